@@ -85,7 +85,7 @@ std::vector<Example> examplesOf(const std::string &command) {
   return found;
 }
 
-// A setting with a mistake in it would otherwise be as if it were not set. False after an error.
+// A mistake in a setting would otherwise have the same effect as no setting. False after an error.
 static bool checkSettings() {
   if (const char *level = std::getenv("TILEWRIGHT_CPU"); level && *level && !cpuTarget(level)) {
     fail("TILEWRIGHT_CPU is '" + std::string(level) + "'; it may be " + cpuLevelNames() + " or native");
@@ -102,7 +102,7 @@ static bool checkSettings() {
   return true;
 }
 
-/// Before anything is read, because mistakes in the options are told as JSON, too.
+/// Before anything is read, because mistakes in the options are reported as JSON, too.
 static bool wantsJson(const CommandSpec &spec, llvm::ArrayRef<char *> words) {
   auto has = [&](llvm::StringRef name) { return llvm::is_contained(words, name); };
   bool isKnown = llvm::any_of(spec.options, [](const OptionSpec &option) { return option.name == std::string_view("--json"); });
@@ -158,7 +158,7 @@ std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, ch
   return line;
 }
 
-/// Whether people read the standard error, and want colors (no-color.org).
+/// Whether standard error goes to people who want colors (no-color.org).
 static bool showsColors() {
   const char *off = std::getenv("NO_COLOR"), *terminal = std::getenv("TERM");
   return ::isatty(STDERR_FILENO) && !(off && *off) && !(terminal && std::string_view(terminal) == "dumb");
@@ -244,7 +244,7 @@ std::optional<FileKernel> loadKernel(const std::string &path, const std::string 
 
 std::optional<Value> evaluateText(const std::string &text, const std::string &what, Namespace &module, const llvm::StringMap<Value> &names,
                                   Diagnostics &diagnostics) {
-  // A lambda points into its tree for as long as it lives, so trees are kept. One grid is evaluated for many configurations.
+  // A lambda refers to its syntax tree as long as it lives, so trees are kept. One grid is evaluated for many configurations.
   static std::map<std::pair<std::string, std::string>, std::shared_ptr<const ast::Module>> trees;
   std::shared_ptr<const ast::Module> &tree = trees[{what, text}];
   if (!tree) tree = parse(SourceFile::create("<" + what + ">", text, 1), diagnostics);

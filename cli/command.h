@@ -31,16 +31,16 @@ struct Example {
 };
 std::vector<Example> examplesOf(const std::string &command);
 
-/// The words after a command's name, sorted out.
+/// The words after a command's name, by kind.
 class CommandLine {
 public:
   std::vector<std::string> words; // that are no options
   bool has(const std::string &name) const { return values.count(name) != 0; }
   std::string get(const std::string &name, const std::string &otherwise) const;
   std::vector<std::string> all(const std::string &name) const;
-  /// The option as a number; prints an error and returns nothing if it is none.
+  /// The option as a number; null, after an error, if it is none.
   std::optional<int64_t> integer(const std::string &name, int64_t otherwise) const;
-  /// The same within bounds.
+  /// The same, within bounds.
   std::optional<int64_t> integer(const std::string &name, int64_t otherwise, int64_t least, int64_t greatest) const;
   std::optional<double> number(const std::string &name, double otherwise) const;
 
@@ -50,7 +50,7 @@ public:
 /// FILE:KERNEL says in one word what FILE --kernel KERNEL does.
 void splitFileWord(CommandLine &line);
 
-/// Nothing after --help (exit 0) or an error (exit 1); `status` says which.
+/// Null after --help (exit 0) or an error (exit 1); `status` says which.
 std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, char **argv, int &status);
 
 /// "tilewright: error: text" on stderr; returns userError.
@@ -77,10 +77,10 @@ std::optional<Value> evaluateText(const std::string &text, const std::string &wh
 /// Options that enter the code: --num-warps, --num-ctas, --num-stages, --debug, --no-fp-fusion.
 std::vector<OptionSpec> codeOptions();
 
-/// A command: what it is called, what it takes, and what runs it.
+/// A command: its name, its options, and the function that runs it.
 struct Command {
   const char *name, *summary;
-  const CommandSpec &(*spec)(); // null: LLVM reads the options of that one
+  const CommandSpec &(*spec)(); // null for the command whose options LLVM reads
   int (*run)(int argc, char **argv);
 };
 llvm::ArrayRef<Command> allCommands();

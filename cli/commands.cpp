@@ -42,13 +42,13 @@ static int printHelp(std::FILE *file, int status) {
   return status;
 }
 
-// Output that did not reach its file (a full disk) is an error like any other.
+// Output that did not reach its file (because a disk is full) is an error like any other.
 static int finish(int status) {
   if (endJson(status) && std::fflush(stdout) == 0 && !std::ferror(stdout)) return status;
   return fail("cannot write the standard output: " + std::string(std::strerror(errno)));
 }
 
-/// Visible, because the self-contained release keeps everything in one library that the command is a door to.
+/// Exported, because the self-contained release keeps everything in one library, which the command calls.
 extern "C" __attribute__((visibility("default"))) int twCommand(int argc, char **argv) {
   if (argc < 2) return printHelp(stderr, userError);
   tilewright::reportBadAddresses();

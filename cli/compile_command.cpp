@@ -58,14 +58,14 @@ static const char *stageNames(bool gpu) {
 static int writeOutput(const std::string &bytes, const std::string &path) {
   if (path.empty() || path == "-") {
     std::fwrite(bytes.data(), 1, bytes.size(), stdout);
-    return success; // whether all of it was written is seen at the end
+    return success; // the end of the command shows whether all of it was written
   }
   Result<void> done = writeOutputFile(path, bytes);
   return done ? static_cast<int>(success) : fail("cannot write '" + path + "': " + done.error());
 }
 
 namespace {
-/// What the command line asks for, but for the file.
+/// What the command line asks for, except the file.
 struct Order {
   CompileRequest request;
   Stage stage = Stage::tt;
@@ -101,14 +101,14 @@ static int readTarget(const CommandLine &line, CompileRequest &request) {
               gpuTargetNames());
 }
 
-/// How far: to a stage, or to a step. 0, or the exit status.
+/// How far to compile: to a stage, or to a step. 0, or the exit status.
 static int readWay(const CommandLine &line, Order &order) {
   bool gpu = order.request.gpu.has_value();
   order.from = line.get("--from", "");
   order.until = line.get("--until", "");
   order.dump = line.get("--dump", "");
   order.output = line.get("-o", "");
-  // A dump alone goes all the way, and prints nothing.
+  // With a dump alone, all steps run and nothing is printed.
   bool wishes = line.has("--emit") || line.has("--until");
   order.writesOutput = wishes || order.dump.empty() || !order.output.empty();
   if (line.has("--emit") && line.has("--until")) return fail("--emit names a stage and --until a step: give one of them");
@@ -118,7 +118,7 @@ static int readWay(const CommandLine &line, Order &order) {
     return fail("there is no stage '" + line.get("--emit", "") + "' for " + line.get("--target", "cpu") + "; the stages are " +
                 stageNames(gpu));
   order.stage = *stage;
-  // Whoever calls an object's function checks nothing, so that its code may take nothing for granted.
+  // Callers of an object's function check nothing, so its code must assume nothing.
   if (order.stage == Stage::object) order.request.refutedFacts = {everyFact};
   for (const std::string &step : {order.from, order.until})
     if (!step.empty() && !isStep(order.request, step))

@@ -1,4 +1,4 @@
-// The kernel is compiled as for a launch, with observers that take down what each step has decided and, for the page, what it has left.
+// Compiles the kernel as for a launch, with observers that note what each step has decided and, for the page, what it has left.
 #include "cli/explain_kernel.h"
 
 #include "cli/explain_time.h"
@@ -33,7 +33,7 @@ struct StageText {
   LinkedText linked;
 };
 
-/// Takes down what the steps of one compilation leave; those that change nothing leave nothing.
+/// Notes what the steps of one compilation leave; steps that change nothing leave nothing.
 class StageTexts {
 public:
   explicit StageTexts(std::string file) : file(std::move(file)) {}
@@ -66,7 +66,7 @@ private:
   std::vector<StageText> texts;
 };
 
-/// What is asked for, and what the compiler has said.
+/// What is asked for, and what the compiler has reported.
 struct Inquiry {
   CompileRequest request;
   FileKernel kernel;
@@ -104,7 +104,7 @@ static int readGrid(const CommandLine &line, Inquiry &inquiry, Diagnostics &diag
   return inquiry.grid && programCount(*inquiry.grid, diagnostics) ? int(success) : report(diagnostics, userError);
 }
 
-/// What the kernel is compiled for: by --signature, or as it is for the launch that --arg and --grid describe. 0, or the exit status.
+/// What the kernel is compiled for: by --signature, or for the launch that --arg and --grid describe. 0, or the exit status.
 static int readArguments(const CommandLine &line, Inquiry &inquiry, Diagnostics &diagnostics) {
   CompileRequest &request = inquiry.request;
   std::optional<std::vector<ArgumentSpec>> args;
@@ -129,7 +129,7 @@ static int readArguments(const CommandLine &line, Inquiry &inquiry, Diagnostics 
   return inquiry.launch ? int(success) : readGrid(line, inquiry, diagnostics);
 }
 
-/// Whether the machine that the kernel is explained for is here. 0, or the exit status.
+/// Whether this machine has what the kernel is explained for. 0, or the exit status.
 static int checkTime(const Inquiry &inquiry, Diagnostics &diagnostics) {
   if (!inquiry.launch) return fail("--time runs the kernel, and wants --arg and --grid");
   const CompileRequest &request = inquiry.request;
@@ -167,7 +167,7 @@ static bool ask(Inquiry &inquiry, Diagnostics &diagnostics) {
     if (!artifact) return false;
     inquiry.explanation = inquiry.gpu.explanation(*artifact);
   } else if (!emitStage(request, inquiry.wantsStages ? Stage::assembly : Stage::loops,
-                        diagnostics)) { // all is decided once there are loops
+                        diagnostics)) { // everything is decided once there are loops
     return false;
   }
   const DescribedLaunch *launch = inquiry.launch ? &*inquiry.launch : nullptr;

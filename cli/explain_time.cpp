@@ -1,5 +1,5 @@
-// A launch's work against what a machine can do. The bound counts each tensor once and asks for nothing but the machine's rates; the
-// prediction also knows what accesses waste, and what programs cost beside their arithmetic. Neither runs the kernel: that is measureTime.
+// A launch's work compared with what a machine can do. The bound counts each tensor once and needs only the machine's rates; the
+// prediction also knows what accesses waste, and what programs cost besides their arithmetic. Neither runs the kernel; measureTime does.
 #include "cli/explain_time.h"
 
 #include "cli/on_device.h"
@@ -29,7 +29,7 @@ std::optional<DescribedLaunch> readLaunch(const CommandLine &line, int &status, 
 
 //===-------------------------------------------------------------------------------------------------------------- estimates
 
-/// The lines that take the most by estimate, the longest first. `fromMemory`: the share of what is loaded that no cache has.
+/// The lines that take the most time by estimate, the longest first. `fromMemory`: the share of loaded bytes that no cache has.
 static FactSection heavyLines(const ProgramWork &work, const std::map<SourceLine, double> &waste, const Peaks &peaks, double programs,
                               double fromMemory) {
   std::vector<std::pair<double, Fact>> lines;

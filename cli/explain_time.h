@@ -1,4 +1,4 @@
-// How long a kernel takes: at least, by what a machine can do; by estimate; and, where it may run, as measured.
+// How long a kernel takes: at least, given what a machine can do; by estimate; and, where it can run, as measured.
 #pragma once
 
 #include "cli/launch.h"
@@ -12,10 +12,10 @@ struct DescribedLaunch {
   TunedKernel::Choice choice;
   Grid grid;
 };
-/// By --arg and --grid. Nothing after an error; `status` says which.
+/// From --arg and --grid. Null after an error; `status` says which.
 std::optional<DescribedLaunch> readLaunch(const CommandLine &line, int &status, Diagnostics &diagnostics);
 
-/// Fills what `explanation` says of time. `launch` null: nobody has described one, but the grid may be known. False after an error.
+/// Fills in the times of `explanation`. `launch` null: no launch was described, but the grid may be known. False after an error.
 bool explainTime(const CompileRequest &request, const DescribedLaunch *launch, const std::optional<Grid> &grid, Explanation &explanation,
                  Diagnostics &diagnostics);
 

@@ -1,5 +1,5 @@
-// What --json promises: one JSON value on the standard output, after a mistake as well. What people read, and what kernels print, goes to
-// the standard error meanwhile.
+// What --json promises: exactly one JSON value on the standard output, even after a
+// mistake. Text for people, and what kernels print, goes to the standard error meanwhile.
 //   tilewright run nowhere.py --json
 //     {"diagnostics":[{"name":"fileNotFound", ...}],"error":"cannot read 'nowhere.py': No such file or directory"}
 #pragma once
@@ -12,16 +12,16 @@ namespace tilewright {
 
 /// From here on the standard output takes JSON alone.
 void beginJson();
-/// Gives the standard output back, for a program that takes this one's place.
+/// Gives the standard output back, for a program that replaces this one.
 void releaseOutput();
 
-/// An error, or records of the compiler, that the object will tell. Nothing where nobody asked for JSON.
+/// An error, or records of the compiler, for the object to report. Does nothing unless JSON was asked for.
 void noteError(const std::string &text);
 void noteDiagnostics(const Diagnostics &diagnostics);
 
 /// The results, and the error if there was one.
 void printJson(llvm::json::Value results);
-/// Ends a command: where it failed without results, the error alone is printed. False if the output did not take all of it.
+/// Ends a command: if it failed without results, the error alone is printed. False if the output did not take everything.
 bool endJson(int status);
 
 } // namespace tilewright

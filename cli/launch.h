@@ -35,7 +35,7 @@ OptionSpec deviceOption();
 /// What a VALUE of --arg and a grid may be, for --help.
 extern const char *const launchDetails;
 
-/// Reads FILE and the options above. Nothing after an error; `status` says which.
+/// Reads FILE and the options above. Null after an error; `status` says which.
 std::optional<Setup> readSetup(CommandLine line, const char *command, int &status, Diagnostics &diagnostics);
 
 /// Functions of grids are known without being imported by the kernel file.
@@ -43,7 +43,7 @@ void addGridFunctions(llvm::StringMap<Value> &names);
 /// The grid over all arguments, chosen ones included; an expression, or a lambda of the dict of arguments as Triton's hosts write it.
 std::optional<Grid> evaluateGrid(const Setup &setup, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics);
 
-/// Whether a kernel wrote to its tensors alone, as far as can be seen behind them. Says so if not.
+/// Whether a kernel wrote only to its tensors, judged by the bytes after them. Reports it if not.
 bool checkIntact(const Setup &setup);
 
 /// "NAME=REST"

@@ -1,5 +1,5 @@
-// The pipeline's steps that are passes (pipeline/steps.cpp), free functions on a module. This wraps each in the one pass class there is, so
-// that MLIR's own driver gives timing, IR after each pass, reproducers and the verification of expected errors without more code of ours.
+// The pipeline's steps that are passes (pipeline/steps.cpp) are free functions on a module. This wraps each in the only pass
+// class, so that MLIR's own driver provides timing, IR after each pass, reproducers and the verification of expected errors.
 #include "opt.h"
 
 #include "gpu/tiles/ttg.h"

@@ -1,4 +1,4 @@
-// The pass driver alone, for the tests of the IR: smaller and quicker to link than the whole command.
+// The pass driver alone, for tests of the IR: smaller than the whole command, and quicker to link.
 #include "opt.h"
 
 int main(int argc, char **argv) {

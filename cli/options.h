@@ -6,7 +6,7 @@
 
 namespace tilewright {
 
-/// What codeOptions() offers. Nothing, after a printed error, for what is no number; which numbers make sense the compiler knows.
+/// Reads what codeOptions() offers. Null, after a printed error, if a value is no number; the compiler knows which numbers make sense.
 std::optional<KernelOptions> readCodeOptions(const CommandLine &line);
 
 } // namespace tilewright

@@ -1,5 +1,5 @@
-// `tilewright verify`, `bench` and `profile`. A kernel file holds Python functions, which Python runs: these commands check their options
-// as the others do, and then become `python -m tilewright.verify`. What they need of the compiler is C++ again, behind the package.
+// `tilewright verify`, `bench` and `profile`. Only Python can run the Python functions of a kernel file: these commands check
+// their options as the others do, and then become `python -m tilewright.verify`. What they need from the compiler is C++ again.
 
 #include "cli/command.h"
 #include "cli/json_output.h"
@@ -75,7 +75,7 @@ const CommandSpec &profileSpec() {
   return spec;
 }
 
-/// The Python that TILEWRIGHT_PYTHON names, or the one that the package beside the command was built for, or the PATH's.
+/// The Python that TILEWRIGHT_PYTHON names, or the one that the package beside the command was built for, or the first on PATH.
 static std::string pythonProgram() {
   if (const char *named = std::getenv("TILEWRIGHT_PYTHON"); named && *named) return named;
   return ::access(TILEWRIGHT_PYTHON_EXECUTABLE, X_OK) == 0 ? TILEWRIGHT_PYTHON_EXECUTABLE : "python3";
@@ -117,7 +117,7 @@ int benchMain(int argc, char **argv) {
   return runModule(benchSpec(), argc, argv);
 }
 
-/// What stands behind the script is the script's.
+/// Words after the script belong to the script.
 int profileMain(int argc, char **argv) {
   int own = 0, status = 0;
   while (own < argc && argv[own][0] == '-')

@@ -88,7 +88,7 @@ json::Value tensorFacts(const Tensor &tensor) {
                       {"nans", found.nans}};
 }
 
-/// After the run; what is told goes into `facts` as well.
+/// Called after the run; what it reports goes into `facts` as well.
 int showResults(const Setup &setup, json::Object &facts) {
   int status = success;
   json::Object tensors;
@@ -195,7 +195,7 @@ int simulateRun(Setup &setup, const TunedKernel::Choice &choice, const Grid &gri
   return problem.empty() ? int(success) : fail(problem);
 }
 
-/// What is read only after the run is checked before it. 0, or the exit status.
+/// Checks before the run what is read only after it. 0, or the exit status.
 int checkOptions(const Setup &setup) {
   const CommandLine &line = setup.line;
   if (!line.number("--rtol", 0) || !line.number("--atol", 0)) return userError;

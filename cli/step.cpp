@@ -63,7 +63,7 @@ private:
     std::string text;
     llvm::raw_string_ostream stream(text);
     step.op->print(stream, state);
-    // A trailing location says again what is printed in front.
+    // A trailing location would repeat what is printed in front.
     std::printf("program (%lld, %lld, %lld)  %s  %s\n", static_cast<long long>(step.program[0]), static_cast<long long>(step.program[1]),
                 static_cast<long long>(step.program[2]), placeOf(step.op->getLoc()).c_str(), text.c_str());
     for (mlir::Value operand : step.op->getOperands())
@@ -109,7 +109,7 @@ private:
   llvm::StringMap<mlir::Value> known;
 };
 
-/// `memory`: how many pointers and descriptors there are so far.
+/// `memory`: the number of pointers and descriptors so far.
 void appendArguments(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments, std::vector<InterpretArg> &result,
                      int64_t &memory) {
   for (size_t i = 0; i < specs.size(); ++i) {

@@ -87,7 +87,7 @@ static int replaceConfigs(const std::string &text, Setup &setup) {
   return success;
 }
 
-/// A guess, which was not measured, or the fastest; `asSource`: as a kernel file has it, too.
+/// A guess, which was not measured, or the fastest; `asSource`: also in the form that a kernel file needs.
 static void printFound(const JitFunction &kernel, const TuneReport &found, bool asSource) {
   std::string about = kernel.name + " (" + found.problem.key + ") on " + found.problem.device;
   const Config &best = *found.best();

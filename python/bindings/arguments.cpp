@@ -1,5 +1,5 @@
-// Launch arguments. This is on the path of every launch, so what an object is, is found out once for its type: afterwards an argument costs
-// a look into a small table and a read of its fields.
+// Launch arguments. This code is on the path of every launch, so the kind of an object is determined
+// once for its type: after that an argument costs a look into a small table and a read of its fields.
 //
 // NumPy's arrays are read in place: the head of PyArrayObject is part of NumPy's ABI since 1.0 and the same in 2.x. The buffer protocol
 // would do, but it refuses ml_dtypes' element types and costs five times as much.
@@ -53,7 +53,7 @@ enum class Family : uint8_t {
   numpyScalar
 };
 
-// Objects in the tables are kept alive by them, so an address never comes to mean something else.
+// The tables keep their objects alive, so that an address never comes to mean another object.
 struct Tables {
   llvm::DenseMap<PyTypeObject *, Family> families;
   llvm::DenseMap<PyObject *, Scalar> dtypes;
@@ -78,7 +78,7 @@ Scalar scalarOf(nb::handle dtype, nb::handle object, const char *parameter) {
   std::string name = nb::cast<std::string>(nb::str(memberOr(dtype, "name", nb::borrow(dtype))));
   std::optional<Scalar> scalar = scalarNamed(name);
   if (!scalar) refuse(object, parameter, "kernels have no element type '" + name + "'");
-  // Element types are few objects for the whole process; those made in numbers (by pickling, say) must not fill the table.
+  // A process has few objects for element types; a program that makes many of them (by pickling, for instance) must not fill the table.
   if (known.size() < 256) known[dtype.inc_ref().ptr()] = *scalar;
   return *scalar;
 }
@@ -115,7 +115,7 @@ Memory memoryOf(const void *address, const Extent &extent, bool readOnly) {
   return readOnly ? Memory::readOnly : extent.broadcast ? Memory::broadcast : Memory::plain;
 }
 
-/// A pointer to an array's first element, with all that is known of its memory.
+/// A pointer to an array's first element, with everything that is known about its memory.
 Argument pointerTo(void *address, Scalar scalar, const Extent &extent, bool readOnly, int64_t device) {
   Argument argument = Argument::pointer(address, scalar, extent.bytes, device);
   if (extent.known && extent.bytes == 0) argument = argument.reaching(extent.before, extent.after);
@@ -155,7 +155,7 @@ nb::object callMethod(nb::handle object, PyObject *name) {
   return nb::steal(result);
 }
 
-// A tensor of PyTorch, by its methods: three calls into C, and nothing is made but small ints.
+// A tensor of PyTorch, by its methods: three calls into C, which make nothing but small ints.
 Argument torchSubclassArgument(nb::handle object, const char *parameter) {
   static PyObject *const dtypeName = PyUnicode_InternFromString("dtype"), *const deviceName = PyUnicode_InternFromString("get_device"),
                          *const addressName = PyUnicode_InternFromString("data_ptr");
@@ -163,7 +163,7 @@ Argument torchSubclassArgument(nb::handle object, const char *parameter) {
   if (!dtype.is_valid()) throw nb::python_error();
   Scalar scalar = scalarOf(dtype, object, parameter);
   long device = PyLong_AsLong(callMethod(object, deviceName).ptr());
-  if (device < 0) { // the CPU, or a kind of device that has no numbers
+  if (device < 0) { // the CPU, or a kind of device without numbers
     if (PyErr_Occurred()) throw nb::python_error();
     return tensorArgument(object, parameter);
   }
@@ -174,7 +174,7 @@ Argument torchSubclassArgument(nb::handle object, const char *parameter) {
     refuseWithoutMemory(error, parameter);
   }
   if (!address) return tensorArgument(object, parameter); // it is empty, or only describes a tensor
-  // Other accelerators number their devices, too. Memory of theirs is known by the device's type only, which is found out once.
+  // Other accelerators number their devices, too. Their memory is recognised only by the device's type, which is determined once.
   static const bool isCuda = nb::cast<std::string>(object.attr("device").attr("type")) == "cuda";
   if (!isCuda) return tensorArgument(object, parameter);
   StreamHints::current().torch = true;
@@ -205,7 +205,7 @@ std::optional<std::vector<int64_t>> extentsOf(nb::handle object, const char *nam
   return extents;
 }
 
-/// Where the elements of something like a tensor lie, as far as it tells.
+/// Where the elements of a tensor-like object lie, as far as it says.
 Extent extentOfTensor(nb::handle object, int64_t itemBytes) {
   std::optional<std::vector<int64_t>> shape = extentsOf(object, "shape");
   if (!shape) {
@@ -224,7 +224,7 @@ Extent extentOfTensor(nb::handle object, int64_t itemBytes) {
   return extent;
 }
 
-/// The device whose memory an address is, where the array does not say; nothing where CUDA knows of none.
+/// The device that an address belongs to, where the array does not say; null where CUDA knows of none.
 std::optional<int64_t> deviceOfAddress(void *address) {
   Diagnostics diagnostics;
   const gpu::Driver *driver = gpu::cudaDriver(diagnostics);
@@ -310,7 +310,7 @@ Argument cudaArrayArgument(nb::handle object, const char *parameter) {
 template <typename Array> Argument exchangedAs(nb::handle object, const char *parameter, const Array &array, bool readOnly);
 
 Argument exchangedArgument(nb::handle object, const char *parameter) {
-  // What is read-only is not given to those who ask for something that can be written.
+  // Read-only memory is not exported to consumers that ask for writable memory.
   if (nb::ndarray<> array; nb::try_cast(object, array)) return exchangedAs(object, parameter, array, false);
   clearException();
   if (nb::ndarray<nb::ro> array; nb::try_cast(object, array)) return exchangedAs(object, parameter, array, true);
@@ -328,7 +328,7 @@ template <typename Array> Argument exchangedAs(nb::handle object, const char *pa
   nb::dlpack::dtype type = array.dtype();
   std::optional<Scalar> scalar = type.lanes == 1 ? dlpackScalar(static_cast<int64_t>(type.code), type.bits) : std::nullopt;
   if (!scalar) refuse(object, parameter, "kernels have no such element type");
-  // The object itself keeps the memory; the caller holds it for as long as the launch takes.
+  // The object itself keeps the memory alive; the caller holds the object as long as the launch takes.
   int64_t bytes = byteSize(*scalar);
   Extent extent = extentOf(
       static_cast<int64_t>(array.ndim()), [&](int64_t i) { return static_cast<int64_t>(array.shape(static_cast<size_t>(i))); },

@@ -1,5 +1,5 @@
-// Compiled specialisations as Python holds them: made by a launch, from a description of arguments, from IR text, or from the bytes that
-// another process made of one.
+// Compiled specialisations as Python holds them: made by a launch, from a description of
+// arguments, from IR text, or from the bytes into which another process has turned one.
 
 #include "compiled.h"
 #include "core.h"
@@ -107,8 +107,8 @@ static void readOptions(nb::dict options, KernelOptions &out) {
   }
 }
 
-/// A description of what a kernel is compiled for: types by parameter (None: a constant; a tuple: those of its members), constants and
-/// multiples of 16. Those are known by paths: (2,) is a parameter, (2, 0) the first member of the tuple that is passed for it.
+/// A description of what a kernel is compiled for: types by parameter (None: a constant; a tuple: the types of its members), constants
+/// and multiples of 16. The latter are named by paths: (2,) is a parameter, (2, 0) the first member of the tuple that is passed for it.
 struct Description {
   nb::dict constants;
   nb::list aligned;
@@ -358,8 +358,8 @@ static void dumpSteps(const PyCompiled &self, const std::string &folder) {
   if (!dump.problem().empty()) raise(PyExc_OSError, dump.problem());
 }
 
-/// The kernel's code for a program without Tilewright. Nobody checks launches there: the code takes nothing for granted about them.
-/// `level`: of the processor; empty: this one's.
+/// The kernel's code for a program without Tilewright. Nothing checks launches there, so
+/// the code assumes nothing about them. `level`: of the processor; empty: this one's.
 static nb::dict standaloneOf(const PyCompiled &self, const std::string &level) {
   CompileRequest request = self.request();
   request.refutedFacts = {everyFact};

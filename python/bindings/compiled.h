@@ -12,11 +12,11 @@ struct PyCompiled {
   KernelOptions options;
   std::optional<GpuTarget> simulated;   // compiled for the simulator of this GPU
   std::optional<GpuTarget> gpu;         // to be compiled for this GPU
-  std::shared_ptr<const IrKernel> text; // the IR text it was compiled from, if it was, or that came with it from another process
+  std::shared_ptr<const IrKernel> text; // the IR text that it was compiled from, or that came with it from another process
   std::string savedKey;                 // of a kernel that came from another process
 
   CompileRequest request() const;
-  /// Identifies the code: the same in all processes. Empty for text without a name.
+  /// Identifies the code, equally in all processes. Empty for text without a name.
   std::string key() const;
   bool isRestored() const { return !savedKey.empty(); }
   /// `stream`: of a GPU; None: the current one.
@@ -28,10 +28,10 @@ private:
 
 /// What the launch option ir_override names: the text of a .ttir or .ptx file. Raises where there is none.
 std::string overridingText(nb::handle path);
-/// A setting of knobs: what it was set to, or what the environment says; empty for neither. A compilation reads it without running Python,
-/// because its thread may end wherever Python runs.
+/// A setting of knobs: the value that it was given, or what the environment says; empty for neither.
+/// A compilation reads it without running Python, because its thread may end wherever Python runs.
 std::string settingOf(const char *group, const char *name, const char *variable);
-/// What a compilation takes from the settings of knobs.language where nobody says otherwise.
+/// What a compilation takes from the settings of knobs.language, unless the launch says otherwise.
 void readSettings(KernelOptions &options);
 /// The GPU that the option `arch` names: "sm80", "sm90a", or as --target has them. Raises for other words.
 GpuTarget gpuOfArch(const std::string &arch);

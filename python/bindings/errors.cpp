@@ -118,7 +118,7 @@ void showWarnings(const Diagnostics &diagnostics) {
   raiseKept();
   for (const Diagnostic &record : diagnostics.all()) {
     if (record.severity != Severity::warning) continue;
-    if (record.id == Diag::staticPrint) { // no warning, but what the kernel's author wants to see
+    if (record.id == Diag::staticPrint) { // not a warning, but output that the kernel's author asked for
       nb::print(record.message.c_str());
       continue;
     }

@@ -1,5 +1,5 @@
-// See gil.h. Compiling threads are counted in one word, whose top bit closes the gate: whoever wants to fork sets it and waits until the
-// count is down to its own. The word and nothing else is the state, so that a child has only to set it.
+// See gil.h. One word counts the compiling threads, and its top bit closes the gate: a thread that wants to fork sets
+// the bit and waits until only its own count is left. That word is the whole state, so a child only has to reset it.
 
 #include "gil.h"
 
@@ -32,12 +32,12 @@ WithGil::~WithGil() {
 }
 
 static constinit std::atomic<bool> ends{false};
-// Of the thread that holds the gate closed.
+// Of the thread that has closed the gate.
 [[gnu::tls_model("initial-exec")]] static constinit thread_local bool closedHere = false;
 
 WithoutGil::WithoutGil() : state(PyEval_SaveThread()) {}
 WithoutGil::~WithoutGil() {
-  // Python's own check comes too late for those that are on their way through frames of C++.
+  // Python's own check comes too late for threads that are on their way through frames of C++.
   if (ends.load(std::memory_order_relaxed) && !closedHere) stopForGood();
   orStopForGood([&] { PyEval_RestoreThread(state); });
 }
@@ -69,7 +69,7 @@ const std::atomic<bool> &interpreterEnds() {
   return ends;
 }
 
-/// Closes the gate and waits for the threads behind it, at most so long.
+/// Closes the gate and waits for the threads behind it, for a limited time.
 static void closeGate(std::chrono::seconds most) {
   WithoutGil release;
   uint32_t seen = gate.load();
@@ -102,7 +102,7 @@ void defineCompiling(nb::module_ &module) {
     closedHere = false;
   });
   os.attr("register_at_fork")(**hooks);
-  // Code that compiles must not meet the end of the compiler's globals. The main thread itself may still compile.
+  // Code that compiles must not run while the compiler's globals are destroyed. The main thread itself may still compile.
   atexit.attr("register")(nb::cpp_function([] {
     ends.store(true);
     closeGate(std::chrono::seconds(10));

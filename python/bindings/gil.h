@@ -1,6 +1,6 @@
-// Python's lock, the GIL: taken and given up by scopes, as nanobind's scopes do, with one difference. When the interpreter ends, Python
-// ends every other thread that asks for the lock (until Python 3.14) by unwinding its stack, which destructors and compiled frames do not
-// survive: the process would abort. Such a thread stops here instead, and the process ends without it.
+// Python's lock, the GIL: scopes take it and give it up, as nanobind's do, with one difference. When the interpreter ends,
+// Python (before 3.14) ends every other thread that asks for the lock by unwinding its stack, which destructors and compiled
+// frames do not survive: the process would abort. Here such a thread stops instead, and the process ends without it.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -34,9 +34,9 @@ private:
   PyThreadState *state;
 };
 
-/// While it lives, this thread compiles, or runs a kernel on the interpreter or the simulator. Such work holds locks of the compiler's:
-/// fork() waits until there is none, so that a child finds none held, and so does the end of the interpreter. The caller has given up the
-/// GIL. It may be nested.
+/// As long as this lives, this thread compiles, or runs a kernel on the interpreter or the simulator.
+/// Such work holds locks of the compiler's: fork() waits until it is done, so that a child finds no lock
+/// held, and so does the end of the interpreter. The caller has given up the GIL. It may be nested.
 class Compiling {
 public:
   Compiling();
@@ -47,20 +47,20 @@ public:
 
 /// Adds what Python calls before and after fork, and at its end.
 void defineCompiling(nanobind::module_ &module);
-/// Whether the interpreter ends: what runs on other threads should, too.
+/// Whether the interpreter is ending: then work on other threads should end, too.
 const std::atomic<bool> &interpreterEnds();
 
 // ---- interrupts.cpp
 
-/// While it lives, Ctrl-C ends the work of this thread, if it is Python's main one. Made and destroyed with the GIL. Raises what a signal's
-/// handler raises that has not had its say yet.
+/// As long as this lives, Ctrl-C ends the work of this thread, if it is Python's main one.
+/// Made and destroyed with the GIL. Raises what the handler of a pending signal raises.
 class Interruptible {
 public:
   Interruptible();
   ~Interruptible();
   Interruptible(const Interruptible &) = delete;
   Interruptible &operator=(const Interruptible &) = delete;
-  /// Becomes true where the work is to end. Null on other threads: as in Python, signals do not concern them.
+  /// Becomes true when the work must end. Null on other threads: as in Python, signals do not concern them.
   const std::atomic<bool> *stop() const { return active ? &stopped : nullptr; }
 
 private:

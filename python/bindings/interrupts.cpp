@@ -1,16 +1,16 @@
 // Ctrl-C while a kernel runs.
 //
-// Python's own handler of SIGINT only leaves a note, which the interpreter's main thread reads between two instructions of Python: while
-// that thread is in a kernel nobody does. So SIGINT is counted here on its way to Python's handler, and a watcher, a thread that is awake
-// only while kernels are launched, looks every few hundredths of a second: if the main thread has been in one launch since the last look
-// and SIGINT has come, the launch is stopped (runtime/signals.h), and Python's handler has its say.
+// Python's own handler of SIGINT only leaves a note, which the interpreter's main thread reads between two instructions of Python:
+// while that thread is in a kernel, nobody reads it. So SIGINT is counted here on its way to Python's handler, and a watcher, a
+// thread that is awake only while kernels are launched, checks every few hundredths of a second: if the main thread has been in
+// the same launch since the last check and SIGINT has come, the launch is stopped (runtime/signals.h), and Python's handler runs.
 //
 //   main thread     turn 5 ........................................ turn 6, KeyboardInterrupt
 //   SIGINT                          count 1 -> Python's handler
 //   watcher              turn 5?            turn 5, count 1: stop
 //
-// A launch pays two writes to memory of its own. Where the program has a handler of its own for SIGINT that may not raise (asyncio's, say),
-// the first SIGINT leaves the launch alone, as any call into C would, and a second one ends it.
+// This costs a launch two writes to its own memory. If the program has its own handler for SIGINT, which may not raise
+// (asyncio's, for instance), the first SIGINT leaves the launch alone, as any call into C would, and a second one ends it.
 
 #include "gil.h"
 
@@ -38,13 +38,13 @@ void countInterrupt(int number, siginfo_t *info, void *context) {
   beforeInterrupt.sa_handler(number);
 }
 
-/// Puts the counter before the handler there is. Where there is none, the process ends or ignores the signal, as is.
+/// Puts the counter before the present handler. Without a handler, the process ends or ignores the signal, as before.
 void hookInterrupt() {
   struct sigaction found = {};
   ::sigaction(SIGINT, nullptr, &found);
   if (found.sa_handler == SIG_DFL || found.sa_handler == SIG_IGN) return;
   if ((found.sa_flags & SA_SIGINFO) && found.sa_sigaction == countInterrupt) return;
-  // Python puts its own handler back at signal.signal(). Anybody else's may call ours, and must not be called by it.
+  // Python sets its own handler again at signal.signal(). Other handlers may call ours, so ours must not call them.
   static bool hooked = false;
   if (hooked && found.sa_handler != beforeInterrupt.sa_handler) return;
   hooked = true;
@@ -55,7 +55,7 @@ void hookInterrupt() {
   ::sigaction(SIGINT, &action, nullptr);
 }
 
-/// Whether SIGINT raises KeyboardInterrupt, as it does where the program says nothing else.
+/// Whether SIGINT raises KeyboardInterrupt, as it does unless the program changes that.
 bool raisesByItself() {
   WithGil gil;
   try {
@@ -75,8 +75,8 @@ bool isPythonsMainThread() {
 
 /// Of the launches of Python's main thread.
 ///
-/// Both sides write a word and then read the other's; one of them must see the other. The fence between the two is left to the watcher
-/// (membarrier), where the system can do that, so that launches pay none.
+/// Both sides write a word and then read the other's; one of them must see the other's write. The watcher
+/// issues the fence between the two (membarrier) where the system can do that, so that launches need none.
 class Watcher {
 public:
   bool isBusy() const { return turn.load(std::memory_order_relaxed) % 2 == 1; }
@@ -152,9 +152,9 @@ private:
       asleep.store(false);
   }
 
-  /// The launch of this turn takes long.
+  /// The launch with this turn takes long.
   void attend(uint64_t now) {
-    hookInterrupt(); // the program may have set a handler since
+    hookInterrupt(); // the program may have set a handler in the meantime
     int64_t count = interrupts.load() - countBefore.load();
     if (count <= 0 || (count == 1 && !raisesByItself())) return;
     while (stop(now))
@@ -199,7 +199,7 @@ static bool isMainThread() {
     std::call_once(registered, [] {
       pthread_atfork(nullptr, nullptr, [] {
         forks.fetch_add(1);
-        new (&watcher) Watcher; // its thread is not in the child, and its lock may be held
+        new (&watcher) Watcher; // the child does not have its thread, and its lock may be held
       });
     });
     answer = {now, isPythonsMainThread()};
@@ -211,7 +211,7 @@ Interruptible::Interruptible() {
   if (!isMainThread() || watcher.isBusy()) return;
   active = true;
   watcher.begin(*this);
-  // What came before, while the kernel was compiled, is not counted as of this launch.
+  // Signals that came earlier, while the kernel was compiled, do not count for this launch.
   if (PyErr_CheckSignals() == 0) return;
   watcher.end();
   throw nb::python_error();

@@ -29,7 +29,7 @@ const char *engineName(Engine engine) {
 }
 
 EngineState &engineState() {
-  // The process's default is taken by each thread when it first launches.
+  // Each thread takes the process's default when it first launches.
   static const EngineState initial = [] {
     EngineState state;
     if (isSwitchedOn("TRITON_INTERPRET", false)) state.engine = Engine::interpret;
@@ -152,8 +152,8 @@ static void show(std::string &printed) {
   printed.clear();
 }
 
-/// Hands the variables of a program at a breakpoint to Python's debugger. What it raises (a user who quits) is left for the launch to
-/// raise.
+/// Hands the variables of a program at a breakpoint to Python's debugger.
+/// The launch raises what the debugger raises (when the user quits).
 static bool stopAt(const std::string &kernel, llvm::StringRef file, int64_t line, std::array<int64_t, 3> program,
                    llvm::ArrayRef<InterpretLocal> locals, std::exception_ptr &raised) {
   nb::gil_scoped_acquire acquire;
@@ -169,7 +169,7 @@ static bool stopAt(const std::string &kernel, llvm::StringRef file, int64_t line
   return !raised;
 }
 
-/// Python's warnings of what a run has noticed, each once a line of the kernel, as NumPy's are once a line that calls it.
+/// Python's warnings about what a run has noticed: each once for a line of the kernel, as NumPy warns once for a line that calls it.
 static void warnOf(const std::set<std::tuple<std::string, int64_t, std::string>> &noticed, const PyKernel::State &state) {
   if (noticed.empty()) return;
   nb::object registry = nb::borrow(state.globals.get()).attr("setdefault")("__warningregistry__", nb::dict());
@@ -247,7 +247,7 @@ nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *g
     };
     std::set<std::tuple<std::string, int64_t, std::string>> noticed;
     std::function<void(llvm::StringRef, int64_t, llvm::StringRef)> onWarning;
-    if (state.wantsInterpreter && !engineState().isChosen) // in upstream's place, which computes by NumPy
+    if (state.wantsInterpreter && !engineState().isChosen) // in place of upstream's interpreter, which computes with NumPy
       onWarning = [&](llvm::StringRef file, int64_t line, llvm::StringRef text) { noticed.emplace(file.str(), line, text.str()); };
     {
       Interruptible here;
@@ -276,8 +276,8 @@ nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *g
 
 // ---- the garbage collector
 
-// A kernel holds its module's dict, which holds the kernel. Python frees such a ring if each object says what it holds, each reference
-// once: what several C++ objects share (a Shared) is one reference.
+// A kernel holds its module's dict, which holds the kernel. Python frees such a cycle if each object
+// names what it holds, each reference once: what several C++ objects share (a Shared) is one reference.
 template <typename F> static void forEachReference(PyKernel::State &state, F &&visit) {
   for (Shared *shared : {&state.globals, &state.cells, &state.parameters})
     visit(*shared);
@@ -366,7 +366,7 @@ void defineKernel(nb::module_ &module) {
                                 {Py_tp_traverse, reinterpret_cast<void *>(traverseKernel)},
                                 {Py_tp_clear, reinterpret_cast<void *>(clearKernel)},
                                 {0, nullptr}};
-  // Attributes are those of the Python class made from it, which has a dict.
+  // Attributes belong to the Python class derived from it, which has a dict.
   nb::class_<PyKernel> kernel(module, "Kernel", nb::type_slots(slots));
   kernel.def(nb::init<>())
       .def(

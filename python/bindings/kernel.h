@@ -31,7 +31,7 @@ private:
   nb::object names;
 };
 
-/// What a keyword of a launch is: a parameter of the kernel, a launch option, or both.
+/// What a launch's keyword is: a parameter of the kernel, a launch option, or both.
 enum class Option : uint8_t {
   unknown,
   numWarps,
@@ -53,11 +53,11 @@ enum class Option : uint8_t {
   ignored
 };
 Option optionNamed(llvm::StringRef name);
-/// Sets an option of the compilation. False where it is one of the launch alone, or none. Raises for a value that it cannot have.
+/// Sets an option of the compilation. False for an option of the launch alone, and for other names. Raises for an invalid value.
 bool setKernelOption(KernelOptions &options, Option option, nb::handle value, llvm::StringRef name);
 
-/// How the arguments of calls with these keywords, in this order, become those of the kernel. A kernel is called from few places, so that
-/// keywords are looked up by name once for each of them.
+/// How the arguments of calls with these keywords, in this order, become those of the kernel.
+/// A kernel is called from few places, so keywords are looked up by name once for each place.
 struct CallShape : llvm::RefCountedBase<CallShape> {
   struct Keyword {
     int64_t parameter = -1;
@@ -78,8 +78,8 @@ struct Call {
   BoundArguments arguments;
 };
 
-/// What a launch keeps while it runs is counted by LLVM's counters rather than by std::shared_ptr: under the GIL the counting needs no
-/// atomic operations, which took a fifth of a warm launch.
+/// What a launch keeps while it runs is counted by LLVM's counters rather than by std::shared_ptr:
+/// under the GIL they need no atomic operations, which took a fifth of a warm launch.
 struct PyKernel::State : llvm::RefCountedBase<PyKernel::State> {
   std::string source, file, name, qualifiedName;
   int64_t firstLine = 1;
@@ -98,7 +98,7 @@ struct PyKernel::State : llvm::RefCountedBase<PyKernel::State> {
     Shared object; // shared with `objects`
   };
 
-  // Everything below follows from the above, and is made when it is first needed.
+  // Everything below follows from what is above, and is made when it is first needed.
   std::shared_ptr<const JitFunction> function;
   std::shared_ptr<Kernel> kernel;
   std::vector<UsedGlobal> used;
@@ -115,9 +115,9 @@ struct PyKernel::State : llvm::RefCountedBase<PyKernel::State> {
 
 // ---- call.cpp
 
-/// Reads a launch: arguments in the order of the parameters, and options. Raises what is wrong with it.
+/// Reads a launch: arguments in the order of the parameters, and options. Raises for mistakes in it.
 void readCall(PyKernel::State &state, const JitFunction &function, const PyArguments &arguments, Call &call);
-/// The same where arguments may be missing, which a tuner chooses.
+/// The same, but arguments may be missing: a tuner chooses those.
 void readKnownCall(const JitFunction &function, const PyArguments &arguments, Call &call);
 /// Raises KeyError where a keyword of launches of the kernel is neither a parameter nor an option.
 void checkKeyword(const JitFunction &function, llvm::StringRef name);
@@ -141,20 +141,20 @@ nb::object runInterpreted(nb::handle kernel, PyKernel::State &state, const Grid 
 
 /// Where the launch runs and, on a GPU, in which stream. False after an error.
 bool place(const JitFunction &function, Call &call, Diagnostics &diagnostics);
-/// What a launch is for: its result, or its code. A rehearsal makes the version that this very launch needs.
+/// What a launch is for: its result, or its code. A rehearsal makes the version that this launch needs.
 enum class Purpose { run, warmup, prepare, rehearse };
 /// Compiles if needed and runs the grid, or only compiles. The compiled kernel; None where a hook of the host has said not to compile.
 nb::object launchKernel(nb::handle kernel, nb::handle grid, const PyArguments &arguments, Purpose purpose);
 /// What a launch would compile, without its code.
 std::shared_ptr<PyCompiled> describeLaunch(nb::handle kernel, const PyArguments &arguments);
-/// `kernel[grid]`: the type of what it gives is made here.
+/// `kernel[grid]`: this makes the type of its result.
 PyObject *subscriptKernel(PyObject *kernel, PyObject *grid);
 /// `tuned[grid]` of a kernel with a tuner.
 PyObject *subscriptTuner(PyObject *tuner, PyObject *grid);
 
 // ---- tuned_launch.cpp
 
-/// Launches a kernel with a tuner: by Autotuner.run, or in its place where the configuration is known.
+/// Launches a kernel with a tuner: through Autotuner.run, or directly where the configuration is known.
 nb::object launchTuned(nb::handle tuner, nb::handle grid, const PyArguments &arguments);
 
 } // namespace tilewright::python

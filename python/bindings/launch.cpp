@@ -59,7 +59,7 @@ Shared objectFor(nb::handle self, PyKernel::State &state, const std::shared_ptr<
   return object;
 }
 
-/// Without the GIL. `diagnostics` says why not.
+/// Called without the GIL. `diagnostics` says why it failed.
 bool start(const CompiledKernel &compiled, const Grid &grid, Call &call, Diagnostics &diagnostics) {
   if (call.options.device < 0 && !hasStack(stackToRun, diagnostics)) return false;
   Interruptible here;
@@ -105,8 +105,8 @@ std::shared_ptr<PyCompiled> describe(const std::shared_ptr<const JitFunction> &f
   return handle;
 }
 
-/// `arch`, or the setting knobs.runtime.override_arch, which a compilation reads: code for another GPU than the device. Raises where it is
-/// to be launched and the device does not run it.
+/// `arch`, or the setting knobs.runtime.override_arch, which a compilation reads: code for a
+/// GPU other than the device. Raises if it is to be launched and the device cannot run it.
 void chooseArch(Call &call, Purpose purpose) {
   if (!call.options.gpu) {
     std::string arch = settingOf("runtime", "override_arch", "TRITON_OVERRIDE_ARCH");
@@ -122,7 +122,7 @@ void chooseArch(Call &call, Purpose purpose) {
                                 ") does not run: name the GPU's own or an older one");
 }
 
-/// What a compilation reads, and a launch of what is compiled does not, as upstream has it: settings of knobs.
+/// Settings of knobs that a compilation reads, and a launch of compiled code does not, as in upstream.
 void chooseSettings(Call &call, Purpose purpose) {
   bool fusion = call.options.kernel.fpFusion;
   readSettings(call.options.kernel);
@@ -131,8 +131,8 @@ void chooseSettings(Call &call, Purpose purpose) {
   if (!runsOnProcessor) chooseArch(call, purpose);
 }
 
-/// Tells the host's hooks of a compilation, and takes the file that is to be compiled instead, if there is one. False where a hook has said
-/// not to compile. No Python object may stay behind in a frame that compiles: its thread may end there, without the GIL.
+/// Tells the host's hooks about a compilation, and takes the file that is to be compiled instead, if there is one. False if a
+/// hook has said not to compile. No Python object may remain in a frame that compiles: its thread may end there, without the GIL.
 bool announce(nb::handle kernelObject, const std::shared_ptr<const JitFunction> &function, Call &call, bool isWarmup) {
   static constinit PackageMember compiling("runtime.events", "compiling"), replacement("compiler.override", "replacement");
   nb::object described = nb::cast(describe(function, call));
@@ -263,7 +263,7 @@ Launcher *launcher(PyObject *object) {
   return reinterpret_cast<Launcher *>(object);
 }
 
-/// The vectorcall of a launcher: what it holds goes to `launch` with the arguments.
+/// The vectorcall of a launcher: passes what the launcher holds to `launch`, with the arguments.
 template <auto launch> PyObject *callLauncher(PyObject *self, PyObject *const *values, size_t flagged, PyObject *names) {
   try {
     PyArguments arguments{values, static_cast<size_t>(PyVectorcall_NARGS(flagged)), names};
@@ -333,13 +333,13 @@ PyObject *makeLauncher(vectorcallfunc call, PyObject *kernel, PyObject *grid) {
   return object;
 }
 
-/// Whether launches must look at more than their arguments: the kernel has hooks or its own `debug`, or knobs.runtime has.
+/// Whether launches must check more than their arguments: the kernel has hooks or its own `debug`, or knobs.runtime has.
 bool isWatched(PyObject *kernel) {
   static PyObject *const hooks = PyUnicode_InternFromString("pre_run_hooks"), *const debug = PyUnicode_InternFromString("debug");
   static constinit PackageMember knobs("knobs", "__dict__");
   static PyObject *const group = PyUnicode_InternFromString("runtime");
-  // Code that wants settings of its own for a while puts another object into the module.
-  static nb::handle runtime, state; // never given back: there are few of them
+  // Code that needs its own settings for a while puts another object into the module.
+  static nb::handle runtime, state; // never released: there are few of them
   if (PyObject *now = PyDict_GetItem(knobs.ptr(), group); now && now != runtime.ptr()) {
     runtime = nb::borrow(now).release();
     state = nb::getattr(runtime, "__dict__").release();

@@ -1,7 +1,7 @@
 // Names of a kernel, looked up in the live module when the compiler asks.
 //
-// A kernel is compiled once for the constants it saw. What it saw is recorded, so that a later launch can tell that a constant has changed:
-// running code made for the old value would be silently wrong.
+// A kernel is compiled once for the constants that it saw. They are recorded, so that a later
+// launch notices that a constant has changed: code made for the old value would be silently wrong.
 
 #include "core.h"
 

@@ -3,9 +3,9 @@
 //   x.dtype, x.get_device(), x.data_ptr()     200 ns: three attribute look-ups, three calls, three objects
 //   aoti_torch_get_data_ptr(handle, &p) ...    10 ns: PyTorch's C interface, which keeps its form between versions
 //
-// The handle of that interface is the address of the at::Tensor in a Python tensor. Where it stands there is no part of an interface, so
-// it is looked for once, in the first tensor that comes: `_cdata` says what must be found. If it is not where any version has had it, or if
-// what the C functions say about that tensor is not what Python says, tensors are read by their methods as before.
+// The handle of that interface is the address of the at::Tensor in a Python tensor. Its place there is not part of any interface,
+// so it is searched once, in the first tensor that comes: `_cdata` says what must be found. If it is at no place where a known
+// version has it, or if the C functions and Python disagree about that tensor, tensors are read by their methods as before.
 
 #include "torch.h"
 
@@ -25,7 +25,7 @@ using GetWide = int32_t (*)(void *tensor, int64_t *result);
 using GetList = int32_t (*)(void *tensor, int64_t **result);
 using GetStream = int32_t (*)(int32_t device, void **stream);
 constexpr int32_t cpuType = 0, cudaType = 1; // c10::DeviceType
-constexpr int32_t stridedLayout = 0;         // c10::Layout; what has another, has no address, and asking for one writes to stderr
+constexpr int32_t stridedLayout = 0; // c10::Layout; a tensor with another layout has no address, and asking for one writes to stderr
 
 /// What was found out. It never changes, so threads may read it without a lock.
 struct Interface {
@@ -38,11 +38,11 @@ struct Interface {
 };
 constinit std::atomic<const Interface *> interface{nullptr}; // null: not looked for yet, or not there
 constinit std::atomic<bool> lookedFor{false};
-// By PyTorch's number of an element type, one more than ours; 0: not met yet. Filled as types are met.
+// By PyTorch's number of an element type, our number plus one; 0: not met yet. Filled as types are met.
 constinit std::array<std::atomic<uint8_t>, 64> scalars{};
 
 template <typename F> bool find(F &function, const char *library, const char *name) {
-  // Only if it is loaded: a tensor came from it.
+  // Only if it is loaded: some tensor came from it.
   static_assert(std::is_pointer_v<F>);
   void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
   function = handle ? reinterpret_cast<F>(dlsym(handle, name)) : nullptr;
@@ -57,7 +57,7 @@ uint64_t word(PyObject *tensor, size_t offset) {
 
 void *handleOf(const Interface &found, PyObject *tensor) {
   char *start = reinterpret_cast<char *>(tensor);
-  // A borrowed tensor stands elsewhere.
+  // A borrowed tensor has another place.
   if (found.mayBorrow && start[sizeof(PyObject)] != 0) return nullptr;
   return start + found.offset;
 }
@@ -109,7 +109,7 @@ std::optional<TorchTensor> readTorchTensor(nb::handle tensor) {
   int32_t dtype = dtypeOf(*found, handle);
   uint8_t scalar = dtype < 0 ? 0 : scalars[static_cast<size_t>(dtype)].load(std::memory_order_relaxed);
   if (scalar == 0 || found->address(handle, &read.address) != 0) return std::nullopt;
-  // An empty tensor, or one that only describes one: its methods tell.
+  // An empty tensor, or one without memory: its methods tell which.
   if (!read.address) return std::nullopt;
   if (type == cudaType && found->device(handle, &read.device) != 0) return std::nullopt;
   if (found->rank(handle, &read.rank) != 0 || found->sizes(handle, &read.sizes) != 0 || found->strides(handle, &read.strides) != 0)

@@ -1,4 +1,4 @@
-// What launches need of PyTorch, by the fastest way that the PyTorch of this process has.
+// What launches need from PyTorch, by the fastest way that the PyTorch of this process offers.
 #pragma once
 
 #include "core.h"
@@ -18,7 +18,7 @@ struct TorchTensor {
 /// A tensor whose type is exactly torch.Tensor or torch.nn.Parameter, if it is on a CPU or a CUDA device, has elements, and those are of a
 /// type that was learnt.
 std::optional<TorchTensor> readTorchTensor(nb::handle tensor);
-/// Tells the element type of such a tensor, found by its attributes.
+/// Teaches the element type of such a tensor, which was found by its attributes.
 void learnTorchTensor(nb::handle tensor, Scalar scalar);
 
 /// PyTorch's current stream of a CUDA device; nothing if this process has no PyTorch with CUDA.

@@ -1,9 +1,9 @@
 // A warm launch of a kernel with a tuner: `tuned[grid](x, y, n, ACTIVATION="")`.
 //
-// What Autotuner.run does in Python, for launches whose configuration is known, which are all but a few: the key of the call, the
-// configuration that is kept for it, the rules of @heuristics, the grid function, and a launch with the values of all of them as keywords.
-// A product of 64x64 takes three microseconds, and this took four in Python. Whatever is not usual (a new key, a hook, a name that comes
-// twice) is left to Autotuner.run, which says what is wrong with it.
+// It does what Autotuner.run does in Python, for launches whose configuration is known, which are nearly all: it
+// finds the call's key, the configuration kept for it, the results of @heuristics and of the grid function, and
+// launches with all these values as keywords. A product of 64x64 takes three microseconds, and this took four in
+// Python. Anything unusual (a new key, a hook, a name given twice) is left to Autotuner.run, which reports mistakes.
 
 #include "kernel.h"
 
@@ -54,14 +54,14 @@ size_t sizeOf(nb::handle tuple) {
   return static_cast<size_t>(PyTuple_Size(tuple.ptr()));
 }
 
-/// What a tuner says once: Autotuner._fixed_part.
+/// The part of a tuner that never changes: Autotuner._fixed_part.
 struct Fixed {
   explicit Fixed(nb::handle tuple)
       : kernel(item(tuple, 0)), rules(item(tuple, 1)), parameters(item(tuple, 2)), keyPlaces(item(tuple, 3)), defaults(item(tuple, 4)) {}
   nb::handle kernel, rules, parameters, keyPlaces, defaults;
 };
 
-/// The element type of a tensor; nothing for what is none.
+/// The element type of a tensor; null for other objects.
 nb::object elementType(nb::handle value) {
   PyObject *object = value.ptr();
   if (PyLong_Check(object) || PyFloat_CheckExact(object) || PyUnicode_CheckExact(object) || object == Py_None) return {};
@@ -72,7 +72,7 @@ nb::object elementType(nb::handle value) {
   return {};
 }
 
-/// All arguments by name. Nothing where a name comes twice, or there are more arguments than parameters.
+/// All arguments by name. Null if a name occurs twice, or if there are more arguments than parameters.
 nb::object byName(const Fixed &fixed, const PyArguments &given) {
   if (given.positional > sizeOf(fixed.parameters)) return {};
   nb::object named = checked(PyDict_New());
@@ -100,7 +100,7 @@ nb::object keyOf(const Fixed &fixed, const PyArguments &given, nb::handle named)
   return key;
 }
 
-/// The only configuration, or the one that is kept for the call's key; nothing where that is not known.
+/// The only configuration, or the one that is kept for the call's key; null where that is unknown.
 nb::object configOf(nb::handle tuner, const Fixed &fixed, const PyArguments &given, nb::handle named) {
   nb::object configs = member(tuner, names().configs), cache = member(tuner, names().cache);
   if (PyList_Check(configs.ptr()) && PyList_Size(configs.ptr()) == 1) return nb::borrow(PyList_GetItem(configs.ptr(), 0));
@@ -108,7 +108,7 @@ nb::object configOf(nb::handle tuner, const Fixed &fixed, const PyArguments &giv
   return nb::borrow(found(cache, keyOf(fixed, given, named)));
 }
 
-/// What a launch is called with: values, and the names of those at the end.
+/// The arguments of a launch: values, and the names of those at the end.
 struct Keywords {
   llvm::SmallVector<nb::object, 16> names, values;
   /// False where the name is taken.
@@ -160,7 +160,7 @@ nb::object launch(const Fixed &fixed, nb::handle grid, const PyArguments &given,
   return checked(PyObject_Vectorcall(launcher.ptr(), values.data(), given.positional, keywords.ptr()));
 }
 
-/// Nothing where the launch is left to Autotuner.run.
+/// Null where the launch is left to Autotuner.run.
 nb::object launchKnown(nb::handle tuner, nb::handle grid, const PyArguments &given) {
   nb::object kept = member(tuner, names().fixed);
   if (kept.is_none() || grid.is_none()) return {};

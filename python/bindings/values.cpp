@@ -20,7 +20,7 @@ Shared share(nb::handle object) {
 }
 
 nb::handle packageObject(const char *module, const char *name) {
-  // Borrowed for good: the package's modules outlive every kernel.
+  // Borrowed for ever: the package's modules outlive every kernel.
   nb::object found = nb::module_::import_((std::string("tilewright.") + module).c_str()).attr(name);
   return found.release();
 }
@@ -187,7 +187,7 @@ std::optional<std::string> mustUseOf(nb::handle function) {
   return mark.ptr() == Py_True ? std::optional(std::string()) : std::nullopt;
 }
 
-// What the function computes is not in the kernel's text, so its name carries a digest of its code: it enters the cache key by it.
+// The kernel's text does not contain what the function computes, so its name carries a digest of its code: thus it enters the cache key.
 static std::shared_ptr<const Callable> callableOf(nb::handle object, bool isMember) {
   auto says = [&](const char *attribute, const char *text) { return nb::str(text).equal(memberOr(object, attribute, nb::none())); };
   if (says("__module__", "pdb") && says("__qualname__", "set_trace")) return std::make_shared<PyCallable>(object, "breakpoint", isMember);
@@ -298,7 +298,7 @@ Value toValue(nb::handle object) {
     if (PyFloat_Check(plain.ptr()) || PyBool_Check(plain.ptr())) return toValue(plain);
   }
   if (PyCallable_Check(raw)) return Value::callable(callableOf(object, false));
-  if (typeName(object) == "torch.dtype") return Value::host(nb::cast<std::string>(nb::str(object))); // as the evaluator has it
+  if (typeName(object) == "torch.dtype") return Value::host(nb::cast<std::string>(nb::str(object))); // as in the evaluator
   return Value::host("the " + typeName(object) + " object");
 }
 

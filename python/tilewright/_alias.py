@@ -20,7 +20,7 @@ class _Loader(importlib.abc.Loader):
         return own.loader.get_code(own.name)
 
     def exec_module(self, module):
-        # Importing under the second name must not change what the module says of itself.
+        # Importing a module under its second name must not change what it says about itself.
         module.__spec__, module.__loader__ = self._own_spec, self._own_loader
         _share_loaded()
 
@@ -48,12 +48,12 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 def path():
     """The folder in which Python finds a package `triton` that is Tilewright."""
-    # As the package was found, not as links resolve: in a build folder the sources are links, and the extension is not beside them.
+    # The place where the package was found, without resolving links: in a build folder the sources are links, and the extension is not beside them.
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "_as_triton")
 
 
 def _hand_on():
-    """Processes that this one starts are to find the same: by their environment, and by the sys.path that multiprocessing gives them."""
+    """Lets processes that this one starts find the same: through their environment, and the sys.path that multiprocessing gives them."""
     folder = path()
     if folder not in sys.path:
         sys.path.insert(1, folder)

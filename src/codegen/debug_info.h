@@ -23,13 +23,13 @@ struct LoadedSection {
   std::string name;
   uint64_t address = 0;
 };
-/// A function of it.
+/// A function of an object.
 struct LoadedFunction {
   std::string name;
   uint64_t begin = 0, end = 0;
 };
 
-/// While it lives, debuggers know an object.
+/// Debuggers know an object as long as this lives.
 class DebuggedObject {
 public:
   DebuggedObject(const std::string &object, const std::vector<LoadedSection> &sections, const std::vector<LoadedFunction> &functions);

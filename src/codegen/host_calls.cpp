@@ -1,8 +1,8 @@
-// A kernel prints each tile at once (codegen/tile_text), under a lock, so that lines of programs that run side by side do not mix. Compiled
-// code calls once an element, in order; the last element of a tile prints it.
+// A kernel prints each tile at once (codegen/tile_text), under a lock, so that lines of concurrent programs do not
+// mix. Compiled code calls once for each element, in order; the call for a tile's last element prints the tile.
 //
-// An assertion that fails must not run on into the memory access that it guards. Compiled programs own nothing (no locks, no heap), so
-// they are left by longjmp, which costs those that do not fail one setjmp for each run of programs.
+// After a failed assertion, a program must not continue to the memory access that the assertion guards. Compiled programs
+// own nothing (no locks, no heap), so longjmp leaves them; a run of programs that does not fail pays one setjmp for this.
 
 #include "codegen/host_calls.h"
 
@@ -36,7 +36,7 @@ struct Guard {
   std::jmp_buf leave;
 };
 } // namespace
-// Of the model that needs no call to be reached: signal handlers read it.
+// In the TLS model that needs no call to be reached: signal handlers read it.
 [[gnu::tls_model("initial-exec")]] static thread_local Guard *current = nullptr;
 
 RunningLaunch *runningLaunch() {
@@ -60,7 +60,7 @@ bool runGuarded(RunningLaunch &launch, void (*run)(void *), void *data) {
   return done;
 }
 
-/// `(  7, 12)`: numbers as wide as the largest of their dimension. Moves `format` behind the extents and their semicolon.
+/// `(  7, 12)`: each number is as wide as the largest one of its dimension. Moves `format` behind the extents and their semicolon.
 static std::string indexText(llvm::StringRef &format, int64_t element) {
   llvm::SmallVector<int64_t> extents;
   auto [list, rest] = format.split(';');
@@ -110,7 +110,7 @@ static void tilewrightPrint(int32_t x, int32_t y, int32_t z, const char *given, 
   std::fflush(stdout);
 }
 
-/// A kernel that prints without end is in here nearly all the time.
+/// A kernel that prints without end spends nearly all its time here.
 static void tilewrightPrintAndLook(int32_t x, int32_t y, int32_t z, const char *given, int64_t element, uint64_t bits) {
   tilewrightPrint(x, y, z, given, element, bits);
   if (current) leaveIfStopped(current->launch->codeBegin);

@@ -22,7 +22,7 @@ using namespace llvm;
 
 namespace tilewright {
 
-// Conversions of 16-bit floats: the compiler's run-time library has them, but not every system's libgcc does.
+// Conversions of 16-bit floats: the compiler's run-time library has them, but libgcc lacks them on some systems.
 // By the calling convention a 16-bit float travels in the low half of a vector register's first lane.
 extern "C" {
 static _Float16 tilewrightTruncFloatHalf(float value) {
@@ -54,7 +54,7 @@ static void *ownSymbol(StringRef name) {
   return table.lookup(name);
 }
 
-// The host program may lack libm, or hold it where dlsym(RTLD_DEFAULT) does not look; libmvec is missing on some systems.
+// The host program may lack libm, or have it where dlsym(RTLD_DEFAULT) does not look; libmvec is missing on some systems.
 static void *findSymbol(StringRef name) {
   if (void *own = ownSymbol(name)) return own;
   std::string text = name.str();
@@ -66,13 +66,13 @@ static void *findSymbol(StringRef name) {
 }
 
 namespace {
-/// What linking an object gives.
+/// The result of linking an object.
 struct Linked {
   StringMap<void *> symbols;
   uintptr_t codeBegin = 0, codeEnd = 0;
   std::vector<LoadedSection> sections;
   std::vector<LoadedFunction> functions;
-  std::unique_ptr<DebuggedObject> debugged; // goes before the memory does
+  std::unique_ptr<DebuggedObject> debugged; // must be destroyed before the memory
   jitlink::JITLinkMemoryManager::FinalizedAlloc memory;
 };
 } // namespace
@@ -93,7 +93,7 @@ static const std::shared_ptr<orc::SymbolStringPool> &symbolPool() {
 
 namespace {
 
-// All calls come back on the linking thread before link() returns, as the memory manager works in this process.
+// All callbacks come on the linking thread before link() returns, because the memory manager works in this process.
 class LinkContext : public jitlink::JITLinkContext {
 public:
   LinkContext(Linked &loaded, std::string &error) : JITLinkContext(nullptr), loaded(loaded), error(error) {}
@@ -159,7 +159,7 @@ LoadedObject::~LoadedObject() {
 
 std::shared_ptr<LoadedObject> LoadedObject::load(const std::string &object, std::string &error) {
   error.clear();
-  // A damaged file would be parsed up to the damage; the parser itself checks the rest.
+  // A damaged file would be parsed up to the damage; the parser itself checks everything else.
   if (identify_magic(object) != file_magic::elf_relocatable) {
     error = "it is not a relocatable ELF object";
     return nullptr;

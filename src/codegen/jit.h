@@ -16,7 +16,7 @@ public:
   ~LoadedObject();
   /// Null if there is no such symbol.
   void *lookup(const std::string &symbol) const;
-  /// Where its code lies in memory: [first, second).
+  /// The memory that its code occupies: [first, second).
   std::pair<uintptr_t, uintptr_t> codeRange() const;
 
 private:

@@ -1,5 +1,5 @@
-// The format is that of tools/perf/Documentation/jitdump-specification.txt: a header, then records, all in the machine's byte order. Times
-// are those of CLOCK_MONOTONIC, which -k mono makes perf's.
+// The format is that of tools/perf/Documentation/jitdump-specification.txt: a header, then records,
+// all in the machine's byte order. Times are those of CLOCK_MONOTONIC, which perf uses with -k mono.
 #include "codegen/jitdump.h"
 
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
@@ -32,7 +32,7 @@ class Record {
 public:
   explicit Record(RecordKind kind) {
     add(uint32_t(kind));
-    add(uint32_t(0)); // its size, when it is known
+    add(uint32_t(0)); // its size, filled in once it is known
     add(nanoseconds());
   }
   template <typename Number> void add(Number number) { bytes.append(reinterpret_cast<const char *>(&number), sizeof(number)); }
@@ -50,7 +50,7 @@ private:
   std::string bytes;
 };
 
-/// The dump of this process. A child that was forked writes none: its functions are its parent's.
+/// The dump of this process. A forked child writes none: its functions are its parent's.
 class JitDump {
 public:
   static JitDump &get() {
@@ -77,7 +77,7 @@ private:
     for (uint64_t word : {nanoseconds(), uint64_t(0)})
       std::fwrite(&word, 8, 1, file);
     std::fflush(file);
-    // Nothing is read there: perf takes note of the mapping, and of the file's name with it.
+    // Nothing reads from there: perf notes the mapping, and with it the file's name.
     ::mmap(nullptr, static_cast<size_t>(::sysconf(_SC_PAGESIZE)), PROT_READ | PROT_EXEC, MAP_PRIVATE, ::fileno(file), 0);
   }
 
@@ -93,7 +93,7 @@ struct LineEntry {
 
 } // namespace
 
-/// The line table of an object that lies at these places.
+/// The line table of an object whose sections are at these places.
 static std::vector<LineEntry> linesOf(const std::string &bytes, ArrayRef<LoadedSection> sections) {
   std::vector<LineEntry> lines;
   Expected<std::unique_ptr<object::ObjectFile>> object = object::ObjectFile::createObjectFile(MemoryBufferRef(bytes, "kernel"));

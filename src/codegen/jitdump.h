@@ -9,7 +9,7 @@
 
 namespace tilewright {
 
-/// Appends the code of an object's functions, which is in memory by now, with their lines. What cannot be written is left out.
+/// Appends the code of an object's functions, which is in memory by now, with their lines. What cannot be written is omitted.
 void appendToJitDump(const std::string &object, const std::vector<LoadedSection> &sections, const std::vector<LoadedFunction> &functions);
 
 } // namespace tilewright

@@ -1,4 +1,4 @@
-// What code generation for processors and for GPUs share: a module of LLVM IR, cleaned up and written out.
+// What code generation for processors and for GPUs shares: a module of LLVM IR is cleaned up and written out.
 #pragma once
 
 #include "codegen/object.h"
@@ -23,13 +23,13 @@ struct CodeGenerator {
   llvm::StringRef triple;
   std::string processor, features;
   std::optional<llvm::CodeModel::Model> model; ///< none: the processor's own
-  void (*prepare)(llvm::Function &);           ///< each function, before the clean-up
-  void (*finish)(llvm::Function &);            ///< each function with a body, after it
+  void (*prepare)(llvm::Function &);           ///< for each function, before the clean-up
+  void (*finish)(llvm::Function &);            ///< for each function with a body, after it
 };
 
-/// Translates a module of LLVM dialect functions to LLVM IR, cleans up what a simple emitter leaves (repeated address arithmetic, dead
-/// code, values that do not change in a loop), and returns it as text, assembly or an object. Nothing, and an error on the module, if LLVM
-/// cannot. The generator's kind of processor has been registered with LLVM.
+/// Translates a module of LLVM dialect functions to LLVM IR, cleans up what a simple emitter leaves (repeated address
+/// arithmetic, dead code, invariant values in loops), and returns it as text, assembly or an object. If LLVM cannot do
+/// that, returns null and reports an error on the module. The generator's kind of processor must be registered with LLVM.
 std::optional<std::string> generate(mlir::ModuleOp module, const CodeGenerator &generator, CodeKind kind);
 
 } // namespace tilewright

@@ -31,22 +31,22 @@ using namespace mlir;
 
 namespace tilewright {
 
-/// Our patterns match completely before they change anything, so nothing has to be recorded for undoing.
+/// Our patterns match completely before they change anything, so no changes need to be recorded for rollback.
 static ConversionConfig configuration() {
   ConversionConfig config;
   config.allowPatternRollback = false;
   return config;
 }
 
-/// The structured operations of a region, without those that are nested in others.
+/// The structured operations of a region, except those nested in others.
 static void collectOutermost(Region &region, llvm::SmallVectorImpl<Operation *> &found) {
   for (Block &block : region)
     for (Operation &op : block)
       if (op.getNumRegions() > 0 && isa<scf::SCFDialect>(op.getDialect())) found.push_back(&op);
 }
 
-/// From the last to the first: each splits its block, and moves what stands behind it, which is little where that is blocks of its own
-/// already. From the first on a kernel of a thousand loops in a row took quadratic time. Outer ones go before those that they hold.
+/// Goes from the last to the first: each one splits its block and moves what follows it, which is little if that is in blocks of its own
+/// already. From the first on, a kernel of a thousand loops in a row took quadratic time. Outer operations go before those inside them.
 static LogicalResult lowerStructured(Region &region, PatternRewriter &rewriter, PatternApplicator &patterns) {
   llvm::SmallVector<Operation *> waiting;
   collectOutermost(region, waiting);
@@ -74,8 +74,8 @@ static LogicalResult lowerStructuredLoops(ModuleOp module) {
   return success();
 }
 
-/// The lowerings write a constant down wherever one is used, and sums with zero. What is folded here need not be converted, verified and
-/// translated, which takes five times as long.
+/// The lowerings write a constant wherever one is used, and sums with zero. What is folded
+/// here need not be converted, verified and translated, which takes five times as long.
 static void foldConstants(ModuleOp module) {
   OperationFolder folder(module.getContext());
   module.walk([&](Operation *op) {

@@ -1,7 +1,7 @@
-// A kernel must compile in milliseconds at its first launch, and the lowering has already chosen vectors, unrolling and blocking. So LLVM's
-// -O3 (vectorisers, unrollers, interprocedural passes: most of its time, and several undo the lowering's choices) is not what is wanted.
-// What is: clean-up of what a simple emitter leaves (repeated address arithmetic, dead code, values that do not change in a loop), then
-// instruction selection, scheduling and register allocation, which are LLVM's to do well.
+// A kernel must compile in milliseconds at its first launch, and the lowering has already chosen vectors, unrolling and
+// blocking. So LLVM's -O3 does not fit (vectorisers, unrollers, interprocedural passes: most of its time, and several undo
+// the lowering's choices). What does is to clean up what a simple emitter leaves (repeated address arithmetic, dead code,
+// invariant values in loops), and then instruction selection, scheduling and register allocation, which LLVM does well.
 #include "codegen/object.h"
 
 #include "codegen/llvm_module.h"
@@ -19,7 +19,7 @@ void LLVMInitializeX86TargetInfo();
 void LLVMInitializeX86Target();
 void LLVMInitializeX86TargetMC();
 void LLVMInitializeX86AsmPrinter();
-void LLVMInitializeX86AsmParser(); // of the assembly that a kernel brings along
+void LLVMInitializeX86AsmParser(); // for a kernel's own assembly
 }
 
 namespace tilewright {

@@ -25,7 +25,7 @@ public:
 char StackArguments::identity = 0;
 } // namespace
 
-/// Where a caller has left a value that nobody overwrites.
+/// A place where a caller has left a value, and which nothing overwrites.
 static bool isUnchangingArgument(const MachineInstr &says, const MachineFrameInfo &frame) {
   const MachineOperand &place = says.getDebugOperand(0);
   return says.isDebugOffsetImm() && place.isFI() && frame.isFixedObjectIndex(place.getIndex()) &&

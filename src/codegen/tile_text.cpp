@@ -8,7 +8,7 @@ namespace tilewright {
 
 constexpr int64_t numbersPerLine = 8;
 constexpr int64_t fraction = 5;    // ".1234"
-constexpr int64_t widestFixed = 8; // a tile of floats that takes more in front of its fraction is printed with exponents
+constexpr int64_t widestFixed = 8; // a tile of floats with more characters before the fraction is printed with exponents
 
 int64_t PrintFormat::count() const {
   int64_t product = 1;
@@ -52,7 +52,7 @@ static std::string numberText(const PrintFormat &format, uint64_t bits, const ch
   return number;
 }
 
-/// Numbers with their points, or last digits, below one another. There is a column for the sign if any number has one.
+/// Numbers with their points, or last digits, aligned. There is a column for the sign if any number has one.
 static void align(llvm::MutableArrayRef<std::string> texts, int64_t behindPoint) {
   int64_t digits = 0, sign = 0;
   for (const std::string &text : texts) {
@@ -64,7 +64,7 @@ static void align(llvm::MutableArrayRef<std::string> texts, int64_t behindPoint)
     text.insert(0, std::max<int64_t>(digits + sign + behindPoint - int64_t(text.size()), 0), ' ');
 }
 
-/// Whether the numbers, in fixed notation, are too wide or too different for it.
+/// Whether the numbers are too wide, or too different, for fixed notation.
 static bool wantExponents(llvm::ArrayRef<std::string> texts) {
   int64_t most = 0, least = INT64_MAX, sign = 0;
   for (const std::string &text : texts) {

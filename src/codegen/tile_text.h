@@ -3,7 +3,7 @@
 //   (1, 0, 0) x: [ -1,   0,   1,  20,
 //                  21, 100]
 //
-// (Lines there have eight numbers.) A GPU prints an element a line, because its threads have nobody who would put the lines together.
+// (Real lines have eight numbers.) A GPU prints one element a line, because nothing there could put the threads' lines together.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -15,7 +15,7 @@
 
 namespace tilewright {
 
-/// What compiled code says of a print: `KIND HEX WIDTH EXTENTS ; PREFIX`, as in "i-32,4,8; x: ".
+/// How compiled code describes a print: `KIND HEX WIDTH EXTENTS ; PREFIX`, as in "i-32,4,8; x: ".
 struct PrintFormat {
   char kind; // f: a double's bits; i, u: an integer; p: an address; n: nothing but the prefix
   bool hex;
@@ -28,7 +28,7 @@ struct PrintFormat {
 
 PrintFormat parsePrintFormat(llvm::StringRef text);
 
-/// The elements of a tile, in order, as text. It stands behind `indent` characters of a line.
+/// The elements of a tile, in order, as text, for a line that already has `indent` characters.
 std::string tileText(const PrintFormat &format, llvm::ArrayRef<uint64_t> elements, int64_t indent);
 
 } // namespace tilewright

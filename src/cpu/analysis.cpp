@@ -2,11 +2,11 @@
 //
 //   %x = tt.load ...            used by a max and by an exp: loaded twice (nothing is written in between)
 //   %e = math.exp (%x - %max)   used by a sum and by a store: expensive and wanted twice, so it is stored once
-//   %m = cmpi slt %offs, %n     costs next to nothing: computed by everybody who needs it
+//   %m = cmpi slt %offs, %n     costs next to nothing: computed wherever it is needed
 //
-// The decisions run from the last operation to the first, because a tile's consumers must be known: a stored consumer is a root of its own.
-// Before that, chains of very many operations are cut by storing a tile every so often: the time that a compiler takes for one loop body
-// grows faster than the body, and so would its stack.
+// The decisions run from the last operation to the first, because a tile's consumers must be known: a
+// stored consumer is a root of its own. Before that, very long chains of operations are cut by storing a
+// tile now and then, because a compiler's time for one loop body, and its stack, grow faster than the body.
 
 #include "cpu/analysis.h"
 
@@ -23,7 +23,7 @@ using namespace tilewright::tt;
 namespace tilewright::cpu {
 
 constexpr int64_t expensive =
-    8; // a stored tile costs a store and a load per vector and a pass of its own; below this, recomputing is no slower
+    8; // a stored tile costs a store and a load per vector, and its own pass; what costs less is recomputed just as fast
 
 llvm::ArrayRef<int64_t> shapeOf(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);
@@ -38,7 +38,7 @@ int64_t elementBytes(Type element) {
 TileAnalysis::TileAnalysis(FuncOp function, address::RefutedFacts refutedFacts)
     : refuted(std::move(refutedFacts)), indices(function, refuted) {
   cutLongChains(function);
-  // Innermost and last operations first.
+  // The innermost and last operations come first.
   function->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
     for (Value result : op->getResults())
       if (isTile(result)) decide(result);
@@ -106,7 +106,7 @@ Step TileAnalysis::sumStep(Operation *sum, int64_t dim, int64_t sign) {
 }
 
 Step TileAnalysis::productStep(arith::MulIOp mul, int64_t dim) {
-  constexpr int64_t longest = int64_t(1) << 40; // further than any tile goes without overflow
+  constexpr int64_t longest = int64_t(1) << 40; // farther than any tile reaches without overflow
   Step l = step(mul.getLhs(), dim), r = step(mul.getRhs(), dim);
   if (l.isZero() && r.isZero()) return noStep;
   if (!l.isZero() && !r.isZero()) return {};
@@ -135,7 +135,7 @@ bool TileAnalysis::widensExactly(Operation *op, int64_t dim) {
   return !step(in, dim).modular || isExact(in);
 }
 
-/// The wider integers move by the same step, unless the narrow ones overflow: then only where somebody looks when the program runs.
+/// The wider integers move by the same step unless the narrow ones overflow; if those may, only where a run-time check is made.
 Step TileAnalysis::widenedStep(Operation *op, int64_t dim) {
   Value in = widenedBy(op);
   Step result = step(in, dim);
@@ -145,7 +145,7 @@ Step TileAnalysis::widenedStep(Operation *op, int64_t dim) {
   result.modular = false;
   if (isExact) return result;
   for (int64_t d = 0, rank = shapeOf(in).size(); d < rank; ++d)
-    if (d != dim && (step(in, d).kind == Step::other || step(in, d).wraps)) return {}; // how far it reaches is not known
+    if (d != dim && (step(in, d).kind == Step::other || step(in, d).wraps)) return {}; // it is not known how far it reaches
   result.widens = true;
   return result;
 }
@@ -179,7 +179,7 @@ Step TileAnalysis::computeStep(Value tile, int64_t dim) {
       .Case<arith::RemSIOp, arith::RemUIOp>([&](auto rem) {
         Step l = step(rem.getLhs(), dim), r = step(rem.getRhs(), dim);
         if (l.isZero() && r.isZero()) return noStep;
-        // (start + i) % n: a range until it wraps.
+        // (start + i) % n: a range, as long as it does not wrap around.
         if (l.kind == Step::constant && l.amount == 1 && r.isZero() && shapeOf(rem.getRhs()) == shapeOf(tile))
           return Step{Step::constant, 1, true, l.widens};
         return Step{};
@@ -290,7 +290,7 @@ int64_t TileAnalysis::cost(Value tile) {
   return result;
 }
 
-/// Results of these always live in scratch (or are views of what does).
+/// The results of these operations always live in scratch, or are views of tiles that do.
 bool TileAnalysis::mustStore(Operation *op) {
   if (isElementwise(op)) return false;
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
@@ -326,12 +326,12 @@ int64_t TileAnalysis::chainAbove(Value tile) {
 }
 
 void TileAnalysis::cutLongChains(Operation *function) {
-  constexpr int64_t longest = 1024;       // the longest chain of the examples has 200
-  llvm::DenseMap<Value, int64_t> weights; // what is shared counts more than once, up to a limit
+  constexpr int64_t longest = 1024;       // the longest chain of the examples is 200
+  llvm::DenseMap<Value, int64_t> weights; // shared operations count more than once, up to a limit
   function->walk([&](Operation *op) {
     if (op->getNumResults() != 1 || !isTile(op->getResult(0)) || !isOnDemandUser(op)) return;
     Value tile = op->getResult(0);
-    // In program order no chain is followed further than by one operation: the results before are known.
+    // In program order each chain needs only one further operation: the results before it are known.
     for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
       step(tile, d);
     cost(tile);
@@ -354,10 +354,10 @@ void TileAnalysis::demands(Value tile, bool expands, bool moves, bool throughVie
     bool recomputed =
         isOnDemandUser(user) && user->getNumResults() == 1 && isTile(user->getResult(0)) && !stored.contains(user->getResult(0));
     if (!recomputed) {
-      // The operands of a gather's source and of scans are copied whole.
+      // The operands of a gather's source and of scans are copied as a whole.
       if (llvm::none_of(out, [&](Demand d) { return d.root == user && d.expands == expands && d.moves == moves; }))
         out.push_back({user, expands, moves});
-      // Views show their source's memory to whoever reads them.
+      // A view shows its source's memory to whatever reads the view.
       if (throughViews && isa<ReshapeOp, SplitOp>(user))
         for (Value view : user->getResults())
           demands(view, expands, true, true, out, seen);
@@ -380,7 +380,7 @@ static bool writesMemory(Operation *op) {
   return writes;
 }
 
-/// The tile of pointers as base argument and offset: splat(base) + offset.
+/// The tile of pointers as its base argument and its offset: splat(base) + offset.
 static std::pair<Value, Value> baseAndOffset(Value pointer) {
   Value offset;
   while (Operation *op = pointer.getDefiningOp()) {
@@ -416,7 +416,7 @@ bool TileAnalysis::reachIsKnown(Value pointer) {
 bool TileAnalysis::storeDisturbs(LoadOp load, StoreOp store, bool elsewhere) {
   if (load.getPtr() == store.getPtr()) return elsewhere;
   Value from = address::baseArgument(load.getPtr()), to = address::baseArgument(store.getPtr());
-  if (from && to && from != to) // isUndisturbed looks when the program runs, where it can
+  if (from && to && from != to) // isUndisturbed checks this at run time, where it can
     return !isTile(store.getPtr()) || !reachIsKnown(load.getPtr()) || !reachIsKnown(store.getPtr());
   auto [loadBase, loadOffset] = baseAndOffset(load.getPtr());
   auto [storeBase, storeOffset] = baseAndOffset(store.getPtr());
@@ -448,7 +448,7 @@ void TileAnalysis::decide(Value tile) {
     nested |= d.root->getBlock() != op->getBlock();
     expands |= d.expands;
   }
-  if (auto load = dyn_cast<LoadOp>(op)) { // deeper loads decide for themselves
+  if (auto load = dyn_cast<LoadOp>(op)) { // loads farther up are decided separately
     bool disturbed = nested || load.getIsVolatile();
     for (Demand d : roots) {
       if (disturbed) break;
@@ -464,7 +464,7 @@ void TileAnalysis::decide(Value tile) {
       return;
     }
   }
-  int64_t consumers = 0; // distinct operations, however often each expands
+  int64_t consumers = 0; // distinct operations, however often each is expanded
   llvm::SmallPtrSet<Operation *, 8> distinct;
   for (Demand d : roots)
     consumers += distinct.insert(d.root).second;
@@ -513,9 +513,9 @@ static bool takesMaximum(ReduceOp reduce) {
 
 constexpr int64_t everyIndex = -1;
 
-/// Whether `bound` at the indices `dims` is never below `x` nor unordered with a number: each entry of `dims` is a dimension of x whose
-/// index `bound` is taken at, or everyIndex where `bound` may be taken at any. E.g. x[i, j] and broadcast(expand_dims(reduce max x, axis
-/// 1)).
+/// Whether `bound` at the indices `dims` is never below `x`, nor unordered with a number.
+/// Each entry of `dims` is the dimension of x whose index `bound` is taken at, or everyIndex
+/// where any index will do. E.g. x[i, j] and broadcast(expand_dims(reduce max x, axis 1)).
 static bool neverBelow(Value bound, llvm::SmallVector<int64_t> dims, Value x, int64_t depth) {
   if (depth == 0) return false;
   if (bound == x) {
@@ -570,7 +570,7 @@ bool isNotPositive(Value value, bool fused) {
   llvm::SmallVector<int64_t> dims;
   for (size_t d = 0; d < shapeOf(x).size(); ++d)
     dims.push_back(d);
-  constexpr int64_t far = 8; // from a row's maximum to what is subtracted
+  constexpr int64_t far = 8; // operations from a row's maximum to what is subtracted
   return neverBelow(difference.getRhs(), dims, x, far);
 }
 

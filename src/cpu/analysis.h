@@ -1,5 +1,5 @@
-// What is known of tiles before any code is emitted: how a tile varies along its dimensions, which masks are boxes, and which tiles get
-// stored.
+// What is known about tiles before any code is emitted: how a tile varies
+// along its dimensions, which masks are boxes, and which tiles are stored.
 #pragma once
 
 #include "ir/address/indices.h"
@@ -17,30 +17,30 @@ namespace tilewright::cpu {
 
 /// How a tile's elements change from one index to the next along one dimension.
 struct Step {
-  enum Kind { constant, uniform, other } kind = other; // uniform: by the same amount each time, known at run time only
+  enum Kind { constant, uniform, other } kind = other; // uniform: by the same amount each time, which is known only at run time
   int64_t amount = 0;                                  // constant: integers count 1, pointers bytes; 0: no change
-  bool wraps = false;                                  // holds only where an `x % n` on the way does not wrap around inside the tile
-  bool widens = false;                                 // holds only where no integer that is widened on the way overflows inside the tile
-  bool modular = false;                                // integers: holds up to overflow; isExact says whether there is any
+  bool wraps = false;                                  // holds only if no `x % n` that it depends on wraps around inside the tile
+  bool widens = false;                                 // holds only if no integer that is widened on the way overflows inside the tile
+  bool modular = false;                                // for integers: holds up to overflow; isExact says whether there can be any
   bool isZero() const { return kind == constant && amount == 0; }
   bool isConditional() const { return wraps || widens; }
 };
 
-/// One `index < bound` of a mask: true for the first so many indices of dimension `dim`; or `index >= bound`.
+/// One `index < bound` of a mask: true for the first indices of dimension `dim`; or `index >= bound`, true for the last ones.
 struct BoxTerm {
   mlir::Operation *compare; // arith.cmpi
-  int64_t dim;              // of the mask's tile; -1: the same everywhere
+  int64_t dim;              // of the mask's tile; -1: the term is the same everywhere
   bool indexIsLhs;
-  bool lower = false;   // `index >= bound`: all hold where the first does
-  bool mayWrap = false; // the index may overflow inside the tile, and then all this does not hold
+  bool lower = false;   // `index >= bound`: true for all indices if it is true for the first
+  bool mayWrap = false; // the index may overflow inside the tile; then none of this holds
 };
 
 /// Why a tile lives in scratch.
 enum class StoredFor : uint8_t {
   itsOperation, // its operation makes all of it at once
   longChain,    // what computes it is long enough
-  laterStore,   // memory that it is loaded from may be stored to before it is wanted
-  manyUses,     // it costs much and is wanted more than once, or by a loop again and again
+  laterStore,   // memory that it is loaded from may be stored to before the tile is needed
+  manyUses,     // it is expensive and needed more than once, or in every iteration of a loop
 };
 
 /// The shape of a tile type; empty for scalars.
@@ -48,7 +48,7 @@ llvm::ArrayRef<int64_t> shapeOf(mlir::Type type);
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
   return shapeOf(value.getType());
 }
-/// Whether each element of the results follows from the same element of the operands, and can be computed alone.
+/// Whether each element of the results depends only on the elements at the same place of the operands, and can be computed alone.
 bool isElementwise(mlir::Operation *op);
 inline bool isTile(mlir::Type type) {
   return llvm::isa<mlir::RankedTensorType>(type);
@@ -59,14 +59,14 @@ inline bool isTile(mlir::Value value) {
 /// Bytes of an element in memory; pointers 8, i1 1.
 int64_t elementBytes(mlir::Type element);
 
-/// Whether both pointers are their base plus one and the same tile of offsets, and point to elements of one size.
+/// Whether both pointers are a base plus the same tile of offsets, and point to elements of equal size.
 bool haveSameOffsets(mlir::Value first, mlir::Value second);
 
-/// Whether every element is at most 0, or NaN, whatever the inputs: `x - max(x)`, times a constant perhaps. With `fused`, a product that is
-/// subtracted from may be rounded once only, and then the difference can be positive: such products do not count.
+/// Whether every element is at most 0, or NaN, whatever the inputs: `x - max(x)`, perhaps times a constant. With `fused`, a product
+/// from which something is subtracted may be rounded only once, so that the difference can be positive: such products do not count.
 bool isNotPositive(mlir::Value value, bool fused);
 
-/// The integers that `op` makes wider: what it extends, or the offsets that it adds to pointers. Null for all else.
+/// The integers that `op` widens: what it extends, or the offsets that it adds to pointers. Null for other operations.
 mlir::Value widenedBy(mlir::Operation *op);
 
 class TileAnalysis {
@@ -74,19 +74,19 @@ public:
   /// May rely on facts about launches that are not in `refuted`; `facts` are those that it has relied on so far.
   TileAnalysis(tt::FuncOp function, address::RefutedFacts refuted);
   const std::vector<LaunchFact> &facts() const { return indices.facts(); }
-  /// Whether code may be made for launches that keep a fact which is preferred only: unless a launch has broken it. `preferred` has it
-  /// then.
+  /// Whether code may be made for launches that satisfy a fact that is only preferred;
+  /// false once a launch has broken it. Then `preferred` contains the fact.
   bool prefers(const LaunchFact &fact);
   const std::vector<LaunchFact> &preferredFacts() const { return preferred; }
 
   Step step(mlir::Value tile, int64_t dim);
-  /// Whether nothing overflows in the tile: that is proven, or a fact that launches are checked for.
+  /// Whether nothing overflows in the tile: this is proven, or a fact that launches are checked for.
   bool isExact(mlir::Value tile);
-  /// Whether what `op` makes wider (widenedBy) moves along `dim` as exact numbers do.
+  /// Whether what `op` widens (widenedBy) moves along `dim` as exact numbers would.
   bool widensExactly(mlir::Operation *op, int64_t dim);
-  /// Whether the addresses of a tile of pointers follow from its first one and the steps, so that the bytes it reaches can be told.
+  /// Whether the addresses of a tile of pointers follow from its first address and the steps, so that the bytes that it reaches are known.
   bool reachIsKnown(mlir::Value pointer);
-  /// Whether no two elements of the tile of pointers need to be at one address, as far as the steps tell.
+  /// Whether no two elements of the tile of pointers can have the same address, as far as the steps show.
   bool distinctAddresses(mlir::Value pointer);
   /// Whether `mask` is a conjunction of box terms; appends them.
   bool box(mlir::Value mask, llvm::SmallVectorImpl<BoxTerm> &terms);
@@ -97,9 +97,9 @@ public:
     auto found = stored.find(tile);
     return found == stored.end() ? std::nullopt : std::optional(found->second);
   }
-  /// Whether some root that runs after `position` (in the same block) still reads `tile` as it is before `position`.
+  /// Whether some root that runs after `position` (in the same block) still reads `tile` as it was before `position`.
   bool isReadAfter(mlir::Value tile, mlir::Operation *position);
-  /// Estimated instructions a vector of the tile costs when computed on demand.
+  /// Estimated instructions for one vector of the tile, if it is computed on demand.
   int64_t cost(mlir::Value tile);
 
 private:
@@ -107,7 +107,7 @@ private:
     mlir::Operation *root;
     bool expands;
     bool moves;
-  }; // moves: read at another place than the root's
+  }; // moves: it is read at another place than the root's
   using Seen = llvm::DenseSet<std::pair<mlir::Value, int>>;
   Step computeStep(mlir::Value tile, int64_t dim);
   Step sumStep(mlir::Operation *sum, int64_t dim, int64_t sign);

@@ -1,4 +1,4 @@
-// What the fast version of a root takes to be true, looked at when the program runs.
+// What the fast version of a root assumes, tested at run time.
 //
 //   %i = (%start + range) % %n          moves by 1 while it does not wrap around
 //   %w = extsi (%start + range)         moves by 1 while the narrow sum does not overflow
@@ -9,7 +9,7 @@
 //   else
 //     loads to scratch, then stores; every index computed for itself
 //
-// A condition costs a few scalar instructions a program. What the analysis can rule out has none.
+// Each condition costs a few scalar instructions per program. Where the analysis can rule the problem out, there is none.
 
 #include "cpu/conditions.h"
 
@@ -89,7 +89,7 @@ static Value stepAlong(Context &ctx, Value tile, int64_t dim, Value first) {
   return scalarToIndex(ctx, arith::SubIOp::create(b, evaluateScalar(ctx, tile, second), first));
 }
 
-/// i1: the narrow integers do not overflow anywhere in the tile: their first one and the steps, as wide numbers, stay within their type.
+/// i1: the narrow integers overflow nowhere in the tile: the first one and the steps, as wide numbers, stay within their type.
 static Value widensExactly(Context &ctx, Operation *op) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value in = widenedBy(op);
@@ -122,7 +122,7 @@ Value conditions(Context &ctx, ValueRange tiles, int64_t dim) {
       identity.push_back(d);
     collectConditions(ctx, tile, identity, dim, found, seen);
   }
-  // A remainder of what moves along two dimensions starts anew in every row.
+  // A remainder of an index that moves along two dimensions starts anew in every row.
   for (auto [op, size] : found) {
     if (!isa<arith::RemSIOp, arith::RemUIOp>(op)) continue;
     int64_t moving = 0;
@@ -210,7 +210,7 @@ llvm::SmallVector<Hazard> hazardsOf(Context &ctx, StoreOp op) {
     else
       hazards.push_back({load, same});
   }
-  // What may be the same tensor for certain reads the same place: the analysis stores all else.
+  // Accesses that certainly go to the same tensor read the same place: the analysis stores all other tiles.
   llvm::erase_if(hazards, [&](Hazard hazard) {
     Value from = address::baseArgument(hazard.load.getPtr());
     return (!from || !to || from == to) && !hazard.samePlace;
@@ -254,8 +254,8 @@ static Reach reachOf(Context &ctx, Value pointer, Value mask) {
   return reach;
 }
 
-/// The dimensions in the order of their steps, each of which goes beyond all that the ones before it reach. Steps that are known when the
-/// program runs are taken to be the larger ones, and two of them in either order.
+/// The dimensions in the order of their steps, each of which exceeds all that the dimensions before it reach.
+/// Steps that are known only at run time are assumed to be the larger ones; two of those may come in either order.
 static Value isInjective(Context &ctx, Value pointer, Value mask) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(pointer);

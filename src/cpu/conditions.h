@@ -1,22 +1,22 @@
-// What the fast version of a root takes to be true, looked at when the program runs. All are i1; null where it is certain.
+// What the fast version of a root assumes, tested at run time. All tests are i1; null where the assumption is certain.
 #pragma once
 
 #include "cpu/context.h"
 
 namespace tilewright::cpu {
 
-/// A load that a store's loop would compute on its way.
+/// A load that a store's loop would compute as it goes.
 struct Hazard {
   tt::LoadOp load;
-  bool samePlace; // it reads, at each index, the place that is stored to, if both start at the same address
+  bool samePlace; // if both start at the same address, it reads at each index the place that is stored to
 };
 
 Value bothHold(Context &ctx, Value first, Value second);
-/// Runs `body` under the assumption that all conditional steps along `dim` hold where they do at run time, else without.
+/// Emits `body` for the case that all conditional steps along `dim` hold, which is tested at run time, and again for the other case.
 void withConditions(Context &ctx, ValueRange tiles, int64_t dim, llvm::function_ref<void()> body);
 /// All conditional steps of `tiles` along `dim` hold.
 Value conditions(Context &ctx, ValueRange tiles, int64_t dim);
-/// Nothing that is widened on the way to the addresses overflows.
+/// Nothing that is widened to compute the addresses overflows.
 Value reachesExactly(Context &ctx, ValueRange pointers);
 /// The indices that `mask` compares with its bounds do not overflow.
 Value masksExactly(Context &ctx, Value mask, llvm::ArrayRef<int64_t> shape);

@@ -1,4 +1,4 @@
-// What the functions of the CPU lowering share: the values made so far, where code goes, and what is assumed there.
+// What the functions of the CPU lowering share: the values made so far, the place where code goes, and what may be assumed there.
 //
 // The functions stand by families: control flow and operations in order (operations.h), a tile's value at a place (evaluate.h), loop nests
 // over an index space (loops.h), what is checked when the program runs (conditions.h), tiles in scratch memory (scratch.h), and what makes
@@ -27,13 +27,13 @@ struct Buffer {
   int64_t offset = 0; // elements
 };
 
-/// One index of a place: its value (i64) and the loop level at which it is known.
+/// One index of a place: its value (i64) and the loop level from which on it is known.
 struct Index {
   Value value;
   int64_t level = 0;
 };
 
-/// Where a tile is asked for: one index a dimension; along dimension `vector`, `lanes` elements from there on. vector == -1: one element.
+/// Where a tile is evaluated: one index a dimension; along dimension `vector`, `lanes` elements from there. vector == -1: one element.
 struct Place {
   llvm::SmallVector<Index, 3> at;
   int64_t vector = -1;
@@ -48,9 +48,9 @@ struct Lanes {
   Value uniformStep; // affine with a step known at run time (i64)
 };
 
-/// The code of one level of a loop nest.
+/// The code at one level of a loop nest.
 struct Level {
-  mlir::Operation *inner = nullptr; // the loop of the next level, before which this level's code goes
+  mlir::Operation *inner = nullptr; // the loop of the next level; this level's code goes in front of it
   std::map<std::vector<const void *>, Lanes> memo;
 };
 
@@ -73,11 +73,11 @@ struct Context {
   // Values: scalars as they are, tiles that are in scratch. Others are computed on demand.
   llvm::DenseMap<Value, Value> scalars;
   llvm::DenseMap<Value, Buffer> buffers;
-  llvm::DenseMap<Value, Buffer> pending; // tiles that the next reduction over them stores on its way
+  llvm::DenseMap<Value, Buffer> pending; // tiles that the next reduction over them stores as it goes
   llvm::SmallVector<Value, 3> programId, numPrograms;
   Value arena;
   int64_t arenaUsed = 0, arenaPeak = 0;
-  int64_t keptUsed = sizeof(ArenaHead); // in front of scratch: whether the launch is alone, and what programs leave for others
+  int64_t keptUsed = sizeof(ArenaHead); // in front of scratch: whether the launch is alone, and what programs leave for later ones
   llvm::SmallVector<std::pair<int64_t, int64_t>> keptHeaders; // at which offset, and how many lines
   Value zeroIndex;
   llvm::DenseMap<int64_t, Value> indexConstants;
@@ -86,9 +86,9 @@ struct Context {
   llvm::SmallVector<Level> levels;
   llvm::DenseSet<Value> trueMasks; // masks that hold
   bool assumeConditions = false;   // conditional steps hold
-  bool careful = false;            // the version of a root that nothing is assumed of: one simple loop
-  bool packing = false;            // what is loaded is copied for a product, during which memory is idle
-  bool guarded = false;            // code outside of all loops is reached only where `trueMasks` hold
+  bool careful = false;            // emitting the version of a root that assumes nothing: one simple loop
+  bool packing = false;            // what is loaded is copied for a product, and memory is idle during the product
+  bool guarded = false;            // code outside all loops is reached only where `trueMasks` hold
 
   // Around it.
   llvm::SmallVector<Value> enclosingTrips; // i64, of the loops around the current operation
@@ -97,13 +97,13 @@ struct Context {
   Atomics atomics = Atomics::none;
   bool streaming = false;          // in this loop whole vectors are stored past the caches
   bool streams = false;            // some store is a streaming one: fence at the end
-  bool usesTiles = false;          // some product is one of tile registers: they are configured at the start
+  bool usesTiles = false;          // some product uses tile registers, which are configured at the start
   mlir::Operation *root = nullptr; // the operation that code is emitted for
   Notes notes;
   bool failedAny = false;
 };
 
-/// The first refusal of a kernel, or the first bug that shows in it, is reported; the lowering goes on to where it can stop.
+/// Reports the first refusal of a kernel, or the first bug that shows in it; the lowering continues until it can stop.
 void refuse(Context &ctx, mlir::Operation *op, Diag id, const std::string &what);
 void bug(Context &ctx, mlir::Operation *op, const std::string &what);
 

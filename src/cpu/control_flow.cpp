@@ -1,5 +1,5 @@
-// This lowers loops and branches. A tile that a loop carries lives in one buffer, updated in place where nothing reads the old value any
-// more.
+// This lowers loops and branches. A tile that a loop carries lives in one
+// buffer, and is updated in place where nothing reads the old value any more.
 
 #include "cpu/control_flow.h"
 
@@ -12,8 +12,8 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-/// Writes the tiles a region yields to the buffers that carry them. A tile that is computed from carried ones goes through a temporary
-/// where another slot still reads those.
+/// Writes the tiles that a region yields to the buffers that carry them. A tile that is computed
+/// from carried ones goes through a temporary buffer where another slot still reads those.
 static LogicalResult yieldTiles(Context &ctx, ValueRange values, llvm::ArrayRef<Buffer> targets, Operation *yield) {
   struct Pending {
     Value tile;
@@ -48,8 +48,8 @@ static LogicalResult yieldTiles(Context &ctx, ValueRange values, llvm::ArrayRef<
   return success();
 }
 
-/// What a loop or a branch carries, as its body or its users see it: scalars are the values of the new operation, tiles lie in their
-/// buffers.
+/// What a loop or a branch carries, as its body or its users see it:
+/// scalars are the values of the new operation; tiles are in their buffers.
 static void bindValues(Context &ctx, ValueRange carried, ValueRange scalars, llvm::ArrayRef<Buffer> tileBuffers) {
   size_t nextScalar = 0, nextTile = 0;
   for (Value value : carried) {
@@ -89,7 +89,7 @@ LogicalResult lowerFor(Context &ctx, scf::ForOp op) {
     tileSlots.push_back(slot);
   }
   int64_t kept = ctx.arenaUsed;
-  // How many iterations it has, for the size of what it writes in all.
+  // The number of its iterations, for the size of all that it writes.
   Value span = scalarToIndex(ctx, arith::SubIOp::create(b, upper, lower));
   Value stride = arith::MaxSIOp::create(b, scalarToIndex(ctx, step), constantIndex(b, 1));
   Value trips = arith::MaxSIOp::create(b, arith::DivSIOp::create(b, span, stride), constantIndex(b, 1));

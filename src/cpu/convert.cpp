@@ -1,5 +1,5 @@
-// Conversions between float types: what the machine has by itself (f32 and f64, and f16 with F16C, which reads f32 only), and the
-// arithmetic of ir/float_formats.cpp for the rest. f64 goes through f32 rounded to odd, so that nothing is rounded twice.
+// Conversions between float types: those that the machine has (f32 and f64, and f16 with F16C, which reads only f32), and the
+// arithmetic of ir/float_formats.cpp for the others. f64 goes through f32 rounded to odd, so that nothing is rounded twice.
 #include "cpu/math.h"
 #include "ir/float_math.h"
 
@@ -22,14 +22,14 @@ static Value widenAny(ImplicitLocOpBuilder &b, const CpuTarget &target, Value va
   Type type = vectorOf(b.getF32Type(), lanesOf(value.getType()));
   if (element.isF16() && target.f16c) return arith::ExtFOp::create(b, type, value);
   floats::MathOps m(b, target.fma ? fma : nullptr, type);
-  // A constant is converted here: its bits would have to be read out of an attribute of floats, which MLIR's folders do not expect.
+  // A constant is converted here: otherwise its bits would have to be read from an attribute of floats, which MLIR's folders do not expect.
   Attribute known;
   if (matchPattern(value, m_Constant(&known))) {
     auto dense = dyn_cast<DenseFPElementsAttr>(known);
     auto number = dense && dense.isSplat() ? dense.getSplatValue<FloatAttr>() : dyn_cast<FloatAttr>(known);
     if (number) return m.real(number.getValue().convertToDouble());
   }
-  if (isa<Float8E5M2Type>(element) && target.f16c) { // f16 without its lower byte
+  if (isa<Float8E5M2Type>(element) && target.f16c) { // it is f16 without the lower byte
     int64_t lanes = lanesOf(type);
     Type half = vectorOf(b.getI16Type(), lanes);
     Value bytes = arith::BitcastOp::create(b, vectorOf(b.getI8Type(), lanes), value);

@@ -25,10 +25,10 @@ void declareVariables(Context &ctx, LLVM::LLVMFuncOp program, FuncOp source) {
                                            /*linkageName=*/StringAttr(), file, place.getLine(), place.getLine(), flags, type,
                                            /*retainedNodes=*/{}, /*annotations=*/{});
   program->setLoc(FusedLoc::get(context, {place}, scope));
-  ctx.module->setLoc(FusedLoc::get(context, {ctx.module.getLoc()}, unit)); // the other functions are of the same unit
+  ctx.module->setLoc(FusedLoc::get(context, {ctx.module.getLoc()}, unit)); // the other functions belong to the same unit
 }
 
-/// Null where variables are not declared.
+/// Null where no variables are declared.
 static LLVM::DISubprogramAttr scopeOf(Context &ctx) {
   Operation *program = ctx.arena.getParentBlock()->getParentOp();
   auto fused = program->getLoc()->findInstanceOf<FusedLocWith<LLVM::DISubprogramAttr>>();
@@ -72,8 +72,8 @@ static LLVM::DITypeAttr arrayOf(Type element, llvm::ArrayRef<int64_t> shape) {
 
 //===--------------------------------------------------------------------------------------------------------------- variables
 
-/// The variable that a value is called by; "" where it is none of the kernel's own. Those of inlined functions are left out: they would
-/// hide the kernel's of the same name.
+/// The name of the variable that a value defines; "" where it is not one of the kernel's own. Variables
+/// of inlined functions are left out: they would hide the kernel's variables of the same name.
 static llvm::StringRef variableOf(Location location) {
   auto named = dyn_cast<NameLoc>(location);
   return named ? named.getName().getValue() : "";
@@ -95,15 +95,15 @@ static bool isRowMajor(llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> 
   return true;
 }
 
-/// Of a value that is nowhere as a whole, or not in plain order.
+/// Declares a value that is nowhere as a whole, or not in plain order.
 static Whereabouts nowhere(Context &ctx, Type type) {
   LLVM::DITypeAttr of =
       isa<RankedTensorType>(type) ? arrayOf(getElementTypeOrSelf(type), cast<RankedTensorType>(type).getShape()) : typeOf(type);
   return {LLVM::PoisonOp::create(ctx.b, ctx.b.getI64Type()), of, {}};
 }
 
-/// The bytes from the start of the arena to a tile; nothing where it lies elsewhere. Said of the arena itself, its place survives where
-/// LLVM folds the sum into the accesses.
+/// The bytes from the start of the arena to a tile; null where the tile lies elsewhere.
+/// A place relative to the arena survives where LLVM folds the sum into the accesses.
 static std::optional<uint64_t> offsetInArena(Context &ctx, const Buffer &buffer) {
   int64_t offset = buffer.offset * elementBytes(buffer.element);
   if (buffer.base == ctx.arena) return static_cast<uint64_t>(offset);
@@ -135,7 +135,7 @@ static void note(Context &ctx, Location location, const Whereabouts &at, uint64_
   auto place = location->findInstanceOf<FileLineColLoc>();
   if (!scope || name.empty() || !place) return;
   MLIRContext *context = location.getContext();
-  // One variable for all places that assign to it: the line of its first is as good as any.
+  // All places that assign to it share one variable: the line of the first is as good as any.
   auto variable = LLVM::DILocalVariableAttr::get(scope, name, scope.getFile(), scope.getLine(), static_cast<unsigned>(argument), 0, at.type,
                                                  LLVM::DIFlags::Zero);
   LocationGuard guard(ctx.b, place);
@@ -154,8 +154,8 @@ void noteArguments(Context &ctx, Block &block) {
       note(ctx, argument.getLoc(), whereaboutsOf(ctx, argument), isKernel ? argument.getArgNumber() + 1 : 0);
 }
 
-/// Behind a loop or a branch: what a loop carried is in its results, and the scratch of all other tiles inside is free again. A variable
-/// gets one word, as instruction selection does not keep the order of several.
+/// After a loop or a branch: what a loop carried is in its results, and the scratch memory of all other tiles
+/// inside is free again. A variable gets one record, because instruction selection does not keep several in order.
 static void leaveRegions(Context &ctx, Operation *op) {
   llvm::DenseSet<llvm::StringRef> told;
   if (auto loop = dyn_cast<scf::ForOp>(op))
@@ -171,9 +171,9 @@ static void leaveRegions(Context &ctx, Operation *op) {
 void noteVariables(Context &ctx, Operation *op) {
   if (!scopeOf(ctx)) return;
   if (op->getNumRegions() > 0 && isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op)) return leaveRegions(ctx, op);
-  // What the next reduction stores is told behind that.
+  // What the next reduction will store is declared after that reduction.
   if (op->getNumResults() == 1 && !ctx.pending.count(op->getResult(0))) noteValue(ctx, op->getResult(0), op->getLoc());
-  // A reduction stores what it reads on its way.
+  // A reduction stores what it reads as it goes.
   if (isa<ReduceOp>(op))
     for (Value source : op->getOperands())
       if (Operation *made = source.getDefiningOp(); made && made->getNumResults() == 1 && ctx.buffers.count(source))

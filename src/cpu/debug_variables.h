@@ -4,7 +4,7 @@
 //     (gdb) print weights        $2 = {{0.5, 0.25, ...
 //     (gdb) print mask           $3 = <optimized out>        a tile that is computed on demand is nowhere as a whole
 //
-// A variable says where it is from the operation on that defines it; LLVM follows it from there. No instruction is made for it.
+// A variable has its place from the operation on that defines it; LLVM follows it from there. This makes no instructions.
 #pragma once
 
 #include "cpu/context.h"
@@ -18,7 +18,7 @@ void declareVariables(Context &ctx, mlir::LLVM::LLVMFuncOp program, tt::FuncOp s
 
 /// Where the results of an operation that has been lowered are, by the names of their variables.
 void noteVariables(Context &ctx, mlir::Operation *op);
-/// Likewise the arguments of the block that code is being emitted for.
+/// The same for the arguments of the block that code is being emitted for.
 void noteArguments(Context &ctx, mlir::Block &block);
 
 } // namespace tilewright::cpu

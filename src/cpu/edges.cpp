@@ -20,7 +20,7 @@ static bool isElementwiseUse(Operation *user, Value tile) {
   return user->getNumResults() == 1 && isElementwise(user) && shapeOf(user->getResult(0)) == shapeOf(tile);
 }
 
-/// Finds the stores that `tile` ends in, element by element. False if anything else looks at it.
+/// Finds the stores that `tile` ends in, element by element. False if anything else reads it.
 static bool findStores(Value tile, llvm::SmallSetVector<Operation *, 4> &stores, llvm::DenseSet<Value> &seen) {
   if (!seen.insert(tile).second) return true;
   for (OpOperand &use : tile.getUses()) {
@@ -41,7 +41,7 @@ static bool findStores(Value tile, llvm::SmallSetVector<Operation *, 4> &stores,
   return true;
 }
 
-/// Whether a value can be computed here; appends the scalars that are not known yet, in order.
+/// Whether a value can be computed here; appends the scalars that are still missing, in order.
 static bool isComputable(Context &ctx, Value value, llvm::SmallSetVector<Operation *, 8> &scalars) {
   if (ctx.scalars.contains(value) || matchPattern(value, m_Constant())) return true;
   Operation *op = value.getDefiningOp();
@@ -52,7 +52,7 @@ static bool isComputable(Context &ctx, Value value, llvm::SmallSetVector<Operati
   return true;
 }
 
-/// How many indices of a dimension the mask lets through (i64).
+/// How many indices of a dimension the mask admits (i64).
 static Value countOf(Context &ctx, llvm::ArrayRef<BoxTerm> terms, int64_t dim, int64_t size) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value count = constantIndex(b, size);
@@ -65,8 +65,8 @@ static Value countOf(Context &ctx, llvm::ArrayRef<BoxTerm> terms, int64_t dim, i
   return count;
 }
 
-/// Whether a mask may let a single index of a dimension through, in a launch like this one. Where an argument cuts off the last of many
-/// tiles, its remainder says so, and the kernel prefers another one: the launch of 129 rows takes a version that has code for a single row.
+/// Whether a mask may admit a single index of a dimension, in a launch like this one. Where an argument cuts off the last of many tiles,
+/// its remainder decides, and the kernel prefers the other case: a launch of 129 rows gets a version that has code for a single row.
 static bool mayLetOneThrough(Context &ctx, llvm::ArrayRef<BoxTerm> terms, int64_t dim, int64_t size) {
   using enum arith::CmpIPredicate;
   return llvm::any_of(terms, [&](const BoxTerm &term) {
@@ -74,7 +74,7 @@ static bool mayLetOneThrough(Context &ctx, llvm::ArrayRef<BoxTerm> terms, int64_
     auto compare = cast<arith::CmpIOp>(term.compare);
     Value bound = term.indexIsLhs ? compare.getRhs() : compare.getLhs();
     if (auto splat = bound.getDefiningOp<SplatOp>()) bound = splat.getSrc();
-    int64_t one = llvm::is_contained({sle, ule, sge, uge}, compare.getPredicate()) ? 0 : 1; // the remainder that leaves one
+    int64_t one = llvm::is_contained({sle, ule, sge, uge}, compare.getPredicate()) ? 0 : 1; // the remainder that leaves one index
     APInt constant;
     if (matchPattern(bound, m_ConstantInt(&constant))) return constant.getSExtValue() % size == one;
     auto argument = dyn_cast<BlockArgument>(bound);
@@ -102,7 +102,7 @@ static void limitToStores(Context &ctx, DotOp dot, DotLimits &limits) {
     for (const BoxTerm &term : boxes.back())
       if (!isComputable(ctx, term.compare->getOperand(0), scalars) || !isComputable(ctx, term.compare->getOperand(1), scalars)) return;
   }
-  auto known = ctx.scalars; // what is computed early is not known behind
+  auto known = ctx.scalars; // what is computed early must not count as known afterwards
   for (Operation *op : scalars)
     if (failed(lowerOp(ctx, op))) return;
   auto shape = shapeOf(dot.getD());
@@ -123,7 +123,7 @@ static bool isZero(Value tile) {
   return matchPattern(tile, m_AnyZeroFloat()) || matchPattern(tile, m_Zero());
 }
 
-/// Where an operand has been masked away along `axis` it is zero: from which index on (i64); null if that is not so.
+/// An operand that is masked away along `axis` is zero: from which index on (i64); null if it is not masked that way.
 static Value beginOfZeros(Context &ctx, Value operand, int64_t axis) {
   Value tile = operand;
   while (Operation *op = tile.getDefiningOp()) {

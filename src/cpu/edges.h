@@ -1,10 +1,10 @@
-// How much of a product's tile is wanted, at the edge of a matrix.
+// How much of a product's tile is needed at the edge of a matrix.
 //
 //   for k: acc += A B                       257 rows are three blocks of 128, and the last one has one row that is stored
 //   store acc, (rows < M) & (columns < N)
 //
-// What no store lets through need not be computed, and what both operands have masked away along k adds nothing: one row more than a block
-// costs a few rows, not a block.
+// Elements that no store admits need not be computed, and what both operands mask
+// away along k adds nothing: one row more than a block costs a few rows, not a block.
 #pragma once
 
 #include "cpu/context.h"

@@ -1,6 +1,6 @@
-// A lane value has two faces: what the language calls it (a pointer, an i1, an 8-bit float) and what a vector register or a byte of memory
-// can hold (i64, i8, i8). The lowering above speaks the first; this file converts at its border, in storageOf/toStorage/fromStorage, so
-// that no other file has to know that LLVM has no 8-bit floats, packs vectors of i1 into bits, and masks only vectors.
+// A lane value has two forms: what the language calls it (a pointer, an i1, an 8-bit float) and what a vector register or a byte of
+// memory can hold (i64, i8, i8). The lowering uses the first form; this file converts at the border, in storageOf/toStorage/fromStorage,
+// so that no other file needs to know that LLVM has no 8-bit floats, packs vectors of i1 into bits, and masks only vectors.
 #include "cpu/emit.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -184,7 +184,7 @@ Value pointerAt(ImplicitLocOpBuilder &b, Value base, Value index, int64_t bytes)
 
 Value pointerAtConstant(ImplicitLocOpBuilder &b, Value base, int64_t bytes) {
   if (bytes == 0) return base;
-  // A constant that stands in the operation itself has 29 bits and a sign; a longer one is an operand.
+  // A constant inside the operation has 29 bits and a sign; a longer one becomes an operand.
   constexpr int64_t longest = int64_t(1) << 28;
   if (bytes >= -longest && bytes < longest)
     return LLVM::GEPOp::create(b, base.getType(), b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});

@@ -1,4 +1,4 @@
-// Border of the CPU lowering: everything that becomes a machine vector instruction is a plain function here. Only emit.cpp includes the
+// The border of the CPU lowering: everything that becomes a machine vector instruction is a plain function here. Only emit.cpp includes the
 // LLVM dialect. Loops are scf with i64 induction variables, arithmetic is arith on scalars and on 1-D vectors, memory is !llvm.ptr.
 #pragma once
 
@@ -14,7 +14,7 @@ using mlir::Type;
 using mlir::Value;
 using mlir::ValueRange;
 
-/// Code that is made while this lives is of another place in the source.
+/// While this lives, code that is made belongs to another place in the source.
 class LocationGuard {
 public:
   LocationGuard(ImplicitLocOpBuilder &b, mlir::Location location) : b(b), before(b.getLoc()) { b.setLoc(location); }
@@ -41,9 +41,9 @@ Value iota(ImplicitLocOpBuilder &b, Type element, int64_t lanes, int64_t step);
 Value splat(ImplicitLocOpBuilder &b, Value scalar, int64_t lanes);
 Value extractLane(ImplicitLocOpBuilder &b, Value vector, int64_t lane);
 Value insertLane(ImplicitLocOpBuilder &b, Value vector, Value scalar, int64_t lane);
-/// Lanes of `a` and `b` (b's counted on after a's) in the order of `mask`.
+/// Lanes of `a` and `b` in the order of `mask`; b's lanes are numbered after a's.
 Value shuffle(ImplicitLocOpBuilder &b, Value first, Value second, llvm::ArrayRef<int32_t> mask);
-/// The same bits as another type of as many; the number of lanes may change.
+/// The same bits as another type of equal size; the number of lanes may change.
 Value reinterpret(ImplicitLocOpBuilder &b, Type type, Value value);
 
 /// base + index * bytes.
@@ -56,7 +56,7 @@ void store(ImplicitLocOpBuilder &b, Value value, Value pointer, int64_t alignmen
 /// Lanes with a false mask bit are not touched and come out as `other`.
 Value maskedLoad(ImplicitLocOpBuilder &b, Type type, Value pointer, Value mask, Value other, int64_t alignment);
 void maskedStore(ImplicitLocOpBuilder &b, Value value, Value pointer, Value mask, int64_t alignment);
-/// One address a lane (vector of i64). `mask` may be null.
+/// Each lane has its own address (vector of i64). `mask` may be null.
 Value gather(ImplicitLocOpBuilder &b, Type type, Value addresses, Value mask, Value other, int64_t alignment);
 void scatter(ImplicitLocOpBuilder &b, Value value, Value addresses, Value mask, int64_t alignment);
 

@@ -3,8 +3,8 @@
 //   NAME(args, grid, first, last, arena)     unpacks the arguments, then for each program of its range
 //     NAME.program(x, y, z, gx, gy, gz, arguments..., scratch)
 //
-// A program is a function of its own, so an early return is a return. The numbers come first, and take all registers that a call passes
-// integers in, so that the kernel's arguments lie in memory: there debuggers find them wherever a program stops.
+// A program is a function of its own, so an early return is a return. The six numbers come first and take all registers in which
+// a call passes integers, so that the kernel's arguments lie in memory: there debuggers find them wherever a program stops.
 
 #include "cpu/debug_variables.h"
 #include "cpu/evaluate.h"
@@ -28,7 +28,7 @@ using namespace tilewright::tt;
 namespace tilewright::cpu {
 
 namespace {
-/// Types that both functions are made from.
+/// Types that both functions use.
 struct Types {
   explicit Types(ImplicitLocOpBuilder &b)
       : address(pointerType(b.getContext())), word(b.getI32Type()), index(b.getI64Type()), none(LLVM::LLVMVoidType::get(b.getContext())) {}

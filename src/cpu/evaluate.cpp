@@ -1,8 +1,8 @@
-// This computes a tile's value at a place when somebody asks for it.
+// This computes a tile's value at a place when it is needed.
 //
-// What does not change along the vector dimension comes out as one scalar; what changes by a constant step comes out as the scalar at index
-// 0 and the step, so that `ptr + pid * 1024 + arange(0, 1024)` costs one address outside the loop and nothing inside. Code goes to the
-// outermost loop level that knows all indices it needs. Elements that are pointers are i64 here.
+// A value that does not change along the vector dimension becomes one scalar. A value that changes by a constant step becomes the
+// scalar at index 0 and the step, so that `ptr + pid * 1024 + arange(0, 1024)` costs one address outside the loop and nothing
+// inside. Code goes to the outermost loop level at which all needed indices are known. Elements that are pointers are i64 here.
 
 #include "cpu/evaluate.h"
 
@@ -51,8 +51,8 @@ static int64_t levelOf(Context &ctx, Value tile, const Place &place) {
 static Lanes evaluateOp(Context &ctx, Operation *op, Value tile, const Place &place);
 static Lanes evaluateLoad(Context &ctx, LoadOp load, const Place &place);
 
-/// A tile that moves by one and the same step along the vector: its first element and the step. Nothing where it does not, or not for
-/// certain.
+/// A tile that moves by one constant step along the vector: its first element
+/// and the step. Null where it does not, or where that is not certain.
 static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const Place &place) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (place.vector < 0) return std::nullopt;
@@ -73,8 +73,8 @@ static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const Place
   return Lanes{Lanes::affine, base, 0, scalarToIndex(ctx, arith::SubIOp::create(b, next, base))};
 }
 
-/// Whether a mask is known to hold at a place: the loops around it run over those indices only. What leaves all loops is not guarded by
-/// their bounds.
+/// Whether a mask is known to hold at a place, because the loops around it only run over
+/// indices where it does. Code that is moved out of all loops is not protected by their bounds.
 static bool holdsHere(Context &ctx, Value mask, int64_t level) {
   return ctx.trueMasks.contains(mask) && (level > 0 || (ctx.guarded && ctx.levels.size() == 1));
 }
@@ -96,7 +96,7 @@ Lanes evaluate(Context &ctx, Value tile, const Place &wanted) {
 
   int64_t level = levelOf(ctx, tile, place);
   if (holdsHere(ctx, tile, level)) return {Lanes::uniform, constantInt(b, b.getI1Type(), 1), 0, {}};
-  // The same tile at the same place is computed once a level.
+  // The same tile at the same place is computed once at each level.
   std::vector<const void *> key;
   if (!ctx.levels.empty()) {
     key = {tile.getAsOpaquePointer(), reinterpret_cast<const void *>(place.vector), reinterpret_cast<const void *>(place.lanes)};
@@ -139,7 +139,7 @@ llvm::SmallVector<Value> evaluateAll(Context &ctx, Value tile, llvm::ArrayRef<Pl
 Value evaluateScalar(Context &ctx, Value tile, Place place) {
   place.vector = -1;
   place.lanes = 1;
-  // Outside of all loops, too, what is asked for in several ways is computed once: `j + j` again and again would double each time.
+  // Outside all loops, too, a value that is needed in several forms is computed once: repeated `j + j` would double each time.
   bool alone = ctx.levels.empty();
   if (alone) ctx.levels.emplace_back();
   Value result = evaluate(ctx, tile, place).value;
@@ -337,8 +337,8 @@ static Value recreate(ImplicitLocOpBuilder &b, Operation *op, ValueRange operand
   return b.create(state)->getResult(0);
 }
 
-/// Integer division as the interpreter defines it: by zero, all ones and the dividend as the remainder; the smallest integer over -1 wraps.
-/// x86 would trap on both, and lanes behind a mask often hold such operands: they divide by one instead.
+/// Integer division as the interpreter defines it: division by zero gives all ones and the dividend as the remainder; the smallest
+/// integer divided by -1 wraps around. x86 would trap on both, and masked-off lanes often hold such operands: they divide by one instead.
 static Value divideIntegers(ImplicitLocOpBuilder &b, Operation *op, ValueRange operands, Type type, bool isSigned) {
   Value dividend = operands[0], divisor = operands[1];
   APInt constant;
@@ -401,7 +401,7 @@ static Value emitMulHigh(ImplicitLocOpBuilder &b, Value x, Value y) {
   return arith::TruncIOp::create(b, type, arith::ShRUIOp::create(b, product, arith::ConstantOp::create(b, cast<TypedAttr>(shift))));
 }
 
-/// Functions of floats, and the operations of arith that are the same on vectors.
+/// Functions of floats, and operations of arith that exist for vectors as well.
 static Value emitOther(Context &ctx, Operation *op, ValueRange operands, Type type, Type computed) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (auto function = mathFunctionOf(op)) {

@@ -6,7 +6,7 @@
 namespace tilewright::cpu {
 
 Lanes evaluate(Context &ctx, Value tile, const Place &place);
-/// At places that do not depend on one another: vectors (elements, where places have none) of `element`, computed in turn (in_turn.h).
+/// Evaluates at independent places: vectors (elements, where places have none) of `element`, whose code is interleaved (in_turn.h).
 llvm::SmallVector<Value> evaluateAll(Context &ctx, Value tile, llvm::ArrayRef<Place> places, Type element);
 Value evaluateScalar(Context &ctx, Value tile, Place place); // the element at the place
 Value asVector(Context &ctx, const Lanes &lanes, Type element, const Place &place);
@@ -16,11 +16,11 @@ Value convertTo(Context &ctx, Value value, Type element); // between float types
 Value emitElementwise(Context &ctx, mlir::Operation *op, ValueRange operands);
 /// The combine region of a reduction or scan on scalars or vectors.
 llvm::SmallVector<Value> emitRegion(Context &ctx, mlir::Region &region, ValueRange args);
-/// Where an iteration reads `load` a second time, at `address`: asks for the same place of the next iteration (prefetch.cpp).
+/// Where an iteration reads `load` a second time, at `address`: prefetches the same place of the next iteration (prefetch.cpp).
 void prefetchNextTurn(Context &ctx, tt::LoadOp load, Value address);
 
 Value scalar(Context &ctx, Value value);
-Value indexConstant(Context &ctx, int64_t value); // known everywhere: it stands at the top of the program
+Value indexConstant(Context &ctx, int64_t value); // known everywhere: it is made at the top of the program
 Value scalarToIndex(Context &ctx, Value value);   // any integer -> i64, sign-extended
 
 } // namespace tilewright::cpu

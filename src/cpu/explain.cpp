@@ -2,8 +2,8 @@
 //     softmax.py:12  x = tl.load(x_ptr + at, mask=at < n)
 //         1024 f32 from x_ptr: 16 at a time (64 bytes), contiguous along dimension 0; masked lane by lane at the edge; 64 cache lines
 //     softmax.py:13  e = tl.exp(x - tl.max(x, 0))
-//         1024 f32, 4096 bytes: it costs much and is wanted more than once
-// Nothing is decided here, and nothing guessed: steps, reasons and blocks are those that the lowering went by.
+//         1024 f32, 4096 bytes: it is expensive and needed more than once
+// Nothing is decided or guessed here: steps, reasons and blocks are those that the lowering used.
 #include "cpu/explain.h"
 
 #include "ir/address/indices.h"
@@ -51,9 +51,9 @@ struct Explainer {
 
   struct Lines {
     double count = 1;
-    bool isKnown = true; // else there are so many at most
+    bool isKnown = true; // otherwise there are at most this many
   };
-  /// Cache lines that the whole tile lies in where it starts at the beginning of one, as far as the steps tell.
+  /// The cache lines that the whole tile takes if it starts at the beginning of one, as far as the steps show.
   Lines linesOf(Value pointer) const {
     auto [lines, isKnown] = Lines();
     int64_t run = bytesOf(pointer);
@@ -75,7 +75,7 @@ struct Explainer {
     return std::string(lines.isKnown ? "" : "up to ") + countText(static_cast<int64_t>(lines.count), "cache line");
   }
 
-  /// Accesses that touch more of memory than they want.
+  /// Accesses that touch more memory than they need.
   std::vector<AccessWaste> waste() const {
     std::vector<AccessWaste> found;
     ctx.kernel.walk([&](Operation *op) {
@@ -116,7 +116,7 @@ struct Explainer {
     bool isMasked = false, isWhole = false, streams = false;
     bool hasVectors = llvm::any_of(notes, [](const AccessNote &note) { return note.way != Way::one; });
     for (const AccessNote &note : notes) {
-      if (note.careful || (hasVectors && note.way == Way::one)) continue; // one element stands for all that is masked off
+      if (note.careful || (hasVectors && note.way == Way::one)) continue; // one element stands for all masked-off ones
       std::string way = wayText(note);
       if (!llvm::is_contained(ways, way)) ways.push_back(std::move(way));
       isMasked |= note.masked, isWhole |= !note.masked, streams |= note.streaming;
@@ -148,8 +148,8 @@ struct Explainer {
 
   //===----------------------------------------------------------------------------------------------------------- products
 
-  /// How much of the core's multiply-adds a micro-kernel can have: two of them and two loads start in a cycle, a sum is ready after four
-  /// (Zen 2 and later, Skylake and later), and what a vector has fewer lanes than the machine's is lost.
+  /// The share of the core's multiply-adds that a micro-kernel can use: two of them and two loads start in a cycle,
+  /// a sum is ready after four cycles (Zen 2 and later, Skylake and later), and lanes that a vector lacks are lost.
   static double shareOfPeak(const ProductNote &note) {
     double cycles = 0, needed = 0;
     for (const DotBlocks::Rows &block : note.blocks.rows) {
@@ -221,7 +221,7 @@ struct Explainer {
     return section;
   }
 
-  /// Addresses and masks cost next to nothing, and lines that only make them are not worth a word.
+  /// Addresses and masks cost next to nothing, so lines that only compute them are not mentioned.
   static bool isWorth(Operation *op) {
     return isa<LoadOp>(op) || (op->getNumResults() == 1 && isa<FloatType>(getElementTypeOrSelf(op->getResult(0))) &&
                                !isa<arith::ConstantOp, SplatOp, BroadcastOp, ExpandDimsOp, TransOp>(op));

@@ -6,7 +6,7 @@
 
 namespace tilewright::cpu {
 
-/// Of the kernel that was lowered just now, before it is gone.
+/// Explains the kernel that has just been lowered, before its operations are gone.
 Explanation explain(Context &ctx);
 
 } // namespace tilewright::cpu

@@ -1,19 +1,19 @@
-// Programs that a worker runs one after another often multiply by the same B: those of one column of C, in grouped order, or those of one
-// head in attention. Packing takes an eighth of a product's time, so each iteration's panels stay where they are, with the scalars that B
-// was made from beside them, and a program packs only where its own scalars are others:
+// Programs that a worker runs one after another often multiply by the same B: those of one column of C, in grouped
+// order, or those of one head in attention. Packing takes an eighth of a product's time, so each iteration's panels
+// are kept, together with the scalars that B was made from, and a program packs only where its own scalars differ:
 //
 //   for k, the iteration of number s:
 //     if (scalars of panels[s] != (first column, k, ...))
 //       panels[s] = B, packed;  scalars of panels[s] = (first column, k, ...)
 //     C += A * panels[s]
 //
-// Equal scalars mean equal tiles as long as memory is the same. Within one launch it is: nothing says which of two programs runs first
-// unless an operation of theirs waits for the other, and a program whose loop comes before all of its stores and atomic operations has
-// neither changed anything nor waited for anybody when it reads B. Each launch begins with nothing kept.
+// Equal scalars mean equal tiles as long as memory does not change, and within one launch it does not: the order of two programs
+// is undefined unless an operation of one waits for the other, and a program whose loop precedes all of its stores and atomic
+// operations has neither changed memory nor waited for another program when it reads B. Each launch begins with nothing kept.
 //
-// Panels that nobody wants again are better written to the same place in each iteration. So after two programs that have missed, only the
-// first iteration's are kept, to see whether that changes. (Products of 1024 and 2048 by 64x256x256, one thread of a Zen 5: 229 and 218
-// GFLOP/s without, 253 and 249 with it; by 256x256x256 251 and 240, 257 and 253.)
+// Panels that are not needed again are better written to the same place in each iteration. So after two programs that have
+// missed, only the first iteration's panels are kept, to see whether that changes. (Products of 1024 and 2048 by 64x256x256,
+// one thread of a Zen 5: 229 and 218 GFLOP/s without, 253 and 249 with it; by 256x256x256 251 and 240, 257 and 253.)
 
 #include "cpu/kept_panels.h"
 
@@ -46,7 +46,7 @@ static bool comesBeforeEffects(Context &ctx, scf::ForOp loop) {
   return true;
 }
 
-/// The scalars that a tile is made from and that are not the same in the whole launch. False if it is made from anything else.
+/// The scalars that a tile is made from, except those that are the same in the whole launch. False if it is made from anything else.
 static bool findScalars(Context &ctx, Value tile, llvm::SmallSetVector<Value, 8> &scalars) {
   Block *entry = &ctx.kernel.getBody().front();
   llvm::DenseSet<Value> seen;
@@ -67,7 +67,7 @@ static bool findScalars(Context &ctx, Value tile, llvm::SmallSetVector<Value, 8>
   return scalars.size() < size_t(mostScalars);
 }
 
-/// How many iterations' panels are kept; 0: none. All products of a kernel share what a worker's share of the caches has to give.
+/// How many iterations' panels are kept; 0: none. All products of a kernel share the worker's part of the caches.
 static int64_t slotsOf(Context &ctx, int64_t bytes) {
   int64_t products = 0;
   ctx.kernel.walk([&](DotOp) { ++products; });

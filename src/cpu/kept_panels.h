@@ -1,4 +1,4 @@
-// Panels of B that a program leaves in the arena for the programs behind it.
+// Panels of B that a program leaves in the arena for later programs.
 #pragma once
 
 #include "cpu/context.h"
@@ -6,11 +6,11 @@
 
 namespace tilewright::cpu {
 
-/// Packs B where no program before has left the same panels. `pack` writes them to an address; that is `scratch` if they cannot be kept.
-/// `columns`: how many of them are wanted (i64; null: all). Returns where the panels lie.
+/// Packs B unless an earlier program has left the same panels. `pack` writes them to an address, which is `scratch`
+/// if they cannot be kept. `columns`: how many columns are needed (i64; null: all). Returns where the panels are.
 Value packOnce(Context &ctx, tt::DotOp op, const DotPlan &plan, Value scratch, Value columns, llvm::function_ref<void(Value)> pack);
 
-/// At an entry: what an earlier launch has left counts no longer.
+/// At the start of a launch: whatever an earlier launch has left is no longer valid.
 void forgetPanels(Context &ctx, Value arena, Value scratch);
 
 } // namespace tilewright::cpu

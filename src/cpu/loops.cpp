@@ -5,7 +5,7 @@
 //     for j in [0, N' & -8) step 8      all loads and the store without masks
 //     for j in [N' & -8, N') step 8     the rest with masks: at most one iteration
 //
-// For a root that is not a store the elements outside the mask count as well (they are `other`), so the second loop runs to the tile's end.
+// For a root that is no store, elements outside the mask count as well (as `other`), so the second loop runs to the tile's end.
 
 #include "cpu/loops.h"
 
@@ -87,7 +87,7 @@ void emitLoops(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm:
   ctx.levels = std::move(outer);
 }
 
-/// An innermost loop in two versions, where its stores may go past the caches.
+/// An innermost loop in two versions, where its stores may bypass the caches.
 static void emitInBothWays(Context &ctx, Value streams, llvm::function_ref<void()> emit) {
   if (!streams) return emit();
   ImplicitLocOpBuilder &b = ctx.b;
@@ -104,8 +104,8 @@ static void emitInBothWays(Context &ctx, Value streams, llvm::function_ref<void(
   ctx.levels.back().inner = nullptr;
 }
 
-/// What is emitted where all masks hold for `row`, the index of the loop around: what depends on it is computed in here, not in front,
-/// since masks are believed for it.
+/// Code for the case that all masks hold for `row`, the index of the enclosing loop. What depends on
+/// that index is computed in here and not in front, because this code may take the masks for true.
 static void emitWhere(Context &ctx, Value whole, Index &row, llvm::function_ref<void()> emit) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto branch = scf::IfOp::create(b, TypeRange{}, whole, false);
@@ -121,12 +121,12 @@ static void emitWhere(Context &ctx, Value whole, Index &row, llvm::function_ref<
   ctx.levels.back().inner = nullptr;
 }
 
-/// `full`: all masks hold below the levels' bounds, as far as they do along the outer dimensions: if `whole` (i1; null: always).
+/// `full`: all masks hold below the levels' bounds if they hold along the outer dimensions, as `whole` says (i1; null: always).
 static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, size_t level, bool full,
                       Value whole, Place place, int64_t vectorDim) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (level == spec.order.size()) {
-    // No dimension left (a tile of one element, say).
+    // No dimension is left (for instance, the tile has one element).
     llvm::SmallVector<Value> added;
     if (full)
       for (Value mask : spec.fullMasks)
@@ -141,7 +141,7 @@ static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<voi
   Value end = spec.extent.empty() || !spec.extent[dim] ? constantIndex(b, size) : spec.extent[dim];
   Value bound = !full || spec.full.empty() ? Value() : spec.full[dim];
 
-  // A constant is known outside all loops, and must stand there.
+  // A constant is known outside all loops, so it must be made there.
   auto known = [&](Value index, int64_t here, int64_t more = 0) -> Index {
     if (auto value = constantIndexValue(index)) return {indexConstant(ctx, *value + more), 0};
     return {more == 0 ? index : Value(arith::AddIOp::create(b, index, constantIndex(b, more))), here};
@@ -161,7 +161,7 @@ static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<voi
         Place each = place;
         Value moved = index;
         if (u > 0 && constantIndexValue(index)) {
-          // A level-0 index: what depends on it alone is emitted outside all loops, so it must be defined there, too.
+          // A level-0 index: what depends only on it is emitted outside all loops, so the index must be defined there, too.
           OpBuilder::InsertionGuard guard(b);
           b.setInsertionPointAfterValue(ctx.zeroIndex);
           moved = constantIndex(b, *constantIndexValue(index) + u * chunk);
@@ -180,7 +180,7 @@ static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<voi
         ctx.trueMasks.erase(mask);
     });
   };
-  // `unroll` bodies an iteration as far as they go, then one.
+  // As many iterations as possible have `unroll` bodies, the others one.
   auto runUnrolled = [&](Value to, bool constantEnd) {
     int64_t unroll = innermost ? std::max<int64_t>(1, std::min(spec.unroll, size / chunk)) : 1;
     bool isWhole = unroll == 1 || constantEnd;
@@ -196,7 +196,7 @@ static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<voi
     return run(arith::SelectOp::create(b, whole, end, constantIndex(b, 0)), end, false, 1);
   }
   Value middle = chunk == 1 ? bound : Value(arith::AndIOp::create(b, bound, constantIndex(b, -chunk)));
-  // Operands of a product are copied by one loop over rows: the rest of a row is all of it where the row's mask fails. Half the code.
+  // One loop over rows copies operands of products: where the row's mask fails, the whole row is filled as its rest. That halves the code.
   std::optional<int64_t> rows = constantIndexValue(end);
   bool isLoop = !rows || *rows > chunk;
   if (ctx.packing && isLoop && level + 2 == spec.order.size()) return run(constantIndex(b, 0), end, true, 1, middle);
@@ -238,7 +238,7 @@ BoxCount boxCount(Context &ctx, const BoxTerm &term, int64_t size) {
   Value first = evaluateScalar(ctx, index, origin), last = evaluateScalar(ctx, bound, origin);
   Type type = first.getType();
   Value any = arith::CmpIOp::create(b, isUnsigned ? (inclusive ? ule : ult) : (inclusive ? sle : slt), first, last);
-  Value distance = arith::SubIOp::create(b, last, first); // where there is any, right as an unsigned number
+  Value distance = arith::SubIOp::create(b, last, first); // if there is any, it is right as an unsigned number
   if (!type.isInteger(64)) distance = arith::ExtUIOp::create(b, b.getI64Type(), distance);
   Value count = arith::MinUIOp::create(b, distance, constantIndex(b, inclusive ? size - 1 : size));
   if (inclusive) count = arith::AddIOp::create(b, count, constantIndex(b, 1));
@@ -250,7 +250,7 @@ BoxCount boxCount(Context &ctx, const BoxTerm &term, int64_t size) {
   return result;
 }
 
-/// `dims` maps the tile's dimensions to the root's (-1: none). Masks come with the same map.
+/// `dims` maps the tile's dimensions to the root's (-1: none). Masks come with the same mapping.
 static void collectMasks(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims,
                          llvm::SmallVectorImpl<std::pair<Value, llvm::SmallVector<int64_t>>> &masks, PlacedTiles &seen) {
   Operation *op = tile.getDefiningOp();
@@ -284,12 +284,12 @@ static void collectMasks(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims,
 namespace {
 using PlacedMask = std::pair<Value, llvm::SmallVector<int64_t>>;
 
-/// What masks say about an index space: up to which index they hold, dimension by dimension.
+/// What masks say about an index space: the index up to which they hold, for each dimension.
 struct MaskBounds {
   explicit MaskBounds(int64_t rank) : extent(rank), full(rank), onlyStore(rank, true) {}
   llvm::SmallVector<Value, 3> extent;   // of the store's mask
   llvm::SmallVector<Value, 3> full;     // of all masks
-  llvm::SmallVector<bool, 3> onlyStore; // no other mask has a say
+  llvm::SmallVector<bool, 3> onlyStore; // no other mask matters
   Value everywhere, storeEverywhere;    // i1: the terms that do not depend on an index; those of the store's mask
   // One comparison may stand for rows here and for columns there: m[:, None] & m[None, :].
   llvm::DenseMap<std::pair<Operation *, int64_t>, BoxCount> counts{};
@@ -306,7 +306,7 @@ static bool isSigned(arith::CmpIPredicate predicate) {
   return predicate == slt || predicate == sle || predicate == sgt || predicate == sge;
 }
 
-/// A term that does not depend on the index, or that holds for all of them where it holds for the first.
+/// A term that does not depend on the index, or that holds for all indices if it holds for the first.
 static void addUniformTerm(Context &ctx, MaskBounds &bounds, const BoxTerm &term, Value mask, bool isStore) {
   Value compare = cast<arith::CmpIOp>(term.compare).getResult();
   Place origin;
@@ -322,7 +322,7 @@ static void addTerm(Context &ctx, MaskBounds &bounds, const LoopSpec &spec, cons
   ImplicitLocOpBuilder &b = ctx.b;
   BoxCount &box = bounds.counts[{term.compare, dim}];
   if (!box.count) box = boxCount(ctx, term, spec.shape[dim]);
-  if (isStore && isSigned(cast<arith::CmpIOp>(term.compare).getPredicate())) { // lowerStore has seen to it that the index does not overflow
+  if (isStore && isSigned(cast<arith::CmpIOp>(term.compare).getPredicate())) { // lowerStore has made sure that the index does not overflow
     bounds.extent[dim] = smallerOf(ctx, bounds.extent[dim], box.count);
     bounds.storeTerms.insert({term.compare, dim});
   }
@@ -332,7 +332,7 @@ static void addTerm(Context &ctx, MaskBounds &bounds, const LoopSpec &spec, cons
   bounds.full[dim] = smallerOf(ctx, bounds.full[dim], count);
 }
 
-/// Where the terms that do not depend on an index fail, no index of the outermost loop has all masks.
+/// Where a term that does not depend on an index is false, the masks do not all hold for any index of the outermost loop.
 static void limitOutermost(Context &ctx, MaskBounds &bounds, const LoopSpec &spec, int64_t outermost) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value size = constantIndex(b, spec.shape[outermost]), none = constantIndex(b, 0);
@@ -342,7 +342,7 @@ static void limitOutermost(Context &ctx, MaskBounds &bounds, const LoopSpec &spe
   full = arith::SelectOp::create(b, bounds.everywhere, most, none);
 }
 
-/// A reduction walks its axis itself and asks for full[axis]; a tile of one element has no loop to leave out.
+/// A reduction walks its axis itself and uses full[axis]; a tile of one element has no loop to leave out.
 static int64_t outermostOf(const LoopSpec &spec) {
   if (!spec.order.empty()) return spec.order.front();
   for (size_t d = 0; d < spec.shape.size(); ++d)
@@ -367,7 +367,7 @@ void applyMasks(Context &ctx, LoopSpec &spec, ValueRange tiles, Value storeMask)
     llvm::SmallVector<BoxTerm> terms;
     if (!ctx.analysis->box(mask, terms)) continue;
     bool isStore = storeMask && mask == storeMask && &mask == &masks.front().first;
-    // A term along a dimension that the root does not have (it was broadcast away) holds for index 0 only: leave such masks alone.
+    // A term along a dimension that the root lacks (it was broadcast) holds only for index 0: such masks are left as they are.
     bool usable = llvm::all_of(terms, [&](const BoxTerm &t) { return t.dim < 0 || dims[t.dim] >= 0; });
     if (!usable) continue;
     for (const BoxTerm &term : terms)
@@ -377,7 +377,7 @@ void applyMasks(Context &ctx, LoopSpec &spec, ValueRange tiles, Value storeMask)
         addTerm(ctx, bounds, spec, term, dims[term.dim], isStore);
     spec.fullMasks.push_back(mask);
   }
-  // Inside a store's own extent its masks hold for each single index: no second loop for those dimensions.
+  // Within the store's own extent its masks hold for every index, so those dimensions need no second loop.
   for (int64_t d = 0; d < rank; ++d)
     if (bounds.full[d] && bounds.onlyStore[d] && spec.chunk[d] == 1) bounds.full[d] = {};
   int64_t outermost = outermostOf(spec);

@@ -7,7 +7,7 @@
 
 namespace tilewright::cpu {
 
-/// Tiles with the dimensions of the root that theirs stand for: one tile may be met along rows and again along columns.
+/// Tiles, each with the root's dimensions that its own correspond to: one tile may occur along rows and again along columns.
 using PlacedTiles = std::set<std::pair<const void *, std::vector<int64_t>>>;
 
 /// How loops run over an index space.
@@ -16,16 +16,16 @@ struct LoopSpec {
   llvm::SmallVector<int64_t, 3> order; // dimensions, outermost first
   llvm::SmallVector<int64_t, 3> chunk; // indices taken at once, by dimension
   int64_t unroll = 1;                  // bodies per iteration of the innermost loop
-  llvm::SmallVector<Value, 3> extent;  // by dimension: no index from here on is wanted (null: shape)
+  llvm::SmallVector<Value, 3> extent;  // by dimension: indices from here on are not needed (null: shape)
   llvm::SmallVector<Value, 3> full;    // by dimension: below this all `fullMasks` hold (null: everywhere)
   llvm::SmallVector<Value> fullMasks;
-  Value streams = {}; // i1: where it holds, whole vectors are stored past the caches; null: nowhere
+  Value streams = {}; // i1: where it is true, whole vectors are stored past the caches; null: never
 };
 
-/// How many indices of a dimension a mask leaves, from the first one on.
+/// How many indices of a dimension a mask admits, from the first one on.
 struct BoxCount {
   Value count;  // i64
-  Value noWrap; // i1: the index does not overflow inside the tile, so that `count` says it all; null: never
+  Value noWrap; // i1: the index does not overflow inside the tile, so that `count` is enough; null: it never does
 };
 
 /// All indices one by one, outermost dimension first; `vectorDim` (-1: none) innermost, `chunk` at a time.
@@ -34,14 +34,14 @@ void emitLoops(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm:
 void forLoop(Context &ctx, Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body);
 llvm::SmallVector<Value> forLoop(Context &ctx, Value from, Value to, int64_t step, ValueRange carried,
                                  llvm::function_ref<llvm::SmallVector<Value>(Value, ValueRange)> body);
-/// One element after the other, with its place in row-major order.
+/// One element after another, with its number in row-major order.
 void forEachElement(Context &ctx, llvm::ArrayRef<int64_t> shape, llvm::function_ref<void(const Place &, Value)> body);
 /// Fills `extent` and `full` from the masks of the loads that `tiles` compute on demand and, for stores, the store's own mask.
 void applyMasks(Context &ctx, LoopSpec &spec, ValueRange tiles, Value storeMask);
-/// No index of `dim` from `end` (i64) on is wanted.
+/// Indices of `dim` from `end` (i64) on are not needed.
 void limitExtent(Context &ctx, LoopSpec &spec, int64_t dim, Value end);
 BoxCount boxCount(Context &ctx, const BoxTerm &term, int64_t size);
-/// The dimension to take vectors along, judged by the memory accesses of `tiles` (same index space) and `pointers`.
+/// The dimension along which to take vectors, judged by the memory accesses of `tiles` (same index space) and `pointers`.
 int64_t chooseVectorDim(Context &ctx, llvm::ArrayRef<int64_t> shape, ValueRange tiles, ValueRange pointers);
 int64_t chunkFor(Context &ctx, llvm::ArrayRef<int64_t> shape, int64_t vectorDim, ValueRange tiles);
 

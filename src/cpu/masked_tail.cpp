@@ -48,7 +48,7 @@ Value beginOfTail(Context &ctx, const MaskedTail &tail, int64_t axis, int64_t si
   for (Value mask : tail.masks) {
     llvm::SmallVector<BoxTerm> terms;
     ctx.analysis->box(mask, terms);
-    Value end; // one term that is false will do
+    Value end; // one false term is enough
     for (const BoxTerm &term : terms) {
       if (term.dim != axis || term.lower) continue;
       BoxCount box = boxCount(ctx, term, size);

@@ -1,6 +1,6 @@
-// Which way each function of the language takes: one instruction (sqrt, rounding), inlined arithmetic (ir/float_functions.cpp), or a
-// function of glibc's libmvec, whose names follow the x86-64 vector function ABI: _ZGV, the level (b: 16 bytes, d: 32, e: 64), N, lanes,
-// one v per argument, the scalar's name. Vectors are cut or widened to what the machine (and so the library) has; scalars call libm.
+// How each function of the language is computed: by one instruction (sqrt, rounding), by inlined arithmetic (ir/float_functions.cpp),
+// or by glibc's libmvec, whose names follow the x86-64 vector function ABI: _ZGV, the level (b: 16 bytes, d: 32, e: 64), N, lanes,
+// one v per argument, the scalar's name. Vectors are cut or widened to the machine's (and the library's) size; scalars call libm.
 #include "cpu/math.h"
 #include "ir/float_math.h"
 #include "support/processor.h"
@@ -104,7 +104,7 @@ static Value callLibrary(MathOps &m, StringRef name, SmallVector<Value> operands
   return wide == lanes ? result : lanesFrom(m.b, result, 0, lanes);
 }
 
-/// Whole numbers without the rounding instruction of SSE4.1: adding and subtracting 2^23 (2^52) rounds; larger numbers are whole already.
+/// Rounds to whole numbers without SSE4.1's instruction: adding and subtracting 2^23 (2^52) rounds; larger numbers are whole already.
 static Value roundInSoftware(MathOps &m, MathFunction function, Value x) {
   Value large = m.real(m.width == 32 ? 0x1p23 : 0x1p52);
   Value magnitude = m.absolute(x);
@@ -113,7 +113,7 @@ static Value roundInSoftware(MathOps &m, MathFunction function, Value x) {
   if (function == MathFunction::trunc) {
     whole = m.subtract(whole, m.select(m.less(magnitude, whole), one, zero));
   } else if (function == MathFunction::floor || function == MathFunction::ceil) {
-    // In terms of the magnitude: down or up, by the sign.
+    // Computed from the magnitude: down or up, depending on the sign.
     Value down = m.subtract(whole, m.select(m.less(magnitude, whole), one, zero));
     Value up = m.add(whole, m.select(m.less(whole, magnitude), one, zero));
     Value negative = m.less(x, zero);
@@ -128,7 +128,7 @@ static Value roundToWhole(MathOps &m, const CpuTarget &target, MathFunction func
   return callIntrinsic(m.b, name, m.realType, {x});
 }
 
-/// Halves away from zero. The difference to the truncated value is exact.
+/// Rounds halves away from zero. The difference from the truncated value is exact.
 static Value roundHalfAway(MathOps &m, const CpuTarget &target, Value x) {
   Value magnitude = m.absolute(x);
   Value whole = roundToWhole(m, target, MathFunction::trunc, magnitude);
@@ -142,9 +142,9 @@ static Value holdsForAll(ImplicitLocOpBuilder &b, Value mask) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, reinterpret(b, word, mask), constantInt(b, word, -1));
 }
 
-// |x| - trunc(|x| / |y|) * |y| is exact with one rounding while the quotient fits in the fraction: the rounded quotient is the true one or
-// one too large, and either remainder is a number of the type. Larger quotients (and infinities, and division by zero) take the C library's
-// way.
+// |x| - trunc(|x| / |y|) * |y| is exact with one rounding as long as the quotient fits in the
+// fraction: the rounded quotient is the true one or one more, and either remainder is a number
+// of the type. Larger quotients (and infinities, and division by zero) call the C library.
 static Value emitFmod(MathOps &m, const CpuTarget &target, Value x, Value y) {
   if (lanesOf(m.realType) == 1 || !target.fma) return arith::RemFOp::create(m.b, x, y);
   Value magnitude = m.absolute(x), divisor = m.absolute(y);
@@ -164,13 +164,13 @@ static Value emitFmod(MathOps &m, const CpuTarget &target, Value x, Value y) {
   return branch.getResult(0);
 }
 
-// With y the divisor's rounded inverse, q = x y is less than 1.5 units in the last place from the quotient, and x - q d, which one fused
-// operation gives exactly, says by how much: q + (x - q d) y, rounded once, is the quotient rounded once. Why: it differs from the quotient
-// by less than |x / d - q| d 2^-25 units, for d in [1, 2), and a quotient of two numbers of 24 bits is 2^-24 / d units or more from the
-// middle between two others. So it could be rounded to the wrong side only where |x / d - q| d d >= 2; but near a middle |x / d - q| is a
-// half, since only x = d, of the largest fraction, would come to 1.5. (Brisebarre, Muller, Raina: "Accelerating correctly rounded
-// floating-point division when the divisor is known in advance", 2004.) All of this holds while nothing overflows or underflows, which
-// the ranges of x and d see to; other numbers are divided.
+// With y the divisor's rounded inverse, q = x y is less than 1.5 units in the last place away from the quotient, and x - q d,
+// which one fused operation gives exactly, says how far: q + (x - q d) y, rounded once, is the quotient rounded once. Why:
+// for d in [1, 2) it differs from the quotient by less than |x / d - q| d 2^-25 units, and a quotient of two 24-bit numbers
+// is at least 2^-24 / d units away from the middle between two others. So it could be rounded to the wrong side only where |x
+// / d - q| d d >= 2; but near a middle |x / d - q| is a half, so that only x = d, with the largest fraction, would reach 1.5.
+// (Brisebarre, Muller, Raina: "Accelerating correctly rounded floating-point division when the divisor is known in advance",
+// 2004.) This holds while nothing overflows or underflows, which the ranges of x and d guarantee; other numbers are divided.
 Value divideBySame(ImplicitLocOpBuilder &b, Value x, Value divisor) {
   MathOps m(b, fma, x.getType()), one(b, fma, divisor.getType());
   auto within = [](MathOps &ops, Value value, int64_t least, int64_t most) { // 2^least <= |value| < 2^most

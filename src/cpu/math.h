@@ -40,7 +40,7 @@ enum class MathFunction {
   atan2,
   hypot,
   fmod,
-  expNotPositive, // exp and exp2 of what is known to be at most 0, or NaN: overflow is not looked after
+  expNotPositive, // exp and exp2 of numbers that are known to be at most 0, or NaN: overflow needs no care
   exp2NotPositive,
 };
 
@@ -54,7 +54,7 @@ std::optional<MathFunction> mathFunctionBySymbol(llvm::StringRef symbol);
 /// on vectors and scalars.
 Value convertFloat(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value, Type element, bool truncate);
 
-/// Lanes of f32 divided by one number of f32, rounded once as any division is, for machines that divide slowly and have fused multiply-add.
+/// Divides lanes of f32 by one number of f32, rounded once like any division, for machines that divide slowly and have fused multiply-add.
 Value divideBySame(ImplicitLocOpBuilder &b, Value x, Value divisor);
 
 } // namespace tilewright::cpu

@@ -2,7 +2,7 @@
 // groups of four, of 16 columns) and adds their product to a tile of C (16 x 16 sums of 32 bits): 16 cycles, for which AVX-512 takes 128
 // with products of bf16 and twice as many without.
 //
-// A load of a tile takes 8 cycles, so each one has to be used twice. Of the eight registers four are a block of C, two hold A, two hold B:
+// A load of a tile takes 8 cycles, so each must be used twice. Of the eight registers, four are a block of C, two hold A, two hold B:
 //
 //   for panel in B:                     32 columns, two tiles side by side
 //     for block of 32 rows in A:
@@ -10,9 +10,9 @@
 //       for p in k, 64 bytes at a time: loads A0 B0 B1 A1, four products
 //       C = C00 C01 C10 C11
 //
-// The rows of a tile lie at a constant distance in memory, so A is read where it lies in scratch, and B's panels are those of the other
-// micro-kernels (groups of neighbors along k). Rows of a copied A are a line longer than they need to be: at a distance of a power of
-// two a tile's sixteen rows would meet in few sets of the first-level cache.
+// The rows of a tile have a constant distance in memory, so A is read where it lies in scratch, and B's panels are those
+// of the other micro-kernels (groups of neighbors along k). Rows of a copied A are one cache line longer than necessary:
+// at a distance of a power of two, a tile's sixteen rows would fall into a few sets of the first-level cache.
 #include "cpu/matrix_tiles.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -48,9 +48,9 @@ Value tileRowsRead(ImplicitLocOpBuilder &b, const DotPlan &plan, Value limit) {
 }
 
 void configureTiles(ImplicitLocOpBuilder &b) {
-  constexpr size_t columnsAt = 16, rowsAt = 48; // of the 64 bytes that say how large each of the eight tiles is
+  constexpr size_t columnsAt = 16, rowsAt = 48; // in the 64 bytes that give the sizes of the eight tiles
   std::string shape(64, '\0');
-  shape[0] = 1; // the only palette
+  shape[0] = 1; // the only palette there is
   for (size_t tile = 0; tile < 8; ++tile)
     shape[columnsAt + 2 * tile] = tileBytes, shape[rowsAt + tile] = tileRows;
   callIntrinsic(b, "llvm.x86.ldtilecfg", nullptr, {constantText(b, shape)});
@@ -77,7 +77,7 @@ public:
       : b(b), plan(plan), rows(blockRows(plan) / tileRows), columns(plan.panel / tileColumns), operandBytes(bytesOf(plan.operand)),
         depth(tileDepth(plan.operand)) {}
 
-  /// `length`: how much of k is wanted (i64); null: all.
+  /// `length`: how much of k is needed (i64); null: all.
   void emitBlock(Value aBlock, Value panel, Value cBlock, bool fromZero, Value length) {
     forTiles([&](int64_t row, int64_t column) {
       Value tile = number(sum(row, column));
@@ -100,7 +100,7 @@ private:
   const DotPlan &plan;
   const int64_t rows, columns, operandBytes, depth;
 
-  // The registers by what they hold: 0 to 3 C, 4 and 5 A, 6 and 7 B.
+  // The registers by their contents: 0 to 3 C, 4 and 5 A, 6 and 7 B.
   static int64_t sum(int64_t row, int64_t column) { return 2 * row + column; }
   static int64_t ofA(int64_t row) { return 4 + row; }
   static int64_t ofB(int64_t column) { return 6 + column; }
@@ -117,7 +117,7 @@ private:
     return pointerAtConstant(b, cBlock, 4 * (row * tileRows * plan.cRow + column * tileColumns));
   }
 
-  /// 64 bytes along k. Each operand is loaded where its first product wants it.
+  /// 64 bytes along k. Each operand is loaded where its first product needs it.
   void emitStep(Value a, Value panel) {
     forTiles([&](int64_t row, int64_t column) {
       if (column == 0) {

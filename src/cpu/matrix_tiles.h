@@ -8,15 +8,15 @@ namespace tilewright::cpu {
 /// Whether the machine multiplies numbers of this type in tiles, and whether whole tiles fill a product of these sizes.
 bool fitsTiles(const CpuTarget &target, Type operand, int64_t m, int64_t n, int64_t k);
 
-/// How far along K one instruction goes, and how many rows of A are read where `limit` (i64) of them are wanted.
+/// How far along K one instruction reaches, and how many rows of A are read where `limit` (i64) rows are needed.
 int64_t tileDepth(Type operand);
 Value tileRowsRead(ImplicitLocOpBuilder &b, const DotPlan &plan, Value limit);
 
-/// Tile registers have the shape that all products here use from configureTiles to releaseTiles.
+/// Tile registers have the shape that all products here use, from configureTiles to releaseTiles.
 void configureTiles(ImplicitLocOpBuilder &b);
 void releaseTiles(ImplicitLocOpBuilder &b);
 
-/// As emitDotLoops, for a plan with `tiles`: A's columns lie together, and all blocks of C are 16 or 32 rows.
+/// Like emitDotLoops, for a plan with `tiles`: A's columns lie together, and all blocks of C have 16 or 32 rows.
 DotBlocks emitTileLoops(ImplicitLocOpBuilder &b, const DotPlan &plan, Value a, Value bPanels, Value c, bool fromZero,
                         const DotLimits &limits);
 

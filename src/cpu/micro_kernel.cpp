@@ -49,8 +49,8 @@ struct RowBlocks {
   int64_t rows, count;
 };
 
-/// Cuts m rows into blocks of `most` and smaller ones of powers of two. Two rows alone would leave the multiply-adds waiting, so a rest of
-/// two takes one large block back: 128 = 20 * 6 + 2 * 4.
+/// Cuts m rows into blocks of `most` rows, and smaller ones with a power of two. Two rows alone would
+/// leave the multiply-adds waiting, so a rest of two takes one large block back: 128 = 20 * 6 + 2 * 4.
 SmallVector<RowBlocks> cutRows(int64_t m, int64_t most) {
   SmallVector<RowBlocks> blocks;
   int64_t count = m / most, rest = m % most;
@@ -91,7 +91,7 @@ public:
       Value panel = pointerAt(b, bPanels, column, plan.k * operandBytes);
       Value corner = pointerAt(b, c, column, bytesOf(plan.result));
       if (!limits.columns || panelVectors == 1) return emitPanel(a, panel, corner);
-      // Of the last panel perhaps no more than its first vector is wanted.
+      // Perhaps only the first vector of the last panel is needed.
       Value left = arith::SubIOp::create(b, limits.columns, column);
       Value isNarrow = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, left, constantIndex(b, lanes));
       auto branch = scf::IfOp::create(b, TypeRange{}, isNarrow, true);
@@ -106,7 +106,7 @@ public:
     return made;
   }
 
-  /// Up to the end of the last block that has a row which is wanted.
+  /// The end of the last block that contains a needed row.
   Value rowsRead() {
     Value most = constantIndex(b, 0);
     for (vectors = limits.columns ? 1 : panelVectors; vectors <= panelVectors; ++vectors) {
@@ -135,7 +135,7 @@ private:
   const bool fromZero;
   SmallVector<Value> offsets; // of bytes: what the sums of a panel's columns start from
   int64_t lanes, operandBytes, steps;
-  int64_t vectors, panelVectors; // of a panel's row: those that are computed, and all
+  int64_t vectors, panelVectors; // of a panel's row: how many are computed, and how many there are
   Type accumulator;
 
   bool takesBytes() const { return plan.operand.isInteger(8); } // plus 128
@@ -170,7 +170,7 @@ private:
     return pointerAt(b, a, arith::MulIOp::create(b, row, plan.aRowBytes), 1);
   }
 
-  /// 128 times the sum of each column of a panel, subtracted from nothing.
+  /// 0 minus 128 times the sum of each column of a panel.
   SmallVector<Value> offsetSums(Value panel) {
     Value zero = constantInt(b, accumulator, 0), all128 = constantInt(b, loadedType(), -128);
     SmallVector<Value> sums(vectors, zero);
@@ -189,18 +189,18 @@ private:
     return sums;
   }
 
-  /// Registers for accumulators, for one row of a panel, for a broadcast (and a product where there is no fused multiply-add).
-  /// GFLOP/s on a Zen 5 core, 128x128x32 and 128x256x256: AVX2 (peak 123) 6 rows 122 120, 4 rows 108 106; AVX-512 (peak 244) 8 rows 233
-  /// 238, 12 rows 219 237, 14 rows 219 237. Eight win because they divide tiles of powers of two without a rest.
+  /// The registers hold accumulators, one row of a panel, and a broadcast (and a product where there is no fused multiply-add).
+  /// GFLOP/s on a Zen 5 core, 128x128x32 and 128x256x256: AVX2 (peak 123) 6 rows 122 120, 4 rows 108 106; AVX-512 (peak 244) 8
+  /// rows 233 238, 12 rows 219 237, 14 rows 219 237. Eight win because they divide tiles of powers of two evenly.
   int64_t mostRows() const {
     if (vectors == 1) return target.registers >= 32 ? 16 : 8;
     if (target.registers >= 32) return 8;
     return target.fma && !plan.operand.isInteger(16) ? 6 : 4;
   }
 
-  /// Steps of k in one iteration. With AVX2 the loop's own instructions run beside the multiply-adds, so that four steps measure no better
-  /// than two; with AVX-512 two are 1 % slower, and eight no faster. Each doubling is twice the code to compile. The many rows that a
-  /// narrow panel takes at once need no unrolling. Without fused multiply-adds two steps leave more values alive than there are registers.
+  /// Steps of k in one iteration. With AVX2 the loop's own instructions run beside the multiply-adds, so four steps measure no
+  /// better than two; with AVX-512 two are 1 % slower than four, and eight no faster. Each doubling is twice the code to compile.
+  /// The many rows that a narrow panel takes at once need no unrolling. Without fused multiply-adds, two steps exceed the registers.
   int64_t mostSteps() const {
     if (!target.fma) return 4;
     if (vectors < panelVectors) return 1;
@@ -214,7 +214,7 @@ private:
     return partials;
   }
 
-  /// What addProducts becomes.
+  /// The operation that addProducts becomes.
   const char *instruction() const {
     if (takesBytes()) return "vpdpbusd";
     if (plan.group > 1 && plan.operand.isBF16()) return "vdpbf16ps";
@@ -222,7 +222,7 @@ private:
     return target.fma && isa<FloatType>(plan.result) ? "fused multiply-add" : "a multiplication and an addition";
   }
 
-  /// One block of C, from load to store.
+  /// One block of C, from its load to its store.
   void emitBlock(Value aBlock, Value panel, Value cBlock, int64_t rows, int64_t partials) {
     int64_t unroll = partials;
     while (unroll < mostSteps() && steps % (2 * unroll) == 0)
@@ -245,7 +245,7 @@ private:
     storeSums(cBlock, sums, rows, partials);
   }
 
-  /// C, or zero; further partial sums start from zero.
+  /// C, or zero; the other partial sums start from zero.
   SmallVector<Value> firstSums(Value cBlock, int64_t rows, int64_t partials) {
     SmallVector<Value> sums;
     for (int64_t row = 0; row < rows && !(fromZero && offsets.empty()); ++row)
@@ -272,7 +272,7 @@ private:
     return pointerAtConstant(b, cBlock, (row * plan.cRow + vector * lanes) * bytesOf(plan.result));
   }
 
-  /// `count` consecutive steps of k. Step s adds to partial sum s modulo their number.
+  /// `count` consecutive steps of k. Step s adds to partial sum number s modulo the number of partial sums.
   void emitSteps(SmallVector<Value> &sums, Value aBlock, Value panel, int64_t rows, int64_t count) {
     int64_t inPartial = rows * vectors, partials = sums.size() / inPartial;
     for (int64_t step = 0; step < count; ++step) {
@@ -382,10 +382,10 @@ DotBlocks emitDotLoops(ImplicitLocOpBuilder &b, const CpuTarget &target, const D
   return DotEmitter(b, target, plan, fromZero, limits).emit(a, bPanels, c);
 }
 
-// Reading the rows one after another as one array, element (i, j) has the index i * n + j; its transpose swaps the two halves of the
-// index's bits. Interleaving the first half of an array with its second rotates the bits by one; log2(n) such steps swap the halves. x86
-// interleaves within blocks of 16 bytes with one instruction, so that transposes the blocks; then whole blocks change places, a distance at
-// a time.
+// If the rows, one after another, are read as one array, element (i, j) has the index i * n + j; its transpose
+// swaps the two halves of the index's bits. Interleaving the first half of an array with its second rotates
+// the bits by one, and log2(n) such steps swap the halves. x86 interleaves within blocks of 16 bytes with one
+// instruction, so this transposes the blocks; then whole blocks change places, one distance after another.
 SmallVector<Value> transposeSquare(ImplicitLocOpBuilder &b, ArrayRef<Value> rows) {
   int64_t n = rows.size();
   SmallVector<Value> current(rows);

@@ -22,21 +22,21 @@ struct DotPlan {
   // C(i, j) at c[i * cRow + j].
   int64_t cRow;
   bool tiles = false;   // by matrix_tiles.h, in tile registers
-  Value aRowBytes = {}; // from one row of A to the next where only the program knows (i64); null: aRow elements
+  Value aRowBytes = {}; // the distance of A's rows where only the program knows it (i64); null: aRow elements
 
   /// Whether A holds its bytes plus 128, as unsigned ones: vectors multiply unsigned bytes with signed ones, tiles multiply signed ones.
   bool addsOffset() const { return operand.isInteger(8) && !tiles; }
 };
 
-/// How much of a product is wanted, known when the code runs (i64; null: all). What is computed is a little more: whole blocks of
-/// registers.
+/// How much of a product is needed, known when the code runs (i64;
+/// null: all). A little more is computed: whole blocks of registers.
 struct DotLimits {
   Value rows, columns;                              // others of C are left as they are
   Value length;                                     // from here on A and B hold zeros
   bool mayBeOneRow = false, mayBeOneColumn = false; // in a launch like this one
 };
 
-/// How many rows of A are read where `limits` says how many are wanted (i64): whole blocks of registers.
+/// How many rows of A are read where `limits` says how many are needed (i64): whole blocks of registers.
 Value rowsRead(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, const DotLimits &limits);
 /// K is read in multiples of this, up to its end.
 int64_t lengthUnit(const DotPlan &plan);

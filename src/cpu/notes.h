@@ -1,5 +1,5 @@
-// What the lowering has decided, taken down as it decides it: for `tilewright explain` (explain.cpp), and for nothing else. Operations are
-// those of the kernel, which exist until the lowering is over.
+// What the lowering has decided, noted as it decides: only for `tilewright explain`
+// (explain.cpp). Operations are those of the kernel, which exist until the lowering is over.
 #pragma once
 
 #include "cpu/micro_kernel.h"
@@ -16,7 +16,7 @@ class Operation;
 
 namespace tilewright::cpu {
 
-/// How the elements of one access to memory are got to.
+/// How one access reaches its elements in memory.
 enum class Way : uint8_t { one, contiguous, strided, scattered };
 
 struct AccessNote {
@@ -24,7 +24,7 @@ struct AccessNote {
   Way way;
   int64_t lanes;
   bool masked;    // lane by lane
-  bool careful;   // in the version that nothing is assumed of
+  bool careful;   // in the version that assumes nothing
   bool streaming; // past the caches
   bool operator==(const AccessNote &) const = default;
 };
@@ -33,7 +33,7 @@ struct ProductNote {
   mlir::Operation *op;
   DotBlocks blocks;
   int64_t mostLanes;                                  // that a vector of the machine has
-  enum From : uint8_t { copy, scratch, memory } from; // where A is read; memory: a copy where a mask cuts what is read
+  enum From : uint8_t { copy, scratch, memory } from; // where A is read; memory: it is copied where a mask cuts off something that is read
 };
 
 /// A tile's place in scratch memory.
@@ -50,8 +50,8 @@ struct Notes {
   std::vector<AccessNote> accesses;
   std::vector<ProductNote> products;
   std::vector<ScratchNote> scratch;
-  llvm::DenseSet<std::pair<mlir::Operation *, mlir::Operation *>> computed; // on demand: what, and in the loops of which operation
-  llvm::DenseSet<mlir::Operation *> versions;                               // those with a second version, chosen when the program runs
+  llvm::DenseSet<std::pair<mlir::Operation *, mlir::Operation *>> computed; // on demand: which operation, and in whose loops
+  llvm::DenseSet<mlir::Operation *> versions;                               // those with a second version, chosen at run time
 };
 
 } // namespace tilewright::cpu

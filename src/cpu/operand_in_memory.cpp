@@ -10,7 +10,7 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-/// Whether A is a load of rows that lie as the micro-kernel reads them.
+/// Whether A is a load of rows that lie in memory as the micro-kernel reads them.
 static bool isLoadOfRows(Context &ctx, LoadOp load, const DotPlan &plan) {
   if (!load || ctx.buffers.contains(load) || ctx.careful || load.getIsVolatile() || load.getCache() == CacheModifier::CV) return false;
   auto shape = shapeOf(load.getResult());
@@ -51,7 +51,7 @@ std::optional<OperandInMemory> operandInMemory(Context &ctx, DotOp op, const Dot
   Place first{{{ctx.zeroIndex, 0}, {ctx.zeroIndex, 0}}}, second{{{indexConstant(ctx, 1), 0}, {ctx.zeroIndex, 0}}};
   Value base = evaluateScalar(ctx, load.getPtr(), first), next = evaluateScalar(ctx, load.getPtr(), second);
   Value rowBytes = arith::SubIOp::create(b, next, base);
-  if (plan.tiles) { // the sixteen rows of a tile would meet in one set of the first-level cache: a copy has them farther apart
+  if (plan.tiles) { // the sixteen rows of a tile would fall into one set of the first-level cache: a copy has a larger distance of rows
     Value within = arith::AndIOp::create(b, rowBytes, constantIndex(b, 4095));
     holds = bothHold(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::ne, within, ctx.zeroIndex));
   }

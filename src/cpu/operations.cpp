@@ -1,5 +1,5 @@
-// Lowers operations in program order. Scalars become scalars. A tile operation emits nothing unless its tile is stored; then its loops
-// stand here, where it is defined.
+// Lowers operations in program order. Scalars become scalars. A tile operation emits
+// nothing unless its tile is stored; then its loops come here, where the tile is defined.
 
 #include "cpu/operations.h"
 
@@ -29,7 +29,7 @@ Value scalar(Context &ctx, Value value) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto found = ctx.scalars.find(value);
   if (found != ctx.scalars.end()) return found->second;
-  // A constant made by folding, or a tile of one element where a scalar is meant.
+  // A constant made by folding, or a tile of one element used as a scalar.
   if (auto constant = value.getDefiningOp<arith::ConstantOp>()) return arith::ConstantOp::create(b, cast<TypedAttr>(constant.getValue()));
   bug(ctx, value.getDefiningOp() ? value.getDefiningOp() : ctx.kernel.getOperation(), "a scalar is used before it is lowered");
   return isa<FloatType>(value.getType()) ? constantFloat(b, value.getType(), 0) : constantIndex(b, 0);
@@ -97,7 +97,7 @@ static LogicalResult lowerScalar(Context &ctx, Operation *op) {
     ctx.scalars[add] = pointerAt(b, scalar(ctx, add.getPtr()), offset, elementBytes(cast<PointerType>(add.getType()).getPointeeType()));
     return success();
   }
-  // Programs are not made of threads here: a barrier inside one has nothing to wait for. Assumptions are hints.
+  // A program is one thread here: a barrier inside it has nothing to wait for. Assumptions are hints.
   llvm::StringRef name = op->getName().getStringRef();
   if (op->getNumResults() == 0 && (isMemoryEffectFree(op) || name == "gpu.barrier" || name == "llvm.intr.assume")) return success();
   if (op->getNumResults() != 1 || op->getNumRegions() != 0) {
@@ -115,7 +115,7 @@ static LogicalResult lowerScalar(Context &ctx, Operation *op) {
   return ctx.failedAny ? failure() : success();
 }
 
-/// A tile of an operation that is computed on demand, if it is stored: its loops stand here, where it is defined.
+/// If the tile of an operation that is computed on demand is stored, its loops come here, where it is defined.
 static LogicalResult storeResult(Context &ctx, Operation *op) {
   Value result = op->getResult(0);
   if (!ctx.analysis->isStored(result)) return success();
@@ -130,7 +130,7 @@ static LogicalResult storeResult(Context &ctx, Operation *op) {
   return success();
 }
 
-/// The elements in row-major order: a view if the source lies so, else a view of a copy that does.
+/// The elements in row-major order: a view if the source has that order, otherwise a view of a copy that has it.
 static void lowerReshape(Context &ctx, ReshapeOp reshape) {
   Buffer view = buffered(ctx, reshape.getSrc());
   int64_t expected = 1;
@@ -184,7 +184,7 @@ static void lowerUnsplat(Context &ctx, UnsplatOp unsplat) {
   ctx.scalars[unsplat] = isa<PointerType>(unsplat.getType()) ? intToPointer(ctx.b, value) : value;
 }
 
-/// Scalars are made here; a tile of one number is made by whoever wants it, and one of many lies in scratch.
+/// Scalars are made here. A tile of one number is made where it is needed, and a tile of many numbers lies in scratch.
 static void lowerConstant(Context &ctx, arith::ConstantOp constant) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
@@ -221,7 +221,7 @@ LogicalResult lowerOp(Context &ctx, Operation *op) {
       .Case([&](scf::ForOp loop) { return lowerFor(ctx, loop); })
       .Case([&](scf::IfOp branch) { return lowerIf(ctx, branch); })
       .Case([&](scf::WhileOp loop) { return lowerWhile(ctx, loop); })
-      .Case<scf::YieldOp, ReturnOp, scf::ConditionOp, MapElementwiseReturnOp>([](auto) { return success(); }) // their parents look at them
+      .Case<scf::YieldOp, ReturnOp, scf::ConditionOp, MapElementwiseReturnOp>([](auto) { return success(); }) // their parents handle them
       .Case([&](ReshapeOp reshape) { return lowerReshape(ctx, reshape), success(); })
       .Case([&](SplitOp split) { return lowerSplit(ctx, split), success(); })
       .Case([&](JoinOp join) { return lowerJoin(ctx, join), success(); })

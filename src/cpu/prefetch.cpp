@@ -1,4 +1,4 @@
-// A loop asks for the next iteration's data while this one computes.
+// A loop prefetches the next iteration's data while this iteration computes.
 //
 //   for row in range(first, rows, step):         the rows of one program do not follow each other in memory, so that no
 //     x = load(row)                              hardware knows which one comes next: each begins with the whole way to memory
@@ -6,13 +6,13 @@
 //     e = exp(x - m)                             reads it again, from the cache, while memory is idle
 //       + prefetch(the same place of the next row)
 //
-// The same where a product's operands are copied, since memory is idle while they are multiplied. Elsewhere a first reading keeps memory
-// busy by itself. The next iteration's address is found by computing the scalars of the loop's body that it needs once more, for the
-// next values of the loop's variable and of what the loop carries.
+// The same is done where a product's operands are copied, because memory is idle while they are multiplied. Elsewhere
+// a first reading keeps memory busy by itself. The next iteration's address is found by computing the necessary
+// scalars of the loop's body again, for the next values of the loop's variable and of what the loop carries.
 //
-// Programs run one after another, too: behind the last iteration, or where there is no loop, comes the same load of the next program, whose
-// address follows from the scalars that depend on the program's number. (Layer norm of 16384 rows of 1024, one program each, one thread of
-// a Zen 5: 29 GB/s without, 52 with it; hand-written C 44. In cache 64, 74, 64.)
+// Programs run one after another, too: after the last iteration, or where there is no loop, the next load is the same load
+// of the next program, whose address follows from the scalars that depend on the program's number. (Layer norm of 16384 rows
+// of 1024, one program each, one thread of a Zen 5: 29 GB/s without, 52 with it; hand-written C 44. In cache 64, 74, 64.)
 
 #include "cpu/evaluate.h"
 #include "cpu/operations.h"
@@ -31,14 +31,14 @@ namespace tilewright::cpu {
 namespace {
 /// What the next iteration's value of a tile is made from.
 struct NextTurn {
-  llvm::SmallVector<Operation *> ofCarried; // scalars of this iteration, for what it hands on; in order
+  llvm::SmallVector<Operation *> ofCarried; // scalars of this iteration that give the next one's carried values; in order
   llvm::SmallVector<BlockArgument> carried;
   llvm::SmallVector<Operation *> ofTile; // scalars of the next iteration, in order
 };
 using Operations = llvm::SmallPtrSet<Operation *, 16>;
 } // namespace
 
-/// Follows values to what they are made from in the loop's body. False if they are made from anything whose next value is not known.
+/// Follows values to what they are made from in the loop's body. False if they are made from anything whose next value is unknown.
 static bool follow(llvm::SmallVector<Value> work, scf::ForOp loop, Operations &seen, llvm::SmallSetVector<Value, 4> &arguments) {
   while (!work.empty()) {
     Value value = work.pop_back_val();
@@ -56,7 +56,7 @@ static bool follow(llvm::SmallVector<Value> work, scf::ForOp loop, Operations &s
   return true;
 }
 
-/// Nothing if the tile is the same in all iterations, or if its next value is not known.
+/// Null if the tile is the same in all iterations, or if its next value is unknown.
 static std::optional<NextTurn> nextTurnOf(Value tile, scf::ForOp loop) {
   NextTurn next;
   Operations ofTile, ofCarried;
@@ -94,7 +94,7 @@ static Value enterNextTurn(Context &ctx, scf::ForOp loop, const NextTurn &next) 
   return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, following, scalar(ctx, loop.getUpperBound()));
 }
 
-/// Whether memory is idle behind this reading of a load.
+/// Whether memory is idle after this reading of a load.
 static bool isTimely(Context &ctx, LoadOp load) {
   if (ctx.packing) return true;
   Readings &known = ctx.readings.try_emplace(load, Readings{ctx.currentRoot, 0}).first->second;
@@ -103,8 +103,8 @@ static bool isTimely(Context &ctx, LoadOp load) {
   return known.second == ctx.currentRoot;
 }
 
-/// Follows a tile of pointers to the scalars in front of the loop (if there is one) that change with the program's number along the grid's
-/// first dimension; in order. Empty if none does, or if any is made from what cannot be computed again.
+/// Follows a tile of pointers to the scalars before the loop (if there is one) that change with the program's number along
+/// the grid's first dimension; in order. Empty if none does, or if one is made from something that cannot be computed again.
 static llvm::SmallVector<Operation *> scalarsOfProgram(Context &ctx, Value tile, scf::ForOp loop) {
   Block *entry = &ctx.kernel.getBody().front();
   Operations seen;
@@ -152,7 +152,7 @@ static Value enterNextProgram(Context &ctx, scf::ForOp loop, llvm::ArrayRef<Oper
   return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, following, ctx.numPrograms[0]);
 }
 
-/// How far the same element lies from this one when it is read next, by this program or by the one behind it (i64); 0 if it never is.
+/// The distance from this element to the same one at its next reading, by this program or the next one (i64); 0 if there is none.
 static Value distanceToNext(Context &ctx, LoadOp load, scf::ForOp loop, const std::optional<NextTurn> &turn,
                             llvm::ArrayRef<Operation *> ofProgram) {
   ImplicitLocOpBuilder &b = ctx.b;
@@ -163,7 +163,7 @@ static Value distanceToNext(Context &ctx, LoadOp load, scf::ForOp loop, const st
     auto before = ctx.scalars;
     Value isThere = enter();
     Value there = arith::SubIOp::create(b, evaluateScalar(ctx, load.getPtr(), origin), now);
-    // Where nothing comes next there is nothing to ask for: what lies there would only take bandwidth.
+    // Where nothing comes next, nothing is prefetched: it would only take bandwidth.
     distance = arith::SelectOp::create(b, isThere, there, distance);
     ctx.scalars = std::move(before);
   };
@@ -178,7 +178,7 @@ void prefetchNextTurn(Context &ctx, LoadOp load, Value address) {
   if ((!loop && load->getParentOp() != ctx.kernel) || !isTimely(ctx, load)) return;
   std::optional<NextTurn> turn = loop ? nextTurnOf(load.getPtr(), loop) : std::nullopt;
   if (loop && !turn) return;
-  // A loop of products has many iterations, and what comes behind the last of them is not worth computing in each.
+  // A loop of products has many iterations, so it is not worth computing in each what comes after the last one.
   bool isLast = !loop || (!ctx.packing && loop->getParentOp() == ctx.kernel);
   auto ofProgram = isLast ? scalarsOfProgram(ctx, load.getPtr(), loop) : llvm::SmallVector<Operation *>();
   if (!turn && ofProgram.empty()) return;

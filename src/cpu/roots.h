@@ -1,4 +1,4 @@
-// Roots are the operations that make loops; here is what lowers each of them.
+// Roots are the operations that make loops; these functions lower them.
 #pragma once
 
 #include "cpu/context.h"
@@ -16,9 +16,9 @@ void lowerMap(Context &ctx, tt::MapElementwiseOp op);
 void lowerAssembly(Context &ctx, tt::ElementwiseInlineAsmOp op);
 void lowerDot(Context &ctx, tt::DotOp op);
 void lowerAtomic(Context &ctx, mlir::Operation *op);
-/// Of what kind a kernel's atomic operations are.
+/// What kind of atomic operations a kernel has.
 Atomics atomicsOf(tt::FuncOp kernel);
-/// At an entry: hands on to programs whether their launch is alone.
+/// At the start of a launch: tells the programs whether their launch is alone.
 void tellAlone(ImplicitLocOpBuilder &b, Value arena, Value scratch);
 void lowerPrint(Context &ctx, tt::PrintOp op);
 void lowerAssert(Context &ctx, tt::AssertOp op);

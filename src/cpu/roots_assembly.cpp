@@ -1,5 +1,5 @@
-// Assembly of the kernel's own (tl.inline_asm_elementwise), in x86's AT&T syntax. One piece takes `pack` neighbours of each tile at a time
-// and gives as many of each result. How they lie in registers follows from the element's type and the constraint:
+// The kernel's own assembly (tl.inline_asm_elementwise), in x86's AT&T syntax. One piece takes `pack` neighbours of each
+// tile at a time and gives as many of each result. The element's type and the constraint decide how they lie in registers:
 //   "r", pack 4, int8:   four bytes are one word of 32 bits, as on GPUs
 //   "r", pack 2, int32:  two registers, so there are two constraints
 //   "x", pack 8, fp32:   one vector register, where the elements fill one of 16, 32 or 64 bytes
@@ -28,7 +28,7 @@ struct Plan {
   SmallVector<Registers> results, operands;
 };
 
-/// The elements that one piece takes: their places, and where they follow one another in the last dimension, the place of all of them.
+/// The elements that one piece takes: their places and, if they follow one another in the last dimension, the place of all of them.
 struct Group {
   SmallVector<Place> elements;
   std::optional<Place> run;
@@ -76,7 +76,7 @@ static Registers registersOf(Type element, int64_t pack, bool isVectorClass) {
   return {type, perWord, pack / perWord};
 }
 
-/// Nothing after a refusal: constraints and operands do not match.
+/// Null after a refusal: constraints and operands do not match.
 static std::optional<Plan> planOf(Context &ctx, ElementwiseInlineAsmOp op) {
   SmallVector<StringRef> all, outputs, inputs;
   op.getConstraints().split(all, ',');
@@ -126,7 +126,7 @@ static Grouping groupingOf(ArrayRef<int64_t> shape, int64_t pack) {
   return grouping;
 }
 
-/// A tile of fewer elements than `pack` repeats its own.
+/// A tile with fewer elements than `pack` repeats them.
 static Group groupAt(Context &ctx, const Grouping &grouping, int64_t pack, const Place &place) {
   ImplicitLocOpBuilder &b = ctx.b;
   Group group;
@@ -185,7 +185,7 @@ static SmallVector<Value> emitPiece(Context &ctx, ElementwiseInlineAsmOp op, con
   return inlineAssembly(ctx.b, op.getAsmString(), constraints, types, words, /*hasEffects=*/!op.getPure());
 }
 
-/// Element `index` of what the registers of a result hold.
+/// Element `index` of those that a result's registers hold.
 static Value elementOf(Context &ctx, ArrayRef<Value> words, const Registers &registers, int64_t index, Type element) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value word = words[index / registers.elements];

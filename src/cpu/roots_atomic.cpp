@@ -91,7 +91,7 @@ static Value combined(ImplicitLocOpBuilder &b, RMWOp op, Value before, Value ope
   return operand;
 }
 
-/// Of a launch that is alone. Accesses stay atomic ones of one element each, so that nothing is merged or moved; on x86 they cost no more.
+/// For a launch that is alone. Accesses stay atomic, one element each, so that none is merged or moved; on x86 they cost no more.
 static void updatePlainly(Context &ctx, Atomic &atomic, Value address, Value operand) {
   ImplicitLocOpBuilder &b = ctx.b;
   Type type = operand.getType();
@@ -133,10 +133,10 @@ static void lowerScalarAtomic(Context &ctx, Atomic &atomic) {
   ctx.scalars[atomic.result] = branch.getResult(0);
 }
 
-/// Scattered addresses: a line of the cache that is far away, or another processor's, is asked for so many elements ahead that it is there,
-/// and ours, when the operation comes to it; one operation waits for the one before it, and would wait for each line. (Zen 5, additions of
-/// fp32 to a table of 2^24 and of 2^20, ns each: one thread 14.1 and 6.2 without, 5.8 and 5.7 with it, two threads 45.7 and 20.3, 8.5
-/// and 9.6; 16 ahead 8.2 and 5.8, 18 and 11.8; 128 ahead 6.5 and 6.2, 12.6 and 11.4.)
+/// Scattered addresses: a cache line that is far away, or belongs to another processor, is requested so many elements ahead that it
+/// has arrived, with the right to write, when the operation needs it. Otherwise each operation would wait for its line, since it
+/// waits for the one before. (Zen 5, additions of fp32 to tables of 2^24 and 2^20, ns each: one thread 14.1 and 6.2 without, 5.8 and
+/// 5.7 with it, two threads 45.7 and 20.3, 8.5 and 9.6; 16 ahead 8.2 and 5.8, 18 and 11.8; 128 ahead 6.5 and 6.2, 12.6 and 11.4.)
 static void askAhead(Context &ctx, Atomic &atomic, const Place &place) {
   constexpr int64_t ahead = 48;
   ImplicitLocOpBuilder &b = ctx.b;
@@ -155,7 +155,7 @@ Atomics atomicsOf(FuncOp kernel) {
   kernel.walk([&](Operation *op) {
     auto rmw = dyn_cast<AtomicRMWOp>(op);
     hasAny |= rmw || isa<AtomicCASOp>(op);
-    isPlain &= !isa<AtomicCASOp, scf::WhileOp>(op); // nor does it wait for anybody
+    isPlain &= !isa<AtomicCASOp, scf::WhileOp>(op); // those wait for nobody
     if (rmw) isPlain &= rmw.use_empty() && rmw.getScope() != MemSyncScope::SYSTEM && getElementTypeOrSelf(rmw.getVal()).isIntOrFloat();
   });
   return !hasAny ? Atomics::none : isPlain ? Atomics::plain : Atomics::locked;
@@ -169,7 +169,7 @@ void tellAlone(ImplicitLocOpBuilder &b, Value arena, Value scratch) {
   cpu::store(b, alone, pointerAtConstant(b, scratch, aloneAt), bytes, false);
 }
 
-/// All elements of a tile. `alone`: nobody else changes what lies there meanwhile.
+/// All elements of a tile. `alone`: no other thread changes that memory meanwhile.
 static void updateTile(Context &ctx, Atomic &atomic, const std::optional<Buffer> &buffer, bool alone) {
   ImplicitLocOpBuilder &b = ctx.b;
   LoopSpec spec = loopsOver(shapeOf(atomic.pointer), -1, 1);

@@ -1,9 +1,9 @@
 // tt.dot: operands are brought into the form that the micro-kernel reads, then it runs over the accumulator in scratch.
 //
-// B is packed into panels of a few columns (with an in-register transposition where it lies the other way round); A only needs constant
-// strides, since its elements are broadcast one by one, so whichever way it lies it is copied as vectors, and not at all if it is in
-// scratch already or its rows can be read where they lie in memory (operand_in_memory.h). Narrow floats become fp32 on the way, or bf16
-// where the machine multiplies that. The block sizes of a GPU are logical here: the micro-kernel has tiles of its own.
+// B is packed into panels of a few columns (and transposed in registers where its columns lie together in memory). A only needs
+// constant strides, because its elements are broadcast one by one: so it is copied as vectors in the order in which it lies, and
+// not at all if it is in scratch already or its rows can be read in memory (operand_in_memory.h). Narrow floats become fp32 on
+// the way, or bf16 where the machine multiplies that. A GPU's block sizes mean nothing here: the micro-kernel has its own tiles.
 
 #include "cpu/conditions.h"
 #include "cpu/edges.h"
@@ -46,11 +46,11 @@ struct Packing {
   int64_t bytes, kDim, nDim;
   int64_t lanes = 1;       // columns at once
   bool transposed = false; // squares of vectors along k are transposed in registers
-  Value columns = {};      // as many are wanted (i64); null: all
+  Value columns = {};      // so many are needed (i64); null: all
 };
 } // namespace
 
-/// Where the group of element (p, j) of B goes, p being its first: (j / panel) * (k * panel) + p * panel + group * (j % panel).
+/// The place of the group of element (p, j) of B, p being its first: (j / panel) * (k * panel) + p * panel + group * (j % panel).
 static Value panelAddress(const Packing &pack, Value p, Value j, int64_t moreP) {
   ImplicitLocOpBuilder &b = pack.ctx.b;
   Value shift = constantIndex(b, llvm::Log2_64(pack.panel));
@@ -83,7 +83,7 @@ static void packTransposed(const Packing &pack, const Place &place) {
     cpu::store(b, column, panelAddress(pack, p.value, j.value, t * pack.group), pack.bytes, false);
 }
 
-/// Lanes of both, alternately.
+/// The lanes of both, alternately.
 static Value interleave(const Packing &pack, Value even, Value odd) {
   llvm::SmallVector<int32_t> mask;
   int64_t lanes = lanesOf(even.getType());
@@ -130,7 +130,7 @@ static LoopSpec packingLoops(const Packing &pack) {
   if (pack.columns) limitExtent(pack.ctx, spec, pack.nDim, pack.columns);
   if (!spec.full.empty())
     for (int64_t d = 0; d < pack.kDim; ++d)
-      if (spec.full[d]) spec.fullMasks.clear(); // a mask along the batch: always look
+      if (spec.full[d]) spec.fullMasks.clear(); // a mask along the batch dimension must always be tested
   return spec;
 }
 
@@ -169,19 +169,19 @@ static void packPanels(Context &ctx, Value tile, Value base, int64_t k, const Do
 
 //===------------------------------------------------------------------------------------------------------------ operands
 
-/// Whether every number of the type is one of bf16.
+/// Whether bf16 holds every number of the type.
 static bool fitsBf16(Type type) {
   return type.isBF16() || (isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8);
 }
 
-/// Whether tiles multiply the product, and which numbers they take then.
+/// Whether tile registers multiply the product, and which numbers they take then.
 static Type tileOperand(Context &ctx, DotOp op, const DotPlan &sizes) {
   Type a = getElementTypeOrSelf(op.getA()), b = getElementTypeOrSelf(op.getB());
   Type operand = a.isF16() && b.isF16() ? a : fitsBf16(a) && fitsBf16(b) ? Type(ctx.b.getBF16Type()) : a.isInteger(8) ? a : Type();
   return operand && fitsTiles(ctx.target, operand, sizes.m, sizes.n, sizes.k) ? operand : Type();
 }
 
-/// What is multiplied in which types; nothing after a refusal.
+/// Which types are multiplied how; null after a refusal.
 static std::optional<DotPlan> planDot(Context &ctx, DotOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto aShape = shapeOf(op.getA());
@@ -213,7 +213,7 @@ static std::optional<DotPlan> planDot(Context &ctx, DotOp op) {
   return plan;
 }
 
-/// Where the result goes: straight into the accumulator that the loop carries, if nothing still needs the old one.
+/// The place of the result: the accumulator that the loop carries, if nothing still needs the old one.
 static Buffer accumulatorFor(Context &ctx, DotOp op, const DotPlan &plan, bool fromZero) {
   Buffer c;
   auto carriedBuffer = carriedTarget(ctx, op.getD(), op);
@@ -227,7 +227,7 @@ static Buffer accumulatorFor(Context &ctx, DotOp op, const DotPlan &plan, bool f
   return c;
 }
 
-/// A as it lies in scratch already, seen through transpositions.
+/// A as it already lies in scratch, possibly transposed.
 static std::optional<Buffer> storedOperand(Context &ctx, Value tile, Type operand, const Buffer &c) {
   llvm::SmallVector<int64_t> permutation;
   while (auto trans = tile.getDefiningOp<TransOp>()) {
@@ -254,7 +254,7 @@ static std::optional<Buffer> storedOperand(Context &ctx, Value tile, Type operan
   return a;
 }
 
-/// One padded column of zeros, where pairs along k have one element only.
+/// One column of zeros as padding, where pairs along k have only one element.
 static void padPairs(Context &ctx, llvm::ArrayRef<int64_t> shape, const Buffer &a, Type operand) {
   Buffer padding = a;
   padding.offset += 1;
@@ -277,7 +277,7 @@ static void addOffset(Context &ctx, const Buffer &bytes, int64_t count) {
   });
 }
 
-/// A, copied: any constant strides will do.
+/// A, copied: any constant strides are good enough.
 static Buffer copyOperand(Context &ctx, DotOp op, const DotPlan &plan, Value wantedRows) {
   auto shape = shapeOf(op.getA());
   int64_t rank = shape.size(), k = shape[rank - 1];
@@ -296,7 +296,7 @@ static Buffer copyOperand(Context &ctx, DotOp op, const DotPlan &plan, Value wan
     a.strides[rank - 2] = 1;
   }
   if (plan.k != k) padPairs(ctx, shape, a, plan.operand);
-  int64_t longestBlock = plan.tiles ? 32 : 16; // rows that the micro-kernel takes at once, from any row on that is wanted
+  int64_t longestBlock = plan.tiles ? 32 : 16; // rows that the micro-kernel takes at once, starting at any needed row
   if (wantedRows)
     wantedRows = roundedUp(ctx, arith::AddIOp::create(ctx.b, wantedRows, constantIndex(ctx.b, longestBlock)), longestBlock, plan.m);
   materializeRows(ctx, op.getA(), a, wantedRows);
@@ -309,7 +309,7 @@ static bool isReadable(const Buffer &a, const DotPlan &plan) {
   return plan.group == 1 || (a.strides.back() == 1 && !plan.addsOffset());
 }
 
-/// A where it lies if all that is read of it may be read there, else copied. Its rows are as far apart as `plan` says then.
+/// A where it lies, if all that is read of it may be read there; otherwise copied. `plan` then has the distance of its rows.
 static Value inMemoryOrCopied(Context &ctx, DotOp op, DotPlan &plan, const OperandInMemory &memory, Value wantedRows) {
   ImplicitLocOpBuilder &b = ctx.b;
   plan.aCol = 1, plan.aRowBytes = memory.rowBytes;
@@ -374,7 +374,7 @@ static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer 
   ctx.arenaUsed = mark;
 }
 
-/// The product of one row (of one column) that is wanted. Nothing where the matrix lies in scratch already: then it is read from there.
+/// The product where one row (one column) is needed. Null where the matrix is already in scratch: then it is read from there.
 static std::optional<ThinProduct> thinProduct(Context &ctx, DotOp op, const DotPlan &plan, const Buffer &c, bool fromZero,
                                               const DotLimits &limits, bool ofRow) {
   Value limit = ofRow ? limits.rows : limits.columns, matrix = ofRow ? op.getB() : op.getA();
@@ -387,7 +387,7 @@ static std::optional<ThinProduct> thinProduct(Context &ctx, DotOp op, const DotP
   return ThinProduct{matrix, op.getB(), 0, 1, 0, plan.m, plan.k, plan.result, limits.rows, limits.length, target, c.strides[0], fromZero};
 }
 
-/// `then` where only one row (one column) is wanted, which is known when the program runs; else `otherwise`.
+/// `then` where only one row (one column) is needed, which is known at run time; otherwise `otherwise`.
 static void emitByLimit(Context &ctx, Value limit, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value isOne = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, limit, constantIndex(b, 1));

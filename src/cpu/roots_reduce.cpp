@@ -1,9 +1,9 @@
 // Reductions, scans, histograms and gathers.
 //
-// A reduction along the vector dimension keeps up to four vectors of partial results, combined pairwise at the end and then lane by lane in
-// halves; along another dimension it keeps one vector for each output chunk and walks the axis in order. Both orders depend on shapes and
-// the target alone, so results are the same bits whatever the number of threads. Combine functions are taken as associative and
-// commutative, as upstream takes them; scans keep the order, and associate where the axis lies in vectors.
+// A reduction along the vector dimension keeps up to four vectors of partial results, which are combined in pairs at the end and
+// then in halves, lane by lane. Along another dimension it keeps one vector for each output chunk and walks the axis in order. Both
+// orders depend only on shapes and the target, so the results have the same bits whatever the number of threads. Combine functions
+// count as associative and commutative, as in upstream; scans keep the order, and associate where the axis lies in vectors.
 
 #include "cpu/evaluate.h"
 #include "cpu/in_turn.h"
@@ -25,7 +25,7 @@ namespace tilewright::cpu {
 
 constexpr int64_t accumulators = 4; // add has latency 3 to 4 and two ports take it: four vectors keep them busy with the loads
 
-/// Whether a stored tile is first wanted by a reduction that comes soon: then one loop computes, stores and combines it.
+/// Whether a reduction that follows soon is the first to need a stored tile: then one loop computes, stores and combines it.
 ///   %e = math.exp ...          nothing here
 ///   %s = tt.reduce %e          for j: e = exp ...; store e; s += e
 bool isStoredByReduction(Context &ctx, Value tile) {
@@ -38,7 +38,7 @@ bool isStoredByReduction(Context &ctx, Value tile) {
       continue; // other reductions write nothing that this tile could be computed from
     }
     if (next->getNumRegions() != 0 || !isMemoryEffectFree(next) || isa<DotOp, ScanOp>(next)) return false;
-    // A tile written into a loop's buffer in place may overwrite what this one is computed from.
+    // A tile that is written into a loop's buffer in place may overwrite what this one is computed from.
     for (Value result : next->getResults())
       if (isTile(result) && ctx.analysis->isStored(result) &&
           llvm::any_of(result.getUsers(), [](Operation *user) { return isa<scf::YieldOp>(user); }))
@@ -52,7 +52,7 @@ bool isStoredByReduction(Context &ctx, Value tile) {
   return true;
 }
 
-/// The comparison by which the combine region takes the larger (smaller) number and drops NaN, if that is all it does.
+/// The comparison by which the combine region takes the larger (smaller) number and ignores NaN, if it does nothing else.
 static std::optional<arith::CmpFPredicate> extremeOf(ReduceOp op) {
   Type element = getElementTypeOrSelf(op.getSrcs()[0]);
   if (op.getSrcs().size() != 1 || !(element.isF32() || element.isF64())) return std::nullopt;
@@ -65,7 +65,7 @@ static std::optional<arith::CmpFPredicate> extremeOf(ReduceOp op) {
   return isa<arith::MaxNumFOp>(last) ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
 }
 
-/// Loads at steps that hold conditionally go to scratch, by one of two versions, so that the reduction needs one only.
+/// Loads with conditional steps go to scratch, by one of two versions, so that the reduction itself needs only one version.
 static void storeConditionalLoads(Context &ctx, ValueRange sources) {
   llvm::SmallVector<Value> work(sources.begin(), sources.end());
   llvm::DenseSet<Value> seen;
@@ -98,7 +98,7 @@ struct Reduction {
   int64_t width = 1, chains = 1;                    // indices of the axis taken at once; partial results of each place
   LoopSpec spec = {};                               // over the other dimensions
   Value axisFull = {};                              // below this index of the axis all of the spec's masks hold; null: no masks
-  std::optional<Buffer> stores = {};                // the source is stored on the way
+  std::optional<Buffer> stores = {};                // the source is stored as it is read
   std::optional<arith::CmpFPredicate> extreme = {}; // the result is found by comparisons alone, see below
   std::optional<MaskedTail> tail = {};              // elements at the end of the axis that are all the same
   llvm::SmallVector<Buffer> results = {};           // empty: scalars
@@ -106,8 +106,8 @@ struct Reduction {
 } // namespace
 
 //===------------------------------------------------------------------------------------- the largest of all, without NaN
-// The instruction for `x > best ? x : best` keeps `best` where x is NaN, and so drops NaN by itself, once `best` starts as a number. That
-// is one instruction where maxnum is three. But of NaN alone nothing is left, and the result must be NaN: when -inf comes out, look again.
+// The instruction for `x > best ? x : best` keeps `best` where x is NaN: it ignores NaN if `best` starts as a number. That is one
+// instruction; maxnum takes three. But of NaN alone the result must be NaN: when -inf comes out, the elements are looked at again.
 
 static double worstOf(const Reduction &r) {
   return r.extreme == arith::CmpFPredicate::OGT ? -INFINITY : INFINITY;
@@ -166,7 +166,7 @@ static void withoutMasks(Reduction &r, llvm::function_ref<void()> inner) {
   r.ctx.trueMasks = saved;
 }
 
-/// One chain of partial results for each place and accumulator: its first elements.
+/// For each place and accumulator, one chain of partial results: its first elements.
 static Values firstPartials(Reduction &r, llvm::ArrayRef<Place> places) {
   ImplicitLocOpBuilder &b = r.ctx.b;
   Values partial;
@@ -189,7 +189,7 @@ static Values nextPartials(Reduction &r, llvm::ArrayRef<Place> places, Value ind
   return next;
 }
 
-/// `then` where the condition holds, else `otherwise`; what is computed in there is not known behind.
+/// `then` where the condition holds, else `otherwise`; what is computed inside does not count as known afterwards.
 static Values either(Context &ctx, Value condition, llvm::ArrayRef<Type> types, llvm::function_ref<Values()> then,
                      llvm::function_ref<Values()> otherwise) {
   ImplicitLocOpBuilder &b = ctx.b;
@@ -205,11 +205,11 @@ static Values either(Context &ctx, Value condition, llvm::ArrayRef<Type> types, 
   return Values(branch.getResults());
 }
 
-/// The first elements of a row that fill all chains have no masks; a shorter row is looked at element by element.
+/// The first elements of a row, which fill all chains, have no masks; a shorter row is processed element by element.
 static Values firstUnmasked(Reduction &r, llvm::ArrayRef<Place> places, int64_t stride) {
   Context &ctx = r.ctx;
   ImplicitLocOpBuilder &b = ctx.b;
-  constexpr int64_t longest = 60; // cost from which a second copy of the code is not worth what masks cost
+  constexpr int64_t longest = 60; // from this cost on, a second copy of the code costs more than the masks
   bool isLong = llvm::any_of(r.op.getSrcs(), [&](Value source) { return ctx.analysis->cost(source) > longest; });
   if (!r.along || isLong || !llvm::any_of(r.spec.fullMasks, [&](Value mask) { return ctx.trueMasks.contains(mask); })) {
     Values partial;
@@ -235,7 +235,7 @@ static Values firstUnmasked(Reduction &r, llvm::ArrayRef<Place> places, int64_t 
   return either(ctx, whole, types, unmasked, masked);
 }
 
-/// Whether combining twice with the same number is as good as once; for a sum, if the number is zero.
+/// Whether combining twice with the same number gives the same as once; for a sum, whether the number is zero.
 enum class Repeats { never, always, ifZero };
 
 static Repeats repeatsOf(ReduceOp op) {
@@ -250,8 +250,8 @@ static Repeats repeatsOf(ReduceOp op) {
   return idempotent ? Repeats::always : Repeats::never;
 }
 
-/// How far along the axis the walk goes, and the number that stands from there on: beyond all masks it takes one iteration more, which
-/// combines that number with every partial result.
+/// How far the walk along the axis goes, and the number that stands beyond all
+/// masks. One more iteration combines that number with every partial result.
 static Values endOfWalk(Reduction &r, const Place &place, int64_t stride) {
   Context &ctx = r.ctx;
   ImplicitLocOpBuilder &b = ctx.b;
@@ -274,7 +274,7 @@ static Values endOfWalk(Reduction &r, const Place &place, int64_t stride) {
   return either(ctx, isShort, {b.getI64Type(), element}, look, walkAll);
 }
 
-/// What the walk left out of a tile that is stored on the way.
+/// Fills in what the walk has left out of a tile that is stored as it is read.
 static void storeTail(Reduction &r, const Place &place, Value from, Value value) {
   Context &ctx = r.ctx;
   Value lanes = splat(ctx.b, value, r.chunk);
@@ -345,7 +345,7 @@ static Values acrossLanes(Reduction &r, Values values, Combine by) {
   return values;
 }
 
-/// What was found without NaN, unless it is the worst of all numbers: then all is combined again, by the language's function.
+/// The result without NaN, unless it is the worst of all numbers: then everything is combined again, by the language's function.
 static Value orNan(Reduction &r, const Place &place, Value found) {
   Context &ctx = r.ctx;
   ImplicitLocOpBuilder &b = ctx.b;
@@ -355,7 +355,7 @@ static Value orNan(Reduction &r, const Place &place, Value found) {
   b.setInsertionPointToStart(again.elseBlock());
   scf::YieldOp::create(b, found);
   b.setInsertionPointToStart(again.thenBlock());
-  auto known = ctx.levels.back().memo; // what is computed in here is not known behind
+  auto known = ctx.levels.back().memo; // what is computed in here does not count as known afterwards
   auto exactly = [&](ValueRange both) { return emitRegion(ctx, r.op.getCombineOp(), both); };
   withoutMasks(r, [&] {
     Values values = elements(r, placeAt(r, place, ctx.zeroIndex, 0, 0));
@@ -440,7 +440,7 @@ void lowerReduce(Context &ctx, ReduceOp op) {
 //===---------------------------------------------------------------------------------------------------------------- scans
 
 namespace {
-/// One scan; its results' buffers hold the sources at first, and are changed in place.
+/// One scan; the buffers of its results hold the sources at first, and are changed in place.
 struct Scan {
   Context &ctx;
   ScanOp op;
@@ -448,7 +448,7 @@ struct Scan {
   llvm::SmallVector<Buffer> results = {};
   int64_t lanes = 1; // of a vector along the axis; 1: the axis is walked element by element
 
-  /// The walk's index number `step`, which is the last one first in reverse.
+  /// The index of the walk's step number `step`: a reverse walk begins with the last one.
   Value indexOf(Value step) {
     return op.getReverse() ? Value(arith::SubIOp::create(ctx.b, constantIndex(ctx.b, size - lanes), step)) : step;
   }
@@ -476,7 +476,7 @@ struct Scan {
 };
 } // namespace
 
-/// Each lane of the vectors becomes the combination of all lanes up to it: of two, of four, of eight ...
+/// Each lane of the vectors becomes the combination of all lanes up to it: of two lanes, of four, of eight ...
 ///   a  b   c   d     ->    a  ab  bc  cd    ->    a  ab  abc  abcd
 static Values scanLanes(Scan &scan, Values values) {
   ImplicitLocOpBuilder &b = scan.ctx.b;
@@ -498,7 +498,7 @@ static Values scanLanes(Scan &scan, Values values) {
   return values;
 }
 
-/// The axis in vectors: each is scanned by itself, and combined with what came before it.
+/// The axis lies in vectors: each vector is scanned by itself and combined with what came before it.
 static void scanAlong(Scan &scan, const Place &place) {
   ImplicitLocOpBuilder &b = scan.ctx.b;
   llvm::SmallVector<int32_t> last(scan.lanes, scan.op.getReverse() ? 0 : static_cast<int32_t>(scan.lanes - 1));
@@ -516,11 +516,11 @@ static void scanAlong(Scan &scan, const Place &place) {
             Place here = scan.placeAt(place, step);
             Values own = scanLanes(scan, scan.read(here));
             scan.write(here, scan.combine(before, own));
-            return scan.combine(before, totals(own)); // the same as the last lane, and earlier to be had
+            return scan.combine(before, totals(own)); // the same as the last lane, but available earlier
           });
 }
 
-/// The axis element by element; another dimension may lie in vectors.
+/// Walks the axis element by element; another dimension may lie in vectors.
 static void scanAcross(Scan &scan, const Place &place) {
   ImplicitLocOpBuilder &b = scan.ctx.b;
   Values first = scan.read(scan.placeAt(place, constantIndex(b, 0)));
@@ -543,7 +543,7 @@ void lowerScan(Context &ctx, ScanOp op) {
   }
   int64_t chunk = std::max<int64_t>(2, ctx.target.vectorBytes / widest);
   int64_t vectorDim = rank > 1 && axis != rank - 1 && shape[rank - 1] > 1 ? rank - 1 : -1;
-  constexpr int64_t fewest = 4; // with two lanes a vector takes as many steps as its elements
+  constexpr int64_t fewest = 4; // with two lanes a vector takes as many steps as it has elements
   if (axis == rank - 1 && std::min(chunk, scan.size) >= fewest) scan.lanes = std::min(chunk, scan.size);
   LoopSpec spec;
   spec.shape = shape;
@@ -607,7 +607,7 @@ void lowerGather(Context &ctx, GatherOp op) {
   ctx.buffers[op.getResult()] = result;
 }
 
-/// The region's own control flow may differ from element to element, so they are taken one by one, `pack` neighbours at a time.
+/// The region's own control flow may differ from element to element, so elements are processed one by one, `pack` neighbours at a time.
 void lowerMap(Context &ctx, MapElementwiseOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
   llvm::SmallVector<int64_t> groups(shapeOf(op.getSrcs()[0]));

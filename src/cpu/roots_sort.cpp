@@ -4,11 +4,11 @@
 // ordered against each other. Merging such a run compares elements at half its length, then at a quarter, and so on:
 //   run of 8, rising     distance 4         distance 2         distance 1
 //   0 3 5 7 6 4 2 1      0 3 2 1 6 4 5 7    0 1 2 3 5 4 6 7    0 1 2 3 4 5 6 7
-// Distances of a vector and more compare vector with vector; smaller ones compare a vector with itself in another order. A run that falls
-// is one that rises with its two sides exchanged, so that addresses, not data, depend on the direction.
+// Distances of a vector and more compare vector with vector; smaller ones compare a vector with itself in another order.
+// A falling run is a rising run with its two sides exchanged, so that addresses, not data, depend on the direction.
 //
-// Which of two equal numbers stays (-0.0 and 0.0, or NaN, which compares as nothing) is the network's, bit by bit: the lower place takes
-// its partner where `own > partner`, the upper one where not.
+// Which of two equal numbers stays (-0.0 and 0.0, or NaN, which equals nothing) follows the network,
+// bit by bit: the lower place takes its partner where `own > partner`, the upper one where not.
 
 #include "cpu/loops.h"
 #include "cpu/roots.h"
@@ -124,7 +124,7 @@ private:
     });
   }
 
-  /// Of two the one that comes first in the order; NaN comes last.
+  /// Of two, the one that comes first in the order; NaN comes last.
   Value better(Value x, Value y) {
     Value isGreater = greater(x, y), chosen = falls ? pick(isGreater, x, y) : pick(isGreater, y, x);
     if (!isa<FloatType>(element)) return chosen;

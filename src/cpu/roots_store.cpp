@@ -43,7 +43,7 @@ static Value streamingPays(Context &ctx, StoreOp op, int64_t vectorDim, int64_t 
   return arith::AndIOp::create(b, pays, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, low, constantIndex(b, 0)));
 }
 
-/// One element, or one vector of them, to where the pointers say.
+/// Stores one element, or one vector of elements, where the pointers say.
 static void storeAt(Context &ctx, StoreOp op, const Place &place, Value data) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value mask = op.getMask();
@@ -73,7 +73,7 @@ static void storeAt(Context &ctx, StoreOp op, const Place &place, Value data) {
     cpu::store(b, extractLane(b, data, lane), intToPointer(b, extractLane(b, addresses, lane)), bytes, false);
 }
 
-/// `streams` (i1): whether whole vectors go past the caches; null: they do not.
+/// `streams` (i1): whether whole vectors bypass the caches; null: never.
 static void storeTile(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk, Value streams) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value value = op.getValue();
@@ -101,7 +101,7 @@ static void storeFast(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk
   storeTile(ctx, op, vectorDim, chunk, pays);
 }
 
-/// All loads are finished before the store begins, and no step or mask is believed that is not certain.
+/// All loads finish before the store begins, and no uncertain step or mask is relied on.
 static void storeCarefully(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> hazards, int64_t vectorDim, int64_t chunk) {
   int64_t mark = ctx.arenaUsed;
   ctx.careful = true;
@@ -129,13 +129,13 @@ static void lowerScalarStore(Context &ctx, StoreOp op) {
   cpu::store(b, value, pointer, bytes, false);
 }
 
-/// Whoever is given one tensor through two arguments, or two that overlap, gets what the program says: all of the tile is loaded before any
-/// of it is stored. That is looked at when the program runs; what takes long to compute is stored in scratch first instead, which is
-/// always right and costs it little.
+/// A kernel may get one tensor through two arguments, or two tensors that overlap; it still does what the
+/// program says: all of the tile is loaded before any of it is stored. This is checked at run time; a tile
+/// that takes long to compute is stored in scratch first instead, which is always right and adds little.
 void lowerStore(Context &ctx, StoreOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (!isTile(op.getPtr())) return lowerScalarStore(ctx, op);
-  constexpr int64_t longEnough = 100; // cost from which a pass through scratch is lost in the rest
+  constexpr int64_t longEnough = 100; // from this cost on, a pass through scratch hardly matters
   int64_t mark = ctx.arenaUsed;
   Value value = op.getValue(), mask = op.getMask();
   llvm::SmallVector<Hazard> hazards = hazardsOf(ctx, op);

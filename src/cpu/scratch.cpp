@@ -16,7 +16,7 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-/// Four bodies hide the loop and the latency of a short chain; long ones have enough to do by themselves.
+/// Four bodies hide the loop and the latency of a short chain; long chains keep the processor busy by themselves.
 int64_t unrollFor(int64_t cost) {
   return cost <= 60 ? 4 : cost <= 120 ? 2 : 1;
 }
@@ -48,7 +48,7 @@ Value bufferAddress(Context &ctx, const Buffer &buffer, const Place &place) {
   ImplicitLocOpBuilder &b = ctx.b;
   int64_t bytes = elementBytes(buffer.element);
   Value address = buffer.offset ? pointerAtConstant(b, buffer.base, buffer.offset * bytes) : buffer.base;
-  // Outer dimensions first, so that all but the last addition leave the inner loop.
+  // The outer dimensions are added first, so that all but the last addition leave the inner loop.
   for (size_t d = 0; d < place.at.size(); ++d) {
     if (int64_t(d) == place.vector || place.at[d].value == ctx.zeroIndex) continue;
     address = pointerAt(b, address, place.at[d].value, buffer.strides[d] * bytes);
@@ -73,14 +73,14 @@ void materialize(Context &ctx, Value tile, const Buffer &to) {
 }
 
 namespace {
-/// The end of a row that is one number, from some index on: it is filled in, not computed element by element.
+/// The end of a row that is one number from some index on: it is filled in rather than computed element by element.
 struct Filling {
   Value from, value;
 };
 } // namespace
 
 static std::optional<Filling> fillingOf(Context &ctx, Value tile, int64_t vectorDim, int64_t chunk) {
-  constexpr int64_t shortest = 8; // vectors that it could spare, or what has to be looked at costs as much
+  constexpr int64_t shortest = 8; // vectors that it might save; below that, checking costs as much
   int64_t size = shapeOf(tile)[0];
   if (ctx.careful || shapeOf(tile).size() != 1 || vectorDim != 0 || size < shortest * chunk) return std::nullopt;
   std::optional<MaskedTail> tail = maskedTail(ctx, tile, 0);
@@ -153,7 +153,7 @@ bool reads(Context &ctx, Value tile, const Buffer &buffer, bool elsewhere) {
   return visit(tile, false);
 }
 
-/// A tile that its loop carries on, and nothing else reads the old value of after `position`, is computed straight into the carried buffer.
+/// A tile that its loop carries on, whose old value nothing reads after `position`, is computed directly into the carried buffer.
 std::optional<Buffer> carriedTarget(Context &ctx, Value tile, Operation *position) {
   for (OpOperand &use : tile.getUses()) {
     auto yield = dyn_cast<scf::YieldOp>(use.getOwner());
@@ -161,7 +161,7 @@ std::optional<Buffer> carriedTarget(Context &ctx, Value tile, Operation *positio
     auto loop = dyn_cast<scf::ForOp>(yield->getParentOp());
     if (!loop) continue;
     Value argument = loop.getRegionIterArg(use.getOperandNumber());
-    // Carried by one slot only, or the two would share a buffer.
+    // Only one slot may carry it, or the two would share a buffer.
     int64_t slots = llvm::count_if(tile.getUses(), [&](OpOperand &u) { return u.getOwner() == yield; });
     if (slots != 1 || ctx.analysis->isReadAfter(argument, position)) return std::nullopt;
     auto found = ctx.buffers.find(argument);

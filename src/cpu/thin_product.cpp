@@ -1,10 +1,10 @@
-// A matrix times a vector reads each element of the matrix once, so what counts is that nothing else is done to it: it is neither copied
-// to panels nor multiplied by rows that nobody wants.
+// A matrix times a vector reads each element of the matrix once, so it matters that nothing else
+// is done to the matrix: it is neither copied to panels nor multiplied by rows that nobody needs.
 //
 //   vectors lie along the sums:           for p: sums[i..] += matrix(i.., p) * factor(p)         sums stay in the cache
 //   vectors lie along the products:       for i: sums[i] = add up (matrix(i, p..) * factor(p..))
 //
-// Which tile has one row or one column to give is known when the program runs; the tile's own size is that of many.
+// Whether a tile needs only one row or one column is known at run time; the tile's own size is that of many.
 #include "cpu/thin_product.h"
 
 #include "cpu/conditions.h"
@@ -66,7 +66,7 @@ static int64_t lanesAlong(Context &ctx, const ThinProduct &product, int64_t dim)
   return std::min(shapeOf(product.matrix)[dim], ctx.target.vectorBytes / widest);
 }
 
-/// Masks are looked at for each vector: memory takes longer, and there is one version of the code only.
+/// Masks are tested for each vector: memory takes longer than that, and one version of the code is enough.
 static LoopSpec loopsOverMatrix(const ThinProduct &product) {
   LoopSpec spec;
   spec.shape = shapeOf(product.matrix);
@@ -106,8 +106,8 @@ static void addRows(Context &ctx, const ThinProduct &product, Value factor, Valu
       product.outerDim);
 }
 
-/// The sum of each vector's lanes, as lanes of fewer vectors in the same order. Two vectors become one, as long as there are two: each
-/// gives the sums of halves of its lanes.
+/// The sum of each vector's lanes, as lanes of fewer vectors in the same order. Two vectors
+/// become one as long as there are two: each contributes the sums of halves of its lanes.
 static llvm::SmallVector<Value> addLanes(ImplicitLocOpBuilder &b, llvm::SmallVector<Value> vectors) {
   for (int64_t each = lanesOf(vectors[0].getType()); each > 1; each /= 2) { // lanes that one sum is spread over
     size_t together = vectors.size() > 1 ? 2 : 1;

@@ -1,4 +1,4 @@
-// Products of which one row, or one column, is wanted: see thin_product.cpp.
+// Products of which only one row, or one column, is needed: see thin_product.cpp.
 #pragma once
 
 #include "cpu/context.h"
@@ -12,7 +12,7 @@ struct ThinProduct {
   int64_t outerDim, kDim; // of the matrix
   int64_t factorK;        // of the factor; along its other dimension the index is 0
   int64_t size, k;        // elements along both
-  Type element;           // in which is multiplied and added
+  Type element;           // in which numbers are multiplied and added
   Value wanted, length;   // so many sums, of so many products (i64); null: all
   Value target;           // sums[i] goes to target + i * stride elements
   int64_t stride;

@@ -10,7 +10,7 @@ namespace tilewright {
 
 namespace {
 
-/// The answer of dtype.is_<question>(). A tile's type is none of the kinds of numbers, as in Triton: its elements' type is.
+/// The answer of dtype.is_<question>(). As in Triton, the type of a tile is no kind of number; the type of its elements is.
 std::optional<bool> isOfKind(const Type &type, llvm::StringRef question) {
   bool plain = type.isScalar();
   Scalar scalar = plain ? type.scalar() : Scalar::void_;
@@ -117,8 +117,8 @@ static std::vector<std::string> typeAttributeNames() {
           "exponent_bias"};
 }
 
-/// Files ask whether a package or a kind of machine is there, by names such as HAS_TRITON, has_triton, is_flash_attn_available, is_cuda.
-/// Kernels are compiled for a machine that has what they need: other vendors' GPUs are not there, everything else is.
+/// Files ask whether a package or a kind of machine exists, by names such as HAS_TRITON, has_triton, is_flash_attn_available,
+/// is_cuda. Kernels are compiled for a machine that has what they need: other vendors' GPUs do not exist there, everything else does.
 static std::optional<bool> isThere(llvm::StringRef path) {
   std::string lower = path.substr(path.rfind('.') == llvm::StringRef::npos ? 0 : path.rfind('.') + 1).lower();
   llvm::StringRef name = llvm::StringRef(lower).ltrim('_');

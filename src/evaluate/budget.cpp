@@ -7,7 +7,7 @@ namespace tilewright {
 namespace {
 
 constexpr int64_t mostSteps = 4'000'000; // about a second
-constexpr int64_t mostMegabytes = 256;   // of all that one evaluation allocates, whether it is freed or not
+constexpr int64_t mostMegabytes = 256;   // of all that one evaluation allocates, even if it is freed
 
 struct Spent {
   int64_t depth = 0, steps = 0, bytes = 0;

@@ -22,10 +22,10 @@ namespace {
 struct Table {
   std::vector<Builtin> rows;
   llvm::StringMap<int64_t> byPath;
-  std::vector<std::string> texts; // signatures and paths made here; reserved in advance, so that references into it stay
+  std::vector<std::string> texts; // signatures and paths made here; reserved in advance, so that references to them stay valid
 
   void add(llvm::StringRef path, llvm::StringRef signature, llvm::StringRef summary, int64_t emitter) {
-    if (!byPath.try_emplace(path, static_cast<int64_t>(rows.size())).second) return; // a further overload of a libdevice function
+    if (!byPath.try_emplace(path, static_cast<int64_t>(rows.size())).second) return; // another overload of a libdevice function
     rows.push_back({path, signature, summary, emitter});
   }
   const Builtin *find(llvm::StringRef path) const {

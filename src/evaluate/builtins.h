@@ -20,7 +20,7 @@ struct Builtin {
 const Builtin *findBuiltin(llvm::StringRef path);
 std::vector<const Builtin *> allBuiltins();
 
-/// The part of the library that is written in the language itself (prelude.py): softmax, philox, cdiv, sort, ... Empty source never.
+/// The part of the library that is written in the language itself (prelude.py): softmax, philox, cdiv, sort, ... Never empty.
 llvm::StringRef preludeSource();
 
 } // namespace tilewright

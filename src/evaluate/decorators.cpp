@@ -16,7 +16,7 @@ SourceRange nameRange(const PlainFunction &function) {
   return function.decl ? function.decl->nameRange : function.lambda->range;
 }
 
-/// The strings of a list of names; positions mean parameters. What is neither is host code's business.
+/// The strings of a list of names; a position means the parameter there. Anything else is left to host code.
 std::vector<std::string> parameterNames(const Value *value, const PlainFunction *function) {
   std::vector<std::string> names;
   if (!value) return names;
@@ -64,7 +64,7 @@ MaybeValue jit(const NativeCall &call) {
 
 MaybeValue constexprFunction(const NativeCall &call) {
   std::shared_ptr<const Callable> callable = call.args.empty() ? nullptr : call.args[0].asCallable();
-  if (callable && !std::dynamic_pointer_cast<const PlainFunction>(callable)) return call.args[0]; // ours, which takes constants as it is
+  if (callable && !std::dynamic_pointer_cast<const PlainFunction>(callable)) return call.args[0]; // ours: it takes constants as it is
   auto function = call.args.empty() ? nullptr : std::dynamic_pointer_cast<const PlainFunction>(call.args[0].asCallable());
   if (!function)
     return call.args.empty() || !call.args[0].asHost()
@@ -76,7 +76,7 @@ MaybeValue constexprFunction(const NativeCall &call) {
   return Value::callable(std::move(marked));
 }
 
-/// An option of a Config; its default where host code decides about it. Which numbers make sense the compiler knows (support/options.h).
+/// An option of a Config; its default where host code decides it. The compiler knows which numbers make sense (support/options.h).
 std::optional<int64_t> configNumber(const NativeCall &call, size_t position, llvm::StringRef name, int64_t otherwise) {
   const Value *value = call.argument(position, name);
   if (value && value->asHost()) call.diagnostics.warning(call.range, Diag::hostConfigs, {name.str()});
@@ -104,7 +104,7 @@ MaybeValue makeConfig(const NativeCall &call) {
     config.kwargs.emplace_back(*key.asString(), value);
   }
   constexpr llvm::StringLiteral known[] = {"kwargs", "num_warps", "num_stages", "num_ctas", "maxnreg", "pre_hook", "ir_override"};
-  for (const auto &[name, value] : call.keywords) // options of other vendors' back ends are theirs
+  for (const auto &[name, value] : call.keywords) // what is left are options of other vendors' back ends
     if (!llvm::is_contained(known, name) && !value.asHost() && nearestName(name, {"num_warps", "num_stages", "num_ctas", "maxnreg"}) != "")
       return failUnknown(call.diagnostics, call.range, Diag::badConfig, {"Config has no option '" + name + "'", ""}, name,
                          {"num_warps", "num_stages", "num_ctas", "maxnreg"});
@@ -123,7 +123,7 @@ MaybeValue makeConfig(const NativeCall &call) {
   return Value::nameSpace(std::make_shared<ConfigObject>(std::move(config)));
 }
 
-/// The kernel that a decorator stands above; null after an error, or (with `host`) where it is host code.
+/// The kernel below a decorator; null after an error, or (with `host`) where host code decides what it is.
 std::shared_ptr<const JitFunction> decorated(const NativeCall &call, bool &host) {
   host = !call.args.empty() && call.args[0].asHost();
   std::shared_ptr<const JitFunction> kernel = call.args.empty() ? nullptr : call.args[0].asFunction();
@@ -264,7 +264,7 @@ bool readParameters(JitFunction &function, Diagnostics &diagnostics) {
     if (source.annotation) {
       parameter.isConstexpr = isConstexprAnnotation(*source.annotation, *function.globals);
       if (!parameter.isConstexpr) {
-        // Annotations that mean nothing to the compiler (torch.Tensor, int, a name under TYPE_CHECKING) are for readers and checkers.
+        // Annotations that mean nothing to the compiler (torch.Tensor, int, a name under TYPE_CHECKING) are for readers and type checkers.
         Diagnostics trial;
         MaybeValue value = evaluate(*source.annotation, *function.globals, nullptr, trial);
         if (value && value->asType())

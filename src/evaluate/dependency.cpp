@@ -46,7 +46,7 @@ private:
     hasher.addInteger(what);
   }
 
-  // A function's own text follows when the walk comes to it, so that a long chain of calls is no recursion here.
+  // A function's own text is written when its turn comes, so that a long chain of calls does not become a recursion here.
   void function(const JitFunction &kernel) {
     put("function " + kernel.name + (kernel.noinline_ ? " noinline" : "") + (kernel.anySize ? " any size" : ""));
     if (!kernel.decl || !seen.insert({kernel.decl, kernel.globals.get()}).second) return;
@@ -88,7 +88,7 @@ private:
     write();
   }
 
-  // Lists may be nested deeply, shared, or hold themselves: no recursion, and each of them once.
+  // Lists may be nested deeply, be shared, or contain themselves, so each is written once, without recursion.
   void value(const Value &given) {
     std::vector<Value> rest{given};
     while (!rest.empty()) {
@@ -181,7 +181,7 @@ private:
     return true;
   }
 
-  // Each node: its kind, what it says itself, how many parts it has (so that no two trees read alike), and these.
+  // A node is written as its kind, its own content, the number of its parts (so that no two trees read alike), and its parts.
   void expr(const ast::Expr *e) {
     using namespace ast;
     tag('e', static_cast<int64_t>(e->kind));

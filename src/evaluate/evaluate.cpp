@@ -304,7 +304,7 @@ bool Evaluator::comprehend(const ast::ComprehensionExpr &expr, size_t depth, Val
   return done && good;
 }
 
-/// Whether the conditions behind a comprehension's `for` hold; `host` where that is host code's to say. Nothing after an error.
+/// Whether the conditions after a comprehension's `for` hold; `host` where host code decides that. Null after an error.
 std::optional<bool> Evaluator::filtered(const ast::ComprehensionExpr::For &loop, bool &host) {
   for (const ast::Expr *condition : loop.conditions) {
     MaybeValue value = eval(*condition);
@@ -327,7 +327,7 @@ MaybeValue Evaluator::call(const ast::CallExpr &expr) {
     else
       callee = object;
     if (!callee) return std::nullopt;
-    // What host code is called with is not looked at, but for the questions that callValue answers.
+    // Arguments of host code are not looked at, except for the questions that callValue answers.
     const HostValue *called = callee->asHost();
     bool asksForLimits = called && (called->description == "torch.iinfo" || called->description == "torch.finfo");
     if (called && !asksForLimits) return hostCall(*called);
@@ -348,7 +348,7 @@ MaybeValue Evaluator::call(const ast::CallExpr &expr) {
         keywords.emplace_back(*key.asString(), item);
       }
     } else if (value->asHost()) {
-      keywords.emplace_back("**", *value); // keywords that nobody knows: decorators of the language do without them
+      keywords.emplace_back("**", *value); // keywords that are not known: the language's decorators ignore them
     } else {
       return fail(diagnostics, keyword.value->range, Diag::operatorTypes, {"**", value->describe()});
     }

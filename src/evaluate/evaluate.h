@@ -11,8 +11,8 @@
 // - dependency.cpp: the hash of all that a kernel's code depends on, when a launch looks for it in the cache.
 // A kernel's body is never evaluated here: the front end walks it, and comes here for what is known at compile time.
 //
-// Host code is followed as far as it goes: whatever touches a HostValue is a HostValue, and no error. So a file that builds its list of
-// configurations from PyTorch's version still loads, and only a kernel that uses the result is told that it cannot be known.
+// Host code is followed as far as possible: whatever is made from a HostValue is a HostValue, which is not an error. So a file that builds
+// its list of configurations from PyTorch's version still loads, and only a kernel that uses the result hears that it cannot be known.
 #pragma once
 
 #include "evaluate/budget.h"
@@ -37,7 +37,7 @@ std::string nearestName(llvm::StringRef name, const std::vector<std::string> &ca
 /// "a, b, c" and, where there are more than `most`, "...".
 std::string joinNames(const std::vector<std::string> &names, int64_t most);
 
-/// One call of a function that is written here and not in Python.
+/// One call of a function that is written in C++ rather than in Python.
 struct NativeCall {
   llvm::StringRef name;
   const Values &args;
@@ -53,9 +53,9 @@ struct NativeCall {
 };
 using NativeBody = std::function<MaybeValue(const NativeCall &)>;
 
-/// A Python function written here. Calls with a HostValue among the arguments give a HostValue.
+/// A Python function that is written in C++. Calls with a HostValue among the arguments give a HostValue.
 Value nativeFunction(std::string name, NativeBody body);
-/// Its like for the functions that look at host values themselves (getattr, decorators, ...).
+/// The same for the functions that look at host values themselves (getattr, decorators, ...).
 Value nativeFunctionOfHost(std::string name, NativeBody body);
 
 /// Calls anything callable. HostValues, kernels and builtins give a HostValue: host code may launch kernels.
@@ -67,7 +67,7 @@ bool hasMethod(const Value &object, llvm::StringRef name);
 MaybeValue callMethod(const Value &object, llvm::StringRef name, const NativeCall &call);
 std::vector<std::string> methodNames(const Value &object);
 
-/// The characters of a UTF-8 text, which Python counts where C++ counts bytes; and whether there is no difference.
+/// The characters of a UTF-8 text, which Python counts where C++ counts bytes; and whether the two counts agree.
 std::vector<llvm::StringRef> characters(llvm::StringRef text);
 bool isAscii(llvm::StringRef text);
 
@@ -82,7 +82,7 @@ bool isSlice(const Value &value);
 /// The positions that a slice selects in a sequence of `length`.
 std::optional<std::vector<int64_t>> slicePositions(const Value &slice, int64_t length, SourceRange range, Diagnostics &diagnostics);
 
-/// Python's own modules as far as kernel files use them: math, os, itertools, functools, collections, operator, ... Null for others.
+/// Modules of Python's library that kernel files use: math, os, itertools, functools, collections, operator, ... Null for others.
 std::shared_ptr<Namespace> pythonModule(llvm::StringRef path);
 
 /// Variables of a running function or comprehension.
@@ -123,21 +123,21 @@ struct PlainFunction : Callable {
   std::shared_ptr<Namespace> scope() const;
 };
 
-/// What host code gives for an attribute of, or a call to, a host value. Kernel files ask a few questions about the machine while they
-/// choose configurations; the answers are those of the GPU that kernels are tuned for (CUDA, capability 9.0), whatever machine compiles
-/// them.
+/// The value of an attribute, or of a call, of a host value. Kernel files ask a few questions
+/// about the machine while they choose configurations; the answers are those of the GPU that
+/// kernels are tuned for (CUDA, capability 9.0), whatever machine compiles them.
 Value hostAttribute(const HostValue &object, llvm::StringRef name);
 Value hostCall(const HostValue &callee);
 
 int64_t errorCount(const Diagnostics &diagnostics);
 
-/// How a statement ended. `host`: what comes next depends on a host value, so the whole function's result is one.
+/// How a statement ended. `host`: what comes next depends on a host value, so the function's result is a host value, too.
 enum class Flow { normal, returned, broke, continued, failed, host };
 
 /// Evaluates expressions and runs statements in one frame.
 class Evaluator {
 public:
-  /// `lookups` is asked for globals; `closureScope` is what functions made here keep (the same, where lookups is only a view of it).
+  /// `lookups` finds globals; functions made here keep `closureScope` (the same, unless `lookups` is only a view of it).
   Evaluator(Namespace &lookups, std::shared_ptr<Namespace> closureScope, std::shared_ptr<Frame> frame, Diagnostics &diagnostics);
 
   MaybeValue eval(const ast::Expr &expr);
@@ -149,8 +149,8 @@ public:
   MaybeValue defineClass(const ast::ClassStmt &decl);
 
   Value returned;                                 // after Flow::returned
-  std::optional<Values> yielded;                  // of a generator: all that it has given
-  const llvm::StringMap<Value> *locals = nullptr; // looked up after the frame, before the globals
+  std::optional<Values> yielded;                  // of a generator: all values that it has yielded
+  const llvm::StringMap<Value> *locals = nullptr; // searched after the frame and before the globals
 
 private:
   /// Takes a step of the budget; false after reporting that it is spent.
@@ -181,22 +181,22 @@ private:
   void bind(llvm::StringRef name, const Value &value);
   bool assignSubscript(const ast::SubscriptExpr &target, const Value &value);
 
-  Budget budget; // what runs here is within one
+  Budget budget; // whatever runs here runs within a budget
   Namespace &lookups;
   std::shared_ptr<Namespace> closureScope;
   std::shared_ptr<Frame> frame;
   Diagnostics &diagnostics;
 };
 
-/// What `import path` or `from path import` finds for code of `scope`: ours, Python's, a file beside it, or a HostValue.
+/// What `import path` or `from path import` finds for code of `scope`: our own module, Python's, a file beside it, or a HostValue.
 /// Nothing after an error (relative imports of missing files).
 MaybeValue importModule(Namespace &scope, llvm::StringRef path, int64_t level, SourceRange range, Diagnostics &diagnostics);
 /// `from module import name`; nothing (and no message) where the module has none.
 MaybeValue importMember(Namespace &scope, const Value &module, llvm::StringRef path, int64_t level, llvm::StringRef name,
                         Diagnostics &diagnostics);
-/// Whether an import names something that cannot exist, so that `except ImportError` is what runs.
+/// Whether an import names something that cannot exist, so that the code under `except ImportError` runs.
 bool importFails(Namespace &scope, const ast::Stmt &stmt);
-/// A module that is no code of ours: every member is a HostValue.
+/// A module that we do not read: every member is a HostValue.
 Value hostModule(llvm::StringRef path);
 
 /// triton.Config(...) as module-level code sees it.
@@ -208,7 +208,7 @@ public:
   const Config config;
 };
 
-/// A value whose lists and dicts are its own: code that changes it in place leaves the original as it was.
+/// A copy of the value with lists and dicts of its own: code that changes the copy in place leaves the original as it was.
 Value copyValue(const Value &value);
 
 /// A namespace with a fixed table of members. Other names are HostValues where `restIsHost`, else there are none.

@@ -83,7 +83,7 @@ bool Evaluator::assignSubscript(const ast::SubscriptExpr &target, const Value &v
   if (object->asHost()) return true;
   MaybeValue index = eval(*target.index);
   if (!index) return false;
-  // The objects behind lists and dicts are not const; Value only hands them out so.
+  // The objects behind lists and dicts are not const; Value only hands them out as const.
   if (auto *dict = const_cast<Dict *>(object->asDict())) {
     put(*dict, *index, value);
     return true;
@@ -221,7 +221,7 @@ Flow Evaluator::runFor(const ast::ForStmt &stmt) {
   return flow == Flow::normal || flow == Flow::continued ? run(stmt.otherwise) : flow;
 }
 
-// A list is read as it is in each iteration, for the body may change it; a set or dict must not change in size.
+// A list is read again in each iteration, because the body may change it; a set or dict must not change its size.
 bool Evaluator::forEach(const Value &iterable, SourceRange range, llvm::function_ref<bool(const Value &)> body) {
   const Sequence *sequence = iterable.asSequence();
   if (sequence && !sequence->isTuple && !sequence->isSet) {
@@ -254,7 +254,7 @@ Flow Evaluator::runWhile(const ast::WhileStmt &stmt) {
   }
 }
 
-// What goes wrong in the body is an exception for the first handler: which kind of exception it would be is not followed.
+// Whatever goes wrong in the body is an exception for the first handler: its kind is not followed.
 Flow Evaluator::runTry(const ast::TryStmt &stmt) {
   Flow flow = Flow::normal;
   if (stmt.handlers.empty()) {
@@ -306,7 +306,7 @@ Flow Evaluator::runImport(const ast::Stmt &stmt) {
   return Flow::normal;
 }
 
-// Repositories wrap triton.autotune in functions of their own, with the same parameters, to add caches and the like.
+// Repositories wrap triton.autotune in functions of their own with the same parameters, for example to add caches.
 Value Evaluator::autotuneOfHost(const ast::Expr &decorator) {
   Value host = Value::host("a decorator");
   const auto *call = llvm::dyn_cast<ast::CallExpr>(&decorator);
@@ -338,13 +338,13 @@ MaybeValue Evaluator::define(const ast::FunctionStmt &decl) {
       decorated = autotune.asHost() ? autotune : callValue(autotune, {*value}, {}, (*it)->range, diagnostics);
     }
     if (!decorated) return std::nullopt;
-    // torch.compile and its like change nothing for a kernel.
+    // torch.compile and similar decorators change nothing for a kernel.
     if (!decorated->asHost()) value = std::move(decorated);
   }
   return value;
 }
 
-/// What of a class's body kernels have a use for: its fields, and its functions by name.
+/// What kernels use of a class's body: its fields, and its functions by name.
 bool Evaluator::readClassBody(const ast::ClassStmt &decl, ClassInfo &info, llvm::StringMap<Value> &members) {
   for (const ast::Stmt *stmt : decl.body) {
     if (const auto *function = llvm::dyn_cast<ast::FunctionStmt>(stmt)) {

@@ -1,4 +1,4 @@
-// What `import x` finds: the language, Python's own modules, files and folders beside the importing file; else host code.
+// What `import x` finds: the language, Python's own modules, files and folders beside the importing file; everything else is host code.
 #include "evaluate/imports.h"
 
 #include "support/files.h"
@@ -40,7 +40,7 @@ std::string joined(llvm::StringRef folder, llvm::StringRef dotted) {
   return std::string(file);
 }
 
-/// The folder of the importing file, which `level` dots of a relative import climb from.
+/// The folder of the importing file. The dots of a relative import climb from here, `level` of them.
 std::string importFolder(Namespace &scope, int64_t level) {
   llvm::SmallString<256> folder(scope.path());
   path::remove_filename(folder);
@@ -94,7 +94,7 @@ MaybeValue FolderNamespace::lookup(llvm::StringRef name, Diagnostics &diagnostic
   return findBelow(*scope, folder, name, diagnostics);
 }
 
-/// `import package.a.b` in package/x/y.py, where folders without an __init__.py lie between: the import names a folder that the file is in.
+/// `import package.a.b` in package/x/y.py, where the folders between have no __init__.py: the import names a folder above the file.
 MaybeValue findInOwnPackage(Namespace &scope, llvm::StringRef dotted, Diagnostics &diagnostics) {
   llvm::SmallString<256> folder(importFolder(scope, 1));
   llvm::sys::fs::make_absolute(folder);
@@ -104,7 +104,7 @@ MaybeValue findInOwnPackage(Namespace &scope, llvm::StringRef dotted, Diagnostic
   return std::nullopt;
 }
 
-/// The folders that an absolute import looks in: the file's own, and while that is a package the ones above it.
+/// The folders that an absolute import searches: the file's own and, as long as that is a package, the ones above it.
 MaybeValue findAbsolute(Namespace &scope, llvm::StringRef dotted, Diagnostics &diagnostics) {
   if (!fileScope(scope)) return std::nullopt;
   constexpr int64_t mostLevels = 16;
@@ -138,15 +138,15 @@ std::vector<std::string> installedFolders() {
   return folders;
 }
 
-// A package that is installed. Of PyTorch one part is read: what torch.compile generates imports its helpers from there, which are kernels'
-// functions.
+// An installed package. One part of PyTorch is read: the code that torch.compile
+// generates imports helpers from there, which are functions of kernels.
 MaybeValue findInstalled(Namespace &scope, llvm::StringRef module, Diagnostics &diagnostics) {
   for (const std::string &folder : installedFolders())
     if (MaybeValue found = findBelow(scope, folder, module, diagnostics)) return found;
   return std::nullopt;
 }
 
-// Packages that stand beside nobody's kernel file; a folder "torch" there is something else's.
+// Packages that never lie beside a kernel file; a folder "torch" there is something else.
 bool isWellKnown(llvm::StringRef package) {
   constexpr llvm::StringLiteral names[] = {"torch",      "numpy", "jax",    "typing",     "dataclasses", "enum", "warnings",
                                            "contextlib", "abc",   "pytest", "matplotlib", "pandas",      "cupy", "einops"};
@@ -208,7 +208,7 @@ bool importFails(Namespace &scope, const ast::Stmt &stmt) {
   if (!from) return false;
   MaybeValue module = importModule(scope, from->module, from->level, from->range, trial);
   if (!module) return true;
-  // Members of the language are known; those of other files are left to where they are used.
+  // The language's members are known; whether another file has the member is found out where it is used.
   if (languageModule(from->module) && from->level == 0)
     for (const ast::ImportAlias &alias : from->names)
       if (alias.path != "*" && !importMember(scope, *module, from->module, 0, alias.path, trial)) return true;

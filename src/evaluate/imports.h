@@ -1,11 +1,11 @@
-// The files that a module and its helpers are made of.
+// The files of a module and its helpers.
 #pragma once
 
 #include "evaluate/evaluate.h"
 
 namespace tilewright {
 
-/// The modules of one program by file, as Python's sys.modules: each is loaded once. Owned by the first of them.
+/// The modules of one program by file, like Python's sys.modules: each is loaded once. The first of them owns the table.
 struct ModuleTable {
   llvm::StringMap<std::shared_ptr<Namespace>> loaded;
   std::weak_ptr<Namespace> root;

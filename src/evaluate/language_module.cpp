@@ -1,5 +1,5 @@
 // `import triton.language as tl` without Python: namespaces whose members are builtins, types, functions of the prelude, and decorators.
-// `tilewright` is another name for `triton` here. What of triton belongs to the host (testing, compiler, ...) is a HostValue.
+// `tilewright` is another name for `triton` here. Those parts of triton that belong to the host (testing, compiler, ...) are HostValues.
 #include "evaluate/builtins.h"
 #include "evaluate/decorators.h"
 #include "evaluate/libdevice.h"
@@ -12,7 +12,7 @@ namespace tilewright {
 
 namespace {
 
-/// The module of a source of ours. An error in it is ours; it is reported by the test that parses it.
+/// The module of one of our own sources. An error in it is a bug of ours, which the test that parses it reports.
 std::shared_ptr<Namespace> scopeOf(const std::string &name, llvm::StringRef source) {
   Diagnostics diagnostics;
   std::shared_ptr<const ast::Module> module = parse(SourceFile::create(name, source.str(), 1), diagnostics);
@@ -51,7 +51,7 @@ public:
     if (isRoot && name == "const") return decoratorNamed("const");
     if (isRoot && name == "_aggregate") return Value::host("triton.aggregate"); // known by its name above a class
     if (isRoot && name == "get_int_dtype") return integerTypeFunction();
-    if (isRoot && name == "CONSTEXPR_0") // upstream's name for a default that kernels of others repeat
+    if (isRoot && name == "CONSTEXPR_0") // upstream's name for a default, which copies of its kernels repeat
       return Value::integer(0);
     if (isRoot)
       if (std::optional<Type> type = languageType(name)) return Value::type(*type);
@@ -95,7 +95,7 @@ std::shared_ptr<Namespace> languagePart(llvm::StringRef prefix) {
 
 std::shared_ptr<Namespace> LanguageNamespace::nested(llvm::StringRef name) const {
   if (prefix.empty() && (name == "core" || name == "standard" || name == "random")) return languagePart("");
-  // Vendors' libdevices have one list of functions here: what a function is called on the machine is the back end's matter.
+  // All vendors' libdevices have one list of functions here: the back end knows what a function is called on its machine.
   if (llvm::StringRef(prefix).starts_with("extra.") && (name == "libdevice" || (prefix == "extra." && (name == "hip" || name == "intel"))))
     return languagePart(name == "libdevice" ? "extra.libdevice." : "extra.cuda.");
   return languagePart(prefix + name.str() + ".");
@@ -125,7 +125,7 @@ MaybeValue mustUseResult(const NativeCall &call) {
   });
 }
 
-/// triton.runtime: its questions about the machine have the answers of the GPU that kernels are tuned for. See hostCall.
+/// triton.runtime: questions about the machine are answered for the GPU that kernels are tuned for. See hostCall.
 std::shared_ptr<Namespace> makeRuntime() {
   auto target = table("the current target", true);
   target->add("backend", Value::string("cuda")).add("arch", Value::integer(90)).add("warp_size", Value::integer(32));
@@ -146,7 +146,7 @@ std::shared_ptr<Namespace> makeRuntime() {
   return runtime;
 }
 
-/// triton.backends.backends: the one machine that kernels are compiled for, which is there.
+/// triton.backends.backends: it holds the one machine that kernels are compiled for.
 Value installedBackends() {
   auto driver = table("a driver", true), backend = table("a backend", true);
   driver->add("is_active", constant("is_active", Value::boolean(true)));
@@ -154,7 +154,7 @@ Value installedBackends() {
   return Value::dict({{Value::string("nvidia"), Value::nameSpace(backend)}});
 }
 
-// Members of triton that only host code has a use for.
+// Members of triton that only host code uses.
 constexpr llvm::StringLiteral hostModules[] = {"testing", "tools",  "compiler", "backends", "profiler",          "experimental",
                                                "knobs",   "errors", "_C",       "_utils",   "_internal_testing", "_filecheck"};
 constexpr llvm::StringLiteral hostMembers[] = {"compile",          "reinterpret",    "TensorWrapper",    "MockTensor",      "set_allocator",

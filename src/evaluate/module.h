@@ -15,12 +15,12 @@ std::shared_ptr<Namespace> moduleScope(std::shared_ptr<const ast::Module> module
 /// Reads, parses and wraps a file. Null after an error.
 std::shared_ptr<Namespace> loadModule(const std::string &path, Diagnostics &diagnostics);
 
-/// The kernel `name` of a module (with its autotune and heuristics decorators), or null after an error that lists the kernels there are.
+/// The kernel `name` of a module (with its autotune and heuristics decorators), or null after an error that lists the module's kernels.
 std::shared_ptr<const JitFunction> findKernel(Namespace &module, llvm::StringRef name, Diagnostics &diagnostics);
 /// All functions of the module marked @triton.jit, in file order.
 std::vector<std::string> kernelNames(Namespace &module);
 
-/// `triton`, `triton.language`, ... and Tilewright's own names for them. Null for modules that are not ours.
+/// `triton`, `triton.language`, ... and Tilewright's own names for them. Null for other modules.
 std::shared_ptr<Namespace> languageModule(llvm::StringRef path);
 
 /// Fills a JitFunction's parameters, name and options from its declaration (annotations and defaults are evaluated in `globals`).
@@ -36,8 +36,8 @@ std::optional<Value> evaluateSubscript(const Value &object, const Value &index, 
 /// `object.name` with the language's own attributes: members of namespaces, those of types (below), `.value` of constants, fields of
 /// namedtuples, bound methods of Python's values. An unknown one is an error.
 std::optional<Value> evaluateAttribute(const Value &object, llvm::StringRef name, SourceRange range, Diagnostics &diagnostics);
-/// `.primitive_bitwidth`, `.itemsize`, `.name`, `.element_ty`, `.scalar`, `.is_floating` (a Callable) ... of a type. Nothing if it has none
-/// such.
+/// `.primitive_bitwidth`, `.itemsize`, `.name`, `.element_ty`, `.scalar`,
+/// `.is_floating` (a Callable) ... of a type. Null if the type has no such attribute.
 std::optional<Value> typeAttribute(const Type &type, llvm::StringRef name);
 /// Whether a value is `tl.constexpr` itself (as an annotation), or `tl.const`.
 bool isConstexprMarker(const Value &value);

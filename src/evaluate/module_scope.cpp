@@ -1,13 +1,13 @@
 // The names of a kernel file, found without running it.
 //
-// A module's statements are read once into a table: which statement binds which name. A name is evaluated when something asks for it, as
-// Python would have it at that place: a top-level expression sees what stands above it, a function sees the module as it is at the end. So
-// a kernel costs only what it uses, and host code around it is never looked at.
+// A module's statements are read once into a table of which statement binds which name. A name is evaluated when something
+// asks for it, with the value that Python would give it there: a top-level expression sees the statements above it, a function
+// sees the module as it is at the end. So a kernel costs only what it uses, and host code around it is never looked at.
 //   configs = []                                  binds configs
 //   for m in (64, 128): configs.append(...)       binds configs again: run on a copy of what it was
 //   if is_hip(): ...                              its statements count if the condition says so; a condition of host code leaves it open
-// Functions made here refer to the scope without owning it, and what `lookup` hands out owns the scope: no cycles, and nobody is left
-// behind.
+// Functions made here refer to the scope without owning it; what `lookup`
+// hands out owns the scope. So there are no cycles, and nothing leaks.
 #include "evaluate/evaluate.h"
 #include "evaluate/imports.h"
 #include "support/files.h"
@@ -25,7 +25,7 @@ namespace tilewright {
 
 namespace {
 
-/// A condition for a statement to count: an arm of an `if` or of a `try`.
+/// A condition under which a statement counts: an arm of an `if` or of a `try`.
 struct Guard {
   const ast::Stmt *stmt;
   bool firstArm;
@@ -37,7 +37,7 @@ struct Binding {
   int64_t order; // of the statement in the file
   std::vector<Guard> guards;
   int64_t alias = -1; // of an import: which of its names
-  bool run = false;   // the statement is run in a frame of its own; else its value is evaluated
+  bool run = false;   // the statement runs in its own frame; otherwise only its value is evaluated
   bool evaluating = false;
   MaybeValue value;
 };
@@ -120,7 +120,7 @@ struct Effects {
   }
 };
 
-// Evaluation fills caches, and one scope may serve several threads that launch kernels. One lock for all: scopes ask one another.
+// Evaluation fills caches, and several threads may launch kernels of one scope. Scopes ask one another, so they share one lock.
 std::recursive_mutex &scopeLock() {
   static std::recursive_mutex lock;
   return lock;
@@ -158,19 +158,19 @@ private:
   Answer holds(const Guard &guard, int64_t order);
   void runInOrder(llvm::StringRef name, std::vector<Binding> &all, int64_t order);
   bool bodyFails(const ast::TryStmt &stmt);
-  /// Whether a statement is `name = tl.math.tanh` and the like, of what the language has not.
+  /// Whether a statement is like `name = tl.math.tanh`, where the language has no such member.
   bool namesWhatIsMissing(const Binding &binding);
-  /// What a name is although host code decides which of these statements runs: the value that all of them give. One that imports or names
-  /// what is not there is none of them, since the file could not be imported if it ran.
+  /// The value of a name where host code decides which of these statements runs: the value that all of them give. A statement
+  /// that imports or names something that does not exist does not count: if it ran, the file could not be imported.
   MaybeValue onlyValue(llvm::StringRef name, llvm::ArrayRef<Binding *> open);
-  /// Nothing, without an error, where the statement turns out not to bind the name.
+  /// Null, without an error, where the statement turns out not to bind the name.
   MaybeValue valueOf(llvm::StringRef name, Binding &binding, Diagnostics &diagnostics);
   MaybeValue imported(const Binding &binding, Diagnostics &diagnostics);
   MaybeValue runStatement(llvm::StringRef name, const Binding &binding, Diagnostics &diagnostics);
 
   std::shared_ptr<Namespace> unowned() { return std::shared_ptr<Namespace>(std::shared_ptr<void>(), this); }
 
-  /// What leaves the scope keeps it alive.
+  /// A value that leaves the scope keeps the scope alive.
   MaybeValue owning(MaybeValue value) {
     std::shared_ptr<Namespace> self = weak_from_this().lock();
     if (!value || !self) return value;
@@ -188,7 +188,7 @@ private:
     }
     return value;
   }
-  /// What is kept here does not: a function that another binding holds is kept by reference only.
+  /// A value that stays here does not: it refers to a function that another binding holds, without owning it.
   MaybeValue unowning(MaybeValue value) const {
     std::shared_ptr<const JitFunction> function = value ? value->asFunction() : nullptr;
     if (function && function->module == module())
@@ -307,11 +307,11 @@ Answer ModuleScope::holds(const Guard &guard, int64_t order) {
   auto known = conditions.find(guard.stmt);
   Answer first = known == conditions.end() ? Answer::unknown : known->second;
   if (known == conditions.end()) {
-    conditions[guard.stmt] = Answer::unknown; // while it is evaluated: a condition that depends on itself is open
+    conditions[guard.stmt] = Answer::unknown; // while it is evaluated: a condition that depends on itself stays open
     if (const auto *attempt = llvm::dyn_cast<ast::TryStmt>(guard.stmt)) {
       first = bodyFails(*attempt) ? Answer::no : Answer::yes;
     } else {
-      Diagnostics trial; // a condition that cannot be evaluated is host code's
+      Diagnostics trial; // if a condition cannot be evaluated, host code decides it
       ScopeView view(*this, orders.lookup(guard.stmt));
       Evaluator evaluator(view, unowned(), nullptr, trial);
       MaybeValue value = evaluator.eval(*llvm::cast<ast::IfStmt>(guard.stmt)->condition);
@@ -323,8 +323,8 @@ Answer ModuleScope::holds(const Guard &guard, int64_t order) {
   return first == Answer::yes ? Answer::no : Answer::yes;
 }
 
-// A row of statements such as `configs.append(...)`: all in one frame, from the first to the last, instead of each on a copy of what the
-// one before it has made. What is wrong in one of them is reported when it is evaluated by itself.
+// Statements in a row, such as `configs.append(...)`, run in one frame from the first to the last, instead of each on
+// a copy of what the one before has made. A mistake in one of them is reported when that one is evaluated by itself.
 void ModuleScope::runInOrder(llvm::StringRef name, std::vector<Binding> &all, int64_t order) {
   auto end = llvm::find_if(all, [&](const Binding &binding) { return binding.order >= order; });
   auto inRow = [&](const Binding &binding) {
@@ -376,7 +376,7 @@ MaybeValue ModuleScope::onlyValue(llvm::StringRef name, llvm::ArrayRef<Binding *
 MaybeValue ModuleScope::lookupBefore(llvm::StringRef name, int64_t order, Diagnostics &diagnostics) {
   auto found = bindings.find(name);
   if (found != bindings.end()) runInOrder(name, found->second, order);
-  std::vector<Binding *> open; // under conditions of host code, later ones first
+  std::vector<Binding *> open; // under conditions that host code decides, later ones first
   if (found != bindings.end()) {
     for (Binding &binding : llvm::reverse(found->second)) {
       if (binding.order >= order) continue;
@@ -423,7 +423,7 @@ MaybeValue ModuleScope::imported(const Binding &binding, Diagnostics &diagnostic
   int64_t errors = errorCount(diagnostics);
   MaybeValue member = importMember(*this, *source, from.module, from.level, alias.path, diagnostics);
   bool mayFail = llvm::any_of(binding.guards, [](const Guard &guard) { return guard.stmt->kind == ast::StmtKind::try_ && guard.firstArm; });
-  if (!member && errorCount(diagnostics) == errors && source->asNamespace()) { // made on demand, by a function of the module's
+  if (!member && errorCount(diagnostics) == errors && source->asNamespace()) { // a function of the module makes it on demand
     MaybeValue maker = source->asNamespace()->lookup("__getattr__", diagnostics);
     if (maker && maker->asCallable()) return Value::host(from.module + "." + alias.path);
   }
@@ -466,7 +466,7 @@ MaybeValue ModuleScope::valueOf(llvm::StringRef name, Binding &binding, Diagnost
     return std::nullopt;
   }
   if (binding.alias >= 0) {                      // not kept: modules may import one another
-    if (binding.evaluating) return std::nullopt; // this very name through a circle of imports: it is not there yet
+    if (binding.evaluating) return std::nullopt; // a circle of imports leads back to this name: it has no value yet
     binding.evaluating = true;
     MaybeValue value = imported(binding, diagnostics);
     binding.evaluating = false;
@@ -526,7 +526,7 @@ std::vector<std::string> kernelNames(Namespace &module) {
     Diagnostics trial;
     MaybeValue value = scope->lookup(function->name, trial);
     std::shared_ptr<const JitFunction> kernel = value ? value->asFunction() : nullptr;
-    // A kernel with an error in its decorators is still one; asking for it by name says what the error is.
+    // A kernel with an error in its decorators still exists; whoever asks for it by name gets the error.
     bool broken = !value && llvm::any_of(function->decorators, [](const ast::Expr *decorator) {
       const auto *call = llvm::dyn_cast<ast::CallExpr>(decorator);
       const ast::Expr *callee = call ? call->callee : decorator;

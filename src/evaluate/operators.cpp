@@ -18,7 +18,7 @@ llvm::StringRef symbol(ast::CompareOp op) {
   return symbols[static_cast<size_t>(op)];
 }
 
-/// A binary operation and where it stands: what every case needs to report.
+/// A binary operation and its place: all that the cases need to report an error.
 struct Operation {
   llvm::StringRef symbol;
   const Value &lhs, &rhs;
@@ -123,7 +123,7 @@ MaybeValue floats(const Operation &op, ast::BinaryOp kind, double a, double b) {
   }
 }
 
-// Repeated text and lists of constants are short; a long one is a mistake that would take the memory with it.
+// Repeated texts and lists of constants are short; a long one is a mistake, and would take all memory.
 constexpr int64_t longestRepeat = int64_t(1) << 22;
 
 MaybeValue repeat(const Operation &op, const Value &sequence, Int count) {
@@ -195,7 +195,7 @@ std::optional<int> order(const Operation &op, const Value &a, const Value &b) {
 }
 
 bool identical(const Value &a, const Value &b) {
-  // Small integers and strings are one object in CPython only by chance; constexprs compare by value, so that is what `is` means here.
+  // In CPython small integers and strings are one object only by chance. Constexprs are compared by value, so `is` means equality here.
   bool sameKind = a.isNone() == b.isNone() && !a.asBool() == !b.asBool() && !a.asInt() == !b.asInt() && !a.asFloat() == !b.asFloat();
   if (a.asSequence() || b.asSequence()) return a.asSequence() == b.asSequence();
   if (a.asDict() || b.asDict()) return a.asDict() == b.asDict();

@@ -219,7 +219,7 @@ MaybeValue toDict(const NativeCall &call) {
 }
 
 MaybeValue rangeOf(const NativeCall &call) {
-  constexpr Int longest = 1 << 20; // lists are made whole; a longer one is no list of configurations
+  constexpr Int longest = 1 << 20; // lists are made whole; a longer one is not a list of configurations
   Int parts[3] = {0, 0, 1};
   if (call.args.empty() || call.args.size() > 3) return needs(call, "one to three ints");
   for (size_t i = 0; i < call.args.size(); ++i) {
@@ -355,7 +355,7 @@ MaybeValue isInstanceCall(const NativeCall &call) {
   return known ? Value::boolean(false) : Value::host("an isinstance() of host code");
 }
 
-// The multiple of 10**places that is nearest to a number, given as its whole part and the size of the rest; of two, the even one.
+// The multiple of 10**places nearest to a number, which is given by its whole part and the size of the rest; of two, the even one.
 MaybeValue roundedToTens(const NativeCall &call, Int whole, double rest, Int places) {
   if (places > 37) return Value::integer(0);
   Int unit = 1;
@@ -567,7 +567,7 @@ std::optional<Values> iterate(const Value &value, SourceRange range, Diagnostics
   return std::nullopt;
 }
 
-/// What module-level code may call of the language: the makers of types and constants. All else runs in kernels only.
+/// The functions of the language that module-level code may call: those that make types and constants. All others run only in kernels.
 static MaybeValue callBuiltin(const Builtin &builtin, const NativeCall &call) {
   const Value *first = call.argument(0, "value");
   if (builtin.path == "constexpr") return first ? MaybeValue(*first) : call.badCall("constexpr() needs a value");
@@ -643,7 +643,7 @@ MaybeValue callValue(const Value &callee, const Values &args, const Keywords &ke
 
 namespace {
 
-/// Copies lists and dicts, each once: what was shared is shared in the copy.
+/// Copies lists and dicts, each one once: what was shared is shared in the copy, too.
 struct Copier {
   llvm::DenseMap<const void *, Value> copies;
 
@@ -654,7 +654,7 @@ struct Copier {
     const void *original = sequence ? static_cast<const void *>(sequence) : dict;
     if (auto known = copies.find(original); known != copies.end()) return known->second;
     Value result = dict ? Value::dict({}) : sequence->isSet ? Value::set({}) : Value::list({});
-    copies[original] = result; // before its items: they may hold it
+    copies[original] = result; // before its items, which may contain it
     for (size_t i = 0; sequence && i < sequence->items.size() && (i % 16 || spend(1)); ++i) {
       Value item = copy(sequence->items[i]);
       auto &into = const_cast<Sequence &>(*result.asSequence());

@@ -295,14 +295,14 @@ MaybeValue parsedVersion(const NativeCall &call) {
   return Value::tuple(std::move(numbers));
 }
 
-/// importlib.import_module(name) of a module of the language; the rest is host code's.
+/// importlib.import_module(name) of one of the language's modules; other modules are left to host code.
 MaybeValue importedByName(const NativeCall &call) {
   const Value *name = call.argument(0, "name");
   std::shared_ptr<Namespace> ours = name && name->asString() ? languageModule(*name->asString()) : nullptr;
   return ours ? Value::nameSpace(std::move(ours)) : Value::host("importlib.import_module(...)");
 }
 
-/// importlib.util.find_spec(name): a module of the language has a spec, one that is missing from it has none.
+/// importlib.util.find_spec(name): a module of the language has a spec; a module that the language lacks has none.
 MaybeValue foundSpec(const NativeCall &call) {
   const Value *name = call.argument(0, "name");
   if (!name || !name->asString()) return Value::host("importlib.util.find_spec(...)");
@@ -332,7 +332,7 @@ std::shared_ptr<Namespace> makeSys() {
   return sys;
 }
 
-/// operator.ge and its like, by which helpers compare versions.
+/// operator.ge and similar functions, by which helpers compare versions.
 std::shared_ptr<Namespace> makeOperators() {
   auto module = std::make_shared<TableNamespace>("operator", true);
   constexpr std::pair<llvm::StringLiteral, ast::CompareOp> comparisons[] = {{"eq", ast::CompareOp::eq}, {"ne", ast::CompareOp::ne},

@@ -1,4 +1,4 @@
-// The language's types and their many spellings. One table holds what is known of each scalar; everything else is read off it.
+// The language's types and their many spellings. One table holds everything about each scalar type; the functions read it.
 #include "evaluate/types.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -17,7 +17,7 @@ enum class Scalar : uint8_t {
 #include "evaluate/element_types.def"
 };
 
-/// What the loads of a descriptor give that is not in memory. Descriptors of the host have it in their type.
+/// What a descriptor's loads change about the numbers in memory. Descriptors that the host makes have this in their type.
 struct DescriptorMode {
   bool padsWithNan = false;  // outside of the tensor, in place of zeros
   bool roundsToTf32 = false; // numbers of fp32 to the nearest of tf32, halves to even
@@ -25,7 +25,7 @@ struct DescriptorMode {
 };
 
 /// A type of the language, immutable and cheap to copy: a scalar, a pointer to a type, a block of a scalar or pointer, a tensor descriptor.
-/// Constants and tuples have types that are only compared: each is known by its text.
+/// Constants and tuples have types that can only be compared: their text tells them apart.
 class Type {
 public:
   enum class Kind : uint8_t { scalar, pointer, block, descriptor, constant, tuple };
@@ -80,8 +80,8 @@ bool isFloat(Scalar scalar);
 bool isInteger(Scalar scalar); // bool included
 bool isSigned(Scalar scalar);  // signed integers; int1 is not
 bool isFp8(Scalar scalar);
-int64_t bitWidth(Scalar scalar);     // of the value: int1 is 1
-int64_t byteSize(Scalar scalar);     // in memory: int1 is 1
+int64_t bitWidth(Scalar scalar);     // of the value: an int1 has 1
+int64_t byteSize(Scalar scalar);     // in memory: an int1 has 1
 int64_t mantissaBits(Scalar scalar); // stored bits of the significand; 0 for what is no float
 int64_t exponentBias(Scalar scalar); // 0 for what is no float
 /// The element type with this DLPack type code and width, of one lane; nothing where the language has none.

@@ -14,7 +14,7 @@ namespace tilewright {
 
 namespace {
 
-// Lists may hold one another through append; the text of nothing real is nested deeper than this.
+// Lists may contain one another through append; no real value's text is nested more deeply than this.
 constexpr int64_t deepest = 64;
 
 std::string reprString(const std::string &text) {
@@ -173,7 +173,7 @@ std::string floatToString(double value) {
 
 namespace {
 
-/// Destroying a list destroys its items, and theirs: deep ones wait here until those before them are destroyed.
+/// Destroying a list destroys its items, and theirs: deep items wait here until those before them are destroyed.
 struct Deferred {
   int64_t depth = 0;
   std::vector<Value::Storage> waiting;
@@ -410,14 +410,14 @@ uint64_t Value::hash() const {
   if (const Sequence *sequence = asSequence(); sequence && sequence->isTuple)
     for (const Value &item : sequence->items)
       result = mix(result, item.hash());
-  return result; // of all else there are few
+  return result; // values of other kinds are few
 }
 
 // ---- sets and dicts
 
 namespace {
 
-constexpr size_t fewKeys = 8; // are looked at one by one
+constexpr size_t fewKeys = 8; // so few keys are compared one by one
 
 template <typename Items, typename KeyOf>
 std::optional<size_t> findAmong(const Items &items, const KeyPlaces &places, const Value &key, KeyOf keyOf) {
@@ -432,7 +432,7 @@ std::optional<size_t> findAmong(const Items &items, const KeyPlaces &places, con
   return std::nullopt;
 }
 
-// `places` has all keys once there are more than a few.
+// `places` holds all keys once there are more than a few.
 template <typename Items, typename KeyOf> void added(const Items &items, KeyPlaces &places, KeyOf keyOf) {
   spendBytes(static_cast<int64_t>(sizeof(items[0]) + 16 * sizeof(void *)));
   if (items.size() <= fewKeys) return;

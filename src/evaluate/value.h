@@ -57,13 +57,13 @@ struct Callable {
   /// Returns nothing after reporting to `diagnostics`. `call` is where the call stands.
   virtual std::optional<Value> call(const std::vector<Value> &args, const std::vector<std::pair<std::string, Value>> &keywords,
                                     SourceRange call, Diagnostics &diagnostics) const = 0;
-  /// The function's source, for a kernel that calls it with run-time values: the kernel's code then does what it says. Null where host code
-  /// must not be followed so: only constexpr functions and the methods of aggregates are.
+  /// The function's source, for a kernel that calls it with run-time values: its statements become the kernel's code.
+  /// Null where host code must not be followed this way: only constexpr functions and methods of aggregates may be.
   virtual std::shared_ptr<const JitFunction> asHelper(Diagnostics &diagnostics) const;
   /// As JitFunction::mustUse.
   virtual std::optional<std::string> mustUse() const { return std::nullopt; }
 };
-/// A value of host code that the compiler does not follow (a PyTorch object, an unknown module). Harmless until a kernel uses it.
+/// A value of host code that the compiler does not follow (a PyTorch object, an unknown module). Only a kernel that uses it gets an error.
 struct HostValue {
   std::string description;
 };
@@ -78,7 +78,7 @@ public:
   Value(Value &&) = default;
   Value &operator=(const Value &other);
   Value &operator=(Value &&other);
-  ~Value(); // never recurses deeply, however deep lists are nested
+  ~Value(); // does not recurse deeply, however deeply lists are nested
   static Value none() { return {}; }
   static Value boolean(bool v);
   static Value integer(Int v);
@@ -148,7 +148,7 @@ struct ClassInfo {
   bool hasInitializer = false;                     // __init__ of its own
   std::vector<Field> fields;                       // those of the classes that it inherits from first
   std::vector<std::string> members, staticMembers; // methods
-  std::vector<const void *> lineage;               // what the class is known by, then its bases
+  std::vector<const void *> lineage;               // what identifies the class, then its bases
   std::shared_ptr<const Callable> make;            // Python's own class: makes instances of constants; null where there is none
 
   bool isA(const ClassInfo &base) const;
@@ -167,7 +167,7 @@ public:
   virtual std::optional<Value> lookup(llvm::StringRef name, Diagnostics &diagnostics) = 0;
   /// All names that may be looked up, for "did you mean".
   virtual std::vector<std::string> names() const { return {}; }
-  /// What a class is as one; null for everything else.
+  /// What makes this namespace a class; null for all other namespaces.
   virtual const ClassInfo *classInfo() const { return nullptr; }
 };
 
@@ -197,9 +197,9 @@ struct JitFunction {
   const ast::FunctionStmt *decl = nullptr;
   std::shared_ptr<Namespace> globals;
   bool noinline_ = false;
-  bool anySize = false;  // as a kernel: tiles may have sizes that are no powers of two
-  bool isHelper = false; // Python's own function, a method of a class: what it does is done where it is called, and constants stay so
-  std::optional<std::string> mustUse; // what to say where its result is thrown away
+  bool anySize = false;               // as a kernel: tiles may have sizes that are no powers of two
+  bool isHelper = false;              // Python's own function: its statements are emitted where it is called, so that constants stay such
+  std::optional<std::string> mustUse; // what to report where its result is thrown away
   std::vector<std::string> doNotSpecialize, doNotSpecializeOnAlignment;
   std::optional<Autotune> autotune;
   Heuristics heuristics; // outermost last to first: the order in which they are applied
@@ -208,7 +208,7 @@ struct JitFunction {
     std::string name;
     bool isConstexpr = false;
     bool isVariadic = false;
-    std::optional<Type> annotation; // `x: tl.int64`: no run-time typing
+    std::optional<Type> annotation; // `x: tl.int64`: the type does not follow the argument
     bool isConst = false;           // `x: tl.const`
     std::optional<Value> defaultValue;
     SourceRange range;

@@ -31,7 +31,7 @@ static std::optional<tt::InputPrecision> precision(Emitter &e, Arguments &args) 
     return named ? named : e.ops.failAt(args.range, Diag::badOption, {"'" + setting + "'", "the setting TRITON_F32_DEFAULT", names});
   }
   if (args.isNone(3)) {
-    bool isGiven = !args.isNone(4) && !args[4].isRuntime(); // what only a launch knows cannot choose: it allows, as upstream has it
+    bool isGiven = !args.isNone(4) && !args[4].isRuntime(); // a value that only a launch knows cannot choose: it allows, as upstream does
     std::optional<bool> allow = isGiven ? args.boolean(4) : std::optional(true);
     if (!allow) return std::nullopt;
     return isGpu && *allow ? tt::InputPrecision::TF32 : tt::InputPrecision::IEEE;
@@ -42,7 +42,7 @@ static std::optional<tt::InputPrecision> precision(Emitter &e, Arguments &args) 
   return named ? named : e.ops.failAt(args.ranges[3], Diag::badOption, {"'" + *text + "'", "input_precision", names});
 }
 
-// The operation has one batch dimension: more of them are one for it.
+// The operation has one batch dimension, so several are merged into one.
 static Operand oneBatch(Emitter &e, const Operand &tile) {
   llvm::ArrayRef<int64_t> shape = tile.type.shape();
   size_t rank = shape.size();
@@ -50,7 +50,7 @@ static Operand oneBatch(Emitter &e, const Operand &tile) {
   return e.ops.reshape(tile, {tile.type.elements() / (shape[rank - 2] * shape[rank - 1]), shape[rank - 2], shape[rank - 1]}, false);
 }
 
-/// fp8e4b15, of which there are no products on any machine; fp16 holds its numbers.
+/// No machine multiplies fp8e4b15; fp16 holds its numbers.
 static bool isCustomFloat(const Operand &x) {
   return x.type.scalar() == Scalar::fp8e4b15;
 }
@@ -59,7 +59,7 @@ static bool multiplies(Scalar scalar) {
   return isFloat(scalar) || scalar == Scalar::int8;
 }
 
-// Upstream's words: programs look for them.
+// These are upstream's words: programs search messages for them.
 static void warnOfOldTypes(Emitter &e, const Arguments &args, Scalar left, Scalar right) {
   if (e.unit.options->backend != "cuda" || e.unit.options->capability < 90) return;
   if (left != Scalar::fp8e4b15 && right != Scalar::fp8e4b15) return;
@@ -89,7 +89,7 @@ Maybe emitDot(Emitter &e, Arguments &args) {
     return e.ops.fail(Diag::dotShapes, {x->describe(), y->describe()});
   std::optional<tt::InputPrecision> mode = precision(e, args);
   if (!mode) return std::nullopt;
-  bool halfSum = args[2].isBlock() && args[2].type.element() == Type(Scalar::fp16); // without out_dtype, the accumulator says
+  bool halfSum = args[2].isBlock() && args[2].type.element() == Type(Scalar::fp16); // without out_dtype, the accumulator decides
   std::optional<Type> wanted = args.isNone(6) ? std::optional(Type(halfSum ? Scalar::fp16 : Scalar::fp32)) : args.type(6);
   if (!wanted) return std::nullopt;
   Scalar result = wanted->scalar();
@@ -347,7 +347,7 @@ Maybe emitMapElementwise(Emitter &e, Arguments &args) {
   llvm::SmallVector<mlir::Value> handles;
   for (const Operand &input : inputs)
     handles.push_back(input.handle);
-  // What the function returns is known when its call is emitted: the operation follows, and the region moves into it.
+  // The result's type is known only once the call is emitted, so the operation is made afterwards and the region moves into it.
   Region region;
   std::optional<std::vector<Operand>> values = mapRegion(e, args, inputs, *pack, region);
   if (!values) return std::nullopt;
@@ -401,7 +401,7 @@ Maybe emitGather(Emitter &e, Arguments &args) {
                      type);
 }
 
-/// An operation of its own where there are loops to sort with: processors. GPUs have the network, written in the language.
+/// Where there are loops to sort with (processors), sorting is one operation. GPUs have the network, which is written in the language.
 Maybe emitSort(Emitter &e, Arguments &args) {
   Maybe x = args.tile(0);
   std::optional<int64_t> kept = x ? args.integer(1) : std::nullopt;

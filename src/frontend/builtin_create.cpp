@@ -1,4 +1,4 @@
-// Here are the builtins that make tiles and change their shape.
+// Builtins that make tiles and change their shapes.
 
 #include "frontend/builtin_emitters.h"
 
@@ -282,7 +282,7 @@ Maybe emitPermute(Emitter &e, Arguments &args) {
   return order ? permuted(e, args, *x, *order) : std::nullopt;
 }
 
-// One behind the other: side by side in a new dimension before `dim`, and then the two as one.
+// Joins two tiles: it puts them side by side in a new dimension before `dim`, and then merges the two dimensions.
 static Operand concatenated(Emitter &e, const Operand &x, const Operand &y, int64_t dim) {
   llvm::SmallVector<int64_t> pairs(x.type.shape()), permuted, result(x.type.shape());
   pairs.push_back(2);

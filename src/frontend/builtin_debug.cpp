@@ -1,4 +1,4 @@
-// Builtins that promise, check, print or ask, and what only one machine has.
+// Builtins that promise, check, print or ask something, and those that only one machine has.
 
 #include "evaluate/evaluate.h"
 #include "frontend/builtin_emitters.h"
@@ -9,7 +9,7 @@ namespace tilewright {
 
 using Value = tilewright::Value;
 
-// ---- hints: attributes of the operation that made the value, under upstream's names
+// ---- hints: attributes of the operation that made the value, with upstream's names
 
 static Maybe hint(Emitter &e, Arguments &args, llvm::StringRef name, bool scalars) {
   Maybe x = args.tensor(0);
@@ -41,7 +41,7 @@ Maybe emitMaxConstancy(Emitter &e, Arguments &args) {
   return hint(e, args, tt::constancyName, false);
 }
 
-// Operations of dialects that only pass through here are made by name: their headers are heavy and nothing else of them is needed.
+// Operations of dialects that only pass through here are made by name: their headers are heavy, and nothing else in them is needed.
 static void makeByName(Emitter &e, llvm::StringRef dialect, llvm::StringRef name, ValueRange operands,
                        llvm::ArrayRef<NamedAttribute> attributes) {
   if (!e.unit.context->getOrLoadDialect(dialect)) return; // not registered: the caller cannot use the hint
@@ -96,7 +96,7 @@ Maybe emitStaticPrint(Emitter &e, Arguments &args) {
     std::optional<Value> value = args[0].items[i].value();
     text += (i ? *separator : "") + (value ? strOf(*value) : typeText(args[0].items[i]));
   }
-  spend(200); // a line that nobody reads among a million
+  spend(200); // nobody reads a line among a million
   e.unit.diagnostics->warning(args.range, Diag::staticPrint, {text});
   return Operand::none();
 }
@@ -169,7 +169,7 @@ Maybe emitOnlyInFor(Emitter &e, Arguments &args) {
                     {"tl." + args.builtin.path.str() + " outside a 'for'", "write 'for i in tl." + args.builtin.path.str() + "(...):'"});
 }
 
-// The condition itself; whether code may move out of the loop is a hint that nothing here depends on.
+// The condition itself. Whether code may move out of the loop is a hint that nothing here uses.
 Maybe emitCondition(Emitter &e, Arguments &args) {
   return args[0];
 }
@@ -218,7 +218,7 @@ Maybe emitNumWarps(Emitter &e, Arguments &args) {
   return Operand::of(Value::integer(e.unit.options->numWarps));
 }
 
-// Where kernels do not overlap, the one before is done and the next one starts in time.
+// Where kernels do not overlap, the previous kernel is done and the next one starts in time anyway.
 static Maybe dependency(Emitter &e, llvm::StringRef assembly) {
   if (e.unit.options->backend == "cuda" && e.unit.options->capability >= 90) special(e, assembly, "=r,~{memory}", Type(Scalar::int32));
   return Operand::none();
@@ -232,7 +232,7 @@ Maybe emitGdcLaunch(Emitter &e, Arguments &args) {
 
 // ---- escape hatches
 
-/// PTX qualifies its instructions behind a dot (mov.b32) and declares registers (.reg); no instruction of x86 has a dot.
+/// In PTX a dot follows the instruction's name (mov.b32) or precedes a declaration (.reg); no x86 instruction has a dot.
 static bool looksLikePtx(llvm::StringRef text) {
   while (!text.empty()) {
     size_t end = text.find_first_of(";{}\n");

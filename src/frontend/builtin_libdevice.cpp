@@ -96,7 +96,7 @@ static bool hasType(mlir::Type type, char letter) {
   return scalar == Scalar::fp32 ? element.isF32() : element.isF64();
 }
 
-/// The row that the operation names, if its function is written in the language; one with other types is left to the back ends' errors.
+/// The row that the operation names, if its function is written in the language; the back ends report other types.
 static const LibraryOverload *definedOverload(tt::ExternElementwiseOp op) {
   for (const LibraryOverload &overload : libraryOverloads()) {
     if (overload.symbol != op.getSymbol() || overload.definition.empty()) continue;
@@ -108,7 +108,7 @@ static const LibraryOverload *definedOverload(tt::ExternElementwiseOp op) {
   return nullptr;
 }
 
-/// The operation as a call of its definition; nothing after an error.
+/// The operation as a call of its definition; null after an error.
 static Maybe callDefinition(Unit &unit, tt::ExternElementwiseOp op, const LibraryOverload &overload) {
   auto [name, rounding] = overload.definition.split(' ');
   std::shared_ptr<const JitFunction> function = libdeviceFunction(name);

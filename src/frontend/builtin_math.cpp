@@ -59,7 +59,7 @@ static Maybe withoutBf16(Emitter &e, const Operand &x) {
 static Maybe extremum(Emitter &e, Arguments &args, bool isMaximum) {
   std::optional<tt::PropagateNan> rule = nanRule(args, 2);
   if (!rule) return std::nullopt;
-  // As upstream, bf16 is compared as fp32, and numbers take part with the type they have on their own.
+  // As upstream does it, bf16 is compared as fp32, and numbers take the type that they have on their own.
   Maybe left = args.tensor(0), right = left ? args.tensor(1) : std::nullopt;
   if (!right) return std::nullopt;
   bool xNumber = args[0].isNumber(), yNumber = args[1].isNumber();
@@ -131,7 +131,7 @@ Maybe emitAbs(Emitter &e, Arguments &args) {
   return x;
 }
 
-// ---- division and products with a rounding or width of their own
+// ---- division and products with their own rounding or width
 
 static bool pairOf(Emitter &e, Arguments &args, Operand &x, Operand &y) {
   Maybe left = args.tensor(0), right = left ? args.tensor(1) : std::nullopt;

@@ -177,7 +177,7 @@ Maybe emitStore(Emitter &e, Arguments &args) {
   if (!isPointer(given)) return e.ops.failAt(args.ranges[0], Diag::notAPointer, {"store", given.describe()});
   if (!args[3].isTuple() || !args[3].items.empty()) return blockOnly(e, args, 3);
   Type element = given.type.scalarType().element();
-  bool isAddress = args[1].isRuntime() && args[1].type.scalarType().isPointer(); // which an integer of 64 bits holds
+  bool isAddress = args[1].isRuntime() && args[1].type.scalarType().isPointer(); // an integer of 64 bits holds it
   bool needsSame = element.isPointer() || (isAddress && element != Type(Scalar::int64));
   bool isSame = args[1].isRuntime() && args[1].type.scalarType() == element;
   if ((needsSame && !isSame) || (!args[1].isRuntime() && !args[1].isNumber()))
@@ -294,8 +294,8 @@ Maybe emitAtomicXchg(Emitter &e, Arguments &args) {
   return simpleAtomic(e, args, tt::RMWOp::XCHG, false);
 }
 
-// Floats of one sign are ordered as their bits are: the larger of two floats is the larger signed integer where the new value is not
-// negative, and the smaller unsigned integer where it is. Two masked operations do it without a loop.
+// Floats of one sign have the order of their bits: the larger of two floats is the larger signed integer if the new
+// value is not negative, and the smaller unsigned integer if it is. Two masked operations do this without a loop.
 static Maybe atomicExtremum(Emitter &e, Arguments &args, bool isMax) {
   std::optional<Atomic> atomic = readAtomic(e, args);
   if (!atomic) return std::nullopt;

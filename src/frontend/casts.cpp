@@ -37,8 +37,8 @@ static Operand halfOfFp8e4b15(Semantics &s, const Operand &x) {
   return *s.bitcast(Operand::of(joined, bits.type), Type(Scalar::fp16));
 }
 
-/// As upstream's instructions do it, by way of fp16 cut off: 1.75 is the largest number, also of infinities and NaN, and halves round away
-/// from zero.
+/// Like upstream's instructions, by way of fp16 that is cut off: 1.75 is the largest
+/// number, which infinities and NaN become as well, and halves round away from zero.
 static Maybe fp8e4b15Of(Semantics &s, const Operand &x, bool truncates) {
   auto &b = s.b;
   Scalar source = x.type.scalar();
@@ -91,7 +91,7 @@ Maybe Semantics::castPointer(const Operand &x, const Type &type) {
 
 Maybe Semantics::castRounded(const Operand &x, const Type &wanted, llvm::StringRef rounding) {
   Type from = x.type.scalarType(), to = wanted.scalarType();
-  if (from == to) return x; // nothing is rounded, however
+  if (from == to) return x; // nothing is rounded, so the rounding mode does not matter
   bool narrowing =
       from.isScalar() && to.isScalar() && isFloat(from.scalar()) && isFloat(to.scalar()) && bitWidth(to.scalar()) < bitWidth(from.scalar());
   if (!rounding.empty() && rounding != "rtne" && rounding != "rtz")
@@ -117,7 +117,7 @@ Maybe Semantics::castRounded(const Operand &x, const Type &wanted, llvm::StringR
       if (narrowing) mode = tt::RoundingModeAttr::get(unit.context, rounding == "rtz" ? tt::RoundingMode::RTZ : tt::RoundingMode::RTNE);
       return made(tt::FpToFpOp::create(b, ir, x.handle, mode).getResult());
     }
-    // fp16 and bf16 become one another, and fp64, by way of fp32.
+    // fp16 and bf16 are converted to one another, and to fp64, by way of fp32.
     if (bitWidth(source) == bitWidth(target) || (isSixteenBitFloat(source) && target != Scalar::fp32)) return throughFp32();
     if (narrowing) return made(arith::TruncFOp::create(b, ir, x.handle).getResult());
     return made(arith::ExtFOp::create(b, ir, x.handle).getResult());

@@ -32,7 +32,7 @@ static std::string mangle(const Type &type) {
   return text + "S" + (type.descriptorMode().padsWithNan ? "nan" : "") + (type.descriptorMode().roundsToTf32 ? "tf32" : "");
 }
 
-/// What tells constants of one text apart: the object that a function, a class or a module is.
+/// What distinguishes constants with equal texts: the object that a function, class or module is.
 static const void *identityOf(const Value &constant) {
   if (std::shared_ptr<const JitFunction> function = constant.asFunction()) return function->decl;
   if (const Builtin *builtin = constant.asBuiltin()) return builtin;
@@ -118,7 +118,7 @@ Maybe Emitter::emitBody(tt::FuncOp op, std::vector<Operand> args) {
   return result;
 }
 
-/// Each call recurses through the emitter a few frames deep.
+/// Each call recurses through the emitter, a few frames deep.
 static constexpr size_t mostCalls = 200;
 
 static tt::FuncOp makeFunction(Unit &unit, llvm::StringRef name, llvm::ArrayRef<mlir::Type> inputs, bool isPublic, bool noInline,
@@ -184,7 +184,7 @@ std::optional<std::vector<Operand>> Emitter::bindCall(const JitFunction &callee,
 // The function's tt.func for these arguments, with the handles in them replaced by its own. False after an error.
 bool Emitter::instantiate(const JitFunction &callee, Unit::Function &entry, const std::string &symbol, std::vector<Operand> args,
                           SourceRange range) {
-  constexpr int64_t cost = 64; // of a function, in operations
+  constexpr int64_t cost = 64; // of a function, counted in operations
   if (!grow(cost)) return false;
   llvm::SmallVector<mlir::Value> handles;
   for (const Operand &arg : args)
@@ -268,7 +268,7 @@ static bool addParameter(Semantics &ops, const ArgumentSpec &spec, llvm::SmallVe
   if (!ops.checkShape(spec.type.shape())) return false;
   inputs.push_back(ops.irType(Type::pointer(spec.type.element(), false, 1)));
   divisibility.push_back(spec.divisibility);
-  // What is said of a descriptor holds for its base, its strides and the length of its rows, in bytes.
+  // The promises about a descriptor hold for its base, its strides and the length of its rows in bytes.
   int64_t elements = std::max<int64_t>(1, spec.divisibility * 8 / bitWidth(spec.type.element().scalar()));
   size_t rank = spec.type.shape().size();
   for (size_t i = 0; i < 2 * rank; ++i) {
@@ -302,7 +302,7 @@ static Operand bindParameter(Semantics &ops, const ArgumentSpec &spec, llvm::Arr
     result.items.push_back(take(Type(isShape ? Scalar::int32 : Scalar::int64)));
     (isShape ? shape : strides).push_back(result.items.back().handle);
   }
-  strides.back() = ops.integerConstant(1, Scalar::int64).handle; // as every descriptor has it
+  strides.back() = ops.integerConstant(1, Scalar::int64).handle; // every descriptor's innermost stride is 1
   auto padding = spec.type.descriptorMode().padsWithNan ? tt::PaddingOption::PAD_NAN : tt::PaddingOption::PAD_ZERO;
   result.handle = tt::MakeTensorDescOp::create(ops.b, ops.irType(spec.type), base.handle, shape, strides, padding).getResult();
   return result;
@@ -367,7 +367,7 @@ OwningOpRef<ModuleOp> emitTiles(MLIRContext &context, const JitFunction &kernel,
     emitter.ops.failAt(kernel.decl->nameRange, Diag::kernelResult, {kernel.name, result->describe()});
     return {};
   }
-  // The verifier sees what slipped through the checks above; its words become an error at the operation's place, not a crash later.
+  // The verifier sees what the checks above have missed; its message becomes an error at the operation's place, not a crash later.
   std::string message;
   SourceRange place = kernel.decl->nameRange;
   {

@@ -45,7 +45,7 @@ struct LoopState {
   std::vector<Carried> carried;
   std::vector<llvm::StringRef> constants; // names without run-time values
   llvm::SmallVector<mlir::Value> inits;   // all values that may be carried, as they are before the loop
-  llvm::SmallBitVector changed;           // which of them must be
+  llvm::SmallBitVector changed;           // which of them must be carried
   Locals fresh;                           // names that the condition of a `while` is the first to bind
   std::vector<llvm::StringRef> decays;    // constants that have to be run-time values
   std::vector<llvm::StringRef> lost;      // names that cannot have a value before the loop
@@ -58,7 +58,7 @@ struct LoopState {
 
 class Emitter;
 
-/// A builtin's arguments by position in its signature; those not given hold their defaults. The checked accessors report what is wrong.
+/// A builtin's arguments by their position in its signature; defaults stand for those that were not given. The accessors report mistakes.
 struct Arguments {
   Emitter &emitter;
   const Builtin &builtin;
@@ -116,7 +116,7 @@ public:
 
   // ---- expressions
   Maybe expression(const ast::Expr &expr);
-  /// What is emitted is counted: false after reporting that this is more than any kernel wants.
+  /// Counts what is emitted: false, after an error, where this is more than any kernel needs.
   bool grow(int64_t operations);
   /// Takes a step of the budget; false after reporting that it is spent.
   bool step(SourceRange range);
@@ -142,7 +142,7 @@ private:
   bool checkField(const ClassInfo &info, size_t field, const Operand &value, SourceRange range);
   bool assignField(const ast::AttributeExpr &target, const Operand &value);
   Maybe replaceFields(CallArguments arguments);
-  /// Calls an aggregate's method, an operator's for one; nothing at all where there is no such method.
+  /// Calls a method of an aggregate, for instance an operator; null, without an error, where there is no such method.
   std::optional<Maybe> callMethod(const Operand &object, llvm::StringRef name, std::vector<Operand> rest, SourceRange range);
   std::optional<Maybe> binaryMethod(ast::BinaryOp op, const Operand &x, const Operand &y, SourceRange range);
   std::optional<Maybe> compareMethod(ast::CompareOp op, const Operand &x, const Operand &y, SourceRange range);
@@ -190,13 +190,13 @@ private:
   bool markExit(const ast::Stmt &stmt);
   /// `statements`, of which the first may leave the iteration: the others run if it did not.
   Flow mayLeave(llvm::ArrayRef<ast::Stmt *> statements);
-  /// What follows a loop that the function may have returned from.
+  /// Emits the code after a loop from which the function may have returned.
   Flow afterReturn(llvm::ArrayRef<ast::Stmt *> statements, const Tail *tail, Maybe &result);
   bool mayExit() const { return !exits.empty() && static_cast<int64_t>(exits.size()) == loopDepth && unrolled.empty(); }
 
   // ---- what loops carry
-  /// Emits the loop's blocks with `emit`, as often as it takes, and has `close` make the operation around them. The results of that are
-  /// the changed names' values afterwards.
+  /// Emits the loop's blocks with `emit`, repeatedly if need be, and lets `close` make the operation
+  /// around them. The results of that operation are the values that the changed names have afterwards.
   bool carryLoop(const ast::Stmt &stmt, llvm::function_ref<bool(LoopState &)> emit,
                  llvm::function_ref<mlir::ValueRange(LoopState &)> close);
   /// The scf.while of two blocks that were emitted apart: `test` lets `passed` into `body` where `holds` is true, `body` ends with `ends`.
@@ -204,7 +204,7 @@ private:
                               llvm::ArrayRef<mlir::Value> ends);
   /// Gives `block` an argument for each value that may be carried, and the names these values.
   void enterCarried(const LoopState &state, mlir::Block &block);
-  /// What the carried names are at the end of `block`, whose first `keep` arguments are not theirs. Nothing after an error.
+  /// The carried names' values at the end of `block`, whose first `keep` arguments do not belong to them. Null after an error.
   std::optional<llvm::SmallVector<mlir::Value>> endCarried(LoopState &state, mlir::Block &block, size_t keep);
   bool endConstant(LoopState &state, llvm::StringRef name);
   bool failCarried(const LoopState &state, llvm::StringRef name, const Operand &before, const Operand &after);
@@ -212,7 +212,7 @@ private:
 
   // ---- expressions
   Maybe expressionWithin(const ast::Expr &expr);
-  /// A tuple, or an error where it is longer than any kernel wants.
+  /// A tuple, or an error where it is longer than any kernel needs.
   Maybe tupleOf(std::vector<Operand> items, SourceRange range);
   Maybe name(const ast::NameExpr &expr);
   Maybe attributeOf(const ast::AttributeExpr &expr);
@@ -247,7 +247,7 @@ private:
 
   Locals locals;
   const ast::Expr *unused = nullptr;      // the call that is a statement of its own
-  std::optional<ast::Names> ownNames;     // that the function binds somewhere: they are never global ones
+  std::optional<ast::Names> ownNames;     // names that the function binds somewhere: they are never global ones
   llvm::StringMap<std::string> forgotten; // names that are no longer defined, and why
   llvm::StringSet<> annotatedConstexpr;   // `x: tl.constexpr` without a value
   int64_t loopDepth = 0;

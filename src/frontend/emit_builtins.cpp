@@ -1,4 +1,4 @@
-// Calls: arguments are bound to a builtin's signature, checked as far as all builtins need it, and handed to its emitter.
+// Calls: arguments are bound to a builtin's parameters, get the checks that all builtins need, and go to its emitter.
 
 #include "evaluate/evaluate.h"
 #include "frontend/builtin_emitters.h"
@@ -258,7 +258,7 @@ std::optional<CallArguments> Emitter::arguments(const ast::CallExpr &expr) {
   return args;
 }
 
-// What `@triton.must_use_result` says of a function whose result is thrown away.
+// The message of `@triton.must_use_result` for a function whose result is thrown away.
 bool Emitter::checkUsed(const Operand &callee, const ast::CallExpr &expr) {
   const Value &called = callee.constant; // of a method, too
   std::shared_ptr<const JitFunction> jit = called.asFunction();
@@ -302,7 +302,7 @@ Maybe Emitter::call(const Operand &callee, CallArguments args) {
   return ops.failAt(args.range, Diag::notCallableHere, {callee.describe()});
 }
 
-// Python's functions and host functions: of constexprs at compile time; a few have a meaning for run-time values too.
+// Python's functions and host functions run on constexprs at compile time; a few also have a meaning for run-time values.
 Maybe Emitter::callWithConstants(const Callable &callee, const CallArguments &args, Diagnostics &diagnostics) {
   std::vector<Value> values;
   std::vector<std::pair<std::string, Value>> keywords;
@@ -366,7 +366,7 @@ Maybe Emitter::pythonCall(const Callable &callee, const CallArguments &args) {
   return callWithConstants(callee, args, *unit.diagnostics);
 }
 
-// The interpreter stops here, and shows the numbers and tiles that have names. Elsewhere there is nobody to ask.
+// The interpreter stops here and shows the named numbers and tiles. Compiled code has nobody to ask.
 Maybe Emitter::breakpoint(const CallArguments &args) {
   if (!unit.options->breakpoints)
     return refuse(args.range, "a breakpoint in compiled code", "run the kernel on the interpreter: TRITON_INTERPRET=1"), std::nullopt;

@@ -4,12 +4,12 @@
 //   for i in range(n):                         %next = arith.addi %arg, %i
 //     s += i                                   scf.yield %next
 //
-// Which ones these are is seen by emitting the body once, with every bound name that has a value before the loop as a block argument;
-// those that come out as they went in are put back. Three things may make the body be emitted anew:
+// To find them, the body is emitted once with a block argument for each bound name that has a value before the loop;
+// names that come out as they went in get their old values back. Two things may make it necessary to emit the body again:
 // - a name is a constexpr before the loop and a run-time value at its end: it becomes a run-time value before the loop;
-// - a name is the variable of a loop and its type is not the one it has before: no value can stand for both, so it has none, in the loop
+// - a name is the variable of a loop and changes its type: no value can stand for both, so it has none, in the loop
 //   and after it.
-// Names that first appear inside a loop are not known after it: it may not have run. Those of a `while`'s condition are, since that has.
+// Names that first appear inside a loop are unknown after it: it may not have run. A `while`'s condition has run, so its names are known.
 
 #include "frontend/emit.h"
 
@@ -66,7 +66,7 @@ bool Emitter::failCarried(const LoopState &state, llvm::StringRef name, const Op
   return false;
 }
 
-// A constexpr that is another one at the end of the body.
+// A constexpr that has another value at the end of the body.
 bool Emitter::endConstant(LoopState &state, llvm::StringRef name) {
   auto end = locals.find(name);
   if (end == locals.end()) return state.lost.push_back(name), true;

@@ -4,8 +4,8 @@
 //   p.first, p.unpack()    a field; a method, called with the instance
 //   p[0], p + q            Pair.__getitem__, Pair.__add__
 //
-// Methods that are Python's own functions (not marked with @triton.jit) run while upstream compiles. Here their statements are emitted
-// where they are called, and their constants stay constants, which comes to the same.
+// Upstream runs methods that are Python's own functions (not marked with @triton.jit) while it compiles. Here their
+// statements are emitted where they are called, and their constants stay constants, which has the same effect.
 #include "evaluate/evaluate.h"
 #include "frontend/builtin_emitters.h"
 
@@ -41,7 +41,7 @@ std::optional<Value> Emitter::classMember(const Operand &object, llvm::StringRef
 
 // ---- instances
 
-// A field that __init__ has yet to set.
+// A field that __init__ has not set yet.
 static Operand unsetField() {
   return Operand::of(Value::host("a field that __init__ has not set"));
 }
@@ -83,7 +83,7 @@ Maybe Emitter::initialize(const std::shared_ptr<Namespace> &type, CallArguments 
   const ClassInfo &info = *type->classInfo();
   if (info.make && llvm::all_of(args.positional, [](const Operand &x) { return x.value().has_value(); }) &&
       llvm::all_of(args.keywords, [](const CallArguments::Keyword &x) { return x.value.value().has_value(); })) {
-    Diagnostics trial; // __init__ may make tiles out of constants: then it is followed here
+    Diagnostics trial; // __init__ may make tiles of constants: then it is followed here
     Maybe made = callWithConstants(*info.make, args, trial);
     if (made) return made;
   }

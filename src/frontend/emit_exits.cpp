@@ -1,5 +1,5 @@
-// Loops that are left early: `for i in tl.range(n, early_exit=True)` and `while tl.condition(c, early_exit=True)` may hold break, continue
-// and return. Upstream refuses these, so a loop has to ask; one that does not is emitted as ever.
+// Loops that are left early: `for i in tl.range(n, early_exit=True)` and `while tl.condition(c, early_exit=True)` may contain
+// break, continue and return. Upstream refuses these, so a loop has to ask for them; other loops are emitted as usual.
 //
 //   for i in tl.range(n, early_exit=True):           over = False; i = 0
 //     if bad(i): break                               while not over and i < n:

@@ -172,7 +172,7 @@ Maybe Emitter::hostAnswer(const ast::AttributeExpr &expr) {
   return value->asHost() ? std::nullopt : Maybe(Operand::of(*value));
 }
 
-/// What host code a name or an attribute stands for: "torch.float32", whatever the file calls it. Empty where it is a value of the kernel.
+/// The host object that a name or an attribute stands for: "torch.float32", whatever the file calls it. Empty where it is a kernel's value.
 std::string Emitter::hostPath(const ast::Expr &expr) {
   if (const auto *member = dyn_cast<ast::AttributeExpr>(&expr)) {
     std::string object = hostPath(*member->object);
@@ -276,7 +276,7 @@ Maybe Emitter::compare(const ast::CompareExpr &expr) {
   return result ? result : last;
 }
 
-// Constexprs decide at once where they can, and else have no say; what is left is combined at run time.
+// Constexprs decide at once where they can, and otherwise drop out; the remaining operands are combined at run time.
 Maybe Emitter::booleanOp(const ast::BoolOpExpr &expr) {
   Maybe result, last;
   for (const ast::Expr *operand : expr.operands) {
@@ -376,7 +376,7 @@ Maybe Emitter::comprehension(const ast::ComprehensionExpr &expr) {
   Maybe source = expression(*loop.iterable);
   if (!source) return std::nullopt;
   if (!source->isTuple()) return ops.failAt(loop.iterable->range, Diag::notATuple, {source->describe()});
-  // The loop's variables are the comprehension's own; what := binds in it is the function's.
+  // A comprehension's variables are its own; what := binds in it belongs to the function.
   std::vector<std::pair<llvm::StringRef, Maybe>> hidden;
   for (llvm::StringRef name : targetNames(*loop.target)) {
     auto outer = locals.find(name);
@@ -434,7 +434,7 @@ Maybe Emitter::subscript(const ast::SubscriptExpr &expr) {
       return ops.failAt(expr.index->range, Diag::tupleIndex, {Value::integer(*position).repr(), std::to_string(object->items.size())});
     return object->items[static_cast<size_t>(at)];
   }
-  // `kernel[grid](...)` and the like have no meaning in a kernel; strings, dicts and lists of constants do.
+  // `kernel[grid](...)` and the like mean nothing in a kernel; subscripts of constant strings, dicts and lists do.
   Maybe index = expression(*expr.index);
   if (!index) return std::nullopt;
   ops.at(expr.range);
@@ -464,8 +464,8 @@ Maybe Emitter::sliceTuple(const Operand &object, const ast::SliceExpr &slice) {
   return Operand::tuple(std::move(items));
 }
 
-// x[:, None]: only whole dimensions and new ones. An index behind the last dimension counts as the place behind it: upstream lets a scalar
-// be indexed so, and kernels do.
+// x[:, None] may only select whole dimensions and add new ones. An index after the last dimension
+// counts as the place after it: upstream lets a scalar be indexed this way, and kernels use it.
 Maybe Emitter::expandByIndex(const Operand &object, const ast::SubscriptExpr &expr) {
   std::vector<ast::Expr *> parts{expr.index};
   if (auto *tuple = dyn_cast<ast::TupleExpr>(expr.index)) parts = tuple->elements;
@@ -527,7 +527,7 @@ Maybe Emitter::attribute(const Operand &object, llvm::StringRef name, SourceRang
   return ops.failAt(range, Diag::unknownMember, {object.describe(), name.str()});
 }
 
-// A number is a constexpr; asked for what only run-time values have, it is taken for one.
+// A number is a constexpr; where an attribute exists only at run time, the number is taken as a run-time value.
 static bool isTensorAttribute(llvm::StringRef name) {
   return name == "dtype" || name == "shape" || name == "to" || name == "T" || isMethod(name);
 }

@@ -129,7 +129,7 @@ std::optional<std::vector<Operand>> Emitter::commonBounds(llvm::ArrayRef<Operand
              (bitWidth(scalar->type.scalar()) == bitWidth(type->scalar()) && !isSigned(scalar->type.scalar())))
       type = scalar->type;
   }
-  // Widened by the common type's signedness, as the loop compares in it.
+  // Widened with the signedness of the common type, because the loop compares in that type.
   auto widen = [&](Operand &bound) {
     if (bitWidth(bound.type.scalar()) == bitWidth(type->scalar())) return bound.type = *type, void();
     mlir::Type ir = ops.irType(*type);
@@ -230,7 +230,7 @@ ValueRange Emitter::closeWhile(LoopState &state, Block &test, mlir::Value holds,
   return loop.getResults();
 }
 
-// Into the body go the values that the condition has seen, those that it has just made included.
+// The body gets the values that the condition has seen, including those that the condition itself has made.
 bool Emitter::whileLoop(const ast::WhileStmt &stmt) {
   if (!stmt.otherwise.empty()) return refuse(stmt.range, "'while ... else'", "");
   if (asksForExit(stmt)) return leavingWhile(stmt);

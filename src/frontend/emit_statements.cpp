@@ -271,7 +271,7 @@ std::vector<llvm::StringRef> Emitter::namesAfter(const Arm &thenArm, const Arm &
   return names;
 }
 
-// A constexpr in one arm and another one or a run-time value in the other: both at run time, if the types agree.
+// A constexpr in one arm, and another constexpr or a run-time value in the other: both become run-time values if the types agree.
 bool Emitter::agree(Arm &thenArm, Operand &left, Arm &elseArm, Operand &right) {
   if (sameType(left, right)) return true;
   if (left.isTuple() && right.isTuple() && left.items.size() == right.items.size()) {
@@ -346,7 +346,7 @@ Emitter::Flow Emitter::returningIf(const ast::IfStmt &stmt, const Tail *tail, Ma
   ops.at(stmt.range);
 
   Operand thenValue = thenArm.value.value_or(Operand::none()), elseValue = elseArm.value.value_or(Operand::none());
-  // A path that falls off the end of a function with a value has none to give: any value will do.
+  // A path that falls off the end of a function with a value has nothing to return: any value will do.
   auto anyValue = [&](const Operand &like, Block &block) {
     OpBuilder::InsertionGuard guard(ops.b);
     ops.b.setInsertionPointToEnd(&block);

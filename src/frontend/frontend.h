@@ -24,7 +24,7 @@ struct ArgumentSpec {
   std::optional<Value> constant;     // constexpr parameters; integers equal to 1; None
   Type type;                         // of the run-time value, where there is no constant
   int64_t divisibility = 1;          // 16: value (or address) is a multiple of 16
-  std::vector<ArgumentSpec> members; // a tuple's or *args', in order; constant and type are then unset (constant-only tuples are constants)
+  std::vector<ArgumentSpec> members; // a tuple's or *args', in order; constant and type are then unset (a tuple of constants is a constant)
   std::vector<std::string> fieldNames; // of a namedtuple's members
 };
 

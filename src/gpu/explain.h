@@ -25,7 +25,7 @@ public:
   /// After the GPU step `step`, by its name in the pipeline.
   void see(llvm::StringRef step, mlir::ModuleOp module);
   Explanation explanation(const GpuArtifact &artifact) const;
-  /// The layouts of one name ("L3"), or of a line by its number, in larger pictures. Nothing if there is none.
+  /// The layouts of one name ("L3"), or of a line by its number, in larger pictures. Null if there is none.
   std::optional<std::string> layouts(llvm::StringRef wanted) const;
 
 private:

@@ -12,7 +12,7 @@ class ModuleOp;
 namespace tilewright::gpu {
 
 /// Arguments that a launch has found to be multiples of 8, 4 or 2 get that as their tt.divisibility. Where it would widen an access and is
-/// not known, the kernel prefers that they are none (LaunchFact::isPreferred), so that a launch for which they are takes another version.
+/// not known, the kernel prefers that they are none (LaunchFact::isPreferred), so that launches for which they are use another version.
 llvm::LogicalResult specializeDivisibility(mlir::ModuleOp module);
 
 /// An argument that bounds the columns of a row, and that its launch has found to be well below the block's size, gets that as its
@@ -22,12 +22,12 @@ llvm::LogicalResult specializeLengths(mlir::ModuleOp module);
 /// Products of f32 with input_precision tf32x3, bf16x3 or bf16x6 become several of tf32 or bf16, where tensor cores take those.
 llvm::LogicalResult splitPrecision(mlir::ModuleOp module);
 
-/// A program that runs on several blocks (num_ctas) becomes the program of one of them: tiles are slices, along the dimension that costs
-/// least; what the blocks tell each other goes through ttg.read_blocks.
+/// A program that runs on several blocks (num_ctas) becomes the program of one of them: tiles become
+/// slices, along the cheapest dimension; what the blocks exchange goes through ttg.read_blocks.
 llvm::LogicalResult splitOverBlocks(mlir::ModuleOp module);
 
-/// A product's rows may be loaded at index % M, where those from M on are never stored: the modulo becomes a mask, which keeps addresses
-/// affine.
+/// A product's rows may be loaded at index % M if rows from M on are never
+/// stored: the modulo becomes a mask, so that addresses stay affine.
 llvm::LogicalResult dropWraparound(mlir::ModuleOp module);
 
 /// Loads of products' operands and stores of their results become descriptor_load and descriptor_store where the address is affine and the
@@ -35,22 +35,22 @@ llvm::LogicalResult dropWraparound(mlir::ModuleOp module);
 /// it). Others keep a `ttg.no_descriptor` that says why. Does nothing on targets without a copy engine.
 llvm::LogicalResult formDescriptors(mlir::ModuleOp module);
 
-/// A kernel whose accumulators do not fit into the registers of as many warps as its author asked for gets more.
+/// A kernel whose accumulators do not fit into the registers of the warps that its author asked for gets more warps.
 llvm::LogicalResult chooseWarps(mlir::ModuleOp module);
 
-/// What one arm of a branch loads, and a store behind the branch writes in any case, is on its way while the branch waits for memory.
+/// Loads in one arm of a branch, whose place a store after the branch writes in any case, start while the branch waits for memory.
 llvm::LogicalResult loadEarly(mlir::ModuleOp module);
 
 /// Offsets of 32 bits that do not wrap around, which is proven or a fact of launches, are marked `ttg.exact`.
 llvm::LogicalResult assumeExactOffsets(mlir::ModuleOp module);
 
-/// Gives every tile a layout: tiles linked by elementwise work and control flow share one, chosen by what their memory operations, products
-/// and reductions cost in it; conversions stand between. Tiles that are cheap to compute (addresses, masks) are computed in each layout
-/// that is wanted. Loads and stores get `ttg.vector`.
+/// Gives every tile a layout: tiles linked by elementwise work and control flow share one, chosen by what their
+/// memory operations, products and reductions cost in it; between such groups there are conversions. Tiles that are
+/// cheap to compute (addresses, masks) are computed in each layout that is needed. Loads and stores get `ttg.vector`.
 llvm::LogicalResult assignLayouts(mlir::ModuleOp module);
 
-/// Products become wgmma, mma.sync or multiply-and-add, as chooseDot says, and their operands tiles in shared memory where those read them
-/// from there. Nothing overlaps yet.
+/// Products become wgmma, mma.sync or multiply-and-add, as chooseDot says, and operands
+/// that those read from shared memory become tiles there. Nothing overlaps yet.
 llvm::LogicalResult selectTensorCores(mlir::ModuleOp module);
 
 /// Loads that only feed a buffer run ahead of the loop that reads it, in rings of `stages` slots as far as shared memory reaches, by the
@@ -58,24 +58,24 @@ llvm::LogicalResult selectTensorCores(mlir::ModuleOp module);
 /// and no ttg.descriptor_store is left, and every used ttg.tensor_map has its box and swizzle.
 llvm::LogicalResult pipeline(mlir::ModuleOp module);
 
-/// Products of an iteration run at one time, and under its arithmetic: each starts as early, and is waited for as late, as what is between
-/// allows.
+/// Products of an iteration run at the same time, and under its arithmetic: each
+/// starts as early, and is waited for as late, as the code between them allows.
 llvm::LogicalResult overlapProducts(mlir::ModuleOp module);
 
 /// Every buffer, barrier and operation with scratch gets its `ttg.offset` (bytes) in shared memory, the function its `ttg.shared_bytes`.
-/// What is not in use at the same time shares bytes; syncs that this takes are inserted, others that nothing needs are dropped.
+/// What is not in use at the same time shares bytes; the syncs that this requires are inserted, and syncs that nothing needs are dropped.
 llvm::LogicalResult allocateShared(mlir::ModuleOp module);
 
-/// Where copies have a producer (the pipeline says so), its program is parted from that of the warps that multiply, and registers go from
-/// it to them.
+/// Where copies have a producer (the pipeline says so), its program is separated
+/// from that of the warps that multiply, and it hands registers to them.
 llvm::LogicalResult splitRoles(mlir::ModuleOp module);
 
 /// Tiles -> what each thread does with its own elements: tt and ttg on tiles become scf, arith and ptx on scalars. The kernel's tt.func
 /// then takes addresses as i64 and carries `ptx.kernel`. What is not built for GPUs is refused with an error on the operation.
 llvm::LogicalResult lowerToThreads(mlir::ModuleOp module);
 
-/// Of the addresses of one thread that lie at a constant distance from one another, all but the first become that one plus a constant.
-/// Works on what lowerToThreads makes, best after simplify, which would undo some of it.
+/// If addresses of one thread have constant distances from one another, all but the first become the first plus
+/// a constant. Works on what lowerToThreads makes, preferably after simplify, which would undo some of it.
 llvm::LogicalResult shareAddresses(mlir::ModuleOp module);
 
 } // namespace tilewright::gpu

@@ -92,7 +92,7 @@ std::string stepsText(Operation *function, Value pointer) {
   for (int64_t dim : dims) {
     if (tile.getShape()[static_cast<size_t>(dim)] == 1) continue;
     address::Polynomial step = found->offset.along(dim);
-    if (step.isZero()) return ""; // not in terms of that coordinate
+    if (step.isZero()) return ""; // does not depend on that coordinate
     parts.push_back("along dimension " + std::to_string(dim) + (parts.empty() ? " moves" : "") + " by " + indices.text(step) +
                     (parts.empty() ? " elements" : ""));
   }
@@ -138,8 +138,8 @@ std::string SourceText::titled(const SourceLine &where) {
 
 //===---------------------------------------------------------------------------------------------------------------------- as text
 
-/// The facts that the code relies on, or those that it would rather have, under a heading; nothing where there are none.
-/// A condition on an index of several sizes is a formula that nobody reads: of those the number is told.
+/// The facts that the code relies on, or those that it would prefer, under a heading; nothing where there are none.
+/// A condition on an index of several sizes is a formula that nobody reads: the text only counts those.
 static std::string launchFactsText(StringRef heading, ArrayRef<LaunchFact> facts, bool preferred) {
   constexpr size_t longest = 90;
   std::string text;

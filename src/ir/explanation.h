@@ -29,9 +29,9 @@ struct SourceLine {
   auto operator<=>(const SourceLine &) const = default;
 };
 
-/// The innermost place in the kernel's own file; functions of the language's library are on the way.
+/// The innermost place in the kernel's own file; places in the language's library are skipped.
 SourceLine sourceLineOf(mlir::Location location, llvm::StringRef kernelFile);
-/// The file that a function stands in; "" where that is not known.
+/// The file that contains a function; "" where that is not known.
 std::string sourceFileOf(mlir::Operation *function);
 
 struct Fact {
@@ -49,7 +49,7 @@ struct LayoutPicture {
   struct Owner {
     int64_t warp, lane, element; // of the thread's own
   };
-  std::string name, text; // "L3"; all that is said of it
+  std::string name, text; // "L3"; the whole text about it
   std::vector<int64_t> lines;
   int64_t rows = 0, columns = 0;
   std::vector<Owner> owners;
@@ -59,7 +59,7 @@ struct LayoutPicture {
 struct TimelineEvent {
   SourceLine where;
   std::string worker, what; // "copies", "tensor cores", "threads"
-  int64_t ahead = 0;        // so many iterations before the one that it belongs to
+  int64_t ahead = 0;        // how many iterations before the one that it belongs to
 };
 
 struct Timeline {
@@ -68,21 +68,21 @@ struct Timeline {
   std::vector<TimelineEvent> events; // of one iteration
 };
 
-/// How much more than what an access wants it takes along: cache lines or sectors of memory that it touches, for the bytes of its elements.
+/// How much more memory an access moves than it needs: the cache lines or sectors that it touches, for the bytes of its elements.
 struct AccessWaste {
   SourceLine where;
-  double ratio = 1; // 8: of eight bytes that come from memory one is wanted
+  double ratio = 1; // 8: of eight bytes that come from memory, one is needed
 };
 
-/// What a launch has to do, and how long that takes at least, by estimate, and as measured: seconds.
+/// What a launch has to do, and how long that takes: at least, as estimated, and as measured, in seconds.
 struct LaunchTime {
   double programBytes = 0, programOperations = 0; // what one program loads and stores, and computes
-  bool isExact = true;                            // how often each loop runs is known
+  bool isExact = true;                            // false: the number of some loop's iterations is a guess
 
-  int64_t programs = 0;              // of the launch; 0: nobody has described one, and nothing more is known
-  std::string machine;               // whose roof, and who says so
-  double tensorBytes = 0;            // of all tensors, each once; 0: not known, and all that programs load and store counts
-  double memory = 0, arithmetic = 0; // at the rates of the roof; the launch takes the longer of the two at least
+  int64_t programs = 0;              // of the launch; 0: no launch was described, and nothing more is known
+  std::string machine;               // which machine's roof it is, and where that comes from
+  double tensorBytes = 0;            // of all tensors, each counted once; 0: not known, so that all loads and stores of the programs count
+  double memory = 0, arithmetic = 0; // at the rates of the roof; the launch takes at least the longer of the two
   double bytesPerSecond = 0, operationsPerSecond = 0; // of the roof
   double predicted = 0;
   std::vector<double> measured; // the median, the 20th and the 80th percentile; empty: it did not run
@@ -94,12 +94,12 @@ struct Explanation {
   std::optional<LaunchTime> time;
   std::vector<LaunchFact> facts;
   std::vector<FactSection> sections;
-  std::vector<AccessWaste> waste; // of accesses that take along more than they want
+  std::vector<AccessWaste> waste; // accesses that move more than they need
   std::vector<LayoutPicture> layouts;
   std::vector<Timeline> timelines;
 };
 
-/// Leaves out what is said of a line a second time: loops are unrolled, and operations are copied.
+/// Drops what is said about a line a second time: loops are unrolled, and operations are copied.
 void dropRepeated(Explanation &explanation);
 std::string explanationText(const Explanation &explanation);
 llvm::json::Object explanationJson(const Explanation &explanation);
@@ -116,15 +116,15 @@ std::string scaledText(double number, llvm::StringRef unit);
 std::string countText(int64_t number, llvm::StringRef one, llvm::StringRef several);
 std::string countText(int64_t number, llvm::StringRef one);
 
-/// "a step along dimension 0 moves by cols elements, along dimension 1 by 1": what a tile of pointers is made of. "" where nobody knows.
+/// "a step along dimension 0 moves by cols elements, along dimension 1 by 1": how a tile of pointers is laid out. "" where nobody knows.
 std::string stepsText(mlir::Operation *function, mlir::Value pointer);
 
 constexpr size_t explanationWidth = 120; // columns of the text
 
-/// Words broken into lines of at most so many columns.
+/// Breaks words into lines of at most this many columns.
 std::string paragraph(llvm::StringRef text, size_t indent);
 
-/// The source files of a kernel, as far as they are there.
+/// The source files of a kernel, where they can be read.
 class SourceText {
 public:
   /// "matmul.py:60  a = tl.load(...)".

@@ -5,8 +5,8 @@
 //   narrower: normal results: add half a unit of the last place kept to the bits (and one more if that place is odd), shift, correct
 //             the exponent. Subnormal results: add the power of two at which f32's own last place is theirs.
 //
-// 8-bit formats saturate: too large numbers and infinities become the largest finite value, NaN stays NaN. f16 and bf16 overflow to
-// infinity as IEEE says (toward zero: to the largest).
+// 8-bit formats saturate: numbers that are too large, and infinities, become the largest finite
+// value; NaN stays NaN. f16 and bf16 overflow to infinity as IEEE says (toward zero: to the largest).
 #include "ir/float_math.h"
 
 #include "llvm/ADT/APFloat.h"
@@ -58,7 +58,7 @@ double powerOfTwo(int64_t exponent) {
 
 constexpr int64_t f32Infinity = 0x7f800000, f32SignMask = 0x80000000;
 
-/// bf16 is f32's upper half: rounding is all there is to do. NaN is made quiet first, so that rounding cannot turn it into infinity.
+/// bf16 is f32's upper half, so only rounding is needed. NaN is made quiet first, so that rounding cannot turn it into infinity.
 Value narrowToUpperHalf(MathOps &m, Value x, bool truncate) {
   Value bits = m.bits(x);
   Value rounded = bits;
@@ -121,7 +121,7 @@ Value widenFromBits(MathOps &m, Value bits, Type element) {
     Value special = m.compareWords(arith::CmpIPredicate::sge, magnitude, m.word(layout.infinity()));
     result = m.select(special, m.bitOr(aligned, m.word(f32Infinity)), result);
   } else {
-    // One pattern is NaN: all ones, or the one that would be minus zero.
+    // One pattern is NaN: all ones, or the pattern that would be minus zero.
     Value special = layout.hasNegativeZero ? m.compareWords(arith::CmpIPredicate::eq, magnitude, m.word(layout.notANumber))
                                            : m.compareWords(arith::CmpIPredicate::eq, raw, m.word(layout.notANumber));
     result = m.select(special, m.word(f32Infinity | 0x400000), result);

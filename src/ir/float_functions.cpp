@@ -1,7 +1,7 @@
-// exp, log, tanh and erf of f32 are in every second kernel (softmax, GELU, cross entropy). A call of a vector library spills all registers
-// around it; a dozen instructions in the loop do not. Each function here is: bring the argument into a small interval with exact
-// arithmetic, a minimax polynomial there (Remez with the relative error of the result as weight, coefficients rounded to f32), put the
-// exponent back, and selects for what remains: infinities, NaN, zeros, subnormals.
+// exp, log, tanh and erf of f32 are in every second kernel (softmax, GELU, cross entropy). A call of a vector library spills
+// all registers around it; a dozen instructions in the loop do not. Each function here brings its argument into a small
+// interval by exact arithmetic, evaluates a minimax polynomial there (Remez, weighted by the relative error of the result,
+// coefficients rounded to f32), puts the exponent back, and handles the rest by selects: infinities, NaN, zeros, subnormals.
 //
 // Beside each: the largest error found over the inputs of all magnitudes (every 13th bit pattern, for exp and exp2 every 29th), in units in
 // the last place of the true value, with fused multiply-add and without.
@@ -60,8 +60,8 @@ struct Reduced {
   Value word, rest; // x = whole * unit + rest; the low nine bits of `word` are those of whole + bias
 };
 
-/// Adding 1.5 * 2^23 leaves the nearest whole number in the low bits of the sum; adding a bias as well leaves it there ready to become an
-/// exponent field.
+/// Adding 1.5 * 2^23 leaves the nearest whole number in the low bits of
+/// the sum. Adding a bias as well makes these bits an exponent field.
 constexpr double roundsToWhole = 12582912.0;
 
 constexpr int64_t lift = 24; // 2^-24 times the smallest normal number is below the smallest number
@@ -69,16 +69,16 @@ constexpr int64_t lift = 24; // 2^-24 times the smallest normal number is below 
 /// Biases for the three ways to put 2^whole back.
 constexpr int64_t plain = 0, halved = 2 * 127, lifted = 127 + lift;
 
-/// A result is below the smallest normal number where `argument` is less than `bound`, and that takes as long as `subnormals` says.
+/// A result is below the smallest normal number where `argument` is less than `bound`; `subnormals` says how long that takes.
 struct Underflow {
   Subnormals subnormals;
   Value argument;
   double bound;
 };
 
-/// x * y. An instruction whose result is subnormal takes Intel's processors some hundred cycles, and masked lanes have nothing else. There
-/// 2^-126 is added within the one rounding: the sum is a normal number, whose last place is that of the subnormal ones, and the difference
-/// of the two as integers is the subnormal number's bits. Either way gives the same bits.
+/// x * y. An instruction with a subnormal result takes Intel's processors about a hundred cycles, and masked lanes have no
+/// other results. There 2^-126 is added within the one rounding: the sum is a normal number whose last place is that of the
+/// subnormal numbers, and the difference of the two as integers is the subnormal number's bits. Both ways give the same bits.
 Value multiplyToSubnormal(MathOps &m, Value x, Value y, Underflow underflow) {
   if (underflow.subnormals == Subnormals::atSpeed) return m.multiply(x, y);
   Value base = m.select(m.less(underflow.argument, m.real(underflow.bound)), m.real(0x1p-126), m.real(0));
@@ -124,8 +124,8 @@ Reduced reduceExp(MathOps &m, Value x, int64_t bias) {
   return {m.bits(shifted), rest};
 }
 
-/// unit * e^x for |x| <= ln 2 / 2 and a power of two, which costs nothing: degree 6, 2^-28.2. By Horner's rule to the end, where the last
-/// two coefficients are 1: one operation less than 1 + (x + x^2 P(x)), and no less exact.
+/// unit * e^x for |x| <= ln 2 / 2 and a power of two, which costs nothing: degree 6, 2^-28.2. Horner's rule covers
+/// the last two coefficients, which are 1, as well: one operation less than 1 + (x + x^2 P(x)), and just as exact.
 Value expOfRest(MathOps &m, Value x, double unit = 1) {
   double coefficients[] = {1, 1, 0.4999999403953552, 0.16666515171527863, 0.04166845604777336, 0.008369418792426586, 0.001381317968480289};
   for (double &coefficient : coefficients)
@@ -163,7 +163,7 @@ Split splitForLog(MathOps &m, Value x) {
   return {exponent, m.subtract(mantissa, m.real(1))};
 }
 
-/// NaN for negative numbers, minus infinity for zeros; infinity and NaN as they came.
+/// NaN for negative numbers, minus infinity for zeros; infinity and NaN stay as they are.
 Value logOfSpecial(MathOps &m, Value x, Value result) {
   result = m.select(m.less(x, m.real(infinity)), result, x);
   Value outside = m.select(m.equal(x, m.real(0)), m.real(-infinity), m.real(notANumber));
@@ -175,7 +175,7 @@ Value logOfSpecial(MathOps &m, Value x, Value result) {
 /// Below these, results are subnormal numbers or zero.
 constexpr double expTiny = -87.33655, exp2Tiny = -126;
 
-// 0.88 ULP, 1.17 without fused multiply-add; so is what follows for arguments up to zero.
+// 0.88 ULP, 1.17 without fused multiply-add; the same holds for the next function, for arguments up to zero.
 Value inlineExp(MathOps &m, Subnormals subnormals, Value x) {
   Reduced reduced = reduceExp(m, clamp(m, x, -104, 89), halved); // beyond: zero and infinity
   return scaleHalved(m, expOfRest(m, reduced.rest), reduced.word, {subnormals, x, expTiny});

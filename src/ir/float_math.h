@@ -1,6 +1,6 @@
-// Short names for the arithmetic of one float type and the integers that hold its bits, on scalars or vectors alike: a polynomial written
-// with them reads like its formula. What both back ends compute with such arithmetic is here, too: functions of f32, and the formats of
-// small floats.
+// Short names for the arithmetic of one float type and of the integers that hold its bits, for
+// scalars and vectors alike: a polynomial written with them reads like its formula. What both
+// back ends compute this way is here, too: functions of f32, and the formats of small floats.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -62,7 +62,7 @@ public:
   int64_t magnitudeMask() const { return width == 64 ? INT64_MAX : INT32_MAX; }
 };
 
-/// What a multiplication takes whose result is below the smallest normal number: as long as any other, or a hundred cycles.
+/// How long a multiplication takes whose result is below the smallest normal number: as long as any other, or a hundred cycles.
 enum class Subnormals { atSpeed, slow };
 
 /// f32 only. Within 2 ULP of the true value for every input (measured maxima stand beside the coefficients).
@@ -83,8 +83,8 @@ Value narrowFloat(MathOps &m, Value x, Type element, bool truncate);
 /// The same with the small float as its bits, in an integer of its width.
 Value widenFromBits(MathOps &m, Value bits, Type element);
 Value narrowToBits(MathOps &m, Value x, Type element, bool truncate);
-/// f64 to f32 toward zero; `toOdd`: and if that lost anything, with the last bit set, so that a second rounding sees that it did. `m`: of
-/// f32.
+/// f64 to f32 toward zero. `toOdd`: if anything was lost, the last
+/// bit is set, so that a second rounding can see it. `m`: of f32.
 Value narrowDouble(MathOps &m, Value x, bool toOdd);
 
 } // namespace tilewright::floats

@@ -13,8 +13,8 @@ class Value;
 
 namespace tilewright {
 
-/// Inlines every tt.call into its caller and removes the functions nobody needs any more; kernels (public functions) stay. Branches between
-/// blocks become scf.if and scf.while: afterwards each body is one block and no cf operation is left. Recursion is an error.
+/// Inlines every tt.call into its caller and removes functions that nobody needs any more; kernels (public functions) stay. Branches
+/// between blocks become scf.if and scf.while: afterwards each body is one block, without any cf operation. Recursion is an error.
 llvm::LogicalResult inlineCalls(mlir::ModuleOp module);
 
 /// Repeats the bodies of loops whose author asks for it (tt.loop_unroll_factor); a loop for the iterations that are left over follows.
@@ -26,16 +26,16 @@ llvm::LogicalResult unrollLoops(mlir::ModuleOp module);
 /// they are carried by loops and branches: each becomes its base, shape, strides and offsets as scalars.
 ///   before: %v = tt.load %block {boundaryCheck = array<i32: 0, 1>} : !tt.ptr<tensor<64x32xf16>>
 ///   after:  %v = tt.load %ptrs, %mask, %zero : tensor<64x32x!tt.ptr<f16>>
-/// A kernel's descriptor argument becomes the pointer to its first element; its sizes (i32) and strides (i64) are the arguments behind it.
+/// A kernel's descriptor argument becomes the pointer to its first element, followed by its sizes (i32) and strides (i64) as arguments.
 llvm::LogicalResult expandBlockPointers(mlir::ModuleOp module);
 
 /// Rewrites products of operands in microscaling formats (tt.dot_scaled) into products of the numbers that they stand for, in bf16 or fp16.
 ///   before: %d = tt.dot_scaled %a scale %s, %b, %c lhs = e4m3 rhs = bf16
 ///   after:  %d = tt.dot (%a as bf16) * (2^%s, each repeated 32 times), %b, %c
 llvm::LogicalResult expandScaledDots(mlir::ModuleOp module);
-/// How a machine makes the numbers, of type `number`, of bytes with two of e2m1 along `dim`.
+/// How a machine makes numbers of type `number` from bytes that hold two e2m1 numbers each, along `dim`.
 using UnpackE2m1 = llvm::function_ref<mlir::Value(mlir::ImplicitLocOpBuilder &, mlir::Value bytes, int64_t dim, mlir::Type number)>;
-/// The same for a machine with a way of its own.
+/// The same for a machine that has a way of its own.
 llvm::LogicalResult expandScaledDots(mlir::ModuleOp module, UnpackE2m1 unpackE2m1);
 
 /// Makes the sizes of all tiles powers of two, in functions that ask for tiles of any size (tt.any_size).

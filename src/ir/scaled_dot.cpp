@@ -54,7 +54,7 @@ static bool holds(Type element, ScaleDotElemType format) {
   case ScaleDotElemType::E2M1: return element.isInteger(8);
   case ScaleDotElemType::BF16: return element.isInteger(16) || element.isBF16();
   case ScaleDotElemType::FP16: return element.isInteger(16) || element.isF16();
-  default: return false; // floats of 6 bits have names only, upstream as well
+  default: return false; // floats of 6 bits only have names, in upstream as well
   }
 }
 

@@ -1,12 +1,12 @@
-// What holds for products of operands in microscaling formats (tt.dot_scaled), for those who make them and those who rewrite them.
+// Rules for products of operands in microscaling formats (tt.dot_scaled), for the code that makes them and the code that rewrites them.
 #pragma once
 
 #include "ir/tt.h"
 
 namespace tilewright::tt {
 
-/// One operand: a tile whose elements are numbers of the format, or their bits as integers. Of e2m1 two lie in a byte, the first in the low
-/// half, along the inner dimension (K) or along the outer one. The scale is [outer, K / group] for both operands.
+/// One operand: a tile whose elements are numbers of the format, or their bits as integers. A byte holds two e2m1 numbers, the
+/// first in the low half, along the inner dimension (K) or along the outer one. The scale is [outer, K / group] for both operands.
 struct ScaledOperand {
   mlir::Value tile, scale; // scale: null where there is none
   ScaleDotElemType format;

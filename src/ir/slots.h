@@ -11,7 +11,7 @@ class Type;
 
 namespace tilewright {
 
-/// Nothing for types that no launch can pass.
+/// Null for types that no launch can pass.
 std::optional<SlotKind> slotKindOf(mlir::Type type);
 
 } // namespace tilewright

@@ -1,5 +1,5 @@
-// What the tt dialect's operations check, fold and touch. Every verifier states a fact of one operation alone; facts about the stage of a
-// module are not checked here. Folders only move shape and constants: whatever needs a new operation is a pattern in simplify.cpp.
+// What the tt dialect's operations check, fold and touch. Every verifier states a fact about a single operation; facts about the stage
+// of a module are not checked here. Folders only move shapes and constants: whatever needs a new operation is a pattern in simplify.cpp.
 #include "ir/tt.h"
 
 #include "mlir/IR/Builders.h"
@@ -28,7 +28,7 @@ Type tt::withElement(Type type, Type element) {
   return element;
 }
 
-// These three answer for every type, also for a wrong one: the parser asks before the verifier has run.
+// These three answer for every type, even for an invalid one: the parser asks before the verifier has run.
 Type tt::pointeeTile(Type type) {
   auto pointer = dyn_cast<PointerType>(getElementTypeOrSelf(type));
   return pointer ? withElement(type, pointer.getPointeeType()) : type;
@@ -50,7 +50,7 @@ RankedTensorType TensorDescType::getBlockType() const {
   return cast<RankedTensorType>(withElement(stored, IntegerType::get(getContext(), integer.getWidth())));
 }
 
-/// Asked for tiles of other sizes alone, so that nobody else pays for it.
+/// Called only for tiles of other sizes, so that nothing else pays for it.
 static bool allowsAnySize(Operation *op) {
   auto function = op->getParentOfType<FuncOp>();
   return function && function->hasAttr(anySizeName);
@@ -134,7 +134,7 @@ static RankedTensorType tileType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// A constant splat in another shape; shape operations leave its one value as it is.
+/// A constant splat with another shape; shape operations leave its one value as it is.
 static OpFoldResult reshapedSplat(Attribute source, Type result) {
   if (auto splat = dyn_cast_if_present<SplatElementsAttr>(source)) return splat.resizeSplat(cast<ShapedType>(result));
   return {};
@@ -251,7 +251,7 @@ LogicalResult CatOp::verify() {
   return verifySameElement(*this, from, to);
 }
 
-/// `half` with a last dimension of 2 is `whole`.
+/// `half` with another dimension of 2 at its end is `whole`.
 static bool isJoined(RankedTensorType half, RankedTensorType whole) {
   SmallVector<int64_t> want(half.getShape());
   want.push_back(2);
@@ -429,7 +429,7 @@ LogicalResult MakeTensorDescOp::verify() {
   return success();
 }
 
-/// The block may come without its leading dimensions of one element, which the language lets one leave away.
+/// The block may lack its leading dimensions of one element, which the language allows to be left out.
 static LogicalResult verifyBlockAccess(Operation *op, TensorDescType desc, RankedTensorType tile, size_t indices) {
   RankedTensorType block = desc.getBlockType();
   if (indices != size_t(block.getRank()))
@@ -503,7 +503,7 @@ static LogicalResult verifyCombine(Operation *op, ValueRange srcs, Region &combi
   return success();
 }
 
-/// Layouts of tiles are the business of those who choose them.
+/// Layouts are checked by the code that chooses them.
 static Type withoutLayout(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);
   return tile ? RankedTensorType::get(tile.getShape(), tile.getElementType()) : type;

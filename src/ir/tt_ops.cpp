@@ -1,4 +1,4 @@
-// The generated half of the tt dialect, alone in its file because it compiles slowly; what is written by hand is in tt.cpp.
+// The generated half of the tt dialect, in a file of its own because it compiles slowly; tt.cpp has what is written by hand.
 #include "ir/tt.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"

@@ -7,9 +7,9 @@ class Operation;
 
 namespace tilewright {
 
-/// The operations on floats, and those of products of any type, that one execution of `op` stands for: an element of a tile counts as one
-/// for each addition, multiplication, comparison for the greater, or function; a product as two for each of its terms. What is masked off
-/// counts as well. Operations inside of a reduction count with it.
+/// The operations on floats, and those of products of any type, that one execution of `op` does: for each
+/// element of a tile one for an addition, a multiplication, a maximum or minimum, or a function; for each term
+/// of a product two. Masked-off elements count as well. Operations inside a reduction count as part of it.
 double arithmeticOf(mlir::Operation *op);
 
 } // namespace tilewright

@@ -4,7 +4,7 @@
 //   %p = tt.splat %out       %q = tt.addptr %p, %offsets      tt.store %q, %v        %out is written
 //   %v = tt.load %x_ptrs                                                             a loaded value is no address: the walk ends here
 //
-// Too many arguments may be found, never too few: whatever is computed from an address is taken for one.
+// It may find too many arguments, but never too few: whatever is computed from an address counts as an address.
 
 #include "ir/written_arguments.h"
 
@@ -84,11 +84,11 @@ private:
       carry(loop, index);
     } else if (auto loop = dyn_cast<scf::WhileOp>(parent)) {
       if (isa<scf::YieldOp>(exit)) return add(loop.getBeforeArguments()[index]);
-      if (index == 0) return; // whether it goes on
+      if (index == 0) return; // the condition
       add(loop.getAfterArguments()[index - 1]);
       add(loop.getResult(index - 1));
     } else if (auto function = dyn_cast<tt::FuncOp>(parent)) {
-      // Of a function that was not inlined: a result of its calls.
+      // The value is a result of the calls of a function that was not inlined.
       if (std::optional<SymbolTable::UseRange> uses = SymbolTable::getSymbolUses(function, function->getParentOp()))
         for (const SymbolTable::SymbolUse &use : *uses)
           if (index < use.getUser()->getNumResults()) add(use.getUser()->getResult(index));

@@ -1,4 +1,4 @@
-// Which arguments of a kernel it may write to: a launch must not hand it read-only memory there.
+// Which arguments a kernel may write to: a launch must not pass read-only memory for these.
 #pragma once
 
 #include "ir/tt.h"

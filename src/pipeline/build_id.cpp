@@ -1,6 +1,6 @@
-// Linkers write a build id into an object file's notes where they are asked to. Where there is one it names the content; else its code
-// and constants as they lie in memory are hashed (some milliseconds a megabyte, so only then). A self-contained build has LLVM inside of
-// itself.
+// Linkers write a build id into an object file's notes if they are asked to. Where there is
+// one, it identifies the content; otherwise code and constants are hashed as they are in
+// memory (some milliseconds a megabyte, so only then). A self-contained build contains LLVM.
 #include "pipeline/build_id.h"
 
 #include "support/hash.h"
@@ -59,7 +59,7 @@ std::string buildId() {
   static const std::string id = [] {
     auto addressOf = [](auto *function) { return reinterpret_cast<uintptr_t>(function); };
     Search search;
-    // One function of each library that code passes through: ours, LLVM's, MLIR's.
+    // One function of each library that makes code: ours, LLVM's, MLIR's.
     search.addresses = {addressOf(&buildId), addressOf(&llvm::install_fatal_error_handler), addressOf(&mlir::verify)};
     dl_iterate_phdr(visit, &search);
     return search.hasher.hex();

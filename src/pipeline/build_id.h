@@ -1,4 +1,4 @@
-// Which compiler this is, for cache keys: what another build made may differ in every byte.
+// Which compiler this is, for cache keys: code of another build may differ in every byte.
 #pragma once
 
 #include <string>

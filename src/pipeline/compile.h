@@ -1,5 +1,5 @@
-// The compiler's face: a kernel and what it is specialised for go in, an artifact comes out. pipeline.cpp is the one place that knows the
-// order of things.
+// The compiler's interface: a kernel and what it is specialised for go in,
+// an artifact comes out. Only pipeline.cpp knows the order of the steps.
 #pragma once
 
 #include "pipeline/source.h"
@@ -32,13 +32,13 @@ struct CpuArtifact {
   Atomics atomics = Atomics::none;
   std::vector<SlotKind> slots;
   std::vector<bool> writes;      // for each slot: whether the kernel may write to the memory that it points to
-  std::vector<LaunchFact> facts; // what the code takes for granted about a launch
+  std::vector<LaunchFact> facts; // what the code assumes about a launch
 };
 
-/// Runs the programs [first, last) of the grid, x fastest. `args`: one slot an argument of the tt.func. `arena`: as in PoolJob.
+/// Runs the programs [first, last) of the grid, x fastest. `args`: one slot for each argument of the tt.func. `arena`: as in PoolJob.
 using KernelEntry = void (*)(const uint64_t *args, const int32_t *grid, int64_t first, int64_t last, char *arena);
 
-/// loops, assembly and object are of processors; ttg, threads, ptx and cubin of GPUs.
+/// loops, assembly and object belong to processors; ttg, threads, ptx and cubin to GPUs.
 enum class Stage { ast, tt, loops, llvm, assembly, object, ttg, threads, ptx, cubin };
 
 /// What a step has done, for observers. The module is gone once code has been generated; `output` is the code, and empty before.
@@ -55,12 +55,12 @@ struct CompileRequest {
   std::vector<ArgumentSpec> args; // of a Python function; IR text has its types
   KernelOptions options;
   CpuTarget target;
-  std::optional<GpuTarget> gpu; // set: for this GPU, and `target` is of no meaning
-  /// Facts about launches (support/launch_facts.h) that the code must do without, by their names.
+  std::optional<GpuTarget> gpu; // set: the code is for this GPU, and `target` is ignored
+  /// The names of the facts about launches (support/launch_facts.h) that the code must do without.
   std::vector<std::string> refutedFacts;
   std::function<void(const StepDone &)> onStep;
   std::function<void(const Explanation &)> onExplained; // for processors: what lower-to-loops has decided
-  std::string dump; // for messages: the folder to which `onStep` writes what each step leaves, if it does
+  std::string dump; // for messages: the folder, if there is one, to which `onStep` writes what each step leaves
 };
 
 /// Null after an error.
@@ -69,8 +69,8 @@ std::unique_ptr<CpuArtifact> compileForCpu(const CompileRequest &request, Diagno
 std::unique_ptr<GpuArtifact> compileForGpu(const CompileRequest &request, Diagnostics &diagnostics);
 /// The kernel at one stage, as text (object and cubin: bytes). Nothing after an error.
 std::optional<std::string> emitStage(const CompileRequest &request, Stage stage, Diagnostics &diagnostics);
-/// The kernel after the step `until`. With `from`, request.kernel is what a dump holds of it before that step; empty: from the beginning.
-/// Both are names of steps of the request's machine (pipeline/steps.h).
+/// The kernel after the step `until`. With `from`, request.kernel is a dump's text from before that
+/// step; empty: from the beginning. Both are names of steps of the request's machine (pipeline/steps.h).
 std::optional<std::string> emitAfter(const CompileRequest &request, llvm::StringRef from, llvm::StringRef until, Diagnostics &diagnostics);
 /// The tt IR as the front end emits it, calls and all, with values by number. For tests that compare it as text.
 std::optional<std::string> emittedTiles(const CompileRequest &request, Diagnostics &diagnostics);

@@ -13,9 +13,9 @@
 
 namespace tilewright {
 
-/// Each compilation leaves some 50 to 300 KiB of attributes and locations behind; this many cost less than a fresh context each.
+/// Each compilation leaves 50 to 300 KiB of attributes and locations behind; so many of them cost less than a new context each time.
 constexpr int64_t compilationsOfOne = 64;
-/// Contexts that wait for work: as many threads compile without filling contexts anew.
+/// Contexts that wait for work: so many threads can compile without filling new contexts.
 constexpr size_t mostWaiting = 4;
 
 static mlir::DialectRegistry allDialects() {
@@ -34,7 +34,7 @@ public:
   std::recursive_mutex lock; // a callback of a running program may compile
   int64_t compilations = 0;  // guarded by the pool's lock
 
-  /// Before the last unlock. What is put down in between waits for the next holder, or for the end of the context.
+  /// Done before the last unlock. What is put down later waits for the next holder, or for the end of the context.
   void release() {
     std::vector<mlir::OwningOpRef<mlir::ModuleOp>> dropped;
     {
@@ -46,7 +46,7 @@ public:
   }
 
   std::mutex deadLock;
-  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> dead; // destroyed before the context, as it stands behind it
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> dead; // declared after the context, so that it is destroyed first
 };
 
 namespace {
@@ -62,7 +62,7 @@ static Pool &pool() {
   return pool;
 }
 
-/// A context of the pool, locked; null if all are in use. One that has served its time leaves the pool.
+/// A context of the pool, locked; null if all are in use. A context that has done its share of compilations leaves the pool.
 static std::shared_ptr<SharedContext> takeFree() {
   std::lock_guard<std::mutex> guard(pool().lock);
   auto &contexts = pool().contexts;

@@ -1,8 +1,8 @@
-// MLIR contexts, which hold all types, attributes and locations that modules name, and never give one back.
+// MLIR contexts hold all types, attributes and locations that modules name, and never release any.
 //
-// A context takes half a millisecond and half a megabyte to fill with dialects, so a few are kept for the next compilation; and it grows
-// with every kernel, so each serves a bounded number of them and goes when the last program made in it has gone. One thread uses a context
-// at a time: whoever wants to compile in it, or to run a program that lives in it, holds it.
+// It takes half a millisecond and half a megabyte to fill a context with dialects, so a few are kept for the next compilation. A
+// context grows with every kernel, so each serves a bounded number of them, and is destroyed after the last program that was made
+// in it. One thread uses a context at a time: it holds the context while it compiles there, or runs a program that lives there.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -15,7 +15,7 @@ namespace tilewright {
 /// A context and its lock.
 class SharedContext;
 
-/// One thread's hold on a context, until the end of this object's life. A thread may hold a context several times.
+/// One thread's hold on a context, as long as this object lives. A thread may hold a context several times.
 class ContextHold {
 public:
   /// Any free context, for one compilation.
@@ -36,8 +36,8 @@ private:
   std::shared_ptr<SharedContext> context; // null after a move
 };
 
-/// Destroys a module now, or, if another thread holds its context, when that one lets go. Never waits: whoever drops a program may hold
-/// what the other thread is waiting for (Python's lock).
+/// Destroys a module now or, if another thread holds its context, when that thread lets go. It never
+/// waits: the thread that drops a program may hold what the other thread waits for (Python's lock).
 void destroyIn(const std::shared_ptr<SharedContext> &context, mlir::OwningOpRef<mlir::ModuleOp> module);
 
 } // namespace tilewright

@@ -71,7 +71,7 @@ void DiagnosticForwarder::forward(mlir::Diagnostic &diagnostic) {
     refused = true;
     return bug(refusal ? place + refusal->args[0] + " (at '" + refusal->args[1] + "')" : place + diagnostic.str());
   }
-  // What MLIR's drivers say about a pattern that has refused tells nothing more.
+  // What MLIR's drivers say about a pattern that has refused adds nothing.
   if (!refusal && refused) return;
   refused = refused || refusal;
   tilewright::Diagnostic &error =

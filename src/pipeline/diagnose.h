@@ -1,4 +1,4 @@
-// MLIR's diagnostics as ours, while a compilation runs. Three kinds come in:
+// MLIR's diagnostics as ours, while a compilation runs. There are three kinds:
 //   a pass refuses the kernel (ir/refusal.h)         -> its row of diagnostics.def, at the kernel's line
 //   a pass, or the check after it, finds our bug     -> internalError, with the step
 //   MLIR's parser and verifiers on a user's IR text  -> invalidIr
@@ -17,11 +17,11 @@ public:
   /// `source` may be null. `dump`: the folder with the input of each step, or empty.
   DiagnosticForwarder(mlir::MLIRContext &context, const SourceFile *source, std::string dump, Diagnostics &diagnostics);
 
-  /// The step that runs from here on. Before the first one, errors are about the source.
+  /// Sets the step that runs from here on. Before the first one, errors are about the source.
   void enter(llvm::StringRef step);
-  /// From here to the next step, every error is our bug: what a step left behind is being checked.
+  /// From here to the next step, every error is our bug, because it is about what a step left behind.
   void enterCheck() { checking = true; }
-  /// Reports our bug in the step that runs.
+  /// Reports our bug in the running step.
   void bug(const std::string &what);
 
 private:

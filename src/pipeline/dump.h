@@ -1,4 +1,4 @@
-// A folder with what each step of one compilation left, in order, steps that changed nothing left out:
+// A folder with what each step of one compilation left, in order, without the steps that changed nothing:
 //   00_source.py  01_emit-tiles.mlir  02_inline-calls.mlir ... 24_generate-ptx.ptx
 // Any of the .mlir files is a whole input for the steps after it: tilewright compile DIR/15_assign-layouts.mlir --from select-tensor-cores
 #pragma once

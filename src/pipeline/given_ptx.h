@@ -10,8 +10,8 @@ namespace tilewright {
 
 /// Whether the text of an ir_override is PTX rather than tt IR.
 bool isPtx(llvm::StringRef text);
-/// Makes `text` the artifact's code: its kernel's name and number of threads are taken from it. Its parameters are those of the artifact,
-/// and up to `GpuArtifact::scratchParameters` pointers behind them, which are null. False after an error.
+/// Makes `text` the artifact's code, with the kernel's name and number of threads from the text. Its parameters must be those
+/// of the artifact, and up to `GpuArtifact::scratchParameters` pointers after them, which are null. False after an error.
 bool takePtx(llvm::StringRef text, GpuArtifact &artifact, Diagnostics &diagnostics);
 
 } // namespace tilewright

@@ -17,7 +17,7 @@ using namespace mlir;
 namespace tilewright {
 
 namespace {
-/// What MLIR's parser would end the process on, in text that no compiler wrote.
+/// Checks for text on which MLIR's parser would end the process; no compiler writes such text.
 struct Hostile {
   Diag why;
   std::string argument;
@@ -25,7 +25,7 @@ struct Hostile {
 };
 } // namespace
 
-/// The parser recurses into brackets, and has memory for as many results as a use such as %x#12 counts.
+/// The parser recurses into brackets, and allocates as many results as a use such as %x#12 implies.
 static std::optional<Hostile> hostilePart(llvm::StringRef text) {
   constexpr int64_t deepest = 1000, mostResults = 1 << 16;
   int64_t depth = 0;
@@ -50,8 +50,8 @@ static std::optional<Hostile> hostilePart(llvm::StringRef text) {
   return std::nullopt;
 }
 
-/// MLIR answers operations of dialects that it does not know with advice about options that nobody has here. So they are let in and asked
-/// out again.
+/// MLIR reports operations of unknown dialects with advice about options that this program does not have. So they are admitted first,
+/// and reported afterwards.
 static OwningOpRef<ModuleOp> parse(MLIRContext &context, const SourceFile &file) {
   context.allowUnregisteredDialects(true);
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(file.text(), ParserConfig(&context), file.name());

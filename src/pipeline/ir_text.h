@@ -1,4 +1,4 @@
-// IR text as a module, from a file that somebody wrote: nothing in it may make the compiler fail otherwise than with an error.
+// IR text as a module, from a file that somebody wrote: no text may cause anything worse than an error.
 #pragma once
 
 #include "support/diagnostics.h"
@@ -17,13 +17,13 @@ class ModuleOp;
 
 namespace tilewright {
 
-/// The module in `file`, with the function `name` (if not empty) as its only public one. Null after an error, which MLIR reports to the
-/// context's handler where it is about the text.
+/// The module in `file`, with the function `name` (if not empty) as its only public
+/// one. Null after an error; MLIR reports errors in the text to the context's handler.
 mlir::OwningOpRef<mlir::ModuleOp> readIrText(mlir::MLIRContext &context, const SourceFile &file, const std::string &name,
                                              Diagnostics &diagnostics);
 
-/// A module as text that readIrText takes back. Values have the names of the source's variables; with debug information the text has the
-/// places of its operations, and whoever reads it again has them, too.
+/// A module as text that readIrText can read. Values have the names of the source's variables; with debug
+/// information the text contains the places of its operations, so that readers of the text get them, too.
 std::string irText(mlir::ModuleOp module);
 /// The same, always with the place of each operation in the source.
 std::string locatedIrText(mlir::ModuleOp module);
@@ -34,7 +34,7 @@ struct LinkedText {
 };
 /// irText with the lines of `file`.
 LinkedText linkedIrText(mlir::ModuleOp module, llvm::StringRef file);
-/// Assembly or PTX with debug information (codegen/debug_info.h), by its .file and .loc, which are left out.
+/// Assembly or PTX with debug information (codegen/debug_info.h): the lines come from its .file and .loc, which are left out of the text.
 LinkedText linkedAssembly(llvm::StringRef assembly, llvm::StringRef file);
 /// The same with MLIR's own names of values: %0, %c11_i32.
 std::string numberedIrText(mlir::ModuleOp module);

@@ -1,7 +1,7 @@
 // THE pipeline: how source becomes machine code, for every door (a Python function, a C++ program, IR text) and every machine.
 //
-// The steps and their order are a table (steps.cpp). A door chooses where to begin, where to end, and who watches. After each step the
-// module is verified, and searched for what the step has promised to have removed; so a mistake of ours is told where it was made.
+// The steps and their order are a table (steps.cpp). A door chooses where to begin, where to end, and who watches. After each
+// step the module is verified and searched for what the step has promised to remove; so a bug of ours is reported where it arose.
 
 #include "pipeline/steps.h"
 
@@ -134,7 +134,7 @@ static bool runStep(const Step &step, Compilation &c, Known &known) {
   return true;
 }
 
-/// Runs the steps from `from` (empty: the first) to `until`. The first one always runs: it brings the module.
+/// Runs the steps from `from` (empty: the first) to `until`. The first step always runs: it makes the module.
 static bool runSteps(Compilation &c, llvm::StringRef from, llvm::StringRef until) {
   if (!c.request.options.check(c.request.gpu ? &*c.request.gpu : nullptr, c.diagnostics)) return false;
   Known known;

@@ -1,5 +1,5 @@
-// Kernels as IR that something runs: the interpreter the tiles, the simulator the threads. A program lives as long as its owner wants, on
-// whatever thread: it keeps the context that its module is made in.
+// Kernels as IR that an engine runs: tiles for the interpreter, threads for the simulator. A program
+// lives as long as its owner wants, on any thread: it keeps the context in which its module was made.
 #pragma once
 
 #include "pipeline/compile.h"
@@ -7,7 +7,7 @@
 
 namespace tilewright {
 
-/// A program's module, with its context held: other threads that run programs of the same context wait until this is gone.
+/// A program's module, with its context held: other threads that run programs of the same context wait until this object is gone.
 class HeldModule {
 public:
   HeldModule(ContextHold hold, mlir::ModuleOp module) : hold(std::move(hold)), module(module) {}
@@ -36,7 +36,7 @@ private:
 class TileProgram {
 public:
   static std::unique_ptr<TileProgram> create(const CompileRequest &request, Diagnostics &diagnostics);
-  /// The same in simpler terms: one function, whose memory is reached by tiles of pointers alone.
+  /// The same in simpler terms: one function, which reaches memory only through tiles of pointers.
   static std::unique_ptr<TileProgram> createSimplified(const CompileRequest &request, Diagnostics &diagnostics);
   HeldModule hold() const { return owned.hold(); }
   TileProgram(std::shared_ptr<SharedContext> context, mlir::OwningOpRef<mlir::ModuleOp> module);
@@ -51,7 +51,7 @@ public:
   static std::unique_ptr<ThreadProgram> create(const CompileRequest &request, Diagnostics &diagnostics);
   ~ThreadProgram();
   HeldModule hold() const { return owned.hold(); }
-  /// What it asks of a launch; without code.
+  /// What the kernel needs from a launch; without code.
   const GpuArtifact &artifact() const { return *launch; }
   ThreadProgram(std::shared_ptr<SharedContext> context, mlir::OwningOpRef<mlir::ModuleOp> module, std::unique_ptr<GpuArtifact> launch);
 

@@ -22,15 +22,15 @@ std::string KernelSource::hash(llvm::ArrayRef<ArgumentSpec> args) const {
   Hasher hasher;
   if (text) return hasher.add("text").add(text->name).add(text->file->text()).hex();
   hasher.add("function").add(jit->name).add(dependencyHash(*jit));
-  // A function given as an argument is part of the code, and its name says nothing about its body.
+  // A function that is passed as an argument is part of the code, and its name says nothing about its body.
   for (const ArgumentSpec &spec : args)
     if (spec.constant)
       if (std::shared_ptr<const JitFunction> given = spec.constant->asFunction()) hasher.add(dependencyHash(*given));
   return hasher.hex();
 }
 
-/// The text in place of `module`, whose arguments it takes. What is promised about them is what their launch found out, not what the text
-/// says.
+/// The text that replaces `module` and takes its arguments. The promises
+/// about those are what their launch found, not what the text says.
 static OwningOpRef<ModuleOp> overridden(ModuleOp module, const std::string &name, const std::string &text, Diagnostics &diagnostics) {
   std::shared_ptr<const SourceFile> file = SourceFile::create("ir_override", text, 1);
   DiagnosticForwarder errors(*module.getContext(), file.get(), "", diagnostics);
@@ -53,14 +53,14 @@ OwningOpRef<ModuleOp> KernelSource::emit(MLIRContext &context, llvm::ArrayRef<Ar
   OwningOpRef<ModuleOp> module = emitTiles(context, *jit, args, options, diagnostics);
   if (!module || options.overrideText.empty()) return module;
   if (!isPtx(options.overrideText)) return overridden(*module, jit->name, options.overrideText, diagnostics);
-  if (options.backend == "cuda") return module; // its place is behind the code generator
+  if (options.backend == "cuda") return module; // it replaces the kernel after code generation
   diagnostics.error({}, Diag::invalidOption, {"ir_override: PTX is code of GPUs", "give a .ttir file, or launch with tensors on a GPU"});
   return nullptr;
 }
 
 //===------------------------------------------------------------------------------------------------------------ IR text
 
-/// The language's type of an argument. Integers have no sign in the IR: they count as signed, and a launch passes either kind.
+/// The language's type of an argument. Integers in the IR have no sign: they count as signed, and a launch may pass either kind.
 static std::optional<tilewright::Type> languageTypeOf(mlir::Type type) {
   if (auto pointer = dyn_cast<tt::PointerType>(type)) {
     std::optional<tilewright::Type> element = languageTypeOf(pointer.getPointeeType());
@@ -79,7 +79,7 @@ static std::optional<tilewright::Type> languageTypeOf(mlir::Type type) {
   return std::nullopt;
 }
 
-/// "x_ptr" of loc("x_ptr"), by which upstream names arguments; else "arg0".
+/// "x_ptr" from loc("x_ptr"), where upstream keeps names of arguments; otherwise "arg0".
 static std::string parameterName(BlockArgument argument) {
   if (auto named = dyn_cast<NameLoc>(argument.getLoc())) return named.getName().str();
   return "arg" + std::to_string(argument.getArgNumber());

@@ -34,7 +34,7 @@ static LogicalResult link(Compilation &c) {
   return success(linkLibrary(*c.module, c.options, c.diagnostics));
 }
 
-/// Loops are the first that know about a launch: the slots of its arguments, the scratch of a worker.
+/// Loops are the first form that knows about a launch: the slots of its arguments, the scratch memory of a worker.
 static LogicalResult toLoops(Compilation &c) {
   LoopsInfo info;
   info.onExplained = c.request.onExplained;
@@ -55,7 +55,7 @@ static LogicalResult loopsToLlvm(Compilation &c) {
   return lowerToLlvm(*c.module);
 }
 
-/// Text with what it takes for granted in front, for people: whoever launches it by other means must keep it.
+/// The text, with its assumptions in front, for people: whoever launches it by other means must satisfy them.
 static std::string withFacts(const std::string &text, llvm::StringRef comment, llvm::ArrayRef<LaunchFact> facts) {
   std::string lines;
   for (const LaunchFact &fact : facts)
@@ -71,7 +71,7 @@ static LogicalResult generateForCpu(Compilation &c) {
   return success();
 }
 
-/// Marks the arguments that the author excludes from specialisation, and descriptors, whose alignment is what hosts promise.
+/// Marks the arguments that the author excludes from specialisation, and descriptors, for whose alignment hosts vouch.
 static void noteNotSpecialized(tt::FuncOp kernel, const CompileRequest &request) {
   const JitFunction &face = *request.kernel.face();
   unsigned slot = 0;
@@ -83,7 +83,7 @@ static void noteNotSpecialized(tt::FuncOp kernel, const CompileRequest &request)
   }
 }
 
-/// A name as PTX may have it. Python's letters are those of all scripts: the bytes of others are spelled as numbers.
+/// A name as PTX allows it. Python's letters are those of all scripts: the bytes of the others are spelled as numbers.
 static std::string ptxName(llvm::StringRef name) {
   std::string spelled;
   for (char c : name)
@@ -91,8 +91,8 @@ static std::string ptxName(llvm::StringRef name) {
   return spelled;
 }
 
-/// Says on the kernel what it is compiled for, so that passes need nothing but the module. Notes the slots while arguments have their
-/// types.
+/// Writes on the kernel what it is compiled for, so that passes need only
+/// the module. Notes the slots while arguments still have their types.
 static LogicalResult configure(Compilation &c) {
   for (auto kernel : c.module->getOps<tt::FuncOp>()) {
     c.gpu.entry = ptxName(kernel.getName());
@@ -113,7 +113,7 @@ static LogicalResult configure(Compilation &c) {
   return success();
 }
 
-/// What a launch must bring: threads, shared memory, tensor maps.
+/// What a launch must provide: threads, shared memory, tensor maps.
 static LogicalResult takeLaunchFacts(Compilation &c) {
   for (auto kernel : c.module->getOps<tt::FuncOp>()) {
     std::optional<std::vector<gpu::TensorMapSpec>> maps = gpu::takeTensorMaps(kernel);
@@ -149,7 +149,7 @@ static LogicalResult generateForGpu(Compilation &c) {
   return success();
 }
 
-/// A thread makes eight numbers of e2m1 from one register at a time. Blocks that share tiles have no form of that operation.
+/// One thread makes eight e2m1 numbers from one register at a time. Blocks that share tiles have no such operation.
 static LogicalResult expandForGpus(Compilation &c) {
   if (c.options.numCtas != 1) return expandScaledDots(*c.module);
   return expandScaledDots(*c.module, [](ImplicitLocOpBuilder &b, mlir::Value bytes, int64_t dim, mlir::Type number) -> mlir::Value {
@@ -161,7 +161,7 @@ static LogicalResult expandForGpus(Compilation &c) {
   });
 }
 
-/// Without an assembler on this machine the PTX is the artifact: the driver has one of its own.
+/// Without an assembler on this machine the PTX is the artifact, and the driver assembles it.
 static LogicalResult assemble(Compilation &c) {
   c.gpu.ptx = std::move(c.output);
   c.output.clear();

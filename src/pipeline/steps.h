@@ -12,13 +12,13 @@
 
 namespace tilewright {
 
-/// One compilation under way: what the steps work on.
+/// One compilation: what the steps work on.
 struct Compilation {
   Compilation(const CompileRequest &request, Stage wanted, Diagnostics &diagnostics);
 
   const CompileRequest &request;
-  KernelOptions options; // the request's, with the target's facts
-  Stage wanted;          // which kind of code the last step makes
+  KernelOptions options; // the request's options, with facts of the target
+  Stage wanted;          // the kind of code that the last step makes
   Diagnostics &diagnostics;
   ContextHold context;
   DiagnosticForwarder errors;
@@ -38,10 +38,10 @@ struct Step {
   /// A pass is a function of the module alone; other steps need more of the compilation. One of the two is set.
   llvm::LogicalResult (*pass)(mlir::ModuleOp);
   llvm::LogicalResult (*run)(Compilation &);
-  /// What may no longer be in the module from here on: names of operations, "cf." for all of a dialect, "tile" for values of tile type.
+  /// What the module may no longer contain from here on: names of operations, "cf." for a whole dialect, "tile" for values of tile type.
   llvm::StringLiteral gone;
   llvm::StringLiteral summary;
-  /// The dialects change here: what earlier steps have promised about the old ones is of no meaning any more.
+  /// The dialects change here: what earlier steps have promised about the old ones no longer matters.
   bool changesDialects = false;
 };
 
@@ -51,7 +51,7 @@ llvm::ArrayRef<Step> allSteps();
 std::vector<const Step *> stepsFor(const CompileRequest &request);
 /// The step after which a kernel is at this stage.
 llvm::StringRef lastStepOf(Stage stage, bool gpu);
-/// Which of the names in `gone` the module still holds; empty if none.
+/// Which of the names in `gone` the module still contains; empty if none.
 std::string leftOver(mlir::ModuleOp module, llvm::ArrayRef<llvm::StringRef> gone);
 
 } // namespace tilewright

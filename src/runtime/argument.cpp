@@ -106,7 +106,7 @@ Argument Argument::descriptor(void *base, Scalar element, std::vector<int64_t> s
 int64_t Argument::asInteger() const {
   if (argumentKind != Kind::floating) return static_cast<int64_t>(bits);
   double value = asDouble();
-  // Out of range is undefined in C++; what a kernel sees then is of no use, but the host must go on.
+  // A value out of range is undefined behaviour in C++; what the kernel gets then is useless, but the host must go on.
   if (!(value > -9.3e18 && value < 9.3e18)) return 0;
   return static_cast<int64_t>(value);
 }
@@ -280,7 +280,7 @@ static void appendMemory(const std::string &name, const ArgumentSpec &spec, cons
   bool isTensor = argument.isPointer() || argument.kind() == Argument::Kind::descriptor;
   if (!spec.members.empty() || (!isTensor && !spec.type.isPointer())) return;
   std::optional<std::pair<uint64_t, uint64_t>> range = isTensor ? argument.reach() : std::nullopt;
-  if (!range && isTensor && !argument.address()) range = std::pair(0, 0); // null: nothing
+  if (!range && isTensor && !argument.address()) range = std::pair(0, 0); // null: no memory at all
   memory.push_back(range ? ArgumentMemory{name, range->first, range->second, true} : ArgumentMemory{name, 0, 0, false});
 }
 

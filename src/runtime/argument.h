@@ -21,9 +21,9 @@ namespace tilewright {
 /// What a launch must know about the memory behind a pointer before a kernel may use it.
 enum class Memory : uint8_t {
   plain,
-  readOnly,  // it must not be written
+  readOnly,  // must not be written
   broadcast, // several elements share one place, so that writing them means nothing
-  absent     // there are elements but no memory: a tensor that only describes one
+  absent     // there are elements but no memory: the tensor only describes one
 };
 
 /// One value for one kernel parameter.
@@ -31,7 +31,7 @@ class Argument {
 public:
   enum class Kind : uint8_t { missing, none, boolean, integer, unsignedInteger, floating, pointer, constant, tuple, descriptor };
 
-  /// `missing`: the parameter's default is taken.
+  /// `missing`: the parameter takes its default.
   Argument() = default;
   static Argument none() { return Argument(Kind::none); }
   static Argument boolean(bool value);
@@ -39,8 +39,8 @@ public:
   /// For values from 2^63 on; smaller ones become plain integers.
   static Argument unsignedInteger(uint64_t value);
   static Argument floating(double value);
-  /// `bytes`: size of the memory behind it, where known (0: unknown). Needed by reset_to_zero and restore_value only. `device`: the CUDA
-  /// device whose memory it is; -1: the host's.
+  /// `bytes`: the size of the memory behind it; 0: unknown. Only reset_to_zero and
+  /// restore_value need it. `device`: the CUDA device that the memory belongs to; -1: the host.
   static Argument pointer(void *address, Scalar element, int64_t bytes, int64_t device = -1);
   /// Any compile-time value: numbers, bools and None become the plain kinds; strings, types, functions, tuples stay constants.
   static Argument constant(Value value);
@@ -50,7 +50,7 @@ public:
                              std::vector<int64_t> blockShape, DescriptorMode mode, int64_t bytes, int64_t device = -1);
 
   void setMemory(Memory memory) { memoryKind = memory; }
-  /// The same value as a constant of the compiled code, whatever the parameter says: what a caller's tl.constexpr means.
+  /// The same value as a constant of the compiled code, whatever the parameter says: the meaning of a caller's tl.constexpr.
   Argument fixed() const;
   bool isFixed() const { return isConstexpr; }
 
@@ -62,10 +62,10 @@ public:
   int64_t device() const { return deviceOrdinal; }                 // of pointers and descriptors; -1: the host
   int64_t bytes() const { return extent; }
   Memory memory() const { return memoryKind; } // of a tuple: plain if it is so for all members
-  /// The same for a tensor whose elements do not all lie behind its first one, or that has none: its memory is
-  /// [address - before, address + after).
+  /// The same for a tensor that has no elements, or whose elements do not all
+  /// follow its first one: its memory is [address - before, address + after).
   Argument reaching(int64_t before, int64_t after) const;
-  /// [begin, end) of the memory of a pointer or descriptor, where known.
+  /// [begin, end) of the memory of a pointer or descriptor, if known.
   std::optional<std::pair<uint64_t, uint64_t>> reach() const;
   int64_t asInteger() const; // of numbers; floats are truncated
   double asDouble() const;   // of numbers
@@ -73,7 +73,7 @@ public:
   llvm::ArrayRef<std::string> fieldNames() const;                             // of a namedtuple's members
   llvm::ArrayRef<int64_t> shape() const, strides() const, blockShape() const; // of descriptors
   DescriptorMode descriptorMode() const;
-  /// As a compile-time value; nothing for pointers and descriptors.
+  /// The argument as a compile-time value; null for pointers and descriptors.
   std::optional<Value> value() const;
   /// The type a message shows: "int", "pointer<fp32>", "None".
   std::string describe() const;
@@ -103,27 +103,27 @@ using BoundArguments = llvm::SmallVector<Argument, 24>;
 /// Puts positional and named arguments (and defaults) in the order of the parameters. Unknown, repeated and missing ones are errors.
 std::optional<BoundArguments> bindArguments(const JitFunction &kernel, llvm::ArrayRef<Argument> positional,
                                             llvm::ArrayRef<NamedArgument> named, Diagnostics &diagnostics);
-/// The same with holes allowed: parameters without a value stay `missing` (a tuner fills them).
+/// The same, but parameters without a value stay `missing` (a tuner fills them in).
 std::optional<BoundArguments> bindKnownArguments(const JitFunction &kernel, llvm::ArrayRef<Argument> positional,
                                                  llvm::ArrayRef<NamedArgument> named, Diagnostics &diagnostics);
 
-/// What the compiler is told about `arguments`. Nothing after an error (a float for `x: tl.int32`, a pointer for a constexpr).
+/// What the compiler is told about `arguments`. Null after an error (a float for `x: tl.int32`, a pointer for a constexpr).
 std::optional<std::vector<ArgumentSpec>> specialize(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments,
                                                     Diagnostics &diagnostics);
 
-/// Whether arguments keep what IR text takes for granted about them: types, and multiples that addresses and sizes are. False after an
-/// error.
+/// Whether arguments satisfy what IR text assumes about them: their types,
+/// and the multiples that addresses and sizes are. False after an error.
 bool fitsText(const IrKernel &kernel, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics);
-/// The multiples alone, of any compiled kernel.
+/// Checks only the multiples, for any compiled kernel.
 bool keepsMultiples(const JitFunction &face, llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments,
                     Diagnostics &diagnostics);
 /// The memory behind one pointer or descriptor of a launch, by the name of its parameter: `x`, `xs[1]`.
 struct ArgumentMemory {
   std::string name;
   uint64_t begin = 0, end = 0;
-  bool isKnown = false; // where it begins and ends
+  bool isKnown = false; // whether it is known where the memory begins and ends
 };
-/// One for each pointer and descriptor that reaches the kernel at run time, in their order.
+/// One for each pointer and descriptor that reaches the kernel at run time, in order.
 std::vector<ArgumentMemory> memoryOfArguments(llvm::ArrayRef<std::string> parameters, llvm::ArrayRef<ArgumentSpec> specs,
                                               llvm::ArrayRef<Argument> arguments);
 
@@ -131,7 +131,7 @@ std::vector<ArgumentMemory> memoryOfArguments(llvm::ArrayRef<std::string> parame
 using SpecializationKey = llvm::SmallVector<uint8_t, 256>;
 void appendSpecializationKey(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, SpecializationKey &key);
 
-/// A specialisation as text, as parseSignature reads it: "x_ptr=*fp32:16, n=i32, BLOCK=1024". Enters the cache key.
+/// A specialisation as text, in the form that parseSignature reads: "x_ptr=*fp32:16, n=i32, BLOCK=1024". It is part of the cache key.
 std::string signatureText(const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> specs);
 
 /// Names of parameters and their compile-time values (numbers, None, constants), for grid functions and heuristics.

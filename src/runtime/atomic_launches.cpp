@@ -1,9 +1,9 @@
-// An atomic addition takes some twenty cycles and waits for the one before it; a plain one takes a few, and does not (fp32 to a table in
-// the cache, one thread of a Zen 5: 5.7 and 0.8 ns). It may be plain where nobody else adds to the same place: one worker runs the launch,
-// and no other launch with atomic operations runs in the process. So a kernel whose launch never waits for another one (it has no loop that
-// could, and looks at no result) holds all such launches off while it runs alone; whoever may have to wait for others is never alone.
+// An atomic addition takes some twenty cycles and waits for the one before it; a plain one takes a few, and does not wait (fp32 to a
+// table in the cache, one thread of a Zen 5: 5.7 and 0.8 ns). It may be plain if nobody else adds to the same place: one worker runs
+// the launch, and no other launch with atomic operations runs. So a kernel whose launch never waits for another one (no loop could
+// wait, no atomic's result is used) keeps such launches from starting while it runs alone; one that may have to wait is never alone.
 //
-// One worker with plain operations can be faster than several with atomic ones. Where there are few, the first launches try both.
+// One worker with plain operations can be faster than several with atomic ones. If there are few workers, the first launches try both.
 #include "runtime/atomic_launches.h"
 
 #include "runtime/pool.h"
@@ -23,7 +23,7 @@ static bool tryEnter(bool asOnlyOne) {
 }
 
 AtomicLaunch::AtomicLaunch(Atomics kind, bool wantsAlone) {
-  // A launch from inside a program is part of that program's launch.
+  // A launch from inside a program belongs to that program's launch.
   if (kind == Atomics::none || isInsideProgram()) return;
   static std::once_flag registered;
   std::call_once(registered, [] { pthread_atfork(nullptr, nullptr, [] { running.store(0); }); }); // a child runs none
@@ -45,10 +45,10 @@ AtomicLaunch::~AtomicLaunch() {
 }
 
 bool AloneOrTogether::wantsAlone(int64_t workers) const {
-  constexpr int64_t mostWorkers = 8; // more add faster together, atomically
+  constexpr int64_t mostWorkers = 8; // more workers are faster together, with atomic operations
   if (workers <= 1) return true;
   if (workers > mostWorkers) return false;
-  if (runsAlone.load(std::memory_order_relaxed) < 2) return true; // the first one finds cold caches
+  if (runsAlone.load(std::memory_order_relaxed) < 2) return true; // the first launch finds cold caches
   float together = togetherNanoseconds.load(std::memory_order_relaxed);
   return together >= 0 && aloneNanoseconds.load(std::memory_order_relaxed) < together / static_cast<float>(workers);
 }

@@ -1,4 +1,4 @@
-// Which launches with atomic operations may run beside each other.
+// Which launches with atomic operations may run at the same time.
 #pragma once
 
 #include "support/arena.h"
@@ -8,7 +8,7 @@
 
 namespace tilewright {
 
-/// While this lives a launch runs: beside others of its kind or, where the kernel is such that it may and nobody else runs, alone.
+/// A launch runs while this lives: beside others of its kind or, if its kernel permits that and no other launch runs, alone.
 class AtomicLaunch {
 public:
   AtomicLaunch(Atomics kind, bool wantsAlone);
@@ -21,7 +21,7 @@ private:
   bool entered = false, alone = false;
 };
 
-/// Whether a kernel had better run on one worker with plain operations than on several with atomic ones: both were tried. Thread-safe.
+/// Whether a kernel is faster on one worker with plain operations than on several with atomic ones: both have been tried. Thread-safe.
 class AloneOrTogether {
 public:
   bool wantsAlone(int64_t workers) const;

@@ -1,6 +1,6 @@
 // An entry: "TWCACHE2", the digest of its key (64 hex digits), the length of the payload (8 bytes, little endian), its BLAKE3 digest (64
-// hex digits), the payload. With its key, an entry that was copied to another name is not taken for that one's. The folder has 256
-// sub-folders by the first two digits of the key, as file systems dislike folders of a hundred thousand files.
+// hex digits), the payload. Because it contains its key, an entry that was copied to another name is not used for that name. The folder
+// has 256 sub-folders, named by the first two digits of the key, because file systems are slow with folders of a hundred thousand files.
 
 #include "runtime/cache.h"
 
@@ -105,13 +105,13 @@ static Result<std::string> checkEntry(std::string bytes, std::string_view key) {
   return bytes;
 }
 
-// Whatever is wrong with the folder is told once, not for each kernel.
+// Problems with the folder are reported once, not for each kernel.
 static void warnOnce(Diag id, const std::string &why, Diagnostics &diagnostics) {
   static std::atomic<bool> reported{false};
   if (!reported.exchange(true)) diagnostics.warning({}, id, {cacheDirectory(), why});
 }
 
-/// Machine code is taken from this folder and run, so it must be this user's own.
+/// Machine code from this folder is run, so the folder must be this user's own.
 static bool mayUseFolder(Diagnostics &diagnostics) {
   Result<void> safe = checkPrivateFolder(cacheDirectory());
   if (!safe) warnOnce(Diag::unsafeCache, safe.error(), diagnostics);
@@ -143,7 +143,7 @@ std::optional<std::string> loadCached(const std::string &key, CacheKind kind, Di
 
 bool cacheTakesEntries(Diagnostics &diagnostics) {
   if (!cacheEnabled()) return false;
-  // What does not exist yet is made for this user alone; what does is looked at before anything is put into it.
+  // What does not exist yet is created for this user alone; what exists is checked before anything is put into it.
   Result<void> made = makePrivateDirectories(cacheDirectory());
   if (!made) warnOnce(Diag::cacheUnusable, made.error(), diagnostics);
   return made && mayUseFolder(diagnostics);
@@ -184,7 +184,7 @@ std::optional<CacheClaim> CacheClaim::take(const std::string &key) {
 
 CacheClaim::~CacheClaim() {
   if (file < 0) return;
-  ::flock(file, LOCK_UN); // a child that was forked meanwhile has the same lock
+  ::flock(file, LOCK_UN); // a child that was forked meanwhile holds the same lock
   ::close(file);
 }
 
@@ -223,7 +223,7 @@ public:
   }
 };
 
-/// Reads what Writer wrote. After the first mistake everything read is empty, and `ok` false.
+/// Reads what Writer wrote. After the first mistake all that is read is empty, and `ok` is false.
 class Reader {
 public:
   explicit Reader(std::string_view bytes) : bytes(bytes) {}
@@ -243,7 +243,7 @@ public:
     position += size;
     return std::string(bytes.substr(position - size, size));
   }
-  /// A count of things that take at least a byte each, so that damaged bytes ask for no absurd memory.
+  /// A count of things that take at least one byte each, so that damaged bytes cannot request absurd amounts of memory.
   int64_t length() { return number(0, static_cast<int64_t>(bytes.size() - std::min(bytes.size(), position + 8))); }
   template <typename T, typename F> void list(std::vector<T> &items, F read) {
     for (int64_t count = length(); ok && count > 0; --count)

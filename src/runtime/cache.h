@@ -2,8 +2,8 @@
 //
 // An entry is a file named by the hash of everything that its content depends on. Its code is run, so only a folder that nobody else can
 // write to is used, and only files of this user in it (support/files). It is written to a temporary file and renamed, so
-// readers see whole entries only; a checksum in the header finds those damaged later. A cache must never stop a program: a folder that
-// cannot be written, or is full, means working without it and one warning.
+// readers see only whole entries; a checksum in the header reveals damage. A cache must never stop a program:
+// where the folder cannot be written, or is full, the program goes on without it, after one warning.
 #pragma once
 
 #include "pipeline/compile.h"
@@ -20,7 +20,7 @@ namespace tilewright {
 bool cacheEnabled();
 
 enum class CacheKind { kernel, tuned, measured, claim };
-/// TRITON_ALWAYS_COMPILE=1: kernels are compiled although they are in the folder.
+/// False with TRITON_ALWAYS_COMPILE: kernels are compiled although they are in the folder.
 bool cacheIsRead();
 
 /// The bytes stored under `key` (hex), or nothing. A damaged entry is removed, reported as a warning and counts as absent.
@@ -28,12 +28,12 @@ std::optional<std::string> loadCached(const std::string &key, CacheKind kind, Di
 /// Stores bytes under `key`. The first failure of a process is reported as a warning, the others are silent.
 void storeCached(const std::string &key, CacheKind kind, std::string_view bytes, Diagnostics &diagnostics);
 void removeCached(const std::string &key, CacheKind kind);
-/// Whether the folder is one that entries can be put into; a warning says why not.
+/// Whether entries can be put into the folder; if not, a warning says why.
 bool cacheTakesEntries(Diagnostics &diagnostics);
-/// The bytes of all entries of one kind, in no order.
+/// The bytes of all entries of one kind, in any order.
 std::vector<std::string> allCached(CacheKind kind, Diagnostics &diagnostics);
 
-/// An artifact as bytes and back; nothing if the bytes are not one.
+/// An artifact as bytes, and back; null if the bytes are no artifact.
 std::string encodeArtifact(const CpuArtifact &artifact);
 std::optional<CpuArtifact> decodeArtifact(std::string_view bytes);
 std::string encodeArtifact(const GpuArtifact &artifact);
@@ -42,10 +42,10 @@ std::optional<GpuArtifact> decodeGpuArtifact(std::string_view bytes);
 /// The key of a kernel: compiler build (LLVM included), source with all it depends on, specialisation, options, target, assembler.
 std::string kernelCacheKey(const CompileRequest &request);
 
-/// A name that one process has for itself, among all that share the folder, until it gives it back or ends.
+/// A name that belongs to one process, among all that share the folder, until the process gives it back or ends.
 class CacheClaim {
 public:
-  /// Nothing while another has it.
+  /// Null while another process has it.
   static std::optional<CacheClaim> take(const std::string &key);
   CacheClaim(CacheClaim &&other) noexcept : file(std::exchange(other.file, -1)) {}
   CacheClaim &operator=(CacheClaim &&) = delete;

@@ -1,4 +1,4 @@
-// Arguments of a launch become the interpreter's values here; for the simulator, simulated.cpp does that.
+// Turns the arguments of a launch into the interpreter's values; simulated.cpp does that for the simulator.
 #include "runtime/interpreted.h"
 
 #include "ir/interpret/interpret.h"
@@ -14,7 +14,7 @@ namespace tilewright {
 
 struct InterpretedKernel::Impl {
   std::unique_ptr<TileProgram> program;
-  std::shared_ptr<SimulatedKernel> simulated; // set: in place of the program
+  std::shared_ptr<SimulatedKernel> simulated; // if set, it takes the place of the program
   std::string name;
   std::vector<ArgumentSpec> specs;
   std::vector<std::string> parameters, slotNames;
@@ -48,7 +48,7 @@ std::shared_ptr<InterpretedKernel> InterpretedKernel::create(const CompileReques
   return kernel;
 }
 
-/// `memory`: how many pointers and descriptors there are so far.
+/// `memory`: the number of pointers and descriptors so far.
 static void append(const ArgumentSpec &spec, const Argument &argument, std::vector<InterpretArg> &args, int64_t &memory) {
   if (spec.constant) return;
   if (!spec.members.empty()) {
@@ -127,7 +127,7 @@ double InterpretedKernel::arithmetic(const Grid &grid, llvm::ArrayRef<Argument> 
   };
   int64_t samples = std::min(programs, mostPrograms), ran = 0;
   auto start = std::chrono::steady_clock::now();
-  // Evenly over the grid: in a causal kernel, say, its programs do different amounts.
+  // Spread evenly over the grid, because programs may do different amounts of work, for instance in a causal kernel.
   for (int64_t sample = 0; sample < samples; ++sample) {
     int64_t program = (2 * sample + 1) * programs / (2 * samples);
     llvm::consumeError(interpret(*impl->program->hold(), impl->name, args, grid.extent, program, program + 1, options));

@@ -1,5 +1,5 @@
-// One specialisation of a kernel on an engine that is not compiled code: the reference interpreter, or where the request names a GPU the
-// simulator.
+// One specialisation of a kernel on an engine that is not compiled code: the
+// reference interpreter or, where the request names a GPU, the simulator.
 #pragma once
 
 #include "runtime/simulated.h"
@@ -13,11 +13,11 @@ public:
   ~InterpretedKernel();
   /// Whether it may run on the memory of these arguments. False after an error.
   bool checkMemory(llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics) const;
-  /// Runs the grid. The text of what went wrong, or empty.
+  /// Runs the grid. Returns what went wrong, as text, or an empty text.
   std::string run(const Grid &grid, llvm::ArrayRef<Argument> arguments, const SimulateLaunch &launch) const;
-  /// The arithmetic of the grid's programs (ir/work.h), from a few of them that run. Their stores take effect.
+  /// The arithmetic of the grid's programs (ir/work.h), measured on a few of them. Those run, and their stores take effect.
   double arithmetic(const Grid &grid, llvm::ArrayRef<Argument> arguments, const std::atomic<bool> *stop) const;
-  /// The arguments whose memory has no known extent: accesses through them are not checked.
+  /// The arguments whose memory has no known extent: accesses through these are not checked.
   std::vector<std::string> unchecked(llvm::ArrayRef<Argument> arguments) const;
 
 private:

@@ -1,5 +1,5 @@
-// The way from a launch to running code. Warm: a key is written to the stack, looked up, the slots are filled, the pool runs. Cold: the
-// cache folder is asked, then the compiler.
+// The way from a launch to running code. Warm: a key is written to the stack and looked up,
+// the slots are filled, and the pool runs. Cold: the cache folder is asked, then the compiler.
 
 #include "runtime/kernel.h"
 
@@ -37,7 +37,7 @@ std::optional<int64_t> programCount(const Grid &grid, Diagnostics &diagnostics) 
       return std::nullopt;
     }
     if (extent == 0) empty = true;
-    // Two extents never overflow; the third may.
+    // Two extents never overflow; a third may.
     if (!empty && __builtin_mul_overflow(count, extent, &count)) {
       diagnostics.error({}, Diag::badGrid, {"the grid has more programs than 63 bits can count"});
       return std::nullopt;
@@ -89,7 +89,7 @@ struct LaunchContext {
   const uint64_t *slots;
   int32_t grid[3];
   RunningLaunch running;
-  WriteWatch *watch; // null: nobody asks who writes
+  WriteWatch *watch; // null: nobody asks which program writes
 };
 
 /// The programs [first, last) of a launch, on one thread.
@@ -178,7 +178,7 @@ bool CompiledKernel::runOnCpu(const Grid &grid, int64_t programs, llvm::ArrayRef
     return false;
   }
   if (code.atomics == Atomics::plain && workers > 1) aloneOrTogether.took(job.alone, result.programNanoseconds);
-  // The first run pays for cold caches, so its figure is replaced soon: later ones count half.
+  // The first run pays for cold caches, so its figure is soon replaced: later runs count half.
   float mean = known < 0 ? result.programNanoseconds : (known + result.programNanoseconds) / 2;
   programNanoseconds.store(mean, std::memory_order_relaxed);
   return true;
@@ -202,19 +202,19 @@ bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments
 
 //===------------------------------------------------------------------------------------------------------ other versions
 
-// A launch that breaks a fact takes the version that was compiled without it, and without all that was refuted on the way there.
+// A launch that breaks a fact uses a version compiled without that fact, and without all facts that were refuted on the way there.
 struct CompiledKernel::OtherVersions {
   CompileRequest request;
   std::mutex lock;
   std::vector<std::pair<std::vector<std::string>, std::shared_ptr<const CompiledKernel>>> made;
-  // What launches that broke this list ended with: the way there is found without looking at names.
+  // The versions that launches with this list of broken facts ended with, so that the way there is found without comparing names.
   std::array<std::pair<BrokenFacts, std::shared_ptr<const CompiledKernel>>, 4> taken;
   size_t nextTaken = 0;
 
   std::shared_ptr<const CompiledKernel> lastFor(const BrokenFacts &broken);
   void remember(const BrokenFacts &broken, const std::shared_ptr<const CompiledKernel> &version);
-  /// Null after an error; and without one where the version is only faster than others (`isOptional`), and there are too many to make one
-  /// more.
+  /// Null after an error; and null without an error where the version
+  /// would only be faster (`isOptional`) and there are already too many.
   std::shared_ptr<const CompiledKernel> without(std::vector<std::string> refuted, bool isOptional, int64_t device,
                                                 Diagnostics &diagnostics);
 };
@@ -274,7 +274,7 @@ std::shared_ptr<const CompiledKernel> CompiledKernel::versionFor(const BrokenFac
     Diagnostics problems;
     std::shared_ptr<const CompiledKernel> version = others->without(refuted.names(), isRight, device, problems);
     if (!version && isRight) break;
-    if (!version) { // what another version warns of or prints, the first one has
+    if (!version) { // warnings and prints of another version are those of the first one
       diagnostics.append(problems);
       return nullptr;
     }
@@ -349,7 +349,7 @@ static uint64_t slotOf(const Argument &argument, SlotKind kind) {
 }
 
 namespace {
-/// Looks at the memory of a launch's arguments, slot by slot.
+/// Checks the memory of a launch's arguments, slot by slot.
 struct MemoryCheck {
   llvm::StringRef kernel;
   llvm::ArrayRef<std::string> names;
@@ -385,7 +385,7 @@ struct MemoryCheck {
 
 bool checkMemory(llvm::StringRef kernel, llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments,
                  llvm::ArrayRef<std::string> slotNames, const std::vector<bool> &writes, Diagnostics &diagnostics) {
-  // Almost always there is nothing to look at.
+  // There is almost never anything to check.
   if (llvm::all_of(arguments, [](const Argument &argument) { return argument.memory() == Memory::plain; })) return true;
   return MemoryCheck{kernel, slotNames, writes, diagnostics}.visit(specs, arguments);
 }
@@ -438,18 +438,18 @@ Kernel::Kernel(std::shared_ptr<const JitFunction> function) : jit(std::move(func
 Kernel::Kernel(std::shared_ptr<const IrKernel> kernel) : jit(kernel->face), text(std::move(kernel)) {}
 Kernel::~Kernel() = default;
 
-// Where the tensors are that were seen so far.
+// Where the tensors are that have been seen so far.
 namespace {
 struct Placement {
   const Argument *firstOnDevice = nullptr, *mixed = nullptr;
   size_t deviceParameter = 0, mixedParameter = 0;
-  llvm::SmallVector<std::pair<size_t, const Argument *>, 24> onHost; // never grows: launches allocate nothing
+  llvm::SmallVector<std::pair<size_t, const Argument *>, 24> onHost; // does not grow: launches allocate nothing
 
   void add(size_t parameter, const Argument &argument) {
     for (const Argument &member : argument.members())
       add(parameter, member);
     if (argument.kind() != Argument::Kind::pointer && argument.kind() != Argument::Kind::descriptor) return;
-    if (!argument.address()) return; // null, or of an empty tensor: nowhere
+    if (!argument.address()) return; // null, or an empty tensor: it is nowhere
     if (argument.device() < 0) {
       if (onHost.size() < onHost.capacity()) onHost.push_back({parameter, &argument});
       return;
@@ -480,7 +480,7 @@ bool placeLaunch(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, 
   options.device = seen.firstOnDevice->device();
   const Argument *other = seen.mixed;
   size_t otherParameter = seen.mixedParameter;
-  // Pinned memory of the host is the device's, too. Only the driver knows, so it is asked only where memory is mixed.
+  // The host's pinned memory also belongs to the device. Only the driver knows it, so it is asked only where memory is mixed.
   if (!other && !seen.onHost.empty()) {
     const gpu::CudaDevice *device = gpu::CudaDevice::get(options.device, diagnostics);
     if (!device) return false;
@@ -522,7 +522,7 @@ static void appendOptions(const LaunchOptions &options, const GpuTarget *gpu, Sp
   }
 }
 
-// By the device itself rather than by its kind: nothing has to be asked about it.
+// Uses the device itself rather than its kind, so that nothing needs to be asked about it.
 void appendLaunchKey(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, SpecializationKey &key) {
   appendSpecializationKey(kernel, arguments, key);
   key.push_back(static_cast<uint8_t>(options.device + 1));
@@ -602,7 +602,7 @@ std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::without(std
   return version;
 }
 
-// The key under which a launch's specialisation is kept: on the stack, because a warm launch allocates nothing.
+// The key under which a launch's specialisation is kept. It is on the stack, because a warm launch allocates nothing.
 static SpecializationKey versionKey(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options,
                                     const GpuTarget *gpu) {
   SpecializationKey key;
@@ -635,7 +635,7 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
   SpecializationKey key = versionKey(*jit, arguments, options, device ? &device->target : nullptr);
   std::string_view view = textOf(key);
   {
-    // One thread compiles a version and those that want the same wait for it; other versions are compiled at the same time.
+    // One thread compiles a version, and others that need the same version wait for it; other versions are compiled at the same time.
     std::unique_lock<std::mutex> guard(mapLock);
     finished.wait(guard, [&] { return !underWay.contains(view); });
     if (auto found = versions.find(view); found != versions.end()) return found->second;
@@ -665,7 +665,7 @@ std::shared_ptr<const CompiledKernel> Kernel::compileNow(llvm::ArrayRef<Argument
     request.target = hostCpu();
   std::shared_ptr<CompiledKernel> made = CompiledKernel::make(request, diagnostics);
   if (!made) return nullptr;
-  if (device && runsOn(*request.gpu, device->major, device->minor)) { // a launch of other code says that it does not run
+  if (device && runsOn(*request.gpu, device->major, device->minor)) { // otherwise the launch reports that this GPU cannot run the code
     if (!made->gpu()->load(options.device, diagnostics)) return nullptr;
     if (!made->fromCache()) made->secondsAssembling += made->gpu()->loadSeconds();
   }

@@ -37,22 +37,22 @@ struct Grid {
 
 struct LaunchOptions {
   KernelOptions kernel;
-  int64_t threads = 0;             // 0: the pool's default (TILEWRIGHT_NUM_THREADS, or the processors there are)
+  int64_t threads = 0;             // 0: the pool's default (TILEWRIGHT_NUM_THREADS, or the number of processors)
   int64_t device = -1;             // the CUDA device to run on; -1: the CPU. `placeLaunch` sets it from the arguments
   void *stream = nullptr;          // of that device (CUstream, cudaStream_t); null: its default stream
-  bool cooperative = false;        // all programs run at once, so that they may wait for each other
+  bool cooperative = false;        // all programs run at once, so they may wait for each other
   bool programmaticLaunch = false; // the kernel may start before its predecessor in the stream ends
-  bool isRehearsal = false;        // all but the run: the version that this very launch needs is compiled and loaded
-  std::optional<GpuTarget> gpu;    // what to compile for in place of the device's own kind; without a launch, no device is needed
-  /// Of the CPU: set to true by another thread, the launch is to end. Programs that are running then also need stopPrograms().
+  bool isRehearsal = false;        // do everything except the run: the version that this launch needs is compiled and loaded
+  std::optional<GpuTarget> gpu;    // what to compile for, instead of the device's own kind; without a launch, no device is needed
+  /// For the CPU: another thread sets it to true to end the launch. Programs that are running then also need stopPrograms().
   const std::atomic<bool> *stop = nullptr;
 };
 
-/// Sets options.device to where the tensors among the arguments are. Launches without tensors keep what `options` says. False after an
-/// error: they are on several devices, or partly in the host's memory.
+/// Sets options.device to the place of the tensors among the arguments. Launches without tensors keep what
+/// `options` says. False after an error: the tensors are on several devices, or partly in the host's memory.
 bool placeLaunch(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, LaunchOptions &options, Diagnostics &diagnostics);
 
-/// Appends bytes that are equal only where Kernel::compile gives the same kernel. options.device must be placed.
+/// Appends bytes that are equal only where Kernel::compile would give the same kernel. options.device must be placed.
 void appendLaunchKey(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, SpecializationKey &key);
 
 /// One specialisation, loaded and ready to run. Immutable but for its measured cost; safe to launch from any thread.
@@ -61,14 +61,14 @@ public:
   /// Loads the code. Null, after an error, if it does not link.
   static std::shared_ptr<CompiledKernel> load(CpuArtifact artifact, Diagnostics &diagnostics);
 
-  /// For a GPU. The code is assembled and loaded when a device is known: at `loadInto`, or at the first launch.
+  /// For a GPU. The code is assembled and loaded once a device is known: by `loadInto`, or at the first launch.
   static std::shared_ptr<CompiledKernel> load(GpuArtifact artifact);
   /// From the cache folder, or compiled now. Null after an error; warnings (a damaged cache entry) may be reported with a result.
   static std::shared_ptr<CompiledKernel> make(const CompileRequest &request, Diagnostics &diagnostics);
   CompiledKernel();
   ~CompiledKernel();
 
-  /// Launches that break what the code takes for granted may have other versions compiled, from the same source for the same request.
+  /// For launches that break what the code assumes, other versions may be compiled from the same source for the same request.
   void allowOtherVersions(const CompileRequest &request);
 
   const CpuArtifact &artifact() const { return code; } // empty where `gpu` is set
@@ -82,37 +82,37 @@ public:
   /// For each run-time value, whether the kernel may write to the memory that it points to.
   const std::vector<bool> &writes() const;
   double compileSeconds() const { return seconds; } // 0 if it came from the cache
-  /// The part of it that is not this compiler's: ptxas, and the driver's loading, which assembles where there is no ptxas.
+  /// The part of that time which is not this compiler's: ptxas, and the driver's loading, which assembles where there is no ptxas.
   double assembleSeconds() const { return secondsAssembling; }
   bool fromCache() const { return cached; }
-  /// What each step of its compilation took, in their order; empty if it came from the cache.
+  /// How long each step of its compilation took, in order; empty if the kernel came from the cache.
   const std::vector<std::pair<std::string, double>> &stepSeconds() const { return steps; }
   KernelEntry entry() const { return function; }
 
-  /// Runs all programs of the grid and returns when they are done. `slots`: as artifact().slots says. False, after an error, for a bad
-  /// grid.
+  /// Runs all programs of the grid and returns when they are done. `slots`:
+  /// as artifact().slots says. False, after an error, for an invalid grid.
   bool launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, int64_t threads, Diagnostics &diagnostics) const;
-  /// The same for kernels of both kinds. On a GPU it returns when the launch is queued; what goes wrong there is told by a later call.
+  /// The same for kernels of both kinds. On a GPU it returns when the launch is queued; a later call reports what goes wrong there.
   bool launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options, Diagnostics &diagnostics) const;
-  /// From the arguments themselves, which know how large the tensors are: `slots` do not, so that tensors may count as overlapping.
+  /// From the arguments themselves, which know the sizes of the tensors: `slots` do not, so that tensors may count as overlapping.
   bool launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics) const;
-  /// `arguments`: one a parameter of the kernel, constants included (they take no slot). Appends to `slots`; false after an error.
+  /// `arguments`: one for each parameter of the kernel, including constants (which take no slot). Appends to `slots`; false after an error.
   bool packSlots(llvm::ArrayRef<Argument> arguments, llvm::SmallVectorImpl<uint64_t> &slots, Diagnostics &diagnostics) const;
 
 private:
   friend class Kernel;
   struct OtherVersions;
   bool launchOnCpu(const Grid &grid, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options, Diagnostics &diagnostics) const;
-  /// This version's code, which relies on nothing that the launch breaks.
+  /// Code of this version that assumes nothing which the launch breaks.
   bool runOnCpu(const Grid &grid, int64_t programs, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options,
                 Diagnostics &diagnostics) const;
   bool launchOnGpu(const Grid &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes, const LaunchOptions &options,
                    Diagnostics &diagnostics) const;
-  /// What the code takes for granted about a launch.
+  /// What the code assumes about a launch.
   llvm::ArrayRef<LaunchFact> facts() const;
   BrokenFacts brokenFacts(const Grid &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes, int64_t device) const;
-  /// A version that relies on nothing which this launch breaks, which may be this one; `first`: what it breaks of this one. Null after an
-  /// error.
+  /// A version that assumes nothing which this launch breaks; it may be this one.
+  /// `first`: the facts of this version that the launch breaks. Null after an error.
   std::shared_ptr<const CompiledKernel> versionFor(const BrokenFacts &first, const Grid &grid, llvm::ArrayRef<uint64_t> slots,
                                                    llvm::ArrayRef<int64_t> bytes, int64_t device, Diagnostics &diagnostics) const;
   void reportBroken(llvm::StringRef name, const LaunchValues &launch, Diagnostics &diagnostics) const;
@@ -123,7 +123,7 @@ private:
   std::vector<std::string> slotNames; // "x_ptr=*fp32"; empty where it came from IR text
   std::shared_ptr<LoadedObject> object;
   std::unique_ptr<gpu::GpuKernel> gpuKernel;
-  std::unique_ptr<OtherVersions> others; // null: this one is all there is
+  std::unique_ptr<OtherVersions> others; // null: this is the only version
   mutable FactChecks checks;             // of a kernel for CPUs
   KernelEntry function = nullptr;
   std::pair<uintptr_t, uintptr_t> codeRange{}; // of `object`
@@ -134,17 +134,17 @@ private:
   mutable AloneOrTogether aloneOrTogether;           // of a kernel with atomic operations
 };
 
-/// Appends the slots of `arguments`, one a parameter, as they were specialised; false if there are more than `kinds`.
+/// Appends the slots of `arguments`, one for each parameter, as they were specialised; false if there are more than `kinds`.
 bool packArguments(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments, llvm::ArrayRef<SlotKind> kinds,
                    llvm::SmallVectorImpl<uint64_t> &slots);
 
-/// Likewise the bytes of the tensors behind the slots: 0 for what is no tensor, or of unknown size.
+/// The same for the bytes of the tensors behind the slots: 0 for values that are no tensors, and for unknown sizes.
 void appendTensorBytes(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments, llvm::SmallVectorImpl<int64_t> &bytes);
 
-/// What messages call the run-time values of a launch, in the order of their slots: "x_ptr=*fp32", "n=i32".
+/// The names of a launch's run-time values in messages, in the order of their slots: "x_ptr=*fp32", "n=i32".
 std::vector<std::string> namesOfSlots(const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> specs);
 
-/// Whether the kernel may run on the memory of these arguments: it exists, and what is written can be. False after an error.
+/// Whether the kernel may run on the memory of these arguments: the memory exists, and what is written is writable. False after an error.
 bool checkMemory(llvm::StringRef kernel, llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments,
                  llvm::ArrayRef<std::string> slotNames, const std::vector<bool> &writes, Diagnostics &diagnostics);
 
@@ -167,7 +167,7 @@ public:
   /// The same if it is in memory; null otherwise.
   std::shared_ptr<const CompiledKernel> known(llvm::ArrayRef<Argument> arguments, const LaunchOptions &options) const;
 
-  /// Places the launch, compiles if needed and runs the grid. `arguments`: bound, none missing.
+  /// Places the launch, compiles if necessary and runs the grid. `arguments`: bound, none missing.
   bool launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics);
 
   /// How many specialisations are in memory.
@@ -184,21 +184,21 @@ private:
   std::shared_ptr<const IrKernel> text;   // null for functions
   std::shared_ptr<const CompiledKernel> compileNow(llvm::ArrayRef<Argument> arguments, const LaunchOptions &options,
                                                    const gpu::CudaDevice *device, Diagnostics &diagnostics);
-  mutable std::mutex mapLock; // of what follows
+  mutable std::mutex mapLock; // guards what follows
   std::unordered_map<std::string, std::shared_ptr<const CompiledKernel>, KeyHash, std::equal_to<>> versions;
   std::set<std::string, std::less<>> underWay; // the keys of versions that are being compiled
   std::condition_variable finished;            // one of them is done
 };
 
-/// Checks a grid: extents from 0 to 2^31 - 1, and their product within 63 bits. The number of programs, or nothing after an error.
+/// Checks a grid: extents from 0 to 2^31 - 1, a product that fits in 63 bits. Returns the number of programs; null after an error.
 std::optional<int64_t> programCount(const Grid &grid, Diagnostics &diagnostics);
 
 struct Timing {
   double median = 0, low = 0, high = 0; // seconds of one call; low and high: the 20th and 80th percentile
   int64_t runs = 0;
 };
-/// Calls `run` for about `warmUpSeconds`, then for about `seconds` (at least 3 and at most 10000 times), and reports the times of the
-/// latter. Nothing if a call returns false.
+/// Calls `run` for about `warmUpSeconds`, then for about `seconds` (at least 3 and at most
+/// 10000 times), and reports the times of the latter calls. Null if a call returns false.
 std::optional<Timing> timeRuns(const std::function<bool()> &run, double warmUpSeconds, double seconds);
 
 } // namespace tilewright

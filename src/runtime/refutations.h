@@ -1,4 +1,4 @@
-// The way from a version of a kernel that a launch may not run to one that it may: each version that is tried takes less for granted.
+// The way from a version of a kernel that a launch must not run to one that it may run: each version on the way assumes less.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -8,13 +8,13 @@
 
 namespace tilewright {
 
-/// The facts that a launch has refuted so far, by their names (support/launch_facts.h).
+/// The names of the facts that a launch has refuted so far (support/launch_facts.h).
 class Refutations {
 public:
-  /// Adds what the last version takes for granted and the launch breaks. Each step refutes at least one more fact, and after a few of them
-  /// the version that takes nothing for granted is asked for. False where that one was broken, too.
+  /// Adds the facts that the last version assumes and the launch breaks. Each step refutes at least one more fact;
+  /// after a few steps the version that assumes nothing is requested. False if the launch broke even that one.
   bool add(llvm::ArrayRef<std::string> broken);
-  /// Sorted, each once.
+  /// Sorted, without duplicates.
   const std::vector<std::string> &names() const { return refuted; }
 
 private:

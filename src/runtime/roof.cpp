@@ -14,7 +14,7 @@
 
 namespace tilewright {
 
-static constexpr int64_t rounds = 12; // the best of them counts: whatever else runs only makes one slower
+static constexpr int64_t rounds = 12; // the best of them counts: other programs can only make one slower
 static constexpr int64_t steps = 1 << 18;
 
 static double secondsOf(const PoolJob &job) {
@@ -25,7 +25,7 @@ static double secondsOf(const PoolJob &job) {
 
 static double bestSeconds(PoolJob &job) {
   job.programs = defaultThreads();
-  double best = secondsOf(job); // wakes the workers
+  double best = secondsOf(job); // also wakes the workers
   for (int64_t round = 0; round < rounds; ++round)
     best = std::min(best, secondsOf(job));
   return best;
@@ -59,7 +59,7 @@ static double measureCopy() {
 
 // ---- arithmetic
 //
-// As many independent sums as registers hold, so that no addition waits for another; what is measured is that and nothing else.
+// There are as many independent sums as registers hold, so that no addition waits for another: this measures only the additions.
 
 #define MULTIPLY_AND_ADD(name, features, number, bytes, sums, expression)                                                                  \
   __attribute__((target(features))) static void name(void *sink, int64_t first, int64_t last, char *) {                                    \
@@ -98,13 +98,13 @@ static double measureArithmetic(void (*body)(void *, int64_t, int64_t, char *), 
 // ---- other programs
 
 namespace {
-/// Seconds of all processors so far: of all programs, and of this one.
+/// The processors' time so far, in seconds: of all programs, and of this one.
 struct ProcessorTime {
   double all, own;
 };
 } // namespace
 
-/// Nothing where the system does not say.
+/// Null where the system does not say.
 static std::optional<ProcessorTime> processorTime() {
   long long user = 0, nice = 0, system = 0;
   std::FILE *file = std::fopen("/proc/stat", "r");

@@ -1,6 +1,6 @@
-// Compiled programs own nothing: no lock, no heap, no file. So a thread may leave one at any instruction, and a launch is ended by a signal
-// that takes its threads out of the kernel's code. That costs a kernel nothing while nobody interrupts it. The signal is SIGURG, which is
-// ignored where nobody handles it: a late one does no harm.
+// Compiled programs own nothing: no lock, no heap, no file. So a thread may leave one at any instruction, and a
+// signal that takes a launch's threads out of the kernel's code ends the launch. Kernels pay nothing for this as long
+// as nobody interrupts them. The signal is SIGURG, which is ignored where nobody handles it: a late one does no harm.
 //
 // Handlers call nothing that is not async-signal-safe: no allocation, no lock, no stdio.
 
@@ -19,7 +19,7 @@
 namespace tilewright {
 namespace {
 
-/// Text of bounded length, made without allocating.
+/// Text of bounded length, built without allocating.
 class Message {
 public:
   Message &operator<<(llvm::StringRef text) {
@@ -47,7 +47,7 @@ private:
   size_t size = 0;
 };
 
-/// Which argument an address is nearest to, by where the arguments start.
+/// The argument that an address is nearest to, judged by where the arguments begin.
 void sayNearest(const RunningLaunch &launch, uint64_t address) {
   size_t nearest = launch.slots.size();
   uint64_t least = UINT64_MAX;
@@ -67,10 +67,10 @@ void sayNearest(const RunningLaunch &launch, uint64_t address) {
 
 void explain(const RunningLaunch &launch, int number, const siginfo_t &info) {
   static std::atomic<bool> said{false};
-  if (said.exchange(true)) return; // other threads mostly fall into the same hole
+  if (said.exchange(true)) return; // other threads usually run into the same fault
   Message message;
   message << "\ntilewright: kernel '" << launch.kernel << "' used ";
-  // The processor does not tell addresses that no process can have, and a signal that somebody sent on has lost its own.
+  // The processor does not report addresses that no process can have, and a forwarded signal has lost its address.
   bool known = info.si_code > 0 && info.si_addr;
   uint64_t address = reinterpret_cast<uint64_t>(info.si_addr);
   if (known)
@@ -80,7 +80,7 @@ void explain(const RunningLaunch &launch, int number, const siginfo_t &info) {
   message << " that it may not use (" << (number == SIGSEGV ? "SIGSEGV" : "SIGBUS") << ").\n";
   message << "  To find the line: with tilewright.engine(\"interpret\", check_bounds=True): ... in Python, or tilewright run --sanitize.\n";
   message.write();
-  // Last, as a kernel that wrote over everything may have written over the names as well.
+  // This comes last, because a kernel that wrote over everything may have overwritten the names as well.
   if (known) sayNearest(launch, address);
 }
 
@@ -90,13 +90,13 @@ struct sigaction beforeSegv, beforeBus, beforeUrg;
 void passOn(const struct sigaction &before, int number, siginfo_t *info, void *context) {
   if (before.sa_flags & SA_SIGINFO) return before.sa_sigaction(number, info, context);
   if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(number);
-  // The instruction is tried again and fails again; a signal that was sent is sent again.
+  // The instruction is repeated and fails again; a signal that was sent is sent again.
   ::sigaction(number, &before, nullptr);
   if (info->si_code <= 0) ::raise(number);
 }
 
 void onBadAddress(int number, siginfo_t *info, void *context) {
-  // faulthandler raises the signal again for the handler before it.
+  // faulthandler raises the signal again for the previous handler.
   bool raised = info->si_code == SI_TKILL && info->si_pid == ::getpid();
   if (const RunningLaunch *launch = runningLaunch(); launch && (info->si_code > 0 || raised)) explain(*launch, number, *info);
   passOn(number == SIGSEGV ? beforeSegv : beforeBus, number, info, context);
@@ -109,7 +109,7 @@ uintptr_t counterOf(void *context) {
 #elif defined(__aarch64__)
   return static_cast<uintptr_t>(machine.pc);
 #else
-  return 0; // programs end where they call us
+  return 0; // programs end where their caller is
 #endif
 }
 
@@ -139,7 +139,7 @@ void reportBadAddresses() {
 
 void stopPrograms(pthread_t caller) {
   static std::once_flag once;
-  // Not blocked while it is handled: the handler does not always return.
+  // Not blocked while it is handled, because the handler does not always return.
   std::call_once(once, [] { install(SIGURG, onStop, SA_NODEFER | SA_RESTART, beforeUrg); });
   pthread_kill(caller, SIGURG);
   signalWorkers(SIGURG);

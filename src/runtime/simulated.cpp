@@ -1,4 +1,4 @@
-// What the driver does for a launch on a GPU is done here for the simulator: slots from arguments, tensor maps from their recipes.
+// Does for the simulator what the driver does for a launch on a GPU: makes slots from arguments, and tensor maps from their recipes.
 #include "runtime/simulated.h"
 
 #include "gpu/machine/simulate.h"
@@ -66,7 +66,7 @@ static gpu::SimulatedTensorMap tensorMapFor(const gpu::TensorMapSpec &spec, cons
   return map;
 }
 
-/// What a launch breaks of what `artifact` takes for granted, as GpuKernel::brokenFacts says it for a real one.
+/// Which assumptions of `artifact` a launch breaks, in the same words as GpuKernel::brokenFacts for a real one.
 static std::vector<std::string> brokenFacts(const GpuArtifact &artifact, const LaunchValues &launch) {
   std::vector<std::string> broken;
   for (const LaunchFact &fact : artifact.facts)
@@ -136,7 +136,7 @@ std::string SimulatedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> argu
   struct alignas(16) StandIn {
     uint8_t bytes[gpu::standInBytes] = {};
   };
-  std::vector<StandIn> standIns(artifact.maps.size()); // one a map: stores to two empty tensors are not a race
+  std::vector<StandIn> standIns(artifact.maps.size()); // one for each map: stores to two empty tensors are not a race
   auto firstByte = reinterpret_cast<uint64_t>(standIns.data());
   options.memory.push_back({firstByte, firstByte + standIns.size() * sizeof(StandIn), "what stands for an empty tensor", true});
   for (auto [i, spec] : llvm::enumerate(artifact.maps)) {
@@ -145,7 +145,7 @@ std::string SimulatedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> argu
     if (!encoded->address)
       encoded->address = firstByte + i * sizeof(StandIn);
     else if (int64_t owner = owners[static_cast<size_t>(spec.baseSlot)]; owner >= 0)
-      encoded->address += gpu::pointerInto(0, owner); // a map's first element may lie far from what is moved, behind the end of addresses
+      encoded->address += gpu::pointerInto(0, owner); // a map's first element may be far from what is moved, beyond the end of addresses
     args.maps.push_back(tensorMapFor(spec, *encoded));
   }
   std::array<int64_t, 3> blocks = grid.extent;

@@ -1,5 +1,5 @@
-// A kernel compiled for a GPU and run on the simulator, with the host's memory as the GPU's: how the GPU back end is tested where there is
-// no GPU.
+// A kernel compiled for a GPU and run on the simulator, with the host's memory as
+// the GPU's memory: this is how the GPU back end is tested where there is no GPU.
 #pragma once
 
 #include "ir/interpret/interpret.h"
@@ -13,15 +13,15 @@ class ThreadProgram; // pipeline/program.h
 
 /// How a launch runs on the simulator, or on the interpreter.
 struct SimulateLaunch {
-  /// Accesses through an argument outside of its memory are errors, where this is known; so are races between programs.
+  /// An access through an argument that is outside the argument's memory is an error, where that is known; so is a race between programs.
   bool checkBounds = false;
   /// Receives what the kernel prints, in whole lines.
   std::function<void(llvm::StringRef)> print;
-  /// Called where a program on the interpreter comes to breakpoint(), as InterpretOptions::onBreakpoint is.
+  /// Called where a program on the interpreter reaches breakpoint(), like InterpretOptions::onBreakpoint.
   std::function<bool(llvm::StringRef, int64_t, std::array<int64_t, 3>, llvm::ArrayRef<InterpretLocal>)> onBreakpoint;
-  /// Called where NumPy would warn of a result, as InterpretOptions::onWarning is.
+  /// Called where NumPy would warn about a result, like InterpretOptions::onWarning.
   std::function<void(llvm::StringRef, int64_t, llvm::StringRef)> onWarning;
-  /// Where another thread sets it to true, the run ends with an error.
+  /// Set to true by another thread, it ends the run with an error.
   const std::atomic<bool> *stop = nullptr;
 };
 
@@ -33,12 +33,12 @@ public:
   ~SimulatedKernel();
   /// For each run-time value, whether the kernel may write to the memory that it points to.
   const std::vector<bool> &writes() const;
-  /// Runs the grid. The text of what went wrong, or empty.
+  /// Runs the grid. Returns what went wrong, as text, or an empty text.
   std::string run(const Grid &grid, llvm::ArrayRef<Argument> arguments, const SimulateLaunch &launch) const;
 
 private:
   SimulatedKernel();
-  /// The program that takes nothing for granted which this launch breaks; compiled now, if need be.
+  /// The program that assumes nothing which this launch breaks; compiled now if necessary.
   const ThreadProgram *versionFor(const LaunchValues &launch, std::string &problem) const;
   struct Impl;
   std::unique_ptr<Impl> impl;

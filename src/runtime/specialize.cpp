@@ -1,5 +1,5 @@
-// From arguments to what the compiler is told. The rules are the language's: an int is i32 if it fits, else i64, else u64; a bool i1; a
-// float fp32; None is a constant; so is the integer 1; a multiple of 16, and a pointer aligned to 16 bytes, is promised to be one.
+// From arguments to what the compiler is told. The rules are the language's: an int is i32 if it fits, else i64, else u64; a bool is i1; a
+// float is fp32; None is a constant, and so is the integer 1; the compiler is told of multiples of 16, and of pointers aligned to 16 bytes.
 //
 // The key is written by a walk of its own, which must distinguish exactly what `specialize` distinguishes: each case below has its twin.
 
@@ -13,7 +13,7 @@ namespace tilewright {
 
 namespace {
 
-/// How a parameter wants to be specialised.
+/// How a parameter is to be specialised.
 struct Declared {
   bool value = true;     // == 1 and multiples of 16
   bool alignment = true; // multiples of 16 only
@@ -32,7 +32,7 @@ Declared declaredBy(const JitFunction &kernel, const JitFunction::Parameter &par
   if (!kernel.doNotSpecializeOnAlignment.empty() && contains(kernel.doNotSpecializeOnAlignment, parameter.name)) declared.alignment = false;
   if (parameter.annotation) declared.annotation = &*parameter.annotation;
   declared.isConst = parameter.isConst;
-  // Floats and bools have nothing to promise.
+  // There is nothing to promise about floats and bools.
   if (declared.annotation && declared.annotation->isScalar() &&
       (isFloat(declared.annotation->scalar()) || declared.annotation->scalar() == Scalar::int1))
     declared.value = declared.alignment = false;
@@ -51,7 +51,7 @@ bool isMultipleOf16(const Argument &argument, const Declared &declared) {
   uint64_t bits = isPointer ? reinterpret_cast<uint64_t>(argument.address()) : static_cast<uint64_t>(argument.asInteger());
   if (!declared.alignment || bits % 16 != 0) return false;
   if (argument.kind() != Argument::Kind::descriptor) return true;
-  // All strides but the last, which is one element, and the length of rows, in bytes.
+  // All strides except the last, which is one element, and the length of rows, in bytes.
   int64_t bytes = std::max<int64_t>(1, bitWidth(argument.element()) / 8);
   if (!argument.shape().empty() && argument.shape().back() * bytes % 16 != 0) return false;
   return llvm::all_of(argument.strides().drop_back(), [&](int64_t stride) { return stride * bytes % 16 == 0; });
@@ -149,7 +149,7 @@ std::optional<std::vector<ArgumentSpec>> specialize(const JitFunction &kernel, l
 
 namespace {
 
-/// Integers have no sign in the IR, and a pointer may be to anything of its width that is as much a float.
+/// Integers in the IR have no sign, and a pointer may point to any type of the same width and kind.
 bool isLike(const Argument &argument, const Type &declared) {
   if (declared.isPointer()) {
     if (!argument.isPointer()) return false;

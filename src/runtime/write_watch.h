@@ -1,7 +1,7 @@
-// Which program of a launch wrote to a place: how `tilewright verify` names the program behind a wrong element.
+// Which program of a launch wrote to a place: with this, `tilewright verify` names the program that made an element wrong.
 //
-// While a thread watches some bytes, its launches on the CPU run their programs one after another on that thread, and look after each of
-// them whether the bytes are still the same. The last program that changed them is the answer.
+// While a thread watches some bytes, its launches on the CPU run their programs one after another on that thread,
+// and check after each program whether the bytes have changed. The last program that changed them is the answer.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ private:
 
 /// What this thread watches; null: nothing.
 WriteWatch *watchedWrites();
-/// Nothing ends the watch.
+/// Null ends the watch.
 void watchWrites(std::optional<WriteWatch> watch);
 
 } // namespace tilewright

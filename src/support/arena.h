@@ -6,7 +6,7 @@
 namespace tilewright {
 
 struct alignas(64) ArenaHead {
-  uint64_t begun; // zero when a worker begins with a launch; then the programs'
+  uint64_t begun; // zero when a worker begins a launch; its programs may write it
   uint64_t alone; // 1: one worker runs all programs, and no other launch with atomic operations runs beside it
 };
 

@@ -25,7 +25,7 @@ namespace tilewright::gpu {
 struct HostExpr {
   struct Term {
     int64_t coefficient = 0;
-    std::vector<int64_t> slots; // multiplied; an index may stand more than once
+    std::vector<int64_t> slots; // their values are multiplied; an index may occur more than once
     bool operator==(const Term &) const = default;
   };
   std::vector<Term> terms;
@@ -59,7 +59,7 @@ enum class MapElement : uint8_t { u8, u16, u32, s32, u64, s64, f16, f32, f64, bf
 
 /// One extent of a tensor. A pointer kernel without a mask says nothing about where its tensor ends: such a dimension has no bound.
 struct MapDim {
-  HostExpr extent; // elements; of no meaning where `unbounded`. The kernel sees to it that nothing is moved where it is below 1
+  HostExpr extent; // in elements; meaningless if `unbounded`. The kernel moves nothing where it is below 1
   bool unbounded = false;
   MapDim() = default;
   MapDim(HostExpr extent) : extent(std::move(extent)) {}
@@ -81,12 +81,12 @@ struct TensorMapSpec {
   std::vector<HostExpr> strides; // elements, of dims 1..: one fewer than dims
   std::vector<int64_t> box;      // elements, as many as dims
   int64_t swizzle = 0;           // bytes: 0, 32, 64, 128
-  bool nanFill = false;          // what loads find outside of the bounds: NaN in place of 0
+  bool nanFill = false;          // what loads find outside the bounds: NaN instead of 0
   bool stores = false;           // the kernel stores through it (and then does not load)
   bool operator==(const TensorMapSpec &) const = default;
 };
 
-/// Bounds beyond this are refused: coordinates have 32 bits, and a tile that starts here must still fit.
+/// Larger bounds are refused: coordinates have 32 bits, and a tile that starts at the bound must still fit.
 constexpr int64_t largestMapExtent = INT32_MAX - (1 << 16);
 
 /// The fact that a launch can make the maps of the tensor in this slot. It is refuted where the hardware has no such map.
@@ -100,13 +100,13 @@ namespace tilewright {
 
 /// A compiled kernel for an NVIDIA GPU.
 struct GpuArtifact {
-  /// Launches bring as many null pointers behind a kernel's own parameters: upstream's PTX (ir_override) expects scratch memory there.
+  /// A launch passes this many null pointers after the kernel's own parameters: upstream's PTX (ir_override) expects scratch memory there.
   static constexpr int64_t scratchParameters = 2;
   std::string entry;       // the name of the .entry
   std::string ptx;         // ends without a NUL byte
   std::string cubin;       // empty: the driver assembles the PTX
   std::string target;      // GpuTarget::name
-  int64_t warps = 4;       // of one CTA, producers and the like included: threads of a block = 32 * warps
+  int64_t warps = 4;       // of one CTA, producer warps included: a block has 32 * warps threads
   int64_t ctas = 1;        // of one cluster. The grid of a launch counts programs; the runtime multiplies its x by this
   int64_t sharedBytes = 0; // dynamic
   int64_t registers = -1, spillBytes = -1, localBytes = -1; // for one thread; -1: unknown

@@ -1,5 +1,5 @@
-// How much processor time this process may have. Containers and services limit time, not processors: more threads than that only wait for
-// one another.
+// How much processor time this process may have. Containers and services limit time, not the number of processors: threads beyond the limit
+// only wait for one another.
 #pragma once
 
 #include <cstdint>

@@ -106,7 +106,7 @@ void Diagnostics::append(const Diagnostics &other) {
   errors += other.errors;
 }
 
-// Terminal cells of a piece of a line. What has no width of its own (broken UTF-8, control characters) counts by bytes.
+// The terminal cells that a piece of a line takes. What has no width of its own (broken UTF-8, control characters) counts by bytes.
 static int64_t cells(std::string_view text) {
   int width = llvm::sys::unicode::columnWidthUTF8(llvm::StringRef(text));
   return width >= 0 ? width : static_cast<int64_t>(text.size());
@@ -173,7 +173,7 @@ static void renderOne(const Diagnostic &diagnostic, std::string &out) {
 std::string Diagnostics::render() const {
   std::string out;
   for (const Diagnostic &diagnostic : records)
-    if (diagnostic.id != Diag::staticPrint) renderOne(diagnostic, out); // what the kernel prints is no report about it
+    if (diagnostic.id != Diag::staticPrint) renderOne(diagnostic, out); // what the kernel prints is not a message about the kernel
   return out;
 }
 

@@ -14,7 +14,7 @@ namespace tilewright {
 /// The names of the facts that a launch breaks; null where it breaks none.
 using BrokenFacts = std::shared_ptr<const std::vector<std::string>>;
 
-/// Of one compiled kernel. Safe to ask from any thread; lists of the same names are one object.
+/// The checks of one compiled kernel. Any thread may ask; equal lists of names are one object.
 class FactChecks {
 public:
   struct Question {

@@ -81,7 +81,7 @@ Result<void> checkPrivateFolder(const std::string &name) {
     path = std::string(here) + "/" + path;
   }
   while (path.size() > 1 && path.back() == '/')
-    path.pop_back();   // "link/" would be what the link leads to
+    path.pop_back();   // with its '/' at the end, "link/" would mean the folder that the link leads to
   bool shared = false; // whether others may write to the folder that holds this part of the path
   for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     std::string part = path.substr(0, end);

@@ -14,19 +14,19 @@ Result<std::string> readFile(const std::string &path);
 /// Replaces the file in one step: readers see the old bytes or the new ones. The folder must exist.
 Result<void> writeFileAtomically(const std::string &path, std::string_view bytes);
 
-/// The same for a path that a user names: a link stays one, and its file is replaced; what is no file (/dev/null, a pipe) is written into.
+/// The same for a path that a user names: links stay, and the files they lead to are replaced; devices and pipes are written to.
 Result<void> writeOutputFile(const std::string &path, std::string_view bytes);
 
 /// The folder and those above it; no error if they exist.
 Result<void> makeDirectories(const std::string &path);
 
-/// The same, made so that no other user can look into them.
+/// The same, but no other user can look into the folders that it makes.
 Result<void> makePrivateDirectories(const std::string &path);
 
-/// Whether nobody but this user (and root) can put anything into the folder, or put another in its place: code that is found there is then
-/// this user's own. Fails with the reason; a folder that is not there yet is fine.
+/// Whether only this user (and root) can put files into the folder, or put another folder in its place: code
+/// that is found there is then this user's own. Fails with the reason; a folder that does not exist yet is fine.
 Result<void> checkPrivateFolder(const std::string &path);
-/// As readFile, for a file that must be this user's own: no link, nothing but a regular file, not writable by others, of at most
+/// Like readFile, for a file that must be this user's own: a regular file and not a link, not writable by others, of at most
 /// `mostBytes`.
 Result<std::string> readPrivateFile(const std::string &path, int64_t mostBytes);
 

@@ -10,7 +10,7 @@ namespace tilewright {
 
 using Wide = Interval::Wide;
 
-/// So far that no sum or difference of two such numbers overflows, and beyond every product of two 32-bit and one 32-bit number.
+/// Above every product of two 32-bit numbers and a third, and so small that no sum or difference of two such numbers overflows.
 static constexpr Wide farthest = Wide(1) << 100;
 static constexpr Interval anything{-farthest, farthest};
 
@@ -31,7 +31,7 @@ static Interval product(const Interval &a, const Interval &b) {
   return {*least, *most};
 }
 
-/// A divisor of 0 has no quotient, so that a kernel that divides by it has no meaning anyway: only the others count.
+/// Division by 0 has no meaning, and neither has a kernel that divides by 0: only the other divisors count.
 static Interval quotient(const Interval &a, Interval b) {
   if (b.least == 0) b.least = 1;
   if (b.most == 0) b.most = -1;
@@ -52,7 +52,7 @@ static Interval remainder(const Interval &a, const Interval &b) {
   return {a.least >= 0 ? Wide(0) : std::max(a.least, -below), a.most <= 0 ? Wide(0) : std::min(a.most, below)};
 }
 
-/// Two true statements about one number; where they exclude each other the code is never reached.
+/// The numbers that two true statements leave. Where the statements exclude each other, the code is never reached.
 static Interval both(const Interval &a, const Interval &b) {
   Interval result{std::max(a.least, b.least), std::min(a.most, b.most)};
   return result.least <= result.most ? result : a;
@@ -148,7 +148,7 @@ llvm::SmallVector<uint64_t, 32> signedSlots(llvm::ArrayRef<uint64_t> slots, llvm
 static bool areApart(const LaunchFact &fact, const LaunchValues &launch) {
   size_t a = static_cast<size_t>(fact.slot), b = static_cast<size_t>(fact.otherSlot);
   uint64_t first = launch.slots[a], second = launch.slots[b];
-  if (first == 0 || second == 0) return true; // an empty tensor is nowhere
+  if (first == 0 || second == 0) return true; // an empty tensor overlaps nothing
   if (a >= launch.bytes.size() || b >= launch.bytes.size()) return false;
   int64_t firstBytes = launch.bytes[a], secondBytes = launch.bytes[b];
   if (firstBytes <= 0 || secondBytes <= 0) return false;

@@ -39,7 +39,7 @@ struct BoundNode {
     slot,      // the integer in slot `first` of the launch
     programs,  // how many programs the grid has along axis `first`
     program,   // the number of a program along axis `first`
-    sum,       // of steps `first` and `second`, as the following
+    sum,       // of steps `first` and `second`; so are all that follow
     product,   //
     quotient,  // as in C: rounded towards 0
     remainder, // as in C: with the sign of the dividend
@@ -47,7 +47,7 @@ struct BoundNode {
     most,      // the larger one
     either,    // one of the two
     both,      // a number that is in both
-    counter,   // from the one up to, and without, the other; just the first where there is nothing between
+    counter,   // from step `first` up to step `second`, which is excluded; `first` alone where the range is empty
   };
   Kind kind = Kind::between;
   int64_t first = 0, second = 0;
@@ -72,28 +72,28 @@ struct LaunchFact {
   bool operator==(const LaunchFact &) const = default;
 };
 
-/// A fact but for its name, as numbers; and back, if they make a fact over `slots` slots.
+/// A fact without its name, as numbers; and back, if the numbers make a fact about `slots` slots.
 std::vector<int64_t> numbersOf(const LaunchFact &fact);
 std::optional<LaunchFact> factOf(std::string name, llvm::ArrayRef<int64_t> numbers, int64_t slots);
 
-/// Whether all that is named is preferred only: code with these facts is right for launches that break it.
+/// Whether all the named facts are only preferred: code that has them is right even for launches that break them.
 bool arePreferred(llvm::ArrayRef<LaunchFact> facts, llvm::ArrayRef<std::string> names);
 
-/// Stands in a list of refuted facts for all of them: the version that takes nothing for granted.
+/// In a list of refuted facts this name stands for all of them: the version that takes nothing for granted.
 constexpr const char *everyFact = "*";
 
 /// The integers of a launch as its kernel reads them: signed, and as wide as their types.
 llvm::SmallVector<uint64_t, 32> signedSlots(llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<SlotKind> kinds);
 
-/// One launch. `bytes`: of the tensor that starts at each slot's address, 0 where it is not known (or the slot is no pointer).
+/// One launch. `bytes`: the size of the tensor that starts at each slot's address; 0 where it is not known, or the slot is not a pointer.
 struct LaunchValues {
   llvm::ArrayRef<uint64_t> slots; // as signedSlots gives them
   llvm::ArrayRef<int64_t> bytes;
   std::array<int64_t, 3> grid{1, 1, 1};
 };
-/// Where the tensors' sizes are not known, they count as overlapping.
+/// Tensors whose sizes are not known count as overlapping.
 bool holds(const LaunchFact &fact, const LaunchValues &launch);
-/// What the fact says something about, with its values in the launch: "stride is -8, and the grid 4 x 1 x 1". `names`: of the slots.
+/// The values in this launch that the fact is about: "stride is -8, and the grid 4 x 1 x 1". `names`: of the slots.
 std::string describe(const LaunchFact &fact, const LaunchValues &launch, llvm::ArrayRef<std::string> names);
 
 } // namespace tilewright

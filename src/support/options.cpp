@@ -24,9 +24,9 @@ bool KernelOptions::check(const GpuTarget *gpu, Diagnostics &diagnostics) const 
     return refuse("num_stages", numStages, "from 0 to 65536", "0 and 1 mean that loops load nothing ahead; 2 to 5 are usual", diagnostics);
   if (maxnreg && (*maxnreg < 1 || *maxnreg > mostRegisters))
     return refuse("maxnreg", *maxnreg, "from 1 to 65536", "a GPU's thread has 24 to 255 registers; None sets no limit", diagnostics);
-  if (!gpu) return true; // a processor runs a program on one core, whatever number of warps and blocks a GPU would take
+  if (!gpu) return true; // a processor runs a program on one core, however many warps and blocks a GPU would use
   if (numWarps > gpu->threadsPerBlock / lanes) {
-    // Too large for the card rather than senseless: a tuner goes on with its next configuration.
+    // Such a number makes sense, but is too large for this card: a tuner goes on with its next configuration.
     int64_t threads = 0;
     if (__builtin_mul_overflow(numWarps, lanes, &threads)) threads = INT64_MAX;
     diagnostics.error({}, Diag::outOfResources, {"threads", std::to_string(threads), std::to_string(gpu->threadsPerBlock)});

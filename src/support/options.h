@@ -27,16 +27,16 @@ struct KernelOptions {
   bool flushesExp2 = true;     // whether exp2 on a GPU may give 0 where its result is a denormal: upstream's enable_reflect_ftz
 
   using Libraries = std::vector<std::pair<std::string, std::string>>; // names and paths
-  std::optional<Libraries> externLibs;                                // nothing is linked, but with them it is another kernel
+  std::optional<Libraries> externLibs;                                // nothing is linked, but a kernel that has them is another kernel
 
-  bool breakpoints = false; // whether breakpoint() stops the programs: on the interpreter
+  bool breakpoints = false; // whether breakpoint() stops the programs: on the interpreter only
   std::string overrideText; // tt IR or PTX that takes the place of the kernel's own: upstream's ir_override
 
-  /// Whether code can be made with these options; `gpu` is null for processors, which have no use for most of them. False after an error.
+  /// Whether code can be made with these options; false after an error. `gpu` is null for processors, which ignore most options.
   bool check(const GpuTarget *gpu, Diagnostics &diagnostics) const;
 };
 
-/// Whether other code generators and launchers have an option of that name: it is accepted, and means nothing here.
+/// Whether other code generators and launchers have an option of that name: it is accepted, and has no effect here.
 bool isForeignOption(std::string_view name);
 
 } // namespace tilewright

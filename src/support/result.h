@@ -22,7 +22,7 @@ public:
   const T &operator*() const { return *std::get_if<0>(&state); }
   T *operator->() { return std::get_if<0>(&state); }
   const T *operator->() const { return std::get_if<0>(&state); }
-  /// Why there is no value; only where there is none.
+  /// Why there is no value. Call it only where there is none.
   const std::string &error() const { return std::get_if<1>(&state)->message; }
 
 private:

@@ -34,7 +34,7 @@ private:
   int64_t firstLine;
 };
 
-/// A half-open range of bytes in one source file. `file` is null where there is no source (IR made by hand).
+/// A half-open range of bytes in one source file. `file` is null where there is no source (IR that was written by hand).
 struct SourceRange {
   const SourceFile *file = nullptr;
   uint32_t begin = 0;

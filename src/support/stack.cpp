@@ -7,7 +7,7 @@ namespace tilewright {
 
 namespace {
 
-/// What a leaf of a recursion may need: building an operation, rendering a diagnostic.
+/// The stack that the end of a recursion may need: to build an operation, to render a diagnostic.
 constexpr int64_t reserve = 96 * 1024;
 
 /// The lowest address of this thread's stack; 0 where it is not known.

@@ -1,8 +1,8 @@
 // How much native stack the running thread has left.
 //
-// Texts nest, and what walks over them recurses. Counters of levels do not bound a stack: a level costs a hundred bytes here and two
-// kilobytes there, and threads have stacks of 8 MB or of 256 KB. So whatever recurses over a user's input asks here before it goes deeper,
-// and reports where it cannot: a text that is too deep is refused, on whatever thread.
+// Texts nest, and what walks over them recurses. Counting levels does not bound the stack: one level takes a hundred bytes here and two
+// kilobytes there, and threads have stacks of 8 MB or of 256 KB. So every recursion over a user's input asks here before it goes deeper,
+// and a text that is too deep is refused, on whatever thread.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tilewright {
 
-/// Bytes between here and the end of this thread's stack; a large number where that cannot be told.
+/// The bytes between here and the end of this thread's stack; a large number where nobody can tell.
 int64_t stackLeft();
 
 /// Whether so little stack is left that a recursion has to end. What remains is enough to report an error and to return.

@@ -30,14 +30,14 @@ struct CpuTarget {
 
 /// The processor that this runs on. TILEWRIGHT_CPU names one of cpuLevelNames() to lower the level.
 const CpuTarget &hostCpu();
-/// One of cpuLevelNames(), or "native"; nothing for other words. Caches are the host's.
+/// One of cpuLevelNames(), or "native"; null for other words. Cache sizes are always the host's.
 std::optional<CpuTarget> cpuTarget(std::string_view level);
 /// All levels, with commas: for messages.
 std::string cpuLevelNames();
 /// Whether this process may use tile registers. Linux gives that right to a process that asks for it, and the first call asks.
 bool mayUseTiles();
 
-/// An NVIDIA GPU. What it can do is a field each (targets.def), so that nothing asks for a model, and no field stands for another fact.
+/// An NVIDIA GPU. All that it can do are fields (targets.def), so that no code asks for a model, and no field stands for another fact.
 struct GpuTarget {
   std::string name;        // what --target cuda:NAME and ptxas -arch take
   int64_t capability = 0;  // major * 10 + minor; for tl.target_info and messages
@@ -45,7 +45,7 @@ struct GpuTarget {
   int64_t sharedBytes = 0; // the most dynamic shared memory of one block
 
   int64_t threadsPerBlock = 1024;        // at most
-  int64_t blocksPerCluster = 16;         // at most; more than 8 take a kernel that asks for it
+  int64_t blocksPerCluster = 16;         // at most; a kernel must ask for more than 8
   int64_t registersPerThread = 255;      // at most, of 32 bits
   int64_t registersPerProcessor = 65536; // of 32 bits
 
@@ -66,18 +66,18 @@ struct GpuTarget {
   bool isDefault = false;            // what code is made for where nobody names a GPU; one row has it
 
   std::string llvmFeatures() const; // "+ptx83": LLVM's feature string
-  /// Whether the code runs on its own kind of card only; other code runs on all later ones, too.
+  /// Whether the code runs on one kind of card only; other code also runs on all later cards.
   bool ofOneCard() const { return name.back() == 'a'; }
 };
 
 /// What code is made for where nobody names a GPU, and the words "cuda:NAME" for it.
 const GpuTarget &defaultGpuTarget();
 std::string defaultGpuText();
-/// By what --target takes for a GPU: "cuda:sm_80". Nothing for other words.
+/// The GPU that a text such as "cuda:sm_80" names, as --target takes it. Null for other words.
 std::optional<GpuTarget> gpuTargetOfText(std::string_view text);
-/// By its name, or by a number ("90"), which is the best code for that card. Nothing for other words.
+/// The GPU of this name. A number ("90") means the best code for that card. Null for other words.
 std::optional<GpuTarget> gpuTarget(std::string_view name);
-/// The best target whose code runs on a GPU of this compute capability. Nothing for one that is older than all.
+/// The best target whose code runs on a GPU of this compute capability. Null for a GPU that is older than all targets.
 std::optional<GpuTarget> gpuTargetFor(int64_t major, int64_t minor);
 /// Whether a GPU of this compute capability runs the target's code.
 bool runsOn(const GpuTarget &target, int64_t major, int64_t minor);

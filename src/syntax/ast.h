@@ -65,7 +65,7 @@ struct NameExpr : ExprOf<ExprKind::name> {
   using ExprOf::ExprOf;
   std::string name;
 };
-/// Value as 128 bits; a literal that needs more is a syntax error of ours.
+/// A value of 128 bits; a longer literal is an error of ours, not of Python's.
 struct IntegerExpr : ExprOf<ExprKind::integer> {
   using ExprOf::ExprOf;
   __int128 value = 0;
@@ -372,7 +372,7 @@ struct ClassStmt : StmtOf<StmtKind::class_> {
   std::vector<Keyword> keywords;
   Block body;
 };
-/// Host code only: the cases are parsed as patterns that nothing looks into; `subject` and the bodies are kept.
+/// Host code only: the patterns are parsed and dropped; `subject` and the bodies are kept.
 struct MatchStmt : StmtOf<StmtKind::match> {
   using StmtOf::StmtOf;
   Expr *subject = nullptr;

@@ -29,7 +29,7 @@ std::string describe(Tok kind) {
 
 namespace {
 
-// One table lookup decides most of what the lexer asks of a byte.
+// One table lookup answers most of what the lexer asks about a byte.
 enum CharClass : uint8_t { isLetter = 1, isDigit = 2, isHexDigit = 4, isBlank = 8 };
 struct CharTable {
   uint8_t bits[256] = {};
@@ -94,7 +94,7 @@ struct FString {
 
 struct Indentation {
   int64_t column;      // tabs go to the next multiple of 8
-  int64_t columnTabs1; // tabs are one column: where the two orders disagree, the meaning depends on the tab width
+  int64_t columnTabs1; // tabs are one column wide: where the two orders of lines differ, the meaning depends on the width of tabs
 };
 
 class Lexer {
@@ -204,7 +204,7 @@ void Lexer::startLine() {
     ++at;
     return;
   }
-  // A backslash at the start of a line joins it with the next, whose own indentation is then of no account.
+  // A backslash at the start of a line joins it with the next line, whose own indentation then does not count.
   if (text[at] == '\\' && (peek(1) == '\n' || peek(1) == '\r')) {
     at += peek(1) == '\r' && peek(2) == '\n' ? 3 : 2;
     while (at < size && is(text[at], isBlank))
@@ -353,7 +353,7 @@ void Lexer::string(uint32_t begin, std::string_view prefix) {
 }
 
 // The text of an f-string, or of the format of a field, up to where something else begins.
-/// Behind a backslash: what stands there is no brace of a field, and no end of the string.
+/// What follows a backslash is neither a brace of a field nor the end of the string.
 void Lexer::skipEscape(bool raw) {
   char next = peek(1);
   if (next == '{' || next == '}') {
@@ -377,7 +377,7 @@ void Lexer::openField() {
   push(Tok::leftBrace, begin);
 }
 
-/// The string ends here, by its quotes or, without any, where the line or the text does.
+/// Whether the string ends here: at its quotes or, if they are missing, where the line or the text ends.
 void Lexer::closeString(uint32_t quotes) {
   brackets.resize(fstrings.back().brackets);
   fstrings.pop_back();
@@ -522,7 +522,7 @@ void Lexer::close(char c) {
     std::string right(1, open == '(' ? ')' : open == '[' ? ']' : '}');
     fail(begin, at, Diag::mismatchedBracket,
          {std::string(1, c), std::string(1, open), std::to_string(lineOf(brackets.back().begin)), right});
-    errors = maxErrors + 1; // what follows would only repeat it
+    errors = maxErrors + 1; // what follows would only be more of the same
     at = size;
     return;
   }

@@ -18,15 +18,15 @@ enum class Tok : uint8_t {
 /// What a message calls the kind: "':'", "'for'", "a name".
 std::string describe(Tok kind);
 
-/// The text is in the source; a token only says where. newline, indent and dedent are empty ranges.
+/// A token only says where its text is in the source. newline, indent and dedent are empty ranges.
 struct Token {
   Tok kind;
   uint32_t begin;
   uint32_t end;
 };
 
-/// All tokens, ending in endOfFile. Lexical errors go to `diagnostics`; the tokens are of no use then.
-/// The indentation of the first statement is taken as the margin of the whole text.
+/// All tokens, ending with endOfFile. Lexical errors go to `diagnostics`; the tokens are useless then.
+/// The indentation of the first statement counts as the margin of the whole text.
 std::vector<Token> lex(const SourceFile &source, Diagnostics &diagnostics);
 
 /// What a string literal's characters stand for. `body` is the part between the quotes (or a piece of an f-string's text).

@@ -194,7 +194,7 @@ double decodeFloat(std::string_view spelling) {
     if (c != '_') digits += c;
   double value = 0;
   if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec == std::errc()) return value;
-  // Beyond the range of doubles the nearest value is wanted: infinity or zero.
+  // Beyond the range of doubles the result is the nearest value: infinity or zero.
   llvm::APFloat wide(llvm::APFloat::IEEEdouble());
   if (llvm::Expected<llvm::APFloat::opStatus> status = wide.convertFromString(digits, llvm::APFloat::rmNearestTiesToEven); !status)
     llvm::consumeError(status.takeError());

@@ -9,7 +9,7 @@ namespace tilewright {
 using namespace ast;
 
 Stmt *Parser::ifStatement() {
-  Level level(*this); // a chain of elif nests
+  Level level(*this); // a chain of elifs nests
   uint32_t start = begin();
   std::string header(spelling(tokens[next]));
   advance();
@@ -157,7 +157,7 @@ Stmt *Parser::decorated() {
   return nullptr;
 }
 
-// [T: int, *Ts, **P = ...] has no meaning for a compiler; the brackets only have to match, which the lexer has seen to.
+// [T: int, *Ts, **P = ...] means nothing to a compiler; the brackets only have to match, which the lexer has checked.
 void Parser::typeParameters() {
   if (!at(Tok::leftSquare)) return;
   int64_t open = 0;

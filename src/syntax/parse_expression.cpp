@@ -1,4 +1,4 @@
-// Python's expressions, loosest binding first: each rule calls the next tighter one. Binary operators climb by precedence in one function.
+// Python's expressions, loosest binding first: each rule calls the next tighter one. One function handles all binary operators.
 
 #include "syntax/parser_impl.h"
 
@@ -503,7 +503,7 @@ Expr *Parser::strings() {
     if (!at(Tok::fstringEnd)) failExpected("the end of the f-string", "");
     accept(Tok::fstringEnd);
   }
-  // Literal text in one piece between the values, whatever it was written as.
+  // Literal text between two values is one piece, however it was written.
   std::vector<FStringExpr::Part> parts;
   for (FStringExpr::Part &part : node->parts) {
     if (!part.value && !parts.empty() && !parts.back().value)
@@ -697,7 +697,7 @@ Expr *Parser::braceDisplay() {
   }
 }
 
-// From the first `for`; the element stands before it.
+// Parses from the first `for` on; the element stands before it.
 Expr *Parser::comprehension(ComprehensionKind what, uint32_t start, Expr *element, Expr *value) {
   if (isa<StarredExpr>(element)) fail(element->range, Diag::unexpectedToken, {"'*'", "unpacking is not possible in a comprehension"});
   std::vector<ComprehensionExpr::For> loops;

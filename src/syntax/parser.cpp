@@ -76,14 +76,14 @@ void Parser::fail(SourceRange range, Diag id, std::initializer_list<std::string>
   diagnostics.error(range, id, args);
 }
 
-// A mistake after which the text that follows can be read as it stands.
+// Reports a mistake after which the text can still be read as it stands.
 void Parser::report(SourceRange range, Diag id, std::initializer_list<std::string> args) {
   ++errors;
   diagnostics.error(range, id, args);
   if (errors >= maxErrors) next = tokens.size() - 1;
 }
 
-// What is missing is missing after the last token, if the line ends here, and else before the present one.
+// Something that is missing is reported after the last token if the line ends here, otherwise at the present one.
 void Parser::failExpected(std::string what, std::string advice) {
   bool lineEnds = at(Tok::newline) || at(Tok::endOfFile) || at(Tok::indent) || at(Tok::dedent);
   SourceRange range = lineEnds ? SourceRange{source.get(), previousEnd, previousEnd} : tokenRange();
@@ -101,7 +101,7 @@ std::string Parser::found() const {
   return describe(now);
 }
 
-// For habits from other languages.
+// Hints for habits from other languages.
 std::string Parser::adviceHere() const {
   switch (kind()) {
   case Tok::assign: return "write '==' to compare";
@@ -118,7 +118,7 @@ void Parser::expectEndOfHeader(std::string header, SourceRange start) {
   accept(Tok::colon);
 }
 
-// Skips what is left of the statement with the mistake: its line, its block, and the blocks that continue it.
+// Skips the rest of the statement with the mistake: its line, its block, and the blocks that continue it.
 void Parser::recover() {
   failed = false;
   if (errors >= maxErrors) {
@@ -347,7 +347,7 @@ Stmt *Parser::simpleStatement() {
 
 Stmt *Parser::expressionStatement() {
   uint32_t start = begin();
-  // type Name[T] = value: an assignment, as far as anything here is concerned.
+  // type Name[T] = value: the compiler treats it as an assignment.
   if (atName("type") && kindAhead(1) == Tok::name && (kindAhead(2) == Tok::assign || kindAhead(2) == Tok::leftSquare)) {
     advance();
     auto *name = make<NameExpr>(tokenRange());

@@ -6,12 +6,12 @@
 namespace tilewright {
 
 /// Parses a Python module. Returns null after reporting to `diagnostics` if the text is not Python.
-/// Indented text is accepted as a whole (the source of a method or nested function): common leading indentation is taken off.
+/// Indented text (the source of a method or a nested function) is accepted: its common leading indentation is removed.
 std::shared_ptr<const ast::Module> parse(std::shared_ptr<const SourceFile> source, Diagnostics &diagnostics);
 
 /// The tree as text, one node a line, indented: what `--emit ast` shows.
 std::string printAst(const ast::Module &module);
-/// An operator of one operand as the text has it: "not".
+/// How the text spells an operator with one operand: "not".
 const char *operatorText(ast::UnaryOp op);
 
 } // namespace tilewright

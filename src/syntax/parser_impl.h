@@ -5,9 +5,9 @@
 // unwinds to the loop over statements. That loop puts the real tokens back, skips to the next statement and goes on, so that one run
 // reports the mistakes of several statements.
 //
-// How deep it may go. Nesting is counted in `depth`, and a small stack ends it earlier, so the machine's stack is safe here. Chains such as
-// a.b.c or a + b + c nest to the left without recursion here, but whoever walks the tree recurses; `chain` counts them, so that no tree is
-// deeper than a walker can bear.
+// How deep it may go. `depth` counts nesting, and a small stack ends it earlier, so the machine's stack is safe here. Chains such as a.b.c
+// or a + b + c nest to the left without recursion in the parser, but whatever walks the tree recurses; `chain` counts them, so that no tree
+// is too deep for a walker.
 #pragma once
 
 #include "support/stack.h"
@@ -110,7 +110,7 @@ private:
 
   template <typename T> T *make(SourceRange range) { return module->make<T>(range); }
 
-  /// One more level of nesting while it lives; false if that is too deep (reported).
+  /// One more level of nesting for as long as it lives; false (after an error) if that is too deep.
   class Level;
   /// The chain length of one operand or trailer sequence, merged into its parent's at the end.
   class Chain;

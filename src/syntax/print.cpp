@@ -1,4 +1,4 @@
-// The tree as text: one node a line, two blanks deeper than its parent, each child under the name of its role.
+// The tree as text: one node a line, two blanks deeper than its parent; each child stands under the name of its role.
 //   function scale
 //     parameter x
 //     assign

@@ -1,5 +1,5 @@
-// One complete list of what stands in what. Collectors of names, hashes and searches are a few lines on top of it, and none of them can
-// forget a kind of expression.
+// One complete list of the parts of each kind of node. Functions that collect names, hash or search need only a few lines on top of it, and
+// none of them can forget a kind of expression.
 #include "syntax/walk.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,5 @@
-// A launch that was seen before finds its choice by a few bytes of its arguments; nothing is formatted or allocated for it. Another one
-// asks the tuner, with the arguments as text (tune/problem).
+// A launch that was seen before finds its choice by a few bytes of its arguments, without formatting
+// or allocating. Other launches ask the tuner, with the arguments as text (tune/problem).
 
 #include "tune/autotune.h"
 
@@ -124,7 +124,7 @@ std::optional<TunedKernel::Choice> TunedKernel::apply(const Candidate &candidate
                                                       Diagnostics &diagnostics) const {
   Choice choice{known, options, nullptr};
   for (const auto &[index, value] : candidate.values) {
-    // A default gives way to the configuration; a value from the caller would be silently ignored.
+    // A default gives way to the configuration; a value from the caller would be ignored silently.
     const JitFunction::Parameter &parameter = plain.function().parameters[index];
     if (choice.arguments[index].kind() != Argument::Kind::missing && !parameter.defaultValue) {
       diagnostics.error(parameter.range, Diag::configConflict, {plain.function().name, parameter.name});
@@ -158,7 +158,7 @@ static bool checkComplete(const JitFunction &kernel, llvm::ArrayRef<Argument> ar
   return isComplete;
 }
 
-/// A configuration with what the heuristics make of it. Nothing after an error.
+/// A configuration with what the heuristics add to it. Null after an error.
 std::optional<TunedKernel::Choice> TunedKernel::complete(const Candidate &candidate, const Call &call, Diagnostics &diagnostics) const {
   std::optional<Choice> choice = apply(candidate, call.known, call.options, diagnostics);
   const JitFunction &kernel = plain.function();
@@ -291,7 +291,7 @@ std::optional<std::string> TunedKernel::tryOut(const Candidate &candidate, const
   return difference ? std::optional(otherResults(config, bench.first, *difference)) : std::nullopt;
 }
 
-/// Compiles and loads what the configuration's launch runs. Why that cannot be, or nothing.
+/// Compiles and loads what the configuration's launch runs. Why that fails, or null.
 std::optional<std::string> TunedKernel::rehearse(const Candidate &candidate, const Call &call, const std::optional<Grid> &grid) {
   Diagnostics problems;
   std::optional<Choice> choice = complete(candidate, call, problems);
@@ -333,7 +333,7 @@ std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate
   bool hasHook = plain.function().autotune->hasHook || llvm::any_of(chosen, [](const Config &config) { return config.hasHook; });
   Bench bench;
   TuneDoor door;
-  // It keeps copies of tensors, so it is made where there is something to measure.
+  // It keeps copies of tensors, so it is made only where something is measured.
   auto hasMeter = [&] {
     if (!bench.meter)
       bench.meter = LaunchMeter::create(plain.function(), call.known, resetParameters, restoreParameters, call.options, diagnostics);
@@ -349,7 +349,7 @@ std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate
     std::optional<Grid> extents = choice ? call.grid(choice->arguments, problems) : std::nullopt;
     return extents && hasMeter() && !tryOut(*kept[config], *choice, *extents, bench);
   };
-  // Found here, and not by the threads that compile: a grid function may launch this kernel, and wait for what is tuned.
+  // Computed here and not by the compiling threads: a grid function may launch this kernel, and wait for what is being tuned.
   std::vector<std::optional<Grid>> grids;
   for (const Candidate *candidate : kept) {
     Diagnostics problems; // measuring tells of them
@@ -370,7 +370,7 @@ std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate
   return outcome;
 }
 
-/// A configuration that does not fit a machine is no news; one that computes something else is.
+/// A configuration that does not fit a machine is not worth a message; one that computes something else is.
 void TunedKernel::reportDifferences(const TuneOutcome &outcome, Diagnostics &diagnostics) const {
   for (const Measured &result : outcome.results)
     if (isOtherResults(result.failure))
@@ -386,7 +386,7 @@ void TunedKernel::reportFailures(const TuneOutcome &outcome, Diagnostics &diagno
 
 // ---- configs="auto"
 
-/// The constexpr parameters that a launch leaves open, no rule sets, and whose names speak of sizes.
+/// The constexpr parameters that a launch leaves open, that no rule sets, and whose names suggest sizes.
 static std::vector<std::string> openParameters(const JitFunction &kernel, const BoundArguments &known) {
   std::vector<std::string> names;
   for (auto [parameter, argument] : llvm::zip(kernel.parameters, known)) {
@@ -397,7 +397,7 @@ static std::vector<std::string> openParameters(const JitFunction &kernel, const 
   return names;
 }
 
-/// Says which parameters a guess was wanted for. Nothing.
+/// Reports which parameters a guess was wanted for. Returns null.
 static std::nullopt_t refuseGuess(const JitFunction &kernel, llvm::ArrayRef<std::string> names, const std::string &why,
                                   Diagnostics &diagnostics) {
   diagnostics.error(rangeOf(kernel), Diag::noGuess, {kernel.name, names.empty() ? "the sizes" : llvm::join(names, ", "), why});
@@ -418,7 +418,7 @@ TunedKernel::Candidate TunedKernel::candidateOf(llvm::ArrayRef<OpenSize> open, l
   return candidate;
 }
 
-/// Why nothing can be guessed where no combination works: what is wrong with the smallest.
+/// Why nothing can be guessed where no combination works: the error of the smallest combination.
 std::string TunedKernel::whyNoneWorks(llvm::ArrayRef<OpenSize> open, const Call &call) {
   std::vector<int64_t> smallest;
   for (const OpenSize &size : open)
@@ -429,7 +429,7 @@ std::string TunedKernel::whyNoneWorks(llvm::ArrayRef<OpenSize> open, const Call 
   return "no combination works; of the smallest sizes: " + firstError(problems);
 }
 
-/// How the results of two configurations differ, or an empty text. Nothing after an error.
+/// How the results of two configurations differ, or an empty text. Null after an error.
 std::optional<std::string> TunedKernel::differenceBetween(const Candidate &guessed, const Candidate &other, const Call &call,
                                                           Diagnostics &diagnostics) {
   Bench bench;
@@ -475,8 +475,8 @@ std::optional<TunedKernel::Selected> TunedKernel::selectAnew(const Call &call, s
   if (plain.function().autotune->isGuessed) return guess(call, diagnostics);
   if (!readConfigs(diagnostics)) return std::nullopt;
   if (candidates.size() == 1) return Selected{&candidates.front(), nullptr};
-  cacheTakesEntries(diagnostics); // a folder that keeps nothing is told here: what trials say is dropped
-  // A value given twice is a mistake of the call, not of one configuration.
+  cacheTakesEntries(diagnostics); // a folder that keeps nothing is reported here: what trials report is dropped
+  // A value that is given twice is a mistake of the call, not of one configuration.
   for (const Candidate &candidate : candidates)
     if (!apply(candidate, call.known, call.options, diagnostics)) return std::nullopt;
   const JitFunction &kernel = plain.function();
@@ -502,7 +502,7 @@ std::optional<TunedKernel::Selected> TunedKernel::selectAnew(const Call &call, s
 
 std::optional<TunedKernel::Selected> TunedKernel::select(const Call &call, Diagnostics &diagnostics) {
   SpecializationKey bytes;
-  bytes.push_back(static_cast<uint8_t>(call.options.device + 1)); // what is best for one GPU is not so for another, nor for the CPU
+  bytes.push_back(static_cast<uint8_t>(call.options.device + 1)); // the best for one GPU is not the best for another, nor for the CPU
   appendTuneKey(call.known, isKey, bytes);
   std::string_view key(reinterpret_cast<const char *>(bytes.data()), bytes.size());
   auto known = [&]() -> std::optional<Selected> {

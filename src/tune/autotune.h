@@ -1,5 +1,5 @@
-// The tuner's door for C++ (and C, and the command line): a kernel with the choices that its decorators leave open. They are made by rules
-// (@triton.heuristics) or by measuring (@triton.autotune).
+// The tuner's door for C++ (and C, and the command line): a kernel with the choices that its decorators
+// leave open. Rules (@triton.heuristics) or measurements (@triton.autotune) make these choices.
 //
 // A configuration is right for a problem, not for a kernel, so the choice is kept for each value of the declared key and the types of the
 // tensors: in memory, and on disk unless TILEWRIGHT_CACHE_AUTOTUNING=0.
@@ -16,22 +16,22 @@ namespace tilewright {
 class LaunchMeter;
 class ResultCheck;
 
-/// The grid for arguments that are all known by now. Nothing after an error.
+/// The grid for arguments that are all known. Null after an error.
 using GridFunction = std::function<std::optional<Grid>(llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics)>;
 
 /// What was done for one problem.
 struct TuneReport {
   TuneProblem problem;
-  std::vector<const Config *> configs; // those that pruning left
+  std::vector<const Config *> configs; // those that were left after pruning
   TuneOutcome outcome;
   const Config *best() const { return configs[outcome.best]; }
 };
 
-/// Whether choices are kept on disk: not where TILEWRIGHT_CACHE_AUTOTUNING=0.
+/// Whether choices are kept on disk: unless TILEWRIGHT_CACHE_AUTOTUNING is off.
 bool tunedAreKept();
 
-/// A kernel with the choices that its decorators leave to the tuner. Without decorators it adds nothing to a launch. Safe to launch from
-/// any thread; one thread tunes at a time, and the others wait for what they want of it.
+/// A kernel with the choices that its decorators leave to the tuner. Without decorators it adds nothing to a launch.
+/// Any thread may launch it; one thread tunes at a time, and the others wait for the results that they need.
 class TunedKernel {
 public:
   explicit TunedKernel(std::shared_ptr<const JitFunction> function);
@@ -64,7 +64,7 @@ private:
     Config config;
     std::vector<std::pair<size_t, Argument>> values; // parameter, value
   };
-  /// What a launch brings to the tuner.
+  /// What a launch contributes to the tuning.
   struct Call {
     const GridFunction &grid;
     const BoundArguments &known;
@@ -86,7 +86,7 @@ private:
   bool applyRules(BoundArguments &arguments, Diagnostics &diagnostics) const;
   std::optional<Selected> select(const Call &call, Diagnostics &diagnostics);
   std::optional<Selected> selectAnew(const Call &call, std::string_view key, Diagnostics &diagnostics);
-  /// What configurations are measured with; made when the first one is.
+  /// What configurations are measured with; made before the first measurement.
   struct Bench {
     std::unique_ptr<LaunchMeter> meter;
     std::unique_ptr<ResultCheck> check;
@@ -95,21 +95,21 @@ private:
   };
   std::optional<std::string> rehearse(const Candidate &candidate, const Call &call, const std::optional<Grid> &grid);
   Measured measure(const Candidate &candidate, const Call &call, Bench &bench, std::optional<double> best);
-  /// Makes what the results are compared with, if they are. Why the configuration does not work, or nothing.
+  /// Prepares the comparison of results, if they are compared. Returns why the configuration does not work, or null.
   std::optional<std::string> prepareCheck(const Choice &choice, Bench &bench);
-  /// Runs it once, from the state that all configurations start from. Why it cannot win, or nothing.
+  /// Runs it once, from the state that all configurations start from. Returns why it cannot win, or null.
   std::optional<std::string> tryOut(const Candidate &candidate, const Choice &choice, const Grid &grid, Bench &bench);
   std::optional<TuneOutcome> tuneAmong(llvm::ArrayRef<const Candidate *> kept, const Call &call, const TuneProblem &problem,
                                        Diagnostics &diagnostics);
   void reportDifferences(const TuneOutcome &outcome, Diagnostics &diagnostics) const;
   void reportFailures(const TuneOutcome &outcome, Diagnostics &diagnostics) const;
-  /// The candidates that prune_configs_by leaves. Nothing after an error.
+  /// The candidates that prune_configs_by leaves. Null after an error.
   std::optional<std::vector<const Candidate *>> prune(const BoundArguments &known, Diagnostics &diagnostics) const;
   Candidate candidateOf(llvm::ArrayRef<OpenSize> open, llvm::ArrayRef<int64_t> sizes) const;
   std::string whyNoneWorks(llvm::ArrayRef<OpenSize> open, const Call &call);
   std::optional<std::string> differenceBetween(const Candidate &guessed, const Candidate &other, const Call &call,
                                                Diagnostics &diagnostics);
-  /// Where the configurations are "auto": the one that is guessed. Nothing after an error.
+  /// For configs="auto": the configuration that is guessed. Null after an error.
   std::optional<Selected> guess(const Call &call, Diagnostics &diagnostics);
   double estimate(const Candidate &candidate, const Call &call) const;
   void sortByEstimate(std::vector<const Candidate *> &kept, const Call &call) const;
@@ -128,7 +128,7 @@ private:
   mutable RuleResults lastRules;
   mutable std::mutex lock; // of `chosen` and `lastRules`, for a moment
   std::unordered_map<std::string, Selected, KeyHash, std::equal_to<>> chosen;
-  // Held while measuring, so that measurements do not disturb each other. A grid function may launch the kernel with another key.
+  // Held while measuring, so that measurements do not disturb one another. A grid function may launch the kernel with another key.
   std::recursive_mutex tuning;
   std::set<std::string, std::less<>> underWay; // keys that are being tuned, by the thread that holds `tuning`
 };

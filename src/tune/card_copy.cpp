@@ -41,7 +41,7 @@ std::unique_ptr<CardCopy> CardCopy::create(const Argument &tensor) {
   gpu::ContextScope scope(*copy->device);
   const gpu::Driver &driver = *copy->device->driver;
   auto works = [](gpu::DriverStatus state) { return state == gpu::status::success; };
-  // Whoever writes the tensor is done before it is read, in whatever stream.
+  // All writes to the tensor, in whatever stream, must be done before it is read.
   bool kept = works(driver.synchronizeContext()) && works(driver.allocate(&copy->before, copy->bytes)) &&
               works(driver.allocate(&copy->expected, copy->bytes)) && works(driver.allocate(&copy->notes, noteBytes)) &&
               works(driver.copyOnDevice(copy->before, begin, copy->bytes, nullptr)) && works(driver.synchronizeContext());

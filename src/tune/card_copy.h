@@ -1,5 +1,5 @@
-// What a tensor of a GPU held before any configuration ran, and what the first one left there. Both stay on the GPU and are compared there,
-// by kernels in the tile language (compare_tensors.py): a copy of 256 MB to the host takes longer than tuning ten configurations.
+// What a tensor of a GPU held before any configuration ran, and what the first one left there. Both stay on the GPU and are compared
+// there, by kernels in the tile language (compare_tensors.py): copying 256 MB to the host takes longer than tuning ten configurations.
 #pragma once
 
 #include "runtime/kernel.h"
@@ -17,18 +17,18 @@ struct Closeness {
 
 class CardCopy {
 public:
-  /// Keeps what is there now. Null where there is no memory for it.
+  /// Keeps the present contents. Null where there is no memory for that.
   static std::unique_ptr<CardCopy> create(const Argument &tensor);
   ~CardCopy();
   CardCopy(const CardCopy &) = delete;
   CardCopy &operator=(const CardCopy &) = delete;
 
-  /// Makes the tensor what it was.
+  /// Restores the tensor.
   void restore() const;
-  /// From now on what is there counts as right.
+  /// From now on the present contents count as right.
   void expect();
-  /// Whether the tensor is what is expected; floats have to be as near as `near` says, where it does. Nothing where that cannot be said
-  /// here.
+  /// Whether the tensor is as expected; floats must be as close as
+  /// `near` says, if it does. Null where this cannot be decided here.
   std::optional<bool> isAsExpected(std::optional<Closeness> near) const;
   std::vector<char> expectedBytes() const;
 

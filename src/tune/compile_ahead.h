@@ -1,5 +1,5 @@
-// Configurations are compiled by several threads, while the first ones are measured already. Most of the time of tuning is the assembler's,
-// which is a process of its own on a GPU's kernels; one after the other, a list of sixteen takes seconds.
+// Several threads compile configurations while the first ones are already being measured. Most of the tuning time goes
+// to the assembler, which for a GPU's kernels is a separate process; one after another, a list of sixteen takes seconds.
 #pragma once
 
 #include <atomic>
@@ -13,20 +13,20 @@
 
 namespace tilewright {
 
-/// Why a configuration does not compile, or nothing.
+/// Why a configuration does not compile, or null.
 using CompileConfig = std::function<std::optional<std::string>(size_t config)>;
 
 class CompileAhead {
 public:
-  /// Starts to compile 0 to count - 1, in this order, with at most `threads` at a time. With less than two threads nothing is done: each
-  /// configuration is compiled where it is measured.
+  /// Starts to compile 0 to count - 1, in this order, at most `threads` at a time. With fewer
+  /// than two threads it does nothing: each configuration is then compiled where it is measured.
   CompileAhead(size_t count, int64_t threads, CompileConfig compile);
-  /// Leaves what is not begun.
+  /// Abandons what has not begun.
   ~CompileAhead();
   CompileAhead(const CompileAhead &) = delete;
   CompileAhead &operator=(const CompileAhead &) = delete;
 
-  /// Waits until a configuration is compiled; why it cannot be, or nothing.
+  /// Waits until a configuration is compiled; returns why it cannot be, or null.
   std::optional<std::string> wait(size_t config);
 
 private:

@@ -11,7 +11,7 @@
 namespace tilewright {
 
 namespace {
-/// What a machine's workers (cores, multiprocessors) do.
+/// What a machine's workers (cores, multiprocessors) can do.
 struct Workers {
   double count;
   double arithmetic, products; // operations a second of each
@@ -19,18 +19,18 @@ struct Workers {
   double memory;               // a second of all, from memory
   double start;                // seconds of a program's beginning and end
   double sums;                 // bytes a second of what products add to; on GPUs it stays in registers
-  double iteration;            // seconds of an iteration's own
+  double iteration;            // seconds of overhead in each iteration
 };
 } // namespace
 
-// Of a Zen 5 core and an H100, rounded: a machine that is half as fast in all of them orders configurations alike.
+// For a Zen 5 core and an H100, rounded: a machine with half of all rates orders configurations in the same way.
 static Workers workersOf(const GpuTarget *gpu) {
   if (gpu) return {132, 4e11, 6e12, 4e10, 3e12, 2e-6, 1e15, 1e-7};
   double lanes = static_cast<double>(hostCpu().vectorBytes) / 4;
   return {static_cast<double>(defaultThreads()), lanes * 6e9, lanes * 1.2e10, 3e10, 3e10, 2e-7, 2e11, 5e-8};
 }
 
-/// Of one program, memory left out.
+/// For one program, without memory.
 static double secondsOfProgram(const ProgramWork &work, const Workers &workers) {
   return work.arithmetic / workers.arithmetic + std::max(work.products / workers.products, work.bytes / workers.bytes) +
          work.sumTraffic / workers.sums + work.iterations * workers.iteration + workers.start;
@@ -50,25 +50,25 @@ double estimateSeconds(ProgramWork work, int64_t programs, const KernelOptions &
   double blocks = work.splitsSums ? static_cast<double>(options.numCtas) : 1, all = blocks * static_cast<double>(programs);
   if (blocks > 1) shareAmong(blocks, work, workers);
   if (gpu) {
-    // A ring of slots for what a loop loads; sums in registers, at most 128 of a thread's.
+    // A ring of slots for what a loop loads; sums are in registers, at most 128 for each thread.
     bool fits = work.tileBytes * static_cast<double>(std::max<int64_t>(options.numStages, 1)) <= static_cast<double>(gpu->sharedBytes) &&
                 work.sumBytes <= 128.0 * 4 * 32 * static_cast<double>(options.numWarps);
     if (!fits) return std::numeric_limits<double>::infinity();
   } else if (work.tileBytes + work.sumBytes > static_cast<double>(hostCpu().l2Bytes)) {
-    workers.bytes /= 4; // tiles that leave the core's own cache
+    workers.bytes /= 4; // tiles that do not fit the core's own cache
   }
   // Caches give most of the bytes again.
   return std::max(std::ceil(all / workers.count) * secondsOfProgram(work, workers), all * work.bytes / workers.memory / 4);
 }
 
-// Of a launch on an H200, from an event in front of it to one behind it: what is over before memory is busy, and after.
+// For a launch on an H200, from an event before it to one after it: the time before memory is busy, and afterwards.
 static constexpr double launchEnds = 4e-6;
 
 double predictSeconds(ProgramWork work, int64_t programs, double memoryBytes, const Peaks &peaks, const GpuTarget *gpu) {
   constexpr double functionCost = 12; // operations of an exponential's polynomial, rounded
   Workers workers = workersOf(gpu);
   workers.count = static_cast<double>(peaks.workers);
-  // A multiply-add counts as two, and an operation that is not part of one takes its place.
+  // A multiply-add counts as two, and an operation outside one takes its place.
   workers.arithmetic = peaks.arithmetic / workers.count / 2;
   work.arithmetic += (functionCost - 1) * work.functions;
   double productSeconds = 0;

@@ -37,7 +37,7 @@ std::vector<OpenSize> openSizes(llvm::ArrayRef<std::string> names, bool isGpu, b
 }
 
 namespace {
-/// Estimates that are known by now.
+/// Estimates that are already known.
 class Estimates {
 public:
   explicit Estimates(llvm::function_ref<double(llvm::ArrayRef<int64_t>)> estimate) : estimate(estimate) {}
@@ -53,7 +53,7 @@ private:
 };
 } // namespace
 
-/// Of equals the smaller value is kept.
+/// Of equal ones, the smaller value is kept.
 static std::vector<int64_t> descend(llvm::ArrayRef<OpenSize> open, std::vector<int64_t> sizes, Estimates &estimates) {
   constexpr int mostRounds = 4;
   for (int round = 0; round < mostRounds; ++round) {

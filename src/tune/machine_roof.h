@@ -1,8 +1,8 @@
 // The roof above a machine's kernels, kept in the cache folder under the machine's name: JSON, {"bytes_per_second": ..., "float32": ...}.
 // Of a GPU it also has the rates of products by type (tune/card_roof).
 //
-// Whatever else runs only makes a measurement lower. So one that other programs disturbed is marked, the next who asks measures again, and
-// of two measurements what is higher counts.
+// Other programs can only lower a measurement. So a disturbed one is marked and
+// repeated at the next request, and of two measurements the higher one counts.
 #pragma once
 
 #include "support/diagnostics.h"
@@ -24,9 +24,9 @@ MachineRoof measureProcessor();
 
 std::optional<MachineRoof> keptRoof(const std::string &machine, Diagnostics &diagnostics);
 void keepRoof(const std::string &machine, const MachineRoof &roof, Diagnostics &diagnostics);
-/// Raises each rate to that of another measurement, if it has a higher one.
+/// Raises each rate to that of another measurement, if that one is higher.
 MachineRoof higherRoof(MachineRoof roof, const MachineRoof &other);
-/// The one that is kept; measured now, and kept, where there is none, where that was disturbed, or `anew`. Nothing where measuring fails.
+/// The one that is kept; measured now, and kept, if there is none, if it was disturbed, or if `anew`. Null where measuring fails.
 std::optional<MachineRoof> roofOf(const std::string &machine, const std::function<std::optional<MachineRoof>()> &measure, bool anew,
                                   Diagnostics &diagnostics);
 

@@ -16,9 +16,9 @@
 namespace tilewright {
 
 static constexpr size_t mostRuns = 200;
-static constexpr size_t mostLate = 8;                          // runs that a GPU waited for; behind them the host is taken as it is
+static constexpr size_t mostLate = 8;                          // runs that a GPU waited for; after so many the host is accepted as it is
 static constexpr int mostFills = 16;                           // a millisecond, of 200 MB each on an H200
-static constexpr double quietScatter = 0.05, clockStep = 5e-4; // milliseconds: what a GPU's events cannot tell apart
+static constexpr double quietScatter = 0.05, clockStep = 5e-4; // milliseconds that a GPU's events cannot distinguish
 
 static double secondsNow() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -26,7 +26,7 @@ static double secondsNow() {
 
 namespace {
 
-/// Puts tensors back as they were, and sets others to zero, before each run.
+/// Restores tensors, and sets others to zero, before each run.
 class TensorGuard {
 public:
   bool prepare(const JitFunction &kernel, llvm::ArrayRef<Argument> known, llvm::ArrayRef<size_t> zeroed, llvm::ArrayRef<size_t> restored,
@@ -53,7 +53,7 @@ public:
     }
     return true;
   }
-  /// `stream`: where tensors of a GPU are reset, in front of the launch.
+  /// `stream`: where tensors of a GPU are reset before the launch.
   void reset(void *stream) const {
     auto handle = static_cast<gpu::StreamHandle>(stream);
     for (const Argument &tensor : zero) {
@@ -88,7 +88,7 @@ public:
   }
 
 private:
-  /// A tensor that this call does without, or one without elements.
+  /// A tensor that this call does not have, or one without elements.
   static bool isNothing(const Argument &argument) {
     std::optional<std::pair<uint64_t, uint64_t>> reach = argument.isPointer() ? argument.reach() : std::nullopt;
     return argument.kind() == Argument::Kind::none || (reach && reach->first == reach->second);
@@ -104,7 +104,7 @@ private:
     gpu::ContextScope scope(*device);
     uint64_t copy = 0;
     size_t bytes = static_cast<size_t>(tensor.bytes());
-    gpu::DriverStatus state = device->driver->synchronizeContext(); // whoever writes the tensor is done
+    gpu::DriverStatus state = device->driver->synchronizeContext(); // all writes to the tensor must be done
     if (state == gpu::status::success) state = device->driver->allocate(&copy, bytes);
     if (copy) keptOnDevice.push_back({device, tensor, copy});
     if (state == gpu::status::success)
@@ -135,7 +135,7 @@ std::unique_ptr<CardTimer> CardTimer::create(int64_t ordinal, void *stream, Diag
   timer->stream = stream;
   gpu::ContextScope scope(*timer->device);
   timer->bytes = static_cast<size_t>(std::max<int64_t>(4 * timer->device->l2Bytes, 1 << 20));
-  if (timer->device->driver->allocate(&timer->memory, timer->bytes) != gpu::status::success) timer->memory = 0; // with a warm cache, then
+  if (timer->device->driver->allocate(&timer->memory, timer->bytes) != gpu::status::success) timer->memory = 0; // then with a warm cache
   return timer;
 }
 
@@ -227,7 +227,7 @@ static bool areQuiet(const std::vector<double> &times) {
 
 std::optional<std::vector<double>> measureRuns(const RunOnce &once, std::optional<double> best, const MeasureEffort &effort,
                                                const std::function<double()> &now) {
-  std::optional<TimedRun> first = once(); // compiles, and warms up
+  std::optional<TimedRun> first = once(); // also compiles and warms up
   if (!first) return std::nullopt;
   if (best && first->isOfKernel && first->seconds > effort.farBehind * *best * 1e-3 + effort.chance)
     return std::vector<double>(3, first->seconds * 1e3);
@@ -274,11 +274,11 @@ static void dropLines(uint64_t begin, uint64_t end) {
   _mm_mfence();
 }
 #else
-static void dropLines(uint64_t, uint64_t) {} // measured with warm caches, then
+static void dropLines(uint64_t, uint64_t) {} // then caches stay warm
 #endif
 
 void dropFromCaches(llvm::ArrayRef<Argument> arguments) {
-  // Of a tensor that is much larger than the caches, little is in them at any time.
+  // Of a tensor that is much larger than the caches, only a little is in them at any time.
   uint64_t mostBytes = 4 * static_cast<uint64_t>(hostCpu().llcBytes);
   for (const Argument &argument : arguments) {
     dropFromCaches(argument.members());
@@ -288,8 +288,8 @@ void dropFromCaches(llvm::ArrayRef<Argument> arguments) {
 }
 
 void flushCaches() {
-  // More than the last level holds, and of each worker's part more than its core's own level does. It is read, as lines that were written
-  // would have to go back to memory while the next run is measured.
+  // More than the last level holds, with a part for each worker that exceeds its core's own level. The memory is
+  // read rather than written, because written lines would have to go back to memory during the next measured run.
   static const std::vector<char> memory = [] {
     int64_t bytes = std::max(2 * hostCpu().llcBytes, 2 * hostCpu().l2Bytes * defaultThreads());
     return std::vector<char>(static_cast<size_t>(std::clamp<int64_t>(bytes, 8 << 20, 512 << 20)), 1);

@@ -23,7 +23,7 @@ Peaks cpuPeaks(const CpuTarget &target, Diagnostics &diagnostics) {
   std::string machine = processorText();
   std::optional<MachineRoof> roof = roofOf(machine, measureProcessor, /*anew=*/false, diagnostics);
   Peaks peaks = peaksOf(machine, *roof, defaultThreads());
-  // A level of shorter vectors does less in an instruction; instructions for bf16 and bytes do twice and four times as much.
+  // A level with shorter vectors does less in one instruction; instructions for bf16 and bytes do two and four times as much.
   double share = static_cast<double>(target.vectorBytes) / static_cast<double>(hostCpu().vectorBytes);
   peaks.arithmetic *= share;
   for (auto &[type, rate] : peaks.products)
@@ -43,11 +43,11 @@ static constexpr struct {
 #undef GPU_PEAKS
 };
 
-// Of an H100 and an H200: cuBLAS's best of 8192 x 8192 is 700 to 760 of 989 TFLOP/s, a copy's 2.95 of 3.35 and 4.2 of 4.8 TB/s.
+// For an H100 and an H200: cuBLAS's best of 8192 x 8192 is 700 to 760 of 989 TFLOP/s, a copy's 2.95 of 3.35 and 4.2 of 4.8 TB/s.
 static constexpr double lastingProducts = 0.75, lastingBytes = 0.88;
 
 Peaks gpuPeaks(const GpuTarget &target, Diagnostics &diagnostics) {
-  Diagnostics ignored; // that there is no GPU is no error here
+  Diagnostics ignored; // it is no error here that there is no GPU
   const gpu::CudaDevice *device = gpu::cudaDeviceCount() > 0 ? gpu::CudaDevice::get(0, ignored) : nullptr;
   if (device && runsOn(target, device->major, device->minor)) {
     if (std::optional<MachineRoof> roof = keptRoof(cardText(*device), diagnostics)) {

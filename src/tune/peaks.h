@@ -1,5 +1,5 @@
-// What a machine does at most: the roof above a kernel. Measured where the machine is this one, from data sheets (gpu_peaks.def) for a GPU
-// that is not here.
+// The most that a machine can do: the roof above a kernel. It is measured where the machine
+// is this one; for a GPU that is not here it comes from data sheets (gpu_peaks.def).
 #pragma once
 
 #include "support/diagnostics.h"
@@ -19,17 +19,17 @@ struct Peaks {
   double arithmetic = 0;                               // operations a second of float32, a multiply-add as two
   std::map<std::string, double, std::less<>> products; // the same of products, by the type of their operands: "float16"
 
-  // What of these rates lasts. A measurement has seen that; of a data sheet's, a chip whose tensor cores are busy gives less at the clock
-  // that its power allows, and memory has to be refreshed.
+  // The part of these rates that lasts. A measurement already includes that; a chip whose tensor cores are busy
+  // stays below a data sheet's rate, because its power limits the clock, and because memory must be refreshed.
   double lastingProducts = 1, lastingBytes = 1;
 
-  /// Of products of this type; those without a row are computed as float32.
+  /// For products of this type; types without a row are computed as float32.
   double productsOf(std::string_view type) const;
 };
 
-/// Of this processor, for code of `target`, from the cache folder, or measured now (half a second) and kept there.
+/// For this processor and code for `target`: from the cache folder, or measured now (half a second) and kept there.
 Peaks cpuPeaks(const CpuTarget &target, Diagnostics &diagnostics);
-/// Of a GPU for which this code is made: the one that is here, if `tilewright bench` has measured it, else a data sheet's.
+/// For a GPU that this code is made for: the one in this machine, if `tilewright bench` has measured it, otherwise a data sheet's.
 Peaks gpuPeaks(const GpuTarget &target, Diagnostics &diagnostics);
 
 } // namespace tilewright

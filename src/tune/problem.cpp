@@ -65,7 +65,7 @@ std::vector<size_t> firstAlike(const JitFunction &kernel, llvm::ArrayRef<Config>
   std::vector<size_t> first;
   llvm::StringMap<size_t> known;
   for (const Config &config : configs) {
-    bool isAlone = !onProcessor || isAsked || config.hasHook; // what a hook does, nobody knows
+    bool isAlone = !onProcessor || isAsked || config.hasHook; // nobody knows what a hook does
     Config meant;
     meant.kwargs = config.kwargs;
     first.push_back(isAlone ? first.size() : known.try_emplace(configText(meant), first.size()).first->second);

@@ -26,7 +26,7 @@ namespace {
 
 using Integer = std::optional<int64_t>;
 
-/// One program of a launch: its number and the grid's extents; unknown in a launch that nobody describes.
+/// One program of a launch: its number and the grid's extents; unknown if no launch is described.
 struct Program {
   std::array<Integer, 3> number{0, 0, 0}, extent;
 };
@@ -71,7 +71,7 @@ private:
     return isa<tt::ExternElementwiseOp>(op) || (isa<math::MathDialect>(op->getDialect()) && !isCheap);
   }
 
-  /// What peaks call the type that a product multiplies in.
+  /// The name that peaks use for the type in which a product multiplies.
   static std::string operandsOf(tt::DotOp dot) {
     mlir::Type type = getElementTypeOrSelf(dot.getA().getType());
     if (type.isF64()) return "float64";
@@ -121,7 +121,7 @@ private:
     return bounds ? static_cast<double>(bounds->trips) : 1;
   }
 
-  /// A kernel's integer argument, or a loop's variable in the middle of the loop.
+  /// A kernel's integer argument, or the variable of a loop halfway through it.
   Integer valueOfArgument(BlockArgument argument, int depth) {
     Operation *parent = argument.getOwner()->getParentOp();
     if (isa<tt::FuncOp>(parent)) return argument.getArgNumber() < arguments.size() ? arguments[argument.getArgNumber()] : std::nullopt;
@@ -131,7 +131,7 @@ private:
     return bounds ? Integer(bounds->low + bounds->trips / 2 * bounds->step) : std::nullopt;
   }
 
-  /// Of an integer that follows from the arguments and the program's number.
+  /// The value of an integer that follows from the arguments and the program's number.
   Integer valueOf(mlir::Value value, int depth) {
     constexpr int deepest = 64;
     if (depth > deepest) return std::nullopt;
@@ -191,7 +191,7 @@ static void appendIntegers(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Ar
   }
 }
 
-/// A few programs, spread evenly over the grid. Of an empty grid none.
+/// A few programs, spread evenly over the grid. None for an empty grid.
 static std::vector<Program> samplesOf(const std::optional<Grid> &grid) {
   if (!grid) return {Program()};
   auto [x, y, z] = grid->extent;
@@ -265,7 +265,7 @@ std::optional<ProgramWork> workOfLaunch(const std::shared_ptr<const JitFunction>
   request.options = options.kernel;
   request.target = hostCpu();
   if (const gpu::CudaDevice *device = options.device >= 0 ? gpu::CudaDevice::get(options.device, diagnostics) : nullptr)
-    request.gpu = device->target; // whose products of f32 may be of tf32
+    request.gpu = device->target; // it decides whether products of f32 may use tf32
   return workOfRequest(request, arguments, grid, diagnostics);
 }
 

@@ -4,8 +4,8 @@
 //         a = tl.load(a_ptrs)               64 x 128x64 f16: 1 MiB
 //         acc = tl.dot(a, b, acc)           64 x 2*128*128*64 operations of float16
 //
-// Loops whose lengths follow from integer arguments and the program's number are counted in full, others once. Programs differ (a causal
-// loop is longer in later ones), so a few of them are counted, and the mean is taken.
+// Loops whose lengths follow from integer arguments and the program's number are counted completely, others once.
+// Programs differ (a causal loop is longer in later ones), so a few of them are counted, and the mean is used.
 #pragma once
 
 #include "ir/explanation.h"
@@ -38,12 +38,12 @@ struct ProgramWork {
   std::map<SourceLine, LineWork> lines;
 };
 
-/// Of what this request compiles to. `arguments`: those of a launch, one a parameter; none: they are not known. No grid: of program 0.
-/// Nothing, after an error, where it does not compile.
+/// For what this request compiles to. `arguments`: those of a launch, one for each parameter; empty:
+/// they are unknown. Without a grid: for program 0. Null, after an error, where it does not compile.
 std::optional<ProgramWork> workOfRequest(const CompileRequest &request, llvm::ArrayRef<Argument> arguments, const std::optional<Grid> &grid,
                                          Diagnostics &diagnostics);
 
-/// Of a launch with these arguments, all of them bound. Nothing, after an error, where it does not compile.
+/// For a launch with these arguments, all of them bound. Null, after an error, where it does not compile.
 std::optional<ProgramWork> workOfLaunch(const std::shared_ptr<const JitFunction> &kernel, llvm::ArrayRef<Argument> arguments,
                                         const LaunchOptions &options, const Grid &grid, Diagnostics &diagnostics);
 

@@ -14,7 +14,7 @@ namespace {
 
 using Items = std::vector<std::pair<std::string, Value>>;
 
-/// The functions of prune_configs_by, called as Python calls them.
+/// The functions of prune_configs_by, called in the same way as by Python.
 class Pruner {
 public:
   Pruner(const JitFunction &kernel, llvm::ArrayRef<Config> configs, llvm::ArrayRef<Argument> known, Diagnostics &diagnostics)
@@ -34,7 +34,7 @@ public:
       objects.push_back(Value::nameSpace(std::make_shared<ConfigObject>(config)));
     std::vector<Value> positional{Value::list(objects), arguments};
     std::optional<Value> result = call(function, positional, named);
-    if (!result) result = call(function, positional, {}); // one that takes no keywords
+    if (!result) result = call(function, positional, {}); // it takes no keywords
     if (!result || result->asHost()) {
       leaveOut("early_config_prune");
       return all;

@@ -8,8 +8,8 @@
 
 namespace tilewright {
 
-/// The places of the configurations of kernel.autotune that its prune_configs_by leaves, best estimate first where it has a model.
-/// Functions that only Python can call are left out, with a warning. Nothing after an error.
+/// The configurations of kernel.autotune that its prune_configs_by leaves, by their places in the list, best estimate
+/// first if there is a model. Functions that only Python can call are left out, with a warning. Null after an error.
 std::optional<std::vector<size_t>> prunedConfigs(const JitFunction &kernel, llvm::ArrayRef<Config> configs, llvm::ArrayRef<Argument> known,
                                                  Diagnostics &diagnostics);
 

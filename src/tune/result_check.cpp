@@ -33,7 +33,7 @@ std::vector<bool> writtenParameters(const CompiledKernel &kernel) {
   return written;
 }
 
-/// The host's tensors are touched directly, a GPU's by the driver, behind all that is queued there.
+/// The host's tensors are accessed directly; a GPU's by the driver, after all that is queued there.
 static std::vector<char> bytesOf(const Argument &tensor) {
   auto [begin, end] = *tensor.reach();
   std::vector<char> bytes(end - begin);
@@ -82,8 +82,8 @@ ResultCheck::ResultCheck(llvm::ArrayRef<Argument> written) {
     add(argument);
 }
 
-/// What an element that is suspected of not being written holds before it is looked at again: an ordinary number, as kernels may compute
-/// from what is in the tensor, and not the one that was there.
+/// The mark that a suspected element gets before it is looked at again: an ordinary number,
+/// because kernels may compute with the tensor's contents, and not the number that was there.
 static void setMark(char *element, Scalar type) {
   auto put = [&]<typename T>(T mark) {
     T before;
@@ -100,7 +100,7 @@ static void setMark(char *element, Scalar type) {
   }
 }
 
-/// `before`, but for the elements that are suspected.
+/// `before`, except for the suspected elements.
 static std::vector<char> marked(std::vector<char> before, const std::vector<size_t> &suspects, Scalar type) {
   for (size_t index : suspects)
     setMark(before.data() + index * static_cast<size_t>(byteSize(type)), type);
@@ -138,8 +138,8 @@ struct Floats {
 };
 } // namespace
 
-/// How far sums in another order may be apart. Nothing: elements have to be equal. Of 16 bits some four units of the last place of the
-/// element, and eight of that of a typical one, which terms that cancel, and sums that are kept in 16 bits, may be off by.
+/// How far apart sums in another order may be. Null: elements must be equal. For 16 bits, some four units in the last place of the
+/// element, and eight of those of a typical element: terms that cancel, and sums that are kept in 16 bits, may be off by so much.
 static std::optional<Closeness> closeness(Scalar type) {
   switch (type) {
   case Scalar::fp64: return Closeness{1e-9, 1e-9};
@@ -156,7 +156,7 @@ static std::string differAt(size_t index, double value, double expected) {
   return text;
 }
 
-/// The root of the mean square of what is finite.
+/// The root of the mean square of the finite elements.
 static double typicalSize(const Floats &elements, size_t count) {
   double sum = 0, finite = 0;
   for (size_t i = 0; i < count; ++i)
@@ -175,7 +175,7 @@ static std::optional<std::string> compareFloats(const Floats &results, const Flo
   return std::nullopt;
 }
 
-/// The elements that are what they were before the run, and that the first configuration left as something else. A few of them tell.
+/// Finds elements that have not changed since before the run, but that the first configuration did change. A few of them suffice.
 static std::vector<size_t> unchanged(const std::vector<char> &now, const std::vector<char> &before, const std::vector<char> &expected,
                                      size_t elementSize) {
   constexpr size_t most = 1024;
@@ -210,7 +210,7 @@ std::optional<std::string> ResultCheck::compare(Tensor &tensor) const {
   return compareFloats(results, expected, results.count(now.size()), *near);
 }
 
-/// Behind the second run: the first of the suspected elements that still hold their marks.
+/// After the second run: the first of the suspected elements that still has its mark.
 static std::optional<std::string> notWritten(const std::vector<char> &now, const std::vector<char> &left,
                                              const std::vector<size_t> &suspects, size_t elementSize) {
   for (size_t index : suspects)

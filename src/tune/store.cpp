@@ -1,7 +1,7 @@
 // An entry as JSON:
 //   {"kernel": "add", "source": "5b1c...", "device": "cpu znver4 avx512, 8 threads", "key": "x_ptr=*fp32, n=1000", "best": 1,
 //    "configs": [{"config": "BLOCK=32, ...", "failure": "..."}, {"config": "BLOCK=64, ...", "milliseconds": [0.012, 0.011, 0.014]}]}
-// In the cache folder it is wrapped as all entries are there (runtime/cache): checksum, own name, private folder.
+// In the cache folder it is wrapped like all entries there (runtime/cache): a checksum, its own name, a private folder.
 
 #include "tune/store.h"
 
@@ -23,7 +23,7 @@ namespace json = llvm::json;
 
 namespace tilewright {
 
-/// Another form of entries has another number, and is not looked for under the old names.
+/// Another form of entries gets another number, so that it is not looked for under the old names.
 static constexpr int64_t format = 1;
 
 std::string tunedKey(const TuneProblem &problem, llvm::ArrayRef<std::string> configs) {
@@ -64,7 +64,7 @@ static std::optional<Measured> resultOf(const json::Object &object) {
   return result;
 }
 
-/// Nothing where a field is missing or makes no sense.
+/// Null where a field is missing or makes no sense.
 static std::optional<TunedEntry> entryOf(const json::Value &value) {
   const json::Object *object = value.getAsObject();
   const json::Array *configs = object ? object->getArray("configs") : nullptr;
@@ -162,7 +162,7 @@ Result<std::vector<TunedEntry>> readTunedFile(const std::string &path) {
 std::optional<size_t> pinnedConfig(const TuneProblem &problem, llvm::ArrayRef<std::string> configs, Diagnostics &diagnostics) {
   const char *path = std::getenv("TILEWRIGHT_TUNED");
   if (!path || !*path) return std::nullopt;
-  // A file is read once, at the first launch that asks.
+  // A file is read once, at the first launch that needs it.
   static std::mutex lock;
   static std::unordered_map<std::string, std::vector<TunedEntry>> files;
   std::lock_guard<std::mutex> guard(lock);
@@ -172,7 +172,7 @@ std::optional<size_t> pinnedConfig(const TuneProblem &problem, llvm::ArrayRef<st
     if (!read) diagnostics.warning({}, Diag::tunedFile, {path, read.error()});
     found = files.emplace(path, read ? std::move(*read) : std::vector<TunedEntry>()).first;
   }
-  // A problem is there several times where it was tuned over several lists.
+  // A problem occurs several times if it was tuned over several lists.
   const std::string *foreign = nullptr;
   for (const TunedEntry &entry : found->second) {
     if (!(entry.problem == problem)) continue;

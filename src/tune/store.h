@@ -1,4 +1,4 @@
-// What tuning has found, kept between processes: in the cache folder, and in files that people carry from machine to machine.
+// What tuning has found, kept between processes: in the cache folder, and in files that people take from machine to machine.
 //
 // An entry belongs to a problem and to the list of configurations that were measured, so that a kernel with another list is measured. It
 // does not belong to a build of the compiler: the command line, a C++ program and Python are different builds, and share what they find.
@@ -13,9 +13,9 @@
 
 namespace tilewright {
 
-/// How one configuration did.
+/// The result of one configuration.
 struct Measured {
-  /// The median, then what decides between equal medians (the 20th and the 80th percentile). Empty: it failed.
+  /// The median, then what decides between equal medians (the 20th and the 80th percentile), in milliseconds. Empty: it failed.
   std::vector<double> milliseconds;
   std::string failure; // why
 };
@@ -28,7 +28,7 @@ struct TunedEntry {
   size_t best = 0;
 };
 
-/// What its entry in the cache folder is called.
+/// The name of its entry in the cache folder.
 std::string tunedKey(const TuneProblem &problem, llvm::ArrayRef<std::string> configs);
 /// The entry of the cache folder, or nothing. A damaged one is removed and reported as a warning.
 std::optional<TunedEntry> loadTuned(const TuneProblem &problem, llvm::ArrayRef<std::string> configs, Diagnostics &diagnostics);
@@ -36,7 +36,7 @@ void storeTuned(const TunedEntry &entry, Diagnostics &diagnostics);
 /// All entries of the cache folder, by kernel and key.
 std::vector<TunedEntry> allTuned(Diagnostics &diagnostics);
 
-/// One result as JSON, and back; nothing if it is none.
+/// One result as JSON, and back; null if the text is none.
 std::string measuredText(const Measured &result);
 std::optional<Measured> readMeasured(const std::string &text);
 
@@ -44,8 +44,8 @@ std::optional<Measured> readMeasured(const std::string &text);
 std::string tunedText(llvm::ArrayRef<TunedEntry> entries);
 Result<std::vector<TunedEntry>> readTunedFile(const std::string &path);
 
-/// The configuration that the file named by TILEWRIGHT_TUNED wants for a problem. A file that cannot be read is reported as a warning,
-/// once, and so is a configuration that is none of `configs`.
+/// The configuration that the file named by TILEWRIGHT_TUNED wants for a problem. A file that cannot
+/// be read is reported once, as a warning, and so is a configuration that is none of `configs`.
 std::optional<size_t> pinnedConfig(const TuneProblem &problem, llvm::ArrayRef<std::string> configs, Diagnostics &diagnostics);
 
 } // namespace tilewright

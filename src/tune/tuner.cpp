@@ -1,9 +1,9 @@
 // A winner is looked for in three places: the file that TILEWRIGHT_TUNED names, the cache folder, and measurements.
 //
-// Medians decide. But a machine is not the same throughout a tuning: others disturb it, and a GPU that has just multiplied for a second
-// runs at a lower clock than one that waited for its first kernel. So the few that came close to the fastest are measured again, in turn,
-// and the medians of these rounds decide among them. (An H100 took 407 TFLOP/s of attention for the best, where another configuration gives
-// 500.)
+// Medians decide. But a machine changes during a tuning: other programs disturb it, and a GPU that has been
+// multiplying for a second runs at a lower clock than one that waited for its first kernel. So the few that
+// came close to the fastest are measured again, in turn, and the medians of these rounds decide among them.
+// (An H100 took an attention kernel of 407 TFLOP/s for the best, where another configuration reaches 500.)
 
 #include "tune/tuner.h"
 
@@ -31,7 +31,7 @@ static bool worked(const Measured &result) {
   return !result.milliseconds.empty();
 }
 
-/// Whether a is better; of equals, the first one in the list is kept.
+/// Whether a is better; of equal ones, the first one in the list is kept.
 static bool isFaster(const Measured &a, const Measured &b) {
   if (!worked(a) || !worked(b)) return worked(a) && !worked(b);
   return a.milliseconds < b.milliseconds;
@@ -41,7 +41,7 @@ static size_t fastest(llvm::ArrayRef<Measured> results) {
   return static_cast<size_t>(std::min_element(results.begin(), results.end(), isFaster) - results.begin());
 }
 
-/// The configuration that is measured for this one.
+/// The configuration whose measurement counts for this one.
 static size_t firstOf(const TuneDoor &door, size_t config) {
   return door.sameAs.empty() ? config : door.sameAs[config];
 }
@@ -61,9 +61,9 @@ static std::vector<size_t> finalists(const TuneDoor &door, llvm::ArrayRef<Measur
   return found;
 }
 
-/// Measures the finalists in turn. False where the door ended it.
+/// Measures the finalists in turn. False if the door ended the tuning.
 static bool measureAgain(const TuneDoor &door, std::vector<Measured> &results) {
-  if (results[fastest(results)].milliseconds.front() > 1e3 * longRun) return true; // chance is small beside them
+  if (results[fastest(results)].milliseconds.front() > 1e3 * longRun) return true; // disturbances are small compared with so long a run
   std::vector<size_t> among = finalists(door, results);
   std::vector<std::vector<Measured>> again(among.size());
   for (size_t round = 0; round < rounds; ++round)
@@ -82,7 +82,7 @@ static bool measureAgain(const TuneDoor &door, std::vector<Measured> &results) {
   return true;
 }
 
-/// False where the door ended it.
+/// False if the door ended the tuning.
 static bool measureAll(llvm::ArrayRef<std::string> configs, const TuneDoor &door, std::vector<Measured> &results) {
   std::optional<double> best;
   double start = secondsNow();
@@ -112,7 +112,7 @@ static bool measureAll(llvm::ArrayRef<std::string> configs, const TuneDoor &door
 
 // ---- with other processes
 
-static constexpr double patience = 300; // seconds without news: whoever has a claim and lives, is stopped
+static constexpr double patience = 300; // seconds without news after which a process that holds a claim and lives counts as stopped
 static constexpr std::chrono::milliseconds pause(5);
 
 namespace {
@@ -123,8 +123,8 @@ public:
       : problem(problem), configs(configs), door(door), diagnostics(diagnostics), search(problem, configs), before(winner()),
         found(configs.size()) {}
 
-  /// All processes end with one winner: the first to have all results measures those that came close again, and keeps the winner, which
-  /// the others take. Nothing where the door ended it.
+  /// All processes end with one winner: the first process that has all results measures those that
+  /// came close again, and keeps the winner, which the others take. Null if the door ended the tuning.
   std::optional<TuneOutcome> tune() {
     for (size_t i = 0; i < configs.size() && !door.compareWith(i);)
       ++i;
@@ -133,7 +133,7 @@ public:
     for (double start = secondsNow(); !(entry = newWinner()); std::this_thread::sleep_for(pause)) {
       std::optional<CacheClaim> claim = search.claimEnd();
       if (!claim && secondsNow() - start < patience) continue;
-      if (!(entry = newWinner())) return choose(); // nobody chose while this one asked
+      if (!(entry = newWinner())) return choose(); // nobody chose while this process asked
       search.remove();
       break;
     }
@@ -143,14 +143,14 @@ public:
 private:
   std::optional<TunedEntry> winner() const { return loadTuned(problem, configs, diagnostics); }
 
-  /// The winner of this search, not one that there was before it.
+  /// The winner of this search, not an older one.
   std::optional<TunedEntry> newWinner() const {
     std::optional<TunedEntry> entry = winner();
     bool isNew = entry && !(before && tunedText(*before) == tunedText(*entry)) && !door.compile(entry->best);
     return isNew ? std::move(entry) : std::nullopt;
   }
 
-  /// Measures what nobody has measured, or is measuring, until there is a winner or all results are known. False where the door ended it.
+  /// Measures what nobody has measured or is measuring, until there is a winner or all results are known. False if the door ended it.
   bool measure() {
     auto isMissing = [](const std::optional<Measured> &result) { return !result; };
     for (double news = secondsNow(); !newWinner(); std::this_thread::sleep_for(pause)) {
@@ -162,7 +162,7 @@ private:
         if (found[i] || (found[i] = search.result(i, diagnostics))) continue;
         std::optional<CacheClaim> claim = search.claim(i);
         if (!claim && secondsNow() - news < patience) continue;
-        if ((found[i] = search.result(i, diagnostics))) continue; // by whoever had the claim until now
+        if ((found[i] = search.result(i, diagnostics))) continue; // from whoever had the claim until now
         if (newWinner()) return search.remove(), true;
         if (!measure(i)) return false;
         news = secondsNow();
@@ -203,7 +203,7 @@ private:
   const TuneDoor &door;
   Diagnostics &diagnostics;
   SharedSearch search;
-  std::optional<TunedEntry> before; // where all is measured anew
+  std::optional<TunedEntry> before; // if everything is measured anew
   std::vector<std::optional<Measured>> found;
   std::optional<double> best;
   double start = secondsNow();
@@ -219,7 +219,7 @@ static std::optional<TuneOutcome> remembered(const TuneProblem &problem, llvm::A
     return outcome;
   }
   std::optional<TunedEntry> entry = door.keeps ? loadTuned(problem, configs, diagnostics) : std::nullopt;
-  // The entry may be of a compiler that was more able.
+  // The entry may come from a compiler that could do more.
   if (!entry || door.compile(entry->best)) return std::nullopt;
   outcome.best = entry->best;
   outcome.results = std::move(entry->results);
@@ -243,7 +243,7 @@ std::optional<TuneOutcome> tune(const TuneProblem *problem, llvm::ArrayRef<std::
   outcome.measured = true;
   outcome.seconds = secondsNow() - start;
   if (!problem || !door.keeps || !outcome.worked) return outcome;
-  // Another process may have been faster to store its winner: all that run the kernel agree on that one.
+  // Another process may have been faster to store its winner: all processes that run the kernel agree on that one.
   std::optional<TunedEntry> other = door.anew ? std::nullopt : loadTuned(*problem, configs, diagnostics);
   if (other && !door.compile(other->best)) {
     outcome.best = other->best;

@@ -16,7 +16,9 @@ namespace {
 
 std::string sampleObject() {
   Result<std::string> bytes = readFile(SAMPLE_OBJECT);
-  return bytes ? *bytes : "";
+  if (bytes) return *bytes;
+  ADD_FAILURE() << SAMPLE_OBJECT << ": " << bytes.error();
+  return "";
 }
 
 std::shared_ptr<CompiledKernel> sample(const std::string &entry, std::vector<SlotKind> slots) {

@@ -14,7 +14,7 @@ WRONG = 1  # the exit status of a mistake in the input, and of a kernel that is 
 
 
 class CommandError(TritonError):
-    """Ends a command. facts: results that there are nevertheless, for --json."""
+    """Ends a command with an error. facts: results that exist nevertheless, for --json."""
 
     def __init__(self, message, facts=None):
         super().__init__(message)
@@ -22,7 +22,7 @@ class CommandError(TritonError):
 
 
 class Parser(argparse.ArgumentParser):
-    """Errors look, and end, as those of the other commands."""
+    """Errors look like those of the other commands, with the same exit status."""
 
     def __init__(self, command, **options):
         super().__init__(prog=f"tilewright {command}", formatter_class=argparse.RawDescriptionHelpFormatter, **options)
@@ -50,7 +50,7 @@ def results_alone():
 
 
 def to_json(value):
-    """What JSON has no number for is null."""
+    """Numbers that JSON lacks become null."""
     if isinstance(value, dict):
         return {str(name): to_json(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -65,7 +65,7 @@ def write_json(value, file):
 
 
 def write_file(path, text):
-    """In one step: what was there before is lost only for what is whole. Into a device or a pipe as it is. Gives the problem, or None."""
+    """Replaces the file in one step; a device or a pipe is written to. Returns the problem, or None."""
     aside = f"{path}.tmp.{os.getpid()}" if os.path.isfile(path) or not os.path.exists(path) else path
     try:
         with open(aside, "w") as file:
@@ -96,7 +96,7 @@ def _end(error, as_json):
 
 
 def run(main, words, options=None):
-    """Runs a command with the words behind its name, of which `options` are its own. A user's error is a line, and with --json an object as well."""
+    """Runs a command with the words after its name; `options` are its own. A user's error is one line, and with --json an object as well."""
     as_json = "--json" in (words if options is None else options)
     if sys.stdout is None:  # the shell's >&-
         print("tilewright: error: cannot write the standard output: it is closed", file=sys.stderr)

@@ -183,7 +183,7 @@ def get_dump_manager(key):
 
 
 def make_so_cache_key(version_hash, signature, constants, ids, **kwargs):
-    """A key for host code that was built for a signature, whatever its pointers point to."""
+    """A key for host code that was built for a signature; what its pointers point to does not matter."""
     words = "".join("ptr" if word.startswith("*") else word for word in signature.values())
     text = "-".join(map(str, (version_hash, words, constants, ids, *kwargs.values())))
     return _base32(hashlib.sha256(text.encode()).hexdigest())

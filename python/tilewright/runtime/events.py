@@ -25,7 +25,7 @@ class JitFunctionInfo:
 
 
 class LazyDict:
-    """The facts about a launch that its hooks see, made when one asks for them. `kernel`: the compiled kernel. `launch`: what is launched,
+    """The facts about a launch that its hooks see, computed when a hook asks for them. `kernel`: the compiled kernel. `launch`: what is launched,
     (kernel, arguments, keywords, grid), where that is known."""
 
     def __init__(self, data, kernel):
@@ -88,7 +88,7 @@ def _tell(hook, fn, handle, is_warmup, already_compiled):
 
 
 def compiling(fn, handle, is_warmup):
-    """Whether to go on: a jit_cache_hook that returns True has compiled, or does not want to."""
+    """Whether to continue: a jit_cache_hook that returns True has compiled the kernel itself, or refuses to."""
     hook = knobs.runtime.jit_cache_hook
     return hook is None or not _tell(hook, fn, handle, is_warmup, False)
 
@@ -146,7 +146,7 @@ def _listen(kernel):
 
 
 def after_compilation(kernel):
-    """The dumps and times that somebody has asked for, of a kernel that has just been made."""
+    """Shows the dumps and times that were asked for, of a kernel that has just been made."""
     if kernel._handle.interpreted:
         return
     if _names("MLIR_ENABLE_DUMP", kernel):

@@ -27,7 +27,7 @@ def _programs(grid, named):
 
 
 def _estimate(tuner, kernel, args, kwargs, failures):
-    """Seconds by values of what is open; infinite for those that do not work."""
+    """Seconds for values of the open parameters; infinite for values that do not work."""
     launch = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
     rules = _rules(tuner)
 
@@ -46,7 +46,7 @@ def _estimate(tuner, kernel, args, kwargs, failures):
 
 
 def _difference(tuner, args, kwargs, configs, failures):
-    """How the results of the second configuration differ from the first's; None where they do not, or nobody can tell."""
+    """How the results of the second configuration differ from the first's; None if they are equal, or if that cannot be decided."""
     if kwargs.get("warmup") or not tuner._checks_results():
         return None
     tuner._call.check, tuner._call.first = None, ""
@@ -65,7 +65,7 @@ def _difference(tuner, args, kwargs, configs, failures):
 
 
 def guess(tuner, kernel, make_config, args, kwargs, failures):
-    """A configuration for this launch. Raises AutotunerError where none is to be had."""
+    """A configuration for this launch. Raises AutotunerError if there is none."""
     given = {**tuner.nargs, **kwargs, **_rules(tuner)}
     names = [p.name for p in kernel.params if p.is_constexpr and p.name not in given and not p.has_default and _core.is_size_name(p.name)]
     launch = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}

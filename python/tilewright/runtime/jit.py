@@ -199,7 +199,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
                       [p.name for p in self.params if p.do_not_specialize_on_alignment], self._interpreted)
 
     def _watched(self, grid):
-        """`kernel[grid]` where a launch is more than a launch: there are hooks, or checks to turn on."""
+        """`kernel[grid]` for launches that need more than launching: there are hooks, or checks to turn on."""
         return partial(self.run, grid=grid, warmup=False)
 
     def run(self, *args, grid, warmup, **kwargs):
@@ -260,7 +260,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         self.pre_run_hooks.append(hook)
 
     def preload(self, specialization_data):
-        """Compiles what hooks have been told of as `specialization_data`."""
+        """Compiles what hooks got as `specialization_data`."""
         return preload(self, specialization_data)
 
     def create_binder(self):
@@ -347,7 +347,7 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
 
 
 def helper_kernel(function):
-    """A method or constexpr function of Python as something that the compiler follows where its arguments are run-time values."""
+    """A Python method or constexpr function that the compiler follows where its arguments are run-time values."""
     function = getattr(function, "fn", function)
     made = _HELPERS.get(function)
     if made is None:
@@ -442,7 +442,7 @@ def _address(array):
 
 
 def _made_by(*names):
-    """A method that wraps what the first of these methods that the base has makes."""
+    """A method that wraps the result of the first of these methods that the base has."""
 
     def method(self, *args, **kwargs):
         make = next(getattr(self.base, name) for name in names if hasattr(self.base, name))

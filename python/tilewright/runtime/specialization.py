@@ -50,7 +50,7 @@ class KernelCache:
         return self._kernels().items()
 
     def clear(self):
-        """Forgets them. The cache folder keeps its own."""
+        """Forgets them. Those in the cache folder stay."""
         self._fn._pending.clear()
         self._fn._reset()
 
@@ -121,7 +121,7 @@ def path_as_text(path):
 
 
 class _Stand:
-    """Stands for an argument of a type and an alignment: what specialisation looks at, and nothing else."""
+    """Stands for an argument with a type and an alignment, which is all that specialisation needs."""
 
     def __init__(self, element, aligned):
         self.dtype = str_to_ty(element, None)
@@ -158,7 +158,7 @@ def _constant(fn, told):
 
 
 def _argument(fn, told, word, path):
-    """What a launch of this kind would be given: a constant, or something of the type."""
+    """An argument for a launch of this kind: a constant, or a stand-in with the type."""
     if (constant := told["constants"].get(path_as_text(path))) is not None:
         value = constexpr(_constant(fn, constant))
         return value.value if len(path) == 1 or value.value == 1 else value  # 1 is a constant wherever it is

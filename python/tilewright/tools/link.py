@@ -45,7 +45,7 @@ class _Variant:
         return list(zip(self.arg_ctypes, self.arg_names))
 
     def passed(self):
-        """(C type, name) of what the variant itself takes: what is known to be 1 it does not."""
+        """(C type, name) of the variant's own parameters: those that are known to be 1 are left out."""
         return [parameter for parameter, size in zip(self.parameters(), self.sizes) if size != 1]
 
     def condition(self):
@@ -60,7 +60,7 @@ KernelLinkerMeta = record(
 
 
 class HeaderParser:
-    """What headers say: `kernels` has the variants of each algorithm."""
+    """The contents of headers: `kernels` has the variants of each algorithm."""
 
     def __init__(self):
         self.kernels, self.backend_name = {}, None

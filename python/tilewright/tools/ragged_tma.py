@@ -17,7 +17,7 @@ _LENGTH = 2**30
 
 
 def create_ragged_descriptor(T, block_shape, ragged_dim=0):
-    """A descriptor of a tensor of two or three dimensions for load_ragged and its like."""
+    """A descriptor of a tensor with two or three dimensions, for load_ragged and the other functions here."""
     rank = len(T.shape)
     ragged_dim += rank if ragged_dim < 0 else 0
     assert 0 <= ragged_dim < rank - 1, "rows are ragged, not the numbers in a row: ragged_dim is any dimension but the last"
@@ -41,7 +41,7 @@ def to_ragged_indices(slice_off, slice_size, row):
 
 @triton.jit
 def load_ragged(TMA, slice_off, slice_size, coords, ragged_dim: tl.constexpr = 0):
-    """A block of T[slice_off : slice_off + slice_size] at `coords`, which are not negative; zeros behind its end."""
+    """A block of T[slice_off : slice_off + slice_size] at `coords`, which must not be negative; zeros after its end."""
     tl.static_assert(len(TMA.shape) == len(coords) + 2, "TMA is of create_ragged_descriptor; coords are as many as its tensor's dimensions")
     first, second, row = to_ragged_indices(slice_off, slice_size, coords[ragged_dim])
     block = TMA.load([first, second] + coords[:ragged_dim] + [row] + coords[ragged_dim + 1:])
@@ -50,7 +50,7 @@ def load_ragged(TMA, slice_off, slice_size, coords, ragged_dim: tl.constexpr = 0
 
 @triton.jit
 def store_ragged(TMA, slice_off, slice_size, coords, data, ragged_dim: tl.constexpr = 0):
-    """A block to T[slice_off : slice_off + slice_size] at `coords`, nothing behind its end."""
+    """Stores a block to T[slice_off : slice_off + slice_size] at `coords`; nothing after its end."""
     first, second, row = to_ragged_indices(slice_off, slice_size, coords[ragged_dim])
     block = tl.reshape(data, [1, 1] + data.shape)
     TMA.store([first, second] + coords[:ragged_dim] + [row] + coords[ragged_dim + 1:], block)
@@ -58,7 +58,7 @@ def store_ragged(TMA, slice_off, slice_size, coords, data, ragged_dim: tl.conste
 
 @triton.jit
 def atomic_add_ragged(TMA, slice_off, slice_size, coords, data, ragged_dim: tl.constexpr = 0):
-    """A block added to T[slice_off : slice_off + slice_size] at `coords`, nothing behind its end."""
+    """Adds a block to T[slice_off : slice_off + slice_size] at `coords`; nothing after its end."""
     first, second, row = to_ragged_indices(slice_off, slice_size, coords[ragged_dim])
     block = tl.reshape(data, [1, 1] + data.shape)
     TMA.atomic_add([first, second] + coords[:ragged_dim] + [row] + coords[ragged_dim + 1:], block)

@@ -2,7 +2,7 @@
 
 _FIELDS = ("base", "shape", "strides", "block_shape", "padding", "round_f32_to_tf32")
 
-# What a descriptor must be, and what is said if it is not.
+# The rules for descriptors, each with its error message.
 _RULES = (
     (lambda d: len(d.shape) > 0, "a descriptor has a dimension at least"),
     (lambda d: len(d.shape) == len(d.strides) == len(d.block_shape), "rank mismatch: shape, strides and block_shape have the same length"),
@@ -27,7 +27,7 @@ class TensorDescriptor:
 
     @staticmethod
     def from_tensor(tensor, block_shape, padding="zero", round_f32_to_tf32=False):
-        """Of all of a tensor: PyTorch's, whose strides count elements, or NumPy's, whose strides count bytes."""
+        """The descriptor of a whole tensor: PyTorch's strides count elements, NumPy's count bytes."""
         if hasattr(tensor, "stride"):
             strides = tensor.stride()
         else:

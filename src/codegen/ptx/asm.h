@@ -1,4 +1,4 @@
-// Inside the lowering of the ptx dialect: pieces of inline assembly, put together operand by operand.
+// Inside the lowering of the ptx dialect: pieces of inline assembly, built one operand at a time.
 //     Asm code(at);
 //     std::string to = code.out(f32), address = code.address(pointer, 16);
 //     code.emit("ld.shared.b32 " + to + ", " + address + ";", Effect::reads)
@@ -48,7 +48,7 @@ inline int64_t bitsOf(Type type) {
   return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 64;
 }
 
-/// One piece of inline assembly: outputs are named first, then inputs; each name is "$0", "$1", ...
+/// One piece of inline assembly: outputs get their names first, then inputs; the names are "$0", "$1", ...
 class Asm {
 public:
   explicit Asm(Place &at) : at(at) {}
@@ -63,7 +63,7 @@ public:
     operands.push_back(toRegister(value));
     return name();
   }
-  /// Output number `index` starts out as `value`: one register is both.
+  /// Output number `index` starts as `value`: both share one register.
   void tie(Value value, int64_t index) {
     constraint(std::to_string(index));
     operands.push_back(toRegister(value));
@@ -71,7 +71,7 @@ public:
   }
   /// The address operand "[$2+16]"; constants that are added to the base are part of it.
   std::string address(Value base, int64_t offset = 0) {
-    constexpr int64_t farthest = int64_t(1) << 23; // what an instruction has room for
+    constexpr int64_t farthest = int64_t(1) << 23; // what fits into an instruction
     while (auto add = base.getDefiningOp<mlir::arith::AddIOp>()) {
       llvm::APInt distance;
       if (!mlir::matchPattern(add.getRhs(), mlir::m_ConstantInt(&distance))) break;
@@ -116,7 +116,7 @@ private:
   }
   std::string name() { return "$" + std::to_string(count++); }
 
-  /// PTX has no registers of 8 bits, and moves bits of 16-bit floats as integers.
+  /// PTX has no 8-bit registers, and moves the bits of 16-bit floats as integers.
   Type registerType(Type type) {
     if (type.isInteger(8)) return at.integer(16);
     return bitsOf(type) == 16 ? at.integer(16) : type;
@@ -172,13 +172,13 @@ inline LogicalResult plain(Operation *op, Place &at, const std::string &text) {
 
 // ---- bits in words
 
-/// Two floats of 16 bits as a vector. Products that share a word are one instruction, as far back as their operands pair up.
+/// Two floats of 16 bits as a vector. Products that share a word become one instruction, as far back as their operands form pairs.
 Value pairOf(Place &at, Value low, Value high, int64_t depth);
 constexpr int64_t deepestPair = 4;
 /// Whether `pairOf` finds an instruction for both.
 bool computedAlike(Value low, Value high);
 
-/// The values' bits behind one another, the first lowest, as one integer.
+/// The bits of the values, one after another, the first lowest, as one integer.
 inline Value packBits(Place &at, ValueRange values, Type to) {
   if (values.size() == 1) return at.bitcast(values.front(), to);
   if (values.size() == 2 && computedAlike(values[0], values[1])) return at.bitcast(pairOf(at, values[0], values[1], deepestPair), to);
@@ -202,7 +202,7 @@ inline bool isFp8(ptx::Format format) {
   return format == ptx::Format::e4m3 || format == ptx::Format::e5m2;
 }
 
-/// The groups of operations, each in a file of its own. A failure has been reported.
+/// The groups of operations, each in a file of its own. They report their failures.
 LogicalResult spellMemory(Operation *op, Place &at);
 LogicalResult spellMatrix(Operation *op, Place &at);
 

@@ -1,4 +1,4 @@
-// MLIR has no words for three facts about inline assembly, which the translation adds to LLVM's call:
+// MLIR cannot express three facts about inline assembly, so the translation adds them to LLVM's call:
 //     asm "bar.sync 0;"       Effect::writes    -> convergent: not to be copied into, or moved out of, a branch
 //     asm "ld.shared ..."     Effect::reads     -> memory(read): may be merged and dropped, not moved across a store
 //     asm "ex2.approx ..."    Effect::none      -> memory(none)

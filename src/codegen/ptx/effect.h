@@ -1,5 +1,5 @@
-// What an instruction does besides computing its results. It is said where the inline assembly is spelled, stands on it as an attribute,
-// and becomes attributes of LLVM's call when the module is translated: it is not read back from the assembly's text.
+// What an instruction does besides computing its results. The code that spells the inline assembly says it as an attribute,
+// which becomes attributes of LLVM's call when the module is translated; nobody reads it back from the assembly's text.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -18,7 +18,7 @@ enum class Effect : int32_t {
   reads,    ///< reads memory; may be dropped
   together, ///< threads act together, on registers alone: stays where it is
   writes,   ///< or writes memory, or makes others' writes visible: stays where it is
-  product   ///< the same, and the loop around it keeps its iterations: wgmma
+  product   ///< like writes, and the loop around it must not be unrolled: wgmma
 };
 
 inline bool staysInPlace(Effect effect) {
@@ -28,11 +28,11 @@ inline bool touchesMemory(Effect effect) {
   return effect != Effect::none && effect != Effect::together;
 }
 
-/// Of inline assembly: its Effect, as an integer.
+/// The attribute of inline assembly that holds its Effect, as an integer.
 constexpr llvm::StringLiteral effectName = "ptx.effect";
 void setEffect(mlir::Operation *assembly, Effect effect);
 
-/// Lets the translation to LLVM IR read it.
+/// Lets the translation to LLVM IR read the attribute.
 void registerEffects(mlir::DialectRegistry &registry);
 
 } // namespace tilewright

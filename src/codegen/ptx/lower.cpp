@@ -32,7 +32,7 @@ static LogicalResult checkArguments(tt::FuncOp function) {
   return success();
 }
 
-/// Whether an iteration loads, in several instructions, and does nothing else that anybody could see.
+/// Whether an iteration loads, in several instructions, and has no other visible effect.
 static bool isSum(scf::ForOp loop) {
   int64_t loads = 0;
   bool others = false;
@@ -44,13 +44,13 @@ static bool isSum(scf::ForOp loop) {
   return loads > 1 && !others;
 }
 
-/// How many blocks a multiprocessor is promised to hold at least (minctasm); 0: none is. Warps that hand registers to one another need a
-/// promise: without it ptxas does not know how many registers there are, and ignores setmaxnreg. It is as many as their registers allow.
-/// Products of warpgroups have one block: their accumulators fill the registers anyway, and ptxas schedules around them with all it can
-/// get. Other kernels must have no promise: ptxas would spend the registers of a whole multiprocessor on one block, and loads of one block
-/// would no longer run under the arithmetic of another (swiglu, 512 threads: 96 registers a thread in place of 39). But for those that sum
-/// what a loop loads: without it ptxas puts the additions of one load in front of the next, so that an iteration waits for memory several
-/// times (on an H200: sums of columns, 2048 rows of 32768, 119 and 80 us; a layer norm that sums rows of 8192 in loops 2761 and 3364 GB/s).
+/// How many blocks a multiprocessor is promised to hold at least (minctasm); 0: no promise. Warps that hand registers to one another need
+/// one: without it ptxas does not know how many registers there are, and ignores setmaxnreg. They get as many blocks as their registers
+/// allow. Products of warpgroups get one block: their accumulators fill the registers anyway, and ptxas schedules around them with all it
+/// can get. Other kernels must have no promise, or ptxas would spend a multiprocessor's registers on one block, and one block's loads
+/// could no longer run under another's arithmetic (swiglu, 512 threads: 96 registers a thread instead of 39). Kernels that sum what a loop
+/// loads are the exception: else ptxas puts one load's additions before the next load, and an iteration waits for memory several times (on
+/// an H200: sums of columns, 2048 rows of 32768, 119 and 80 us; a layer norm that sums rows of 8192 in loops 2761 and 3364 GB/s).
 static int64_t promisedBlocks(tt::FuncOp function, int64_t threads, const GpuTarget &target) {
   constexpr int64_t threadsOfGroup = 128;
   int64_t more = 0, fewer = 0;
@@ -85,8 +85,8 @@ static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel, int64_t blo
   for (Type type : function.getArgumentTypes()) {
     bool map = isa<ptx::TensorMapType>(type);
     types.push_back(map ? LLVM::LLVMPointerType::get(context) : type);
-    // The 128 bytes themselves are the parameter. generatePtx adds nvvm.grid_constant: without it LLVM copies them to local memory, where
-    // the copy engine cannot read them.
+    // The 128 bytes themselves are the parameter. generatePtx adds nvvm.grid_constant:
+    // without it LLVM copies them to local memory, where the copy engine cannot read them.
     NamedAttribute byValue(b.getStringAttr("llvm.byval"), TypeAttr::get(LLVM::LLVMArrayType::get(b.getI8Type(), 128)));
     NamedAttribute align(b.getStringAttr("llvm.align"), b.getI64IntegerAttr(64));
     argumentAttributes.push_back(map ? b.getDictionaryAttr({byValue, align}) : b.getDictionaryAttr({}));

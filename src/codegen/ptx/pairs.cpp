@@ -1,5 +1,5 @@
-// Threads compute one float at a time, and memory takes words: two floats of 16 bits that end up in one word have often been computed
-// alike. The chip does both at once:
+// Threads compute one float at a time, and memory takes words: two 16-bit floats that end up
+// in one word have often been computed in the same way. The chip can compute both at once:
 //   before: %x = arith.mulf %a, %s : bf16    %y = arith.mulf %b, %s : bf16    ptx.pack %x, %y
 //   after:  arith.mulf (%a, %b), (%s, %s) : vector<2xbf16>
 #include "codegen/ptx/asm.h"

@@ -1,10 +1,10 @@
-// What is written into the kernel for each instruction. A warp's view of memory and of its own threads has no words in LLVM IR, so most
-// instructions are inline assembly, and the registers are operands of it:
+// The text for each instruction in the kernel. LLVM IR cannot express a warp's view of memory and
+// of its own threads, so most instructions are inline assembly whose operands are the registers:
 //     ptx.load_shared %a if %p {offset = 16 : i32} -> f32, f32
 // becomes
 //     asm "@$3 ld.shared.v2.b32 {$0, $1}, [$2+16];", "=f,=f,r,b,~{memory}"(%a, %p)
 // Where LLVM has an intrinsic that it understands (thread numbers, shuffles), the intrinsic is used, so that values stay analysable.
-// Each function below is one operation: its PTX, and the rule that makes it right.
+// Each function below handles one operation: its PTX, and the rule that makes it right.
 #include "codegen/ptx/spell.h"
 
 #include "codegen/ptx/asm.h"
@@ -22,7 +22,7 @@ using namespace mlir;
 
 namespace tilewright::spell {
 
-/// The value as registers of 32 bits, and back; small values stand in the low bits.
+/// The value as 32-bit registers, and back; small values are in the low bits.
 static SmallVector<Value> toI32(Place &at, Value value) {
   int64_t bits = bitsOf(value.getType());
   if (bits == 64) return unpackBits(at, value, SmallVector<Type>(2, at.integer(32)));
@@ -60,7 +60,7 @@ static LogicalResult lower(ptx::ThreadIdOp op, Place &at) {
   return success();
 }
 
-/// ptxas cannot know that thread_id / 32 is the same in a warp; from a shuffle it can, and keeps what follows in uniform registers.
+/// ptxas cannot know that thread_id / 32 is equal in a whole warp; after a shuffle it can, and uses uniform registers for what follows.
 static LogicalResult lower(ptx::WarpIdOp op, Place &at) {
   Value own = LLVM::LShrOp::create(at.b, threadId(at), at.i32(5));
   replace(op, at.intrinsic("llvm.nvvm.shfl.sync.idx.i32", at.integer(32), {at.i32(-1), own, at.i32(0), at.i32(31)}));
@@ -94,7 +94,7 @@ static LogicalResult lower(ptx::SmIdOp op, Place &at) {
   return success();
 }
 
-/// The launch decides how much there is, so the symbol is external and has no size. Aligned for the widest swizzle pattern.
+/// The launch decides how much there is, so the symbol is external and has no size. It is aligned for the widest swizzle pattern.
 static LogicalResult lower(ptx::SharedBaseOp op, Place &at) {
   static constexpr StringLiteral name = "shared_memory";
   if (!at.module.lookupSymbol(name)) {
@@ -109,7 +109,7 @@ static LogicalResult lower(ptx::SharedBaseOp op, Place &at) {
   return success();
 }
 
-/// elect.sync picks a lane with a predicate that is known to be uniform; on older cards lane 0 does as well.
+/// elect.sync picks a lane, with a predicate that is known to be uniform; on older cards lane 0 serves.
 static LogicalResult lower(ptx::ElectOp op, Place &at) {
   if (!at.target.elect) {
     Value lane = LLVM::AndOp::create(at.b, threadId(at), at.i32(31));
@@ -158,7 +158,7 @@ static LogicalResult lower(ptx::MatchAnyOp op, Place &at) {
   return success();
 }
 
-/// Barrier numbers are constants, where they can be: a register makes ptxas reserve all sixteen.
+/// Barrier numbers are constants where possible: a register makes ptxas reserve all sixteen.
 static LogicalResult barrier(Operation *op, Place &at, StringRef name, int64_t id, int64_t threads) {
   if (id > 15) return bug(op, "a block has barriers 0 to 15, not " + std::to_string(id));
   if (threads % 32) return bug(op, "whole warps meet at a barrier, not " + std::to_string(threads) + " threads");
@@ -192,7 +192,7 @@ static LogicalResult lower(ptx::ClusterWaitOp op, Place &at) {
 
 // ---- arithmetic
 
-/// "NAME $0, $1, ...;" of a value that depends on its operands only.
+/// "NAME $0, $1, ...;" for a value that depends only on its operands.
 static Value compute(Place &at, const std::string &name, Type type, ValueRange operands) {
   Asm code(at);
   std::string text = name + " " + code.out(type);
@@ -201,7 +201,7 @@ static Value compute(Place &at, const std::string &name, Type type, ValueRange o
   return code.emit(text + ";", Effect::none).front();
 }
 
-/// LLVM knows these, and folds them.
+/// LLVM knows these operations, and folds them.
 static std::string roundingIntrinsic(ptx::Unit kind) {
   switch (kind) {
   case ptx::Unit::floor: return "llvm.floor";
@@ -212,7 +212,7 @@ static std::string roundingIntrinsic(ptx::Unit kind) {
   }
 }
 
-/// Without .ftz, unless it is asked for: denormals stay. f64 has approximations of 1/sqrt only; the others are rounded correctly there.
+/// Without .ftz, unless it is asked for: denormals stay. For f64 only 1/sqrt has an approximation; the others are rounded correctly there.
 static LogicalResult lower(ptx::SpecialOp op, Place &at) {
   Type type = op.getValue().getType();
   std::string name = ptx::stringifyUnit(op.getKind()).str();
@@ -254,7 +254,7 @@ static LogicalResult lower(ptx::PermuteOp op, Place &at) {
   return success();
 }
 
-/// Bits in and bits out are equal many, and the parts are of one type.
+/// As many bits go in as come out, and all parts have one type.
 static LogicalResult checkParts(Operation *op, Type whole, TypeRange parts) {
   if (parts.empty() || !llvm::all_equal(parts) || bitsOf(parts.front()) * static_cast<int64_t>(parts.size()) != bitsOf(whole))
     return bug(op, "the parts do not fill " + spelled(whole));
@@ -273,7 +273,7 @@ static LogicalResult lower(ptx::UnpackOp op, Place &at) {
   return success();
 }
 
-/// The first source is the upper half.
+/// The first source becomes the upper half.
 static LogicalResult lower(ptx::ConvertPairOp op, Place &at) {
   ptx::Format format = op.getFormat();
   bool sixteen = format == ptx::Format::f16 || format == ptx::Format::bf16;
@@ -308,7 +308,7 @@ static LogicalResult lower(ptx::InlineOp op, Place &at) {
   if (types.size() > 1) whole = LLVM::LLVMStructType::getLiteral(at.b.getContext(), types);
   auto call = LLVM::InlineAsmOp::create(at.b, whole ? TypeRange(whole) : TypeRange(), op.getOperands(), op.getText(), op.getConstraints(),
                                         !op.getPure(), false, LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-  bool memory = op.getConstraints().contains("~{memory}"); // as the kernel says in its own words
+  bool memory = op.getConstraints().contains("~{memory}"); // the kernel's own constraints say so
   setEffect(call, op.getPure() ? (memory ? Effect::reads : Effect::none) : (memory ? Effect::writes : Effect::together));
   SmallVector<Value> values;
   for (int64_t i = 0, count = types.size(); i < count; ++i)
@@ -319,7 +319,7 @@ static LogicalResult lower(ptx::InlineOp op, Place &at) {
 
 // ---- debugging
 
-/// The address of `text`, with an end, in constant storage.
+/// The address of `text`, with an end mark, in constant memory.
 static Value literal(Place &at, StringRef text) {
   std::string name;
   for (int64_t i = 0; at.module.lookupSymbol(name = "text_" + std::to_string(i));)
@@ -342,7 +342,7 @@ static LLVM::LLVMFuncOp declare(Place &at, StringRef name, Type result, ArrayRef
   return LLVM::LLVMFuncOp::create(at.b, name, LLVM::LLVMFunctionType::get(result, arguments));
 }
 
-/// vprintf reads the values from a buffer, each at a multiple of its size, as a C struct has them.
+/// vprintf reads the values from a buffer in which each is aligned to its size, like the members of a C struct.
 static LogicalResult lower(ptx::PrintOp op, Place &at) {
   Type pointer = LLVM::LLVMPointerType::get(at.b.getContext());
   Value buffer;
@@ -355,7 +355,7 @@ static LogicalResult lower(ptx::PrintOp op, Place &at) {
         return bug(op, "a value of type " + spelled(type) + " cannot be printed");
     Type record = LLVM::LLVMStructType::getLiteral(at.b.getContext(), types);
     {
-      OpBuilder::InsertionGuard guard(at.b); // in the entry block, or a loop would take more of the stack each time
+      OpBuilder::InsertionGuard guard(at.b); // in the entry block; inside a loop it would take more stack in each iteration
       at.b.setInsertionPointToStart(&at.function->getRegion(0).front());
       buffer = LLVM::AllocaOp::create(at.b, pointer, record, at.i32(1), /*alignment=*/8);
     }

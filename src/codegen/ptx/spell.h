@@ -12,7 +12,7 @@ namespace tilewright {
 
 struct GpuTarget;
 
-/// Replaces every ptx operation below `function`. Arguments of type !ptx.tensor_map are !llvm.ptr already.
+/// Replaces every ptx operation inside `function`. Arguments of type !ptx.tensor_map are !llvm.ptr already.
 llvm::LogicalResult spellPtx(mlir::ModuleOp module, mlir::Operation *function, const GpuTarget &target, bool flushesExp2);
 
 } // namespace tilewright

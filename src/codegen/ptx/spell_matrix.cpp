@@ -62,7 +62,7 @@ static LogicalResult lower(ptx::WgmmaCommitOp op, Place &at) {
   return failed(need(op, at, at.target.wgmma)) ? failure() : plain(op, at, "wgmma.commit_group.sync.aligned;");
 }
 
-/// Counts of 8-bit integers go up in steps of 16 from 32 on; all others in steps of 8.
+/// The count of columns is a multiple of 16 for 8-bit integers (from 32 on), and a multiple of 8 for all other types.
 static LogicalResult checkWgmma(ptx::WgmmaOp op) {
   int64_t n = op.getN();
   ptx::Format a = op.getAFormat(), c = op.getCFormat();
@@ -80,8 +80,8 @@ static LogicalResult checkWgmma(ptx::WgmmaOp op) {
   return success();
 }
 
-/// Whether all that uses this product is another one that adds to its result, with nothing but scalars computed between the two. First
-/// operands in registers would have to be there earlier.
+/// Whether the only use of this product is another product that adds to its result, with only
+/// scalars computed between the two. First operands in registers would have to be available earlier.
 static bool goesOn(ptx::WgmmaOp op) {
   if (op.getD().front().use_empty()) return false;
   auto next = dyn_cast<ptx::WgmmaOp>(*op.getD().front().user_begin());
@@ -94,8 +94,8 @@ static bool goesOn(ptx::WgmmaOp op) {
   return true;
 }
 
-/// One instruction, whose accumulators have the names `d`. What follows the descriptors: scale-d (predicate, 1, or 0 for what starts anew),
-/// scale-a and scale-b (floats only), trans-a (descriptors) and trans-b (16 bits only).
+/// One instruction, whose accumulators are named `d`. After the descriptors follow scale-d (a predicate, 1, or 0 for
+/// a new sum), scale-a and scale-b (only for floats), trans-a (only for descriptors) and trans-b (only for 16 bits).
 static std::string spelled(ptx::WgmmaOp op, bool fresh, ArrayRef<std::string> d, Asm &code) {
   ptx::Format a = op.getAFormat();
   SmallVector<std::string> registers;
@@ -121,12 +121,12 @@ static std::string ofFirstWarps(const std::string &text, int64_t warps) {
          "\n\tbehind: }\n\twgmma.fence.sync.aligned;";
 }
 
-/// The accumulators are read and written in place: each output is tied to the input that it was. Products that add to one sum are one piece
-/// of assembly, at the place of the last: they name up to 128 registers each, and most of a product's time in LLVM goes by their number.
+/// The accumulators are read and written in place: each output is tied to its input. Products that add to one sum are one piece of
+/// assembly, at the place of the last: each names up to 128 registers, and that number accounts for most of a product's time in LLVM.
 static LogicalResult lower(ptx::WgmmaOp op, Place &at) {
   if (failed(need(op, at, at.target.wgmma)) || failed(checkWgmma(op))) return failure();
   if (goesOn(op)) return success();
-  SmallVector<ptx::WgmmaOp> chain = {op}; // what this one adds to, and has not been spelled, waits for this one
+  SmallVector<ptx::WgmmaOp> chain = {op}; // products that this one adds to and that were not spelled yet
   while (auto before = chain.back().getC().front().getDefiningOp<ptx::WgmmaOp>())
     chain.push_back(before);
   ptx::WgmmaOp first = chain.back();
@@ -148,8 +148,8 @@ static LogicalResult lower(ptx::WgmmaOp op, Place &at) {
   return success();
 }
 
-/// A store to shared memory whose predicate depends on values: ptxas computes them first, and leaves the store where it stands. It never
-/// takes place, since there are multiprocessors, but ptxas cannot know how many.
+/// A store to shared memory whose predicate depends on values: ptxas computes them first, and leaves the store in
+/// its place. The store never happens, because there are always multiprocessors, but ptxas cannot know how many.
 static std::string computeFirst(ArrayRef<std::string> values, const std::string &multiprocessors) {
   std::string text = "{ .reg .pred never; .reg .b32 bits; mov.b32 bits, " + values.front() + "; ";
   for (const std::string &value : values.drop_front())
@@ -158,8 +158,8 @@ static std::string computeFirst(ArrayRef<std::string> values, const std::string 
          ", 0; setp.eq.and.b32 never, bits, 0x7fa00001, never; @never st.shared.b32 [bits], bits; } ";
 }
 
-/// The accumulators pass through the instruction, though it does not name them: nothing that uses them can move above it. Of what is to be
-/// computed before, a few values are named, or all.
+/// The accumulators pass through the instruction, although it does not name them: nothing that uses
+/// them can move above it. It names a few, or all, of the values that must be computed before it.
 static LogicalResult lower(ptx::WgmmaWaitOp op, Place &at) {
   constexpr int64_t named = 8;
   if (failed(need(op, at, at.target.wgmma))) return failure();

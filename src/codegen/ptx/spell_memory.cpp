@@ -1,4 +1,4 @@
-// How accesses to memory are spelled: loads, stores, atomics, and the copies that run on their own (cp.async, mbarriers, tensor maps).
+// How accesses to memory are spelled: loads, stores, atomics, and asynchronous copies (cp.async, mbarriers, tensor maps).
 //     ptx.load_global %a if %p -> f16, f16, f16, f16        asm "@$3 ld.global.v2.b32 {$0, $1}, [$2];": two values share a word
 #include "codegen/ptx/asm.h"
 #include "gpu/machine/early.h"
@@ -14,7 +14,7 @@ namespace tilewright::spell {
 
 namespace {
 
-/// How an access of `count` values is cut into registers: PTX takes 1, 2 or 4 of one size, so small values share words of 32 bits.
+/// How an access of `count` values is divided into registers: PTX takes 1, 2 or 4 of one size, so small values share 32-bit words.
 struct Access {
   int64_t perWord = 1, words = 1, wordBits = 0;
   Type wordType; // null: the value's own
@@ -58,7 +58,7 @@ static SmallVector<Value> fromWords(Place &at, const Access &access, ValueRange 
 
 // ---- memory
 
-/// Cache operators and eviction priorities exclude one another; an operator can be part of the meaning (cv), a priority never is.
+/// Cache operators and eviction priorities exclude each other. An operator can be part of the meaning (cv); a priority never is.
 static std::string cachePolicy(ptx::Cache cache, ptx::Eviction evict) {
   if (cache != ptx::Cache::none) return "." + ptx::stringifyCache(cache).str();
   if (evict != ptx::Eviction::normal) return ".L1::" + ptx::stringifyEviction(evict).str();
@@ -73,7 +73,7 @@ static SmallVector<std::string> wordsOut(Asm &code, const Access &access, Type v
   return names;
 }
 
-/// Where the predicate is false the registers keep what they held, so they start out as `other`.
+/// Where the predicate is false the registers keep their contents, so they start as `other`.
 static LogicalResult lower(ptx::LoadGlobalOp op, Place &at) {
   auto types = op.getValues().getTypes();
   FailureOr<Access> access = accessOf(op, at, types);
@@ -129,7 +129,7 @@ static LogicalResult lower(ptx::LoadSharedOp op, Place &at) {
   return success();
 }
 
-/// mapa turns an address of one's own into that of the same place in another block.
+/// mapa turns a block's own address into that of the same place in another block.
 static LogicalResult lower(ptx::LoadBlockOp op, Place &at) {
   if (failed(need(op, at, at.target.clusters))) return failure();
   auto types = op.getValues().getTypes();
@@ -188,7 +188,7 @@ static LogicalResult lower(ptx::StmatrixOp op, Place &at) {
   return success();
 }
 
-/// ".add.u32", ".min.s64", ".add.noftz.f16x2": the operation with the type that gives it its meaning. Empty: PTX has no such atomic.
+/// ".add.u32", ".min.s64", ".add.noftz.f16x2": the operation with the type that it needs. Empty: PTX has no such atomic.
 static std::string atomicKind(ptx::Atomic kind, Type type, size_t count, const GpuTarget &target) {
   std::string bits = std::to_string(bitsOf(type));
   if (kind == ptx::Atomic::fadd) {
@@ -208,8 +208,8 @@ static std::string atomicKind(ptx::Atomic kind, Type type, size_t count, const G
   }
 }
 
-/// LLVM's atomicrmw loses order and scope on this target, so the instruction is written out. Of one whose result is not used, ptxas makes
-/// the cheaper `red` by itself, where that has the order. Scope and order come in the sequence of upstream's text, which tests look for.
+/// LLVM's atomicrmw loses order and scope on this target, so the instruction is spelled out. Where the result is not used and the order
+/// allows it, ptxas makes the cheaper `red` by itself. Scope and order have the sequence of upstream's text, which tests look for.
 static LogicalResult lower(ptx::AtomicOp op, Place &at) {
   ValueRange values = op.getValues();
   if (values.empty() || values.size() > 2 || !llvm::all_equal(values.getTypes())) return bug(op, "an atomic takes one value, or a pair");
@@ -262,7 +262,7 @@ static LogicalResult lower(ptx::PrefetchTensorMapOp op, Place &at) {
 
 // ---- asynchronous copies
 
-/// Bytes beyond the source's size are written as zeros, so a false predicate is a source of no bytes.
+/// Bytes beyond the source's size are written as zeros, so a false predicate means a source of zero bytes.
 static LogicalResult lower(ptx::CopyAsyncOp op, Place &at) {
   int64_t bytes = op.getBytes();
   if (failed(need(op, at, at.target.cpAsync))) return failure();
@@ -308,9 +308,9 @@ static LogicalResult lower(ptx::MbarrierExpectOp op, Place &at) {
   return onBarrier(op, at, "mbarrier.arrive.expect_tx.shared::cta.b64 _,", op.getBarrier(), ", " + std::to_string(op.getBytes()),
                    op.getPredicate());
 }
-/// At the barriers of all blocks of the cluster, which lie at one address in each. A release of the block is enough, since only products
-/// have read what another block's engine overwrites, and they are over. In front of one of the cluster ptxas puts a fence for the whole
-/// card (MEMBAR.ALL.GPU), which each warp would wait for twice an iteration.
+/// Arrives at the barriers of all blocks of the cluster, which have the same address in each. A release in the block's scope
+/// is enough: only products have read what another block's engine overwrites, and those are over. For a release in the
+/// cluster's scope, ptxas adds a fence for the whole card (MEMBAR.ALL.GPU), for which each warp would wait twice an iteration.
 static LogicalResult arriveInBlocks(ptx::MbarrierArriveOp op, Place &at, int64_t blocks) {
   if (failed(need(op, at, at.target.clusters))) return failure();
   Asm code(at);
@@ -331,7 +331,7 @@ static LogicalResult lower(ptx::MbarrierArriveOp op, Place &at) {
   if (auto blocks = op->getAttrOfType<IntegerAttr>(ptx::inBlocksName)) return arriveInBlocks(op, at, blocks.getInt());
   return onBarrier(op, at, "mbarrier.arrive.shared::cta.b64 _,", op.getBarrier(), count, op.getPredicate());
 }
-/// try_wait sleeps in hardware for a while and then says no, so it is asked again; labels in braces are local. Older cards can only ask.
+/// try_wait sleeps in hardware for a while and may then fail, so it is repeated; labels in braces are local. Older cards can only test.
 static LogicalResult lower(ptx::MbarrierWaitOp op, Place &at) {
   if (failed(need(op, at, at.target.mbarrier))) return failure();
   Asm code(at);
@@ -357,7 +357,7 @@ static LogicalResult checkTensor(Operation *op, Place &at, size_t rank) {
   return rank >= 1 && rank <= 5 ? success() : bug(op, "a tensor map has 1 to 5 dimensions, not " + std::to_string(rank));
 }
 
-/// The policies are constants that the L2 understands; createpolicy would compute the same ones.
+/// The policies are constants that the L2 cache understands; createpolicy would compute the same ones.
 static LogicalResult lower(ptx::TmaLoadOp op, Place &at) {
   if (failed(checkTensor(op, at, op.getCoordinates().size()))) return failure();
   Asm code(at);
@@ -403,7 +403,7 @@ static LogicalResult lower(ptx::TmaWaitOp op, Place &at) {
   if (failed(need(op, at, at.target.tma))) return failure();
   return plain(op, at, std::string("cp.async.bulk.wait_group") + (op.getRead() ? ".read " : " ") + std::to_string(op.getPending()) + ";");
 }
-/// Only shared memory: the unqualified fence waits for global writes, too.
+/// Only for shared memory: the unqualified fence waits for global writes, too.
 static LogicalResult lower(ptx::FenceAsyncOp op, Place &at) {
   return failed(need(op, at, at.target.tma)) ? failure() : plain(op, at, "fence.proxy.async.shared::cta;");
 }

@@ -1,6 +1,6 @@
-// PTX is assembled once more by ptxas, which allocates registers and schedules. So LLVM only cleans up what a simple emitter leaves
-// (repeated address arithmetic, dead code, values that do not change in a loop) and selects instructions; like the CPU's code generation it
-// runs a short list of passes, in milliseconds. What inline assembly does is known to them: effect.cpp.
+// ptxas compiles PTX once more, allocates registers and schedules. So LLVM only cleans up what a simple emitter
+// leaves (repeated address arithmetic, dead code, invariant values in loops) and selects instructions; as for
+// the CPU, a short list of passes does that in milliseconds. They know what inline assembly does: effect.cpp.
 #include "codegen/ptx/text.h"
 
 #include "codegen/llvm_module.h"
@@ -38,8 +38,8 @@ static bool keepsLoopRolled(const Instruction &instruction) {
   return call && call->hasFnAttr(keepRolledName);
 }
 
-/// Left to itself ptxas unrolls loops, and a loop of wgmma then waits where the schedule did not mean it to. The mark on a loop becomes
-/// .pragma "nounroll".
+/// By itself ptxas unrolls loops, and a loop of wgmma then waits where the
+/// schedule did not intend it. The mark on a loop becomes .pragma "nounroll".
 static void keepLoopsRolled(Function &function) {
   if (none_of(instructions(function), keepsLoopRolled)) return;
   DominatorTree dominators(function);

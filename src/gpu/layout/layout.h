@@ -4,9 +4,9 @@
 // name and XOR of names is XOR of coordinates. A distributed layout says which element bit each bit of (register, lane, warp, block) adds:
 //   16 x 8 accumulator of mma.sync: reg=[[0,1],[8,0]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[] block=[]
 //   register 3 of lane 5 = binary 11, 00101: [0,1]^[8,0]^[0,2]^[1,0] = row 9, column 3
-// A shared layout says the same of the bits of an offset in shared memory. Whatever a compiler asks (may these registers be stored at once?
-// which lanes must talk? do banks conflict?) is then linear algebra, and all layouts, whatever their family, share one implementation.
-// Nothing here knows MLIR: layouts are values and can be tested alone.
+// A shared layout says the same about the bits of an offset in shared memory. Whatever a compiler asks (may these registers
+// be stored at once? which lanes must exchange data? do banks conflict?) is then linear algebra, and all families of
+// layouts share one implementation. This library does not use MLIR: layouts are values and can be tested alone.
 #pragma once
 
 #include "gpu/layout/map.h"
@@ -45,9 +45,9 @@ struct Place {
 
 struct Halves;
 
-/// Distributed: bits of (register, lane, warp, block) -> flat index. Layouts of values are canonical: no register basis depends on other
-/// register bases (dropRepeatedRegisters), while a lane, warp or block basis may be 0: the bit does not move, its threads hold copies.
-/// Constructors and operations return canonical layouts. Extents and counts must be powers of two.
+/// Distributed: bits of (register, lane, warp, block) -> flat index. Layouts of values are canonical: no register basis
+/// depends on other register bases (dropRepeatedRegisters). A lane, warp or block basis may be 0: that bit changes nothing, so
+/// its threads hold copies. Constructors and operations return canonical layouts. Extents and counts must be powers of two.
 class Layout {
 public:
   Dims shape;
@@ -55,10 +55,10 @@ public:
 
   //------------------------------------------------------------------------------------------------------------------- constructors
 
-  /// Taken as they are, not made canonical.
+  /// Takes the bases as they are, and does not make them canonical.
   static Layout fromBases(Dims shape, std::array<std::vector<uint32_t>, 4> bases);
-  /// Each thread a block of sizePerThread, lanes and warps in grids, all counted along `order`; a larger tile repeats the whole in further
-  /// registers (along `order`, too), a smaller one is held in several copies. threadsPerWarp multiplies to 32.
+  /// Each thread has a block of sizePerThread; lanes and warps form grids; all are counted along `order`. A larger tile repeats the
+  /// whole in further registers (along `order`, too), a smaller one is held in several copies. threadsPerWarp multiplies to 32.
   static Layout blocked(const Dims &shape, const Dims &sizePerThread, const Dims &threadsPerWarp, const Dims &warps, const Dims &order);
   /// The blocked layout for access to memory: `vector` elements a thread along order[0], then lanes, then warps fill along `order`.
   static Layout coalesced(const Dims &shape, int64_t vector, int64_t warps, const Dims &order);
@@ -71,7 +71,7 @@ public:
   /// N first. Registers of one instruction are consecutive: instruction i of a thread uses registers i * instrN / 2 and on. instrN: a power
   /// of two from 8.
   static Layout wgmmaAccumulator(const Dims &shape, int64_t warps, int64_t instrN);
-  /// How many columns one wgmma of the accumulator [M, N] has where `warps` share it as above: all of a warpgroup's, at most 256.
+  /// How many columns one wgmma of the accumulator [M, N] has if `warps` share it as above: all columns of a warpgroup, at most 256.
   static int64_t wgmmaColumns(const Dims &shape, int64_t warps);
   /// Operand A [M, K] of wgmma in registers; repeats along K first, then M. For 16 bits it equals the
   /// accumulator layout of [M, K] wherever no warpgroups split the latter's columns.
@@ -79,9 +79,9 @@ public:
 
   //------------------------------------------------------------------------------------------------------------ layouts from layouts
 
-  /// Without the register bits that only repeat what others hold.
+  /// The layout without register bits that only repeat what others hold.
   Layout dropRepeatedRegisters() const;
-  /// The dimension projected away (what a reduction leaves): threads along it hold copies.
+  /// The layout with the dimension projected away (what a reduction leaves): threads along it hold copies.
   Layout withoutDim(int64_t dim) const;
   /// The dimension of extent 1: the source of a broadcast along it.
   Layout collapsedDim(int64_t dim) const;
@@ -91,11 +91,11 @@ public:
   Layout reshaped(const Dims &newShape) const;
   /// Dimension i of the result is dimension order[i] of this.
   Layout transposed(const Dims &order) const;
-  /// A new last dimension of extent 2, held in the first register bit: registers 2r and 2r+1 are register r of the two halves.
+  /// Adds a last dimension of extent 2, held in the first register bit: registers 2r and 2r+1 are register r of the two halves.
   Layout joined() const;
-  /// The halves along a last dimension of extent 2, if a register bit alone tells them apart.
+  /// The halves along a last dimension of extent 2, if a register bit alone distinguishes them.
   std::optional<Halves> splitHalves() const;
-  /// Two tiles one behind the other along `dim`: the registers of the first, then those of the second.
+  /// Puts two tiles one after the other along `dim`: first the registers of the first, then those of the second.
   Layout concatenated(int64_t dim) const;
 
   //------------------------------------------------------------------------------------------------------------------------- algebra
@@ -127,8 +127,8 @@ public:
   /// Where an element is held, with all free bits 0.
   std::optional<Place> find(uint32_t flat) const;
 
-  /// Bits of an axis that say nothing new: basis 0, or dependent on earlier bits (registers, lanes, warps, blocks in this order). The
-  /// places with all free bits 0 hold every element exactly once: they are the ones that store.
+  /// Bits of an axis that add nothing new: their basis is 0, or depends on earlier bits (registers, lanes, warps, blocks
+  /// in this order). The places with all free bits 0 hold every element exactly once: they are the ones that store.
   uint64_t freeMask(Axis axis) const;
 
   /// "reg=[[0,1],[8,0]] lane=[...] warp=[...] block=[]": one coordinate list per bit.

@@ -17,7 +17,7 @@ class Maker {
 public:
   explicit Maker(const Dims &shape) : reached(shape.size(), 1) { layout.shape = shape; }
 
-  /// The next log2(count) bits of the axis run along `dim`; those beyond the tile hold copies (registers: are left out).
+  /// Takes the next log2(count) bits of the axis along `dim`; bits beyond the tile hold copies (register bits are left out).
   void take(Axis axis, int64_t dim, int64_t count) {
     for (; count > 1; count /= 2) {
       if (reached[dim] < layout.shape[dim]) {
@@ -35,7 +35,7 @@ public:
     for (; count > 1; count /= 2)
       layout.basesOf(axis).push_back(0);
   }
-  /// What is left of the tile repeats in registers.
+  /// The rest of the tile repeats in registers.
   Layout rest(const Dims &order) {
     for (int64_t dim : order)
       take(Axis::reg, dim, layout.shape[dim] / reached[dim]);
@@ -81,7 +81,7 @@ Layout Layout::coalesced(const Dims &shape, int64_t vector, int64_t warps, const
   return maker.rest(order);
 }
 
-// N and M are the last dimensions, batches repeat in registers behind both.
+// N and M are the last dimensions; batches repeat in registers after both.
 static Dims repeatOrder(const Dims &shape, int64_t first, int64_t second) {
   Dims order = {first, second};
   for (int64_t dim = static_cast<int64_t>(shape.size()) - 2; dim-- > 0;)
@@ -120,7 +120,7 @@ Layout Layout::mmaOperand(const Dims &shape, int64_t which, int64_t warpsM, int6
   return maker.rest(repeatOrder(shape, inner, outer));
 }
 
-// How many of the warpgroups split M: each wants 64 rows.
+// How many of the warpgroups split M: each needs 64 rows.
 static int64_t groupsAlongM(const Dims &shape, int64_t warps) {
   return std::max<int64_t>(1, std::min(warps / 4, shape[0] / 64));
 }

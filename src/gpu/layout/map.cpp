@@ -31,8 +31,8 @@ Echelon spanOfAll(const Vectors &vectors) {
   return span;
 }
 
-// Vectors of `right` carry themselves as tags, those of `left` carry 0: where one of `right` vanishes, what was taken from `left` equals
-// what came from `right`, so the tag lies in both.
+// Vectors of `right` carry themselves as tags, those of `left` carry 0: where a vector of `right`
+// vanishes, what was subtracted from `left` equals what came from `right`, so the tag lies in both.
 Vectors intersection(const Vectors &left, const Vectors &right) {
   Echelon span = spanOfAll(left);
   Vectors common;
@@ -74,7 +74,7 @@ static Vectors join(Vectors left, const Vectors &right) {
 
 SplitPair splitPair(const Vectors &p, const Vectors &q, const Vectors &whole) {
   SplitPair result;
-  // Vectors that both lists name literally come first: sparse vectors make short addresses.
+  // Vectors that both lists contain literally come first: sparse vectors make short addresses.
   Vectors literal;
   for (uint64_t vector : p)
     if (std::find(q.begin(), q.end(), vector) != q.end()) literal.push_back(vector);

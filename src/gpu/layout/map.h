@@ -9,18 +9,18 @@
 
 namespace tilewright::gpu {
 
-/// A growing span in echelon form. Every vector comes with a tag that follows it through all additions; what tags mean is the caller's
-/// choice (input bits: solving; the vector itself or 0: intersecting).
+/// A growing span in echelon form. Every vector has a tag, to which all additions apply as well; the
+/// caller chooses what tags mean (input bits: for solving; the vector itself or 0: for intersecting).
 class Echelon {
 public:
   struct Reduced {
-    uint64_t rest = 0; ///< what is left of the vector: 0 if it lies in the span
+    uint64_t rest = 0; ///< the rest of the vector: 0 if it lies in the span
     uint64_t tag = 0;  ///< sum of the tags of the vectors subtracted
   };
 
-  /// Takes away from a vector all that the span can take.
+  /// Subtracts from a vector everything that the span contains.
   Reduced reduce(uint64_t vector) const;
-  /// Adds a vector; false if the span holds it already.
+  /// Adds a vector; false if the span contains it already.
   bool add(uint64_t vector, uint64_t tag);
   bool add(uint64_t vector) { return add(vector, 0); }
   bool contains(uint64_t vector) const { return reduce(vector).rest == 0; }
@@ -59,7 +59,7 @@ public:
   int64_t rank() const;
   bool isInjective() const { return rank() == static_cast<int64_t>(columns.size()); }
   bool isSurjective(int64_t outputBits) const { return rank() == outputBits; }
-  /// The smallest-pivot input of this output: input bits whose columns depend on earlier ones stay 0. Nothing if it is no image.
+  /// The input with the smallest pivots for this output: input bits whose columns depend on earlier ones stay 0. Null if it is no image.
   std::optional<uint64_t> solve(uint32_t output) const;
   /// G with L G L = L: a right inverse if L is onto, the inverse if it is a bijection. Columns that depend on earlier ones are never used.
   LinearMap pseudoInverse(int64_t outputBits) const;

@@ -11,7 +11,7 @@ static int64_t threadBits(const Layout &layout) {
   return layout.bits(Axis::lane) + layout.bits(Axis::warp);
 }
 
-/// What the thread with this number holds, relative to the first one.
+/// What the thread with this number holds, relative to the first thread.
 static uint32_t elementOfThread(const Layout &layout, uint32_t thread) {
   uint32_t lanes = (uint32_t(1) << layout.bits(Axis::lane)) - 1;
   return layout.apply(0, thread & lanes, thread >> layout.bits(Axis::lane), 0);

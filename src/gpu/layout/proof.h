@@ -1,9 +1,9 @@
-// Plans that prove themselves. A plan says by which instructions elements move; here that is compared, by linear algebra, with what the
-// layouts say: every element of the destination comes from exactly the place that holds it. Layouts and plans are linear over XOR in the
-// bits of a place, so a register's constant part and the image of each thread bit are all there is to look at: a few dozen comparisons
-// prove thousands of elements. Who acts on a plan asks first, always; a plan that is wrong is a bug of ours and must never become code.
+// Plans that prove themselves. A plan says which instructions move which elements; these functions compare that, by linear algebra, with
+// what the layouts say: every element of the destination must come from exactly the place that holds it. Layouts and plans are linear
+// over XOR in the bits of a place, so only a register's constant part and the image of each thread bit need to be compared: a few dozen
+// comparisons prove thousands of elements. Each plan is checked before it is used; a wrong plan is our bug and must never become code.
 //
-// Each function returns what is wrong, for people, or nothing.
+// Each function returns what is wrong, as text, or null.
 #pragma once
 
 #include "gpu/layout/layout.h"
@@ -16,7 +16,7 @@ namespace tilewright::gpu {
 /// `registers[r]`: the register of `src` that becomes register r of `dst`, in every thread.
 std::optional<std::string> wrongInRegisters(const std::vector<std::optional<int64_t>> &registers, const Layout &src, const Layout &dst);
 std::optional<std::string> wrongInShuffle(const ShufflePlan &plan, const Layout &src, const Layout &dst);
-/// Each element of the tile has one place of its own in the buffer.
+/// Each element of the tile must have its own place in the buffer.
 std::optional<std::string> wrongInBuffer(const SharedLayout &shared);
 /// Each register is read or written, at its element's place in the buffer. `vector` elements, side by side and aligned, are one access.
 std::optional<std::string> wrongInVectors(const VectorAccess &access, const Layout &layout, const SharedLayout &shared);

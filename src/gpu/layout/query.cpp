@@ -1,5 +1,5 @@
-// Questions about one or two distributed layouts: which registers already hold what is wanted, how far a conversion must reach, which bits
-// run along a dimension. None of them looks at elements; all are read off the bases.
+// Questions about one or two distributed layouts: which registers already hold a needed element, how far a conversion
+// must reach, which bits run along a dimension. None of them looks at elements; the bases answer them all.
 //   src reg=[[0,1],[8,0]], dst reg=[[8,0],[0,1]], equal lanes and warps: a renaming, dst registers 0 1 2 3 = src registers 0 2 1 3
 #include "gpu/layout/layout.h"
 
@@ -30,7 +30,7 @@ std::vector<std::optional<int64_t>> sourceRegisters(const Layout &dst, const Lay
   return sameThreadRegisters(wanted, src);
 }
 
-// Whether each element that a block wants is in that block: what block bit b wants may differ from its own share by what its threads hold.
+// Whether each element that a block needs is in that block: what block bit b needs may differ from its own share by what its threads hold.
 static bool staysInBlock(const Layout &src, const Layout &dst) {
   Echelon held;
   for (Axis axis : {Axis::reg, Axis::lane, Axis::warp})

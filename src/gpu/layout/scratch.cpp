@@ -64,7 +64,7 @@ static SharedLayout layoutAround(const Layout &src, const Layout &dst, int64_t e
   size_t pairs = std::min(split.left.size(), split.right.size());
   for (size_t i = 0; i < pairs; ++i)
     apart.push_back(split.left[i] ^ split.right[i]);
-  // If more rows are needed, the side with bits of its own to spare pays, then both.
+  // If more rows are needed, the side with spare bits of its own provides them, then both sides do.
   Vectors rest = join(Vectors(split.left.begin() + pairs, split.left.end()), Vectors(split.right.begin() + pairs, split.right.end()));
   std::reverse(split.shared.begin(), split.shared.end());
   Vectors rows = firstOf(independentOf(vector, join(join(apart, rest), split.shared)), rowCount);

@@ -1,9 +1,9 @@
-// Conversions within warps. In one shuffle every lane offers one register and reads one lane, so a round must be a set of elements of which
-// each lane holds exactly one before and wants exactly one after. Such sets are the cosets of a space W that meets neither the span P of
-// the source's registers nor the span Q of the target's: no two elements of a coset are in one lane, on either side.
+// Conversions within warps. In one shuffle every lane offers one register and reads from one lane, so a round must be a set of
+// elements of which each lane holds exactly one before and needs exactly one after. Such sets are the cosets of a space W that meets
+// neither the span P of the source's registers nor the span Q of the target's: no lane has two elements of a coset, on either side.
 //   transpose 2x2, row in the register, column in the lane -> the reverse:  P = <row>, Q = <column>, W = <row+column>
 //     coset {00, 11}: each lane keeps its own;  coset {01, 10}: one shuffle, lanes swap. Two registers, one shuffle instead of two.
-// Lanes that hold copies get marker bits (bit 32 + lane) that make them distinct: reading from one or another copy is then a choice of W.
+// Lanes that hold copies get marker bits (bit 32 + lane), which make them distinct: reading one copy or another is then a choice of W.
 #include "gpu/layout/layout.h"
 
 #include <algorithm>

@@ -1,12 +1,12 @@
-// A load that was put in front of the branch in which its result is used, so that it is on its way while the branch waits. LLVM would put
-// it back.
+// A load that was moved before the branch that uses its result, so
+// that it runs while the branch waits. LLVM would move it back.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
 
 namespace tilewright::ptx {
 
-/// Of a tt.load, then of a ptx.load_global (a unit attribute): it stays where it is.
+/// A unit attribute of a tt.load, and then of a ptx.load_global: the load stays where it is.
 constexpr llvm::StringLiteral earlyName = "ptx.early";
 
 } // namespace tilewright::ptx

@@ -6,7 +6,7 @@
 
 namespace tilewright::ptx {
 
-/// Of a ptx.mbarrier_arrive (an integer): it arrives in that many blocks, all of the cluster.
+/// An integer attribute of a ptx.mbarrier_arrive: it arrives in that many blocks, which are all blocks of the cluster.
 constexpr llvm::StringLiteral inBlocksName = "ptx.in_blocks";
 
 } // namespace tilewright::ptx

@@ -18,7 +18,7 @@
 #define GET_OP_CLASSES
 #include "gpu/machine/ptx_ops.cpp.inc"
 
-/// 16 blocks are the most that any processor takes, and only if asked to.
+/// 16 blocks are the most that any processor supports, and only on request.
 void tilewright::ptx::ClusterRankOp::inferResultRanges(llvm::ArrayRef<mlir::ConstantIntRanges>, mlir::SetIntRangeFn set) {
   set(getResult(), mlir::ConstantIntRanges::fromSigned(llvm::APInt(32, 0), llvm::APInt(32, 15)));
 }

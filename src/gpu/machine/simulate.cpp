@@ -3,8 +3,8 @@
 //   %sum = scf.for %i = %lo to %hi step %c iter_args(%s = %zero) { ... }     lanes may run different numbers of iterations:
 //     mask = lanes with i < hi; while any is left: run the body under it, step i, take lanes out
 //
-// A warp that has to wait yields to the scheduler, which runs the others in an order drawn from the seed, and some of them far ahead of the
-// rest. If a whole round brings nobody further and the copy engine has nothing left to do, the block is deadlocked.
+// A warp that has to wait yields to the scheduler, which runs the others in an order drawn from the seed, and some of them far ahead
+// of the rest. If no warp makes progress in a whole round and the copy engine has nothing left to do, the block is deadlocked.
 #include "gpu/machine/index_below.h"
 #include "gpu/machine/simulate_program.h"
 
@@ -176,7 +176,7 @@ static bool runFor(Warp &warp, const Step &step) {
   return true;
 }
 
-/// Whether what an iteration yields is, in the active lanes, what it began with.
+/// Whether an iteration yields, in the active lanes, what it began with.
 static bool sameValues(Warp &warp, ArrayRef<int32_t> yielded, ArrayRef<int32_t> arguments) {
   for (auto [from, to] : llvm::zip(yielded, arguments))
     for (size_t lane = 0; lane < size_t(lanesPerWarp); ++lane)
@@ -414,7 +414,7 @@ void Cluster::start(std::array<int64_t, 3> first, int64_t which) {
   }
 }
 
-/// Where one block stops, all do.
+/// If one block stops, all do.
 bool Cluster::isStopping() {
   bool stopping = llvm::any_of(blocks, [](const auto &block) { return block->stopping; });
   for (auto &block : blocks)
@@ -422,8 +422,8 @@ bool Cluster::isStopping() {
   return stopping;
 }
 
-/// Lets each warp run until it waits, or some of the way: a warp may be far ahead of the others before a barrier holds it. Whether that
-/// brought anybody further.
+/// Lets each warp run until it waits, or part of the way there: a warp may be far ahead
+/// of the others before a barrier holds it. Returns whether any warp made progress.
 bool Cluster::runRound(bool stopping) {
   std::mt19937_64 &random = blocks.front()->random;
   bool advanced = false;
@@ -464,7 +464,7 @@ bool Cluster::resume() {
     bool stopping = isStopping(); // then every warp leaves at its next iteration
     if (runRound(stopping) || isStopping() || live.empty()) continue;
     bool advanced = false;
-    for (auto &block : blocks) // each has an engine of its own
+    for (auto &block : blocks) // each block has its own engine
       advanced |= block->runEngine();
     if (advanced || isStopping()) continue;
     if (llvm::any_of(live, [&](Warp *warp) { return warp->spinsSince == launch.changes; })) {
@@ -475,7 +475,7 @@ bool Cluster::resume() {
   }
   bool stopping = isStopping();
   for (auto &block : blocks) {
-    while (!stopping && !block->engine.empty()) // stores that no thread waited for are done at the end of the kernel
+    while (!stopping && !block->engine.empty()) // at the end of the kernel, stores that no thread has waited for are completed
       if (!block->runEngine()) break;
     if (!stopping && !block->error) block->checkDone();
   }
@@ -530,7 +530,7 @@ static std::unique_ptr<Cluster> makeCluster(Launch &launch, const Program &progr
   return cluster;
 }
 
-/// The clusters in order. One that waits for memory to change is put aside and looked at again whenever it has.
+/// Runs the clusters in order. One that waits for memory to change is put aside and tried again whenever memory has changed.
 static std::optional<SimulationError> runGrid(Launch &launch, const Program &program, const SimulatedArguments &args,
                                               std::array<int64_t, 3> grid) {
   constexpr size_t mostWaiting = 1024; // more than any GPU runs at once

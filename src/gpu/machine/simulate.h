@@ -1,5 +1,5 @@
-// Runs a kernel of the ptx dialect on the CPU, thread by thread: the judge of the GPU lowering where there is no card. Beyond results it
-// reports what a card would hide most of the time: races in shared memory, missing proxy fences, accumulators read too early, deadlocks.
+// Runs a kernel of the ptx dialect on the CPU, thread by thread: it judges the GPU lowering where there is no card. Besides results
+// it reports what a card would usually hide: races in shared memory, missing proxy fences, accumulators read too early, deadlocks.
 #pragma once
 
 #include "support/artifact.h"
@@ -28,12 +28,12 @@ struct SimulatedMemory {
   uint64_t begin = 0;
   uint64_t end = 0;
   std::string name;
-  /// False: where the tensor begins and ends is not known, so every access through its argument is good.
+  /// False: it is not known where the tensor begins and ends, so every access through its argument is allowed.
   bool isKnown = true;
 };
 
-/// A pointer that says which of the SimulateOptions' memory it, and what is computed from it, may touch: the upper 16 bits, which no
-/// address of a process uses, hold the number. Sums of addresses and offsets keep them. -1: any of the memory.
+/// A pointer that says which of the SimulateOptions' memory it, and what is computed from it, may touch: the number is in
+/// the upper 16 bits, which no address of a process uses. Sums of addresses and offsets keep it. -1: any of the memory.
 uint64_t pointerInto(uint64_t address, int64_t memory);
 
 /// A tensor map as the driver would encode it. Dimensions are innermost first; the innermost stride is one element, so `strides` holds
@@ -59,11 +59,11 @@ struct SimulateOptions {
   std::vector<SimulatedMemory> memory;
   /// Two clusters that touch one byte, one of them storing, are an error unless atomics order them or both are atomics.
   bool checkRaces = false;
-  /// Chooses the order in which warps run and asynchronous copies finish.
+  /// Determines the order in which warps run and asynchronous copies finish.
   uint64_t seed = 0;
-  /// Instructions of one warp after which it is taken to wait for something that never comes.
+  /// After so many instructions, a warp counts as waiting for something that never happens.
   int64_t maxSteps = 200'000'000;
-  /// Where another thread sets it to true, the run ends with an error.
+  /// Set to true by another thread, it ends the run with an error.
   const std::atomic<bool> *stop = nullptr;
   /// Receives each text that ptx.print makes. Without it, prints are dropped.
   std::function<void(llvm::StringRef)> print;

@@ -1,8 +1,8 @@
 // Asynchronous copies and the barriers that report them.
 //
-// A copy owns the bytes it fills from its issue until it is known to be over: no thread may touch them. cp.async lands at copy_wait, as a
-// write by the thread that waits (so others need a barrier after it). A TMA instruction is a task of the copy engine, done some time
-// later; its bytes then count as written "by the mbarrier in phase n", and who has waited for that phase may read them.
+// A copy owns the bytes that it fills from its issue until it is known to be complete: no thread may touch them. cp.async lands at
+// copy_wait, as a write by the waiting thread (so other threads need a barrier after it). A TMA instruction is a task of the copy engine,
+// done some time later; its bytes then count as written "by the mbarrier in phase n", and whoever has waited for that phase may read them.
 //
 //   expect bar, 4096        pending 1 -> 0, 4096 bytes to come
 //   tma_load ... bar        the engine, later: 4096 -> 0, so the phase is over
@@ -214,7 +214,7 @@ static bool mbarrierWait(Warp &warp, const Step &step) {
     uint64_t address = warp.block.local(warp.get(step, 0)[size_t(lane)]), parity = warp.get(step, 1)[size_t(lane)];
     if (!find(warp, step, lane, address)) return false;
     if (parity > 1) return warp.fail(step, "a parity is 0 or 1, not " + llvm::Twine(parity), lane);
-    // The barrier may be gone by the time this warp goes on; that is found then.
+    // The barrier may be gone when this warp continues; that is found then.
     auto passed = [&] {
       auto place = warp.block.mbarriers.find(address);
       return place == warp.block.mbarriers.end() || (place->second.phase & 1) != parity;
@@ -283,7 +283,7 @@ static std::shared_ptr<EngineCopy> makeCopy(Warp &warp, const Step &step, int64_
 }
 
 namespace {
-/// Where one element of a copy lies in global memory, and whether the tensor has it.
+/// Where one element of a copy lies in global memory, and whether the tensor contains it.
 struct TensorElement {
   int64_t offset = 0; ///< in elements, from the tensor's base
   bool inside = true;
@@ -297,7 +297,7 @@ static TensorElement elementOf(const EngineCopy &copy, int64_t element) {
   for (size_t dim = 0; dim < map.box.size(); ++dim) {
     int64_t coordinate = copy.coordinates[dim] + element % map.box[dim];
     element /= map.box[dim];
-    // Loads end where the tensor does; stores end with the 16 bytes in which a row does (an H100, as measured).
+    // Loads end at the tensor's end; stores end with the 16 bytes that contain a row's end (measured on an H100).
     constexpr int64_t storeBytes = 16;
     int64_t first = dim == 0 && !copy.isLoad ? coordinate * bytes / storeBytes * storeBytes / bytes : coordinate;
     found.inside &= coordinate >= 0 && first < map.dims[dim];
@@ -322,7 +322,7 @@ static std::vector<Chunk> globalRuns(const EngineCopy &copy) {
   return runs;
 }
 
-/// Hands a load to the engine of a block whose shared memory it fills: another one's, if it is a multicast.
+/// Hands a load to the engine of a block whose shared memory it fills: another block's, if it is a multicast.
 static bool startLoad(Warp &warp, const Step &step, int64_t lane, Block &target, const EngineCopy &made) {
   auto copy = std::make_shared<EngineCopy>(made);
   Mbarrier *barrier = find(warp, step, lane, target, copy->barrier);
@@ -360,7 +360,7 @@ static bool tmaLoad(Warp &warp, const Step &step) {
   return true;
 }
 
-/// What a TMA store writes: from now on any time, and nobody knows when.
+/// What a TMA store writes: at any time from now on, unknown to any warp.
 static bool noteStore(Warp &warp, EngineCopy &copy, int64_t lane) {
   Cluster &cluster = warp.block.cluster;
   const Step &step = *copy.step;
@@ -406,7 +406,7 @@ static bool tmaCommit(Warp &warp, const Step &) {
   return true;
 }
 
-/// The source of a store is free: what the engine has not done by now, it does with what it has read.
+/// The source of a store may be reused: what the engine has not stored yet, it stores from what it has read.
 static void freeSource(Warp &warp, EngineCopy &copy) {
   const Chunk &chunk = copy.chunks[0];
   const uint8_t *source = warp.block.at(chunk.address);
@@ -416,7 +416,7 @@ static void freeSource(Warp &warp, EngineCopy &copy) {
   warp.block.noteRead(chunk.address, chunk.bytes, warp.index, warp.clock[size_t(warp.index)], copy.step->number);
 }
 
-/// A store is over as a whole: its bytes in global memory are this warp's now.
+/// A store is complete: its bytes in global memory now belong to this warp.
 static void noteLanded(Warp &warp, const EngineCopy &copy) {
   bool atomic = cast<ptx::TmaStoreOp>(copy.step->op).getReduce().has_value();
   for (const Chunk &run : copy.stored)
@@ -489,7 +489,7 @@ static uint64_t sourceElement(Block &block, const EngineCopy &copy, uint64_t loc
   return value;
 }
 
-/// What a load reads, and when: after what its warp knew when it began it, and before its mbarrier's phase is over.
+/// What a load reads, and when: after what its warp knew at the issue, and before the phase of its mbarrier is over.
 static bool noteLoad(Block &block, const EngineCopy &copy, const Mbarrier &barrier) {
   for (const Chunk &run : globalRuns(copy)) {
     auto isBefore = [&](uint32_t agent, uint32_t time) {
@@ -504,7 +504,7 @@ static bool noteLoad(Block &block, const EngineCopy &copy, const Mbarrier &barri
   return true;
 }
 
-/// The bytes of a load are there: its mbarrier hears of them.
+/// The bytes of a load have arrived: its mbarrier is told.
 static bool arrive(Block &block, const EngineCopy &copy) {
   auto barrier = block.mbarriers.find(copy.barrier);
   if (barrier == block.mbarriers.end()) return copy.warp->fail(*copy.step, "its mbarrier was invalidated before the copy was over");

@@ -5,8 +5,8 @@
 //   barrier                         all warps learn that warp 0 has passed time 3
 //   load_shared by warp 1           warp 1 knows time 3 of warp 0: fine. Without the barrier: a race, with both places
 //
-// In global memory, clusters are compared by the history that the interpreter uses (ir/interpret/history.h), and the warps of one by
-// another such history, with the clocks' answer to what comes before what.
+// In global memory, clusters are compared by the history that the interpreter uses (ir/interpret/history.h),
+// and the warps of one cluster by another such history, whose order comes from the clocks.
 #include "gpu/machine/covering.h"
 #include "gpu/machine/each_group.h"
 #include "gpu/machine/simulate_program.h"
@@ -148,7 +148,7 @@ static bool checkReaders(Warp &warp, const Step &step, int64_t lane, Block &bloc
   return true;
 }
 
-/// Whether nothing that is under way, and nothing before, is in the way of an access to a byte of a block's shared memory.
+/// Whether no operation in flight, and no earlier one, forbids an access to a byte of a block's shared memory.
 static bool checkByte(Warp &warp, const Step &step, int64_t lane, Block &block, uint64_t at, Warp::Access access) {
   bool writes = access != Warp::Access::read && access != Warp::Access::asyncRead;
   ByteState &byte = block.state(at);
@@ -314,7 +314,7 @@ bool Warp::noteGlobal(const Step &step, int64_t lane, const GlobalAccess &access
       [&](uint32_t agent, uint32_t time) { return knows(agent, time); });
   if (!clash || clash->sameStore) return true;
   bool same = access.value && clash->wrote && !std::memcmp(reinterpret_cast<void *>(address), access.value, size_t(access.bytes));
-  return same || failTouched(step, lane, access.pointer, access.bytes, *clash); // whoever comes last, the bytes are the same
+  return same || failTouched(step, lane, access.pointer, access.bytes, *clash); // whichever comes last, the bytes are the same
 }
 
 static bool write(Warp &warp, const Step &step, int64_t lane, uint64_t pointer, uint64_t address, const void *value, int64_t bytes) {
@@ -434,7 +434,7 @@ static bool loadBlock(Warp &warp, const Step &step) {
   return true;
 }
 
-/// Two lanes may write one byte in an instruction only if they agree: what memory holds afterwards is then what each lane wrote.
+/// Two lanes may write one byte in one instruction only if they agree: memory then holds what each lane wrote.
 static bool checkLanesAgree(Warp &warp, const Step &step, uint32_t writes, int64_t bytes, int64_t count) {
   uint64_t offset = uint64_t(cast<ptx::StoreSharedOp>(step.op).getOffset());
   std::array<std::pair<uint64_t, int64_t>, 32> places; // address, lane
@@ -759,7 +759,7 @@ void addMemoryHandlers(HandlerTable &table) {
   handlers["ptx.add_shared"] = addShared;
   handlers["ptx.atomic"] = atomic;
   handlers["ptx.compare_swap"] = compareSwap;
-  handlers["ptx.fence"] = nothing; // global memory is seen in program order here
+  handlers["ptx.fence"] = nothing; // the simulator accesses global memory in program order
   handlers["ptx.shuffle"] = shuffle;
   handlers["ptx.redux"] = redux;
   handlers["ptx.ballot"] = ballot;

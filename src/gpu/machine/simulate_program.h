@@ -4,16 +4,16 @@
 // lanes together under an active mask; a value is 32 times 64 bits. Each warp has a stack of its own, so that it may stop anywhere (at a
 // barrier) and let others run.
 //
-// Order between warps is kept as vector clocks. Component i < warps is warp i's own clock; each warpgroup has one that counts its wgmma
-// that are done, as one warp's wgmma_wait tells of all four; and each mbarrier has one that counts its completed phases, so that bytes
-// filled by a copy are known to whoever waited for that phase. A byte of shared memory remembers its last write and, for each warp, the
-// last read since: an access is ordered after them if the warp's clock has reached theirs.
+// Order between warps is kept as vector clocks. Component i < warps is warp i's own clock; each warpgroup has one that counts
+// its completed wgmma, because one warp's wgmma_wait tells about all four; and each mbarrier has one that counts its completed
+// phases, so that bytes filled by a copy are known to whoever waited for that phase. A byte of shared memory remembers its
+// last write and, for each warp, the last read since: an access is ordered after them if the warp's clock has reached theirs.
 //
-// The blocks of a cluster run together. What a warp knows about the warps of another block is a clock of its own, and only barriers of the
-// cluster move it, and mbarriers at which blocks arrive for one another.
+// The blocks of a cluster run together. What a warp knows about the warps of another block is a separate
+// clock, which only barriers of the cluster advance, and mbarriers at which blocks arrive for one another.
 //
-// Global memory is watched by the same clocks: its bytes remember which warp of this cluster touched them last. A TMA store is an agent of
-// its own there, whom nobody knows: only a tma_wait for the whole of it (not .read) makes its bytes those of the warp that waited.
+// The same clocks watch global memory: its bytes remember which warp of this cluster touched them last. A TMA store is an agent of
+// its own there, unknown to all warps: only a tma_wait for the whole store (not .read) makes its bytes those of the warp that waited.
 #pragma once
 
 #include "gpu/machine/ptx.h"
@@ -43,7 +43,7 @@ constexpr int64_t rankShift = 24;     // of a block of a cluster, in the address
 
 class Warp;
 struct Step;
-/// Executes a step in the warp's active lanes; false ends the warp (the error is recorded already, or the run is being stopped).
+/// Executes a step in the warp's active lanes; false ends the warp (the error has been recorded, or the run is being stopped).
 using Handler = bool (*)(Warp &, const Step &);
 
 struct Body {
@@ -136,8 +136,8 @@ struct Chunk {
   int64_t bytes;
 };
 
-/// A TMA instruction that the copy engine has yet to do. For a load: bytes, barrier. For a store: where tma_wait.read comes first, what it
-/// has read of shared memory by then.
+/// A TMA instruction that the copy engine has not executed yet. For a load: bytes and barrier.
+/// For a store for which tma_wait.read comes first: what it has read of shared memory by then.
 struct EngineCopy {
   uint32_t id = 0; // for ByteState::owner
   const Step *step = nullptr;
@@ -278,7 +278,7 @@ public:
     advanced = true;
     return true;
   }
-  /// Everything so far is before what follows the release: its clock goes to `into`.
+  /// Everything so far happens before what follows the release: this warp's clock goes to `into`.
   void release(Clock &into);
   bool fencedSince(int64_t lane, uint32_t writeEpoch, uint32_t seenEpoch) const;
 
@@ -356,7 +356,7 @@ public:
   bool isDone() const;
   /// Where its shared memory begins, for its threads.
   uint64_t base() const { return (uint64_t(rank) << rankShift) + sharedBase; }
-  /// An address as its threads have it, without the block's number. One of another block is outside of shared memory then.
+  /// An address as the block's threads see it, without the block's number. An address of another block then lies outside shared memory.
   uint64_t local(uint64_t address) const { return uint32_t(address - (base() - sharedBase)); }
   bool inShared(uint64_t address, int64_t size) const {
     return address >= sharedBase && size >= 0 && address + uint64_t(size) <= sharedBase + shared.size();

@@ -1,6 +1,6 @@
-// Arithmetic of one lane, as PTX has it: integers wrap, a shift by the width or more gives 0 (or the sign), a zero divisor gives all ones,
-// floats are rounded once to their format. A float of up to 32 bits is computed with as a double, which is exact before that rounding. What
-// arith's operations mean stands in ir/interpret/scalar_ops.def, for the interpreter and for this.
+// Arithmetic of one lane, with PTX's meaning: integers wrap around, a shift by the width or more gives 0 (or the sign), a zero divisor
+// gives all ones, floats are rounded once to their format. A float of up to 32 bits is computed as a double, which is exact before
+// that rounding. The meaning of arith's operations is in ir/interpret/scalar_ops.def, for the interpreter and for the simulator.
 #include "gpu/machine/simulate_program.h"
 #include "ir/interpret/scalar_ops.h"
 
@@ -278,7 +278,7 @@ double decodeNumber(ptx::Format format, uint64_t bits) {
   case ptx::Format::s8: return double(int8_t(bits));
   case ptx::Format::u8: return double(uint8_t(bits));
   case ptx::Format::s32: return double(int32_t(bits));
-  case ptx::Format::tf32: return llvm::bit_cast<float>(uint32_t(bits) & ~uint32_t(0x1fff)); // the tensor core sees 19 bits
+  case ptx::Format::tf32: return llvm::bit_cast<float>(uint32_t(bits) & ~uint32_t(0x1fff)); // the tensor core reads 19 bits
   case ptx::Format::e4m3: {
     static const std::array<double, 256> known = [] { // APFloat is slow
       std::array<double, 256> values{};
@@ -360,7 +360,7 @@ void addScalarHandlers(HandlerTable &table) {
   table.handlers["arith.uitofp"] = integerToFloat;
   table.handlers["arith.constant"] = constant;
   table.handlers["arith.select"] = select;
-  table.handlers["ub.poison"] = [](Warp &warp, const Step &step) { // a value that shows
+  table.handlers["ub.poison"] = [](Warp &warp, const Step &step) { // a conspicuous value
     warp.forLanes([&](int64_t lane) { warp.result(step, 0)[size_t(lane)] = 0xdeadbeefdeadbeef & step.to.mask(); });
     return true;
   };

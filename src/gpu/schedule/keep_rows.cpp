@@ -1,11 +1,11 @@
-// A long row is reduced several times over, and between two reductions threads hold it: in 32 bits, though it came in 16. So many registers
-// leave few blocks on a multiprocessor, and while one waits for a reduction too little is on its way to memory. The row stays in shared
-// memory instead, as it came, and what is computed from it is computed anew behind each reduction:
+// A long row is reduced several times, and between two reductions threads hold it: in 32 bits, although it came in 16. So many
+// registers leave few blocks on a multiprocessor, and while one block waits for a reduction, too few loads are in flight. The
+// row stays in shared memory instead, as it came, and what is computed from it is computed anew after each reduction:
 //   before: %x = extf (load %p)    %m = reduce %x    %c = %x - %m    %v = reduce (%c * %c)    store (%c * ...)
 //   after:  copy_async %p to %row    wait    %m = reduce (extf (load_shared %row))    %v = reduce ((extf (load_shared %row) - %m) ^ 2)
 //           store ((extf (load_shared %row) - %m) * ...)
-// Each thread reads only what it has copied itself, so that nobody meets for it. Where something is held that cannot be computed anew, or
-// costs more than additions and multiplications, nothing would be gained, and everything stays as it is.
+// Each thread reads only what it has copied itself, so no threads need to meet. If something is held that cannot be computed
+// anew, or that costs more than additions and multiplications, nothing would be gained, and everything stays as it is.
 #include "gpu/schedule/pipeline.h"
 #include "support/target.h"
 
@@ -31,7 +31,7 @@ public:
     }
   }
 
-  /// Whether what threads hold across some reduction is much, and all of it comes from rows that could stay in shared memory.
+  /// Whether threads hold much across some reduction, and all of it comes from rows that could stay in shared memory.
   bool pays() {
     constexpr int64_t much = 128;         // registers of a thread, of 255
     llvm::MapVector<Value, int64_t> held; // to the last region that uses it
@@ -57,8 +57,8 @@ public:
   }
 
 private:
-  /// Whether a tile is made in front of a reduction, and used behind it by `user`. What follows from numbers alone (masks, addresses) is
-  /// not held, but computed where it is used.
+  /// Whether a tile is made before a reduction and used after it by `user`. What follows
+  /// only from numbers (masks, addresses) is not held but computed where it is used.
   bool isHeld(Value value, Operation *user) {
     auto tile = dyn_cast<RankedTensorType>(value.getType());
     Operation *op = value.getDefiningOp();
@@ -124,7 +124,7 @@ private:
                                          ttg::BufferType::get(context, 1, tile.getElementType(), ttg::SharedAttr::get(context, shared)));
   }
 
-  /// Where a thread waits for its copies of the row at the latest: in front of its first use, and of what may write to memory.
+  /// The last place where a thread can wait for its copies of the row: before its first use, and before a possible write to memory.
   Operation *endOfCopy(tt::LoadOp load) {
     Operation *op = load->getNextNode();
     while (!llvm::is_contained(op->getOperands(), load.getResult()) &&
@@ -133,7 +133,7 @@ private:
     return op;
   }
 
-  /// The load becomes a copy, and its elements are read from there for what comes before the first reduction.
+  /// The load becomes a copy, and uses before the first reduction read its elements from there.
   void copy(tt::LoadOp load) {
     ttg::AllocOp buffer = bufferOf(load);
     OpBuilder b(load);
@@ -149,7 +149,7 @@ private:
   }
 
   Block &block;
-  DenseMap<Operation *, int64_t> regions; ///< how many reductions stand in front of an operation
+  DenseMap<Operation *, int64_t> regions; ///< how many reductions precede an operation
   llvm::SetVector<tt::LoadOp> rows;
   DenseMap<tt::LoadOp, ttg::AllocOp> buffers;
   DenseMap<std::pair<Value, int64_t>, Value> made;
@@ -157,8 +157,8 @@ private:
 } // namespace
 
 void keepRowsInShared(tt::FuncOp function) {
-  // A thread that reads its row again has some 160 registers in use: a third block must fit then, where two had 255. Blocks of 8 warps gain
-  // none, and only read more (layer norm of 65536 columns on an H200: 4 warps 2467 to 2693 GB/s, 8 warps 2408 to 2257).
+  // A thread that reads its row again uses some 160 registers: a third block must fit then, where two had 255. Blocks of 8 warps
+  // do not gain one, and only read more (layer norm of 65536 columns on an H200: 4 warps 2467 to 2693 GB/s, 8 warps 2408 to 2257).
   constexpr int64_t blocks = 3, enough = 160;
   ttg::ConfigAttr config = ttg::configOf(function);
   int64_t threads = config.getWarps() << laneBits;

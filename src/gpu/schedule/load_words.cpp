@@ -1,10 +1,10 @@
-// A loop over groups of numbers reads a few scales of every row in an iteration. Each row lies in a line of memory of its own, and a load
-// takes as long for one byte of a line as for eight: the copies of numbers, and what threads read of them in shared memory, wait meanwhile.
-// The word of eight bytes that an iteration's bytes lie in holds those of the next ones, too:
+// A loop over groups of numbers reads a few scales of every row in each iteration. Each row is in a line of memory of its own,
+// and a load takes as long for one byte of a line as for eight; meanwhile the copies of numbers wait, and so do threads that read
+// them from shared memory. The word of eight bytes that contains an iteration's bytes also contains those of the next iterations:
 //   before: for i { %s = load (%p + 2 * i) }
 //   after:  %w = load word(%p)
 //           for i { %s = byte (%p + 2 * i) & 7 of %w    ...    %w = load word(%p + 2 * i + 2) where a word begins there, else %w }
-// A word is aligned, so that it can be read wherever one of its bytes can.
+// A word is aligned, so it can be read wherever one of its bytes can.
 #include "gpu/schedule/pipeline.h"
 #include "gpu/tiles/axis_info.h"
 #include "gpu/tiles/covering.h"
@@ -24,7 +24,7 @@ static std::optional<int64_t> constantOf(Value value) {
   return {};
 }
 
-/// By how much a scalar that the loop carries, or its induction variable, grows every iteration, if that is a constant.
+/// By how much a scalar that the loop carries, or its induction variable, grows in every iteration, if that is a constant.
 static std::optional<int64_t> growthOf(BlockArgument carried, scf::ForOp loop) {
   if (carried.getOwner() != loop.getBody()) return {};
   if (carried == loop.getInductionVar()) return constantOf(loop.getStep());
@@ -33,7 +33,7 @@ static std::optional<int64_t> growthOf(BlockArgument carried, scf::ForOp loop) {
   return constantOf(sum.getRhs());
 }
 
-/// The same of the induction variable's quotient by a constant, where no step leaves a rest.
+/// The same for the induction variable's quotient by a constant, where no step leaves a remainder.
 static std::optional<int64_t> quotientsGrowth(Operation *division, scf::ForOp loop) {
   std::optional<int64_t> by = constantOf(division->getOperand(1)), first = constantOf(loop.getLowerBound()),
                          step = constantOf(loop.getStep());
@@ -41,8 +41,8 @@ static std::optional<int64_t> quotientsGrowth(Operation *division, scf::ForOp lo
   return *by > 0 && *first >= 0 && *step > 0 && *step % *by == 0 ? std::optional(*step / *by) : std::nullopt;
 }
 
-/// By how much all elements grow every iteration, in bytes if they are pointers; nothing if that is not known. Narrow offsets count where
-/// they are exact.
+/// By how much all elements grow in every iteration, in bytes if they are pointers;
+/// null if that is unknown. Narrow offsets count only where they are exact.
 static std::optional<int64_t> advanceOf(Value value, scf::ForOp loop) {
   if (loop.isDefinedOutsideOfLoop(value) || constantOf(value)) return 0;
   if (auto carried = dyn_cast<BlockArgument>(value)) return growthOf(carried, loop);
@@ -60,9 +60,9 @@ static std::optional<int64_t> advanceOf(Value value, scf::ForOp loop) {
   return *first + *second * std::max<int64_t>(1, pointee.getIntOrFloatBitWidth() / 8);
 }
 
-/// How many bytes the load's bytes move every iteration, if a word holds those of several iterations, and more of them than one access
-/// brings of neighbors. A mask that varies would have to be remembered for each word: the gallery's product of mxfp8 and mxfp4 lost 7 % by
-/// it on an H200.
+/// How many bytes the load's bytes move in every iteration, if a word holds those of several
+/// iterations, and more of them than one access brings of neighbors. A mask that varies would have to
+/// be remembered for each word: that cost the gallery's product of mxfp8 and mxfp4 7 % on an H200.
 static std::optional<int64_t> stepOf(tt::LoadOp load, scf::ForOp loop) {
   auto isInvariant = [&](Value value) { return !value || loop.isDefinedOutsideOfLoop(value); };
   if (cast<RankedTensorType>(load.getType()).getElementTypeBitWidth() != 8 || load->hasAttr(ttg::coveringName)) return {};
@@ -93,7 +93,7 @@ public:
     return {loadAt(b, placeAt(b, way), wanted, Value()), way};
   }
 
-  /// Those of the next iteration: the same ones, but where a word begins.
+  /// The words of the next iteration: the same ones, except where a new word begins.
   Held next(OpBuilder &b, scf::ForOp loop, const Held &held) {
     Value way = arith::AddIOp::create(b, loc, held.way, arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(step)));
     Value place = placeAt(b, way), byte = arith::AndIOp::create(b, loc, place, constant(b, wordBytes - 1));
@@ -102,7 +102,7 @@ public:
     return {loadAt(b, place, wanted, held.words), way};
   }
 
-  /// What the load brings, out of its words.
+  /// The load's result, taken from its words.
   Value bytes(OpBuilder &b, const Held &held) {
     Value byte = arith::AndIOp::create(b, loc, placeAt(b, held.way), constant(b, wordBytes - 1));
     Value moved = arith::ShRUIOp::create(b, loc, held.words, arith::ShLIOp::create(b, loc, byte, constant(b, 3)));
@@ -126,7 +126,7 @@ private:
     start = tt::AddPtrOp::create(b, loc, first.getType(), first, arith::SubIOp::create(b, loc, constant(b, 0), offset));
   }
 
-  /// The words around places, where `wanted`, and `before` elsewhere.
+  /// The words around places where `wanted` is true, and `before` elsewhere.
   Value loadAt(OpBuilder &b, Value place, Value wanted, Value before) {
     Value whole = arith::AndIOp::create(b, loc, place, constant(b, -wordBytes));
     Value pointers = tt::AddPtrOp::create(b, loc, start.getType(), start, whole);
@@ -170,7 +170,7 @@ bool loadWords(LoopSchedule &schedule, tt::LoadOp load, Operation *place) {
   scf::ForOp loop = schedule.loop = withMoreCarried(schedule.loop, {first.words, first.way});
   auto own = loop.getRegionIterArgs().take_back(2);
   Held held{own[0], own[1]};
-  b.setInsertionPoint(load->isBeforeInBlock(place) ? load : place); // in front of the next words, which take the same registers
+  b.setInsertionPoint(load->isBeforeInBlock(place) ? load : place); // before the next words, which use the same registers
   load.replaceAllUsesWith(words.bytes(b, held));
   b.setInsertionPoint(place);
   Held next = words.next(b, loop, held);

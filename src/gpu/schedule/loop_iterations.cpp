@@ -1,9 +1,9 @@
-// A copy that runs ahead needs the addresses of a later iteration. Nothing is computed iteration by iteration for that: what a loop adds
-// every iteration has a closed form.
+// A copy that runs ahead needs the addresses of a later iteration. They are not computed
+// iteration by iteration: what a loop adds in every iteration has a closed form.
 //   %x = scf.for %i ... iter_args(%d = %start) {              two iterations ahead:
 //     %p = tt.addptr %base, %d                                  %e = %d + 2 * %by     %q = tt.addptr %base, %e
 //     scf.yield (%d + %by)
-// Here, too, is what loops carry for the copies: the slot and the parity of an iteration.
+// This file also has what loops carry for the copies: the slot and the parity of an iteration.
 #include "gpu/schedule/pipeline.h"
 #include "ir/refusal.h"
 
@@ -21,8 +21,8 @@ static Value constantLike(OpBuilder &b, Location loc, Type type, int64_t value) 
 
 //===------------------------------------------------------------------------------------------------------- other iterations
 
-/// What the loop adds to a carried value every iteration; null if it does something else to it. A value that stays what it is has no
-/// increment: it is its own.
+/// What the loop adds to a carried value in every iteration; null if it does something
+/// else to it. A value that does not change has no increment: it stands for itself.
 Value LoopIterations::increment(BlockArgument carried) {
   Value next = loop.getYieldedValues()[carried.getArgNumber() - 1];
   if (next == carried) return carried;
@@ -99,7 +99,7 @@ SmallVector<Value> LoopIterations::ofIteration(OpBuilder &b, ValueRange values, 
   return llvm::map_to_vector(values, [&](Value value) { return clone(b, value, map, argument); });
 }
 
-// Distances to the bound, because the induction variable itself may pass the end of its type.
+// Computed from distances to the bound, because the induction variable itself may pass the end of its type.
 static Value reaches(OpBuilder &b, Location loc, Value from, scf::ForOp loop, int64_t iterations) {
   Value room = b.createOrFold<arith::SubIOp>(loc, loop.getUpperBound(), from);
   Value step = loop.getStep();

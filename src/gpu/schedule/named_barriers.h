@@ -1,4 +1,4 @@
-// The block's named barriers (bar.sync id), each for one purpose: threads that meet at one must all mean the same.
+// The block's named barriers (bar.sync id), each with one purpose: all threads that meet at one must mean the same.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@ namespace tilewright::gpu {
 constexpr uint32_t everybodyBarrier = 0;
 /// The threads that hold tiles, where copies have a producer.
 constexpr uint32_t tilesBarrier = 1;
-/// The turn of the first of two warpgroups; the second one's is the next (rotate_loop.cpp).
+/// The turn of the first of two warpgroups; the second one has the next number (rotate_loop.cpp).
 constexpr uint32_t turnBarrier = 2;
-/// The first of two warpgroups alone, which stores its rows; the second one's is the next (own_rows.cpp).
+/// For the first of two warpgroups alone, which stores its rows; the second one has the next number (own_rows.cpp).
 constexpr uint32_t groupBarrier = 4;
 
 } // namespace tilewright::gpu

@@ -1,11 +1,11 @@
-// Between two tiles of a product nothing multiplies, if all warps have to meet to store a tile. Where copies have a warp of their own, each
-// of two warpgroups stores the rows that it holds: it meets only itself, and one stores while the other still multiplies, or goes on with
-// the next tile.
+// If all warps must meet to store a tile, nothing multiplies between two tiles of a product. Where
+// copies have a warp of their own, each of two warpgroups stores the rows that it holds: it meets
+// only itself, so one stores while the other still multiplies, or continues with the next tile.
 //   before: tma_store_wait 0    sync    store_shared %tile, %p    fence_async    sync    tma_store %p
 //   after:  tma_store_wait 0    a warpgroup's sync    store_shared %tile, %p    fence_async    a warpgroup's sync    tma_store %p, own rows
-// A program's stores take effect in its order. Those of one warpgroup do, because it waits for its own. Those of two are in no order, so
-// they must not meet: a tile's rows start at a multiple of their number, so that a row belongs to the same warpgroup in all tiles, and what
-// goes through other maps lies apart.
+// A program's stores take effect in order. Those of one warpgroup do, because it waits for its own. Those of two
+// warpgroups have no order, so they must not touch the same memory: a tile's rows start at a multiple of their
+// number, so that each row belongs to the same warpgroup in all tiles, and what goes through other maps lies apart.
 #include "gpu/machine/each_group.h"
 #include "gpu/schedule/named_barriers.h"
 #include "gpu/schedule/pipeline.h"
@@ -21,7 +21,7 @@ namespace tilewright::gpu {
 constexpr int64_t groups = 2;
 constexpr size_t groupBit = 2; // of a warp's number
 
-/// Whether a number is a multiple of `divisor`, a power of two: also after it has wrapped around.
+/// Whether a number is a multiple of `divisor`, a power of two, even after it has wrapped around.
 static bool isMultiple(Value value, int64_t divisor) {
   APInt number;
   if (matchPattern(value, m_ConstantInt(&number))) return number.getSExtValue() % divisor == 0;
@@ -32,7 +32,7 @@ static bool isMultiple(Value value, int64_t divisor) {
   return false;
 }
 
-/// Whether a warpgroup's registers hold one half of the rows, and the other one's the rest.
+/// Whether each warpgroup's registers hold one half of the rows.
 static bool holdsOwnRows(RankedTensorType tile) {
   Layout layout = ttg::layoutOf(tile);
   uint32_t half = static_cast<uint32_t>(tile.getNumElements() / groups);
@@ -44,7 +44,7 @@ static bool holdsOwnRows(RankedTensorType tile) {
   return layout.basesOf(Axis::warp).size() == groupBit + 1;
 }
 
-/// Whether the halves of the buffer are boxes of the copy engine, with rows one behind the other.
+/// Whether the halves of the buffer are boxes of the copy engine, with rows one after another.
 static bool hasBoxes(ttg::BufferType type) {
   constexpr int64_t swizzleStart = 1024;
   std::optional<TmaBox> box = tmaBox(type.getLayout().layout());
@@ -57,7 +57,7 @@ static ttg::TensorMapAttr recipeOf(Value map) {
       .getArgAttrOfType<ttg::TensorMapAttr>(argument.getArgNumber(), ttg::tensorMapName);
 }
 
-/// Whether rows through both maps are the same rows, or never meet.
+/// Whether rows through both maps are the same rows, or never overlap.
 static bool haveSameRows(Value map, Value other) {
   ttg::TensorMapAttr x = recipeOf(map), y = recipeOf(other);
   auto kernel = cast<BlockArgument>(map).getOwner();
@@ -101,7 +101,7 @@ static void meetInGroup(OpBuilder &b, Location loc) {
   barrier->setAttr(ptx::eachGroupName, b.getUnitAttr());
 }
 
-/// The box of the map becomes a warpgroup's.
+/// The map's box becomes the box of one warpgroup.
 static void halveBox(Value map, ttg::BufferType type) {
   auto argument = cast<BlockArgument>(map);
   ttg::TensorMapAttr recipe = recipeOf(map);

@@ -1,5 +1,5 @@
-// Which loads of a loop run ahead of it, and where their buffers are read and written again: the schedule that the pipeline acts on. It is
-// plain data, so that a pass that splits a loop by roles (copies here, products there) can read it, too.
+// Which loads of a loop run ahead of it, and where their buffers are read and written again: the schedule that the pipeline
+// acts on. It is plain data, so that a pass that splits a loop by roles (copies here, products there) can read it as well.
 #pragma once
 
 #include "gpu/schedule/shared_plan.h"
@@ -19,17 +19,17 @@ namespace tilewright::gpu {
 /// Warps that wgmma multiplies with together.
 constexpr int64_t warpsOfGroup = 4;
 
-/// Of a loop: its ring goes on in the next iteration of the loop around it (a unit attribute, for people).
+/// On a loop: its ring goes on in the next iteration of the enclosing loop (a unit attribute, for people).
 constexpr llvm::StringLiteral throughTilesName = "ttg.through_tiles";
-/// Of a ttg.tma_store: each warpgroup starts the store of its own rows, a group of rows each (a unit attribute).
+/// On a ttg.tma_store: each warpgroup stores its own group of rows (a unit attribute).
 constexpr llvm::StringLiteral ownRowsName = "ttg.own_rows";
 
-/// Of a ttg.tma_load (a unit attribute): blocks of the cluster read the same tile; each brings a part of it for all.
+/// On a ttg.tma_load (a unit attribute): the blocks of the cluster read the same tile, and each brings a part of it for all.
 constexpr llvm::StringLiteral multicastName = "ttg.multicast";
-/// Of a ttg.barrier_arrive (a unit attribute): it is at the barriers of all blocks of the cluster, which fill one another's slots.
+/// On a ttg.barrier_arrive (a unit attribute): it arrives at the barriers of all blocks of the cluster, which fill one another's slots.
 constexpr llvm::StringLiteral inAllBlocksName = "ttg.in_all_blocks";
 
-/// Of a ttg.fence_async (a unit attribute): the stores in front of it go to other memory than the loads that they follow from.
+/// On a ttg.fence_async (a unit attribute): the stores before it go to other memory than the loads that they depend on.
 constexpr llvm::StringLiteral asMadeName = "ttg.as_made";
 
 /// A load that only feeds a buffer.
@@ -42,17 +42,17 @@ struct Copy {
 /// Copies of one loop that are needed at the same place: they arrive together. Each has a buffer of `stages` slots; iteration i uses slot i
 /// mod stages.
 struct Ring {
-  bool tma = false; ///< else cp.async
+  bool tma = false; ///< otherwise cp.async
   llvm::SmallVector<Copy> copies;
   mlir::Operation *firstReader = nullptr;                         ///< in the loop's body, as all operations here
-  mlir::Operation *retired = nullptr;                             ///< after it this warp has read an iteration's slot
+  mlir::Operation *retired = nullptr;                             ///< after it, this warp has read an iteration's slot
   bool threadsRead = false;                                       ///< by load_shared or fma_dot
   bool productsRead = false;                                      ///< by wgmma
   int64_t lag = 1;                                                ///< the refill of iteration i goes to the slot of iteration i - lag
   int64_t distance(int64_t stages) const { return stages - lag; } ///< how many iterations a copy is ahead
 };
 
-/// A load that fills a buffer in its own iteration, and why it cannot run ahead (for people).
+/// A load that fills a buffer in its own iteration, and the reason why it cannot run ahead (for people).
 struct LoadInPlace {
   mlir::Operation *load = nullptr;
   std::string reason;
@@ -75,27 +75,27 @@ struct LoopSchedule {
   bool drifts = false;       ///< with roles no warpgroup waits for another one, from tile to tile (own_rows.cpp)
 };
 
-/// What may run ahead in the loop. `stages` is not chosen yet.
+/// The loads that may run ahead in the loop. `stages` has not been chosen yet.
 LoopSchedule scheduleLoop(mlir::scf::ForOp loop, bool mayCopyAsync);
 /// Chooses, for a depth, which products stay in flight and when slots are filled again. Needs stages > 1.
 void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config, const GpuTarget &target);
-/// Leaves on the loop, and on its loads, what has been decided and why (ttg.pipeline, ttg.not_ahead). `wanted`: the stages asked for.
+/// Notes on the loop, and on its loads, what was decided and why (ttg.pipeline, ttg.not_ahead). `wanted`: the stages asked for.
 void noteDecision(const LoopSchedule &schedule, int64_t wanted);
-/// Whether the accumulators of a loop leave a multiprocessor no registers for a second block.
+/// Whether a loop's accumulators leave a multiprocessor too few registers for a second block.
 bool fillsProcessor(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target);
-/// Whether all blocks of a program load the same tile, iteration by iteration, and can each bring a part of it (multicast.cpp): products
-/// alone read it.
+/// Whether all blocks of a program load the same tile in every iteration, so
+/// that each can bring a part of it (multicast.cpp): only products may read it.
 bool isForAllBlocks(const Ring &ring, const Copy &copy, ttg::ConfigAttr config);
-/// How they share a tile's boxes: they take turns at whole ones (1), or each has its rows of every box (as many parts as blocks). Nothing
-/// if neither is possible.
+/// How they share a tile's boxes: they take turns at whole boxes (1), or each brings
+/// its rows of every box (as many parts as blocks). Null if neither is possible.
 std::optional<int64_t> partsOfBoxes(ttg::BufferType tile, int64_t blocks);
-/// Why the blocks of a program cannot fill one another's slots, as far as the kernel around its loops has a say in it.
+/// Why the blocks of a program cannot fill one another's slots, as far as the kernel outside its loops decides that.
 std::optional<std::string> whyNoMulticast(tt::FuncOp function);
-/// Why a kernel with these loops, placed, has no warp that does nothing but start copies; nothing if it gets one (split_roles.cpp).
+/// Why a kernel with these loops, placed, has no warp that only starts copies; null if it gets one (split_roles.cpp).
 std::optional<std::string> whyNoRoles(llvm::ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target);
-/// The same, as far as no schedule has a say in it.
+/// The same, as far as no schedule decides it.
 std::optional<std::string> whyNoRoles(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
-/// Whether the loop may write what `load` reads: then it cannot run ahead. After an atomic operation nothing is known.
+/// Whether the loop may write what `load` reads: then the load cannot run ahead. After an atomic operation nothing is known.
 bool mayBeWritten(tt::LoadOp load, mlir::scf::ForOp loop);
 /// Registers of a thread for a tile.
 int64_t registersOf(mlir::Type tile);
@@ -103,10 +103,10 @@ int64_t registersOf(mlir::Type tile);
 /// (accumulators.cpp).
 int64_t accumulatorsOf(mlir::scf::ForOp loop);
 int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool roles);
-/// Registers of a thread that multiplies, where another warpgroup has left it some.
+/// Registers of a multiplying thread, where another warpgroup has left it some.
 int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target);
-/// What is wrong with a schedule, for people, or nothing: every iteration's wait has its arrival, and a slot is filled again only after
-/// all threads have read it. Asked before a schedule becomes code (proof.cpp).
+/// What is wrong with a schedule, as text, or null: every iteration's wait must have its arrival, and a slot
+/// may be filled again only after all threads have read it. Checked before a schedule becomes code (proof.cpp).
 std::optional<std::string> wrongIn(const LoopSchedule &schedule);
 
 /// Starts `schedule.ahead` of the next iteration at the top of each, behind `top`, and carries its result. `arrival` waits for its ring;
@@ -114,34 +114,34 @@ std::optional<std::string> wrongIn(const LoopSchedule &schedule);
 mlir::scf::ForOp startAhead(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, mlir::ValueRange first, mlir::ValueRange next,
                             mlir::Operation *top);
 
-/// So many slots of a buffer that threads fill for products that nobody waits for the readers of one.
+/// The number of slots of a buffer that threads fill for products with which nobody needs to wait for the readers of a slot.
 constexpr int64_t slotsWithoutWaiting = 3;
-/// The sync behind the stores to such buffers, if threads have read in front of it what was loaded ahead for them; else null.
+/// The sync after the stores to such buffers, if threads have read before it what was loaded ahead for them; otherwise null.
 ttg::SyncOp syncBehindComputed(const LoopSchedule &schedule, int64_t stages);
-/// How many slots there is space for, of each buffer that threads fill for products.
+/// How many slots there is space for, in each buffer that threads fill for products.
 int64_t slotsForComputed(const LoopSchedule &schedule, tt::FuncOp function, const GpuTarget &target);
-/// Gives each buffer that threads fill for products slots, which iterations take in turn: one is filled while products read the others.
-/// Loads to registers are made an iteration early, if `registers` of a thread reach for that.
+/// Gives each buffer that threads fill for products several slots, which iterations use in turn: one is filled
+/// while products read the others. Loads to registers start an iteration early, if a thread's `registers` suffice.
 void overlapComputing(LoopSchedule &schedule, int64_t registers);
 
-/// Makes a load of bytes an iteration early, in front of `place`, a word of memory for those of several iterations; false if a word does
-/// not hold them (load_words.cpp).
+/// Replaces a load of bytes an iteration early, before `place`, by a word of memory
+/// that serves several iterations; false if a word does not hold them (load_words.cpp).
 bool loadWords(LoopSchedule &schedule, tt::LoadOp load, mlir::Operation *place);
 
-/// Whether an iteration of the loop, from its first product `ahead` on, can be cut in two parts, of which the second runs an iteration
-/// late.
+/// Whether an iteration of the loop, from its first product `ahead` on,
+/// can be cut into two parts, the second of which runs one iteration late.
 bool canRotate(mlir::scf::ForOp loop, ttg::WgmmaOp ahead);
-/// Cuts it: the loop has one iteration less, and what is missing stands in front of it and behind it. Returns the new loop.
+/// Cuts it: the loop has one iteration less, and the missing parts stand before and after it. Returns the new loop.
 mlir::scf::ForOp rotateLoop(mlir::scf::ForOp loop, ttg::WgmmaOp ahead);
 
-/// Lets the products in flight run on until the next iteration's have been started, or until its `retiring`. Returns the wait that retires
-/// the iteration before.
+/// Lets the products in flight run on until the next iteration's have started, or
+/// until its `retiring`. Returns the wait that retires the previous iteration.
 mlir::Operation *runOn(LoopSchedule &schedule);
 
 /// The loop around the schedule's whose next iteration's first copies can be started early, behind the products of this one; null if there
 /// is none. The schedule must have been placed.
 mlir::scf::ForOp tileLoop(const LoopSchedule &schedule);
-/// The buffers through which tiles leave in a loop, as they are used if stores run on: one for all of a type, throughout the loop.
+/// The buffers through which tiles leave a loop, as they are used if stores run on: one for all tiles of a type, throughout the loop.
 llvm::SmallVector<DeeperBuffer> keptByStores(mlir::scf::ForOp loop);
 /// Lets the stores of a loop run on until their buffer is written again.
 void letStoresRun(mlir::scf::ForOp loop);
@@ -156,19 +156,19 @@ struct TileStore {
   ttg::TmaStoreWaitOp wait;
 };
 llvm::SmallVector<TileStore> storesOf(mlir::scf::ForOp loop);
-/// Erases syncs of loops whose work other ones do; everything in shared memory has its place (needless_syncs.cpp).
+/// Erases syncs of loops that other syncs make unnecessary; everything in shared memory must have its place (needless_syncs.cpp).
 void dropNeedlessSyncs(tt::FuncOp function);
-/// Whether each of two warpgroups can store the rows that it holds, and no store of one can meet one of the other in memory (own_rows.cpp).
+/// Whether each of two warpgroups can store the rows that it holds, without ever touching memory that the other stores to (own_rows.cpp).
 bool canStoreOwnRows(mlir::scf::ForOp tiles);
-/// Lets them do it, once stores run: a warpgroup meets only itself.
+/// Lets them do that, once stores run on: a warpgroup meets only itself.
 void storeOwnRows(mlir::scf::ForOp tiles);
 
-/// How the copy engine moves the buffer, if its dimensions lie in memory in this order. Those of extent 1 lie anywhere.
+/// How the copy engine moves the buffer, if its dimensions have this order in memory. Dimensions of extent 1 may be anywhere.
 std::optional<TmaBox> boxOf(ttg::BufferType type, llvm::ArrayRef<int32_t> order);
 /// A buffer for a tile that goes through a tensor map.
 mlir::FailureOr<ttg::BufferType> bufferForCopies(mlir::Operation *op, mlir::Type tile, llvm::ArrayRef<int32_t> order);
-/// The map argument whose box and swizzle are this buffer's: `map` itself if it has none yet, else a copy of it. `parts`: into how many
-/// the box is cut along its second dimension.
+/// The map argument with this buffer's box and swizzle: `map` itself if it has none yet,
+/// otherwise a copy. `parts`: into how many parts the box is cut along its second dimension.
 mlir::FailureOr<mlir::Value> mapFor(tt::FuncOp function, mlir::Operation *op, mlir::Value map, size_t dims, ttg::BufferType buffer,
                                     llvm::ArrayRef<int32_t> order, int64_t parts);
 
@@ -178,10 +178,10 @@ llvm::LogicalResult bufferTransfers(tt::FuncOp function);
 /// Erases a store to a buffer, and with the last of its neighbours what stood around them: sync, stores, fence, sync.
 void eraseStore(ttg::StoreSharedOp store);
 
-/// Keeps long rows that are reduced several times over in shared memory, as they came (keep_rows.cpp).
+/// Keeps long rows that are reduced several times in shared memory, in the form in which they came (keep_rows.cpp).
 void keepRowsInShared(tt::FuncOp function);
 
-/// The alloc behind slots and views; null for anything else.
+/// The alloc that slots and views refer to; null for anything else.
 ttg::AllocOp allocOf(mlir::Value buffer);
 /// Every operation that reads or writes the buffer, through slots and views.
 llvm::SmallVector<mlir::Operation *> accessesOf(ttg::AllocOp alloc);
@@ -197,7 +197,7 @@ public:
   llvm::SmallVector<mlir::Value> later(mlir::OpBuilder &b, mlir::ValueRange values, int64_t iterations);
   /// Before the loop, of its iteration number `iteration`.
   llvm::SmallVector<mlir::Value> ofIteration(mlir::OpBuilder &b, mlir::ValueRange values, int64_t iteration);
-  /// Whether that iteration takes place, as an i1.
+  /// Whether that iteration exists, as an i1.
   mlir::Value existsLater(mlir::OpBuilder &b, int64_t iterations);
   mlir::Value existsIteration(mlir::OpBuilder &b, int64_t iteration);
   /// The number of iterations modulo `modulus`, as an i32, before the loop.
@@ -213,8 +213,8 @@ private:
 
 /// The loop with more carried values; the caller appends what is yielded for them. The old one is gone.
 mlir::scf::ForOp withMoreCarried(mlir::scf::ForOp loop, mlir::ValueRange inits);
-/// State that survives all iterations of everything around `place`: it starts as `initial` at the function's entry, and `update` turns it,
-/// at `place`, from what it is there to what it is afterwards. `replaced` hears of loops that had to be built anew.
+/// State that survives all iterations of all loops around `place`: it starts as `initial` at the function's entry, and at
+/// `place`, `update` computes its next value from its present one. `replaced` is told about loops that had to be rebuilt.
 llvm::LogicalResult carryState(mlir::Operation *place, llvm::ArrayRef<mlir::Value> initial,
                                llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)> update,
                                llvm::function_ref<void(mlir::Operation *, mlir::Operation *)> replaced);

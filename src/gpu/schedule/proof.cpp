@@ -1,5 +1,5 @@
-// Plans that prove themselves, before they become code. The rules are stated here on their own, not as the planners came to their answers,
-// so that a planner's slip is a refusal that names it, never a wrong number. What a plan assumes of an iteration of a loop with S slots:
+// Plans that prove themselves before they become code. The rules are stated independently of how the planners found their answers, so that
+// a planner's mistake is a refusal that names it, never a wrong number. What a plan assumes about an iteration of a loop with S slots:
 //   A ring's copy for iteration t is started before the loop, for t < S - lag, or in iteration t - (S - lag): so each iteration's wait has
 //   one arrival, and it is started before the wait. The copy that iteration i starts goes to the slot that iteration i - lag has read. With
 //   lag 0 this iteration's own readers must stand before the sync that the refills stand behind; with lag 1 the iteration before's are
@@ -19,7 +19,7 @@ static bool notBefore(Operation *op, Operation *earlier) {
   return op == earlier || earlier->isBeforeInBlock(op);
 }
 
-/// Where this warp is done with what an access reads: an asynchronous product at the next wait for all products.
+/// Where this warp is done with what an access reads: for an asynchronous product, at the next wait for all products.
 static Operation *endOfRead(Operation *access, Operation *inBody) {
   if (!isa<ttg::WgmmaOp>(access)) return inBody;
   if (access != inBody) return inBody; // an inner loop drains its products before it ends
@@ -28,7 +28,7 @@ static Operation *endOfRead(Operation *access, Operation *inBody) {
   return nullptr;
 }
 
-/// Every access of a ring's buffers stands between its first reader and the place where it is retired.
+/// Every access to a ring's buffers stands between the ring's first reader and the place where its slot is retired.
 static std::optional<std::string> wrongInReaders(const Ring &ring, scf::ForOp loop) {
   if (ring.copies.empty() || !ring.firstReader || !ring.retired) return "a ring has no copies or no readers";
   if (ring.firstReader->getBlock() != loop.getBody() || ring.retired->getBlock() != loop.getBody())
@@ -57,7 +57,7 @@ static std::optional<std::string> wrongInRefill(const LoopSchedule &schedule, co
     if (ring.lag != (schedule.inFlight.empty() ? 0 : 1)) return "a turn speaks for another one than it has read";
   }
   if (isAhead) {
-    // Its product of the iteration before was retired at the end of that iteration, and the sync there has shown it to all.
+    // Its product of the previous iteration was retired at the end of that iteration, and the sync there has made that known to all.
     ttg::WgmmaOp ahead = schedule.ahead;
     if (ring.firstReader != ahead.getOperation()) return "what is started ahead is not the first ring's reader";
     scf::ForOp loop = schedule.loop;

@@ -1,14 +1,14 @@
-// Attention's iteration is a chain: scores = QK, softmax of the scores, weights times V. A warpgroup that waits for each product computes
-// nothing while tensor cores work for it. So the chain is cut in two, and the second part runs an iteration late: both products start one
-// behind the other, and the softmax of one iteration runs under the weights times V of the iteration before.
+// Attention's iteration is a chain: scores = QK, softmax of the scores, weights times V. A warpgroup that waits for each product
+// computes nothing while tensor cores work for it. So the chain is cut in two, and its second part runs an iteration late: both
+// products start one after the other, and the softmax of one iteration runs while the previous iteration's weights are multiplied by V.
 //   before: for i in [0, n) { s = QK(i)    wait 0    p = softmax(s)    o += pV(i)    wait 0 }
 //   after:  if n > 0 { s = QK(0)    wait 0    p = softmax(s) }
 //           for i in [1, n) { turn    s = QK(i)    o += pV(i - 1)    pass    wait 1: s    p = softmax(s)    wait 0: o }
 //           if n > 0 { o += pV(n - 1)    wait 0 }
-// What the second part takes from the first (the weights, the factor by which the sum shrinks) is carried. The weights are packed only
-// behind the last wait: the product that runs reads its first operand from their registers.
-// Two warpgroups take turns: while one starts its products, the other computes. Left to themselves they would start products at the same
-// time, each waiting for the other's, and then compute at the same time.
+// What the second part takes from the first (the weights, the factor by which the sum shrinks) is carried by the loop. The
+// weights are packed only after the last wait, because the running product reads its first operand from their registers.
+// Two warpgroups take turns: while one starts its products, the other computes. Without turns they would
+// start products at the same time, each waiting for the other's, and then compute at the same time.
 #include "gpu/schedule/named_barriers.h"
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/shift.h"
@@ -22,7 +22,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 namespace {
-/// The two parts of an iteration. The second one belongs to the loop's last product.
+/// The two parts of an iteration. The loop's last product belongs to the second one.
 class TwoParts {
 public:
   TwoParts(scf::ForOp loop, ttg::WgmmaOp ahead) : loop(loop), ahead(ahead), body(loop.getBody()) {
@@ -30,7 +30,7 @@ public:
       last = product;
     if (last == ahead) return;
     addLate(last);
-    // A carried value that the second part makes is the second part's, and so is all that it is used for.
+    // A carried value that the second part makes belongs to it, and so does everything that uses the value.
     for (size_t before = 0; before != late.size();) {
       before = late.size();
       for (BlockArgument carried : loop.getRegionIterArgs())
@@ -38,7 +38,7 @@ public:
     }
   }
 
-  /// Says on the operations of the second part that they work for the iteration before.
+  /// Notes on the operations of the second part that they work for the previous iteration.
   void markLate() const {
     for (Operation *op : late)
       op->setAttr(shiftName, Builder(op->getContext()).getI32IntegerAttr(-1));
@@ -47,7 +47,7 @@ public:
   bool isLate(Operation *op) const { return op && late.contains(op); }
   bool isLate(BlockArgument carried) { return isLate(loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp()); }
 
-  /// Whether the parts can be told apart: the second one only computes and multiplies, and all that it takes can be carried.
+  /// Whether the parts can be separated: the second one only computes and multiplies, and everything that it takes can be carried.
   bool areApart() {
     if (last == ahead || isLate(ahead)) return false;
     for (Operation *op : late)
@@ -78,7 +78,7 @@ public:
     }
   }
 
-  /// What the second part reads of the first one, or of the iteration's number.
+  /// What the second part reads from the first one, or from the iteration's number.
   llvm::SetVector<Value> handedOver() {
     llvm::SetVector<Value> values;
     for (Operation &op : *body) {
@@ -99,7 +99,7 @@ public:
   Block *body;
 
 private:
-  /// A buffer that the first part has nothing to do with, and that is filled by copies which run ahead.
+  /// A buffer that the first part does not use, and that copies which run ahead fill.
   bool isOnlyForLate(Value value) {
     return isa<ttg::BufferType>(value.getType()) && llvm::all_of(value.getUsers(), [&](Operation *user) {
              auto store = dyn_cast<ttg::StoreSharedOp>(user);
@@ -208,7 +208,7 @@ private:
     return arith::ConstantOp::create(b, loc, zero);
   }
 
-  /// The first iteration's first part. Its results: what is carried on, and what is handed over.
+  /// The first part of the first iteration. Its results: what the loop carries on, and what is handed over.
   scf::IfOp first() {
     SmallVector<Type> types = llvm::map_to_vector(carriedOn, [](BlockArgument each) { return each.getType(); });
     for (Value each : handed)
@@ -234,7 +234,7 @@ private:
     return branch;
   }
 
-  /// The conversion, to be done behind the last wait, that makes the first operand of the last product; null if that comes otherwise.
+  /// The conversion, to be moved after the last wait, that makes the first operand of the last product; null if there is none.
   Operation *packing() {
     Operation *pack = parts.last.getA().getDefiningOp();
     bool packs = isa_and_nonnull<arith::TruncFOp>(pack) && pack->getBlock() == parts.body && pack->hasOneUse() && !parts.isLate(pack);
@@ -261,7 +261,7 @@ private:
     auto others = [&](Operation *op) { return parts.isLate(op) && !isMemoryEffectFree(op); };
     clone(begin, parts.last, shrinks, before);
     clone(begin, parts.ahead, early, now);
-    turns.wait(); // and meet nobody until it is passed on
+    turns.wait(); // and does not meet the others until it is passed on
     clone(parts.ahead, firstWait, early, now);
     clone(begin, started, others, before);
     turns.pass();
@@ -290,8 +290,8 @@ private:
     return {};
   }
 
-  /// What is packed goes through the wait for the last product, so that it is not packed above it, and its sum, so that the wait does not
-  /// move above what is computed.
+  /// The packed values go through the wait for the last product, so that they are not packed
+  /// before it; and so does their sum, so that the wait does not move above what is computed.
   void packLast(Operation *pack, IRMapping &before, IRMapping &now) {
     auto own = cast<ttg::WgmmaWaitOp>(*parts.last.getD().user_begin());
     auto wait = cast<ttg::WgmmaWaitOp>(*before.lookup(parts.last.getD()).user_begin());
@@ -311,7 +311,7 @@ private:
     now.map(pack->getResult(0), b.clone(*pack, map)->getResult(0));
   }
 
-  /// The last iteration's second part.
+  /// The second part of the last iteration.
   scf::IfOp lastOne(ValueRange results) {
     SmallVector<Type> types = llvm::map_to_vector(lateCarried, [](BlockArgument each) { return each.getType(); });
     auto branch = scf::IfOp::create(b, loc, types, exists, /*withElseRegion=*/true);

@@ -1,7 +1,7 @@
-// A product that accumulates in place is waited for only when the next one has been started: tensor cores never idle over the back edge.
+// A product that accumulates in place is waited for only once the next one has started: tensor cores never idle over the back edge.
 //   before: for i { d = product i of c    wait 0    yield d }
 //   after:  for i { d = product i of c    wait 1: product i - 1 is over    yield d }    wait 0
-// Where an iteration waits for another product before that one, this wait retires the product of the iteration before as well:
+// Where an iteration waits for another product before that one, this wait also retires the accumulating product of the previous iteration:
 //   before: for i { s = other i    wait 0: s    d = product i of c    wait 0    yield d }
 //   after:  for i { s = other i    wait 0: s, c = product i - 1    d = product i of c    yield d }    wait 0
 #include "gpu/schedule/pipeline.h"
@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// The wait of the iteration with one more tile: what a product of the iteration before adds up.
+/// The iteration's wait with one more tile: the accumulator of the previous iteration's product.
 static Operation *retireAt(ttg::WgmmaWaitOp wait, BlockArgument sum) {
   OpBuilder b(wait);
   SmallVector<Value> tiles(wait.getTiles());

@@ -24,7 +24,7 @@ static ConversionPlan planWith(const Layout &from, const Layout &to, int64_t ele
   ScratchPlan scratch = optimalScratch(from, to, elementBits, {});
   if (plan.kind == Conversion::shuffle) {
     if (std::optional<ShufflePlan> shuffle = planShuffle(from, to)) {
-      // In issue slots of a warp: a shuffle takes two and as many again for 64 bits, a select one; the other way waits at two barriers.
+      // In issue slots of a warp: a shuffle takes two, twice that for 64 bits, and a select one; the other way waits at two barriers.
       constexpr int64_t barriers = 60;
       int64_t words = elementBits == 64 ? 2 : 1;
       int64_t selects = shuffle->selectCount() * std::max(from.registersPerThread(), to.registersPerThread());
@@ -107,7 +107,7 @@ static int64_t conversionBytes(const Layout &from, const Layout &to, Type elemen
   return planWith(from, to, bits, {}).kind == Conversion::shared ? elementCount(from.shape) * bits / 8 : 0;
 }
 
-/// What it takes to bring operands to the layout in which the work is done, and results to their own, one by one.
+/// What it costs to bring operands to the layout in which the work is done, and results to their own layouts, one by one.
 template <typename Op> static int64_t conversionsAround(Op op, const Layout &working, const Layout &made) {
   int64_t bytes = 0;
   for (Value source : op.getSrcs())
@@ -131,14 +131,14 @@ static int64_t reductionBytes(tt::ReduceOp op) {
   return std::max(total, conversions);
 }
 
-/// A warp's totals for its neighbour: at most one for each thread and run of registers.
+/// A warp's totals for its neighbour: at most one for each thread and each run of registers.
 static int64_t scanBytes(tt::ScanOp op) {
   Layout given = ttg::layoutOf(op.getSrcs().front().getType()), working = scanLayout(given, op.getAxis());
   int64_t threads = int64_t(1) << (working.bits(Axis::lane) + working.bits(Axis::warp));
   int64_t slots = 0, total = 0;
   if (std::optional<std::vector<AxisBit>> order = scanOrder(working, op.getAxis())) {
     bool crossesWarps = llvm::any_of(*order, [](const AxisBit &bit) { return bit.axis == Axis::warp; });
-    int64_t run = 0; // the lowest bits that are registers have one total together
+    int64_t run = 0; // elements that differ only in the lowest bits, which are registers, share a total
     while (run < static_cast<int64_t>(order->size()) && (*order)[static_cast<size_t>(run)].axis == Axis::reg)
       ++run;
     if (crossesWarps) slots = (working.registersPerThread() >> run) * threads;

@@ -1,7 +1,7 @@
 // Which operations on tiles pass through shared memory on their way from thread to thread, and how much of it each needs while it runs:
 //     %y = ttg.convert_layout %x : tensor<64x64xf16, #a> -> tensor<64x64xf16, #b>      8192 bytes, or none if a shuffle does
-// Everything follows from the operation's types, so that memory can be allotted before anything is lowered, and the lowering finds what it
-// was promised.
+// Everything follows from the operation's types, so that memory can be reserved
+// before anything is lowered, and the lowering gets what was reserved.
 #pragma once
 
 #include "gpu/layout/layout.h"
@@ -23,26 +23,26 @@ struct ConversionPlan {
   std::optional<ShufflePlan> shuffle; // set for Conversion::shuffle
   std::optional<ScratchPlan> scratch; // set for Conversion::shared
 };
-/// `from` and `to`: of one shape. A shuffle that would cost more than the way through shared memory is not chosen.
+/// `from` and `to` have one shape. A shuffle that would cost more than the way through shared memory is not chosen.
 ConversionPlan planConversion(const Layout &from, const Layout &to, mlir::Type element, const GpuTarget &target);
 
-/// How threads read a tile of such elements from a buffer, or write it there, where they do so as matrices of 8x8; else they take vectors.
+/// How threads read a tile of such elements from a buffer, or write it there: as 8x8 matrices where they can, otherwise as vectors.
 std::optional<MatrixPlan> matricesRead(const Layout &layout, const SharedLayout &shared, mlir::Type element);
 std::optional<MatrixPlan> matricesWritten(const Layout &layout, const SharedLayout &shared, mlir::Type element, bool stmatrix);
 
 /// Bits of an element of this type in shared memory: pointers 64, i1 8.
 int64_t memoryBits(mlir::Type element);
 
-/// The layout in which a scan works: the operand's own, or one that has what scanOrder asks for.
+/// The layout in which a scan works: the operand's own, or one that satisfies scanOrder.
 Layout scanLayout(const Layout &layout, int64_t dim);
 /// The same for a reduction and reductionPlan.
 Layout reductionLayout(const Layout &layout, int64_t dim);
 
 /// Bytes of shared memory that the operation needs while it runs; 0 for most.
 int64_t scratchBytes(mlir::Operation *op);
-/// The exchange that follows this one in adding up the sums of blocks (split_sums.h); null: none.
+/// The next exchange in adding up the sums of blocks (split_sums.h); null: none.
 ttg::ReadBlocksOp nextOfSum(ttg::ReadBlocksOp exchange);
-/// The operation in front of which, at the latest, all blocks have read what an exchange has left for them: itself, where it has left much.
+/// Where all blocks must have read what an exchange has left for them: before this operation, or at the exchange if it has left much.
 mlir::Operation *lastUseOfExchange(mlir::Operation *exchange);
 
 } // namespace tilewright::gpu

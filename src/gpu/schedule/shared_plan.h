@@ -17,8 +17,8 @@ struct DeeperBuffer {
   mlir::Operation *loop = nullptr;
 };
 
-/// A place in shared memory that `op` (an alloc, alloc_barriers, or an operation that needs scratch) has from operation number `first`
-/// until `last`, counted in the order of the program's text.
+/// A place in shared memory that `op` (an alloc, alloc_barriers, or an operation that needs scratch)
+/// has from operation number `first` to `last`, counted in the order of the program's text.
 struct Reservation {
   mlir::Operation *op = nullptr;
   int64_t bytes = 0, first = 0, last = 0, offset = 0;
@@ -31,11 +31,11 @@ struct SharedPlan {
   int64_t bytes = 0;
 };
 
-/// Places everything: reservations that are in use at the same time never overlap, others may.
+/// Places everything: reservations that are in use at the same time never overlap; others may.
 SharedPlan planShared(tt::FuncOp function, llvm::ArrayRef<DeeperBuffer> deeper = {});
 
-/// What is wrong with a plan, for people, or nothing: places in use at the same time are apart, aligned, and in the memory that is asked
-/// for.
+/// What is wrong with a plan, as text, or null: places that are in use at the
+/// same time must be apart, aligned, and within the memory that is requested.
 std::optional<std::string> wrongIn(const SharedPlan &plan);
 
 } // namespace tilewright::gpu

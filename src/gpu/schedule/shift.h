@@ -1,5 +1,5 @@
-// Of an operation in a pipelined loop: how many iterations later the one is that it works for. Passes that move work across iterations say
-// it (start_ahead.cpp, rotate_loop.cpp), and the timeline of `tilewright explain` shows it.
+// For an operation in a pipelined loop: for which later iteration it works, as a number of iterations. Passes that move
+// work across iterations note it (start_ahead.cpp, rotate_loop.cpp), and the timeline of `tilewright explain` shows it.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"

@@ -3,8 +3,8 @@
 //   before: for i { wait for K(i)    s = QK(i)    wait 0    p = softmax(s)    wait for V(i)    o += pV(i)    wait 0 }
 //   after:  s = QK(0)
 //           for i { wait for K(i+1)    t = QK(i+1)    p = softmax(s)    wait for V(i)    o += pV(i)    wait 0    s = t }
-// The last iteration has no next one: it multiplies its own K again, which is still in its slot, and the result is not used. That costs a
-// product a loop; a branch around a product would cost every iteration.
+// The last iteration has no next one: it multiplies its own K again, which is still in its slot, and the result is not
+// used. That costs one product for each loop; a branch around the product would cost something in every iteration.
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/shift.h"
 

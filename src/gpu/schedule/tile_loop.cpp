@@ -1,6 +1,6 @@
-// A program that makes several tiles of a result, one after the other, has a loop over tiles around the loop over K. Between the products
-// of two tiles nothing multiplies; what can be done meanwhile is to bring the next tile's first operands, and to let the last one's result
-// leave:
+// A program that makes several tiles of a result, one after another, has a loop over tiles
+// around the loop over K. Between the products of two tiles nothing multiplies; meanwhile
+// the next tile's first operands can be copied, and the last tile's result can be stored:
 //   before: for %tile { start copies 0 .. S-2    for %k { ... }    store the tile, wait until it has been read }
 //   after:  start copies 0 .. S-2 of the first tile
 //           for %tile { for %k { ... }    start copies 0 .. S-2 of the next tile    wait for the store before    store the tile }
@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// What a copy's first iterations need, where the loop over K begins.
+/// What the copies for the first iterations need where the loop over K begins.
 static SmallVector<Value> valuesAtEntry(OpBuilder &b, const LoopSchedule &schedule) {
   LoopIterations iterations(schedule.loop);
   SmallVector<Value> values = {iterations.existsIteration(b, 0)};
@@ -24,8 +24,8 @@ static SmallVector<Value> valuesAtEntry(OpBuilder &b, const LoopSchedule &schedu
   return values;
 }
 
-/// Whether a loop over tiles that has such an operation may load only where its author says: it waits for others to have written what is
-/// loaded, or it has a second loop with a ring of its own.
+/// Whether a loop over tiles with such an operation may only load where its author says: it
+/// waits until others have written what is loaded, or it has a second loop with its own ring.
 static bool mayWait(Operation *op, scf::ForOp loop) {
   if (op == loop || loop->isProperAncestor(op)) return isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
   auto load = dyn_cast<tt::LoadOp>(op);
@@ -79,8 +79,8 @@ SmallVector<DeeperBuffer> keptByStores(scf::ForOp loop) {
   return kept;
 }
 
-/// In front of which sync the thread that starts the stores waits for the last one to have read the buffer. An earlier sync than the
-/// store's own shows that to all as well, if no other store is started between them; then nothing is left for the store's own.
+/// The sync before which the thread that starts the stores waits until the last store has read the buffer. A sync before the
+/// store's own serves for that, too, if no other store is started between them; then the store's own sync has nothing left to do.
 static Operation *syncBehindWait(const TileStore &store) {
   for (Operation *op = store.sync->getPrevNode(); op && op->getNumRegions() == 0 && !isa<ttg::TmaStoreOp>(op); op = op->getPrevNode())
     if (isa<ttg::SyncOp>(op)) return op;

@@ -1,5 +1,5 @@
-// A tile in another layout. What stays in its thread is renamed; what stays in its warp may go by shuffles; the rest goes through shared
-// memory in an order that both sides reach with wide accesses and without bank conflicts:
+// A tile in another layout. Elements that stay in their thread are renamed; those that stay in their warp may go by
+// shuffles; the rest goes through shared memory in an order that both sides can access widely and without bank conflicts:
 //     ttg.convert_layout : #rows -> #columns      barrier; st.shared.v4 ...; barrier; ld.shared.v4 ...
 #include "gpu/layout/proof.h"
 #include "gpu/thread/lowerings.h"

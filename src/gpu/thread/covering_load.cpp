@@ -1,10 +1,10 @@
-// Eight halves of a row that starts anywhere, as a product of rows of 1025 reads them. One by one they are eight loads, and eight stores to
-// shared memory; a cp.async wants addresses of multiples of 4 bytes.
+// Eight halves of a row that starts anywhere, as a product of rows of 1025 reads them. One by one they are
+// eight loads, and eight stores to shared memory; a cp.async needs addresses that are multiples of 4 bytes.
 //   before: %v = tt.load %p {ttg.covering, ttg.vector = 8}       %p is a multiple of 2 bytes alone
 //   after:  %low:4 = ptx.load_global (%p and not 15)    %high:4 = ptx.load_global (%p and not 15) + 16 if it is wanted
 //           the four words of %high:%low from byte %p and 15 on: by 8 bytes, by 4, and by the rest (prmt)
-// Masks of rows and columns are told apart: what differs from element to element is the same in all rows, and computed once for them.
-// A load of which no byte is wanted is not made: the one before a tensor's first row, or behind its last one, may not be there.
+// Masks of rows and of columns are separated: what differs from element to element is the same in all rows, and is computed once for
+// them. A load whose bytes are all unneeded is omitted: memory before a tensor's first row, or after its last one, may not exist.
 #include "gpu/machine/covering.h"
 #include "gpu/thread/lowerings.h"
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t wordBytes = 4;
 
-/// The conditions of which all must hold for this one.
+/// The conditions all of which must hold for this one.
 void collectConditions(Value mask, llvm::SmallSetVector<Value, 4> &conditions) {
   auto both = mask.getDefiningOp<arith::AndIOp>();
   if (matchPattern(mask, m_One())) return;
@@ -33,7 +33,7 @@ void collectConditions(Value mask, llvm::SmallSetVector<Value, 4> &conditions) {
   collectConditions(both.getRhs(), conditions);
 }
 
-/// One access of a thread: `masks` are those of its elements, none if all are wanted.
+/// One access of a thread: `masks` are those of its elements; none if all are needed.
 class CoveringLoad {
 public:
   CoveringLoad(ThreadContext &t, Value address, ArrayRef<Value> masks, int64_t count, int64_t elementBytes)
@@ -77,7 +77,7 @@ private:
   Value isNonZero(Value value) { return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, value, t.i32(0)); }
   Value bitsOf(Value mask, int64_t bits) { return arith::SelectOp::create(b, mask, t.i32(bits), t.i32(0)); }
 
-  /// Whether an element of the first words is wanted, and one of those behind them; null: always.
+  /// Whether an element of the first words is needed, and one of the words after them; null: always.
   std::pair<Value, Value> wanted() {
     if (single.empty()) return {common, bothHold(common, isNonZero(shift))};
     Value all = t.i32(0);
@@ -96,7 +96,7 @@ private:
     return SmallVector<Value>(op.getValues());
   }
 
-  /// Of twice as many words those from byte `shift` on.
+  /// Of twice as many words, those from byte `shift` on.
   SmallVector<Value> shifted(SmallVector<Value> words) {
     size_t wantedWords = words.size() / 2;
     for (size_t step = wantedWords / 2; step > 0; step /= 2) {
@@ -112,7 +112,7 @@ private:
     return words;
   }
 
-  /// Zeros where an element is not wanted.
+  /// Zeros where an element is masked off.
   SmallVector<Value> masked(SmallVector<Value> words) {
     if (single.empty()) return words; // what is not loaded is zero
     int64_t each = wordBytes / elementBytes, bits = 8 * elementBytes;
@@ -130,9 +130,9 @@ private:
   ThreadContext &t;
   ImplicitLocOpBuilder &b;
   Value common;              // the condition of all elements; null: none
-  SmallVector<Value> single; // those of each element beside it; none, or one for each
+  SmallVector<Value> single; // the additional condition of each element; none, or one for each
   int64_t count, elementBytes, bytes;
-  Value shift, start; // bytes in front of what is wanted; the aligned address
+  Value shift, start; // bytes before the first needed one; the aligned address
 };
 
 } // namespace

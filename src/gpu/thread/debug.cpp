@@ -1,5 +1,5 @@
-// What a kernel says to the outside (print, assert), and what it brings along that this compiler does not look into: PTX of its own, and
-// functions that are mapped over tiles.
+// A kernel's output (print, assert), and foreign code that this compiler does
+// not analyse: the kernel's own PTX, and functions that are mapped over tiles.
 #include "gpu/thread/lowerings.h"
 #include "ir/refusal.h"
 
@@ -22,7 +22,7 @@ static std::string escaped(StringRef text) {
   return result;
 }
 
-/// What printf takes: i32, i64 or f64, and how it is written.
+/// What printf takes: i32, i64 or f64, and its format.
 static std::pair<Value, std::string> printable(ImplicitLocOpBuilder &b, Value value, Type element, bool isSigned, bool hex) {
   int64_t bits = value.getType().getIntOrFloatBitWidth();
   if (isa<tt::PointerType>(element)) return {value, "0x%llx"};
@@ -42,8 +42,8 @@ static std::pair<Value, std::string> printable(ImplicitLocOpBuilder &b, Value va
   return {value, isSigned ? "%d" : "%u"};
 }
 
-/// A line for each element, by the first thread that holds it: `pid (0, 1, 0) idx ( 7, 12) prefix: value`. Every thread says what is no
-/// tile.
+/// Prints a line for each element, by the first thread that holds it: `pid
+/// (0, 1, 0) idx ( 7, 12) prefix: value`. Every thread prints a scalar.
 LogicalResult lowerPrint(ThreadContext &t, tt::PrintOp op) {
   SmallVector<Value> start;
   for (int32_t axis = 0; axis < 3; ++axis)
@@ -129,7 +129,7 @@ LogicalResult lowerInlineAsm(ThreadContext &t, tt::ElementwiseInlineAsmOp op) {
   for (int64_t first = 0; first < count; first += pack) {
     SmallVector<Value> operands;
     for (Value argument : op.getArgs()) {
-      // A tile of fewer elements than `packed_element` repeats its own.
+      // A tile with fewer elements than `packed_element` repeats them.
       const Parts &parts = t.get(argument);
       Type type = parts.front().getType();
       int64_t perWord = perWordOf(type);

@@ -1,9 +1,9 @@
-// Each function is: bring the argument into a small interval with arithmetic that loses nothing, a series there, put back what was taken
-// out, and selects for what remains: infinities, zeros, NaN. The series are Taylor's, whose coefficients need no table; only erfc has
-// fitted ones.
+// Each function brings its argument into a small interval by arithmetic that loses nothing, evaluates
+// a series there, puts back what was taken out, and handles the rest by selects: infinities, zeros,
+// NaN. The series are Taylor's, whose coefficients need no table; only erfc has fitted ones.
 //
-// Angles are the hard part. x mod pi/2 of a large x depends on bits of 2/pi far behind the point: those that x's exponent shifts to the
-// point are picked, multiplied by x's 53 bits in integers, and what stands before the point drops out:
+// Angles are difficult. x mod pi/2 of a large x depends on bits of 2/pi far behind the point: the bits that x's exponent
+// shifts to the point are selected and multiplied by x's 53 bits in integers, and what stands before the point drops out:
 //     x = M * 2^E,  2/pi = 0.101000101111...   ->   (M * (192 bits of 2/pi from bit E on)) mod 2^192 = quadrant and fraction
 #include "gpu/thread/double_math.h"
 
@@ -39,7 +39,7 @@ struct Log {
   Value high, low;
 };
 
-/// 2/pi: a word of zeros, then what stands behind the point.
+/// 2/pi: a word of zeros, then the bits after the point.
 constexpr std::array<uint64_t, 20> twoOverPi = {0,
                                                 0xa2f9836e4e441529,
                                                 0xfc2757d1f534ddc0,
@@ -111,7 +111,7 @@ private:
   struct Nearest {
     Value whole, integer;
   };
-  /// The nearest whole number of |x| < 2^51: adding 1.5 * 2^52 leaves it in the low bits. Any x may come, it then means nothing.
+  /// The nearest whole number for |x| < 2^51: adding 1.5 * 2^52 leaves it in the low bits. For other x the result is meaningless.
   Nearest nearest(Value x) {
     Value anchor = m.real(0x1.8p52), shifted = m.add(x, anchor);
     return {m.subtract(shifted, anchor), m.subtractWords(m.bits(shifted), m.bits(anchor))};
@@ -201,7 +201,7 @@ private:
     Value halfSquare = m.multiply(half(f), f);
     return {exponent, f, m.subtract(halfSquare, m.multiply(s, m.add(halfSquare, series)))};
   }
-  /// Minus infinity of zeros, NaN of negative numbers; infinity and NaN as they came.
+  /// Minus infinity for zeros, NaN for negative numbers; infinity and NaN stay as they are.
   Value logOfSpecial(Value x, Value result) {
     result = m.select(m.less(x, m.real(infinity)), result, x);
     Value outside = m.select(m.equal(x, m.real(0)), m.real(-infinity), m.real(notANumber));
@@ -224,7 +224,7 @@ private:
     Value low = m.multiplyAdd(parts.exponent, 1.1451100898021838e-10, rest);
     return logOfSpecial(x, m.multiplyAdd(parts.exponent, 0.3010299955494702, low));
   }
-  /// log(u) for u = 1 + x rounded, and what the rounding lost.
+  /// log(u) for u = 1 + x rounded, plus what the rounding lost.
   Value log1p(Value x) {
     Value u = m.add(x, m.real(1));
     Value lost = m.divide(m.subtract(x, m.subtract(u, m.real(1))), u);
@@ -234,7 +234,7 @@ private:
     Value result = m.select(whole, m.add(plain, lost), u);
     return m.select(m.equal(x, m.real(0)), x, m.select(special, plain, result));
   }
-  /// As a sum of two, for pow. x positive.
+  /// The logarithm as a sum of two numbers, for pow. x must be positive.
   Log wideLog(Value x) {
     LogParts parts = splitLog(x);
     Value main = m.multiply(parts.exponent, m.real(ln2High)); // exact
@@ -256,7 +256,7 @@ private:
     Value small = m.less(m.absolute(product), m.real(800));
     Value power = exp(product);
     Value result = m.select(small, m.multiplyAdd(power, low, power), power);
-    // The sign of an odd power; NaN of a negative number to a broken one.
+    // The sign of an odd power; NaN for a negative number with a fractional exponent.
     Value isWhole = m.equal(unit(ptx::Unit::trunc, y), y);
     Value halved = half(y);
     Value isOdd =
@@ -387,7 +387,7 @@ private:
     return m.divide(m.select(odd, cosine, sine), m.select(odd, negate(sine), cosine));
   }
 
-  /// Of 0 to infinity: by the reciprocal to [0, 1], by the difference to pi/4 to |z| <= tan(pi/8).
+  /// From 0 to infinity: the reciprocal reduces to [0, 1], the difference from pi/4 to |z| <= tan(pi/8).
   Value atanOfPositive(Value x) {
     Value isLarge = greater(x, 1);
     Value z = m.select(isLarge, m.divide(m.real(1), x), x);

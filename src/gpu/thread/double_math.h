@@ -1,5 +1,5 @@
-// Functions of f64 in terms of its arithmetic. The chip has instructions for a few functions of f32 only; what it lacks is computed here,
-// and f32 takes this way too where the function is rare enough: one rounding at the end, and large arguments need no thought.
+// Functions of f64 in terms of its arithmetic. The chip only has instructions for a few functions of f32; the others are computed here.
+// Rarely used functions of f32 are computed here as well: they need only one rounding at the end, and no special care for large arguments.
 #pragma once
 
 #include "ir/float_math.h"
@@ -19,7 +19,7 @@ Value fusedMultiplyAdd(ImplicitLocOpBuilder &b, Value x, Value y, Value z);
 /// The function that libm calls `name` ("exp", "atan2"), of f64 scalars; null if there is none here. Within 2 ULP for most, 4 for all but
 /// hypot of extremes and pow of large exponents. `shortResult`: the result is rounded to f32, and series may end there.
 Value doubleFunction(ImplicitLocOpBuilder &b, llvm::StringRef name, mlir::ValueRange operands, bool shortResult);
-/// How many operands it takes; nothing if doubleFunction does not know it.
+/// How many operands the function takes; null if doubleFunction does not know it.
 std::optional<int64_t> doubleFunctionOperands(llvm::StringRef name);
 
 } // namespace tilewright::gpu

@@ -1,4 +1,4 @@
-// What threads tell one another. A reduction combines registers, then lanes by butterfly shuffles, then warps through shared memory.
+// How threads exchange values. A reduction combines registers, then lanes by butterfly shuffles, then warps through shared memory.
 #include "gpu/thread/lowerings.h"
 #include "gpu/tiles/split_sums.h"
 #include "ir/refusal.h"
@@ -24,8 +24,8 @@ FailureOr<Parts> combine(ThreadContext &t, Block &block, ValueRange first, Value
   return results;
 }
 
-/// Threads of the same number hold the same elements in all blocks, so each has a place of its own that it finds again in the others. It
-/// stays as it is until all have read it: where that takes few bytes, the others are waited for only before the next exchange.
+/// Threads with the same number hold the same elements in all blocks, so each has its own place, at the same address in the other
+/// blocks. It stays unchanged until all have read it: where it has few bytes, the others are waited for only before the next exchange.
 LogicalResult lowerReadBlocks(ThreadContext &t, ttg::ReadBlocksOp op) {
   finishMeeting(t);
   Parts held = t.get(op.getSrc());
@@ -37,7 +37,7 @@ LogicalResult lowerReadBlocks(ThreadContext &t, ttg::ReadBlocksOp op) {
     ptx::StoreSharedOp::create(t.b, own, ValueRange{toMemory(t, value)}, Value(),
                                static_cast<uint32_t>(static_cast<int64_t>(reg) * threads * bytes));
   meet(t);
-  t.sinceBarrier.clear(); // accesses to global memory from here on come behind those of all blocks before
+  t.sinceBarrier.clear(); // later accesses to global memory come after all earlier ones of all blocks
   auto partner = op->getAttrOfType<IntegerAttr>(partnerName);
   Value other =
       partner ? Value(arith::XOrIOp::create(t.b, ptx::ClusterRankOp::create(t.b, t.b.getI32Type()), t.i32(partner.getInt()))) : Value();
@@ -51,8 +51,8 @@ LogicalResult lowerReadBlocks(ThreadContext &t, ttg::ReadBlocksOp op) {
     }
     t.set(result, std::move(parts_));
   }
-  if (nextOfSum(op)) return success(); // which has a place of its own: the others may go on reading this one
-  beginMeeting(t);                     // it ends when the others have read what is here
+  if (nextOfSum(op)) return success(); // that one has its own place: the others may still read this one
+  beginMeeting(t);                     // it ends when the others have read these values
   if (lastUseOfExchange(op) == op) finishMeeting(t);
   return success();
 }
@@ -99,8 +99,8 @@ LogicalResult setInLayouts(ThreadContext &t, Operation *op, const HeldTiles &hel
 
 //===----------------------------------------------------------------------------------------------------------- reductions
 
-/// Registers: those that differ only along the dimension become the one whose bits along it are 0; only these are left. The order follows
-/// the layout, not the elements: as in upstream, a combination is associative and commutative.
+/// Registers: those that differ only along the dimension are combined into the one whose bits along it are 0; only these
+/// remain. The order follows the layout, not the elements: as in upstream, a combination is associative and commutative.
 static LogicalResult reduceRegisters(ThreadContext &t, Block &region, const ReductionPlan &plan, HeldTiles &held) {
   int64_t registers = static_cast<int64_t>(held.size());
   for (int64_t bit = 0; (int64_t(1) << bit) < registers; ++bit) {
@@ -121,7 +121,7 @@ static LogicalResult reduceRegisters(ThreadContext &t, Block &region, const Redu
   return success();
 }
 
-/// Combines what the two lanes have whose numbers differ in this bit. Both combine in one order, so that they get the same bits.
+/// Combines the values of two lanes whose numbers differ in this bit. Both combine in the same order, so that they get the same bits.
 static LogicalResult combineLanePairs(ThreadContext &t, Block &region, int64_t bit, HeldTiles &held) {
   int64_t distance = int64_t(1) << bit;
   Value isLater = arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, arith::AndIOp::create(t.b, t.lane, t.i32(distance)), t.i32(0));
@@ -147,8 +147,8 @@ static LogicalResult reduceLanes(ThreadContext &t, Block &region, uint64_t laneM
 }
 
 namespace {
-/// Where the warps of a reduction leave what they have: `partCount` parts side by side for each element of the result, one operand behind
-/// the other, each at a multiple of 8 bytes. Registers are those of the plan's result, in order.
+/// Where the warps of a reduction leave their values: `partCount` parts side by side for each element of the result,
+/// one operand after another, each at a multiple of 8 bytes. Registers are those of the plan's result, in order.
 class WarpParts {
 public:
   WarpParts(ThreadContext &t, const ReductionPlan &plan, ValueRange operands, Value base)
@@ -189,9 +189,9 @@ static Value partOfWarp(ThreadContext &t, const Layout &layout, uint64_t warpMas
   return xorBases(t, t.warp, bases);
 }
 
-/// Bits of the lanes that would read the same parts and share them instead: each lane reads what one warp has, and a second butterfly
-/// combines (a row over 32 warps: 1 load and 5 shuffles in place of 32 loads). Fewer than 16 parts are read by every lane: loads from
-/// shared memory overlap, and shuffles wait for one another.
+/// Bits of the lanes that would read the same parts and share them instead: each lane reads what one warp has left,
+/// and a second butterfly combines the values (a row over 32 warps: 1 load and 5 shuffles instead of 32 loads).
+/// Fewer than 16 parts are read by every lane: loads from shared memory overlap, and shuffles wait for one another.
 static uint64_t sharingLanes(uint64_t freeLanes, int64_t partCount) {
   constexpr int64_t fewestPartsToShare = 16;
   uint64_t sharing = 0;
@@ -212,7 +212,7 @@ static Value shareOfLane(ThreadContext &t, uint64_t sharing) {
   return xorBases(t, t.lane, bases);
 }
 
-/// Everybody reads what the warps have left; lanes that share read a part of it each.
+/// All threads read what the warps have left; lanes that share read one part each.
 static LogicalResult readWarps(ThreadContext &t, Block &region, const WarpParts &parts, uint64_t sharing, HeldTiles &held) {
   int64_t shares = int64_t(1) << llvm::popcount(sharing);
   Value share = sharing ? shareOfLane(t, sharing) : Value();
@@ -240,7 +240,7 @@ static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const Layout
   const Layout &reduced = plan.result;
   WarpParts parts(t, plan, held.front(), scratch(t, op));
   Value part = partOfWarp(t, layout, plan.warpMask);
-  // In `reduced` the bits along the dimension tell copies apart, so that exactly one lane stores; warps along it all store, each its part.
+  // In `reduced`, bits along the dimension distinguish copies, so that exactly one lane stores; each warp along it stores its part.
   uint64_t freeLanes = reduced.freeMask(Axis::lane), freeWarps = reduced.freeMask(Axis::warp) & ~plan.warpMask;
   Value copies = arith::AndIOp::create(t.b, t.thread, t.i32(static_cast<int64_t>(freeLanes | freeWarps << laneBits)));
   Value first = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, copies, t.i32(0));

@@ -1,5 +1,5 @@
-// Operations whose elements come from places that only the running program knows, or from two tiles: one side puts its tile into shared
-// memory in row-major order, the other takes what it wants by its index.
+// Operations whose elements come from places known only at run time, or from two tiles: one side
+// puts its tile into shared memory in row-major order, and the other reads what it needs by index.
 #include "gpu/machine/index_below.h"
 #include "gpu/thread/lowerings.h"
 #include "ir/refusal.h"
@@ -50,7 +50,7 @@ LogicalResult lowerGather(ThreadContext &t, tt::GatherOp op) {
   sync(t);
   Parts results;
   for (auto [reg, index] : llvm::enumerate(*where)) {
-    // flat = (outer * to + i) * inner + rest; i is replaced. An index outside of the tile reads some element of it.
+    // flat = (outer * to + i) * inner + rest; i is replaced. An index outside the tile reads some element of the tile.
     Value flat = flatIndex(t, layout, static_cast<int64_t>(reg));
     Value rest = arith::AndIOp::create(t.b, flat, t.i32(inner - 1));
     Value outer = arith::ShRUIOp::create(t.b, flat, t.i32(llvm::Log2_64(static_cast<uint64_t>(inner * to))));
@@ -88,7 +88,7 @@ LogicalResult lowerHistogram(ThreadContext &t, tt::HistogramOp op) {
   for (auto [reg, value] : llvm::enumerate(t.get(op.getSrc()))) {
     Type type = value.getType();
     int64_t bits = type.getIntOrFloatBitWidth();
-    Value counts; // a value outside of the bins counts nowhere
+    Value counts; // a value outside the bins is not counted
     if (bits >= 63 || bins < int64_t(1) << bits)
       counts = arith::CmpIOp::create(t.b, arith::CmpIPredicate::ult, value, t.constant(type, t.b.getIntegerAttr(type, bins)));
     for (Value also : {first, op.getMask() ? t.get(op.getMask())[reg] : Value()})

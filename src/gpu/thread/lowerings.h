@@ -1,6 +1,6 @@
-// The lowerings, one function an operation, in the files that their headings name; lower_to_threads.cpp has the table of all of them. Each
-// reads the scalars that stand for its operands from the context, and leaves there those that stand for its results. What several of them
-// use stands behind them.
+// The lowerings, one function for each operation, in the files that the headings name; lower_to_threads.cpp
+// has the table of all of them. Each reads the scalars that stand for its operands from the context, and
+// leaves there those that stand for its results. Functions that several of them use follow after them.
 #pragma once
 
 #include "gpu/schedule/scratch.h"
@@ -12,7 +12,7 @@ namespace tilewright::gpu {
 
 // ---- lower_to_threads.cpp: control flow, shapes
 LogicalResult lowerBlock(ThreadContext &t, mlir::Block &block);
-/// An operation that makes each register of its result from the same registers of its operands. A null value: it failed, and said why.
+/// An operation that makes each register of its result from the same registers of its operands. Null: it has failed and said why.
 LogicalResult lowerElements(ThreadContext &t, mlir::Operation *op, llvm::function_ref<Value(mlir::ValueRange)> element);
 
 // ---- memory.cpp
@@ -22,18 +22,18 @@ LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op);
 LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op);
 /// A loop of scalars that tries an atomic operation until it is through, and nothing else; null where it is another loop.
 mlir::Operation *triedBy(mlir::scf::WhileOp loop);
-/// One thread runs the loop, whose tries `attempt` makes; the others wait for it.
+/// One thread runs the loop, whose attempts `attempt` makes; the others wait for it.
 LogicalResult lowerSpin(ThreadContext &t, mlir::scf::WhileOp loop, mlir::Operation *attempt);
 ptx::Eviction evictionOf(tt::EvictionPolicy policy);
-/// All threads meet, if one of them may have made an access that the one to come must not overtake.
+/// All threads meet, if one of them may have made an access that the next access must not overtake.
 void meetBefore(ThreadContext &t, const GlobalAccess &next);
 /// Accesses are ordered from here on as if the loop had made an iteration before.
 void expectIteration(ThreadContext &t, mlir::Operation *loop);
-/// A scalar as it lies in memory, where i1 is a byte; and back.
+/// A scalar in the form that it has in memory, where i1 is a byte; and back.
 Type memoryType(ThreadContext &t, Type scalar);
 Value toMemory(ThreadContext &t, Value scalar);
 Value fromMemory(ThreadContext &t, Value stored, Type scalar);
-/// `count` neighbours from any address, by loads of aligned words (covering_load.cpp). `masks`: one for each, or none.
+/// `count` neighbours from any address, by loads of aligned words (covering_load.cpp). `masks`: one for each element, or none.
 Parts loadCovering(ThreadContext &t, Value address, llvm::ArrayRef<Value> masks, int64_t count, Type element, ptx::Cache cache,
                    ptx::Eviction eviction);
 
@@ -55,8 +55,8 @@ LogicalResult lowerCopyWait(ThreadContext &t, ttg::CopyWaitOp op);
 LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op);
 LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op);
 LogicalResult lowerTmaStoreWait(ThreadContext &t, ttg::TmaStoreWaitOp op);
-/// A tile in `layout` from and to shared memory at `base`, where it lies as `shared` says. The plan of it is proven first; `op` is told.
-/// `nothing`: see nothingOfIteration.
+/// A tile in `layout` from and to shared memory at `base`, where `shared` describes its
+/// place. The plan is proven first; errors go to `op`. `nothing`: see nothingOfIteration.
 mlir::FailureOr<Parts> loadTile(ThreadContext &t, mlir::Operation *op, Value base, const Layout &layout, const SharedLayout &shared,
                                 Type type);
 LogicalResult storeTile(ThreadContext &t, mlir::Operation *op, Value base, const Layout &layout, const SharedLayout &shared,
@@ -66,9 +66,9 @@ Value packed(ThreadContext &t, mlir::ValueRange values);
 Parts unpacked(ThreadContext &t, Value word, Type element);
 
 // ---- matrix.cpp
-/// A zero that ptxas cannot tell from a number of the iteration: the highest bit of a slot's address. What a loop does not change (matrix
-/// descriptors, addresses of a buffer) ptxas computes before the loop, and keeps each in a register; with this zero added it is computed
-/// where it is used. Null where the buffer changes, or the registers are not worth it.
+/// A zero that ptxas cannot distinguish from a number of the iteration: the highest bit of a slot's address. ptxas computes
+/// invariant values (matrix descriptors, addresses of a buffer) before the loop and keeps each in a register; with this
+/// zero added, they are computed where they are used. Null if the buffer changes, or the registers are not worth it.
 Value nothingOfIteration(ThreadContext &t, mlir::Operation *op, Value buffer);
 LogicalResult lowerDot(ThreadContext &t, tt::DotOp op);
 LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op);
@@ -90,20 +90,20 @@ LogicalResult lowerUnpackE2m1(ThreadContext &t, ttg::UnpackE2m1Op op);
 
 // ---- convert.cpp
 LogicalResult lowerConvert(ThreadContext &t, ttg::ConvertLayoutOp op);
-/// The tile in another layout, for `op`, whose scratch it may use.
+/// The tile in another layout, on behalf of `op`, whose scratch it may use.
 mlir::FailureOr<Parts> convertParts(ThreadContext &t, mlir::Operation *op, const Parts &held, const Layout &from, const Layout &to);
 
 // ---- exchange.cpp, scan.cpp
 LogicalResult lowerReadBlocks(ThreadContext &t, ttg::ReadBlocksOp op);
 LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op);
 LogicalResult lowerScan(ThreadContext &t, tt::ScanOp op);
-/// What a thread holds of tiles of one layout: [register][tile].
+/// What a thread holds of tiles with one layout: [register][tile].
 using HeldTiles = std::vector<Parts>;
-/// The tiles in `layout`, brought there where they are not.
+/// The tiles in `layout`; those with other layouts are converted.
 mlir::FailureOr<HeldTiles> heldIn(ThreadContext &t, mlir::Operation *op, mlir::ValueRange tiles, const Layout &layout);
-/// What the lane whose number differs by `bit` holds of these.
+/// The values of the lane whose number differs by `bit`.
 Parts ofOtherLane(ThreadContext &t, mlir::ValueRange values, int64_t bit);
-/// The results of `op`, held in `layout`, in their own layouts.
+/// The results of `op`, which are held in `layout`, converted to their own layouts.
 LogicalResult setInLayouts(ThreadContext &t, mlir::Operation *op, const HeldTiles &held, const Layout &layout);
 /// Runs the region of a reduction or a scan on scalars.
 mlir::FailureOr<Parts> combine(ThreadContext &t, mlir::Block &region, mlir::ValueRange first, mlir::ValueRange second);
@@ -112,7 +112,7 @@ mlir::FailureOr<Parts> combine(ThreadContext &t, mlir::Block &region, mlir::Valu
 LogicalResult lowerGather(ThreadContext &t, tt::GatherOp op);
 LogicalResult lowerHistogram(ThreadContext &t, tt::HistogramOp op);
 LogicalResult lowerCat(ThreadContext &t, tt::CatOp op);
-/// The tile to shared memory in row-major order, from element `firstElement` on; each element by one thread.
+/// Writes the tile to shared memory in row-major order, from element `firstElement` on; one thread writes each element.
 void storeFlat(ThreadContext &t, Value base, const Parts &held, const Layout &layout, int64_t firstElement);
 Value loadFlat(ThreadContext &t, Value base, Value index, Type type);
 Parts loadAllFlat(ThreadContext &t, Value base, const Layout &layout, Type type);
@@ -123,7 +123,7 @@ LogicalResult lowerAssert(ThreadContext &t, tt::AssertOp op);
 LogicalResult lowerInlineAsm(ThreadContext &t, tt::ElementwiseInlineAsmOp op);
 LogicalResult lowerMapElementwise(ThreadContext &t, tt::MapElementwiseOp op);
 
-/// Lets the stores in front of the next operation, of what is made out of tiles in shared memory, take turns with what makes it.
+/// Interleaves the stores before the next operation, if they store what is made from tiles in shared memory, with the code that makes it.
 void storeAsMade(ThreadContext &t);
 
 } // namespace tilewright::gpu

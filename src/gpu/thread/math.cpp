@@ -1,6 +1,6 @@
-// Functions and formats of floats. f32 has instructions for some functions and the arithmetic of ir/float_functions.cpp for the most used
-// others; the rest goes through f64 (double_math.cpp). Smaller floats are computed in f32. 8-bit floats are bytes, and exist for nothing
-// but conversion:   %c = arith.addf %a, %b : f8E5M2   ->   two bytes to f16x2 to f32, addf, f32 pair to two bytes
+// Functions and formats of floats. f32 has instructions for some functions, and the arithmetic of ir/float_functions.cpp for the
+// most used others; the rest goes through f64 (double_math.cpp). Smaller floats are computed in f32. 8-bit floats are bytes,
+// which are only converted:   %c = arith.addf %a, %b : f8E5M2   ->   two bytes to f16x2 to f32, addf, f32 pair to two bytes
 #include "gpu/thread/double_math.h"
 #include "gpu/thread/lowerings.h"
 #include "ir/refusal.h"
@@ -124,7 +124,7 @@ static LogicalResult lowerByteFloats(ThreadContext &t, Operation *op) {
   return success();
 }
 
-/// f32 within 2 ULP, as upstream's `/`; what is precise has an operation of its own.
+/// f32 within 2 ULP, like upstream's `/`; the precise division is a separate operation.
 static Value divide(ThreadContext &t, Value x, Value y) {
   Type type = x.getType();
   if (type.isF64()) return arith::DivFOp::create(t.b, x, y);
@@ -166,10 +166,10 @@ public:
 
   Value unit(ptx::Unit kind, Value x) { return ptx::SpecialOp::create(b, x.getType(), kind, x); }
 
-  /// e^x = 2^n 2^rest with a whole n and a rest of about -0.5..0.5, in 8 instructions. Adding 1.5 2^23 rounds a number to a whole one,
-  /// which is then in the low bits, where a shift makes an exponent of it. n is cut to -126..126 beforehand, as a fraction of that range
-  /// (ptxas makes fma.sat of the two): beyond it the rest grows instead, so that overflow, denormals, infinities and NaN come out as they
-  /// should.
+  /// e^x = 2^n 2^rest with a whole n and a rest of about -0.5..0.5, in 8 instructions. Adding 1.5 2^23
+  /// rounds a number to a whole one, which is then in the low bits, where a shift makes an exponent of
+  /// it. n is first clamped to -126..126, as a fraction of that range (ptxas makes fma.sat of the two):
+  /// beyond it the rest grows instead, so that overflow, denormals, infinities and NaN come out right.
   Value exp(Value x) {
     constexpr double range = 252, log2e = 1.4426950408889634, log2eLow = 1.925963033500011e-08, rounding = 0x1.8p23;
     Value part = m.multiplyAdd(x, m.real(log2e / range), m.real(0.5));
@@ -181,15 +181,15 @@ public:
     return m.multiply(unit(ptx::Unit::ex2, rest), m.fromBits(m.shiftLeft(m.bits(shifted), m.fraction)));
   }
 
-  /// Halves away from zero. The difference to the truncated value is exact.
+  /// Rounds halves away from zero. The difference from the truncated value is exact.
   Value round(Value x) {
     Value magnitude = m.absolute(x), whole = unit(ptx::Unit::trunc, magnitude);
     Value up = m.lessOrEqual(m.real(0.5), m.subtract(magnitude, whole));
     return m.withSignOf(m.add(whole, m.select(up, m.real(1), m.real(0))), x);
   }
 
-  /// x - n y for the whole n that leaves a rest of x's sign below |y|. As long as the rest is not: take away a multiple of y times a power
-  /// of two that leaves fewer bits than the fraction has, which is exact.
+  /// x - n y for the whole n that leaves a rest of x's sign below |y|. As long as the rest is larger, it
+  /// subtracts a multiple of y times a power of two that leaves fewer bits than the fraction has, which is exact.
   Value fmod(Value x, Value y) {
     Value divisor = m.absolute(y), start = m.absolute(x);
     Value broken = arith::OrIOp::create(b, m.equal(divisor, m.real(0)),
@@ -222,7 +222,7 @@ public:
     return m.select(broken, m.real(std::numeric_limits<double>::quiet_NaN()), result);
   }
 
-  /// Null if it is not of these.
+  /// Null if it is none of these.
   Value call(StringRef name, ValueRange x) {
     if (name == "sqrt") return unit(m.width == 64 ? ptx::Unit::sqrt_rn : ptx::Unit::sqrt, x[0]);
     if (name == "rsqrt") return unit(ptx::Unit::rsqrt, x[0]);
@@ -275,7 +275,7 @@ Value mathFunction(ThreadContext &t, StringRef name, ValueRange x) {
   return arith::TruncFOp::create(t.b, type, doubleFunction(t.b, name, operands, /*shortResult=*/true));
 }
 
-/// What libdevice calls it ("__nv_fast_expf") in this file's words; candidates, best first.
+/// The names that this file has for libdevice's function ("__nv_fast_expf"); candidates, best first.
 static SmallVector<StringRef, 2> functionsOfSymbol(StringRef symbol) {
   symbol.consume_front("__nv_");
   symbol.consume_front("fast_");

@@ -58,7 +58,7 @@ static bool isExclusive(Value pointer) {
   return !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp);
 }
 
-/// Whether one thread makes both accesses to each address, or nobody can tell in which order they were made.
+/// Whether one thread makes both accesses to each address, or nobody can observe their order.
 static bool isOrdered(ThreadContext &t, const GlobalAccess &before, const GlobalAccess &next) {
   if (before.blind && before.blind == next.blind) return true;
   return !before.changes && before.pointer == next.pointer && t.config.getCtas() == 1 && isExclusive(next.pointer);
@@ -73,8 +73,8 @@ void meetBefore(ThreadContext &t, const GlobalAccess &next) {
   t.sinceBarrier.clear();
 }
 
-/// What a load, a store or an atomic operation does to memory; nothing for others. Atomic operations of one kind come in any order unless
-/// they exchange, or somebody sees what one has found.
+/// What a load, a store or an atomic operation does to memory; null for others. Atomic operations
+/// of one kind may come in any order unless they exchange, or the value that one has found is used.
 static std::optional<GlobalAccess> accessOf(Operation *op) {
   if (auto load = dyn_cast<tt::LoadOp>(op)) return GlobalAccess{load.getPtr()};
   if (auto store = dyn_cast<tt::StoreOp>(op)) return GlobalAccess{store.getPtr(), /*writes=*/true};
@@ -117,7 +117,7 @@ static bool isFalse(Value predicate) {
   return matchPattern(predicate, m_Zero()) || (both && (isFalse(both.getLhs()) || isFalse(both.getRhs())));
 }
 
-/// What a load gives whose mask is off, in memory's type.
+/// The result of a masked-off load, in the type that memory has.
 static SmallVector<Value> otherOf(ThreadContext &t, tt::LoadOp op, size_t reg, size_t width, Type inMemory) {
   SmallVector<Value> other;
   for (size_t i = 0; i < width; ++i)
@@ -250,7 +250,7 @@ static void orderAtomic(ThreadContext &t, Operation *op, ptx::Order order) {
   orderAccess(t, op);
 }
 
-/// What an atomic operation has found, for all threads that hold it. They meet on the way, and all that the block did before is over.
+/// What an atomic operation has found, for all threads that hold it. They meet on the way, and all earlier work of the block is done.
 static Parts shareResults(ThreadContext &t, Operation *op, const Parts &results, Type pointer) {
   if (t.isAlone || scratchBytes(op) == 0) return results;
   Type type = results.front().getType();
@@ -363,8 +363,8 @@ LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op) {
 //===----------------------------------------------------------------------------------------------------------- spinning
 
 // A lock is tried again and again:                       while tl.atomic_cas(lock, 0, 1) == 1: pass
-// Three barriers a try, by which all threads learn what the first one has found, would keep the block from a lock that has just become
-// free.
+// Three barriers in each attempt, by which all threads learn what the first one has found, would
+// keep the block from taking a lock that has just become free.
 
 Operation *triedBy(scf::WhileOp loop) {
   auto isAtomic = [](Operation &op) { return isa<tt::AtomicCASOp, tt::AtomicRMWOp>(op); };

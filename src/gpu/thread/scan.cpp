@@ -3,9 +3,9 @@
 // total; then
 //     in the upper group of each pair:  value = combine(total of the lower group, value)
 //     in both:                          total = combine(lower total, upper total)
-// A total comes from another register, by a butterfly shuffle, or through shared memory from another warp. Values wait: what comes before
-// this thread's lowest run of registers is gathered in `before` and combined into them once, at the end. Backwards it is the same with the
-// bits inverted.
+// A total comes from another register, by a butterfly shuffle, or through shared memory from another
+// warp. Values wait: what precedes this thread's lowest run of registers is gathered in `before` and
+// combined with them once, at the end. A reverse scan does the same with the bits inverted.
 #include "gpu/thread/lowerings.h"
 #include "ir/refusal.h"
 
@@ -19,13 +19,13 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 namespace {
-/// What precedes a run of registers. `exists` null: yes if `values` is not empty.
+/// What precedes a run of registers. `exists` null: there is something if `values` is not empty.
 struct Before {
   Parts values;
   Value exists;
 };
 
-/// A scan under way. A run is a set of registers that hold neighbours along the dimension; its own elements are combined already.
+/// A scan in progress. A run is a set of registers that hold neighbours along the dimension; its own elements are combined already.
 struct Scan {
   tt::ScanOp op;
   bool reverse = false;
@@ -74,7 +74,7 @@ static std::map<int64_t, Parts> totalsOfWarp(ThreadContext &t, Operation *op, co
   return others;
 }
 
-/// The lowest bits, as long as they are registers: values are combined at once. Returns how many bits that were.
+/// Handles the lowest bits, as long as they are registers: values are combined at once. Returns how many bits those were.
 static FailureOr<size_t> scanRuns(ThreadContext &t, Scan &scan, ArrayRef<AxisBit> order) {
   size_t next = 0;
   int64_t registers = static_cast<int64_t>(scan.held.size());
@@ -99,7 +99,7 @@ static FailureOr<size_t> scanRuns(ThreadContext &t, Scan &scan, ArrayRef<AxisBit
   return next;
 }
 
-/// Puts `lower` in front of what precedes a run, in the threads where `applies` (null: all).
+/// Puts `lower` before what precedes a run, in the threads where `applies` holds (null: in all).
 static LogicalResult prepend(ThreadContext &t, Scan &scan, Before &run, const Parts &lower, Value applies) {
   if (run.values.empty()) {
     run.values = lower;
@@ -130,7 +130,7 @@ static LogicalResult prependToGroup(ThreadContext &t, Scan &scan, int64_t group,
   return success();
 }
 
-/// A bit that tells registers apart, above bits that do not.
+/// Handles a bit that distinguishes registers, above bits that do not.
 static LogicalResult scanRegisters(ThreadContext &t, Scan &scan, int64_t bit) {
   std::map<int64_t, Parts> joined;
   for (auto &[reg, total] : scan.totals) {
@@ -146,7 +146,7 @@ static LogicalResult scanRegisters(ThreadContext &t, Scan &scan, int64_t bit) {
   return success();
 }
 
-/// A bit that tells lanes or warps apart. Behind the last one the total of the whole is not needed.
+/// Handles a bit that distinguishes lanes or warps. After the last one the total of the whole is not needed.
 static LogicalResult scanThreads(ThreadContext &t, Scan &scan, Axis axis, int64_t bit, bool isLast) {
   Value own = axis == Axis::lane ? t.lane : t.warp;
   Value isUpper = arith::CmpIOp::create(t.b, scan.reverse ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ne,

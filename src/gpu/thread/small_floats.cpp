@@ -30,14 +30,14 @@ static Parts pairsOfBf16(ThreadContext &t, Value word) {
   Value high = arith::AndIOp::create(t.b, arith::ShRUIOp::create(t.b, word, t.i32(4)), ones);
   Parts pairs;
   for (int64_t byte = 0; byte < 4; ++byte) {
-    // The sign of a byte below 128, spread, is 0: 8 and the byte's number in a selector.
+    // The sign of a byte below 128, spread, is 0: a selector of 8 plus the byte's number.
     Value pair = permute(t, low, high, 0xc480 + 0x1111 * byte);
     pairs.push_back(arith::AndIOp::create(t.b, arith::MulIOp::create(t.b, pair, t.i32(1 << 12 | 1 << 6)), t.i32(int64_t(0x81c081c0))));
   }
   return pairs;
 }
 
-/// The same of f16.
+/// The same for f16.
 static Parts pairsOfF16(ThreadContext &t, Value word) {
   Value magnitudes = arith::AndIOp::create(t.b, word, t.i32(0x77777777)), up = arith::ShLIOp::create(t.b, word, t.i32(4));
   Parts pairs;
@@ -52,7 +52,7 @@ static Parts pairsOfF16(ThreadContext &t, Value word) {
   return pairs;
 }
 
-/// The numbers of some bytes, low halves and high halves in turn.
+/// The numbers of some bytes, low and high halves alternately.
 static Parts unpackE2m1(ThreadContext &t, const Parts &bytes, Type number) {
   Value factor = number.isF16() ? Value() : t.constant(number, t.b.getFloatAttr(number, std::ldexp(1.0, 126)));
   Parts numbers;

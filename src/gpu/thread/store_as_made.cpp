@@ -1,9 +1,9 @@
-// What threads make for a product out of tiles in shared memory is stored, fenced and shown at the end of it all. ptxas computes everything
-// and stores then, so that shared memory has no work first, and then nothing else has any. It takes turns instead:
+// What threads make for a product from tiles in shared memory is stored, fenced and made visible at the end. ptxas computes all
+// of it and then stores, so that first shared memory has nothing to do, and then nothing else has. This pass interleaves the two:
 //   before: load a    load b    load c    compute    store a'    store b'    store c'    fence
 //   after:  load a    load b    compute   store a'   warp barrier    load c    compute   store b'    warp barrier    compute    store c'
 //   fence
-// A barrier of the warp stands behind the stores of what one load has brought, because no store passes it. One load is ahead.
+// A barrier of the warp follows the stores of what one load has brought, because no store moves across it. One load is ahead.
 #include "gpu/thread/lowerings.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -25,7 +25,7 @@ public:
     }
   }
 
-  /// In a new order in front of `end`, which stays where it is.
+  /// Puts them in a new order before `end`, which stays in its place.
   void take(OpBuilder &b, Operation *end) {
     bool mayReadStored = false;
     for (Operation *op : llvm::reverse(part.getArrayRef())) {
@@ -41,7 +41,7 @@ public:
       b.setInsertionPoint(end);
       if (i + 1 < groups.size()) ptx::WarpBarrierOp::create(b, end->getLoc());
     }
-    for (Operation *op : llvm::reverse(part.getArrayRef())) // what is used behind the stores alone
+    for (Operation *op : llvm::reverse(part.getArrayRef())) // what only the stores' successors use
       bring(op, end);
   }
 
@@ -69,7 +69,7 @@ private:
     groups.back().stores.push_back(store);
   }
 
-  /// The operation and what it is computed from, in front of `end`.
+  /// Moves the operation, and what it is computed from, before `end`.
   void bring(Operation *op, Operation *end) {
     if (!op || !part.contains(op) || !placed.insert(op).second) return;
     for (Value operand : op->getOperands())

@@ -71,7 +71,7 @@ Value programCount(ThreadContext &t, int64_t axis) {
 }
 
 Value xorBases(ThreadContext &t, Value place, const std::vector<uint32_t> &bases) {
-  // Bits that move equally far go together: one mask and one shift.
+  // Bits that move equally far are handled together: one mask and one shift.
   std::map<int64_t, int64_t> masks; // by distance
   for (size_t from = 0; from < bases.size(); ++from)
     for (uint32_t rest = bases[from]; rest; rest &= rest - 1)
@@ -93,7 +93,7 @@ Value flatIndex(ThreadContext &t, const Layout &layout, int64_t reg) {
   for (Axis axis : {Axis::lane, Axis::warp})
     for (uint32_t basis : layout.basesOf(axis))
       moved |= basis;
-  // Bits that only registers set are added: what differs by a constant can share an address.
+  // Bits that only registers set are added: values that differ by a constant can share an address.
   if (moved & own) return arith::XOrIOp::create(t.b, place, t.i32(own));
   return arith::AddIOp::create(t.b, place, t.i32(own));
 }

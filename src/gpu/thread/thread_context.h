@@ -22,8 +22,8 @@ using Parts = llvm::SmallVector<Value, 4>;
 struct GlobalAccess {
   Value pointer;
   bool writes = false;
-  bool changes = false;                ///< it was another iteration's, and meant other elements
-  std::optional<tt::RMWOp> blind = {}; ///< an atomic operation whose result nobody sees, and which is done in any order with its like
+  bool changes = false;                ///< it belongs to another iteration, and accessed other elements
+  std::optional<tt::RMWOp> blind = {}; ///< an atomic operation whose result is unused; others of its kind may overtake it
 };
 
 struct ThreadContext {
@@ -36,10 +36,10 @@ struct ThreadContext {
   Value thread, lane, warp; ///< the thread's numbers, as i32: `lane` in its warp, `warp` and `thread` in its block
   llvm::DenseMap<Value, Parts> parts;
   llvm::SmallVector<GlobalAccess> sinceBarrier;
-  bool hasProducer = false; ///< a warpgroup behind the kernel's warps holds no tiles and comes by no sync but those for everybody
+  bool hasProducer = false; ///< a warpgroup after the kernel's warps holds no tiles, and takes part only in syncs for everybody
   bool hasArrived = false;  ///< at a barrier of the cluster that it has not waited for yet
-  bool isAlone = false;     ///< one thread of the block runs what is lowered now, and meets nobody
-  int64_t sharedBytes = 0;  ///< of scratch memory that operations have asked for
+  bool isAlone = false;     ///< the code lowered now runs in one thread of the block, and meets no other
+  int64_t sharedBytes = 0;  ///< of scratch memory that operations have requested
 
   // ---- types: pointers are i64, buffers and barriers i32, 8-bit floats i8
   Type scalarType(Type element);
@@ -62,9 +62,9 @@ struct ThreadContext {
 
 /// XOR of `bases[i]` over the bits set in `place`.
 Value xorBases(ThreadContext &t, Value place, const std::vector<uint32_t> &bases);
-/// The row-major index in the tile of what this thread holds in the register `reg` of `layout`, as i32.
+/// The row-major index in the tile of the element in register `reg` of `layout`, as i32.
 Value flatIndex(ThreadContext &t, const Layout &layout, int64_t reg);
-/// True in the threads that hold the first copy of what they hold; null if nothing is held twice.
+/// True in the threads that hold the first copy of their elements; null if nothing is held twice.
 Value holdsFirstCopy(ThreadContext &t, const Layout &layout);
 Value isFirstThread(ThreadContext &t);
 /// Of the launch's grid along an axis: the program, and how many there are.
@@ -77,11 +77,11 @@ Value programCount(ThreadContext &t, int64_t axis);
 void sync(ThreadContext &t);
 /// All threads of the program meet, and see what the others have written.
 void meet(ThreadContext &t);
-/// The first half of a meeting, which waits for nobody; `finishMeeting` does, where the first half has gone before. Nothing is between the
-/// halves that changes what others may still be reading, and no way into or out of a loop or branch.
+/// The first half of a meeting, which does not wait; `finishMeeting` waits, once the first half has happened. Between
+/// the halves nothing changes what others may still be reading, and no control flow enters or leaves a loop or branch.
 void beginMeeting(ThreadContext &t);
 void finishMeeting(ThreadContext &t);
-/// The shared memory that scratchBytes promises to `op`. Everybody may use it between two barriers.
+/// The shared memory that scratchBytes promises to `op`. All threads may use it between two barriers.
 Value scratch(ThreadContext &t, mlir::Operation *op);
 
 } // namespace tilewright::gpu

@@ -47,7 +47,7 @@ public:
 private:
   //===----------------------------------------------------------------------------------------------------------- operands
 
-  /// What the tile lies in, or (cheap ones) may as well lie in.
+  /// The layout that the tile has or, if it is cheap, may as well have.
   Layout layoutOf(Value tile) { return ttg::hasLayout(tile.getType()) ? ttg::layoutOf(tile.getType()) : plan.layoutOf(tile); }
 
   /// The tile in the layout `want`: recomputed, or converted where it is made.
@@ -76,7 +76,7 @@ private:
   bool isRemade(Value tile, int64_t elements, int64_t depth) {
     Operation *op = tile.getDefiningOp();
     if (!op || depth == 0 || op->getNumResults() != 1 || !isPure(op)) return false;
-    if (isa<tt::SplatOp, tt::MakeRangeOp, arith::ConstantOp>(op)) return true; // of a cheap tile, computed again for who makes this one
+    if (isa<tt::SplatOp, tt::MakeRangeOp, arith::ConstantOp>(op)) return true; // part of a cheap tile, computed again with it
     if (isa<tt::ElementwiseInlineAsmOp>(op) || !(isElementwiseOnTiles(op) || isa<tt::BroadcastOp, tt::ExpandDimsOp>(op))) return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) {
       if (!isTile(operand) || plan.isCheap(operand)) return true;
@@ -121,7 +121,7 @@ private:
     for (Value result : op->getResults())
       setType(result);
   }
-  /// The operation leaves its result in `natural`; its class may want another.
+  /// The operation leaves its result in `natural`; its class may have another layout.
   void setResult(Value result, const Layout &natural) {
     if (!isTile(result)) return;
     auto tile = cast<RankedTensorType>(result.getType());
@@ -137,7 +137,7 @@ private:
   //===--------------------------------------------------------------------------------------------------------- operations
 
   void assignAccess(Operation *op, const MemoryAccess &access) {
-    // With a descriptor only the tile itself has the access's shape; row numbers stay in their own layout.
+    // With a descriptor, only the tile itself has the access's shape; row numbers keep their own layout.
     for (OpOperand &operand : op->getOpOperands())
       if (isTile(operand.get()))
         want(operand, ttg::shapeOf(operand.get().getType()) == access.layout.shape ? access.layout : layoutOf(operand.get()));
@@ -162,7 +162,7 @@ private:
     setResult(op.getResult(), choice.result);
   }
 
-  /// One piece of assembly takes neighbours, wherever a thread has registers for them; what it makes of one may depend on the others.
+  /// A piece of assembly takes neighbours wherever a thread has registers for them, and a result may depend on all of them.
   void assignAssembly(tt::ElementwiseInlineAsmOp op) {
     Layout natural = plan.layoutOf(op->getResult(0)), packed = withNeighbors(natural, op.getPackedElement(), warps);
     want(op, packed);
@@ -170,7 +170,7 @@ private:
       setResult(result, packed);
   }
 
-  /// One that combines along a dimension, in a layout where that can be done.
+  /// An operation that combines along a dimension, in a layout that permits it.
   void assignCombination(Operation *op) {
     Layout source = layoutOf(op->getOperand(0));
     int64_t axis = isa<tt::ReduceOp>(op) ? cast<tt::ReduceOp>(op).getAxis() : cast<tt::ScanOp>(op).getAxis();
@@ -190,7 +190,7 @@ private:
     setResult(op.getOutRHS(), source.splitHalves()->layout);
   }
 
-  /// What a loop's or a branch's body passes on is wanted in the layout of the value that receives it.
+  /// What the body of a loop or a branch passes on must have the layout of the value that receives it.
   void assignControlFlow(Operation *op) {
     llvm::TypeSwitch<Operation *>(op)
         .Case<scf::ForOp, scf::WhileOp>([&](auto loop) {
@@ -216,7 +216,7 @@ private:
   }
 
   void assign(Operation *op) {
-    if (op->getNumResults() == 1 && plan.isCheap(op->getResult(0))) return; // each user has its own
+    if (op->getNumResults() == 1 && plan.isCheap(op->getResult(0))) return; // each user has its own copy
     if (const MemoryAccess *access = plan.access(op)) return assignAccess(op, *access);
     if (auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op); assembly && isTile(op->getResult(0))) return assignAssembly(assembly);
     if (isElementwiseOnTiles(op) || isa<ttg::ReadBlocksOp>(op)) {

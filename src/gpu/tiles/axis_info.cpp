@@ -1,5 +1,5 @@
-// Facts only get weaker while the function is walked again and again, from "not reached" on, until nothing changes: a loop-carried scalar
-// is first what it starts with, then what it starts with or was stepped to.
+// Facts only get weaker while the function is walked repeatedly, from "not reached" on, until nothing changes:
+// a loop-carried scalar is first what it starts with, then what it starts with or what a step has made of it.
 //   %d = scf.for iter_args(%d = 0) { yield %d + 128 }      0: divisible by 2^30, then 0 or 128: by 128, then 0 or 256 ...: by 128
 #include "gpu/tiles/axis_info.h"
 
@@ -148,7 +148,7 @@ void AxisAnalysis::visit(scf::IfOp branch) {
         meet(result, yielded);
 }
 
-/// What the kernel's author promises of an operation's result.
+/// What the kernel's author promises about an operation's result.
 static void addPromises(AxisInfo &info, Operation *op, Type type) {
   Extents shape = shapeOf(type);
   auto promise = [&](StringRef name, SmallVector<int64_t, 2> &numbers) {
@@ -169,7 +169,7 @@ void AxisAnalysis::visit(Operation *op) {
   if (auto loop = dyn_cast<scf::ForOp>(op)) return visit(loop);
   if (auto loop = dyn_cast<scf::WhileOp>(op)) return visit(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op)) return visit(branch);
-  // The regions of other operations work on scalars of which nothing is known.
+  // The regions of other operations work on scalars about which nothing is known.
   for (Region &region : op->getRegions())
     for (Block &block : region)
       for (Value argument : block.getArguments())
@@ -186,7 +186,7 @@ void AxisAnalysis::visit(Operation *op) {
 //===----------------------------------------------------------------------------------------------------------- transfer
 
 namespace {
-/// What an operation makes of the facts about its operands; `dim` by `dim`, since dimensions do not see one another.
+/// The facts about an operation's result, from those about its operands; `dim` by `dim`, since dimensions are independent.
 struct Transfer {
   Operation *op;
   Type type; // of its result
@@ -207,7 +207,7 @@ struct Transfer {
     return info;
   }
 
-  /// The same as elementwise, and what divides all of both operands by `combine`.
+  /// The same as for elementwise operations, and what divides all of both operands is given by `combine`.
   template <typename Combine> AxisInfo elementwise(Combine combine) const {
     AxisInfo info = elementwise();
     for (size_t dim = 0; dim < info.rank(); ++dim)
@@ -215,7 +215,7 @@ struct Transfer {
     return info;
   }
 
-  /// Truncation towards zero cuts groups below zero in another way. Nothing is taken for granted where there are no groups.
+  /// Truncation towards zero cuts groups below zero differently. Nothing is assumed where there are no groups.
   bool floors() const {
     bool grouped = false;
     for (size_t dim = 0; dim < shape().size(); ++dim)
@@ -223,7 +223,7 @@ struct Transfer {
     return grouped && indices.assumeNonNegativeElements(op->getOperand(0));
   }
 
-  /// A power of two that is known, as an operand.
+  /// A known power of two, as an operand.
   AxisInfo powerOfTwo(int64_t number) const { return uniform(type, std::min(most, number), number); }
 
   AxisInfo sum(const AxisInfo &a, const AxisInfo &b, bool minus) const {
@@ -254,7 +254,7 @@ struct Transfer {
     return info;
   }
 
-  /// Groups of this size start at a multiple of themselves, and `by` is one multiple of the size for all of a group.
+  /// Groups of this size start at a multiple of their size, and `by` is one multiple of the size within a group.
   static int64_t groupWithin(const AxisInfo &a, const AxisInfo &by, size_t dim) {
     return std::min({a.contiguity[dim], a.divisibility[dim], by.constancy[dim], by.divisibilityAt(dim, 1)});
   }
@@ -282,7 +282,7 @@ struct Transfer {
     return info;
   }
 
-  /// `index < bound`: where groups of n start at multiples of n and n divides the bound, a group is wholly inside or outside.
+  /// `index < bound`: where groups of n start at multiples of n, and n divides the bound, a whole group is inside or outside.
   AxisInfo comparison(arith::CmpIPredicate predicate, const AxisInfo &a, const AxisInfo &b) const {
     using P = arith::CmpIPredicate;
     bool left = llvm::is_contained({P::slt, P::ult, P::sge, P::uge}, predicate); // the left side may move
@@ -389,7 +389,7 @@ static AxisInfo ofRemainder(const Transfer &t) {
   return t.remainder(t.in[0], t.in[1], isa<arith::RemUIOp>(t.op) || t.floors());
 }
 
-/// With 2^n - 1 it is a remainder.
+/// An `and` with 2^n - 1 is a remainder.
 static AxisInfo ofAnd(const Transfer &t) {
   std::optional<int64_t> mask = t.in[1].constant;
   if (mask && *mask >= 0 && *mask < INT64_MAX && llvm::isPowerOf2_64(static_cast<uint64_t>(*mask) + 1))

@@ -4,8 +4,8 @@
 //   %o = %i + splat(%pid * 64)                  contiguity 64, divisibility 64
 //   %p = tt.addptr splat(%x), %o                contiguity 64, divisibility 16 bytes, if %x is known to be a multiple of 16
 //   %m = %o < splat(%n), %n a multiple of 16    constancy 16
-// All numbers are powers of two, which makes them hold where arithmetic wraps around as well. Where a group of quotients or remainders is
-// the same or rises only for numbers that are not negative, that is proven, or a fact that launches check.
+// All numbers are powers of two, so they hold even where arithmetic wraps around. A group of quotients or remainders
+// may be equal, or rise, only for numbers that are not negative: this is proven, or a fact that launches check.
 #pragma once
 
 #include "ir/address/indices.h"
@@ -43,7 +43,7 @@ public:
   /// Looks at the whole function at once; loops are run to a fixpoint.
   explicit AxisAnalysis(tt::FuncOp function);
 
-  /// Of an integer or pointer, or a tile of them; nothing is known of others.
+  /// The facts about an integer or pointer, or a tile of them; nothing is known about other values.
   AxisInfo of(mlir::Value value) const;
   /// How many neighbours along `dim` one access may take: they are contiguous, aligned to the size of the access, at most 16 bytes, and
   /// share one value of `mask` (may be null).

@@ -14,8 +14,8 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// Whether `tile` is made element by element, where the product stands, from another product's result: attention's weights, masked in a
-/// branch or not. Such an operand is in registers already, in an accumulator's layout.
+/// Whether `tile` is made element by element, at the product's place, from another product's result: attention's
+/// weights, whether a branch masks them or not. Such an operand is in registers already, in an accumulator's layout.
 static bool comesFromProduct(Value tile, Block *block) {
   constexpr size_t longest = 64;
   llvm::SetVector<Operation *> seen;
@@ -72,7 +72,7 @@ static std::string few(const char *what, int64_t have, int64_t least) {
   return std::string(what) + " is " + std::to_string(have) + ", less than " + std::to_string(least);
 }
 
-/// Why not, or "".
+/// Why not, or an empty text.
 static std::string notWgmma(const Dims &a, const Dims &d, int64_t bits, int64_t warps) {
   if (d.size() != 2) return "wgmma has no batches";
   if (warps % 4 != 0) return "wgmma takes groups of 4 warps, and num_warps is " + std::to_string(warps);

@@ -1,5 +1,5 @@
-// Which instruction a product becomes, and in what layouts it wants its operands and result. assign-layouts decides and arranges the tiles
-// for it; select-tensor-cores acts on what it has left on the operation, `ttg.product`.
+// Which instruction a product becomes, and which layouts it needs for its operands and its result. assign-layouts
+// decides and arranges the tiles accordingly; select-tensor-cores follows the decision on the operation, `ttg.product`.
 #pragma once
 
 #include "gpu/tiles/ttg.h"
@@ -15,10 +15,10 @@ namespace tilewright::gpu {
 struct DotChoice {
   ttg::ProductKind kind = ttg::ProductKind::fma;
   Layout result;            ///< of C and D
-  std::optional<Layout> a;  ///< in registers; nothing: in shared memory
+  std::optional<Layout> a;  ///< in registers; null: in shared memory
   std::optional<Layout> b;  ///< likewise
   int64_t instructionN = 0; ///< wgmma: columns of one instruction
-  std::string reason;       ///< for people: why no better instruction does it; empty for wgmma
+  std::string reason;       ///< for people: why no better instruction is possible; empty for wgmma
 
   /// `ttg.product` of the operation. The layouts are in the types, once they are assigned.
   ttg::ProductAttr attribute(mlir::MLIRContext *context) const {
@@ -26,7 +26,7 @@ struct DotChoice {
   }
 };
 
-/// Asked once, by assign-layouts' plan. Depends on types, on the target and on where A comes from.
+/// Called once, by assign-layouts' plan. Depends on types, on the target and on where A comes from.
 DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config);
 
 /// Whether a product takes the tile as an operand.

@@ -1,5 +1,5 @@
-// Offsets of 32 bits wrap around, as their type says. Where they do not, the addresses of one thread's elements lie at the distances that
-// the offsets' terms have, and share most of their computation (gpu/thread/share_addresses):
+// Offsets of 32 bits wrap around, as their type says. Where they do not, the addresses of one thread's elements
+// have the same distances as the offsets' terms, and share most of their computation (gpu/thread/share_addresses):
 //   before: %p = tt.addptr %x, %offsets            %offsets = 128*program_id(0) + i0, of 32 bits
 //   after:  %p = tt.addptr %x, %offsets {ttg.exact}        and in `ttg.facts`: 128*program_id(0) + i0 fits in 32 bits
 // The mark stands where a narrow number becomes a wide one. Without it each address is computed from the start.
@@ -30,7 +30,7 @@ public:
   }
 
 private:
-  /// Threads that hold one address of each tile have nothing to share.
+  /// Threads that hold only one address of each tile have nothing to share.
   bool sharesSomething() {
     int64_t threads = 32 * ttg::configOf(function).getWarps();
     return function
@@ -48,7 +48,7 @@ private:
       op->setAttr(ttg::exactName, UnitAttr::get(op->getContext()));
   }
 
-  /// On the way to an offset of 64 bits.
+  /// An intermediate value of an offset of 64 bits.
   void markExtensions(Value offset) {
     SmallVector<Value> work{offset};
     while (!work.empty()) {

@@ -1,9 +1,9 @@
 // Which layout every tile of a kernel gets, decided before anything is changed.
 //
-// A class of tiles (tile_classes.h) has one layout: between its members nothing is ever converted. Cheap tiles are in no class; each user
-// has them computed in its own layout. A class chooses among what its memory operations, its products and its neighbours across reductions
-// and changes of shape would like best, by cost; large classes choose first, so that a row's maximum follows the scores that it is the
-// maximum of, not the other way round.
+// A class of tiles (tile_classes.h) has one layout: nothing is ever converted between its members. Cheap tiles
+// are in no class; each user has them computed in its own layout. A class chooses by cost among the layouts that
+// suit its memory operations, its products and its neighbours across reductions and changes of shape best; large
+// classes choose first, so that a row's maximum follows the scores that it belongs to, not the other way round.
 #pragma once
 
 #include "gpu/tiles/dot_choice.h"
@@ -20,7 +20,7 @@ struct MemoryAccess {
   mlir::Value tile;          ///< what is loaded or stored: its class wants the access to be good
   AccessFacts facts;
   bool covering = false;       ///< by aligned words, from any address (covering.h)
-  bool narrowedByMask = false; ///< neighbours that are together in memory have different values of the mask
+  bool narrowedByMask = false; ///< elements that are neighbours in memory have different masks
   Layout layout;               ///< where it runs; differs from its tile's where a conversion is cheaper than bad accesses
 };
 
@@ -29,17 +29,17 @@ public:
   LayoutPlan(tt::FuncOp function, ttg::ConfigAttr config);
 
   bool isCheap(mlir::Value tile) const { return cheap.contains(tile); }
-  /// Of its class; of a cheap tile: what to take where no certain layout is wanted.
+  /// The layout of the tile's class; for a cheap tile, the one to use where no particular layout is needed.
   Layout layoutOf(mlir::Value tile) const;
-  /// Null for operations that are no accesses to tiles in memory.
+  /// Null for operations that do not access tiles in memory.
   const MemoryAccess *access(mlir::Operation *op) const;
   /// How a product of the kernel is computed.
   const DotChoice &product(tt::DotOp op) const { return products.find(op.getOperation())->second; }
-  /// How the classes came to their layouts: `ttg.choices` of the kernel.
+  /// How the classes found their layouts: `ttg.choices` of the kernel.
   mlir::ArrayAttr choices() const;
 
 private:
-  /// The layout of `to` follows from that of `from` by the operation's nature.
+  /// The nature of the operation determines the layout of `to` from that of `from`.
   struct Border {
     mlir::Operation *op;
     mlir::Value from, to;
@@ -95,9 +95,9 @@ private:
   llvm::SmallVector<Border> borders;
 };
 
-/// The layout in which an operation on tiles leaves its result if its (first) operand lies in `source`; nothing if it needs another source.
+/// The layout in which an operation leaves its result if its (first) operand has the layout `source`; null if it needs another one.
 std::optional<Layout> resultLayout(mlir::Operation *op, const Layout &source);
-/// The layout in which expand_dims, broadcast, join, reshape and trans want their source for a result in `result`; nothing: any.
+/// The layout that expand_dims, broadcast, join, reshape and trans need for their source, for a result in `result`; null: any.
 std::optional<Layout> sourceLayout(mlir::Operation *op, const Layout &result);
 
 } // namespace tilewright::gpu

@@ -4,9 +4,9 @@
 //                  else { %old = tt.load %p, %mask                      %sum = scf.if %count == 0 { yield %x }
 //                         yield %x + %old }                                    else { yield %x + %old }
 //           tt.store %p, %sum, %mask                                    tt.store %p, %sum, %mask
-// The branch waits for memory, and the load in it would wait once more; meanwhile everybody waits for the lock. Both loads are on their way
-// at one time now. The load can be made although nobody may want it: the store behind the branch touches the same places in any case, and
-// up to there the program waits for no other one, which would have to write them first.
+// The branch waits for memory, and the load in it would wait once more; meanwhile all other programs wait for the lock. Now both
+// loads are in flight at the same time. The load can be made although its result may not be needed: the store after the branch
+// touches the same places in any case, and up to there the program waits for no other program, which would have to write them first.
 #include "gpu/machine/early.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/ttg.h"
@@ -50,7 +50,7 @@ static bool comesFromMemory(Value value, int64_t depth) {
   return isPure(op) && llvm::any_of(op->getOperands(), [&](Value operand) { return comesFromMemory(operand, depth - 1); });
 }
 
-/// Whether another program can learn nothing from it that this one would wait for, nor this one from another.
+/// Whether the operation neither lets another program proceed, nor waits for one.
 static bool waitsForNobody(Operation *op) {
   if (auto load = dyn_cast<tt::LoadOp>(op)) return !load.getIsVolatile();
   if (isa<tt::AtomicRMWOp>(op)) return op->getResult(0).use_empty();
@@ -61,7 +61,7 @@ static bool waitsForNobody(Region &region) {
   return region.empty() || llvm::all_of(region.front(), [](Operation &op) { return waitsForNobody(&op); });
 }
 
-/// The store behind the branch to all that `load` may read, with nothing between that waits.
+/// The store after the branch to everything that `load` may read, with nothing between that waits.
 static bool isStoredBehind(scf::IfOp branch, tt::LoadOp load) {
   for (Operation *op = branch->getNextNode(); op && waitsForNobody(op); op = op->getNextNode()) {
     auto store = dyn_cast<tt::StoreOp>(op);

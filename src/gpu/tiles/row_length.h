@@ -1,5 +1,5 @@
-// Rows are loaded in blocks of a power of two, under a mask: `columns < n` where `columns` is 0, 1, ... along the block. How long rows are
-// at most, a launch may know (specialize-lengths); registers whose columns all lie behind that hold nothing.
+// Rows are loaded in blocks of a power of two, under a mask: `columns < n` where `columns` is 0, 1, ... along the block. A
+// launch may know a bound on the length of rows (specialize-lengths); registers whose columns all lie beyond it hold nothing.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,7 +14,7 @@ namespace tilewright::gpu {
 /// Of a kernel's argument (an integer attribute): it is no larger.
 constexpr llvm::StringLiteral atMostName = "ttg.at_most";
 
-/// What `columns < n` compares: how many columns, with an argument of the kernel (null: none) or with a constant.
+/// The operands of `columns < n`: how many columns, and an argument of the kernel (null: none) or a constant.
 struct RowLength {
   int64_t block = 0;
   mlir::BlockArgument length;

@@ -4,7 +4,7 @@
 //     prefers: stride_am is no multiple of 8
 // The launch whose stride is 1000 refutes that, and takes a version of the kernel that relies on the contrary:
 //     refuted: stride_am is no multiple of 8      ->      %stride_am {tt.divisibility = 8}, relies on: stride_am is a multiple of 8
-// All passes behind this one look at tt.divisibility alone. Kernels whose arguments are multiples of 16, or do not matter, prefer nothing.
+// All later passes only look at tt.divisibility. Kernels whose arguments are multiples of 16, or do not matter, prefer nothing.
 #include "gpu/passes.h"
 #include "gpu/tiles/axis_info.h"
 #include "gpu/tiles/ttg.h"
@@ -94,7 +94,7 @@ private:
     function.walk([&](tt::StoreOp store) { add(store.getPtr(), store.getMask()); });
     for (auto [argument, number] : llvm::zip(candidates, before))
       setDivisibility(argument, number);
-    // The trial relies on nothing.
+    // The trial must not rely on anything.
     if (facts)
       function->setAttr(ttg::factsName, facts);
     else

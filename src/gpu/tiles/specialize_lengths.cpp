@@ -1,6 +1,6 @@
 // A row of 1025 numbers is held in a block of 2048, in which 1023 elements are masked off: loaded as zeros, computed with, and not stored.
-// How long rows are is an argument, of which launches know more than the compiler. So a kernel in which much of a thread's work hangs on it
-// says that it prefers long rows, without relying on that:
+// How long rows are is an argument, about which launches know more than the compiler. So if much of
+// a thread's work depends on it, the kernel says that it prefers long rows, without relying on that:
 //     prefers: n_cols is more than 1280, ... is more than 1536, ... is more than 1792             eighths of the block
 // The launch whose n_cols is 1025 refutes all three, and takes a version that relies on the strongest contrary:
 //     relies on: n_cols is at most 1280      ->      %n_cols {ttg.at_most = 1280}
@@ -19,7 +19,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-// Blocks are the next power of two, so that rows are longer than half of them.
+// Blocks are the next power of two, so rows are longer than half a block.
 constexpr int64_t parts = 8, fewest = 5;
 
 std::optional<RowLength> rowLengthOf(arith::CmpIOp compare) {
@@ -49,7 +49,7 @@ static LaunchFact factOf(BlockArgument argument, int64_t bound, bool isPreferred
   return fact;
 }
 
-/// The most elements that an access of a thread takes: they are left out together.
+/// The most elements that one access of a thread takes: they can only be left out together.
 static int64_t widestAccess(tt::FuncOp function) {
   Attribute facts = function->getAttr(ttg::factsName);
   AxisAnalysis axes(function);
@@ -61,7 +61,7 @@ static int64_t widestAccess(tt::FuncOp function) {
   };
   function.walk([&](tt::LoadOp load) { look(load.getPtr(), load.getMask()); });
   function.walk([&](tt::StoreOp store) { look(store.getPtr(), store.getMask()); });
-  if (facts) // what was asked relies on nothing
+  if (facts) // this question must not rely on anything
     function->setAttr(ttg::factsName, facts);
   else
     function->removeAttr(ttg::factsName);
@@ -87,7 +87,7 @@ static void specialize(tt::FuncOp function, const RowLength &row, int64_t togeth
 LogicalResult specializeLengths(ModuleOp module) {
   return ttg::onKernels(module, [](tt::FuncOp kernel, ttg::ConfigAttr config, const GpuTarget &) {
     address::RefutedFacts refuted = ttg::refutedFacts(kernel);
-    llvm::SmallDenseMap<unsigned, RowLength> rows; // by argument; of several blocks the largest
+    llvm::SmallDenseMap<unsigned, RowLength> rows; // by argument; for several blocks, the largest
     kernel.walk([&](arith::CmpIOp compare) {
       std::optional<RowLength> row = rowLengthOf(compare);
       if (!row || !row->length || kernel.getArgAttr(row->length.getArgNumber(), ttg::notSpecializedName)) return;

@@ -34,7 +34,7 @@ int64_t weightOf(Operation *op) {
 
 //===--------------------------------------------------------------------------------------------------------- cheap tiles
 
-/// Whether the operation's result is cheap wherever the tiles are that it is made of.
+/// Whether the operation's result is cheap if its operands are.
 static bool keepsCheap(Operation *op) {
   return isa<tt::MakeRangeOp, tt::SplatOp, ub::PoisonOp, tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp, tt::ReshapeOp, tt::AddPtrOp,
              tt::BitcastOp, tt::IntToPtrOp, tt::PtrToIntOp>(op) ||
@@ -67,7 +67,7 @@ void TileClasses::unite(ValueRange together) {
   std::optional<Key> first;
   for (Value value : together) {
     Key key(value, Role::allWarps);
-    if (!value || !links.contains(key)) continue; // a mask that is not there, a scalar, a cheap tile
+    if (!value || !links.contains(key)) continue; // no mask, a scalar, or a cheap tile
     if (first) links.unionSets(*first, key);
     first = key;
   }

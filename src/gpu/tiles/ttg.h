@@ -28,43 +28,43 @@ namespace tilewright::ttg {
 constexpr llvm::StringLiteral configName = "ttg.config";
 /// The name of a map argument's TensorMap attribute.
 constexpr llvm::StringLiteral tensorMapName = "ttg.tensor_map";
-/// What passes have decided about an operation (see the attributes of these names in ttg.td).
+/// What passes have decided about an operation (ttg.td describes the attributes with these names).
 constexpr llvm::StringLiteral productName = "ttg.product";
 constexpr llvm::StringLiteral accessName = "ttg.access";
 constexpr llvm::StringLiteral choicesName = "ttg.choices";
 constexpr llvm::StringLiteral pipelineName = "ttg.pipeline";
-/// Of an operation of a program that runs on several blocks: the dimension along which they share its tile, or -1: each has all of it.
+/// On an operation of a program with several blocks: the dimension along which they share its tile, or -1: each has all of it.
 constexpr llvm::StringLiteral splitName = "ttg.split";
-/// On a load or store that feeds or drains a product: why it goes without a tensor map (a string, for people).
+/// On a load or store that feeds or drains a product: why it has no tensor map (a string, for people).
 constexpr llvm::StringLiteral noDescriptorName = "ttg.no_descriptor";
 /// On a load in a loop: why it does not run ahead of it (a string, for people).
 constexpr llvm::StringLiteral notAheadName = "ttg.not_ahead";
 
-/// Of a kernel: what it takes for granted about its launches (Facts), and what it may not (strings; `everyFact`: nothing at all).
+/// On a kernel: what it assumes about its launches (Facts), and what it must not assume (strings; `everyFact`: nothing at all).
 constexpr llvm::StringLiteral factsName = "ttg.facts";
 constexpr llvm::StringLiteral refutedName = "ttg.refuted_facts";
-/// Of an argument whose value its kernel's author does not want to be specialised on (a unit).
+/// On an argument whose value must not be specialised on, as the kernel's author says (a unit attribute).
 constexpr llvm::StringLiteral notSpecializedName = "ttg.not_specialized";
 
-/// Of an operation that makes a 64-bit number of a 32-bit one (arith.extsi, tt.addptr): the narrow one is what its sums and products are as
-/// exact numbers; they have not wrapped around.
+/// On an operation that makes a 64-bit number from a 32-bit one (arith.extsi, tt.addptr): the
+/// narrow number equals its sums and products as exact numbers, which have not wrapped around.
 constexpr llvm::StringLiteral exactName = "ttg.exact";
-/// Of an allocation, and of an operation that needs scratch memory: where, in bytes from the start of shared memory.
+/// On an allocation, and on an operation that needs scratch memory: its place, in bytes from the start of shared memory.
 constexpr llvm::StringLiteral offsetName = "ttg.offset";
-/// Of an access to global memory: so many consecutive registers of a thread are neighbours in memory, aligned to their size together (at
-/// most 16 bytes), and share one value of the mask.
+/// On an access to global memory: so many consecutive registers of a thread are neighbours in
+/// memory, are aligned to their common size (at most 16 bytes), and share one value of the mask.
 constexpr llvm::StringLiteral vectorName = "ttg.vector";
-/// Of an atomic operation: the first block of the cluster performs it alone.
+/// On an atomic operation: only the first block of the cluster performs it.
 constexpr llvm::StringLiteral firstBlockName = "ttg.first_block";
-/// Of a kernel: one warp starts the copies of its loops and does nothing else (split-roles).
+/// On a kernel: one warp starts the copies of its loops and does nothing else (split-roles).
 constexpr llvm::StringLiteral rolesName = "ttg.roles";
-/// Of a kernel: why it has no warp that does nothing but start copies (a string, for people).
+/// On a kernel: why it has no warp that only starts copies (a string, for people).
 constexpr llvm::StringLiteral noRolesName = "ttg.no_roles";
-/// Of an operation in such a kernel: that warp's work.
+/// On an operation in such a kernel: it is that warp's work.
 constexpr llvm::StringLiteral producerName = "ttg.producer";
-/// Of a kernel: why more blocks work on its programs than were asked for (a string, for people).
+/// On a kernel: why more blocks work on its programs than were asked for (a string, for people).
 constexpr llvm::StringLiteral moreBlocksName = "ttg.more_blocks";
-/// Of a kernel: all the shared memory it needs, in bytes.
+/// On a kernel: all the shared memory that it needs, in bytes.
 constexpr llvm::StringLiteral sharedBytesName = "ttg.shared_bytes";
 
 /// What the kernel is compiled for; null if it has none.
@@ -73,8 +73,8 @@ ConfigAttr configOf(mlir::Operation *function);
 address::RefutedFacts refutedFacts(tt::FuncOp kernel);
 /// Notes that the kernel's code relies on the facts.
 void relyOn(tt::FuncOp kernel, llvm::ArrayRef<LaunchFact> facts);
-/// Whether what one pointer reaches may be taken not to overlap what the other one does: they come from two arguments whose tensors lie
-/// apart. The kernel relies on it from here on.
+/// Whether the memory behind one pointer may be assumed not to overlap that behind the other:
+/// they come from two arguments whose tensors lie apart. From here on the kernel relies on that.
 bool areApart(mlir::Value pointer, mlir::Value other);
 /// Runs a pass on each kernel of the module, which it may replace; an error where a kernel has no config, or one for an unknown target.
 mlir::LogicalResult onKernels(mlir::ModuleOp module,
@@ -83,14 +83,14 @@ mlir::LogicalResult onKernels(mlir::ModuleOp module,
 /// as many threads as the kernel has, that holds all of its elements; and what is combined element by element has one layout.
 mlir::LogicalResult onKernelsWithLayouts(mlir::ModuleOp module,
                                          llvm::function_ref<mlir::LogicalResult(tt::FuncOp, ConfigAttr, const GpuTarget &)> pass);
-/// Erases the operations inside of `root` that do nothing and whose results are not used.
+/// Erases operations inside `root` that have no effect and whose results are not used.
 void eraseDead(mlir::Operation *root);
 /// The extents of a tile.
 gpu::Dims shapeOf(mlir::Type tile);
 /// The layout of a tile; it must have one.
 gpu::Layout layoutOf(mlir::Type tile);
 bool hasLayout(mlir::Type type);
-/// `tile` with the layout `layout` in place of its own.
+/// `tile` with the layout `layout` instead of its own.
 mlir::RankedTensorType withLayout(mlir::RankedTensorType tile, const gpu::Layout &layout);
 
 } // namespace tilewright::ttg

@@ -1,7 +1,7 @@
 // How large can an index be? The answer is an interval computation (support/launch_facts.h), made from what each atom is:
 //     program_id(0) // (8*n)  ->  quotient [0, programs - 1] / (8 * slot n)
-// It is evaluated three times: with nothing known about the launch (is it proven?), with the numbers of an ordinary launch (is it worth
-// taking for granted?), and by each launch with its own.
+// It is evaluated three times: with nothing known about the launch (is the bound proven?), with the
+// numbers of an ordinary launch (is it worth assuming?), and at each launch with that launch's numbers.
 #include "ir/address/indices.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -14,14 +14,14 @@ using namespace mlir;
 
 namespace tilewright::address {
 
-/// One computation. Atoms that stand in it twice are computed once.
+/// One computation. Atoms that occur in it twice are computed once.
 struct Indices::Bounds {
   using Kind = BoundNode::Kind;
-  static constexpr size_t enough = 512; // a computation that is longer sees through nothing more
+  static constexpr size_t enough = 512; // a longer computation follows no further operations
   Indices &indices;
   Extents extents;
   std::vector<BoundNode> nodes{};
-  llvm::DenseMap<int64_t, int64_t> known{}; // of atoms
+  llvm::DenseMap<int64_t, int64_t> known{}; // the steps of atoms
 
   int64_t push(Kind kind, int64_t first, int64_t second) {
     nodes.push_back({kind, first, second});
@@ -47,7 +47,7 @@ struct Indices::Bounds {
     return sum < 0 ? number(0) : sum;
   }
 
-  /// An induction variable is lower + step * iteration, which cancels what else depends on `lower`:  iv - lower >= 0.
+  /// An induction variable is lower + step * iteration. That cancels other terms that depend on `lower`:  iv - lower >= 0.
   int64_t ofPolynomial(const Polynomial &value) {
     int64_t direct = ofTerms(value);
     std::optional<Polynomial> unrolled = indices.withTurns(value);
@@ -95,10 +95,10 @@ struct Indices::Bounds {
 
   int64_t ofUnsigned(int64_t bits) { return between(0, bits >= 63 ? INT64_MAX : (int64_t(1) << bits) - 1); }
 
-  /// An operand of an operation whose result has the coordinates `dims`.
+  /// The operand of an operation whose result has the coordinates `dims`.
   int64_t ofOperand(Value operand, ArrayRef<int64_t> dims) { return ofPolynomial(indices.elementOrOpaque(operand, dims)); }
 
-  /// All elements of another tile, whatever their places.
+  /// All elements of another tile, wherever they are.
   int64_t ofAll(Value tile) {
     Extents own(cast<RankedTensorType>(tile.getType()).getShape());
     std::swap(extents, own);
@@ -117,7 +117,7 @@ struct Indices::Bounds {
       return ofType(op.getType());
     Polynomial shifted = indices.elementOrOpaque(op.getLhs(), dims);
     int64_t half = push(Kind::quotient, ofPolynomial(shifted), this->number(int64_t(1) << number.getSExtValue()));
-    // Division rounds negative numbers up, a shift down.
+    // A division rounds negative numbers up, a shift rounds them down.
     return indices.isProven(shifted, extents, 0, INT64_MAX) ? half : push(Kind::sum, half, between(-1, 0));
   }
 
@@ -153,7 +153,7 @@ struct Indices::Bounds {
         .Default([&](Operation *) { return ofType(value.getType()); });
   }
 
-  /// Numbers of the machine that only their operations know: a block's rank in its cluster.
+  /// Numbers of the machine that only the operation itself knows: the rank of a block in its cluster.
   int64_t ofInterface(InferIntRangeInterface op, Value value) {
     int64_t made = ofType(value.getType());
     op.inferResultRanges(ArrayRef<ConstantIntRanges>(), [&](Value, const ConstantIntRanges &ranges) {
@@ -201,7 +201,7 @@ static BoundContext unknownLaunch(tt::FuncOp function) {
   return context;
 }
 
-/// A small launch of the ordinary kind: what does not hold there is hardly worth a version of the kernel.
+/// A small launch of an ordinary kind: a fact that does not hold there is hardly worth a version of the kernel.
 static BoundContext ordinaryLaunch(tt::FuncOp function) {
   BoundContext context;
   context.slots.assign(function.getNumArguments(), Interval{256, 256});
@@ -209,8 +209,8 @@ static BoundContext ordinaryLaunch(tt::FuncOp function) {
   return context;
 }
 
-/// Whether it asks that products of arguments are no larger than a single one, as what is inside of a dimension is no larger than its
-/// stride. Where all numbers are the same, that says nothing.
+/// Whether the fact says that a product of arguments is no larger than a single argument, as what lies inside
+/// a dimension is no larger than its stride. A launch in which all numbers are equal cannot judge such a fact.
 static bool boundsProducts(const Polynomial &value, int64_t arguments) {
   auto isKnown = [&](const Term &term) { return llvm::all_of(term.factors, [&](int64_t factor) { return factor < arguments; }); };
   auto isProduct = [](const Term &term) { return term.factors.size() > 1; };
@@ -250,7 +250,7 @@ bool Indices::assume(const Polynomial &value, const Extents &extents, int64_t le
   return true;
 }
 
-/// Narrow arithmetic is often meant to wrap around, so that nothing is taken for granted about it.
+/// Narrow arithmetic is often meant to wrap around, so nothing is assumed about it.
 bool Indices::fits(const Polynomial &value, const Extents &extents, int64_t bits) {
   int64_t least = INT64_MIN >> (64 - bits), most = INT64_MAX >> (64 - bits);
   return bits >= 32 ? assume(value, extents, least, most) : isProven(value, extents, least, most);

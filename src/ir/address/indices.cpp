@@ -1,4 +1,4 @@
-// See indices.h. A value is evaluated from its operands down to arguments, ranges and what is opaque; only loops need thought:
+// See indices.h. A value is evaluated from its operands, down to arguments, ranges and opaque values; only loops are difficult:
 //     scf.for %iv = %lower to %upper step 64 iter_args(%d = %init) { ... yield %d + 64 * %stride }
 //     in the loop   %d = init + (iv - lower) * stride                after it   init + (upper - lower) * stride, if 64 divides that
 #include "ir/address/indices.h"
@@ -15,7 +15,7 @@ namespace tilewright::address {
 
 //===--------------------------------------------------------------------------------------------------------------- atoms
 
-// Arguments have their own index as a number; other atoms follow them.
+// The number of an argument's atom is the argument's index; other atoms follow.
 
 bool Indices::isOfArguments(const Polynomial &value) const {
   return llvm::all_of(value.terms, [&](const Term &term) { return llvm::all_of(term.factors, [&](int64_t a) { return isArgument(a); }); });
@@ -56,7 +56,7 @@ int64_t bitsOf(Type type) {
   return element.isIndex() ? 64 : static_cast<int64_t>(element.getIntOrFloatBitWidth());
 }
 
-/// Whether the congruent polynomial of the value may have left the range of its type. All others are exact as they are made.
+/// Whether the value's congruent polynomial may have left the range of its type. All other polynomials are exact from the start.
 static bool mayWrap(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
@@ -75,7 +75,7 @@ Polynomial Indices::scalar(Value value) {
 Polynomial Indices::congruent(Value value) {
   auto found = known.find(value);
   if (found != known.end()) return found->second;
-  // A carried value that leads back to itself is opaque to whoever asks in between.
+  // A carried value that leads back to itself is opaque to questions that are asked meanwhile.
   if (depth > deepest || !inProgress.insert(value.getAsOpaquePointer()).second) return opaque(value);
   llvm::SaveAndRestore deeper(depth, depth + 1);
   Polynomial result = evaluate(value);
@@ -87,7 +87,7 @@ Polynomial Indices::congruent(Value value) {
 
 Polynomial Indices::evaluateBinary(Kind kind, Operation *op, bool isUnsigned) {
   Polynomial left = scalar(op->getOperand(0)), right = scalar(op->getOperand(1));
-  // Read as unsigned, negative numbers are large ones.
+  // Read as unsigned, a negative number is a large one.
   if (isUnsigned && !(assumeNonNegative(left) && assumeNonNegative(right))) return opaque(op->getResult(0));
   std::optional<int64_t> by = right.constant();
   if (by && *by > 0 && kind == Kind::quotient)
@@ -255,7 +255,7 @@ Value Indices::make(OpBuilder &b, Location location, const Polynomial &value, in
   return sum ? sum : constant(0);
 }
 
-/// What an atom that no argument is says to a reader: "program_id(0)", "(M + 127) / 128".
+/// What an atom other than an argument is called in messages: "program_id(0)", "(M + 127) / 128".
 static std::string describe(Value value) {
   Operation *op = value ? value.getDefiningOp() : nullptr;
   if (auto id = dyn_cast_or_null<tt::GetProgramIdOp>(op)) return "program_id(" + std::to_string(static_cast<int64_t>(id.getAxis())) + ")";

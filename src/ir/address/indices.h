@@ -7,9 +7,9 @@
 // everything is in terms of induction variables and what does not change in the loop.
 //
 // Integers are signed, have the width of their type, and wrap around. Sums, products and narrowing of wrapped numbers are still right
-// modulo 2^width, so a polynomial is first of all *congruent* to its value. It is taken as the value itself (where it is widened, compared,
-// divided, or added to a pointer) only where it cannot have left its type: by interval arithmetic at compile time, or as a fact that the
-// launch checks (support/launch_facts.h). Where neither is to be had, the value is opaque.
+// modulo 2^width, so a polynomial is at first only *congruent* to its value. It is taken as the value itself (where it is widened,
+// compared, divided, or added to a pointer) only where it cannot have left its type: this is proven by interval arithmetic at compile
+// time, or assumed as a fact that the launch checks (support/launch_facts.h). Where neither is possible, the value is opaque.
 #pragma once
 
 #include "ir/address/polynomial.h"
@@ -28,19 +28,19 @@
 
 namespace tilewright::address {
 
-/// One comparison of a mask: an element is let through only if the polynomial is negative. `rows < n` is  i + start - n.
+/// One comparison of a mask: it admits an element only where the polynomial is negative. `rows < n` is  i + start - n.
 using Conjunct = Polynomial;
 
-/// An element is let through if all of it holds.
+/// A mask admits an element if all of these hold.
 struct Mask {
   llvm::SmallVector<Conjunct> conjuncts;
-  llvm::SmallVector<mlir::Value> conditions; // i1: of the whole tile at once
+  llvm::SmallVector<mlir::Value> conditions; // i1: each holds for the whole tile or not at all
 };
 
-/// The facts that may not be taken for granted: launches have refuted them. `everyFact` among them: none may.
+/// The facts that must not be assumed, because launches have refuted them. If `everyFact` is among them, nothing may be assumed.
 using RefutedFacts = llvm::StringSet<>;
 
-/// What the values of a function are in terms of its arguments. Lives as long as the function does not change, and as the set of facts.
+/// What the values of a function are in terms of its arguments. Valid as long as the function does not change and the set of facts lives.
 class Indices {
 public:
   Indices(tt::FuncOp function, const RefutedFacts &refuted)
@@ -48,32 +48,32 @@ public:
   Indices(tt::FuncOp function, const RefutedFacts &&refuted) = delete; // the set would be gone before the first question
 
   struct Pointer {
-    mlir::Value base; // an argument of the function, or what nobody sees through
+    mlir::Value base; // an argument of the function, or a value that the analysis does not follow
     Polynomial offset;
   };
 
-  /// A scalar integer, read as signed. Always known: in the worst case it is an atom of its own.
+  /// A scalar integer, read as signed. Never unknown: in the worst case it becomes an atom of its own.
   Polynomial scalar(mlir::Value value);
-  /// The element of a tile of integers; its dimension i is dims[i] of the tile that the coordinates are of, or -1 where it has one element.
+  /// The element of a tile of integers. Its dimension i is dimension dims[i] of the coordinates' tile; -1: it has one element.
   Result<Polynomial> element(mlir::Value tile, llvm::ArrayRef<int64_t> dims);
   Result<Pointer> pointer(mlir::Value value, llvm::ArrayRef<int64_t> dims);
   Result<Mask> mask(mlir::Value tile, llvm::ArrayRef<int64_t> dims);
 
   /// True only if the value (without coordinates) is in [least, most] at every launch.
   bool isProven(const Polynomial &value, int64_t least, int64_t most);
-  /// The same, or taken for granted from here on: `facts` has it then. False where no launch could be expected to keep it.
+  /// The same, or assumed from here on: then `facts` contains it. False where no launch could be expected to satisfy it.
   bool assume(const Polynomial &value, int64_t least, int64_t most);
   bool isNonNegative(const Polynomial &value) { return isProven(value, 0, INT64_MAX); }
   bool assumeNonNegative(const Polynomial &value) { return assume(value, 0, INT64_MAX); }
-  /// Of all elements of a tile, or of a scalar.
+  /// The interval of all elements of a tile, or of a scalar.
   bool assumeNonNegativeElements(mlir::Value value);
-  /// Whether the integer, or each element of the tile, is what its sums and products are as exact numbers: the result has not left the
-  /// range of its type. Proven, or taken for granted from here on.
+  /// Whether the integer, or each element of the tile, equals its sums and products as exact numbers,
+  /// so that the result has not left the range of its type. This is proven, or assumed from here on.
   bool assumeExact(mlir::Value value);
-  /// What has been taken for granted so far.
+  /// All that has been assumed so far.
   const std::vector<LaunchFact> &facts() const { return assumed; }
 
-  /// Whether it is the same in all iterations of a loop.
+  /// Whether the value is the same in all iterations of a loop.
   bool isInvariant(const Polynomial &value, mlir::Operation *loop);
   /// Whether all factors are arguments of the kernel.
   bool isOfArguments(const Polynomial &value) const;
@@ -82,7 +82,7 @@ public:
   int64_t argumentOf(int64_t atom) const { return atom; }
   /// A number that certainly divides the term; 0 divides only 0.
   int64_t divisorOf(const Term &term);
-  /// The value (without coordinates) as an integer of 32 or 64 bits, at the builder's place; all it was made of must be visible there.
+  /// The value (without coordinates) as an integer of 32 or 64 bits, at the builder's place, where all its atoms must be visible.
   mlir::Value make(mlir::OpBuilder &b, mlir::Location location, const Polynomial &value, int64_t bits);
   /// "2*stride_am", for messages and for the names of facts.
   std::string text(const Polynomial &value);
@@ -91,10 +91,10 @@ private:
   enum class Kind { value, induction, trip, quotient, remainder, least, most };
   struct Atom {
     Kind kind = Kind::value;
-    mlir::Value value;                 // null: a trip
+    mlir::Value value;                 // null for the number of a loop's iterations
     mlir::Operation *loop = nullptr;   // of an induction variable or a trip: how many iterations there were before
-    Polynomial left{}, right{};        // of quotients, remainders, minima and maxima: exact
-    llvm::SmallVector<int64_t> dims{}; // of a value that is a tile: the coordinates that its dimensions are
+    Polynomial left{}, right{};        // of quotients, remainders, minima and maxima; these are exact
+    llvm::SmallVector<int64_t> dims{}; // of a value that is a tile: the coordinates that its dimensions correspond to
   };
   /// How many elements the tile has along each coordinate.
   using Extents = llvm::SmallVector<int64_t>;
@@ -137,7 +137,7 @@ private:
   std::vector<LaunchFact> assumed;
   llvm::DenseMap<mlir::Value, Polynomial> known; // congruent
   llvm::SmallPtrSet<void *, 8> inProgress;
-  // Where only the size of an index is asked for, a tile that is no polynomial is an atom, as a scalar is.
+  // Where only the size of an index matters, a tile that is no polynomial becomes an atom, like a scalar.
   bool namesTiles = false;
   std::map<std::tuple<const void *, std::vector<int64_t>, bool>, Result<Polynomial>> knownElements; // congruent; by `namesTiles`, too
   static constexpr int64_t deepest = 128; // operations from an argument or a range to an index; beyond, a value is opaque
@@ -151,7 +151,7 @@ std::optional<llvm::SmallVector<int64_t>> sourceDims(mlir::Operation *op, llvm::
 /// {0, 1, ..., rank - 1}: a tile in its own coordinates.
 llvm::SmallVector<int64_t> ownDims(mlir::Value tile);
 
-/// The argument of the kernel that a pointer, or a tile of pointers, is made from by address arithmetic; null where that is not to be seen.
+/// The argument of the kernel that address arithmetic has made a pointer, or a tile of pointers, from; null where that cannot be seen.
 /// Every question about which accesses may touch the same memory is asked in these terms.
 mlir::BlockArgument baseArgument(mlir::Value pointer);
 /// The name that the kernel's author gave to an argument: "a_ptr", or "argument 3".

@@ -1,5 +1,5 @@
-// See polynomial.h. Coefficients wrap like 64-bit integers: sums and products of addresses do as well, so that equal polynomials are equal
-// addresses whatever happens.
+// See polynomial.h. Coefficients wrap around like 64-bit integers. So do sums and
+// products of addresses, so equal polynomials are equal addresses in any case.
 #include "ir/address/polynomial.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-// Sums of products of integers that have no known value yet:  2*stride_am*program_id(0) + i.
+// Sums of products of integers whose values are not known yet:  2*stride_am*program_id(0) + i.
 // A factor ("atom") is only a number here; indices.h says what it stands for. A term may hold one coordinate of a tile as well.
 #pragma once
 
@@ -26,7 +26,7 @@ struct Polynomial {
   void add(Term term);
 
   bool isZero() const { return terms.empty(); }
-  /// Whether it is worth computing with. Addresses are; `x * x` again and again doubles in length each time.
+  /// Whether it is worth computing with. Addresses are; `x * x`, repeated, doubles in length each time.
   bool isShort() const;
   /// The value, where it has no factors.
   std::optional<int64_t> constant() const;
@@ -39,7 +39,7 @@ struct Polynomial {
 
 Polynomial operator+(const Polynomial &a, const Polynomial &b);
 Polynomial operator-(const Polynomial &a, const Polynomial &b);
-/// Nothing where two coordinates would be multiplied.
+/// Null where two coordinates would be multiplied.
 std::optional<Polynomial> product(const Polynomial &a, const Polynomial &b);
 /// The quotient of two terms, where factors and coefficient divide.
 std::optional<Term> quotient(const Term &a, const Term &b);

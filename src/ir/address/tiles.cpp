@@ -1,5 +1,5 @@
-// See indices.h. Tiles: each element's index, pointer and mask in terms of the tile's coordinates. Unlike a scalar, a tile that is not
-// understood has no name of its own; what stands in the way is said instead, and ends up in `tilewright explain`.
+// See indices.h. This file finds each element's index, pointer and mask in terms of the tile's coordinates. A tile
+// that it does not understand gets no name, unlike a scalar; the reason is kept instead, for `tilewright explain`.
 #include "ir/address/indices.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -52,8 +52,8 @@ static SmallVector<int64_t> extentsOf(Value tile, ArrayRef<int64_t> dims) {
 Result<Polynomial> Indices::element(Value tile, ArrayRef<int64_t> dims) {
   auto type = dyn_cast<RankedTensorType>(tile.getType());
   if (!type) return scalar(tile);
-  // Whether an index fits is asked of all that it is computed from as well. Each is asked once: with its width behind the dims, the key is
-  // that of the exact element.
+  // Whether an index fits is asked of everything that it is computed from as well, but only
+  // once for each: the key is that of the exact element, with the width added behind the dims.
   int64_t bits = bitsOf(type);
   std::vector<int64_t> exactly(dims.begin(), dims.end());
   exactly.push_back(bits);
@@ -66,7 +66,7 @@ Result<Polynomial> Indices::element(Value tile, ArrayRef<int64_t> dims) {
   return index;
 }
 
-/// An atom that is a sum itself was too long, or no polynomial: whether it has left its range is not known.
+/// An atom that is a sum itself was too long, or was no polynomial: it is not known whether it has left its range.
 bool Indices::isMadeOfSums(const Polynomial &value) const {
   auto isSum = [&](int64_t factor) {
     if (isArgument(factor) || atomAt(factor).kind != Kind::value) return false;
@@ -118,7 +118,7 @@ Result<Polynomial> Indices::evaluateBinaryElement(Kind kind, Operation *op, Arra
   for (unsigned i : {0u, 1u}) {
     Value operand = op->getOperand(i);
     parts[i] = elementOrOpaque(operand, dims);
-    // Read as unsigned, negative numbers are large ones.
+    // Read as unsigned, a negative number is a large one.
     if (isUnsigned && !fitsUnsigned(parts[i], extentsOf(operand, dims))) return Failure{"an index is unsigned, and may be negative"};
   }
   return atom({kind, op->getResult(0), nullptr, std::move(parts[0]), std::move(parts[1])});
@@ -182,7 +182,7 @@ Result<Indices::Pointer> Indices::pointer(Value value, ArrayRef<int64_t> dims) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
     if (!loop) return Pointer{value, {}};
     if (isa<RankedTensorType>(value.getType())) return Failure{"a loop carries its pointers"};
-    // The distance walked is what an integer carried likewise would be.
+    // The distance is the one that a carried integer would have.
     if (std::optional<Polynomial> each = incrementOf(argument)) {
       Result<Pointer> init = pointer(loop.getInitArgs()[argument.getArgNumber() - 1], dims);
       if (!init) return init;
@@ -199,7 +199,7 @@ Result<Indices::Pointer> Indices::pointer(Value value, ArrayRef<int64_t> dims) {
   if (auto moved = dyn_cast<tt::AddPtrOp>(op)) {
     Result<Pointer> from = pointer(moved.getPtr(), dims);
     if (!from) return from;
-    // Addresses have 64 bits themselves, so that wider offsets may as well wrap.
+    // Addresses have 64 bits, too, so wider offsets may wrap around.
     bool isWide = getElementTypeOrSelf(moved.getOffset().getType()).getIntOrFloatBitWidth() >= 64;
     Result<Polynomial> offset = isWide ? congruentElement(moved.getOffset(), dims) : element(moved.getOffset(), dims);
     if (!offset) return Failure{offset.error()};
@@ -249,7 +249,7 @@ Result<void> Indices::compare(Operation *comparison, ArrayRef<int64_t> dims, Mas
   bool isUnsigned = predicate == P::ult || predicate == P::ule || predicate == P::ugt || predicate == P::uge;
   parts.conjuncts.push_back(*left - *right - Polynomial(orEqual ? 1 : 0));
   if (!isUnsigned) return {};
-  // Seen unsigned, a negative number is larger than any bound, and a negative bound larger than any number.
+  // Read as unsigned, a negative number is larger than any bound, and a negative bound larger than any number.
   if (!fitsUnsigned(*right, extentsOf(greater, dims))) return Failure{"in its mask, an unsigned bound may be beyond the signed numbers"};
   parts.conjuncts.push_back(Polynomial(-1) - *left);
   return {};

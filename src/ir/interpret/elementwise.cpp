@@ -50,7 +50,7 @@ template <typename F> Meaning integers(F) { // (a, b, width)
     return eachElement(program, op, [&](int64_t i) { return F()(a[i], b[i], format.bits) & format.mask(); });
   };
 }
-/// Of one integer, of the width that it comes with.
+/// Takes one integer and its width.
 template <typename F> Meaning integer(F) { // (a, width)
   return [](Program &program, Operation *op) {
     Format from = formatOf(op->getOperand(0).getType()), to = formatOf(op->getResult(0).getType());
@@ -58,7 +58,7 @@ template <typename F> Meaning integer(F) { // (a, width)
     return eachElement(program, op, [&](int64_t i) { return F()(a[i], from.bits) & to.mask(); });
   };
 }
-/// As integers, for a second operand that must not be zero; in a tile, a zero gives `atZero`.
+/// Like integers, but the second operand must not be zero; in a tile, a zero there gives `atZero`.
 template <typename F, typename G> Meaning division(F, G) { // atZero(a), result(a, b, width)
   return [](Program &program, Operation *op) {
     Format format = formatOf(op->getResult(0).getType());
@@ -95,7 +95,7 @@ template <typename F> Meaning floatTest(F) { // (value, format)
     return eachElement(program, op, [&](int64_t i) { return uint64_t(F()(decodeFloat(format, a[i]), format)); });
   };
 }
-/// From one type to another: (bits, from, to).
+/// Converts: (bits, from, to).
 template <typename F> Meaning conversion(F) {
   return [](Program &program, Operation *op) {
     Format from = formatOf(op->getOperand(0).getType()), to = formatOf(op->getResult(0).getType());
@@ -247,7 +247,7 @@ LogicalResult compareFloats(Program &program, Operation *op) {
 
 LogicalResult select(Program &program, Operation *op) {
   const Tile &condition = program.get(op->getOperand(0));
-  if (condition.size() == 1) { // also between block pointers and whole tiles
+  if (condition.size() == 1) { // also for block pointers and whole tiles
     Tile chosen = program.get(op->getOperand(condition.scalar() ? 1 : 2));
     int64_t count = countOf(program, op);
     if (chosen.size() == 1 && count > 1) chosen = Tile(count, chosen.scalar());
@@ -396,7 +396,7 @@ void addElements(Table &table) {
 #include "ir/interpret/scalar_ops.def"
 }
 
-/// What has attributes, several results or operands of several kinds.
+/// Operations that have attributes, several results, or operands of several kinds.
 void addOthers(Table &table) {
   using Wide = unsigned __int128;
   table["arith.constant"] = constant;

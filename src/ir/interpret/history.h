@@ -5,9 +5,9 @@
 //   program 1:  while tl.load(flag) == 0: ...        program 1:  while tl.atomic_add(flag, 0) == 0: ...;  tl.load(data)
 //   a race: nothing orders the load and the store    none: what the atomic read was released by program 0
 //
-// Programs are run one after another here, so a race shows by what was not said: two programs touched one byte, one of them wrote, one
-// of the two was no atomic, and no chain of releases and acquires leads from the first to the second. A release of a program stamps the
-// word with all that the program knows; an acquire of that word learns it. The answer does not depend on luck, as it would on a machine.
+// Programs run one after another here, so a race shows by what is missing: two programs touched one byte, one of them wrote, one of
+// the two accesses was not atomic, and no chain of releases and acquires leads from the first to the second. A release stamps its word
+// with all that the program knows; an acquire of that word learns it. The answer does not depend on luck, as it would on a machine.
 #pragma once
 
 #include "llvm/ADT/DenseMap.h"
@@ -26,26 +26,26 @@ public:
     uint64_t address = 0;
     int64_t bytes = 0;
     bool writes = false;
-    bool atomic = false; // for all programs of the launch
-    uint32_t where = 0;  // the operation, by a number of the caller's
-    uint32_t turn = 0;   // which execution of it; only stores of one tile share theirs
+    bool atomic = false; // with respect to all programs of the launch
+    uint32_t where = 0;  // the operation, by the caller's numbering
+    uint32_t turn = 0;   // which execution of it; only the stores of one tile share a turn
   };
-  /// The earlier access that one clashes with.
+  /// The earlier access that this one clashes with.
   struct Clash {
     uint32_t program = 0;
     uint32_t where = 0;
     bool wrote = false;
     bool atomic = false;
-    bool sameStore = false; // another element of the same store: an error only if the two store different values
+    bool sameStore = false; // another element of the same store: an error only if the two values differ
   };
 
   /// Remembers an access and returns what it clashes with, if anything.
   std::optional<Clash> note(uint32_t program, const Access &access);
-  /// The same for agents whose order the caller knows: `now` is the agent's time (0 is none), `isBefore` tells of another agent and a time
-  /// of its own whether that comes before this access. Elements of one store (`where` and `turn`) do not clash, whoever writes them.
+  /// The same for agents whose order the caller knows: `now` is the agent's time (0 is none), and `isBefore` says whether another
+  /// agent's time comes before this access. Elements of one store (`where` and `turn`) never clash, whichever agent writes them.
   using Order = llvm::function_ref<bool(uint32_t agent, uint32_t time)>;
   std::optional<Clash> note(uint32_t agent, uint32_t now, const Access &access, Order isBefore);
-  /// An atomic at `address` that orders what follows it after what was released there.
+  /// An atomic at `address` that is ordered after the releases there, and orders what follows it.
   void acquire(uint32_t program, uint64_t address);
   /// An atomic at `address` that orders what came before it.
   void release(uint32_t program, uint64_t address);
@@ -61,9 +61,9 @@ private:
   struct Cell {
     Seen write;
     uint32_t turn = 0;
-    Seen reads[2]; // by different programs, since the write
+    Seen reads[2]; // by two different programs since the last write
   };
-  /// The cells of 4096 bytes. They are as large as the smallest access to the page so far.
+  /// The cells of 4096 bytes. A cell is as large as the smallest access to the page so far.
   struct Page {
     int64_t cellBytes = 0;
     std::vector<Cell> cells;

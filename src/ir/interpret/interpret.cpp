@@ -1,5 +1,5 @@
-// The reference interpreter: runs the programs of a kernel one after another, each operation by its meaning (program.h). Here is
-// what goes around single operations: control flow, calls, locations of errors, and the walk through the grid.
+// The reference interpreter runs the programs of a kernel one after another, and each operation by its meaning (program.h).
+// This file has what surrounds single operations: control flow, calls, places of errors, and the walk through the grid.
 //
 // A region is run block by block until an operation leaves it; that operation's operands are the region's results. So tt.return, scf.yield,
 // scf.condition and the ends of combining regions need no meaning of their own, and branches between blocks are the only jumps.
@@ -68,8 +68,8 @@ bool sameTiles(ArrayRef<Tile> a, ArrayRef<Tile> b) {
   return llvm::equal(a, b, [](const Tile &x, const Tile &y) { return x.elements == y.elements && x.block == y.block; });
 }
 
-/// An iteration that changes neither memory nor what the loop carries will be followed by the same one for ever, unless another program
-/// changes memory: that program runs next.
+/// An iteration that changes neither memory nor what the loop carries would be repeated
+/// for ever, unless another program changes memory: so that program runs next.
 LogicalResult runWhile(Program &program, Operation *op) {
   auto loop = cast<scf::WhileOp>(op);
   SmallVector<Tile> carried = copies(program, loop.getInits());
@@ -104,7 +104,7 @@ LogicalResult runCall(Program &program, Operation *op) {
   return setResults(program, op, program.call(op, call.getCallee(), copies(program, call.getArgs())));
 }
 
-/// One program is one thread here: nothing to wait for. And what a kernel assumes has no effect.
+/// One program is one thread here, so there is nothing to wait for, and a kernel's assumptions have no effect.
 LogicalResult nothing(Program &, Operation *) {
   return success();
 }
@@ -253,7 +253,7 @@ FailureOr<SmallVector<Tile>> Program::call(Operation *from, StringRef callee, Sm
   return run(function.getBody(), std::move(args));
 }
 
-/// The value of a kernel's argument, or an error for one of another kind than its type.
+/// The value of a kernel's argument, or an error if its kind does not match its type.
 static llvm::Expected<Tile> argumentValue(const InterpretArg &arg, Type type, int64_t number, bool checkBounds) {
   uint64_t address = checkBounds ? taggedPointer(arg.bits, arg.memory) : arg.bits;
   auto wrong = [&](const char *expected) {
@@ -316,9 +316,9 @@ private:
 
   static void enter(uint32_t low, uint32_t high);
   void begin(Runner &runner);
-  /// Lets the runner go on. False if this ends the launch.
+  /// Lets the runner continue. False if this ends the launch.
   bool resume(Runner &runner);
-  /// Lets those go on for whom memory has changed, until nobody is left. False if this ends the launch.
+  /// Lets those programs continue for which memory has changed, until none is left. False if this ends the launch.
   bool resumeWaiting();
 
   Launch &launch;

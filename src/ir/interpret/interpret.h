@@ -48,11 +48,11 @@ struct MemoryRange {
   uint64_t begin = 0;
   uint64_t end = 0;
   std::string name;
-  /// False: where the tensor begins and ends is not known, so every access through its argument is good.
+  /// False: it is not known where the tensor begins and ends, so every access through its argument is allowed.
   bool isKnown = true;
 };
 
-/// What is seen before each operation of a program. Everything in it is valid during the call only.
+/// What an observer sees before each operation of a program. All of it is valid only during the call.
 struct InterpretStep {
   mlir::Operation *op;
   std::array<int64_t, 3> program;
@@ -60,7 +60,7 @@ struct InterpretStep {
   std::function<std::string(mlir::Value)> text;
 };
 
-/// Of a tt.print that stands for breakpoint(): the names of its values. Kernels that are compiled have none.
+/// The names of the values of a tt.print that stands for breakpoint(). Compiled kernels have none.
 constexpr llvm::StringLiteral breakpointName = "tt.breakpoint";
 
 /// A local variable where a program has come to breakpoint(): a number or a tile, as NumPy would hold it. Small floats are widened to fp32.
@@ -70,7 +70,7 @@ struct InterpretLocal {
   std::string bytes;
 };
 
-/// What sanitizers give as InterpretOptions::maxSteps: a minute or more.
+/// The value that sanitizers use for InterpretOptions::maxSteps: it takes a minute or more.
 constexpr int64_t sanitizedSteps = 100'000'000;
 
 struct InterpretOptions {
@@ -80,7 +80,7 @@ struct InterpretOptions {
   std::function<void(llvm::StringRef)> print;
   /// Called at each breakpoint() with the place, the program and its variables. A false answer ends the run with an error.
   std::function<bool(llvm::StringRef file, int64_t line, std::array<int64_t, 3> program, llvm::ArrayRef<InterpretLocal>)> onBreakpoint;
-  /// Called where NumPy would warn of a result, with the place and its words: "divide by zero encountered in divide".
+  /// Called where NumPy would warn about a result, with the place and NumPy's words: "divide by zero encountered in divide".
   std::function<void(llvm::StringRef file, int64_t line, llvm::StringRef text)> onWarning;
   /// If set, an access through an argument that leaves this argument's range of `memory` is an error that names the operation and the
   /// address. Ranges may overlap. A pointer of another origin (from memory, or made of an integer) may touch every range.
@@ -91,12 +91,12 @@ struct InterpretOptions {
   std::vector<MemoryRange> memory;
   /// If set, tt.assert and cf.assert are skipped: the kernel was compiled without its debug checks.
   bool skipAsserts = false;
-  /// If set, a zero divisor in any element of a tile is an error. Otherwise only a scalar one is, for elements that no store will keep may
-  /// hold anything.
+  /// If set, a zero divisor in any element of a tile is an error. Otherwise only a
+  /// scalar zero divisor is, because elements that are never stored may hold anything.
   bool checkTileDivision = false;
-  /// If not 0, the number of operations after which a program is taken to wait for something that never comes.
+  /// If not 0: after this many operations a program counts as waiting for something that never happens.
   int64_t maxSteps = 0;
-  /// Where another thread sets it to true, the run ends with an error.
+  /// Set to true by another thread, it ends the run with an error.
   const std::atomic<bool> *stop = nullptr;
 };
 

@@ -1,6 +1,6 @@
 // The meaning of operations that touch memory or the outside: loads, stores, atomics, block pointers and descriptors, print and assert.
-// All of them touch it by readAt, writeAt and atomicAt, which look at the address and, where races are looked for, at the history of the
-// bytes first: a bad access is an error that names the operation and not a crash.
+// All of them go through readAt, writeAt and atomicAt, which first check the address and, where races are
+// looked for, the history of the bytes: a bad access is an error that names the operation, not a crash.
 #include "ir/interpret/program.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -18,7 +18,7 @@ using namespace mlir;
 namespace tilewright::interp {
 namespace {
 
-/// `(  7, 12)`: each number as wide as the largest of its dimension is in upstream's output.
+/// `(  7, 12)`: each number is as wide as the largest one of its dimension, as in upstream's output.
 std::string indexText(Type type, int64_t element) {
   auto tile = dyn_cast<RankedTensorType>(type);
   SmallVector<std::string> numbers;
@@ -36,7 +36,7 @@ std::string indexText(Type type, int64_t element) {
 
 // ---- addresses
 
-/// One element's access: the pointer with what it knows of its argument, and for messages its place in a tile of `type`.
+/// One element's access: the pointer with what it knows about its argument and, for messages, its place in a tile of `type`.
 struct Element {
   Operation *op;
   Type type;
@@ -87,7 +87,7 @@ std::string outsideText(const Program &program, const Element &at) {
   return nearest == memory.end() ? "the kernel was given no memory" : distanceText(*nearest, address);
 }
 
-/// The address, if it may be touched. The common case, a good address, must not build any text.
+/// The address, if the program may touch it. The common case, a good address, must not build any text.
 FailureOr<uint64_t> checkedAddress(Program &program, const Element &at) {
   constexpr uint64_t firstPage = 4096; // never mapped: a null pointer, perhaps with a small offset
   uint64_t address = program.launch.addressOf(at.pointer);
@@ -270,7 +270,7 @@ template <typename Word, typename F> uint64_t atomicUpdate(uint64_t address, F u
   return before;
 }
 
-/// What an atomic orders. In the scope of one block, it is none for other programs.
+/// What an atomic orders. With the scope of one block it orders nothing for other programs.
 struct Order {
   bool acquires = false, releases = false, forAll = true;
   Order(tt::MemSemantic sem, tt::MemSyncScope scope)
@@ -291,7 +291,7 @@ template <typename F> FailureOr<uint64_t> atomicAt(Program &program, const Eleme
   case 4: before = atomicUpdate<uint32_t>(*address, update); break;
   default: before = atomicUpdate<uint64_t>(*address, update); break;
   }
-  bool changed = readMemory(*address, at.format) != before; // only this thread runs programs that touch one another
+  bool changed = readMemory(*address, at.format) != before; // the programs that share memory all run on this thread
   program.launch.changes += changed;
   if (failed(noteAccess(program, at, *address, changed, order.forAll, 0))) return failure();
   if (history && order.releases && order.forAll) history->release(uint32_t(program.number), *address);

@@ -1,5 +1,5 @@
-// Numbers of every element type as bit patterns. A float is computed with as a double and rounded once to its own format. That is exact
-// for +, -, *, / and sqrt, as a double has more than twice the digits of f32; so no format needs arithmetic of its own.
+// Numbers of every element type as bit patterns. A float is computed as a double and rounded once to its own format. That is
+// exact for +, -, *, / and sqrt, because a double has more than twice the digits of f32; so no format needs its own arithmetic.
 #include "ir/interpret/program.h"
 
 #include "llvm/ADT/APFloat.h"
@@ -79,8 +79,8 @@ double decodeFloat(const Format &format, uint64_t bits) {
   }
 }
 
-// The value in units of the format's last place at its magnitude is an integer after one rounding; its carry runs into the exponent by
-// itself.
+// After one rounding, the value in units of the format's last place at its
+// magnitude is an integer; its carry moves into the exponent by itself.
 static uint64_t encodeIeee(const Format &format, double value) {
   uint64_t sign = uint64_t(std::signbit(value)) << (format.bits - 1);
   uint64_t infinity = (format.mask() >> 1) >> format.mantissa << format.mantissa;

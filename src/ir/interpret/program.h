@@ -1,4 +1,4 @@
-// The inside of the interpreter: how values are held, and what an operation's meaning may use. Nothing outside of this folder includes it.
+// The inside of the interpreter: how values are held, and what the meaning of an operation may use. Only this folder includes it.
 #pragma once
 
 #include "ir/interpret/history.h"
@@ -37,7 +37,7 @@ struct Tile {
   int64_t size() const { return elements.size(); }
 };
 
-// ---- numbers: interpret_numbers.cpp
+// ---- numbers: numbers.cpp
 
 /// How one element type is held in memory and read as a number.
 struct Format {
@@ -61,12 +61,12 @@ double decodeFloat(const Format &format, uint64_t bits);
 uint64_t encodeFloat(const Format &format, double value);
 /// Rounds toward zero.
 uint64_t encodeTowardZero(const Format &format, double value);
-/// The double that rounds to the same value in every format of at most 32 bits as the integer itself does.
+/// The double that rounds to the same value as the integer itself, in every format of at most 32 bits.
 double integerAsDouble(uint64_t magnitude, bool negative);
 int64_t signExtend(uint64_t value, int64_t bits);
 /// As tt.print writes it.
 std::string printElement(const Format &format, bool isPointer, bool isSigned, bool hex, uint64_t bits);
-/// As a reader wants it: shortest form, shape in brackets, long tiles cut.
+/// As a reader wants to see it: shortest form, shape in brackets, long tiles cut.
 std::string describe(mlir::Type type, const Tile &tile);
 
 // ---- pointers that know their argument
@@ -88,7 +88,7 @@ struct Launch {
   std::array<int64_t, 3> grid;
   const InterpretOptions &options;
   std::optional<AccessHistory> history;  // if races are looked for
-  std::vector<mlir::Operation *> places; // by the numbers that the history knows them by
+  std::vector<mlir::Operation *> places; // by the number that the history knows each by
   llvm::DenseMap<mlir::Operation *, uint32_t> numbers;
   uint32_t stores = 0;  // executed so far
   uint64_t changes = 0; // of memory, so far
@@ -97,7 +97,7 @@ struct Launch {
       : module(module), grid(grid), options(options) {}
   uint32_t numberOf(mlir::Operation *op);
   uint64_t addressOf(uint64_t pointer) const { return options.checkBounds ? pointer & addressMask : pointer; }
-  /// `pointer` moved by `bytes`; still of the same argument, however far it goes.
+  /// `pointer` moved by `bytes`; it still belongs to the same argument, however far it moves.
   uint64_t moved(uint64_t pointer, uint64_t bytes) const {
     if (!options.checkBounds) return pointer + bytes;
     return ((pointer + bytes) & addressMask) | (pointer & ~addressMask);
@@ -126,7 +126,7 @@ public:
   std::unique_ptr<InterpretError> error;
   bool stopped = false;                         // by onStep
   llvm::SmallVector<mlir::Operation *> callers; // the calls that the program is in, outermost first
-  /// Lets other programs run until one has changed memory; false if none can, or the run is over. Unset: there are no others.
+  /// Lets other programs run until one has changed memory; false if none can, or the run is over. Unset where there are no others.
   std::function<bool(mlir::Operation *)> waitForOthers;
 
   /// Begins another program of the grid with nothing computed.
@@ -147,12 +147,12 @@ std::string placeText(mlir::Operation *op);
 /// What an operation does: reads its operands from the program and sets its results.
 using Meaning = llvm::LogicalResult (*)(Program &, mlir::Operation *);
 /// The meaning of the operation called `name`, or null. Each file knows its own operations.
-Meaning findElementwise(llvm::StringRef name); // interpret_elementwise.cpp: arith, math, casts, libm functions
-Meaning findMemory(llvm::StringRef name);      // interpret_memory.cpp: loads, stores, atomics, block pointers, print and assert
-Meaning findTile(llvm::StringRef name);        // interpret_tile.cpp: creation, shape, dot, reduce, scan
+Meaning findElementwise(llvm::StringRef name); // elementwise.cpp: arith, math, casts, libm functions
+Meaning findMemory(llvm::StringRef name);      // memory.cpp: loads, stores, atomics, block pointers, print and assert
+Meaning findTile(llvm::StringRef name);        // tile.cpp: creation, shape, dot, reduce, scan
 Meaning findControl(llvm::StringRef name);     // interpret.cpp: structured control flow, calls
 
-/// Runs an operation's meaning, and tells options.onWarning what NumPy would say of the result.
+/// Runs an operation's meaning, and tells options.onWarning what NumPy would say about the result.
 llvm::LogicalResult runWatched(Program &program, mlir::Operation *op, Meaning meaning);
 
 } // namespace tilewright::interp

@@ -175,7 +175,7 @@ LogicalResult dot(Program &program, Operation *op) {
   DotSizes size{shapeC.size() == 3 ? shapeC[0] : 1, shapeC[shapeC.size() - 2], shapeC.back(), shapeA.back()};
   const Tile &a = program.get(dotOp.getA()), &b = program.get(dotOp.getB()), &c = program.get(dotOp.getC());
   Format formatA = formatOf(dotOp.getA().getType()), formatB = formatOf(dotOp.getB().getType()), format = formatOf(dotOp.getC().getType());
-  if (format.kind == Format::integer) { // wrapping once at the end is wrapping at each step
+  if (format.kind == Format::integer) { // wrapping once at the end is the same as wrapping at each step
     auto decoder = [](const Format &from) { return [&from](uint64_t bits) { return uint64_t(signExtend(bits, from.bits)); }; };
     std::vector<uint64_t> sum(c.elements.begin(), c.elements.end());
     multiplyAdd<uint64_t>(size, numbersOf<uint64_t>(a, decoder(formatA)), numbersOf<uint64_t>(b, decoder(formatB)), sum,
@@ -201,8 +201,8 @@ Type elementOf(MLIRContext *context, tt::ScaleDotElemType kind) {
   }
 }
 
-/// A scale as a number of `format`: an exponent with f32's bias (0 means the number 0; 255 NaN, or infinity where nobody looks), or a
-/// float.
+/// A scale as a number of `format`: an exponent with f32's bias (0 means the
+/// number 0; 255 means NaN, or infinity where NaN is not handled), or a float.
 double scaleNumber(const Format &from, const Format &format, uint64_t bits, bool fastMath) {
   if (from.kind != Format::integer) return decodeFloat(format, encodeFloat(format, decodeFloat(from, bits)));
   if (bits == 255) return fastMath ? INFINITY : NAN;
@@ -265,16 +265,16 @@ struct Lanes {
   int64_t element(int64_t lane, int64_t place) const { return (lane / inner * length + place) * inner + lane % inner; }
 };
 
-/// Whether a region may be run on the elements of many lanes at once: it only computes, and does so element by element. Whoever steps
-/// through a program wants to see one element at a time.
+/// Whether a region may run on the elements of many lanes at once: it must only compute, and do so
+/// element by element. Somebody who steps through a program wants to see one element at a time.
 bool runsOnManyLanes(Program &program, Region &region) {
   if (program.options.onStep || !llvm::hasSingleElement(region)) return false;
   return llvm::all_of(region.front().without_terminator(),
                       [](Operation &op) { return findElementwise(op.getName().getStringRef()) != nullptr; });
 }
 
-/// For each lane, goes along its places in order and combines what there is so far with each next one by the region: visit(source number,
-/// element, value) sees the combination after each place.
+/// For each lane, goes along its places in order and lets the region combine the result so far
+/// with the next element: visit(source number, element, value) sees the result after each place.
 template <typename F> LogicalResult combineAlong(Program &program, Operation *op, int64_t axis, bool reverse, Region &region, F visit) {
   Lanes lanes(tileType(op->getOperand(0)), axis);
   int64_t atOnce = runsOnManyLanes(program, region) ? lanes.count : 1;
@@ -299,7 +299,7 @@ template <typename F> LogicalResult combineAlong(Program &program, Operation *op
         if (failed(combined)) return failure();
         soFar = std::move(*combined);
         for (Tile &tile : soFar)
-          if (tile.size() < atOnce) tile = Tile(atOnce, tile.scalar()); // the region gave a constant
+          if (tile.size() < atOnce) tile = Tile(atOnce, tile.scalar()); // the region has returned a constant
       }
       for (int64_t source = 0; source < sources; ++source)
         for (int64_t lane = 0; lane < atOnce; ++lane)
@@ -321,7 +321,7 @@ SmallVector<Tile> pairsOf(ArrayRef<Tile> level, int64_t first, int64_t count) {
   return args;
 }
 
-/// The last element of each lane of `length`, taken off the level.
+/// The last element of each lane of `length`, removed from the level.
 SmallVector<Tile> takeLast(SmallVector<Tile> &level, int64_t lanes, int64_t length) {
   SmallVector<Tile> taken;
   for (Tile &tile : level) {
@@ -350,7 +350,7 @@ void append(SmallVector<Tile> &level, ArrayRef<Tile> last, int64_t lanes, int64_
   }
 }
 
-/// Neighbours are combined, then the results of neighbours, until one is left for each lane; the last one of an odd number waits.
+/// Combines neighbours, then the results of neighbours, until each lane has one result; the last of an odd number waits.
 LogicalResult reduce(Program &program, Operation *op) {
   auto reduceOp = cast<tt::ReduceOp>(op);
   Lanes lanes(tileType(op->getOperand(0)), reduceOp.getAxis());
@@ -448,8 +448,8 @@ LogicalResult gather(Program &program, Operation *op) {
   return success();
 }
 
-/// The bitonic network of tl.sort on one line, in place. Which of two equal numbers stays matters, since their bits may differ (-0.0, NaN):
-/// a place takes its partner's element exactly where `(own > partner's) != (the place is the upper of the two, or the order falls)`.
+/// The bitonic network of tl.sort on one line, in place. It matters which of two equal numbers stays, because their bits may differ (-0.0,
+/// NaN): a place takes its partner's element exactly where `(own > partner's) != (the place is the upper of the two, or the order falls)`.
 class Network {
 public:
   Network(tt::SortOp op, MutableArrayRef<uint64_t> line)
@@ -474,7 +474,7 @@ private:
     if (format.kind != Format::integer) return number(a) > number(b);
     return isUnsigned ? a > b : signExtend(a, format.bits) > signExtend(b, format.bits);
   }
-  /// The one that stays of two when only the first elements of a line are asked for. NaN goes.
+  /// Which of two elements stays where only the first elements of a line are wanted. NaN goes.
   uint64_t better(uint64_t a, uint64_t b) const {
     bool isFloat = format.kind != Format::integer;
     if (isFloat && std::isnan(number(a))) return b;

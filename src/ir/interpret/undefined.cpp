@@ -1,4 +1,4 @@
-// Operations that move elements are run a second time on the marks themselves: where a mark goes, an undefined element goes.
+// Operations that move elements are run a second time, on the marks themselves: an undefined element goes where its mark goes.
 #include "ir/interpret/program.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,7 +26,7 @@ static LogicalResult report(Program &program, Operation *op, const Tile &tile, c
                               ", whose mask is off there and which has no 'other'");
 }
 
-/// An access by `pointer`, of `value` (null for loads).
+/// An access through `pointer`, with `value` (null for loads).
 static LogicalResult checkAccess(Program &program, Operation *op, Value pointer, Value mask, ArrayRef<Value> values) {
   const Tile &pointers = program.get(pointer);
   const Tile *on = mask ? &program.get(mask) : nullptr;
@@ -65,7 +65,7 @@ static bool moves(Operation *op, OpOperand &operand) {
       op);
 }
 
-/// The marks of what `op` makes of its operands' marks, result by result.
+/// The marks of the results of `op`, from the marks of its operands.
 static FailureOr<SmallVector<Tile>> movedMarks(Program &program, Operation *op, Meaning meaning) {
   SmallVector<Tile> operands, results;
   for (OpOperand &operand : op->getOpOperands()) {
@@ -98,7 +98,7 @@ static bool follows(Program &program, Operation *op, int64_t i) {
     if (at(select.getCondition())) return true;
     return at(bits(select.getCondition()) ? select.getTrueValue() : select.getFalseValue());
   }
-  if (isa<arith::AndIOp, arith::OrIOp>(op)) { // what is defined may decide alone
+  if (isa<arith::AndIOp, arith::OrIOp>(op)) { // a defined operand may decide the result alone
     bool isAnd = isa<arith::AndIOp>(op);
     uint64_t decides = isAnd ? 0 : formatOf(op->getResult(0).getType()).mask();
     for (Value operand : op->getOperands())
@@ -107,7 +107,7 @@ static bool follows(Program &program, Operation *op, int64_t i) {
   return llvm::any_of(op->getOperands(), at);
 }
 
-/// Marks the lines along an axis in which some operand has an undefined element: all of a line, or from that element on.
+/// Marks, in each line along an axis with an undefined element in some operand, the whole line, or what follows that element.
 static void followAlong(Program &program, Operation *op, int64_t axis, bool keepsAxis, bool reverse, llvm::BitVector &marks) {
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   int64_t length = type.getDimSize(axis), inner = 1;
@@ -124,7 +124,7 @@ static void followAlong(Program &program, Operation *op, int64_t axis, bool keep
   }
 }
 
-/// One undefined element may end anywhere in its line.
+/// An undefined element may end up anywhere in its line.
 static void followSort(Program &program, tt::SortOp op, llvm::BitVector &marks) {
   int64_t length = cast<RankedTensorType>(op.getSrc().getType()).getShape().back();
   int64_t kept = cast<RankedTensorType>(op.getType()).getShape().back();
@@ -133,7 +133,7 @@ static void followSort(Program &program, tt::SortOp op, llvm::BitVector &marks) 
     if (isUndefined(source, i)) marks.set(i / length * kept, (i / length + 1) * kept);
 }
 
-/// An element of a product is undefined if one of its row of A, of its column of B, or what it is added to is: 0 times anything may be NaN.
+/// An element of a product is undefined if one of its row of A, its column of B, or its addend is: 0 times anything may be NaN.
 static void followProduct(Program &program, tt::DotOp op, llvm::BitVector &marks) {
   const Tile &a = program.get(op.getA()), &b = program.get(op.getB()), &c = program.get(op.getC());
   auto type = cast<RankedTensorType>(op.getA().getType());
@@ -154,7 +154,7 @@ LogicalResult followUndefined(Program &program, Operation *op, Meaning meaning) 
   for (Value operand : op->getOperands())
     if (const Tile &tile = program.get(operand); tile.undefined && !load) load = tile.undefined->load;
   bool isReduction = isa<tt::ReduceOp, tt::ScanOp>(op);
-  if (!load || (op->getNumRegions() != 0 && !isReduction) || isa<tt::CallOp>(op)) return success(); // what it calls has been followed
+  if (!load || (op->getNumRegions() != 0 && !isReduction) || isa<tt::CallOp>(op)) return success(); // the callee has been followed
   SmallVector<llvm::BitVector> marks;
   for (Value result : op->getResults())
     marks.emplace_back(program.get(result).size());

@@ -4,8 +4,8 @@
 //     tl.store(out_ptr + i, x, mask=i < n)    good: they are not stored
 //     tl.store(sum_ptr, tl.sum(x))            bad: they are in the sum
 //
-// Where the sanitizer is on, tiles carry a bit for each such element. What is computed from one is undefined as well, but for a selection
-// that takes another value, and an `&` with false. An undefined element that is stored, or says where to store, load or go on, is an error.
+// With the sanitizer, tiles carry a bit for each such element. What is computed from one is undefined, too, except by a selection
+// of another value, or an `&` with false. To store one, or to let one decide where to store, load or branch, is an error.
 #pragma once
 
 #include "llvm/ADT/BitVector.h"
@@ -31,9 +31,9 @@ using UndefinedElements = std::shared_ptr<const Undefined>;
 
 /// Marks the elements of a load's result that its mask leaves out.
 void markUndefined(Tile &result, const Tile &mask, mlir::Operation *load);
-/// Called before an operation: an error where it lets an undefined element out of its tile.
+/// Called before an operation: an error where the operation lets an undefined element leave its tile.
 llvm::LogicalResult checkDefined(Program &program, mlir::Operation *op);
-/// Called after an operation without results of its own making (not a load): marks what is undefined in its results.
+/// Called after an operation whose results are computed from its operands (not a load): marks what is undefined in them.
 llvm::LogicalResult followUndefined(Program &program, mlir::Operation *op, llvm::LogicalResult (*meaning)(Program &, mlir::Operation *));
 
 } // namespace tilewright::interp

@@ -1,5 +1,5 @@
-// What NumPy would warn of. Upstream runs kernels on NumPy where TRITON_INTERPRET=1 asks for it, and NumPy's warnings are how the first NaN
-// of a program is found:
+// What NumPy would warn about. With TRITON_INTERPRET=1 upstream runs kernels on
+// NumPy, and NumPy's warnings are how users find the first NaN of a program:
 //     x / y      where y has a zero        divide by zero encountered in divide
 //     x - y      where both are infinite   invalid value encountered in subtract
 // The processor notes such results in its status word: an operation that NumPy watches clears it, runs, and reads it.
@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace tilewright::interp {
 
-/// NumPy's name of the function that computes the operation's result; empty for one that it does not watch.
+/// NumPy's name for the function that computes the operation's result; empty where NumPy does not warn.
 static StringRef numpyName(Operation *op) {
   StringRef name = op->getName().getStringRef();
   StringRef found = llvm::StringSwitch<StringRef>(name)
@@ -38,7 +38,7 @@ static bool hasNan(const Program &program, Value value) {
   return llvm::any_of(program.get(value).elements, [&](uint64_t bits) { return std::isnan(decodeFloat(format, bits)); });
 }
 
-/// Of a maximum or minimum that leaves NaN out: whether a part of the tile has nothing else.
+/// For a maximum or minimum that ignores NaN: whether a part of the tile has nothing but NaN.
 static bool isOfNansAlone(Program &program, Operation *op) {
   auto reduce = dyn_cast<tt::ReduceOp>(op);
   if (!reduce || reduce->getNumResults() != 1 || !isa<FloatType>(getElementTypeOrSelf(reduce->getResult(0).getType()))) return false;

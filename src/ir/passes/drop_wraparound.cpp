@@ -1,10 +1,10 @@
 // Many kernels load the operands of a product without a mask for rows, and keep addresses inside the tensor by a modulo:
 //   before: %r = (x + range) % M               %a = load (base + %r * stride + ...)                 ... store %c, mask: x + range < M
 //   after:  %r = x + range                     %a = load (base + %r * stride + ...), mask: x + range < M, other 0
-// What wraps around is garbage that the store's mask drops. With the modulo an address is no polynomial: no tensor map describes it, and a
-// CPU would gather the elements one by one wherever a tile ends behind the tensor.
-// It is dropped where each row of the loaded tile only ever reaches the same row of what is stored, and every store masks rows from M on.
-// x is not negative, so that the modulo changes nothing below M: proven, or a fact that the launch checks.
+// What wraps around is garbage that the store's mask drops. An address with a modulo is no polynomial: no tensor
+// map describes it, and a CPU would gather the elements one by one wherever a tile extends beyond the tensor.
+// The pass drops the modulo where each row of the loaded tile only reaches the same row of what is stored, and every store masks rows
+// from M on. x must not be negative, so that the modulo changes nothing below M: this is proven, or a fact that the launch checks.
 #include "ir/drop_wraparound.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -72,7 +72,7 @@ private:
         find(operand, dims, found);
   }
 
-  /// The kernel relies on what was taken for granted only if the modulo goes.
+  /// The kernel relies on what was assumed only if the modulo goes.
   void tryToDrop(tt::LoadOp load, const Candidate &candidate) {
     Indices indices(function, refuted);
     Result<Polynomial> index = indices.element(candidate.op->getOperand(0), {0}), size = indices.element(candidate.op->getOperand(1), {0});
@@ -107,7 +107,7 @@ private:
     return product;
   }
 
-  /// Adds where the rows of a used tile go; false where they may mix, or be stored.
+  /// Notes where the rows of a used tile go; false where they may mix, or may be stored.
   bool follow(OpOperand &use, int64_t dim, const Wraparound &wrap, llvm::SetVector<std::pair<Value, int64_t>> &reached) {
     Operation *op = use.getOwner();
     size_t number = use.getOperandNumber();
@@ -143,7 +143,7 @@ private:
       Operation *parent = yield->getParentOp();
       if (!isa<scf::ForOp, scf::IfOp>(parent)) return false;
       auto loop = dyn_cast<scf::ForOp>(parent);
-      // In the next iteration and behind the loop, `start` must still be what it was at the load.
+      // In the next iteration and after the loop, `start` must still have the value that it had at the load.
       if (loop && !wrap.indices.isInvariant(wrap.beyond, loop)) return false;
       if (loop) reached.insert({loop.getRegionIterArgs()[number], dim});
       reached.insert({parent->getResult(unsigned(number)), dim});
@@ -171,7 +171,7 @@ private:
 
   //===------------------------------------------------------------------------------------------------------- the change
 
-  /// `value` with the modulo replaced by its operand, made again from there on. Other loads may still need the modulo.
+  /// `value` with the modulo replaced by its operand, computed anew from there on. Other loads may still need the modulo.
   Value without(Value value, Operation *wrap, llvm::DenseMap<Value, Value> &made) {
     Operation *op = value.getDefiningOp();
     if (!op || !isa<RankedTensorType>(value.getType())) return value;

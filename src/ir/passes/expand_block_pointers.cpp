@@ -5,7 +5,7 @@
 //           %ptrs = tt.addptr (splat %origin), (range * splat %stride)        the only part that differs from element to element
 //           %mask = range >= splat(-%offset) and range < splat(%shape - %offset)
 //           %v = tt.load %ptrs, %mask, %zero
-// Everything is computed in i64, so a tensor of more than 2^31 elements is addressed rightly. A descriptor always checks its bounds.
+// Everything is computed in i64, so that tensors of more than 2^31 elements are addressed correctly. A descriptor always checks its bounds.
 // Parts of a block pointer:  base, shape i64, strides i64, offsets i32.     Parts of a descriptor: base, shape i64, strides i64, nan i1.
 #include "ir/passes.h"
 #include "ir/refusal.h"
@@ -122,7 +122,7 @@ public:
     }
     return arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(tile)));
   }
-  /// The same, where only the descriptor's last part says which.
+  /// The same where only the last part of the descriptor says which value.
   Value padding(Value nan) {
     if (std::optional<int64_t> known = getConstantIntValue(nan)) return padding(*known != 0);
     return isa<FloatType>(tile.getElementType()) ? arith::SelectOp::create(b, nan, padding(true), padding(false)).getResult()
@@ -134,7 +134,7 @@ public:
   ImplicitLocOpBuilder b;
 
 private:
-  /// Whether an offset is seen to be at least 0, so that only the upper bound needs a check.
+  /// Whether the offset is visibly at least 0, so that only the upper bound needs a check.
   static bool isNonNegative(Value v) {
     if (std::optional<int64_t> known = getConstantIntValue(v)) return *known >= 0;
     if (auto extended = v.getDefiningOp<arith::ExtSIOp>()) return isNonNegative(extended.getIn());
@@ -272,10 +272,10 @@ std::optional<tt::RMWOp> atomicOf(tt::DescriptorReduceKind kind, tt::TensorDescT
   return std::nullopt;
 }
 
-/// The minimum or maximum of 16-bit floats, by two atomics of integers. The bits of numbers that are not negative are ordered as the
-/// numbers are, those of negative ones the other way round. A new number that is not negative is the smaller one only among those, which
-/// signed integers know; a negative one is smaller than all of them and than those with smaller bits, which is the maximum of unsigned
-/// integers.
+/// The minimum or maximum of 16-bit floats, by two integer atomics. The bits of non-negative numbers have the order of
+/// the numbers; the bits of negative ones have the reverse order. A new non-negative number can only be the minimum of
+/// non-negative numbers, for which signed integers give the right order; a new negative number is below all of those
+/// and below negative ones with smaller bits, for which the maximum of unsigned integers gives the right one.
 void reduceHalves(Emitter &emit, Value numbers, const Access &access, bool isMinimum) {
   auto asIntegers = [&](Type type) { return tt::withElement(type, emit.b.getI16Type()); };
   Type pointer = tt::withElement(access.pointers.getType(), tt::PointerType::get(emit.b.getI16Type(), 1));
@@ -347,7 +347,7 @@ struct ExpandSelect : Pattern<arith::SelectOp> {
   }
 };
 
-/// A block that a path never makes: parts that nothing will read.
+/// A block that some path never makes: its parts are never read.
 struct ExpandPoison : Pattern<ub::PoisonOp> {
   using Pattern::Pattern;
   LogicalResult matchAndRewrite(ub::PoisonOp op, Operands, ConversionPatternRewriter &rewriter) const override {

@@ -4,9 +4,9 @@
 //   after:  the halves of %a's bytes, side by side, as bf16; times the 128x2 powers of two of %s, each repeated 32 times;
 //           tt.dot %scaled, %b, %c : tensor<128x64xbf16> * tensor<64x128xbf16> -> tensor<128x128xf32>
 //
-// A scale is e8m0, the exponent of an f32, 255 for NaN; or a small float, whose values multiply as they are. An exponent of 0 is the number
-// 0, as upstream has it, and in fp16 exponents outside of that format's range are 0 or infinite. NaN is put into the scale, before it is
-// repeated: the product with anything is NaN. With fastMath nobody looks, and 255 is an infinity.
+// A scale is e8m0, the exponent of an f32, where 255 means NaN; or it is a small float whose value is multiplied as it is. An exponent
+// of 0 means the number 0, as upstream has it; in fp16, exponents outside that format's range give 0 or infinity. NaN is put into the
+// scale before the scale is repeated: its product with anything is NaN. With fastMath, 255 is not looked for, and gives infinity.
 #include "ir/passes.h"
 #include "ir/refusal.h"
 #include "ir/scaled_dot.h"
@@ -53,7 +53,7 @@ public:
 
 private:
   static constexpr int64_t leastExponent = 113; // 2^-14
-  /// Whether fp16 holds each number times its scale, as bf16 does: from 0.5 * 2^-9 to 6 * 448, in six bits.
+  /// Whether fp16, like bf16, holds each number times its scale: from 0.5 * 2^-9 to 6 * 448, in six bits.
   static bool isExactInHalf(const tt::ScaledOperand &x) {
     return x.format == tt::ScaleDotElemType::E2M1 && x.scale && isa<Float8E4M3FNType>(typeOf(x.scale).getElementType());
   }
@@ -112,7 +112,7 @@ private:
     return tt::TransOp::create(b, RankedTensorType::get(shape, typeOf(tile).getElementType()), tile, order);
   }
 
-  /// Dimension `dim` and the one behind it as one.
+  /// Merges dimension `dim` with the one after it.
   Value merged(Value tile, int64_t dim) {
     SmallVector<int64_t> shape(typeOf(tile).getShape());
     shape[dim] *= shape[dim + 1];
@@ -120,8 +120,8 @@ private:
     return tt::ReshapeOp::create(b, RankedTensorType::get(shape, typeOf(tile).getElementType()), tile, false, false);
   }
 
-  /// e2m1 in the low half of bytes: a sign, two bits of exponent and one of fraction. 0 and 1 are 0 and 0.5; the bits of the others lie as
-  /// those of a wider float do, whose exponent has another bias.
+  /// e2m1 in the low half of bytes: a sign, two bits of exponent and one of fraction. Its values
+  /// 0 and 1 are 0 and 0.5; the bits of the others are those of a wider float with another bias.
   Value fourBits(Value bytes) {
     Type word = b.getI16Type();
     int64_t fraction = isHalf ? 10 : 7, half = isHalf ? 0x3800 : 0x3f00; // the bits of 0.5: an exponent one below the bias
@@ -138,7 +138,7 @@ private:
 
   Value scaleNumbers(Value scale) {
     if (isa<FloatType>(typeOf(scale).getElementType())) return toNumber(scale);
-    // In fp16 by way of f32, whose exponents are these.
+    // To fp16 by way of f32, whose exponents these are.
     Type word = isHalf ? b.getI32Type() : b.getI16Type();
     Value exponent = arith::ExtUIOp::create(b, withElement(scale, word), scale);
     Value bits = arith::ShLIOp::create(b, exponent, constant(exponent, word, isHalf ? 23 : 7));
@@ -163,7 +163,7 @@ private:
     return merged(tt::BroadcastOp::create(b, RankedTensorType::get(shape, number), expanded), depth);
   }
 
-  /// 0, or a power of two among those of fp16 that are no denormals; how far its exponent lies above the least of them is noted.
+  /// 0, or a power of two that is a normal number of fp16; how far its exponent lies above the least of them is noted.
   Value narrowScale(Value scale) {
     Type word = b.getI32Type();
     Value exponent = arith::ExtUIOp::create(b, withElement(scale, word), scale);
@@ -197,7 +197,7 @@ LogicalResult expand(tt::DotScaledOp op, UnpackE2m1 unpackE2m1) {
   return success();
 }
 
-/// How far above 2^-14 scales may reach for fp16 to hold every number times its scale, e4m3 or e2m1.
+/// How far above 2^-14 the scales may reach if fp16 is to hold every number times its scale, for e4m3 or e2m1.
 int64_t mostAbove(const tt::ScaledOperand &x) {
   return x.format == tt::ScaleDotElemType::E4M3 ? 21 : 27; // 448 * 2^7, 6 * 2^13
 }
@@ -236,8 +236,8 @@ Value isAbove(ImplicitLocOpBuilder &b, Value tile, int64_t most) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, largest.getResult()[0], limit);
 }
 
-/// The loop in fp16 first, which takes half the instructions; it notes how large and small the scales are. Where fp16 has not held all
-/// numbers, the loop runs once more as it is.
+/// First runs the loop in fp16, which takes half the instructions, and notes how large and
+/// small the scales are. Where fp16 has not held all numbers, the original loop runs as well.
 ///   before: %d = scf.for (%c) { tt.dot_scaled }
 ///   after:  %x, %above = scf.for (%c, 0) { tt.dot in fp16; the largest exponent }
 ///           %d = scf.if %above > 21 { scf.for (%c) { tt.dot_scaled } } else { %x }

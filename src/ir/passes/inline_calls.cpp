@@ -2,7 +2,7 @@
 // between blocks. So every body is first lifted to scf, which makes it one block, and then put where it is called, callees before callers.
 //   before: cf.cond_br %done, ^bb1, ^bb2    ^bb1: tt.return    ^bb2: ... tt.call @helper(%x) ... tt.return
 //   after:  scf.if %done {} else { ... the body of @helper, with %x for its argument ... }    tt.return
-// A function that calls itself, directly or through others, is an error: there is no stack on a machine of tiles.
+// A function that calls itself, directly or through others, is an error: tiles have no stack.
 #include "ir/passes.h"
 #include "ir/refusal.h"
 #include "ir/tt.h"
@@ -19,7 +19,7 @@ using namespace tilewright;
 
 namespace {
 
-/// Upstream's lifting, with a return of ours behind a loop that never ends.
+/// Upstream's lifting, plus a return after a loop that never ends.
 class Lifting : public ControlFlowToSCFTransformation {
 public:
   FailureOr<Operation *> createUnreachableTerminator(Location loc, OpBuilder &builder, Region &region) override {
@@ -32,7 +32,7 @@ public:
   }
 };
 
-/// What upstream writes as a switch on an index is a few branches on a number here: no later stage needs to know more than scf.if.
+/// Where upstream writes a switch on an index, a few branches on a number are made here: no later stage needs more than scf.if.
 void turnIntoIfs(scf::IndexSwitchOp op) {
   OpBuilder b(op);
   Location loc = op.getLoc();

@@ -1,10 +1,10 @@
-// A loop over K usually carries a tile of pointers that moves by the same amount everywhere. Carried as a tile it would have to be stored
-// or kept in registers, and nobody could see how its elements lie. Carried as one scalar it is recomputed where it is used.
+// A loop over K usually carries a tile of pointers that moves by the same amount everywhere. Carried as a tile, it would have to be stored
+// or kept in registers, and no later pass could see how its elements lie. Carried as one scalar, it is recomputed where it is used.
 //   before: %r = scf.for ... iter_args(%p = %start) { ... scf.yield (tt.addptr %p, tt.splat %step) }
 //   after:  %d = scf.for ... iter_args(%m = 0)      { %p = tt.addptr %start, tt.splat %m ... scf.yield (%m + %step) }
 //           %r = tt.addptr %start, tt.splat %d
-// The scalar of integer tiles has their own type, so it wraps around as they do. That of pointers is i64: each step is widened before it is
-// added, as tt.addptr does, so a distance beyond the step's type is still right. Inner loops go first; what they leave is a chain again.
+// The scalar of an integer tile has the tile's type, so it wraps around as the tile does. That of pointers is i64: steps are widened
+// before they are added, as by tt.addptr, so a distance beyond a step's type is right. Inner loops go first, and leave chains again.
 #include "ir/passes.h"
 #include "ir/tt.h"
 
@@ -60,7 +60,7 @@ struct Move {
   bool minus;
 };
 
-/// The moves from `carried` to `next`, or nothing where it is no chain of them inside `body`.
+/// The moves from `carried` to `next`, or null where that is not a chain of moves inside `body`.
 std::optional<SmallVector<Move>> chainOf(Value carried, Value next, Block *body) {
   SmallVector<Move> moves;
   for (Value at = next; at != carried;) {
@@ -100,7 +100,7 @@ Value zeroDistance(OpBuilder &b, Location loc, Type tile) {
   return arith::ConstantOp::create(b, loc, b.getIntegerAttr(distanceType(tile), 0));
 }
 
-/// `start` moved by the scalar `distance`; gives the operation that reads `distance` too.
+/// `start` moved by the scalar `distance`; also returns the operation that reads `distance`.
 std::pair<Value, Operation *> movedTile(OpBuilder &b, Location loc, Value start, Value distance) {
   auto type = cast<RankedTensorType>(start.getType());
   auto splat = tt::SplatOp::create(b, loc, tt::withElement(type, distance.getType()), distance);
@@ -120,14 +120,14 @@ Value nextDistance(OpBuilder &b, Value distance, ArrayRef<Move> moves) {
   return distance;
 }
 
-/// Makes the tile value `carried` (a block argument or a loop's result) the distance, and its users read `start` moved by it.
+/// Turns the tile value `carried` (a block argument or a loop's result) into the distance, and lets its users read `start` moved by it.
 void turnIntoDistance(OpBuilder &b, Value carried, Value start) {
   carried.setType(distanceType(start.getType()));
   auto [tile, splat] = movedTile(b, carried.getLoc(), start, carried);
   carried.replaceAllUsesExcept(tile, splat);
 }
 
-/// Whether all moves fit the distance: a step wider than i64 cannot be written.
+/// Whether all moves fit the distance: steps wider than i64 do not.
 bool fits(Type tile, ArrayRef<Move> moves) {
   int64_t width = distanceType(tile).getIntOrFloatBitWidth();
   return llvm::all_of(moves,

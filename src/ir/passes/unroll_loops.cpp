@@ -2,9 +2,9 @@
 //   before: scf.for %i = %low to %high step %step { BODY(%i) } {tt.loop_unroll_factor = 2}
 //   after:  scf.for %i = %low to %middle step 2 * %step { BODY(%i); BODY(%i + %step) }
 //           scf.for %i = %middle to %high step %step { BODY(%i) } {tt.num_stages = 1}
-// %middle is behind as many whole groups as there are iterations for. A loop that has no iteration may have bounds in any order, and the
-// distance of its bounds may exceed their type as a signed number: the count of iterations is unsigned, and zero where there are none.
-// scf's own unrolling takes for granted that the bounds rise.
+// %middle lies after as many whole groups as there are iterations for. A loop without iterations may have
+// bounds in any order, and the distance of its bounds may exceed their type as a signed number: so the count
+// of iterations is unsigned, and zero where there are none. scf's own unrolling assumes that the bounds rise.
 #include "ir/passes.h"
 #include "ir/refusal.h"
 #include "ir/tt.h"
@@ -35,7 +35,7 @@ Value distanceOfGroups(ImplicitLocOpBuilder &b, scf::ForOp loop, int64_t factor)
   return b.createOrFold<arith::MulIOp>(whole, loop.getStep());
 }
 
-/// Appends `factor` - 1 copies of the body to it, each with what the one before it would have yielded.
+/// Appends `factor` - 1 copies of the body to it, each with the values that the copy before it would have yielded.
 void repeatBody(scf::ForOp loop, Value step, int64_t factor) {
   Block *body = loop.getBody();
   Operation *yield = body->getTerminator();

@@ -1,6 +1,6 @@
-// CUPTI numbers each call of the driver's interface. A record of a kernel has the number of its launch, and a record of its own says which
-// mark was the thread's when a call was made. Both come in buffers, in any order, some time after the kernel: so they are put together when
-// somebody asks, behind a flush.
+// CUPTI numbers each call of the driver's interface. The record of a kernel has the number of its launch,
+// and a separate record says which mark the thread had when it made a call. Both arrive in buffers, in
+// any order, some time after the kernel: so they are combined when somebody asks, after a flush.
 
 #include "runtime/cuda/activity.h"
 
@@ -30,9 +30,9 @@ struct Piece { // one kernel, copy or fill
 };
 /// What CUPTI has told so far.
 struct Recording {
-  std::mutex switching; // on and off
+  std::mutex switching; // for starting and stopping
   int64_t users = 0;
-  std::mutex lock; // of what follows; never held while CUPTI is called, which may hand over a buffer
+  std::mutex lock; // guards what follows; never held while CUPTI is called, because CUPTI may hand over a buffer
   cupti::Subscriber subscriber = nullptr;
   int64_t toHostClock = 0; // nanoseconds to add to CUPTI's times
   uint64_t lastMark = 0;
@@ -50,7 +50,7 @@ static Recording &recording() {
 
 // ---- the library
 
-/// The one that is loaded already, as PyTorch's is, comes before the toolkit's: there must be one in a process.
+/// A library that is loaded already (PyTorch loads one) is preferred to the toolkit's: a process must have only one.
 static void *openLibrary(std::string &why) {
   const char *named = std::getenv("TILEWRIGHT_LIBCUPTI");
   std::vector<std::string> paths = {"libcupti.so.13", "libcupti.so.12"};
@@ -68,7 +68,7 @@ static void *openLibrary(std::string &why) {
 namespace {
 struct Opened {
   cupti::Library functions;
-  std::string why; // it cannot be used
+  std::string why; // why it cannot be used
 };
 } // namespace
 
@@ -100,7 +100,7 @@ static std::string describe(cupti::Status status) {
 static void giveBuffer(uint8_t **buffer, size_t *bytes, size_t *mostRecords) {
   *buffer = static_cast<uint8_t *>(std::aligned_alloc(bufferAlignment, bufferBytes));
   *bytes = *buffer ? bufferBytes : 0;
-  *mostRecords = 0; // as many as there is space for
+  *mostRecords = 0; // no limit but the space
 }
 
 static void take(const cupti::Record *record, Recording &into) {
@@ -134,7 +134,7 @@ static void takeBuffer(void *, uint32_t, uint8_t *buffer, size_t, size_t used) {
   std::free(buffer);
 }
 
-/// Gives pieces to their marks. What has no mark behind a flush was launched outside of all of them.
+/// Assigns pieces to their marks. A piece that has no mark after a flush was launched outside all of them.
 static void settle(Recording &state) {
   std::lock_guard<std::mutex> guard(state.lock);
   for (const Piece &piece : state.pieces) {
@@ -159,10 +159,10 @@ static int64_t hostNanoseconds() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Nothing, or why CUPTI cannot be had.
+/// Null, or why CUPTI cannot be used.
 static std::optional<std::string> begin(Recording &state) {
   const cupti::Library &functions = library().functions;
-  // Whoever subscribes has CUPTI: the callback itself is never asked for.
+  // The subscriber owns CUPTI; the callback itself is never needed.
   auto nothing = [](void *, int32_t, uint32_t, const void *) {};
   cupti::Status status = functions.subscribe(&state.subscriber, nothing, nullptr);
   if (status != cupti::success) return describe(status);
@@ -198,7 +198,7 @@ void stopActivities() {
   if (state.users == 0 || --state.users > 0) return;
   const cupti::Library &functions = library().functions;
   functions.flush(0);
-  settle(state); // what was recorded may still be asked for
+  settle(state); // the times of what was recorded may still be asked for
   for (cupti::Kind kind : kinds)
     functions.disable(kind);
   functions.unsubscribe(state.subscriber);

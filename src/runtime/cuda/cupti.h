@@ -11,9 +11,9 @@ using Status = int32_t;
 constexpr Status success = 0, otherSubscriber = 39;
 
 enum class Kind : int32_t { copy = 1, fill = 2, driverCall = 4, runtimeCall = 5, kernel = 10, externalCorrelation = 39 };
-constexpr int32_t ownCorrelation = 3; // the first kind of external numbers that is nobody's
+constexpr int32_t ownCorrelation = 3; // the first kind of external numbers that nobody else uses
 
-/// All records begin with their kind, and are packed to 8 bytes.
+/// All records begin with their kind, and are packed to multiples of 8 bytes.
 struct Record {
   Kind kind;
 };

@@ -1,7 +1,7 @@
 // NVIDIA GPUs as the runtime sees them: what they are, their context, and what ran on them lately.
 //
-// A kernel that goes wrong on a GPU says so late: the launch returns at once, and some later call, of anybody, gets the error. So each
-// device remembers its last launches, and the message names them:
+// A kernel that goes wrong on a GPU says so late: the launch returns at once, and some later call, by
+// anybody, gets the error. So each device remembers its last launches, and the message names them:
 //     CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered, reported after the launch of `add_kernel` grid (98, 1, 1)
 //     x_ptr=*fp32 0x7f1c00000000, n=i32 98432
 #pragma once
@@ -22,24 +22,24 @@
 
 namespace tilewright::gpu {
 
-/// What messages about a launch need of its kernel.
+/// What messages about a launch need to know about its kernel.
 struct LaunchInfo {
   std::string kernel;
   std::vector<SlotKind> kinds;
   std::vector<std::string> names; // for each slot, "x_ptr=*fp32"; may be empty
 };
 
-/// What a GPU's clock says about work of a stream.
+/// What a GPU's clock says about the work in a stream.
 struct CardTime {
   double seconds;
-  bool waited; // for the host, which came late with the work: the host's time is in it
+  bool waited; // the GPU waited for the host, which was late with the work, so that the host's time is included
 };
 
 /// One GPU. Lives to the end of the process; safe to use from any thread.
 class CudaDevice {
 public:
-  /// The device, its primary context retained. Null after an error: no driver or one that is too old for the device's code, no such
-  /// device, or one that no code is made for.
+  /// The device, with its primary context retained. Null after an error: there is no driver, or
+  /// it is too old for the device's code; there is no such device, or no code can be made for it.
   static const CudaDevice *get(int64_t ordinal, Diagnostics &diagnostics);
 
   int64_t ordinal = 0;
@@ -53,17 +53,17 @@ public:
   const Driver *driver = nullptr;
   ContextHandle context = nullptr;
 
-  /// Whether its context is the thread's.
+  /// Whether its context is the thread's current one.
   bool isCurrent() const;
-  /// Turns a failed call into an error: `what` names the call. With the last launches where one of them is at fault.
+  /// Turns a failed call into an error: `what` names the call. The last launches are named where one of them is to blame.
   void report(DriverStatus status, const std::string &what, Diagnostics &diagnostics) const;
   /// Remembers a launch. Allocates nothing.
   void noteLaunch(const std::shared_ptr<const LaunchInfo> &info, const uint32_t *grid, llvm::ArrayRef<uint64_t> slots) const;
 
-  /// Waits for all work of the device, or of one stream. False after an error, which may be that of an earlier launch.
+  /// Waits for all work of the device, or of one stream. False after an error, which an earlier launch may have caused.
   bool synchronize(Diagnostics &diagnostics) const;
   bool synchronize(StreamHandle stream, Diagnostics &diagnostics) const;
-  /// How long the work took which `body` put on the stream. Nothing after an error, or if `body` returns false.
+  /// How long the work took that `body` put on the stream. Null after an error, or if `body` returns false.
   std::optional<CardTime> time(StreamHandle stream, const std::function<bool()> &body, Diagnostics &diagnostics) const;
 
 private:
@@ -85,7 +85,7 @@ private:
 /// How many GPUs the driver knows; 0 without a driver.
 int64_t cudaDeviceCount();
 
-/// Makes the device's context the thread's as long as this lives.
+/// Makes the device's context the thread's current one as long as this lives.
 class ContextScope {
 public:
   explicit ContextScope(const CudaDevice &device);
@@ -99,8 +99,8 @@ private:
   bool changed = false;
 };
 
-/// Whether a kernel on `device` may use memory at this address of the host: it is pinned or managed.
-/// How many bytes of its allocation lie behind an address of the device; 0 if the driver does not say.
+/// Whether a kernel on `device` may use the host's memory at this address: it is pinned or managed.
+/// How many bytes of its allocation follow an address of the device; 0 if the driver does not say.
 int64_t allocatedBehind(const CudaDevice &device, uint64_t address);
 bool isHostMemoryOfDevice(const CudaDevice &device, const void *address);
 

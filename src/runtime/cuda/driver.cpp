@@ -1,5 +1,5 @@
-// What can be wrong before the first kernel: no library, one that is only for linking, one from another time, one that does not start. Each
-// has a message of its own, since what to do about it differs.
+// What can be wrong before the first kernel: there is no library, it is a stub for linking, it
+// is too old, or it does not start. Each case has its own message, because the remedies differ.
 
 #include "runtime/cuda/driver.h"
 
@@ -40,7 +40,7 @@ std::unique_ptr<Driver> Driver::open(const std::string &path, Diagnostics &diagn
   if (!driver->name && !absent) absent = symbol;
   TILEWRIGHT_CUDA_FUNCTIONS(CUDA_FUNCTION)
 #undef CUDA_FUNCTION
-  // An old library lacks some functions, too; that it is old is the better message.
+  // An old library also lacks some functions, but that it is old is the better message.
   int version = 0;
   if (driver->driverVersion) driver->driverVersion(&version);
   driver->version = version;
@@ -51,7 +51,7 @@ std::unique_ptr<Driver> Driver::open(const std::string &path, Diagnostics &diagn
   if (absent) return missing(path + " has no function " + absent);
   DriverStatus state = driver->initialize(0);
   if (state == status::stubLibrary) return missing(path + " is the stub that programs are linked with");
-  // Which device is wanted and not there is for the caller to say.
+  // The caller reports which device is wanted but absent.
   if (state == status::success || state == status::noDevice) return driver;
   return missing(driver->describe(state));
 }
@@ -61,7 +61,7 @@ const Driver *cudaDriver(Diagnostics &diagnostics) {
     std::unique_ptr<Driver> driver;
     Diagnostics diagnostics;
   };
-  // Never destroyed: kernels may be released after the end of main.
+  // Never destroyed: kernels may be released after main has ended.
   static const Opened *once = [] {
     auto *result = new Opened;
     const char *path = std::getenv("TILEWRIGHT_LIBCUDA");

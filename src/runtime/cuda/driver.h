@@ -1,7 +1,7 @@
 // The NVIDIA driver's own interface (libcuda.so.1), opened when the first GPU is asked for.
 //
-// A program that links libcuda cannot start where there is none, and needs a header of CUDA's to be built. The part that is used here is
-// small and has been stable since CUDA 12.0, so it is declared here and looked up by name:
+// A program that links libcuda cannot start where there is none, and needs a CUDA header to be built. The
+// part used here is small and has not changed since CUDA 12.0, so it is declared here and looked up by name:
 //     const Driver *driver = cudaDriver(diagnostics);      null, with the reason, on a machine without a GPU
 //     driver->launchWith(&config, function, parameters, nullptr);
 #pragma once
@@ -27,7 +27,7 @@ namespace status {
 constexpr DriverStatus success = 0, stubLibrary = 34, noDevice = 100, noBinary = 209, unsupportedPtx = 222;
 } // namespace status
 
-/// Whether code on a GPU brings this error about. The context is lost with it: every later call returns the same.
+/// Whether code on a GPU causes this error. The context is lost then: every later call returns the same error.
 constexpr bool isSticky(DriverStatus status) {
   constexpr DriverStatus illegalAddress = 700, launchTimeout = 702, assertion = 710, hardwareStack = 714, launchFailed = 719;
   return status == illegalAddress || status == launchTimeout || status == assertion || (status >= hardwareStack && status <= launchFailed);
@@ -88,7 +88,7 @@ struct alignas(64) TensorMap {
 };
 static_assert(sizeof(TensorMap) == 128);
 
-/// What cuTensorMapEncodeTiled is called with. Compared as bytes, so it has no gaps.
+/// The arguments of cuTensorMapEncodeTiled. They are compared as bytes, so the struct has no gaps.
 struct TensorMapArguments {
   uint64_t address = 0;
   uint64_t dims[5]{};
@@ -162,8 +162,8 @@ struct Driver {
 /// "12.4" for 12040.
 std::string versionText(int64_t version);
 
-/// The process's driver: libcuda.so.1, or the library that TILEWRIGHT_LIBCUDA names. Null if there is none that can be used; every call
-/// says why. A driver without a device counts as usable.
+/// The process's driver: libcuda.so.1, or the library that TILEWRIGHT_LIBCUDA names. Null if
+/// there is no usable one; then every call says why. A driver without a device counts as usable.
 const Driver *cudaDriver(Diagnostics &diagnostics);
 
 } // namespace tilewright::gpu

@@ -1,5 +1,5 @@
-// Loading code: the cubin where there is one, else PTX, which the driver assembles. Launching: one call of the driver, cuLaunchKernel, or
-// cuLaunchKernelEx where a launch has attributes, which costs more.
+// Loading code: the cubin if there is one, otherwise PTX, which the driver assembles. Launching: one call
+// of the driver, cuLaunchKernel, or cuLaunchKernelEx where a launch has attributes, which costs more.
 
 #include "runtime/cuda/kernel.h"
 
@@ -14,7 +14,7 @@
 
 namespace tilewright::gpu {
 
-// Mapping each tensor of a launch to its encoded map. Some kernels are launched with two or three tensors in turn (double buffers).
+// Maps each tensor of a launch to its encoded map. Some kernels are launched with two or three tensors in turn (double buffers).
 static constexpr size_t rememberedMaps = 4;
 
 struct GpuKernel::Loaded {
@@ -33,8 +33,8 @@ struct GpuKernel::Loaded {
     size_t next = 0;
   };
   mutable std::mutex mapLock;
-  mutable std::vector<Slot> maps; // one for each of the artifact's
-  mutable uint64_t standIns = 0;  // for empty tensors: to be loaded from, and to be stored to
+  mutable std::vector<Slot> maps; // one for each map of the artifact
+  mutable uint64_t standIns = 0;  // memory for empty tensors, to be loaded from and stored to
 };
 
 AssemblerReport readAssemblerLog(llvm::StringRef log) {
@@ -64,7 +64,7 @@ GpuKernel::GpuKernel(GpuArtifact artifact) : code(std::move(artifact)), info(std
   info->kinds = code.slots;
 }
 
-// The code stays loaded: launches that still run, and graphs that hold launches, need it.
+// The code stays loaded, because running launches, and graphs that contain launches, need it.
 GpuKernel::~GpuKernel() {
   for (std::atomic<const Loaded *> &entry : devices)
     delete entry.load();
@@ -98,7 +98,7 @@ static bool checkLimit(const char *name, int64_t required, int64_t limit, Diagno
   return false;
 }
 
-/// Nothing after an error that was told.
+/// Null after an error that has been reported.
 std::optional<DriverStatus> GpuKernel::assembleWithDriver(Loaded &loaded, Diagnostics &diagnostics) const {
   const Driver &driver = *loaded.device->driver;
   std::vector<char> infoLog(16384), errorLog(16384);
@@ -125,7 +125,7 @@ std::optional<DriverStatus> GpuKernel::assembleWithDriver(Loaded &loaded, Diagno
 std::unique_ptr<GpuKernel::Loaded> GpuKernel::loadInto(const CudaDevice &device, Diagnostics &diagnostics) const {
   const Driver &driver = *device.driver;
   int64_t threads = 32 * code.warps;
-  // Before the code is loaded: the driver refuses such code with a message that says less.
+  // Checked before the code is loaded: the driver refuses such code with a message that says less.
   if (!checkLimit("shared memory", code.sharedBytes, device.sharedPerBlock, diagnostics)) return nullptr;
   if (!checkLimit("threads", threads, device.threadsPerBlock, diagnostics)) return nullptr;
 
@@ -135,7 +135,7 @@ std::unique_ptr<GpuKernel::Loaded> GpuKernel::loadInto(const CudaDevice &device,
   loaded->spillBytes = code.spillBytes;
   ContextScope scope(device);
   DriverStatus state = status::noBinary;
-  // A cubin from a newer toolkit than the driver's is not taken; the PTX may be.
+  // A driver does not accept a cubin from a newer toolkit; it may accept the PTX.
   if (!code.cubin.empty()) state = driver.loadModule(&loaded->module, code.cubin.data(), 0, nullptr, nullptr);
   if (state != status::success && !isSticky(state) && !code.ptx.empty()) {
     std::optional<DriverStatus> assembled = assembleWithDriver(*loaded, diagnostics);
@@ -155,7 +155,7 @@ std::unique_ptr<GpuKernel::Loaded> GpuKernel::loadInto(const CudaDevice &device,
   if (state == status::success) {
     loaded->registers = registers;
     loaded->localBytes = localBytes;
-    // The driver's limit for this code counts its registers; the entry count of a kernel that moves registers between warps does not.
+    // The driver's limit counts this code's registers; the count at the entry of a kernel that moves registers between warps does not.
     fits = checkLimit("shared memory", code.sharedBytes + staticShared, device.sharedPerBlock, diagnostics);
     if (fits && threads > maxThreads) fits = checkLimit("registers", registers * threads, device.registersPerBlock, diagnostics);
     if (fits) fits = checkLimit("threads", threads, maxThreads, diagnostics);
@@ -172,7 +172,7 @@ std::unique_ptr<GpuKernel::Loaded> GpuKernel::loadInto(const CudaDevice &device,
 
 const GpuKernel::Loaded *GpuKernel::loaded(int64_t ordinal, Diagnostics &diagnostics) const {
   if (ordinal < 0 || ordinal >= static_cast<int64_t>(devices.size())) {
-    CudaDevice::get(ordinal, diagnostics); // says that there is none
+    CudaDevice::get(ordinal, diagnostics); // reports that there is none
     return nullptr;
   }
   std::atomic<const Loaded *> &entry = devices[static_cast<size_t>(ordinal)];
@@ -233,7 +233,7 @@ bool GpuKernel::encodeMaps(const Loaded &where, llvm::ArrayRef<uint64_t> slots, 
   return true;
 }
 
-/// The driver is asked only where nobody else knows how far a tensor reaches, and only for tensors that a fact is about.
+/// Asks the driver only where nobody else knows how far a tensor extends, and only for tensors that a fact is about.
 static void findBytes(const GpuArtifact &code, llvm::ArrayRef<uint64_t> slots, int64_t device, llvm::MutableArrayRef<int64_t> bytes) {
   Diagnostics ignored;
   const CudaDevice *known = nullptr;
@@ -305,7 +305,7 @@ bool GpuKernel::launch(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64
 
   llvm::SmallVector<TensorMap, 6> maps(code.maps.size());
   if (!maps.empty() && !encodeMaps(*where, slots, maps.data(), diagnostics)) return false;
-  // The low bytes of a slot are the parameter: this is a little-endian machine.
+  // The low bytes of a slot are the parameter, because this machine is little-endian.
   llvm::SmallVector<void *, 40> parameters;
   for (const uint64_t &slot : slots)
     parameters.push_back(const_cast<uint64_t *>(&slot));
@@ -321,7 +321,7 @@ bool GpuKernel::launch(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64
     return driver.launch(where->function, config.grid[0], config.grid[1], config.grid[2], config.block[0], 1, 1, config.sharedBytes,
                          config.stream, parameters.data(), nullptr);
   };
-  // Code belongs to its context, and the driver refuses to start it in another. So nobody asks which one is current until a launch fails.
+  // The driver refuses to start code in another context than its own. So the current context is checked only after a failed launch.
   DriverStatus state = start();
   if (state != status::success && !device.isCurrent()) {
     ContextScope scope(device);

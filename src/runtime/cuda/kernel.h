@@ -1,7 +1,7 @@
 // A kernel on GPUs: its code loaded into each device that it is launched on, and its launches.
 //
-// A warm launch is one call of the driver. It allocates nothing, waits for nothing and may be recorded into a CUDA graph: parameters are
-// read where they lie in the slots, tensor maps are encoded only if their tensor is new.
+// A warm launch is one call of the driver. It allocates nothing, waits for nothing and may be recorded into a CUDA
+// graph: parameters are read directly from the slots, and tensor maps are encoded only for tensors that are new.
 #pragma once
 
 #include "runtime/cuda/device.h"
@@ -25,7 +25,7 @@ struct GpuLaunch {
   int64_t device = 0;
   StreamHandle stream = nullptr;
   bool cooperative = false;
-  bool programmaticLaunch = false; // may start before the launch in front of it ends (PDL)
+  bool programmaticLaunch = false; // may start before the previous launch ends (PDL)
 };
 
 class GpuKernel {
@@ -36,21 +36,21 @@ public:
   GpuKernel &operator=(const GpuKernel &) = delete;
 
   const GpuArtifact &artifact() const { return code; }
-  /// "x_ptr=*fp32", one a slot: for messages. Before the first launch only.
+  /// "x_ptr=*fp32", one for each slot: for messages. Only before the first launch.
   void setSlotNames(std::vector<std::string> names);
 
-  /// Loads the code into a device, if it is not there. False after an error: it does not assemble, or needs more than the device has.
+  /// Loads the code into a device, unless it is there. False after an error: it does not assemble, or needs more than the device has.
   bool load(int64_t device, Diagnostics &diagnostics) const { return loaded(device, diagnostics) != nullptr; }
-  /// For one thread, as the driver says once the code is loaded somewhere, else as the compiler said; -1: unknown.
+  /// For one thread; from the driver once the code is loaded somewhere, before that from the compiler; -1: unknown.
   int64_t registers() const, spillBytes() const;
-  /// What the last load took; where there is no cubin, nearly all of it is the driver's assembler. 0 before the first.
+  /// How long the last load took; without a cubin, nearly all of it is the driver's assembler. 0 before the first load.
   double loadSeconds() const;
 
-  /// What this launch breaks of artifact().facts, and the maps that it cannot make (mapFactName). `bytes`: as in LaunchValues.
+  /// Which of artifact().facts this launch breaks, and which maps it cannot make (mapFactName). `bytes`: as in LaunchValues.
   BrokenFacts brokenFacts(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
                           int64_t device) const;
-  /// Starts the programs of the grid, each of its extents at least 1. `slots`: as artifact().slots says. False after an error, which may
-  /// be that of an earlier launch.
+  /// Starts the programs of the grid, each of whose extents is at least 1. `slots`: as
+  /// artifact().slots says. False after an error, which an earlier launch may have caused.
   bool launch(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64_t> slots, const GpuLaunch &launch, Diagnostics &diagnostics) const;
 
 private:

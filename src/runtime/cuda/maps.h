@@ -1,5 +1,5 @@
-// Tensor maps from recipes. The compiler says how a map follows from the arguments of a launch (support/artifact.h); here that becomes what
-// the driver's encoder is called with:
+// Tensor maps from recipes. The compiler says how a map follows from the arguments of a launch
+// (support/artifact.h); these functions turn that into the arguments of the driver's encoder:
 //     base slot 0 = 0x7f00, dims {K, M} = {64, 100}, strides {K}, bf16   ->   address 0x7f00, dims {64, 100}, strides {128 bytes}
 #pragma once
 
@@ -9,12 +9,12 @@
 
 namespace tilewright::gpu {
 
-/// An empty tensor has no map: there is no extent of 0. Its kernel gets one of a single element, which lies in memory of the launcher's.
+/// An empty tensor has no map, because no extent may be 0. Its kernel gets a map of a single element, in memory that the launcher owns.
 constexpr uint64_t standInBytes = 16;
 
-/// The encoder's arguments, or which rule of the hardware they break. `slots` must hold all that the recipe names. The address is 0 where
-/// the tensor is empty (or not there): the caller puts that of `standInBytes` bytes, a multiple of 16, which are all zero if the kernel
-/// loads from them and which nobody else reads if it stores there.
+/// The encoder's arguments, or the rule of the hardware that they break. `slots` must contain all slots that the recipe
+/// names. The address is 0 where the tensor is empty (or absent): the caller replaces it by that of `standInBytes` bytes,
+/// a multiple of 16, which must be zero if the kernel loads from them, and which nobody else may read if it stores there.
 Result<TensorMapArguments> tensorMapArguments(const TensorMapSpec &spec, llvm::ArrayRef<uint64_t> slots);
 
 } // namespace tilewright::gpu
