@@ -30,11 +30,12 @@ struct MapPlan {
 constexpr int64_t mapAlignment = 16; // bytes: of a map's base and of its strides
 
 /// The plan for the access of `kernel` through a tile of pointers under a mask (null: none), or why there is none. It holds where
-/// indices.facts() do. `looked`: how much of a tile that is loaded is looked at, by dimension.
+/// indices.facts() do. `looked`: how much of a tile that is loaded is looked at, by dimension (none: all).
 Result<MapPlan> planTensorMap(address::Indices &indices, tt::FuncOp kernel, mlir::Value pointers, mlir::Value mask,
-                              llvm::ArrayRef<int64_t> looked);
+                              llvm::ArrayRef<int64_t> looked = {});
 
 /// Whether the plan moves exactly the elements that pointers and mask say, to and from the same places, of those that are looked at.
-bool provesItself(address::Indices &indices, const MapPlan &plan, mlir::Value pointers, mlir::Value mask, llvm::ArrayRef<int64_t> looked);
+bool provesItself(address::Indices &indices, const MapPlan &plan, mlir::Value pointers, mlir::Value mask,
+                  llvm::ArrayRef<int64_t> looked = {});
 
 } // namespace tilewright::gpu
