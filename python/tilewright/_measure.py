@@ -1,9 +1,7 @@
 """How long a call takes, on the machine of a driver (backends/driver.py)."""
 
 import math
-import os
 import statistics
-import tempfile
 import time
 from functools import partial
 
@@ -17,7 +15,7 @@ def _quantile(times, quantile):
     return times[low] + (times[high] - times[low]) * (position - low)
 
 
-def _summarize(times, quantiles, return_mode):
+def summarize(times, quantiles, return_mode):
     times = sorted(times)
     if quantiles is not None:
         values = [_quantile(times, quantile) for quantile in quantiles]
@@ -27,7 +25,7 @@ def _summarize(times, quantiles, return_mode):
     return {"min": min, "max": max, "mean": statistics.fmean, "median": statistics.median}[return_mode](times)
 
 
-def _cuda_events(machine):
+def cuda_events(machine):
     """torch.cuda, where kernels run on a GPU and PyTorch can measure there."""
     if machine.get_current_target().backend != "cuda":
         return None
@@ -132,10 +130,10 @@ def do_bench(machine, fn, warmup=25, rep=100, grad_to_none=None, quantiles=None,
     """
     if return_mode not in ("min", "max", "mean", "median", "all"):
         raise ValueError(f"return_mode is min, max, mean, median or all, not {return_mode!r}")
-    cuda = _cuda_events(machine)
+    cuda = cuda_events(machine)
     if cuda is not None:
         times = _bench_on_gpu(machine, cuda, fn, warmup, rep, grad_to_none, flush_cache)
-        return _summarize(times, quantiles, return_mode)
+        return summarize(times, quantiles, return_mode)
     clock = time.perf_counter
     fn()
     start = clock()
@@ -159,63 +157,13 @@ def do_bench(machine, fn, warmup=25, rep=100, grad_to_none=None, quantiles=None,
         if flush_cache:
             _core.flush_caches()
         times.append(timed(fn) * 1e3)
-    return _summarize(times, quantiles, return_mode)
+    return summarize(times, quantiles, return_mode)
 
 
 def do_bench_cudagraph(machine, fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
     """As do_bench, with warm caches: on a GPU many calls in one graph, on a CPU, where there are no graphs, one after the other."""
-    cuda = _cuda_events(machine)
+    cuda = cuda_events(machine)
     if cuda is not None:
-        return _summarize(_bench_graph(cuda, fn, rep, grad_to_none), quantiles, return_mode)
+        return summarize(_bench_graph(cuda, fn, rep, grad_to_none), quantiles, return_mode)
     return do_bench(machine, fn, warmup=rep / 4, rep=rep, grad_to_none=grad_to_none, quantiles=quantiles, return_mode=return_mode,
                     flush_cache=False)
-
-
-def _kernel_times(tree, prefix):
-    """Milliseconds of what ran in each scope of a profile whose name begins so, in the order of these names."""
-    def spent(frame):
-        return frame["metrics"].get("time (ns)", 0) + sum(map(spent, frame["children"]))
-
-    scopes, open_frames = [], list(tree)
-    while open_frames:
-        frame = open_frames.pop()
-        if frame["frame"]["name"].startswith(prefix):
-            scopes.append((frame["frame"]["name"], spent(frame) / 1e6))
-        else:
-            open_frames += frame["children"]
-    return [time for _, time in sorted(scopes)]
-
-
-def do_bench_profiled(machine, fn, warmup, rep, grad_to_none, quantiles, return_mode):
-    """As do_bench, of the kernels alone: launches and pauses between kernels do not count."""
-    from . import profiler
-
-    cuda = _cuda_events(machine)
-    flush = _core.flush_caches if cuda is None else partial(machine.clear_cache, machine.get_empty_cache_for_benchmark())
-    finish = (lambda: None) if cuda is None else cuda.synchronize
-    fn()
-    finish()
-    start = time.perf_counter()
-    for _ in range(5):
-        fn()
-    finish()
-    estimate = max((time.perf_counter() - start) / 5 * 1e3, 1e-4)
-    for _ in range(min(int(warmup / estimate), 1000)):
-        fn()
-    with tempfile.TemporaryDirectory() as folder:
-        session = profiler.start(os.path.join(folder, "profile"))
-        try:
-            for number in range(max(1, min(int(rep / estimate), 1000))):
-                for tensor in grad_to_none or ():
-                    tensor.grad = None
-                flush()
-                with profiler.scope(f"measured.{number:08d}"):
-                    fn()
-            finish()
-            profiler.deactivate(session, flushing=True)
-            times = [time for time in _kernel_times(profiler.data.get(session)[:1], "measured.") if time > 0]
-        finally:
-            profiler.finalize(session)
-    if not times:
-        raise RuntimeError("the profile has no kernel: what do_bench_proton measures has to launch one")
-    return _summarize(times, quantiles, return_mode)

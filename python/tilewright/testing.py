@@ -31,7 +31,8 @@ def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mod
 
 def do_bench_proton(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean"):
     """As do_bench, of the kernels that `fn` launches alone, by a profile of each call: short kernels are measured without their launches."""
-    return _measure.do_bench_profiled(driver.active, fn, warmup, rep, grad_to_none, quantiles, return_mode)
+    from . import _profiled  # and with it the profiler
+    return _profiled.do_bench(driver.active, fn, warmup, rep, grad_to_none, quantiles, return_mode)
 
 
 @contextlib.contextmanager
