@@ -18,7 +18,7 @@ namespace tilewright {
 static constexpr size_t mostRuns = 200;
 static constexpr size_t mostLate = 8;                          // runs that a GPU waited for; after so many the host is accepted as it is
 static constexpr int mostFills = 16;                           // a millisecond, of 200 MB each on an H200
-static constexpr double quietScatter = 0.05, clockStep = 5e-4; // milliseconds that a GPU's events cannot distinguish
+static constexpr double clockStep = 5e-4;                      // milliseconds that a GPU's events cannot distinguish
 
 static double secondsNow() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -220,9 +220,13 @@ static std::vector<double> percentiles(std::vector<double> times) {
   return {times[times.size() / 2], times[times.size() / 5], times[times.size() * 4 / 5]};
 }
 
-static bool areQuiet(const std::vector<double> &times) {
+/// The standard error of the median, as part of it: that of normally distributed times, whose 20th and
+/// 80th percentile are 1.683 standard deviations apart.
+static double errorOfMedian(const std::vector<double> &times) {
   std::vector<double> found = percentiles(times);
-  return found[2] - found[1] <= std::max(quietScatter * found[0], clockStep);
+  double scatter = found[2] - found[1];
+  if (scatter <= clockStep) return 0;
+  return 1.2533 / 1.683 * scatter / std::sqrt(static_cast<double>(times.size())) / found[0];
 }
 
 std::optional<std::vector<double>> measureRuns(const RunOnce &once, std::optional<double> best, const MeasureEffort &effort,
@@ -232,6 +236,7 @@ std::optional<std::vector<double>> measureRuns(const RunOnce &once, std::optiona
   if (best && first->isOfKernel && first->seconds > effort.farBehind * *best * 1e-3 + effort.chance)
     return std::vector<double>(3, first->seconds * 1e3);
   std::vector<double> times;
+  double error = best ? effort.error : effort.errorOfDeciding;
   double start = now(), least = first->seconds * 1e3; // a slow run may be chance: all of them must be slow
   for (size_t late = 0; times.size() < mostRuns && (times.size() < effort.leastRuns || now() - start < effort.seconds);) {
     std::optional<TimedRun> run = once();
@@ -242,7 +247,7 @@ std::optional<std::vector<double>> measureRuns(const RunOnce &once, std::optiona
     if (times.back() > 1e3 * longRun) break;
     bool isTried = times.size() >= effort.triedRuns || (times.size() >= effort.leastTried && now() - start > effort.triedSeconds);
     if (best && isTried && least > effort.farBehind * *best) break;
-    if (times.size() % effort.quietRuns == 0 && now() - start > effort.quietSeconds && areQuiet(times)) break;
+    if (times.size() % effort.fewRuns == 0 && now() - start > effort.leastSeconds && errorOfMedian(times) <= error) break;
   }
   return percentiles(std::move(times));
 }

@@ -38,8 +38,9 @@ using RunOnce = std::function<std::optional<TimedRun>()>; // null where it fails
 /// How long one configuration is measured; the fastest ones are measured several times.
 struct MeasureEffort {
   double seconds;
-  double quietSeconds; // enough, if this many runs take the same time from the 20th to the 80th percentile
-  size_t quietRuns;
+  double leastSeconds; // enough, if the median's standard error is at most a part of it; asked after so many runs
+  size_t fewRuns;
+  double error, errorOfDeciding; // of measurements that rule out what is far behind the best, and of those that decide
   double triedSeconds; // enough for one that is far behind, in at least so many runs or so many short ones
   size_t leastTried, triedRuns;
   double farBehind; // compared with the best median
@@ -47,12 +48,13 @@ struct MeasureEffort {
   double chance;    // seconds that a run may take longer by chance; if the first is slower by more, and far behind, it is the only one
 };
 constexpr double longRun = 0.25; // seconds of a run that needs no second one: disturbances are small compared with it
-constexpr MeasureEffort onProcessors{0.04, 0.01, 25, 0.02, 2, 5, 2.0, 3, HUGE_VAL};
+constexpr MeasureEffort onProcessors{0.04, 0.005, 25, 0.05, 0.025, 0.02, 2, 5, 2.0, 3, HUGE_VAL};
 // A GPU's own clock measures, without the host's disturbances.
-constexpr MeasureEffort onCards{0.008, 0.001, 10, 0.004, 1, 4, 1.5, 2, 0.01};
+constexpr MeasureEffort onCards{0.008, 0.001, 10, 0.012, 0.012, 0.004, 1, 4, 1.5, 2, 0.01};
 
-/// Runs `once` a number of times: the median, the 20th and the 80th percentile in milliseconds. `best`: the best median so far. `now`: the
-/// clock, in seconds, that says when it has been long enough. Nothing where a run fails.
+/// Runs `once` a number of times: the median, the 20th and the 80th percentile in milliseconds. `best`: the best median so far; without
+/// one, the measurement is one of those that decide. `now`: the clock, in seconds, that says when it has been long enough. Nothing where
+/// a run fails.
 std::optional<std::vector<double>> measureRuns(const RunOnce &once, std::optional<double> best, const MeasureEffort &effort,
                                                const std::function<double()> &now);
 std::optional<std::vector<double>> measureRuns(const RunOnce &once, std::optional<double> best, const MeasureEffort &effort);

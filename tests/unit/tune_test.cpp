@@ -614,14 +614,19 @@ TEST_F(Tune, AllEntriesAreListedInOrder) {
 }
 
 TEST(Measure, QuietRunsAreSoonEnough) {
-  auto count = [](std::vector<double> table) {
+  auto count = [](std::vector<double> table, std::optional<double> best, double between) {
     int64_t runs = 0;
     auto once = [&] { return ofKernel(table[static_cast<size_t>(runs++) % table.size()]); };
-    measureRuns(once, std::nullopt, onProcessors, [&] { return 1e-3 * static_cast<double>(runs); }); // a millisecond a run
+    measureRuns(once, best, onProcessors, [&] { return between * static_cast<double>(runs); });
     return runs;
   };
-  EXPECT_EQ(count({1e-5}), 26); // the first run warms up
-  EXPECT_GT(count({1e-5, 3e-5}), 26);
+  EXPECT_EQ(count({1e-5}, std::nullopt, 1e-3), 26); // the first run warms up
+  EXPECT_GT(count({1e-5, 3e-5}, std::nullopt, 1e-3), 26);
+  // Runs that scatter: few say whether a configuration is far behind, more decide between those that are not.
+  std::vector<double> scattered{1.0e-5, 1.1e-5, 1.2e-5, 1.3e-5, 1.4e-5};
+  EXPECT_EQ(count(scattered, 0.012, 2e-4), 26);
+  EXPECT_EQ(count(scattered, std::nullopt, 2e-4), 76);
+  EXPECT_EQ(count({1e-5, 3e-5}, std::nullopt, 1e-5), 201); // never certain
 }
 
 TEST(Guess, GoesToTheLeastCost) {
