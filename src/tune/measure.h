@@ -48,7 +48,7 @@ struct MeasureEffort {
   double chance;    // seconds that a run may take longer by chance; if the first is slower by more, and far behind, it is the only one
 };
 constexpr double longRun = 0.25; // seconds of a run that needs no second one: disturbances are small compared with it
-constexpr MeasureEffort onProcessors{0.04, 0.005, 25, 0.05, 0.025, 0.02, 2, 5, 2.0, 3, HUGE_VAL};
+constexpr MeasureEffort onProcessors{0.04, 0.005, 25, 0.05, 0.03, 0.02, 2, 5, 2.0, 3, HUGE_VAL};
 // A GPU's own clock measures, without the host's disturbances.
 constexpr MeasureEffort onCards{0.008, 0.001, 10, 0.012, 0.012, 0.004, 1, 4, 1.5, 2, 0.01};
 
