@@ -109,6 +109,15 @@ static bool wantsJson(const CommandSpec &spec, llvm::ArrayRef<char *> words) {
   return isKnown && has("--json") && !has("--help") && !has("-h");
 }
 
+static void splitFileWord(CommandLine &line) {
+  if (line.words.empty()) return;
+  llvm::StringRef word = line.words.front();
+  size_t colon = word.rfind(':');
+  if (colon == llvm::StringRef::npos || !word.take_front(colon).ends_with(".py")) return;
+  line.values["--kernel"].push_back(word.drop_front(colon + 1).str());
+  line.words.front() = word.take_front(colon).str();
+}
+
 std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, char **argv, int &status) {
   CommandLine line;
   status = userError;
@@ -154,6 +163,7 @@ std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, ch
     line.values[name].push_back(value);
   }
   if (!checkSettings()) return std::nullopt;
+  if (llvm::any_of(spec.options, [](const OptionSpec &option) { return option.name == std::string_view("--kernel"); })) splitFileWord(line);
   status = success;
   return line;
 }
@@ -208,15 +218,6 @@ int report(const Diagnostics &diagnostics, int otherwise) {
 bool isIrFile(const std::string &path) {
   llvm::StringRef name = path;
   return name.ends_with(".ttir") || name.ends_with(".mlir");
-}
-
-void splitFileWord(CommandLine &line) {
-  if (line.words.empty()) return;
-  llvm::StringRef word = line.words.front();
-  size_t colon = word.rfind(':');
-  if (colon == llvm::StringRef::npos || !word.take_front(colon).ends_with(".py")) return;
-  line.values["--kernel"].push_back(word.drop_front(colon + 1).str());
-  line.words.front() = word.take_front(colon).str();
 }
 
 std::optional<FileKernel> loadKernel(const std::string &path, const std::string &name, Diagnostics &diagnostics) {

@@ -47,10 +47,7 @@ public:
   std::map<std::string, std::vector<std::string>> values;
 };
 
-/// FILE:KERNEL says in one word what FILE --kernel KERNEL does.
-void splitFileWord(CommandLine &line);
-
-/// Null after --help (exit 0) or an error (exit 1); `status` says which.
+/// Null after --help (exit 0) or an error (exit 1); `status` says which. Of a command with --kernel, FILE:KERNEL is FILE --kernel KERNEL.
 std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, char **argv, int &status);
 
 /// "tilewright: error: text" on stderr; returns userError.

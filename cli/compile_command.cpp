@@ -15,7 +15,7 @@ const CommandSpec &compileSpec() {
   static const CommandSpec spec = [] {
     CommandSpec result{
         "compile",
-        "FILE [--kernel NAME] [--signature TEXT] [--emit STAGE] [-o OUT]",
+        "FILE[:KERNEL] [--signature TEXT] [--emit STAGE] [-o OUT]",
         "Compiles a kernel for a processor and prints it at one stage. FILE is a Python file with @triton.jit functions, or "
         "tt IR (.ttir, .mlir).",
         "A signature names what each parameter is compiled for, by name or in order:\n"

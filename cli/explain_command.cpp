@@ -153,7 +153,6 @@ int explainMain(int argc, char **argv) {
   int status = 0;
   std::optional<CommandLine> line = readCommandLine(explainSpec(), argc, argv, status);
   if (!line) return status;
-  splitFileWord(*line);
   auto isFile = [](llvm::StringRef word) { return word.ends_with(".py"); };
   if (line->words.size() == 1 && isFile(line->words.front())) return explainKernel(*line);
   if (line->has("--json") && llvm::none_of(line->words, isFile)) return printAsJson(line->words);

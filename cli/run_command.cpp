@@ -24,7 +24,7 @@ const CommandSpec &runSpec() {
   static const std::string simulateHelp = "compile for a GPU (" + defaultGpuText() + ") and simulate its threads; races are errors";
   static const CommandSpec spec = [] {
     CommandSpec result{"run",
-                       "FILE [--kernel NAME] --grid EXPR --arg NAME=VALUE ... [--check NAME=FILE.npy] [--time]",
+                       "FILE[:KERNEL] --grid EXPR --arg NAME=VALUE ... [--check NAME=FILE.npy] [--time]",
                        "Runs a kernel on this machine's processor, or on a GPU.",
                        launchDetails,
                        {{"--out", "NAME=FILE.npy", "write a tensor after the run"},

@@ -119,7 +119,6 @@ static void printFoundAsJson(const JitFunction &kernel, const TuneReport *found)
 
 static int measureFile(CommandLine line, Diagnostics &diagnostics) {
   int status = success;
-  splitFileWord(line);
   std::optional<Setup> setup = readSetup(std::move(line), "tune", status, diagnostics);
   if (!setup) return status;
   if (setup->line.has("--space"))
