@@ -49,7 +49,6 @@ NAMED = [
     (r"architectures_hip", "another vendor", "for AMD's GPUs"),
     (r"test_cache.py::test_annotation", "fewer compilations", "an argument of an annotated type is compiled once for 1 and other odd numbers"),
     (r"test_changed_line_numbers", "fewer compilations", "a kernel that only moves in its file keeps its code"),
-    (r"test_dot\[.*-float16-float16-", "wider sums", "products with out_dtype=float16 are summed in fp32, and rounded once"),
     (r"test_jit_noinline", "text of IR", "calls are inlined in ttir already"),
     (r"test_local_does_not_shadow_global", "Python's meaning", "a name that a function assigns is local: read before, it is an error"),
     (r"test_filecheck_negative", "not installed", "LLVM's FileCheck, whose message it looks for"),

@@ -32,7 +32,28 @@ static ptx::Format formatOf(Type element) {
 }
 
 static ptx::Format accumulatorOf(Type element) {
-  return element.isF32() ? ptx::Format::f32 : ptx::Format::s32;
+  return element.isF32() ? ptx::Format::f32 : element.isF16() ? ptx::Format::f16 : ptx::Format::s32;
+}
+
+/// Accumulators of 16 bits share a register with their neighbour of the next column.
+static int64_t accumulatorsOfRegister(Type element) {
+  return element.isF16() ? 2 : 1;
+}
+
+/// Elements as the registers of instructions.
+static Parts asRegisters(ThreadContext &t, ValueRange elements, int64_t ofRegister) {
+  Parts registers;
+  for (size_t i = 0; i < elements.size(); i += static_cast<size_t>(ofRegister))
+    registers.push_back(ofRegister == 1 ? elements[i] : packed(t, elements.slice(i, static_cast<size_t>(ofRegister))));
+  return registers;
+}
+
+static Parts asElements(ThreadContext &t, ValueRange registers, int64_t ofRegister, Type element) {
+  if (ofRegister == 1) return Parts(registers);
+  Parts elements;
+  for (Value value : registers)
+    elements.append(unpacked(t, value, element));
+  return elements;
 }
 
 namespace {
@@ -124,6 +145,7 @@ LogicalResult lowerDot(ThreadContext &t, tt::DotOp op) {
   Registers d(layout);
   MmaOperand a(t, op.getA(), n), second(t, op.getB(), m);
   int64_t step = 8 * a.elementsOfWord(), depth = cast<RankedTensorType>(op.getA().getType()).getShape().back();
+  Type element = dType.getElementType();
   auto misfit = [&] { return bug(op, "these layouts are not those of mma.sync"); };
   Parts sums = t.get(op.getC());
   for (Dims at : d.elements()) {
@@ -147,9 +169,10 @@ LogicalResult lowerDot(ThreadContext &t, tt::DotOp op) {
       if (llvm::is_contained(as, Value()) || llvm::is_contained(bs, Value())) return misfit();
       for (size_t reg : *registers)
         cs.push_back(sums[reg]);
-      SmallVector<Type> types(4, cs[0].getType());
-      auto product = ptx::MmaOp::create(t.b, types, as, bs, cs, a.getFormat(), second.getFormat(), accumulatorOf(dType.getElementType()));
-      for (auto [reg, value] : llvm::zip(*registers, product.getD()))
+      Parts c = asRegisters(t, cs, accumulatorsOfRegister(element));
+      auto product =
+          ptx::MmaOp::create(t.b, ValueRange(c).getTypes(), as, bs, c, a.getFormat(), second.getFormat(), accumulatorOf(element));
+      for (auto [reg, value] : llvm::zip(*registers, asElements(t, product.getD(), accumulatorsOfRegister(element), element)))
         sums[reg] = value;
     }
   }
@@ -296,6 +319,7 @@ namespace {
 struct WarpgroupProduct {
   ptx::Format aFormat, bFormat, dFormat;
   int64_t depth, step, columns; // along K: all, and of one instruction; columns of one instruction, where they are all multiplied
+  int64_t ofRegister;           // accumulators
   SmallVector<int64_t> extent;  // rows and columns that are multiplied; none: all
   Layout layout;                // of the accumulators
   std::optional<SharedOperand> first;
@@ -326,6 +350,7 @@ static FailureOr<WarpgroupProduct> productOf(ThreadContext &t, ttg::WgmmaOp op) 
                           depth,
                           step,
                           columns,
+                          accumulatorsOfRegister(dType.getElementType()),
                           SmallVector<int64_t>(multipliedExtent(op)),
                           layout,
                           first,
@@ -343,7 +368,7 @@ static int64_t warpsWithRows(ThreadContext &t, const WarpgroupProduct &product, 
 
 /// What one instruction adds to at a time: some of a thread's accumulators, whose columns lie side by side.
 struct Columns {
-  int64_t start = 0, count = 0; // registers
+  int64_t start = 0, count = 0; // accumulators
 };
 
 /// The accumulators of the instructions. What not all warpgroups multiply comes first: the last one ends the group.
@@ -359,7 +384,7 @@ static SmallVector<Columns> columnsOf(ThreadContext &t, const WarpgroupProduct &
   return SmallVector<Columns>(llvm::make_second_range(byWarps));
 }
 
-/// Starts the instructions of the depths [from, to) for some columns; they add to `sums`, unless `reads` says that they do not begin with
+/// Starts the instructions of the depths [from, to) for some columns; they add to the registers `sums`, unless `reads` says that they do not begin with
 /// them.
 static FailureOr<Parts> startColumns(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupProduct &product, Columns columns, Parts sums,
                                      Value reads, int64_t from, int64_t to) {
@@ -383,8 +408,9 @@ static FailureOr<Parts> startColumns(ThreadContext &t, ttg::WgmmaOp op, const Wa
 static FailureOr<Parts> startProducts(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupProduct &product, Parts sums, Value reads) {
   ptx::WgmmaFenceOp::create(t.b);
   for (Columns columns : columnsOf(t, product)) {
-    auto place = sums.begin() + columns.start;
-    FailureOr<Parts> part = startColumns(t, op, product, columns, Parts(place, place + columns.count), reads, 0, product.depth);
+    auto place = sums.begin() + columns.start / product.ofRegister;
+    Parts before(place, place + columns.count / product.ofRegister);
+    FailureOr<Parts> part = startColumns(t, op, product, columns, before, reads, 0, product.depth);
     if (failed(part)) return failure();
     llvm::copy(*part, place);
   }
@@ -448,13 +474,24 @@ static FailureOr<Parts> addExactly(ThreadContext &t, ttg::WgmmaOp op, const Warp
   return sums;
 }
 
+/// Accumulators that share a register are separate values of the thread only when the product is done.
+static bool isDoneAtOnce(Value sums) {
+  bool isSum = !sums.getDefiningOp() || isa<ttg::WgmmaOp, scf::ForOp>(sums.getDefiningOp());
+  return isSum && accumulatorsOfRegister(getElementTypeOrSelf(sums.getType())) > 1;
+}
+
 LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
   FailureOr<WarpgroupProduct> product = productOf(t, op);
   if (failed(product)) return failure();
   Value reads = readsAccumulators(t, op);
+  Parts before = asRegisters(t, t.get(op.getC()), product->ofRegister);
   FailureOr<Parts> sums =
-      op.getExactEvery() ? addExactly(t, op, *product, t.get(op.getC()), reads) : startProducts(t, op, *product, t.get(op.getC()), reads);
+      op.getExactEvery() ? addExactly(t, op, *product, before, reads) : startProducts(t, op, *product, before, reads);
   if (failed(sums)) return failure();
+  if (isDoneAtOnce(op.getD())) {
+    auto done = ptx::WgmmaWaitOp::create(t.b, ValueRange(*sums).getTypes(), 0, *sums);
+    sums = asElements(t, done.getResults(), product->ofRegister, getElementTypeOrSelf(op.getD().getType()));
+  }
   t.set(op.getD(), std::move(*sums));
   return success();
 }
@@ -462,6 +499,7 @@ LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
 LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
   Sums sums = partialSums(op->getParentOfType<tt::FuncOp>());
   auto isUnderWay = [&](Value tile, size_t reg) { // whether a product may be adding to it
+    if (isDoneAtOnce(tile)) return false;
     auto sum = sums.find(tile);
     return sum == sums.end() || isMultiplied(ttg::layoutOf(tile.getType()), sum->second, static_cast<int64_t>(reg));
   };

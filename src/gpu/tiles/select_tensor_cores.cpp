@@ -156,11 +156,12 @@ private:
     pending.clear();
   }
 
-  /// What the product is added to. Tensor cores accumulate in 32 bits.
+  /// What the product is added to. Tensor cores accumulate in 32 bits, and products of fp16 in fp16 where that is asked for.
   Value accumulator(tt::DotOp dot, ttg::ProductKind kind) {
     Value c = dot.getC();
     auto type = cast<RankedTensorType>(c.getType());
     if (kind == ttg::ProductKind::fma || type.getElementTypeBitWidth() != 16) return c;
+    if (type.getElementType().isF16() && getElementTypeOrSelf(dot.getA().getType()).isF16()) return c;
     return arith::ExtFOp::create(b, dot.getLoc(), RankedTensorType::get(type.getShape(), b.getF32Type(), type.getEncoding()), c);
   }
 
