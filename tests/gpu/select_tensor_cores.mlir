@@ -87,24 +87,24 @@ tt.func public @mma(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %o: !tt.ptr<f32>) attrib
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 
-// fp32 at full precision: multiplications and additions, operands element by element from plain buffers. fp16 sums are made in fp32.
+// fp32 at full precision: multiplications and additions, operands element by element from plain buffers. Sums of bf16 are made in fp32.
 // CHECK-LABEL: tt.func public @others
 // CHECK: ttg.fma_dot
 // CHECK: arith.extf
 // CHECK: ttg.wgmma
 // CHECK: arith.truncf
-tt.func public @others(%p: !tt.ptr<f32>, %h: !tt.ptr<f16>, %o: !tt.ptr<f32>, %g: !tt.ptr<f16>) attributes {ttg.config = #config} {
+tt.func public @others(%p: !tt.ptr<f32>, %h: !tt.ptr<bf16>, %o: !tt.ptr<f32>, %g: !tt.ptr<bf16>) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
   %ps = tt.splat %p : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
   %a = tt.load %ps : tensor<64x64x!tt.ptr<f32>>
   %d = tt.dot %a, %a, %zero, inputPrecision = ieee : tensor<64x64xf32> * tensor<64x64xf32> -> tensor<64x64xf32>
   %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
   tt.store %out, %d : tensor<64x64x!tt.ptr<f32>>
-  %hs = tt.splat %h : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
-  %b = tt.load %hs : tensor<64x64x!tt.ptr<f16>>
-  %e = tt.dot %b, %b, %b : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf16>
-  %gs = tt.splat %g : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
-  tt.store %gs, %e : tensor<64x64x!tt.ptr<f16>>
+  %hs = tt.splat %h : !tt.ptr<bf16> -> tensor<64x64x!tt.ptr<bf16>>
+  %b = tt.load %hs : tensor<64x64x!tt.ptr<bf16>>
+  %e = tt.dot %b, %b, %b : tensor<64x64xbf16> * tensor<64x64xbf16> -> tensor<64x64xbf16>
+  %gs = tt.splat %g : !tt.ptr<bf16> -> tensor<64x64x!tt.ptr<bf16>>
+  tt.store %gs, %e : tensor<64x64x!tt.ptr<bf16>>
   tt.return
 }
 
