@@ -38,6 +38,8 @@ int64_t vectorIn(const AccessFacts &facts, const Layout &layout);
 /// 32-byte sectors of memory that a warp touches with one access.
 int64_t accessSectors(const AccessFacts &facts, const Layout &layout);
 int64_t accessCost(const AccessFacts &facts, const Layout &layout);
+/// The same for a store. Parts of sectors cost more than they do where a cache keeps the rest of a sector for the next load.
+int64_t storeCost(const AccessFacts &facts, const Layout &layout);
 /// For a store whose rows are much longer than what a thread holds of them: memory's
 /// share counts, too, and memory takes longer for parts of a line than for whole lines.
 int64_t streamedStoreCost(const AccessFacts &facts, const Layout &layout);

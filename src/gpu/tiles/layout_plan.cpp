@@ -217,7 +217,10 @@ LayoutPlan::Priced LayoutPlan::cheapestAccess(const MemoryAccess &access, const 
   std::optional<size_t> owner = members.find(access.tile);
   if (access.pointer && isa<tt::StoreOp>(access.op) && !tileLayout.shape.empty() && owner && !classes[*owner].dots.empty())
     return cheapestStoreOfProduct(access, tileLayout);
-  Priced best{tileLayout, accessCost(access.facts, tileLayout)};
+  auto costIn = [&](const Layout &layout) {
+    return isa<tt::StoreOp>(access.op) ? storeCost(access.facts, layout) : accessCost(access.facts, layout);
+  };
+  Priced best{tileLayout, costIn(tileLayout)};
   int64_t bits = access.facts.bytes * 8, conversions = 0;
   for (Value operand : access.op->getOperands())
     if (isTile(operand) && !cheap.contains(operand)) conversions += 1;
@@ -225,7 +228,7 @@ LayoutPlan::Priced LayoutPlan::cheapestAccess(const MemoryAccess &access, const 
     if (isTile(result) && !result.use_empty()) conversions += 1;
   for (const Layout &layout : coalescedLayouts(tileLayout.shape, access.facts, warps)) {
     if (layout == tileLayout) continue;
-    int64_t total = accessCost(access.facts, layout) + conversions * conversionCost(layout, tileLayout, bits);
+    int64_t total = costIn(layout) + conversions * conversionCost(layout, tileLayout, bits);
     if (total < best.cost) best = {layout, total};
   }
   return best;
