@@ -533,34 +533,62 @@ LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
 //===------------------------------------------------------------------------------------------------- multiply and add
 
 namespace {
-/// An operand of a product by threads: elements in plain order in shared memory, read where a loop over K has come to.
+/// An operand of a product by threads: elements in plain order in shared memory, read where a loop over K has come to, as many neighbors at
+/// a time as 16 bytes hold: of A along K, of B along a row.
 class FmaOperand {
 public:
-  FmaOperand(ThreadContext &t, ttg::FmaDotOp op, bool isA)
-      : t(t), op(op), isA(isA), result(ttg::layoutOf(op.getType())), type(cast<ttg::BufferType>((isA ? op.getA() : op.getB()).getType())),
-        start(startOfThread(isA ? op.getA() : op.getB())) {}
+  /// `most`: neighbors at a time.
+  FmaOperand(ThreadContext &t, ttg::FmaDotOp op, bool isA, int64_t most)
+      : t(t), op(op), isA(isA), result(ttg::layoutOf(op.getType())), type(cast<ttg::BufferType>((isA ? op.getA() : op.getB()).getType())) {
+    for (int axis : {0, 1})
+      for (uint32_t basis : result.basesOf(axis == 0 ? Axis::lane : Axis::warp))
+        places[axis].push_back(static_cast<uint32_t>(offsetOf(coordinatesOf(result.shape, basis))));
+    Value inTile = arith::AddIOp::create(t.b, xorBases(t, t.lane, places[0]), xorBases(t, t.warp, places[1]));
+    start = arith::AddIOp::create(t.b, t.getScalar(isA ? op.getA() : op.getB()), inTile);
+    while (2 * neighbors <= most && mayRead(2 * neighbors))
+      neighbors *= 2;
+  }
 
-  /// Readies it for the iteration `k` of the loop.
+  int64_t getNeighbors() const { return neighbors; }
+
+  /// Readies it for the iterations of the loop from `k` on.
   void enter(Value k) {
-    size_t n = result.shape.size() - 1;
-    Value along = arith::MulIOp::create(t.b, k, t.i32(isA ? bytes() : result.shape[n] * bytes()));
+    Value along = arith::MulIOp::create(t.b, k, t.i32(strideOfK()));
     place = arith::AddIOp::create(t.b, start, along);
   }
 
-  /// What the result's element at `at` is multiplied from, in the result's type. Read once.
-  FailureOr<Value> element(const Dims &at) {
-    int64_t offset = offsetOf(at);
-    Value &known = loaded[offset];
+  /// What the result's element at `at` is multiplied from in the iteration `k`, in the result's type. Read once.
+  FailureOr<Value> element(const Dims &at, int64_t k) {
+    int64_t offset = offsetOf(at) + k * strideOfK();
+    Value &known = wide[offset];
     if (known) return known;
-    Type inMemory = t.scalarType(type.getElementType());
-    auto load = ptx::LoadSharedOp::create(t.b, TypeRange{inMemory}, place, Value(), static_cast<uint32_t>(offset));
-    FailureOr<Value> wide = widened(load.getValues()[0]);
-    if (succeeded(wide)) known = *wide;
-    return wide;
+    FailureOr<Value> made = widened(read(offset));
+    if (succeeded(made)) known = *made;
+    return made;
   }
 
 private:
   int64_t bytes() const { return type.getLayout().layout().elementBytes(); }
+  int64_t strideOfK() const { return isA ? bytes() : result.shape.back() * bytes(); }
+
+  /// Whether a thread may read so many neighbors at once: they begin at a multiple of their size, and end in their row.
+  bool mayRead(int64_t count) const {
+    constexpr int64_t mostBytes = 16;
+    auto isMultiple = [&](int64_t offset) { return offset % (count * bytes()) == 0; };
+    int64_t row = (isA ? type.getShape().back() : result.shape.back()) * bytes();
+    return count * bytes() <= mostBytes && isMultiple(row) && llvm::all_of(places[0], isMultiple) && llvm::all_of(places[1], isMultiple);
+  }
+
+  Value read(int64_t offset) {
+    Value &known = loaded[offset];
+    if (known) return known;
+    int64_t first = offset - offset % (neighbors * bytes());
+    SmallVector<Type> types(static_cast<size_t>(neighbors), t.scalarType(type.getElementType()));
+    auto load = ptx::LoadSharedOp::create(t.b, types, place, Value(), static_cast<uint32_t>(first));
+    for (auto [i, value] : llvm::enumerate(load.getValues()))
+      loaded[first + static_cast<int64_t>(i) * bytes()] = value;
+    return loaded[offset];
+  }
 
   /// Of the row of A, or the column of B, that the result's element at `at` needs, batches included.
   int64_t offsetOf(const Dims &at) const {
@@ -569,22 +597,12 @@ private:
     return (isA ? (batch * result.shape[m] + at[m]) * depth : batch * depth * result.shape[n] + at[n]) * bytes();
   }
 
-  /// Where the thread's first element is; registers add constants to that.
-  Value startOfThread(Value buffer) {
-    std::vector<uint32_t> places[2];
-    for (int axis : {0, 1})
-      for (uint32_t basis : result.basesOf(axis == 0 ? Axis::lane : Axis::warp))
-        places[axis].push_back(static_cast<uint32_t>(offsetOf(coordinatesOf(result.shape, basis))));
-    Value inTile = arith::AddIOp::create(t.b, xorBases(t, t.lane, places[0]), xorBases(t, t.warp, places[1]));
-    return arith::AddIOp::create(t.b, t.getScalar(buffer), inTile);
-  }
-
   FailureOr<Value> widened(Value value) {
-    Type element = type.getElementType(), wide = t.scalarType(getElementTypeOrSelf(op.getType()));
-    if (value.getType() == wide) return value;
-    if (isa<IntegerType>(wide) && isa<IntegerType>(element)) return Value(arith::ExtSIOp::create(t.b, wide, value));
-    if (isa<FloatType>(wide) && isa<FloatType>(element)) return convertFloats(t, {value}, element, wide, /*towardZero=*/false)[0];
-    return refuse(op, Diag::notOnGpus, {"a product of " + spelled(element) + " in " + spelled(wide), "convert the operands first"});
+    Type element = type.getElementType(), wideType = t.scalarType(getElementTypeOrSelf(op.getType()));
+    if (value.getType() == wideType) return value;
+    if (isa<IntegerType>(wideType) && isa<IntegerType>(element)) return Value(arith::ExtSIOp::create(t.b, wideType, value));
+    if (isa<FloatType>(wideType) && isa<FloatType>(element)) return convertFloats(t, {value}, element, wideType, /*towardZero=*/false)[0];
+    return refuse(op, Diag::notOnGpus, {"a product of " + spelled(element) + " in " + spelled(wideType), "convert the operands first"});
   }
 
   ThreadContext &t;
@@ -592,34 +610,38 @@ private:
   bool isA;
   Layout result;
   ttg::BufferType type;
+  std::vector<uint32_t> places[2]; // of the lanes' and the warps' bits, in bytes: registers add constants to a thread's
+  int64_t neighbors = 1;
   Value start, place;
-  std::map<int64_t, Value> loaded; // by offset
+  std::map<int64_t, Value> loaded, wide; // by offset
 };
 } // namespace
 
 LogicalResult lowerFmaDot(ThreadContext &t, ttg::FmaDotOp op) {
+  constexpr int64_t mostAtOnce = 512, mostNeighbors = 8; // multiplications of an iteration; elements of a load
   Layout layout = ttg::layoutOf(op.getType());
-  FmaOperand a(t, op, true), second(t, op, false);
-  int64_t depth = cast<ttg::BufferType>(op.getA().getType()).getShape().back();
-  auto loop = scf::ForOp::create(t.b, t.i32(0), t.i32(depth), t.i32(1), t.get(op.getC()));
+  int64_t depth = cast<ttg::BufferType>(op.getA().getType()).getShape().back(), registers = layout.registersPerThread();
+  FmaOperand a(t, op, true, std::clamp<int64_t>(mostAtOnce / registers, 1, mostNeighbors)), second(t, op, false, mostNeighbors);
+  int64_t step = a.getNeighbors();
+  auto loop = scf::ForOp::create(t.b, t.i32(0), t.i32(depth), t.i32(step), t.get(op.getC()));
   OpBuilder::InsertionGuard guard(t.b);
   if (!loop.getBody()->empty()) loop.getBody()->back().erase();
   t.b.setInsertionPointToEnd(loop.getBody());
   a.enter(loop.getInductionVar());
   second.enter(loop.getInductionVar());
-  Parts sums;
-  for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg) {
-    Dims at = coordinatesOf(layout.shape, layout.apply(reg, 0, 0, 0));
-    FailureOr<Value> x = a.element(at), y = second.element(at);
-    if (failed(x) || failed(y)) return failure();
-    Value sum = loop.getRegionIterArg(static_cast<unsigned>(reg));
-    if (isa<IntegerType>(sum.getType())) {
-      sums.push_back(arith::AddIOp::create(t.b, arith::MulIOp::create(t.b, *x, *y), sum));
-    } else {
-      constexpr auto fused = arith::FastMathFlags::contract;
-      sums.push_back(arith::AddFOp::create(t.b, arith::MulFOp::create(t.b, *x, *y, fused), sum, fused));
+  Parts sums(loop.getRegionIterArgs());
+  for (int64_t k = 0; k < step; ++k)
+    for (auto [reg, sum] : llvm::enumerate(sums)) {
+      Dims at = coordinatesOf(layout.shape, layout.apply(static_cast<int64_t>(reg), 0, 0, 0));
+      FailureOr<Value> x = a.element(at, k), y = second.element(at, k);
+      if (failed(x) || failed(y)) return failure();
+      if (isa<IntegerType>(sum.getType())) {
+        sum = arith::AddIOp::create(t.b, arith::MulIOp::create(t.b, *x, *y), sum);
+      } else {
+        constexpr auto fused = arith::FastMathFlags::contract;
+        sum = arith::AddFOp::create(t.b, arith::MulFOp::create(t.b, *x, *y, fused), sum, fused);
+      }
     }
-  }
   scf::YieldOp::create(t.b, sums);
   t.set(op.getD(), Parts(loop.getResults()));
   return success();

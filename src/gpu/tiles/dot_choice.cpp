@@ -98,8 +98,15 @@ static Layout fmaResult(const Dims &shape, int64_t warps) {
   each[m] = std::min<int64_t>({4, elements / each[n], shape[m]});
   lanes[n] = std::min<int64_t>(8, std::max<int64_t>(1, shape[n] / each[n]));
   lanes[m] = 32 / lanes[n];
-  grid[m] = std::min(warps, std::max<int64_t>(1, shape[m] / (each[m] * lanes[m])));
-  grid[n] = warps / grid[m];
+  // A thread reads a row of A and a column of B for each of its rows and columns: the fewest of both.
+  int64_t most = std::min(warps, std::max<int64_t>(1, shape[m] / (each[m] * lanes[m]))), least = INT64_MAX;
+  for (int64_t rows = 1; rows <= most; rows *= 2) {
+    int64_t columns = warps / rows, read = llvm::divideCeil(shape[m], lanes[m] * rows) + llvm::divideCeil(shape[n], lanes[n] * columns);
+    if (read > least) continue;
+    least = read;
+    grid[m] = rows;
+    grid[n] = columns;
+  }
   return Layout::blocked(shape, each, lanes, grid, rowMajorOrder(static_cast<int64_t>(rank)));
 }
 
