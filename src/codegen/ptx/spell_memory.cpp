@@ -222,7 +222,8 @@ static LogicalResult lower(ptx::AtomicOp op, Place &at) {
   Asm code(at);
   std::string to = code.out(word), address = code.address(op.getAddress());
   std::string from = code.in(packBits(at, values, word));
-  std::string scope = ptx::stringifyScope(op.getScope()).str(), order = ptx::stringifyOrder(op.getOrder()).str();
+  std::string scope = ptx::stringifyScope(op.getScope()).str();
+  std::string order = ptx::stringifyOrder(op.getFenced() ? ptx::Order::relaxed : op.getOrder()).str();
   SmallVector<Value> old =
       code.emit(code.when(op.getPredicate()) + "atom.global." + scope + "." + order + kind + " " + to + ", " + address + ", " + from + ";",
                 Effect::writes);

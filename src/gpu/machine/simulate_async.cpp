@@ -565,6 +565,11 @@ static bool fenceAsync(Warp &warp, const Step &) {
   return true;
 }
 
+/// What it orders is told by the operations that it stands around.
+static bool fence(Warp &, const Step &) {
+  return true;
+}
+
 static bool clusterArrive(Warp &warp, const Step &step) {
   if (!warp.needAllLanes(step)) return false;
   Cluster &cluster = warp.block.cluster;
@@ -612,6 +617,7 @@ void addAsyncHandlers(HandlerTable &table) {
   handlers["ptx.tma_wait"] = tmaWait;
   handlers["ptx.prefetch_tensor_map"] = [](Warp &, const Step &) { return true; };
   handlers["ptx.fence_async"] = fenceAsync;
+  handlers["ptx.fence"] = fence;
   handlers["ptx.cluster_arrive"] = clusterArrive;
   handlers["ptx.cluster_wait"] = clusterWait;
 }

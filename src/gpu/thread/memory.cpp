@@ -319,8 +319,12 @@ LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op) {
   bool isAdd = op.getAtomicRmwOp() == tt::RMWOp::FADD;
   bool native = bits >= 32 || (isAdd && (type.isF16() || (type.isBF16() && t.target.bf16Atomics)));
   orderAtomic(t, op, order);
+  // One fence for all elements of a thread, where each would have one of its own.
+  const Parts &addresses = t.get(op.getPtr());
+  bool fenced = native && addresses.size() > 1 && order != ptx::Order::relaxed;
+  if (fenced && order != ptx::Order::acquire) ptx::FenceOp::create(t.b, scope);
   Parts results;
-  for (auto [reg, address] : llvm::enumerate(t.get(op.getPtr()))) {
+  for (auto [reg, address] : llvm::enumerate(addresses)) {
     Value predicate = first, value = t.get(op.getVal())[reg];
     if (op.getMask()) {
       Value mask = t.get(op.getMask())[reg];
@@ -332,8 +336,10 @@ LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op) {
     }
     auto atomic =
         ptx::AtomicOp::create(t.b, TypeRange{type}, atomicOf(op.getAtomicRmwOp()), order, scope, address, ValueRange{value}, predicate);
+    atomic.setFenced(fenced);
     results.push_back(atomic.getOld()[0]);
   }
+  if (fenced && order != ptx::Order::release) ptx::FenceOp::create(t.b, scope);
   t.set(op.getResult(), shareResults(t, op, results, pointer));
   return success();
 }

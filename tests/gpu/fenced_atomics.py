@@ -1,0 +1,31 @@
+# Atomic operations on a tile: one fence before and one behind all elements of a thread give them their order.
+# RUN: tilewright compile %s --kernel k --signature '*fp32:16, *fp32:16, "acq_rel", 1024' --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=BOTH
+# RUN: tilewright compile %s --kernel k --signature '*fp32:16, *fp32:16, "release", 1024' --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=RELEASE
+# RUN: tilewright compile %s --kernel k --signature '*fp32:16, *fp32:16, "acquire", 1024' --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=ACQUIRE
+# RUN: tilewright compile %s --kernel k --signature '*fp32:16, *fp32:16, "relaxed", 1024' --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=RELAXED
+# RUN: tilewright compile %s --kernel k --signature '*fp32:16, *fp32:16, "acq_rel", 128' --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=ONE
+# RUN: tilewright run %s --kernel k --arg x=arange:f32[1024] --arg y=ones:f32[1024] --arg SEM='"acq_rel"' --arg B=1024 --grid 3 --simulate --out y=%t.npy
+# RUN: tilewright run %s --kernel k --arg x=arange:f32[1024] --arg y=ones:f32[1024] --arg SEM='"acq_rel"' --arg B=1024 --grid 3 --check y=%t.npy
+import triton
+import triton.language as tl
+
+
+# BOTH: fence.acq_rel.gpu
+# BOTH-COUNT-8: atom.global.gpu.relaxed.add.f32
+# BOTH: fence.acq_rel.gpu
+# RELEASE: fence.acq_rel.gpu
+# RELEASE-COUNT-8: atom.global.gpu.relaxed.add.f32
+# RELEASE-NOT: fence.acq_rel.gpu
+# ACQUIRE-NOT: fence.acq_rel.gpu
+# ACQUIRE-COUNT-8: atom.global.gpu.relaxed.add.f32
+# ACQUIRE: fence.acq_rel.gpu
+# RELAXED-NOT: fence.acq_rel.gpu
+# RELAXED-COUNT-8: atom.global.gpu.relaxed.add.f32
+# RELAXED-NOT: fence.acq_rel.gpu
+# ONE-NOT: fence.acq_rel.gpu
+# ONE: atom.global.gpu.acq_rel.add.f32
+# ONE-NOT: fence.acq_rel.gpu
+@triton.jit
+def k(x, y, SEM: tl.constexpr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.atomic_add(y + i, tl.load(x + i), sem=SEM)
