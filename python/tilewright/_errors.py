@@ -50,6 +50,7 @@ def _restore(kind, src, error_message, rendered, diagnostics):
 
 _WITHOUT_CAUSE = {"operatorTypes"}  # an operator of Python on constants, which says all itself
 _NAME_ERRORS = {"unknownName", "unboundLocal", "undefinedAfter"}
+_OF_FUNCTIONS = {"returnTypes"}  # what no single statement of a function has done
 _DEFINITION = re.compile(r"(\s*)def\s+(\w+)")
 
 
@@ -69,6 +70,12 @@ def _with_place(text, record):
     return f"{text}\n  {place}" if place else text
 
 
+def _cause_in_function(record):
+    """What is wrong in a function that the kernel calls, and where: at the statement, or, for what all of it together does, at its first line."""
+    text = _with_place(record["message"], record)
+    return re.sub(r"(?<=at )\d+:\d+(?=: in \w+$)", "1:0", text) if record["name"] in _OF_FUNCTIONS else text
+
+
 def compilation_error(rendered, diagnostics, src):
     """The exception for a compilation's diagnostics. Its cause is the bare message of the error, a NameError where Python would raise one, or
     for an error in a function that the kernel calls one that names the place in there."""
@@ -84,7 +91,7 @@ def compilation_error(rendered, diagnostics, src):
     rendered = _with_place(rendered.rstrip("\n"), calls[-1] if calls else first)
     error = kind(src, None, first["message"], rendered=rendered, diagnostics=diagnostics)
     if calls:
-        error.__cause__ = CompilationError(src, None, first["message"], rendered=_with_place(first["message"], first))
+        error.__cause__ = CompilationError(src, None, first["message"], rendered=_cause_in_function(first))
     elif first["name"] in _NAME_ERRORS:
         error.__cause__ = NameError(first["args"][0] + " is not defined")
     elif kind is CompilationError and first["name"] not in _WITHOUT_CAUSE:

@@ -10,6 +10,8 @@
 
 #include "cpu/analysis.h"
 
+#include "cpu/made_anew.h"
+
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Iterators.h"
@@ -449,7 +451,7 @@ void TileAnalysis::decide(Value tile) {
     expands |= d.expands;
   }
   if (auto load = dyn_cast<LoadOp>(op)) { // loads farther up are decided separately
-    bool disturbed = nested || load.getIsVolatile();
+    bool disturbed = nested || isMadeAnew(load);
     for (Demand d : roots) {
       if (disturbed) break;
       for (Operation *between = op->getNextNode(); between && between != d.root && !disturbed; between = between->getNextNode())

@@ -7,6 +7,7 @@
 #include "cpu/evaluate.h"
 
 #include "cpu/in_turn.h"
+#include "cpu/made_anew.h"
 #include "cpu/math.h"
 #include "cpu/scratch.h"
 #include "support/processor.h"
@@ -50,6 +51,7 @@ static int64_t levelOf(Context &ctx, Value tile, const Place &place) {
 
 static Lanes evaluateOp(Context &ctx, Operation *op, Value tile, const Place &place);
 static Lanes evaluateLoad(Context &ctx, LoadOp load, const Place &place);
+static Lanes readTile(Context &ctx, LoadOp load, const Place &place);
 
 /// A tile that moves by one constant step along the vector: its first element
 /// and the step. Null where it does not, or where that is not certain.
@@ -216,6 +218,14 @@ static Lanes evaluateOp(Context &ctx, Operation *op, Value tile, const Place &pl
 }
 
 static Lanes evaluateLoad(Context &ctx, LoadOp load, const Place &place) {
+  if (!isMadeAnew(load)) return readTile(ctx, load, place);
+  holdOrder(ctx.b);
+  Lanes lanes = readTile(ctx, load, place);
+  holdOrder(ctx.b);
+  return lanes;
+}
+
+static Lanes readTile(Context &ctx, LoadOp load, const Place &place) {
   ImplicitLocOpBuilder &b = ctx.b;
   Type element = laneElement(getElementTypeOrSelf(load.getResult()), b.getContext());
   int64_t bytes = elementBytes(element);

@@ -18,6 +18,7 @@
 #include "cpu/kept_panels.h"
 
 #include "cpu/evaluate.h"
+#include "cpu/made_anew.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -36,7 +37,7 @@ static bool comesBeforeEffects(Context &ctx, scf::ForOp loop) {
   for (Operation &op : *loop->getBlock()) {
     WalkResult result = op.walk([](Operation *inner) {
       auto load = dyn_cast<LoadOp>(inner);
-      bool reads = load && !load.getIsVolatile() && load.getCache() != CacheModifier::CV;
+      bool reads = load && !isMadeAnew(load);
       return reads || inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>() || isMemoryEffectFree(inner) ? WalkResult::advance()
                                                                                                          : WalkResult::interrupt();
     });

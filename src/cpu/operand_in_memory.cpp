@@ -4,6 +4,7 @@
 #include "cpu/conditions.h"
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
+#include "cpu/made_anew.h"
 
 using namespace mlir;
 using namespace tilewright::tt;
@@ -12,7 +13,7 @@ namespace tilewright::cpu {
 
 /// Whether A is a load of rows that lie in memory as the micro-kernel reads them.
 static bool isLoadOfRows(Context &ctx, LoadOp load, const DotPlan &plan) {
-  if (!load || ctx.buffers.contains(load) || ctx.careful || load.getIsVolatile() || load.getCache() == CacheModifier::CV) return false;
+  if (!load || ctx.buffers.contains(load) || ctx.careful || isMadeAnew(load)) return false;
   auto shape = shapeOf(load.getResult());
   if (shape.size() != 2 || shape[0] < 2 || shape[1] != plan.k) return false;
   if (plan.addsOffset() || getElementTypeOrSelf(load.getResult()) != plan.operand) return false;

@@ -6,6 +6,7 @@
 #include "cpu/control_flow.h"
 #include "cpu/debug_variables.h"
 #include "cpu/evaluate.h"
+#include "cpu/made_anew.h"
 #include "cpu/roots.h"
 #include "cpu/scratch.h"
 
@@ -69,7 +70,10 @@ static LogicalResult lowerScalar(Context &ctx, Operation *op) {
     Type memory = isa<PointerType>(load.getType()) ? b.getI64Type() : element;
     int64_t bytes = elementBytes(memory);
     auto read = [&] {
-      Value value = cpu::load(b, memory, scalar(ctx, load.getPtr()), bytes);
+      Value address = scalar(ctx, load.getPtr());
+      if (isMadeAnew(load)) holdOrder(b);
+      Value value = cpu::load(b, memory, address, bytes);
+      if (isMadeAnew(load)) holdOrder(b);
       return memory == element ? value : intToPointer(b, value);
     };
     if (!load.getMask()) {

@@ -111,6 +111,7 @@ Maybe Emitter::emitBody(tt::FuncOp op, std::vector<Operand> args) {
   Flow flow = sequence(function.decl->body, nullptr, result);
   if (flow == Flow::failed) return std::nullopt;
   if (!result) result = Operand::none();
+  if (flow != Flow::returned) ops.at(function.decl->nameRange); // no statement says it
   llvm::SmallVector<mlir::Value> handles;
   flatten(*result, handles);
   tt::ReturnOp::create(ops.b, handles);

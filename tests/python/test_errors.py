@@ -111,3 +111,32 @@ def test_operators_on_constants_have_no_cause():
     with pytest.raises(triton.CompilationError, match="cannot be applied to a tuple") as error:
         kernel[(1,)](np.zeros(1, np.float32))
     assert error.value.__cause__ is None
+
+
+@triton.jit
+def one_of_two(n):
+    if n == 0:
+        return tl.arange(0, 4)
+    return tl.arange(0, 8)
+
+
+def test_the_cause_names_the_place_in_the_called_function():
+    @triton.jit
+    def kernel(n):
+        one_of_two(n)
+
+    @triton.jit
+    def inner(x):
+        return tl.dot(x, x)
+
+    @triton.jit
+    def outer():
+        x = tl.zeros([4, 8], tl.float32)
+        inner(x)
+
+    with pytest.raises(triton.CompilationError, match="at 2:4: in kernel") as error:
+        kernel.warmup(5, grid=(1,))
+    assert str(error.value.__cause__).endswith("at 1:0: in one_of_two"), "two of its statements disagree: no one of them is wrong"
+    with pytest.raises(triton.CompilationError, match="at 3:4: in outer") as error:
+        outer.warmup(grid=(1,))
+    assert "at 2:11: in inner" in str(error.value.__cause__)

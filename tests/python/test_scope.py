@@ -2,6 +2,7 @@
 
 import importlib.util
 import math
+import re
 import sys
 import types
 
@@ -183,6 +184,18 @@ def test_methods_and_nested_kernels_keep_their_lines():
     assert "test_scope.py" in text and "undefined_name" in text and "^" in text
     line = error.value.diagnostics[0]["line"]
     assert "undefined_name" in open(__file__).read().splitlines()[line - 1]
+
+def test_a_kernel_made_of_another_ones_text_has_its_place(monkeypatch):
+    @triton.jit
+    def kernel(out_ptr):
+        tl.store(out_ptr, 1.0)
+
+    kernel._unsafe_update_src("def kernel(out_ptr):\n    tl.store(out_ptr, 2.0)\n")
+    kernel.file_name, kernel.def_file_line_number = "template.py", 41
+    monkeypatch.setenv("TRITON_DISABLE_LINE_INFO", "0")
+    out = np.zeros(1, np.float32)
+    text = kernel[(1,)](out).asm["ttir"]
+    assert out[0] == 2 and re.search(r'loc\("(.*/)?template.py":42:5\)', text), text
 
 
 def test_jit_needs_source():

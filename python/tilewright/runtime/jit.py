@@ -159,7 +159,19 @@ class JITCallable:
         raise AttributeError("the source of a kernel cannot be set; _unsafe_update_src replaces it")
 
 
+def _place(name):
+    """A part of the place in a file that lines are counted from. Who makes a kernel of another one's text gives it that one's place afterwards."""
+
+    def put(self, value):
+        self.__dict__[name] = value
+        if "_cache_key" in self.__dict__:  # it is complete
+            self._capture_source(self._src)
+
+    return property(lambda self: self.__dict__[name], put)
+
+
 class JITFunction(_core.Kernel, JITCallable, KernelInterface):
+    file_name, def_file_line_number = _place("file_name"), _place("def_file_line_number")
     known = weakref.WeakValueDictionary()  # all kernels, by the names of their functions
 
     def __init__(self, fn, version=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None, noinline=None,
@@ -189,12 +201,13 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         self._cache_key = None
         self._pending = {}  # kernels that an AsyncCompileMode compiles, by their keys
         JITFunction.known[self._fn_name] = self
-        self._capture_source("".join(self.raw_src), self.starting_line_number)
+        self._capture_source("".join(self.raw_src))
 
-    def _capture_source(self, source, line):
+    def _capture_source(self, source):
         code = self.fn.__code__
+        line = self.def_file_line_number if source.startswith("def ") else self.starting_line_number
         cells = dict(zip(code.co_freevars, self.fn.__closure__ or ()))
-        self._capture(source, _shown(code.co_filename), line, self.__name__, self.fn.__globals__, cells, [param.row() for param in self.params],
+        self._capture(source, _shown(self.file_name), line, self.__name__, self.fn.__globals__, cells, [param.row() for param in self.params],
                       self.noinline, self.any_size, [p.name for p in self.params if p.do_not_specialize],
                       [p.name for p in self.params if p.do_not_specialize_on_alignment], self._interpreted)
 
@@ -297,7 +310,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         """Replaces the source. Kernels that call this function keep the old one until their `hash` is set to None."""
         self._src = new_src
         self._cache_key = None
-        self._capture_source(new_src, self.starting_line_number)
+        self._capture_source(new_src)
 
     def repr(self, _=None):
         return self.__name__ if self._repr is None else self._repr(_)
