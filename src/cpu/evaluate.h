@@ -18,6 +18,9 @@ Value emitElementwise(Context &ctx, mlir::Operation *op, ValueRange operands);
 llvm::SmallVector<Value> emitRegion(Context &ctx, mlir::Region &region, ValueRange args);
 /// Where an iteration reads `load` a second time, at `address`: prefetches the same place of the next iteration (prefetch.cpp).
 void prefetchNextTurn(Context &ctx, tt::LoadOp load, Value address);
+/// From an element of `load`, in a loop of the kernel, to the same one in the next iteration or, after the last one, in the next program's
+/// first (i64, in bytes); 0 where nothing follows. Null where nobody knows it.
+Value distanceToNextReading(Context &ctx, tt::LoadOp load);
 
 Value scalar(Context &ctx, Value value);
 Value indexConstant(Context &ctx, int64_t value); // known everywhere: it is made at the top of the program

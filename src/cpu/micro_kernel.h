@@ -23,6 +23,7 @@ struct DotPlan {
   int64_t cRow;
   bool tiles = false;   // by matrix_tiles.h, in tile registers
   Value aRowBytes = {}; // the distance of A's rows where only the program knows it (i64); null: aRow elements
+  Value aNext = {};     // from an element of A to what the next product reads in its place (i64, in bytes); null: nothing to prefetch
 
   /// Whether A holds its bytes plus 128, as unsigned ones: vectors multiply unsigned bytes with signed ones, tiles multiply signed ones.
   bool addsOffset() const { return operand.isInteger(8) && !tiles; }

@@ -11,6 +11,8 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
+static constexpr int64_t smallestPrefetched = 32 << 10; // bytes of a block of A
+
 /// Whether A is a load of rows that lie in memory as the micro-kernel reads them.
 static bool isLoadOfRows(Context &ctx, LoadOp load, const DotPlan &plan) {
   if (!load || ctx.buffers.contains(load) || ctx.careful || isMadeAnew(load)) return false;
@@ -56,7 +58,9 @@ std::optional<OperandInMemory> operandInMemory(Context &ctx, DotOp op, const Dot
     Value within = arith::AndIOp::create(b, rowBytes, constantIndex(b, 4095));
     holds = bothHold(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::ne, within, ctx.zeroIndex));
   }
-  return OperandInMemory{holds, base, rowBytes};
+  // Small blocks do not pay for finding it.
+  Value distance = plan.m * plan.k * elementBytes(plan.operand) >= smallestPrefetched ? distanceToNextReading(ctx, load) : Value();
+  return OperandInMemory{holds, base, rowBytes, distance};
 }
 
 } // namespace tilewright::cpu

@@ -19,6 +19,7 @@ namespace tilewright::cpu {
 struct OperandInMemory {
   Value isReadable;     // i1: the masks hold for all that is read, and no address wraps around; null: always
   Value base, rowBytes; // i64: of the first element, and from one row to the next
+  Value next;           // i64: from an element to the one that takes its place in the next iteration; null: unknown
 };
 
 /// How A of a product lies in memory. Null where it is not a load of rows.

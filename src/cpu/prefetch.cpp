@@ -172,6 +172,14 @@ static Value distanceToNext(Context &ctx, LoadOp load, scf::ForOp loop, const st
   return distance;
 }
 
+Value distanceToNextReading(Context &ctx, LoadOp load) {
+  auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
+  if (!loop || loop->getParentOp() != ctx.kernel) return {};
+  std::optional<NextTurn> turn = nextTurnOf(load.getPtr(), loop);
+  if (!turn) return {};
+  return distanceToNext(ctx, load, loop, turn, scalarsOfProgram(ctx, load.getPtr(), loop));
+}
+
 void prefetchNextTurn(Context &ctx, LoadOp load, Value address) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto loop = dyn_cast<scf::ForOp>(load->getParentOp());

@@ -312,18 +312,24 @@ static bool isReadable(const Buffer &a, const DotPlan &plan) {
 /// A where it lies, if all that is read of it may be read there; otherwise copied. `plan` then has the distance of its rows.
 static Value inMemoryOrCopied(Context &ctx, DotOp op, DotPlan &plan, const OperandInMemory &memory, Value wantedRows) {
   ImplicitLocOpBuilder &b = ctx.b;
-  plan.aCol = 1, plan.aRowBytes = memory.rowBytes;
+  plan.aCol = 1, plan.aRowBytes = memory.rowBytes, plan.aNext = memory.next;
   if (!memory.isReadable) return intToPointer(b, memory.base);
-  auto branch = scf::IfOp::create(b, TypeRange{b.getI64Type(), b.getI64Type()}, memory.isReadable, /*withElseRegion=*/true);
+  llvm::SmallVector<Value, 3> inMemory = {memory.base, memory.rowBytes};
+  if (memory.next) inMemory.push_back(memory.next);
+  llvm::SmallVector<Type, 3> types(inMemory.size(), b.getI64Type());
+  auto branch = scf::IfOp::create(b, types, memory.isReadable, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, ValueRange{memory.base, memory.rowBytes});
+  scf::YieldOp::create(b, inMemory);
   b.setInsertionPointToStart(branch.elseBlock());
   Buffer a = copyOperand(ctx, op, plan, wantedRows);
   int64_t bytes = elementBytes(a.element);
-  scf::YieldOp::create(b, ValueRange{pointerToInt(b, a.base), constantIndex(b, a.strides[0] * bytes)});
+  llvm::SmallVector<Value, 3> copied = {pointerToInt(b, a.base), constantIndex(b, a.strides[0] * bytes)};
+  if (memory.next) copied.push_back(constantIndex(b, 0)); // the next copy lies in the same place
+  scf::YieldOp::create(b, copied);
   b.setInsertionPointAfter(branch);
   plan.aRowBytes = branch.getResult(1);
+  if (memory.next) plan.aNext = branch.getResult(2);
   return intToPointer(b, branch.getResult(0));
 }
 
