@@ -109,9 +109,7 @@ public:
       values.push_back(held[*reg]);
       ++at[kDim];
     }
-    if (format == ptx::Format::tf32)
-      values[0] = ptx::ConvertOp::create(t.b, t.b.getF32Type(), values[0], ptx::Format::f32, ptx::Format::tf32);
-    return known = packed(t, values);
+    return known = packed(t, values); // of f32 the instruction takes the upper bits, as wgmma does
   }
 
 private:
@@ -623,6 +621,8 @@ LogicalResult lowerFmaDot(ThreadContext &t, ttg::FmaDotOp op) {
   int64_t depth = cast<ttg::BufferType>(op.getA().getType()).getShape().back(), registers = layout.registersPerThread();
   FmaOperand a(t, op, true, std::clamp<int64_t>(mostAtOnce / registers, 1, mostNeighbors)), second(t, op, false, mostNeighbors);
   int64_t step = a.getNeighbors();
+  while (2 * step * registers <= mostAtOnce && depth % (2 * step) == 0)
+    step *= 2;
   auto loop = scf::ForOp::create(t.b, t.i32(0), t.i32(depth), t.i32(step), t.get(op.getC()));
   OpBuilder::InsertionGuard guard(t.b);
   if (!loop.getBody()->empty()) loop.getBody()->back().erase();
