@@ -16,9 +16,9 @@
 namespace tilewright {
 
 static constexpr size_t mostRuns = 200;
-static constexpr size_t mostLate = 8;                          // runs that a GPU waited for; after so many the host is accepted as it is
-static constexpr int mostFills = 16;                           // a millisecond, of 200 MB each on an H200
-static constexpr double clockStep = 5e-4;                      // milliseconds that a GPU's events cannot distinguish
+static constexpr size_t mostLate = 8;     // runs that a GPU waited for; after so many the host is accepted as it is
+static constexpr int mostFills = 16;      // a millisecond, of 200 MB each on an H200
+static constexpr double clockStep = 5e-4; // milliseconds that a GPU's events cannot distinguish
 
 static double secondsNow() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

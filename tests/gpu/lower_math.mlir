@@ -19,6 +19,34 @@ tt.func public @functions(%x: !tt.ptr<f32>, %a: f32, %b: f32) attributes {"ttg.c
 
 // -----
 
+// e^x of a sum or a product is short, as its rounding matters as much; that of a number from memory is within its last place
+// CHECK-LABEL: tt.func @short_exp
+// CHECK: arith.subf
+// CHECK-NEXT: arith.constant 1.442695
+// CHECK-NEXT: arith.mulf
+// CHECK-NEXT: ptx.special ex2
+// CHECK-NOT: arith.shli
+// CHECK: tt.return
+tt.func public @short_exp(%x: !tt.ptr<f32>, %a: f32, %b: f32) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
+  %0 = arith.subf %a, %b : f32
+  %1 = math.exp %0 : f32
+  tt.store %x, %1 : !tt.ptr<f32>
+  tt.return
+}
+
+// -----
+
+// CHECK-LABEL: tt.func @exp_of_a_number
+// CHECK: arith.shli
+// CHECK: tt.return
+tt.func public @exp_of_a_number(%x: !tt.ptr<f32>, %a: f32) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
+  %0 = math.exp %a : f32
+  tt.store %x, %0 : !tt.ptr<f32>
+  tt.return
+}
+
+// -----
+
 #row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
 // 8-bit floats are computed with in f32, two at a time on their way
 // CHECK-LABEL: tt.func @bytes

@@ -297,6 +297,27 @@ LogicalResult lowerExtern(ThreadContext &t, tt::ExternElementwiseOp op) {
   return succeeded(result) ? result : notBuilt(op, op.getSymbol());
 }
 
+/// Whether the numbers are f32 sums or products, rounded to half a unit in their last place: such a unit of x changes e^x by |x| 2^-24 of
+/// it.
+static bool areRounded(Value numbers) {
+  Operation *from = numbers.getDefiningOp();
+  if (auto choice = dyn_cast_or_null<arith::SelectOp>(from)) {
+    auto isFine = [](Value side) { return matchPattern(side, m_Constant()) || areRounded(side); };
+    return isFine(choice.getTrueValue()) && isFine(choice.getFalseValue());
+  }
+  if (isa_and_nonnull<ttg::ConvertLayoutOp>(from)) return areRounded(from->getOperand(0));
+  return isa_and_nonnull<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, math::FmaOp, tt::DotOp, ttg::WgmmaWaitOp,
+                         tt::ReduceOp>(from);
+}
+
+/// e^x as 2^(x log2 e): where x is rounded, the product's own rounding changes the result no more than that of x has. Upstream's way for
+/// all x.
+static Value shortExp(ThreadContext &t, Value x) {
+  constexpr double log2e = 1.4426950408889634;
+  Value power = arith::MulFOp::create(t.b, x, t.constant(x.getType(), t.b.getFloatAttr(x.getType(), log2e)));
+  return ptx::SpecialOp::create(t.b, x.getType(), ptx::Unit::ex2, power);
+}
+
 LogicalResult lowerMath(ThreadContext &t, Operation *op) {
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
   StringRef name = op->getName().stripDialect();
@@ -312,6 +333,8 @@ LogicalResult lowerMath(ThreadContext &t, Operation *op) {
       whole = arith::AndIOp::create(t.b, whole, mask);
       return x[0].getType() == bits ? whole : Value(arith::BitcastOp::create(t.b, element, whole));
     });
+  if (isa<math::ExpOp>(op) && element.isF32() && areRounded(op->getOperand(0)))
+    return lowerElements(t, op, [&](ValueRange x) { return shortExp(t, x[0]); });
   if (name == "powf") name = "pow";
   if (isByteFloat(element)) {
     SmallVector<Parts> operands;

@@ -382,8 +382,8 @@ static SmallVector<Columns> columnsOf(ThreadContext &t, const WarpgroupProduct &
   return SmallVector<Columns>(llvm::make_second_range(byWarps));
 }
 
-/// Starts the instructions of the depths [from, to) for some columns; they add to the registers `sums`, unless `reads` says that they do not begin with
-/// them.
+/// Starts the instructions of the depths [from, to) for some columns; they add to the registers `sums`, unless `reads` says that they do
+/// not begin with them.
 static FailureOr<Parts> startColumns(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupProduct &product, Columns columns, Parts sums,
                                      Value reads, int64_t from, int64_t to) {
   Dims at = coordinatesOf(product.layout.shape, product.layout.apply(columns.start, 0, 0, 0));
@@ -483,8 +483,7 @@ LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
   if (failed(product)) return failure();
   Value reads = readsAccumulators(t, op);
   Parts before = asRegisters(t, t.get(op.getC()), product->ofRegister);
-  FailureOr<Parts> sums =
-      op.getExactEvery() ? addExactly(t, op, *product, before, reads) : startProducts(t, op, *product, before, reads);
+  FailureOr<Parts> sums = op.getExactEvery() ? addExactly(t, op, *product, before, reads) : startProducts(t, op, *product, before, reads);
   if (failed(sums)) return failure();
   if (isDoneAtOnce(op.getD())) {
     auto done = ptx::WgmmaWaitOp::create(t.b, ValueRange(*sums).getTypes(), 0, *sums);
