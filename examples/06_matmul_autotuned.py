@@ -40,8 +40,9 @@ def get_autotune_configs():
     plain = [(*tile, 1, 0, 0) for tile in tiles] + [(*tile, 0, 0) for tile in shared]
     # (..., columns beside BLOCK_N, edge): for sizes that whole tiles of the others cover badly
     uneven = [(256, 256, 64, 8, 4, 2, 64, 0), (256, 256, 64, 8, 4, 2, 128, 0), (256, 128, 64, 8, 5, 2, 64, 0),
-              (128, 128, 64, 4, 6, 2, 32, 0), (128, 256, 64, 8, 3, 1, 0, 64),
-              (256, 216, 64, 8, 3, 1, 0, 0), (256, 184, 64, 8, 4, 1, 0, 0), (256, 224, 64, 8, 5, 2, 0, 0)]
+              (128, 256, 64, 8, 3, 1, 0, 64),
+              (256, 216, 64, 8, 3, 1, 0, 0), (256, 184, 64, 8, 4, 1, 0, 0), (256, 184, 64, 8, 4, 2, 0, 0), (256, 224, 64, 8, 5, 2, 0, 0),
+              (256, 232, 64, 8, 4, 2, 0, 0), (192, 352, 64, 8, 4, 2, 0, 0), (128, 216, 64, 8, 5, 2, 0, 0), (128, 176, 64, 4, 6, 2, 0, 0)]
     return [
         triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8, "BESIDE": beside, "EDGE": edge},
                       num_warps=warps, num_stages=stages, num_ctas=blocks)

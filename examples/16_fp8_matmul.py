@@ -39,9 +39,10 @@ def fp8_matmul_kernel(
         tl.store(c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :], c.to(c_ptr.dtype.element_ty), mask=rows[:, None] & columns[None, :])
 
 
-def columns_of(M, N):
-    """Of a tile of 128 rows: fewer where wide tiles would leave most of a large GPU's multiprocessors idle."""
-    return 256 if triton.cdiv(M, 128) * triton.cdiv(N, 256) > 66 else 128
+def tile_of(M, N):
+    """Its rows and columns: fewer where large tiles would leave most of a large GPU's multiprocessors idle."""
+    many = lambda rows, columns: triton.cdiv(M, rows) * triton.cdiv(N, columns) > 66
+    return (128, 256) if many(128, 256) else (128, 128) if many(128, 128) else (64, 128)
 
 
 def fp8_matmul(a, b, row_scale, column_scale, out=None, exact_every=128, columns=None):
@@ -52,12 +53,12 @@ def fp8_matmul(a, b, row_scale, column_scale, out=None, exact_every=128, columns
     if not (common.has_plain_rows(a) and common.has_plain_rows(b) and common.is_contiguous(row_scale) and common.is_contiguous(column_scale)):
         raise ValueError("fp8_matmul needs rows and scales whose elements lie side by side; pass numpy.ascontiguousarray(x)")
     out = common.empty((M, N), a, "fp32") if out is None else out
-    columns = columns or columns_of(M, N)
-    tiles = triton.cdiv(M, 128) * triton.cdiv(N, columns)
+    rows, columns = (128, columns) if columns else tile_of(M, N)
+    tiles = triton.cdiv(M, rows) * triton.cdiv(N, columns)
     row = [common.strides(x)[0] for x in (a, b, out)]
     fp8_matmul_kernel[(min(tiles, common.processors(a)),)](
-        a, b, row_scale, column_scale, out, M, N, K, *row, BLOCK_M=128, BLOCK_N=columns, BLOCK_K=128, GROUP_M=16, EXACT_EVERY=exact_every,
-        num_warps=8, num_stages=4)
+        a, b, row_scale, column_scale, out, M, N, K, *row, BLOCK_M=rows, BLOCK_N=columns, BLOCK_K=128, GROUP_M=16, EXACT_EVERY=exact_every,
+        num_warps=8, num_stages=6 if rows == 64 else 4)
     return out
 
 

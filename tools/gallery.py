@@ -54,8 +54,9 @@ HEAVY += [
 ]
 
 HEAVY += [
-    ("16_fp8_matmul", "fp8_matmul_kernel", "*u8:16,*u8:16,*fp32:16,*fp32:16,*fp32:16,i32:16,i32:16,i32:16,i32:16,i32:16,i32:16,BLOCK_M=128,"
-     "BLOCK_N=256,BLOCK_K=128,GROUP_M=16,EXACT_EVERY=128", 8, 4),
+    ("16_fp8_matmul", "fp8_matmul_kernel", "*u8:16,*u8:16,*fp32:16,*fp32:16,*fp32:16,i32:16,i32:16,i32:16,i32:16,i32:16,i32:16,"
+     f"BLOCK_M={m},BLOCK_N={n},BLOCK_K=128,GROUP_M=16,EXACT_EVERY=128", 8, stages)
+    for m, n, stages in [(128, 256, 4), (64, 128, 6)]
 ]
 
 KERNELS = HEAVY + [

@@ -4,7 +4,7 @@
 // CHECK-LABEL: tt.func public @copy
 // CHECK-NOT: tt.any_size
 tt.func public @copy(%p: !tt.ptr<f32>) attributes {tt.any_size} {
-  // CHECK: %[[I:.*]] = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32>
+  // CHECK: %[[I:.*]] = tt.make_range {end = 128 : i32, start = 0 : i32, tt.real = array<i64: 96>} : tensor<128xi32>
   %i = tt.make_range {end = 96 : i32, start = 0 : i32} : tensor<96xi32>
   %s = tt.splat %p : !tt.ptr<f32> -> tensor<96x!tt.ptr<f32>>
   %q = tt.addptr %s, %i : tensor<96x!tt.ptr<f32>>, tensor<96xi32>

@@ -98,7 +98,8 @@ def test_tiles_worth_measuring(load, monkeypatch):
 
     def measured(size):
         left = module.worth_measuring(configs, {"M": size, "N": size, "c_ptr": None})
-        return any(config.kwargs["BESIDE"] for config in left), any(config.kwargs["EDGE"] for config in left)
+        uneven = any(config.kwargs["BESIDE"] or config.kwargs["BLOCK_N"] & (config.kwargs["BLOCK_N"] - 1) for config in left)
+        return uneven, any(config.kwargs["EDGE"] for config in left)
 
     assert measured(4104) == (False, False)
     monkeypatch.setattr(module.common, "is_on_gpu", lambda array: True)

@@ -232,6 +232,21 @@ static void sinkIntoBranches(Block &block) {
   }
 }
 
+/// Places and masks that are computed in front of a loop and used behind it alone, by stores, are computed there: in front of it, they
+/// would take registers beside the accumulators (192x176 of a product: 12 of 240 were spilled).
+static void sinkBehindLoops(Block &block) {
+  auto isNumbers = [](Type type) { return isa<RankedTensorType>(type) && !isa<FloatType>(getElementTypeOrSelf(type)); };
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (op.use_empty() || op.getNumRegions() != 0 || !isMemoryEffectFree(&op) || !llvm::all_of(op.getResultTypes(), isNumbers)) continue;
+    Operation *first = nullptr;
+    for (Operation *user : op.getUsers())
+      if (Operation *around = block.findAncestorOpInBlock(*user); !first || around->isBeforeInBlock(first)) first = around;
+    bool isBehind =
+        std::any_of(std::next(op.getIterator()), first->getIterator(), [](Operation &between) { return isa<scf::ForOp>(between); });
+    if (isBehind) op.moveBefore(first);
+  }
+}
+
 namespace {
 /// What the warps that hold no accumulators run.
 struct Helpers {
@@ -303,6 +318,8 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const Gp
   b.setInsertionPointToStart(parted.thenBlock());
   fillRoles(b, loc, *helpers, *consumers, config, target, warp, firstHelper);
   leaveToConsumers(function, *consumers, helpers->widens);
+  ttg::eraseDead(function);
+  sinkBehindLoops(*consumers);
 
   // More registers are there once the others have given theirs away. What comes before any tile is read, the start of the first copies,
   // need not wait for that.

@@ -16,13 +16,13 @@ Dims realExtent(tt::DotOp dot) {
   return ttg::shapeOf(dot.getType());
 }
 
-void splitRealExtent(tt::DotOp dot, int64_t dim, int64_t blocks) {
+void splitRealExtent(tt::DotOp dot, int64_t dim, int64_t blocks, std::optional<int64_t> own) {
   if (!dot->hasAttr(tt::realName)) return;
   Dims real = realExtent(dot);
   int64_t &extent = real[static_cast<size_t>(dim)], each = ttg::shapeOf(dot.getType())[static_cast<size_t>(dim)];
   bool isEven = extent == blocks * each;
-  extent = each;
-  if (isEven)
+  extent = own.value_or(each);
+  if (isEven || own)
     dot->setAttr(tt::realName, DenseI64ArrayAttr::get(dot.getContext(), real));
   else
     dot->removeAttr(tt::realName);

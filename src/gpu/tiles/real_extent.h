@@ -17,8 +17,8 @@ constexpr llvm::StringLiteral multipliedName = "ttg.multiplied";
 /// How many rows and columns of a product's result are real: all, unless pad-tiles has added some.
 Dims realExtent(tt::DotOp dot);
 /// A product has become that of one of several blocks, which share its dimension `dim`: real is what is real in each of them, where they
-/// share what pad-tiles has not made larger, and else all of it.
-void splitRealExtent(tt::DotOp dot, int64_t dim, int64_t blocks);
+/// share what pad-tiles has not made larger or each has `own` of what is real, and else all of it.
+void splitRealExtent(tt::DotOp dot, int64_t dim, int64_t blocks, std::optional<int64_t> own);
 /// How much of a tile is looked at, by dimension: all of it, unless products alone read it.
 Dims lookedAt(mlir::Value tile);
 /// How many rows and columns the instructions of warpgroups multiply, so that the real ones are among them. The result has a layout.

@@ -9,6 +9,8 @@
 // first dimension that is long enough and change as long as that makes it cheaper: what is whole is work done by all, and between different
 // forms stands an exchange. Any operation works on whole tiles, so nothing is refused.
 //
+// Columns that pad-tiles has added are not split: see own_columns.h.
+//
 // Where a program has one block, and its rows wait for reductions in more registers than that block has, it gets the fewest blocks whose
 // registers hold them: without, the rows would go to memory and back once more. Where a product's accumulators do not fit in one block, it
 // gets two.
@@ -16,10 +18,12 @@
 // Scalars are the same in all blocks. What a block does to memory for a whole tile or a scalar, the first one does alone; what comes back
 // from there (atomics, volatile loads) the others get from it.
 #include "gpu/passes.h"
+#include "gpu/tiles/own_columns.h"
 #include "gpu/tiles/real_extent.h"
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/split_sums.h"
 #include "gpu/tiles/tile_classes.h"
+#include "gpu/tiles/tile_shapes.h"
 #include "gpu/tiles/ttg.h"
 #include "ir/refusal.h"
 #include "support/target.h"
@@ -91,13 +95,18 @@ Form sourceOfReshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to, Form form, in
 
 class Splitter {
 public:
-  Splitter(tt::FuncOp function, int64_t blocks)
-      : function(function), blocks(blocks), b(function.getLoc(), function.getContext()),
+  Splitter(tt::FuncOp function, int64_t warps, int64_t blocks)
+      : function(function), warps(warps), blocks(blocks), b(function.getLoc(), function.getContext()),
         cheap(function, canSlice, std::numeric_limits<int64_t>::max()), classes(function, cheap) {}
 
   /// Decides in what form each tile is. Nothing is changed yet.
   void plan() {
     collect();
+    overlap = overlapOf(function, warps, blocks);
+    choose();
+    if (!overlap || slicesStay()) return;
+    overlap.reset();
+    started.clear();
     choose();
   }
 
@@ -233,6 +242,7 @@ private:
     if (dot->hasAttr(partOfKName)) return whole;
     Shape shape = shapeOf(leaderOf(dot.getD()));
     size_t rows = shape.size() - 2, columns = rows + 1;
+    if (overlap) return along(int64_t(columns));
     if (shape.size() == 3 && canSplit(shape, 0)) return along(0);
     bool enoughColumns = shape[columns] / blocks >= fewestRows;
     bool losesRows = shape[rows] >= warpgroupRows && shape[rows] / blocks < warpgroupRows;
@@ -327,6 +337,21 @@ private:
           return Forms{{form.isAlong(gather.getAxis()) ? whole : form, form}, {form}};
         })
         .Default([&](Operation *) { return allOf(op, whole); });
+  }
+
+  /// Whether no tile is wanted in another form than it has: what is whole has no slices that reach into others.
+  bool slicesStay() {
+    auto stays = [&](auto values, ArrayRef<Form> wanted) {
+      return llvm::all_of(llvm::zip(values, wanted), [&](auto each) {
+        auto [tile, form] = each;
+        return !isTile(tile) || cheap.contains(tile) || formOf(tile) == form;
+      });
+    };
+    return llvm::all_of(ops, [&](Operation *op) {
+      if (op->getNumResults() == 1 && cheap.contains(op->getResult(0))) return true;
+      Forms its = formsOf(op);
+      return stays(op->getOperands(), its.operands) && stays(op->getResults(), its.results);
+    });
   }
 
   //===--------------------------------------------------------------------------------------------------------------- choice
@@ -474,6 +499,11 @@ private:
       operands.push_back(isTile(operand) ? inForm(operand, source) : operand);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(op);
+    if (overlap && type.getDimSize(unsigned(*form.dim)) == overlap->extent && saysWhatIsReal(op, *overlap)) {
+      Value own = ownElements(b, part.getShape(), *form.dim, *overlap);
+      forms[own] = form;
+      return copies[{value, form.dim}] = own;
+    }
     Operation *copy = b.clone(*op);
     copy->setOperands(operands);
     copy->getResult(0).setType(part);
@@ -481,10 +511,11 @@ private:
     if (auto constant = dyn_cast<arith::ConstantOp>(copy))
       constant.setValueAttr(DenseElementsAttr::get(part, cast<DenseElementsAttr>(constant.getValue()).getSplatValue<Attribute>()));
     if (auto range = dyn_cast<tt::MakeRangeOp>(copy)) {
-      int64_t extent = part.getNumElements();
+      int64_t extent = part.getNumElements(), own = overlap && type.getNumElements() == overlap->extent ? overlap->own : extent;
       range.setEnd(static_cast<uint32_t>(range.getStart() + extent));
+      forgetWhatIsReal(range);
       Value bounded = arith::AndIOp::create(b, rank, i32(blocks - 1)); // what it is anyway, for who asks for its bounds
-      Value start = arith::MulIOp::create(b, bounded, i32(extent));
+      Value start = arith::MulIOp::create(b, bounded, i32(own));
       result = arith::AddIOp::create(b, result, tt::SplatOp::create(b, part, start));
     }
     forms[result] = form;
@@ -498,31 +529,6 @@ private:
         .Default([&](Operation *) {
           return cast<RankedTensorType>(op->getOperand(0).getType()).getDimSize(unsigned(*form.dim)) == 1 ? whole : form;
         });
-  }
-
-  /// The dimension `from` becomes dimension `to`.
-  Value moved(Value tile, size_t from, size_t to) {
-    auto type = cast<RankedTensorType>(tile.getType());
-    SmallVector<int32_t> order;
-    for (int32_t dim = 0; dim < type.getRank(); ++dim)
-      if (dim != int32_t(from)) order.push_back(dim);
-    order.insert(order.begin() + to, int32_t(from));
-    SmallVector<int64_t> shape;
-    for (int32_t dim : order)
-      shape.push_back(type.getDimSize(dim));
-    return tt::TransOp::create(b, RankedTensorType::get(shape, type.getElementType()), tile, order);
-  }
-
-  Value reshaped(Value tile, ArrayRef<int64_t> shape) {
-    auto type = RankedTensorType::get(shape, cast<RankedTensorType>(tile.getType()).getElementType());
-    return tt::ReshapeOp::create(b, type, tile, false, false);
-  }
-
-  Value joined(Value x, Value y) {
-    auto type = cast<RankedTensorType>(x.getType());
-    SmallVector<int64_t> shape(type.getShape());
-    shape.push_back(2);
-    return tt::JoinOp::create(b, RankedTensorType::get(shape, type.getElementType()), x, y);
   }
 
   SmallVector<Value> ofAllBlocks(Value tile) {
@@ -539,7 +545,7 @@ private:
         auto type = cast<RankedTensorType>(parts[i].getType());
         SmallVector<int64_t> shape(type.getShape());
         shape[dim] *= 2;
-        pairs.push_back(reshaped(moved(joined(parts[i], parts[i + 1]), size_t(type.getRank()), dim), shape));
+        pairs.push_back(reshaped(b, moved(b, joined(b, parts[i], parts[i + 1]), size_t(type.getRank()), dim), shape));
       }
       parts = std::move(pairs);
     }
@@ -554,7 +560,7 @@ private:
     halves[dim] /= 2;
     halves.insert(halves.begin() + int64_t(dim), 2);
     Type part = RankedTensorType::get(half, type.getElementType());
-    auto split = tt::SplitOp::create(b, part, part, moved(reshaped(all, halves), dim, halves.size() - 1));
+    auto split = tt::SplitOp::create(b, part, part, moved(b, reshaped(b, all, halves), dim, halves.size() - 1));
     Value isLater = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, rank, i32(bit)), i32(0));
     return {arith::SelectOp::create(b, isLater, split.getOutRHS(), split.getOutLHS()),
             arith::SelectOp::create(b, isLater, split.getOutLHS(), split.getOutRHS())};
@@ -574,12 +580,9 @@ private:
       auto [own, given] = halved(part, size_t(*form.dim), bit);
       auto other = ttg::ReadBlocksOp::create(b, given.getType(), given);
       other->setAttr(partnerName, b.getI64IntegerAttr(bit));
-      part = addOf(own, other.getResult(0));
+      part = added(b, own, other.getResult(0));
     }
     return part;
-  }
-  Value addOf(Value x, Value y) {
-    return getElementTypeOrSelf(x).isInteger() ? Value(arith::AddIOp::create(b, x, y)) : Value(arith::AddFOp::create(b, x, y));
   }
 
   //===------------------------------------------------------------------------------------------------------------- rewriting
@@ -600,7 +603,7 @@ private:
       for (size_t i = 0; i < parts.size(); i += 2) {
         SmallVector<Value> sources;
         for (auto [x, y] : llvm::zip(parts[i], parts[i + 1]))
-          sources.push_back(joined(x, y));
+          sources.push_back(joined(b, x, y));
         int64_t last = cast<RankedTensorType>(sources[0].getType()).getRank() - 1;
         auto both = tt::ReduceOp::create(b, sources, int32_t(last));
         IRMapping mapping;
@@ -684,7 +687,10 @@ private:
         result.setType(typeIn(cast<RankedTensorType>(result.getType()), form));
         forms[result] = form;
       }
-    if (auto dot = dyn_cast<tt::DotOp>(op); dot && its.results[0].dim) splitRealExtent(dot, *its.results[0].dim, blocks);
+    if (auto dot = dyn_cast<tt::DotOp>(op); dot && its.results[0].dim)
+      splitRealExtent(dot, *its.results[0].dim, blocks, overlap ? std::optional(overlap->own) : std::nullopt);
+    b.setInsertionPoint(op);
+    if (auto store = dyn_cast<tt::StoreOp>(op); store && overlap && its.operands[0].dim) storeOwn(b, store, *its.operands[0].dim, *overlap);
     bool onMemory = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp>(op);
     if (onMemory && (its.operands.empty() || its.operands[0] == whole)) guard(op);
     noteDecision(op, its);
@@ -708,7 +714,8 @@ private:
   }
 
   tt::FuncOp function;
-  int64_t blocks;
+  int64_t warps, blocks;
+  std::optional<Overlap> overlap;
   ImplicitLocOpBuilder b;
   Value rank, isFirst;
   CheapTiles cheap;
@@ -742,7 +749,7 @@ static int64_t blocksFor(tt::FuncOp function, ttg::ConfigAttr config, const GpuT
   int64_t available = std::min(target.registersPerThread, target.registersPerProcessor / threads);
   if (config.getMaxRegisters() > 0) available = std::min(available, config.getMaxRegisters());
   for (int64_t blocks = 1; blocks <= mostBlocks; blocks *= 2) {
-    Splitter splitter(function, blocks);
+    Splitter splitter(function, config.getWarps(), blocks);
     splitter.plan();
     int64_t beside = blocks < mostBlocks ? besideRows : 0;
     if (splitter.registersAtReductions(threads) + beside <= available) return blocks;
@@ -783,7 +790,7 @@ LogicalResult splitOverBlocks(ModuleOp module) {
     if (!target.clusters) return refuse(function, Diag::noClusters, {std::to_string(config.getCtas()), target.name});
     if (config.getCtas() > target.blocksPerCluster) return bug(function, "a program has more blocks than a cluster holds");
     if (std::max(forRows, forSums) == 1) splitSums(function, config.getCtas());
-    Splitter splitter(function, config.getCtas());
+    Splitter splitter(function, config.getWarps(), config.getCtas());
     splitter.plan();
     splitter.apply();
     return success();

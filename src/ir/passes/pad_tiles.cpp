@@ -368,7 +368,10 @@ LogicalResult padTypes(Operation *op) {
   auto type = tileOf(op->getResult(0).getType());
   if (type && type.getNumElements() > tt::maxTileElements)
     return refuse(op, Diag::tileTooLarge, {spelled(type), std::to_string(tt::maxTileElements)});
-  if (auto range = dyn_cast<tt::MakeRangeOp>(op)) range.setEnd(range.getStart() + static_cast<uint32_t>(type.getNumElements()));
+  if (auto range = dyn_cast<tt::MakeRangeOp>(op)) {
+    range->setAttr(tt::realName, Builder(op->getContext()).getDenseI64ArrayAttr(range.getEnd() - range.getStart()));
+    range.setEnd(range.getStart() + static_cast<uint32_t>(type.getNumElements()));
+  }
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     auto dense = cast<DenseElementsAttr>(constant.getValue());
     if (!dense.isSplat()) return refuseTile(op, op->getResult(0), "write it with sizes that are powers of 2");

@@ -76,7 +76,7 @@ def gallery_rows(Row, ours, theirs):
 
     fp8, split, grouped = both("16_fp8_matmul"), both("14_split_k_matmul"), both("15_grouped_matmul")
     one = torch.ones((), device="cuda")
-    for n in (4096, 8192):
+    for n in (1024, 4096, 8192):
         a, b = randn(n, n).to(E4M3), randn(n, n).to(E4M3)
         ones = torch.ones(n, device="cuda")
 

@@ -1,0 +1,70 @@
+"""Blocks split the columns of a product whose rows are no whole products of all warpgroups. Where any_size has made the tile larger, each has
+as many of the real columns as the others, and not the first one most of them."""
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=352' --until split-over-blocks | FileCheck %s --check-prefix=SPLIT
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=352' --emit ptx | FileCheck %s
+# RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 5 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=320' | FileCheck %s --check-prefix=PAIR
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=256,BN=216' --until split-over-blocks | FileCheck %s --check-prefix=ROWS
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=352' --until split-roles | FileCheck %s --check-prefix=BEHIND
+# RUN: tilewright compile %s --kernel summed --target cuda:sm_90a --num-warps 8 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8' --until split-over-blocks | FileCheck %s --check-prefix=SUMMED
+# RUN: tilewright run %s --kernel product --grid '2, 1' --arg a=randn:f16[200x72] --arg b=randn:f16[72x344] --arg c=zeros:f16[200x344] --arg M=200 --arg N=344 --arg K=72 --arg BM=192 --arg BN=352 --out c=%t.npy
+# RUN: tilewright run %s --simulate --kernel product --grid '2, 1' --num-warps 8 --num-stages 4 --num-ctas 2 --arg a=randn:f16[200x72] --arg b=randn:f16[72x344] --arg c=zeros:f16[200x344] --arg M=200 --arg N=344 --arg K=72 --arg BM=192 --arg BN=352 --check c=%t.npy --rtol 1e-2 --atol 1e-2
+# RUN: tilewright run %s --kernel product --grid '1, 2' --arg a=randn:f16[100x72] --arg b=randn:f16[72x328] --arg c=zeros:f16[100x328] --arg M=100 --arg N=328 --arg K=72 --arg BM=128 --arg BN=320 --out c=%t.npy
+# RUN: tilewright run %s --simulate --kernel product --grid '1, 2' --num-warps 8 --num-stages 4 --num-ctas 2 --arg a=randn:f16[100x72] --arg b=randn:f16[72x328] --arg c=zeros:f16[100x328] --arg M=100 --arg N=328 --arg K=72 --arg BM=128 --arg BN=320 --check c=%t.npy --rtol 1e-2 --atol 1e-2
+
+# The second block's columns begin at 176; it has 256 of them, of which 176 are its own, and stored.
+# SPLIT: tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32>
+# SPLIT: arith.constant 176 : i32
+# SPLIT: tt.dot {{.*}}tt.real = array<i64: 192, 176>{{.*}} -> tensor<256x256xf32>
+
+# Three pieces of 64 rows, each by one instruction.
+# CHECK: .reqnctapercluster 2
+# CHECK-COUNT-8: m64n176k16
+# CHECK-NOT: wgmma.mma_async
+
+# The rows are the same for both blocks: each copies half of them for both.
+# PAIR: wgmma m64n160k16
+# PAIR: of it: each copies a part of it for all
+
+# 128 rows are two warpgroups' in each block.
+# ROWS: tt.real = array<i64: 128, 216>
+
+# Who multiplies computes the places of its stores behind the loop, whose sums take most registers.
+# BEHIND: ptx.max_registers true 240
+# BEHIND-NOT: tt.make_range
+# BEHIND: scf.for
+# BEHIND: ttg.wgmma_wait 0
+# BEHIND: tt.make_range {end = 256
+# BEHIND: tt.store
+
+# Elements of a row meet: blocks share the tile as it is.
+# SUMMED-NOT: array<i64: 192, 176>
+# SUMMED: tt.dot
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def sums_of(a, b, rows, columns, M, N, K, BM: tl.constexpr, BN: tl.constexpr):
+    ks = tl.arange(0, 64)
+    sums = tl.zeros((BM, BN), tl.float32)
+    for k in range(0, K, 64):
+        at = k + ks
+        x = tl.load(a + rows[:, None] * K + at, mask=(rows[:, None] < M) & (at < K), other=0.0)
+        y = tl.load(b + at[:, None] * N + columns[None, :], mask=(columns[None, :] < N) & (at[:, None] < K), other=0.0)
+        sums = tl.dot(x, y, sums)
+    return sums
+
+
+@triton.jit(any_size=True)
+def product(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr):
+    rows, columns = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
+    sums = sums_of(a, b, rows, columns, M, N, K, BM, BN)
+    tl.store(c + rows[:, None] * N + columns, sums.to(c.dtype.element_ty), mask=(rows[:, None] < M) & (columns < N))
+
+
+@triton.jit(any_size=True)
+def summed(a, b, c, M, N, K):
+    rows, columns = tl.program_id(0) * 192 + tl.arange(0, 192), tl.arange(0, 352)
+    sums = sums_of(a, b, rows, columns, M, N, K, 192, 352)
+    tl.store(c + rows, tl.sum(sums, 1).to(tl.float16), mask=rows < M)
