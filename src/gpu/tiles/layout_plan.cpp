@@ -174,10 +174,22 @@ void LayoutPlan::collect(Operation *op) {
       .Case([&](ttg::UnpackE2m1Op unpack) { addBorder(op, unpack.getBytes(), unpack.getResult()); });
 }
 
+/// wgmma reads operands of 32 bits along K only. `along`: which dimension of the operand that is.
+void LayoutPlan::noteTurned(tt::DotOp dot, Value operand, int64_t along) {
+  auto load = operand.getDefiningOp<ttg::DescriptorLoadOp>();
+  std::optional<size_t> owner = members.find(operand);
+  if (!load || !owner || bitsOf(operand) != 32 || load.getOrder()[0] == along) return;
+  classes[*owner].turned.push_back({dot, operand, Dims(load.getOrder().begin(), load.getOrder().end())});
+}
+
 /// Work of a class whose cost depends on its layout, or that says which it must be.
 void LayoutPlan::describe(Operation *op) {
   if (!isa<tt::ReduceOp, tt::ScanOp, tt::DotOp>(op)) return;
-  if (auto dot = dyn_cast<tt::DotOp>(op)) products[op] = chooseDot(dot, config);
+  if (auto dot = dyn_cast<tt::DotOp>(op)) {
+    const DotChoice &choice = products[op] = chooseDot(dot, config);
+    if (choice.kind == ttg::ProductKind::wgmma && !choice.a) noteTurned(dot, dot.getA(), 1);
+    if (choice.kind == ttg::ProductKind::wgmma) noteTurned(dot, dot.getB(), 0);
+  }
   std::optional<size_t> found = members.find(isa<tt::DotOp>(op) ? op->getResult(0) : op->getOperand(0));
   if (!found) return;
   Class &owner = classes[*found];
@@ -234,8 +246,35 @@ LayoutPlan::Priced LayoutPlan::cheapestAccess(const MemoryAccess &access, const 
   return best;
 }
 
+/// Wavefronts of both ways.
+int64_t LayoutPlan::turningCost(const Turned &turned, const Layout &layout) const {
+  auto wavefronts = [&](const Dims &order) {
+    int64_t bits = bitsOf(turned.tile);
+    return vectorAccess(layout, SharedLayout::swizzled(layout.shape, bits, widestSpan(layout.shape, bits, order), order)).wavefronts;
+  };
+  return wavefronts(turned.order) + wavefronts({turned.order[1], turned.order[0]});
+}
+
+/// Blocks of a thread that have as many neighbors as an access takes along both dimensions.
+static SmallVector<Layout> turningLayouts(const Dims &shape, int64_t warps, const Dims &order) {
+  constexpr int64_t neighbors = 4, threads = 32;
+  SmallVector<Layout> layouts;
+  auto fast = static_cast<size_t>(order[0]), slow = static_cast<size_t>(order[1]);
+  for (int64_t lanes : {2, 4}) { // along the slow dimension: banks of both ways
+    Dims each(2, neighbors), grid(2, threads / lanes), groups(2, 1);
+    grid[slow] = lanes;
+    if (neighbors * grid[fast] > shape[fast] || neighbors * lanes > shape[slow]) continue;
+    groups[slow] = std::min(warps, shape[slow] / (neighbors * lanes));
+    groups[fast] = warps / groups[slow];
+    layouts.push_back(Layout::blocked(shape, each, grid, groups, {order[1], order[0]}));
+  }
+  return layouts;
+}
+
 int64_t LayoutPlan::cost(const Class &chosen, const Layout &layout) const {
   int64_t sum = 0;
+  for (const Turned &turned : chosen.turned)
+    sum += weightOf(turned.dot) * turningCost(turned, layout);
   for (size_t index : chosen.accesses)
     sum += weightOf(accesses[index].op) * cheapestAccess(accesses[index], layout).cost;
   for (Operation *op : chosen.reductions)
@@ -281,6 +320,9 @@ SmallVector<Layout> LayoutPlan::candidates(const Class &chosen) const {
     if (transfer.order.size() == chosen.shape.size())
       for (const Layout &layout : coalescedLayouts(chosen.shape, rowFacts(transfer.tile, transfer.order), warps))
         add(layout);
+  for (const Turned &turned : chosen.turned)
+    for (const Layout &layout : turningLayouts(chosen.shape, warps, turned.order))
+      add(layout);
   if (layouts.empty()) add(defaultLayout(chosen.shape, warps));
   return layouts;
 }

@@ -50,10 +50,18 @@ private:
     mlir::Value tile;
     Dims order;
   };
+  /// A tile that the copy engine brings along the wrong dimension for a product: threads read it along order[0], and write it along the
+  /// other one.
+  struct Turned {
+    tt::DotOp dot;
+    mlir::Value tile;
+    Dims order;
+  };
   struct Class {
     llvm::SmallVector<size_t> accesses, borders;
     llvm::SmallVector<mlir::Operation *> reductions, scans, dots;
     llvm::SmallVector<Transfer> transfers;
+    llvm::SmallVector<Turned> turned;
     Dims shape;
     int64_t elements = 0;
     std::optional<Layout> layout;
@@ -71,12 +79,14 @@ private:
   void addBorder(mlir::Operation *op, mlir::Value from, mlir::Value to);
   void addTransfer(mlir::Value tile, llvm::ArrayRef<int32_t> order);
   void describe(mlir::Operation *op);
+  void noteTurned(tt::DotOp dot, mlir::Value operand, int64_t along);
   bool hasPreferences(const Class &one) const;
   bool hasNeighbour(const Class &one) const;
   void chooseAll();
   void choose(Class &chosen);
   llvm::SmallVector<Layout> candidates(const Class &chosen) const;
   int64_t cost(const Class &chosen, const Layout &layout) const;
+  int64_t turningCost(const Turned &turned, const Layout &layout) const;
   Priced cheapestStoreOfProduct(const MemoryAccess &store, const Layout &tileLayout) const;
   Priced cheapestAccess(const MemoryAccess &access, const Layout &tileLayout) const;
   bool holds(const Class &one, mlir::Value tile) const;
