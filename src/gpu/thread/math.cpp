@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -298,16 +299,16 @@ LogicalResult lowerExtern(ThreadContext &t, tt::ExternElementwiseOp op) {
 }
 
 /// Whether the numbers are f32 sums or products, rounded to half a unit in their last place: such a unit of x changes e^x by |x| 2^-24 of
-/// it.
-static bool areRounded(Value numbers) {
+/// it. Masks may have put constants in their place.
+static bool areRounded(Value numbers, int64_t deepest = 4) {
   Operation *from = numbers.getDefiningOp();
-  if (auto choice = dyn_cast_or_null<arith::SelectOp>(from)) {
-    auto isFine = [](Value side) { return matchPattern(side, m_Constant()) || areRounded(side); };
-    return isFine(choice.getTrueValue()) && isFine(choice.getFalseValue());
+  if (!from || deepest == 0) return false;
+  if (auto choice = dyn_cast<arith::SelectOp>(from)) {
+    if (matchPattern(choice.getFalseValue(), m_Constant())) return areRounded(choice.getTrueValue(), deepest - 1);
+    return matchPattern(choice.getTrueValue(), m_Constant()) && areRounded(choice.getFalseValue(), deepest - 1);
   }
-  if (isa_and_nonnull<ttg::ConvertLayoutOp>(from)) return areRounded(from->getOperand(0));
-  return isa_and_nonnull<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, math::FmaOp, tt::DotOp, ttg::WgmmaWaitOp,
-                         tt::ReduceOp>(from);
+  if (isa<ttg::ConvertLayoutOp>(from)) return areRounded(from->getOperand(0), deepest - 1);
+  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, math::FmaOp, tt::DotOp, ttg::WgmmaWaitOp>(from);
 }
 
 /// e^x as 2^(x log2 e): where x is rounded, the product's own rounding changes the result no more than that of x has. Upstream's way for
