@@ -526,8 +526,9 @@ std::vector<std::string> kernelNames(Namespace &module) {
     Diagnostics trial;
     MaybeValue value = scope->lookup(function->name, trial);
     std::shared_ptr<const JitFunction> kernel = value ? value->asFunction() : nullptr;
-    // A kernel with an error in its decorators still exists; whoever asks for it by name gets the error.
-    bool broken = !value && llvm::any_of(function->decorators, [](const ast::Expr *decorator) {
+    // A kernel with an error in its decorators still exists; whoever asks for it by name gets the error. One below an `if` that does not
+    // hold does not exist.
+    bool broken = !value && errorCount(trial) != 0 && llvm::any_of(function->decorators, [](const ast::Expr *decorator) {
       const auto *call = llvm::dyn_cast<ast::CallExpr>(decorator);
       const ast::Expr *callee = call ? call->callee : decorator;
       const auto *attribute = llvm::dyn_cast<ast::AttributeExpr>(callee);
@@ -553,7 +554,14 @@ std::shared_ptr<const JitFunction> findKernel(Namespace &module, llvm::StringRef
   std::vector<std::string> kernels = kernelNames(module);
   std::string near = nearestName(name, kernels);
   std::string list = kernels.empty() ? "no function of it is marked @triton.jit" : "its kernels are " + joinNames(kernels, 20);
-  fail(diagnostics, {}, Diag::unknownKernel, {name.str(), module.path(), near.empty() ? list : "did you mean '" + near + "'? " + list});
+  auto *scope = dynamic_cast<ModuleScope *>(&module);
+  llvm::ArrayRef<const ast::FunctionStmt *> functions;
+  if (scope) functions = scope->functions();
+  const auto *written = llvm::find_if(functions, [&](const ast::FunctionStmt *function) { return function->name == name; });
+  bool isLeftOut = written != functions.end();
+  if (isLeftOut) list = "the file defines it under an 'if' or a 'try' that does not get there on this machine";
+  fail(diagnostics, isLeftOut ? (*written)->nameRange : SourceRange(), Diag::unknownKernel,
+       {name.str(), module.path(), near.empty() || isLeftOut ? list : "did you mean '" + near + "'? " + list});
   return nullptr;
 }
 

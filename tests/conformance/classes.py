@@ -55,6 +55,7 @@ NAMED = [
     (r"test_local_does_not_shadow_global", "Python's meaning", "a name that a function assigns is local: read before, it is an error"),
     (r"test_filecheck_negative", "not installed", "LLVM's FileCheck, whose message it looks for"),
     (r"test_opt_flags_split_k", "PyTorch's start", "PyTorch starts CUDA only where the test has put a stub for a card's properties, which it then asks"),
+    (r"test_mxfp8_mxfp4_matmul_tma\[.*-8192\]", "time", "products of 8192 with subnormal numbers, a reference's among them: no end within the limit"),
     (r"test_err_in_builtin|test_unused_result", "place of an error", "what is wrong stands in the first line, its place in the last; builtins stand in no file of Python's"),
     (r"test_reproducer.py", "text of IR", "names upstream's own passes"),
     (r"test_triton_debuginfo_on\[.*-False\]", "setting", "its file runs with TILEWRIGHT_DEBUG_INFO=1, and this case wants none"),
