@@ -184,22 +184,31 @@ private:
     return pointerAt(b, a, arith::MulIOp::create(b, row, plan.aRowBytes), 1);
   }
 
-  /// 0 minus 128 times the sum of each column of a panel.
+  /// 0 minus 128 times the sum of each column of a panel. Several partial sums, since each instruction waits for the one before it.
   SmallVector<Value> offsetSums(Value panel) {
+    int64_t partials = 1;
+    while (partials * vectors < neededAccumulators && steps % (2 * partials) == 0)
+      partials *= 2;
     Value zero = constantInt(b, accumulator, 0), all128 = constantInt(b, loadedType(), -128);
-    SmallVector<Value> sums(vectors, zero);
-    auto loop = scf::ForOp::create(b, constantIndex(b, 0), constantIndex(b, steps), constantIndex(b, 1), sums);
+    SmallVector<Value> sums(vectors * partials, zero);
+    auto loop = scf::ForOp::create(b, constantIndex(b, 0), constantIndex(b, steps), constantIndex(b, partials), sums);
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
-      SmallVector<Value> columns = loadColumns(pointerAt(b, panel, loop.getInductionVar(), plan.group * plan.panel * operandBytes), 0);
+      Value here = pointerAt(b, panel, loop.getInductionVar(), plan.group * plan.panel * operandBytes);
       SmallVector<Value> next;
-      for (auto [sum, column] : llvm::zip(loop.getRegionIterArgs(), columns))
-        next.push_back(addProducts(all128, column, sum));
+      for (int64_t step = 0; step < partials; ++step)
+        for (auto [vector, column] : llvm::enumerate(loadColumns(here, step)))
+          next.push_back(addProducts(all128, column, loop.getRegionIterArg(step * vectors + vector)));
       scf::YieldOp::create(b, next);
     }
-    for (auto [sum, total] : llvm::zip(sums, loop.getResults()))
-      sum = arith::SubIOp::create(b, zero, total);
+    sums = SmallVector<Value>(loop.getResults());
+    for (int64_t partial = 1; partial < partials; ++partial)
+      for (int64_t vector = 0; vector < vectors; ++vector)
+        sums[vector] = add(sums[vector], sums[partial * vectors + vector]);
+    sums.resize(vectors);
+    for (Value &sum : sums)
+      sum = arith::SubIOp::create(b, zero, sum);
     return sums;
   }
 

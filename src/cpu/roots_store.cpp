@@ -13,6 +13,14 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
+/// Up to here an output is worth keeping in the caches. Beside products, whose operands pass through the second-level cache, little of an
+/// output stays there; what a slow last level would keep comes back no faster than from memory.
+static int64_t keptOutputBytes(Context &ctx) {
+  bool isSlow = ctx.target.keptOutputBytes < ctx.target.llcBytes; // the last level
+  bool multiplies = isSlow && ctx.kernel.walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  return multiplies ? std::min(ctx.target.keptOutputBytes, ctx.target.l2Bytes) : ctx.target.keptOutputBytes;
+}
+
 /// Streaming stores skip the caches: up to 70 % faster where the output does not fit there anyway, up to twice as slow where it would have.
 static Value streamingPays(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk) {
   ImplicitLocOpBuilder &b = ctx.b;
@@ -28,7 +36,7 @@ static Value streamingPays(Context &ctx, StoreOp op, int64_t vectorDim, int64_t 
     total = arith::MulIOp::create(b, total, scalarToIndex(ctx, count));
   for (Value trips : ctx.enclosingTrips)
     total = arith::MulIOp::create(b, total, trips);
-  Value pays = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, total, constantIndex(b, ctx.target.keptOutputBytes));
+  Value pays = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, total, constantIndex(b, keptOutputBytes(ctx)));
   Place origin;
   origin.at.assign(shape.size(), {ctx.zeroIndex, 0});
   Value base = evaluateScalar(ctx, op.getPtr(), origin), bits = base;

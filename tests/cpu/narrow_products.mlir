@@ -2,6 +2,7 @@
 // RUN: tilewright compile %s --kernel bytes --emit asm --target cpu:avx512-dot | FileCheck %s --check-prefix=BYTES
 // RUN: tilewright compile %s --kernel bf16 --emit asm --target cpu:avx512 | FileCheck %s --check-prefix=FP32
 // RUN: tilewright compile %s --kernel bytes --emit asm --target cpu:avx512 | FileCheck %s --check-prefix=WORDS
+// RUN: tilewright compile %s --kernel bytes --emit loops --target cpu:avx512-dot | FileCheck %s --check-prefix=SUMS
 // Products of narrow types have instructions of their own where the machine does; elsewhere they are made wider while they are packed.
 
 // BF16-NOT: vfmadd
@@ -33,6 +34,11 @@ tt.func public @bf16(%a: !tt.ptr<bf16>, %b: !tt.ptr<bf16>, %c: !tt.ptr<f32>) {
   tt.return
 }
 
+// The sums of a panel's columns, of two vectors: four steps side by side, because each instruction waits for the one before it.
+// SUMS-LABEL: @bytes.program
+// SUMS: :8 = scf.for {{.*}} iter_args
+// SUMS-COUNT-8: vpdpbusd
+// SUMS-NEXT: scf.yield
 // BYTES-NOT: vpmaddwd
 // BYTES: vpdpbusd
 // BYTES-NOT: vpmaddwd

@@ -1,6 +1,7 @@
 """@autotune and @heuristics."""
 
 import importlib.util
+import inspect
 import pathlib
 import shutil
 import threading
@@ -10,6 +11,8 @@ import pytest
 
 import tilewright as triton
 import tilewright.language as tl
+from tilewright.runtime import autotuner
+from tilewright.runtime.rules import names_read
 from tilewright.tools.tensor_descriptor import TensorDescriptor
 
 
@@ -126,6 +129,35 @@ def test_heuristics():
     assert out[0] == 65
     kernel[(1,)](out, 65, BLOCK=32)
     assert out[0] == 64
+
+
+def test_rules_that_read_numbers_are_kept():
+    assert names_read(lambda args: args["n"] % args["BLOCK"] == 0) == ("n", "BLOCK")
+    assert names_read(lambda args: 2 if args["n"] > 3 and args["m"] else args["n"]) == ("n", "m")
+    outside = 3
+    for rule in [
+        lambda args: args["n"] + outside, lambda args: len(args["n"]), lambda args: args["x"].size, lambda args: args, lambda args: {**args},
+        lambda args: "n" in args, lambda args: [each for each in args], lambda args, more=[]: args["n"], lambda args: args[args["n"]],
+        lambda args: args["n" if args["m"] else "k"], lambda **args: args["n"], lambda args: (args := 3), print,
+    ]:
+        assert names_read(rule) is None, inspect.getsource(rule)
+
+
+def test_kept_rules_say_what_called_ones_say():
+    """A number, the truth value that equals it, and one that comes later."""
+    derived = []
+
+    class Fn:
+        def run(self, *args, grid, warmup, **kwargs):
+            derived.append(kwargs["SAME"])
+
+    rules = autotuner.Heuristics(Fn(), ["x", "n"], {"SAME": lambda args: args["n"], "TWICE": lambda args: 2 * args["SAME"]})
+    for n in [1, True, 1, 1.0, 2, "a", 1]:
+        rules.run(object(), n)
+    assert list(map(repr, derived)) == ["1", "True", "1", "1.0", "2", "'a'", "1"]
+    assert rules._kept["SAME"].said == {(1,): 1, (2,): 2, ("a",): "a"} and rules._kept["TWICE"].said[("a",)] == "aa"
+    with pytest.raises(KeyError):
+        rules.run(object())
 
 
 def test_autotune_over_heuristics():

@@ -1,9 +1,11 @@
 // What the CPU lowering knows of tiles before it emits code: steps, overflow, masks; and what it checks when the program runs.
 #include "cpu/conditions.h"
 #include "cpu/evaluate.h"
+#include "cpu/lower.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Parser/Parser.h"
 
 #include <gtest/gtest.h>
@@ -191,6 +193,36 @@ TEST(Conditions, overflowOfAMaskIsLookedFor) {
   auto most = compare.getRhs().getDefiningOp<arith::ConstantOp>();
   ASSERT_TRUE(most);
   EXPECT_EQ(cast<IntegerAttr>(most.getValue()).getInt(), 2147483647 - 63);
+}
+
+/// From how many bytes on, by the code of a kernel that stores %d to a row, its output goes past the caches; 0 where it never does.
+int64_t streamsFrom(const std::string &body, const CpuTarget &target) {
+  Kernel kernel(body + "%xs = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>\n"
+                       "%xp = tt.addptr %xs, %r : tensor<64x!tt.ptr<f32>>, tensor<64xi32>\n"
+                       "tt.store %xp, %d : tensor<64x!tt.ptr<f32>>\n");
+  LoopsInfo info;
+  EXPECT_TRUE(succeeded(lowerToLoops(*kernel.module, target, true, {}, info)));
+  int64_t from = 0;
+  kernel.module->walk([&](arith::CmpIOp compare) {
+    APInt value;
+    bool isBytes = compare.getPredicate() == arith::CmpIPredicate::sgt && matchPattern(compare.getRhs(), m_ConstantInt(&value));
+    if (isBytes && value.getSExtValue() >= target.l2Bytes) from = value.getSExtValue();
+  });
+  return from;
+}
+
+TEST(Store, outputsOfProductsPassASlowLastLevelEarlier) {
+  CpuTarget slow = *cpuTarget("avx2");
+  slow.l2Bytes = 2 << 20, slow.keptOutputBytes = 8 << 20, slow.llcBytes = 24 << 20;
+  CpuTarget fast = slow;
+  fast.keptOutputBytes = fast.llcBytes;
+  std::string row = "%d = arith.sitofp %r : tensor<64xi32> to tensor<64xf32>\n";
+  std::string product = "%one = arith.constant dense<1.0> : tensor<8x8xf32>\n"
+                        "%c = tt.dot %one, %one, %one : tensor<8x8xf32> * tensor<8x8xf32> -> tensor<8x8xf32>\n"
+                        "%d = tt.reshape %c : tensor<8x8xf32> -> tensor<64xf32>\n";
+  EXPECT_EQ(streamsFrom(row, slow), slow.keptOutputBytes);
+  EXPECT_EQ(streamsFrom(product, slow), slow.l2Bytes);
+  EXPECT_EQ(streamsFrom(product, fast), fast.llcBytes);
 }
 
 } // namespace

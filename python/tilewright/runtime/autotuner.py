@@ -18,6 +18,7 @@ from ..backends.driver import CPUDriver
 from .driver import driver
 from .guess import guess
 from .jit import REHEARSAL, JITFunction, KernelInterface
+from .rules import KeptRule
 
 
 _NUMBERS = frozenset((int, float, bool))
@@ -601,6 +602,7 @@ class Heuristics(KernelInterface):
 
     def __init__(self, fn, arg_names, values):
         self.fn, self.arg_names, self.values = fn, arg_names, values
+        self._kept = {}  # by name of a parameter
         self._is_plain = isinstance(fn, JITFunction)
         self.__name__ = getattr(fn, "__name__", "kernel")
         self.__doc__ = getattr(fn, "__doc__", None)
@@ -611,9 +613,21 @@ class Heuristics(KernelInterface):
 
     def derive(self, args, kwargs):
         """Adds to `kwargs` what the rules say."""
-        named = dict(zip(self.arg_names, args), **kwargs)
+        named = None
         for name, rule in self.values.items():
-            kwargs[name] = named[name] = rule(named)
+            kept = self._kept.get(name)
+            if kept is None or kept.rule is not rule:
+                kept = self._kept[name] = KeptRule(rule, self.arg_names)
+            key = kept.key(args, kwargs)
+            value = kept.said.get(key, kept) if key is not None else kept
+            if value is kept:
+                if named is None:
+                    named = dict(zip(self.arg_names, args), **kwargs)
+                value = rule(named)
+                kept.keep(key, value)
+            kwargs[name] = value
+            if named is not None:
+                named[name] = value
 
     def run(self, *args, grid=None, warmup=False, **kwargs):
         self.derive(args, kwargs)
