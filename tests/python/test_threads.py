@@ -1,5 +1,8 @@
 """Launches and compilation from several threads at once: the same kernels, different ones, tuned ones. Results are checked."""
 
+import pathlib
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -131,3 +134,37 @@ def test_a_none_argument_is_neither_reset_nor_restored():
         out = np.zeros(1, np.float32)
         kernel[(1,)](None, out)
         assert out[0] == 2
+
+
+@triton.jit
+def wait_kernel(flag_ptr, out_ptr):
+    while tl.load(flag_ptr, volatile=True) == 0:
+        pass
+    tl.store(out_ptr, 1)
+
+
+HOST = """
+import sys, threading, time
+import numpy as np
+sys.path.insert(0, sys.argv[1])
+from test_threads import wait_kernel
+
+flag, out, seen = np.zeros(1, np.int32), np.zeros(1, np.int32), []
+wait_kernel[(1,)](np.ones(1, np.int32), out)  # compiled
+out[0] = 0
+def store():
+    time.sleep(0.2)
+    seen.append(int(out[0]))
+    flag[0] = 1
+thread = threading.Thread(target=store)
+thread.start()
+wait_kernel[(1,)](flag, out)
+thread.join()
+print(seen[0], out[0])
+"""
+
+
+def test_a_program_waits_until_the_host_stores():
+    command = [sys.executable, "-c", HOST, pathlib.Path(__file__).resolve().parent]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=120)  # without the load in the loop it may never end
+    assert done.stdout.split() == ["0", "1"]

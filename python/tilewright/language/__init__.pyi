@@ -878,7 +878,8 @@ def load(pointer: Any, mask: Any = ..., other: Any = ..., boundary_check: Any = 
     - padding_option: of a block pointer: "zero" or "nan" for what lies over the edge.
     - cache_modifier: a GPU's hint: ".ca", ".cg", ".cs" or ".cv".
     - eviction_policy: a GPU's hint: "evict_first" or "evict_last".
-    - volatile: True reads memory anew each time.
+    - volatile: True reads memory anew each time. A loop that waits until another program, or the host, has stored something reads it so, or by an
+      atomic operation; what follows the loop is read after it.
 
     The result has the pointer's shape and the type that it points to; bool is stored as a byte and becomes int1.
 
