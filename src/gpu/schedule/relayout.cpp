@@ -52,6 +52,12 @@ std::optional<Layout> Relayout::layoutOfLoads(const Dims &shape) const {
   return {};
 }
 
+tt::LoadOp Relayout::madeOf(tt::LoadOp load) const {
+  auto found = loads.find(load);
+  Value copy = found == loads.end() ? Value() : made.lookup(keyOf(load.getResult(), found->second));
+  return copy ? copy.getDefiningOp<tt::LoadOp>() : tt::LoadOp();
+}
+
 /// How many neighbors one access brings: what their addresses allow, in this layout.
 void Relayout::keepWidth(tt::LoadOp load, const Layout &want) {
   load->removeAttr(ttg::vectorName);

@@ -21,6 +21,8 @@ public:
   llvm::ArrayRef<mlir::Operation *> copied() const { return copies; }
   /// The layout in which a tile of that shape is loaded by threads; nothing if there is none.
   std::optional<Layout> layoutOfLoads(const Dims &shape) const;
+  /// The load that has been made of this one; null if there is none.
+  tt::LoadOp madeOf(tt::LoadOp load) const;
 
 private:
   using Key = std::pair<mlir::Value, mlir::Type>;

@@ -22,7 +22,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-constexpr int64_t producerRegisters = 24, widenerRegisters = 72, registerStep = 8, mostRegisters = 240;
+constexpr int64_t producerRegisters = 24, widenerRegisters = 88, registerStep = 8, mostRegisters = 240;
 
 /// One warpgroup that multiplies cannot use half of a multiprocessor's registers:
 /// two such blocks run there.

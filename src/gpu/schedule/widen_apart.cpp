@@ -25,6 +25,8 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
+constexpr int64_t threadsOfWidener = 128;
+
 /// An operand that goes through a buffer in the loop.
 struct Stored {
   ttg::StoreSharedOp store;
@@ -125,7 +127,7 @@ private:
   /// Whether a block of three warpgroups and a producer's begins with enough registers for the product's sums, needs them all in the end,
   /// and whether shared memory, its port that is, has less to do.
   bool suits() {
-    constexpr int64_t rowsOfInstruction = 64, threadsOfWidener = 128, leastDepth = 32, besideSums = 26;
+    constexpr int64_t rowsOfInstruction = 64, leastDepth = 32, besideSums = 26;
     auto result = cast<RankedTensorType>(product.getType());
     int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(result), config.getWarps());
     auto tile = cast<RankedTensorType>(second.store.getSrc().getType());
@@ -156,6 +158,7 @@ public:
     if (!right.canMake(c.second.store.getSrc(), rowLayout)) return false;
     if (right.copied().size() != 1 || cast<ttg::DescriptorLoadOp>(right.copied().front()).getOrder()[0] != along) return false;
     if (c.first->isCopied()) return true;
+    findScales(c.first->store.getSrc());
     auto leftTile = cast<RankedTensorType>(c.first->store.getSrc().getType());
     int64_t leftAlong = c.depthOf(*c.first, 1);
     Layout operand = Layout::wgmmaOperandA(shapeOfFirst(), config.getWarps(), leftTile.getElementTypeBitWidth());
@@ -163,6 +166,14 @@ public:
     operandLayout = Reorder(leftTile, leftAlong).before(operand);
     if (!left.canMake(c.first->store.getSrc(), operandLayout) || left.copied().size() != 1) return false;
     return cast<ttg::DescriptorLoadOp>(left.copied().front()).getOrder()[0] == leftAlong;
+  }
+
+  /// Bytes of an iteration's scales that one warpgroup makes for the others.
+  int64_t bytesOfScales() const {
+    int64_t bytes = 0;
+    for (tt::LoadOp load : scales)
+      bytes += bufferOf(load).tileBytes();
+    return bytes;
   }
 
   void run() {
@@ -178,10 +189,60 @@ public:
     for (Operation *sync : c.syncs)
       sync->erase();
     carryMaxima();
+    for (tt::LoadOp load : scales)
+      passOn(load);
     ttg::eraseDead(function);
   }
 
 private:
+  /// What the tile depends on besides what the loop copies: scales, which threads load. Whoever widens the second operand loads those of the
+  /// first one, too, and leaves them in a buffer for the next iteration: a fence waits for loads from memory, and the others have none then.
+  void findScales(Value tile) {
+    Operation *op = tile.getDefiningOp();
+    if (!isTile(tile) || !op || op->getBlock() != c.loop.getBody() || isa<ttg::DescriptorLoadOp>(op)) return;
+    auto load = dyn_cast<tt::LoadOp>(op);
+    if (!load) {
+      for (Value operand : op->getOperands())
+        findScales(operand);
+      return;
+    }
+    auto type = cast<RankedTensorType>(tile.getType());
+    constexpr int64_t rowsOfThread = 2;
+    if (type.getRank() != 2 || type.getDimSize(0) != rowsOfThread * threadsOfWidener || llvm::is_contained(scales, load)) return;
+    Layout layout = rowsOfThreads(ttg::shapeOf(type), 1);
+    if (!canLoadRowsAhead(load, layout, c.loop) || !right.canMake(tile, layout)) return;
+    scales.push_back(load);
+  }
+
+  ttg::BufferType bufferOf(Value tile) const {
+    auto type = cast<RankedTensorType>(tile.getType());
+    SharedLayout plain = SharedLayout::rowMajor(ttg::shapeOf(type), type.getElementTypeBitWidth(), {1, 0});
+    return ttg::BufferType::get(tile.getContext(), 1, type.getElementType(), ttg::SharedAttr::get(tile.getContext(), plain));
+  }
+
+  /// Each iteration stores the scales of the next one, and the others read them once they have started its first product. Those of the first
+  /// iteration they load themselves.
+  void passOn(tt::LoadOp load) {
+    Location loc = load.getLoc();
+    tt::LoadOp used = left.madeOf(load);
+    Value rows = right.make(load.getResult(), rowsOfThreads(ttg::shapeOf(load.getType()), 1));
+    b.setInsertionPointToStart(c.loop.getBody());
+    ttg::AllocOp buffer = ttg::AllocOp::create(b, loc, bufferOf(load));
+    b.setInsertionPoint(c.second.store);
+    ttg::StoreSharedOp::create(b, loc, rows, buffer)->setAttr(widenerName, b.getUnitAttr());
+    loadRowsAhead(rows.getDefiningOp<tt::LoadOp>(), c.loop, c.fence->getNextNode());
+    LoopIterations before(c.loop);
+    b.setInsertionPoint(c.loop);
+    Value first = loadOf(b, used, before.ofIteration(b, used->getOperands(), 0), before.existsIteration(b, 0));
+    c.loop = withMoreCarried(c.loop, first);
+    b.setInsertionPointAfter(firstProduct);
+    Value next = ttg::LoadSharedOp::create(b, loc, cast<RankedTensorType>(used.getType()), buffer);
+    used.replaceAllUsesWith(c.loop.getRegionIterArgs().back());
+    Operation *yield = c.loop.getBody()->getTerminator();
+    yield->insertOperands(yield->getNumOperands(), next);
+    used.erase();
+  }
+
   /// Whole rows along K, one a thread of a warpgroup, further ones in further registers.
   static Layout rowsOfThreads(const Dims &shape, int64_t along) {
     constexpr int64_t warps = 4;
@@ -239,6 +300,7 @@ private:
     auto pass = [&](Value sum) { return ttg::WgmmaWaitOp::create(b, loc, TypeRange{sum.getType()}, 1, ValueRange{sum}); };
     b.setInsertionPoint(c.product);
     Value first = start(operandHalf(rows, tile, 0), carried[0]);
+    firstProduct = first.getDefiningOp();
     auto retired = pass(carried[1]);
     retired->setAttr(retiresName, b.getUnitAttr());
     Value second = start(operandHalf(rows, tile, 1), retired.getResults()[0]);
@@ -267,7 +329,7 @@ private:
       bool alone = isTile(carried) && carried.hasOneUse() && made && *carried.user_begin() == made && made->hasOneUse();
       if (!alone || !isElementwiseOnTiles(made) || made->getNumOperands() != 2) continue;
       Value other = made->getOperand(made->getOperand(0) == carried ? 1 : 0);
-      for (Relayout *side : {&right, &left}) {
+      for (Relayout *side : {&left, &right}) {
         std::optional<Layout> layout = side->layoutOfLoads(ttg::shapeOf(carried.getType()));
         if (!layout || !side->canMakeOfLoads(other, *layout) || !side->canMake(c.loop.getInitArgs()[i], *layout)) continue;
         carryIn(i, made, other, *side, *layout);
@@ -322,6 +384,8 @@ private:
   Candidate &c;
   ttg::ConfigAttr config;
   Relayout left, right;
+  SmallVector<tt::LoadOp> scales; ///< of the first operand, which are passed on
+  Operation *firstProduct = nullptr; ///< of two by halves
   Layout rowLayout, operandLayout;
   OpBuilder b;
 };
@@ -342,7 +406,7 @@ bool widenApart(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &ta
     Rewrite rewrite(function, candidate, config);
     if (!rewrite.plan()) continue;
     // The rings must fit, what is copied and what is made of it.
-    int64_t bytes = 0;
+    int64_t bytes = rewrite.bytesOfScales();
     loop.walk([&](ttg::DescriptorLoadOp load) {
       auto tile = cast<RankedTensorType>(load.getType());
       bytes += tile.getNumElements() * std::max<int64_t>(8, tile.getElementTypeBitWidth()) / 8;

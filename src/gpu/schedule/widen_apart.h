@@ -41,6 +41,8 @@ bool mayLearnOfWrites(tt::FuncOp function);
 /// Makes the loop's loads to registers an iteration early, if `registers` of a thread reach for that: at its top, or behind an
 /// operation.
 void loadAhead(LoopSchedule &schedule, int64_t registers, llvm::function_ref<mlir::Operation *(tt::LoadOp)> behind = {});
+/// The load of another iteration, if `exists`.
+mlir::Value loadOf(mlir::OpBuilder &b, tt::LoadOp load, llvm::ArrayRef<mlir::Value> operands, mlir::Value exists);
 /// Lets threads store what they have computed before they compute the rest.
 void storeAsMade(LoopSchedule &schedule);
 
