@@ -61,17 +61,6 @@ static FactSection heavyLines(const ProgramWork &work, const std::map<SourceLine
   return section;
 }
 
-/// Of the tensors of a launch, each once.
-static double tensorBytes(llvm::ArrayRef<Argument> arguments) {
-  std::map<void *, int64_t> tensors;
-  for (const Argument &argument : arguments)
-    if (argument.isPointer()) tensors[argument.address()] = std::max(tensors[argument.address()], argument.bytes());
-  double sum = 0;
-  for (const auto &[address, bytes] : tensors)
-    sum += static_cast<double>(bytes);
-  return sum;
-}
-
 bool explainTime(const CompileRequest &request, const DescribedLaunch *launch, const std::optional<Grid> &grid, Explanation &explanation,
                  Diagnostics &diagnostics) {
   CompileRequest plain = request;
@@ -95,7 +84,7 @@ bool explainTime(const CompileRequest &request, const DescribedLaunch *launch, c
     for (const auto &[type, operations] : work->productsOf)
       productSeconds += all * operations / peaks.productsOf(type);
     time.programs = *programs, time.machine = peaks.machine + ", " + peaks.source;
-    time.tensorBytes = tensorBytes(arguments);
+    time.tensorBytes = static_cast<double>(tensorBytes(arguments));
     double moved = time.tensorBytes > 0 ? time.tensorBytes : all * work->bytes;
     time.bytesPerSecond = peaks.bytes;
     time.memory = moved / peaks.bytes;

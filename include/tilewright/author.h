@@ -13,8 +13,8 @@
 //   auto figures = tilewright::bench(kernel, reference, inputs);
 //   if (figures) std::printf("%.0f %% of the roof\n", 100 * figures->figures().shareOfRoof);
 //
-// Host code takes tensors, whose extents and strides differ from call to call: a kernel gets what it needs of them as arguments. The
-// implementation is that of the commands `tilewright verify` and `tilewright bench`, which do the same for kernel files of Python.
+// Host code takes tensors, whose extents and strides differ from call to call, and passes to a kernel what it needs of them. The commands
+// `tilewright verify` and `tilewright bench` do the same for kernel files in Python, by the same implementation.
 #pragma once
 
 #include "tilewright/tilewright.h"
@@ -24,18 +24,18 @@
 
 namespace tilewright {
 
-/// A tensor of a call: memory of the call's own, of a type, extents and strides that are known when the program runs. A view: it lives as
-/// long as the call.
+/// A tensor of a call, which has its own memory. Its type, extents and strides are known only when the program runs. This is a view: it is
+/// valid as long as the call.
 class Tensor {
 public:
   explicit Tensor(const TwTensor &raw) : raw(&raw) {}
-  /// "" where the input has no name.
+  /// "" if the input has no name.
   const char *name() const { return raw->name ? raw->name : ""; }
   TwType type() const { return raw->type; }
   std::span<const int64_t> shape() const { return {raw->shape, static_cast<size_t>(raw->rank)}; }
-  /// In elements: [i, j] lies strides()[0] * i + strides()[1] * j of them behind data().
+  /// In elements: [i, j] is strides()[0] * i + strides()[1] * j elements behind data().
   std::span<const int64_t> strides() const { return {raw->strides, static_cast<size_t>(raw->rank)}; }
-  /// Elements.
+  /// The number of elements.
   int64_t size() const {
     int64_t count = 1;
     for (int64_t extent : shape())
@@ -45,10 +45,10 @@ public:
   /// -1: the host's memory; else the CUDA device.
   int32_t device() const { return raw->device; }
   void *data() const { return raw->data; }
-  /// An element of the host's memory, through double: exact for all types but integers beyond 2^53. `set` rounds to the type.
+  /// An element in the host's memory. A double holds it exactly, unless it is an integer beyond 2^53. `set` rounds to the type.
   double get(std::initializer_list<int64_t> index) const { return twTensorGet(raw, index.begin()); }
   void set(std::initializer_list<int64_t> index, double value) const { twTensorSet(raw, index.begin(), value); }
-  /// As an argument of a launch.
+  /// The tensor as an argument of a launch.
   operator Arg() const { return Arg(raw->type, raw->data, static_cast<size_t>(raw->bytes), raw->device); }
 
 private:
@@ -67,10 +67,10 @@ private:
   size_t count;
 };
 
-/// What a tensor of a call is made from: numbers, or, of an output, a type and extents alone. Holds a copy of the numbers.
+/// What a tensor of a call is made from: numbers, of which it holds a copy, or, for an output, only a type and extents.
 class Input {
 public:
-  /// Numbers in row-major order. `shape`: its product is the number of elements; empty: one axis.
+  /// Numbers in row-major order. The product of `shape` is the number of elements; an empty shape means one axis.
   template <typename T>
   Input(std::string name, const std::vector<T> &data, std::vector<int64_t> shape = {}) : Input(std::move(name), std::span(data), shape) {}
   template <typename T>
@@ -85,7 +85,7 @@ public:
   template <typename T> static Input output(std::string name, std::vector<int64_t> shape) {
     return Input(std::move(name), detail::typeOf<T>(), std::move(shape));
   }
-  /// Numbers of the normal distribution, rounded to the type; the same for the same seed.
+  /// Numbers from the normal distribution, rounded to the type. The same seed gives the same numbers.
   template <typename T> static Input normal(std::string name, std::vector<int64_t> shape, uint64_t seed) {
     Input made(std::move(name), detail::typeOf<T>(), std::move(shape));
     made.content.assign(static_cast<size_t>(made.count()) * sizeof(T), 0);
@@ -100,13 +100,13 @@ public:
   }
 
   TwTensor c() const {
-    static const char nothing = 0; // what is empty is no output
+    static const char nothing = 0; // null would say that an empty input is an output
     void *data = isOutput ? nullptr : const_cast<char *>(content.empty() ? &nothing : content.data());
     return {
         title.empty() ? nullptr : title.c_str(), elementType, static_cast<int32_t>(extents.size()), extents.data(), nullptr, data, 0, -1};
   }
   const std::string &name() const { return title; }
-  /// Whether there are as many numbers as the extents say.
+  /// Whether there are as many numbers as the extents ask for.
   bool fits() const { return isWhole; }
 
 private:
@@ -125,25 +125,25 @@ private:
   bool isOutput = false, isWhole = true;
 };
 
-/// Host code: launches kernels, on the thread that calls it, or computes what they have to leave. It returns nothing, or Result<void>.
+/// Host code, which launches kernels on the thread that calls it, or computes what they should leave. It returns nothing, or Result<void>.
 using HostFunction = std::function<Result<void>(Tensors)>;
-/// Makes inputs by a seed: each variant of a verification has its own.
+/// Makes inputs from a seed. Each variant of a verification has a seed of its own.
 using InputFunction = std::function<std::vector<Input>(uint64_t seed)>;
 
-/// In place of a reference: the kernel's own launches, on the interpreter, which runs the kernel's operations one by one as the language
-/// defines them, and ends with an error at the first access outside of a tensor. Slow; it finds what the compiler, a block size or a mask
-/// does wrong, and not a wrong formula.
+/// Given in place of a reference: the interpreter runs the kernel's own launches. It runs their operations one by one as the language
+/// defines them, and ends with an error at the first access outside of a tensor. It is slow, and finds what the compiler, a block size or
+/// a mask does wrong, but not a wrong formula.
 struct Interpreter {};
 inline constexpr Interpreter interpreter;
 
-/// Variants of the inputs, to be added up.
+/// Variants of the inputs. They can be added up.
 enum : uint32_t { asGiven = TW_GIVEN, strided = TW_STRIDED, empty = TW_EMPTY, ofSizeOne = TW_ONE, odd = TW_ODD };
 
 struct VerifyOptions {
-  /// |result - expected| <= atol + rtol * |expected|. Nothing: by type, float32 1e-5, float16 1e-3, bfloat16 1e-2, integers equal; float32
-  /// where a kernel multiplies 1e-3 on a CPU, and on a GPU, which may round to TF32, 1e-2 and 1e-1.
+  /// |result - expected| <= atol + rtol * |expected|. If they are not given, the type decides: float32 1e-5, float16 1e-3, bfloat16 1e-2,
+  /// integers equal. For float32 in a kernel with products it is 1e-3 on a CPU; on a GPU, which may round to TF32, 1e-2 and 1e-1.
   std::optional<double> rtol, atol;
-  /// The CUDA device whose memory the kernel's tensors are in; -1: the host's. The reference's are always the host's.
+  /// The CUDA device whose memory holds the kernel's tensors; -1: the host. The reference's tensors are always in the host's memory.
   int32_t device = -1;
   uint32_t variants = asGiven | strided | empty | ofSizeOne | odd;
   uint64_t seed = 0; // of the first variant's inputs; each variant has the next one
@@ -155,9 +155,9 @@ struct VerifyOptions {
 class Report {
 public:
   explicit Report(TwReport *report) : handle(report, twReportFree) {}
-  /// Whether no variant was wrong. One that the kernel's function refuses, with an error, is not.
+  /// Whether no variant was wrong. A variant that the kernel's function refuses, with an error, does not count as wrong.
   bool correct() const { return twReportCorrect(handle.get()); }
-  /// A line a variant, for a person; and as `tilewright verify --json` has it. Valid as long as the report.
+  /// One line for each variant, for a person; and the text of `tilewright verify --json`. Both are valid as long as the report.
   const char *text() const { return twReportText(handle.get()); }
   const char *json() const { return twReportJson(handle.get()); }
   size_t size() const { return twReportVariantCount(handle.get()); }
@@ -170,9 +170,9 @@ private:
 };
 
 struct MeasureOptions {
-  int64_t warmup = 10, repeat = 40; // calls; those of more than 20 seconds in all are fewer, but at least 5
+  int64_t warmup = 10, repeat = 40; // calls; fewer, but at least 5, where all would take longer than 20 seconds
   bool warmCaches = false;          // false: each call finds nothing of its tensors in the caches of the CPU, or of the GPU
-  bool measureRoof = false;         // measures the machine again, although its roof is kept in the cache folder
+  bool measureRoof = false;         // measures the machine again, even where a measured roof is kept in the cache folder
 
   TwMeasureOptions c() const { return {warmup, repeat, warmCaches, measureRoof}; }
 };
@@ -181,12 +181,12 @@ struct MeasureOptions {
 class Measurement {
 public:
   explicit Measurement(TwMeasurement *measurement) : handle(measurement, twMeasurementFree) {}
-  /// Seconds, bytes, operations, rates, and the share of the roof; pointers in it are valid as long as this.
+  /// Seconds, bytes, operations, rates, and the share of the roof. Its pointers are valid as long as this object.
   TwFigures figures() const { return twMeasurementFigures(handle.get()); }
-  /// Some lines for a person; and as `tilewright bench --json` has it, which its --compare reads.
+  /// Some lines for a person; and the text of `tilewright bench --json`, which `tilewright bench --compare` reads.
   const char *text() const { return twMeasurementText(handle.get()); }
   const char *json() const { return twMeasurementJson(handle.get()); }
-  /// The kernel below the machine's roof, as SVG; empty where no operations are known.
+  /// A picture (SVG) of the kernel below the machine's roof; empty if the operations are not known.
   std::string roofline(const std::string &title) const {
     char *drawn = twMeasurementRoofline(handle.get(), title.c_str());
     std::string text = drawn ? drawn : "";
@@ -255,11 +255,11 @@ InputFunction inputFunction(F make) {
 }
 } // namespace detail
 
-/// Runs the reference once and the kernel twice for each variant of the inputs: as given; strided, by every other element and with gaps
-/// between rows; and with each size 0, 1 and odd, where equal extents are one size. All memory is filled with patterns first, so that it is
-/// certain what nobody wrote, and what was written outside of a tensor. `kernel`, `reference`: host code, or `interpreter` for the latter.
-/// `inputs`: a list, or a function that makes one by a seed. Fails where the inputs cannot be used, or where the reference fails for them
-/// as they are given; a kernel that is wrong is in the report.
+/// Runs the reference once and the kernel twice for each variant of the inputs: as given; strided, with every other element and with gaps
+/// between rows; and with each size 0, 1 and odd, where equal extents count as one size. All memory is filled with patterns first, which
+/// shows what nobody wrote and what was written outside of a tensor. `kernel` and `reference` are host code; `reference` may also be
+/// `interpreter`. `inputs` is a list, or a function that makes one from a seed. Fails if the inputs cannot be used, or if the reference
+/// fails for the inputs as given; whether the kernel is wrong is in the report.
 template <typename K, typename R, typename I> Result<Report> verify(K kernel, R reference, I inputs, const VerifyOptions &options = {}) {
   detail::Subject subject{detail::hostFunction(std::move(kernel)), detail::referenceOf(std::move(reference)),
                           detail::inputFunction(std::move(inputs))};
@@ -270,8 +270,8 @@ template <typename K, typename R, typename I> Result<Report> verify(K kernel, R 
   return Result<Report>::failure(detail::takeError(error));
 }
 
-/// Verifies, and then times the kernel and the reference by turns, with the inputs as they are given. Fails where the kernel is wrong: what
-/// it says is the report's.
+/// Verifies the kernel, then times the kernel and the reference in turns, with the inputs as given. Fails if the kernel is wrong; the error
+/// is the text of the report.
 template <typename K, typename R, typename I>
 Result<Measurement> bench(K kernel, R reference, I inputs, const MeasureOptions &measure = {}, const VerifyOptions &options = {}) {
   detail::Subject subject{detail::hostFunction(std::move(kernel)), detail::referenceOf(std::move(reference)),
@@ -284,7 +284,7 @@ Result<Measurement> bench(K kernel, R reference, I inputs, const MeasureOptions 
   return Result<Measurement>::failure(detail::takeError(error));
 }
 
-/// Whether `after` takes another time than `before`, by more than chance: verdict -1 is faster, 1 slower. Fails for two machines.
+/// Whether `after` takes a different time from `before`, beyond chance: verdict -1 means faster, 1 slower. Fails for different machines.
 inline Result<TwChange> compare(const Measurement &before, const Measurement &after) {
   TwChange change{};
   TwError *error = nullptr;

@@ -26,7 +26,7 @@
 
 namespace tilewright {
 
-/// A T, or a message that says what is wrong, where, and what to do.
+/// A T, or a message that says what is wrong and where, and what to do about it.
 template <typename T> class [[nodiscard]] Result {
 public:
   Result(T value) : state(std::move(value)) {}
@@ -61,7 +61,7 @@ private:
   std::string message;
 };
 
-/// Tags for memory whose elements C++ has no type for: the bits as they lie in memory.
+/// Types for elements that C++ has no type for: their bits as they are in memory.
 struct half {
   uint16_t bits;
 };
@@ -79,7 +79,7 @@ struct float8e4 {
 template <typename T> struct DevicePointer {
   T *pointer;
   int32_t device;
-  int64_t bytes; // behind it, where known; needed for tuning with reset_to_zero or restore_value
+  int64_t bytes; // the size of the memory behind it; 0: not known. Tuning with reset_to_zero or restore_value needs it
 };
 template <typename T> DevicePointer<T> onDevice(T *pointer, int32_t device = 0, int64_t bytes = 0) {
   return {pointer, device, bytes};
@@ -123,7 +123,7 @@ inline std::string takeError(TwError *error) {
 }
 } // namespace detail
 
-/// One argument. Made implicitly from pointers, spans, vectors, numbers, bools and nullptr (None); `{"NAME", value}` passes one by name.
+/// One argument. Pointers, spans, vectors, numbers, bools and nullptr (None) become one implicitly; `{"NAME", value}` passes one by name.
 class Arg {
 public:
   template <typename T>
@@ -136,7 +136,7 @@ public:
   template <typename T> Arg(std::span<T> memory) : Arg(bytesOf(memory.size_bytes()), memory.data()) {}
   template <typename T> Arg(std::vector<T> &memory) : Arg(bytesOf(memory.size() * sizeof(T)), memory.data()) {}
   template <typename T> Arg(const std::vector<T> &memory) : Arg(bytesOf(memory.size() * sizeof(T)), memory.data()) {}
-  /// Memory of a type that is known when the program runs: as TwArgument has it.
+  /// Memory whose element type is known only when the program runs. The values are those of TwArgument.
   Arg(TwType type, void *pointer, size_t bytes, int32_t device = -1) {
     raw.kind = device < 0 ? TW_POINTER : TW_DEVICE_POINTER;
     raw.type = type;
@@ -166,13 +166,13 @@ public:
     raw.kind = TW_STRING;
     raw.value.string = text;
   }
-  /// By name. The name must outlive the launch.
+  /// An argument by its parameter's name. The name must outlive the launch.
   template <typename T> Arg(const char *name, T &&value) : Arg(std::forward<T>(value)) { raw.name = name; }
 
   const TwArgument &c() const { return raw; }
 
 private:
-  /// What is known to be empty is not of unknown size.
+  /// 0 would say that the size is not known, but here it is: the memory is empty.
   static int64_t bytesOf(size_t bytes) { return bytes ? static_cast<int64_t>(bytes) : -1; }
   template <typename T> Arg(int64_t bytes, T *pointer) {
     raw.kind = TW_POINTER;
@@ -183,7 +183,7 @@ private:
   TwArgument raw{};
 };
 
-/// The programs of a launch: one to three extents.
+/// How many programs a launch has, along one to three axes.
 class Grid {
 public:
   Grid(int64_t x) : raw{{x, 1, 1}, 1} {}
@@ -195,11 +195,11 @@ private:
   TwGrid raw;
 };
 
-/// What a grid function sees: the integer arguments by name, those chosen by the tuner included.
+/// What a grid function sees: the integer arguments by name, including those that the tuner has chosen.
 class Meta {
 public:
   explicit Meta(const TwMeta *meta) : meta(meta) {}
-  /// 0 where there is no such argument.
+  /// 0 if there is no such argument.
   int64_t operator[](const char *name) const { return twMetaInteger(meta, name, nullptr); }
 
 private:
@@ -213,8 +213,8 @@ struct Options {
   int64_t numCtas = 0, maxRegisters = 0;
   void *stream = nullptr; // CUstream or cudaStream_t; null: the default stream
   bool cooperative = false, programmaticLaunch = false;
-  /// Runs on the interpreter, slowly, and ends with an error at the first access outside of an argument, race between programs, or use of
-  /// an element whose load was masked off. Vectors and spans know their extents; a pointer needs one.
+  /// Runs on the interpreter, slowly, and ends with an error at the first access outside of an argument, at a race between programs, or
+  /// where an element is used whose load was masked off. Vectors and spans know their sizes; a pointer needs its size.
   bool sanitize = false;
 
   TwOptions c() const {
@@ -242,23 +242,23 @@ struct MeasureOptions;
 /// A kernel. Copies share compiled code and tuning results; launches may come from any thread.
 class Kernel {
 public:
-  /// Runs the grid and returns when it is done, or, with arguments in a GPU's memory, when the launch is queued. The first launch with new
-  /// types, constants or alignments compiles.
+  /// Runs the grid and returns when it is done or, with arguments in a GPU's memory, when the launch is queued. The first launch with new
+  /// types, constants or alignments compiles the kernel.
   Result<void> launch(Grid grid, std::initializer_list<Arg> arguments, Options options = {}) const {
     return run(&grid.c(), nullptr, nullptr, arguments, options);
   }
-  /// `grid`: called with the arguments (a Meta) and returns a Grid.
+  /// `grid` is called with the arguments (a Meta), and returns a Grid.
   template <typename F>
     requires std::is_invocable_r_v<Grid, F &, Meta>
   Result<void> launch(F grid, std::initializer_list<Arg> arguments, Options options = {}) const {
     return run(nullptr, gridOf<F>, &grid, arguments, options);
   }
-  /// Times the launch, again and again on the same tensors: needs tilewright/author.h, which says how.
+  /// Times the launch, which runs many times on the same tensors. Include tilewright/author.h for it, which explains MeasureOptions.
   Result<Measurement> measure(Grid grid, std::initializer_list<Arg> arguments, MeasureOptions measure, Options options = {}) const;
   template <typename F>
     requires std::is_invocable_r_v<Grid, F &, Meta>
   Result<Measurement> measure(F grid, std::initializer_list<Arg> arguments, MeasureOptions measure, Options options = {}) const;
-  /// The specialisation for these arguments as text: "ast", "tt", "loops", "llvm" or "asm".
+  /// The text of the kernel, as compiled for these arguments, at a stage: "ast", "tt", "loops", "llvm" or "asm".
   Result<std::string> emit(const char *stage, std::initializer_list<Arg> arguments, Options options = {}) const {
     Raw raw(arguments);
     TwOptions c = options.c();

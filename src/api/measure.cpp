@@ -106,17 +106,6 @@ static TwMeasurement *made(author::Measurement found) {
 
 //===--------------------------------------------------------------------------------------------------------------- a launch
 
-/// Each piece of memory once.
-static int64_t bytesOf(llvm::ArrayRef<Argument> arguments) {
-  std::map<void *, int64_t> tensors;
-  for (const Argument &argument : arguments)
-    if (argument.isPointer()) tensors[argument.address()] = std::max(tensors[argument.address()], argument.bytes());
-  int64_t sum = 0;
-  for (const auto &[address, bytes] : tensors)
-    sum += bytes;
-  return sum;
-}
-
 /// The type whose roof counts: that of the first tensor of floats.
 static std::string typeOf(llvm::ArrayRef<Argument> arguments) {
   for (const Argument &argument : arguments)
@@ -166,7 +155,7 @@ static Result<author::Measurement> measureLaunch(TwKernel &kernel, const Placed 
   author::Measurement found;
   HostCall counted(HostCall::Mode::plain);
   counted.count(kernel, placed.grid, placed.choice.arguments, launch);
-  found.work = {bytesOf(placed.choice.arguments), counted.operations, counted.hasProduct, typeOf(placed.choice.arguments)};
+  found.work = {tensorBytes(placed.choice.arguments), counted.operations, counted.hasProduct, typeOf(placed.choice.arguments)};
   Result<std::vector<std::vector<double>>> times = measureAll(timed, options);
   if (!times) return Failure{times.error()};
   found.kernel = std::move((*times)[0]), found.warmup = limitsOf(options).warmup;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <thread>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -310,6 +311,16 @@ void flushCaches() {
       static_cast<void>(*static_cast<const volatile char *>(&memory[at]));
   };
   runOnPool(job);
+}
+
+int64_t tensorBytes(llvm::ArrayRef<Argument> arguments) {
+  std::map<void *, int64_t> tensors; // by address: of arguments with one address, the largest counts
+  for (const Argument &argument : arguments)
+    if (argument.isPointer()) tensors[argument.address()] = std::max(tensors[argument.address()], argument.bytes());
+  int64_t sum = 0;
+  for (const auto &[address, bytes] : tensors)
+    sum += bytes;
+  return sum;
 }
 
 std::string firstError(const Diagnostics &diagnostics) {

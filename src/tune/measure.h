@@ -105,6 +105,9 @@ private:
   std::unique_ptr<State> state;
 };
 
+/// The bytes of a launch's tensors. Memory that several arguments share counts once.
+int64_t tensorBytes(llvm::ArrayRef<Argument> arguments);
+
 /// The first error's message.
 std::string firstError(const Diagnostics &diagnostics);
 

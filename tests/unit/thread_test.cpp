@@ -117,4 +117,74 @@ TEST_F(Thread, conversionWithinAWarp) {
   EXPECT_EQ(count<ptx::ShuffleOp>(), 2);
 }
 
+/// Accesses by the pointers that a kernel has as arguments.
+class Accesses : public testing::Test {
+protected:
+  Accesses() {
+    context.loadDialect<tt::TTDialect>();
+    llvm::SmallVector<mlir::Type> types(most, tt::PointerType::get(mlir::Float32Type::get(&context), 1));
+    mlir::OpBuilder builder(&context);
+    kernel = tt::FuncOp::create(builder, mlir::UnknownLoc::get(&context), "kernel", builder.getFunctionType(types, {}));
+    (*kernel)->getRegion(0).emplaceBlock().addArguments(types, llvm::SmallVector<mlir::Location>(most, mlir::UnknownLoc::get(&context)));
+  }
+  GlobalAccess access(bool writes = false) { return {kernel->getBody().getArgument(next++), writes}; }
+  size_t count() const { return log.accesses().size(); }
+
+  static constexpr size_t most = 1100;
+  mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
+  mlir::OwningOpRef<tt::FuncOp> kernel;
+  AccessLog log;
+  unsigned next = 0;
+};
+
+TEST_F(Accesses, EachOnce) {
+  GlobalAccess first = access(), second = access();
+  log.add({first, second, first});
+  EXPECT_EQ(count(), 2u);
+  first.writes = true;
+  log.add(first);
+  EXPECT_EQ(count(), 3u); // a store is not the load before it
+  log.clear();
+  EXPECT_EQ(count(), 0u);
+  log.add(second);
+  EXPECT_EQ(count(), 1u);
+}
+
+TEST_F(Accesses, AMeetingInABranchForgetsNothingBeforeIt) {
+  GlobalAccess before = access(true), inThen = access(true), afterMeeting = access(true), inElse = access(true);
+  log.add(before);
+  AccessLog::Place branch = log.place();
+  log.add(inThen);
+  log.clear();
+  log.add({before, afterMeeting});
+  llvm::SmallVector<GlobalAccess> added = log.takeSince(branch);
+  EXPECT_EQ(added.size(), 2u);
+  ASSERT_EQ(count(), 1u); // the other part finds what the branch found
+  EXPECT_EQ(log.accesses().front().pointer, before.pointer);
+  log.add(inElse);
+  llvm::append_range(added, log.takeSince(branch));
+  log.add(added);
+  auto has = [&](const GlobalAccess &access) {
+    return llvm::any_of(log.accesses(), [&](const GlobalAccess &other) { return other.pointer == access.pointer; });
+  };
+  EXPECT_TRUE(has(before) && has(afterMeeting) && has(inElse));
+  EXPECT_FALSE(has(inThen)); // it was before the meeting
+}
+
+// Each of a thousand branches in a row copies what it has added itself, and nothing of what came before.
+TEST_F(Accesses, BranchesInARowCopyTheirOwn) {
+  GlobalAccess shared = access();
+  size_t copied = 0;
+  constexpr size_t branches = 1000;
+  for (size_t i = 0; i < branches; ++i) {
+    AccessLog::Place branch = log.place();
+    log.add({shared, access(true)});
+    llvm::SmallVector<GlobalAccess> added = log.takeSince(branch);
+    copied += added.size();
+    log.add(added);
+  }
+  EXPECT_EQ(count(), branches + 1);
+  EXPECT_EQ(copied, branches + 1);
+}
+
 } // namespace

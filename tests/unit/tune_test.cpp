@@ -662,6 +662,14 @@ TEST(Guess, KnowsSizesByTheirNames) {
   EXPECT_EQ(openSizes({"BLOCK"}, true, false).back().name, "num_warps");
 }
 
+// A launch's tensors, of which two arguments may be parts of one.
+TEST(Estimate, SharedMemoryCountsOnce) {
+  float x[8], y[4];
+  auto tensor = [](float *at, int64_t count) { return Argument::pointer(at, Scalar::fp32, 4 * count); };
+  EXPECT_EQ(tensorBytes({tensor(x, 4), tensor(y, 4), tensor(x, 8), Argument::integer(1000)}), 48);
+  EXPECT_EQ(tensorBytes({}), 0);
+}
+
 // What an H200 has taken, by events, in microseconds: products of 128x128x64 tiles, an elementwise kernel, a softmax of 4096 columns.
 TEST(Estimate, PredictsWhatWasMeasured) {
   GpuTarget target = *gpuTargetOfText("cuda:sm_90a");

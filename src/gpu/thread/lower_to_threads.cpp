@@ -297,19 +297,6 @@ static LogicalResult lowerPart(ThreadContext &t, Block &block) {
   return success();
 }
 
-/// Notes accesses that may have happened, too, each once: what branches and loops in a row have in common would else multiply.
-static void addAccesses(SmallVector<GlobalAccess> &accesses, ArrayRef<GlobalAccess> others) {
-  auto keyOf = [](const GlobalAccess &access) {
-    unsigned blind = access.blind ? 1 + unsigned(*access.blind) : 0;
-    return std::pair(access.pointer.getAsOpaquePointer(), 4 * blind + 2 * unsigned(access.writes) + unsigned(access.changes));
-  };
-  DenseSet<std::pair<void *, unsigned>> known;
-  for (const GlobalAccess &access : accesses)
-    known.insert(keyOf(access));
-  for (const GlobalAccess &other : others)
-    if (known.insert(keyOf(other)).second) accesses.push_back(other);
-}
-
 /// Of the values that a loop carries, those that it loads for a later iteration: small elements that come in words of 32 bits stay in them.
 static SmallVector<bool> carriedInWords(ThreadContext &t, scf::ForOp loop) {
   return llvm::map_to_vector(loop.getYieldedValues(), [&](Value value) {
@@ -353,7 +340,7 @@ static void scatterCarried(ThreadContext &t, ValueRange values, ArrayRef<bool> i
 
 static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
   finishMeeting(t);
-  SmallVector<GlobalAccess> before = t.sinceBarrier;
+  AccessLog::Place before = t.sinceBarrier.place();
   expectIteration(t, loop);
   SmallVector<bool> inWords = carriedInWords(t, loop);
   auto fresh = scf::ForOp::create(t.b, t.getScalar(loop.getLowerBound()), t.getScalar(loop.getUpperBound()), t.getScalar(loop.getStep()),
@@ -367,7 +354,7 @@ static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
     if (failed(lowerPart(t, *loop.getBody()))) return failure();
     scf::YieldOp::create(t.b, gatherCarried(t, loop.getBody()->getTerminator()->getOperands(), inWords));
   }
-  addAccesses(t.sinceBarrier, before); // there may have been no iteration
+  t.sinceBarrier.add(t.sinceBarrier.takeSince(before)); // behind what came before: there may have been no iteration
   scatterCarried(t, loop.getResults(), inWords, fresh.getResults());
   return success();
 }
@@ -395,20 +382,20 @@ static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
   for (Type type : branch.getResultTypes())
     t.appendTypes(type, types);
   auto fresh = scf::IfOp::create(t.b, types, t.getScalar(branch.getCondition()), /*withElseRegion=*/!branch.getElseRegion().empty());
-  SmallVector<GlobalAccess> before = t.sinceBarrier, after = before;
+  AccessLog::Place before = t.sinceBarrier.place();
+  SmallVector<GlobalAccess> added;
   for (auto [from, to] : llvm::zip(branch->getRegions(), fresh->getRegions())) {
     if (from.empty()) continue;
-    t.sinceBarrier = before;
     OpBuilder::InsertionGuard guard(t.b);
     if (!to.front().empty()) to.front().back().erase();
     t.b.setInsertionPointToEnd(&to.front());
     RoleNumbers numbers(t, branch->hasAttr(widenerName) && from.getRegionNumber() == 0);
     if (failed(lowerPart(t, from.front()))) return failure();
     scf::YieldOp::create(t.b, t.gather(from.front().getTerminator()->getOperands()));
-    addAccesses(after, t.sinceBarrier);
+    llvm::append_range(added, t.sinceBarrier.takeSince(before));
   }
   // Behind it either part may have run, or none.
-  t.sinceBarrier = std::move(after);
+  t.sinceBarrier.add(added);
   t.scatter(branch.getResults(), fresh.getResults());
   return success();
 }
@@ -416,7 +403,7 @@ static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
 static LogicalResult lowerWhile(ThreadContext &t, scf::WhileOp loop) {
   finishMeeting(t);
   if (Operation *attempt = triedBy(loop); attempt && t.config.getCtas() == 1) return lowerSpin(t, loop, attempt);
-  SmallVector<GlobalAccess> before = t.sinceBarrier;
+  AccessLog::Place before = t.sinceBarrier.place();
   expectIteration(t, loop);
   SmallVector<Type> types, beforeTypes;
   for (Type type : loop.getResultTypes())
@@ -439,7 +426,7 @@ static LogicalResult lowerWhile(ThreadContext &t, scf::WhileOp loop) {
   if (failed(fill(fresh.getBefore(), loop.getBefore().front(), beforeTypes)) ||
       failed(fill(fresh.getAfter(), loop.getAfter().front(), types)))
     return failure();
-  addAccesses(t.sinceBarrier, before); // there may have been no iteration
+  t.sinceBarrier.add(t.sinceBarrier.takeSince(before)); // behind what came before: there may have been no iteration
   t.scatter(loop.getResults(), fresh.getResults());
   return success();
 }

@@ -64,9 +64,18 @@ static bool isOrdered(ThreadContext &t, const GlobalAccess &before, const Global
   return !before.changes && before.pointer == next.pointer && t.config.getCtas() == 1 && isExclusive(next.pointer);
 }
 
+/// ttg::areApart, which is asked once for each two arguments: a kernel may have thousands of accesses.
+static bool areApart(ThreadContext &t, Value pointer, Value base, const GlobalAccess &before) {
+  if (!base || !before.base || base == before.base) return false;
+  auto [known, isNew] = t.basesApart.try_emplace({base, before.base}, false);
+  if (isNew) known->second = ttg::areApart(pointer, before.pointer);
+  return known->second;
+}
+
 void meetBefore(ThreadContext &t, const GlobalAccess &next) {
-  bool clashes = llvm::any_of(t.sinceBarrier, [&](const GlobalAccess &before) {
-    return (next.writes || before.writes) && !isOrdered(t, before, next) && !ttg::areApart(next.pointer, before.pointer);
+  Value base = address::baseArgument(next.pointer);
+  bool clashes = llvm::any_of(t.sinceBarrier.accesses(), [&](const GlobalAccess &before) {
+    return (next.writes || before.writes) && !isOrdered(t, before, next) && !areApart(t, next.pointer, base, before);
   });
   if (!clashes) return;
   meet(t);
@@ -89,7 +98,7 @@ static std::optional<GlobalAccess> accessOf(Operation *op) {
 static void orderAccess(ThreadContext &t, Operation *op) {
   GlobalAccess access = *accessOf(op);
   meetBefore(t, access);
-  t.sinceBarrier.push_back(access);
+  t.sinceBarrier.add(access);
 }
 
 void expectIteration(ThreadContext &t, Operation *loop) {
@@ -97,7 +106,7 @@ void expectIteration(ThreadContext &t, Operation *loop) {
     std::optional<GlobalAccess> access = accessOf(op);
     if (!access) return;
     access->changes = loop->isAncestor(access->pointer.getParentBlock()->getParentOp());
-    t.sinceBarrier.push_back(*access);
+    t.sinceBarrier.add(*access);
   });
 }
 

@@ -3,6 +3,7 @@
 // lowerings themselves are free functions, declared in lowerings.h.
 #pragma once
 
+#include "gpu/thread/access_log.h"
 #include "gpu/tiles/ttg.h"
 #include "support/target.h"
 
@@ -18,14 +19,6 @@ using mlir::Value;
 /// The scalars that stand for a value, one for each register of the thread.
 using Parts = llvm::SmallVector<Value, 4>;
 
-/// An access to global memory that the thread has made.
-struct GlobalAccess {
-  Value pointer;
-  bool writes = false;
-  bool changes = false;                ///< it belongs to another iteration, and accessed other elements
-  std::optional<tt::RMWOp> blind = {}; ///< an atomic operation whose result is unused; others of its kind may overtake it
-};
-
 struct ThreadContext {
   ThreadContext(mlir::Location loc, ttg::ConfigAttr config, GpuTarget target)
       : config(config), target(std::move(target)), b(loc, loc.getContext()) {}
@@ -35,7 +28,8 @@ struct ThreadContext {
   mlir::ImplicitLocOpBuilder b;
   Value thread, lane, warp; ///< the thread's numbers, as i32: `lane` in its warp, `warp` and `thread` in its block
   llvm::DenseMap<Value, Parts> parts;
-  llvm::SmallVector<GlobalAccess> sinceBarrier;
+  AccessLog sinceBarrier;
+  llvm::DenseMap<std::pair<Value, Value>, bool> basesApart; ///< by the arguments that pointers come from: what ttg::areApart has said
   bool hasProducer = false; ///< a warpgroup after the kernel's warps holds no tiles, and takes part only in syncs for everybody
   bool hasArrived = false;  ///< at a barrier of the cluster that it has not waited for yet
   bool isAlone = false;     ///< the code lowered now runs in one thread of the block, and meets no other
