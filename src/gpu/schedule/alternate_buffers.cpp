@@ -81,7 +81,7 @@ static Value bothHold(OpBuilder &b, Location loc, Value exists, Value mask, Rank
 }
 
 /// The load as the loop needs it elsewhere, where `exists`.
-Value loadOf(OpBuilder &b, tt::LoadOp load, ArrayRef<Value> operands, Value exists) {
+static Value loadOf(OpBuilder &b, tt::LoadOp load, ArrayRef<Value> operands, Value exists) {
   auto copy = cast<tt::LoadOp>(b.clone(*load));
   copy->setOperands(operands);
   b.setInsertionPoint(copy);

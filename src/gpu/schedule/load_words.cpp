@@ -5,7 +5,7 @@
 //   after:  %w = load word(%p)
 //           for i { %s = byte (%p + 2 * i) & 7 of %w    ...    %w = load word(%p + 2 * i + 2) where a word begins there, else %w }
 // A word is aligned, so it can be read wherever one of its bytes can.
-#include "gpu/schedule/pipeline.h"
+#include "gpu/schedule/widen_apart.h"
 #include "gpu/tiles/axis_info.h"
 #include "gpu/tiles/covering.h"
 
@@ -63,7 +63,7 @@ static std::optional<int64_t> advanceOf(Value value, scf::ForOp loop) {
 /// How many bytes the load's bytes move in every iteration, if a word holds those of several
 /// iterations, and more of them than one access brings of neighbors. A mask that varies would have to
 /// be remembered for each word: that cost the gallery's product of mxfp8 and mxfp4 7 % on an H200.
-std::optional<int64_t> stepOfLoad(tt::LoadOp load, scf::ForOp loop) {
+static std::optional<int64_t> stepOf(tt::LoadOp load, scf::ForOp loop) {
   auto isInvariant = [&](Value value) { return !value || loop.isDefinedOutsideOfLoop(value); };
   if (cast<RankedTensorType>(load.getType()).getElementTypeBitWidth() != 8 || load->hasAttr(ttg::coveringName)) return {};
   if (!isInvariant(load.getMask()) || !isInvariant(load.getOther())) return {};
@@ -162,9 +162,10 @@ private:
 } // namespace
 
 bool loadWords(LoopSchedule &schedule, tt::LoadOp load, Operation *place) {
-  std::optional<int64_t> step = stepOfLoad(load, schedule.loop);
+  std::optional<int64_t> step = stepOf(load, schedule.loop);
   if (!step) return false;
-  if (loadRows(schedule, load, *step, place)) return true;
+  bool passesOn = isWidening(schedule.loop) && schedule.loop->getParentOfType<tt::FuncOp>()->hasAttr(passesOnName);
+  if (passesOn && loadRows(schedule, load, *step, place)) return true;
   Words words(load, *step);
   OpBuilder b(schedule.loop);
   Held first = words.first(b, schedule.loop);

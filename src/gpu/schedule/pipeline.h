@@ -127,14 +127,9 @@ void overlapComputing(LoopSchedule &schedule, int64_t registers);
 /// Replaces a load of bytes an iteration early, before `place`, by a word of memory
 /// that serves several iterations; false if a word does not hold them (load_words.cpp).
 bool loadWords(LoopSchedule &schedule, tt::LoadOp load, mlir::Operation *place);
-/// The same, 16 bytes at a time, where each thread has rows to itself that begin with a multiple of 16 bytes (row_words.cpp). The load's bytes
-/// move by `step` in every iteration.
-std::optional<int64_t> stepOfLoad(tt::LoadOp load, mlir::scf::ForOp loop);
+/// The same, 16 bytes at a time, where each thread has rows to itself that begin with a multiple of 16 bytes (row_words.cpp). The load's
+/// bytes move by `step` in every iteration.
 bool loadRows(LoopSchedule &schedule, tt::LoadOp load, int64_t step, mlir::Operation *place);
-/// Whether the load, in another layout, could be replaced so by what it brings in the next iteration; and that. The loads behind it stand in
-/// front of `place`.
-bool canLoadRowsAhead(tt::LoadOp load, const Layout &layout, mlir::scf::ForOp loop);
-void loadRowsAhead(tt::LoadOp load, mlir::scf::ForOp &loop, mlir::Operation *place);
 
 /// Whether an iteration of the loop, from its first product `ahead` on,
 /// can be cut into two parts, the second of which runs one iteration late.

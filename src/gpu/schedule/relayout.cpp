@@ -25,6 +25,7 @@ std::optional<Layout> Relayout::layoutOfOperands(Operation *op, const Layout &wa
 bool Relayout::canMake(Value tile, const Layout &want) {
   if (!isTile(tile)) return true;
   auto [value, type] = keyOf(tile, want);
+  if (buffers.contains(tile)) return true;
   if (tile.getType() == type || asked.contains({value, type})) return true;
   Operation *op = tile.getDefiningOp();
   std::optional<Layout> source = op ? layoutOfOperands(op, want) : std::nullopt;
@@ -52,12 +53,6 @@ std::optional<Layout> Relayout::layoutOfLoads(const Dims &shape) const {
   return {};
 }
 
-tt::LoadOp Relayout::madeOf(tt::LoadOp load) const {
-  auto found = loads.find(load);
-  Value copy = found == loads.end() ? Value() : made.lookup(keyOf(load.getResult(), found->second));
-  return copy ? copy.getDefiningOp<tt::LoadOp>() : tt::LoadOp();
-}
-
 /// How many neighbors one access brings: what their addresses allow, in this layout.
 void Relayout::keepWidth(tt::LoadOp load, const Layout &want) {
   load->removeAttr(ttg::vectorName);
@@ -69,8 +64,13 @@ void Relayout::keepWidth(tt::LoadOp load, const Layout &want) {
 Value Relayout::make(Value tile, const Layout &want) {
   if (!isTile(tile)) return tile;
   Key key = keyOf(tile, want);
-  if (tile.getType() == key.second) return tile;
   if (Value known = made.lookup(key)) return known;
+  if (Value buffer = buffers.lookup(tile)) {
+    OpBuilder b(function.getContext());
+    b.setInsertionPointAfterValue(tile);
+    return made[key] = ttg::LoadSharedOp::create(b, tile.getLoc(), key.second, buffer);
+  }
+  if (tile.getType() == key.second) return tile;
   Operation *op = tile.getDefiningOp();
   Layout source = *layoutOfOperands(op, want);
   if (auto convert = dyn_cast<ttg::ConvertLayoutOp>(op)) return made[key] = make(convert.getSrc(), want);

@@ -1,9 +1,9 @@
-// Where a thread reads a few bytes of its own row in each iteration, and rows begin with a multiple of 16 bytes, one access brings the bytes
-// of the next iterations, too (load_words.cpp), 16 of them, and a thread holds them once for all columns:
+// Where a thread reads a few bytes of its own row in each iteration, and rows begin with a multiple of 16 bytes, one access brings the
+// bytes of the next iterations, too (load_words.cpp), 16 of them, and a thread holds them once for all columns:
 //   before: for i { %s = load (%rows + %columns + 2 * i) }
 //   after:  %w = load 16 bytes (%rows)
-//           for i { %s = bytes 2 * i mod 16, and on, of %w    ...    %w = load 16 bytes (%rows + 2 * i + 2) where 16 divides that, else %w }
-// Whoever passes the bytes on to others an iteration early holds two such groups, and loads the one behind them where a group begins.
+//           for i { %s = bytes 2 * i mod 16, and on, of %w    ...    %w = load 16 bytes (%rows + 2 * i + 2) where 16 divides that, else %w
+//           }
 #include "gpu/schedule/pipeline.h"
 #include "gpu/tiles/axis_info.h"
 #include "gpu/tiles/covering.h"
@@ -20,25 +20,25 @@ namespace {
 class RowWords {
 public:
   /// `step`: by how many bytes the load's place grows in every iteration.
-  RowWords(tt::LoadOp load, int64_t step) : RowWords(load, ttg::layoutOf(load.getType()), step) {}
-  RowWords(tt::LoadOp load, const Layout &layout, int64_t step)
-      : load(load), loc(load.getLoc()), tile(cast<RankedTensorType>(load.getType())), layout(layout), step(step) {}
+  RowWords(tt::LoadOp load, int64_t step)
+      : load(load), loc(load.getLoc()), tile(cast<RankedTensorType>(load.getType())), layout(ttg::layoutOf(tile)), step(step) {}
 
   /// Whether a thread holds whole rows of few columns, and no other thread of its warp the same ones.
   bool suits() const {
     constexpr int64_t columns = 1;
-    if (layout.shape.size() != 2 || layout.shape[columns] > bytesOfWord || step < layout.shape[columns] || step >= bytesOfGroup) return false;
+    if (layout.shape.size() != 2 || layout.shape[columns] > bytesOfWord || step < layout.shape[columns] || step >= bytesOfGroup)
+      return false;
     uint32_t along = static_cast<uint32_t>(layout.shape[columns]) - 1; // bits of a column in a flat index
     for (Axis axis : {Axis::lane, Axis::warp})
       if (llvm::any_of(layout.basesOf(axis), [&](uint32_t basis) { return (basis & along) != 0; })) return false;
     return !layout.freeMask(Axis::lane) && firstColumnOf(layout).has_value();
   }
 
-  /// Whether rows begin with a multiple of 16 bytes. Leaves dead operations in front of the loop.
-  bool isAligned(OpBuilder &b, scf::ForOp loop) const { return areAligned(loop, firstOperands(b, loop)); }
-
+  /// Whether rows begin with a multiple of 16 bytes. Leaves dead operations in front of the loop if they do not.
   bool begin(OpBuilder &b, scf::ForOp loop) {
-    SmallVector<Value> operands = firstOperands(b, loop);
+    SmallVector<Value> operands = {load.getPtr()};
+    if (load.getMask()) operands.push_back(load.getMask());
+    operands = LoopIterations(loop).ofIteration(b, operands, 0);
     if (!areAligned(loop, operands)) return false;
     rows = firstColumn(b, operands[0]);
     if (load.getMask()) mask = firstColumn(b, operands[1]);
@@ -65,37 +65,7 @@ public:
     return true;
   }
 
-  /// Replaces the load by what it brings in the next iteration. The loop becomes one that carries more.
-  void runAhead(scf::ForOp &loop, Operation *place) {
-    OpBuilder b(loop);
-    begin(b, loop);
-    LoopIterations before(loop);
-    int64_t iterations = bytesOfGroup / step; // of a group
-    Value start = constant(b, 0);
-    Value first = loadAt(b, start, before.existsIteration(b, 0), Value());
-    Value second = loadAt(b, constant(b, bytesOfGroup), before.existsIteration(b, iterations), Value());
-    loop = withMoreCarried(loop, {first, second, start});
-    ValueRange held = loop.getRegionIterArgs().take_back(3);
-    b.setInsertionPoint(load);
-    Value way = arith::AddIOp::create(b, loc, held[2], constant(b, step));
-    Value turns = begins(b, way);
-    Value words = arith::SelectOp::create(b, loc, splat(b, turns, groupLayout()), held[1], held[0]);
-    load.replaceAllUsesWith(bytes(b, words, way));
-    b.setInsertionPoint(place);
-    Value wanted = arith::AndIOp::create(b, loc, LoopIterations(loop).existsLater(b, 1 + iterations), turns);
-    Value later = loadAt(b, arith::AddIOp::create(b, loc, way, constant(b, bytesOfGroup)), wanted, held[1]);
-    Operation *yield = loop.getBody()->getTerminator();
-    yield->insertOperands(yield->getNumOperands(), {words, later, way});
-    load.erase();
-  }
-
 private:
-  SmallVector<Value> firstOperands(OpBuilder &b, scf::ForOp loop) const {
-    SmallVector<Value> operands = {tt::LoadOp(load).getPtr()};
-    if (Value given = tt::LoadOp(load).getMask()) operands.push_back(given);
-    return LoopIterations(loop).ofIteration(b, operands, 0);
-  }
-
   bool areAligned(scf::ForOp loop, ArrayRef<Value> operands) const {
     AxisAnalysis axes(loop->getParentOfType<tt::FuncOp>());
     AxisInfo pointers = axes.of(operands[0]);
@@ -155,9 +125,7 @@ private:
 
   Value constant(OpBuilder &b, int64_t value) const { return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value)); }
   Value masked(OpBuilder &b, Value value, int64_t bits) const { return arith::AndIOp::create(b, loc, value, constant(b, bits)); }
-  Value splat(OpBuilder &b, Value value, const Layout &of) const {
-    return tt::SplatOp::create(b, loc, typed(of, value.getType()), value);
-  }
+  Value splat(OpBuilder &b, Value value, const Layout &of) const { return tt::SplatOp::create(b, loc, typed(of, value.getType()), value); }
 
   /// Whether a group begins there.
   Value begins(OpBuilder &b, Value way) const {
@@ -195,7 +163,8 @@ private:
     Type part = layout.shape[1] * 8 > 32 ? b.getI64Type() : b.getI32Type();
     if (part != b.getI64Type()) moved = arith::TruncIOp::create(b, loc, typed(row, part), moved);
     Value columns = columnsOf(b, layout, part);
-    auto three = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(cast<ShapedType>(columns.getType()), Attribute(b.getIntegerAttr(part, 3))));
+    auto three = arith::ConstantOp::create(
+        b, loc, DenseElementsAttr::get(cast<ShapedType>(columns.getType()), Attribute(b.getIntegerAttr(part, 3))));
     Value each = arith::ShRUIOp::create(b, loc, inColumns(b, moved, layout), arith::ShLIOp::create(b, loc, columns, three));
     Value bytes = arith::TruncIOp::create(b, loc, typed(layout, b.getI8Type()), each);
     if (bytes.getType() != tile) bytes = tt::BitcastOp::create(b, loc, tile, bytes);
@@ -214,16 +183,6 @@ private:
 bool loadRows(LoopSchedule &schedule, tt::LoadOp load, int64_t step, Operation *place) {
   RowWords words(load, step);
   return words.suits() && words.run(schedule, place);
-}
-
-bool canLoadRowsAhead(tt::LoadOp load, const Layout &layout, scf::ForOp loop) {
-  std::optional<int64_t> step = stepOfLoad(load, loop);
-  OpBuilder b(loop);
-  return step && RowWords(load, layout, *step).suits() && RowWords(load, *step).isAligned(b, loop);
-}
-
-void loadRowsAhead(tt::LoadOp load, scf::ForOp &loop, Operation *place) {
-  RowWords(load, *stepOfLoad(load, loop)).runAhead(loop, place);
 }
 
 } // namespace tilewright::gpu

@@ -158,7 +158,9 @@ public:
     if (!right.canMake(c.second.store.getSrc(), rowLayout)) return false;
     if (right.copied().size() != 1 || cast<ttg::DescriptorLoadOp>(right.copied().front()).getOrder()[0] != along) return false;
     if (c.first->isCopied()) return true;
-    findScales(c.first->store.getSrc());
+    // Where a byte holds several numbers, who widens them has enough to do.
+    auto copied = cast<RankedTensorType>(right.copied().front()->getResult(0).getType());
+    if (copied.getNumElements() == rightTile.getNumElements()) findScales(c.first->store.getSrc());
     auto leftTile = cast<RankedTensorType>(c.first->store.getSrc().getType());
     int64_t leftAlong = c.depthOf(*c.first, 1);
     Layout operand = Layout::wgmmaOperandA(shapeOfFirst(), config.getWarps(), leftTile.getElementTypeBitWidth());
@@ -171,14 +173,17 @@ public:
   /// Bytes of an iteration's scales that one warpgroup makes for the others.
   int64_t bytesOfScales() const {
     int64_t bytes = 0;
-    for (tt::LoadOp load : scales)
-      bytes += bufferOf(load).tileBytes();
+    for (Value tile : scales)
+      bytes += bufferOf(tile).tileBytes();
     return bytes;
   }
 
   void run() {
     Value wide = right.make(c.second.store.getSrc(), rowLayout);
     b.setInsertionPoint(c.second.store);
+    for (Value tile : scales)
+      passOn(tile);
+    if (!scales.empty()) function->setAttr(passesOnName, b.getUnitAttr());
     if (!c.first->isCopied()) {
       wide = Reorder(cast<RankedTensorType>(wide.getType()), c.depthOf(c.second, 0)).apply(b, wide);
       passInRegisters();
@@ -189,29 +194,41 @@ public:
     for (Operation *sync : c.syncs)
       sync->erase();
     carryMaxima();
-    for (tt::LoadOp load : scales)
-      passOn(load);
     ttg::eraseDead(function);
   }
 
 private:
-  /// What the tile depends on besides what the loop copies: scales, which threads load. Whoever widens the second operand loads those of the
-  /// first one, too, and leaves them in a buffer for the next iteration: a fence waits for loads from memory, and the others have none then.
+  /// Where the tile depends on what the loop copies, what it depends on besides that comes from loads to registers alone: scales, before
+  /// each is repeated for its group. Whoever widens the second operand makes those of the first one, too, and leaves them in a buffer: a
+  /// fence waits for loads from memory, and the others have none then. Product of mxfp8 of 4096 on an H100: 617 TFLOP/s without, 643 so,
+  /// 603 where the others compute with the bytes, 631 where they do and read them an iteration early.
   void findScales(Value tile) {
     Operation *op = tile.getDefiningOp();
     if (!isTile(tile) || !op || op->getBlock() != c.loop.getBody() || isa<ttg::DescriptorLoadOp>(op)) return;
-    auto load = dyn_cast<tt::LoadOp>(op);
-    if (!load) {
+    if (dependsOn<ttg::DescriptorLoadOp>(tile)) {
       for (Value operand : op->getOperands())
         findScales(operand);
       return;
     }
+    while (isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::ReshapeOp, tt::TransOp, ttg::ConvertLayoutOp>(op)) {
+      tile = op->getOperand(0);
+      op = tile.getDefiningOp();
+      if (!op) return;
+    }
     auto type = cast<RankedTensorType>(tile.getType());
-    constexpr int64_t rowsOfThread = 2;
-    if (type.getRank() != 2 || type.getDimSize(0) != rowsOfThread * threadsOfWidener || llvm::is_contained(scales, load)) return;
-    Layout layout = rowsOfThreads(ttg::shapeOf(type), 1);
-    if (!canLoadRowsAhead(load, layout, c.loop) || !right.canMake(tile, layout)) return;
-    scales.push_back(load);
+    constexpr int64_t rowsOfThread = 2, widest = 8;
+    bool isNarrow = type.getRank() == 2 && type.getDimSize(0) == rowsOfThread * threadsOfWidener && type.getDimSize(1) <= widest;
+    if (!isNarrow || type.getElementTypeBitWidth() < 8 || !dependsOn<tt::LoadOp>(tile) || llvm::is_contained(scales, tile)) return;
+    if (!right.canMake(tile, rowsOfThreads(ttg::shapeOf(type), 1)) || right.copied().size() != 1) return;
+    scales.push_back(tile);
+    left.readFrom(tile, Value());
+  }
+
+  /// Whether an operation of that kind, in the loop, makes what the value is computed from.
+  template <typename Op> bool dependsOn(Value value) const {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != c.loop.getBody()) return false;
+    return isa<Op>(op) || llvm::any_of(op->getOperands(), [&](Value operand) { return dependsOn<Op>(operand); });
   }
 
   ttg::BufferType bufferOf(Value tile) const {
@@ -220,27 +237,31 @@ private:
     return ttg::BufferType::get(tile.getContext(), 1, type.getElementType(), ttg::SharedAttr::get(tile.getContext(), plain));
   }
 
-  /// Each iteration stores the scales of the next one, and the others read them once they have started its first product. Those of the first
-  /// iteration they load themselves.
-  void passOn(tt::LoadOp load) {
-    Location loc = load.getLoc();
-    tt::LoadOp used = left.madeOf(load);
-    Value rows = right.make(load.getResult(), rowsOfThreads(ttg::shapeOf(load.getType()), 1));
-    b.setInsertionPointToStart(c.loop.getBody());
-    ttg::AllocOp buffer = ttg::AllocOp::create(b, loc, bufferOf(load));
-    b.setInsertionPoint(c.second.store);
-    ttg::StoreSharedOp::create(b, loc, rows, buffer)->setAttr(widenerName, b.getUnitAttr());
-    loadRowsAhead(rows.getDefiningOp<tt::LoadOp>(), c.loop, c.fence->getNextNode());
-    LoopIterations before(c.loop);
-    b.setInsertionPoint(c.loop);
-    Value first = loadOf(b, used, before.ofIteration(b, used->getOperands(), 0), before.existsIteration(b, 0));
-    c.loop = withMoreCarried(c.loop, first);
-    b.setInsertionPointAfter(firstProduct);
-    Value next = ttg::LoadSharedOp::create(b, loc, cast<RankedTensorType>(used.getType()), buffer);
-    used.replaceAllUsesWith(c.loop.getRegionIterArgs().back());
-    Operation *yield = c.loop.getBody()->getTerminator();
-    yield->insertOperands(yield->getNumOperands(), next);
-    used.erase();
+  /// In front of the builder's place the tile is stored for the others.
+  void passOn(Value tile) {
+    Value made = right.make(tile, rowsOfThreads(ttg::shapeOf(tile.getType()), 1));
+    ttg::AllocOp buffer;
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(c.loop.getBody());
+      buffer = ttg::AllocOp::create(b, tile.getLoc(), bufferOf(tile));
+    }
+    ttg::StoreSharedOp::create(b, tile.getLoc(), made, buffer)->setAttr(widenerName, b.getUnitAttr());
+    left.readFrom(tile, buffer);
+  }
+
+  /// What is computed from the scales that are passed on stands in front of the first product, behind their store.
+  void readLate(Operation *product) {
+    DenseSet<Operation *> late;
+    for (Operation &op : llvm::make_early_inc_range(*product->getBlock())) {
+      if (&op == product || late.contains(&op)) return;
+      auto load = dyn_cast<ttg::LoadSharedOp>(op);
+      bool reads = load && allocOf(load.getBuffer()) && allocOf(load.getBuffer())->getBlock() == product->getBlock();
+      bool follows = llvm::any_of(op.getOperands(), [&](Value operand) { return late.contains(operand.getDefiningOp()); });
+      if (!reads && !follows) continue;
+      late.insert(&op);
+      op.moveBefore(product);
+    }
   }
 
   /// Whole rows along K, one a thread of a warpgroup, further ones in further registers.
@@ -300,7 +321,7 @@ private:
     auto pass = [&](Value sum) { return ttg::WgmmaWaitOp::create(b, loc, TypeRange{sum.getType()}, 1, ValueRange{sum}); };
     b.setInsertionPoint(c.product);
     Value first = start(operandHalf(rows, tile, 0), carried[0]);
-    firstProduct = first.getDefiningOp();
+    readLate(first.getDefiningOp());
     auto retired = pass(carried[1]);
     retired->setAttr(retiresName, b.getUnitAttr());
     Value second = start(operandHalf(rows, tile, 1), retired.getResults()[0]);
@@ -329,7 +350,7 @@ private:
       bool alone = isTile(carried) && carried.hasOneUse() && made && *carried.user_begin() == made && made->hasOneUse();
       if (!alone || !isElementwiseOnTiles(made) || made->getNumOperands() != 2) continue;
       Value other = made->getOperand(made->getOperand(0) == carried ? 1 : 0);
-      for (Relayout *side : {&left, &right}) {
+      for (Relayout *side : {&right, &left}) {
         std::optional<Layout> layout = side->layoutOfLoads(ttg::shapeOf(carried.getType()));
         if (!layout || !side->canMakeOfLoads(other, *layout) || !side->canMake(c.loop.getInitArgs()[i], *layout)) continue;
         carryIn(i, made, other, *side, *layout);
@@ -384,8 +405,7 @@ private:
   Candidate &c;
   ttg::ConfigAttr config;
   Relayout left, right;
-  SmallVector<tt::LoadOp> scales; ///< of the first operand, which are passed on
-  Operation *firstProduct = nullptr; ///< of two by halves
+  SmallVector<Value> scales; ///< of the first operand, which are passed on
   Layout rowLayout, operandLayout;
   OpBuilder b;
 };

@@ -7,6 +7,8 @@ namespace tilewright::gpu {
 
 /// Of a kernel with roles: a warpgroup of its own, the last one, widens. Of an operation in it, or of its branch: that warpgroup's work.
 constexpr llvm::StringLiteral widenerName = "ttg.widener";
+/// Of a kernel with such a warpgroup: it loads scales for the others, too.
+constexpr llvm::StringLiteral passesOnName = "ttg.passes_on";
 /// Of a ttg.alloc (a unit attribute): nothing else is at its place, at any time.
 constexpr llvm::StringLiteral allAlongName = "ttg.all_along";
 
@@ -41,8 +43,6 @@ bool mayLearnOfWrites(tt::FuncOp function);
 /// Makes the loop's loads to registers an iteration early, if `registers` of a thread reach for that: at its top, or behind an
 /// operation.
 void loadAhead(LoopSchedule &schedule, int64_t registers, llvm::function_ref<mlir::Operation *(tt::LoadOp)> behind = {});
-/// The load of another iteration, if `exists`.
-mlir::Value loadOf(mlir::OpBuilder &b, tt::LoadOp load, llvm::ArrayRef<mlir::Value> operands, mlir::Value exists);
 /// Lets threads store what they have computed before they compute the rest.
 void storeAsMade(LoopSchedule &schedule);
 

@@ -3,7 +3,6 @@
 //   widener    wait: copied   read, widen, store    fence    arrive: empty, made
 //   others     wait: copied   read, widen           fence    wait: made    multiply    arrive, once that is over: empty
 #include "gpu/schedule/widen_apart.h"
-#include "gpu/tiles/covering.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 
@@ -94,7 +93,7 @@ void loadAheadInRoles(LoopSchedule &schedule, int64_t registers) {
     if (!widening.contains(load) && load->isBeforeInBlock(reader)) lastRead = load;
   bool early = llvm::any_of(body->getOps<tt::LoadOp>(), [&](tt::LoadOp load) {
     auto tile = dyn_cast<RankedTensorType>(load.getType());
-    return tile && !widening.contains(load) && !load->hasAttr(ttg::wordsName) && tile.getShape().back() * tile.getElementTypeBitWidth() >= manyBytes * 8;
+    return tile && !widening.contains(load) && tile.getShape().back() * tile.getElementTypeBitWidth() >= manyBytes * 8;
   });
   if (lastRead) {
     OpBuilder b(body, early ? std::next(lastRead->getIterator()) : reader->getIterator());
