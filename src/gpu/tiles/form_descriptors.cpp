@@ -181,13 +181,10 @@ public:
       if (load && isCandidate(load.getType()) && (feedsProduct(load) || isWidened(load))) candidates.push_back(op);
       if (store && isCandidate(store.getValue().getType()) && comesFromProduct(store.getValue())) candidates.push_back(op);
     });
-    llvm::erase_if(candidates, [&](Operation *op) {
-      bool isSmall = isa<tt::LoadOp>(op) && isInSmallLoop(op);
-      if (isSmall) op->setAttr(ttg::noDescriptorName, b.getStringAttr("the tiles of an iteration are small, and threads read them"));
-      return isSmall;
-    });
-    copiesInLoop = llvm::any_of(candidates, [](Operation *op) {
-      return isa<tt::LoadOp>(op) && (op->getParentOfType<scf::ForOp>() || op->getParentOfType<scf::WhileOp>());
+    for (Operation *op : candidates)
+      if (isa<tt::LoadOp>(op) && isInSmallLoop(op)) small.insert(op);
+    copiesInLoop = llvm::any_of(candidates, [&](Operation *op) {
+      return isa<tt::LoadOp>(op) && !small.contains(op) && (op->getParentOfType<scf::ForOp>() || op->getParentOfType<scf::WhileOp>());
     });
     for (auto &[base, count] : accesses)
       if (count.stores.size() > 1 && int64_t(count.stores.size()) == count.writes && storesAreApart(count)) count.writes = 1;
@@ -355,6 +352,7 @@ private:
     if (unknown.changes()) return Failure{"the kernel writes through pointers whose tensor is not known"};
     if (accesses[plan->base].changes()) return Failure{"the kernel writes to " + nameOf(plan->base)};
     if (Result<void> apart = checkOthers(plan->base, /*writes=*/false); !apart) return apart;
+    if (small.contains(op)) return Failure{"the tiles of an iteration are small, and threads read them"};
     if (Result<void> worth = checkWorth(); !worth) return worth;
     ttg::relyOn(function, indices.facts());
     b.setInsertionPoint(op);
@@ -489,6 +487,7 @@ private:
   address::RefutedFacts refuted;
   llvm::MapVector<BlockArgument, Accesses> accesses; // by the kernel's arguments
   Accesses unknown;
+  llvm::SmallPtrSet<Operation *, 4> small; // loads that threads make, as their loop copies little
   bool copiesInLoop = false;
   bool mayTell = false; ///< inline assembly may tell other programs what has been written
 };
