@@ -145,7 +145,7 @@ void storeAsMade(LoopSchedule &schedule) {
     return isa_and_nonnull<ttg::LoadSharedOp, tt::LoadOp, ttg::DescriptorLoadOp>(store.getSrc().getDefiningOp());
   };
   if (llvm::all_of(schedule.computed, isLoaded)) return;
-  Operation *op = schedule.computed.front();
+  Operation *op = schedule.computed.back();
   while (isa_and_nonnull<ttg::StoreSharedOp>(op))
     op = op->getNextNode();
   if (isa_and_nonnull<ttg::FenceAsyncOp>(op)) op->setAttr(asMadeName, UnitAttr::get(op->getContext()));

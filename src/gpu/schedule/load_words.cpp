@@ -5,7 +5,7 @@
 //   after:  %w = load word(%p)
 //           for i { %s = byte (%p + 2 * i) & 7 of %w    ...    %w = load word(%p + 2 * i + 2) where a word begins there, else %w }
 // A word is aligned, so it can be read wherever one of its bytes can.
-#include "gpu/schedule/pipeline.h"
+#include "gpu/schedule/widen_apart.h"
 #include "gpu/tiles/axis_info.h"
 #include "gpu/tiles/covering.h"
 
@@ -164,6 +164,8 @@ private:
 bool loadWords(LoopSchedule &schedule, tt::LoadOp load, Operation *place) {
   std::optional<int64_t> step = stepOf(load, schedule.loop);
   if (!step) return false;
+  bool passesOn = isWidening(schedule.loop) && schedule.loop->getParentOfType<tt::FuncOp>()->hasAttr(passesOnName);
+  if (passesOn && loadRows(schedule, load, *step, place)) return true;
   Words words(load, *step);
   OpBuilder b(schedule.loop);
   Held first = words.first(b, schedule.loop);

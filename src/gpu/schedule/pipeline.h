@@ -127,6 +127,9 @@ void overlapComputing(LoopSchedule &schedule, int64_t registers);
 /// Replaces a load of bytes an iteration early, before `place`, by a word of memory
 /// that serves several iterations; false if a word does not hold them (load_words.cpp).
 bool loadWords(LoopSchedule &schedule, tt::LoadOp load, mlir::Operation *place);
+/// The same, 16 bytes at a time, where each thread has rows to itself that begin with a multiple of 16 bytes (row_words.cpp). The load's
+/// bytes move by `step` in every iteration.
+bool loadRows(LoopSchedule &schedule, tt::LoadOp load, int64_t step, mlir::Operation *place);
 
 /// Whether an iteration of the loop, from its first product `ahead` on,
 /// can be cut into two parts, the second of which runs one iteration late.

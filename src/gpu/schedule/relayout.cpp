@@ -25,6 +25,7 @@ std::optional<Layout> Relayout::layoutOfOperands(Operation *op, const Layout &wa
 bool Relayout::canMake(Value tile, const Layout &want) {
   if (!isTile(tile)) return true;
   auto [value, type] = keyOf(tile, want);
+  if (buffers.contains(tile)) return true;
   if (tile.getType() == type || asked.contains({value, type})) return true;
   Operation *op = tile.getDefiningOp();
   std::optional<Layout> source = op ? layoutOfOperands(op, want) : std::nullopt;
@@ -63,8 +64,13 @@ void Relayout::keepWidth(tt::LoadOp load, const Layout &want) {
 Value Relayout::make(Value tile, const Layout &want) {
   if (!isTile(tile)) return tile;
   Key key = keyOf(tile, want);
-  if (tile.getType() == key.second) return tile;
   if (Value known = made.lookup(key)) return known;
+  if (Value buffer = buffers.lookup(tile)) {
+    OpBuilder b(function.getContext());
+    b.setInsertionPointAfterValue(tile);
+    return made[key] = ttg::LoadSharedOp::create(b, tile.getLoc(), key.second, buffer);
+  }
+  if (tile.getType() == key.second) return tile;
   Operation *op = tile.getDefiningOp();
   Layout source = *layoutOfOperands(op, want);
   if (auto convert = dyn_cast<ttg::ConvertLayoutOp>(op)) return made[key] = make(convert.getSrc(), want);

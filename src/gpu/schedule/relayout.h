@@ -17,6 +17,9 @@ public:
   bool canMakeOfLoads(mlir::Value tile, const Layout &want);
   mlir::Value make(mlir::Value tile, const Layout &want);
 
+  /// The tile is not made again: another warpgroup stores it to `buffer`, from which each layout is read. `canMake` needs no buffer yet.
+  void readFrom(mlir::Value tile, mlir::Value buffer) { buffers[tile] = buffer; }
+
   /// Loads of tiles by the copy engine that are made again.
   llvm::ArrayRef<mlir::Operation *> copied() const { return copies; }
   /// The layout in which a tile of that shape is loaded by threads; nothing if there is none.
@@ -31,6 +34,7 @@ private:
   tt::FuncOp function;
   llvm::DenseSet<Key> asked;
   llvm::DenseMap<Key, mlir::Value> made;
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers;
   llvm::SmallVector<mlir::Operation *> copies;
   llvm::MapVector<mlir::Operation *, Layout> loads;
 };

@@ -16,6 +16,7 @@
 // The last sync proves to the thread that issues copies that all threads have read the slot it fills. Which slot that is, relative to the
 // iteration, is a ring's lag.
 #include "gpu/schedule/pipeline.h"
+#include "gpu/schedule/widen_apart.h"
 #include "gpu/tiles/covering.h"
 #include "support/result.h"
 #include "support/target.h"
@@ -210,6 +211,10 @@ LoopSchedule scheduleLoop(scf::ForOp loop, bool mayCopyAsync) {
     Operation *load = store.getSrc().getDefiningOp();
     auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
     bool isLoad = load && load->getBlock() == body && load->getResult(0).hasOneUse() && isa<tt::LoadOp, ttg::DescriptorLoadOp>(load);
+    if (store->hasAttr(widenerName)) {
+      schedule.computed.push_back(store); // another warpgroup's, loaded or computed
+      continue;
+    }
     if (!isLoad && isForProducts(store, alloc)) schedule.computed.push_back(store);
     if (!isLoad || !isa<RankedTensorType>(load->getResult(0).getType()) || !alloc || alloc.getType().getDepth() != 1) continue;
     Ring ring;

@@ -22,7 +22,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-constexpr int64_t producerRegisters = 24, widenerRegisters = 72, registerStep = 8, mostRegisters = 240;
+constexpr int64_t producerRegisters = 24, widenerRegisters = 72, loaderRegisters = 88, registerStep = 8, mostRegisters = 240;
 
 /// One warpgroup that multiplies cannot use half of a multiprocessor's registers:
 /// two such blocks run there.
@@ -31,19 +31,19 @@ int64_t firstRegisters(ttg::ConfigAttr config, const GpuTarget &target, bool wid
   return target.registersPerProcessor / blocks / ((groups + helpers) * warpsOfGroup << laneBits) / registerStep * registerStep;
 }
 
-/// What the producer's warpgroup gives away, and the one that widens, is shared by the others.
-static int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target, bool widener) {
-  int64_t groups = config.getWarps() / warpsOfGroup, each = firstRegisters(config, target, widener);
-  int64_t helpers = widener ? 2 : 1, kept = producerRegisters + (widener ? widenerRegisters : 0);
+/// What the producer's warpgroup gives away, and the one that widens, which keeps `widener`, is shared by the others.
+static int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target, int64_t widener) {
+  int64_t groups = config.getWarps() / warpsOfGroup, each = firstRegisters(config, target, widener != 0);
+  int64_t helpers = widener != 0 ? 2 : 1, kept = producerRegisters + widener;
   return std::min(mostRegisters, (each * (groups + helpers) - kept) / groups / registerStep * registerStep);
 }
 
 int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target) {
-  return consumerRegisters(config, target, /*widener=*/false);
+  return consumerRegisters(config, target, /*widener=*/0);
 }
 
 int64_t registersBesideWidener(ttg::ConfigAttr config, const GpuTarget &target) {
-  return consumerRegisters(config, target, /*widener=*/true);
+  return consumerRegisters(config, target, widenerRegisters);
 }
 
 /// The author has asked for it: tl.range(..., warp_specialize=True), of the loop or one around it.
@@ -236,12 +236,13 @@ namespace {
 /// What the warps that hold no accumulators run.
 struct Helpers {
   Skeleton producer, widener;
-  bool widens;
+  bool widens, loads; ///< whether one warpgroup widens, and loads for the others
+  int64_t registers() const { return !widens ? 0 : loads ? loaderRegisters : widenerRegisters; }
 };
 } // namespace
 
 static FailureOr<Helpers> helpersOf(tt::FuncOp function) {
-  Helpers helpers{Skeleton(function), Skeleton(function, /*tiles=*/true), function->hasAttr(widenerName)};
+  Helpers helpers{Skeleton(function), Skeleton(function, /*tiles=*/true), function->hasAttr(widenerName), function->hasAttr(passesOnName)};
   function.walk([&](Operation *op) {
     auto sync = dyn_cast<ttg::SyncOp>(op);
     bool everybody = sync && sync.getEverybody();
@@ -263,7 +264,7 @@ static void fillRoles(OpBuilder &b, Location loc, const Helpers &helpers, Block 
     auto role = scf::IfOp::create(b, loc, isWidener, /*withElseRegion=*/true);
     role->setAttr(widenerName, b.getUnitAttr());
     b.setInsertionPointToStart(role.thenBlock());
-    fillRole(b, loc, helpers.widener, from, widenerRegisters, first, warp, Value());
+    fillRole(b, loc, helpers.widener, from, helpers.registers(), first, warp, Value());
     b.setInsertionPointToStart(role.elseBlock());
   }
   fillRole(b, loc, helpers.producer, from, producerRegisters, first, warp, firstHelper);
@@ -314,7 +315,7 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const Gp
   while (!readsTile(place) && place->getNumRegions() == 0 && !place->hasTrait<OpTrait::IsTerminator>())
     place = place->getNextNode();
   b.setInsertionPoint(place);
-  ptx::MaxRegistersOp::create(b, loc, true, static_cast<uint32_t>(consumerRegisters(config, target, helpers->widens)));
+  ptx::MaxRegistersOp::create(b, loc, true, static_cast<uint32_t>(consumerRegisters(config, target, helpers->registers())));
   ttg::eraseDead(function);
   return success();
 }

@@ -25,6 +25,8 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
+constexpr int64_t threadsOfWidener = 128;
+
 /// An operand that goes through a buffer in the loop.
 struct Stored {
   ttg::StoreSharedOp store;
@@ -125,7 +127,7 @@ private:
   /// Whether a block of three warpgroups and a producer's begins with enough registers for the product's sums, needs them all in the end,
   /// and whether shared memory, its port that is, has less to do.
   bool suits() {
-    constexpr int64_t rowsOfInstruction = 64, threadsOfWidener = 128, leastDepth = 32, besideSums = 26;
+    constexpr int64_t rowsOfInstruction = 64, leastDepth = 32, besideSums = 26;
     auto result = cast<RankedTensorType>(product.getType());
     int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(result), config.getWarps());
     auto tile = cast<RankedTensorType>(second.store.getSrc().getType());
@@ -156,6 +158,9 @@ public:
     if (!right.canMake(c.second.store.getSrc(), rowLayout)) return false;
     if (right.copied().size() != 1 || cast<ttg::DescriptorLoadOp>(right.copied().front()).getOrder()[0] != along) return false;
     if (c.first->isCopied()) return true;
+    // Where a byte holds several numbers, who widens them has enough to do.
+    auto copied = cast<RankedTensorType>(right.copied().front()->getResult(0).getType());
+    if (copied.getNumElements() == rightTile.getNumElements()) findScales(c.first->store.getSrc());
     auto leftTile = cast<RankedTensorType>(c.first->store.getSrc().getType());
     int64_t leftAlong = c.depthOf(*c.first, 1);
     Layout operand = Layout::wgmmaOperandA(shapeOfFirst(), config.getWarps(), leftTile.getElementTypeBitWidth());
@@ -165,9 +170,20 @@ public:
     return cast<ttg::DescriptorLoadOp>(left.copied().front()).getOrder()[0] == leftAlong;
   }
 
+  /// Bytes of an iteration's scales that one warpgroup makes for the others.
+  int64_t bytesOfScales() const {
+    int64_t bytes = 0;
+    for (Value tile : scales)
+      bytes += bufferOf(tile).tileBytes();
+    return bytes;
+  }
+
   void run() {
     Value wide = right.make(c.second.store.getSrc(), rowLayout);
     b.setInsertionPoint(c.second.store);
+    for (Value tile : scales)
+      passOn(tile);
+    if (!scales.empty()) function->setAttr(passesOnName, b.getUnitAttr());
     if (!c.first->isCopied()) {
       wide = Reorder(cast<RankedTensorType>(wide.getType()), c.depthOf(c.second, 0)).apply(b, wide);
       passInRegisters();
@@ -182,6 +198,72 @@ public:
   }
 
 private:
+  /// Where the tile depends on what the loop copies, what it depends on besides that comes from loads to registers alone: scales, before
+  /// each is repeated for its group. Whoever widens the second operand makes those of the first one, too, and leaves them in a buffer: a
+  /// fence waits for loads from memory, and the others have none then. Product of mxfp8 of 4096 on an H100: 617 TFLOP/s without, 643 so,
+  /// 603 where the others compute with the bytes, 631 where they do and read them an iteration early.
+  void findScales(Value tile) {
+    Operation *op = tile.getDefiningOp();
+    if (!isTile(tile) || !op || op->getBlock() != c.loop.getBody() || isa<ttg::DescriptorLoadOp>(op)) return;
+    if (dependsOn<ttg::DescriptorLoadOp>(tile)) {
+      for (Value operand : op->getOperands())
+        findScales(operand);
+      return;
+    }
+    while (isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::ReshapeOp, tt::TransOp, ttg::ConvertLayoutOp>(op)) {
+      tile = op->getOperand(0);
+      op = tile.getDefiningOp();
+      if (!op) return;
+    }
+    auto type = cast<RankedTensorType>(tile.getType());
+    constexpr int64_t rowsOfThread = 2, widest = 8;
+    bool isNarrow = type.getRank() == 2 && type.getDimSize(0) == rowsOfThread * threadsOfWidener && type.getDimSize(1) <= widest;
+    if (!isNarrow || type.getElementTypeBitWidth() < 8 || !dependsOn<tt::LoadOp>(tile) || llvm::is_contained(scales, tile)) return;
+    if (!right.canMake(tile, rowsOfThreads(ttg::shapeOf(type), 1)) || right.copied().size() != 1) return;
+    scales.push_back(tile);
+    left.readFrom(tile, Value());
+  }
+
+  /// Whether an operation of that kind, in the loop, makes what the value is computed from.
+  template <typename Op> bool dependsOn(Value value) const {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != c.loop.getBody()) return false;
+    return isa<Op>(op) || llvm::any_of(op->getOperands(), [&](Value operand) { return dependsOn<Op>(operand); });
+  }
+
+  ttg::BufferType bufferOf(Value tile) const {
+    auto type = cast<RankedTensorType>(tile.getType());
+    SharedLayout plain = SharedLayout::rowMajor(ttg::shapeOf(type), type.getElementTypeBitWidth(), {1, 0});
+    return ttg::BufferType::get(tile.getContext(), 1, type.getElementType(), ttg::SharedAttr::get(tile.getContext(), plain));
+  }
+
+  /// In front of the builder's place the tile is stored for the others.
+  void passOn(Value tile) {
+    Value made = right.make(tile, rowsOfThreads(ttg::shapeOf(tile.getType()), 1));
+    ttg::AllocOp buffer;
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(c.loop.getBody());
+      buffer = ttg::AllocOp::create(b, tile.getLoc(), bufferOf(tile));
+    }
+    ttg::StoreSharedOp::create(b, tile.getLoc(), made, buffer)->setAttr(widenerName, b.getUnitAttr());
+    left.readFrom(tile, buffer);
+  }
+
+  /// What is computed from the scales that are passed on stands in front of the first product, behind their store.
+  void readLate(Operation *product) {
+    DenseSet<Operation *> late;
+    for (Operation &op : llvm::make_early_inc_range(*product->getBlock())) {
+      if (&op == product || late.contains(&op)) return;
+      auto load = dyn_cast<ttg::LoadSharedOp>(op);
+      bool reads = load && allocOf(load.getBuffer()) && allocOf(load.getBuffer())->getBlock() == product->getBlock();
+      bool follows = llvm::any_of(op.getOperands(), [&](Value operand) { return late.contains(operand.getDefiningOp()); });
+      if (!reads && !follows) continue;
+      late.insert(&op);
+      op.moveBefore(product);
+    }
+  }
+
   /// Whole rows along K, one a thread of a warpgroup, further ones in further registers.
   static Layout rowsOfThreads(const Dims &shape, int64_t along) {
     constexpr int64_t warps = 4;
@@ -239,6 +321,7 @@ private:
     auto pass = [&](Value sum) { return ttg::WgmmaWaitOp::create(b, loc, TypeRange{sum.getType()}, 1, ValueRange{sum}); };
     b.setInsertionPoint(c.product);
     Value first = start(operandHalf(rows, tile, 0), carried[0]);
+    readLate(first.getDefiningOp());
     auto retired = pass(carried[1]);
     retired->setAttr(retiresName, b.getUnitAttr());
     Value second = start(operandHalf(rows, tile, 1), retired.getResults()[0]);
@@ -322,6 +405,7 @@ private:
   Candidate &c;
   ttg::ConfigAttr config;
   Relayout left, right;
+  SmallVector<Value> scales; ///< of the first operand, which are passed on
   Layout rowLayout, operandLayout;
   OpBuilder b;
 };
@@ -342,7 +426,7 @@ bool widenApart(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &ta
     Rewrite rewrite(function, candidate, config);
     if (!rewrite.plan()) continue;
     // The rings must fit, what is copied and what is made of it.
-    int64_t bytes = 0;
+    int64_t bytes = rewrite.bytesOfScales();
     loop.walk([&](ttg::DescriptorLoadOp load) {
       auto tile = cast<RankedTensorType>(load.getType());
       bytes += tile.getNumElements() * std::max<int64_t>(8, tile.getElementTypeBitWidth()) / 8;

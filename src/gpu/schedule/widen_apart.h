@@ -7,6 +7,8 @@ namespace tilewright::gpu {
 
 /// Of a kernel with roles: a warpgroup of its own, the last one, widens. Of an operation in it, or of its branch: that warpgroup's work.
 constexpr llvm::StringLiteral widenerName = "ttg.widener";
+/// Of a kernel with such a warpgroup: it loads scales for the others, too.
+constexpr llvm::StringLiteral passesOnName = "ttg.passes_on";
 /// Of a ttg.alloc (a unit attribute): nothing else is at its place, at any time.
 constexpr llvm::StringLiteral allAlongName = "ttg.all_along";
 

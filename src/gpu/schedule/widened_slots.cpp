@@ -26,10 +26,19 @@ static void markWidener(Operation *op) {
   op->setAttr(widenerName, UnitAttr::get(op->getContext()));
 }
 
+/// Who first reads, in an iteration, what is widened for it.
+static Operation *firstReader(LoopSchedule &schedule) {
+  for (Operation &op : *schedule.loop.getBody())
+    for (ttg::StoreSharedOp store : schedule.computed)
+      if (llvm::is_contained(accessesOf(allocOf(store.getBuffer())), &op) && !isa<ttg::StoreSharedOp>(op)) return &op;
+  return schedule.loop.getBody()->getTerminator();
+}
+
 void fillWidened(LoopSchedule &schedule, Value slot, Value parity, ArrayRef<Value> empty, Value made) {
   scf::ForOp loop = schedule.loop;
   Location loc = loop.getLoc();
   OpBuilder b(loop);
+  Operation *first = firstReader(schedule);
   for (ttg::StoreSharedOp store : schedule.computed) {
     ttg::AllocOp alloc = allocOf(store.getBuffer());
     ttg::BufferType type = alloc.getType();
@@ -39,15 +48,15 @@ void fillWidened(LoopSchedule &schedule, Value slot, Value parity, ArrayRef<Valu
     b.setInsertionPointToStart(loop.getBody());
     alloc.getResult().replaceAllUsesWith(ttg::SlotOp::create(b, alloc.getLoc(), type, slots, slot));
     alloc.erase();
-    Operation *behind = store;
-    while (!isa<ttg::FenceAsyncOp>(behind))
-      behind = behind->getNextNode();
-    b.setInsertionPointAfter(behind);
-    for (Value barriers : empty)
-      markWidener(ttg::BarrierArriveOp::create(b, loc, barriers, slot, Value()));
-    markWidener(ttg::BarrierArriveOp::create(b, loc, made, slot, Value()));
   }
-  b.setInsertionPoint(*loop.getBody()->getOps<ttg::WgmmaOp>().begin());
+  Operation *behind = schedule.computed.back();
+  while (!isa<ttg::FenceAsyncOp>(behind))
+    behind = behind->getNextNode();
+  b.setInsertionPointAfter(behind);
+  for (Value barriers : empty)
+    markWidener(ttg::BarrierArriveOp::create(b, loc, barriers, slot, Value()));
+  markWidener(ttg::BarrierArriveOp::create(b, loc, made, slot, Value()));
+  b.setInsertionPoint(first);
   ttg::BarrierWaitOp::create(b, loc, made, slot, parity);
 }
 
@@ -79,15 +88,15 @@ void loadAheadInRoles(LoopSchedule &schedule, int64_t registers) {
   constexpr int64_t manyBytes = 4;
   Block *body = schedule.loop.getBody();
   llvm::SetVector<Operation *> widening = widenersPart(schedule);
-  Operation *lastRead = nullptr, *first = *body->getOps<ttg::WgmmaOp>().begin(), *fence = nullptr;
+  Operation *lastRead = nullptr, *first = *body->getOps<ttg::WgmmaOp>().begin(), *fence = nullptr, *reader = firstReader(schedule);
   for (auto load : body->getOps<ttg::LoadSharedOp>())
-    if (!widening.contains(load)) lastRead = load;
+    if (!widening.contains(load) && load->isBeforeInBlock(reader)) lastRead = load;
   bool early = llvm::any_of(body->getOps<tt::LoadOp>(), [&](tt::LoadOp load) {
     auto tile = dyn_cast<RankedTensorType>(load.getType());
     return tile && !widening.contains(load) && tile.getShape().back() * tile.getElementTypeBitWidth() >= manyBytes * 8;
   });
   if (lastRead) {
-    OpBuilder b(body, early ? std::next(lastRead->getIterator()) : first->getIterator());
+    OpBuilder b(body, early ? std::next(lastRead->getIterator()) : reader->getIterator());
     ttg::FenceAsyncOp::create(b, lastRead->getLoc());
     if (early) fence = ptx::WarpBarrierOp::create(b, lastRead->getLoc()); // which no load passes; ptxas takes one past a fence
   }
