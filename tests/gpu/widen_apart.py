@@ -23,8 +23,8 @@ where rows begin with a multiple of that, and those of the first operand come to
 # CHECK-NEXT: ttg.fence_async
 # CHECK-NEXT: ttg.barrier_arrive
 # CHECK-NEXT: ttg.barrier_arrive
-# CHECK: tt.load {{.*}}{ttg.vector = 2 : i32, ttg.words} : tensor<128x2x!tt.ptr<i64>
 # CHECK: tt.load {{.*}}{ttg.vector = 2 : i32, ttg.words} : tensor<256x2x!tt.ptr<i64>
+# CHECK: tt.load {{.*}}{ttg.vector = 2 : i32, ttg.words} : tensor<128x2x!tt.ptr<i64>
 # CHECK: scf.yield
 
 # The exponents that it has seen come to the others behind the loop.
