@@ -41,7 +41,7 @@ struct MeasureEffort {
   double leastSeconds; // enough, if the median's standard error is at most a part of it; asked after so many runs
   size_t fewRuns;
   double error, errorOfDeciding; // of measurements that rule out what is far behind the best, and of those that decide
-  double triedSeconds; // enough for one that is far behind, in at least so many runs or so many short ones
+  double triedSeconds;           // enough for one that is far behind, in at least so many runs or so many short ones
   size_t leastTried, triedRuns;
   double farBehind; // compared with the best median
   size_t leastRuns; // of those that are not far behind
