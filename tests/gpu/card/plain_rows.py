@@ -195,6 +195,10 @@ def compare(options):
         process.communicate()
     ours, theirs = (rows_of(measured(who, options)) for who in ("tilewright", "triton"))
     ratios, wrong, out = [], 0, open(options.o, "w") if options.o else None
+    if out:
+        import times
+        import triton
+        out.write(json.dumps(times.machine(triton)) + "\n")
     for key, row in ours.items():
         other = theirs.get(key, {})
         row["triton_us"] = other.get("us")
