@@ -1,13 +1,11 @@
-// Loads of memory that others may store to meanwhile: each is made where it stands, as often as the program says.
+// How code for a processor makes a load where it stands (ir/made_anew.h).
 #pragma once
 
 #include "cpu/emit.h"
-#include "ir/tt.h"
+#include "ir/made_anew.h"
 
 namespace tilewright::cpu {
 
-/// Whether the load is volatile, or says that no cache may answer it.
-bool isMadeAnew(tt::LoadOp load);
 /// No access to memory is moved across this place by LLVM, or left out because of one on its other side. It is no instruction.
 void holdOrder(ImplicitLocOpBuilder &b);
 

@@ -2,6 +2,8 @@
 // of a module are not checked here. Folders only move shapes and constants: whatever needs a new operation is a pattern in simplify.cpp.
 #include "ir/tt.h"
 
+#include "ir/made_anew.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -312,8 +314,12 @@ static void updates(Effects &effects) {
   writes(effects);
 }
 
+bool tilewright::tt::isMadeAnew(LoadOp load) {
+  return load.getIsVolatile() || load.getCache() == CacheModifier::CV;
+}
+
 void LoadOp::getEffects(Effects &effects) {
-  getIsVolatile() || getCache() == CacheModifier::CV ? updates(effects) : reads(effects);
+  isMadeAnew(*this) ? updates(effects) : reads(effects);
 }
 void StoreOp::getEffects(Effects &effects) {
   writes(effects);

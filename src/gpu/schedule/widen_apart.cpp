@@ -20,6 +20,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 
 namespace tilewright::gpu {
@@ -205,6 +207,7 @@ private:
   void findScales(Value tile) {
     Operation *op = tile.getDefiningOp();
     if (!isTile(tile) || !op || op->getBlock() != c.loop.getBody() || isa<ttg::DescriptorLoadOp>(op)) return;
+    if (!searched.insert(tile).second) return;
     if (dependsOn<ttg::DescriptorLoadOp>(tile)) {
       for (Value operand : op->getOperands())
         findScales(operand);
@@ -226,9 +229,15 @@ private:
 
   /// Whether an operation of that kind, in the loop, makes what the value is computed from.
   template <typename Op> bool dependsOn(Value value) const {
-    Operation *op = value.getDefiningOp();
-    if (!op || op->getBlock() != c.loop.getBody()) return false;
-    return isa<Op>(op) || llvm::any_of(op->getOperands(), [&](Value operand) { return dependsOn<Op>(operand); });
+    llvm::SetVector<Value> sources;
+    sources.insert(value);
+    for (size_t i = 0; i < sources.size(); ++i) {
+      Operation *op = sources[i].getDefiningOp();
+      if (!op || op->getBlock() != c.loop.getBody()) continue;
+      if (isa<Op>(op)) return true;
+      sources.insert_range(op->getOperands());
+    }
+    return false;
   }
 
   ttg::BufferType bufferOf(Value tile) const {
@@ -406,6 +415,7 @@ private:
   ttg::ConfigAttr config;
   Relayout left, right;
   SmallVector<Value> scales; ///< of the first operand, which are passed on
+  DenseSet<Value> searched;  ///< for them
   Layout rowLayout, operandLayout;
   OpBuilder b;
 };

@@ -124,33 +124,41 @@ static std::pair<int64_t, int64_t> warpGrid(int64_t rows, int64_t columns, int64
   return {warpsM, warpsN};
 }
 
+/// The instruction, and why it is no better one.
+static std::pair<ttg::ProductKind, std::string> kindOf(tt::DotOp op, ttg::ConfigAttr config, const GpuTarget &target) {
+  Dims a = ttg::shapeOf(op.getA().getType()), d = ttg::shapeOf(op.getType());
+  int64_t bits = operandBits(op, target);
+  if (!bits) return {ttg::ProductKind::fma, notFormats(op, target)};
+  std::string withoutWgmma = target.wgmma ? notWgmma(a, d, bits, config.getWarps()) : target.name + " has no wgmma";
+  if (withoutWgmma.empty()) return {ttg::ProductKind::wgmma, ""};
+  std::string withoutMma = notMma(a, d, bits);
+  if (withoutMma.empty()) return {ttg::ProductKind::mma, withoutWgmma};
+  return {ttg::ProductKind::fma, withoutMma};
+}
+
+ttg::ProductKind productKind(tt::DotOp op, ttg::ConfigAttr config) {
+  return kindOf(op, config, *gpuTarget(config.getTarget().getValue())).first;
+}
+
 DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config) {
   std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
   Dims a = ttg::shapeOf(op.getA().getType()), b = ttg::shapeOf(op.getB().getType()), d = ttg::shapeOf(op.getType());
   int64_t warps = config.getWarps(), bits = operandBits(op, *target);
   bool chained = comesFromProduct(op.getA(), op->getBlock());
-  std::string withoutWgmma = notFormats(op, *target), withoutMma = withoutWgmma;
-  if (bits) {
-    withoutWgmma = target->wgmma ? notWgmma(a, d, bits, warps) : target->name + " has no wgmma";
-    withoutMma = notMma(a, d, bits);
-  }
   DotChoice choice;
-  if (withoutWgmma.empty()) {
-    choice.kind = ttg::ProductKind::wgmma;
+  std::tie(choice.kind, choice.reason) = kindOf(op, config, *target);
+  if (choice.kind == ttg::ProductKind::wgmma) {
     choice.instructionN = Layout::wgmmaColumns(d, warps);
     choice.result = Layout::wgmmaAccumulator(d, warps, choice.instructionN);
     if (chained) choice.a = Layout::wgmmaOperandA(a, warps, bits);
-  } else if (withoutMma.empty()) {
+  } else if (choice.kind == ttg::ProductKind::mma) {
     auto [warpsM, warpsN] = warpGrid(d[d.size() - 2], d[d.size() - 1], warps, chained);
     int64_t kWidth = bits == 32 ? 1 : 32 / bits;
-    choice.kind = ttg::ProductKind::mma;
     choice.result = Layout::mmaAccumulator(d, warpsM, warpsN);
     choice.a = Layout::mmaOperand(a, 0, warpsM, warpsN, kWidth);
     choice.b = Layout::mmaOperand(b, 1, warpsM, warpsN, kWidth);
-    choice.reason = withoutWgmma;
   } else {
     choice.result = fmaResult(d, warps);
-    choice.reason = withoutMma;
   }
   return choice;
 }

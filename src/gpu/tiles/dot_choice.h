@@ -26,7 +26,10 @@ struct DotChoice {
   }
 };
 
-/// Called once, by assign-layouts' plan. Depends on types, on the target and on where A comes from.
+/// Which instruction a product becomes. Depends on types, on the target and on the number of warps.
+ttg::ProductKind productKind(tt::DotOp op, ttg::ConfigAttr config);
+
+/// Called once, by assign-layouts' plan. Depends on where A comes from, too.
 DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config);
 
 /// Whether a product takes the tile as an operand.

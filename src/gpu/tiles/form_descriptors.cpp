@@ -22,6 +22,7 @@
 #include "gpu/tiles/map_plan.h"
 #include "gpu/tiles/real_extent.h"
 #include "gpu/tiles/ttg.h"
+#include "ir/made_anew.h"
 #include "support/artifact.h"
 #include "support/target.h"
 
@@ -181,10 +182,12 @@ public:
       if (load && isCandidate(load.getType()) && (feedsProduct(load) || isWidened(load))) candidates.push_back(op);
       if (store && isCandidate(store.getValue().getType()) && comesFromProduct(store.getValue())) candidates.push_back(op);
     });
-    for (Operation *op : candidates)
-      if (isa<tt::LoadOp>(op) && isInSmallLoop(op)) small.insert(op);
+    function.walk([&](scf::ForOp loop) {
+      if (copiesLittle(loop)) small.insert(loop);
+    });
     copiesInLoop = llvm::any_of(candidates, [&](Operation *op) {
-      return isa<tt::LoadOp>(op) && !small.contains(op) && (op->getParentOfType<scf::ForOp>() || op->getParentOfType<scf::WhileOp>());
+      bool inLoop = op->getParentOfType<scf::ForOp>() || op->getParentOfType<scf::WhileOp>();
+      return isa<tt::LoadOp>(op) && inLoop && !small.contains(op->getParentOp());
     });
     for (auto &[base, count] : accesses)
       if (count.stores.size() > 1 && int64_t(count.stores.size()) == count.writes && storesAreApart(count)) count.writes = 1;
@@ -215,20 +218,19 @@ private:
     return loop && isWidenedForProduct(load) && fitsWidened(loop, target);
   }
 
-  /// Whether an iteration's products are few and read by threads. What threads have read is fenced before the copy engine fills it
-  /// again, in every iteration, and these fences wait for one another on a multiprocessor that runs many small programs: an H100 took
-  /// 741 us for 2048x2048x2048 by tiles of 32x32x32, and 139 with cp.async, whose copies need no fence; 255 and 121 for 32x32x64, 91 and
-  /// 86 for 32x64x64, 116 and 124 for 16x128x64.
-  bool isInSmallLoop(Operation *load) {
+  /// Whether the tiles of an iteration's products are small, and threads read them. What threads have read is fenced before the copy engine
+  /// fills it again, in every iteration, and these fences wait for one another on a multiprocessor that runs many small programs: an H100
+  /// took 741 us for 2048x2048x2048 by tiles of 32x32x32, and 139 with cp.async, whose copies need no fence; 255 and 121 for 32x32x64, 91
+  /// and 86 for 32x64x64, 116 and 124 for 16x128x64.
+  bool copiesLittle(scf::ForOp loop) {
     constexpr int64_t smallBytes = 10 << 10;
-    auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
-    if (!loop || config.getCtas() != 1) return false;
+    auto dots = loop.getBody()->getOps<tt::DotOp>();
+    if (dots.empty() || config.getCtas() != 1) return false;
     int64_t bytes = 0;
     for (auto each : loop.getBody()->getOps<tt::LoadOp>())
       if (isCandidate(each.getType()) && feedsProduct(each)) bytes += bytesOf(each.getType());
-    auto dots = loop.getBody()->getOps<tt::DotOp>();
-    bool threadsRead = llvm::all_of(dots, [&](tt::DotOp dot) { return chooseDot(dot, config).kind != ttg::ProductKind::wgmma; });
-    return !dots.empty() && threadsRead && bytes < smallBytes;
+    bool isLittle = bytes < smallBytes;
+    return isLittle && llvm::all_of(dots, [&](tt::DotOp dot) { return productKind(dot, config) != ttg::ProductKind::wgmma; });
   }
 
   static bool isCandidate(Type type) {
@@ -340,7 +342,7 @@ private:
   }
 
   Result<void> formLoad(tt::LoadOp op) {
-    if (op.getIsVolatile() || op.getCache() == tt::CacheModifier::CV) return Failure{"it is volatile"};
+    if (tt::isMadeAnew(op)) return Failure{"it is volatile"};
     if (Result<void> fits = checkElement(op.getType()); !fits) return fits;
     Value other = op.getOther();
     if (auto splat = other ? other.getDefiningOp<tt::SplatOp>() : tt::SplatOp()) other = splat.getSrc();
@@ -352,7 +354,8 @@ private:
     if (unknown.changes()) return Failure{"the kernel writes through pointers whose tensor is not known"};
     if (accesses[plan->base].changes()) return Failure{"the kernel writes to " + nameOf(plan->base)};
     if (Result<void> apart = checkOthers(plan->base, /*writes=*/false); !apart) return apart;
-    if (small.contains(op)) return Failure{"the tiles of an iteration are small, and threads read them"};
+    if (isCandidate(op.getType()) && small.contains(op->getParentOp()))
+      return Failure{"the tiles of an iteration are small, and threads read them"};
     if (Result<void> worth = checkWorth(); !worth) return worth;
     ttg::relyOn(function, indices.facts());
     b.setInsertionPoint(op);
@@ -487,7 +490,7 @@ private:
   address::RefutedFacts refuted;
   llvm::MapVector<BlockArgument, Accesses> accesses; // by the kernel's arguments
   Accesses unknown;
-  llvm::SmallPtrSet<Operation *, 4> small; // loads that threads make, as their loop copies little
+  llvm::SmallPtrSet<Operation *, 4> small; // loops that copy so little that threads do it
   bool copiesInLoop = false;
   bool mayTell = false; ///< inline assembly may tell other programs what has been written
 };

@@ -25,6 +25,7 @@
 #include "gpu/tiles/tile_classes.h"
 #include "gpu/tiles/tile_shapes.h"
 #include "gpu/tiles/ttg.h"
+#include "ir/made_anew.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -633,17 +634,16 @@ private:
 
   /// What an operation on memory does once, with others beside it.
   void guard(Operation *op) {
-    bool isVolatile = false;
     b.setInsertionPoint(op);
     if (auto store = dyn_cast<tt::StoreOp>(op)) maskOthers(store.getMaskMutable(), store.getPtr().getType());
     if (auto atomic = dyn_cast<tt::AtomicRMWOp>(op)) maskOthers(atomic.getMaskMutable(), atomic.getPtr().getType());
     if (isa<tt::AtomicCASOp>(op)) op->setAttr(ttg::firstBlockName, b.getUnitAttr());
-    if (auto load = dyn_cast<tt::LoadOp>(op)) isVolatile = load.getIsVolatile() || load.getCache() == tt::CacheModifier::CV;
     if (isa<tt::PrintOp>(op)) {
       auto branch = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
       op->moveBefore(branch.thenBlock()->getTerminator());
     }
-    bool isShared = isVolatile || isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
+    auto load = dyn_cast<tt::LoadOp>(op);
+    bool isShared = (load && tt::isMadeAnew(load)) || isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
     if (!isShared || op->getResult(0).use_empty()) return;
     Value result = op->getResult(0);
     SmallVector<OpOperand *> uses = usesOf(result);
