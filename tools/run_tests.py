@@ -121,7 +121,8 @@ def run_pytest(folder, build, env, scratch, count):
     for case in xml.parse(report).iter("testcase"):
         problems = [child for child in case if child.tag in ("failure", "error")]
         if problems:
-            count.fail(f"{case.get('classname')}.{case.get('name')}", (problems[0].text or problems[0].get("message") or "")[-3000:])
+            message, text = problems[0].get("message") or "", problems[0].text or ""
+            count.fail(f"{case.get('classname')}.{case.get('name')}", f"{message[:300]}\n{text[-3000:]}")
         elif (skipped := case.find("skipped")) is not None:
             count.skip(skipped.get("message") or "without a reason")
         else:

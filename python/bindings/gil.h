@@ -3,6 +3,8 @@
 // frames do not survive: the process would abort. Here such a thread stops instead, and the process ends without it.
 #pragma once
 
+#include "support/compiling.h"
+
 #include <nanobind/nanobind.h>
 
 #include <atomic>
@@ -34,18 +36,7 @@ private:
   PyThreadState *state;
 };
 
-/// As long as this lives, this thread compiles, or runs a kernel on the interpreter or the simulator.
-/// Such work holds locks of the compiler's: fork() waits until it is done, so that a child finds no lock
-/// held, and so does the end of the interpreter. The caller has given up the GIL. It may be nested.
-class Compiling {
-public:
-  Compiling();
-  ~Compiling();
-  Compiling(const Compiling &) = delete;
-  Compiling &operator=(const Compiling &) = delete;
-};
-
-/// Adds what Python calls before and after fork, and at its end.
+/// Adds what Python calls before and after fork, and at its end: fork() waits for whoever compiles (support/compiling.h).
 void defineCompiling(nanobind::module_ &module);
 /// Whether the interpreter is ending: then work on other threads should end, too.
 const std::atomic<bool> &interpreterEnds();

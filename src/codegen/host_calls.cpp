@@ -1,4 +1,4 @@
-// A kernel prints each tile at once (codegen/tile_text), under a lock, so that lines of concurrent programs do not
+// A kernel prints each tile at once (codegen/tile_text), by one call of stdio, so that lines of concurrent programs do not
 // mix. Compiled code calls once for each element, in order; the call for a tile's last element prints the tile.
 //
 // After a failed assertion, a program must not continue to the memory access that the assertion guards. Compiled programs
@@ -18,17 +18,6 @@
 #include <vector>
 
 namespace tilewright {
-
-static std::mutex sinkLock;
-static std::function<void(llvm::StringRef)> &printSink() {
-  static auto *sink = new std::function<void(llvm::StringRef)>;
-  return *sink;
-}
-
-void setPrintSink(std::function<void(llvm::StringRef line)> sink) {
-  std::lock_guard<std::mutex> guard(sinkLock);
-  printSink() = std::move(sink);
-}
 
 namespace {
 struct Guard {
@@ -101,11 +90,6 @@ static void tilewrightPrint(int32_t x, int32_t y, int32_t z, const char *given, 
   std::string line = programText(x, y, z) + format.prefix.str();
   if (format.kind != 'n') line += tileText(format, elements, line.size());
   line += '\n';
-  std::lock_guard<std::mutex> guard(sinkLock);
-  if (printSink()) {
-    printSink()(line);
-    return;
-  }
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);
 }

@@ -9,14 +9,10 @@
 
 #include <atomic>
 #include <csetjmp>
-#include <functional>
 #include <mutex>
 #include <string>
 
 namespace tilewright {
-
-/// Where lines of tl.device_print go, line break included; they come one at a time, from any thread. Null: to the standard output.
-void setPrintSink(std::function<void(llvm::StringRef line)> sink);
 
 /// The launch of a compiled kernel while it runs. What it refers to outlives it.
 struct RunningLaunch {

@@ -8,12 +8,12 @@
 
 #include "runtime/pool.h"
 
-#include <mutex>
 #include <pthread.h>
 
 namespace tilewright {
 
 static std::atomic<int64_t> running{0}; // launches with atomic operations; -1: one, alone
+[[maybe_unused]] static const int noneInChild = pthread_atfork(nullptr, nullptr, [] { running.store(0); });
 
 static bool tryEnter(bool asOnlyOne) {
   int64_t now = running.load();
@@ -25,8 +25,6 @@ static bool tryEnter(bool asOnlyOne) {
 AtomicLaunch::AtomicLaunch(Atomics kind, bool wantsAlone) {
   // A launch from inside a program belongs to that program's launch.
   if (kind == Atomics::none || isInsideProgram()) return;
-  static std::once_flag registered;
-  std::call_once(registered, [] { pthread_atfork(nullptr, nullptr, [] { running.store(0); }); }); // a child runs none
   entered = true;
   alone = wantsAlone && kind == Atomics::plain && tryEnter(true);
   if (alone) return;

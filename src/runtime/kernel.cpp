@@ -9,6 +9,7 @@
 #include "runtime/pool.h"
 #include "runtime/refutations.h"
 #include "runtime/write_watch.h"
+#include "support/compiling.h"
 
 #include "llvm/ADT/APFloat.h"
 
@@ -220,6 +221,7 @@ struct CompiledKernel::OtherVersions {
 };
 
 std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::lastFor(const BrokenFacts &broken) {
+  Compiling briefly;
   std::lock_guard<std::mutex> guard(lock);
   for (const auto &[names, version] : taken)
     if (names == broken) return version;
@@ -227,6 +229,7 @@ std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::lastFor(con
 }
 
 void CompiledKernel::OtherVersions::remember(const BrokenFacts &broken, const std::shared_ptr<const CompiledKernel> &version) {
+  Compiling briefly;
   std::lock_guard<std::mutex> guard(lock);
   taken[nextTaken++ % taken.size()] = {broken, version};
 }
@@ -589,6 +592,7 @@ std::shared_ptr<CompiledKernel> CompiledKernel::make(const CompileRequest &wante
 
 std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::without(std::vector<std::string> refuted, bool isOptional,
                                                                              int64_t device, Diagnostics &diagnostics) {
+  Compiling compiling;
   std::lock_guard<std::mutex> guard(lock);
   for (const auto &[names, version] : made)
     if (names == refuted) return version;

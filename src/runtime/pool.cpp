@@ -373,15 +373,14 @@ void Pool::workerLoop(size_t node) {
 // is.
 std::atomic<Pool *> current{nullptr};
 
+// Registered as the library is loaded: a process may fork during its first launch.
+[[maybe_unused]] const int startsOverInChild = pthread_atfork(nullptr, nullptr, [] {
+  current.store(nullptr);
+  insideJob = false;
+});
+
 Pool &pool() {
   if (Pool *existing = current.load(std::memory_order_acquire)) return *existing;
-  static std::once_flag registered;
-  std::call_once(registered, [] {
-    pthread_atfork(nullptr, nullptr, [] {
-      current.store(nullptr);
-      insideJob = false;
-    });
-  });
   Pool *fresh = new Pool, *expected = nullptr;
   if (current.compare_exchange_strong(expected, fresh)) return *fresh;
   delete fresh;
@@ -412,8 +411,11 @@ void signalWorkers(int signal) {
 
 int64_t defaultThreads() {
   if (int64_t chosen = chosenThreads.load(std::memory_order_relaxed)) return chosen;
-  static const int64_t usable = usableProcessors();
-  return usable;
+  // No static constant: a process that forks while another thread makes one leaves a child that waits for it.
+  static std::atomic<int64_t> usable{0};
+  int64_t known = usable.load(std::memory_order_relaxed);
+  if (known == 0) usable.store(known = usableProcessors(), std::memory_order_relaxed);
+  return known;
 }
 
 void setDefaultThreads(int64_t threads) {

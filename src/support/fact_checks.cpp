@@ -21,9 +21,11 @@ static bool isOfNumbers(const LaunchFact &fact, llvm::ArrayRef<SlotKind> kinds) 
 
 BrokenFacts FactChecks::brokenBy(const Question &launch, llvm::function_ref<void(llvm::MutableArrayRef<int64_t>)> findBytes,
                                  llvm::function_ref<void(llvm::ArrayRef<uint64_t>, std::vector<std::string> &)> breakMore) {
-  std::lock_guard<std::mutex> guard(lock);
+  // Who finds another launch here checks for itself. A child may find the lock held for good.
+  std::unique_lock<std::mutex> guard(lock, std::try_to_lock);
+  llvm::MutableArrayRef<Checked> known = guard ? llvm::MutableArrayRef<Checked>(checked) : llvm::MutableArrayRef<Checked>();
   bool numbersHold = false;
-  for (const Checked &before : checked) {
+  for (const Checked &before : known) {
     if (before.grid != launch.grid || !haveSameNumbers(launch.slots, before.slots, launch.kinds)) continue;
     if (launch.slots == llvm::ArrayRef(before.slots) && launch.bytes == llvm::ArrayRef(before.bytes)) return before.broken;
     numbersHold |= before.numbersHold;
@@ -41,10 +43,10 @@ BrokenFacts FactChecks::brokenBy(const Question &launch, llvm::function_ref<void
     broken.push_back(fact.name);
   }
   breakMore(integers, broken);
-  for (const Checked &before : checked)
+  for (const Checked &before : known)
     if (before.broken && *before.broken == broken) fresh.broken = before.broken;
   if (!fresh.broken && !broken.empty()) fresh.broken = std::make_shared<const std::vector<std::string>>(std::move(broken));
-  checked[next++ % checked.size()] = fresh;
+  if (guard) checked[next++ % checked.size()] = fresh;
   return fresh.broken;
 }
 

@@ -428,6 +428,80 @@ def test_fork_while_compiling(tmp_path):
     assert out == "12\n"
 
 
+# What C++ constructs once takes its time here, so that forks meet it.
+SLOW_CONSTRUCTION = '''
+#include <dlfcn.h>
+#include <time.h>
+int __cxa_guard_acquire(long *guard) {
+  static int (*real)(long *);
+  if (!real) real = (int (*)(long *))dlsym(dlopen("libstdc++.so.6", RTLD_LAZY), "__cxa_guard_acquire");
+  struct timespec pause = {0, 4000000};
+  int first = real(guard);
+  if (first) nanosleep(&pause, 0);
+  return first;
+}
+'''
+
+
+def test_fork_during_the_first_launch(tmp_path):
+    (tmp_path / "slow.c").write_text(SLOW_CONSTRUCTION)
+    slow = str(tmp_path / "slow.so")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", slow, str(tmp_path / "slow.c"), "-ldl"], check=True)
+    script = tmp_path / "script.py"
+    script.write_text(PRELUDE + textwrap.dedent('''
+        def launch(): fill[(1,)](np.zeros(64, np.float32), 1.0, 64, BLOCK=64)
+        threads = [threading.Thread(target=launch) for _ in range(4)]
+        for thread in threads: thread.start()
+        ok = 0
+        while any(thread.is_alive() for thread in threads) or ok < 3:
+            child = os.fork()  # waits for the compiler: now the first launch is under way
+            if child == 0:
+                signal.alarm(20)
+                out = np.zeros(1 << 16, np.float32)
+                fill[(1024,)](out, 7.0, 1 << 16, BLOCK=64)
+                os._exit(0 if (out == 7).all() else 3)
+            assert os.waitpid(child, 0)[1] == 0
+            ok += 1
+        print(ok >= 3)
+    '''))
+    for _ in range(3):
+        done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False,
+                              env={**os.environ, "LD_PRELOAD": slow})
+        assert done.returncode == 0 and done.stdout == "True\n", done.stderr[-2000:] + done.stdout
+
+
+def test_fork_while_a_launch_compiles_another_version(tmp_path):
+    out = succeed(tmp_path, '''
+        import itertools
+        @triton.jit
+        def product(a, c, M, turn: tl.constexpr):
+            i, k = tl.program_id(0) * 32 + tl.arange(0, 32), tl.arange(0, 32)
+            rows = tl.load(a + i[:, None] * 32 + k[None, :])
+            columns = tl.load(a + k[:, None] * 32 + k[None, :])
+            tl.store(c + i[:, None] * 32 + k[None, :], tl.dot(rows, columns), mask=i[:, None] < M)
+        a = np.ones((64, 32), np.float32)
+        def sums(turn):
+            for m in (31, 33):  # one row left: faster code is made for that
+                c = np.zeros((64, 32), np.float32)
+                product[(2,)](a, c, m, turn)
+                assert c.sum() == m * 32 * 32
+        def launch():
+            for turn in itertools.count(): sums(turn)
+        for _ in range(2): threading.Thread(target=launch, daemon=True).start()
+        ok = 0
+        for i in range(30):
+            time.sleep(0.005)
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                sums(-1 - i)
+                os._exit(0)
+            ok += os.waitpid(child, 0)[1] == 0
+        print(ok)
+    ''', 300)
+    assert out == "30\n"
+
+
 def test_a_forked_child_is_interrupted_too(tmp_path):
     out = succeed(tmp_path, '''
         forever[(1,)](np.zeros(1, np.int32), 0)
