@@ -41,6 +41,8 @@ constexpr int64_t chunkNanoseconds = 200'000;
 constexpr float soloNanoseconds = 4'000;  // below this the caller is done before woken workers have begun
 constexpr float wakeNanoseconds = 10'000; // a sleeping worker is worth waking for this much work of its own
 constexpr int64_t maxThreads = 1024;
+constexpr size_t callersNumber = 0;   // on the first node, whose first stretch is the caller's
+constexpr int64_t mostStretches = 64; // of a node: whoever has nothing left looks at each
 
 int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -111,13 +113,19 @@ void beginLaunch(char *arena, const PoolJob &job) {
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool insideJob = false;
 [[gnu::tls_model("initial-exec")]] constinit thread_local uint32_t launchesAlone = 0;
 
-/// A node's part of a job: its threads, and the stretch of programs that they take first.
+/// Neighboring programs that one thread takes first, and others once they have nothing else.
+struct alignas(64) Stretch {
+  std::atomic<bool> isTaken{false};
+  std::atomic<int64_t> next{0};
+  int64_t end = 0;
+};
+
+/// A node's part of a job.
 struct Share {
-  int64_t end = 0;       // of the stretch
-  int64_t divisor = 2;   // chunks are at most 1/divisor of what is left
-  int64_t joinLimit = 0; // workers beside the caller
+  size_t first = 0, count = 0; // its stretches
+  int64_t divisor = 2;         // chunks are at most 1/divisor of what is left of a stretch
+  int64_t joinLimit = 0;       // workers beside the caller
   std::atomic<int64_t> joined{0};
-  alignas(64) std::atomic<int64_t> next{0};
 };
 
 struct Job {
@@ -125,35 +133,61 @@ struct Job {
 
   PoolJob work;
   int64_t firstChunk = 1;
-  std::vector<Share> shares; // one a node
+  std::vector<Share> shares;      // one a node
+  std::vector<Stretch> stretches; // those of the first node first; there may be more than the job has
   alignas(64) std::atomic<int64_t> busyNanoseconds{0};
 };
 
-/// Takes chunks until none is left, from its own node's share first. The caller's is the first of all, so it takes programs in launch
-/// order, and programs that wait for earlier ones are reached by it whatever other threads do.
-void work(Job &job, size_t node) {
-  int64_t chunk = job.firstChunk, spent = 0;
-  char *arena = threadArena.data();
-  beginLaunch(arena, job.work);
-  int64_t before = now();
-  for (size_t turn = 0; turn < job.shares.size();) {
-    Share &share = job.shares[(node + turn) % job.shares.size()];
-    int64_t left = share.end - share.next.load(std::memory_order_relaxed);
-    int64_t take = std::clamp<int64_t>(left / share.divisor, 1, chunk);
-    int64_t first = left <= 0 ? share.end : share.next.fetch_add(take, std::memory_order_relaxed);
-    if (first >= share.end) {
-      ++turn;
-      continue;
+/// A thread at work on a job.
+class Hand {
+public:
+  explicit Hand(Job &job) : job(job), arena(threadArena.data()), chunk(job.firstChunk) { beginLaunch(arena, job.work); }
+
+  /// Takes chunks until none is left: from its own stretch, from its node's, from the others'. The caller's own is the first of all, so it
+  /// takes programs in launch order, and programs that wait for earlier ones are reached by it whatever other threads do.
+  void work(size_t node, size_t number) {
+    before = now();
+    const Share &home = job.shares[node];
+    Stretch *own = node == 0 && number == callersNumber ? &job.stretches.front() : ownStretch(home, number);
+    if (own) empty(home, *own);
+    for (size_t turn = 0; turn < job.shares.size(); ++turn) {
+      const Share &share = job.shares[(node + turn) % job.shares.size()];
+      for (size_t i = 0; i < share.count; ++i)
+        empty(share, job.stretches[share.first + i]);
     }
-    job.work.body(job.work.context, first, std::min(first + take, share.end), arena);
-    int64_t after = now();
-    // Doubling, not computing, so that one slow first chunk (cold caches, page faults) does not fix the size.
-    if (after - before < chunkNanoseconds / 2 && take == chunk) chunk *= 2;
-    spent += after - before;
-    before = after;
+    job.busyNanoseconds.fetch_add(spent, std::memory_order_relaxed);
   }
-  job.busyNanoseconds.fetch_add(spent, std::memory_order_relaxed);
-}
+
+private:
+  Job &job;
+  char *arena;
+  int64_t chunk, spent = 0, before = 0;
+
+  /// That of its number, which is the same at each launch with as many threads, or one that nobody has.
+  Stretch *ownStretch(const Share &home, size_t number) {
+    for (size_t i = 0; i < home.count; ++i) {
+      Stretch &stretch = job.stretches[home.first + (number + i) % home.count];
+      if (!stretch.isTaken.exchange(true, std::memory_order_relaxed)) return &stretch;
+    }
+    return nullptr;
+  }
+
+  void empty(const Share &share, Stretch &stretch) {
+    while (true) {
+      int64_t left = stretch.end - stretch.next.load(std::memory_order_relaxed);
+      if (left <= 0) return;
+      int64_t take = std::clamp<int64_t>(left / share.divisor, 1, chunk);
+      int64_t first = stretch.next.fetch_add(take, std::memory_order_relaxed);
+      if (first >= stretch.end) return;
+      job.work.body(job.work.context, first, std::min(first + take, stretch.end), arena);
+      int64_t after = now();
+      // Doubling, not computing, so that one slow first chunk (cold caches, page faults) does not fix the size.
+      if (after - before < chunkNanoseconds / 2 && take == chunk) chunk *= 2;
+      spent += after - before;
+      before = after;
+    }
+  }
+};
 
 /// A node of the machine and the workers that stay on it.
 struct Node {
@@ -172,7 +206,7 @@ public:
 private:
   struct Worker {
     Pool *pool;
-    size_t node;
+    size_t node, number; // among the node's threads, the caller being the first one's first
     pthread_t thread;
   };
   PoolResult runAlone(const PoolJob &request);
@@ -180,7 +214,7 @@ private:
   void startWorkers(size_t node, int64_t count);
   void wakeWorkers();
   static void *workerMain(void *worker);
-  void workerLoop(size_t node);
+  void workerLoop(size_t node, size_t number);
 
   std::mutex launching;           // held by the thread whose job has the workers
   std::vector<NumaNode> topology; // the first is the caller's
@@ -224,14 +258,29 @@ void Pool::deal(int64_t threads) {
     threadsOf[i] = std::min(threadsOf[i], nodes[i].workers.load(std::memory_order_relaxed) + hasCaller);
     all += threadsOf[i];
   }
+  size_t stretches = 0;
   for (size_t i = 0; i < nodes.size(); ++i) {
     Share &share = job.shares[i];
-    share.next.store(endOfPart(job.work.programs, before, all), std::memory_order_relaxed);
-    before += threadsOf[i];
-    share.end = endOfPart(job.work.programs, before, all);
-    share.divisor = std::max<int64_t>(1, 2 * threadsOf[i]);
+    share.first = stretches;
+    share.count = static_cast<size_t>(std::clamp<int64_t>(threadsOf[i], 1, mostStretches));
+    share.divisor = 2 * ((threadsOf[i] + mostStretches - 1) / mostStretches);
     share.joinLimit = i == 0 ? threadsOf[i] - 1 : threadsOf[i];
     share.joined.store(0, std::memory_order_relaxed);
+    stretches += share.count;
+  }
+  if (job.stretches.size() < stretches) job.stretches = std::vector<Stretch>(stretches);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    Share &share = job.shares[i];
+    int64_t begin = endOfPart(job.work.programs, before, all), end = endOfPart(job.work.programs, before += threadsOf[i], all);
+    for (size_t j = 0; j < share.count; ++j) {
+      auto endOf = [&](size_t part) {
+        return begin + endOfPart(end - begin, static_cast<int64_t>(part), static_cast<int64_t>(share.count));
+      };
+      Stretch &stretch = job.stretches[share.first + j];
+      stretch.next.store(endOf(j), std::memory_order_relaxed);
+      stretch.end = endOf(j + 1);
+      stretch.isTaken.store(i == 0 && j == 0, std::memory_order_relaxed);
+    }
   }
 }
 
@@ -291,7 +340,7 @@ PoolResult Pool::run(const PoolJob &request) {
   wakeWorkers();
 
   insideJob = true;
-  work(job, 0);
+  Hand(job).work(0, callersNumber);
   insideJob = false;
 
   open.store(false);
@@ -324,6 +373,7 @@ void Pool::startWorkers(size_t node, int64_t count) {
     Worker &worker = started[static_cast<size_t>(workers.load())];
     worker.pool = this;
     worker.node = node;
+    worker.number = static_cast<size_t>(nodes[node].workers + (node == 0));
     if (pthread_create(&worker.thread, &attributes, workerMain, &worker) != 0) break; // fewer workers are slower, not wrong
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -339,11 +389,11 @@ void *Pool::workerMain(void *worker) {
   const Worker &self = *static_cast<Worker *>(worker);
   // Where the system refuses, the worker runs anywhere.
   if (self.pool->nodes.size() > 1) ::sched_setaffinity(0, sizeof(cpu_set_t), &self.pool->nodes[self.node].processors);
-  self.pool->workerLoop(self.node);
+  self.pool->workerLoop(self.node, self.number);
   return nullptr;
 }
 
-void Pool::workerLoop(size_t node) {
+void Pool::workerLoop(size_t node, size_t number) {
   insideJob = true;
   uint32_t seen = signal.load() - 1; // the job that it was started for may be open already
   Node &home = nodes[node];
@@ -364,7 +414,8 @@ void Pool::workerLoop(size_t node) {
     seen = signal.load();
     active.fetch_add(1);
     // Between these two lines the job is either open, and stays as it is until this worker counts itself out, or closed and not touched.
-    if (open.load() && share.joined.fetch_add(1) < share.joinLimit && threadArena.reserve(job.work.arenaBytes)) work(job, node);
+    if (open.load() && share.joined.fetch_add(1) < share.joinLimit && threadArena.reserve(job.work.arenaBytes))
+      Hand(job).work(node, number);
     if (active.fetch_sub(1) == 1 && callerSleeps.load()) futexWake(active, 1);
   }
 }

@@ -2,14 +2,15 @@
 //
 // A kernel's programs are independent, mostly short, and come in launch order. Starting threads for each launch costs more than most
 // kernels, so workers are started once and wait: awake for a few tens of microseconds after a launch (the next one often follows at once),
-// then asleep. The caller is one of the workers. Programs are handed out in launch order, in chunks of consecutive ones: a chunk grows
-// until it takes long enough to make handing out cheap, and shrinks near the end so that all finish together. A program, once started, runs
-// to its end, so programs may wait on locks held by running ones.
+// then asleep. The caller is one of the workers. Each has a stretch of neighboring programs, the same at each launch of the grid, so that
+// what a launch before has left in its processor's cache is there. It takes them in launch order, in chunks of consecutive ones: a chunk
+// grows until it takes long enough to make taking cheap, and shrinks near the end so that all finish together. Who has done its own
+// stretch takes from the others', the first of them first. A program, once started, runs to its end, and the caller takes programs in
+// launch order, so programs may wait for earlier ones, and on locks held by running ones.
 //
 // Where launches have more threads by default, as the first one begins, than a node of memory has processors (support/numa.h), each worker
-// stays on one node, and a job's programs are dealt out to the nodes, one stretch of neighbors each, which is the same at each launch of
-// the grid: what programs share, and what a launch before has left in memory, is near. Within a stretch the order holds. Threads whose
-// stretch is done help with the others.
+// stays on one node, and the stretches of a node are neighbors: what programs share, and what a launch before has left in memory, is near.
+// Threads help on their own node first.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -73,6 +74,38 @@ TEST(Pool, StartsProgramsInOrder) {
       },
       &log, 1000, 1));
   EXPECT_TRUE(std::is_sorted(log.firsts.begin(), log.firsts.end()));
+}
+
+// What a launch has left in a processor's cache is there for the next one: halves of the grid, one a thread. The first programs of both
+// wait for each other, and then the second ones.
+TEST(Pool, KeepsProgramsOnTheirThreads) {
+  struct Meeting {
+    std::array<std::atomic<int>, 2> there{};
+    std::array<std::thread::id, 4> ran;
+    std::atomic<bool> late{false};
+  };
+  for (int64_t turn = 0; turn < 20; ++turn) {
+    Meeting meeting;
+    runOnPool(job(
+        [](void *context, int64_t first, int64_t last, char *) {
+          Meeting &self = *static_cast<Meeting *>(context);
+          for (int64_t i = first; i < last; ++i) {
+            self.ran[static_cast<size_t>(i)] = std::this_thread::get_id();
+            std::atomic<int> &there = self.there[static_cast<size_t>(i % 2)];
+            ++there;
+            auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+            while (there < 2 && !self.late) {
+              if (std::chrono::steady_clock::now() > end) self.late = true;
+              std::this_thread::yield();
+            }
+          }
+        },
+        &meeting, 4, 2));
+    ASSERT_FALSE(meeting.late);
+    EXPECT_EQ(meeting.ran[0], std::this_thread::get_id());
+    EXPECT_EQ(meeting.ran[0], meeting.ran[1]);
+    EXPECT_EQ(meeting.ran[2], meeting.ran[3]);
+  }
 }
 
 TEST(Pool, GivesAlignedPrivateArenas) {
