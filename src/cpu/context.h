@@ -59,6 +59,12 @@ struct Readings {
   int64_t first, second;
 };
 
+/// A tile of zeros that a loop carries to a product: its buffer holds nothing before that product's first turn writes it.
+struct FirstTurn {
+  Value isFirst; // i1, known in the loop's body
+  Value zeros;
+};
+
 struct Context {
   Context(mlir::ModuleOp module, const CpuTarget &target, bool fpFusion)
       : module(module), target(target), fpFusion(fpFusion), b(module.getLoc(), module.getContext()) {}
@@ -73,7 +79,8 @@ struct Context {
   // Values: scalars as they are, tiles that are in scratch. Others are computed on demand.
   llvm::DenseMap<Value, Value> scalars;
   llvm::DenseMap<Value, Buffer> buffers;
-  llvm::DenseMap<Value, Buffer> pending; // tiles that the next reduction over them stores as it goes
+  llvm::DenseMap<Value, FirstTurn> firstTurns; // of carried tiles
+  llvm::DenseMap<Value, Buffer> pending;       // tiles that the next reduction over them stores as it goes
   llvm::SmallVector<Value, 3> programId, numPrograms;
   Value arena;
   int64_t arenaUsed = 0, arenaPeak = 0;
@@ -97,6 +104,7 @@ struct Context {
   Atomics atomics = Atomics::none;
   bool streaming = false;          // in this loop whole vectors are stored past the caches
   bool streams = false;            // some store is a streaming one: fence at the end
+  bool namesVariables = false;     // debuggers read tiles in scratch
   bool usesTiles = false;          // some product uses tile registers, which are configured at the start
   mlir::Operation *root = nullptr; // the operation that code is emitted for
   Notes notes;

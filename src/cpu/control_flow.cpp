@@ -72,21 +72,44 @@ static LogicalResult leave(Context &ctx, Operation *terminator, ValueRange value
   return yieldTiles(ctx, tiles, tileBuffers, terminator);
 }
 
+/// Whether the loop carries zeros to a product and to nothing else, which then need not be written: small products spend a twentieth of
+/// their time on it.
+static bool isZeroForProduct(Context &ctx, scf::ForOp op, size_t slot) {
+  Value argument = op.getRegionIterArg(slot);
+  if (!isZeroTile(op.getInitArgs()[slot]) || !argument.hasOneUse() || ctx.namesVariables) return false;
+  auto dot = dyn_cast<DotOp>(*argument.user_begin());
+  return dot && dot.getC() == argument && dot->getBlock() == op.getBody();
+}
+
+/// Zeros that no turn of the loop writes.
+static void writeWithoutTurns(Context &ctx, Value lower, Value upper, Value zeros, const Buffer &buffer) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, lower, upper);
+  auto branch = scf::IfOp::create(b, TypeRange{}, isEmpty, false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  materialize(ctx, zeros, buffer);
+}
+
 LogicalResult lowerFor(Context &ctx, scf::ForOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value lower = scalar(ctx, op.getLowerBound()), upper = scalar(ctx, op.getUpperBound()), step = scalar(ctx, op.getStep());
   llvm::SmallVector<Value> inits;
   llvm::SmallVector<Buffer> tileBuffers;
-  llvm::SmallVector<int64_t> tileSlots;
+  llvm::SmallVector<size_t> late; // slots of zeros that a product starts from
   for (auto [slot, init] : llvm::enumerate(op.getInitArgs())) {
     if (!isTile(init)) {
       inits.push_back(scalar(ctx, init));
       continue;
     }
     Buffer buffer = allocateFor(ctx, init);
-    materialize(ctx, init, buffer);
+    if (isZeroForProduct(ctx, op, slot)) {
+      writeWithoutTurns(ctx, lower, upper, init, buffer);
+      late.push_back(slot);
+    } else {
+      materialize(ctx, init, buffer);
+    }
     tileBuffers.push_back(buffer);
-    tileSlots.push_back(slot);
   }
   int64_t kept = ctx.arenaUsed;
   // The number of its iterations, for the size of all that it writes.
@@ -100,6 +123,9 @@ LogicalResult lowerFor(Context &ctx, scf::ForOp op) {
     ctx.enclosingTrips.push_back(trips);
     ctx.scalars[op.getInductionVar()] = loop.getInductionVar();
     bindValues(ctx, op.getRegionIterArgs(), loop.getRegionIterArgs(), tileBuffers);
+    Value isFirst = late.empty() ? Value() : arith::CmpIOp::create(b, arith::CmpIPredicate::eq, loop.getInductionVar(), lower);
+    for (size_t slot : late)
+      ctx.firstTurns[op.getRegionIterArg(slot)] = {isFirst, op.getInitArgs()[slot]};
     if (failed(lowerBlock(ctx, *op.getBody()))) return failure();
     Operation *yield = op.getBody()->getTerminator();
     b.setLoc(yield->getLoc());

@@ -14,8 +14,8 @@
 // A multiply-add has a latency of four cycles and two start in each, so fewer than eight accumulators would wait for one another: blocks of
 // few rows keep several partial sums over p, which are added at the end.
 // Narrow types: a lane of 32 bits holds two or four neighbors along k; one instruction multiplies them and adds the products to the sum
-// (vdpbf16ps, vpdpbusd; vpmaddwd and an addition). vpdpbusd takes unsigned bytes on one side: A brings a + 128, and sums start from
-// -128 * (the sum of B's column), since sum (a + 128) b = sum a b + 128 sum b.
+// (vdpbf16ps, vpdpbusd; vpmaddwd and an addition). vpdpbusd takes unsigned bytes on one side: panels hold b + 128, and sums start from
+// -128 * (the sum of A's row), since sum a (b + 128) = sum a b + 128 sum a. So A is read where it lies; B is packed in any case.
 #include "cpu/micro_kernel.h"
 
 #include "cpu/matrix_tiles.h"
@@ -97,6 +97,12 @@ public:
       Value rounded = arith::AddIOp::create(b, stepsEnd, constantIndex(b, plan.group - 1));
       stepsEnd = arith::ShRUIOp::create(b, rounded, constantIndex(b, llvm::Log2_64(plan.group)));
     }
+    if (stepsEnd && takesBytes()) { // all blocks read as far as the sums of rows go
+      stepsEnd = arith::AddIOp::create(b, stepsEnd, constantIndex(b, mostUnroll - 1));
+      stepsEnd = arith::AndIOp::create(b, stepsEnd, constantIndex(b, -mostUnroll));
+      stepsEnd = arith::MinSIOp::create(b, stepsEnd, constantIndex(b, steps));
+    }
+    if (takesBytes()) emitRowSums(a);
     for (int64_t row = 0; row < mostRowsOfAll && plan.aRowBytes; ++row)
       rowOffsets.push_back(arith::MulIOp::create(b, constantIndex(b, row), plan.aRowBytes));
     forEach(b, plan.n, plan.panel, 0, limits.columns, [&](Value column) {
@@ -134,6 +140,7 @@ public:
         first += blocks.count * blocks.rows;
       }
     }
+    vectors = panelVectors;
     return most;
   }
 
@@ -145,13 +152,13 @@ private:
   SmallVector<Value> rowOffsets; // in bytes, of the rows of a block of A; empty: constants
   Value stepsEnd;                // of the loop over k; null: all
   const bool fromZero;
-  SmallVector<Value> offsets; // of bytes: what the sums of a panel's columns start from
-  Value nextPanel, nextA;     // behind this panel of B; from an element of A to this panel's share of the next one (i64). Null: not fetched
+  Value starts;           // of bytes: what the sums of a block's rows start from; null: 0
+  Value nextPanel, nextA; // behind this panel of B; from an element of A to this panel's share of the next one (i64). Null: not fetched
   int64_t lanes, operandBytes, steps;
   int64_t vectors, panelVectors; // of a panel's row: how many are computed, and how many there are
   Type accumulator;
 
-  bool takesBytes() const { return plan.operand.isInteger(8); } // plus 128
+  bool takesBytes() const { return plan.addsOffset(); }
   Type loadedType() const { return vectorOf(plan.operand, plan.group * lanes); }
 
   std::vector<DotBlocks::Rows> rowBlocks() const {
@@ -163,7 +170,6 @@ private:
 
   /// All rows of A times one panel, from `column` on.
   void emitPanel(Value a, Value panel, Value corner, Value column) {
-    if (takesBytes()) offsets = offsetSums(panel);
     findWhatIsNext(panel, column);
     int64_t first = 0;
     for (const DotBlocks::Rows &blocks : rowBlocks()) {
@@ -171,6 +177,7 @@ private:
         Value aBlock = rowsOfA(a, row, first);
         Value cBlock =
             pointerAtConstant(b, pointerAt(b, corner, row, plan.cRow * bytesOf(plan.result)), first * plan.cRow * bytesOf(plan.result));
+        if (takesBytes()) starts = pointerAtConstant(b, pointerAt(b, plan.rowSums, row, 4), 4 * first);
         emitBlock(aBlock, panel, cBlock, blocks.rows, blocks.partials, aheadOf(aBlock, row, first));
       });
       first += blocks.count * blocks.rows;
@@ -184,32 +191,36 @@ private:
     return pointerAt(b, a, arith::MulIOp::create(b, row, plan.aRowBytes), 1);
   }
 
-  /// 0 minus 128 times the sum of each column of a panel. Several partial sums, since each instruction waits for the one before it.
-  SmallVector<Value> offsetSums(Value panel) {
-    int64_t partials = 1;
-    while (partials * vectors < neededAccumulators && steps % (2 * partials) == 0)
-      partials *= 2;
-    Value zero = constantInt(b, accumulator, 0), all128 = constantInt(b, loadedType(), -128);
-    SmallVector<Value> sums(vectors * partials, zero);
-    auto loop = scf::ForOp::create(b, constantIndex(b, 0), constantIndex(b, steps), constantIndex(b, partials), sums);
+  /// 0 minus 128 times the sum of each row of A, over what the blocks read of it.
+  void emitRowSums(Value a) {
+    int64_t chunk = std::min(plan.k, limits.length ? lengthUnit(plan) : target.vectorBytes);
+    bool isVector = plan.aCol == 1 && chunk >= 16; // the shortest vector that is multiplied
+    Type sumType = vectorOf(plan.result, chunk / plan.group), partType = vectorOf(plan.operand, chunk);
+    Value end = limits.rows ? rowsRead() : constantIndex(b, plan.m), length = constantIndex(b, plan.k);
+    if (stepsEnd) length = arith::MulIOp::create(b, stepsEnd, constantIndex(b, plan.group));
+    auto rows = scf::ForOp::create(b, constantIndex(b, 0), end, constantIndex(b, 1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(rows.getBody());
+    Value row = rowsOfA(a, rows.getInductionVar(), 0);
+    auto parts = scf::ForOp::create(b, constantIndex(b, 0), length, constantIndex(b, isVector ? chunk : plan.group),
+                                    isVector ? constantInt(b, sumType, 0) : constantInt(b, accumulator, 0));
     {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(loop.getBody());
-      Value here = pointerAt(b, panel, loop.getInductionVar(), plan.group * plan.panel * operandBytes);
-      SmallVector<Value> next;
-      for (int64_t step = 0; step < partials; ++step)
-        for (auto [vector, column] : llvm::enumerate(loadColumns(here, step)))
-          next.push_back(addProducts(all128, column, loop.getRegionIterArg(step * vectors + vector)));
-      scf::YieldOp::create(b, next);
+      OpBuilder::InsertionGuard inner(b);
+      b.setInsertionPointToStart(parts.getBody());
+      Value here = pointerAt(b, row, parts.getInductionVar(), plan.aCol * operandBytes), sum = parts.getRegionIterArg(0);
+      if (isVector)
+        sum = addProducts(constantInt(b, partType, -128), load(b, partType, here, operandBytes), sum);
+      else
+        sum = addProducts(constantInt(b, loadedType(), -128), broadcastGroup(here, 0, 0), sum);
+      scf::YieldOp::create(b, sum);
     }
-    sums = SmallVector<Value>(loop.getResults());
-    for (int64_t partial = 1; partial < partials; ++partial)
-      for (int64_t vector = 0; vector < vectors; ++vector)
-        sums[vector] = add(sums[vector], sums[partial * vectors + vector]);
-    sums.resize(vectors);
-    for (Value &sum : sums)
-      sum = arith::SubIOp::create(b, zero, sum);
-    return sums;
+    Value sum = parts.getResult(0);
+    for (int64_t half = lanesOf(sum.getType()) / 2; isVector && half > 0; half /= 2) {
+      auto low = llvm::to_vector(llvm::seq<int32_t>(0, half)), high = llvm::to_vector(llvm::seq<int32_t>(half, 2 * half));
+      sum = add(shuffle(b, sum, sum, low), shuffle(b, sum, sum, high));
+    }
+    sum = arith::SubIOp::create(b, constantInt(b, plan.result, 0), extractLane(b, sum, 0));
+    store(b, sum, pointerAt(b, plan.rowSums, rows.getInductionVar(), bytesOf(plan.result)), bytesOf(plan.result), false);
   }
 
   /// The registers hold accumulators, one row of a panel, and a broadcast (and a product where there is no fused multiply-add).
@@ -320,15 +331,36 @@ private:
   /// C, or zero; the other partial sums start from zero.
   SmallVector<Value> firstSums(Value cBlock, int64_t rows, int64_t partials) {
     SmallVector<Value> sums;
-    for (int64_t row = 0; row < rows && !(fromZero && offsets.empty()); ++row)
-      for (int64_t vector = 0; vector < vectors; ++vector) {
-        Value start = fromZero ? offsets[vector] : load(b, accumulator, cAddress(cBlock, row, vector), bytesOf(plan.result));
-        sums.push_back(fromZero || offsets.empty() ? start : add(start, offsets[vector]));
+    if (fromZero || !plan.isFirst) {
+      sums = startOf(cBlock, rows, fromZero);
+    } else {
+      SmallVector<Type> types(rows * vectors, accumulator);
+      auto branch = scf::IfOp::create(b, types, plan.isFirst, /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(b);
+      for (bool isNew : {true, false}) {
+        b.setInsertionPointToStart(isNew ? branch.thenBlock() : branch.elseBlock());
+        scf::YieldOp::create(b, startOf(cBlock, rows, isNew));
       }
-    Value zero = isa<FloatType>(plan.result) ? constantFloat(b, accumulator, 0) : constantInt(b, accumulator, 0);
-    sums.resize(rows * vectors * partials, zero);
+      sums = SmallVector<Value>(branch.getResults());
+    }
+    sums.resize(rows * vectors * partials, zero());
     return sums;
   }
+
+  /// What the first partial sums start from. `isNew`: nothing is in C yet.
+  SmallVector<Value> startOf(Value cBlock, int64_t rows, bool isNew) {
+    SmallVector<Value> sums;
+    for (int64_t row = 0; row < rows; ++row) {
+      Value start = starts ? splat(b, load(b, plan.result, pointerAtConstant(b, starts, 4 * row), 4), lanes) : Value();
+      for (int64_t vector = 0; vector < vectors; ++vector) {
+        Value before = isNew ? Value() : load(b, accumulator, cAddress(cBlock, row, vector), bytesOf(plan.result));
+        sums.push_back(before && start ? add(before, start) : before ? before : start ? start : zero());
+      }
+    }
+    return sums;
+  }
+
+  Value zero() { return isa<FloatType>(plan.result) ? constantFloat(b, accumulator, 0) : constantInt(b, accumulator, 0); }
 
   void storeSums(Value cBlock, SmallVector<Value> &sums, int64_t rows, int64_t partials) {
     int64_t count = rows * vectors;
@@ -353,7 +385,7 @@ private:
         Value element = plan.group > 1 ? broadcastGroup(aBlock, row, step) : broadcast(aBlock, row, step);
         for (int64_t vector = 0; vector < vectors; ++vector) {
           Value &sum = sums[(step % partials) * inPartial + row * vectors + vector];
-          sum = addProducts(element, columns[vector], sum);
+          sum = takesBytes() ? addProducts(columns[vector], element, sum) : addProducts(element, columns[vector], sum);
         }
       }
     }
@@ -390,11 +422,11 @@ private:
     return reinterpret(b, loadedType(), splat(b, all, lanes));
   }
 
-  /// sum + x * y, in each lane the sum of a group's products.
+  /// sum + x * y, in each lane the sum of a group's products. Of bytes x has unsigned ones.
   Value addProducts(Value x, Value y, Value sum) {
     if (plan.group == 1) return multiplyAdd(x, y, sum);
-    std::string bits = std::to_string(32 * lanes);
-    if (takesBytes()) return callIntrinsic(b, "llvm.x86.avx512.vpdpbusd." + bits, accumulator, {sum, x, y});
+    std::string bits = std::to_string(32 * lanesOf(sum.getType()));
+    if (takesBytes()) return callIntrinsic(b, "llvm.x86.avx512.vpdpbusd." + bits, sum.getType(), {sum, x, y});
     if (plan.operand.isBF16()) return callIntrinsic(b, "llvm.x86.avx512bf16.dpbf16ps." + bits, accumulator, {sum, x, y});
     return addWordProducts(x, y, sum);
   }

@@ -24,8 +24,11 @@ struct DotPlan {
   bool tiles = false;   // by matrix_tiles.h, in tile registers
   Value aRowBytes = {}; // the distance of A's rows where only the program knows it (i64); null: aRow elements
   Value aNext = {};     // from an element of A to what the next product reads in its place (i64, in bytes); null: nothing to prefetch
+  Value isFirst = {};   // whether C is written, not added to, where only the program knows it (i1); null: never
+  Value rowSums = {};   // where `addsOffset` needs it: scratch of m i32
 
-  /// Whether A holds its bytes plus 128, as unsigned ones: vectors multiply unsigned bytes with signed ones, tiles multiply signed ones.
+  /// Whether panels hold B's bytes plus 128, as unsigned ones: vectors multiply unsigned bytes with signed ones, tiles multiply signed
+  /// ones.
   bool addsOffset() const { return operand.isInteger(8) && !tiles; }
 };
 

@@ -18,7 +18,7 @@ static bool isLoadOfRows(Context &ctx, LoadOp load, const DotPlan &plan) {
   if (!load || ctx.buffers.contains(load) || ctx.careful || isMadeAnew(load)) return false;
   auto shape = shapeOf(load.getResult());
   if (shape.size() != 2 || shape[0] < 2 || shape[1] != plan.k) return false;
-  if (plan.addsOffset() || getElementTypeOrSelf(load.getResult()) != plan.operand) return false;
+  if (getElementTypeOrSelf(load.getResult()) != plan.operand) return false;
   Step along = ctx.analysis->step(load.getPtr(), 1);
   bool isContiguous = along.kind == Step::constant && along.amount == elementBytes(plan.operand);
   return isContiguous && ctx.analysis->reachIsKnown(load.getPtr()) && chooseVectorDim(ctx, shape, {load.getResult()}, {}) == 1;

@@ -25,12 +25,6 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-static bool isZeroTile(Value tile) {
-  if (auto splat = tile.getDefiningOp<SplatOp>())
-    return matchPattern(splat.getSrc(), m_AnyZeroFloat()) || matchPattern(splat.getSrc(), m_Zero());
-  return matchPattern(tile, m_AnyZeroFloat()) || matchPattern(tile, m_Zero());
-}
-
 //===---------------------------------------------------------------------------------------------------------- packing B
 
 namespace {
@@ -47,6 +41,7 @@ struct Packing {
   int64_t lanes = 1;       // columns at once
   bool transposed = false; // squares of vectors along k are transposed in registers
   Value columns = {};      // so many are needed (i64); null: all
+  bool addsOffset = false; // 128, to bytes
 };
 } // namespace
 
@@ -68,6 +63,16 @@ static Value packedValue(const Packing &pack, const Place &place) {
   return convertTo(ctx, value, pack.operand);
 }
 
+static void storePacked(const Packing &pack, Value value, Value address) {
+  ImplicitLocOpBuilder &b = pack.ctx.b;
+  if (pack.addsOffset) {
+    Type type = value.getType();
+    bool isByte = getElementTypeOrSelf(type).isInteger(8);
+    value = arith::XOrIOp::create(b, value, constantInt(b, type, isByte ? -128 : int32_t(0x80808080)));
+  }
+  cpu::store(b, value, address, pack.bytes, false);
+}
+
 static void packTransposed(const Packing &pack, const Place &place) {
   ImplicitLocOpBuilder &b = pack.ctx.b;
   Index p = place.at[pack.kDim], j = place.at[pack.nDim];
@@ -80,7 +85,7 @@ static void packTransposed(const Packing &pack, const Place &place) {
     rows.push_back(groups ? reinterpret(b, groups, values) : values);
   }
   for (auto [t, column] : llvm::enumerate(transposeSquare(b, rows)))
-    cpu::store(b, column, panelAddress(pack, p.value, j.value, t * pack.group), pack.bytes, false);
+    storePacked(pack, column, panelAddress(pack, p.value, j.value, t * pack.group));
 }
 
 /// The lanes of both, alternately.
@@ -104,12 +109,12 @@ static void packGroups(const Packing &pack, const Place &place) {
   }
   Value address = panelAddress(pack, p.value, j.value, 0);
   for (int64_t i = 0; pack.lanes == 1 && i < pack.group; ++i)
-    cpu::store(b, rows[i], pointerAtConstant(b, address, i * pack.bytes), pack.bytes, false);
+    storePacked(pack, rows[i], pointerAtConstant(b, address, i * pack.bytes));
   if (pack.lanes == 1) return;
   Value all = pack.group == 1   ? rows[0]
               : pack.group == 2 ? interleave(pack, rows[0], rows[1])
                                 : interleave(pack, interleave(pack, rows[0], rows[2]), interleave(pack, rows[1], rows[3]));
-  cpu::store(b, all, address, pack.bytes, false);
+  storePacked(pack, all, address);
 }
 
 static LoopSpec packingLoops(const Packing &pack) {
@@ -147,6 +152,7 @@ static void packPanels(Context &ctx, Value tile, Value base, int64_t k, const Do
   auto shape = shapeOf(tile);
   int64_t rank = shape.size(), bytes = elementBytes(plan.operand);
   Packing pack{ctx, tile, base, k, plan.n, plan.panel, plan.operand, batch, plan.group, bytes, rank - 2, rank - 1};
+  pack.addsOffset = plan.addsOffset();
   if (columns) pack.columns = roundedUp(ctx, columns, plan.panel, plan.n); // whole panels are read
   pack.lanes =
       std::min({ctx.target.vectorBytes / std::max<int64_t>(bytes, 4), pack.panel, pack.n}); // a group has 4 bytes or is one element
@@ -213,8 +219,17 @@ static std::optional<DotPlan> planDot(Context &ctx, DotOp op) {
   return plan;
 }
 
+/// In the first turn of the loop that carries C from zeros.
+static void writeZeros(Context &ctx, DotOp op) {
+  FirstTurn first = ctx.firstTurns.at(op.getC());
+  auto branch = scf::IfOp::create(ctx.b, TypeRange{}, first.isFirst, false);
+  OpBuilder::InsertionGuard guard(ctx.b);
+  ctx.b.setInsertionPointToStart(branch.thenBlock());
+  materialize(ctx, first.zeros, ctx.buffers.at(op.getC()));
+}
+
 /// The place of the result: the accumulator that the loop carries, if nothing still needs the old one.
-static Buffer accumulatorFor(Context &ctx, DotOp op, const DotPlan &plan, bool fromZero) {
+static Buffer accumulatorFor(Context &ctx, DotOp op, DotPlan &plan, bool fromZero) {
   Buffer c;
   auto carriedBuffer = carriedTarget(ctx, op.getD(), op);
   if (carriedBuffer && carriedBuffer->element == plan.result && carriedBuffer->strides.back() == 1)
@@ -223,6 +238,12 @@ static Buffer accumulatorFor(Context &ctx, DotOp op, const DotPlan &plan, bool f
     c = allocate(ctx, shapeOf(op.getC()), plan.result);
   auto existing = ctx.buffers.find(op.getC());
   bool inPlace = existing != ctx.buffers.end() && existing->second.base == c.base;
+  auto first = ctx.firstTurns.find(op.getC());
+  bool isLate = first != ctx.firstTurns.end(); // zeros that are not written yet
+  if (isLate && inPlace && !plan.tiles && c.strides.size() == 2)
+    plan.isFirst = first->second.isFirst;
+  else if (isLate)
+    writeZeros(ctx, op);
   if (!fromZero && !inPlace) materialize(ctx, op.getC(), c);
   return c;
 }
@@ -266,17 +287,6 @@ static void padPairs(Context &ctx, llvm::ArrayRef<int64_t> shape, const Buffer &
   emitLoops(ctx, rows, [&](llvm::ArrayRef<Place> places) { storeChunk(ctx, padding, constantInt(ctx.b, operand, 0), places[0]); }, -1);
 }
 
-/// Adds 128 to signed bytes, which makes them unsigned.
-static void addOffset(Context &ctx, const Buffer &bytes, int64_t count) {
-  ImplicitLocOpBuilder &b = ctx.b;
-  int64_t lanes = std::min(count, ctx.target.vectorBytes);
-  Type vector = vectorOf(b.getI8Type(), lanes);
-  forLoop(ctx, constantIndex(b, 0), constantIndex(b, count), lanes, [&](Value index) {
-    Value address = pointerAt(b, bytes.base, index, 1);
-    cpu::store(b, arith::XOrIOp::create(b, cpu::load(b, vector, address, 1), constantInt(b, vector, -128)), address, 1, false);
-  });
-}
-
 /// A, copied: any constant strides are good enough.
 static Buffer copyOperand(Context &ctx, DotOp op, const DotPlan &plan, Value wantedRows) {
   auto shape = shapeOf(op.getA());
@@ -300,13 +310,12 @@ static Buffer copyOperand(Context &ctx, DotOp op, const DotPlan &plan, Value wan
   if (wantedRows)
     wantedRows = roundedUp(ctx, arith::AddIOp::create(ctx.b, wantedRows, constantIndex(ctx.b, longestBlock)), longestBlock, plan.m);
   materializeRows(ctx, op.getA(), a, wantedRows);
-  if (plan.addsOffset()) addOffset(ctx, a, cast<RankedTensorType>(op.getA().getType()).getNumElements());
   return a;
 }
 
-/// Whether the micro-kernel can read A where it lies: its groups are loaded as one word, and bytes have an offset.
+/// Whether the micro-kernel can read A where it lies: its groups are loaded as one word.
 static bool isReadable(const Buffer &a, const DotPlan &plan) {
-  return plan.group == 1 || (a.strides.back() == 1 && !plan.addsOffset());
+  return plan.group == 1 || a.strides.back() == 1;
 }
 
 /// A where it lies, if all that is read of it may be read there; otherwise copied. `plan` then has the distance of its rows.
@@ -353,6 +362,7 @@ static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer 
   plan.cRow = c.strides[rank - 2];
   auto from = isStored ? ProductNote::scratch : memory ? ProductNote::memory : ProductNote::copy;
 
+  if (plan.addsOffset()) plan.rowSums = allocate(ctx, {plan.m}, plan.result).base;
   Buffer scratch = allocate(ctx, {plan.k, std::max(plan.n, plan.panel)}, plan.operand);
   auto product = [&](llvm::ArrayRef<Index> batch) {
     auto pack = [&](Value to) { packPanels(ctx, op.getB(), to, shape[rank - 1], plan, batch, limits.columns); };
@@ -414,12 +424,16 @@ void lowerDot(Context &ctx, DotOp op) {
   ctx.packing = true;
   auto row = thinProduct(ctx, op, *plan, c, fromZero, limits, true), column = thinProduct(ctx, op, *plan, c, fromZero, limits, false);
   auto panels = [&] { emitPanelProduct(ctx, op, *plan, c, fromZero, limits); };
+  auto thin = [&](const ThinProduct &product) {
+    if (plan->isFirst) writeZeros(ctx, op);
+    emitThinProduct(ctx, product);
+  };
   auto notRow = [&] {
     if (!column) return panels();
-    emitByLimit(ctx, limits.columns, [&] { emitThinProduct(ctx, *column); }, panels);
+    emitByLimit(ctx, limits.columns, [&] { thin(*column); }, panels);
   };
   if (row)
-    emitByLimit(ctx, limits.rows, [&] { emitThinProduct(ctx, *row); }, notRow);
+    emitByLimit(ctx, limits.rows, [&] { thin(*row); }, notRow);
   else
     notRow();
   ctx.packing = false;

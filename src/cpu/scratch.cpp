@@ -8,6 +8,7 @@
 #include "cpu/masked_tail.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 #include <functional>
 
@@ -151,6 +152,12 @@ bool reads(Context &ctx, Value tile, const Buffer &buffer, bool elsewhere) {
     return llvm::any_of(op->getOperands(), [&](Value operand) { return visit(operand, moved); });
   };
   return visit(tile, false);
+}
+
+bool isZeroTile(Value tile) {
+  if (auto splat = tile.getDefiningOp<SplatOp>())
+    return matchPattern(splat.getSrc(), m_AnyZeroFloat()) || matchPattern(splat.getSrc(), m_Zero());
+  return matchPattern(tile, m_AnyZeroFloat()) || matchPattern(tile, m_Zero());
 }
 
 /// A tile that its loop carries on, whose old value nothing reads after `position`, is computed directly into the carried buffer.

@@ -13,6 +13,7 @@ void materialize(Context &ctx, Value tile, const Buffer &target);
 Buffer buffered(Context &ctx, Value tile); // the tile's buffer, made now if it is not there
 void storeChunk(Context &ctx, const Buffer &target, Value vector, const Place &place);
 Value bufferAddress(Context &ctx, const Buffer &buffer, const Place &place);
+bool isZeroTile(Value tile);
 std::optional<Buffer> carriedTarget(Context &ctx, Value tile, mlir::Operation *position);
 /// Whether computing `tile` reads `buffer`'s memory; with `elsewhere`, only whether it does so at places other than the one computed.
 bool reads(Context &ctx, Value tile, const Buffer &buffer, bool elsewhere);

@@ -34,11 +34,17 @@ tt.func public @bf16(%a: !tt.ptr<bf16>, %b: !tt.ptr<bf16>, %c: !tt.ptr<f32>) {
   tt.return
 }
 
-// The sums of a panel's columns, of two vectors: four steps side by side, because each instruction waits for the one before it.
+// One side of the instruction has unsigned bytes: 128 is added to B's as they are packed. Sums start from 128 times those of A's rows,
+// which are read where they lie, sixteen and more elements at once.
 // SUMS-LABEL: @bytes.program
-// SUMS: :8 = scf.for {{.*}} iter_args
-// SUMS-COUNT-8: vpdpbusd
-// SUMS-NEXT: scf.yield
+// SUMS: arith.xori {{.*}} : vector<64xi8>
+// SUMS: scf.for {{.*}} iter_args({{.*}}) -> (vector<16xi32>)
+// SUMS: llvm.load {{.*}} -> vector<64xi8>
+// SUMS: vpdpbusd
+// SUMS: scf.yield
+// SUMS: arith.subi {{.*}} : i32
+// SUMS-NOT: llvm.store {{.*}} : vector<64xi8>
+// SUMS: vpdpbusd
 // BYTES-NOT: vpmaddwd
 // BYTES: vpdpbusd
 // BYTES-NOT: vpmaddwd

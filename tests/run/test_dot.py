@@ -195,3 +195,43 @@ def test_allow_tf32_that_only_the_launch_knows(allow):
     c = np.zeros((16, 16), np.float32)
     allowing_kernel[(1,)](a, b, c, allow)
     close(c, wide(a) @ wide(b), "fp16", terms=16)
+
+
+@triton.jit
+def summing_kernel(
+    a_ptr, b_ptr, c_ptr, rows_ptr, M, N, K, ACC: tl.constexpr, FORM: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):
+    m, n, k = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M), tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N), tl.arange(0, BLOCK_K)
+    acc = tl.zeros((BLOCK_M, BLOCK_N), ACC)
+    for start in range(0, K, BLOCK_K):
+        a = tl.load(a_ptr + m[:, None] * K + (start + k)[None, :], mask=(m[:, None] < M) & (start + k[None, :] < K), other=0)
+        b = tl.load(b_ptr + (start + k)[:, None] * N + n[None, :], mask=(start + k[:, None] < K) & (n[None, :] < N), other=0)
+        if FORM == "read":
+            tl.store(rows_ptr + tl.program_id(1) * M + m, tl.sum(acc.to(tl.float32), 1), mask=m < M)
+        acc = tl.dot(a, b, acc, input_precision="ieee", out_dtype=ACC)
+        if FORM == "twice":
+            acc = tl.dot(a, b, acc, input_precision="ieee", out_dtype=ACC)
+        if FORM == "doubled":
+            acc = acc * 2
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc, mask=(m[:, None] < M) & (n[None, :] < N))
+
+
+# Scratch holds what the program before has left there: no product may take that for the zeros that its sums start from.
+@pytest.mark.parametrize("form", ["plain", "twice", "doubled", "read"])
+@pytest.mark.parametrize("dtype, acc", [("fp32", "float32"), ("fp16", "float16"), ("bf16", "float32"), ("int8", "int32")])
+@pytest.mark.parametrize("sizes", [(70, 131, 65), (64, 64, 0), (1, 40, 33), (40, 1, 33), (130, 66, 32)])
+def test_sums_start_from_zero(sizes, dtype, acc, form):
+    m, n, k = sizes
+    blocks = {"BLOCK_M": 32, "BLOCK_N": 32, "BLOCK_K": 32}
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(-3, 4, shape).astype(DTYPES[dtype]) for shape in ((m, max(k, 1)), (max(k, 1), n)))
+    kinds = {"float32": np.float32, "float16": np.float16, "int32": np.int32}
+    c, rows = np.full((m, n), 7, kinds[acc]), np.zeros(m * triton.cdiv(n, 32), np.float32)
+    expected = np.zeros((m, n))
+    for start in range(0, k, 32):
+        part = wide(a[:, start : start + 32]) @ wide(b[start : start + 32])
+        expected = (expected + part) * 2 if form == "doubled" else expected + part * (2 if form == "twice" else 1)
+    for _ in range(2):
+        summing_kernel[(triton.cdiv(m, 32), triton.cdiv(n, 32))](a, b, c, rows, m, n, k, getattr(tl, acc), form, **blocks, num_threads=1)
+        np.testing.assert_array_equal(c.astype(np.float64), expected)

@@ -31,8 +31,9 @@ template <typename Operand, typename Result> void checkDot(const CpuTarget &targ
   // Whole blocks are computed: no more than these, and the others are looked at nowhere.
   int64_t rows = test.limited ? (test.m + 1) / 2 : test.m, columns = test.limited ? (test.n + 1) / 2 : test.n;
   int64_t length = test.limited ? (test.k + 1) / 2 : test.k;
-  Compiled kernel(target, 3, [&](ImplicitLocOpBuilder &b, ValueRange args) {
+  Compiled kernel(target, 4, [&](ImplicitLocOpBuilder &b, ValueRange args) {
     DotLimits limits;
+    plan.rowSums = args[3];
     if (test.limited) limits = {constantIndex(b, rows), constantIndex(b, columns), constantIndex(b, length)};
     emitDotLoops(b, target, plan, args[0], args[1], args[2], test.fromZero, limits);
   });
@@ -40,14 +41,14 @@ template <typename Operand, typename Result> void checkDot(const CpuTarget &targ
 
   std::mt19937 random(1);
   auto small = [&] { return static_cast<int>(random() % 9) - 4; };
-  // A's bytes have 128 added.
+  // B's bytes have 128 added.
   constexpr int offset = std::is_same_v<Operand, int8_t> ? 128 : 0;
   Aligned<Operand> a((test.m + 4) * (test.k + 4)), b(test.n * test.k);
   Aligned<Result> c(test.m * plan.cRow);
   for (int64_t i = 0; i < a.size(); ++i)
-    a[i] = Operand(small() + offset);
+    a[i] = Operand(small());
   for (int64_t i = 0; i < b.size(); ++i)
-    b[i] = Operand(small());
+    b[i] = Operand(small() + offset);
   for (int64_t i = 0; i < c.size(); ++i)
     c[i] = Result(small());
   std::vector<Result> before(c.data(), c.data() + c.size()), expected = before;
@@ -59,11 +60,12 @@ template <typename Operand, typename Result> void checkDot(const CpuTarget &targ
         int64_t panel = j / plan.panel * test.k * plan.panel, lane = j % plan.panel;
         int64_t at = p / plan.group * plan.group * plan.panel + plan.group * lane + p % plan.group;
         Operand &left = a[i * plan.aRow + p * plan.aCol], &right = b[panel + at];
-        if (p >= length) left = Operand(offset), right = Operand(0);
-        sum += Result(Operand(left - offset)) * Result(right);
+        if (p >= length) left = Operand(0), right = Operand(offset);
+        sum += Result(left) * Result(Operand(right - offset));
       }
     }
-  kernel(a.data(), b.data(), c.data());
+  Aligned<Result> rowSums(test.m);
+  kernel(a.data(), b.data(), c.data(), rowSums.data());
   for (int64_t i = 0; i < c.size(); ++i) {
     bool isWanted = i / plan.cRow < rows && i % plan.cRow < columns;
     bool isLeft = i / plan.cRow >= rows + 16 || (i % plan.cRow >= columns + plan.panel && i % plan.cRow < test.n);
@@ -105,10 +107,11 @@ TEST(MicroKernel, NothingIsSpilled) {
     llvm::SmallVector<Type> types = {builder.getF32Type(), builder.getF64Type()};
     if (target->byteDot) types.append({builder.getBF16Type(), builder.getI8Type()});
     for (Type type : types) {
-      OwningOpRef<ModuleOp> module = buildModule(3, [&](ImplicitLocOpBuilder &b, ValueRange args) {
+      OwningOpRef<ModuleOp> module = buildModule(4, [&](ImplicitLocOpBuilder &b, ValueRange args) {
         Type sum = type.isBF16() ? b.getF32Type() : type.isInteger(8) ? Type(b.getI32Type()) : type;
         int64_t group = type.isBF16() ? 2 : type.isInteger(8) ? 4 : 1;
         DotPlan plan{128, 128, 64, type, sum, group, 64, 1, panelWidth(*target, sum, 128), 128};
+        plan.rowSums = args[3];
         emitDotLoops(b, *target, plan, args[0], args[1], args[2], /*fromZero=*/false, {});
       });
       ASSERT_TRUE(succeeded(lowerToLlvm(*module)));
