@@ -108,7 +108,7 @@ tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 128, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// Two blocks share a multiprocessor and overlap each other, so iterations of one block do not overlap. One sync serves both buffers: keys are refilled as soon as they
+// Two blocks share a multiprocessor and overlap each other, so a block's own iterations do not. One sync serves both buffers: keys are refilled once they
 // have been read, two iterations ahead, and values an iteration later.
 // CHECK-LABEL: tt.func public @in_turns
 // CHECK-DAG: %[[q:.*]] = ttg.alloc_barriers : <1>

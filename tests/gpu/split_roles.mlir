@@ -89,7 +89,7 @@ tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.
 #config = #ttg.config<warps = 8, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// A product with no computation between iterations gains nothing, so it gets roles only on request. It runs on over the back edge: an iteration releases the slot
+// A product without other computations gains nothing, and gets roles only on request. It runs on over the back edge: an iteration releases the slot
 // of the previous one, and the last slot is released after the loop. Here an outer loop repeats the loop, and the ring continues.
 // CHECK-LABEL: tt.func public @unasked
 // CHECK-SAME: ttg.no_roles = "nothing is computed between the products"
