@@ -3,7 +3,7 @@
 // RUN: tilewright compile %s --kernel bf16 --emit asm --target cpu:avx512 | FileCheck %s --check-prefix=FP32
 // RUN: tilewright compile %s --kernel bytes --emit asm --target cpu:avx512 | FileCheck %s --check-prefix=WORDS
 // RUN: tilewright compile %s --kernel bytes --emit loops --target cpu:avx512-dot | FileCheck %s --check-prefix=SUMS
-// Products of narrow types have instructions of their own where the machine does; elsewhere they are made wider while they are packed.
+// Products of narrow types use their own instructions if the machine has them; otherwise the operands are widened while they are packed.
 
 // BF16-NOT: vfmadd
 // BF16: vdpbf16ps
@@ -34,7 +34,7 @@ tt.func public @bf16(%a: !tt.ptr<bf16>, %b: !tt.ptr<bf16>, %c: !tt.ptr<f32>) {
   tt.return
 }
 
-// The sums of a panel's columns, of two vectors: four steps side by side, because each instruction waits for the one before it.
+// The sums of a panel's columns are in two vectors; four steps are interleaved, because each instruction waits for the one before it.
 // SUMS-LABEL: @bytes.program
 // SUMS: :8 = scf.for {{.*}} iter_args
 // SUMS-COUNT-8: vpdpbusd
