@@ -1,4 +1,4 @@
-# The tests that run tools on text: `lit tests -Dbin=BUILD/bin`. Each test's own RUN lines say what it does.
+# The tests that run tools on text: `lit tests -Dbin=BUILD/bin`. Each test's RUN lines tell what it does.
 import os
 
 import lit.formats

@@ -27,13 +27,13 @@ aggregate = language.aggregate.aggregate
 
 @CeilingDivision
 def cdiv(x, y):
-    """x / y, rounded up."""
+    """x / y for two ints, rounded up to an int."""
     return (x + y - 1) // y
 
 
 @constexpr_function
 def next_power_of_2(n):
-    """The smallest power of two that is not below n."""
+    """The smallest power of two that is not below the int n."""
     return 1 << (n - 1).bit_length() if n > 0 else 0
 
 

@@ -14,7 +14,7 @@ _USAGE = """usage: python -m tilewright [-m module | -c text | script.py] [argum
 
 
 def _run_text(text):
-    # Kernels are read from their source.
+    # The compiler reads kernels from their source files.
     linecache.cache["<string>"] = (len(text), None, text.splitlines(keepends=True), "<string>")
     code = compile(text, "<string>", "exec")
     main = types.ModuleType("__main__")
@@ -23,7 +23,7 @@ def _run_text(text):
 
 
 def _own_name(module):
-    """Modules of ours run under their first name."""
+    """The name under which Python runs a module: tilewright.X for triton.X."""
     return "tilewright" + module.removeprefix("triton") if module.split(".")[0] == "triton" else module
 
 

@@ -15,19 +15,19 @@ class _Loader(importlib.abc.Loader):
         return module
 
     def get_code(self, name):
-        """For `python -m triton.NAME`."""
+        """The code that `python -m triton.NAME` runs."""
         own = importlib.util.find_spec("tilewright" + name.removeprefix("triton"))
         return own.loader.get_code(own.name)
 
     def exec_module(self, module):
-        # Importing a module under its second name must not change what it says about itself.
+        # Importing a module under its second name must not change its __name__ and __spec__.
         module.__spec__, module.__loader__ = self._own_spec, self._own_loader
         _share_loaded()
 
 
 def _share_loaded():
-    """What is loaded has its second name at once. Python would load it again at `import triton.runtime.driver`, and put the module into its
-    package in place of the object of that name."""
+    """Gives all loaded modules their second name now. Else `import triton.runtime.driver` would load that module again, and put it into its
+    package, where an object has the same name."""
     for name, module in list(sys.modules.items()):
         if name.startswith("tilewright."):
             sys.modules.setdefault("triton" + name.removeprefix("tilewright"), module)
@@ -47,13 +47,13 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def path():
-    """The folder in which Python finds a package `triton` that is Tilewright."""
-    # The place where the package was found, without resolving links: in a build folder the sources are links, and the extension is not beside them.
+    """The folder that contains a package `triton` which is Tilewright."""
+    # Links are not resolved: in a build folder the sources are links, and the extension lies beside the links, not beside their targets.
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "_as_triton")
 
 
 def _hand_on():
-    """Lets processes that this one starts find the same: through their environment, and the sys.path that multiprocessing gives them."""
+    """Makes `import triton` give Tilewright in child processes, too: through their environment, and through the sys.path that multiprocessing passes."""
     folder = path()
     if folder not in sys.path:
         sys.path.insert(1, folder)
@@ -72,5 +72,5 @@ def install():
     sys.meta_path.insert(0, _Finder())
     _hand_on()
     importlib.import_module("triton")
-    # Code generators write annotations of a kernel's constants into text that imports triton alone.
+    # Code generators write annotations such as `tl.constexpr` into text that imports nothing but triton.
     sys.modules["tilewright.language.core"].constexpr.__module__ = "triton.language.core"

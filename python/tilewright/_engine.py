@@ -7,9 +7,9 @@ class engine:
     """`with tilewright.engine("interpret"):` runs kernels on the reference interpreter instead of compiled code ("cpu").
 
     "simulate" compiles them for a GPU (`target`, such as "cuda:sm_80"; None: Hopper) and runs its threads one by one on the CPU, with the host's arrays as its
-    memory; races and deadlocks are errors. Slow, and exact: it is how GPU code is tested without a GPU.
+    memory; races and deadlocks are errors. It is slow and exact: GPU code is tested with it where there is no GPU.
     check_bounds: the interpreter and the simulator report accesses through an argument outside of its memory, programs that
-    touch one place with nothing that orders them, and loops that wait for ever. An argument whose extent is not known is
+    access one place without an order between them, and loops that wait for ever. An argument whose extent is not known is
     named in a warning, and not checked.
     """
 

@@ -14,7 +14,7 @@ class CompilationError(TritonError):
     """`str(e)` is the rendered message: file, line, column, the line itself with a caret, and what to do.
 
     `error_message` is the bare message, `diagnostics` all that was reported, each a dict with name, severity, message,
-    args (what the message's places were filled with), hint, file, line, column, length, text and notes. `src` is the kernel's source.
+    args (the values of the message's placeholders), hint, file, line, column, length, text and notes. `src` is the kernel's source.
     """
 
     def __init__(self, src=None, node=None, error_message=None, *, rendered=None, diagnostics=()):
@@ -48,14 +48,14 @@ def _restore(kind, src, error_message, rendered, diagnostics):
     return kind(src, None, error_message, rendered=rendered, diagnostics=diagnostics)
 
 
-_WITHOUT_CAUSE = {"operatorTypes"}  # an operator of Python on constants, which says all itself
+_WITHOUT_CAUSE = {"operatorTypes"}  # Python's operators on constants: the message needs no cause
 _NAME_ERRORS = {"unknownName", "unboundLocal", "undefinedAfter"}
-_OF_FUNCTIONS = {"returnTypes"}  # what no single statement of a function has done
+_OF_FUNCTIONS = {"returnTypes"}  # errors of a function as a whole, not of one of its statements
 _DEFINITION = re.compile(r"(\s*)def\s+(\w+)")
 
 
 def _within_function(record):
-    """"at 2:4: in kernel": the place of a diagnostic, counted from the function that it stands in; "" where that is not known."""
+    """"at 2:4: in kernel": the place of a diagnostic, counted from the first line of its function; "" if that is not known."""
     lines = linecache.getlines(record["file"])
     for index in range(min(record["line"], len(lines)) - 1, -1, -1):
         found = _DEFINITION.match(lines[index])
@@ -71,14 +71,14 @@ def _with_place(text, record):
 
 
 def _cause_in_function(record):
-    """What is wrong in a function that the kernel calls, and where: at the statement, or, for what all of it together does, at its first line."""
+    """An error in a function that the kernel calls, with its place: the statement, or the function's first line if the error is of the whole function."""
     text = _with_place(record["message"], record)
     return re.sub(r"(?<=at )\d+:\d+(?=: in \w+$)", "1:0", text) if record["name"] in _OF_FUNCTIONS else text
 
 
 def compilation_error(rendered, diagnostics, src):
-    """The exception for a compilation's diagnostics. Its cause is the bare message of the error, a NameError where Python would raise one, or
-    for an error in a function that the kernel calls one that names the place in there."""
+    """The exception for a compilation's diagnostics. Its cause is the bare message of the error, a NameError if Python would raise one, or
+    for an error in a function that the kernel calls, an exception that names the place in that function."""
     errors = [record for record in diagnostics if record["severity"] == "error"]
     first = errors[0]
     name = first["name"].lower()
@@ -100,7 +100,7 @@ def compilation_error(rendered, diagnostics, src):
 
 
 def warn(text):
-    """A warning at the line of the user's that called into the package."""
+    """Warns at the user's line that called into the package."""
     frame, level = sys._getframe(1), 2
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("tilewright", "triton"):
         frame, level = frame.f_back, level + 1
@@ -108,7 +108,7 @@ def warn(text):
 
 
 class _ToldError(TritonError):
-    """An error with a message, which `str` puts behind the words `_who`."""
+    """An error whose text is the words `_who`, followed by its message."""
 
     _who = ""
 
@@ -134,11 +134,11 @@ class AutotunerError(_ToldError):
 
 
 class OptionError(ValueError, AssertionError):
-    """A launch option that cannot be. Upstream asserts what some of them are."""
+    """An invalid launch option. It is an AssertionError, too, because upstream asserts that some options are valid."""
 
 
 class OutOfResources(TritonError):
-    """A kernel wants more of something than the machine has: raised with (required, limit, name)."""
+    """A kernel needs more of a resource than the machine has: raised with (required, limit, name)."""
 
     def __init__(self, required, limit, name):
         super().__init__(required, limit, name)
@@ -149,7 +149,7 @@ class OutOfResources(TritonError):
         return "out of resource: {2}, Required: {0}, Hardware limit: {1}. Reducing block sizes or `num_stages` may help.".format(*self.args)
 
 
-# Where they are found by name.
+# The classes are shown under the public module's name.
 for _kind, _home in ((TritonError, "errors"), (CompilationError, "compiler.errors"), (CompileTimeAssertionFailure, "compiler.errors"),
                      (UnsupportedLanguageConstruct, "compiler.errors"), (InterpreterError, "runtime.errors"),
                      (OutOfResources, "runtime.errors"), (OptionError, "runtime.errors"), (PTXASError, "runtime.errors"), (AutotunerError, "runtime.errors")):

@@ -13,7 +13,7 @@ stub_target = GPUTarget("cuda", 90, 32)
 
 
 class MatchError(ValueError):
-    """The text is not what the comments say."""
+    """The text does not match the comments."""
 
     def __init__(self, message, module_str):
         super().__init__(f"{message}\n{module_str}")
@@ -40,7 +40,7 @@ def _filecheck():
 
 
 def run_filecheck(name, module_str, check_template):
-    """ValueError, with FileCheck's words, where the text does not match."""
+    """Raises a MatchError with FileCheck's output if the text does not match the template's comments."""
     with tempfile.TemporaryDirectory() as folder:
         module, template = os.path.join(folder, "module"), os.path.join(folder, "expected")
         for path, text in ((module, module_str), (template, check_template)):
@@ -52,8 +52,8 @@ def run_filecheck(name, module_str, check_template):
 
 
 def run_parser(kernel_fn, args=(), kwargs={}, target=stub_target):
-    """The tt IR of a kernel for these arguments as the front end leaves it, calls and all, without the checks for overflow that are there where
-    nobody says otherwise."""
+    """The tt IR of a kernel for these arguments as the front end leaves it: calls are not inlined, and there are no checks for overflow, which are
+    the default elsewhere."""
     return Module(kernel_fn._describe(*args, **{"sanitize_overflow": False, **kwargs}).emitted_tiles())
 
 

@@ -56,7 +56,7 @@ def is_hopper():
     return is_cuda() and driver.active.get_device_capability()[0] == 9
 
 
-# This machine is none of the others that tests ask for.
+# Tests ask for other vendors' machines; this is none of them.
 for _name in ("blackwell", "blackwell_ultra", "sm12x", "hip", "hip_cdna", "hip_cdna2",
               "hip_cdna3", "hip_cdna3_or_newer", "hip_cdna4", "hip_rdna", "hip_rdna3", "hip_rdna4", "hip_gfx11", "hip_gfx12", "hip_gfx1250", "xpu"):
     globals()[f"is_{_name}"] = _is_not
@@ -77,7 +77,7 @@ def get_arch():
 
 
 def numpy_random(shape, dtype_str, rs=None, low=None, high=None):
-    """Random values of a type: integers over its range without its lowest value, normal floats; bfloat16 as float32 that fits."""
+    """A NumPy array of random values: integers over the type's range but its lowest value, or normal floats; bfloat16 as float32 that fits it."""
     shape = (shape,) if isinstance(shape, int) else shape
     rs = np.random.RandomState(seed=17) if rs is None else rs
     if dtype_str in integral_dtypes:
@@ -98,7 +98,7 @@ def numpy_random(shape, dtype_str, rs=None, low=None, high=None):
 
 
 def to_triton(x, device, dst_type=None):
-    """A NumPy array as a PyTorch tensor; types that PyTorch computes badly with are wrapped."""
+    """A NumPy array as a PyTorch tensor of `device`; types that PyTorch hardly supports are wrapped."""
     import torch
     name = x.dtype.name
     if name in uint_dtypes:
@@ -151,7 +151,7 @@ def default_alloc_fn(size, align, _):
 
 @dataclass
 class ProcessResult:
-    """How a function ended in a process of its own, and what went to its standard error."""
+    """How a function ended in a process of its own, and that process's standard error."""
 
     exc: Optional[BaseException]
     driver_stderr_output: str
@@ -159,7 +159,7 @@ class ProcessResult:
 
 @contextlib.contextmanager
 def _stderr_into(path):
-    """Everything that is written to file descriptor 2, whoever writes it."""
+    """Sends everything that is written to file descriptor 2, by whomever, to a file."""
     kept = os.dup(2)
     try:
         with open(path, "wb") as file:
@@ -184,7 +184,7 @@ def _in_process(function, answers, args, kwargs, env, stderr_file):
 
 
 def run_in_process(client_fn, args=(), kwargs=None, env=None):
-    """Calls a function in a new process, which it may bring down."""
+    """Calls a function in a new process, which the function may crash."""
     context = multiprocessing.get_context("forkserver")
     answers = context.Queue()
     with tempfile.TemporaryDirectory() as folder:
@@ -202,7 +202,7 @@ def run_in_process(client_fn, args=(), kwargs=None, env=None):
 
 
 def _fresh_knobs_impl(skipped_attr=None):
-    """(begin, end): `begin()` gives knobs as they are where no environment variable sets any, `end()` puts everything back."""
+    """(begin, end): `begin()` gives knobs as if no environment variable were set, `end()` restores everything."""
     from . import knobs
     groups = {name: group for name, group in vars(knobs).items()
               if isinstance(group, knobs.base_knobs) and name not in (skipped_attr or ())}

@@ -8,7 +8,7 @@ from functools import partial
 from . import _core, knobs
 
 def _quantile(times, quantile):
-    """Between the two nearest of sorted times."""
+    """A quantile (0 to 1) of sorted times, interpolated between the two nearest."""
     position = quantile * (len(times) - 1)
     low = math.floor(position)
     high = min(low + 1, len(times) - 1)
@@ -26,7 +26,7 @@ def summarize(times, quantiles, return_mode):
 
 
 def cuda_events(machine):
-    """torch.cuda, where kernels run on a GPU and PyTorch can measure there."""
+    """torch.cuda, if kernels run on a GPU and PyTorch can measure there; else None."""
     if machine.get_current_target().backend != "cuda":
         return None
     interface = machine.get_device_interface()
@@ -66,7 +66,7 @@ def _bench_on_gpu(machine, cuda, fn, warmup, rep, grad_to_none, flush_cache):
 
 
 def _bench_graph(cuda, fn, rep, grad_to_none):
-    """Milliseconds of a call among many in one CUDA graph: without the launches' cost."""
+    """Milliseconds of one of many calls in one CUDA graph, without the cost of launches."""
     with cuda.stream(cuda.Stream()):
         fn()
         if grad_to_none is not None:
@@ -101,14 +101,14 @@ def _bench_graph(cuda, fn, rep, grad_to_none):
 
 
 def whole_call(fn):
-    """Seconds of a call."""
+    """Seconds that a call takes."""
     start = time.perf_counter()
     fn()
     return time.perf_counter() - start
 
 
 def launches(fn):
-    """Seconds of the launches in a call."""
+    """Seconds that the launches in a call take."""
     begun, spent = [], []
     enter, leave = lambda _: begun.append(time.perf_counter()), lambda _: spent.append(time.perf_counter() - begun.pop())
     hooks = (knobs.runtime.launch_enter_hook, enter), (knobs.runtime.launch_exit_hook, leave)
@@ -139,14 +139,14 @@ def do_bench(machine, fn, warmup=25, rep=100, grad_to_none=None, quantiles=None,
     start = clock()
     for calls in range(1, 6):
         fn()
-        if (clock() - start) * 1e3 > warmup + rep:  # as long as all that was asked for
+        if (clock() - start) * 1e3 > warmup + rep:  # one call takes longer than the whole measurement should
             break
     estimate = max((clock() - start) / calls * 1e3, 1e-6)
     for _ in range(min(int(warmup / estimate), 10000)):
         fn()
     times = []
-    # Emptying the caches is not measured but takes its time, too, much more than a short kernel's: such a kernel is called fewer times, as
-    # many as fit into the time that was asked for, and at least so many that a median means something.
+    # Emptying the caches is not measured but takes time, much more than a short kernel does. Such a kernel is called fewer times: as
+    # many as fit into the requested time, and at least enough for a meaningful median.
     deadline = clock() + 1e-3 * rep
     for count in range(max(1, min(int(rep / estimate), 10000))):
         if count >= 10 and clock() > deadline:

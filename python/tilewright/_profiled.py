@@ -1,4 +1,4 @@
-"""Measuring the kernels of a call alone, by a profile: above the profiler, and so apart from what measures calls."""
+"""Measures the kernels of a call alone, by a profile. This file imports the profiler, which imports _measure.py, so it is a file of its own."""
 
 import os
 import tempfile
@@ -10,7 +10,7 @@ from ._measure import cuda_events, summarize
 
 
 def _kernel_times(tree, prefix):
-    """Milliseconds of what ran in each scope of a profile whose name begins so, in the order of these names."""
+    """Milliseconds of the kernels in each scope of a profile whose name begins with `prefix`, in the order of these names."""
     def spent(frame):
         return frame["metrics"].get("time (ns)", 0) + sum(map(spent, frame["children"]))
 
@@ -25,7 +25,7 @@ def _kernel_times(tree, prefix):
 
 
 def do_bench(machine, fn, warmup, rep, grad_to_none, quantiles, return_mode):
-    """As do_bench, of the kernels alone: launches and pauses between kernels do not count."""
+    """As do_bench, but the time of the kernels alone: launches and pauses between kernels do not count."""
     cuda = cuda_events(machine)
     flush = _core.flush_caches if cuda is None else partial(machine.clear_cache, machine.get_empty_cache_for_benchmark())
     finish = (lambda: None) if cuda is None else cuda.synchronize

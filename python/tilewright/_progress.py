@@ -1,4 +1,4 @@
-"""How far long work has come, as one line on a terminal. Files, pipes and short work show nothing of it."""
+"""The progress of long work, as one line on a terminal. Nothing is shown in files and pipes, or of short work."""
 
 import contextlib
 import os
@@ -6,11 +6,11 @@ import sys
 import time
 
 _WIDTH = 24
-_PATIENCE = 0.5  # seconds that need no bar
+_PATIENCE = 0.5  # seconds before a bar is shown
 
 
 def _columns():
-    """Of the terminal: a longer line would go on below, where it cannot be erased."""
+    """The width of the terminal: a longer line would wrap, and could not be erased."""
     try:
         return os.get_terminal_size(sys.stderr.fileno()).columns or 80
     except (OSError, ValueError):
@@ -42,7 +42,7 @@ class _Bar:
 
 @contextlib.contextmanager
 def progress(title, total):
-    """`with progress("tuning", 10) as bar:` and bar.step() behind each of the ten."""
+    """`with progress("tuning", 10) as bar:`, and bar.step() after each of the ten pieces."""
     bar = _Bar(title, max(total, 1))
     try:
         yield bar

@@ -1,9 +1,9 @@
-"""Dataclasses from tables of their fields: upstream's names, types and defaults, a field a row."""
+"""Dataclasses made from tables: a row for each field, with upstream's name, type and default."""
 
 from dataclasses import field, make_dataclass
 
 
 def record(module, name, text, rows, base=(), frozen=False):
-    """The class `name` of a module. A row is (field, type), or (field, type, default)."""
+    """The class `name` of a module, with the docstring `text`. A row is (field, type), or (field, type, default)."""
     fields = [(row[0], row[1], field(default=row[2])) if len(row) > 2 else row for row in rows]
     return make_dataclass(name, fields, bases=tuple(base), namespace={"__doc__": text, "__module__": module}, frozen=frozen)

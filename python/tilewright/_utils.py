@@ -11,14 +11,14 @@ def canonicalize_dtype(dtype):
 
 
 def get_iterable_path(value, path):
-    """What lies at a path: (2, 0) is the first member of the third."""
+    """The member at a path of nested lists and tuples: (2, 0) is the first member of the third one."""
     for index in path:
         value = value[index]
     return value
 
 
 def find_paths_if(value, accepts, path=()):
-    """The paths of all members of nested lists and tuples that accepts(path, member) takes."""
+    """The paths of all members of nested lists and tuples for which accepts(path, member) is true."""
     if isinstance(value, (list, tuple)):
         return [found for index, member in enumerate(value) for found in find_paths_if(member, accepts, (*path, index))]
     return [path] if accepts(path, value) else []

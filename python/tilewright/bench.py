@@ -35,7 +35,7 @@ def _tensors_of(*groups):
 
 
 def _interpreted(file):
-    """Operations of one call, counted by the interpreter while the kernel runs on the CPU, where it does the same work."""
+    """The operations of one call, counted by the interpreter while the kernel runs on the CPU, where it does the same work."""
     with torch_mode("cpu" if tensors.torch() is not None else None):
         inputs = {name: tensors.on_cpu(value) if tensors.is_tensor(value) else value for name, value in file.inputs().items()}
         file.call(file.kernel_fn, inputs)  # tunes what has to be tuned
@@ -61,7 +61,7 @@ def _operations(file, launches):
 
 
 def count_work(file, device):
-    """Of one call with fresh inputs."""
+    """The work of one call with fresh inputs."""
     with torch_mode(device):
         inputs = file.inputs()
         file.call(file.kernel_fn, inputs)  # tunes what has to be tuned
@@ -75,7 +75,7 @@ def count_work(file, device):
 
 # ---- measuring
 
-_MOST_SECONDS = 20  # of warming up and measuring; what is slower is called fewer times than was asked for
+_MOST_SECONDS = 20  # for warming up and measuring; slower calls are made fewer times than was asked for
 
 
 def _cpu_once(call, inputs):
@@ -86,7 +86,7 @@ def _cpu_once(call, inputs):
 
 
 def _gpu_once(call, cache):
-    """Seconds from the first kernel's begin to the last one's end, by the GPU's own clock."""
+    """Seconds from the start of the first kernel to the end of the last one, by the GPU's own clock."""
     cache.zero_()
     span = clock.call_span(tensors.torch().cuda)
     call()
@@ -95,7 +95,7 @@ def _gpu_once(call, cache):
 
 
 def _measure(file, inputs, warmup, repeat):
-    """Milliseconds of each call of the kernel and of the reference, which alternate."""
+    """Two lists of milliseconds, one for each call of the kernel and of the reference, which alternate."""
     calls = [lambda: file.call(file.kernel_fn, inputs), lambda: file.call(file.reference_fn, inputs)]
     gpu = next((value for value in inputs.values() if tensors.is_tensor(value) and tensors.is_on_gpu(value)), None)
     if gpu is not None:
@@ -134,7 +134,7 @@ def bench(path, options=verification.Options(), warmup=10, repeat=40, measure_ro
 
 
 def _of(found):
-    """Results, as `bench` gives them, as a measurement again."""
+    """A measurement, made again from results as `bench` returns them."""
     own = {name: rate for name, rate in found["roof"].items() if name != "peak"}
     work = Work(found["bytes"], found["flops"], found["has_product"], found["dtype"])
     return _core.Measurement(found["kernel"]["samples"], found["reference"]["samples"], found["warmup_iters"], work, own)
@@ -149,7 +149,7 @@ def _read(path):
 
 
 def compare(old_path, new_path):
-    """How the second of two files of results differs from the first. The reference, which is the same code, says what the machine did."""
+    """How the second of two files of results differs from the first. The reference is the same code in both: its times show how the machine differed."""
     try:
         return _core.compare_results(_read(old_path), _read(new_path), str(old_path), str(new_path))
     except ValueError as error:

@@ -1,6 +1,6 @@
 """Settings as attributes, in the places where Triton has them. Most are read from the environment until they are set.
 
-What our compiler has no use for (paths of another vendor's tools and the like) exists, so that scripts that set it go on working, and has
+Settings that this compiler does not use (such as paths of another vendor's tools) exist, so that scripts that set them go on working, and have
 no effect; docs/api.md says which.
 """
 
@@ -19,7 +19,7 @@ from . import _core
 
 
 class Env:
-    """The value of a setting that is to be read from the environment again: `knobs.cache.dir = knobs.env`."""
+    """Assigned to a setting, it makes the setting read the environment again: `knobs.cache.dir = knobs.env`."""
 
 
 env = Env()
@@ -27,7 +27,7 @@ propagate_env = True
 
 
 def setenv(key, value):
-    """Hands a setting to the processes that this one starts, and to what reads the environment itself."""
+    """Sets an environment variable (None removes it), for child processes and for code that reads the environment itself."""
     if not propagate_env:
         return
     if value is None:
@@ -37,7 +37,7 @@ def setenv(key, value):
 
 
 def toenv(value):
-    """(text,) for what an environment variable can hold, (None,) for nothing, and None for anything else."""
+    """(text,) for a value that an environment variable can hold, (None,) for None, and None for any other value."""
     if value is None:
         return (None,)
     if isinstance(value, bool):
@@ -46,7 +46,7 @@ def toenv(value):
 
 
 class env_base:
-    """One setting: the value it was given, or else what the environment says, or else its default."""
+    """A setting: the value it was given, or else that of its environment variable, or else its default."""
 
     def __init__(self, key, default=None):
         self.key = key
@@ -63,7 +63,7 @@ class env_base:
         return self.default if text is None else self.parse(text)
 
     def transform(self, value):
-        """What is read where `value` was set."""
+        """The value that reading the setting gives after `value` was set."""
         return value
 
     def __get__(self, instance, owner):
@@ -92,7 +92,7 @@ class env_opt_str(env_base):
 
 
 class env_str_callable_default(env_base):
-    """A text whose default is a function's result."""
+    """A text setting whose default is a function's result."""
 
     def get(self):
         text = os.environ.get(self.key)
@@ -100,7 +100,7 @@ class env_str_callable_default(env_base):
 
 
 class env_bool(env_base):
-    """A switch. A text that switches it neither on nor off leaves it at its default, as the compiler itself has it."""
+    """A switch. A text that means neither on nor off leaves it at its default, as in the compiler itself."""
 
     def __init__(self, key, default=False):
         super().__init__(key, default)
@@ -127,7 +127,7 @@ class env_int(env_base):
 
 
 class env_class(env_base):
-    """A class by its name, "module:Class", with a base class of the name `type`."""
+    """A class, set by its name "module:Class", with a base class whose name is `type`."""
 
     def __init__(self, key, type):
         super().__init__(key)
@@ -145,7 +145,7 @@ class env_class(env_base):
 
 @functools.cache
 def _version_of(path):
-    """What a program of the CUDA toolkit says of itself, as in "release 13.0, V13.0.88"; "" where there is none that says so."""
+    """The version that a program of the CUDA toolkit prints, such as "13.0" of "release 13.0, V13.0.88"; "" if there is no such program."""
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True)
     except OSError:
@@ -163,13 +163,13 @@ class NvidiaTool:
 
     @classmethod
     def from_path(cls, path):
-        """The program there, or None if there is none that says its version."""
+        """The program at a path; None if there is none, or if it prints no version."""
         version = _version_of(path)
         return cls(path, version) if version else None
 
 
 class env_nvidia_tool(env_base):
-    """Set as a path, read as a NvidiaTool: of that path, or where that is none, the one on PATH."""
+    """A setting that is set as a path and read as a NvidiaTool: the one at that path, or else the one on PATH."""
 
     def __init__(self, binary):
         super().__init__("_".join(["TRITON", *binary.upper().split("-"), "PATH"]))
@@ -186,14 +186,14 @@ class env_nvidia_tool(env_base):
 
 
 class CompileTimes(namedtuple("CompileTimes", ("ir_initialization", "lowering_stages", "store_results"))):
-    """What the parts of a compilation took, in microseconds: two numbers, and between them a list of (stage, number)."""
+    """The times of a compilation's parts in microseconds: two numbers, and between them a list of (stage, number)."""
 
     total_lowering = property(lambda self: sum(stage[1] for stage in self.lowering_stages))
     total = property(lambda self: self.ir_initialization + self.total_lowering + self.store_results)
 
 
 class HookChain(list):
-    """Functions that are called one after the other. A list, so that a launch can see at no cost that there are none."""
+    """Functions that are called one after the other. It is a list, so that a launch can see at no cost that it is empty."""
 
     def __init__(self, reversed=False):
         self.reversed = reversed
@@ -217,7 +217,7 @@ class HookChain(list):
 
 @contextlib.contextmanager
 def _restored(mapping, names):
-    """Puts back what the mapping has under names() before and afterwards."""
+    """Restores the entries of the mapping whose names names() gives, before or afterwards."""
     before = {name: mapping[name] for name in names() if name in mapping}
     try:
         yield
@@ -253,13 +253,13 @@ class base_knobs:
 
     @contextlib.contextmanager
     def scope(self):
-        """Within it, settings may be changed: they and their environment variables are what they were afterwards."""
+        """A context manager: afterwards, all settings of the group and their environment variables have the values that they had before."""
         variables = [knob.key for knob in self.knob_descriptors.values()]
         with _restored(self.__dict__, lambda: list(self.__dict__)), _restored(os.environ, lambda: variables):
             yield
 
 
-# ---- the groups: one row a setting, with the environment variable it is read from
+# ---- the groups: one row for each setting, with its environment variable
 
 _KINDS = {"text": env_opt_str, "flag": env_bool, "on": lambda key: env_bool(key, True), "maybe": env_opt_bool}
 
@@ -317,7 +317,7 @@ proton      cupti_lib_blackwell_dir     TRITON_CUPTI_LIB_BLACKWELL_PATH       te
 
 
 def _group(name, others=None, **members):
-    """The class NAME_knobs with the rows of that name. `others`: makes the settings that no environment variable has."""
+    """The class NAME_knobs, with the rows of that name. `others`: a function that makes the settings without an environment variable."""
 
     def start(self):
         self.__dict__.update(others() if others else {})
@@ -361,7 +361,7 @@ compilation_knobs = _group("compilation", lambda: {"listener": None,
 autotuning_knobs = _group("autotuning", lambda: {"listener": None})
 runtime_knobs = _group("runtime", _runtime_start)
 def _fp_fusion_enabled(self, requested):
-    """Whether a kernel's products and sums are fused, if a launch asks for `requested`, or for nothing (None)."""
+    """Whether multiplications and additions are fused in a kernel whose launch asks for `requested` (None: for nothing)."""
     return not self.force_disable_fp_fusion and bool(self.default_fp_fusion if requested is None else requested)
 
 
@@ -377,6 +377,6 @@ runtime, language, nvidia, amd, proton = runtime_knobs(), language_knobs(), nvid
 
 
 def refresh_knobs():
-    """Reads again what is read from the environment once."""
+    """Reads again the settings that are read from the environment only once."""
     runtime.debug = _core.switch_of(os.environ.get("TRITON_DEBUG", "")) is True
     compilation.instrumentation_mode = os.environ.get("TRITON_INSTRUMENTATION_MODE", "")

@@ -1,6 +1,6 @@
 """python -m tilewright.profile script.py [arguments]: where a program's time goes, kernel by kernel, and how near to the machine's roof.
 
-What moves is counted as `tilewright bench` counts it: each tensor of a launch once. Operations are those of a few programs, spread
+Bytes are counted as `tilewright bench` counts them: each tensor of a launch once. Operations are those of a few programs, spread
 over the grid, times the number of programs; masked-off elements count. A kernel's own `launch_metadata` ("bytes", "flops") replaces both.
 """
 
@@ -29,11 +29,11 @@ def _parser():
     return parser
 
 
-_PRODUCTS = "product flops "  # and the type of the operands: the name of a metric
+_PRODUCTS = "product flops "  # followed by the type of the operands, it is the name of a metric
 
 
 class WorkHook(hooks.LaunchHook):
-    """What each launch computes and moves, told by its author or counted."""
+    """Adds each launch's operations and bytes to the profile: as the kernel's author gives them, or counted."""
 
     def __init__(self):
         super().__init__()
@@ -64,7 +64,7 @@ def _flops(metrics):
 
 
 def rows_of(frame):
-    """Kernels of a profile's tree, wherever they stand in it, summed up by name; the longest first."""
+    """One row (a dict) for each kernel name in a profile's tree, summed up over all its places; the longest time first."""
     sums = {}
 
     def walk(node):
@@ -89,12 +89,12 @@ def rows_of(frame):
 
 
 def add_rates(rows, machine):
-    """GB/s, TFLOP/s, and the greater share of what memory and arithmetic allow."""
+    """Adds GB/s, TFLOP/s, and the greater of the shares of the memory's and the arithmetic's limits to each row."""
     for row in rows:
         seconds = max(row["seconds"], 1e-12)
         row["gb_per_s"], row["tflop_per_s"] = row["bytes"] / seconds / 1e9, row["flops"] / seconds / 1e12
         if machine:
-            # Bytes are not measured: tensor cores do twice as many of them as of halves.
+            # The peak of 8-bit products is not measured: tensor cores do twice as many of them as of 16-bit products.
             peaks = {"float8": 2 * machine["float16"], "int8": 2 * machine["float16"], **machine} if "float16" in machine else machine
             other = (row["flops"] - sum(row["products"].values())) / machine["float32"]
             arithmetic = other + sum(flops / peaks.get(operands, machine["float32"]) for operands, flops in row["products"].items())
@@ -111,7 +111,7 @@ def text_of(rows):
 
 
 class CompileTrace:
-    """Compilations as events of a trace, step by step: they end when the listener is told."""
+    """Compilations as events of a trace, step by step. They end at the time at which the listener is called."""
 
     def __init__(self):
         self.events = []
@@ -129,11 +129,11 @@ class CompileTrace:
 
 
 def _check(script):
-    """What is no program ends with one line, before anything runs."""
+    """Ends with a message of one line if the script is not a program, before anything runs."""
     if not os.path.exists(script):
         raise command.CommandError(f"cannot read '{script}': there is no such file")
     if not script.endswith(".py"):
-        return  # Python runs folders and archives as well
+        return  # Python also runs folders and archives
     try:
         with open(script, "rb") as file:
             compile(file.read(), script, "exec", dont_inherit=True)
@@ -151,7 +151,7 @@ def _run(script, arguments):
 
 
 def profile(script, arguments=(), wants_trace=False, wants_roof=True):
-    """Runs a script: rows of its kernels, the longest first, and the trace, if it is wanted."""
+    """Runs a script; returns the rows of its kernels, the longest first, and the trace, or None if it is not wanted."""
     compilations = CompileTrace()
     knobs.compilation.listener = compilations
     number = session.start("profile", hook=WorkHook(), data="trace")
@@ -179,7 +179,7 @@ def profile(script, arguments=(), wants_trace=False, wants_roof=True):
 
 
 def _own_words(words):
-    """What stands before the script."""
+    """The words of the command line in front of the script's name."""
     count = 0
     while count < len(words) and words[count].startswith("-"):
         count += 2 if words[count] == "--trace" else 1

@@ -13,31 +13,31 @@ from ._progress import progress
 from .runtime.driver import driver
 
 def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean", flush_cache=True, measure_time_with_hooks=False):
-    """Milliseconds that `fn()` takes: calls it for about `warmup` and then for about `rep` milliseconds.
+    """Milliseconds that `fn()` takes, as a float: calls it for about `warmup` and then for about `rep` milliseconds.
 
-    quantiles: return these instead of one number. return_mode: "min", "max", "mean", "median", or "all". Before each
+    quantiles: a list of quantiles (0 to 1) to return instead of one number. return_mode: "min", "max", "mean", "median", or "all". Before each
     measured call the caches are emptied, as on a GPU, unless flush_cache is False. measure_time_with_hooks: on a CPU, only the time of the
-    launches in a call, from hook to hook. On a GPU the time is that between two events, as upstream's is: about 4 us more on an H200 than
-    the kernels take themselves, whatever they take. `tilewright bench` and triton.profiler say what that is.
+    launches in a call, from hook to hook, counts. On a GPU the time is that between two events, as in upstream: about 4 us more on an H200 than
+    the kernels themselves take, however long that is. `tilewright bench` and triton.profiler give the kernels' own time.
     """
     timed = _measure.launches if measure_time_with_hooks else _measure.whole_call
     return _measure.do_bench(driver.active, fn, warmup, rep, grad_to_none, quantiles, return_mode, flush_cache, timed)
 
 
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
-    """As do_bench, with warm caches: on a GPU many calls in one graph, on a CPU, where there are no graphs, one after the other."""
+    """As do_bench, with warm caches: many calls in one graph on a GPU, one call after the other on a CPU, where there are no graphs."""
     return _measure.do_bench_cudagraph(driver.active, fn, rep, grad_to_none, quantiles, return_mode)
 
 
 def do_bench_proton(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean"):
-    """As do_bench, of the kernels that `fn` launches alone, by a profile of each call: short kernels are measured without their launches."""
-    from . import _profiled  # and with it the profiler
+    """As do_bench, but the time of the kernels that `fn` launches alone, by a profile of each call: the cost of launches is left out."""
+    from . import _profiled  # imported here, because it imports the profiler
     return _profiled.do_bench(driver.active, fn, warmup, rep, grad_to_none, quantiles, return_mode)
 
 
 @contextlib.contextmanager
 def cuda_graph_without_gc(*args, **kwargs):
-    """`torch.cuda.graph(...)`, during which no garbage is collected: a kernel that goes meanwhile would end the capture."""
+    """`torch.cuda.graph(...)`, during which no garbage is collected: unloading a kernel would end the capture."""
     import torch
     was_on = gc.isenabled()
     gc.disable()
@@ -56,7 +56,7 @@ def _cublas_of(device):
 
 
 def cublas():
-    """cuBLAS for products A @ B.T on the current device, to compare kernels with."""
+    """An object with cuBLAS's products A @ B.T on the current device, to compare kernels with."""
     import torch
     return _cublas_of(torch.cuda.current_device())
 
@@ -72,7 +72,7 @@ def _as_array(value):
 
 
 def assert_close(x, y, atol=None, rtol=None, err_msg=""):
-    """Asserts that x and y agree, within 1e-2 if nothing else is said; NaNs agree with NaNs."""
+    """Raises an AssertionError unless x and y agree, within 1e-2 by default; NaNs agree with NaNs."""
     import numpy
     if isinstance(atol, dict):
         atol = atol[str(getattr(x, "dtype", "")).rpartition(".")[2]]
@@ -93,7 +93,7 @@ def assert_close(x, y, atol=None, rtol=None, err_msg=""):
 
 @dataclass
 class Benchmark:
-    """What @perf_report measures: `x_names` take the values of `x_vals`, one line for each of `line_vals`."""
+    """A description of measurements for @perf_report: `x_names` take the values of `x_vals`, with one line for each of `line_vals`."""
 
     x_names: list
     x_vals: list
@@ -116,7 +116,7 @@ class Mark:
         self.fn, self.benchmarks = fn, benchmarks
 
     def _measure(self, bench, kwargs):
-        """One row for each x: its values, then for each line the value and its bounds (or None)."""
+        """One row for each x: its values, then for each line the value and its bounds (None where there are none)."""
         rows = []
         with progress(bench.plot_name, len(bench.x_vals) * len(bench.line_vals)) as bar:
             for x in bench.x_vals:
@@ -207,7 +207,7 @@ class Mark:
 
     @staticmethod
     def _write_page(benches, save_path):
-        """results.html: all pictures, each with its table."""
+        """Writes results.html: all pictures, each with its table."""
         parts = []
         for bench in benches:
             name = html.escape(bench.plot_name, quote=True)
@@ -229,7 +229,7 @@ def perf_report(benchmarks):
 
 
 def get_dram_gbps(device=None):
-    """GB/s between memory and the chip: a GPU's peak by its clocks, and for a CPU what a large copy reaches."""
+    """GB/s between memory and the chip: the peak by its clocks for a GPU, the speed of a large copy for a CPU."""
     if driver.active.get_current_target().backend == "cuda":
         facts = driver.active.utils.get_device_properties(driver.active.get_current_device() if device is None else device)
         return facts["mem_clock_rate"] * facts["mem_bus_width"] * 2 / 1e6 / 8
@@ -246,7 +246,7 @@ def _measured_bandwidth():
 
 
 def get_max_simd_tflops(dtype, clock_rate, device=None):
-    """Peak of fused multiply-adds at a clock rate in kHz: two vector units in each core, two operations in each lane."""
+    """The peak of fused multiply-adds in TFLOP/s at a clock rate in kHz: two vector units in each core, two operations in each lane."""
     if driver.active.get_current_target().backend == "cuda":
         facts = driver.active.utils.get_device_properties(driver.active.get_current_device() if device is None else device)
         lanes = 64 if "64" in str(dtype) or facts["major"] * 10 + facts["minor"] == 80 else 128
@@ -258,11 +258,11 @@ def get_max_simd_tflops(dtype, clock_rate, device=None):
 
 
 def get_max_tensorcore_tflops(dtype, clock_rate, device=None):
-    """Peak of matrix products at a clock rate in kHz. The CPU makes its products by its vector units."""
+    """The peak of matrix products in TFLOP/s at a clock rate in kHz. A CPU is assumed to multiply by its vector units."""
     if driver.active.get_current_target().backend == "cuda":
         facts = driver.active.utils.get_device_properties(driver.active.get_current_device() if device is None else device)
         word = str(dtype)
-        # Operations of one multiprocessor in a cycle for 16-bit floats; others in proportion.
+        # Operations of one multiprocessor in a cycle on 16-bit floats; other types in proportion to their size.
         operations = {9: 8192, 8: 4096 if facts["minor"] == 0 else 2048}.get(facts["major"], 0)
         if not operations:
             raise RuntimeError(f"get_max_tensorcore_tflops: the peak of {facts['name']} is not known")
@@ -276,7 +276,7 @@ def nvsmi(attrs):
 
 
 def cuda_memcheck(**target_kwargs):
-    """Leaves the test as it is: `tilewright.engine("interpret", check_bounds=True)` finds bad accesses on a CPU."""
+    """Leaves the test unchanged: `tilewright.engine("interpret", check_bounds=True)` finds bad accesses on a CPU."""
     return lambda test: test
 
 

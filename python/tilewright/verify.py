@@ -3,8 +3,8 @@
     python -m tilewright.verify KERNEL.py [--rtol R] [--atol A] [--device cpu|cuda] [--json]
 
 KERNEL.py exports kernel_fn, reference_fn and get_inputs (see _author/kernel_file.py). Each variant of the inputs (_author/variants.py) is
-made anew, and runs twice in memory filled with two patterns, so that an element which nobody wrote is known for certain, and so is a write
-beyond a tensor. Where an element is wrong, a third run on the CPU finds the program that wrote it.
+made anew, and runs twice, in memory filled with two different patterns: so an element that nobody wrote is recognised for certain, and so is a write
+beyond a tensor. If an element is wrong, a third run on the CPU finds the program that wrote it.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ Output, Report, Verdict = _core.Output, _core.Report, _core.Verdict
 
 
 class _Launches:
-    """What the launches of a run tell: whether a kernel multiplies."""
+    """Observes the launches of a run: whether a kernel has matrix products."""
 
     def __init__(self):
         self.has_product = False
@@ -43,11 +43,11 @@ class _Launches:
 
 @dataclasses.dataclass
 class _Run:
-    """What kernel_fn or reference_fn left behind, as the judge asks for it."""
-    raised: str = None  # the error that ended it
+    """The results of kernel_fn or reference_fn, in the form that the judge asks for."""
+    raised: str = None  # the text of the error that ended it
     allocations: Allocations = None
     values: dict = None  # the inputs
-    outputs: list = None  # None: it returned nothing
+    outputs: list = None  # None if it returned nothing
     has_product: bool = False
 
     @property
@@ -68,7 +68,7 @@ class _Run:
 
 
 class _Door:
-    """A kernel file for the judge in C++ (src/author/judge), which says what is run, and what of it is right."""
+    """A kernel file for the judge in C++ (src/author/judge), which decides what to run, and which results are right."""
 
     def __init__(self, file, options, fresh, bar, tell):
         self.file, self.options, self._fresh, self._bar, self._tell = file, options, fresh, bar, tell
@@ -82,7 +82,7 @@ class _Door:
         try:
             with warnings.catch_warnings():
                 if is_reference and self.variant.kind != "given":
-                    warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's, about the mean of no elements and the like
+                    warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's warnings about the mean of no elements and the like
                 found = self._call(self.file.reference_fn if is_reference else self.file.kernel_fn, pattern)
         except Exception as error:
             return _Run(describe_exception(error))
@@ -96,7 +96,7 @@ class _Door:
         def guarded(value):
             if not tensors.is_tensor(value):
                 return value
-            # An output among the inputs has the pattern. Booleans that all are true have it as well, and may be meant.
+            # An output among the inputs holds the pattern. Booleans that are all true look like it, and may be real values.
             may_be_blank = value.shape and math.prod(value.shape) and tensors.dtype_name(value) != "bool"
             is_blank = may_be_blank and tensors.has_pattern(value, _core.patterns[0]).all()
             return allocations.guard(value if device is None else tensors.on_cpu(value), not is_blank)
@@ -109,19 +109,19 @@ class _Door:
         return _Run(None, allocations, inputs, outputs, launches.has_product)
 
     def find_writer(self, result, number, place):
-        """(kernel, program) that wrote an element last. Programs are watched on the CPU, where the same kernel runs as well."""
+        """(kernel, program) that wrote an element last. The program is found on the CPU, where the same kernel runs, too."""
         run = self.first
         value = run.outputs[result] if result is not None else list(run.values.values())[number]
         index = numpy.unravel_index(place, tuple(value.shape))
         steps = sum(int(at) * step for at, step in zip(index, tensors.steps(value)))
         size = tensors.item_bytes(value)
         allocated = run.allocations.place(tensors.address(value) + steps * size)
-        if allocated is None:  # memory that was made in a way that is not followed
+        if allocated is None:  # the memory was allocated in a way that is not followed
             return None
         try:
             self._call(self.file.kernel_fn, 0, (*allocated, size), "cpu" if self.options.device or tensors.is_on_gpu(value) else None)
         except Exception:
-            pass  # there is no answer, then; the verdict stands
+            pass  # then there is no answer, but the verdict stands
         return _core.watched_writer()
 
     def tell(self, verdict):
@@ -132,9 +132,9 @@ class _Door:
 
 @dataclasses.dataclass
 class Options:
-    rtol: float = None  # None: by type (src/author/comparison)
+    rtol: float = None  # None: chosen by the type (src/author/comparison)
     atol: float = None
-    device: str = None  # None: where get_inputs puts them
+    device: str = None  # None: the device on which get_inputs puts the tensors
     kinds: tuple = variants.KINDS
     seed: int = 0
 
@@ -161,7 +161,7 @@ def _check_device(device):
 
 
 def verify(path, options=Options(), tell=lambda verdict: None):
-    """Judges a kernel file. `tell` is called with each verdict as it is found. Raises KernelFileError for a file that cannot be judged."""
+    """Judges a kernel file and returns the report. Calls `tell` with each verdict as it is found. Raises KernelFileError if the file cannot be judged."""
     file = KernelFile(path)
     _check_device(options.device)
 

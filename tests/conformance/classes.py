@@ -1,4 +1,4 @@
-"""Why a test of upstream's does not pass, told by what it says: the first row whose expression is found in the message."""
+"""Classifies upstream tests that do not pass: the first row whose expression matches the test's message gives the class and the reason."""
 
 import re
 
@@ -30,7 +30,7 @@ CLASSES = [
 ]
 
 
-# What upstream refuses and is taken here: (expression for the test's name, what docs/language.md says of it).
+# Programs that upstream refuses and Tilewright accepts: (expression for the test's name, what docs/language.md says about it).
 EXTENSIONS = [
     (r"test_(constexpr_annotated_)?global_var_access", "numbers, strings and booleans of a module are constants"),
     (r"test_conflicting_global", "a kernel takes a global as it is when the kernel is compiled; one that changes afterwards is an error"),
@@ -44,7 +44,7 @@ EXTENSIONS = [
 ]
 REFUSAL_MISSED = r"DID NOT RAISE|DID NOT WARN|should not be allowed|assert False is True"
 
-# Told by the test's name, where its message says nothing.
+# Tests that are classified by their names, because their messages do not tell.
 NAMED = [
     (r"test_scaled_dot\[128-(32-128-True-False-False|64-128-False-False-True)-e4m3-fp16-", "rounding", "one sum in thousands that cancels to a millionth of its terms, added up in another order than the reference's"),
     (r"test_compile_only_(sm100|dot|k_loop|dot_mxfp|ws_cluster)", "newer card", "for a GPU that has no code path of its own here"),
@@ -65,12 +65,12 @@ NAMED = [
 ]
 
 
-# What the machine cannot run: it has no GPU, or not that one, or lacks a tool.
+# Classes of tests that the machine cannot run: it has no GPU, has another one, or lacks a tool.
 ELSEWHERE = {"needs a GPU", "another vendor", "newer card", "not installed"}
 
 
 def classify(name, message):
-    """(class, reason) of what did not pass."""
+    """(class, reason) of a test that did not pass."""
     if re.search(REFUSAL_MISSED, message):
         for expression, reason in EXTENSIONS:
             if re.search(expression, name):

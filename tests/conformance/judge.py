@@ -1,7 +1,7 @@
-"""Says of signatures whether upstream Triton's front end takes them. Run by tests/conformance/libraries with a Python that has upstream Triton.
+"""Finds out whether upstream Triton's front end accepts signatures. tests/conformance/libraries runs it with a Python that has upstream Triton.
 
-A question a line: {"path", "name", "signatures"}; the answer is the same with "verdicts": "taken", or what upstream says. A library's module is
-imported with stand-ins for the packages that are not installed: kernels need the module's constants and helpers, rarely anything else. Where
+Each line of input is a question: {"path", "name", "signatures"}. The answer adds "verdicts": "taken", or upstream's message. A library's module is
+imported with stand-ins for packages that are not installed: kernels need the module's constants and helpers, and rarely anything else. If
 the stand-ins do not suffice, no signature is judged.
 """
 
@@ -29,7 +29,7 @@ BACKEND = make_backend(GPUTarget("cuda", 90, 32))
 
 
 class AnyMeta(type):
-    """Whatever is asked of it, the answer is Any."""
+    """Every attribute, call and operation gives Any."""
 
     def __getattr__(cls, name):
         if name.startswith("__"):
@@ -77,7 +77,7 @@ class Absent(types.ModuleType):
 
 
 class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """What a library imports and is not installed. Installed packages do without what they miss."""
+    """Stand-ins for packages that a library imports and that are not installed. Installed packages get none for the modules that they lack."""
 
     def find_spec(self, name, path, target=None):
         frame = sys._getframe(1)
@@ -95,7 +95,7 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class Patient(importlib.machinery.SourceFileLoader):
-    """Runs a library's module statement by statement: what one of them cannot do here does not keep the others from it."""
+    """Runs a library's module statement by statement, so that a statement which fails here does not keep the others from running."""
 
     def run(self, statement, module):
         exec(compile(ast.Module([statement], []), self.path, "exec"), module.__dict__)
@@ -111,7 +111,7 @@ class Patient(importlib.machinery.SourceFileLoader):
                 self.stand_in(statement, module)
 
     def stand_in(self, statement, module):
-        """What the statement would have bound is whatever somebody asks of it; a kernel does without its tuner."""
+        """Binds the names of a failed statement to Any; a kernel is kept without its tuner."""
         if isinstance(statement, ast.FunctionDef):
             statement.decorator_list = [each for each in statement.decorator_list if "jit" in ast.unparse(each)]
             try:
@@ -132,11 +132,11 @@ class PatientFinder(importlib.abc.MetaPathFinder):
                                                       submodule_search_locations=spec.submodule_search_locations) if own else None
 
 
-FOLDERS = []  # of the libraries that were asked about
+FOLDERS = []  # the folders of the libraries in question
 
 
 class Machine:
-    """As if there were an H100: modules ask at import which machine this is."""
+    """Pretends that there is an H100, because modules ask at import which machine this is."""
 
     def get_current_target(self):
         return BACKEND.target
@@ -173,7 +173,7 @@ def load(path):
         name = ".".join(parts[:count])
         try:
             importlib.import_module(name)
-        except BaseException:  # a package that cannot be imported here is only the folder of its modules
+        except BaseException:  # a package that cannot be imported here is treated as the mere folder of its modules
             module = sys.modules[name] = Absent(name)
             module.__path__ = [os.path.join(folder, *parts[:count])]
     name = ".".join(parts)
@@ -239,7 +239,7 @@ def main():
     sys.meta_path.append(StandIns())
     pretend()
     for question in map(json.loads, sys.stdin):
-        answers = os.dup(1)  # what modules print at import goes elsewhere
+        answers = os.dup(1)  # the answers go here; what modules print at import goes to stderr
         os.dup2(2, 1)
         try:
             function = function_of(load(question["path"]), question["name"])

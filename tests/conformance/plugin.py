@@ -1,7 +1,7 @@
-"""What pytest is told to do for tests/conformance/run: one part of a file's tests, each with a limit of time, what became of each written down.
+"""The pytest plugin of tests/conformance/run: it runs one part of a file's tests, each with a time limit, and records how each one ended.
 
-One line of JSON an event: {"start": ID} before a test and {"end": ID, ...} after it, and {"of": N} where a sample of N tests is run. Tests that have started in an earlier process are left
-out: the one without an end is what that process died of.
+Each event is a line of JSON: {"start": ID} before a test and {"end": ID, ...} after it, and {"of": N} if a sample of N tests is run. Tests that an earlier process has started are left
+out: the one without an end made that process die.
 """
 
 import json
@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-MANY = 200  # tests in a file of which a sample is taken, where one is wanted
+MANY = 200  # a sample is taken, if one is wanted, from files with at least so many tests
 RANK = {"passed": 0, "expected": 1, "skipped": 2, "failed": 3, "error": 4}
 
 

@@ -1,9 +1,9 @@
-"""Guesses for what the kernels of a library are compiled.
+"""Guesses signatures for the kernels of a library.
 
-A library's kernels are launched by host code that needs a card, models and time. What a kernel is compiled for can mostly be told from its
+A library's kernels are launched by host code that needs a card, models and time. A kernel's signature can mostly be told from its
 source: a parameter from which addresses are computed is a pointer, one whose elements are compared or are indices is a pointer to integers,
-a constexpr's value stands at a launch, in a Config or among the defaults, and names tell the rest (a *_scale is a float). Several signatures
-are guessed for a kernel, because which element types go together is not told. Where all are refused, refine() changes those parameters on which
+a constexpr's value is found at a launch, in a Config or among the defaults, and names tell the rest (a *_scale is a float). Several signatures
+are guessed for a kernel, because the source does not tell which element types go together. If all are refused, refine() changes the parameters on which
 the refused line depends.
 """
 
@@ -14,7 +14,7 @@ import re
 
 DTYPES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64", "int8": "int8", "int16": "int16", "int32": "int32",
           "int64": "int64", "uint8": "uint8", "float8e4nv": "fp8e4nv", "float8e5": "fp8e5"}
-ELEMENTS = ["fp16", "bf16", "fp32", "i32", "i64"]  # of pointers whose elements nothing tells, one signature each
+ELEMENTS = ["fp16", "bf16", "fp32", "i32", "i64"]  # for pointers whose elements nothing tells: one signature for each type
 WRAPPERS = {"to", "reshape", "view", "advance", "make_block_ptr", "multiple_of", "max_contiguous", "broadcast_to", "cast", "expand_dims"}
 INTEGER = re.compile(r"stride|off|idx|index|size|num|^n_|_n$|len|^(M|N|K|S|T|H|D|B|C|Z|L|B[TKVC])$|block|dim|count|row|col|pid|total|seq")
 EXTENT = re.compile(r"stride|^(M|N|K|S|T|H|D|B|C|Z|L|B[TKVC])$|block|dim|size|pid|^n_")
@@ -23,12 +23,12 @@ INDICES = re.compile(r"idx|indices|index|_ids|slot|seqlen|seq_len|cu_seq|lens|le
                      r"start_loc|positions|count|labels|target")
 NUMBER = re.compile(r"eps|scale|scaling|alpha|beta$|^p$|prob|softcap|momentum|lr|decay|temperature|factor|smoothing|theta|slope|coef|limit|weight|"
                     r"gamma|penalt|inv_|sm_|threshold|qmax|qmin|min_val|max_val")
-POINTED = [  # (name, element types of such a pointer, in turn)
+POINTED = [  # (expression for a pointer's name, element types to try in turn)
     (r"mask|flag|has_|is_", ["i1", "i8"]),
     (r"qweight|qzero|packed", ["i32", "u8"]),
     (r"scale|lse|rstd|mean|delta|loss|max|sum|workspace|acc|amax", ["fp32"]),
 ]
-CONSTANTS = [  # (name, values of such a constexpr, in turn)
+CONSTANTS = [  # (expression for a constexpr's name, values to try in turn)
     (r"acc.*dtype|dtype.*acc", ["fp32"]),
     (r"dtype|_type$", ["fp16", "bf16", "fp32"]),
     (r"^(has|is|use|enable|do|apply|with|even|need|return|store|load|allow|skip|output|include|save|per|fuse|async|quant|disable)_|"
@@ -48,13 +48,13 @@ CONSTANTS = [  # (name, values of such a constexpr, in turn)
     (r"", [64, 16]),
 ]
 FLOATS, INTEGERS = ["*fp16:16", "*fp32:16", "*bf16:16"], ["*i32:16", "*i64:16", "*u8:16", "*i8:16"]
-CHANGES = {  # what refine() tries in a kind's place
+CHANGES = {  # {kind: kinds that refine() tries in its place}
     "constexpr": ["1", "2", "4", "8", "16", "32", "128", "True", "False", "None", "fp16", "fp32", "''"],
     "pointer": FLOATS + INTEGERS + ["*i1:16", "*fp8e4nv:16", "i32", "fp32"],
     "scalar": ["i32", "fp32", "i64", "*fp16:16", "*i32:16"],
     "descriptor": ["tensordesc<fp16[64,64]>", "tensordesc<fp16[1,64]>", "tensordesc<fp16[64]>", "tensordesc<fp32[64,64]>", "*fp16:16"],
 }
-GUIDES = [  # (what is said, which kind is wrong, what it may be)
+GUIDES = [  # (expression for the message, kind that is wrong, kinds that may be right)
     (r"needs a pointer", "scalar", FLOATS + INTEGERS),
     (r"pointer<.*(cannot|is not a condition)|cannot be applied.*pointer<|integer scalars, not pointer", "pointer", ["i32", "fp32"]),
     (r"does not take int", "pointer", FLOATS),
@@ -70,7 +70,7 @@ def is_kernel(function):
 
 
 def of_module(tree):
-    """The functions that a module binds, under conditions as well."""
+    """The functions that a module binds, also under conditions."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             yield node
@@ -79,7 +79,7 @@ def of_module(tree):
 
 
 def literal(node):
-    """A constant's text in a signature; None where it is none."""
+    """The text of a constant in a signature; None if the node is no constant."""
     text = ast.unparse(node)
     if text.split(".")[-1] in DTYPES and "." in text:
         return DTYPES[text.split(".")[-1]]
@@ -91,7 +91,7 @@ def literal(node):
 
 
 def base(node):
-    """The leftmost operand of an address: what it is computed from."""
+    """The leftmost operand of an address, from which it is computed."""
     while True:
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
             node = node.left
@@ -108,7 +108,7 @@ def base(node):
 
 
 class Flow:
-    """Which parameters of a function addresses are computed from, and which names depend on which."""
+    """Data flow in a function: from which parameters addresses are computed, and which names depend on which."""
 
     def __init__(self, function, functions, path):
         arguments = function.args
@@ -130,7 +130,7 @@ class Flow:
         self.find_integers(function)
 
     def origin(self, address):
-        """The parameter an address is computed from, or None."""
+        """The parameter from which an address is computed, or None."""
         node, seen = base(address), set()
         while isinstance(node, ast.Name) and node.id not in self.parameters and node.id not in seen:
             seen.add(node.id)
@@ -143,7 +143,7 @@ class Flow:
         return likely[0] if likely else leftmost
 
     def behind(self, node):
-        """All names that an expression depends on."""
+        """All names on which an expression depends."""
         names, waiting = set(), [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
         while waiting:
             name = waiting.pop()
@@ -171,7 +171,7 @@ class Flow:
                     self.descriptors.add(value.id)
 
     def find_integers(self, function):
-        """Pointers whose elements are addresses, bounds, bits or conditions."""
+        """Finds pointers whose elements are used as addresses, bounds, bits or conditions."""
         names = set()
         for node in ast.walk(function):
             used = []
@@ -192,7 +192,7 @@ class Flow:
 
 
 class Kernel:
-    """A kernel of a library, and what its file says of it."""
+    """A kernel of a library, with the facts about it in its file."""
 
     def __init__(self, library, path, tree, function):
         self.library, self.path, self.name, self.function = library, path, function.name, function
@@ -242,7 +242,7 @@ class Kernel:
         return elements[turn % len(elements)]
 
     def guess(self, parameter, turn):
-        """What a parameter is in one of the signatures; None where its default holds."""
+        """A parameter's type or constant in the signature number `turn`; None if its default is used."""
         name = parameter.arg
         if self.is_constexpr(parameter):
             return self.constant(name, turn)
@@ -270,7 +270,7 @@ class Kernel:
         return found
 
     def smaller(self, signature):
-        """The same with smaller tiles: three guesses of 64 in one tile are more than anybody launches."""
+        """The same signature with smaller tiles: a tile with three guessed sizes of 64 is larger than any that is launched."""
         return {name: "16" if self.kind(name, signature) == "constexpr" and text in ("64", "128") else text for name, text in signature.items()}
 
     def kind(self, name, signature):
@@ -279,7 +279,7 @@ class Kernel:
         return "constexpr" if self.is_constexpr(parameter) else "descriptor" if text.startswith("tensordesc") else "pointer" if text.startswith("*") else "scalar"
 
     def refine(self, signature, line, message, turn):
-        """Another signature: a parameter on which the text of the refused line depends is something else."""
+        """Another signature, in which a parameter on which the refused line depends has another type or value."""
         nodes = [node for node in ast.walk(self.function) if isinstance(node, ast.stmt) and node.lineno <= line <= node.end_lineno]
         names = self.flow.behind(nodes[-1]) if nodes and not isinstance(nodes[-1], ast.FunctionDef) else set()
         dice = random.Random(f"{self.name} {line} {turn}")
@@ -299,7 +299,7 @@ def changed(signature, name, texts, dice):
 
 
 def kernels(library, folder):
-    """The kernels below a folder that its own host code launches, each name once."""
+    """The kernels in a folder that the folder's own host code launches, each name once."""
     files, launched = [], set()
     for path in sorted(folder.rglob("*.py")):
         text = path.read_text(errors="replace")

@@ -1,6 +1,6 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// The bodies of an unrolled loop are chains that wait for themselves: their operations come in turn.
+// Each body of an unrolled loop is a chain of dependent operations, so the operations of the bodies are interleaved.
 // CHECK-LABEL: llvm.func internal @roots.program
 // CHECK: %[[A:.*]] = llvm.load {{.*}} vector<8xf32>
 // CHECK: %[[B:.*]] = llvm.load {{.*}} vector<8xf32>

@@ -1,6 +1,6 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// The accumulator is updated where it lies: the loop over vectors is the only one in the body.
+// The accumulator is updated in place: the loop over vectors is the only loop in the body.
 // CHECK-LABEL: llvm.func internal @in_place.program
 // CHECK-SAME: %[[ARENA:[a-z0-9]+]]: !llvm.ptr) {
 // CHECK: scf.for {{.*}} : i32 {

@@ -34,7 +34,7 @@ tt.func public @softmax_rows(%x: !tt.ptr<f32>, %out: !tt.ptr<f32>) {
   tt.return
 }
 
-// The maxima of the rows, taken from the columns: nothing is known.
+// The maxima of the rows are subtracted along the columns: nothing is known about the differences.
 // OTHER-LABEL: llvm.func internal @other_axis.program
 // OTHER: arith.shrui
 // OTHER: llvm.return

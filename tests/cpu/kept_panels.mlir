@@ -3,7 +3,7 @@
 // RUN: tilewright compile %t/stored.mlir --emit loops --target cpu:avx2 | FileCheck %t/stored.mlir
 
 //--- kept.mlir
-// The panels of an iteration are packed where the scalars that B is made from are not those that another program has left beside them.
+// An iteration packs panels of B unless an earlier program has left panels that were made from the same scalars.
 // CHECK-LABEL: llvm.func internal @kept.program
 // CHECK-SAME: %[[SCRATCH:[a-z0-9]+]]: !llvm.ptr) {
 // CHECK: %[[NEAR:.*]] = llvm.getelementptr %arg7[
@@ -18,7 +18,7 @@
 // CHECK: llvm.intr.prefetch
 // CHECK: llvm.store %[[KEY]]
 // CHECK: llvm.intr.fma
-// A launch begins with nothing kept.
+// A launch begins without kept panels.
 // CHECK-LABEL: llvm.func @kept.entry
 // CHECK: %[[BEGUN:.*]] = llvm.load %arg4
 // CHECK: %[[IS_NEW:.*]] = arith.cmpi eq, %[[BEGUN]]

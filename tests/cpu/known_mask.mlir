@@ -1,6 +1,6 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// Below the mask's bound the mask holds for whole vectors, and what is selected by it needs no comparison; behind it there is one.
+// Up to the mask's bound the mask is true for whole vectors, so selections by it need no comparison; behind the bound there is one.
 // CHECK-LABEL: llvm.func internal @masked.program
 // CHECK: %[[FULL:.*]] = arith.andi %{{.*}}, %{{.*}} : i64
 // CHECK: scf.for %{{.*}} to

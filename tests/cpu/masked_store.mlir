@@ -1,7 +1,7 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// The masked store makes a loop without masks, unrolled, and one masked rest. Streaming is asked for once, outside the loops, and only the
-// unrolled loop has a version of its own for it. Where %out overlaps %x, one simple loop loads all of x, and another one stores it.
+// The masked store becomes an unrolled loop without masks, and a masked rest. Whether to stream is decided once, outside the loops, and only the
+// unrolled loop has a version for it. If %out overlaps %x, one simple loop loads all of x, and another one stores it.
 // CHECK-LABEL: llvm.func internal @masked.program
 // CHECK: %[[LARGE:.*]] = arith.cmpi sgt
 // CHECK: %[[ALIGNED:.*]] = arith.cmpi eq

@@ -1,7 +1,7 @@
 // RUN: tilewright compile %S/narrow_products.mlir --kernel bf16 --emit asm --target cpu:amx | FileCheck %s --check-prefix=BF16
 // RUN: tilewright compile %S/narrow_products.mlir --kernel bytes --emit asm --target cpu:amx | FileCheck %s --check-prefix=BYTES
 // RUN: tilewright compile %s --emit asm --target cpu:amx | FileCheck %s --check-prefix=SMALL
-// Where the machine multiplies matrices, tiles are configured once for all programs that a call runs, and released behind them.
+// On a machine with matrix instructions, tiles are configured once for all programs that a call runs, and released afterwards.
 
 // BF16-NOT: vdpbf16ps
 // BF16: tilezero %tmm0
@@ -20,7 +20,7 @@
 // BYTES: ldtilecfg
 // BYTES: tilerelease
 
-// What does not fill a tile is left to vectors: 16 of k are half of one.
+// Products that do not fill a tile are left to vectors: 16 elements of k are half a tile.
 // SMALL-NOT: tilecfg
 // SMALL-NOT: vdpbf16ps
 // SMALL: vfmadd

@@ -3,7 +3,7 @@
 // RUN: tilewright compile %s --kernel bf16 --emit asm --target cpu:avx512 | FileCheck %s --check-prefix=FP32
 // RUN: tilewright compile %s --kernel bytes --emit asm --target cpu:avx512 | FileCheck %s --check-prefix=WORDS
 // RUN: tilewright compile %s --kernel bytes --emit loops --target cpu:avx512-dot | FileCheck %s --check-prefix=SUMS
-// Products of narrow types have instructions of their own where the machine does; elsewhere they are made wider while they are packed.
+// Products of narrow types use their own instructions if the machine has them; otherwise the operands are widened while they are packed.
 
 // BF16-NOT: vfmadd
 // BF16: vdpbf16ps

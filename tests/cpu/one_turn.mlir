@@ -1,6 +1,6 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// Eight elements are one vector: no loop in the program.
+// Eight elements are one vector, so the program has no loop.
 // CHECK-LABEL: llvm.func internal @one_turn.program
 // CHECK-NOT: scf.for
 // CHECK: llvm.load {{.*}} vector<8xf32>

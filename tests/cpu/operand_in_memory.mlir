@@ -1,7 +1,7 @@
 // RUN: tilewright compile %s --kernel whole --emit loops --target cpu:avx2 | FileCheck %s --check-prefix=WHOLE
 // RUN: tilewright compile %s --kernel masked --emit loops --target cpu:avx2 | FileCheck %s --check-prefix=MASKED
 
-// Rows of A that lie side by side along K are multiplied where they lie: nothing of A is stored. The distance of rows is the launch's.
+// Rows of A that are contiguous along K are read directly by the product: nothing of A is packed. The launch gives the stride of the rows.
 // WHOLE-LABEL: llvm.func internal @whole.program
 // WHOLE: %[[ROW:.*]] = arith.subi
 // WHOLE-NOT: scf.if
@@ -31,7 +31,7 @@ tt.func public @whole(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %str
   tt.return
 }
 
-// What a mask may cut off is copied there.
+// If the mask leaves elements out, the operand is packed instead.
 // MASKED-LABEL: llvm.func internal @masked.program
 // MASKED: %[[READABLE:.*]] = arith.cmpi sge
 // MASKED: %[[FROM:.*]]:2 = scf.if %[[READABLE]]

@@ -1,7 +1,7 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx512 | FileCheck %s
 // RUN: tilewright compile %s --emit asm --target cpu:avx512 | FileCheck %s --check-prefix=ASM
 
-// While a panel of B is multiplied, each four steps along K prefetch a line of the panel behind it, and one of the rows of A that the next
+// While a panel of B is multiplied, every four steps along K prefetch a line of the following panel, and one of the rows of A that the next
 // iteration (or the next program) reads. A is not copied.
 // CHECK-LABEL: llvm.func internal @product.program
 // CHECK: %[[AHEAD:.*]] = arith.select

@@ -1,6 +1,6 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// A row a program: while it is read again, the row of the next program is asked for, if the grid has one.
+// Each program has a row: while it is read again, the row of the next program is prefetched, if the grid has one.
 // CHECK-LABEL: llvm.func internal @centre.program
 // CHECK-SAME: (%[[ID:[a-z0-9]+]]: i32, %{{[a-z0-9]+}}: i32, %{{[a-z0-9]+}}: i32, %[[COUNT:[a-z0-9]+]]: i32
 // CHECK-NOT: llvm.intr.prefetch

@@ -1,7 +1,7 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// Rows that do not follow each other in memory: while a row is read again, the next one is asked for; after the last row the first one of
-// the next program is, if there is one.
+// Rows that are not adjacent in memory: while a row is read again, the next one is prefetched; after the last row, the first one of
+// the next program is, if there is such a program.
 // CHECK-LABEL: llvm.func internal @softmax.program
 // CHECK: scf.for
 // CHECK: scf.for

@@ -1,6 +1,6 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// Rows at index % M, where nothing is stored from M on: what wraps around is masked, and no tile at the edge of a matrix is gathered.
+// Rows are loaded at index % M, and nothing is stored from row M on: rows that wrap around are masked, so no tile at a matrix's edge is gathered.
 // CHECK-LABEL: llvm.func internal @product.program
 // CHECK-NOT: gather
 // CHECK-NOT: arith.remsi

@@ -1,7 +1,7 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// Places that memory names: what comes later is asked for, to be written to, within the tile. Neighbors need no asking.
-// Where the launch is alone they are plain loads and stores, without a lock.
+// Atomics at indices from memory: later elements of the tile are prefetched for writing. Adjacent elements need no prefetch.
+// If the launch runs alone, they are plain loads and stores, without a lock.
 // CHECK-LABEL: llvm.func internal @scatter.program
 // CHECK: scf.if
 // CHECK: llvm.load {{.*}} atomic monotonic

@@ -1,4 +1,4 @@
-"""Code for a product's single row or column is made for launches that leave one, which a kernel says in front."""
+"""Code for a single row or column of a product is made for launches whose last tile has one; `explain` names the condition."""
 # RUN: tilewright explain %s --target cpu:avx2 --signature '*fp32:16, *fp32:16, i32, i32:16' | FileCheck %s
 # RUN: tilewright explain %s --target cpu:avx2 --signature '*fp32:16, *fp32:16, 33, i32:16' | FileCheck %s --check-prefix=KNOWN
 

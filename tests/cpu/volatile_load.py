@@ -17,7 +17,7 @@ def wait(out, flag):
     tl.store(out, 1)
 
 
-# A tile is still read by vectors.
+# A volatile tile is still read by vectors.
 # TILE-LABEL: wait_for_any.program:
 # TILE: [[LOOP:.LBB[0-9]+_[0-9]+]]:
 # TILE: {{vmovdqu|vmovups|vpaddd}} {{[0-9]*}}(%{{[a-z]+}}){{.*}}, %ymm

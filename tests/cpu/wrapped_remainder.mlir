@@ -1,6 +1,6 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// (start + i) % n is a range unless it wraps inside the tile: one version loads vectors, the other gathers.
+// (start + i) % n is a contiguous range unless it wraps around inside the tile: one version loads vectors, the other one gathers.
 // CHECK-LABEL: llvm.func internal @wrapped.program
 // CHECK: arith.remsi
 // CHECK: scf.if

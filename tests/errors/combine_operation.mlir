@@ -9,7 +9,7 @@ tt.func public @k(%p: !tt.ptr<f32>) {
     %zero = arith.constant 0 : i32
     %one = arith.constant 1 : i32
     %bits = arith.bitcast %b : f32 to i32
-    // Runs as often as the bits of a number say.
+    // The number of iterations depends on the bits of a number.
     %c = scf.for %i = %zero to %bits step %one iter_args(%v = %a) -> f32 : i32 {
       %w = arith.addf %v, %b : f32
       scf.yield %w : f32

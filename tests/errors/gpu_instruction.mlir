@@ -1,4 +1,4 @@
-// A dump of a kernel for one GPU, continued for an older one.
+// The dump of a kernel for one GPU is compiled further for an older one.
 // RUN: not tilewright compile %s --target cuda:sm_80 --from take-launch-facts --emit ptx 2>&1 | FileCheck %s
 module {
   tt.func @kernel(%x: i64) attributes {ptx.kernel = #ptx.kernel<threads = 128, sharedBytes = 0>} {

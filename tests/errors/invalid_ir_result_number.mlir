@@ -1,4 +1,4 @@
-// MLIR's parser makes room for as many results as the number says.
+// MLIR's parser allocates memory for as many results as the number says.
 // RUN: not tilewright compile %s --emit obj 2>&1 | FileCheck %s
 module {
   tt.func public @k(%a: !tt.ptr<f32>) {

@@ -1,4 +1,4 @@
-# What tl.dot_scaled refuses, in upstream's words.
+# tl.dot_scaled refuses these operands, in upstream's words.
 # RUN: not tilewright compile %s --kernel k --signature '*fp32, 0' 2>&1 | FileCheck %s --check-prefix=CASE0
 # RUN: not tilewright compile %s --kernel k --signature '*fp32, 1' 2>&1 | FileCheck %s --check-prefix=CASE1
 # RUN: not tilewright compile %s --kernel k --signature '*fp32, 2' 2>&1 | FileCheck %s --check-prefix=CASE2

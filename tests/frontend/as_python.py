@@ -1,4 +1,4 @@
-# What is evaluated at compile time has Python's results: each line is a Python expression and what CPython prints for it.
+# Evaluation at compile time gives Python's results: each line has a Python expression and its value in CPython.
 # RUN: tilewright compile %s --kernel k --signature '*fp32' -o %t.o
 # RUN: not tilewright compile %s --kernel bad_base --signature '*fp32' 2>&1 | FileCheck %s --check-prefix=BASE
 # RUN: not tilewright compile %s --kernel bad_chr --signature '*fp32' 2>&1 | FileCheck %s --check-prefix=CHR

@@ -1,5 +1,5 @@
-# A search that is unrolled: each index is one of two sums of the index before it. What is asked of an index is asked once of each that it is made
-# of, not once for every way there (2^30 of them).
+# An unrolled search: each index is one of two sums of the index before it. An analysis of an index visits each index from which it is made
+# once, not once for every path to it (there are 2^30).
 # RUN: tilewright compile %s --kernel search --signature '*i32:16, *i32:16, *i32:16, 30' --target cuda:sm_90a --emit ptx -o %t.ptx
 # RUN: tilewright compile %s --kernel search --signature '*i32:16, *i32:16, *i32:16, 30' --emit obj -o %t.o
 import triton

@@ -1,4 +1,4 @@
-# Names that host code chooses among: by what can be imported, by versions that helpers compare, by what all ways agree on.
+# Host code chooses the meaning of names: by imports that may fail, by versions that helpers compare, or with the same result in all branches.
 # RUN: split-file %s %t
 # RUN: tilewright compile %t/kernel.py --kernel k --signature 'out=*i32, n=i32' | FileCheck %s
 #--- pkg/__init__.py
@@ -46,7 +46,7 @@ if kind_of_machine() == "first":
 elif kind_of_machine() == "second":
     from triton.language.extra.cuda.libdevice import tanh
 else:
-    from triton.language.math import tanh  # is not there: this arm cannot be the one
+    from triton.language.math import tanh  # does not exist, so this arm is not taken
 
 if kind_of_machine() == "first":
     exponential = tl.extra.intel.libdevice.expm1

@@ -1,4 +1,4 @@
-# Classes without Python: namedtuples, aggregates with an __init__, methods, bases; only their fields are left in the IR.
+# Classes, compiled without Python: namedtuples, aggregates with an __init__, methods, base classes; only their fields remain in the IR.
 # RUN: tilewright compile %s --kernel k --signature '*i32' | FileCheck %s
 # RUN: tilewright compile %s --kernel g --signature '*i32' --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=PTX
 from typing import NamedTuple

@@ -1,5 +1,5 @@
 # RUN: tilewright compile %s --kernel k --signature '*i32, i32, i32' --emit tt | FileCheck %s
-# Branches, loops and early returns; all of it stays structured.
+# Branches, loops and early returns become structured control flow.
 import triton
 import triton.language as tl
 from triton.language.extra import libdevice

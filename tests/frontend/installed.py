@@ -1,4 +1,4 @@
-# Files that ask what is installed, and how large numbers get, are followed as on a machine that has what kernels need.
+# Code that asks which packages are installed, or for the limits of number types, is evaluated as on a machine with everything that kernels need.
 # RUN: tilewright compile %s --kernel k --signature '*i32' | FileCheck %s
 import sys
 from importlib.metadata import version as installed

@@ -4,7 +4,7 @@ import triton
 import triton.language as tl
 
 
-# A return that nobody wrote belongs to the function, not to its last statement.
+# An implicit return has the location of the function, not that of its last statement.
 # CHECK-DAG: [[FUNCTION:#loc[0-9]*]] = loc("{{.*}}return_location.py":[[#@LINE+5]]:5)
 # CHECK: tt.store {{.*}} loc([[STORE:#loc[0-9]*]])
 # CHECK-NEXT: tt.return loc([[FUNCTION]])

@@ -1,5 +1,5 @@
 # RUN: tilewright compile %s --kernel k --signature '*fp32, *fp32, i32, i32, 1024' --emit tt | FileCheck %s
-# A row of softmax in a loop with an option for the pipeliner; reductions come from the library.
+# Softmax of rows in a loop with an option for the pipeliner; reductions come from the library.
 import triton
 import triton.language as tl
 from triton.language.extra import libdevice

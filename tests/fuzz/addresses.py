@@ -1,17 +1,17 @@
-"""Small random programs about addresses: what address analyses assume, these programs do not keep.
+"""Small random programs about addresses, which violate everything that an address analysis might assume.
 
-Rows and columns come from ranges, scalars and memory, are shifted below zero, wrap in narrow types, go backwards, modulo, beyond 2^31 and
-back; masks have lower and upper bounds, and every access is in bounds where its mask holds. Each element of an output is stored by one
+Rows and columns come from ranges, scalars and memory; they are shifted below zero, wrap around in narrow types, go backwards, modulo, beyond 2^31 and
+back. Masks have lower and upper bounds, and every access is in bounds where its mask is true. Each element of an output is stored by one
 program at most. Values are quarters of small whole numbers, so that sums and products are exact and every engine must give the same bits.
 
-Most tiles are small, since a larger one shows no other addresses and takes longer. Some programs are for GPUs alone to say something about:
-products whose copies are asked to have a warp of their own, and programs of two blocks. `kinds` says what a program has, so that a run can
-count how often each was judged.
+Most tiles are small, since larger ones take longer and have no other kinds of addresses. Some programs test only GPUs:
+products that ask for a warp of its own for copies, and programs of two blocks. `kinds` lists the features of a program, so that a run can
+count how often each was tested.
 
-A program is launched several times, with other numbers and other memory: its scalars stay of the kind that the kernel is compiled for (1, a
-multiple of 16, any other), so that one compilation serves all launches. Two arguments may be views of one memory that overlap; where there
-is one program alone, a tensor that it reads and one that it writes, too. A tensor of bytes may be larger than 2^32, of which a little is
-memory.
+A program is launched several times, with other numbers and other memory: its scalars stay of the kind for which the kernel is compiled (1, a
+multiple of 16, any other), so that one compilation serves all launches. Two arguments may be overlapping views of one memory; if there
+is only one program, a tensor that it reads and one that it writes may overlap, too. A tensor of bytes may be larger than 2^32; only small parts of it
+are real memory.
 """
 
 import functools
@@ -19,7 +19,7 @@ import mmap
 import random
 
 ROOM = 1 << 15  # elements of a tensor
-WIDE, WIDE_STEP = 1 << 33, 1 << 25  # elements of a tensor that is memory at each WIDE_STEP alone, there ROOM elements
+WIDE, WIDE_STEP = 1 << 33, 1 << 25  # elements of the wide tensor, of which ROOM elements at every WIDE_STEP are real memory
 
 SCALARS = {
     "shift": [-64, -32, -16, -16, -3, -1, 0, 1, 16, 32, 48],
@@ -32,7 +32,7 @@ SCALARS = {
 }
 
 
-# What programs are counted by: the words in a program's text that show it.
+# {feature by which programs are counted: words in a program's text that show it}
 KINDS = {
     "negative strides": ["* back", " - 1 - ("],
     "narrow or unsigned indices": ["tl.int8)", "tl.uint8)", "tl.int16)", "tl.uint32)"],
@@ -47,12 +47,12 @@ KINDS = {
 
 
 def kind(value):
-    """What a scalar's value says to the compiler."""
+    """The kind of a scalar's value, by which kernels are specialised."""
     return value == 1, value % 16 == 0
 
 
 class Output:
-    """As the other generator's tiles: what an output's elements may be off by."""
+    """The allowed error of an output's elements, in the form of the other generator's tiles."""
 
     size = error = 0.0
 
@@ -63,7 +63,7 @@ class Generator:
         self.lines, self.names, self.inputs, self.outputs = [], 0, [], []
         self.unsigned = set()
         self.programs = self.rng.choice([1, 2, 3, 5])
-        # Of whom copies with a warp of their own are asked: two warpgroups that multiply, 64 rows each.
+        # A warp of its own for copies is asked of programs with two warpgroups that multiply, 64 rows each.
         self.roles = self.chance(0.15)
         self.rows = 128 if self.roles else self.rng.choices([16, 32, 64], [5, 3, 2])[0]
         self.columns = self.rng.choices([16, 32, 64, 128], [6, 3, 1, 0.5])[0]
@@ -96,7 +96,7 @@ class Generator:
         return name
 
     def kinds(self):
-        """What it has, of KINDS and a few things that its text does not show."""
+        """The program's features: those in KINDS, and a few that its text does not show."""
         text = "\n".join(self.lines)
         found = [name for name, words in KINDS.items() if any(word in text for word in words)]
         return found + [name for name, has in [("two blocks a program", self.ctas > 1), ("views that overlap", self.overlaps)] if has]
@@ -105,7 +105,7 @@ class Generator:
         return 8 if self.roles else otherwise
 
     def index(self, size, depth, turn=None):
-        """A vector of `size` whole numbers, most of them near those that a tensor has."""
+        """A vector of `size` integers, most of them near the valid indices of a tensor."""
         vector = f"tl.arange(0, {size})"
         start = self.rng.choice(["", f"pid * {size} + ", f"pid * {size} + ", f"{turn} * {size} + " if turn else ""])
         form, name = self.rng.randint(0, 3 if self.roles else 14), self.fresh("i")
@@ -139,9 +139,9 @@ class Generator:
         return name
 
     def bounds(self, index, bound):
-        """Terms of a mask that say 0 <= index < bound, in one of the ways that authors write it."""
+        """Terms of a mask for 0 <= index < bound, in one of the ways in which authors write it."""
         form = self.rng.randint(0, 3)
-        if form == 0 or index.split("[")[0] in self.unsigned:  # to which -1 cannot be compared
+        if form == 0 or index.split("[")[0] in self.unsigned:  # unsigned numbers cannot be compared with -1
             return [f"({index} >= 0)", f"({index} < {bound})"]
         if form == 1:
             return [f"({bound} > {index})", f"(0 <= {index})"]
@@ -150,7 +150,7 @@ class Generator:
         return [f"(({index} >= 0) & ({index} < {bound}))"]
 
     def wide_input(self):
-        """The name of the tensor whose offsets do not fit 32 bits."""
+        """The name of the tensor whose offsets do not fit in 32 bits."""
         if not self.wide:
             self.wide = f"in{len(self.inputs)}"
             self.inputs.append((self.wide, "int8"))
@@ -163,7 +163,7 @@ class Generator:
         names = self.index(rows, depth, turn), self.index(columns, depth, turn)
         row, column = f"{names[0]}[:, None]", f"{names[1]}[None, :]"
         terms = self.bounds(row, "M") + self.bounds(column, "N")
-        # What is below zero must not become unsigned.
+        # A negative index must not become unsigned.
         row, column = (text + ".to(tl.int64)" if name in self.unsigned else text for name, text in zip(names, (row, column)))
         self.rng.shuffle(terms)
         form = 4 if self.roles else self.rng.randint(0, 4)
@@ -208,7 +208,7 @@ class Generator:
             self.line(f"tl.store({name} + {place}{offset}, {tile}{mask})")
 
     def make_atomics(self, name, dtype, place, offset, tile, mask):
-        """Changes an output's elements in place, and reads what the program's other threads may have made of them."""
+        """Changes an output's elements by atomics, and reads them again, after other threads of the program may have changed them."""
         order = self.rng.choice(["relaxed", "relaxed", "acq_rel", "release"])
         for _ in range(self.rng.choice([1, 1, 2])):
             operation = self.rng.choice(["add", "max", "min"])
@@ -248,7 +248,7 @@ class Generator:
         self.make_store(total, "float32")
 
     def make_roles(self):
-        """A product that asks for a warp of its own for the copies; or two, the second of the first's result, as attention has them."""
+        """A product that asks for a warp of its own for its copies; or two products, the second one of the first one's result, as in attention."""
         dtype, depth, total, turn = self.rng.choice(["float16", "bfloat16"]), self.rng.choice([16, 32, 64]), self.fresh("sum"), self.fresh("k")
         chained = self.columns <= 64 and depth <= 32 and dtype == "float16"
         first = self.load(dtype, self.rows, depth, 1) if chained else None
@@ -291,7 +291,7 @@ class Generator:
     # ---------------------------------------------------------------- launches
 
     def other_scalars(self):
-        """Numbers of the same kinds."""
+        """Other numbers of the same kinds."""
         scalars = {name: self.rng.choice([value for value in choices if kind(value) == kind(self.scalars[name])]) for name, choices in SCALARS.items()}
         return scalars | {name: self.scalars[name] for name in ("stride", "back")}
 
@@ -322,7 +322,7 @@ class Generator:
 
 @functools.cache
 def pool(dtype, type):
-    """Elements to take tensors from; whole numbers are indices, too."""
+    """Elements from which tensors are made; integers are also used as indices."""
     import numpy as np
 
     rng, count = np.random.default_rng(len(dtype)), 16 * ROOM
@@ -340,7 +340,7 @@ def data(dtype, type, rng, count=ROOM):
 
 @functools.cache
 def wide_memory():
-    """Address space that becomes memory where it is written to."""
+    """Address space that becomes real memory where it is written."""
     import numpy as np
 
     memory = np.frombuffer(mmap.mmap(-1, WIDE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000), np.int8)  # MAP_NORESERVE

@@ -1,16 +1,16 @@
-"""Random scalar kernels, run by CPython as plain functions and by Tilewright, which must agree: the judge of the front end.
+"""Tests the front end by random scalar kernels: CPython runs them as plain functions, and Tilewright must get the same results.
 
     python tests/fuzz/against_python.py                          60 seconds from seed 0
     python tests/fuzz/against_python.py --first 5000 --count 100000 [--seconds 3600] [--cpu-every 50]
     python tests/fuzz/against_python.py --seed 1234 --show       one program, its text first
     python tests/fuzz/against_python.py --seed 1234 --minimize   the fewest lines that still disagree
 
-What a name means, which statements run, and what is known at compile time is Python's to say. A program is the text of a kernel; CPython
+Python decides what a name means, which statements run, and what is known at compile time. A program is the text of a kernel; CPython
 runs it with stand-ins for tl.load, tl.store and the loops of `tl`. Numbers stay where Python's and the language's arithmetic are the same:
-what is assigned is masked to a few bits, quotients have no negative operands, floats are small multiples of a power of two.
+assigned values are masked to a few bits, quotients have no negative operands, floats are small multiples of a power of two.
 
-Tilewright may refuse a program where it says why: a name that has no value on one way through the function, or two types. It must not give
-other numbers than CPython, nor run what is an error in Python.
+Tilewright may refuse a program if it names the reason: a name without a value on some path through the function, or with two types. It must not give
+other numbers than CPython, nor run a program that is an error in Python.
 """
 
 import argparse
@@ -71,7 +71,7 @@ class Program:
 
 
 class Generator:
-    """What is in scope and what may be written next. Every name keeps one type: i (int), f (float), b (bool), t (a pair of ints)."""
+    """The names in scope, and the statements that may come next. Every name keeps one type: i (int), f (float), b (bool), t (a pair of ints)."""
 
     def __init__(self, seed):
         self.seed, self.random = seed, random.Random(seed)
@@ -149,7 +149,7 @@ class Generator:
         return f"{name} = {value}"
 
     def known(self, kind):
-        """A name of this kind that has a value; rarely one that may have none."""
+        """A name of this kind that has a value; rarely, one that may have none."""
         sure = sorted(kind & self.certain)
         return self.pick(*sorted(kind)) if kind and (not sure or self.random.randrange(400) == 0) else self.pick(*sure) if sure else None
 
@@ -168,7 +168,7 @@ class Generator:
         return self.pick(str(self.random.randint(0, 9)), self.pick(*names) if names else "2", f"({self.pick(*names) if names else 4} + 1)")
 
     def integer(self, depth):
-        """An int between -600 and 600 or so for masked leaves; larger ones stay below 2**31."""
+        """An int expression. Masked leaves are between about -600 and 600; no result reaches 2**31."""
         return f"(({self.sum(depth)}) & {self.pick(15, 63, 255)})" + self.pick("", "", f" - {self.random.randint(0, 40)}")
 
     def leaf(self):
@@ -216,7 +216,7 @@ class Generator:
         return f"({self.sum(depth - 1)})"
 
     def conditional(self, make):
-        """What is only evaluated sometimes: its names are not certain afterwards."""
+        """An expression that is only evaluated sometimes: its names are not certain to have values afterwards."""
         before = set(self.certain)
         text = make()
         self.certain = before
@@ -265,7 +265,7 @@ class Generator:
         return self.pick("0.5", "-0.0", "3.25", "1.0")
 
     def leafless(self):
-        """An int of few bits, at run time."""
+        """A run-time int of few bits."""
         return f"({self.known(self.ints)} & 127)"
 
     # ---- statements
@@ -411,7 +411,7 @@ class Pointer:
 
 
 class Language:
-    """`tl` and `triton` as CPython sees them."""
+    """Stands for `tl` and `triton` in CPython."""
 
     constexpr = staticmethod(lambda value=None: value)
     static_range = range = staticmethod(range)
@@ -427,7 +427,7 @@ class Language:
 
 
 def by_python(program, arguments):
-    """(ints, floats), or the name of the exception."""
+    """The results (ints, floats) in CPython, or the name of the exception."""
     space = {"tl": Language, "triton": Language, **GLOBALS}
     ints, floats = [0] * SIZE, [0.0] * SIZE
     try:
@@ -472,7 +472,7 @@ ARGUMENTS = [(5, 2, -3), (0, 1, 200)]
 
 
 def verdict(program, kernel, engine):
-    """None where both agree; a word for a refusal; a text for a difference."""
+    """None if both agree; a word for a refusal; a text for a difference."""
     for arguments in ARGUMENTS:
         want, got = by_python(program, arguments), by_tilewright(kernel, program, arguments, engine)
         if isinstance(got, str):
@@ -493,7 +493,7 @@ def check(program, folder, engine):
 
 
 def smaller(statements):
-    """The same statements with one of them gone, or replaced by what is in it."""
+    """All ways to remove one of the statements, or to replace it by its body."""
     for i, statement in enumerate(statements):
         yield statements[:i] + statements[i + 1:]
         if isinstance(statement, Block):
@@ -548,7 +548,7 @@ def main():
 
 
 def in_processes(options):
-    """The same in processes of `each` programs, one after the other."""
+    """Runs the programs in processes, one after the other, of `each` programs."""
     start, done, outcome = time.monotonic(), 0, collections.Counter()
     while done < options.count and time.monotonic() - start < options.seconds and (options.keep_going or outcome["different"] < 10):
         left = options.seconds - (time.monotonic() - start)

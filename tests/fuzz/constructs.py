@@ -1,10 +1,10 @@
-"""Statements of random programs that kernels use more rarely: sorting, tuples through reductions and scans, helpers, descriptors.
+"""Rarer statements of random programs: sorting, tuples through reductions and scans, helpers, descriptors.
 
-Each function takes the generator (programs.py), writes lines, and leaves its result as a tile of the program's shape. All of it is exact:
-integers, or floats that no rounding has touched.
+Each function takes the generator (programs.py), writes lines, and leaves its result as a tile of the program's shape. All results are exact:
+integers, or floats without rounding.
 """
 
-# What the head of every program defines. Combinations are associative, those of reductions commutative, too, as machines may regroup them.
+# Functions at the head of every program. Combinations are associative, and those of reductions commutative, because machines may regroup them.
 HELPERS = """
 @triton.jit
 def both(a0, a1, b0, b1):
@@ -72,7 +72,7 @@ def exact_tile(g, *dtypes):
 
 
 def word(g):
-    """Text of integers of 32 or 64 bits, and their type."""
+    """(text of a tile of 32-bit or 64-bit integers, their type)."""
     dtype = g.rng.choice(WORDS)
     return g.integer(dtype), dtype
 
@@ -110,7 +110,7 @@ def indices(g):
 
 def reduce_pair(g):
     (a, dtype), axis, combine = word(g), g.rng.randrange(g.rank), g.rng.choice(["both", "best"])
-    # `best` needs a place that breaks every tie.
+    # `best` needs an index that breaks every tie.
     b = g.integer("int32") if combine == "both" else "at"
     x, y = g.fresh("p"), g.fresh("q")
     g.line(f"{x}, {y} = tl.reduce(({a}, {b}), {axis}, {combine})")
@@ -157,7 +157,7 @@ def call(g):
 
 
 def scalar_of(g):
-    """A number that the data decide."""
+    """The text of a scalar that depends on the data."""
     tile = exact_tile(g, "int32")
     return f"tl.{g.rng.choice(['max', 'min', 'xor_sum'])}(tl.reshape({tile.name}, ({g.count},)), 0)" if tile else "low"
 
@@ -184,7 +184,7 @@ def data_branch(g):
 
 
 def counted_loop(g):
-    """The ways of writing a range."""
+    """A loop over a range, in one of the ways of writing it."""
     a, dtype = word(g)
     name, i = g.fresh("acc"), g.fresh("i")
     g.line(f"{name} = {a} * 1")
@@ -199,14 +199,14 @@ def counted_loop(g):
 
 
 def descriptor(g):
-    """A tensor seen through a descriptor; what lies outside is zero when read and dropped when written."""
+    """Accesses through a descriptor: elements outside the tensor are read as zeros, and not written."""
     dtype = g.rng.choice(["int32", "int32", "float32", "int16", "float16", "uint8"])
     bytes_of = {"int32": 4, "float32": 4, "int16": 2, "float16": 2, "uint8": 1}[dtype]
     if g.shape[-1] * bytes_of < 16:
         return
     writes = g.chance(0.4)
     tensor = g.new_output(dtype) if writes else g.new_input(dtype)
-    # Programs own parts of the tensor: the first dimension has one block for each.
+    # Each program owns a part of the tensor: the first dimension has one block for each.
     extents = [g.rng.choice([size, size, max(1, size - 1), size // 2 + 1]) for size in g.shape]
     strides, stride = [], 1
     for size in reversed(g.shape):
@@ -241,7 +241,7 @@ def block_pointer(g):
 
 
 def short_float(g):
-    """To few bits and back: every engine rounds alike."""
+    """Conversion to a short float and back: every engine rounds in the same way."""
     tile = exact_tile(g, "float32", "float16", "bfloat16")
     if tile and tile.size < 100:
         kind = g.rng.choice(["float8e5", "float8e4nv", "bfloat16", "float16"])
@@ -256,7 +256,7 @@ def whole_float(g):
 
 
 def bits(g):
-    """The same bits as another type."""
+    """A bitcast to another type."""
     a, dtype = word(g)
     unsigned, short = {"int32": ("uint32", "int16"), "int64": ("uint64", "int32")}[dtype]
     g.add(g.rng.choice([f"({a}.to(tl.{unsigned}, bitcast=True) >> 3).to(tl.{dtype}, bitcast=True)", f"{a}.to(tl.{short}).to(tl.{dtype})",
@@ -270,7 +270,7 @@ def random_bits(g):
 
 
 def exchange(g):
-    """Atomics of one element by one thread each; the old values are used."""
+    """Atomics, each on an element of its own; the old values are used."""
     name, old = g.new_output("int32"), g.fresh("old")
     if g.chance(0.5):
         g.line(f"{old} = tl.atomic_cas({name} + at, {g.integer('int32')}, {g.integer('int32')})")

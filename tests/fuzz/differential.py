@@ -1,4 +1,4 @@
-"""Random tile programs, run by the reference interpreter and by compiled code, which must agree.
+"""Random tile programs: the reference interpreter and compiled code must get the same results.
 
     python tests/fuzz/differential.py                        60 seconds from seed 0
     python tests/fuzz/differential.py --first 1000 --count 500 [--seconds 600] [--levels sse2 avx2 avx512]
@@ -32,7 +32,7 @@ LEVELS = ["sse2", "avx2", "avx512", "simulate"]
 TARGETS = ["sm_90a", "sm_80", "sm_90a", "sm_89", "sm_90a", "sm_120"]
 WARPS = [4, 1, 8, 2]
 CLUSTERS = ["cuda:sm_90a", "cuda:sm_120"]
-FORMED = {"wgmma made": "wgmma.mma_async", "tensor maps made": "cp.async.bulk.tensor", "warp roles made": "setmaxnreg"}  # by words in PTX
+FORMED = {"wgmma made": "wgmma.mma_async", "tensor maps made": "cp.async.bulk.tensor", "warp roles made": "setmaxnreg"}  # {count: word in PTX}
 
 
 def numpy_types():
@@ -44,13 +44,13 @@ def numpy_types():
 
 
 class Launch:
-    """What one launch is given, and where each array's memory is."""
+    """The arguments of one launch, and the memory of each array."""
 
     def __init__(self, scalars, inputs, outputs):
         self.scalars, self.inputs, self.outputs = scalars, inputs, outputs
 
     def arguments(self):
-        """Arguments for one engine, which share memory as the originals do."""
+        """A copy of the arguments for one engine; arguments share memory as the originals do."""
         copies = {}
 
         def copied(array):
@@ -108,7 +108,7 @@ class Case:
         return {"num_warps": int(warps or chosen)} | ({"num_ctas": blocks} if blocks > 1 else {})
 
     def kinds(self):
-        """What this engine was shown of what the program has."""
+        """The features of the program that this engine has run."""
         roles, blocks = self.target == "cuda:sm_90a" and self.engine != "cpu", self.options.get("num_ctas", 1) > 1
         unseen = [name for name, seen in [("warp roles asked", roles), ("two blocks a program", blocks)] if not seen]
         return [name for name in self.generator.kinds() if name not in unseen] + self.formed
@@ -128,13 +128,13 @@ class Case:
         import tilewright
 
         kernel, arguments = self.kernel(source or self.source), launch.arguments()
-        # The programs are in bounds and have no races: the checks are checked as well.
+        # The programs are in bounds and have no races, so this tests the checks, too.
         with tilewright.engine(engine, check_bounds=engine != "cpu", target=self.target):
             kernel[(self.programs,)](**arguments, **launch.scalars, **self.options)
         return arguments
 
     def run_all(self, source):
-        """What self.engine makes of all launches, one after another."""
+        """The results of all launches, one after another, on self.engine."""
         if self.engine != "cuda":
             yield from (self.run(self.engine, launch, source) for launch in self.launches)
             return
@@ -145,7 +145,7 @@ class Case:
         yield from results
 
     def difference(self, source=None):
-        """What differs in the first launch that does, or None. A compile error says 'error: ...', what no engine can do 'refused'."""
+        """The difference in the first launch that has one, or None. It is 'error: ...' for a compile error, 'refused' for a program that no engine can run."""
         actual = self.run_all(source)
         for number, launch in enumerate(self.launches):
             try:
@@ -156,7 +156,7 @@ class Case:
                 found = self.compared(launch, expected, next(actual))
             except Exception as error:
                 if isinstance(error, RuntimeError) and "illegal" in str(error):
-                    raise  # the card answers this process no more
+                    raise  # the card does not answer this process any more
                 return "refused" if "out of resource" in str(error) else f"compiler error: {str(error)[:600]}"
             if found:
                 return f"{found} (launch {number})" if number else found
@@ -184,7 +184,7 @@ class Case:
         return None
 
     def minimized(self, kind):
-        """Drops lines, and blocks of lines, as long as the same kind of difference stays."""
+        """Removes lines, and blocks of lines, as long as the same kind of difference remains."""
         lines = self.source.splitlines()
         first = next(i for i, text in enumerate(lines) if text.startswith("def kernel")) + 1
 
@@ -232,7 +232,7 @@ def judge(case, arguments, counts):
 
 
 def worker(arguments):
-    """Runs cases at one level, and prints what jobs.py reads."""
+    """Runs cases at one level, and prints the lines that jobs.py reads."""
     level, counts = arguments.levels[0], collections.Counter()
     sys.dont_write_bytecode = True
     os.environ["TILEWRIGHT_CACHE"] = "0"
@@ -279,7 +279,7 @@ def parsed():
 
 
 def environment_of(level, card):
-    """What a process reads once: the processor's level, whether LLVM optimises, the card."""
+    """Environment variables that a process reads once: the processor's level, whether LLVM optimises, the card."""
     name, _, how = level.partition(":")
     names = {"OPENBLAS_NUM_THREADS": "1", "TILEWRIGHT_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": str(card)}
     if name not in ("simulate", "cuda"):
@@ -288,7 +288,7 @@ def environment_of(level, card):
 
 
 def start(arguments, place, level):
-    """The processes of a level. Each level looks at other programs where the range is open."""
+    """Starts the processes of a level. If the range of seeds is open, each level runs other programs."""
     name, _, processes = level.partition("=")
     isOpen = arguments.count == 10**9
     first, count = arguments.first + (place * 10**8 if isOpen else 0), 10**8 if isOpen else arguments.count
@@ -321,7 +321,7 @@ def main():
 
 
 def said(counts):
-    """The counts as text: how many programs there were, and below it what they had."""
+    """The counts as text: how many programs there were, and below it how many had each feature."""
     text = f"{counts['programs']} programs, {counts['launches']} launches, {counts['differ']} differ"
     text += "".join(f", {counts[name]} {name}" for name in ("crashed", "refused", "skipped") if counts[name])
     had = [f"{counts[name]} {name}" for name in sorted(counts) if name.startswith("with ")]

@@ -1,6 +1,6 @@
-"""Workers of a fuzzer in processes of their own, which may crash or hang: the program at which one does is named, and another goes on.
+"""Runs a fuzzer's workers in processes of their own. If one crashes or hangs, the program is named, and another worker continues.
 
-A worker prints "> SEED COUNTS" before each program, with the counts so far as JSON, and last "= COUNTS"; any other line is for the reader.
+A worker prints "> SEED COUNTS" before each program, with the counts so far as JSON, and "= COUNTS" at the end; all other lines are for people.
 """
 
 import collections
@@ -31,7 +31,7 @@ class Job:
             self.seed += self.step
 
     def one_process(self):
-        """None, or how a process ended that did not finish."""
+        """Runs a worker. Returns None, or how it ended if it did not finish."""
         command = self.command + ["--first", str(self.seed), "--step", str(self.step), "--end", str(self.end), "--seconds",
                                   str(max(self.until - time.monotonic(), 0.1))]
         process = subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -57,7 +57,7 @@ class Job:
         return f"ended by signal {-code}" if code < 0 else f"ended with {code}"
 
     def watch(self, process, last, ended):
-        """Ends a process that has worked for so long on one program, or waited ten times as long."""
+        """Ends a process that has computed for too long on one program, or has waited for ten times as long."""
         program, before = last[0], 0.0
         while not ended.wait(1):
             worked = processor_seconds(process.pid)
@@ -70,7 +70,7 @@ class Job:
 
 
 def processor_seconds(process):
-    """What a process has used of processors: on a busy machine less than the time that has passed."""
+    """The processor time of a process in seconds: on a busy machine, less time than has passed."""
     try:
         with open(f"/proc/{process}/stat") as file:
             fields = file.read().rpartition(")")[2].split()
@@ -80,18 +80,18 @@ def processor_seconds(process):
 
 
 def start(command, environments, first, count, seconds, patience):
-    """A worker for each of the environments, which share the seeds."""
+    """Starts a worker for each of the environments; the workers share the seeds."""
     step = len(environments)
     return [Job(command, environment, first + i, step, first + count, seconds, patience) for i, environment in enumerate(environments)]
 
 
 def finish(working):
-    """The sum of their counts."""
+    """Waits for the workers; returns the sum of their counts."""
     for job in working:
         job.thread.join()
     return sum((job.counts for job in working), collections.Counter())
 
 
 def run(command, environment, first, count, jobs, seconds, patience):
-    """The sum of the counts of `jobs` workers, which share the seeds."""
+    """Runs `jobs` workers, which share the seeds; returns the sum of their counts."""
     return finish(start(command, [environment] * jobs, first, count, seconds, patience))

@@ -1,6 +1,6 @@
-"""All launches of a program on the card of this machine: their arrays travel there in one piece, and back.
+"""Runs all launches of a program on this machine's card: all arrays are copied to the card in one piece, and back.
 
-A copy, a launch or a wait costs a process its place in the queue of all that share the card, so each program has one of a kind.
+With every copy, launch or wait, a process loses its place among all that share the card, so each program has only one of each kind.
 """
 
 import importlib.util
@@ -11,11 +11,11 @@ import torch
 
 from addresses import ROOM, WIDE, WIDE_STEP, wide_memory
 
-SPACING, LINE = 1 << 12, 256  # bytes between two arrays, where nobody writes; each starts at a multiple of LINE
+SPACING, LINE = 1 << 12, 256  # bytes between two arrays, which nothing may write; each array starts at a multiple of LINE
 
 
 def tests_of_language():
-    """tests/run/card.py, which knows what launches read of a tensor."""
+    """tests/run/card.py, which has the attributes of tensors that launches read."""
     path = pathlib.Path(__file__).resolve().parent.parent / "run" / "card.py"
     spec = importlib.util.spec_from_file_location("card", path)
     module = importlib.util.module_from_spec(spec)
@@ -27,13 +27,13 @@ card = tests_of_language()
 
 
 class Memory:
-    """The arrays of some launches, here and there."""
+    """The arrays of some launches, on the host and on the card."""
 
     def __init__(self):
         self.size, self.places, self.wide = SPACING, {}, None
 
     def add(self, array):
-        """Makes room for the memory that an array is a part of."""
+        """Reserves space for the memory to which an array belongs."""
         root = card.root_of(array)
         if id(root) not in self.places and len(root) != WIDE:
             self.places[id(root)] = root, self.size
@@ -48,14 +48,14 @@ class Memory:
         self.there = self.here.cuda()
 
     def tensor(self, array):
-        """The argument as the card sees it."""
+        """The argument with an address on the card."""
         root = card.root_of(array)
         if len(root) == WIDE:
             return card.OnCard(array, wide_there().data_ptr())
         return card.OnCard(array, self.there.data_ptr() + self.places[id(root)][1] + offset(array, root))
 
     def back(self):
-        """Fetches it. What lies between the arrays must be what it was."""
+        """Copies the arrays back. The bytes between the arrays must be unchanged."""
         self.bytes[:] = self.there.cpu().numpy()
         for root, start in self.places.values():
             self.before[start:start + root.nbytes] = self.bytes[start:start + root.nbytes]
@@ -78,7 +78,7 @@ _wide = []
 
 
 def wide_there():
-    """The tensor whose offsets do not fit 32 bits."""
+    """The tensor on the card whose offsets do not fit in 32 bits."""
     if not _wide:
         whole, here = torch.empty(WIDE, dtype=torch.int8, device="cuda"), wide_memory()
         for start in range(0, 129 * WIDE_STEP, WIDE_STEP):
@@ -92,7 +92,7 @@ def has_room_for_wide():
 
 
 def run(kernel, grid, launches, options):
-    """The arguments after each launch, and the compiled kernel of the first."""
+    """(the arguments after each launch, the compiled kernel of the first launch)."""
     memory = Memory()
     for launch in launches:
         for array in (launch.inputs | launch.outputs).values():

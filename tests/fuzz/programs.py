@@ -1,8 +1,8 @@
 """Random tile programs.
 
-A program is a list of lines over tiles of one shape; what changes the shape (reductions, reshapes, joins, products) comes back
+A program is a list of lines over tiles of one shape; operations that change the shape (reductions, reshapes, joins, products) return
 to it within its line, so that any value can be the operand of any operation. Integers must agree exactly. Every float carries
-a bound of its size and of its rounding error, by which the results are judged; conditions are made of exact values only.
+a bound of its size and of its rounding error, by which results are compared; conditions are made of exact values only.
 """
 
 import random
@@ -17,7 +17,7 @@ PROGRAMS = 2
 
 
 def rounding(dtype, count):
-    """Of a sum, for its size. In few bits, a long one stops growing, if it is added up one by one."""
+    """The relative rounding error of a sum. In a short type, a long sum that is added up one by one stops growing."""
     epsilon = EPSILON.get(dtype, 0)
     return epsilon * max(1, 8 * count * epsilon)
 
@@ -108,7 +108,7 @@ class Generator:
         return tile.name if tile.dtype == dtype else f"{tile.name}.to(tl.{dtype})"
 
     def floating(self, dtype):
-        """Text, size, error, exactness."""
+        """(text, size, error, exactness) of an operand."""
         tile = self.pick(lambda t: t.dtype == dtype and t.size < 1e3)
         if tile and self.chance(0.8):
             return tile.name, tile.size, tile.error, tile.exact
@@ -208,7 +208,7 @@ class Generator:
             address = f"tl.where({self.condition()}, {source} + at, {source} + back)"
         guard = ""
         if self.chance(0.5):
-            # What the mask keeps out is defined, because the sanitizer looks on.
+            # Elements outside the mask are defined, because the sanitizer checks them.
             value = "0" if dtype == "int1" or self.chance(0.5) else "1" if dtype not in FLOATS + SHORT else "0.5"
             guard = f", mask={self.condition()}, other={value}"
         text = f"tl.load({address}{guard})"
@@ -249,7 +249,7 @@ class Generator:
         self.store_to(name, tile, self.rng.choice(["at", "at", "at", "back", "at * 2"]))
 
     def make_memory_turn(self):
-        """Writes where it has read, and reads again."""
+        """Writes to memory that it has read, and reads it again."""
         dtype = self.rng.choice(["int32", "int32", "float32", "float16", "int8"])
         name = self.new_output(dtype)
         marks = self.outputs[-1][2]
@@ -327,7 +327,7 @@ class Generator:
             self.add(f"tl.abs({a})", dtype, sa, ea, xa)
 
     def spread(self, text, axis):
-        """A reduced tile back at the full shape."""
+        """The text of a reduced tile, broadcast to the full shape."""
         if self.rank > 1:
             text = f"tl.expand_dims({text}, {axis})"
         return f"tl.broadcast_to({text}, {self.shape_text()})"
@@ -367,14 +367,14 @@ class Generator:
         if tile is None:
             return
         reverse = f", reverse={self.chance(0.5)}"
-        if self.chance(0.5) and tile.dtype != "bfloat16": # whose maximum is fp32
+        if self.chance(0.5) and tile.dtype != "bfloat16": # the maximum of bfloat16 is fp32
             self.add(f"tl.associative_scan({tile.name}, {axis}, larger{reverse})", tile.dtype, tile.size, tile.error, tile.exact)
         else:
             self.add(f"tl.cumsum({tile.name}, {axis}{reverse}).to(tl.{tile.dtype})", tile.dtype, tile.size * n,
                      tile.error * n + rounding(tile.dtype, n) * tile.size * n, not tile.is_float)
 
     def moved(self, name):
-        """Text of the same elements in another order."""
+        """The text of the same elements in another order."""
         form = self.rng.randint(0, 4)
         if form == 0 and self.rank == 2 and self.shape[0] == self.shape[1]:
             return f"tl.trans({name})"
@@ -447,7 +447,7 @@ class Generator:
                  ec + m * (square_error * sb + eb + square_error * eb) + EPSILON["float32"] * (m * sb + sc), False)
 
     def make_product_loop(self):
-        """A product as kernels write it: a loop over the inner dimension, blocks of both operands from memory."""
+        """A product as in usual kernels: a loop over the inner dimension, with blocks of both operands from memory."""
         if self.rank != 2 or min(self.shape) < 16 or self.depth > 1:
             return
         m, n = self.shape
@@ -459,10 +459,10 @@ class Generator:
             return
         a, b = self.new_input(dtype), self.new_input(dtype)
         name, inner = self.fresh("sum"), self.fresh("k")
-        turned = [self.chance(0.3), self.chance(0.3)]  # A as [K, M], B as [N, K] in memory
+        turned = [self.chance(0.3), self.chance(0.3)]  # whether A is stored as [K, M], and B as [N, K]
 
         def block(source, rows, columns, along, turn, bound):
-            """The text of a load of [rows, columns]; `along`: the dimension of K."""
+            """The text of a load of [rows, columns]; `along` is the dimension of K."""
             at = [f"tl.arange(0, {rows})[:, None]", f"tl.arange(0, {columns})[None, :]"]
             at[along] = f"({inner} * {depth} + {at[along]})"
             whole = depth * turns
@@ -504,7 +504,7 @@ class Generator:
     # ---------------------------------------------------------------- control flow
 
     def update(self, slots):
-        """New values of the carried tiles, out of the block's own tiles."""
+        """New values for the carried tiles, computed from the block's own tiles."""
         texts = []
         for slot in slots:
             if slot.is_float:

@@ -1,4 +1,4 @@
-"""Additions by the copy engine: an atomic addition of what a product gives, whose result nobody uses and which orders nothing else. In a loop
+"""Additions by the copy engine: an atomic addition of a product's result, whose old values are unused and which orders nothing else. In a loop
 the engine adds while the next iteration is computed."""
 # RUN: tilewright compile %s --kernel gradients --num-warps 8 --num-stages 2 --target cuda:sm_90a --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,*fp32:16,i32:16,"relaxed"' | FileCheck %s
 # RUN: tilewright compile %s --kernel gradients --num-warps 8 --num-stages 2 --target cuda:sm_90a --emit ptx --signature '*fp16:16,*fp16:16,*fp16:16,*fp32:16,i32:16,"relaxed"' | FileCheck %s --check-prefix=PTX
@@ -13,9 +13,9 @@ import triton
 import triton.language as tl
 
 
-# Two syncs an iteration: the weights are written, the sum on its way out is written. The store before has read its buffer in front of the
-# first one, whose readers are done with it behind the second one. The product that adds up in registers goes on over the back edge, and
-# the one that is added to `v` until the result that leaves is waited for.
+# Two syncs in each iteration: the weights are written, and the sum that leaves is written. The previous store has read its buffer before the
+# first one, and the readers of the weights are done with them after the second one. The product that accumulates in registers runs on over the back
+# edge, and the one that is added to `v` until the wait for the result that leaves.
 # CHECK: scf.for
 # CHECK: } else {
 # CHECK: scf.for
@@ -38,7 +38,7 @@ import triton.language as tl
 # CHECK-NEXT: ttg.tma_store {{.*}} {adds}
 # CHECK-NOT: ttg.sync
 # CHECK: scf.yield
-# The engine has read the last one's buffer before the bytes have another use.
+# The engine has read the last store's buffer before its bytes are used for something else.
 # CHECK: ttg.tma_store_wait 0
 # PTX: cp.reduce.async.bulk.tensor.{{.*}}.add.tile.bulk_group
 # PTX-NOT: red.global
@@ -84,7 +84,7 @@ def descriptor(a_ptr, b_ptr, out_ptr, K):
     out_desc.atomic_add([0, 0], product(a_ptr, b_ptr, K))
 
 
-# What the engine adds comes in no order with the threads' own accesses.
+# The engine's additions have no order with respect to the threads' own accesses.
 # READS: the kernel also reads out_ptr
 @triton.jit
 def reads(a_ptr, b_ptr, out_ptr, K):

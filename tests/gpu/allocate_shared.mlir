@@ -5,7 +5,7 @@
 #turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]], block []>
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 
-// Three rooms, one after the other in time: they share bytes. Before the second room is written all threads have left the first.
+// Three buffers with disjoint lifetimes share bytes. All threads have finished with the first one before the second one is written.
 // CHECK-LABEL: tt.func @share
 // CHECK-SAME: ttg.shared_bytes = 8192
 tt.func @share(%t: tensor<64x64xf16, #tile>) attributes {ttg.config = #config} {
@@ -41,7 +41,7 @@ tt.func @share(%t: tensor<64x64xf16, #tile>) attributes {ttg.config = #config} {
 #turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]], block []>
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 
-// What is in use throughout a loop keeps its bytes in it: the conversion's scratch lies behind. Barriers lie behind everything.
+// A buffer that is in use throughout a loop keeps its bytes: the conversion's scratch lies behind it. Barriers lie behind everything.
 // CHECK-LABEL: tt.func @loop
 // CHECK-SAME: ttg.shared_bytes = 32784
 tt.func @loop(%t: tensor<64x64xf16, #tile>, %n: i32) attributes {ttg.config = #config} {
@@ -69,7 +69,7 @@ tt.func @loop(%t: tensor<64x64xf16, #tile>, %n: i32) attributes {ttg.config = #c
 #turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]], block []>
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 
-// The copy engine writes where threads wrote in the turn before: they fence, and meet.
+// The copy engine writes where threads wrote in the previous iteration: the threads fence and synchronise.
 // CHECK-LABEL: tt.func @engine
 tt.func @engine(%t: tensor<64x64xf16, #tile>, %n: i32, %m: !ptx.tensor_map) attributes {ttg.config = #config} {
   %w = ttg.alloc_barriers : !ttg.barriers<1>

@@ -1,4 +1,4 @@
-"""One piece of assembly takes neighbours of a row, whatever layout the tile has around it: what it makes of one may depend on the others."""
+"""Inline assembly gets neighbours of a row, whatever layout the tile has around it, because its result for one element may depend on the others."""
 # RUN: tilewright compile %s --kernel columns --target cuda:sm_90a --emit ttg --signature 'x=*u8:16,y=*u8:16' | FileCheck %s --check-prefix=COLUMNS
 # RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --emit ttg --signature 'x=*u8:16,y=*u8:16' | FileCheck %s --check-prefix=ROWS
 
@@ -11,7 +11,7 @@ def reversed_bytes(tile):
     return tl.inline_asm_elementwise("prmt.b32 $0, $1, 0, 0x0123;", "=r,r", [tile], dtype=tl.uint8, is_pure=True, pack=4)
 
 
-# Both accesses are contiguous along columns: the tile is exchanged before the assembly, and behind it.
+# Both accesses are contiguous along columns: the tile's layout is converted before and after the assembly.
 # COLUMNS-DAG: #[[PACKED:layout[0-9]*]] = #ttg.layout<64x64, reg {{\[\[}}0, 1], [0, 2], [
 # COLUMNS: ttg.convert_layout
 # COLUMNS: elementwise_inline_asm {{.*}} -> tensor<64x64xi8, #[[PACKED]]>

@@ -1,4 +1,4 @@
-// How wide an access is shows what is known of its addresses and mask.
+// The width of an access shows what is known about its addresses and its mask.
 // RUN: tilewright opt %s --assign-layouts -split-input-file | FileCheck %s
 
 // program * 64 + range, and a mask whose bound is a multiple of 16: 8 elements of 16 bits
@@ -23,7 +23,7 @@ tt.func public @masked(%x: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32 {t
 
 // -----
 
-// a pointer that is aligned to 8 bytes: two elements; a bound of which nothing is known cuts anywhere: one
+// a pointer aligned to 8 bytes allows two elements; a bound about which nothing is known allows one
 // CHECK-LABEL: tt.func public @unaligned
 tt.func public @unaligned(%x: !tt.ptr<f32> {tt.divisibility = 8 : i32}, %n: i32) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
   %i = tt.make_range {start = 0 : i32, end = 1024 : i32} : tensor<1024xi32>
@@ -45,7 +45,7 @@ tt.func public @unaligned(%x: !tt.ptr<f32> {tt.divisibility = 8 : i32}, %n: i32)
 
 // -----
 
-// rows wrap around at a multiple of 16, columns are contiguous; the row stride is a multiple of 16, and so is what the loop adds
+// rows wrap around at a multiple of 16, columns are contiguous; the row stride and the loop's step are multiples of 16
 // CHECK-LABEL: tt.func public @walk
 tt.func public @walk(%x: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %y: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %m: i32 {tt.divisibility = 16 : i32},
                      %stride: i32 {tt.divisibility = 16 : i32}, %turns: i32) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
@@ -81,7 +81,7 @@ tt.func public @walk(%x: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %y: !tt.ptr<
 
 // -----
 
-// a range that starts below zero wraps differently, and a column-major tile is walked along its columns
+// a range that starts below zero wraps around differently, and a column-major tile is accessed along its columns
 // CHECK: [[$COLUMNS:#.*]] = #ttg.layout<64x64, reg {{\[\[}}1, 0], [2, 0]
 // CHECK-LABEL: tt.func public @turned
 tt.func public @turned(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %m: i32 {tt.divisibility = 16 : i32}, %stride: i32 {tt.divisibility = 16 : i32}) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {

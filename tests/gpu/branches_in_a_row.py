@@ -1,4 +1,4 @@
-# What may have been accessed since the last barrier is noted once, however many branches follow one another.
+# The accesses since the last barrier are recorded once, however many branches follow one another.
 # RUN: tilewright compile %s --target cuda:sm_90a --emit threads --signature 'p=*i32:16, q=*i32:16, n=i32' | FileCheck %s
 import triton
 import triton.language as tl

@@ -2,7 +2,7 @@
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 
-// Two sums of 128 registers a thread are carried, and another product's 32 live beside them: 8 warps hold half of that each.
+// Two sums of 128 registers in each thread are carried, and another product's 32 are live at the same time: with 8 warps a thread holds half of that.
 // CHECK-LABEL: tt.func public @two
 // CHECK-SAME: ttg.asked_warps = 4
 // CHECK-SAME: warps = 8
@@ -25,7 +25,7 @@ tt.func public @two(%a: tensor<128x64xf16>, %b: tensor<64x128xf16>, %c: tensor<6
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 
-// One sum of 128 registers fits, and so do products that follow on one another: one is over when the next is begun.
+// One sum of 128 registers fits, and so do products that follow one another: one is finished when the next begins.
 // CHECK-LABEL: tt.func public @one
 // CHECK-NOT: asked_warps
 // CHECK-SAME: warps = 4

@@ -1,5 +1,5 @@
-"""Blocks split the columns of a product whose rows are no whole products of all warpgroups. Where any_size has made the tile larger, each has
-as many of the real columns as the others, and not the first one most of them."""
+"""Blocks split a product's columns if its rows are no multiple of what all warpgroups multiply. If any_size has made the tile larger, each block has
+as many of the real columns as the others, so that the first one does not have most of them."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=352' --until split-over-blocks | FileCheck %s --check-prefix=SPLIT
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=352' --emit ptx | FileCheck %s
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 5 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=320' | FileCheck %s --check-prefix=PAIR
@@ -11,7 +11,7 @@ as many of the real columns as the others, and not the first one most of them.""
 # RUN: tilewright run %s --kernel product --grid '1, 2' --arg a=randn:f16[100x72] --arg b=randn:f16[72x328] --arg c=zeros:f16[100x328] --arg M=100 --arg N=328 --arg K=72 --arg BM=128 --arg BN=320 --out c=%t.npy
 # RUN: tilewright run %s --simulate --kernel product --grid '1, 2' --num-warps 8 --num-stages 4 --num-ctas 2 --arg a=randn:f16[100x72] --arg b=randn:f16[72x328] --arg c=zeros:f16[100x328] --arg M=100 --arg N=328 --arg K=72 --arg BM=128 --arg BN=320 --check c=%t.npy --rtol 1e-2 --atol 1e-2
 
-# The second block's columns begin at 176; it has 256 of them, of which 176 are its own, and stored.
+# The second block's columns begin at 176; it has 256 of them, of which the first 176 are real and stored.
 # SPLIT: tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32>
 # SPLIT: arith.constant 176 : i32
 # SPLIT: tt.dot {{.*}}tt.real = array<i64: 192, 176>{{.*}} -> tensor<256x256xf32>
@@ -21,14 +21,14 @@ as many of the real columns as the others, and not the first one most of them.""
 # CHECK-COUNT-8: m64n176k16
 # CHECK-NOT: wgmma.mma_async
 
-# The rows are the same for both blocks: each copies half of them for both.
+# Both blocks need the same rows: each copies half of them for both.
 # PAIR: wgmma m64n160k16
 # PAIR: of it: each copies a part of it for all
 
-# 128 rows are two warpgroups' in each block.
+# 128 rows suffice for the two warpgroups of each block.
 # ROWS: tt.real = array<i64: 128, 216>
 
-# Who multiplies computes the places of its stores behind the loop, whose sums take most registers.
+# The warps that multiply compute the addresses of their stores after the loop, because the sums take most registers in it.
 # BEHIND: ptx.max_registers true 240
 # BEHIND-NOT: tt.make_range
 # BEHIND: scf.for
@@ -36,7 +36,7 @@ as many of the real columns as the others, and not the first one most of them.""
 # BEHIND: tt.make_range {end = 256
 # BEHIND: tt.store
 
-# Elements of a row meet: blocks share the tile as it is.
+# Elements of a row are combined: blocks split the padded tile.
 # SUMMED-NOT: array<i64: 192, 176>
 # SUMMED: tt.dot
 

@@ -1,4 +1,4 @@
-"""Rows that start anywhere, in a product: loads of the aligned words around eight neighbours, and a shift."""
+"""Rows of a product that start at any address: the aligned words around eight neighbours are loaded and shifted."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --until assign-layouts --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32' | FileCheck %s --check-prefix=PLAN
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ptx --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32' | FileCheck %s --check-prefix=PTX
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --until assign-layouts --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:2' | FileCheck %s --check-prefix=ALIGNED
@@ -8,7 +8,7 @@
 import triton
 import triton.language as tl
 
-# Rows of k halves; those of b lie 64 apart.
+# Rows of a have k fp16 numbers; the stride of b's rows is 64.
 # PLAN-COUNT-1: tt.load {{.*}}ttg.covering, {{.*}}ttg.vector = 8 : i32
 # PLAN-NOT: ttg.covering
 
@@ -18,12 +18,12 @@ import triton.language as tl
 # PTX: st.shared.v4.b32
 # PTX: wgmma
 
-# By cp.async, of 4 bytes.
+# They are copied by cp.async with 4 bytes.
 # ALIGNED-NOT: ttg.covering
 
 # EXPLAIN: by the aligned words around them, shifted: rows start anywhere
 
-# Nothing would run ahead.
+# There is no loop in which loads could run ahead.
 # ONCE-NOT: ttg.covering
 
 

@@ -1,4 +1,4 @@
-// What passes decide, and why, stays on operations: explain prints it. Here one operand's rows are aligned, the other's are not.
+// Passes leave their decisions and the reasons on operations, and explain prints them. Here one operand's rows are aligned, and the other's are not.
 // RUN: tilewright opt %s --assign-layouts | FileCheck %s --check-prefix=LAYOUTS
 // RUN: tilewright opt %s --assign-layouts --select-tensor-cores --pipeline | FileCheck %s --check-prefix=LOOP
 

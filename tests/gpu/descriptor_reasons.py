@@ -1,4 +1,4 @@
-"""Loads of products' operands that the copy engine cannot do keep a word about why; with others beside them that it can."""
+"""Loads of operands that the copy engine cannot perform keep the reason as an attribute; other loads beside them go through the engine."""
 # RUN: tilewright compile %s --kernel addresses --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,b=*fp16,out=*fp32,index=*i32,n=i32,sn=i32:16,sh=i32:16,odd=i32' | FileCheck %s --check-prefix=ADDRESS
 # RUN: tilewright compile %s --kernel masks --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,out=*fp32,limit=*i32,n=i32,m=i32,sn=i32:16' | FileCheck %s --check-prefix=MASK
 # RUN: tilewright compile %s --kernel in_place --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,sn=i32:16' | FileCheck %s --check-prefix=PLACE
@@ -83,7 +83,7 @@ def masks(a, out, limit, n, m, sn):
     total = add(total, tl.load(tile, mask=rows < cols))
     # MASK: tt.load {{.*}}no_descriptor = "its mask compares a multiple of an index"
     total = add(total, tl.load(tile, mask=2 * rows < n))
-    # One condition for the whole tile moves it out of the tensor.
+    # If a condition for the whole tile is false, the tile is moved out of the tensor.
     # MASK: arith.select
     # MASK: ttg.tma_load
     total = add(total, tl.load(tile, mask=(rows < n) & (pid != m)))
@@ -91,7 +91,7 @@ def masks(a, out, limit, n, m, sn):
     total = add(total, tl.load(tile, mask=(rows < n) | (cols < m)))
     # MASK: tt.load {{.*}}no_descriptor = "in its mask, an index is taken modulo something"
     total = add(total, tl.load(tile, mask=rows % 2 < n))
-    # The bound says that row 0 is row pid of the tensor, the address that it is row 0.
+    # By the bound, row 0 is the tensor's row pid; by the address, it is row 0.
     # MASK: tt.load {{.*}}no_descriptor = "the bound of dimension 0 is computed in the kernel, or does not move with the address"
     total = add(total, tl.load(tile, mask=pid * 64 + rows < n))
     # MASK: tt.load {{.*}}no_descriptor = "in its mask, an index may leave the range of its 32 bits: n - (a value from memory)"
@@ -152,8 +152,8 @@ def taken(a, out, index, n, sn, sh, sb):
     rows, cols = i[:, None], i[None, :]
     pid, head, batch = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     total = tl.zeros((64, 64), tl.float32)
-    # Heads and batches are dimensions of their own, columns may lie one below the other, and where a program begins belongs to the
-    # dimension whose stride it has.
+    # Heads and batches are separate dimensions, columns may be contiguous, and a program's start belongs to the
+    # dimension with the same stride.
     # TAKEN: base = 0, offset = [], dims = {{\[\[\]}}, [array<i64: 1, 3>], [], []], strides = {{\[\[}}array<i64: 1, 4>], [array<i64: 1, 5>], [array<i64: 1, 6>]]
     # TAKEN: ttg.tma_load
     for k in range(n):
@@ -161,7 +161,7 @@ def taken(a, out, index, n, sn, sh, sb):
     write(out, total)
 
 
-# Two stores of one tensor, which do not meet if its rows do not.
+# Two stores to one tensor, which do not overlap if its rows do not.
 # APART: taken for granted: -1*n + sn >= 0
 @triton.jit
 def halves(a, out, n, sn):
@@ -176,7 +176,7 @@ def halves(a, out, n, sn):
     tl.store(out + i[:, None] * sn + (half + 32)[None, :], right, mask=(half + 32 < n)[None, :])
 
 
-# A map is made by each launch and fetched by each block. What is copied once is not worth it.
+# Each launch makes a map, and each block fetches it. That does not pay for tiles that are copied once.
 # ONCE-NOT: tma
 # ONCE-COUNT-2: no_descriptor = "no loop copies tiles that a map would bring"
 # ONCE-NOT: tma

@@ -1,9 +1,9 @@
-"""In a cluster, addresses in shared memory have the block's number in their upper bits, and matrix descriptors have no place for it: it would
-change the stride between blocks of columns, from the second block on."""
+"""In a cluster, addresses in shared memory have the block's number in their upper bits, for which matrix descriptors have no field: it would
+change the stride between groups of columns, in all blocks but the first."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-ctas 2 --emit ptx --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16' | FileCheck %s --check-prefix=CLUSTER
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-ctas 1 --emit ptx --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16' | FileCheck %s --check-prefix=BLOCK
 
-# 14 bits behind the shift, of which the lowest six are known to be zero
+# the mask keeps 14 bits after the shift, but for the lowest six, which are known to be zero
 # CLUSTER: shr.u32 [[A:%r[0-9]+]], {{%r[0-9]+}}, 4;
 # CLUSTER-NEXT: and.b32 {{%r[0-9]+}}, [[A]], 16320;
 # CLUSTER: wgmma.mma_async

@@ -4,8 +4,8 @@
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// Two products, each of eight descriptors of a first operand that the loop does not change: ptxas would keep all of them in registers. They
-// are sums of what differs from iteration to iteration by nothing, the highest bit of the second operand's address.
+// Two products, each with eight descriptors of a loop-invariant first operand: ptxas would keep all of them in registers. So they
+// are computed as sums with a bit that depends on the iteration but is always 0, the highest bit of the second operand's address.
 // CHECK-LABEL: tt.func @many
 // CHECK: scf.for
 // CHECK: %[[bit:.*]] = arith.constant -2147483648 : i32
@@ -42,7 +42,7 @@ tt.func public @many(%n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// Four descriptors each are kept.
+// With four descriptors each, they stay in registers.
 // CHECK-LABEL: tt.func @few
 // CHECK-NOT: -2147483648
 // CHECK: ptx.wgmma

@@ -1,4 +1,4 @@
-"""Rows of a product loaded at index % M: the modulo goes where the store masks the same rows, and stays where it does not."""
+"""Rows of a product are loaded at index % M: the modulo is dropped if the store masks the same rows, and kept if it does not."""
 # RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,m=i32,n=i32,sn=i32:16,BY=0,MASK=0' | FileCheck %s --check-prefix=DROPPED
 # RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,m=i32,n=i32,sn=i32:16,BY=0,MASK=1' | FileCheck %s --check-prefix=KEPT
 # RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,m=i32,n=i32,sn=i32:16,BY=1,MASK=0' | FileCheck %s --check-prefix=KEPT
@@ -21,14 +21,14 @@ def rows(a, b, c, m, n, sn, BY: tl.constexpr, MASK: tl.constexpr):
     i = tl.arange(0, 64)
     first = tl.program_id(0) * 64
     if BY == 1:
-        first -= n  # may be negative, and then the modulo says something else
+        first -= n  # may be negative, and then the modulo changes the index
     offsets = (first + i) % m
     total = tl.zeros((64, 64), tl.float32)
     for k in range(0, 4):
         x = tl.load(a + offsets[:, None] * sn + (64 * k + i)[None, :])
         total = tl.dot(x, tl.load(b + (64 * k + i)[:, None] * sn + i[None, :]), total)
     if BY == 2:
-        total += tl.sum(total, 0)[None, :]  # rows reach one another
+        total += tl.sum(total, 0)[None, :]  # rows are combined
     stored = first + i < m if MASK == 0 else first + i < n
     tl.store(c + (first + i)[:, None] * sn + i[None, :], total.to(tl.float16), mask=stored[:, None])
 
@@ -37,7 +37,7 @@ def rows(a, b, c, m, n, sn, BY: tl.constexpr, MASK: tl.constexpr):
 def inner(a, b, c, m, sn):
     i = tl.arange(0, 64)
     first = tl.program_id(0) * 64
-    # Columns of a are summed over: what wraps around is in every element.
+    # The sum is over the columns of a, so those that wrap around affect every element.
     total = tl.zeros((64, 64), tl.float32)
     for k in range(0, 4):
         x = tl.load(a + (64 * k + i)[:, None] * sn + ((first + i) % m)[None, :])
@@ -62,7 +62,7 @@ def chained(a, b, c, m, sn):
 
 @triton.jit
 def late(a, b, c, m, sn):
-    # What one turn loads is stored in the next, whose rows are others.
+    # The rows that one iteration loads are stored in the next one, which has other rows.
     i = tl.arange(0, 64)
     y = tl.load(b + i[:, None] * sn + i[None, :])
     total = tl.zeros((64, 64), tl.float32)

@@ -2,7 +2,7 @@
 
 #config = #ttg.config<warps = 1, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_80">
 
-// What depends on the launch is a fact of it; what is certain needs none.
+// A condition that depends on the launch becomes a fact to check; a certain one needs no fact.
 // CHECK-LABEL: tt.func public @rows
 // CHECK-SAME: ttg.facts = [#ttg.fact<name = "128*program_id(0) + i0 fits in 32 bits"
 // CHECK: tt.addptr {{.*}} {ttg.exact}
@@ -26,7 +26,7 @@ tt.func public @rows(%x: !tt.ptr<f32>) attributes {ttg.config = #config} {
 
 #config = #ttg.config<warps = 1, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_80">
 
-// A launch has refuted the fact: the code does without. Numbers from memory may be any.
+// A launch has refuted the fact, so the code does not rely on it. Numbers from memory may have any value.
 // CHECK-LABEL: tt.func public @refuted
 // CHECK-NOT: ttg.facts
 // CHECK-NOT: ttg.exact
@@ -52,7 +52,7 @@ tt.func public @refuted(%x: !tt.ptr<f32>, %n: !tt.ptr<i32>) attributes {ttg.conf
 
 #config = #ttg.config<warps = 1, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_80">
 
-// A remainder is less than its divisor, whatever it is the remainder of.
+// A remainder is less than its divisor, whatever the dividend is.
 // CHECK-LABEL: tt.func public @remainder
 // CHECK-NOT: ttg.facts
 // CHECK: tt.addptr {{.*}} {ttg.exact}

@@ -1,6 +1,6 @@
 // RUN: tilewright opt %s --form-descriptors --simplify -split-input-file | FileCheck %s
 
-// Rows i of A at (m + i) * stride, columns contiguous; the mask's bounds are the map's. C is written through a map of its own.
+// Row i of A is at (m + i) * stride, and columns are contiguous; the map has the mask's bounds. C is written through another map.
 // CHECK-LABEL: tt.func public @product
 // CHECK-SAME: ttg.tensor_map = #ttg.tensor_map<base = 0, offset = [], dims = {{\[\[}}array<i64: 1, 5>], [array<i64: 1, 3>]], strides = {{\[\[}}array<i64: 1, 6>]], box = [], element = f16, swizzle = 0>
 // CHECK-SAME: ttg.tensor_map = #ttg.tensor_map<base = 1, offset = [], dims = {{\[\[\]}}, []], strides = {{\[\[}}array<i64: 128>]]
@@ -54,7 +54,7 @@ tt.func public @product(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %b: !tt.p
     %anext = arith.addi %at, %c64 : i32
     %c8192 = arith.constant 8192 : i32
     %bnext = arith.addi %bt, %c8192 : i32
-    // nothing but the sum is carried any more
+    // only the sum is still carried
     // CHECK: scf.yield %{{[0-9a-z_]+}} : tensor<64x64xf32>
     scf.yield %d, %anext, %bnext : tensor<64x64xf32>, i32, i32
   }
@@ -72,7 +72,7 @@ tt.func public @product(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %b: !tt.p
 
 // -----
 
-// Contiguous along dimension 0 of the tile; a row less than 0 is let through by nobody.
+// Contiguous along dimension 0 of the tile; rows below 0 are masked.
 // CHECK-LABEL: tt.func public @columns
 // CHECK-SAME: base = 0, offset = [], dims = {{\[\[\]}}, [array<i64: 1, 1>], []], strides = {{\[\[}}array<i64: 1, 2>], [array<i64: 1, 3>]]
 tt.func public @columns(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %sn: i32 {tt.divisibility = 16 : i32}, %sh: i32 {tt.divisibility = 16 : i32}, %out: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {

@@ -1,4 +1,4 @@
-"""Loads with an eviction priority that become asynchronous copies: cp.async has none, since ptxas spells the two together wrongly."""
+"""Loads with an eviction priority become asynchronous copies. cp.async gets no priority, because ptxas encodes the combination wrongly."""
 # RUN: tilewright compile %s --target cuda:sm_90a --emit ptx --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:2' | FileCheck %s
 
 import triton

@@ -1,4 +1,4 @@
-"""What maps take for granted about a launch is named in the PTX and by explain; what no launch can check has no map."""
+"""The conditions of maps on a launch are named in the PTX and by explain. If no launch can check a condition, there is no map."""
 # RUN: tilewright compile %s --kernel shifted --target cuda:sm_90a --emit ptx --signature 'x=*fp16:16,w=*fp16:16,o=*fp32:16,shift=i32:16,n=i32:16,stride=i32:16' | FileCheck %s --check-prefix=SHIFT
 # RUN: tilewright explain %s --kernel shifted --target cuda:sm_90a --signature 'x=*fp16:16,w=*fp16:16,o=*fp32:16,shift=i32:16,n=i32:16,stride=i32:16' | FileCheck %s --check-prefix=EXPLAIN
 # RUN: tilewright compile %s --kernel loaded --target cuda:sm_90a --emit ttg --signature 'x=*fp16:16,o=*fp32:16,p=*i32' | FileCheck %s --check-prefix=LOADED
@@ -8,7 +8,7 @@
 import triton
 import triton.language as tl
 
-# The store's mask begins at 0, but the hardware cannot store before its tensor: the shift must not be negative, and the stride neither.
+# The store's mask begins at 0, but the hardware cannot store before its tensor: neither the shift nor the stride may be negative.
 # SHIFT-DAG: // taken for granted: stride >= 0
 # SHIFT-DAG: // taken for granted: shift >= 0
 # SHIFT-DAG: // taken for granted: x and o do not overlap
@@ -36,14 +36,14 @@ def loaded(x, o, p):
     start = tl.load(p)
     # LOADED: tt.load {{.*}}no_descriptor = "an index may leave the range of its 32 bits: (a value from memory) + i1"
     v = tl.dot(tl.load(x + r[:, None] * 64 + (k + start)[None, :]), tl.load(x + r[:, None] * 64 + k[None, :])).to(tl.float16)
-    # Columns from memory are signed, and the mask says so itself: the map's lower bound is the mask's.
+    # Columns from memory are signed, and the mask has a lower bound, which becomes the map's.
     # LOADED: arith.maxsi
     # LOADED: arith.minsi
     # LOADED: ttg.tma_load
     c = k + start.to(tl.int64)
     for i in range(0, 4):
         v = tl.dot(v, tl.load(x + r[:, None] * 64 + c[None, :], mask=((c >= 0) & (c < 64))[None, :], other=0.0)).to(tl.float16)
-    # Without a mask, a negative row would be read, and the map has none.
+    # Without a mask, negative rows would be read, which a map does not have.
     # LOADED: tt.load {{.*}}no_descriptor = "its start in dimension 0 may be negative"
     at = start.to(tl.int64) + r
     ww = tl.load(x + at[:, None] * 64 + k[None, :])
@@ -54,11 +54,11 @@ def loaded(x, o, p):
 @triton.jit
 def widened(x, w, o, a, stride):
     r, k = tl.arange(0, 64), tl.arange(0, 64)
-    # Narrow arithmetic that may wrap is not the same number when it is widened.
+    # Narrow arithmetic that may wrap around gives another number than wide arithmetic.
     # WIDE: tt.load {{.*}}no_descriptor = "an index may leave the range of its 8 bits: a + i1"
     c = (k.to(tl.uint8) + a.to(tl.uint8)).to(tl.int32)
     v = tl.load(x + r[:, None] * 256 + c[None, :])
-    # In 64 bits nothing wraps, and nothing has to be taken for granted about it.
+    # In 64 bits nothing wraps around, so no condition is needed.
     # WIDE: ttg.tma_load
     total = tl.zeros((64, 64), tl.float32)
     for i in range(0, 4):

@@ -1,4 +1,4 @@
-"""Sums that programs add to behind a lock: one thread tries for the lock, and what it guards is loaded beside the flag that decides."""
+"""Programs add to sums guarded by a lock: one thread acquires the lock, and the sums are loaded together with the flag that decides on their use."""
 # RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --until load-early --signature '*fp32:16,*fp32:16,*i32:16,i32' | FileCheck %s --check-prefix=EARLY
 # RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --emit threads --signature '*fp32:16,*fp32:16,*i32:16,i32' | FileCheck %s --check-prefix=SPIN
 # RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --emit ptx --signature '*fp32:16,*fp32:16,*i32:16,i32:16' | FileCheck %s --check-prefix=PTX
@@ -18,7 +18,7 @@ import triton.language as tl
 # EARLY: arith.addf {{.*}}%[[OLD]]
 # EARLY: tt.store
 
-# The others wait once, when it is theirs.
+# The other threads wait once, until the lock is acquired.
 # SPIN: ptx.barrier
 # SPIN: scf.if
 # SPIN-NEXT: scf.while
@@ -51,7 +51,7 @@ def add_behind_lock(x_ptr, sum_ptr, lock_ptr, n, BLOCK: tl.constexpr = 512):
     tl.atomic_xchg(lock_ptr, 0)
 
 
-# Whoever need not load does not.
+# If the condition is known without memory, the load stays in its branch.
 # KNOWN: scf.if
 # KNOWN: tt.load
 
@@ -65,7 +65,7 @@ def known_without_memory(x_ptr, sum_ptr, first, BLOCK: tl.constexpr = 512):
     tl.store(sum_ptr + offsets, x)
 
 
-# The memory may not be there.
+# The memory may not exist.
 # STORED-NOT: ptx.early
 
 
@@ -78,7 +78,7 @@ def not_stored_behind(x_ptr, sum_ptr, flag_ptr, BLOCK: tl.constexpr = 512):
     tl.store(sum_ptr + offsets, x, mask=offsets < 100)
 
 
-# Another program may be writing what only the other arm loads, until its ticket is drawn.
+# Until the ticket is drawn, another program may be writing the memory that one arm loads.
 # WAITS-NOT: ptx.early
 
 
@@ -94,7 +94,7 @@ def waits_in_between(x_ptr, sum_ptr, flag_ptr, BLOCK: tl.constexpr = 512):
     tl.store(sum_ptr + offsets, x)
 
 
-# What the loop has found is wanted behind it: all threads learn it.
+# The loop's result is used after it, so all threads get it.
 # COUNTS: scf.while
 # COUNTS: ptx.compare_swap
 # COUNTS: ptx.barrier

@@ -2,7 +2,7 @@
 
 #row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
 #lanes = #ttg.layout<256, reg [[32]], lane [[1], [2], [4], [8], [16]], warp [[64], [128]], block []>
-// within warps: shuffles, no shared memory
+// within warps: shuffles, without shared memory
 // CHECK-LABEL: tt.func @within_warps
 // CHECK-SAME: sharedBytes = 0
 // CHECK: ptx.shuffle
@@ -19,7 +19,7 @@ tt.func public @within_warps(%x: !tt.ptr<i32>) attributes {"ttg.config" = #ttg.c
 
 #rows = #ttg.layout<32x32, reg [[0, 1], [0, 2], [16, 0]], lane [[0, 4], [0, 8], [0, 16], [1, 0], [2, 0]], warp [[4, 0], [8, 0]], block []>
 #columns = #ttg.layout<32x32, reg [[1, 0], [2, 0], [0, 16]], lane [[4, 0], [8, 0], [16, 0], [0, 1], [0, 2]], warp [[0, 4], [0, 8]], block []>
-// across warps: one wide access for four registers
+// across warps: each wide access has four registers
 // CHECK-LABEL: tt.func @across_warps
 // CHECK-SAME: sharedBytes = 4096
 // CHECK: ptx.barrier

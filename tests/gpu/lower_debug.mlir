@@ -1,7 +1,7 @@
 // RUN: tilewright opt %s --lower-to-threads -split-input-file | FileCheck %s
 
 #row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
-// every thread says what is no tile
+// every thread prints a scalar
 // CHECK-LABEL: tt.func @print
 // CHECK-NOT: scf.if
 // CHECK: ptx.print "pid (%u, %u, %u) program: 100%%\0A"

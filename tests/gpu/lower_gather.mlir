@@ -41,7 +41,7 @@ tt.func public @histogram(%x: !tt.ptr<i32>) attributes {"ttg.config" = #ttg.conf
 
 #half = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
 #whole = #ttg.layout<512, reg [[1], [256]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
-// one tile behind the other in each thread's registers: nothing moves
+// each thread has one tile's registers followed by the other's: nothing moves
 // CHECK-LABEL: tt.func @cat
 // CHECK-SAME: sharedBytes = 0
 // CHECK-NOT: ptx.barrier

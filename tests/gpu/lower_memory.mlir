@@ -1,6 +1,6 @@
 // RUN: tilewright opt %s --lower-to-threads -split-input-file | FileCheck %s
 
-// one thread performs it behind a barrier, and tells the others
+// one thread performs it after a barrier, and tells the result to the others
 // CHECK-LABEL: tt.func @scalar
 // CHECK-SAME: sharedBytes = 4
 // CHECK: ptx.barrier
@@ -26,7 +26,7 @@ tt.func public @compare(%x: !tt.ptr<f32>, %c: f32, %v: f32) attributes {"ttg.con
 
 // -----
 
-// sm_80 has no sum of bf16 in memory
+// sm_80 has no atomic addition of bf16
 // CHECK-LABEL: tt.func @loop
 // CHECK: scf.while
 // CHECK: ptx.compare_swap relaxed gpu {{.*}} : i16
@@ -38,7 +38,7 @@ tt.func public @loop(%x: !tt.ptr<bf16>, %v: bf16) attributes {"ttg.config" = #tt
 
 // -----
 
-// barriers that stand one behind the other are made by one thread in one branch, and all see them behind one fence
+// one thread initialises consecutive barriers in one branch, and one fence shows them to all
 // CHECK-LABEL: tt.func @barriers
 // CHECK: scf.if
 // CHECK-NOT: scf.if

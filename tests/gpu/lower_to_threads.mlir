@@ -19,7 +19,7 @@ tt.func public @scale(%x: !tt.ptr<f32>, %by: f32) attributes {"ttg.config" = #tt
 
 // -----
 
-// a sum over 32 warps: each lane reads what one of them has, and five butterflies more combine that
+// a sum over 32 warps: each lane reads the part of one warp, and five more butterflies combine the parts
 // CHECK-LABEL: tt.func @manyWarps
 tt.func public @manyWarps(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<warps = 32, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
   %i = tt.make_range {start = 0 : i32, end = 1024 : i32} : tensor<1024xi32>
@@ -44,7 +44,7 @@ tt.func public @manyWarps(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>) attributes {"ttg.c
 
 // -----
 
-// a sum over one warp is registers, then five butterflies, and no shared memory
+// a sum over one warp combines registers, then lanes by five butterflies, without shared memory
 // CHECK-LABEL: tt.func @sum
 tt.func public @sum(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<warps = 1, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
   %i = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
@@ -65,7 +65,7 @@ tt.func public @sum(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>) attributes {"ttg.config"
 
 // -----
 
-// four registers that lie side by side are one access with one predicate
+// four registers that are adjacent in memory become one access with one predicate
 // CHECK-LABEL: tt.func @wide
 tt.func public @wide(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %n: i32 {tt.divisibility = 16 : i32}) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
   %i = tt.make_range {start = 0 : i32, end = 512 : i32} : tensor<512xi32>
@@ -86,7 +86,7 @@ tt.func public @wide(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %n: i32 {tt.
 
 // -----
 
-// what other threads have read is overwritten only when all have read it; the same elements of the same thread need no barrier
+// elements that other threads read are overwritten only after all have read them; a thread's own elements need no barrier
 // CHECK-LABEL: tt.func @reverse
 tt.func public @reverse(%x: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
   %i = tt.make_range {start = 0 : i32, end = 128 : i32} : tensor<128xi32>

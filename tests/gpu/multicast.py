@@ -1,4 +1,4 @@
-"""All blocks of a program read one of a product's operands: each copies a part of it, for all."""
+"""All blocks of a program read the same operand of a product: each copies a part of it for all."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' --emit ptx | FileCheck %s
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' --emit ptx | FileCheck %s --check-prefix=ONE
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=EXPLAIN
@@ -7,7 +7,7 @@
 # RUN: tilewright explain %s --kernel plain --target cuda:sm_90a --num-warps 4 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:8,N=i32:16' | FileCheck %s --check-prefix=ODD
 # RUN: tilewright explain %s --kernel plain --target cuda:sm_90a --num-warps 4 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=EVEN
 # RUN: tilewright explain %s --kernel counted --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16,n=*i32:16' | FileCheck %s --check-prefix=MEET
-# Sums that one block does not hold.
+# One block cannot hold these sums.
 # RUN: tilewright explain %s --kernel large --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=256' | FileCheck %s --check-prefix=LARGE
 # RUN: tilewright explain %s --kernel large --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=128' | FileCheck %s --check-prefix=FITS
 # RUN: tilewright explain %s --kernel large --target cuda:sm_80 --num-warps 8 --num-stages 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=256' | FileCheck %s --check-prefix=FITS
@@ -15,7 +15,7 @@
 import triton
 import triton.language as tl
 
-# A slot is empty when eight warps of both blocks have read it; nobody arrives before the barriers of both are made, or after a block's end.
+# A slot is empty when eight warps of each block have read it; nobody arrives before the barriers of both blocks exist, or after a block's end.
 # CHECK: mbarrier.init.shared::cta.b64 {{.*}}, 16;
 # CHECK: barrier.cluster.arrive.relaxed
 # CHECK: barrier.cluster.wait
@@ -23,9 +23,9 @@ import triton.language as tl
 # CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [
 # CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
 # CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
-# A descriptor has the place in the block's memory, not the block's number.
+# A descriptor has the address within the block's memory, without the block's number.
 # CHECK: and.b32 {{.*}}, 16320;
-# An arrival in the other block has no fence for the whole card in front.
+# No fence for the whole card precedes an arrival in the other block.
 # CHECK: mapa.shared::cluster.u32 there, {{.*}}, 0; {{.*}}mbarrier.arrive.release.cta.shared::cluster.b64 {{.*}}, 1;
 # CHECK: barrier.cluster.arrive
 # CHECK: barrier.cluster.wait
@@ -44,7 +44,7 @@ import triton.language as tl
 # COLUMNS: 64x128 f16 from b by TMA: {{.*}} box {64, 64}
 # COLUMNS: each copies a part
 
-# Nobody asks: where rows begin at odd multiples of 16 bytes the blocks copy for one another all the same.
+# Without a request by the author, the blocks copy for one another if rows begin at odd multiples of 16 bytes.
 # ODD: one more warp starts the copies
 # ODD: each copies a part
 # EVEN: no warp of its own for copies: several blocks work on a program, and all rows begin with a sector of the L2

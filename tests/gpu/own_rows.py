@@ -1,4 +1,4 @@
-"""A product's loop over tiles gets a warp for copies, and each of two warpgroups stores its own rows: neither waits for the other."""
+"""A product's loop over tiles gets a warp for copies, and each of two warpgroups stores its own rows, so that neither waits for the other."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,i32:16,i32,128' | FileCheck %s
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --emit ptx --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,i32:16,i32,128' | FileCheck %s --check-prefix=PTX
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,i32:16,i32,64' | FileCheck %s --check-prefix=MEETS
@@ -27,18 +27,18 @@ import triton.language as tl
 # CHECK-NEXT: ttg.tma_store {{.*}} {ttg.own_rows}
 # The number of a warpgroup's barrier is computed.
 # PTX: shr.u32 id, id, 7; add.u32 id, id, 4; bar.sync id, 128;
-# Products that add to one sum are one piece of assembly.
+# Products that add to one sum are in one piece of inline assembly.
 # PTX: wgmma.fence
 # PTX: wgmma.mma_async
 # PTX-NEXT: wgmma.mma_async
 # PTX-NEXT: wgmma.mma_async
 # PTX-NEXT: wgmma.mma_async
-# Where a tile's rows need not start at a multiple of 128, stores of two warpgroups may meet in memory: they stay in order. So does a store
-# that others may be waiting for.
+# If a tile's rows need not start at a multiple of 128, stores of two warpgroups may overlap in memory, so they stay in order. So does a store
+# for which other programs may be waiting.
 # MEETS-NOT: ttg.own_rows
 # MEETS: ttg.tma_store
 # MEETS-NOT: ttg.own_rows
-# Who waits for the count finds what was stored: the copy engine has written it, not only read its buffers.
+# Programs that wait for the count must find the stored data: the copy engine has written it, and not only read its buffers.
 # TELLS: cp.async.bulk.tensor.2d.global.shared::cta
 # TELLS: cp.async.bulk.wait_group 0;
 # TELLS: bar.sync 0;

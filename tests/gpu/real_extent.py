@@ -1,4 +1,4 @@
-"""Products of tiles that are no power of two: wgmma multiplies by the columns that there are, and shared memory holds no others."""
+"""Products of tiles whose sizes are not powers of two: wgmma multiplies by the real columns, and shared memory holds no others."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=176,T=0,WS=0' --until pipeline | FileCheck %s --check-prefix=TILES
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=176,T=0,WS=0' --emit ptx | FileCheck %s
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=170,T=1,WS=0' --until pipeline | FileCheck %s --check-prefix=ALONG
@@ -12,24 +12,24 @@
 import triton
 import triton.language as tl
 
-# Blocks of 64 columns: three hold 176. Nobody looks at the rest.
+# Three groups of 64 columns hold the 176. The others are never read.
 # TILES: box = [64, 64]
 # TILES: ttg.alloc {ttg.copied = array<i64: 64, 192>} : <3 x f16, #ttg.shared<64x256
 # TILES: ttg.barrier_expect {{.*}}, 40960
 # TILES: ttg.wgmma {{.*}} {ttg.multiplied = array<i64: 128, 176>}
 
-# One instruction of 176 columns, whose 88 sums a thread has, and no others.
+# One instruction has 176 columns, of which each thread holds 88 sums; there are no others.
 # CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n176k16
 # CHECK-NOT: wgmma.mma_async
 # CHECK: wgmma.wait_group
 
-# Along K rows are single: 176, of which six are there for the instruction alone.
+# If B is contiguous along K, each column is a row of the buffer: there are 176, of which only the instruction needs the last six.
 # ALONG: box = [64, 176]
 # ALONG: ttg.alloc {ttg.copied = array<i64: 64, 176>} : <3 x f16, #ttg.shared<64x256
 # ALONG: ttg.barrier_expect {{.*}}, 38912
 # ALONG: ttg.multiplied = array<i64: 128, 176>
 
-# The second warpgroup has 64 of the 192 rows. The others' second product comes first, behind a branch with fences of its own.
+# The second warpgroup has 64 of the 192 rows. The first one's second product comes first, in a branch with its own fences.
 # ROWS: mbarrier.arrive.expect_tx.shared::cta.b64 {{.*}}, 49152;
 # ROWS: wgmma.fence
 # ROWS: setp.ge.u32 others, thread, 128; @others bra behind;
@@ -40,7 +40,7 @@ import triton.language as tl
 # ROWS-COUNT-4: m64n176k16
 # ROWS-NOT: wgmma.mma_async
 
-# Sums of 216 registers a thread stay in one block.
+# Sums of 216 registers in each thread stay in one block.
 # LARGE-NOT: barrier.cluster
 # LARGE-COUNT-8: m64n216k16
 # LARGE-NOT: wgmma.mma_async
@@ -49,11 +49,11 @@ import triton.language as tl
 # SHARED-NOT: ttg.copied
 # SHARED-NOT: ttg.multiplied
 
-# tf32 wants rows along K. Threads turn the tile, all of it.
+# tf32 needs rows along K. Threads transpose the whole tile.
 # TURNED-NOT: ttg.copied
 # TURNED: ttg.multiplied
 
-# Blocks share copies although threads store the tile; with two stores one would have to wait for the other.
+# Blocks share copies although threads store the tile; with two stores, the blocks might have to wait for each other.
 # PAIR: wgmma m64n216k16
 # PAIR: each copies a part
 # MEETS-DAG: wgmma m64n216k16

@@ -1,4 +1,4 @@
-// What a pass needs it checks, and says where it is missing.
+// A pass checks its requirements, and reports the operation that violates them.
 // RUN: tilewright opt %s --select-tensor-cores -split-input-file -verify-diagnostics
 // RUN: tilewright opt %s --pipeline -split-input-file -verify-diagnostics
 // RUN: tilewright opt %s --allocate-shared -split-input-file -verify-diagnostics

@@ -1,12 +1,12 @@
-"""A loop that reads two scales of each row in an iteration loads the word of eight bytes around them, every fourth iteration. What it makes of
-numbers is stored before it makes the rest."""
+"""A loop that reads two scales of each row in an iteration loads a word of eight bytes of scales every fourth iteration. The first half of the widened
+numbers is stored before the rest is computed."""
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ttg --signature 'a=*u8:16,s=*u8:16,b=*bf16:16,out=*fp32:16,K=i32:16,stride=i32:16' --num-warps 8 --num-stages 3 | FileCheck %s
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit threads --signature 'a=*u8:16,s=*u8:16,b=*bf16:16,out=*fp32:16,K=i32:16,stride=i32:16' --num-warps 8 --num-stages 3 | FileCheck %s --check-prefix=THREADS
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ttg --signature 'a=*u8:16,s=*u8:16,b=*bf16:16,out=*fp32:16,K=i32:16,stride=i32' --num-warps 8 --num-stages 3 | FileCheck %s --check-prefix=ANYWHERE
 # RUN: tilewright run %s --simulate --kernel scaled --grid 1 --num-warps 8 --num-stages 3 --arg a=zeros:u8[256x512] --arg s=arange:u8[256x16] --arg b=zeros:bf16[128x512] --arg out=zeros:f32[256x128] --arg K=512 --arg stride=16
 # RUN: tilewright run %s --simulate --kernel scaled --grid 1 --num-warps 8 --num-stages 3 --arg a=zeros:u8[256x320] --arg s=arange:u8[256x10] --arg b=zeros:bf16[128x320] --arg out=zeros:f32[256x128] --arg K=320 --arg stride=10
 
-# Rows begin with a word: the place in it is the same for all of them.
+# Rows begin at a word, so the position of the scales in a word is the same in all rows.
 # CHECK-NOT: tt.ptr_to_int
 # CHECK: tt.load {{.*}}{ttg.words} : tensor<256x2x!tt.ptr<i64>
 # CHECK: scf.for

@@ -1,4 +1,4 @@
-"""Where rows are stored at indices from memory, the indices get the store's layout, not a tile of pointers made of them."""
+"""When rows are stored at indices from memory, the indices are converted to the store's layout, not the tile of pointers made of them."""
 # RUN: tilewright compile %s --kernel scattered --target cuda:sm_90a --emit ttg --signature 'a=*fp8e5:16,b=*fp8e5:16,out=*fp8e5:16,rows=*i32:16,k=i32:16' | FileCheck %s
 
 import triton
@@ -19,7 +19,7 @@ def scattered(a, b, out, rows, k):
     tl.store(out + row[:, None] * 256 + n[None, :], total.to(tl.float8e5), mask=(row >= 0)[:, None])
 
 
-# The same in a loop over tiles, before which a tile of pointers is made, all to one place.
+# The same holds in a loop over tiles, with a tile of equal pointers that is made before the loop.
 # RUN: tilewright compile %s --kernel at_one_place --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,b=*fp16:16,out=*fp16:16,rows=*i32:16,k=i32:16,stride=i32:16,tiles=i32' | FileCheck %s --check-prefix PLACE
 # PLACE-NOT: convert_layout {{.*}} : tensor<128x256x!tt.ptr
 # PLACE: tt.store

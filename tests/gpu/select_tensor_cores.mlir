@@ -1,9 +1,9 @@
-// Freed memory is filled with a pattern, so that nobody uses it unnoticed.
+// Freed memory is filled with a pattern, so that a use of it is noticed.
 // RUN: env MALLOC_PERTURB_=165 tilewright opt %s --assign-layouts --select-tensor-cores -split-input-file | FileCheck %s
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 
-// Both operands in shared memory, in the widest swizzle. What does not change in the loop is written once, before it; a transposition is another
+// Both operands are in shared memory, with the widest swizzle. Loop-invariant operands are written once, before the loop; a transposition is another
 // view of the same bytes.
 // CHECK-LABEL: tt.func public @wgmma
 // CHECK: %[[a:.*]] = ttg.alloc : <1 x f16, #ttg.shared<64x64
@@ -42,7 +42,7 @@ tt.func public @wgmma(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %o
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 
-// Weights that come from a product are in registers already, in the layout in which wgmma reads A.
+// Weights that come from a product are already in registers, in the layout in which wgmma reads A.
 // CHECK-LABEL: tt.func public @chained
 // CHECK: ttg.wgmma
 // CHECK: %[[s:.*]] = ttg.wgmma_wait 0
@@ -65,7 +65,7 @@ tt.func public @chained(%p: !tt.ptr<f16>, %o: !tt.ptr<f32>) attributes {ttg.conf
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_80">
 
-// Without wgmma: mma.sync, whose operands are read from shared memory into registers.
+// Without wgmma, there is mma.sync, whose operands are read from shared memory into registers.
 // CHECK-LABEL: tt.func public @mma
 // CHECK: %[[b:.*]] = ttg.alloc : <1 x f16, #ttg.shared<64x64
 // CHECK: %[[x:.*]] = ttg.load_shared
@@ -87,7 +87,7 @@ tt.func public @mma(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %o: !tt.ptr<f32>) attrib
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 
-// fp32 at full precision: multiplications and additions, operands element by element from plain buffers. Sums of bf16 are made in fp32.
+// fp32 at full precision uses multiplications and additions, with operands read element by element from plain buffers. Sums of bf16 are computed in fp32.
 // CHECK-LABEL: tt.func public @others
 // CHECK: ttg.fma_dot
 // CHECK: arith.extf
@@ -112,7 +112,7 @@ tt.func public @others(%p: !tt.ptr<f32>, %h: !tt.ptr<bf16>, %o: !tt.ptr<f32>, %g
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 
-// A transposed tile by itself, and by the transposition of that: transpositions that nobody wants any more go, each once.
+// A transposed tile is multiplied by itself, and by its own transposition: unused transpositions are removed, each once.
 // CHECK-LABEL: tt.func public @same_transposed
 // CHECK-COUNT-4: ttg.wgmma {{.*}} -> tensor
 // CHECK-NOT: tt.trans
@@ -141,7 +141,7 @@ tt.func public @same_transposed(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %o: !tt.ptr<
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 
-// Bits that were loaded as integers and mean floats: the buffer holds them as they were loaded, so that a copy can bring them.
+// Floats that are loaded as integers and bitcast: the buffer holds the integers, so that a copy can fill it.
 // CHECK-LABEL: tt.func public @bits
 // CHECK: %[[bits:.*]] = ttg.alloc : <1 x i8,
 // CHECK: %[[floats:.*]] = ttg.view %[[bits]] {{.*}} -> <1 x f8E4M3FN,

@@ -1,6 +1,6 @@
 // RUN: tilewright opt %s --share-addresses | FileCheck %s
 
-// registers at a constant distance: one address, and sums that instructions take as immediates
+// registers at constant distances share one address; instructions take the distances as immediates
 // CHECK-LABEL: tt.func @rows
 // CHECK-SAME: (%[[X:.*]]: i64, %[[I:.*]]: i32, %[[S:.*]]: i32)
 tt.func @rows(%x: i64, %i: i32, %s: i32) {
@@ -23,7 +23,7 @@ tt.func @rows(%x: i64, %i: i32, %s: i32) {
   %b = ptx.load_global %p1 -> f32
   // CHECK: ptx.store_global %[[FIRST]]
   ptx.store_global %p0, %b : f32
-  // a distance that all threads have in common: a product for the warp
+  // a distance that is equal in all threads: one multiplication for the warp
   // CHECK: %[[S64:.*]] = arith.extsi %[[S]]
   // CHECK: %[[DISTANCE:.*]] = arith.muli %[[S64]], %c4
   // CHECK: %[[THIRD:.*]] = arith.addi %[[FIRST]], %[[DISTANCE]]
@@ -36,7 +36,7 @@ tt.func @rows(%x: i64, %i: i32, %s: i32) {
   tt.return
 }
 
-// offsets that may have wrapped around: each address is computed from the start
+// offsets that may have wrapped around: each address is computed separately
 // CHECK-LABEL: tt.func @wrapping
 // CHECK-SAME: (%[[X:.*]]: i64, %{{.*}}: i32)
 tt.func @wrapping(%x: i64, %i: i32) {

@@ -1,4 +1,4 @@
-"""Arguments that are no multiples of 16: what a kernel prefers about them, and what it does with those that are multiples of 8, 4 or 2."""
+"""Arguments that are not multiples of 16: the kernel's preferences about them, and its code for multiples of 8, 4 or 2."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,m=i32,k=i32,stride=i32' --until specialize-divisibility | FileCheck %s --check-prefix=ODD
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ptx --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,m=i32,k=i32,stride=i32:8' | FileCheck %s --check-prefix=EIGHT
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ptx --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,m=i32,k=i32:2,stride=i32:2' | FileCheck %s --check-prefix=TWO
@@ -9,13 +9,13 @@
 import triton
 import triton.language as tl
 
-# The number of rows bounds no access along a row.
+# The number of rows limits no access along a row.
 # ODD-NOT: "m is no multiple
 # ODD-DAG: "k is no multiple of 8"
 # ODD-DAG: "stride is no multiple of 8"
 # ODD-DAG: "stride is no multiple of 2"
 # EIGHT: cp.async.bulk.tensor.2d
-# What is preferred is nobody's promise.
+# A preference is not taken for granted.
 # TWO-NOT: taken for granted: stride is
 # TWO: cp.async.ca.shared.global {{.*}}, 4
 

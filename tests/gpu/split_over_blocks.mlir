@@ -1,8 +1,8 @@
-// What becomes of a program that two blocks share.
+// Two blocks share a program.
 // RUN: tilewright opt %s --split-over-blocks -split-input-file | FileCheck %s
 
 #config = #ttg.config<warps = 4, ctas = 2, stages = 3, maxRegisters = 0, target = "sm_90a">
-// Each block adds up its half; what both have found is combined by both, and the first block alone stores it.
+// Each block adds up its half; both combine the two sums, and only the first block stores the result.
 // CHECK-LABEL: tt.func public @sum
 // CHECK: %[[rank:.*]] = ptx.cluster_rank
 // CHECK: %[[first:.*]] = arith.cmpi eq, %[[rank]]
@@ -53,7 +53,7 @@ tt.func public @product(%p: !tt.ptr<f16>, %o: !tt.ptr<f32>) attributes {ttg.conf
 // -----
 
 #config = #ttg.config<warps = 4, ctas = 2, stages = 3, maxRegisters = 0, target = "sm_90a">
-// Its columns where there are too few rows.
+// It splits its columns if there are too few rows.
 // CHECK-LABEL: tt.func public @columns
 // CHECK: tt.dot {{.*}} : tensor<16x64xf16> * tensor<64x32xf16> -> tensor<16x32xf32>
 tt.func public @columns(%p: !tt.ptr<f16>, %o: !tt.ptr<f32>) attributes {ttg.config = #config} {
@@ -71,7 +71,7 @@ tt.func public @columns(%p: !tt.ptr<f16>, %o: !tt.ptr<f32>) attributes {ttg.conf
 // -----
 
 #config = #ttg.config<warps = 4, ctas = 2, stages = 3, maxRegisters = 0, target = "sm_90a">
-// What is done to memory once the first block does; the others get from it what came back.
+// The first block performs a single access to memory, and gives its result to the others.
 // CHECK-LABEL: tt.func public @count
 // CHECK: %[[first:.*]] = arith.cmpi eq
 // CHECK: %[[old:.*]] = tt.atomic_rmw {{.*}}, %[[first]]

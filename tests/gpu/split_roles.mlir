@@ -3,9 +3,9 @@
 #config = #ttg.config<warps = 8, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// Attention: something is computed between the products, and the accumulators fill a multiprocessor. Warp 8 starts all copies of the loop,
-// once eight warps have said that they have read a slot; the others never meet in the loop. Queries are copied by those who use them. Keys
-// have been read before the values of the same iteration: they are given back on their own, as soon as their product is over.
+// Attention: threads compute between the products, and the accumulators fill a multiprocessor. Warp 8 starts all copies of the loop,
+// once eight warps have signalled that they have read a slot; the others never synchronise in the loop. The warps that use the queries copy them. Keys
+// are read before the values of the same iteration, so their slots are released separately, as soon as their product is finished.
 // CHECK-LABEL: tt.func public @attention
 // CHECK: %[[q:.*]] = ttg.alloc_barriers {ttg.offset = {{.*}}} : <1>
 // CHECK: %[[valuesRead:.*]] = ttg.alloc_barriers {arrivals = 8 : i32, ttg.offset = {{.*}}} : <3>
@@ -28,14 +28,14 @@
 // CHECK: ttg.barrier_expect %[[q]]
 // CHECK: ptx.max_registers true 240
 // CHECK: ttg.barrier_wait %[[q]]
-// The first scores, if there are any; what they give is handed to the second part of the iteration, which runs late.
+// The first scores, if there are any; their result is passed to the second part of the iteration, which runs late.
 // CHECK: %[[first:.*]]:5 = scf.if
 // CHECK: ttg.barrier_wait %[[keys]]
 // CHECK-NEXT: ttg.wgmma
 // CHECK-NEXT: ttg.wgmma_wait 0
 // CHECK-NEXT: ttg.barrier_arrive %[[keysRead]]
 // CHECK: arith.truncf
-// The second warpgroup gives the first one its turn.
+// The second warpgroup lets the first one continue.
 // CHECK: ptx.barrier_arrive {id = 2
 // CHECK: scf.for {{.*}}, %[[slot:[^ ]*]] = %[[first]]#2, %[[parity:[^ ]*]] = %[[first]]#3, %[[weights:[^ ]*]] = %[[first]]#4
 // CHECK-NOT: barrier_expect
@@ -89,8 +89,8 @@ tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.
 #config = #ttg.config<warps = 8, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// A product with nothing between its turns gains nothing, unless its author asks. It runs on over the back edge: a turn gives back the slot
-// of the turn before, the last one's is given back behind the loop. Here the loop runs again and again, and its ring with it.
+// A product without other computations gains nothing, and gets roles only on request. It runs on over the back edge: an iteration releases the slot
+// of the previous one, and the last slot is released after the loop. Here an outer loop repeats the loop, and the ring continues.
 // CHECK-LABEL: tt.func public @unasked
 // CHECK-SAME: ttg.no_roles = "nothing is computed between the products"
 // CHECK-NOT: max_registers

@@ -1,4 +1,4 @@
-"""What a loop loads and sums is loaded together: ptxas is promised one block a multiprocessor. A loop that stores as well gets no promise."""
+"""A loop that only loads and sums issues its loads together: PTX promises ptxas one block for each multiprocessor. A loop that also stores gets no promise."""
 # RUN: tilewright compile %s --kernel columns --target cuda:sm_90a --emit ptx --signature '*fp16:16,*fp32:16,i32,i32:16' | FileCheck %s --check-prefix=SUMS
 # RUN: tilewright compile %s --kernel doubled --target cuda:sm_90a --emit ptx --signature '*fp16:16,*fp16:16,i32,i32:16' | FileCheck %s --check-prefix=STORES
 

@@ -1,4 +1,4 @@
-"""A loop over tiles around the loop over K: the next tile's first copies start behind the products, and the store of a tile runs on."""
+"""A loop over tiles around the loop over K: the next tile's first copies start after the products, and a tile's store runs on meanwhile."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ttg --signature '*fp16:16,*fp16:16,*fp32:16,i32:16,i32:16,i32:16,i32' | FileCheck %s
 # RUN: tilewright compile %s --kernel waits --target cuda:sm_90a --emit ttg --signature '*fp16:16,*fp16:16,*fp32:16,i32:16,i32:16,i32:16,i32,*i32' | FileCheck %s --check-prefix=WAITS
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --signature '*fp16:16,*fp16:16,*fp32:16,i32:16,i32:16,i32:16,i32' | FileCheck %s --check-prefix=WHY
@@ -16,12 +16,12 @@ import triton.language as tl
 # CHECK: ttg.wgmma
 # CHECK: ttg.tma_load
 # CHECK: ttg.pipeline
-# The next tile's, as soon as all have read the slots.
+# The next tile's copies start as soon as all threads have read the slots.
 # CHECK: ttg.wgmma_wait 0
 # CHECK-NEXT: ttg.sync
 # CHECK: scf.if
 # CHECK: ttg.tma_load
-# The buffer is free when the store before has read it; nobody waits for this one.
+# The buffer is free when the previous store has read it; nobody waits for this one.
 # CHECK: ttg.tma_store_wait 0
 # CHECK-NEXT: ttg.sync
 # CHECK: ttg.store_shared
@@ -44,7 +44,7 @@ def product(a_ptr, b_ptr, out_ptr, M, N, K, programs):
         out_desc.store([row, column], acc)
 
 
-# What a tile needs may not be there before it has been waited for.
+# A tile's inputs may not exist before the program has waited for them.
 # WAITS: scf.for
 # WAITS: tt.atomic_rmw
 # WAITS: ttg.tma_load

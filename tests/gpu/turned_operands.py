@@ -1,5 +1,5 @@
-# wgmma reads operands of 32 bits along K alone. What lies along the other dimension is turned by threads, in blocks of 4x4: 16 bytes a time
-# both ways.
+# wgmma reads 32-bit operands only along K. Threads transpose operands that are contiguous along the other dimension, in blocks of 4x4: 16 bytes at a time
+# in both directions.
 # RUN: tilewright explain %s --signature '*fp32:16, *fp32:16, *fp32:16, i32:16' --num-warps 8 --target cuda:sm_90a | FileCheck %s
 # RUN: tilewright run %s --arg a="randint(-3,4):f32[128,64]" --arg b="randint(-3,4):f32[64,128]" --arg c=zeros:f32[128,128] --arg k=64 --grid 1 --num-warps 8 --out c=%t.npy
 # RUN: tilewright run %s --arg a="randint(-3,4):f32[128,64]" --arg b="randint(-3,4):f32[64,128]" --arg c=zeros:f32[128,128] --arg k=64 --grid 1 --num-warps 8 \

@@ -18,7 +18,7 @@ tt.func @line(%base: !tt.ptr<f16>, %n: i64, %stride: i64, %off: i32) -> tensor<8
 
 // -----
 
-// == what is not checked has no mask; an offset that cannot be negative has one bound
+// == an unchecked dimension has no mask; an offset that cannot be negative has one bound
 // CHECK-LABEL: @bounds
 // CHECK-NOT: arith.cmpi sge
 // CHECK: arith.cmpi slt
@@ -61,7 +61,7 @@ tt.func @carried(%base: !tt.ptr<f16>, %n: i64, %c8: i32, %flag: i1, %v: tensor<8
 
 // -----
 
-// == a descriptor argument is its base, with sizes and strides behind it; NaN padding is remembered
+// == a descriptor argument becomes its base, followed by sizes and strides; NaN padding is kept
 // CHECK-LABEL: @descriptors(%arg0: !tt.ptr<f16>, %arg1: i32, %arg2: i32, %arg3: i64, %arg4: i64, %arg5: i32)
 // CHECK: tt.load %{{.*}}, %{{.*}}, %{{.*}} : tensor<1x16x!tt.ptr<f16>>
 // CHECK: tt.reshape %{{.*}} : tensor<1x16xf16> -> tensor<16xf16>

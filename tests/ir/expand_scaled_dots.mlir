@@ -1,7 +1,7 @@
-// Products of microscaling formats become products of the numbers that they stand for.
+// Products of microscaling formats become products of the numbers that the formats encode.
 // RUN: tilewright opt %s --expand-scaled-dots -split-input-file | FileCheck %s
 
-// ---- bytes of e2m1 are split along K; an exponent is a bf16 without fraction, 255 is NaN, and each is repeated 32 times
+// ---- bytes of e2m1 are split along K; an exponent becomes a bf16 without a fraction, 255 is NaN, and each scale is repeated 32 times
 // CHECK-LABEL: @four_bits
 tt.func public @four_bits(%a: tensor<16x32xi8>, %s: tensor<16x2xi8>, %b: tensor<64x16xbf16>, %c: tensor<16x16xf32>) -> tensor<16x16xf32> {
   // CHECK: %[[PAIRS:.*]] = tt.join {{.*}} : tensor<16x32xi8> -> tensor<16x32x2xi8>
@@ -18,7 +18,7 @@ tt.func public @four_bits(%a: tensor<16x32xi8>, %s: tensor<16x2xi8>, %b: tensor<
 
 // -----
 
-// ---- with fastMath nobody looks for NaN; the scale of the right operand is turned; fp16 makes everything fp16
+// ---- with fastMath there is no check for NaN; the right operand's scale is transposed; an fp16 operand makes everything fp16
 // CHECK-LABEL: @right
 tt.func public @right(%a: tensor<16x64xf16>, %b: tensor<64x16xf8E4M3FN>, %s: tensor<16x2xi8>, %c: tensor<16x16xf32>) -> tensor<16x16xf32> {
   // CHECK-NOT: arith.select

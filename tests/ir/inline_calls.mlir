@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --inline-calls -split-input-file -verify-diagnostics | FileCheck %s
 
-// == a callee's body is put where it is called, and the callee goes
+// == a callee's body replaces the call, and the callee is removed
 // CHECK-LABEL: tt.func public @calls(%arg0: i32, %arg1: !tt.ptr<i32>)
 // CHECK: %[[SQUARE:.*]] = arith.muli %arg0, %arg0
 // CHECK: %[[FOURTH:.*]] = arith.muli %[[SQUARE]], %[[SQUARE]]
@@ -90,7 +90,7 @@ tt.func private @down(%n: i32) -> i32 {
 
 // -----
 
-// == returns from two places inside of each other: branches on a number, not a switch on an index
+// == two nested returns: branches on a number, and not a switch on an index
 // CHECK-LABEL: tt.func public @returns
 // CHECK-NOT: index
 // CHECK: scf.if

@@ -1,4 +1,4 @@
-// Functions of libdevice that are written in the language come in where an operation names them, in IR text as well; others stay.
+// Functions of libdevice that are written in the language are linked where an operation names them, also in IR text; other names stay.
 // RUN: tilewright compile %s --until link-library | FileCheck %s
 // RUN: tilewright compile %s --emit obj -o %t.o
 // RUN: tilewright compile %s --target cuda:sm_90a --emit ptx -o %t.ptx

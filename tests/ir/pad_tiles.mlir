@@ -19,7 +19,7 @@ tt.func public @copy(%p: !tt.ptr<f32>) attributes {tt.any_size} {
 
 // -----
 
-// ---- a sum is given -0.0, which changes no sum
+// ---- a sum's padding is -0.0, which changes no sum
 // CHECK-LABEL: tt.func public @sum
 tt.func public @sum(%x: tensor<4x12xf32>) -> tensor<4xf32> attributes {tt.any_size} {
   // CHECK: %[[ZERO:.*]] = arith.constant dense<-0.000000e+00> : tensor<4x16xf32>
@@ -35,7 +35,7 @@ tt.func public @sum(%x: tensor<4x12xf32>) -> tensor<4xf32> attributes {tt.any_si
 
 // -----
 
-// ---- any other combination takes along which elements are real
+// ---- any other combination carries a flag that tells which elements are real
 // CHECK-LABEL: tt.func public @other
 tt.func public @other(%x: tensor<12xf32>) -> f32 attributes {tt.any_size} {
   // CHECK: "tt.reduce"(%{{.*}}, %{{.*}}) <{axis = 0 : i32}> ({
@@ -54,7 +54,7 @@ tt.func public @other(%x: tensor<12xf32>) -> f32 attributes {tt.any_size} {
 
 // -----
 
-// ---- a product says which of its rows and columns are real
+// ---- a product records which of its rows and columns are real
 // CHECK-LABEL: tt.func public @product
 tt.func public @product(%a: tensor<96x64xf16>, %b: tensor<64x152xf16>, %c: tensor<96x152xf32>) -> tensor<96x152xf32> attributes {tt.any_size} {
   // CHECK: tt.dot {{.*}} {tt.real = array<i64: 96, 152>} : tensor<128x64xf16> * tensor<64x256xf16> -> tensor<128x256xf32>
@@ -64,7 +64,7 @@ tt.func public @product(%a: tensor<96x64xf16>, %b: tensor<64x152xf16>, %c: tenso
 
 // -----
 
-// ---- rows that stay together need nothing, others are gathered
+// ---- rows that stay together need no change, others are gathered
 // CHECK-LABEL: tt.func public @shapes
 tt.func public @shapes(%x: tensor<96xf32>) -> (tensor<3x32xf32>, tensor<32x3xf32>) attributes {tt.any_size} {
   // CHECK: %[[ROWS:.*]] = tt.reshape %{{.*}} : tensor<128xf32> -> tensor<4x32xf32>
@@ -78,7 +78,7 @@ tt.func public @shapes(%x: tensor<96xf32>) -> (tensor<3x32xf32>, tensor<32x3xf32
 
 // -----
 
-// ---- what nobody asked for costs nothing
+// ---- kernels without padded tiles are unchanged
 // CHECK-LABEL: tt.func public @plain
 tt.func public @plain(%p: tensor<64x!tt.ptr<f32>>) {
   // CHECK-NEXT: tt.load %{{[^,]*}} : tensor<64x!tt.ptr<f32>>

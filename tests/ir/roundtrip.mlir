@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s | tilewright-opt | FileCheck %s
 // RUN: tilewright-opt %s --mlir-print-debuginfo --mlir-print-local-scope | tilewright-opt --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=LOC
-// The text of upstream's TTIR, each operation once: what is read is written in the same form.
+// The text of upstream's TTIR, with each operation once: it is parsed, and printed in the same form.
 
 // == a function, its facts and its memory
 // CHECK-LABEL: tt.func public @memory(%arg0: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %arg1: i32) attributes {noinline = false}
@@ -120,7 +120,7 @@ tt.func public @elementwise(%x: tensor<32xf32>, %i: tensor<32xi32>, %a: tensor<1
   tt.return
 }
 
-// == loops keep what upstream says about them
+// == loops keep upstream's attributes
 // CHECK-LABEL: tt.func public @loop
 tt.func public @loop(%n: i32) {
   // CHECK: } {tt.flatten, tt.loop_unroll_factor = 2 : i32, tt.num_stages = 3 : i32, tt.warp_specialize}

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --scalarize-carried -split-input-file | FileCheck %s
 
-// == a tile of pointers: the distance is i64, each step is widened first
+// == a tile of pointers: the carried offset is i64, and each step is widened first
 // CHECK-LABEL: @pointers(%arg0: tensor<64x!tt.ptr<f32>>, %arg1: i32)
 // CHECK: %[[R:.*]] = scf.for {{.*}} iter_args(%[[D:.*]] = %c0_i64) -> (i64)
 // CHECK: %[[S:.*]] = tt.splat %[[D]] : i64 -> tensor<64xi64>
@@ -24,7 +24,7 @@ tt.func @pointers(%start: tensor<64x!tt.ptr<f32>>, %step: i32) -> tensor<64x!tt.
 
 // -----
 
-// == integers keep their type, so they wrap around as before; steps may be constants, chains, and differ from turn to turn
+// == integers keep their type, so they wrap around as before; steps may be constants or chains, and may differ between iterations
 // CHECK-LABEL: @integers
 // CHECK: scf.for %[[I:.*]] = {{.*}} iter_args(%[[D:.*]] = %c0_i32) -> (i32)
 // CHECK: %[[A:.*]] = arith.addi %[[D]], %c16_i32 : i32
@@ -44,7 +44,7 @@ tt.func @integers(%start: tensor<8xi32>, %n: i32, %out: tensor<8x!tt.ptr<i32>>) 
 
 // -----
 
-// == two loops: the outer tile moves by what the inner loop left
+// == two loops: the outer tile moves by the inner loop's result
 // CHECK-LABEL: @nested
 // CHECK: scf.for {{.*}} iter_args(%[[OUTER:.*]] = %{{.*}}) -> (i64)
 // CHECK: %[[INNER:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (i64)
@@ -66,7 +66,7 @@ tt.func @nested(%start: tensor<8x!tt.ptr<i32>>, %n: i32) {
 
 // -----
 
-// == while: the condition hands the tile on as it is
+// == while: the condition passes the tile on unchanged
 // CHECK-LABEL: @while_loop
 // CHECK: scf.while (%[[B:.*]] = %c0_i64{{.*}}) : (i64) -> i64
 // CHECK: scf.condition(%{{.*}}) %[[B]] : i64
@@ -90,7 +90,7 @@ tt.func @while_loop(%start: tensor<8x!tt.ptr<i32>>, %flag: !tt.ptr<i1>) {
 
 // -----
 
-// == left alone: elements that move by different amounts, and accumulators
+// == unchanged: tiles whose elements move by different amounts, and accumulators
 // CHECK-LABEL: @left_alone
 // CHECK: scf.for {{.*}} -> (tensor<8x!tt.ptr<f32>>, tensor<8xf32>)
 tt.func @left_alone(%start: tensor<8x!tt.ptr<f32>>, %acc: tensor<8xf32>, %n: i32) {

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --simplify -split-input-file | FileCheck %s
 // RUN: tilewright-opt %s --simplify -split-input-file --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=LINE
 
-// == what is the same for all elements becomes scalar and goes to the base
+// == a part that is equal for all elements becomes a scalar, and is added to the base
 // CHECK-LABEL: @to_the_base(%arg0: !tt.ptr<f32>, %arg1: tensor<8x1xi32>, %arg2: i64)
 // CHECK: %[[B:.*]] = tt.addptr %arg0, %arg2 : !tt.ptr<f32>, i64
 // CHECK: %[[S:.*]] = tt.splat %[[B]] : !tt.ptr<f32> -> tensor<8x1x!tt.ptr<f32>>
@@ -31,7 +31,7 @@ tt.func @wrap(%p: !tt.ptr<f32>, %a: i32, %b: i32) -> !tt.ptr<f32> {
 
 // -----
 
-// == an addition to a product that starts at zero is where it starts; a profiler shows it in the product's line
+// == an addition to a product that starts at zero becomes its start; its location is the product's line, for profilers
 // LINE: tt.dot %{{.*}}loc("product":7:0)
 // CHECK-LABEL: @accumulate
 // CHECK: %[[D:.*]] = tt.dot %arg0, %arg0, %arg1
@@ -45,7 +45,7 @@ tt.func @accumulate(%a: tensor<16x16xf32>, %acc: tensor<16x16xf32>) -> tensor<16
 
 // -----
 
-// == masks that are known, and a select that is a load's other value
+// == masks that are known, and a select that becomes a load's other value
 // CHECK-LABEL: @masks(%arg0: tensor<8x!tt.ptr<f32>>, %arg1: tensor<8xi1>, %arg2: tensor<8xf32>)
 // CHECK: tt.load %arg0 : tensor<8x!tt.ptr<f32>>
 // CHECK: tt.load %arg0, %arg1, %arg2 : tensor<8x!tt.ptr<f32>>
@@ -66,7 +66,7 @@ tt.func @masks(%p: tensor<8x!tt.ptr<f32>>, %m: tensor<8xi1>, %x: tensor<8xf32>) 
 
 // -----
 
-// == what does not change leaves the loop; memory and what may trap stays
+// == loop-invariant operations are moved out of the loop; accesses to memory and operations that may trap stay
 // CHECK-LABEL: @invariant
 // CHECK: tt.make_range
 // CHECK: arith.muli

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --unroll-loops -split-input-file | FileCheck %s
 
-// == a body twice, with what the first would have yielded, and a loop for what is left over, which nobody pipelines
+// == two bodies, the second on the values that the first would have yielded, and a loop for the rest, which is not pipelined
 // CHECK-LABEL: @sum(%arg0: i32, %arg1: i32, %arg2: f32, %arg3: f32)
 // CHECK: %[[RUNS:.*]] = arith.cmpi slt, %arg0, %arg1
 // CHECK: %[[MIDDLE:.*]] = arith.addi %arg0
@@ -26,7 +26,7 @@ tt.func @sum(%low: i32, %high: i32, %x: f32, %y: f32) -> (f32, f32) {
 
 // -----
 
-// == the counts of unsigned loops are compared as such; a loop with its bounds known needs no arithmetic
+// == the counts of unsigned loops are compared as unsigned numbers; a loop with known bounds needs no arithmetic
 // CHECK-LABEL: @known
 // CHECK: arith.cmpi ugt, %arg1, %c1_i32
 // CHECK: scf.for unsigned
@@ -49,7 +49,7 @@ tt.func @known(%p: !tt.ptr<i32>, %n: i32) {
 
 // -----
 
-// == a factor of one or none is no wish
+// == a factor of one or zero has no effect
 // CHECK-LABEL: @once
 // CHECK-COUNT-1: tt.store
 // CHECK-NOT: tt.store

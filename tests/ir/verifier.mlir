@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -split-input-file -verify-diagnostics
-// Each operation's own rules, and the words in which a broken one is told.
+// Each operation's own rules, and the messages for broken ones.
 
 tt.func @range_type() {
   // expected-error @+1 {{has 64 elements, but its type is 'tensor<32xi32>'}}

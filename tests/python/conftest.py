@@ -1,4 +1,4 @@
-"""What the tests of the Python package share: a cache folder of their own, and one small kernel."""
+"""Fixtures for the tests of the Python package: a separate cache folder, and a small kernel."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ import pytest
 import tilewright as triton
 import tilewright.language as tl
 
-# Background jobs of a shell ignore SIGINT, and so would the programs that tests start and interrupt.
+# A shell's background jobs ignore SIGINT, and so would the programs that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -24,7 +24,7 @@ def scale_kernel(x_ptr, out_ptr, n, factor, BLOCK: tl.constexpr = 64):
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
-    # Programs that tests start find the same package, from whatever folder.
+    # Programs that tests start find the same package from any folder.
     package = str(pathlib.Path(triton.__file__).absolute().parent.parent)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")])))
 

@@ -1,4 +1,4 @@
-"""`import triton` finds Tilewright: in a program and in all that it starts, whichever way they start."""
+"""`import triton` finds Tilewright, in a program and in all processes that it starts, in whatever way."""
 
 import os
 import subprocess

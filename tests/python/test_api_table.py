@@ -1,4 +1,4 @@
-"""docs/api.md says what the package has of Triton's names."""
+"""docs/api.md lists which of Triton's names the package has."""
 
 import pathlib
 import subprocess

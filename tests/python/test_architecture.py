@@ -1,4 +1,4 @@
-"""docs/architecture.md names what is there: the steps in their order, the folders of src/, and files that exist."""
+"""docs/architecture.md agrees with the tree: the steps in their order, the folders of src/, and files that exist."""
 
 import pathlib
 import re
@@ -13,7 +13,7 @@ COMMAND = shutil.which("tilewright") or str(ROOT / "build" / "bin" / "tilewright
 
 
 def rows(heading):
-    """The rows of the table whose first line begins so, as lists of cells."""
+    """The rows of the table whose first line begins with `heading`, as lists of cells."""
     table = TEXT[TEXT.index(heading):].split("\n\n")[0].splitlines()[2:]
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in table]
 
@@ -41,7 +41,7 @@ def test_the_folders():
 
 @pytest.mark.parametrize("page", ["architecture.md", "invariants.md", "glossary.md"])
 def test_the_files(page):
-    """A name with a folder is a file's, a folder's, or what several files begin with."""
+    """A path on the page is that of a file or a folder, or the common beginning of several files' paths."""
     named = set(re.findall(r"`((?:\w+/)+[\w.*]*)`", (ROOT / "docs" / page).read_text()))
     places = [ROOT, ROOT / "src", ROOT / "python", ROOT / "python" / "tilewright", ROOT / "src" / "gpu"]
     missing = sorted(name for name in named if not any(any(place.glob(name.rstrip("*/").lstrip("/") + ("" if name.endswith("/") else "*"))) for place in places))

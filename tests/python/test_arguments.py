@@ -1,4 +1,4 @@
-"""What may be an argument: arrays of several libraries and layouts, numbers, types, functions."""
+"""Arguments of all kinds: arrays of several libraries and layouts, numbers, types, functions."""
 
 import array
 import dataclasses
@@ -38,7 +38,7 @@ def test_refused_element_types():
 
 
 class Exchanged:
-    """An array that shows itself through DLPack only."""
+    """An array that offers DLPack only."""
 
     def __init__(self, array):
         self._array = array
@@ -176,7 +176,7 @@ def test_torch_tensors():
         out = torch.zeros_like(x)
         copy_kernel[(1,)](x, out, 60, BLOCK=64)
         assert torch.equal(x, out)
-    # The first launch with an element type reads tensors by their methods; later ones do not, and must find the same.
+    # The first launch with an element type reads tensors by their methods. Later ones read them in another way, and must get the same values.
     x, out = torch.arange(16, dtype=torch.float32), torch.zeros(16)
     for _ in range(3):
         out.zero_()
@@ -198,7 +198,7 @@ def test_torch_tensors():
 
 
 class Described:
-    """What a tensor descriptor of another library looks like."""
+    """Imitates a tensor descriptor of another library."""
 
     def __init__(self, **fields):
         self.__dict__.update(fields)
@@ -293,7 +293,7 @@ def test_any_object_is_a_constant():
 
 
 def test_an_object_in_another_process_is_told_apart(tmp_path):
-    """Code is kept by what an object holds; where nobody can say what that is, other processes do not find it."""
+    """The key of code depends on an object's contents; if they cannot be determined, other processes do not find the code."""
     script = tmp_path / "script.py"
     script.write_text("""
 import sys

@@ -53,7 +53,7 @@ def add_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr, SCALE: tl.constexpr = 2):
 def test_the_comparison_leaves_no_trace():
     x, y = np.arange(70000, dtype=np.float32), np.ones(70000, np.float32)
     add_kernel[lambda meta: (triton.cdiv(x.size, meta["BLOCK"]),)](x, y, x.size)
-    assert (y == 2 * x + 1).all()  # in place: a run too many would show
+    assert (y == 2 * x + 1).all()  # in place: an extra run would change the result
     assert add_kernel.best_config.kwargs["BLOCK"] >= 256
     assert add_kernel.best_config.all_kwargs().keys() >= {"BLOCK", "num_warps"}
 

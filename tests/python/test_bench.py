@@ -1,4 +1,4 @@
-"""`tilewright bench`: what is counted is exact, what is wrong is not measured, and noise is no difference."""
+"""`tilewright bench`: counts are exact, wrong kernels are not measured, and noise is not reported as a difference."""
 
 import json
 import subprocess
@@ -65,7 +65,7 @@ def test_results(product):
 
 
 def test_operations_of_all_kinds(tmp_path):
-    """Elements of a tile count as one for each operation, a reduction as one between neighbours, and what is no float not at all."""
+    """Each operation counts once for each element of a tile, a reduction once between neighbours; operations on other types than floats do not count."""
     path = tmp_path / "rows.py"
     path.write_text("""
 import numpy as np
@@ -121,7 +121,7 @@ def get_inputs():
 
 
 def test_loops_that_depend_on_data(tmp_path, monkeypatch, capsys):
-    """What the IR does not tell, the interpreter counts, on the CPU; a kernel that does not run there is measured all the same."""
+    """If the IR does not tell, the interpreter counts on the CPU; a kernel that does not run there is measured nevertheless."""
     from tilewright._author.kernel_file import KernelFile
     path = tmp_path / "until.py"
     path.write_text(_UNTIL)
@@ -167,14 +167,14 @@ def test_roof_is_measured_once(monkeypatch):
 
 
 def test_a_disturbed_roof_is_measured_again(monkeypatch):
-    """What is higher counts, and a quiet measurement is the last one."""
+    """The higher rates count, and an undisturbed measurement ends the search."""
     rates = iter([{"bytes_per_second": 1e9, "float32": 3e9, "float64": 1e9, "disturbed": True},
                   {"bytes_per_second": 2e9, "float32": 2e9, "float64": 1e9, "disturbed": False}])
     monkeypatch.setattr(_core, "measure_processor", lambda: next(rates))
     assert roof.roof_of("cpu", anew=True)["disturbed"]
     again = roof.roof_of("cpu")
     assert again["bytes_per_second"] == 2e9 and again["float32"] == 3e9 and not again["disturbed"]
-    assert roof.roof_of("cpu") == again  # the rates are used up
+    assert roof.roof_of("cpu") == again  # nothing is measured again
 
 
 def test_a_roof_that_cannot_be_measured(monkeypatch):
@@ -201,7 +201,7 @@ def test_a_roof_that_a_kernel_goes_through_was_too_low(monkeypatch):
     assert roof.beaten(own, "cpu", work(1000, 5e9), 1.0)["float32"] == 5e9
     raised = roof.beaten(roof.roof_of("cpu"), "cpu", work(large, 1.0), large / 3e9)
     assert raised["bytes_per_second"] == pytest.approx(3e9) and roof.roof_of("cpu") == raised and raised["float32"] == 5e9
-    # What fits into caches says nothing about memory.
+    # Data that fit into caches tell nothing about memory.
     assert roof.beaten(raised, "cpu", work(1000, 1.0), 1e-9) is raised
 
 
@@ -229,7 +229,7 @@ def test_compare(tmp_path):
     times = 1 + 0.1 * np.random.default_rng(1).random(40)
     old = results(tmp_path / "old.json", times, times)
     assert bench.compare(old, results(tmp_path / "new.json", times * 2, times))["verdict"] == "slower"
-    # A machine that is half as fast makes the reference slower as well.
+    # On a machine that is half as fast, the reference is slower, too.
     found = bench.compare(old, results(tmp_path / "new.json", times * 2, times * 2))
     assert found["verdict"] == "same" and found["machine"] == pytest.approx(2) and found["ratio"] == pytest.approx(1)
     with pytest.raises(KernelFileError, match="two machines"):
@@ -250,7 +250,7 @@ def test_roofline():
 
 
 def test_command(product, tmp_path):
-    """Results in files, which can be compared."""
+    """The command writes results to files, which can be compared."""
     call = [sys.executable, "-m", "tilewright.bench"]
     one, picture = tmp_path / "one.json", tmp_path / "roof.svg"
     measured = subprocess.run([*call, str(product), "--repeat", "5", "--output", str(one), "--roofline", str(picture)], capture_output=True, text=True)

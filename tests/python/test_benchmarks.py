@@ -1,4 +1,4 @@
-"""`make bench` calls the gallery's kernels by their parameters, so a kernel that gets another one breaks it."""
+"""`make bench` passes the gallery's kernels their parameters, so a kernel with a new parameter would break it."""
 
 import json
 import pathlib
@@ -18,7 +18,7 @@ def test_attention(tmp_path):
 
 
 def test_table():
-    """Of a run that is kept: each row has its size and its ratio in the machine's column."""
+    """In the table of a stored run, each row has its size and its ratio in the machine's column."""
     done = subprocess.run([sys.executable, "table.py", "Zen 5=cpu_zen5:2026-11-22e"], cwd=BENCHMARKS, capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()
     assert lines[0] == "| work | size | type | threads | rival | reach | win | Zen 5 |"

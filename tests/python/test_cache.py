@@ -1,4 +1,4 @@
-"""What is compiled again and what is not: in memory, on disk, in threads and in two processes at once."""
+"""Which launches compile again, and which do not: in memory, on disk, in threads and in two processes at once."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The runner of upstream's tests, on a checkout that is made here: what passes, fails, crashes and hangs is told apart."""
+"""The runner of upstream's tests, on a made-up checkout: tests that pass, fail, crash and hang are distinguished."""
 
 import json
 import os
@@ -77,7 +77,7 @@ def test_a_small_checkout(tmp_path):
 
 
 def test_results_of_several_machines(tmp_path):
-    """Samples add up, a later result of a test counts, and what is taken here where upstream refuses it stands apart."""
+    """Samples add up, a test's later result counts, and programs that are accepted here but refused by upstream are listed separately."""
     visits = []
 
     def visit(*events):

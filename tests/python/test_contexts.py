@@ -1,4 +1,4 @@
-"""A compiled kernel belongs to no thread, and what was compiled and dropped leaves nothing behind."""
+"""A compiled kernel does not depend on a thread, and dropped kernels leave nothing behind."""
 
 import pathlib
 import subprocess
@@ -34,7 +34,7 @@ def test_kernels_outlive_the_thread_that_compiled_them(engine):
         thread = threading.Thread(target=run, args=(out,))
         thread.start()
         thread.join()
-    waste = [bytearray(1000) for _ in range(10000)]  # takes the memory that a context would have left
+    waste = [bytearray(1000) for _ in range(10000)]  # reuses the memory that a freed context would have left
     for out in outs[3:]:
         run(out)
     del waste

@@ -1,4 +1,4 @@
-"""TILEWRIGHT_DEBUG_INFO=1: debuggers and profilers find their way from code to the kernel's lines."""
+"""TILEWRIGHT_DEBUG_INFO=1: debuggers and profilers map code to the kernel's lines."""
 
 import os
 import pathlib
@@ -38,7 +38,7 @@ for _ in range({times}):
 print(open(f"/tmp/perf-{{os.getpid()}}.map").read() if os.path.exists(f"/tmp/perf-{{os.getpid()}}.map") else "no map")
 """
 SIGNATURE = "x_ptr=*fp32:16, out_ptr=*fp32:16, n=i32, BLOCK=1024"
-STORE = 11  # its line
+STORE = 11  # the line of the store
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def emitted(path, stage, on, *more):
 
 
 def instructions(text):
-    """Without directives, labels and comments."""
+    """The instructions of assembly text, without directives, labels and comments."""
     lines = (line.split("#")[0].split("//")[0].strip() for line in text.decode().splitlines())
     return [re.sub(r"\.L\w+", ".L", line) for line in lines if line and not line.startswith((".", "$")) and not line.endswith(":")]
 
@@ -105,7 +105,7 @@ def test_map_for_perf(script):
     path = script()
     assert run(path, "0").strip() == "no map"
     assert re.search(r"^[0-9a-f]+ [0-9a-f]+ grow_kernel\.\w+$", run(path), re.M)
-    assert "grow_kernel" in run(path)  # from the cache as well
+    assert "grow_kernel" in run(path)  # also from the cache
 
 
 def in_gdb(path, *commands):
@@ -123,7 +123,7 @@ def test_breakpoints_and_backtraces_in_gdb(script):
         pytest.skip("processes must not be traced here")
     assert re.search(rf"Breakpoint 1, grow_kernel.* at {re.escape(str(path))}:{STORE}", shown), shown
     assert f"{STORE}\t    tl.store(out_ptr + at, y, mask=at < n)" in shown
-    # A kernel that only moved has other lines, although the cache has its code.
+    # A kernel that was only moved has other lines, although the cache has its code.
     shown = in_gdb(script(before="#\n#\n"), f"break grow.py:{STORE + 2}", "run", "kill")
     assert re.search(rf"Breakpoint 1, grow_kernel.*:{STORE + 2}", shown), shown
 
@@ -165,8 +165,8 @@ def test_variables_in_gdb(tmp_path):
     values = re.findall(r"^\$\d+ = (.*)$", shown, re.M)
     assert float(values[0]) == 2.5 and float(values[1]) == 2 / 64, shown
     assert values[2] == "0", shown
-    assert values[3] == "<optimized out>", shown  # computed where it is wanted, and nowhere as a whole
-    # Once addresses are computed nothing needs the program's number, and some processors' schedules give its register to something else.
+    assert values[3] == "<optimized out>", shown  # it is computed where it is used, and is nowhere as a whole
+    # After the addresses, nothing needs the program's number, and on some processors its register is reused.
     assert values[4] in ("0", "<optimized out>") and values[5:7] == ["3", "3"] and "type = float32 [64]" in shown, shown
     weights = np.exp(np.arange(64) / 64 - 63 / 64)
     assert float(values[7]) == 2 / 64 and values[8] == "3", shown  # arguments are known to the end, used or not
@@ -191,7 +191,7 @@ def test_places_in_text_of_tiles(script, tmp_path):
     plain, placed = emitted(path, "tt", "0"), emitted(path, "tt", "1")
     assert b"loc(" not in plain
     assert re.search(rb'loc\("%s":%d:' % (re.escape(str(path).encode()), STORE), placed) and b'"y"' in placed
-    # Read back, they are the places of the code that is made from the text.
+    # When the text is read back, its code has the same locations.
     text = tmp_path / "grow.ttir"
     text.write_bytes(placed)
     code = subprocess.run([COMMAND, "compile", text, "--emit", "asm"], capture_output=True, env={**os.environ, "TILEWRIGHT_DEBUG_INFO": "1"}).stdout

@@ -1,8 +1,8 @@
-"""The pages for authors of kernels do what they say: their files are written, and their commands run, in order, each page in a folder of its own.
+"""Tests the pages for authors of kernels: their files are written, and their commands run, in order, each page in a folder of its own.
 
-A block of Python (or C) that begins with "# NAME.py" is that file; blocks of sh are run; what follows <!-- needs torch --> is left out where there
-is none, and what follows <!-- exact --> is a part of what the commands before it print. A block of Python without a name is a part of a file of
-its page, or of a kernel, and compiles in one. C++ is an excerpt of a program in examples/. Other blocks of text are output as it was once, and blocks of
+A block of Python (or C) that begins with "# NAME.py" is that file; blocks of sh are run; a block after <!-- needs torch --> is left out if there
+is no PyTorch, and a block after <!-- exact --> is a part of the preceding commands' output. A block of Python without a name is a part of a file of
+its page, or of a kernel in which it compiles. C++ is an excerpt of a program in examples/. Other blocks of text show output of an earlier run, and blocks of
 console are for other machines.
 """
 
@@ -46,7 +46,7 @@ def run(text, folder):
 
 
 def check_part(text, files, folder):
-    """A part of a file of the page, a kernel, or a part of one."""
+    """Checks a block that is a part of a file of the page, a kernel, or a part of a kernel."""
     if any(text in file for file in files) or "@triton.jit" in text and compile(text, "part", "exec"):
         return
     (folder / "part.py").write_text(PART.format(textwrap.indent(textwrap.dedent(text), "    ")))

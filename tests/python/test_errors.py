@@ -1,4 +1,4 @@
-"""Errors as exceptions: their classes, their places, and that they travel."""
+"""Errors as exceptions: their classes, their places, and pickling."""
 
 import pickle
 

@@ -75,7 +75,7 @@ def test_a_page_of_a_gpu_has_layouts_and_a_timeline(tmp_path):
     accumulator = next(layout for layout in data["layouts"] if "accumulator of wgmma" in layout["text"])
     rows, columns, owners = accumulator["rows"], accumulator["columns"], accumulator["owners"]
     assert len(owners) == rows * columns == 64 * 64
-    # m64n128: a warp has sixteen rows, a group of four lanes one of eight, a lane two neighbours.
+    # m64n128: a warp has sixteen rows, a group of four lanes every eighth of them, a lane two neighbours.
     for row in range(rows):
         for column in range(columns):
             warp, lane, element = owners[row * columns + column]
@@ -105,7 +105,7 @@ def test_spilled_registers_are_told_by_line():
                            "--signature", "*fp32:16, *fp32:16, 16384"], capture_output=True, text=True, check=True)
     said = json.loads(done.stdout)
     spilled = [fact["text"] for section in said["sections"] if section["title"].startswith("Spilled registers") for fact in section["facts"]]
-    if shutil.which("ptxas"):  # which alone knows
+    if shutil.which("ptxas"):  # only ptxas knows
         assert "bytes spilled" in " ".join(said["resources"]) and "load: 512 registers a thread for 16384" in spilled
     else:
         assert spilled == []
@@ -117,7 +117,7 @@ def test_every_kernel_of_the_gallery_is_explained(target):
         done = subprocess.run([COMMAND, "explain", ROOT / "examples" / f"{example}.py", "--kernel", kernel, "--signature", signature, "--target",
                                target, "--num-warps", str(warps), "--num-stages", str(stages), "--json"], capture_output=True, text=True)
         if "out of resource" in done.stderr:
-            continue  # a tuner leaves it out, too
+            continue  # tuners also skip it
         assert done.returncode == 0, (example, kernel, done.stderr)
         said = json.loads(done.stdout)
         titles = {section["title"] for section in said["sections"]}
@@ -135,7 +135,7 @@ def browse(tmp_path_factory):
         pytest.skip("neither chromium nor google-chrome is here (tools/setup.sh --browser)")
 
     def document(page, fragment):
-        """What the page's script has made of it, as the browser sees it."""
+        """The document in the browser after the page's script has run."""
         profile = tmp_path_factory.mktemp("profile")
         done = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--dump-dom",
                                "--virtual-time-budget=5000", f"{page.as_uri()}#{fragment}"], capture_output=True, text=True, timeout=120)
@@ -159,7 +159,7 @@ def test_a_browser_shows_the_facts_of_a_processor(browse, tmp_path):
 
 
 def test_a_browser_shows_the_source_in_colors(browse, tmp_path):
-    """What is written stays what it is; strings in three quotes are strings on all of their lines."""
+    """Colors do not change the text; triple-quoted strings are strings on all of their lines."""
     class Lines(HTMLParser):
         def __init__(self, text):
             super().__init__()

@@ -1,4 +1,4 @@
-"""The processes of the fuzzers: what crashes or hangs is named, and the others' programs are counted."""
+"""The processes of the fuzzers: programs that crash or hang are named, and the others are counted."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""What the assembler says of the gallery's kernels for an H100: no register is spilled, no product is serialised. And a kernel's code is
+"""The assembler's report on the gallery's kernels for an H100: no register is spilled, and no product is serialised. And a kernel's code is
 the same each time it is compiled."""
 
 import pathlib
@@ -28,7 +28,7 @@ def test_no_spills(example, kernel, signature, warps, stages, tmp_path):
                            "ptx", "--num-warps", str(warps), "--num-stages", str(stages), "--signature", signature, "-o", ptx],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if "out of resource" in made.stdout:
-        return  # a tuner leaves it out, too
+        return  # tuners also skip it
     assert made.returncode == 0, made.stdout
     report = subprocess.run(["ptxas", "-v", "-arch=sm_90a", ptx, "-o", tmp_path / "kernel.cubin"], stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True).stdout
@@ -39,7 +39,7 @@ def test_no_spills(example, kernel, signature, warps, stages, tmp_path):
 
 @pytest.mark.skipif(not shutil.which("ptxas"), reason="there is no ptxas")
 def test_room_for_two_blocks():
-    """A kernel that ptxas gives 134 registers a thread gets 128, so that two blocks of 256 threads run on a multiprocessor."""
+    """ptxas would give the kernel 134 registers a thread; it gets 128, so that two blocks of 256 threads run on a multiprocessor."""
     if not COMMAND.exists():
         pytest.skip("the command is not built")
     tensors = ["dx_ptr", "dy_ptr", "dw_ptr", "db_ptr", "x_ptr", "weight_ptr"]
@@ -53,7 +53,7 @@ def test_room_for_two_blocks():
 
 
 def test_code_depends_on_the_kernel_alone():
-    """Eight processes, in whose memory values lie elsewhere each, make the same code."""
+    """Eight processes, in which values have different addresses, generate the same code."""
     if not COMMAND.exists():
         pytest.skip("the command is not built")
     example, kernel, signature, *_ = next(row for row in HEAVY if row[0] == "07_attention" and "CAUSAL=True" in row[2])

@@ -1,5 +1,5 @@
-"""What code generators do with the package, as PyTorch's Inductor does it: compile from descriptions, in other processes too, and launch by
-`run`. The first half needs no PyTorch; the second runs torch.compile where it is installed."""
+"""Host code that generators such as PyTorch's Inductor write: it compiles from descriptions, in other processes too, and launches by
+`run`. The first half needs no PyTorch; the second one runs torch.compile if it is installed."""
 
 import copy
 import importlib.util
@@ -35,7 +35,7 @@ def compiled(**options):
 
 
 def run(kernel, x, count):
-    """A launch as generated code writes it."""
+    """Launches as generated code does."""
     out = np.zeros_like(x)
     kernel.run(-(count // -64), 1, 1, 0, kernel.function, kernel.packed_metadata, None, triton.knobs.runtime.launch_enter_hook,
                triton.knobs.runtime.launch_exit_hook, x, out, count, 64)
@@ -57,7 +57,7 @@ def test_the_machines_by_name():
 
 
 def test_a_forked_worker_knows_of_the_gpu_that_pytorch_has_counted(monkeypatch):
-    """CUDA tells a forked process nothing; torch.cuda keeps what it counted before. Where CUDA answers, its word counts."""
+    """CUDA tells a forked process nothing, but torch.cuda keeps its earlier count. If CUDA answers, its answer counts."""
     driver = backends["nvidia"].driver
     monkeypatch.setattr(driver, "_found", False)
     monkeypatch.setattr(driver_module, "_torch_cuda", lambda: None)
@@ -76,7 +76,7 @@ def test_a_forked_worker_knows_of_the_gpu_that_pytorch_has_counted(monkeypatch):
 
 
 def test_a_forked_worker_asks_pytorch_for_no_device(monkeypatch):
-    """Its parent has used CUDA, so PyTorch refuses to begin there again; the worker compiles for the GPU that its parent names."""
+    """Its parent has used CUDA, so PyTorch refuses to initialise CUDA again; the worker compiles for the GPU that its parent names."""
 
     class Cuda:
         _is_in_bad_fork = staticmethod(lambda: True)
@@ -101,7 +101,7 @@ def test_a_forked_worker_asks_pytorch_for_no_device(monkeypatch):
 
 
 def test_ttgir_has_tritons_names():
-    """Of operations and of what the module was compiled for, where both mean the same."""
+    """Operations and the module's attributes have Triton's names where both mean the same."""
 
     @triton.jit
     def product(x, y, z, K):
@@ -165,7 +165,7 @@ def test_what_the_description_promises_is_checked():
 
 
 def test_a_kernel_goes_to_another_process(tmp_path):
-    """Its dict is what is taken along, as PyTorch's compile workers do; the function is not."""
+    """Its dict is pickled, as PyTorch's compile workers do, and its function is not."""
     kernel = compiled()
     fn = kernel.src.fn
     kept = fn.fn, fn.__globals__, fn.repr, fn._hash_lock if hasattr(fn, "_hash_lock") else None
@@ -222,7 +222,7 @@ def add_small(x_ptr, y_ptr, out_ptr):
 
 @pytest.mark.parametrize("engine", ["cpu", "interpret"])
 def test_overflow_is_checked_unless_it_may_happen(engine):
-    """Code generators ask for device_assert and not for checks of what their arithmetic relies on."""
+    """Code generators ask for device_assert, but not for overflow checks, because their arithmetic relies on overflow."""
     x, out = np.full(4, 200, np.uint8), np.zeros(4, np.uint8)
     with triton.engine(engine):
         with pytest.raises((RuntimeError, triton.InterpreterError), match="int8 overflow detected for operation add"):
@@ -250,7 +250,7 @@ def many_ways(desc, x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 
 def operations(**constants):
-    """The operations of many_ways, with the module that they are of."""
+    """(the module of many_ways, its operations)."""
     signature = {"desc": "tensordesc<fp32[1, 16]>", "x_ptr": "*fp32", "out_ptr": "*fp32", "n": "i32", "BLOCK": "constexpr"}
     backend = make_backend(GPUTarget("cpu", "", 1))
     context = triton._C.libtriton.ir.context()
@@ -277,7 +277,7 @@ def test_operations_can_be_walked_over():
     assert "many_ways" in first.get_str_attr("sym_name") and first.get_block().get_parent() is not None
     called = {op.get_flat_symbol_ref_attr("callee") for op in seen if op.get_name() == "tt.call"}
     assert called <= {op.get_str_attr("sym_name") for op in seen if op.get_name() == "tt.func"} and len(called) >= 2
-    # An operation comes after those in its regions, and a value that an operation takes is another's result or a block's argument.
+    # An operation comes after those in its regions, and each operand is another operation's result or a block's argument.
     loop, body = named["scf.for"], named["scf.yield"].get_block()
     assert body.get_parent().id() == loop.get_region(0).id() and seen.index(named["scf.yield"]) < seen.index(loop)
     made = {op.get_result(i).id() for op in seen for i in range(op.get_num_results())}
@@ -286,7 +286,7 @@ def test_operations_can_be_walked_over():
 
 
 def test_a_descriptor_is_an_address_with_sizes_and_strides():
-    """Who counts a kernel's arguments counts on that."""
+    """Programs that count a kernel's arguments rely on that."""
     seen = operations()
     made = next(op for op in seen if op.get_name() == "tt.make_tensor_descriptor")
     arguments = [made.get_block().get_argument(i).id() for i in range(made.get_block().get_num_arguments())]
@@ -296,7 +296,7 @@ def test_a_descriptor_is_an_address_with_sizes_and_strides():
 
 
 def test_what_constants_leave_out_is_among_the_operations():
-    """Who asks what a kernel may write to puts any number for one that is not known."""
+    """A program that asks to which arguments a kernel may write passes arbitrary numbers for unknown ones."""
     assert any(op.get_name() == "scf.for" for op in operations(n=2))
 
 

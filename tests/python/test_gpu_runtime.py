@@ -1,6 +1,6 @@
-"""The way to a GPU on machines without one: what is said where there is no driver, and what a driver is asked for.
+"""The runtime for GPUs, tested without a GPU: the messages where there is no driver, and the calls that a driver gets.
 
-The driver of these tests is the C file that the unit tests use (tests/unit/fake_cuda.c): it answers as told and runs nothing.
+The driver of these tests is the C file that the unit tests use (tests/unit/fake_cuda.c): it gives the answers that tests set, and runs nothing.
 """
 
 import json
@@ -79,7 +79,7 @@ for index, value in enumerate([13000, 2, 0, 9, 9, 0, 0, 40, 0, 0, 1024]):
 
 
 def fake_library():
-    """Beside the package in the build folder."""
+    """The path of the fake driver, beside the package in the build folder."""
     for folder in pathlib.Path(_core.__file__).resolve().parents:
         found = list((folder / "tests" / "unit").glob("libfake_cuda.*"))
         if found:
@@ -135,7 +135,7 @@ def test_devices(tmp_path, monkeypatch):
 
 
 def test_kernels_without_tensors(tmp_path, monkeypatch):
-    """Run on a GPU if there is one."""
+    """They run on a GPU if there is one."""
     library = fake_library()
     program = "print(nothing[(1,)](3).metadata.target.backend)"
     assert run(program, tmp_path, monkeypatch, library, ANSWERS.format(library=library)) == "cuda\n"
@@ -198,7 +198,7 @@ def test_ptx_in_place_of_the_compilers(tmp_path, monkeypatch):
 
 
 def test_memory_without_a_tensor_library(tmp_path, monkeypatch):
-    """An object that has an address and no device lies where the driver says."""
+    """The driver tells in which memory an object lies that has an address, but no device."""
     library = fake_library()
     output = run("""
         from tilewright._C.libtriton import nvidia
@@ -245,7 +245,7 @@ def test_a_warm_launch_is_one_call_of_the_driver(tmp_path, monkeypatch):
 
 
 def test_a_rehearsal_leaves_the_launch_nothing_to_compile(tmp_path, monkeypatch):
-    """The tuner's: these tensors may overlap, so that the launch runs another version than the types ask for."""
+    """The tuner's rehearsal: these tensors may overlap, so the launch runs another version than the one for its types."""
     library = fake_library()
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
     output = run("""
@@ -277,7 +277,7 @@ def test_what_does_not_fit(tmp_path, monkeypatch):
 
 
 def test_tensors_that_no_map_can_be_made_for(tmp_path, monkeypatch):
-    """They get code of their own."""
+    """Such tensors get a version of their own."""
     library = fake_library()
     output = run("""
         def launch(address, stride):
@@ -348,7 +348,7 @@ def double_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 @pytest.mark.skipif(not COMMAND.exists(), reason="the command is not beside this package: it is not a build folder's")
 def test_commands_on_a_device(tmp_path, monkeypatch):
-    """`run` and `tune` with --device: tensors are copied there, code is the GPU's, and its clock measures."""
+    """`run` and `tune` with --device: tensors are copied to the GPU, the code is for it, and its clock measures."""
     path = tmp_path / "tuned.py"
     path.write_text(TUNED)
     monkeypatch.setenv("TILEWRIGHT_LIBCUDA", fake_library())

@@ -1,4 +1,4 @@
-"""What the command says of itself is true: the examples behind each --help run, and the manual page is one."""
+"""The command's help is true: the examples in each --help run, and the manual page is valid."""
 
 import os
 import pathlib

@@ -157,7 +157,7 @@ def test_names_and_places_in_ir(tmp_path):
     assert f'{store} = loc("{__file__}":{line}:9)' in text
     module, = re.findall(r"^} loc\((#loc\d*)\)", text, re.MULTILINE)
     assert f'{module} = loc("{__file__}":{line - 1}:9)' in text
-    path = tmp_path / "put.ttir"  # which is IR as good as any
+    path = tmp_path / "put.ttir"  # any IR serves here
     path.write_text(text)
     assert re.findall(r"tt.store .*", triton.compile(str(path)).asm["ttir"])
 
@@ -175,7 +175,7 @@ def test_ir_in_place_of_the_kernels_own(tmp_path, engine):
     path = tmp_path / "tripled.ttir"
     path.write_text(plain[(2,)](x, out, 64, BLOCK=32).asm["ttir"].replace("2.000000e+00", "3.000000e+00"))
     with triton.engine(engine):
-        for n in (64, 50):  # the text says that n is a multiple of 16; what counts is the launch
+        for n in (64, 50):  # the text declares n a multiple of 16, but the launch decides
             out[:] = 0
             kernel = plain[(2,)](x, out, n, BLOCK=32, ir_override=path)
             np.testing.assert_array_equal(out[:n], 3 * x[:n])
@@ -236,7 +236,7 @@ def put_members(x_ptr, pair, nested):
 
 
 def test_preload_of_tuples(knobs):
-    """Members are constants, numbers and tensors, as deep as they lie; names of a namedtuple stay."""
+    """Members are constants, numbers and tensors at any depth; a namedtuple keeps its names."""
     data, x = [], np.zeros(2, np.int32)
     knobs.runtime.jit_cache_hook = lambda **told: data.append(told["compile"])
     arguments = (x, Pair(5, tl.constexpr(2)), (x[1:], (1, 48)))
@@ -260,7 +260,7 @@ def test_a_kernel_names_itself():
 
 
 class Later(Executor):
-    """Runs what it is given when it is told to."""
+    """An executor that runs its tasks when it is told to."""
 
     def __init__(self):
         self.work = []
@@ -291,7 +291,7 @@ def test_compilation_in_the_background():
     assert put[(1,)](x, 5) is not None and x[0] == 5
 
 
-# ---- files of the host's
+# ---- files of host code
 
 def test_files_under_a_key(knobs, tmp_path):
     knobs.cache.dir = str(tmp_path)
@@ -413,7 +413,7 @@ def test_the_driver():
     properties = driver.active.utils.get_device_properties(0)
     kernel = make_kernel()[(1,)](one(), 3)
     kernel._init_handles()
-    # As upstream's tutorials count the programs that fit onto a machine.
+    # In the way in which upstream's tutorials count the programs that fit onto a machine.
     assert properties["max_num_regs"] // (kernel.n_regs * properties["warpSize"] * kernel.metadata.num_warps) >= 1
     assert properties["max_shared_mem"] // kernel.metadata.shared >= 1
 
@@ -455,7 +455,7 @@ def test_ir_against_comments():
 
     @triton.jit
     def calls():
-        # Calls stand as the front end made them, values have numbers, and names say the types.
+        # Calls are as the front end made them, values have numbers, and names contain the types.
         # CHECK: %c11_i32 = arith.constant 11 : i32
         # CHECK: %[[TILE:.*]] = tt.make_range {end = 4 : i32, start = 0 : i32}
         # CHECK: tt.call @test_host_api.called__i32_Ti32S4S_c2T_c8(%c11_i32, %[[TILE]])
@@ -508,7 +508,7 @@ def put_typed(x_ptr, TYPE: tl.constexpr, BLOCK: tl.constexpr):
 
 
 def test_types_as_constants(knobs):
-    """A constexpr parameter takes a type as it is; elsewhere a type in a warm-up stands for a tensor."""
+    """A constexpr parameter takes a type as its value; elsewhere, a type in a warm-up stands for a tensor."""
     data = []
     knobs.runtime.jit_cache_hook = lambda **told: data.append(told["compile"]["specialization_data"])
     kernel = put_typed.warmup(tl.float32, tl.int8, 16, grid=(1,))
@@ -637,7 +637,7 @@ PyMODINIT_FUNC PyInit_said_in_c(void) { return PyModule_Create(&module); }
 
 
 def test_modules_of_c_sources(tmp_path, monkeypatch):
-    """triton.runtime.build: the library is kept in the cache folder; one that is damaged is built again, and what is no C says what is wrong."""
+    """triton.runtime.build: the library is kept in the cache folder; a damaged one is built again, and invalid C is an error with the compiler's message."""
     from tilewright.runtime.build import compile_module_from_src, compile_so_from_src
     if not any(map(shutil.which, ("gcc", "clang", "cc"))):
         pytest.skip("no C compiler")
@@ -673,12 +673,12 @@ def test_a_file_takes_a_kernels_place(tmp_path):
     with triton.knobs.cache.scope(), triton.knobs.compilation.scope():
         triton.knobs.cache.override_dir, triton.knobs.compilation.override = str(folder), True
         written.write_text(re.sub(r"constant 3 : i32", "constant 5 : i32", text))
-        replaced_kernel._unsafe_update_src(replaced_kernel.src)  # nothing of it is in memory now
+        replaced_kernel._unsafe_update_src(replaced_kernel.src)  # now no specialisation is in memory
         replaced_kernel[(1,)](out, 7)
         assert out[0] == 35
         written.with_suffix(".ptx").write_text("// mine\n" + gpu.asm["ptx"])
         assert "// mine" in replaced_kernel.warmup(out, 7, grid=(1,), arch="sm90").asm["ptx"]
-        replaced_kernel[(1,)](out, 16)  # another specialisation, of which there is no file
+        replaced_kernel[(1,)](out, 16)  # another specialisation, for which there is no file
         assert out[0] == 48
 
 

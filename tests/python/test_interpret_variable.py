@@ -1,4 +1,4 @@
-"""TRITON_INTERPRET=1: read when a kernel is made, as upstream reads it; kernels that exec makes."""
+"""TRITON_INTERPRET=1 is read when a kernel is made, as in upstream; and kernels that exec defines."""
 
 import os
 import subprocess
@@ -34,7 +34,7 @@ def test_a_kernel_is_interpreted_if_the_variable_is_set_when_it_is_made(monkeypa
         tl.store(x, 1)
 
     assert (before._interpreted, after._interpreted) == (False, True)
-    assert not isinstance(before, InterpretedFunction) and isinstance(after, InterpretedFunction)  # PyTorch passes other arguments to those
+    assert not isinstance(before, InterpretedFunction) and isinstance(after, InterpretedFunction)  # PyTorch passes other arguments to interpreted kernels
     out = np.zeros(4, np.int32)
     after[(1,)](out[1:])
     before[(1,)](out)

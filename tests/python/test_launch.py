@@ -1,4 +1,4 @@
-"""Launches: grids, arguments by name and by default, what comes back, and what is refused."""
+"""Launches: grids, arguments by name and by default, results, and refusals."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_arguments_by_keyword_and_default(scale, numbers):
 
 
 def test_one_kernel_called_in_many_ways(scale, numbers):
-    """How keywords belong to parameters is remembered for each way, and the ways must not be mixed up."""
+    """The assignment of keywords to parameters is remembered for each form of call, and the forms must not be confused."""
     out = np.zeros_like(numbers)
     for turn in range(3):
         for factor, call in [

@@ -1,4 +1,4 @@
-"""Which memory a launch may use: read-only memory is read and never written, broadcast views are not written, and memory exists."""
+"""The memory that a launch may use: read-only memory and broadcast views are read and never written, and tensors without memory are refused."""
 
 import mmap
 
@@ -100,7 +100,7 @@ def view_of_file(tmp_path):
 
 
 class Exchanged:
-    """An array that is reached through DLPack and nothing else."""
+    """An array that offers nothing but DLPack."""
 
     def __init__(self, array):
         self.array = array
@@ -202,7 +202,7 @@ def test_a_broadcast_view_is_read_but_not_written(engine):
 
 
 class Tensor:
-    """What a tensor of another library looks like."""
+    """Imitates a tensor of another library."""
 
     dtype = "float32"
 
@@ -247,7 +247,7 @@ def test_strides_of_tensors_are_read():
 
 
 class Fake(Tensor):
-    """As PyTorch's fake tensors: asking for the address is an error."""
+    """Like PyTorch's fake tensors: asking for the address is an error."""
 
     def data_ptr(self):
         raise RuntimeError("cannot access the data pointer")

@@ -1,4 +1,4 @@
-"""Cards behind Hopper: what is made for them computes right on the simulator, and the assembler takes it."""
+"""Cards newer than Hopper: code for them is right on the simulator, and the assembler accepts it."""
 
 import pathlib
 import shutil
@@ -45,7 +45,7 @@ def test_matrix_product(target, ctas):
     np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-3, atol=1e-2)
 
 
-# One kernel in four keeps the test short; together the targets see all of the gallery.
+# One kernel in four keeps the test short; together, the targets cover the whole gallery.
 @pytest.mark.skipif(not shutil.which("ptxas"), reason="there is no ptxas")
 @pytest.mark.parametrize("index, case", list(enumerate(KERNELS)))
 def test_the_assembler_takes_the_gallery(index, case, tmp_path):

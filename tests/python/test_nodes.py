@@ -1,4 +1,4 @@
-"""Machines of several nodes of memory, made up: a kernel's results are the same, bit for bit, as on one thread."""
+"""Made-up machines with several memory nodes: a kernel's results are bit for bit the same as on one thread."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Launch options are checked in the compiler, so every door gives the same answer: a call, a description, every engine."""
+"""The compiler checks launch options, so every interface gives the same answer: a call, a description, every engine."""
 
 import re
 
@@ -88,7 +88,7 @@ def test_code_for_another_gpu(arch, target, numbers):
     assert made.metadata.arch == f"sm{made.metadata.target.arch}" and not out.any()
     source = ASTSource(line, {"x_ptr": "*fp32", "out_ptr": "*fp32", "n": "i32", "factor": "fp32", "BLOCK": "constexpr"}, {"BLOCK": 64})
     assert target_of(triton.compile(source, options={"arch": arch})) == target
-    # A processor runs its own code, whatever is said about GPUs.
+    # A CPU runs its own code, whatever the options say about GPUs.
     assert "ptx" not in line[(4,)](numbers, out, 200, 2.0, BLOCK=64, arch=arch).asm
     np.testing.assert_allclose(out, numbers * np.float32(2) + 1, rtol=1e-6)
 

@@ -92,7 +92,7 @@ def test_the_library_exports_its_interfaces_alone():
 
 
 def test_tracebacks_are_the_users(tmp_path):
-    """No frame of what starts the program or of the package, and each message once."""
+    """A traceback has no frames of the launcher or of the package, and each message once."""
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent("""
         import numpy as np
@@ -139,7 +139,7 @@ def test_progress_is_for_terminals(monkeypatch, capsys):
         bar.step()
     shown = capsys.readouterr().err
     assert "working [############............] 1 of 2, 0 s  the next" in shown and shown.endswith("\r\033[K")
-    monkeypatch.setattr(_progress, "_columns", lambda: 20)  # a line that wraps could not be erased
+    monkeypatch.setattr(_progress, "_columns", lambda: 20)  # a line that wraps around could not be erased
     with _progress.progress("working", 2) as bar:
         bar.step("the next")
     assert "\r\033[Kworking [##########\r" in capsys.readouterr().err
@@ -187,7 +187,7 @@ def test_builtins_are_documented():
 
 
 def test_members_of_the_language_say_where_they_are_from():
-    """Code generators import them from there."""
+    """Code generators import the members from the module that __module__ names."""
     for module in (triton.language, triton.language.math, triton.language.random, triton.language.extra.libdevice, triton.language.extra.cuda):
         for name, member in vars(module).items():
             if isinstance(member, triton.language.core.builtin_function) and not name.startswith("_") and name not in vars(triton.language.core):
@@ -231,7 +231,7 @@ def test_perf_report(tmp_path, capsys):
 
 
 def test_flushing_has_its_share_of_time(monkeypatch):
-    """A kernel of no time is not called for many times as long as was asked for: throwing out the caches takes long."""
+    """Measuring a very short kernel does not take many times as long as requested, although emptying the caches takes long."""
     calls = []
     monkeypatch.setattr(_core, "flush_caches", lambda: time.sleep(0.02))
     times = triton.testing.do_bench(lambda: calls.append(1), warmup=1, rep=100, return_mode="all")
@@ -253,7 +253,7 @@ def test_machine():
 
 
 def test_fresh_knobs(monkeypatch):
-    """As upstream's tests use them."""
+    """They are used as in upstream's tests."""
     monkeypatch.setenv("TRITON_PRINT_AUTOTUNING", "1")
     before = triton.knobs.autotuning
     fresh, restore = _fresh_knobs_impl({"nvidia"})
@@ -265,7 +265,7 @@ def test_fresh_knobs(monkeypatch):
 
 
 def test_cache_folder_in_a_scope(tmp_path, monkeypatch):
-    monkeypatch.delenv("TILEWRIGHT_CACHE_DIR", raising=False)  # which comes before upstream's variable
+    monkeypatch.delenv("TILEWRIGHT_CACHE_DIR", raising=False)  # it has precedence over upstream's variable
     before = triton.knobs.cache.dir
     with triton.knobs.cache.scope():
         triton.knobs.cache.dir = str(tmp_path)
@@ -330,7 +330,7 @@ tt.func public @twice(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32} loc("x_ptr")
 
 
 def test_launch_ir_text(tmp_path):
-    """It is launched as a function of the same parameters; what the text takes for granted is asked for (textArgument)."""
+    """IR text is launched like a function with the same parameters; launches must satisfy what the text takes for granted (textArgument)."""
     path = tmp_path / "twice.ttir"
     path.write_text(TTIR)
     made = triton.compile(str(path))
@@ -359,7 +359,7 @@ def test_ir_text_for_gpus(tmp_path):
 
 
 def test_modules_import_each_other_in_one_direction():
-    """No module imports, at any depth of its functions, one that imports it."""
+    """No module imports, even within functions, a module that imports it."""
     import ast
     root = pathlib.Path(triton.__file__).resolve().parent
     files = {".".join(("tilewright", *path.relative_to(root).with_suffix("").parts)).removesuffix(".__init__"): path
@@ -478,7 +478,7 @@ def test_groups_of_knobs(monkeypatch):
         monkeypatch.setenv("TRITON_ALWAYS_COMPILE", word)
         monkeypatch.setenv("TRITON_DEFAULT_FP_FUSION", word)
         assert knobs.compilation.always_compile is switched and knobs.language.default_fp_fusion is switched
-    for word in ("", "perhaps"):  # says neither
+    for word in ("", "perhaps"):  # means neither on nor off
         monkeypatch.setenv("TRITON_ALWAYS_COMPILE", word)
         monkeypatch.setenv("TRITON_DEFAULT_FP_FUSION", word)
         assert knobs.compilation.always_compile is False and knobs.language.default_fp_fusion is True
@@ -517,7 +517,7 @@ def test_options_of_python_commands():
 
 
 def test_settings_are_listed():
-    """Each variable that the compiler reads is a row of settings.def, but for what says where a program runs; so is each of ours that Python reads."""
+    """Every variable that the compiler reads is a row of settings.def, except those that describe where a program runs; so is each of ours in Python."""
     root = pathlib.Path(__file__).resolve().parents[2]
     rows = set(re.findall(r"^SETTING\((\w+),", (root / "src/support/settings.def").read_text(), re.M))
     read = set()

@@ -1,4 +1,4 @@
-"""tl.device_print on processors: tiles as aligned numbers, programs apart."""
+"""tl.device_print on CPUs: tiles are printed as aligned numbers, and programs separately."""
 
 import numpy as np
 import pytest

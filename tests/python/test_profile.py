@@ -1,4 +1,4 @@
-"""`tilewright profile`: a script's kernels, with what they move and compute."""
+"""`tilewright profile`: a script's kernels, with their bytes and operations."""
 
 import json
 import os
@@ -84,7 +84,7 @@ causal_kernel[(100,)](x, np.empty_like(x), BLOCK=256)
 """)
     done = subprocess.run([sys.executable, "-m", "tilewright.profile", "--json", "--no-roof", script], capture_output=True, text=True)
     (row,) = json.loads(done.stdout)["kernels"]
-    assert row["flops"] == pytest.approx(256 * 100 * 101 / 2, rel=0.02)  # the first program does one addition a lane, the last one 100
+    assert row["flops"] == pytest.approx(256 * 100 * 101 / 2, rel=0.02)  # the first program does one addition for each lane, the last one 100
 
 
 def test_products_have_the_peak_of_their_type():
@@ -92,7 +92,7 @@ def test_products_have_the_peak_of_their_type():
     machine = {"bytes_per_second": 1e12, "float32": 1e12, "tf32": 4e12, "float16": 8e12}
     row = {"calls": 1, "seconds": 1.0, "bytes": 0, "flops": 5e12, "products": {"float16": 4e12}}
     profile.add_rates([row], machine)
-    assert row["share_of_roof"] == 0.5 + 1  # 4 of 8 in products, and 1 of 1 beside them
+    assert row["share_of_roof"] == 0.5 + 1  # 4 of 8 for products, and 1 of 1 for other operations
     row = {"calls": 1, "seconds": 1.0, "bytes": 0, "flops": 4e12, "products": {"int8": 4e12}}
     profile.add_rates([row], machine)
     assert row["share_of_roof"] == 0.25
@@ -113,7 +113,7 @@ def test_a_script_that_fails_is_told(run, tmp_path):
     assert done.stdout == ""
     done = run("--no-roof", "--json", arguments=())
     assert done.returncode == 1 and "IndexError" in json.loads(done.stdout)["error"]
-    done = run("--no-roof", "--json", "--trace", "/no/such/folder/trace.json")  # what was found is not lost
+    done = run("--no-roof", "--json", "--trace", "/no/such/folder/trace.json")  # the results are not lost
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert json.loads(done.stdout)["kernels"] and "cannot write '/no/such/folder/trace.json'" in json.loads(done.stdout)["error"]
     (tmp_path / "broken.py").write_bytes(b"print('no end'\0")

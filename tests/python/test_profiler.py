@@ -1,4 +1,4 @@
-"""triton.profiler: scopes, kernels, metrics, and what is written of them."""
+"""triton.profiler: scopes, kernels, metrics, and the files that are written."""
 
 import json
 import subprocess
@@ -63,7 +63,7 @@ def test_a_tree_of_scopes_and_kernels():
     assert "other" not in kernel
     inner = child(outer, "inner")
     assert [c["frame"]["name"] for c in inner["children"]] == ["fill[64]", "fill[32]"]
-    assert child(tree, "fill[16]")["metrics"]["count"] == 1 and len(tree["children"]) == 2  # none while it was paused
+    assert child(tree, "fill[16]")["metrics"]["count"] == 1 and len(tree["children"]) == 2  # no launch while the profile was paused
 
 
 def test_without_the_hook_kernels_have_their_own_names():
@@ -171,11 +171,11 @@ def test_the_viewer(capsys):
 
 
 class FakeEvent:
-    """An event of a GPU whose work takes a microsecond an event. One that a graph has captured has no time, as on a card."""
+    """An event of a GPU whose work takes a microsecond between events. An event that a graph has captured has no time, as on a card."""
 
     clock = 0
     captures = False
-    is_idle = False  # the device is done with all that came before
+    is_idle = False  # whether the device has finished all earlier work
 
     def __init__(self, enable_timing):
         self.at = None
@@ -211,7 +211,7 @@ def test_what_an_idle_device_waits_for_is_not_its_work(monkeypatch):
     span = proton.clock.EventSpan(FakeDevice)
     span.end()
     assert span.nanoseconds() == 10_000_000
-    monkeypatch.setattr(FakeEvent, "is_idle", False)  # it was busy: the host's time is not in it
+    monkeypatch.setattr(FakeEvent, "is_idle", False)  # the device was busy, so the host's time is not included
     monkeypatch.setattr(proton.clock.time, "perf_counter_ns", lambda: 0)
     span = proton.clock.EventSpan(FakeDevice)
     span.end()
@@ -219,7 +219,7 @@ def test_what_an_idle_device_waits_for_is_not_its_work(monkeypatch):
 
 
 class FakeRecords:
-    """What _core says of activities: the times that a test has written down, by mark."""
+    """Stands for _core's activities: times by mark, as a test has set them."""
 
     def __init__(self, monkeypatch, why=None):
         self.why, self.times, self.open, self.users, self.last = why, {}, [], 0, 0
@@ -254,7 +254,7 @@ def on_fake_device(monkeypatch):
 def test_kernels_have_the_times_of_their_records(monkeypatch, on_fake_device):
     records = FakeRecords(monkeypatch)
     number = proton.start("profile", data="trace")
-    with proton.scope("outer"):  # mark 1, the launches 2 and 3, what is not ours 700
+    with proton.scope("outer"):  # the scope has mark 1, the launches 2 and 3; 700 are of other libraries
         launch()
         launch()
     records.times = {2: (5000, 5300, 300, 1), 3: (6000, 6500, 400, 2), 1: (7000, 7700, 700, 1)}
@@ -263,7 +263,7 @@ def test_kernels_have_the_times_of_their_records(monkeypatch, on_fake_device):
     outer = child(tree, "outer")
     assert outer["metrics"]["time (ns)"] == 700 and child(outer, "fill")["metrics"] == {"time (ns)": 700, "count": 2}
     begun = [event["ts"] for event in session.trace()["traceEvents"] if event["name"] == "fill"]
-    assert begun == [5.0, 6.0]  # microseconds, of the GPU's work and not of the call
+    assert begun == [5.0, 6.0]  # microseconds at which the GPU's work began, and not the call
     assert records.users == 0 and not records.open
 
 
@@ -282,7 +282,7 @@ def test_two_profilers_are_told_of(monkeypatch, on_fake_device):
     with pytest.warns(RuntimeWarning, match="it sees nothing of the GPU"):
         proton.clock.span().end()
     proton.clock.recorder.stop()
-    records.why = "another profiler has CUPTI"  # it came first, and has all of it
+    records.why = "another profiler has CUPTI"  # it came first and gets all records
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         proton.clock.span().end()
@@ -290,7 +290,7 @@ def test_two_profilers_are_told_of(monkeypatch, on_fake_device):
 
 
 def test_events_stand_in_for_records(monkeypatch, on_fake_device):
-    """Where CUPTI cannot be had, and where another profiler takes it while we record."""
+    """Events are used if CUPTI is not available, and if another profiler takes it while we record."""
     for why in ("another profiler has CUPTI", None):
         records = FakeRecords(monkeypatch, why)
         span = proton.clock.span()
@@ -317,7 +317,7 @@ def test_work_that_a_graph_captures_has_no_time(monkeypatch):
 
 
 def test_metrics_of_scopes():
-    """Properties are set, not added up; marks are no part of a name; lists add up by their elements; a metric keeps its type."""
+    """Properties are set, not added up; marks are not part of a name; lists are added by elements; a metric keeps its type."""
     proton.start("profile")
     for _ in range(2):
         with proton.scope("part", {"size (pty)": 3.0, "own (exc)": 1, "times": [1.0, 2.0], "flops8": 2, "bytes": np.float64(8)}):
@@ -423,7 +423,7 @@ def slow_and_quick_kernel(out_ptr, n):
 
 
 def test_kernels_of_a_call_measured_by_a_profile():
-    """What the host does between launches does not count, and both launches do."""
+    """The host's time between launches does not count, and both launches do."""
     out = np.zeros(1, np.float32)
 
     def call(n):

@@ -1,4 +1,4 @@
-"""Tables of docs/performance.md are what files of results say (tools/results_table.py)."""
+"""The tables of docs/performance.md are made from files of results (tools/results_table.py)."""
 
 import importlib.util
 import json

@@ -301,7 +301,7 @@ def test_value_of_a_constexpr():
     assert out[0] == 2
 
 
-torch = types.ModuleType("torch")  # its name is enough: nothing of it is called
+torch = types.ModuleType("torch")  # its name is enough, because nothing in it is called
 
 
 @triton.jit
@@ -345,7 +345,7 @@ def with_a_marked_function(x, count: tl.constexpr):
 
 
 def test_functions_marked_as_the_languages_own_are_passed_constexprs():
-    """As those of PyTorch's triton_helpers are, which Inductor's cooperative reductions call."""
+    """PyTorch's triton_helpers has such functions, which Inductor's cooperative reductions call."""
     out = np.zeros(8, np.int32)
     with_a_marked_function[(1,)](out, 5)
     assert (out == 8).all()

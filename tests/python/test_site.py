@@ -1,4 +1,4 @@
-"""What of the site can be checked without building it: links, anchors, the navigation, translations, and that it asks no network for anything."""
+"""Checks of the site without building it: links, anchors, the navigation, translations, and that it loads nothing from the network."""
 
 import importlib.util
 import pathlib
@@ -10,7 +10,7 @@ import tilewright
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CODE = re.compile(r"^```.*?^```$", re.M | re.S)
-WORDS = re.compile(r"^```.*?^```$|`[^`\n]*`", re.M | re.S)  # blocks and words of code
+WORDS = re.compile(r"^```.*?^```$|`[^`\n]*`", re.M | re.S)  # blocks of code, and code in the text
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -35,7 +35,7 @@ def anchors(text):
 
 
 def target(page, link):
-    """(page, anchor) that a link leads to."""
+    """(page, anchor) to which a link leads."""
     path, _, anchor = link.partition("#")
     parts = [] if not path else page.split("/")[:-1]
     for part in path.split("/"):
@@ -63,7 +63,7 @@ def test_every_page_is_in_the_navigation(pages):
 
 
 def test_pages_come_in_pairs(pages):
-    """The site's own pages have a translation with the same code, the same links and as many headings; navigation and headings too."""
+    """The site's own pages have a translation with the same code, the same links and as many headings, also in the navigation."""
     own = [page for page in pages if page.split("/")[0] in ("tutorial", "howto", "explanation", "index.md", "authors.md") and not page.endswith(".zh.md")]
     assert len(own) > 10
     for page in own:

@@ -1,4 +1,4 @@
-"""What type checkers and editors are told of the language agrees with its tables."""
+"""The stubs for type checkers and editors agree with the language's tables."""
 
 import ast
 import importlib.util

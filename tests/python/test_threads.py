@@ -166,5 +166,5 @@ print(seen[0], out[0])
 
 def test_a_program_waits_until_the_host_stores():
     command = [sys.executable, "-c", HOST, pathlib.Path(__file__).resolve().parent]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=120)  # without the load in the loop it may never end
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=120)  # if the load were not in the loop, it might never end
     assert done.stdout.split() == ["0", "1"]

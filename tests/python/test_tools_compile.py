@@ -1,4 +1,4 @@
-"""tools.compile and tools.link: kernels as C that a C compiler and a program without Tilewright take."""
+"""tools.compile and tools.link: kernels as C for a C compiler, in programs without Tilewright."""
 
 import ctypes
 import shutil
@@ -41,7 +41,7 @@ def telling(x):
 '''
 HELPER = "import triton\n\n@triton.jit\ndef twice(x):\n    return x * 2\n"
 
-# The driver's interface as far as the generated code uses it, with a launch that writes down what it is given.
+# The part of the driver's interface that the generated code uses, with a launch that records its arguments.
 DRIVER_HEADER = """
 typedef struct stream *CUstream;
 typedef struct module *CUmodule;
@@ -103,7 +103,7 @@ def address(array):
 
 
 def aligned(array):
-    """The same numbers at an address that is a multiple of 64."""
+    """A copy of the array at an address that is a multiple of 64."""
     memory = np.empty(array.nbytes + 64, np.uint8)
     start = -memory.ctypes.data % 64
     moved = memory[start:start + array.nbytes].view(array.dtype).reshape(array.shape)
@@ -120,7 +120,7 @@ def test_product_on_a_processor(folder, options):
     assert library.product_get_num_algos() == 2
     library.load_product()
     rng = np.random.default_rng(0)
-    for k in (96, 40):  # rows at multiples of 16 numbers, and not
+    for k in (96, 40):  # a multiple of 16, and another stride of rows
         a, b = (aligned(rng.standard_normal(shape).astype(np.float16)) for shape in ((64, k), (k, 96)))
         for algorithm in (0, 1):
             c = aligned(np.zeros((64, 96), np.float32))
@@ -129,12 +129,12 @@ def test_product_on_a_processor(folder, options):
     c[...] = 0
     assert library.product_default(None, address(c), address(a), address(b), 64, 96, k, k, 2) == 1 and not c.any()  # no variant has that stride
     assert library.product_default(None, address(c), address(a), address(b), 0, 96, k, k, 1) == 0 and not c.any()  # no programs
-    assert library.product(None, address(c), address(a), address(b), 64, 96, k, k, 1, 2) == 1  # nor that algorithm
+    assert library.product(None, address(c), address(a), address(b), 64, 96, k, k, 1, 2) == 1  # there is no such algorithm
     library.unload_product()
 
 
 def test_launches_remember_nothing(folder):
-    """The second launch finds the first one's scratch memory again, and other numbers where the first one's operands were."""
+    """The second launch uses the first one's scratch memory, with other numbers at the same addresses."""
     compiled(folder, "product", "*fp32:16, *fp16:16, *fp16:16, i32, i32, i32, i32:16, i32:1, 32", "M/32, N/32, 1", "-t", "cpu:avx2:1")
     library = linked(folder, "product")
     rng = np.random.default_rng(0)
@@ -145,7 +145,7 @@ def test_launches_remember_nothing(folder):
         np.testing.assert_allclose(c, 2 * (a.astype(np.float32) @ b.astype(np.float32)), rtol=1e-5, atol=1e-4)
 
 
-# New memory that is full of ones, and what a kernel finds at the beginning of its scratch memory.
+# New memory is filled with ones, and `dirty` collects the first words of the scratch memory that a kernel gets.
 WATCH = """
 #include <stdint.h>
 #include <string.h>
@@ -161,7 +161,7 @@ void watched(const uint64_t *arguments, const int32_t *grid, int64_t first, int6
 
 
 def test_threads_that_add_to_the_same_places(folder):
-    """Whether a launch is alone, so that additions may be plain ones, is told in scratch memory: it is not."""
+    """A flag in scratch memory tells whether a launch runs alone, so that additions may be plain ones. Here it must not be set."""
     compiled(folder, "counted", "*i32, *i32, i32, 1024", "programs, 1, 1", "-t", "cpu:avx2:1")
     name = next(folder.glob("counted.*.c")).name.removesuffix(".c").replace(".", "_")
     (folder / "watch.c").write_text(WATCH.replace("@NAME@", name))

@@ -43,7 +43,7 @@ def test_chooses_the_fastest_once_a_key():
     def bench(call, quantiles):
         call()
         measured.append(1)
-        return [float(len(measured) % 2)] * 3  # the second is faster
+        return [float(len(measured) % 2)] * 3  # the second configuration is faster
 
     kernel = make(do_bench=bench, restore_value=["x_ptr"])
     x = np.zeros(100, np.float32)
@@ -144,7 +144,7 @@ def test_rules_that_read_numbers_are_kept():
 
 
 def test_kept_rules_say_what_called_ones_say():
-    """A number, the truth value that equals it, and one that comes later."""
+    """Rules are asked about a number, a boolean that equals it, and a later number."""
     derived = []
 
     class Fn:
@@ -198,7 +198,7 @@ def test_configurations_that_cannot_be():
         kernel[GRID](np.zeros(100, np.float32), 100)
     with pytest.raises(TypeError, match=r"needs a list of Config, and \{'BLOCK': 32\} is none"):
         make(configs=[{"BLOCK": 32}])
-    # Other back ends' options mean nothing here.
+    # Options of other back ends have no effect here.
     kernel = make(do_bench=quick, configs=[triton.Config({"BLOCK": 32, "waves_per_eu": 2}), triton.Config({"BLOCK": 64, "kpack": 1})])
     kernel[GRID](np.zeros(100, np.float32), 100)
 
@@ -304,13 +304,13 @@ def test_configurations_that_fail():
 
 
 def test_configurations_are_compiled_at_once():
-    """Each is compiled once, whoever does it, and what only fails there is out."""
+    """Each configuration is compiled once, by any thread, and one whose compilation fails is dropped."""
     sizes = (8, 16, 24, 32, 64)
     kernel = make(configs=[triton.Config({"BLOCK": size}) for size in sizes], cache_results=False)
     x = np.zeros(100, np.float32)
     kernel[GRID](x, 100)
     assert kernel.fn._compiled_count() == 4
-    assert x[0] == 1  # what it was tuned on is as it was when the launch begins
+    assert x[0] == 1  # tuning has restored the tensor before the launch
     assert [kernel.configs_timings[config][0] for config in kernel.configs].count(float("inf")) == 1
 
 
@@ -349,7 +349,7 @@ def test_listener(monkeypatch):
 
 
 def test_what_is_kept():
-    """Winners of the tuner's own measuring are, unless the user says otherwise; others only where the user says so."""
+    """Winners by the tuner's own measurement are kept, unless the user forbids it; others only if the user asks for it."""
     for options, kept in (({}, True), ({"cache_results": False}, False), ({"do_bench": quick}, False), ({"do_bench": quick, "cache_results": True}, True),
                           ({"pre_hook": lambda *_, **__: None}, False),
                           ({"configs": [triton.Config({"BLOCK": 32}, pre_hook=lambda _: None), triton.Config({"BLOCK": 64})]}, False)):
@@ -363,7 +363,7 @@ def test_what_is_kept():
 
 
 def unmasked(**options):
-    """The second configuration is one block for all, and forgets what lies beyond it."""
+    """The second configuration has a single block, and ignores the elements beyond it."""
 
     @triton.autotune(configs=[triton.Config({"BLOCK": 32, "MOST": 1000}), triton.Config({"BLOCK": 64, "MOST": 64})], key=[], **options)
     @triton.jit
@@ -393,7 +393,7 @@ def test_results_may_be_left_unchecked(monkeypatch):
 
 
 def test_tensors_are_as_they_were_when_tuning_ends():
-    """An accumulating kernel without restore_value: each configuration starts from the same, and so does the launch."""
+    """A kernel accumulates without restore_value: each configuration starts from the same values, and so does the launch."""
     kernel = make(cache_results=False)
     x = np.full(100, 5, np.float32)
     kernel[GRID](x, 100)
@@ -401,7 +401,7 @@ def test_tensors_are_as_they_were_when_tuning_ends():
 
 
 def test_hooks_shape_descriptors_before_anything_is_compiled():
-    """A configuration's hook gives the descriptors of the host the shape of its tiles: without it no configuration compiles."""
+    """A configuration's hook gives host descriptors the shape of its tiles; without it, no configuration compiles."""
     def shape(named):
         named["x_desc"].block_shape = named["out_desc"].block_shape = [named["BLOCK"]]
 
@@ -421,7 +421,7 @@ def test_hooks_shape_descriptors_before_anything_is_compiled():
 
 @pytest.mark.parametrize("engine", ["cpu", "simulate"])
 def test_what_compares_results_on_a_gpu(engine):
-    """The kernels that look where the tensors lie: of floats some bits may differ, NaN is NaN, and the last element counts."""
+    """The kernels that compare results on the device: floats may differ in some bits, NaN equals NaN, and the last element counts."""
     from tilewright import _alias
     _alias.install()  # the file says `import triton`
     path = pathlib.Path(__file__).parents[2] / "src" / "tune" / "compare_tensors.py"
@@ -442,7 +442,7 @@ def test_what_compares_results_on_a_gpu(engine):
         now[7] += 0.007
         assert not floats(now, expected)
         np.testing.assert_allclose(squares[0], np.mean(expected.astype(np.float64)**2), rtol=1e-4)
-        now[8] += 0.05  # a part of the largest element, and too much of a typical one
+        now[8] += 0.05  # small beside the largest element, but too much for a typical one
         assert floats(now, expected)
         now[8] = expected[8]
         for other, value in ((np.nan, 0), (0, np.nan), (np.inf, 0), (0, -np.inf), (np.inf, -np.inf), (now[4999] + 1, now[4999])):
@@ -463,7 +463,7 @@ def test_what_compares_results_on_a_gpu(engine):
 
 
 def test_one_configuration_is_measured_for_all_that_mean_the_same(monkeypatch):
-    """Warps and stages are a GPU's."""
+    """Warps and stages have no meaning on a CPU."""
     configs = [triton.Config({"BLOCK": block}, num_warps=warps, num_stages=stages) for block in (32, 64) for warps in (4, 8) for stages in (2, 3)]
     kernel = make(configs=configs, cache_results=False)
     asked, bench = [], kernel._bench
@@ -488,7 +488,7 @@ def scaled_kernel(x_ptr, n, TWICE: tl.constexpr, BLOCK: tl.constexpr, STEP: tl.c
 
 
 def tuned_and_warm():
-    """A tuned kernel that was launched for 100 elements, and the blocks that were chosen."""
+    """(a tuned kernel that was launched for 100 elements, the chosen blocks)."""
     kernel = triton.autotune(configs=[triton.Config({"BLOCK": 32}), triton.Config({"BLOCK": 64})], key=["n"], do_bench=quick)(scaled_kernel)
     kernel[GRID](np.zeros(100, np.float32), 100)
     return kernel, kernel.best_config.kwargs["BLOCK"]
@@ -534,7 +534,7 @@ def test_a_warm_launch_sees_what_has_changed():
     kernel[GRID](x, 100)
     assert hooked == [100]
     kernel.best_config.pre_hook = None
-    kernel.cache = {key: triton.Config({"BLOCK": 16}) for key in kernel.cache}  # somebody else's choice
+    kernel.cache = {key: triton.Config({"BLOCK": 16}) for key in kernel.cache}  # a choice that the program makes
     kernel[GRID](x, 100)
     np.testing.assert_array_equal(x, 2 * block + 32 + 6)
     kernel.run = lambda *args, grid, warmup, **kwargs: hooked.append((args[1], grid, warmup, kwargs))

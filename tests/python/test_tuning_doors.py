@@ -1,4 +1,4 @@
-"""One tuner behind three doors: what the command line, Python and the C interface find, the others know."""
+"""The command line, Python and the C interface share one tuner: each knows the results of the others."""
 
 import concurrent.futures
 import json
@@ -63,7 +63,7 @@ def folder(tmp_path):
 
 @pytest.fixture(autouse=True)
 def results_differ(monkeypatch):
-    """The kernel says which configuration it runs."""
+    """The kernel stores which configuration it runs."""
     monkeypatch.setenv("TILEWRIGHT_CHECK_TUNING", "0")
 
 
@@ -162,12 +162,12 @@ def test_python_finds_what_the_command_measured(folder):
     block, warps, measured = by_command(folder)
     assert measured and len(entries()) == 1
     assert by_python(folder) == (block, warps, False)
-    # Another value of the key, another type, another source: measured, and kept beside it.
+    # With another value of the key, another type or another source, it is measured again, and both results are kept.
     assert by_python(folder, n=999)[2] and by_command(folder, n=999)[2] is False
     assert by_python(folder, dtype="float64")[2] and by_command(folder, dtype="f64")[2] is False
     (folder / "helper.py").write_text(HELPER.replace("BLOCK + TWICE", "TWICE + BLOCK"))
     assert by_python(folder)[2] and len(entries()) == 4
-    # Pruning leaves another list of configurations: 32 alone.
+    # Pruning leaves another list of configurations: only 32.
     assert by_command(folder, n=40)[2] and by_python(folder, n=40)[2] is False
 
 
@@ -181,14 +181,14 @@ def test_processes_that_tune_at_once_agree(folder):
 
 def test_the_store_survives_the_death_of_any_process(folder):
     words = ["run", "kernel.py", "--grid", "cdiv(n, BLOCK)", "--arg", "x_ptr=zeros:f32[1000]", "--arg", "mode='fast'"]
-    for delay in (0.05, 0.15, 0.3, 0.5):  # while they start, compile, measure, store
+    for delay in (0.05, 0.15, 0.3, 0.5):  # while the processes start, compile, measure, store
         running = [subprocess.Popen([COMMAND, *words, "--arg", f"n={1000 - one}"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                    for one in range(3)]
         time.sleep(delay)
         for process in running[:2]:
             process.kill()
         assert [process.wait() for process in running][2] == 0
-        command(folder, "tune", "--list", "--json")  # whatever is there is whole
+        command(folder, "tune", "--list", "--json")  # all stored results are complete
     assert len(entries()) >= 1
     assert by_command(folder, n=998)[2] is False and by_python(folder, n=998)[2] is False
     by_command(folder, n=1000)
@@ -216,23 +216,23 @@ SHARED = textwrap.dedent("""
 
 
 def test_workers_share_a_search_and_one_may_die(folder):
-    """As torchrun starts them: each measures what no other has, and what the killed one was at is done by another."""
-    # Blocks that differ: on a processor, warps alone make no other configuration.
+    """Workers as torchrun starts them: each measures configurations that no other has, and another one takes over from the killed one."""
+    # The blocks differ, because configurations that differ only in warps are the same on a CPU.
     (folder / "kernel.py").write_text(KERNEL.replace("(32, 64) for warps in (4, 8)", "range(32, 42) for warps in (4,)")
                                       .replace("@triton.jit\n", "@triton.jit(any_size=True)\n"))
     (folder / "launch.py").write_text(SHARED)
     env = {**os.environ, "WORLD_SIZE": "3"}
     workers = [subprocess.Popen([sys.executable, "-m", "tilewright", "launch.py"], cwd=folder, env={**env, "RANK": str(rank)},
                                 stdout=subprocess.PIPE, text=True) for rank in range(3)]
-    first = select.select([worker.stdout for worker in workers], [], [])[0][0]  # who measures first is chance
-    assert first.readline() == "measured\n"  # the next one is its claim by now, or soon
+    first = select.select([worker.stdout for worker in workers], [], [])[0][0]  # any worker may measure first
+    assert first.readline() == "measured\n"  # it has claimed the next one by now, or soon will
     [killed], others = ([worker for worker in workers if (worker.stdout is first) == is_first] for is_first in (True, False))
     killed.kill()
     ends = [worker.communicate()[0].splitlines()[-1] for worker in others]
     assert killed.wait() < 0 and [worker.returncode for worker in others] == [0, 0]
     found = [json.loads(end) for end in ends]
     assert found[0][:3] == found[1][:3] and found[0][2] == 10
-    # Ten configurations, and three rounds among at most three of them; alone each would measure all of that. Who gets how many is chance.
+    # Ten configurations, and three rounds among at most three of them; each worker alone would measure all of these. Their shares vary.
     assert 0 < sum(one[3] for one in found) <= 10 + 9
     assert len(entries()) == 1 and not list(entries()[0].parents[1].rglob("*.measured")) and not list(entries()[0].parents[1].rglob("*.claim"))
     assert by_python_with(folder, "launch.py")[3] == 0
@@ -250,7 +250,7 @@ def test_every_door_guesses_alike(folder):
     (folder / "kernel.py").write_text("\n".join(line for line in text if "early_config_prune" not in line))
     first = by_command(folder)[0]
     assert first % 3 == 0 and by_python(folder)[:2] == (first, 4)
-    assert by_c(folder) % 3 == 0  # its grid is fixed, so another block may be the best
+    assert by_c(folder) % 3 == 0  # the C program's grid is fixed, so another block may be the best
     assert not entries()
 
 

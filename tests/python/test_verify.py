@@ -1,4 +1,4 @@
-"""`tilewright verify`: kernels with a known mistake are found out, and told where."""
+"""`tilewright verify` finds known mistakes in kernels, and where they are."""
 
 import json
 import pathlib
@@ -39,7 +39,7 @@ def get_inputs():
 
 @pytest.fixture
 def judge(tmp_path, request):
-    """Judges _ADD with some of its text replaced."""
+    """A function that verifies _ADD with some of its text replaced."""
     def run(*changes, **options):
         text = _ADD
         for old, new in changes:
@@ -65,7 +65,7 @@ def test_right(judge):
 
 
 def test_unwritten_elements(judge):
-    """One program too few: the last ones are nobody's. Only sizes that are no multiple of the block show it."""
+    """There is one program too few, so nobody writes the last elements. Only sizes that are no multiple of the block show it."""
     report = judge(("triton.cdiv(x.size, 256)", "x.size // 256"))
     assert not report.correct and named(report, "as given").outcome == "right"
     output = named(report, "2048 -> 2047").outputs[0]
@@ -74,13 +74,13 @@ def test_unwritten_elements(judge):
 
 
 def test_integers_that_nobody_wrote(judge):
-    """Every pattern is a number to an integer, so two are tried."""
+    """Every pattern is also a valid integer, so two patterns are tried."""
     report = judge(("triton.cdiv(x.size, 256)", "x.size // 256"), (".astype(np.float32)", ".astype(np.int8)"), kinds=("odd",))
     assert report.verdicts[0].outputs[0].unwritten == 255
 
 
 def test_booleans(judge):
-    """Both of their values are results like any other, and inputs that all are true are no outputs."""
+    """Both values are ordinary results, and inputs that are all true are not taken for outputs."""
     changes = (("mask=at < n) + tl.load(y_ptr + at, mask=at < n)", "mask=at < n) & tl.load(y_ptr + at, mask=at < n)"), ("return x + y", "return x & y"),
                ("[np.random.standard_normal(2048).astype(np.float32), np.random.standard_normal(2048).astype(np.float32)]",
                 "[np.ones(2048, bool), np.arange(2048) % 3 > 0]"))
@@ -99,12 +99,12 @@ def test_program_behind_a_wrong_element(judge):
 
 def test_writes_out_of_bounds(judge):
     report = judge(("at < n), mask=at < n)", "at < n))"))
-    assert named(report, "as given").outcome == "right"  # whole blocks
+    assert named(report, "as given").outcome == "right"  # these inputs consist of whole blocks
     assert "kernel_fn writes outside of a tensor that it allocates (float32[2047])" in named(report, "2048 -> 2047").details
 
 
 def test_reads_what_is_not_there(judge):
-    """Memory around inputs is NaN, so that an unmasked load shows in the sum."""
+    """The memory around inputs holds NaN, so that an unmasked load shows in the sum."""
     report = judge(("tl.load(x_ptr + at, mask=at < n)", "tl.load(x_ptr + at + 1, mask=at < n) * 0"), kinds=("given",))
     assert np.isinf(report.verdicts[0].outputs[0].max_abs_diff)
 
@@ -126,7 +126,7 @@ def test_input_that_is_changed(judge):
 
 
 def test_outputs_among_the_inputs(judge):
-    """A kernel that returns nothing writes to an argument, and so does its reference."""
+    """A kernel that returns nothing writes to an argument, and so does its reference function."""
     changes = (("def kernel_fn(x, y):", "def kernel_fn(x, y, out):"), ("    out = np.empty_like(x)\n", ""), ("    return out", ""),
                ("def reference_fn(x, y):\n    return x + y", "def reference_fn(x, y, out):\n    out[...] = x + y"),
                ("return [np", "return [*[np"), ("astype(np.float32)]", "astype(np.float32)], np.empty(2048, np.float32)]"))
@@ -154,7 +154,7 @@ def test_tolerances(judge):
 
 
 def test_inputs_are_fresh_and_repeatable(judge, tmp_path):
-    """Each variant has its own; the same seed gives the same."""
+    """Each variant has inputs of its own; the same seed gives the same inputs."""
     sums = tmp_path / "sums"
     note = ("def reference_fn(x, y):", f"def reference_fn(x, y):\n    print(x.sum(), file=open({str(sums)!r}, 'a'))")
     judge(note, kinds=("given", "strided"))
@@ -206,7 +206,7 @@ def test_reference_that_gives_a_scalar_of_numpy(judge):
 
 
 def test_reference_in_float64(judge):
-    """It judges narrower floats more exactly; but not where float64 was given, of which a kernel would lose half, nor does any other type."""
+    """A reference in float64 judges narrower floats more exactly. But a kernel must not return float32 instead of float64, nor any other type."""
     exact = "return x + y", "return x.astype(np.float64) + y"
     assert judge(exact).correct
     report = judge(("return x + y", "return x.astype(np.float64) + y + 1e-3"), kinds=("given",))
@@ -219,14 +219,14 @@ def test_reference_in_float64(judge):
 
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("[01]*.py")), ids=lambda path: path.stem)
 def test_gallery(example, monkeypatch):
-    """Strided, empty and odd inputs as well: each is computed or refused."""
+    """Strided, empty and odd inputs, too, are computed or refused."""
     monkeypatch.syspath_prepend(EXAMPLES)
     report = verify.verify(str(example))
     assert report.correct, [verdict for verdict in report.verdicts if verdict.outcome == "wrong"]
 
 
 def test_command(tmp_path):
-    """As a program: results alone on the standard output, and the exit status."""
+    """The command writes only results to the standard output, and has the right exit status."""
     path = tmp_path / "kernel.py"
     path.write_text(_ADD.replace("def reference_fn(x, y):", "print('loading')\ndef reference_fn(x, y):"))
     call = [sys.executable, "-m", "tilewright.verify", str(path), "--json"]

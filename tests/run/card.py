@@ -1,7 +1,7 @@
-"""The engine "cuda" of the tests: kernels get NumPy arrays and run on the GPU.
+"""The tests' engine "cuda": kernels get NumPy arrays and run on the GPU.
 
-    out = np.zeros(...);  kernel[grid](x, out)      what a test does
-    copy x and out to the card;  launch;  copy back  what happens
+    out = np.zeros(...);  kernel[grid](x, out)      the test's code
+    copy x and out to the card;  launch;  copy back  the actions
 
 Whole buffers are copied, not views: a kernel may reach more of an array than the view it was given, and two arguments may be one array.
 """
@@ -19,7 +19,7 @@ import tilewright
 
 
 def is_there():
-    """Whether this machine has a GPU that kernels run on, and a PyTorch to copy with."""
+    """Whether this machine has a GPU on which kernels run, and PyTorch for the copies."""
     if tilewright.runtime.driver.active.get_current_target().backend != "cuda" or importlib.util.find_spec("torch") is None:
         return False
     import torch
@@ -41,7 +41,7 @@ def bounds(array):
 
 
 class OnCard:
-    """What launches read of a tensor."""
+    """The attributes of a tensor that launches read."""
 
     def __init__(self, array, address):
         self.dtype, self.shape, self.address = array.dtype, array.shape, address
@@ -52,13 +52,13 @@ class OnCard:
 
 
 class Copies:
-    """Buffers of the host that are on the card for one launch."""
+    """Copies of the host's buffers, on the card for one launch."""
 
     def __init__(self):
         self.buffers = {}
 
     def move(self, value):
-        """The argument as the card sees it."""
+        """The argument with an address on the card."""
         if isinstance(value, np.ndarray):
             return self.tensor(value)
         if isinstance(value, (tuple, list)):
@@ -76,7 +76,7 @@ class Copies:
         low, high = bounds(root_of(array))
         if low not in self.buffers:
             host = np.ctypeslib.as_array((ctypes.c_uint8 * max(high - low, 1)).from_address(low)) if high > low else np.zeros(1, np.uint8)
-            # As far from a multiple of 16 as it is here: alignment is what kernels are specialised on.
+            # The copy has the same alignment as the original, because kernels are specialised on alignment.
             whole = torch.empty(len(host) + 16, dtype=torch.uint8, device="cuda")
             there = whole[low % 16 : low % 16 + len(host)]
             there.copy_(torch.from_numpy(host.copy()))
@@ -104,7 +104,7 @@ def launch(kernel, grid, *args, **kwargs):
 
 @contextlib.contextmanager
 def engine():
-    """While it lasts, all launches go this way."""
+    """Within it, all launches run on the card."""
     kind = tilewright.JITFunction
     kind.launch = launch
     kind.__getitem__ = lambda kernel, grid: functools.partial(kernel.run, grid=grid, warmup=False)

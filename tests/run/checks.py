@@ -1,7 +1,7 @@
-"""What the numeric tests share: element types, random arrays, and the one table of tolerances.
+"""The common parts of the numeric tests: element types, random arrays, and the table of tolerances.
 
-A result may differ from the float64 reference by rounding alone. How much that is follows from the element type that
-results are rounded to and from the number of terms that were added up, so that no test states a number of its own.
+A result may differ from the float64 reference only by rounding. The tolerance follows from the element type to which
+results are rounded, and from the number of terms that are added up, so that no test has a number of its own.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ import pytest
 
 try:
     import ml_dtypes
-except ImportError:  # on a machine that was only lent: tests of these types are skipped there
+except ImportError:  # not installed on a borrowed machine: tests of these types are skipped there
     ml_dtypes = None
 
 
@@ -33,7 +33,7 @@ FLOATS = ["fp16", "bf16", "fp32", "fp64"]
 # rounding for the shorter types, whose arithmetic happens in fp32.
 TOLERANCE = {"fp64": 1e-13, "fp32": 2e-6, "fp16": 1e-3, "bf16": 8e-3, "fp8e4nv": 0.07, "fp8e5": 0.13}
 
-# GPUs multiply fp32 with ten bits after the point unless a kernel says otherwise, and cut off the others.
+# GPUs multiply fp32 with ten bits after the point, and truncate the others, unless a kernel asks for more.
 TF32 = 2e-3
 ON_GPU = ("simulate", "cuda")
 

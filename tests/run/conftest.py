@@ -1,5 +1,5 @@
-"""Every numeric test runs on the reference interpreter, on compiled code and on simulated GPU code, and on a GPU where there is one; NumPy in
-float64 judges all."""
+"""Every numeric test runs on the reference interpreter, as CPU code and as simulated GPU code, and on a GPU if there is one; NumPy in
+float64 gives the expected results."""
 
 import card
 import pytest

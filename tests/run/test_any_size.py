@@ -1,4 +1,4 @@
-"""Tiles whose sizes are no powers of two, in kernels that ask for them with any_size=True. The interpreter takes them as they are; the
+"""Tiles whose sizes are not powers of two, in kernels that allow them by any_size=True. The interpreter takes them as they are; the
 compilers pad them."""
 
 import numpy as np
@@ -32,7 +32,7 @@ def whole_kernel(x_ptr, out_ptr, B: tl.constexpr):
 
 
 def test_nothing_beyond_is_touched():
-    """Without a mask of the kernel's own; the sanitizer looks on."""
+    """The kernel has no mask of its own; the sanitizer checks its accesses."""
     x = random(96, "int32")
     out = np.zeros(128, np.int32)
     whole_kernel[(1, )](x, out[:96], B=96)
@@ -48,7 +48,7 @@ def _larger_magnitude(a, b):
 @triton.jit(any_size=True)
 def reduce_kernel(x_ptr, out_ptr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, AXIS: tl.constexpr, OP: tl.constexpr):
     x = tl.load(x_ptr + tl.arange(0, ROWS)[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :])
-    x = x - 3  # what is beyond is no zero
+    x = x - 3  # the padding is not zero
     if OP == "sum":
         r = tl.sum(x, AXIS)
     elif OP == "max":
@@ -159,7 +159,7 @@ def tiled_product_kernel(a_ptr, b_ptr, c_ptr, M, N, K, am, ak, bk, bn, BM: tl.co
     ("fp32", (192, 72), 8, 1, True, "ab"),
 ])
 def test_products_in_tiles(dtype, tile, warps, blocks, own, turned, engine):
-    """What is copied, multiplied and held is what such a tile has; at the edges of the matrix there is less."""
+    """Only the tile's real elements are copied, multiplied and held; at the edges of the matrix there are fewer."""
     (bm, bn), k = tile, 136
     m, n = bm + 8, bn + 16
     a, b = random((k, m) if "a" in turned else (m, k), dtype), random((n, k) if "b" in turned else (k, n), dtype, 1)
@@ -273,7 +273,7 @@ def _halve_until(x, limit):
 @triton.jit(any_size=True)
 def map_kernel(x_ptr, out_ptr, B: tl.constexpr):
     i = tl.arange(0, B)
-    x = tl.load(x_ptr + i, mask=i < B, other=float("inf"))  # which would halve for ever
+    x = tl.load(x_ptr + i, mask=i < B, other=float("inf"))  # infinity, which would be halved for ever
     tl.store(out_ptr + i, tl.map_elementwise(_halve_until, x, 1.0))
 
 

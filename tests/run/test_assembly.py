@@ -1,4 +1,4 @@
-"""tl.inline_asm_elementwise on CPUs: x86 text, where words, registers and vectors hold what elements are packed."""
+"""tl.inline_asm_elementwise on CPUs: x86 assembly, in which words, registers and vectors hold packed elements."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from checks import random
 
 @pytest.fixture(autouse=True)
 def engine():
-    """x86 assembly runs on CPUs alone."""
+    """x86 assembly runs only on CPUs."""
     with triton.engine("cpu"):
         yield "cpu"
 
@@ -41,7 +41,7 @@ def invert_kernel(x_ptr, out_ptr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, PAC
 
 @pytest.mark.parametrize("rows, columns", [(16, 32), (64, 2), (1, 1)])
 def test_bytes_share_a_word(rows, columns):
-    """Four neighbours are one word, also where they are of several rows, and where the tile has fewer."""
+    """Four neighbours share a word, even if they are in several rows, or if the tile has fewer elements."""
     x = random((rows, columns), "int8")
     out = np.zeros_like(x)
     invert_kernel[(1, )](x, out, rows, columns, PACK=4)

@@ -148,7 +148,7 @@ def descriptor_atomic_kernel(x_ptr, out_ptr, OP: tl.constexpr):
 
 
 @pytest.mark.parametrize("op, dtype", [(op, dtype) for op in ("max", "min", "add") for dtype in ("int32", "uint32", "int64", "uint64")
-                                       if (op, dtype) != ("add", "int64")])  # the copy engine adds 64-bit integers as unsigned ones only
+                                       if (op, dtype) != ("add", "int64")])  # the copy engine adds 64-bit integers only as unsigned ones
 def test_a_descriptor_compares_unsigned_elements_as_such(op, dtype):
     rng, bounds = np.random.default_rng(0), np.iinfo(dtype)
     x, out = (rng.integers(bounds.min, bounds.max, (8, 32), dtype) for _ in "ab")
@@ -160,7 +160,7 @@ def test_a_descriptor_compares_unsigned_elements_as_such(op, dtype):
 @pytest.mark.parametrize("op", ["max", "min"])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_a_descriptor_compares_halves(op, dtype):
-    """Each sign beside each, and both infinities."""
+    """All combinations of signs, and both infinities."""
     rng = np.random.default_rng(0)
     values = np.concatenate([rng.normal(size=12), [0.0, 1.0, np.inf, -np.inf]]).astype(np.float32)
     old, new = (np.ascontiguousarray(v).astype(np.float16).astype(np.float32) for v in (np.repeat(values, 16), np.tile(values, 16)))
@@ -221,7 +221,7 @@ def poll_tile_kernel(flags_ptr, data_ptr, out_ptr, BLOCK: tl.constexpr):
 
 
 def test_poll_of_a_tile():
-    """The last program goes on when all others have stored."""
+    """The last program continues when all others have stored."""
     flags, data, out = np.zeros(16, np.int32), np.zeros(16, np.int32), np.zeros(16, np.int32)
     poll_tile_kernel[(17, )](flags, data, out, BLOCK=16)
     np.testing.assert_array_equal(out, 10 * np.arange(16) + 1)
@@ -270,7 +270,7 @@ def count_kernel(out_ptr, sums_ptr, n, BLOCK: tl.constexpr):
 
 
 def test_launches_of_several_threads_add_to_the_same_places(engine):
-    """Each has one worker, and would be alone if it could."""
+    """Each launch has one worker, and would run alone if no other did."""
     if engine == "cuda":
         pytest.skip("arrays of the host are copied to a GPU and back, by each thread")
     threads, launches, programs, n = 3, 20, 16, 8
@@ -289,7 +289,7 @@ def test_launches_of_several_threads_add_to_the_same_places(engine):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_both_ways_of_adding(threads):
-    """The first launches run alone, then both ways have been tried."""
+    """The first launches run alone; afterwards, both ways have been tried."""
     n = 64
     out, sums = np.zeros(n, np.int32), np.zeros(n, np.float32)
     for launch in range(1, 7):

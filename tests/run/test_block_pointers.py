@@ -14,7 +14,7 @@ def copy_kernel(x_ptr, out_ptr, m, n, sxm, sxn, som, son, PADDING: tl.constexpr,
     at_m, at_n = tl.program_id(0) * BLOCK_M, tl.program_id(1) * BLOCK_N
     x_block = tl.make_block_ptr(x_ptr, shape=(m, n), strides=(sxm, sxn), offsets=(at_m, at_n), block_shape=(BLOCK_M, BLOCK_N), order=(1, 0))
     x = tl.load(x_block, boundary_check=(0, 1), padding_option=PADDING)
-    # Everything is stored, borders included: the output is large enough for whole blocks.
+    # Whole blocks are stored, because the output is large enough for them.
     rows, columns = at_m + tl.arange(0, BLOCK_M), at_n + tl.arange(0, BLOCK_N)
     tl.store(out_ptr + rows[:, None] * som + columns[None, :] * son, x)
 
@@ -106,7 +106,7 @@ def rounded_to_tf32(x):
 @pytest.mark.parametrize("mode", [{}, {"padding": "nan"}, {"round_f32_to_tf32": True}, {"padding": "nan", "round_f32_to_tf32": True}])
 def test_what_the_loads_of_a_host_descriptor_give(mode):
     x = random((8, 32), "fp32", 1)
-    x[0, :4] = [np.inf, -np.inf, np.nan, np.float32(1 + 2**-11)]  # a half, which rounds to even
+    x[0, :4] = [np.inf, -np.inf, np.nan, np.float32(1 + 2**-11)]  # a tie, which is rounded to even
     out = np.zeros((3, 8, 32), np.float32)
     described, plain = (TensorDescriptor.from_tensor(x, [8, 32], **each) for each in (mode, {}))
     host_descriptor_kernel[(1,)](described, plain, out, ROWS=8, COLUMNS=32)

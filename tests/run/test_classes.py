@@ -1,4 +1,4 @@
-"""Namedtuples, aggregates and tuples of constants: made in kernels, given to them, returned by their functions."""
+"""Namedtuples, aggregates and tuples of constants: made in kernels, passed to them, returned by their functions."""
 
 from typing import NamedTuple
 
@@ -61,7 +61,7 @@ def test_constants_stay_constants_in_tuples_and_as_arguments():
     out = np.zeros(8, np.int32)
     constant_tuple_kernel[(1, )](out, (tl.constexpr(8), ), tl.constexpr(5), (2, (tl.constexpr(3), )))
     np.testing.assert_array_equal(out, np.arange(8) * 5 + 2)
-    # Another constant is another kernel, and a plain int is none.
+    # Another constant means another compilation, and a plain int is not a constant.
     wide = np.zeros(16, np.int32)
     constant_tuple_kernel[(1, )](wide, (tl.constexpr(16), ), 4, (2, (tl.constexpr(3), )))
     np.testing.assert_array_equal(wide, np.arange(16) * 4 + 2)

@@ -1,4 +1,4 @@
-"""Programs of several blocks (num_ctas): each has a slice of the tiles, and what is combined across slices goes from block to block."""
+"""Programs of several blocks (num_ctas): each block has a slice of the tiles, and blocks exchange the results that are combined across slices."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def reduce_kernel(x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, AXIS: tl.con
     elif KIND == "argmax":
         result = tl.argmax(x, AXIS).to(tl.float32)
     else:
-        # Both directions are needed, so that one of them crosses the blocks.
+        # Both directions are tested, because one of them crosses the blocks.
         result = tl.max(x - tl.max(x, 1 - AXIS, keep_dims=True), AXIS)
     tl.store(out_ptr + (n if AXIS == 0 else m), result)
 
@@ -134,8 +134,8 @@ def test_changes_of_shape_scan_gather_histogram(ctas):
 @triton.jit
 def atomics_kernel(sums_ptr, seen_ptr, lock_ptr, tickets_ptr, N: tl.constexpr):
     i = tl.arange(0, N)
-    tl.atomic_add(sums_ptr + i % 4, i)  # every element once
-    ticket = tl.atomic_add(lock_ptr, 1)  # once a program, and all its blocks know which
+    tl.atomic_add(sums_ptr + i % 4, i)  # once for every element
+    ticket = tl.atomic_add(lock_ptr, 1)  # once for each program, and all its blocks get the ticket
     tl.store(tickets_ptr + ticket * N + i, ticket + i)
     while tl.atomic_cas(lock_ptr + 1, 0, 1) == 1:
         pass
@@ -208,7 +208,7 @@ def test_matmul(ctas, rows):
 @pytest.mark.parametrize("ctas, depth", [(2, 64), (4, 128), (8, 256)])
 @pytest.mark.parametrize("dtype, rows", [("fp16", 64), ("fp16", 16), ("int8", 64), ("fp32", 16)])
 def test_matmul_that_splits_k(ctas, depth, dtype, rows):
-    """Each block multiplies a part of each step of K; all sums are added in one order, so that numbers repeat."""
+    """Each block multiplies a part of each step of K; all sums are added in a fixed order, so that results repeat."""
     m, n, k = 72, 96, 520
     a, b = random((m, k), dtype, 8), random((k, n), dtype, 9)
     results = [np.zeros((m, n), np.int32 if dtype == "int8" else np.float32) for _ in range(2)]
@@ -242,7 +242,7 @@ def wide_product_kernel(a_ptr, b_ptr, c_ptr, M: tl.constexpr, N: tl.constexpr, K
 
 
 def test_blocks_of_columns_in_every_block():
-    """128 columns of 16 bits lie in two blocks of 64, at a distance that a matrix descriptor tells."""
+    """128 columns of 16 bits are stored in two groups of 64, at a distance that the matrix descriptor contains."""
     a, b, c = random((256, 32), "fp16", 1), random((32, 128), "fp16", 2), np.zeros((256, 128), np.float32)
     wide_product_kernel[(1,)](a, b, c, M=256, N=128, K=32, num_ctas=2)
     close(c, wide(a) @ wide(b), "fp32", terms=32)

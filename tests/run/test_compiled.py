@@ -1,4 +1,4 @@
-"""Programs on which recomputing, reordering or writing in place would change the result if done carelessly."""
+"""Programs whose results would change if the compiler carelessly recomputed, reordered or wrote in place."""
 
 import numpy as np
 import pytest
@@ -192,7 +192,7 @@ def many_sums_kernel(x_ptr, TURNS: tl.constexpr, N: tl.constexpr):
 
 
 def test_scratch_beyond_what_an_offset_constant_holds(engine):
-    """33 tiles of 8 MiB: the last one lies more than 2^28 bytes from the first."""
+    """There are 33 tiles of 8 MiB, so the last one is more than 2^28 bytes from the first."""
     if engine == "cuda":
         pytest.skip("no shared memory holds such a tile")
     with triton.engine("cpu"):

@@ -1,4 +1,4 @@
-"""Products whose operands threads compute: they are made in one buffer while tensor cores read the other, and loaded an iteration early."""
+"""Products whose operands threads compute: threads fill one buffer while tensor cores read the other, and load inputs an iteration early."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ def widened_kernel(
     a_ptr, b_ptr, scale_ptr, out_ptr, M, N, K, programs, BLOCK: tl.constexpr, BLOCK_K: tl.constexpr, BOTH: tl.constexpr,
     ROLES: tl.constexpr,
 ):
-    """out = a @ (b * scale), b in int8, an element of the scale for each row of b; with BOTH a is computed, too."""
+    """out = a @ (b * scale), with b in int8 and an element of the scale for each row of b; with BOTH, a is computed, too."""
     offs = tl.arange(0, BLOCK)
     offs_k = tl.arange(0, BLOCK_K)
     tiles_n = tl.cdiv(N, BLOCK)
@@ -56,7 +56,7 @@ def large_kernel(a_ptr, b_ptr, out_ptr, K, BLOCK: tl.constexpr, BLOCK_N: tl.cons
 
 
 def test_two_buffers_do_not_fit():
-    """One buffer of 256 x 256 halves is half of shared memory: the product waits, as it did."""
+    """One buffer of 256 x 256 fp16 numbers is half of shared memory, so there is only one, and the product waits."""
     rng = np.random.default_rng(0)
     a, b = rng.integers(-3, 4, (64, 512)).astype(np.float16), rng.integers(-3, 4, (512, 256), np.int8)
     out = np.full((64, 256), np.nan, np.float32)

@@ -1,4 +1,4 @@
-"""Loops, branches, calls and early returns; what is carried from one turn of a loop to the next."""
+"""Loops, branches, calls and early returns; values that a loop carries from one iteration to the next."""
 
 import numpy as np
 import pytest
@@ -192,7 +192,7 @@ def test_a_constant_and_a_run_time_branch(mode, flag):
 
 @triton.jit
 def repeated_kernel(x_ptr, out_ptr, low, high, STEP: tl.constexpr, FACTOR: tl.constexpr):
-    """The order of the iterations shows in the result, and two values trade places in each."""
+    """The result depends on the order of the iterations, and two values are swapped in each."""
     offs = tl.arange(0, 16)
     p = x_ptr + offs
     a = tl.zeros((16,), tl.float32)

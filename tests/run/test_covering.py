@@ -1,4 +1,4 @@
-"""Products of rows that start anywhere, in memory that holds NaN (of integers: large numbers) around them."""
+"""Products of rows that start at any address, with NaN (large numbers for integers) in the memory around them."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def product(a, b, c, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, BLOCK_
 
 
 def inside(rng, rows, columns, dtype, front, apart):
-    """A matrix whose rows lie `apart` elements behind one another in a larger array, `front` from its start, and end with it."""
+    """A matrix in a larger array: its rows have a stride of `apart` elements, it begins `front` elements from the array's start, and ends with it."""
     around = np.full(front + (rows - 1) * apart + columns, 127 if dtype == np.int8 else np.nan, dtype)
     view = np.lib.stride_tricks.as_strided(around[front:], (rows, columns), (apart * around.itemsize, around.itemsize))
     view[:] = rng.integers(-3, 4, (rows, columns))

@@ -1,4 +1,4 @@
-"""One kernel, launched with sizes and strides that are multiples of 16, 8, 4, 2 and 1 in turn: each launch has its own widest accesses."""
+"""One kernel is launched with sizes and strides that are multiples of 16, 8, 4, 2 and 1 in turn: each launch gets the widest possible accesses."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def product_kernel(a_ptr, b_ptr, c_ptr, m, n, k, stride_a, stride_b, stride_c, B
     tl.store(c_ptr + rows[:, None] * stride_c + columns[None, :], total, mask=(rows[:, None] < m) & (columns[None, :] < n))
 
 
-# The order matters: the first launch decides what the kernel is compiled for, and the later ones break it.
+# The order matters: the kernel is compiled for the first launch, and the later ones violate its conditions.
 @pytest.mark.parametrize("sizes", [(72, 40, 33, 34, 36, 48), (33, 72, 36, 40)], ids=["wide first", "odd first"])
 def test_products_of_any_size(sizes):
     for size in sizes:

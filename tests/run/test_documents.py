@@ -1,4 +1,4 @@
-"""The kernel in the README is that of the first example, letter by letter."""
+"""The kernel in the README is exactly that of the first example."""
 
 import pathlib
 
@@ -9,7 +9,7 @@ root = pathlib.Path(__file__).resolve().parents[2]
 
 @pytest.fixture(autouse=True)
 def engine():
-    """No kernel runs here."""
+    """There is no engine, because no kernel runs here."""
 
 
 def test_the_first_kernel():

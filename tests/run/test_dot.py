@@ -73,7 +73,7 @@ def test_fp64():
 def test_int8_is_exact(shape):
     m, n, k = shape
     a, b = random((m, k), "int8", 1), random((k, n), "int8", 2)
-    a[0], b[:, 0] = -128, -128  # the largest product there is, K times
+    a[0], b[:, 0] = -128, -128  # the largest possible product, K times
     np.testing.assert_array_equal(dot(a, b, np.int32, tl.int32), a.astype(np.int32) @ b.astype(np.int32))
 
 
@@ -81,7 +81,7 @@ def test_int8_is_exact(shape):
 @pytest.mark.parametrize("dtype", ["int8", "bf16"])
 @pytest.mark.parametrize("shape", [(4, 1, 4), (1, 2, 8), (4, 4, 1), (2, 4, 2), (8, 4, 4), (16, 8, 64), (32, 16, 8), (16, 128, 128), (64, 64, 16)])
 def test_narrow_operands_lie_in_groups(shape, dtype, transposed):
-    """Processors multiply two or four neighbors along K at once, where there are as many."""
+    """CPUs multiply two or four neighbors along K at once, if there are so many."""
     m, n, k = shape
     a = random((k, m), dtype, 1).T if "a" in transposed else random((m, k), dtype, 1)
     b = random((n, k), dtype, 2).T if "b" in transposed else random((k, n), dtype, 2)

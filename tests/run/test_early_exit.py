@@ -1,4 +1,4 @@
-"""break, continue and return in loops that ask for them with early_exit=True: Python, running the same function, is the judge."""
+"""break, continue and return in loops that allow them by early_exit=True: Python runs the same function for comparison."""
 
 import numpy as np
 import pytest

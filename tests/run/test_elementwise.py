@@ -9,7 +9,7 @@ import tilewright as triton
 import tilewright.language as tl
 from checks import DTYPES, FLOATS, INTEGERS, close, random, wide
 
-SIZE = 237  # of a block of 256
+SIZE = 237  # elements of a block of 256
 
 
 @triton.jit
@@ -176,7 +176,7 @@ def test_functions_at_the_borders(op):
     x = np.array([0.0, -0.0, 1.0, inf, nan, 3.4e38, 1e-40, 1e-45, *more], np.float32)
     with np.errstate(all="ignore"):
         expected = MATH[op](wide(x)).astype(np.float32)
-    # A subnormal result may be off by one of its own few digits.
+    # A subnormal result may be off by one in its own last digit.
     np.testing.assert_allclose(unary(op, x), expected, rtol=2e-6, atol=3e-45)
 
 
@@ -253,7 +253,7 @@ def rounded_kernel(x_ptr, out_ptr, n, ROUNDING: tl.constexpr, BLOCK: tl.constexp
 @pytest.mark.parametrize("target", ["fp32", "fp16"])
 @pytest.mark.parametrize("rounding", ["rtne", "rtz"])
 def test_a_rounding_that_is_named(rounding, target):
-    """Where the type stays the same there is nothing to round, and the name is no mistake."""
+    """If the type stays the same, there is nothing to round, and naming a rounding is not an error."""
     x = random(SIZE, "fp32", 1)
     out = np.zeros(SIZE, DTYPES[target])
     rounded_kernel[(1,)](x, out, SIZE, ROUNDING=rounding, BLOCK=256)
@@ -362,13 +362,13 @@ def divide_by_largest_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
 
 @pytest.mark.parametrize("scale", [1.0, 1e-39, 5e37])
 def test_division_by_one_number_is_a_division(engine, scale):
-    # A product with the reciprocal would be off by one in the last place, and wrong where the reciprocal overflows.
+    # A product with the reciprocal would be off by one in the last place, and wrong if the reciprocal overflows.
     x = (random(256, "fp32", 1) * scale).astype(np.float32)
     out = np.zeros_like(x)
     divide_by_largest_kernel[(1,)](x, out, BLOCK=256)
     if engine in ("interpret", "cpu"):
         np.testing.assert_array_equal(out, x / np.abs(x).max())
-    elif scale == 1.0: # `/` of a GPU is good to two units in the last place, for divisors up to 2^126
+    elif scale == 1.0: # on a GPU, the error of `/` is at most two units in the last place, for divisors up to 2^126
         close(out, x.astype(np.float64) / np.abs(x).max(), "fp32")
 
 

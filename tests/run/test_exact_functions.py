@@ -1,4 +1,4 @@
-"""libdevice's functions without rounding, or with a named one, against exact arithmetic: bits, integers, conversions, sums and products."""
+"""libdevice's functions without rounding, or with a named rounding, against exact arithmetic: bits, integers, conversions, sums and products."""
 
 import fractions
 import math
@@ -46,7 +46,7 @@ def each(function, *arrays):
 
 
 def floats(dtype, seed, special=True):
-    """Ordinary numbers, any bits, and what is special."""
+    """Ordinary numbers, random bits, and special values."""
     rng = np.random.default_rng(seed)
     x = rng.integers(0, np.iinfo(BITS[dtype]).max, N, dtype=BITS[dtype]).view(DTYPES[dtype]).copy()
     x[: N // 2] = rng.standard_normal(N // 2) * np.exp2(rng.integers(-40, 40, N // 2))
@@ -170,7 +170,7 @@ def test_permuted_bytes():
 
 
 def rounded(exact, rounding, dtype):
-    """A fraction as the float that the rounding says."""
+    """A fraction, rounded to a float by the named rounding."""
     if exact == 0:
         return 0.0
     info = np.finfo(DTYPES[dtype])
@@ -199,7 +199,7 @@ ARITHMETIC = {
 def test_arithmetic(name, rounding, dtype):
     count = ARITHMETIC[name].__code__.co_argcount
     x = [floats(dtype, seed, special=False) for seed in range(count)]
-    if name == "fma":  # nearly nothing is left
+    if name == "fma":  # the sum nearly cancels
         with np.errstate(all="ignore"):
             x[2][::2] = -(x[0] * x[1])[::2]
         x[2][~np.isfinite(x[2]) | (x[2] == 0)] = 1
@@ -227,7 +227,7 @@ def test_to_integers(name, rounding, dtype):
     x = floats(dtype, 8)
     to = {"int": np.int32, "uint": np.uint32, "ll": np.int64, "ull": np.uint64}[name]
     low, high = int(np.iinfo(to).min), int(np.iinfo(to).max)
-    # As PTX has it: zero from fp32 to 32 bits, else the highest bit alone.
+    # As in PTX: NaN becomes zero from fp32 to 32 bits, else only the highest bit is set.
     of_nan = 0 if dtype == "fp32" and to in (np.int32, np.uint32) else low or 1 << (np.iinfo(to).bits - 1)
     whole = {"rn": round, "rz": math.trunc, "rd": math.floor, "ru": math.ceil}[rounding]
 
@@ -236,7 +236,7 @@ def test_to_integers(name, rounding, dtype):
             return of_nan
         return (high if value > 0 else low) if math.isinf(value) else max(low, min(high, whole(value)))
 
-    stored = np.dtype(f"int{np.iinfo(to).bits}")  # libdevice declares the unsigned ones so, too
+    stored = np.dtype(f"int{np.iinfo(to).bits}")  # libdevice declares unsigned results as signed, too
     expected = np.array(each(converted, x), dtype=object).astype(to).view(stored)
     check(f"{'float' if dtype == 'fp32' else 'double'}2{name}_{rounding}", [x], expected, stored)
 

@@ -1,4 +1,4 @@
-"""Every example is run and checked, as it stands, on small sizes; and refuses what it says it refuses."""
+"""Every example runs unchanged on small sizes and is checked; and it refuses the inputs that it claims to refuse."""
 
 import importlib.util
 import pathlib
@@ -17,7 +17,7 @@ examples = sorted(path.stem for path in folder.glob("[0-9][0-9]_*.py"))
 
 @pytest.fixture
 def load(monkeypatch, engine):
-    """Imports an example the way `python -m tilewright` does: its `triton` is this package."""
+    """Imports an example as `python -m tilewright` does: its `triton` is this package."""
     monkeypatch.setitem(sys.modules, "triton", tilewright)
     monkeypatch.setitem(sys.modules, "triton.language", tilewright.language)
     monkeypatch.syspath_prepend(str(folder))
@@ -42,7 +42,7 @@ def tuned_kernels(module):
 
 @pytest.mark.parametrize("name", examples)
 def test_example(name, load, engine):
-    """Not the fastest configuration alone must be right, but all; the interpreter takes them as they come and does one."""
+    """All configurations must be right, and not only the fastest; the interpreter runs only the first one."""
     module = load(name)
     configs = module.get_autotune_configs()[: None if engine == "cpu" else 1] if hasattr(module, "get_autotune_configs") else [None]
     for config in configs:
@@ -67,7 +67,7 @@ def test_inner_sizes_that_differ(load):
 
 @pytest.mark.parametrize("processors", [2, 64])
 def test_attention_backward_by_heads_and_by_blocks(processors, load, monkeypatch):
-    """A program owns a head where there are heads for all threads of a CPU, and a block of keys, or of queries, elsewhere. Each gives the
+    """A program owns a head if there are heads for all threads of a CPU, and otherwise a block of keys, or of queries. Each gives the
     same bits in every run."""
     module = load("13_attention_backward")
     monkeypatch.setattr(module.os, "cpu_count", lambda: processors)
@@ -86,13 +86,13 @@ def test_few_rows_and_columns_beside_whole_tiles(M, N, load):
     a, b = (np.random.default_rng(0).integers(-3, 4, shape).astype(np.float16) for shape in ((M, 72), (72, N)))
     out = np.full((M, N), np.nan, np.float16)
     tile = {"BLOCK_M": 32, "BLOCK_N": 32, "BLOCK_K": 32, "GROUP_M": 8, "EVEN_K": False, "EDGE": 16, "LONG": 32}
-    kernel = module.tuned_matmul_kernel.fn.fn  # neither tuned, nor with a choice of edges
+    kernel = module.tuned_matmul_kernel.fn.fn  # without the tuner and the choice of edges
     kernel[lambda meta: (module.tiles_of(M, N, meta),)](a, b, out, M, N, 72, 72, 1, N, 1, N, 1, ACTIVATION="", **tile)
     assert np.array_equal(out, (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float16))
 
 
 def test_tiles_worth_measuring(load, monkeypatch):
-    """Uneven ones on GPUs alone, and small ones at the edges only where few rows or columns are left."""
+    """Uneven tiles are measured only on GPUs, and small tiles at the edges only if few rows or columns are left."""
     module = load("06_matmul_autotuned")
     configs = module.get_autotune_configs()
 
@@ -127,9 +127,9 @@ def test_softmax_of_large_and_infinite_values(columns, load):
 def test_attention_lengths(length, causal, load, engine):
     attention = load("07_attention")
     q, k, v = attention.get_inputs(1, 2, length, 32)
-    q, k = q * 4, k * 4  # scores far apart: the running maximum moves
+    q, k = q * 4, k * 4  # the scores are far apart, so that the running maximum changes
     out = attention.attention(q, k.transpose(0, 1, 3, 2).copy().transpose(0, 1, 3, 2), v, causal)
-    tolerance = 20 * TF32 if engine in ON_GPU else 2e-5  # scores are up to a hundred, and their error is the weights' relative one
+    tolerance = 20 * TF32 if engine in ON_GPU else 2e-5  # scores are up to a hundred, and their absolute error is the weights' relative error
     np.testing.assert_allclose(out, attention.reference_fn(q, k, v, causal), rtol=tolerance, atol=tolerance)
 
 

@@ -1,5 +1,5 @@
-"""float8e4b15: a sign, four bits of exponent with the bias 15, three of fraction, no infinity and no NaN. A table of its 256 numbers, made
-from that sentence, judges all conversions."""
+"""float8e4b15: a sign, four bits of exponent with the bias 15, three bits of fraction, no infinity and no NaN. A table of its 256 numbers, made
+from this definition, gives the expected results of all conversions."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def numbers():
 
 
 def rounded(x):
-    """The bits of the nearest number, at most 1.75; halves go away from zero. NaN and infinities become 1.75."""
+    """The bits of the nearest number, at most 1.75; ties are rounded away from zero. NaN and infinities become 1.75."""
     x = np.asarray(x, np.float64)
     table = numbers()[:127]
     magnitude = np.where(np.isnan(x), 1.75, np.minimum(np.abs(x), 1.75))
@@ -98,7 +98,7 @@ def product_kernel(a_ptr, b_ptr, c_ptr, N: tl.constexpr):
 
 
 def test_products():
-    """Of fp16's numbers; the table's sums of 32 products are exact in fp32."""
+    """The products are of fp16 numbers; sums of 32 products of the table's numbers are exact in fp32."""
     a, b = random((32, 32), "uint8", 5), random((32, 32), "uint8", 6)
     a, b = a & 0x87 | 0x60, b & 0x87 | 0x60
     c = np.zeros((32, 32), np.float32)

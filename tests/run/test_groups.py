@@ -10,7 +10,7 @@ import tilewright.language as tl
 def grouped_kernel(
     x_ptr, w_ptr, out_ptr, group_ptr, row_ptr, tiles, N, K, stride_g, stride_k, GATHERED: tl.constexpr, BLOCK: tl.constexpr,
 ):
-    """A negative group means that there is none. GATHERED: rows of x are at indices from memory, which threads copy."""
+    """A negative number means that there is no group. GATHERED: rows of x are at indices from memory, so threads copy them."""
     i = tl.arange(0, BLOCK)
     columns = tl.program_id(1) * BLOCK + i
     for tile in range(tl.program_id(0), tiles, tl.num_programs(0)):
@@ -32,7 +32,7 @@ def grouped_kernel(
     ("behind one another", 5, False, 3), ("behind one another", 2, False, 3), ("behind one another", 5, True, 2),
     ("behind one another", 2, True, 4), ("side by side", 5, False, 3), ("overlapping", 2, True, 3)])
 def test_groups(lies, programs, gathered, stages, N, K):
-    """Groups that begin before the one before them ends have no such map: the launch finds out."""
+    """Groups that overlap cannot have such a map: the launch notices that."""
     rng = np.random.default_rng(N)
     groups = np.array([2, 0, -1, 1, 2], np.int32)
     x = rng.integers(-3, 4, (64, K)).astype(np.float16)

@@ -1,4 +1,4 @@
-"""Index arithmetic at its limits: what overflows, wraps around, is negative or narrow has the value that its type says, in masks, too."""
+"""Index arithmetic at its limits: indices that overflow, wrap around, are negative or narrow have the values of their types, in masks, too."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ EDGES = [0, -5, 2**31 - 1, 2**31 - 10, 2**31 - 40, -2**31, -2**31 + 3]
 
 
 def wrapped(values, dtype=np.int32):
-    """The low bits of exact integers."""
+    """The low bits of exact integers, as an array of `dtype`."""
     bits = np.dtype(dtype).itemsize * 8
     return np.array([int(v) & ((1 << bits) - 1) for v in values], np.uint64).astype(f"u{bits // 8}").view(dtype)
 
@@ -202,7 +202,7 @@ def test_negative_rows_and_strides(dtype, stride):
 def wrapping_offsets_kernel(x_ptr, out_ptr, start, first, N: tl.constexpr, STORE: tl.constexpr):
     i = tl.arange(0, N)
     far = x_ptr + 2147483648
-    offsets = start + i  # of 32 bits: behind the last positive number comes the first negative one
+    offsets = start + i  # in 32 bits: the first negative number follows the last positive one
     if STORE:
         tl.store(far + offsets, i, mask=i >= first)
     else:
@@ -247,7 +247,7 @@ def doubled_index_kernel(x_ptr, out_ptr, start, N: tl.constexpr, DOUBLINGS: tl.c
 
 
 def test_an_index_that_is_made_of_itself_is_computed_once():
-    """Where each use was computed for itself, this took minutes to compile."""
+    """If each use were computed separately, this would take minutes to compile."""
     x, out = np.arange(8 << 18, dtype=np.int32), np.zeros(8, np.int32)
     doubled_index_kernel[(1,)](x, out, 0, N=8, DOUBLINGS=18)
     np.testing.assert_array_equal(out, np.arange(8) << 18)

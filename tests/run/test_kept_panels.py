@@ -1,4 +1,4 @@
-"""What one program has packed for a product may serve the next one, as long as it is the same numbers in the same launch."""
+"""The panels that one program has packed for a product may serve the next one, if they have the same numbers and are in the same launch."""
 
 import contextlib
 
@@ -15,7 +15,7 @@ BLOCK = 32
 
 @triton.jit
 def product_kernel(a_ptr, b_ptr, c_ptr, M, N, K, first, stride, ACC: tl.constexpr, B: tl.constexpr):
-    """Programs go down the columns of C: those of one column multiply by the same B."""
+    """Programs are numbered along the columns of C: those of one column multiply by the same B."""
     i = tl.arange(0, B)
     tiles = tl.cdiv(M, B)
     rows, columns = tl.program_id(0) % tiles * B + i, tl.program_id(0) // tiles * B + i
@@ -43,10 +43,10 @@ def expected(a, b, first=0, stride=1):
 
 @pytest.mark.parametrize("dtype", ["fp32", "fp16", "bf16", "int8"])
 @pytest.mark.parametrize("m, n, k, first, stride", [
-    (200, 70, 96, 0, 1),     # many programs of a column
+    (200, 70, 96, 0, 1),     # many programs in a column
     (40, 200, 100, 0, 1),    # two
-    (20, 300, 100, 0, 1),    # one: nothing comes again
-    (70, 40, 3000, 0, 1),    # more iterations than are kept
+    (20, 300, 100, 0, 1),    # one program, so nothing is used again
+    (70, 40, 3000, 0, 1),    # more iterations than have room
     (100, 64, 300, 7, 1), (100, 64, 300, 5, 2)])
 def test_product(m, n, k, first, stride, dtype):
     a, b = random((m, k), dtype, 1), random((k, n), dtype, 2)
@@ -69,7 +69,7 @@ def test_many_threads_give_the_same_bits():
 
 @triton.jit
 def own_operand_kernel(a_ptr, b_ptr, c_ptr, HOW: tl.constexpr, B: tl.constexpr):
-    """The same addresses in each program, and other numbers there."""
+    """Each program has the same addresses, with other numbers there."""
     pid, i = tl.program_id(0), tl.arange(0, B)
     at = i[:, None] * B + i[None, :]
     if HOW == "store":
@@ -91,7 +91,7 @@ def own_operand_kernel(a_ptr, b_ptr, c_ptr, HOW: tl.constexpr, B: tl.constexpr):
 
 @pytest.mark.parametrize("how", ["store", "atomic", "store in the loop", "scale", "mask"])
 def test_other_numbers_at_the_same_place(how, engine):
-    """Programs that store what others load are a race, which one thread of a processor decides by their order."""
+    """Programs that store values which others load are a race; on one thread of a CPU, the order of the programs decides it."""
     races = how not in ("scale", "mask")
     if races and engine == "cuda":
         pytest.skip("programs of a GPU run in no order")
@@ -109,7 +109,7 @@ def test_other_numbers_at_the_same_place(how, engine):
 
 @triton.jit
 def chosen_kernel(which_ptr, a_ptr, b_ptr, c_ptr, B: tl.constexpr):
-    """A table says which B a program multiplies by, and the program stores where others have read."""
+    """A table tells by which B a program multiplies, and the program stores to memory that others have read."""
     pid, i = tl.program_id(0), tl.arange(0, B)
     at = i[:, None] * B + i[None, :]
     matrix = tl.load(which_ptr + pid)

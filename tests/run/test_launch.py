@@ -1,4 +1,4 @@
-"""Launches: grids of every rank, sizes nought and one, kinds of arguments, numbers of threads."""
+"""Launches: grids of every rank, sizes zero and one, kinds of arguments, numbers of threads."""
 
 import numpy as np
 import pytest

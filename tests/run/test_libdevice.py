@@ -1,4 +1,4 @@
-"""Functions of libdevice that the language has no name of its own for, on ordinary arguments, huge ones and special ones."""
+"""Functions that only libdevice has, on ordinary, huge and special arguments."""
 
 import math
 
@@ -42,7 +42,7 @@ def arguments(dtype, seed):
 
 
 def agree(actual, expected, dtype):
-    """Within a few units in the last place; NaN, infinities and the sign of zero as they are."""
+    """Asserts equality within a few units in the last place, and exactly for NaN, infinities and the sign of zero."""
     with np.errstate(all="ignore"):
         rounded = expected.astype(DTYPES[dtype])
     special = ~np.isfinite(rounded) | (rounded == 0)

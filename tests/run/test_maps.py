@@ -1,4 +1,4 @@
-"""A function on each element, tiles behind one another, products with several batch dimensions, and what else takes tiles apart."""
+"""Functions of elements, concatenated tiles, products with several batch dimensions, and other operations that take tiles apart."""
 
 import numpy as np
 import pytest

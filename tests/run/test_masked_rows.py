@@ -1,4 +1,4 @@
-"""Rows that are shorter than their block: what lies beyond the mask is one and the same number, and counts as often as it stands there."""
+"""Rows that are shorter than their block: all elements beyond the mask are the same number, and each of them counts."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_extremes_see_what_is_filled_in(n, fill):
 
 @triton.jit
 def shifted_kernel(x_ptr, out_ptr, whole_ptr, n, shift, BLOCK: tl.constexpr):
-    """Two masks of different lengths, and a tile that is stored on the way and read as a whole."""
+    """Two masks of different lengths, and a tile that is stored on the way and also used as a whole."""
     offsets = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offsets, mask=offsets < n, other=float("-inf"))
     y = tl.load(x_ptr + offsets, mask=offsets < n + shift, other=0.0)
@@ -71,7 +71,7 @@ def test_what_is_stored_on_the_way_is_whole(n, shift):
 
 @triton.jit
 def index_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
-    """The last elements differ: their own index takes part."""
+    """The elements beyond the mask differ, because their index is added."""
     offsets = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offsets, mask=offsets < n, other=0.0)
     tl.store(out_ptr, tl.sum(x * 0.0 + offsets, axis=0))
@@ -114,20 +114,20 @@ def exp_kernel(x_ptr, out_ptr, n, BASE: tl.constexpr, SHIFTED: tl.constexpr, BLO
 @pytest.mark.parametrize("shifted", [False, True])
 @pytest.mark.parametrize("base", [0, 2])
 def test_exponentials_that_underflow(base, shifted, engine):
-    """Subnormal results and zeros within the bound of normal ones: two units in the last place, and on GPUs |x| 2^-23 for a difference."""
+    """Subnormal results and zeros have the error bound of normal ones: two units in the last place, and on GPUs |x| 2^-23 for a difference."""
     x = np.concatenate([np.linspace(-160, -80, 8191), [-np.inf, -87.33655, -103.97, -126, -149, -150]]).astype(np.float32)
     out = np.empty_like(x)
     exp_kernel[(triton.cdiv(len(x), 1024),)](x, out, len(x), BASE=base, SHIFTED=shifted, BLOCK=1024)
     exact = np.exp2(x.astype(np.float64)) if base else np.exp(x.astype(np.float64))
     unit = np.maximum(np.spacing(exact.astype(np.float32)), np.float32(2.0**-149))
-    flushed = 2.0**-126 if (base or shifted) and engine in ON_GPU else 0  # GPUs make zeros of subnormal results, as upstream's do
+    flushed = 2.0**-126 if (base or shifted) and engine in ON_GPU else 0  # on GPUs, subnormal results become zero, as upstream's do
     rounded = np.where(exact > 0, np.abs(x) * 2.0**-23 * exact, 0) if shifted and not base and engine in ON_GPU else 0
     assert (np.abs(out - exact) <= np.maximum(2 * unit + rounded, flushed)).all()
 
 
 @triton.jit
 def stored_kernel(x_ptr, sums_ptr, squares_ptr, n, fill, BLOCK: tl.constexpr):
-    """A tile in scratch whose end is filled: one reader takes every element, another one ends its walk where the mask does."""
+    """A tile in scratch whose end is filled: one reader takes every element, and another one stops where the mask ends."""
     offsets = tl.arange(0, BLOCK)
     mask = offsets < n
     x = tl.load(x_ptr + offsets, mask=mask, other=0.0)
@@ -148,7 +148,7 @@ def test_the_end_of_a_stored_row_is_there_for_all_readers(n, fill):
 
 @triton.jit
 def row_a_program_kernel(x_ptr, out_ptr, stride, columns, BLOCK: tl.constexpr):
-    """A row a program, read twice: asks for the next program's. The last program has none behind it."""
+    """Each program reads a row twice, and prefetches the next program's row. After the last program there is none."""
     offsets = tl.arange(0, BLOCK)
     mask = offsets < columns
     x = tl.load(x_ptr + tl.program_id(0) * stride + offsets, mask=mask, other=-float("inf"))

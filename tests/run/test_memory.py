@@ -59,7 +59,7 @@ def test_strided_matrices(view, dtype):
          "broadcast": np.broadcast_to(base[:1], base.shape)}[view]
     out = np.zeros(x.shape, x.dtype)
     grid = (triton.cdiv(x.shape[0], 16), triton.cdiv(x.shape[1], 32))
-    # A view is passed by the address of its first element; its strides say the rest.
+    # A view is passed as the address of its first element and its strides.
     copy_2d_kernel[grid](x, out, *x.shape, *strides(x), *strides(out), BLOCK_M=16, BLOCK_N=32)
     np.testing.assert_array_equal(out, x)
 
@@ -158,7 +158,7 @@ def hinted_product_kernel(a_ptr, b_ptr, c_ptr, m, n, k, BLOCK: tl.constexpr):
 
 @pytest.mark.parametrize("k", [72, 136, 200])
 def test_hints_change_no_copy_of_a_pipelined_loop(k):
-    """Sums of small whole numbers are exact. On a card rows of 16, 8 and 4 bytes' alignment go by different copies."""
+    """Sums of small integers are exact. On a GPU, rows aligned to 16, 8 and 4 bytes are copied in different ways."""
     generator = np.random.default_rng(k)
     for n in (72, 68, 66):
         a = generator.integers(-4, 5, (72, k)).astype(np.float16)
@@ -178,7 +178,7 @@ def wrapped_columns_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 @pytest.mark.unchecked
 @pytest.mark.parametrize("n", [96, 128, 192])
 def test_contiguity_hints_move_nothing(n):
-    """Columns that wrap around inside of the tile: the hint is false for the tile, and true for each wide access."""
+    """Columns wrap around inside the tile: the hint is false for the tile, and true for each wide access."""
     x, guard = random(n, "fp32", 1), 256
     memory = np.zeros(n + 2 * guard, np.float32)
     out = memory[guard:guard + n]

@@ -19,7 +19,7 @@ def print_kernel(x_ptr, N: tl.constexpr):
 
 
 def as_lines(y, threads):
-    """What one program of the kernel prints on the interpreter and on GPUs: a line an element. Each thread prints what is no tile."""
+    """The output of one program on the interpreter and on GPUs: a line for each element. Each thread prints scalars."""
     pid = f"pid (0, {y}, 0)"
     lines = [f"{pid} idx ({i:2}) x: (operand 0) {i / 2:.6f}" for i in range(16)]
     lines += [f"{pid} idx ({i:2}, {j}) x: (operand 1) {i - j}" for i in range(16) for j in range(2)]
@@ -29,7 +29,7 @@ def as_lines(y, threads):
 
 
 def as_tiles(y):
-    """What it prints on processors."""
+    """The output of one program on CPUs."""
     rows = ",\n              ".join(f"[{i:3}, {i - 1:3}]" for i in range(16))
     return f"""\
 (0, {y}, 0) x: [0.0000, 0.5000, 1.0000, 1.5000, 2.0000, 2.5000, 3.0000, 3.5000,
@@ -45,10 +45,10 @@ def as_tiles(y):
 
 def test_lines(capfd, engine):
     print_kernel[(1, 2)](np.arange(16, dtype=np.float32) / 2, N=16)
-    lines = capfd.readouterr().out.rstrip("\n").replace("\n ", "\r ").split("\n")  # a tile's own lines are one
+    lines = capfd.readouterr().out.rstrip("\n").replace("\n ", "\r ").split("\n")  # the lines of a tile are joined
     expected = [as_tiles(y) if engine == "cpu" else as_lines(y, 1 if engine == "interpret" else 128) for y in range(2)]
     assert sorted(lines) == sorted(expected[0] + expected[1])
-    for y in range(2 if engine in ("cpu", "interpret") else 0):  # programs may run side by side, each prints in order; so do warps
+    for y in range(2 if engine in ("cpu", "interpret") else 0):  # programs may run at the same time, and each prints in order; so do warps
         assert [line for line in lines if f"(0, {y}, 0)" in line] == expected[y]
 
 
@@ -62,7 +62,7 @@ def assert_kernel(x_ptr, out_ptr, N: tl.constexpr):
 
 def test_a_failed_assertion_ends_its_program_and_the_launch(engine):
     x, out = np.arange(32, dtype=np.int32), np.zeros(32, np.int32)
-    if engine == "cuda":  # the driver prints where, and no other launch follows in this process
+    if engine == "cuda":  # the driver prints the place, and this process cannot launch again
         with pytest.raises(Exception, match="device-side assert|CUDA_ERROR_ASSERT"):
             assert_kernel[(4,)](x, out, N=8, debug=True)
         return
@@ -72,7 +72,7 @@ def test_a_failed_assertion_ends_its_program_and_the_launch(engine):
     with pytest.raises(Exception, match=r"test_print.py:\d+:\d+: " + place + ": x is large"):
         assert_kernel[(4,)](x, out, N=8, debug=True)
     assert not out[16:24].any()
-    # The next launch knows nothing of it, and without debug there is no check.
+    # The next launch is not affected, and without debug there is no check.
     assert_kernel[(2,)](x, out, N=8, debug=True)
     np.testing.assert_array_equal(out[:16], x[:16])
     assert_kernel[(4,)](x, out, N=8)

@@ -1,4 +1,4 @@
-"""Products whose sizes are no multiples of the block: only what is stored is computed, and what is masked away along k adds nothing."""
+"""Products whose sizes are not multiples of the block: only elements that are stored are computed, and those masked along k add nothing."""
 
 import ctypes
 import mmap
@@ -29,7 +29,7 @@ def product_kernel(
         b = tl.load(b_ptr + (step * BK + k)[:, None] * N + from_columns[None, :], mask=right, other=0)
         acc = tl.dot(a, b, acc, out_dtype=OUT)
     acc = acc * scale
-    if BEHIND:  # the mask is made of what is computed behind the loop
+    if BEHIND:  # the mask is made of values that are computed after the loop
         rows, columns = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
     tl.store(c_ptr + rows[:, None] * N + columns[None, :], acc, mask=(rows < M)[:, None] & (columns < N)[None, :])
 
@@ -40,7 +40,7 @@ def product_kernel(
 def test_edges(m, n, k, dtype, wrap):
     a, b = random((m, k), dtype, 1), random((k, n), dtype, 2)
     out = "int32" if dtype == "int8" else "fp32"
-    c = np.full((m + 1, n), 7, DTYPES[out])  # a row that belongs to somebody else
+    c = np.full((m + 1, n), 7, DTYPES[out])  # a row that the kernel must not write
     product_kernel[(triton.cdiv(m, 32), triton.cdiv(n, 32))](
         a, b, c, m, n, k, 2, WRAP=wrap, BEHIND=wrap, OUT=tl.int32 if dtype == "int8" else tl.float32, BM=32, BN=32, BK=32)
     wide = np.int64 if dtype == "int8" else np.float64
@@ -59,7 +59,7 @@ def test_infinities_stay_in_their_rows_and_columns():
 
 @triton.jit
 def looked_at_kernel(a_ptr, c_ptr, sums_ptr, M, B: tl.constexpr):
-    """All of the product is looked at, though only a part of it is stored."""
+    """The whole product is used, although only a part of it is stored."""
     i = tl.arange(0, B)
     a = tl.load(a_ptr + i[:, None] * B + i[None, :])
     c = tl.dot(a, a, input_precision="ieee")
@@ -99,7 +99,7 @@ def strided_kernel(
 @pytest.mark.parametrize("dtype", ["fp32", "fp16", "bf16", "int8"])
 @pytest.mark.parametrize("m, n, k", [(1, 70, 50), (70, 1, 50), (33, 33, 64), (1, 1, 40), (1, 32, 32)])
 def test_matrix_and_vector(m, n, k, dtype, a_columns, b_columns):
-    """One row or one column is wanted, of the whole product or of its last tiles."""
+    """The product, or its last tiles, have only one row or one column."""
     a, b = random((m, k), dtype, 1), random((k, n), dtype, 2)
     if a_columns:
         a = np.ascontiguousarray(a.T).T
@@ -117,7 +117,7 @@ def test_matrix_and_vector(m, n, k, dtype, a_columns, b_columns):
 
 @pytest.mark.parametrize("sizes", [[64, 33, 34, 65, 1, 64, 33], [33, 65, 64, 1, 33]])
 def test_sizes_in_turn_that_leave_one_row_or_column(sizes):
-    """Code for a single row is in a version of its own, which launches take that leave one; they share it, and others go on without."""
+    """Code for a single row is in a separate version. Launches that leave a single row share it, and others run without it."""
     for m in sizes:
         for n in (32, m):
             a, b, c = random((m, 40), "fp32", m), random((40, n), "fp32", n), np.full((m + 1, n), 7, np.float32)
@@ -127,7 +127,7 @@ def test_sizes_in_turn_that_leave_one_row_or_column(sizes):
 
 
 def at_the_end_of_memory(rows, columns, dtype, seed):
-    """A matrix whose rows lie in a wider one of NaN (of ones) and whose last element is the last of its page; the next page is nobody's."""
+    """A matrix in a wider one that is filled with NaN (or ones); its last element is the last one of its page, and the next page is not accessible."""
     element, page = np.dtype(DTYPES[dtype]), mmap.PAGESIZE
     stride = columns + 5
     bytes_needed = (rows * stride - 5) * element.itemsize

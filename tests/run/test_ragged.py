@@ -1,4 +1,4 @@
-"""triton.tools.ragged_tma: subarrays of unequal length behind one descriptor, each with an end of its own."""
+"""triton.tools.ragged_tma: one descriptor for subarrays of unequal length, each with an end of its own."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Random numbers are a function of seed and counter: bit by bit those of Philox-4x32-10, written here in NumPy."""
+"""Random numbers are a function of seed and counter: bit for bit those of Philox-4x32-10, which is written here in NumPy."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ import tilewright.language as tl
 
 
 def philox(seed, counters, rounds=10):
-    """All four words of Philox-4x32 for counters (c, 0, 0, 0)."""
+    """The four words of Philox-4x32 for counters (c, 0, 0, 0)."""
     low = np.uint64(0xFFFFFFFF)
     zero = np.zeros(counters.shape, np.uint64)
     c = [counters.astype(np.int64).view(np.uint64) & low, zero, zero, zero]

@@ -1,4 +1,4 @@
-"""Reductions: every operator, axis, dtype and shape; user-written combinations; ties and NaN."""
+"""Reductions: all operators, axes, dtypes and shapes; user-written combinations; ties and NaN."""
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ def reduce_rows_kernel(x_ptr, sum_ptr, arg_ptr, ROWS: tl.constexpr, COLUMNS: tl.
 @pytest.mark.parametrize("shape", [(1, 4096), (2, 2048), (64, 128), (512, 16)])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_many_warps(shape, axis, warps):
-    """Of many warps along the axis, the lanes that hold copies of a result share what has to be read."""
+    """With many warps along the axis, the lanes that hold copies of a result share the reads."""
     x = random(shape, "int32", 3, -40, 40)  # exact sums, and ties
     sums, args = (np.full(shape[1 - axis], -1, np.int32) for _ in range(2))
     reduce_rows_kernel[(1,)](x, sums, args, *shape, AXIS=axis, num_warps=warps)
@@ -161,7 +161,7 @@ def test_maximum_ignores_nan():
     assert out[0] == np.nanmax(x)
 
 
-# The worst start for every partial result is NaN; of NaN alone NaN is left, and of NaN and the emptiest number that number.
+# NaN is the worst start for every partial result: NaN alone gives NaN, and NaN with the neutral number gives that number.
 @pytest.mark.parametrize("dtype", ["fp32", "fp64"])
 @pytest.mark.parametrize("n", [8, 64, 1000, 1024])
 @pytest.mark.parametrize("op", ["max", "min"])
@@ -186,7 +186,7 @@ def square_softmax_kernel(x_ptr, out_ptr, DIM: tl.constexpr, N: tl.constexpr):
 
 @pytest.mark.parametrize("dim", [0, 1])
 def test_softmax_of_a_square_tile(dim):
-    """Without the dimension, the rows' sums would broadcast along the columns."""
+    """If the dimension were ignored, the rows' sums would broadcast along the columns."""
     x = random((16, 16), "fp32", 1)
     out = np.zeros_like(x)
     square_softmax_kernel[(1,)](x, out, DIM=dim, N=16)
@@ -225,12 +225,12 @@ def test_exponentials_up_to_one(columns, base_two, engine):
     softmax_rows_kernel[(1,)](x, numerator, top, columns, ROWS=8, BLOCK=triton.next_power_of_2(columns), BASE_TWO=base_two)
     expected_top = np.fmax.reduce(x, axis=1)
     if columns != triton.next_power_of_2(columns):
-        expected_top[5] = -np.inf  # from behind the row's end
+        expected_top[5] = -np.inf  # from beyond the row's end
     np.testing.assert_array_equal(top, expected_top)
     with np.errstate(all="ignore"):
         difference = x - expected_top[:, None]
         expected = (np.exp2 if base_two else np.exp)(wide(difference))
-    # On GPUs results below the least normal number become zero, as upstream's, and e^x of a difference is 2^(x log2 e), rounded.
+    # On GPUs, results below the smallest normal number become zero, as upstream's do, and e^x of a difference is 2^(x log2 e), rounded.
     exact = engine not in ON_GPU or base_two
     with np.errstate(all="ignore"):
         rounded = 0 if exact else 2.0**-23 * expected * np.minimum(np.abs(difference), 200)
@@ -265,7 +265,7 @@ def ones_kernel(out_ptr, DTYPE: tl.constexpr):
 
 @pytest.mark.parametrize("dtype", ["bf16", "fp16"])
 def test_a_sum_in_few_bits_does_not_stop_growing(dtype):
-    # One after the other, 256 ones and one more are 256 in bf16. Pairs of sums of one size lose nothing.
+    # Added one by one, 257 ones are 256 in bf16. Adding pairs of sums of the same size loses nothing.
     out = np.zeros(1, DTYPES[dtype])
     ones_kernel[(1,)](out, DTYPE={"bf16": tl.bfloat16, "fp16": tl.float16}[dtype])
     assert float(out[0]) == 1024
@@ -283,7 +283,7 @@ def norm_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 @pytest.mark.parametrize("in_place", [False, True])
 @pytest.mark.parametrize("n", [16384, 9000, 8193])
 def test_a_long_row_of_few_bits_is_reduced_twice(n, in_place):
-    # GPUs keep such a row in shared memory, if vectors of 16 bytes can be copied there: not where rows have 8193 elements.
+    # On GPUs, such a row is kept in shared memory if it can be copied by vectors of 16 bytes: not if rows have 8193 elements.
     x = random((2, n), "fp16", 1)
     want = (wide(x) - wide(x).mean(axis=1, keepdims=True)) / wide(x).std(axis=1, keepdims=True)
     out = x.copy() if in_place else np.zeros_like(x)

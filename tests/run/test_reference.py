@@ -1,7 +1,7 @@
-"""The reference's examples do what they say, on every engine, and no function is left out.
+"""The reference's examples are right on every engine, and no function is left out.
 
-An entry's examples are lines of a kernel: `>>> statement`, and below an expression its value, or `error: ` and a part of the message that
-compiling it gives. x_ptr points at the float32 0, 1, ..., 63, i_ptr at the same numbers as int32. Functions are defined outside of the kernel.
+An entry's examples are lines of a kernel: `>>> statement`, and below an expression its value, or `error: ` and a part of the message with which
+compilation fails. x_ptr points at the float32 numbers 0, 1, ..., 63, i_ptr at the same numbers as int32. Functions are defined outside the kernel.
 """
 
 import ast
@@ -18,8 +18,8 @@ from tilewright import _core
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "src" / "evaluate" / "reference"
 ENTRY = re.compile(r"^## (.+)\n((?:(?!##? ).*\n)*)", re.M)
-# What only a running GPU has, and what names types alone.
-INSTRUCTIONS = {"inline_asm_elementwise", "extra.cuda.gdc_wait", "extra.cuda.gdc_launch_dependents"}  # which only machines run
+# Entries that need a real GPU, and entries that only name types.
+INSTRUCTIONS = {"inline_asm_elementwise", "extra.cuda.gdc_wait", "extra.cuda.gdc_launch_dependents"}  # only real GPUs execute these
 WITHOUT_EXAMPLE = {"extra.cuda.globaltimer", "extra.cuda.smid", "constexpr_type", "tuple_type", "aggregate_replace"}
 HEAD = "import tilewright as triton\nimport tilewright.language as tl\n\n"
 
@@ -29,12 +29,12 @@ def entries():
 
 
 def examples(text):
-    """[(source, expected)] of an entry."""
+    """The examples of an entry: [(source, expected)]."""
     return [(example.source, example.want.strip()) for example in doctest.DocTestParser().get_examples(text)]
 
 
 def split(steps):
-    """Functions of the steps, and what stands in the kernel."""
+    """(functions that the steps define, statements of the kernel)."""
     functions = [source for source, _ in steps if source.startswith("@")]
     return "\n".join(functions), [(source, want) for source, want in steps if not source.startswith("@")]
 
@@ -87,7 +87,7 @@ def rows():
 
 
 def test_every_function_has_its_text():
-    """Each row has an entry that names each of its parameters, and each entry belongs to a row. Functions of libdevice have their line."""
+    """Each row has an entry that names all of its parameters, and each entry belongs to a row. Functions of libdevice have a line each."""
     known = set()
     for path, signature in rows():
         if path.startswith("extra.libdevice."):

@@ -1,4 +1,4 @@
-"""Kernels in which one warp starts the copies and the others multiply: sizes at which rings drain, run again, and go on in a second loop."""
+"""Kernels in which one warp starts the copies and the others multiply: sizes at which rings drain, run again, and continue in a second loop."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def walking_kernel(
     q_ptr, k_ptr, v_ptr, bias_ptr, out_ptr, n, programs, HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
     CAUSAL: tl.constexpr,
 ):
-    """A program walks over tiles of queries; each key has a bias; the sum shrinks apart from the product."""
+    """A program loops over tiles of queries; each key has a bias; the sum is scaled separately from the product."""
     for tile in range(tl.program_id(0), tl.cdiv(n, BLOCK_M), programs):
         offs_m = tile * BLOCK_M + tl.arange(0, BLOCK_M)
         offs_d = tl.arange(0, HEAD_DIM)
@@ -211,8 +211,8 @@ def test_warpgroups_store_their_own_rows(M, N, K, halves):
 
 @triton.jit
 def gradients_kernel(q_ptr, k_ptr, out_ptr, sum_ptr, n, HEAD_DIM: tl.constexpr, OWN: tl.constexpr, STEP: tl.constexpr):
-    """As attention backward in one kernel: a sum stays in registers, each iteration adds a tile to another one, in memory, and reads it
-    never. Two loops, one behind the other, add to the same memory."""
+    """Like attention backward in one kernel: one sum stays in registers, and each iteration adds a tile to another sum in memory, which it
+    never reads. Two consecutive loops add to the same memory."""
     keys, columns = tl.program_id(0) * OWN + tl.arange(0, OWN), tl.arange(0, HEAD_DIM)
     k = tl.load(k_ptr + keys[:, None] * HEAD_DIM + columns[None, :], mask=keys[:, None] < n, other=0.0)
     acc = tl.zeros((OWN, HEAD_DIM), dtype=tl.float32)
@@ -243,7 +243,7 @@ def test_sums_in_memory(n, warps):
     out, sums = np.full((n, 128), np.nan, np.float32), np.ones((n, 128), np.float32)
     gradients_kernel[(triton.cdiv(n, 128),)](q, k, out, sums, n, HEAD_DIM=128, OWN=128, STEP=64, num_warps=warps, num_stages=2)
     half = n // 128 * 64
-    factor = np.where(np.arange(n) < half, 0.5, 2.0)  # of a query's scores, where they are added to memory
+    factor = np.where(np.arange(n) < half, 0.5, 2.0)  # factor of a query's scores in the sum in memory
     own = np.where(np.arange(n) < half, 1.5, 2.0)
     wide, keys = q.astype(np.float64), k.astype(np.float64)
     scores = keys @ wide.T
@@ -282,7 +282,7 @@ def test_two_blocks_fill_their_slots_together(M, N, K, block, warps):
 
 @triton.jit
 def two_sizes_kernel(a_ptr, b_ptr, out_ptr, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
-    """out = a @ b.T: the last columns, where they are few, go by another loop, with narrower tiles."""
+    """out = a @ b.T: if the last columns are few, another loop computes them with narrower tiles."""
     column = tl.program_id(1) * BLOCK_N
     offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
@@ -332,7 +332,7 @@ def halved(x):
 
 @triton.jit
 def weighted_kernel(q_ptr, k_ptr, v_ptr, out_ptr, n, KIND: tl.constexpr, HEAD_DIM: tl.constexpr, BLOCK: tl.constexpr):
-    """What stands between two products: a branch that masks, or what no layout of an operand goes through."""
+    """Operations between two products: a branch that masks, or an operation through which no operand's layout can be propagated."""
     rows, columns = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, HEAD_DIM)
     q = tl.load(q_ptr + rows[:, None] * HEAD_DIM + columns[None, :], mask=rows[:, None] < n, other=0.0)
     acc = tl.zeros((BLOCK, HEAD_DIM), dtype=tl.float32)

@@ -1,4 +1,4 @@
-"""One kernel, launched with rows of many lengths in turn: what is left out behind the longest row that a version knows is nothing."""
+"""One kernel is launched with rows of many lengths in turn: the code that a version leaves out is beyond the longest row for which it runs."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import tilewright as triton
 import tilewright.language as tl
 from checks import close, random, wide
 
-# An eighth of the block more or less is another version; the order matters, as the first launch decides which comes first.
+# Lengths that differ by an eighth of the block have different versions; the order matters, because the first launch decides which version is compiled first.
 LENGTHS = [256, 161, 160, 129, 192, 193, 224, 225, 1, 0, 256, 160, 177]
 
 

@@ -1,4 +1,4 @@
-"""Rows of a tensor by their numbers: gather and scatter of tensor descriptors."""
+"""Rows of a tensor by their numbers: the gather and scatter functions of tensor descriptors."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def gather_kernel(out_ptr, in_ptr, rows_ptr, column, M, N, ROWS: tl.constexpr, W
 def test_gather(dtype, row_type, column):
     M, N, ROWS, WIDTH = 40, 64, 16, 32
     source = random((M, N), dtype)
-    rows = random(ROWS, row_type, seed=1, low=0, high=M + 8)  # some lie outside, and so do the last columns
+    rows = random(ROWS, row_type, seed=1, low=0, high=M + 8)  # some rows are outside the tensor, and so are the last columns
     out = np.ones((ROWS, WIDTH), DTYPES[dtype])
     gather_kernel[(1, )](out, source, rows, column, M, N, ROWS, WIDTH)
     padded = np.zeros((M + 8, N + WIDTH), DTYPES[dtype])

@@ -1,4 +1,4 @@
-"""One tensor through two arguments, or two that overlap: a tile is loaded before any of it is stored, whatever the order of the loops."""
+"""One tensor passed as two arguments, or two that overlap: a tile is loaded completely before any of it is stored, whatever the order of the loops."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What the interpreter and the simulator report where bounds and races are checked, and what they do not."""
+"""Errors that the interpreter and the simulator report when they check bounds and races, and programs without such errors."""
 
 import warnings
 
@@ -50,7 +50,7 @@ def test_an_access_that_lands_in_another_tensor():
 
 
 class Address:
-    """All that is known is where it lies."""
+    """An argument of which only the address is known."""
 
     def __init__(self, array):
         self.array, self.dtype = array, array.dtype
@@ -158,7 +158,7 @@ def test_two_elements_of_a_store_at_one_place(engine):
             twice[(1,)](x, 0, BLOCK=16)
 
 
-# ---- what is ordered
+# ---- ordered accesses
 
 
 @triton.jit
@@ -190,7 +190,7 @@ def added(x_ptr, count_ptr, BLOCK: tl.constexpr):
 
 @triton.jit
 def waits_for_a_later_one(x_ptr, flag_ptr, BLOCK: tl.constexpr):
-    """All wait for the last program, which begins after them."""
+    """All programs wait for the last one, which begins after them."""
     if tl.program_id(0) == tl.num_programs(0) - 1:
         tl.store(x_ptr, 7)
         tl.debug_barrier()
@@ -338,7 +338,7 @@ def test_stores_to_two_empty_corners_are_no_race(engine, columns):
     x, y = np.tile(np.eye(16, dtype=np.float16), 4), np.tile(np.eye(16, dtype=np.float16), (4, 1))
     a, b = np.zeros((16, 16), np.float16), np.zeros((16, 16), np.float16)
     with triton.engine(engine, check_bounds=True, target="cuda:sm_90a" if engine == "simulate" else None):
-        corners_kernel[(1,)](x, y, a, b, 16, columns, BLOCK=16, num_warps=2)  # on a GPU by tensor maps
+        corners_kernel[(1,)](x, y, a, b, 16, columns, BLOCK=16, num_warps=2)  # on a GPU, through tensor maps
     expected = np.where(np.arange(16) < columns, 4 * np.eye(16), 0)
     np.testing.assert_array_equal(a, expected)
     np.testing.assert_array_equal(b, expected)

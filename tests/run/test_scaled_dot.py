@@ -1,4 +1,4 @@
-"""tl.dot_scaled: every format with every other, packed along either dimension, scales of both kinds, what scales do to special numbers."""
+"""tl.dot_scaled: all pairs of formats, packed along either dimension, both kinds of scales, and the effect of scales on special numbers."""
 
 import ml_dtypes
 import numpy as np
@@ -39,7 +39,7 @@ def scaled_kernel(
 
 
 def numbers(shape, kind, seed):
-    """Random numbers of a format, finite ones; and as they go to the kernel, e2m1 one in a byte."""
+    """(finite random numbers of a format, the same numbers encoded for the kernel, one e2m1 number in each byte)."""
     rng = np.random.default_rng(seed)
     stored, element = FORMATS[kind]
     if kind in ("bf16", "fp16"):
@@ -68,7 +68,7 @@ def scale_numbers(scale, compute, fast):
 
 
 def upcast(values, scale, group, compute, fast=False):
-    """[outer, depth] numbers of the format in the type that products are made of."""
+    """[outer, depth] numbers of a format, converted to the type in which they are multiplied."""
     with np.errstate(all="ignore"):
         values = values.astype(np.float32).astype(compute)
         if scale is None:
@@ -143,7 +143,7 @@ def test_missing_scales(scaled):
 @pytest.mark.parametrize("fast", [False, True])
 @pytest.mark.parametrize("other", ["e4m3", "bf16", "fp16"])
 def test_special_scales(other, fast):
-    """255 is NaN, or infinity where nobody looks; 0 is the number 0; and fp16 has no room for most exponents."""
+    """255 is NaN, or infinity if there is no check; 0 is the number 0; and most exponents exceed fp16."""
     scale = np.full((32, 2), 127, np.uint8)
     scale[1, 0], scale[2, 1], scale[3, :], scale[4, 0], scale[5, 0] = 255, 255, 0, 254, 1
     agree(*scaled_dot((32, 32, 64), ("e2m1", other), (scale, None), fast=fast))
@@ -222,7 +222,7 @@ def both_kernel(
 @pytest.mark.parametrize("m, n, depth, warps", [(128, 64, 448, 8), (64, 128, 192, 4), (128, 256, 256, 8)])
 @pytest.mark.parametrize("low, high, nan", [(120, 130, False), (120, 130, True), (90, 112, False), (113, 135, False), (113, 150, False)])
 def test_both_operands_made_in_a_loop(kinds, m, n, depth, warps, low, high, nan):
-    """On GPUs in fp16, if that holds all numbers times their scales, else in bf16."""
+    """On GPUs, products are in fp16 if that holds all numbers times their scales, and else in bf16."""
     group, numbers_of = 16 if kinds == ("e2m1", "e2m1") else 32, {}
     a, numbers_of[0] = numbers((m, depth), kinds[0], 1)
     b, numbers_of[1] = numbers((n, depth), kinds[1], 2)
@@ -262,7 +262,7 @@ def rows_kernel(a_ptr, scale_ptr, b_ptr, c_ptr, M, K, stride, N: tl.constexpr, B
 @pytest.mark.parametrize("depth, gap", [(320, 0), (512, 0), (256, 3), (256, 8), (64, 0)])
 @pytest.mark.parametrize("masked", [False, True])
 def test_scales_of_rows_that_begin_anywhere(depth, gap, masked):
-    """On GPUs a word of memory brings those of several iterations."""
+    """On GPUs, a word of memory contains the scales of several iterations."""
     rows, n, groups = 100, 32, depth // 32
     a, a_bits = numbers((rows, depth), "e4m3", 1)
     b, _ = numbers((n, depth), "bf16", 2)

@@ -1,5 +1,5 @@
-"""Products of microscaling formats in tiles of 256x128, whose second operand a warpgroup of its own widens on GPUs that have roles: all formats,
-sizes that divide nothing, scales that fp16 does not hold."""
+"""Products of microscaling formats in tiles of 256x128, whose second operand a separate warpgroup widens on GPUs with roles: all formats,
+sizes that are no multiples of a block, scales that fp16 cannot hold."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_formats(kinds, sizes):
 
 @pytest.mark.parametrize("low, high", [((90, 133), (120, 132)), ((120, 132), (90, 133)), ((120, 160), (118, 125)), ((118, 125), (120, 160))])
 def test_scales_beyond_half(low, high):
-    """The loop in fp16 finds that it has not held all numbers: of the first operand, or of the second."""
+    """The loop in fp16 finds that fp16 cannot hold all numbers of the first operand, or of the second one."""
     sizes = m, n, k = 256, 128, 320
     product(sizes, ("e4m3", "e4m3"), (exponents(m, k // 32, *low), exponents(n, k // 32, *high, 5)))
 

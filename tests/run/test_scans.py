@@ -1,4 +1,4 @@
-"""Scans: sums and products so far, forwards and backwards, along either axis, and written by the user."""
+"""Scans: cumulative sums and products, forwards and backwards, along either axis, and with the user's combination."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""Indices are signed and as wide as their types: negative shifts, strides, rows and remainders, narrow types that wrap around, and tensors
-that come in through two arguments. All of it under products, whose tiles GPUs move by the copy engine."""
+"""Indices are signed and as wide as their types: negative offsets, strides, rows and remainders, narrow types that wrap around, and tensors
+that are passed as two arguments. All of these are in operands of products, whose tiles GPUs move by the copy engine."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def identity():
 
 
 def framed(rows, dtype):
-    """Memory with 64 rows of 7 before and after a tensor, which nobody may touch; and the tensor."""
+    """(memory with 64 rows of 7 before and after a tensor, which nobody may write; the tensor)."""
     memory = np.full((rows + 128, 64), 7, dtype)
     return memory, memory[64:64 + rows]
 
@@ -97,7 +97,7 @@ def test_rows_modulo_a_size_from_a_negative_start(shift):
     m = 64
     tall = random((192, 64), "fp16", 3)
     o = np.zeros((64, 64), np.float32)
-    wrapped_rows_kernel[(1,)](tall, identity(), o, shift, m)  # remainders are those of C: down to -63
+    wrapped_rows_kernel[(1,)](tall, identity(), o, shift, m)  # remainders are those of C, down to -63
     expected = np.zeros((64, 64))
     for r in range(64):
         if r + shift < m:
@@ -196,7 +196,7 @@ def test_loads_at_a_column_from_memory(first):
 @triton.jit
 def wrapping_offset_kernel(x, w, o, big, WIDE: tl.constexpr):
     r, k = tl.arange(0, 64), tl.arange(0, 64)
-    # (r + big) * 64 leaves 32 bits: as an int32 it wraps around to r * 64.
+    # (r + big) * 64 exceeds 32 bits: as an int32 it wraps around to r * 64.
     at = (r + big) * 64 if not WIDE else (r + big).to(tl.int64) * 64 - 4294967296
     v = tl.load(x + at[:, None] + k[None, :])
     ww = tl.load(w + k[:, None] * 64 + k[None, :])
@@ -240,7 +240,7 @@ def two_names_kernel(a, b, c, steps):
 
 @pytest.mark.parametrize("offset", [0, 1])
 def test_one_tensor_as_two_arguments(offset):
-    """What a turn stores is what the next one loads, whichever argument it goes through, also where tensors only overlap."""
+    """An iteration loads the values that the previous one has stored, through whichever argument, even if tensors only overlap."""
     memory = random((65, 64), "fp16", 9)
     memory[:] = np.roll(np.eye(65, 64), 1, axis=0)
     b = np.roll(identity(), 1, axis=1)
@@ -282,7 +282,7 @@ def divided_kernel(p, o, shift, D: tl.constexpr, KIND: tl.constexpr):
 @pytest.mark.parametrize("kind", [0, 1, 2, 3])
 @pytest.mark.parametrize("shift", [-16, -32, -64, 16])
 def test_quotients_and_remainders_of_negative_numbers(shift, kind):
-    """Those of C, rounded towards 0: a group of 16 neighbours around 0 has another quotient than its first element says."""
+    """They are those of C, rounded towards 0: in a group of 16 neighbours around 0, not all have the first one's quotient."""
     p, o = np.arange(512, dtype=np.int32), np.zeros(256, np.int32)
     for d in (16, 32, 64):
         divided_kernel[(1,)](p, o, shift, D=d, KIND=kind)

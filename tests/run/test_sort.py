@@ -1,4 +1,4 @@
-"""tl.sort and tl.topk: every length, type and order, and the very bits where equal numbers differ in them."""
+"""tl.sort and tl.topk: all lengths, types and orders, and the exact bits where equal numbers have different ones."""
 
 import numpy as np
 import pytest
@@ -48,15 +48,15 @@ def test_types(dtype, kept):
     elif dtype.startswith("fp"):
         x = random((2, 64), dtype, 3)
     else:
-        limits = np.iinfo(dtype)  # the largest and smallest are told apart only by those who know the sign
+        limits = np.iinfo(dtype)  # unsigned and signed comparisons disagree on the largest and smallest
         x = np.random.default_rng(3).integers(limits.min, limits.max, (2, 64), dtype, endpoint=True)
     np.testing.assert_array_equal(run(x, kept, True), expected(x, kept, True))
     np.testing.assert_array_equal(run(x, kept, False), expected(x, kept, False))
 
 
 def network(line, descending):
-    """The bitonic network, one comparison after the other. A place takes its partner's element where own > partner's, unless exactly one of
-    these holds: it is the upper one of the two, the order falls there."""
+    """The bitonic network, one comparison after the other. A position takes its partner's element if own > partner's, unless exactly one of
+    these holds: it is the upper one of the two; the order is descending there."""
     line = line.copy()
     places = np.arange(len(line))
     run = 2
@@ -81,7 +81,7 @@ def test_equal_numbers_with_other_bits(length, descending):
 
 
 def test_a_long_line(engine):
-    """The code does not grow with the line."""
+    """The size of the code does not depend on the line's length."""
     if engine == "cuda":
         pytest.skip("no shared memory holds such a tile")
     with triton.engine("cpu"):

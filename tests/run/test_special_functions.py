@@ -46,7 +46,7 @@ def whole(low, high):
     return lambda rng, n: rng.integers(low, high, n)
 
 
-# The function, and from where its arguments are drawn: a list for each argument, of parts of equal length.
+# (function, a list for each argument: parts of equal length from which its values are drawn)
 REFERENCES = {
     "erfcx": (lambda x: mpmath.exp(x * x) * mpmath.erfc(x), [[uniform(-5, 20), tiny(-8, 8)]]),
     "erfinv": (mpmath.erfinv, [[uniform(-1, 1), tiny(-20, -1)]]),
@@ -103,7 +103,7 @@ def drawn(parts, n, dtype, seed):
 
 
 def error(actual, exact, dtype, unit):
-    """In units in the last place."""
+    """The error in units in the last place."""
     size = abs(exact) if unit == "result" else max(abs(exact), 1)
     spacing = mpmath.mpf(float(np.spacing(np.asarray(float(size), DTYPES[dtype]))))
     return float(abs(mpmath.mpf(float(actual)) - exact) / spacing)

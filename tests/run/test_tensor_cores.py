@@ -1,4 +1,4 @@
-"""Products of the sizes and types that tensor cores take: every operand format, both directions of either operand in memory, tiles that one
+"""Products of sizes and types for tensor cores: all operand formats, both orders of either operand in memory, tiles that one
 or several warpgroups share, operands that come from another product, accumulation over a loop."""
 
 import numpy as np
@@ -90,7 +90,7 @@ def chain_kernel(q_ptr, k_ptr, v_ptr, out_ptr, TURNS: tl.constexpr, M: tl.conste
 @pytest.mark.parametrize("shape, warps", [((64, 32, 64), 4), ((128, 64, 32), 8), ((128, 32, 64), 4), ((16, 16, 16), 1), ((32, 64, 32), 4)])
 @pytest.mark.parametrize("dtype", ["fp16", "fp8e5"])
 def test_product_of_a_product(shape, warps, dtype):
-    """Small integers, so that every intermediate result is exact: a register that is overwritten too early changes the bits."""
+    """The numbers are small integers, so that every intermediate result is exact: a register that is overwritten too early changes the bits."""
     M, N, D = shape
     turns = 3
     rng = np.random.default_rng(0)
@@ -122,8 +122,8 @@ def promoted_kernel(a_ptr, b_ptr, c_ptr, M: tl.constexpr, N: tl.constexpr, K: tl
 @pytest.mark.parametrize("every, rows, columns", [
     (32, 64, 64), (48, 64, 64), (64, 64, 64), (128, 64, 64), (64, 64, 256), (128, 64, 256), (128, 128, 64), (64, 256, 32), (128, 128, 128)])
 def test_sums_that_leave_the_tensor_cores(every, rows, columns, engine):
-    """So many products are added up by the tensor cores, in Hopper's 14 bits, the rest in fp32 by threads: at most 128 columns of 64 rows
-    leave at a time."""
+    """Tensor cores add up `every` products, in Hopper's 14 bits, and threads add these sums in fp32: at most 128 columns of 64 rows
+    at a time."""
     a, b, c = random((rows, 384), "fp8e5", 1), random((columns, 384), "fp8e5", 2), random((rows, columns), "fp32", 3)
     expected = wide(a) @ wide(b).T + c
     promoted_kernel[(1,)](a, b, c, M=rows, N=columns, K=384, STEP=128, EVERY=every)
@@ -144,7 +144,7 @@ def precise_kernel(a_ptr, b_ptr, c_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.
 @pytest.mark.parametrize("shape", [(64, 64, 32), (16, 32, 16), (32, 16, 8)])
 @pytest.mark.parametrize("precision, bits", [("tf32x3", 20), ("bf16x3", 15), ("bf16x6", 22)])
 def test_f32_in_several_products(precision, bits, shape):
-    """What each product loses: two parts of tf32 hold 22 bits, two of bf16 16, three all 24."""
+    """The precision of each kind: two parts of tf32 hold 22 bits, two of bf16 hold 16, and three of bf16 all 24."""
     m, n, step = shape
     a, b, c = random((m, 2 * step), "fp32", 1), random((2 * step, n), "fp32", 2), np.zeros((m, n), np.float32)
     precise_kernel[(1,)](a, b, c, m, n, 2 * step, step, precision)
@@ -171,7 +171,7 @@ def scattered_kernel(a_ptr, b_ptr, c_ptr, rows_ptr, stride, M: tl.constexpr, N: 
 @pytest.mark.parametrize("dtype, out", [("fp16", np.float32), ("fp16", np.float16), ("int8", np.int32)])
 @pytest.mark.parametrize("m, n, warps", [(32, 32, 4), (64, 32, 4), (64, 64, 8), (16, 128, 4), (128, 64, 4)])
 def test_rows_of_a_product_stored_anywhere(m, n, warps, dtype, out, pad):
-    """Accumulators change lanes or go through shared memory on their way to long stores."""
+    """Accumulators change lanes or go through shared memory before wide stores."""
     a, b = random((m, 32), dtype, 1), random((32, n), dtype, 2)
     rows = np.random.default_rng(3).permutation(m).astype(np.int32)
     c, expected = np.full((m, n + pad), 7, out), np.full((m, n + pad), 7, np.float64)

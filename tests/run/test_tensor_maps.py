@@ -1,4 +1,4 @@
-"""What tensor maps cannot say of themselves: conditions of a whole tile, empty tensors, tiles that are larger than a box."""
+"""Cases that tensor maps cannot express directly: conditions for a whole tile, empty tensors, tiles that are larger than a box."""
 
 import numpy as np
 import pytest

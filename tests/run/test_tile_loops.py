@@ -1,4 +1,4 @@
-"""Programs that make several tiles of a product, one after the other: the first operands of a tile are fetched while the last one leaves."""
+"""Programs that compute several tiles of a product in a loop: a tile's first operands are loaded while the previous tile is stored."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def product_kernel(a_ptr, b_ptr, out_ptr, M, N, K, programs, BLOCK_M: tl.constex
     in_group = 2 * tl.cdiv(N, BLOCK_N)
     for tile in tl.range(tl.program_id(0), tiles_m * tl.cdiv(N, BLOCK_N), programs):
         first_m = tile // in_group * 2
-        group_m = min(tiles_m - first_m, 2)  # of the tile behind the last one it may be 0: it must not be divided by
+        group_m = min(tiles_m - first_m, 2)  # after the last tile it may be 0, by which nothing must be divided
         row = (first_m + tile % in_group % group_m) * BLOCK_M
         column = tile % in_group // group_m * BLOCK_N
         acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
@@ -36,7 +36,7 @@ def test_product(M, N, K, programs):
 
 @triton.jit
 def triangle_kernel(a_ptr, out_ptr, n, programs, BLOCK: tl.constexpr):
-    """out[i] = the sum over j <= i of a[i, j] @ a[i, j]: each tile has as many steps as its number says."""
+    """out[i] = the sum over j <= i of a[i, j] @ a[i, j]: the number of steps depends on the tile's number."""
     offs = tl.arange(0, BLOCK)
     inside = offs[:, None] * BLOCK + offs[None, :]
     for i in tl.range(tl.program_id(0), n, programs):
@@ -70,7 +70,7 @@ def halves_kernel(a_ptr, b_ptr, out_ptr, N, stride, BLOCK: tl.constexpr):
 
 @pytest.mark.parametrize("N, stride", [(64, 64), (64, 96), (48, 64), (64, 32)])
 def test_two_halves_in_order(N, stride):
-    """With 32 columns from row to row the second store writes over the first one's rows."""
+    """With a stride of 32 columns, the second store overwrites rows of the first one."""
     rng = np.random.default_rng(stride)
     a, b = (rng.integers(-3, 4, (64, 64)).astype(np.float16) for _ in range(2))
     out, want = (np.full(64 * stride + 64, -1, np.float32) for _ in range(2))

@@ -1,4 +1,4 @@
-"""Programs that wait for what an earlier one stores, without an atomic operation: volatile loads are made each time."""
+"""Programs that wait for an earlier program's store without an atomic operation: volatile loads are repeated each time."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def one_after_another_kernel(x_ptr, flag_ptr, out_ptr, turns, HOW: tl.constexpr)
         tl.store(out_ptr + 1, before)
 
 
-@pytest.mark.unchecked  # by one store and loads, which the sanitizer calls a race
+@pytest.mark.unchecked  # a plain store and loads, which the sanitizer reports as a race
 @pytest.mark.parametrize("how", ["scalar", "uncached", "tile", "masked"])
 def test_a_program_waits_for_a_store(how, engine):
     turns = 4_000_000 if engine == "cpu" else 20
@@ -46,5 +46,5 @@ def test_a_program_waits_for_a_store(how, engine):
     flag, out = np.zeros(32, np.int32), np.zeros(2, np.int32)
     one_after_another_kernel[(2,)](x, flag, out, turns, HOW=how, num_threads=2)
     assert flag[0] == 1
-    if engine != "cuda":  # plain stores and loads of two multiprocessors have no order
+    if engine != "cuda":  # plain stores and loads on two multiprocessors have no order
         assert out[0] == x[0]

@@ -434,6 +434,26 @@ TEST(Measure, WhatAGpuWaitsForIsNotTheKernels) {
   EXPECT_EQ(measureRuns(late, std::nullopt, onCards, clock)->front(), 5e-2);
 }
 
+TEST(Measure, OnOneThreadOnlyItsOwnTimeCounts) {
+  JitFunction kernel;
+  auto waits = [](Diagnostics &) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return true;
+  };
+  for (int64_t threads : {1, 2}) {
+    Diagnostics diagnostics;
+    LaunchOptions options;
+    options.threads = threads;
+    std::unique_ptr<LaunchMeter> meter = LaunchMeter::create(kernel, {}, {}, {}, options, diagnostics);
+    ASSERT_TRUE(meter);
+    double milliseconds = meter->measure(waits, std::nullopt, nullptr).milliseconds.front();
+    if (threads == 1)
+      EXPECT_LT(milliseconds, 10);
+    else
+      EXPECT_GE(milliseconds, 20);
+  }
+}
+
 TEST(ResultCheck, ComparesWithTheFirstRun) {
   std::vector<float> floats{1, 2, 3};
   std::vector<int32_t> integers{4, 5};

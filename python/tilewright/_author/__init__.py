@@ -1,1 +1,1 @@
-"""What verify and bench share: kernel files, their tensors, and how results are compared."""
+"""The parts that verify and bench share: kernel files, their tensors, and the comparison of results."""

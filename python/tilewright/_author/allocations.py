@@ -1,4 +1,4 @@
-"""What a kernel file allocates while it runs: guarded, filled with a pattern where it says `empty`, counted, and on the wanted device."""
+"""The tensors that a kernel file allocates while it runs: guarded, filled with a pattern where they were made by `empty`, counted, and on the wanted device."""
 
 import contextlib
 import functools
@@ -14,8 +14,8 @@ _FILLED = ("zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "clo
 class Allocations:
     """The guarded tensors of one run, in the order in which they were made.
 
-    own_guards: each has another byte around it, so that a kernel which copies beyond the ends of two tensors is seen; else all have the
-    pattern. watch: (number, offset, bytes) of a place in one of them, whose address `on_watched` is told as soon as it exists.
+    own_guards: each tensor has another byte around it, so that a kernel which copies beyond the ends of two tensors is noticed; else all have the
+    pattern. watch: (number, offset, bytes) of a place in one of them; `on_watched` is called with its address as soon as it exists.
     """
 
     def __init__(self, pattern, own_guards=False, watch=None, on_watched=None):
@@ -34,7 +34,7 @@ class Allocations:
         return guarded.tensor
 
     def place(self, address):
-        """(number, offset) of an address, or None."""
+        """(number of the tensor, offset in bytes) of an address; None if it lies in no tensor."""
         for number, guarded in reversed(list(enumerate(self.made))):
             offset = guarded.holds(address)
             if offset is not None:
@@ -43,7 +43,7 @@ class Allocations:
 
     @contextlib.contextmanager
     def active(self, device=None):
-        """What is allocated in here is guarded."""
+        """Within it, all tensors that are allocated are guarded."""
         with _numpy_guarded(self), torch_mode(device, self):
             yield
 
@@ -70,7 +70,7 @@ def _numpy_guarded(allocations):
 
 
 def torch_mode(device, allocations=None):
-    """Inside of it PyTorch makes tensors on `device`, whatever the file says, and those of `allocations` are guarded."""
+    """Within it, PyTorch makes tensors on `device`, whatever the file says, and those of `allocations` are guarded."""
     torch = tensors.torch()
     if torch is None or (device is None and allocations is None):
         return contextlib.nullcontext()

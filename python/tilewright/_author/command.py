@@ -1,4 +1,4 @@
-"""What the commands that are written in Python share: options, errors, exit statuses, and a standard output for results alone."""
+"""The parts that commands written in Python share: options, errors, exit statuses, and a standard output for results alone."""
 
 import argparse
 import contextlib
@@ -14,7 +14,7 @@ WRONG = 1  # the exit status of a mistake in the input, and of a kernel that is 
 
 
 class CommandError(TritonError):
-    """Ends a command with an error. facts: results that exist nevertheless, for --json."""
+    """Ends a command with an error. facts: a dict of results that exist nevertheless, for --json."""
 
     def __init__(self, message, facts=None):
         super().__init__(message)
@@ -22,7 +22,7 @@ class CommandError(TritonError):
 
 
 class Parser(argparse.ArgumentParser):
-    """Errors look like those of the other commands, with the same exit status."""
+    """A parser whose errors look like those of the other commands, with the same exit status."""
 
     def __init__(self, command, **options):
         super().__init__(prog=f"tilewright {command}", formatter_class=argparse.RawDescriptionHelpFormatter, **options)
@@ -33,7 +33,7 @@ class Parser(argparse.ArgumentParser):
 
 @contextlib.contextmanager
 def results_alone():
-    """Gives a file for results. What a kernel file, and its kernels, print goes to stderr meanwhile."""
+    """Gives a file for results. Within it, all that a kernel file and its kernels print goes to stderr."""
     sys.stdout.flush()
     results = os.fdopen(os.dup(1), "w")
     own = os.dup(1)
@@ -50,7 +50,7 @@ def results_alone():
 
 
 def to_json(value):
-    """Numbers that JSON lacks become null."""
+    """The value as JSON text; infinities and NaN become null."""
     if isinstance(value, dict):
         return {str(name): to_json(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -65,7 +65,7 @@ def write_json(value, file):
 
 
 def write_file(path, text):
-    """Replaces the file in one step; a device or a pipe is written to. Returns the problem, or None."""
+    """Replaces the file in one step; a device or a pipe is written to in place. Returns the problem as text, or None."""
     aside = f"{path}.tmp.{os.getpid()}" if os.path.isfile(path) or not os.path.exists(path) else path
     try:
         with open(aside, "w") as file:
@@ -80,7 +80,7 @@ def write_file(path, text):
 
 
 def _diagnostics(error):
-    """What the compiler said, where an error comes from it."""
+    """The compiler's diagnostics, if the error is one of compilation."""
     while error is not None and not isinstance(error, CompilationError):
         error = error.__cause__
     return {"diagnostics": error.diagnostics} if error is not None else {}
@@ -96,7 +96,7 @@ def _end(error, as_json):
 
 
 def run(main, words, options=None):
-    """Runs a command with the words after its name; `options` are its own. A user's error is one line, and with --json an object as well."""
+    """Runs a command with the words after its name; returns its exit status. A user's error is one line, and with --json an object as well."""
     as_json = "--json" in (words if options is None else options)
     if sys.stdout is None:  # the shell's >&-
         print("tilewright: error: cannot write the standard output: it is closed", file=sys.stderr)
@@ -105,7 +105,7 @@ def run(main, words, options=None):
         sys.exit(main(words))
     except TritonError as error:
         _end(error, as_json)
-    except BrokenPipeError:  # nobody reads on
+    except BrokenPipeError:  # the reader is gone
         sys.exit(WRONG)
     except OSError as error:
         if error.errno != errno.ENOSPC:

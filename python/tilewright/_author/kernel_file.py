@@ -23,7 +23,7 @@ class KernelFileError(TritonError):
 
 
 def describe_exception(error):
-    """What, and where in the user's files: "ValueError at kernel.py:3: no such shape"."""
+    """An exception as text, with its place in the user's files: "ValueError at kernel.py:3: no such shape"."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"SyntaxError at {error.filename}:{error.lineno}: {error.msg}"
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -68,7 +68,7 @@ class KernelFile:
         self.kernel_fn, self.reference_fn, self._get_inputs = module.kernel_fn, module.reference_fn, module.get_inputs
 
     def inputs(self):
-        """Fresh ones, as a dict: names or places -> values."""
+        """Fresh inputs as a dict: from names, or positions, to values."""
         with _blamed("get_inputs()"):
             given = self._get_inputs()
         if isinstance(given, dict):
@@ -95,7 +95,7 @@ class KernelFile:
 
     @staticmethod
     def call(function, inputs):
-        """The outputs as a list; an exception is the caller's to judge."""
+        """The outputs of a call as a list. Exceptions of the function go to the caller."""
         positional = [value for name, value in inputs.items() if isinstance(name, int)]
         named = {name: value for name, value in inputs.items() if not isinstance(name, int)}
         try:

@@ -1,11 +1,11 @@
-"""What this machine was measured to be able to do: once, and kept in the cache folder until `tilewright bench --measure-roof`."""
+"""The machine's measured limits of memory and arithmetic, kept in the cache folder until `tilewright bench --measure-roof` measures again."""
 
 from .. import _core
 from . import tensors
 
 
 def _machine(device):
-    """Its name for a person and in the cache folder, where `tilewright explain` looks for it as well."""
+    """A text that names the machine of a device to people, and in the cache folder, where `tilewright explain` looks for it, too."""
     if device == "cpu":
         return _core.processor_text()
     facts = tensors.torch().cuda.get_device_properties(device)
@@ -25,13 +25,13 @@ def _measure(device):
 def roof_of(device, anew=False):
     """{"bytes_per_second": ..., "float32": operations a second, ...} of "cpu" or a CUDA device of PyTorch's.
 
-    Measured once and kept (src/tune/machine_roof), but for a measurement that other programs disturbed.
+    Measured once and kept (src/tune/machine_roof), unless other programs disturbed the measurement.
     """
     return _core.roof_of(_machine(device), lambda: _measure(device), anew)
 
 
 def beaten(own, device, work, seconds):
-    """The roof of a device on which a call has just taken so long. One that the call went through was measured too low: it is measured again,
-    and is no lower than what was reached."""
+    """The roof of a device on which `work` has just taken `seconds`. If the call was faster than the roof, that was measured too low: it is measured
+    again, and is no lower than what the call reached."""
     reached = _core.reached_beyond(own, work, seconds, _cache_bytes(device))
     return _core.raise_roof(_machine(device), _measure(device), {**own, **reached}) if reached else own

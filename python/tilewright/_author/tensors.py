@@ -1,7 +1,7 @@
 """NumPy arrays and PyTorch tensors, as far as verify and bench look at them.
 
-Memory that is given to a kernel is *guarded*: it lies in the middle of a larger piece, and all that holds no data yet is filled with a
-pattern. What a kernel did not write still has the pattern, and so has what lies around its tensors, unless it wrote out of bounds.
+Memory that is given to a kernel is *guarded*: it lies in the middle of a larger piece, and every byte without data is filled with a
+pattern. Elements that a kernel did not write still have the pattern, and so has the memory around its tensors, unless it wrote out of bounds.
 """
 
 import dataclasses
@@ -10,9 +10,9 @@ import sys
 
 import numpy
 
-GUARD = 1 << 20  # bytes on either side: a block that misses its mask ends within them
+GUARD = 1 << 20  # bytes on either side: an access of a block whose mask is missing still ends within them
 _ALIGNMENT = 4096
-_full = numpy.full  # while a kernel file runs, that name stands for another function
+_full = numpy.full  # while a kernel file runs, numpy.full is replaced by another function
 
 
 def torch():
@@ -44,7 +44,7 @@ def steps(value):
 
 
 def _reach(value):
-    """The offsets of the first element and behind the last one, in elements from the address."""
+    """The offsets of the lowest element and behind the highest one, in elements from the tensor's address."""
     if 0 in value.shape:
         return 0, 0
     ways = [(extent - 1) * step for extent, step in zip(value.shape, steps(value))]
@@ -52,7 +52,7 @@ def _reach(value):
 
 
 def span(value):
-    """The addresses that the elements lie between."""
+    """(first, end): the addresses between which the elements lie, in bytes."""
     low, high = _reach(value)
     return address(value) + low * item_bytes(value), address(value) + high * item_bytes(value)
 
@@ -62,7 +62,7 @@ def dtype_name(value):
 
 
 def describe(value):
-    """float32[64, 32]"""
+    """The type and shape as text: float32[64, 32]."""
     return f"{dtype_name(value)}{list(value.shape)}" if hasattr(value, "shape") else repr(value)[:40]
 
 
@@ -75,7 +75,7 @@ def is_float(value):
 
 
 def to_numpy(value):
-    """The elements in memory of the host: float64 where they are floats, and complex or exact otherwise."""
+    """The elements as a NumPy array: floats as float64; complex numbers, integers and booleans exactly."""
     if _is_torch(value):
         value = value.detach().cpu()
         if value.is_floating_point():
@@ -86,18 +86,18 @@ def to_numpy(value):
 
 
 def new_like(value, shape):
-    """A tensor of another shape, not filled."""
+    """An uninitialised tensor of another shape, with the type and the device of `value`."""
     return torch().empty(shape, dtype=value.dtype, device=value.device) if _is_torch(value) else numpy.empty(shape, value.dtype)
 
 
 def copy(value):
-    """The elements in memory of their own, back to back."""
+    """A contiguous copy of the elements."""
     return value.detach().clone(memory_format=torch().contiguous_format) if _is_torch(value) else numpy.ascontiguousarray(value).copy()
 
 
 class Guarded:
-    """A copy of a tensor's shape, type and strides in guarded memory. `content`: its values as well; else the pattern. `around`: the byte
-    in front of it and behind it."""
+    """A tensor of the same shape, type and strides in guarded memory. `content`: whether the values are copied; else it holds the pattern. `around`:
+    the byte in front of it and behind it."""
 
     def __init__(self, like, pattern, content, around):
         low, high = _reach(like)
@@ -127,18 +127,18 @@ class Guarded:
             self.tensor.requires_grad_(True)
 
     def is_untouched(self):
-        """Whether nothing was written in front of the tensor or behind it."""
+        """Whether nobody wrote in front of the tensor or behind it."""
         around = self.storage[:self.begin], self.storage[self.end:]
         return all(bool((part == self.around).all()) for part in around)
 
     def holds(self, at):
-        """Whether an address is the tensor's; the offset in it."""
+        """The offset of an address in the tensor, in bytes; None if it lies outside."""
         offset = at - address(self.storage)
         return offset - self.begin if self.begin <= offset < self.end else None
 
 
 def _bytes(value):
-    """The bytes of all elements in row-major order, in memory of the host."""
+    """The bytes of all elements in row-major order, in the host's memory."""
     if _is_torch(value):
         return value.detach().cpu().contiguous().reshape(-1).view(torch().uint8).numpy()
     return numpy.ascontiguousarray(value).reshape(-1).view(numpy.uint8)
@@ -163,7 +163,7 @@ def on_cpu(value):
 
 
 def wait(device):
-    """Until what was launched there is done."""
+    """Waits until all launches on a device are done."""
     if torch() is not None and torch().cuda.is_available() and str(device or "cuda").startswith("cuda"):
         torch().cuda.synchronize()
 

@@ -1,4 +1,4 @@
-"""Other inputs, derived from those that a kernel file gives; which ones there are is decided in C++ (src/author/variants)."""
+"""Other inputs, derived from those that a kernel file gives; src/author/variants decides which ones."""
 
 import math
 
@@ -9,7 +9,7 @@ KINDS = tuple(_core.variant_kinds)
 
 
 def _facts(value):
-    """What variants depend on: (shape or None, integer or None, greatest index)."""
+    """The facts of an input on which variants depend: (shape or None, integer or None, greatest index)."""
     if tensors.is_tensor(value):
         is_index = tensors.is_integer(value) and math.prod(value.shape)
         return list(value.shape), None, int(value.max()) if is_index else -1
@@ -18,7 +18,7 @@ def _facts(value):
 
 
 def variants(inputs, kinds):
-    """All that can be derived from inputs like these."""
+    """All variants of these kinds that can be derived from the inputs."""
     return _core.variants([_facts(value) for value in inputs.values()], list(kinds))
 
 

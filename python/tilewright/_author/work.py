@@ -1,4 +1,4 @@
-"""What launches compute and move, counted in their IR without running them (src/tune/program_work)."""
+"""The operations and bytes of launches, counted in their IR without running them (src/tune/program_work)."""
 
 import math
 
@@ -10,8 +10,8 @@ def is_tensor(value):
 
 
 class LaunchWork:
-    """One launch's. bytes: of the tensors among the arguments, each once. other, products: operations on floats, those of products by the
-    type of their operands; None where the kernel does not compile. is_exact: whether it is known how often each of its loops runs."""
+    """The work of one launch. bytes: of the tensors among the arguments, each once. other, products: operations on floats, those of products by the
+    type of their operands; None if the kernel does not compile. is_exact: whether the trip counts of all its loops are known."""
 
     def __init__(self, bound, counted, programs):
         tensors = {id(value): value for value in bound.values() if is_tensor(value)}
@@ -28,7 +28,7 @@ class LaunchWork:
 
 
 class WorkCounter:
-    """Counts launches, as hooks see them: (kernel, arguments, keywords, grid). Like ones are counted once."""
+    """Counts launches as hooks see them: (kernel, arguments, keywords, grid). Launches with the same work are analysed once."""
 
     def __init__(self):
         self._known = {}
@@ -44,7 +44,7 @@ class WorkCounter:
             try:
                 self._known[key] = _core.program_work(
                     kernel, args, {name: value for name, value in kwargs.items() if name != "warmup"}, list(extents))
-            except Exception:  # then the launch tells why, better than a count could
+            except Exception:  # the launch itself reports the error, better than a count could
                 self._known[key] = None
         return LaunchWork(bound, self._known[key], math.prod(extents))
 

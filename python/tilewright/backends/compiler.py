@@ -12,12 +12,12 @@ GPUTarget = record(
     __name__, "GPUTarget", """A machine: "cpu", whose `arch` is the vector level ("avx2") and whose `warp_size` is 1, or "cuda" with a capability (90) and 32.""",
     [("backend", str), ("arch", Union[int, str]), ("warp_size", int)], frozen=True)
 
-Language = Enum("Language", ["TRITON", "GLUON"], start=0, module=__name__)  # what a source is written in
+Language = Enum("Language", ["TRITON", "GLUON"], start=0, module=__name__)  # the language of a source
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a kernel. Those that our compiler has no use for keep the value that they were given."""
+    """The options of a kernel. Options that this compiler does not use keep the value that they were given."""
 
     num_warps: int = 4
     num_ctas: int = 1
@@ -67,7 +67,7 @@ class BaseBackend:
         return f"{_core.build_id()}-{self.target}"
 
     def parse_options(self, options):
-        """The options with defaults for this machine. What is no option of a compilation is left out."""
+        """The options with defaults for this machine. Keywords that are no options of a compilation are left out."""
         known = {field.name for field in fields(Options)}
         given = {name: value for name, value in options.items() if name in known and value is not None}
         defaults = {"backend_name": self.name, "warp_size": self.target.warp_size, "arch": self._arch()}
@@ -78,7 +78,7 @@ class BaseBackend:
 
     @staticmethod
     def parse_attr(text):
-        """The facts that a letter of a specialisation stands for: "D", a multiple of 16."""
+        """The facts that a specialisation's letters stand for: "D" means a multiple of 16."""
         return [["tt.divisibility", 16]] if "D" in text else []
 
     @staticmethod
@@ -90,18 +90,18 @@ class BaseBackend:
         return "D" if align and value.data_ptr() % 16 == 0 else ""
 
     def get_codegen_implementation(self, options=None):
-        """Nothing: the front end asks no Python for what a machine has."""
+        """An empty dict: the front end calls no Python functions for a machine's features."""
         return {}
 
     def load_dialects(self, context):
-        """Nothing to do: the compiler has them."""
+        """Does nothing: the compiler has loaded the dialects."""
 
     def get_module_map(self):
         from ..language.extra import libdevice
         return {"triton.language.extra.libdevice": libdevice}
 
     def pack_metadata(self, metadata):
-        """What a launcher of GPU code needs of a kernel's metadata."""
+        """The part of a kernel's metadata that a launcher of GPU code needs."""
         return (metadata.num_warps, metadata.num_ctas, metadata.shared)
 
 

@@ -12,7 +12,7 @@ from .compiler import GPUTarget
 
 
 class DriverBase:
-    """A kind of machine, as host code asks about it."""
+    """A kind of machine, with the questions that host code asks about it."""
 
     @classmethod
     def is_active(cls):
@@ -23,7 +23,7 @@ class DriverBase:
         return partial(_measure.do_bench, self)
 
     def launcher_cls(self, src, metadata):
-        """What starts compiled kernels. A CompiledKernel brings its own, as `run`."""
+        """Upstream's class of launchers, which raises NotImplementedError here: a CompiledKernel launches itself by `run`."""
         raise NotImplementedError("kernels are launched by kernel[grid](...) or CompiledKernel.run; there is no launcher to be built")
 
     def assemble_tensormap_to_arg(self, tensormaps_info, args):
@@ -34,7 +34,7 @@ class GPUDriver(DriverBase):
     """A machine whose memory is not the host's."""
 
     def allocate_default_profile_scratch(self, size, alignment, stream):
-        """Zeroed memory for a profiler, of a launch in this stream. 0 is the device's default stream, None the current one."""
+        """`size` bytes of zeroed memory for a profiler, for a launch in this stream. 0 is the device's default stream, None the current one."""
         from torch import int8, zeros
         device, streams = self.get_active_torch_device(), self.get_device_interface()
         used = None
@@ -49,8 +49,8 @@ class GPUDriver(DriverBase):
 
 class _Utils:
     def get_device_properties(self, device=0):
-        """The CPU in the words that GPU code uses for its machine; what it has no word for is a neutral value. Code that asks how many
-        programs fit onto a multiprocessor at a time finds that any one does."""
+        """The CPU's properties by the names that GPU code uses; those that a CPU lacks have neutral values. Code that asks how many
+        programs fit onto a multiprocessor at a time finds that one always does."""
         facts = _core.target()
         return {
             "max_shared_mem": 1 << 30,
@@ -70,7 +70,7 @@ class _Utils:
 
 
 class _HostEvent:
-    """A moment on the CPU's clock, with the methods of torch.cuda.Event."""
+    """A time on the CPU's clock, with the methods of torch.cuda.Event."""
 
     def __init__(self, enable_timing=False, blocking=False, interprocess=False):
         self._time = None
@@ -87,19 +87,19 @@ class _HostEvent:
         return True
 
     def elapsed_time(self, end):
-        """Milliseconds from this moment to that one."""
+        """Milliseconds from this event to `end`."""
         return (end._time - self._time) * 1e3
 
 
 class _Caches:
-    """What a benchmark empties before each call: elsewhere a tensor that it writes zeros to."""
+    """The CPU's caches, which a benchmark empties before each call by zero_(). For GPUs, it is a tensor to which zeros are written."""
 
     def zero_(self):
         _core.flush_caches()
 
 
 class _NoDevice:
-    """torch.cuda as code that synchronises or counts devices uses it, for a machine that needs neither."""
+    """Stands for torch.cuda on a CPU, so that code may synchronise and count devices: there is one, which needs no waiting."""
 
     Event = _HostEvent
 
@@ -154,7 +154,7 @@ class CPUDriver(DriverBase):
 
 
 def _torch_cuda():
-    """torch.cuda, if this process uses PyTorch and that has CUDA."""
+    """torch.cuda, if this process has imported PyTorch and that supports CUDA; else None."""
     torch = sys.modules.get("torch")
     return torch.cuda if torch is not None and torch.cuda.is_available() else None
 
@@ -165,7 +165,7 @@ class _CUDAUtils:
 
 
 class _CUDADevice:
-    """What code that synchronises or counts devices uses where there is no PyTorch."""
+    """Stands for torch.cuda in a process without PyTorch: code may synchronise and count devices."""
 
     def synchronize(self, device=None):
         _core.cuda_synchronize(device or 0)
@@ -192,8 +192,8 @@ def _is_usable():
 class CUDADriver(GPUDriver):
     @classmethod
     def is_active(cls):
-        """Whether there is a GPU that kernels are compiled for. A forked process, which compiles for its parent, cannot ask CUDA: it knows what
-        its parent has found, or what PyTorch has counted there."""
+        """Whether there is a GPU for which kernels are compiled. A forked process that compiles for its parent cannot ask CUDA: it uses what
+        its parent found, or what PyTorch counted there."""
         if not cls._found:
             cls._found = _is_usable() if _core.cuda_device_count() else _torch_cuda() is not None
         return cls._found
@@ -215,7 +215,7 @@ class CUDADriver(GPUDriver):
         return torch.device("cuda", self.get_current_device())
 
     def get_current_device(self):
-        """PyTorch's current device. In a forked process, where PyTorch must not be asked, the first: it launches nothing."""
+        """The number of PyTorch's current device. It is 0 in a forked process, where PyTorch must not be asked and nothing is launched."""
         cuda = _torch_cuda()
         return cuda.current_device() if cuda is not None and not cuda._is_in_bad_fork() else 0
 
@@ -255,7 +255,7 @@ def default_driver():
     return _BY_NAME[wanted]() if wanted else CUDADriver() if CUDADriver.is_active() else CPUDriver()
 
 
-# ---- for drivers of other machines, whose launchers take a descriptor as the values that it is made of
+# ---- for drivers of other machines, whose launchers take the values of a descriptor one by one
 
 
 def _is_descriptor(kind):
@@ -263,8 +263,8 @@ def _is_descriptor(kind):
 
 
 def expand_signature(signature, tensordesc_meta, descriptor_type):
-    """A signature whose descriptors are what a launcher takes in their place: a pointer, 64-bit sizes and strides and two switches, or, of one
-    that has an entry in `tensordesc_meta`, one value of `descriptor_type`; then sizes of 32 bits and strides of 64."""
+    """The signature with each descriptor replaced by the values that a launcher takes: a pointer, 64-bit sizes and strides and two switches; or, for
+    a descriptor with an entry in `tensordesc_meta`, one value of `descriptor_type`, then 32-bit sizes and 64-bit strides."""
     metas = iter(tensordesc_meta or ())
 
     def expand(kinds):
@@ -284,14 +284,14 @@ def expand_signature(signature, tensordesc_meta, descriptor_type):
 
 
 def decompose_descriptor(descriptor):
-    """The values of a descriptor that has no form of its own on a machine, in the order of `expand_signature`."""
+    """The values of a descriptor for which a machine has no type, in the order of `expand_signature`."""
     return [descriptor.base, *descriptor.shape, *descriptor.strides, descriptor.padding == "nan", descriptor.round_f32_to_tf32, *descriptor.shape,
             *descriptor.strides]
 
 
 def wrap_handle_tensordesc_impl(launcher, signature, tensordesc_meta, make_tensordesc_arg):
-    """A launcher that is given descriptors and calls `launcher` with what `make_tensordesc_arg(descriptor, meta, other arguments)` makes of each.
-    The arguments of the kernel are the last argument of both."""
+    """A launcher that takes descriptors and calls `launcher` with the values that `make_tensordesc_arg(descriptor, meta, other arguments)` makes of each.
+    The kernel's arguments are the last argument of both launchers."""
     def has_one(kinds):
         return any(has_one(kind) if isinstance(kind, tuple) else _is_descriptor(kind) for kind in kinds)
 

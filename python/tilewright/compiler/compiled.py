@@ -1,4 +1,4 @@
-"""What compilation gives and what launches return: one specialisation of a kernel, with the fields that host code reads."""
+"""The result of a compilation, which launches return, too: one specialisation of a kernel, with the fields that host code reads."""
 
 from collections import namedtuple
 from dataclasses import asdict, fields
@@ -13,14 +13,14 @@ from ..runtime.specialization import SpecializationProxy
 from .sources import ASTSource
 from .ttgir import as_ttgir
 
-# What host code asks a compiled kernel for, beside the options that it was compiled with.
+# The attributes that host code reads from a compiled kernel, besides the options that it was compiled with.
 _FACTS = ("name", "hash", "target", "shared", "arena_bytes", "cluster_dims", "tmem_size", "global_scratch_size", "global_scratch_align",
           "profile_scratch_size", "profile_scratch_align", "triton_version")
 KernelMetadata = namedtuple("KernelMetadata", _FACTS + tuple(field.name for field in fields(Options)))
 
 
 class AsmDict(dict):
-    """The kernel at its stages, each made when it is asked for."""
+    """The kernel's text or bytes at each stage; a stage is made when it is first read."""
 
     def __init__(self, handle):
         super().__init__()
@@ -68,7 +68,7 @@ class CompiledKernel:
 
     def __init__(self, handle, fn=None, src=None):
         self._handle = handle
-        self._fn = fn  # whose module the later stages of `asm` may need
+        self._fn = fn  # the later stages of `asm` may need its module
         self._src = src
         self._metadata = None
         self._hash = None
@@ -78,7 +78,7 @@ class CompiledKernel:
 
     @staticmethod
     def _called(fn, handle):
-        """The kernel's name, or what its `repr` makes of the specialisation."""
+        """The kernel's name, or the one that its `repr` gives to the specialisation."""
         if getattr(fn, "_repr", None) is None:
             return handle.name
         types, constants, _ = handle.description
@@ -87,7 +87,7 @@ class CompiledKernel:
 
     @property
     def src(self):
-        """What was compiled: an ASTSource, or the IRSource that it came from."""
+        """The source: an ASTSource, or the IRSource that was compiled."""
         if self._src is None:
             self._src = ASTSource.of_handle(self._fn, self._handle)
         return self._src
@@ -104,7 +104,7 @@ class CompiledKernel:
 
     @property
     def n_regs(self):
-        """Registers of one GPU thread; on a CPU, the vector registers that there are."""
+        """The number of registers of one GPU thread; on a CPU, the number of vector registers that the processor has."""
         gpu = self._handle.gpu
         return gpu["n_regs"] if gpu else _core.target()["registers"]
 
@@ -124,7 +124,7 @@ class CompiledKernel:
 
     @property
     def assemble_seconds(self):
-        """The part of compile_seconds that ptxas and the driver took."""
+        """The part of compile_seconds that ptxas and the driver took, in seconds."""
         return self._handle.assemble_seconds
 
     @property
@@ -135,7 +135,7 @@ class CompiledKernel:
             target = GPUTarget("cuda", gpu["capability"], 32) if gpu else GPUTarget("cpu", _core.target()["level"], 1)
             given = src_options(self._src) | self._handle.options
             options = make_backend(target).parse_options(given)
-            # A program's scratch on a CPU lies where shared memory lies on a GPU. Host code divides by it.
+            # On a CPU, a program's scratch memory takes the place of shared memory. Host code divides by this number: it is not 0.
             arena = self._handle.arena_bytes
             facts = (self.name, self.hash, target, gpu["shared"] if gpu else max(arena, 1), arena, (gpu["num_ctas"] if gpu else 1, 1, 1),
                      None, 0, 1, 0, 1, __version__)
@@ -148,17 +148,17 @@ class CompiledKernel:
 
     @property
     def metadata_group(self):
-        """Files of the kernel's stages. There are none: the cache keeps a kernel in one file of its own form."""
+        """The paths of files with the kernel's stages. It is empty: the cache keeps a kernel in one file of a form of its own."""
         return {}
 
     @property
     def kernel(self):
-        """The code as bytes."""
+        """The machine code as bytes."""
         return self.asm["cubin" if self._handle.gpu else "obj"]
 
     @property
     def module(self):
-        """Something that is not None once the code is loaded, as upstream's handle of the driver's is."""
+        """Not None once the code is loaded, like upstream's module handle of the driver."""
         return self if self._is_loaded else None
 
     @property
@@ -168,7 +168,7 @@ class CompiledKernel:
     @property
     def run(self):
         """run(grid_0, grid_1, grid_2, stream, function, metadata, launch_metadata, enter_hook, exit_hook, *arguments): a launch as
-        generated host code does it. One argument for each parameter, constants included."""
+        generated host code does it. There is one argument for each parameter, constants included."""
         self._init_handles()
         launch = self._handle.launch
 
@@ -184,7 +184,7 @@ class CompiledKernel:
         return run
 
     def _init_handles(self):
-        """Loads the code, if it is not loaded, and tells the hooks of knobs.runtime."""
+        """Loads the code, if it is not loaded, and calls the hooks of knobs.runtime."""
         if self._is_loaded:
             return
         limit = driver.active.utils.get_device_properties(driver.active.get_current_device())["max_shared_mem"]
@@ -196,7 +196,7 @@ class CompiledKernel:
         knobs.runtime.kernel_load_end_hook(self.module, self.function, *told)
 
     def launch_metadata(self, grid, stream, *arguments):
-        """What the hooks of a launch are given; None if there are none."""
+        """The metadata for the hooks of a launch; None if there are no hooks."""
         if not knobs.runtime.launch_enter_hook and not knobs.runtime.launch_exit_hook:
             return None
         self._init_handles()
@@ -233,5 +233,5 @@ def restore(*state):
 
 
 def src_options(src):
-    """The options that a source was compiled with, as they were given."""
+    """The options with which a source was compiled, as they were given."""
     return dict(getattr(src, "given_options", None) or {})

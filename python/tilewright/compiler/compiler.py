@@ -14,17 +14,17 @@ __all__ = ["AsmDict", "ASTSource", "compile", "CompiledKernel", "get_cache_key",
 
 
 def max_shared_mem(device):
-    """Bytes of shared memory that a program may have."""
+    """The most bytes of shared memory that a program may have on a device."""
     return driver.active.utils.get_device_properties(device)["max_shared_mem"]
 
 
 def _target_of(arch):
-    """The GPU of an architecture; None for none, and for a level of processors."""
+    """The GPUTarget of an architecture such as "sm_90a"; None for None, and for a level of CPUs."""
     return GPUTarget("cuda", arch, 32) if arch and str(arch)[:2] == "sm" else None
 
 
 def compile(src, target=None, options=None, _env_vars=None):
-    """Compiles an ASTSource, or the path of a .ttir file, for `target` (none: the active driver's)."""
+    """Compiles an ASTSource, or the .ttir file of a path, for a GPUTarget (None: the active driver's), and returns a CompiledKernel."""
     options = dict(options or {})
     arch = options.get("arch") or knobs.runtime.override_arch
     if target is None:

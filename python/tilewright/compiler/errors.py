@@ -1,4 +1,4 @@
-"""What is wrong with a kernel, as an exception that shows where."""
+"""The exceptions for errors in kernels, which show the place in the source."""
 
 from .._errors import CompilationError, CompileTimeAssertionFailure, UnsupportedLanguageConstruct, compilation_error
 

@@ -1,5 +1,5 @@
-"""A kernel's tt IR as objects with upstream's methods, for programs that walk over its operations: torch.compile finds out this way which
-arguments a kernel writes to."""
+"""A kernel's tt IR as objects with upstream's methods, for programs that walk over its operations: torch.compile learns in this way to which
+arguments a kernel writes."""
 
 
 class Value:
@@ -66,7 +66,7 @@ class Operation:
         return Region(self._regions[index])
 
     def get_block(self):
-        """The block that it stands in; None for a module."""
+        """The block that contains the operation; None for a module."""
         return None if self._block is None else Block(self._module, self._block)
 
     def _attribute(self, name, kind):
@@ -85,7 +85,7 @@ class Operation:
         return self._attribute(name, int)
 
     def get_constant_value(self):
-        """Of an arith.constant: a number, or the number that fills a tile. None for others."""
+        """The number of an arith.constant, or the number that fills its tile; None for other operations."""
         return self._attributes.get("value")
 
 
@@ -98,10 +98,10 @@ class Module:
         return self._text
 
     def verify(self):
-        """True: the compiler has verified it."""
+        """Always True, because the compiler has verified the operation."""
         return True
 
     def walk(self, visit):
-        """visit(operation) for each, those in its regions before itself."""
+        """Calls visit(operation) for each operation; those in an operation's regions come before it."""
         for row in self._operations:
             visit(Operation(self, row))

@@ -1,4 +1,4 @@
-"""A file in the place of what a kernel is compiled to: TRITON_KERNEL_OVERRIDE, with the folders that TRITON_KERNEL_DUMP writes."""
+"""Replaces a stage of a kernel's compilation by a file: TRITON_KERNEL_OVERRIDE, with folders like those that TRITON_KERNEL_DUMP writes."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from .sources import ASTSource
 
 
 def replacement(fn, handle):
-    """The .ttir or .ptx file that a launch of `fn` compiles instead, or None; asked where the setting is on. PTX is for GPUs alone, and nothing behind it is left."""
+    """The path of the .ttir or .ptx file that a launch of `fn` compiles instead, or None. Called only where the setting is on. PTX is for GPUs alone."""
     folder = Path(knobs.cache.override_dir) / ASTSource.of_handle(fn, handle).hash()
     for stage in ("ttir",) if handle.options["backend_name"] == "cpu" else ("ptx", "ttir"):
         for path in sorted(folder.glob(f"*.{stage}")):

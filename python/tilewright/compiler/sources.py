@@ -1,4 +1,4 @@
-"""What there is to compile: a kernel with types in place of arguments, or IR text."""
+"""The sources of a compilation: a kernel with types in place of arguments, or IR text."""
 
 import hashlib
 from pathlib import Path
@@ -9,7 +9,7 @@ from .operations import Module
 
 
 class ASTSource:
-    """A kernel with a description of its arguments in place of the arguments themselves.
+    """A kernel, and a description of its arguments in place of the arguments themselves.
 
     signature: {parameter: "*fp32" | "i32" | "constexpr" | ...}. constexprs: {parameter or (index,): value}.
     attrs: {(index,): [["tt.divisibility", 16]]}.
@@ -31,26 +31,26 @@ class ASTSource:
 
     @classmethod
     def of_handle(cls, fn, handle):
-        """What a launch compiled."""
+        """The source that a launch has compiled."""
         types, constants, aligned = handle.description
         names = fn.arg_names
         return cls(fn, {name: word or "constexpr" for name, word in zip(names, types)},
                    constants, {path: [["tt.divisibility", 16]] for path in aligned})
 
     def _path(self, key):
-        """Where a constant or a fact belongs: the number of a parameter, and places in the tuples that it is made of."""
+        """The path of a constant or a fact: the number of a parameter, followed by indices in nested tuples."""
         if isinstance(key, str):
             return (self.fn.arg_names.index(key),)
         return key if isinstance(key, tuple) else (key,)
 
     def hash(self):
-        """Identifies what is compiled."""
+        """A text that identifies the source."""
         constants = [(path, getattr(value, "cache_key", None) or str(value)) for path, value in sorted(self.constants.items())]
         text = f"{self.fn.cache_key}-{self.attrs}-{sorted(self.signature.items())}-{constants}"
         return hashlib.sha256(text.encode()).hexdigest()
 
     def describe(self):
-        """Types (None: a constant) in parameter order, constants by path, and paths of multiples of 16."""
+        """(types in parameter order, None for a constant; {path: constant}; paths of multiples of 16)."""
         types, constants = [], dict(self.constants)
         for index, param in enumerate(self.fn.params):
             word = self.signature.get(param.name)
@@ -68,13 +68,13 @@ class ASTSource:
         return types, constants, aligned
 
     def make_ir(self, target, options, codegen_fns, module_map, context):
-        """The tt IR that the front end emits, to be walked over. Of upstream's arguments the target and the options have a meaning here."""
+        """The tt IR that the front end emits, as operations to walk over. Of upstream's arguments, only the target and the options are used."""
         name = str(target.arch) if target.backend == "cuda" else ""
         return Module(*_core.operations_described(self.fn, *self.describe(), vars(options), name))
 
 
 class IRSource:
-    """IR text in a file: .ttir."""
+    """IR text in a .ttir file."""
 
     def __init__(self, path, context=None, backend=None):
         self.path = Path(path)

@@ -1,14 +1,14 @@
-"""`asm["ttgir"]`: tiles with layouts as our passes leave them, in the words that Triton has for the same things.
+"""`asm["ttgir"]`: tiles with layouts as our passes leave them, with Triton's names for the same things.
 
     before: module {                                           %d = ttg.wgmma %a, %b, %c ...
     after:  module attributes {"ttg.num-warps" = 4 : i32, ...} {    %d = ttng.warp_group_dot %a, %b, %c ...
 
-Names of operations and the module's attributes are Triton's, where both mean the same; layouts and operands stay ours. Nothing reads the text.
+The names of operations and the module's attributes are Triton's where both mean the same; layouts and operands stay ours. Nothing reads this text.
 """
 
 import re
 
-# Our operation of the dialect `ttg`, and Triton's name of the same.
+# (our operation of the dialect `ttg`, Triton's name for the same operation)
 _NAMES = {
     "alloc": "ttg.local_alloc",
     "slot": "ttg.memdesc_index",

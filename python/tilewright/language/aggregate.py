@@ -1,4 +1,4 @@
-"""@triton.aggregate: classes of a few values that kernels make, take and return as one."""
+"""@triton.aggregate: classes of a few values, whose instances kernels make, take and return."""
 
 import inspect
 import typing
@@ -7,7 +7,7 @@ from . import core
 
 
 class _AggregateType(type):
-    """Makes an instance, and closes it once its __init__ has run."""
+    """Makes an instance, and forbids changes to it once its __init__ has run."""
 
     def __call__(cls, *args, _semantic=None, _generator=None, **kwargs):
         instance = cls.__new__(cls)
@@ -21,7 +21,7 @@ class _AggregateType(type):
 
 
 class _Aggregate(core.base_value, metaclass=_AggregateType):
-    """The root of all aggregates: a value for each annotated name, which does not change."""
+    """The base class of all aggregates: they have a value for each annotated name, which does not change."""
 
     _aggregate_fields = {}
     __triton_builtin__ = True
@@ -50,7 +50,7 @@ class _Aggregate(core.base_value, metaclass=_AggregateType):
 
 
 def _as_field(value, note):
-    """A value as its field's annotation has it: constants as tl.constexpr, tuples of theirs as tl.tuple."""
+    """A value in the form that its field's annotation asks for: constants as tl.constexpr, tuples of constants as tl.tuple."""
     if note is core.constexpr and not isinstance(value, core.constexpr):
         return core.constexpr(value)
     if note is core.tuple and isinstance(value, tuple):
@@ -62,7 +62,7 @@ def _as_field(value, note):
 def _annotations(cls):
     try:
         hints = typing.get_type_hints(cls)
-    except Exception:  # a name that only checkers know
+    except Exception:  # the annotation has a name that only type checkers know
         hints = {}
     return {name: hints.get(name, note) for name, note in vars(cls).get("__annotations__", {}).items()}
 
@@ -89,7 +89,7 @@ def aggregate(cls):
 
 
 def _described(made, fields):
-    """What the compiler is told about the class."""
+    """The description of the class for the compiler."""
     rows = []
     for name, note in fields.items():
         row = (name, _is_constexpr(note))
@@ -107,7 +107,7 @@ def _described(made, fields):
 
 
 def instance_of(cls, values):
-    """An instance with these values of its fields, past its __init__."""
+    """An instance with these values of its fields, made without its __init__."""
     instance = cls.__new__(cls)
     for (name, note), value in zip(cls._aggregate_fields.items(), values):
         object.__setattr__(instance, name, _as_field(value, note))

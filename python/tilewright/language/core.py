@@ -1,7 +1,7 @@
 """The names of `triton.language` as Python sees them.
 
-Kernels are compiled from their source, so almost nothing here computes: a builtin is a name with a signature and a
-documentation, made from the compiler's own table. What host code really uses lives here in full: element types with
+Kernels are compiled from their source, so almost nothing here computes: a builtin is a name with a signature and
+documentation, made from the compiler's own table. The parts that host code really uses are here in full: element types with
 their properties, `constexpr`, and the classes that annotations and isinstance name.
 """
 
@@ -20,7 +20,7 @@ TRITON_BUILTIN = "__triton_builtin__"
 
 
 class base_type:
-    """The root of all types."""
+    """The base class of all types."""
 
 
 class _Element(NamedTuple):
@@ -28,7 +28,7 @@ class _Element(NamedTuple):
 
     family: str  # "signed", "unsigned", "float", "none"
     bits: int
-    word: str  # in mangled names
+    word: str  # the word for the type in mangled names
     long_name: str
     mantissa: int = 0
     bias: int = 0
@@ -38,7 +38,7 @@ class _Element(NamedTuple):
         return self.family in ("signed", "unsigned")
 
     def bounds(self):
-        """The least and the largest integer."""
+        """(the least integer, the greatest integer) of the type."""
         if self.family == "signed":
             return -(1 << self.bits - 1), (1 << self.bits - 1) - 1
         return 0, (1 << self.bits) - 1
@@ -48,7 +48,7 @@ _FAMILIES = {"boolean": "unsigned", "signedInt": "signed", "unsignedInt": "unsig
 
 
 def _elements():
-    """From the compiler's table, which has all that is known of an element type."""
+    """The rows by name, from the compiler's table of element types."""
     for name, _, attribute, group, bits, mantissa, bias, _ in _core.element_types():
         family = _FAMILIES[group]
         word = {"none": "V", "signed": f"i{bits}", "unsigned": f"u{bits}", "float": name}[family]
@@ -93,7 +93,7 @@ class dtype(base_type):
 
     @property
     def _row(self):
-        """None for types that are made of others."""
+        """The type's row in the table; None for types that are made of others."""
         return _ELEMENTS.get(self.name)
 
     @property
@@ -118,7 +118,7 @@ class dtype(base_type):
     def get_int_max_value(self):
         return self._bounds()[1]
 
-    # Tiles have elements; an element type is its own.
+    # A tile's type has an element type; an element type is its own.
     @property
     def scalar(self):
         return self
@@ -149,7 +149,7 @@ class dtype(base_type):
 
 
 def _add_questions():
-    """is_floating(), is_int32() and so on: questions about the row, False for types that have none."""
+    """Adds is_floating(), is_int32() and so on: questions about the row, which are False for types without one."""
 
     def ask(question):
         return lambda self: self._row is not None and question(self._row)
@@ -168,7 +168,7 @@ def _add_questions():
         questions.setdefault(f"is_{name}", lambda row, element=element: row == element)
     for name, question in questions.items():
         setattr(dtype, name, ask(question))
-    # Of the types made of others: pointer_type and block_type answer otherwise.
+    # pointer_type and block_type, which are made of other types, override these answers.
     for name in ("is_block", "is_ptr", "is_const"):
         setattr(dtype, name, staticmethod(lambda: False))
 
@@ -191,7 +191,7 @@ class _OfParts:
 
 
 class _OfElements(_OfParts, dtype):
-    """A type of addresses or tiles of some element type."""
+    """A type of addresses or tiles of an element type."""
 
     element_ty = property(lambda self: self._element)
 
@@ -268,7 +268,7 @@ class block_type(_OfElements):
 
 
 class tuple_type(_OfParts, base_type):
-    """The type of several values as one, with their names where they have some."""
+    """The type of a tuple of values, with their names if they have some."""
 
     _tilewright_path = "triton.language.tuple_type"
 
@@ -307,7 +307,7 @@ class slice_type(dtype):
 
 
 class constexpr_type(_OfParts, base_type):
-    """The type of one constant: every value has its own."""
+    """The type of one constant: every value has a type of its own."""
 
     _tilewright_path = "triton.language.constexpr_type"
 
@@ -324,7 +324,7 @@ class constexpr_type(_OfParts, base_type):
 
 
 class base_value:
-    """The root of all values of the language."""
+    """The base class of all values of the language."""
 
     type = None
 
@@ -370,7 +370,7 @@ class constexpr(base_value):
 
 
 def _ask_member(kind, member, **questions):
-    """Lets a class answer Python's own questions (len=len, bool=bool) as one of its members does."""
+    """Lets a class answer Python's own functions (len=len, bool=bool) by asking one of its members."""
     for name, question in questions.items():
         setattr(kind, f"__{name}__", lambda self, question=question: question(getattr(self, member)))
 
@@ -418,7 +418,7 @@ class const:
 
 
 class tensor(base_value):
-    """A value of a running kernel. Host code has none."""
+    """A value of a running kernel. Host code has no such values."""
 
     _tilewright_path = "triton.language.tensor"
 
@@ -427,7 +427,7 @@ class tensor(base_value):
 
 
 class tuple(base_value):
-    """Several values as one, in kernels."""
+    """A tuple of values in kernels."""
 
     _tilewright_path = "triton.language.tuple"
 
@@ -469,13 +469,13 @@ class tensor_descriptor_base(base_value):
 
 
 class tensor_descriptor(tensor_descriptor_base):
-    """A strided tensor with the shape of the blocks taken from it, in kernels."""
+    """A descriptor in kernels: a strided tensor, and the shape of the blocks that are loaded from it or stored to it."""
 
     _tilewright_path = "triton.language.tensor_descriptor"
 
 
 class range(base_value):
-    """`for i in tl.range(...)`: a loop at run time, with wishes for the compiler."""
+    """`for i in tl.range(...)`: a loop at run time, with hints for the compiler."""
 
     _tilewright_path = "triton.language.range"
 
@@ -493,7 +493,7 @@ class range(base_value):
 
 
 class static_range(base_value):
-    """`for i in tl.static_range(...)`: a loop that is unrolled while compiling."""
+    """`for i in tl.static_range(...)`: a loop that is unrolled at compile time."""
 
     _tilewright_path = "triton.language.static_range"
 
@@ -508,7 +508,7 @@ class static_range(base_value):
 
 
 class condition(base_value):
-    """`while tl.condition(...)`: a loop's condition, with wishes for the compiler."""
+    """`while tl.condition(...)`: a loop's condition, with hints for the compiler."""
 
     _tilewright_path = "triton.language.condition"
 
@@ -518,7 +518,7 @@ class condition(base_value):
 
 
 class PropagateNan(enum.Enum):
-    """What NaN does to minimum, maximum and clamp."""
+    """How minimum, maximum and clamp treat NaN."""
 
     NONE = 0
     ALL = 0xFFFF
@@ -530,7 +530,7 @@ for _rule in PropagateNan:
 
 
 class builtin_function:
-    """A function of the language. Kernels call it; host code passes it on, or gets its documentation."""
+    """A function of the language. Kernels call it; host code can pass it on, or read its documentation."""
 
     _tilewright_builtin = True
     __triton_builtin__ = True
@@ -552,9 +552,9 @@ class builtin_function:
         return f"<function {self._tilewright_path}>"
 
 
-CONSTEXPR_0 = constexpr(0)  # upstream's default for `descending`, which kernels of others repeat
+CONSTEXPR_0 = constexpr(0)  # upstream's default for `descending`; other people's kernels repeat it
 
-# The few that make sense for plain numbers outside of kernels.
+# The few builtins that make sense for plain numbers outside of kernels.
 _ON_HOST = {"cdiv": lambda x, div: (x + div - 1) // div, "to_tensor": lambda x: x, "static_assert": None}
 
 
@@ -569,7 +569,7 @@ def is_builtin(fn):
 
 
 def must_use_result(x, s=True):
-    """Marks a function whose result must not be thrown away."""
+    """Marks a function whose result must be used."""
     why = x if isinstance(x, str) else s
 
     def mark(function):
@@ -599,7 +599,7 @@ _WORDS = {word: _BY_NAME[name] for name, signature, *_, others in _core.element_
 
 
 def type_named(text):
-    """The type that a signature's word stands for: "*fp32", "i64"."""
+    """The type for a word of a signature, such as "*fp32" or "i64"."""
     if text.startswith("*k"):
         return pointer_type(type_named(text[2:]), const=True)
     if text.startswith("*"):
@@ -619,7 +619,7 @@ def get_int_dtype(bitwidth, signed):
 
 
 def members(path):
-    """The members of a language module: everything that is no type, as objects of Python."""
+    """The members of a language module that are not types, as Python objects by name."""
     prefix = path.removeprefix("triton.language").lstrip(".")
     made = {}
     for name, kind in _core.language_members(path):
@@ -632,7 +632,7 @@ def members(path):
 
 
 def member_named(path):
-    """The object for a builtin's path below triton.language."""
+    """The Python object for a builtin's path below triton.language, such as "math.exp"."""
     import importlib
     module, _, name = path.rpartition(".")
     return getattr(importlib.import_module("tilewright.language" + ("." + module if module else "")), name)

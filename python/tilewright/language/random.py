@@ -1,4 +1,4 @@
-"""Random numbers of kernels: Philox and what is made of it."""
+"""Random numbers in kernels: Philox, and distributions made of it."""
 
 from . import core as _core_module
 

@@ -1,1 +1,1 @@
-"""Typing rules live in the compiler. This module is here for those who import it."""
+"""The typing rules are in the compiler. This module exists for programs that import it."""

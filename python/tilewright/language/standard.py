@@ -1,4 +1,4 @@
-"""The part of the language that is written in itself: reductions, sorting, softmax, ..."""
+"""The part of the language that is written in the language itself: reductions, sorting, softmax, ..."""
 
 from . import core as _core_module
 
@@ -6,7 +6,7 @@ globals().update(_core_module._members)
 
 
 def __getattr__(name):
-    # What torch.compile's helpers take from here beside public names. Made late: the decorator's module needs the language.
+    # The private names that torch.compile's helpers import from here. They are made late, because the decorator's module imports the language.
     if name != "_log2":
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     from ..runtime.jit import constexpr_function

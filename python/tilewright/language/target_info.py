@@ -1,4 +1,4 @@
-"""`tl.target_info`: what kernels may ask about the machine they are compiled for, and host code about the active one."""
+"""`tl.target_info`: questions that kernels ask about the machine for which they are compiled, and host code about the active one."""
 
 from .core import _ON_HOST, members
 
@@ -6,8 +6,8 @@ globals().update(members("triton.language.target_info"))
 
 
 def _active_target():
-    """The target of the active driver; None where there is none."""
-    from ..runtime.driver import driver  # which imports the language
+    """The GPUTarget of the active driver; None if there is no active driver."""
+    from ..runtime.driver import driver  # imported here, because it imports the language
 
     try:
         return driver.active.get_current_target()

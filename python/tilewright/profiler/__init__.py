@@ -7,8 +7,8 @@
     proton.finalize()                     # matmul.hatchet
     # python -m tilewright -m triton.profiler.viewer -m time/ms,tflop16/s matmul.hatchet
 
-On a CPU, a launch takes what the clock says. On a GPU two events around it say so, which are read when the profile is; work of other
-libraries is the time that its scope takes on the current stream, without that of the kernels in it.
+On a CPU, a launch is timed by the clock. On a GPU it is timed by two events around it, which are read when the profile is read; the work of other
+libraries is the time that its scope takes on the current stream, less that of the kernels in it.
 """
 
 from . import context, data, hooks, mode

@@ -1,4 +1,4 @@
-"""What a piece of work took: by the CPU's clock, by CUPTI's records of a GPU's kernels, or by events around them."""
+"""The time of a piece of work: by the CPU's clock, by CUPTI's records of a GPU's kernels, or by events around them."""
 
 import sys
 import threading
@@ -10,7 +10,7 @@ from ..runtime.driver import driver
 
 
 class HostSpan:
-    """Work that is over when its call returns."""
+    """Work that is finished when its call returns."""
 
     def __init__(self):
         self.begin = self._end = time.perf_counter_ns()
@@ -26,10 +26,10 @@ class HostSpan:
 
 
 class EventSpan:
-    """Work in the current stream of a GPU. Its time is known when the GPU is done with it.
+    """Work in the current stream of a GPU. Its time is known once the GPU has finished it.
 
-    Where the GPU has nothing else to do, the first event is over before the work is queued, and what lies between the two is mostly the
-    host's: a call that loads code for the first time takes as long as many kernels. So that part is left out.
+    If the GPU is idle, the first event is over before the work is queued, and the time between the two events is mostly the
+    host's: a call that loads code for the first time takes as long as many kernels. So the idle part is left out.
     """
 
     def __init__(self, device):
@@ -37,7 +37,7 @@ class EventSpan:
         self._events = [device.Event(enable_timing=True), device.Event(enable_timing=True)]
         self._events[0].record()
         self._queued = time.perf_counter_ns()
-        self._waited = 0  # nanoseconds that the GPU had nothing to do
+        self._waited = 0  # nanoseconds for which the GPU was idle
 
     def end(self):
         if self._events[0].query():
@@ -50,17 +50,17 @@ class EventSpan:
         return max(whole - self._waited, min(whole, 1000))
 
     def extent(self):
-        """From the first kernel's begin to the last one's end."""
+        """Nanoseconds from the start of the first kernel to the end of the last one."""
         return self.nanoseconds()
 
     def own(self):
-        """Nanoseconds of what no other span inside of this one has measured; None where the clock does not tell."""
+        """Nanoseconds of the work that no inner span has measured; None if the clock cannot tell."""
         return None
 
 
 class KernelSpan(EventSpan):
-    """Work that CUPTI has a record of: what the kernels took, and nothing around them. Events stand in where there is none, because
-    another profiler has begun meanwhile."""
+    """Work of which CUPTI has a record: the time of the kernels, and nothing around them. If there is no record, because another profiler has
+    begun meanwhile, events give the time."""
 
     def __init__(self, device):
         super().__init__(device)
@@ -72,7 +72,7 @@ class KernelSpan(EventSpan):
         super().end()
 
     def _recorded(self):
-        """(begin, end, nanoseconds of all kernels, how many), or ()."""
+        """(begin, end, nanoseconds of all kernels, number of kernels), or () without a record."""
         if self._times is None:
             self._times = _core.activity_times(self._mark, driver.active.get_current_device()) or ()
             if self._times:
@@ -89,14 +89,14 @@ class KernelSpan(EventSpan):
 
 
 class ScopeSpan(EventSpan):
-    """All that happens in a stream between two places of a program, pauses included."""
+    """All work in a stream between two places of a program, pauses included."""
 
     def end(self):
         self._events[1].record()
 
 
 class RecordedScope(ScopeSpan):
-    """The same where CUPTI records: it also tells what ran in the scope beside our launches and inner scopes, which have their own marks."""
+    """The same where CUPTI records: it also knows which work of the scope was neither one of our launches nor in an inner scope; those have marks."""
 
     def __init__(self, device):
         super().__init__(device)
@@ -115,7 +115,7 @@ class RecordedScope(ScopeSpan):
 
 
 class CapturedSpan:
-    """Work that goes into a graph in place of running: it takes no time now, and its replays are not seen."""
+    """Work that is captured into a graph and does not run: it takes no time now, and replays are not measured."""
 
     def __init__(self):
         self.begin = time.perf_counter_ns()
@@ -131,7 +131,7 @@ class CapturedSpan:
 
 
 class Recorder:
-    """CUPTI, from the first span of a GPU on until nobody measures any more. why: it cannot be had."""
+    """CUPTI's records, from the first span of a GPU until nobody measures any more. why: the reason if CUPTI is not available."""
 
     def __init__(self):
         self._lock = threading.Lock()
@@ -146,7 +146,7 @@ class Recorder:
             return self._is_on
 
     def stop(self):
-        """Times of spans that were asked for are kept."""
+        """Ends recording. The times of spans that were read stay known."""
         with self._lock:
             if self._is_on:
                 _core.stop_activities()
@@ -162,7 +162,7 @@ def _torch_profiles():
 
 
 def _device_span(device, recorded, by_events):
-    """In the current stream of a GPU. device: what PyTorch has for it."""
+    """A span in the current stream of a GPU. device: torch.cuda, or what stands for it."""
     captures = getattr(device, "is_current_stream_capturing", lambda: False)
     if captures():
         return CapturedSpan()
@@ -175,23 +175,23 @@ def _device_span(device, recorded, by_events):
 
 
 def on_device():
-    """Whether there is a GPU whose events can be asked."""
+    """Whether there is a GPU whose events can be read."""
     active = driver.active
     return active.get_current_target().backend == "cuda" and hasattr(active.get_device_interface(), "Event")
 
 
 def call_span(device):
-    """Of launches on a GPU, whoever makes them."""
+    """A span for launches on a GPU, whichever library makes them."""
     return _device_span(device, KernelSpan, EventSpan)
 
 
 def span():
-    """Of launches."""
+    """A span for launches of this package."""
     return call_span(driver.active.get_device_interface()) if on_device() else HostSpan()
 
 
 def scope_span():
-    """Of a scope, on a GPU."""
+    """A span for a scope on a GPU."""
     return _device_span(driver.active.get_device_interface(), RecordedScope, ScopeSpan)
 
 

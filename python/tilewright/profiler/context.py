@@ -1,8 +1,8 @@
-"""Where a program is in its profile."""
+"""The place of the running program in its profile."""
 
 from . import session as sessions
 
 
 def depth(session=0):
-    """How many scopes this thread is in, or None where no profile is taken."""
+    """The number of scopes around the current point of this thread; None if no profile is being taken."""
     return len(sessions.stack()) if sessions.are_taken() else None

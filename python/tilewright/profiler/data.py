@@ -1,6 +1,6 @@
 """Profiles while they are being taken.
 
-A long profile may be cut into phases: advance_phase() begins another one, and those that are complete can be read and cleared meanwhile.
+A long profile may be divided into phases: advance_phase() begins another one, and complete ones can be read and cleared meanwhile.
 """
 
 import struct
@@ -19,17 +19,17 @@ def get_msgpack(session=0, phase=None):
 
 
 def advance_phase(session=0):
-    """Begins another phase. Its number."""
+    """Begins another phase and returns its number."""
     return None if session is None else session_of(session).advance()
 
 
 def is_phase_complete(session=0, phase=0):
-    """Whether a phase is over, and what ran in it as well."""
+    """Whether a phase is over, and all work that was started in it."""
     return session is not None and session_of(session).is_complete(phase)
 
 
 def clear(session=0, phase=None, clear_up_to_phase=False):
-    """Forgets what was measured so far, in all phases or in one, or in all up to that one."""
+    """Discards the measurements of all phases, of one phase, or of all up to that one."""
     if session is None:
         return
     session = session_of(session)
@@ -41,7 +41,7 @@ def clear(session=0, phase=None, clear_up_to_phase=False):
 
 
 def _packed(value):
-    """MessagePack of what JSON has."""
+    """A value that JSON can hold, as MessagePack bytes."""
     if value is None or isinstance(value, bool):
         return {None: b"\xc0", False: b"\xc2", True: b"\xc3"}[value]
     if isinstance(value, int):

@@ -1,17 +1,17 @@
 """Metrics that host code gives for scopes and kernels: numbers, or lists of them.
 
-A metric is added up over all times that its scope is entered. "(pty)" behind its name says that it is a property, which is set; "(exc)" that it is
-the frame's own and no part of what a viewer adds up along the tree. The file has the name without them.
+A metric is added up each time its scope is entered. "(pty)" behind its name says that it is a property, which is set, not added; "(exc)" that it is
+the frame's own, so that a viewer does not add it up along the tree. The file has the name without these marks.
 """
 
-# Whether they come as Python's numbers or as tensors: floating-point operations are floats, bytes are ints.
+# Both as Python numbers and as tensors, floating-point operations are floats, and bytes are ints.
 _KINDS = {"bytes": int} | {f"flops{width}": float for width in ("", 8, 16, 32, 64)}
 _MARKS = (" (pty)", "(pty)", " (exc)", "(exc)")
 
 
 def value_of(name, value):
-    """A metric's value as Python's numbers."""
-    if hasattr(value, "tolist"):  # a tensor, or a scalar of NumPy's
+    """A metric's value as a Python number or a list of them."""
+    if hasattr(value, "tolist"):  # a tensor, or a NumPy scalar
         value = value.tolist()
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
@@ -22,7 +22,7 @@ def value_of(name, value):
 
 
 def transform_tensor_metrics(metrics):
-    """(metrics as numbers, those that are tensors of a device, as they are)"""
+    """(metrics as numbers, metrics that are tensors of a device, unchanged)"""
     on_device = {name for name, value in metrics.items() if hasattr(value, "data_ptr") and value.device.type != "cpu"}
     return {name: value_of(name, value) for name, value in metrics.items() if name not in on_device}, {name: metrics[name] for name in on_device}
 
@@ -36,7 +36,7 @@ def plain(name):
 
 
 def added(name, old, new):
-    """The sum of two values of a metric, lists by their elements."""
+    """The sum of two values of a metric; lists are added element by element."""
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         return [added(name, first, second) for first, second in zip(old, new)]
     types = ["double" if isinstance(value, float) else "int64_t" if isinstance(value, int) else type(value).__name__ for value in (old, new)]

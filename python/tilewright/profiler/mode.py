@@ -1,4 +1,4 @@
-"""How a profiler measures. There is one way here, so that a mode is a name that is kept."""
+"""Modes of measuring. There is one way to measure here, so a mode is a name that is kept and has no effect."""
 
 from .._records import record
 

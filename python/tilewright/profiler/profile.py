@@ -1,4 +1,4 @@
-"""Where upstream has what begins and ends profiles."""
+"""Upstream's module for the functions that begin and end profiles."""
 
 from .session import DEFAULT_PROFILE_NAME, activate, deactivate, finalize, profile, start
 

@@ -1,4 +1,4 @@
-"""Names for parts of a program, under which the kernels that they launch stand in a profile."""
+"""Names for parts of a program: a profile lists the kernels of a part under its name."""
 
 import functools
 import time
@@ -15,13 +15,13 @@ class scope:
         self.metrics = metrics
 
     def _begin(self):
-        # Only work that our hooks do not see needs a time of the scope's own: on a CPU there is none.
+        # A scope needs a time of its own only for work that our hooks do not see. On a CPU there is none.
         span = clock.scope_span() if self._is_timed() else clock.HostSpan()
         sessions.stack().append((self.name, span, self._is_timed()))
         try:
             for session in sessions.active_sessions():
                 session.frame(sessions.path_in(session, [])).add(self.metrics or {})
-        except ValueError:  # a metric of another type than before: the scope is not entered
+        except ValueError:  # a metric has another type than before: the scope is not entered
             sessions.stack().pop()
             raise
 
@@ -82,7 +82,7 @@ def enter_scope(name, *, metrics=None):
 
 
 def exit_scope(name=None, *, metrics=None):
-    """Closes the innermost scope, which must have this name if one is given."""
+    """Closes the innermost scope, which must have the name if one is given."""
     stack = sessions.stack()
     if not stack:
         raise RuntimeError("there is no open scope")

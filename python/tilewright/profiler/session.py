@@ -1,7 +1,7 @@
 """Profiles that are being taken.
 
-A profile is a tree of frames: scopes, and kernels below them, each with what it took and what its author said about it (flops, bytes). As
-a trace it is also a list of what ran when. Times are summed up when somebody asks: until then a frame holds spans, which may not be over.
+A profile is a tree of frames: scopes, and kernels below them, each with its time and the metrics that its author gave (flops, bytes). As
+a trace it is also a list of timed events. Times are summed up when the profile is read: until then a frame holds spans, which may not be over.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ _SUFFIX = {"tree": "hatchet", "trace": "chrome_trace"}
 
 
 class Frame:
-    """A scope or a kernel, at one place of the tree."""
+    """A scope or a kernel at one place in the tree."""
 
     def __init__(self, name):
         self.name = name
@@ -48,11 +48,11 @@ class Frame:
         self._spans.append(span)
 
     def is_waiting(self):
-        """Whether there are spans that nobody has asked for their times."""
+        """Whether there are spans whose times have not been read."""
         return bool(self._spans) or any(child.is_waiting() for child in self.children.values())
 
     def settle(self):
-        """Turns spans that are over into times. The time of work that no kernel of ours did is its scope's own."""
+        """Turns spans that are over into times. The time of work that our kernels did not do is the scope's own."""
         inside = sum(child.settle() for child in self.children.values())
         own = sum(span.nanoseconds() for span in self._spans) if self.is_kernel else self._own(inside)
         if self._spans and (self.is_kernel or own > 0):
@@ -61,7 +61,7 @@ class Frame:
         return inside + own
 
     def _own(self, inside):
-        """Of a scope: what the clock says, or else all but what is known to be inside."""
+        """The own time of a scope: by the clock, or else all its time but that of the frames in it."""
         own = [span.own() for span in self._spans]
         return max(sum(span.nanoseconds() for span in self._spans) - inside, 0) if None in own else sum(own)
 
@@ -73,7 +73,7 @@ class Frame:
 class Session:
     def __init__(self, number, name, context, data):
         self.number, self.name, self.context, self.data = number, name, context, data
-        self.phases = {0: Frame("ROOT")}  # their trees, by number; the last one is being taken
+        self.phases = {0: Frame("ROOT")}  # {number: tree}; the last phase is being taken
         self.is_active = True
         self.events = []  # (name, category, thread, span)
 
@@ -86,12 +86,12 @@ class Session:
         return self.phases[self.phase]
 
     def advance(self):
-        """Begins another phase, and gives its number."""
+        """Begins another phase and returns its number."""
         self.phases[self.phase + 1] = Frame("ROOT")
         return self.phase
 
     def is_complete(self, phase):
-        """Whether a phase is over, and all work in it."""
+        """Whether a phase is over, and all work that was started in it."""
         return phase < self.phase and not any(frame.is_waiting() for frame in (self.phases.get(phase),) if frame)
 
     def frame(self, path):
@@ -124,7 +124,7 @@ class Session:
         """The profile as Chrome's tracing viewer and Perfetto read it: microseconds."""
         events = []
         for name, category, thread, span in self.events:
-            duration = span.nanoseconds() / 1e3  # from then on a GPU's span knows when it began
+            duration = span.nanoseconds() / 1e3  # this call also sets the begin of a GPU's span
             events.append({"name": name, "cat": category, "ph": "X", "ts": span.begin / 1e3, "dur": duration, "pid": os.getpid(),
                            "tid": thread})
         return {"displayTimeUnit": "ns", "traceEvents": events}
@@ -138,20 +138,20 @@ class Session:
 
 _sessions = {}
 _next_number = 0
-profiled_by_command = False  # what the program itself starts is no profile then
+profiled_by_command = False  # if True, profiles that the program itself starts are ignored
 _lock = threading.RLock()
 _thread = threading.local()
 
 
 def stack():
-    """The scopes that this thread is in: (name, span, path)."""
+    """The scopes around the current point of this thread: (name, span, path) each."""
     if not hasattr(_thread, "stack"):
         _thread.stack = []
     return _thread.stack
 
 
 def states():
-    """The states that this thread is in, by name."""
+    """The states of this thread, by name."""
     if not hasattr(_thread, "states"):
         _thread.states = []
     return _thread.states
@@ -184,7 +184,7 @@ def _callers():
 
 
 def path_in(session, leaf):
-    """Where a kernel's frame is in the tree of a session."""
+    """The path of a kernel's frame in the tree of a session."""
     scopes = [name for name, _, _ in stack()]
     return [*(_callers() if session.context == "python" else ()), *scopes, *states(), *leaf]
 
@@ -192,7 +192,7 @@ def path_in(session, leaf):
 class Timer(hooks.Hook):
     """Gives each launch its frame and its time, in all active profiles."""
 
-    priority = -100  # nothing that other hooks do is between the clock and the launch
+    priority = -100  # the last to be entered: no other hook runs between the clock and the launch
 
     def __init__(self):
         self._thread = threading.local()
@@ -201,7 +201,7 @@ class Timer(hooks.Hook):
         self._thread.spans = [*getattr(self._thread, "spans", ()), clock.span()]
 
     def exit(self, metadata):
-        if not getattr(self._thread, "spans", None):  # the profile began, or went on, in between
+        if not getattr(self._thread, "spans", None):  # the profile was started or resumed in between
             return
         *self._thread.spans, span = self._thread.spans
         span.end()
@@ -221,10 +221,10 @@ class Timer(hooks.Hook):
 
 
 def start(name=None, *, context="shadow", data="tree", backend=None, mode=None, hook=None):
-    """Begins a profile, which finalize() writes to NAME.hatchet, or as a trace to NAME.chrome_trace. Its number.
+    """Begins a profile and returns its number. finalize() writes it to NAME.hatchet, or as a trace to NAME.chrome_trace.
 
-    context: "shadow", frames are scopes and kernels; "python", the callers of a launch are frames too. data: "tree" or "trace".
-    hook: "triton", kernels have the metrics and the name that their `launch_metadata` gives; or an object of hooks.Hook.
+    context: "shadow" (frames are scopes and kernels) or "python" (the callers of a launch are frames, too). data: "tree" or "trace".
+    hook: "triton" (kernels have the metrics and the name that their `launch_metadata` gives), or a hooks.Hook.
     """
     global _next_number
     if knobs.proton.disable or profiled_by_command:
@@ -249,7 +249,7 @@ def _chosen(session):
 
 
 def activate(session=None):
-    """Goes on with a profile, or with all."""
+    """Resumes a profile, or all of them."""
     with _lock:
         for number in _chosen(session):
             _sessions[number].is_active = True
@@ -257,7 +257,7 @@ def activate(session=None):
 
 
 def deactivate(session=None, flushing=False):
-    """Pauses a profile, or all. flushing: waits for what is running."""
+    """Pauses a profile, or all of them. flushing: whether to wait for running work."""
     with _lock:
         for number in _chosen(session):
             _sessions[number].is_active = False
@@ -267,7 +267,7 @@ def deactivate(session=None, flushing=False):
 
 
 def end(number):
-    """Ends a profile without a file: what was taken."""
+    """Ends a profile without writing a file, and returns it."""
     with _lock:
         hooks.HookManager.unregister(number)
         ended = _sessions.pop(number)
@@ -278,7 +278,7 @@ def end(number):
 
 
 def finalize(session=None, output_format=""):
-    """Ends a profile, or all, and writes its file."""
+    """Ends a profile, or all of them, and writes the file of each."""
     with _lock:
         for number in _chosen(session):
             ended = end(number)

@@ -1,4 +1,4 @@
-"""What a program is doing at a moment, whatever scopes it is in: work that is done meanwhile stands below the state's name, inside of its scopes."""
+"""Activities of a program that are independent of its scopes: work that is done in a state is listed below the state's name, inside its scopes."""
 
 import functools
 
@@ -35,7 +35,7 @@ def get_metadata_state_name(kernel_name=None):
 
 
 class metadata_state(state):
-    """Around work that a profile does for itself."""
+    """The state around work that a profile does for itself."""
 
     def __init__(self, kernel_name=None):
         self.name = get_metadata_state_name(kernel_name)

@@ -11,7 +11,7 @@ _TIME = re.compile(r"(avg_)?(time|cpu_time)/(s|ms|us|ns)")
 
 
 class Node:
-    """A frame with its own metrics, and with those of all below it."""
+    """A frame with its own metrics, and with those of all frames below it."""
 
     def __init__(self, told):
         self.name = told["frame"]["name"]
@@ -33,14 +33,14 @@ class Node:
 
 
 def read(filename):
-    """(tree, devices) of a file."""
+    """(tree, devices) of a profile's file."""
     with open(filename) as file:
         tree, devices = json.load(file)
     return Node(tree), devices
 
 
 def _value(root, node, metric):
-    """A metric of one frame, those below it included; None where it has none."""
+    """A metric of a frame, the frames below it included; None if it has none."""
     if timed := _TIME.fullmatch(metric):
         average, kind, unit = timed.groups()
         total, count = node.total(f"{kind} (ns)"), node.total("count")
@@ -58,13 +58,13 @@ def _value(root, node, metric):
 
 
 def _prune(node, keep):
-    """Without frames that are not kept, and have none below them that are."""
+    """Removes the frames for which keep() is false, unless it is true for a frame below them."""
     node.children = [child for child in node.children if _prune(child, keep) or keep(child)]
     return bool(node.children)
 
 
 def parse(metrics, filename, include=None, exclude=None, threshold=None):
-    """(tree, names of columns): the frames of a file with the metrics that were asked for."""
+    """(tree, names of columns): the frames of a file with the requested metrics."""
     root, _ = read(filename)
     metrics = [metrics] if isinstance(metrics, str) else list(metrics)
     if include:
@@ -80,7 +80,7 @@ def parse(metrics, filename, include=None, exclude=None, threshold=None):
 
 
 def print_tree(tree, metrics, depth=100, format=None, print_sorted=False):
-    """Shows the tree with its first metric, and the others behind it."""
+    """Prints the tree: the first metric in front of each frame's name, the others behind it."""
     print("  ".join(metrics))
 
     def show(node, lead, branch, level):
@@ -97,7 +97,7 @@ def print_tree(tree, metrics, depth=100, format=None, print_sorted=False):
 
 
 def _shortened(name, format):
-    """`path:line@function` without what the format leaves out."""
+    """`path:line@function`, without the parts that the format leaves out."""
     if format == "file_function_line":
         return name.split("/")[-1]
     if format == "function_line":

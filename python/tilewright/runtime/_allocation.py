@@ -1,10 +1,10 @@
-"""Scratch memory that a kernel asks its host for. Kernels bring their own here, on CPUs and on GPUs, so allocators are kept and not called."""
+"""Allocators for scratch memory that kernels get from their host. Here kernels have their own, on CPUs and GPUs: allocators are kept, but not called."""
 
 from contextvars import ContextVar
 
 
 class NullAllocator:
-    """Stands for no allocator."""
+    """The allocator where none was set."""
 
     def __call__(self, size, alignment, stream):
         raise RuntimeError("Kernel requires a runtime memory allocation, but no allocator was set. "

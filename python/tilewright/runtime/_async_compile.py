@@ -1,4 +1,4 @@
-"""Compilation in the background: while an AsyncCompileMode is active, warm-ups are handed to an executor of the caller's."""
+"""Compilation in the background: while an AsyncCompileMode is active, an executor of the caller runs warm-ups."""
 
 import concurrent.futures
 import contextvars
@@ -7,18 +7,18 @@ active_mode = contextvars.ContextVar("active_mode", default=None)
 
 
 class FutureKernel:
-    """Stands for a kernel until it is compiled. Whoever asks it for anything waits."""
+    """Stands for a kernel until it is compiled. Reading an attribute waits for the compilation."""
 
     def __init__(self, finish, future):
         self._finish, self.future, self._made = finish, future, None
 
     @property
     def kernel(self):
-        """None while it is not known to be there."""
+        """The kernel; None while it may not be compiled yet."""
         return self._made
 
     def result(self, ignore_errors=False):
-        """The kernel. It is finished once, by the first who has it; with `ignore_errors`, None where it does not compile."""
+        """Waits for the kernel; the first caller finishes it. With `ignore_errors`, the result is None if it does not compile."""
         if self._made is not None:
             return self._made
         if ignore_errors and self.future.exception():
@@ -29,20 +29,20 @@ class FutureKernel:
         return made
 
     def __getattr__(self, name):
-        if name.startswith("_"):  # of this object, which has none
+        if name.startswith("_"):  # an attribute of this object itself, which it does not have
             raise AttributeError(name)
         return getattr(self.result(), name)
 
 
 class AsyncCompileMode:
-    """While it is entered, warm-ups are handed to `executor`, each kernel once; leaving it waits for them."""
+    """While it is entered, `executor` compiles warmed-up kernels, each once; leaving it waits for them."""
 
     def __init__(self, executor, *, ignore_errors=False):
         self._executor, self._ignores_errors = executor, ignore_errors
-        self._waiting, self._by_key = {}, {}  # kernels, by their futures and by their keys
+        self._waiting, self._by_key = {}, {}  # kernels by their futures, and by their keys
 
     def submit(self, key, compile, finalize):
-        """The kernel of this key, whose compilation is started unless it was before."""
+        """The kernel of this key; its compilation is started unless it already was."""
         if key not in self._by_key:
             future = self._executor.submit(compile)
             self._by_key[key] = self._waiting[future] = FutureKernel(finalize, future)

@@ -1,7 +1,7 @@
 """@autotune and @heuristics: choosing the constants that a kernel leaves open, by measuring or by rules.
 
-Which configuration wins, and what is kept on disk, is decided by the tuner in C++ (src/tune), which the command line and the
-C++ interface use as well. Here is what is Python's: objects, hooks, the user's functions, threads.
+The tuner in C++ (src/tune) decides which configuration wins, and what is kept on disk; the command line and the
+C++ interface use it as well. The parts that belong to Python are here: objects, hooks, the user's functions, threads.
 """
 
 import inspect
@@ -31,8 +31,8 @@ _OPTIONS = (*_PASSED, "pre_hook")
 class Config:
     """One way to compile a kernel: values for its constexpr parameters, and launch options.
 
-    pre_hook: called with the arguments by name before each run. The GPU's options are kept, and the CPU ignores what has
-    no meaning there. num_cpu_threads: workers on a CPU; 0 for all.
+    pre_hook: a function of the dict of arguments by name, called before each run. Options of GPUs are kept, and the CPU ignores
+    those that have no meaning there. num_cpu_threads: the number of workers on a CPU; 0 for all.
     """
 
     def __init__(self, kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, ir_override=None, num_cpu_threads=0):
@@ -40,7 +40,7 @@ class Config:
                           ir_override=ir_override, num_cpu_threads=num_cpu_threads)
 
     def all_kwargs(self):
-        """What a launch is given: the values, and the options that say something."""
+        """The keywords of a launch: the values, and the options that are set."""
         options = {name: value for name in _PASSED if (value := getattr(self, name)) is not None}
         if not self.num_cpu_threads:
             options.pop("num_cpu_threads", None)
@@ -91,7 +91,7 @@ _FAILURES = (OutOfResources, CompilationError, PTXASError, MemoryError)
 
 
 def _decorated(decorator, fn):
-    """The parameters of the kernel that a decorator stands above."""
+    """The parameter names of the kernel below a decorator."""
     if not hasattr(fn, "arg_names"):
         raise TypeError(f"@{decorator} needs a kernel, not {fn!r}: write it above @jit")
     return fn.arg_names
@@ -105,7 +105,7 @@ def _jit_function(fn):
 
 def _rules_and_kernel(fn):
     """The @heuristics between a tuner and its kernel, outermost first, so that a launch goes through one call and not through one for
-    each; no kernel where anything else stands in between."""
+    each; the kernel is None if anything else stands in between."""
     rules = []
     while type(fn) is Heuristics:
         rules.append(fn)
@@ -114,40 +114,40 @@ def _rules_and_kernel(fn):
 
 
 def _config_of(sizes):
-    """A guess (guess.py) as a Config."""
+    """A Config from the sizes that guess.py estimates."""
     options = {name: value for name, value in sizes.items() if name in _OPTIONS}
     return Config({name: value for name, value in sizes.items() if name not in options}, **options)
 
 
 def _kept_on_disk(asked, measures_itself):
-    """Whether winners are kept: always where the user says so; where they do not say, if the measure is one that all doors share."""
+    """Whether winners are kept on disk: always if the user asks for it; by default, if the measurement is the tuner's own, which all interfaces share."""
     if _core.switch_of(os.environ.get("TILEWRIGHT_CACHE_AUTOTUNING", "")) is False:
         return False
     return bool(asked) or knobs.autotuning.cache or (asked is None and not measures_itself)
 
 
 class _Measuring:
-    """Who measures a kernel: one thread, undisturbed by the others' measurements. Those that wanted the same find it done."""
+    """Lets one thread at a time measure, undisturbed by other measurements. Threads that waited to measure the same find it done."""
 
     def __init__(self):
         self.process = os.getpid()
         self.lock = threading.RLock()
-        self.under_way = set()  # keys of the thread that holds the lock
+        self.under_way = set()  # the keys for which the thread that holds the lock measures
 
 
 def _compilations_are_watched():
-    """Whether the host looks at compilations, so that they must happen one after the other, each before its launch."""
+    """Whether hooks observe compilations, so that they must happen one after the other, each before its launch."""
     runtime = knobs.runtime
     return bool(runtime.debug or runtime.jit_cache_hook or runtime.jit_post_compile_hook or knobs.compilation.listener)
 
 
 def _is_watched():
-    """Whether the host looks at compilations or launches."""
+    """Whether hooks observe compilations or launches."""
     return bool(_compilations_are_watched() or knobs.runtime.launch_enter_hook or knobs.runtime.launch_exit_hook)
 
 
 def _innermost(fn):
-    """The Python function in a kernel with its decorators."""
+    """The Python function below all decorators of a kernel."""
     return fn if inspect.isfunction(fn) else _innermost(fn.fn)
 
 
@@ -166,7 +166,7 @@ class Autotuner(KernelInterface):
             raise TypeError(f"@autotune needs a list of Config, or 'auto' for a guess, and not {configs!r}")
         self.configs = [] if self.guesses else list(configs)
         self._was_empty = not self.guesses and not self.configs
-        if self._was_empty:  # one that chooses nothing, as upstream has it
+        if self._was_empty:  # an empty list means one configuration without values, as upstream has it
             self.configs = [Config({})]
         for config in self.configs:
             if not hasattr(config, "all_kwargs"):
@@ -176,8 +176,8 @@ class Autotuner(KernelInterface):
         self.cache = {}
         self.configs_timings = {}
         self.best_config = None
-        self._launched = {}  # by a configuration's id: the configuration, and the names and values that it adds to a launch
-        self._call = threading.local()  # of the thread's call: arguments by name, copies to restore
+        self._launched = {}  # {id of a configuration: (the configuration, names and values that it adds to a launch)}
+        self._call = threading.local()  # each thread's current call: arguments by name, copies to restore
         self._measuring_state = _Measuring()
         self._rules, self._launches = _rules_and_kernel(fn)
         self._fixed = self._fixed_part()
@@ -202,11 +202,11 @@ class Autotuner(KernelInterface):
     def _tilewright_value(self):
         return self.fn
 
-    # Hooks look at these two by name. Launches of several threads go on at once, so each thread has its own.
+    # Hooks read these two attributes by name. Several threads may launch at once, so each thread has its own values.
 
     @property
     def nargs(self):
-        """While this thread measures: the arguments by name. Else None."""
+        """The arguments by name while this thread measures; else None."""
         return getattr(self._call, "nargs", None)
 
     @nargs.setter
@@ -234,7 +234,7 @@ class Autotuner(KernelInterface):
         return partial(driver.active.get_benchmarker(), warmup=warmup, rep=rep)
 
     def _tensor(self, kwargs, name, where):
-        """The argument that `where` names; None for a tensor that this call does without."""
+        """The argument `name`, which `where` mentions; None if this call leaves the tensor out."""
         if name not in kwargs and name not in self._arg_set:
             raise KeyError(f"{where} names '{name}', which is no parameter of kernel '{self.__name__}'")
         return kwargs.get(name)
@@ -253,7 +253,7 @@ class Autotuner(KernelInterface):
         self.restore_copies = {}
 
     def _run_of(self, args, meta, config):
-        """A run of a configuration: all arguments by name, what goes before it, the launch, what goes behind it."""
+        """(all arguments by name, function to call before, launch, function to call afterwards) for a run of a configuration."""
         current = {**meta, **config.all_kwargs()}
         named = {**self.nargs, **current}
 
@@ -275,7 +275,7 @@ class Autotuner(KernelInterface):
         return named, before, run, after
 
     def _bench(self, args, meta, config, best):
-        """The times of a configuration, or the error that it fails with."""
+        """The times of a configuration in milliseconds, or the error with which it fails."""
         if knobs.autotuning.print:
             print(f"{self.base_fn.__name__}: measuring {config}")
         named, before, run, after = self._run_of(args, meta, config)
@@ -301,22 +301,22 @@ class Autotuner(KernelInterface):
             return error
 
     def _checks_results(self):
-        """A benchmark or hooks of the user's may change what a run computes from."""
+        """Whether the results of configurations are compared: not if a benchmark or hooks of the user may change the inputs of a run."""
         return _core.results_are_checked() and not self._measures_itself and _core.engine() == "cpu" and _jit_function(self.fn) is not None and not _is_watched()
 
     def _check_of(self, args, meta, config, named):
-        """What compares the results of configurations; None where they are not compared. The first that works makes it."""
+        """The ResultCheck that compares the results of configurations; None if they are not compared. The first that works makes it."""
         if not self._checks_results():
             return None
         if self._call.check is None:
-            if config.pre_hook:  # it may give descriptors the shape of the configuration's tiles
+            if config.pre_hook:  # the hook may give descriptors the shape of the configuration's tiles
                 config.pre_hook(named)
             compiled = self.fn.run(*args, **{**meta, **config.all_kwargs(), "warmup": True})
             self._call.check = _core.ResultCheck([named[name] for name in compiled._handle.written if _is_tensor(named.get(name))])
         return self._call.check
 
     def _difference(self, args, meta, config):
-        """Runs a configuration once, from the state that all start from; how its results differ from the first one's, or None."""
+        """Runs a configuration once, from the state from which all start. Returns how its results differ from the first one's, or None."""
         named, before, run, after = self._run_of(args, meta, config)
         check = self._check_of(args, meta, config, named)
         if check is None:
@@ -333,7 +333,7 @@ class Autotuner(KernelInterface):
         return _core.other_results(str(config), self._call.first, difference) if difference else None
 
     def _works(self, args, meta, config):
-        """Runs a configuration whose results those of the others are then compared with."""
+        """Runs a configuration, with whose results those of the others are then compared. Returns whether it works."""
         try:
             return not self._difference(args, meta, config)
         except _FAILURES:
@@ -345,20 +345,20 @@ class Autotuner(KernelInterface):
             raise ValueError(f"chosen by the tuner, and given by the call as well: {', '.join(sorted(conflicts))}")
 
     def _problem(self, kernel, args, kwargs, keeps):
-        """What a winner is kept for; None where none is kept, nor pinned by TILEWRIGHT_TUNED."""
+        """The problem under which a winner is kept; None if none is kept, nor pinned by TILEWRIGHT_TUNED."""
         if kernel is None or _core.engine() != "cpu" or not (keeps or os.environ.get("TILEWRIGHT_TUNED")):
             return None
         launch = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
         return _core.tune_problem(kernel, kernel.cache_key, self.keys, args, launch)
 
     def _compiles_ahead(self, kernel, configs):
-        """Whether a configuration can be compiled before, and beside, what the user's functions do around its launch."""
+        """Whether configurations can be compiled ahead of their launches, on other threads, without the user's functions noticing."""
         return (kernel is not None and _core.engine() == "cpu" and not self._measures_itself and not kernel.pre_run_hooks
                 and not _compilations_are_watched() and not any(config.pre_hook for config in configs))
 
     def _grid_of(self, args, kwargs, config):
-        """The grid of a configuration's launch; None where nobody but the launch knows. Found by the thread that tunes, not by those that
-        compile: a grid function may launch this kernel, and wait for what is tuned."""
+        """The grid of a configuration's launch; None if only the launch can tell. The thread that tunes finds it, not those that
+        compile: a grid function may launch this kernel, and would wait for the tuning to end."""
         grid = kwargs.get("grid")
         if not callable(grid):
             return grid
@@ -369,11 +369,11 @@ class Autotuner(KernelInterface):
             for rules in self._rules:
                 rules.derive(args, call)
             return grid(self._launches._bind(*args, **call))
-        except Exception:  # the launch raises it, too
+        except Exception:  # the launch raises the same error
             return None
 
     def _same_as(self, kernel, configs):
-        """By configuration, the first one that means the same: it is measured for both."""
+        """For each configuration, the index of the first one that means the same: that is measured for both."""
         if kernel is None or self._measures_itself or not isinstance(driver.active, CPUDriver):
             return list(range(len(configs)))
         known = {}
@@ -381,7 +381,7 @@ class Autotuner(KernelInterface):
                 for index, (config, first) in enumerate(zip(configs, _core.alike_configs(kernel, configs)))]
 
     def _choose(self, key, args, kwargs):
-        """Sets cache[key]. True if the configurations were measured now."""
+        """Sets cache[key]. Returns whether the configurations were measured now."""
         if self.guesses:
             self.cache[key] = guess(self, _jit_function(self.fn), _config_of, args, kwargs, _FAILURES)
             self.configs_timings, self.bench_time = {}, 0
@@ -424,7 +424,7 @@ class Autotuner(KernelInterface):
         with progress(f"tuning {self.__name__}", len(set(same_as))) as bar:
             best, results, measured, seconds = _core.tune(problem, texts, measure, compare_with, compile, keeps, not self._measures_itself,
                                                           threads, needs_quiet, same_as)
-        if not (measured and self._measures_itself):  # a user's benchmark may give other things than lists of times
+        if not (measured and self._measures_itself):  # a user's benchmark may return other things than lists of times
             times = {index: [float("inf")] * 3 if isinstance(result, str) else result for index, result in enumerate(results)}
         if self._call.check is not None:
             self._call.check.restore()
@@ -440,7 +440,7 @@ class Autotuner(KernelInterface):
         return measured
 
     def _key(self, args, kwargs):
-        """Values of the key parameters, and the element types of all tensors. On the path of every launch."""
+        """The values of the key parameters, and the element types of all tensors, as a tuple. Every launch calls this."""
         count = len(args)
         key = [args[at] if at < count else kwargs[name] for at, name in self._key_places if at < count or name in kwargs]
         for value in args:
@@ -456,7 +456,7 @@ class Autotuner(KernelInterface):
         return tuple(key)
 
     def _measuring(self):
-        """Of this process: a child may inherit one whose lock is held."""
+        """This process's _Measuring: a child may inherit one whose lock is held."""
         if self._measuring_state.process != os.getpid():
             self._measuring_state = _Measuring()
         return self._measuring_state
@@ -491,8 +491,8 @@ class Autotuner(KernelInterface):
         return super().__getitem__(grid)
 
     def _fixed_part(self):
-        """What launches of known configurations read (bindings/tuned_launch.cpp): kernel, rules, parameters, names of the key's and where
-        they are, defaults. None where launches have to come through `run`."""
+        """The facts that launches of known configurations read (bindings/tuned_launch.cpp): kernel, rules, parameters, names and positions of
+        the key's parameters, defaults. None if launches have to go through `run`."""
         kernel = self._launches
         if kernel is None or any(param.is_variadic for param in kernel.params):
             return None
@@ -534,7 +534,7 @@ class Autotuner(KernelInterface):
         return self.fn.run(*args, **kwargs, **chosen)
 
     def _most_kept(self):
-        """How many configurations the user's model may keep: at least one."""
+        """How many configurations remain after the user's model has ranked them: at least one."""
         most = self.configs_top_k
         if isinstance(most, float) and most <= 1.0:
             most = int(most * len(self.configs))
@@ -543,7 +543,7 @@ class Autotuner(KernelInterface):
         return max(1, most)
 
     def prune_configs(self, kwargs):
-        """The configurations that the user's functions leave for this call."""
+        """The configurations that remain for this call after pruning by the user's functions."""
         kept = self.early_config_prune(self.configs, self.nargs, **kwargs) if self.early_config_prune else self.configs
         if not kept and self.early_config_prune:
             raise AutotunerError("No valid autotuner configs after pruning. `early_config_prune` should return at least one config.")
@@ -568,7 +568,7 @@ class Autotuner(KernelInterface):
         raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")
 
 
-_RUN = Autotuner.run  # what launches of known configurations do without; somebody else's in its place is called
+_RUN = Autotuner.run  # launches of known configurations skip this function, but not one that a program has put in its place
 
 
 def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None, warmup=None, rep=None,
@@ -578,9 +578,9 @@ def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_va
     configs="auto": nothing is measured; the constexpr parameters that a launch leaves open, and whose names speak of blocks, tiles or
     groups, get sizes by an estimate. Two combinations run once and are compared: where they disagree, the launch is refused.
     prune_configs_by: {"early_config_prune": function, "perf_model": function, "top_k": number}. reset_to_zero, restore_value:
-    tensors to zero before, or to put back after, each measured run. pre_hook(kwargs, reset_only), post_hook(kwargs, exception)
-    replace both. do_bench(call, quantiles) measures. cache_results: whether winners are kept on disk; without a word they are
-    where nothing of the above replaces the tuner's own measuring. TILEWRIGHT_CACHE_AUTOTUNING=0 keeps none.
+    names of tensors to zero before, or to restore after, each measured run. pre_hook(kwargs, reset_only), post_hook(kwargs, exception)
+    replace both. do_bench(call, quantiles) measures. cache_results: whether winners are kept on disk; by default they are
+    if none of the above replaces the tuner's own measurement. With TILEWRIGHT_CACHE_AUTOTUNING=0 none are.
     """
 
     def decorate(fn):
@@ -602,7 +602,7 @@ class Heuristics(KernelInterface):
 
     def __init__(self, fn, arg_names, values):
         self.fn, self.arg_names, self.values = fn, arg_names, values
-        self._kept = {}  # by name of a parameter
+        self._kept = {}  # {name of a parameter: KeptRule}
         self._is_plain = isinstance(fn, JITFunction)
         self.__name__ = getattr(fn, "__name__", "kernel")
         self.__doc__ = getattr(fn, "__doc__", None)
@@ -612,7 +612,7 @@ class Heuristics(KernelInterface):
         return self.fn
 
     def derive(self, args, kwargs):
-        """Adds to `kwargs` what the rules say."""
+        """Adds the values that the rules give to `kwargs`."""
         named = None
         for name, rule in self.values.items():
             kept = self._kept.get(name)

@@ -1,4 +1,4 @@
-"""breakpoint() in a kernel on the interpreter: Python's debugger, with the numbers and tiles of one program as NumPy's."""
+"""breakpoint() in a kernel on the interpreter: Python's debugger, which shows the numbers and tiles of one program as NumPy values."""
 
 
 def stop(kernel, file, line, program, variables):

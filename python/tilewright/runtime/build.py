@@ -1,5 +1,5 @@
-"""C sources as Python modules, for host code that brings some: launchers of other back ends, helpers of libraries. The machine's C compiler
-makes them, and the cache folder keeps them. Kernels need none of this."""
+"""Builds C sources as Python modules, for host code that has some: launchers of other back ends, helpers of libraries. The machine's C compiler
+compiles them, and the cache folder keeps them. Kernels need none of this."""
 
 import hashlib
 import importlib.util
@@ -15,7 +15,7 @@ from .cache import get_cache_manager
 
 
 def platform_key():
-    """What a library that was built here depends on besides its source."""
+    """A text that identifies everything besides its source on which a library built here depends."""
     return ",".join([platform.machine(), platform.system(), *platform.architecture(), sys.version])
 
 
@@ -28,7 +28,7 @@ def _compiler():
 
 
 def _build(name, src, srcdir, library_dirs=(), include_dirs=(), libraries=(), ccflags=()):
-    """The path of a shared library in `srcdir` that is made of the C file `src`."""
+    """Compiles the C file `src` into a shared library in `srcdir`; returns its path."""
     made = os.path.join(srcdir, name + sysconfig.get_config_var("EXT_SUFFIX"))
     headers = [*include_dirs, srcdir, sysconfig.get_path("include")]
     command = [*_compiler().split(), src, "-O3", "-shared", "-fPIC", *ccflags, *(f"-I{folder}" for folder in headers),
@@ -47,7 +47,7 @@ def _load(name, path):
 
 
 def _built(src, name, parts, damaged):
-    """The path of the library, from the cache folder if it was built before; not the one that turned out to be `damaged`."""
+    """The path of the library, from the cache folder if it was built before, unless that is the one that is `damaged`."""
     cache = get_cache_manager(hashlib.sha256(repr((src, name, platform_key(), parts)).encode()).hexdigest())
     file = name + sysconfig.get_config_var("EXT_SUFFIX")
     known = None if damaged else cache.get_file(file)
@@ -62,7 +62,7 @@ def _built(src, name, parts, damaged):
 
 
 def compile_so_from_src(src, name, library_dirs=None, include_dirs=None, libraries=None, ccflags=None):
-    """The path of the shared library that a C source makes."""
+    """Builds a shared library from the text of a C source; returns its path."""
     return _built(src, name, [list(part or []) for part in (library_dirs, include_dirs, libraries, ccflags)], damaged=False)
 
 
@@ -72,7 +72,7 @@ def compile_so_from_file(path, name, **options):
 
 
 def compile_module_from_src(src, name, library_dirs=None, include_dirs=None, libraries=None, ccflags=None):
-    """The Python module `name` that a C source defines."""
+    """Builds and imports the Python module `name` that the text of a C source defines."""
     parts = [list(part or []) for part in (library_dirs, include_dirs, libraries, ccflags)]
     try:
         return _load(name, _built(src, name, parts, damaged=False))

@@ -1,6 +1,6 @@
-"""Files of the host's under a key, in a folder or a remote store, by upstream's interface.
+"""Files of host code under a key, in a folder or a remote store, by upstream's interface.
 
-The runtime keeps compiled kernels by itself (src/runtime/cache); what is here is for host code that stores its own files beside them, for
+The runtime keeps compiled kernels by itself (src/runtime/cache); this file is for host code that stores its own files beside them, for
 dumps, and for tools that look at the folder.
 """
 
@@ -17,7 +17,7 @@ from .. import _core, knobs
 
 
 class CacheManager(ABC):
-    """Files by name under one key, and groups of files that are whole or absent."""
+    """Files by name under one key, and groups of files that are complete or absent."""
 
     def __init__(self, key, override=False, dump=False):
         pass
@@ -28,15 +28,15 @@ class CacheManager(ABC):
 
     @abstractmethod
     def put(self, data, filename, binary=True):
-        """Stores text or bytes; the path of the file."""
+        """Stores text or bytes; returns the path of the file."""
 
     @abstractmethod
     def get_group(self, filename):
-        """{name: path} of a group, or None where one of its files is missing."""
+        """{name: path} of a group's files, or None if one of them is missing."""
 
     @abstractmethod
     def put_group(self, filename, group):
-        """Stores the names of a group's files."""
+        """Stores a group, {name: path} of its files; returns the path of the group's own file."""
 
 
 def _as_bytes(data):
@@ -44,7 +44,7 @@ def _as_bytes(data):
 
 
 def _read_group(path):
-    """What a group's file lists, or None if it is damaged."""
+    """The files that a group's file lists, or None if it is damaged."""
     try:
         with open(path) as file:
             return json.load(file).get("child_paths")
@@ -53,7 +53,7 @@ def _read_group(path):
 
 
 class FileCacheManager(CacheManager):
-    """In the folder knobs.cache.dir/KEY. Files are written aside and renamed, so that readers see whole ones only."""
+    """Files in the folder knobs.cache.dir/KEY. They are written under another name and renamed, so that readers see complete files only."""
 
     def __init__(self, key, override=False, dump=False):
         self.key = key
@@ -103,15 +103,15 @@ class RemoteCacheBackend(ABC):
 
     @abstractmethod
     def get(self, filenames):
-        """{name: bytes} of those that are there."""
+        """{name: bytes} of the files that the store has."""
 
     @abstractmethod
     def put(self, filename, data):
-        """Stores bytes."""
+        """Stores bytes under a name."""
 
 
 class RedisRemoteCacheBackend(RemoteCacheBackend):
-    """A Redis server (knobs.redis), by the package `redis`."""
+    """A Redis server (knobs.redis), through the package `redis`."""
 
     def __init__(self, key):
         from redis import Redis
@@ -129,8 +129,8 @@ class RedisRemoteCacheBackend(RemoteCacheBackend):
 
 
 class RemoteCacheManager(CacheManager):
-    """In the store of knobs.cache.remote_manager_class; what is taken from there is written to the folder, for its path. Dumps and
-    overrides are files of this machine."""
+    """Files in the store of knobs.cache.remote_manager_class; those that are read are also written to the folder, because callers want paths. Dumps and
+    overrides are local files."""
 
     def __init__(self, key, override=False, dump=False):
         kind = knobs.cache.remote_manager_class
@@ -183,14 +183,14 @@ def get_dump_manager(key):
 
 
 def make_so_cache_key(version_hash, signature, constants, ids, **kwargs):
-    """A key for host code that was built for a signature; what its pointers point to does not matter."""
+    """A key for host code that was built for a signature, in which the element types of pointers do not matter."""
     words = "".join("ptr" if word.startswith("*") else word for word in signature.values())
     text = "-".join(map(str, (version_hash, words, constants, ids, *kwargs.values())))
     return _base32(hashlib.sha256(text.encode()).hexdigest())
 
 
 def triton_key():
-    """Identifies this build of the compiler."""
+    """A text that identifies this build of the compiler."""
     return _core.build_id()
 
 

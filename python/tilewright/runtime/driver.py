@@ -1,4 +1,4 @@
-"""`driver.active`: the machine that kernels run on where their arguments do not say: a GPU if there is one, else the CPU."""
+"""`driver.active`: the machine on which kernels run if their arguments do not decide: a GPU if there is one, else the CPU."""
 
 import functools
 
@@ -7,13 +7,13 @@ from ..backends.driver import CPUDriver, CUDADriver, default_driver
 
 
 def _launch_there(machine):
-    """Launches without tensors run there from now on; on the CPU, where a driver of somebody else's names no device."""
+    """Makes launches without tensors run on a machine; on the CPU if a third party's driver names no device."""
     ordinal = getattr(machine, "default_ordinal", None)
     _core.set_default_device(ordinal() if ordinal else -1)
 
 
 class DriverConfig:
-    """The machine that was found, and the one that was chosen instead, if any."""
+    """The default machine, and the one that was chosen instead, if any."""
 
     _chosen = None
 
@@ -36,7 +36,7 @@ class DriverConfig:
         self.set_active(CPUDriver())
 
     def set_active_to_gpu(self):
-        """The name of the back end whose device is the active one from now on."""
+        """Makes the GPU the active machine; returns the name of its back end."""
         if not CUDADriver.is_active():
             raise RuntimeError("0 active GPU drivers: there is no GPU that kernels are compiled for")
         self.set_active(CUDADriver())

@@ -1,4 +1,4 @@
-"""What can go wrong after compilation."""
+"""The errors that can occur after compilation."""
 
 from .._errors import AutotunerError, InterpreterError, OptionError, OutOfResources, PTXASError
 

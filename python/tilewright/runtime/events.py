@@ -1,4 +1,4 @@
-"""What the host is told about compilations: hooks and listeners of `knobs`, and the switches that dump and time.
+"""Tells host code about compilations: hooks and listeners of `knobs`, and the switches that dump and time.
 
 A launch calls `compiling` and `compiled` when its kernel is not in memory, and never otherwise.
 """
@@ -16,7 +16,7 @@ from .specialization import path_as_text, types_as_data
 
 
 class JitFunctionInfo:
-    """The kernel that a hook is told about."""
+    """The description of a kernel that hooks receive."""
 
     def __init__(self, module, name, jit_function):
         self.module = module
@@ -45,7 +45,7 @@ class LazyDict:
 
 
 def _constant_text(value):
-    """A constant as specialisation data has it: kernels by name, the rest as JSON does."""
+    """A constant's text in specialisation data: kernels by name, other values as JSON."""
     if hasattr(value, "cache_key"):
         return {"jit_function": f"{value.module}.{value.__qualname__}", "cache_key": value.cache_key}
     if isinstance(value, dtype):
@@ -69,7 +69,7 @@ def specialization_data(fn, handle):
 
 
 def _described(fn, handle, is_warmup):
-    """What hooks are told about a compilation, by upstream's names."""
+    """The arguments of a compilation's hooks, by upstream's names."""
     types, constants, aligned = handle.description
     return {
         "key": handle.key, "signature": {name: word or "constexpr" for name, word in zip(fn.arg_names, types)},
@@ -88,13 +88,13 @@ def _tell(hook, fn, handle, is_warmup, already_compiled):
 
 
 def compiling(fn, handle, is_warmup):
-    """Whether to continue: a jit_cache_hook that returns True has compiled the kernel itself, or refuses to."""
+    """Returns whether to compile: a jit_cache_hook that returns True has compiled the kernel itself, or refuses it."""
     hook = knobs.runtime.jit_cache_hook
     return hook is None or not _tell(hook, fn, handle, is_warmup, False)
 
 
 def compiled(fn, kernel, is_warmup):
-    """A launch has compiled, or has found its code in the cache folder."""
+    """Called when a launch has compiled its kernel, or has found its code in the cache folder."""
     after_compilation(kernel)
     if knobs.runtime.jit_post_compile_hook is not None:
         _tell(knobs.runtime.jit_post_compile_hook, fn, kernel._handle, is_warmup, False)
@@ -103,14 +103,14 @@ def compiled(fn, kernel, is_warmup):
 
 
 def _names(switch, kernel):
-    """Whether an environment variable is on: for all kernels, or for this one by its name."""
+    """Whether an environment variable is on for a kernel: for all kernels, or by this one's name."""
     value = os.environ.get(switch, "")
     switched = _core.switch_of(value)
     return value == kernel.name if switched is None else switched
 
 
 def _show_steps(kernel):
-    """The module in front of each step, on stderr."""
+    """Writes the module in front of each step of the compiler to stderr."""
     with tempfile.TemporaryDirectory() as folder:
         kernel._handle.dump(folder)
         files = sorted(path for path in Path(folder).iterdir() if path.suffix == ".mlir")
@@ -126,7 +126,7 @@ def _show_times(kernel):
 
 
 def _write_stages(kernel):
-    """The kernel at all its stages, in files of TRITON_DUMP_DIR."""
+    """Writes the kernel at all its stages to files in TRITON_DUMP_DIR."""
     folder = Path(knobs.cache.dump_dir) / kernel.src.hash()
     folder.mkdir(parents=True, exist_ok=True)
     for stage in kernel.asm:
@@ -146,7 +146,7 @@ def _listen(kernel):
 
 
 def after_compilation(kernel):
-    """Shows the dumps and times that were asked for, of a kernel that has just been made."""
+    """Shows the requested dumps and times of a kernel that has just been compiled."""
     if kernel._handle.interpreted:
         return
     if _names("MLIR_ENABLE_DUMP", kernel):

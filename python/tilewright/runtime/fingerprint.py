@@ -1,7 +1,7 @@
-"""What a Python function computes, as a short digest.
+"""A short digest of the computation of a Python function.
 
-Kernels may call Python functions at compile time. Their results end up in the code, so what they do must be in the
-key of the compiled kernel: the function's byte code, its constants, and the functions and constants it uses.
+Kernels may call Python functions at compile time. Their results end up in the code, so their computation must be part of the
+key of the compiled kernel: the function's byte code, its constants, and the functions and constants that it uses.
 """
 
 import hashlib
@@ -63,20 +63,20 @@ def named_fingerprint(function):
     return f"{name} [{digest.hexdigest()}]"
 
 
-_CONSTANTS = {}  # objects that kernels were given as constants, each with its name
+_CONSTANTS = {}  # objects that were passed to kernels as constants, each with its name
 
 
 def named_constant(value):
-    """(object, name): the object that stands for all that are equal to this one, and a name that enters cache keys.
+    """(object, name): the object that stands for all objects equal to this one, and a name for cache keys.
 
-    What it is made of is in the name as far as pickle knows. Another process must not find code for an object that pickle does not know.
+    The name depends on the object's contents if pickle can store them. Otherwise it is unique, so that no other process finds code by it.
     """
     found = _CONSTANTS.get(value)
     if found is None:
         kind = f"{type(value).__module__}.{type(value).__qualname__}"
         try:
             digest = hashlib.blake2b(pickle.dumps(value), digest_size=12).hexdigest()
-        except Exception:  # pickle lets through whatever an object's methods raise
+        except Exception:  # pickle passes on whatever an object's methods raise
             digest = secrets.token_hex(12)
         found = _CONSTANTS[value] = (value, f"the {kind} object [{digest}]")
     return found

@@ -1,6 +1,6 @@
-"""autotune(configs="auto"): sizes by the estimate of src/tune, which runs nothing, and a second combination as their witness.
+"""autotune(configs="auto"): sizes by the estimate of src/tune, which runs nothing, and a second combination to check them.
 
-A parameter that is called BLOCK may be no free choice (a softmax's block is as long as its row). Then two combinations leave
+A parameter that is called BLOCK may not be free (a softmax's block is at least as long as its row). Then two combinations leave
 different results, and the launch is refused.
 """
 
@@ -11,7 +11,7 @@ from .._errors import AutotunerError
 
 
 def _rules(tuner):
-    """The functions of @heuristics between the tuner and its kernel, in their order."""
+    """The functions of @heuristics between the tuner and its kernel, in the order of the source."""
     fn, rules = tuner.fn, {}
     while hasattr(fn, "fn"):
         rules.update(getattr(fn, "values", {}))
@@ -27,7 +27,7 @@ def _programs(grid, named):
 
 
 def _estimate(tuner, kernel, args, kwargs, failures):
-    """Seconds for values of the open parameters; infinite for values that do not work."""
+    """The estimated seconds for values of the open parameters; infinite for values that do not work."""
     launch = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
     rules = _rules(tuner)
 
@@ -46,7 +46,7 @@ def _estimate(tuner, kernel, args, kwargs, failures):
 
 
 def _difference(tuner, args, kwargs, configs, failures):
-    """How the results of the second configuration differ from the first's; None if they are equal, or if that cannot be decided."""
+    """How the results of the second configuration differ from the first one's; None if they are equal, or cannot be compared."""
     if kwargs.get("warmup") or not tuner._checks_results():
         return None
     tuner._call.check, tuner._call.first = None, ""

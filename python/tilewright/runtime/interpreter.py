@@ -1,4 +1,4 @@
-"""Where upstream's name for kernels that run on the interpreter is found: which engine runs a kernel is a setting from when it is made."""
+"""Upstream's module for kernels on the interpreter, with the name of its class. A setting decides when a kernel is made which engine runs it."""
 
 from .jit import InterpretedFunction
 

@@ -19,11 +19,11 @@ from .events import JitFunctionInfo, LazyDict  # noqa: F401
 from .specialization import DeviceCaches, get_device_key, make_binder, preload  # noqa: F401
 
 
-REHEARSAL = "rehearsal"  # a value of `warmup`: compiles what this very launch runs, which may be another version than its types ask for
+REHEARSAL = "rehearsal"  # a value of `warmup`: compiles the version that this very launch runs, which may differ from the one for its types
 
 
 class KernelInterface:
-    """Anything that is launched by `kernel[grid](...)`."""
+    """The base class of objects that are launched by `kernel[grid](...)`."""
 
     def warmup(self, *args, grid=None, **kwargs):
         return self.run(*map(MockTensor.wrap_dtype, args), grid=grid, warmup=True,
@@ -40,7 +40,7 @@ _TYPE_WORD = re.compile(r"(\*k?)?([a-z][a-z0-9]*)")
 
 
 class KernelParam:
-    """One parameter of a kernel as its declaration has it."""
+    """One parameter of a kernel, as it was declared."""
 
     def __init__(self, num, param, do_not_specialize, do_not_specialize_on_alignment):
         self._param, self.num, self.name = param, num, param.name
@@ -67,7 +67,7 @@ class KernelParam:
 
     @property
     def annotation_type(self):
-        """The type that the annotation fixes, or ""."""
+        """The type that the annotation fixes, such as "i32"; "" if it fixes none."""
         text = self.annotation.rpartition(".")[2]
         if self.is_constexpr or not _TYPE_WORD.fullmatch(text):
             return ""
@@ -90,9 +90,9 @@ def _nested_codes(code):
 
 
 def executed_source(fn):
-    """The lines of a function that `exec` is making from a text, and the number of the first: the text is a variable of a caller's.
+    """The lines of a function that `exec` is defining from a text, and the number of the first line: the text is a local variable of a caller.
 
-    Nothing where no variable holds a text whose code is the function's.
+    None if no local variable of a caller holds a text that compiles to the function's code.
     """
     code, frame = fn.__code__, inspect.currentframe()
     while frame is not None:
@@ -109,18 +109,18 @@ def executed_source(fn):
 
 
 def _shown(file):
-    """A file's name as UTF-8: Python keeps bytes that the locale does not know in a way of its own."""
+    """A file's name as valid UTF-8: Python represents bytes that the locale cannot decode in a form of its own."""
     return os.fsencode(file).decode("utf-8", "replace")
 
 
 def _take_names(wrapper, fn, *others):
-    """The wrapper has a function's names and documentation."""
+    """Copies a function's names and documentation to its wrapper."""
     for name in ("__name__", "__qualname__", "__doc__", "__module__", *others):
         setattr(wrapper, name, getattr(fn, name))
 
 
 def _lines_of(fn):
-    """The lines of a function and the number of the first, from its file, or for the interpreter from what exec was given."""
+    """The lines of a function and the number of the first, from its file, or, on the interpreter, from the text that exec was given."""
     try:
         return inspect.getsourcelines(fn)
     except OSError as error:
@@ -136,7 +136,7 @@ class JITCallable:
     def __init__(self, fn):
         self.fn, self.signature = fn, inspect.signature(fn)
         self.raw_src, self.starting_line_number = _lines_of(fn)
-        # Where `def` is: the line in the file, and the column, from 1.
+        # The position of `def`: its line in the file, and its column, counted from 1.
         definition = next((index for index, line in enumerate(self.raw_src) if line.lstrip().startswith("def ")), 0)
         self.file_name = fn.__code__.co_filename
         self.def_file_line_number = self.starting_line_number + definition
@@ -160,11 +160,11 @@ class JITCallable:
 
 
 def _place(name):
-    """A part of the place in a file that lines are counted from. Who makes a kernel of another one's text gives it that one's place afterwards."""
+    """A property for the file or the line at which a kernel begins. Programs that make a kernel from another one's text set it afterwards."""
 
     def put(self, value):
         self.__dict__[name] = value
-        if "_cache_key" in self.__dict__:  # it is complete
+        if "_cache_key" in self.__dict__:  # the kernel is complete
             self._capture_source(self._src)
 
     return property(lambda self: self.__dict__[name], put)
@@ -172,7 +172,7 @@ def _place(name):
 
 class JITFunction(_core.Kernel, JITCallable, KernelInterface):
     file_name, def_file_line_number = _place("file_name"), _place("def_file_line_number")
-    known = weakref.WeakValueDictionary()  # all kernels, by the names of their functions
+    known = weakref.WeakValueDictionary()  # {name of the function: kernel} of all kernels
 
     def __init__(self, fn, version=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None, noinline=None,
                  repr=None, launch_metadata=None, any_size=False):
@@ -187,7 +187,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         self.any_size = bool(any_size)
         self._repr = repr
         self.launch_metadata = launch_metadata
-        self._interpreted = knobs.runtime.interpret  # as it is when the kernel is made
+        self._interpreted = knobs.runtime.interpret  # the setting at the time when the kernel is made
         self.pre_run_hooks = []
         self.used_global_vals = {}
         self.kernel = None
@@ -199,7 +199,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         self.arg_names = [param.name for param in self.params]
         self.constexprs = [param.num for param in self.params if param.is_constexpr]
         self._cache_key = None
-        self._pending = {}  # kernels that an AsyncCompileMode compiles, by their keys
+        self._pending = {}  # {key: kernel that an AsyncCompileMode is compiling}
         JITFunction.known[self._fn_name] = self
         self._capture_source("".join(self.raw_src))
 
@@ -212,12 +212,12 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
                       [p.name for p in self.params if p.do_not_specialize_on_alignment], self._interpreted)
 
     def _watched(self, grid):
-        """`kernel[grid]` for launches that need more than launching: there are hooks, or checks to turn on."""
+        """`kernel[grid]` for launches with hooks, or with checks to turn on."""
         return partial(self.run, grid=grid, warmup=False)
 
     def run(self, *args, grid, warmup, **kwargs):
         runtime = knobs.runtime
-        # A call may turn off what its kernel asks for, not what the process asks for.
+        # A call may turn off the checks that its kernel asks for, but not those that the process asks for.
         if runtime.debug or (self.debug and kwargs.get("debug") is None):
             kwargs["debug"] = True
         for hook in self.pre_run_hooks:
@@ -231,10 +231,10 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         return self._run_watched(args, kwargs, grid)
 
     def _run_watched(self, args, kwargs, grid):
-        """A launch between its hooks."""
+        """Launches, with the calls of hooks before and after."""
         runtime = knobs.runtime
         kernel = self.prepare(*args, **kwargs)
-        if kernel is None:  # a hook does not want it compiled
+        if kernel is None:  # a hook has refused the compilation
             return None
         metadata = LazyDict({"name": kernel.name, "function": kernel.function, "stream": driver.active.get_current_stream()}, kernel)
         metadata.launch = (self, args, kwargs, grid)
@@ -260,24 +260,24 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         return self._pending[key]
 
     def warmup(self, *args, grid=None, **kwargs):
-        driver.active  # types say nothing about a machine: the one that is active is meant
+        driver.active  # types do not tell the machine, so the active one is meant
         constant = {param.name for param in self.params if param.is_constexpr}
         wrapped = [value if index in self.constexprs else MockTensor.wrap_dtype(value) for index, value in enumerate(args)]
         named = {name: value if name in constant else MockTensor.wrap_dtype(value) for name, value in kwargs.items()}
         return self.run(*wrapped, grid=grid, warmup=True, **named)
 
     def add_pre_run_hook(self, hook):
-        """Calls `hook` with the arguments of every launch, before it."""
+        """Calls `hook` with the arguments of every launch before the launch."""
         if not callable(hook):
             raise TypeError("a hook is a function")
         self.pre_run_hooks.append(hook)
 
     def preload(self, specialization_data):
-        """Compiles what hooks got as `specialization_data`."""
+        """Compiles the specialisation that hooks received as `specialization_data`."""
         return preload(self, specialization_data)
 
     def create_binder(self):
-        """({}, {}, target, back end, binder): see runtime.specialization.make_binder."""
+        """({}, {}, target, back end, binder): runtime.specialization.make_binder describes the binder."""
         target = driver.active.get_current_target()
         return {}, {}, target, make_backend(target), make_binder(self)
 
@@ -286,7 +286,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
 
     @property
     def cache_key(self):
-        """Identifies the kernel's source with all it depends on."""
+        """A text that identifies the kernel's source and everything on which it depends."""
         if self._cache_key is None:
             self._cache_key = self._dependency_hash()
         return self._cache_key
@@ -322,14 +322,14 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         return f"{type(self).__name__}({self.module}:{self.__qualname__})"
 
     def __reduce__(self):
-        """By name. One whose function was taken away (as PyTorch does, for whom the compiled code is enough) takes its description along."""
+        """Pickles the kernel by name. One whose function was removed (as PyTorch does, which needs only the compiled code) is pickled by its description."""
         if self.fn is not None:
             return self.__qualname__
         return _without_function, (), {**self.__dict__, "_pending": {}, "_cache_key": self.cache_key}
 
 
 class InterpretedFunction(JITFunction):
-    """A kernel that was made while TRITON_INTERPRET=1: PyTorch asks for this class to know of it."""
+    """A kernel that was made while TRITON_INTERPRET=1: PyTorch recognises such kernels by this class."""
 
 
 def _without_function():
@@ -340,9 +340,9 @@ def _without_function():
 
 def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None,
         noinline=None, any_size=False):
-    """Marks a function as a kernel, or as one that kernels call.
+    """Marks a function as a kernel, or as a function that kernels call.
 
-    repr: a function of the specialisation that gives its name. launch_metadata: a function of (grid, metadata, args) for
+    repr: a function that returns the name of a specialisation. launch_metadata: a function of (grid, metadata, args) for
     profilers. do_not_specialize: parameters whose values must not lead to new code. debug: keep device_assert and overflow
     checks. noinline: keep calls to this function as calls. any_size: tiles of this kernel may have sizes that are no powers of two
     (beyond upstream).
@@ -360,7 +360,7 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
 
 
 def helper_kernel(function):
-    """A Python method or constexpr function that the compiler follows where its arguments are run-time values."""
+    """A kernel from a Python method or constexpr function, which the compiler follows where the arguments are run-time values."""
     function = getattr(function, "fn", function)
     made = _HELPERS.get(function)
     if made is None:
@@ -398,18 +398,18 @@ class ConstexprFunction:
 
     @property
     def cache_key(self):
-        """Identifies what the function computes."""
+        """A text that identifies the function's computation."""
         return named_fingerprint(self)
 
     def _unsafe_update_src(self, new_src):
-        """Changes the keys of kernels that call this function. The function stays what it was."""
+        """Changes the keys of kernels that call this function. The function itself does not change."""
         self._replaced_src = "" if new_src == self._own_src() else new_src
 
     def __get__(self, instance, owner):
         return self if instance is None else BoundConstexprFunction(instance, self)
 
     def __call__(self, *args, _semantic=None, **kwargs):
-        if not kwargs:  # as hosts call it
+        if not kwargs:  # the way in which host code calls it
             for value in args:
                 if type(value) is not int:
                     break
@@ -419,7 +419,7 @@ class ConstexprFunction:
 
 
 class CeilingDivision(ConstexprFunction):
-    """cdiv. Grid functions call it in every launch, so that two ints are divided without another call."""
+    """cdiv. Grid functions call it in every launch, so it divides two ints without another call."""
 
     def __call__(self, x, y, _semantic=None):
         if type(x) is int and type(y) is int:
@@ -428,7 +428,7 @@ class CeilingDivision(ConstexprFunction):
 
 
 def constexpr_function(fn):
-    """Lets kernels call a Python function at compile time; its arguments and its result are constants."""
+    """Lets kernels call a Python function at compile time, with constants as arguments and as result."""
     return ConstexprFunction(fn)
 
 
@@ -440,7 +440,7 @@ class MockTensor:
 
     @classmethod
     def wrap_dtype(cls, value):
-        """A stand-in for an element type, of ours or PyTorch's; any other value as it is."""
+        """A stand-in for an element type, ours or PyTorch's; any other value is returned unchanged."""
         is_type = isinstance(value, dtype) or f"{type(value).__module__}.{type(value).__name__}" == "torch.dtype"
         return cls(value) if is_type else value
 
@@ -455,7 +455,7 @@ def _address(array):
 
 
 def _made_by(*names):
-    """A method that wraps the result of the first of these methods that the base has."""
+    """A method that wraps the result of the base's first method among these names."""
 
     def method(self, *args, **kwargs):
         make = next(getattr(self.base, name) for name in names if hasattr(self.base, name))
@@ -465,13 +465,13 @@ def _made_by(*names):
 
 
 class TensorWrapper:
-    """A tensor whose elements are taken for another type of the same size. `base` is the tensor, and gives all else (shape, device, stride())."""
+    """A tensor whose elements are read as another type of the same size. `base` is the tensor; other attributes are its own (shape, device, stride())."""
 
     def __init__(self, base, dtype):
         self.base, self.dtype = base, dtype
 
     def __getattr__(self, name):
-        if name.startswith("__") or "base" not in vars(self):  # as copy and pickle ask
+        if name.startswith("__") or "base" not in vars(self):  # asked by copy and pickle
             raise AttributeError(name)
         return getattr(self.base, name)
 
@@ -493,7 +493,7 @@ class TensorWrapper:
 
 
 def reinterpret(tensor, dtype):
-    """The same memory with elements of another type: `reinterpret(bytes, tl.float8e5)`."""
+    """The same memory with elements of another type of the same size: `reinterpret(bytes, tl.float8e5)`."""
     if isinstance(tensor, TensorWrapper):
         return tensor.base if dtype == tensor.base.dtype else TensorWrapper(tensor.base, dtype)
     if hasattr(tensor, "data_ptr") or hasattr(tensor, "__array_interface__"):
@@ -501,7 +501,7 @@ def reinterpret(tensor, dtype):
     raise TypeError(f"reinterpret takes a tensor or an array, not {type(tensor).__name__}")
 
 
-# Names of element types as arguments spell them -> as signatures do.
+# {name of an element type in arguments: its name in signatures}
 type_canonicalisation_dict = {
     word: signature
     for name, signature, attribute, _, _, _, _, others in _core.element_types()
@@ -510,7 +510,7 @@ type_canonicalisation_dict = {
 
 
 def mangle_type(argument):
-    """The word that a signature has for the type of a launch argument."""
+    """The word for the type of a launch argument in a signature."""
     if argument is None or isinstance(argument, constexpr):
         return "constexpr"
     if isinstance(argument, bool):
@@ -529,8 +529,8 @@ def mangle_type(argument):
 
 
 def native_specialize_impl(backend, argument, is_const=False, specialize_value=True, align=True):
-    """(type, facts) of a launch argument: what a kernel is compiled for. The facts are letters that backend.parse_attr takes; of a constant,
-    it is itself."""
+    """(type, facts) of a launch argument, for which a kernel is compiled. The facts are letters that backend.parse_attr takes; for a constant,
+    the constant takes their place."""
     if isinstance(argument, tuple):
         members = [native_specialize_impl(backend, member, is_const, specialize_value, align) for member in argument]
         return tuple(word for word, _ in members), tuple(facts for _, facts in members)

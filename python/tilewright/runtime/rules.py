@@ -1,8 +1,8 @@
-"""What a rule of @heuristics said is kept, where the same numbers must make it say the same again.
+"""Keeps the results of rules of @heuristics where the same numbers must give the same result again.
 
-Gathering all arguments by name and calling a rule takes longer than the rest of a small launch. Most rules are like
+Collecting all arguments by name and calling a rule takes longer than the rest of a small launch. Most rules are like
 `lambda args: args["K"] % args["BLOCK_K"] == 0`: their bytecode reads arguments by constant names, and otherwise only
-constants and operators. Of whole numbers and strings such a function makes the same value each time. Any other rule, and one that is
+constants and operators. From integers and strings such a function computes the same value each time. Any other rule, and one that is
 given anything else, is called each time.
 """
 
@@ -14,7 +14,7 @@ _IGNORED = frozenset(("RESUME", "NOP", "CACHE", "PRECALL", "EXTENDED_ARG", "NOT_
 _FLAGS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _KEPT = frozenset((int, str))
 _SAID = frozenset((int, str, bool, type(None)))
-_MOST = 1024  # values of one rule
+_MOST = 1024  # kept values of one rule
 
 
 def _is_subscript(step):
@@ -22,7 +22,7 @@ def _is_subscript(step):
 
 
 def names_read(rule):
-    """The names of the arguments from which alone the rule makes its value; None where there may be more to it."""
+    """The names of the arguments on which alone the rule's value depends; None if it may depend on more."""
     code = rule.__code__ if type(rule) is FunctionType else None
     if code is None or code.co_argcount != 1 or code.co_kwonlyargcount or code.co_flags & _FLAGS or len(code.co_varnames) != 1:
         return None
@@ -46,7 +46,7 @@ def names_read(rule):
 
 
 class KeptRule:
-    """A rule, and what it said of the arguments that it reads."""
+    """A rule, and its results by the values of the arguments that it reads."""
 
     def __init__(self, rule, arg_names):
         self.rule, self.said = rule, {}
@@ -55,7 +55,7 @@ class KeptRule:
         self.reads = [(name, places.get(name, -1)) for name in self.names or ()]
 
     def key(self, args, kwargs):
-        """What the rule reads; None where it has to be called."""
+        """The values that the rule reads; None if it has to be called."""
         if self.names is None:
             return None
         values = []

@@ -1,4 +1,4 @@
-"""The specialisations of a kernel as host code sees them: those in memory, what a call would compile, and one from its description."""
+"""The specialisations of a kernel for host code: those in memory, the one that a call would compile, and one from its description."""
 
 import json
 from collections import namedtuple
@@ -6,7 +6,7 @@ from collections import namedtuple
 from ..language.core import constexpr, dtype, str_to_ty
 from .driver import driver
 
-SpecializationProxy = namedtuple("SpecializationProxy", ["constants", "signature"])  # what a kernel's `repr` is given
+SpecializationProxy = namedtuple("SpecializationProxy", ["constants", "signature"])  # the argument of a kernel's `repr`
 
 
 def get_device_key():
@@ -16,7 +16,7 @@ def get_device_key():
 
 
 class KernelCache:
-    """A kernel's specialisations in memory by their keys, those included that an AsyncCompileMode is compiling."""
+    """A kernel's specialisations in memory by their keys, including those that an AsyncCompileMode is compiling."""
 
     def __init__(self, fn):
         self._fn = fn
@@ -50,7 +50,7 @@ class KernelCache:
         return self._kernels().items()
 
     def clear(self):
-        """Forgets them. Those in the cache folder stay."""
+        """Removes them from memory. Those in the cache folder stay."""
         self._fn._pending.clear()
         self._fn._reset()
 
@@ -109,7 +109,7 @@ def named(fields, members):
 
 
 def types_as_data(word):
-    """A type, or those of a tuple's members, as JSON has them: only a namedtuple says so."""
+    """A type, or the types of a tuple's members, in JSON's terms: only a namedtuple is marked."""
     if not isinstance(word, tuple):
         return word
     members = [types_as_data(member) for member in word]
@@ -121,7 +121,7 @@ def path_as_text(path):
 
 
 class _Stand:
-    """Stands for an argument with a type and an alignment, which is all that specialisation needs."""
+    """Stands for an argument with a type and an alignment; specialisation needs nothing else."""
 
     def __init__(self, element, aligned):
         self.dtype = str_to_ty(element, None)
@@ -161,7 +161,7 @@ def _argument(fn, told, word, path):
     """An argument for a launch of this kind: a constant, or a stand-in with the type."""
     if (constant := told["constants"].get(path_as_text(path))) is not None:
         value = constexpr(_constant(fn, constant))
-        return value.value if len(path) == 1 or value.value == 1 else value  # 1 is a constant wherever it is
+        return value.value if len(path) == 1 or value.value == 1 else value  # the number 1 is a constant everywhere
     fields = word["fields"] if isinstance(word, dict) else None
     if fields or isinstance(word, list):
         members = [_argument(fn, told, member, (*path, index)) for index, member in enumerate(word["members"] if fields else word)]
@@ -170,7 +170,7 @@ def _argument(fn, told, word, path):
 
 
 def preload(fn, data):
-    """Compiles the specialisation that `data` describes, or takes it from the cache folder: the next launch of its kind finds it."""
+    """Compiles the specialisation that `data` describes, or reads it from the cache folder, so that the next such launch finds it."""
     told = json.loads(data)
     if told["name"] != fn._fn_name:
         raise RuntimeError(f"Specialization data is for {told['name']} but trying to preload for {fn._fn_name}")

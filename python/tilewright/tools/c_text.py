@@ -1,4 +1,4 @@
-"""The C text that tools.compile and tools.link write: for each back end what a variant of a kernel is declared and launched by."""
+"""The C text that tools.compile and tools.link write: for each back end, the declarations and the launcher of a kernel's variant."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,8 @@ _POINTERS = {"cuda": "CUdeviceptr", "cpu": "TT_Pointer"}
 
 @dataclass
 class Variant:
-    """A kernel compiled for one signature. `code`: as Compiled.standalone gives it; parameters are (C type, name); `algorithm`: what tells it from
-    the variants of other constants."""
+    """A kernel compiled for one signature. `code`: as Compiled.standalone returns it; parameters are (C type, name); `algorithm`: a text that differs
+    between variants with different constants."""
 
     name: str
     backend: str
@@ -35,7 +35,7 @@ def declared(parameters):
     return "".join(f", {type} {name}" for type, name in parameters)
 
 
-# What both tools' files begin with. Every header has it, once in a translation unit.
+# The common beginning of both tools' files. Every header has it, and it takes effect once in a translation unit.
 _TYPES_OF = {
     "cuda": """#include <stdint.h>
 
@@ -166,7 +166,7 @@ TT_ResultTy @NAME@(TT_StreamTy tt_stream@PARAMETERS@) {
 
 TEMPLATES = {"cuda": _CUDA, "cpu": _CPU}
 
-# Linux keeps tile registers from a process until it asks for them.
+# Linux lets a process use tile registers only after it has asked for them.
 _TILES = "  static _Atomic int asked;\n  if (!asked) syscall(SYS_arch_prctl, 0x1023, 18), asked = 1;\n"
 
 
@@ -185,7 +185,7 @@ def _cuda_values(variant):
 
 
 def _argument(index, type, name):
-    """An argument as eight bytes: integers by their sign, floats as their bits."""
+    """C code for an argument as eight bytes: integers are extended by their sign, floats give their bits."""
     if type in ("float", "double"):
         return f"  memcpy(&tt_arguments[{index}], &{name}, sizeof {name});\n"
     return f"  tt_arguments[{index}] = (uint64_t){'(int64_t)' if type.startswith('int') else '(uintptr_t)' if type == 'TT_Pointer' else ''}{name};\n"

@@ -27,7 +27,7 @@ from tilewright.tools import c_text
 desc = __doc__
 
 
-# A row: the option, its short form, its type, its default (required: ""), and what it is.
+# A row: the option, its short form, its type, its default (required: ""), and its help.
 _OPTIONS = (
     ("path", None, str, "", "the Python file with the kernel; it is run"),
     ("kernel-name", "-n", str, "", "the @triton.jit function"),
@@ -45,7 +45,7 @@ CompileArgs = record(__name__, "CompileArgs", "What is compiled, as the command 
 
 
 def _number(text):
-    """The constant that a word of a signature is; None where it is a type."""
+    """The constant for which a word of a signature stands; None if the word is a type."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -55,7 +55,7 @@ def _number(text):
 
 
 def _kernel_of(path, name):
-    """The @jit function of a file, which is run for it, with its folder in front of the path."""
+    """The @jit function `name` of a Python file. The file is executed, with its folder in front of sys.path."""
     _alias.install()
     path = Path(path)
     sys.path.insert(0, str(path.parent))
@@ -77,7 +77,7 @@ def _target_of(text):
 
 @dataclass
 class _Signature:
-    """`words` by parameter, without hints; `hints`: 1 or 16 by a parameter's number; `constants`: by its name, those that a hint says included."""
+    """A parsed signature: {parameter: word without hint}, {number of a parameter: 1 or 16, its hint}, {name: constant}, hints of 1 included."""
 
     words: dict
     hints: dict
@@ -98,7 +98,7 @@ class _Signature:
         return _Signature({names[index]: item.split(":")[0] for index, item in enumerate(items)}, hints, constants)
 
     def suffix(self):
-        """3d: the C function's argument 3 is divisible by 16; 4c: argument 4 is the constant 1."""
+        """The hints as a suffix of names. 3d: the C function's argument 3 is divisible by 16; 4c: argument 4 is the constant 1."""
         arguments = [index for index, name in enumerate(self.words) if name not in self.constants or self.hints.get(index) == 1]
         return "".join(f"{place}{'c' if self.hints[index] == 1 else 'd'}" for place, index in enumerate(arguments) if index in self.hints)
 
@@ -108,7 +108,7 @@ class _Signature:
         return ASTSource(kernel, types, self.constants, attributes)
 
     def parameters(self, backend, with_ones):
-        """(C type, name) of what a launch passes. `with_ones`: and of the numbers that a hint says are 1."""
+        """(C type, name) of each value that a launch passes. `with_ones`: whether numbers are included whose hint is 1."""
         ones = {list(self.words)[index] for index, hint in self.hints.items() if hint == 1}
         return [(c_text.type_of("i32" if name in ones else word, backend), name) for name, word in self.words.items()
                 if name not in self.constants or with_ones and name in ones]

@@ -17,7 +17,7 @@ def path_to_cuobjdump():
 
 
 def _control(word):
-    """Waits, barriers and stalls of an instruction, from the second word of its encoding: wait:read:write:yield:stall."""
+    """The waits, barriers and stalls of an instruction, from the second word of its encoding, as wait:read:write:yield:stall."""
     bits = int(word, 16)
     wait, read, write, stall = bits >> 52 & 0x3F, bits >> 49 & 7, bits >> 46 & 7, bits >> 41 & 0xF
     barriers = ["-" if barrier == 7 else str(barrier) for barrier in (read, write)]
@@ -54,7 +54,7 @@ def _listing(name, instructions):
 
 
 def extract(file_path, fun):
-    """The listing of one function of a cubin, or of all (None)."""
+    """The listing of one function of a cubin, or of all functions (fun=None)."""
     command = [path_to_cuobjdump(), "-sass", file_path]
     if fun is not None:
         command[1:1] = ["-fun", fun]

@@ -35,7 +35,7 @@ class LinkerError(Exception):
 
 
 class _Variant:
-    """What the linker asks of a variant."""
+    """The facts about a variant that the linker needs."""
 
     @property
     def function(self):
@@ -45,7 +45,7 @@ class _Variant:
         return list(zip(self.arg_ctypes, self.arg_names))
 
     def passed(self):
-        """(C type, name) of the variant's own parameters: those that are known to be 1 are left out."""
+        """(C type, name) of the variant's own parameters, without those that are known to be 1."""
         return [parameter for parameter, size in zip(self.parameters(), self.sizes) if size != 1]
 
     def condition(self):
@@ -60,7 +60,7 @@ KernelLinkerMeta = record(
 
 
 class HeaderParser:
-    """The contents of headers: `kernels` has the variants of each algorithm."""
+    """Parses headers: `kernels` has the variants of each algorithm."""
 
     def __init__(self):
         self.kernels, self.backend_name = {}, None
@@ -90,7 +90,7 @@ class HeaderParser:
 
 
 def _sizes(suffix, count):
-    """The hints that a suffix such as 0d3c says, by argument."""
+    """The hint for each argument that a suffix such as 0d3c gives, as a list."""
     sizes = [None] * count
     for index, kind in re.findall(r"(\d+)([cd])", suffix):
         if int(index) >= count:
@@ -100,7 +100,7 @@ def _sizes(suffix, count):
 
 
 def _dispatcher(algorithm, variants):
-    """The function that chooses among variants by their hints, and those that load and unload them all."""
+    """C text: the function that chooses among variants by their hints, and those that load and unload them all."""
     ordered = sorted(variants, key=lambda variant: -variant.num_specs)
     lines = []
     for variant in ordered:
@@ -117,7 +117,7 @@ def _dispatcher(algorithm, variants):
 
 
 def _faces(name, declaration):
-    """The functions under the kernel's own name, declared."""
+    """C text: the declarations of the functions with the kernel's own name."""
     return [f"TT_ResultTy {name}_default(TT_StreamTy tt_stream{declaration})", f"TT_ResultTy {name}(TT_StreamTy tt_stream{declaration}, int algo_id)",
             f"int {name}_get_num_algos(void)", f"void load_{name}(void)", f"void unload_{name}(void)"]
 

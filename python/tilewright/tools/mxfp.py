@@ -6,7 +6,7 @@ each byte; `to_packed_tensor` puts two into a byte, as `tl.dot_scaled` reads the
 
 import torch
 
-# The magnitudes of e2m1 by their three bits, and the bounds between each and the next. A tie goes to the even one.
+# The magnitudes of e2m1 by their three bits, and the bounds between each one and the next. A tie goes to the even one.
 _MAGNITUDES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 _BOUNDS = tuple((low + high) / 2 for low, high in zip(_MAGNITUDES, _MAGNITUDES[1:]))
 _SIGN = 8
@@ -16,7 +16,7 @@ _BIAS, _LARGEST, _NAN = 127, 254, 255
 
 
 class _Numbers:
-    """What both kinds share: encoded data, from numbers or still to be drawn."""
+    """The common part of both kinds: encoded data, from given numbers or still to be drawn."""
 
     def __init__(self, data=None, size=None, device=None):
         if data is None and size is None:
@@ -92,6 +92,6 @@ class MXScaleTensor(_Numbers):
         return fp8e8m0_to_float32(self.data)
 
     def _from_float(self, values):
-        _, exponent = torch.frexp(values)  # of a fraction from 0.5 on
+        _, exponent = torch.frexp(values)  # frexp's fraction is at least 0.5
         code = torch.clamp(exponent.to(torch.int32) - 1 + _BIAS, 0, _LARGEST)
         return torch.where(torch.isfinite(values) & (values > 0), code, _NAN).to(torch.uint8)

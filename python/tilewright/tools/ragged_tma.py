@@ -1,4 +1,4 @@
-"""Subarrays of unequal length, one behind the other in one tensor, each with an end of its own.
+"""Access to subarrays of unequal length, one behind the other in one tensor, each with an end of its own.
 
 A descriptor's bounds are fixed by the host, but a kernel learns only while it runs where its subarray ends. So the descriptor gets two more
 dimensions in front, whose offsets undo what the others do: the ragged dimension is 2^30 long, a kernel reads at 2^30 minus the subarray's
@@ -41,7 +41,7 @@ def to_ragged_indices(slice_off, slice_size, row):
 
 @triton.jit
 def load_ragged(TMA, slice_off, slice_size, coords, ragged_dim: tl.constexpr = 0):
-    """A block of T[slice_off : slice_off + slice_size] at `coords`, which must not be negative; zeros after its end."""
+    """A block of T[slice_off : slice_off + slice_size] at `coords`, which must not be negative; elements after the end are zeros."""
     tl.static_assert(len(TMA.shape) == len(coords) + 2, "TMA is of create_ragged_descriptor; coords are as many as its tensor's dimensions")
     first, second, row = to_ragged_indices(slice_off, slice_size, coords[ragged_dim])
     block = TMA.load([first, second] + coords[:ragged_dim] + [row] + coords[ragged_dim + 1:])
@@ -50,7 +50,7 @@ def load_ragged(TMA, slice_off, slice_size, coords, ragged_dim: tl.constexpr = 0
 
 @triton.jit
 def store_ragged(TMA, slice_off, slice_size, coords, data, ragged_dim: tl.constexpr = 0):
-    """Stores a block to T[slice_off : slice_off + slice_size] at `coords`; nothing after its end."""
+    """Stores a block to T[slice_off : slice_off + slice_size] at `coords`; nothing is stored after the end."""
     first, second, row = to_ragged_indices(slice_off, slice_size, coords[ragged_dim])
     block = tl.reshape(data, [1, 1] + data.shape)
     TMA.store([first, second] + coords[:ragged_dim] + [row] + coords[ragged_dim + 1:], block)
@@ -58,7 +58,7 @@ def store_ragged(TMA, slice_off, slice_size, coords, data, ragged_dim: tl.conste
 
 @triton.jit
 def atomic_add_ragged(TMA, slice_off, slice_size, coords, data, ragged_dim: tl.constexpr = 0):
-    """Adds a block to T[slice_off : slice_off + slice_size] at `coords`; nothing after its end."""
+    """Adds a block to T[slice_off : slice_off + slice_size] at `coords`; nothing is added after the end."""
     first, second, row = to_ragged_indices(slice_off, slice_size, coords[ragged_dim])
     block = tl.reshape(data, [1, 1] + data.shape)
     TMA.atomic_add([first, second] + coords[:ragged_dim] + [row] + coords[ragged_dim + 1:], block)

@@ -27,7 +27,7 @@ class TensorDescriptor:
 
     @staticmethod
     def from_tensor(tensor, block_shape, padding="zero", round_f32_to_tf32=False):
-        """The descriptor of a whole tensor: PyTorch's strides count elements, NumPy's count bytes."""
+        """The descriptor of a whole tensor. PyTorch's strides count elements, and NumPy's count bytes."""
         if hasattr(tensor, "stride"):
             strides = tensor.stride()
         else:

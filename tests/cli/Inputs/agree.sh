@@ -1,6 +1,6 @@
 #!/bin/sh
-# agree.sh SCRATCH OUTPUT ARGUMENTS...: runs a kernel on the interpreter, which also watches for accesses outside the
-# tensors, then compiled, and compares OUTPUT. The environment is empty: no Python can be found on any path.
+# agree.sh SCRATCH OUTPUT ARGUMENTS...: runs a kernel on the interpreter, which also checks for accesses outside the
+# tensors, then as compiled code, and compares OUTPUT. The environment is empty, so that no Python can be found.
 set -eu
 scratch=$1
 output=$2

@@ -9,7 +9,7 @@ def double(x_ptr, n, BLOCK: tl.constexpr):
     tl.store(x_ptr + at, 2 * tl.load(x_ptr + at, mask=at < n), mask=at < n)
 
 
-# Right for a block as long as the row alone.
+# The result is right only if the block is as long as the row.
 @triton.autotune(configs="auto", key=["n"])
 @triton.jit
 def whole_row(x_ptr, n, BLOCK: tl.constexpr):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What an author of kernels calls, on the card: verify, bench, autotune with a list, with "auto" and by several processes at once, profile.
+"""Tests the tools for kernel authors on the card: verify, bench, autotune with a list, with "auto" and by several processes at once, profile.
 
     python tests/gpu/card/author_tools.py -o results.jsonl [STEP ...]
 
-One line of JSON a step. verify judges the gallery's wrappers with PyTorch's tensors against their references in NumPy.
+Each step writes a line of JSON. verify compares the gallery's wrappers on PyTorch tensors with their references in NumPy.
 """
 
 import argparse
@@ -132,7 +132,7 @@ def write(folder, name, text):
 
 @step
 def verify_gallery(folder):
-    """Every example, as given and in its variants, on the card."""
+    """Verifies every example, with its own inputs and their variants, on the card."""
     from tilewright import verify
     for example in sorted((TREE / "examples").glob("[01]*.py")):
         began = time.time()
@@ -147,7 +147,7 @@ def verify_gallery(folder):
 
 @step
 def commands(folder):
-    """verify and bench as commands: text, JSON, exit statuses, the roof."""
+    """Runs verify and bench as commands: text, JSON, exit statuses, the roof."""
     add = write(folder, "add.py", ADD)
     yield {"verify": finish(start("-m", "tilewright.verify", add))}
     wrong = write(folder, "wrong.py", ADD.replace("triton.cdiv(x.numel(), 1024)", "x.numel() // 1024"))
@@ -161,7 +161,7 @@ def commands(folder):
 
 @step
 def tune(folder):
-    """Ten configurations, then the same from the store; configs="auto" for the same problem."""
+    """Tunes ten configurations, then finds the winner in the store; and configs="auto" for the same problem."""
     for name, configs, size in (("list", LIST, 20000), ("list again", LIST, 20000), ("auto", "'auto'", 20000), ("list", LIST, 1 << 26),
                                 ("auto", "'auto'", 1 << 26)):
         script = write(folder, "tuned.py", TUNED.format(configs=configs, size=size))
@@ -195,13 +195,13 @@ for dtype in (torch.float32, torch.float16, torch.int32, torch.float64):
 
 @step
 def wrong_configurations(folder):
-    """Results are compared where the tensors lie: configurations that leave one of three million elements out do not win."""
+    """Results are compared on the card: configurations that leave out one of three million elements do not win."""
     yield finish(start("-m", "tilewright", write(folder, "wrong_configurations.py", WRONG), TILEWRIGHT_CACHE_DIR=f"{folder}/wrong"))
 
 
 @step
 def device_commands(folder):
-    """The commands `tune` and `run` on a device."""
+    """Runs the commands `tune` and `run` on a device."""
     script = write(folder, "tuned_command.py", TUNED.partition("x = torch")[0].format(configs=LIST, size=0).replace("import torch", ""))
     launch = ["--device", DEVICE, "--grid", "cdiv(n, BLOCK)", "--arg", "x_ptr=ones:f32[20000]",
               "--arg", "out_ptr=zeros:f32[20000]", "--arg", "n=20000"]
@@ -243,13 +243,13 @@ for n in (4096, 1 << 20, 1 << 23, 1 << 26):
 
 @step
 def clocks(folder):
-    """Microseconds by do_bench, which takes events, and by CUPTI; why not, where that cannot be had."""
+    """Microseconds by do_bench, which uses events, and by CUPTI, or the reason why CUPTI is not available."""
     yield finish(start("-m", "tilewright", write(folder, "clocks.py", CLOCKS)))
 
 
 @step
 def auto_product(folder):
-    """The guess for a product beside the tuned one."""
+    """Compares the guess for a product with the tuned configuration."""
     script = write(folder, "auto_product.py", AUTO_PRODUCT)
     for size in (1024, 4096) if DEVICE == "cuda" else (128,):
         yield {"size": size, **finish(start("-m", "tilewright", script, str(size)))}
@@ -295,7 +295,7 @@ for name, configs in (("auto", "auto"), ("list", listed)):
 
 @step
 def share(folder):
-    """Three workers, as torchrun starts them, one of which is killed while it measures; all end with one winner."""
+    """Starts three workers as torchrun does, and kills one while it measures; the others end with the same winner."""
     configs = "[triton.Config({'BLOCK': 1 << power}, num_warps=warps, num_stages=stages) for power in range(6, 14) for warps in (2, 4, 8) for stages in (2, 3, 4)]"
     script = write(folder, "share.py", TUNED.format(configs=configs, size=1 << 22))
     env = {"TILEWRIGHT_CACHE_DIR": f"{folder}/share", "WORLD_SIZE": "3"}

@@ -19,7 +19,7 @@ LOG2E = 1.4426950408889634
 
 
 class Problem:
-    """Inputs of a backward pass, and what computes it."""
+    """The inputs of a backward pass, and the functions that compute it."""
 
     def __init__(self, Z, H, n, d, causal):
         self.causal, self.head_dim = causal, d
@@ -43,7 +43,7 @@ class Problem:
         return run, lambda: torch.stack(run())
 
     def tutorial(self, module):
-        """Its backward pass works on what the forward pass has saved, with logarithms to base 2."""
+        """The tutorial's backward pass, which uses the forward pass's saved tensors, with logarithms to base 2."""
         def make():
             saved = (*self.plain, self.attended, self.lse * LOG2E)
             context = types.SimpleNamespace(saved_tensors=saved, sm_scale=self.head_dim**-0.5, HEAD_DIM=self.head_dim, causal=self.causal)
@@ -72,7 +72,7 @@ def backward_rows(Row, ours, theirs, tutorials=None):
 
 
 def tutorial_norm_rows(Row, ours, theirs, tutorials):
-    """Layer norm backward of upstream's tutorial, unedited, with the tensors that it makes and clears in each call."""
+    """Rows for layer norm backward of upstream's unedited tutorial, with the tensors that it allocates and clears in each call."""
     path = tutorials and os.path.join(tutorials, "05-layer-norm.py")
     modules = {triton: load_file(path, triton) for triton in (ours, theirs)} if path else {}
     for n in (1024, 4096, 8192) if modules else ():
@@ -98,7 +98,7 @@ def tutorial_norm_rows(Row, ours, theirs, tutorials):
 
 
 def check(module, Z, H, n, d, causal, dtype, deterministic):
-    """Of numerics: a launch, the tensors that it writes, and their references in float64."""
+    """A check for numerics.py: a launch, the tensors that it writes, and their references in float64."""
     def make():
         q, k, v, grad = (randn(Z, H, n, d, dtype=dtype) for _ in range(4))
         wide = [x.double().requires_grad_() for x in (q, k, v)]

@@ -1,8 +1,8 @@
-"""Whether the tuner chooses well: the configuration that it takes beside all of its list, each measured as times.py measures, in turn.
+"""Compares the tuner's choice with all configurations of its list, which are measured in turn as times.py measures.
 
-Each row: name, size, what was chosen, how its time compares with the best one's (1: it is the best), seconds of tuning when nothing was
-compiled and when all was, and of each that is not far behind the microseconds that the tuner and this measurement found. Nothing that was
-tuned before is looked at, and the tuner has no say in what is measured.
+Each row: name, size, the choice, the ratio of its time to the best one's (1: it is the best), seconds of tuning when nothing was
+compiled and when everything was, and, for each configuration that is not far behind, the microseconds by the tuner and by this measurement. Earlier
+tuning results are ignored, and the tuner does not affect what is measured here.
 """
 
 import math
@@ -14,7 +14,7 @@ import torch
 from loading import load
 from numerics import randn
 
-CLOSE = 1.6  # configurations that take longer than this are not measured well
+CLOSE = 1.6  # configurations that take longer than so many times the best are not measured carefully
 
 
 def product(module, M, N, K, dtype="fp16"):
@@ -40,7 +40,7 @@ def attention(module, n, d, causal):
 
 
 def cases():
-    """Name, size, the module's name, and what makes a call of it."""
+    """(name, size, the module's name, a function that makes a call of it) for each case."""
     for kind, sizes in (("fp8", (8192, 4096)), ("int8", (8192, 1024)), ("tf32", (8192, 4096))):
         for n in sizes:
             yield f"matmul, columns of B {kind}", str(n), "typed_matmul", lambda m, kind=kind, n=n: typed(m, kind, n)
@@ -60,7 +60,7 @@ def shown(config):
 
 
 def choice_of(ours, call, measure):
-    """Tunes twice, measures all that work, and compares."""
+    """Tunes twice, measures all configurations that work, and compares."""
     Autotuner, seen = ours.runtime.autotuner.Autotuner, []
     choose = Autotuner._choose
 

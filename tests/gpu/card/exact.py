@@ -1,6 +1,6 @@
-"""Products whose left operand is made in registers, on small integers: every result is exact, so that one wrong bit shows.
+"""Products whose left operand is computed in registers, on small integers: every result is exact, so that a single wrong bit shows.
 
-In attention the second product takes what the first one gave, converted, without a way through memory. Here the scores are integers
+In attention the second product takes the first one's converted result without a detour through memory. Here the scores are integers
 of at most HEAD_DIM, which 16-bit floats hold, and all sums stay below 2^24.
 """
 

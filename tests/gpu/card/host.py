@@ -1,7 +1,7 @@
-"""What a host program does with kernels beside launching them: streams, graphs, threads, other array libraries, mistakes.
+"""Tests what host programs do besides plain launches: streams, graphs, threads, other array libraries, mistakes.
 
-Each check is a function that raises where something is wrong; Skip where this machine lacks what it needs. What ends in a fault of the
-device, or needs another environment, runs in a process of its own:  python host.py NAME  runs one such program.
+Each check is a function that raises if something is wrong, and Skip if this machine lacks something that it needs. A program that ends in a fault of the
+device, or that needs another environment, runs in a process of its own:  python host.py NAME  runs one such program.
 """
 
 import ctypes
@@ -45,7 +45,7 @@ def contains(text, *parts):
 
 
 def raised(call, *kinds):
-    """The text of the error that a call ends in."""
+    """The text of the error with which a call must end."""
     try:
         call()
     except kinds or (Exception,) as error:
@@ -54,7 +54,7 @@ def raised(call, *kinds):
 
 
 def child(name, **environment):
-    """Output and errors of a program below in a process of its own."""
+    """The output and errors of one of the programs below, run in a process of its own."""
     done = subprocess.run([sys.executable, HERE, name], capture_output=True, text=True, timeout=300, env={**os.environ, **environment})
     return done.stdout + done.stderr
 
@@ -95,7 +95,7 @@ class Host:
             same(out, fresh * 2, "a launch on the stream given" if explicit else "a launch on the current stream")
 
     def graph(self):
-        """Also with tensor maps: what is encoded at capture must hold for new data in the same memory."""
+        """Graphs, also with tensor maps: those encoded at capture must be valid for new data in the same memory."""
         x, out = randn(10000), unwritten(10000)
         a, b, c, d = (randn(512, 512, dtype="fp16") for _ in range(4))
         product, persistent = self.product(), load("persistent_matmul", self.tw)
@@ -148,7 +148,7 @@ class Host:
         same(pinned, x.cpu() * 2, "pinned memory")
 
     def threads(self):
-        """The first launch of a thread finds no context."""
+        """The first launch of a thread finds no CUDA context."""
         problems = []
 
         def work(factor):
@@ -168,7 +168,7 @@ class Host:
                 thread.join()
         if problems:
             raise problems[0]
-        # A thread that nothing of PyTorch has given a context.
+        # A thread to which PyTorch has not given a context.
         x, out = randn(5000), unwritten(5000)
         torch.cuda.synchronize()
         thread = threading.Thread(target=lambda: self.scale(x, out, stream=0))
@@ -225,7 +225,7 @@ class Host:
     # ---- tensors
 
     def misaligned(self):
-        """What a tensor map cannot be made for: a base between multiples of 16 bytes, and odd strides."""
+        """Tensors for which no tensor map can be made: a base between multiples of 16 bytes, and odd strides."""
         module = self.product()
         M, N, K = 384, 256, 320
         b = randn(K, N, dtype="fp16")
@@ -292,7 +292,7 @@ class Host:
 
     def tuning(self):
         tiles = [({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": 64, "GROUP_M": 8}, 4, 3) for m, n in ((128, 128), (64, 64), (64, 128))]
-        # One that cannot run is left out.
+        # A configuration that cannot run is left out.
         tiles.append(({"BLOCK_M": 256, "BLOCK_N": 256, "BLOCK_K": 256, "GROUP_M": 8}, 8, 4))
         module = retune(load("06_matmul_autotuned", self.tw), "tuned_matmul_kernel", self.tw, tiles, ["M", "N", "K"])
         kernel = module.tuned_matmul_kernel
@@ -389,7 +389,7 @@ def run_host(tw, wanted):
     return passed, failed
 
 
-# ---- what children do
+# ---- programs for processes of their own
 
 def fault_program(tw):
     kernels, out = load("host_kernels", tw), unwritten(300)
@@ -448,5 +448,5 @@ if __name__ == "__main__":
     except Exception as error:
         print(error)
     sys.stdout.flush()
-    ctypes.CDLL(None).fflush(None)  # what kernels print is C's
-    os._exit(0)  # after a fault nothing of the device can be tidied up
+    ctypes.CDLL(None).fflush(None)  # the text that kernels print is in C's buffers
+    os._exit(0)  # after a fault, nothing on the device can be released

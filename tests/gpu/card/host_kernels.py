@@ -1,4 +1,4 @@
-"""Small kernels for what the host does with kernels."""
+"""Small kernels for the tests of host code."""
 
 import triton
 import triton.language as tl
@@ -24,7 +24,7 @@ def wild_kernel(out_ptr, n, far):
 
 @triton.jit
 def meeting_kernel(values_ptr, arrived_ptr, out_ptr, programs):
-    """Every program waits until all have come, then adds up what all have written."""
+    """Every program waits until all have arrived, then adds up the values that all have written."""
     program = tl.program_id(0)
     tl.atomic_xchg(values_ptr + program, program + 1)
     arrived = tl.atomic_add(arrived_ptr, 1)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What torch.compile generates, on the card: models built from torch.nn and single patterns, against eager PyTorch, with the time of each.
+"""Tests torch.compile on the card: models built from torch.nn and single patterns, compared with eager PyTorch, with the time of each.
 
     python -m tilewright tests/gpu/card/inductor.py -o ours.jsonl        Inductor's kernels through Tilewright
     python tests/gpu/card/inductor.py -o theirs.jsonl                    the same with the Triton that is installed: to compare speed with
     python -m tilewright tests/gpu/card/inductor.py --device cpu --small mlp softmax       without a card
 
-One line of JSON a program: its name, whether it is right, the largest error against eager, seconds to compile, microseconds a call.
+Each program writes a line of JSON: its name, whether it is right, the largest error against eager, seconds to compile, microseconds for a call.
 """
 
 import argparse
@@ -26,7 +26,7 @@ PROGRAMS = {}
 
 
 def program(**options):
-    """Registers a function of (device, small) that gives (module or function, its inputs). options: Inductor's settings."""
+    """Registers a function of (device, small) that returns (module or function, its inputs). options: Inductor's settings."""
 
     def register(make):
         PROGRAMS[make.__name__] = (make, options)
@@ -338,7 +338,7 @@ def convolution_template(device, small):
 
 
 def only(choice, **options):
-    """Templates that are offered on a card alone: there, this one and no other."""
+    """Makes Inductor use one template, which it offers only on a card, and no other."""
     return TEMPLATES | options | ({"test_configs.autotune_choice_name_regex": choice} if torch.cuda.is_available() else {})
 
 
@@ -438,8 +438,8 @@ def flat(value):
 
 
 def step(function, parameters, inputs):
-    """Forward and backward: the loss, and the gradients of parameters and inputs. A sum, as a mean's gradients are nothing in halves; of
-    elements that weigh differently, as the squares of a normalized row add up to the same whatever the row, and have no gradient."""
+    """Forward and backward: the loss, and the gradients of parameters and inputs. The loss is a sum, because a mean's gradients vanish in fp16, of
+    elements with different weights, because the squares of a normalized row always have the same sum, and so no gradient."""
     wanted = [*parameters, *[x for x in inputs if x.is_floating_point()]]
     loss = 0
     for output in flat(function(*inputs)):
@@ -449,7 +449,7 @@ def step(function, parameters, inputs):
 
 
 def error(got, expected):
-    """The largest error over the largest number of each tensor; infinite where kinds or places of numbers differ."""
+    """The largest error, relative to the largest number of each tensor; infinite if shapes, types or the places of NaN differ."""
     worst = 0.0
     for a, b in zip(flat(got), flat(expected), strict=True):
         if a.shape != b.shape or a.dtype != b.dtype or not torch.equal(a.isnan(), b.isnan()):
@@ -483,7 +483,7 @@ def microseconds(call, device):
 
 @contextlib.contextmanager
 def alone():
-    """Of several processes of this program, as with Tilewright and with another Triton, one measures at a time."""
+    """Lets one of several processes of this program measure at a time, such as one with Tilewright and one with another Triton."""
     with open(os.path.join(tempfile.gettempdir(), "inductor_times.lock"), "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -496,11 +496,11 @@ def run(name, train, device, small):
     function, inputs = make(device, small)
     parameters = []
     if isinstance(function, nn.Module):
-        function = function.to(device).eval()  # without dropout: its numbers are drawn otherwise
+        function = function.to(device).eval()  # without dropout, whose random numbers would differ
         parameters = list(function.parameters())
     if train:
         inputs = [x.requires_grad_() if x.is_floating_point() else x for x in inputs]
-    if device == "cpu":  # Inductor writes text that is no Python where it measures a template with what follows it on a CPU
+    if device == "cpu":  # Inductor generates invalid Python when it measures a template fused with an epilogue on a CPU
         options = options | {"benchmark_epilogue_fusion": False}
     compiled = torch.compile(function, options=options or None)
 

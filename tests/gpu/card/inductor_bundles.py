@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What torch.compile made, taken to another machine: the kernels in torch.compiler's artifacts are found there, and none is compiled again.
+"""Takes the results of torch.compile to another machine: the kernels in torch.compiler's artifacts are found there, and none is compiled again.
 
     python tests/gpu/card/inductor_bundles.py [--device cuda|cpu]      with PYTHONPATH at the package
 
-Three processes with a cache folder of their own each: one that compiles and saves its artifacts, one that loads them, and one that does not. One
-line of JSON for each: how many kernels were carried, and of those that were asked for, how many were found. Ends with 1 if any is not as it should be.
+Three processes have a cache folder each: one compiles and saves its artifacts, one loads them, and one does not. Each writes a
+line of JSON: how many kernels the artifacts had, how many were requested, and how many of those were found. The exit status is 1 if a number is wrong.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def program(device, what, artifacts):
 
 
 def in_process(device, what, artifacts):
-    """What `program` printed, run with empty caches."""
+    """Runs `program` in a process with empty caches; returns the numbers that it prints."""
     with tempfile.TemporaryDirectory() as caches:
         environment = {name: value for name, value in os.environ.items() if name not in ("TRITON_CACHE_DIR", "TILEWRIGHT_CACHE_DIR")}
         environment |= {"TORCHINDUCTOR_CACHE_DIR": caches, "TORCHINDUCTOR_COMPILE_THREADS": "1"}

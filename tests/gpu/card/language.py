@@ -1,4 +1,4 @@
-"""tests/run on the card: each file in a process of its own, since after a fault of the device nothing more runs in one."""
+"""Runs tests/run on the card: each file in a process of its own, because a process cannot use the device after a fault."""
 
 import concurrent.futures
 import importlib.util

@@ -1,4 +1,4 @@
-"""Kernel files as modules, each for the compiler that is asked for."""
+"""Loads kernel files as modules, for the requested compiler."""
 
 import ast
 import contextlib
@@ -17,7 +17,7 @@ counter = 0
 
 
 class WithoutCalls(importlib.machinery.SourceFileLoader):
-    """Leaves out the calls at a file's top level: a tutorial ends with its benchmark."""
+    """Leaves out the calls at a file's top level, because a tutorial ends with its benchmark."""
 
     def get_code(self, name):
         tree = ast.parse(self.get_data(self.path))
@@ -27,7 +27,7 @@ class WithoutCalls(importlib.machinery.SourceFileLoader):
 
 @contextlib.contextmanager
 def taking_any_size(triton_module):
-    """Tiles of any size are Tilewright's own. A kernel that asks for them means the same to others, with powers of two."""
+    """Makes another Triton accept any_size, which only Tilewright has: for powers of two, the kernel means the same without it."""
     jit = triton_module.jit
     if "any_size" in inspect.signature(jit).parameters:
         yield
@@ -43,7 +43,7 @@ def load_file(path, triton_module):
     """A fresh module of a file's definitions, whose `import triton` finds `triton_module`."""
     global counter
     counter += 1
-    # The compiler's own modules first: what is imported once must stay the only one of its name.
+    # The compiler's own modules come first: a module must be imported once only.
     own = {key: importlib.import_module(key.replace("triton", triton_module.__name__, 1)) for key in LINKED}
     saved = {key: sys.modules.get(key) for key in LINKED}
     sys.modules.update(own)
@@ -65,13 +65,13 @@ def load_file(path, triton_module):
 
 
 def load(name, triton_module):
-    """A fresh module of a file in examples/ or beside this one."""
+    """A fresh module of a file in examples/ or in this file's folder."""
     folder = HERE if os.path.exists(os.path.join(HERE, name + ".py")) else os.path.join(ROOT, "examples")
     return load_file(os.path.join(folder, name + ".py"), triton_module)
 
 
 def retune(module, kernel, triton_module, configs, key):
-    """Gives an autotuned kernel of the module other configurations: (constants, warps, stages)."""
+    """Gives other configurations, (constants, warps, stages) each, to an autotuned kernel of the module."""
     made = [triton_module.Config(constants, num_warps=warps, num_stages=stages) for constants, warps, stages in configs]
     setattr(module, kernel, triton_module.autotune(configs=made, key=key)(getattr(module, kernel).fn))
     return module

@@ -1,4 +1,4 @@
-"""Kernels of the kinds that libraries for language models bring: memory is all they wait for, and every layout mistake shows."""
+"""Kernels of the kinds in libraries for language models: they are limited by memory, so every mistake of a layout shows."""
 
 import triton
 import triton.language as tl
@@ -9,7 +9,7 @@ def rotary_interleaved(
     out_ptr, x_ptr, cos_ptr, sin_ptr, length, heads, stride_batch, stride_position, stride_head, HALF: tl.constexpr,
     BLOCK_POSITIONS: tl.constexpr, BLOCK_HEADS: tl.constexpr,
 ):
-    """Turns the neighbours x[2i], x[2i + 1] by the angle of their position."""
+    """Rotates the neighbours x[2i], x[2i + 1] by the angle of their position."""
     head = tl.program_id(0) * BLOCK_HEADS + tl.arange(0, BLOCK_HEADS)
     position = tl.program_id(1) * BLOCK_POSITIONS + tl.arange(0, BLOCK_POSITIONS)
     batch = tl.program_id(2)
@@ -92,7 +92,7 @@ def cross_entropy(logits, target, loss):
 
 
 def with_some_each(configs, named_args, BLOCK_SIZE, **others):
-    """Those whose threads have from 4 to 256 elements of a row each."""
+    """The configurations in which each thread has from 4 to 256 elements of a row."""
     return [config for config in configs if 4 <= BLOCK_SIZE // (32 * config.num_warps) <= 256]
 
 
@@ -103,7 +103,7 @@ def norm_backward_kernel(
     x_ptr, weight_ptr, mean_ptr, rstd_ptr, dy_ptr, dx_ptr, dw_ptr, db_ptr, row_stride, n_rows, rows_each, n_cols: tl.constexpr,
     BLOCK_SIZE: tl.constexpr,
 ):
-    """Backward of layer norm: a program walks over some rows and keeps their part of the weight's gradients in registers."""
+    """Layer norm backward: a program loops over some rows, and keeps their part of the weights' gradients in registers."""
     pid = tl.program_id(0)
     columns = tl.arange(0, BLOCK_SIZE)
     mask = columns < n_cols
@@ -140,7 +140,7 @@ def norm_backward_locked_kernel(
     dx_ptr, dy_ptr, dw_ptr, db_ptr, x_ptr, weight_ptr, mean_ptr, rstd_ptr, lock_ptr, row_stride, n_cols, GROUPS: tl.constexpr,
     BLOCK_SIZE: tl.constexpr,
 ):
-    """The same with a program a row: the rows of a group add into one buffer, one at a time, behind a lock."""
+    """The same with one program for each row: the rows of a group add to one buffer, one at a time, guarded by a lock."""
     row = tl.program_id(0)
     columns = tl.arange(0, BLOCK_SIZE)
     mask = columns < n_cols
@@ -185,7 +185,7 @@ def norm_backward_locked(x, weight, mean, rstd, dy, dx, dw, db, locks):
 def skinny_kernel(
     x_ptr, w_ptr, y_ptr, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
 ):
-    """y = x @ w.T for a few rows of x: all of w is read, and that is what takes time."""
+    """y = x @ w.T for a few rows of x: reading all of w takes most of the time."""
     m = tl.arange(0, BLOCK_M)
     n = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
     k = tl.arange(0, BLOCK_K)

@@ -1,4 +1,4 @@
-"""Rows of model_kernels.py: the kernels of libraries for language models, beside Triton's of the same source."""
+"""Rows for the kernels of model_kernels.py, compared with Triton on the same source."""
 
 import torch
 
@@ -11,7 +11,7 @@ def model_rows(ours, theirs):
     modules = {triton: load("model_kernels", triton) for triton in (ours, theirs)}
 
     def both(make):
-        """What makes ours, and what makes Triton's: `make` takes a module and gives a function and its output."""
+        """(function that makes our call, one that makes Triton's): `make` takes a module, and returns a function and its output."""
         return (lambda: make(modules[ours])), {"triton": lambda: make(modules[theirs])}
 
     def with_torch(pair, function):
@@ -50,7 +50,7 @@ def model_rows(ours, theirs):
         def cross_entropy(m, logits=logits, target=target):
             own, loss = logits.clone(), unwritten(len(logits))
             m.cross_entropy(own, target, loss)
-            losses = loss.clone()  # the measured calls take what the first made of the logits
+            losses = loss.clone()  # the measured calls use the logits as the first call has left them
             return lambda: m.cross_entropy(own, target, loss), lambda: losses
 
         def torch_loss(logits=logits, target=target):

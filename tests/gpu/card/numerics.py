@@ -1,4 +1,4 @@
-"""Kernels of the gallery against float64, at sizes that divide nothing, and again and again: a race shows as a bit that changes."""
+"""Compares kernels of the gallery with float64, at sizes that no block divides, and repeatedly: a race shows as a bit that changes."""
 
 import time
 
@@ -9,7 +9,7 @@ from loading import first_line, load, retune
 
 # Allowed error of one element, in units of its own size plus that of all elements (root mean square). fp16 and bf16: one rounding of the
 # result. fp8: sums of 128 products with the 14 bits that Hopper's tensor cores keep; cuBLAS gives the same bits. tf32: products of factors
-# with 10 bits, added up. Attention rounds its weights, too, and its backward pass is given a rounded output.
+# with 10 bits, added up. Attention rounds its weights, too, and its backward pass gets a rounded output.
 TOLERANCE = {"fp32": 1e-5, "tf32": 5e-3, "fp16": 1e-3, "fp8": 4e-3, "bf16": 8e-3, "attention fp16": 4e-3, "attention bf16": 3e-2,
              "attention tf32": 8e-3, "attention backward fp16": 8e-3, "attention backward bf16": 6e-2, "exact": 0.0}
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
@@ -30,7 +30,7 @@ def unwritten(*shape, dtype="fp32"):
 
 
 class Check:
-    """One kernel at one size: `make()` gives a function that launches it, the tensors it writes and their references."""
+    """One kernel at one size: `make()` returns a function that launches it, the tensors that it writes, and their references."""
 
     def __init__(self, title, make, tolerance, repeats=3):
         self.title, self.make, self.tolerance, self.repeats = title, make, TOLERANCE[tolerance], repeats
@@ -145,7 +145,7 @@ def converted_product(m, M, N, K, source, dtype):
 
 
 def checks(tw):
-    """All of them. A generator: a kernel file is loaded when its turn comes."""
+    """All checks. It is a generator, so that a kernel file is loaded only when it is needed."""
     m = load("01_vector_add", tw)
     for n in (1, 98431, 1 << 24):
         yield Check(f"vector add {n}", vector_add(m, n), "fp32")
@@ -214,7 +214,7 @@ def checks(tw):
 
 
 def wrong(out, want, tolerance):
-    """The largest error in units of what is allowed (above 1: wrong), NaNs counted as wrong."""
+    """The largest error as a multiple of the allowed one (above 1: wrong); NaN counts as wrong."""
     out, want = out.double(), want.double()
     if tolerance == 0.0 or not out.numel():
         return 0.0 if torch.equal(out, want) else float("inf")
@@ -224,7 +224,7 @@ def wrong(out, want, tolerance):
 
 
 def run_checks(tw, wanted):
-    """Returns (passed, refused, failed). What the compiler refuses is shown, and is no failure."""
+    """Returns (passed, refused, failed). A refusal by the compiler is shown, and is not a failure."""
     passed = refused = failed = 0
     for check in checks(tw):
         if not wanted(check.title):

@@ -1,4 +1,4 @@
-"""Kernels as they are written by hand, without a tuner: block sizes and warps are whatever their author took."""
+"""Kernels as people write them by hand, without a tuner: the author chose block sizes and warps."""
 
 import triton
 import triton.language as tl
@@ -6,7 +6,7 @@ import triton.language as tl
 
 @triton.jit
 def product(a, b, c, M, N, K, sam, sak, sbk, sbn, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, PRECISION: tl.constexpr):
-    """c[M, N] = a b with masks, and any strides."""
+    """c[M, N] = a b, with masks and any strides."""
     rm, rn, rk = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN), tl.arange(0, BK)
     acc = tl.zeros((BM, BN), tl.float32)
     for k in range(0, tl.cdiv(K, BK)):
@@ -33,7 +33,7 @@ def product_of_nibbles(a, q, s, c, N, K, GROUP: tl.constexpr, BM: tl.constexpr, 
 
 @triton.jit
 def split_product(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, PARTS: tl.constexpr):
-    """Adds a b to c[M, N], each of PARTS programs its part of K."""
+    """Adds a b to c[M, N]; each of PARTS programs adds its part of K."""
     rm, rn = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
     rk = tl.program_id(2) * BK + tl.arange(0, BK)
     acc = tl.zeros((BM, BN), tl.float32)
@@ -45,7 +45,7 @@ def split_product(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.cons
 
 @triton.jit
 def small_product(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
-    """One product a program: c[Z, M, N] = a[Z, M, K] b[Z, K, N]."""
+    """One product for each program: c[Z, M, N] = a[Z, M, K] b[Z, K, N]."""
     z, m, n, k = tl.program_id(0), tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     x, y = tl.load(a + z * M * K + m[:, None] * K + k[None, :]), tl.load(b + z * K * N + k[:, None] * N + n[None, :])
     tl.store(c + z * M * N + m[:, None] * N + n[None, :], tl.dot(x, y).to(tl.float16))
@@ -104,7 +104,7 @@ def softmax(x, o, N, BLOCK: tl.constexpr):
 
 @triton.jit
 def losses(x, target, o, N, BLOCK: tl.constexpr):
-    """Cross entropy of rows of N logits, in one pass."""
+    """The cross entropy of rows of N logits, in one pass."""
     row, i = tl.program_id(0).to(tl.int64), tl.arange(0, BLOCK)
     largest, total = float("-inf"), 0.0
     for start in range(0, N, BLOCK):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Kernels without a tuner at the blocks that people take, Tilewright beside Triton: a layout that costs twice shows here, not in a tuned gallery.
+"""Compares Tilewright with Triton on untuned kernels with usual blocks: a layout that doubles the time shows here, and not in a tuned gallery.
 
     PYTHONPATH=PACKAGE tests/gpu/card/plain_rows.py [-o RESULTS.jsonl] [--only NAME ...] [--below RATIO]
 
 Each compiler runs in a process of its own, one after the other; kernels are compiled before that, in several processes. A row holds the microseconds of
-both (the fastest of three means), Triton's over ours, and whether our result is right: within `tolerance` of the largest number of PyTorch's in
-float64. What Triton refuses has no ratio. The exit code is 1 if a result is wrong."""
+both (the fastest of three means), the ratio of Triton's to ours, and whether our result is right: within `tolerance` of the largest number of PyTorch's in
+float64. A kernel that Triton refuses has no ratio. The exit code is 1 if a result is wrong."""
 
 import argparse
 import json
@@ -15,11 +15,11 @@ import pathlib
 import subprocess
 import sys
 
-COMPILERS = 7  # processes of Triton that compile beforehand
+COMPILERS = 7  # Triton processes that compile beforehand
 
 
 class Rows:
-    """Runs or measures cases, and prints them as JSON lines. `share`: (k, n): compiles each n-th case from the k-th on, and measures nothing."""
+    """Runs or measures cases, and prints them as JSON lines. With `share` = (k, n), it compiles every n-th case from the k-th on, and measures nothing."""
 
     def __init__(self, only, share):
         import torch
@@ -59,7 +59,7 @@ class Rows:
                 found["error"] = ((out.double() - reference).abs().max() / reference.abs().max()).item()
                 found["right"] = found["error"] <= tolerance
             found["us"] = self.microseconds(run)
-        except Exception as error:  # what one compiler refuses is a row, too
+        except Exception as error:  # a kernel that one compiler refuses is a row, too
             found["failure"] = str(error).strip().splitlines()[-1][:200]
         if not self.share:
             print(json.dumps(found), flush=True)
@@ -178,7 +178,7 @@ def long_rows(rows):
 
 
 def measured(who, options, share=None):
-    """A process that runs all cases with one compiler; its rows by name and configuration."""
+    """Runs all cases with one compiler in a process; returns its rows by name and configuration."""
     command = [sys.executable, *(["-m", "tilewright"] if who == "tilewright" else []), __file__, "--who", who]
     command += [word for name in options.only for word in ("--only", name)] + (["--share", f"{share[0]}/{share[1]}"] if share else [])
     environment = os.environ if who == "tilewright" else {**os.environ, "PYTHONPATH": ""}

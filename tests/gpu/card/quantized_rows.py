@@ -1,5 +1,5 @@
-"""Rows of products with scales (microscaling formats, fp8), of split K and of groups. Beside Triton's stands the fp16 product of the same
-size, by cuBLAS: what numbers in smaller formats are compared with where a chip has no product of them."""
+"""Rows of products with scales (microscaling formats, fp8), of split K and of groups. Besides Triton's, the fp16 product of the same
+size by cuBLAS is a rival: smaller formats are compared with it if a chip has no products of them."""
 
 import torch
 
@@ -16,7 +16,7 @@ def e2m1(pairs):
 
 
 def operand(kind, n):
-    """Numbers of a format as kernels take them, and as fp32."""
+    """(numbers of a format as kernels take them, the same numbers as fp32)."""
     if kind == "bf16":
         made = randn(n, n, dtype="bf16")
         return made, made.float()
@@ -36,7 +36,7 @@ def scales(n, group):
 
 
 def scaled_rows(Row, ours, theirs):
-    """Triton 3.6 ends the process where nvfp4 meets Hopper: it has no such row."""
+    """Rows of scaled products. Triton 3.6 crashes the process on nvfp4 on Hopper: such rows have no Triton time."""
     modules = {triton: load("scaled_products", triton) for triton in (ours, theirs)}
     half = {}
     for title, first, second, scale_first, group in (
@@ -54,7 +54,7 @@ def scaled_rows(Row, ours, theirs):
                 return make
 
             def torch_product(a=a[1], b=b[1], a_scale=a_scale[1] if scale_first else None, b_scale=b_scale[1], group=group):
-                """Of the numbers in bf16, as they are when they have been written out."""
+                """The product of the numbers in bf16, as if they had been unpacked to memory."""
                 left = (a if a_scale is None else a * a_scale.repeat_interleave(group, 1)).bfloat16()
                 right, out = (b * b_scale.repeat_interleave(group, 1)).bfloat16(), torch.empty_like(left)
                 return lambda: torch.matmul(left, right.T, out=out), lambda: out
@@ -83,7 +83,7 @@ def gallery_rows(Row, ours, theirs):
         def product(triton, a=a, b=b, ones=ones, n=n):
             def make():
                 out = torch.empty(n, n, device="cuda", dtype=torch.bfloat16)
-                columns = None if triton is ours else 128  # Triton spills with more
+                columns = None if triton is ours else 128  # Triton spills registers with more columns
                 run = lambda: fp8[triton].fp8_matmul(a.view(torch.uint8), b.view(torch.uint8), ones, ones, out=out, columns=columns)
                 return run, lambda: out
             return make
@@ -101,7 +101,7 @@ def gallery_rows(Row, ours, theirs):
         def product(triton, x=x):
             def make():
                 m, out = split[triton], torch.empty_like(x)
-                sums = None if triton is ours else torch.empty(m.parts_of(len(x), n, n), len(x), n, device="cuda")  # ours has clusters
+                sums = None if triton is ours else torch.empty(m.parts_of(len(x), n, n), len(x), n, device="cuda")  # our kernel adds up in clusters
                 return lambda: m.split_k_matmul(x, weights, out=out, sums=sums), lambda: out
             return make
         yield Row("matmul split K", f"{rows}x{n}x{n}", "fp16", "GB/s", 2.0 * n * n, product(ours),

@@ -1,4 +1,4 @@
-"""Products of microscaling formats: C = (A times its scales) (B times its scales)', from plain pointers; A may come without scales."""
+"""Products of microscaling formats: C = (A times its scales) (B times its scales)', from plain pointers; A may have no scales."""
 
 import triton
 import triton.language as tl
@@ -50,7 +50,7 @@ def scaled_product_kernel(
 
 
 def product(a, a_scale, a_format, b, b_scale, b_format, group, out):
-    """K is a multiple of the largest BLOCK_K. `a_scale` is read where it is one."""
+    """Launches the product. K is a multiple of the largest BLOCK_K. `a_scale` may be None."""
     (M, N), K = out.shape, b_scale.shape[1] * group
     grid = lambda meta: (triton.cdiv(M, meta["BLOCK_M"]) * triton.cdiv(N, meta["BLOCK_N"]),)
     scale = b_scale if a_scale is None else a_scale

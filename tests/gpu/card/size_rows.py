@@ -1,7 +1,7 @@
-"""Sizes as they come: products, rows and attention at sizes that suit nobody, and products whose rows lie at distances that suit nobody.
+"""Awkward sizes: products, rows and attention at sizes that no block divides, and products with awkward strides.
 
-The cost of one element more than a block, two, four or eight, in each dimension alone and in all of them. The same rows as the others of
-times.py: the ratio of a row is to Triton; `worst` says for which rows a rival, Triton or the library, is ahead, and by how much.
+They show the cost of one, two, four or eight elements more than a block, in each dimension alone and in all. The rows have the form of those of
+times.py: a row's ratio is to Triton; `worst` lists the rows for which a rival, Triton or the library, is faster, and by how much.
 """
 
 import torch
@@ -12,7 +12,7 @@ from loading import load, retune
 from numerics import randn, unwritten
 
 SQUARES = (1000, 1023, 1025, 4095, 4097, 4100, 4104)
-# One dimension at a time: rows of A and of C; rows of B and of C; rows of A, and the number of B's.
+# One dimension at a time: M (the number of rows of A and C), N (their length in B and C), K (the length of A's rows, and the number of B's).
 ODD_IN_ONE = [size for odd, even in ((1000, 1024), (1025, 1024), (4095, 4096), (4100, 4096))
               for size in ((odd, even, even), (even, odd, even), (even, even, odd))]
 PADS = (1, 2, 4, 8, 16)  # elements behind each row of products of 4096
@@ -21,12 +21,12 @@ CONTEXTS = (1000, 4097)
 
 
 def padded(rows, columns, pad):
-    """Numbers in rows that are `pad` elements longer in memory."""
+    """A random matrix whose rows are `pad` elements longer in memory."""
     return randn(rows, columns + pad, dtype="fp16")[:, :columns]
 
 
 def size_rows(Row, ours, theirs, tiles, blocks):
-    """`tiles` and `blocks` are what Triton tunes over: of products, and of attention."""
+    """The rows. `tiles` and `blocks` are Triton's configurations to tune over: for products, and for attention."""
     yield from product_rows(Row, ours, theirs, tiles)
     yield from norm_rows(Row, ours, theirs)
     yield from attention_rows(Row, ours, theirs, blocks)
@@ -131,7 +131,7 @@ def attention_rows(Row, ours, theirs, blocks):
 
 
 def worst(rows, least):
-    """Of finished rows those below `least` of the better rival, the worst first: (share, title, the rival's name)."""
+    """(ratio, title, the rival's name) of finished rows below `least` of the better rival's speed, the worst first."""
     found = []
     for row in rows:
         if not row.get("rivals"):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Pictures of what each warp of a block does when: attention, and a product whose programs walk over tiles.
+"""Draws the activities of each warp of a block over time: attention, and a product whose programs loop over tiles.
 
     PYTHONPATH=PACKAGE tests/gpu/card/timeline.py DIR       writes timeline_attention.svg, timeline_matmul.svg and timeline.json
 
-The compiler assembles PTX by the program that TILEWRIGHT_PTXAS names. Here that is this script, which puts stamps into the text first: one
-lane of each warp of one block notes the clock of its multiprocessor where the warp begins or ends a wait, and where it starts copies,
-products or stores. So the kernel is the compiler's own, but for three registers and for two instructions a stamp. The rate is measured with
-stamps and without: they must not change what is shown.
+The compiler assembles PTX by the program that TILEWRIGHT_PTXAS names. Here that is this script, which first inserts stamps into the text: one
+lane of each warp of one block records the clock of its multiprocessor where the warp begins or ends a wait, and where it starts copies,
+products or stores. So the kernel is the compiler's own, but for three registers, and two instructions for each stamp. The speed is measured with
+stamps and without, because stamps must not change the timing that is shown.
 """
 
 import json
@@ -17,15 +17,15 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CAPACITY = 1 << 14  # stamps of a warp
+CAPACITY = 1 << 14  # the most stamps of a warp
 WARPS = 32
 
-# What a warp does from a stamp on: name, color.
+# The activities that begin at stamps: (name, color).
 STATES = [("computes", "#9ecae1"), ("waits for copies", "#fdd0a2"), ("starts copies", "#e6550d"), ("starts products", "#31a354"),
           ("waits for products", "#c7e9c0"), ("waits for other warps", "#dadaeb"), ("stores", "#756bb1"), ("ended", "none")]
 STATE = {name: number for number, (name, _) in enumerate(STATES)}
 
-# Instructions that a stamp stands before, or behind, and what begins there.
+# Instructions before or after which there are stamps, and the activity that begins there.
 STAMPS = [("mbarrier.try_wait", "waits for copies", "computes"), ("mbarrier.arrive.expect_tx", "starts copies", None),
           ("wgmma.fence", "starts products", None), ("wgmma.commit_group", None, "computes"),
           ("wgmma.wait_group", "waits for products", "computes"), ("bar.sync", "waits for other warps", "computes"),
@@ -39,7 +39,7 @@ def stamp(state):
 
 
 def with_stamps(text, address, block):
-    """PTX that stamps, to memory at `address`, in the block of that number along the grid's first axis."""
+    """PTX with stamps, which the block with number `block` along the grid's first axis writes to memory at `address`."""
     declarations = ".reg .pred %stamp_on; .reg .b64 %stamp_at; .reg .b32 %stamp_clock, %stamp_state;"
     begin = ("mov.u32 %stamp_clock, %tid.x; and.b32 %stamp_state, %stamp_clock, 31; setp.eq.u32 %stamp_on, %stamp_state, 0; "
              f"mov.u32 %stamp_state, %ctaid.x; setp.eq.and.u32 %stamp_on, %stamp_state, {block}, %stamp_on; "
@@ -67,7 +67,7 @@ def with_stamps(text, address, block):
 
 
 def assemble(arguments):
-    """As ptxas is called; STAMPS_AT: address and block."""
+    """Replaces ptxas, with the same arguments. The variable STAMPS_AT gives the address and the block."""
     address, block = os.environ["STAMPS_AT"].split(",")
     for name in arguments:
         if name.endswith(".ptx"):
@@ -83,7 +83,7 @@ def assemble(arguments):
 
 
 class Assembler:
-    """While it stands, kernels are compiled with stamps, for a buffer of this object's."""
+    """A context manager: within it, kernels are compiled with stamps, which go to this object's buffer."""
 
     def __init__(self, block):
         import torch
@@ -104,7 +104,7 @@ class Assembler:
         os.environ["TILEWRIGHT_PTXAS"] = os.environ["STAMPS_PTXAS"]
 
     def stamps(self, run):
-        """Of one run: for each warp (state, cycles since the first stamp of all)."""
+        """The stamps of one run: for each warp a list of (state, cycles since the first stamp of all)."""
         import torch
 
         self.buffer.zero_()
@@ -127,12 +127,12 @@ def text(x, y, content, anchor="start", size=12):
 
 
 def takes_part(row, last):
-    """Beside a producer there are three warps that end at once."""
+    """Whether a warp does something: a producer's warpgroup has three warps that end at once."""
     return len(row) > 2 and row[-1][1] > last / 10
 
 
 def panel(warps, first, last, top):
-    """The lanes of all warps between two clocks, and what height they take."""
+    """(the picture's rows for all warps between two clocks, their height)."""
     place = lambda clock: LEFT + (min(max(clock, first), last) - first) / (last - first) * (WIDTH - LEFT - 20)
     parts, y = [], top
     for number, row in warps:
@@ -155,7 +155,7 @@ def panel(warps, first, last, top):
 
 
 def picture(title, warps, excerpt):
-    """The beginning of a block, or all of it, and an excerpt between two clocks."""
+    """A picture of the beginning of a block, or of all of it, and of an excerpt between two clocks."""
     last = max(row[-1][1] for row in warps if row)
     warps = [(number, row) for number, row in enumerate(warps) if takes_part(row, last)]
     parts, y = [text(WIDTH / 2, 22, title, "middle", 14)], 40
@@ -174,7 +174,7 @@ def picture(title, warps, excerpt):
 
 
 def shares(warps):
-    """Of each warp, how much of its time it spends in each state."""
+    """The share of its time that each warp spends in each state."""
     result = {}
     for number, row in enumerate(warps):
         if not takes_part(row, max(other[-1][1] for other in warps if other)):

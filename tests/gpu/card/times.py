@@ -1,9 +1,9 @@
-"""Times beside PyTorch (cuBLAS, cuDNN) and the installed Triton, all in one run and interleaved, on random normal data.
+"""Compares times with PyTorch (cuBLAS, cuDNN) and the installed Triton, all in one run and interleaved, on random normal data.
 
-Each row: name, size, dtype, unit, ours, rivals, ratio. The ratio is ours over the best of Triton's, above 1 where ours is faster,
-for rates (GB/s, TFLOP/s) and for times (us, ms) alike. What ours refuses has "ours": null and an "error". Rates are of the card alone;
-times are the host's. Compile rows say beside "ours" how much of it went before the PTX was there and how much the assembler took; launch
-rows say how much of it is not the driver's.
+Each row: name, size, dtype, unit, ours, rivals, ratio. The ratio compares ours with the best of Triton's and is above 1 if ours is faster,
+for rates (GB/s, TFLOP/s) and for times (us, ms) alike. If ours refuses a row, it has "ours": null and an "error". Rates are of the card alone;
+times are the host's. Compile rows also give the part of "ours" until the PTX was complete, and the assembler's part; launch
+rows give the part that is not the driver's.
 """
 
 import functools
@@ -21,7 +21,7 @@ from torch.nn.functional import layer_norm, scaled_dot_product_attention
 from loading import first_line, load, retune
 from numerics import DTYPES, randn, unwritten
 
-# What Triton's own tutorial offers its tuner for 16-bit products on such a card, without the entries that never win, and the gallery's tiles
+# The configurations of Triton's own tutorial for 16-bit products on such a card, without those that never win, and the gallery's tiles
 # for small products.
 TRITON_TILES = [({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8}, warps, stages) for m, n, k, warps, stages in (
     (128, 256, 64, 8, 3), (256, 128, 64, 8, 3), (128, 128, 64, 4, 4), (128, 128, 64, 8, 4), (128, 128, 32, 4, 4), (64, 256, 32, 4, 4),
@@ -30,13 +30,13 @@ TRITON_ATTENTION = [({"BLOCK_M": m, "BLOCK_N": n, "PERSISTENT": False}, warps, s
     (128, 64, 4, 3), (128, 64, 8, 3), (128, 128, 8, 2), (128, 128, 8, 3), (64, 64, 4, 3))]
 
 
-# What the card waits before each measured call, about half a millisecond: the host has queued the call by then, however long that takes,
-# so that small problems are not measured by their launch.
+# The cycles that the card waits before each measured call, about half a millisecond: the host has queued the call by then, however slow it is,
+# so that the time of small problems is not that of their launch.
 DELAY_CYCLES = 900_000
 
 
 def measure(functions, milliseconds=30.0, rounds=3):
-    """Median milliseconds of the card alone for each function: rounds in turn, the L2 cache emptied before every call."""
+    """The median milliseconds of the card alone for each function, measured in turn, with the L2 cache emptied before every call."""
     flush = torch.empty(2 * torch.cuda.get_device_properties(0).L2_cache_size, dtype=torch.int8, device="cuda")
 
     def sample(function, count):
@@ -59,7 +59,7 @@ def measure(functions, milliseconds=30.0, rounds=3):
 
 
 class Row:
-    """`ours` and `rivals` make functions to measure; all write to tensors of their own. `work` of one call gives the rate."""
+    """A row. `ours` and `rivals` make functions to measure, each with output tensors of its own. The rate is the `work` of one call by its time."""
 
     def __init__(self, name, size, dtype, unit, work, ours, rivals, tolerance=None):
         self.name, self.size, self.dtype, self.unit, self.work = name, size, dtype, unit, work
@@ -76,7 +76,7 @@ def rate(milliseconds, row):
 
 
 def finish(row, ours, rivals, error):
-    """The row as it is written."""
+    """The row as a dict to be written."""
     best = [value for name, value in rivals.items() if name.startswith("triton")]
     ratio = None
     if ours and best:
@@ -86,7 +86,7 @@ def finish(row, ours, rivals, error):
 
 
 def run_row(row):
-    """The finished row, and whether ours agrees with a rival."""
+    """(the finished row, whether our result agrees with a rival's)."""
     functions, outs, error, rival_errors = {}, {}, None, {}
     for name, make in {"ours": row.ours, **row.rivals}.items():
         if make is None:
@@ -174,7 +174,7 @@ def product_rows(ours, theirs):
     modules = {}
 
     def module(triton, name):
-        """One for all rows: what it tunes and compiles is used again."""
+        """The module of a kernel file, one for all rows, so that its tuned and compiled kernels are used again."""
         if (triton, name) not in modules:
             made = load(name, triton)
             if triton is theirs and name == "06_matmul_autotuned":
@@ -200,7 +200,7 @@ def product_rows(ours, theirs):
             rivals = {"triton": product(theirs, "06_matmul_autotuned"), "triton persistent": product(theirs, "persistent_matmul"),
                       "cublas": cublas}
             if size in odd:
-                del rivals["triton persistent"]  # whose descriptors want rows of multiples of 16 bytes
+                del rivals["triton persistent"]  # descriptors need rows of multiples of 16 bytes
             shape, flops, tolerance = f"{M}x{K}x{N}", 2.0 * M * N * K, 1e-3 if dtype == "fp16" else 8e-3
             yield Row("matmul", shape, dtype, "TFLOP/s", flops, product(ours, "06_matmul_autotuned"), rivals, tolerance)
             if size in (4096, 8192):
@@ -209,7 +209,7 @@ def product_rows(ours, theirs):
 
 
 def few_steps_rows(ours, theirs):
-    """Products whose tiles have few steps of K, so that much of their time is what happens between tiles."""
+    """Products whose tiles have few steps of K, so that much of the time passes between tiles."""
     modules = {triton: load("persistent_matmul", triton) for triton in (ours, theirs)}
     gallery = {triton: load("06_matmul_autotuned", triton) for triton in (ours, theirs)}
     retune(gallery[theirs], "tuned_matmul_kernel", theirs, TRITON_TILES, ["M", "N", "K"])
@@ -232,7 +232,7 @@ def few_steps_rows(ours, theirs):
 
 
 def typed_rows(ours, theirs):
-    """fp8, int8 and tf32, the second operand as N x K. cuBLAS adds fp8 products as the tensor cores do, as we and Triton do."""
+    """Products of fp8, int8 and tf32, with the second operand as N x K. cuBLAS adds fp8 products with the tensor cores' precision, like us and Triton."""
     modules = {triton: load("typed_matmul", triton) for triton in (ours, theirs)}
     one = torch.ones((), device="cuda")
     kinds = (  # input, output, what the library calls, allowed error, unit, sizes
@@ -267,12 +267,12 @@ def typed_rows(ours, theirs):
 
 
 def attention_cases():
-    """Batches, heads, heads of keys, context, columns, whether it is causal, type."""
+    """(batches, heads, heads of keys, context, columns, whether it is causal, type) for each case."""
     for d in (64, 128):
         for causal in (False, True):
             for n in (1024, 4096, 16384):
                 yield 1 if n == 16384 else 4, 32, 32, n, d, causal, "fp16"
-    # Contexts as they come, other types and columns, and one head of keys for all queries.
+    # Awkward contexts, other types and columns, and one head of keys for all queries.
     for d in (64, 128):
         for n in (1000, 4097):
             yield 4, 32, 32, n, d, True, "fp16"
@@ -310,7 +310,7 @@ def attention_rows(ours, theirs):
 
 def launch_rows(ours, theirs):
     def median(function):
-        """Microseconds of one launch: batches by the clock once, few enough that the queue of the card never fills."""
+        """Microseconds of one launch: batches are timed by the host's clock, and are so small that the card's queue never fills."""
         for _ in range(200):
             function()
         times, batch = [], range(100)
@@ -337,7 +337,7 @@ def launch_rows(ours, theirs):
         return lambda: kernel[lambda meta: (programs * triton.cdiv(1024, meta["BLOCK_SIZE"]),)](x, y, out, 1024, BLOCK_SIZE=1024)
 
     def mine(size):
-        # A launch of no programs does all but the call of the driver.
+        # A launch of no programs does everything but the driver's call.
         call(ours, size)()
         return median(call(ours, size)), dict(own_us=median(call(ours, size, 0)))
 
@@ -346,7 +346,7 @@ def launch_rows(ours, theirs):
 
 
 def compile_rows(ours, theirs):
-    """A kernel from its source to its first launch, nothing of it cached; the process has compiled others before."""
+    """The time from a kernel's source to its first launch, with nothing cached, in a process that has compiled other kernels before."""
     os.environ["TILEWRIGHT_CACHE"] = "0"
     theirs.knobs.compilation.always_compile = True
     n = 512
@@ -367,7 +367,7 @@ def compile_rows(ours, theirs):
 
     def clock(call, kind=None):
         compiled = []
-        if kind:  # every launch of the package goes this way, so that what it compiles is seen
+        if kind:  # every launch of the package goes through this function, so that it sees what is compiled
             kind.launch = lambda kernel, *args, **kwargs: compiled.append(ours._core.Kernel.launch(kernel, *args, **kwargs)) or compiled[-1]
             kind.__getitem__ = lambda kernel, grid: functools.partial(kernel.run, grid=grid, warmup=False)
         try:
@@ -394,7 +394,7 @@ def compile_rows(ours, theirs):
 
 
 def run_time_row(row):
-    """Of a row whose functions give their time themselves, and what else there is to write."""
+    """The finished row whose functions measure themselves, and return other fields to write, too."""
     ours = error = None
     more, rivals = {}, {}
     try:
@@ -410,7 +410,7 @@ def run_time_row(row):
 
 
 def launcher_row(path):
-    """Launches from C++ (benchmarks/launch_gpu.cpp) beside the driver's own function. They may cost 1 us more."""
+    """Launches from C++ (benchmarks/launch_gpu.cpp), compared with the driver's own function. They may cost 1 us more."""
     done = subprocess.run([path], capture_output=True, text=True, timeout=120)
     row = Row("launch from C++", "no arguments", "", "us", 0, None, {})
     if done.returncode:
@@ -420,7 +420,7 @@ def launcher_row(path):
 
 
 def machine(theirs):
-    """The first line: the card and what it runs on."""
+    """The first line: the card and the versions of its software."""
     def query(field):
         try:
             return subprocess.run(["nvidia-smi", "--id=0", "--format=csv,noheader", "--query-gpu=" + field], capture_output=True, text=True,
@@ -433,7 +433,7 @@ def machine(theirs):
 
 
 def write_rows(rows, wanted, write):
-    """Measures and writes those that are wanted. Returns how many are wrong."""
+    """Measures and writes the wanted rows. Returns how many are wrong."""
     failed = 0
     for row in rows:
         if not wanted(row.title):
@@ -446,7 +446,7 @@ def write_rows(rows, wanted, write):
 
 
 def run_sweep(ours, theirs, wanted, write):
-    """Sizes that suit nobody. Ends with those that are below 0.9 of the better rival."""
+    """Measures awkward sizes. At the end, it prints those below 0.9 of the better rival."""
     from size_rows import size_rows, worst
 
     least, lines = 0.9, []
@@ -467,7 +467,7 @@ def run_choices(ours, theirs, wanted, write):
 
 
 def run_times(ours, theirs, wanted, write, launcher=None, tutorials=None):
-    """Calls `write` with every row as it comes. Returns how many are wrong."""
+    """Calls `write` with every row when it is finished. Returns how many are wrong."""
     from backward_rows import backward_rows, tutorial_norm_rows
     from model_rows import model_rows
     from quantized_rows import gallery_rows, scaled_rows

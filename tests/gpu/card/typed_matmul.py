@@ -1,6 +1,6 @@
-"""Products in fp8, int8 and tf32: operands of such types lie with K innermost, the second one as N x K, as tensor cores read them.
+"""Products in fp8, int8 and tf32: both operands are contiguous along K, the second one as N x K, as tensor cores read them.
 
-As many programs as there are multiprocessors fetch their tiles through tensor descriptors. With SUBTILE the result leaves in two halves.
+As many programs as there are multiprocessors load their tiles through tensor descriptors. With SUBTILE the result is stored in two halves.
 """
 
 import torch

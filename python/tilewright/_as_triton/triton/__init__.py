@@ -8,7 +8,7 @@ from pathlib import Path
 
 try:
     import tilewright
-except ImportError:  # the package itself is not on the path: it is where this file is
+except ImportError:  # the package itself is not on the path: this file lies in it
     sys.path.append(str(Path(__file__).absolute().parents[3]))
     import tilewright
 

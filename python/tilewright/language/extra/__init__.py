@@ -1,4 +1,4 @@
-"""Functions of particular machines, and libdevice."""
+"""Functions that only some machines have, and libdevice."""
 
 from . import cuda, libdevice
 

@@ -4,7 +4,7 @@ from ... import knobs
 
 
 class Hook:
-    """Something to do around launches. Hooks of a higher priority begin first and end last."""
+    """Actions around launches. Hooks of a higher priority are entered first and left last."""
 
     priority = 0
 
@@ -12,10 +12,10 @@ class Hook:
         """A kernel has been loaded."""
 
     def destroy_handle(self, module, function, name, metadata_group, hash):
-        """A kernel is gone."""
+        """A kernel has been unloaded."""
 
     def enter(self, metadata):
-        """A launch begins. metadata.get(): its name, and what the kernel's `launch_metadata` says."""
+        """A launch begins. metadata.get(): a dict with its name and the entries that the kernel's `launch_metadata` gives."""
 
     def exit(self, metadata):
         """A launch has returned."""
@@ -28,11 +28,11 @@ class Hook:
 
 
 class HookManager:
-    """The hooks of all profiles. Those of active ones are called."""
+    """The hooks of all profiles. Those of active profiles are called."""
 
     active_hooks = []
-    session_hooks = {}  # by profile: {hook: whether it is active}
-    _timers = {}  # the profiler's own, in the same form
+    session_hooks = {}  # {profile: {hook: whether it is active}}
+    _timers = {}  # the profiler's own hooks, in the same form
     _called = []
 
     @classmethod
@@ -77,7 +77,7 @@ class HookManager:
 
     @classmethod
     def time(cls, timer, session):
-        """Registers what the profiler itself does around launches."""
+        """Registers the hook by which the profiler itself times launches."""
         cls._timers[session] = {timer: True}
         cls._refresh()
 
@@ -109,7 +109,7 @@ class HookManager:
 
     @classmethod
     def timed_by(cls, timer):
-        """The profiles whose launches this timer is to note."""
+        """The profiles whose launches this timer records."""
         return [number for number, timers in cls._timers.items() if timers.get(timer)]
 
     @classmethod

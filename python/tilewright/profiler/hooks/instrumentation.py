@@ -1,4 +1,4 @@
-"""Profiles from inside of kernels, which there are not: the hook that upstream has for them is refused by name."""
+"""Upstream's hook for profiles from inside of kernels. There are no such profiles here: the hook is refused by name."""
 
 from .hook import Hook
 

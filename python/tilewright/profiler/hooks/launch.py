@@ -6,7 +6,7 @@ from .hook import Hook
 
 
 class LaunchHook(Hook):
-    """Kernels have the metrics that their `launch_metadata` gives, and its name, if it gives one."""
+    """Gives kernels the metrics of their `launch_metadata`, and its name if it has one."""
 
     _WIDTHS = ("", "4", "8", "16", "32", "64")
     metrics = ("bytes", *(f"flops{width}" for width in _WIDTHS))
@@ -15,14 +15,14 @@ class LaunchHook(Hook):
     _only = None
 
     def __new__(cls):
-        """There is one, which all profiles share."""
+        """The one instance, which all profiles share."""
         if cls._only is None:
             cls._only = super().__new__(cls)
             cls._only._include = cls._only._exclude = None
         return cls._only
 
     def configure(self, *, include=None, exclude=None):
-        """Patterns of the names of kernels that are looked at, and of those that are not."""
+        """Sets the patterns for the names of kernels to include and to exclude."""
         self._include, self._exclude = include, exclude
 
     def looks_at(self, name):
