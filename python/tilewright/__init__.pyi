@@ -30,7 +30,7 @@ def autotune(configs: Any, key: Any, prune_configs_by: Any = ..., reset_to_zero:
 cdiv: Any
 class CompilationError(Any): ...
 def compile(src: Any, target: Any = ..., options: Any = ..., _env_vars: Any = ...) -> Any:
-    """Compiles an ASTSource, or the path of a .ttir file, for `target` (none: the active driver's)."""
+    """Compiles an ASTSource, or the .ttir file of a path, for a GPUTarget (None: the active driver's), and returns a CompiledKernel."""
 class FutureKernel(Any): ...
 def heuristics(values: Any) -> Any:
     """`@heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})`: rules for constexpr parameters."""
@@ -40,11 +40,11 @@ class InterpreterError(Any): ...
 knobs: Any
 class MockTensor(Any): ...
 def must_use_result(x: Any, s: Any = ...) -> Any:
-    """Marks a function whose result must not be thrown away."""
+    """Marks a function whose result must be used."""
 next_power_of_2: Any
 class OutOfResources(Any): ...
 def reinterpret(tensor: Any, dtype: Any) -> Any:
-    """The same memory with elements of another type: `reinterpret(bytes, tl.float8e5)`."""
+    """The same memory with elements of another type of the same size: `reinterpret(bytes, tl.float8e5)`."""
 runtime: Any
 def set_allocator(allocator: Any) -> Any:
     ...
