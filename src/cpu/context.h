@@ -104,7 +104,6 @@ struct Context {
   Atomics atomics = Atomics::none;
   bool streaming = false;          // in this loop whole vectors are stored past the caches
   bool streams = false;            // some store is a streaming one: fence at the end
-  bool namesVariables = false;     // debuggers read tiles in scratch
   bool usesTiles = false;          // some product uses tile registers, which are configured at the start
   mlir::Operation *root = nullptr; // the operation that code is emitted for
   Notes notes;

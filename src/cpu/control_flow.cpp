@@ -76,7 +76,7 @@ static LogicalResult leave(Context &ctx, Operation *terminator, ValueRange value
 /// their time on it.
 static bool isZeroForProduct(Context &ctx, scf::ForOp op, size_t slot) {
   Value argument = op.getRegionIterArg(slot);
-  if (!isZeroTile(op.getInitArgs()[slot]) || !argument.hasOneUse() || ctx.namesVariables) return false;
+  if (!isZeroTile(op.getInitArgs()[slot]) || !argument.hasOneUse()) return false;
   auto dot = dyn_cast<DotOp>(*argument.user_begin());
   return dot && dot.getC() == argument && dot->getBlock() == op.getBody();
 }

@@ -149,8 +149,8 @@ static void noteValue(Context &ctx, Value value, Location location) {
 void noteArguments(Context &ctx, Block &block) {
   if (!scopeOf(ctx)) return;
   bool isKernel = isa<FuncOp>(block.getParentOp()) && block.isEntryBlock();
-  for (BlockArgument argument : block.getArguments())
-    if (!variableOf(argument.getLoc()).empty())
+  for (BlockArgument argument : block.getArguments()) // what a first turn has not written yet keeps its place from before the loop: none
+    if (!variableOf(argument.getLoc()).empty() && !ctx.firstTurns.contains(argument))
       note(ctx, argument.getLoc(), whereaboutsOf(ctx, argument), isKernel ? argument.getArgNumber() + 1 : 0);
 }
 

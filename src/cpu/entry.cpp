@@ -71,8 +71,7 @@ static FailureOr<Program> createProgram(Context &ctx, FuncOp source, LoopsInfo &
     ctx.scalars[argument] = value;
   ctx.arena = body->getArguments().back();
   ctx.zeroIndex = ctx.indexConstants[0] = constantIndex(b, 0);
-  ctx.namesVariables = info.namesVariables;
-  if (ctx.namesVariables) declareVariables(ctx, program.function, source);
+  if (info.namesVariables) declareVariables(ctx, program.function, source);
   return program;
 }
 
