@@ -163,6 +163,7 @@ bool CompiledKernel::runOnCpu(const Grid &grid, int64_t programs, llvm::ArrayRef
   int64_t workers = std::min(job.threads > 0 ? job.threads : defaultThreads(), programs);
   AtomicLaunch atomicLaunch(code.atomics, code.atomics == Atomics::plain && aloneOrTogether.wantsAlone(workers));
   if (atomicLaunch.isAlone()) job.threads = 1, job.alone = true;
+  job.inOrder = code.atomics != Atomics::none; // each program may wait for the one before it
   float known = programNanoseconds.load(std::memory_order_relaxed);
   job.programNanoseconds = known;
   PoolResult result = runOnPool(job);

@@ -262,8 +262,9 @@ void Pool::deal(int64_t threads) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     Share &share = job.shares[i];
     share.first = stretches;
-    share.count = static_cast<size_t>(std::clamp<int64_t>(threadsOf[i], 1, mostStretches));
-    share.divisor = 2 * ((threadsOf[i] + mostStretches - 1) / mostStretches);
+    int64_t count = job.work.inOrder ? 1 : std::clamp<int64_t>(threadsOf[i], 1, mostStretches);
+    share.count = static_cast<size_t>(count);
+    share.divisor = std::max<int64_t>(1, 2 * ((threadsOf[i] + count - 1) / count));
     share.joinLimit = i == 0 ? threadsOf[i] - 1 : threadsOf[i];
     share.joined.store(0, std::memory_order_relaxed);
     stretches += share.count;

@@ -26,6 +26,7 @@ struct PoolJob {
   int64_t arenaBytes = 0;
   int64_t threads = 0;           // at most this many; 0: the default
   float programNanoseconds = -1; // expected; negative: unknown
+  bool inOrder = false;          // the threads of a node take from one stretch: programs that are near in launch order run together
   bool alone = false;            // told to programs: ArenaHead. Then `threads` is 1
 };
 

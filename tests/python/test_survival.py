@@ -418,7 +418,7 @@ def test_fork_while_compiling(tmp_path):
             time.sleep(0.02)
             child = os.fork()
             if child == 0:
-                signal.alarm(20)
+                signal.alarm(60)
                 out = np.zeros(1 << 16, np.float32)
                 fill[(1024,)](out, float(i), 1 << 16, BLOCK=64, num_stages=60001 + i)
                 os._exit(0 if (out == i).all() else 3)
@@ -456,7 +456,7 @@ def test_fork_during_the_first_launch(tmp_path):
         while any(thread.is_alive() for thread in threads) or ok < 3:
             child = os.fork()  # waits for the compiler: now the first launch is under way
             if child == 0:
-                signal.alarm(20)
+                signal.alarm(60)
                 out = np.zeros(1 << 16, np.float32)
                 fill[(1024,)](out, 7.0, 1 << 16, BLOCK=64)
                 os._exit(0 if (out == 7).all() else 3)
@@ -493,7 +493,7 @@ def test_fork_while_a_launch_compiles_another_version(tmp_path):
             time.sleep(0.005)
             child = os.fork()
             if child == 0:
-                signal.alarm(20)
+                signal.alarm(60)
                 sums(-1 - i)
                 os._exit(0)
             ok += os.waitpid(child, 0)[1] == 0

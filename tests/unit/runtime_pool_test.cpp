@@ -76,31 +76,49 @@ TEST(Pool, StartsProgramsInOrder) {
   EXPECT_TRUE(std::is_sorted(log.firsts.begin(), log.firsts.end()));
 }
 
-// What a launch has left in a processor's cache is there for the next one: halves of the grid, one a thread. The first programs of both
-// wait for each other, and then the second ones.
-TEST(Pool, KeepsProgramsOnTheirThreads) {
-  struct Meeting {
-    std::array<std::atomic<int>, 2> there{};
-    std::array<std::thread::id, 4> ran;
-    std::atomic<bool> late{false};
-  };
-  for (int64_t turn = 0; turn < 20; ++turn) {
-    Meeting meeting;
-    runOnPool(job(
+/// Four programs on two threads: each waits for the one with the same number in `pairs`.
+struct Meeting {
+  std::array<size_t, 4> pairs;
+  std::array<std::atomic<int>, 2> there{};
+  std::array<std::thread::id, 4> ran;
+  std::atomic<bool> late{false};
+
+  void run(bool inOrder) {
+    PoolJob work = job(
         [](void *context, int64_t first, int64_t last, char *) {
           Meeting &self = *static_cast<Meeting *>(context);
-          for (int64_t i = first; i < last; ++i) {
-            self.ran[static_cast<size_t>(i)] = std::this_thread::get_id();
-            std::atomic<int> &there = self.there[static_cast<size_t>(i % 2)];
+          for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(last); ++i) {
+            self.ran[i] = std::this_thread::get_id();
+            std::atomic<int> &there = self.there[self.pairs[i]];
             ++there;
-            auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+            auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
             while (there < 2 && !self.late) {
               if (std::chrono::steady_clock::now() > end) self.late = true;
               std::this_thread::yield();
             }
           }
         },
-        &meeting, 4, 2));
+        this, 4, 2);
+    work.inOrder = inOrder;
+    runOnPool(work);
+  }
+};
+
+TEST(Pool, NeighborsRunTogetherWhereOneMayWaitForTheOther) {
+  for (int64_t turn = 0; turn < 20; ++turn) {
+    Meeting meeting{{0, 0, 1, 1}};
+    meeting.run(true);
+    ASSERT_FALSE(meeting.late);
+    EXPECT_NE(meeting.ran[0], meeting.ran[1]);
+    EXPECT_NE(meeting.ran[2], meeting.ran[3]);
+  }
+}
+
+// What a launch has left in a processor's cache is there for the next one: halves of the grid, one a thread.
+TEST(Pool, KeepsProgramsOnTheirThreads) {
+  for (int64_t turn = 0; turn < 20; ++turn) {
+    Meeting meeting{{0, 1, 0, 1}};
+    meeting.run(false);
     ASSERT_FALSE(meeting.late);
     EXPECT_EQ(meeting.ran[0], std::this_thread::get_id());
     EXPECT_EQ(meeting.ran[0], meeting.ran[1]);
