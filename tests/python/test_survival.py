@@ -50,6 +50,13 @@ def forever_printing(out, n):
 def far(out, distance, BLOCK: tl.constexpr):
     tl.store(out + distance + tl.arange(0, BLOCK), 1.0)
 
+def child_succeeds(work):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        os._exit(0 if work() else 3)
+    return os.waitpid(child, 0)[1] == 0
+
 def interrupt_after(seconds, times=1):
     def run():
         for _ in range(times):
@@ -59,17 +66,18 @@ def interrupt_after(seconds, times=1):
 '''
 
 
-def run(tmp_path, text, seconds=60, *options):
+def run(tmp_path, text, seconds=60, *options, **environment):
     """The finished process and how long it took."""
     script = tmp_path / "script.py"
     script.write_text(PRELUDE + textwrap.dedent(text))
     start = time.monotonic()
-    done = subprocess.run([sys.executable, *options, str(script)], capture_output=True, text=True, timeout=seconds, check=False)
+    done = subprocess.run([sys.executable, *options, str(script)], capture_output=True, text=True, timeout=seconds, check=False,
+                          env={**os.environ, **environment})
     return done, time.monotonic() - start
 
 
-def succeed(tmp_path, text, seconds=60, *options):
-    done, _ = run(tmp_path, text, seconds, *options)
+def succeed(tmp_path, text, seconds=60, *options, **environment):
+    done, _ = run(tmp_path, text, seconds, *options, **environment)
     assert done.returncode == 0, done.stderr[-2000:] + done.stdout[-2000:]
     return done.stdout
 
@@ -416,13 +424,11 @@ def test_fork_while_compiling(tmp_path):
         ok = 0
         for i in range(12):
             time.sleep(0.02)
-            child = os.fork()
-            if child == 0:
-                signal.alarm(60)
+            def filled():
                 out = np.zeros(1 << 16, np.float32)
                 fill[(1024,)](out, float(i), 1 << 16, BLOCK=64, num_stages=60001 + i)
-                os._exit(0 if (out == i).all() else 3)
-            ok += os.waitpid(child, 0)[1] == 0
+                return (out == i).all()
+            ok += child_succeeds(filled)
         print(ok)
     ''', 120)
     assert out == "12\n"
@@ -447,27 +453,22 @@ def test_fork_during_the_first_launch(tmp_path):
     (tmp_path / "slow.c").write_text(SLOW_CONSTRUCTION)
     slow = str(tmp_path / "slow.so")
     subprocess.run(["cc", "-shared", "-fPIC", "-o", slow, str(tmp_path / "slow.c"), "-ldl"], check=True)
-    script = tmp_path / "script.py"
-    script.write_text(PRELUDE + textwrap.dedent('''
-        def launch(): fill[(1,)](np.zeros(64, np.float32), 1.0, 64, BLOCK=64)
-        threads = [threading.Thread(target=launch) for _ in range(4)]
-        for thread in threads: thread.start()
-        ok = 0
-        while any(thread.is_alive() for thread in threads) or ok < 3:
-            child = os.fork()  # waits for the compiler: now the first launch is under way
-            if child == 0:
-                signal.alarm(60)
+    for _ in range(3):
+        out = succeed(tmp_path, '''
+            def launch(): fill[(1,)](np.zeros(64, np.float32), 1.0, 64, BLOCK=64)
+            def filled():
                 out = np.zeros(1 << 16, np.float32)
                 fill[(1024,)](out, 7.0, 1 << 16, BLOCK=64)
-                os._exit(0 if (out == 7).all() else 3)
-            assert os.waitpid(child, 0)[1] == 0
-            ok += 1
-        print(ok >= 3)
-    '''))
-    for _ in range(3):
-        done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False,
-                              env={**os.environ, "LD_PRELOAD": slow})
-        assert done.returncode == 0 and done.stdout == "True\n", done.stderr[-2000:] + done.stdout
+                return (out == 7).all()
+            threads = [threading.Thread(target=launch) for _ in range(4)]
+            for thread in threads: thread.start()
+            ok = 0
+            while any(thread.is_alive() for thread in threads) or ok < 3:
+                assert child_succeeds(filled)  # fork waits for the compiler: then the first launch is under way
+                ok += 1
+            print(ok >= 3)
+        ''', 120, LD_PRELOAD=slow)
+        assert out == "True\n"
 
 
 def test_fork_while_a_launch_compiles_another_version(tmp_path):
@@ -485,18 +486,14 @@ def test_fork_while_a_launch_compiles_another_version(tmp_path):
                 c = np.zeros((64, 32), np.float32)
                 product[(2,)](a, c, m, turn)
                 assert c.sum() == m * 32 * 32
+            return True
         def launch():
             for turn in itertools.count(): sums(turn)
         for _ in range(2): threading.Thread(target=launch, daemon=True).start()
         ok = 0
         for i in range(30):
             time.sleep(0.005)
-            child = os.fork()
-            if child == 0:
-                signal.alarm(60)
-                sums(-1 - i)
-                os._exit(0)
-            ok += os.waitpid(child, 0)[1] == 0
+            ok += child_succeeds(lambda: sums(-1 - i))
         print(ok)
     ''', 300)
     assert out == "30\n"
