@@ -24,9 +24,6 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-constexpr int64_t expensive =
-    8; // a stored tile costs a store and a load per vector, and its own pass; what costs less is recomputed just as fast
-
 llvm::ArrayRef<int64_t> shapeOf(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);
   return tile ? tile.getShape() : llvm::ArrayRef<int64_t>();
@@ -272,7 +269,9 @@ int64_t TileAnalysis::cost(Value tile) {
     bool affine = true;
     for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
       affine &= step(tile, d).kind != Step::other;
-    if (affine && !isa<LoadOp>(op))
+    llvm::SmallVector<BoxTerm> terms;
+    bool isMask = getElementTypeOrSelf(tile).isInteger(1);
+    if ((affine && !isa<LoadOp>(op)) || (isMask && box(tile, terms))) // loops run where such masks hold
       result = 0;
     else if (isa<LoadOp>(op))
       result += 4;
@@ -283,7 +282,7 @@ int64_t TileAnalysis::cost(Value tile) {
                  arith::RemUIOp>(op))
       result += 6;
     else if (!isa<BroadcastOp, ExpandDimsOp, TransOp>(op))
-      result += 1;
+      result += isa<arith::ExtFOp>(op) && getElementTypeOrSelf(op->getOperand(0)).isF16() ? 3 : 1; // of bf16 it is a shift
     result = std::min<int64_t>(result, 1000);
   } else if (isa_and_nonnull<arith::ConstantOp, SplatOp, MakeRangeOp>(op)) {
     result = 0;
@@ -434,6 +433,13 @@ bool TileAnalysis::distinctAddresses(Value pointer) {
   return true;
 }
 
+/// From which cost on a tile that is wanted twice is stored: that costs a store and a load for each vector. What costs less is
+/// recomputed just as fast; so is a little more where the tile would not stay in the first-level cache beside what it is made from.
+static int64_t expensive(Value tile) {
+  constexpr int64_t large = 16384;
+  return cast<RankedTensorType>(tile.getType()).getNumElements() * elementBytes(getElementTypeOrSelf(tile)) > large ? 12 : 8;
+}
+
 void TileAnalysis::decide(Value tile) {
   Operation *op = tile.getDefiningOp();
   if (mustStore(op)) {
@@ -484,7 +490,7 @@ void TileAnalysis::decide(Value tile) {
       everywhereSame &= step(load.getPtr(), d).isZero();
     gathers &= !everywhereSame;
   }
-  if ((own >= expensive || gathers) && (consumers > 1 || expands || nested)) stored.try_emplace(tile, StoredFor::manyUses);
+  if ((own >= expensive(tile) || gathers) && (consumers > 1 || expands || nested)) stored.try_emplace(tile, StoredFor::manyUses);
   if (nested && own >= 4) stored.try_emplace(tile, StoredFor::manyUses);
 }
 
@@ -499,6 +505,20 @@ bool TileAnalysis::isReadAfter(Value tile, Operation *position) {
     if (ancestor == position && d.root != position) return true;
   }
   return false;
+}
+
+bool TileAnalysis::isFirstReader(Operation *reader, Value tile) {
+  llvm::SmallVector<Demand> roots;
+  Seen followed;
+  demands(tile, false, false, false, roots, followed);
+  bool reads = false;
+  for (Demand d : roots) {
+    if (d.root == reader && (d.expands || d.moves)) return false;
+    Operation *ancestor = reader->getBlock()->findAncestorOpInBlock(*d.root);
+    if (!ancestor || ancestor->isBeforeInBlock(reader)) return false;
+    reads |= d.root == reader;
+  }
+  return reads;
 }
 
 //===------------------------------------------------------------------------------------------------------ x - max(x)

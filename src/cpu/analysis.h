@@ -99,6 +99,8 @@ public:
   }
   /// Whether some root that runs after `position` (in the same block) still reads `tile` as it was before `position`.
   bool isReadAfter(mlir::Value tile, mlir::Operation *position);
+  /// Whether `reader` (in the block that computes `tile`) is the first root to read `tile`, and reads each element at its own place.
+  bool isFirstReader(mlir::Operation *reader, mlir::Value tile);
   /// Estimated instructions for one vector of the tile, if it is computed on demand.
   int64_t cost(mlir::Value tile);
 

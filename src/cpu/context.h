@@ -13,6 +13,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include "llvm/ADT/MapVector.h"
+
 #include <map>
 #include <memory>
 
@@ -80,7 +82,7 @@ struct Context {
   llvm::DenseMap<Value, Value> scalars;
   llvm::DenseMap<Value, Buffer> buffers;
   llvm::DenseMap<Value, FirstTurn> firstTurns; // of carried tiles
-  llvm::DenseMap<Value, Buffer> pending;       // tiles that the next reduction over them stores as it goes
+  llvm::MapVector<Value, Buffer> pending;      // tiles that the first reduction to read them stores as it goes
   llvm::SmallVector<Value, 3> programId, numPrograms;
   Value arena;
   int64_t arenaUsed = 0, arenaPeak = 0;

@@ -28,13 +28,13 @@ constexpr int64_t accumulators = 4; // add has latency 3 to 4 and two ports take
 /// Whether a reduction that follows soon is the first to need a stored tile: then one loop computes, stores and combines it.
 ///   %e = math.exp ...          nothing here
 ///   %s = tt.reduce %e          for j: e = exp ...; store e; s += e
+/// The reduction may be over what is computed of the tile, element by element: the sum of e * e.
 bool isStoredByReduction(Context &ctx, Value tile) {
   Operation *op = tile.getDefiningOp();
-  ReduceOp reduce;
-  for (Operation *next = op->getNextNode(); next && !reduce; next = next->getNextNode()) {
-    if (auto found = dyn_cast<ReduceOp>(next)) {
-      if (found.getSrcs().size() != 1) return false;
-      if (found.getSrcs()[0] == tile) reduce = found;
+  for (Operation *next = op->getNextNode(); next; next = next->getNextNode()) {
+    if (auto reduce = dyn_cast<ReduceOp>(next)) {
+      if (reduce.getSrcs().size() != 1) return false;
+      if (shapeOf(reduce.getSrcs()[0]) == shapeOf(tile) && ctx.analysis->isFirstReader(reduce, tile)) return true;
       continue; // other reductions write nothing that this tile could be computed from
     }
     if (next->getNumRegions() != 0 || !isMemoryEffectFree(next) || isa<DotOp, ScanOp>(next)) return false;
@@ -44,12 +44,7 @@ bool isStoredByReduction(Context &ctx, Value tile) {
           llvm::any_of(result.getUsers(), [](Operation *user) { return isa<scf::YieldOp>(user); }))
         return false;
   }
-  if (!reduce) return false;
-  for (Operation *user : tile.getUsers()) {
-    Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
-    if (!ancestor || ancestor->isBeforeInBlock(reduce)) return false;
-  }
-  return true;
+  return false;
 }
 
 /// The comparison by which the combine region takes the larger (smaller) number and ignores NaN, if it does nothing else.
@@ -92,16 +87,16 @@ using Combine = llvm::function_ref<Values(ValueRange)>;
 struct Reduction {
   Context &ctx;
   ReduceOp op;
-  int64_t axis, size;                               // what is reduced
-  int64_t vectorDim = -1, chunk = 1;                // -1 and 1: elements one by one
-  bool along = false;                               // vectors lie along the axis
-  int64_t width = 1, chains = 1;                    // indices of the axis taken at once; partial results of each place
-  LoopSpec spec = {};                               // over the other dimensions
-  Value axisFull = {};                              // below this index of the axis all of the spec's masks hold; null: no masks
-  std::optional<Buffer> stores = {};                // the source is stored as it is read
-  std::optional<arith::CmpFPredicate> extreme = {}; // the result is found by comparisons alone, see below
-  std::optional<MaskedTail> tail = {};              // elements at the end of the axis that are all the same
-  llvm::SmallVector<Buffer> results = {};           // empty: scalars
+  int64_t axis, size;                                      // what is reduced
+  int64_t vectorDim = -1, chunk = 1;                       // -1 and 1: elements one by one
+  bool along = false;                                      // vectors lie along the axis
+  int64_t width = 1, chains = 1;                           // indices of the axis taken at once; partial results of each place
+  LoopSpec spec = {};                                      // over the other dimensions
+  Value axisFull = {};                                     // below this index of the axis all of the spec's masks hold; null: no masks
+  llvm::SmallVector<std::pair<Value, Buffer>> stores = {}; // tiles that are stored as they are read: the source, or what it is made from
+  std::optional<arith::CmpFPredicate> extreme = {};        // the result is found by comparisons alone, see below
+  std::optional<MaskedTail> tail = {};                     // elements at the end of the axis that are all the same
+  llvm::SmallVector<Buffer> results = {};                  // empty: scalars
 };
 } // namespace
 
@@ -125,20 +120,23 @@ static Values combine(Reduction &r, ValueRange both) {
   return emitRegion(r.ctx, r.op.getCombineOp(), both);
 }
 
+static Value elementsOf(Reduction &r, Value tile, const Place &place) {
+  if (place.vector < 0) return evaluateScalar(r.ctx, tile, place);
+  return asVector(r.ctx, evaluate(r.ctx, tile, place), getElementTypeOrSelf(tile), place);
+}
+
 /// The sources' elements at a place.
 static Values elements(Reduction &r, const Place &place) {
   Values values;
-  for (Value source : r.op.getSrcs()) {
-    Type element = getElementTypeOrSelf(source);
-    values.push_back(place.vector < 0 ? evaluateScalar(r.ctx, source, place)
-                                      : asVector(r.ctx, evaluate(r.ctx, source, place), element, place));
-  }
+  for (Value source : r.op.getSrcs())
+    values.push_back(elementsOf(r, source, place));
   return values;
 }
 
 static Values storedElements(Reduction &r, const Place &place) {
   Values values = elements(r, place);
-  if (r.stores) storeChunk(r.ctx, *r.stores, values[0], place);
+  for (auto [tile, buffer] : r.stores)
+    storeChunk(r.ctx, buffer, elementsOf(r, tile, place), place);
   return values;
 }
 
@@ -274,12 +272,17 @@ static Values endOfWalk(Reduction &r, const Place &place, int64_t stride) {
   return either(ctx, isShort, {b.getI64Type(), element}, look, walkAll);
 }
 
-/// Fills in what the walk has left out of a tile that is stored as it is read.
-static void storeTail(Reduction &r, const Place &place, Value from, Value value) {
+/// Fills in what the walk has left out of the tiles that are stored as they are read: beyond all masks of what is
+/// reduced, what that is made from does not change either.
+static void storeTails(Reduction &r, const Place &place, Value from) {
   Context &ctx = r.ctx;
-  Value lanes = splat(ctx.b, value, r.chunk);
-  forLoop(ctx, from, constantIndex(ctx.b, r.size), r.width,
-          [&](Value index) { storeChunk(ctx, *r.stores, lanes, placeAt(r, place, index, ctx.levels.size() - 1, 0)); });
+  for (auto [tile, buffer] : r.stores) {
+    Value last;
+    withoutMasks(r, [&] { last = evaluateScalar(ctx, tile, placeAt(r, place, constantIndex(ctx.b, r.size - 1), 0, 0)); });
+    Value lanes = splat(ctx.b, last, r.chunk);
+    forLoop(ctx, from, constantIndex(ctx.b, r.size), r.width,
+            [&](Value index) { storeChunk(ctx, buffer, lanes, placeAt(r, place, index, ctx.levels.size() - 1, 0)); });
+  }
 }
 
 static Values walkAxis(Reduction &r, llvm::ArrayRef<Place> places) {
@@ -300,7 +303,7 @@ static Values walkAxis(Reduction &r, llvm::ArrayRef<Place> places) {
   if (r.tail) tail = endOfWalk(r, places.front(), stride);
   if (r.tail) end = tail[0];
   withoutMasks(r, [&] { partial = forLoop(r.ctx, full, end, stride, partial, step); });
-  if (r.tail && r.stores) storeTail(r, places.front(), end, tail[1]);
+  if (r.tail) storeTails(r, places.front(), end);
   return partial;
 }
 
@@ -418,10 +421,11 @@ static Reduction planReduction(Context &ctx, ReduceOp op) {
   applyMasks(ctx, r.spec, sources, {});
   r.axisFull = r.spec.full.empty() ? Value() : r.spec.full[r.axis];
   if (r.axisFull) r.spec.full[r.axis] = {};
-  if (auto onTheWay = ctx.pending.find(sources[0]); onTheWay != ctx.pending.end()) r.stores = onTheWay->second;
+  for (auto &[tile, buffer] : ctx.pending)
+    if (ctx.analysis->isFirstReader(op, tile)) r.stores.push_back({tile, buffer});
   if (r.along && r.size / r.width >= 4) r.extreme = extremeOf(op);
   bool walksFar = r.along && r.size > 2 * r.width * r.chains;
-  if (walksFar && (r.axisFull || !r.stores) && repeatsOf(op) != Repeats::never) r.tail = maskedTail(ctx, sources[0], r.axis);
+  if (walksFar && (r.axisFull || r.stores.empty()) && repeatsOf(op) != Repeats::never) r.tail = maskedTail(ctx, sources[0], r.axis);
   return r;
 }
 
@@ -429,9 +433,9 @@ void lowerReduce(Context &ctx, ReduceOp op) {
   storeConditionalLoads(ctx, op.getSrcs());
   Reduction r = planReduction(ctx, op);
   emitLoops(ctx, r.spec, [&](llvm::ArrayRef<Place> places) { reduceAt(r, places); }, r.along ? -1 : r.vectorDim);
-  if (r.stores) {
-    ctx.buffers[op.getSrcs()[0]] = *r.stores;
-    ctx.pending.erase(op.getSrcs()[0]);
+  for (auto &[tile, buffer] : r.stores) {
+    ctx.buffers[tile] = buffer;
+    ctx.pending.erase(tile);
   }
   for (auto [i, result] : llvm::enumerate(op.getResults()))
     if (isTile(result)) ctx.buffers[result] = r.results[i];

@@ -51,3 +51,50 @@ def test_several_rows_at_once():
         filled -= filled.max(1, keepdims=True)
         close(y[:5 * n].reshape(5, n), filled[:, :n] + filled.sum(1, keepdims=True), "fp32", terms=256)
         np.testing.assert_array_equal(y[5 * n:], 7)
+
+
+@triton.jit
+def kept_kernel(x_ptr, y_ptr, sums_ptr, n, BLOCK: tl.constexpr):
+    row, columns = tl.program_id(0), tl.arange(0, BLOCK)
+    mask = columns < n
+    x = tl.load(x_ptr + row * n + columns, mask=mask, other=0.0).to(tl.float32)
+    e = tl.exp(x)  # first needed by the sum of a product of it; one beyond the row
+    squares = tl.sum(tl.where(mask, e * e * x, 0.0), axis=0)
+    tl.store(sums_ptr + row, tl.sum(e, axis=0) + squares)
+    tl.store(y_ptr + row * BLOCK + columns, e + squares)  # all of it, beyond the row as well
+
+
+@pytest.mark.parametrize("block", [256, 1024])
+def test_tiles_kept_by_sums_of_products(block):
+    for n in [length * block // 256 for length in LENGTHS]:
+        x, y, sums = random((3, n), "fp32", n), np.full((3, block), 7, np.float32), np.zeros(3, np.float32)
+        kept_kernel[(3,)](x, y, sums, n, BLOCK=block, num_warps=1)
+        e = np.exp(wide(x))
+        squares = (e * e * wide(x)).sum(1, keepdims=True)
+        close(sums, (e.sum(1, keepdims=True) + squares + block - n)[:, 0], "fp32", terms=4 * block)
+        close(y, np.concatenate([e, np.ones((3, block - n))], 1) + squares, "fp32", terms=4 * block)
+
+
+@triton.jit
+def kept_tile_kernel(x_ptr, y_ptr, sums_ptr, m, n, SIZE: tl.constexpr, AXIS: tl.constexpr, TURNED: tl.constexpr):
+    rows, columns = tl.arange(0, SIZE), tl.arange(0, SIZE)
+    mask = (rows[:, None] < m) & (columns[None, :] < n)
+    e = tl.exp(tl.load(x_ptr + rows[:, None] * n + columns[None, :], mask=mask, other=0.0))
+    product = e * tl.trans(e) if TURNED else e * e
+    sums = tl.sum(product, axis=AXIS)
+    tl.store(sums_ptr + rows, sums)
+    places = rows[:, None] * SIZE + columns[None, :]
+    tl.store(y_ptr + places, e + sums[:, None])
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_tiles_of_several_rows_kept_by_sums_of_products(axis, turned):
+    for m, n in [(64, 64), (5, 64), (64, 7), (33, 18), (0, 0)]:
+        x, y, sums = random((m, n), "fp32", m + n), np.full((64, 64), 7, np.float32), np.zeros(64, np.float32)
+        kept_tile_kernel[(1,)](x, y, sums, m, n, SIZE=64, AXIS=axis, TURNED=turned, num_warps=1)
+        e = np.ones((64, 64))
+        e[:m, :n] = np.exp(wide(x))
+        expected = (e * e.T if turned else e * e).sum(axis)
+        close(sums, expected, "fp32", terms=64)
+        close(y, e + expected[:, None], "fp32", terms=64)
