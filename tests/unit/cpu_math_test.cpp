@@ -157,6 +157,32 @@ TEST(CpuMath, SubnormalResultsHaveTheSameBitsOnEveryProcessor) {
     }
 }
 
+// Vectors of sixteen numbers are tables for it. Their results, and those of fewer numbers, are the same and never beyond 1.
+TEST(CpuMath, ErfByTablesIsRoundedNearlyOnce) {
+  for (const CpuTarget &target : runnableTargets()) {
+    if (target.vectorBytes < 64) continue;
+    std::vector<float> x(blockSize), y(blockSize), fewer(blockSize);
+    for (int64_t turn = 0; turn < 64; ++turn) {
+      for (int64_t i = 0; i < blockSize; ++i)
+        x[i] = static_cast<float>(i * 64 + turn) * (turn % 2 == 0 ? 1.0f : -1.0f) * (4.1f / (blockSize * 64));
+      if (turn == 0) x[1] = INFINITY, x[2] = -INFINITY, x[3] = -0.0f, x[4] = 3.875f, x[5] = 3.87499976f;
+      compileUnary(target, MathFunction::erf, Float32Type::get(&testContext()), 16)(x.data(), y.data());
+      for (int64_t i = 0; i < blockSize; ++i) {
+        ASSERT_LE(errorInUlps(y[i], std::erf(double(x[i]))), 0.85) << x[i];
+        ASSERT_LE(std::fabs(y[i]), 1.0f) << x[i];
+        ASSERT_EQ(std::signbit(y[i]), std::signbit(x[i])) << x[i];
+      }
+      if (turn != 0) continue;
+      EXPECT_EQ(y[1], 1.0f);
+      EXPECT_EQ(y[2], -1.0f);
+      for (int64_t lanes : {1, 2, 4, 8, 32}) {
+        compileUnary(target, MathFunction::erf, Float32Type::get(&testContext()), lanes)(x.data(), fewer.data());
+        EXPECT_EQ(std::memcmp(y.data(), fewer.data(), blockSize * sizeof(float)), 0) << lanes;
+      }
+    }
+  }
+}
+
 // Quotients close to the middle between two numbers come from fractions near one another, and near 1 and 2.
 TEST(CpuMath, DivisionByOneNumberIsRoundedOnce) {
   std::mt19937_64 random(1);
