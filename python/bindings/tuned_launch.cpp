@@ -19,6 +19,7 @@ struct Names {
            *values = PyUnicode_InternFromString("values"), *dtype = PyUnicode_InternFromString("dtype"),
            *run = PyUnicode_InternFromString("run"), *grid = PyUnicode_InternFromString("grid"),
            *warmup = PyUnicode_InternFromString("warmup");
+  PyObject *threads[2] = {PyUnicode_InternFromString("num_threads"), PyUnicode_InternFromString("num_cpu_threads")};
 };
 
 const Names &names() {
@@ -83,7 +84,7 @@ nb::object byName(const Fixed &fixed, const PyArguments &given) {
   return static_cast<size_t>(PyDict_Size(named.ptr())) == given.positional + given.named() ? named : nb::object();
 }
 
-/// As Autotuner._key: values of the key's parameters, and the element types of all tensors.
+/// As Autotuner._key: values of the key's parameters, the element types of all tensors, and the number of threads that the launch names.
 nb::object keyOf(const Fixed &fixed, const PyArguments &given, nb::handle named) {
   llvm::SmallVector<nb::object, 16> parts;
   for (size_t i = 0, count = sizeOf(fixed.keyPlaces); i < count; ++i)
@@ -94,6 +95,8 @@ nb::object keyOf(const Fixed &fixed, const PyArguments &given, nb::handle named)
                        PySequence_Contains(fixed.parameters.ptr(), item(given.names, i - given.positional).ptr()) == 1;
     if (type.is_valid() && isParameter) parts.push_back(std::move(type));
   }
+  for (PyObject *name : names().threads)
+    if (nb::handle value = found(named, name); value.is_valid()) parts.push_back(nb::borrow(value));
   nb::object key = checked(PyTuple_New(static_cast<Py_ssize_t>(parts.size())));
   for (size_t i = 0; i < parts.size(); ++i)
     PyTuple_SetItem(key.ptr(), static_cast<Py_ssize_t>(i), parts[i].release().ptr());

@@ -503,6 +503,10 @@ std::optional<TunedKernel::Selected> TunedKernel::selectAnew(const Call &call, s
 std::optional<TunedKernel::Selected> TunedKernel::select(const Call &call, Diagnostics &diagnostics) {
   SpecializationKey bytes;
   bytes.push_back(static_cast<uint8_t>(call.options.device + 1)); // the best for one GPU is not the best for another, nor for the CPU
+  // Nor is the best for one thread the best for several.
+  int64_t threads = call.options.device >= 0 ? 0 : call.options.threads > 0 ? call.options.threads : defaultThreads();
+  for (int byte = 0; byte < 4; ++byte)
+    bytes.push_back(static_cast<uint8_t>(threads >> (8 * byte)));
   appendTuneKey(call.known, isKey, bytes);
   std::string_view key(reinterpret_cast<const char *>(bytes.data()), bytes.size());
   auto known = [&]() -> std::optional<Selected> {

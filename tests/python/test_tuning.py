@@ -56,6 +56,23 @@ def test_chooses_the_fastest_once_a_key():
     assert len(measured) == 4
 
 
+def test_a_number_of_threads_has_its_own_choice():
+    best = {1: 32, 2: 64}
+
+    def bench(call, quantiles):
+        call()
+        measured.append(1)
+        return [float(len(measured) % 2 == (threads == 2))] * 3  # with one thread the first configuration is faster
+
+    kernel, x = make(do_bench=bench, restore_value=["x_ptr"]), np.zeros(100, np.float32)
+    for threads in (1, 2, 1, 2):
+        measured = []
+        for _ in range(2):
+            kernel[GRID](x, 100, num_threads=threads)
+            assert kernel.best_config.kwargs["BLOCK"] == best[threads]
+    assert not measured and len(kernel.cache) == 2
+
+
 def test_reset_to_zero():
     kernel = make(do_bench=quick, reset_to_zero=["x_ptr"])
     x = np.full(100, 7, np.float32)

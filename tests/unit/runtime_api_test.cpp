@@ -252,6 +252,23 @@ def ruled(out_ptr, n, shift, WAY: tl.constexpr, BLOCK: tl.constexpr, EVEN: tl.co
         }
 }
 
+TEST_F(Api, NumbersOfThreadsAreTunedApart) {
+  tilewright::Kernel accumulate = kernel("accumulate");
+  int64_t asked = 0; // once for each configuration that is measured
+  auto grid = [&](tilewright::Meta meta) {
+    ++asked;
+    return tilewright::Grid(tilewright::cdiv(meta["n"], meta["BLOCK"]));
+  };
+  for (bool isKnown : {false, true})
+    for (int64_t threads : {1, 2}) {
+      asked = 0;
+      tilewright::Options options;
+      options.threads = threads;
+      ASSERT_TRUE(accumulate.launch(grid, {x, out, 1000}, options));
+      EXPECT_EQ(asked == 1, isKnown) << threads;
+    }
+}
+
 TEST_F(Api, GridFunctionsMayTuneAnotherKey) {
   tilewright::Kernel accumulate = kernel("accumulate");
   auto plain = [](tilewright::Meta meta) { return tilewright::Grid(tilewright::cdiv(meta["n"], meta["BLOCK"])); };

@@ -26,6 +26,7 @@ _NUMBERS = frozenset((int, float, bool))
 
 _PASSED = ("num_warps", "num_ctas", "num_stages", "maxnreg", "ir_override", "num_cpu_threads")
 _OPTIONS = (*_PASSED, "pre_hook")
+_THREADS = ("num_threads", "num_cpu_threads")  # options of a launch
 
 
 class Config:
@@ -440,7 +441,8 @@ class Autotuner(KernelInterface):
         return measured
 
     def _key(self, args, kwargs):
-        """The values of the key parameters, and the element types of all tensors, as a tuple. Every launch calls this."""
+        """The values of the key parameters, the element types of all tensors, and the number of threads where the
+        launch names one, as a tuple. Every launch calls this."""
         count = len(args)
         key = [args[at] if at < count else kwargs[name] for at, name in self._key_places if at < count or name in kwargs]
         for value in args:
@@ -453,6 +455,7 @@ class Autotuner(KernelInterface):
                 dtype = getattr(value, "dtype", None)
                 if dtype is not None:
                     key.append(dtype)
+        key += [kwargs[name] for name in _THREADS if name in kwargs]
         return tuple(key)
 
     def _measuring(self):
