@@ -113,18 +113,20 @@ static nb::tuple tuneConfigs(const std::optional<TuneProblem> &problem, const st
   return nb::make_tuple(outcome->best, fromResults(outcome->results), outcome->measured, outcome->seconds);
 }
 
-/// A run on the CPU that finds nothing of these tensors in the caches.
-static TimedRun timeOnProcessors(const nb::callable &run, llvm::ArrayRef<Argument> tensors) {
+/// A run on the CPU, on so many threads, that finds nothing of these tensors in the caches.
+static TimedRun timeOnProcessors(const nb::callable &run, llvm::ArrayRef<Argument> tensors, int64_t threads) {
+  double (*now)() = processorClock(threads);
   dropFromCaches(tensors);
-  auto start = std::chrono::steady_clock::now();
+  double start = now();
   run();
-  return {std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), true};
+  return {now() - start, true};
 }
 
 /// Times runs as all doors do: before() and after() are not measured, and run() finds nothing of `tensors` in the caches. On a GPU if
-/// `device` is not negative. `check`: compares what the first run leaves; how that differs is the answer, then, in place of the times.
+/// `device` is not negative, else on `threads` of the processor's (0: the default). `check`: compares what the first run leaves; how that
+/// differs is the answer, then, in place of the times.
 static nb::object measureCalls(nb::callable before, nb::callable run, nb::callable after, nb::list tensors, std::optional<double> best,
-                               ResultCheck *check, int64_t device, uintptr_t stream) {
+                               ResultCheck *check, int64_t device, uintptr_t stream, int64_t threads) {
   llvm::SmallVector<Argument, 16> arguments;
   for (nb::handle tensor : tensors)
     arguments.push_back(toArgument(tensor, nullptr));
@@ -145,7 +147,7 @@ static nb::object measureCalls(nb::callable before, nb::callable run, nb::callab
     if (card)
       found = card->time([&] { return call(run); }, diagnostics);
     else
-      found = raised.call(std::optional<TimedRun>(), [&] { return std::optional(timeOnProcessors(run, arguments)); });
+      found = raised.call(std::optional<TimedRun>(), [&] { return std::optional(timeOnProcessors(run, arguments, threads)); });
     if (found && check) {
       WithoutGil release;
       Compiling compiling; // on a GPU the comparison is a kernel
@@ -266,7 +268,7 @@ void defineTuner(nb::module_ &module) {
   module.def("is_size_name", [](const std::string &name) { return isSizeName(name); }, "name"_a);
   module.def("guess_sizes", &guessLaunch, "kernel"_a, "args"_a, "kwargs"_a, "names"_a, "estimate"_a);
   module.def("measure_calls", &measureCalls, "before"_a, "run"_a, "after"_a, "tensors"_a, "best"_a.none(), "check"_a.none() = nb::none(),
-             "device"_a = -1, "stream"_a = 0);
+             "device"_a = -1, "stream"_a = 0, "threads"_a = 0);
   module.def("tune", &tuneConfigs, "The best of `configs`: (index, results, whether they were measured now, seconds).", "problem"_a.none(),
              "configs"_a, "measure"_a, "compare_with"_a, "compile"_a, "keeps"_a, "may_repeat"_a, "compile_threads"_a = 0,
              "needs_quiet"_a = true, "same_as"_a = std::vector<size_t>());

@@ -161,11 +161,15 @@ std::optional<TimedRun> CardTimer::time(const std::function<bool()> &body, Diagn
 
 // ---- launches
 
-/// The processor time of this thread: what other programs take does not count.
+/// The processor time of this thread.
 static double threadSeconds() {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double (*processorClock(int64_t threads))() {
+  return (threads > 0 ? threads : defaultThreads()) == 1 ? threadSeconds : secondsNow;
 }
 
 struct LaunchMeter::State {
@@ -188,8 +192,8 @@ std::unique_ptr<LaunchMeter> LaunchMeter::create(const JitFunction &kernel, llvm
   if (options.device >= 0) {
     state->card = CardTimer::create(options.device, options.stream, diagnostics);
     if (!state->card) return nullptr;
-  } else if ((options.threads > 0 ? options.threads : defaultThreads()) == 1) {
-    state->now = threadSeconds; // the launch runs on the thread that waits for it
+  } else {
+    state->now = processorClock(options.threads);
   }
   return std::unique_ptr<LaunchMeter>(new LaunchMeter(std::move(state)));
 }

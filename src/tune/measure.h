@@ -52,6 +52,10 @@ constexpr MeasureEffort onProcessors{0.04, 0.005, 25, 0.05, 0.03, 0.02, 2, 5, 2.
 // A GPU's own clock measures, without the host's disturbances.
 constexpr MeasureEffort onCards{0.008, 0.001, 10, 0.012, 0.012, 0.004, 1, 4, 1.5, 2, 0.01};
 
+/// The clock for a launch on so many of a processor's threads (0: the default), in seconds. A single thread's own time is what counts:
+/// the launch runs on the thread that waits for it, and what other programs take of the processor is not the kernel's.
+double (*processorClock(int64_t threads))();
+
 /// Runs `once` a number of times: the median, the 20th and the 80th percentile in milliseconds. `best`: the best median so far; without
 /// one, the measurement is one of those that decide. `now`: the clock, in seconds, that says when it has been long enough. Nothing where
 /// a run fails.

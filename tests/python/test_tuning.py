@@ -5,6 +5,7 @@ import inspect
 import pathlib
 import shutil
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -71,6 +72,15 @@ def test_a_number_of_threads_has_its_own_choice():
             kernel[GRID](x, 100, num_threads=threads)
             assert kernel.best_config.kwargs["BLOCK"] == best[threads]
     assert not measured and len(kernel.cache) == 2
+
+
+def test_one_thread_is_measured_by_its_own_time():
+    kernel, x = make(), np.zeros(100, np.float32)
+    kernel.fn.add_pre_run_hook(lambda *args, **kwargs: time.sleep(0.003))
+    kernel[GRID](x, 100, num_threads=1)
+    assert all(times[0] < 2 for times in kernel.configs_timings.values())
+    kernel[GRID](x, 100, num_threads=2)
+    assert all(times[0] >= 3 for times in kernel.configs_timings.values())
 
 
 def test_reset_to_zero():

@@ -292,7 +292,8 @@ class Autotuner(KernelInterface):
             check = self._check_of(args, meta, config, named) if config not in self._call.checked else None
             self._call.checked.add(config)
             on_cpu = isinstance(driver.active, CPUDriver)
-            where = () if on_cpu else (driver.active.get_current_device(), driver.active.get_current_stream())
+            threads = next((named[name] for name in _THREADS if named.get(name)), 0)
+            where = (-1, 0, threads) if on_cpu else (driver.active.get_current_device(), driver.active.get_current_stream())
             times = _core.measure_calls(before, run, after, list(filter(_is_tensor, named.values())), best, check, *where)
             self._call.first = self._call.first or str(config)
             return RuntimeError(_core.other_results(str(config), self._call.first, times)) if isinstance(times, str) else times
