@@ -205,7 +205,7 @@ void LaunchMeter::reset() {
 std::optional<TimedRun> LaunchMeter::once(const std::function<bool(Diagnostics &)> &launch, Diagnostics &diagnostics) {
   reset();
   if (state->card) return state->card->time([&] { return launch(diagnostics); }, diagnostics);
-  dropFromCaches(state->tensors);
+  if (!stayInCaches(state->tensors)) dropFromCaches(state->tensors);
   double start = state->now();
   if (!launch(diagnostics)) return std::nullopt;
   return TimedRun{state->now() - start, true};
@@ -298,13 +298,30 @@ static void dropLines(uint64_t begin, uint64_t end) {
 static void dropLines(uint64_t, uint64_t) {} // then caches stay warm
 #endif
 
+static std::optional<std::pair<uint64_t, uint64_t>> reachOnHost(const Argument &argument) {
+  return argument.device() < 0 && argument.memory() != Memory::absent ? argument.reach() : std::nullopt;
+}
+
+static uint64_t reachedBytes(llvm::ArrayRef<Argument> arguments) {
+  uint64_t bytes = 0;
+  for (const Argument &argument : arguments) {
+    bytes += reachedBytes(argument.members());
+    if (std::optional<std::pair<uint64_t, uint64_t>> reach = reachOnHost(argument)) bytes += reach->second - reach->first;
+  }
+  return bytes;
+}
+
+bool stayInCaches(llvm::ArrayRef<Argument> arguments) {
+  return reachedBytes(arguments) <= static_cast<uint64_t>(hostCpu().l2Bytes) / 2; // the other half: what the launch computes with
+}
+
 void dropFromCaches(llvm::ArrayRef<Argument> arguments) {
   // Of a tensor that is much larger than the caches, only a little is in them at any time.
   uint64_t mostBytes = 4 * static_cast<uint64_t>(hostCpu().llcBytes);
   for (const Argument &argument : arguments) {
     dropFromCaches(argument.members());
-    std::optional<std::pair<uint64_t, uint64_t>> reach = argument.device() < 0 ? argument.reach() : std::nullopt;
-    if (reach && argument.memory() != Memory::absent && reach->second - reach->first <= mostBytes) dropLines(reach->first, reach->second);
+    std::optional<std::pair<uint64_t, uint64_t>> reach = reachOnHost(argument);
+    if (reach && reach->second - reach->first <= mostBytes) dropLines(reach->first, reach->second);
   }
 }
 

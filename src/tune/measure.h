@@ -3,7 +3,8 @@
 // A measurement is fair if each configuration computes the same from the same data: tensors that the kernel accumulates
 // into are zeroed or restored before each run, outside the measured time. On a GPU the device's own clock measures.
 // Each run finds the caches without its data, as it would after other work: a GPU's cache is overwritten; on a CPU the
-// lines of the tensors are dropped, which takes microseconds, while overwriting the last level takes milliseconds.
+// lines of the tensors are dropped, which takes microseconds, while overwriting the last level takes milliseconds. Where
+// all tensors together are a part of a core's own caches, they are not: what computed them has left them there.
 //
 // Only the kernel's own time counts. A run may begin with work on the host: a launch that breaks an assumption of the compiled
 // code compiles another version of the kernel, code is loaded, other threads use the processor. A GPU that reaches a run
@@ -24,6 +25,9 @@ class CudaDevice;
 
 /// Drops the host's memory behind these arguments from all caches of the processor.
 void dropFromCaches(llvm::ArrayRef<Argument> arguments);
+
+/// Whether the host's memory behind these arguments is so little that a launch finds it in a core's caches.
+bool stayInCaches(llvm::ArrayRef<Argument> arguments);
 
 /// Evicts everything from the caches of all processors that launches use.
 void flushCaches();

@@ -563,6 +563,14 @@ TEST(Measure, DroppingFromCachesChangesNothing) {
   EXPECT_EQ(data, std::vector<float>(1000, 3.0f));
 }
 
+TEST(Measure, SmallTensorsStayInCaches) {
+  std::vector<float> data(static_cast<size_t>(hostCpu().l2Bytes) / 8);
+  auto tensor = [&](int64_t part) { return Argument::pointer(data.data(), Scalar::fp32, hostCpu().l2Bytes / part); };
+  EXPECT_TRUE(stayInCaches({tensor(8), Argument::integer(4), Argument::none(), Argument::tuple({tensor(8), tensor(8)}, {})}));
+  EXPECT_FALSE(stayInCaches({tensor(4), Argument::tuple({tensor(8), tensor(4)}, {})}));
+  EXPECT_TRUE(stayInCaches({}));
+}
+
 TEST_F(Tune, DamagedEntriesAreMeasuredAgain) {
   TuneDoor made = door({{quiet(3)}, {quiet(1)}, {quiet(2)}});
   tune(&problem, configs, made, diagnostics);
