@@ -1,0 +1,24 @@
+// What a measurement finds in the caches.
+
+#include "support/target.h"
+#include "tune/measure.h"
+
+#include <gtest/gtest.h>
+
+using namespace tilewright;
+
+TEST(Measure, DroppingFromCachesChangesNothing) {
+  std::vector<float> data(1000, 3.0f);
+  float *middle = data.data() + 1; // in the middle of a line
+  dropFromCaches({Argument::pointer(middle, Scalar::fp32, 3000), Argument::pointer(nullptr, Scalar::fp32, 0), Argument::none(),
+                  Argument::integer(4), Argument::tuple({Argument::pointer(data.data(), Scalar::fp32, 4000)}, {})});
+  EXPECT_EQ(data, std::vector<float>(1000, 3.0f));
+}
+
+TEST(Measure, SmallTensorsStayInCaches) {
+  std::vector<float> data(static_cast<size_t>(hostCpu().l2Bytes) / 8);
+  auto tensor = [&](int64_t part) { return Argument::pointer(data.data(), Scalar::fp32, hostCpu().l2Bytes / part); };
+  EXPECT_TRUE(stayInCaches({tensor(8), Argument::integer(4), Argument::none(), Argument::tuple({tensor(8), tensor(8)}, {})}));
+  EXPECT_FALSE(stayInCaches({tensor(4), Argument::tuple({tensor(8), tensor(4)}, {})}));
+  EXPECT_TRUE(stayInCaches({}));
+}
