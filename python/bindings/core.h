@@ -189,5 +189,6 @@ void defineKernel(nb::module_ &module);
 void defineAuthor(nb::module_ &module);
 /// The tuner as @autotune calls it.
 void defineTuner(nb::module_ &module);
+void defineLaunchPlans(nb::module_ &module);
 
 } // namespace tilewright::python

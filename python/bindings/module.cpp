@@ -242,6 +242,7 @@ NB_MODULE(_core, module) {
   defineCompiled(module);
   defineCompiling(module);
   defineTuner(module);
+  defineLaunchPlans(module);
   defineAuthor(module);
   defineJudging(module);
   defineActivities(module);

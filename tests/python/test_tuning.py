@@ -1,5 +1,6 @@
 """@autotune and @heuristics."""
 
+import copy
 import importlib.util
 import inspect
 import pathlib
@@ -575,3 +576,49 @@ def test_a_warm_launch_of_the_only_configuration():
         x = np.zeros(50 * times, np.float32)
         kernel[GRID](x, 50 * times)
         np.testing.assert_array_equal(x, 67)
+
+
+def test_warm_launches_in_many_ways():
+    kernel, block = tuned_and_warm()
+    total, x, y = 0, np.zeros(100, np.float32), np.zeros(100, np.float32)
+    ways = [lambda how: kernel[GRID](x, 100, **how), lambda how: kernel[GRID](x, n=100, **how), lambda how: kernel[GRID](n=100, x_ptr=x, **how)]
+    hows = [{}, {"STEP": 1}, {"num_threads": 1}, {"STEP": 2, "num_threads": 2}, {"num_threads": 2, "STEP": 2}]
+
+    for threads in (1, 2):  # numbers of threads are tuned apart
+        kernel[GRID](y, 100, num_threads=threads)
+    y[:] = 0
+
+    def nested(meta):  # launches in another way while this launch is under way
+        kernel[GRID](x_ptr=y, n=100, STEP=int(meta["STEP"]) + 1)
+        return GRID(meta)
+
+    for _ in range(3):
+        for how in hows:
+            for way in ways:
+                way(how)
+                total += 2 * kernel.best_config.kwargs["BLOCK"] + how.get("STEP", 3)
+    np.testing.assert_array_equal(x, total)
+    kernel[nested](x, 100, STEP=5)
+    np.testing.assert_array_equal(x, total + 2 * block + 5)
+    np.testing.assert_array_equal(y, 2 * block + 6)
+    copied = copy.deepcopy(kernel._fixed[-1])
+    assert type(copied) is type(kernel._fixed[-1]) and copied is not kernel._fixed[-1]
+
+
+def test_a_warm_launch_follows_rules_that_change():
+    kernel, block = tuned_and_warm()
+    x, rules = np.zeros(100, np.float32), kernel.fn.values
+    before = dict(rules)
+    try:
+        rules["STEP"] = lambda args: 10
+        kernel[GRID](x, 100)
+        np.testing.assert_array_equal(x, 2 * block + 10)
+        rules["TWICE"] = lambda args: 1
+        kernel[GRID](x, 100)
+        np.testing.assert_array_equal(x, 2 * block + 21)
+        del rules["STEP"]
+        kernel[GRID](x, 100)
+        np.testing.assert_array_equal(x, 2 * block + 25)
+    finally:
+        rules.clear()
+        rules.update(before)

@@ -496,12 +496,12 @@ class Autotuner(KernelInterface):
 
     def _fixed_part(self):
         """The facts that launches of known configurations read (bindings/tuned_launch.cpp): kernel, rules, parameters, names and positions of
-        the key's parameters, defaults. None if launches have to go through `run`."""
+        the key's parameters, defaults, and what becomes known of calls. None if launches have to go through `run`."""
         kernel = self._launches
         if kernel is None or any(param.is_variadic for param in kernel.params):
             return None
         defaults = {param.name: param.default for param in kernel.params if param.has_default}
-        return kernel, tuple(self._rules), tuple(self.arg_names), tuple(name for _, name in self._key_places), defaults
+        return kernel, tuple(self._rules), tuple(self.arg_names), tuple(name for _, name in self._key_places), defaults, _core.LaunchPlans()
 
     def run(self, *args, **kwargs):
         if not self._was_empty:
