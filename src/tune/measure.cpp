@@ -312,7 +312,7 @@ static uint64_t reachedBytes(llvm::ArrayRef<Argument> arguments) {
 }
 
 bool stayInCaches(llvm::ArrayRef<Argument> arguments) {
-  return reachedBytes(arguments) <= static_cast<uint64_t>(hostCpu().l2Bytes) / 2; // the other half: what the launch computes with
+  return reachedBytes(arguments) <= static_cast<uint64_t>(hostCpu().l2Bytes) / 4 * 3; // the rest: what the launch computes with
 }
 
 void dropFromCaches(llvm::ArrayRef<Argument> arguments) {

@@ -19,6 +19,6 @@ TEST(Measure, SmallTensorsStayInCaches) {
   std::vector<float> data(static_cast<size_t>(hostCpu().l2Bytes) / 8);
   auto tensor = [&](int64_t part) { return Argument::pointer(data.data(), Scalar::fp32, hostCpu().l2Bytes / part); };
   EXPECT_TRUE(stayInCaches({tensor(8), Argument::integer(4), Argument::none(), Argument::tuple({tensor(8), tensor(8)}, {})}));
-  EXPECT_FALSE(stayInCaches({tensor(4), Argument::tuple({tensor(8), tensor(4)}, {})}));
+  EXPECT_FALSE(stayInCaches({tensor(4), Argument::tuple({tensor(8), tensor(2)}, {})}));
   EXPECT_TRUE(stayInCaches({}));
 }
