@@ -195,7 +195,7 @@ Value divideBySame(ImplicitLocOpBuilder &b, Value x, Value divisor) {
 //===------------------------------------------------------------------------------------------------------- erf by tables
 // erf(x) = x g(x), and g is even and smooth: in each of sixteen intervals of a fourth g(c + r) = g(c) + r P(r), degree 5, 2^-28. A vector
 // of AVX-512 is a table of sixteen numbers, in which one instruction looks up all lanes. The points c lie where g(c) is nearly a number of
-// the type, 2^-36, so that little but its product with x is rounded: 0.82 ULP, by half as many instructions as inlineErf.
+// the type, 2^-36, so that little but its product with x is rounded: 0.82 ULP, and neither a second polynomial nor an exponential.
 // The last interval's P is bent up by as little as makes 1 of its end, from where on the result is 1.
 
 constexpr int64_t intervals = 16;
