@@ -37,6 +37,7 @@
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/LICM.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/LowerExpectIntrinsic.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 
@@ -117,6 +118,7 @@ static void cleanUp(Module &module, TargetMachine &machine) {
   builder.crossRegisterProxies(loops, functions, callGraph, modules);
 
   FunctionPassManager passes;
+  if (!machine.getTargetTriple().isNVPTX()) passes.addPass(LowerExpectIntrinsicPass());
   passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/false));
   passes.addPass(SROAPass(SROAOptions::ModifyCFG));
   passes.addPass(InstCombinePass());

@@ -177,6 +177,9 @@ Value reinterpret(ImplicitLocOpBuilder &b, Type type, Value value) {
 Value pointerAt(ImplicitLocOpBuilder &b, Value base, Value index, int64_t bytes) {
   APInt constant;
   if (matchPattern(index, m_ConstantInt(&constant))) return pointerAtConstant(b, base, constant.getSExtValue() * bytes);
+  // A constant summand becomes part of the addressing mode, even where the sum is known in another block.
+  if (auto sum = index.getDefiningOp<arith::AddIOp>(); sum && matchPattern(sum.getRhs(), m_ConstantInt(&constant)))
+    return pointerAtConstant(b, pointerAt(b, base, sum.getLhs(), bytes), constant.getSExtValue() * bytes);
   // Indexing an array of bytes lets instruction selection use the scaled addressing modes for 2, 4 and 8.
   Type unit = bytes == 1 ? Type(b.getI8Type()) : Type(LLVM::LLVMArrayType::get(b.getI8Type(), bytes));
   return LLVM::GEPOp::create(b, base.getType(), unit, base, ArrayRef<LLVM::GEPArg>{index});

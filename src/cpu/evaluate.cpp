@@ -10,6 +10,7 @@
 #include "cpu/made_anew.h"
 #include "cpu/math.h"
 #include "cpu/scratch.h"
+#include "cpu/short_form.h"
 #include "support/processor.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -81,6 +82,19 @@ static bool holdsHere(Context &ctx, Value mask, int64_t level) {
   return ctx.trueMasks.contains(mask) && (level > 0 || (ctx.guarded && ctx.levels.size() == 1));
 }
 
+static std::vector<const void *> keyOf(Value tile, const Place &place) {
+  std::vector<const void *> key = {tile.getAsOpaquePointer(), reinterpret_cast<const void *>(place.vector),
+                                   reinterpret_cast<const void *>(place.lanes)};
+  for (const Index &index : place.at)
+    key.push_back(index.value.getAsOpaquePointer());
+  return key;
+}
+
+void remember(Context &ctx, Value tile, const Place &place, Value vector) {
+  ctx.levels[levelOf(ctx, tile, place)].memo[keyOf(tile, place)] = {Lanes::vector, vector, 0, {}};
+  ctx.notes.computed.insert({tile.getDefiningOp(), ctx.root});
+}
+
 Lanes evaluate(Context &ctx, Value tile, const Place &wanted) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (!isTile(tile)) {
@@ -101,9 +115,7 @@ Lanes evaluate(Context &ctx, Value tile, const Place &wanted) {
   // The same tile at the same place is computed once at each level.
   std::vector<const void *> key;
   if (!ctx.levels.empty()) {
-    key = {tile.getAsOpaquePointer(), reinterpret_cast<const void *>(place.vector), reinterpret_cast<const void *>(place.lanes)};
-    for (const Index &index : place.at)
-      key.push_back(index.value.getAsOpaquePointer());
+    key = keyOf(tile, place);
     auto &memo = ctx.levels[level].memo;
     auto found = memo.find(key);
     if (found != memo.end()) return found->second;
@@ -130,6 +142,7 @@ Lanes evaluate(Context &ctx, Value tile, const Place &wanted) {
 }
 
 llvm::SmallVector<Value> evaluateAll(Context &ctx, Value tile, llvm::ArrayRef<Place> places, Type element) {
+  evaluateShortForms(ctx, tile, places);
   llvm::SmallVector<Value> values;
   inTurn(ctx.b, places.size(), [&](int64_t i) {
     Lanes lanes = evaluate(ctx, tile, places[i]);
@@ -263,7 +276,7 @@ static Lanes readTile(Context &ctx, LoadOp load, const Place &place) {
   if (!always) otherVector = load.getOther() ? asVector(ctx, other, element, place) : splat(b, zero(), place.lanes);
   if (pointer.kind == Lanes::affine && !pointer.uniformStep && pointer.step == bytes) {
     Value address = pointerAt(b, intToPointer(b, pointer.value), position, bytes);
-    prefetchNextTurn(ctx, load, address);
+    prefetchNextTurn(ctx, load, pointer.value, position);
     note(Way::contiguous);
     Value value = always ? cpu::load(b, type, address, bytes) : maskedLoad(b, type, address, maskVector, otherVector, bytes);
     return {Lanes::vector, value, 0, {}};

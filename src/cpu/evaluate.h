@@ -8,6 +8,8 @@ namespace tilewright::cpu {
 Lanes evaluate(Context &ctx, Value tile, const Place &place);
 /// Evaluates at independent places: vectors (elements, where places have none) of `element`, whose code is interleaved (in_turn.h).
 llvm::SmallVector<Value> evaluateAll(Context &ctx, Value tile, llvm::ArrayRef<Place> places, Type element);
+/// `vector` is what `tile` is at a place, as far as the loop level of the place goes.
+void remember(Context &ctx, Value tile, const Place &place, Value vector);
 Value evaluateScalar(Context &ctx, Value tile, Place place); // the element at the place
 Value asVector(Context &ctx, const Lanes &lanes, Type element, const Place &place);
 Lanes readBuffer(Context &ctx, const Buffer &buffer, Type logical, const Place &place);
@@ -16,8 +18,9 @@ Value convertTo(Context &ctx, Value value, Type element); // between float types
 Value emitElementwise(Context &ctx, mlir::Operation *op, ValueRange operands);
 /// The combine region of a reduction or scan on scalars or vectors.
 llvm::SmallVector<Value> emitRegion(Context &ctx, mlir::Region &region, ValueRange args);
-/// Where an iteration reads `load` a second time, at `address`: prefetches the same place of the next iteration (prefetch.cpp).
-void prefetchNextTurn(Context &ctx, tt::LoadOp load, Value address);
+/// Where an iteration reads `load` a second time, `position` elements behind `start` (i64): prefetches the same place of the next iteration
+/// (prefetch.cpp).
+void prefetchNextTurn(Context &ctx, tt::LoadOp load, Value start, Value position);
 /// From an element of `load`, in a loop of the kernel, to the same one in the next iteration or, after the last one, in the next program's
 /// first (i64, in bytes); 0 where nothing follows. Null where nobody knows it.
 Value distanceToNextReading(Context &ctx, tt::LoadOp load);

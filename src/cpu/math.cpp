@@ -19,9 +19,11 @@ using namespace floats;
 static StringRef libmName(MathFunction function) {
   switch (function) {
   case MathFunction::exp:
-  case MathFunction::expNotPositive: return "exp";
+  case MathFunction::expNotPositive:
+  case MathFunction::expNormal: return "exp";
   case MathFunction::exp2:
-  case MathFunction::exp2NotPositive: return "exp2";
+  case MathFunction::exp2NotPositive:
+  case MathFunction::exp2Normal: return "exp2";
   case MathFunction::expm1: return "expm1";
   case MathFunction::log: return "log";
   case MathFunction::log2: return "log2";
@@ -170,26 +172,64 @@ static Value emitFmod(MathOps &m, const CpuTarget &target, Value x, Value y) {
 // is at least 2^-24 / d units away from the middle between two others. So it could be rounded to the wrong side only where |x
 // / d - q| d d >= 2; but near a middle |x / d - q| is a half, so that only x = d, with the largest fraction, would reach 1.5.
 // (Brisebarre, Muller, Raina: "Accelerating correctly rounded floating-point division when the divisor is known in advance",
-// 2004.) This holds while nothing overflows or underflows, which the ranges of x and d guarantee; other numbers are divided.
-Value divideBySame(ImplicitLocOpBuilder &b, Value x, Value divisor) {
+// 2004.) This holds while nothing overflows or underflows, which the ranges of x and d guarantee: x - q d is a multiple of 2^-111.
+Value divideShortly(ImplicitLocOpBuilder &b, Value x, Value divisor) {
   MathOps m(b, fma, x.getType()), one(b, fma, divisor.getType());
-  auto within = [](MathOps &ops, Value value, int64_t least, int64_t most) { // 2^least <= |value| < 2^most
-    Value magnitude = ops.bitAnd(ops.bits(value), ops.magnitudeMask());
-    return ops.compareWords(arith::CmpIPredicate::ult, ops.subtractWords(magnitude, ops.word((127 + least) << 23)),
-                            ops.word((most - least) << 23));
-  };
   Value inverse = splat(b, one.divide(one.real(1), divisor), lanesOf(x.getType()));
-  Value same = splat(b, divisor, lanesOf(x.getType()));
-  Value safe = arith::AndIOp::create(b, within(one, divisor, -20, 20), holdsForAll(b, within(m, x, -79, 100)));
-  auto branch = scf::IfOp::create(b, TypeRange{x.getType()}, safe, /*withElseRegion=*/true);
+  Value near = m.multiply(x, inverse);
+  Value rest = m.multiplyAdd(arith::NegFOp::create(b, near), splat(b, divisor, lanesOf(x.getType())), x);
+  return m.multiplyAdd(rest, inverse, near);
+}
+
+/// Whether 2^least <= |x| < 2^most for a scalar.
+static Value isWithin(MathOps &m, Value x, int64_t least, int64_t most) {
+  Value magnitude = m.bitAnd(m.bits(x), m.magnitudeMask());
+  return m.compareWords(arith::CmpIPredicate::ult, m.subtractWords(magnitude, m.word((127 + least) << 23)), m.word((most - least) << 23));
+}
+
+/// A 1 where no lane of a vector of words has a bit set: one instruction, where the vector is a register.
+static Value isZero(ImplicitLocOpBuilder &b, Value words) {
+  Type type = b.getIntegerType(lanesOf(words.getType()) * 32);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, reinterpret(b, type, words), constantInt(b, type, 0));
+}
+
+// Less the bits of 2^-64, a magnitude's bits are below 2^30 for numbers from 2^-64 to 2^64 and no others: those of smaller numbers lie in
+// the last quarter of the words, those of larger ones in the second. With the sign's bit in front, bit 30 alone still tells.
+// Where no number is negative or reaches 2, bit 29 tells which are at least 2^-63 (or NaN).
+Value dividesShortly(ImplicitLocOpBuilder &b, ValueRange x, Value divisor, bool isBelowTwo) {
+  MathOps m(b, fma, x.front().getType()), one(b, fma, divisor.getType());
+  Value isFit = isWithin(one, divisor, -40, 40);
+  int64_t lanes = lanesOf(x.front().getType());
+  if (isBelowTwo) {
+    Value all = splat(b, one.select(isFit, one.word(1 << 29), one.word(0)), lanes);
+    for (Value value : x)
+      all = m.bitAnd(all, m.bits(value));
+    return isZero(b, m.bitXor(all, 1 << 29));
+  }
+  Value all = splat(b, one.select(isFit, one.word(0), one.word(1 << 30)), lanes);
+  for (Value value : x)
+    all = m.bitOr(all, m.subtractWords(m.bits(value), m.word((127 - 64) << 23)));
+  return isZero(b, m.bitAnd(all, 1 << 30));
+}
+
+Value divideBySame(ImplicitLocOpBuilder &b, Value x, Value divisor) {
+  auto branch = scf::IfOp::create(b, TypeRange{x.getType()}, dividesShortly(b, x, divisor, /*isBelowTwo=*/false), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  Value near = m.multiply(x, inverse);
-  Value rest = m.multiplyAdd(arith::NegFOp::create(b, near), same, x);
-  scf::YieldOp::create(b, m.multiplyAdd(rest, inverse, near));
+  scf::YieldOp::create(b, divideShortly(b, x, divisor));
   b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, m.divide(x, same));
+  scf::YieldOp::create(b, arith::DivFOp::create(b, x, splat(b, divisor, lanesOf(x.getType()))).getResult());
   return branch.getResult(0);
+}
+
+// As words, negative numbers rise with their magnitude; zero and NaN without a sign are below them all.
+Value hasNormalExp(ImplicitLocOpBuilder &b, MathFunction function, ValueRange x) {
+  MathOps m(b, fma, x.front().getType());
+  Value farthest;
+  for (Value value : x)
+    farthest = farthest ? Value(arith::MaxUIOp::create(b, farthest, m.bits(value))) : m.bits(value);
+  Value least = m.bits(m.real(function == MathFunction::exp ? expTiny : exp2Tiny));
+  return holdsForAll(b, m.compareWords(arith::CmpIPredicate::ule, farthest, least));
 }
 
 //===------------------------------------------------------------------------------------------------------- erf by tables
@@ -254,6 +294,8 @@ static std::optional<Value> emitInline(MathOps &m, MathFunction function, Value 
   case MathFunction::exp2: return inlineExp2(m, subnormals, x);
   case MathFunction::expNotPositive: return inlineExpNotPositive(m, subnormals, x);
   case MathFunction::exp2NotPositive: return inlineExp2NotPositive(m, subnormals, x);
+  case MathFunction::expNormal: return inlineExpNormal(m, x);
+  case MathFunction::exp2Normal: return inlineExp2Normal(m, x);
   case MathFunction::log: return inlineLog(m, x);
   case MathFunction::log2: return inlineLog2(m, x);
   case MathFunction::tanh: return inlineTanh(m, x);

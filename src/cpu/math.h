@@ -42,6 +42,8 @@ enum class MathFunction {
   fmod,
   expNotPositive, // exp and exp2 of numbers that are known to be at most 0, or NaN: overflow needs no care
   exp2NotPositive,
+  expNormal, // the same where no result is subnormal (hasNormalExp)
+  exp2Normal,
 };
 
 /// `function` of f32 or f64 operands (scalars or vectors of any power-of-two length; longer than the machine's are split, shorter widened).
@@ -56,5 +58,12 @@ Value convertFloat(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value
 
 /// Divides lanes of f32 by one number of f32, rounded once like any division, for machines that divide slowly and have fused multiply-add.
 Value divideBySame(ImplicitLocOpBuilder &b, Value x, Value divisor);
+/// Whether (i1) nothing overflows or underflows where divideShortly divides all vectors of `x`. `isBelowTwo`: all numbers are known to be
+/// NaN or at least 0 and below 2.
+Value dividesShortly(ImplicitLocOpBuilder &b, ValueRange x, Value divisor, bool isBelowTwo);
+/// Three operations in place of the division; rounded once, too.
+Value divideShortly(ImplicitLocOpBuilder &b, Value x, Value divisor);
+/// Whether (i1) exp or exp2 of all vectors of `x`, of which no number is above 0, is a normal number or NaN in every lane.
+Value hasNormalExp(ImplicitLocOpBuilder &b, MathFunction function, ValueRange x);
 
 } // namespace tilewright::cpu

@@ -180,10 +180,19 @@ Value distanceToNextReading(Context &ctx, LoadOp load) {
   return distanceToNext(ctx, load, loop, turn, scalarsOfProgram(ctx, load.getPtr(), loop));
 }
 
-void prefetchNextTurn(Context &ctx, LoadOp load, Value address) {
+/// Bodies of an unrolled loop that begin inside of a line leave it to the body before.
+static bool beginsLine(Value position, int64_t bytes) {
+  constexpr int64_t line = 64;
+  auto sum = position.getDefiningOp<arith::AddIOp>();
+  std::optional<int64_t> more = sum ? getConstantIntValue(sum.getRhs()) : std::nullopt;
+  return !more || *more * bytes % line == 0;
+}
+
+void prefetchNextTurn(Context &ctx, LoadOp load, Value start, Value position) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
-  if ((!loop && load->getParentOp() != ctx.kernel) || !isTimely(ctx, load)) return;
+  int64_t bytes = elementBytes(getElementTypeOrSelf(load.getResult()));
+  if ((!loop && load->getParentOp() != ctx.kernel) || !beginsLine(position, bytes) || !isTimely(ctx, load)) return;
   std::optional<NextTurn> turn = loop ? nextTurnOf(load.getPtr(), loop) : std::nullopt;
   if (loop && !turn) return;
   // A loop of products has many iterations, so it is not worth computing in each what comes after the last one.
@@ -204,8 +213,8 @@ void prefetchNextTurn(Context &ctx, LoadOp load, Value address) {
     ctx.levels = std::move(outer);
     if (!ctx.levels.empty()) ctx.levels.front().memo[key].value = distance;
   }
-  Value place = intToPointer(b, arith::AddIOp::create(b, pointerToInt(b, address), distance));
-  LLVM::Prefetch::create(b, place, /*rw=*/0, /*hint=*/3, /*cache=*/1);
+  Value next = intToPointer(b, arith::AddIOp::create(b, start, distance));
+  LLVM::Prefetch::create(b, pointerAt(b, next, position, bytes), /*rw=*/0, /*hint=*/3, /*cache=*/1);
 }
 
 } // namespace tilewright::cpu

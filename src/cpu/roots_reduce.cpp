@@ -12,6 +12,7 @@
 #include "cpu/operations.h"
 #include "cpu/roots.h"
 #include "cpu/scratch.h"
+#include "cpu/short_form.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -179,9 +180,15 @@ static Values firstPartials(Reduction &r, llvm::ArrayRef<Place> places) {
 static Values nextPartials(Reduction &r, llvm::ArrayRef<Place> places, Value index, ValueRange carried) {
   Values next;
   int64_t level = r.ctx.levels.size() - 1, count = r.op.getSrcs().size();
-  inTurn(r.ctx.b, places.size() * r.chains, [&](int64_t i) {
+  llvm::SmallVector<Place> all;
+  for (const Place &place : places)
+    for (int64_t chain = 0; chain < r.chains; ++chain)
+      all.push_back(placeAt(r, place, index, level, chain));
+  for (Value source : r.op.getSrcs())
+    evaluateShortForms(r.ctx, source, all);
+  inTurn(r.ctx.b, all.size(), [&](int64_t i) {
     Values both(carried.slice(i * count, count));
-    llvm::append_range(both, storedElements(r, placeAt(r, places[i / r.chains], index, level, i % r.chains)));
+    llvm::append_range(both, storedElements(r, all[i]));
     llvm::append_range(next, combine(r, both));
   });
   return next;

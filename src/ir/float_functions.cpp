@@ -172,9 +172,6 @@ Value logOfSpecial(MathOps &m, Value x, Value result) {
 
 } // namespace
 
-/// Below these, results are subnormal numbers or zero.
-constexpr double expTiny = -87.33655, exp2Tiny = -126;
-
 // 0.88 ULP, 1.17 without fused multiply-add; the same holds for the next function, for arguments up to zero.
 Value inlineExp(MathOps &m, Subnormals subnormals, Value x) {
   Reduced reduced = reduceExp(m, clamp(m, x, -104, 89), halved); // beyond: zero and infinity
@@ -186,6 +183,11 @@ Value inlineExpNotPositive(MathOps &m, Subnormals subnormals, Value x) {
   return scaleLifted(m, expOfRest(m, reduced.rest, std::ldexp(1.0, -lift)), reduced.word, {subnormals, x, expTiny});
 }
 
+Value inlineExpNormal(MathOps &m, Value x) {
+  Reduced reduced = reduceExp(m, x, lifted);
+  return scaleLifted(m, expOfRest(m, reduced.rest, std::ldexp(1.0, -lift)), reduced.word, {Subnormals::atSpeed, x, expTiny});
+}
+
 // 0.95 ULP, 1.22 without.
 Value inlineExp2(MathOps &m, Subnormals subnormals, Value x) {
   Reduced reduced = reduceExp2(m, clamp(m, x, -151, 129), halved);
@@ -195,6 +197,11 @@ Value inlineExp2(MathOps &m, Subnormals subnormals, Value x) {
 Value inlineExp2NotPositive(MathOps &m, Subnormals subnormals, Value x) {
   Reduced reduced = reduceExp2(m, atLeast(m, x, -150), lifted);
   return scaleLifted(m, exp2OfRest(m, reduced.rest, std::ldexp(1.0, -lift)), reduced.word, {subnormals, x, exp2Tiny});
+}
+
+Value inlineExp2Normal(MathOps &m, Value x) {
+  Reduced reduced = reduceExp2(m, x, lifted);
+  return scaleLifted(m, exp2OfRest(m, reduced.rest, std::ldexp(1.0, -lift)), reduced.word, {Subnormals::atSpeed, x, exp2Tiny});
 }
 
 // 0.87 ULP, 0.95 without.

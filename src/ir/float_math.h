@@ -50,7 +50,9 @@ public:
   Value fromBits(Value x) { return mlir::arith::BitcastOp::create(b, realType, x); }
   Value addWords(Value x, Value y) { return mlir::arith::AddIOp::create(b, x, y); }
   Value subtractWords(Value x, Value y) { return mlir::arith::SubIOp::create(b, x, y); }
+  Value bitAnd(Value x, Value y) { return mlir::arith::AndIOp::create(b, x, y); }
   Value bitAnd(Value x, int64_t y) { return mlir::arith::AndIOp::create(b, x, word(y)); }
+  Value bitXor(Value x, int64_t y) { return mlir::arith::XOrIOp::create(b, x, word(y)); }
   Value bitOr(Value x, Value y) { return mlir::arith::OrIOp::create(b, x, y); }
   Value shiftLeft(Value x, int64_t count) { return mlir::arith::ShLIOp::create(b, x, word(count)); }
   Value shiftRight(Value x, int64_t count) { return mlir::arith::ShRUIOp::create(b, x, word(count)); }
@@ -71,6 +73,11 @@ Value inlineExp2(MathOps &m, Subnormals subnormals, Value x);
 /// For arguments of at most 71 (103), or NaN.
 Value inlineExpNotPositive(MathOps &m, Subnormals subnormals, Value x);
 Value inlineExp2NotPositive(MathOps &m, Subnormals subnormals, Value x);
+/// Below these, results are subnormal numbers or zero.
+constexpr double expTiny = -87.33655, exp2Tiny = -126;
+/// The same bits, for arguments that are not below these either, or NaN.
+Value inlineExpNormal(MathOps &m, Value x);
+Value inlineExp2Normal(MathOps &m, Value x);
 Value inlineLog(MathOps &m, Value x);
 Value inlineLog2(MathOps &m, Value x);
 Value inlineTanh(MathOps &m, Value x);

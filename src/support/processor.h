@@ -23,7 +23,7 @@ HostProcessor hostProcessor();
 
 /// Whether a multiplication with a result below the smallest normal number takes this processor a hundred cycles.
 bool hasSlowSubnormals();
-/// Whether dividing vectors of 64 bytes takes this processor as long as ten multiplications do.
+/// Whether dividing vectors takes this processor longer than four or five other operations do: of 64 bytes as long as ten, of 32 as five.
 bool hasSlowDivision();
 
 /// The numbers of the processors that the threads of this process may run on, rising; of all, where the system does not say.

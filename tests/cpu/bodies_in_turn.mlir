@@ -2,12 +2,16 @@
 
 // Each body of an unrolled loop is a chain of dependent operations, so the operations of the bodies are interleaved.
 // CHECK-LABEL: llvm.func internal @roots.program
+// The first one's address takes one operation less.
 // CHECK: %[[A:.*]] = llvm.load {{.*}} vector<8xf32>
-// CHECK: %[[B:.*]] = llvm.load {{.*}} vector<8xf32>
 // CHECK: %[[AA:.*]] = arith.mulf %[[A]], %[[A]]
-// CHECK: %[[BB:.*]] = arith.mulf %[[B]], %[[B]]
+// CHECK: %[[B:.*]] = llvm.load {{.*}} vector<8xf32>
+// CHECK: %[[C:.*]] = llvm.load {{.*}} vector<8xf32>
 // CHECK: arith.addf %[[AA]], %[[A]]
+// CHECK: %[[BB:.*]] = arith.mulf %[[B]], %[[B]]
+// CHECK: %[[CC:.*]] = arith.mulf %[[C]], %[[C]]
 // CHECK: arith.addf %[[BB]], %[[B]]
+// CHECK: arith.addf %[[CC]], %[[C]]
 tt.func public @roots(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>) {
   %i = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
   %xs = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>

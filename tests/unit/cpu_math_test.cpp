@@ -218,6 +218,93 @@ TEST(CpuMath, DivisionByOneNumberIsRoundedOnce) {
   }
 }
 
+// In groups as the bodies of a loop are: one number that needs a real division is beside others that do not.
+TEST(CpuMath, ShortDivisionIsChosenWhereItIsExact) {
+  std::mt19937_64 random(2);
+  auto magnitude = [&](int64_t least, int64_t most) {
+    uint64_t exponent = static_cast<uint64_t>(127 + least) + random() % static_cast<uint64_t>(most - least);
+    return std::bit_cast<float>(static_cast<uint32_t>(exponent << 23 | (random() & 0x7fffff)));
+  };
+  const float specials[] = {0.0f,          -0.0f,    INFINITY, -INFINITY,       NAN,           1e-45f,
+                            3.4028235e38f, 0x1p-64f, 0x1p64f,  0x1.fffffep-65f, 0x1.fffffep63f};
+  const float smallSpecials[] = {0.0f, NAN, -NAN, 1e-45f, 0x1p-126f, 0x1p-63f, 0x1.fffffep-64f, 1.0f, 0x1.fffffep0f};
+  for (const CpuTarget &target : runnableTargets())
+    for (bool isBelowTwo : {false, true}) {
+      if (!target.fma) continue;
+      int64_t lanes = target.vectorBytes / 4, group = 4 * lanes;
+      // args: x, divisor, quotients, whether each group is short
+      Compiled kernel(target, 4, [&](ImplicitLocOpBuilder &b, ValueRange args) {
+        auto loop = scf::ForOp::create(b, constantIndex(b, 0), constantIndex(b, blockSize), constantIndex(b, group));
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(loop.getBody());
+        Value divisor = load(b, b.getF32Type(), args[1], 4), at = loop.getInductionVar();
+        llvm::SmallVector<Value> x;
+        for (int64_t i = 0; i < 4; ++i)
+          x.push_back(load(b, vectorOf(b.getF32Type(), lanes), pointerAtConstant(b, pointerAt(b, args[0], at, 4), i * lanes * 4), 4));
+        Value isShort = arith::ExtUIOp::create(b, b.getI32Type(), dividesShortly(b, x, divisor, isBelowTwo));
+        store(b, isShort, pointerAt(b, args[3], at, 4), 4, /*streaming=*/false);
+        for (int64_t i = 0; i < 4; ++i)
+          store(b, divideShortly(b, x[i], divisor), pointerAtConstant(b, pointerAt(b, args[2], at, 4), i * lanes * 4), 4,
+                /*streaming=*/false);
+      });
+      ASSERT_TRUE(kernel);
+      std::vector<float> x(blockSize), y(blockSize);
+      std::vector<int32_t> isShort(blockSize);
+      int64_t shortGroups = 0;
+      for (int64_t turn = 0; turn < 300; ++turn) {
+        float divisor = turn % 4 == 0 ? magnitude(-126, 128) : magnitude(-40, 40);
+        if (turn < 11) divisor = specials[turn];
+        if (turn % 2 && !isBelowTwo) divisor = -divisor;
+        for (float &value : x)
+          value = isBelowTwo ? magnitude(-63, 1) : (random() % 2 ? 1.0f : -1.0f) * magnitude(-64, 64);
+        for (int64_t first = 0; first < blockSize; first += 2 * group) // every second group
+          x[first + static_cast<int64_t>(random() % static_cast<uint64_t>(group))] =
+              isBelowTwo ? smallSpecials[random() % std::size(smallSpecials)] : specials[random() % std::size(specials)];
+        kernel(x.data(), &divisor, y.data(), isShort.data());
+        for (int64_t i = 0; i < blockSize; ++i) {
+          if (!isShort[i - i % group]) continue;
+          shortGroups += i % group == 0;
+          if (float expected = x[i] / divisor; !std::isnan(expected) || !std::isnan(y[i])) {
+            ASSERT_EQ(std::bit_cast<uint32_t>(y[i]), std::bit_cast<uint32_t>(expected)) << x[i] << " / " << divisor;
+          }
+        }
+      }
+      EXPECT_GT(shortGroups, 100 * blockSize / group) << target.name; // most groups of most divisors
+    }
+}
+
+TEST(CpuMath, NormalExpHasTheSameBitsWhereItIsChosen) {
+  for (const CpuTarget &target : runnableTargets())
+    for (bool isBase2 : {false, true}) {
+      if (!target.fma) continue;
+      std::vector<float> x(blockSize), longForm(blockSize), shortForm(blockSize), isShort(blockSize);
+      float bound = isBase2 ? -126.0f : -87.33655f;
+      for (int64_t i = 0; i < blockSize; ++i)
+        x[i] = i < 64 ? bound + (i - 32) * 8e-6f : -i * (128.0f / blockSize);
+      for (int64_t i = 0; const float special : {-INFINITY, -3.4028235e38f, -1e30f, -8.4e6f, NAN, -NAN, 0.0f, -0.0f, -1e-45f})
+        x[128 * ++i] = special;
+      Type f32 = Float32Type::get(&testContext());
+      auto chosen = [&](ImplicitLocOpBuilder &b, Value value) {
+        Value holds = hasNormalExp(b, isBase2 ? MathFunction::exp2 : MathFunction::exp, value);
+        return splat(b, arith::UIToFPOp::create(b, b.getF32Type(), holds), lanesOf(value.getType()));
+      };
+      Compiled choice = compileUnary(target, chosen, f32, target.vectorBytes / 4);
+      Compiled full =
+          compileUnary(target, isBase2 ? MathFunction::exp2NotPositive : MathFunction::expNotPositive, f32, target.vectorBytes / 4);
+      Compiled brief = compileUnary(target, isBase2 ? MathFunction::exp2Normal : MathFunction::expNormal, f32, target.vectorBytes / 4);
+      ASSERT_TRUE(choice && full && brief);
+      choice(x.data(), isShort.data()), full(x.data(), longForm.data()), brief(x.data(), shortForm.data());
+      int64_t count = 0;
+      for (int64_t i = 0; i < blockSize; ++i) {
+        if (!isShort[i]) continue;
+        ++count;
+        if (std::isnan(longForm[i]) && std::isnan(shortForm[i])) continue;
+        ASSERT_EQ(std::bit_cast<uint32_t>(shortForm[i]), std::bit_cast<uint32_t>(longForm[i])) << x[i];
+      }
+      EXPECT_GT(count, blockSize / 2) << target.name;
+    }
+}
+
 TEST(CpuMath, EveryNumberOfLanesAndDoubles) {
   for (const CpuTarget &target : runnableTargets())
     for (MathFunction function : {MathFunction::exp, MathFunction::sin, MathFunction::floor})
