@@ -33,8 +33,9 @@ llvm::LogicalResult expandBlockPointers(mlir::ModuleOp module);
 ///   before: %d = tt.dot_scaled %a scale %s, %b, %c lhs = e4m3 rhs = bf16
 ///   after:  %d = tt.dot (%a as bf16) * (2^%s, each repeated 32 times), %b, %c
 llvm::LogicalResult expandScaledDots(mlir::ModuleOp module);
-/// How a machine makes numbers of type `number` from bytes that hold two e2m1 numbers each, along `dim`.
-using UnpackE2m1 = llvm::function_ref<mlir::Value(mlir::ImplicitLocOpBuilder &, mlir::Value bytes, int64_t dim, mlir::Type number)>;
+/// How a machine makes numbers of type `number` from bytes that hold two e2m1 numbers each, along `dim`; `small`: times 2^-6, in f16.
+using UnpackE2m1 =
+    llvm::function_ref<mlir::Value(mlir::ImplicitLocOpBuilder &, mlir::Value bytes, int64_t dim, mlir::Type number, bool small)>;
 /// The same for a machine that has a way of its own.
 llvm::LogicalResult expandScaledDots(mlir::ModuleOp module, UnpackE2m1 unpackE2m1);
 

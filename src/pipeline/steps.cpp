@@ -152,13 +152,14 @@ static LogicalResult generateForGpu(Compilation &c) {
 /// One thread makes eight e2m1 numbers from one register at a time. Blocks that share tiles have no such operation.
 static LogicalResult expandForGpus(Compilation &c) {
   if (c.options.numCtas != 1) return expandScaledDots(*c.module);
-  return expandScaledDots(*c.module, [](ImplicitLocOpBuilder &b, mlir::Value bytes, int64_t dim, mlir::Type number) -> mlir::Value {
-    auto tile = cast<RankedTensorType>(bytes.getType());
-    llvm::SmallVector<int64_t> shape(tile.getShape());
-    if (!llvm::all_of(shape, [](int64_t size) { return llvm::isPowerOf2_64(static_cast<uint64_t>(size)); })) return {};
-    shape[static_cast<size_t>(dim)] *= 2;
-    return ttg::UnpackE2m1Op::create(b, RankedTensorType::get(shape, number), bytes, static_cast<uint32_t>(dim));
-  });
+  return expandScaledDots(
+      *c.module, [](ImplicitLocOpBuilder &b, mlir::Value bytes, int64_t dim, mlir::Type number, bool small) -> mlir::Value {
+        auto tile = cast<RankedTensorType>(bytes.getType());
+        llvm::SmallVector<int64_t> shape(tile.getShape());
+        if (!llvm::all_of(shape, [](int64_t size) { return llvm::isPowerOf2_64(static_cast<uint64_t>(size)); })) return {};
+        shape[static_cast<size_t>(dim)] *= 2;
+        return ttg::UnpackE2m1Op::create(b, RankedTensorType::get(shape, number), bytes, static_cast<uint32_t>(dim), small);
+      });
 }
 
 /// Without an assembler on this machine the PTX is the artifact, and the driver assembles it.

@@ -55,7 +55,7 @@ def scales_of(kinds, sizes, low, high):
             for kind, rows, seed in ((kinds[0], m, 4), (kinds[1], n, 5))]
 
 
-@pytest.mark.parametrize("kinds", [("e4m3", "e4m3"), ("e4m3", "e2m1"), ("e2m1", "e4m3"), ("e5m2", "e4m3"), ("bf16", "e2m1"), ("bf16", "e4m3"), ("e4m3", "bf16")])
+@pytest.mark.parametrize("kinds", [("e4m3", "e4m3"), ("e4m3", "e2m1"), ("e2m1", "e4m3"), ("e2m1", "e2m1"), ("e5m2", "e4m3"), ("bf16", "e2m1"), ("bf16", "e4m3"), ("e4m3", "bf16")])
 @pytest.mark.parametrize("sizes", [(256, 128, 64), (256, 128, 640), (200, 300, 320)])
 def test_formats(kinds, sizes):
     product(sizes, kinds, scales_of(kinds, sizes, 118, 132))
@@ -66,6 +66,17 @@ def test_scales_beyond_half(low, high):
     """The loop in fp16 finds that fp16 cannot hold all numbers of the first operand, or of the second one."""
     sizes = m, n, k = 256, 128, 320
     product(sizes, ("e4m3", "e4m3"), (exponents(m, k // 32, *low), exponents(n, k // 32, *high, 5)))
+
+
+@pytest.mark.parametrize("kinds", [("e2m1", "e2m1"), ("e4m3", "e2m1"), ("e2m1", "e4m3")])
+@pytest.mark.parametrize("ends", [(107, 136), (106, 120), (120, 137), (113, 134), (0, 107)])
+def test_ends_of_what_half_holds(kinds, ends):
+    """Numbers of e2m1 are made times 2^-6, and their scales, from 2^-20 to 2^9, times 2^6."""
+    m, n, k = 256, 128, 192
+    scales = [np.where(np.random.default_rng(seed).random((rows, k // 32)) < 0.5, *ends).astype(np.uint8) for seed, rows in ((1, m), (2, n))]
+    for each in scales:
+        each[:, 0] = ends[1]
+    product((m, n, k), kinds, scales)
 
 
 @pytest.mark.parametrize("operand", [0, 1])

@@ -60,17 +60,14 @@ static std::optional<int64_t> advanceOf(Value value, scf::ForOp loop) {
   return *first + *second * std::max<int64_t>(1, pointee.getIntOrFloatBitWidth() / 8);
 }
 
-/// How many bytes the load's bytes move in every iteration, if a word holds those of several
-/// iterations, and more of them than one access brings of neighbors. A mask that varies would have to
-/// be remembered for each word: that cost the gallery's product of mxfp8 and mxfp4 7 % on an H200.
+/// How many bytes the load's bytes move in every iteration, if a word holds those of whole iterations. A mask that varies would have to be
+/// remembered for each word: that cost the gallery's product of mxfp8 and mxfp4 7 % on an H200.
 static std::optional<int64_t> stepOf(tt::LoadOp load, scf::ForOp loop) {
   auto isInvariant = [&](Value value) { return !value || loop.isDefinedOutsideOfLoop(value); };
   if (cast<RankedTensorType>(load.getType()).getElementTypeBitWidth() != 8 || load->hasAttr(ttg::coveringName)) return {};
   if (!isInvariant(load.getMask()) || !isInvariant(load.getOther())) return {};
-  auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
   std::optional<int64_t> bytes = advanceOf(load.getPtr(), loop);
-  bool several = bytes && *bytes > 0 && wordBytes % *bytes == 0 && *bytes * (vector ? vector.getInt() : 1) < wordBytes;
-  return several ? bytes : std::nullopt;
+  return bytes && *bytes > 0 && wordBytes % *bytes == 0 ? bytes : std::nullopt;
 }
 
 namespace {
@@ -164,8 +161,10 @@ private:
 bool loadWords(LoopSchedule &schedule, tt::LoadOp load, Operation *place) {
   std::optional<int64_t> step = stepOf(load, schedule.loop);
   if (!step) return false;
-  bool passesOn = isWidening(schedule.loop) && schedule.loop->getParentOfType<tt::FuncOp>()->hasAttr(passesOnName);
-  if (passesOn && loadRows(schedule, load, *step, place)) return true;
+  if (isWidening(schedule.loop) && loadRows(schedule, load, *step, place)) return true;
+  // A word holds those of several iterations, and more of them than one access brings of neighbors.
+  auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
+  if (*step * (vector ? vector.getInt() : 1) >= wordBytes) return false;
   Words words(load, *step);
   OpBuilder b(schedule.loop);
   Held first = words.first(b, schedule.loop);

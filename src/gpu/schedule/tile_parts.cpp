@@ -28,12 +28,15 @@ std::pair<SmallVector<int64_t>, SmallVector<int32_t>> Reorder::steps() const {
   int64_t depth = tile.getDimSize(static_cast<unsigned>(along)), other = tile.getDimSize(static_cast<unsigned>(1 - along));
   SmallVector<int64_t> apart = {4, depth / 16, 2, 2};
   SmallVector<int32_t> order = {1, 2, 0, 3};
+  if (bySeconds) std::swap(order[1], order[3]);
   if (along == 0) {
     apart.push_back(other);
     order.push_back(4);
   } else {
     apart.insert(apart.begin(), other);
-    order = {0, 2, 3, 1, 4};
+    for (int32_t &dim : order)
+      ++dim;
+    order.insert(order.begin(), 0);
   }
   return {apart, order};
 }
@@ -74,6 +77,9 @@ Value RowHalves::half(OpBuilder &b, Value tile, size_t which) {
     copy->setOperands(operands);
     copy->getResult(0).setType(halved(type));
     made = copy->getResult(0);
+  } else if (auto unpack = dyn_cast_or_null<ttg::UnpackE2m1Op>(op); unpack && unpack.getDim() != rows) {
+    Value bytes = half(b, unpack.getBytes(), which);
+    made = ttg::UnpackE2m1Op::create(b, tile.getLoc(), halved(type), bytes, unpack.getDim(), unpack.getSmall());
   } else {
     cut(tile);
     return (which ? highs : lows).lookup(tile);

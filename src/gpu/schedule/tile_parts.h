@@ -7,10 +7,12 @@ namespace tilewright::gpu {
 
 /// K in the order in which registers of a first operand hold what neighbors in memory are. Of K's number, the highest bits first:
 ///   memory: c c s s .. p q    operand: s s .. p c c q        c: the thread in its row, s: the instruction
+/// Or with every second number beside another one, as those that share bytes with neighbors are made:
+///   memory: c c s s .. q p    operand: s s .. p c c q
 class Reorder {
 public:
   /// K is dimension `along` of a tile of two.
-  Reorder(mlir::RankedTensorType tile, int64_t along) : tile(tile), along(along) {}
+  Reorder(mlir::RankedTensorType tile, int64_t along, bool bySeconds) : tile(tile), along(along), bySeconds(bySeconds) {}
   mlir::Value apply(mlir::OpBuilder &b, mlir::Value value) const;
   /// The layout of what is reordered, if the result is to have the layout `result`.
   Layout before(const Layout &result) const;
@@ -19,9 +21,10 @@ private:
   std::pair<llvm::SmallVector<int64_t>, llvm::SmallVector<int32_t>> steps() const;
   mlir::RankedTensorType tile;
   int64_t along;
+  bool bySeconds;
 };
 
-/// Two tiles of half as many rows each, computed from halves as far as that is done element by element.
+/// Two tiles of half as many rows each, computed from halves as far as that is done element by element, or byte by byte.
 class RowHalves {
 public:
   /// `rows`: the dimension that is cut. A thread holds elements of both halves in different registers.

@@ -156,7 +156,9 @@ public:
   bool plan() {
     auto rightTile = cast<RankedTensorType>(c.second.store.getSrc().getType());
     int64_t along = c.depthOf(c.second, 0);
+    bySeconds = !c.first->isCopied() && isSmallOfBytes(c.first->store.getSrc()) && isSmallOfBytes(c.second.store.getSrc());
     rowLayout = rowsOfThreads(ttg::shapeOf(rightTile), along);
+    if (bySeconds) std::swap(rowLayout.basesOf(Axis::reg)[0], rowLayout.basesOf(Axis::reg)[1]);
     if (!right.canMake(c.second.store.getSrc(), rowLayout)) return false;
     if (right.copied().size() != 1 || cast<ttg::DescriptorLoadOp>(right.copied().front()).getOrder()[0] != along) return false;
     if (c.first->isCopied()) return true;
@@ -167,7 +169,7 @@ public:
     int64_t leftAlong = c.depthOf(*c.first, 1);
     Layout operand = Layout::wgmmaOperandA(shapeOfFirst(), config.getWarps(), leftTile.getElementTypeBitWidth());
     if (leftAlong == 0) operand = operand.transposed({1, 0});
-    operandLayout = Reorder(leftTile, leftAlong).before(operand);
+    operandLayout = Reorder(leftTile, leftAlong, bySeconds).before(operand);
     if (!left.canMake(c.first->store.getSrc(), operandLayout) || left.copied().size() != 1) return false;
     return cast<ttg::DescriptorLoadOp>(left.copied().front()).getOrder()[0] == leftAlong;
   }
@@ -187,7 +189,7 @@ public:
       passOn(tile);
     if (!scales.empty()) function->setAttr(passesOnName, b.getUnitAttr());
     if (!c.first->isCopied()) {
-      wide = Reorder(cast<RankedTensorType>(wide.getType()), c.depthOf(c.second, 0)).apply(b, wide);
+      wide = Reorder(cast<RankedTensorType>(wide.getType()), c.depthOf(c.second, 0), bySeconds).apply(b, wide);
       passInRegisters();
     }
     c.second.store.getSrcMutable().assign(wide);
@@ -225,6 +227,18 @@ private:
     if (!right.canMake(tile, rowsOfThreads(ttg::shapeOf(type), 1)) || right.copied().size() != 1) return;
     scales.push_back(tile);
     left.readFrom(tile, Value());
+  }
+
+  /// Whether the tile is made of small numbers that share bytes along K, times something: they are made faster by every second one.
+  static bool isSmallOfBytes(Value tile) {
+    auto product = tile.getDefiningOp<arith::MulFOp>();
+    return product && llvm::any_of(product->getOperands(), [](Value operand) {
+             Operation *op = operand.getDefiningOp();
+             while (isa_and_nonnull<ttg::ConvertLayoutOp>(op))
+               op = op->getOperand(0).getDefiningOp();
+             auto unpack = dyn_cast_or_null<ttg::UnpackE2m1Op>(op);
+             return unpack && unpack.getSmall();
+           });
   }
 
   /// Whether an operation of that kind, in the loop, makes what the value is computed from.
@@ -301,7 +315,7 @@ private:
   /// Half of the rows, in the layout of a product's first operand, in front of the builder's place.
   Value operandHalf(RowHalves &halves, Value tile, size_t which) {
     Value half = halves.half(b, tile, which);
-    half = Reorder(cast<RankedTensorType>(half.getType()), c.depthOf(*c.first, 1)).apply(b, half);
+    half = Reorder(cast<RankedTensorType>(half.getType()), c.depthOf(*c.first, 1), bySeconds).apply(b, half);
     if (c.first->order[0] == 0) return half;
     Layout turned = ttg::layoutOf(half.getType()).transposed({1, 0});
     auto type = ttg::withLayout(RankedTensorType::get(turned.shape, getElementTypeOrSelf(half.getType())), turned);
@@ -414,6 +428,7 @@ private:
   Candidate &c;
   ttg::ConfigAttr config;
   Relayout left, right;
+  bool bySeconds = false;    ///< which neighbors registers hold
   SmallVector<Value> scales; ///< of the first operand, which are passed on
   DenseSet<Value> searched;  ///< for them
   Layout rowLayout, operandLayout;

@@ -9,6 +9,9 @@
 //   bytes 0 and 1: %m = permute 0x3e3c3800, 0x46444240 by (and %w, 0x77777777): the upper bytes of four magnitudes
 //                  %s = signs of the bytes of (shl %w, 4) and %w in turn    %b = or %m, (and %s, 0x80808080)
 //                  0, byte 0 of %b, 0, byte 1 of %b: two numbers
+// Where a thread keeps every second number side by side, and numbers times 2^-6 are asked for, those of all high halves are bytes of e4m3
+// but for the place of their bits, and so are those of all low halves of (shl %w, 4):
+//                  %b = or (and %w, 0x80808080), (and (shr %w, 2), 0x1c1c1c1c)    two conversions of two bytes each
 #include "gpu/thread/lowerings.h"
 #include "ir/refusal.h"
 
@@ -37,13 +40,14 @@ static Parts pairsOfBf16(ThreadContext &t, Value word) {
   return pairs;
 }
 
-/// The same for f16.
-static Parts pairsOfF16(ThreadContext &t, Value word) {
+/// The same for f16; `small`: times 2^-6.
+static Parts pairsOfF16(ThreadContext &t, Value word, bool small) {
+  int64_t first = small ? 0x26242000 : 0x3e3c3800, last = small ? 0x2e2c2a28 : 0x46444240;
   Value magnitudes = arith::AndIOp::create(t.b, word, t.i32(0x77777777)), up = arith::ShLIOp::create(t.b, word, t.i32(4));
   Parts pairs;
   for (int64_t half = 0; half < 2; ++half) {
     Value places = half ? Value(arith::ShRUIOp::create(t.b, magnitudes, t.i32(16))) : magnitudes;
-    Value bytes = ptx::PermuteOp::create(t.b, t.b.getI32Type(), t.i32(0x3e3c3800), t.i32(0x46444240), places);
+    Value bytes = ptx::PermuteOp::create(t.b, t.b.getI32Type(), t.i32(first), t.i32(last), places);
     Value signs = arith::AndIOp::create(t.b, permute(t, up, word, 0xd9c8 + 0x2222 * half), t.i32(int64_t(0x80808080)));
     bytes = arith::OrIOp::create(t.b, bytes, signs);
     for (int64_t selector : {0x1404, 0x3424})
@@ -52,8 +56,28 @@ static Parts pairsOfF16(ThreadContext &t, Value word) {
   return pairs;
 }
 
+/// Eight small numbers of f16, made by pairs of every second one.
+static Parts smallF16(ThreadContext &t, Value word) {
+  Type i16 = t.b.getI16Type(), half = t.b.getF16Type();
+  Parts numbers(8);
+  for (size_t isHigh : {0U, 1U}) {
+    Value up = isHigh ? word : Value(arith::ShLIOp::create(t.b, word, t.i32(4)));
+    Value rest = isHigh ? Value(arith::ShRUIOp::create(t.b, word, t.i32(2))) : Value(arith::ShLIOp::create(t.b, word, t.i32(2)));
+    Value sign = arith::AndIOp::create(t.b, up, t.i32(int64_t(0x80808080)));
+    Value bytes = arith::OrIOp::create(t.b, sign, arith::AndIOp::create(t.b, rest, t.i32(0x1c1c1c1c)));
+    auto pairs = ptx::UnpackOp::create(t.b, TypeRange{i16, i16}, bytes);
+    for (auto [place, pair] : llvm::enumerate(pairs.getResults())) {
+      Value both = ptx::ConvertOp::create(t.b, t.b.getI32Type(), pair, ptx::Format::e4m3, ptx::Format::f16);
+      auto halves = ptx::UnpackOp::create(t.b, TypeRange{half, half}, both);
+      for (size_t i : {0U, 1U})
+        numbers[4 * place + 2 * i + isHigh] = halves.getResult(static_cast<unsigned>(i));
+    }
+  }
+  return numbers;
+}
+
 /// The numbers of some bytes, low and high halves alternately.
-static Parts unpackE2m1(ThreadContext &t, const Parts &bytes, Type number) {
+static Parts unpackE2m1(ThreadContext &t, const Parts &bytes, Type number, bool small, bool bySeconds) {
   Value factor = number.isF16() ? Value() : t.constant(number, t.b.getFloatAttr(number, std::ldexp(1.0, 126)));
   Parts numbers;
   for (size_t first = 0; first < bytes.size(); first += 4) {
@@ -61,12 +85,30 @@ static Parts unpackE2m1(ThreadContext &t, const Parts &bytes, Type number) {
     for (size_t i = 0; i < 4; ++i)
       four.push_back(bytes[std::min(first + i, bytes.size() - 1)]);
     Value word = packed(t, four);
-    for (Value pair : number.isF16() ? pairsOfF16(t, word) : pairsOfBf16(t, word))
+    if (small && bySeconds) {
+      llvm::append_range(numbers, smallF16(t, word));
+      continue;
+    }
+    for (Value pair : number.isF16() ? pairsOfF16(t, word, small) : pairsOfBf16(t, word))
       for (Value each : unpacked(t, pair, number))
         numbers.push_back(factor ? Value(arith::MulFOp::create(t.b, each, factor)) : each);
   }
   numbers.truncate(2 * bytes.size());
   return numbers;
+}
+
+/// The registers of bytes, those side by side along `dim` one after the other: they come in words, and are unpacked in words.
+static SmallVector<size_t> neighborsFirst(const Layout &bytes, size_t dim) {
+  auto placeOf = [&](size_t reg) {
+    Dims at = bytes.coordinates(bytes.apply(static_cast<int64_t>(reg), 0, 0, 0));
+    int64_t along = at[dim];
+    at.erase(at.begin() + static_cast<ptrdiff_t>(dim));
+    at.push_back(along);
+    return at;
+  };
+  auto order = llvm::to_vector(llvm::seq<size_t>(0, static_cast<size_t>(bytes.registersPerThread())));
+  llvm::sort(order, [&](size_t one, size_t other) { return std::pair(placeOf(one), one) < std::pair(placeOf(other), other); });
+  return order;
 }
 
 LogicalResult lowerUnpackE2m1(ThreadContext &t, ttg::UnpackE2m1Op op) {
@@ -75,7 +117,15 @@ LogicalResult lowerUnpackE2m1(ThreadContext &t, ttg::UnpackE2m1Op op) {
   for (Axis axis : {Axis::lane, Axis::warp})
     for (uint32_t basis : to.basesOf(axis))
       if (to.coordinates(basis)[dim] & 1) return bug(op, "a thread does not hold both numbers of a byte");
-  Parts numbers = unpackE2m1(t, t.get(op.getBytes()), getElementTypeOrSelf(op.getType())), results;
+  bool bySeconds = t.target.fp8Convert && !to.basesOf(Axis::reg).empty() && to.coordinates(to.basesOf(Axis::reg).front())[dim] == 2;
+  SmallVector<size_t> order = neighborsFirst(from, dim);
+  Parts bytes, results;
+  SmallVector<size_t> placeOf(order.size());
+  for (auto [place, reg] : llvm::enumerate(order)) {
+    bytes.push_back(t.get(op.getBytes())[reg]);
+    placeOf[reg] = place;
+  }
+  Parts numbers = unpackE2m1(t, bytes, getElementTypeOrSelf(op.getType()), op.getSmall(), bySeconds);
   auto byteOf = [&](uint32_t flat) {
     Dims at = coordinatesOf(to.shape, flat);
     at[dim] /= 2;
@@ -84,7 +134,7 @@ LogicalResult lowerUnpackE2m1(ThreadContext &t, ttg::UnpackE2m1Op op) {
   for (auto [reg, byte] : llvm::enumerate(sourceRegisters(to, from, byteOf))) {
     if (!byte) return bug(op, "its layout and that of its bytes do not fit");
     int64_t isSecond = to.coordinates(to.apply(static_cast<int64_t>(reg), 0, 0, 0))[dim] & 1;
-    results.push_back(numbers[static_cast<size_t>(2 * *byte + isSecond)]);
+    results.push_back(numbers[2 * placeOf[static_cast<size_t>(*byte)] + static_cast<size_t>(isSecond)]);
   }
   t.set(op.getResult(), std::move(results));
   return success();

@@ -133,8 +133,9 @@ def TTG_ConvertLayoutOp : TTGOp<"convert_layout", [Pure]> {
 }
 
 def TTG_UnpackE2m1Op : TTGOp<"unpack_e2m1", [Pure]> {
-  let summary = "the numbers of bytes that hold two of e2m1 each, the first in the low half, as bf16 or f16; `dim` of the tile becomes twice as long";
-  let arguments = (ins TTG_Tile:$bytes, I32Attr:$dim);
+  let summary = "the numbers of bytes that hold two of e2m1 each, the first in the low half, as bf16 or f16; `dim` of the tile becomes twice as long. "
+                "`small`: times 2^-6, as the same bits with e4m3's bias are";
+  let arguments = (ins TTG_Tile:$bytes, I32Attr:$dim, UnitAttr:$small);
   let results = (outs TTG_Tile:$result);
   let assemblyFormat = "$bytes attr-dict `:` type($bytes) `->` type($result)";
 }

@@ -42,20 +42,37 @@ public:
   /// The numbers of an operand.
   Value operand(const tt::ScaledOperand &x) {
     int64_t last = x.rank() - 1, depth = x.isLeft ? last : last - 1, outer = x.isLeft ? last - 1 : last;
-    Value numbers =
-        x.format == tt::ScaleDotElemType::E2M1 ? pairs(x.tile, x.packedAlongK ? depth : outer) : toNumber(withFormat(x.tile, x.format));
+    bool small = isSmall(x, narrow);
+    Value numbers = x.format == tt::ScaleDotElemType::E2M1 ? pairs(x.tile, x.packedAlongK ? depth : outer, small)
+                                                           : toNumber(withFormat(x.tile, x.format));
     if (!x.scale) return numbers;
-    if (narrow && isExponents(x)) return arith::MulFOp::create(b, numbers, repeated(narrowScale(x.scale), depth));
-    return arith::MulFOp::create(b, numbers, repeated(scaleNumbers(x.scale), depth));
+    if (narrow && isExponents(x)) return arith::MulFOp::create(b, numbers, repeated(narrowScale(x.scale, small), depth));
+    Value scale = scaleNumbers(x.scale);
+    if (small) scale = arith::MulFOp::create(b, scale, sixtyFour(scale));
+    return arith::MulFOp::create(b, numbers, repeated(scale, depth));
   }
 
-  SmallVector<Value> exponents; ///< of narrow scales, above `leastExponent`
+  /// How far above the least exponent scales may reach if fp16 is to hold every number times its scale, for e4m3 or e2m1.
+  static int64_t mostAbove(const tt::ScaledOperand &x) {
+    return x.format == tt::ScaleDotElemType::E4M3 ? 21 : 29; // 448 * 2^7; a scale of 2^9, which is 2^15 beside small numbers
+  }
+
+  SmallVector<Value> exponents; ///< of narrow scales, above the least one
 
 private:
   static constexpr int64_t leastExponent = 113; // 2^-14
+  static constexpr int64_t smaller = 6;         // numbers of e2m1 are made times 2^-6, if their scales are made times 2^6
   /// Whether fp16, like bf16, holds each number times its scale: from 0.5 * 2^-9 to 6 * 448, in six bits.
   static bool isExactInHalf(const tt::ScaledOperand &x) {
     return x.format == tt::ScaleDotElemType::E2M1 && x.scale && isa<Float8E4M3FNType>(typeOf(x.scale).getElementType());
+  }
+  /// Whether the machine makes the operand's numbers smaller, and fp16 holds its scales that much larger.
+  bool isSmall(const tt::ScaledOperand &x, bool narrow) const {
+    return unpackE2m1 && isHalf && x.format == tt::ScaleDotElemType::E2M1 && x.scale && (isExactInHalf(x) || (narrow && isExponents(x)));
+  }
+  Value sixtyFour(Value like) {
+    auto type = cast<ShapedType>(like.getType());
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(type, Attribute(b.getFloatAttr(number, 1 << smaller))));
   }
   static RankedTensorType typeOf(Value tile) { return cast<RankedTensorType>(tile.getType()); }
   static Type withElement(Value tile, Type element) { return typeOf(tile).clone(element); }
@@ -83,9 +100,10 @@ private:
   }
 
   /// The two numbers of each byte, along `dim`.
-  Value pairs(Value bytes, int64_t dim) {
-    Value numbers = unpackE2m1 ? unpackE2m1(b, bytes, dim, number) : Value();
-    return numbers ? numbers : fourBits(unpack(bytes, dim));
+  Value pairs(Value bytes, int64_t dim, bool small) {
+    if (Value numbers = unpackE2m1 ? unpackE2m1(b, bytes, dim, number, small) : Value()) return numbers;
+    Value numbers = fourBits(unpack(bytes, dim));
+    return small ? Value(arith::DivFOp::create(b, numbers, sixtyFour(numbers))) : numbers;
   }
 
   /// Two elements for each byte along `dim`, the low half first; each in a byte of its own.
@@ -163,13 +181,14 @@ private:
     return merged(tt::BroadcastOp::create(b, RankedTensorType::get(shape, number), expanded), depth);
   }
 
-  /// 0, or a power of two that is a normal number of fp16; how far its exponent lies above the least of them is noted.
-  Value narrowScale(Value scale) {
+  /// 0, or a power of two that is a normal number of fp16, larger for small numbers; how far its exponent lies above the least is noted.
+  Value narrowScale(Value scale, bool small) {
     Type word = b.getI32Type();
+    int64_t least = small ? leastExponent - smaller : leastExponent;
     Value exponent = arith::ExtUIOp::create(b, withElement(scale, word), scale);
-    Value zero = constant(exponent, word, 0), below = constant(exponent, word, leastExponent - 1);
+    Value zero = constant(exponent, word, 0), below = constant(exponent, word, least - 1);
     Value isZero = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, exponent, zero);
-    Value above = arith::SubIOp::create(b, exponent, constant(exponent, word, leastExponent));
+    Value above = arith::SubIOp::create(b, exponent, constant(exponent, word, least));
     exponents.push_back(arith::SelectOp::create(b, isZero, zero, above));
     Value biased = arith::SubIOp::create(b, arith::MaxUIOp::create(b, exponent, below), below);
     Value bits = arith::ShLIOp::create(b, biased, constant(exponent, word, 10));
@@ -195,11 +214,6 @@ LogicalResult expand(tt::DotScaledOp op, UnpackE2m1 unpackE2m1) {
   op.replaceAllUsesWith(dot.getResult());
   op.erase();
   return success();
-}
-
-/// How far above 2^-14 the scales may reach if fp16 is to hold every number times its scale, for e4m3 or e2m1.
-int64_t mostAbove(const tt::ScaledOperand &x) {
-  return x.format == tt::ScaleDotElemType::E4M3 ? 21 : 27; // 448 * 2^7, 6 * 2^13
 }
 
 /// A loop that does nothing but compute such a product's sum, which may be computed twice.
@@ -249,7 +263,7 @@ void computeInHalfFirst(tt::DotScaledOp op, scf::ForOp loop, UnpackE2m1 unpackE2
     if (!isExponents(x)) continue;
     auto type = RankedTensorType::get(tileType(x.scale).getShape(), b.getI32Type());
     inits.push_back(arith::ConstantOp::create(b, DenseElementsAttr::get(type, Attribute(b.getI32IntegerAttr(0)))));
-    limits.push_back(mostAbove(x));
+    limits.push_back(Builder::mostAbove(x));
   }
   auto fast = scf::ForOp::create(b, loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits);
   fast->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
