@@ -259,6 +259,97 @@ def test_a_nan_is_never_the_first_of_an_order(op, values):
 
 
 @triton.jit
+def largest_nan_first(a, i, b, j):
+    wins = a > b or (a != a and b == b)
+    wins = wins or ((a == b or (a != a and b != b)) and i < j)
+    return tl.where(wins, a, b), tl.where(wins, i, j)
+
+
+@triton.jit
+def smallest_last(a, i, b, j):
+    wins = a < b or (a == b and i > j)
+    return tl.where(wins, a, b), tl.where(wins, i, j)
+
+
+@triton.jit
+def largest_any(a, i, b, j):
+    return tl.where(a > b, a, b), tl.where(a > b, i, j)
+
+
+@triton.jit
+def larger_by_the_way(a, i, b, j):
+    later = tl.where(b >= a, j, i)
+    return tl.where(b >= a, b, a), tl.where(a == b, tl.maximum(i, j), later)
+
+
+@triton.jit
+def pick_kernel(x_ptr, value_ptr, index_ptr, ROWS: tl.constexpr, N: tl.constexpr, COMBINE: tl.constexpr):
+    rows, columns = tl.arange(0, ROWS), tl.arange(0, N)
+    x = tl.load(x_ptr + rows[:, None] * N + columns[None, :])
+    value, index = tl.reduce((x, tl.broadcast_to(columns[None, :], (ROWS, N))), 1, COMBINE)
+    tl.store(value_ptr + rows, value)
+    tl.store(index_ptr + rows, index)
+
+
+def picked(x, combine, warps=4):
+    value, index = np.zeros(len(x), x.dtype), np.full(len(x), -1, np.int32)
+    pick_kernel[(1,)](x, value, index, *x.shape, COMBINE=combine, num_warps=warps)
+    return value, index
+
+
+@pytest.mark.parametrize("warps", [1, 4])
+@pytest.mark.parametrize("shape", [(1, 8), (1, 512), (4, 32), (4, 256), (64, 16)])
+@pytest.mark.parametrize("dtype", ["fp32", "fp16", "int8", "uint8", "int32", "uint32"])
+def test_picks_of_pairs(dtype, shape, warps):
+    """Ties, and numbers on both sides of what the comparison must not confuse: of the sign, and of unsigned numbers."""
+    x = np.round(random(shape, "fp32", 2) * 3).astype(DTYPES[dtype]) if is_float(dtype) else random(shape, dtype, 2)
+    x[:, ::3] = x[:, :1]
+    last = lambda places: shape[1] - 1 - places[:, ::-1].argmax(1)
+    for combine, best, places in [
+            (largest_nan_first, x.max(1), x.argmax(1)), (smallest_last, x.min(1), last(x == x.min(1)[:, None])),
+            (larger_by_the_way, x.max(1), last(x == x.max(1)[:, None]))]:
+        value, index = picked(x, combine, warps)
+        np.testing.assert_array_equal(value, best)
+        np.testing.assert_array_equal(index, places)
+    value, index = picked(x, largest_any, warps)
+    np.testing.assert_array_equal(value, x.max(1))
+    np.testing.assert_array_equal(x[np.arange(len(x)), index], x.max(1))
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "fp16"])
+def test_a_pick_has_the_bits_of_its_place(dtype):
+    """Zeros of both signs are equal, and the result has the sign of the one that is picked; infinities; a NaN where the region wants it first."""
+    x = np.full((8, 256), -np.inf, DTYPES[dtype])
+    x[0, [7, 70, 200]] = [-0.0, 0.0, -0.0]
+    x[1, [7, 70, 200]] = [0.0, -0.0, 0.0]
+    x[2, [70, 7, 200]] = [np.inf, 3, np.inf]
+    x[3, [70, 200]] = [np.nan, -np.nan]
+    x[4] = np.nan
+    x[5] = np.copysign(np.nan, -1)
+    x[6, [9, 200]] = -3
+    value, index = picked(x, largest_nan_first)
+    np.testing.assert_array_equal(index, [7, 7, 70, 70, 0, 0, 9, 0])
+    np.testing.assert_array_equal(value, x[np.arange(8), index])
+    assert (np.signbit(value[:2]) == [True, False]).all()
+
+
+def test_equal_indices():
+    x = np.zeros((1, 128), np.float32)
+    x[0, 5::9] = 4
+    value, index = np.zeros(1, np.float32), np.zeros(1, np.int32)
+    equal_indices_kernel[(1,)](x, value, index, N=128)
+    assert (value[0], index[0]) == (4, 2**31 - 1)
+
+
+@triton.jit
+def equal_indices_kernel(x_ptr, value_ptr, index_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    value, index = tl.reduce((tl.load(x_ptr + at), tl.where(at == 3, 7, 2147483647)), 0, largest_nan_first)
+    tl.store(value_ptr, value)
+    tl.store(index_ptr, index)
+
+
+@triton.jit
 def ones_kernel(out_ptr, DTYPE: tl.constexpr):
     tl.store(out_ptr, tl.sum(tl.full((32, 32), 1.0, dtype=DTYPE)))
 
