@@ -350,6 +350,37 @@ def equal_indices_kernel(x_ptr, value_ptr, index_ptr, N: tl.constexpr):
 
 
 @triton.jit
+def sums_of_a_loop_kernel(x_ptr, columns_ptr, rows_ptr, total_ptr, most_ptr, steps, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    rows, columns = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
+    of_columns, of_rows, total, most = tl.full((COLUMNS,), 5, x_ptr.dtype.element_ty), tl.zeros((ROWS,), x_ptr.dtype.element_ty), 3, 0
+    for step in range(steps):
+        x = tl.load(x_ptr + step * ROWS * COLUMNS + rows[:, None] * COLUMNS + columns[None, :])
+        of_columns += tl.sum(x, 0).to(x.dtype)
+        of_rows = tl.sum(x, 1).to(x.dtype) + of_rows
+        total += tl.sum(x.to(tl.int32))
+        most = tl.maximum(most, tl.sum(tl.sum(x.to(tl.int32), 0)))  # the loop looks at it
+    tl.store(columns_ptr + columns, of_columns)
+    tl.store(rows_ptr + rows, of_rows)
+    tl.store(total_ptr, total)
+    tl.store(most_ptr, most)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 7])
+@pytest.mark.parametrize("shape", [(128, 64), (32, 256), (4, 8), (1, 512)])
+@pytest.mark.parametrize("dtype", ["fp32", "int32"])
+@pytest.mark.parametrize("warps", [1, 8])
+def test_sums_of_a_loop(warps, dtype, shape, steps):
+    """A loop that only adds up sums: its result is the initial value and the sum over everything, also where there is no iteration."""
+    x = random((steps, *shape), "int32", 1, -9, 10).astype(DTYPES[dtype])  # exact in any order
+    columns, rows = np.zeros(shape[1], x.dtype), np.zeros(shape[0], x.dtype)
+    total, most = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    sums_of_a_loop_kernel[(1,)](x, columns, rows, total, most, steps, *shape, num_warps=warps)
+    np.testing.assert_array_equal(columns, 5 + x.sum((0, 1)))
+    np.testing.assert_array_equal(rows, x.sum((0, 2)))
+    assert total[0] == 3 + x.sum() and most[0] == max([0, *x.sum((1, 2))])
+
+
+@triton.jit
 def ones_kernel(out_ptr, DTYPE: tl.constexpr):
     tl.store(out_ptr, tl.sum(tl.full((32, 32), 1.0, dtype=DTYPE)))
 
