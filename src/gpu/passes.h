@@ -49,6 +49,9 @@ llvm::LogicalResult assumeExactOffsets(mlir::ModuleOp module);
 /// cheap to compute (addresses, masks) are computed in each layout that is needed. Loads and stores get `ttg.vector`.
 llvm::LogicalResult assignLayouts(mlir::ModuleOp module);
 
+/// A sum over a tile's dimension that a loop only adds up is made behind the loop, which carries the sums of single threads.
+llvm::LogicalResult deferSums(mlir::ModuleOp module);
+
 /// Products become wgmma, mma.sync or multiply-and-add, as chooseDot says, and operands
 /// that those read from shared memory become tiles there. Nothing overlaps yet.
 llvm::LogicalResult selectTensorCores(mlir::ModuleOp module);

@@ -245,6 +245,8 @@ constexpr Step steps[] = {
      "note which offsets of 32 bits do not wrap around, and ask launches for it"},
     {"assign-layouts", Machine::gpu, gpu::assignLayouts, nullptr, "",
      "say which thread of a GPU holds which element of each tile"},
+    {"defer-sums", Machine::gpu, gpu::deferSums, nullptr, "",
+     "add up behind a loop, once, what its iterations sum over threads"},
     {"select-tensor-cores", Machine::gpu, gpu::selectTensorCores, nullptr, "",
      "turn products into instructions, and their operands into buffers"},
     {"pipeline", Machine::gpu, gpu::pipeline, nullptr, "ttg.descriptor_load ttg.descriptor_store",

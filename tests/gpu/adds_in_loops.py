@@ -46,7 +46,7 @@ import triton.language as tl
 # An addition that orders other accesses is made by threads.
 # ORDERS: no tensor map: it orders other accesses, which sem="relaxed" would not
 # THREADS-NOT: cp.reduce
-# THREADS: atom.global{{.*}}.add.f32
+# THREADS: atom.global{{.*}}.add.{{.*}}f32
 # THREADS-NOT: cp.reduce
 @triton.jit
 def gradients(q_ptr, k_ptr, out_ptr, sum_ptr, n, SEM: tl.constexpr):

@@ -259,6 +259,128 @@ def test_a_nan_is_never_the_first_of_an_order(op, values):
 
 
 @triton.jit
+def largest_nan_first(a, i, b, j):
+    wins = a > b or (a != a and b == b)
+    wins = wins or ((a == b or (a != a and b != b)) and i < j)
+    return tl.where(wins, a, b), tl.where(wins, i, j)
+
+
+@triton.jit
+def smallest_last(a, i, b, j):
+    wins = a < b or (a == b and i > j)
+    return tl.where(wins, a, b), tl.where(wins, i, j)
+
+
+@triton.jit
+def largest_any(a, i, b, j):
+    return tl.where(a > b, a, b), tl.where(a > b, i, j)
+
+
+@triton.jit
+def larger_by_the_way(a, i, b, j):
+    later = tl.where(b >= a, j, i)
+    return tl.where(b >= a, b, a), tl.where(a == b, tl.maximum(i, j), later)
+
+
+@triton.jit
+def pick_kernel(x_ptr, value_ptr, index_ptr, ROWS: tl.constexpr, N: tl.constexpr, COMBINE: tl.constexpr):
+    rows, columns = tl.arange(0, ROWS), tl.arange(0, N)
+    x = tl.load(x_ptr + rows[:, None] * N + columns[None, :])
+    value, index = tl.reduce((x, tl.broadcast_to(columns[None, :], (ROWS, N))), 1, COMBINE)
+    tl.store(value_ptr + rows, value)
+    tl.store(index_ptr + rows, index)
+
+
+def picked(x, combine, warps=4):
+    value, index = np.zeros(len(x), x.dtype), np.full(len(x), -1, np.int32)
+    pick_kernel[(1,)](x, value, index, *x.shape, COMBINE=combine, num_warps=warps)
+    return value, index
+
+
+@pytest.mark.parametrize("warps", [1, 4])
+@pytest.mark.parametrize("shape", [(1, 8), (1, 512), (4, 32), (4, 256), (64, 16)])
+@pytest.mark.parametrize("dtype", ["fp32", "fp16", "int8", "uint8", "int32", "uint32"])
+def test_picks_of_pairs(dtype, shape, warps):
+    """Ties, and numbers on both sides of what the comparison must not confuse: of the sign, and of unsigned numbers."""
+    x = np.round(random(shape, "fp32", 2) * 3).astype(DTYPES[dtype]) if is_float(dtype) else random(shape, dtype, 2)
+    x[:, ::3] = x[:, :1]
+    last = lambda places: shape[1] - 1 - places[:, ::-1].argmax(1)
+    for combine, best, places in [
+            (largest_nan_first, x.max(1), x.argmax(1)), (smallest_last, x.min(1), last(x == x.min(1)[:, None])),
+            (larger_by_the_way, x.max(1), last(x == x.max(1)[:, None]))]:
+        value, index = picked(x, combine, warps)
+        np.testing.assert_array_equal(value, best)
+        np.testing.assert_array_equal(index, places)
+    value, index = picked(x, largest_any, warps)
+    np.testing.assert_array_equal(value, x.max(1))
+    np.testing.assert_array_equal(x[np.arange(len(x)), index], x.max(1))
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "fp16"])
+def test_a_pick_has_the_bits_of_its_place(dtype):
+    """Zeros of both signs are equal, and the result has the sign of the one that is picked; infinities; a NaN where the region wants it first."""
+    x = np.full((8, 256), -np.inf, DTYPES[dtype])
+    x[0, [7, 70, 200]] = [-0.0, 0.0, -0.0]
+    x[1, [7, 70, 200]] = [0.0, -0.0, 0.0]
+    x[2, [70, 7, 200]] = [np.inf, 3, np.inf]
+    x[3, [70, 200]] = [np.nan, -np.nan]
+    x[4] = np.nan
+    x[5] = np.copysign(np.nan, -1)
+    x[6, [9, 200]] = -3
+    value, index = picked(x, largest_nan_first)
+    np.testing.assert_array_equal(index, [7, 7, 70, 70, 0, 0, 9, 0])
+    np.testing.assert_array_equal(value, x[np.arange(8), index])
+    assert (np.signbit(value[:2]) == [True, False]).all()
+
+
+def test_equal_indices():
+    x = np.zeros((1, 128), np.float32)
+    x[0, 5::9] = 4
+    value, index = np.zeros(1, np.float32), np.zeros(1, np.int32)
+    equal_indices_kernel[(1,)](x, value, index, N=128)
+    assert (value[0], index[0]) == (4, 2**31 - 1)
+
+
+@triton.jit
+def equal_indices_kernel(x_ptr, value_ptr, index_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    value, index = tl.reduce((tl.load(x_ptr + at), tl.where(at == 3, 7, 2147483647)), 0, largest_nan_first)
+    tl.store(value_ptr, value)
+    tl.store(index_ptr, index)
+
+
+@triton.jit
+def sums_of_a_loop_kernel(x_ptr, columns_ptr, rows_ptr, total_ptr, most_ptr, steps, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    rows, columns = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
+    of_columns, of_rows, total, most = tl.full((COLUMNS,), 5, x_ptr.dtype.element_ty), tl.zeros((ROWS,), x_ptr.dtype.element_ty), 3, 0
+    for step in range(steps):
+        x = tl.load(x_ptr + step * ROWS * COLUMNS + rows[:, None] * COLUMNS + columns[None, :])
+        of_columns += tl.sum(x, 0).to(x.dtype)
+        of_rows = tl.sum(x, 1).to(x.dtype) + of_rows
+        total += tl.sum(x.to(tl.int32))
+        most = tl.maximum(most, tl.sum(tl.sum(x.to(tl.int32), 0)))  # the loop looks at it
+    tl.store(columns_ptr + columns, of_columns)
+    tl.store(rows_ptr + rows, of_rows)
+    tl.store(total_ptr, total)
+    tl.store(most_ptr, most)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 7])
+@pytest.mark.parametrize("shape", [(128, 64), (32, 256), (4, 8), (1, 512)])
+@pytest.mark.parametrize("dtype", ["fp32", "int32"])
+@pytest.mark.parametrize("warps", [1, 8])
+def test_sums_of_a_loop(warps, dtype, shape, steps):
+    """A loop that only adds up sums: its result is the initial value and the sum over everything, also where there is no iteration."""
+    x = random((steps, *shape), "int32", 1, -9, 10).astype(DTYPES[dtype])  # exact in any order
+    columns, rows = np.zeros(shape[1], x.dtype), np.zeros(shape[0], x.dtype)
+    total, most = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    sums_of_a_loop_kernel[(1,)](x, columns, rows, total, most, steps, *shape, num_warps=warps)
+    np.testing.assert_array_equal(columns, 5 + x.sum((0, 1)))
+    np.testing.assert_array_equal(rows, x.sum((0, 2)))
+    assert total[0] == 3 + x.sum() and most[0] == max([0, *x.sum((1, 2))])
+
+
+@triton.jit
 def ones_kernel(out_ptr, DTYPE: tl.constexpr):
     tl.store(out_ptr, tl.sum(tl.full((32, 32), 1.0, dtype=DTYPE)))
 

@@ -188,13 +188,16 @@ static LogicalResult lower(ptx::StmatrixOp op, Place &at) {
   return success();
 }
 
-/// ".add.u32", ".min.s64", ".add.noftz.f16x2": the operation with the type that it needs. Empty: PTX has no such atomic.
+/// ".add.u32", ".min.s64", ".add.noftz.f16x2", ".add.v4.f32": the operation with the type that it needs. Empty: PTX has no such atomic.
 static std::string atomicKind(ptx::Atomic kind, Type type, size_t count, const GpuTarget &target) {
   std::string bits = std::to_string(bitsOf(type));
   if (kind == ptx::Atomic::fadd) {
-    if (count == 1 && (type.isF32() || type.isF64())) return ".add.f" + bits;
+    size_t words = count > 1 && bitsOf(type) == 16 ? count / 2 : count;
+    std::string vector = words > 1 ? ".v" + std::to_string(words) : "";
+    if (words > 1 && !target.clusters) return ""; // vectors came with them
+    if (type.isF32() || (type.isF64() && count == 1)) return ".add" + vector + ".f" + bits;
     if (!type.isF16() && !(type.isBF16() && target.bf16Atomics)) return "";
-    return (type.isF16() ? ".add.noftz.f16" : ".add.noftz.bf16") + std::string(count == 2 ? "x2" : "");
+    return ".add.noftz" + vector + (type.isF16() ? ".f16" : ".bf16") + (count > 1 ? "x2" : "");
   }
   if (count != 1 || (bits != "32" && bits != "64")) return "";
   switch (kind) {
@@ -212,23 +215,32 @@ static std::string atomicKind(ptx::Atomic kind, Type type, size_t count, const G
 /// allows it, ptxas makes the cheaper `red` by itself. Scope and order have the sequence of upstream's text, which tests look for.
 static LogicalResult lower(ptx::AtomicOp op, Place &at) {
   ValueRange values = op.getValues();
-  if (values.empty() || values.size() > 2 || !llvm::all_equal(values.getTypes())) return bug(op, "an atomic takes one value, or a pair");
+  constexpr size_t mostBits = 128;
+  if (values.empty() || !llvm::isPowerOf2_64(values.size()) || !llvm::all_equal(values.getTypes()) ||
+      values.size() * size_t(bitsOf(values.front().getType())) > mostBits)
+    return bug(op, "an atomic takes one value, or neighbors of at most 16 bytes");
   if (op.getScope() == ptx::Scope::cluster && failed(need(op, at, at.target.clusters))) return failure();
   std::string kind = atomicKind(op.getOp(), values.front().getType(), values.size(), at.target);
   if (kind.empty())
     return refuse(op, Diag::gpuInstruction,
                   {at.target.name, "the atomic '" + ptx::stringifyAtomic(op.getOp()).str() + "' of " + spelled(values.front().getType())});
-  Type word = values.size() == 2 ? at.integer(32) : values.front().getType();
+  size_t perWord = values.size() > 1 && bitsOf(values.front().getType()) == 16 ? 2 : 1, words = values.size() / perWord;
+  Type word = perWord == 2 ? at.integer(32) : values.front().getType();
   Asm code(at);
-  std::string to = code.out(word), address = code.address(op.getAddress());
-  std::string from = code.in(packBits(at, values, word));
+  std::vector<std::string> to, from;
+  for (size_t i = 0; i < words; ++i)
+    to.push_back(code.out(word));
+  std::string address = code.address(op.getAddress());
+  for (size_t i = 0; i < words; ++i)
+    from.push_back(code.in(packBits(at, values.slice(i * perWord, perWord), word)));
   std::string scope = ptx::stringifyScope(op.getScope()).str();
   std::string order = ptx::stringifyOrder(op.getFenced() ? ptx::Order::relaxed : op.getOrder()).str();
-  SmallVector<Value> old =
-      code.emit(code.when(op.getPredicate()) + "atom.global." + scope + "." + order + kind + " " + to + ", " + address + ", " + from + ";",
-                Effect::writes);
+  SmallVector<Value> old = code.emit(code.when(op.getPredicate()) + "atom.global." + scope + "." + order + kind + " " + braces(to) + ", " +
+                                         address + ", " + braces(from) + ";",
+                                     Effect::writes);
   SmallVector<Value> results;
-  if (op->getNumResults()) results = unpackBits(at, old.front(), op.getOld().getTypes());
+  for (size_t i = 0; i < words && op->getNumResults(); ++i)
+    llvm::append_range(results, unpackBits(at, old[i], SmallVector<Type>(perWord, values.front().getType())));
   replace(op, results);
   return success();
 }

@@ -162,7 +162,7 @@ def Ptx_StmatrixOp : PtxTogether<"stmatrix"> {
 }
 def Ptx_AtomicOp : PtxEffect<"atomic", [AttrSizedOperandSegments]> {
   let summary = "read, modify, write in global memory; the result is what was there before (undefined where the predicate is false). "
-                "fadd of f16 and bf16 takes one value, or two packed neighbours. fenced: fences around it and others give it its order";
+                "fadd takes one value, or neighbours of at most 16 bytes. fenced: fences around it and others give it its order";
   let arguments = (ins Ptx_Atomic:$op, Ptx_Order:$order, Ptx_Scope:$scope, I64:$address, Variadic<AnyType>:$values,
                        Optional<I1>:$predicate, UnitAttr:$fenced);
   let results = (outs Variadic<AnyType>:$old);

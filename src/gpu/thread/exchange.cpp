@@ -5,6 +5,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 using namespace mlir;
 
 namespace tilewright::gpu {
@@ -121,16 +123,17 @@ static LogicalResult reduceRegisters(ThreadContext &t, Block &region, const Redu
   return success();
 }
 
-/// Combines the values of two lanes whose numbers differ in this bit. Both combine in the same order, so that they get the same bits.
-static LogicalResult combineLanePairs(ThreadContext &t, Block &region, int64_t bit, HeldTiles &held) {
+/// Combines the values of two lanes whose numbers differ in this bit. Both combine in the same order, so that they get
+/// the same bits, unless the order does not matter.
+static LogicalResult combineLanePairs(ThreadContext &t, Block &region, bool isSymmetric, int64_t bit, HeldTiles &held) {
   int64_t distance = int64_t(1) << bit;
   Value isLater = arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, arith::AndIOp::create(t.b, t.lane, t.i32(distance)), t.i32(0));
   for (Parts &mine : held) {
     Parts first, second;
     for (Value value : mine) {
       Value other = ofOtherLane(t, value, distance).front();
-      first.push_back(arith::SelectOp::create(t.b, isLater, other, value));
-      second.push_back(arith::SelectOp::create(t.b, isLater, value, other));
+      first.push_back(isSymmetric ? value : arith::SelectOp::create(t.b, isLater, other, value));
+      second.push_back(isSymmetric ? other : arith::SelectOp::create(t.b, isLater, value, other));
     }
     FailureOr<Parts> both = combine(t, region, first, second);
     if (failed(both)) return failure();
@@ -139,11 +142,55 @@ static LogicalResult combineLanePairs(ThreadContext &t, Block &region, int64_t b
   return success();
 }
 
-/// Lanes: a butterfly for each bit, after which all of them hold the result.
-static LogicalResult reduceLanes(ThreadContext &t, Block &region, uint64_t laneMask, HeldTiles &held) {
+constexpr uint64_t allLaneBits = (uint64_t(1) << laneBits) - 1;
+
+static bool hasRedux(const GpuTarget &target) {
+  return target.capability >= 80;
+}
+
+/// What one instruction does for a whole warp, if the region is it: one operation on i32.
+static std::optional<ptx::Redux> reduxOf(Block &region) {
+  if (region.getNumArguments() != 2 || !region.getArgument(0).getType().isInteger(32) || !llvm::hasNItems(region, 2)) return std::nullopt;
+  Operation &op = region.front();
+  if (op.getNumResults() != 1 || region.getTerminator()->getOperand(0) != op.getResult(0) || op.getNumOperands() != 2 ||
+      op.getOperand(0) == op.getOperand(1) || llvm::any_of(op.getOperands(), [](Value value) { return !isa<BlockArgument>(value); }))
+    return std::nullopt;
+  return llvm::TypeSwitch<Operation &, std::optional<ptx::Redux>>(op)
+      .Case<arith::AddIOp>([](auto) { return ptx::Redux::add; })
+      .Case<arith::MaxSIOp>([](auto) { return ptx::Redux::max; })
+      .Case<arith::MinSIOp>([](auto) { return ptx::Redux::min; })
+      .Case<arith::MaxUIOp>([](auto) { return ptx::Redux::umax; })
+      .Case<arith::MinUIOp>([](auto) { return ptx::Redux::umin; })
+      .Case<arith::AndIOp>([](auto) { return ptx::Redux::and_; })
+      .Case<arith::OrIOp>([](auto) { return ptx::Redux::or_; })
+      .Case<arith::XOrIOp>([](auto) { return ptx::Redux::xor_; })
+      .Default([](Operation &) { return std::nullopt; });
+}
+
+/// Lanes: one instruction, or a butterfly for each bit, after which all of them hold the result.
+static LogicalResult reduceLanes(ThreadContext &t, Block &region, bool isSymmetric, uint64_t laneMask, HeldTiles &held) {
+  std::optional<ptx::Redux> redux = laneMask == allLaneBits && hasRedux(t.target) ? reduxOf(region) : std::nullopt;
+  if (redux) {
+    for (Parts &values : held)
+      values = {ptx::ReduxOp::create(t.b, t.b.getI32Type(), *redux, values.front())};
+    return success();
+  }
   for (int64_t bit = 0; bit < laneBits; ++bit)
-    if (laneMask >> bit & 1 && failed(combineLanePairs(t, region, bit, held))) return failure();
+    if (laneMask >> bit & 1 && failed(combineLanePairs(t, region, isSymmetric, bit, held))) return failure();
   return success();
+}
+
+/// Registers and lanes of a reduction that picks pairs, where nothing but a row lies along the lanes of a warp: copies do no harm.
+static void pickInWarps(ThreadContext &t, const PickedElement &pick, bool isNumberUsed, const ReductionPlan &plan, HeldTiles &held) {
+  HeldTiles picked;
+  for (uint64_t base = 0; base < held.size(); ++base) {
+    if (base & plan.registerMask) continue;
+    HeldTiles pairs;
+    for (uint64_t reg = base; reg < held.size(); ++reg)
+      if ((reg & ~plan.registerMask) == base) pairs.push_back(held[reg]);
+    picked.push_back(pickInWarp(t, pick, pairs, isNumberUsed));
+  }
+  held = std::move(picked);
 }
 
 namespace {
@@ -212,31 +259,63 @@ static Value shareOfLane(ThreadContext &t, uint64_t sharing) {
   return xorBases(t, t.lane, bases);
 }
 
+/// The part of one warp, or of the one that `part` says in this lane, for the result's register.
+static Parts readPart(ThreadContext &t, const WarpParts &parts, size_t reg, Value part, const Parts &like) {
+  Parts read;
+  for (auto [i, value] : llvm::enumerate(like)) {
+    Type type = value.getType();
+    auto load = ptx::LoadSharedOp::create(t.b, TypeRange{memoryType(t, type)}, parts.address(i, reg, part), Value());
+    read.push_back(fromMemory(t, load.getValues()[0], type));
+  }
+  return read;
+}
+
 /// All threads read what the warps have left; lanes that share read one part each.
-static LogicalResult readWarps(ThreadContext &t, Block &region, const WarpParts &parts, uint64_t sharing, HeldTiles &held) {
+static LogicalResult readWarps(ThreadContext &t, Block &region, bool isSymmetric, const WarpParts &parts, uint64_t sharing,
+                               HeldTiles &held) {
   int64_t shares = int64_t(1) << llvm::popcount(sharing);
   Value share = sharing ? shareOfLane(t, sharing) : Value();
   for (auto [reg, values] : llvm::enumerate(held)) {
     Parts sum;
     for (int64_t first = 0; first < parts.partCount; first += shares) {
       Value part = share ? Value(arith::AddIOp::create(t.b, share, t.i32(first))) : t.i32(first);
-      Parts next;
-      for (auto [i, value] : llvm::enumerate(values)) {
-        Type type = value.getType();
-        auto load = ptx::LoadSharedOp::create(t.b, TypeRange{memoryType(t, type)}, parts.address(i, reg, part), Value());
-        next.push_back(fromMemory(t, load.getValues()[0], type));
-      }
+      Parts next = readPart(t, parts, reg, part, values);
       FailureOr<Parts> both = first == 0 ? FailureOr<Parts>(next) : combine(t, region, sum, next);
       if (failed(both)) return failure();
       sum = *both;
     }
     values = sum;
   }
-  return reduceLanes(t, region, sharing, held);
+  return reduceLanes(t, region, isSymmetric, sharing, held);
+}
+
+/// Each lane reads the part of one warp, and the warp picks again.
+static void pickOfWarps(ThreadContext &t, const PickedElement &pick, bool isNumberUsed, const WarpParts &parts, HeldTiles &held) {
+  Value part = arith::AndIOp::create(t.b, t.lane, t.i32(parts.partCount - 1));
+  for (auto [reg, values] : llvm::enumerate(held))
+    values = pickInWarp(t, pick, readPart(t, parts, reg, part, values), isNumberUsed);
+}
+
+namespace {
+/// What a reduction that picks pairs may do.
+struct Picking {
+  std::optional<PickedElement> pick;
+  bool inWarps = false; ///< no lane holds anything but its row
+  bool isNumberUsed = false;
+  bool isSymmetric() const { return pick && pick->isSymmetric; }
+};
+} // namespace
+
+static Picking pickingOf(ThreadContext &t, tt::ReduceOp op, const ReductionPlan &plan) {
+  Picking picking{pickedElement(op)};
+  picking.inWarps = picking.pick && hasRedux(t.target) && plan.result.freeMask(Axis::lane) == allLaneBits;
+  picking.isNumberUsed = !op->getResult(0).use_empty();
+  return picking;
 }
 
 /// Warps: each writes what it has to shared memory, and all read it.
-static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const Layout &layout, const ReductionPlan &plan, HeldTiles &held) {
+static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const Picking &picking, const Layout &layout, const ReductionPlan &plan,
+                                 HeldTiles &held) {
   const Layout &reduced = plan.result;
   WarpParts parts(t, plan, held.front(), scratch(t, op));
   Value part = partOfWarp(t, layout, plan.warpMask);
@@ -250,7 +329,11 @@ static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const Layout
     for (auto [i, value] : llvm::enumerate(values))
       ptx::StoreSharedOp::create(t.b, parts.address(i, reg, part), ValueRange{toMemory(t, value)}, first);
   sync(t);
-  return readWarps(t, op.getCombineOp().front(), parts, sharingLanes(freeLanes, parts.partCount), held);
+  if (picking.inWarps) {
+    pickOfWarps(t, *picking.pick, picking.isNumberUsed, parts, held);
+    return success();
+  }
+  return readWarps(t, op.getCombineOp().front(), picking.isSymmetric(), parts, sharingLanes(freeLanes, parts.partCount), held);
 }
 
 LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op) {
@@ -260,9 +343,13 @@ LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op) {
   if (!plan || plan->blockMask) return bug(op, "no layout was found for it");
   Block &region = op.getCombineOp().front();
   FailureOr<HeldTiles> held = heldIn(t, op, op.getSrcs(), layout);
-  if (failed(held) || failed(reduceRegisters(t, region, *plan, *held)) || failed(reduceLanes(t, region, plan->laneMask, *held)))
+  if (failed(held)) return failure();
+  Picking picking = pickingOf(t, op, *plan);
+  if (picking.inWarps)
+    pickInWarps(t, *picking.pick, picking.isNumberUsed, *plan, *held);
+  else if (failed(reduceRegisters(t, region, *plan, *held)) || failed(reduceLanes(t, region, picking.isSymmetric(), plan->laneMask, *held)))
     return failure();
-  if (plan->warpMask && failed(reduceWarps(t, op, layout, *plan, *held))) return failure();
+  if (plan->warpMask && failed(reduceWarps(t, op, picking, layout, *plan, *held))) return failure();
   return setInLayouts(t, op, *held, plan->result);
 }
 

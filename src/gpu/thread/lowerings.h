@@ -5,6 +5,7 @@
 
 #include "gpu/schedule/scratch.h"
 #include "gpu/thread/thread_context.h"
+#include "gpu/tiles/picked_element.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -107,6 +108,11 @@ Parts ofOtherLane(ThreadContext &t, mlir::ValueRange values, int64_t bit);
 LogicalResult setInLayouts(ThreadContext &t, mlir::Operation *op, const HeldTiles &held, const Layout &layout);
 /// Runs the region of a reduction or a scan on scalars.
 mlir::FailureOr<Parts> combine(ThreadContext &t, mlir::Block &region, mlir::ValueRange first, mlir::ValueRange second);
+
+// ---- pick.cpp
+/// The pair (number, index) that a reduction picks of those that all threads of the warp hold, in all of them. `isNumberUsed`: it has
+/// the sign of its zero; otherwise it is only equal.
+Parts pickInWarp(ThreadContext &t, const PickedElement &pick, llvm::ArrayRef<Parts> pairs, bool isNumberUsed);
 
 // ---- gather.cpp
 LogicalResult lowerGather(ThreadContext &t, tt::GatherOp op);

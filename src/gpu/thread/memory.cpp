@@ -330,23 +330,25 @@ LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op) {
   orderAtomic(t, op, order);
   // One fence for all elements of a thread, where each would have one of its own.
   const Parts &addresses = t.get(op.getPtr());
-  bool fenced = native && addresses.size() > 1 && order != ptx::Order::relaxed;
+  size_t width = widthOf(op);
+  bool fenced = native && addresses.size() > width && order != ptx::Order::relaxed;
   if (fenced && order != ptx::Order::acquire) ptx::FenceOp::create(t.b, scope);
   Parts results;
-  for (auto [reg, address] : llvm::enumerate(addresses)) {
-    Value predicate = first, value = t.get(op.getVal())[reg];
+  for (size_t reg = 0; reg < addresses.size(); reg += width) {
+    Value predicate = first;
     if (op.getMask()) {
       Value mask = t.get(op.getMask())[reg];
       predicate = first ? Value(arith::AndIOp::create(t.b, first, mask)) : mask;
     }
+    ArrayRef<Value> values = ArrayRef<Value>(t.get(op.getVal())).slice(reg, width);
     if (!native) {
-      results.push_back(atomicByCompareSwap(t, op, order, scope, address, value, predicate));
+      results.push_back(atomicByCompareSwap(t, op, order, scope, addresses[reg], values.front(), predicate));
       continue;
     }
-    auto atomic =
-        ptx::AtomicOp::create(t.b, TypeRange{type}, atomicOf(op.getAtomicRmwOp()), order, scope, address, ValueRange{value}, predicate);
+    auto atomic = ptx::AtomicOp::create(t.b, SmallVector<Type>(width, type), atomicOf(op.getAtomicRmwOp()), order, scope, addresses[reg],
+                                        values, predicate);
     atomic.setFenced(fenced);
-    results.push_back(atomic.getOld()[0]);
+    llvm::append_range(results, atomic.getOld());
   }
   if (fenced && order != ptx::Order::release) ptx::FenceOp::create(t.b, scope);
   t.set(op.getResult(), shareResults(t, op, results, pointer));

@@ -89,6 +89,19 @@ static std::string notMma(const Dims &a, const Dims &d, int64_t bits) {
   return a.back() * bits < 256 ? few("K", a.back(), 256 / bits) : "";
 }
 
+/// Lanes 0 and 1 with the same columns. 16 bytes a lane come to half a warp at once where neighbors in pairs read the same, and only to a
+/// quarter elsewhere: columns are the same for lanes 0 and 1 then, 2 and 3, and rows for lanes 0 and 2, 1 and 3.
+///   lanes along n n n m m, of which a half needs 8 times 16 bytes of B: four quarters; along m n n n m: two halves
+static Layout neighborsShareColumns(const Layout &layout) {
+  std::array<std::vector<uint32_t>, 4> bases;
+  for (Axis axis : allAxes)
+    bases[static_cast<size_t>(axis)] = layout.basesOf(axis);
+  std::vector<uint32_t> &lanes = bases[static_cast<size_t>(Axis::lane)];
+  auto row = llvm::find_if(lanes, [&](uint32_t basis) { return coordinatesOf(layout.shape, basis)[layout.shape.size() - 2] != 0; });
+  if (row != lanes.end()) std::rotate(lanes.begin(), row, std::next(row));
+  return Layout::fromBases(layout.shape, std::move(bases));
+}
+
 /// Four columns and, where there are enough elements, four rows to a thread: operands are read once for several products.
 static Layout fmaResult(const Dims &shape, int64_t warps) {
   size_t rank = shape.size(), m = rank - 2, n = rank - 1;
@@ -107,7 +120,7 @@ static Layout fmaResult(const Dims &shape, int64_t warps) {
     grid[m] = rows;
     grid[n] = columns;
   }
-  return Layout::blocked(shape, each, lanes, grid, rowMajorOrder(static_cast<int64_t>(rank)));
+  return neighborsShareColumns(Layout::blocked(shape, each, lanes, grid, rowMajorOrder(static_cast<int64_t>(rank))));
 }
 
 /// The grid of warps over the result of mma.sync, rows and columns: rows first where the tile is tall; all of them where a product follows

@@ -223,13 +223,13 @@ private:
   /// took 741 us for 2048x2048x2048 by tiles of 32x32x32, and 139 with cp.async, whose copies need no fence; 255 and 121 for 32x32x64, 91
   /// and 86 for 32x64x64, 116 and 124 for 16x128x64.
   bool copiesLittle(scf::ForOp loop) {
-    constexpr int64_t smallBytes = 10 << 10;
+    constexpr int64_t smallBytes = 12 << 10;
     auto dots = loop.getBody()->getOps<tt::DotOp>();
     if (dots.empty() || config.getCtas() != 1) return false;
     int64_t bytes = 0;
     for (auto each : loop.getBody()->getOps<tt::LoadOp>())
       if (isCandidate(each.getType()) && feedsProduct(each)) bytes += bytesOf(each.getType());
-    bool isLittle = bytes < smallBytes;
+    bool isLittle = bytes <= smallBytes;
     return isLittle && llvm::all_of(dots, [&](tt::DotOp dot) { return productKind(dot, config) != ttg::ProductKind::wgmma; });
   }
 

@@ -5,6 +5,7 @@
 //   pointers, masks, ranges                                   no class
 #include "gpu/tiles/layout_plan.h"
 #include "gpu/tiles/dot_choice.h"
+#include "support/target.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -115,6 +116,18 @@ static int64_t coveredBy(Operation *op, const AccessFacts &facts) {
   return count * facts.bytes >= leastAligned ? count : 0;
 }
 
+/// How many neighbors one atomic operation takes: additions of floats up to 16 bytes where there are clusters, which came with that, and
+/// pairs of f16 elsewhere.
+static int64_t neighborsOfAtomic(Operation *op, ttg::ConfigAttr config) {
+  constexpr int64_t widest = 128, pair = 32; // bits
+  auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
+  if (!atomic || atomic.getAtomicRmwOp() != tt::RMWOp::FADD) return 1;
+  Type type = getElementTypeOrSelf(atomic.getVal().getType());
+  std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
+  if (target->clusters && (type.isF32() || type.isF16() || type.isBF16())) return widest / type.getIntOrFloatBitWidth();
+  return type.isF16() ? pair / 16 : 1;
+}
+
 void LayoutPlan::addAccess(Operation *op, Value pointer, Value mask, Value tile) {
   if (!isTile(tile)) return;
   MemoryAccess access;
@@ -133,7 +146,7 @@ void LayoutPlan::addAccess(Operation *op, Value pointer, Value mask, Value tile)
     access.facts = rowFacts(tile, rowMajorOrder(cast<RankedTensorType>(tile.getType()).getRank()));
   }
   if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) {
-    access.facts.vectorLimit = 1;
+    access.facts.vectorLimit = std::min(access.facts.vectorLimit, neighborsOfAtomic(op, config));
     access.narrowedByMask = false;
   }
   accessOf[op] = accesses.size();
