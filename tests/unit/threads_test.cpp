@@ -36,6 +36,13 @@ def tuned(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + at, scaled(tl.load(x_ptr + at, mask=at < n)), mask=at < n)
 
 @triton.jit
+def product(x_ptr, out_ptr, rows, turn: tl.constexpr):
+    i, k = tl.program_id(0) * 32 + tl.arange(0, 32), tl.arange(0, 32)
+    x = tl.load(x_ptr + i[:, None] * 32 + k[None, :])
+    y = tl.load(x_ptr + k[:, None] * 32 + k[None, :])
+    tl.store(out_ptr + i[:, None] * 32 + k[None, :], tl.dot(x, y), mask=i[:, None] < rows)
+
+@triton.jit
 def wrong(x_ptr):
     tl.store(x_ptr, tl.zros((4,), tl.float32))
 )";
@@ -81,6 +88,24 @@ TEST_F(Threads, LaunchOneKernel) {
     auto grid = [](tilewright::Meta meta) { return tilewright::Grid(tilewright::cdiv(meta["n"], meta["BLOCK"])); };
     auto done = tuned.launch(grid, {data.x, data.out, length - round % 2 * 100});
     EXPECT_TRUE(done && data.out[0] == 6) << done.error();
+  });
+}
+
+// 31 and 33 rows break facts about the other's code: another version is compiled from within a launch, by one thread for all.
+TEST_F(Threads, MakeOtherVersions) {
+  auto module = tilewright::Module::fromSource(source, "threads.py");
+  ASSERT_TRUE(module) << module.error();
+  tilewright::Kernel product = kernelOf(*module, "product");
+  fromThreads([&](int64_t thread, int64_t round) {
+    std::vector<float> x(64 * 32, 2);
+    for (int64_t i = 0; i < 4; ++i) {
+      int64_t rows = 31 + 2 * ((thread + i) % 2);
+      std::vector<float> out(64 * 32, 0);
+      auto done = product.launch(2, {x, out, rows, {"turn", round}});
+      EXPECT_TRUE(done) << done.error();
+      EXPECT_EQ(std::count(out.begin(), out.end(), 128.0f), rows * 32);
+      EXPECT_EQ(std::count(out.begin(), out.end(), 0.0f), (64 - rows) * 32);
+    }
   });
 }
 
