@@ -355,7 +355,7 @@ private:
     wait->erase();
     Operation *buffer = c.product.getA().getDefiningOp();
     c.product.erase();
-    b.setInsertionPointAfter(c.loop);
+    b.setInsertionPoint(beforeSums(number));
     ValueRange results = c.loop.getResults().take_back(2);
     auto drained = ttg::WgmmaWaitOp::create(b, loc, TypeRange(results), 0, results);
     Value whole = RowHalves::whole(b, drained.getResults()[0], drained.getResults()[1], type);
@@ -363,6 +363,15 @@ private:
     c.first->store->erase();
     if (buffer != c.first->alloc) buffer->erase();
     c.first->alloc->erase();
+  }
+
+  /// Where the loop's sums are wanted: what stands in front of that, the largest of the exponents, is computed under the last products.
+  Operation *beforeSums(unsigned number) {
+    Operation *place = c.loop->getNextNode();
+    auto uses = [&](Operation *op) { return llvm::is_contained(op->getOperands(), c.loop.getResult(number)); };
+    while (!uses(place) && (place->getNumRegions() == 0 || isa<tt::ReduceOp>(place)) && !place->hasTrait<OpTrait::IsTerminator>())
+      place = place->getNextNode();
+    return place;
   }
 
   /// Tiles that the loop carries for nobody but themselves are computed in the layout in which what they are made of is loaded.
