@@ -58,6 +58,8 @@ if rows begin at multiples of 16 bytes, and passes those of the first operand to
 # CHECK: scf.yield
 # CHECK: ttg.barrier_wait
 # CHECK: ttg.load_shared {{.*}} -> tensor<128x2xi32
+# CHECK: tt.reduce
+# CHECK: tt.reduce
 # CHECK: ttg.wgmma_wait 0
 # CHECK: scf.if
 # CHECK: ttg.wgmma {{.*}}bf16

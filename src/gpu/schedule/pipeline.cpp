@@ -133,7 +133,8 @@ private:
     for (int64_t stages = wanted; stages > 1; --stages) {
       SmallVector<DeeperBuffer> deeper(others);
       for (ttg::StoreSharedOp store : schedule.computed)
-        deeper.push_back({allocOf(store.getBuffer()), isWidening(schedule.loop) ? stages : schedule.computedSlots, schedule.loop});
+        deeper.push_back(isWidening(schedule.loop) ? DeeperBuffer{allocOf(store.getBuffer()), stages, around}
+                                                   : DeeperBuffer{allocOf(store.getBuffer()), schedule.computedSlots, schedule.loop});
       int64_t barriers = (roles ? 8 * stages : 0) + (isWidening(schedule.loop) ? 8 * stages : 0);
       for (const Ring &ring : schedule.rings) {
         barriers += ring.tma ? 8 * stages : 0;
@@ -186,7 +187,7 @@ private:
     int64_t stages = goesOn ? left->stages : stagesOf(schedule, wanted);
     schedule.roles = hasRoles;
     if (isWidening(schedule.loop) && stages < 2) return bug(loop, "the rings of a widened operand do not fit");
-    if (hasRoles && !isWidening(schedule.loop) && stages > 1) stages = keepThroughTiles(schedule, stages, goesOn);
+    if (hasRoles && stages > 1) stages = keepThroughTiles(schedule, stages, goesOn);
     if (stages > 1 || !schedule.computed.empty()) placeRefills(schedule, stages, config, target);
     if (ttg::WgmmaWaitOp retires = retiringIn(loop)) giveBackBehind(schedule, retires);
     if ((schedule.inFlight.empty() || schedule.retiring) && !isWidening(schedule.loop)) schedule.computed.clear();

@@ -44,8 +44,7 @@ public:
 
   /// Finds the parts; false if the loop is not of this kind.
   bool match() {
-    auto function = dyn_cast<tt::FuncOp>(loop->getParentOp());
-    if (!function || loop->hasAttr(tt::numStagesName) || loop.getUnsignedCmp()) return false;
+    if (loop->hasAttr(tt::numStagesName) || loop.getUnsignedCmp()) return false;
     for (Operation &op : loop.getBody()->without_terminator()) {
       if (op.getNumRegions() != 0 || !isKnown(&op)) return false;
       if (auto found = dyn_cast<ttg::WgmmaOp>(op)) {
@@ -53,7 +52,7 @@ public:
         product = found;
       }
     }
-    return product && !product.getExactEvery() && !product.getUseC() && findOperands() && storesLater(function) && suits();
+    return product && !product.getExactEvery() && !product.getUseC() && findOperands() && storesLater() && suits();
   }
 
   scf::ForOp loop;
@@ -117,13 +116,22 @@ private:
            sum.getOwner() == loop.getBody() && sum.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == wait.getResults()[0];
   }
 
-  /// Whether nothing that others may load is stored in front of the loop's end: the third warpgroup does not wait for the others' stores.
-  bool storesLater(tt::FuncOp function) {
-    for (Operation &op : function.getBody().front()) {
-      if (&op == loop) return true;
+  /// Whether nothing that others may load is stored in front of the loop's end, or by a loop over tiles around it: the third warpgroup
+  /// does not wait for the others' stores, and is ahead of them by a tile.
+  bool storesLater() {
+    auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
+    for (Operation &op : (tiles ? tiles->getBlock() : loop->getBlock())->without_terminator()) {
+      if (&op == (tiles ? tiles : loop)) break;
       if (!isMemoryEffectFree(&op) && !isa<tt::LoadOp>(op)) return false;
     }
-    return false;
+    if (!tiles) return true;
+    if (!isa<tt::FuncOp>(tiles->getParentOp()) || tiles.getUnsignedCmp()) return false;
+    WalkResult walk = tiles.walk([&](Operation *op) {
+      auto load = dyn_cast<tt::LoadOp>(op);
+      bool isOther = op->getNumRegions() != 0 && op != tiles && op != loop;
+      return isOther || (load && mayBeWritten(load, tiles)) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return !walk.wasInterrupted();
   }
 
   /// Whether a block of three warpgroups and a producer's begins with enough registers for the product's sums, needs them all in the end,
@@ -355,7 +363,7 @@ private:
     wait->erase();
     Operation *buffer = c.product.getA().getDefiningOp();
     c.product.erase();
-    b.setInsertionPointAfter(c.loop);
+    b.setInsertionPoint(beforeSums(number));
     ValueRange results = c.loop.getResults().take_back(2);
     auto drained = ttg::WgmmaWaitOp::create(b, loc, TypeRange(results), 0, results);
     Value whole = RowHalves::whole(b, drained.getResults()[0], drained.getResults()[1], type);
@@ -363,6 +371,15 @@ private:
     c.first->store->erase();
     if (buffer != c.first->alloc) buffer->erase();
     c.first->alloc->erase();
+  }
+
+  /// Where the loop's sums are wanted: what stands in front of that, the largest of the exponents, is computed under the last products.
+  Operation *beforeSums(unsigned number) {
+    Operation *place = c.loop->getNextNode();
+    auto uses = [&](Operation *op) { return llvm::is_contained(op->getOperands(), c.loop.getResult(number)); };
+    while (!uses(place) && (place->getNumRegions() == 0 || isa<tt::ReduceOp>(place)) && !place->hasTrait<OpTrait::IsTerminator>())
+      place = place->getNextNode();
+    return place;
   }
 
   /// Tiles that the loop carries for nobody but themselves are computed in the layout in which what they are made of is loaded.
@@ -445,7 +462,10 @@ bool widenApart(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &ta
   if (config.getWarps() != 2 * warpsOfGroup || config.getCtas() != 1 || config.getStages() < 2) return false;
   if (whyNoRoles(function, config, target) || mayLearnOfWrites(function)) return false;
   if (function.walk([](scf::WhileOp) { return WalkResult::interrupt(); }).wasInterrupted()) return false;
-  for (auto loop : function.getBody().getOps<scf::ForOp>()) {
+  SmallVector<scf::ForOp> loops(function.getBody().getOps<scf::ForOp>());
+  for (scf::ForOp tiles : SmallVector<scf::ForOp>(loops))
+    llvm::append_range(loops, tiles.getBody()->getOps<scf::ForOp>());
+  for (scf::ForOp loop : loops) {
     Candidate candidate(loop, config, target);
     if (!candidate.match()) continue;
     Rewrite rewrite(function, candidate, config);

@@ -42,7 +42,7 @@ void fillWidened(LoopSchedule &schedule, Value slot, Value parity, ArrayRef<Valu
   for (ttg::StoreSharedOp store : schedule.computed) {
     ttg::AllocOp alloc = allocOf(store.getBuffer());
     ttg::BufferType type = alloc.getType();
-    b.setInsertionPoint(loop);
+    b.setInsertionPoint(schedule.throughTiles ? loop->getParentOp() : loop.getOperation());
     auto all = ttg::BufferType::get(b.getContext(), schedule.stages, type.getElementType(), type.getLayout());
     Value slots = ttg::AllocOp::create(b, alloc.getLoc(), all);
     b.setInsertionPointToStart(loop.getBody());
