@@ -255,40 +255,51 @@ static Repeats repeatsOf(ReduceOp op) {
   return idempotent ? Repeats::always : Repeats::never;
 }
 
-/// How far the walk along the axis goes, and the number that stands beyond all
-/// masks. One more iteration combines that number with every partial result.
+/// How far the walk along the axis goes; then, for each tile that is stored on the way, the number that stands in
+/// it from there on. One more iteration than masks ask for combines what is reduced there with every partial result.
 static Values endOfWalk(Reduction &r, const Place &place, int64_t stride) {
   Context &ctx = r.ctx;
   ImplicitLocOpBuilder &b = ctx.b;
-  Type element = getElementTypeOrSelf(r.op.getSrcs()[0]);
+  Value source = r.op.getSrcs()[0], all = constantIndex(b, r.size);
+  auto zeroOf = [&](Type type) { return isa<FloatType>(type) ? constantFloat(b, type, 0) : constantInt(b, type, 0); };
+  llvm::SmallVector<Type> types = {b.getI64Type()};
+  for (auto &[tile, buffer] : r.stores)
+    types.push_back(isa<PointerType>(getElementTypeOrSelf(tile)) ? b.getI64Type() : getElementTypeOrSelf(tile));
   Value begin = beginOfTail(ctx, *r.tail, r.axis, r.size);
   Value behind = arith::AndIOp::create(b, arith::AddIOp::create(b, begin, constantIndex(b, 2 * stride - 1)), constantIndex(b, -stride));
-  Value isShort = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, behind, constantIndex(b, r.size));
+  Value isShort = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, behind, all);
   auto look = [&]() -> Values {
-    Values last;
-    withoutMasks(r, [&] { last = {evaluateScalar(ctx, r.op.getSrcs()[0], placeAt(r, place, constantIndex(b, r.size - 1), 0, 0))}; });
-    if (repeatsOf(r.op) == Repeats::always) return {behind, last[0]};
-    Value zero = isa<FloatType>(element) ? constantFloat(b, element, 0) : constantInt(b, element, 0);
-    Value isZero = isa<FloatType>(element) ? Value(arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, last[0], zero))
-                                           : Value(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, last[0], zero));
-    return {arith::SelectOp::create(b, isZero, behind, constantIndex(b, r.size)), last[0]};
+    Values lasts = {behind};
+    Place end = placeAt(r, place, constantIndex(b, r.size - 1), 0, 0);
+    withoutMasks(r, [&] {
+      if (repeatsOf(r.op) == Repeats::ifZero) {
+        Value last = evaluateScalar(ctx, source, end), zero = zeroOf(last.getType());
+        Value isZero = isa<FloatType>(last.getType()) ? Value(arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, last, zero))
+                                                      : Value(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, last, zero));
+        lasts[0] = arith::SelectOp::create(b, isZero, behind, all);
+      }
+      for (auto &[tile, buffer] : r.stores)
+        lasts.push_back(evaluateScalar(ctx, tile, end));
+    });
+    return lasts;
   };
   auto walkAll = [&]() -> Values {
-    return {constantIndex(b, r.size), isa<FloatType>(element) ? constantFloat(b, element, 0) : constantInt(b, element, 0)};
+    Values none = {all};
+    for (Type type : llvm::drop_begin(types))
+      none.push_back(zeroOf(type));
+    return none;
   };
-  return either(ctx, isShort, {b.getI64Type(), element}, look, walkAll);
+  return either(ctx, isShort, types, look, walkAll);
 }
 
-/// Fills in what the walk has left out of the tiles that are stored as they are read: beyond all masks of what is
-/// reduced, what that is made from does not change either.
-static void storeTails(Reduction &r, const Place &place, Value from) {
+/// Fills in what the walk has left out of the tiles that are stored on the way: beyond all masks of what is
+/// reduced, what that is made from does not change either. `tail`: as endOfWalk gives it.
+static void storeTails(Reduction &r, const Place &place, ValueRange tail) {
   Context &ctx = r.ctx;
-  for (auto [tile, buffer] : r.stores) {
-    Value last;
-    withoutMasks(r, [&] { last = evaluateScalar(ctx, tile, placeAt(r, place, constantIndex(ctx.b, r.size - 1), 0, 0)); });
+  for (auto [store, last] : llvm::zip(r.stores, tail.drop_front())) {
     Value lanes = splat(ctx.b, last, r.chunk);
-    forLoop(ctx, from, constantIndex(ctx.b, r.size), r.width,
-            [&](Value index) { storeChunk(ctx, buffer, lanes, placeAt(r, place, index, ctx.levels.size() - 1, 0)); });
+    forLoop(ctx, tail[0], constantIndex(ctx.b, r.size), r.width,
+            [&](Value index) { storeChunk(ctx, store.second, lanes, placeAt(r, place, index, ctx.levels.size() - 1, 0)); });
   }
 }
 
@@ -310,7 +321,7 @@ static Values walkAxis(Reduction &r, llvm::ArrayRef<Place> places) {
   if (r.tail) tail = endOfWalk(r, places.front(), stride);
   if (r.tail) end = tail[0];
   withoutMasks(r, [&] { partial = forLoop(r.ctx, full, end, stride, partial, step); });
-  if (r.tail) storeTails(r, places.front(), end);
+  if (r.tail) storeTails(r, places.front(), tail);
   return partial;
 }
 
