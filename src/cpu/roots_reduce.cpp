@@ -184,8 +184,10 @@ static Values nextPartials(Reduction &r, llvm::ArrayRef<Place> places, Value ind
   for (const Place &place : places)
     for (int64_t chain = 0; chain < r.chains; ++chain)
       all.push_back(placeAt(r, place, index, level, chain));
+  // Where masks are not known to hold, few elements are left.
+  bool isWhole = !r.axisFull || llvm::all_of(r.spec.fullMasks, [&](Value mask) { return r.ctx.trueMasks.contains(mask); });
   for (Value source : r.op.getSrcs())
-    evaluateShortForms(r.ctx, source, all);
+    if (isWhole) evaluateShortForms(r.ctx, source, all);
   inTurn(r.ctx.b, all.size(), [&](int64_t i) {
     Values both(carried.slice(i * count, count));
     llvm::append_range(both, storedElements(r, all[i]));

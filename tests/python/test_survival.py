@@ -128,7 +128,7 @@ def test_ctrl_c_ends_a_program_as_usual(tmp_path):
 
 
 def test_ctrl_c_while_compiling(tmp_path):
-    """It comes when the launch has begun and the kernel has not: nobody else would look at it before the kernel ends."""
+    """The signal arrives when the launch has begun and the kernel has not: nothing else would notice it before the kernel ends."""
     out = succeed(tmp_path, '''
         @triton.jit
         def slow_to_compile(out, n, TURNS: tl.constexpr):
@@ -151,7 +151,7 @@ def test_ctrl_c_while_compiling(tmp_path):
 @pytest.mark.parametrize("engine", ["cpu", "interpret", "simulate"])
 @pytest.mark.parametrize("used", ["sizes.width", "sizes.missing", "width()", "Lazy.width", "Number()", "hidden"])
 def test_ctrl_c_in_what_the_compiler_calls(tmp_path, engine, used):
-    """Wherever Python runs for the compiler, the signal's handler may run, too: what it raises is no error of the kernel."""
+    """Wherever the compiler calls Python, the signal's handler may run as well: what it raises is not the kernel's error."""
     out = succeed(tmp_path, f'''
         def interrupt():
             os.kill(os.getpid(), signal.SIGINT)
@@ -215,7 +215,7 @@ def test_a_helper_may_end_the_process(tmp_path):
 
 
 def test_a_handler_of_the_program_decides(tmp_path):
-    """One that does not raise sees the first SIGINT after the launch; a second one ends it (interruptedLaunch)."""
+    """A handler that does not raise sees the first SIGINT after the launch; a second SIGINT ends the launch (interruptedLaunch)."""
     out = succeed(tmp_path, '''
         seen = []
         signal.signal(signal.SIGINT, lambda *_: seen.append(1))
@@ -254,7 +254,7 @@ def test_ignored_signals_stay_ignored(tmp_path):
 
 
 def test_launches_of_other_threads_go_on(tmp_path):
-    """As in Python: a signal concerns the main thread."""
+    """As in Python, signals are for the main thread."""
     out = succeed(tmp_path, '''
         @triton.jit
         def long(out, n):
@@ -343,7 +343,7 @@ def test_bad_addresses_elsewhere_are_not_ours(tmp_path):
 
 
 def test_a_small_stack_is_refused(tmp_path):
-    """smallStack: the error comes before anything runs; what is compiled already needs little."""
+    """smallStack: the error comes before anything runs; kernels that are compiled already need little stack."""
     out = succeed(tmp_path, '''
         @triton.jit
         def sort(out, BLOCK: tl.constexpr):
@@ -370,7 +370,7 @@ def test_a_small_stack_is_refused(tmp_path):
 
 @pytest.mark.parametrize("stack, count", [(1 << 20, 10000), (256 << 10, 1000)])
 def test_a_long_chain_on_a_small_stack(tmp_path, stack, count):
-    """What follows a tile through the operations that made it does not go on for ever, and the compiler takes the stack that it needs."""
+    """Analyses that follow a tile back through the operations that made it stop at some depth, and the compiler takes the stack that it needs."""
     out = succeed(tmp_path, f'''
         @triton.jit
         def long(x, out, COUNT: tl.constexpr):
@@ -434,7 +434,7 @@ def test_fork_while_compiling(tmp_path):
     assert out == "12\n"
 
 
-# What C++ constructs once takes its time here, so that forks meet it.
+# Makes the construction of C++ statics slow, so that forks happen in the middle of one.
 SLOW_CONSTRUCTION = '''
 #include <dlfcn.h>
 #include <time.h>
@@ -482,7 +482,7 @@ def test_fork_while_a_launch_compiles_another_version(tmp_path):
             tl.store(c + i[:, None] * 32 + k[None, :], tl.dot(rows, columns), mask=i[:, None] < M)
         a = np.ones((64, 32), np.float32)
         def sums(turn):
-            for m in (31, 33):  # one row left: faster code is made for that
+            for m in (31, 33):  # one row is left over: faster code is made for it
                 c = np.zeros((64, 32), np.float32)
                 product[(2,)](a, c, m, turn)
                 assert c.sum() == m * 32 * 32
