@@ -229,17 +229,6 @@ private:
     return !has(body->getOps<ttg::WgmmaOp>()) && (has(body->getOps<tt::DotOp>()) || has(body->getOps<ttg::FmaDotOp>()));
   }
 
-  /// Registers of a thread for what such products multiply and add to, as if all of it were there at one time.
-  static int64_t registersOfProducts(scf::ForOp loop) {
-    int64_t registers = 0;
-    loop.walk([&](Operation *op) {
-      if (isa<tt::DotOp, ttg::FmaDotOp>(op))
-        for (Type type : llvm::concat<Type>(op->getOperandTypes(), op->getResultTypes()))
-          if (isa<RankedTensorType>(type)) registers += registersOf(type);
-    });
-    return registers;
-  }
-
   /// Products of operands that threads compute run on while the next iteration's are made, or at least loaded.
   void overlap(LoopSchedule &schedule, int64_t wanted) {
     bool byThreads = wanted > 1 && !hasRoles && multipliesByThreads(schedule.loop);
