@@ -80,6 +80,16 @@ int64_t accumulatorsOf(scf::ForOp loop) {
   return most;
 }
 
+int64_t registersOfProducts(scf::ForOp loop) {
+  int64_t registers = 0;
+  loop.walk([&](Operation *op) {
+    if (!isa<tt::DotOp, ttg::FmaDotOp>(op)) return;
+    for (Type type : llvm::concat<Type>(op->getOperandTypes(), op->getResultTypes()))
+      if (isa<RankedTensorType>(type)) registers += registersOf(type);
+  });
+  return registers;
+}
+
 int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool roles) {
   constexpr int64_t copyRegisters = 16; // slots and coordinates, which a producer has in the place of others
   int64_t threads = config.getWarps() << laneBits;

@@ -10,6 +10,7 @@
 // passes, stands behind them. Two iterations early would be too early: the loop carries what was loaded from one register to the next, and
 // at its end waits for the loads that it has just started (the same product, scales alone: more than a third of all stalls).
 #include "gpu/schedule/widen_apart.h"
+#include "gpu/tiles/layout_cost.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -106,7 +107,10 @@ static int64_t heldBy(tt::LoadOp load) {
   auto width = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
   auto tile = cast<RankedTensorType>(load.getType());
   bool inWords = width && width.getInt() * tile.getElementTypeBitWidth() % 32 == 0;
-  return inWords ? registersOf(tile) : ttg::layoutOf(tile).registersPerThread();
+  int64_t registers = inWords ? registersOf(tile) : ttg::layoutOf(tile).registersPerThread();
+  auto repeats = load->getAttrOfType<DenseI64ArrayAttr>(ttg::repeatsName);
+  return repeats ? registers / sharedAccesses(ttg::layoutOf(tile), Dims(repeats.asArrayRef().begin(), repeats.asArrayRef().end()))
+                 : registers;
 }
 
 /// Makes the load an iteration early, in front of `place`, in a loop that carries what it brings.

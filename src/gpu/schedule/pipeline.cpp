@@ -194,10 +194,10 @@ private:
     if (stages > 1 && !hasRoles) stages = goThroughTiles(schedule);
     if (stages > 1) letStoresRun(schedule.loop);
     noteDecision(schedule, wanted);
-    if (stages < 2) return overlap(schedule), success();
+    if (stages < 2) return overlap(schedule, wanted), success();
     if (std::optional<std::string> wrong = retiringIn(loop) ? std::nullopt : wrongIn(schedule))
       return bug(loop, "its schedule does not hold: " + *wrong);
-    overlap(schedule);
+    overlap(schedule, wanted);
     return expand(schedule);
   }
 
@@ -223,12 +223,22 @@ private:
     return affordableStages(schedule, wanted, schedule.loop, stored);
   }
 
-  /// Products of operands that threads compute run on while the next iteration's are made.
-  void overlap(LoopSchedule &schedule) {
-    if (schedule.computed.empty()) return;
+  /// Whether an iteration's products are all made of operands in registers, or multiplied by threads: these wait for what is loaded.
+  static bool multipliesByThreads(scf::ForOp loop) {
+    auto has = [&](auto ops) { return ops.begin() != ops.end(); };
+    Block *body = loop.getBody();
+    return !has(body->getOps<ttg::WgmmaOp>()) && (has(body->getOps<tt::DotOp>()) || has(body->getOps<ttg::FmaDotOp>()));
+  }
+
+  /// Products of operands that threads compute run on while the next iteration's are made, or at least loaded.
+  void overlap(LoopSchedule &schedule, int64_t wanted) {
+    bool byThreads = wanted > 1 && !hasRoles && multipliesByThreads(schedule.loop);
+    if (schedule.computed.empty() && !byThreads) return;
     Operation *before = schedule.loop;
     int64_t registers = registersForTiles(config, target, roles) - accumulatorsOf(schedule.loop);
-    if (isWidening(schedule.loop)) {
+    if (schedule.computed.empty()) {
+      loadAhead(schedule, registers - registersOfProducts(schedule.loop));
+    } else if (isWidening(schedule.loop)) {
       storeAsMade(schedule);
       loadAheadInRoles(schedule, registers);
     } else {

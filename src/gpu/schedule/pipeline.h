@@ -103,6 +103,8 @@ int64_t registersOf(mlir::Type tile);
 /// (accumulators.cpp).
 int64_t accumulatorsOf(mlir::scf::ForOp loop);
 int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool roles);
+/// The same for products by mma.sync or by threads, with their operands, as if all of it were there at one time.
+int64_t registersOfProducts(mlir::scf::ForOp loop);
 /// Registers of a multiplying thread, where another warpgroup has left it some.
 int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target);
 /// What is wrong with a schedule, as text, or null: every iteration's wait must have its arrival, and a slot

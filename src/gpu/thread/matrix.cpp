@@ -530,18 +530,25 @@ LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
 //===------------------------------------------------------------------------------------------------- multiply and add
 
 namespace {
-/// An operand of a product by threads: elements in plain order in shared memory, read where a loop over K has come to, as many neighbors at
-/// a time as 16 bytes hold: of A along K, of B along a row.
+/// An operand of a product by threads: elements in plain order in shared memory, but for the 16-byte chunks of A's rows, which may be
+/// permuted; read where a loop over K has come to, as many neighbors at a time as 16 bytes hold: of A along K, of B along a row.
 class FmaOperand {
 public:
   /// `most`: neighbors at a time.
   FmaOperand(ThreadContext &t, ttg::FmaDotOp op, bool isA, int64_t most)
       : t(t), op(op), isA(isA), result(ttg::layoutOf(op.getType())), type(cast<ttg::BufferType>((isA ? op.getA() : op.getB()).getType())) {
+    const SharedLayout &shared = type.getLayout().layout();
+    if (shared != SharedLayout::rowMajor(shared.shape, shared.elementBits, rowMajorOrder(static_cast<int64_t>(shared.shape.size()))))
+      chunks = shared.shape.back() * bytes() - 16;
     for (int axis : {0, 1})
       for (uint32_t basis : result.basesOf(axis == 0 ? Axis::lane : Axis::warp))
-        places[axis].push_back(static_cast<uint32_t>(offsetOf(coordinatesOf(result.shape, basis))));
-    Value inTile = arith::AddIOp::create(t.b, xorBases(t, t.lane, places[0]), xorBases(t, t.warp, places[1]));
-    start = arith::AddIOp::create(t.b, t.getScalar(isA ? op.getA() : op.getB()), inTile);
+        places[axis].push_back(static_cast<uint32_t>(permuted(offsetOf(coordinatesOf(result.shape, basis)))));
+    Value ofLane = xorBases(t, t.lane, places[0]), ofWarp = xorBases(t, t.warp, places[1]);
+    start = t.getScalar(isA ? op.getA() : op.getB());
+    if (chunks)
+      inTile = arith::XOrIOp::create(t.b, ofLane, ofWarp);
+    else
+      start = arith::AddIOp::create(t.b, start, arith::AddIOp::create(t.b, ofLane, ofWarp));
     while (2 * neighbors <= most && mayRead(2 * neighbors))
       neighbors *= 2;
   }
@@ -551,7 +558,7 @@ public:
   /// Readies it for the iterations of the loop from `k` on.
   void enter(Value k) {
     Value along = arith::MulIOp::create(t.b, k, t.i32(strideOfK()));
-    place = arith::AddIOp::create(t.b, start, along);
+    place = chunks ? Value(arith::XOrIOp::create(t.b, inTile, along)) : arith::AddIOp::create(t.b, start, along);
   }
 
   /// What the result's element at `at` is multiplied from in the iteration `k`, in the result's type. Read once.
@@ -579,12 +586,23 @@ private:
   Value read(int64_t offset) {
     Value &known = loaded[offset];
     if (known) return known;
-    int64_t first = offset - offset % (neighbors * bytes());
+    int64_t first = offset - offset % (neighbors * bytes()), there = permuted(first);
     SmallVector<Type> types(static_cast<size_t>(neighbors), t.scalarType(type.getElementType()));
-    auto load = ptx::LoadSharedOp::create(t.b, types, place, Value(), static_cast<uint32_t>(first));
+    Value from = chunks ? atChunk(there & chunks) : place;
+    auto load = ptx::LoadSharedOp::create(t.b, types, from, Value(), static_cast<uint32_t>(there & ~chunks));
     for (auto [i, value] : llvm::enumerate(load.getValues()))
       loaded[first + static_cast<int64_t>(i) * bytes()] = value;
     return loaded[offset];
+  }
+
+  /// Where the byte of the plain order is: as SharedLayout::swizzled has it for rows of 64 and 128 bytes.
+  int64_t permuted(int64_t offset) const { return offset ^ (offset >> 3 & chunks); }
+
+  /// The thread's place, with these bits of its chunk's number turned.
+  Value atChunk(int64_t bits) {
+    Value &known = atChunks[bits];
+    if (!known) known = arith::AddIOp::create(t.b, start, bits ? Value(arith::XOrIOp::create(t.b, place, t.i32(bits))) : place);
+    return known;
   }
 
   /// Of the row of A, or the column of B, that the result's element at `at` needs, batches included.
@@ -609,8 +627,9 @@ private:
   ttg::BufferType type;
   std::vector<uint32_t> places[2]; // of the lanes' and the warps' bits, in bytes: registers add constants to a thread's
   int64_t neighbors = 1;
-  Value start, place;
-  std::map<int64_t, Value> loaded, wide; // by offset
+  int64_t chunks = 0;                              // the bits of a byte's offset that number its 16-byte chunk, where chunks are permuted
+  Value start, inTile, place;                      // with permuted chunks: the buffer, the thread in it, and that at the loop's K
+  std::map<int64_t, Value> loaded, wide, atChunks; // by offset
 };
 } // namespace
 

@@ -6,6 +6,7 @@
 #include "gpu/machine/early.h"
 #include "gpu/thread/lowerings.h"
 #include "gpu/tiles/covering.h"
+#include "gpu/tiles/layout_cost.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -143,14 +144,42 @@ static SmallVector<Value> masksOf(ThreadContext &t, tt::LoadOp op, size_t reg, s
   return masks;
 }
 
+namespace {
+/// The accesses of a load that a thread makes, each once: others are the same element of memory.
+class Repeats {
+public:
+  explicit Repeats(tt::LoadOp op) : repeats(op->getAttrOfType<DenseI64ArrayAttr>(ttg::repeatsName)) {
+    if (repeats) layout = ttg::layoutOf(op.getType());
+  }
+  /// The first register of an earlier access that is the same as that from `reg` on; otherwise `reg`.
+  size_t firstOf(size_t reg) {
+    if (!repeats) return reg;
+    return first
+        .try_emplace(accessKey(layout, Dims(repeats.asArrayRef().begin(), repeats.asArrayRef().end()), static_cast<int64_t>(reg)), reg)
+        .first->second;
+  }
+
+private:
+  DenseI64ArrayAttr repeats;
+  Layout layout;
+  std::map<Dims, size_t> first;
+};
+} // namespace
+
 LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
   orderAccess(t, op);
+  Repeats repeats(op);
   Type type = t.scalarType(getElementTypeOrSelf(op.getType()));
   Type inMemory = memoryType(t, type);
   const Parts &addresses = t.get(op.getPtr());
   size_t width = widthOf(op);
   Parts results;
   for (size_t reg = 0; reg < addresses.size(); reg += width) {
+    if (size_t first = repeats.firstOf(reg); first != reg) {
+      for (size_t i = 0; i < width; ++i)
+        results.push_back(Value(results[first + i]));
+      continue;
+    }
     if (op.getMask() && llvm::all_of(ArrayRef<Value>(t.get(op.getMask())).slice(reg, width), isFalse)) {
       for (Value value : otherOf(t, op, reg, width, inMemory))
         results.push_back(fromMemory(t, value, type));

@@ -148,6 +148,7 @@ private:
     if (access.covering && vector * access.facts.bytes < wordBytes) vector = 1;
     if (vector > 1) op->setAttr(ttg::vectorName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), vector));
     if (access.covering && vector > 1) op->setAttr(ttg::coveringName, UnitAttr::get(op->getContext()));
+    if (!access.facts.repeats.empty()) op->setAttr(ttg::repeatsName, DenseI64ArrayAttr::get(op->getContext(), access.facts.repeats));
     if (!access.pointer) return;
     bool narrowed = access.narrowedByMask && access.layout.registersPerThread() > vector;
     op->setAttr(ttg::accessName, ttg::AccessAttr::get(op->getContext(), accessSectors(access.facts, access.layout), narrowed));

@@ -42,13 +42,15 @@ AccessFacts accessFacts(const AxisAnalysis &axes, Value pointer, Value mask) {
 
 //===------------------------------------------------------------------------------------------------------------ layouts
 
-/// `vector` elements a thread along order[0], lanes along `order`, then warps from its other end.
-static Layout spread(const Dims &shape, int64_t vector, int64_t warps, const Dims &order) {
+/// `vector` elements a thread along order[0], lanes along `order`, then warps from its other end. A thread may have more elements along
+/// another dimension, too.
+static Layout spread(const Dims &shape, int64_t vector, int64_t warps, const Dims &order, int64_t more = -1, int64_t count = 1) {
   size_t rank = shape.size();
   Dims perThread(rank, 1), lanes(rank, 1), warpsAlong(rank, 1);
   if (rank == 0) return Layout::coalesced(shape, 1, warps, order);
   size_t fast = static_cast<size_t>(order[0]);
   perThread[fast] = std::min(vector, shape[fast]);
+  if (more >= 0) perThread[static_cast<size_t>(more)] = std::min(count, shape[static_cast<size_t>(more)]);
   int64_t left = 32;
   for (int64_t dim : order) {
     size_t at = static_cast<size_t>(dim);
@@ -72,6 +74,11 @@ SmallVector<Layout, 2> coalescedLayouts(const Dims &shape, const AccessFacts &fa
   SmallVector<Layout, 2> layouts = {spread(shape, vector, warps, facts.order)};
   Layout other = Layout::coalesced(shape, vector, warps, facts.order);
   if (other != layouts[0]) layouts.push_back(other);
+  for (size_t dim = 0; dim < facts.repeats.size(); ++dim) {
+    int64_t count = std::min(facts.repeats[dim], each / vector);
+    bool isVector = vector > 1 && static_cast<int64_t>(dim) == facts.order[0];
+    if (count > 1 && !isVector) layouts.push_back(spread(shape, vector, warps, facts.order, static_cast<int64_t>(dim), count));
+  }
   return layouts;
 }
 
@@ -149,9 +156,24 @@ int64_t accessSectors(const AccessFacts &facts, const Layout &layout) {
   return std::unique(sectors.begin(), sectors.end()) - sectors.begin();
 }
 
+Dims accessKey(const Layout &layout, const Dims &repeats, int64_t reg) {
+  Dims at = layout.coordinates(layout.apply(reg, 0, 0, 0));
+  for (size_t dim = 0; dim < at.size(); ++dim)
+    at[dim] /= repeats[dim];
+  return at;
+}
+
+int64_t sharedAccesses(const Layout &layout, const Dims &repeats) {
+  std::set<Dims> keys;
+  for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg)
+    keys.insert(accessKey(layout, repeats, reg));
+  return layout.registersPerThread() / static_cast<int64_t>(keys.size());
+}
+
 int64_t accessCost(const AccessFacts &facts, const Layout &layout) {
   int64_t vector = layout.shape.empty() ? 1 : vectorIn(facts, layout);
-  return layout.registersPerThread() / vector * (accessSectors(facts, layout) + instructionCost);
+  int64_t shared = facts.repeats.empty() ? 1 : sharedAccesses(layout, facts.repeats);
+  return layout.registersPerThread() / (vector * shared) * (accessSectors(facts, layout) + instructionCost);
 }
 
 int64_t storeCost(const AccessFacts &facts, const Layout &layout) {

@@ -7,6 +7,11 @@
 #include "gpu/layout/layout.h"
 #include "gpu/tiles/axis_info.h"
 
+namespace tilewright::ttg {
+/// On a tt.load (an array of integers): AccessFacts::repeats.
+constexpr llvm::StringLiteral repeatsName = "ttg.repeats";
+} // namespace tilewright::ttg
+
 namespace tilewright::gpu {
 
 /// How the elements of one access to global memory lie: AxisInfo's facts, put into the order in which a layout should walk the tile.
@@ -16,6 +21,7 @@ struct AccessFacts {
   int64_t contiguity = 1;  ///< along order[0]
   Dims constancy;          ///< of the pointers, along each dimension
   int64_t vectorLimit = 1; ///< AxisAnalysis::vectorWidth along order[0]
+  Dims repeats;            ///< of a load: how many neighbors along each dimension are the same element of memory; empty if none are
 };
 AccessFacts accessFacts(const AxisAnalysis &axes, mlir::Value pointer, mlir::Value mask);
 
@@ -33,6 +39,10 @@ Layout withNeighbors(const Layout &layout, int64_t count, int64_t warps);
 /// For scans along `dim`: no warps along it, if the other dimensions have room for them.
 Layout scanLayout(const Dims &shape, int64_t dim, int64_t warps);
 
+/// Which access of a thread, `reg` of its registers, is the same as another one's: those with equal keys.
+Dims accessKey(const Layout &layout, const Dims &repeats, int64_t reg);
+/// How many of a thread's registers share one access.
+int64_t sharedAccesses(const Layout &layout, const Dims &repeats);
 /// The elements that one access of a thread takes.
 int64_t vectorIn(const AccessFacts &facts, const Layout &layout);
 /// 32-byte sectors of memory that a warp touches with one access.

@@ -5,6 +5,7 @@
 //   pointers, masks, ranges                                   no class
 #include "gpu/tiles/layout_plan.h"
 #include "gpu/tiles/dot_choice.h"
+#include "ir/made_anew.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -128,6 +129,20 @@ static int64_t neighborsOfAtomic(Operation *op, ttg::ConfigAttr config) {
   return type.isF16() ? pair / 16 : 1;
 }
 
+/// How many neighbors along each dimension a load reads from one place; empty if no two.
+///   packed numbers: tl.load(q + (k // 8)[:, None] * N + n[None, :])    8 rows
+static Dims repeatsOf(Operation *op, const AxisAnalysis &axes) {
+  auto load = dyn_cast<tt::LoadOp>(op);
+  if (!load || tt::isMadeAnew(load)) return {};
+  if (Value other = load.getOther(); other && !other.getDefiningOp<tt::SplatOp>() && !matchPattern(other, m_Constant())) return {};
+  AxisInfo pointer = axes.of(load.getPtr());
+  Dims repeats(pointer.constancy.begin(), pointer.constancy.end());
+  if (Value mask = load.getMask())
+    for (auto [repeat, ofMask] : llvm::zip(repeats, axes.of(mask).constancy))
+      repeat = std::min<int64_t>(repeat, ofMask);
+  return llvm::any_of(repeats, [](int64_t repeat) { return repeat > 1; }) ? repeats : Dims();
+}
+
 void LayoutPlan::addAccess(Operation *op, Value pointer, Value mask, Value tile) {
   if (!isTile(tile)) return;
   MemoryAccess access;
@@ -140,6 +155,8 @@ void LayoutPlan::addAccess(Operation *op, Value pointer, Value mask, Value tile)
     if (int64_t covered = coveredBy(op, access.facts)) {
       access.covering = true;
       access.facts.vectorLimit = covered;
+    } else {
+      access.facts.repeats = repeatsOf(op, axes);
     }
     access.narrowedByMask = !access.covering && accessFacts(axes, pointer, Value()).vectorLimit > access.facts.vectorLimit;
   } else {

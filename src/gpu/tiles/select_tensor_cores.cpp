@@ -212,12 +212,18 @@ private:
   }
 
   Value byThreads(tt::DotOp dot) {
-    auto plain = [&](Value operand) { // read element by element, in plain order
+    // Element by element, in plain order. Rows of A that are a power of two apart begin at one bank: what two lanes read of two rows at one
+    // time lies apart where the 16-byte chunks of a row of 64 or 128 bytes are permuted.
+    auto plain = [&](Value operand, bool isA) {
       auto tile = cast<RankedTensorType>(operand.getType());
-      SharedLayout layout = SharedLayout::rowMajor(ttg::shapeOf(tile), tile.getElementTypeBitWidth(), rowMajorOrder(tile.getRank()));
+      int64_t bits = tile.getElementTypeBitWidth(), row = tile.getShape().back() * bits / 8;
+      bool isPermuted = isA && tile.getRank() == 2 && (row == 64 || row == 128);
+      Dims order = rowMajorOrder(tile.getRank());
+      SharedLayout layout = isPermuted ? SharedLayout::swizzled(ttg::shapeOf(tile), bits, row, order)
+                                       : SharedLayout::rowMajor(ttg::shapeOf(tile), bits, order);
       return buffered(dot, asItIs(operand), layout);
     };
-    Value a = plain(dot.getA()), second = plain(dot.getB());
+    Value a = plain(dot.getA(), true), second = plain(dot.getB(), false);
     storePending(dot);
     Value c = accumulator(dot, ttg::ProductKind::fma);
     return ttg::FmaDotOp::create(b, dot.getLoc(), c.getType(), a, second, c);
