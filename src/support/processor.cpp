@@ -57,8 +57,8 @@ bool hasSlowSubnormals() {
   return isSlow;
 }
 
-// Intel's start a division of 16 numbers of fp32 every 16 cycles, one of 8 every 5 (uops.info). Three products and their part of a check for
-// a group of vectors take less than a third of the former and half of the latter. On Zen 5 a division takes no longer.
+// Intel's start a division of 16 numbers of fp32 every 16 cycles, one of 8 every 5 (uops.info). Three products and their part of a check
+// for a group of vectors take less than a third of the former and half of the latter. On Zen 5 a division takes no longer.
 bool hasSlowDivision() {
   using llvm::sys::detail::x86::VendorSignatures;
   static const bool isSlow = llvm::sys::detail::x86::getVendorSignature() == VendorSignatures::GENUINE_INTEL;
