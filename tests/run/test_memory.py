@@ -185,3 +185,22 @@ def test_contiguity_hints_move_nothing(n):
     wrapped_columns_kernel[(triton.cdiv(n, 128),)](x, out, n, BLOCK=128)
     np.testing.assert_array_equal(out, x)
     assert not memory[:guard].any() and not memory[guard + n:].any()
+
+
+@triton.jit
+def repeated_rows_kernel(x_ptr, out_ptr, GROUP: tl.constexpr, FORM: tl.constexpr):
+    rows, columns = tl.arange(0, 16), tl.arange(0, 64)
+    if FORM == "constancy":
+        groups = tl.max_constancy(rows // GROUP, 8)
+    else:
+        groups = tl.max_contiguous(tl.multiple_of(rows * GROUP % 16, 8), 8) // 4
+    tl.store(out_ptr + rows[:, None] * 64 + columns[None, :], tl.load(x_ptr + groups[:, None] * 64 + columns[None, :]))
+
+
+@pytest.mark.unchecked
+@pytest.mark.parametrize("form", ["constancy", "contiguity"])
+def test_false_hints_about_equal_rows_move_no_load(form):
+    x, out = random((16, 64), "fp32", 1), np.zeros((16, 64), np.float32)
+    repeated_rows_kernel[(1,)](x, out, GROUP=3, FORM=form)
+    rows = np.arange(16)
+    np.testing.assert_array_equal(out, x[rows // 3 if form == "constancy" else rows * 3 % 16 // 4])

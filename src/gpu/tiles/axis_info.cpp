@@ -69,7 +69,8 @@ int64_t AxisInfo::divisibilityOfAll() const {
 
 //===------------------------------------------------------------------------------------------------------------ lattice
 
-AxisAnalysis::AxisAnalysis(tt::FuncOp function) : refuted(ttg::refutedFacts(function)), indices(function, refuted) {
+AxisAnalysis::AxisAnalysis(tt::FuncOp function, bool trustsPromises)
+    : trustsPromises(trustsPromises), refuted(ttg::refutedFacts(function)), indices(function, refuted) {
   for (BlockArgument argument : function.getBody().getArguments()) {
     if (!isTracked(argument.getType())) continue;
     auto known = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), tt::divisibilityName);
@@ -178,7 +179,7 @@ void AxisAnalysis::visit(Operation *op) {
     if (!isTracked(result.getType())) continue;
     std::optional<AxisInfo> info = op->getNumResults() == 1 ? compute(op) : unknown(result.getType());
     if (!info) continue;
-    addPromises(*info, op, result.getType());
+    if (trustsPromises) addPromises(*info, op, result.getType());
     meet(result, *info);
   }
 }

@@ -40,8 +40,9 @@ struct AxisInfo {
 
 class AxisAnalysis {
 public:
-  /// Looks at the whole function at once; loops are run to a fixpoint.
-  explicit AxisAnalysis(tt::FuncOp function);
+  /// Looks at the whole function at once; loops are run to a fixpoint. Without `trustsPromises` nothing follows from what the kernel's
+  /// author says of values (tl.multiple_of, max_contiguous, max_constancy).
+  explicit AxisAnalysis(tt::FuncOp function, bool trustsPromises = true);
 
   /// The facts about an integer or pointer, or a tile of them; nothing is known about other values.
   AxisInfo of(mlir::Value value) const;
@@ -59,6 +60,7 @@ private:
   std::optional<AxisInfo> compute(mlir::Operation *op);
   const AxisInfo *find(mlir::Value value) const;
 
+  bool trustsPromises;
   address::RefutedFacts refuted;
   address::Indices indices; // of the function as it is while the constructor looks at it
 

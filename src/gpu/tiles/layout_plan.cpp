@@ -129,7 +129,8 @@ static int64_t neighborsOfAtomic(Operation *op, ttg::ConfigAttr config) {
   return type.isF16() ? pair / 16 : 1;
 }
 
-/// How many neighbors along each dimension a load reads from one place; empty if no two.
+/// How many neighbors along each dimension a load reads from one place; empty if no two. `axes` without promises: a wrong one may widen
+/// an access, but moves none.
 ///   packed numbers: tl.load(q + (k // 8)[:, None] * N + n[None, :])    8 rows
 static Dims repeatsOf(Operation *op, const AxisAnalysis &axes) {
   auto load = dyn_cast<tt::LoadOp>(op);
@@ -141,6 +142,14 @@ static Dims repeatsOf(Operation *op, const AxisAnalysis &axes) {
     for (auto [repeat, ofMask] : llvm::zip(repeats, axes.of(mask).constancy))
       repeat = std::min<int64_t>(repeat, ofMask);
   return llvm::any_of(repeats, [](int64_t repeat) { return repeat > 1; }) ? repeats : Dims();
+}
+
+static bool hasPromises(tt::FuncOp function) {
+  auto walked = function.getBody().walk([](Operation *op) {
+    bool promises = op->hasAttr(tt::divisibilityName) || op->hasAttr(tt::contiguityName) || op->hasAttr(tt::constancyName);
+    return promises ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return walked.wasInterrupted();
 }
 
 void LayoutPlan::addAccess(Operation *op, Value pointer, Value mask, Value tile) {
@@ -156,7 +165,7 @@ void LayoutPlan::addAccess(Operation *op, Value pointer, Value mask, Value tile)
       access.covering = true;
       access.facts.vectorLimit = covered;
     } else {
-      access.facts.repeats = repeatsOf(op, axes);
+      access.facts.repeats = repeatsOf(op, provenAxes ? *provenAxes : axes);
     }
     access.narrowedByMask = !access.covering && accessFacts(axes, pointer, Value()).vectorLimit > access.facts.vectorLimit;
   } else {
@@ -397,6 +406,7 @@ void LayoutPlan::chooseAll() {
 LayoutPlan::LayoutPlan(tt::FuncOp function, ttg::ConfigAttr config)
     : config(config), warps(config.getWarps()), axes(function),
       cheap(function, [](Operation *) { return true; }, deepestRecomputation), members(function, cheap) {
+  if (hasPromises(function)) provenAxes.emplace(function, /*trustsPromises=*/false);
   for (const TileClasses::Class &one : members.all()) {
     Class &fresh = classes.emplace_back();
     fresh.shape = ttg::shapeOf(one.leader.getType());

@@ -96,6 +96,7 @@ private:
   ttg::ConfigAttr config;
   int64_t warps;
   AxisAnalysis axes;
+  std::optional<AxisAnalysis> provenAxes; // without promises, where there are some
   CheapTiles cheap;
   TileClasses members;
   std::vector<Class> classes; // by the numbers of `members`
