@@ -56,6 +56,7 @@ struct GpuTarget {
   bool fp8Mma = false;               // products of fp8 by mma.sync
   bool fp8Convert = false;           // conversion from and to pairs of fp8
   bool bf16Atomics = false;          // atomic addition of bf16
+  bool vectorAtomics = false;        // atomic addition of up to 16 bytes of neighboring floats
   bool stmatrix = false;             // 8x8 matrices from registers to shared memory
   bool elect = false;                // elect.sync
   bool mbarrierTransactions = false; // mbarriers that count bytes, arrivals in numbers, waits that sleep

@@ -205,7 +205,7 @@ void LaunchMeter::reset() {
 std::optional<TimedRun> LaunchMeter::once(const std::function<bool(Diagnostics &)> &launch, Diagnostics &diagnostics) {
   reset();
   if (state->card) return state->card->time([&] { return launch(diagnostics); }, diagnostics);
-  if (!stayInCaches(state->tensors)) dropFromCaches(state->tensors);
+  prepareCaches(state->tensors);
   double start = state->now();
   if (!launch(diagnostics)) return std::nullopt;
   return TimedRun{state->now() - start, true};
@@ -323,6 +323,10 @@ void dropFromCaches(llvm::ArrayRef<Argument> arguments) {
     std::optional<std::pair<uint64_t, uint64_t>> reach = reachOnHost(argument);
     if (reach && reach->second - reach->first <= mostBytes) dropLines(reach->first, reach->second);
   }
+}
+
+void prepareCaches(llvm::ArrayRef<Argument> arguments) {
+  if (!stayInCaches(arguments)) dropFromCaches(arguments);
 }
 
 void flushCaches() {

@@ -28,6 +28,8 @@ void dropFromCaches(llvm::ArrayRef<Argument> arguments);
 
 /// Whether the host's memory behind these arguments is so little that a launch finds it in a core's caches.
 bool stayInCaches(llvm::ArrayRef<Argument> arguments);
+/// Drops it unless it is: in front of every run that a tuner times on a processor.
+void prepareCaches(llvm::ArrayRef<Argument> arguments);
 
 /// Evicts everything from the caches of all processors that launches use.
 void flushCaches();

@@ -194,7 +194,7 @@ static std::string atomicKind(ptx::Atomic kind, Type type, size_t count, const G
   if (kind == ptx::Atomic::fadd) {
     size_t words = count > 1 && bitsOf(type) == 16 ? count / 2 : count;
     std::string vector = words > 1 ? ".v" + std::to_string(words) : "";
-    if (words > 1 && !target.clusters) return ""; // vectors came with them
+    if (words > 1 && !target.vectorAtomics) return "";
     if (type.isF32() || (type.isF64() && count == 1)) return ".add" + vector + ".f" + bits;
     if (!type.isF16() && !(type.isBF16() && target.bf16Atomics)) return "";
     return ".add.noftz" + vector + (type.isF16() ? ".f16" : ".bf16") + (count > 1 ? "x2" : "");

@@ -108,9 +108,7 @@ static int64_t heldBy(tt::LoadOp load) {
   auto tile = cast<RankedTensorType>(load.getType());
   bool inWords = width && width.getInt() * tile.getElementTypeBitWidth() % 32 == 0;
   int64_t registers = inWords ? registersOf(tile) : ttg::layoutOf(tile).registersPerThread();
-  auto repeats = load->getAttrOfType<DenseI64ArrayAttr>(ttg::repeatsName);
-  return repeats ? registers / sharedAccesses(ttg::layoutOf(tile), Dims(repeats.asArrayRef().begin(), repeats.asArrayRef().end()))
-                 : registers;
+  return registers / sharedAccesses(ttg::layoutOf(tile), repeatsOf(load));
 }
 
 /// Makes the load an iteration early, in front of `place`, in a loop that carries what it brings.

@@ -144,10 +144,6 @@ static LogicalResult combineLanePairs(ThreadContext &t, Block &region, bool isSy
 
 constexpr uint64_t allLaneBits = (uint64_t(1) << laneBits) - 1;
 
-static bool hasRedux(const GpuTarget &target) {
-  return target.capability >= 80;
-}
-
 /// What one instruction does for a whole warp, if the region is it: one operation on i32.
 static std::optional<ptx::Redux> reduxOf(Block &region) {
   if (region.getNumArguments() != 2 || !region.getArgument(0).getType().isInteger(32) || !llvm::hasNItems(region, 2)) return std::nullopt;
@@ -169,7 +165,7 @@ static std::optional<ptx::Redux> reduxOf(Block &region) {
 
 /// Lanes: one instruction, or a butterfly for each bit, after which all of them hold the result.
 static LogicalResult reduceLanes(ThreadContext &t, Block &region, bool isSymmetric, uint64_t laneMask, HeldTiles &held) {
-  std::optional<ptx::Redux> redux = laneMask == allLaneBits && hasRedux(t.target) ? reduxOf(region) : std::nullopt;
+  std::optional<ptx::Redux> redux = laneMask == allLaneBits ? reduxOf(region) : std::nullopt;
   if (redux) {
     for (Parts &values : held)
       values = {ptx::ReduxOp::create(t.b, t.b.getI32Type(), *redux, values.front())};
@@ -306,9 +302,9 @@ struct Picking {
 };
 } // namespace
 
-static Picking pickingOf(ThreadContext &t, tt::ReduceOp op, const ReductionPlan &plan) {
+static Picking pickingOf(tt::ReduceOp op, const ReductionPlan &plan) {
   Picking picking{pickedElement(op)};
-  picking.inWarps = picking.pick && hasRedux(t.target) && plan.result.freeMask(Axis::lane) == allLaneBits;
+  picking.inWarps = picking.pick && plan.result.freeMask(Axis::lane) == allLaneBits;
   picking.isNumberUsed = !op->getResult(0).use_empty();
   return picking;
 }
@@ -344,7 +340,7 @@ LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op) {
   Block &region = op.getCombineOp().front();
   FailureOr<HeldTiles> held = heldIn(t, op, op.getSrcs(), layout);
   if (failed(held)) return failure();
-  Picking picking = pickingOf(t, op, *plan);
+  Picking picking = pickingOf(op, *plan);
   if (picking.inWarps)
     pickInWarps(t, *picking.pick, picking.isNumberUsed, *plan, *held);
   else if (failed(reduceRegisters(t, region, *plan, *held)) || failed(reduceLanes(t, region, picking.isSymmetric(), plan->laneMask, *held)))

@@ -148,19 +148,17 @@ namespace {
 /// The accesses of a load that a thread makes, each once: others are the same element of memory.
 class Repeats {
 public:
-  explicit Repeats(tt::LoadOp op) : repeats(op->getAttrOfType<DenseI64ArrayAttr>(ttg::repeatsName)) {
-    if (repeats) layout = ttg::layoutOf(op.getType());
+  explicit Repeats(tt::LoadOp op) : repeats(repeatsOf(op)) {
+    if (!repeats.empty()) layout = ttg::layoutOf(op.getType());
   }
   /// The first register of an earlier access that is the same as that from `reg` on; otherwise `reg`.
   size_t firstOf(size_t reg) {
-    if (!repeats) return reg;
-    return first
-        .try_emplace(accessKey(layout, Dims(repeats.asArrayRef().begin(), repeats.asArrayRef().end()), static_cast<int64_t>(reg)), reg)
-        .first->second;
+    if (repeats.empty()) return reg;
+    return first.try_emplace(accessKey(layout, repeats, static_cast<int64_t>(reg)), reg).first->second;
   }
 
 private:
-  DenseI64ArrayAttr repeats;
+  Dims repeats;
   Layout layout;
   std::map<Dims, size_t> first;
 };

@@ -163,7 +163,13 @@ Dims accessKey(const Layout &layout, const Dims &repeats, int64_t reg) {
   return at;
 }
 
+Dims repeatsOf(tt::LoadOp load) {
+  auto repeats = load->getAttrOfType<DenseI64ArrayAttr>(ttg::repeatsName);
+  return repeats ? Dims(repeats.asArrayRef().begin(), repeats.asArrayRef().end()) : Dims();
+}
+
 int64_t sharedAccesses(const Layout &layout, const Dims &repeats) {
+  if (repeats.empty()) return 1;
   std::set<Dims> keys;
   for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg)
     keys.insert(accessKey(layout, repeats, reg));
@@ -172,8 +178,7 @@ int64_t sharedAccesses(const Layout &layout, const Dims &repeats) {
 
 int64_t accessCost(const AccessFacts &facts, const Layout &layout) {
   int64_t vector = layout.shape.empty() ? 1 : vectorIn(facts, layout);
-  int64_t shared = facts.repeats.empty() ? 1 : sharedAccesses(layout, facts.repeats);
-  return layout.registersPerThread() / (vector * shared) * (accessSectors(facts, layout) + instructionCost);
+  return layout.registersPerThread() / (vector * sharedAccesses(layout, facts.repeats)) * (accessSectors(facts, layout) + instructionCost);
 }
 
 int64_t storeCost(const AccessFacts &facts, const Layout &layout) {

@@ -41,7 +41,9 @@ Layout scanLayout(const Dims &shape, int64_t dim, int64_t warps);
 
 /// Which access of a thread, `reg` of its registers, is the same as another one's: those with equal keys.
 Dims accessKey(const Layout &layout, const Dims &repeats, int64_t reg);
-/// How many of a thread's registers share one access.
+/// AccessFacts::repeats of a load whose layout is decided.
+Dims repeatsOf(tt::LoadOp load);
+/// How many of a thread's registers share one access. 1 where `repeats` is empty.
 int64_t sharedAccesses(const Layout &layout, const Dims &repeats);
 /// The elements that one access of a thread takes.
 int64_t vectorIn(const AccessFacts &facts, const Layout &layout);

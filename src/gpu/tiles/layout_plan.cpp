@@ -117,22 +117,21 @@ static int64_t coveredBy(Operation *op, const AccessFacts &facts) {
   return count * facts.bytes >= leastAligned ? count : 0;
 }
 
-/// How many neighbors one atomic operation takes: additions of floats up to 16 bytes where there are clusters, which came with that, and
-/// pairs of f16 elsewhere.
+/// How many neighbors one atomic operation takes: additions of floats, and pairs of f16 on every card.
 static int64_t neighborsOfAtomic(Operation *op, ttg::ConfigAttr config) {
   constexpr int64_t widest = 128, pair = 32; // bits
   auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
   if (!atomic || atomic.getAtomicRmwOp() != tt::RMWOp::FADD) return 1;
   Type type = getElementTypeOrSelf(atomic.getVal().getType());
   std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
-  if (target->clusters && (type.isF32() || type.isF16() || type.isBF16())) return widest / type.getIntOrFloatBitWidth();
+  if (target->vectorAtomics && (type.isF32() || type.isF16() || type.isBF16())) return widest / type.getIntOrFloatBitWidth();
   return type.isF16() ? pair / 16 : 1;
 }
 
 /// How many neighbors along each dimension a load reads from one place; empty if no two. `axes` without promises: a wrong one may widen
 /// an access, but moves none.
 ///   packed numbers: tl.load(q + (k // 8)[:, None] * N + n[None, :])    8 rows
-static Dims repeatsOf(Operation *op, const AxisAnalysis &axes) {
+static Dims provenRepeats(Operation *op, const AxisAnalysis &axes) {
   auto load = dyn_cast<tt::LoadOp>(op);
   if (!load || tt::isMadeAnew(load)) return {};
   if (Value other = load.getOther(); other && !other.getDefiningOp<tt::SplatOp>() && !matchPattern(other, m_Constant())) return {};
@@ -165,7 +164,7 @@ void LayoutPlan::addAccess(Operation *op, Value pointer, Value mask, Value tile)
       access.covering = true;
       access.facts.vectorLimit = covered;
     } else {
-      access.facts.repeats = repeatsOf(op, provenAxes ? *provenAxes : axes);
+      access.facts.repeats = provenRepeats(op, provenAxes ? *provenAxes : axes);
     }
     access.narrowedByMask = !access.covering && accessFacts(axes, pointer, Value()).vectorLimit > access.facts.vectorLimit;
   } else {
