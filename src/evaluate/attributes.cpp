@@ -117,9 +117,7 @@ static std::vector<std::string> typeAttributeNames() {
           "exponent_bias"};
 }
 
-/// Files ask whether a package or a kind of machine exists, by names such as HAS_TRITON, has_triton, is_flash_attn_available,
-/// is_cuda. Kernels are compiled for a machine that has what they need: other vendors' GPUs do not exist there, everything else does.
-static std::optional<bool> isThere(llvm::StringRef path) {
+std::optional<bool> isThere(llvm::StringRef path) {
   std::string lower = path.substr(path.rfind('.') == llvm::StringRef::npos ? 0 : path.rfind('.') + 1).lower();
   llvm::StringRef name = llvm::StringRef(lower).ltrim('_');
   bool asks = name.starts_with("has_") || name.starts_with("have_") || name.ends_with("_available") || name == "is_cuda" ||

@@ -128,6 +128,10 @@ struct PlainFunction : Callable {
 /// kernels are tuned for (CUDA, capability 9.0), whatever machine compiles them.
 Value hostAttribute(const HostValue &object, llvm::StringRef name);
 Value hostCall(const HostValue &callee);
+/// Files ask whether a package or a kind of machine exists, by names such as HAS_TRITON, has_triton, is_flash_attn_available,
+/// is_cuda. Kernels are compiled for a machine that has what they need: other vendors' GPUs do not exist there, everything else does.
+/// Nothing for names that do not ask.
+std::optional<bool> isThere(llvm::StringRef path);
 
 int64_t errorCount(const Diagnostics &diagnostics);
 

@@ -397,6 +397,7 @@ MaybeValue ModuleScope::lookupBefore(llvm::StringRef name, int64_t order, Diagno
     }
     if (open.size() == 1) return valueOf(name, *open.front(), diagnostics);
     if (MaybeValue value = open.empty() ? std::nullopt : onlyValue(name, open)) return value;
+    if (std::optional<bool> there = open.empty() ? std::nullopt : isThere(name)) return Value::boolean(*there);
     if (open.size() > 1) return Value::host("'" + name.str() + "', which depends on a condition of host code,");
   }
   for (const auto &[stmt, position] : llvm::reverse(starImports)) {

@@ -20,7 +20,8 @@ std::nullopt_t fail(Diagnostics &diagnostics, SourceRange range, Diag id, std::i
 
 std::string nearestName(llvm::StringRef name, const std::vector<std::string> &candidates) {
   std::string best;
-  unsigned limit = static_cast<unsigned>(std::max<size_t>(1, (name.size() + 1) / 3)), distance = limit + 1;
+  unsigned limit = name.size() < 2 ? 0 : static_cast<unsigned>(std::max<size_t>(1, (name.size() + 1) / 3)); // any letter is near another
+  unsigned distance = limit + 1;
   for (const std::string &candidate : candidates) {
     if (llvm::StringRef(candidate).equals_insensitive(name) && candidate != name) return candidate;
     unsigned edits = name.edit_distance(candidate, true, limit);

@@ -297,9 +297,14 @@ Maybe emitScan(Emitter &e, Arguments &args) {
 
 // ---- a function on each element
 
-// The region: `pack` elements of each tile in, `pack` of each result out, by a call of the function. The results; nothing after an error.
-static std::optional<std::vector<Operand>> mapRegion(Emitter &e, Arguments &args, const std::vector<Operand> &inputs, int64_t pack,
-                                                     Region &region) {
+// What a mapped function gives for `pack` elements: a value, or a tuple of them.
+struct Mapped {
+  std::vector<Operand> values;
+  bool isTuple;
+};
+
+// The region: `pack` elements of each tile in, `pack` of each result out, by a call of the function. Nothing after an error.
+static std::optional<Mapped> mapRegion(Emitter &e, Arguments &args, const std::vector<Operand> &inputs, int64_t pack, Region &region) {
   std::shared_ptr<const JitFunction> function = args.function(0);
   if (!function) return std::nullopt;
   OpBuilder::InsertionGuard guard(e.ops.b);
@@ -326,7 +331,7 @@ static std::optional<std::vector<Operand>> mapRegion(Emitter &e, Arguments &args
   }
   if (!fits) return e.ops.failAt(args.ranges[0], Diag::mapResult, {function->name, result->describe()});
   tt::MapElementwiseReturnOp::create(e.ops.b, handles);
-  return values;
+  return Mapped{std::move(values), result->isTuple()};
 }
 
 Maybe emitMapElementwise(Emitter &e, Arguments &args) {
@@ -349,19 +354,19 @@ Maybe emitMapElementwise(Emitter &e, Arguments &args) {
     handles.push_back(input.handle);
   // The result's type is known only once the call is emitted, so the operation is made afterwards and the region moves into it.
   Region region;
-  std::optional<std::vector<Operand>> values = mapRegion(e, args, inputs, *pack, region);
-  if (!values) return std::nullopt;
+  std::optional<Mapped> mapped = mapRegion(e, args, inputs, *pack, region);
+  if (!mapped) return std::nullopt;
   std::vector<Operand> results;
   llvm::SmallVector<mlir::Type> types;
-  for (size_t i = 0; i < values->size(); i += static_cast<size_t>(*pack)) {
-    results.push_back(Operand::of(mlir::Value(), inputs[0].type.withElement((*values)[i].type)));
+  for (size_t i = 0; i < mapped->values.size(); i += static_cast<size_t>(*pack)) {
+    results.push_back(Operand::of(mlir::Value(), inputs[0].type.withElement(mapped->values[i].type)));
     types.push_back(e.ops.irType(results.back().type));
   }
   auto op = tt::MapElementwiseOp::create(e.ops.b, types, handles, static_cast<uint32_t>(*pack));
   op.getScalarOp().takeBody(region);
   for (size_t i = 0; i < results.size(); ++i)
     results[i].handle = op->getResult(static_cast<unsigned>(i));
-  return results.size() == 1 ? results[0] : Operand::tuple(std::move(results));
+  return mapped->isTuple ? Operand::tuple(std::move(results)) : results[0];
 }
 
 // ---- histogram, gather, sort

@@ -242,6 +242,9 @@ private:
   /// An unknown name, with "did you mean" where one of `candidates` is close.
   std::nullopt_t unknown(SourceRange range, Diag id, std::initializer_list<std::string> args, llvm::StringRef name,
                          const std::vector<std::string> &candidates);
+  /// What triton.language has under a name of the host's ("float32", "float8_e4m3fn", "exp"), as kernels write it; "" for nothing.
+  static std::string inLanguage(llvm::StringRef name);
+  std::nullopt_t failHostName(SourceRange range, llvm::StringRef name, const HostValue &host);
   Maybe constantAttribute(const Operand &object, llvm::StringRef name, SourceRange range);
   Maybe descriptorAttribute(const Operand &object, llvm::StringRef name, SourceRange range);
 

@@ -354,10 +354,13 @@ Maybe Emitter::pythonCall(const Callable &callee, const CallArguments &args) {
       std::optional<std::vector<Operand>> bound = bindCall(*helper, args);
       return bound ? inlineHelper(*helper, std::move(*bound), args.range) : std::nullopt;
     }
+    llvm::StringRef plain = known.split(" [").first; // without a fingerprint
+    std::string ours = inLanguage(plain), own = "mark it with @triton.jit if it is yours";
     std::string advice = known == "int" || known == "float" ? "convert with .to(tl.int32) or .to(tl.float32)"
-                         : known == "cdiv"                  ? "call tl.cdiv"
-                                                            : "mark it with @triton.jit if its arguments are run-time values";
-    return ops.fail(Diag::hostCall, {llvm::StringRef(name).split(" [").first.str(), advice}); // without a fingerprint
+                         : known == "len" ? "a tile has a shape, x.shape[0]; the size of a tensor is an argument of its own"
+                         : !ours.empty()  ? "call " + ours + ", or " + own
+                                          : own + "; in place of a library's function call one of triton.language";
+    return ops.fail(Diag::hostCall, {plain.str(), advice});
   }
   if ((known == "min" || known == "max") && args.positional.size() > 1)
     for (const Operand &value : args.positional)

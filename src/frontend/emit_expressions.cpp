@@ -126,6 +126,21 @@ Maybe Emitter::expressionWithin(const ast::Expr &expr) {
   return std::nullopt;
 }
 
+std::string Emitter::inLanguage(llvm::StringRef name) {
+  std::shared_ptr<Namespace> language = languageModule("triton.language");
+  if (llvm::is_contained(language->names(), name)) return "tl." + name.str();
+  std::optional<Type> type = name.size() > 1 ? parseTypeName(name) : std::nullopt;
+  for (const std::string &each : languageTypeNames())
+    if (type && languageType(each) == type) return "tl." + each;
+  return "";
+}
+
+std::nullopt_t Emitter::failHostName(SourceRange range, llvm::StringRef name, const HostValue &host) {
+  std::string ours = inLanguage(name);
+  std::string advice = ours.empty() ? "pass it as a tl.constexpr parameter, or make it a plain constant" : "write " + ours;
+  return ops.failAt(range, Diag::hostName, {name.str(), host.description, advice});
+}
+
 Maybe Emitter::name(const ast::NameExpr &expr) {
   auto local = locals.find(expr.name);
   if (local != locals.end()) return local->second;
@@ -135,7 +150,7 @@ Maybe Emitter::name(const ast::NameExpr &expr) {
   if (ownNames->contains(expr.name)) return ops.failAt(expr.range, Diag::unboundLocal, {expr.name});
   int64_t before = errorCount(*unit.diagnostics);
   if (std::optional<Value> global = function.globals->lookup(expr.name, *unit.diagnostics)) {
-    if (const HostValue *host = global->asHost()) return ops.failAt(expr.range, Diag::hostName, {expr.name, host->description});
+    if (const HostValue *host = global->asHost()) return failHostName(expr.range, expr.name, *host);
     return Operand::of(*global);
   }
   if (errorCount(*unit.diagnostics) != before) return ops.addCallNotes(), std::nullopt;
@@ -143,7 +158,11 @@ Maybe Emitter::name(const ast::NameExpr &expr) {
   std::vector<std::string> names = function.globals->names();
   for (auto &[name, value] : locals)
     names.push_back(name.str());
-  return unknown(expr.range, Diag::unknownName, {expr.name}, expr.name, names);
+  std::string ours = inLanguage(expr.name);
+  if (ours.empty()) return unknown(expr.range, Diag::unknownName, {expr.name}, expr.name, names);
+  unit.diagnostics->error(expr.range, Diag::unknownName, {expr.name}).hint = "write " + ours;
+  ops.addCallNotes();
+  return std::nullopt;
 }
 
 Maybe Emitter::attributeOf(const ast::AttributeExpr &expr) {
@@ -470,15 +489,18 @@ Maybe Emitter::expandByIndex(const Operand &object, const ast::SubscriptExpr &ex
   std::vector<ast::Expr *> parts{expr.index};
   if (auto *tuple = dyn_cast<ast::TupleExpr>(expr.index)) parts = tuple->elements;
   auto isNone = [](const ast::Expr *bound) { return !bound || isa<ast::NoneExpr>(bound); };
+  std::string advice = object.type.isPointer()
+                           ? "tl.load(pointer + offsets) reads, and tl.store(pointer + offsets, value) writes"
+                           : "elements of a tile are not addressed; load the part that is needed, or use tl.gather or tl.where";
   Operand result = object;
   for (size_t i = 0; i < parts.size(); ++i) {
     if (auto *slice = dyn_cast<ast::SliceExpr>(parts[i])) {
       if (isNone(slice->lower) && isNone(slice->upper) && isNone(slice->step)) continue;
-      return ops.failAt(parts[i]->range, Diag::tileIndex, {object.describe()});
+      return ops.failAt(parts[i]->range, Diag::tileIndex, {object.describe(), advice});
     }
     Maybe value = expression(*parts[i]);
     if (!value) return std::nullopt;
-    if (!value->isNone()) return ops.failAt(parts[i]->range, Diag::tileIndex, {object.describe()});
+    if (!value->isNone()) return ops.failAt(parts[i]->range, Diag::tileIndex, {object.describe(), advice});
     ops.at(expr.range);
     size_t rank = result.isBlock() ? result.type.shape().size() : 0;
     result = ops.expandDims(result, static_cast<int64_t>(std::min(i, rank)));
@@ -606,7 +628,7 @@ Maybe Emitter::constantAttribute(const Operand &object, llvm::StringRef name, So
       int64_t before = errorCount(*unit.diagnostics);
       std::optional<Value> member = scope->lookup(name, *unit.diagnostics);
       if (member) {
-        if (const HostValue *host = member->asHost()) return ops.failAt(range, Diag::hostName, {name.str(), host->description});
+        if (const HostValue *host = member->asHost()) return failHostName(range, name, *host);
         return Operand::of(*member);
       }
       if (errorCount(*unit.diagnostics) != before) return ops.addCallNotes(), std::nullopt;

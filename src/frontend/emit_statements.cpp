@@ -162,7 +162,7 @@ bool Emitter::assign(const ast::Expr &target, const Operand &value) {
   else if (auto *list = dyn_cast<ast::ListExpr>(&target))
     targets = list->elements;
   else if (isa<ast::SubscriptExpr>(target))
-    return refuse(target.range, "assignment to an element", "build a new tile, for example with tl.where");
+    return refuse(target.range, "assignment to an element", "build a new tile, for example with tl.where; tl.store writes to memory");
   else
     return assignField(cast<ast::AttributeExpr>(target), value);
   for (const ast::Expr *each : targets)

@@ -155,6 +155,8 @@ def pretend():
     properties = types.SimpleNamespace(name="NVIDIA H100", major=9, minor=0, multi_processor_count=132, total_memory=80 << 30, warp_size=32,
                                        max_threads_per_multi_processor=2048, regs_per_multiprocessor=65536, shared_memory_per_block_optin=232448)
     triton.runtime.driver.set_active(Machine())
+    for name, backend in triton.backends.backends.items():  # vLLM has kernels only where just one is active
+        backend.driver.is_active = staticmethod(lambda name=name: name == "nvidia")
     for name, value in {"is_available": True, "device_count": 1, "current_device": 0, "get_device_capability": (9, 0), "get_device_name": properties.name,
                         "get_device_properties": properties}.items():
         setattr(torch.cuda, name, lambda *_, value=value, **__: value)

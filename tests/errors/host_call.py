@@ -1,4 +1,5 @@
 # RUN: not tilewright compile %s --kernel k --signature '*fp32, i32' 2>&1 | FileCheck %s
+# RUN: not tilewright compile %s --kernel lengths --signature '*fp32, i32' 2>&1 | FileCheck %s --check-prefix=LENGTHS
 import triton
 import triton.language as tl
 
@@ -10,3 +11,10 @@ def size(n):
 def k(x_ptr, n):
     # CHECK: :[[#@LINE+1]]:9: error: 'size' runs at compile time and cannot take run-time values
     x = size(n)
+
+
+@triton.jit
+def lengths(x_ptr, n):
+    # LENGTHS: :[[#@LINE+2]]:9: error: 'len' runs at compile time and cannot take run-time values
+    # LENGTHS: help: a tile has a shape, x.shape[0]; the size of a tensor is an argument of its own
+    n = len(x_ptr)

@@ -7,7 +7,7 @@ import torch
 import triton
 import triton.language as tl
 from packaging import version
-from somewhere import HAS_SOMETHING, has_something_else, has_hip_something
+from somewhere import HAS_SOMETHING, has_something_else, has_hip_something, built_for
 
 LARGEST = torch.iinfo(torch.int32).max
 SMALLEST = torch.finfo(torch.float16).min
@@ -17,7 +17,17 @@ if version.parse(torch.__version__) >= version.parse("2.4") and sys.version_info
 else:
     ROWS = 8
 
-if HAS_SOMETHING and has_something_else() and not has_hip_something():
+HAS_DRIVER = built_for("anything") is not None
+if HAS_DRIVER:
+    try:
+        from triton.backends import backends
+
+        if built_for("cpu"):
+            HAS_DRIVER = "cpu" in backends
+    except ImportError:
+        HAS_DRIVER = False
+
+if HAS_DRIVER and HAS_SOMETHING and has_something_else() and not has_hip_something():
 
     def marked(function):
         return triton.jit(function)

@@ -24,6 +24,8 @@ import sys
 import tempfile
 import time
 
+import jobs
+
 HEADER = "import tilewright as triton\nimport tilewright.language as tl\n\nG0 = tl.constexpr(3)\nG1 = tl.constexpr(6)\nG2 = tl.constexpr(1)\n\n"
 GLOBALS = {"G0": 3, "G1": 6, "G2": 1}
 SIZE = 32  # elements of each tensor
@@ -537,6 +539,7 @@ def main():
     parser.add_argument("--each", type=int, default=2500, help="programs a process: kernels that are compiled take memory")
     parser.add_argument("--keep-going", action="store_true", help="do not stop at the tenth difference")
     options = parser.parse_args()
+    jobs.require("numpy", "tilewright")
     with tempfile.TemporaryDirectory() as folder:
         if options.seed is not None:
             program = Generator(options.seed).program()

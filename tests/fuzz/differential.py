@@ -1,6 +1,6 @@
 """Random tile programs: the reference interpreter and compiled code must get the same results.
 
-    python tests/fuzz/differential.py                        60 seconds from seed 0
+    PYTHONPATH=build/python build/venv/bin/python tests/fuzz/differential.py         60 seconds from seed 0
     python tests/fuzz/differential.py --first 1000 --count 500 [--seconds 600] [--levels sse2 avx2 avx512]
     python tests/fuzz/differential.py --levels simulate      GPU code on the simulator, for other targets and warps from seed to seed
     python tests/fuzz/differential.py --levels simulate:sm_80:8                      for this target and these warps
@@ -304,6 +304,7 @@ def main():
     arguments = parsed()
     if arguments.worker:
         return worker(arguments)
+    jobs.require("numpy", "ml_dtypes", "tilewright")
     total, all_counts = collections.Counter(), {}
     working = [functools.partial(start, arguments, place, level) for place, level in enumerate(arguments.levels)]
     if all("=" in level for level in arguments.levels):

@@ -4,11 +4,23 @@ A worker prints "> SEED COUNTS" before each program, with the counts so far as J
 """
 
 import collections
+import importlib
 import json
 import os
 import subprocess
+import sys
 import threading
 import time
+
+
+def require(*modules):
+    """Ends the program if one of the modules cannot be imported; each fuzzed program would fail for that reason alone."""
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            advice = "; run `make`, and set PYTHONPATH=build/python" if name == "tilewright" else ""
+            sys.exit(f"{os.path.basename(sys.argv[0])} needs the module {name}, which {sys.executable} cannot import ({error}){advice}")
 
 
 class Job:

@@ -133,11 +133,13 @@ def launch(x):
 """
 
 JUDGE = """#!{python}
-import json, sys
+import json, os, sys
 for line in sys.stdin:
     question = json.loads(line)
+    if question["name"] == "mistaken":
+        os.abort()  # as upstream ends for some guesses
     verdict = "taken" if question["name"] == "refused" else "AssertionError"
-    print(json.dumps(question | {{"verdicts": [verdict] * len(question["signatures"])}}))
+    print(json.dumps(question | {{"verdicts": [verdict] * len(question["signatures"])}}), flush=True)
 """
 
 

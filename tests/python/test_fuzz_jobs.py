@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "fuzz"))
@@ -29,3 +30,13 @@ def test_crashes_and_hangs(tmp_path, capfd):
     assert counts == {"programs": 18, "crashed": 2}
     out = capfd.readouterr().out
     assert "seed 5: ended by signal 6" in out and "seed 8: no end after 1 s of work" in out
+
+
+def test_missing_module(tmp_path):
+    (tmp_path / "tilewright.py").write_text("raise ImportError('it is not built')\n")
+    for name in ("differential.py", "against_python.py"):
+        command = [sys.executable, str(pathlib.Path(jobs.__file__).parent / name), "--count", "3"]
+        done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True)
+        assert done.returncode == 1 and not done.stdout
+        assert done.stderr.startswith(f"{name} needs the module tilewright, ") and "(it is not built); run `make`" in done.stderr
+        assert done.stderr.count("\n") == 1

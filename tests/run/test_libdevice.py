@@ -47,6 +47,8 @@ def agree(actual, expected, dtype):
         rounded = expected.astype(DTYPES[dtype])
     special = ~np.isfinite(rounded) | (rounded == 0)
     np.testing.assert_array_equal(actual[special], rounded[special])
+    zero = rounded == 0
+    np.testing.assert_array_equal(np.signbit(actual[zero]), np.signbit(rounded[zero]))
     tiny = float(np.finfo(DTYPES[dtype]).smallest_subnormal)
     np.testing.assert_allclose(wide(actual[~special]), wide(rounded[~special]), rtol=TOLERANCE[dtype], atol=2 * tiny)
 
@@ -70,3 +72,29 @@ def test_functions_of_two(name, dtype):
     two_kernel[(1,)](x, y, out, N=256, NAME=name)
     with np.errstate(all="ignore"):
         agree(out, TWO[name](wide(x), wide(y)), dtype)
+
+
+EXACT = {"rint": lambda x, y: np.rint(x), "floor": lambda x, y: np.floor(x), "copysign": np.copysign, "nextafter": np.nextafter, "fmod": np.fmod,
+         "remainder": np.vectorize(lambda x, y: math.remainder(x, y) if y and math.isfinite(x) and y == y else math.nan)}
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "fp64"])
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_for_all_bits(name, dtype):
+    """Numbers of all magnitudes: quotients beyond the largest number, and subnormal divisors."""
+    rng, real = np.random.default_rng(3), DTYPES[dtype]
+    words = np.dtype(f"u{real().itemsize}")
+    x, y = (rng.integers(0, np.iinfo(words).max, 256, words, endpoint=True) for _ in range(2))
+    y[:80] >>= words.type(10 + np.arange(80) % (8 * words.itemsize - 10))
+    x[60:90] >>= words.type(12)
+    x, y = x.view(real), y.view(real)
+    out = np.zeros_like(x)
+    if name in ONE:
+        one_kernel[(1,)](x, out, N=256, NAME=name)
+    else:
+        two_kernel[(1,)](x, y, out, N=256, NAME=name)
+    with np.errstate(all="ignore"):
+        expected = EXACT[name](x, y).astype(real)
+    np.testing.assert_array_equal(out, expected)
+    zero = expected == 0
+    np.testing.assert_array_equal(np.signbit(out[zero]), np.signbit(expected[zero]))

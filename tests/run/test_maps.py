@@ -36,6 +36,11 @@ def divided(a0, a1, b0, b1):
 
 
 @triton.jit
+def exchanged(a, b):
+    return b, a
+
+
+@triton.jit
 def map_kernel(x_ptr, y_ptr, out_ptr, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     x, y = tl.load(x_ptr + i), tl.load(y_ptr + i)
@@ -45,6 +50,7 @@ def map_kernel(x_ptr, y_ptr, out_ptr, BLOCK: tl.constexpr):
     tl.store(out_ptr + BLOCK + i, steps + 1000 * one)
     tl.store(out_ptr + 2 * BLOCK + i, quotient)
     tl.store(out_ptr + 3 * BLOCK + i, rest)
+    tl.store(out_ptr + 4 * BLOCK + i, tl.map_elementwise(exchanged, x, pack=2)[0])  # a function that returns a tuple gives one, of one tile as well
 
 
 def collatz(x):
@@ -57,12 +63,13 @@ def collatz(x):
 def test_map_elementwise():
     BLOCK = 256
     x, y = random(BLOCK, "int32", low=1, high=100), random(BLOCK, "int32", seed=1, low=1, high=100)
-    out = np.zeros((4, BLOCK), np.int32)
+    out = np.zeros((5, BLOCK), np.int32)
     map_kernel[(1, )](x, y, out, BLOCK)
     np.testing.assert_array_equal(out[0], np.sign(x - y))
     np.testing.assert_array_equal(out[1], [collatz(v) + 1000 for v in x])
     np.testing.assert_array_equal(out[2], x // y)
     np.testing.assert_array_equal(out[3], x % y)
+    np.testing.assert_array_equal(out[4], x.reshape(-1, 2)[:, ::-1].ravel())
 
 
 @triton.jit

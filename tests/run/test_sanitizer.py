@@ -119,6 +119,17 @@ def flag_without_atomics(x_ptr, flag_ptr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def volatile_flag(x_ptr, flag_ptr, BLOCK: tl.constexpr):
+    if tl.program_id(0) == 0:
+        tl.store(x_ptr, 5)
+        tl.atomic_xchg(flag_ptr, 1)
+    else:
+        while tl.load(flag_ptr, volatile=True) == 0:
+            pass
+        tl.store(x_ptr + 1, tl.load(x_ptr))
+
+
+@triton.jit
 def relaxed_flag(x_ptr, flag_ptr, BLOCK: tl.constexpr):
     if tl.program_id(0) == 0:
         tl.store(x_ptr, 5)
@@ -137,7 +148,7 @@ def atomic_and_store(x_ptr, flag_ptr, BLOCK: tl.constexpr):
         tl.store(x_ptr, 2)
 
 
-@pytest.mark.parametrize("kernel", [one_place, missing_atomic, overlapping_blocks, neighbors_in_place, flag_without_atomics, relaxed_flag, atomic_and_store])
+@pytest.mark.parametrize("kernel", [one_place, missing_atomic, overlapping_blocks, neighbors_in_place, flag_without_atomics, volatile_flag, relaxed_flag, atomic_and_store])
 def test_a_race_between_programs(kernel):
     x, flag = np.zeros(64, np.int32), np.zeros(1, np.int32)
     with pytest.raises(ERROR, match=r"test_sanitizer.py:\d+:\d+.*race: .*program \(\d, 0, 0\) has (stored|loaded) there"):
@@ -201,7 +212,14 @@ def waits_for_a_later_one(x_ptr, flag_ptr, BLOCK: tl.constexpr):
         tl.store(x_ptr + 1 + tl.program_id(0), tl.load(x_ptr))
 
 
-@pytest.mark.parametrize("kernel, first", [(locked, 4), (last_one_sums, 0), (added, 4), (waits_for_a_later_one, 7)])
+@triton.jit
+def watched(x_ptr, count_ptr, BLOCK: tl.constexpr):
+    if tl.load(count_ptr, volatile=True) < 100:
+        tl.atomic_add(count_ptr, 1)
+        tl.atomic_add(x_ptr, 1)
+
+
+@pytest.mark.parametrize("kernel, first", [(locked, 4), (last_one_sums, 0), (added, 4), (waits_for_a_later_one, 7), (watched, 4)])
 def test_programs_that_are_ordered(kernel, first):
     x, lock = np.zeros(128, np.int32), np.zeros(1, np.int32)
     kernel[(4,)](x, lock, BLOCK=16)

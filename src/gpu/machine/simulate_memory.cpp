@@ -367,7 +367,8 @@ static bool loadGlobal(Warp &warp, const Step &step) {
       continue;
     }
     std::optional<uint64_t> address = present ? warp.global(step, lane, pointer, bytes * count, bytes * count) : 0;
-    if (!address || (present && !warp.noteGlobal(step, lane, {pointer, bytes * count}))) return false;
+    Warp::GlobalAccess access{pointer, bytes * count, /*writes=*/false, /*atomic=*/op.getIsVolatile(), /*isForAll=*/op.getIsVolatile()};
+    if (!address || (present && !warp.noteGlobal(step, lane, access))) return false;
     for (int64_t i = 0; i < count; ++i) {
       uint64_t value = 0;
       if (present)

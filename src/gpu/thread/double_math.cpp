@@ -375,7 +375,7 @@ private:
   }
   Value sin(Value x) {
     Angle angle = reduce(x);
-    return sinOrCos(angle, angle.quadrant);
+    return keepZero(x, sinOrCos(angle, angle.quadrant));
   }
   Value cos(Value x) {
     Angle angle = reduce(x);
@@ -384,8 +384,10 @@ private:
   Value tan(Value x) {
     Angle angle = reduce(x);
     Value sine = sinOfRest(angle.rest), cosine = cosOfRest(angle.rest), odd = oddBit(angle.quadrant, 0);
-    return m.divide(m.select(odd, cosine, sine), m.select(odd, negate(sine), cosine));
+    return keepZero(x, m.divide(m.select(odd, cosine, sine), m.select(odd, negate(sine), cosine)));
   }
+  /// x itself where it is zero: the reduction forgets its sign.
+  Value keepZero(Value x, Value value) { return m.select(m.equal(x, m.real(0)), x, value); }
 
   /// From 0 to infinity: the reciprocal reduces to [0, 1], the difference from pi/4 to |z| <= tan(pi/8).
   Value atanOfPositive(Value x) {

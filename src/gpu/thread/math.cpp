@@ -196,6 +196,7 @@ public:
     Value broken = arith::OrIOp::create(b, m.equal(divisor, m.real(0)),
                                         m.compare(arith::CmpFPredicate::UEQ, start, m.real(std::numeric_limits<double>::infinity())));
     broken = arith::OrIOp::create(b, broken, m.compare(arith::CmpFPredicate::UNO, y, y));
+    Value exponent = exponentOf(divisor);
     auto loop = scf::WhileOp::create(b, TypeRange{m.realType}, ValueRange{start});
     {
       OpBuilder::InsertionGuard guard(b);
@@ -205,23 +206,29 @@ public:
       scf::ConditionOp::create(b, goesOn, ValueRange{test->getArgument(0)});
       Block *body = b.createBlock(&loop.getAfter(), {}, TypeRange{m.realType}, {b.getLoc()});
       Value rest = body->getArgument(0);
-      // 2^distance, at most 2^(largest exponent / 2); a step of one less than the fraction's bits leaves a quotient that fits.
-      Value distance = m.subtractWords(m.shiftRight(m.bits(rest), m.fraction), m.shiftRight(m.bits(divisor), m.fraction));
-      distance = m.subtractWords(distance, m.word(m.fraction - 2));
-      int64_t bias = m.width == 64 ? 1023 : 127;
+      // 2^distance, in two factors because it is above the largest number where the divisor is subnormal; it leaves a quotient that fits.
+      Value distance = m.subtractWords(m.subtractWords(exponentOf(rest), exponent), m.word(m.fraction - 1));
       distance = arith::MaxSIOp::create(b, distance, m.word(0));
-      distance = arith::MinSIOp::create(b, distance, m.word(bias));
-      Value scaled = m.multiply(divisor, m.fromBits(m.shiftLeft(m.addWords(distance, m.word(bias)), m.fraction)));
+      Value half = m.shiftRight(distance, 1);
+      Value scaled = m.multiply(m.multiply(divisor, powerOfTwo(half)), powerOfTwo(m.subtractWords(distance, half)));
       Value quotient = unit(ptx::Unit::trunc, m.divide(rest, scaled));
       Value next = m.multiplyAdd(arith::NegFOp::create(b, quotient), scaled, rest);
       next = m.select(m.less(next, m.real(0)), m.add(next, scaled), next);
       scf::YieldOp::create(b, ValueRange{next});
     }
     Value result = m.withSignOf(m.absolute(loop.getResult(0)), x);
-    Value product = m.multiply(x, y);
-    result = m.select(broken, m.subtract(product, product), result); // NaN: of inf, of 0 ...
-    return m.select(broken, m.real(std::numeric_limits<double>::quiet_NaN()), result);
+    return m.select(broken, m.real(std::numeric_limits<double>::quiet_NaN()), result); // of infinity, by 0 ...
   }
+
+  /// The exponent of a positive number, biased as the field is, which subnormal numbers continue below 1.
+  Value exponentOf(Value x) {
+    Value isNormal = m.lessOrEqual(m.real(std::ldexp(1.0, 1 - bias())), x);
+    Value field = m.shiftRight(m.bits(m.select(isNormal, x, m.multiply(x, m.real(std::ldexp(1.0, m.fraction))))), m.fraction);
+    return m.select(isNormal, field, m.subtractWords(field, m.word(m.fraction)));
+  }
+
+  Value powerOfTwo(Value exponent) { return m.fromBits(m.shiftLeft(m.addWords(exponent, m.word(bias())), m.fraction)); }
+  int bias() const { return m.width == 64 ? 1023 : 127; }
 
   /// Null if it is none of these.
   Value call(StringRef name, ValueRange x) {

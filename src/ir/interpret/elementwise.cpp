@@ -154,7 +154,7 @@ uint64_t convertFloat(uint64_t bits, const Format &from, const Format &to) {
   return encodeFloat(to, decodeFloat(from, bits));
 }
 double roundHalfEven(double x) {
-  return std::isfinite(x) ? x - std::remainder(x, 1.0) : x;
+  return std::isfinite(x) ? std::copysign(x - std::remainder(x, 1.0), x) : x;
 }
 
 // ---- operations with attributes or several kinds of operands

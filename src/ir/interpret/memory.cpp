@@ -134,7 +134,9 @@ uint64_t readMemory(uint64_t address, const Format &format) {
 
 FailureOr<uint64_t> readAt(Program &program, const Element &at) {
   FailureOr<uint64_t> address = checkedAddress(program, at);
-  if (failed(address) || failed(noteAccess(program, at, *address, false, false, 0))) return failure();
+  auto load = dyn_cast<tt::LoadOp>(at.op);
+  bool atomic = load && load.getIsVolatile(); // as PTX has it: a relaxed load, which orders nothing
+  if (failed(address) || failed(noteAccess(program, at, *address, false, atomic, 0))) return failure();
   return readMemory(*address, at.format);
 }
 
