@@ -72,8 +72,8 @@ static bool findScalars(Context &ctx, Value tile, llvm::SmallSetVector<Value, 8>
 static int64_t slotsOf(Context &ctx, int64_t bytes) {
   int64_t products = 0;
   ctx.kernel.walk([&](DotOp) { ++products; });
-  constexpr int64_t most = 4 << 20;
-  int64_t budget = std::min(most, std::max(ctx.target.l2Bytes, ctx.target.llcBytes / 8)) / products;
+  constexpr int64_t most = 8 << 20;
+  int64_t budget = std::min(most, std::max(ctx.target.l2Bytes, ctx.target.llcBytes / 2)) / products;
   int64_t slots = std::min(budget / bytes, mostSlots);
   return slots < 2 ? 0 : slots;
 }
