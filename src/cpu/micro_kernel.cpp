@@ -43,7 +43,7 @@ namespace {
 
 constexpr int64_t neededAccumulators = 8;          // multiply-adds in flight: latency 4, two a cycle (Zen 2 and later, Skylake and later)
 constexpr int64_t mostRowsOfAll = 16;              // of a block of registers
-constexpr int64_t mostUnroll = neededAccumulators; // one row of one vector has as many partial sums
+constexpr int64_t mostUnroll = neededAccumulators; // steps of k: one row of one vector has as many partial sums
 
 int64_t bytesOf(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
@@ -51,6 +51,12 @@ int64_t bytesOf(Type element) {
 
 constexpr int64_t line = 64;                     // of the caches
 constexpr int64_t smallestPrefetched = 64 << 10; // bytes of a block of B
+
+/// A of fp32 is read where it lies up to a multiple of this: sizes like 100 need no copy with four, and only the last row of a last column
+/// would have eight partial sums.
+int64_t mostStepsOf(const DotPlan &plan) {
+  return plan.group == 1 ? mostUnroll / 2 : mostUnroll;
+}
 
 struct RowBlocks {
   int64_t rows, count;
@@ -243,7 +249,7 @@ private:
 
   int64_t partialsOf(int64_t rows) const {
     int64_t partials = 1;
-    while (rows * vectors * partials < neededAccumulators && steps % (2 * partials) == 0)
+    while (rows * vectors * partials < neededAccumulators && steps % (2 * partials) == 0 && partials < mostStepsOf(plan))
       partials *= 2;
     return partials;
   }
@@ -498,7 +504,7 @@ Value rowsRead(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &
 }
 
 int64_t lengthUnit(const DotPlan &plan) {
-  return plan.tiles ? tileDepth(plan.operand) : mostUnroll * plan.group;
+  return plan.tiles ? tileDepth(plan.operand) : mostStepsOf(plan) * plan.group;
 }
 
 int64_t panelWidth(const CpuTarget &target, Type result, int64_t n) {

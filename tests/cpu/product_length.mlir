@@ -6,11 +6,11 @@
 // CHECK: %[[LENGTH:.*]] = arith.maxsi
 // CHECK: scf.if
 // CHECK: } else {
-// CHECK: %[[MORE:.*]] = arith.addi %[[LENGTH]],
+// CHECK: %[[MORE:.*]] = arith.addi %[[LENGTH]], %c3
 // CHECK: %[[WHOLE:.*]] = arith.andi %[[MORE]],
 // CHECK: %[[COPIED:.*]] = arith.minsi %[[WHOLE]],
 // CHECK: scf.for {{.*}} to %[[COPIED]] step
-// CHECK: %[[MORE:.*]] = arith.addi %[[LENGTH]],
+// CHECK: %[[MORE:.*]] = arith.addi %[[LENGTH]], %c3
 // CHECK: %[[WHOLE:.*]] = arith.andi %[[MORE]],
 // CHECK: %[[PACKED:.*]] = arith.minsi %[[WHOLE]],
 // CHECK: scf.for {{.*}} to %[[PACKED]] step
