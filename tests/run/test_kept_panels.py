@@ -126,3 +126,27 @@ def test_a_table_says_which():
     chosen_kernel[(len(which),)](which, a, b, c, B=BLOCK, num_threads=1)
     for pid, matrix in enumerate(which):
         np.testing.assert_allclose(c[pid], a.astype(np.float64) @ b[3 * matrix : 3 * matrix + 3].astype(np.float64).sum(0), atol=1e-3)
+
+
+@triton.jit
+def lengths_kernel(a_ptr, b_ptr, c_ptr, ends_of_a, end_of_b, K, B: tl.constexpr):
+    """Programs multiply the same B by rows of A that end at different places."""
+    pid, i = tl.program_id(0), tl.arange(0, B)
+    end = ends_of_a * (pid + 1)
+    acc = tl.zeros((B, B), tl.float32)
+    for k in range(0, K, B):
+        a = tl.load(a_ptr + (pid * B + i)[:, None] * K + (k + i)[None, :], mask=(k + i < end)[None, :], other=0)
+        b = tl.load(b_ptr + (k + i)[:, None] * B + i[None, :], mask=(k + i < end_of_b)[:, None], other=0)
+        acc = tl.dot(a, b, acc, input_precision="ieee")
+    tl.store(c_ptr + (pid * B + i)[:, None] * B + i[None, :], acc)
+
+
+def test_rows_of_a_that_end_at_different_places():
+    size, programs = 4 * BLOCK, 8
+    a, b = random((programs * BLOCK, size), "fp32", 1), random((size, BLOCK), "fp32", 2)
+    for ends, end_of_b in ((size, size), (size // 8, 9), (3, 2), (size // 8, size)):  # the first launch leaves no zeros
+        c = np.zeros((programs * BLOCK, BLOCK), np.float32)
+        lengths_kernel[(programs,)](a, b, c, ends, end_of_b, size, B=BLOCK, num_threads=1)
+        for pid in range(programs):
+            rows, end = slice(pid * BLOCK, (pid + 1) * BLOCK), min(ends * (pid + 1), end_of_b)
+            np.testing.assert_allclose(c[rows], a[rows, :end].astype(np.float64) @ b[:end], rtol=1e-4, atol=1e-4)
