@@ -80,6 +80,8 @@ private:
   void addTransfer(mlir::Value tile, llvm::ArrayRef<int32_t> order);
   void describe(mlir::Operation *op);
   void noteTurned(tt::DotOp dot, mlir::Value operand, int64_t along);
+  bool isLoadedAlong(mlir::Value operand, int64_t dim) const;
+  void agree(const Class &one);
   bool hasPreferences(const Class &one) const;
   bool hasNeighbour(const Class &one) const;
   void chooseAll();
