@@ -143,6 +143,12 @@ static Dims provenRepeats(Operation *op, const AxisAnalysis &axes) {
   return llvm::any_of(repeats, [](int64_t repeat) { return repeat > 1; }) ? repeats : Dims();
 }
 
+Dims LayoutPlan::provenConstancy(Value tile) const {
+  AxisInfo info = (provenAxes ? *provenAxes : axes).of(tile);
+  bool isOne = llvm::all_of(info.constancy, [](int64_t constancy) { return constancy == 1; });
+  return isOne ? Dims() : Dims(info.constancy.begin(), info.constancy.end());
+}
+
 static bool hasPromises(tt::FuncOp function) {
   auto walked = function.getBody().walk([](Operation *op) {
     bool promises = op->hasAttr(tt::divisibilityName) || op->hasAttr(tt::contiguityName) || op->hasAttr(tt::constancyName);

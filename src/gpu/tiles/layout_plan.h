@@ -35,6 +35,8 @@ public:
   const MemoryAccess *access(mlir::Operation *op) const;
   /// How a product of the kernel is computed.
   const DotChoice &product(tt::DotOp op) const { return products.find(op.getOperation())->second; }
+  /// How many neighbors along each dimension are equal by proof; empty if no two.
+  Dims provenConstancy(mlir::Value tile) const;
   /// How the classes found their layouts: `ttg.choices` of the kernel.
   mlir::ArrayAttr choices() const;
 
