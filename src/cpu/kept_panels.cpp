@@ -94,7 +94,8 @@ Value packOnce(Context &ctx, DotOp op, const DotPlan &plan, Value scratch, const
   int64_t slots = slotsOf(ctx, bytes);
   llvm::SmallSetVector<Value, 8> scalars;
   APInt step;
-  bool isKept = loop && slots > 0 && comesBeforeEffects(ctx, loop) && matchPattern(loop.getStep(), m_ConstantInt(&step)) &&
+  bool isBatch = shapeOf(op.getB()).size() > 2; // whose products would all have one place
+  bool isKept = loop && slots > 0 && !isBatch && comesBeforeEffects(ctx, loop) && matchPattern(loop.getStep(), m_ConstantInt(&step)) &&
                 step.isStrictlyPositive() && findScalars(ctx, op.getB(), scalars);
   llvm::SmallVector<Value, mostWords> key = {constantIndex(b, 1)};
   for (Value limit : {limits.columns, limits.length})

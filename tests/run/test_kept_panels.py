@@ -54,6 +54,30 @@ def test_product(m, n, k, first, stride, dtype):
         np.testing.assert_allclose(product(a, b, first, stride, threads), expected(a, b, first, stride), rtol=1e-2, atol=2e-2 * np.sqrt(k))
 
 
+@triton.jit
+def batch_kernel(a_ptr, b_ptr, c_ptr, M, N, K, BATCH: tl.constexpr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    which, rows, columns = tl.arange(0, BATCH)[:, None, None], tl.program_id(0) * B + i, tl.program_id(1) * B + i
+    acc = tl.zeros((BATCH, B, B), tl.float32)
+    for k in range(0, K, B):
+        a = tl.load(a_ptr + (which * M + rows[None, :, None]) * K + (k + i)[None, None, :],
+                    mask=(rows < M)[None, :, None] & (k + i < K)[None, None, :], other=0)
+        b = tl.load(b_ptr + (which * K + (k + i)[None, :, None]) * N + columns[None, None, :],
+                    mask=(k + i < K)[None, :, None] & (columns < N)[None, None, :], other=0)
+        acc = tl.dot(a, b, acc, input_precision="ieee")
+    c_ptrs = c_ptr + (which * M + rows[None, :, None]) * N + columns[None, None, :]
+    tl.store(c_ptrs, acc, mask=(rows < M)[None, :, None] & (columns < N)[None, None, :])
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "fp16", "bf16"])
+@pytest.mark.parametrize("batch, m, n, k", [(2, 32, 32, 32), (4, 70, 40, 100), (2, 33, 65, 31)])
+def test_products_of_a_batch_have_panels_of_their_own(batch, m, n, k, dtype):
+    a, b = random((batch, m, k), dtype, 1), random((batch, k, n), dtype, 2)
+    c = np.full((batch, m, n), -1, np.float32)
+    batch_kernel[triton.cdiv(m, BLOCK), triton.cdiv(n, BLOCK)](a, b, c, m, n, k, BATCH=batch, B=BLOCK)
+    np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-2, atol=2e-2 * np.sqrt(k))
+
+
 def test_next_launch_reads_what_has_changed():
     a, b = random((100, 64), "fp32", 1), random((64, 64), "fp32", 2)
     for threads in (1, 2):
