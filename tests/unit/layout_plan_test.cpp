@@ -238,6 +238,16 @@ TEST(SharedAccess, vectors) {
   EXPECT_EQ(bankConflicts(Layout::coalesced({32, 32}, 1, 1, {1, 0}), SharedLayout::rowMajor({32, 32}, 32, {1, 0}), 4), 0);
 }
 
+// Registers that lie together in shared memory need not be neighbors by number, as a thread's neighbors in global memory are.
+TEST(SharedAccess, registersInOrder) {
+  SharedLayout rows = SharedLayout::rowMajor({64, 32}, 32, {1, 0});
+  EXPECT_EQ(registersInOrder(vectorAccess(Layout::coalesced({64, 32}, 4, 1, {1, 0}), rows)), 4);
+  EXPECT_EQ(registersInOrder(vectorAccess(Layout::coalesced({64, 32}, 2, 4, {1, 0}), rows)), 2);
+  VectorAccess across = vectorAccess(Layout::coalesced({64, 32}, 2, 1, {0, 1}), rows);
+  EXPECT_EQ(across.bytes, 16);
+  EXPECT_EQ(registersInOrder(across), 1);
+}
+
 // B of mma.sync in rows of N: what a thread has of two or four instructions comes at once, and half or a quarter of a warp finds all banks.
 TEST(SharedAccess, neighborColumns) {
   EXPECT_TRUE(Layout::neighborColumns(8, 1).empty());

@@ -115,6 +115,17 @@ VectorAccess vectorAccess(const Layout &layout, const SharedLayout &shared) {
   return access;
 }
 
+int64_t registersInOrder(const VectorAccess &access) {
+  size_t all = access.vectors.front().registers.size();
+  for (const VectorAccess::Vector &vector : access.vectors) {
+    size_t count = 1;
+    while (count < all && vector.registers[count] == vector.registers[0] + static_cast<int64_t>(count))
+      ++count;
+    all = std::bit_floor(count);
+  }
+  return static_cast<int64_t>(all);
+}
+
 //===----------------------------------------------------------------------------------------------------- ldmatrix and stmatrix
 
 // One 8x8 matrix of 16-bit elements is 8 rows of 16 bytes at addresses of 8 lanes. Plainly, lane l holds 4 bytes at 4 * (l & 3) of row l /

@@ -288,6 +288,8 @@ struct VectorAccess {
   int64_t wavefronts = 0; ///< of all vectors of a warp together
 };
 VectorAccess vectorAccess(const Layout &layout, const SharedLayout &shared);
+/// How many elements of a vector are registers that follow one another: the neighbors that a thread may have in global memory, too.
+int64_t registersInOrder(const VectorAccess &access);
 
 /// ldmatrix or stmatrix (b16 form) between registers in `layout` and shared memory.
 /// Lane i supplies the address: XOR of laneOffsets[bit] over the set bits of i, of warpOffsets, blockOffsets over those of the warp and

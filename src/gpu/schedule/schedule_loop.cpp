@@ -73,7 +73,8 @@ static int64_t asyncBytes(tt::LoadOp load, ttg::AllocOp alloc) {
   // Several threads would copy the same bytes.
   Layout layout = ttg::layoutOf(tile);
   if (layout.freeMask(Axis::lane) || layout.freeMask(Axis::warp)) return 0;
-  return std::min(inMemory, vectorAccess(layout, alloc.getType().getLayout().layout()).bytes);
+  SharedLayout shared = alloc.getType().getLayout().layout();
+  return std::min(inMemory, registersInOrder(vectorAccess(layout, shared)) * shared.elementBytes());
 }
 
 static bool isZero(Value value) {

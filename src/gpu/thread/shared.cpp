@@ -280,9 +280,9 @@ LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
   SharedLayout shared = sharedOf(op.getBuffer());
   VectorAccess access = vectorAccess(layout, shared);
   if (failed(prove(op, shared, layout, access, wrongInVectors))) return failure();
-  // As wide as both memories have neighbours: pointers' in `ttg.vector` elements.
+  // As wide as both memories have the same neighbours: pointers' are `ttg.vector` registers.
   auto width = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
-  int64_t elements = std::min<int64_t>(width ? width.getInt() : 1, access.bytes / shared.elementBytes());
+  int64_t elements = std::min(width ? width.getInt() : 1, registersInOrder(access));
   int64_t bytes = elements * shared.elementBytes();
   if (bytes < 4) return bug(op, "an asynchronous copy moves 4 bytes at least");
   SharedPlaces places(t, t.getScalar(op.getBuffer()), layout, shared, Value());
