@@ -43,8 +43,9 @@ def get_autotune_configs():
               (128, 256, 64, 8, 3, 1, 0, 64),
               (256, 216, 64, 8, 3, 1, 0, 0), (256, 184, 64, 8, 4, 1, 0, 0), (256, 184, 64, 8, 4, 2, 0, 0), (256, 224, 64, 8, 5, 2, 0, 0),
               (256, 232, 64, 8, 4, 2, 0, 0), (192, 352, 64, 8, 4, 2, 0, 0), (128, 216, 64, 8, 5, 2, 0, 0), (128, 176, 64, 4, 6, 2, 0, 0)]
+    # What a deep tile copies of B serves the next one below it, so many of those follow each other down a column.
     return [
-        triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8, "BESIDE": beside, "EDGE": edge},
+        triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 32 if k >= 256 else 8, "BESIDE": beside, "EDGE": edge},
                       num_warps=warps, num_stages=stages, num_ctas=blocks)
         for m, n, k, warps, stages, blocks, beside, edge in plain + uneven
     ]

@@ -1,7 +1,8 @@
 """Product of matrices of 8-bit floats with a scale for each row of A and each column of B, as quantised models have them.
 
 The numbers are e4m3; tensor cores multiply them as they are. B lies as N x K, the only order in which they read bytes. Sums are kept
-exact: every 128 elements of K they leave the tensor cores, which add with fewer bits than fp32 has (`max_num_imprecise_acc`).
+exact: every 128 elements of K they leave the tensor cores, which add with fewer bits than fp32 has (`max_num_imprecise_acc`). Tiles need not
+be a power of two wide (`any_size`), so that few of a GPU's multiprocessors wait in the last round of tiles.
 """
 
 import numpy as np
@@ -11,7 +12,7 @@ import triton.language as tl
 import common
 
 
-@triton.jit
+@triton.jit(any_size=True)
 def fp8_matmul_kernel(
     a_ptr, b_ptr, row_scale_ptr, column_scale_ptr, c_ptr, M, N, K, stride_am, stride_bn, stride_cm,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr, EXACT_EVERY: tl.constexpr,
@@ -39,10 +40,14 @@ def fp8_matmul_kernel(
         tl.store(c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :], c.to(c_ptr.dtype.element_ty), mask=rows[:, None] & columns[None, :])
 
 
-def tile_of(M, N):
-    """Its rows and columns: fewer where large tiles would leave most of a large GPU's multiprocessors idle."""
-    many = lambda rows, columns: triton.cdiv(M, rows) * triton.cdiv(N, columns) > 66
-    return (128, 256) if many(128, 256) else (128, 128) if many(128, 128) else (64, 128)
+def tile_of(M, N, processors):
+    """Its rows and columns. Each round of `processors` tiles takes as long as one: what it multiplies, and what it reads for each step along K.
+    Tiles with less to multiply must save a tenth."""
+    def time(tile):
+        rows, columns = tile
+        return triton.cdiv(triton.cdiv(M, rows) * triton.cdiv(N, columns), processors) * (rows * columns + 64 * (rows + columns))
+    large, fastest = (128, 256), min([(128, 192), (128, 144), (128, 128), (64, 128)], key=time)
+    return fastest if time(fastest) < 0.9 * time(large) else large
 
 
 def fp8_matmul(a, b, row_scale, column_scale, out=None, exact_every=128, columns=None):
@@ -53,10 +58,11 @@ def fp8_matmul(a, b, row_scale, column_scale, out=None, exact_every=128, columns
     if not (common.has_plain_rows(a) and common.has_plain_rows(b) and common.is_contiguous(row_scale) and common.is_contiguous(column_scale)):
         raise ValueError("fp8_matmul needs rows and scales whose elements lie side by side; pass numpy.ascontiguousarray(x)")
     out = common.empty((M, N), a, "fp32") if out is None else out
-    rows, columns = (128, columns) if columns else tile_of(M, N)
+    processors = common.processors(a)
+    rows, columns = (128, columns) if columns else tile_of(M, N, min(processors, 132))
     tiles = triton.cdiv(M, rows) * triton.cdiv(N, columns)
     row = [common.strides(x)[0] for x in (a, b, out)]
-    fp8_matmul_kernel[(min(tiles, common.processors(a)),)](
+    fp8_matmul_kernel[(min(tiles, processors),)](
         a, b, row_scale, column_scale, out, M, N, K, *row, BLOCK_M=rows, BLOCK_N=columns, BLOCK_K=128, GROUP_M=16, EXACT_EVERY=exact_every,
         num_warps=8, num_stages=6 if rows == 64 else 4)
     return out

@@ -135,11 +135,23 @@ def do_bench(machine, fn, warmup=25, rep=100, grad_to_none=None, quantiles=None,
         times = _bench_on_gpu(machine, cuda, fn, warmup, rep, grad_to_none, flush_cache)
         return summarize(times, quantiles, return_mode)
     clock = time.perf_counter
+
+    def measured():
+        if grad_to_none is not None:
+            for tensor in grad_to_none:
+                tensor.grad = None
+        if flush_cache:
+            _core.flush_caches()
+        return timed(fn) * 1e3
+
     fn()
+    first = measured()
+    if first > warmup + rep:  # one call takes longer than the whole measurement should: it is all of it
+        return summarize([first], quantiles, return_mode)
     start = clock()
     for calls in range(1, 6):
         fn()
-        if (clock() - start) * 1e3 > warmup + rep:  # one call takes longer than the whole measurement should
+        if (clock() - start) * 1e3 > warmup + rep:
             break
     estimate = max((clock() - start) / calls * 1e3, 1e-6)
     for _ in range(min(int(warmup / estimate), 10000)):
@@ -151,12 +163,7 @@ def do_bench(machine, fn, warmup=25, rep=100, grad_to_none=None, quantiles=None,
     for count in range(max(1, min(int(rep / estimate), 10000))):
         if count >= 10 and clock() > deadline:
             break
-        if grad_to_none is not None:
-            for tensor in grad_to_none:
-                tensor.grad = None
-        if flush_cache:
-            _core.flush_caches()
-        times.append(timed(fn) * 1e3)
+        times.append(measured())
     return summarize(times, quantiles, return_mode)
 
 

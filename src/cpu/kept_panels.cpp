@@ -29,7 +29,7 @@ using namespace tilewright::tt;
 namespace tilewright::cpu {
 
 static constexpr int64_t line = sizeof(ArenaHead), word = sizeof(ArenaHead::begun);
-static constexpr int64_t mostSlots = 64, mostScalars = 7; // a header is one line
+static constexpr int64_t mostSlots = 64, mostWords = line / word; // of a header
 
 /// Whether no program has changed memory, or waited for another one, when it reads what the loop loads.
 static bool comesBeforeEffects(Context &ctx, scf::ForOp loop) {
@@ -65,15 +65,15 @@ static bool findScalars(Context &ctx, Value tile, llvm::SmallSetVector<Value, 8>
     if (!op || op->getNumRegions() != 0) return false;
     llvm::append_range(work, op->getOperands());
   }
-  return scalars.size() < size_t(mostScalars);
+  return true;
 }
 
 /// How many iterations' panels are kept; 0: none. All products of a kernel share the worker's part of the caches.
 static int64_t slotsOf(Context &ctx, int64_t bytes) {
   int64_t products = 0;
   ctx.kernel.walk([&](DotOp) { ++products; });
-  constexpr int64_t most = 4 << 20;
-  int64_t budget = std::min(most, std::max(ctx.target.l2Bytes, ctx.target.llcBytes / 8)) / products;
+  constexpr int64_t most = 8 << 20;
+  int64_t budget = std::min(most, std::max(ctx.target.l2Bytes, ctx.target.llcBytes / 2)) / products;
   int64_t slots = std::min(budget / bytes, mostSlots);
   return slots < 2 ? 0 : slots;
 }
@@ -87,15 +87,20 @@ static Value bitsOf(Context &ctx, Value value) {
   return known.getType().isInteger(64) ? known : Value(arith::ExtUIOp::create(b, b.getI64Type(), known));
 }
 
-Value packOnce(Context &ctx, DotOp op, const DotPlan &plan, Value scratch, Value columns, llvm::function_ref<void(Value)> pack) {
+Value packOnce(Context &ctx, DotOp op, const DotPlan &plan, Value scratch, const DotLimits &limits, llvm::function_ref<void(Value)> pack) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
   int64_t bytes = (plan.k * std::max(plan.n, plan.panel) * elementBytes(plan.operand) + line - 1) / line * line;
   int64_t slots = slotsOf(ctx, bytes);
   llvm::SmallSetVector<Value, 8> scalars;
   APInt step;
-  bool isKept = loop && slots > 0 && comesBeforeEffects(ctx, loop) && matchPattern(loop.getStep(), m_ConstantInt(&step)) &&
+  bool isBatch = shapeOf(op.getB()).size() > 2; // whose products would all have one place
+  bool isKept = loop && slots > 0 && !isBatch && comesBeforeEffects(ctx, loop) && matchPattern(loop.getStep(), m_ConstantInt(&step)) &&
                 step.isStrictlyPositive() && findScalars(ctx, op.getB(), scalars);
+  llvm::SmallVector<Value, mostWords> key = {constantIndex(b, 1)};
+  for (Value limit : {limits.columns, limits.length})
+    if (limit) key.push_back(limit);
+  isKept = isKept && key.size() + scalars.size() <= size_t(mostWords);
   if (!isKept) {
     pack(scratch);
     return scratch;
@@ -105,8 +110,6 @@ Value packOnce(Context &ctx, DotOp op, const DotPlan &plan, Value scratch, Value
   ctx.keptHeaders.push_back({-ctx.keptUsed, slots + 2});
   Value headers = pointerAtConstant(b, ctx.arena, -ctx.keptUsed), panels = pointerAtConstant(b, headers, (slots + 2) * line);
 
-  llvm::SmallVector<Value> key = {constantIndex(b, 1)};
-  if (columns) key.push_back(columns);
   for (Value value : scalars)
     key.push_back(bitsOf(ctx, value));
 

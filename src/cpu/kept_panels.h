@@ -7,8 +7,9 @@
 namespace tilewright::cpu {
 
 /// Packs B unless an earlier program has left the same panels. `pack` writes them to an address, which is `scratch`
-/// if they cannot be kept. `columns`: how many columns are needed (i64; null: all). Returns where the panels are.
-Value packOnce(Context &ctx, tt::DotOp op, const DotPlan &plan, Value scratch, Value columns, llvm::function_ref<void(Value)> pack);
+/// if they cannot be kept; `limits` says how much of them. Returns where the panels are.
+Value packOnce(Context &ctx, tt::DotOp op, const DotPlan &plan, Value scratch, const DotLimits &limits,
+               llvm::function_ref<void(Value)> pack);
 
 /// At the start of a launch: whatever an earlier launch has left is no longer valid.
 void forgetPanels(Context &ctx, Value arena, Value scratch);

@@ -41,6 +41,7 @@ struct Packing {
   int64_t lanes = 1;       // columns at once
   bool transposed = false; // squares of vectors along k are transposed in registers
   Value columns = {};      // so many are needed (i64); null: all
+  Value length = {};       // along k, likewise
   bool addsOffset = false; // 128, to bytes
 };
 } // namespace
@@ -133,6 +134,7 @@ static LoopSpec packingLoops(const Packing &pack) {
   }
   applyMasks(pack.ctx, spec, {pack.tile}, {});
   if (pack.columns) limitExtent(pack.ctx, spec, pack.nDim, pack.columns);
+  if (pack.length) limitExtent(pack.ctx, spec, pack.kDim, pack.length);
   if (!spec.full.empty())
     for (int64_t d = 0; d < pack.kDim; ++d)
       if (spec.full[d]) spec.fullMasks.clear(); // a mask along the batch dimension must always be tested
@@ -148,17 +150,20 @@ static Value roundedUp(Context &ctx, Value count, int64_t unit, int64_t most) {
 }
 
 /// Writes tile[batch..., :, :] (k x n) as the plan's panels at `base`.
-static void packPanels(Context &ctx, Value tile, Value base, int64_t k, const DotPlan &plan, llvm::ArrayRef<Index> batch, Value columns) {
+static void packPanels(Context &ctx, Value tile, Value base, int64_t k, const DotPlan &plan, llvm::ArrayRef<Index> batch,
+                       const DotLimits &limits) {
   auto shape = shapeOf(tile);
   int64_t rank = shape.size(), bytes = elementBytes(plan.operand);
   Packing pack{ctx, tile, base, k, plan.n, plan.panel, plan.operand, batch, plan.group, bytes, rank - 2, rank - 1};
   pack.addsOffset = plan.addsOffset();
-  if (columns) pack.columns = roundedUp(ctx, columns, plan.panel, plan.n); // whole panels are read
+  if (limits.columns) pack.columns = roundedUp(ctx, limits.columns, plan.panel, plan.n); // whole panels are read
   pack.lanes =
       std::min({ctx.target.vectorBytes / std::max<int64_t>(bytes, 4), pack.panel, pack.n}); // a group has 4 bytes or is one element
   int64_t vectorDim = chooseVectorDim(ctx, shape, {tile}, {});
   pack.transposed = vectorDim == pack.kDim && pack.lanes > 1 && k >= pack.lanes * pack.group && pack.n >= pack.lanes;
   if (!pack.transposed) vectorDim = pack.nDim;
+  int64_t unit = pack.transposed ? std::max(lengthUnit(plan), pack.lanes * pack.group) : lengthUnit(plan);
+  if (limits.length) pack.length = roundedUp(ctx, limits.length, unit, k);
   withConditions(ctx, {tile}, vectorDim, [&] {
     emitLoops(
         ctx, packingLoops(pack),
@@ -288,7 +293,7 @@ static void padPairs(Context &ctx, llvm::ArrayRef<int64_t> shape, const Buffer &
 }
 
 /// A, copied: any constant strides are good enough.
-static Buffer copyOperand(Context &ctx, DotOp op, const DotPlan &plan, Value wantedRows) {
+static Buffer copyOperand(Context &ctx, DotOp op, const DotPlan &plan, const DotLimits &limits) {
   auto shape = shapeOf(op.getA());
   int64_t rank = shape.size(), k = shape[rank - 1];
   llvm::SmallVector<int64_t> rows(shape);
@@ -307,9 +312,11 @@ static Buffer copyOperand(Context &ctx, DotOp op, const DotPlan &plan, Value wan
   }
   if (plan.k != k) padPairs(ctx, shape, a, plan.operand);
   int64_t longestBlock = plan.tiles ? 32 : 16; // rows that the micro-kernel takes at once, starting at any needed row
-  if (wantedRows)
-    wantedRows = roundedUp(ctx, arith::AddIOp::create(ctx.b, wantedRows, constantIndex(ctx.b, longestBlock)), longestBlock, plan.m);
-  materializeRows(ctx, op.getA(), a, wantedRows);
+  Value read, length;
+  if (limits.rows)
+    read = roundedUp(ctx, arith::AddIOp::create(ctx.b, limits.rows, constantIndex(ctx.b, longestBlock)), longestBlock, plan.m);
+  if (limits.length) length = roundedUp(ctx, limits.length, lengthUnit(plan), k);
+  materializePart(ctx, op.getA(), a, read, length);
   return a;
 }
 
@@ -319,7 +326,7 @@ static bool isReadable(const Buffer &a, const DotPlan &plan) {
 }
 
 /// A where it lies, if all that is read of it may be read there; otherwise copied. `plan` then has the distance of its rows.
-static Value inMemoryOrCopied(Context &ctx, DotOp op, DotPlan &plan, const OperandInMemory &memory, Value wantedRows) {
+static Value inMemoryOrCopied(Context &ctx, DotOp op, DotPlan &plan, const OperandInMemory &memory, const DotLimits &limits) {
   ImplicitLocOpBuilder &b = ctx.b;
   plan.aCol = 1, plan.aRowBytes = memory.rowBytes, plan.aNext = memory.next;
   if (!memory.isReadable) return intToPointer(b, memory.base);
@@ -331,7 +338,7 @@ static Value inMemoryOrCopied(Context &ctx, DotOp op, DotPlan &plan, const Opera
   b.setInsertionPointToStart(branch.thenBlock());
   scf::YieldOp::create(b, inMemory);
   b.setInsertionPointToStart(branch.elseBlock());
-  Buffer a = copyOperand(ctx, op, plan, wantedRows);
+  Buffer a = copyOperand(ctx, op, plan, limits);
   int64_t bytes = elementBytes(a.element);
   llvm::SmallVector<Value, 3> copied = {pointerToInt(b, a.base), constantIndex(b, a.strides[0] * bytes)};
   if (memory.next) copied.push_back(constantIndex(b, 0)); // the next copy lies in the same place
@@ -353,10 +360,10 @@ static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer 
   auto memory = isStored ? std::nullopt : operandInMemory(ctx, op, plan, limits);
   Buffer a;
   if (memory) {
-    a.base = inMemoryOrCopied(ctx, op, plan, *memory, limits.rows);
+    a.base = inMemoryOrCopied(ctx, op, plan, *memory, limits);
     a.element = plan.operand;
   } else {
-    a = isStored ? *stored : copyOperand(ctx, op, plan, limits.rows);
+    a = isStored ? *stored : copyOperand(ctx, op, plan, limits);
     plan.aRow = a.strides[rank - 2], plan.aCol = a.strides[rank - 1];
   }
   plan.cRow = c.strides[rank - 2];
@@ -365,8 +372,8 @@ static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer 
   if (plan.addsOffset()) plan.rowSums = allocate(ctx, {plan.m}, plan.result).base;
   Buffer scratch = allocate(ctx, {plan.k, std::max(plan.n, plan.panel)}, plan.operand);
   auto product = [&](llvm::ArrayRef<Index> batch) {
-    auto pack = [&](Value to) { packPanels(ctx, op.getB(), to, shape[rank - 1], plan, batch, limits.columns); };
-    Value panels = packOnce(ctx, op, plan, scratch.base, limits.columns, pack);
+    auto pack = [&](Value to) { packPanels(ctx, op.getB(), to, shape[rank - 1], plan, batch, limits); };
+    Value panels = packOnce(ctx, op, plan, scratch.base, limits, pack);
     auto base = [&](const Buffer &buffer) {
       Value address = pointerAtConstant(b, buffer.base, buffer.offset * elementBytes(buffer.element));
       for (size_t d = 0; d < batch.size(); ++d)

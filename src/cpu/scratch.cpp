@@ -70,7 +70,7 @@ void storeChunk(Context &ctx, const Buffer &to, Value value, const Place &place)
 }
 
 void materialize(Context &ctx, Value tile, const Buffer &to) {
-  materializeRows(ctx, tile, to, {});
+  materializePart(ctx, tile, to, {}, {});
 }
 
 namespace {
@@ -102,7 +102,7 @@ static void fill(Context &ctx, const Buffer &to, const Filling &filling, int64_t
   });
 }
 
-void materializeRows(Context &ctx, Value tile, const Buffer &to, Value rows) {
+void materializePart(Context &ctx, Value tile, const Buffer &to, Value rows, Value columns) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(tile);
   int64_t vectorDim = chooseVectorDim(ctx, shape, {tile}, {});
@@ -112,6 +112,7 @@ void materializeRows(Context &ctx, Value tile, const Buffer &to, Value rows) {
     spec.unroll = ctx.careful ? 1 : unrollFor(ctx.analysis->cost(tile));
     applyMasks(ctx, spec, {tile}, {});
     if (rows) limitExtent(ctx, spec, 0, rows);
+    if (columns) limitExtent(ctx, spec, 1, columns);
     std::optional<Filling> filling = fillingOf(ctx, tile, vectorDim, chunk);
     if (filling) limitExtent(ctx, spec, 0, filling->from);
     Type element = getElementTypeOrSelf(tile);

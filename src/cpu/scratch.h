@@ -7,8 +7,8 @@ namespace tilewright::cpu {
 
 Buffer allocate(Context &ctx, llvm::ArrayRef<int64_t> shape, Type element);
 Buffer allocateFor(Context &ctx, Value tile);
-/// Of the first dimension, only the indices below `rows` (i64; null: all).
-void materializeRows(Context &ctx, Value tile, const Buffer &to, Value rows);
+/// Of the first two dimensions, only the indices below `rows` and `columns` (i64; null: all).
+void materializePart(Context &ctx, Value tile, const Buffer &to, Value rows, Value columns);
 void materialize(Context &ctx, Value tile, const Buffer &target);
 Buffer buffered(Context &ctx, Value tile); // the tile's buffer, made now if it is not there
 void storeChunk(Context &ctx, const Buffer &target, Value vector, const Place &place);

@@ -1,4 +1,5 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx512 | FileCheck %s
+// RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s --check-prefix=FEW
 // RUN: tilewright compile %s --emit asm --target cpu:avx512 | FileCheck %s --check-prefix=ASM
 
 // While a panel of B is multiplied, every four steps along K prefetch a line of the following panel, and one of the rows of A that the next
@@ -14,6 +15,15 @@
 // CHECK-NOT: prefetch
 // CHECK: llvm.intr.fma
 // ASM: prefetcht1
+// With 16 registers 32 steps share what finding addresses takes: their own loop has none.
+// FEW-LABEL: llvm.func internal @product.program
+// FEW: "llvm.intr.prefetch"({{.*}}) <{cache = 1 : i32, hint = 2 : i32, rw = 0 : i32}>
+// FEW: scf.for {{.*}} iter_args
+// FEW-NOT: prefetch
+// FEW: llvm.intr.fma
+// FEW: scf.yield
+// FEW: scf.yield
+// FEW: llvm.store
 tt.func public @product(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %stride: i64, %steps: i32) {
   %none = arith.constant dense<0.0> : tensor<128x128xf32>
   %zero = arith.constant 0 : i32

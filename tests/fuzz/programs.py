@@ -5,6 +5,7 @@ to it within its line, so that any value can be the operand of any operation. In
 a bound of its size and of its rounding error, by which results are compared; conditions are made of exact values only.
 """
 
+import math
 import random
 
 from constructs import CONSTRUCTS, HELPERS
@@ -52,7 +53,9 @@ class Generator:
                 self.shape = [self.rng.choice([16, 32, 64, 64, 128, 128, 256]) for _ in range(2)]
                 if self.any_size:
                     self.shape = [self.rng.choice([size, size - self.rng.randint(1, size // 2)]) for size in self.shape]
-                self.count = self.shape[0] * self.shape[1]
+                if self.rng.random() < 0.2:
+                    self.shape = [self.rng.choice([1, 2, 4])] + [self.rng.choice([16, 32, 64]) for _ in range(2)]
+                self.count = math.prod(self.shape)
             if self.count <= (16384 if self.products else 4096):
                 break
         self.bounds = [self.rng.choice([size, size, max(size - 1, 0), size // 2, self.rng.randint(0, size), 0 if self.rng.random() < 0.3 else size,
@@ -448,38 +451,42 @@ class Generator:
 
     def make_product_loop(self):
         """A product as in usual kernels: a loop over the inner dimension, with blocks of both operands from memory."""
-        if self.rank != 2 or min(self.shape) < 16 or self.depth > 1:
+        if self.rank == 1 or min(self.shape[-2:]) < 16 or self.depth > 1:
             return
-        m, n = self.shape
+        *batch, m, n = self.shape
         dtype = self.rng.choice(["float16", "float16", "bfloat16", "float32", "int8"] + SHORT)
         depth = self.rng.choice([16, 32, 64])
         turns = self.rng.choice([1, 2, 3, 4])
         room = self.count * PROGRAMS * 2 + 4096
-        if max(m, n) * depth * turns > room:
+        if math.prod(batch) * max(m, n) * depth * turns > room:
             return
         a, b = self.new_input(dtype), self.new_input(dtype)
         name, inner = self.fresh("sum"), self.fresh("k")
         turned = [self.chance(0.3), self.chance(0.3)]  # whether A is stored as [K, M], and B as [N, K]
 
         def block(source, rows, columns, along, turn, bound):
-            """The text of a load of [rows, columns]; `along` is the dimension of K."""
-            at = [f"tl.arange(0, {rows})[:, None]", f"tl.arange(0, {columns})[None, :]"]
-            at[along] = f"({inner} * {depth} + {at[along]})"
+            """The text of a load of [batch, rows, columns]; `along` is the dimension of K: 1 the columns, 0 the rows."""
+            size = [*batch, rows, columns]
+            at = [self.axis_text(f"tl.arange(0, {extent})", d) for d, extent in enumerate(size)]
+            inside, across = len(batch) + along, len(batch) + 1 - along
+            at[inside] = f"({inner} * {depth} + {at[inside]})"
             whole = depth * turns
             strides = [(whole, 1), (1, rows)][turn] if along == 1 else [(columns, 1), (1, whole)][turn]
+            strides = ([whole * size[across]] if batch else []) + list(strides)
             place = " + ".join(f"{index} * {stride}" for index, stride in zip(at, strides))
             terms = []
             if self.chance(0.5):
-                terms.append(f"({at[1 - along]} < {bound})")
+                terms.append(f"({at[across]} < {bound})")
             if self.chance(0.5):
-                terms.append(f"({at[along]} < {self.rng.choice(['wrap', 'low', str(whole - 3), str(whole)])})")
+                terms.append(f"({at[inside]} < {self.rng.choice(['wrap', 'low', str(whole - 3), str(whole)])})")
             mask = f", mask={' & '.join(terms)}, other=0" if terms else ""
             return f"tl.load({source} + {place}{mask})"
 
         total = "int32" if dtype == "int8" else "float32"
-        self.line(f"{name} = tl.zeros(({m}, {n}), tl.{total})")
+        self.line(f"{name} = tl.zeros({tuple(self.shape)}, tl.{total})")
         self.line(f"for {inner} in range({self.rng.choice([str(turns), f'tl.minimum(turns, {turns})'])}):")
-        self.line(f"    {name} = tl.dot({block(a, m, depth, 1, turned[0], 'n0')}, {block(b, depth, n, 0, turned[1], 'n1')}, {name}, "
+        self.line(f"    {name} = tl.dot({block(a, m, depth, 1, turned[0], f'n{len(batch)}')}, "
+                  f"{block(b, depth, n, 0, turned[1], f'n{len(batch) + 1}')}, {name}, "
                   f"input_precision='{self.rng.choice(['ieee', 'tf32'])}')")
         if total == "int32":
             self.add(f"{name} + 0", total)

@@ -7,6 +7,8 @@
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=64,BN=216,T=0,WS=0' --until pipeline | FileCheck %s --check-prefix=SHARED
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp32:16,b=*fp32:16,c=*fp32:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=80,T=0,WS=0' --until pipeline | FileCheck %s --check-prefix=TURNED
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=256,BN=216,T=0,WS=1' | FileCheck %s --check-prefix=PAIR
+# RUN: tilewright compile %s --kernel bytes_of_numbers --target cuda:sm_90a --num-warps 8 --num-stages 4 --signature 'a=*u8:16,b=*u8:16,c=*fp32:16,M=i32,N=i32:16,K=i32:16,BN=144' --until pipeline | FileCheck %s --check-prefix=BYTES
+# RUN: tilewright explain %s --kernel bytes_of_numbers --target cuda:sm_90a --num-warps 8 --num-stages 4 --signature 'a=*u8:16,b=*u8:16,c=*fp32:16,M=i32,N=i32:16,K=i32:16,BN=144' | FileCheck %s --check-prefix=EXACT
 # RUN: tilewright explain %s --kernel twice --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8' | FileCheck %s --check-prefix=MEETS
 
 import triton
@@ -84,3 +86,22 @@ def twice(a, b, c, M, N, K):
         sums += tl.dot(x, y)
     tl.store(c + rows[:, None] * N + columns, sums.to(tl.float16), mask=(rows[:, None] < M) & (columns < N))
     tl.store(c + rows[:, None] * N + columns + 1, sums.to(tl.float16), mask=(rows[:, None] < M) & (columns + 1 < N))
+
+
+# Bytes that are numbers of eight bits have maps as well, of the 144 rows of B that the product looks at.
+# BYTES: box = [128, 128]
+# BYTES: box = [128, 144]
+# BYTES: ttg.alloc {ttg.copied = array<i64: 144, 128>} : <4 x i8
+# BYTES: ttg.multiplied = array<i64: 128, 144>
+# EXACT: one more warp starts the copies
+# EXACT: no spills
+@triton.jit(any_size=True)
+def bytes_of_numbers(a, b, c, M, N, K, BN: tl.constexpr):
+    rows, columns, ks = tl.program_id(0) * 128 + tl.arange(0, 128), tl.program_id(1) * BN + tl.arange(0, BN), tl.arange(0, 128)
+    sums = tl.zeros((128, BN), tl.float32)
+    for k in tl.range(0, K, 128):
+        at = k + ks
+        x = tl.load(a + rows[:, None] * K + at, mask=(rows[:, None] < M) & (at < K), other=0).to(tl.float8e4nv, bitcast=True)
+        y = tl.load(b + columns[:, None] * K + at, mask=(columns[:, None] < N) & (at < K), other=0).to(tl.float8e4nv, bitcast=True)
+        sums = tl.dot(x, y.T, sums, max_num_imprecise_acc=128)
+    tl.store(c + rows[:, None] * N + columns, sums, mask=(rows[:, None] < M) & (columns < N))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import types
 
 import numpy as np
 import pytest
@@ -195,10 +196,23 @@ def test_members_of_the_language_say_where_they_are_from():
                 assert getattr(home, member.__name__) is member
 
 
-def test_do_bench_calls_what_takes_long_three_times():
+def test_do_bench_calls_what_takes_long_twice():
+    """Once to compile and tune, once to measure."""
     calls = []
     times = triton.testing.do_bench(lambda: calls.append(1) or time.sleep(0.01), warmup=2, rep=5, return_mode="all")
-    assert len(calls) == 3 and len(times) == 1 and times[0] >= 10
+    assert len(calls) == 2 and len(times) == 1 and times[0] >= 10
+
+
+def test_do_bench_drops_gradients_before_each_measured_call():
+    parameter, seen = types.SimpleNamespace(grad=0), []
+
+    def call():
+        seen.append(parameter.grad)
+        parameter.grad = 1
+        time.sleep(0.01)
+
+    triton.testing.do_bench(call, warmup=2, rep=5, grad_to_none=[parameter])
+    assert seen == [0, None]
 
 
 def test_do_bench():

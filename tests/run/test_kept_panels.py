@@ -54,6 +54,30 @@ def test_product(m, n, k, first, stride, dtype):
         np.testing.assert_allclose(product(a, b, first, stride, threads), expected(a, b, first, stride), rtol=1e-2, atol=2e-2 * np.sqrt(k))
 
 
+@triton.jit
+def batch_kernel(a_ptr, b_ptr, c_ptr, M, N, K, BATCH: tl.constexpr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    which, rows, columns = tl.arange(0, BATCH)[:, None, None], tl.program_id(0) * B + i, tl.program_id(1) * B + i
+    acc = tl.zeros((BATCH, B, B), tl.float32)
+    for k in range(0, K, B):
+        a = tl.load(a_ptr + (which * M + rows[None, :, None]) * K + (k + i)[None, None, :],
+                    mask=(rows < M)[None, :, None] & (k + i < K)[None, None, :], other=0)
+        b = tl.load(b_ptr + (which * K + (k + i)[None, :, None]) * N + columns[None, None, :],
+                    mask=(k + i < K)[None, :, None] & (columns < N)[None, None, :], other=0)
+        acc = tl.dot(a, b, acc, input_precision="ieee")
+    c_ptrs = c_ptr + (which * M + rows[None, :, None]) * N + columns[None, None, :]
+    tl.store(c_ptrs, acc, mask=(rows < M)[None, :, None] & (columns < N)[None, None, :])
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "fp16", "bf16"])
+@pytest.mark.parametrize("batch, m, n, k", [(2, 32, 32, 32), (4, 70, 40, 100), (2, 33, 65, 31)])
+def test_products_of_a_batch_have_panels_of_their_own(batch, m, n, k, dtype):
+    a, b = random((batch, m, k), dtype, 1), random((batch, k, n), dtype, 2)
+    c = np.full((batch, m, n), -1, np.float32)
+    batch_kernel[triton.cdiv(m, BLOCK), triton.cdiv(n, BLOCK)](a, b, c, m, n, k, BATCH=batch, B=BLOCK)
+    np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-2, atol=2e-2 * np.sqrt(k))
+
+
 def test_next_launch_reads_what_has_changed():
     a, b = random((100, 64), "fp32", 1), random((64, 64), "fp32", 2)
     for threads in (1, 2):
@@ -126,3 +150,27 @@ def test_a_table_says_which():
     chosen_kernel[(len(which),)](which, a, b, c, B=BLOCK, num_threads=1)
     for pid, matrix in enumerate(which):
         np.testing.assert_allclose(c[pid], a.astype(np.float64) @ b[3 * matrix : 3 * matrix + 3].astype(np.float64).sum(0), atol=1e-3)
+
+
+@triton.jit
+def lengths_kernel(a_ptr, b_ptr, c_ptr, ends_of_a, end_of_b, K, B: tl.constexpr):
+    """Programs multiply the same B by rows of A that end at different places."""
+    pid, i = tl.program_id(0), tl.arange(0, B)
+    end = ends_of_a * (pid + 1)
+    acc = tl.zeros((B, B), tl.float32)
+    for k in range(0, K, B):
+        a = tl.load(a_ptr + (pid * B + i)[:, None] * K + (k + i)[None, :], mask=(k + i < end)[None, :], other=0)
+        b = tl.load(b_ptr + (k + i)[:, None] * B + i[None, :], mask=(k + i < end_of_b)[:, None], other=0)
+        acc = tl.dot(a, b, acc, input_precision="ieee")
+    tl.store(c_ptr + (pid * B + i)[:, None] * B + i[None, :], acc)
+
+
+def test_rows_of_a_that_end_at_different_places():
+    size, programs = 4 * BLOCK, 8
+    a, b = random((programs * BLOCK, size), "fp32", 1), random((size, BLOCK), "fp32", 2)
+    for ends, end_of_b in ((size, size), (size // 8, 9), (3, 2), (size // 8, size)):  # the first launch leaves no zeros
+        c = np.zeros((programs * BLOCK, BLOCK), np.float32)
+        lengths_kernel[(programs,)](a, b, c, ends, end_of_b, size, B=BLOCK, num_threads=1)
+        for pid in range(programs):
+            rows, end = slice(pid * BLOCK, (pid + 1) * BLOCK), min(ends * (pid + 1), end_of_b)
+            np.testing.assert_allclose(c[rows], a[rows, :end].astype(np.float64) @ b[:end], rtol=1e-4, atol=1e-4)

@@ -238,6 +238,26 @@ TEST(SharedAccess, vectors) {
   EXPECT_EQ(bankConflicts(Layout::coalesced({32, 32}, 1, 1, {1, 0}), SharedLayout::rowMajor({32, 32}, 32, {1, 0}), 4), 0);
 }
 
+// B of mma.sync in rows of N: what a thread has of two or four instructions comes at once, and half or a quarter of a warp finds all banks.
+TEST(SharedAccess, neighborColumns) {
+  EXPECT_TRUE(Layout::neighborColumns(8, 1).empty());
+  EXPECT_TRUE(Layout::neighborColumns(32, 4).empty());
+  EXPECT_EQ(Layout::neighborColumns(32, 2), (std::vector<int64_t>{1, 4, 2, 3, 0}));
+  for (int64_t warps : {1, 2, 4, 8})
+    for (int64_t columns = 16 * warps; columns <= 256; columns *= 2) {
+      std::vector<int64_t> to = Layout::neighborColumns(columns, warps);
+      Layout b = Layout::mmaOperand({32, columns}, 1, 1, warps, 1).withColumnBits(to);
+      Layout result = Layout::mmaAccumulator({16, columns}, 1, warps).withColumnBits(to);
+      EXPECT_TRUE(b.isInjectiveModuloBroadcast() && b.isSurjective());
+      SharedLayout shared = SharedLayout::swizzled({32, columns}, 32, 128, {1, 0});
+      VectorAccess access = vectorAccess(b, shared);
+      simulateVectors(access, b, shared);
+      EXPECT_EQ(access.bytes, columns >= 32 * warps ? 16 : 8) << columns << " columns, " << warps << " warps";
+      EXPECT_EQ(bankConflicts(b, shared, access.bytes), 0) << columns << " columns, " << warps << " warps";
+      EXPECT_EQ(contiguousRun(result, {1, 0}), 4);
+    }
+}
+
 TEST(SharedAccess, additiveRegisters) {
   SharedLayout swizzled = SharedLayout::swizzled({64, 64}, 16, 128, {1, 0});
   for (const Layout &layout : {Layout::wgmmaAccumulator({64, 64}, 4, 64), Layout::coalesced({64, 64}, 8, 4, {1, 0})}) {

@@ -110,6 +110,18 @@ Layout Layout::transposed(const Dims &order) const {
   return changed(*this, permuted(shape, order), [&](const Dims &at) { return permuted(at, order); });
 }
 
+Layout Layout::withColumnBits(const std::vector<int64_t> &to) const {
+  LinearMap column;
+  for (int64_t bit : to)
+    column.columns.push_back(uint32_t(1) << bit);
+  Layout layout = changed(*this, shape, [&](Dims at) {
+    at.back() = column.apply(static_cast<uint64_t>(at.back()));
+    return at;
+  });
+  std::sort(layout.basesOf(Axis::reg).begin(), layout.basesOf(Axis::reg).end());
+  return layout;
+}
+
 Layout Layout::joined() const {
   Layout result = *this;
   result.shape.push_back(2);

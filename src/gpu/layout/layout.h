@@ -67,6 +67,10 @@ public:
   /// Operands of mma.sync: which 0 = A [.., M, K], 1 = B [.., K, N]. kWidth elements along K lie side by side in a thread: 32 / bits for
   /// what the instruction expects (tf32: 1). Warps of the other dimension hold copies. Warp bits as in mmaAccumulator.
   static Layout mmaOperand(const Dims &shape, int64_t which, int64_t warpsM, int64_t warpsN, int64_t kWidth);
+  /// Which column of the tile each bit of a column of mmaAccumulator and mmaOperand (B) is to be, where rows of B are N: columns that a
+  /// thread has of two or four instructions are neighbors. The bits of a lane's column are those that keep rows of 32-bit elements,
+  /// swizzled as TMA does, apart in the banks. Empty: an instruction has all columns of a warp.
+  static std::vector<int64_t> neighborColumns(int64_t columns, int64_t warpsN);
   /// Accumulators of wgmma m64nNk*, N = instrN. Warpgroups split M first, then N in contiguous parts; what is left repeats in registers,
   /// N first. Registers of one instruction are consecutive: instruction i of a thread uses registers i * instrN / 2 and on. instrN: a power
   /// of two from 8.
@@ -91,6 +95,8 @@ public:
   Layout reshaped(const Dims &newShape) const;
   /// Dimension i of the result is dimension order[i] of this.
   Layout transposed(const Dims &order) const;
+  /// Bit i of the last coordinate becomes bit `to[i]`, a permutation. Registers are then in the order of elements.
+  Layout withColumnBits(const std::vector<int64_t> &to) const;
   /// Adds a last dimension of extent 2, held in the first register bit: registers 2r and 2r+1 are register r of the two halves.
   Layout joined() const;
   /// The halves along a last dimension of extent 2, if a register bit alone distinguishes them.

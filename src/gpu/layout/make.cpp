@@ -120,6 +120,27 @@ Layout Layout::mmaOperand(const Dims &shape, int64_t which, int64_t warpsM, int6
   return maker.rest(repeatOrder(shape, inner, outer));
 }
 
+std::vector<int64_t> Layout::neighborColumns(int64_t columns, int64_t warpsN) {
+  constexpr int64_t instructionBits = 3, bitsOfSpan = 5, mostNeighbors = 2; // 8 columns; 32 of 32 bits in 128 bytes; 16 bytes
+  int64_t bits = log2Of(columns), firstRepeat = instructionBits + log2Of(warpsN), repeats = bits - firstRepeat;
+  if (repeats < 1) return {};
+  int64_t neighbors = std::min(repeats, mostNeighbors), widest = std::min(bits, bitsOfSpan) - 1;
+  std::vector<int64_t> to(static_cast<size_t>(bits), -1);
+  auto place = [&](int64_t from, int64_t at) { to[static_cast<size_t>(from)] = at; };
+  for (int64_t i = 0; i < neighbors; ++i)
+    place(firstRepeat + i, i);
+  // Of what 128 bytes hold at a time, a phase of 8 or 16 lanes reads four rows of K: the last bit of its columns is one that no row moves.
+  for (int64_t i = 0, next = neighbors; i < instructionBits; ++i)
+    place(i, i == 2 - neighbors ? widest : next++);
+  for (int64_t from = 0, at = 0; from < bits; ++from) {
+    if (to[static_cast<size_t>(from)] >= 0) continue;
+    while (std::find(to.begin(), to.end(), at) != to.end())
+      ++at;
+    place(from, at);
+  }
+  return to;
+}
+
 // How many of the warpgroups split M: each needs 64 rows.
 static int64_t groupsAlongM(const Dims &shape, int64_t warps) {
   return std::max<int64_t>(1, std::min(warps / 4, shape[0] / 64));

@@ -6,6 +6,7 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/widen_apart.h"
 #include "gpu/thread/lowerings.h"
+#include "gpu/tiles/layout_cost.h"
 #include "gpu/tiles/row_length.h"
 #include "ir/refusal.h"
 
@@ -14,6 +15,8 @@
 #include "mlir/Dialect/UB/IR/UBOps.h"
 
 #include "llvm/ADT/DenseMap.h"
+
+#include <map>
 
 using namespace mlir;
 
@@ -100,9 +103,22 @@ static std::pair<int64_t, int64_t> indicesOf(const Layout &layout, int64_t reg) 
   return {least & ~other, least | other};
 }
 
+/// Neighbors whose comparison has one result have that of the first one: a mask of a row that 16 divides takes one for every 16 bytes.
+static void compareOnce(ThreadContext &t, arith::CmpIOp op) {
+  Dims repeats = repeatsOf(op);
+  if (repeats.empty()) return;
+  Layout layout = ttg::layoutOf(op.getType());
+  std::map<Dims, Value> first;
+  Parts results = t.get(op.getResult());
+  for (auto [reg, result] : llvm::enumerate(results))
+    result = first.try_emplace(accessKey(layout, repeats, static_cast<int64_t>(reg)), result).first->second;
+  t.set(op.getResult(), std::move(results));
+}
+
 /// Columns that a row has in any case, or in no launch of this version, are not compared with its length.
 static LogicalResult lowerCompare(ThreadContext &t, arith::CmpIOp op) {
   if (failed(lowerElementwise(t, op))) return failure();
+  compareOnce(t, op);
   std::optional<RowLength> row = rowLengthOf(op);
   if (!row || cast<RankedTensorType>(op.getType()).getNumElements() != row->block) return success();
   std::optional<int64_t> least = row->constant, most = row->constant;

@@ -122,13 +122,23 @@ private:
 };
 } // namespace
 
-/// The registers of the 16 x 8 tile of results whose first element is at `at`: two neighbours of each of two rows.
-static std::optional<std::array<size_t, 4>> resultRegisters(const Registers &d, const Dims &at, size_t m, size_t n) {
+/// Which columns of the tile the bits of an instruction's column number are. Nothing if operand and result do not agree.
+static std::optional<std::array<int64_t, 3>> columnsOfMma(const Layout &second, const Layout &result) {
+  std::array<int64_t, 3> columns;
+  for (size_t bit = 0; bit < columns.size(); ++bit)
+    columns[bit] = coordinatesOf(second.shape, second.basesOf(Axis::lane)[bit + 2]).back();
+  for (size_t bit : {0, 1})
+    if (coordinatesOf(result.shape, result.basesOf(Axis::lane)[bit]).back() != columns[bit + 1]) return std::nullopt;
+  return columns;
+}
+
+/// The registers of the 16 x 8 tile of results whose first element is at `at`: two columns, `next` apart, of each of two rows.
+static std::optional<std::array<size_t, 4>> resultRegisters(const Registers &d, const Dims &at, size_t m, size_t n, int64_t next) {
   std::array<size_t, 4> found;
   for (size_t i = 0; i < 4; ++i) {
     Dims element = at;
     element[m] += i / 2 ? 8 : 0;
-    element[n] += static_cast<int64_t>(i % 2);
+    element[n] += i % 2 ? next : 0;
     std::optional<size_t> reg = d.at(element);
     if (!reg) return std::nullopt;
     found[i] = *reg;
@@ -146,9 +156,11 @@ LogicalResult lowerDot(ThreadContext &t, tt::DotOp op) {
   Type element = dType.getElementType();
   auto misfit = [&] { return bug(op, "these layouts are not those of mma.sync"); };
   Parts sums = t.get(op.getC());
+  std::optional<std::array<int64_t, 3>> columns = columnsOfMma(ttg::layoutOf(op.getB().getType()), layout);
+  if (!columns) return misfit();
   for (Dims at : d.elements()) {
-    if (at[m] % 16 || at[n] % 8) continue; // the first element of a 16 x 8 tile
-    std::optional<std::array<size_t, 4>> registers = resultRegisters(d, at, m, n);
+    if (at[m] % 16 || at[n] & (*columns)[0]) continue; // the first element of a 16 x 8 tile
+    std::optional<std::array<size_t, 4>> registers = resultRegisters(d, at, m, n, (*columns)[0]);
     if (!registers) return misfit();
     for (int64_t k = 0; k < depth; k += step) {
       SmallVector<Value> as, bs, cs;

@@ -32,6 +32,8 @@ public:
     SmallVector<Operation *> all;
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { all.push_back(op); });
     for (Operation *op : all)
+      noteRepeats(op);
+    for (Operation *op : all)
       assign(op);
     function->setAttr(ttg::choicesName, plan.choices());
     ttg::eraseDead(function);
@@ -135,6 +137,14 @@ private:
   }
 
   //===--------------------------------------------------------------------------------------------------------- operations
+
+  /// A thread compares once for neighbors whose result is one.
+  void noteRepeats(Operation *op) {
+    auto compare = dyn_cast<arith::CmpIOp>(op);
+    if (!compare || !isTile(compare.getResult())) return;
+    Dims repeats = plan.provenConstancy(compare.getResult());
+    if (!repeats.empty()) op->setAttr(ttg::repeatsName, DenseI64ArrayAttr::get(op->getContext(), repeats));
+  }
 
   void assignAccess(Operation *op, const MemoryAccess &access) {
     // With a descriptor, only the tile itself has the access's shape; row numbers keep their own layout.

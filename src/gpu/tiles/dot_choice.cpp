@@ -153,7 +153,7 @@ ttg::ProductKind productKind(tt::DotOp op, ttg::ConfigAttr config) {
   return kindOf(op, config, *gpuTarget(config.getTarget().getValue())).first;
 }
 
-DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config) {
+DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config, bool secondAlongColumns) {
   std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
   Dims a = ttg::shapeOf(op.getA().getType()), b = ttg::shapeOf(op.getB().getType()), d = ttg::shapeOf(op.getType());
   int64_t warps = config.getWarps(), bits = operandBits(op, *target);
@@ -170,6 +170,12 @@ DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config) {
     choice.result = Layout::mmaAccumulator(d, warpsM, warpsN);
     choice.a = Layout::mmaOperand(a, 0, warpsM, warpsN, kWidth);
     choice.b = Layout::mmaOperand(b, 1, warpsM, warpsN, kWidth);
+    // ldmatrix turns 16 bits alone: of wider elements a thread loads columns of several instructions at once.
+    std::vector<int64_t> columns = Layout::neighborColumns(d.back(), warpsN);
+    if (secondAlongColumns && bits == 32 && d.size() == 2 && !columns.empty()) {
+      choice.result = choice.result.withColumnBits(columns);
+      choice.b = choice.b->withColumnBits(columns);
+    }
   } else {
     choice.result = fmaResult(d, warps);
   }

@@ -29,8 +29,8 @@ struct DotChoice {
 /// Which instruction a product becomes. Depends on types, on the target and on the number of warps.
 ttg::ProductKind productKind(tt::DotOp op, ttg::ConfigAttr config);
 
-/// Called once, by assign-layouts' plan. Depends on where A comes from, too.
-DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config);
+/// Called by assign-layouts' plan. Depends on where A comes from, too. `secondAlongColumns`: B is loaded, and its rows lie in memory.
+DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config, bool secondAlongColumns = false);
 
 /// Whether a product takes the tile as an operand.
 bool feedsProduct(mlir::Value tile);

@@ -163,8 +163,8 @@ Dims accessKey(const Layout &layout, const Dims &repeats, int64_t reg) {
   return at;
 }
 
-Dims repeatsOf(tt::LoadOp load) {
-  auto repeats = load->getAttrOfType<DenseI64ArrayAttr>(ttg::repeatsName);
+Dims repeatsOf(Operation *op) {
+  auto repeats = op->getAttrOfType<DenseI64ArrayAttr>(ttg::repeatsName);
   return repeats ? Dims(repeats.asArrayRef().begin(), repeats.asArrayRef().end()) : Dims();
 }
 

@@ -8,7 +8,8 @@
 #include "gpu/tiles/axis_info.h"
 
 namespace tilewright::ttg {
-/// On a tt.load (an array of integers): AccessFacts::repeats.
+/// On a tt.load (an array of integers): AccessFacts::repeats. On a comparison of tiles: how many neighbors along each dimension have one
+/// result, as where a length that 16 divides is compared with indices.
 constexpr llvm::StringLiteral repeatsName = "ttg.repeats";
 } // namespace tilewright::ttg
 
@@ -41,8 +42,8 @@ Layout scanLayout(const Dims &shape, int64_t dim, int64_t warps);
 
 /// Which access of a thread, `reg` of its registers, is the same as another one's: those with equal keys.
 Dims accessKey(const Layout &layout, const Dims &repeats, int64_t reg);
-/// AccessFacts::repeats of a load whose layout is decided.
-Dims repeatsOf(tt::LoadOp load);
+/// What `ttg.repeats` says of a load or a comparison; empty if nothing.
+Dims repeatsOf(mlir::Operation *op);
 /// How many of a thread's registers share one access. 1 where `repeats` is empty.
 int64_t sharedAccesses(const Layout &layout, const Dims &repeats);
 /// The elements that one access of a thread takes.

@@ -143,6 +143,12 @@ static Dims provenRepeats(Operation *op, const AxisAnalysis &axes) {
   return llvm::any_of(repeats, [](int64_t repeat) { return repeat > 1; }) ? repeats : Dims();
 }
 
+Dims LayoutPlan::provenConstancy(Value tile) const {
+  AxisInfo info = (provenAxes ? *provenAxes : axes).of(tile);
+  bool isOne = llvm::all_of(info.constancy, [](int64_t constancy) { return constancy == 1; });
+  return isOne ? Dims() : Dims(info.constancy.begin(), info.constancy.end());
+}
+
 static bool hasPromises(tt::FuncOp function) {
   auto walked = function.getBody().walk([](Operation *op) {
     bool promises = op->hasAttr(tt::divisibilityName) || op->hasAttr(tt::contiguityName) || op->hasAttr(tt::constancyName);
@@ -220,11 +226,30 @@ void LayoutPlan::noteTurned(tt::DotOp dot, Value operand, int64_t along) {
   classes[*owner].turned.push_back({dot, operand, Dims(load.getOrder().begin(), load.getOrder().end())});
 }
 
+/// Whether the operand is loaded and neighbors in memory are neighbors along `dim`.
+bool LayoutPlan::isLoadedAlong(Value operand, int64_t dim) const {
+  while (auto trans = operand.getDefiningOp<tt::TransOp>()) {
+    dim = trans.getOrder()[static_cast<size_t>(dim)];
+    operand = trans.getSrc();
+  }
+  if (auto load = operand.getDefiningOp<ttg::DescriptorLoadOp>()) return load.getOrder()[0] == dim;
+  auto load = operand.getDefiningOp<tt::LoadOp>();
+  return load && accessFacts(axes, load.getPtr(), load.getMask()).order[0] == dim;
+}
+
+/// Products whose results are one class, like sums that a loop adds two products to, have one layout.
+void LayoutPlan::agree(const Class &one) {
+  auto differs = [&](Operation *dot) { return product(cast<tt::DotOp>(dot)).result != product(cast<tt::DotOp>(one.dots[0])).result; };
+  if (!llvm::any_of(one.dots, differs)) return;
+  for (Operation *dot : one.dots)
+    products[dot] = chooseDot(cast<tt::DotOp>(dot), config);
+}
+
 /// Work of a class whose cost depends on its layout, or that says which it must be.
 void LayoutPlan::describe(Operation *op) {
   if (!isa<tt::ReduceOp, tt::ScanOp, tt::DotOp>(op)) return;
   if (auto dot = dyn_cast<tt::DotOp>(op)) {
-    const DotChoice &choice = products[op] = chooseDot(dot, config);
+    const DotChoice &choice = products[op] = chooseDot(dot, config, isLoadedAlong(dot.getB(), 1));
     if (choice.kind == ttg::ProductKind::wgmma && !choice.a) noteTurned(dot, dot.getA(), 1);
     if (choice.kind == ttg::ProductKind::wgmma) noteTurned(dot, dot.getB(), 0);
   }
@@ -413,6 +438,8 @@ LayoutPlan::LayoutPlan(tt::FuncOp function, ttg::ConfigAttr config)
   }
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { collect(op); });
   function.getBody().walk([&](Operation *op) { describe(op); });
+  for (const Class &one : classes)
+    agree(one);
   chooseAll();
   for (MemoryAccess &access : accesses)
     access.layout = cheapestAccess(access, layoutOf(access.tile)).layout;

@@ -35,6 +35,8 @@ public:
   const MemoryAccess *access(mlir::Operation *op) const;
   /// How a product of the kernel is computed.
   const DotChoice &product(tt::DotOp op) const { return products.find(op.getOperation())->second; }
+  /// How many neighbors along each dimension are equal by proof; empty if no two.
+  Dims provenConstancy(mlir::Value tile) const;
   /// How the classes found their layouts: `ttg.choices` of the kernel.
   mlir::ArrayAttr choices() const;
 
@@ -80,6 +82,8 @@ private:
   void addTransfer(mlir::Value tile, llvm::ArrayRef<int32_t> order);
   void describe(mlir::Operation *op);
   void noteTurned(tt::DotOp dot, mlir::Value operand, int64_t along);
+  bool isLoadedAlong(mlir::Value operand, int64_t dim) const;
+  void agree(const Class &one);
   bool hasPreferences(const Class &one) const;
   bool hasNeighbour(const Class &one) const;
   void chooseAll();

@@ -40,6 +40,8 @@ Dims lookedAt(Value tile) {
     } else if (auto transposed = dyn_cast<tt::TransOp>(user)) {
       for (auto [there, dim] : llvm::zip(lookedAt(transposed.getResult()), transposed.getOrder()))
         extent[static_cast<size_t>(dim)] = there;
+    } else if (auto cast = dyn_cast<tt::BitcastOp>(user)) { // bytes that are numbers of eight bits
+      extent = lookedAt(cast.getResult());
     }
     for (auto [all, one] : llvm::zip(most, extent))
       all = std::max(all, one);

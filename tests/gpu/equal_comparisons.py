@@ -1,0 +1,31 @@
+"""Neighbors of a row whose comparison with a length that 16 divides has one result are compared once a thread, also where the mask chooses between values;
+a length that nothing is known of, and a hint that may be wrong, are compared element by element."""
+# RUN: tilewright compile %s --kernel centred --target cuda:sm_90a --until assign-layouts --signature 'x=*fp16:16,y=*fp16:16,n=i32:16,hint=i32' | FileCheck %s --check-prefix=NOTE
+# RUN: tilewright compile %s --kernel centred --target cuda:sm_90a --emit ptx --signature 'x=*fp16:16,y=*fp16:16,n=i32:16,hint=i32' | FileCheck %s --check-prefix=ONCE
+# RUN: tilewright compile %s --kernel centred --target cuda:sm_90a --emit ptx --signature 'x=*fp16:16,y=*fp16:16,n=i32,hint=i32' | FileCheck %s --check-prefix=EACH
+# RUN: tilewright compile %s --kernel hinted --target cuda:sm_90a --emit ptx --signature 'x=*fp16:16,y=*fp16:16,n=i32,hint=i32' | FileCheck %s --check-prefix=EACH
+# RUN: tilewright run %s --kernel centred --arg 'x=randint(-8,8):f16[1008]' --arg 'y=zeros:f16[1024]' --arg n=1008 --arg hint=0 --grid 1 --simulate --out y=%t.npy
+# RUN: tilewright run %s --kernel centred --arg 'x=randint(-8,8):f16[1008]' --arg 'y=zeros:f16[1024]' --arg n=1008 --arg hint=0 --grid 1 --check y=%t.npy
+# RUN: tilewright run %s --kernel hinted --arg 'x=randint(-8,8):f16[1003]' --arg 'y=zeros:f16[1024]' --arg n=1003 --arg hint=1003 --grid 1 --simulate --out y=%t.npy
+# RUN: tilewright run %s --kernel hinted --arg 'x=randint(-8,8):f16[1003]' --arg 'y=zeros:f16[1024]' --arg n=1003 --arg hint=1003 --grid 1 --check y=%t.npy
+import triton
+import triton.language as tl
+
+
+# NOTE: arith.cmpi slt, {{.*}} {ttg.repeats = array<i64: 16>} : tensor<1024xi32
+# ONCE-COUNT-1: setp.{{g|l}}
+# ONCE-NOT: setp.{{g|l}}
+# EACH-COUNT-8: setp.{{g|l}}
+@triton.jit
+def centred(x, y, n, hint):
+    i = tl.arange(0, 1024)
+    mask = i < n
+    value = tl.load(x + i, mask=mask, other=0.0)
+    tl.store(y + i, tl.where(mask, value - 3, 7.0))
+
+
+@triton.jit
+def hinted(x, y, n, hint):
+    i = tl.arange(0, 1024)
+    value = tl.load(x + i, mask=i < n, other=0.0)
+    tl.store(y + i, tl.where(i < tl.multiple_of(hint, 16), value - 3, 7.0))
