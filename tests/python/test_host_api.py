@@ -148,6 +148,14 @@ def test_compiling_always(monkeypatch):
     assert not put[(1,)](one(), 3).from_cache
 
 
+def test_asm_is_a_dict_of_all_stages():
+    asm = make_kernel().warmup(one(), 3, grid=(1,)).asm
+    assert asm and len(asm) == len(list(asm)) == len(asm.keys()) >= 5
+    copy = dict(asm)
+    assert list(copy) == list(asm) and list(copy.values()) == asm.values() == [asm[stage] for stage in asm] and all(copy.values())
+
+
+
 def test_names_and_places_in_ir(tmp_path):
     put = make_kernel()
     text = put[(1,)](one(), 3).asm["ttir"]

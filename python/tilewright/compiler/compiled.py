@@ -53,6 +53,12 @@ class AsmDict(dict):
     def __iter__(self):
         return iter(self._handle.stages)
 
+    def __len__(self):  # and so the truth of it: a dict's own would count what has been read
+        return len(self._handle.stages)
+
+    def values(self):
+        return [self[stage] for stage in self._handle.stages]
+
     def items(self):
         return [(stage, self[stage]) for stage in self._handle.stages]
 

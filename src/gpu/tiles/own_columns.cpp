@@ -36,7 +36,7 @@ static bool isPlain(Operation *op) {
                                          tt::StoreOp, tt::DotOp, arith::ConstantOp, scf::ForOp, scf::IfOp, scf::YieldOp>(op);
 }
 
-/// Whether tiles of an operation that have so many elements along a dimension may be sliced that way.
+/// Whether tiles of an operation that have so many elements along a dimension may be sliced along it that way.
 static bool suits(Operation *op, const Overlap &wanted) {
   SmallVector<Value> tiles(op->getOperands());
   llvm::append_range(tiles, op->getResults());
@@ -45,13 +45,15 @@ static bool suits(Operation *op, const Overlap &wanted) {
       llvm::append_range(tiles, block.getArguments());
   for (Value tile : tiles) {
     auto type = dyn_cast<RankedTensorType>(tile.getType());
-    int64_t count = type ? llvm::count(type.getShape(), wanted.extent) : 0;
-    if (count > 1 || (count == 1 && !isPlain(op))) return false;
+    if (type && llvm::is_contained(type.getShape(), wanted.extent) && !isPlain(op)) return false;
   }
-  auto range = dyn_cast<tt::MakeRangeOp>(op);
-  if (!range || ttg::shapeOf(range.getType())[0] != wanted.extent) return true;
+  return true;
+}
+
+bool isOfColumns(tt::MakeRangeOp range, const Overlap &overlap) {
+  if (ttg::shapeOf(range.getType())[0] != overlap.extent) return true;
   auto real = range->getAttrOfType<DenseI64ArrayAttr>(tt::realName);
-  return real && real.asArrayRef().front() == wanted.own * wanted.blocks;
+  return real && real.asArrayRef().front() == overlap.own * overlap.blocks;
 }
 
 std::optional<Overlap> overlapOf(tt::FuncOp function, int64_t warps, int64_t blocks) {

@@ -12,7 +12,7 @@
 
 namespace tilewright::gpu {
 
-/// Wherever a tile has so many elements along a dimension, each of so many slices has some of its own, which come first.
+/// Wherever a tile is split along a dimension of so many elements, each of so many slices has some of its own, which come first.
 struct Overlap {
   int64_t extent, own, blocks;
 };
@@ -20,6 +20,9 @@ struct Overlap {
 /// How the blocks of a program share the columns of its products, if they do: where a product's rows are no whole ones of all of a block's
 /// warpgroups, all products agree, and no element of a slice is compared with others, or goes where its place counts.
 std::optional<Overlap> overlapOf(tt::FuncOp function, int64_t warps, int64_t blocks);
+
+/// Whether a range that is split may be one of these columns': where a tile has as many rows, those have a range of the same extent.
+bool isOfColumns(tt::MakeRangeOp range, const Overlap &overlap);
 
 /// Whether a comparison says which elements of a tile are real. That of a slice says which are its own.
 bool saysWhatIsReal(mlir::Operation *op, const Overlap &overlap);

@@ -105,7 +105,7 @@ public:
     collect();
     overlap = overlapOf(function, warps, blocks);
     choose();
-    if (!overlap || slicesStay()) return;
+    if (!overlap || (slicesStay() && columnsAlone())) return;
     overlap.reset();
     started.clear();
     choose();
@@ -353,6 +353,26 @@ private:
       Forms its = formsOf(op);
       return stays(op->getOperands(), its.operands) && stays(op->getResults(), its.results);
     });
+  }
+
+  /// Whether no range but those of columns is split.
+  bool columnsAlone() {
+    DenseSet<std::pair<Value, int64_t>> seen;
+    return llvm::all_of(ops, [&](Operation *op) {
+      if (op->getNumResults() == 1 && cheap.contains(op->getResult(0))) return true;
+      return llvm::all_of(llvm::zip(op->getOperands(), formsOf(op).operands), [&](auto each) {
+        auto [tile, form] = each;
+        return !isTile(tile) || !cheap.contains(tile) || splitsColumnsAlone(tile, form, seen);
+      });
+    });
+  }
+
+  bool splitsColumnsAlone(Value tile, Form form, DenseSet<std::pair<Value, int64_t>> &seen) {
+    if (form.isWhole() || !cheap.contains(tile) || !seen.insert({tile, *form.dim}).second) return true;
+    Operation *op = tile.getDefiningOp();
+    if (auto range = dyn_cast<tt::MakeRangeOp>(op)) return isOfColumns(range, *overlap);
+    Form source = isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp>(op) ? sourceOfCheap(op, form) : form;
+    return llvm::all_of(op->getOperands(), [&](Value operand) { return !isTile(operand) || splitsColumnsAlone(operand, source, seen); });
   }
 
   //===--------------------------------------------------------------------------------------------------------------- choice
