@@ -7,7 +7,8 @@ divides K, the loop needs no masks at all. The activation is applied to the fp32
 
 Sizes that are no multiples of anything leave multiprocessors idle in the last round of tiles. Two things help, and the tuner decides: tiles
 need not be a power of two wide (`any_size`, or two products that share rows), and few rows or columns beside whole tiles get small tiles
-of their own, which run last.
+of their own, which run last. Rows of A, whose elements of K lie side by side, can be cut anywhere, columns of B only into pieces of 64: so a tile
+whose rows are uneven is multiplied as B' A' (`TURNED`).
 """
 
 import numpy as np
@@ -42,12 +43,17 @@ def get_autotune_configs():
     uneven = [(256, 256, 64, 8, 4, 2, 64, 0), (256, 256, 64, 8, 4, 2, 128, 0), (256, 128, 64, 8, 5, 2, 64, 0),
               (128, 256, 64, 8, 3, 1, 0, 64),
               (256, 216, 64, 8, 3, 1, 0, 0), (256, 184, 64, 8, 4, 1, 0, 0), (256, 184, 64, 8, 4, 2, 0, 0), (256, 224, 64, 8, 5, 2, 0, 0),
-              (256, 232, 64, 8, 4, 2, 0, 0), (192, 352, 64, 8, 4, 2, 0, 0), (128, 216, 64, 8, 5, 2, 0, 0), (128, 176, 64, 4, 6, 2, 0, 0)]
+              (128, 216, 64, 8, 5, 2, 0, 0), (128, 176, 64, 4, 6, 2, 0, 0)]
+    # Two blocks have half of the rows each, and copy the columns for one another.
+    # TURNED says how many blocks there are.
+    turned = [(320, 128, 64, 8, 4, 2), (288, 192, 64, 8, 5, 2), (352, 192, 64, 8, 4, 2), (320, 192, 64, 8, 4, 2), (224, 128, 64, 8, 5, 2),
+              (112, 128, 64, 4, 5, 1)]
     # What a deep tile copies of B serves the next one below it, so many of those follow each other down a column.
     return [
-        triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 32 if k >= 256 else 8, "BESIDE": beside, "EDGE": edge},
+        triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 32 if k >= 256 else 8, "BESIDE": beside, "EDGE": edge, "TURNED": turned_by},
                       num_warps=warps, num_stages=stages, num_ctas=blocks)
-        for m, n, k, warps, stages, blocks, beside, edge in plain + uneven
+        for m, n, k, warps, stages, blocks, beside, edge, turned_by in [(*tile, 0) for tile in plain + uneven] + [
+            (*tile, 0, 0, tile[-1]) for tile in turned]
     ]
 
 
@@ -55,9 +61,9 @@ def worth_measuring(configs, args, **constants):
     """Uneven tiles where a GPU multiplies many; small ones at the edge where few rows or columns are left there."""
     def suits(c):
         sides = [(args["M"], c["BLOCK_M"]), (args["N"], c["BLOCK_N"] + c["BESIDE"])]
-        many = common.is_on_gpu(args["c_ptr"]) and all(size >= 4 * block for size, block in sides)
+        many = common.is_on_gpu(args["c_ptr"]) and all(size >= (3 if c["TURNED"] else 4) * block for size, block in sides)
         left = any(0 < size % block <= c["EDGE"] for size, block in sides)
-        uneven = c["BESIDE"] or c["BLOCK_N"] & (c["BLOCK_N"] - 1)
+        uneven = c["BESIDE"] or c["TURNED"] or c["BLOCK_N"] & (c["BLOCK_N"] - 1)
         return (many or not uneven) and (many and left or not c["EDGE"])
     return [config for config in configs if suits(config.kwargs)]
 
@@ -110,6 +116,24 @@ def product_of_tile(
         store_tile(c_ptr, more, offs_m, more_n, M, N, stride_cm, stride_cn, ACTIVATION)
 
 
+@triton.jit
+def turned_product_of_tile(
+    a_ptr, b_ptr, c_ptr, row, column, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, SHARED: tl.constexpr, ACTIVATION: tl.constexpr,
+):
+    offs_m = row + tl.arange(0, BLOCK_M)
+    offs_n = column + tl.arange(0, BLOCK_N)
+    acc = tl.zeros((BLOCK_N, BLOCK_M), dtype=tl.float32)
+    for k in tl.range(0, K, BLOCK_K, warp_specialize=SHARED):
+        offs_k = k + tl.arange(0, BLOCK_K)
+        a_ptrs = a_ptr + (offs_m[:, None] * stride_am + offs_k[None, :] * stride_ak)
+        b_ptrs = b_ptr + (offs_k[:, None] * stride_bk + offs_n[None, :] * stride_bn)
+        a = tl.load(a_ptrs, mask=(offs_m[:, None] < M) & (offs_k[None, :] < K), other=0.0)
+        b = tl.load(b_ptrs, mask=(offs_k[:, None] < K) & (offs_n[None, :] < N), other=0.0)
+        acc = tl.dot(b.T, a.T, acc)
+    store_tile(c_ptr, acc, offs_n, offs_m, N, M, stride_cn, stride_cm, ACTIVATION)
+
+
 # The distances of rows decide how tiles are loaded, and with it which tile is the best.
 @triton.autotune(
     configs=get_autotune_configs(), key=["M", "N", "K", "stride_am", "stride_bk"], prune_configs_by={"early_config_prune": worth_measuring}
@@ -120,13 +144,23 @@ def tuned_matmul_kernel(
     a_ptr, b_ptr, c_ptr, M, N, K,
     stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr,
-    EVEN_K: tl.constexpr, ACTIVATION: tl.constexpr, BESIDE: tl.constexpr = 0, EDGE: tl.constexpr = 0, LONG: tl.constexpr = 256,
+    EVEN_K: tl.constexpr, ACTIVATION: tl.constexpr, BESIDE: tl.constexpr = 0, EDGE: tl.constexpr = 0, TURNED: tl.constexpr = 0,
+    LONG: tl.constexpr = 256,
 ):
     tile = tl.program_id(axis=0)
     WIDTH: tl.constexpr = BLOCK_N + BESIDE
     tiles_m = tl.cdiv(M - EDGE, BLOCK_M)
     tiles_n = tl.cdiv(N - EDGE, WIDTH)
-    if EDGE == 0 or tile < tiles_m * tiles_n:
+    if TURNED:
+        tiles_in_group = GROUP_M * tiles_m
+        first_n = tile // tiles_in_group * GROUP_M
+        group_n = min(tiles_n - first_n, GROUP_M)
+        row = (tile % tiles_in_group) // group_n * BLOCK_M
+        column = (first_n + (tile % tiles_in_group) % group_n) * BLOCK_N
+        turned_product_of_tile(
+            a_ptr, b_ptr, c_ptr, row, column, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
+            BLOCK_M, BLOCK_N, BLOCK_K, TURNED == 2, ACTIVATION)
+    elif EDGE == 0 or tile < tiles_m * tiles_n:
         tiles_in_group = GROUP_M * tiles_n
         first_m = tile // tiles_in_group * GROUP_M
         group_m = min(tiles_m - first_m, GROUP_M)

@@ -5,6 +5,13 @@ as many of the real columns as the others, so that the first one does not have m
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 5 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=320' | FileCheck %s --check-prefix=PAIR
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=256,BN=216' --until split-over-blocks | FileCheck %s --check-prefix=ROWS
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=352' --until split-roles | FileCheck %s --check-prefix=BEHIND
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 5 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=144' --until split-over-blocks | FileCheck %s --check-prefix=SQUARE
+# RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 5 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=144' | FileCheck %s --check-prefix=SHARED
+# RUN: tilewright compile %s --kernel with_rows --target cuda:sm_90a --num-warps 8 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,r=*fp32:16,M=i32,N=i32:8,K=i32:8' --until split-over-blocks | FileCheck %s --check-prefix=APART
+# RUN: tilewright run %s --kernel product --grid '2, 2' --arg 'a=randint(-4,4):f16[200x72]' --arg 'b=randint(-4,4):f16[72x152]' --arg c=zeros:f16[200x152] --arg M=200 --arg N=152 --arg K=72 --arg BM=192 --arg BN=144 --out c=%t.npy
+# RUN: tilewright run %s --simulate --kernel product --grid '2, 2' --num-warps 8 --num-stages 5 --num-ctas 2 --arg 'a=randint(-4,4):f16[200x72]' --arg 'b=randint(-4,4):f16[72x152]' --arg c=zeros:f16[200x152] --arg M=200 --arg N=152 --arg K=72 --arg BM=192 --arg BN=144 --check c=%t.npy
+# RUN: tilewright run %s --kernel with_rows --grid 1 --arg 'a=randint(-4,4):f16[192x72]' --arg 'b=randint(-4,4):f16[72x144]' --arg c=zeros:f16[192x144] --arg r=randn:f32[192] --arg M=192 --arg N=144 --arg K=72 --out c=%t.npy --out r=%t.r.npy
+# RUN: tilewright run %s --simulate --kernel with_rows --grid 1 --num-warps 8 --num-ctas 2 --arg 'a=randint(-4,4):f16[192x72]' --arg 'b=randint(-4,4):f16[72x144]' --arg c=zeros:f16[192x144] --arg r=randn:f32[192] --arg M=192 --arg N=144 --arg K=72 --check c=%t.npy --check r=%t.r.npy
 # RUN: tilewright compile %s --kernel summed --target cuda:sm_90a --num-warps 8 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8' --until split-over-blocks | FileCheck %s --check-prefix=SUMMED
 # RUN: tilewright run %s --kernel product --grid '2, 1' --arg a=randn:f16[200x72] --arg b=randn:f16[72x344] --arg c=zeros:f16[200x344] --arg M=200 --arg N=344 --arg K=72 --arg BM=192 --arg BN=352 --out c=%t.npy
 # RUN: tilewright run %s --simulate --kernel product --grid '2, 1' --num-warps 8 --num-stages 4 --num-ctas 2 --arg a=randn:f16[200x72] --arg b=randn:f16[72x344] --arg c=zeros:f16[200x344] --arg M=200 --arg N=344 --arg K=72 --arg BM=192 --arg BN=352 --check c=%t.npy --rtol 1e-2 --atol 1e-2
@@ -35,6 +42,14 @@ as many of the real columns as the others, so that the first one does not have m
 # BEHIND: ttg.wgmma_wait 0
 # BEHIND: tt.make_range {end = 256
 # BEHIND: tt.store
+
+# A tile of as many rows as columns, both padded to 256: ranges tell them apart. Rows that are split as well keep blocks from sharing columns.
+# SQUARE: arith.constant 72 : i32
+# SQUARE: tt.dot {{.*}}tt.real = array<i64: 192, 72>{{.*}} -> tensor<256x128xf32>
+# SHARED: wgmma m64n72k16
+# SHARED: of it: each copies a part of it for all
+# APART-NOT: array<i64: 192, 72>
+# APART: tt.dot
 
 # Elements of a row are combined: blocks split the padded tile.
 # SUMMED-NOT: array<i64: 192, 176>
@@ -68,3 +83,11 @@ def summed(a, b, c, M, N, K):
     rows, columns = tl.program_id(0) * 192 + tl.arange(0, 192), tl.arange(0, 352)
     sums = sums_of(a, b, rows, columns, M, N, K, 192, 352)
     tl.store(c + rows, tl.sum(sums, 1).to(tl.float16), mask=rows < M)
+
+
+@triton.jit(any_size=True)
+def with_rows(a, b, c, r, M, N, K):
+    rows, columns = tl.arange(0, 192), tl.arange(0, 144)
+    sums = sums_of(a, b, rows, columns, M, N, K, 192, 144)
+    tl.store(r + rows, tl.load(r + rows, mask=rows < M) * 2, mask=rows < M)
+    tl.store(c + rows[:, None] * N + columns, sums.to(tl.float16), mask=(rows[:, None] < M) & (columns < N))

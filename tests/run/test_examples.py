@@ -91,6 +91,19 @@ def test_few_rows_and_columns_beside_whole_tiles(M, N, load):
     assert np.array_equal(out, (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float16))
 
 
+@pytest.mark.parametrize("M, N", [(24, 64), (40, 32), (61, 70)])
+def test_tiles_multiplied_as_transposed(M, N, load):
+    module = load("06_matmul_autotuned")
+    a, b = (np.random.default_rng(0).integers(-3, 4, shape).astype(np.float16) for shape in ((M, 72), (72, N)))
+    out = np.full((M, N), np.nan, np.float16)
+    tile = {"BLOCK_M": 24, "BLOCK_N": 32, "BLOCK_K": 32, "GROUP_M": 2, "EVEN_K": False, "TURNED": 1}
+    kernel = module.tuned_matmul_kernel.fn.fn
+    kernel[lambda meta: (module.tiles_of(M, N, {"EDGE": 0, "LONG": 256, "BESIDE": 0, **meta}),)](
+        a, b, out, M, N, 72, 72, 1, N, 1, N, 1, ACTIVATION="leaky_relu", **tile)
+    c = a.astype(np.float32) @ b.astype(np.float32)
+    assert np.array_equal(out, np.where(c >= 0, c, np.float32(0.01) * c).astype(np.float16))
+
+
 def test_tiles_worth_measuring(load, monkeypatch):
     """Uneven tiles are measured only on GPUs, and small tiles at the edges only if few rows or columns are left."""
     module = load("06_matmul_autotuned")

@@ -21,6 +21,7 @@
 #include "gpu/tiles/own_columns.h"
 #include "gpu/tiles/real_extent.h"
 #include "gpu/tiles/registers.h"
+#include "gpu/tiles/split_form.h"
 #include "gpu/tiles/split_sums.h"
 #include "gpu/tiles/tile_classes.h"
 #include "gpu/tiles/tile_shapes.h"
@@ -43,27 +44,6 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-/// The dimension that a tile is split along; none: the tile is whole.
-struct Form {
-  std::optional<int64_t> dim;
-  bool isWhole() const { return !dim.has_value(); }
-  bool isAlong(int64_t other) const { return dim == other; }
-  bool operator==(const Form &) const = default;
-};
-const Form whole;
-
-Form along(int64_t dim) {
-  return {dim};
-}
-/// The same dimension in a tile that has one less, `gone`; it must not be that one.
-Form withoutDim(Form form, int64_t gone) {
-  return form.dim && *form.dim > gone ? along(*form.dim - 1) : form;
-}
-/// The same dimension in a tile that has one more, `added`.
-Form withDim(Form form, int64_t added) {
-  return form.dim && *form.dim >= added ? along(*form.dim + 1) : form;
-}
-
 // Weights of the choice, in elements that one block computes: an exchange is two barriers of the cluster and a way through shared memory. A
 // product's operand is rather loaded by every block than exchanged.
 constexpr int64_t exchangeStart = 500, exchangeEach = 16, accessEach = 16, sliceStart = 10;
@@ -78,20 +58,6 @@ struct Forms {
 bool canSlice(Operation *op) {
   auto constant = dyn_cast<arith::ConstantOp>(op);
   return !isa<tt::ReshapeOp>(op) && (!constant || cast<DenseElementsAttr>(constant.getValue()).isSplat());
-}
-
-/// How the dimension `form` of the result of a change of shape lies in its source: where as many elements stand before both.
-Form sourceOfReshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to, Form form, int64_t blocks) {
-  if (form.isWhole()) return whole;
-  int64_t before = 1;
-  for (int64_t extent : to.take_front(size_t(*form.dim)))
-    before *= extent;
-  int64_t passed = 1;
-  for (auto [dim, extent] : llvm::enumerate(from)) {
-    if (passed == before && extent > 1) return extent >= blocks ? along(int64_t(dim)) : whole;
-    passed *= extent;
-  }
-  return whole;
 }
 
 class Splitter {
