@@ -91,6 +91,11 @@ static std::string ptxName(llvm::StringRef name) {
   return spelled;
 }
 
+static void noteRefuted(tt::FuncOp kernel, const CompileRequest &request) {
+  llvm::SmallVector<llvm::StringRef> refuted(request.refutedFacts.begin(), request.refutedFacts.end());
+  if (!refuted.empty()) kernel->setAttr(ttg::refutedName, Builder(kernel.getContext()).getStrArrayAttr(refuted));
+}
+
 /// Writes on the kernel what it is compiled for, so that passes need only
 /// the module. Notes the slots while arguments still have their types.
 static LogicalResult configure(Compilation &c) {
@@ -106,8 +111,7 @@ static LogicalResult configure(Compilation &c) {
     auto target = StringAttr::get(kernel.getContext(), c.request.gpu->name);
     kernel->setAttr(ttg::configName, ttg::ConfigAttr::get(kernel.getContext(), c.options.numWarps, c.options.numCtas, c.options.numStages,
                                                           c.options.maxnreg.value_or(0), target));
-    llvm::SmallVector<llvm::StringRef> refuted(c.request.refutedFacts.begin(), c.request.refutedFacts.end());
-    if (!refuted.empty()) kernel->setAttr(ttg::refutedName, Builder(kernel.getContext()).getStrArrayAttr(refuted));
+    noteRefuted(kernel, c.request);
     noteNotSpecialized(kernel, c.request);
   }
   return success();
@@ -152,14 +156,20 @@ static LogicalResult generateForGpu(Compilation &c) {
 /// One thread makes eight e2m1 numbers from one register at a time. Blocks that share tiles have no such operation.
 static LogicalResult expandForGpus(Compilation &c) {
   if (c.options.numCtas != 1) return expandScaledDots(*c.module);
+  constexpr int64_t warpsOfTwoGroups = 8;
+  bool hasRoles = c.request.gpu->setmaxnreg && c.request.gpu->tma && c.options.numWarps == warpsOfTwoGroups;
+  for (auto kernel : c.module->getOps<tt::FuncOp>())
+    noteRefuted(kernel, c.request);
   return expandScaledDots(
-      *c.module, [](ImplicitLocOpBuilder &b, mlir::Value bytes, int64_t dim, mlir::Type number, bool small) -> mlir::Value {
+      *c.module,
+      [](ImplicitLocOpBuilder &b, mlir::Value bytes, int64_t dim, mlir::Type number, bool small) -> mlir::Value {
         auto tile = cast<RankedTensorType>(bytes.getType());
         llvm::SmallVector<int64_t> shape(tile.getShape());
         if (!llvm::all_of(shape, [](int64_t size) { return llvm::isPowerOf2_64(static_cast<uint64_t>(size)); })) return {};
         shape[static_cast<size_t>(dim)] *= 2;
         return ttg::UnpackE2m1Op::create(b, RankedTensorType::get(shape, number), bytes, static_cast<uint32_t>(dim), small);
-      });
+      },
+      hasRoles ? AreApart(ttg::areApart) : AreApart());
 }
 
 /// Without an assembler on this machine the PTX is the artifact, and the driver assembles it.

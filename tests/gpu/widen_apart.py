@@ -11,11 +11,13 @@ if rows begin at multiples of 16 bytes, and passes those of the first operand to
 # RUN: tilewright run %s --interpret --kernel scaled --grid 1 --num-warps 8 --num-stages 4 --arg a='randint(0,120):fp8e4nv[256x1088]' --arg b='randint(0,120):fp8e4nv[128x1088]' --arg sa='randint(118,130):u8[256x48]' --arg sb='randint(118,130):u8[128x48]' --arg out=zeros:f32[256x128] --arg M=250 --arg N=120 --arg K=1088 --arg stride=48 --arg BLOCK_M=256 --arg STORES=False --out out=%t.npy
 # RUN: tilewright run %s --simulate --kernel scaled --grid 1 --num-warps 8 --num-stages 4 --arg a='randint(0,120):fp8e4nv[256x1088]' --arg b='randint(0,120):fp8e4nv[128x1088]' --arg sa='randint(118,130):u8[256x48]' --arg sb='randint(118,130):u8[128x48]' --arg out=zeros:f32[256x128] --arg M=250 --arg N=120 --arg K=1088 --arg stride=48 --arg BLOCK_M=256 --arg STORES=False --check out=%t.npy --rtol 1e-3 --atol 1e-3
 
-# The widener reads from its own slot, and a slot is complete once all its warps have fenced. It also releases the copies' slots.
-# CHECK: ttg.alloc_barriers {arrivals = 12
+# The widener reads from its own slot, and a slot is complete once all its warps have fenced. It also releases the copies' slots. It waits for
+# the copies, and until what it has widened before in its slot has been multiplied.
+# CHECK-DAG: ttg.alloc_barriers {arrivals = 12
+# CHECK-DAG: ttg.alloc_barriers {arrivals = 8
 # CHECK: ptx.max_registers false 88
 # CHECK: scf.for
-# CHECK: ttg.barrier_wait
+# CHECK-COUNT-2: ttg.barrier_wait
 # CHECK: ttg.load_shared {{.*}} -> tensor<64x128xf8E4M3FN
 # CHECK-NOT: ttg.barrier_wait
 # CHECK: ttg.store_shared {{.*}} : tensor<256x2xf16
@@ -27,8 +29,9 @@ if rows begin at multiples of 16 bytes, and passes those of the first operand to
 # CHECK: tt.load {{.*}}{ttg.vector = 2 : i32, ttg.words} : tensor<128x2x!tt.ptr<i64>
 # CHECK: scf.yield
 
-# After the loop, it passes the exponents that it has seen to the others.
-# CHECK: ttg.store_shared {{.*}} : tensor<{{128|256}}x2xi32
+# After the loop, it compares the exponents that it has seen, and passes on what that gives.
+# CHECK: arith.cmpi ugt
+# CHECK: ttg.store_shared {{.*}} : tensor<{{128|256}}x2xi8
 # CHECK-NEXT: ttg.barrier_arrive
 
 # CHECK: ptx.max_registers false 24
@@ -45,6 +48,7 @@ if rows begin at multiples of 16 bytes, and passes those of the first operand to
 # CHECK: ttg.load_shared {{.*}} -> tensor<256x64xf8E4M3FN
 # CHECK-NOT: ttg.store_shared
 # CHECK: ttg.fence_async
+# CHECK-NEXT: ttg.barrier_arrive
 # CHECK-NEXT: ttg.barrier_wait
 # CHECK-NEXT: ttg.load_shared {{.*}} -> tensor<256x2xf16
 # CHECK-NOT: tt.load
@@ -57,7 +61,7 @@ if rows begin at multiples of 16 bytes, and passes those of the first operand to
 # CHECK-NOT: ttg.sync
 # CHECK: scf.yield
 # CHECK: ttg.barrier_wait
-# CHECK: ttg.load_shared {{.*}} -> tensor<128x2xi32
+# CHECK: ttg.load_shared {{.*}} -> tensor<128x2xi8
 # CHECK: tt.reduce
 # CHECK: tt.reduce
 # CHECK: ttg.wgmma_wait 0

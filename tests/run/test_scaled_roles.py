@@ -126,12 +126,24 @@ def test_groups_of_16(k):
     product(sizes, ("e2m1", "e2m1"), scales, group=16)
 
 
-@pytest.mark.parametrize("kinds, group", [(("e2m1", "e2m1"), 16), (("bf16", "e2m1"), 32), (("e4m3", "e4m3"), 32)])
-@pytest.mark.parametrize("sizes, programs", [((700, 300, 256), 1), ((512, 256, 64), 3), ((700, 200, 768), 2)])
+@pytest.mark.parametrize("kinds, group", [
+    (("e2m1", "e2m1"), 16), (("bf16", "e2m1"), 32), (("e4m3", "e4m3"), 32), (("e2m1", "e2m1"), 32), (("e4m3", "e2m1"), 32), (("e2m1", "e4m3"), 32),
+    (("e5m2", "e4m3"), 32)])
+@pytest.mark.parametrize("sizes, programs", [((700, 300, 256), 1), ((512, 256, 64), 3), ((700, 200, 768), 2), ((256, 128, 128), 5)])
 def test_loop_over_tiles(kinds, group, sizes, programs):
-    """Who widens goes on with the next tile while this one is stored; not where a tile may be repeated in bf16."""
+    """Who widens goes on with the next tile while this one is stored."""
     if group == 32:
         scales = scales_of(kinds, sizes, 118, 132)
     else:
         scales = [np.random.default_rng(rows).uniform(0.1, 40, (rows, sizes[2] // 16)).astype(ml_dtypes.float8_e4m3fn) for rows in sizes[:2]]
     product(sizes, kinds, scales, group=group, programs=programs)
+
+
+@pytest.mark.parametrize("kinds", [("e4m3", "e4m3"), ("e2m1", "e2m1"), ("e4m3", "e2m1"), ("e2m1", "e4m3")])
+@pytest.mark.parametrize("operand, row, scale", [(0, 0, 160), (0, 699, 90), (1, 170, 150), (0, 300, 255), (1, 299, 255)])
+def test_tiles_beyond_half(kinds, operand, row, scale):
+    """One scale of one tile, of the first, of one in the middle or of the last, is none for fp16: all tiles are made again."""
+    sizes = m, n, k = 700, 300, 192
+    scales = scales_of(kinds, sizes, 118, 128)
+    scales[operand][row, 3] = scale
+    product(sizes, kinds, scales, programs=2)

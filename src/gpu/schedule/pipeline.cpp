@@ -30,6 +30,7 @@ public:
       : function(function), config(config), target(target), b(function.getContext()) {}
 
   LogicalResult run() {
+    waitForStores(function);
     if (target.cpAsync) keepRowsInShared(function);
     bool widens = widenApart(function, config, target);
     if (failed(bufferTransfers(function))) return failure();
@@ -135,7 +136,7 @@ private:
       for (ttg::StoreSharedOp store : schedule.computed)
         deeper.push_back(isWidening(schedule.loop) ? DeeperBuffer{allocOf(store.getBuffer()), stages, around}
                                                    : DeeperBuffer{allocOf(store.getBuffer()), schedule.computedSlots, schedule.loop});
-      int64_t barriers = (roles ? 8 * stages : 0) + (isWidening(schedule.loop) ? 8 * stages : 0);
+      int64_t barriers = (roles ? 8 * stages : 0) + (isWidening(schedule.loop) ? 16 * stages : 0);
       for (const Ring &ring : schedule.rings) {
         barriers += ring.tma ? 8 * stages : 0;
         for (const Copy &copy : ring.copies)
@@ -272,15 +273,13 @@ private:
         for (const Copy &copy : ring.copies)
           shared.push_back({copy.alloc, 0, next});
     }
-    bool own = canStoreOwnRows(tiles);
-    if (own) llvm::append_range(shared, keptByStores(tiles));
+    bool own = canStoreOwnRows(tiles), runs = own || isWidening(schedule.loop);
+    if (runs) llvm::append_range(shared, keptByStores(tiles));
     int64_t kept = goesOn ? stages : affordableStages(schedule, stages, tiles, shared);
     schedule.throughTiles = kept >= std::min(stages, enoughStages);
     if (!schedule.throughTiles) return stages;
-    if (own) {
-      letStoresRun(tiles);
-      storeOwnRows(tiles);
-    }
+    if (runs) letStoresRun(tiles);
+    if (own) storeOwnRows(tiles);
     return kept;
   }
 
@@ -410,6 +409,7 @@ private:
     Value slot = {}, parity = {};                 ///< of an iteration
     Operation *lastSlot = nullptr;                ///< the slots of an iteration stand at its top, up to here
     Operation *top = nullptr;                     ///< and what else stands there, up to here
+    Value wideEmpty = {};                         ///< what has been widened in a slot has been read; null: given back with the copies
   };
 
   static bool isAsync(const Ring &ring) { return !ring.tma; }
@@ -449,6 +449,8 @@ private:
   LogicalResult expandRoles(Expansion &e, SmallVector<Value> &state) {
     function->setAttr(ttg::rolesName, b.getUnitAttr());
     if (!left) allotEmpty(e);
+    ttg::WgmmaWaitOp retires = retiringIn(e.schedule.loop);
+    if (retires && retires->hasAttr(copiesFirstName)) e.wideEmpty = allocBarriers(e.stages, config.getWarps());
     carrySlot(e, state);
     takeSlots(e);
     b.setInsertionPointAfter(e.lastSlot);
@@ -465,7 +467,7 @@ private:
     }
     giveBack(e);
     if (isWidening(e.schedule.loop))
-      fillWidened(e.schedule, e.slot, e.parity, emptyBarriers(e).getArrayRef(), allocBarriers(e.stages, warpsOfGroup));
+      fillWidened(e.schedule, e.slot, e.parity, emptyBarriers(e).getArrayRef(), allocBarriers(e.stages, warpsOfGroup), e.wideEmpty);
     ttg::BarrierWaitOp arrival = waits(e);
     advance(e, arrival, state);
     if (!e.schedule.inFlight.empty() || retiringIn(e.schedule.loop)) giveBackLast(e, state);
@@ -508,6 +510,7 @@ private:
     }
     if (!e.schedule.computed.empty() && !isWidening(e.schedule.loop)) ttg::SyncOp::create(b, e.loc);
     if (e.fence && !isWidening(e.schedule.loop)) ttg::FenceAsyncOp::create(b, e.loc);
+    if (e.wideEmpty) return arrive(e.loc, e.wideEmpty, slot, exists);
     for (Value empty : emptyBarriers(e)) {
       OpBuilder::InsertionGuard guard(b);
       bool ahead = e.schedule.ahead && empty == e.slots.front().empty && empty != e.slots.back().empty;
@@ -525,6 +528,7 @@ private:
     b.setInsertionPointAfter(drained);
     Value slot = around(e.loc, state[0], -1, e.stages);
     if (e.fence && !isWidening(loop)) ttg::FenceAsyncOp::create(b, e.loc);
+    if (e.wideEmpty) return arrive(e.loc, e.wideEmpty, slot, LoopIterations(loop).existsIteration(b, 0));
     for (Value empty : emptyBarriers(e))
       arrive(e.loc, empty, slot, LoopIterations(loop).existsIteration(b, 0));
   }

@@ -150,6 +150,8 @@ mlir::scf::ForOp tileLoop(const LoopSchedule &schedule);
 llvm::SmallVector<DeeperBuffer> keptByStores(mlir::scf::ForOp loop);
 /// Lets the stores of a loop run on until their buffer is written again.
 void letStoresRun(mlir::scf::ForOp loop);
+/// Branches that store tiles once more (tt.stores_again) wait until all that the copy engine stores before has been written.
+void waitForStores(tt::FuncOp function);
 
 /// A result on its way out, in a loop: sync    store_shared    fence_async    sync    tma_store    tma_store_wait 0. The buffer
 /// is used by nobody else.

@@ -129,13 +129,15 @@ std::optional<std::string> wrongIn(const LoopSchedule &schedule) {
 //===---------------------------------------------------------------------------------------------------------- shared memory
 
 std::optional<std::string> wrongIn(const SharedPlan &plan) {
-  constexpr int64_t swizzleStart = 1024, barrierBytes = 8;
+  constexpr int64_t swizzleStart = 1024, plainStart = 128, barrierBytes = 8;
   SmallVector<const Reservation *> byOffset;
   for (const Reservation &reservation : plan.reservations) {
     if (reservation.offset < 0 || reservation.bytes < 0 || reservation.offset + reservation.bytes > plan.bytes)
       return "a place lies outside of the memory asked for";
     if (reservation.first > reservation.last) return "a place is given up before it is used";
-    if (isa<ttg::AllocOp>(reservation.op) && reservation.offset % swizzleStart) return "a buffer does not start where its swizzle does";
+    auto alloc = dyn_cast<ttg::AllocOp>(reservation.op);
+    bool isPlain = alloc && alloc.getType().tileBytes() % swizzleStart != 0; // small, and in order
+    if (alloc && reservation.offset % (isPlain ? plainStart : swizzleStart)) return "a buffer does not start where its swizzle does";
     if (reservation.isBarriers && reservation.offset % barrierBytes) return "a barrier is not aligned";
     byOffset.push_back(&reservation);
   }

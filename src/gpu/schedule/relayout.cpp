@@ -61,6 +61,18 @@ void Relayout::keepWidth(tt::LoadOp load, const Layout &want) {
   if (width > 1) load->setAttr(ttg::vectorName, IntegerAttr::get(IntegerType::get(load.getContext(), 32), width));
 }
 
+/// A tile, of which the buffer may hold the upper bytes alone.
+static Value read(OpBuilder &b, RankedTensorType tile, Value buffer) {
+  Location loc = buffer.getLoc();
+  if (cast<ttg::BufferType>(buffer.getType()).getElementType() == tile.getElementType())
+    return ttg::LoadSharedOp::create(b, loc, tile, buffer);
+  auto words = cast<RankedTensorType>(tile.clone(b.getI16Type()));
+  Value bytes = ttg::LoadSharedOp::create(b, loc, cast<RankedTensorType>(tile.clone(b.getI8Type())), buffer);
+  Value eight = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(words, Attribute(b.getI16IntegerAttr(8))));
+  Value bits = arith::ShLIOp::create(b, loc, arith::ExtUIOp::create(b, loc, words, bytes), eight);
+  return tt::BitcastOp::create(b, loc, tile, bits);
+}
+
 Value Relayout::make(Value tile, const Layout &want) {
   if (!isTile(tile)) return tile;
   Key key = keyOf(tile, want);
@@ -68,7 +80,7 @@ Value Relayout::make(Value tile, const Layout &want) {
   if (Value buffer = buffers.lookup(tile)) {
     OpBuilder b(function.getContext());
     b.setInsertionPointAfterValue(tile);
-    return made[key] = ttg::LoadSharedOp::create(b, tile.getLoc(), key.second, buffer);
+    return made[key] = read(b, cast<RankedTensorType>(key.second), buffer);
   }
   if (tile.getType() == key.second) return tile;
   Operation *op = tile.getDefiningOp();

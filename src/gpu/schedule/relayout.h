@@ -17,7 +17,8 @@ public:
   bool canMakeOfLoads(mlir::Value tile, const Layout &want);
   mlir::Value make(mlir::Value tile, const Layout &want);
 
-  /// The tile is not made again: another warpgroup stores it to `buffer`, from which each layout is read. `canMake` needs no buffer yet.
+  /// The tile is not made again: another warpgroup stores it, or the upper bytes of its elements, to `buffer`, from which each layout is
+  /// read. `canMake` needs no buffer yet.
   void readFrom(mlir::Value tile, mlir::Value buffer) { buffers[tile] = buffer; }
 
   /// Loads of tiles by the copy engine that are made again.

@@ -111,7 +111,8 @@ private:
     llvm::sort(order, [](Reservation *x, Reservation *y) { return x->bytes != y->bytes ? x->bytes > y->bytes : x < y; });
     SmallVector<Reservation *> placed; // by offset
     for (Reservation *reservation : order) {
-      int64_t alignment = isa<ttg::AllocOp>(reservation->op) ? 1024 : 128, offset = 0;
+      auto alloc = dyn_cast<ttg::AllocOp>(reservation->op);
+      int64_t alignment = alloc && alloc.getType().tileBytes() % 1024 == 0 ? 1024 : 128, offset = 0;
       for (Reservation *other : placed) {
         if (other->last < reservation->first || reservation->last < other->first) continue;
         if (offset + reservation->bytes <= other->offset) break;

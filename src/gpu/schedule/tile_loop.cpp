@@ -6,9 +6,13 @@
 //           for %tile { for %k { ... }    start copies 0 .. S-2 of the next tile    wait for the store before    store the tile }
 //           wait for the last store
 // The ring, and the buffer of the result, are in use throughout the loop over tiles.
+#include "gpu/machine/written_stores.h"
 #include "gpu/schedule/pipeline.h"
+#include "ir/scaled_dot.h"
 
 #include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -104,6 +108,20 @@ void letStoresRun(scf::ForOp loop) {
   OpBuilder b(loop.getContext());
   b.setInsertionPointAfter(loop);
   ttg::TmaStoreWaitOp::create(b, loop.getLoc(), 0);
+}
+
+void waitForStores(tt::FuncOp function) {
+  if (!function.walk([](ttg::DescriptorStoreOp) { return WalkResult::interrupt(); }).wasInterrupted()) return;
+  llvm::SetVector<Operation *> branches;
+  function.walk([&](tt::StoreOp store) {
+    if (store->hasAttr(tt::storesAgainName)) branches.insert(function.getBody().front().findAncestorOpInBlock(*store));
+  });
+  for (Operation *branch : branches) {
+    Block *block = cast<scf::IfOp>(branch).thenBlock();
+    OpBuilder b(block, block->begin());
+    ttg::TmaStoreWaitOp::create(b, branch->getLoc(), 0)->setAttr(untilWrittenName, b.getUnitAttr());
+    ttg::SyncOp::create(b, branch->getLoc());
+  }
 }
 
 } // namespace tilewright::gpu

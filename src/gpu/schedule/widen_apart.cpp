@@ -18,6 +18,7 @@
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -206,10 +207,20 @@ public:
     for (Operation *sync : c.syncs)
       sync->erase();
     carryMaxima();
+    giveCopiesBackFirst();
     ttg::eraseDead(function);
   }
 
 private:
+  /// Whether copies are given back as soon as they have been read, not together with what is widened, behind the products. Of 4096 on an
+  /// H100, together and so, in TFLOP/s: nvfp4 617 and 627, mxfp8 in a loop over tiles 666 and 668, but mxfp4 589 and 581, mxfp8 x mxfp4 618
+  /// and 610, mxfp4 x mxfp8 606 and 590: where numbers are unpacked, and exponents compared, an arrival more costs more than it brings.
+  void giveCopiesBackFirst() {
+    auto unpacks = c.loop.getBody()->getOps<ttg::UnpackE2m1Op>();
+    if (comparesExponents && unpacks.begin() != unpacks.end()) return;
+    if (ttg::WgmmaWaitOp retires = retiringIn(c.loop)) retires->setAttr(copiesFirstName, b.getUnitAttr());
+  }
+
   /// Where the tile depends on what the loop copies, what it depends on besides that comes from loads to registers alone: scales, before
   /// each is repeated for its group. Whoever widens the second operand makes those of the first one, too, and leaves them in a buffer: a
   /// fence waits for loads from memory, and the others have none then. Product of mxfp8 of 4096 on an H100: 617 TFLOP/s without, 643 so,
@@ -262,15 +273,61 @@ private:
     return false;
   }
 
-  ttg::BufferType bufferOf(Value tile) const {
+  static ttg::BufferType plainBuffer(RankedTensorType tile) {
+    SharedLayout plain = SharedLayout::rowMajor(ttg::shapeOf(tile), tile.getElementTypeBitWidth(), {1, 0});
+    return ttg::BufferType::get(tile.getContext(), 1, tile.getElementType(), ttg::SharedAttr::get(tile.getContext(), plain));
+  }
+
+  /// A buffer for the tile. Of powers of two in fp16 the upper byte is enough: four slots fit beside a tile that is stored.
+  static ttg::BufferType bufferOf(Value tile) {
     auto type = cast<RankedTensorType>(tile.getType());
-    SharedLayout plain = SharedLayout::rowMajor(ttg::shapeOf(type), type.getElementTypeBitWidth(), {1, 0});
-    return ttg::BufferType::get(tile.getContext(), 1, type.getElementType(), ttg::SharedAttr::get(tile.getContext(), plain));
+    Type element = isInUpperByte(tile) ? Type(IntegerType::get(tile.getContext(), 8)) : type.getElementType();
+    return ttg::BufferType::get(
+        tile.getContext(), 1, element,
+        ttg::SharedAttr::get(tile.getContext(), scalesOfThreads(ttg::shapeOf(type), element.getIntOrFloatBitWidth())));
+  }
+
+  /// Scales of 256 rows, in an order in which those of the rows that a thread multiplies, eight or 128 apart, lie side by side.
+  static SharedLayout scalesOfThreads(const Dims &shape, int64_t bits) {
+    constexpr unsigned rowBits = 8, half = 7, eight = 3;
+    auto groupBits = static_cast<unsigned>(llvm::Log2_64(static_cast<uint64_t>(shape[1])));
+    SmallVector<unsigned> order = {groupBits + half, groupBits + eight}; // the lowest first
+    for (unsigned bit = 0; bit < groupBits; ++bit)
+      order.push_back(bit);
+    for (unsigned bit = 0; bit < rowBits; ++bit)
+      if (bit != half && bit != eight) order.push_back(groupBits + bit);
+    SharedLayout layout;
+    layout.shape = shape;
+    layout.elementBits = bits;
+    for (unsigned bit : order)
+      layout.bases.push_back(1u << bit);
+    return layout;
+  }
+
+  /// Whether the lower byte of each element, of 16 bits, is 0: the bits have been shifted there.
+  static bool isInUpperByte(Value tile) {
+    auto bits = tile.getDefiningOp<tt::BitcastOp>();
+    auto cut = bits ? bits.getSrc().getDefiningOp<arith::TruncIOp>() : arith::TruncIOp();
+    auto shifted = cut ? cut.getIn().getDefiningOp<arith::ShLIOp>() : arith::ShLIOp();
+    DenseIntElementsAttr by;
+    return shifted && getElementTypeOrSelf(tile).getIntOrFloatBitWidth() == 16 && matchPattern(shifted.getRhs(), m_Constant(&by)) &&
+           by.isSplat() && by.getSplatValue<APInt>().uge(8);
+  }
+
+  /// The upper bytes of a tile's elements.
+  Value upperBytes(Value tile) {
+    Location loc = tile.getLoc();
+    auto type = cast<RankedTensorType>(tile.getType());
+    auto words = cast<RankedTensorType>(type.clone(b.getI16Type()));
+    Value bits = tt::BitcastOp::create(b, loc, words, tile);
+    Value eight = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(words, Attribute(b.getI16IntegerAttr(8))));
+    return arith::TruncIOp::create(b, loc, type.clone(b.getI8Type()), arith::ShRUIOp::create(b, loc, bits, eight));
   }
 
   /// In front of the builder's place the tile is stored for the others.
   void passOn(Value tile) {
     Value made = right.make(tile, rowsOfThreads(ttg::shapeOf(tile.getType()), 1));
+    if (isInUpperByte(tile)) made = upperBytes(made);
     ttg::AllocOp buffer;
     {
       OpBuilder::InsertionGuard guard(b);
@@ -382,6 +439,22 @@ private:
     return place;
   }
 
+  /// The loop over tiles that carries on what the loop begins with and carries as well, and nobody else looks at in it; or null.
+  scf::ForOp tilesOf(unsigned i) {
+    auto init = dyn_cast<BlockArgument>(c.loop.getInitArgs()[i]);
+    auto tiles = init ? dyn_cast<scf::ForOp>(init.getOwner()->getParentOp()) : scf::ForOp();
+    if (!tiles || c.loop->getParentOp() != tiles || init == tiles.getInductionVar() || !init.hasOneUse()) return {};
+    bool goesOn = c.loop.getResult(i).hasOneUse() && tiles.getTiedLoopYieldedValue(init)->get() == c.loop.getResult(i);
+    return goesOn ? tiles : scf::ForOp();
+  }
+
+  /// What the loop begins with, in the first tile.
+  Value firstInit(unsigned i) {
+    Value init = c.loop.getInitArgs()[i];
+    scf::ForOp tiles = tilesOf(i);
+    return tiles ? tiles.getTiedLoopInit(cast<BlockArgument>(init))->get() : init;
+  }
+
   /// Tiles that the loop carries for nobody but themselves are computed in the layout in which what they are made of is loaded.
   void carryMaxima() {
     for (unsigned i = 0, end = c.loop.getNumRegionIterArgs(); i < end; ++i) {
@@ -392,7 +465,7 @@ private:
       Value other = made->getOperand(made->getOperand(0) == carried ? 1 : 0);
       for (Relayout *side : {&right, &left}) {
         std::optional<Layout> layout = side->layoutOfLoads(ttg::shapeOf(carried.getType()));
-        if (!layout || !side->canMakeOfLoads(other, *layout) || !side->canMake(c.loop.getInitArgs()[i], *layout)) continue;
+        if (!layout || !side->canMakeOfLoads(other, *layout) || !side->canMake(firstInit(i), *layout)) continue;
         carryIn(i, made, other, *side, *layout);
         break;
       }
@@ -400,8 +473,14 @@ private:
   }
 
   void carryIn(unsigned i, Operation *made, Value other, Relayout &side, const Layout &layout) {
-    Value value = side.make(other, layout), init = side.make(c.loop.getInitArgs()[i], layout);
+    Value value = side.make(other, layout), init = side.make(firstInit(i), layout);
+    comparesExponents = true;
     bool isFirst = made->getOperand(0) == c.loop.getRegionIterArg(i);
+    scf::ForOp tiles = tilesOf(i);
+    if (tiles) {
+      tiles = withMoreCarried(tiles, init);
+      init = tiles.getRegionIterArgs().back();
+    }
     c.loop = withMoreCarried(c.loop, init);
     Value fresh = c.loop.getRegionIterArgs().back();
     b.setInsertionPointAfter(made);
@@ -411,21 +490,47 @@ private:
     Operation *yield = c.loop.getBody()->getTerminator();
     yield->setOperand(i, c.loop.getRegionIterArg(i));
     yield->insertOperands(yield->getNumOperands(), copy->getResult(0));
-    OpResult old = c.loop->getResult(i);
-    Value result = c.loop.getResults().back();
-    b.setInsertionPointAfter(c.loop);
-    Value passed = &side == &right ? handOver(result, cast<RankedTensorType>(old.getType()))
-                                   : Value(ttg::ConvertLayoutOp::create(b, old.getLoc(), old.getType(), result));
-    old.replaceAllUsesWith(passed);
+    OpResult old = c.loop->getResult(i), result = c.loop->getResults().back();
+    if (tiles) {
+      OpOperand &use = *old.use_begin();
+      unsigned number = use.getOperandNumber();
+      use.set(tiles.getRegionIterArg(number));
+      tiles.getBody()->getTerminator()->insertOperands(tiles.getNumRegionIterArgs() - 1, result);
+      old = tiles->getResult(number);
+      result = tiles->getResults().back();
+    }
+    b.setInsertionPointAfter(old.getOwner());
+    if (&side == &left)
+      old.replaceAllUsesWith(ttg::ConvertLayoutOp::create(b, old.getLoc(), old.getType(), result).getResult());
+    else if (!handOverCompared(old, result))
+      old.replaceAllUsesWith(handOver(result, cast<RankedTensorType>(old.getType())));
+  }
+
+  /// Where the others only compare the tile with a constant, they get what that gives, a byte each. That takes little of shared memory,
+  /// beside rings and a tile's buffer that are in use throughout a loop over tiles.
+  bool handOverCompared(OpResult old, Value tile) {
+    auto compared = old.hasOneUse() ? dyn_cast<arith::CmpIOp>(*old.user_begin()) : arith::CmpIOp();
+    DenseIntElementsAttr limit;
+    if (!compared || compared.getLhs() != old || !matchPattern(compared.getRhs(), m_Constant(&limit)) || !limit.isSplat()) return false;
+    Location loc = compared.getLoc();
+    auto type = cast<RankedTensorType>(compared.getType());
+    auto bytes = cast<RankedTensorType>(type.clone(b.getI8Type()));
+    auto own = [&](RankedTensorType like) { return ttg::withLayout(like, ttg::layoutOf(tile.getType())); };
+    Value most = arith::ConstantOp::create(b, loc, limit.resizeSplat(cast<ShapedType>(tile.getType())));
+    Value found = arith::CmpIOp::create(b, loc, compared.getPredicate(), tile, most);
+    Value passed = handOver(arith::ExtUIOp::create(b, loc, own(bytes), found), bytes);
+    b.setInsertionPoint(compared);
+    Value zero = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(bytes, Attribute(b.getI8IntegerAttr(0))));
+    compared.replaceAllUsesWith(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, passed, zero).getResult());
+    compared.erase();
+    return true;
   }
 
   /// The tile that the third warpgroup has computed, in a layout of the others.
   Value handOver(Value tile, RankedTensorType type) {
     Location loc = tile.getLoc();
     MLIRContext *context = b.getContext();
-    SharedLayout plain = SharedLayout::rowMajor(ttg::shapeOf(type), type.getElementTypeBitWidth(), {1, 0});
-    auto buffer = ttg::BufferType::get(context, 1, type.getElementType(), ttg::SharedAttr::get(context, plain));
-    Value place = ttg::AllocOp::create(b, loc, buffer);
+    Value place = ttg::AllocOp::create(b, loc, plainBuffer(type));
     place.getDefiningOp()->setAttr(allAlongName, b.getUnitAttr());
     auto mark = [&](Operation *op) { op->setAttr(widenerName, b.getUnitAttr()); };
     auto zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
@@ -445,7 +550,8 @@ private:
   Candidate &c;
   ttg::ConfigAttr config;
   Relayout left, right;
-  bool bySeconds = false;    ///< which neighbors registers hold
+  bool bySeconds = false; ///< which neighbors registers hold
+  bool comparesExponents = false;
   SmallVector<Value> scales; ///< of the first operand, which are passed on
   DenseSet<Value> searched;  ///< for them
   Layout rowLayout, operandLayout;

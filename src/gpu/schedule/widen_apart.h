@@ -14,6 +14,8 @@ constexpr llvm::StringLiteral allAlongName = "ttg.all_along";
 
 /// Of a ttg.wgmma_wait in such a loop (a unit attribute): behind it the products of the iteration before are over.
 constexpr llvm::StringLiteral retiresName = "ttg.retires";
+/// Of the same one (a unit attribute): copies of this iteration have been given back by then, and what was widened is given back alone.
+constexpr llvm::StringLiteral copiesFirstName = "ttg.copies_first";
 
 /// Gives the widening of a second operand to a warpgroup of its own, in one loop of the kernel, if that pays; whether it did. The loop's
 /// copies need a producer then.
@@ -26,8 +28,11 @@ ttg::WgmmaWaitOp retiringIn(mlir::scf::ForOp loop);
 /// All slots of the iteration before have been read there.
 void giveBackBehind(LoopSchedule &schedule, ttg::WgmmaWaitOp retires);
 /// What another warpgroup widens goes to slots as the copies do, the same ones: they are empty when those are. It says that it has read
-/// what was copied, and that a slot is made (barriers `made`), at one place; the others wait for that in front of their product.
-void fillWidened(LoopSchedule &schedule, mlir::Value slot, mlir::Value parity, llvm::ArrayRef<mlir::Value> empty, mlir::Value made);
+/// what was copied, and that a slot is made (barriers `made`), at one place; the others wait for that in front of their product. Where these
+/// read copies to registers alone, they may give the copies back at once, and what is widened, behind its products, by barriers of its own
+/// (`wideEmpty`, else null).
+void fillWidened(LoopSchedule &schedule, mlir::Value slot, mlir::Value parity, llvm::ArrayRef<mlir::Value> empty, mlir::Value made,
+                 mlir::Value wideEmpty);
 /// Puts the loads to registers of both roles an iteration early, if `registers` reach for that, and has the others fence what they read.
 void loadAheadInRoles(LoopSchedule &schedule, int64_t registers);
 /// Each of the two roles waits where it first reads a slot of `buffers`.

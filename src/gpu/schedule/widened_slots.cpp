@@ -1,10 +1,12 @@
 // The ring of what a warpgroup of its own widens (widen_apart.cpp), and who waits for whom. In iteration i, slot i mod stages:
 //   producer   wait: empty    start copies
-//   widener    wait: copied   read, widen, store    fence    arrive: empty, made
-//   others     wait: copied   read, widen           fence    wait: made    multiply    arrive, once that is over: empty
+//   widener    wait: copied, read    read, widen, store    fence    arrive: empty, made
+//   others     wait: copied          read    fence    arrive: empty    widen    wait: made    multiply    arrive, once that is over: read
+// Or the others give all back behind the product, and `empty` says all: where they multiply by what was copied, and where that is faster.
 #include "gpu/schedule/widen_apart.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
@@ -34,7 +36,29 @@ static Operation *firstReader(LoopSchedule &schedule) {
   return schedule.loop.getBody()->getTerminator();
 }
 
-void fillWidened(LoopSchedule &schedule, Value slot, Value parity, ArrayRef<Value> empty, Value made) {
+/// What the stores of the warpgroup that widens are computed from, in an iteration.
+static llvm::SetVector<Operation *> widenersPart(LoopSchedule &schedule) {
+  llvm::SetVector<Operation *> part;
+  BackwardSliceOptions options;
+  options.filter = [&](Operation *op) { return op->getBlock() == schedule.loop.getBody(); };
+  for (ttg::StoreSharedOp store : schedule.computed)
+    (void)getBackwardSlice(store.getOperation(), &part, options);
+  return part;
+}
+
+/// The others have read the copies to registers where they fence what they have read.
+static void giveCopiesBack(LoopSchedule &schedule, Value slot, ArrayRef<Value> empty) {
+  for (auto fence : schedule.loop.getBody()->getOps<ttg::FenceAsyncOp>()) {
+    if (fence->hasAttr(widenerName)) continue;
+    OpBuilder b(fence->getContext());
+    b.setInsertionPointAfter(fence);
+    for (Value barriers : empty)
+      ttg::BarrierArriveOp::create(b, fence.getLoc(), barriers, slot, Value());
+    return;
+  }
+}
+
+void fillWidened(LoopSchedule &schedule, Value slot, Value parity, ArrayRef<Value> empty, Value made, Value wideEmpty) {
   scf::ForOp loop = schedule.loop;
   Location loc = loop.getLoc();
   OpBuilder b(loop);
@@ -48,6 +72,18 @@ void fillWidened(LoopSchedule &schedule, Value slot, Value parity, ArrayRef<Valu
     b.setInsertionPointToStart(loop.getBody());
     alloc.getResult().replaceAllUsesWith(ttg::SlotOp::create(b, alloc.getLoc(), type, slots, slot));
     alloc.erase();
+  }
+  if (wideEmpty) {
+    giveCopiesBack(schedule, slot, empty);
+    llvm::SetVector<Operation *> widening = widenersPart(schedule);
+    for (Operation &op : *loop.getBody()) {
+      bool touches = isa<ttg::LoadSharedOp>(op) ? widening.contains(&op) : isa<ttg::StoreSharedOp>(op) && op.hasAttr(widenerName);
+      if (!touches) continue;
+      b.setInsertionPoint(&op);
+      auto one = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(1));
+      markWidener(ttg::BarrierWaitOp::create(b, loc, wideEmpty, slot, arith::XOrIOp::create(b, loc, parity, one)));
+      break;
+    }
   }
   Operation *behind = schedule.computed.back();
   while (!isa<ttg::FenceAsyncOp>(behind))
@@ -68,16 +104,6 @@ static bool readsSlot(Operation *op, ArrayRef<Value> buffers) {
              slot = slot->getOperand(0).getDefiningOp();
            return isa_and_nonnull<ttg::SlotOp>(slot) && llvm::is_contained(buffers, slot->getOperand(0));
          });
-}
-
-/// What the stores of the warpgroup that widens are computed from, in an iteration.
-static llvm::SetVector<Operation *> widenersPart(LoopSchedule &schedule) {
-  llvm::SetVector<Operation *> part;
-  BackwardSliceOptions options;
-  options.filter = [&](Operation *op) { return op->getBlock() == schedule.loop.getBody(); };
-  for (ttg::StoreSharedOp store : schedule.computed)
-    (void)getBackwardSlice(store.getOperation(), &part, options);
-  return part;
 }
 
 /// A fence waits for loads that were made in front of it, so that they stand behind it. That of the warps that multiply stands in front of

@@ -4,6 +4,7 @@
 //   -> place = XOR over the bits of lane and warp; ldmatrix.x4 [buffer + place], ldmatrix.x4 [buffer + place + 2048], ...
 #include "gpu/layout/proof.h"
 #include "gpu/machine/multicast.h"
+#include "gpu/machine/written_stores.h"
 #include "gpu/schedule/named_barriers.h"
 #include "gpu/schedule/widen_apart.h"
 #include "gpu/thread/lowerings.h"
@@ -423,7 +424,7 @@ LogicalResult lowerCopyWait(ThreadContext &t, ttg::CopyWaitOp op) {
 }
 
 LogicalResult lowerTmaStoreWait(ThreadContext &t, ttg::TmaStoreWaitOp op) {
-  ptx::TmaWaitOp::create(t.b, op.getPending(), /*read=*/true);
+  ptx::TmaWaitOp::create(t.b, op.getPending(), /*read=*/!op->hasAttr(untilWrittenName));
   return success();
 }
 

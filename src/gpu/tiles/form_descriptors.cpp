@@ -7,7 +7,7 @@
 //
 // Reads and writes of the copy engine come in no order with those of threads to the same memory. So a tensor that a kernel both reads and
 // writes, or writes by two stores that may meet, has no map; and that the tensors of two arguments lie apart is a fact that the launch
-// checks.
+// checks. What stores a tile once more, in a branch behind all stores before, is stored by threads, which wait for these.
 //
 // The engine adds to memory as well. An atomic addition of a tile that came from a product, whose result nobody uses and which orders
 // nothing else (relaxed), is
@@ -23,6 +23,7 @@
 #include "gpu/tiles/real_extent.h"
 #include "gpu/tiles/ttg.h"
 #include "ir/made_anew.h"
+#include "ir/scaled_dot.h"
 #include "support/artifact.h"
 #include "support/target.h"
 
@@ -171,7 +172,8 @@ public:
       auto load = dyn_cast<tt::LoadOp>(op);
       auto store = dyn_cast<tt::StoreOp>(op);
       if (load) countAccess(load.getPtr(), 1, 0);
-      if (store) countAccess(store.getPtr(), 0, 1).stores.push_back(store);
+      bool again = store && store->hasAttr(tt::storesAgainName); // the pipeline waits for the stores before
+      if (store && !again) countAccess(store.getPtr(), 0, 1).stores.push_back(store);
       auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
       bool adds = atomic && checkOnlyAdds(atomic);
       if (adds) ++countAccess(atomic.getPtr(), 0, 0).adds;
@@ -180,7 +182,7 @@ public:
       mayTell |= assembly && !assembly.getPure();
       if (atomic && isCandidate(atomic.getVal().getType()) && comesFromProduct(atomic.getVal())) candidates.push_back(op);
       if (load && isCandidate(load.getType()) && (feedsProduct(load) || isWidened(load))) candidates.push_back(op);
-      if (store && isCandidate(store.getValue().getType()) && comesFromProduct(store.getValue())) candidates.push_back(op);
+      if (store && !again && isCandidate(store.getValue().getType()) && comesFromProduct(store.getValue())) candidates.push_back(op);
     });
     function.walk([&](scf::ForOp loop) {
       if (copiesLittle(loop)) small.insert(loop);

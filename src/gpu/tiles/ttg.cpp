@@ -221,8 +221,11 @@ gpu::SharedLayout SharedAttr::layout() const {
 }
 
 int64_t BufferType::tileBytes() const {
-  constexpr int64_t alignment = 1024;
-  return (getLayout().layout().bytes() + alignment - 1) / alignment * alignment;
+  constexpr int64_t swizzled = 1024, plain = 128; // what alignment swizzles count on; bytes of threads alone need less
+  gpu::SharedLayout layout = getLayout().layout();
+  bool isPlain = layout.elementBits == 8 && llvm::all_of(layout.bases, [](uint32_t basis) { return llvm::isPowerOf2_32(basis); });
+  int64_t alignment = layout.shape.size() == 2 && isPlain && layout.bytes() < swizzled ? plain : swizzled;
+  return (layout.bytes() + alignment - 1) / alignment * alignment;
 }
 
 gpu::Layout ttg::layoutOf(Type tile) {

@@ -14,7 +14,10 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tilewright;
@@ -236,9 +239,59 @@ scf::ForOp repeatableLoop(tt::DotScaledOp op) {
   return products == 1 ? loop : scf::ForOp();
 }
 
+/// Whether a value does not depend on what `loop`, in a loop over tiles, computes.
+bool dependsOn(Value value, scf::ForOp loop, scf::ForOp tiles) {
+  llvm::SetVector<Value> sources;
+  sources.insert(value);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (auto argument = dyn_cast<BlockArgument>(sources[i])) {
+      if (argument.getOwner() == tiles.getBody() && argument != tiles.getInductionVar())
+        sources.insert(tiles.getTiedLoopYieldedValue(argument)->get());
+      continue;
+    }
+    Operation *op = sources[i].getDefiningOp();
+    if (op == loop) return true;
+    if (!tiles->isProperAncestor(op)) continue;
+    if (op->getNumRegions() != 0) return true; // what is inside is not looked at
+    sources.insert_range(op->getOperands());
+  }
+  return false;
+}
+
+/// A loop over tiles around such a loop that may run twice as a whole: it stores, but nothing that it loads, and it stores to the same
+/// places whatever the products are.
+scf::ForOp repeatableTiles(tt::DotScaledOp op, scf::ForOp loop, AreApart areApart) {
+  constexpr int64_t leastElements = 256 * 128; // of a tile whose operands a further warpgroup widens
+  auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
+  if (!areApart || !tiles || tiles.getUnsignedCmp() || !isa<tt::FuncOp>(tiles->getParentOp())) return {};
+  if (leftOf(op).outer() * rightOf(op).outer() < leastElements) return {};
+  SmallVector<tt::LoadOp> loads;
+  SmallVector<tt::StoreOp> stores;
+  for (Operation &each : tiles.getBody()->without_terminator()) {
+    if (&each == loop) continue;
+    auto load = dyn_cast<tt::LoadOp>(each);
+    auto store = dyn_cast<tt::StoreOp>(each);
+    if (load && !load.getIsVolatile())
+      loads.push_back(load);
+    else if (store)
+      stores.push_back(store);
+    else if (!isMemoryEffectFree(&each))
+      return {};
+  }
+  llvm::append_range(loads, loop.getBody()->getOps<tt::LoadOp>());
+  for (tt::StoreOp store : stores) {
+    if (dependsOn(store.getPtr(), loop, tiles) || (store.getMask() && dependsOn(store.getMask(), loop, tiles))) return {};
+    if (!llvm::all_of(loads, [&](tt::LoadOp load) { return areApart(load.getPtr(), store.getPtr()); })) return {};
+  }
+  return tiles;
+}
+
 Value isAbove(ImplicitLocOpBuilder &b, Value tile, int64_t most) {
   Type word = b.getI32Type();
-  Value row = tt::ReshapeOp::create(b, RankedTensorType::get({tileType(tile).getNumElements()}, word), tile, false, false);
+  auto type = tileType(tile);
+  Value limit = arith::ConstantOp::create(b, DenseElementsAttr::get(type, Attribute(b.getI32IntegerAttr(static_cast<int32_t>(most)))));
+  Value above = arith::ExtUIOp::create(b, type, arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, tile, limit));
+  Value row = tt::ReshapeOp::create(b, RankedTensorType::get({type.getNumElements()}, word), above, false, false);
   auto largest = tt::ReduceOp::create(b, ValueRange{row}, 0);
   {
     OpBuilder::InsertionGuard guard(b);
@@ -246,25 +299,15 @@ Value isAbove(ImplicitLocOpBuilder &b, Value tile, int64_t most) {
     Value larger = arith::MaxUIOp::create(b, block->getArgument(0), block->getArgument(1));
     tt::ReduceReturnOp::create(b, ValueRange{larger});
   }
-  Value limit = arith::ConstantOp::create(b, b.getI32IntegerAttr(static_cast<int32_t>(most)));
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, largest.getResult()[0], limit);
+  Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, largest.getResult()[0], zero);
 }
 
-/// First runs the loop in fp16, which takes half the instructions, and notes how large and
-/// small the scales are. Where fp16 has not held all numbers, the original loop runs as well.
-///   before: %d = scf.for (%c) { tt.dot_scaled }
-///   after:  %x, %above = scf.for (%c, 0) { tt.dot in fp16; the largest exponent }
-///           %d = scf.if %above > 21 { scf.for (%c) { tt.dot_scaled } } else { %x }
-void computeInHalfFirst(tt::DotScaledOp op, scf::ForOp loop, UnpackE2m1 unpackE2m1) {
+/// The same loop in fp16, which carries on the largest exponents as well. Those so far: `above`.
+scf::ForOp inHalf(scf::ForOp loop, ValueRange above, UnpackE2m1 unpackE2m1) {
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
   SmallVector<Value> inits(loop.getInitArgs());
-  SmallVector<int64_t> limits;
-  for (const tt::ScaledOperand &x : {leftOf(op), rightOf(op)}) {
-    if (!isExponents(x)) continue;
-    auto type = RankedTensorType::get(tileType(x.scale).getShape(), b.getI32Type());
-    inits.push_back(arith::ConstantOp::create(b, DenseElementsAttr::get(type, Attribute(b.getI32IntegerAttr(0)))));
-    limits.push_back(Builder::mostAbove(x));
-  }
+  llvm::append_range(inits, above);
   auto fast = scf::ForOp::create(b, loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits);
   fast->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   IRMapping map;
@@ -272,49 +315,101 @@ void computeInHalfFirst(tt::DotScaledOp op, scf::ForOp loop, UnpackE2m1 unpackE2
   size_t results = loop.getNumResults();
   for (auto [from, to] : llvm::zip(loop.getRegionIterArgs(), fast.getRegionIterArgs().take_front(results)))
     map.map(from, to);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(fast.getBody());
-    tt::DotScaledOp product;
-    for (Operation &each : loop.getBody()->without_terminator())
-      if (auto copy = dyn_cast<tt::DotScaledOp>(b.clone(each, map))) product = copy;
-    Builder builder(product, unpackE2m1, /*narrow=*/true);
-    Value left = builder.operand(leftOf(product)), right = builder.operand(rightOf(product));
-    b.setInsertionPointToEnd(fast.getBody());
-    SmallVector<Value> yielded = llvm::map_to_vector(loop.getYieldedValues(), [&](Value value) { return map.lookupOrDefault(value); });
-    for (auto [carried, above] : llvm::zip(fast.getRegionIterArgs().drop_front(results), builder.exponents))
-      yielded.push_back(arith::MaxUIOp::create(b, carried, above));
-    scf::YieldOp::create(b, yielded);
-    b.setInsertionPoint(product);
-    product.replaceAllUsesWith(
-        tt::DotOp::create(b, product.getType(), left, right, product.getC(), tt::InputPrecision::IEEE, 0).getResult());
-    product.erase();
+  b.setInsertionPointToStart(fast.getBody());
+  tt::DotScaledOp product;
+  for (Operation &each : loop.getBody()->without_terminator())
+    if (auto copy = dyn_cast<tt::DotScaledOp>(b.clone(each, map))) product = copy;
+  Builder builder(product, unpackE2m1, /*narrow=*/true);
+  Value left = builder.operand(leftOf(product)), right = builder.operand(rightOf(product));
+  b.setInsertionPointToEnd(fast.getBody());
+  SmallVector<Value> yielded = llvm::map_to_vector(loop.getYieldedValues(), [&](Value value) { return map.lookupOrDefault(value); });
+  for (auto [carried, exponents] : llvm::zip(fast.getRegionIterArgs().drop_front(results), builder.exponents))
+    yielded.push_back(arith::MaxUIOp::create(b, carried, exponents));
+  scf::YieldOp::create(b, yielded);
+  b.setInsertionPoint(product);
+  product.replaceAllUsesWith(
+      tt::DotOp::create(b, product.getType(), left, right, product.getC(), tt::InputPrecision::IEEE, 0).getResult());
+  product.erase();
+  return fast;
+}
+
+/// The loop over tiles with its inner loop in fp16, and what that carries carried from tile to tile.
+scf::ForOp tilesInHalf(scf::ForOp tiles, scf::ForOp loop, ValueRange above, UnpackE2m1 unpackE2m1) {
+  IRRewriter rewriter(tiles.getContext());
+  rewriter.setInsertionPoint(tiles);
+  auto keep = [](OpBuilder &, Location, ArrayRef<BlockArgument> carried) { return SmallVector<Value>(carried.begin(), carried.end()); };
+  DictionaryAttr attributes = tiles->getDiscardableAttrDictionary();
+  auto fresh = cast<scf::ForOp>(*cast<LoopLikeOpInterface>(*tiles).replaceWithAdditionalYields(rewriter, above, false, keep));
+  fresh->setDiscardableAttrs(attributes);
+  scf::ForOp fast = inHalf(loop, fresh.getRegionIterArgs().take_back(above.size()), unpackE2m1);
+  ValueRange results = fast.getResults();
+  loop.replaceAllUsesWith(results.drop_back(above.size()));
+  loop.erase();
+  Operation *yield = fresh.getBody()->getTerminator();
+  yield->setOperands(yield->getNumOperands() - static_cast<unsigned>(above.size()), static_cast<unsigned>(above.size()),
+                     results.take_back(above.size()));
+  return fresh;
+}
+
+/// First runs the loop in fp16, which takes half the instructions, and notes how large and
+/// small the scales are. Where fp16 has not held all numbers, the original loop runs as well.
+///   before: %d = scf.for (%c) { tt.dot_scaled }
+///   after:  %x, %above = scf.for (%c, 0) { tt.dot in fp16; the largest exponent }
+///           %d = scf.if %above > 21 { scf.for (%c) { tt.dot_scaled } } else { %x }
+/// A loop over tiles around it runs as a whole, where it may: so that no tile waits for what is done about the one before.
+///   before: scf.for { %d = scf.for (%c) { tt.dot_scaled }    tt.store %d }
+///   after:  %above = scf.for (0) { %x, %largest = scf.for (%c, %above so far) { tt.dot in fp16; ... }    tt.store %x }
+///           scf.if %above > 21 { scf.for { %d = scf.for (%c) { tt.dot_scaled }    tt.store %d {tt.stores_again} } }
+void computeInHalfFirst(tt::DotScaledOp op, scf::ForOp loop, UnpackE2m1 unpackE2m1, AreApart areApart) {
+  scf::ForOp tiles = repeatableTiles(op, loop, areApart), whole = tiles ? tiles : loop;
+  ImplicitLocOpBuilder b(whole.getLoc(), whole);
+  SmallVector<Value> inits;
+  SmallVector<int64_t> limits;
+  for (const tt::ScaledOperand &x : {leftOf(op), rightOf(op)}) {
+    if (!isExponents(x)) continue;
+    auto type = RankedTensorType::get(tileType(x.scale).getShape(), b.getI32Type());
+    inits.push_back(arith::ConstantOp::create(b, DenseElementsAttr::get(type, Attribute(b.getI32IntegerAttr(0)))));
+    limits.push_back(Builder::mostAbove(x));
   }
+  scf::ForOp fast, slow = loop;
+  if (tiles) {
+    slow = tiles.clone();
+    slow.walk([&](tt::StoreOp store) { store->setAttr(tt::storesAgainName, b.getUnitAttr()); });
+    whole = fast = tilesInHalf(tiles, loop, inits, unpackE2m1);
+  } else {
+    fast = inHalf(loop, inits, unpackE2m1);
+  }
+  size_t results = slow.getNumResults();
+  b.setInsertionPointAfter(whole);
   Value again;
   for (auto [above, most] : llvm::zip(fast.getResults().drop_front(results), limits)) {
     Value some = isAbove(b, above, most);
     again = again ? Value(arith::OrIOp::create(b, again, some)) : some;
   }
-  auto branch = scf::IfOp::create(b, loop.getResultTypes(), again, /*withElseRegion=*/true);
-  loop.replaceAllUsesWith(branch.getResults());
-  b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, fast.getResults().take_front(results));
-  b.setInsertionPointToStart(branch.thenBlock());
-  auto yield = scf::YieldOp::create(b, loop.getResults());
-  loop->moveBefore(yield);
+  auto branch = scf::IfOp::create(b, slow.getResultTypes(), again, /*withElseRegion=*/results != 0);
+  for (auto [result, chosen] : llvm::zip(tiles ? fast.getResults().take_front(results) : loop.getResults(), branch.getResults()))
+    result.replaceAllUsesWith(chosen);
+  if (results != 0) {
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, fast.getResults().take_front(results));
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, slow.getResults());
+  }
+  if (!tiles) slow->remove();
+  branch.thenBlock()->getOperations().push_front(slow);
 }
 
 } // namespace
 
 LogicalResult tilewright::expandScaledDots(ModuleOp module) {
-  return expandScaledDots(module, UnpackE2m1());
+  return expandScaledDots(module, UnpackE2m1(), AreApart());
 }
 
-LogicalResult tilewright::expandScaledDots(ModuleOp module, UnpackE2m1 unpackE2m1) {
+LogicalResult tilewright::expandScaledDots(ModuleOp module, UnpackE2m1 unpackE2m1, AreApart areApart) {
   SmallVector<tt::DotScaledOp> products;
   module.walk([&](tt::DotScaledOp op) { products.push_back(op); });
   for (tt::DotScaledOp op : products)
-    if (scf::ForOp loop = unpackE2m1 ? repeatableLoop(op) : scf::ForOp()) computeInHalfFirst(op, loop, unpackE2m1);
+    if (scf::ForOp loop = unpackE2m1 ? repeatableLoop(op) : scf::ForOp()) computeInHalfFirst(op, loop, unpackE2m1, areApart);
   WalkResult walk =
       module.walk([&](tt::DotScaledOp op) { return succeeded(expand(op, unpackE2m1)) ? WalkResult::advance() : WalkResult::interrupt(); });
   return failure(walk.wasInterrupted());
