@@ -20,7 +20,7 @@ if rows begin at multiples of 16 bytes, and passes those of the first operand to
 # CHECK-COUNT-2: ttg.barrier_wait
 # CHECK: ttg.load_shared {{.*}} -> tensor<64x128xf8E4M3FN
 # CHECK-NOT: ttg.barrier_wait
-# CHECK: ttg.store_shared {{.*}} : tensor<256x2xf16
+# CHECK: ttg.store_shared {{.*}} : tensor<256x2xi8
 # CHECK: ttg.store_shared {{.*}} : tensor<64x128xf16
 # CHECK-NEXT: ttg.fence_async
 # CHECK-NEXT: ttg.barrier_arrive
@@ -50,7 +50,7 @@ if rows begin at multiples of 16 bytes, and passes those of the first operand to
 # CHECK: ttg.fence_async
 # CHECK-NEXT: ttg.barrier_arrive
 # CHECK-NEXT: ttg.barrier_wait
-# CHECK-NEXT: ttg.load_shared {{.*}} -> tensor<256x2xf16
+# CHECK-NEXT: ttg.load_shared {{.*}} -> tensor<256x2xi8
 # CHECK-NOT: tt.load
 # CHECK: ttg.wgmma {{.*}} : tensor<128x64xf16
 # CHECK-NOT: tt.load

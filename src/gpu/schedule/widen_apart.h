@@ -28,8 +28,9 @@ ttg::WgmmaWaitOp retiringIn(mlir::scf::ForOp loop);
 /// All slots of the iteration before have been read there.
 void giveBackBehind(LoopSchedule &schedule, ttg::WgmmaWaitOp retires);
 /// What another warpgroup widens goes to slots as the copies do, the same ones: they are empty when those are. It says that it has read
-/// what was copied, and that a slot is made (barriers `made`), at one place; the others wait for that in front of their product. Where these
-/// read copies to registers alone, they may give the copies back at once, and what is widened, behind its products, by barriers of its own
+/// what was copied, and that a slot is made (barriers `made`), at one place; the others wait for that in front of their product. Where
+/// these read copies to registers alone, they may give the copies back at once, and what is widened, behind its products, by barriers of
+/// its own
 /// (`wideEmpty`, else null).
 void fillWidened(LoopSchedule &schedule, mlir::Value slot, mlir::Value parity, llvm::ArrayRef<mlir::Value> empty, mlir::Value made,
                  mlir::Value wideEmpty);

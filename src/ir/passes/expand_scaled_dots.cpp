@@ -327,8 +327,7 @@ scf::ForOp inHalf(scf::ForOp loop, ValueRange above, UnpackE2m1 unpackE2m1) {
     yielded.push_back(arith::MaxUIOp::create(b, carried, exponents));
   scf::YieldOp::create(b, yielded);
   b.setInsertionPoint(product);
-  product.replaceAllUsesWith(
-      tt::DotOp::create(b, product.getType(), left, right, product.getC(), tt::InputPrecision::IEEE, 0).getResult());
+  product.replaceAllUsesWith(tt::DotOp::create(b, product.getType(), left, right, product.getC(), tt::InputPrecision::IEEE, 0).getResult());
   product.erase();
   return fast;
 }
