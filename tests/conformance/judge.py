@@ -9,6 +9,7 @@ import ast
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -151,7 +152,16 @@ class Machine:
         return Any
 
 
+def version(name, found=importlib.metadata.version):
+    """A library's source lies in a folder and is not installed, and some ask for their own version."""
+    try:
+        return found(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "1.0.0"
+
+
 def pretend():
+    importlib.metadata.version = version
     properties = types.SimpleNamespace(name="NVIDIA H100", major=9, minor=0, multi_processor_count=132, total_memory=80 << 30, warp_size=32,
                                        max_threads_per_multi_processor=2048, regs_per_multiprocessor=65536, shared_memory_per_block_optin=232448)
     triton.runtime.driver.set_active(Machine())
