@@ -10,28 +10,28 @@
 namespace tilewright::gpu {
 
 /// The dimension that a tile is split along; none: the tile is whole.
-struct Form {
+struct SplitForm {
   std::optional<int64_t> dim;
   bool isWhole() const { return !dim.has_value(); }
   bool isAlong(int64_t other) const { return dim == other; }
-  bool operator==(const Form &) const = default;
+  bool operator==(const SplitForm &) const = default;
 };
-inline const Form whole;
+inline const SplitForm whole;
 
-inline Form along(int64_t dim) {
+inline SplitForm along(int64_t dim) {
   return {dim};
 }
 /// The same dimension in a tile that has one less, `gone`; it must not be that one.
-inline Form withoutDim(Form form, int64_t gone) {
+inline SplitForm withoutDim(SplitForm form, int64_t gone) {
   return form.dim && *form.dim > gone ? along(*form.dim - 1) : form;
 }
 /// The same dimension in a tile that has one more, `added`.
-inline Form withDim(Form form, int64_t added) {
+inline SplitForm withDim(SplitForm form, int64_t added) {
   return form.dim && *form.dim >= added ? along(*form.dim + 1) : form;
 }
 
 /// How the dimension `form` of the result of a change of shape lies in its source: where as many elements stand before both.
-inline Form sourceOfReshape(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to, Form form, int64_t blocks) {
+inline SplitForm sourceOfReshape(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to, SplitForm form, int64_t blocks) {
   if (form.isWhole()) return whole;
   int64_t before = 1;
   for (int64_t extent : to.take_front(size_t(*form.dim)))

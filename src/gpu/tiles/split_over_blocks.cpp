@@ -51,7 +51,7 @@ constexpr int64_t fewestRows = 16; // of a product, in each block: less is no te
 
 /// What an operation wants of its operands, and in what form it leaves its results. Scalars have no meaning here.
 struct Forms {
-  SmallVector<Form> operands, results;
+  SmallVector<SplitForm> operands, results;
 };
 
 /// Slices of cheap tiles are computed in the blocks, but for those of tables and where a change of shape mixes dimensions.
@@ -186,26 +186,26 @@ private:
   Shape shapeOf(Value tile) { return shapes.find(tile)->second; }
   int64_t elementsOf(Value tile) { return elementCount({shapeOf(tile).begin(), shapeOf(tile).end()}); }
   bool canSplit(Shape shape, int64_t dim) { return shape[size_t(dim)] >= blocks; }
-  Form firstOf(Shape shape) {
+  SplitForm firstOf(Shape shape) {
     for (int64_t dim = 0; dim < int64_t(shape.size()); ++dim)
       if (canSplit(shape, dim)) return along(dim);
     return whole;
   }
   /// Of its class. Cheap tiles that are not wanted in a certain form have the one that a class would start with.
-  Form formOf(Value tile) {
+  SplitForm formOf(Value tile) {
     Value leader = leaderOf(tile);
     return leader ? chosen.lookup(leader) : firstOf(shapeOf(tile));
   }
 
   /// Of tiles that have one form together: the first that is in a class decides.
-  Form formOfAny(ValueRange tiles) {
+  SplitForm formOfAny(ValueRange tiles) {
     for (Value tile : tiles)
       if (leaderOf(tile)) return formOf(tile);
     return formOf(tiles.front());
   }
 
   /// In which form a product is made. One that only adds up leaves each block enough rows for a warpgroup's product, if it can.
-  Form formOfProduct(tt::DotOp dot) {
+  SplitForm formOfProduct(tt::DotOp dot) {
     if (dot->hasAttr(partOfKName)) return whole;
     Shape shape = shapeOf(leaderOf(dot.getD()));
     size_t rows = shape.size() - 2, columns = rows + 1;
@@ -219,7 +219,7 @@ private:
   }
 
   Forms formsOfProduct(tt::DotOp dot) {
-    Form form = formOf(dot.getD());
+    SplitForm form = formOf(dot.getD());
     int64_t rows = int64_t(shapeOf(dot.getD()).size()) - 2;
     if (dot->hasAttr(partOfKName)) return {{along(1), along(0), whole}, {whole}};
     if (form.isAlong(rows)) return {{form, whole, form}, {form}};
@@ -227,8 +227,8 @@ private:
     return {{form, form, form}, {form}};
   }
 
-  static Forms allOf(Operation *op, Form form) {
-    return {SmallVector<Form>(op->getNumOperands(), form), SmallVector<Form>(op->getNumResults(), form)};
+  static Forms allOf(Operation *op, SplitForm form) {
+    return {SmallVector<SplitForm>(op->getNumOperands(), form), SmallVector<SplitForm>(op->getNumResults(), form)};
   }
 
   /// What control flow passes on has the form of the value that receives it.
@@ -254,16 +254,16 @@ private:
   }
 
   Forms formsOfReduction(tt::ReduceOp op) {
-    Form form = formOfAny(op->getOperands());
+    SplitForm form = formOfAny(op->getOperands());
     Forms its = allOf(op, form);
-    for (Form &result : its.results)
+    for (SplitForm &result : its.results)
       result = form.isAlong(op.getAxis()) ? whole : withoutDim(form, op.getAxis());
     return its;
   }
 
   /// A change of shape, from the form of its result.
   Forms formsOfShape(Operation *op) {
-    Form form = formOf(op->getResult(0));
+    SplitForm form = formOf(op->getResult(0));
     if (op->hasAttr(sumOfBlocksName)) return {{whole}, {form}};
     return llvm::TypeSwitch<Operation *, Forms>(op)
         .Case([&](tt::ExpandDimsOp expand) { return Forms{{withoutDim(form, expand.getAxis())}, {form}}; })
@@ -273,7 +273,7 @@ private:
         })
         .Case([&](tt::TransOp trans) { return Forms{{form.dim ? along(trans.getOrder()[size_t(*form.dim)]) : whole}, {form}}; })
         .Case([&](tt::ReshapeOp reshape) {
-          Form source = sourceOfReshape(shapeOf(reshape.getSrc()), shapeOf(reshape.getResult()), form, blocks);
+          SplitForm source = sourceOfReshape(shapeOf(reshape.getSrc()), shapeOf(reshape.getResult()), form, blocks);
           return Forms{{source}, {source.isWhole() ? whole : form}};
         })
         .Case([&](tt::JoinOp join) { return allOf(op, form.isAlong(int64_t(shapeOf(join.getResult()).size()) - 1) ? whole : form); })
@@ -295,12 +295,12 @@ private:
             [&](auto) { return formsOfShape(op); })
         .Case([&](tt::ReduceOp reduce) { return formsOfReduction(reduce); })
         .Case([&](tt::ScanOp scan) {
-          Form form = formOf(op->getResult(0));
+          SplitForm form = formOf(op->getResult(0));
           return allOf(op, form.isAlong(scan.getAxis()) ? whole : form);
         })
         .Case([&](tt::DotOp dot) { return formsOfProduct(dot); })
         .Case([&](tt::GatherOp gather) {
-          Form form = formOf(gather.getResult());
+          SplitForm form = formOf(gather.getResult());
           return Forms{{form.isAlong(gather.getAxis()) ? whole : form, form}, {form}};
         })
         .Default([&](Operation *) { return allOf(op, whole); });
@@ -308,7 +308,7 @@ private:
 
   /// Whether no tile is wanted in another form than it has: what is whole has no slices that reach into others.
   bool slicesStay() {
-    auto stays = [&](auto values, ArrayRef<Form> wanted) {
+    auto stays = [&](auto values, ArrayRef<SplitForm> wanted) {
       return llvm::all_of(llvm::zip(values, wanted), [&](auto each) {
         auto [tile, form] = each;
         return !isTile(tile) || cheap.contains(tile) || formOf(tile) == form;
@@ -333,17 +333,17 @@ private:
     });
   }
 
-  bool splitsColumnsAlone(Value tile, Form form, DenseSet<std::pair<Value, int64_t>> &seen) {
+  bool splitsColumnsAlone(Value tile, SplitForm form, DenseSet<std::pair<Value, int64_t>> &seen) {
     if (form.isWhole() || !cheap.contains(tile) || !seen.insert({tile, *form.dim}).second) return true;
     Operation *op = tile.getDefiningOp();
     if (auto range = dyn_cast<tt::MakeRangeOp>(op)) return isOfColumns(range, *overlap);
-    Form source = isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp>(op) ? sourceOfCheap(op, form) : form;
+    SplitForm source = isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp>(op) ? sourceOfCheap(op, form) : form;
     return llvm::all_of(op->getOperands(), [&](Value operand) { return !isTile(operand) || splitsColumnsAlone(operand, source, seen); });
   }
 
   //===--------------------------------------------------------------------------------------------------------------- choice
 
-  int64_t changeCost(Value tile, Form from, Form to) {
+  int64_t changeCost(Value tile, SplitForm from, SplitForm to) {
     if (from == to) return 0;
     int64_t elements = elementsOf(tile);
     return (from == whole ? 0 : exchangeStart + exchangeEach * elements) + (to == whole ? 0 : sliceStart + elements);
@@ -368,11 +368,11 @@ private:
   }
 
   /// As it comes, where a change of shape or a reduction makes it, else split along the first dimension.
-  Form startOf(Value tile) {
+  SplitForm startOf(Value tile) {
     Operation *op = tile.getDefiningOp();
     if (!op || op->getNumOperands() == 0 || !leaderOf(op->getOperand(0))) return firstOf(shapeOf(tile));
-    Form form = formOf(op->getOperand(0));
-    return llvm::TypeSwitch<Operation *, Form>(op)
+    SplitForm form = formOf(op->getOperand(0));
+    return llvm::TypeSwitch<Operation *, SplitForm>(op)
         .Case([&](tt::ReduceOp) { return formsOf(op).results[0]; })
         .Case([&](tt::ExpandDimsOp expand) { return withDim(form, expand.getAxis()); })
         .Case([&](tt::TransOp trans) {
@@ -386,7 +386,7 @@ private:
   }
 
   /// The operands of a product, and what they are made of by changes of shape, start out as it wants them.
-  void startAs(Value tile, Form form) {
+  void startAs(Value tile, SplitForm form) {
     Value leader = leaderOf(tile);
     if (!leader || !started.insert(leader).second) return;
     chosen[leader] = form;
@@ -428,8 +428,8 @@ private:
 
   /// Takes the cheapest form of a class, as the others are now. Whether that is another one.
   bool improve(Value leader) {
-    Form before = chosen[leader], best = before;
-    auto cost = [&](Form form) {
+    SplitForm before = chosen[leader], best = before;
+    auto cost = [&](SplitForm form) {
       chosen[leader] = form;
       int64_t sum = 0;
       for (Operation *op : touching[leader])
@@ -437,10 +437,10 @@ private:
       return sum;
     };
     int64_t least = cost(before);
-    SmallVector<Form> candidates = {whole};
+    SmallVector<SplitForm> candidates = {whole};
     for (int64_t dim = 0; dim < int64_t(shapeOf(leader).size()); ++dim)
       if (canSplit(shapeOf(leader), dim)) candidates.push_back(along(dim));
-    for (Form form : candidates)
+    for (SplitForm form : candidates)
       if (int64_t sum = cost(form); sum < least) {
         least = sum;
         best = form;
@@ -453,16 +453,16 @@ private:
 
   Value i32(int64_t value) { return arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(value))); }
 
-  RankedTensorType typeIn(RankedTensorType type, Form form) {
+  RankedTensorType typeIn(RankedTensorType type, SplitForm form) {
     if (form.isWhole()) return type;
     SmallVector<int64_t> shape(type.getShape());
     shape[size_t(*form.dim)] /= blocks;
     return RankedTensorType::get(shape, type.getElementType());
   }
 
-  Value inForm(Value value, Form want) {
+  Value inForm(Value value, SplitForm want) {
     if (cheap.contains(value)) return want == whole ? value : sliceOfCheap(value, want);
-    Form has = forms.lookup(value);
+    SplitForm has = forms.lookup(value);
     if (has == want) return value;
     Value &copy = copies[{value, want.dim}];
     if (copy) return copy;
@@ -474,12 +474,12 @@ private:
     return copies[{value, want.dim}] = made;
   }
 
-  Value sliceOfCheap(Value value, Form form) {
+  Value sliceOfCheap(Value value, SplitForm form) {
     if (Value copy = copies.lookup({value, form.dim})) return copy;
     Operation *op = value.getDefiningOp();
     auto type = cast<RankedTensorType>(value.getType());
     RankedTensorType part = typeIn(type, form);
-    Form source = form;
+    SplitForm source = form;
     if (isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp>(op)) source = sourceOfCheap(op, form);
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
@@ -509,8 +509,8 @@ private:
     return copies[{value, form.dim}] = result;
   }
 
-  static Form sourceOfCheap(Operation *op, Form form) {
-    return llvm::TypeSwitch<Operation *, Form>(op)
+  static SplitForm sourceOfCheap(Operation *op, SplitForm form) {
+    return llvm::TypeSwitch<Operation *, SplitForm>(op)
         .Case([&](tt::ExpandDimsOp expand) { return withoutDim(form, expand.getAxis()); })
         .Case([&](tt::TransOp trans) { return along(trans.getOrder()[size_t(*form.dim)]); })
         .Default([&](Operation *) {
@@ -523,7 +523,7 @@ private:
   }
 
   /// The whole tile: the slices of all blocks, one after the other.
-  Value gathered(Value slice, Form form) {
+  Value gathered(Value slice, SplitForm form) {
     SmallVector<Value> parts = ofAllBlocks(slice);
     size_t dim = size_t(*form.dim);
     while (parts.size() > 1) {
@@ -554,7 +554,7 @@ private:
   }
 
   /// This block's slice: its half, again and again.
-  Value sliced(Value all, Form form) {
+  Value sliced(Value all, SplitForm form) {
     for (int64_t bit = blocks / 2; bit; bit /= 2)
       all = halved(all, size_t(*form.dim), bit).first;
     return all;
@@ -562,7 +562,7 @@ private:
 
   /// This block's slice of the sum of all blocks' tiles: each of two gives the other what that one goes on with. All elements are added in
   /// one order, whichever block does it.
-  Value summed(Value part, Form form) {
+  Value summed(Value part, SplitForm form) {
     for (int64_t bit = blocks / 2; bit; bit /= 2) {
       auto [own, given] = halved(part, size_t(*form.dim), bit);
       auto other = ttg::ReadBlocksOp::create(b, given.getType(), given);
@@ -645,11 +645,11 @@ private:
     if (!isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::DotOp, tt::ReduceOp>(op)) return;
     bool consumes = isa<tt::StoreOp, tt::ReduceOp>(op);
     if (!isTile(consumes ? op->getOperand(0) : op->getResult(0))) return;
-    Form form = (consumes ? its.operands : its.results)[0];
+    SplitForm form = (consumes ? its.operands : its.results)[0];
     op->setAttr(ttg::splitName, b.getI64IntegerAttr(form.dim.value_or(-1)));
   }
 
-  void rewriteSum(Operation *op, Form form) {
+  void rewriteSum(Operation *op, SplitForm form) {
     b.setInsertionPoint(op);
     Value sum = summed(op->getOperand(0), form);
     forms[sum] = form;
@@ -711,8 +711,8 @@ private:
   llvm::MapVector<Value, SmallVector<int64_t>> shapes; // in the program's order
   SmallVector<Value> leaders;                          // likewise
   DenseMap<Value, SmallVector<Operation *>> touching;
-  DenseMap<Value, Form> chosen;                                     // of leaders
-  DenseMap<Value, Form> forms;                                      // as the rewriting goes on
+  DenseMap<Value, SplitForm> chosen;                                // of leaders
+  DenseMap<Value, SplitForm> forms;                                 // as the rewriting goes on
   DenseMap<std::pair<Value, std::optional<int64_t>>, Value> copies; // by tile and form
 };
 
