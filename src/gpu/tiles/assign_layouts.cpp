@@ -138,10 +138,12 @@ private:
 
   //===--------------------------------------------------------------------------------------------------------- operations
 
-  /// A thread compares once for neighbors whose result is one.
+  /// A thread compares once for neighbors whose result is one, in blocks that fill a multiprocessor's threads: where each has 128 registers
+  /// in any case. With fewer threads ptxas may take more of them for such code, and fewer blocks run side by side.
   void noteRepeats(Operation *op) {
+    constexpr int64_t manyWarps = 16;
     auto compare = dyn_cast<arith::CmpIOp>(op);
-    if (!compare || !isTile(compare.getResult())) return;
+    if (warps < manyWarps || !compare || !isTile(compare.getResult())) return;
     Dims repeats = plan.provenConstancy(compare.getResult());
     if (!repeats.empty()) op->setAttr(ttg::repeatsName, DenseI64ArrayAttr::get(op->getContext(), repeats));
   }
