@@ -5,6 +5,7 @@ Size       a source file has at most 800 lines, a function at most 60. A longer 
            starts with "Long:".
 Circles    no module of the Python package is imported, as it is imported itself, by what it imports. What a function imports when it is
            called does not count.
+Names      no two files define a type of one name in one namespace: the linker would take either's functions for both.
 Machines   no file names a folder of the machine that it was written on.
 """
 
@@ -72,6 +73,18 @@ def functions(text):
         yield first + 1, name[1] if name else "?", end - first + 1, "\n".join(lines[comment + 1:first])
 
 
+def types(text):
+    """The types that a file defines, with their namespaces; not those of unnamed ones, which nobody else sees."""
+    spaces = []
+    for line in text.splitlines():
+        if opened := re.match(r"namespace\b\s*([\w:]*)\s*{$", line):
+            spaces.append(opened[1])
+        elif re.match(r"}\s*// namespace", line) and spaces:
+            spaces.pop()
+        elif (found := re.match(r"(?:struct|class)\s+(\w+)\b(?!::)[^;]*{", line)) and "" not in spaces:
+            yield "::".join([*spaces, found[1]])
+
+
 def imports(name, path, modules):
     """The modules of the package that a module imports as it is imported itself."""
     def run_at_once(node):
@@ -113,7 +126,7 @@ def circles():
 
 
 def main():
-    problems = list(circles())
+    problems, owners = list(circles()), {}
     for path in tracked():
         name = path.relative_to(root).as_posix()
         if path.suffix not in {".cpp", ".h", ".py", ".td", ".def", ".c", ".md", ".txt", ".cmake", ".test", ".mlir", ""} or name.startswith("benchmarks/results"):
@@ -132,6 +145,7 @@ def main():
             continue
         if name.startswith("src/"):
             problems += includes(path, text)
+            problems += [f"{name}: {each} is a type of {owners[each]}, too" for each in types(text) if owners.setdefault(each, name) != name]
         for line, function, length, comment in functions(text):
             if length > LONGEST_FUNCTION and not re.search(r"//+ Long:", comment):
                 problems.append(f"{name}:{line}: {function} has {length} lines, more than {LONGEST_FUNCTION}")
