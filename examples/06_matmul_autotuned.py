@@ -49,11 +49,11 @@ def get_autotune_configs():
     turned = [(320, 128, 64, 8, 4, 2), (288, 192, 64, 8, 5, 2), (352, 192, 64, 8, 4, 2), (320, 192, 64, 8, 4, 2), (224, 128, 64, 8, 5, 2),
               (112, 128, 64, 4, 5, 1)]
     # What a deep tile copies of B serves the next one below it, so many of those follow each other down a column.
+    all_tiles = [(*tile, 0) for tile in plain + uneven] + [(*tile, 0, 0, tile[-1]) for tile in turned]
     return [
-        triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 32 if k >= 256 else 8, "BESIDE": beside, "EDGE": edge, "TURNED": turned_by},
-                      num_warps=warps, num_stages=stages, num_ctas=blocks)
-        for m, n, k, warps, stages, blocks, beside, edge, turned_by in [(*tile, 0) for tile in plain + uneven] + [
-            (*tile, 0, 0, tile[-1]) for tile in turned]
+        triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 32 if k >= 256 else 8, "BESIDE": beside, "EDGE": edge,
+                       "TURNED": turned_by}, num_warps=warps, num_stages=stages, num_ctas=blocks)
+        for m, n, k, warps, stages, blocks, beside, edge, turned_by in all_tiles
     ]
 
 
