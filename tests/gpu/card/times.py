@@ -8,6 +8,7 @@ rows give the part that is not the driver's.
 
 import functools
 import json
+import math
 import os
 import shutil
 import statistics
@@ -124,10 +125,11 @@ def memory_rows(ours, theirs):
     n = 1 << 28
     source = {}
 
-    def copy():
-        x, y = randn(n), unwritten(n)
-        return lambda: y.copy_(x), lambda: y
-    yield Row("copy", str(n), "fp32", "GB/s", 8 * n, None, {"torch": copy})
+    for shape, dtype, nbytes in (((n,), "fp32", 4), ((16384, 1024), "fp32", 4), ((16384, 1024), "fp16", 2)):  # also of the least rows: their ceiling
+        def copy(shape=shape, dtype=dtype):
+            x, y = randn(*shape, dtype=dtype), unwritten(*shape, dtype=dtype)
+            return lambda: y.copy_(x), lambda: y
+        yield Row("copy", "x".join(map(str, shape)), dtype, "GB/s", 2 * nbytes * math.prod(shape), None, {"torch": copy})
 
     def add(triton):
         def make():
