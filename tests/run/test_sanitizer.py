@@ -169,6 +169,18 @@ def test_two_elements_of_a_store_at_one_place(engine):
             twice[(1,)](x, 0, BLOCK=16)
 
 
+@triton.jit
+def counted(x_ptr, SCOPE: tl.constexpr, BLOCK: tl.constexpr):
+    tl.atomic_add(x_ptr + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK) // 2, tl.arange(0, BLOCK), scope=SCOPE)
+
+
+@pytest.mark.parametrize("scope", ["cta", "gpu"])
+def test_two_elements_of_an_atomic_at_one_place(engine, scope):
+    x = np.zeros(64, np.int32)
+    counted[(2,)](x, SCOPE=scope, BLOCK=32)
+    np.testing.assert_array_equal(x.reshape(2, 32)[:, :16], [np.arange(1, 64, 4)] * 2)
+
+
 # ---- ordered accesses
 
 
