@@ -324,8 +324,9 @@ static Value atomicByCompareSwap(ThreadContext &t, tt::AtomicRMWOp op, ptx::Orde
   Type type = value.getType(), bits = t.b.getIntegerType(type.getIntOrFloatBitWidth());
   auto asBits = [&](Value x) -> Value { return x.getType() == bits ? x : Value(arith::BitcastOp::create(t.b, bits, x)); };
   Value always = arith::ConstantOp::create(t.b, t.b.getBoolAttr(true));
+  // Volatile, because other threads may be changing it.
   auto first =
-      ptx::LoadGlobalOp::create(t.b, TypeRange{bits}, address, predicate, ValueRange(), ptx::Cache::none, ptx::Eviction::normal, false);
+      ptx::LoadGlobalOp::create(t.b, TypeRange{bits}, address, predicate, ValueRange(), ptx::Cache::none, ptx::Eviction::normal, true);
   Value goesOn = predicate ? predicate : always;
   auto loop = scf::WhileOp::create(t.b, TypeRange{bits}, ValueRange{first.getValues()[0], goesOn});
   OpBuilder::InsertionGuard guard(t.b);
