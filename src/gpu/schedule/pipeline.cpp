@@ -110,7 +110,7 @@ private:
       eraseStore(store);
       load.erase();
     }
-    return carryState(
+    return LogicalResult(carryState(
         wait, {zero},
         [&](ValueRange state) -> SmallVector<Value> {
           wait.getParityMutable().assign(state.front());
@@ -118,7 +118,7 @@ private:
           b.setInsertionPointAfter(wait);
           return {arith::XOrIOp::create(b, loc, state.front(), i32(loc, 1))};
         },
-        [](Operation *, Operation *) {});
+        [](Operation *, Operation *) {}));
   }
 
   //===--------------------------------------------------------------------------------------------------------------- loops
@@ -372,6 +372,15 @@ private:
     return b.createOrFold<arith::SelectOp>(loc, wraps, b.createOrFold<arith::SubIOp>(loc, sum, limit), sum);
   }
 
+  /// The slot behind one; a parity holds for one way around the ring.
+  std::pair<Value, Value> following(Location loc, Value slot, Value parity, int64_t stages) {
+    Value next = arith::AddIOp::create(b, loc, slot, i32(loc, 1));
+    Value wraps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, next, i32(loc, stages));
+    Value nextSlot = arith::SelectOp::create(b, loc, wraps, i32(loc, 0), next);
+    Value flip = arith::ExtUIOp::create(b, loc, b.getI32Type(), wraps);
+    return {nextSlot, arith::XOrIOp::create(b, loc, parity, flip)};
+  }
+
   LogicalResult expand(LoopSchedule &schedule) {
     bool tma = llvm::any_of(schedule.rings, [](const Ring &ring) { return ring.tma; });
     Value zero = entryI32(0);
@@ -390,11 +399,29 @@ private:
       SmallVector<Value> before(left->state), after = update(before);
       Operation *end = schedule.loop->getBlock()->getTerminator(); // of a loop over tiles: the next one begins where this one ends
       for (auto [old, now] : llvm::zip(before, after))
-        end->replaceUsesOfWith(old, now);
+        old.replaceUsesWithIf(now, [&](OpOperand &use) { return use.getOwner() == end || lastWaits.contains(use.getOwner()); });
       return done;
     }
-    if (failed(carryState(schedule.loop, {zero, zero}, update, replaced))) return failure();
-    return done;
+    FailureOr<SmallVector<Value>> behind = carryState(schedule.loop, {zero, zero}, update, replaced);
+    if (failed(behind) || failed(done)) return failure();
+    if (schedule.roles && config.getCtas() != 1) outlastArrivals(schedule, *behind);
+    return success();
+  }
+
+  /// A block must not end before the others have told it what they have read: its producer waits until all slots are empty, in the order in
+  /// which it would fill them. At a barrier of the cluster all warps would wait until their stores have reached memory.
+  void outlastArrivals(LoopSchedule &schedule, ArrayRef<Value> behind) {
+    Location loc = schedule.loop.getLoc();
+    Operation *end = function.getBody().front().getTerminator(), *before = end->getPrevNode();
+    b.setInsertionPoint(end);
+    Value slot = behind[0], parity = arith::XOrIOp::create(b, loc, behind[1], i32(loc, 1));
+    for (int64_t turn = 0; turn < schedule.stages; ++turn) {
+      for (Value empty : lastEmpty)
+        producersWork(ttg::BarrierWaitOp::create(b, loc, empty, slot, parity));
+      std::tie(slot, parity) = following(loc, slot, parity, schedule.stages);
+    }
+    for (Operation *op = before->getNextNode(); op != end; op = op->getNextNode())
+      lastWaits.insert(op);
   }
 
   /// What the steps of an expansion hand on to one another.
@@ -471,6 +498,7 @@ private:
     ttg::BarrierWaitOp arrival = waits(e);
     advance(e, arrival, state);
     if (!e.schedule.inFlight.empty() || retiringIn(e.schedule.loop)) giveBackLast(e, state);
+    lastEmpty = emptyBarriers(e).takeVector();
     left.reset();
     if (isa<tt::FuncOp>(e.schedule.loop->getParentOp()) || e.schedule.throughTiles) left = {e.schedule.loop, e.stages, e.slots, state};
     return success();
@@ -725,17 +753,13 @@ private:
     return arrival;
   }
 
-  /// The next iteration's slot; a parity holds for one way around the ring. `state` becomes that of the iteration behind the last one.
+  /// The next iteration's slot. `state` becomes that of the iteration behind the last one.
   void advance(Expansion &e, ttg::BarrierWaitOp arrival, SmallVector<Value> &state) {
     scf::ForOp loop = e.schedule.loop;
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
     b.setInsertionPoint(yield);
     if (e.schedule.ahead) b.setInsertionPointAfter(e.top);
-    Value following = arith::AddIOp::create(b, e.loc, e.slot, i32(e.loc, 1));
-    Value wraps = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::eq, following, i32(e.loc, e.stages));
-    Value nextSlot = arith::SelectOp::create(b, e.loc, wraps, i32(e.loc, 0), following);
-    Value flip = arith::ExtUIOp::create(b, e.loc, b.getI32Type(), wraps);
-    Value nextParity = arith::XOrIOp::create(b, e.loc, e.parity, flip);
+    auto [nextSlot, nextParity] = following(e.loc, e.slot, e.parity, e.stages);
     yield->insertOperands(yield->getNumOperands(), {nextSlot, nextParity});
     if (e.schedule.ahead && e.schedule.roles) return rotate(e, state);
     if (e.schedule.ahead) {
@@ -784,6 +808,8 @@ private:
   bool hasRoles = false;              // of the loop at hand: one that is repeated in another format has none
   std::optional<std::string> noRoles; // why the machine, or the launch, has none
   std::optional<LeftRings> left;
+  SmallVector<Value> lastEmpty;    // of the loop at hand
+  DenseSet<Operation *> lastWaits; // at the kernel's end, until the other blocks have read all slots
 };
 
 } // namespace
