@@ -8,6 +8,7 @@
 #include "gpu/schedule/pipeline.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/copy_group.h"
+#include "gpu/schedule/ring_slots.h"
 #include "gpu/schedule/shared_plan.h"
 #include "gpu/schedule/skeleton.h"
 #include "gpu/schedule/widen_apart.h"
@@ -356,31 +357,6 @@ private:
     if (hasRoles) op->setAttr(ttg::producerName, b.getUnitAttr());
   }
 
-  static SmallVector<Value> operandsOf(const Ring &ring) {
-    SmallVector<Value> operands;
-    for (const Copy &copy : ring.copies)
-      llvm::append_range(operands, copy.load->getOperands());
-    return operands;
-  }
-
-  /// (slot + by) mod stages, for 0 <= slot < stages and |by| <= stages.
-  Value around(Location loc, Value slot, int64_t by, int64_t stages) {
-    by = (by % stages + stages) % stages;
-    if (by == 0) return slot;
-    Value sum = b.createOrFold<arith::AddIOp>(loc, slot, i32(loc, by)), limit = i32(loc, stages);
-    Value wraps = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, sum, limit);
-    return b.createOrFold<arith::SelectOp>(loc, wraps, b.createOrFold<arith::SubIOp>(loc, sum, limit), sum);
-  }
-
-  /// The slot behind one; a parity holds for one way around the ring.
-  std::pair<Value, Value> following(Location loc, Value slot, Value parity, int64_t stages) {
-    Value next = arith::AddIOp::create(b, loc, slot, i32(loc, 1));
-    Value wraps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, next, i32(loc, stages));
-    Value nextSlot = arith::SelectOp::create(b, loc, wraps, i32(loc, 0), next);
-    Value flip = arith::ExtUIOp::create(b, loc, b.getI32Type(), wraps);
-    return {nextSlot, arith::XOrIOp::create(b, loc, parity, flip)};
-  }
-
   LogicalResult expand(LoopSchedule &schedule) {
     bool tma = llvm::any_of(schedule.rings, [](const Ring &ring) { return ring.tma; });
     Value zero = entryI32(0);
@@ -418,7 +394,7 @@ private:
     for (int64_t turn = 0; turn < schedule.stages; ++turn) {
       for (Value empty : lastEmpty)
         producersWork(ttg::BarrierWaitOp::create(b, loc, empty, slot, parity));
-      std::tie(slot, parity) = following(loc, slot, parity, schedule.stages);
+      std::tie(slot, parity) = slotBehind(b, loc, slot, parity, schedule.stages);
     }
     for (Operation *op = before->getNextNode(); op != end; op = op->getNextNode())
       lastWaits.insert(op);
@@ -533,7 +509,7 @@ private:
     bool retires = retiringIn(loop) != nullptr;
     b.setInsertionPointAfter(e.schedule.inFlight.empty() ? e.schedule.refillAfter : runOn(e.schedule));
     if (retires || !e.schedule.inFlight.empty()) {
-      slot = around(e.loc, e.slot, -1, e.stages);
+      slot = slotAround(b, e.loc, e.slot, -1, e.stages);
       exists = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
     }
     if (!e.schedule.computed.empty() && !isWidening(e.schedule.loop)) ttg::SyncOp::create(b, e.loc);
@@ -554,7 +530,7 @@ private:
     while (!isa<ttg::WgmmaWaitOp>(drained))
       drained = drained->getNextNode();
     b.setInsertionPointAfter(drained);
-    Value slot = around(e.loc, state[0], -1, e.stages);
+    Value slot = slotAround(b, e.loc, state[0], -1, e.stages);
     if (e.fence && !isWidening(loop)) ttg::FenceAsyncOp::create(b, e.loc);
     if (e.wideEmpty) return arrive(e.loc, e.wideEmpty, slot, LoopIterations(loop).existsIteration(b, 0));
     for (Value empty : emptyBarriers(e))
@@ -600,7 +576,7 @@ private:
   LogicalResult startFirst(Expansion &e, Value first, function_ref<Value(int64_t)> existsAt,
                            function_ref<SmallVector<Value>(size_t, int64_t)> operandsAt) {
     for (int64_t iteration = 0; iteration < e.stages; ++iteration) {
-      Value exists = existsAt(iteration), slot = around(e.loc, first, iteration, e.stages);
+      Value exists = existsAt(iteration), slot = slotAround(b, e.loc, first, iteration, e.stages);
       bool committed = false;
       for (auto [index, ring] : llvm::enumerate(e.schedule.rings)) {
         if (iteration >= ring.distance(e.stages)) continue;
@@ -718,7 +694,7 @@ private:
         int64_t distance = ring.distance(e.stages);
         Value &exists = existing[distance], &target = targets[distance];
         if (!exists) exists = iterations.existsLater(b, distance);
-        if (!target) target = around(e.loc, e.slot, distance, e.stages);
+        if (!target) target = slotAround(b, e.loc, e.slot, distance, e.stages);
         if (failed(issue(ring, e.slots[index], iterations.later(b, e.sources[index], distance), target, exists))) return failure();
       }
       return success();
@@ -759,7 +735,7 @@ private:
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
     b.setInsertionPoint(yield);
     if (e.schedule.ahead) b.setInsertionPointAfter(e.top);
-    auto [nextSlot, nextParity] = following(e.loc, e.slot, e.parity, e.stages);
+    auto [nextSlot, nextParity] = slotBehind(b, e.loc, e.slot, e.parity, e.stages);
     yield->insertOperands(yield->getNumOperands(), {nextSlot, nextParity});
     if (e.schedule.ahead && e.schedule.roles) return rotate(e, state);
     if (e.schedule.ahead) {
