@@ -9,7 +9,7 @@ import tilewright as triton
 from measure import require_close
 
 HEADS = {1024: 8, 4096: 2}
-INT8_BLOCKS = [(256, 256, 256), (128, 256, 256), (64, 256, 256), (64, 64, 64), (128, 512, 512), (256, 512, 512), (512, 512, 256)]
+INT8_BLOCKS = [(256, 256, 256), (128, 256, 256), (64, 256, 256), (64, 64, 64), (128, 128, 256), (128, 512, 512), (256, 512, 512), (512, 512, 256)]
 
 
 def compared(bench, name, size, dtype, threads, operations, ours, theirs, reach, win):

@@ -3,6 +3,7 @@
 
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
+#include "cpu/made_anew.h"
 #include "cpu/masked_tail.h"
 #include "cpu/operations.h"
 
@@ -65,8 +66,9 @@ static Value countOf(Context &ctx, llvm::ArrayRef<BoxTerm> terms, int64_t dim, i
   return count;
 }
 
-/// Whether a mask may admit a single index of a dimension, in a launch like this one. Where an argument cuts off the last of many tiles,
-/// its remainder decides, and the kernel prefers the other case: a launch of 129 rows gets a version that has code for a single row.
+/// Whether a mask may admit one index of a dimension behind a multiple of `size`, in a launch like this one. Where an argument cuts off the
+/// last of many tiles, its remainder decides, and the kernel prefers the other case: a launch of 129 rows gets a version that has code for
+/// a single row.
 static bool mayLetOneThrough(Context &ctx, llvm::ArrayRef<BoxTerm> terms, int64_t dim, int64_t size) {
   using enum arith::CmpIPredicate;
   return llvm::any_of(terms, [&](const BoxTerm &term) {
@@ -89,6 +91,13 @@ static bool mayLetOneThrough(Context &ctx, llvm::ArrayRef<BoxTerm> terms, int64_
   });
 }
 
+/// Whether the last row (column) of the result may be multiplied on its own: what is multiplied with it is loaded twice then.
+static bool takesLastAlone(Context &ctx, DotOp dot, int64_t dim) {
+  Value matrix = dim == 0 ? dot.getB() : dot.getA();
+  auto load = matrix.getDefiningOp<LoadOp>();
+  return load && !isMadeAnew(load) && !ctx.buffers.contains(matrix) && isa<FloatType>(getElementTypeOrSelf(matrix));
+}
+
 static void limitToStores(Context &ctx, DotOp dot, DotLimits &limits) {
   ImplicitLocOpBuilder &b = ctx.b;
   llvm::SmallSetVector<Operation *, 4> stores;
@@ -106,12 +115,18 @@ static void limitToStores(Context &ctx, DotOp dot, DotLimits &limits) {
   for (Operation *op : scalars)
     if (failed(lowerOp(ctx, op))) return;
   auto shape = shapeOf(dot.getD());
+  auto mayLeaveOne = [&](int64_t unit, llvm::ArrayRef<BoxTerm> terms, int64_t dim) {
+    return takesLastAlone(ctx, dot, dim) && unit > 0 && shape[dim] > unit && shape[dim] % unit == 0 &&
+           mayLetOneThrough(ctx, terms, dim, unit);
+  };
   for (const auto &terms : boxes) {
     Value rows = countOf(ctx, terms, 0, shape[0]), columns = countOf(ctx, terms, 1, shape[1]);
     limits.rows = limits.rows ? Value(arith::MaxSIOp::create(b, limits.rows, rows)) : rows;
     limits.columns = limits.columns ? Value(arith::MaxSIOp::create(b, limits.columns, columns)) : columns;
     limits.mayBeOneRow |= mayLetOneThrough(ctx, terms, 0, shape[0]);
     limits.mayBeOneColumn |= mayLetOneThrough(ctx, terms, 1, shape[1]);
+    limits.mayLeaveOneRow |= mayLeaveOne(wholeRows(ctx.target), terms, 0);
+    limits.mayLeaveOneColumn |= mayLeaveOne(ctx.target.vectorBytes / elementBytes(getElementTypeOrSelf(dot.getD())), terms, 1);
   }
   ctx.scalars = std::move(known);
 }

@@ -52,10 +52,10 @@ int64_t bytesOf(Type element) {
 constexpr int64_t line = 64;                     // of the caches
 constexpr int64_t smallestPrefetched = 64 << 10; // bytes of a block of B
 
-/// A of fp32 is read where it lies up to a multiple of this: sizes like 100 need no copy with four, and only the last row of a last column
-/// would have eight partial sums.
-int64_t mostStepsOf(const DotPlan &plan) {
-  return plan.group == 1 ? mostUnroll / 2 : mostUnroll;
+/// Whether nothing is read beyond the length that is needed: rows of A may end there, and then need no copy (a product of 65 spent a tenth
+/// of its time copying A). Groups are read as far as unrolled steps go.
+bool readsExactly(const DotPlan &plan) {
+  return plan.group == 1 && !plan.tiles;
 }
 
 struct RowBlocks {
@@ -249,7 +249,7 @@ private:
 
   int64_t partialsOf(int64_t rows) const {
     int64_t partials = 1;
-    while (rows * vectors * partials < neededAccumulators && steps % (2 * partials) == 0 && partials < mostStepsOf(plan))
+    while (rows * vectors * partials < neededAccumulators && steps % (2 * partials) == 0 && partials < mostUnroll)
       partials *= 2;
     return partials;
   }
@@ -272,7 +272,8 @@ private:
     if (!stepsEnd && steps == unroll) {
       emitSteps(sums, aBlock, panel, rows, unroll);
     } else {
-      Value end = stepsEnd ? stepsEnd : constantIndex(b, steps);
+      bool hasRest = stepsEnd && unroll > 1 && readsExactly(plan);
+      Value end = !stepsEnd ? constantIndex(b, steps) : hasRest ? arith::AndIOp::create(b, stepsEnd, constantIndex(b, -unroll)) : stepsEnd;
       int64_t together = stepsOfPrefetch(ahead, unroll);
       sums = stepLoop(constantIndex(b, 0), end, together, sums, [&](Value first, SmallVector<Value> &now) {
         prefetch(ahead, first, rows, together);
@@ -285,6 +286,11 @@ private:
         if (stepsEnd) last = arith::MinSIOp::create(b, last, end);
         now = stepLoop(first, last, unroll, now, some);
       });
+      if (hasRest)
+        sums = stepLoop(end, stepsEnd, 1, sums, [&](Value step, SmallVector<Value> &now) {
+          emitSteps(now, pointerAt(b, aBlock, step, plan.aCol * operandBytes), pointerAt(b, panel, step, plan.panel * operandBytes), rows,
+                    1);
+        });
     }
     storeSums(cBlock, sums, rows, partials);
   }
@@ -509,7 +515,11 @@ int64_t panelBytes(const DotPlan &plan) {
 }
 
 int64_t lengthUnit(const DotPlan &plan) {
-  return plan.tiles ? tileDepth(plan.operand) : mostStepsOf(plan) * plan.group;
+  return plan.tiles ? tileDepth(plan.operand) : readsExactly(plan) ? 1 : mostUnroll * plan.group;
+}
+
+int64_t wholeRows(const CpuTarget &target) {
+  return target.registers >= 32 ? mostRowsOfAll : 0;
 }
 
 int64_t panelWidth(const CpuTarget &target, Type result, int64_t n) {

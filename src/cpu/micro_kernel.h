@@ -36,9 +36,10 @@ struct DotPlan {
 /// How much of a product is needed, known when the code runs (i64;
 /// null: all). A little more is computed: whole blocks of registers.
 struct DotLimits {
-  Value rows, columns;                              // others of C are left as they are
-  Value length;                                     // from here on A and B hold zeros
-  bool mayBeOneRow = false, mayBeOneColumn = false; // in a launch like this one
+  Value rows, columns;                                    // others of C are left as they are
+  Value length;                                           // from here on A and B hold zeros
+  bool mayBeOneRow = false, mayBeOneColumn = false;       // in a launch like this one
+  bool mayLeaveOneRow = false, mayLeaveOneColumn = false; // behind whole blocks of registers, in a launch like this one
 };
 
 /// How many rows of A are read where `limits` says how many are needed (i64): whole blocks of registers.
@@ -48,6 +49,10 @@ int64_t lengthUnit(const DotPlan &plan);
 
 /// All panels of B, in bytes.
 int64_t panelBytes(const DotPlan &plan);
+
+/// A block of registers, however wide, ends at each multiple of so many rows of a tile that is one itself; 0: there is no such power of
+/// two.
+int64_t wholeRows(const CpuTarget &target);
 
 /// Columns in one panel of B: two vectors, or less where n is small.
 int64_t panelWidth(const CpuTarget &target, Type result, int64_t n);

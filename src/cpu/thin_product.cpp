@@ -52,8 +52,10 @@ static Value storeFactor(Context &ctx, const ThinProduct &product) {
     emitLoops(
         ctx, spec,
         [&](llvm::ArrayRef<Place> places) {
-          for (const Place &place : places)
+          for (Place place : places) {
+            if (product.index) place.at[1 - product.factorK] = {product.index, 0};
             storeChunk(ctx, view, elements(ctx, product, product.factor, place), place);
+          }
         },
         vectorDim);
   });
@@ -181,7 +183,8 @@ void emitThinProduct(Context &ctx, const ThinProduct &product) {
   forLoop(ctx, constantIndex(b, 0), end, step, [&](Value i) {
     Type type = vectorOf(product.element, step);
     Value sum = cpu::load(b, type, pointerAt(b, sums, i, bytes), bytes), address = pointerAt(b, product.target, i, product.stride * bytes);
-    if (!product.fromZero) sum = arith::AddFOp::create(b, cpu::load(b, type, address, bytes), sum);
+    Value all = product.fromZero ? sum : Value(arith::AddFOp::create(b, cpu::load(b, type, address, bytes), sum));
+    sum = product.isFirst ? Value(arith::SelectOp::create(b, product.isFirst, sum, all)) : all;
     cpu::store(b, sum, address, bytes, false);
   });
   ctx.arenaUsed = mark;

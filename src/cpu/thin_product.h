@@ -10,13 +10,15 @@ namespace tilewright::cpu {
 struct ThinProduct {
   Value matrix, factor;   // tiles
   int64_t outerDim, kDim; // of the matrix
-  int64_t factorK;        // of the factor; along its other dimension the index is 0
+  int64_t factorK;        // of the factor
   int64_t size, k;        // elements along both
   Type element;           // in which numbers are multiplied and added
   Value wanted, length;   // so many sums, of so many products (i64); null: all
   Value target;           // sums[i] goes to target + i * stride elements
   int64_t stride;
-  bool fromZero; // written, not added
+  bool fromZero;      // written, not added
+  Value isFirst = {}; // the same where only the program knows it (i1); null: never
+  Value index = {};   // along the factor's other dimension (i64); null: 0
 };
 
 void emitThinProduct(Context &ctx, const ThinProduct &product);

@@ -1,19 +1,19 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// Where masks of both operands end along K, the copy of A (where its rows cannot be read that far) and the panels of B end there, too: at
-// the next multiple of what the product reads at once.
+// Where masks of both operands end along K, the copy of A (where its rows cannot be read that far) and the panels of B end there, too. So
+// does the product: of what unrolled steps leave, each step is a turn.
 // CHECK-LABEL: llvm.func internal @product.program
 // CHECK: %[[LENGTH:.*]] = arith.maxsi
 // CHECK: scf.if
 // CHECK: } else {
-// CHECK: %[[MORE:.*]] = arith.addi %[[LENGTH]], %c3
-// CHECK: %[[WHOLE:.*]] = arith.andi %[[MORE]],
-// CHECK: %[[COPIED:.*]] = arith.minsi %[[WHOLE]],
+// CHECK: %[[COPIED:.*]] = arith.minsi %[[LENGTH]],
 // CHECK: scf.for {{.*}} to %[[COPIED]] step
-// CHECK: %[[MORE:.*]] = arith.addi %[[LENGTH]], %c3
-// CHECK: %[[WHOLE:.*]] = arith.andi %[[MORE]],
-// CHECK: %[[PACKED:.*]] = arith.minsi %[[WHOLE]],
+// CHECK: %[[PACKED:.*]] = arith.minsi %[[LENGTH]],
 // CHECK: scf.for {{.*}} to %[[PACKED]] step
+// CHECK: %[[WHOLE:.*]] = arith.andi %[[LENGTH]], %c-2
+// CHECK: scf.for {{.*}} to %[[WHOLE]] step
+// CHECK: llvm.intr.fma
+// CHECK: scf.for {{.*}} = %[[WHOLE]] to %[[LENGTH]] step %c1
 // CHECK: llvm.intr.fma
 tt.func public @product(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %size: i32) {
   %i = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>

@@ -1,6 +1,8 @@
-"""Code for a single row or column of a product is made for launches whose last tile has one; `explain` names the condition."""
+"""Code for a single row or column of a product is made for launches whose last tile has one, or has one behind whole blocks of registers
+(16 rows with 32 registers, and a vector of columns); `explain` names the condition."""
 # RUN: tilewright explain %s --target cpu:avx2 --signature '*fp32:16, *fp32:16, i32, i32:16' | FileCheck %s
 # RUN: tilewright explain %s --target cpu:avx2 --signature '*fp32:16, *fp32:16, 33, i32:16' | FileCheck %s --check-prefix=KNOWN
+# RUN: tilewright explain %s --target cpu:avx512 --signature '*fp32:16, *fp32:16, i32, i32:16' | FileCheck %s --check-prefix=WIDE
 
 import triton
 import triton.language as tl
@@ -8,9 +10,17 @@ import triton.language as tl
 # CHECK: Faster code is made for launches that break that
 # CHECK-NEXT: M % 32 is not 1
 # CHECK-NEXT: N % 32 is not 0
+# CHECK-NEXT: N % 8 is not 0
 
 # KNOWN: Faster code is made for launches that break that
 # KNOWN-NEXT: N % 32 is not 0
+# KNOWN-NEXT: N % 8 is not 0
+
+# WIDE: Faster code is made for launches that break that
+# WIDE-NEXT: M % 32 is not 1
+# WIDE-NEXT: N % 32 is not 0
+# WIDE-NEXT: M % 16 is not 1
+# WIDE-NEXT: N % 16 is not 0
 
 
 @triton.jit

@@ -143,7 +143,7 @@ def at_the_end_of_memory(rows, columns, dtype, seed):
 
 
 @pytest.mark.parametrize("dtype", ["fp32", "bf16", "int8"])
-@pytest.mark.parametrize("m, n, k", [(32, 32, 32), (64, 40, 64), (48, 33, 40), (40, 64, 56), (104, 16, 72), (33, 65, 41), (70, 5, 104)])
+@pytest.mark.parametrize("m, n, k", [(32, 32, 32), (64, 40, 64), (48, 33, 40), (40, 64, 56), (104, 16, 72), (33, 65, 41), (70, 5, 104), (64, 17, 65), (65, 65, 65), (25, 66, 65), (81, 49, 67)])
 def test_rows_in_memory_are_read_up_to_their_end(m, n, k, dtype):
     a, b = at_the_end_of_memory(m, k, dtype, 1), random((k, n), dtype, 2)
     out = "int32" if dtype == "int8" else "fp32"
