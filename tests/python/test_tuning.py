@@ -58,6 +58,23 @@ def test_chooses_the_fastest_once_a_key():
     assert len(measured) == 4
 
 
+@pytest.mark.parametrize("name", ["do_bench", "_do_bench"])
+def test_what_measures_is_given_later(name):
+    measured = []
+
+    def bench(call, quantiles):
+        call()
+        measured.append(1)
+        return [float(len(measured) % 2)] * 3
+
+    kernel, x = make(restore_value=["x_ptr"]), np.zeros(100, np.float32)
+    setattr(kernel, name, bench)
+    assert kernel.do_bench is bench and not kernel.cache_results
+    kernel[GRID](x, 100)
+    np.testing.assert_array_equal(x, 1)
+    assert kernel.best_config.kwargs == {"BLOCK": 64} and len(measured) == 2
+
+
 def test_a_number_of_threads_has_its_own_choice():
     best = {1: 32, 2: 64}
 

@@ -193,9 +193,10 @@ class Autotuner(KernelInterface):
         self.perf_model = prune.get("perf_model")
         self.configs_top_k = prune.get("top_k", 1.0)
         self.early_config_prune = prune.get("early_config_prune")
-        self._do_bench, self.use_cuda_graph, self.num_warmups, self.num_reps = do_bench, use_cuda_graph, warmup, rep
-        self._measures_itself = bool(do_bench or pre_hook or post_hook or use_cuda_graph or warmup is not None or rep is not None)
-        self.cache_results = _kept_on_disk(cache_results, self._measures_itself)
+        self.use_cuda_graph, self.num_warmups, self.num_reps = use_cuda_graph, warmup, rep
+        self._asked_to_keep = cache_results
+        self._has_own_ways = bool(pre_hook or post_hook or use_cuda_graph or warmup is not None or rep is not None)
+        self._do_bench = do_bench
         if warmup is not None or rep is not None or use_cuda_graph:
             warnings.warn("warmup, rep and use_cuda_graph are deprecated: give do_bench instead", DeprecationWarning, stacklevel=3)
 
@@ -222,6 +223,18 @@ class Autotuner(KernelInterface):
     def restore_copies(self, copies):
         self._call.copies = copies
 
+    # What measures can be given later, too, by either name.
+
+    @property
+    def _do_bench(self):
+        return self._given_bench
+
+    @_do_bench.setter
+    def _do_bench(self, bench):
+        self._given_bench = bench
+        self._measures_itself = self._has_own_ways or bench is not None
+        self.cache_results = _kept_on_disk(self._asked_to_keep, self._measures_itself)
+
     @property
     def do_bench(self):
         if self._do_bench is not None:
@@ -233,6 +246,10 @@ class Autotuner(KernelInterface):
         if self.num_warmups is None and self.num_reps is None:
             return driver.active.get_benchmarker()
         return partial(driver.active.get_benchmarker(), warmup=warmup, rep=rep)
+
+    @do_bench.setter
+    def do_bench(self, bench):
+        self._do_bench = bench
 
     def _tensor(self, kwargs, name, where):
         """The argument `name`, which `where` mentions; None if this call leaves the tensor out."""
