@@ -124,10 +124,12 @@ static void loadBeforeReduction(Block &block, int64_t threads) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     auto load = dyn_cast<tt::LoadOp>(op);
     auto tile = load ? dyn_cast<RankedTensorType>(load.getType()) : nullptr;
-    if (tile && !isBehind) point = op.getNextNode();
+    bool isPlain = load ? !load.getIsVolatile() : isMemoryEffectFree(&op);
+    if (!isPlain && isBehind) return; // it may write what is loaded behind it
+    if (!isPlain) point = nullptr;
+    if (tile && isPlain && !isBehind) point = op.getNextNode();
     isBehind |= isa<tt::ReduceOp>(op);
-    if (isBehind && !load && !isMemoryEffectFree(&op)) return; // it may write what is loaded behind it
-    if (!tile || !isBehind || !point || load.getIsVolatile()) continue;
+    if (!tile || !isBehind || !point) continue;
     registers += registersOf(tile, threads);
     bool isReady = llvm::all_of(op.getOperands(), [&](Value operand) { return canBeAt(point, operand, deepest); });
     if (registers <= mostRegisters && isReady) moveTo(point, &op);
