@@ -250,7 +250,7 @@ constexpr Step steps[] = {
     {"choose-warps", Machine::gpu, gpu::chooseWarps, nullptr, "",
      "take more warps than asked for where accumulators do not fit"},
     {"load-early", Machine::gpu, gpu::loadEarly, nullptr, "",
-     "load in front of a branch that waits for memory what it loads, and what is stored behind it"},
+     "load in front of a branch that waits for memory what it loads and is stored behind it, and a few weights of a row in front of its sums"},
     {"assume-exact-offsets", Machine::gpu, gpu::assumeExactOffsets, nullptr, "",
      "note which offsets of 32 bits do not wrap around, and ask launches for it"},
     {"assign-layouts", Machine::gpu, gpu::assignLayouts, nullptr, "",

@@ -7,6 +7,10 @@
 // The branch waits for memory, and the load in it would wait once more; meanwhile all other programs wait for the lock. Now both
 // loads are in flight at the same time. The load can be made although its result may not be needed: the store after the branch
 // touches the same places in any case, and up to there the program waits for no other program, which would have to write them first.
+//
+// Weights of a normalized row, which are loaded where they are needed:
+//   before: %x = tt.load; %mean = tt.reduce ...; %w = tt.load; tt.store       after: %x = tt.load; %w = tt.load; %mean = tt.reduce ...
+// The threads would wait for memory once for the row and once for the weights. Only a few registers of each may hold what is early.
 #include "gpu/machine/early.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/ttg.h"
@@ -88,9 +92,56 @@ static void loadBefore(scf::IfOp branch) {
   }
 }
 
+/// Whether the value is there in front of `point`, or can be computed there.
+static bool canBeAt(Operation *point, Value value, int64_t depth) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getBlock() != point->getBlock() || op->isBeforeInBlock(point)) return true;
+  return depth > 0 && op->getNumRegions() == 0 && isPure(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) { return canBeAt(point, operand, depth - 1); });
+}
+
+/// Moves the operation, and what it needs, in front of `point`; what stood there already is passed by.
+static void moveTo(Operation *&point, Operation *op) {
+  if (op == point) point = op->getNextNode();
+  if (op->isBeforeInBlock(point)) return;
+  for (Value operand : op->getOperands())
+    if (Operation *made = operand.getDefiningOp(); made && made->getBlock() == point->getBlock()) moveTo(point, made);
+  op->moveBefore(point);
+}
+
+/// The 32-bit registers of a thread that hold what a tile has in memory.
+static int64_t registersOf(RankedTensorType tile, int64_t threads) {
+  Type element = tile.getElementType();
+  return element.isIntOrFloat() ? (tile.getNumElements() * element.getIntOrFloatBitWidth() / threads + 31) / 32 : 1024;
+}
+
+/// Loads behind the first reduction of a block of operations move to the loads in front of it.
+static void loadBeforeReduction(Block &block, int64_t threads) {
+  constexpr int64_t mostRegisters = 16;
+  Operation *point = nullptr;
+  int64_t registers = 0;
+  bool isBehind = false;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    auto load = dyn_cast<tt::LoadOp>(op);
+    auto tile = load ? dyn_cast<RankedTensorType>(load.getType()) : nullptr;
+    bool isPlain = load ? !load.getIsVolatile() : isMemoryEffectFree(&op);
+    if (!isPlain && isBehind) return; // it may write what is loaded behind it
+    if (!isPlain) point = nullptr;
+    if (tile && isPlain && !isBehind) point = op.getNextNode();
+    isBehind |= isa<tt::ReduceOp>(op);
+    if (!tile || !isBehind || !point) continue;
+    registers += registersOf(tile, threads);
+    bool isReady = llvm::all_of(op.getOperands(), [&](Value operand) { return canBeAt(point, operand, deepest); });
+    if (registers <= mostRegisters && isReady) moveTo(point, &op);
+  }
+}
+
 LogicalResult loadEarly(ModuleOp module) {
   module.walk(loadBefore);
-  return success();
+  return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &) {
+    loadBeforeReduction(function.getBody().front(), config.getWarps() * 32);
+    return success();
+  });
 }
 
 } // namespace tilewright::gpu
