@@ -46,8 +46,8 @@ def get_autotune_configs():
               (128, 216, 64, 8, 5, 2, 0, 0), (128, 176, 64, 4, 6, 2, 0, 0)]
     # Two blocks have half of the rows each, and copy the columns for one another.
     # TURNED says how many blocks there are.
-    turned = [(320, 128, 64, 8, 4, 2), (288, 192, 64, 8, 5, 2), (352, 192, 64, 8, 4, 2), (320, 192, 64, 8, 4, 2), (224, 128, 64, 8, 5, 2),
-              (112, 128, 64, 4, 5, 1)]
+    turned = [(320, 128, 64, 8, 4, 2), (288, 192, 64, 8, 5, 2), (352, 192, 64, 8, 4, 2), (304, 192, 64, 8, 4, 2), (144, 192, 64, 8, 5, 2),
+              (176, 128, 64, 4, 6, 2), (224, 256, 64, 8, 5, 2)]
     # What a deep tile copies of B serves the next one below it, so many of those follow each other down a column.
     all_tiles = [(*tile, 0) for tile in plain + uneven] + [(*tile, 0, 0, tile[-1]) for tile in turned]
     return [

@@ -115,11 +115,8 @@ static nb::tuple tuneConfigs(const std::optional<TuneProblem> &problem, const st
 
 /// A run on the CPU, on so many threads, that finds these tensors in the caches if they are small, and else nothing of them.
 static TimedRun timeOnProcessors(const nb::callable &run, llvm::ArrayRef<Argument> tensors, int64_t threads) {
-  double (*now)() = processorClock(threads);
   prepareCaches(tensors);
-  double start = now();
-  run();
-  return {now() - start, true};
+  return *timeOnProcessor(processorClock(threads), [&] { return run(), true; });
 }
 
 /// Times runs as all doors do: before() and after() are not measured, and run() finds `tensors` as timeOnProcessors says. On a GPU if
@@ -241,6 +238,7 @@ void defineTuner(nb::module_ &module) {
         dropFromCaches(arguments);
       },
       "tensors"_a);
+  module.def("preparations", &preparations);
   module.def("flush_caches", [] {
     WithoutGil release;
     flushCaches();

@@ -58,4 +58,30 @@ Value convertFloat(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value
   return floats::narrowFloat(m, value, element, truncate);
 }
 
+static Value isNotFinite(ImplicitLocOpBuilder &b, Value bits) {
+  Value exponent = constantInt(b, bits.getType(), 0x7f800000);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, arith::AndIOp::create(b, bits, exponent), exponent);
+}
+
+// The upper half of an f32 number's bits is bf16, cut off; of 11 bits at most 3 remain.
+Value bf16Halves(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value) {
+  Value single = widenAny(b, target, value);
+  Type words = vectorOf(b.getI32Type(), lanesOf(value.getType()));
+  auto constant = [&](int64_t bits) { return constantInt(b, words, bits); };
+  Value bits = arith::BitcastOp::create(b, words, single);
+  Value high = arith::AndIOp::create(b, bits, constant(int32_t(0xffff0000)));
+  Value rest = arith::SubFOp::create(b, single, arith::BitcastOp::create(b, single.getType(), high));
+  Value low = arith::ShRUIOp::create(b, arith::BitcastOp::create(b, words, rest), constant(16));
+  low = arith::SelectOp::create(b, isNotFinite(b, bits), constant(0), low);
+  Value isNan = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, single, single);
+  return arith::OrIOp::create(b, arith::SelectOp::create(b, isNan, constant(0x7fc00000), high), low);
+}
+
+Value finiteHalves(ImplicitLocOpBuilder &b, Value words, bool exchanged) {
+  Type type = words.getType();
+  Value half = constantInt(b, type, 16), result = words;
+  if (exchanged) result = arith::OrIOp::create(b, arith::ShLIOp::create(b, words, half), arith::ShRUIOp::create(b, words, half));
+  return arith::SelectOp::create(b, isNotFinite(b, words), constantInt(b, type, 0), result);
+}
+
 } // namespace tilewright::cpu

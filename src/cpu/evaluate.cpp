@@ -322,6 +322,7 @@ Value convertTo(Context &ctx, Value value, Type element) {
   if (from == element) return value;
   if (from.isInteger() && element.isInteger() && from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
     return arith::ExtSIOp::create(b, vectorOf(element, lanesOf(value.getType())), value); // int8 operands of a dot
+  if (from.isF16() && element.isInteger(32)) return bf16Halves(b, ctx.target, value);
   if (!isa<FloatType>(from) || !isa<FloatType>(element)) return value;
   return convertFloat(b, ctx.target, value, element, false);
 }

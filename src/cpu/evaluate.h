@@ -13,7 +13,7 @@ void remember(Context &ctx, Value tile, const Place &place, Value vector);
 Value evaluateScalar(Context &ctx, Value tile, Place place); // the element at the place
 Value asVector(Context &ctx, const Lanes &lanes, Type element, const Place &place);
 Lanes readBuffer(Context &ctx, const Buffer &buffer, Type logical, const Place &place);
-Value convertTo(Context &ctx, Value value, Type element); // between float types, scalars or vectors
+Value convertTo(Context &ctx, Value value, Type element); // between float types, scalars or vectors; f16 to i32: bf16Halves
 /// One elementwise operation on scalars or vectors of its operands. Null after an error on `op`.
 Value emitElementwise(Context &ctx, mlir::Operation *op, ValueRange operands);
 /// The combine region of a reduction or scan on scalars or vectors.

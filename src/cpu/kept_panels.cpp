@@ -90,7 +90,7 @@ static Value bitsOf(Context &ctx, Value value) {
 Value packOnce(Context &ctx, DotOp op, const DotPlan &plan, Value scratch, const DotLimits &limits, llvm::function_ref<void(Value)> pack) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-  int64_t bytes = (plan.k * std::max(plan.n, plan.panel) * elementBytes(plan.operand) + line - 1) / line * line;
+  int64_t bytes = (panelBytes(plan) + line - 1) / line * line;
   int64_t slots = slotsOf(ctx, bytes);
   llvm::SmallSetVector<Value, 8> scalars;
   APInt step;

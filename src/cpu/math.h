@@ -56,6 +56,11 @@ std::optional<MathFunction> mathFunctionBySymbol(llvm::StringRef symbol);
 /// on vectors and scalars.
 Value convertFloat(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value, Type element, bool truncate);
 
+/// Numbers of f16, each as two of bf16 in a word (i32): the upper half is cut off, the lower one what remains, zero of infinities and NaN.
+Value bf16Halves(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value);
+/// Such words with zeros in place of infinities and NaN, their halves in place or exchanged.
+Value finiteHalves(ImplicitLocOpBuilder &b, Value words, bool exchanged);
+
 /// Divides lanes of f32 by one number of f32, rounded once like any division, for machines that divide slowly and have fused multiply-add.
 Value divideBySame(ImplicitLocOpBuilder &b, Value x, Value divisor);
 /// Whether (i1) nothing overflows or underflows where divideShortly divides all vectors of `x`. `isBelowTwo`: all numbers are known to be

@@ -6,7 +6,11 @@
 namespace tilewright::cpu {
 
 /// Whether the machine multiplies numbers of this type in tiles, and whether whole tiles fill a product of these sizes.
+/// Operands are bf16, fp16, i8, or i32 (isOfHalves).
 bool fitsTiles(const CpuTarget &target, Type operand, int64_t m, int64_t n, int64_t k);
+
+/// Whether the operand is a word of two numbers of bf16 whose sum is one of fp16: i32.
+bool isOfHalves(Type operand);
 
 /// How far along K one instruction reaches, and how many rows of A are read where `limit` (i64) rows are needed.
 int64_t tileDepth(Type operand);

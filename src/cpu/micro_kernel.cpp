@@ -509,6 +509,11 @@ Value rowsRead(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &
   return DotEmitter(b, target, plan, true, limits).rowsRead();
 }
 
+int64_t panelBytes(const DotPlan &plan) {
+  int64_t planes = plan.tiles && isOfHalves(plan.operand) ? 2 : 1;
+  return planes * plan.k * std::max(plan.n, plan.panel) * plan.operand.getIntOrFloatBitWidth() / 8;
+}
+
 int64_t lengthUnit(const DotPlan &plan) {
   return plan.tiles ? tileDepth(plan.operand) : readsExactly(plan) ? 1 : mostUnroll * plan.group;
 }

@@ -10,7 +10,7 @@ namespace tilewright::cpu {
 /// One product of static size. Strides count elements.
 struct DotPlan {
   int64_t m, n, k;
-  Type operand; // of A and B in scratch: f32, f64, bf16, i16, i8
+  Type operand; // of A and B in scratch: f32, f64, bf16, i16, i8; in tiles also f16, and i32 for numbers of f16 in two halves
   Type result;  // f32, f64, i32
   // Neighbors along k that one lane of 32 bits multiplies at once; k is a multiple of it. 1: f32, f64. 2: bf16, f16, i16. 4: i8.
   int64_t group;
@@ -21,11 +21,12 @@ struct DotPlan {
   int64_t panel;
   // C(i, j) at c[i * cRow + j].
   int64_t cRow;
-  bool tiles = false;   // by matrix_tiles.h, in tile registers
-  Value aRowBytes = {}; // the distance of A's rows where only the program knows it (i64); null: aRow elements
-  Value aNext = {};     // from an element of A to what the next product reads in its place (i64, in bytes); null: nothing to prefetch
-  Value isFirst = {};   // whether C is written, not added to, where only the program knows it (i1); null: never
-  Value rowSums = {};   // where `addsOffset` needs it: scratch of m i32
+  bool tiles = false;      // by matrix_tiles.h, in tile registers
+  int64_t aPlaneBytes = 0; // where isOfHalves(operand): from A to its second plane; that of B's panels is behind all of them
+  Value aRowBytes = {};    // the distance of A's rows where only the program knows it (i64); null: aRow elements
+  Value aNext = {};        // from an element of A to what the next product reads in its place (i64, in bytes); null: nothing to prefetch
+  Value isFirst = {};      // whether C is written, not added to, where only the program knows it (i1); null: never
+  Value rowSums = {};      // where `addsOffset` needs it: scratch of m i32
 
   /// Whether panels hold B's bytes plus 128, as unsigned ones: vectors multiply unsigned bytes with signed ones, tiles multiply signed
   /// ones.
@@ -45,6 +46,9 @@ struct DotLimits {
 Value rowsRead(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, const DotLimits &limits);
 /// K is read in multiples of this, up to its end.
 int64_t lengthUnit(const DotPlan &plan);
+
+/// All panels of B, in bytes.
+int64_t panelBytes(const DotPlan &plan);
 
 /// A block of registers, however wide, ends at each multiple of so many rows of a tile that is one itself; 0: there is no such power of
 /// two.

@@ -10,6 +10,7 @@
 #include "cpu/evaluate.h"
 #include "cpu/kept_panels.h"
 #include "cpu/loops.h"
+#include "cpu/math.h"
 #include "cpu/matrix_tiles.h"
 #include "cpu/micro_kernel.h"
 #include "cpu/operand_in_memory.h"
@@ -190,7 +191,8 @@ static bool fitsBf16(Type type) {
 /// Whether tile registers multiply the product, and which numbers they take then.
 static Type tileOperand(Context &ctx, DotOp op, const DotPlan &sizes) {
   Type a = getElementTypeOrSelf(op.getA()), b = getElementTypeOrSelf(op.getB());
-  Type operand = a.isF16() && b.isF16() ? a : fitsBf16(a) && fitsBf16(b) ? Type(ctx.b.getBF16Type()) : a.isInteger(8) ? a : Type();
+  Type half = ctx.target.fp16Tiles ? a : Type(ctx.b.getI32Type());
+  Type operand = a.isF16() && b.isF16() ? half : fitsBf16(a) && fitsBf16(b) ? Type(ctx.b.getBF16Type()) : a.isInteger(8) ? a : Type();
   return operand && fitsTiles(ctx.target, operand, sizes.m, sizes.n, sizes.k) ? operand : Type();
 }
 
@@ -204,8 +206,8 @@ static std::optional<DotPlan> planDot(Context &ctx, DotOp op) {
   plan.m = aShape[rank - 2], plan.n = shapeOf(op.getB())[rank - 1], plan.k = aShape[rank - 1], plan.group = 1;
   bool hasVectors = plan.n >= 4; // of 32 bits
   if (Type operand = tileOperand(ctx, op, plan)) {
-    bool isInteger = operand.isInteger(8);
-    plan.operand = operand, plan.result = isInteger ? Type(b.getI32Type()) : Type(b.getF32Type()), plan.group = isInteger ? 4 : 2;
+    plan.operand = operand, plan.group = 4 / elementBytes(operand);
+    plan.result = operand.isInteger(8) ? Type(b.getI32Type()) : Type(b.getF32Type());
     plan.tiles = ctx.usesTiles = true;
   } else if (input.isF64()) {
     plan.operand = plan.result = b.getF64Type();
@@ -294,13 +296,44 @@ static void padPairs(Context &ctx, llvm::ArrayRef<int64_t> shape, const Buffer &
   emitLoops(ctx, rows, [&](llvm::ArrayRef<Place> places) { storeChunk(ctx, padding, constantInt(ctx.b, operand, 0), places[0]); }, -1);
 }
 
+/// The second plane of A or of B's panels (matrix_tiles.cpp): `rows` rows of `columns` words, `rowBytes` apart, of which so many are needed
+/// (i64; null: all).
+static void writeSecondPlane(Context &ctx, Value first, int64_t planeBytes, int64_t rows, int64_t columns, int64_t rowBytes, bool exchanged,
+                             Value neededRows, Value neededColumns) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  int64_t lanes = std::min<int64_t>(ctx.target.vectorBytes / 4, columns);
+  forEach(b, rows, 1, 0, neededRows, [&](Value row) {
+    Value line = pointerAt(b, first, row, rowBytes);
+    forEach(b, columns, lanes, 0, neededColumns, [&](Value column) {
+      Value address = pointerAt(b, line, column, 4);
+      Value words = cpu::load(b, vectorOf(b.getI32Type(), lanes), address, 4);
+      cpu::store(b, finiteHalves(b, words, exchanged), pointerAtConstant(b, address, planeBytes), 4, false);
+    });
+  });
+}
+
+/// Of panels, whose rows of `panel` columns lie behind one another.
+static void writeSecondPanels(Context &ctx, Value panels, const DotPlan &plan, const DotLimits &limits) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value count, words, panel = constantIndex(b, plan.panel);
+  if (limits.columns) {
+    Value more = arith::AddIOp::create(b, limits.columns, constantIndex(b, plan.panel - 1));
+    count = arith::ShRSIOp::create(b, more, constantIndex(b, llvm::Log2_64(plan.panel)));
+  }
+  if (limits.length) words = arith::MulIOp::create(b, roundedUp(ctx, limits.length, lengthUnit(plan), plan.k), panel);
+  int64_t all = plan.k * plan.panel;
+  writeSecondPlane(ctx, panels, panelBytes(plan) / 2, std::max<int64_t>(plan.n / plan.panel, 1), all, 4 * all, false, count, words);
+}
+
 /// A, copied: any constant strides are good enough.
-static Buffer copyOperand(Context &ctx, DotOp op, const DotPlan &plan, const DotLimits &limits) {
+static Buffer copyOperand(Context &ctx, DotOp op, DotPlan &plan, const DotLimits &limits) {
   auto shape = shapeOf(op.getA());
   int64_t rank = shape.size(), k = shape[rank - 1];
   llvm::SmallVector<int64_t> rows(shape);
   if (plan.tiles) rows.back() += 64 / elementBytes(plan.operand); // a line between them: see matrix_tiles.cpp
+  if (isOfHalves(plan.operand)) rows.insert(rows.begin(), 2);
   Buffer a = allocate(ctx, rows, plan.operand);
+  if (isOfHalves(plan.operand)) plan.aPlaneBytes = a.strides.front() * 4, a.strides.erase(a.strides.begin());
   if (plan.k != k) {
     ctx.arenaUsed += shape[0] * elementBytes(plan.operand) * k * 2;
     ctx.arenaPeak = std::max(ctx.arenaPeak, ctx.arenaUsed);
@@ -308,7 +341,7 @@ static Buffer copyOperand(Context &ctx, DotOp op, const DotPlan &plan, const Dot
       a.strides[d] *= 2;
   }
   int64_t vectorDim = chooseVectorDim(ctx, shape, {op.getA()}, {});
-  if (vectorDim == rank - 2 && plan.group == 1) { // columns lie together: keep them so
+  if (vectorDim == rank - 2 && plan.group == 1 && !plan.tiles) { // columns lie together: keep them so
     a.strides[rank - 1] = plan.m;
     a.strides[rank - 2] = 1;
   }
@@ -319,6 +352,9 @@ static Buffer copyOperand(Context &ctx, DotOp op, const DotPlan &plan, const Dot
     read = roundedUp(ctx, arith::AddIOp::create(ctx.b, limits.rows, constantIndex(ctx.b, longestBlock)), longestBlock, plan.m);
   if (limits.length) length = roundedUp(ctx, limits.length, lengthUnit(plan), k);
   materializePart(ctx, op.getA(), a, read, length);
+  if (isOfHalves(plan.operand))
+    writeSecondPlane(ctx, a.base, plan.aPlaneBytes, llvm::product_of(shape) / k, k, 4 * a.strides[rank - 2], true,
+                     rank == 2 ? read : Value(), length);
   return a;
 }
 
@@ -372,9 +408,12 @@ static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer 
   auto from = isStored ? ProductNote::scratch : memory ? ProductNote::memory : ProductNote::copy;
 
   if (plan.addsOffset()) plan.rowSums = allocate(ctx, {plan.m}, plan.result).base;
-  Buffer scratch = allocate(ctx, {plan.k, std::max(plan.n, plan.panel)}, plan.operand);
+  Buffer scratch = allocate(ctx, {panelBytes(plan) / elementBytes(plan.operand)}, plan.operand);
   auto product = [&](llvm::ArrayRef<Index> batch) {
-    auto pack = [&](Value to) { packPanels(ctx, op.getB(), to, shape[rank - 1], plan, batch, limits); };
+    auto pack = [&](Value to) {
+      packPanels(ctx, op.getB(), to, shape[rank - 1], plan, batch, limits);
+      if (plan.tiles && isOfHalves(plan.operand)) writeSecondPanels(ctx, to, plan, limits);
+    };
     Value panels = packOnce(ctx, op, plan, scratch.base, limits, pack);
     auto base = [&](const Buffer &buffer) {
       Value address = pointerAtConstant(b, buffer.base, buffer.offset * elementBytes(buffer.element));

@@ -128,6 +128,8 @@ std::optional<bool> isThere(llvm::StringRef path) {
 }
 
 Value hostAttribute(const HostValue &object, llvm::StringRef name) {
+  if (object.members)
+    if (auto member = object.members->find(name); member != object.members->end()) return member->second;
   std::string path = object.description + "." + name.str();
   if (path == "torch.__version__") return Value::string("2.9.0");
   if (path.find('(') == std::string::npos && name.starts_with("HAS_"))

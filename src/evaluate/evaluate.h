@@ -181,6 +181,7 @@ private:
   Flow runWhile(const ast::WhileStmt &stmt);
   Flow runTry(const ast::TryStmt &stmt);
   Flow runImport(const ast::Stmt &stmt);
+  Value hostClass(const ast::ClassStmt &decl);
   bool readClassBody(const ast::ClassStmt &decl, ClassInfo &info, llvm::StringMap<Value> &members);
   void bind(llvm::StringRef name, const Value &value);
   bool assignSubscript(const ast::SubscriptExpr &target, const Value &value);

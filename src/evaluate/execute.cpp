@@ -372,6 +372,51 @@ bool Evaluator::readClassBody(const ast::ClassStmt &decl, ClassInfo &info, llvm:
   return true;
 }
 
+/// What `enum.auto()` is behind the members so far: one more than the last of them; null where that is no integer.
+static MaybeValue automatic(const ast::Expr &value, const MaybeValue &last) {
+  const auto *call = llvm::dyn_cast<ast::CallExpr>(&value);
+  if (!call || lastName(*call->callee) != "auto" || !call->args.empty()) return std::nullopt;
+  if (!last) return Value::integer(1);
+  const Int *number = last->asInt();
+  return number ? MaybeValue(Value::integer(*number + 1)) : std::nullopt;
+}
+
+/// A class of host code. Of an enum the members are known: their values, and those of an IntEnum are numbers themselves.
+Value Evaluator::hostClass(const ast::ClassStmt &decl) {
+  std::string description = "the class '" + decl.name + "'";
+  bool isEnum = false, isNumber = false;
+  for (const ast::Expr *base : decl.bases) {
+    llvm::StringRef name = lastName(*base);
+    isEnum = isEnum || name == "Enum" || name == "IntEnum" || name == "StrEnum";
+    isNumber = isNumber || name == "IntEnum" || name == "StrEnum" || name == "int" || name == "str";
+  }
+  if (!isEnum || !decl.decorators.empty()) return Value::host(std::move(description));
+  auto members = std::make_shared<llvm::StringMap<Value>>();
+  auto names = std::make_shared<Frame>();
+  names->outer = frame;
+  Diagnostics trial;
+  Evaluator body(lookups, closureScope, names, trial);
+  MaybeValue last;
+  for (const ast::Stmt *stmt : decl.body) {
+    const auto *assignment = llvm::dyn_cast<ast::AssignStmt>(stmt);
+    if (!assignment) continue;
+    MaybeValue value = automatic(*assignment->value, last);
+    if (!value) value = body.eval(*assignment->value);
+    Value known = value ? *value : Value::host("a value of " + description);
+    last = known;
+    for (const ast::Expr *target : assignment->targets) {
+      const auto *name = llvm::dyn_cast<ast::NameExpr>(target);
+      if (!name) return Value::host(std::move(description));
+      names->names[name->name] = known;
+      auto fields = std::make_shared<llvm::StringMap<Value>>();
+      fields->try_emplace("value", known);
+      fields->try_emplace("name", Value::string(name->name));
+      (*members)[name->name] = isNumber || known.asHost() ? known : Value::host(description + "." + name->name, std::move(fields));
+    }
+  }
+  return Value::host(std::move(description), std::move(members));
+}
+
 MaybeValue Evaluator::defineClass(const ast::ClassStmt &decl) {
   ClassInfo info;
   info.name = decl.name;
@@ -391,7 +436,7 @@ MaybeValue Evaluator::defineClass(const ast::ClassStmt &decl) {
     info.hasInitializer = info.hasInitializer || inherited->hasInitializer;
     bases.push_back(std::move(type));
   }
-  if (!isNamedTuple && !info.isAggregate) return Value::host("the class '" + decl.name + "'");
+  if (!isNamedTuple && !info.isAggregate) return hostClass(decl);
   llvm::StringMap<Value> members;
   if (!readClassBody(decl, info, members)) return std::nullopt;
   return sourceClass(std::move(info), std::move(members), std::move(bases));

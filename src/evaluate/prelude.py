@@ -408,9 +408,17 @@ def sort_impl(x, k: tl.constexpr = None, dim: tl.constexpr = None, descending: t
     axis: tl.constexpr = _axis(dim, len(x.shape))
     tl.static_assert(axis == len(x.shape) - 1, "only the last dimension can be sorted")
     wanted: tl.constexpr = x.shape[axis] if k is None else k
-    if not _has_powers(x.shape + [wanted]):
-        return _sort_any_size(x, wanted, descending)
-    return tl._sort(x, wanted, descending, _sort_network)
+    if wanted == x.shape[axis]:
+        return _first_sorted(x, wanted, descending)
+    else:
+        return _first_sorted(x, wanted, descending).to(_order_type(x.dtype))  # as max has it, which leaves some out
+
+
+@triton.jit
+def _first_sorted(x, k: tl.constexpr, descending: tl.constexpr):
+    if not _has_powers(x.shape + [k]):
+        return _sort_any_size(x, k, descending)
+    return tl._sort(x, k, descending, _sort_network)
 
 
 # Tiles of any size: the network sorts one whose sizes are powers of two. What is added sorts behind the rest.
@@ -444,7 +452,7 @@ def _sort_any_size(x, k: tl.constexpr, descending: tl.constexpr):
     wide = _resized(_resized(tl.reshape(x, [rows, n]), 0, _next_power(rows)), 1, _next_power(n))
     is_real = tl.arange(0, _next_power(n)) < n
     wide = tl.where(is_real[None, :], wide, _last(x.dtype, descending))
-    wide = sort_impl(wide, k=_next_power(k), descending=descending)
+    wide = _first_sorted(wide, _next_power(k), descending)
     return tl.reshape(_resized(_resized(wide, 0, rows), 1, k), x.shape[:-1] + [k])
 
 

@@ -329,9 +329,9 @@ Value Value::callable(std::shared_ptr<const Callable> c) {
   return value;
 }
 
-Value Value::host(std::string description) {
+Value Value::host(std::string description, std::shared_ptr<const llvm::StringMap<Value>> members) {
   Value value;
-  value.data = std::shared_ptr<const HostValue>(std::make_shared<HostValue>(HostValue{std::move(description)}));
+  value.data = std::shared_ptr<const HostValue>(std::make_shared<HostValue>(HostValue{std::move(description), std::move(members)}));
   return value;
 }
 

@@ -66,6 +66,7 @@ struct Callable {
 /// A value of host code that the compiler does not follow (a PyTorch object, an unknown module). Only a kernel that uses it gets an error.
 struct HostValue {
   std::string description;
+  std::shared_ptr<const llvm::StringMap<Value>> members; // those that are known of an enum; null for anything else
 };
 
 class Value {
@@ -95,7 +96,7 @@ public:
   static Value builtin(const Builtin *b);
   static Value nameSpace(std::shared_ptr<Namespace> n);
   static Value callable(std::shared_ptr<const Callable> c);
-  static Value host(std::string description);
+  static Value host(std::string description, std::shared_ptr<const llvm::StringMap<Value>> members = nullptr);
   static Value ellipsis();
 
   bool isNone() const { return std::holds_alternative<NoneType>(data); }

@@ -11,10 +11,20 @@ namespace tilewright {
 
 static constexpr uint32_t closedBit = uint32_t(1) << 31;
 static constinit std::atomic<uint32_t> gate{0};
+static constinit std::atomic<uint64_t> begun{0};
 [[gnu::tls_model("initial-exec")]] static constinit thread_local uint32_t nested = 0; // Compiling scopes of this thread
 [[gnu::tls_model("initial-exec")]] static constinit thread_local bool closedHere = false;
 
+uint64_t preparations() {
+  return begun.load(std::memory_order_relaxed);
+}
+
+void notePreparation() {
+  begun.fetch_add(1, std::memory_order_relaxed);
+}
+
 Compiling::Compiling() {
+  notePreparation();
   if (nested++ > 0 || closedHere) return;
   uint32_t seen = gate.load();
   while (true) {

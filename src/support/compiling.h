@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 
 namespace tilewright {
 
@@ -17,6 +18,11 @@ public:
   Compiling(const Compiling &) = delete;
   Compiling &operator=(const Compiling &) = delete;
 };
+
+/// How often threads of this process have begun to compile or to tune: between two readings that agree, launches only ran.
+uint64_t preparations();
+/// Counts what is not behind the gate: a tuning.
+void notePreparation();
 
 /// Closes the gate and waits for the threads behind it, this one left out, for a limited time. This thread may still compile.
 void closeCompileGate(std::chrono::seconds most);

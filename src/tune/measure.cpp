@@ -206,9 +206,7 @@ std::optional<TimedRun> LaunchMeter::once(const std::function<bool(Diagnostics &
   reset();
   if (state->card) return state->card->time([&] { return launch(diagnostics); }, diagnostics);
   prepareCaches(state->tensors);
-  double start = state->now();
-  if (!launch(diagnostics)) return std::nullopt;
-  return TimedRun{state->now() - start, true};
+  return timeOnProcessor(state->now, [&] { return launch(diagnostics); });
 }
 
 Measured LaunchMeter::measure(const std::function<bool(Diagnostics &)> &launch, std::optional<double> best, ResultCheck *check) {
@@ -251,6 +249,7 @@ std::optional<std::vector<double>> measureRuns(const RunOnce &once, std::optiona
   if (!first) return std::nullopt;
   if (best && first->isOfKernel && first->seconds > effort.farBehind * *best * 1e-3 + effort.chance)
     return std::vector<double>(3, first->seconds * 1e3);
+  if (first->isOfKernel && first->seconds > veryLongRun) return std::vector<double>(3, first->seconds * 1e3);
   std::vector<double> times;
   double error = best ? effort.error : effort.errorOfDeciding;
   double start = now(), least = first->seconds * 1e3; // a slow run may be chance: all of them must be slow

@@ -8,9 +8,11 @@
 //
 // Only the kernel's own time counts. A run may begin with work on the host: a launch that breaks an assumption of the compiled
 // code compiles another version of the kernel, code is loaded, other threads use the processor. A GPU that reaches a run
-// before the host has launched it reports that, and the run is repeated; a CPU cannot tell, so there a first run never counts.
+// before the host has launched it reports that, and the run is repeated. A CPU cannot tell all of it, so there a first run counts
+// only where it is very long and nothing was compiled meanwhile.
 #pragma once
 
+#include "support/compiling.h"
 #include "tune/store.h"
 
 #include <cmath>
@@ -37,7 +39,7 @@ void flushCaches();
 /// One run of a configuration.
 struct TimedRun {
   double seconds;
-  bool isOfKernel; // false: a GPU waited for the host, whose time is included
+  bool isOfKernel; // false: work of the host's is included, for which a GPU waited, or which compiled
 };
 using RunOnce = std::function<std::optional<TimedRun>()>; // null where it fails
 
@@ -53,7 +55,8 @@ struct MeasureEffort {
   size_t leastRuns; // of those that are not far behind
   double chance;    // seconds that a run may take longer by chance; if the first is slower by more, and far behind, it is the only one
 };
-constexpr double longRun = 0.25; // seconds of a run that needs no second one: disturbances are small compared with it
+constexpr double longRun = 0.25;  // seconds of a run that needs no second one: disturbances are small compared with it
+constexpr double veryLongRun = 1; // of a first run that counts: pages that it is the first to touch are little beside it
 constexpr MeasureEffort onProcessors{0.04, 0.005, 25, 0.05, 0.03, 0.02, 2, 5, 2.0, 3, HUGE_VAL};
 // A GPU's own clock measures, without the host's disturbances.
 constexpr MeasureEffort onCards{0.008, 0.001, 10, 0.012, 0.012, 0.004, 1, 4, 1.5, 2, 0.01};
@@ -61,6 +64,14 @@ constexpr MeasureEffort onCards{0.008, 0.001, 10, 0.012, 0.012, 0.004, 1, 4, 1.5
 /// The clock for a launch on so many of a processor's threads (0: the default), in seconds. A single thread's own time is what counts:
 /// the launch runs on the thread that waits for it, and what other programs take of the processor is not the kernel's.
 double (*processorClock(int64_t threads))();
+
+/// Times a run on a processor by `now`, a clock in seconds.
+template <typename Run> std::optional<TimedRun> timeOnProcessor(double (*now)(), const Run &run) {
+  uint64_t prepared = preparations();
+  double start = now();
+  if (!run()) return std::nullopt;
+  return TimedRun{now() - start, preparations() == prepared};
+}
 
 /// Runs `once` a number of times: the median, the 20th and the 80th percentile in milliseconds. `best`: the best median so far; without
 /// one, the measurement is one of those that decide. `now`: the clock, in seconds, that says when it has been long enough. Nothing where

@@ -33,14 +33,16 @@ std::vector<bool> writtenParameters(const CompiledKernel &kernel) {
   return written;
 }
 
+static llvm::ArrayRef<char> hostBytes(const Argument &tensor) {
+  auto [begin, end] = *tensor.reach();
+  return {reinterpret_cast<const char *>(begin), static_cast<size_t>(end - begin)};
+}
+
 /// The host's tensors are accessed directly; a GPU's by the driver, after all that is queued there.
 static std::vector<char> bytesOf(const Argument &tensor) {
+  if (tensor.device() < 0) return hostBytes(tensor).vec();
   auto [begin, end] = *tensor.reach();
   std::vector<char> bytes(end - begin);
-  if (tensor.device() < 0) {
-    std::memcpy(bytes.data(), reinterpret_cast<const void *>(begin), bytes.size());
-    return bytes;
-  }
   Diagnostics ignored; // a device that fails here fails the launch, too, which reports it
   const gpu::CudaDevice *device = gpu::CudaDevice::get(tensor.device(), ignored);
   if (!device) return bytes;
@@ -119,24 +121,25 @@ void ResultCheck::restore() const {
 }
 
 namespace {
-/// Elements of a float type, of which a part may differ.
-struct Floats {
-  Scalar type;
-  const char *data;
-
-  size_t count(size_t bytes) const { return bytes / static_cast<size_t>(byteSize(type)); }
-  double operator[](size_t index) const {
-    const char *at = data + index * static_cast<size_t>(byteSize(type));
-    auto load = [&]<typename T>(T value) { return std::memcpy(&value, at, sizeof(T)), value; };
-    switch (type) {
-    case Scalar::fp64: return load(double());
-    case Scalar::fp32: return static_cast<double>(load(float()));
-    case Scalar::fp16: return static_cast<double>(halfValue(load(uint16_t())));
-    default: return static_cast<double>(bfloatValue(load(uint16_t())));
-    }
-  }
+struct Half {
+  uint16_t bits;
+  explicit operator double() const { return static_cast<double>(halfValue(bits)); }
+};
+struct Bfloat {
+  uint16_t bits;
+  explicit operator double() const { return static_cast<double>(bfloatValue(bits)); }
 };
 } // namespace
+
+/// Calls `function` with a value of the C++ type for elements of a float type of 16 bits or more.
+template <typename Function> static auto withElement(Scalar type, const Function &function) {
+  switch (type) {
+  case Scalar::fp64: return function(double());
+  case Scalar::fp32: return function(float());
+  case Scalar::fp16: return function(Half());
+  default: return function(Bfloat());
+  }
+}
 
 /// How far apart sums in another order may be. Null: elements must be equal. For 16 bits, some four units in the last place of the
 /// element, and eight of those of a typical element: terms that cancel, and sums that are kept in 16 bits, may be off by so much.
@@ -156,33 +159,53 @@ static std::string differAt(size_t index, double value, double expected) {
   return text;
 }
 
+template <typename Element> static Element elementAt(llvm::ArrayRef<char> bytes, size_t index) {
+  Element element;
+  std::memcpy(&element, bytes.data() + index * sizeof(Element), sizeof(Element));
+  return element;
+}
+
 /// The root of the mean square of the finite elements.
-static double typicalSize(const Floats &elements, size_t count) {
+template <typename Element> static double typicalSize(llvm::ArrayRef<char> elements) {
   double sum = 0, finite = 0;
-  for (size_t i = 0; i < count; ++i)
-    if (std::isfinite(elements[i])) sum += elements[i] * elements[i], ++finite;
+  for (size_t i = 0; i < elements.size() / sizeof(Element); ++i)
+    if (auto value = static_cast<double>(elementAt<Element>(elements, i)); std::isfinite(value)) sum += value * value, ++finite;
   return finite > 0 ? std::sqrt(sum / finite) : 0;
 }
 
-static std::optional<std::string> compareFloats(const Floats &results, const Floats &expected, size_t count, Closeness near) {
-  double typical = typicalSize(expected, count);
+/// The first element that is farther from the expected one than a part of that, and so much more; the number of elements if none is.
+template <typename Element>
+static size_t firstApart(llvm::ArrayRef<char> results, llvm::ArrayRef<char> expected, double part, double more) {
+  size_t count = results.size() / sizeof(Element);
   for (size_t i = 0; i < count; ++i) {
-    double value = results[i], wanted = expected[i];
+    if (!std::memcmp(&results[i * sizeof(Element)], &expected[i * sizeof(Element)], sizeof(Element))) continue;
+    auto value = static_cast<double>(elementAt<Element>(results, i)), wanted = static_cast<double>(elementAt<Element>(expected, i));
     bool isSame = value == wanted || (std::isnan(value) && std::isnan(wanted)) ||
-                  (std::isfinite(wanted) && std::abs(value - wanted) <= near.ofElement * std::abs(wanted) + near.ofTypical * typical);
-    if (!isSame) return differAt(i, value, wanted);
+                  (std::isfinite(wanted) && std::abs(value - wanted) <= part * std::abs(wanted) + more);
+    if (!isSame) return i;
   }
-  return std::nullopt;
+  return count;
+}
+
+/// What is typical is asked only where an element alone does not decide: tensors may have hundreds of millions.
+template <typename Element>
+static std::optional<std::string> compareFloats(llvm::ArrayRef<char> results, llvm::ArrayRef<char> expected, Closeness near) {
+  size_t count = results.size() / sizeof(Element), at = firstApart<Element>(results, expected, near.ofElement, 0);
+  if (at < count) at = firstApart<Element>(results, expected, near.ofElement, near.ofTypical * typicalSize<Element>(expected));
+  if (at == count) return std::nullopt;
+  return differAt(at, static_cast<double>(elementAt<Element>(results, at)), static_cast<double>(elementAt<Element>(expected, at)));
 }
 
 /// Finds elements that have not changed since before the run, but that the first configuration did change. A few of them suffice.
-static std::vector<size_t> unchanged(const std::vector<char> &now, const std::vector<char> &before, const std::vector<char> &expected,
-                                     size_t elementSize) {
+template <typename Element>
+static std::vector<size_t> unchanged(llvm::ArrayRef<char> now, llvm::ArrayRef<char> before, llvm::ArrayRef<char> expected) {
   constexpr size_t most = 1024;
+  auto isEqual = [](llvm::ArrayRef<char> a, llvm::ArrayRef<char> b, size_t index) {
+    return !std::memcmp(&a[index * sizeof(Element)], &b[index * sizeof(Element)], sizeof(Element));
+  };
   std::vector<size_t> found;
-  for (size_t at = 0; at < now.size() && found.size() < most; at += elementSize)
-    if (!std::memcmp(&now[at], &before[at], elementSize) && std::memcmp(&expected[at], &before[at], elementSize))
-      found.push_back(at / elementSize);
+  for (size_t i = 0; i < now.size() / sizeof(Element) && found.size() < most; ++i)
+    if (isEqual(now, before, i) && !isEqual(expected, before, i)) found.push_back(i);
   return found;
 }
 
@@ -196,18 +219,23 @@ std::optional<std::string> ResultCheck::compare(Tensor &tensor) const {
     return std::nullopt;
   }
   if (tensor.card && (isFp8(type) || tensor.card->isAsExpected(near).value_or(false))) return std::nullopt;
-  std::vector<char> now = bytesOf(tensor.argument);
-  if (isFirst) return tensor.expected = std::move(now), std::nullopt;
+  if (isFirst) return tensor.expected = bytesOf(tensor.argument), std::nullopt;
+  std::vector<char> fromDevice = tensor.argument.device() < 0 ? std::vector<char>() : bytesOf(tensor.argument);
+  llvm::ArrayRef<char> now = tensor.argument.device() < 0 ? hostBytes(tensor.argument) : llvm::ArrayRef<char>(fromDevice);
   if (tensor.card) tensor.expected = tensor.card->expectedBytes();
-  const std::vector<char> &wanted = tensor.expected;
+  llvm::ArrayRef<char> wanted = tensor.expected;
   if (now == wanted) return std::nullopt;
-  if (!tensor.card && isFloat(type)) tensor.suspects = unchanged(now, tensor.before, wanted, static_cast<size_t>(byteSize(type)));
-  if (isFp8(type)) return std::nullopt; // an 8-bit float has no last bits
+  if (isFp8(type)) {
+    if (!tensor.card) tensor.suspects = unchanged<char>(now, tensor.before, wanted);
+    return std::nullopt; // an 8-bit float has no last bits
+  }
   auto place = static_cast<size_t>(std::mismatch(now.begin(), now.end(), wanted.begin()).first - now.begin());
   if (!near)
     return "element " + std::to_string(place / static_cast<size_t>(std::max<int64_t>(byteSize(type), 1))) + " of a tensor is another";
-  Floats results{type, now.data()}, expected{type, wanted.data()};
-  return compareFloats(results, expected, results.count(now.size()), *near);
+  return withElement(type, [&]<typename Element>(Element) {
+    if (!tensor.card) tensor.suspects = unchanged<Element>(now, tensor.before, wanted);
+    return compareFloats<Element>(now, wanted, *near);
+  });
 }
 
 /// After the second run: the first of the suspected elements that still has its mark.

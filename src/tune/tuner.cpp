@@ -230,6 +230,7 @@ std::optional<TuneOutcome> tune(const TuneProblem *problem, llvm::ArrayRef<std::
                                 Diagnostics &diagnostics) {
   if (problem && !door.anew)
     if (std::optional<TuneOutcome> known = remembered(*problem, configs, door, diagnostics)) return known;
+  notePreparation();
   double start = secondsNow();
   if (problem && door.keeps && door.compareWith && tuningIsShared() && cacheTakesEntries(diagnostics)) {
     std::optional<TuneOutcome> outcome = Share(*problem, configs, door, diagnostics).tune();

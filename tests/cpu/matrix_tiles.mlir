@@ -1,5 +1,7 @@
 // RUN: tilewright compile %S/narrow_products.mlir --kernel bf16 --emit asm --target cpu:amx | FileCheck %s --check-prefix=BF16
 // RUN: tilewright compile %S/narrow_products.mlir --kernel bytes --emit asm --target cpu:amx | FileCheck %s --check-prefix=BYTES
+// RUN: sed s/bf16/f16/g %S/narrow_products.mlir > %t.mlir
+// RUN: tilewright compile %t.mlir --kernel f16 --emit asm --target cpu:amx | FileCheck %s --check-prefix=HALVES
 // RUN: tilewright compile %s --emit asm --target cpu:amx | FileCheck %s --check-prefix=SMALL
 // On a machine with matrix instructions, tiles are configured once for all programs that a call runs, and released afterwards.
 
@@ -19,6 +21,16 @@
 // BYTES: bytes.entry:
 // BYTES: ldtilecfg
 // BYTES: tilerelease
+
+// Without instructions for fp16, each number is two of bf16: two planes of each operand, four products of a tile in each.
+// HALVES-NOT: vfmadd
+// HALVES: tileloadd
+// HALVES: tdpbf16ps %tmm6, %tmm4, %tmm0
+// HALVES: tdpbf16ps %tmm7, %tmm5, %tmm3
+// HALVES: tileloadd
+// HALVES: tdpbf16ps %tmm6, %tmm4, %tmm0
+// HALVES: tdpbf16ps %tmm7, %tmm5, %tmm3
+// HALVES-NOT: vfmadd
 
 // Products that do not fill a tile are left to vectors: 16 elements of k are half a tile.
 // SMALL-NOT: tilecfg

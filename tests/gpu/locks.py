@@ -2,9 +2,13 @@
 # RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --until load-early --signature '*fp32:16,*fp32:16,*i32:16,i32' | FileCheck %s --check-prefix=EARLY
 # RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --emit threads --signature '*fp32:16,*fp32:16,*i32:16,i32' | FileCheck %s --check-prefix=SPIN
 # RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --emit ptx --signature '*fp32:16,*fp32:16,*i32:16,i32:16' | FileCheck %s --check-prefix=PTX
+# RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --emit ptx --signature '*fp32:16,*fp32:16,*i32:16,i32:16' | FileCheck %s --check-prefix=LOADS
 # RUN: tilewright compile %s --kernel known_without_memory --target cuda:sm_90a --until load-early --signature '*fp32:16,*fp32:16,i32' | FileCheck %s --check-prefix=KNOWN
 # RUN: tilewright compile %s --kernel not_stored_behind --target cuda:sm_90a --until load-early --signature '*fp32:16,*fp32:16,*i32:16' | FileCheck %s --check-prefix=STORED
 # RUN: tilewright compile %s --kernel waits_in_between --target cuda:sm_90a --until load-early --signature '*fp32:16,*fp32:16,*i32:16' | FileCheck %s --check-prefix=WAITS
+# RUN: tilewright compile %s --kernel waits_for_flag --target cuda:sm_90a --emit threads --signature '*i32:16,*i32:16' | FileCheck %s --check-prefix=FLAG
+# RUN: tilewright run %s --kernel add_behind_lock --arg x_ptr=ones:f32[4096] --arg sum_ptr=zeros:f32[512] --arg lock_ptr=zeros:i32[2] --arg n=512 --grid 8 --simulate --out sum_ptr=%t.npy
+# RUN: tilewright run %s --kernel add_behind_lock --arg x_ptr=ones:f32[4096] --arg sum_ptr=zeros:f32[512] --arg lock_ptr=zeros:i32[2] --arg n=512 --grid 8 --check sum_ptr=%t.npy
 # RUN: tilewright compile %s --kernel counts --target cuda:sm_90a --emit threads --signature '*i32:16,*i32:16' | FileCheck %s --check-prefix=COUNTS
 
 import triton
@@ -20,19 +24,24 @@ import triton.language as tl
 
 # The other threads wait once, until the lock is acquired.
 # SPIN: ptx.barrier
+# What the program has done is released once, and the pauses between attempts become shorter.
 # SPIN: scf.if
+# SPIN-NEXT: ptx.fence gpu
 # SPIN-NEXT: scf.while
-# SPIN-NEXT: ptx.compare_swap
+# SPIN-NEXT: ptx.compare_swap {{.*}}ptx.released
 # SPIN-NOT: ptx.barrier
 # SPIN: scf.condition
+# SPIN: ptx.sleep 100
+# SPIN: arith.shrui
 # SPIN: ptx.barrier
 
-# PTX: atom.global.acq_rel.gpu.cas
-# PTX: bar.sync
-# PTX: ld.global.b32
-# PTX: ld.global.v4.b32
-# PTX: bra
-# PTX: bar.sync
+# PTX: fence.acq_rel.gpu
+# PTX: atom.global.acquire.gpu.cas
+# PTX: nanosleep.u32 100
+# LOADS: ld.global.b32
+# LOADS: ld.global.v4.b32
+# LOADS: bra
+# LOADS: bar.sync
 
 
 @triton.jit
@@ -92,6 +101,19 @@ def waits_in_between(x_ptr, sum_ptr, flag_ptr, BLOCK: tl.constexpr = 512):
         while tl.atomic_add(flag_ptr, 0) == 1:
             pass
     tl.store(sum_ptr + offsets, x)
+
+
+# Who waits for a flag changes nothing by it and is told at once: no pauses, and each attempt has its order.
+# FLAG: scf.while
+# FLAG-NEXT: ptx.compare_swap acq_rel
+# FLAG-NOT: ptx.sleep
+
+
+@triton.jit
+def waits_for_flag(out_ptr, flag_ptr):
+    while tl.atomic_cas(flag_ptr, 1, 1) != 1:
+        pass
+    tl.store(out_ptr, 1)
 
 
 # The loop's result is used after it, so all threads get it.

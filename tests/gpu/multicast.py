@@ -15,7 +15,7 @@
 import triton
 import triton.language as tl
 
-# A slot is empty when eight warps of each block have read it; nobody arrives before the barriers of both blocks exist, or after a block's end.
+# A slot is empty when eight warps of each block have read it; nobody arrives before the barriers of both blocks exist.
 # CHECK: mbarrier.init.shared::cta.b64 {{.*}}, 16;
 # CHECK: barrier.cluster.arrive.relaxed
 # CHECK: barrier.cluster.wait
@@ -27,8 +27,11 @@ import triton.language as tl
 # CHECK: and.b32 {{.*}}, 16320;
 # No fence for the whole card precedes an arrival in the other block.
 # CHECK: mapa.shared::cluster.u32 there, {{.*}}, 0; {{.*}}mbarrier.arrive.release.cta.shared::cluster.b64 {{.*}}, 1;
-# CHECK: barrier.cluster.arrive
-# CHECK: barrier.cluster.wait
+# A block ends when all of its slots are empty: the producer waits for that, and nobody at a barrier of the cluster.
+# CHECK-NOT: barrier.cluster
+# CHECK-COUNT-3: mbarrier.try_wait
+# CHECK-NOT: mbarrier.try_wait
+# CHECK: ret;
 
 # ONE-NOT: multicast
 

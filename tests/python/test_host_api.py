@@ -751,3 +751,25 @@ def test_kernels_with_libraries_are_others(monkeypatch):
 def test_cdiv_rounds_up():
     assert triton.cdiv(7, 2) == 4 and triton.cdiv(x=8, y=2) == 4 and triton.cdiv(0, 5) == 0 and triton.cdiv(-7, 2) == -3
     assert triton.cdiv(tl.constexpr(9), 4) == 3 and triton.cdiv(9, tl.constexpr(4)) == 3
+
+
+def test_the_package_of_nvidias_back_end(knobs, tmp_path, monkeypatch):
+    """Libraries import these names where they ask for the assembler's version or link with CUDA's driver."""
+    from tilewright.backends.nvidia.compiler import CUDABackend, get_ptxas, get_ptxas_version
+    from tilewright.backends.nvidia.driver import CudaDriver, libcuda_dirs
+    from tilewright.compiler.compiler import get_cache_manager as same
+
+    assert triton.backends.backends["nvidia"].compiler is CUDABackend and triton.backends.backends["nvidia"].driver is CudaDriver
+    assert same is get_cache_manager
+    tool = tmp_path / "ptxas"
+    tool.write_text("#!/bin/sh\necho Cuda compilation tools, release 13.0, V13.0.1\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("TRITON_PTXAS_PATH", str(tool))
+    monkeypatch.setenv("TRITON_PTXAS_BLACKWELL_PATH", "/nowhere")
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert get_ptxas(90).version == get_ptxas(100).version == "13.0" and get_ptxas(100).path == str(tool)
+    assert "release 13.0" in get_ptxas_version(100)
+    knobs.nvidia.libcuda_path = "/some/folder"
+    libcuda_dirs.cache_clear()
+    assert libcuda_dirs() == ["/some/folder"]
+    libcuda_dirs.cache_clear()

@@ -16,7 +16,7 @@ import pytest
 
 import tilewright as triton
 import tilewright.language as tl
-from tilewright import _core, _progress
+from tilewright import _core, _measure, _progress
 from tilewright._internal_testing import _fresh_knobs_impl
 from tilewright.backends.compiler import GPUTarget
 
@@ -201,6 +201,26 @@ def test_do_bench_calls_what_takes_long_twice():
     calls = []
     times = triton.testing.do_bench(lambda: calls.append(1) or time.sleep(0.01), warmup=2, rep=5, return_mode="all")
     assert len(calls) == 2 and len(times) == 1 and times[0] >= 10
+
+
+def test_do_bench_counts_a_very_long_first_call_in_which_nothing_is_compiled(monkeypatch):
+    monkeypatch.setattr(_measure, "_LONG_FIRST", 5)
+    calls = []
+    times = triton.testing.do_bench(lambda: calls.append(1) or time.sleep(0.01), warmup=2, rep=5, return_mode="all")
+    assert len(calls) == len(times) == 1 and times[0] >= 10
+    x = np.zeros(8, np.float32)
+
+    @triton.jit
+    def first(x_ptr):
+        tl.store(x_ptr, 1)
+
+    def compiles():
+        calls.append(1)
+        time.sleep(0.01)
+        first[(1,)](x)
+    calls.clear()
+    triton.testing.do_bench(compiles, warmup=2, rep=5)
+    assert len(calls) == 2 and x[0] == 1
 
 
 def test_do_bench_drops_gradients_before_each_measured_call():

@@ -172,6 +172,19 @@ def test_products_in_tiles(dtype, tile, warps, blocks, own, turned, engine):
     np.testing.assert_allclose(c, expected, rtol=0, atol=(TF32 if dtype == "fp32" and engine in ON_GPU else 2e-5) * np.sqrt(k) * 8 + rounding)
 
 
+@pytest.mark.parametrize("tile, warps", [((192, 192), 8), ((96, 96), 4), ((192, 144), 8)])
+def test_tiles_of_two_blocks_store_nothing_beside_themselves(tile, warps, engine):
+    """A tile of as many rows as columns: the bound of the ones must not be taken for that of the others."""
+    (bm, bn), k = tile, 72
+    m, n = bm + 72, bn + 72
+    a, b, c = random((m, k), "fp16"), random((k, n), "fp16", 1), np.full((m, n), np.nan, np.float16)
+    tiled_product_kernel[(1, 1)](a, b, c, m, n, k, k, 1, n, 1, BM=bm, BN=bn, OWN=True, num_warps=warps, num_stages=3, num_ctas=2)
+    expected = 2 * (a[:bm].astype(np.float64) @ b[:, :bn].astype(np.float64))
+    np.testing.assert_allclose(c[:bm, :bn], expected, rtol=0, atol=2e-3 * np.abs(expected).max())
+    c[:bm, :bn] = np.nan
+    assert np.isnan(c).all()
+
+
 @triton.jit(any_size=True)
 def descriptor_kernel(a_ptr, out_ptr, M, N, BM: tl.constexpr, BN: tl.constexpr):
     a = tl.make_tensor_descriptor(a_ptr, [M, N], [N, 1], [BM, BN])

@@ -169,6 +169,32 @@ def test_two_elements_of_a_store_at_one_place(engine):
             twice[(1,)](x, 0, BLOCK=16)
 
 
+@triton.jit
+def counted(x_ptr, SCOPE: tl.constexpr, BLOCK: tl.constexpr):
+    tl.atomic_add(x_ptr + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK) // 2, tl.arange(0, BLOCK), scope=SCOPE)
+
+
+@pytest.mark.parametrize("scope", ["cta", "gpu"])
+def test_two_elements_of_an_atomic_at_one_place(engine, scope):
+    x = np.zeros(64, np.int32)
+    counted[(2,)](x, SCOPE=scope, BLOCK=32)
+    np.testing.assert_array_equal(x.reshape(2, 32)[:, :16], [np.arange(1, 64, 4)] * 2)
+
+
+@triton.jit
+def added_by_many(x_ptr, BLOCK: tl.constexpr):
+    tl.atomic_add(x_ptr + tl.arange(0, BLOCK) % 8, tl.full((BLOCK,), 1, tl.bfloat16))
+
+
+@pytest.mark.parametrize("target", ["cuda:sm_80", "cuda:sm_90a"])
+def test_elements_of_many_warps_at_one_place(target):
+    """Before sm_90 an atomic of bf16 is a loop of comparisons, whose first load meets what other warps compare."""
+    x = np.zeros(8, np.uint16)
+    with triton.engine("simulate", target=target, check_bounds=True):
+        added_by_many[(1,)](triton.reinterpret(x, tl.bfloat16), BLOCK=256, num_warps=4)
+    np.testing.assert_array_equal((x.astype(np.uint32) << 16).view(np.float32), [32.0] * 8)
+
+
 # ---- ordered accesses
 
 

@@ -54,6 +54,24 @@ def test_types(dtype, kept):
     np.testing.assert_array_equal(run(x, kept, False), expected(x, kept, False))
 
 
+@triton.jit
+def types_kernel(x_ptr, out_ptr, WIDE: tl.constexpr, K: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, 64))
+    tl.static_assert(tl.sort(x).dtype == x.dtype)
+    tl.static_assert(tl.topk(x, 64).dtype == x.dtype)
+    y = tl.topk(x, K)
+    tl.static_assert(y.dtype == WIDE)
+    tl.store(out_ptr + tl.arange(0, K), y)
+
+
+@pytest.mark.parametrize("dtype, wide", [("fp16", "float32"), ("int8", "int32"), ("uint16", "int32"), ("uint32", "uint32"), ("fp64", "float64")])
+def test_what_leaves_some_out_has_the_type_of_a_maximum(dtype, wide):
+    x = random((64,), dtype, 3) if dtype.startswith("fp") else np.random.default_rng(3).integers(0, 100, 64).astype(dtype)
+    out = np.zeros(8, wide)
+    types_kernel[(1,)](x, out, WIDE=getattr(tl, wide), K=8)
+    np.testing.assert_array_equal(out, np.sort(x)[::-1][:8].astype(wide))
+
+
 def network(line, descending):
     """The bitonic network, one comparison after the other. A position takes its partner's element if own > partner's, unless exactly one of
     these holds: it is the upper one of the two; the order is descending there."""

@@ -369,6 +369,10 @@ TEST_F(Cuda, TensorMapsAreEncodedOnce) {
   ASSERT_TRUE(kernel.launch({1, 1, 1}, slots, {}, diagnostics));
   EXPECT_EQ(fake().encodes, 2);
   EXPECT_EQ(fake().parameters[3][0], 1);
+  fake().current = nullptr; // as in a thread whose first use of the device is this launch
+  slots[0] = 0x40000;
+  ASSERT_TRUE(kernel.launch({1, 1, 1}, slots, {}, diagnostics)) << diagnostics.render();
+  EXPECT_EQ(fake().encodes, 3);
   slots[0] = 0x10008;
   EXPECT_FALSE(kernel.launch({1, 1, 1}, slots, {}, diagnostics));
   EXPECT_TRUE(isError(Diag::tensorMapRefused, "cannot be moved in tiles: its address is not a multiple of 16 bytes"));
@@ -378,7 +382,7 @@ TEST_F(Cuda, TensorMapsAreEncodedOnce) {
   EXPECT_TRUE(isError(Diag::tensorMapRefused, "CUDA_ERROR_INVALID_VALUE"));
   fake().encodeStatus = 0; // what was refused is not remembered
   ASSERT_TRUE(kernel.launch({1, 1, 1}, slots, {}, diagnostics));
-  EXPECT_EQ(fake().encodes, 4);
+  EXPECT_EQ(fake().encodes, 5);
 }
 
 TEST_F(Cuda, FactsAreChecked) {

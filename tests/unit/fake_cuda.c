@@ -224,6 +224,7 @@ int cuTensorMapEncodeTiled(void *map, unsigned type, unsigned rank, void *addres
                            const unsigned *box, const unsigned *steps, unsigned interleave, unsigned swizzle, unsigned promotion,
                            unsigned fill) {
   ++state.calls;
+  if (!state.current) return 201;
   ++state.encodes;
   state.mapType = type, state.mapRank = rank, state.mapSwizzle = swizzle, state.mapFill = fill;
   state.mapAddress = (uint64_t)address;

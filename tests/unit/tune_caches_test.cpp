@@ -2,6 +2,7 @@
 
 #include "support/target.h"
 #include "tune/measure.h"
+#include "tune/tuner.h"
 
 #include <gtest/gtest.h>
 
@@ -21,4 +22,18 @@ TEST(Measure, SmallTensorsStayInCaches) {
   EXPECT_TRUE(stayInCaches({tensor(8), Argument::integer(4), Argument::none(), Argument::tuple({tensor(8), tensor(8)}, {})}));
   EXPECT_FALSE(stayInCaches({tensor(4), Argument::tuple({tensor(8), tensor(2)}, {})}));
   EXPECT_TRUE(stayInCaches({}));
+}
+
+TEST(Measure, ARunInWhichSomethingIsCompiledOrTunedIsNotTheKernelsAlone) {
+  double (*now)() = [] { return 0.0; };
+  EXPECT_TRUE(timeOnProcessor(now, [] { return true; })->isOfKernel);
+  EXPECT_FALSE(timeOnProcessor(now, [] { return Compiling(), true; })->isOfKernel);
+  EXPECT_FALSE(timeOnProcessor(now, [] {
+                 TuneDoor door;
+                 door.measure = [](size_t, std::optional<double>) { return Measured{{1, 1, 1}, ""}; };
+                 door.compile = [](size_t) { return std::nullopt; };
+                 Diagnostics diagnostics;
+                 return tune(nullptr, {"a", "b"}, door, diagnostics)->worked;
+               })->isOfKernel);
+  EXPECT_FALSE(timeOnProcessor(now, [] { return false; }));
 }

@@ -136,6 +136,13 @@ TEST_F(Tune, LongRunsAreNotMeasuredAgain) {
   ASSERT_TRUE(measured);
   EXPECT_EQ(measured->front(), 2e3 * longRun);
   EXPECT_EQ(runs, 2u); // the first one warms up
+  runs = 0;
+  bool compiles = true;
+  auto longer = [&]() -> std::optional<TimedRun> { return ++runs, TimedRun{2 * veryLongRun, !std::exchange(compiles, false)}; };
+  ASSERT_TRUE(measureRuns(longer, std::nullopt, onProcessors, [&] { return double(runs); }));
+  EXPECT_EQ(runs, 2u); // something was compiled in the first one
+  ASSERT_TRUE(measureRuns(longer, std::nullopt, onProcessors, [&] { return double(runs); }));
+  EXPECT_EQ(runs, 3u);
 }
 
 TEST_F(Tune, WhatIsOfGpusMeansNothingToProcessors) {
@@ -362,13 +369,13 @@ TEST(Measure, AHopelessOneIsTriedAFewTimes) {
     seconds = std::move(table);
     return [&, next = size_t(0)]() mutable { return ofKernel(seconds[std::min(next++, seconds.size() - 1)]); };
   };
-  EXPECT_EQ(measureRuns(runs({9, 0.005}), 1.0, onProcessors)->size(), 3u);
-  auto slow = runs({9, 0.005});
+  EXPECT_EQ(measureRuns(runs({0.9, 0.005}), 1.0, onProcessors)->size(), 3u);
+  auto slow = runs({0.9, 0.005});
   int64_t count = 0;
   measureRuns([&] { return ++count, slow(); }, 1.0, onProcessors);
   EXPECT_EQ(count, 6); // the first run warms up
   // Slow runs before fast ones are chance.
-  EXPECT_EQ(measureRuns(runs({9, 0.005, 0.005, 0.005, 0.001}), 1.0, onProcessors)->front(), 1.0);
+  EXPECT_EQ(measureRuns(runs({0.9, 0.005, 0.005, 0.005, 0.001}), 1.0, onProcessors)->front(), 1.0);
   EXPECT_FALSE(measureRuns([] { return std::optional<TimedRun>(); }, std::nullopt, onProcessors));
 }
 

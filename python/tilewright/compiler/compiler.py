@@ -3,14 +3,14 @@
 from .. import _core, knobs
 from ..backends import make_backend
 from ..backends.compiler import GPUTarget
-from ..runtime.cache import get_cache_key, triton_key
+from ..runtime.cache import get_cache_key, get_cache_manager, triton_key
 from ..runtime.driver import driver
 from ..runtime.events import LazyDict, after_compilation
 from .compiled import AsmDict, CompiledKernel, KernelMetadata
 from .sources import ASTSource, IRSource
 
-__all__ = ["AsmDict", "ASTSource", "compile", "CompiledKernel", "get_cache_key", "GPUTarget", "IRSource", "KernelMetadata", "LazyDict",
-           "make_backend", "max_shared_mem", "triton_key"]
+__all__ = ["AsmDict", "ASTSource", "compile", "CompiledKernel", "get_cache_key", "get_cache_manager", "GPUTarget", "IRSource", "KernelMetadata",
+           "LazyDict", "make_backend", "max_shared_mem", "triton_key"]
 
 
 def max_shared_mem(device):

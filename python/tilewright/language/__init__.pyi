@@ -1734,7 +1734,8 @@ def sort_impl(x: Any, k: Any = ..., dim: Any = ..., descending: Any = ...) -> te
 def topk(x: Any, k: Any, dim: Any = ..., descending: Any = ...) -> tensor:
     """The k largest elements along the last dimension, in order; descending=False: the smallest. k is a power of two.
 
-    The k largest elements of each line along the last dimension, in order. It costs less than to sort them all.
+    The k largest elements of each line along the last dimension, in order. It costs less than to sort them all. Where some are left out, elements of
+    less than 32 bits become float32 or int32, as those of `tl.max` do.
 
     - x: a tile of integers or floats.
     - k: how many, a power of two, known at compile time.

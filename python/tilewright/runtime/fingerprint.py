@@ -5,6 +5,7 @@ key of the compiled kernel: the function's byte code, its constants, and the fun
 """
 
 import hashlib
+import inspect
 import pickle
 import secrets
 import types
@@ -12,7 +13,13 @@ import types
 _SIMPLE = (bool, int, float, complex, str, bytes, type(None))
 
 
+def _has(thing, *names):
+    """Whether an object has one of these attributes itself: some objects answer to every name, without end."""
+    return any(inspect.getattr_static(thing, name, None) is not None for name in names)
+
+
 def _feed(digest, thing, seen):
+    """Adds what `thing` computes with. `seen`: {id: object}, which keeps the objects, and with them their ids."""
     if isinstance(thing, _SIMPLE):
         digest.update(repr(thing).encode())
     elif isinstance(thing, types.CodeType):
@@ -31,7 +38,7 @@ def _feed(digest, thing, seen):
     elif isinstance(thing, types.FunctionType):
         if id(thing) in seen:
             return
-        seen.add(id(thing))
+        seen[id(thing)] = thing
         _feed(digest, thing.__code__, seen)
         _feed(digest, thing.__defaults__, seen)
         _feed(digest, thing.__kwdefaults__, seen)
@@ -46,11 +53,15 @@ def _feed(digest, thing, seen):
                 _feed(digest, thing.__globals__[name], seen)
     elif isinstance(thing, types.MethodType):
         _feed(digest, thing.__func__, seen)
-    elif hasattr(thing, "fn") or hasattr(thing, "func"):
+    elif id(thing) in seen:
+        return
+    elif _has(thing, "fn", "func"):
+        seen[id(thing)] = thing
         _feed(digest, getattr(thing, "fn", None) or getattr(thing, "func", None), seen)
         _feed(digest, getattr(thing, "args", None), seen)
         _feed(digest, getattr(thing, "_replaced_src", ""), seen)
-    elif hasattr(thing, "value"):
+    elif _has(thing, "value"):
+        seen[id(thing)] = thing
         _feed(digest, thing.value, seen)
     else:
         digest.update(f"{type(thing).__module__}.{type(thing).__qualname__}.{getattr(thing, '__qualname__', '')}".encode())
@@ -58,7 +69,7 @@ def _feed(digest, thing, seen):
 
 def named_fingerprint(function):
     digest = hashlib.blake2b(digest_size=6)
-    _feed(digest, function, set())
+    _feed(digest, function, {})
     name = getattr(function, "__name__", None) or type(function).__name__
     return f"{name} [{digest.hexdigest()}]"
 

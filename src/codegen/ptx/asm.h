@@ -34,6 +34,7 @@ struct Place {
   Operation *function;
   const GpuTarget &target;
   bool flushesExp2;
+  bool narrowsInPairs = false; ///< sums of products (pairs.cpp)
 
   Value i32(int64_t value) { return LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(static_cast<int32_t>(value))); }
   Value i64(uint64_t value) { return LLVM::ConstantOp::create(b, b.getI64Type(), b.getI64IntegerAttr(static_cast<int64_t>(value))); }
@@ -177,11 +178,17 @@ Value pairOf(Place &at, Value low, Value high, int64_t depth);
 constexpr int64_t deepestPair = 4;
 /// Whether `pairOf` finds an instruction for both.
 bool computedAlike(Value low, Value high);
+/// The vector, if floats of 32 bits are narrowed to it in this kernel: both, or one beside a constant. Null if not.
+Value narrowedPair(Place &at, Value low, Value high);
+/// The other floats of 32 bits that a kernel narrows to 16: each is narrowed as one of a pair.
+void narrowBesideZeros(Place &at);
 
 /// The bits of the values, one after another, the first lowest, as one integer.
 inline Value packBits(Place &at, ValueRange values, Type to) {
   if (values.size() == 1) return at.bitcast(values.front(), to);
   if (values.size() == 2 && computedAlike(values[0], values[1])) return at.bitcast(pairOf(at, values[0], values[1], deepestPair), to);
+  if (values.size() == 2)
+    if (Value vector = narrowedPair(at, values[0], values[1])) return at.bitcast(vector, to);
   Type element = values.front().getType();
   Value vector = LLVM::PoisonOp::create(at.b, mlir::VectorType::get({static_cast<int64_t>(values.size())}, element));
   for (auto [index, value] : llvm::enumerate(values))

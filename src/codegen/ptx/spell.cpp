@@ -401,14 +401,19 @@ namespace tilewright {
 LogicalResult spellPtx(ModuleOp module, Operation *function, const GpuTarget &target, bool flushesExp2) {
   spell::Place at{ImplicitLocOpBuilder(function->getLoc(), module.getContext()), module, function, target, flushesExp2};
   SmallVector<Operation *> operations;
+  bool multiplies = false, handsRegisters = false;
   function->walk([&](Operation *op) {
     if (isa_and_nonnull<ptx::PtxDialect>(op->getDialect())) operations.push_back(op);
+    multiplies |= isa<ptx::WgmmaOp>(op);
+    handsRegisters |= isa<ptx::MaxRegistersOp>(op);
   });
+  at.narrowsInPairs = multiplies && handsRegisters;
   for (Operation *op : operations) {
     at.b.setInsertionPoint(op);
     at.b.setLoc(op->getLoc());
     if (failed(spell::spellOne(op, at))) return failure();
   }
+  if (at.narrowsInPairs) spell::narrowBesideZeros(at);
   return success();
 }
 

@@ -4,6 +4,7 @@
 #include "gpu/machine/early.h"
 #include "gpu/machine/multicast.h"
 #include "gpu/machine/ptx.h"
+#include "gpu/machine/released.h"
 #include "ir/refusal.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -245,6 +246,13 @@ static LogicalResult lower(ptx::AtomicOp op, Place &at) {
   return success();
 }
 
+/// What is left of the order where a fence in front has released.
+static ptx::Order ownOrder(ptx::CompareSwapOp op) {
+  if (!op->hasAttr(ptx::releasedName)) return op.getOrder();
+  bool acquires = op.getOrder() == ptx::Order::acquire || op.getOrder() == ptx::Order::acq_rel;
+  return acquires ? ptx::Order::acquire : ptx::Order::relaxed;
+}
+
 static LogicalResult lower(ptx::CompareSwapOp op, Place &at) {
   if (op.getScope() == ptx::Scope::cluster && failed(need(op, at, at.target.clusters))) return failure();
   int64_t bits = bitsOf(op.getValue().getType());
@@ -252,7 +260,7 @@ static LogicalResult lower(ptx::CompareSwapOp op, Place &at) {
   Asm code(at);
   std::string to = code.out(op.getOld().getType()), address = code.address(op.getAddress());
   std::string compare = code.in(op.getCompare()), value = code.in(op.getValue());
-  std::string order = ptx::stringifyOrder(op.getOrder()).str(), scope = ptx::stringifyScope(op.getScope()).str();
+  std::string order = ptx::stringifyOrder(ownOrder(op)).str(), scope = ptx::stringifyScope(op.getScope()).str();
   replace(op, code.emit(code.when(op.getPredicate()) + "atom.global." + order + "." + scope + ".cas.b" + std::to_string(bits) + " " + to +
                             ", " + address + ", " + compare + ", " + value + ";",
                         Effect::writes));
@@ -262,6 +270,10 @@ static LogicalResult lower(ptx::CompareSwapOp op, Place &at) {
 static LogicalResult lower(ptx::FenceOp op, Place &at) {
   if (op.getScope() == ptx::Scope::cluster && failed(need(op, at, at.target.clusters))) return failure();
   return plain(op, at, "fence.acq_rel." + ptx::stringifyScope(op.getScope()).str() + ";");
+}
+
+static LogicalResult lower(ptx::SleepOp op, Place &at) {
+  return plain(op, at, "nanosleep.u32 " + std::to_string(op.getNanoseconds()) + ";");
 }
 
 static LogicalResult lower(ptx::PrefetchTensorMapOp op, Place &at) {
@@ -424,8 +436,8 @@ static LogicalResult lower(ptx::FenceAsyncOp op, Place &at) {
 LogicalResult spellMemory(Operation *op, Place &at) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ptx::LoadGlobalOp, ptx::StoreGlobalOp, ptx::LoadSharedOp, ptx::LoadBlockOp, ptx::StoreSharedOp, ptx::AddSharedOp,
-            ptx::LdmatrixOp, ptx::StmatrixOp, ptx::AtomicOp, ptx::CompareSwapOp, ptx::FenceOp, ptx::PrefetchTensorMapOp, ptx::CopyAsyncOp,
-            ptx::CopyCommitOp, ptx::CopyWaitOp, ptx::MbarrierInitOp, ptx::MbarrierInvalidateOp, ptx::MbarrierInitFenceOp,
+            ptx::LdmatrixOp, ptx::StmatrixOp, ptx::AtomicOp, ptx::CompareSwapOp, ptx::FenceOp, ptx::SleepOp, ptx::PrefetchTensorMapOp,
+            ptx::CopyAsyncOp, ptx::CopyCommitOp, ptx::CopyWaitOp, ptx::MbarrierInitOp, ptx::MbarrierInvalidateOp, ptx::MbarrierInitFenceOp,
             ptx::MbarrierExpectOp, ptx::MbarrierArriveOp, ptx::MbarrierWaitOp, ptx::TmaLoadOp, ptx::TmaStoreOp, ptx::TmaCommitOp,
             ptx::TmaWaitOp, ptx::FenceAsyncOp>([&](auto concrete) { return lower(concrete, at); })
       .Default([&](Operation *) { return spellMatrix(op, at); });

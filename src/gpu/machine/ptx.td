@@ -180,6 +180,11 @@ def Ptx_FenceOp : PtxEffect<"fence"> {
   let arguments = (ins Ptx_Scope:$scope);
   let assemblyFormat = "$scope attr-dict";
 }
+def Ptx_SleepOp : PtxEffect<"sleep"> {
+  let summary = "the thread stands still for about so many nanoseconds (0 to twice as many)";
+  let arguments = (ins I32Attr:$nanoseconds);
+  let assemblyFormat = "$nanoseconds attr-dict";
+}
 def Ptx_PrefetchTensorMapOp : PtxEffect<"prefetch_tensor_map"> {
   let arguments = (ins Ptx_TensorMap:$map);
   let assemblyFormat = "$map attr-dict";

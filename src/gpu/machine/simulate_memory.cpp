@@ -761,6 +761,7 @@ void addMemoryHandlers(HandlerTable &table) {
   handlers["ptx.atomic"] = atomic;
   handlers["ptx.compare_swap"] = compareSwap;
   handlers["ptx.fence"] = nothing; // the simulator accesses global memory in program order
+  handlers["ptx.sleep"] = nothing;
   handlers["ptx.shuffle"] = shuffle;
   handlers["ptx.redux"] = redux;
   handlers["ptx.ballot"] = ballot;

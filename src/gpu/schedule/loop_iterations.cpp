@@ -193,8 +193,8 @@ static scf::WhileOp withMoreCarried(scf::WhileOp loop, ValueRange inits) {
   return fresh;
 }
 
-LogicalResult carryState(Operation *place, ArrayRef<Value> initial, function_ref<SmallVector<Value>(ValueRange)> update,
-                         function_ref<void(Operation *, Operation *)> replaced) {
+FailureOr<SmallVector<Value>> carryState(Operation *place, ArrayRef<Value> initial, function_ref<SmallVector<Value>(ValueRange)> update,
+                                         function_ref<void(Operation *, Operation *)> replaced) {
   SmallVector<Operation *> around; // outermost first
   for (Operation *op = place->getParentOp(); op && !isa<tt::FuncOp>(op); op = op->getParentOp())
     around.insert(around.begin(), op);
@@ -228,7 +228,7 @@ LogicalResult carryState(Operation *place, ArrayRef<Value> initial, function_ref
     state = SmallVector<Value>(op->getResults().take_back(count));
     inner = op->getParentRegion();
   }
-  return success();
+  return state;
 }
 
 } // namespace tilewright::gpu

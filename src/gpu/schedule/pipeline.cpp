@@ -8,6 +8,7 @@
 #include "gpu/schedule/pipeline.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/copy_group.h"
+#include "gpu/schedule/ring_slots.h"
 #include "gpu/schedule/shared_plan.h"
 #include "gpu/schedule/skeleton.h"
 #include "gpu/schedule/widen_apart.h"
@@ -110,7 +111,7 @@ private:
       eraseStore(store);
       load.erase();
     }
-    return carryState(
+    return LogicalResult(carryState(
         wait, {zero},
         [&](ValueRange state) -> SmallVector<Value> {
           wait.getParityMutable().assign(state.front());
@@ -118,7 +119,7 @@ private:
           b.setInsertionPointAfter(wait);
           return {arith::XOrIOp::create(b, loc, state.front(), i32(loc, 1))};
         },
-        [](Operation *, Operation *) {});
+        [](Operation *, Operation *) {}));
   }
 
   //===--------------------------------------------------------------------------------------------------------------- loops
@@ -356,22 +357,6 @@ private:
     if (hasRoles) op->setAttr(ttg::producerName, b.getUnitAttr());
   }
 
-  static SmallVector<Value> operandsOf(const Ring &ring) {
-    SmallVector<Value> operands;
-    for (const Copy &copy : ring.copies)
-      llvm::append_range(operands, copy.load->getOperands());
-    return operands;
-  }
-
-  /// (slot + by) mod stages, for 0 <= slot < stages and |by| <= stages.
-  Value around(Location loc, Value slot, int64_t by, int64_t stages) {
-    by = (by % stages + stages) % stages;
-    if (by == 0) return slot;
-    Value sum = b.createOrFold<arith::AddIOp>(loc, slot, i32(loc, by)), limit = i32(loc, stages);
-    Value wraps = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, sum, limit);
-    return b.createOrFold<arith::SelectOp>(loc, wraps, b.createOrFold<arith::SubIOp>(loc, sum, limit), sum);
-  }
-
   LogicalResult expand(LoopSchedule &schedule) {
     bool tma = llvm::any_of(schedule.rings, [](const Ring &ring) { return ring.tma; });
     Value zero = entryI32(0);
@@ -390,11 +375,29 @@ private:
       SmallVector<Value> before(left->state), after = update(before);
       Operation *end = schedule.loop->getBlock()->getTerminator(); // of a loop over tiles: the next one begins where this one ends
       for (auto [old, now] : llvm::zip(before, after))
-        end->replaceUsesOfWith(old, now);
+        old.replaceUsesWithIf(now, [&](OpOperand &use) { return use.getOwner() == end || lastWaits.contains(use.getOwner()); });
       return done;
     }
-    if (failed(carryState(schedule.loop, {zero, zero}, update, replaced))) return failure();
-    return done;
+    FailureOr<SmallVector<Value>> behind = carryState(schedule.loop, {zero, zero}, update, replaced);
+    if (failed(behind) || failed(done)) return failure();
+    if (schedule.roles && config.getCtas() != 1) outlastArrivals(schedule, *behind);
+    return success();
+  }
+
+  /// A block must not end before the others have told it what they have read: its producer waits until all slots are empty, in the order in
+  /// which it would fill them. At a barrier of the cluster all warps would wait until their stores have reached memory.
+  void outlastArrivals(LoopSchedule &schedule, ArrayRef<Value> behind) {
+    Location loc = schedule.loop.getLoc();
+    Operation *end = function.getBody().front().getTerminator(), *before = end->getPrevNode();
+    b.setInsertionPoint(end);
+    Value slot = behind[0], parity = arith::XOrIOp::create(b, loc, behind[1], i32(loc, 1));
+    for (int64_t turn = 0; turn < schedule.stages; ++turn) {
+      for (Value empty : lastEmpty)
+        producersWork(ttg::BarrierWaitOp::create(b, loc, empty, slot, parity));
+      std::tie(slot, parity) = slotBehind(b, loc, slot, parity, schedule.stages);
+    }
+    for (Operation *op = before->getNextNode(); op != end; op = op->getNextNode())
+      lastWaits.insert(op);
   }
 
   /// What the steps of an expansion hand on to one another.
@@ -471,6 +474,7 @@ private:
     ttg::BarrierWaitOp arrival = waits(e);
     advance(e, arrival, state);
     if (!e.schedule.inFlight.empty() || retiringIn(e.schedule.loop)) giveBackLast(e, state);
+    lastEmpty = emptyBarriers(e).takeVector();
     left.reset();
     if (isa<tt::FuncOp>(e.schedule.loop->getParentOp()) || e.schedule.throughTiles) left = {e.schedule.loop, e.stages, e.slots, state};
     return success();
@@ -505,7 +509,7 @@ private:
     bool retires = retiringIn(loop) != nullptr;
     b.setInsertionPointAfter(e.schedule.inFlight.empty() ? e.schedule.refillAfter : runOn(e.schedule));
     if (retires || !e.schedule.inFlight.empty()) {
-      slot = around(e.loc, e.slot, -1, e.stages);
+      slot = slotAround(b, e.loc, e.slot, -1, e.stages);
       exists = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
     }
     if (!e.schedule.computed.empty() && !isWidening(e.schedule.loop)) ttg::SyncOp::create(b, e.loc);
@@ -526,7 +530,7 @@ private:
     while (!isa<ttg::WgmmaWaitOp>(drained))
       drained = drained->getNextNode();
     b.setInsertionPointAfter(drained);
-    Value slot = around(e.loc, state[0], -1, e.stages);
+    Value slot = slotAround(b, e.loc, state[0], -1, e.stages);
     if (e.fence && !isWidening(loop)) ttg::FenceAsyncOp::create(b, e.loc);
     if (e.wideEmpty) return arrive(e.loc, e.wideEmpty, slot, LoopIterations(loop).existsIteration(b, 0));
     for (Value empty : emptyBarriers(e))
@@ -572,7 +576,7 @@ private:
   LogicalResult startFirst(Expansion &e, Value first, function_ref<Value(int64_t)> existsAt,
                            function_ref<SmallVector<Value>(size_t, int64_t)> operandsAt) {
     for (int64_t iteration = 0; iteration < e.stages; ++iteration) {
-      Value exists = existsAt(iteration), slot = around(e.loc, first, iteration, e.stages);
+      Value exists = existsAt(iteration), slot = slotAround(b, e.loc, first, iteration, e.stages);
       bool committed = false;
       for (auto [index, ring] : llvm::enumerate(e.schedule.rings)) {
         if (iteration >= ring.distance(e.stages)) continue;
@@ -690,7 +694,7 @@ private:
         int64_t distance = ring.distance(e.stages);
         Value &exists = existing[distance], &target = targets[distance];
         if (!exists) exists = iterations.existsLater(b, distance);
-        if (!target) target = around(e.loc, e.slot, distance, e.stages);
+        if (!target) target = slotAround(b, e.loc, e.slot, distance, e.stages);
         if (failed(issue(ring, e.slots[index], iterations.later(b, e.sources[index], distance), target, exists))) return failure();
       }
       return success();
@@ -725,17 +729,13 @@ private:
     return arrival;
   }
 
-  /// The next iteration's slot; a parity holds for one way around the ring. `state` becomes that of the iteration behind the last one.
+  /// The next iteration's slot. `state` becomes that of the iteration behind the last one.
   void advance(Expansion &e, ttg::BarrierWaitOp arrival, SmallVector<Value> &state) {
     scf::ForOp loop = e.schedule.loop;
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
     b.setInsertionPoint(yield);
     if (e.schedule.ahead) b.setInsertionPointAfter(e.top);
-    Value following = arith::AddIOp::create(b, e.loc, e.slot, i32(e.loc, 1));
-    Value wraps = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::eq, following, i32(e.loc, e.stages));
-    Value nextSlot = arith::SelectOp::create(b, e.loc, wraps, i32(e.loc, 0), following);
-    Value flip = arith::ExtUIOp::create(b, e.loc, b.getI32Type(), wraps);
-    Value nextParity = arith::XOrIOp::create(b, e.loc, e.parity, flip);
+    auto [nextSlot, nextParity] = slotBehind(b, e.loc, e.slot, e.parity, e.stages);
     yield->insertOperands(yield->getNumOperands(), {nextSlot, nextParity});
     if (e.schedule.ahead && e.schedule.roles) return rotate(e, state);
     if (e.schedule.ahead) {
@@ -784,6 +784,8 @@ private:
   bool hasRoles = false;              // of the loop at hand: one that is repeated in another format has none
   std::optional<std::string> noRoles; // why the machine, or the launch, has none
   std::optional<LeftRings> left;
+  SmallVector<Value> lastEmpty;    // of the loop at hand
+  DenseSet<Operation *> lastWaits; // at the kernel's end, until the other blocks have read all slots
 };
 
 } // namespace

@@ -221,9 +221,10 @@ private:
 /// The loop with more carried values; the caller appends what is yielded for them. The old one is gone.
 mlir::scf::ForOp withMoreCarried(mlir::scf::ForOp loop, mlir::ValueRange inits);
 /// State that survives all iterations of all loops around `place`: it starts as `initial` at the function's entry, and at
-/// `place`, `update` computes its next value from its present one. `replaced` is told about loops that had to be rebuilt.
-llvm::LogicalResult carryState(mlir::Operation *place, llvm::ArrayRef<mlir::Value> initial,
-                               llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)> update,
-                               llvm::function_ref<void(mlir::Operation *, mlir::Operation *)> replaced);
+/// `place`, `update` computes its next value from its present one. `replaced` is told about loops that had to be rebuilt. Returns the state
+/// behind all of them.
+mlir::FailureOr<llvm::SmallVector<mlir::Value>> carryState(mlir::Operation *place, llvm::ArrayRef<mlir::Value> initial,
+                                                           llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)> update,
+                                                           llvm::function_ref<void(mlir::Operation *, mlir::Operation *)> replaced);
 
 } // namespace tilewright::gpu

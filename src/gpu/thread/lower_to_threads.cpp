@@ -553,10 +553,6 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
     lowered.erase();
     return failure();
   }
-  if (t.hasProducer && config.getCtas() != 1) { // no block ends before the others have told it what they have read
-    ptx::ClusterArriveOp::create(t.b, /*relaxed=*/false);
-    ptx::ClusterWaitOp::create(t.b);
-  }
   tt::ReturnOp::create(t.b, ValueRange());
   lowered.setVisibility(source.getVisibility());
   for (unsigned i = 0; i < source.getNumArguments(); ++i)

@@ -4,6 +4,7 @@
 //   after:  %v:4 = ptx.load_global %p0 -> f32, f32, f32, f32         the addresses of the others are not used, and go
 #include "gpu/machine/covering.h"
 #include "gpu/machine/early.h"
+#include "gpu/machine/released.h"
 #include "gpu/thread/lowerings.h"
 #include "gpu/tiles/covering.h"
 #include "gpu/tiles/layout_cost.h"
@@ -324,8 +325,9 @@ static Value atomicByCompareSwap(ThreadContext &t, tt::AtomicRMWOp op, ptx::Orde
   Type type = value.getType(), bits = t.b.getIntegerType(type.getIntOrFloatBitWidth());
   auto asBits = [&](Value x) -> Value { return x.getType() == bits ? x : Value(arith::BitcastOp::create(t.b, bits, x)); };
   Value always = arith::ConstantOp::create(t.b, t.b.getBoolAttr(true));
+  // Volatile, because other threads may be changing it.
   auto first =
-      ptx::LoadGlobalOp::create(t.b, TypeRange{bits}, address, predicate, ValueRange(), ptx::Cache::none, ptx::Eviction::normal, false);
+      ptx::LoadGlobalOp::create(t.b, TypeRange{bits}, address, predicate, ValueRange(), ptx::Cache::none, ptx::Eviction::normal, true);
   Value goesOn = predicate ? predicate : always;
   auto loop = scf::WhileOp::create(t.b, TypeRange{bits}, ValueRange{first.getValues()[0], goesOn});
   OpBuilder::InsertionGuard guard(t.b);
@@ -408,7 +410,7 @@ LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op) {
 
 // A lock is tried again and again:                       while tl.atomic_cas(lock, 0, 1) == 1: pass
 // Three barriers in each attempt, by which all threads learn what the first one has found, would
-// keep the block from taking a lock that has just become free.
+// keep the block from taking a lock that has just become free; so would a release in each, which waits for all stores.
 
 Operation *triedBy(scf::WhileOp loop) {
   auto isAtomic = [](Operation &op) { return isa<tt::AtomicCASOp, tt::AtomicRMWOp>(op); };
@@ -422,6 +424,60 @@ Operation *triedBy(scf::WhileOp loop) {
   return isPlain && isScalar && llvm::hasSingleElement(loop.getAfter().front()) ? &*attempt : nullptr;
 }
 
+/// Whether each attempt takes a lock, and the loop goes on where another program has it: then the attempt has changed nothing.
+static bool takesTurns(scf::WhileOp loop, tt::AtomicCASOp swap) {
+  auto compare = loop.getConditionOp().getCondition().getDefiningOp<arith::CmpIOp>();
+  APInt expected, taken, seen;
+  if (!swap || !compare || compare.getLhs() != swap.getResult() || !matchPattern(swap.getCmp(), m_ConstantInt(&expected)) ||
+      !matchPattern(swap.getVal(), m_ConstantInt(&taken)) || !matchPattern(compare.getRhs(), m_ConstantInt(&seen)))
+    return false;
+  arith::CmpIPredicate goesOn = compare.getPredicate();
+  return expected != taken &&
+         (goesOn == arith::CmpIPredicate::ne ? seen == expected : goesOn == arith::CmpIPredicate::eq && seen != expected);
+}
+
+/// A pause between attempts is some naps of so many nanoseconds.
+constexpr uint32_t nap = 100;
+
+/// The naps of the first pause; each further one has half as many. Programs that have waited for long ask often, those that have just come
+/// do not: the more of them a multiprocessor runs, the longer an attempt takes where all ask, and the release that they wait for.
+static int64_t napsOf(ThreadContext &t) {
+  constexpr int64_t residentWarps = 64, most = 16;
+  return std::clamp<int64_t>(residentWarps / t.config.getWarps(), 1, most);
+}
+
+/// `while` the attempts of `lowerSpin` fail: in front of them a fence releases what the program has done, once.
+static LogicalResult lowerTurns(ThreadContext &t, scf::WhileOp loop, tt::AtomicCASOp swap) {
+  ptx::Order order = orderOf(swap.getSem());
+  bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
+  if (releases) ptx::FenceOp::create(t.b, scopeOf(swap.getScope()));
+  Type i32 = t.b.getI32Type();
+  auto fresh = scf::WhileOp::create(t.b, TypeRange{i32}, ValueRange{t.i32(napsOf(t))});
+  Block *attempt = t.b.createBlock(&fresh.getBefore(), {}, TypeRange{i32}, {t.b.getLoc()});
+  if (failed(lowerBlock(t, loop.getBefore().front()))) return failure();
+  if (releases) attempt->walk([&](ptx::CompareSwapOp op) { op->setAttr(ptx::releasedName, t.b.getUnitAttr()); });
+  scf::ConditionOp::create(t.b, t.getScalar(loop.getConditionOp().getCondition()), ValueRange{attempt->getArgument(0)});
+  Block *pause = t.b.createBlock(&fresh.getAfter(), {}, TypeRange{i32}, {t.b.getLoc()});
+  Value naps = pause->getArgument(0);
+  auto repeated = scf::ForOp::create(t.b, t.i32(0), naps, t.i32(1));
+  t.b.setInsertionPointToStart(repeated.getBody());
+  ptx::SleepOp::create(t.b, nap);
+  t.b.setInsertionPointToEnd(pause);
+  Value half = arith::ShRUIOp::create(t.b, naps, t.i32(1));
+  scf::YieldOp::create(t.b, ValueRange{arith::MaxUIOp::create(t.b, half, t.i32(1))});
+  return success();
+}
+
+static LogicalResult lowerAttempts(ThreadContext &t, scf::WhileOp loop) {
+  auto fresh = scf::WhileOp::create(t.b, TypeRange(), ValueRange());
+  t.b.createBlock(&fresh.getBefore());
+  if (failed(lowerBlock(t, loop.getBefore().front()))) return failure();
+  scf::ConditionOp::create(t.b, t.getScalar(loop.getConditionOp().getCondition()), ValueRange());
+  t.b.createBlock(&fresh.getAfter());
+  scf::YieldOp::create(t.b);
+  return success();
+}
+
 LogicalResult lowerSpin(ThreadContext &t, scf::WhileOp loop, Operation *attempt) {
   auto swap = dyn_cast<tt::AtomicCASOp>(attempt);
   orderAtomic(t, attempt, orderOf(swap ? swap.getSem() : cast<tt::AtomicRMWOp>(attempt).getSem()));
@@ -429,15 +485,10 @@ LogicalResult lowerSpin(ThreadContext &t, scf::WhileOp loop, Operation *attempt)
     OpBuilder::InsertionGuard guard(t.b);
     auto alone = scf::IfOp::create(t.b, isFirstThread(t), /*withElseRegion=*/false);
     t.b.setInsertionPointToStart(alone.thenBlock());
-    auto fresh = scf::WhileOp::create(t.b, TypeRange(), ValueRange());
-    t.b.createBlock(&fresh.getBefore());
     t.isAlone = true;
-    LogicalResult lowered = lowerBlock(t, loop.getBefore().front());
+    LogicalResult lowered = takesTurns(loop, swap) ? lowerTurns(t, loop, swap) : lowerAttempts(t, loop);
     t.isAlone = false;
     if (failed(lowered)) return failure();
-    scf::ConditionOp::create(t.b, t.getScalar(loop.getConditionOp().getCondition()), ValueRange());
-    t.b.createBlock(&fresh.getAfter());
-    scf::YieldOp::create(t.b);
   }
   sync(t);
   t.sinceBarrier.clear();

@@ -71,14 +71,20 @@ std::optional<Overlap> overlapOf(tt::FuncOp function, int64_t warps, int64_t blo
   return wanted;
 }
 
-bool saysWhatIsReal(Operation *op, const Overlap &overlap) {
+bool saysWhatIsReal(Operation *op, int64_t dim, const Overlap &overlap) {
   auto compare = dyn_cast<arith::CmpIOp>(op);
   if (!compare || compare.getPredicate() != arith::CmpIPredicate::slt) return false;
   DenseIntElementsAttr bound;
   if (!matchPattern(compare.getRhs(), m_Constant(&bound)) || !bound.isSplat()) return false;
   Value index = compare.getLhs();
-  while (isa_and_nonnull<tt::ExpandDimsOp, tt::BroadcastOp>(index.getDefiningOp()))
+  while (isa_and_nonnull<tt::ExpandDimsOp, tt::BroadcastOp>(index.getDefiningOp())) {
+    if (auto expand = index.getDefiningOp<tt::ExpandDimsOp>()) {
+      int64_t axis = expand.getAxis();
+      if (axis == dim) return false; // the rows are compared, of which there are as many
+      if (axis < dim) --dim;
+    }
     index = index.getDefiningOp()->getOperand(0);
+  }
   auto range = index.getDefiningOp<tt::MakeRangeOp>();
   return range && range.getStart() == 0 && ttg::shapeOf(range.getType())[0] == overlap.extent &&
          bound.getSplatValue<APInt>().getSExtValue() == overlap.own * overlap.blocks;

@@ -24,8 +24,8 @@ std::optional<Overlap> overlapOf(tt::FuncOp function, int64_t warps, int64_t blo
 /// Whether a range that is split may be one of these columns': where a tile has as many rows, those have a range of the same extent.
 bool isOfColumns(tt::MakeRangeOp range, const Overlap &overlap);
 
-/// Whether a comparison says which elements of a tile are real. That of a slice says which are its own.
-bool saysWhatIsReal(mlir::Operation *op, const Overlap &overlap);
+/// Whether a comparison says which elements of a tile along `dim` are real. That of a slice says which are its own.
+bool saysWhatIsReal(mlir::Operation *op, int64_t dim, const Overlap &overlap);
 /// Which elements of a slice of this shape along `dim` are its own.
 mlir::Value ownElements(mlir::ImplicitLocOpBuilder &b, llvm::ArrayRef<int64_t> shape, int64_t dim, const Overlap &overlap);
 /// A store of a slice leaves out what is the next one's, if its mask does not do so anyway.

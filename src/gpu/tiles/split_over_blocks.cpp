@@ -486,7 +486,7 @@ private:
       operands.push_back(isTile(operand) ? inForm(operand, source) : operand);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(op);
-    if (overlap && type.getDimSize(unsigned(*form.dim)) == overlap->extent && saysWhatIsReal(op, *overlap)) {
+    if (overlap && type.getDimSize(unsigned(*form.dim)) == overlap->extent && saysWhatIsReal(op, *form.dim, *overlap)) {
       Value own = ownElements(b, part.getShape(), *form.dim, *overlap);
       forms[own] = form;
       return copies[{value, form.dim}] = own;

@@ -120,6 +120,7 @@ LogicalResult noteAccess(Program &program, const Element &at, uint64_t address, 
   std::optional<AccessHistory::Clash> clash = launch.history->note(uint32_t(program.number), access);
   if (!clash) return success();
   if (!clash->sameStore) return reportRace(program, at, *clash);
+  if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(at.op)) return success(); // one block's elements, which the scope of a block orders
   if (std::memcmp(reinterpret_cast<const void *>(address), &bits, at.format.bytes) == 0) return success();
   return program.fail(at.op, "race: " + accessText(program, at) + ": another element of this store has stored another value there");
 }

@@ -221,6 +221,7 @@ bool GpuKernel::encodeMaps(const Loaded &where, llvm::ArrayRef<uint64_t> slots, 
       encoded.used = false;
       if (!driver.encodeTiled) return refuse(spec, "the driver has no cuTensorMapEncodeTiled");
       const TensorMapArguments &a = *arguments;
+      ContextScope scope(*where.device); // the driver asks for one: a thread's first launch may come before anything has made it current
       DriverStatus state = driver.encodeTiled(&encoded.map, a.dataType, a.rank, reinterpret_cast<void *>(a.address), a.dims, a.strides,
                                               a.box, a.elementStrides, a.interleave, a.swizzle, a.l2Promotion, a.fill);
       if (state != status::success) return refuse(spec, driver.describe(state));

@@ -1,0 +1,1 @@
+"""What Triton keeps in `triton.experimental`."""
