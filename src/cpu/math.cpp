@@ -234,7 +234,8 @@ Value hasNormalExp(ImplicitLocOpBuilder &b, MathFunction function, ValueRange x)
 
 //===------------------------------------------------------------------------------------------------------- erf by tables
 // erf(x) = x g(x), and g is even and smooth: in each of sixteen intervals of a fourth g(c + r) = g(c) + r P(r), degree 5, 2^-28. A vector
-// of AVX-512 is a table of sixteen numbers, in which one instruction looks up all lanes. The points c lie where g(c) is nearly a number of
+// of AVX-512 is a table of sixteen numbers, in which one instruction looks up all lanes; of AVX2 it is half of one, and the lanes' fourth
+// bits choose between two halves. The points c lie where g(c) is nearly a number of
 // the type, 2^-36, so that little but its product with x is rounded: 0.82 ULP, and neither a second polynomial nor an exponential.
 // The last interval's P is bent up by as little as makes 1 of its end, from where on the result is 1.
 
@@ -257,32 +258,52 @@ constexpr float erfTables[7][intervals] = {
      0.0034378362F, 3.8283653e-04F, -6.922489e-04F, -8.990302e-04F, -7.039954e-04F, -5.0262915e-04F, -3.2836563e-04F},
 };
 
-/// For each lane the table's number at the lane's lowest four bits.
-static Value lookUp(ImplicitLocOpBuilder &b, const float (&table)[intervals], Value indices) {
-  auto type = VectorType::get(intervals, b.getF32Type());
-  Value numbers = arith::ConstantOp::create(b, DenseElementsAttr::get(type, llvm::ArrayRef<float>(table)));
-  return callIntrinsic(b, "llvm.x86.avx512.permvar.sf.512", type, {numbers, indices});
-}
+/// erf of as many numbers as a vector of the machine has.
+class ErfByTables {
+public:
+  ErfByTables(ImplicitLocOpBuilder &b, FusedMultiplyAdd fused, int64_t lanes)
+      : m(b, fused, VectorType::get(lanes, b.getF32Type())), lanes(lanes), isWhole(lanes == intervals) {}
 
-static Value erfOfSixteen(MathOps &m, Value x) {
-  Value magnitude = m.absolute(x), most = m.real(3.8749998), q;
-  magnitude = m.select(m.less(most, magnitude), most, magnitude); // NaN stays
-  Value nearest = m.bits(m.add(magnitude, m.real(0x1p21)));       // in fourths: a fourth is the last place of numbers from 2^21 on
-  Value rest = m.subtract(magnitude, lookUp(m.b, erfTables[0], nearest));
-  for (int64_t i = 6; i >= 2; --i) {
-    Value coefficient = lookUp(m.b, erfTables[i], nearest);
-    q = q ? m.multiplyAdd(q, rest, coefficient) : coefficient;
+  Value of(Value x) {
+    Value magnitude = m.absolute(x), most = m.real(3.8749998), q;
+    magnitude = m.select(m.less(most, magnitude), most, magnitude); // NaN stays
+    nearest = m.bits(m.add(magnitude, m.real(0x1p21)));             // in fourths: a fourth is the last place of numbers from 2^21 on
+    if (!isWhole) {
+      Value fourth = arith::ShLIOp::create(m.b, nearest, constantInt(m.b, nearest.getType(), 28));
+      isHigh = arith::CmpIOp::create(m.b, arith::CmpIPredicate::slt, fourth, constantInt(m.b, nearest.getType(), 0));
+    }
+    Value rest = m.subtract(magnitude, lookUp(erfTables[0]));
+    for (int64_t i = 6; i >= 2; --i) {
+      Value coefficient = lookUp(erfTables[i]);
+      q = q ? m.multiplyAdd(q, rest, coefficient) : coefficient;
+    }
+    q = m.multiply(q, m.multiply(magnitude, rest));
+    return m.withSignOf(m.multiplyAdd(magnitude, lookUp(erfTables[1]), q), x);
   }
-  q = m.multiply(q, m.multiply(magnitude, rest));
-  return m.withSignOf(m.multiplyAdd(magnitude, lookUp(m.b, erfTables[1], nearest), q), x);
-}
 
-/// Fewer numbers than sixteen are computed with others beside them, so that a number's result does not depend on its neighbors.
-static Value erfByTables(MathOps &m, Value x) {
+private:
+  MathOps m;
+  int64_t lanes;
+  bool isWhole;          // a vector is a whole table
+  Value nearest, isHigh; // the interval's number, in its lowest bits; whether it is in the second half
+
+  /// For each lane the table's number at its interval.
+  Value lookUp(llvm::ArrayRef<float> table) {
+    auto half = [&](llvm::ArrayRef<float> numbers) {
+      Value constants = arith::ConstantOp::create(m.b, DenseElementsAttr::get(cast<VectorType>(m.realType), numbers));
+      return callIntrinsic(m.b, isWhole ? "llvm.x86.avx512.permvar.sf.512" : "llvm.x86.avx2.permps", m.realType, {constants, nearest});
+    };
+    Value low = half(table.take_front(lanes));
+    return isWhole ? low : m.select(isHigh, half(table.drop_front(lanes)), low);
+  }
+};
+
+/// Fewer numbers than a vector has are computed with others beside them, so that a number's result does not depend on its neighbors.
+static Value erfByTables(MathOps &m, Value x, int64_t most) {
   int64_t lanes = lanesOf(m.realType);
-  MathOps sixteen(m.b, m.fused, VectorType::get(intervals, m.b.getF32Type()));
-  if (lanes == intervals) return erfOfSixteen(sixteen, x);
-  Value wide = erfOfSixteen(sixteen, lanes == 1 ? splat(m.b, x, intervals) : lanesFrom(m.b, x, 0, intervals));
+  ErfByTables whole(m.b, m.fused, most);
+  if (lanes == most) return whole.of(x);
+  Value wide = whole.of(lanes == 1 ? splat(m.b, x, most) : lanesFrom(m.b, x, 0, most));
   return lanes == 1 ? extractLane(m.b, wide, 0) : lanesFrom(m.b, wide, 0, lanes);
 }
 
@@ -318,7 +339,7 @@ static Value emitFitting(MathOps &m, const CpuTarget &target, MathFunction funct
   case MathFunction::fmod: return emitFmod(m, target, x, operands[1]);
   default: break;
   }
-  if (function == MathFunction::erf && m.width == 32 && target.vectorBytes == intervals * 4) return erfByTables(m, x);
+  if (function == MathFunction::erf && m.width == 32 && target.fma) return erfByTables(m, x, target.vectorBytes / 4);
   if (std::optional<Value> result = emitInline(m, function, x)) return *result;
   return callLibrary(m, libmName(function), SmallVector<Value>(operands));
 }

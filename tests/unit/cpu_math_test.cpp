@@ -157,10 +157,12 @@ TEST(CpuMath, SubnormalResultsHaveTheSameBitsOnEveryProcessor) {
     }
 }
 
-// Vectors of sixteen numbers are tables for it. Their results, and those of fewer numbers, are the same and never beyond 1.
+// Vectors of sixteen numbers are tables for it, or two of eight are. Their results, and those of fewer numbers, are the same and never
+// beyond 1.
 TEST(CpuMath, ErfByTablesIsRoundedNearlyOnce) {
+  std::vector<float> ofFirstTarget;
   for (const CpuTarget &target : runnableTargets()) {
-    if (target.vectorBytes < 64) continue;
+    if (target.vectorBytes < 32) continue;
     std::vector<float> x(blockSize), y(blockSize), fewer(blockSize);
     for (int64_t turn = 0; turn < 64; ++turn) {
       for (int64_t i = 0; i < blockSize; ++i)
@@ -175,6 +177,8 @@ TEST(CpuMath, ErfByTablesIsRoundedNearlyOnce) {
       if (turn != 0) continue;
       EXPECT_EQ(y[1], 1.0f);
       EXPECT_EQ(y[2], -1.0f);
+      if (ofFirstTarget.empty()) ofFirstTarget = y;
+      EXPECT_EQ(std::memcmp(y.data(), ofFirstTarget.data(), blockSize * sizeof(float)), 0) << target.name;
       for (int64_t lanes : {1, 2, 4, 8, 32}) {
         compileUnary(target, MathFunction::erf, Float32Type::get(&testContext()), lanes)(x.data(), fewer.data());
         EXPECT_EQ(std::memcmp(y.data(), fewer.data(), blockSize * sizeof(float)), 0) << lanes;
