@@ -14,7 +14,7 @@ import sys
 import time
 
 os.environ["TILEWRIGHT_CACHE"] = "0"
-os.environ["TILEWRIGHT_PTXAS"] = "/nonexistent"  # it is the compiler that is looked at
+os.environ["TILEWRIGHT_PTXAS"] = "/nonexistent/ptxas"  # it is the compiler that is looked at
 
 import tilewright as triton  # noqa: E402
 from tilewright.backends.compiler import GPUTarget  # noqa: E402
