@@ -113,13 +113,7 @@ static nb::tuple tuneConfigs(const std::optional<TuneProblem> &problem, const st
   return nb::make_tuple(outcome->best, fromResults(outcome->results), outcome->measured, outcome->seconds);
 }
 
-/// A run on the CPU, on so many threads, that finds these tensors in the caches if they are small, and else nothing of them.
-static TimedRun timeOnProcessors(const nb::callable &run, llvm::ArrayRef<Argument> tensors, int64_t threads) {
-  prepareCaches(tensors);
-  return *timeOnProcessor(processorClock(threads), [&] { return run(), true; });
-}
-
-/// Times runs as all doors do: before() and after() are not measured, and run() finds `tensors` as timeOnProcessors says. On a GPU if
+/// Times runs as all doors do: before() and after() are not measured, and run() finds `tensors` as prepareCaches leaves them. On a GPU if
 /// `device` is not negative, else on `threads` of the processor's (0: the default). `check`: compares what the first run leaves; how that
 /// differs is the answer, then, in place of the times.
 static nb::object measureCalls(nb::callable before, nb::callable run, nb::callable after, nb::list tensors, std::optional<double> best,
@@ -144,7 +138,8 @@ static nb::object measureCalls(nb::callable before, nb::callable run, nb::callab
     if (card)
       found = card->time([&] { return call(run); }, diagnostics);
     else
-      found = raised.call(std::optional<TimedRun>(), [&] { return std::optional(timeOnProcessors(run, arguments, threads)); });
+      found = raised.call(std::optional<TimedRun>(),
+                          [&] { return timeOnProcessor(processorClock(threads), arguments, [&] { return run(), true; }); });
     if (found && check) {
       WithoutGil release;
       Compiling compiling; // on a GPU the comparison is a kernel

@@ -510,7 +510,7 @@ Value rowsRead(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &
 }
 
 int64_t panelBytes(const DotPlan &plan) {
-  int64_t planes = plan.tiles && isOfHalves(plan.operand) ? 2 : 1;
+  int64_t planes = isOfHalves(plan.operand) ? 2 : 1;
   return planes * plan.k * std::max(plan.n, plan.panel) * plan.operand.getIntOrFloatBitWidth() / 8;
 }
 

@@ -319,8 +319,8 @@ static void writeSecondPanels(Context &ctx, Value panels, const DotPlan &plan, c
   ImplicitLocOpBuilder &b = ctx.b;
   Value count, words, panel = constantIndex(b, plan.panel);
   if (limits.columns) {
-    Value more = arith::AddIOp::create(b, limits.columns, constantIndex(b, plan.panel - 1));
-    count = arith::ShRSIOp::create(b, more, constantIndex(b, llvm::Log2_64(plan.panel)));
+    Value whole = roundedUp(ctx, limits.columns, plan.panel, plan.n); // as packed
+    count = arith::ShRSIOp::create(b, whole, constantIndex(b, llvm::Log2_64(plan.panel)));
   }
   if (limits.length) words = arith::MulIOp::create(b, roundedUp(ctx, limits.length, lengthUnit(plan), plan.k), panel);
   int64_t all = plan.k * plan.panel;
@@ -414,7 +414,7 @@ static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer 
   auto product = [&](llvm::ArrayRef<Index> batch) {
     auto pack = [&](Value to) {
       packPanels(ctx, op.getB(), to, shape[rank - 1], plan, batch, limits);
-      if (plan.tiles && isOfHalves(plan.operand)) writeSecondPanels(ctx, to, plan, limits);
+      if (isOfHalves(plan.operand)) writeSecondPanels(ctx, to, plan, limits);
     };
     Value panels = packOnce(ctx, op, plan, scratch.base, limits, pack);
     auto base = [&](const Buffer &buffer) {

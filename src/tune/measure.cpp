@@ -205,8 +205,7 @@ void LaunchMeter::reset() {
 std::optional<TimedRun> LaunchMeter::once(const std::function<bool(Diagnostics &)> &launch, Diagnostics &diagnostics) {
   reset();
   if (state->card) return state->card->time([&] { return launch(diagnostics); }, diagnostics);
-  prepareCaches(state->tensors);
-  return timeOnProcessor(state->now, [&] { return launch(diagnostics); });
+  return timeOnProcessor(state->now, state->tensors, [&] { return launch(diagnostics); });
 }
 
 Measured LaunchMeter::measure(const std::function<bool(Diagnostics &)> &launch, std::optional<double> best, ResultCheck *check) {

@@ -65,8 +65,9 @@ constexpr MeasureEffort onCards{0.008, 0.001, 10, 0.012, 0.012, 0.004, 1, 4, 1.5
 /// the launch runs on the thread that waits for it, and what other programs take of the processor is not the kernel's.
 double (*processorClock(int64_t threads))();
 
-/// Times a run on a processor by `now`, a clock in seconds.
-template <typename Run> std::optional<TimedRun> timeOnProcessor(double (*now)(), const Run &run) {
+/// Times a run on a processor by `now`, a clock in seconds; it finds these tensors as prepareCaches leaves them.
+template <typename Run> std::optional<TimedRun> timeOnProcessor(double (*now)(), llvm::ArrayRef<Argument> tensors, const Run &run) {
+  prepareCaches(tensors);
   uint64_t prepared = preparations();
   double start = now();
   if (!run()) return std::nullopt;
