@@ -17,7 +17,7 @@
 // Numbers of fp16 have 11 bits, those of bf16 8: where only bf16 can be multiplied, each fp16 number is the exact sum of two, a word of 32
 // bits (`bf16Halves`). A tile of words (ah, al) times one of words (bh, bl) adds ah * bh + al * bl; second planes of both, in one of which
 // the halves have changed places, add al * bh + ah * bl: together a * b, each of the four exact. In the second planes infinities and NaN
-// are zeros, whose products with a remainder of zero would be NaN. Twice as many
+// are zeros, whose products with a remainder of zero would be NaN. Four times as many
 // instructions as for bf16, and a quarter of the cycles of fp32.
 #include "cpu/matrix_tiles.h"
 

@@ -193,8 +193,8 @@ static Type tileOperand(Context &ctx, DotOp op, const DotPlan &sizes) {
   Type a = getElementTypeOrSelf(op.getA()), b = getElementTypeOrSelf(op.getB());
   Type half = ctx.target.fp16Tiles ? a : Type(ctx.b.getI32Type());
   Type operand = a.isF16() && b.isF16() ? half : fitsBf16(a) && fitsBf16(b) ? Type(ctx.b.getBF16Type()) : a.isInteger(8) ? a : Type();
-  constexpr int64_t worthHalves = 32; // rows and columns for which an element is cut in two; with fewer that takes as long as is saved
-  if (operand && isOfHalves(operand) && std::min(sizes.m, sizes.n) < worthHalves) return {};
+  constexpr int64_t worthHalves = 32; // sums for each element that is cut in two: with no more, the cutting takes as long as is saved
+  if (operand && isOfHalves(operand) && sizes.m * sizes.n <= worthHalves * (sizes.m + sizes.n)) return {};
   return operand && fitsTiles(ctx.target, operand, sizes.m, sizes.n, sizes.k) ? operand : Type();
 }
 

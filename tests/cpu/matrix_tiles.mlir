@@ -1,7 +1,9 @@
 // RUN: tilewright compile %S/narrow_products.mlir --kernel bf16 --emit asm --target cpu:amx | FileCheck %s --check-prefix=BF16
 // RUN: tilewright compile %S/narrow_products.mlir --kernel bytes --emit asm --target cpu:amx | FileCheck %s --check-prefix=BYTES
-// RUN: sed s/bf16/f16/g %S/narrow_products.mlir > %t.mlir
+// RUN: sed -e s/bf16/f16/g -e s/64/128/g %S/narrow_products.mlir > %t.mlir
 // RUN: tilewright compile %t.mlir --kernel f16 --emit asm --target cpu:amx | FileCheck %s --check-prefix=HALVES
+// RUN: sed s/bf16/f16/g %S/narrow_products.mlir > %t.few.mlir
+// RUN: tilewright compile %t.few.mlir --kernel f16 --emit asm --target cpu:amx | FileCheck %s --check-prefix=FEW
 // RUN: tilewright compile %s --emit asm --target cpu:amx | FileCheck %s --check-prefix=SMALL
 // On a machine with matrix instructions, tiles are configured once for all programs that a call runs, and released afterwards.
 
@@ -31,6 +33,11 @@
 // HALVES: tdpbf16ps %tmm6, %tmm4, %tmm0
 // HALVES: tdpbf16ps %tmm7, %tmm5, %tmm3
 // HALVES-NOT: vfmadd
+
+// For fewer sums it would take longer to cut the numbers in two than is saved.
+// FEW-NOT: tdpbf16ps
+// FEW: vfmadd
+// FEW-NOT: tdpbf16ps
 
 // Products that do not fill a tile are left to vectors: 16 elements of k are half a tile.
 // SMALL-NOT: tilecfg
