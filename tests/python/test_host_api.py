@@ -138,6 +138,18 @@ def test_dumps_of_stages_and_times(monkeypatch, capfd, tmp_path, knobs):
     assert (folder / "put.ttir").read_text() == kernel.asm["ttir"] and (folder / "put.obj").read_bytes() == kernel.asm["obj"]
 
 
+def test_a_dump_that_finds_no_space_names_its_file(monkeypatch, tmp_path, knobs):
+    put = make_kernel()
+    folder = tmp_path / put[(1,)](one(), 3).src.hash()
+    folder.mkdir()
+    (folder / "put.ttir").symlink_to("/dev/full")
+    knobs.compilation.dump_ir, knobs.cache.dump_dir = True, str(tmp_path)
+    monkeypatch.setenv("TRITON_ALWAYS_COMPILE", "1")
+    put.device_caches.clear()
+    with pytest.raises(OSError, match=r"TRITON_KERNEL_DUMP: No space left on device: '.*put\.ttir'"):
+        put[(1,)](one(), 3)
+
+
 def test_compiling_always(monkeypatch):
     put = make_kernel()
     assert not put[(1,)](one(), 3).from_cache

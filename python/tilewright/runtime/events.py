@@ -132,7 +132,10 @@ def _write_stages(kernel):
     for stage in kernel.asm:
         content = kernel.asm[stage]
         path = folder / f"{kernel.name[:150]}.{stage}"
-        path.write_bytes(content) if isinstance(content, bytes) else path.write_text(content)
+        try:
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        except OSError as error:
+            raise OSError(error.errno, f"TRITON_KERNEL_DUMP: {error.strerror}", str(path)) from None  # a full disk names no file
 
 
 def _listen(kernel):
