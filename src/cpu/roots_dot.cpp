@@ -332,16 +332,11 @@ static Buffer copyOperand(Context &ctx, DotOp op, DotPlan &plan, const DotLimits
   auto shape = shapeOf(op.getA());
   int64_t rank = shape.size(), k = shape[rank - 1];
   llvm::SmallVector<int64_t> rows(shape);
+  if (plan.k != k) rows.back() = plan.k;                          // pairs
   if (plan.tiles) rows.back() += 64 / elementBytes(plan.operand); // a line between them: see matrix_tiles.cpp
   if (isOfHalves(plan.operand)) rows.insert(rows.begin(), 2);
   Buffer a = allocate(ctx, rows, plan.operand);
   if (isOfHalves(plan.operand)) plan.aPlaneBytes = a.strides.front() * 4, a.strides.erase(a.strides.begin());
-  if (plan.k != k) {
-    ctx.arenaUsed += shape[0] * elementBytes(plan.operand) * k * 2;
-    ctx.arenaPeak = std::max(ctx.arenaPeak, ctx.arenaUsed);
-    for (int64_t d = 0; d + 1 < rank; ++d)
-      a.strides[d] *= 2;
-  }
   int64_t vectorDim = chooseVectorDim(ctx, shape, {op.getA()}, {});
   if (vectorDim == rank - 2 && plan.group == 1 && !plan.tiles) { // columns lie together: keep them so
     a.strides[rank - 1] = plan.m;

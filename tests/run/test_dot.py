@@ -121,12 +121,14 @@ def batched_kernel(a_ptr, b_ptr, c_ptr, B: tl.constexpr, M: tl.constexpr, N: tl.
     tl.store(c_ptr + i * M * N + m[None, :, None] * N + n[None, None, :], tl.dot(a, b, input_precision="ieee"))
 
 
+@pytest.mark.parametrize("shape", [(4, 16, 16, 32), (2, 16, 16, 1), (4, 32, 64, 1), (2, 32, 32, 2)])
 @pytest.mark.parametrize("dtype", ["fp32", "bf16", "int8"])
-def test_batches(dtype):
-    a, b = random((4, 16, 32), dtype, 1), random((4, 32, 16), dtype, 2)
-    c = np.zeros((4, 16, 16), np.int32 if dtype == "int8" else np.float32)
-    batched_kernel[(1,)](a, b, c, B=4, M=16, N=16, K=32)
-    close(c, wide(a) @ wide(b), "fp32", terms=32)
+def test_batches(dtype, shape):
+    count, m, n, k = shape
+    a, b = random((count, m, k), dtype, 1), random((count, k, n), dtype, 2)
+    c = np.zeros((count, m, n), np.int32 if dtype == "int8" else np.float32)
+    batched_kernel[(1,)](a, b, c, B=count, M=m, N=n, K=k)
+    close(c, wide(a) @ wide(b), "fp32", terms=k)
 
 
 @triton.jit
