@@ -309,11 +309,23 @@ Argument cudaArrayArgument(nb::handle object, const char *parameter) {
 
 template <typename Array> Argument exchangedAs(nb::handle object, const char *parameter, const Array &array, bool readOnly);
 
+/// The memory of a ctypes array has no strides, though they are asked for: a view of it has them.
+static nb::object withStrides(nb::handle object) {
+  nb::object given = nb::borrow(object);
+  Py_buffer memory;
+  if (!PyObject_CheckBuffer(object.ptr())) return given;
+  if (PyObject_GetBuffer(object.ptr(), &memory, PyBUF_FULL_RO)) return clearException(), given;
+  bool isWhole = memory.strides || !memory.ndim;
+  PyBuffer_Release(&memory);
+  return isWhole ? given : nb::steal(PyMemoryView_FromObject(object.ptr()));
+}
+
 Argument exchangedArgument(nb::handle object, const char *parameter) {
+  nb::object given = withStrides(object);
   // Read-only memory is not exported to consumers that ask for writable memory.
-  if (nb::ndarray<> array; nb::try_cast(object, array)) return exchangedAs(object, parameter, array, false);
+  if (nb::ndarray<> array; nb::try_cast(given, array)) return exchangedAs(object, parameter, array, false);
   clearException();
-  if (nb::ndarray<nb::ro> array; nb::try_cast(object, array)) return exchangedAs(object, parameter, array, true);
+  if (nb::ndarray<nb::ro> array; nb::try_cast(given, array)) return exchangedAs(object, parameter, array, true);
   clearException();
   refuse(object, parameter, "it cannot be read through DLPack or the buffer protocol");
 }

@@ -23,6 +23,16 @@ class DependencyWriter {
 public:
   std::string hash(const JitFunction &kernel) {
     function(kernel);
+    return finished();
+  }
+
+  std::string hash(const Value &given) {
+    value(given);
+    return finished();
+  }
+
+private:
+  std::string finished() {
     while (!waiting.empty()) {
       std::function<void()> next = std::move(waiting.front());
       waiting.pop_front();
@@ -31,7 +41,6 @@ public:
     return hasher.hex();
   }
 
-private:
   Hasher hasher;
   llvm::DenseSet<std::pair<const void *, const void *>> seen; // functions that are written, by their syntax and scope
   Namespace *globals = nullptr;                               // of the function that is being written
@@ -316,6 +325,10 @@ private:
 
 std::string dependencyHash(const JitFunction &kernel) {
   return DependencyWriter().hash(kernel);
+}
+
+std::string dependencyHash(const Value &value) {
+  return DependencyWriter().hash(value);
 }
 
 } // namespace tilewright

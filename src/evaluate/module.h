@@ -51,5 +51,7 @@ std::optional<Value> pythonFunction(llvm::StringRef name);
 /// What a kernel's code depends on, as one hash: its own text (comments, blank lines and line numbers aside), that of all functions it
 /// reaches, and the values of the globals they use.
 std::string dependencyHash(const JitFunction &kernel);
+/// The same of a value: its type and text, and what the functions depend on that it is or contains.
+std::string dependencyHash(const Value &value);
 
 } // namespace tilewright

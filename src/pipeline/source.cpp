@@ -18,14 +18,23 @@ const SourceFile *KernelSource::file() const {
   return jit && jit->module ? jit->module->source.get() : nullptr;
 }
 
+/// What a signature's text does not say: which of its words are constants (tl.float32 is written like a number's type), how
+/// the members of a tuple are called, and what functions do.
+static void addArgument(Hasher &hasher, const ArgumentSpec &spec) {
+  if (spec.constant) hasher.add("constant").add(dependencyHash(*spec.constant));
+  hasher.addInteger(static_cast<int64_t>(spec.members.size())).addInteger(static_cast<int64_t>(spec.fieldNames.size()));
+  for (const std::string &name : spec.fieldNames)
+    hasher.add(name);
+  for (const ArgumentSpec &member : spec.members)
+    addArgument(hasher, member);
+}
+
 std::string KernelSource::hash(llvm::ArrayRef<ArgumentSpec> args) const {
   Hasher hasher;
   if (text) return hasher.add("text").add(text->name).add(text->file->text()).hex();
   hasher.add("function").add(jit->name).add(dependencyHash(*jit));
-  // A function that is passed as an argument is part of the code, and its name says nothing about its body.
   for (const ArgumentSpec &spec : args)
-    if (spec.constant)
-      if (std::shared_ptr<const JitFunction> given = spec.constant->asFunction()) hasher.add(dependencyHash(*given));
+    addArgument(hasher, spec);
   return hasher.hex();
 }
 

@@ -1,6 +1,7 @@
 """Arguments of all kinds: arrays of several libraries and layouts, numbers, types, functions."""
 
 import array
+import ctypes
 import dataclasses
 import os
 import subprocess
@@ -60,6 +61,21 @@ def test_buffers():
     x, out = array.array("i", range(16)), bytearray(64)
     copy_kernel[(1,)](x, memoryview(out).cast("i"), 16, BLOCK=16)
     assert bytes(out) == x.tobytes()
+
+
+@pytest.mark.parametrize("kind", [ctypes.c_float, ctypes.c_int8, ctypes.c_uint16, ctypes.c_double])
+def test_ctypes_arrays_whose_memory_has_no_strides(kind):
+    x, out = (kind * 16)(*range(16)), ((kind * 4) * 4)()
+    copy_kernel[(1,)](x, out, 16, BLOCK=16)
+    assert bytes(out) == bytes(x)
+
+
+def test_memory_of_structures_is_refused_by_type():
+    class Pair(ctypes.Structure):
+        _fields_ = [("x", ctypes.c_int), ("y", ctypes.c_int)]
+
+    with pytest.raises(TypeError, match="Pair_Array_2"):
+        copy_kernel[(1,)]((Pair * 2)(), np.zeros(2, np.int32), 2, BLOCK=2)
 
 
 def test_read_only_array_is_a_fine_source():

@@ -5,8 +5,10 @@ import subprocess
 import sys
 import textwrap
 import threading
+import typing
 
 import numpy as np
+import pytest
 
 import tilewright as triton
 import tilewright.language as tl
@@ -55,6 +57,76 @@ def test_python_functions_enter_the_key():
         out = np.zeros(1, np.int32)
         make_kernel(value)[(1,)](out)
         assert out[0] == value
+
+
+def captured(number):
+    number = tl.constexpr(number)
+
+    @triton.jit
+    def add(x):
+        return x + number
+
+    return add
+
+
+@triton.jit
+def first_of(out_ptr, functions):
+    tl.store(out_ptr, functions[0](1.0))
+
+
+@triton.jit
+def first_of_constants(out_ptr, functions: tl.constexpr):
+    tl.store(out_ptr, functions[0](1.0))
+
+
+@triton.jit
+def first_of_all(out_ptr, *functions):
+    tl.store(out_ptr, functions[0](1.0))
+
+
+@pytest.mark.parametrize("kernel", [first_of, first_of_constants, first_of_all])
+def test_functions_in_tuples_enter_the_key(kernel):
+    for number in (1, 2):
+        out, function = np.zeros(1), captured(number)
+        kernel[(1,)](out, function if kernel is first_of_all else (function,))
+        assert out[0] == 1 + number
+
+
+class Rows(typing.NamedTuple):
+    x: object
+    y: object
+
+
+class Columns(typing.NamedTuple):
+    y: object
+    x: object
+
+
+@triton.jit
+def field_of(out_ptr, pair):
+    tl.store(out_ptr, pair.x)
+
+
+def test_names_of_fields_enter_the_key():
+    for pair in (Rows(2, 3), Columns(2, 3)):
+        out = np.zeros(1)
+        field_of[(1,)](out, pair)
+        assert out[0] == pair.x
+
+
+@triton.jit
+def number_or_type(out_ptr, a, b):
+    if isinstance(a, tl.dtype):
+        tl.store(out_ptr, 1.0 + b)
+    else:
+        tl.store(out_ptr, 100.0 + a)
+
+
+def test_a_type_is_not_a_number_of_it():
+    for a, b, expected in ((1.5, tl.float32, 101.5), (tl.float32, 1.5, 2.5), (3, tl.int32, 103), (tl.int32, 3, 4)):
+        out = np.zeros(1)
+        number_or_type[(1,)](out, a, b)
+        assert out[0] == expected
 
 
 def test_threads():

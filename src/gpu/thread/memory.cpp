@@ -74,7 +74,8 @@ static bool areApart(ThreadContext &t, Value pointer, Value base, const GlobalAc
   return known->second;
 }
 
-void meetBefore(ThreadContext &t, const GlobalAccess &next) {
+/// All threads meet, if one of them may have made an access that the next access must not overtake.
+static void meetBefore(ThreadContext &t, const GlobalAccess &next) {
   Value base = address::baseArgument(next.pointer);
   bool clashes = llvm::any_of(t.sinceBarrier.accesses(), [&](const GlobalAccess &before) {
     return (next.writes || before.writes) && !isOrdered(t, before, next) && !areApart(t, next.pointer, base, before);
@@ -84,10 +85,11 @@ void meetBefore(ThreadContext &t, const GlobalAccess &next) {
   t.sinceBarrier.clear();
 }
 
-/// What a load, a store or an atomic operation does to memory; null for others. Atomic operations
+/// What a load, a copy, a store or an atomic operation does to memory; null for others. Atomic operations
 /// of one kind may come in any order unless they exchange, or the value that one has found is used.
 static std::optional<GlobalAccess> accessOf(Operation *op) {
   if (auto load = dyn_cast<tt::LoadOp>(op)) return GlobalAccess{load.getPtr()};
+  if (auto copy = dyn_cast<ttg::CopyAsyncOp>(op)) return GlobalAccess{copy.getPointers()};
   if (auto store = dyn_cast<tt::StoreOp>(op)) return GlobalAccess{store.getPtr(), /*writes=*/true};
   if (auto swap = dyn_cast<tt::AtomicCASOp>(op)) return GlobalAccess{swap.getPtr(), /*writes=*/true};
   auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
@@ -97,16 +99,22 @@ static std::optional<GlobalAccess> accessOf(Operation *op) {
   return access;
 }
 
-static void orderAccess(ThreadContext &t, Operation *op) {
+/// Whether later stores must look back at the access. Of copies by threads those of one block need not: the threads wait for
+/// their copies and meet before they use what was copied. Those of another block have not met them.
+static bool mayBeOvertaken(ThreadContext &t, Operation *op) {
+  return !isa<ttg::CopyAsyncOp>(op) || t.config.getCtas() > 1;
+}
+
+void orderAccess(ThreadContext &t, Operation *op) {
   GlobalAccess access = *accessOf(op);
   meetBefore(t, access);
-  t.sinceBarrier.add(access);
+  if (mayBeOvertaken(t, op)) t.sinceBarrier.add(access);
 }
 
 void expectIteration(ThreadContext &t, Operation *loop) {
   loop->walk([&](Operation *op) {
     std::optional<GlobalAccess> access = accessOf(op);
-    if (!access) return;
+    if (!access || !mayBeOvertaken(t, op)) return;
     access->changes = loop->isAncestor(access->pointer.getParentBlock()->getParentOp());
     t.sinceBarrier.add(*access);
   });

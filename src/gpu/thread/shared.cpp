@@ -275,8 +275,7 @@ LogicalResult lowerFenceAsync(ThreadContext &t, ttg::FenceAsyncOp op) {
 //===----------------------------------------------------------------------------------------------------- asynchronous copies
 
 LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
-  // A later store need not look back at it: threads wait for their copies and meet before they use what was copied.
-  meetBefore(t, GlobalAccess{op.getPointers()});
+  orderAccess(t, op);
   Layout layout = ttg::layoutOf(op.getPointers().getType());
   SharedLayout shared = sharedOf(op.getBuffer());
   VectorAccess access = vectorAccess(layout, shared);
