@@ -251,7 +251,7 @@ static Buffer accumulatorFor(Context &ctx, DotOp op, DotPlan &plan, bool fromZer
   bool inPlace = existing != ctx.buffers.end() && existing->second.base == c.base;
   auto first = ctx.firstTurns.find(op.getC());
   bool isLate = first != ctx.firstTurns.end(); // zeros that are not written yet
-  if (isLate && inPlace && !plan.tiles && c.strides.size() == 2)
+  if (isLate && inPlace && c.strides.size() == 2)
     plan.isFirst = first->second.isFirst;
   else if (isLate)
     writeZeros(ctx, op);
