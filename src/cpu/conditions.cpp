@@ -301,6 +301,16 @@ static Value isInjective(Context &ctx, Value pointer, Value mask) {
   return bothHold(ctx, holds, arith::OrIOp::create(b, inOrder(0, 1), inOrder(1, 0)));
 }
 
+static Value areApart(ImplicitLocOpBuilder &b, const Reach &first, const Reach &second) {
+  using enum arith::CmpIPredicate;
+  return arith::OrIOp::create(b, arith::CmpIOp::create(b, ule, first.high, second.low),
+                              arith::CmpIOp::create(b, ule, second.high, first.low));
+}
+
+Value areApart(Context &ctx, Value first, Value firstMask, Value second, Value secondMask) {
+  return areApart(ctx.b, reachOf(ctx, first, firstMask), reachOf(ctx, second, secondMask));
+}
+
 Value isUndisturbed(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> hazards) {
   ImplicitLocOpBuilder &b = ctx.b;
   using enum arith::CmpIPredicate;
@@ -315,9 +325,7 @@ Value isUndisturbed(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> hazards) {
       continue;
     }
     if (!written) written = reachOf(ctx, op.getPtr(), op.getMask());
-    Reach read = reachOf(ctx, pointer, hazard.load.getMask());
-    Value apart = arith::OrIOp::create(b, arith::CmpIOp::create(b, ule, read.high, written->low),
-                                       arith::CmpIOp::create(b, ule, written->high, read.low));
+    Value apart = areApart(b, reachOf(ctx, pointer, hazard.load.getMask()), *written);
     if (hazard.samePlace) {
       Value start = evaluateScalar(ctx, pointer, originOf(pointer, ctx.zeroIndex));
       Value goal = evaluateScalar(ctx, op.getPtr(), originOf(op.getPtr(), ctx.zeroIndex));

@@ -20,6 +20,8 @@ Value conditions(Context &ctx, ValueRange tiles, int64_t dim);
 Value reachesExactly(Context &ctx, ValueRange pointers);
 /// The indices that `mask` compares with its bounds do not overflow.
 Value masksExactly(Context &ctx, Value mask, llvm::ArrayRef<int64_t> shape);
+/// What an access to `first` and one to `second`, under their masks (or null), reach has no byte in common.
+Value areApart(Context &ctx, Value first, Value firstMask, Value second, Value secondMask);
 llvm::SmallVector<Hazard> hazardsOf(Context &ctx, tt::StoreOp op);
 /// No load of `hazards` reads what the store has written before.
 Value isUndisturbed(Context &ctx, tt::StoreOp op, llvm::ArrayRef<Hazard> hazards);

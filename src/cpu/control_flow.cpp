@@ -3,6 +3,7 @@
 
 #include "cpu/control_flow.h"
 
+#include "cpu/direct_store.h"
 #include "cpu/evaluate.h"
 #include "cpu/operations.h"
 #include "cpu/scratch.h"
@@ -116,6 +117,8 @@ LogicalResult lowerFor(Context &ctx, scf::ForOp op) {
   Value span = scalarToIndex(ctx, arith::SubIOp::create(b, upper, lower));
   Value stride = arith::MaxSIOp::create(b, scalarToIndex(ctx, step), constantIndex(b, 1));
   Value trips = arith::MaxSIOp::create(b, arith::DivSIOp::create(b, span, stride), constantIndex(b, 1));
+  StoreOp direct = storeOfLoop(ctx, op); // a last scalar tells whether the last turn has run it
+  if (direct) inits.push_back(constantInt(b, b.getI1Type(), 0));
   auto loop = scf::ForOp::create(b, lower, upper, step, inits);
   {
     OpBuilder::InsertionGuard guard(b);
@@ -131,10 +134,13 @@ LogicalResult lowerFor(Context &ctx, scf::ForOp op) {
     b.setLoc(yield->getLoc());
     llvm::SmallVector<Value> results;
     if (failed(leave(ctx, yield, yield->getOperands(), tileBuffers, results))) return failure();
+    if (direct) results.push_back(ctx.storedDirectly.lookup(direct));
+    if (direct && !results.back()) results.back() = constantInt(b, b.getI1Type(), 0);
     if (!results.empty()) scf::YieldOp::create(b, results);
     ctx.enclosingTrips.pop_back();
   }
   ctx.arenaUsed = kept;
+  if (direct) ctx.storedDirectly[direct] = loop.getResults().back();
   bindValues(ctx, op.getResults(), loop.getResults(), tileBuffers);
   return success();
 }

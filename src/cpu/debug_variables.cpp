@@ -35,6 +35,10 @@ static LLVM::DISubprogramAttr scopeOf(Context &ctx) {
   return fused ? fused.getMetadata() : LLVM::DISubprogramAttr();
 }
 
+bool namesVariables(Context &ctx) {
+  return scopeOf(ctx) != nullptr;
+}
+
 //===------------------------------------------------------------------------------------------------------------------ types
 
 static LLVM::DITypeAttr typeOf(Type type) {

@@ -16,6 +16,9 @@ namespace tilewright::cpu {
 /// Gives the function of a program a scope for the variables of `source`, the kernel. Without it the functions below do nothing.
 void declareVariables(Context &ctx, mlir::LLVM::LLVMFuncOp program, tt::FuncOp source);
 
+/// Whether it has one.
+bool namesVariables(Context &ctx);
+
 /// Where the results of an operation that has been lowered are, by the names of their variables.
 void noteVariables(Context &ctx, mlir::Operation *op);
 /// The same for the arguments of the block that code is being emitted for.

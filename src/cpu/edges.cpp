@@ -53,6 +53,16 @@ static bool isComputable(Context &ctx, Value value, llvm::SmallSetVector<Operati
   return true;
 }
 
+bool withScalarsOf(Context &ctx, ValueRange values, llvm::function_ref<void()> body) {
+  llvm::SmallSetVector<Operation *, 8> scalars;
+  if (!llvm::all_of(values, [&](Value value) { return isComputable(ctx, value, scalars); })) return false;
+  auto known = ctx.scalars;
+  bool areLowered = llvm::all_of(scalars, [&](Operation *op) { return succeeded(lowerOp(ctx, op)); });
+  if (areLowered) body();
+  ctx.scalars = std::move(known);
+  return areLowered;
+}
+
 /// How many indices of a dimension the mask admits (i64).
 static Value countOf(Context &ctx, llvm::ArrayRef<BoxTerm> terms, int64_t dim, int64_t size) {
   ImplicitLocOpBuilder &b = ctx.b;
@@ -103,23 +113,20 @@ static void limitToStores(Context &ctx, DotOp dot, DotLimits &limits) {
   llvm::SmallSetVector<Operation *, 4> stores;
   llvm::DenseSet<Value> seen;
   if (!findStores(dot.getD(), stores, seen) || stores.empty()) return;
-  llvm::SmallSetVector<Operation *, 8> scalars;
+  llvm::SmallVector<Value> needed;
   llvm::SmallVector<llvm::SmallVector<BoxTerm>> boxes;
   for (Operation *op : stores) {
     Value mask = cast<StoreOp>(op).getMask();
     if (!mask || !ctx.analysis->box(mask, boxes.emplace_back())) return;
     for (const BoxTerm &term : boxes.back())
-      if (!isComputable(ctx, term.compare->getOperand(0), scalars) || !isComputable(ctx, term.compare->getOperand(1), scalars)) return;
+      llvm::append_range(needed, term.compare->getOperands());
   }
-  auto known = ctx.scalars; // what is computed early must not count as known afterwards
-  for (Operation *op : scalars)
-    if (failed(lowerOp(ctx, op))) return;
   auto shape = shapeOf(dot.getD());
   auto mayLeaveOne = [&](int64_t unit, llvm::ArrayRef<BoxTerm> terms, int64_t dim) {
     return takesLastAlone(ctx, dot, dim) && unit > 0 && shape[dim] > unit && shape[dim] % unit == 0 &&
            mayLetOneThrough(ctx, terms, dim, unit);
   };
-  for (const auto &terms : boxes) {
+  auto limit = [&](llvm::ArrayRef<BoxTerm> terms) {
     Value rows = countOf(ctx, terms, 0, shape[0]), columns = countOf(ctx, terms, 1, shape[1]);
     limits.rows = limits.rows ? Value(arith::MaxSIOp::create(b, limits.rows, rows)) : rows;
     limits.columns = limits.columns ? Value(arith::MaxSIOp::create(b, limits.columns, columns)) : columns;
@@ -127,8 +134,8 @@ static void limitToStores(Context &ctx, DotOp dot, DotLimits &limits) {
     limits.mayBeOneColumn |= mayLetOneThrough(ctx, terms, 1, shape[1]);
     limits.mayLeaveOneRow |= mayLeaveOne(wholeRows(ctx.target), terms, 0);
     limits.mayLeaveOneColumn |= mayLeaveOne(ctx.target.vectorBytes / elementBytes(getElementTypeOrSelf(dot.getD())), terms, 1);
-  }
-  ctx.scalars = std::move(known);
+  };
+  withScalarsOf(ctx, needed, [&] { llvm::for_each(boxes, limit); });
 }
 
 //===---------------------------------------------------------------------------------------------------------- along k

@@ -12,6 +12,10 @@
 
 namespace tilewright::cpu {
 
+/// Runs `body` where the scalars that `values` are made from are known, though the program may compute them later: they do not count as
+/// known afterwards. False, and nothing runs, if they cannot be computed here.
+bool withScalarsOf(Context &ctx, ValueRange values, llvm::function_ref<void()> body);
+
 DotLimits limitsOf(Context &ctx, tt::DotOp dot);
 
 } // namespace tilewright::cpu

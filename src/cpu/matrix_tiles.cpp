@@ -96,7 +96,7 @@ public:
         depth(tileDepth(plan.operand)) {}
 
   /// `length`: how much of k is needed (i64); null: all.
-  void emitBlock(Value aBlock, Value panel, Value cBlock, bool fromZero, Value length) {
+  void emitBlock(Value aBlock, Value panel, Value cBlock, Value outBlock, bool fromZero, Value length) {
     if (fromZero || !plan.isFirst) {
       startSums(cBlock, fromZero);
     } else {
@@ -110,7 +110,9 @@ public:
     forEach(b, plan.k, depth, 0, length,
             [&](Value p) { emitStep(pointerAt(b, aBlock, p, operandBytes), pointerAt(b, panel, p, plan.panel * operandBytes)); });
     forTiles([&](int64_t row, int64_t column) {
-      callIntrinsic(b, "llvm.x86.tilestored64", nullptr, {number(sum(row, column)), addressOfC(cBlock, row, column), strideOfC()});
+      Value address = outBlock ? addressOfResult(outBlock, row, column) : addressOfC(cBlock, row, column);
+      Value stride = outBlock ? plan.outRowBytes : strideOfC();
+      callIntrinsic(b, "llvm.x86.tilestored64", nullptr, {number(sum(row, column)), address, stride});
     });
   }
 
@@ -146,6 +148,11 @@ private:
   Value strideOfC() { return constantIndex(b, 4 * plan.cRow); }
   Value addressOfC(Value cBlock, int64_t row, int64_t column) {
     return pointerAtConstant(b, cBlock, 4 * (row * tileRows * plan.cRow + column * tileColumns));
+  }
+
+  Value addressOfResult(Value outBlock, int64_t row, int64_t column) {
+    if (row) outBlock = pointerAt(b, outBlock, arith::MulIOp::create(b, constantIndex(b, tileRows), plan.outRowBytes), 1);
+    return pointerAtConstant(b, outBlock, tileBytes * column);
   }
 
   /// 64 bytes along k, of both planes where there are two. Each operand is loaded where its first product needs it.
@@ -188,8 +195,10 @@ DotBlocks emitTileLoops(ImplicitLocOpBuilder &b, const DotPlan &plan, Value a, V
   int64_t bytes = bytesOf(plan.operand), rows = blockRows(plan);
   forEach(b, plan.m, rows, 0, limits.rows, [&](Value row) {
     Value aBlock = rowsOfA(b, plan, a, row), cRows = pointerAt(b, c, row, 4 * plan.cRow);
+    Value outRows = plan.out ? pointerAt(b, plan.out, arith::MulIOp::create(b, row, plan.outRowBytes), 1) : Value();
     forEach(b, plan.n, plan.panel, 0, limits.columns, [&](Value column) {
-      emitter.emitBlock(aBlock, pointerAt(b, bPanels, column, plan.k * bytes), pointerAt(b, cRows, column, 4), fromZero, limits.length);
+      Value panel = pointerAt(b, bPanels, column, plan.k * bytes), cBlock = pointerAt(b, cRows, column, 4);
+      emitter.emitBlock(aBlock, panel, cBlock, outRows ? pointerAt(b, outRows, column, 4) : Value(), fromZero, limits.length);
     });
   });
   return {emitter.instruction(), tileColumns, plan.panel / tileColumns, {{rows, plan.m / rows, 1}}, true};

@@ -111,9 +111,12 @@ public:
     if (takesBytes()) emitRowSums(a);
     for (int64_t row = 0; row < mostRowsOfAll && plan.aRowBytes; ++row)
       rowOffsets.push_back(arith::MulIOp::create(b, constantIndex(b, row), plan.aRowBytes));
+    for (int64_t row = 0; row < mostRowsOfAll && plan.out; ++row)
+      outOffsets.push_back(arith::MulIOp::create(b, constantIndex(b, row), plan.outRowBytes));
     forEach(b, plan.n, plan.panel, 0, limits.columns, [&](Value column) {
       Value panel = pointerAt(b, bPanels, column, plan.k * operandBytes);
       Value corner = pointerAt(b, c, column, bytesOf(plan.result));
+      if (plan.out) outCorner = pointerAt(b, plan.out, column, bytesOf(plan.result));
       if (!limits.columns || panelVectors == 1) return emitPanel(a, panel, corner, column);
       // Perhaps only the first vector of the last panel is needed.
       Value left = arith::SubIOp::create(b, limits.columns, column);
@@ -156,6 +159,8 @@ private:
   const DotPlan &plan;
   const DotLimits &limits;
   SmallVector<Value> rowOffsets; // in bytes, of the rows of a block of A; empty: constants
+  SmallVector<Value> outOffsets; // of where its results are stored; empty: those of C
+  Value outCorner, outBlock;     // what `corner` and `cBlock` are for C
   Value stepsEnd;                // of the loop over k; null: all
   const bool fromZero;
   Value starts;           // of bytes: what the sums of a block's rows start from; null: 0
@@ -183,11 +188,17 @@ private:
         Value aBlock = rowsOfA(a, row, first);
         Value cBlock =
             pointerAtConstant(b, pointerAt(b, corner, row, plan.cRow * bytesOf(plan.result)), first * plan.cRow * bytesOf(plan.result));
+        if (plan.out) outBlock = pointerAt(b, outCorner, rowOfOut(row, first), 1);
         if (takesBytes()) starts = pointerAtConstant(b, pointerAt(b, plan.rowSums, row, 4), 4 * first);
         emitBlock(aBlock, panel, cBlock, blocks.rows, blocks.partials, aheadOf(aBlock, row, first));
       });
       first += blocks.count * blocks.rows;
     }
+  }
+
+  Value rowOfOut(Value row, int64_t first) {
+    if (first) row = arith::AddIOp::create(b, row, constantIndex(b, first));
+    return arith::MulIOp::create(b, row, plan.outRowBytes);
   }
 
   /// A from row `row + more` on.
@@ -404,9 +415,25 @@ private:
     for (; partials > 1; partials /= 2)
       for (int64_t i = 0; i < count * partials / 2; ++i)
         sums[i] = add(sums[i], sums[i + count * partials / 2]);
-    for (int64_t row = 0; row < rows; ++row)
-      for (int64_t vector = 0; vector < vectors; ++vector)
-        store(b, sums[row * vectors + vector], cAddress(cBlock, row, vector), bytesOf(plan.result), /*streaming=*/false);
+    auto storeAll = [&](bool streams) {
+      for (int64_t row = 0; row < rows; ++row)
+        for (int64_t vector = 0; vector < vectors; ++vector) {
+          int64_t alignment = streams ? lanes * bytesOf(plan.result) : bytesOf(plan.result);
+          store(b, sums[row * vectors + vector], resultAddress(cBlock, row, vector), alignment, streams);
+        }
+    };
+    if (!plan.streams) return storeAll(false);
+    auto branch = scf::IfOp::create(b, TypeRange{}, plan.streams, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    for (bool streams : {true, false}) {
+      b.setInsertionPointToStart(streams ? branch.thenBlock() : branch.elseBlock());
+      storeAll(streams);
+    }
+  }
+
+  Value resultAddress(Value cBlock, int64_t row, int64_t vector) {
+    if (!plan.out) return cAddress(cBlock, row, vector);
+    return pointerAtConstant(b, row == 0 ? outBlock : pointerAt(b, outBlock, outOffsets[row], 1), vector * lanes * bytesOf(plan.result));
   }
 
   Value cAddress(Value cBlock, int64_t row, int64_t vector) {

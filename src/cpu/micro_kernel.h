@@ -26,6 +26,9 @@ struct DotPlan {
   Value aRowBytes = {};    // the distance of A's rows where only the program knows it (i64); null: aRow elements
   Value aNext = {};        // from an element of A to what the next product reads in its place (i64, in bytes); null: nothing to prefetch
   Value isFirst = {};      // whether C is written, not added to, where only the program knows it (i1); null: never
+  // Where results go to memory, and not to C, where only the program knows it (direct_store.h); i64, in bytes: the first one's address, or
+  // C's, and the distance of rows. Null: all go to C. `streams` (i1; null: never): past the caches.
+  Value out = {}, outRowBytes = {}, streams = {};
   Value rowSums = {};      // where `addsOffset` needs it: scratch of m i32
 
   /// Whether panels hold B's bytes plus 128, as unsigned ones: vectors multiply unsigned bytes with signed ones, tiles multiply signed

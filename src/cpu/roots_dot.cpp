@@ -6,6 +6,7 @@
 // the way, or bf16 where the machine multiplies that. A GPU's block sizes mean nothing here: the micro-kernel has its own tiles.
 
 #include "cpu/conditions.h"
+#include "cpu/direct_store.h"
 #include "cpu/edges.h"
 #include "cpu/evaluate.h"
 #include "cpu/kept_panels.h"
@@ -259,6 +260,26 @@ static Buffer accumulatorFor(Context &ctx, DotOp op, DotPlan &plan, bool fromZer
   return c;
 }
 
+/// Where the results may go to memory, the plan says so.
+static void planDirectStore(Context &ctx, DotOp op, DotPlan &plan, const Buffer &c) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  StoreOp store = storeOfResults(ctx, op);
+  auto direct = store ? directStore(ctx, op, store, plan) : std::nullopt;
+  if (!direct) return;
+  Value streams = direct->streams;
+  if (streams && plan.tiles) { // which have no such stores
+    Value all = constantInt(b, b.getI1Type(), 1);
+    direct->holds = arith::AndIOp::create(b, direct->holds, arith::XOrIOp::create(b, streams, all));
+  } else if (streams) {
+    plan.streams = arith::AndIOp::create(b, direct->holds, streams);
+    ctx.streams = true;
+  }
+  Value inScratch = pointerToInt(b, pointerAtConstant(b, c.base, c.offset * elementBytes(c.element)));
+  plan.out = intToPointer(b, arith::SelectOp::create(b, direct->holds, direct->base, inScratch));
+  plan.outRowBytes = arith::SelectOp::create(b, direct->holds, direct->rowBytes, constantIndex(b, c.strides[0] * elementBytes(c.element)));
+  ctx.storedDirectly[store] = direct->holds;
+}
+
 /// A as it already lies in scratch, possibly transposed.
 static std::optional<Buffer> storedOperand(Context &ctx, Value tile, Type operand, const Buffer &c) {
   llvm::SmallVector<int64_t> permutation;
@@ -498,6 +519,7 @@ void lowerDot(Context &ctx, DotOp op) {
   bool fromZero = isZeroTile(op.getC());
   Buffer c = accumulatorFor(ctx, op, *plan, fromZero);
   DotLimits limits = limitsOf(ctx, op);
+  planDirectStore(ctx, op, *plan, c);
   ctx.packing = true;
   std::optional<ThinProduct> row, column;
   if (limits.mayBeOneRow) row = thinProduct(ctx, op, *plan, c, fromZero, limits, true);

@@ -22,7 +22,7 @@ static int64_t keptOutputBytes(Context &ctx) {
 }
 
 /// Streaming stores skip the caches: up to 70 % faster where the output does not fit there anyway, up to twice as slow where it would have.
-static Value streamingPays(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk) {
+Value streamingPays(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto pointer = cast<PointerType>(getElementTypeOrSelf(op.getPtr()));
   int64_t bytes = elementBytes(pointer.getPointeeType());
@@ -140,9 +140,8 @@ static void lowerScalarStore(Context &ctx, StoreOp op) {
 /// A kernel may get one tensor through two arguments, or two tensors that overlap; it still does what the
 /// program says: all of the tile is loaded before any of it is stored. This is checked at run time; a tile
 /// that takes long to compute is stored in scratch first instead, which is always right and adds little.
-void lowerStore(Context &ctx, StoreOp op) {
+static void lowerTileStore(Context &ctx, StoreOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
-  if (!isTile(op.getPtr())) return lowerScalarStore(ctx, op);
   constexpr int64_t longEnough = 100; // from this cost on, a pass through scratch hardly matters
   int64_t mark = ctx.arenaUsed;
   Value value = op.getValue(), mask = op.getMask();
@@ -177,6 +176,17 @@ void lowerStore(Context &ctx, StoreOp op) {
   }
   if (throughScratch) ctx.buffers.erase(value);
   ctx.arenaUsed = mark;
+}
+
+void lowerStore(Context &ctx, StoreOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (!isTile(op.getPtr())) return lowerScalarStore(ctx, op);
+  Value isDone = ctx.storedDirectly.lookup(op);
+  if (!isDone) return lowerTileStore(ctx, op);
+  auto branch = scf::IfOp::create(b, TypeRange{}, arith::XOrIOp::create(b, isDone, constantInt(b, b.getI1Type(), 1)), false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  lowerTileStore(ctx, op);
 }
 
 } // namespace tilewright::cpu

@@ -27,7 +27,8 @@ tt.func public @whole(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %str
   %d = tt.dot %x, %y, %none : tensor<16x16xf32> * tensor<16x16xf32> -> tensor<16x16xf32>
   %cs = tt.splat %c : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>>
   %cp = tt.addptr %cs, %places : tensor<16x16x!tt.ptr<f32>>, tensor<16x16xi64>
-  tt.store %cp, %d : tensor<16x16x!tt.ptr<f32>>
+  %twice = arith.addf %d, %d : tensor<16x16xf32>
+  tt.store %cp, %twice : tensor<16x16x!tt.ptr<f32>>
   tt.return
 }
 
@@ -65,6 +66,7 @@ tt.func public @masked(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %st
   %d = tt.dot %x, %y, %none : tensor<16x16xf32> * tensor<16x16xf32> -> tensor<16x16xf32>
   %cs = tt.splat %c : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>>
   %cp = tt.addptr %cs, %places : tensor<16x16x!tt.ptr<f32>>, tensor<16x16xi64>
-  tt.store %cp, %d, %mask : tensor<16x16x!tt.ptr<f32>>
+  %twice = arith.addf %d, %d : tensor<16x16xf32>
+  tt.store %cp, %twice, %mask : tensor<16x16x!tt.ptr<f32>>
   tt.return
 }

@@ -53,6 +53,7 @@ tt.func public @product(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %s
   }
   %cs = tt.splat %c : !tt.ptr<f32> -> tensor<128x128x!tt.ptr<f32>>
   %cp = tt.addptr %cs, %places : tensor<128x128x!tt.ptr<f32>>, tensor<128x128xi64>
-  tt.store %cp, %sum : tensor<128x128x!tt.ptr<f32>>
+  %twice = arith.addf %sum, %sum : tensor<128x128xf32>
+  tt.store %cp, %twice : tensor<128x128x!tt.ptr<f32>>
   tt.return
 }

@@ -42,6 +42,7 @@ tt.func public @product(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %n
   }
   %cs = tt.splat %c : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>>
   %cp = tt.addptr %cs, %places : tensor<16x16x!tt.ptr<f32>>, tensor<16x16xi32>
-  tt.store %cp, %sum : tensor<16x16x!tt.ptr<f32>>
+  %twice = arith.addf %sum, %sum : tensor<16x16xf32>
+  tt.store %cp, %twice : tensor<16x16x!tt.ptr<f32>>
   tt.return
 }

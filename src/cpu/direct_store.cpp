@@ -1,0 +1,142 @@
+// See direct_store.h.
+#include "cpu/direct_store.h"
+
+#include "cpu/conditions.h"
+#include "cpu/debug_variables.h"
+#include "cpu/edges.h"
+#include "cpu/evaluate.h"
+#include "cpu/loops.h"
+#include "cpu/roots.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace tilewright::tt;
+
+namespace tilewright::cpu {
+
+/// Whether a store may move over the operation: it makes no loop of its own, which might read memory, and has no effect.
+static bool isPassed(Context &ctx, Operation &op) {
+  if (!isMemoryEffectFree(&op) || op.getNumRegions() != 0) return false;
+  if (llvm::any_of(op.getResults(), [&](Value value) { return ctx.analysis->isStored(value); })) return false;
+  bool hasTiles = llvm::any_of(op.getOperands(), [](Value value) { return isTile(value); });
+  return !hasTiles || isElementwise(&op) || isa<BroadcastOp, ExpandDimsOp>(op);
+}
+
+static bool allPassed(Context &ctx, Operation *begin, Operation *end) {
+  for (Operation *op = begin->getNextNode(); op && op != end; op = op->getNextNode())
+    if (!isPassed(ctx, *op)) return false;
+  return true;
+}
+
+/// Whether what the loop carries beside the sum is made without reading memory: it is computed behind the product.
+static bool carriesNoLoads(Context &ctx, scf::ForOp loop, size_t sum) {
+  llvm::SmallVector<Value> work;
+  for (auto [slot, value] : llvm::enumerate(loop.getYieldedValues()))
+    if (slot != sum && isTile(value)) work.push_back(value);
+  llvm::DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || !seen.insert(value).second) continue;
+    if (!isPassed(ctx, *op)) return false;
+    llvm::append_range(work, op->getOperands());
+  }
+  return true;
+}
+
+/// The loop's result that is the sum of all turns' products; null: it is not.
+static Value sumOfTurns(Context &ctx, DotOp dot) {
+  auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+  if (!loop || !dot.getD().hasOneUse()) return {};
+  OpOperand &use = *dot.getD().use_begin();
+  auto yield = dyn_cast<scf::YieldOp>(use.getOwner());
+  if (!yield || yield->getParentOp() != loop) return {};
+  size_t slot = use.getOperandNumber();
+  Value carried = loop.getRegionIterArg(slot);
+  bool isSum = dot.getC() == carried && carried.hasOneUse() && allPassed(ctx, dot, yield) && carriesNoLoads(ctx, loop, slot);
+  return isSum ? loop.getResult(slot) : Value();
+}
+
+StoreOp storeOfResults(Context &ctx, DotOp dot) {
+  if (namesVariables(ctx)) return {}; // a debugger finds the sum in scratch
+  Value result = sumOfTurns(ctx, dot);
+  if (!result) result = dot.getD();
+  if (!result.hasOneUse() || shapeOf(result).size() != 2) return {};
+  Operation *maker = result.getDefiningOp();
+  auto store = dyn_cast<StoreOp>(*result.user_begin());
+  if (!store || store.getValue() != result || store->getBlock() != maker->getBlock() || !allPassed(ctx, maker, store)) return {};
+  return store;
+}
+
+StoreOp storeOfLoop(Context &ctx, scf::ForOp loop) {
+  for (DotOp dot : loop.getBody()->getOps<DotOp>())
+    if (StoreOp store = storeOfResults(ctx, dot); store && store->getBlock() != loop.getBody()) return store;
+  return {};
+}
+
+/// i1: this turn of the loop is its last one. Null where the results are not a loop's.
+static Value isLastTurn(Context &ctx, DotOp dot, StoreOp store) {
+  if (dot->getBlock() == store->getBlock()) return {};
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto loop = cast<scf::ForOp>(dot->getParentOp());
+  auto known = [&](Value value) { return scalarToIndex(ctx, scalar(ctx, value)); };
+  Value left = arith::SubIOp::create(b, known(loop.getUpperBound()), known(loop.getInductionVar())); // positive, as an unsigned number
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ule, left, known(loop.getStep()));
+}
+
+/// i1: the masks of the store hold for the whole tile. Null: they always do.
+static Value isWhole(Context &ctx, StoreOp store, llvm::ArrayRef<BoxTerm> terms) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value holds;
+  for (const BoxTerm &term : terms) {
+    int64_t size = term.dim < 0 ? 1 : shapeOf(store.getPtr())[term.dim];
+    BoxCount box = boxCount(ctx, term, size);
+    holds = bothHold(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, box.count, constantIndex(b, size)));
+    holds = bothHold(ctx, holds, box.noWrap);
+  }
+  return holds;
+}
+
+/// Without the trips of the loop that the store stands behind.
+static Value streaming(Context &ctx, DotOp dot, StoreOp store, const DotPlan &plan) {
+  auto trips = ctx.enclosingTrips;
+  if (dot->getBlock() != store->getBlock()) ctx.enclosingTrips.pop_back();
+  Value pays = streamingPays(ctx, store, 1, ctx.target.vectorBytes / elementBytes(plan.result));
+  ctx.enclosingTrips = std::move(trips);
+  return pays;
+}
+
+std::optional<DirectStore> directStore(Context &ctx, DotOp dot, StoreOp store, const DotPlan &plan) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value pointer = store.getPtr(), mask = store.getMask();
+  Step along = ctx.analysis->step(pointer, 1);
+  bool isContiguous = along.kind == Step::constant && along.amount == elementBytes(plan.result);
+  if (getElementTypeOrSelf(store.getValue()) != plan.result || !isContiguous || !ctx.analysis->reachIsKnown(pointer)) return std::nullopt;
+  llvm::SmallVector<BoxTerm> terms;
+  if (mask && !ctx.analysis->box(mask, terms)) return std::nullopt;
+  if (llvm::any_of(terms, [](const BoxTerm &term) { return term.lower; })) return std::nullopt;
+  llvm::SmallVector<Value> needed = {pointer};
+  for (const BoxTerm &term : terms)
+    llvm::append_range(needed, term.compare->getOperands());
+  DirectStore direct;
+  bool isKnown = withScalarsOf(ctx, needed, [&] {
+    Value holds = bothHold(ctx, conditions(ctx, {pointer}, 0), conditions(ctx, {pointer}, 1));
+    holds = bothHold(ctx, holds, reachesExactly(ctx, {pointer}));
+    holds = bothHold(ctx, holds, isWhole(ctx, store, terms));
+    if (auto a = dot.getA().getDefiningOp<LoadOp>(); a && !ctx.buffers.contains(a)) {
+      if (!ctx.analysis->reachIsKnown(a.getPtr())) return;
+      holds = bothHold(ctx, holds, reachesExactly(ctx, {a.getPtr()}));
+      holds = bothHold(ctx, holds, areApart(ctx, a.getPtr(), a.getMask(), pointer, mask));
+    }
+    holds = bothHold(ctx, holds, isLastTurn(ctx, dot, store));
+    Place first{{{ctx.zeroIndex, 0}, {ctx.zeroIndex, 0}}}, second{{{indexConstant(ctx, 1), 0}, {ctx.zeroIndex, 0}}};
+    direct.base = evaluateScalar(ctx, pointer, first);
+    direct.rowBytes = arith::SubIOp::create(b, evaluateScalar(ctx, pointer, second), direct.base);
+    direct.streams = streaming(ctx, dot, store, plan);
+    direct.holds = holds ? holds : constantInt(b, b.getI1Type(), 1);
+  });
+  return isKnown && direct.holds ? std::optional(direct) : std::nullopt;
+}
+
+} // namespace tilewright::cpu
