@@ -18,7 +18,6 @@ products, and always the same order.
 """
 
 import math
-import os
 
 import numpy as np
 import triton
@@ -247,8 +246,11 @@ def round_kernel(
 
 def owns_heads(q):
     """Whether programs own whole heads: on a CPU, where at most a quarter of its threads are idle in the last round of them."""
-    threads, heads = os.cpu_count(), q.shape[0] * q.shape[1]
-    return not common.is_on_gpu(q) and 4 * heads >= 3 * threads * triton.cdiv(heads, threads)
+    if common.is_on_gpu(q):
+        return False
+    threads = triton.runtime.driver.active.utils.get_device_properties(0)["multiprocessor_count"]
+    heads = q.shape[0] * q.shape[1]
+    return 4 * heads >= 3 * threads * triton.cdiv(heads, threads)
 
 
 def empty_scratch(q, deterministic=True):

@@ -81,8 +81,8 @@ struct Context {
   // Values: scalars as they are, tiles that are in scratch. Others are computed on demand.
   llvm::DenseMap<Value, Value> scalars;
   llvm::DenseMap<Value, Buffer> buffers;
-  llvm::DenseMap<Value, FirstTurn> firstTurns; // of carried tiles
-  llvm::MapVector<Value, Buffer> pending;      // tiles that the first reduction to read them stores as it goes
+  llvm::DenseMap<Value, FirstTurn> firstTurns;             // of carried tiles
+  llvm::MapVector<Value, Buffer> pending;                  // tiles that the first reduction to read them stores as it goes
   llvm::DenseMap<mlir::Operation *, Value> storedDirectly; // stores, and whether (i1) their product has already run them (direct_store.h)
   llvm::SmallVector<Value, 3> programId, numPrograms;
   Value arena;

@@ -4,9 +4,9 @@
 //   store acc                  with: in the last turn the blocks of registers go to memory themselves
 //
 // This needs a store that takes exactly the results, in their type, column after column, and nothing between that reads memory or has an
-// effect. A whole tile must be needed, and A, where it is read in memory, must end before the results begin or begin behind them: rows of it
-// are read again when blocks above are stored. B is packed before. Otherwise the store runs as the program says, from scratch.
-// (Int8, 256x256x256 by 128x256x256 on one thread: copying took 8 % of the time with products of bytes, 14 % in tile registers.)
+// effect. A whole tile must be needed, and A, where it is read in memory, must end before the results begin or begin behind them: rows of
+// it are read again when blocks above are stored. B is packed before. Otherwise the store runs as the program says, from scratch. (Int8,
+// 256x256x256 by 128x256x256 on one thread: copying took 8 % of the time with products of bytes, 14 % in tile registers.)
 #pragma once
 
 #include "cpu/context.h"

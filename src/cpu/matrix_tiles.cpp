@@ -33,7 +33,7 @@ using namespace mlir;
 namespace tilewright::cpu {
 
 static constexpr int64_t tileRows = 16, tileBytes = 64;
-static constexpr int64_t tileColumns = tileBytes / 4;     // of C, whose sums have 32 bits
+static constexpr int64_t tileColumns = tileBytes / 4;   // of C, whose sums have 32 bits
 static constexpr int64_t smallestPrefetched = 16 << 10; // bytes of a block of B
 
 static int64_t bytesOf(Type element) {

@@ -29,7 +29,7 @@ struct DotPlan {
   // Where results go to memory, and not to C, where only the program knows it (direct_store.h); i64, in bytes: the first one's address, or
   // C's, and the distance of rows. Null: all go to C. `streams` (i1; null: never): past the caches.
   Value out = {}, outRowBytes = {}, streams = {};
-  Value rowSums = {};      // where `addsOffset` needs it: scratch of m i32
+  Value rowSums = {}; // where `addsOffset` needs it: scratch of m i32
 
   /// Whether panels hold B's bytes plus 128, as unsigned ones: vectors multiply unsigned bytes with signed ones, tiles multiply signed
   /// ones.
