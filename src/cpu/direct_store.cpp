@@ -112,6 +112,7 @@ std::optional<DirectStore> directStore(Context &ctx, DotOp dot, StoreOp store, c
   Value pointer = store.getPtr(), mask = store.getMask();
   Step along = ctx.analysis->step(pointer, 1);
   bool isContiguous = along.kind == Step::constant && along.amount == elementBytes(plan.result);
+  if (!llvm::isPowerOf2_64(plan.m) || !llvm::isPowerOf2_64(plan.n)) return std::nullopt; // blocks of registers would end behind the tile
   if (getElementTypeOrSelf(store.getValue()) != plan.result || !isContiguous || !ctx.analysis->reachIsKnown(pointer)) return std::nullopt;
   llvm::SmallVector<BoxTerm> terms;
   if (mask && !ctx.analysis->box(mask, terms)) return std::nullopt;

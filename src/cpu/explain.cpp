@@ -176,6 +176,7 @@ struct Explainer {
             : note.from == ProductNote::scratch ? "; A is read where it lies"
                                                 : "; A is read where it lies in memory, and copied where masks cut it off";
     text += ", B packed into panels of " + countText(columns, "column");
+    if (note.storesResults) text += "; sums of a whole tile go from registers to where they are stored";
     return text + "; the micro-kernel can reach " + std::to_string(std::lround(100 * shareOfPeak(note))) + " % of the core's peak";
   }
 

@@ -33,6 +33,7 @@ struct ProductNote {
   mlir::Operation *op;
   DotBlocks blocks;
   int64_t mostLanes;                                  // that a vector of the machine has
+  bool storesResults;                                 // itself, where a whole tile is stored (direct_store.h)
   enum From : uint8_t { copy, scratch, memory } from; // where A is read; memory: it is copied where a mask cuts off something that is read
 };
 

@@ -440,7 +440,7 @@ static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer 
       return address;
     };
     DotBlocks blocks = emitDotLoops(b, ctx.target, plan, base(a), panels, base(c), fromZero, limits);
-    ctx.notes.products.push_back({op, std::move(blocks), ctx.target.vectorBytes / elementBytes(plan.result), from});
+    ctx.notes.products.push_back({op, std::move(blocks), ctx.target.vectorBytes / elementBytes(plan.result), bool(plan.out), from});
   };
   if (rank == 2) {
     product({});
