@@ -1,6 +1,6 @@
 """The rows of a run under the machine's roofs, as SVG: how far each is from what arithmetic and memory allow at its intensity.
 
-    benchmarks/roofline.py cpu_xeon_emeraldrapids 2026-11-23_main_native [RUN ...] > docs/roofline_xeon.svg
+    benchmarks/roofline.py cpu_xeon_emeraldrapids 2026-11-24_amx [RUN ...] > docs/roofline_xeon.svg
 
 The roofs are those of the runs' first line (bench.py), of the most threads that a row has. Bytes are those that have to be moved once: operands
 and results. What stays in a cache may be above the roof of memory.

@@ -26,7 +26,7 @@ def test_table():
 
 
 def test_roofline():
-    command = [sys.executable, "roofline.py", "cpu_xeon_emeraldrapids", "2026-11-23_main_native", "2026-11-23_attention_native"]
+    command = [sys.executable, "roofline.py", "cpu_xeon_emeraldrapids", "2026-11-24_amx", "2026-11-24_amx_again"]
     picture = subprocess.run(command, cwd=BENCHMARKS, capture_output=True, text=True, check=True).stdout
     assert picture == (BENCHMARKS.parent / "docs" / "roofline_xeon.svg").read_text()
     assert "attention backward causal 2x4096x128 bf16" in picture and "product int8 2048 int8" in picture
