@@ -248,8 +248,7 @@ def owns_heads(q):
     """Whether programs own whole heads: on a CPU, where at most a quarter of its threads are idle in the last round of them."""
     if common.is_on_gpu(q):
         return False
-    threads = triton.runtime.driver.active.utils.get_device_properties(0)["multiprocessor_count"]
-    heads = q.shape[0] * q.shape[1]
+    threads, heads = common.launch_threads(), q.shape[0] * q.shape[1]
     return 4 * heads >= 3 * threads * triton.cdiv(heads, threads)
 
 

@@ -99,6 +99,13 @@ def like(array, other):
     return sys.modules[type(other).__module__.partition(".")[0]].from_numpy(array).to(other.device) if hasattr(other, "new_empty") else array
 
 
+def launch_threads():
+    """How many threads a launch on the CPU has."""
+    from triton.backends.driver import CPUDriver
+
+    return CPUDriver().utils.get_device_properties()["multiprocessor_count"]
+
+
 def is_on_gpu(array):
     return getattr(getattr(array, "device", None), "type", "cpu") == "cuda"
 

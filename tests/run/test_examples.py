@@ -65,15 +65,15 @@ def test_inner_sizes_that_differ(load):
             load(name).matmul(np.zeros((2, 3), np.float32), np.zeros((2, 3), np.float32))
 
 
-@pytest.mark.parametrize("processors", [2, 64])
-def test_attention_backward_by_heads_and_by_blocks(processors, load, monkeypatch):
+@pytest.mark.parametrize("threads", [2, 64])
+def test_attention_backward_by_heads_and_by_blocks(threads, load, monkeypatch):
     """A program owns a head if there are heads for all threads of a CPU, and otherwise a block of keys, or of queries. Each gives the
     same bits in every run."""
     module = load("13_attention_backward")
-    monkeypatch.setattr(module.os, "cpu_count", lambda: processors)
+    monkeypatch.setattr(module.common, "launch_threads", lambda: threads)
     for causal in (False, True):
         inputs = module.get_inputs(1, 2, 150, 16, causal=causal)
-        assert module.owns_heads(inputs[0]) == (processors == 2)
+        assert module.owns_heads(inputs[0]) == (threads == 2)
         results = [module.attention_backward(*inputs) for _ in range(2)]
         for first, second, expected in zip(*results, module.reference_fn(*inputs)):
             assert module.common.worst_error(first, expected, "fp32", module.TERMS) <= 1
