@@ -180,6 +180,32 @@ Value masksExactly(Context &ctx, Value mask, llvm::ArrayRef<int64_t> shape) {
   return holds;
 }
 
+std::optional<llvm::SmallVector<BoxTerm>> upperBounds(Context &ctx, Value mask) {
+  llvm::SmallVector<BoxTerm> terms;
+  if (mask && !ctx.analysis->box(mask, terms)) return std::nullopt;
+  if (llvm::any_of(terms, [](const BoxTerm &term) { return term.lower; })) return std::nullopt;
+  return terms;
+}
+
+Value boundsHold(Context &ctx, llvm::ArrayRef<BoxTerm> terms, llvm::ArrayRef<int64_t> shape,
+                 llvm::function_ref<Value(int64_t dim)> needed) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value holds;
+  for (const BoxTerm &term : terms) {
+    BoxCount box = boxCount(ctx, term, term.dim < 0 ? 1 : shape[term.dim]);
+    Value least = term.dim < 0 ? constantIndex(b, 1) : needed(term.dim);
+    holds = bothHold(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, box.count, least));
+    holds = bothHold(ctx, holds, box.noWrap);
+  }
+  return holds;
+}
+
+std::pair<Value, Value> rowsOf(Context &ctx, Value pointer) {
+  Place first{{{ctx.zeroIndex, 0}, {ctx.zeroIndex, 0}}}, second{{{indexConstant(ctx, 1), 0}, {ctx.zeroIndex, 0}}};
+  Value base = evaluateScalar(ctx, pointer, first), next = evaluateScalar(ctx, pointer, second);
+  return {base, arith::SubIOp::create(ctx.b, next, base)};
+}
+
 //===-------------------------------------------------------------------------------------------- loads beside a store
 
 /// The bytes from `low` up to `high` (i64).

@@ -20,6 +20,13 @@ Value conditions(Context &ctx, ValueRange tiles, int64_t dim);
 Value reachesExactly(Context &ctx, ValueRange pointers);
 /// The indices that `mask` compares with its bounds do not overflow.
 Value masksExactly(Context &ctx, Value mask, llvm::ArrayRef<int64_t> shape);
+/// The terms of a mask that holds for the first indices of each dimension; none without a mask. No value: it is another kind of mask.
+std::optional<llvm::SmallVector<BoxTerm>> upperBounds(Context &ctx, Value mask);
+/// A mask of this shape and these terms holds for as many indices of each dimension as are needed (i64).
+Value boundsHold(Context &ctx, llvm::ArrayRef<BoxTerm> terms, llvm::ArrayRef<int64_t> shape, llvm::function_ref<Value(int64_t dim)> needed);
+/// The first address of a tile of two dimensions, and how far the second row is from it (i64).
+std::pair<Value, Value> rowsOf(Context &ctx, Value pointer);
+
 /// What an access to `first` and one to `second`, under their masks (or null), reach has no byte in common.
 Value areApart(Context &ctx, Value first, Value firstMask, Value second, Value secondMask);
 llvm::SmallVector<Hazard> hazardsOf(Context &ctx, tt::StoreOp op);

@@ -85,19 +85,6 @@ static Value isLastTurn(Context &ctx, DotOp dot, StoreOp store) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ule, left, known(loop.getStep()));
 }
 
-/// i1: the masks of the store hold for the whole tile. Null: they always do.
-static Value isWhole(Context &ctx, StoreOp store, llvm::ArrayRef<BoxTerm> terms) {
-  ImplicitLocOpBuilder &b = ctx.b;
-  Value holds;
-  for (const BoxTerm &term : terms) {
-    int64_t size = term.dim < 0 ? 1 : shapeOf(store.getPtr())[term.dim];
-    BoxCount box = boxCount(ctx, term, size);
-    holds = bothHold(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, box.count, constantIndex(b, size)));
-    holds = bothHold(ctx, holds, box.noWrap);
-  }
-  return holds;
-}
-
 /// Without the trips of the loop that the store stands behind.
 static Value streaming(Context &ctx, DotOp dot, StoreOp store, const DotPlan &plan) {
   auto trips = ctx.enclosingTrips;
@@ -114,26 +101,24 @@ std::optional<DirectStore> directStore(Context &ctx, DotOp dot, StoreOp store, c
   bool isContiguous = along.kind == Step::constant && along.amount == elementBytes(plan.result);
   if (!llvm::isPowerOf2_64(plan.m) || !llvm::isPowerOf2_64(plan.n)) return std::nullopt; // blocks of registers would end behind the tile
   if (getElementTypeOrSelf(store.getValue()) != plan.result || !isContiguous || !ctx.analysis->reachIsKnown(pointer)) return std::nullopt;
-  llvm::SmallVector<BoxTerm> terms;
-  if (mask && !ctx.analysis->box(mask, terms)) return std::nullopt;
-  if (llvm::any_of(terms, [](const BoxTerm &term) { return term.lower; })) return std::nullopt;
+  auto terms = upperBounds(ctx, mask);
+  if (!terms) return std::nullopt;
   llvm::SmallVector<Value> needed = {pointer};
-  for (const BoxTerm &term : terms)
+  for (const BoxTerm &term : *terms)
     llvm::append_range(needed, term.compare->getOperands());
   DirectStore direct;
   bool isKnown = withScalarsOf(ctx, needed, [&] {
     Value holds = bothHold(ctx, conditions(ctx, {pointer}, 0), conditions(ctx, {pointer}, 1));
     holds = bothHold(ctx, holds, reachesExactly(ctx, {pointer}));
-    holds = bothHold(ctx, holds, isWhole(ctx, store, terms));
+    auto shape = shapeOf(pointer);
+    holds = bothHold(ctx, holds, boundsHold(ctx, *terms, shape, [&](int64_t dim) { return constantIndex(b, shape[dim]); }));
     if (auto a = dot.getA().getDefiningOp<LoadOp>(); a && !ctx.buffers.contains(a)) {
       if (!ctx.analysis->reachIsKnown(a.getPtr())) return;
       holds = bothHold(ctx, holds, reachesExactly(ctx, {a.getPtr()}));
       holds = bothHold(ctx, holds, areApart(ctx, a.getPtr(), a.getMask(), pointer, mask));
     }
     holds = bothHold(ctx, holds, isLastTurn(ctx, dot, store));
-    Place first{{{ctx.zeroIndex, 0}, {ctx.zeroIndex, 0}}}, second{{{indexConstant(ctx, 1), 0}, {ctx.zeroIndex, 0}}};
-    direct.base = evaluateScalar(ctx, pointer, first);
-    direct.rowBytes = arith::SubIOp::create(b, evaluateScalar(ctx, pointer, second), direct.base);
+    std::tie(direct.base, direct.rowBytes) = rowsOf(ctx, pointer);
     direct.streams = streaming(ctx, dot, store, plan);
     direct.holds = holds ? holds : constantInt(b, b.getI1Type(), 1);
   });

@@ -38,22 +38,14 @@ std::optional<OperandInMemory> operandInMemory(Context &ctx, DotOp op, const Dot
   ImplicitLocOpBuilder &b = ctx.b;
   auto load = op.getA().getDefiningOp<LoadOp>();
   if (!isLoadOfRows(ctx, load, plan)) return std::nullopt;
-  llvm::SmallVector<BoxTerm> terms;
-  if (load.getMask() && !ctx.analysis->box(load.getMask(), terms)) return std::nullopt;
-  if (llvm::any_of(terms, [](const BoxTerm &term) { return term.lower; })) return std::nullopt;
+  auto terms = upperBounds(ctx, load.getMask());
+  if (!terms) return std::nullopt;
 
   Value holds = bothHold(ctx, conditions(ctx, {load}, 0), conditions(ctx, {load}, 1));
   holds = bothHold(ctx, holds, reachesExactly(ctx, {load.getPtr()}));
-  for (const BoxTerm &term : terms) {
-    int64_t size = term.dim < 0 ? 1 : shapeOf(load.getResult())[term.dim];
-    BoxCount box = boxCount(ctx, term, size);
-    Value needed = term.dim < 0 ? constantIndex(b, 1) : extentRead(ctx, plan, limits, term.dim);
-    holds = bothHold(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, box.count, needed));
-    holds = bothHold(ctx, holds, box.noWrap);
-  }
-  Place first{{{ctx.zeroIndex, 0}, {ctx.zeroIndex, 0}}}, second{{{indexConstant(ctx, 1), 0}, {ctx.zeroIndex, 0}}};
-  Value base = evaluateScalar(ctx, load.getPtr(), first), next = evaluateScalar(ctx, load.getPtr(), second);
-  Value rowBytes = arith::SubIOp::create(b, next, base);
+  auto read = [&](int64_t dim) { return extentRead(ctx, plan, limits, dim); };
+  holds = bothHold(ctx, holds, boundsHold(ctx, *terms, shapeOf(load.getResult()), read));
+  auto [base, rowBytes] = rowsOf(ctx, load.getPtr());
   if (plan.tiles) { // the sixteen rows of a tile would fall into one set of the first-level cache: a copy has a larger distance of rows
     Value within = arith::AndIOp::create(b, rowBytes, constantIndex(b, 4095));
     holds = bothHold(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::ne, within, ctx.zeroIndex));
