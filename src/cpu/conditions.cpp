@@ -333,8 +333,10 @@ static Value areApart(ImplicitLocOpBuilder &b, const Reach &first, const Reach &
                               arith::CmpIOp::create(b, ule, second.high, first.low));
 }
 
-Value areApart(Context &ctx, Value first, Value firstMask, Value second, Value secondMask) {
-  return areApart(ctx.b, reachOf(ctx, first, firstMask), reachOf(ctx, second, secondMask));
+Value areApart(Context &ctx, Value first, Value firstMask, Value inFront, Value second, Value secondMask) {
+  Reach reach = reachOf(ctx, first, firstMask);
+  if (inFront) reach.low = arith::SubIOp::create(ctx.b, reach.low, inFront);
+  return areApart(ctx.b, reach, reachOf(ctx, second, secondMask));
 }
 
 Value isUndisturbed(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> hazards) {

@@ -27,8 +27,9 @@ Value boundsHold(Context &ctx, llvm::ArrayRef<BoxTerm> terms, llvm::ArrayRef<int
 /// The first address of a tile of two dimensions, and how far the second row is from it (i64).
 std::pair<Value, Value> rowsOf(Context &ctx, Value pointer);
 
-/// What an access to `first` and one to `second`, under their masks (or null), reach has no byte in common.
-Value areApart(Context &ctx, Value first, Value firstMask, Value second, Value secondMask);
+/// What an access to `first` and one to `second`, under their masks (or null), reach has no byte in common. The first one reaches so many
+/// bytes further to the front (i64; null: none).
+Value areApart(Context &ctx, Value first, Value firstMask, Value inFront, Value second, Value secondMask);
 llvm::SmallVector<Hazard> hazardsOf(Context &ctx, tt::StoreOp op);
 /// No load of `hazards` reads what the store has written before.
 Value isUndisturbed(Context &ctx, tt::StoreOp op, llvm::ArrayRef<Hazard> hazards);

@@ -87,6 +87,7 @@ struct Context {
   llvm::SmallVector<Value, 3> programId, numPrograms;
   Value arena;
   int64_t arenaUsed = 0, arenaPeak = 0;
+  int64_t lastingBytes = 0;             // beside them, of what turns of loops leave for later turns
   int64_t keptUsed = sizeof(ArenaHead); // in front of scratch: whether the launch is alone, and what programs leave for later ones
   llvm::SmallVector<std::pair<int64_t, int64_t>> keptHeaders; // at which offset, and how many lines
   Value zeroIndex;

@@ -92,6 +92,23 @@ static void writeWithoutTurns(Context &ctx, Value lower, Value upper, Value zero
   materialize(ctx, zeros, buffer);
 }
 
+static Value asIndex(Context &ctx, Value value) {
+  return scalarToIndex(ctx, scalar(ctx, value));
+}
+
+Value turnNumber(Context &ctx, scf::ForOp loop) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value done = arith::SubIOp::create(b, asIndex(ctx, loop.getInductionVar()), asIndex(ctx, loop.getLowerBound()));
+  return arith::DivSIOp::create(b, done, constantIndex(b, *getConstantIntValue(loop.getStep())));
+}
+
+Value isLastTurn(Context &ctx, scf::ForOp loop) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value left =
+      arith::SubIOp::create(b, asIndex(ctx, loop.getUpperBound()), asIndex(ctx, loop.getInductionVar())); // positive, as an unsigned number
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ule, left, asIndex(ctx, loop.getStep()));
+}
+
 LogicalResult lowerFor(Context &ctx, scf::ForOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value lower = scalar(ctx, op.getLowerBound()), upper = scalar(ctx, op.getUpperBound()), step = scalar(ctx, op.getStep());

@@ -11,4 +11,9 @@ llvm::LogicalResult lowerFor(Context &ctx, mlir::scf::ForOp op);
 llvm::LogicalResult lowerIf(Context &ctx, mlir::scf::IfOp op);
 llvm::LogicalResult lowerWhile(Context &ctx, mlir::scf::WhileOp op);
 
+/// Of the turn that is being emitted. Its number, from 0 (i64), of a loop whose step is a positive constant; whether it is the last one
+/// (i1).
+Value turnNumber(Context &ctx, mlir::scf::ForOp loop);
+Value isLastTurn(Context &ctx, mlir::scf::ForOp loop);
+
 } // namespace tilewright::cpu

@@ -2,6 +2,7 @@
 #include "cpu/direct_store.h"
 
 #include "cpu/conditions.h"
+#include "cpu/control_flow.h"
 #include "cpu/debug_variables.h"
 #include "cpu/edges.h"
 #include "cpu/evaluate.h"
@@ -75,16 +76,6 @@ StoreOp storeOfLoop(Context &ctx, scf::ForOp loop) {
   return {};
 }
 
-/// i1: this turn of the loop is its last one. Null where the results are not a loop's.
-static Value isLastTurn(Context &ctx, DotOp dot, StoreOp store) {
-  if (dot->getBlock() == store->getBlock()) return {};
-  ImplicitLocOpBuilder &b = ctx.b;
-  auto loop = cast<scf::ForOp>(dot->getParentOp());
-  auto known = [&](Value value) { return scalarToIndex(ctx, scalar(ctx, value)); };
-  Value left = arith::SubIOp::create(b, known(loop.getUpperBound()), known(loop.getInductionVar())); // positive, as an unsigned number
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ule, left, known(loop.getStep()));
-}
-
 /// Without the trips of the loop that the store stands behind.
 static Value streaming(Context &ctx, DotOp dot, StoreOp store, const DotPlan &plan) {
   auto trips = ctx.enclosingTrips;
@@ -94,7 +85,7 @@ static Value streaming(Context &ctx, DotOp dot, StoreOp store, const DotPlan &pl
   return pays;
 }
 
-std::optional<DirectStore> directStore(Context &ctx, DotOp dot, StoreOp store, const DotPlan &plan) {
+std::optional<DirectStore> directStore(Context &ctx, DotOp dot, StoreOp store, const DotPlan &plan, Value readBefore) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value pointer = store.getPtr(), mask = store.getMask();
   Step along = ctx.analysis->step(pointer, 1);
@@ -115,9 +106,9 @@ std::optional<DirectStore> directStore(Context &ctx, DotOp dot, StoreOp store, c
     if (auto a = dot.getA().getDefiningOp<LoadOp>(); a && !ctx.buffers.contains(a)) {
       if (!ctx.analysis->reachIsKnown(a.getPtr())) return;
       holds = bothHold(ctx, holds, reachesExactly(ctx, {a.getPtr()}));
-      holds = bothHold(ctx, holds, areApart(ctx, a.getPtr(), a.getMask(), pointer, mask));
+      holds = bothHold(ctx, holds, areApart(ctx, a.getPtr(), a.getMask(), readBefore, pointer, mask));
     }
-    holds = bothHold(ctx, holds, isLastTurn(ctx, dot, store));
+    if (dot->getBlock() != store->getBlock()) holds = bothHold(ctx, holds, isLastTurn(ctx, cast<scf::ForOp>(dot->getParentOp())));
     std::tie(direct.base, direct.rowBytes) = rowsOf(ctx, pointer);
     direct.streams = streaming(ctx, dot, store, plan);
     direct.holds = holds ? holds : constantInt(b, b.getI1Type(), 1);

@@ -29,7 +29,8 @@ struct DirectStore {
   Value streams;        // i1: whole vectors bypass the caches; null: never
 };
 
-/// Whether `dot`, whose results are stored by `store`, stores them itself. None where that is certain not to be so.
-std::optional<DirectStore> directStore(Context &ctx, tt::DotOp dot, tt::StoreOp store, const DotPlan &plan);
+/// Whether `dot`, whose results are stored by `store`, stores them itself. None where that is certain not to be so. `readBefore`: bytes
+/// along K that it reads of A in front of what this turn loads (i64; null: none).
+std::optional<DirectStore> directStore(Context &ctx, tt::DotOp dot, tt::StoreOp store, const DotPlan &plan, Value readBefore);
 
 } // namespace tilewright::cpu

@@ -176,6 +176,7 @@ struct Explainer {
             : note.from == ProductNote::scratch ? "; A is read where it lies"
                                                 : "; A is read where it lies in memory, and copied where masks cut it off";
     text += ", B packed into panels of " + countText(columns, "column");
+    if (note.turns > 1) text += "; " + std::to_string(note.turns) + " turns of the loop are multiplied together";
     if (note.storesResults) text += "; sums of a whole tile go from registers to where they are stored";
     return text + "; the micro-kernel can reach " + std::to_string(std::lround(100 * shareOfPeak(note))) + " % of the core's peak";
   }
@@ -260,8 +261,8 @@ Explanation explain(Context &ctx) {
   made.kernel = ctx.kernel.getName().str(), made.target = "cpu:" + ctx.target.name, made.file = explainer.file;
   made.heading = made.kernel + " for " + made.target + ": vectors of " + std::to_string(ctx.target.vectorBytes) + " bytes, " +
                  std::to_string(ctx.target.registers) + " registers";
-  made.resources.push_back("scratch memory  " + countText(ctx.arenaPeak, "byte") + " a worker, of " + std::to_string(ctx.target.l2Bytes) +
-                           " in its L2 cache");
+  made.resources.push_back("scratch memory  " + countText(ctx.arenaPeak + ctx.lastingBytes, "byte") + " a worker, of " +
+                           std::to_string(ctx.target.l2Bytes) + " in its L2 cache");
   made.facts = ctx.analysis->facts();
   llvm::append_range(made.facts, ctx.analysis->preferredFacts());
   made.waste = explainer.waste();

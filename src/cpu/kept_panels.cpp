@@ -17,8 +17,10 @@
 
 #include "cpu/kept_panels.h"
 
+#include "cpu/control_flow.h"
 #include "cpu/evaluate.h"
 #include "cpu/made_anew.h"
+#include "cpu/scratch.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -29,7 +31,7 @@ using namespace tilewright::tt;
 namespace tilewright::cpu {
 
 static constexpr int64_t line = sizeof(ArenaHead), word = sizeof(ArenaHead::begun);
-static constexpr int64_t mostSlots = 64, mostWords = line / word; // of a header
+static constexpr int64_t mostSlots = 64, mostHeaders = 128, mostWords = line / word; // of a header
 
 /// Whether no program has changed memory, or waited for another one, when it reads what the loop loads.
 static bool comesBeforeEffects(Context &ctx, scf::ForOp loop) {
@@ -68,13 +70,13 @@ static bool findScalars(Context &ctx, Value tile, llvm::SmallSetVector<Value, 8>
   return true;
 }
 
-/// How many iterations' panels are kept; 0: none. All products of a kernel share the worker's part of the caches.
-static int64_t slotsOf(Context &ctx, int64_t bytes) {
+/// How many panels are kept, each of so many iterations; 0: none. All products of a kernel share the worker's part of the caches.
+static int64_t slotsOf(Context &ctx, int64_t bytes, int64_t turns) {
   int64_t products = 0;
   ctx.kernel.walk([&](DotOp) { ++products; });
   constexpr int64_t most = 8 << 20;
   int64_t budget = std::min(most, std::max(ctx.target.l2Bytes, ctx.target.llcBytes / 2)) / products;
-  int64_t slots = std::min(budget / bytes, mostSlots);
+  int64_t slots = std::min({budget / bytes, mostSlots, mostHeaders / turns});
   return slots < 2 ? 0 : slots;
 }
 
@@ -90,13 +92,13 @@ static Value bitsOf(Context &ctx, Value value) {
 Value packOnce(Context &ctx, DotOp op, const DotPlan &plan, Value scratch, const DotLimits &limits, llvm::function_ref<void(Value)> pack) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-  int64_t bytes = (panelBytes(plan) + line - 1) / line * line;
-  int64_t slots = slotsOf(ctx, bytes);
+  int64_t turns = plan.turns, bytes = (panelBytes(plan.together()) + line - 1) / line * line;
+  int64_t slots = slotsOf(ctx, bytes, turns), kept = slots * turns; // iterations
   llvm::SmallSetVector<Value, 8> scalars;
-  APInt step;
+  std::optional<int64_t> step = loop ? getConstantIntValue(loop.getStep()) : std::nullopt;
   bool isBatch = shapeOf(op.getB()).size() > 2; // whose products would all have one place
-  bool isKept = loop && slots > 0 && !isBatch && comesBeforeEffects(ctx, loop) && matchPattern(loop.getStep(), m_ConstantInt(&step)) &&
-                step.isStrictlyPositive() && findScalars(ctx, op.getB(), scalars);
+  bool isKept =
+      loop && slots > 0 && !isBatch && comesBeforeEffects(ctx, loop) && step.value_or(0) > 0 && findScalars(ctx, op.getB(), scalars);
   llvm::SmallVector<Value, mostWords> key = {constantIndex(b, 1)};
   for (Value limit : {limits.columns, limits.length})
     if (limit) key.push_back(limit);
@@ -106,24 +108,23 @@ Value packOnce(Context &ctx, DotOp op, const DotPlan &plan, Value scratch, const
     return scratch;
   }
   // How many programs have missed, a header for each iteration that is kept and one for those that are not, the panels.
-  ctx.keptUsed += (slots + 2) * line + slots * bytes;
-  ctx.keptHeaders.push_back({-ctx.keptUsed, slots + 2});
-  Value headers = pointerAtConstant(b, ctx.arena, -ctx.keptUsed), panels = pointerAtConstant(b, headers, (slots + 2) * line);
+  Value headers = allocateKept(ctx, (kept + 2) * line + slots * bytes), panels = pointerAtConstant(b, headers, (kept + 2) * line);
+  ctx.keptHeaders.push_back({-ctx.keptUsed, kept + 2});
 
   for (Value value : scalars)
     key.push_back(bitsOf(ctx, value));
 
   Type index = b.getI64Type();
-  Value begin = scalarToIndex(ctx, scalar(ctx, loop.getLowerBound())), now = scalarToIndex(ctx, scalar(ctx, loop.getInductionVar()));
-  Value number = arith::DivSIOp::create(b, arith::SubIOp::create(b, now, begin), constantIndex(b, step.getSExtValue()));
+  Value number = turnNumber(ctx, loop), slot = arith::ShRUIOp::create(b, number, constantIndex(b, llvm::Log2_64(turns)));
   auto compare = [&](arith::CmpIPredicate how, Value first, Value second) -> Value { return arith::CmpIOp::create(b, how, first, second); };
   auto choose = [&](Value condition, Value first, Value second) -> Value { return arith::SelectOp::create(b, condition, first, second); };
 
   Value missed = cpu::load(b, index, headers, word), isFirst = compare(arith::CmpIPredicate::eq, number, constantIndex(b, 0));
-  Value isWorthIt = arith::OrIOp::create(b, isFirst, compare(arith::CmpIPredicate::slt, missed, constantIndex(b, 2)));
-  Value keeps = arith::AndIOp::create(b, isWorthIt, compare(arith::CmpIPredicate::ult, number, constantIndex(b, slots)));
-  Value base = choose(keeps, pointerAt(b, panels, number, bytes), scratch);
-  Value header = pointerAt(b, pointerAtConstant(b, headers, line), choose(keeps, number, constantIndex(b, slots)), line);
+  Value isFirstSlot = compare(arith::CmpIPredicate::eq, slot, constantIndex(b, 0));
+  Value isWorthIt = arith::OrIOp::create(b, isFirstSlot, compare(arith::CmpIPredicate::slt, missed, constantIndex(b, 2)));
+  Value keeps = arith::AndIOp::create(b, isWorthIt, compare(arith::CmpIPredicate::ult, slot, constantIndex(b, slots)));
+  Value base = choose(keeps, pointerAt(b, panels, slot, bytes), scratch);
+  Value header = pointerAt(b, pointerAtConstant(b, headers, line), choose(keeps, number, constantIndex(b, kept)), line);
   Value isThere = keeps;
   for (auto [i, part] : llvm::enumerate(key)) {
     Value left = cpu::load(b, index, pointerAtConstant(b, header, i * word), word);

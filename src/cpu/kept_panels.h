@@ -7,7 +7,7 @@
 namespace tilewright::cpu {
 
 /// Packs B unless an earlier program has left the same panels. `pack` writes them to an address, which is `scratch`
-/// if they cannot be kept; `limits` says how much of them. Returns where the panels are.
+/// if they cannot be kept; `limits` says how much of them. Returns where the panels are: those of a plan of several turns have one place.
 Value packOnce(Context &ctx, tt::DotOp op, const DotPlan &plan, Value scratch, const DotLimits &limits,
                llvm::function_ref<void(Value)> pack);
 

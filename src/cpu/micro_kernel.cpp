@@ -283,7 +283,7 @@ private:
     if (!stepsEnd && steps == unroll) {
       emitSteps(sums, aBlock, panel, rows, unroll);
     } else {
-      bool hasRest = stepsEnd && unroll > 1 && readsExactly(plan);
+      bool hasRest = stepsEnd && limits.lengthStep % unroll != 0 && readsExactly(plan);
       Value end = !stepsEnd ? constantIndex(b, steps) : hasRest ? arith::AndIOp::create(b, stepsEnd, constantIndex(b, -unroll)) : stepsEnd;
       int64_t together = stepsOfPrefetch(ahead, unroll);
       sums = stepLoop(constantIndex(b, 0), end, together, sums, [&](Value first, SmallVector<Value> &now) {

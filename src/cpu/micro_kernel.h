@@ -21,6 +21,7 @@ struct DotPlan {
   int64_t panel;
   // C(i, j) at c[i * cRow + j].
   int64_t cRow;
+  int64_t turns = 1;       // of a loop, `k` being the part of one, that are multiplied together: panels have so many times `k` rows
   bool tiles = false;      // by matrix_tiles.h, in tile registers
   int64_t aPlaneBytes = 0; // where isOfHalves(operand): from A to its second plane; that of B's panels is behind all of them
   Value aRowBytes = {};    // the distance of A's rows where only the program knows it (i64); null: aRow elements
@@ -34,6 +35,12 @@ struct DotPlan {
   /// Whether panels hold B's bytes plus 128, as unsigned ones: vectors multiply unsigned bytes with signed ones, tiles multiply signed
   /// ones.
   bool addsOffset() const { return operand.isInteger(8) && !tiles; }
+  /// Of all turns that are multiplied together.
+  DotPlan together() const {
+    DotPlan all = *this;
+    all.k *= turns, all.turns = 1;
+    return all;
+  }
 };
 
 /// How much of a product is needed, known when the code runs (i64;
@@ -41,6 +48,7 @@ struct DotPlan {
 struct DotLimits {
   Value rows, columns;                                    // others of C are left as they are
   Value length;                                           // from here on A and B hold zeros
+  int64_t lengthStep = 1;                                 // divides it
   bool mayBeOneRow = false, mayBeOneColumn = false;       // in a launch like this one
   bool mayLeaveOneRow = false, mayLeaveOneColumn = false; // behind whole blocks of registers, in a launch like this one
 };

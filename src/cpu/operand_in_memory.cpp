@@ -51,7 +51,8 @@ std::optional<OperandInMemory> operandInMemory(Context &ctx, DotOp op, const Dot
     holds = bothHold(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::ne, within, ctx.zeroIndex));
   }
   // Small blocks do not pay for finding it.
-  Value distance = plan.m * plan.k * elementBytes(plan.operand) >= smallestPrefetched ? distanceToNextReading(ctx, load) : Value();
+  Value distance =
+      plan.m * plan.k * plan.turns * elementBytes(plan.operand) >= smallestPrefetched ? distanceToNextReading(ctx, load) : Value();
   return OperandInMemory{holds, base, rowBytes, distance};
 }
 

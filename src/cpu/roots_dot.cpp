@@ -6,6 +6,7 @@
 // the way, or bf16 where the machine multiplies that. A GPU's block sizes mean nothing here: the micro-kernel has its own tiles.
 
 #include "cpu/conditions.h"
+#include "cpu/deferred_product.h"
 #include "cpu/direct_store.h"
 #include "cpu/edges.h"
 #include "cpu/evaluate.h"
@@ -35,7 +36,7 @@ struct Packing {
   Context &ctx;
   Value tile;
   Value base;
-  int64_t k, n, panel;
+  int64_t k, n, panel, depth; // depth: rows of a panel, of which k are packed
   Type operand;
   llvm::ArrayRef<Index> batch;
   int64_t group; // elements along k that lie together
@@ -48,12 +49,12 @@ struct Packing {
 };
 } // namespace
 
-/// The place of the group of element (p, j) of B, p being its first: (j / panel) * (k * panel) + p * panel + group * (j % panel).
+/// The place of the group of element (p, j) of B, p being its first: (j / panel) * (depth * panel) + p * panel + group * (j % panel).
 static Value panelAddress(const Packing &pack, Value p, Value j, int64_t moreP) {
   ImplicitLocOpBuilder &b = pack.ctx.b;
   Value shift = constantIndex(b, llvm::Log2_64(pack.panel));
   Value which = arith::ShRUIOp::create(b, j, shift), within = arith::AndIOp::create(b, j, constantIndex(b, pack.panel - 1));
-  Value address = pointerAt(b, pack.base, which, std::max<int64_t>(pack.k, pack.group) * pack.panel * pack.bytes);
+  Value address = pointerAt(b, pack.base, which, std::max<int64_t>(pack.depth, pack.group) * pack.panel * pack.bytes);
   address = pointerAt(b, address, within, pack.group * pack.bytes);
   address = pointerAt(b, address, p, pack.panel * pack.bytes);
   return moreP ? pointerAtConstant(b, address, moreP * pack.panel * pack.bytes) : address;
@@ -153,12 +154,12 @@ static Value roundedUp(Context &ctx, Value count, int64_t unit, int64_t most) {
   return arith::MinSIOp::create(b, count, constantIndex(b, most));
 }
 
-/// Writes tile[batch..., :, :] (k x n) as the plan's panels at `base`.
+/// Writes tile[batch..., :, :] (k x n) as the plan's panels, or as a turn's part of them, at `base`.
 static void packPanels(Context &ctx, Value tile, Value base, int64_t k, const DotPlan &plan, llvm::ArrayRef<Index> batch,
                        const DotLimits &limits) {
   auto shape = shapeOf(tile);
   int64_t rank = shape.size(), bytes = elementBytes(plan.operand);
-  Packing pack{ctx, tile, base, k, plan.n, plan.panel, plan.operand, batch, plan.group, bytes, rank - 2, rank - 1};
+  Packing pack{ctx, tile, base, k, plan.n, plan.panel, k * plan.turns, plan.operand, batch, plan.group, bytes, rank - 2, rank - 1};
   pack.addsOffset = plan.addsOffset();
   if (limits.columns) pack.columns = roundedUp(ctx, limits.columns, plan.panel, plan.n); // whole panels are read
   pack.lanes =
@@ -260,11 +261,12 @@ static Buffer accumulatorFor(Context &ctx, DotOp op, DotPlan &plan, bool fromZer
   return c;
 }
 
-/// Where the results may go to memory, the plan says so.
-static void planDirectStore(Context &ctx, DotOp op, DotPlan &plan, const Buffer &c) {
+/// Where the results may go to memory, the plan says so. `turn`: null where each product is multiplied by itself.
+static void planDirectStore(Context &ctx, DotOp op, DotPlan &plan, const Buffer &c, const std::optional<Turn> &turn) {
   ImplicitLocOpBuilder &b = ctx.b;
   StoreOp store = storeOfResults(ctx, op);
-  auto direct = store ? directStore(ctx, op, store, plan) : std::nullopt;
+  Value readBefore = turn ? arith::MulIOp::create(b, turn->within, constantIndex(b, elementBytes(plan.operand))) : Value();
+  auto direct = store ? directStore(ctx, op, store, plan, readBefore) : std::nullopt;
   if (!direct) return;
   Value streams = direct->streams;
   if (streams && plan.tiles) { // which have no such stores
@@ -348,21 +350,23 @@ static void writeSecondPanels(Context &ctx, Value panels, const DotPlan &plan, c
   writeSecondPlane(ctx, panels, panelBytes(plan) / 2, std::max<int64_t>(plan.n / plan.panel, 1), all, 4 * all, false, count, words);
 }
 
-/// A, copied: any constant strides are good enough.
-static Buffer copyOperand(Context &ctx, DotOp op, DotPlan &plan, const DotLimits &limits) {
+/// A, copied: any constant strides are good enough. That of `turn` goes beside those of the turns that are multiplied with it.
+static Buffer copyOperand(Context &ctx, DotOp op, DotPlan &plan, const DotLimits &limits, const std::optional<Turn> &turn) {
   auto shape = shapeOf(op.getA());
   int64_t rank = shape.size(), k = shape[rank - 1];
   llvm::SmallVector<int64_t> rows(shape);
-  if (plan.k != k) rows.back() = plan.k;                          // pairs
+  rows.back() = plan.k * plan.turns;                              // plan.k is another one than k where there are pairs
   if (plan.tiles) rows.back() += 64 / elementBytes(plan.operand); // a line between them: see matrix_tiles.cpp
   if (isOfHalves(plan.operand)) rows.insert(rows.begin(), 2);
-  Buffer a = allocate(ctx, rows, plan.operand);
+  Buffer a = turn ? bufferAt(allocateLasting(ctx, llvm::product_of(rows) * elementBytes(plan.operand)), rows, plan.operand)
+                  : allocate(ctx, rows, plan.operand);
   if (isOfHalves(plan.operand)) plan.aPlaneBytes = a.strides.front() * 4, a.strides.erase(a.strides.begin());
   int64_t vectorDim = chooseVectorDim(ctx, shape, {op.getA()}, {});
   if (vectorDim == rank - 2 && plan.group == 1 && !plan.tiles) { // columns lie together: keep them so
     a.strides[rank - 1] = plan.m;
     a.strides[rank - 2] = 1;
   }
+  if (turn) a.base = pointerAt(ctx.b, a.base, turn->within, a.strides[rank - 1] * elementBytes(plan.operand));
   if (plan.k != k) padPairs(ctx, shape, a, plan.operand);
   int64_t longestBlock = plan.tiles ? 32 : 16; // rows that the micro-kernel takes at once, starting at any needed row
   Value read, length;
@@ -382,7 +386,8 @@ static bool isReadable(const Buffer &a, const DotPlan &plan) {
 }
 
 /// A where it lies, if all that is read of it may be read there; otherwise copied. `plan` then has the distance of its rows.
-static Value inMemoryOrCopied(Context &ctx, DotOp op, DotPlan &plan, const OperandInMemory &memory, const DotLimits &limits) {
+static Value inMemoryOrCopied(Context &ctx, DotOp op, DotPlan &plan, const OperandInMemory &memory, const DotLimits &limits,
+                              const std::optional<Turn> &turn) {
   ImplicitLocOpBuilder &b = ctx.b;
   plan.aCol = 1, plan.aRowBytes = memory.rowBytes, plan.aNext = memory.next;
   if (!memory.isReadable) return intToPointer(b, memory.base);
@@ -394,7 +399,7 @@ static Value inMemoryOrCopied(Context &ctx, DotOp op, DotPlan &plan, const Opera
   b.setInsertionPointToStart(branch.thenBlock());
   scf::YieldOp::create(b, inMemory);
   b.setInsertionPointToStart(branch.elseBlock());
-  Buffer a = copyOperand(ctx, op, plan, limits);
+  Buffer a = copyOperand(ctx, op, plan, limits, turn);
   int64_t bytes = elementBytes(a.element);
   llvm::SmallVector<Value, 3> copied = {pointerToInt(b, a.base), constantIndex(b, a.strides[0] * bytes)};
   if (memory.next) copied.push_back(constantIndex(b, 0)); // the next copy lies in the same place
@@ -405,8 +410,35 @@ static Value inMemoryOrCopied(Context &ctx, DotOp op, DotPlan &plan, const Opera
   return intToPointer(b, branch.getResult(0));
 }
 
+/// The micro-kernel's loops over what is to be multiplied now; `panels` has room for all turns that are multiplied together.
+static DotBlocks emitDueProducts(Context &ctx, const Turn &turn, const DotPlan &plan, const OperandA &a, Value panels, Value c,
+                                 const DotLimits &limits) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  DotBlocks blocks;
+  multiplyWhatIsDue(ctx, turn, plan, a, limits, [&](const Stretch &stretch) {
+    DotPlan all = plan.together();
+    all.aRowBytes = stretch.a.rowBytes;
+    if (plan.isFirst) all.isFirst = stretch.isFirst;
+    if (plan.aNext) { // which is counted from this turn's A
+      Value earlier = arith::SubIOp::create(b, turn.within, stretch.within);
+      all.aNext = arith::AddIOp::create(b, plan.aNext, arith::MulIOp::create(b, earlier, constantIndex(b, a.step)));
+    }
+    if (plan.out) { // this turn's place, which is not that of an older stretch
+      all.out = arith::SelectOp::create(b, stretch.isOld, c, plan.out);
+      all.outRowBytes =
+          arith::SelectOp::create(b, stretch.isOld, constantIndex(b, plan.cRow * elementBytes(plan.result)), plan.outRowBytes);
+      Value none = constantInt(b, b.getI1Type(), 0);
+      if (plan.streams) all.streams = arith::SelectOp::create(b, stretch.isOld, none, plan.streams);
+    }
+    Value first = pointerAt(b, panels, stretch.within, plan.panel * elementBytes(plan.operand));
+    blocks = emitDotLoops(b, ctx.target, all, stretch.a.base, first, c, false, stretch.limits);
+  });
+  return blocks;
+}
+
 /// The product by panels and the micro-kernel.
-static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer &c, bool fromZero, const DotLimits &limits) {
+static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer &c, bool fromZero, const DotLimits &limits,
+                             const std::optional<Turn> &turn) {
   ImplicitLocOpBuilder &b = ctx.b;
   int64_t mark = ctx.arenaUsed;
   auto stored = storedOperand(ctx, op.getA(), plan.operand, c);
@@ -416,31 +448,36 @@ static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer 
   auto memory = isStored ? std::nullopt : operandInMemory(ctx, op, plan, limits);
   Buffer a;
   if (memory) {
-    a.base = inMemoryOrCopied(ctx, op, plan, *memory, limits);
+    a.base = inMemoryOrCopied(ctx, op, plan, *memory, limits, turn);
     a.element = plan.operand;
   } else {
-    a = isStored ? *stored : copyOperand(ctx, op, plan, limits);
+    a = isStored ? *stored : copyOperand(ctx, op, plan, limits, turn);
     plan.aRow = a.strides[rank - 2], plan.aCol = a.strides[rank - 1];
   }
   plan.cRow = c.strides[rank - 2];
   auto from = isStored ? ProductNote::scratch : memory ? ProductNote::memory : ProductNote::copy;
 
   if (plan.addsOffset()) plan.rowSums = allocate(ctx, {plan.m}, plan.result).base;
-  Buffer scratch = allocate(ctx, {panelBytes(plan) / elementBytes(plan.operand)}, plan.operand);
+  int64_t bytes = panelBytes(plan.together());
+  Value scratch = turn ? allocateLasting(ctx, bytes) : allocate(ctx, {bytes / elementBytes(plan.operand)}, plan.operand).base;
   auto product = [&](llvm::ArrayRef<Index> batch) {
     auto pack = [&](Value to) {
+      if (turn) to = pointerAt(b, to, turn->within, plan.panel * elementBytes(plan.operand));
       packPanels(ctx, op.getB(), to, shape[rank - 1], plan, batch, limits);
       if (isOfHalves(plan.operand)) writeSecondPanels(ctx, to, plan, limits);
     };
-    Value panels = packOnce(ctx, op, plan, scratch.base, limits, pack);
+    Value panels = packOnce(ctx, op, plan, scratch, limits, pack);
     auto base = [&](const Buffer &buffer) {
       Value address = pointerAtConstant(b, buffer.base, buffer.offset * elementBytes(buffer.element));
       for (size_t d = 0; d < batch.size(); ++d)
         address = pointerAt(b, address, batch[d].value, buffer.strides[d] * elementBytes(buffer.element));
       return address;
     };
-    DotBlocks blocks = emitDotLoops(b, ctx.target, plan, base(a), panels, base(c), fromZero, limits);
-    ctx.notes.products.push_back({op, std::move(blocks), ctx.target.vectorBytes / elementBytes(plan.result), bool(plan.out), from});
+    OperandA ofA{base(a), plan.aRowBytes, plan.aCol * elementBytes(plan.operand)};
+    DotBlocks blocks = turn ? emitDueProducts(ctx, *turn, plan, ofA, panels, base(c), limits)
+                            : emitDotLoops(b, ctx.target, plan, ofA.base, panels, base(c), fromZero, limits);
+    int64_t lanes = ctx.target.vectorBytes / elementBytes(plan.result);
+    ctx.notes.products.push_back({op, std::move(blocks), lanes, bool(plan.out), from, plan.turns});
   };
   if (rank == 2) {
     product({});
@@ -483,7 +520,8 @@ static void emitByLimit(Context &ctx, Value limit, llvm::function_ref<void()> th
 
 /// The product by panels, but for one row (one column) behind whole blocks of registers, which would compute a whole block for it:
 /// of 65 x 65 elements a quarter of the time.
-static void emitButLast(Context &ctx, DotOp op, const DotPlan &plan, const Buffer &c, bool fromZero, const DotLimits &limits) {
+static void emitButLast(Context &ctx, DotOp op, const DotPlan &plan, const Buffer &c, bool fromZero, const DotLimits &limits,
+                        const std::optional<Turn> &turn) {
   ImplicitLocOpBuilder &b = ctx.b;
   DotLimits fewer = limits;
   std::optional<ThinProduct> row, column;
@@ -500,7 +538,7 @@ static void emitButLast(Context &ctx, DotOp op, const DotPlan &plan, const Buffe
   };
   Value hasRow = row ? takeOff(fewer.rows, wholeRows(ctx.target)) : Value();
   Value hasColumn = column ? takeOff(fewer.columns, ctx.target.vectorBytes / elementBytes(plan.result)) : Value();
-  emitPanelProduct(ctx, op, plan, c, fromZero, fewer);
+  emitPanelProduct(ctx, op, plan, c, fromZero, fewer, turn);
   auto add = [&](Value isThere, ThinProduct product, Value index, Value wanted, int64_t stride) {
     auto branch = scf::IfOp::create(b, TypeRange{}, isThere, false);
     OpBuilder::InsertionGuard guard(b);
@@ -519,12 +557,14 @@ void lowerDot(Context &ctx, DotOp op) {
   bool fromZero = isZeroTile(op.getC());
   Buffer c = accumulatorFor(ctx, op, *plan, fromZero);
   DotLimits limits = limitsOf(ctx, op);
-  planDirectStore(ctx, op, *plan, c);
+  plan->turns = turnsTogether(ctx, op, *plan, c, limits);
+  std::optional<Turn> turn = plan->turns > 1 ? std::optional(turnOf(ctx, op, *plan)) : std::nullopt;
+  planDirectStore(ctx, op, *plan, c, turn);
   ctx.packing = true;
   std::optional<ThinProduct> row, column;
   if (limits.mayBeOneRow) row = thinProduct(ctx, op, *plan, c, fromZero, limits, true);
   if (limits.mayBeOneColumn) column = thinProduct(ctx, op, *plan, c, fromZero, limits, false);
-  auto panels = [&] { emitButLast(ctx, op, *plan, c, fromZero, limits); };
+  auto panels = [&] { emitButLast(ctx, op, *plan, c, fromZero, limits, turn); };
   auto thin = [&](const ThinProduct &product) {
     if (plan->isFirst) writeZeros(ctx, op);
     emitThinProduct(ctx, product);

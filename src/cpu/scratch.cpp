@@ -22,23 +22,32 @@ int64_t unrollFor(int64_t cost) {
   return cost <= 60 ? 4 : cost <= 120 ? 2 : 1;
 }
 
+Buffer bufferAt(Value base, llvm::ArrayRef<int64_t> shape, Type element) {
+  Buffer buffer{base, element, llvm::SmallVector<int64_t>(shape.size(), 1)};
+  for (size_t d = shape.size(); d > 1; --d)
+    buffer.strides[d - 2] = buffer.strides[d - 1] * shape[d - 1];
+  return buffer;
+}
+
 Buffer allocate(Context &ctx, llvm::ArrayRef<int64_t> shape, Type element) {
-  ImplicitLocOpBuilder &b = ctx.b;
-  if (isa<PointerType>(element)) element = b.getI64Type();
-  Buffer buffer;
-  buffer.element = element;
-  buffer.strides.assign(shape.size(), 1);
-  int64_t count = 1;
-  for (int64_t d = int64_t(shape.size()) - 1; d >= 0; --d) {
-    buffer.strides[d] = count;
-    count *= shape[d];
-  }
-  buffer.base = pointerAtConstant(b, ctx.arena, ctx.arenaUsed);
-  int64_t bytes = count * elementBytes(element);
+  if (isa<PointerType>(element)) element = ctx.b.getI64Type();
+  Buffer buffer = bufferAt(pointerAtConstant(ctx.b, ctx.arena, ctx.arenaUsed), shape, element);
+  int64_t bytes = llvm::product_of(shape) * elementBytes(element);
   ctx.arenaUsed += (bytes + 63) / 64 * 64;
   ctx.arenaPeak = std::max(ctx.arenaPeak, ctx.arenaUsed);
   ctx.notes.scratch.push_back({ctx.root, bytes});
   return buffer;
+}
+
+Value allocateKept(Context &ctx, int64_t bytes) {
+  ctx.keptUsed += (bytes + 63) / 64 * 64;
+  return pointerAtConstant(ctx.b, ctx.arena, -ctx.keptUsed);
+}
+
+Value allocateLasting(Context &ctx, int64_t bytes) {
+  ctx.lastingBytes += bytes;
+  ctx.notes.scratch.push_back({ctx.root, bytes});
+  return allocateKept(ctx, bytes);
 }
 
 Buffer allocateFor(Context &ctx, Value tile) {

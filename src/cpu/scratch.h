@@ -5,8 +5,14 @@
 
 namespace tilewright::cpu {
 
+/// Rows of a tile without gaps, from `base` on.
+Buffer bufferAt(Value base, llvm::ArrayRef<int64_t> shape, Type element);
 Buffer allocate(Context &ctx, llvm::ArrayRef<int64_t> shape, Type element);
 Buffer allocateFor(Context &ctx, Value tile);
+/// So many bytes that no other tile shares, and that the worker's next program finds as this one has left them.
+Value allocateKept(Context &ctx, int64_t bytes);
+/// Such a place for what turns of a loop leave for later turns.
+Value allocateLasting(Context &ctx, int64_t bytes);
 /// Of the first two dimensions, only the indices below `rows` and `columns` (i64; null: all).
 void materializePart(Context &ctx, Value tile, const Buffer &to, Value rows, Value columns);
 void materialize(Context &ctx, Value tile, const Buffer &target);

@@ -4,6 +4,7 @@
 // In the last turn, blocks of registers are stored where the results belong, if A lies elsewhere; behind the loop nothing is left to be stored then.
 // CHECK-LABEL: llvm.func internal @product.program
 // CHECK: %[[DONE:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %false) -> (i1)
+// CHECK: %[[DUE:.*]] = arith.ori
 // CHECK: %[[APART:.*]] = arith.ori
 // CHECK: %[[LAST:.*]] = arith.cmpi ule
 // CHECK: %[[NOW:.*]] = arith.andi %[[APART]], %[[LAST]]

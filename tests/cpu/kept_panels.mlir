@@ -7,7 +7,9 @@
 // CHECK-LABEL: llvm.func internal @kept.program
 // CHECK-SAME: %[[SCRATCH:[a-z0-9]+]]: !llvm.ptr) {
 // CHECK: %[[NEAR:.*]] = llvm.getelementptr %arg7[
-// CHECK: %[[KEPT:.*]] = llvm.getelementptr %[[SCRATCH]][-
+// CHECK: llvm.getelementptr %[[SCRATCH]][-
+// CHECK-NEXT: arith.constant
+// CHECK-NEXT: %[[KEPT:.*]] = llvm.getelementptr %[[SCRATCH]][-
 // CHECK: %[[KEY:.*]] = llvm.ptrtoint %[[NEAR]]
 // CHECK: llvm.load %[[KEPT]]
 // CHECK: %[[HEADER:.*]] = llvm.getelementptr {{.*}} !llvm.array<64 x i8>
@@ -64,7 +66,7 @@ tt.func public @kept(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %n: i
 // A program that stores in front of the loop may have changed B: it packs for itself.
 // CHECK-LABEL: llvm.func internal @stored_before.program
 // CHECK-SAME: %[[SCRATCH:[a-z0-9]+]]: !llvm.ptr) {
-// CHECK-NOT: llvm.getelementptr %[[SCRATCH]][-
+// CHECK-NOT: arith.cmpi slt, %{{.*}}, %c2_i64
 // CHECK: llvm.intr.fma
 // CHECK-LABEL: llvm.func @stored_before.entry
 // CHECK-NOT: scf.if

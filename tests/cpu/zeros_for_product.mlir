@@ -1,12 +1,14 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
-// Zeros that a loop carries to a product are not written where the loop has a turn: the product's first turn writes its sums, and later
+// Zeros that a loop carries to a product are not written where the loop has a turn: the first product writes its sums, and later
 // ones add to them.
 // CHECK-LABEL: llvm.func internal @summed.program
 // CHECK: %[[NONE:.*]] = arith.cmpi sge, %[[BEGIN:.*]], %[[END:.*]] : i32
 // CHECK-NEXT: scf.if %[[NONE]]
 // CHECK: llvm.store
-// CHECK: scf.for %[[TURN:.*]] = %[[BEGIN]] to %[[END]]
-// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[TURN]], %[[BEGIN]] : i32
+// CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[END]]
+// CHECK: arith.andi %{{.*}}, %c255_i64
+// CHECK: arith.andi %[[START:.*]], %c255_i64
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[START]], %c0_i64
 // CHECK: scf.if %[[FIRST]] -> (vector<8xf32>
 // CHECK-NEXT: arith.constant dense<0.000000e+00>
 // CHECK: } else {
