@@ -449,6 +449,15 @@ int64_t chooseVectorDim(Context &ctx, llvm::ArrayRef<int64_t> shape, ValueRange 
   return best;
 }
 
+int64_t turnedDim(Context &ctx, Value tile, int64_t other) {
+  int64_t rank = shapeOf(tile).size();
+  llvm::SmallVector<int64_t> scores(rank, 0);
+  llvm::DenseSet<Value> seen;
+  scoreDims(ctx, tile, llvm::to_vector(llvm::seq<int64_t>(0, rank)), scores, seen);
+  int64_t best = std::max_element(scores.begin(), scores.end()) - scores.begin();
+  return scores[best] > 0 && scores[other] < 0 ? best : -1;
+}
+
 static int64_t widestElement(Context &ctx, Value tile, llvm::DenseSet<Value> &seen) {
   if (!isTile(tile) || !seen.insert(tile).second) return 1;
   Type element = getElementTypeOrSelf(tile);

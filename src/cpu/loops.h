@@ -43,6 +43,8 @@ void limitExtent(Context &ctx, LoopSpec &spec, int64_t dim, Value end);
 BoxCount boxCount(Context &ctx, const BoxTerm &term, int64_t size);
 /// The dimension along which to take vectors, judged by the memory accesses of `tiles` (same index space) and `pointers`.
 int64_t chooseVectorDim(Context &ctx, llvm::ArrayRef<int64_t> shape, ValueRange tiles, ValueRange pointers);
+/// The dimension along which what `tile` is made from lies together in memory, where that is not so along `other`; -1: there is none.
+int64_t turnedDim(Context &ctx, Value tile, int64_t other);
 int64_t chunkFor(Context &ctx, llvm::ArrayRef<int64_t> shape, int64_t vectorDim, ValueRange tiles);
 
 } // namespace tilewright::cpu

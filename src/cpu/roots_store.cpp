@@ -3,6 +3,7 @@
 #include "cpu/conditions.h"
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
+#include "cpu/micro_kernel.h"
 #include "cpu/roots.h"
 #include "cpu/scratch.h"
 
@@ -101,11 +102,92 @@ static void storeTile(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk
       vectorDim);
 }
 
-static void storeFast(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk) {
+namespace {
+/// A store whose rows are columns of what is stored: squares are turned in registers.
+struct Turning {
+  int64_t from = -1; // the dimension of vectors that are computed; -1: none, vectors are stored as they are computed
+  int64_t to = -1;   // of those that are stored
+  int64_t side = 0;
+};
+} // namespace
+
+static Turning turningOf(Context &ctx, StoreOp op) {
+  constexpr int64_t mostSide = 16, longest = 24; // a square is as many vectors, each with the code of what is computed
+  Value value = op.getValue(), pointer = op.getPtr();
+  Type element = getElementTypeOrSelf(value);
+  auto shape = shapeOf(pointer);
+  int64_t bytes = elementBytes(element);
+  if (element.isInteger(1) || isa<PointerType>(element)) return {};
+  for (int64_t d = 0; d < int64_t(shape.size()); ++d) {
+    Step step = ctx.analysis->step(pointer, d);
+    if (shape[d] == 1 || step.kind != Step::constant || step.amount != bytes) continue;
+    Turning turning{turnedDim(ctx, value, d), d, std::min(mostSide, ctx.target.vectorBytes / bytes)};
+    bool isShort = ctx.buffers.contains(value) || ctx.analysis->cost(value) <= longest;
+    auto fits = [&](int64_t dim) { return shape[dim] >= turning.side && llvm::isPowerOf2_64(shape[dim]); };
+    return turning.from >= 0 && isShort && turning.side > 1 && fits(d) && fits(turning.from) ? turning : Turning();
+  }
+  return {};
+}
+
+/// The index `more` behind another one.
+static Index behind(Context &ctx, Index index, int64_t more) {
+  if (more == 0) return index;
+  if (auto constant = getConstantIntValue(index.value)) return {indexConstant(ctx, *constant + more), 0};
+  return {arith::AddIOp::create(ctx.b, index.value, constantIndex(ctx.b, more)), int64_t(ctx.levels.size()) - 1};
+}
+
+/// A square, which begins at `place`, is computed as rows along one dimension and stored as rows along the other.
+static void storeSquare(Context &ctx, StoreOp op, const Turning &turning, const Place &place) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Type element = getElementTypeOrSelf(op.getValue());
+  llvm::SmallVector<Place> from;
+  for (int64_t i = 0; i < turning.side; ++i) {
+    from.push_back(place);
+    from.back().at[turning.to] = behind(ctx, place.at[turning.to], i);
+  }
+  llvm::SmallVector<Value> rows = evaluateAll(ctx, op.getValue(), from, element);
+  for (Value &row : rows) // LLVM would widen numbers of 16 bits to change their places
+    if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16) row = reinterpret(b, vectorOf(b.getI16Type(), turning.side), row);
+  for (auto [i, row] : llvm::enumerate(transposeSquare(b, rows))) {
+    Place to = place;
+    to.vector = turning.to;
+    to.at[turning.from] = behind(ctx, place.at[turning.from], i);
+    storeAt(ctx, op, to, row);
+  }
+}
+
+/// At an edge, where masks are looked at: the same square row by row.
+static void storeRows(Context &ctx, StoreOp op, const Turning &turning, const Place &place) {
+  forLoop(ctx, constantIndex(ctx.b, 0), constantIndex(ctx.b, turning.side), 1, [&](Value i) {
+    Place row = place;
+    row.vector = turning.to;
+    Value at = arith::AddIOp::create(ctx.b, place.at[turning.from].value, i);
+    row.at[turning.from] = {at, int64_t(ctx.levels.size()) - 1};
+    storeAt(ctx, op, row, evaluateAll(ctx, op.getValue(), {row}, getElementTypeOrSelf(op.getValue())).front());
+  });
+}
+
+static void storeTurned(Context &ctx, StoreOp op, const Turning &turning, Value streams) {
+  LoopSpec spec = loopsOver(shapeOf(op.getPtr()), turning.from, turning.side);
+  spec.chunk[turning.to] = turning.side;
+  spec.streams = streams;
+  applyMasks(ctx, spec, {op.getValue()}, op.getMask());
+  emitLoops(
+      ctx, spec,
+      [&](llvm::ArrayRef<Place> places) {
+        bool isWhole = llvm::all_of(spec.fullMasks, [&](Value mask) { return ctx.trueMasks.contains(mask); });
+        for (const Place &place : places)
+          isWhole ? storeSquare(ctx, op, turning, place) : storeRows(ctx, op, turning, place);
+      },
+      turning.from);
+}
+
+static void storeFast(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk, const Turning &turning) {
   constexpr int64_t longest = 200; // two versions of a longer body are not worth their code
   bool isLong = !ctx.buffers.contains(op.getValue()) && ctx.analysis->cost(op.getValue()) > longest;
   Value pays = isLong ? Value() : streamingPays(ctx, op, vectorDim, chunk);
   ctx.streams |= pays != nullptr;
+  if (turning.from >= 0) return storeTurned(ctx, op, turning, pays);
   storeTile(ctx, op, vectorDim, chunk, pays);
 }
 
@@ -152,24 +234,27 @@ static void lowerTileStore(Context &ctx, StoreOp op) {
     hazards = hazardsOf(ctx, op);
   }
   auto shape = shapeOf(op.getPtr());
-  int64_t vectorDim = chooseVectorDim(ctx, shape, {value}, {op.getPtr()});
-  int64_t chunk = chunkFor(ctx, shape, vectorDim, {value});
+  Turning turning = turningOf(ctx, op);
+  bool turns = turning.from >= 0;
+  int64_t vectorDim = turns ? turning.to : chooseVectorDim(ctx, shape, {value}, {op.getPtr()});
+  int64_t chunk = turns ? turning.side : chunkFor(ctx, shape, vectorDim, {value});
   llvm::SmallVector<Value> tiles = {value, op.getPtr()}, pointers = {op.getPtr()};
   if (mask) tiles.push_back(mask);
   for (Hazard hazard : hazards)
     pointers.push_back(hazard.load.getPtr());
   Value holds =
       bothHold(ctx, conditions(ctx, tiles, vectorDim), bothHold(ctx, masksExactly(ctx, mask, shape), isUndisturbed(ctx, op, hazards)));
+  if (turns) holds = bothHold(ctx, holds, conditions(ctx, {value}, turning.from));
   if (!hazards.empty()) holds = bothHold(ctx, holds, reachesExactly(ctx, pointers));
   if (!holds) {
-    storeFast(ctx, op, vectorDim, chunk);
+    storeFast(ctx, op, vectorDim, chunk, turning);
   } else {
     ctx.notes.versions.insert(op);
     auto branch = scf::IfOp::create(b, TypeRange{}, holds, true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
     ctx.assumeConditions = true;
-    storeFast(ctx, op, vectorDim, chunk);
+    storeFast(ctx, op, vectorDim, chunk, turning);
     ctx.assumeConditions = false;
     b.setInsertionPointToStart(branch.elseBlock());
     storeCarefully(ctx, op, hazards, vectorDim, chunk);
