@@ -76,14 +76,13 @@ void multiplyWhatIsDue(Context &ctx, const Turn &turn, const DotPlan &plan, cons
   auto isSame = [&](Value x, Value y) -> Value { return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, y); };
   auto choose = [&](Value condition, Value x, Value y) -> Value { return arith::SelectOp::create(b, condition, x, y); };
   auto both = [&](Value x, Value y) -> Value { return arith::AndIOp::create(b, x, y); };
-  auto orZero = [&](Value value) { return value ? value : ctx.zeroIndex; };
 
   // What waits, in scratch.
-  enum Word { base, begin, end, rowBytes, rows, columns, words };
+  enum Word { base, begin, end, rowBytes, words };
   Value state = allocateKept(ctx, 64);
   auto wordOf = [&](int64_t word) { return pointerAtConstant(b, state, 8 * word); };
   Value turnEnd = arith::AddIOp::create(b, turn.first, limits.length ? limits.length : constantIndex(b, plan.k));
-  Value now[words] = {pointerToInt(b, a.base), turn.first, turnEnd, orZero(a.rowBytes), orZero(limits.rows), orZero(limits.columns)};
+  Value now[words] = {pointerToInt(b, a.base), turn.first, turnEnd, a.rowBytes ? a.rowBytes : ctx.zeroIndex};
   Value waiting[words];
   for (int64_t word = 0; word < words; ++word)
     waiting[word] = cpu::load(b, b.getI64Type(), wordOf(word), 8);
@@ -91,9 +90,7 @@ void multiplyWhatIsDue(Context &ctx, const Turn &turn, const DotPlan &plan, cons
   Value isAlone = isSame(turn.within, ctx.zeroIndex); // then nothing waits
   Value distance = arith::SubIOp::create(b, turn.first, waiting[begin]);
   Value follows = arith::AddIOp::create(b, waiting[base], arith::MulIOp::create(b, distance, constantIndex(b, a.step)));
-  follows = both(isSame(follows, now[base]), isSame(waiting[end], turn.first));
-  for (Word word : {rowBytes, rows, columns})
-    follows = both(follows, isSame(waiting[word], now[word]));
+  follows = both(both(isSame(follows, now[base]), isSame(waiting[end], turn.first)), isSame(waiting[rowBytes], now[rowBytes]));
   Value one = constantInt(b, b.getI1Type(), 1);
   Value joins = both(follows, arith::XOrIOp::create(b, isAlone, one));
   Value isCut = arith::XOrIOp::create(b, arith::OrIOp::create(b, isAlone, follows), one); // what waits is multiplied without this turn
@@ -113,10 +110,9 @@ void multiplyWhatIsDue(Context &ctx, const Turn &turn, const DotPlan &plan, cons
   stretch.a = {intToPointer(b, chosen(base)), a.rowBytes ? chosen(rowBytes) : Value(), a.step};
   stretch.within = arith::AndIOp::create(b, first, constantIndex(b, plan.k * plan.turns - 1));
   stretch.isFirst = isSame(first, constantIndex(b, 0));
+  stretch.limits = limits; // the rows and columns are those that are stored behind the loop
   stretch.limits.length = arith::SubIOp::create(b, chosen(end), first);
   stretch.limits.lengthStep = limits.length ? 1 : plan.k;
-  if (limits.rows) stretch.limits.rows = chosen(rows);
-  if (limits.columns) stretch.limits.columns = chosen(columns);
   multiply(stretch);
 }
 

@@ -49,9 +49,7 @@ def tile_kernel(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, s
     (70, 64, 1000, (64, 64, 64)),
     (32, 32, 0, (32, 32, 32)),     # no turn
 ])
-def test_tiles(m, n, k, blocks, wraps, dtype, engine):
-    if dtype == "fp64" and engine in ("simulate", "cuda"):
-        pytest.skip("GPUs have no product of fp64 here: see test_dot.py")
+def test_tiles(m, n, k, blocks, wraps, dtype):
     a, b = whole((m, k), dtype, 1), whole((k, n), dtype, 2)
     acc, out = {"int8": (tl.int32, np.int32), "fp64": (tl.float64, np.float64)}.get(dtype, (tl.float32, np.float32))
     for turned_a, turned_b in [(False, False), (True, False), (False, True)]:
@@ -99,26 +97,27 @@ def test_turns_that_do_not_follow(starts, rows):
 
 
 @triton.jit
-def over_a_kernel(memory_ptr, at_a, at_b, at_c, steps, stride_a, M: tl.constexpr, K: tl.constexpr):
-    i, p = tl.arange(0, M), tl.arange(0, K)
-    acc = tl.zeros((M, M), tl.float32)
+def over_a_kernel(memory_ptr, at_a, at_b, at_c, steps, stride_a, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    i, j, p = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    acc = tl.zeros((M, N), tl.float32)
     for step in range(steps):
         a = tl.load(memory_ptr + at_a + i[:, None] * stride_a + (step * K + p)[None, :])
-        b = tl.load(memory_ptr + at_b + (step * K + p)[:, None] * M + i[None, :])
+        b = tl.load(memory_ptr + at_b + (step * K + p)[:, None] * N + j[None, :])
         acc = tl.dot(a, b, acc, input_precision="ieee")
-    tl.store(memory_ptr + at_c + i[:, None] * M + i[None, :], acc)
+    tl.store(memory_ptr + at_c + i[:, None] * N + j[None, :], acc)
 
 
-@pytest.mark.parametrize("at_c", [0, 100, 300, 480, 520, 1000, 9000])
+@pytest.mark.parametrize("at_c", [0, 100, 328, 1200, 1352, 1400, 9000, 20000])
 def test_results_over_operands(at_c):
-    m, k, steps = 16, 32, 12
-    at_a, at_b = 200, 20000
-    memory = whole((40000,), "fp32", 1)
+    """At 328 they end where the last turn's A begins, over what turns before it have left to be read."""
+    m, n, k, steps = 16, 64, 32, 12
+    at_a, at_b = 1000, 20000
+    memory = whole((50000,), "fp32", 1)
     a = memory[at_a:at_a + m * steps * k].reshape(m, -1)
-    b = memory[at_b:at_b + steps * k * m].reshape(-1, m)
+    b = memory[at_b:at_b + steps * k * n].reshape(-1, n)
     expected = memory.copy()
-    expected[at_c:at_c + m * m] = product(a, b).ravel()
-    over_a_kernel[(1,)](memory, at_a, at_b, at_c, steps, steps * k, M=m, K=k)
+    expected[at_c:at_c + m * n] = product(a, b).ravel()
+    over_a_kernel[(1,)](memory, at_a, at_b, at_c, steps, steps * k, M=m, N=n, K=k)
     np.testing.assert_array_equal(memory, expected)
 
 
@@ -140,6 +139,8 @@ def beside_kernel(a_ptr, b_ptr, c_ptr, out_ptr, steps, WHAT: tl.constexpr, M: tl
             total += tl.sum(a * a, axis=1)
         if WHAT == "scaled":
             a = a * (step % 2 + 1)
+        if WHAT == "reads the old sum":
+            seen += tl.sum(acc)
         acc = tl.dot(a, b, acc, input_precision="ieee")
         if WHAT == "two sums":
             second = tl.dot(a * 2, tl.sort(b), second, input_precision="ieee")
@@ -154,12 +155,12 @@ def beside_kernel(a_ptr, b_ptr, c_ptr, out_ptr, steps, WHAT: tl.constexpr, M: tl
         tl.store(out_ptr + i, total)
     if WHAT == "two sums":
         tl.store(out_ptr + i[:, None] * M + i[None, :], second)
-    if WHAT == "reads the sum":
+    if WHAT == "reads the sum" or WHAT == "reads the old sum":
         tl.store(out_ptr, seen)
     tl.store(c_ptr + i[:, None] * M + i[None, :], acc)
 
 
-@pytest.mark.parametrize("what", ["starts", "row sums", "scaled", "two sums", "reads the sum", "changes the sum", "stores to A"])
+@pytest.mark.parametrize("what", ["starts", "row sums", "scaled", "two sums", "reads the sum", "reads the old sum", "changes the sum", "stores to A"])
 def test_what_stands_beside_the_product(what):
     m, k, steps = 32, 32, 11
     a, b, c = whole((m, steps * k), "fp32", 1), whole((steps * k, m), "fp32", 2), whole((m, m), "fp32", 3)
@@ -173,10 +174,11 @@ def test_what_stands_beside_the_product(what):
     if what == "two sums":
         wanted_out = sum(product(2 * x, np.sort(y)) for x, y in parts)
     for x, y in parts:
+        seen += acc.sum() * (what == "reads the old sum")
         acc += product(x, y)
-        seen += acc.sum()
+        seen += acc.sum() * (what == "reads the sum")
         acc *= 0.5 if what == "changes the sum" else 1
-    if what == "reads the sum":
+    if what.startswith("reads"):
         wanted_out[0, 0] = seen
     if what == "changes the sum":
         expected = acc
