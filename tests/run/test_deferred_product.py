@@ -63,36 +63,42 @@ def test_tiles(m, n, k, blocks, wraps, dtype):
 
 
 @triton.jit
-def steps_kernel(a_ptr, b_ptr, c_ptr, at_ptr, steps, stride_a, M: tl.constexpr, K: tl.constexpr):
-    """Each turn's columns of A begin where `at` says, and its rows end there."""
+def steps_kernel(a_ptr, b_ptr, c_ptr, at_ptr, steps, M: tl.constexpr, K: tl.constexpr):
+    """Of each turn's A `at` says where the columns begin and the rows end, and how far those are apart."""
     i, p = tl.arange(0, M), tl.arange(0, K)
     acc = tl.zeros((M, M), tl.float32)
     for step in range(steps):
-        at, rows = tl.load(at_ptr + 2 * step), tl.load(at_ptr + 2 * step + 1)
-        a = tl.load(a_ptr + i[:, None] * stride_a + (at + p)[None, :], mask=(i < rows)[:, None], other=0.0)
+        at, rows, apart = tl.load(at_ptr + 3 * step), tl.load(at_ptr + 3 * step + 1), tl.load(at_ptr + 3 * step + 2)
+        a = tl.load(a_ptr + i[:, None] * apart + (at + p)[None, :], mask=(i < rows)[:, None], other=0.0)
         b = tl.load(b_ptr + (step * K + p)[:, None] * M + i[None, :])
         acc = tl.dot(a, b, acc, input_precision="ieee")
     tl.store(c_ptr + i[:, None] * M + i[None, :], acc)
 
 
-@pytest.mark.parametrize("starts, rows", [
-    ([0, 16, 32, 48, 64, 80], [32] * 6),     # one after another
-    ([0, 16, 64, 80, 96, 0], [32] * 6),      # with a gap, and back to the start
-    ([48, 32, 16, 0, 0, 0], [32] * 6),       # backwards, then on the spot
-    ([0, 16, 32, 48, 64, 80], [32, 32, 7, 32, 32, 32]),  # some rows of one turn are not there
-    ([0, 16, 32, 48, 64, 80], [32, 32, 32, 32, 32, 0]),
-    ([0, 16, 32, 48, 64, 80], [3, 3, 3, 3, 3, 32]),
-    (list(range(0, 16 * 70, 16)), [32] * 70),  # more than one stretch
+IN_ORDER = [0, 16, 32, 48, 64, 80]
+WIDTH = 16 * 70
+
+
+@pytest.mark.parametrize("starts, rows, apart", [
+    (IN_ORDER, [32] * 6, [WIDTH] * 6),
+    ([0, 16, 64, 80, 96, 0], [32] * 6, [WIDTH] * 6),  # with a gap, and back to the start
+    ([48, 32, 16, 0, 0, 0], [32] * 6, [WIDTH] * 6),   # backwards, then on the spot
+    (IN_ORDER, [32, 32, 7, 32, 32, 32], [WIDTH] * 6),  # some rows of one turn are not there
+    (IN_ORDER, [32, 32, 32, 32, 32, 0], [WIDTH] * 6),
+    (IN_ORDER, [3, 3, 3, 3, 3, 32], [WIDTH] * 6),
+    (IN_ORDER, [32] * 6, [WIDTH, WIDTH, 100, 100, 7, WIDTH]),  # other rows that begin in the right place
+    (list(range(0, WIDTH, 16)), [32] * 70, [WIDTH] * 70),      # more than one stretch
 ])
-def test_turns_that_do_not_follow(starts, rows):
+def test_turns_that_do_not_follow(starts, rows, apart):
     m, k, steps = 32, 16, len(starts)
-    a, b = whole((m, 16 * 70), "fp32", 1), whole((steps * k, m), "fp32", 2)
-    at = np.array([starts, rows], np.int32).T.copy()
+    a, b = whole((m * WIDTH,), "fp32", 1), whole((steps * k, m), "fp32", 2)
+    at = np.array([starts, rows, apart], np.int32).T.copy()
     expected = np.zeros((m, m))
-    for step, (start, count) in enumerate(zip(starts, rows)):
-        expected[:count] += product(a[:count, start:start + k], b[step * k:(step + 1) * k])
+    for step, (start, count, stride) in enumerate(zip(starts, rows, apart)):
+        places = start + np.arange(count)[:, None] * stride + np.arange(k)
+        expected[:count] += product(a[places], b[step * k:(step + 1) * k])
     c = np.full((m, m), -1, np.float32)
-    steps_kernel[(1,)](a, b, c, at, steps, a.shape[1], M=m, K=k)
+    steps_kernel[(1,)](a, b, c, at, steps, M=m, K=k)
     np.testing.assert_array_equal(c, expected)
 
 
