@@ -189,7 +189,7 @@ def test_what_stands_beside_the_product(what):
     if what == "changes the sum":
         expected = acc
     beside_kernel[(1,)](a, b, c, out, steps, WHAT=what, M=m, K=k)
-    np.testing.assert_allclose(c, expected, rtol=1e-6)
+    np.testing.assert_array_equal(c, expected)
     np.testing.assert_array_equal(out, wanted_out)
     if what == "stores to A":
         assert not a.any()
