@@ -88,7 +88,7 @@ struct Context {
   Value arena;
   int64_t arenaUsed = 0, arenaPeak = 0;
   int64_t lastingBytes = 0;             // beside them, of what turns of loops leave for later turns
-  int64_t keptUsed = sizeof(ArenaHead); // in front of scratch: whether the launch is alone, and what programs leave for later ones
+  int64_t keptUsed = sizeof(ArenaHead); // in front of scratch: whether the launch is alone, what programs and turns leave for later ones
   llvm::SmallVector<std::pair<int64_t, int64_t>> keptHeaders; // at which offset, and how many lines
   Value zeroIndex;
   llvm::DenseMap<int64_t, Value> indexConstants;

@@ -8,24 +8,12 @@
 #include "cpu/matrix_tiles.h"
 #include "cpu/scratch.h"
 
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-
 using namespace mlir;
 using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
 static constexpr int64_t deepest = 1024; // bytes along K: a panel of two vectors of AVX-512 fills a first-level cache of 32 KiB
-
-/// Whether the loop changes no memory and waits for nobody.
-static bool onlyReads(scf::ForOp loop) {
-  WalkResult result = loop.getBody()->walk([](Operation *op) {
-    auto load = dyn_cast<LoadOp>(op);
-    bool isPlain = (load && !isMadeAnew(load)) || op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() || isMemoryEffectFree(op);
-    return isPlain ? WalkResult::advance() : WalkResult::interrupt();
-  });
-  return !result.wasInterrupted();
-}
 
 /// Whether the product adds to what the loop carries, and nothing else reads either.
 static bool isCarriedSum(DotOp dot, scf::ForOp loop) {

@@ -37,13 +37,7 @@ static constexpr int64_t mostSlots = 64, mostHeaders = 128, mostWords = line / w
 static bool comesBeforeEffects(Context &ctx, scf::ForOp loop) {
   if (loop->getParentOp() != ctx.kernel || !ctx.kernel.getBody().hasOneBlock()) return false;
   for (Operation &op : *loop->getBlock()) {
-    WalkResult result = op.walk([](Operation *inner) {
-      auto load = dyn_cast<LoadOp>(inner);
-      bool reads = load && !isMadeAnew(load);
-      return reads || inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>() || isMemoryEffectFree(inner) ? WalkResult::advance()
-                                                                                                         : WalkResult::interrupt();
-    });
-    if (result.wasInterrupted()) return false;
+    if (!onlyReads(&op)) return false;
     if (&op == loop) break;
   }
   return true;
