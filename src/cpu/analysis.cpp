@@ -71,10 +71,13 @@ static Step addSteps(Step a, Step b, int64_t sign) {
   if (a.kind == Step::other || b.kind == Step::other) return {};
   Step sum;
   sum.kind = a.kind == Step::uniform || b.kind == Step::uniform ? Step::uniform : Step::constant;
-  if (sum.kind == Step::constant) sum.amount = a.amount + sign * b.amount;
+  // Integers of 64 bits wrap around, as the elements do.
+  if (sum.kind == Step::constant)
+    sum.amount = static_cast<int64_t>(static_cast<uint64_t>(a.amount) + static_cast<uint64_t>(sign) * static_cast<uint64_t>(b.amount));
   sum.wraps = a.wraps || b.wraps;
   sum.widens = a.widens || b.widens;
   sum.modular = a.modular || b.modular;
+  sum.varies = a.varies || b.varies;
   return sum;
 }
 
@@ -100,8 +103,13 @@ constexpr Step noStep{Step::constant, 0};
 
 Step TileAnalysis::sumStep(Operation *sum, int64_t dim, int64_t sign) {
   Step result = addSteps(step(sum->getOperand(0), dim), step(sum->getOperand(1), dim), sign);
-  result.modular = result.kind != Step::other && !result.isZero();
+  result.modular = result.kind != Step::other && !result.hasAmount(0);
   return result;
+}
+
+/// Whether all elements of a tile are equal.
+bool TileAnalysis::isOneValue(Value tile) {
+  return llvm::all_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return step(tile, d).isZero(); });
 }
 
 Step TileAnalysis::productStep(arith::MulIOp mul, int64_t dim) {
@@ -110,12 +118,14 @@ Step TileAnalysis::productStep(arith::MulIOp mul, int64_t dim) {
   if (l.isZero() && r.isZero()) return noStep;
   if (!l.isZero() && !r.isZero()) return {};
   Step result = l.isZero() ? r : l;
-  if (result.kind == Step::other) return {};
+  if (result.kind == Step::other || result.hasAmount(0)) return result;
   result.modular = true;
-  auto factor = constantOf(l.isZero() ? mul.getLhs() : mul.getRhs());
+  Value equal = l.isZero() ? mul.getLhs() : mul.getRhs();
+  auto factor = constantOf(equal);
   if (result.kind == Step::uniform || !factor) {
     result.kind = Step::uniform;
     result.amount = 0;
+    result.varies |= !isOneValue(equal);
     return result;
   }
   if (llvm::MulOverflow(result.amount, *factor, result.amount) || result.amount > longest || result.amount < -longest) return {};
@@ -139,12 +149,12 @@ Step TileAnalysis::widenedStep(Operation *op, int64_t dim) {
   Value in = widenedBy(op);
   Step result = step(in, dim);
   if (getElementTypeOrSelf(in).isInteger(1)) return result.isZero() ? noStep : Step{};
-  if (result.kind == Step::other || result.isZero()) return result;
+  if (result.kind == Step::other || result.hasAmount(0)) return result;
   bool isExact = widensExactly(op, dim);
   result.modular = false;
   if (isExact) return result;
-  for (int64_t d = 0, rank = shapeOf(in).size(); d < rank; ++d)
-    if (d != dim && (step(in, d).kind == Step::other || step(in, d).wraps)) return {}; // it is not known how far it reaches
+  for (int64_t d = 0, rank = shapeOf(in).size(); d < rank; ++d) // the check computes how far it reaches
+    if (Step s = step(in, d); s.kind == Step::other || s.varies || (d != dim && s.isConditional())) return {};
   result.widens = true;
   return result;
 }
@@ -178,8 +188,8 @@ Step TileAnalysis::computeStep(Value tile, int64_t dim) {
       .Case<arith::RemSIOp, arith::RemUIOp>([&](auto rem) {
         Step l = step(rem.getLhs(), dim), r = step(rem.getRhs(), dim);
         if (l.isZero() && r.isZero()) return noStep;
-        // (start + i) % n: a range, as long as it does not wrap around.
-        if (l.kind == Step::constant && l.amount == 1 && r.isZero() && shapeOf(rem.getRhs()) == shapeOf(tile))
+        // (start + i) % n: a range, as long as it does not wrap around. The check looks at one n.
+        if (l.hasAmount(1) && isOneValue(rem.getRhs()) && shapeOf(rem.getRhs()) == shapeOf(tile))
           return Step{Step::constant, 1, true, l.widens};
         return Step{};
       })
@@ -409,7 +419,7 @@ bool haveSameOffsets(Value first, Value second) {
 
 bool TileAnalysis::reachIsKnown(Value pointer) {
   for (int64_t d = 0, rank = shapeOf(pointer).size(); d < rank; ++d)
-    if (Step s = step(pointer, d); s.kind == Step::other || s.wraps) return false;
+    if (Step s = step(pointer, d); s.kind == Step::other || s.wraps || s.varies) return false;
   return true;
 }
 
@@ -428,7 +438,7 @@ bool TileAnalysis::storeDisturbs(LoadOp load, StoreOp store, bool elsewhere) {
 bool TileAnalysis::distinctAddresses(Value pointer) {
   for (int64_t d = 0, rank = shapeOf(pointer).size(); d < rank; ++d) {
     Step s = step(pointer, d);
-    if (shapeOf(pointer)[d] > 1 && (s.kind == Step::other || s.isZero() || s.wraps)) return false;
+    if (shapeOf(pointer)[d] > 1 && (s.kind == Step::other || s.hasAmount(0) || s.wraps || s.varies)) return false;
   }
   return true;
 }

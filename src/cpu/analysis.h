@@ -22,8 +22,12 @@ struct Step {
   bool wraps = false;                                  // holds only if no `x % n` that it depends on wraps around inside the tile
   bool widens = false;                                 // holds only if no integer that is widened on the way overflows inside the tile
   bool modular = false;                                // for integers: holds up to overflow; isExact says whether there can be any
-  bool isZero() const { return kind == constant && amount == 0; }
+  bool varies = false;                                 // uniform: the amount depends on the indices along other dimensions
   bool isConditional() const { return wraps || widens; }
+  /// All elements along the dimension are certainly equal. `i - i % n` has step 0 only where the remainder does not wrap around.
+  bool isZero() const { return hasAmount(0) && !isConditional(); }
+  /// The step is this one, if its conditions hold.
+  bool hasAmount(int64_t wanted) const { return kind == constant && amount == wanted; }
 };
 
 /// One `index < bound` of a mask: true for the first indices of dimension `dim`; or `index >= bound`, true for the last ones.
@@ -113,6 +117,7 @@ private:
   using Seen = llvm::DenseSet<std::pair<mlir::Value, int>>;
   Step computeStep(mlir::Value tile, int64_t dim);
   Step sumStep(mlir::Operation *sum, int64_t dim, int64_t sign);
+  bool isOneValue(mlir::Value tile);
   Step productStep(mlir::arith::MulIOp product, int64_t dim);
   Step widenedStep(mlir::Operation *op, int64_t dim);
   bool storeDisturbs(tt::LoadOp load, tt::StoreOp store, bool elsewhere);

@@ -20,7 +20,7 @@ static bool endsAlong(Context &ctx, Value mask, int64_t axis) {
 static bool isEqualBeyond(Context &ctx, Value tile, int64_t axis, MaskedTail &tail, llvm::SmallPtrSetImpl<Operation *> &seen) {
   if (!isTile(tile)) return true;
   Step step = ctx.analysis->step(tile, axis);
-  if (step.isZero() && !step.isConditional()) return true;
+  if (step.isZero()) return true;
   Operation *op = tile.getDefiningOp();
   if (!op) return false;
   if (!seen.insert(op).second) return true;

@@ -43,7 +43,7 @@ Value streamingPays(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk) 
   Value base = evaluateScalar(ctx, op.getPtr(), origin), bits = base;
   for (size_t d = 0; d < shape.size(); ++d) {
     if (int64_t(d) == vectorDim || shape[d] == 1) continue;
-    if (Step along = ctx.analysis->step(op.getPtr(), d); along.kind == Step::other || along.wraps) return {};
+    if (Step along = ctx.analysis->step(op.getPtr(), d); along.kind == Step::other || along.wraps || along.varies) return {};
     Place next = origin;
     next.at[d] = {indexConstant(ctx, 1), 0};
     bits = arith::OrIOp::create(b, bits, arith::SubIOp::create(b, evaluateScalar(ctx, op.getPtr(), next), base));

@@ -6,6 +6,7 @@
     python tests/fuzz/differential.py --levels simulate:sm_80:8                      for this target and these warps
     python tests/fuzz/differential.py --levels simulate --products                   loops of products on larger tiles
     python tests/fuzz/differential.py --levels simulate:sm_90a --addresses           small programs about addresses, launched several times
+    python tests/fuzz/differential.py --indices              small programs of index arithmetic in which terms cancel, launched several times
     python tests/fuzz/differential.py --addresses --seconds 500 --levels avx2=4 simulate=8 cuda=4 --counts counts.json
                                                                                      each on so many processes, all at once
     python tests/fuzz/differential.py --levels avx2:unoptimized                      as LLVM first makes the code: in a third of the time
@@ -25,6 +26,7 @@ import tempfile
 import time
 
 import addresses
+import indices
 import jobs
 from programs import FLOATS, INTEGERS, PROGRAMS, SHORT, Generator
 
@@ -67,12 +69,13 @@ class Launch:
 
 
 class Case:
-    def __init__(self, seed, folder, level="avx2", products=False, small=False, launches=1, any_size=False):
+    def __init__(self, seed, folder, level="avx2", products=False, small=None, launches=1, any_size=False):
+        """`small`: the module whose programs are launched several times, with memory of their own."""
         import numpy as np
 
         name, _, machine = level.partition(":")
         self.name, self.engine, self.target = level, "cpu", "cuda:sm_90a"
-        self.seed, self.folder, self.generator = seed, folder, addresses.Generator(seed) if small else Generator(seed, products, any_size)
+        self.seed, self.folder, self.generator = seed, folder, small.Generator(seed) if small else Generator(seed, products, any_size)
         self.source, self.programs = self.generator.program(), self.generator.programs if small else PROGRAMS
         if name == "simulate":
             target, _, warps = machine.partition(":")
@@ -102,7 +105,7 @@ class Case:
 
     def gpu_options(self, warps):
         chosen = WARPS[self.seed // len(TARGETS) % len(WARPS)]
-        if isinstance(self.generator, addresses.Generator):
+        if hasattr(self.generator, "warps"):
             chosen = self.generator.warps(chosen)
         blocks = getattr(self.generator, "ctas", 1) if self.target in CLUSTERS else 1
         return {"num_warps": int(warps or chosen)} | ({"num_ctas": blocks} if blocks > 1 else {})
@@ -219,7 +222,7 @@ def judge(case, arguments, counts):
     if found == "refused":
         counts["refused"] += 1
         return
-    if arguments.addresses:
+    if hasattr(case.generator, "kinds"):
         counts.update(f"with {name}" for name in case.kinds())
     if found is None:
         counts["launches"] += len(case.launches)
@@ -242,7 +245,8 @@ def worker(arguments):
             if time.monotonic() > until:
                 break
             print(">", seed, json.dumps(counts), flush=True)
-            case = Case(seed, folder, level, arguments.products, arguments.addresses, arguments.launches, arguments.any_size)
+            small = addresses if arguments.addresses else indices if arguments.indices else None
+            case = Case(seed, folder, level, arguments.products, small, arguments.launches, arguments.any_size)
             if arguments.show:
                 print(case.source)
                 print(case.launches[0].scalars, case.generator.shape)
@@ -262,13 +266,14 @@ def parsed():
     parser.add_argument("--jobs", type=int, default=1, help="processes of a level that names none")
     parser.add_argument("--cards", type=int, default=1, help="that the processes on cards share")
     parser.add_argument("--counts", help="a file for the counts as JSON")
-    parser.add_argument("--launches", type=int, default=3, help="of each program about addresses")
+    parser.add_argument("--launches", type=int, default=3, help="of each program about addresses or indices")
     parser.add_argument("--patience", type=float, default=120, help="seconds that one program may take")
     parser.add_argument("--show", action="store_true", help="print each program")
     parser.add_argument("--minimize", action="store_true")
     parser.add_argument("--products", action="store_true", help="larger tiles, and a loop of products in each program")
     parser.add_argument("--any-size", action="store_true", help="tiles whose sizes are no powers of two")
     parser.add_argument("--addresses", action="store_true", help="small programs about addresses")
+    parser.add_argument("--indices", action="store_true", help="small programs of index arithmetic")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--end", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--step", type=int, default=1, help=argparse.SUPPRESS)
@@ -293,7 +298,7 @@ def start(arguments, place, level):
     isOpen = arguments.count == 10**9
     first, count = arguments.first + (place * 10**8 if isOpen else 0), 10**8 if isOpen else arguments.count
     command = [sys.executable, __file__, "--worker", "--levels", name, "--launches", str(arguments.launches)]
-    command += [f"--{flag.replace('_', '-')}" for flag in ("show", "minimize", "products", "addresses", "any_size") if getattr(arguments, flag)]
+    command += [f"--{flag.replace('_', '-')}" for flag in ("show", "minimize", "products", "addresses", "indices", "any_size") if getattr(arguments, flag)]
     seconds = arguments.seconds if processes else arguments.seconds / len(arguments.levels)
     count_of = int(processes or arguments.jobs)
     environments = [environment_of(name, i % arguments.cards) for i in range(count_of)]

@@ -6,13 +6,12 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.parametrize("engine", ["cpu"], indirect=True)  # the script runs all engines
 SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "fuzz" / "differential.py"
 
 
 @pytest.mark.parametrize("level", ["sse2", "avx2", "avx512", "simulate"])
 def test_compiled_code_agrees_with_the_interpreter(level, engine):
-    if engine != "cpu":
-        pytest.skip("the script runs all engines")
     first = {"sse2": 0, "avx2": 1000, "avx512": 2000, "simulate": 3000}[level]
     count = "60" if level == "simulate" else "120"
     command = [sys.executable, SCRIPT, "--levels", level, "--first", str(first), "--count", count, "--seconds", "60"]
@@ -20,10 +19,9 @@ def test_compiled_code_agrees_with_the_interpreter(level, engine):
     assert result.returncode == 0, result.stdout
 
 
-@pytest.mark.parametrize("level, count", [("avx2", 40), ("simulate:sm_80", 60), ("simulate:sm_90a", 60)])
-def test_addresses(level, count, engine):
-    if engine != "cpu":
-        pytest.skip("the script runs all engines")
-    command = [sys.executable, SCRIPT, "--addresses", "--levels", level, "--first", "0", "--count", str(count), "--seconds", "60"]
+@pytest.mark.parametrize("programs, level, count", [("--addresses", "avx2", 40), ("--addresses", "simulate:sm_80", 60), ("--addresses", "simulate:sm_90a", 60),
+                                                    ("--indices", "sse2", 60), ("--indices", "avx2", 200), ("--indices", "avx512", 200), ("--indices", "simulate", 100)])
+def test_addresses_and_indices(programs, level, count, engine):
+    command = [sys.executable, SCRIPT, programs, "--levels", level, "--first", "0", "--count", str(count), "--seconds", "60"]
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert result.returncode == 0, result.stdout

@@ -1,0 +1,256 @@
+"""Small random programs about index arithmetic, in which equal terms meet again and cancel.
+
+An expression is made of ranges, program numbers and scalars; its operands are often expressions that the program has used before, so that forms
+like `i - i % n`, `i % n - i % m` and `(i * n).to(int64) - i.to(int64) * n` are common. It then becomes a load's address, a mask, an operand of
+`where`, a number that is converted, an address of a store, or a term of a sum. Scalars are small, negative, or near the ends of their
+types, and differ from launch to launch. Loads and stores are masked where an index may be out of bounds. All results are integers, or
+floats without rounding, and every engine must give the same bits.
+"""
+
+import random
+
+ROOM = 1 << 12  # elements of a tensor
+END = 1 << 31
+
+SCALARS = {
+    "small": [1, 2, 3, 4, 5, 7, 8, 12, 16, 32, 48, 64, 100, 128],
+    "other": [1, 2, 3, 4, 6, 8, 16, 24, 32, 64, 96],
+    "start": [0, 1, 2, 3, 8, 16, 100, -1, -3, -16, -17, END - 1, END - 16, END - 40, -END, -END + 7, 1 << 30, -(1 << 30) - 3],
+    "bound": [0, 1, 7, 16, 31, 33, 64, 100, 1000, -1, -16, END - 1, -END],
+    "far": [0, 1, -1, END, -END - 1, END - 5, 1 << 40, 3, 16],
+}
+
+# {feature by which programs are counted: words in a program's text that show it}
+KINDS = {
+    "remainders that cancel": ["% small - ", " - i % ", "cancels"],
+    "widened integers": [".to(tl.int64)"],
+    "narrow integers": [".to(tl.int8)", ".to(tl.int16)", ".to(tl.uint8)", ".to(tl.uint16)"],
+    "unsigned integers": [".to(tl.uint32)"],
+    "masks": ["mask="],
+    "sums": ["tl.sum("],
+    "loops": ["for "],
+    "products of indices": ["# i * j"],
+}
+
+
+def kind(value):
+    """The kind of a scalar's value, by which kernels are specialised."""
+    return value == 1, value % 16 == 0
+
+
+class Output:
+    """The allowed error of an output's elements, in the form of the other generators' tiles."""
+
+    size = error = 0.0
+
+
+class Generator:
+    launches, ctas = 3, 1
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.lines, self.names, self.inputs, self.outputs = [], 0, [], []
+        self.shape = self.rng.choice([[16], [32], [64], [64], [128], [256], [4, 16], [16, 16], [8, 32], [16, 4], [2, 64], [4, 4, 8]])
+        self.count = 1
+        for size in self.shape:
+            self.count *= size
+        self.programs = self.rng.choice([1, 1, 2, 3])
+        self.scalars = {name: self.rng.choice(choices) for name, choices in SCALARS.items()}
+        self.terms = {"int32": [], "int64": []}
+
+    def chance(self, probability):
+        return self.rng.random() < probability
+
+    def fresh(self, prefix):
+        self.names += 1
+        return f"{prefix}{self.names}"
+
+    def line(self, text, depth=1):
+        self.lines.append("    " * depth + text)
+
+    def kinds(self):
+        """The program's features: those in KINDS."""
+        text = "\n".join(self.lines)
+        return [name for name, words in KINDS.items() if any(word in text for word in words)]
+
+    def warps(self, otherwise):
+        return otherwise
+
+    # ---------------------------------------------------------------- expressions
+
+    def axis(self, d):
+        return f"r{d}" if len(self.shape) == 1 else f"r{d}[" + ", ".join(":" if e == d else "None" for e in range(len(self.shape))) + "]"
+
+    def leaf(self):
+        d = self.rng.randrange(len(self.shape))
+        return self.rng.choice([self.axis(d), self.axis(len(self.shape) - 1), "at", "at", f"(pid * {self.shape[d]} + {self.axis(d)})",
+                                f"({self.axis(d)} + start)", "(at + start)"])
+
+    def number(self):
+        return self.rng.choice(["small", "other", "small", "start", str(self.rng.choice([1, 2, 3, 4, 8, 16, 100])), "pid"])
+
+    def divisor(self):
+        return self.rng.choice(["small", "other", "small", str(self.rng.choice([2, 3, 4, 8, 16, 32])), f"(({self.rng.choice(['r0', 'at', 'pid', 'small'])} & 7) + 1)"
+                                if len(self.shape) == 1 else "other"])
+
+    def term(self, dtype="int32"):
+        """An expression that is there already, or a range."""
+        if self.terms[dtype] and self.chance(0.75):
+            return self.rng.choice(self.terms[dtype][-4:])
+        if dtype == "int64":
+            return f"{self.term()}.to(tl.int64)"
+        return self.leaf()
+
+    def cancelling(self):
+        """(text, type) of a difference in which something cancels, at some or at all indices."""
+        x, d, e = self.term(), self.divisor(), self.divisor()
+        c = self.rng.choice([2, 3, 1 << 8, 1 << 16, 1 << 24, (1 << 27) + 1, 1 << 30])
+        narrow = self.rng.choice(["int8", "int16", "uint8", "uint16", "uint32"])
+        return self.rng.choice([
+            (f"{x} - {x} % {d}", "int32"), (f"{x} % {d} - {x}", "int32"), (f"{x} % {d} - {x} % {e}", "int32"), (f"{x} - ({x} // {d}) * {d}", "int32"),
+            (f"({x} - {x} % {d}) // {e}", "int32"), (f"({x} - {x} % {d}) % {e}", "int32"), (f"({x} - {x} % {d}) * {self.number()}", "int32"),
+            (f"({x} * {c}).to(tl.int64) - {x}.to(tl.int64) * {c}", "int64"), (f"({x} + start).to(tl.int64) - {x}.to(tl.int64)", "int64"),
+            (f"({x} + start).to(tl.int64) - ({x} + bound).to(tl.int64)", "int64"), (f"{x} - {x}.to(tl.{narrow}).to(tl.int32)", "int32"),
+            (f"{x}.to(tl.{narrow}).to(tl.int64) - {x}.to(tl.int64)", "int64"), (f"{x} - ({x} >> 2 << 2)", "int32"), (f"{x} ^ ({x} & {self.rng.choice([3, 7, 15])})", "int32"),
+            (f"tl.minimum({x}, {self.number()}) - {x}", "int32"), (f"{x} * {self.number()} - {x} * {self.number()}", "int32"),
+            (f"({x} + {self.number()}) % {d} - {x} % {d}", "int32"), (f"({x}.to(tl.int64) + far) - far - {x}.to(tl.int64)", "int64"),
+        ])
+
+    def plain(self):
+        dtype = self.rng.choice(["int32", "int32", "int32", "int64"])
+        x, y = self.term(dtype), self.term(dtype)
+        n = self.number() if dtype == "int32" or self.chance(0.5) else "far"
+        forms = [f"{x} + {y}", f"{x} - {y}", f"{x} * {n}", f"{x} + {n}", f"{n} - {x}", f"{x} // {self.divisor()}", f"{x} % {self.divisor()}",
+                 f"{x} & {self.rng.choice([1, 3, 7, 12, 31])}", f"{x} | {y}", f"{x} ^ {self.rng.choice([1, 3, 8])}", f"{x} << {self.rng.randint(0, 5)}", f"{x} >> {self.rng.randint(0, 5)}",
+                 f"tl.minimum({x}, {y})", f"tl.maximum({x}, {n})", f"tl.abs({x})", f"tl.where({self.condition()}, {x}, {y})", f"{x} * {y}  # i * j"]
+        return self.rng.choice(forms), dtype
+
+    def expression(self, depth=1):
+        text, dtype = self.cancelling() if self.chance(0.45) else self.plain()
+        name = self.fresh("i")
+        if dtype == "int32" and self.chance(0.12):
+            narrow = self.rng.choice(["int8", "int16", "uint8", "uint16", "uint32"])
+            text = f"({text.partition('  #')[0]}).to(tl.{narrow}).to(tl.int32)"
+        text, _, remark = text.partition("  #")
+        self.line(f"{name} = ({text}).to(tl.{dtype})" + (f"  #{remark}" if remark else ""), depth)
+        self.terms[dtype].append(name)
+        return name
+
+    def condition(self):
+        dtype = self.rng.choice(["int32", "int32", "int64"])
+        x = self.term(dtype)
+        compare = self.rng.choice(["<", "<=", ">", ">=", "==", "!=", "!="])
+        y = self.term(dtype) if self.chance(0.3) else self.rng.choice(["bound", "small", "0", "4", "16", "start"])
+        return f"({x} {compare} {y})"
+
+    # ---------------------------------------------------------------- uses
+
+    def whole(self, text):
+        """The text as a tile of the program's shape."""
+        return f"tl.broadcast_to({text}, {self.shape_text()})"
+
+    def shape_text(self):
+        return "(" + ", ".join(map(str, self.shape)) + ",)"
+
+    def new_input(self, dtype):
+        for name, have in self.inputs:
+            if have == dtype and self.chance(0.5):
+                return name
+        name = f"in{len(self.inputs)}"
+        self.inputs.append((name, dtype))
+        return name
+
+    def load(self, depth=1):
+        """A tile of the program's shape from memory."""
+        dtype, name = self.rng.choice(["int32", "float32", "int8", "int64", "float16"]), self.fresh("x")
+        index = self.expression(depth) if self.chance(0.6) else self.term()
+        if self.chance(0.3):
+            other = self.expression(depth)
+            index = f"({index} + {other})"
+        terms = [f"({index} >= 0)", f"({index} < {ROOM})"] + ([self.condition()] if self.chance(0.4) else [])
+        self.line(f"{name} = tl.load({self.new_input(dtype)} + {self.whole(index)}, mask={self.whole(self.joined(terms))}, other={self.rng.choice([0, 1])})", depth)
+        return name, dtype
+
+    def joined(self, terms):
+        return " & ".join(terms)
+
+    def value(self, depth=1):
+        form = self.rng.randint(0, 7)
+        if form <= 2:
+            return self.load(depth)
+        if form == 3:
+            index = self.expression(depth)
+            return self.whole(f"{index}.to(tl.float32)"), "float32"
+        if form == 4:
+            x, dtype = self.load(depth)
+            return f"tl.where({self.condition()}, {x}, {self.rng.choice([0, 1])}).to(tl.{dtype})", dtype
+        if form == 5:
+            axis, name = self.rng.randrange(len(self.shape)), self.fresh("s")
+            tile = self.whole(f"{self.expression(depth)}.to(tl.int64)")
+            self.line(f"{name} = tl.{self.rng.choice(['sum', 'max', 'min', 'xor_sum'])}({tile}, {axis}, keep_dims=True)", depth)
+            return self.whole(name), "int64"
+        if form == 6:
+            return self.whole(f"{self.expression(depth)}.to(tl.int64)"), "int64"
+        return self.whole(self.condition()) + ".to(tl.int32)", "int32"
+
+    def address(self):
+        """An address that every element has alone, within the program's part of the output."""
+        group = self.rng.choice([2, 4, 8, 16])
+        return self.rng.choice(["at", "at", "at", f"at - at % {group} + ({group - 1} - at % {group})", f"(at // {group}) * {group} + at % {group}", f"(at ^ {self.rng.choice([1, 2, 3])})",
+                                f"at - at % {group} + (at + 1) % {group}", "at.to(tl.int64) + far - far", f"pid * {self.count} + {self.count - 1} - (at - pid * {self.count})"])
+
+    def store(self):
+        value, dtype = self.value()
+        name = f"out{len(self.outputs)}"
+        self.outputs.append((name, dtype, [Output()]))
+        mask = f", mask={self.whole(self.joined([self.condition() for _ in range(self.rng.choice([1, 1, 2]))]))}" if self.chance(0.6) else ""
+        self.line(f"tl.store({name} + {self.address()}, {value}{mask})")
+
+    def loop(self):
+        total, i = self.fresh("sum"), self.fresh("k")
+        self.line(f"{total} = tl.zeros({self.shape_text()}, tl.int64)")
+        saved = {dtype: list(terms) for dtype, terms in self.terms.items()}
+        self.line(f"for {i} in range({self.rng.choice(['3', '(small & 3)', 'pid, 4', '0, small & 31, 8'])}):")
+        self.line(f"{self.fresh('i')} = at + {i} * {self.rng.choice(['small', '16', '3'])}", 2)
+        self.terms["int32"].append(f"i{self.names}")
+        value, dtype = self.load(2)
+        self.line(f"{total} += {value}.to(tl.{dtype if dtype.startswith('int') else 'int32'})", 2)
+        self.terms = saved
+        name = f"out{len(self.outputs)}"
+        self.outputs.append((name, "int64", [Output()]))
+        self.line(f"tl.store({name} + at, {total})")
+
+    def program(self):
+        self.line("pid = tl.program_id(0)")
+        for d, size in enumerate(self.shape):
+            self.line(f"r{d} = tl.arange(0, {size})")
+        strides, stride = [], 1
+        for size in reversed(self.shape):
+            strides.insert(0, stride)
+            stride *= size
+        self.line(f"at = pid * {self.count} + " + " + ".join(f"{self.axis(d)} * {step}" for d, step in enumerate(strides)))
+        for _ in range(self.rng.randint(0, 3)):
+            self.expression()
+        for _ in range(self.rng.choice([1, 2, 2, 3])):
+            self.loop() if self.chance(0.15) else self.store()
+        names = [name for name, _ in self.inputs] + [name for name, _, _ in self.outputs] + list(self.scalars)
+        head = ["import tilewright as triton", "import tilewright.language as tl", "", "", "@triton.jit", f"def kernel({', '.join(names)}):"]
+        return "\n".join(head + self.lines) + "\n"
+
+    # ---------------------------------------------------------------- launches
+
+    def other_scalars(self):
+        """Other numbers of the same kinds and types."""
+        wide = lambda value: not -END <= value < END
+        return {name: self.rng.choice([value for value in choices if kind(value) == kind(self.scalars[name]) and wide(value) == wide(self.scalars[name])])
+                for name, choices in SCALARS.items()}
+
+    def arrays(self, rng, types):
+        """Inputs and outputs."""
+        import numpy as np
+
+        def data(dtype, count):
+            return (rng.integers(-8, 9, count) / (1 if dtype.startswith("int") else 4)).astype(types[dtype])
+
+        return ({name: data(dtype, ROOM) for name, dtype in self.inputs},
+                {name: np.full(self.count * self.programs, -77, types[dtype]) for name, dtype, _ in self.outputs})
