@@ -30,26 +30,29 @@ namespace {
 
 constexpr int16_t undefined = INT16_MIN; // division by zero, a shift by the width or more
 
-/// The tile and the values of the scalars that every expression is computed for.
+/// The tile (without a shape: a scalar) and the values of the scalars that every expression is computed for.
 struct Space {
   int64_t bits;
   SmallVector<int64_t, 2> shape;
   std::vector<std::pair<int64_t, int64_t>> scalars; // a and b
 
-  size_t lanes() const { return static_cast<size_t>(shape[0] * (shape.size() > 1 ? shape[1] : 1)); }
+  size_t lanes() const {
+    int64_t count = 1;
+    for (int64_t size : shape)
+      count *= size;
+    return static_cast<size_t>(count);
+  }
   size_t size() const { return scalars.size() * lanes(); }
   int64_t rank() const { return static_cast<int64_t>(shape.size()); }
   /// How far the next element along `dim` is in the order of lanes, and the index of `lane` there.
   size_t pitch(int64_t dim) const { return dim + 1 == rank() ? 1 : static_cast<size_t>(shape[1]); }
-  int64_t index(size_t lane, int64_t dim) const {
-    return static_cast<int64_t>(lane / pitch(dim)) % shape[static_cast<size_t>(dim)];
-  }
+  int64_t index(size_t lane, int64_t dim) const { return static_cast<int64_t>(lane / pitch(dim)) % shape[static_cast<size_t>(dim)]; }
 };
 
 /// An expression: how it is made, its elements for all scalars (lane by lane, sign extended), and its elements with sums and products
 /// that do not wrap around.
 struct Expression {
-  std::string made;                                // "subi 0 7": an operation and the indices of its operands
+  std::string made; // "subi 0 7": an operation and the indices of its operands
   std::vector<size_t> operands;
   int64_t bits = 0;
   bool isPointer = false;
@@ -91,7 +94,7 @@ const std::optional<int64_t> none;
 const Binary binaries[] = {
     {"arith.addi", true, SIGNED(a + b)},
     {"arith.subi", true, SIGNED(a - b)},
-    {"arith.muli", true, SIGNED(a *b)},
+    {"arith.muli", true, SIGNED(a * b)},
     {"arith.shli", true, SIGNED(b >= 0 && b < bits ? std::optional(a * (int64_t(1) << b)) : none)},
     {"arith.divsi", false, SIGNED(b ? std::optional(a / b) : none)},
     {"arith.remsi", false, SIGNED(b ? std::optional(a % b) : none)},
@@ -99,7 +102,7 @@ const Binary binaries[] = {
     {"arith.remui", false, UNSIGNED(b ? std::optional(static_cast<int64_t>(a % b)) : none)},
     {"arith.shrsi", false, SIGNED(b >= 0 && b < bits ? std::optional(a >> b) : none)},
     {"arith.shrui", false, UNSIGNED(b < static_cast<uint64_t>(bits) ? std::optional(static_cast<int64_t>(a >> b)) : none)},
-    {"arith.andi", false, SIGNED(a &b)},
+    {"arith.andi", false, SIGNED(a & b)},
     {"arith.ori", false, SIGNED(a | b)},
     {"arith.xori", false, SIGNED(a ^ b)},
     {"arith.minsi", false, SIGNED(std::min(a, b))},
@@ -139,7 +142,7 @@ public:
   }
   tt::FuncOp function() { return *module->getOps<tt::FuncOp>().begin(); }
 
-  Type tileOf(Type element) { return RankedTensorType::get(space.shape, element); }
+  Type tileOf(Type element) { return space.shape.empty() ? element : RankedTensorType::get(space.shape, element); }
   Type tileOf(int64_t bits) { return tileOf(b.getIntegerType(static_cast<unsigned>(bits))); }
 
   Value range(int64_t dim) {
@@ -152,9 +155,10 @@ public:
     Value expanded = tt::ExpandDimsOp::create(b, RankedTensorType::get(one, narrow), made, static_cast<int32_t>(1 - dim));
     return tt::BroadcastOp::create(b, tileOf(space.bits), expanded);
   }
-  Value splat(Value scalar) { return tt::SplatOp::create(b, tileOf(scalar.getType()), scalar); }
+  Value splat(Value scalar) { return space.shape.empty() ? scalar : Value(tt::SplatOp::create(b, tileOf(scalar.getType()), scalar)); }
   Value constant(int64_t number) {
     APInt value(static_cast<unsigned>(space.bits), static_cast<uint64_t>(number), true);
+    if (space.shape.empty()) return arith::ConstantOp::create(b, b.getIntegerAttr(tileOf(space.bits), value));
     return arith::ConstantOp::create(b, DenseElementsAttr::get(cast<ShapedType>(tileOf(space.bits)), value));
   }
   Value make(const std::string &name, ArrayRef<Value> operands, int64_t bits, bool isPointer) {
@@ -162,8 +166,7 @@ public:
     if (op == "range") return range(rest == "1");
     if (op == "scalar") return splat(function().getArgument(rest == "a" ? 1 : 2));
     if (op == "constant") return constant(std::stoll(rest.str()));
-    if (op == "arith.cmpi")
-      return arith::CmpIOp::create(b, *arith::symbolizeCmpIPredicate(rest), operands[0], operands[1]);
+    if (op == "arith.cmpi") return arith::CmpIOp::create(b, *arith::symbolizeCmpIPredicate(rest), operands[0], operands[1]);
     if (isPointer) {
       Value base = operands.size() == 2 ? operands[0] : splat(function().getArgument(0));
       return tt::AddPtrOp::create(b, base.getType(), base, operands.back());
@@ -294,8 +297,8 @@ private:
   }
 
   Expression like(std::string made, std::vector<size_t> operands, int64_t bits) {
-    Expression e{std::move(made), std::move(operands), bits, false, std::vector<int16_t>(space.size()),
-                 std::vector<int64_t>(space.size()), {}, {}};
+    Expression e{
+        std::move(made), std::move(operands), bits, false, std::vector<int16_t>(space.size()), std::vector<int64_t>(space.size()), {}, {}};
     return e;
   }
 
@@ -315,7 +318,8 @@ private:
     // What nothing is made of needs no tables.
     for (size_t i = 0; i < added.size(); ++i)
       if (!isNew[i] || isLast) pool[added[i]] = Expression();
-    while (end > 0 && pool[end - 1].values.empty()) --end;
+    while (end > 0 && pool[end - 1].values.empty())
+      --end;
     pool.resize(end);
   }
 
@@ -344,8 +348,8 @@ private:
     std::string values;
     for (size_t lane = 0; lane < space.lanes(); ++lane)
       values += " " + std::to_string(pool[i].values[which * space.lanes() + lane]);
-    ADD_FAILURE() << text(i) << " : i" << pool[i].bits << ", a = " << space.scalars[which].first << ", b = "
-                  << space.scalars[which].second << ": " << claim << ", but its elements are" << values;
+    ADD_FAILURE() << text(i) << " : i" << pool[i].bits << ", a = " << space.scalars[which].first << ", b = " << space.scalars[which].second
+                  << ": " << claim << ", but its elements are" << values;
   }
 
   bool isDefined(size_t i, size_t which) const {
@@ -370,7 +374,10 @@ private:
       Value value = built[i];
       llvm::hash_code key = llvm::hash_combine(llvm::hash_combine_range(pool[i].values), llvm::hash_combine_range(pool[i].exact));
       key = llvm::hash_combine(key, pool[i].bits, pool[i].isPointer, checkSteps(i, value, tiles));
-      if (!pool[i].isPointer) key = llvm::hash_combine(key, checkRange(i, value, tiles, indices));
+      if (pool[i].isPointer)
+        checkDistinct(i, value, tiles);
+      else
+        key = llvm::hash_combine(key, space.shape.empty() ? checkBounds(i, value, indices) : checkRange(i, value, tiles, indices));
       key = llvm::hash_combine(key, checkAxes(i, axes.of(value)));
       if (pool[i].bits == 1) checkBox(i, value, tiles);
       for (auto &checked : pool[i].checked)
@@ -475,6 +482,51 @@ private:
     return llvm::hash_combine(isExact, isNonNegative, isPolynomial);
   }
 
+  /// The least and the largest number that a scalar is proven to be.
+  llvm::hash_code checkBounds(size_t i, Value value, address::Indices &indices) {
+    const Expression &e = pool[i];
+    if (e.bits == 1) return llvm::hash_code(0);
+    address::Polynomial polynomial = indices.scalar(value);
+    int64_t half = int64_t(1) << (e.bits - 1), low = -half - 1, high = half;
+    while (low + 1 < half && indices.isProven(polynomial, low + 1, INT64_MAX))
+      ++low;
+    while (high - 1 >= -half && indices.isProven(polynomial, INT64_MIN, high - 1))
+      --high;
+    bool isPolynomial = indices.isOfArguments(polynomial);
+    for (size_t which = 0; which < space.scalars.size(); ++which) {
+      if (!isDefined(i, which)) continue;
+      claims += 2;
+      if (e.values[which] < low || e.values[which] > high) fail(i, "is from " + std::to_string(low) + " to " + std::to_string(high), which);
+      if (isPolynomial && valueOf(polynomial, which, 0) != e.values[which]) fail(i, "is " + indices.text(polynomial), which);
+    }
+    return llvm::hash_combine(low, high, isPolynomial);
+  }
+
+  /// Where the steps are constants, each of which exceeds what the smaller ones reach, no address occurs twice.
+  void checkDistinct(size_t i, Value value, cpu::TileAnalysis &tiles) {
+    if (!tiles.distinctAddresses(value)) return;
+    SmallVector<std::pair<int64_t, int64_t>, 2> steps;
+    for (int64_t d = 0; d < space.rank(); ++d)
+      steps.push_back({std::abs(pool[i].steps[static_cast<size_t>(d)].amount), d});
+    llvm::sort(steps);
+    int64_t reached = 4;
+    for (auto [step, d] : steps) {
+      if (pool[i].steps[static_cast<size_t>(d)].kind != cpu::Step::constant || step < reached) return;
+      reached += step * (space.shape[static_cast<size_t>(d)] - 1);
+    }
+    for (size_t which = 0; which < space.scalars.size(); ++which) {
+      bool holds = isDefined(i, which);
+      for (auto &checked : pool[i].checked)
+        holds &= checked[which];
+      if (!holds) continue;
+      ++claims;
+      auto begin = pool[i].values.begin() + static_cast<ptrdiff_t>(which * space.lanes());
+      std::vector<int16_t> sorted(begin, begin + static_cast<ptrdiff_t>(space.lanes()));
+      llvm::sort(sorted);
+      if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) fail(i, "no address occurs twice", which);
+    }
+  }
+
   int64_t valueOf(const address::Polynomial &polynomial, size_t which, size_t lane) const {
     int64_t sum = 0;
     for (const address::Term &term : polynomial.terms) {
@@ -511,6 +563,14 @@ private:
     const Expression &e = pool[i];
     llvm::hash_code key = llvm::hash_combine(info.constant.value_or(INT64_MIN), info.unit);
     uint64_t modulus = e.isPointer ? 16 : uint64_t(1) << e.bits; // the base is a multiple of 16
+    for (size_t which = 0; which < space.scalars.size() && space.shape.empty(); ++which) {
+      if (!isDefined(i, which)) continue;
+      uint64_t by = std::min(static_cast<uint64_t>(info.divisibility[0]), modulus);
+      if (static_cast<uint64_t>(int64_t(e.values[which])) % by) fail(i, "is a multiple of " + std::to_string(by), which);
+      if (info.constant && e.bits > 1 && wrapped(*info.constant, e.bits) != e.values[which])
+        fail(i, "is " + std::to_string(*info.constant), which);
+    }
+    if (space.shape.empty()) key = llvm::hash_combine(key, info.divisibility[0]);
     for (int64_t d = 0; d < space.rank(); ++d) {
       auto dim = static_cast<size_t>(d);
       key = llvm::hash_combine(key, info.contiguity[dim], info.divisibility[dim], info.constancy[dim]);
@@ -524,8 +584,10 @@ private:
           auto from = [&](int64_t group) {
             return e.values[which * space.lanes() + lane - static_cast<size_t>(index % group) * space.pitch(d)];
           };
-          if (value != from(rising) + index % rising * info.unit) return fail(i, "rises in groups of " + std::to_string(rising), which), key;
-          if (value != from(info.constancy[dim])) return fail(i, "is equal in groups of " + std::to_string(info.constancy[dim]), which), key;
+          if (value != from(rising) + index % rising * info.unit)
+            return fail(i, "rises in groups of " + std::to_string(rising), which), key;
+          if (value != from(info.constancy[dim]))
+            return fail(i, "is equal in groups of " + std::to_string(info.constancy[dim]), which), key;
           for (int64_t group = 1; group <= space.shape[dim]; group *= 2)
             if (index % group == 0) {
               uint64_t by = std::min(static_cast<uint64_t>(info.divisibilityAt(dim, group)), modulus);
@@ -566,13 +628,21 @@ void run(const Space &space, SmallVector<int64_t> constants, int64_t operations)
   EXPECT_GT(enumeration.numClaims(), enumeration.numExpressions());
 }
 
-TEST(ExhaustiveAnalysis, rowsOfSmallIntegers) {
-  Space space{setting("TILEWRIGHT_EXHAUSTIVE_BITS", 4), {4}, {}};
+Space allScalars(SmallVector<int64_t, 2> shape) {
+  Space space{setting("TILEWRIGHT_EXHAUSTIVE_BITS", 4), std::move(shape), {}};
   int64_t half = int64_t(1) << (space.bits - 1);
   for (int64_t a = -half; a < half; ++a)
     for (int64_t b = -half; b < half; ++b)
       space.scalars.push_back({a, b});
-  run(space, {2, 3}, 2);
+  return space;
+}
+
+TEST(ExhaustiveAnalysis, smallIntegers) {
+  run(allScalars({}), {1, 2, 3, -1}, 2);
+}
+
+TEST(ExhaustiveAnalysis, rowsOfSmallIntegers) {
+  run(allScalars({4}), {2, 3}, 2);
 }
 
 TEST(ExhaustiveAnalysis, matricesOfSmallIntegers) {

@@ -10,6 +10,7 @@
 #include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -494,7 +495,13 @@ std::optional<AxisInfo> AxisAnalysis::compute(Operation *op) {
     in.push_back(info ? *info : same ? uniform(operand.getType(), 1, std::nullopt) : unknown(operand.getType()));
   }
   Transfer transfer{op, op->getResult(0).getType(), in, indices};
-  if (Rule rule = ruleOf(op)) return rule(transfer);
+  if (Rule rule = ruleOf(op)) {
+    AxisInfo info = rule(transfer);
+    // A constant that leaves the range of its type wraps around, before anything widens it.
+    if (auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(transfer.type)); type && info.constant && type.getWidth() < 64)
+      info.constant = llvm::SignExtend64(static_cast<uint64_t>(*info.constant), type.getWidth());
+    return info;
+  }
   bool elementwise = op->hasTrait<OpTrait::Elementwise>() && op->getNumRegions() == 0 && isPure(op);
   return elementwise ? transfer.elementwise() : unknown(transfer.type);
 }
