@@ -206,7 +206,7 @@ int failUnknown(const std::string &text, const std::string &given, const std::ve
 int report(const Diagnostics &diagnostics, int otherwise) {
   noteDiagnostics(diagnostics);
   for (const Diagnostic &record : diagnostics.all())
-    if (record.id == Diag::staticPrint) std::fprintf(stderr, "%s\n", record.message.c_str()); // the standard output may be a kernel's code
+    if (record.id == Diag::staticPrint) std::fprintf(stderr, "%s", record.message.c_str()); // the standard output may be a kernel's code
   std::string text = diagnostics.render();
   llvm::SmallVector<llvm::StringRef> lines;
   llvm::StringRef(text).split(lines, '\n');
@@ -217,7 +217,7 @@ int report(const Diagnostics &diagnostics, int otherwise) {
 
 bool isIrFile(const std::string &path) {
   llvm::StringRef name = path;
-  return name.ends_with(".ttir") || name.ends_with(".mlir");
+  return name.ends_with(".ttir") || name.ends_with(".ttgir") || name.ends_with(".mlir");
 }
 
 std::optional<FileKernel> loadKernel(const std::string &path, const std::string &name, Diagnostics &diagnostics) {
@@ -269,7 +269,8 @@ std::vector<OptionSpec> codeOptions() {
           {"--num-ctas", "N", "as in a launch: blocks of a program; of no meaning on CPUs"},
           {"--num-stages", "N", "as in a launch; a hint on CPUs"},
           {"--debug", "", "keep device_assert and overflow checks"},
-          {"--no-fp-fusion", "", "do not fuse a*b+c into one rounding"}};
+          {"--no-fp-fusion", "", "do not fuse a*b+c into one rounding"},
+          {"--numerics", "3.9|3.10|strict", "how exactly floating-point arithmetic follows the source"}};
 }
 
 } // namespace tilewright

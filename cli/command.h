@@ -71,7 +71,7 @@ std::optional<FileKernel> loadKernel(const std::string &path, const std::string 
 std::optional<Value> evaluateText(const std::string &text, const std::string &what, Namespace &module, const llvm::StringMap<Value> &names,
                                   Diagnostics &diagnostics);
 
-/// Options that enter the code: --num-warps, --num-ctas, --num-stages, --debug, --no-fp-fusion.
+/// Options that enter the code: --num-warps, --num-ctas, --num-stages, --debug, --no-fp-fusion, --numerics.
 std::vector<OptionSpec> codeOptions();
 
 /// A command: its name, its options, and the function that runs it.

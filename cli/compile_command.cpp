@@ -1,6 +1,7 @@
 // `tilewright compile`: a kernel file, or IR text, to one stage.
 
 #include "cli/command.h"
+#include "cli/object.h"
 #include "cli/options.h"
 #include "pipeline/dump.h"
 #include "pipeline/steps.h"
@@ -17,18 +18,21 @@ const CommandSpec &compileSpec() {
         "compile",
         "FILE[:KERNEL] [--signature TEXT] [--emit STAGE] [-o OUT]",
         "Compiles a kernel for a processor and prints it at one stage. FILE is a Python file with @triton.jit functions, or "
-        "tt IR (.ttir, .mlir).",
+        "tt IR (.ttir, .mlir), or TTGIR whose loops are not pipelined (.ttgir).",
         "A signature names what each parameter is compiled for, by name or in order:\n"
         "  --signature 'x_ptr=*fp32:16, n=i32, BLOCK_SIZE=1024'      a pointer aligned to 16 bytes, an int, a constexpr\n"
         "Parameters left out take their defaults.\n",
         {{"--kernel", "NAME", "the function; not needed where the file has one"},
          {"--signature", "TEXT", "what it is compiled for"},
          {"--target", "cpu[:LEVEL]|cuda:SM", targets.c_str()},
-         {"--emit", "STAGE", "ast, tt, loops, llvm, asm or obj; of GPUs ast, tt, ttg, threads, llvm, ptx or cubin; default tt"},
+         {"--emit", "STAGE",
+          "ast, tt, loops, llvm, asm, obj or header (C, for the object); of GPUs ast, tt, ttg, threads, llvm, ptx or cubin; default tt"},
          {"--until", "STEP", "in place of --emit: stop after this step; --until steps lists them"},
          {"--from", "STEP", "FILE is what a dump holds of a kernel before this step: go on with it"},
          {"--dump", "DIR", "write what each step leaves to numbered files of this folder"},
          {"-o", "OUT", "a file; default the standard output"},
+         {"--name", "NAME",
+          "of the function in an object and its header; default the kernel's name with a hash of what it is compiled for"},
          {"--time", "", "print the seconds of each step"}}};
     for (const OptionSpec &option : codeOptions())
       result.options.push_back(option);
@@ -52,7 +56,7 @@ static std::optional<Stage> stageOf(const std::string &name, bool gpu) {
 }
 
 static const char *stageNames(bool gpu) {
-  return gpu ? "ast, tt, ttg, threads, llvm, ptx and cubin" : "ast, tt, loops, llvm, asm and obj";
+  return gpu ? "ast, tt, ttg, threads, llvm, ptx and cubin" : "ast, tt, loops, llvm, asm, obj and header";
 }
 
 static int writeOutput(const std::string &bytes, const std::string &path) {
@@ -70,7 +74,7 @@ struct Order {
   CompileRequest request;
   Stage stage = Stage::tt;
   std::string from, until, dump, output;
-  bool writesOutput = true;
+  bool writesOutput = true, isHeader = false;
 };
 } // namespace
 
@@ -113,20 +117,26 @@ static int readWay(const CommandLine &line, Order &order) {
   order.writesOutput = wishes || order.dump.empty() || !order.output.empty();
   if (line.has("--emit") && line.has("--until")) return fail("--emit names a stage and --until a step: give one of them");
   std::string last = order.dump.empty() || wishes ? "tt" : gpu ? "ptx" : "asm";
-  std::optional<Stage> stage = stageOf(line.get("--emit", last), gpu);
+  order.isHeader = !gpu && line.get("--emit", "") == "header";
+  std::optional<Stage> stage = order.isHeader ? Stage::object : stageOf(line.get("--emit", last), gpu);
   if (!stage)
     return fail("there is no stage '" + line.get("--emit", "") + "' for " + line.get("--target", "cpu") + "; the stages are " +
                 stageNames(gpu));
   order.stage = *stage;
   // Callers of an object's function check nothing, so its code must assume nothing.
   if (order.stage == Stage::object) order.request.refutedFacts = {everyFact};
+  if (line.has("--name") && order.stage != Stage::object) return fail("--name is of objects and their headers: --emit obj or header");
+  if (line.has("--name") && !isCName(line.get("--name", ""))) return fail("--name wants a name of C, not '" + line.get("--name", "") + "'");
+  if (order.isHeader && !order.from.empty()) return fail("a header is made from a kernel file or from IR text, not from a dump");
   for (const std::string &step : {order.from, order.until})
     if (!step.empty() && !isStep(order.request, step))
       return fail("there is no step '" + step + "' for " + line.get("--target", "cpu") + "; '--until steps' lists them");
   return success;
 }
 
-static std::optional<std::string> compileIt(const Order &order, Diagnostics &diagnostics) {
+static std::optional<std::string> compileIt(Order &order, const CommandLine &line, Diagnostics &diagnostics) {
+  if (order.stage == Stage::object && order.from.empty()) order.request.symbol = line.get("--name", objectSymbol(order.request));
+  if (order.isHeader) return objectHeader(order.request, diagnostics);
   if (!order.until.empty()) return emitAfter(order.request, order.from, order.until, diagnostics);
   if (!order.from.empty()) return emitStageFrom(order.request, order.from, order.stage, diagnostics);
   return emitStage(order.request, order.stage, diagnostics);
@@ -183,7 +193,7 @@ int compileMain(int argc, char **argv) {
     if (time) std::fprintf(stderr, "%9.3f ms  %s\n", done.seconds * 1e3, done.step.str().c_str());
     if (dump) dump->see(done);
   };
-  std::optional<std::string> output = compileIt(order, diagnostics);
+  std::optional<std::string> output = compileIt(order, *line, diagnostics);
   if (!output) return report(diagnostics, ourError);
   report(diagnostics, success);
   if (dump && !dump->problem().empty()) return fail("cannot write " + dump->problem());

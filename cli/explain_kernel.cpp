@@ -153,6 +153,20 @@ static int readInquiry(const CommandLine &line, Inquiry &inquiry, Diagnostics &d
   return line.has("--time") ? checkTime(inquiry, diagnostics) : int(success);
 }
 
+/// An object file assumes nothing about its launches, so it may need more scratch memory. False after an error.
+static bool addObjectScratch(Inquiry &inquiry, Diagnostics &diagnostics) {
+  CompileRequest request = inquiry.request;
+  request.refutedFacts = {everyFact};
+  request.onStep = {};
+  int64_t bytes = 0;
+  request.onExplained = [&](const Explanation &explanation) { bytes = explanation.scratchBytes; };
+  if (!emitStage(request, Stage::loops, diagnostics)) return false;
+  if (bytes != inquiry.explanation.scratchBytes)
+    inquiry.explanation.resources.push_back("in an object   " + std::to_string(bytes) +
+                                            " bytes of scratch memory a thread (NAME_scratch_bytes)");
+  return true;
+}
+
 /// Compiles it, which fills the explanation. False after an error.
 static bool ask(Inquiry &inquiry, Diagnostics &diagnostics) {
   CompileRequest &request = inquiry.request;
@@ -168,6 +182,8 @@ static bool ask(Inquiry &inquiry, Diagnostics &diagnostics) {
     inquiry.explanation = inquiry.gpu.explanation(*artifact);
   } else if (!emitStage(request, inquiry.wantsStages ? Stage::assembly : Stage::loops,
                         diagnostics)) { // everything is decided once there are loops
+    return false;
+  } else if (!addObjectScratch(inquiry, diagnostics)) {
     return false;
   }
   const DescribedLaunch *launch = inquiry.launch ? &*inquiry.launch : nullptr;

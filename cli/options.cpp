@@ -15,7 +15,12 @@ std::optional<KernelOptions> readCodeOptions(const CommandLine &line) {
   options.numCtas = *ctas;
   options.numStages = *stages;
   options.debug = line.has("--debug");
-  options.fpFusion = !line.has("--no-fp-fusion");
+  if (line.has("--numerics")) {
+    std::optional<Numerics> numerics = numericsNamed(line.get("--numerics", ""));
+    if (!numerics) return fail("--numerics is 3.9, 3.10 or strict, not '" + line.get("--numerics", "") + "'"), std::nullopt;
+    options.setNumerics(*numerics);
+  }
+  if (line.has("--no-fp-fusion")) options.fpFusion = false;
   return options;
 }
 

@@ -146,7 +146,7 @@ int interpretKernel(const InterpretRun &run) {
   InterpretOptions options;
   options.print = [](llvm::StringRef text) { std::fwrite(text.data(), 1, text.size(), stdout); };
   options.skipAsserts = !run.request.options.debug;
-  options.checkBounds = options.checkRaces = run.checkBounds;
+  options.checkBounds = options.checkRaces = options.tagsArguments = run.checkBounds;
   if (run.checkBounds) options.maxSteps = sanitizedSteps;
   std::vector<std::string> parameters;
   for (const JitFunction::Parameter &parameter : run.request.kernel.face()->parameters)

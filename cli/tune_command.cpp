@@ -19,7 +19,8 @@ const CommandSpec &tuneSpec() {
     CommandSpec result{
         "tune",
         "FILE[:KERNEL] [--space TEXT] [--budget TIME] --grid EXPR --arg NAME=VALUE ... | [--list] [--export FILE] [--import FILE]",
-        "Measures the configurations of @triton.autotune and keeps the best; lists, exports and imports what was found.",
+        "Measures the configurations of @triton.autotune and keeps the best; lists, exports and imports what was found. Exit status 1: the "
+        "configurations compute different results.",
         launchDetails,
         {{"--space", "TEXT", "measure all combinations in place of the kernel's list: 'BLOCK_M=32,64,128 num_warps=4,8'"},
          {"--budget", "TIME", "begin no other configuration after 90s, or 2m"},
@@ -145,10 +146,11 @@ static int measureFile(CommandLine line, Diagnostics &diagnostics) {
   std::optional<TunedKernel::Choice> choice = tuned.choose(grid, {}, setup->named(), setup->options, diagnostics);
   if (!choice) return report(diagnostics, ourError);
   const TuneReport *found = choice->report.get();
-  if (setup->line.has("--json")) return printFoundAsJson(kernel, found), report(diagnostics, success);
+  int ending = found && found->outcome.decision != Decision::agreed ? userError : success; // configurations disagree: a warning says which
+  if (setup->line.has("--json")) return printFoundAsJson(kernel, found), report(diagnostics, ending);
   if (!found) std::printf("kernel '%s' has one configuration, which needs no measuring\n", kernel.name.c_str());
   if (found) printFound(kernel, *found, setup->line.has("--space"));
-  return report(diagnostics, success);
+  return report(diagnostics, ending);
 }
 
 int tuneMain(int argc, char **argv) {

@@ -20,12 +20,13 @@ ROOT = Path(__file__).resolve().parent.parent
 NAMES, TABLE = ROOT / "docs/triton_names.txt", ROOT / "docs/api.md"
 
 MODULES = """
-triton triton.backends triton.backends.compiler triton.backends.driver triton.compiler triton.compiler.code_generator
-triton.compiler.compiler triton.compiler.errors triton.errors triton.knobs triton.language triton.language.core
+triton triton._utils triton.backends triton.backends.compiler triton.backends.driver triton.backends.nvidia.compiler triton.backends.nvidia.driver
+triton.compiler triton.compiler.code_generator
+triton.compiler.compiler triton.compiler.errors triton.errors triton.experimental.gluon triton.knobs triton.language triton.language.core
 triton.language.extra.cuda triton.language.extra.libdevice triton.language.math triton.language.random triton.language.standard
 triton.language.target_info triton.runtime triton.runtime._allocation triton.runtime._async_compile triton.runtime.autotuner
 triton.runtime.build triton.runtime.cache triton.runtime.driver triton.runtime.errors triton.runtime.interpreter triton.runtime.jit
-triton.testing triton.tools.compile triton.tools.disasm triton.tools.link triton.tools.mxfp triton.tools.ragged_tma
+triton.testing triton.tools triton.tools.compile triton.tools.disasm triton.tools.link triton.tools.mxfp triton.tools.ragged_tma
 triton.tools.tensor_descriptor triton._filecheck triton._internal_testing
 triton.profiler triton.profiler.data triton.profiler.hooks.hook triton.profiler.profile triton.profiler.scope triton.profiler.state
 triton.profiler.viewer

@@ -142,7 +142,7 @@ enum : uint32_t { asGiven = TW_GIVEN, strided = TW_STRIDED, empty = TW_EMPTY, of
 struct VerifyOptions {
   /// |result - expected| <= atol + rtol * |expected|. If they are not given, the type decides: float32 1e-5, float16 1e-3, bfloat16 1e-2,
   /// integers equal. For float32 in a kernel with products it is 1e-3 on a CPU; on a GPU, which may round to TF32, 1e-2 and 1e-1.
-  std::optional<double> rtol, atol;
+  std::optional<double> rtol = {}, atol = {};
   /// The CUDA device whose memory holds the kernel's tensors; -1: the host. The reference's tensors are always in the host's memory.
   int32_t device = -1;
   uint32_t variants = asGiven | strided | empty | ofSizeOne | odd;

@@ -2,7 +2,8 @@
  * or on its NVIDIA GPUs.
  *
  * A function that fails returns null or 0 and, where `error` is not null, sets *error to an object that holds the reason; free it with
- * twErrorFree. All functions may be called from any thread; several threads may launch one TwKernel at the same time. */
+ * twErrorFree. Null handles and texts are such failures. All functions may be called from any thread; several threads may launch one
+ * TwKernel at the same time. */
 #ifndef TILEWRIGHT_C_H
 #define TILEWRIGHT_C_H
 
@@ -31,7 +32,13 @@ TW_API const char *twVersion(void);
 TW_API const char *twErrorText(const TwError *error);
 TW_API void twErrorFree(TwError *error);
 
-/* The kernels of a Python file, or the one kernel of a file of IR text (.ttir, .mlir). */
+/* Calls that succeed may have something to say: configurations that compute different results, a cache folder that keeps nothing. The
+ * function is called on the thread of that call, and never by two threads at once. Null: warnings are dropped. Until the first call of
+ * twOnWarning they go to the standard error output. */
+typedef void (*TwWarningFunction)(void *context, const char *text);
+TW_API void twOnWarning(TwWarningFunction function, void *context);
+
+/* The kernels of a Python file, or the one kernel of a file of IR text (.ttir, .ttgir, .mlir). */
 TW_API TwModule *twModuleFromFile(const char *path, TwError **error);
 /* `name` stands for a file name in messages. */
 TW_API TwModule *twModuleFromSource(const char *source, const char *name, TwError **error);
@@ -78,7 +85,8 @@ typedef struct TwArgument {
     const char *string;
     void *pointer;
   } value;
-  int32_t device; /* the CUDA device whose memory a TW_DEVICE_POINTER points to. A TW_POINTER points to the host's memory */
+  int32_t device;   /* the CUDA device whose memory a TW_DEVICE_POINTER points to. A TW_POINTER points to the host's memory */
+  int32_t readOnly; /* not 0: a kernel that stores through this pointer is refused */
 } TwArgument;
 
 typedef struct TwGrid {
@@ -88,11 +96,14 @@ typedef struct TwGrid {
 
 /* For a grid that depends on parameters that the tuner chooses. The function returns 0 to give up. */
 typedef int (*TwGridFunction)(void *context, const TwMeta *meta, TwGrid *grid);
-/* The integer or bool argument of the parameter with this name. *found, where `found` is not null, says whether there is one. */
+/* The integer or bool argument of the parameter with this name. *found, where `found` is not null, says whether there is one; the result is
+ * 0 if there is none. Where `found` is null, a name without such an argument makes the launch fail with an error that names it, whatever
+ * the function returns; the result is 1, so that dividing by it does no harm. */
 TW_API int64_t twMetaInteger(const TwMeta *meta, const char *name, int *found);
 
 typedef struct TwOptions {
-  int64_t threads;            /* 0: TILEWRIGHT_NUM_THREADS, or all processors */
+  /* A negative number is an error. */
+  int64_t threads;            /* 0: TILEWRIGHT_NUM_THREADS, or all CPUs */
   int64_t numWarps;           /* 0: the default */
   int64_t numStages;          /* 0: the default */
   int64_t numCtas;            /* thread blocks of a program on a GPU; 0: the default */

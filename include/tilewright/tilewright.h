@@ -15,10 +15,15 @@
 #include "tilewright/c.h"
 
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <initializer_list>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -26,16 +31,35 @@
 
 namespace tilewright {
 
-/// A T, or a message that says what is wrong and where, and what to do about it.
+namespace detail {
+/// The end of a program that uses the value of a Result which is an error: std::logic_error with the text, or, without exceptions, abort.
+[[noreturn]] inline void valueOfError(const std::string &message) {
+#if defined(__cpp_exceptions)
+  throw std::logic_error("the value of a failed tilewright::Result is used; it failed with: " + message);
+#else
+  std::fprintf(stderr, "the value of a failed tilewright::Result is used; it failed with: %s\n", message.c_str());
+  std::abort();
+#endif
+}
+} // namespace detail
+
+/// A T, or a message that says what is wrong and where, and what to do about it. Test it first: `*` and `->` of an error throw
+/// std::logic_error.
 template <typename T> class [[nodiscard]] Result {
 public:
   Result(T value) : state(std::move(value)) {}
   static Result failure(std::string message) { return Result(nullptr, std::move(message)); }
   explicit operator bool() const { return state.has_value(); }
-  T &operator*() { return *state; }
-  const T &operator*() const { return *state; }
-  T *operator->() { return &*state; }
-  const T *operator->() const { return &*state; }
+  T &operator*() {
+    if (!state) detail::valueOfError(message);
+    return *state;
+  }
+  const T &operator*() const {
+    if (!state) detail::valueOfError(message);
+    return *state;
+  }
+  T *operator->() { return &**this; }
+  const T *operator->() const { return &**this; }
   const std::string &error() const { return message; }
 
 private:
@@ -123,7 +147,28 @@ inline std::string takeError(TwError *error) {
 }
 } // namespace detail
 
+/// Calls `handler` with each warning of calls that succeed, such as configurations of a kernel that compute different results. It runs on
+/// the thread of that call, one call at a time. An empty function drops warnings. Without any handler they go to the standard error output.
+inline void onWarning(std::function<void(const std::string &text)> handler) {
+  static std::mutex lock; // of the handler
+  static std::function<void(const std::string &)> current;
+  {
+    std::lock_guard<std::mutex> guard(lock);
+    current = std::move(handler);
+  }
+  auto call = [](void *, const char *text) {
+    std::function<void(const std::string &)> copy;
+    {
+      std::lock_guard<std::mutex> guard(lock);
+      copy = current;
+    }
+    if (copy) copy(text);
+  };
+  twOnWarning(call, nullptr);
+}
+
 /// One argument. Pointers, spans, vectors, numbers, bools and nullptr (None) become one implicitly; `{"NAME", value}` passes one by name.
+/// A kernel that stores to const data (`const float *`, `const std::vector<float> &`, a temporary vector) is refused.
 class Arg {
 public:
   template <typename T>
@@ -136,13 +181,16 @@ public:
   template <typename T> Arg(std::span<T> memory) : Arg(bytesOf(memory.size_bytes()), memory.data()) {}
   template <typename T> Arg(std::vector<T> &memory) : Arg(bytesOf(memory.size() * sizeof(T)), memory.data()) {}
   template <typename T> Arg(const std::vector<T> &memory) : Arg(bytesOf(memory.size() * sizeof(T)), memory.data()) {}
-  /// Memory whose element type is known only when the program runs. The values are those of TwArgument.
+  /// Memory whose element type is known only when the program runs. The values are those of TwArgument; const memory is read-only.
   Arg(TwType type, void *pointer, size_t bytes, int32_t device = -1) {
-    raw.kind = device < 0 ? TW_POINTER : TW_DEVICE_POINTER;
+    raw.kind = device == -1 ? TW_POINTER : TW_DEVICE_POINTER;
     raw.type = type;
     raw.bytes = bytesOf(bytes);
     raw.value.pointer = pointer;
     raw.device = device;
+  }
+  Arg(TwType type, const void *pointer, size_t bytes, int32_t device = -1) : Arg(type, const_cast<void *>(pointer), bytes, device) {
+    raw.readOnly = 1;
   }
   template <typename T>
     requires std::is_arithmetic_v<T>
@@ -152,7 +200,7 @@ public:
       raw.value.integer = number;
     } else if constexpr (std::is_floating_point_v<T>) {
       raw.kind = TW_FLOAT;
-      raw.value.floating = number;
+      raw.value.floating = static_cast<double>(number);
     } else if constexpr (std::is_signed_v<T>) {
       raw.kind = TW_INT;
       raw.value.integer = number;
@@ -177,6 +225,7 @@ private:
   template <typename T> Arg(int64_t bytes, T *pointer) {
     raw.kind = TW_POINTER;
     raw.type = detail::typeOf<T>();
+    raw.readOnly = std::is_const_v<T>;
     raw.bytes = bytes;
     raw.value.pointer = const_cast<std::remove_cv_t<T> *>(pointer);
   }
@@ -199,15 +248,22 @@ private:
 class Meta {
 public:
   explicit Meta(const TwMeta *meta) : meta(meta) {}
-  /// 0 if there is no such argument.
+  /// A name without an integer argument makes the launch fail with an error that names it; the result is 1 then.
   int64_t operator[](const char *name) const { return twMetaInteger(meta, name, nullptr); }
+  /// Whether there is an integer argument of that name.
+  bool has(const char *name) const {
+    int found = 0;
+    twMetaInteger(meta, name, &found);
+    return found != 0;
+  }
 
 private:
   const TwMeta *meta;
 };
 
 struct Options {
-  int64_t threads = 0; // 0: TILEWRIGHT_NUM_THREADS, or all processors
+  // A negative number is an error.
+  int64_t threads = 0; // 0: TILEWRIGHT_NUM_THREADS, or all CPUs
   int64_t numWarps = 0, numStages = 0;
   // On GPUs only.
   int64_t numCtas = 0, maxRegisters = 0;
@@ -232,8 +288,9 @@ struct Options {
   }
 };
 
+/// value / divisor, rounded up; -1, which no grid accepts, unless the divisor is positive.
 constexpr int64_t cdiv(int64_t value, int64_t divisor) {
-  return (value + divisor - 1) / divisor;
+  return divisor <= 0 ? -1 : value / divisor + (value % divisor > 0);
 }
 
 class Measurement;
@@ -315,12 +372,14 @@ class Module {
 public:
   static Result<Module> fromFile(const std::string &path) {
     TwError *error = nullptr;
-    return make(twModuleFromFile(path.c_str(), &error), error);
+    TwModule *module = twModuleFromFile(path.c_str(), &error); // before the call that reads `error`
+    return make(module, error);
   }
   /// `name` stands for a file name in messages.
   static Result<Module> fromSource(const std::string &source, const std::string &name) {
     TwError *error = nullptr;
-    return make(twModuleFromSource(source.c_str(), name.c_str(), &error), error);
+    TwModule *module = twModuleFromSource(source.c_str(), name.c_str(), &error);
+    return make(module, error);
   }
   Result<Kernel> kernel(const std::string &name) const {
     TwError *error = nullptr;

@@ -4,14 +4,13 @@
 // NumPy's arrays are read in place: the head of PyArrayObject is part of NumPy's ABI since 1.0 and the same in 2.x. The buffer protocol
 // would do, but it refuses ml_dtypes' element types and costs five times as much.
 
-#include "core.h"
+#include "exchange.h"
 #include "torch.h"
 
 #include "runtime/cuda/device.h"
 
 #include "llvm/ADT/DenseMap.h"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -99,13 +98,16 @@ Extent extentOf(int64_t rank, const Shape &shape, const Strides &strides, int64_
   extent.known = true;
   extent.after = itemBytes;
   for (int64_t i = 0; i < rank; ++i) {
-    int64_t size = shape(i), stride = strides(i) * unit;
+    int64_t size = shape(i), stride = 0, reach = 0;
+    bool fits = !__builtin_mul_overflow(strides(i), unit, &stride) && !__builtin_mul_overflow(size - 1, stride, &reach);
     extent.empty |= size == 0;
     extent.broadcast |= size > 1 && stride == 0;
-    (stride < 0 ? extent.before : extent.after) += (size - 1) * std::abs(stride);
+    int64_t &total = reach < 0 ? extent.before : extent.after;
+    // No array in memory is so large: nothing is known of its extent.
+    if (!fits || __builtin_add_overflow(total, reach < 0 ? -reach : reach, &total)) extent.known = false;
   }
   extent.broadcast &= !extent.empty;
-  if (extent.empty) extent.before = extent.after = 0;
+  if (extent.empty || !extent.known) extent.before = extent.after = 0;
   extent.bytes = extent.before == 0 ? extent.after : 0;
   return extent;
 }
@@ -265,7 +267,9 @@ Argument tensorArgument(nb::handle object, const char *parameter) {
 
 /// What tilewright.reinterpret gives: the memory of another array, with elements of another type.
 Argument wrappedArgument(nb::handle object, const char *parameter) {
-  Argument base = toArgument(object.attr("base"), parameter);
+  nb::object owner = object.attr("base");
+  keepObject(owner); // a property may have made it
+  Argument base = toArgument(owner, parameter);
   if (!base.isPointer()) refuse(object, parameter, "its base is no tensor");
   Argument argument = Argument::pointer(base.address(), scalarOf(object.attr("dtype"), object, parameter), base.bytes(), base.device());
   argument.setMemory(base.memory());
@@ -275,6 +279,7 @@ Argument wrappedArgument(nb::handle object, const char *parameter) {
 // CuPy's arrays and others with __cuda_array_interface__.
 Argument cudaArrayArgument(nb::handle object, const char *parameter) {
   nb::object interface = object.attr("__cuda_array_interface__");
+  keepObject(interface);
   Scalar scalar;
   if (nb::object dtype = memberOr(object, "dtype", nb::none()); !dtype.is_none()) {
     scalar = scalarOf(dtype, object, parameter);
@@ -307,46 +312,19 @@ Argument cudaArrayArgument(nb::handle object, const char *parameter) {
   return pointerTo(address, scalar, extent, readOnly, device);
 }
 
-template <typename Array> Argument exchangedAs(nb::handle object, const char *parameter, const Array &array, bool readOnly);
-
-/// The memory of a ctypes array has no strides, though they are asked for: a view of it has them.
-static nb::object withStrides(nb::handle object) {
-  nb::object given = nb::borrow(object);
-  Py_buffer memory;
-  if (!PyObject_CheckBuffer(object.ptr())) return given;
-  if (PyObject_GetBuffer(object.ptr(), &memory, PyBUF_FULL_RO)) return clearException(), given;
-  bool isWhole = memory.strides || !memory.ndim;
-  PyBuffer_Release(&memory);
-  return isWhole ? given : nb::steal(PyMemoryView_FromObject(object.ptr()));
-}
-
-Argument exchangedArgument(nb::handle object, const char *parameter) {
-  nb::object given = withStrides(object);
-  // Read-only memory is not exported to consumers that ask for writable memory.
-  if (nb::ndarray<> array; nb::try_cast(given, array)) return exchangedAs(object, parameter, array, false);
-  clearException();
-  if (nb::ndarray<nb::ro> array; nb::try_cast(given, array)) return exchangedAs(object, parameter, array, true);
-  clearException();
-  refuse(object, parameter, "it cannot be read through DLPack or the buffer protocol");
-}
-
-template <typename Array> Argument exchangedAs(nb::handle object, const char *parameter, const Array &array, bool readOnly) {
-  int kind = array.device_type();
+// What offers DLPack or the buffer protocol alone.
+Argument exportedArgument(nb::handle object, const char *parameter, bool hasDlpack) {
+  Result<Exported> exported = readExported(object, hasDlpack);
+  if (!exported) refuse(object, parameter, exported.error());
   // Pinned and managed memory (3, 13) is the host's and the device's.
-  bool isDevice = kind == nb::device::cuda::value || kind == 13;
-  if (!isDevice && kind != nb::device::cpu::value && kind != 3)
+  bool isDevice = exported->deviceType == 2 || exported->deviceType == 13;
+  if (!isDevice && exported->deviceType != 1 && exported->deviceType != 3)
     raise(PyExc_ValueError, std::string("parameter '") + (parameter ? parameter : "?") +
                                 "': the array is neither in the CPU's memory nor in that of an NVIDIA GPU");
-  nb::dlpack::dtype type = array.dtype();
-  std::optional<Scalar> scalar = type.lanes == 1 ? dlpackScalar(static_cast<int64_t>(type.code), type.bits) : std::nullopt;
-  if (!scalar) refuse(object, parameter, "kernels have no such element type");
-  // The object itself keeps the memory alive; the caller holds the object as long as the launch takes.
-  int64_t bytes = byteSize(*scalar);
   Extent extent = extentOf(
-      static_cast<int64_t>(array.ndim()), [&](int64_t i) { return static_cast<int64_t>(array.shape(static_cast<size_t>(i))); },
-      [&](int64_t i) { return array.stride(static_cast<size_t>(i)); }, bytes, bytes);
-  void *address = const_cast<void *>(static_cast<const void *>(array.data()));
-  return pointerTo(address, *scalar, extent, readOnly, isDevice ? array.device_id() : -1);
+      static_cast<int64_t>(exported->shape.size()), [&](int64_t i) { return exported->shape[static_cast<size_t>(i)]; },
+      [&](int64_t i) { return exported->strides[static_cast<size_t>(i)]; }, 1, byteSize(exported->element));
+  return pointerTo(exported->address, exported->element, extent, exported->isReadOnly, isDevice ? exported->deviceId : -1);
 }
 
 std::vector<int64_t> integers(nb::handle sequence) {
@@ -371,7 +349,9 @@ std::vector<int64_t> integers(nb::handle sequence) {
 }
 
 Argument descriptorArgument(nb::handle object, const char *parameter) {
-  Argument base = toArgument(object.attr("base"), parameter);
+  nb::object owner = object.attr("base");
+  keepObject(owner); // a property may have made it
+  Argument base = toArgument(owner, parameter);
   if (!base.isPointer()) refuse(object, parameter, "its base is no tensor");
   DescriptorMode mode;
   nb::object padding = memberOr(object, "padding", nb::none()), rounds = memberOr(object, "round_f32_to_tf32", nb::none());
@@ -456,8 +436,11 @@ Argument integerArgument(nb::handle object) {
 Argument tupleArgument(nb::handle object, const char *parameter) {
   NestedObject nested;
   std::vector<Argument> members;
-  for (nb::handle item : nb::iter(object))
+  bool holdsItems = PyTuple_CheckExact(object.ptr()); // a list may change, and an iterator of the object's own may make its items
+  for (nb::handle item : nb::iter(object)) {
+    if (!holdsItems) keepObject(item);
     members.push_back(toArgument(item, parameter));
+  }
   std::vector<std::string> names;
   if (nb::object fields = memberOr(object, "_fields", nb::none()); !fields.is_none())
     for (nb::handle field : nb::iter(fields))
@@ -540,8 +523,8 @@ Argument toArgument(nb::handle object, const char *parameter) {
   case Family::tensor: return tensorArgument(object, parameter);
   case Family::wrapper: return wrappedArgument(object, parameter);
   case Family::cudaArray: return cudaArrayArgument(object, parameter);
-  case Family::exchange:
-  case Family::buffer: return exchangedArgument(object, parameter);
+  case Family::exchange: return exportedArgument(object, parameter, true);
+  case Family::buffer: return exportedArgument(object, parameter, false);
   case Family::tuple: return tupleArgument(object, parameter);
   case Family::descriptor: return descriptorArgument(object, parameter);
   case Family::torchDtype: {

@@ -9,6 +9,7 @@
 #include "author/measuring.h"
 #include "author/roofline.h"
 #include "runtime/cuda/device.h"
+#include "runtime/pool.h"
 #include "runtime/roof.h"
 #include "tune/card_roof.h"
 
@@ -103,6 +104,10 @@ static nb::object verifyVariants(const std::vector<author::Variant> &variants, n
       if (found.is_none()) return std::nullopt;
       return author::Writer{nb::cast<std::string>(found[0]), nb::cast<std::array<int64_t, 3>>(found[1])};
     });
+  };
+  door.findFault = [&](int64_t maxWork) {
+    return raised.call(std::optional<std::string>(),
+                       [&] { return std::optional(nb::cast<std::string>(object.attr("find_fault")(maxWork))); });
   };
   door.tell = [&](const author::Verdict &verdict) { return raised.call(false, [&] { return object.attr("tell")(verdict), true; }); };
   std::string failure;
@@ -222,6 +227,13 @@ static void defineVerify(nb::module_ &module) {
     kinds.push_back(author::kindName(kind));
   module.attr("variant_kinds") = nb::cast(kinds);
   module.attr("patterns") = nb::make_tuple(author::patterns[0], author::patterns[1]);
+  module.def(
+      "force_threads",
+      [](int64_t threads) {
+        std::swap(forcedThreads(), threads);
+        return threads;
+      },
+      "threads"_a);
   module.def("verify", &verifyVariants, "variants"_a, "door"_a, "rtol"_a.none(), "atol"_a.none());
   module.def(
       "tolerances",

@@ -26,6 +26,7 @@ Option optionNamed(llvm::StringRef name) {
       .Case("num_ctas", Option::numCtas)
       .Case("maxnreg", Option::maxnreg)
       .Case("enable_fp_fusion", Option::fpFusion)
+      .Case("numerics", Option::numerics)
       .Case("debug", Option::debug)
       .Case("sanitize_overflow", Option::sanitizeOverflow)
       .Case("ir_override", Option::irOverride)
@@ -82,8 +83,18 @@ static bool forbidsFusion() {
 }
 
 void readSettings(KernelOptions &options) {
-  options.fpFusion = switchOf(settingOf("language", "default_fp_fusion", "TRITON_DEFAULT_FP_FUSION")).value_or(true) && !forbidsFusion();
   options.dotPrecision = settingOf("language", "fp32_default", "TRITON_F32_DEFAULT");
+  options.setNumerics(options.numerics);
+  std::optional<bool> wanted = switchOf(settingOf("language", "default_fp_fusion", "TRITON_DEFAULT_FP_FUSION"));
+  if (wanted && options.numerics != Numerics::strict) options.fpFusion = *wanted;
+  options.fpFusion &= !forbidsFusion();
+}
+
+static Numerics numericsOf(nb::handle value) {
+  std::string word = nb::cast<std::string>(nb::str(value));
+  std::optional<Numerics> numerics = numericsNamed(word);
+  if (!numerics) raise(PyExc_ValueError, "numerics is '3.9', '3.10' or 'strict', not '" + word + "'");
+  return *numerics;
 }
 
 GpuTarget gpuOfArch(const std::string &arch) {
@@ -119,6 +130,9 @@ bool setKernelOption(KernelOptions &options, Option option, nb::handle value, ll
     if (!value.is_none()) options.maxnreg = integerOption(value, name);
     return true;
   case Option::fpFusion: options.fpFusion = flag() && !forbidsFusion(); return true;
+  case Option::numerics:
+    if (!value.is_none()) options.setNumerics(numericsOf(value));
+    return true;
   case Option::debug: options.debug = flag(); return true;
   case Option::sanitizeOverflow: options.sanitizeOverflow = flag(); return true;
   case Option::irOverride: options.overrideText = overridingText(value); return true;
@@ -136,7 +150,14 @@ namespace {
 void setOption(Call &call, Option option, nb::handle value, llvm::StringRef name) {
   LaunchOptions &options = call.options;
   call.hasFusion |= option == Option::fpFusion;
-  if (setKernelOption(options.kernel, option, value, name)) return;
+  call.hasReflectFtz |= option == Option::reflectFtz;
+  bool fusion = options.kernel.fpFusion, flushes = options.kernel.flushesExp2;
+  if (setKernelOption(options.kernel, option, value, name)) {
+    if (option != Option::numerics) return; // what the others say outweighs it, in whatever order they come
+    if (call.hasFusion) options.kernel.fpFusion = fusion;
+    if (call.hasReflectFtz) options.kernel.flushesExp2 = flushes;
+    return;
+  }
   switch (option) {
   case Option::arch: // a level of processors is no news to them
     if (std::string arch = nb::cast<std::string>(nb::str(value)); !value.is_none() && !cpuTarget(arch)) options.gpu = gpuOfArch(arch);
@@ -155,10 +176,11 @@ void setOption(Call &call, Option option, nb::handle value, llvm::StringRef name
   std::string parameters;
   for (const JitFunction::Parameter &parameter : function.parameters)
     parameters += (parameters.empty() ? "" : ", ") + parameter.name;
-  raise(PyExc_KeyError, "Keyword argument " + name.str() + " was specified but unrecognised: kernel '" + function.name +
-                            "' has the parameters " + parameters +
-                            ", and launches take num_warps, num_stages, num_ctas, maxnreg, enable_fp_fusion, debug, num_threads, stream, "
-                            "launch_cooperative_grid, launch_pdl");
+  raise(PyExc_KeyError,
+        "Keyword argument " + name.str() + " was specified but unrecognised: kernel '" + function.name + "' has the parameters " +
+            parameters +
+            ", and launches take num_warps, num_stages, num_ctas, maxnreg, enable_fp_fusion, numerics, debug, num_threads, stream, "
+            "launch_cooperative_grid, launch_pdl");
 }
 
 llvm::StringRef textOf(PyObject *name) {
@@ -319,6 +341,7 @@ template <typename F> struct InPlace {
 
 void readCall(PyKernel::State &state, const JitFunction &function, const PyArguments &arguments, Call &call) {
   llvm::IntrusiveRefCntPtr<const CallShape> shape = shapeOf(state, function, arguments);
+  KeepScope scope(call.kept);
   readOptions(arguments, *shape, call);
   if (!shape->direct) return bindSlowly(function, arguments, *shape, call);
   PyObject *const *keywordValues = arguments.values + arguments.positional;
@@ -346,6 +369,7 @@ void checkKeyword(const JitFunction &function, llvm::StringRef name) {
 
 void readKnownCall(const JitFunction &function, const PyArguments &arguments, Call &call) {
   llvm::IntrusiveRefCntPtr<const CallShape> shape = makeShape(function, arguments);
+  KeepScope scope(call.kept);
   readOptions(arguments, *shape, call);
   SplitArguments split = splitArguments(function, arguments, *shape);
   Diagnostics diagnostics;

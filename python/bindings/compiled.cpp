@@ -98,10 +98,12 @@ static nb::object stageOf(const PyCompiled &self, const std::string &name) {
 }
 
 static void readOptions(nb::dict options, KernelOptions &out) {
+  if (options.contains("numerics")) setKernelOption(out, Option::numerics, options["numerics"], "numerics");
   readSettings(out);
   for (auto [key, value] : options) {
     std::string name = nb::cast<std::string>(nb::str(key));
     Option option = optionNamed(name);
+    if (option == Option::numerics) continue; // it came first: the others outweigh it
     bool isSwitch = llvm::is_contained({Option::debug, Option::sanitizeOverflow, Option::fpFusion}, option); // None is off
     if (isSwitch || !value.is_none()) setKernelOption(out, option, value, name);
   }
@@ -202,6 +204,7 @@ static nb::dict optionsOf(const PyCompiled &self) {
   out["debug"] = self.options.debug;
   out["sanitize_overflow"] = self.options.sanitizeOverflow;
   out["enable_fp_fusion"] = self.options.fpFusion;
+  out["numerics"] = std::string(nameOf(self.options.numerics));
   if (!self.options.ptxOptions.empty()) out["ptx_options"] = self.options.ptxOptions;
   if (!self.options.flushesExp2) out["enable_reflect_ftz"] = false;
   nb::list libraries;

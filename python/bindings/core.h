@@ -161,6 +161,8 @@ const char *engineName(Engine engine);
 struct EngineState {
   Engine engine = Engine::cpu;
   bool checkBounds = false;
+  int64_t maxWork = 0;     // with checkBounds: elements that a launch may compute; 0: any number
+  bool gaveUp = false;     // the last launch that ended with an error was too large, or is nothing for the interpreter
   bool isCounting = false; // each launch adds its arithmetic to `counted` before it runs
   double counted = 0;
   bool isChosen = false;                 // by `with engine(...)`: kernels made under TRITON_INTERPRET do not ask for another
@@ -179,6 +181,10 @@ public:
   /// The function as the compiler knows it. Parsed at first use; raises CompilationError.
   const std::shared_ptr<const JitFunction> &jit();
   std::string name;
+
+  // What launches ask of the Python object, kept here because an attribute takes longer to find.
+  Shared hooks;                // its `pre_run_hooks`
+  bool hasOwnSettings = false; // it has a `debug` that is not None, or a `run` that is not its class's
 
   struct State;
   llvm::IntrusiveRefCntPtr<State> state; // counted without atomic operations: all that have it hold the GIL

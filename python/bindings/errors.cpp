@@ -119,7 +119,7 @@ void showWarnings(const Diagnostics &diagnostics) {
   for (const Diagnostic &record : diagnostics.all()) {
     if (record.severity != Severity::warning) continue;
     if (record.id == Diag::staticPrint) { // not a warning, but output that the kernel's author asked for
-      nb::print(record.message.c_str());
+      nb::print(nb::str(record.message.c_str()), nb::str(""));
       continue;
     }
     std::string text = record.message + (record.hint.empty() ? "" : " (" + record.hint + ")");

@@ -116,10 +116,16 @@ private:
       sigset_t all, before;
       sigfillset(&all);
       pthread_sigmask(SIG_SETMASK, &all, &before);
-      std::thread([this] { watch(); }).detach();
+      auto run = [](void *self) -> void * {
+        static_cast<Watcher *>(self)->watch();
+        return nullptr;
+      };
+      pthread_t thread;
+      started = pthread_create(&thread, nullptr, run, this) == 0;
       pthread_sigmask(SIG_SETMASK, &before, nullptr);
-      started = true;
+      if (started) pthread_detach(thread);
     }
+    if (!started) asleep.store(true); // Ctrl-C waits for the end of this launch; the next one tries again
     wake.fetch_add(1);
     wake.notify_one();
   }

@@ -192,6 +192,7 @@ nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *g
   std::string text(key.begin(), key.end());
   text += options.kernel.debug ? options.kernel.sanitizeOverflow ? 'd' : 'n' : '-';
   text += options.kernel.fpFusion ? 'f' : '-';
+  text += nameOf(options.kernel.numerics);
   text += options.kernel.overrideText + options.kernel.dotPrecision;
   if (target)
     text += target->name + " " + std::to_string(options.kernel.numWarps) + " " + std::to_string(options.kernel.numStages) + " " +
@@ -254,12 +255,21 @@ nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *g
       const std::atomic<bool> *stop = here.stop() ? here.stop() : &interpreterEnds();
       WithoutGil release;
       Compiling compiling;
-      problem = kernel->run(*grid, arguments, {checkBounds, [&](llvm::StringRef text) { printed += text; }, onBreakpoint, onWarning, stop});
+      engineState().gaveUp = false;
+      if (engineState().maxWork > 0) {
+        SanitizedRun run = kernel->sanitize(*grid, arguments, engineState().maxWork);
+        problem = std::move(run.text);
+        engineState().gaveUp = run.outcome == SanitizedRun::unknown;
+      } else {
+        auto print = [&](llvm::StringRef text) { printed += text; };
+        problem = kernel->run(*grid, arguments, {checkBounds, print, onBreakpoint, onWarning, stop});
+      }
       interrupted = stop->load();
     }
     if (raised) std::rethrow_exception(raised);
     warnOf(noticed, state);
-    for (const std::string &name : checkBounds ? kernel->unchecked(arguments) : std::vector<std::string>()) {
+    bool tellsUnchecked = checkBounds && engineState().maxWork == 0;
+    for (const std::string &name : tellsUnchecked ? kernel->unchecked(arguments) : std::vector<std::string>()) {
       std::string text = "the extent of '" + name + "' is not known: accesses through it are not checked";
       if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) < 0) throw nb::python_error();
     }
@@ -294,6 +304,7 @@ static int traverseKernel(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
   PyKernel *kernel = nb::inst_ptr<PyKernel>(self);
+  if (kernel->hooks) Py_VISIT(kernel->hooks.get());
   if (!kernel->state) return 0;
   int result = 0;
   forEachReference(*kernel->state, [&](Shared &shared) {
@@ -303,7 +314,10 @@ static int traverseKernel(PyObject *self, visitproc visit, void *arg) {
 }
 
 static int clearKernel(PyObject *self) {
-  if (nb::inst_ready(self)) nb::inst_ptr<PyKernel>(self)->state = llvm::makeIntrusiveRefCnt<PyKernel::State>();
+  if (!nb::inst_ready(self)) return 0;
+  PyKernel *kernel = nb::inst_ptr<PyKernel>(self);
+  kernel->hooks.reset();
+  kernel->state = llvm::makeIntrusiveRefCnt<PyKernel::State>();
   return 0;
 }
 
@@ -355,6 +369,13 @@ static void defineLaunches(nb::class_<PyKernel> &kernel) {
              raiseKept();
              return hash;
            })
+      .def(
+          "_observe",
+          [](PyKernel &self, nb::handle hooks, bool hasOwnSettings) {
+            self.hooks = share(hooks);
+            self.hasOwnSettings = hasOwnSettings;
+          },
+          "Tells what launches ask: the list of hooks, and whether they go through `run` in any case.", "hooks"_a, "has_own_settings"_a)
       .def("_compiled_count", [](PyKernel &self) { return self.state->kernel ? self.state->kernel->compiledCount() : int64_t(0); })
       .def("_reset", [](PyKernel &self) {
         self.state = self.state->fresh(); // running launches keep what they have

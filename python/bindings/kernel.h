@@ -3,6 +3,7 @@
 
 #include "compiled.h"
 #include "core.h"
+#include "exchange.h"
 
 #include "runtime/interpreted.h"
 
@@ -39,6 +40,7 @@ enum class Option : uint8_t {
   numCtas,
   maxnreg,
   fpFusion,
+  numerics,
   debug,
   sanitizeOverflow,
   irOverride,
@@ -74,8 +76,10 @@ struct CallShape : llvm::RefCountedBase<CallShape> {
 struct Call {
   LaunchOptions options;
   bool hasStream = false;
-  bool hasFusion = false; // enable_fp_fusion was given
+  bool hasFusion = false;     // enable_fp_fusion was given
+  bool hasReflectFtz = false; // enable_reflect_ftz was given
   BoundArguments arguments;
+  KeptObjects kept; // what `arguments` point into
 };
 
 /// What a launch keeps while it runs is counted by LLVM's counters rather than by std::shared_ptr:

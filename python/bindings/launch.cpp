@@ -124,9 +124,10 @@ void chooseArch(Call &call, Purpose purpose) {
 
 /// Settings of knobs that a compilation reads, and a launch of compiled code does not, as in upstream.
 void chooseSettings(Call &call, Purpose purpose) {
-  bool fusion = call.options.kernel.fpFusion;
+  bool fusion = call.options.kernel.fpFusion, flushes = call.options.kernel.flushesExp2;
   readSettings(call.options.kernel);
   if (call.hasFusion) call.options.kernel.fpFusion = fusion;
+  if (call.hasReflectFtz) call.options.kernel.flushesExp2 = flushes;
   bool runsOnProcessor = call.options.device < 0 && purpose != Purpose::warmup;
   if (!runsOnProcessor) chooseArch(call, purpose);
 }
@@ -278,7 +279,41 @@ template <auto launch> PyObject *callLauncher(PyObject *self, PyObject *const *v
   return nullptr;
 }
 
+/// Whether a launch goes through JITFunction.run: the kernel has hooks or its own `debug`, knobs.runtime has, or the program has replaced
+/// `run`, of this kernel or of its class.
+bool isWatched(PyObject *kernel) {
+  static PyObject *const debug = PyUnicode_InternFromString("debug"), *const run = PyUnicode_InternFromString("run");
+  static constinit PackageMember knobs("knobs", "__dict__"), ownRun("runtime.jit", "_RUN");
+  static PyObject *const group = PyUnicode_InternFromString("runtime");
+  // Code that needs its own settings for a while puts another object into the module.
+  static nb::handle runtime, state; // never released: there are few of them
+  if (PyObject *now = PyDict_GetItem(knobs.ptr(), group); now && now != runtime.ptr()) {
+    runtime = nb::borrow(now).release();
+    state = nb::getattr(runtime, "__dict__").release();
+  }
+  static PyObject *const names[] = {debug, PyUnicode_InternFromString("launch_enter_hook"), PyUnicode_InternFromString("launch_exit_hook")};
+  auto isSet = [](PyObject *value) { return value && value != Py_None && value != Py_False && PyObject_IsTrue(value) != 0; };
+  for (PyObject *name : names)
+    if (isSet(PyDict_GetItem(state.ptr(), name))) return true;
+  const PyKernel &self = *nb::inst_ptr<PyKernel>(kernel);
+  if (self.hasOwnSettings) return true;
+  if (PyObject *hooks = self.hooks.get(); hooks && (PyList_Check(hooks) ? PyList_Size(hooks) > 0 : isSet(hooks))) return true;
+  PyObject *classRun = PyObject_GetAttr(reinterpret_cast<PyObject *>(Py_TYPE(kernel)), run);
+  if (!classRun) throw nb::python_error();
+  bool isReplaced = classRun != ownRun.ptr();
+  Py_DECREF(classRun);
+  return isReplaced;
+}
+
+nb::object runWatched(nb::handle kernel, nb::handle grid, const PyArguments &given) {
+  nb::object run = kernel.attr("_watched")(grid);
+  PyObject *result = PyObject_Vectorcall(run.ptr(), given.values, given.positional, given.names);
+  if (!result) throw nb::python_error();
+  return nb::steal(result);
+}
+
 nb::object runKernel(nb::handle kernel, nb::handle grid, const PyArguments &arguments) {
+  if (isWatched(kernel.ptr())) return runWatched(kernel, grid, arguments);
   return launchKernel(kernel, grid, arguments, Purpose::run);
 }
 
@@ -333,41 +368,9 @@ PyObject *makeLauncher(vectorcallfunc call, PyObject *kernel, PyObject *grid) {
   return object;
 }
 
-/// Whether launches must check more than their arguments: the kernel has hooks or its own `debug`, or knobs.runtime has.
-bool isWatched(PyObject *kernel) {
-  static PyObject *const hooks = PyUnicode_InternFromString("pre_run_hooks"), *const debug = PyUnicode_InternFromString("debug");
-  static constinit PackageMember knobs("knobs", "__dict__");
-  static PyObject *const group = PyUnicode_InternFromString("runtime");
-  // Code that needs its own settings for a while puts another object into the module.
-  static nb::handle runtime, state; // never released: there are few of them
-  if (PyObject *now = PyDict_GetItem(knobs.ptr(), group); now && now != runtime.ptr()) {
-    runtime = nb::borrow(now).release();
-    state = nb::getattr(runtime, "__dict__").release();
-  }
-  static PyObject *const names[] = {debug, PyUnicode_InternFromString("launch_enter_hook"), PyUnicode_InternFromString("launch_exit_hook")};
-  auto isSet = [](PyObject *value) { return value && value != Py_None && value != Py_False && PyObject_IsTrue(value) != 0; };
-  for (PyObject *name : names)
-    if (isSet(PyDict_GetItem(state.ptr(), name))) return true;
-  auto ask = [kernel](PyObject *name, auto &&question) {
-    PyObject *own = PyObject_GetAttr(kernel, name);
-    if (!own) throw nb::python_error();
-    bool answer = question(own);
-    Py_DECREF(own);
-    return answer;
-  };
-  return ask(hooks, [&](PyObject *own) { return PyList_Check(own) ? PyList_Size(own) > 0 : isSet(own); }) ||
-         ask(debug, [](PyObject *own) { return own != Py_None; });
-}
-
 } // namespace
 
 PyObject *subscriptKernel(PyObject *kernel, PyObject *grid) {
-  try {
-    if (isWatched(kernel)) return nb::handle(kernel).attr("_watched")(nb::handle(grid)).release().ptr();
-  } catch (nb::python_error &error) {
-    error.restore();
-    return nullptr;
-  }
   if (grid == Py_None) {
     PyErr_SetString(PyExc_TypeError, "grid must be a tuple or a callable returning one, not None");
     return nullptr;

@@ -15,6 +15,7 @@
 #include "runtime/write_watch.h"
 #include "support/artifact.h"
 #include "support/files.h"
+#include "support/options.h"
 #include "support/settings.h"
 #include "support/target.h"
 
@@ -153,12 +154,12 @@ static nb::bytes cudaRead(uint64_t address, size_t bytes) {
   return nb::bytes(data.data(), data.size());
 }
 
-static nb::tuple setEngine(const std::string &name, bool checkBounds, std::optional<std::string> wanted, bool isChosen) {
+static nb::tuple setEngine(const std::string &name, bool checkBounds, std::optional<std::string> wanted, bool isChosen, int64_t maxWork) {
   EngineState &state = engineState();
   std::string target = wanted.value_or(defaultGpuText());
   if (!gpuTargetOfText(target))
     raise(PyExc_ValueError, "there is no target '" + target + "' to simulate: cuda:NAME, with NAME one of " + gpuTargetNames());
-  nb::tuple before = nb::make_tuple(engineName(state.engine), state.checkBounds, state.target, state.isChosen);
+  nb::tuple before = nb::make_tuple(engineName(state.engine), state.checkBounds, state.target, state.isChosen, state.maxWork);
   if (name == "interpret")
     state.engine = Engine::interpret;
   else if (name == "cpu")
@@ -170,6 +171,7 @@ static nb::tuple setEngine(const std::string &name, bool checkBounds, std::optio
   state.target = target;
   state.checkBounds = checkBounds;
   state.isChosen = isChosen;
+  state.maxWork = maxWork;
   return before;
 }
 
@@ -187,6 +189,7 @@ static nb::object watchedWriter() {
 
 /// What verify and bench ask.
 static void defineJudging(nb::module_ &module) {
+  module.def("interpreter_gave_up", [] { return engineState().gaveUp; });
   module.def(
       "count_arithmetic",
       [](bool on) {
@@ -230,6 +233,13 @@ static void defineActivities(nb::module_ &module) {
   module.def("activity_times", &activityTimesOf, "mark"_a, "device"_a);
 }
 
+/// The compiler's own version, and the release of Triton that it stands for.
+static void defineVersions(nb::module_ &module) {
+  if (Diagnostics settings; !checkVersionSettings(settings)) raise(PyExc_ValueError, settings.render());
+  module.attr("__version__") = TILEWRIGHT_VERSION;
+  module.attr("triton_version") = tritonVersion().text;
+}
+
 } // namespace tilewright::python
 
 NB_MODULE(_core, module) {
@@ -237,7 +247,7 @@ NB_MODULE(_core, module) {
   using namespace tilewright::python;
   nb::set_leak_warnings(false); // kernels live in module globals, which outlive the extension's own end
   module.doc() = "Tilewright's compiler and runtime.";
-  module.attr("__version__") = TILEWRIGHT_VERSION;
+  defineVersions(module);
   defineKernel(module);
   defineCompiled(module);
   defineCompiling(module);
@@ -256,7 +266,7 @@ NB_MODULE(_core, module) {
       "switch_of", [](const std::string &word) { return switchOf(word); },
       "What a word says of a setting that is on or off: True, False, or None where it says neither.");
   module.def("build_id", [] { return buildId(); });
-  module.def("set_engine", &setEngine, "name"_a, "check_bounds"_a = false, "target"_a = nb::none(), "is_chosen"_a = true);
+  module.def("set_engine", &setEngine, "name"_a, "check_bounds"_a = false, "target"_a = nb::none(), "is_chosen"_a = true, "max_work"_a = 0);
   module.def("engine", [] { return engineName(engineState().engine); });
   module.def("set_default_threads", [](int64_t threads) { setDefaultThreads(threads); }, "threads"_a);
   module.def("cuda_device_count", [] { return gpu::cudaDeviceCount(); }, "How many GPUs the NVIDIA driver knows; 0 without a driver.");

@@ -54,6 +54,14 @@ static std::vector<size_t> alikeConfigs(PyKernel &kernel, nb::list objects) {
   return firstAlike(*kernel.jit(), configs, true);
 }
 
+/// By configuration, the first one with the same values for the kernel's parameters.
+static std::vector<size_t> constantsOf(PyKernel &kernel, nb::list objects) {
+  std::vector<Config> configs;
+  for (nb::handle object : objects)
+    configs.push_back(toConfig(kernel, object));
+  return sameConstants(configs);
+}
+
 static TuneProblem problemOf(PyKernel &kernel, std::string source, const std::vector<std::string> &keys, nb::tuple args, nb::dict kwargs) {
   std::shared_ptr<const JitFunction> function = kernel.jit();
   Call call;
@@ -63,10 +71,11 @@ static TuneProblem problemOf(PyKernel &kernel, std::string source, const std::ve
   return tuneProblem(*function, std::move(source), namedParameters(*function, keys), call.arguments, call.options);
 }
 
-/// Numbers are the times of a configuration in milliseconds, the median first; a string says why it failed.
-static Measured toMeasured(nb::handle result) {
+/// Numbers are the times of a configuration in milliseconds, the median first; a string says why it failed. `group`: of its results.
+static Measured toMeasured(nb::handle result, size_t group) {
   if (PyUnicode_Check(result.ptr())) return {{}, nb::cast<std::string>(result)};
   Measured measured;
+  measured.group = group;
   for (nb::handle time : nb::iter(result))
     measured.milliseconds.push_back(nb::cast<double>(nb::float_(time)));
   for (double time : measured.milliseconds)
@@ -82,22 +91,50 @@ static nb::list fromResults(const std::vector<Measured> &results) {
   return list;
 }
 
-/// measure(index, best) -> list of times or a reason; compare_with(index) -> whether it works; compile(index) -> a reason or None. What
-/// they raise ends the tuning.
+/// A ResultCheck of tensors that may export their memory.
+struct KeptResultCheck : ResultCheck {
+  KeptResultCheck(llvm::ArrayRef<Written> tensors, KeptObjects kept) : ResultCheck(tensors), kept(std::move(kept)) {}
+  KeptObjects kept;
+};
+
+/// The part of a search that compares results. `check()` -> ResultCheck or None; is_confirmed(index, group) -> bool or None.
+static GroupDoor groupDoor(Raised &raised, const nb::callable &check, const nb::callable &isConfirmed, std::vector<size_t> constants) {
+  GroupDoor door;
+  door.constants = std::move(constants);
+  door.difference = [&](size_t group, size_t expected) {
+    return raised.call(std::string(), [&] { return nb::cast<KeptResultCheck &>(check()).difference(group, expected); });
+  };
+  door.isIncomplete = [&](size_t group, size_t other) {
+    return raised.call(false, [&] { return nb::cast<KeptResultCheck &>(check()).isIncomplete(group, other); });
+  };
+  door.isConfirmed = [&](size_t config, size_t group) {
+    return raised.call(std::optional<bool>(), [&] { return nb::cast<std::optional<bool>>(isConfirmed(config, group)); });
+  };
+  return door;
+}
+
+/// measure(index, best) -> (list of times or a reason, group); try_out(index) -> group, or None if it does not work; compile(index) -> a
+/// reason or None. An exception of theirs ends the tuning.
 static nb::tuple tuneConfigs(const std::optional<TuneProblem> &problem, const std::vector<std::string> &configs, nb::callable measure,
-                             nb::callable compareWith, nb::callable compile, bool keeps, bool mayRepeat, int64_t compileThreads,
-                             bool needsQuiet, std::vector<size_t> sameAs) {
+                             nb::callable tryOut, nb::callable compile, bool keeps, bool mayRepeat, int64_t compileThreads, bool needsQuiet,
+                             std::vector<size_t> sameAs, nb::callable check, nb::callable isConfirmed, std::vector<size_t> constants) {
   Raised raised;
   TuneDoor door;
+  door.groups = groupDoor(raised, check, isConfirmed, std::move(constants));
   door.keeps = keeps;
   door.mayRepeat = mayRepeat;
   door.compileThreads = compileThreads;
   door.needsQuiet = needsQuiet;
   door.sameAs = std::move(sameAs);
   door.measure = [&](size_t config, std::optional<double> best) {
-    return raised.call(std::optional<Measured>(), [&] { return std::optional(toMeasured(measure(config, best))); });
+    return raised.call(std::optional<Measured>(), [&] {
+      auto [result, group] = nb::cast<std::pair<nb::object, size_t>>(measure(config, best));
+      return std::optional(toMeasured(result, group));
+    });
   };
-  door.compareWith = [&](size_t config) { return raised.call(false, [&] { return nb::cast<bool>(compareWith(config)); }); };
+  door.tryOut = [&](size_t config) {
+    return raised.call(std::optional<size_t>(), [&] { return nb::cast<std::optional<size_t>>(tryOut(config)); });
+  };
   door.compile = [&](size_t config) {
     return raised.call(std::optional<std::string>("its compilation raised"),
                        [&] { return nb::cast<std::optional<std::string>>(compile(config)); });
@@ -110,22 +147,33 @@ static nb::tuple tuneConfigs(const std::optional<TuneProblem> &problem, const st
   }
   if (raised.first) std::rethrow_exception(raised.first);
   showWarnings(diagnostics);
-  return nb::make_tuple(outcome->best, fromResults(outcome->results), outcome->measured, outcome->seconds);
+  nb::list disagreements; // what the user is told
+  for (const Measured &result : outcome->results)
+    if (outcome->measured && isOtherResults(result.failure)) disagreements.append(result.failure + "; " + decisionText(outcome->decision));
+  return nb::make_tuple(outcome->best, fromResults(outcome->results), outcome->measured, outcome->seconds, disagreements);
 }
 
-/// Times runs as all doors do: before() and after() are not measured, and run() finds `tensors` as prepareCaches leaves them. On a GPU if
-/// `device` is not negative, else on `threads` of the processor's (0: the default). `check`: compares what the first run leaves; how that
-/// differs is the answer, then, in place of the times.
-static nb::object measureCalls(nb::callable before, nb::callable run, nb::callable after, nb::list tensors, std::optional<double> best,
-                               ResultCheck *check, int64_t device, uintptr_t stream, int64_t threads) {
+/// Tensors as arguments; `kept` owns what they point into.
+static llvm::SmallVector<Argument, 16> tensorArguments(nb::list tensors, KeptObjects &kept) {
+  KeepScope scope(kept);
   llvm::SmallVector<Argument, 16> arguments;
   for (nb::handle tensor : tensors)
     arguments.push_back(toArgument(tensor, nullptr));
+  return arguments;
+}
+
+/// Times runs as all doors do: before() and after() are not measured, and run() finds `tensors` as prepareCaches leaves them. On a GPU if
+/// `device` is not negative, else on `threads` of the processor's (0: the default). `check`: compares the results of the first run with
+/// those of other configurations. Returns the times, and the group of the results.
+static nb::object measureCalls(nb::callable before, nb::callable run, nb::callable after, nb::list tensors, std::optional<double> best,
+                               KeptResultCheck *check, int64_t device, uintptr_t stream, int64_t threads) {
+  KeptObjects kept;
+  llvm::SmallVector<Argument, 16> arguments = tensorArguments(tensors, kept);
   Diagnostics diagnostics;
   std::unique_ptr<CardTimer> card;
   if (device >= 0) card = CardTimer::create(device, reinterpret_cast<void *>(stream), diagnostics);
   Raised raised;
-  std::optional<std::string> difference;
+  size_t group = 0;
   auto call = [&](const nb::callable &function) { return raised.call(false, [&] { return function(), true; }); };
   auto runOnce = [&]() -> std::optional<TimedRun> {
     if (check) check->restore();
@@ -143,9 +191,9 @@ static nb::object measureCalls(nb::callable before, nb::callable run, nb::callab
     if (found && check) {
       WithoutGil release;
       Compiling compiling; // on a GPU the comparison is a kernel
-      difference = check->compare();
+      group = check->compare().value_or(0);
     }
-    return found && call(after) && !difference ? found : std::nullopt;
+    return found && call(after) ? found : std::nullopt;
   };
   auto once = [&] {
     std::optional<TimedRun> found = runOnce();
@@ -157,9 +205,8 @@ static nb::object measureCalls(nb::callable before, nb::callable run, nb::callab
   std::optional<std::vector<double>> times;
   if (!diagnostics.hasErrors()) times = measureRuns(once, best, card ? onCards : onProcessors);
   if (raised.first) std::rethrow_exception(raised.first);
-  if (difference) return nb::cast(*difference);
   if (!times) raiseErrors(diagnostics, nullptr);
-  return nb::cast(*times);
+  return nb::make_tuple(*times, group);
 }
 
 static Call placedCall(const JitFunction &function, nb::tuple args, nb::dict kwargs) {
@@ -227,10 +274,8 @@ void defineTuner(nb::module_ &module) {
   module.def(
       "drop_from_caches",
       [](nb::list tensors) {
-        llvm::SmallVector<Argument, 16> arguments;
-        for (nb::handle tensor : tensors)
-          arguments.push_back(toArgument(tensor, nullptr));
-        dropFromCaches(arguments);
+        KeptObjects kept;
+        dropFromCaches(tensorArguments(tensors, kept));
       },
       "tensors"_a);
   module.def("preparations", &preparations);
@@ -238,33 +283,41 @@ void defineTuner(nb::module_ &module) {
     WithoutGil release;
     flushCaches();
   });
-  nb::class_<ResultCheck>(module, "ResultCheck", "What configurations leave in these tensors, compared with what the first one did.")
+  nb::class_<KeptResultCheck>(module, "ResultCheck",
+                              "The results of configurations in these tensors ({name: tensor}), as groups of equal ones.")
       .def("__init__",
-           [](ResultCheck *self, nb::list tensors) {
-             std::vector<Argument> arguments;
-             for (nb::handle tensor : tensors)
-               arguments.push_back(toArgument(tensor, nullptr));
-             new (self) ResultCheck(arguments);
+           [](KeptResultCheck *self, nb::dict tensors) {
+             KeptObjects kept;
+             std::vector<ResultCheck::Written> written;
+             {
+               KeepScope scope(kept);
+               for (auto [name, tensor] : tensors)
+                 written.push_back({nb::cast<std::string>(name), toArgument(tensor, nullptr)});
+             }
+             new (self) KeptResultCheck(written, std::move(kept));
            })
-      .def("restore", &ResultCheck::restore)
-      .def("is_unsure", &ResultCheck::isUnsure)
-      .def("compare", [](ResultCheck &self) {
+      .def("restore", &KeptResultCheck::restore)
+      .def("give_up", &KeptResultCheck::giveUp)
+      .def("holds_results_of", &KeptResultCheck::holdsResultsOf, "group"_a)
+      .def("difference", &KeptResultCheck::difference, "group"_a, "expected"_a)
+      .def("compare", [](KeptResultCheck &self) {
         WithoutGil release;
         Compiling compiling; // on a GPU the comparison is a kernel
         return self.compare();
       });
   module.def("results_are_checked", &resultsAreChecked);
   module.def("other_results", &otherResults, "config"_a, "first"_a, "difference"_a);
-  module.def("is_other_results", [](const std::string &failure) { return isOtherResults(failure); }, "failure"_a);
+  module.def("same_constants", &constantsOf, "kernel"_a, "configs"_a);
   module.def("estimate", &estimateCall, "kernel"_a, "args"_a, "kwargs"_a, "programs"_a);
   module.def("program_work", &workOfCall, "kernel"_a, "args"_a, "kwargs"_a, "grid"_a);
   module.def("is_size_name", [](const std::string &name) { return isSizeName(name); }, "name"_a);
   module.def("guess_sizes", &guessLaunch, "kernel"_a, "args"_a, "kwargs"_a, "names"_a, "estimate"_a);
   module.def("measure_calls", &measureCalls, "before"_a, "run"_a, "after"_a, "tensors"_a, "best"_a.none(), "check"_a.none() = nb::none(),
              "device"_a = -1, "stream"_a = 0, "threads"_a = 0);
-  module.def("tune", &tuneConfigs, "The best of `configs`: (index, results, whether they were measured now, seconds).", "problem"_a.none(),
-             "configs"_a, "measure"_a, "compare_with"_a, "compile"_a, "keeps"_a, "may_repeat"_a, "compile_threads"_a = 0,
-             "needs_quiet"_a = true, "same_as"_a = std::vector<size_t>());
+  module.def("tune", &tuneConfigs,
+             "The best of `configs`: (index, results, whether they were measured now, seconds, warnings about results that differ).",
+             "problem"_a.none(), "configs"_a, "measure"_a, "try_out"_a, "compile"_a, "keeps"_a, "may_repeat"_a, "compile_threads"_a,
+             "needs_quiet"_a, "same_as"_a, "check"_a, "is_confirmed"_a, "constants"_a);
 }
 
 } // namespace tilewright::python

@@ -126,7 +126,7 @@ public:
   std::shared_ptr<const JitFunction> asHelper(Diagnostics &diagnostics) const override {
     WithGil gil;
     static constinit PackageMember constexprFunction("runtime.jit", "ConstexprFunction");
-    if (!isMember && PyObject_IsInstance(function.get(), constexprFunction.ptr()) != 1) return nullptr;
+    if (!isMember && !isBuiltin() && PyObject_IsInstance(function.get(), constexprFunction.ptr()) != 1) return nullptr;
     try {
       static constinit PackageMember helper("runtime.jit", "helper_kernel");
       nb::object kernel = helper(nb::handle(function.get()));
@@ -137,6 +137,11 @@ public:
       noteRaised(error, {}, nb::cast<std::string>(nb::str(error.value())), diagnostics);
       return nullptr;
     }
+  }
+
+  bool isBuiltin() const override {
+    WithGil gil;
+    return isOfLanguage() && nb::cast<bool>(nb::bool_(memberOr(nb::handle(function.get()), "_tilewright_user_builtin", nb::none())));
   }
 
   std::optional<std::string> mustUse() const override {

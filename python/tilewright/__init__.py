@@ -6,8 +6,8 @@
 
 from . import _core
 
-__version__ = "3.6.0"  # of the language and the host API; the compiler's own version is tilewright_version
-tilewright_version = _core.__version__
+__version__ = _core.triton_version  # of the language and the host API: TILEWRIGHT_TRITON_VERSION or the default
+tilewright_version = _core.__version__  # of the compiler
 
 from .errors import TritonError  # noqa: E402
 from . import knobs, language  # noqa: E402
@@ -20,6 +20,7 @@ from .compiler import CompilationError, compile  # noqa: E402
 from . import _C, runtime, testing, tools  # noqa: E402
 from ._engine import engine  # noqa: E402
 from ._alias import install  # noqa: E402
+from ._inductor import register as _register_backend  # noqa: E402
 
 must_use_result = language.core.must_use_result
 aggregate = language.aggregate.aggregate
@@ -36,6 +37,8 @@ def next_power_of_2(n):
     """The smallest power of two that is not below the int n."""
     return 1 << (n - 1).bit_length() if n > 0 else 0
 
+
+_register_backend()
 
 __all__ = [
     "aggregate", "AsyncCompileMode", "autotune", "cdiv", "CompilationError", "compile", "Config", "constexpr_function", "engine",

@@ -10,7 +10,7 @@ class engine:
     memory; races and deadlocks are errors. It is slow and exact: GPU code is tested with it where there is no GPU.
     check_bounds: the interpreter and the simulator report accesses through an argument outside of its memory, programs that
     access one place without an order between them, and loops that wait for ever. An argument whose extent is not known is
-    named in a warning, and not checked.
+    named in a warning, and not checked. Through a pointer that was loaded from memory, all memory of the process may be accessed.
     """
 
     def __init__(self, name, check_bounds=False, target=None):

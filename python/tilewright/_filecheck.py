@@ -3,10 +3,10 @@
 import functools
 import inspect
 import os
-import shutil
 import subprocess
 import tempfile
 
+from ._programs import find_program
 from .backends.compiler import GPUTarget
 
 stub_target = GPUTarget("cuda", 90, 32)
@@ -34,7 +34,7 @@ class Module:
 
 def _filecheck():
     for name in (os.environ.get("FILECHECK"), "FileCheck", "FileCheck-22", "/usr/lib/llvm-22/bin/FileCheck"):
-        if name and (found := shutil.which(name)):
+        if name and (found := find_program(name)):
             return found
     raise RuntimeError("FileCheck is not found: install LLVM's tools, or name it in FILECHECK")
 

@@ -19,9 +19,11 @@ def _quantile(times, quantile):
 
 
 def summarize(times, quantiles, return_mode):
-    times = sorted(times)
+    """What a benchmark returns of the times of its calls: `quantiles` of them (one number for one quantile), or what return_mode names: "all" of them in
+    their order, "min", "max", "mean" or "median"."""
     if quantiles is not None:
-        values = [_quantile(times, quantile) for quantile in quantiles]
+        ordered = sorted(times)
+        values = [_quantile(ordered, quantile) for quantile in quantiles]
         return values[0] if len(values) == 1 else values
     if return_mode == "all":
         return times

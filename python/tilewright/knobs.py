@@ -10,16 +10,19 @@ import functools
 import importlib
 import os
 import re
-import shutil
 import subprocess
 from collections import namedtuple
 from dataclasses import dataclass
 
 from . import _core
+from ._programs import find_program
 
 
 class Env:
     """Assigned to a setting, it makes the setting read the environment again: `knobs.cache.dir = knobs.env`."""
+
+    def __reduce__(self):
+        return "env"  # there is one of it
 
 
 env = Env()
@@ -179,7 +182,7 @@ class env_nvidia_tool(env_base):
         return self.transform(os.environ.get(self.key))
 
     def transform(self, path):
-        for place in (path, shutil.which(self.binary)):
+        for place in (path, find_program(self.binary)):
             if place is not None and (tool := NvidiaTool.from_path(place)):
                 return tool
         raise RuntimeError(f"Cannot find {self.binary}")

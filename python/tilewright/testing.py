@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 
 from . import _core, _measure
+from ._measure import summarize as _summarize_statistics  # noqa: F401  (tuners of other libraries import it by this name)
 from ._progress import progress
 from .runtime.driver import driver
 

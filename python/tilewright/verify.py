@@ -3,8 +3,9 @@
     python -m tilewright.verify KERNEL.py [--rtol R] [--atol A] [--device cpu|cuda] [--json]
 
 KERNEL.py exports kernel_fn, reference_fn and get_inputs (see _author/kernel_file.py). Each variant of the inputs (_author/variants.py) is
-made anew, and runs twice, in memory filled with two different patterns: so an element that nobody wrote is recognised for certain, and so is a write
-beyond a tensor. If an element is wrong, a third run on the CPU finds the program that wrote it.
+made anew, and runs twice, in memory filled with two different patterns: so an element that was not written is recognised for certain, and so is a write
+beyond a tensor. The second run uses many threads. Then the interpreter runs the kernel with all checks, as far as a limit of work goes: it finds races
+between programs, whose numbers are often right, and names the line. If an element is wrong, a further run on the CPU finds the program that wrote it.
 """
 
 import dataclasses
@@ -19,7 +20,10 @@ from . import _core, knobs
 from ._author import command, tensors, variants
 from ._author.allocations import Allocations, torch_mode
 from ._author.kernel_file import KernelFile, KernelFileError, describe_exception
+from ._errors import InterpreterError
 from ._progress import progress
+
+_MANY_THREADS = 8  # of the second run: a race needs several
 
 Output, Report, Verdict = _core.Output, _core.Report, _core.Verdict
 
@@ -83,7 +87,11 @@ class _Door:
             with warnings.catch_warnings():
                 if is_reference and self.variant.kind != "given":
                     warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's warnings about the mean of no elements and the like
-                found = self._call(self.file.reference_fn if is_reference else self.file.kernel_fn, pattern)
+                before = _core.force_threads(_MANY_THREADS if pattern else 0)
+                try:
+                    found = self._call(self.file.reference_fn if is_reference else self.file.kernel_fn, pattern)
+                finally:
+                    _core.force_threads(before)
         except Exception as error:
             return _Run(describe_exception(error))
         if not is_reference and pattern == 0:
@@ -123,6 +131,23 @@ class _Door:
         except Exception:
             pass  # then there is no answer, but the verdict stands
         return _core.watched_writer()
+
+    def find_fault(self, max_work):
+        """The first race, bad access or use of an undefined element that the interpreter finds on the CPU; "" if it finds none, or cannot run
+        the kernel. Of a large launch it runs the first programs."""
+        on_gpu = any(tensors.is_tensor(value) and tensors.is_on_gpu(value) for value in self.inputs.values())
+        before = _core.set_engine("interpret", True, None, True, max_work)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._call(self.file.kernel_fn, 0, None, "cpu" if self.options.device or on_gpu else None)
+        except InterpreterError as error:
+            return "" if _core.interpreter_gave_up() else f"the interpreter finds a fault: {error}"
+        except Exception:  # the compiled kernel has run, so this is the interpreter's
+            return ""
+        finally:
+            _core.set_engine(*before)
+        return ""
 
     def tell(self, verdict):
         self._bar.erase()

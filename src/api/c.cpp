@@ -1,4 +1,4 @@
-// The C interface (include/tilewright/c.h) over the runtime: handles, argument conversion, errors as objects.
+// The C interface (include/tilewright/c.h) over the runtime: handles, launches, errors as objects, warnings.
 
 #include "api/handles.h"
 
@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <mutex>
 
 using namespace tilewright;
 using namespace tilewright::api;
@@ -22,10 +23,7 @@ struct TwModule {
   std::vector<std::string> kernels;
 };
 
-struct TwMeta {
-  const JitFunction *kernel;
-  llvm::ArrayRef<Argument> arguments;
-};
+static const char *const noModule = "there is no module: its handle is null or was moved from, or loading it has failed\n";
 
 void tilewright::api::setError(TwError **error, std::string text) {
   if (error) *error = new TwError{std::move(text)};
@@ -36,58 +34,10 @@ static TwModule *makeModule(std::shared_ptr<Namespace> scope, const Diagnostics 
     setError(error, diagnostics.render());
     return nullptr;
   }
+  tellWarnings(diagnostics);
   auto *module = new TwModule{scope, nullptr, {}};
   module->kernels = kernelNames(*scope);
   return module;
-}
-
-Scalar tilewright::api::scalarOf(TwType type) {
-  switch (type) {
-  case TW_I1: return Scalar::int1;
-  case TW_I8: return Scalar::int8;
-  case TW_I16: return Scalar::int16;
-  case TW_I32: return Scalar::int32;
-  case TW_I64: return Scalar::int64;
-  case TW_U8: return Scalar::uint8;
-  case TW_U16: return Scalar::uint16;
-  case TW_U32: return Scalar::uint32;
-  case TW_U64: return Scalar::uint64;
-  case TW_F16: return Scalar::fp16;
-  case TW_BF16: return Scalar::bf16;
-  case TW_F32: return Scalar::fp32;
-  case TW_F64: return Scalar::fp64;
-  case TW_F8E5: return Scalar::fp8e5;
-  case TW_F8E4: return Scalar::fp8e4nv;
-  }
-  return Scalar::int8;
-}
-
-static Argument pointerOf(const TwArgument &argument, int64_t device) {
-  Argument made = Argument::pointer(argument.value.pointer, scalarOf(argument.type), std::max<int64_t>(argument.bytes, 0), device);
-  return argument.bytes < 0 ? made.reaching(0, 0) : made;
-}
-
-static Argument argumentOf(const TwArgument &argument) {
-  switch (argument.kind) {
-  case TW_NONE: return Argument::none();
-  case TW_BOOL: return Argument::boolean(argument.value.integer != 0);
-  case TW_INT: return Argument::integer(argument.value.integer);
-  case TW_UINT: return Argument::unsignedInteger(argument.value.unsignedInteger);
-  case TW_FLOAT: return Argument::floating(argument.value.floating);
-  case TW_STRING: return Argument::constant(Value::string(argument.value.string ? argument.value.string : ""));
-  case TW_POINTER: return pointerOf(argument, -1);
-  case TW_DEVICE_POINTER: return pointerOf(argument, argument.device);
-  }
-  return Argument::none();
-}
-
-Arguments::Arguments(const TwArgument *arguments, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    if (arguments[i].name)
-      named.push_back({arguments[i].name, argumentOf(arguments[i])});
-    else
-      positional.push_back(argumentOf(arguments[i]));
-  }
 }
 
 std::optional<CompileRequest> tilewright::api::requestOf(const TwKernel &kernel, llvm::ArrayRef<Argument> bound,
@@ -109,8 +59,9 @@ std::optional<std::string> tilewright::api::pointerOfUnknownExtent(const JitFunc
   return std::nullopt;
 }
 
-/// Runs one launch on the interpreter, which checks every access. What went wrong, or empty.
-static std::string runSanitized(TwKernel &kernel, const GridFunction &extents, const Arguments &given, const LaunchOptions &options) {
+/// Runs one launch on the interpreter, which checks every access: a part of it, if `checking` says so. What went wrong, or empty.
+static std::string runSanitized(TwKernel &kernel, const GridFunction &extents, const Arguments &given, const LaunchOptions &options,
+                                HostCall *checking) {
   Diagnostics diagnostics;
   std::optional<TunedKernel::Choice> choice = kernel.tuned.choose(extents, given.positional, given.named, options, diagnostics);
   std::optional<Grid> grid = choice ? extents(choice->arguments, diagnostics) : std::nullopt;
@@ -120,26 +71,17 @@ static std::string runSanitized(TwKernel &kernel, const GridFunction &extents, c
   std::optional<CompileRequest> request = requestOf(kernel, choice->arguments, choice->options, diagnostics);
   std::shared_ptr<InterpretedKernel> program = request ? InterpretedKernel::create(*request, diagnostics) : nullptr;
   if (!program || !program->checkMemory(choice->arguments, diagnostics)) return diagnostics.render();
+  if (checking) {
+    SanitizedRun run = program->sanitize(*grid, choice->arguments, checking->maxWork);
+    if (run.outcome == SanitizedRun::bad && checking->fault.empty()) checking->fault = run.text;
+    return run.text;
+  }
   for (const std::string &name : program->unchecked(choice->arguments))
     return "sanitized launches want to know how many bytes lie behind '" + name + "': pass a vector, a span, or the pointer's extent\n";
   auto print = [](llvm::StringRef text) { std::fwrite(text.data(), 1, text.size(), stdout); };
   std::string problem = program->run(*grid, choice->arguments, {/*checkBounds=*/true, print, {}, {}, nullptr});
+  if (problem.empty()) tellWarnings(diagnostics);
   return problem.empty() ? problem : problem + "\n";
-}
-
-std::optional<Grid> GivenGrid::operator()(llvm::ArrayRef<Argument> bound, Diagnostics &problems) const {
-  TwGrid raw{{1, 1, 1}, 1};
-  if (grid) {
-    raw = *grid;
-  } else if (TwMeta meta{&kernel.tuned.function(), bound}; !function || !function(context, &meta, &raw)) {
-    problems.error({}, Diag::badGrid, {function ? "the grid function gave no grid" : "there is no grid"});
-    return std::nullopt;
-  }
-  Grid result;
-  for (size_t i = 0; i < 3; ++i)
-    result.extent[i] = raw.extent[i];
-  result.rank = raw.rank;
-  return result;
 }
 
 /// What a launch computes, for whoever measures the host code that it is in.
@@ -151,18 +93,24 @@ static void countLaunch(HostCall &call, TwKernel &kernel, const GridFunction &ex
   if (grid) call.count(kernel, *grid, choice->arguments, choice->options);
 }
 
-LaunchOptions tilewright::api::launchOptions(const TwOptions *options) {
-  LaunchOptions result;
-  if (!options) return result;
-  result.threads = options->threads;
-  if (options->numWarps != 0) result.kernel.numWarps = options->numWarps;
-  if (options->numStages != 0) result.kernel.numStages = options->numStages;
-  if (options->numCtas != 0) result.kernel.numCtas = options->numCtas;
-  if (options->maxRegisters != 0) result.kernel.maxnreg = options->maxRegisters;
-  result.stream = options->stream;
-  result.cooperative = options->cooperative != 0;
-  result.programmaticLaunch = options->programmaticLaunch != 0;
-  return result;
+namespace {
+/// Where warnings of calls that succeed go.
+struct WarningSink {
+  std::recursive_mutex lock; // recursive, because a handler may call the library
+  TwWarningFunction function = [](void *, const char *text) { std::fputs(text, stderr); };
+  void *context = nullptr;
+};
+WarningSink &warningSink() {
+  static auto &sink = *new WarningSink; // never destroyed: threads may launch while the process ends
+  return sink;
+}
+} // namespace
+
+void tilewright::api::tellWarnings(const Diagnostics &diagnostics) {
+  if (diagnostics.all().empty()) return;
+  WarningSink &sink = warningSink();
+  std::lock_guard<std::recursive_mutex> guard(sink.lock);
+  if (sink.function) sink.function(sink.context, diagnostics.render().c_str());
 }
 
 extern "C" {
@@ -171,7 +119,12 @@ const char *twVersion(void) {
   return TILEWRIGHT_VERSION;
 }
 const char *twErrorText(const TwError *error) {
-  return error->text.c_str();
+  return error ? error->text.c_str() : "";
+}
+void twOnWarning(TwWarningFunction function, void *context) {
+  WarningSink &sink = warningSink();
+  std::lock_guard<std::recursive_mutex> guard(sink.lock);
+  sink.function = function, sink.context = context;
 }
 TwError *twErrorNew(const char *text) {
   return new TwError{text ? text : ""};
@@ -191,13 +144,15 @@ static TwModule *textModule(const std::string &path, TwError **error) {
 }
 
 TwModule *twModuleFromFile(const char *path, TwError **error) {
+  if (!path) return setError(error, "the path of the module is null\n"), nullptr;
   llvm::StringRef name = path;
-  if (name.ends_with(".ttir") || name.ends_with(".mlir")) return textModule(path, error);
+  if (name.ends_with(".ttir") || name.ends_with(".ttgir") || name.ends_with(".mlir")) return textModule(path, error);
   Diagnostics diagnostics;
   return makeModule(loadModule(path, diagnostics), diagnostics, error);
 }
 
 TwModule *twModuleFromSource(const char *source, const char *name, TwError **error) {
+  if (!source || !name) return setError(error, "the source of the module, or its name, is null\n"), nullptr;
   Diagnostics diagnostics;
   std::shared_ptr<const ast::Module> tree = parse(SourceFile::create(name, source, 1), diagnostics);
   return makeModule(tree ? moduleScope(tree) : nullptr, diagnostics, error);
@@ -207,20 +162,24 @@ void twModuleFree(TwModule *module) {
   delete module;
 }
 size_t twModuleKernelCount(const TwModule *module) {
-  return module->kernels.size();
+  return module ? module->kernels.size() : 0;
 }
 const char *twModuleKernelName(const TwModule *module, size_t index) {
-  return index < module->kernels.size() ? module->kernels[index].c_str() : nullptr;
+  return module && index < module->kernels.size() ? module->kernels[index].c_str() : nullptr;
 }
 
 TwKernel *twKernelFind(TwModule *module, const char *name, TwError **error) {
+  if (!module || !name) return setError(error, module ? "the name of the kernel is null\n" : noModule), nullptr;
   if (module->text && module->text->name == name) return new TwKernel(module->text);
   if (module->text) {
     setError(error, "there is no kernel '" + std::string(name) + "' in " + std::string(module->text->file->name()) + "\n");
     return nullptr;
   }
   Diagnostics diagnostics;
-  if (std::shared_ptr<const JitFunction> function = findKernel(*module->scope, name, diagnostics)) return new TwKernel(std::move(function));
+  if (std::shared_ptr<const JitFunction> function = findKernel(*module->scope, name, diagnostics)) {
+    tellWarnings(diagnostics);
+    return new TwKernel(std::move(function));
+  }
   setError(error, diagnostics.render());
   return nullptr;
 }
@@ -229,30 +188,27 @@ void twKernelFree(TwKernel *kernel) {
   delete kernel;
 }
 
-int64_t twMetaInteger(const TwMeta *meta, const char *name, int *found) {
-  if (found) *found = 0;
-  for (size_t i = 0; i < meta->arguments.size(); ++i) {
-    if (meta->kernel->parameters[i].name != name || !meta->arguments[i].isNumber()) continue;
-    if (found) *found = 1;
-    return meta->arguments[i].asInteger();
-  }
-  return 0;
-}
-
 int twLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunction gridFunction, void *context, const TwArgument *arguments, size_t count,
              const TwOptions *options, TwError **error) {
+  if (!kernel) return setError(error, noKernel), 0;
   Diagnostics diagnostics;
   GivenGrid extents(*kernel, grid, gridFunction, context);
-  Arguments converted(arguments, count);
+  Arguments converted(arguments, count, diagnostics);
+  LaunchOptions launch = launchOptions(options, diagnostics);
+  if (diagnostics.hasErrors()) return setError(error, diagnostics.render()), 0;
   HostCall *call = HostCall::current();
-  if (call && call->mode() == HostCall::Mode::counted) countLaunch(*call, *kernel, extents, converted, launchOptions(options));
-  if ((options && options->sanitize) || (call && call->mode() == HostCall::Mode::interpreted)) {
-    std::string problem = runSanitized(*kernel, extents, converted, launchOptions(options));
+  if (call && call->mode() == HostCall::Mode::counted) countLaunch(*call, *kernel, extents, converted, launch);
+  HostCall *checking = call && call->mode() == HostCall::Mode::checked ? call : nullptr;
+  if ((options && options->sanitize) || checking || (call && call->mode() == HostCall::Mode::interpreted)) {
+    std::string problem = runSanitized(*kernel, extents, converted, launch, checking);
     if (!problem.empty()) setError(error, problem);
     return problem.empty();
   }
   // By reference, as std::function would put a copy of the captures on the heap.
-  if (kernel->tuned.launch(std::ref(extents), converted.positional, converted.named, launchOptions(options), diagnostics)) return 1;
+  if (kernel->tuned.launch(std::ref(extents), converted.positional, converted.named, launch, diagnostics)) {
+    tellWarnings(diagnostics);
+    return 1;
+  }
   setError(error, diagnostics.render());
   return 0;
 }
@@ -260,6 +216,7 @@ int twLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunction gridFunction, 
 char *twEmit(TwKernel *kernel, const char *stage, const TwArgument *arguments, size_t count, const TwOptions *options, TwError **error) {
   static const std::pair<const char *, Stage> stages[] = {
       {"ast", Stage::ast}, {"tt", Stage::tt}, {"loops", Stage::loops}, {"llvm", Stage::llvm}, {"asm", Stage::assembly}};
+  if (!kernel || !stage) return setError(error, kernel ? "the name of the stage is null\n" : noKernel), nullptr;
   const Stage *wanted = nullptr;
   for (const auto &[name, value] : stages)
     if (std::strcmp(name, stage) == 0) wanted = &value;
@@ -268,13 +225,15 @@ char *twEmit(TwKernel *kernel, const char *stage, const TwArgument *arguments, s
     return nullptr;
   }
   Diagnostics diagnostics;
-  Arguments converted(arguments, count);
-  LaunchOptions launch = launchOptions(options);
+  Arguments converted(arguments, count, diagnostics);
+  LaunchOptions launch = launchOptions(options, diagnostics);
+  if (diagnostics.hasErrors()) return setError(error, diagnostics.render()), nullptr;
   std::optional<std::string> text;
   std::optional<BoundArguments> bound = bindArguments(kernel->tuned.function(), converted.positional, converted.named, diagnostics);
   bool hasStage = !kernel->text || *wanted != Stage::ast; // IR text has no syntax tree
   if (std::optional<CompileRequest> request = bound && hasStage ? requestOf(*kernel, *bound, launch, diagnostics) : std::nullopt)
     text = emitStage(*request, *wanted, diagnostics);
+  if (text) tellWarnings(diagnostics);
   if (text) return ::strdup(text->c_str());
   setError(error, diagnostics.render());
   return nullptr;

@@ -25,17 +25,25 @@ struct TwKernel {
 namespace tilewright::api {
 
 void setError(TwError **error, std::string text);
+/// Hands the warnings of a call that has succeeded to the function of twOnWarning.
+void tellWarnings(const Diagnostics &diagnostics);
+/// The error of a call with a null handle.
+inline constexpr const char *noKernel = "there is no kernel: its handle is null or was moved from, or finding it has failed\n";
 
+inline bool isType(TwType type) {
+  return type >= TW_I1 && type <= TW_F8E4;
+}
 Scalar scalarOf(TwType type);
 
-/// The arguments of a launch as the runtime takes them.
+/// The arguments of a launch as the runtime takes them; those that make no sense are errors.
 struct Arguments {
   llvm::SmallVector<Argument, 24> positional;
   llvm::SmallVector<NamedArgument, 16> named;
-  Arguments(const TwArgument *arguments, size_t count);
+  Arguments(const TwArgument *arguments, size_t count, Diagnostics &diagnostics);
 };
 
-LaunchOptions launchOptions(const TwOptions *options);
+/// Numbers that make no sense are errors. `options` may be null.
+LaunchOptions launchOptions(const TwOptions *options, Diagnostics &diagnostics);
 
 /// The grid that a caller gives, or the function that it follows from.
 class GivenGrid {

@@ -3,6 +3,8 @@
 
 #include "runtime/kernel.h"
 
+#include <string>
+
 struct TwKernel;
 
 namespace tilewright::api {
@@ -12,9 +14,10 @@ struct Arguments;
 class HostCall {
 public:
   enum class Mode : uint8_t {
-    plain,      // launches run as they always do
-    counted,    // and what they compute is counted, before they run
-    interpreted // they run on the interpreter
+    plain,       // launches run as they always do
+    counted,     // and what they compute is counted, before they run
+    interpreted, // they run on the interpreter
+    checked      // they run on the interpreter with all checks, up to `maxWork` elements
   };
   explicit HostCall(Mode mode);
   ~HostCall();
@@ -29,6 +32,8 @@ public:
 
   double operations = 0;   // of all launches
   bool hasProduct = false; // one of them multiplies matrices
+  int64_t maxWork = 0;     // of each checked launch
+  std::string fault;       // that a checked launch has found
 
 private:
   Mode own;

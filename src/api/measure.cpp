@@ -59,6 +59,16 @@ static author::MeasureLimits limitsOf(const TwMeasureOptions *options) {
   return limits;
 }
 
+/// False after an error, of these options or an earlier one. `options` may be null.
+static bool checkMeasuring(const TwMeasureOptions *options, Diagnostics &diagnostics) {
+  constexpr int64_t most = 1'000'000;
+  if (options)
+    for (auto [name, value] : {std::pair("warmup", options->warmup), std::pair("repeat", options->repeat)})
+      if (value < 0 || value > most)
+        diagnostics.error({}, Diag::launchOption, {name, std::to_string(value), "from 0 to " + std::to_string(most), "0 is the default"});
+  return !diagnostics.hasErrors();
+}
+
 static std::optional<double> timeOnce(const Timed &timed, bool warmCaches, std::string &failure) {
   auto works = [&] {
     std::optional<std::string> raised = timed.run();
@@ -136,7 +146,9 @@ static std::optional<Placed> place(TwKernel &kernel, const GridFunction &extents
   Placed found{std::move(*choice), *grid};
   if (found.choice.options.device >= 0) found.device = gpu::CudaDevice::get(found.choice.options.device, diagnostics);
   failure = diagnostics.render();
-  return diagnostics.hasErrors() ? std::nullopt : std::optional(std::move(found));
+  if (diagnostics.hasErrors()) return std::nullopt;
+  tellWarnings(diagnostics);
+  return found;
 }
 
 /// As it runs: without what a tuner had to find out.
@@ -229,9 +241,16 @@ extern "C" {
 TwMeasurement *twMeasureLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunction gridFunction, void *context,
                                const TwArgument *arguments, size_t count, const TwOptions *options, const TwMeasureOptions *measure,
                                TwError **error) {
+  if (!kernel) return setError(error, noKernel), nullptr;
   std::string failure;
-  std::optional<Placed> placed =
-      place(*kernel, GivenGrid(*kernel, grid, gridFunction, context), Arguments(arguments, count), launchOptions(options), failure);
+  Diagnostics diagnostics;
+  Arguments converted(arguments, count, diagnostics);
+  LaunchOptions launch = launchOptions(options, diagnostics);
+  std::optional<Placed> placed;
+  if (checkMeasuring(measure, diagnostics))
+    placed = place(*kernel, GivenGrid(*kernel, grid, gridFunction, context), converted, launch, failure);
+  else
+    failure = diagnostics.render();
   if (placed) {
     Result<author::Measurement> found = measureLaunch(*kernel, *placed, measure);
     if (found) return made(std::move(*found));
@@ -242,6 +261,9 @@ TwMeasurement *twMeasureLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunct
 }
 
 TwMeasurement *twBench(const TwSubject *subject, const TwVerifyOptions *verify, const TwMeasureOptions *measure, TwError **error) {
+  Diagnostics diagnostics;
+  if (!subject) return setError(error, "there is no subject to measure\n"), nullptr;
+  if (!checkMeasuring(measure, diagnostics)) return setError(error, diagnostics.render()), nullptr;
   Result<author::Measurement> found = verifiedBench(*subject, verify, measure);
   if (found) return made(std::move(*found));
   setError(error, found.error());
@@ -253,8 +275,10 @@ void twMeasurementFree(TwMeasurement *measurement) {
 }
 
 TwFigures twMeasurementFigures(const TwMeasurement *measurement) {
-  const author::Measurement &found = measurement->found;
   TwFigures figures{};
+  figures.machine = "";
+  if (!measurement) return figures;
+  const author::Measurement &found = measurement->found;
   auto [low, high] = author::spreadOf(found.kernel);
   auto [referenceLow, referenceHigh] = author::spreadOf(found.reference);
   figures.seconds = found.milliseconds() / 1e3, figures.low = low / 1e3, figures.high = high / 1e3;
@@ -270,18 +294,19 @@ TwFigures twMeasurementFigures(const TwMeasurement *measurement) {
 }
 
 const char *twMeasurementText(const TwMeasurement *measurement) {
-  return measurement->text.c_str();
+  return measurement ? measurement->text.c_str() : "";
 }
 const char *twMeasurementJson(const TwMeasurement *measurement) {
-  return measurement->json.c_str();
+  return measurement ? measurement->json.c_str() : "";
 }
 
 char *twMeasurementRoofline(const TwMeasurement *measurement, const char *title) {
-  std::optional<std::string> drawn = measurement->found.roofline(title ? title : "kernel");
+  std::optional<std::string> drawn = !measurement ? std::nullopt : measurement->found.roofline(title ? title : "kernel");
   return drawn ? ::strdup(drawn->c_str()) : nullptr;
 }
 
 int twCompare(const char *before, const char *after, TwChange *change, TwError **error) {
+  if (!before || !after || !change) return setError(error, "one of the two measurements, or the place for the result, is null\n"), 0;
   Result<author::Change> found = author::compareResults(before, after, "before", "after");
   if (!found) {
     setError(error, found.error());

@@ -3,7 +3,10 @@
 
 #include "runtime/cuda/device.h"
 #include "runtime/element.h"
+#include "runtime/pool.h"
 #include "runtime/write_watch.h"
+
+#include <cmath>
 
 namespace tilewright::api {
 
@@ -54,6 +57,19 @@ std::optional<std::string> callHost(TwFunction function, void *context, const Te
 
 namespace {
 
+constexpr int64_t manyThreads = 8; // of the second run: a race needs several
+
+class ForcedThreads {
+public:
+  explicit ForcedThreads(int64_t threads) : before(std::exchange(forcedThreads(), threads)) {}
+  ~ForcedThreads() { forcedThreads() = before; }
+  ForcedThreads(const ForcedThreads &) = delete;
+  ForcedThreads &operator=(const ForcedThreads &) = delete;
+
+private:
+  int64_t before;
+};
+
 class Verification {
 public:
   Verification(const TwSubject &subject, const TwVerifyOptions &options, const gpu::CudaDevice *device)
@@ -88,6 +104,7 @@ private:
     made.begin = [this](const author::Variant &variant, uint64_t number) { return begin(variant, number); };
     made.run = [this](bool isReference, size_t pattern) { return runOnce(isReference, pattern); };
     made.findWriter = [this](std::optional<size_t>, size_t input, size_t place) { return findWriter(input, place); };
+    made.findFault = [this](int64_t maxWork) { return findFault(maxWork); };
     made.tell = [](const author::Verdict &) { return true; };
     return made;
   }
@@ -125,6 +142,7 @@ private:
     author::JudgedRun run;
     bool isInterpreted = isReference && !subject.reference;
     using Mode = HostCall::Mode;
+    ForcedThreads forced(pattern == 0 ? 0 : manyThreads);
     HostCall call(isInterpreted ? Mode::interpreted : !isReference && pattern == 0 ? Mode::counted : Mode::plain);
     run.raised = callHost(isReference && !isInterpreted ? subject.reference : subject.kernel, subject.context, *tensors);
     run.hasProduct = call.hasProduct;
@@ -138,6 +156,17 @@ private:
     for (const auto &[tensor, facts] : llvm::zip(*tensors, run.inputs))
       if (!tensor->isUntouchedAround()) run.outOfBounds.push_back(facts.name + " (" + facts.text + ")");
     return run;
+  }
+
+  /// The interpreter runs the kernel on the CPU. If a launch is too large for `maxWork`, it and all later ones end there.
+  std::optional<std::string> findFault(int64_t maxWork) {
+    Diagnostics diagnostics;
+    std::optional<Tensors> tensors = makeTensors(inputs, 0, nullptr, diagnostics);
+    if (!tensors) return ended(diagnostics);
+    HostCall call(HostCall::Mode::checked);
+    call.maxWork = maxWork;
+    callHost(subject.kernel, subject.context, *tensors); // how it ends says nothing: the compiled kernel has run
+    return call.fault.empty() ? "" : "the interpreter finds a fault: " + call.fault;
   }
 
   /// Programs are watched on the CPU, where the same kernel runs as well, one after another.
@@ -166,7 +195,13 @@ private:
 Result<author::Report> verifySubject(const TwSubject &subject, const TwVerifyOptions *options) {
   TwVerifyOptions plain{-1, -1, -1, 0, 0};
   const TwVerifyOptions &wanted = options ? *options : plain;
-  if (!subject.kernel || !subject.inputs) return Failure{"there is no kernel to judge, or no inputs"};
+  if (!subject.kernel || !subject.inputs) return Failure{"there is no kernel to verify, or no inputs"};
+  constexpr uint32_t allVariants = TW_GIVEN | TW_STRIDED | TW_EMPTY | TW_ONE | TW_ODD;
+  if (wanted.variants & ~allVariants)
+    return Failure{"variants is " + std::to_string(wanted.variants) + ", which is no sum of TW_GIVEN to TW_ODD"};
+  if (!(wanted.rtol < HUGE_VAL) || !(wanted.atol < HUGE_VAL)) return Failure{"rtol and atol have to be finite"};
+  if (wanted.device < -1)
+    return Failure{"device is " + std::to_string(wanted.device) + "; -1 is the host, and CUDA devices are numbered from 0"};
   Diagnostics diagnostics;
   const gpu::CudaDevice *device = wanted.device >= 0 ? gpu::CudaDevice::get(wanted.device, diagnostics) : nullptr;
   if (diagnostics.hasErrors()) return Failure{diagnostics.render()};
@@ -199,6 +234,7 @@ void twTensorSet(const TwTensor *tensor, const int64_t *index, double value) {
 }
 
 TwReport *twVerify(const TwSubject *subject, const TwVerifyOptions *options, TwError **error) {
+  if (!subject) return setError(error, "there is no subject to verify\n"), nullptr;
   Result<author::Report> found = verifySubject(*subject, options);
   if (!found) {
     setError(error, found.error());
@@ -222,20 +258,20 @@ void twReportFree(TwReport *report) {
   delete report;
 }
 int twReportCorrect(const TwReport *report) {
-  return report->report.isCorrect();
+  return report && report->report.isCorrect();
 }
 const char *twReportText(const TwReport *report) {
-  return report->text.c_str();
+  return report ? report->text.c_str() : "";
 }
 const char *twReportJson(const TwReport *report) {
-  return report->json.c_str();
+  return report ? report->json.c_str() : "";
 }
 size_t twReportVariantCount(const TwReport *report) {
-  return report->report.verdicts.size();
+  return report ? report->report.verdicts.size() : 0;
 }
 
 TwVariant twReportVariant(const TwReport *report, size_t variant) {
-  if (variant >= report->report.verdicts.size()) return {"", TW_SKIPPED, "", 0};
+  if (!report || variant >= report->report.verdicts.size()) return {"", TW_SKIPPED, "", 0};
   const author::Verdict &verdict = report->report.verdicts[variant];
   return {verdict.variant.c_str(), static_cast<TwOutcome>(verdict.outcome), verdict.details.c_str(), verdict.outputs.size()};
 }
@@ -243,7 +279,7 @@ TwVariant twReportVariant(const TwReport *report, size_t variant) {
 TwOutput twReportOutput(const TwReport *report, size_t variant, size_t output) {
   TwOutput made{};
   made.name = "";
-  if (variant >= report->indices.size() || output >= report->indices[variant].size()) return made;
+  if (!report || variant >= report->indices.size() || output >= report->indices[variant].size()) return made;
   const author::Output &found = report->report.verdicts[variant].outputs[output];
   const TwReport::Indices &indices = report->indices[variant][output];
   made.name = found.name.c_str(), made.rank = found.shape.size();

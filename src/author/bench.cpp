@@ -2,6 +2,7 @@
 
 #include "author/numbers.h"
 #include "author/roofline.h"
+#include "support/json.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -183,8 +184,7 @@ struct Read {
 } // namespace
 
 static Result<Read> read(const std::string &text, const std::string &name) {
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
-  if (!value) llvm::consumeError(value.takeError());
+  Result<llvm::json::Value> value = parseJson(text);
   const llvm::json::Object *object = value ? value->getAsObject() : nullptr;
   std::optional<std::vector<double>> kernel = object ? samplesOf(*object, "kernel") : std::nullopt;
   if (!kernel) return Failure{"'" + name + "' holds no results: 'tilewright bench KERNEL.py --output FILE' writes such files"};

@@ -7,6 +7,8 @@
 
 namespace tilewright::author {
 
+/// Elements that the interpreter computes for a variant: less than a second.
+static constexpr int64_t workToCheck = int64_t(1) << 23;
 static constexpr size_t mostShown = 8; // elements that a list shows
 
 static std::string countText(const std::optional<std::vector<Judged>> &results) {
@@ -98,6 +100,9 @@ private:
       if (!output.isRight()) problems.push_back(output.text());
     for (const std::string &tensor : runs[1].outOfBounds)
       problems.push_back(door.kernel + " writes outside of " + tensor);
+    std::optional<std::string> fault = door.findFault ? door.findFault(workToCheck) : "";
+    if (!fault) return std::nullopt;
+    if (!fault->empty()) problems.push_back(*fault);
     return verdict(problems.empty() ? Outcome::right : Outcome::wrong, llvm::join(problems, "; "), std::move(outputs));
   }
 
@@ -114,6 +119,12 @@ private:
     bool isEmpty = llvm::is_contained(first.shape, 0);
     if (!isEmpty && (!mine.data || !wanted.data)) return std::nullopt;
     output.comparison = compare(mine, wanted, output.tolerances);
+    if (output.comparison.wrong == 0 && second.shape == first.shape && !isEmpty) {
+      Numbers again = second.numbers();
+      if (!again.data) return std::nullopt;
+      Comparison other = compare(again, wanted, output.tolerances);
+      if (other.wrong) output.comparison = std::move(other), output.isOfManyThreads = true;
+    }
     if (!first.isTensor || isEmpty) return output;
     if (second.shape == first.shape) findUnwritten(first, second, output);
     if (output.comparison.worst) output.writer = door.findWriter(result, input, *output.comparison.worst);

@@ -4,7 +4,9 @@
 //
 //   for each variant       inputs made anew
 //     the reference        what it leaves is expected
-//     the kernel, twice    memory filled with two patterns: what has both of them behind the runs is written by nobody
+//     the kernel, twice    memory filled with two patterns: an element that has both of them after the runs was not written. The second run
+//                          uses many threads
+//     the kernel, checked  on the interpreter, as far as a limit of work goes: races between programs, bad addresses, undefined elements
 //     the kernel again     where an element is wrong: which program wrote it
 #pragma once
 
@@ -47,6 +49,9 @@ struct JudgeDoor {
   std::function<std::optional<JudgedRun>(bool isReference, size_t pattern)> run;
   /// Who wrote this element of what the kernel's first run left: result `index`, or, where that is nothing, input `input`.
   std::function<std::optional<Writer>(std::optional<size_t> result, size_t input, size_t place)> findWriter;
+  /// Runs the kernel on the interpreter with all checks, up to so many elements computed. The first fault; empty if none was found, or if
+  /// the interpreter cannot run the kernel. Null ends the verification. May be empty.
+  std::function<std::optional<std::string>(int64_t maxWork)> findFault;
   /// Called with each verdict as it is found.
   std::function<bool(const Verdict &verdict)> tell;
 };

@@ -37,7 +37,7 @@ std::string Output::text() const {
     }
     parts.push_back(std::to_string(comparison.wrong) + " of " + std::to_string(count) + " elements are wrong; the worst is " +
                     listText(worstIndex()) + ": " + comparison.value->text() + ", and " + comparison.expected->text() + " is expected" +
-                    by);
+                    by + (isOfManyThreads ? "; another run was right" : ""));
   }
   if (unwritten) {
     std::string places = llvm::join(llvm::map_range(firstUnwritten, [](const auto &index) { return listText(index); }), ", ");

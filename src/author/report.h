@@ -24,7 +24,8 @@ struct Output {
   Comparison comparison;
   int64_t unwritten = 0;
   std::vector<std::vector<int64_t>> firstUnwritten; // indices
-  std::optional<Writer> writer;                     // behind the worst element
+  std::optional<Writer> writer;                     // of the worst element
+  bool isOfManyThreads = false;                     // wrong only in the run on many threads
 
   bool isRight() const { return comparison.wrong == 0 && unwritten == 0; }
   std::vector<int64_t> worstIndex() const; // of a wrong one

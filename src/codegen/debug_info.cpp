@@ -7,8 +7,10 @@
 #include <cstdio>
 #include <cstring>
 #include <elf.h>
+#include <fcntl.h>
 #include <mutex>
 #include <string_view>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // GDB sets a breakpoint in the function, and reads the list when that is reached. It looks up both by these names.
@@ -61,8 +63,14 @@ static void placeSections(std::string &object, const std::vector<LoadedSection> 
 }
 
 static void appendToPerfMap(const std::vector<LoadedFunction> &functions) {
+  // perf reads this file and no other. Everybody may put files there, and another compiler of this process may have begun this one: it is
+  // appended to if it is a file of this user's, and left alone if it is not.
   std::string path = "/tmp/perf-" + std::to_string(::getpid()) + ".map";
-  std::FILE *map = std::fopen(path.c_str(), "a");
+  int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+  struct stat status{};
+  bool isOwn = file >= 0 && ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() && status.st_nlink == 1;
+  std::FILE *map = isOwn ? ::fdopen(file, "a") : nullptr;
+  if (!map && file >= 0) ::close(file);
   if (!map) return;
   for (const LoadedFunction &function : functions)
     std::fprintf(map, "%lx %lx %s\n", static_cast<unsigned long>(function.begin), static_cast<unsigned long>(function.end - function.begin),

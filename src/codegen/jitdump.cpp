@@ -2,14 +2,18 @@
 // all in the machine's byte order. Times are those of CLOCK_MONOTONIC, which perf uses with -k mono.
 #include "codegen/jitdump.h"
 
+#include "support/files.h"
+
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
 #include "llvm/Object/ObjectFile.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <fcntl.h>
 #include <mutex>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,6 +54,22 @@ private:
   std::string bytes;
 };
 
+/// $JITDUMPDIR, or the folder under ~/.debug where perf and its agents keep such files: perf finds a dump by its mapping, wherever it is.
+std::string dumpFolder() {
+  if (const char *named = std::getenv("JITDUMPDIR"); named && *named) return named;
+  if (const char *home = std::getenv("HOME"); home && *home)
+    if (std::string folder = std::string(home) + "/.debug/jit"; makePrivateDirectories(folder)) return folder;
+  std::string folder = "/tmp/tilewright-jit-XXXXXX";
+  return ::mkdtemp(folder.data()) ? folder : "";
+}
+
+/// A file that is new. What an earlier process with this number has left is removed; links and what is not this user's stay as they are.
+int openFresh(const std::string &path) {
+  struct stat status{};
+  if (::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid()) ::unlink(path.c_str());
+  return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
 /// The dump of this process. A forked child writes none: its functions are its parent's.
 class JitDump {
 public:
@@ -67,9 +87,9 @@ public:
 
 private:
   JitDump() : process(::getpid()) {
-    const char *folder = std::getenv("JITDUMPDIR");
-    std::string path = std::string(folder && *folder ? folder : "/tmp") + "/jit-" + std::to_string(process) + ".dump";
-    file = std::fopen(path.c_str(), "w+");
+    std::string folder = dumpFolder();
+    int opened = folder.empty() ? -1 : openFresh(folder + "/jit-" + std::to_string(process) + ".dump");
+    file = opened >= 0 ? ::fdopen(opened, "w+") : nullptr;
     if (!file) return;
     constexpr uint32_t magic = 0x4A695444, version = 1, headerBytes = 40, x86_64 = 62;
     for (uint32_t word : {magic, version, headerBytes, x86_64, uint32_t(0), static_cast<uint32_t>(process)})

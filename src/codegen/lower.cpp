@@ -4,6 +4,7 @@
 #include "codegen/lower.h"
 
 #include "codegen/ptx/effect.h"
+#include "ir/tt.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -17,7 +18,9 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Iterators.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Rewrite/FrozenRewritePatternSet.h"
@@ -38,6 +41,77 @@ static ConversionConfig configuration() {
   return config;
 }
 
+// ---- loops whose counter may pass the largest number of its type
+
+/// Whether the threads of a block act together in the loop: tensor cores, barriers, asynchronous copies. Such a loop walks through tiles in
+/// memory, and what fetches its next tiles has added to the counter already. One register more would cost spills there.
+static bool actsTogether(scf::ForOp loop) {
+  return loop
+      ->walk([](Operation *op) {
+        auto effect = op->getAttrOfType<IntegerAttr>(effectName);
+        return effect && staysInPlace(static_cast<Effect>(effect.getInt())) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The counter after the last iteration is at least `upper` and may not fit: then `iv + step < upper` holds forever. A loop of vectors or
+/// tiles, which the compiler has made, counts what lies in memory, in 64 bits.
+static bool mayWrap(scf::ForOp loop) {
+  Type type = loop.getInductionVar().getType();
+  bool isLong = type.isIndex() || type.getIntOrFloatBitWidth() >= 64;
+  if (isLong && !loop->hasAttr(tt::kernelLoopName)) return false;
+  if (actsTogether(loop)) return false;
+  llvm::APInt step, upper;
+  if (!matchPattern(loop.getStep(), m_ConstantInt(&step))) return true;
+  if (step.isOne()) return false;
+  if (!matchPattern(loop.getUpperBound(), m_ConstantInt(&upper))) return true;
+  bool overflows = false;
+  (void)(loop.getUnsignedCmp() ? upper.uadd_ov(step - 1, overflows) : upper.sadd_ov(step - 1, overflows));
+  return overflows;
+}
+
+/// Compares before it adds:
+///   before: scf.for %i = %lower to %upper step %step { BODY }
+///   after:  if %lower < %upper { do { BODY } while (%i < %last, %i += %step) }        %last = %upper - %step, saturated
+/// An iteration takes as many instructions.
+static scf::IfOp compareBeforeAdding(scf::ForOp loop, PatternRewriter &rewriter) {
+  ImplicitLocOpBuilder b(loop.getLoc(), loop);
+  Type type = loop.getInductionVar().getType();
+  unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  auto less = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+  llvm::APInt least = loop.getUnsignedCmp() ? llvm::APInt::getZero(bits) : llvm::APInt::getSignedMinValue(bits);
+  Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), step = loop.getStep();
+  Value lowest = arith::ConstantOp::create(b, b.getIntegerAttr(type, least));
+  Value isLow = b.createOrFold<arith::CmpIOp>(less, upper, b.createOrFold<arith::AddIOp>(lowest, step));
+  Value last = b.createOrFold<arith::SelectOp>(isLow, lowest, b.createOrFold<arith::SubIOp>(upper, step));
+  auto branch = scf::IfOp::create(b, loop.getResultTypes(), b.createOrFold<arith::CmpIOp>(less, lower, upper), loop.getNumResults() != 0);
+  if (loop.getNumResults() != 0) {
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, loop.getInitArgs());
+  }
+  b.setInsertionPointToStart(branch.thenBlock());
+  SmallVector<Value> inits = {lower};
+  llvm::append_range(inits, loop.getInitArgs());
+  SmallVector<Type> types = llvm::to_vector(ValueRange(inits).getTypes());
+  auto repeated = scf::WhileOp::create(b, types, inits);
+  if (loop.getNumResults() != 0) scf::YieldOp::create(b, repeated.getResults().drop_front());
+  SmallVector<Location> locations(types.size(), loop.getLoc());
+  Block *test = b.createBlock(&repeated.getBefore(), {}, types, locations);
+  Block *again = b.createBlock(&repeated.getAfter(), {}, types, locations);
+  scf::YieldOp::create(b, again->getArguments());
+  rewriter.inlineBlockBefore(loop.getBody(), test, test->end(), test->getArguments());
+  auto yield = cast<scf::YieldOp>(test->back()); // its operands are arguments of the new block from here on
+  SmallVector<Value> next = {Value()};
+  llvm::append_range(next, yield.getOperands());
+  rewriter.eraseOp(yield);
+  b.setInsertionPointToEnd(test);
+  Value goesOn = arith::CmpIOp::create(b, less, test->getArgument(0), last);
+  next.front() = arith::AddIOp::create(b, test->getArgument(0), step);
+  scf::ConditionOp::create(b, goesOn, next);
+  rewriter.replaceOp(loop, branch.getResults());
+  return branch;
+}
+
 /// The structured operations of a region, except those nested in others.
 static void collectOutermost(Region &region, llvm::SmallVectorImpl<Operation *> &found) {
   for (Block &block : region)
@@ -52,6 +126,7 @@ static LogicalResult lowerStructured(Region &region, PatternRewriter &rewriter, 
   collectOutermost(region, waiting);
   while (!waiting.empty()) {
     Operation *op = waiting.pop_back_val();
+    if (auto loop = dyn_cast<scf::ForOp>(op); loop && mayWrap(loop)) op = compareBeforeAdding(loop, rewriter);
     for (Region &inner : op->getRegions())
       collectOutermost(inner, waiting);
     rewriter.setInsertionPoint(op);

@@ -83,9 +83,9 @@ static bool isZeroForProduct(Context &ctx, scf::ForOp op, size_t slot) {
 }
 
 /// Zeros that no turn of the loop writes.
-static void writeWithoutTurns(Context &ctx, Value lower, Value upper, Value zeros, const Buffer &buffer) {
+static void writeWithoutTurns(Context &ctx, Value lower, Value upper, bool isUnsigned, Value zeros, const Buffer &buffer) {
   ImplicitLocOpBuilder &b = ctx.b;
-  Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, lower, upper);
+  Value isEmpty = arith::CmpIOp::create(b, isUnsigned ? arith::CmpIPredicate::uge : arith::CmpIPredicate::sge, lower, upper);
   auto branch = scf::IfOp::create(b, TypeRange{}, isEmpty, false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
@@ -122,7 +122,7 @@ LogicalResult lowerFor(Context &ctx, scf::ForOp op) {
     }
     Buffer buffer = allocateFor(ctx, init);
     if (isZeroForProduct(ctx, op, slot)) {
-      writeWithoutTurns(ctx, lower, upper, init, buffer);
+      writeWithoutTurns(ctx, lower, upper, op.getUnsignedCmp(), init, buffer);
       late.push_back(slot);
     } else {
       materialize(ctx, init, buffer);
@@ -136,7 +136,8 @@ LogicalResult lowerFor(Context &ctx, scf::ForOp op) {
   Value trips = arith::MaxSIOp::create(b, arith::DivSIOp::create(b, span, stride), constantIndex(b, 1));
   StoreOp direct = storeOfLoop(ctx, op); // a last scalar tells whether the last turn has run it
   if (direct) inits.push_back(constantInt(b, b.getI1Type(), 0));
-  auto loop = scf::ForOp::create(b, lower, upper, step, inits);
+  auto loop = scf::ForOp::create(b, lower, upper, step, inits, nullptr, op.getUnsignedCmp());
+  loop->setAttr(kernelLoopName, b.getUnitAttr());
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());

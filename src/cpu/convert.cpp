@@ -1,9 +1,18 @@
 // Conversions between float types: those that the machine has (f32 and f64, and f16 with F16C, which reads only f32), and the
 // arithmetic of ir/float_formats.cpp for the others. f64 goes through f32 rounded to odd, so that nothing is rounded twice.
+//
+// Conversions to integers saturate, and make 0 of NaN. LLVM's fptosi is poison there, and its saturating intrinsic works lane by lane on
+// x86, so the bounds are comparisons of vectors. int8 of f32:
+//   before: arith.fptosi %x : vector<8xf32> to vector<8xi8>
+//   after:  trunc(x == x ? fptosi(min(max(x, -128), 127)) : 0)
+// Instructions beyond the conversion itself, AVX2 / AVX-512: int8 and int16 4 / 3, uint8 and uint16 2 / 2, int32 5 / 4, uint32 3 / 3. What
+// the value's own operations bound (ir/float_range.h) is left out.
 #include "cpu/math.h"
 #include "ir/float_math.h"
 
 #include "mlir/IR/Matchers.h"
+
+#include <cmath>
 
 using namespace mlir;
 
@@ -82,6 +91,33 @@ Value finiteHalves(ImplicitLocOpBuilder &b, Value words, bool exchanged) {
   Value half = constantInt(b, type, 16), result = words;
   if (exchanged) result = arith::OrIOp::create(b, arith::ShLIOp::create(b, words, half), arith::ShRUIOp::create(b, words, half));
   return arith::SelectOp::create(b, isNotFinite(b, words), constantInt(b, type, 0), result);
+}
+
+Value convertToInteger(ImplicitLocOpBuilder &b, Value value, Type element, bool isSigned, IntegerBounds bounds) {
+  Type real = elementOf(value.getType()), type = vectorOf(element, lanesOf(value.getType()));
+  int bits = static_cast<int>(element.getIntOrFloatBitWidth()), digits = real.isF64() ? 53 : 24;
+  // Narrow integers are made by way of i32, which x86 converts to in one instruction.
+  bool narrow = bits < 32;
+  Type made = narrow ? vectorOf(b.getI32Type(), lanesOf(type)) : type;
+  double low = isSigned ? -std::ldexp(1.0, bits - 1) : 0, limit = std::ldexp(1.0, isSigned ? bits - 1 : bits);
+  auto number = [&](double bound) { return constantFloat(b, value.getType(), bound); };
+  auto compare = [&](arith::CmpFPredicate predicate, Value x, Value y) -> Value { return arith::CmpFOp::create(b, predicate, x, y); };
+  auto pick = [&](Value condition, Value yes, Value no) -> Value { return arith::SelectOp::create(b, condition, yes, no); };
+  bool clampsHighFirst = bounds.clampsHigh && bits - isSigned <= digits; // the largest integer is a float
+  Value bounded = value;
+  // A NaN becomes `low`, which is 0 where the integer is unsigned.
+  if (bounds.clampsLow || bounds.checksNan) bounded = pick(compare(arith::CmpFPredicate::OGT, bounded, number(low)), bounded, number(low));
+  if (clampsHighFirst) bounded = pick(compare(arith::CmpFPredicate::OLT, bounded, number(limit - 1)), bounded, number(limit - 1));
+  Value integer = isSigned || narrow ? Value(arith::FPToSIOp::create(b, made, bounded)) : Value(arith::FPToUIOp::create(b, made, bounded));
+  if (bounds.checksNan && isSigned) {
+    Value ordered = compare(arith::CmpFPredicate::ORD, value, value);
+    integer = pick(ordered, integer, constantInt(b, made, 0));
+  }
+  if (bounds.clampsHigh && !clampsHighFirst) { // what is converted of numbers above is not used
+    int64_t largest = isSigned ? static_cast<int64_t>(~uint64_t(0) >> (65 - bits)) : -1;
+    integer = pick(compare(arith::CmpFPredicate::OGE, value, number(limit)), constantInt(b, made, largest), integer);
+  }
+  return narrow ? Value(arith::TruncIOp::create(b, type, integer)) : integer;
 }
 
 } // namespace tilewright::cpu

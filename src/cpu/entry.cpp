@@ -197,8 +197,7 @@ static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refu
   b.setLoc(ctx.kernel.getLoc());
   info.entry += ".entry";
   createEntry(ctx, *program, info.entry);
-  bool hasArena = ctx.arenaPeak > 0 || ctx.atomics == Atomics::plain;
-  info.arenaBytes = hasArena ? static_cast<int64_t>(sizeof(ArenaHead)) + ctx.arenaPeak + ctx.keptUsed : 0;
+  info.arenaBytes = arenaBytes(ctx);
   info.atomics = ctx.atomics;
   for (const LaunchFact &fact : ctx.analysis->facts())
     if (!llvm::is_contained(facts, fact)) facts.push_back(fact);

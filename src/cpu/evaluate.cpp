@@ -9,6 +9,7 @@
 #include "cpu/in_turn.h"
 #include "cpu/made_anew.h"
 #include "cpu/math.h"
+#include "cpu/roots.h"
 #include "cpu/scratch.h"
 #include "cpu/short_form.h"
 #include "support/processor.h"
@@ -458,6 +459,12 @@ static Value emitWide(Context &ctx, Operation *op, llvm::SmallVector<Value> oper
           [&](auto) { return divideIntegers(b, op, operands, type, true); })
       .Case<arith::DivUIOp, arith::RemUIOp>([&](auto) { return divideIntegers(b, op, operands, type, false); })
       .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) { return recreate(b, op, operands, computed); })
+      .Case<arith::FPToSIOp, arith::FPToUIOp>([&](auto convert) {
+        bool isSigned = isa<arith::FPToSIOp>(op);
+        Type element = getElementTypeOrSelf(type);
+        IntegerBounds bounds = neededBounds(floatRange(convert.getIn()), element.getIntOrFloatBitWidth(), isSigned);
+        return convertToInteger(b, operands[0], element, isSigned, bounds);
+      })
       .Case<arith::BitcastOp, tt::BitcastOp>(bits)
       .Case<PtrToIntOp, IntToPtrOp>([&](auto) { return operands[0]; })
       .Case([&](AddPtrOp add) { return emitAddPtr(b, add, operands, type); })
@@ -498,6 +505,10 @@ llvm::SmallVector<Value> emitRegion(Context &ctx, Region &region, ValueRange arg
   int64_t lanes = lanesOf(args.front().getType());
   for (Operation &op : block.without_terminator()) {
     llvm::SmallVector<Value> operands;
+    if (auto check = dyn_cast<AssertOp>(op)) {
+      emitAssert(ctx, check, map.contains(check.getCondition()) ? map[check.getCondition()] : scalar(ctx, check.getCondition()));
+      continue;
+    }
     if (op.getNumRegions() != 0 || op.getNumResults() != 1) {
       refuse(ctx, &op, Diag::combineOperation, op.getName().getStringRef().str());
       return llvm::SmallVector<Value>(args.take_front(args.size() / 2));

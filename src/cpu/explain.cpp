@@ -255,13 +255,19 @@ struct Explainer {
 
 } // namespace
 
+int64_t arenaBytes(const Context &ctx) {
+  bool hasArena = ctx.arenaPeak > 0 || ctx.keptUsed > int64_t(sizeof(ArenaHead)) || ctx.atomics == Atomics::plain;
+  return hasArena ? static_cast<int64_t>(sizeof(ArenaHead)) + ctx.arenaPeak + ctx.keptUsed : 0;
+}
+
 Explanation explain(Context &ctx) {
   Explainer explainer{ctx, sourceFileOf(ctx.kernel)};
   Explanation made;
   made.kernel = ctx.kernel.getName().str(), made.target = "cpu:" + ctx.target.name, made.file = explainer.file;
   made.heading = made.kernel + " for " + made.target + ": vectors of " + std::to_string(ctx.target.vectorBytes) + " bytes, " +
                  std::to_string(ctx.target.registers) + " registers";
-  made.resources.push_back("scratch memory  " + countText(ctx.arenaPeak + ctx.lastingBytes, "byte") + " a worker, of " +
+  made.scratchBytes = arenaBytes(ctx);
+  made.resources.push_back("scratch memory  " + countText(made.scratchBytes, "byte") + " a worker, of " +
                            std::to_string(ctx.target.l2Bytes) + " in its L2 cache");
   made.facts = ctx.analysis->facts();
   llvm::append_range(made.facts, ctx.analysis->preferredFacts());

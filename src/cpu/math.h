@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cpu/emit.h"
+#include "ir/float_range.h"
 
 namespace tilewright::cpu {
 
@@ -55,6 +56,9 @@ std::optional<MathFunction> mathFunctionBySymbol(llvm::StringRef symbol);
 /// Conversions that the machine lacks: f16, bf16 and the 8-bit floats to f32 and back (round to nearest even; toward zero if `truncate`),
 /// on vectors and scalars.
 Value convertFloat(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value, Type element, bool truncate);
+
+/// Integers of type `element` from f32 or f64 (scalar or vector), toward zero, with the bounds that the conversion needs.
+Value convertToInteger(ImplicitLocOpBuilder &b, Value value, Type element, bool isSigned, IntegerBounds bounds);
 
 /// Numbers of f16, each as two of bf16 in a word (i32): the upper half is cut off, the lower one what remains, zero of infinities and NaN.
 Value bf16Halves(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value);

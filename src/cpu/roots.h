@@ -24,5 +24,7 @@ Atomics atomicsOf(tt::FuncOp kernel);
 void tellAlone(ImplicitLocOpBuilder &b, Value arena, Value scratch);
 void lowerPrint(Context &ctx, tt::PrintOp op);
 void lowerAssert(Context &ctx, tt::AssertOp op);
+/// An assertion in a combine function, of one lane or several; where `holds` is a vector, all lanes must hold.
+void emitAssert(Context &ctx, tt::AssertOp op, Value holds);
 
 } // namespace tilewright::cpu

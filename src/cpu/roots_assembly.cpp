@@ -7,6 +7,7 @@
 #include "cpu/loops.h"
 #include "cpu/roots.h"
 #include "cpu/scratch.h"
+#include "ir/assembly.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -76,40 +77,28 @@ static Registers registersOf(Type element, int64_t pack, bool isVectorClass) {
   return {type, perWord, pack / perWord};
 }
 
-/// Null after a refusal: constraints and operands do not match.
+/// Null after a refusal.
 static std::optional<Plan> planOf(Context &ctx, ElementwiseInlineAsmOp op) {
-  SmallVector<StringRef> all, outputs, inputs;
-  op.getConstraints().split(all, ',');
-  for (StringRef constraint : all) {
-    constraint = constraint.trim();
-    if (constraint.consume_front("="))
-      outputs.push_back(constraint);
-    else if (!constraint.starts_with("~") && !constraint.empty())
-      inputs.push_back(constraint);
-  }
+  AssemblyOperands named = assemblyOperands(op.getConstraints());
   auto isVectorClass = [&](StringRef constraint) {
     size_t tied;
-    if (!constraint.getAsInteger(10, tied)) constraint = tied < outputs.size() ? outputs[tied] : StringRef();
+    if (!constraint.getAsInteger(10, tied)) constraint = tied < named.outputs.size() ? named.outputs[tied] : StringRef();
     constraint.consume_front("&");
     return constraint == "x" || constraint == "v";
   };
-  size_t output = 0, input = 0;
-  auto take = [&](Type type, ArrayRef<StringRef> constraints, size_t &next) {
-    bool isVector = next < constraints.size() && isVectorClass(constraints[next]);
+  auto take = [&](Type type, ArrayRef<StringRef> constraints, SmallVectorImpl<Type> &types) {
+    bool isVector = types.size() < constraints.size() && isVectorClass(constraints[types.size()]);
     Registers registers = registersOf(getElementTypeOrSelf(type), op.getPackedElement(), isVector);
-    next += static_cast<size_t>(registers.count);
+    types.append(static_cast<size_t>(registers.count), registers.type);
     return registers;
   };
   Plan plan;
+  SmallVector<Type> outputs, inputs;
   for (Type type : op->getResultTypes())
-    plan.results.push_back(take(type, outputs, output));
+    plan.results.push_back(take(type, named.outputs, outputs));
   for (Type type : op->getOperandTypes())
-    plan.operands.push_back(take(type, inputs, input));
-  if (output == outputs.size() && input == inputs.size()) return plan;
-  auto counts = [](size_t out, size_t in) { return std::to_string(out) + " output and " + std::to_string(in) + " input"; };
-  if (!ctx.failedAny)
-    tilewright::refuse(op, Diag::assemblyOperands,
-                       {counts(output, input), op.getConstraints().str(), counts(outputs.size(), inputs.size())});
+    plan.operands.push_back(take(type, named.inputs, inputs));
+  if (!ctx.failedAny && succeeded(checkAssembly(op, AssemblyKind::x86, outputs, inputs))) return plan;
   ctx.failedAny = true;
   return std::nullopt;
 }

@@ -256,23 +256,39 @@ void lowerPrint(Context &ctx, PrintOp op) {
   }
 }
 
-void lowerAssert(Context &ctx, AssertOp op) {
-  ImplicitLocOpBuilder &b = ctx.b;
+/// What a failed assertion reports before its element: the tile's extents, the place and the message.
+static std::string assertText(AssertOp op) {
   std::string place;
   if (auto at = op->getLoc()->findInstanceOf<FileLineColLoc>())
     place = at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" + std::to_string(at.getColumn());
   Value condition = op.getCondition();
-  std::string format = (isTile(condition) ? extentsText(shapeOf(condition)) : ";") + place + "\n" + op.getMessage().str();
-  auto check = [&](Value holds, Value element) {
-    if (!holds.getType().isInteger(1))
-      holds = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, holds, constantInt(b, holds.getType(), 0));
-    auto branch = scf::IfOp::create(b, TypeRange{}, arith::XOrIOp::create(b, holds, constantInt(b, b.getI1Type(), 1)), false);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    callFunction(b, hostNames.assertFailed, {}, {ctx.programId[0], ctx.programId[1], ctx.programId[2], constantText(b, format), element});
-  };
-  if (!isTile(condition)) return check(scalar(ctx, condition), constantIndex(b, 0));
-  forEachElement(ctx, shapeOf(condition), [&](const Place &at, Value index) { check(evaluateScalar(ctx, condition, at), index); });
+  return (isTile(condition) ? extentsText(shapeOf(condition)) : ";") + place + "\n" + op.getMessage().str();
+}
+
+static void reportUnless(Context &ctx, Value holds, Value element, const std::string &text) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (!holds.getType().isInteger(1)) holds = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, holds, constantInt(b, holds.getType(), 0));
+  auto branch = scf::IfOp::create(b, TypeRange{}, arith::XOrIOp::create(b, holds, constantInt(b, b.getI1Type(), 1)), false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  callFunction(b, hostNames.assertFailed, {}, {ctx.programId[0], ctx.programId[1], ctx.programId[2], constantText(b, text), element});
+}
+
+void lowerAssert(Context &ctx, AssertOp op) {
+  Value condition = op.getCondition();
+  std::string text = assertText(op);
+  if (!isTile(condition)) return reportUnless(ctx, scalar(ctx, condition), constantIndex(ctx.b, 0), text);
+  forEachElement(ctx, shapeOf(condition),
+                 [&](const Place &at, Value index) { reportUnless(ctx, evaluateScalar(ctx, condition, at), index, text); });
+}
+
+void emitAssert(Context &ctx, AssertOp op, Value holds) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (int64_t lanes = lanesOf(holds.getType()); isa<VectorType>(holds.getType())) {
+    Type bits = b.getIntegerType(static_cast<unsigned>(lanes));
+    holds = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, reinterpret(b, bits, holds), constantInt(b, bits, -1));
+  }
+  reportUnless(ctx, holds, constantIndex(b, 0), assertText(op));
 }
 
 } // namespace tilewright::cpu

@@ -7,8 +7,8 @@
 // Distances of a vector and more compare vector with vector; smaller ones compare a vector with itself in another order.
 // A falling run is a rising run with its two sides exchanged, so that addresses, not data, depend on the direction.
 //
-// Which of two equal numbers stays (-0.0 and 0.0, or NaN, which equals nothing) follows the network,
-// bit by bit: the lower place takes its partner where `own > partner`, the upper one where not.
+// Floats come as integers whose order is theirs (_sort_key of the prelude), so equal elements have equal bits, and a comparison is one
+// instruction with all of its operands' bits: nothing is lost or doubled.
 
 #include "cpu/loops.h"
 #include "cpu/roots.h"
@@ -54,7 +54,6 @@ private:
   }
 
   Value greater(Value x, Value y) {
-    if (isa<FloatType>(element)) return arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x, y);
     return arith::CmpIOp::create(b, op.getIsUnsigned() ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt, x, y);
   }
 
@@ -119,17 +118,16 @@ private:
       Value first = at(index), second = at(arith::AddIOp::create(b, index, distance));
       Value low = pick(falling, second, first), high = pick(falling, first, second);
       Value x = read(low), y = read(high);
-      write(pick(greater(x, y), y, x), low);
-      write(pick(greater(y, x), y, x), high);
+      Value isGreater = greater(x, y);
+      write(pick(isGreater, y, x), low);
+      write(pick(isGreater, x, y), high);
     });
   }
 
-  /// Of two, the one that comes first in the order; NaN comes last.
+  /// Of two, the one that comes first in the order.
   Value better(Value x, Value y) {
-    Value isGreater = greater(x, y), chosen = falls ? pick(isGreater, x, y) : pick(isGreater, y, x);
-    if (!isa<FloatType>(element)) return chosen;
-    chosen = pick(arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, y, y), x, chosen);
-    return pick(arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x, x), y, chosen);
+    Value isGreater = greater(x, y);
+    return falls ? pick(isGreater, x, y) : pick(isGreater, y, x);
   }
 
   /// The line is runs of `kept` elements, alternately rising and falling: of two runs the better halves stay, until one run is left.

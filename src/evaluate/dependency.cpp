@@ -21,6 +21,9 @@ namespace {
 
 class DependencyWriter {
 public:
+  /// With the places of all code, if `withPlaces`.
+  explicit DependencyWriter(bool withPlaces) : withPlaces(withPlaces) {}
+
   std::string hash(const JitFunction &kernel) {
     function(kernel);
     return finished();
@@ -41,6 +44,7 @@ private:
     return hasher.hex();
   }
 
+  bool withPlaces;
   Hasher hasher;
   llvm::DenseSet<std::pair<const void *, const void *>> seen; // functions that are written, by their syntax and scope
   Namespace *globals = nullptr;                               // of the function that is being written
@@ -55,8 +59,21 @@ private:
     hasher.addInteger(what);
   }
 
+  void placed(SourceRange range) {
+    if (withPlaces && range.file) put(range.file->name());
+    at(range);
+  }
+
+  void at(SourceRange range) {
+    if (!withPlaces || !range.file) return;
+    SourceFile::Position place = range.file->position(range.begin);
+    tag('@', place.line);
+    hasher.addInteger(place.column);
+  }
+
   // A function's own text is written when its turn comes, so that a long chain of calls does not become a recursion here.
   void function(const JitFunction &kernel) {
+    if (kernel.decl) placed(kernel.decl->range);
     put("function " + kernel.name + (kernel.noinline_ ? " noinline" : "") + (kernel.anySize ? " any size" : ""));
     if (!kernel.decl || !seen.insert({kernel.decl, kernel.globals.get()}).second) return;
     waiting.push_back([this, kernel] {
@@ -73,6 +90,7 @@ private:
 
   void plain(const PlainFunction &callable) {
     const void *syntax = callable.decl ? static_cast<const void *>(callable.decl) : callable.lambda;
+    placed(callable.decl ? callable.decl->range : callable.lambda->range);
     put("plain " + callable.functionName);
     if (!seen.insert({syntax, nullptr}).second) return;
     waiting.push_back([this, callable] {
@@ -194,6 +212,7 @@ private:
   void expr(const ast::Expr *e) {
     using namespace ast;
     tag('e', static_cast<int64_t>(e->kind));
+    at(e->range);
     int64_t parts = 0;
     forEachPart(*e, [&](const Expr &) { ++parts; });
     tag('n', parts);
@@ -264,6 +283,7 @@ private:
   void statement(const ast::Stmt &s) {
     using namespace ast;
     tag('S', static_cast<int64_t>(s.kind));
+    at(s.range);
     if (s.kind == StmtKind::expression && llvm::isa<StringExpr>(llvm::cast<ExprStmt>(s).value))
       return put("text"); // a docstring is a comment
     int64_t parts = 0;
@@ -324,11 +344,15 @@ private:
 } // namespace
 
 std::string dependencyHash(const JitFunction &kernel) {
-  return DependencyWriter().hash(kernel);
+  return DependencyWriter(false).hash(kernel);
 }
 
 std::string dependencyHash(const Value &value) {
-  return DependencyWriter().hash(value);
+  return DependencyWriter(false).hash(value);
+}
+
+std::string placesHash(const JitFunction &kernel) {
+  return DependencyWriter(true).hash(kernel);
 }
 
 } // namespace tilewright

@@ -3,6 +3,7 @@
 #include "evaluate/builtins.h"
 #include "evaluate/decorators.h"
 #include "evaluate/libdevice.h"
+#include "support/options.h"
 #include "syntax/parser.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -95,6 +96,7 @@ std::shared_ptr<Namespace> languagePart(llvm::StringRef prefix) {
 
 std::shared_ptr<Namespace> LanguageNamespace::nested(llvm::StringRef name) const {
   if (prefix.empty() && (name == "core" || name == "standard" || name == "random")) return languagePart("");
+  if (prefix == "extra.cuda." && (name == "gdc" || name == "utils")) return languagePart(prefix); // upstream's files of the same functions
   // All vendors' libdevices have one list of functions here: the back end knows what a function is called on its machine.
   if (llvm::StringRef(prefix).starts_with("extra.") && (name == "libdevice" || (prefix == "extra." && (name == "hip" || name == "intel"))))
     return languagePart(name == "libdevice" ? "extra.libdevice." : "extra.cuda.");
@@ -168,7 +170,7 @@ std::shared_ptr<Namespace> makeTriton() {
     triton->add(name, decoratorNamed(name));
   triton->add("cdiv", *pythonFunction("triton.cdiv")).add("next_power_of_2", *pythonFunction("triton.next_power_of_2"));
   triton->add("language", Value::nameSpace(languagePart(""))).add("runtime", Value::nameSpace(makeRuntime()));
-  triton->add("__version__", Value::string("3.6.0"));
+  triton->add("__version__", Value::string(tritonVersion().text));
   triton->add("must_use_result", nativeFunctionOfHost("must_use_result", mustUseResult));
   for (llvm::StringRef name : hostModules) {
     auto module = table("triton." + name.str(), true);

@@ -754,6 +754,11 @@ def norm4d(x, y, z, w):
 
 
 @triton.jit
+def rnorm4d(x, y, z, w):
+    return _length(x.to(tl.float64), y.to(tl.float64), z.to(tl.float64), w.to(tl.float64), True).to(x.dtype)
+
+
+@triton.jit
 def rhypot(x, y):
     wide = y.to(tl.float64)
     return _length(x.to(tl.float64), wide, tl.zeros_like(wide), tl.zeros_like(wide), True).to(x.dtype)

@@ -14,7 +14,9 @@
 #include "syntax/parser.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Casting.h"
 #include "llvm/Support/Path.h"
@@ -152,6 +154,7 @@ public:
   const std::vector<const ast::FunctionStmt *> &functions() const { return functionsInOrder; }
 
 private:
+  MaybeValue throughStars(llvm::StringRef name, int64_t order, Diagnostics &diagnostics);
   void read(const ast::Block &block, const std::vector<Guard> &guards);
   void readOne(const ast::Stmt &stmt, const std::vector<Guard> &guards);
   void bind(llvm::StringRef name, const ast::Stmt &stmt, const std::vector<Guard> &guards, int64_t alias, bool run);
@@ -400,15 +403,27 @@ MaybeValue ModuleScope::lookupBefore(llvm::StringRef name, int64_t order, Diagno
     if (std::optional<bool> there = open.empty() ? std::nullopt : isThere(name)) return Value::boolean(*there);
     if (open.size() > 1) return Value::host("'" + name.str() + "', which depends on a condition of host code,");
   }
-  for (const auto &[stmt, position] : llvm::reverse(starImports)) {
-    if (position >= order) continue;
-    MaybeValue source = importModule(*this, stmt->module, stmt->level, stmt->range, diagnostics);
-    if (source && source->asNamespace() && !name.starts_with("_"))
-      if (MaybeValue member = source->asNamespace()->lookup(name, diagnostics)) return member;
-  }
+  if (MaybeValue member = throughStars(name, order, diagnostics)) return member;
   if (name == "__name__") return Value::string(llvm::sys::path::stem(path()).str());
   if (name == "__file__") return Value::string(path());
   return std::nullopt;
+}
+
+// Modules that import everything from one another are a cycle; a name is looked for once in each of them.
+MaybeValue ModuleScope::throughStars(llvm::StringRef name, int64_t order, Diagnostics &diagnostics) {
+  if (starImports.empty() || name.starts_with("_")) return std::nullopt;
+  thread_local llvm::StringMap<llvm::DenseSet<const ModuleScope *>> searched;
+  auto [found, isOutermost] = searched.try_emplace(name);
+  if (!found->second.insert(this).second) return std::nullopt;
+  MaybeValue member;
+  for (const auto &[stmt, position] : llvm::reverse(starImports)) {
+    if (position >= order) continue;
+    MaybeValue source = importModule(*this, stmt->module, stmt->level, stmt->range, diagnostics);
+    if (source && source->asNamespace()) member = source->asNamespace()->lookup(name, diagnostics);
+    if (member) break;
+  }
+  if (isOutermost) searched.erase(name);
+  return member;
 }
 
 MaybeValue ModuleScope::imported(const Binding &binding, Diagnostics &diagnostics) {

@@ -349,7 +349,13 @@ def cumsum(input, axis=0, reverse=False, dtype: tl.constexpr = None):
 
 @triton.jit
 def cumprod(input, axis=0, reverse=False, dtype: tl.constexpr = None):
-    input = tl._promote_bfloat16_to_float32(input) if dtype is None else input.to(dtype)
+    # Up to 3.8, whose bf16 becomes fp32, narrow integers keep their type.
+    is_old: tl.constexpr = tl._promote_bfloat16_to_float32(tl.full((1,), 0.0, tl.bfloat16)).dtype == tl.float32
+    if is_old and dtype is None:
+        input = tl._promote_bfloat16_to_float32(input)
+    else:
+        out_dtype: tl.constexpr = _sum_type(input.dtype, dtype)
+        input = input.to(out_dtype)
     return tl.associative_scan(input, axis, _multiply, reverse)
 
 
@@ -393,13 +399,53 @@ def _sort_network(x, k: tl.constexpr, descending: tl.constexpr):
     for i in tl.static_range(1, log_k + 1):
         h = _merge_hypercube(h, i, 2 if i < log_n else falling)
     for i in tl.static_range(log_k + 1, log_n + 1):
-        h = tl._promote_bfloat16_to_float32(h)
         if descending:
             h = tl.reduce(h, _log2(h.numel) - 1 - log_k, _larger)
         else:
             h = tl.reduce(h, _log2(h.numel) - 1 - log_k, _smaller)
         h = _merge_hypercube(h.to(x.dtype), log_k, 2 if i < log_n else falling)
     return tl.reshape(h, x.shape[:-1] + [k])
+
+
+# Floats are sorted as integers in the same order: -NaN does not exist, then -inf ... -0.0, 0.0 ... inf, NaN. Equal integers have equal bits, so
+# an exchange loses nothing, whatever it compares.
+
+
+@triton.constexpr_function
+def _infinity_bits(dtype):
+    if dtype == tl.float16:
+        return 0x7c00
+    if dtype == tl.bfloat16:
+        return 0x7f80
+    if dtype == tl.float32:
+        return 0x7f800000
+    if dtype == tl.float64:
+        return 0x7ff0000000000000
+    if dtype == tl.float8e5:
+        return 0x7c
+    return 0x7e if dtype == tl.float8e4nv else 0x7f  # the largest number; float8e4b15 has no NaN
+
+
+@triton.constexpr_function
+def _has_one_nan(dtype):
+    return dtype == tl.float8e4b8 or dtype == tl.float8e5b16
+
+
+@triton.jit
+def _sort_key(x):
+    largest: tl.constexpr = _bits_type(x.dtype).get_int_max_value()
+    sign: tl.constexpr = x.dtype.primitive_bitwidth - 1
+    bits = x.to(_bits_type(x.dtype), bitcast=True)
+    if x.dtype != tl.float8e4b15:
+        magnitude = bits & largest
+        bits = tl.where(magnitude > _infinity_bits(x.dtype), magnitude, bits)
+    return bits ^ ((bits >> sign) & largest)
+
+
+@triton.jit
+def _from_sort_key(key, dtype: tl.constexpr):
+    bits = key ^ ((key >> (dtype.primitive_bitwidth - 1)) & key.dtype.get_int_max_value())
+    return bits.to(dtype, bitcast=True)
 
 
 # Processors have an operation for this, which does what the network does.
@@ -409,9 +455,19 @@ def sort_impl(x, k: tl.constexpr = None, dim: tl.constexpr = None, descending: t
     tl.static_assert(axis == len(x.shape) - 1, "only the last dimension can be sorted")
     wanted: tl.constexpr = x.shape[axis] if k is None else k
     if wanted == x.shape[axis]:
-        return _first_sorted(x, wanted, descending)
+        return _sorted(x, wanted, descending)
     else:
-        return _first_sorted(x, wanted, descending).to(_order_type(x.dtype))  # as max has it, which leaves some out
+        return _sorted(x, wanted, descending).to(_order_type(x.dtype))  # as max has it, which leaves some out
+
+
+@triton.jit
+def _sorted(x, k: tl.constexpr, descending: tl.constexpr):
+    if not x.dtype.is_floating():
+        return _first_sorted(x, k, descending)
+    elif _has_one_nan(x.dtype):  # in the place of -0.0; as fp16, which holds all its numbers
+        return _sorted(x.to(tl.float16), k, descending).to(x.dtype)
+    else:
+        return _from_sort_key(_first_sorted(_sort_key(x), k, descending), x.dtype)
 
 
 @triton.jit
@@ -438,20 +494,12 @@ def _resized(x, axis: tl.constexpr, size: tl.constexpr):
 
 
 @triton.jit
-def _last(dtype: tl.constexpr, descending: tl.constexpr):
-    if dtype.is_floating():
-        return float("-inf") if descending else float("inf")
-    else:
-        return dtype.get_int_min_value() if descending else dtype.get_int_max_value()
-
-
-@triton.jit
 def _sort_any_size(x, k: tl.constexpr, descending: tl.constexpr):
     n: tl.constexpr = x.shape[-1]
     rows: tl.constexpr = x.numel // n
     wide = _resized(_resized(tl.reshape(x, [rows, n]), 0, _next_power(rows)), 1, _next_power(n))
     is_real = tl.arange(0, _next_power(n)) < n
-    wide = tl.where(is_real[None, :], wide, _last(x.dtype, descending))
+    wide = tl.where(is_real[None, :], wide, x.dtype.get_int_min_value() if descending else x.dtype.get_int_max_value())
     wide = _first_sorted(wide, _next_power(k), descending)
     return tl.reshape(_resized(_resized(wide, 0, rows), 1, k), x.shape[:-1] + [k])
 
@@ -463,6 +511,7 @@ def sort(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
 
 @triton.jit
 def topk(x, k: tl.constexpr, dim: tl.constexpr = None, descending: tl.constexpr = True):
+    tl._check_topk(x, k)
     return sort_impl(x, k=k, dim=dim, descending=descending)
 
 
@@ -470,12 +519,22 @@ def topk(x, k: tl.constexpr, dim: tl.constexpr = None, descending: tl.constexpr 
 def bitonic_merge(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
     axis: tl.constexpr = _axis(dim, len(x.shape))
     tl.static_assert(axis == len(x.shape) - 1, "only the last dimension can be merged")
-    if not _has_powers(x.shape):
-        return _sort_any_size(x, x.shape[axis], descending)
-    falling: tl.constexpr = 1 if descending else 0
-    h = tl.reshape(x, [2] * _log2(x.numel))
-    h = _merge_hypercube(h, _log2(x.shape[axis]), falling)
-    return tl.reshape(h, x.shape)
+    return _merged(x, descending)
+
+
+@triton.jit
+def _merged(x, descending: tl.constexpr):
+    if x.dtype.is_floating() and _has_one_nan(x.dtype):
+        return _merged(x.to(tl.float16), descending).to(x.dtype)
+    elif x.dtype.is_floating():
+        return _from_sort_key(_merged(_sort_key(x), descending), x.dtype)
+    elif not _has_powers(x.shape):
+        return _sort_any_size(x, x.shape[len(x.shape) - 1], descending)
+    else:
+        falling: tl.constexpr = 1 if descending else 0
+        h = tl.reshape(x, [2] * _log2(x.numel))
+        h = _merge_hypercube(h, _log2(x.shape[len(x.shape) - 1]), falling)
+        return tl.reshape(h, x.shape)
 
 
 @triton.jit

@@ -3,6 +3,7 @@
 
 #include "evaluate/builtins.h"
 #include "evaluate/classes.h"
+#include "evaluate/pointer_depth.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -580,6 +581,8 @@ static MaybeValue callBuiltin(const Builtin &builtin, const NativeCall &call) {
   const Value *element = call.argument(0, "element_ty");
   if (builtin.path == "pointer_type" && element && element->asType()) {
     const Value *space = call.argument(1, "address_space"), *isConst = call.argument(2, "const");
+    if (pointerDepth(*element->asType()) >= maxPointerDepth)
+      return call.badValue("a type has at most " + std::to_string(maxPointerDepth) + " levels of pointers");
     return Value::type(Type::pointer(*element->asType(), isConst && isConst->truth(),
                                      space && space->toInt() ? static_cast<int64_t>(*space->toInt()) : 1));
   }

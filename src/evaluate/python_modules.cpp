@@ -1,5 +1,6 @@
 // The modules of Python's library that kernel files use to make constants and lists of configurations.
 #include "evaluate/classes.h"
+#include "support/options.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -375,7 +376,7 @@ std::shared_ptr<Namespace> makeModule(llvm::StringRef path) {
   } else if (path == "importlib.metadata") {
     module->add("version", nativeFunction("version", [](const NativeCall &call) -> MaybeValue {
                   const Value *name = call.argument(0, "distribution_name");
-                  if (name && *name == Value::string("triton")) return Value::string("3.6.0");
+                  if (name && *name == Value::string("triton")) return Value::string(tritonVersion().text);
                   return name && *name == Value::string("torch") ? Value::string("2.9.0") : Value::host("importlib.metadata.version(...)");
                 }));
   } else if (path == "importlib.util") {

@@ -1,6 +1,8 @@
 // The language's types and their many spellings. One table holds everything about each scalar type; the functions read it.
 #include "evaluate/types.h"
 
+#include "evaluate/pointer_depth.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -213,11 +215,12 @@ std::vector<std::string> languageTypeNames() {
 
 std::optional<Type> parseTypeName(llvm::StringRef text) {
   text = text.trim();
+  if (text.size() - text.ltrim("*k ").size() > 3 * size_t(maxPointerDepth)) return std::nullopt; // each level is a call
   if (text.consume_front("*")) {
     // `*k` promises that nothing is stored through the pointer; no scalar's word begins with k.
     bool isConst = text.consume_front("k");
     std::optional<Type> element = parseTypeName(text);
-    if (!element || element->isBlock() || element->isDescriptor()) return std::nullopt;
+    if (!element || element->isBlock() || element->isDescriptor() || pointerDepth(*element) >= maxPointerDepth) return std::nullopt;
     return Type::pointer(*element, isConst, 1);
   }
   if (text.consume_front("tensordesc<")) {

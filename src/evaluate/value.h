@@ -58,8 +58,10 @@ struct Callable {
   virtual std::optional<Value> call(const std::vector<Value> &args, const std::vector<std::pair<std::string, Value>> &keywords,
                                     SourceRange call, Diagnostics &diagnostics) const = 0;
   /// The function's source, for a kernel that calls it with run-time values: its statements become the kernel's code.
-  /// Null where host code must not be followed this way: only constexpr functions and methods of aggregates may be.
+  /// Null where host code must not be followed this way: only constexpr functions, methods of aggregates and builtins may be.
   virtual std::shared_ptr<const JitFunction> asHelper(Diagnostics &diagnostics) const;
+  /// Whether it is an author's function under @tl.core.builtin or @tl.core.extern: it makes code of all its arguments, constants included.
+  virtual bool isBuiltin() const { return false; }
   /// As JitFunction::mustUse.
   virtual std::optional<std::string> mustUse() const { return std::nullopt; }
 };

@@ -45,7 +45,7 @@ static bool sameRank(Emitter &e, Arguments &args, size_t i, size_t have, size_t 
 
 Maybe emitMakeBlockPtr(Emitter &e, Arguments &args) {
   Operand base = args[0];
-  if (!base.isRuntime() || !base.type.isPointer() || base.isBlockPointer())
+  if (!base.isRuntime() || !base.type.isPointer() || base.isBlockPointer() || base.type.element() == Type(Scalar::void_))
     return e.ops.failAt(args.ranges[0], Diag::notAPointer, {"make_block_ptr", base.describe()});
   llvm::SmallVector<mlir::Value> shape, strides, offsets;
   if (!indexValues(e, args, 1, 64, shape) || !indexValues(e, args, 2, 64, strides) || !indexValues(e, args, 3, 32, offsets))
@@ -59,12 +59,13 @@ Maybe emitMakeBlockPtr(Emitter &e, Arguments &args) {
   std::sort(sorted.begin(), sorted.end());
   for (size_t i = 0; i < sorted.size(); ++i)
     if (sorted[i] != static_cast<int64_t>(i)) return args.wrong(5, "each dimension once, the fastest first");
-  if (base.type.element() == Type(Scalar::int1)) {
+  Type element = base.type.element();
+  if (element == Type(Scalar::int1)) {
     Maybe bytes = e.ops.cast(base, Type::pointer(Type(Scalar::int8), base.type.isConst(), base.type.addressSpace()));
     if (!bytes) return std::nullopt;
     base = *bytes;
   }
-  Type type = Type::pointer(Type::block(base.type.element(), *block), base.type.isConst(), base.type.addressSpace());
+  Type type = Type::pointer(Type::block(element, *block), base.type.isConst(), base.type.addressSpace());
   std::vector<int32_t> dims(order->begin(), order->end());
   auto op = tt::MakeTensorPtrOp::create(e.ops.b, e.ops.irType(type), base.handle, shape, strides, offsets, dims);
   return Operand::of(op.getResult(), type);
@@ -83,7 +84,7 @@ Maybe emitAdvance(Emitter &e, Arguments &args) {
 
 Maybe emitMakeTensorDescriptor(Emitter &e, Arguments &args) {
   const Operand &base = args[0];
-  if (!base.isRuntime() || !base.type.isPointer() || base.isBlockPointer())
+  if (!base.isRuntime() || !base.type.isPointer() || base.isBlockPointer() || base.type.element() == Type(Scalar::void_))
     return e.ops.failAt(args.ranges[0], Diag::notAPointer, {"make_tensor_descriptor", base.describe()});
   std::optional<std::vector<Operand>> shape = args.list(1), strides = args.list(2);
   std::optional<std::vector<int64_t>> block = args.integers(3);
@@ -103,6 +104,10 @@ Maybe emitMakeTensorDescriptor(Emitter &e, Arguments &args) {
     return e.ops.failAt(args.ranges[4], Diag::badOption, {"'" + *padding + "'", "padding_option", "'zero', 'nan'"});
   if (*padding == "nan" && isInteger(element.scalar())) return e.ops.failAt(args.ranges[4], Diag::nanPadding, {element.str()});
 
+  // Booleans lie in memory as bytes.
+  Type bytesType = Type::pointer(Type(Scalar::int8), base.type.isConst(), base.type.addressSpace());
+  Maybe stored = element == Type(Scalar::int1) ? e.ops.cast(base, bytesType) : Maybe(base);
+  if (!stored) return std::nullopt;
   Operand result;
   result.kind = Operand::Kind::descriptor;
   result.type = Type::descriptor(element, *block, {});
@@ -114,7 +119,8 @@ Maybe emitMakeTensorDescriptor(Emitter &e, Arguments &args) {
       result.items.push_back(Operand::of(handles[part].back(), Type(part == 0 ? Scalar::int32 : Scalar::int64)));
     }
   auto option = *padding == "nan" ? tt::PaddingOption::PAD_NAN : tt::PaddingOption::PAD_ZERO;
-  result.handle = tt::MakeTensorDescOp::create(e.ops.b, e.ops.irType(result.type), base.handle, handles[0], handles[1], option).getResult();
+  result.handle =
+      tt::MakeTensorDescOp::create(e.ops.b, e.ops.irType(result.type), stored->handle, handles[0], handles[1], option).getResult();
   return result;
 }
 
@@ -147,7 +153,10 @@ Maybe emitDescriptorLoad(Emitter &e, Arguments &args) {
   llvm::SmallVector<mlir::Value> offsets;
   if (!readDescriptor(e, args, offsets)) return std::nullopt;
   Type type = Type::block(args[0].type.element(), args[0].type.shape());
+  bool isBool = type.element() == Type(Scalar::int1);
+  if (isBool) type = type.withElement(Type(Scalar::int8));
   auto op = tt::DescriptorLoadOp::create(e.ops.b, e.ops.irType(type), args[0].handle, offsets);
+  if (isBool) return e.ops.cast(Operand::of(op.getResult(), type), Type(Scalar::int1));
   return asDescribed(e.ops, Operand::of(op.getResult(), type), args[0].type.descriptorMode());
 }
 
@@ -158,7 +167,7 @@ static Maybe blockValue(Emitter &e, Arguments &args) {
   if (!value->isBlock()) value = e.ops.splat(*value, descriptor.shape());
   if (value->type.shape() != descriptor.shape())
     return e.ops.failAt(args.ranges[2], Diag::storeShape, {args[2].describe(), descriptor.str()});
-  return e.ops.cast(*value, descriptor.element());
+  return e.ops.castForMemory(*value, descriptor.element());
 }
 
 Maybe emitDescriptorStore(Emitter &e, Arguments &args) {
@@ -242,7 +251,10 @@ Maybe emitDescriptorGather(Emitter &e, Arguments &args) {
   mlir::Value column;
   Type type;
   if (!readRows(e, args, 1, 2, column, type)) return std::nullopt;
+  bool isBool = type.element() == Type(Scalar::int1);
+  if (isBool) type = type.withElement(Type(Scalar::int8));
   auto op = tt::DescriptorGatherOp::create(e.ops.b, e.ops.irType(type), args[0].handle, args[1].handle, column);
+  if (isBool) return e.ops.cast(Operand::of(op.getResult(), type), Type(Scalar::int1));
   return asDescribed(e.ops, Operand::of(op.getResult(), type), args[0].type.descriptorMode());
 }
 
@@ -253,7 +265,7 @@ Maybe emitDescriptorScatter(Emitter &e, Arguments &args) {
   Maybe value = args.tile(1);
   if (!value) return std::nullopt;
   if (value->type.shape() != type.shape()) return e.ops.failAt(args.ranges[1], Diag::storeShape, {args[1].describe(), type.str()});
-  value = e.ops.cast(*value, type.element());
+  value = e.ops.castForMemory(*value, type.element());
   if (!value) return std::nullopt;
   tt::DescriptorScatterOp::create(e.ops.b, args[0].handle, args[2].handle, column, value->handle);
   return Operand::none();

@@ -95,8 +95,8 @@ Maybe emitDot(Emitter &e, Arguments &args) {
   Scalar result = wanted->scalar();
   if (isInteger(left))
     result = Scalar::int32;
-  else if (result == Scalar::bf16)
-    return e.ops.failAt(args.ranges[6], Diag::dotResult, {"bf16"});
+  else if (result == Scalar::bf16 || result == Scalar::void_)
+    return e.ops.failAt(args.ranges[6], Diag::dotResult, {wanted->str()});
   else if (left == Scalar::fp32 || left == Scalar::bf16)
     result = Scalar::fp32;
   else if (left == Scalar::fp64)
@@ -269,7 +269,7 @@ Maybe emitReduceWithIndices(Emitter &e, Arguments &args) {
 
 Maybe emitPromoteBf16(Emitter &e, Arguments &args) {
   Maybe x = args.tensor(0);
-  if (!x || x->type.scalarType() != Type(Scalar::bf16)) return x;
+  if (!x || x->type.scalarType() != Type(Scalar::bf16) || e.ops.follows39()) return x; // since 3.9 it stays bf16
   return e.ops.cast(*x, Type(Scalar::fp32));
 }
 
@@ -406,6 +406,16 @@ Maybe emitGather(Emitter &e, Arguments &args) {
                      type);
 }
 
+Maybe emitCheckTopk(Emitter &e, Arguments &args) {
+  Maybe x = args.tile(0);
+  std::optional<int64_t> kept = x ? args.integer(1) : std::nullopt;
+  if (!kept) return std::nullopt;
+  int64_t length = x->type.shape().back();
+  if (*kept < 1 || *kept > length || (!e.unit.anySize && !llvm::isPowerOf2_64(static_cast<uint64_t>(*kept))))
+    return e.ops.fail(Diag::topkCount, {std::to_string(*kept), std::to_string(length)});
+  return Operand::none();
+}
+
 /// Where there are loops to sort with (processors), sorting is one operation. GPUs have the network, which is written in the language.
 Maybe emitSort(Emitter &e, Arguments &args) {
   Maybe x = args.tile(0);
@@ -416,7 +426,7 @@ Maybe emitSort(Emitter &e, Arguments &args) {
   llvm::SmallVector<int64_t> shape(x->type.shape());
   Scalar scalar = x->type.scalarType().scalar();
   bool fits = *kept > 0 && *kept <= shape.back() && llvm::isPowerOf2_64(static_cast<uint64_t>(*kept));
-  if (e.unit.options->backend == "cuda" || !fits || scalar == Scalar::int1 || isFp8(scalar)) {
+  if (e.unit.options->backend == "cuda" || !fits || scalar == Scalar::int1) {
     CallArguments call{args.range, {*x, args[1], args[2]}, {}, {}};
     call.ranges.assign(call.positional.size(), call.range);
     return e.callFunction(*network, std::move(call));

@@ -1,5 +1,6 @@
 // Builtins that make tiles and change their shapes.
 
+#include "evaluate/pointer_depth.h"
 #include "frontend/builtin_emitters.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -56,6 +57,7 @@ Maybe emitArange(Emitter &e, Arguments &args) {
 // A number as a constant of `type`, a scalar or one-element tile converted to it.
 static Maybe scalarOf(Emitter &e, Arguments &args, size_t index, const Type &type) {
   if (args[index].isNumber() && type.isScalar()) {
+    if (type.scalar() == Scalar::void_) return e.ops.failAt(args.ranges[index], Diag::castImpossible, {args[index].describe(), type.str()});
     if (type.scalar() == Scalar::int1) return e.ops.scalarConstant(Value::boolean(args[index].constant.truth()), Scalar::int1);
     return e.ops.scalarConstant(args[index].constant, type.scalar());
   }
@@ -150,6 +152,8 @@ Maybe emitPointerType(Emitter &e, Arguments &args) {
   std::optional<int64_t> space = element ? args.integer(1) : std::nullopt;
   std::optional<bool> isConst = space ? args.boolean(2) : std::nullopt;
   if (!isConst) return std::nullopt;
+  if (pointerDepth(*element) >= maxPointerDepth)
+    return args.wrong(0, "a type of at most " + std::to_string(maxPointerDepth) + " levels of pointers");
   return Operand::of(Value::type(Type::pointer(*element, *isConst, *space)));
 }
 

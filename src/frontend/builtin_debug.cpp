@@ -2,6 +2,7 @@
 
 #include "evaluate/evaluate.h"
 #include "frontend/builtin_emitters.h"
+#include "ir/newer_text.h"
 
 using namespace mlir;
 
@@ -89,15 +90,15 @@ static std::string typeText(const Operand &value) {
 
 // A constexpr shows its value.
 Maybe emitStaticPrint(Emitter &e, Arguments &args) {
-  std::optional<std::string> separator = args.string(1);
-  if (!separator) return std::nullopt;
+  std::optional<std::string> separator = args.string(1), end = separator ? args.string(2) : std::nullopt;
+  if (!end) return std::nullopt;
   std::string text;
   for (size_t i = 0; i < args[0].items.size(); ++i) {
     std::optional<Value> value = args[0].items[i].value();
     text += (i ? *separator : "") + (value ? strOf(*value) : typeText(args[0].items[i]));
   }
   spend(200); // nobody reads a line among a million
-  e.unit.diagnostics->warning(args.range, Diag::staticPrint, {text});
+  e.unit.diagnostics->warning(args.range, Diag::staticPrint, {text + (args.isNone(2) ? "\n" : *end)});
   return Operand::none();
 }
 
@@ -219,35 +220,21 @@ Maybe emitNumWarps(Emitter &e, Arguments &args) {
 }
 
 // Where kernels do not overlap, the previous kernel is done and the next one starts in time anyway.
-static Maybe dependency(Emitter &e, llvm::StringRef assembly) {
-  if (e.unit.options->backend == "cuda" && e.unit.options->capability >= 90) special(e, assembly, "=r,~{memory}", Type(Scalar::int32));
+static Maybe dependency(Emitter &e, bool waits) {
+  if (e.unit.options->backend == "cuda" && e.unit.options->capability >= 90) tt::createGridDependency(e.ops.b, e.ops.b.getLoc(), waits);
   return Operand::none();
 }
 Maybe emitGdcWait(Emitter &e, Arguments &args) {
-  return dependency(e, "griddepcontrol.wait; mov.u32 $0, 0;");
+  return dependency(e, true);
 }
 Maybe emitGdcLaunch(Emitter &e, Arguments &args) {
-  return dependency(e, "griddepcontrol.launch_dependents; mov.u32 $0, 0;");
+  return dependency(e, false);
 }
 
 // ---- escape hatches
 
-/// In PTX a dot follows the instruction's name (mov.b32) or precedes a declaration (.reg); no x86 instruction has a dot.
-static bool looksLikePtx(llvm::StringRef text) {
-  while (!text.empty()) {
-    size_t end = text.find_first_of(";{}\n");
-    llvm::StringRef statement = text.take_front(end).trim();
-    text = end == llvm::StringRef::npos ? "" : text.drop_front(end + 1);
-    if (statement.starts_with("@")) statement = statement.drop_until(llvm::isSpace).trim(); // a predicate
-    llvm::StringRef word = statement.take_until(llvm::isSpace);
-    if (word == ".reg" || (!word.starts_with(".") && word.contains('.'))) return true;
-  }
-  return false;
-}
-
 Maybe emitInlineAsm(Emitter &e, Arguments &args) {
   std::optional<std::string> text = args.string(0), constraints = text ? args.string(1) : std::nullopt;
-  if (text && e.unit.options->backend != "cuda" && looksLikePtx(*text)) return e.ops.failAt(args.ranges[0], Diag::foreignAssembly, {});
   std::optional<bool> pure = constraints ? args.boolean(4) : std::nullopt;
   std::optional<int64_t> pack = pure ? args.integer(5) : std::nullopt;
   if (!pack) return std::nullopt;
@@ -269,7 +256,7 @@ Maybe emitInlineAsm(Emitter &e, Arguments &args) {
   std::vector<Operand> wanted = *args.list(3);
   for (const Operand &item : wanted) {
     const Type *type = item.isConstant() ? item.constant.asType() : nullptr;
-    if (!type) return args.wrong(3, "a dtype or a tuple of them");
+    if (!type || *type == Type(Scalar::void_)) return args.wrong(3, "a dtype or a tuple of them");
     results.push_back(Operand::of(mlir::Value(), inputs->empty() ? *type : like.withElement(*type)));
     types.push_back(e.ops.irType(results.back().type));
   }

@@ -39,6 +39,15 @@ static const LibraryOverload *findOverload(llvm::StringRef name, llvm::ArrayRef<
   return nullptr;
 }
 
+/// All values in one shape.
+static bool broadcastAll(Emitter &e, std::vector<Operand> &values) {
+  Operand head = values[0];
+  for (size_t round = 0; round < 2; ++round) // twice: the last may have made the common shape larger
+    for (Operand &value : values)
+      if (!e.ops.broadcast(head, value)) return false;
+  return true;
+}
+
 Maybe emitLibdevice(Emitter &e, Arguments &args) {
   llvm::StringRef name = args.builtin.path.substr(args.builtin.path.rfind('.') + 1);
   std::vector<Operand> values;
@@ -68,17 +77,61 @@ Maybe emitLibdevice(Emitter &e, Arguments &args) {
     return e.ops.failAt(args.ranges[0], Diag::mathType,
                         {("tl." + args.builtin.path).str(), known, values[0].type.scalarType().str(), ".to(tl.float32)"});
   }
-  Operand head = values[0];
-  for (size_t round = 0; round < 2; ++round) // twice: the last may have made the common shape larger
-    for (Operand &value : values)
-      if (!e.ops.broadcast(head, value)) return std::nullopt;
+  if (!broadcastAll(e, values)) return std::nullopt;
   llvm::SmallVector<mlir::Value> handles;
   for (const Operand &value : values)
     handles.push_back(value.handle);
-  Type type = head.type.withElement(Type(scalarOfLetter(overload->result[0])));
+  Type type = values[0].type.withElement(Type(scalarOfLetter(overload->result[0])));
   auto op = tt::ExternElementwiseOp::create(e.ops.b, e.ops.irType(type), handles, "", "", overload->symbol, true);
   Operand result = Operand::of(op.getResult(), type);
   return overload->result == "b" ? e.ops.cast(result, Type(Scalar::int1)) : Maybe(result);
+}
+
+// ---- core.extern_elementwise: the author names the symbol for each list of types
+
+/// The (symbol, result) that a table {(type, ...): (symbol, type)} has for these values; null for none.
+static const Sequence *entryFor(const Dict &table, llvm::ArrayRef<Operand> values) {
+  for (const auto &[key, entry] : table.items) {
+    const Sequence *types = key.asSequence(), *found = entry.asSequence();
+    if (!types || types->items.size() != values.size() || !found || found->items.size() != 2) continue;
+    bool fits = true;
+    for (auto [type, value] : llvm::zip(types->items, values))
+      fits = fits && type.asType() && *type.asType() == value.type.scalarType();
+    if (fits) return found;
+  }
+  return nullptr;
+}
+
+Maybe emitExternElementwise(Emitter &e, Arguments &args) {
+  std::optional<std::vector<Operand>> given = args.list(2);
+  std::optional<Value> table = given ? args.constant(3) : std::nullopt;
+  std::optional<bool> isPure = table ? args.boolean(4) : std::nullopt;
+  if (!isPure) return std::nullopt;
+  const Dict *rows = table->asDict();
+  if (!rows) return args.wrong(3, "a dict of (type, ...): (symbol, type)");
+  std::vector<Operand> values;
+  for (const Operand &each : *given) {
+    Maybe value = e.ops.toTensor(each);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+  }
+  const Sequence *entry = entryFor(*rows, values);
+  for (size_t i = 1; !entry && i < values.size(); ++i) // in their common type
+    if (!e.ops.promote(values[0], values[i], {}, "extern_elementwise")) return std::nullopt;
+  for (size_t i = 1; !entry && i < values.size(); ++i)
+    if (!e.ops.promote(values[0], values[i], {}, "extern_elementwise")) return std::nullopt;
+  if (!entry) entry = entryFor(*rows, values);
+  const std::string *symbol = entry ? entry->items[0].asString() : nullptr;
+  const Type *type = entry ? entry->items[1].asType() : nullptr;
+  if (!symbol || !type) return args.wrong(2, "values of the types of one of its rows");
+  if (llvm::none_of(libraryOverloads(), [&](const LibraryOverload &each) { return each.symbol == *symbol; }))
+    return e.ops.fail(Diag::refusedBuiltin, {"extern_elementwise of '" + *symbol + "'", "functions of libdevice alone are linked"});
+  if (!broadcastAll(e, values)) return std::nullopt;
+  llvm::SmallVector<mlir::Value> handles;
+  for (const Operand &value : values)
+    handles.push_back(value.handle);
+  Type result = values[0].type.withElement(*type);
+  return Operand::of(tt::ExternElementwiseOp::create(e.ops.b, e.ops.irType(result), handles, "", "", *symbol, *isPure).getResult(), result);
 }
 
 // ---- linking

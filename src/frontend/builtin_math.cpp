@@ -19,17 +19,11 @@ Maybe emitWhere(Emitter &e, Arguments &args) {
   return e.ops.where_(args[0], args[1], args[2]);
 }
 
-// x + y by name; constexprs meet as run-time values, since the result is one.
+// x + y by name; of two constexprs, too, the result is a run-time value.
 static Maybe arithmetic(Emitter &e, Arguments &args, Maybe (Semantics::*operation)(Operand, Operand, bool)) {
   std::optional<bool> checked = args.boolean(2);
   if (!checked) return std::nullopt;
-  Operand x = args[0], y = args[1];
-  if (x.isNumber() && y.isNumber()) {
-    Maybe tensor = args.tensor(0);
-    if (!tensor) return std::nullopt;
-    x = *tensor;
-  }
-  return (e.ops.*operation)(x, y, *checked);
+  return (e.ops.*operation)(args[0], args[1], *checked);
 }
 Maybe emitAdd(Emitter &e, Arguments &args) {
   return arithmetic(e, args, &Semantics::add);
@@ -51,27 +45,26 @@ static std::optional<tt::PropagateNan> nanRule(Arguments &args, size_t i) {
   return args.wrong(i, "tl.PropagateNan.NONE or tl.PropagateNan.ALL");
 }
 
-static Maybe withoutBf16(Emitter &e, const Operand &x) {
-  if (x.isRuntime() && x.type.scalarType() == Type(Scalar::bf16)) return e.ops.cast(x, Type(Scalar::fp32));
+// An operand of a builtin. Since 3.9 a number stays one until its type is decided; up to 3.8 it has the type of its own.
+static Maybe operandOf(Emitter &e, Arguments &args, size_t i) {
+  if (e.ops.follows39() && args[i].isNumber()) return args[i];
+  return args.tensor(i);
+}
+
+// An operand that is compared. Up to 3.8 bf16 is compared as fp32.
+static Maybe comparedOf(Emitter &e, Arguments &args, size_t i) {
+  Maybe x = operandOf(e, args, i);
+  if (x && !e.ops.follows39() && x->type.scalarType() == Type(Scalar::bf16)) return e.ops.cast(*x, Type(Scalar::fp32));
   return x;
 }
 
-static Maybe extremum(Emitter &e, Arguments &args, bool isMaximum) {
-  std::optional<tt::PropagateNan> rule = nanRule(args, 2);
-  if (!rule) return std::nullopt;
-  // As upstream does it, bf16 is compared as fp32, and numbers take the type that they have on their own.
-  Maybe left = args.tensor(0), right = left ? args.tensor(1) : std::nullopt;
-  if (!right) return std::nullopt;
-  bool xNumber = args[0].isNumber(), yNumber = args[1].isNumber();
-  Maybe x = withoutBf16(e, xNumber && !yNumber ? args[0] : *left), y = withoutBf16(e, yNumber && !xNumber ? args[1] : *right);
-  if (!x || !y) return std::nullopt;
-  Operand a = *x, b = *y;
+static Maybe extremumOf(Emitter &e, Operand a, Operand b, tt::PropagateNan rule, bool isMaximum) {
   if (!e.ops.promote(a, b, {}, isMaximum ? "maximum" : "minimum")) return std::nullopt;
   Scalar scalar = a.type.scalar();
   auto made = [&](auto op) { return Operand::of(op.getResult(), a.type); };
   auto &builder = e.ops.b;
   if (isFloat(scalar)) {
-    if (*rule == tt::PropagateNan::ALL)
+    if (rule == tt::PropagateNan::ALL)
       return isMaximum ? made(arith::MaximumFOp::create(builder, a.handle, b.handle))
                        : made(arith::MinimumFOp::create(builder, a.handle, b.handle));
     return isMaximum ? made(arith::MaxNumFOp::create(builder, a.handle, b.handle))
@@ -81,6 +74,12 @@ static Maybe extremum(Emitter &e, Arguments &args, bool isMaximum) {
     return isMaximum ? made(arith::MaxSIOp::create(builder, a.handle, b.handle))
                      : made(arith::MinSIOp::create(builder, a.handle, b.handle));
   return isMaximum ? made(arith::MaxUIOp::create(builder, a.handle, b.handle)) : made(arith::MinUIOp::create(builder, a.handle, b.handle));
+}
+
+static Maybe extremum(Emitter &e, Arguments &args, bool isMaximum) {
+  std::optional<tt::PropagateNan> rule = nanRule(args, 2);
+  Maybe x = rule ? comparedOf(e, args, 0) : std::nullopt, y = x ? comparedOf(e, args, 1) : std::nullopt;
+  return y ? extremumOf(e, *x, *y, *rule, isMaximum) : std::nullopt;
 }
 Maybe emitMinimum(Emitter &e, Arguments &args) {
   return extremum(e, args, false);
@@ -93,15 +92,21 @@ Maybe emitClamp(Emitter &e, Arguments &args) {
   std::optional<tt::PropagateNan> rule = nanRule(args, 3);
   Operand values[3];
   for (size_t i = 0; i < 3; ++i) {
-    Maybe value = rule ? args.tensor(i) : std::nullopt;
-    if (value) value = withoutBf16(e, *value);
+    Maybe value = rule ? comparedOf(e, args, i) : std::nullopt;
     if (!value) return std::nullopt;
     values[i] = *value;
   }
   auto &[x, low, high] = values;
-  if (!e.ops.promote(low, high, {}, "clamp") || !e.ops.promote(x, low, {}, "clamp") || !e.ops.promote(x, high, {}, "clamp") ||
-      !e.ops.promote(x, low, {}, "clamp"))
+  if (e.ops.follows39()) {
+    if (!e.ops.promoteThree(values, "clamp")) return std::nullopt;
+    if (!isFloat(x.type.scalarType().scalar())) {
+      Maybe raised = extremumOf(e, x, low, *rule, true);
+      return raised ? extremumOf(e, *raised, high, *rule, false) : std::nullopt;
+    }
+  } else if (!e.ops.promote(low, high, {}, "clamp") || !e.ops.promote(x, low, {}, "clamp") || !e.ops.promote(x, high, {}, "clamp") ||
+             !e.ops.promote(x, low, {}, "clamp")) {
     return std::nullopt;
+  }
   if (!isFloat(x.type.scalar())) return e.ops.failAt(args.ranges[0], Diag::clampType, {x.describe()});
   return Operand::of(tt::ClampFOp::create(e.ops.b, x.handle, low.handle, high.handle, *rule).getResult(), x.type);
 }
@@ -133,12 +138,12 @@ Maybe emitAbs(Emitter &e, Arguments &args) {
 
 // ---- division and products with their own rounding or width
 
-static bool pairOf(Emitter &e, Arguments &args, Operand &x, Operand &y) {
-  Maybe left = args.tensor(0), right = left ? args.tensor(1) : std::nullopt;
+static bool pairOf(Emitter &e, Arguments &args, Operand &x, Operand &y, Semantics::Promotion how) {
+  Maybe left = operandOf(e, args, 0), right = left ? operandOf(e, args, 1) : std::nullopt;
   if (!right) return false;
-  x = args[0].isNumber() && !args[1].isNumber() ? args[0] : *left;
-  y = args[1].isNumber() && !args[0].isNumber() ? args[1] : *right;
-  return e.ops.promote(x, y, {}, ("tl." + args.builtin.path).str());
+  x = *left;
+  y = *right;
+  return e.ops.promote(x, y, how, ("tl." + args.builtin.path).str());
 }
 
 static std::nullopt_t wrongType(Emitter &e, Arguments &args, const Operand &x, llvm::StringRef wanted, llvm::StringRef fix) {
@@ -148,7 +153,7 @@ static std::nullopt_t wrongType(Emitter &e, Arguments &args, const Operand &x, l
 
 Maybe emitFdiv(Emitter &e, Arguments &args) {
   Operand x, y;
-  if (!pairOf(e, args, x, y)) return std::nullopt;
+  if (!pairOf(e, args, x, y, {.division = e.ops.follows39()})) return std::nullopt;
   std::optional<bool> rounds = args.boolean(2), approximate = rounds ? args.boolean(3) : std::nullopt;
   if (!approximate) return std::nullopt;
   if (*rounds && *approximate) return e.ops.fail(Diag::callArgumentType, {"tl.fdiv", "approx", "False beside ieee_rounding=True", "True"});
@@ -160,26 +165,33 @@ Maybe emitFdiv(Emitter &e, Arguments &args) {
 
 Maybe emitDivRn(Emitter &e, Arguments &args) {
   Operand x, y;
-  if (!pairOf(e, args, x, y)) return std::nullopt;
+  if (!pairOf(e, args, x, y, {})) return std::nullopt;
   if (x.type.scalarType() != Type(Scalar::fp32)) return wrongType(e, args, x, "fp32", ".to(tl.float32)");
   return Operand::of(tt::PreciseDivFOp::create(e.ops.b, x.handle, y.handle).getResult(), x.type);
 }
 
 Maybe emitUmulhi(Emitter &e, Arguments &args) {
   Operand x, y;
-  if (!pairOf(e, args, x, y)) return std::nullopt;
+  if (!pairOf(e, args, x, y, {})) return std::nullopt;
   if (!isInteger(x.type.scalar()) || bitWidth(x.type.scalar()) < 32)
     return wrongType(e, args, x, "integers of 32 or 64 bits", ".to(tl.uint32)");
   return Operand::of(tt::MulhiUIOp::create(e.ops.b, x.handle, y.handle).getResult(), x.type);
 }
 
 Maybe emitFma(Emitter &e, Arguments &args) {
-  Operand x, y;
-  if (!pairOf(e, args, x, y)) return std::nullopt;
-  Maybe third = args.tensor(2);
-  if (!third) return std::nullopt;
-  Operand z = args[2].isNumber() ? args[2] : *third;
-  if (!e.ops.promote(z, x, {}, "tl.fma") || !e.ops.promote(z, y, {}, "tl.fma") || !e.ops.promote(z, x, {}, "tl.fma")) return std::nullopt;
+  Operand values[3];
+  for (size_t i = 0; i < 3; ++i) {
+    Maybe value = operandOf(e, args, i);
+    if (!value) return std::nullopt;
+    values[i] = *value;
+  }
+  auto &[x, y, z] = values;
+  if (e.ops.follows39()) {
+    if (!e.ops.promoteThree(values, "tl.fma")) return std::nullopt;
+  } else if (!e.ops.promote(x, y, {}, "tl.fma") || !e.ops.promote(z, x, {}, "tl.fma") || !e.ops.promote(z, y, {}, "tl.fma") ||
+             !e.ops.promote(z, x, {}, "tl.fma")) {
+    return std::nullopt;
+  }
   if (!isFloat(x.type.scalar())) return wrongType(e, args, x, "floats", "x * y + z");
   return Operand::of(math::FmaOp::create(e.ops.b, x.handle, y.handle, z.handle).getResult(), x.type);
 }
@@ -234,10 +246,6 @@ Maybe emitCeil(Emitter &e, Arguments &args) {
 }
 Maybe emitSqrtRn(Emitter &e, Arguments &args) {
   return function<tt::PreciseSqrtOp>(e, args, false);
-}
-
-Maybe emitExternElementwise(Emitter &e, Arguments &args) {
-  return e.ops.fail(Diag::refusedBuiltin, {"extern_elementwise", "call the function through tl.extra.libdevice"});
 }
 
 } // namespace tilewright

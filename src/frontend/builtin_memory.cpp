@@ -45,12 +45,14 @@ static std::optional<tt::EvictionPolicy> eviction(Arguments &args, size_t i) {
 
 // ---- what loads, stores and atomics have in common
 
-/// A run-time value or a number as `type`'s scalar.
+/// A run-time value or a number as what lies in memory of the type.
 static Maybe converted(Emitter &e, Arguments &args, size_t i, const Type &scalar) {
-  if (args[i].isNumber() && scalar.isScalar() && scalar.scalar() != Scalar::int1)
+  if (args[i].isNumber() && scalar == Type(Scalar::int1))
+    return e.ops.scalarConstant(Value::integer(args[i].constant.truth()), Scalar::int8);
+  if (args[i].isNumber() && scalar.isScalar() && scalar != Type(Scalar::void_))
     return e.ops.scalarConstant(args[i].constant, scalar.scalar());
   Maybe value = args.tensor(i);
-  return value ? e.ops.cast(*value, scalar) : std::nullopt;
+  return value ? e.ops.castForMemory(*value, scalar) : std::nullopt;
 }
 
 /// The mask as i1 values, or a disengaged operand where none is given.
@@ -63,8 +65,9 @@ static bool readMask(Emitter &e, Arguments &args, size_t i, Maybe &mask) {
   return false;
 }
 
+/// Whether there are elements behind it: none lie behind pointers to void, which are converted first.
 static bool isPointer(const Operand &x) {
-  return x.isRuntime() && x.type.scalarType().isPointer() && !x.isBlockPointer();
+  return x.isRuntime() && x.type.scalarType().isPointer() && !x.isBlockPointer() && x.type.scalarType().element() != Type(Scalar::void_);
 }
 
 /// Booleans lie in memory as bytes: the pointer to them as one to int8.
@@ -113,7 +116,8 @@ Maybe emitLoad(Emitter &e, Arguments &args) {
     op.setCache(*cache);
     op.setEvict(*evict);
     op.setIsVolatile(*isVolatile);
-    return Operand::of(op.getResult(), type);
+    bool isBool = type.element() == Type(Scalar::int1); // its bytes, as upstream has it
+    return Operand::of(op.getResult(), isBool ? type.withElement(Type(Scalar::int8)) : type);
   }
   if (!isPointer(given)) return e.ops.failAt(args.ranges[0], Diag::notAPointer, {"load", given.describe()});
   if (args.isNone(1) && !args.isNone(2)) return e.ops.failAt(args.ranges[2], Diag::otherWithoutMask, {});
@@ -127,8 +131,7 @@ Maybe emitLoad(Emitter &e, Arguments &args) {
   bool isBool = element == Type(Scalar::int1);
   if (isBool) element = Type(Scalar::int8);
   if (!args.isNone(2)) {
-    other = isBool && args[2].isNumber() ? Maybe(e.ops.scalarConstant(Value::integer(args[2].constant.truth()), Scalar::int8))
-                                         : converted(e, args, 2, element);
+    other = converted(e, args, 2, isBool ? Type(Scalar::int1) : element);
     if (!other) return std::nullopt;
   }
   for (auto [value, index] : {std::pair(&mask, 1), std::pair(&other, 2)}) {
@@ -185,11 +188,7 @@ Maybe emitStore(Emitter &e, Arguments &args) {
   Operand pointer = given;
   Maybe mask;
   if (!readMask(e, args, 2, mask)) return std::nullopt;
-  bool isBool = element == Type(Scalar::int1);
-  if (isBool) element = Type(Scalar::int8);
-  Maybe value = isBool && args[1].isNumber() ? Maybe(e.ops.scalarConstant(Value::integer(args[1].constant.truth()), Scalar::int8))
-                : args[1].isRuntime()        ? Maybe(args[1])
-                                             : converted(e, args, 1, element);
+  Maybe value = args[1].isRuntime() ? Maybe(args[1]) : converted(e, args, 1, element);
   if (!value) return std::nullopt;
   for (auto [operand, index] : {std::pair(&value, 1), std::pair(&mask, 2)}) {
     if (!*operand) continue;
@@ -203,7 +202,7 @@ Maybe emitStore(Emitter &e, Arguments &args) {
       return e.ops.failAt(args.ranges[index], Diag::storeShape, {args[index].describe(), given.describe()});
   }
   // Converted last, as upstream does: broadcasting costs nothing, and the text stays comparable.
-  Maybe bytes = bytePointer(e, pointer), stored = e.ops.cast(*value, element);
+  Maybe bytes = bytePointer(e, pointer), stored = args[1].isRuntime() ? e.ops.castForMemory(*value, element) : value;
   if (!bytes || !stored) return std::nullopt;
   auto op = tt::StoreOp::create(b, bytes->handle, stored->handle, mask ? mask->handle : mlir::Value());
   op.setCache(*cache);
@@ -353,7 +352,12 @@ Maybe emitAtomicCas(Emitter &e, Arguments &args) {
     if (!*operand) return std::nullopt;
   }
   auto op = tt::AtomicCASOp::create(e.ops.b, value->handle.getType(), pointer.handle, expected->handle, value->handle, *order, *scope);
-  return Operand::of(op.getResult(), value->type);
+  // Between integers of one width nothing is converted: what was there has the type of the value.
+  Type type = value->type, given = args[2].type.scalarType();
+  bool isInteger =
+      args[2].isRuntime() && given.isScalar() && tilewright::isInteger(given.scalar()) && tilewright::isInteger(element.scalar());
+  if (isInteger && bitWidth(given.scalar()) == bitWidth(element.scalar())) type = type.withElement(given);
+  return Operand::of(op.getResult(), type);
 }
 
 } // namespace tilewright

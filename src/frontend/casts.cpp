@@ -65,6 +65,12 @@ Maybe Semantics::truth(const Operand &x) {
   return cast(*tensor, Type(Scalar::int1));
 }
 
+Maybe Semantics::castForMemory(const Operand &x, const Type &type) {
+  if (type != Type(Scalar::int1)) return cast(x, type);
+  Maybe truth_ = truth(x);
+  return truth_ ? cast(*truth_, Type(Scalar::int8)) : std::nullopt;
+}
+
 Maybe Semantics::cast(const Operand &x, const Type &type) {
   return castRounded(x, type, "");
 }
@@ -74,6 +80,8 @@ Maybe Semantics::castPointer(const Operand &x, const Type &type) {
   Type from = x.type.scalarType(), to = type.scalarType();
   mlir::Type ir = irType(type);
   auto made = [&](mlir::Value handle) { return Operand::of(handle, type); };
+  auto isBlockPointer = [](const Type &type) { return type.isPointer() && type.scalarType().element().isBlock(); };
+  if (isBlockPointer(from) || isBlockPointer(to)) return fail(Diag::castImpossible, {from.str(), to.str()});
   if (from.isPointer() && to.isPointer()) return made(tt::BitcastOp::create(b, ir, x.handle).getResult());
   if (from.isPointer()) {
     if (!to.isScalar() || !isInteger(to.scalar())) return fail(Diag::castImpossible, {from.str(), to.str()});

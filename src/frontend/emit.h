@@ -172,9 +172,11 @@ private:
   bool unrolledLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> bounds);
   /// The bounds and the step as scalars of their common type; nothing after an error.
   std::optional<std::vector<Operand>> commonBounds(llvm::ArrayRef<Operand> given);
+  /// Which way a loop runs is known when it is compiled, so a step that is only known at run time is asserted to be positive.
+  void checkStep(const Operand &step);
   bool runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> bounds, llvm::ArrayRef<std::pair<std::string, Value>> wishes);
   bool whileLoop(const ast::WhileStmt &stmt);
-  bool loopBody(const ast::Stmt &loop, llvm::ArrayRef<ast::Stmt *> body);
+  bool loopBody(const ast::Stmt &loop, llvm::ArrayRef<ast::Stmt *> body, bool leaves);
   void terminate(mlir::Block &block, llvm::function_ref<void()> makeTerminator);
 
   // ---- loops that are left early
@@ -188,11 +190,13 @@ private:
   bool leavingLoop(const ast::Stmt &stmt, llvm::ArrayRef<ast::Stmt *> body, llvm::function_ref<Maybe()> test,
                    llvm::function_ref<void()> start, llvm::function_ref<bool()> advance);
   bool markExit(const ast::Stmt &stmt);
+  bool markReturn(const ast::ReturnStmt &stmt);
   /// `statements`, of which the first may leave the iteration: the others run if it did not.
   Flow mayLeave(llvm::ArrayRef<ast::Stmt *> statements);
   /// Emits the code after a loop from which the function may have returned.
   Flow afterReturn(llvm::ArrayRef<ast::Stmt *> statements, const Tail *tail, Maybe &result);
-  bool mayExit() const { return !exits.empty() && static_cast<int64_t>(exits.size()) == loopDepth && unrolled.empty(); }
+  /// Whether the innermost loop may be left early.
+  bool mayExit() const { return !loops.empty() && loops.back(); }
 
   // ---- what loops carry
   /// Emits the loop's blocks with `emit`, repeatedly if need be, and lets `close` make the operation
@@ -223,6 +227,8 @@ private:
   bool checkUsed(const Operand &callee, const ast::CallExpr &expr);
   std::optional<CallArguments> arguments(const ast::CallExpr &expr);
   Maybe pythonCall(const Callable &callee, const CallArguments &arguments);
+  /// Emits a function of Python's where it is called; nothing, without an error, where it is not to be followed.
+  std::optional<Maybe> helperCall(const Callable &callee, const CallArguments &arguments);
   Maybe breakpoint(const CallArguments &arguments);
   Maybe isInstance(const CallArguments &arguments);
   Maybe attributeByName(const CallArguments &arguments, bool ask);
@@ -238,6 +244,11 @@ private:
   Maybe conditional(const ast::ConditionalExpr &expr);
   Maybe formatted(const ast::FStringExpr &expr);
   Maybe comprehension(const ast::ComprehensionExpr &expr);
+  Maybe constantDict(const ast::DictExpr &expr);
+  /// Adds the items of a comprehension from its loop number `depth` on.
+  bool comprehensionItems(const ast::ComprehensionExpr &expr, size_t depth, std::vector<Operand> &items);
+  /// Gives a comprehension's targets their values. Unlike an assignment it keeps constants.
+  bool bindTarget(const ast::Expr &target, const Operand &value);
   Maybe runtimeAttribute(const Operand &object, llvm::StringRef name, SourceRange range);
   /// An unknown name, with "did you mean" where one of `candidates` is close.
   std::nullopt_t unknown(SourceRange range, Diag id, std::initializer_list<std::string> args, llvm::StringRef name,
@@ -254,7 +265,8 @@ private:
   llvm::StringMap<std::string> forgotten; // names that are no longer defined, and why
   llvm::StringSet<> annotatedConstexpr;   // `x: tl.constexpr` without a value
   int64_t loopDepth = 0;
-  std::vector<Exit> exits;           // of the loops around, where they may be left early
+  llvm::SmallVector<bool> loops;     // those around, the innermost last: whether they may be left early
+  std::vector<Exit> exits;           // of the loops around that may be left early
   std::vector<SourceRange> unrolled; // the static_range loops that lead here
   int64_t level = 0, deepest = 0;    // of branches and loops, with those of called functions
 };

@@ -330,6 +330,8 @@ Maybe Emitter::pythonCall(const Callable &callee, const CallArguments &args) {
     }
     return callBuiltin(*findBuiltin("device_print"), std::move(print));
   }
+  if (callee.isBuiltin())
+    if (std::optional<Maybe> made = helperCall(callee, args)) return *made;
   bool anyRuntime = false;
   for (const Operand &value : args.positional)
     anyRuntime |= !value.value();
@@ -350,10 +352,7 @@ Maybe Emitter::pythonCall(const Callable &callee, const CallArguments &args) {
       return result;
     }
     if (known == "abs" && args.positional.size() == 1) return callBuiltin(*findBuiltin("abs"), args);
-    if (std::shared_ptr<const JitFunction> helper = callee.asHelper(*unit.diagnostics)) {
-      std::optional<std::vector<Operand>> bound = bindCall(*helper, args);
-      return bound ? inlineHelper(*helper, std::move(*bound), args.range) : std::nullopt;
-    }
+    if (std::optional<Maybe> made = helperCall(callee, args)) return *made;
     llvm::StringRef plain = known.split(" [").first; // without a fingerprint
     std::string ours = inLanguage(plain), own = "mark it with @triton.jit if it is yours";
     std::string advice = known == "int" || known == "float" ? "convert with .to(tl.int32) or .to(tl.float32)"
@@ -367,6 +366,13 @@ Maybe Emitter::pythonCall(const Callable &callee, const CallArguments &args) {
       if (const double *number = value.constant.asFloat(); number && (std::isnan(*number) || (*number == 0 && std::signbit(*number))))
         return ops.fail(Diag::badCall, {name + "() of constants does not say what it gives for NaN and -0.0: use tl." + name + "imum"});
   return callWithConstants(callee, args, *unit.diagnostics);
+}
+
+std::optional<Maybe> Emitter::helperCall(const Callable &callee, const CallArguments &args) {
+  std::shared_ptr<const JitFunction> helper = callee.asHelper(*unit.diagnostics);
+  if (!helper) return std::nullopt;
+  std::optional<std::vector<Operand>> bound = bindCall(*helper, args);
+  return bound ? inlineHelper(*helper, std::move(*bound), args.range) : Maybe();
 }
 
 // The interpreter stops here and shows the named numbers and tiles. Compiled code has nobody to ask.

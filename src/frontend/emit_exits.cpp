@@ -64,18 +64,22 @@ static Operand truthConstant(bool value) {
   return Operand::of(Value::boolean(value));
 }
 
+// A return leaves all loops around it, so that all of them must be loops that may be left.
+bool Emitter::markReturn(const ast::ReturnStmt &stmt) {
+  if (!llvm::all_of(loops, [](bool leaves) { return leaves; })) return ops.failAt(stmt.range, Diag::returnInLoop, {}), false;
+  if (stmt.value && !isa<ast::NoneExpr>(stmt.value))
+    return refuse(stmt.range, "'return' of a value from inside a loop",
+                  "keep the value in a variable, break, and return it after the loop");
+  setLocal(returnedName, truthConstant(true));
+  for (const Exit &exit : exits)
+    setLocal(exit.over, truthConstant(true));
+  for (const Exit &exit : exits)
+    setLocal(exit.skip, truthConstant(true));
+  return true;
+}
+
 bool Emitter::markExit(const ast::Stmt &stmt) {
-  if (auto *ret = dyn_cast<ast::ReturnStmt>(&stmt)) {
-    if (ret->value && !isa<ast::NoneExpr>(ret->value))
-      return refuse(stmt.range, "'return' of a value from inside a loop",
-                    "keep the value in a variable, break, and return it after the loop");
-    setLocal(returnedName, truthConstant(true));
-    for (const Exit &exit : exits)
-      setLocal(exit.over, truthConstant(true));
-    for (const Exit &exit : exits)
-      setLocal(exit.skip, truthConstant(true));
-    return true;
-  }
+  if (auto *ret = dyn_cast<ast::ReturnStmt>(&stmt)) return markReturn(*ret);
   if (stmt.kind == ast::StmtKind::break_) setLocal(exits.back().over, truthConstant(true));
   setLocal(exits.back().skip, truthConstant(true));
   return true;
@@ -156,7 +160,7 @@ bool Emitter::leavingLoop(const ast::Stmt &stmt, llvm::ArrayRef<ast::Stmt *> sta
     setLocal(exit.skip, truthConstant(false));
     start();
     exits.push_back(exit);
-    bool good = loopBody(stmt, statements);
+    bool good = loopBody(stmt, statements, true);
     exits.pop_back();
     good = good && advance();
     locals.erase(exit.skip);
@@ -182,16 +186,22 @@ bool Emitter::leavingFor(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> given
   if (constant && *constant == 0) return ops.failAt(stmt.iterable->range, Diag::rangeStep, {}), false;
   std::optional<std::vector<Operand>> bounds = commonBounds(given);
   if (!bounds) return false;
+  if (!constant) checkStep(bounds->back());
+  bool falls = constant && *constant < 0;
   llvm::StringRef index = indexNames[exits.size()], target = cast<ast::NameExpr>(stmt.target)->name;
   setLocal(index, (*bounds)[0]);
-  auto goesOn = [&] {
-    return ops.compare(constant && *constant < 0 ? ast::CompareOp::gt : ast::CompareOp::lt, locals.find(index)->second, (*bounds)[1]);
-  };
+  auto goesOn = [&] { return ops.compare(falls ? ast::CompareOp::gt : ast::CompareOp::lt, locals.find(index)->second, (*bounds)[1]); };
   auto start = [&] { setLocal(target, locals.find(index)->second); };
-  auto advance = [&] {
-    Maybe next = ops.binary(ast::BinaryOp::add, locals.find(index)->second, (*bounds)[2]);
-    if (next) setLocal(index, *next);
-    return next.has_value();
+  llvm::StringRef over = overNames[exits.size()];
+  auto advance = [&] { // the loop is over where the counter passes the last number of its type
+    Operand now = locals.find(index)->second;
+    Maybe next = ops.add(now, (*bounds)[2], /*checked=*/false);
+    Maybe wraps = next ? ops.compare(falls ? ast::CompareOp::gt : ast::CompareOp::lt, *next, now) : std::nullopt;
+    Maybe ends = wraps ? ops.logical(/*isAnd=*/false, locals.find(over)->second, *wraps) : std::nullopt;
+    if (!ends) return false;
+    setLocal(index, *next);
+    if (!constant || (*constant != 1 && *constant != -1)) setLocal(over, *ends);
+    return true;
   };
   bool good = leavingLoop(stmt, stmt.body, goesOn, start, advance);
   locals.erase(index);

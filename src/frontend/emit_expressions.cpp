@@ -116,7 +116,7 @@ Maybe Emitter::expressionWithin(const ast::Expr &expr) {
     return value;
   }
   case ast::ExprKind::lambda: return refuse(expr.range, "a lambda", "write a function with @triton.jit"), std::nullopt;
-  case ast::ExprKind::dict: return refuse(expr.range, "a dict", "use a tuple"), std::nullopt;
+  case ast::ExprKind::dict: return constantDict(cast<ast::DictExpr>(expr));
   case ast::ExprKind::set: return refuse(expr.range, "a set", "use a tuple"), std::nullopt;
   case ast::ExprKind::slice: return refuse(expr.range, "a slice here", ""), std::nullopt;
   case ast::ExprKind::starred: return refuse(expr.range, "'*' here", ""), std::nullopt;
@@ -387,40 +387,78 @@ static ast::Names targetNames(const ast::Expr &target) {
   return names;
 }
 
-Maybe Emitter::comprehension(const ast::ComprehensionExpr &expr) {
-  bool simple = expr.what == ast::ComprehensionKind::list || expr.what == ast::ComprehensionKind::generator;
-  if (!simple || expr.loops.size() != 1)
-    return refuse(expr.range, "this comprehension", "use a list comprehension over one tuple"), std::nullopt;
-  const ast::ComprehensionExpr::For &loop = expr.loops[0];
-  Maybe source = expression(*loop.iterable);
-  if (!source) return std::nullopt;
-  if (!source->isTuple()) return ops.failAt(loop.iterable->range, Diag::notATuple, {source->describe()});
-  // A comprehension's variables are its own; what := binds in it belongs to the function.
-  std::vector<std::pair<llvm::StringRef, Maybe>> hidden;
-  for (llvm::StringRef name : targetNames(*loop.target)) {
-    auto outer = locals.find(name);
-    hidden.emplace_back(name, outer == locals.end() ? Maybe() : Maybe(outer->second));
+// A dict of constants, such as the table of core.extern_elementwise.
+Maybe Emitter::constantDict(const ast::DictExpr &expr) {
+  std::vector<std::pair<Value, Value>> items;
+  for (auto [key, value] : expr.items) {
+    Maybe left = key ? expression(*key) : std::nullopt, right = left ? expression(*value) : std::nullopt;
+    if (!key) return refuse(expr.range, "'**' in a dict", ""), std::nullopt;
+    if (!right) return std::nullopt;
+    std::optional<Value> known = left->value(), entry = right->value();
+    if (!known || !entry) return refuse(expr.range, "a dict of run-time values", "use a tuple"), std::nullopt;
+    items.emplace_back(std::move(*known), std::move(*entry));
   }
-  std::vector<Operand> items;
+  return Operand::of(Value::dict(std::move(items)));
+}
+
+bool Emitter::bindTarget(const ast::Expr &target, const Operand &value) {
+  llvm::ArrayRef<ast::Expr *> targets;
+  if (auto *name = dyn_cast<ast::NameExpr>(&target)) return setLocal(name->name, value), true;
+  if (auto *tuple = dyn_cast<ast::TupleExpr>(&target))
+    targets = tuple->elements;
+  else if (auto *list = dyn_cast<ast::ListExpr>(&target))
+    targets = list->elements;
+  else
+    return refuse(target.range, "this target of a comprehension", "use names");
+  for (const ast::Expr *each : targets)
+    if (isa<ast::StarredExpr>(each)) return refuse(each->range, "a target with '*'", "take the rest by a slice, as in rest = values[1:]");
+  if (!value.isTuple() || value.items.size() != targets.size())
+    return ops.failAt(target.range, Diag::unpackTargets, {value.describe(), std::to_string(targets.size())}), false;
+  for (auto [each, item] : llvm::zip_equal(targets, value.items))
+    if (!bindTarget(*each, item)) return false;
+  return true;
+}
+
+bool Emitter::comprehensionItems(const ast::ComprehensionExpr &expr, size_t depth, std::vector<Operand> &items) {
+  if (depth == expr.loops.size()) {
+    Maybe value = expression(*expr.element);
+    if (value && items.size() >= mostItems) return ops.failAt(expr.range, Diag::tupleTooLong, {std::to_string(mostItems)}), false;
+    if (value) items.push_back(std::move(*value));
+    return value.has_value();
+  }
+  const ast::ComprehensionExpr::For &loop = expr.loops[depth];
+  Maybe source = expression(*loop.iterable);
+  if (!source) return false;
+  if (!source->isTuple()) return ops.failAt(loop.iterable->range, Diag::notATuple, {source->describe()}), false;
   for (const Operand &item : source->items) {
-    if (auto *target = dyn_cast<ast::NameExpr>(loop.target))
-      setLocal(target->name, item); // a constexpr stays one
-    else if (!assign(*loop.target, item))
-      return std::nullopt;
+    if (!step(expr.range) || !bindTarget(*loop.target, item)) return false;
     bool taken = true;
     for (const ast::Expr *filter : loop.conditions) {
       Maybe test = condition(*filter);
-      if (!test) return std::nullopt;
+      if (!test) return false;
       if (!test->isConstant())
-        return ops.failAt(filter->range, Diag::constexprExpected, {"the condition of a comprehension", test->describe()});
+        return ops.failAt(filter->range, Diag::constexprExpected, {"the condition of a comprehension", test->describe()}), false;
       taken = test->constant.truth();
       if (!taken) break;
     }
-    if (!taken) continue;
-    Maybe value = expression(*expr.element);
-    if (!value) return std::nullopt;
-    items.push_back(std::move(*value));
+    if (taken && !comprehensionItems(expr, depth + 1, items)) return false;
   }
+  return true;
+}
+
+Maybe Emitter::comprehension(const ast::ComprehensionExpr &expr) {
+  if (expr.what != ast::ComprehensionKind::list && expr.what != ast::ComprehensionKind::generator)
+    return refuse(expr.range, "this comprehension", "use a list comprehension over tuples"), std::nullopt;
+  // A comprehension's variables are its own; what := binds in it belongs to the function.
+  std::vector<std::pair<llvm::StringRef, Maybe>> hidden;
+  for (const ast::ComprehensionExpr::For &loop : expr.loops)
+    for (llvm::StringRef name : targetNames(*loop.target)) {
+      if (llvm::any_of(hidden, [&](const auto &each) { return each.first == name; })) continue;
+      auto outer = locals.find(name);
+      hidden.emplace_back(name, outer == locals.end() ? Maybe() : Maybe(outer->second));
+    }
+  std::vector<Operand> items;
+  if (!comprehensionItems(expr, 0, items)) return std::nullopt;
   for (auto &[name, outer] : hidden) {
     if (outer)
       locals[name] = std::move(*outer);

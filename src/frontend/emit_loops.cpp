@@ -3,6 +3,7 @@
 #include "frontend/emit.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -103,10 +104,12 @@ bool Emitter::unrolledLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> bou
   Maybe ignored;
   bool good = true;
   unrolled.push_back(stmt.range);
+  loops.push_back(false);
   for (Int i = values[0]; good && (values[2] > 0 ? i < values[1] : i > values[1]); i += values[2]) {
     setLocal(cast<ast::NameExpr>(stmt.target)->name, Operand::of(Value::integer(i)));
     good = step(unrolled.front()) && sequence(stmt.body, nullptr, ignored) != Flow::failed;
   }
+  loops.pop_back();
   unrolled.pop_back();
   return good;
 }
@@ -141,6 +144,24 @@ std::optional<std::vector<Operand>> Emitter::commonBounds(llvm::ArrayRef<Operand
   return bounds;
 }
 
+/// Whether a step is positive whatever the launch: made of constants and of how many programs there are.
+static bool isPositive(mlir::Value value) {
+  llvm::APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant))) return constant.isStrictlyPositive();
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<tt::GetNumProgramsOp>(op)) return true;
+  if (isa_and_nonnull<arith::MulIOp, arith::AddIOp, arith::MinSIOp>(op))
+    return isPositive(op->getOperand(0)) && isPositive(op->getOperand(1));
+  if (isa_and_nonnull<arith::MaxSIOp>(op)) return isPositive(op->getOperand(0)) || isPositive(op->getOperand(1));
+  return isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(op) && isPositive(op->getOperand(0));
+}
+
+void Emitter::checkStep(const Operand &step) {
+  if (isPositive(step.handle)) return;
+  Maybe holds = ops.compare(ast::CompareOp::gt, step, Operand::of(Value::integer(0)));
+  if (holds) tt::AssertOp::create(ops.b, holds->handle, ops.b.getStringAttr("the step of a loop must be positive"));
+}
+
 bool Emitter::runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> given, llvm::ArrayRef<std::pair<std::string, Value>> wishes) {
   llvm::StringRef target = cast<ast::NameExpr>(stmt.target)->name;
   Operand low = given[0], high = given[1], step = given[2];
@@ -160,6 +181,7 @@ bool Emitter::runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> give
   std::optional<std::vector<Operand>> bounds = commonBounds({low, high, step});
   if (!bounds) return false;
   low = (*bounds)[0], high = (*bounds)[1], step = (*bounds)[2];
+  checkStep(step);
   Type type = low.type;
   ops.at(stmt.range);
 
@@ -173,7 +195,7 @@ bool Emitter::runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> give
     enterCarried(state, *body);
     if (falling) index = arith::AddIOp::create(ops.b, arith::SubIOp::create(ops.b, high.handle, index), low.handle);
     setLocal(target, Operand::of(index, type));
-    std::optional<llvm::SmallVector<mlir::Value>> atEnd = loopBody(stmt, stmt.body) ? endCarried(state, *body, 1) : std::nullopt;
+    std::optional<llvm::SmallVector<mlir::Value>> atEnd = loopBody(stmt, stmt.body, false) ? endCarried(state, *body, 1) : std::nullopt;
     if (atEnd) ends = std::move(*atEnd);
     return atEnd.has_value();
   };
@@ -194,11 +216,13 @@ bool Emitter::runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> give
   return carryLoop(stmt, emit, close);
 }
 
-bool Emitter::loopBody(const ast::Stmt &loop, llvm::ArrayRef<ast::Stmt *> body) {
+bool Emitter::loopBody(const ast::Stmt &loop, llvm::ArrayRef<ast::Stmt *> body, bool leaves) {
   ++loopDepth;
+  loops.push_back(leaves);
   deepest = std::max(deepest, ++level);
   Maybe ignored;
   bool good = sequence(body, nullptr, ignored) != Flow::failed;
+  loops.pop_back();
   --loopDepth;
   --level;
   ops.at(loop.range);
@@ -263,7 +287,7 @@ bool Emitter::whileLoop(const ast::WhileStmt &stmt) {
       locals[name] = rebuild(fresh, rest);
     }
     ops.b.setInsertionPointToStart(body.get());
-    std::optional<llvm::SmallVector<mlir::Value>> atEnd = loopBody(stmt, stmt.body) ? endCarried(state, *body, 0) : std::nullopt;
+    std::optional<llvm::SmallVector<mlir::Value>> atEnd = loopBody(stmt, stmt.body, false) ? endCarried(state, *body, 0) : std::nullopt;
     if (atEnd) ends = std::move(*atEnd);
     return atEnd.has_value();
   };

@@ -31,7 +31,7 @@ Emitter::Flow Emitter::sequence(llvm::ArrayRef<ast::Stmt *> statements, const Ta
     const ast::Stmt &stmt = *statements[i];
     ops.at(stmt.range);
     if (mayExit() && leavesIteration(stmt)) return mayLeave(statements.drop_front(i));
-    if (exits.empty() && loopDepth == 0 && isLoopWithReturn(stmt)) return afterReturn(statements.drop_front(i), tail, result);
+    if (loops.empty() && isLoopWithReturn(stmt)) return afterReturn(statements.drop_front(i), tail, result);
     if (auto *ret = dyn_cast<ast::ReturnStmt>(&stmt)) {
       if (loopDepth > 0 || !unrolled.empty()) {
         ops.fail(Diag::returnInLoop, {});

@@ -32,25 +32,28 @@ static Scalar promotedInteger(Scalar x, Scalar y) {
   return bitWidth(y) >= bitWidth(x) ? y : x;
 }
 
-std::optional<Scalar> Semantics::promotedScalar(const Operand &left, bool leftNumber, const Operand &right, bool rightNumber, bool division,
-                                                llvm::StringRef what) {
-  Scalar x = left.type.scalarType().scalar(), y = right.type.scalarType().scalar();
-  if (leftNumber != rightNumber) {
-    Scalar number = leftNumber ? x : y, tile = leftNumber ? y : x;
-    if (kindOf(number) <= kindOf(tile)) return division && (tile == Scalar::fp16 || tile == Scalar::bf16) ? Scalar::fp32 : tile;
+std::optional<Scalar> Semantics::promotedScalar(Scalar x, bool xNumber, Scalar y, bool yNumber, bool division, llvm::StringRef what) {
+  auto halves = [](Scalar scalar) { return scalar == Scalar::fp16 || scalar == Scalar::bf16; };
+  if (xNumber != yNumber) {
+    Scalar number = xNumber ? x : y, tile = xNumber ? y : x;
+    if (kindOf(number) <= kindOf(tile)) {
+      if (!follows39()) return division && halves(tile) ? Scalar::fp32 : tile;
+      x = y = tile;
+    }
   }
   if (x == Scalar::fp64 || y == Scalar::fp64) return Scalar::fp64;
-  if (x == Scalar::fp32 || y == Scalar::fp32) return Scalar::fp32;
-  if (x == Scalar::fp16 || y == Scalar::fp16) return division ? Scalar::fp32 : Scalar::fp16;
+  bool narrowDivision = division && (follows39() ? isFloat(x) || isFloat(y) : x == Scalar::fp16 || y == Scalar::fp16);
+  if (x == Scalar::fp32 || y == Scalar::fp32 || narrowDivision) return Scalar::fp32;
+  if (x == Scalar::fp16 || y == Scalar::fp16) return Scalar::fp16;
   if (x == Scalar::bf16 && y == Scalar::bf16) return division ? Scalar::fp32 : Scalar::bf16;
   if (x == Scalar::bf16 || y == Scalar::bf16) return Scalar::fp32;
   if (isFp8(x) && isFp8(y)) return x == y ? x : Scalar::fp16;
   if (!isInteger(x) || !isInteger(y)) {
-    fail(Diag::operandTypes, {what.str(), left.type.str(), right.type.str()});
+    fail(Diag::operandTypes, {what.str(), Type(x).str(), Type(y).str()});
     return std::nullopt;
   }
   if (division && isSigned(x) != isSigned(y)) {
-    fail(Diag::mixedSignedness, {what.str(), left.type.str(), right.type.str()});
+    fail(Diag::mixedSignedness, {what.str(), Type(x).str(), Type(y).str()});
     return std::nullopt;
   }
   return promotedInteger(x, y);
@@ -64,6 +67,13 @@ static bool holds(Scalar scalar, const Value &number) {
   int64_t bits = bitWidth(scalar);
   if (isSigned(scalar)) return *value >= -(one << (bits - 1)) && *value < (one << (bits - 1));
   return *value >= 0 && *value < (one << bits);
+}
+
+Maybe Semantics::asComputed(const Operand &given, Scalar scalar) {
+  if (!given.isNumber()) return cast(given, Type(scalar));
+  if (isInteger(scalar) && !holds(scalar, given.constant))
+    return fail(Diag::scalarRange, {given.constant.repr(), scalarName(scalar).str()});
+  return scalarConstant(given.constant, scalar);
 }
 
 bool Semantics::promote(Operand &x, Operand &y, Promotion how, llvm::StringRef what) {
@@ -96,29 +106,51 @@ bool Semantics::promote(Operand &x, Operand &y, Promotion how, llvm::StringRef w
     return false;
   }
   if (how.arithmetic && !xType.isPointer() && !yType.isPointer()) {
-    std::optional<Scalar> scalar = promotedScalar(x, xNumber, y, yNumber, how.division, what);
+    std::optional<Scalar> scalar = promotedScalar(xType.scalar(), xNumber, yType.scalar(), yNumber, how.division, what);
     if (!scalar) return false;
     if (*scalar == Scalar::fp8e4b15 && what != "where") scalar = Scalar::fp16; // it has no arithmetic; fp16 holds all its numbers
     for (int side = 0; side < 2; ++side) {
       Operand &operand = side ? y : x;
-      const Operand &given = side ? yGiven : xGiven;
-      if (given.isNumber()) {
-        if (isInteger(*scalar) && !holds(*scalar, given.constant)) {
-          fail(Diag::scalarRange, {given.constant.repr(), scalarName(*scalar).str()});
-          return false;
-        }
-        if (operand.type != Type(*scalar)) {
-          if (operand.handle.use_empty()) operand.handle.getDefiningOp()->erase();
-          operand = scalarConstant(given.constant, *scalar);
-        }
+      if (operand.type.scalarType() == Type(*scalar)) {
+        const Operand &given = side ? yGiven : xGiven;
+        if (given.isNumber() && isInteger(*scalar) && !holds(*scalar, given.constant))
+          return fail(Diag::scalarRange, {given.constant.repr(), scalarName(*scalar).str()}), false;
         continue;
       }
-      Maybe converted = cast(operand, Type(*scalar));
+      if ((side ? yNumber : xNumber) && operand.handle.use_empty()) operand.handle.getDefiningOp()->erase();
+      Maybe converted = asComputed(side ? yGiven : xGiven, *scalar);
       if (!converted) return false;
       operand = *converted;
     }
   }
   return broadcast(x, y);
+}
+
+// Up to 3.8 the three were brought together two by two, as tiles. Since 3.9 the tiles have one type and the numbers have one; then
+// these two meet, so that the order of the operands does not matter.
+bool Semantics::promoteThree(Operand (&operands)[3], llvm::StringRef what) {
+  std::optional<Scalar> tiles, numbers;
+  for (const Operand &each : operands) {
+    bool isNumber = each.isNumber();
+    std::optional<Scalar> own = isNumber ? ownType(each.constant) : std::optional<Scalar>();
+    if (isNumber && !own) return fail(Diag::scalarRange, {each.constant.repr(), "64 bits"}), false;
+    if (!isNumber && (!each.isRuntime() || !each.type.scalarType().isScalar()))
+      return fail(Diag::operandType, {what.str(), each.describe()}), false;
+    Scalar scalar = own ? *own : each.type.scalarType().scalar();
+    std::optional<Scalar> &common = isNumber ? numbers : tiles;
+    common = common ? promotedScalar(*common, isNumber, scalar, isNumber, false, what) : std::optional<Scalar>(scalar);
+    if (!common) return false;
+  }
+  std::optional<Scalar> common = !numbers ? tiles : !tiles ? numbers : promotedScalar(*tiles, false, *numbers, true, false, what);
+  if (!common) return false;
+  if (*common == Scalar::fp8e4b15) common = Scalar::fp16; // as in promote
+  for (Operand &each : operands) {
+    Maybe converted = asComputed(each, *common);
+    if (!converted) return false;
+    each = *converted;
+  }
+  auto &[x, y, z] = operands;
+  return broadcast(x, y) && broadcast(x, z) && broadcast(y, z);
 }
 
 // With debug on, a signed or unsigned result that does not fit is a run-time error: computed in 64 bits, compared with the bounds.
@@ -136,7 +168,7 @@ void Semantics::checkOverflow(ast::BinaryOp op, const Operand &x, const Operand 
   Maybe above = compare(ast::CompareOp::ge, *result, integerConstant(low, Scalar::int64));
   Maybe fits = bitwise(ast::BinaryOp::bitand_, *below, *above);
   static constexpr llvm::StringRef names[] = {"add", "sub", "mul"};
-  std::string message = "int" + std::to_string(bits) + " overflow detected for operation " + names[static_cast<size_t>(op)].str();
+  std::string message = scalarName(scalar).str() + " overflow detected for operation " + names[static_cast<size_t>(op)].str();
   tt::AssertOp::create(b, fits->handle, b.getStringAttr(message));
 }
 
@@ -146,6 +178,7 @@ Maybe Semantics::add(Operand x, Operand y, bool checked) {
     return fail(Diag::operandTypes, {"+", x.type.str(), y.type.str()});
   if (y.type.scalarType().isPointer()) std::swap(x, y);
   if (x.type.scalarType().isPointer()) {
+    if (x.type.scalarType().element() == Type(Scalar::void_)) return fail(Diag::operandTypes, {"+", x.type.str(), y.type.str()});
     Scalar offset = y.type.scalar();
     // Offsets are signed to tt.addptr: an unsigned one is widened so that it stays positive.
     if (!isSigned(offset) && bitWidth(offset) < 64) {

@@ -196,15 +196,21 @@ void Semantics::addCallNotes() {
 
 // ---- types and constants
 
+/// Blocks of booleans are bytes in memory.
+static Type inMemory(const Type &pointee) {
+  bool isBools = pointee.isBlock() && pointee.element() == Type(Scalar::int1);
+  return isBools ? pointee.withElement(Type(Scalar::int8)) : pointee;
+}
+
 mlir::Type Semantics::irType(const Type &type) {
   MLIRContext *context = unit.context;
   switch (type.kind()) {
-  case Type::Kind::pointer: return tt::PointerType::get(irType(type.element()), static_cast<int>(type.addressSpace()));
+  case Type::Kind::pointer: return tt::PointerType::get(irType(inMemory(type.element())), static_cast<int>(type.addressSpace()));
   case Type::Kind::block: return RankedTensorType::get(type.shape(), irType(type.element()));
   case Type::Kind::descriptor: { // the only type of the IR that says so of unsigned elements: their minimum is another operation
-    mlir::Type element = irType(type.element());
-    Type stored = type.element();
-    if (stored.isScalar() && isInteger(stored.scalar()) && !isSigned(stored.scalar()) && stored.scalar() != Scalar::int1)
+    Type stored = type.element() == Type(Scalar::int1) ? Type(Scalar::int8) : type.element();
+    mlir::Type element = irType(stored);
+    if (stored.isScalar() && isInteger(stored.scalar()) && !isSigned(stored.scalar()))
       element = IntegerType::get(context, element.getIntOrFloatBitWidth(), IntegerType::Unsigned);
     return tt::TensorDescType::get(context, RankedTensorType::get(type.shape(), element));
   }
@@ -272,31 +278,8 @@ static int64_t fp8e4b15Bits(double number) {
   return static_cast<int64_t>((bits >> 8 & 0x80) | (std::min<uint64_t>(bits & 0x7fff, 0x3f00) + 0x40) >> 7);
 }
 
-Operand Semantics::scalarConstant(const Value &number, Scalar type) {
-  if (type == Scalar::fp8e4b15) {
-    Operand byte = scalarConstant(Value::integer(fp8e4b15Bits(number.toDouble().value_or(0))), Scalar::uint8);
-    return Operand::of(byte.handle, Type(type));
-  }
-  mlir::Type ir = irType(Type(type));
-  TypedAttr attribute;
-  if (auto floatType = dyn_cast<FloatType>(ir)) {
-    APFloat value(number.toDouble().value_or(0));
-    bool inexact = false;
-    value.convert(floatType.getFloatSemantics(), APFloat::rmNearestTiesToEven, &inexact);
-    attribute = FloatAttr::get(ir, value);
-  } else {
-    // A float where an integer is wanted is cut, as Python's int() does; the bits are those of the low end.
-    std::optional<Int> integer = number.toInt();
-    Int bits = integer ? *integer : static_cast<Int>(number.toDouble().value_or(0));
-    unsigned width = ir.getIntOrFloatBitWidth();
-    uint64_t low = static_cast<uint64_t>(bits);
-    attribute = IntegerAttr::get(ir, APInt(64, low).trunc(width));
-  }
-  return Operand::of(arith::ConstantOp::create(b, attribute).getResult(), Type(type));
-}
-
 // The type that a number has on its own: the first of int32, uint32, int64, uint64 that holds it; fp32 unless only fp64 can.
-static std::optional<Scalar> ownType(const Value &number) {
+std::optional<Scalar> ownType(const Value &number) {
   if (number.asBool()) return Scalar::int1;
   if (const Int *integer = number.asInt()) {
     const Int one = 1;
@@ -309,6 +292,46 @@ static std::optional<Scalar> ownType(const Value &number) {
   double size = std::fabs(*number.asFloat());
   bool fits = !(size > 0) || std::isinf(size) || (size >= 0x1p-126 && size <= 0x1.fffffep127);
   return fits ? Scalar::fp32 : Scalar::fp64;
+}
+
+/// A literal of an 8-bit float, as the conversion at run time makes it: by way of the number's own type, and saturated.
+static APFloat asFp8(double number, const llvm::fltSemantics &semantics) {
+  APFloat value(number);
+  bool inexact = false;
+  value.convert(semantics, APFloat::rmNearestTiesToEven, &inexact);
+  return std::isnan(number) || value.isFinite() ? value : APFloat::getLargest(semantics, std::signbit(number));
+}
+
+Operand Semantics::scalarConstant(const Value &number, Scalar type) {
+  double real = number.toDouble().value_or(0);
+  if (isFp8(type) && ownType(number) != Scalar::fp64) real = static_cast<double>(static_cast<float>(real));
+  if (type == Scalar::fp8e4b15) {
+    Operand byte = scalarConstant(Value::integer(fp8e4b15Bits(real)), Scalar::uint8);
+    return Operand::of(byte.handle, Type(type));
+  }
+  mlir::Type ir = irType(Type(type));
+  TypedAttr attribute;
+  if (auto floatType = dyn_cast<FloatType>(ir)) {
+    APFloat value = isFp8(type) ? asFp8(real, floatType.getFloatSemantics()) : APFloat(real);
+    bool inexact = false;
+    value.convert(floatType.getFloatSemantics(), APFloat::rmNearestTiesToEven, &inexact);
+    if (isFp8(type) && !value.isZero()) { // MLIR's arithmetic on constants of these types does not saturate: it sees bits
+      mlir::Value bits = arith::ConstantOp::create(b, b.getI8IntegerAttr(static_cast<int8_t>(value.bitcastToAPInt().getZExtValue())));
+      return Operand::of(tt::BitcastOp::create(b, ir, bits).getResult(), Type(type));
+    }
+    attribute = FloatAttr::get(ir, value);
+  } else {
+    // Of an integer, the lowest bits. A float is converted as at run time: toward zero, saturated, 0 for NaN.
+    unsigned width = ir.getIntOrFloatBitWidth();
+    llvm::APSInt bits(width, /*isUnsigned=*/!isSigned(type));
+    bool isExact = false;
+    if (std::optional<Int> integer = number.toInt())
+      bits = APInt(64, static_cast<uint64_t>(*integer)).trunc(width);
+    else
+      APFloat(real).convertToInteger(bits, APFloat::rmTowardZero, &isExact);
+    attribute = IntegerAttr::get(ir, bits);
+  }
+  return Operand::of(arith::ConstantOp::create(b, attribute).getResult(), Type(type));
 }
 
 Maybe Semantics::toTensor(const Operand &x) {

@@ -108,12 +108,18 @@ public:
   Maybe bitcast(const Operand &x, const Type &type);
   /// As i1: a float or integer is compared with zero.
   Maybe truth(const Operand &x);
+  /// `x` as what a store to memory of `type` writes: converted; of booleans the byte 0 or 1.
+  Maybe castForMemory(const Operand &x, const Type &type);
 
   // ---- operators; operands are run-time values or numbers, at least one of them the former
   struct Promotion {
     bool leftPointer = false, rightPointer = false, arithmetic = true, division = false;
   };
   bool promote(Operand &x, Operand &y, Promotion how, llvm::StringRef what);
+  /// Brings three operands to one type and shape. Numbers decide last, and together.
+  bool promoteThree(Operand (&operands)[3], llvm::StringRef what);
+  /// Whether the language follows the rules of 3.9.
+  bool follows39() const { return unit.options->rules == LanguageRules::triton39; }
   Maybe binary(ast::BinaryOp op, const Operand &x, const Operand &y);
   Maybe unary(ast::UnaryOp op, const Operand &x);
   Maybe compare(ast::CompareOp op, const Operand &x, const Operand &y);
@@ -125,12 +131,18 @@ public:
   Maybe where_(Operand condition, Operand x, Operand y);
 
 private:
-  std::optional<Scalar> promotedScalar(const Operand &x, bool xNumber, const Operand &y, bool yNumber, bool division, llvm::StringRef what);
+  std::optional<Scalar> promotedScalar(Scalar x, bool xNumber, Scalar y, bool yNumber, bool division, llvm::StringRef what);
+  /// A number or a run-time value as one of this element type.
+  Maybe asComputed(const Operand &given, Scalar scalar);
   Maybe divide(Operand x, Operand y);
   Maybe floorDivide(Operand x, Operand y);
   Maybe remainder(Operand x, Operand y);
   void checkOverflow(ast::BinaryOp op, const Operand &x, const Operand &y);
 };
+
+/// The type that a number has on its own: the first of int32, uint32, int64, uint64 that holds it; fp32 unless only fp64 can. Null for an
+/// integer of more than 64 bits.
+std::optional<Scalar> ownType(const Value &number);
 
 /// A kernel's tuples and lists are short; a longer one is a mistake that would take the memory with it.
 constexpr int64_t mostItems = 65536;

@@ -90,6 +90,7 @@ struct LaunchTime {
 
 struct Explanation {
   std::string kernel, target, file, heading;
+  int64_t scratchBytes = 0;           // of a worker on a CPU
   std::vector<std::string> resources; // "shared memory   98304 of 232448 bytes"
   std::optional<LaunchTime> time;
   std::vector<LaunchFact> facts;

@@ -29,6 +29,8 @@ constexpr llvm::StringLiteral contiguityName = "tt.contiguity";
 constexpr llvm::StringLiteral constancyName = "tt.constancy";
 // Of a loop, what its author asks for with tl.range:
 constexpr llvm::StringLiteral numStagesName = "tt.num_stages";
+/// On loops after the lowering of tiles: the kernel's own, whose bounds may be any numbers.
+constexpr llvm::StringLiteral kernelLoopName = "tt.kernel_loop";
 constexpr llvm::StringLiteral unrollFactorName = "tt.loop_unroll_factor";
 constexpr llvm::StringLiteral singleBufferName = "tt.disallow_acc_multi_buffer";
 constexpr llvm::StringLiteral flattenName = "tt.flatten";

@@ -19,6 +19,11 @@ def TTDialect : Dialect {
   let summary = "tiles of a Triton program";
   let useDefaultTypePrinterParser = 1;
   let hasConstantMaterializer = 1;
+  let extraClassDeclaration = [{
+    // Text of newer versions than 3.6: newer_text.cpp.
+    ::mlir::Attribute parseAttribute(::mlir::DialectAsmParser &parser, ::mlir::Type type) const override;
+    std::optional<ParseOpHook> getParseOperationHook(::llvm::StringRef name) const override;
+  }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
                            "::mlir::cf::ControlFlowDialect",
                            "::mlir::ub::UBDialect"];
@@ -39,7 +44,7 @@ def TT_Pointer : TTType<"Pointer", "ptr"> {
 def TT_TensorDesc : TTType<"TensorDesc", "tensordesc"> {
   let summary = "a strided tensor in memory with the shape of the blocks taken from it; its integers may be marked as unsigned (ui32)";
   let parameters = (ins "::mlir::RankedTensorType":$storedType);
-  let assemblyFormat = "`<` $storedType `>`";
+  let hasCustomAssemblyFormat = 1; // <tensor<32x64xf16>>, and <32x64xf16> as upstream prints it from 3.8 on
   let extraClassDeclaration = [{
     /// The type of its blocks as values: without a sign, as all values of the IR are.
     ::mlir::RankedTensorType getBlockType() const;
@@ -158,6 +163,16 @@ def TT_GetNumProgramsOp : TTOp<"get_num_programs", [Pure]> {
   let arguments = (ins TT_Axis:$axis);
   let results = (outs I32:$result);
   let assemblyFormat = "$axis attr-dict `:` type($result)";
+}
+
+// From Triton 3.9 on. The pipeline replaces both as soon as it knows the target.
+def TT_GridDependencyWaitOp : TTOp<"grid_dependency_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits until the kernel before this one has written its results";
+  let assemblyFormat = "attr-dict";
+}
+def TT_GridDependencyLaunchDependentsOp : TTOp<"grid_dependency_launch_dependents", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "lets the next kernel start";
+  let assemblyFormat = "attr-dict";
 }
 
 // ---- creation and shape
@@ -513,7 +528,7 @@ def TT_GatherOp : TTOp<"gather", [Pure]> {
   let hasVerifier = 1;
 }
 def TT_SortOp : TTOp<"sort", [Pure]> {
-  let summary = "the first elements of each line along the last dimension, in order: what a bitonic network makes of it, bit by bit";
+  let summary = "the first elements of each line of integers along the last dimension, in order";
   let arguments = (ins TT_Tile:$src, UnitAttr:$descending, UnitAttr:$is_unsigned);
   let results = (outs TT_Tile:$result);
   let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";

@@ -56,6 +56,9 @@ struct CompileRequest {
   KernelOptions options;
   CpuTarget target;
   std::optional<GpuTarget> gpu; // set: the code is for this GPU, and `target` is ignored
+  /// What the function of an object is called, for programs that link it; empty: NAME.entry. Beside it the object then exports
+  /// SYMBOL_scratch_bytes, a uint64_t: the scratch memory that each thread brings.
+  std::string symbol;
   /// The names of the facts about launches (support/launch_facts.h) that the code must do without.
   std::vector<std::string> refutedFacts;
   std::function<void(const StepDone &)> onStep;

@@ -2,11 +2,14 @@
 
 #include "codegen/debug_info.h"
 #include "ir/explanation.h"
+#include "ir/newer_text.h"
 #include "ir/refusal.h"
 #include "ir/tt.h"
+#include "pipeline/tile_stages.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -25,6 +28,16 @@ struct Hostile {
 };
 } // namespace
 
+/// What follows "array" if the parser takes the elements' width, which is all that it knows of them, for granted; empty otherwise.
+static std::string hostileArray(llvm::StringRef text) {
+  llvm::StringRef type = text.ltrim();
+  if (!type.consume_front("<")) return "";
+  type = type.ltrim().take_while([](char c) { return llvm::isAlnum(c) || c == '_' || c == '!' || c == '.'; });
+  for (llvm::StringRef known : {"", "i1", "i8", "i16", "i32", "i64", "f32", "f64"})
+    if (type == known) return "";
+  return "no attribute is an array of " + type.str();
+}
+
 /// The parser recurses into brackets, and allocates as many results as a use such as %x#12 implies.
 static std::optional<Hostile> hostilePart(llvm::StringRef text) {
   constexpr int64_t deepest = 1000, mostResults = 1 << 16;
@@ -38,6 +51,11 @@ static std::optional<Hostile> hostilePart(llvm::StringRef text) {
       at = std::min(text.find('\n', at), text.size());
     } else if (c == '{' || c == '(' || c == '[') {
       if (++depth > deepest) return Hostile{Diag::nestedTooDeeply, std::to_string(deepest), static_cast<uint32_t>(at)};
+    } else if (llvm::isAlpha(c) || c == '_') {
+      llvm::StringRef word = text.substr(at).take_while([](char x) { return llvm::isAlnum(x) || x == '_' || x == '.' || x == '$'; });
+      std::string problem = word == "array" ? hostileArray(text.substr(at + word.size())) : "";
+      if (!problem.empty()) return Hostile{Diag::invalidIr, problem, static_cast<uint32_t>(at)};
+      at += word.size() - 1;
     } else if (c == '#') {
       llvm::StringRef number = text.substr(at + 1).take_while(llvm::isDigit);
       uint64_t value = 0;
@@ -54,9 +72,10 @@ static std::optional<Hostile> hostilePart(llvm::StringRef text) {
 /// and reported afterwards.
 static OwningOpRef<ModuleOp> parse(MLIRContext &context, const SourceFile &file) {
   context.allowUnregisteredDialects(true);
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(file.text(), ParserConfig(&context), file.name());
+  ParserConfig config(&context, /*verifyAfterParse=*/false);
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(file.text(), config, file.name());
   context.allowUnregisteredDialects(false);
-  if (!module) return nullptr;
+  if (!module || failed(tt::upgrade(*module))) return nullptr;
   auto isForeign = [](Operation *op) {
     auto opaque = [](Type type) { return isa<OpaqueType>(type); };
     return !op->isRegistered() || llvm::any_of(op->getOperandTypes(), opaque) || llvm::any_of(op->getResultTypes(), opaque) ||
@@ -69,7 +88,7 @@ static OwningOpRef<ModuleOp> parse(MLIRContext &context, const SourceFile &file)
                        return WalkResult::interrupt();
                      })
                      .wasInterrupted();
-  if (foreign) return nullptr;
+  if (foreign || failed(verify(*module))) return nullptr;
   return module;
 }
 
@@ -78,7 +97,13 @@ OwningOpRef<ModuleOp> readIrText(MLIRContext &context, const SourceFile &file, c
     diagnostics.error({&file, found->at, found->at + 1}, found->why, {found->argument});
     return nullptr;
   }
-  OwningOpRef<ModuleOp> module = parse(context, file);
+  OwningOpRef<ModuleOp> module;
+  if (isTtgir(file.text())) {
+    std::optional<std::string> text = withoutLayouts(file, diagnostics);
+    if (text) module = parse(context, *SourceFile::create(file.name(), *text, 1));
+  } else {
+    module = parse(context, file);
+  }
   if (!module || name.empty()) return module;
   bool found = false;
   std::string names;

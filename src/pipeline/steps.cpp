@@ -10,11 +10,15 @@
 #include "gpu/passes.h"
 #include "gpu/tiles/tensor_map.h"
 #include "gpu/tiles/ttg.h"
+#include "ir/newer_text.h"
 #include "ir/passes.h"
 #include "ir/refusal.h"
 #include "ir/slots.h"
 #include "ir/written_arguments.h"
 #include "pipeline/given_ptx.h"
+#include "pipeline/round_exactly.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -24,8 +28,20 @@ namespace tilewright {
 
 //===------------------------------------------------------------------------------------------ steps that are not passes
 
+/// TTGIR has been generated for a number of warps, which stands in its module.
+static bool takeWarps(Compilation &c) {
+  Attribute number = c.module.get()->removeAttr("ttg.num-warps");
+  if (!number) return true;
+  auto warps = dyn_cast<IntegerAttr>(number);
+  c.options.numWarps = warps ? warps.getValue().getSExtValue() : 0;
+  return c.options.check(c.request.gpu ? &*c.request.gpu : nullptr, c.diagnostics);
+}
+
 static LogicalResult emitKernel(Compilation &c) {
   c.module = c.request.kernel.emit(*c.context, c.request.args, c.options, c.diagnostics);
+  if (c.module && !takeWarps(c)) return failure();
+  bool overlaps = c.options.backend == "cuda" && c.options.capability >= 90;
+  if (c.module) tt::expandGridDependencies(*c.module, overlaps);
   c.isVerified = c.request.kernel.function() && c.options.overrideText.empty(); // by the front end
   return success(c.module.get() != nullptr);
 }
@@ -63,7 +79,20 @@ static std::string withFacts(const std::string &text, llvm::StringRef comment, l
   return lines + text;
 }
 
+/// Gives the function of an object the name that the request wants, and the object the size of its scratch memory.
+static void nameSymbols(Compilation &c) {
+  const std::string &symbol = c.request.symbol;
+  if (symbol.empty()) return;
+  auto entry = c.module->lookupSymbol<LLVM::LLVMFuncOp>(c.cpu.entry);
+  entry.setSymName(symbol);
+  c.cpu.entry = symbol;
+  OpBuilder b(entry);
+  LLVM::GlobalOp::create(b, entry.getLoc(), b.getI64Type(), /*isConstant=*/true, LLVM::Linkage::External, symbol + "_scratch_bytes",
+                         b.getI64IntegerAttr(c.cpu.arenaBytes), /*alignment=*/8);
+}
+
 static LogicalResult generateForCpu(Compilation &c) {
+  nameSymbols(c);
   CodeKind kind = c.wanted == Stage::llvm ? CodeKind::llvm : c.wanted == Stage::assembly ? CodeKind::assembly : CodeKind::object;
   std::optional<std::string> code = generateCode(*c.module, c.request.target, kind);
   if (!code) return failure();
@@ -132,6 +161,11 @@ static LogicalResult takeLaunchFacts(Compilation &c) {
     c.gpu.maxnreg = launch.getMaxRegisters();
     kernel.walk([&](Operation *op) { c.gpu.printsOrAsserts |= isa<ptx::PrintOp, ptx::AssertFailOp>(op); });
   }
+  return success();
+}
+
+static LogicalResult roundStrictly(Compilation &c) {
+  if (c.options.numerics == Numerics::strict) roundExactly(*c.module);
   return success();
 }
 
@@ -231,6 +265,8 @@ constexpr Step steps[] = {
      "select instructions: object code"},
 
     // GPUs: tiles with layouts
+    {"round-exactly", Machine::gpu, nullptr, roundStrictly, "",
+     "round divisions and square roots to nearest, where the numerics are strict"},
     {"configure", Machine::gpu, nullptr, configure, "",
      "say on the kernel what it is compiled for"},
     {"specialize-divisibility", Machine::gpu, gpu::specializeDivisibility, nullptr, "",

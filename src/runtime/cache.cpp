@@ -7,6 +7,7 @@
 #include "codegen/debug_info.h"
 #include "codegen/object.h"
 #include "codegen/ptx/text.h"
+#include "evaluate/module.h"
 #include "pipeline/build_id.h"
 #include "runtime/argument.h"
 #include "support/files.h"
@@ -391,12 +392,13 @@ std::string kernelCacheKey(const CompileRequest &request) {
   Hasher hasher;
   hasher.add("kernel").add(buildId()).add(request.kernel.name()).add(request.kernel.hash(request.args));
   if (const JitFunction *function = request.kernel.function()) hasher.add(signatureText(*function, request.args));
-  if (const JitFunction *function = request.kernel.function(); function && function->decl && debugInfoIsOn())
-    hasher.add("lines")
-        .add(function->decl->range.file->name())
-        .addInteger(function->decl->range.file->position(function->decl->range.begin).line);
+  // Line tables and the messages of assertions name lines, of functions in other files, too.
+  bool namesLines = options.debug || debugInfoIsOn();
+  if (const JitFunction *function = request.kernel.function(); function && function->decl && namesLines)
+    hasher.add("lines").add(placesHash(*function));
   hasher.addInteger(options.numWarps).addInteger(options.numStages).addInteger(options.numCtas).addInteger(options.maxnreg.value_or(-1));
   hasher.addInteger(options.debug && options.sanitizeOverflow ? 2 : options.debug).addInteger(options.fpFusion);
+  hasher.addInteger(static_cast<int64_t>(options.rules)).addInteger(static_cast<int64_t>(options.numerics));
   hasher.addInteger(llvmOptimizes())
       .add(options.overrideText)
       .add(options.dotPrecision)

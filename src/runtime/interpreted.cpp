@@ -93,7 +93,7 @@ std::string InterpretedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> ar
   int64_t memory = 0;
   for (size_t i = 0; i < impl->specs.size(); ++i)
     append(impl->specs[i], arguments[i], args, memory);
-  options.checkBounds = options.checkRaces = launch.checkBounds;
+  options.checkBounds = options.checkRaces = options.tagsArguments = launch.checkBounds;
   if (launch.checkBounds) options.maxSteps = sanitizedSteps;
   for (ArgumentMemory &range : memoryOfArguments(impl->parameters, impl->specs, arguments))
     options.memory.push_back({range.begin, range.end, std::move(range.name), range.isKnown});
@@ -105,6 +105,28 @@ std::string InterpretedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> ar
   int64_t programs = grid.extent[0] * grid.extent[1] * grid.extent[2];
   llvm::Error error = interpret(*impl->program->hold(), impl->name, args, grid.extent, 0, programs, options);
   return error ? llvm::toString(std::move(error)) : std::string();
+}
+
+SanitizedRun InterpretedKernel::sanitize(const Grid &grid, llvm::ArrayRef<Argument> arguments, int64_t maxWork) const {
+  if (!impl->program) return {SanitizedRun::unknown, "the simulator runs in place of the interpreter"};
+  std::vector<InterpretArg> args;
+  InterpretOptions options;
+  int64_t memory = 0;
+  for (size_t i = 0; i < impl->specs.size(); ++i)
+    append(impl->specs[i], arguments[i], args, memory);
+  options.checkBounds = options.checkRaces = options.tagsArguments = true;
+  options.maxWork = maxWork;
+  for (ArgumentMemory &range : memoryOfArguments(impl->parameters, impl->specs, arguments))
+    options.memory.push_back({range.begin, range.end, std::move(range.name), range.isKnown});
+  options.skipAsserts = !impl->debug;
+  int64_t programs = grid.extent[0] * grid.extent[1] * grid.extent[2];
+  llvm::Error error = interpret(*impl->program->hold(), impl->name, args, grid.extent, 0, programs, options);
+  SanitizedRun run;
+  llvm::handleAllErrors(std::move(error), [&](const InterpretError &found) {
+    run.outcome = found.isFault ? SanitizedRun::bad : SanitizedRun::unknown;
+    llvm::raw_string_ostream(run.text) << found.message();
+  });
+  return run;
 }
 
 double InterpretedKernel::arithmetic(const Grid &grid, llvm::ArrayRef<Argument> arguments, const std::atomic<bool> *stop) const {

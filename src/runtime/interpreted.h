@@ -6,6 +6,17 @@
 
 namespace tilewright {
 
+/// The outcome of a run that checks every access.
+struct SanitizedRun {
+  enum Outcome {
+    good,
+    bad,    // a race, a bad address, a failed assertion, an undefined element that is used
+    unknown // the launch is too large, or has an operation that the interpreter does not know
+  };
+  Outcome outcome = good;
+  std::string text; // unless good; begins with the line of the kernel
+};
+
 class InterpretedKernel {
 public:
   /// Null after an error.
@@ -15,6 +26,8 @@ public:
   bool checkMemory(llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics) const;
   /// Runs the grid. Returns what went wrong, as text, or an empty text.
   std::string run(const Grid &grid, llvm::ArrayRef<Argument> arguments, const SimulateLaunch &launch) const;
+  /// Runs the grid on the interpreter with all checks, up to `maxWork` elements computed. Prints nothing.
+  SanitizedRun sanitize(const Grid &grid, llvm::ArrayRef<Argument> arguments, int64_t maxWork) const;
   /// The arithmetic of the grid's programs (ir/work.h), measured on a few of them. Those run, and their stores take effect.
   double arithmetic(const Grid &grid, llvm::ArrayRef<Argument> arguments, const std::atomic<bool> *stop) const;
   /// The arguments whose memory has no known extent: accesses through these are not checked.

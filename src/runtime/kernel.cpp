@@ -159,13 +159,13 @@ bool CompiledKernel::runOnCpu(const Grid &grid, int64_t programs, llvm::ArrayRef
   job.context = &context;
   job.programs = programs;
   job.arenaBytes = code.arenaBytes;
-  job.threads = context.watch ? 1 : options.threads;
+  job.threads = context.watch ? 1 : forcedThreads() ? forcedThreads() : options.threads;
   int64_t workers = std::min(job.threads > 0 ? job.threads : defaultThreads(), programs);
   AtomicLaunch atomicLaunch(code.atomics, code.atomics == Atomics::plain && aloneOrTogether.wantsAlone(workers));
   if (atomicLaunch.isAlone()) job.threads = 1, job.alone = true;
   job.inOrder = code.atomics != Atomics::none; // each program may wait for the one before it
   float known = programNanoseconds.load(std::memory_order_relaxed);
-  job.programNanoseconds = known;
+  job.programNanoseconds = forcedThreads() ? -1 : known; // unknown: no thread is spared
   PoolResult result = runOnPool(job);
   if (!result.ok) {
     diagnostics.error({}, Diag::noArena, {std::to_string(code.arenaBytes), code.entry});
@@ -510,7 +510,7 @@ static void appendOptions(const LaunchOptions &options, const GpuTarget *gpu, Sp
                        kernel.maxnreg.value_or(-1),
                        gpu ? gpu->capability : kernel.capability,
                        (kernel.debug ? 1 : 0) + (kernel.fpFusion ? 2 : 0) + (gpu ? 4 : 0) + (kernel.sanitizeOverflow ? 8 : 0) +
-                           (kernel.flushesExp2 ? 16 : 0)};
+                           (kernel.flushesExp2 ? 16 : 0) + 32 * static_cast<int64_t>(kernel.numerics)};
   auto *bytes = reinterpret_cast<const uint8_t *>(numbers);
   key.append(bytes, bytes + sizeof(numbers));
   if (!gpu) key.append(kernel.backend.begin(), kernel.backend.end());

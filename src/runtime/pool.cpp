@@ -470,6 +470,11 @@ int64_t defaultThreads() {
   return known;
 }
 
+int64_t &forcedThreads() {
+  static thread_local int64_t threads = 0;
+  return threads;
+}
+
 void setDefaultThreads(int64_t threads) {
   chosenThreads.store(std::clamp<int64_t>(threads, 0, maxThreads));
 }

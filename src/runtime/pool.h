@@ -50,5 +50,7 @@ void signalWorkers(int signal);
 int64_t defaultThreads();
 /// Replaces the default; 0 restores it.
 void setDefaultThreads(int64_t threads);
+/// The threads that launches of this thread use, however short they are; 0: as usual. Verification sets it, because a race needs several.
+int64_t &forcedThreads();
 
 } // namespace tilewright

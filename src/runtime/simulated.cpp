@@ -117,6 +117,7 @@ std::string SimulatedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> argu
   const GpuArtifact &artifact = version->artifact();
   gpu::SimulateOptions options;
   std::vector<int64_t> owners;
+  options.tagsArguments = launch.checkBounds;
   if (launch.checkBounds) {
     for (ArgumentMemory &memory : memoryOfArguments(impl->parameters, impl->specs, arguments))
       options.memory.push_back({memory.begin, memory.end, std::move(memory.name), memory.isKnown});

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <memory>
+#include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,9 +19,12 @@ static Failure systemFailure() {
   return {std::strerror(errno)};
 }
 
+/// No source, library or list of results is larger; a sparse file of any size is quickly made.
+static constexpr size_t mostOfSources = size_t(256) << 20;
+static constexpr const char *tooLarge = "it is larger than 256 MiB";
+
 /// Everything that an open file holds. Pipes and files under /proc have no size, so the end is found by reading; not all devices have one.
-static Result<std::string> readAll(int fd, const struct stat &status) {
-  constexpr size_t mostOfStreams = size_t(256) << 20;
+static Result<std::string> readAll(int fd, const struct stat &status, size_t mostBytes) {
   std::string bytes;
   while (true) {
     char chunk[1 << 16];
@@ -29,7 +33,7 @@ static Result<std::string> readAll(int fd, const struct stat &status) {
     if (count < 0) return systemFailure();
     if (count == 0) return bytes;
     bytes.append(chunk, static_cast<size_t>(count));
-    if (!S_ISREG(status.st_mode) && bytes.size() > mostOfStreams) return Failure{"it has no end within 256 MiB"};
+    if (bytes.size() > mostBytes) return Failure{S_ISREG(status.st_mode) ? tooLarge : "it has no end within 256 MiB"};
   }
 }
 
@@ -52,7 +56,8 @@ Result<std::string> readFile(const std::string &path) {
   struct stat status{};
   if (::fstat(file.fd, &status) != 0) return systemFailure();
   if (S_ISDIR(status.st_mode)) return Failure{std::strerror(EISDIR)};
-  return readAll(file.fd, status);
+  if (S_ISREG(status.st_mode) && status.st_size > int64_t(mostOfSources)) return Failure{tooLarge};
+  return readAll(file.fd, status, mostOfSources);
 }
 
 static bool isOthersToWrite(const struct stat &status) {
@@ -69,19 +74,23 @@ Result<std::string> readPrivateFile(const std::string &path, int64_t mostBytes) 
   if (status.st_uid != ::geteuid()) return Failure{"it belongs to user " + std::to_string(status.st_uid)};
   if (isOthersToWrite(status)) return Failure{"other users may write to it"};
   if (status.st_size > mostBytes) return Failure{"it is larger than anything that is kept here"};
-  return readAll(file.fd, status);
+  return readAll(file.fd, status, static_cast<size_t>(mostBytes));
 }
 
-// From the root to the folder. A link may lead anywhere as long as nobody else could have laid it.
-Result<void> checkPrivateFolder(const std::string &name) {
-  std::string path = name;
-  if (path.empty() || path[0] != '/') {
-    char here[4096];
-    if (!::getcwd(here, sizeof(here))) return systemFailure();
-    path = std::string(here) + "/" + path;
-  }
-  while (path.size() > 1 && path.back() == '/')
-    path.pop_back();   // with its '/' at the end, "link/" would mean the folder that the link leads to
+/// The user who may do anything, and whom everybody has to trust.
+static constexpr uid_t root = 0;
+
+/// Why others than this user could put another folder in place of what `folder` holds; nothing if they cannot. In a folder such as /tmp
+/// (sticky), they cannot move what is not theirs.
+static std::optional<std::string> riskOfParent(const std::string &folder, const struct stat &status) {
+  std::string name = "'" + (folder.empty() ? "/" : folder) + "', which holds it, ";
+  if (status.st_uid != ::geteuid() && status.st_uid != root) return name + "belongs to user " + std::to_string(status.st_uid);
+  if ((status.st_mode & S_IWOTH) && !(status.st_mode & S_ISVTX)) return name + "may be changed by all users";
+  return std::nullopt;
+}
+
+// From the root to the folder. A link may lead anywhere as long as nobody else could have laid it, to a place where the same holds.
+static Result<void> checkWithoutLinks(const std::string &path, bool &hasLink) {
   bool shared = false; // whether others may write to the folder that holds this part of the path
   for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     std::string part = path.substr(0, end);
@@ -90,13 +99,31 @@ Result<void> checkPrivateFolder(const std::string &name) {
     if (S_ISLNK(status.st_mode)) {
       if (shared) return Failure{"'" + part + "' is a symbolic link in a folder that other users may write to"};
       if (::stat(part.c_str(), &status) != 0) return systemFailure();
+      hasLink = true;
     }
     bool isLast = end == std::string::npos;
     if (isLast && status.st_uid != ::geteuid()) return Failure{"it belongs to user " + std::to_string(status.st_uid)};
     if (isLast && isOthersToWrite(status)) return Failure{"other users may write to it"};
     if (isLast) return {};
+    if (std::optional<std::string> risk = riskOfParent(part, status)) return Failure{*risk};
     shared = isOthersToWrite(status);
   }
+}
+
+Result<void> checkPrivateFolder(const std::string &name) {
+  std::string path = name;
+  if (path.empty() || path[0] != '/') {
+    char here[4096];
+    if (!::getcwd(here, sizeof(here))) return systemFailure();
+    path = std::string(here) + "/" + path;
+  }
+  while (path.size() > 1 && path.back() == '/')
+    path.pop_back(); // with its '/' at the end, "link/" would mean the folder that the link leads to
+  bool hasLink = false;
+  Result<void> safe = checkWithoutLinks(path, hasLink);
+  if (!safe || !hasLink) return safe;
+  std::unique_ptr<char, decltype(&std::free)> target(::realpath(path.c_str(), nullptr), std::free);
+  return target ? checkWithoutLinks(target.get(), hasLink) : safe;
 }
 
 /// 0, or what went wrong.

@@ -8,7 +8,7 @@
 
 namespace tilewright {
 
-/// The whole file.
+/// The whole file, of at most 256 MiB.
 Result<std::string> readFile(const std::string &path);
 
 /// Replaces the file in one step: readers see the old bytes or the new ones. The folder must exist.

@@ -3,9 +3,82 @@
 #include "support/options.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 
 namespace tilewright {
+
+namespace {
+struct Release {
+  std::string_view text;
+  LanguageRules rules;
+};
+constexpr Release releases[] = {
+    {"3.6.0", LanguageRules::triton36},
+    {"3.7.1", LanguageRules::triton36},
+    {"3.8.0", LanguageRules::triton36},
+    {"3.9.0", LanguageRules::triton39}, // the default
+};
+} // namespace
+
+/// "3.9.0", and "3.9" for the newest release of that line.
+static const Release *releaseNamed(std::string_view name) {
+  for (const Release &release : releases)
+    if (name == release.text || name == release.text.substr(0, release.text.rfind('.'))) return &release;
+  return nullptr;
+}
+
+static std::string_view settingOf(const char *variable) {
+  const char *word = std::getenv(variable);
+  return word ? word : "";
+}
+
+const TritonVersion &tritonVersion() {
+  static const TritonVersion version = [] {
+    const Release *known = releaseNamed(settingOf("TILEWRIGHT_TRITON_VERSION"));
+    const Release &release = known ? *known : *std::rbegin(releases);
+    return TritonVersion{std::string(release.text), release.rules};
+  }();
+  return version;
+}
+
+static constexpr std::string_view numericsNames[] = {"3.9", "3.10", "strict"};
+
+std::optional<Numerics> numericsNamed(std::string_view name) {
+  for (size_t i = 0; i < std::size(numericsNames); ++i)
+    if (name == numericsNames[i]) return static_cast<Numerics>(i);
+  return std::nullopt;
+}
+
+std::string_view nameOf(Numerics numerics) {
+  return numericsNames[static_cast<size_t>(numerics)];
+}
+
+Numerics defaultNumerics() {
+  static const Numerics numerics = numericsNamed(settingOf("TILEWRIGHT_NUMERICS")).value_or(Numerics::triton39);
+  return numerics;
+}
+
+bool checkVersionSettings(Diagnostics &diagnostics) {
+  auto check = [&](const char *variable, bool isKnown, std::string_view values) {
+    std::string_view word = settingOf(variable);
+    if (word.empty() || isKnown) return true;
+    diagnostics.error({}, Diag::badOption, {"'" + std::string(word) + "'", variable, std::string(values)});
+    return false;
+  };
+  std::string names;
+  for (const Release &release : releases)
+    names += (names.empty() ? "" : ", ") + std::string(release.text);
+  return check("TILEWRIGHT_TRITON_VERSION", releaseNamed(settingOf("TILEWRIGHT_TRITON_VERSION")), names) &&
+         check("TILEWRIGHT_NUMERICS", numericsNamed(settingOf("TILEWRIGHT_NUMERICS")).has_value(), "'3.9', '3.10' and 'strict'");
+}
+
+void KernelOptions::setNumerics(Numerics wanted) {
+  numerics = wanted;
+  fpFusion = wanted == Numerics::triton39;
+  flushesExp2 = wanted != Numerics::strict;
+  if (wanted == Numerics::strict) dotPrecision = "ieee";
+}
 
 static bool isPowerOfTwo(int64_t value) {
   return value > 0 && (value & (value - 1)) == 0;
@@ -17,6 +90,7 @@ static bool refuse(const char *name, int64_t value, const char *wanted, const ch
 }
 
 bool KernelOptions::check(const GpuTarget *gpu, Diagnostics &diagnostics) const {
+  if (!checkVersionSettings(diagnostics)) return false;
   constexpr int64_t mostStages = 65536, mostRegisters = 65536, lanes = 32;
   if (!isPowerOfTwo(numWarps)) return refuse("num_warps", numWarps, "a power of 2", "4 and 8 are usual", diagnostics);
   if (!isPowerOfTwo(numCtas) || numCtas > 16) return refuse("num_ctas", numCtas, "a power of 2 from 1 to 16", "1 is usual", diagnostics);

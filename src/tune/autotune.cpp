@@ -7,6 +7,7 @@
 #include "evaluate/module.h"
 #include "runtime/cache.h"
 #include "runtime/cuda/device.h"
+#include "runtime/interpreted.h"
 #include "runtime/pool.h"
 #include "support/settings.h"
 #include "tune/estimate.h"
@@ -21,6 +22,9 @@
 #include <limits>
 
 namespace tilewright {
+
+/// Elements that the interpreter may compute for one configuration: a second or two.
+static constexpr int64_t workToConfirm = int64_t(1) << 25;
 
 bool tunedAreKept() {
   return isSwitchedOn("TILEWRIGHT_CACHE_AUTOTUNING", true);
@@ -268,27 +272,58 @@ std::optional<std::string> TunedKernel::prepareCheck(const Choice &choice, Bench
   Diagnostics problems;
   std::shared_ptr<const CompiledKernel> compiled = plain.compile(choice.arguments, choice.options, problems);
   if (!compiled) return firstError(problems);
-  if (bench.check) return std::nullopt;
-  std::vector<Argument> written; // of nothing where nothing is to be compared
-  for (auto [argument, isWritten] : llvm::zip(choice.arguments, writtenParameters(*compiled)))
-    if (isWritten && resultsAreChecked()) written.push_back(argument);
+  if (bench.check) return bench.check->giveUp(), std::nullopt;
+  std::vector<ResultCheck::Written> written; // empty if nothing is to be compared
+  std::vector<bool> isWritten = writtenParameters(*compiled);
+  for (size_t i = 0; i < isWritten.size() && resultsAreChecked(); ++i)
+    if (isWritten[i]) written.push_back({plain.function().parameters[i].name, choice.arguments[i]});
   bench.check = std::make_unique<ResultCheck>(written);
   return std::nullopt;
 }
 
-std::optional<std::string> TunedKernel::tryOut(const Candidate &candidate, const Choice &choice, const Grid &grid, Bench &bench) {
-  if (std::optional<std::string> problem = prepareCheck(choice, bench)) return problem;
+Result<size_t> TunedKernel::tryOut(const Candidate &candidate, const Choice &choice, const Grid &grid, Bench &bench) {
+  if (std::optional<std::string> problem = prepareCheck(choice, bench)) return Failure{*problem};
   Diagnostics problems;
-  std::optional<std::string> difference;
+  std::optional<size_t> group;
   do {
     bench.check->restore();
     bench.meter->reset();
-    if (!plain.launch(grid, choice.arguments, choice.options, problems)) return firstError(problems);
-    difference = bench.check->compare();
-  } while (bench.check->isUnsure());
-  std::string config = configText(candidate.config);
-  if (bench.first.empty()) bench.first = config;
-  return difference ? std::optional(otherResults(config, bench.first, *difference)) : std::nullopt;
+    if (!plain.launch(grid, choice.arguments, choice.options, problems)) return Failure{firstError(problems)};
+    group = bench.check->compare();
+  } while (!group);
+  bench.groups[&candidate] = *group;
+  return *group;
+}
+
+std::optional<bool> TunedKernel::isConfirmed(const Candidate &candidate, const Call &call, Bench &bench, size_t group) {
+  Diagnostics problems;
+  std::optional<Choice> choice = complete(candidate, call, problems);
+  std::optional<Grid> grid = choice ? call.grid(choice->arguments, problems) : std::nullopt;
+  if (!grid || call.options.device >= 0) return std::nullopt;
+  CompileRequest request;
+  request.kernel = KernelSource(&plain.function());
+  std::optional<std::vector<ArgumentSpec>> specs = specialize(plain.function(), choice->arguments, problems);
+  if (!specs) return std::nullopt;
+  request.args = std::move(*specs), request.options = choice->options.kernel, request.target = hostCpu();
+  std::shared_ptr<InterpretedKernel> program = InterpretedKernel::create(request, problems);
+  if (!program) return std::nullopt;
+  bench.check->restore();
+  bench.meter->reset();
+  SanitizedRun run = program->sanitize(*grid, choice->arguments, workToConfirm);
+  if (run.outcome == SanitizedRun::unknown) return std::nullopt;
+  return run.outcome == SanitizedRun::good && bench.check->holdsResultsOf(group);
+}
+
+GroupDoor TunedKernel::groupDoor(llvm::ArrayRef<const Candidate *> kept, const Call &call, Bench &bench) {
+  std::vector<Config> configs;
+  for (const Candidate *candidate : kept)
+    configs.push_back(candidate->config);
+  GroupDoor door;
+  door.constants = sameConstants(configs);
+  door.difference = [&](size_t group, size_t expected) { return bench.check->difference(group, expected); };
+  door.isIncomplete = [&](size_t group, size_t other) { return bench.check->isIncomplete(group, other); };
+  door.isConfirmed = [=, this, &bench](size_t config, size_t group) { return isConfirmed(*kept[config], call, bench, group); };
+  return door;
 }
 
 /// Compiles and loads what the configuration's launch runs. Why that fails, or null.
@@ -311,12 +346,11 @@ Measured TunedKernel::measure(const Candidate &candidate, const Call &call, Benc
   std::optional<std::string> problem = extents ? prepareCheck(*choice, bench) : std::nullopt;
   if (problem) result.failure = std::move(*problem);
   if (extents && !problem) {
-    std::string config = configText(candidate.config);
-    bool isNew = bench.checked.insert(&candidate).second;
+    auto [known, isNew] = bench.groups.try_emplace(&candidate, 0);
     auto launch = [&](Diagnostics &diagnostics) { return plain.launch(*extents, choice->arguments, choice->options, diagnostics); };
     result = bench.meter->measure(launch, best, isNew ? bench.check.get() : nullptr);
-    if (isNew && bench.check->differed()) result.failure = otherResults(config, bench.first, result.failure);
-    if (bench.first.empty() && result.failure.empty()) bench.first = config;
+    if (isNew) known->second = result.group;
+    result.group = known->second;
   }
   if (progress) progress(candidate.config, result);
   return result;
@@ -343,12 +377,15 @@ std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate
     if (!hasMeter()) return std::nullopt;
     return measure(*kept[config], call, bench, best);
   };
-  door.compareWith = [&](size_t config) {
+  door.tryOut = [&](size_t config) -> std::optional<size_t> {
     Diagnostics problems;
     std::optional<Choice> choice = complete(*kept[config], call, problems);
     std::optional<Grid> extents = choice ? call.grid(choice->arguments, problems) : std::nullopt;
-    return extents && hasMeter() && !tryOut(*kept[config], *choice, *extents, bench);
+    if (!extents || !hasMeter()) return std::nullopt;
+    Result<size_t> group = tryOut(*kept[config], *choice, *extents, bench);
+    return group ? std::optional(*group) : std::nullopt;
   };
+  door.groups = groupDoor(kept, call, bench);
   // Computed here and not by the compiling threads: a grid function may launch this kernel, and wait for what is being tuned.
   std::vector<std::optional<Grid>> grids;
   for (const Candidate *candidate : kept) {
@@ -374,8 +411,9 @@ std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate
 void TunedKernel::reportDifferences(const TuneOutcome &outcome, Diagnostics &diagnostics) const {
   for (const Measured &result : outcome.results)
     if (isOtherResults(result.failure))
-      diagnostics.warning(rangeOf(plain.function()), Diag::badConfig,
-                          {"kernel '" + plain.function().name + "': " + result.failure, "it is not chosen; is a mask missing?"});
+      diagnostics.warning(
+          rangeOf(plain.function()), Diag::badConfig,
+          {"the configurations of kernel '" + plain.function().name + "' disagree: " + result.failure, decisionText(outcome.decision)});
 }
 
 void TunedKernel::reportFailures(const TuneOutcome &outcome, Diagnostics &diagnostics) const {
@@ -436,12 +474,16 @@ std::optional<std::string> TunedKernel::differenceBetween(const Candidate &guess
   bench.meter = LaunchMeter::create(plain.function(), call.known, resetParameters, restoreParameters, call.options, diagnostics);
   if (!bench.meter) return std::nullopt;
   std::string difference;
+  std::optional<size_t> first;
   for (const Candidate *candidate : {&guessed, &other}) {
     std::optional<Choice> choice = complete(*candidate, call, diagnostics);
     std::optional<Grid> grid = choice ? call.grid(choice->arguments, diagnostics) : std::nullopt;
     if (!grid) return std::nullopt;
-    std::optional<std::string> problem = tryOut(*candidate, *choice, *grid, bench);
-    if (problem && isOtherResults(*problem)) difference = *problem;
+    Result<size_t> group = tryOut(*candidate, *choice, *grid, bench);
+    if (!group) continue; // it fails, which its launch tells
+    if (first && *group != *first)
+      difference = otherResults(configText(other.config), configText(guessed.config), bench.check->difference(*group, *first));
+    if (!first) first = *group;
   }
   if (bench.check) bench.check->restore();
   bench.meter->reset();

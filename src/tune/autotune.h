@@ -9,6 +9,7 @@
 #include "tune/tuner.h"
 
 #include <deque>
+#include <map>
 #include <set>
 
 namespace tilewright {
@@ -90,15 +91,17 @@ private:
   struct Bench {
     std::unique_ptr<LaunchMeter> meter;
     std::unique_ptr<ResultCheck> check;
-    std::string first;                   // the configuration that the others are compared with
-    std::set<const Candidate *> checked; // those whose results have been compared
+    std::map<const Candidate *, size_t> groups; // of those whose results have been compared
   };
   std::optional<std::string> rehearse(const Candidate &candidate, const Call &call, const std::optional<Grid> &grid);
   Measured measure(const Candidate &candidate, const Call &call, Bench &bench, std::optional<double> best);
   /// Prepares the comparison of results, if they are compared. Returns why the configuration does not work, or null.
   std::optional<std::string> prepareCheck(const Choice &choice, Bench &bench);
-  /// Runs it once, from the state that all configurations start from. Returns why it cannot win, or null.
-  std::optional<std::string> tryOut(const Candidate &candidate, const Choice &choice, const Grid &grid, Bench &bench);
+  /// Runs it once, from the state that all configurations start from. Returns the group of its results; a failure says why it cannot win.
+  Result<size_t> tryOut(const Candidate &candidate, const Choice &choice, const Grid &grid, Bench &bench);
+  /// See GroupDoor::isConfirmed.
+  std::optional<bool> isConfirmed(const Candidate &candidate, const Call &call, Bench &bench, size_t group);
+  GroupDoor groupDoor(llvm::ArrayRef<const Candidate *> kept, const Call &call, Bench &bench);
   std::optional<TuneOutcome> tuneAmong(llvm::ArrayRef<const Candidate *> kept, const Call &call, const TuneProblem &problem,
                                        Diagnostics &diagnostics);
   void reportDifferences(const TuneOutcome &outcome, Diagnostics &diagnostics) const;

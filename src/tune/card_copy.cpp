@@ -42,16 +42,18 @@ std::unique_ptr<CardCopy> CardCopy::create(const Argument &tensor) {
   const gpu::Driver &driver = *copy->device->driver;
   auto works = [](gpu::DriverStatus state) { return state == gpu::status::success; };
   // All writes to the tensor, in whatever stream, must be done before it is read.
-  bool kept = works(driver.synchronizeContext()) && works(driver.allocate(&copy->before, copy->bytes)) &&
-              works(driver.allocate(&copy->expected, copy->bytes)) && works(driver.allocate(&copy->notes, noteBytes)) &&
-              works(driver.copyOnDevice(copy->before, begin, copy->bytes, nullptr)) && works(driver.synchronizeContext());
-  return kept ? std::move(copy) : nullptr;
+  bool isReady = works(driver.synchronizeContext()) && works(driver.allocate(&copy->before, copy->bytes)) &&
+                 works(driver.allocate(&copy->notes, noteBytes)) && works(driver.copyOnDevice(copy->before, begin, copy->bytes, nullptr)) &&
+                 works(driver.synchronizeContext());
+  return isReady ? std::move(copy) : nullptr;
 }
 
 CardCopy::~CardCopy() {
   if (!device) return;
   gpu::ContextScope scope(*device);
-  for (uint64_t memory : {before, expected, notes})
+  for (uint64_t memory : kept)
+    device->driver->release(memory);
+  for (uint64_t memory : {before, notes})
     if (memory) device->driver->release(memory);
 }
 
@@ -62,22 +64,41 @@ void CardCopy::restore() const {
   device->driver->synchronizeContext();
 }
 
-void CardCopy::expect() {
+bool CardCopy::keep() {
   gpu::ContextScope scope(*device);
-  if (device->driver->synchronizeContext() != gpu::status::success) return;
-  device->driver->copyOnDevice(expected, begin, bytes, nullptr);
-  device->driver->fillBytes(notes, 0, noteBytes, nullptr);
-  device->driver->synchronizeContext();
+  const gpu::Driver &driver = *device->driver;
+  uint64_t memory = 0;
+  if (driver.synchronizeContext() != gpu::status::success || driver.allocate(&memory, bytes) != gpu::status::success) return false;
+  kept.push_back(memory);
+  bool isCopied = driver.copyOnDevice(memory, begin, bytes, nullptr) == gpu::status::success &&
+                  driver.fillBytes(notes, 0, noteBytes, nullptr) == gpu::status::success &&
+                  driver.synchronizeContext() == gpu::status::success;
+  if (!isCopied) forget();
+  return isCopied;
 }
 
-std::vector<char> CardCopy::expectedBytes() const {
+void CardCopy::forget() {
+  if (kept.empty()) return;
+  gpu::ContextScope scope(*device);
+  device->driver->release(kept.back());
+  kept.pop_back();
+}
+
+std::vector<char> CardCopy::copied(uint64_t from) const {
   std::vector<char> found(bytes);
   gpu::ContextScope scope(*device);
-  device->driver->copyToHost(found.data(), expected, bytes);
+  device->driver->copyToHost(found.data(), from, bytes);
   return found;
 }
 
-std::optional<bool> CardCopy::isAsExpected(std::optional<Closeness> near) const {
+std::vector<char> CardCopy::keptBytes(size_t index) const {
+  return copied(kept[index]);
+}
+std::vector<char> CardCopy::bytesBefore() const {
+  return copied(before);
+}
+
+std::optional<bool> CardCopy::isAsKept(size_t index, std::optional<Closeness> near) const {
   bool asFloats = near && tensor.element() != Scalar::fp64;
   if (near && !asFloats) return std::nullopt; // the kernels compute in f32
   Scalar element = asFloats ? tensor.element() : Scalar::int8;
@@ -85,7 +106,7 @@ std::optional<bool> CardCopy::isAsExpected(std::optional<Closeness> near) const 
   auto pointer = [&](uint64_t address, Scalar type, size_t length) {
     return Argument::pointer(reinterpret_cast<void *>(address), type, static_cast<int64_t>(length), tensor.device());
   };
-  Argument now = pointer(begin, element, bytes), wanted = pointer(expected, element, bytes);
+  Argument now = pointer(begin, element, bytes), wanted = pointer(kept[index], element, bytes);
   Argument flag = pointer(notes, Scalar::int32, 4), squares = pointer(notes + 4, Scalar::fp32, 4);
   Argument length = Argument::integer(count), block = Argument::integer(blockBytes / size);
   LaunchOptions options;

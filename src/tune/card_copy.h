@@ -1,11 +1,13 @@
-// What a tensor of a GPU held before any configuration ran, and what the first one left there. Both stay on the GPU and are compared
-// there, by kernels in the tile language (compare_tensors.py): copying 256 MB to the host takes longer than tuning ten configurations.
+// The contents of a GPU's tensor before any configuration ran, and the results that configurations left there. All of them stay on the GPU
+// and are compared there, by kernels in the tile language (compare_tensors.py): copying 256 MB to the host takes longer than tuning ten
+// configurations.
 #pragma once
 
 #include "runtime/kernel.h"
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace tilewright {
 
@@ -25,12 +27,15 @@ public:
 
   /// Restores the tensor.
   void restore() const;
-  /// From now on the present contents count as right.
-  void expect();
-  /// Whether the tensor is as expected; floats must be as close as
+  /// Keeps the present contents as one more result. False where there is no memory for that.
+  bool keep();
+  /// Forgets the result that was kept last.
+  void forget();
+  /// Whether the tensor holds what result number `index` holds; floats must be as close as
   /// `near` says, if it does. Null where this cannot be decided here.
-  std::optional<bool> isAsExpected(std::optional<Closeness> near) const;
-  std::vector<char> expectedBytes() const;
+  std::optional<bool> isAsKept(size_t index, std::optional<Closeness> near) const;
+  std::vector<char> keptBytes(size_t index) const;
+  std::vector<char> bytesBefore() const;
 
 private:
   CardCopy() = default;
@@ -38,8 +43,10 @@ private:
   Argument tensor;
   uint64_t begin = 0;
   size_t bytes = 0;
-  uint64_t before = 0, expected = 0; // addresses on the device
-  uint64_t notes = 0;                // of the flag, and of the sum of squares behind it
+  std::vector<char> copied(uint64_t from) const;
+  uint64_t before = 0;        // address on the device
+  uint64_t notes = 0;         // of the flag, and of the sum of squares after it
+  std::vector<uint64_t> kept; // addresses of the results
 };
 
 } // namespace tilewright

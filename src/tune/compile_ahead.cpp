@@ -8,14 +8,22 @@ CompileAhead::CompileAhead(size_t count, int64_t threads, CompileConfig compile)
     : compile(std::move(compile)), done(count), failures(count) {
   int64_t workersWanted = std::min(threads, static_cast<int64_t>(count));
   if (workersWanted < 2) return;
-  for (int64_t i = 0; i < workersWanted; ++i)
-    workers.emplace_back([this] { work(); });
+  auto run = [](void *self) -> void * {
+    static_cast<CompileAhead *>(self)->work();
+    return nullptr;
+  };
+  // Fewer workers are slower. Without any, each configuration is compiled when it is measured.
+  for (int64_t i = 0; i < workersWanted; ++i) {
+    pthread_t worker;
+    if (pthread_create(&worker, nullptr, run, this) != 0) break;
+    workers.push_back(worker);
+  }
 }
 
 CompileAhead::~CompileAhead() {
   next = failures.size();
-  for (std::thread &worker : workers)
-    worker.join();
+  for (pthread_t worker : workers)
+    pthread_join(worker, nullptr);
 }
 
 void CompileAhead::work() {

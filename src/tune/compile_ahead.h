@@ -7,8 +7,8 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <pthread.h>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace tilewright {
@@ -33,7 +33,7 @@ private:
   void work();
 
   const CompileConfig compile;
-  std::vector<std::thread> workers;
+  std::vector<pthread_t> workers;
   std::atomic<size_t> next{0};
   std::mutex lock; // of what follows
   std::condition_variable changed;

@@ -3,9 +3,9 @@
 #include "runtime/cache.h"
 #include "runtime/roof.h"
 #include "support/hash.h"
+#include "support/json.h"
 
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 
 #include <algorithm>
 
@@ -24,12 +24,8 @@ MachineRoof measureProcessor() {
 std::optional<MachineRoof> keptRoof(const std::string &machine, Diagnostics &diagnostics) {
   std::optional<std::string> text = cacheEnabled() ? loadCached(keyOf(machine), CacheKind::kernel, diagnostics) : std::nullopt;
   if (!text) return std::nullopt;
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse(*text);
-  if (!value) {
-    llvm::consumeError(value.takeError());
-    return std::nullopt;
-  }
-  const llvm::json::Object *object = value->getAsObject();
+  Result<llvm::json::Value> value = parseJson(*text);
+  const llvm::json::Object *object = value ? value->getAsObject() : nullptr;
   if (!object) return std::nullopt;
   MachineRoof roof;
   roof.isDisturbed = object->getBoolean("disturbed").value_or(false);

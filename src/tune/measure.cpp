@@ -210,21 +210,20 @@ std::optional<TimedRun> LaunchMeter::once(const std::function<bool(Diagnostics &
 
 Measured LaunchMeter::measure(const std::function<bool(Diagnostics &)> &launch, std::optional<double> best, ResultCheck *check) {
   Diagnostics problems;
-  std::optional<std::string> difference;
+  size_t group = 0;
   auto checked = [&]() -> std::optional<TimedRun> {
     std::optional<TimedRun> run;
     do {
       if (check) check->restore();
       if (state->card && !best) restCard();
       run = once(launch, problems);
-      if (run && check) difference = check->compare();
+      if (run && check) group = check->compare().value_or(0);
     } while (run && check && check->isUnsure());
     check = nullptr; // of the first run
-    return difference ? std::nullopt : run;
+    return run;
   };
   std::optional<std::vector<double>> times = measureRuns(checked, best, state->card ? onCards : onProcessors);
-  if (difference) return {{}, std::move(*difference)};
-  return times ? Measured{std::move(*times), ""} : Measured{{}, firstError(problems)};
+  return times ? Measured{std::move(*times), "", group} : Measured{{}, firstError(problems)};
 }
 
 /// Median, 20th and 80th percentile.

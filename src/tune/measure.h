@@ -115,7 +115,7 @@ public:
   ~LaunchMeter();
 
   /// Runs `launch` a number of times, like measureRuns; it returns false if it cannot go on, and then no times are known. `check`:
-  /// what the first run leaves is compared with what other configurations left; if it differs, nothing more is measured. May be null.
+  /// compares the results of the first run with those of other configurations, which gives the result its group. May be null.
   Measured measure(const std::function<bool(Diagnostics &)> &launch, std::optional<double> best, ResultCheck *check);
   /// Puts the tensors into the state from which the launch that counts starts.
   void reset();

@@ -48,10 +48,15 @@ std::vector<bool> namedParameters(const JitFunction &kernel, llvm::ArrayRef<std:
   return named;
 }
 
-std::string configText(const Config &config) {
+static std::string constantsText(const Config &config) {
   std::string text;
   for (const auto &[name, value] : config.kwargs)
     text += name + "=" + value.repr() + ", ";
+  return text;
+}
+
+std::string configText(const Config &config) {
+  std::string text = constantsText(config);
   text += "num_warps=" + std::to_string(config.numWarps) + ", num_stages=" + std::to_string(config.numStages);
   if (config.numCtas != 1) text += ", num_ctas=" + std::to_string(config.numCtas);
   if (config.maxnreg) text += ", maxnreg=" + std::to_string(*config.maxnreg);
@@ -66,10 +71,16 @@ std::vector<size_t> firstAlike(const JitFunction &kernel, llvm::ArrayRef<Config>
   llvm::StringMap<size_t> known;
   for (const Config &config : configs) {
     bool isAlone = !onProcessor || isAsked || config.hasHook; // nobody knows what a hook does
-    Config meant;
-    meant.kwargs = config.kwargs;
-    first.push_back(isAlone ? first.size() : known.try_emplace(configText(meant), first.size()).first->second);
+    first.push_back(isAlone ? first.size() : known.try_emplace(constantsText(config), first.size()).first->second);
   }
+  return first;
+}
+
+std::vector<size_t> sameConstants(llvm::ArrayRef<Config> configs) {
+  std::vector<size_t> first;
+  llvm::StringMap<size_t> known;
+  for (const Config &config : configs)
+    first.push_back(known.try_emplace(constantsText(config), first.size()).first->second);
   return first;
 }
 

@@ -34,4 +34,7 @@ std::string configText(const Config &config);
 /// no warps, stages or registers of threads, unless the kernel has them as parameters.
 std::vector<size_t> firstAlike(const JitFunction &kernel, llvm::ArrayRef<Config> configs, bool onProcessor);
 
+/// For each configuration, the first one with the same values for the kernel's parameters, whatever the launch options are.
+std::vector<size_t> sameConstants(llvm::ArrayRef<Config> configs);
+
 } // namespace tilewright

@@ -2,6 +2,7 @@
 
 #include "frontend/frontend.h"
 #include "runtime/cuda/device.h"
+#include "runtime/element.h"
 #include "support/half.h"
 #include "support/settings.h"
 
@@ -10,12 +11,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 namespace tilewright {
 
 static constexpr size_t mostOnHost = size_t(1) << 30;
-static constexpr size_t mostOnDevice = size_t(2) << 30;   // where two copies of it are kept
-static constexpr size_t mostFromDevice = size_t(1) << 20; // is copied to the host: faster than the first launch of another kernel
+static constexpr size_t mostOnDevice = size_t(2) << 30;   // of which two copies or more are kept there
+static constexpr size_t mostFromDevice = size_t(1) << 20; // are copied to the host: faster than the first launch of another kernel
 
 bool resultsAreChecked() {
   return isSwitchedOn("TILEWRIGHT_CHECK_TUNING", true);
@@ -64,9 +67,9 @@ static void setBytes(const Argument &tensor, const std::vector<char> &bytes) {
   if (device->driver->synchronizeContext() == gpu::status::success) device->driver->copyToDevice(begin, bytes.data(), bytes.size());
 }
 
-void ResultCheck::add(const Argument &argument) {
-  for (const Argument &member : argument.members())
-    add(member);
+void ResultCheck::add(const std::string &name, const Argument &argument) {
+  for (size_t i = 0; i < argument.members().size(); ++i)
+    add(name + "[" + std::to_string(i) + "]", argument.members()[i]);
   std::optional<std::pair<uint64_t, uint64_t>> reach = argument.reach();
   if (!reach || reach->first == reach->second || argument.memory() != Memory::plain) return;
   bool isOnHost = argument.device() < 0;
@@ -76,12 +79,12 @@ void ResultCheck::add(const Argument &argument) {
   if (!card && !isOnHost && bytes > mostFromDevice) return;
   total += bytes;
   std::vector<char> before = card ? std::vector<char>() : bytesOf(argument);
-  tensors.push_back({argument, std::move(before), {}, std::move(card), {}});
+  tensors.push_back({name, argument, std::move(before), std::move(card), {}});
 }
 
-ResultCheck::ResultCheck(llvm::ArrayRef<Argument> written) {
-  for (const Argument &argument : written)
-    add(argument);
+ResultCheck::ResultCheck(llvm::ArrayRef<Written> written) {
+  for (const Written &tensor : written)
+    add(tensor.name, tensor.argument);
 }
 
 /// The mark that a suspected element gets before it is looked at again: an ordinary number,
@@ -153,12 +156,6 @@ static std::optional<Closeness> closeness(Scalar type) {
   }
 }
 
-static std::string differAt(size_t index, double value, double expected) {
-  char text[128];
-  std::snprintf(text, sizeof(text), "element %zu of a tensor is %.6g, and not %.6g", index, value, expected);
-  return text;
-}
-
 template <typename Element> static Element elementAt(llvm::ArrayRef<char> bytes, size_t index) {
   Element element;
   std::memcpy(&element, bytes.data() + index * sizeof(Element), sizeof(Element));
@@ -187,16 +184,14 @@ static size_t firstApart(llvm::ArrayRef<char> results, llvm::ArrayRef<char> expe
   return count;
 }
 
-/// What is typical is asked only where an element alone does not decide: tensors may have hundreds of millions.
-template <typename Element>
-static std::optional<std::string> compareFloats(llvm::ArrayRef<char> results, llvm::ArrayRef<char> expected, Closeness near) {
-  size_t count = results.size() / sizeof(Element), at = firstApart<Element>(results, expected, near.ofElement, 0);
-  if (at < count) at = firstApart<Element>(results, expected, near.ofElement, near.ofTypical * typicalSize<Element>(expected));
-  if (at == count) return std::nullopt;
-  return differAt(at, static_cast<double>(elementAt<Element>(results, at)), static_cast<double>(elementAt<Element>(expected, at)));
+/// Whether all elements are close. The typical element is computed only if an element alone does not decide: tensors may be large.
+template <typename Element> static bool areClose(llvm::ArrayRef<char> results, llvm::ArrayRef<char> expected, Closeness near) {
+  size_t count = results.size() / sizeof(Element);
+  if (firstApart<Element>(results, expected, near.ofElement, 0) == count) return true;
+  return firstApart<Element>(results, expected, near.ofElement, near.ofTypical * typicalSize<Element>(expected)) == count;
 }
 
-/// Finds elements that have not changed since before the run, but that the first configuration did change. A few of them suffice.
+/// Finds elements that have not changed since before the run, but that the group has changed. A few of them suffice.
 template <typename Element>
 static std::vector<size_t> unchanged(llvm::ArrayRef<char> now, llvm::ArrayRef<char> before, llvm::ArrayRef<char> expected) {
   constexpr size_t most = 1024;
@@ -209,79 +204,183 @@ static std::vector<size_t> unchanged(llvm::ArrayRef<char> now, llvm::ArrayRef<ch
   return found;
 }
 
-std::optional<std::string> ResultCheck::compare(Tensor &tensor) const {
+std::vector<char> ResultCheck::resultOf(const Group &group, size_t tensor) const {
+  return tensors[tensor].card ? tensors[tensor].card->keptBytes(group.place) : group.results[tensor];
+}
+
+bool ResultCheck::isSame(size_t index, const Group &group, std::vector<size_t> &suspects) const {
+  const Tensor &tensor = tensors[index];
   Scalar type = tensor.argument.element();
   std::optional<Closeness> near = closeness(type);
-  if (isFirst && tensor.card) {
-    tensor.card->expect();
-    // Compiles the comparison now, while other configurations are still being compiled.
-    if (!isFp8(type)) tensor.card->isAsExpected(near);
-    return std::nullopt;
+  if (tensor.card && isFp8(type)) return true;
+  if (std::optional<bool> isAsKept = tensor.card ? tensor.card->isAsKept(group.place, near) : std::nullopt) return *isAsKept;
+  std::vector<char> copied = tensor.argument.device() < 0 ? std::vector<char>() : bytesOf(tensor.argument);
+  llvm::ArrayRef<char> now = tensor.argument.device() < 0 ? hostBytes(tensor.argument) : llvm::ArrayRef<char>(copied);
+  std::vector<char> fromCard = tensor.card ? resultOf(group, index) : std::vector<char>();
+  llvm::ArrayRef<char> wanted = tensor.card ? fromCard : group.results[index];
+  if (now == wanted) return true;
+  if (isFp8(type)) { // an 8-bit float has no last bits
+    if (!tensor.card) suspects = unchanged<char>(now, tensor.before, wanted);
+    return true;
   }
-  if (tensor.card && (isFp8(type) || tensor.card->isAsExpected(near).value_or(false))) return std::nullopt;
-  if (isFirst) return tensor.expected = bytesOf(tensor.argument), std::nullopt;
-  std::vector<char> fromDevice = tensor.argument.device() < 0 ? std::vector<char>() : bytesOf(tensor.argument);
-  llvm::ArrayRef<char> now = tensor.argument.device() < 0 ? hostBytes(tensor.argument) : llvm::ArrayRef<char>(fromDevice);
-  if (tensor.card) tensor.expected = tensor.card->expectedBytes();
-  llvm::ArrayRef<char> wanted = tensor.expected;
-  if (now == wanted) return std::nullopt;
-  if (isFp8(type)) {
-    if (!tensor.card) tensor.suspects = unchanged<char>(now, tensor.before, wanted);
-    return std::nullopt; // an 8-bit float has no last bits
-  }
-  auto place = static_cast<size_t>(std::mismatch(now.begin(), now.end(), wanted.begin()).first - now.begin());
-  if (!near)
-    return "element " + std::to_string(place / static_cast<size_t>(std::max<int64_t>(byteSize(type), 1))) + " of a tensor is another";
+  if (!near) return false;
   return withElement(type, [&]<typename Element>(Element) {
-    if (!tensor.card) tensor.suspects = unchanged<Element>(now, tensor.before, wanted);
-    return compareFloats<Element>(now, wanted, *near);
+    if (!tensor.card) suspects = unchanged<Element>(now, tensor.before, wanted);
+    return areClose<Element>(now, wanted, *near);
   });
 }
 
-/// After the second run: the first of the suspected elements that still has its mark.
-static std::optional<std::string> notWritten(const std::vector<char> &now, const std::vector<char> &left,
-                                             const std::vector<size_t> &suspects, size_t elementSize) {
-  for (size_t index : suspects)
-    if (!std::memcmp(&now[index * elementSize], &left[index * elementSize], elementSize))
-      return "element " + std::to_string(index) + " of a tensor is not written";
-  return std::nullopt;
+ResultCheck::Match ResultCheck::match(const Group &group, std::vector<std::vector<size_t>> &suspects) const {
+  suspects.assign(tensors.size(), {});
+  if (!group.isKept) return Match::different;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (!isSame(i, group, suspects[i])) return Match::different;
+  return llvm::any_of(suspects, [](const std::vector<size_t> &of) { return !of.empty(); }) ? Match::unsure : Match::same;
 }
 
-bool ResultCheck::isUnsure() const {
-  return llvm::any_of(tensors, [](const Tensor &tensor) { return !tensor.suspects.empty(); });
-}
-
-std::optional<std::string> ResultCheck::closed(std::optional<std::string> difference) {
+void ResultCheck::giveUp() {
+  doubted = std::nullopt;
   for (Tensor &tensor : tensors)
     tensor.suspects.clear();
-  isFirst = false;
-  isOther = difference.has_value();
-  return difference;
 }
 
-std::optional<std::string> ResultCheck::compare() {
-  bool isSecondRun = isUnsure();
-  for (Tensor &tensor : tensors) {
-    Scalar type = tensor.argument.element();
-    std::optional<std::string> difference =
-        !isSecondRun ? compare(tensor)
-        : tensor.suspects.empty()
-            ? std::nullopt
-            : notWritten(bytesOf(tensor.argument), marked(tensor.before, tensor.suspects, type), tensor.suspects, size_t(byteSize(type)));
-    if (difference) return closed(std::move(difference));
+bool ResultCheck::holdsResultsOf(size_t group) const {
+  std::vector<std::vector<size_t>> suspects;
+  return match(groups[group], suspects) != Match::different;
+}
+
+/// A group of the results that the tensors hold.
+size_t ResultCheck::addGroup() {
+  constexpr size_t mostGroups = 16, mostBytes = size_t(4) << 30;
+  if (groups.empty()) // a tensor whose first result finds no memory is not compared
+    llvm::erase_if(tensors, [](const Tensor &tensor) { return tensor.card && !tensor.card->keep(); });
+  Group group;
+  group.place = keptGroups;
+  group.isKept = keptGroups < mostGroups && (keptGroups == 0 || (keptGroups + 1) * total <= mostBytes);
+  size_t copied = 0;
+  for (; group.isKept && copied < tensors.size(); ++copied) {
+    const Tensor &tensor = tensors[copied];
+    group.results.push_back(tensor.card ? std::vector<char>() : bytesOf(tensor.argument));
+    if (!tensor.card) continue;
+    group.isKept = groups.empty() || tensor.card->keep();
+    // Compiles the comparison now, while other configurations are still being compiled.
+    if (groups.empty() && !isFp8(tensor.argument.element())) tensor.card->isAsKept(0, closeness(tensor.argument.element()));
   }
-  if (isSecondRun || !isUnsure()) return closed(std::nullopt);
+  for (size_t i = 0; !group.isKept && i + 1 < copied; ++i) // each CardCopy keeps as many results as there are groups
+    if (tensors[i].card) tensors[i].card->forget();
+  keptGroups += group.isKept;
+  groups.push_back(std::move(group));
+  return groups.size() - 1;
+}
+
+/// After the second run: the first of the suspected elements that still has its mark.
+static std::optional<size_t> notWritten(const std::vector<char> &now, const std::vector<char> &left, const std::vector<size_t> &suspects,
+                                        size_t elementSize) {
+  for (size_t index : suspects)
+    if (!std::memcmp(&now[index * elementSize], &left[index * elementSize], elementSize)) return index;
   return std::nullopt;
 }
 
-static constexpr llvm::StringLiteral otherWords = " gives other results than ";
-
-std::string otherResults(const std::string &config, const std::string &first, const std::string &difference) {
-  return "'" + config + "'" + otherWords.str() + "'" + first + "': " + difference;
+/// After the second run. The results of the first one are the newest group, which is dropped if the suspects were written.
+size_t ResultCheck::settle() {
+  std::string note;
+  for (Tensor &tensor : tensors) {
+    std::vector<size_t> suspects = std::exchange(tensor.suspects, {});
+    if (suspects.empty() || !note.empty()) continue;
+    Scalar type = tensor.argument.element();
+    std::optional<size_t> element =
+        notWritten(bytesOf(tensor.argument), marked(tensor.before, suspects, type), suspects, size_t(byteSize(type)));
+    if (element) note = "element " + std::to_string(*element) + " of '" + tensor.name + "' is not written";
+  }
+  size_t group = *std::exchange(doubted, std::nullopt);
+  if (!note.empty()) {
+    groups.back().note = std::move(note);
+    return groups.size() - 1;
+  }
+  if (groups.back().isKept) {
+    --keptGroups;
+    for (Tensor &tensor : tensors)
+      if (tensor.card) tensor.card->forget();
+  }
+  groups.pop_back();
+  return group;
 }
 
-bool isOtherResults(llvm::StringRef failure) {
-  return failure.contains(otherWords);
+std::optional<size_t> ResultCheck::compare() {
+  if (isUnsure()) return settle();
+  std::vector<std::vector<size_t>> suspects, kept;
+  std::optional<size_t> perhaps;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    Match found = match(groups[i], suspects);
+    if (found == Match::same) return i;
+    if (found == Match::unsure && !perhaps) perhaps = i, kept = suspects;
+  }
+  size_t added = addGroup();
+  if (!perhaps) return added;
+  doubted = perhaps;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    tensors[i].suspects = std::move(kept[i]);
+  return std::nullopt;
+}
+
+namespace {
+/// How the elements of two results differ.
+struct Apart {
+  size_t count = 0, worst = 0;
+  double most = -1, value = 0, expected = 0;
+};
+} // namespace
+
+static Apart apartOf(Scalar type, llvm::ArrayRef<char> results, llvm::ArrayRef<char> expected) {
+  Apart found;
+  auto size = static_cast<size_t>(std::max<int64_t>(byteSize(type), 1));
+  std::optional<Closeness> near = closeness(type);
+  double more = near ? near->ofTypical * withElement(type, [&]<typename Element>(Element) { return typicalSize<Element>(expected); }) : 0;
+  for (size_t i = 0; i < results.size() / size; ++i) {
+    if (!std::memcmp(&results[i * size], &expected[i * size], size)) continue;
+    double value = loadElement(type, &results[i * size]), wanted = loadElement(type, &expected[i * size]);
+    if (near && (value == wanted || (std::isnan(value) && std::isnan(wanted)))) continue;
+    double apart = std::abs(value - wanted);
+    if (near && std::isfinite(wanted) && apart <= near->ofElement * std::abs(wanted) + more) continue;
+    if (!(apart <= std::numeric_limits<double>::max())) apart = std::numeric_limits<double>::infinity();
+    ++found.count;
+    if (apart > found.most) found.most = apart, found.worst = i, found.value = value, found.expected = wanted;
+  }
+  return found;
+}
+
+std::string ResultCheck::difference(size_t group, size_t expected) const {
+  for (size_t i = 0; groups[group].isKept && groups[expected].isKept && i < tensors.size(); ++i) {
+    Scalar type = tensors[i].argument.element();
+    if (isFp8(type)) continue;
+    std::vector<char> results = resultOf(groups[group], i);
+    Apart apart = apartOf(type, results, resultOf(groups[expected], i));
+    if (apart.count == 0) continue;
+    const char *format = closeness(type) ? "%.6g" : "%.0f";
+    char value[400], wanted[400];
+    std::snprintf(value, sizeof(value), format, apart.value);
+    std::snprintf(wanted, sizeof(wanted), format, apart.expected);
+    return "element " + std::to_string(apart.worst) + " of '" + tensors[i].name + "' is " + value + " instead of " + wanted + "; " +
+           std::to_string(apart.count) + " of " + std::to_string(results.size() / size_t(byteSize(type))) + " elements differ";
+  }
+  if (!groups[group].note.empty()) return groups[group].note;
+  return groups[expected].note.empty() ? "the results are too large to be kept" : "it leaves more unwritten: " + groups[expected].note;
+}
+
+bool ResultCheck::isIncomplete(size_t group, size_t other) const {
+  bool lacks = false;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (!groups[group].isKept || !groups[other].isKept) return false;
+    std::vector<char> mine = resultOf(groups[group], i), theirs = resultOf(groups[other], i);
+    std::vector<char> before = tensors[i].card ? tensors[i].card->bytesBefore() : tensors[i].before;
+    auto size = static_cast<size_t>(std::max<int64_t>(byteSize(tensors[i].argument.element()), 1));
+    for (size_t at = 0; at + size <= before.size(); at += size) {
+      bool isChanged = std::memcmp(&mine[at], &before[at], size) != 0, isChangedThere = std::memcmp(&theirs[at], &before[at], size) != 0;
+      if (isChanged && !isChangedThere) return false;
+      lacks |= isChangedThere && !isChanged;
+    }
+  }
+  return lacks;
 }
 
 } // namespace tilewright

@@ -1,11 +1,15 @@
-// Configurations of one kernel should compute the same results. One that does not, because a mask is missing
-// or a block is too small for its algorithm, is often the fastest; so before it may win, each runs once from
-// the same state of the tensors, and what it leaves there is compared with what the first one left.
+// Configurations of one kernel should compute the same results. One that does not, because a mask is missing or a block is too small for
+// its algorithm, is often the fastest. So each configuration runs once from the same state of the tensors before it may win, and
+// configurations with equal results form a group. tune/agreement.h decides which group is right.
 //
-// Other blocks add in another order, so floats may differ in some of their last bits, or by those of a typical element,
-// since a small element may be what is left of large terms. Integers may not differ. A small element that a configuration
-// does not write at all would pass this test; so where an element is as it was before the run, and the first configuration
-// has changed it, the run is repeated with other numbers in such places: whatever still holds those was not written.
+//   BLOCK=512    512 of 1000 columns    group 0
+//   BLOCK=1024   all columns            group 1
+//   BLOCK=2048   all columns            group 1
+//
+// Other blocks add in another order, so floats may differ in some of their last bits, or by those of a typical element, since a small
+// element may be the difference of large terms. Integers may not differ. A small element that a configuration does not write at all would
+// pass this test. So where an element is as it was before the run, and the group has changed it, the run is repeated with other numbers in
+// such places: an element that still holds its number was not written.
 #pragma once
 
 #include "runtime/kernel.h"
@@ -25,41 +29,62 @@ bool resultsAreChecked();
 
 class ResultCheck {
 public:
-  /// Keeps the present contents of these tensors, including members of tuples. Tensors
-  /// of unknown size, and those that are too large to be worth copying, are ignored.
-  explicit ResultCheck(llvm::ArrayRef<Argument> written);
+  /// A tensor that the kernel writes, or a tuple of such tensors.
+  struct Written {
+    std::string name;
+    Argument argument;
+  };
+  /// Keeps the present contents of these tensors. Tensors of unknown size, and those that are too large to be copied, are ignored.
+  explicit ResultCheck(llvm::ArrayRef<Written> written);
   ResultCheck(const ResultCheck &) = delete;
   ResultCheck &operator=(const ResultCheck &) = delete;
 
   /// Restores the tensors; between two runs of one configuration, it leaves marks in a few elements.
   void restore() const;
-  /// After a run from that state: how its results differ from those of the first run, or null.
-  std::optional<std::string> compare();
-  /// Whether that comparison needs another run, from the state that `restore` makes.
-  bool isUnsure() const;
-  /// Whether the last comparison found a difference.
-  bool differed() const { return isOther; }
+  /// After a run from that state: the number of the group that the results belong to. Null: the comparison needs another run, from the
+  /// state that `restore` makes.
+  std::optional<size_t> compare();
+  /// Whether `compare` has asked for that run.
+  bool isUnsure() const { return doubted.has_value(); }
+  /// Called before another configuration runs: the last one may have failed in the run that `compare` asked for.
+  void giveUp();
+
+  /// Whether the tensors hold the results of a group now.
+  bool holdsResultsOf(size_t group) const;
+  /// The worst difference: "element 513 of 'y_ptr' is 0 instead of 0.0014; 488 of 1000 elements differ".
+  std::string difference(size_t group, size_t expected) const;
+  /// Whether `group` leaves elements unchanged that `other` changes, and changes no others.
+  bool isIncomplete(size_t group, size_t other) const;
 
 private:
   struct Tensor {
+    std::string name;
     Argument argument;
-    std::vector<char> before, expected;
-    std::unique_ptr<CardCopy> card; // where it is large, and on a GPU: in place of the two above
+    std::vector<char> before;
+    std::unique_ptr<CardCopy> card; // if the tensor is large, and on a GPU: in place of host copies
     std::vector<size_t> suspects;   // elements that may not have been written
   };
-  void add(const Argument &argument);
-  /// How a tensor differs from what is expected, or null. Collects suspects.
-  std::optional<std::string> compare(Tensor &tensor) const;
-  /// The end of a configuration's comparison.
-  std::optional<std::string> closed(std::optional<std::string> difference);
+  struct Group {
+    bool isKept = true;                     // false: there was no memory for it, so no configuration can join it
+    size_t place = 0;                       // among those that are kept
+    std::vector<std::vector<char>> results; // by tensor; empty for one with a CardCopy
+    std::string note;                       // the difference from the group that it was first compared with
+  };
+  enum class Match { same, unsure, different };
+
+  void add(const std::string &name, const Argument &argument);
+  std::vector<char> resultOf(const Group &group, size_t tensor) const;
+  /// Compares a tensor with a group's. Appends elements to `suspects` that may not have been written.
+  bool isSame(size_t tensor, const Group &group, std::vector<size_t> &suspects) const;
+  Match match(const Group &group, std::vector<std::vector<size_t>> &suspects) const;
+  size_t addGroup();
+  size_t settle();
 
   std::vector<Tensor> tensors;
+  std::vector<Group> groups;
+  size_t keptGroups = 0;
   size_t total = 0;
-  bool isFirst = true, isOther = false;
+  std::optional<size_t> doubted; // the group that the results may belong to, if all suspects were written
 };
-
-/// The failure of a configuration whose results differ from those of the first; and whether a failure is of that kind.
-std::string otherResults(const std::string &config, const std::string &first, const std::string &difference);
-bool isOtherResults(llvm::StringRef failure);
 
 } // namespace tilewright

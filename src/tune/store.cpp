@@ -8,9 +8,9 @@
 #include "runtime/cache.h"
 #include "support/files.h"
 #include "support/hash.h"
+#include "support/json.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/JSON.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,7 +28,7 @@ static constexpr int64_t format = 1;
 
 std::string tunedKey(const TuneProblem &problem, llvm::ArrayRef<std::string> configs) {
   Hasher hasher;
-  hasher.add("tuned").addInteger(format).add(TILEWRIGHT_VERSION);
+  hasher.add("tuned by agreement").addInteger(format).add(TILEWRIGHT_VERSION);
   hasher.add(problem.kernel).add(problem.source).add(problem.device).add(problem.key);
   for (const std::string &config : configs)
     hasher.add(config);
@@ -55,6 +55,7 @@ static json::Value toJson(const TunedEntry &entry) {
 static std::optional<Measured> resultOf(const json::Object &object) {
   Measured result;
   if (std::optional<llvm::StringRef> failure = object.getString("failure")) result.failure = failure->str();
+  result.group = object.getBoolean("differs").value_or(false);
   const json::Array *times = object.getArray("milliseconds");
   for (const json::Value &time : times ? *times : json::Array()) {
     std::optional<double> number = time.getAsNumber();
@@ -93,20 +94,19 @@ static std::optional<TunedEntry> entryOf(const json::Value &value) {
 }
 
 static std::optional<TunedEntry> parseEntry(const std::string &text) {
-  llvm::Expected<json::Value> value = json::parse(text);
-  if (value) return entryOf(*value);
-  llvm::consumeError(value.takeError());
-  return std::nullopt;
+  Result<json::Value> value = parseJson(text);
+  return value ? entryOf(*value) : std::nullopt;
 }
 
 std::string measuredText(const Measured &result) {
-  return llvm::formatv("{0}", json::Value(toJson(result))).str();
+  json::Object object = toJson(result);
+  if (result.group != 0) object["differs"] = true; // from the results of the configuration that every process runs first
+  return llvm::formatv("{0}", json::Value(std::move(object))).str();
 }
 
 std::optional<Measured> readMeasured(const std::string &text) {
-  llvm::Expected<json::Value> value = json::parse(text);
-  if (!value) return llvm::consumeError(value.takeError()), std::nullopt;
-  return value->getAsObject() ? resultOf(*value->getAsObject()) : std::nullopt;
+  Result<json::Value> value = parseJson(text);
+  return value && value->getAsObject() ? resultOf(*value->getAsObject()) : std::nullopt;
 }
 
 std::optional<TunedEntry> loadTuned(const TuneProblem &problem, llvm::ArrayRef<std::string> configs, Diagnostics &diagnostics) {
@@ -144,8 +144,8 @@ std::string tunedText(llvm::ArrayRef<TunedEntry> entries) {
 Result<std::vector<TunedEntry>> readTunedFile(const std::string &path) {
   Result<std::string> bytes = readFile(path);
   if (!bytes) return Failure{bytes.error()};
-  llvm::Expected<json::Value> value = json::parse(*bytes);
-  if (!value) return Failure{"it is no JSON: " + llvm::toString(value.takeError())};
+  Result<json::Value> value = parseJson(*bytes);
+  if (!value) return Failure{value.error()};
   const json::Object *file = value->getAsObject();
   const json::Array *tuned = file ? file->getArray("tuned") : nullptr;
   if (!tuned) return Failure{"it has no list \"tuned\""};

@@ -17,7 +17,8 @@ namespace tilewright {
 struct Measured {
   /// The median, then what decides between equal medians (the 20th and the 80th percentile), in milliseconds. Empty: it failed.
   std::vector<double> milliseconds;
-  std::string failure; // why
+  std::string failure = {}; // why
+  size_t group = 0;         // of configurations whose results are equal (tune/result_check.h), while a search goes on
 };
 
 /// What was measured for a problem.

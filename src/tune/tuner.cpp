@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <thread>
 #include <tuple>
 
@@ -61,6 +62,42 @@ static std::vector<size_t> finalists(const TuneDoor &door, llvm::ArrayRef<Measur
   return found;
 }
 
+/// The results that most configurations agree on so far, and the best of their medians.
+struct Leading {
+  size_t group;
+  double best;
+};
+static std::optional<Leading> leading(llvm::ArrayRef<Measured> results) {
+  std::map<size_t, std::pair<size_t, double>> groups; // how many, and the best median
+  for (const Measured &result : results) {
+    if (!worked(result)) continue;
+    auto &[count, best] = groups.try_emplace(result.group, 0, HUGE_VAL).first->second;
+    ++count, best = std::min(best, result.milliseconds.front());
+  }
+  auto hasFewer = [](const auto &a, const auto &b) { return a.second.first < b.second.first; };
+  auto most = std::max_element(groups.begin(), groups.end(), hasFewer);
+  return most == groups.end() ? std::nullopt : std::optional(Leading{most->first, most->second.second});
+}
+
+/// Decides which results are right, if they differ. `comparedWith`: the group of the best time that each measurement was compared with; one
+/// that was compared with a wrong result is repeated. False if the door ended the tuning.
+static bool settle(llvm::ArrayRef<std::string> configs, const TuneDoor &door, llvm::ArrayRef<std::optional<size_t>> comparedWith,
+                   std::vector<Measured> &results, Decision &decision) {
+  Agreement agreement = agreementOf(results, door.groups);
+  decision = agreement.decision;
+  if (decision == Decision::agreed) return true;
+  rejectDisagreeing(configs, agreement, door.groups, results);
+  for (size_t i = 0; door.mayRepeat && i < comparedWith.size(); ++i) {
+    if (firstOf(door, i) != i || !worked(results[i]) || comparedWith[i].value_or(agreement.right) == agreement.right) continue;
+    std::optional<Measured> result = door.measure(i, leading(results)->best);
+    if (!result) return false;
+    if (worked(*result)) results[i].milliseconds = std::move(result->milliseconds);
+  }
+  for (size_t i = 0; i < results.size(); ++i)
+    if (size_t first = firstOf(door, i); first != i) results[i] = results[first];
+  return true;
+}
+
 /// Measures the finalists in turn. False if the door ended the tuning.
 static bool measureAgain(const TuneDoor &door, std::vector<Measured> &results) {
   if (results[fastest(results)].milliseconds.front() > 1e3 * longRun) return true; // disturbances are small compared with so long a run
@@ -83,8 +120,9 @@ static bool measureAgain(const TuneDoor &door, std::vector<Measured> &results) {
 }
 
 /// False if the door ended the tuning.
-static bool measureAll(llvm::ArrayRef<std::string> configs, const TuneDoor &door, std::vector<Measured> &results) {
-  std::optional<double> best;
+static bool measureAll(llvm::ArrayRef<std::string> configs, const TuneDoor &door, TuneOutcome &outcome) {
+  std::vector<Measured> &results = outcome.results;
+  std::vector<std::optional<size_t>> comparedWith(configs.size());
   double start = secondsNow();
   bool hasEnd = door.budget > 0;
   CompileAhead ahead(configs.size(), hasEnd ? 0 : door.compileThreads,
@@ -96,18 +134,22 @@ static bool measureAll(llvm::ArrayRef<std::string> configs, const TuneDoor &door
       results.push_back(results[first]);
       continue;
     }
-    if (hasEnd && best && secondsNow() - start > door.budget) {
+    std::optional<Leading> leader = leading(results);
+    if (hasEnd && leader && secondsNow() - start > door.budget) {
       results.push_back({{}, "not measured: the time was up"});
       continue;
     }
     std::optional<std::string> failure = ahead.wait(i);
+    std::optional<double> best = leader ? std::optional(leader->best) : std::nullopt;
     std::optional<Measured> result = failure ? Measured{{}, std::move(*failure)} : door.measure(i, best);
     if (!result) return false;
-    if (worked(*result) && (!best || result->milliseconds.front() < *best)) best = result->milliseconds.front();
+    if (leader) comparedWith[i] = leader->group;
     results.push_back(std::move(*result));
   }
+  if (llvm::none_of(results, worked)) return true;
+  if (!settle(configs, door, comparedWith, results, outcome.decision)) return false;
   bool isLate = hasEnd && secondsNow() - start > door.budget;
-  return !best || !door.mayRepeat || isLate || measureAgain(door, results);
+  return !door.mayRepeat || isLate || measureAgain(door, results);
 }
 
 // ---- with other processes
@@ -126,7 +168,7 @@ public:
   /// All processes end with one winner: the first process that has all results measures those that
   /// came close again, and keeps the winner, which the others take. Null if the door ended the tuning.
   std::optional<TuneOutcome> tune() {
-    for (size_t i = 0; i < configs.size() && !door.compareWith(i);)
+    for (size_t i = 0; i < configs.size() && !door.tryOut(i);)
       ++i;
     if (!measure()) return std::nullopt;
     std::optional<TunedEntry> entry;
@@ -137,7 +179,9 @@ public:
       search.remove();
       break;
     }
-    return TuneOutcome{.best = entry->best, .results = std::move(entry->results), .worked = true, .measured = true};
+    bool disagree = llvm::any_of(entry->results, [](const Measured &result) { return isOtherResults(result.failure); });
+    Decision decision = disagree ? Decision::majority : Decision::agreed; // only what is proven is kept
+    return TuneOutcome{.best = entry->best, .results = std::move(entry->results), .worked = true, .measured = true, .decision = decision};
   }
 
 private:
@@ -184,16 +228,33 @@ private:
     return true;
   }
 
+  /// Another process's groups are not this one's: if any result differs from the first, this process tries all configurations itself.
+  bool settleAll(TuneOutcome &outcome) {
+    if (llvm::none_of(outcome.results, [](const Measured &result) { return result.group != 0; })) return true;
+    for (size_t i = 0; i < configs.size(); ++i) {
+      Measured &result = outcome.results[i];
+      if (size_t first = firstOf(door, i); first != i) {
+        result = outcome.results[first];
+        continue;
+      }
+      std::optional<size_t> group = worked(result) ? door.tryOut(i) : std::nullopt;
+      if (worked(result) && !group) result = {{}, "it worked in one process, and not in another"};
+      result.group = group.value_or(0);
+    }
+    return settle(configs, door, {}, outcome.results, outcome.decision);
+  }
+
   std::optional<TuneOutcome> choose() {
     TuneOutcome outcome;
     outcome.measured = true;
     for (std::optional<Measured> &result : found)
       outcome.results.push_back(std::move(*result));
+    if (!settleAll(outcome)) return std::nullopt;
     bool mayRepeat = door.mayRepeat && door.budget <= 0 && llvm::any_of(outcome.results, worked);
     if (mayRepeat && !measureAgain(door, outcome.results)) return std::nullopt;
     outcome.best = fastest(outcome.results);
     outcome.worked = worked(outcome.results[outcome.best]);
-    if (outcome.worked) storeTuned({problem, configs.vec(), outcome.results, outcome.best}, diagnostics);
+    if (outcome.worked && isProven(outcome.decision)) storeTuned({problem, configs.vec(), outcome.results, outcome.best}, diagnostics);
     search.remove();
     return outcome;
   }
@@ -232,18 +293,18 @@ std::optional<TuneOutcome> tune(const TuneProblem *problem, llvm::ArrayRef<std::
     if (std::optional<TuneOutcome> known = remembered(*problem, configs, door, diagnostics)) return known;
   notePreparation();
   double start = secondsNow();
-  if (problem && door.keeps && door.compareWith && tuningIsShared() && cacheTakesEntries(diagnostics)) {
+  if (problem && door.keeps && door.tryOut && tuningIsShared() && cacheTakesEntries(diagnostics)) {
     std::optional<TuneOutcome> outcome = Share(*problem, configs, door, diagnostics).tune();
     if (outcome) outcome->seconds = secondsNow() - start;
     return outcome;
   }
   TuneOutcome outcome;
-  if (!measureAll(configs, door, outcome.results)) return std::nullopt;
+  if (!measureAll(configs, door, outcome)) return std::nullopt;
   outcome.best = fastest(outcome.results);
   outcome.worked = worked(outcome.results[outcome.best]);
   outcome.measured = true;
   outcome.seconds = secondsNow() - start;
-  if (!problem || !door.keeps || !outcome.worked) return outcome;
+  if (!problem || !door.keeps || !outcome.worked || !isProven(outcome.decision)) return outcome;
   // Another process may have been faster to store its winner: all processes that run the kernel agree on that one.
   std::optional<TunedEntry> other = door.anew ? std::nullopt : loadTuned(*problem, configs, diagnostics);
   if (other && !door.compile(other->best)) {

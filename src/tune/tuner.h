@@ -2,6 +2,7 @@
 // is tuned and how one configuration is measured; the tuner decides which one wins, and what is remembered.
 #pragma once
 
+#include "tune/agreement.h"
 #include "tune/compile_ahead.h"
 #include "tune/store.h"
 
@@ -12,10 +13,11 @@ struct TuneDoor {
   /// Measures one configuration. `best`: the best median so far; one that is far behind need not be measured
   /// precisely. Without it, this time will decide. Null ends the tuning, for a reason that the door knows.
   std::function<std::optional<Measured>(size_t config, std::optional<double> best)> measure;
-  /// Runs one configuration, so that the results of those that are measured afterwards are
-  /// compared with its results. False if it does not work. Used where other processes measure
-  /// some of the configurations; otherwise the others are compared with the first one measured.
-  std::function<bool(size_t config)> compareWith;
+  /// Runs one configuration to compare its results: its group, or null if it does not work. Used if other processes measure some of the
+  /// configurations; otherwise `measure` compares.
+  std::function<std::optional<size_t>(size_t config)> tryOut;
+  /// How groups of results are told apart. Not needed if all results are of one group.
+  GroupDoor groups;
   /// Compiles one configuration, so that measuring it need not; several threads call it at once.
   CompileConfig compile;
   /// How many may be compiled at once. Fewer than two: each is compiled when it is measured; otherwise ahead, unless there is a budget.
@@ -40,6 +42,7 @@ struct TuneOutcome {
   bool worked = false;           // at least one configuration worked; otherwise `best` is the first, whose launch reports what is wrong
   bool measured = false;         // false: the choice was remembered
   double seconds = 0;            // spent on measuring
+  Decision decision = Decision::agreed;
 };
 
 /// Chooses among `configs` (configText of each; there is at least one). `problem`: what the choice

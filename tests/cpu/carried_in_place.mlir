@@ -8,7 +8,7 @@
 // CHECK-COUNT-4: llvm.load {{.*}} vector<8xf32>
 // CHECK-COUNT-4: llvm.store
 // CHECK-NEXT: {{^ +[}]$}}
-// CHECK-NEXT: {{^ +[}]$}}
+// CHECK-NEXT: {{^ +[}] [{]tt.kernel_loop[}]$}}
 // CHECK: llvm.return
 tt.func public @in_place(%x: !tt.ptr<f32>, %out: !tt.ptr<f32>, %n: i32) {
   %c0 = arith.constant 0 : i32

@@ -1,4 +1,4 @@
-# RUN: not tilewright compile %s --kernel k --signature '*fp32' 2>&1 | FileCheck %s
+# RUN: env TILEWRIGHT_TRITON_VERSION=3.6 not tilewright compile %s --kernel k --signature '*fp32' 2>&1 | FileCheck %s
 import triton
 import triton.language as tl
 

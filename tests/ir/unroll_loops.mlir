@@ -3,8 +3,9 @@
 // == two bodies, the second on the values that the first would have yielded, and a loop for the rest, which is not pipelined
 // CHECK-LABEL: @sum(%arg0: i32, %arg1: i32, %arg2: f32, %arg3: f32)
 // CHECK: %[[RUNS:.*]] = arith.cmpi slt, %arg0, %arg1
-// CHECK: %[[MIDDLE:.*]] = arith.addi %arg0
-// CHECK: %[[R:.*]]:2 = scf.for %[[I:.*]] = %arg0 to %[[MIDDLE]] step %c4_i32 iter_args(%[[A:.*]] = %arg2, %[[B:.*]] = %arg3)
+// CHECK: %[[END:.*]] = arith.addi %arg0
+// CHECK: %[[MIDDLE:.*]] = arith.select {{.*}}, {{.*}}, %[[END]]
+// CHECK: %[[R:.*]]:2 = scf.for %[[I:.*]] = %arg0 to %[[MIDDLE]] step %c4_i32{{.*}} iter_args(%[[A:.*]] = %arg2, %[[B:.*]] = %arg3)
 // CHECK: %[[F:.*]] = arith.sitofp %[[I]]
 // CHECK: %[[S:.*]] = arith.addf %[[A]], %[[F]]
 // CHECK: %[[J:.*]] = arith.addi %[[I]], %c2_i32

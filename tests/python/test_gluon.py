@@ -32,6 +32,21 @@ class Barrier(mbarrier.Base):
     pass
 
 
+@gluon.aggregate
+class Partition:
+    descriptors: gl.tuple
+    barriers: gl.shared_memory_descriptor
+    count: gl.constexpr
+
+    @gluon.constexpr_function
+    def __init__(self, descriptors, barriers, count):
+        self.descriptors, self.barriers, self.count = descriptors, barriers, gl.constexpr(count)
+
+    @gluon.jit
+    def release(self, index):
+        mbarrier.arrive(self.barriers.index(index), count=1)
+
+
 @triton.autotune([triton.Config({"BLOCK": 64})], key=["n"])
 @triton.heuristics({"EVEN": lambda args: args["n"] % 64 == 0})
 @gluon.jit(do_not_specialize=["n"])
@@ -96,6 +111,12 @@ def test_a_launch_is_refused(program, name):
 def test_a_use_in_a_kernel_is_refused(program, name, told):
     with pytest.raises(triton.CompilationError, match=told):
         getattr(program, name)[(1,)](np.zeros(4, np.int32))
+
+
+def test_aggregates_and_sources(program):
+    assert program.gluon.aggregate is triton.aggregate and program.Partition._tilewright_class["fields"][2][:2] == ("count", True)
+    with pytest.raises(NotImplementedError, match="kernel 'plain' is written in Gluon"):
+        program.gluon.GluonASTSource(program.plain, {"x": "*i32", "layout": "constexpr"})
 
 
 def test_imports_in_a_new_process():

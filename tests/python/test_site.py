@@ -78,7 +78,8 @@ def test_pages_come_in_pairs(pages):
     names = re.findall(r"^ +- ([^:\n]+):", config[config.index("\nnav:"):config.index("\nmarkdown_extensions:")], re.M)
     translated = re.findall(r"^            ([^:]+): .", config, re.M)
     generated = {"Language", "Library", "libdevice", "Beyond Triton", "Accuracy of libdevice", "Python interface", "C and C++", "Commands", "Settings",
-                 "Diagnostics", "Architecture", "Performance", "Invariants", "Glossary", "Recipes", "Conformance"}  # pages in English
+                 "Diagnostics", "Architecture", "Performance", "Invariants", "Glossary", "Recipes", "Conformance",
+                 "Programs of others"}  # pages in English
     assert set(names) - generated == set(translated)
 
 

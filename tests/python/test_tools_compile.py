@@ -1,12 +1,16 @@
 """tools.compile and tools.link: kernels as C for a C compiler, in programs without Tilewright."""
 
 import ctypes
+import os
+import pathlib
 import shutil
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+
+import tilewright as triton
 
 KERNELS = '''
 import triton
@@ -208,3 +212,81 @@ def test_variants_that_do_not_belong_together(folder):
     compiled(folder, "scaled", "*fp32, 64, fp32, i64, i8, *fp32, 0.5", "2, 1, 1", "-t", "cpu:avx2:1")
     compiled(folder, "scaled", "*fp32, 64, fp32, i32, i8, *fp32, 0.5", "2, 1, 1", "-t", "cpu:avx2:1")
     tool(folder, "link", *(path.name for path in folder.glob("scaled.*.h")), "-o", "all", fails="LinkerError")
+
+
+TUNED = '''
+import torch_that_is_not_installed as torch
+from torch_that_is_not_installed.nn import functional as F
+import triton
+import triton.language as tl
+
+if torch.cuda.is_available():
+    raise RuntimeError("a module that is not there has no GPU")
+
+class Layer(torch.nn.Module):
+    def forward(self, x):
+        return F.relu(x)
+
+@triton.autotune(configs=[triton.Config({"BLOCK": block}) for block in (64, 128)], key=["n"])
+@triton.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})
+@triton.jit
+def activated(x, out, n, MODE: tl.constexpr, EVEN: tl.constexpr, BLOCK: tl.constexpr, SLOPE: tl.constexpr = 0.5):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = at < n
+    v = tl.load(x + at) if EVEN else tl.load(x + at, mask=mask, other=0.0)
+    if MODE == "relu, leaky":
+        v = tl.where(v > 0, v, v * SLOPE)
+    elif MODE == "relu; leaky":
+        v = tl.maximum(v, 0.0)
+    elif MODE is None:
+        v = -v
+    tl.store(out + at, v, mask=mask)
+
+@torch.no_grad()
+def layer(x: torch.Tensor, dtype=torch.float16):
+    return x
+
+needs_content = torch.get_number()
+
+@triton.jit
+def refused(x):
+    tl.store(x, needs_content)
+'''
+
+
+def test_tuned_kernels_texts_and_absent_modules(folder):
+    """Of an autotuned kernel the signature says all constants; a comma in a text separates nothing; variants with other texts are other algorithms."""
+    (folder / "kernels.py").write_text(TUNED)
+    signature = "*fp32:16, *fp32:16, i32, {}, {}, 64"
+    modes = ("'relu, leaky'", "'relu; leaky'", "None")
+    for mode in modes:
+        compiled(folder, "activated", signature.format(mode, "False"), "(n + 63) / 64, 1, 1", "-t", "cpu:avx2:1")
+    library = linked(folder, "activated")
+    assert library.activated_get_num_algos() == 3
+    x, out = aligned(np.linspace(-2, 2, 100, dtype=np.float32)), aligned(np.zeros(100, np.float32))
+    found = []
+    for algorithm in range(3):
+        assert library.activated(None, address(x), address(out), 100, algorithm) == 0
+        found.append(out.tobytes())
+    wanted = [np.where(x > 0, x, x / 2), np.maximum(x, 0), -x]
+    assert sorted(found) == sorted(values.astype(np.float32).tobytes() for values in wanted)
+
+
+def test_what_an_absent_module_cannot_do(folder):
+    (folder / "kernels.py").write_text(TUNED)
+    compiled(folder, "refused", "*fp32", "1, 1, 1", "-t", "cpu:avx2:1", fails="needs_content")
+    compiled(folder, "nothing", "*fp32", "1, 1, 1", "-t", "cpu:avx2:1", fails="there are activated, refused")
+    compiled(folder, "activated", "*fp32, *fp32, i32, 'x'", "1, 1, 1", "-t", "cpu:avx2:1", fails="says nothing about 'EVEN'")
+    compiled(folder, "activated", "*fp32,, i32, 'x', 1, 64", "1, 1, 1", "-t", "cpu:avx2:1", fails="says nothing about 'out'")
+    (folder / "kernels.py").write_text("import helper_that_fails\n" + KERNELS)
+    (folder / "helper_that_fails.py").write_text("import helper.inside\n")
+    compiled(folder, "scaled", "*fp32, 64, fp32, i64, i8, *fp32, 0.5", "2, 1, 1", "-t", "cpu:avx2:1", fails="helper.inside")
+
+
+def test_the_command_takes_the_same_files(folder):
+    """`tilewright compile` reads the file and does not run it."""
+    (folder / "kernels.py").write_text(TUNED)
+    command = pathlib.Path(triton.__file__).absolute().parent.parent.parent / "bin" / "tilewright"
+    done = subprocess.run([os.environ.get("TILEWRIGHT_COMMAND", str(command)), "compile", "kernels.py:activated", "--emit", "obj", "-o", "a.o", "--signature",
+                           "*fp32, *fp32, i32, MODE='relu, leaky', EVEN=False, BLOCK=64"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

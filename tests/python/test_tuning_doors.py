@@ -147,8 +147,9 @@ def test_every_door_takes_a_stored_winner(folder, monkeypatch, winner):
     kernel = which.fn.fn
     problem = triton._core.tune_problem(kernel, kernel.cache_key, which.keys, (np.zeros(1000, np.float32), 1000, "fast"), {})
     texts = [triton._core.config_text(kernel, config) for config in which.configs]
-    triton._core.tune(problem, texts, lambda index, best: [0.5 if index == winner else 1.0], lambda index: True,
-                      lambda index: None, True, True)
+    each = list(range(len(texts)))
+    triton._core.tune(problem, texts, lambda index, best: ([0.5 if index == winner else 1.0], 0), lambda index: 0, lambda index: None, True, True, 0,
+                      False, each, lambda: None, lambda index, group: None, each)
     for name in ("kernel", "helper"):
         monkeypatch.delitem(sys.modules, name)
     block, warps = which.configs[winner].kwargs["BLOCK"], which.configs[winner].num_warps

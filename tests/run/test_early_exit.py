@@ -111,6 +111,153 @@ def test_tiles_are_carried():
     assert (out == 5).all()
 
 
+def walked(n, m, wanted, kind):
+    """The loops of the kernels below."""
+    out, seen = [], 0
+    for i in range(n):
+        for j in range(m):
+            seen += 1
+            if j == wanted + (i if kind != "static" else 0):
+                break
+            if j % 2 == 1:
+                continue
+            seen += 10
+            for _ in range(2):
+                seen += 100
+        out.append(seen)
+    return out + [0] * (4 - n)
+
+
+@triton.jit
+def inner_loop(out_ptr, i, m, wanted, seen):
+    for j in tl.range(0, m, early_exit=True):
+        seen += 1
+        if j == wanted:
+            break
+        if j % 2 == 1:
+            continue
+        seen += 10
+        for _ in range(2):
+            seen += 100
+    tl.store(out_ptr + i, seen)
+    return seen
+
+
+@triton.jit
+def in_for_kernel(out_ptr, n, m, wanted):
+    seen = 0
+    for i in range(n):
+        for j in tl.range(0, m, early_exit=True):
+            seen += 1
+            if j == wanted + i:
+                break
+            if j % 2 == 1:
+                continue
+            seen += 10
+            for _ in range(2):
+                seen += 100
+        tl.store(out_ptr + i, seen)
+
+
+@triton.jit
+def in_while_kernel(out_ptr, n, m, wanted):
+    seen, i = 0, 0
+    while i < n:
+        j = 0
+        while tl.condition(j < m, early_exit=True):
+            seen += 1
+            if j == wanted + i:
+                break
+            j += 1
+            if j % 2 == 0:
+                continue
+            seen += 10
+            for _ in tl.static_range(2):
+                seen += 100
+        tl.store(out_ptr + i, seen)
+        i += 1
+
+
+@triton.jit
+def in_static_kernel(out_ptr, n: tl.constexpr, m, wanted):
+    seen = 0
+    for i in tl.static_range(n):
+        for j in tl.range(0, m, early_exit=True):
+            seen += 1
+            if j == wanted:
+                break
+            if j % 2 == 1:
+                continue
+            seen += 10
+            for _ in range(2):
+                seen += 100
+        tl.store(out_ptr + i, seen)
+
+
+@triton.jit
+def in_call_kernel(out_ptr, n, m, wanted):
+    seen = 0
+    for i in range(n):
+        seen = inner_loop(out_ptr, i, m, wanted + i, seen)
+
+
+@pytest.mark.parametrize("wanted", [0, 2, 9])
+@pytest.mark.parametrize("kernel, kind", [(in_for_kernel, "for"), (in_while_kernel, "while"), (in_static_kernel, "static"), (in_call_kernel, "call")])
+def test_inside_plain_loops(kernel, kind, wanted):
+    for n, m in ((3, 5), (4, 0), (0, 5), (1, 1)):
+        out = np.zeros(4, np.int32)
+        kernel[(1, )](out, n, m, wanted)
+        np.testing.assert_array_equal(out, walked(n, m, wanted, kind))
+
+
+@triton.jit
+def sandwich_kernel(out_ptr, n, wanted):
+    seen = 0
+    for i in tl.range(0, n, early_exit=True):
+        if i == 3:
+            continue
+        for _ in range(2):
+            for k in tl.range(0, n, early_exit=True):
+                if k == wanted:
+                    break
+                seen += 1
+        if seen > 5 * wanted:
+            break
+    tl.store(out_ptr, seen)
+
+
+@pytest.mark.parametrize("wanted", [0, 1, 4, 20])
+def test_a_plain_loop_between(wanted):
+    expected = 0
+    for i in range(6):
+        if i == 3:
+            continue
+        expected += 2 * min(wanted, 6)
+        if expected > 5 * wanted:
+            break
+    out = np.zeros(1, np.int32)
+    sandwich_kernel[(1, )](out, 6, wanted)
+    assert out[0] == expected
+
+
+@triton.jit
+def return_in_plain_kernel(out_ptr, n):
+    for i in range(n):
+        for j in tl.range(0, n, early_exit=True):
+            if j == 3:
+                return
+    tl.store(out_ptr, n)
+
+
+@triton.jit
+def break_in_inner_plain_kernel(out_ptr, n):
+    for i in tl.range(0, n, early_exit=True):
+        for j in range(n):
+            if j == 3:
+                break
+    tl.store(out_ptr, n)
+
+
 @triton.jit
 def value_kernel(out_ptr, n):
     for i in tl.range(0, n, early_exit=True):
@@ -127,7 +274,9 @@ def plain_kernel(out_ptr, n):
     tl.store(out_ptr, n)
 
 
-@pytest.mark.parametrize("kernel, words", [(value_kernel, "'return' of a value from inside a loop"), (plain_kernel, "'break' is not supported in a loop")])
+@pytest.mark.parametrize("kernel, words", [(value_kernel, "'return' of a value from inside a loop"), (plain_kernel, "'break' is not supported in a loop"),
+                                           (return_in_plain_kernel, "Cannot have `return` statements inside"),
+                                           (break_in_inner_plain_kernel, "'break' is not supported in a loop")])
 def test_what_is_refused(kernel, words):
     with pytest.raises(CompilationError, match=words):
         kernel[(1, )](np.zeros(1, np.int32), 5)

@@ -274,3 +274,42 @@ def test_scales_of_rows_that_begin_anywhere(depth, gap, masked):
         used[:, -1] = 7
     x = upcast(a, used, 32, ml_dtypes.bfloat16)
     agree(c, wide(x) @ wide(b).T, np.abs(wide(x)) @ np.abs(wide(b)).T)
+
+
+@triton.jit
+def scale_kernel(a_ptr, s_ptr, b_ptr, c_ptr, A: tl.constexpr, B: tl.constexpr, K: tl.constexpr):
+    """Row i of A has the scale i, and one number that is not 0."""
+    row = tl.program_id(0) * 32 + tl.arange(0, 32)
+    PACK: tl.constexpr = 2 if A == "e2m1" else 1
+    a = tl.load(a_ptr + row[:, None] * (K // PACK) + tl.arange(0, K // PACK)[None, :])
+    b = tl.load(b_ptr + tl.arange(0, K)[:, None] * 16 + tl.arange(0, 16)[None, :])
+    scale = tl.load(s_ptr + row[:, None] + tl.zeros((1, K // 32), tl.int32))
+    c = tl.dot_scaled(a, scale, A, b, None, B)
+    tl.store(c_ptr + row[:, None] * 16 + tl.arange(0, 16)[None, :], c)
+
+
+@pytest.mark.parametrize("partner", ["bf16", "e4m3", "e5m2", "fp16"])
+@pytest.mark.parametrize("kind", ["e2m1", "e4m3", "e5m2"])
+def test_every_scale(kind, partner):
+    """Scales of all 256 bytes, beside numbers that keep the product of 6, the scale and the partner's number a normal fp32."""
+    a = np.zeros((256, 64 // (2 if kind == "e2m1" else 1)), np.uint8)
+    a[:, 0] = {"e2m1": 7, "e4m3": 0x4c, "e5m2": 0x46}[kind]  # 6: 6 * 2^-127 is a normal number
+    stored, element = FORMATS[partner]
+    b = np.zeros((64, 16), element)
+    b[0] = 256
+    scales, c = np.arange(256, dtype=np.uint8), np.zeros((256, 16), np.float32)
+    scale_kernel[(8,)](a, scales, b.view(stored), c, A=kind, B=partner, K=64)
+    power = 2.0**(np.arange(256) - 127.0)
+    if partner == "fp16":  # what fp16 holds
+        with np.errstate(over="ignore"):
+            power = power.astype(np.float16).astype(np.float64)
+        power[np.isinf(power)] = np.nan  # infinity times the zeros beside the number
+    power[255] = np.nan
+    with np.errstate(over="ignore"):
+        wanted = (6 * power * 256).astype(np.float32)
+    if partner == "fp16":  # the number times its scale is rounded to fp16
+        with np.errstate(over="ignore"):
+            wanted = (6 * power).astype(np.float16).astype(np.float32) * np.float32(256)
+    else:
+        wanted[:-1] = np.where(np.isfinite((6 * power).astype(np.float32)), wanted, np.inf)[:-1]
+    np.testing.assert_array_equal(c, np.repeat(wanted[:, None], 16, 1))

@@ -31,6 +31,19 @@ def test_a_product_in_a_wider_type():
     np.testing.assert_array_equal(out, 10**np.arange(1, 17))
 
 
+@triton.jit
+def product_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, BLOCK))
+    tl.store(out_ptr + tl.arange(0, BLOCK), tl.cumprod(x))
+
+
+@pytest.mark.parametrize("dtype, base", [("int8", -10), ("uint8", 10), ("int16", -10), ("uint16", 10)])
+def test_a_product_of_narrow_integers(dtype, base):
+    x, out = np.full(8, base, dtype), np.zeros(8, np.int64)
+    product_kernel[(1,)](x, out, BLOCK=8)
+    np.testing.assert_array_equal(out, np.cumprod(x.astype(np.int64)))
+
+
 @pytest.mark.parametrize("op", ["cumsum", "cumprod"])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("axis", [0, 1])

@@ -1,5 +1,6 @@
-"""tl.sort and tl.topk: all lengths, types and orders, and the exact bits where equal numbers have different ones."""
+"""tl.sort and tl.topk: all lengths, types and orders, also beside NaN and zeros of both signs, of which nothing is lost."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -43,7 +44,6 @@ def test_lengths(lines, length, kept, descending):
 @pytest.mark.parametrize("kept", [64, 8])
 def test_types(dtype, kept):
     if dtype == "bf16":
-        ml_dtypes = pytest.importorskip("ml_dtypes")
         x = random((2, 64), "fp32", 3).astype(ml_dtypes.bfloat16)
     elif dtype.startswith("fp"):
         x = random((2, 64), dtype, 3)
@@ -72,30 +72,106 @@ def test_what_leaves_some_out_has_the_type_of_a_maximum(dtype, wide):
     np.testing.assert_array_equal(out, np.sort(x)[::-1][:8].astype(wide))
 
 
-def network(line, descending):
-    """The bitonic network, one comparison after the other. A position takes its partner's element if own > partner's, unless exactly one of
-    these holds: it is the upper one of the two; the order is descending there."""
-    line = line.copy()
-    places = np.arange(len(line))
-    run = 2
-    while run <= len(line):
-        falls = np.full(len(line), descending) if run == len(line) else places & run != 0
-        distance = run // 2
-        while distance:
-            partner = line[places ^ distance]
-            line = np.where((line > partner) != (falls ^ (places & distance != 0)), partner, line)
-            distance //= 2
-        run *= 2
-    return line
+TYPES = {
+    "fp16": np.float16, "bf16": ml_dtypes.bfloat16, "fp32": np.float32, "fp64": np.float64, "fp8e4nv": ml_dtypes.float8_e4m3fn,
+    "fp8e5": ml_dtypes.float8_e5m2, "fp8e4b8": ml_dtypes.float8_e4m3fnuz, "fp8e5b16": ml_dtypes.float8_e5m2fnuz,
+}
+
+
+def argument(name, values):
+    return triton.reinterpret(values.view(np.uint8), getattr(tl, name.replace("fp8", "float8"))) if name.startswith("fp8") else values
+
+
+def in_order(x, descending):
+    """NaN behind all numbers; the other way round, in front of them, as PyTorch has it."""
+    ordered = np.sort(x.astype(np.float64), 1)  # NumPy has NaN last
+    return ordered[:, ::-1] if descending else ordered
+
+
+def special(name, lines, length):
+    """Random numbers with NaNs of both signs and all kinds, infinities and zeros of both signs among them."""
+    dtype = np.dtype(TYPES[name])
+    rng = np.random.default_rng(length)
+    bits = rng.integers(0, 256, (lines, length * dtype.itemsize), np.uint8).view(dtype)
+    chosen = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0]).astype(dtype)[rng.integers(0, 8, bits.shape)]
+    return np.where(rng.random(bits.shape) < 0.5, bits, chosen)
+
+
+@triton.jit
+def sorted_kernel(x_ptr, out_ptr, LINES: tl.constexpr, N: tl.constexpr, DESCENDING: tl.constexpr):
+    at = tl.arange(0, LINES)[:, None] * N + tl.arange(0, N)[None, :]
+    tl.store(out_ptr + at, tl.sort(tl.load(x_ptr + at), descending=DESCENDING))
 
 
 @pytest.mark.parametrize("descending", [False, True])
-@pytest.mark.parametrize("length", [4, 16, 128])
-def test_equal_numbers_with_other_bits(length, descending):
-    chosen = np.random.default_rng(length).integers(0, 5, length)
-    x = np.array([0.0, -0.0, np.nan, 1.0, -np.inf], np.float32)[chosen][None]
-    wanted = network(x[0], descending)
-    np.testing.assert_array_equal(run(x, length, descending).view(np.int32)[0], wanted.view(np.int32))
+@pytest.mark.parametrize("length", [2, 16, 64, 256])
+@pytest.mark.parametrize("name", TYPES)
+def test_nothing_is_lost_and_nan_is_last(name, length, descending):
+    x = special(name, 2, length)
+    out = np.zeros_like(x)
+    sorted_kernel[(1,)](argument(name, x), argument(name, out), LINES=2, N=length, DESCENDING=descending)
+    np.testing.assert_array_equal(out.astype(np.float64), in_order(x, descending))
+    bits = f"u{x.dtype.itemsize}"  # the same elements: only the sign of a NaN may go
+    is_nan = np.isnan(x.astype(np.float64))
+    mask = 2**(8 * x.dtype.itemsize - 1) - 1 if not name.endswith(("b8", "b16")) else 255
+    given = np.where(is_nan, x.view(bits) & x.view(bits).dtype.type(mask), x.view(bits))
+    np.testing.assert_array_equal(np.sort(out.view(bits), 1), np.sort(given, 1))
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("length, kept", [(8, 1), (16, 4), (256, 32)])
+@pytest.mark.parametrize("name", ["fp16", "bf16", "fp32", "fp64"])
+def test_the_first_elements_beside_nan(name, length, kept, descending):
+    x = special(name, 2, length)
+    out = np.zeros((2, kept), x.dtype)
+    sort_kernel[(1,)](x, out, LINES=2, N=length, K=kept, DESCENDING=descending)
+    np.testing.assert_array_equal(out.astype(np.float64), in_order(x, descending)[:, :kept])
+
+
+@triton.jit(any_size=True)
+def any_size_kernel(x_ptr, out_ptr, N: tl.constexpr, K: tl.constexpr, DESCENDING: tl.constexpr):
+    tl.store(out_ptr + tl.arange(0, K), tl.topk(tl.load(x_ptr + tl.arange(0, N)), K, descending=DESCENDING))
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("length, kept", [(3, 3), (5, 2), (24, 24), (50, 7)])
+def test_any_size_beside_nan(length, kept, descending):
+    x = special("fp32", 1, length)
+    out = np.zeros((1, kept), np.float32)
+    any_size_kernel[(1,)](x, out, N=length, K=kept, DESCENDING=descending)
+    np.testing.assert_array_equal(out, in_order(x, descending)[:, :kept])
+
+
+@triton.jit
+def merge_kernel(x_ptr, out_ptr, N: tl.constexpr, DESCENDING: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(out_ptr + at, tl.bitonic_merge(tl.load(x_ptr + at), descending=DESCENDING))
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_a_merge_loses_nothing(descending):
+    rising, falling = in_order(special("fp32", 2, 16), False)[0], in_order(special("fp32", 2, 16), True)[1]
+    x = np.concatenate([rising, falling]).astype(np.float32)
+    out = np.zeros_like(x)
+    merge_kernel[(1,)](x, out, N=32, DESCENDING=descending)
+    np.testing.assert_array_equal(out, in_order(x[None], descending)[0])
+
+
+@triton.jit
+def extreme_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, N))
+    tl.store(out_ptr, tl.max(x, 0))
+    tl.store(out_ptr + 1, tl.min(x, 0))
+    tl.store(out_ptr + 2, tl.argmax(x, 0))
+    tl.store(out_ptr + 3, tl.argmin(x, 0))
+
+
+@pytest.mark.parametrize("values, wanted", [([3, np.nan, 7, 1], [7, 1, 2, 3]), ([np.nan, np.nan, 5, np.nan], [5, 5, 2, 2]),
+                                            ([-np.inf, np.nan, -np.inf, np.nan], [-np.inf, -np.inf, 0, 0])])
+def test_the_extremes_leave_nan_out(values, wanted):
+    out = np.zeros(4, np.float32)
+    extreme_kernel[(1,)](np.array(values, np.float32), out, N=4)
+    np.testing.assert_array_equal(out, np.array(wanted, np.float32))
 
 
 def test_a_long_line(engine):

@@ -70,6 +70,8 @@ REFERENCES = {
     "norm3d": (length, [[tiny(-10, 10)]] * 3),
     "norm4d": (length, [[tiny(-10, 10)]] * 4),
     "rnorm3d": (lambda *x: 1 / length(*x), [[tiny(-10, 10)]] * 3),
+    "rnorm4d": (lambda *x: 1 / length(*x), [[tiny(-10, 10)]] * 4),
+    "rnorm4d": (lambda *x: 1 / length(*x), [[tiny(-10, 10)]] * 4),
     "rhypot": (lambda *x: 1 / length(*x), [[tiny(-10, 10)]] * 2),
 }
 

@@ -157,6 +157,21 @@ TEST_F(Cache, TakesOnlyPrivateFolders) {
   ASSERT_EQ(::chown(folder.c_str(), 1000, 1000), 0);
   EXPECT_EXIT(refuses("it belongs to user 1000"), succeeds, "");
   ASSERT_EQ(::chown(folder.c_str(), 0, 0), 0);
+  // The folder that holds it: its owner could put another one in its place.
+  std::string above = folder + "-above", inside = above + "/cache";
+  ASSERT_TRUE(makePrivateDirectories(inside));
+  ::setenv("TILEWRIGHT_CACHE_DIR", inside.c_str(), 1);
+  storeCached(key, CacheKind::kernel, "bytes", diagnostics);
+  EXPECT_EQ(loadCached(key, CacheKind::kernel, diagnostics), "bytes");
+  ASSERT_EQ(::chown(above.c_str(), 1000, 1000), 0);
+  EXPECT_EXIT(refuses("which holds it, belongs to user 1000"), succeeds, "");
+  ASSERT_EQ(::chown(above.c_str(), 0, 0), 0);
+  ASSERT_EQ(::chmod(above.c_str(), 0777), 0);
+  EXPECT_EXIT(refuses("which holds it, may be changed by all users"), succeeds, "");
+  ASSERT_EQ(::chmod(above.c_str(), 01777), 0);
+  EXPECT_EQ(loadCached(key, CacheKind::kernel, diagnostics), "bytes");
+  ASSERT_EQ(::chmod(above.c_str(), 0770), 0);
+  EXPECT_EQ(loadCached(key, CacheKind::kernel, diagnostics), "bytes");
 }
 
 TEST_F(Cache, CanBeOff) {

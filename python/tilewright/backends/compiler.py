@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Optional, Tuple, Union
 
+from .._errors import OptionError
 from .._records import record
 
 
@@ -25,8 +26,9 @@ class Options:
     warp_size: int = 32
     maxnreg: Optional[int] = None
     debug: bool = False
-    enable_fp_fusion: bool = True
-    enable_reflect_ftz: bool = True
+    enable_fp_fusion: Optional[bool] = None  # None: what numerics and the knobs say
+    enable_reflect_ftz: Optional[bool] = None
+    numerics: Optional[str] = None
     launch_cooperative_grid: bool = False
     launch_pdl: bool = False
     sanitize_overflow: bool = True
@@ -42,9 +44,29 @@ class Options:
     arch: Optional[str] = None
     backend_name: str = "cpu"
     instrumentation_mode: str = ""
+    sched4reg: bool = False
+    clc: bool = False
+    fpsan_homomorphic_casts: bool = False
+    min_shared_mem: Optional[int] = None
+
+    def __post_init__(self):
+        libraries = self.extern_libs.items() if isinstance(self.extern_libs, dict) else self.extern_libs
+        object.__setattr__(self, "extern_libs", None if libraries is None else tuple(map(tuple, libraries)))
 
     def hash(self):
         return hashlib.sha256(repr(self).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class CUDAOptions(Options):
+    """The options of a kernel for an NVIDIA GPU."""
+
+    backend_name: str = "cuda"
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.num_warps <= 0 or self.num_warps & (self.num_warps - 1):
+            raise OptionError(f"num_warps must be a power of 2, not {self.num_warps}")
 
 
 class BaseBackend:
@@ -52,6 +74,7 @@ class BaseBackend:
 
     name = ""
     binary_ext = ""
+    options_class = Options
 
     def __init__(self, target):
         if not self.supports_target(target):
@@ -71,7 +94,7 @@ class BaseBackend:
         known = {field.name for field in fields(Options)}
         given = {name: value for name, value in options.items() if name in known and value is not None}
         defaults = {"backend_name": self.name, "warp_size": self.target.warp_size, "arch": self._arch()}
-        return Options(**{**defaults, **given})
+        return self.options_class(**{**defaults, **given})
 
     def _arch(self):
         return str(self.target.arch)
@@ -113,10 +136,11 @@ class CPUBackend(BaseBackend):
 class CUDABackend(BaseBackend):
     name = "cuda"
     binary_ext = "cubin"
+    options_class = CUDAOptions
 
     def _arch(self):
         from .. import knobs
         return knobs.runtime.override_arch or f"sm{self.target.arch}"
 
 
-__all__ = ["BaseBackend", "CPUBackend", "CUDABackend", "GPUTarget", "Language", "Options"]
+__all__ = ["BaseBackend", "CPUBackend", "CUDABackend", "CUDAOptions", "GPUTarget", "Language", "Options"]

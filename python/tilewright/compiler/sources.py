@@ -74,14 +74,14 @@ class ASTSource:
 
 
 class IRSource:
-    """IR text in a .ttir file."""
+    """IR text in a .ttir or .ttgir file."""
 
     def __init__(self, path, context=None, backend=None):
         self.path = Path(path)
         self.ext = self.path.suffix[1:]
         self.language = Language.TRITON
-        if self.ext not in ("ttir", "mlir"):
-            raise ValueError(f"compile: cannot read '.{self.ext}' files; kernels come as .ttir text")
+        if self.ext not in ("ttir", "ttgir", "mlir"):
+            raise ValueError(f"compile: cannot read '.{self.ext}' files; kernels come as .ttir or .ttgir text")
         self.src = self.path.read_text()
 
     def hash(self):

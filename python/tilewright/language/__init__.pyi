@@ -189,6 +189,8 @@ class tensor:
         """Reduce of a tile together with each element's index."""
     def _sort(self, k: Any, descending: Any, network: Any) -> tensor:
         """The first k elements of each line along the last dimension, in order."""
+    def _check_topk(self, k: Any) -> tensor:
+        """An error unless so many elements can be taken of the last dimension."""
     def cdiv(self, div: Any) -> tensor:
         """X / div, rounded up; of integers."""
     def sigmoid(self) -> tensor:
@@ -622,14 +624,14 @@ def clamp(x: Any, min: Any, max: Any, propagate_nan: Any = ...) -> tensor:
 
     A value that is not below one bound nor above another.
 
-    - x: a tile or a scalar of floats.
+    - x: a tile or a scalar; integers from Triton 3.9 on.
     - min, max: the bounds; where min is above max the result is not defined.
     - propagate_nan: as for `tl.minimum`; with ALL a NaN in x stays one.
 
     >>> tl.clamp(tl.arange(0, 4) * 1.0, 0.5, 2.5)
     [0.5, 1.0, 2.0, 2.5]
     >>> tl.clamp(tl.arange(0, 4), 1, 2)
-    error: tl.clamp takes floats
+    [1, 1, 2, 2]
     """
 def abs(x: Any) -> tensor:
     """Absolute value.
@@ -1401,6 +1403,8 @@ def _reduce_with_indices(input: Any, axis: Any, combine_fn: Any, keep_dims: Any 
     """Reduce of a tile together with each element's index."""
 def _sort(input: Any, k: Any, descending: Any, network: Any) -> tensor:
     """The first k elements of each line along the last dimension, in order."""
+def _check_topk(input: Any, k: Any) -> tensor:
+    """An error unless so many elements can be taken of the last dimension."""
 def _promote_bfloat16_to_float32(t: Any) -> tensor:
     """Bf16 as fp32, other types as they are."""
 def tuple(args: Any) -> tensor:

@@ -8,6 +8,7 @@ their properties, `constexpr`, and the classes that annotations and isinstance n
 import builtins
 import enum
 import operator
+from math import copysign as _copysign  # a module called math would hide tl.math
 from typing import NamedTuple
 
 from .. import _core
@@ -21,6 +22,10 @@ TRITON_BUILTIN = "__triton_builtin__"
 
 class base_type:
     """The base class of all types."""
+
+    def mangle(self):
+        """A name for the type that can be part of a function's name."""
+        raise NotImplementedError(f"{type(self).__name__} has no such name")
 
 
 class _Element(NamedTuple):
@@ -283,12 +288,18 @@ class tuple_type(_OfParts, base_type):
         members = (":".join(filter(None, (field, str(kind)))) for field, kind in zip(self.fields, self.types))
         return f"[{','.join(members)}]"
 
+    def mangle(self):
+        return "T" + "_".join(kind.mangle() for kind in self.types) + "T"
+
     __str__ = _OfParts.__repr__
 
 
 class tensor_descriptor_base_type(base_type):
     def __init__(self, block_type):
         self.block_type = block_type
+
+    def mangle(self):
+        return f"TD{self.block_type.mangle()}"
 
     def __str__(self):
         return f"tensor_descriptor<{self.block_type}>"
@@ -342,6 +353,10 @@ class constexpr(base_value):
     def _tilewright_value(self):
         return self.value
 
+    def __reduce__(self):
+        # Not by the class: where Tilewright is installed as `triton`, that goes by the other name (_alias.py), which a worker may not have yet.
+        return constexpr_of, (self.value,)
+
     def __repr__(self):
         return f"constexpr[{self.value}]"
 
@@ -367,6 +382,10 @@ class constexpr(base_value):
 
     def logical_or(self, other):
         return constexpr(self.value or _unwrap_if_constexpr(other))
+
+
+def constexpr_of(value):
+    return constexpr(value)
 
 
 def _ask_member(kind, member, **questions):
@@ -449,6 +468,8 @@ class tuple(base_value):
         return self.values[_unwrap_if_constexpr(index)]
 
     def __eq__(self, other):
+        if not isinstance(other, (tuple, builtins.tuple, list)):
+            return NotImplemented
         return builtins.tuple(self.values) == builtins.tuple(other)
 
     def __hash__(self):
@@ -541,6 +562,16 @@ class builtin_function:
         self.__module__ = path.rpartition(".")[0]
         text = _core.reference(path.removeprefix("triton.language."))
         self.__doc__ = "\n\n".join(part for part in (signature, f"{summary}." if signature else summary, text) if part)
+        self._tilewright_signature = signature
+
+    @property
+    def __signature__(self):
+        """The parameters, for inspect.signature."""
+        import inspect
+        text = self._tilewright_signature or "f(*args, **kwargs)"
+        scope = {}
+        exec(f"def made{text[text.index('('):]}: pass", scope)
+        return inspect.signature(scope["made"])
 
     def __call__(self, *args, **kwargs):
         host = _ON_HOST.get(self.__name__)
@@ -548,8 +579,19 @@ class builtin_function:
             return host(*map(_unwrap_if_constexpr, args), **kwargs)
         raise ValueError(f"Did you forget to add @triton.jit ? {self._tilewright_path} can only be called in a kernel")
 
+    def __reduce__(self):
+        return member_named, (self._tilewright_path.removeprefix("triton.language."),)
+
     def __repr__(self):
         return f"<function {self._tilewright_path}>"
+
+
+builtin_max, builtin_min = builtins.max, builtins.min
+
+
+def is_negative_zero(x):
+    """Whether the number x is -0.0."""
+    return x == 0 and _copysign(1, x) < 0
 
 
 CONSTEXPR_0 = constexpr(0)  # upstream's default for `descending`; other people's kernels repeat it
@@ -559,8 +601,9 @@ _ON_HOST = {"cdiv": lambda x, div: (x + div - 1) // div, "to_tensor": lambda x: 
 
 
 def builtin(fn):
-    """Marks a function of the language's own library."""
+    """Marks a Python function that calls builtins of the language. Kernels call it; its statements become their code."""
     fn.__triton_builtin__ = True
+    fn._tilewright_user_builtin = True
     return fn
 
 

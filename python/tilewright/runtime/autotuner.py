@@ -13,11 +13,11 @@ from functools import partial
 
 from .. import _core, _measure, knobs
 from .._progress import progress
-from .._errors import AutotunerError, CompilationError, OutOfResources, PTXASError
+from .._errors import AutotunerError, CompilationError, InterpreterError, OutOfResources, PTXASError
 from ..backends.driver import CPUDriver
 from .driver import driver
 from .guess import guess
-from .jit import REHEARSAL, JITFunction, KernelInterface
+from .jit import REHEARSAL, JITFunction, KernelInterface, pickled_by_name
 from .rules import KeptRule
 
 
@@ -87,6 +87,8 @@ def _copy_back(tensor, saved):
     else:
         tensor[...] = saved
 
+
+_WORK_TO_CONFIRM = 1 << 25  # elements that the interpreter may compute for one configuration: a second or two
 
 _FAILURES = (OutOfResources, CompilationError, PTXASError, MemoryError)
 
@@ -305,23 +307,26 @@ class Autotuner(KernelInterface):
 
         try:
             if self._measures_itself:
+                if config not in self._call.groups and self._checks_results():
+                    self._try_out(args, meta, config)
                 return self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
-            check = self._check_of(args, meta, config, named) if config not in self._call.checked else None
-            self._call.checked.add(config)
+            check = self._check_of(args, meta, config, named) if config not in self._call.groups else None
             on_cpu = isinstance(driver.active, CPUDriver)
             threads = next((named[name] for name in _THREADS if named.get(name)), 0)
             where = (-1, 0, threads) if on_cpu else (driver.active.get_current_device(), driver.active.get_current_stream())
-            times = _core.measure_calls(before, run, after, list(filter(_is_tensor, named.values())), best, check, *where)
-            self._call.first = self._call.first or str(config)
-            return RuntimeError(_core.other_results(str(config), self._call.first, times)) if isinstance(times, str) else times
+            times, group = _core.measure_calls(before, run, after, list(filter(_is_tensor, named.values())), best, check, *where)
+            self._call.groups.setdefault(config, group)
+            return times
         except _FAILURES as error:
             if knobs.autotuning.print:
                 print(f"{self.base_fn.__name__}: {config} fails: {error}")
             return error
 
     def _checks_results(self):
-        """Whether the results of configurations are compared: not if a benchmark or hooks of the user may change the inputs of a run."""
-        return _core.results_are_checked() and not self._measures_itself and _core.engine() == "cpu" and _jit_function(self.fn) is not None and not _is_watched()
+        """Whether the results of configurations are compared: not if hooks of the user may change the inputs of a run, or count runs."""
+        has_hooks = self.user_defined_pre_hook or self.user_defined_post_hook
+        return (_core.results_are_checked() and not has_hooks and _core.engine() == "cpu" and _jit_function(self.fn) is not None
+                and not _is_watched())
 
     def _check_of(self, args, meta, config, named):
         """The ResultCheck that compares the results of configurations; None if they are not compared. The first that works makes it."""
@@ -331,32 +336,49 @@ class Autotuner(KernelInterface):
             if config.pre_hook:  # the hook may give descriptors the shape of the configuration's tiles
                 config.pre_hook(named)
             compiled = self.fn.run(*args, **{**meta, **config.all_kwargs(), "warmup": True})
-            self._call.check = _core.ResultCheck([named[name] for name in compiled._handle.written if _is_tensor(named.get(name))])
+            self._call.check = _core.ResultCheck({name: named[name] for name in compiled._handle.written if _is_tensor(named.get(name))})
+        self._call.check.give_up()
         return self._call.check
 
-    def _difference(self, args, meta, config):
-        """Runs a configuration once, from the state from which all start. Returns how its results differ from the first one's, or None."""
+    def _try_out(self, args, meta, config):
+        """Runs a configuration once, from the state from which all start. Returns the group of its results; 0 if results are not compared."""
         named, before, run, after = self._run_of(args, meta, config)
         check = self._check_of(args, meta, config, named)
-        if check is None:
-            return None
-        while True:
+        group = 0 if check is None else None
+        while group is None:
             check.restore()
             before()
             run()
-            difference = check.compare()
+            group = check.compare()
             after()
-            if not check.is_unsure():
-                break
-        self._call.first = self._call.first or str(config)
-        return _core.other_results(str(config), self._call.first, difference) if difference else None
+        self._call.groups[config] = group
+        return group
 
-    def _works(self, args, meta, config):
-        """Runs a configuration, with whose results those of the others are then compared. Returns whether it works."""
+    def _group(self, args, meta, config):
+        """The same; None if the configuration does not work."""
         try:
-            return not self._difference(args, meta, config)
+            return self._try_out(args, meta, config)
         except _FAILURES:
-            return False
+            return None
+
+    def _is_confirmed(self, args, meta, config, group):
+        """Whether the interpreter computes the results of a group for a configuration, and finds no race and no bad access. None: it cannot tell."""
+        named, before, run, after = self._run_of(args, meta, config)
+        check = self._call.check
+        check.restore()
+        before_engine = _core.set_engine("interpret", True, None, True, _WORK_TO_CONFIRM)
+        try:
+            before()
+            run()
+        except InterpreterError:
+            return None if _core.interpreter_gave_up() else False
+        except (ValueError, *_FAILURES):  # tensors on a GPU
+            return None
+        finally:
+            _core.set_engine(*before_engine)
+        is_same = check.holds_results_of(group)
+        after()
+        return is_same
 
     def _check_conflicts(self, kwargs, configs):
         conflicts = kwargs.keys() & {name for config in configs for name in config.all_kwargs()}
@@ -416,12 +438,15 @@ class Autotuner(KernelInterface):
             bar.step(texts[index])
             if isinstance(result, Exception):
                 times[index] = [float("inf")] * 3
-                return str(result)
+                return str(result), 0
             times[index] = result
-            return result if isinstance(result, (list, tuple)) else [result]
+            return result if isinstance(result, (list, tuple)) else [result], self._call.groups.get(configs[index], 0)
 
-        def compare_with(index):
-            return self._works(args, kwargs, configs[index])
+        def try_out(index):
+            return self._group(args, kwargs, configs[index])
+
+        def is_confirmed(index, group):
+            return self._is_confirmed(args, kwargs, configs[index], group)
 
         def compile(index):
             grid = grids[index]
@@ -439,18 +464,20 @@ class Autotuner(KernelInterface):
         grids = [self._grid_of(args, kwargs, config) if ahead else None for config in configs]
         problem = self._problem(kernel, args, kwargs, keeps)
         needs_quiet = problem is None or problem.device.startswith("cpu")
-        self._call.check, self._call.first, self._call.checked = None, "", set()
+        self._call.check, self._call.groups = None, {}
+        constants = list(range(len(configs))) if kernel is None else _core.same_constants(kernel, configs)
         with progress(f"tuning {self.__name__}", len(set(same_as))) as bar:
-            best, results, measured, seconds = _core.tune(problem, texts, measure, compare_with, compile, keeps, not self._measures_itself,
-                                                          threads, needs_quiet, same_as)
+            best, results, measured, seconds, disagreements = _core.tune(
+                problem, texts, measure, try_out, compile, keeps, not self._measures_itself, threads, needs_quiet, same_as,
+                lambda: self._call.check, is_confirmed, constants)
         if not (measured and self._measures_itself):  # a user's benchmark may return other things than lists of times
-            times = {index: [float("inf")] * 3 if isinstance(result, str) else result for index, result in enumerate(results)}
+            times = dict(enumerate(results))
+        times.update((index, [float("inf")] * 3) for index, result in enumerate(results) if isinstance(result, str))
         if self._call.check is not None:
             self._call.check.restore()
             self._call.check = None
-        for result in results if measured else ():
-            if isinstance(result, str) and _core.is_other_results(result):
-                warnings.warn(f"kernel '{self.__name__}': {result}; it is not chosen. Is a mask missing?", RuntimeWarning, stacklevel=2)
+        for disagreement in disagreements:
+            warnings.warn(f"the configurations of kernel '{self.__name__}' disagree: {disagreement}", RuntimeWarning, stacklevel=2)
         self.bench_time = seconds
         self.configs_timings = {configs[index]: time for index, time in sorted(times.items())}
         self.cache[key] = configs[best]
@@ -506,10 +533,22 @@ class Autotuner(KernelInterface):
             print(f"{self.base_fn.__name__}: {config} is the fastest for {key}, after {seconds:.2f} s")
         return config
 
+    def _has_own_rules(self):
+        """Whether launches may apply the rules themselves: not where a program has replaced Heuristics.run."""
+        return Heuristics.run is _RULES_RUN and not any("run" in vars(rules) for rules in self._rules)
+
     def __getitem__(self, grid):
-        if type(self).run is _RUN and "run" not in vars(self) and not self._was_empty:
+        if type(self).run is _RUN and "run" not in vars(self) and not self._was_empty and (not self._rules or self._has_own_rules()):
             return _core.tuned_launcher(self, grid)
         return super().__getitem__(grid)
+
+    def __copy__(self):
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def __reduce__(self):
+        return pickled_by_name(self, self.base_fn)
 
     def _fixed_part(self):
         """The facts that launches of known configurations read (bindings/tuned_launch.cpp): kernel, rules, parameters, names and positions of
@@ -545,7 +584,7 @@ class Autotuner(KernelInterface):
             self._check_conflicts(kwargs, [config])
         if config.pre_hook is not None:
             config.pre_hook({**dict(zip(self.arg_names, args)), **kwargs, **chosen})
-        if self._launches is not None and not kwargs.get("warmup") and kwargs.get("grid") is not None:
+        if self._launches is not None and not kwargs.get("warmup") and kwargs.get("grid") is not None and self._has_own_rules():
             kwargs.pop("warmup", None)
             grid = kwargs.pop("grid")
             kwargs.update(chosen)
@@ -632,6 +671,11 @@ class Heuristics(KernelInterface):
     def _tilewright_value(self):
         return self.fn
 
+    __copy__ = Autotuner.__copy__
+
+    def __reduce__(self):
+        return pickled_by_name(self, _innermost(self.fn))
+
     def derive(self, args, kwargs):
         """Adds the values that the rules give to `kwargs`."""
         named = None
@@ -658,6 +702,9 @@ class Heuristics(KernelInterface):
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")
+
+
+_RULES_RUN = Heuristics.run
 
 
 def heuristics(values):

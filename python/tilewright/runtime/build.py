@@ -5,12 +5,12 @@ import hashlib
 import importlib.util
 import os
 import platform
-import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
 
+from .._programs import find_program
 from .cache import get_cache_manager
 
 
@@ -21,7 +21,7 @@ def platform_key():
 
 def _compiler():
     wanted = os.environ.get("CC")
-    found = wanted or shutil.which("gcc") or shutil.which("clang") or shutil.which("cc")
+    found = wanted or find_program("gcc") or find_program("clang") or find_program("cc")
     if not found:
         raise RuntimeError("there is no C compiler to build a module with; install gcc or clang, or name one by the environment variable CC")
     return found

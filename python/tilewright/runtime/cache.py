@@ -48,7 +48,7 @@ def _read_group(path):
     try:
         with open(path) as file:
             return json.load(file).get("child_paths")
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return None
 
 

@@ -3,16 +3,13 @@
 A launch calls `compiling` and `compiled` when its kernel is not in memory, and never otherwise.
 """
 
-import json
 import os
 import sys
 import tempfile
 from pathlib import Path
 
 from .. import _core, knobs
-from ..language.core import dtype
 from .driver import driver
-from .specialization import path_as_text, types_as_data
 
 
 class JitFunctionInfo:
@@ -44,38 +41,30 @@ class LazyDict:
         return self.data
 
 
-def _constant_text(value):
-    """A constant's text in specialisation data: kernels by name, other values as JSON."""
-    if hasattr(value, "cache_key"):
-        return {"jit_function": f"{value.module}.{value.__qualname__}", "cache_key": value.cache_key}
-    if isinstance(value, dtype):
-        return {"dtype": value.name}
-    try:
-        json.dumps(value)
-    except TypeError:
-        return {"repr": repr(value)}
-    return {"value": value}
-
-
 def specialization_data(fn, handle):
-    """A specialisation as text, which JITFunction.preload takes back."""
+    """A specialisation as text, which JITFunction.preload takes back. A program may replace the function that makes it."""
     types, constants, aligned = handle.description
-    return json.dumps({
-        "name": fn._fn_name, "target": vars(driver.active.get_current_target()), "types": [types_as_data(word) for word in types],
-        "constants": {path_as_text(path): _constant_text(value) for path, value in constants.items()},
-        "aligned": aligned, "options": {name: value for name, value in handle.options.items() if name != "backend_name"},
-        "key": handle.key,
-    })
+    options = {name: value for name, value in handle.options.items() if name != "backend_name"}
+    return sys.modules[f"{__package__}.jit"].serialize_specialization_data(
+        fn._fn_name, _signature(fn, types), constants, _facts(aligned), options, handle.key, driver.active.get_current_target())
+
+
+def _signature(fn, types):
+    return {name: word or "constexpr" for name, word in zip(fn.arg_names, types)}
+
+
+def _facts(aligned):
+    return {tuple(path): [["tt.divisibility", 16]] for path in aligned}
 
 
 def _described(fn, handle, is_warmup):
     """The arguments of a compilation's hooks, by upstream's names."""
     types, constants, aligned = handle.description
     return {
-        "key": handle.key, "signature": {name: word or "constexpr" for name, word in zip(fn.arg_names, types)},
+        "key": handle.key, "signature": _signature(fn, types),
         "device": driver.active.get_current_device(), "constants": constants,
         "extern_libs": None, **handle.options, "launch_cooperative_grid": False,
-        "configs": [{path: [["tt.divisibility", 16]] for path in aligned}],
+        "configs": [_facts(aligned)],
         "specialization_data": specialization_data(fn, handle), "is_warmup": is_warmup,
     }
 

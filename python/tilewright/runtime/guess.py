@@ -49,12 +49,11 @@ def _difference(tuner, args, kwargs, configs, failures):
     """How the results of the second configuration differ from the first one's; None if they are equal, or cannot be compared."""
     if kwargs.get("warmup") or not tuner._checks_results():
         return None
-    tuner._call.check, tuner._call.first = None, ""
+    tuner._call.check, tuner._call.groups = None, {}
     try:
-        for config in configs:
-            difference = tuner._difference(args, kwargs, config)
-            if difference:
-                return difference
+        first, other = (tuner._try_out(args, kwargs, config) for config in configs)
+        if first != other:
+            return _core.other_results(str(configs[1]), str(configs[0]), tuner._call.check.difference(other, first))
     except failures:
         return None
     finally:

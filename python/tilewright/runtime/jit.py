@@ -1,22 +1,28 @@
 """@jit: a Python function as a kernel. The compiler reads its source; Python never runs its body."""
 
+import ast
+import importlib
 import inspect
+import itertools
 import math
 import os
+import pickle
 import re
 import textwrap
 import weakref
 from functools import partial
 
 from .. import _core, knobs
+from .._utils import find_paths_if, get_iterable_path, type_canonicalisation_dict
 from ..backends import make_backend
-from ..language.core import _unwrap_if_constexpr, constexpr, dtype
+from ..language.core import _unwrap_if_constexpr, constexpr, constexpr_type, dtype
 from ..tools.tensor_descriptor import TensorDescriptor
 from ._async_compile import active_mode
 from .driver import driver
 from .fingerprint import named_fingerprint
 from .events import JitFunctionInfo, LazyDict  # noqa: F401
-from .specialization import DeviceCaches, get_device_key, make_binder, preload  # noqa: F401
+from .specialization import (  # noqa: F401
+    DeviceCaches, compute_cache_key, convert_to_tuple_if_list, get_device_key, make_binder, pack_arguments, preload, serialize_specialization_data)
 
 
 REHEARSAL = "rehearsal"  # a value of `warmup`: compiles the version that this very launch runs, which may differ from the one for its types
@@ -72,6 +78,10 @@ class KernelParam:
         if self.is_constexpr or not _TYPE_WORD.fullmatch(text):
             return ""
         return text
+
+    def __getstate__(self):
+        """The annotation travels as text: it may be an object of a module that another process does not have."""
+        return {**vars(self), "_param": self._param.replace(annotation=self.annotation or inspect.Parameter.empty)}
 
     default = property(lambda self: self._param.default)
     has_default = property(lambda self: self.default is not inspect.Parameter.empty)
@@ -130,6 +140,31 @@ def _lines_of(fn):
         return found
 
 
+def _held(module, name):
+    """The object at a place of a module, and what it wraps, from the outside to the inside."""
+    found = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    while found is not None:
+        yield found
+        found = getattr(found, "fn", None)
+
+
+def held_at(module, name, depth):
+    """The object that `pickled_by_name` has described."""
+    return next(itertools.islice(_held(module, name), depth, None))
+
+
+def pickled_by_name(wrapper, function):
+    """What __reduce__ returns for the wrapper of a function: the name of its place in a module, where other wrappers may be around it."""
+    module, name = function.__module__, function.__qualname__
+    try:
+        depth = next(depth for depth, found in enumerate(_held(module, name)) if found is wrapper)
+    except (ImportError, AttributeError, StopIteration):
+        raise pickle.PicklingError(f"{wrapper!r} cannot be pickled: it is pickled by its name, and is not found as {module}.{name}") from None
+    return held_at, (module, name, depth)
+
+
 class JITCallable:
     """A function that kernels may call."""
 
@@ -150,6 +185,17 @@ class JITCallable:
     def get_capture_scope(self):
         return self.__globals__ | inspect.getclosurevars(self.fn).nonlocals
 
+    def parse(self):
+        """The function as a tree of Python's module `ast`: a Module with one FunctionDef."""
+        tree = ast.parse(self._src)
+        if [type(item) for item in tree.body] != [ast.FunctionDef]:
+            raise ValueError(f"the source of {self.__name__} is not one function")
+        return tree
+
+    @property
+    def type(self):
+        return constexpr_type(self)
+
     @property
     def src(self):
         return self._src
@@ -168,6 +214,9 @@ def _place(name):
             self._capture_source(self._src)
 
     return property(lambda self: self.__dict__[name], put)
+
+
+_OBSERVED = frozenset(("run", "debug", "pre_run_hooks"))
 
 
 class JITFunction(_core.Kernel, JITCallable, KernelInterface):
@@ -200,6 +249,8 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         self.constexprs = [param.num for param in self.params if param.is_constexpr]
         self._cache_key = None
         self._pending = {}  # {key: kernel that an AsyncCompileMode is compiling}
+        self._given = {}  # {key: kernel that a program has put into `device_caches`}
+        self._key_cache = {}  # what compute_cache_key has computed
         JITFunction.known[self._fn_name] = self
         self._capture_source("".join(self.raw_src))
 
@@ -211,8 +262,28 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
                       self.noinline, self.any_size, [p.name for p in self.params if p.do_not_specialize],
                       [p.name for p in self.params if p.do_not_specialize_on_alignment], self._interpreted)
 
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
+        if name in _OBSERVED:
+            self._tell_launches()
+
+    def __delattr__(self, name):
+        object.__delattr__(self, name)
+        if name in _OBSERVED:
+            self._tell_launches()
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._tell_launches()
+
+    def _tell_launches(self):
+        """Called when an attribute has changed that launches ask for (isWatched in bindings/launch.cpp)."""
+        own = self.__dict__
+        hooks = own.get("pre_run_hooks")
+        self._observe([] if hooks is None else hooks, own.get("debug") is not None or "run" in own)
+
     def _watched(self, grid):
-        """`kernel[grid]` for launches with hooks, or with checks to turn on."""
+        """`kernel[grid]` for launches with hooks, with checks to turn on, or with another `run`."""
         return partial(self.run, grid=grid, warmup=False)
 
     def run(self, *args, grid, warmup, **kwargs):
@@ -281,6 +352,27 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         target = driver.active.get_current_target()
         return {}, {}, target, make_backend(target), make_binder(self)
 
+    # What `device_caches` gives is enough to compile a kernel for arguments without a launch, with these functions.
+
+    def _pack_args(self, backend, kwargs, bound_args, specialization, options):
+        """(options, signature, constants by path, facts by path) of an ASTSource, from what a binder has returned."""
+        return pack_arguments(self, backend, kwargs, bound_args, specialization)
+
+    @property
+    def ASTSource(self):
+        from ..compiler import ASTSource
+        return ASTSource
+
+    @property
+    def CompiledKernel(self):
+        from ..compiler import CompiledKernel
+        return CompiledKernel
+
+    @staticmethod
+    def compile(src, target=None, options=None, _env_vars=None):
+        from ..compiler import compile
+        return compile(src, target=target, options=options)
+
     def is_gluon(self):
         return False
 
@@ -324,8 +416,11 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
     def __reduce__(self):
         """Pickles the kernel by name. One whose function was removed (as PyTorch does, which needs only the compiled code) is pickled by its description."""
         if self.fn is not None:
-            return self.__qualname__
-        return _without_function, (), {**self.__dict__, "_pending": {}, "_cache_key": self.cache_key}
+            return pickled_by_name(self, self)
+        return _without_function, (), {**self.__dict__, "_pending": {}, "_given": {}, "_key_cache": {}, "_cache_key": self.cache_key}
+
+
+_RUN = JITFunction.run  # launches skip this function unless something watches them, but not one that a program has put in its place
 
 
 class InterpretedFunction(JITFunction):
@@ -404,6 +499,9 @@ class ConstexprFunction:
     def _unsafe_update_src(self, new_src):
         """Changes the keys of kernels that call this function. The function itself does not change."""
         self._replaced_src = "" if new_src == self._own_src() else new_src
+
+    def __reduce__(self):
+        return pickled_by_name(self, self)
 
     def __get__(self, instance, owner):
         return self if instance is None else BoundConstexprFunction(instance, self)
@@ -499,14 +597,6 @@ def reinterpret(tensor, dtype):
     if hasattr(tensor, "data_ptr") or hasattr(tensor, "__array_interface__"):
         return TensorWrapper(tensor, dtype)
     raise TypeError(f"reinterpret takes a tensor or an array, not {type(tensor).__name__}")
-
-
-# {name of an element type in arguments: its name in signatures}
-type_canonicalisation_dict = {
-    word: signature
-    for name, signature, attribute, _, _, _, _, others in _core.element_types()
-    for word in (name, signature, attribute, *others.split())
-} | {"u1": "u1", "uint1": "u1"}
 
 
 def mangle_type(argument):

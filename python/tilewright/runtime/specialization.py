@@ -3,6 +3,7 @@
 import json
 from collections import namedtuple
 
+from .._utils import find_paths_if, get_iterable_path
 from ..language.core import constexpr, dtype, str_to_ty
 from .driver import driver
 
@@ -16,14 +17,15 @@ def get_device_key():
 
 
 class KernelCache:
-    """A kernel's specialisations in memory by their keys, including those that an AsyncCompileMode is compiling."""
+    """A kernel's specialisations in memory by their keys, including those that an AsyncCompileMode is compiling, and those that a program has put
+    in, under keys of its own. Launches find code by arguments, not here."""
 
     def __init__(self, fn):
         self._fn = fn
 
     def _kernels(self):
         made = {kernel.hash: kernel for kernel in self._fn._compiled()}
-        return {**{key: kernel for key, kernel in self._fn._pending.items() if not kernel.future.done()}, **made}
+        return {**{key: kernel for key, kernel in self._fn._pending.items() if not kernel.future.done()}, **made, **self._fn._given}
 
     def __len__(self):
         return len(self._kernels())
@@ -33,6 +35,9 @@ class KernelCache:
 
     def __getitem__(self, key):
         return self._kernels()[key]
+
+    def __setitem__(self, key, kernel):
+        self._fn._given[key] = kernel
 
     def __contains__(self, key):
         return key in self._kernels()
@@ -52,6 +57,8 @@ class KernelCache:
     def clear(self):
         """Removes them from memory. Those in the cache folder stay."""
         self._fn._pending.clear()
+        self._fn._given.clear()
+        self._fn._key_cache.clear()
         self._fn._reset()
 
 
@@ -62,7 +69,7 @@ class DeviceCaches:
         self._fn = fn
 
     def __getitem__(self, device):
-        return (KernelCache(self._fn), *self._fn.create_binder()[1:])
+        return (KernelCache(self._fn), self._fn._key_cache, *self._fn.create_binder()[2:])
 
     def clear(self):
         KernelCache(self._fn).clear()
@@ -116,8 +123,67 @@ def types_as_data(word):
     return {"fields": word._fields, "members": members} if hasattr(word, "_fields") else members
 
 
-def path_as_text(path):
-    return ".".join(map(str, path))
+def _without_functions(value):
+    """The same nested lists and tuples, with the keys of functions in place of functions."""
+    if hasattr(value, "_fields"):
+        return type(value)(*map(_without_functions, value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_without_functions, value))
+    return value.cache_key if hasattr(value, "cache_key") and not isinstance(value, type) else value
+
+
+def compute_cache_key(kernel_key_cache, specialization, options):
+    """A text that identifies a specialisation of one kernel: a binder's list of (type, facts), with the sources of functions among the constants, and
+    its options. `kernel_key_cache` keeps the texts by what they were made from."""
+    given = (tuple(specialization), str(options))
+    if given not in kernel_key_cache:
+        kernel_key_cache[given] = f"{_without_functions(specialization)}{options}"
+    return kernel_key_cache[given]
+
+
+def pack_arguments(fn, backend, kwargs, bound_args, specialization):
+    """(options, signature by name, constants by path, facts by path): what a binder has returned, as a compilation takes it. KeyError for keywords that
+    are neither parameters nor options."""
+    options = backend.parse_options(kwargs)
+    for name in kwargs:
+        if name not in fn.arg_names and not hasattr(options, name):
+            raise KeyError(f"Keyword argument {name} was specified but unrecognised")
+    words, facts = [word for word, _ in specialization], [None if word == "constexpr" else fact for word, fact in specialization]
+    values = list(bound_args.values())
+    constants = {path: get_iterable_path(values, path) for path in find_paths_if(words, lambda _, word: word == "constexpr")}
+    attributes = {path: backend.parse_attr(get_iterable_path(facts, path)) for path in find_paths_if(facts, lambda _, fact: isinstance(fact, str))}
+    return options, dict(zip(fn.arg_names, words)), constants, attributes
+
+
+def convert_to_tuple_if_list(item):
+    """Nested lists as tuples; other values as they are."""
+    return tuple(map(convert_to_tuple_if_list, item)) if isinstance(item, list) else item
+
+
+def _constant_as_data(value):
+    """A constant in JSON's terms: what JSON has stays as it is, other values are marked."""
+    if isinstance(value, constexpr):
+        return {"constexpr": value.value}
+    if isinstance(value, dtype):
+        return {"dtype": value.name}
+    if hasattr(value, "cache_key"):
+        return {"jit_function": f"{value.module}:{value.__qualname__}", "cache_key": value.cache_key}
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return {"repr": repr(value)}
+    return value
+
+
+def serialize_specialization_data(name, signature, constants, attrs, options, key, target):
+    """The description of a specialisation as JSON, which JITFunction.preload takes. signature: {parameter: type}; constants: {path: value}; attrs:
+    {path: [[fact, value]]}; options: an object or dict with the options; target: a GPUTarget."""
+    return json.dumps({
+        "name": name, "signature": {parameter: types_as_data(word) for parameter, word in signature.items()},
+        "constant_keys": [list(path) for path in constants], "constant_vals": list(map(_constant_as_data, constants.values())),
+        "attrs_keys": [list(path) for path in attrs], "attrs_vals": list(attrs.values()),
+        "options": options if isinstance(options, dict) else vars(options), "key": key, "target": vars(target),
+    })
 
 
 class _Stand:
@@ -144,29 +210,31 @@ def _stand_for(word, aligned):
 
 
 def _constant(fn, told):
+    if not isinstance(told, dict):
+        return convert_to_tuple_if_list(told)
+    if "constexpr" in told:
+        return convert_to_tuple_if_list(told["constexpr"])
+    if "dtype" in told:
+        return dtype(told["dtype"])
     if "jit_function" in told:
-        known = fn.__globals__.get(told["jit_function"].rpartition(".")[2]) or type(fn).known.get(told["jit_function"])
+        module, _, name = told["jit_function"].rpartition(":")
+        known = fn.__globals__.get(name.rpartition(".")[2]) or type(fn).known.get(f"{module}.{name}")
         if known is None:
             raise RuntimeError(f"preload: there is no @jit function {told['jit_function']} here; import its module first")
         return known
-    if "dtype" in told:
-        return dtype(told["dtype"])
-    if "repr" in told:
-        raise RuntimeError(f"preload: the constant {told['repr']} cannot be made from its text")
-    value = told["value"]
-    return tuple(value) if isinstance(value, list) else value
+    raise RuntimeError(f"preload: the constant {told.get('repr', told)} cannot be made from its text")
 
 
-def _argument(fn, told, word, path):
+def _argument(fn, constants, aligned, word, path):
     """An argument for a launch of this kind: a constant, or a stand-in with the type."""
-    if (constant := told["constants"].get(path_as_text(path))) is not None:
-        value = constexpr(_constant(fn, constant))
+    if path in constants:
+        value = constexpr(_constant(fn, constants[path]))
         return value.value if len(path) == 1 or value.value == 1 else value  # the number 1 is a constant everywhere
     fields = word["fields"] if isinstance(word, dict) else None
     if fields or isinstance(word, list):
-        members = [_argument(fn, told, member, (*path, index)) for index, member in enumerate(word["members"] if fields else word)]
+        members = [_argument(fn, constants, aligned, member, (*path, index)) for index, member in enumerate(word["members"] if fields else word)]
         return namedtuple("named", fields)(*members) if fields else tuple(members)
-    return _stand_for(word, list(path) in told["aligned"])
+    return _stand_for(word, path in aligned)
 
 
 def preload(fn, data):
@@ -177,6 +245,8 @@ def preload(fn, data):
     target = vars(driver.active.get_current_target())
     if told["target"] != target:
         raise RuntimeError(f"Specialization data is for {told['target']} but trying to preload for {target}")
-    arguments = [_argument(fn, told, word, (index,)) for index, word in enumerate(told["types"])]
+    constants = dict(zip(map(tuple, told["constant_keys"]), told["constant_vals"]))
+    aligned = {tuple(path) for path, facts in zip(told["attrs_keys"], told["attrs_vals"]) if ["tt.divisibility", 16] in facts}
+    arguments = [_argument(fn, constants, aligned, word, (index,)) for index, word in enumerate(told["signature"].values())]
     options = {name: value for name, value in told["options"].items() if value is not None}
     return fn.launch(None, *arguments, **options)

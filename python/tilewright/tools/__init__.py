@@ -1,0 +1,5 @@
+"""Tools beside the compiler, and the class of linear layouts."""
+
+from .._C.libtriton.linear_layout import LinearLayout
+
+__all__ = ["LinearLayout"]

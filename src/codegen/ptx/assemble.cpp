@@ -27,13 +27,19 @@ extern char **environ;
 
 namespace tilewright {
 
+static bool isProgram(const std::string &path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
+}
+
 std::string findPtxas() {
-  if (const char *named = std::getenv("TILEWRIGHT_PTXAS"); named && *named) return ::access(named, X_OK) == 0 ? named : "";
+  if (const char *named = std::getenv("TILEWRIGHT_PTXAS"); named && *named) return isProgram(named) ? named : "";
   const char *path = std::getenv("PATH");
   std::istringstream folders(path ? path : "");
   for (std::string folder; std::getline(folders, folder, ':');) {
-    std::string file = (folder.empty() ? "." : folder) + "/ptxas";
-    if (::access(file.c_str(), X_OK) == 0) return file;
+    // An empty part, such as that of "PATH=:/bin", means the present folder to a shell: whatever lies there is not run.
+    std::string file = folder + "/ptxas";
+    if (!folder.empty() && isProgram(file)) return file;
   }
   return "";
 }
@@ -158,6 +164,12 @@ static std::optional<Cubin> runPtxas(const std::string &program, const Workplace
   if (status == 0) cubin.bytes = readFile(place.file("kernel.cubin"));
   if (cubin.bytes.empty()) {
     error = "ptxas refuses the code (status " + std::to_string(status) + "): " + cubin.log;
+    return std::nullopt;
+  }
+  if (!std::string_view(cubin.bytes)
+           .starts_with("\x7f"
+                        "ELF")) {
+    error = program + " writes something else than a cubin";
     return std::nullopt;
   }
   cubin.registers = largest(cubin.log, "Used ", " registers");

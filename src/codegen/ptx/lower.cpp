@@ -126,6 +126,7 @@ LogicalResult lowerPtxToLlvm(ModuleOp module, const GpuTarget &target, bool flus
   SmallVector<tt::FuncOp> functions(module.getOps<tt::FuncOp>());
   for (tt::FuncOp function : functions)
     if (failed(lowerKernel(module, function, target, flushesExp2))) return failure();
+  module.walk([](scf::ForOp loop) { loop->setAttr(tt::kernelLoopName, UnitAttr::get(loop.getContext())); });
   return lowerToLlvm(module);
 }
 

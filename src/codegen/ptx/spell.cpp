@@ -10,6 +10,7 @@
 #include "codegen/ptx/asm.h"
 #include "gpu/machine/each_group.h"
 #include "gpu/machine/ptx.h"
+#include "ir/float_range.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -300,6 +301,38 @@ static LogicalResult lower(ptx::ConvertOp op, Place &at) {
   return bug(op, "there is no instruction for this conversion");
 }
 
+/// Floats to integers: saturated, and 0 for NaN. LLVM's operation is poison there, and converts to 8 bits by way of 16. The instruction
+/// saturates to 8 bits as well. From f64 and to 64 bits it does not make 0 of NaN; that takes a selection.
+static Value convertToInteger(Place &at, Value value, Type to, bool isSigned, bool checksNan) {
+  int64_t bits = bitsOf(to), fromBits = bitsOf(value.getType());
+  auto number = [&](double constant) -> Value {
+    return LLVM::ConstantOp::create(at.b, value.getType(), at.b.getFloatAttr(value.getType(), constant));
+  };
+  if (bits == 1) // -1 or 0; 0 or 1
+    return LLVM::FCmpOp::create(at.b, isSigned ? LLVM::FCmpPredicate::ole : LLVM::FCmpPredicate::oge, value, number(isSigned ? -1 : 1));
+  Value result;
+  if (bits >= 32) { // an intrinsic, which LLVM folds
+    std::string name = fromBits == 64 ? "llvm.nvvm.d2" : "llvm.nvvm.f2";
+    result = at.intrinsic(name + (isSigned ? "" : "u") + (bits == 64 ? "ll" : "i") + ".rz", to, value);
+  } else {
+    result =
+        compute(at, std::string("cvt.rzi.") + (isSigned ? "s" : "u") + std::to_string(bits) + ".f" + std::to_string(fromBits), to, value);
+  }
+  if (!checksNan || (fromBits == 32 && bits < 64)) return result;
+  Value isNumber = LLVM::FCmpOp::create(at.b, LLVM::FCmpPredicate::ord, value, value);
+  return LLVM::SelectOp::create(at.b, isNumber, result, LLVM::ConstantOp::create(at.b, to, at.b.getIntegerAttr(to, 0)));
+}
+
+static void spellConversion(Operation *op, Place &at) {
+  Value value = op->getOperand(0);
+  Type to = op->getResult(0).getType();
+  bool isSigned = isa<arith::FPToSIOp>(op);
+  IntegerBounds bounds = neededBounds(floatRange(value), bitsOf(to), isSigned);
+  if (!bounds.clampsLow && !bounds.clampsHigh && !bounds.checksNan) return; // LLVM's operation is right
+  if (bitsOf(value.getType()) < 32) value = arith::ExtFOp::create(at.b, at.b.getF32Type(), value);
+  replace(op, convertToInteger(at, value, to, isSigned, bounds.checksNan));
+}
+
 /// Text and constraints are the kernel's own; LLVM checks them.
 static LogicalResult lower(ptx::InlineOp op, Place &at) {
   SmallVector<Type> types(op->getResultTypes());
@@ -391,6 +424,10 @@ static LogicalResult spellOne(Operation *op, Place &at) {
             ptx::BarrierArriveOp, ptx::WarpBarrierOp, ptx::ClusterArriveOp, ptx::ClusterWaitOp, ptx::SpecialOp, ptx::FmaOp, ptx::DivideOp,
             ptx::PermuteOp, ptx::PackOp, ptx::UnpackOp, ptx::ConvertPairOp, ptx::ConvertOp, ptx::InlineOp, ptx::PrintOp, ptx::AssertFailOp>(
           [&](auto concrete) { return lower(concrete, at); })
+      .Case<arith::FPToSIOp, arith::FPToUIOp>([&](Operation *convert) {
+        spellConversion(convert, at);
+        return success();
+      })
       .Default([&](Operation *) { return spellMemory(op, at); });
 }
 
@@ -403,7 +440,7 @@ LogicalResult spellPtx(ModuleOp module, Operation *function, const GpuTarget &ta
   SmallVector<Operation *> operations;
   bool multiplies = false, handsRegisters = false;
   function->walk([&](Operation *op) {
-    if (isa_and_nonnull<ptx::PtxDialect>(op->getDialect())) operations.push_back(op);
+    if (isa_and_nonnull<ptx::PtxDialect>(op->getDialect()) || isa<arith::FPToSIOp, arith::FPToUIOp>(op)) operations.push_back(op);
     multiplies |= isa<ptx::WgmmaOp>(op);
     handsRegisters |= isa<ptx::MaxRegistersOp>(op);
   });

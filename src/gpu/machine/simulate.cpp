@@ -17,6 +17,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <array>
 
 using namespace mlir;
 
@@ -147,28 +148,30 @@ static bool runFor(Warp &warp, const Step &step) {
   auto loop = cast<scf::ForOp>(step.op);
   const Body &body = step.bodies[0];
   ArrayRef<int32_t> initial = ArrayRef(step.operands).drop_front(3), carried = ArrayRef(body.arguments).drop_front();
-  Lanes counter = warp.get(step, 0);
+  auto wide = [&](size_t operand, int64_t lane) -> __int128 { // wide enough for the step past the last iteration
+    uint64_t bits = warp.get(step, operand)[size_t(lane)];
+    return loop.getUnsignedCmp() ? __int128(bits) : __int128(interp::signExtend(bits, step.from.bits));
+  };
+  std::array<__int128, size_t(lanesPerWarp)> counter{};
+  warp.forLanes([&](int64_t lane) { counter[size_t(lane)] = wide(0, lane); });
   uint32_t before = warp.mask;
   copyAll(warp, initial, carried);
   while (true) {
     uint32_t goesOn = 0;
+    bool rises = true;
     warp.forLanes([&](int64_t lane) {
-      uint64_t now = counter[size_t(lane)], end = warp.get(step, 1)[size_t(lane)];
-      bool inside = loop.getUnsignedCmp() ? now < end : interp::signExtend(now, step.from.bits) < interp::signExtend(end, step.from.bits);
+      bool inside = counter[size_t(lane)] < wide(1, lane);
+      rises &= !inside || wide(2, lane) > 0;
       goesOn |= uint32_t(inside) << lane;
     });
+    if (!rises) return warp.fail(step, "the step of a loop must be positive");
     warp.mask = goesOn;
     if (!goesOn) break;
-    warp.forLanes([&](int64_t lane) { warp.values[size_t(body.arguments[0])][size_t(lane)] = counter[size_t(lane)]; });
+    warp.forLanes(
+        [&](int64_t lane) { warp.values[size_t(body.arguments[0])][size_t(lane)] = uint64_t(counter[size_t(lane)]) & step.from.mask(); });
     if (!warp.run(body)) return false;
     copyAll(warp, body.yielded, carried);
-    bool stuck = false;
-    warp.forLanes([&](int64_t lane) {
-      uint64_t stride = warp.get(step, 2)[size_t(lane)];
-      stuck |= stride == 0;
-      counter[size_t(lane)] = (counter[size_t(lane)] + stride) & step.from.mask();
-    });
-    if (stuck) return warp.fail(step, "the loop's step is 0");
+    warp.forLanes([&](int64_t lane) { counter[size_t(lane)] += wide(2, lane); });
   }
   warp.mask = before;
   for (auto [from, to] : llvm::zip(carried, step.results))

@@ -57,6 +57,8 @@ struct SimulatedArguments {
 
 struct SimulateOptions {
   std::vector<SimulatedMemory> memory;
+  /// Pointers of arguments carry their numbers: one without a number comes from memory, and may point to any memory that is mapped.
+  bool tagsArguments = false;
   /// Two clusters that touch one byte, one of them storing, are an error unless atomics order them or both are atomics.
   bool checkRaces = false;
   /// Determines the order in which warps run and asynchronous copies finish.

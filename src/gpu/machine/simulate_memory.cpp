@@ -10,6 +10,7 @@
 #include "gpu/machine/covering.h"
 #include "gpu/machine/each_group.h"
 #include "gpu/machine/simulate_program.h"
+#include "support/mapped.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
@@ -261,6 +262,8 @@ std::optional<uint64_t> Warp::global(const Step &step, int64_t lane, uint64_t po
   const SimulatedMemory *range = rangeOf(options, pointer);
   if (range ? holds(*range, address, bytes) : llvm::any_of(options.memory, [&](const auto &any) { return holds(any, address, bytes); }))
     return address;
+  if (!range && options.tagsArguments && isMapped(address, bytes))
+    return address; // a pointer that was loaded may point to a tensor that is no argument
   return wrong("access of " + llvm::Twine(bytes) + " bytes at " + hex(address) +
                " is outside of the kernel's memory: " + outsideText(options, pointer, bytes));
 }

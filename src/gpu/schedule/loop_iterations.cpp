@@ -138,6 +138,7 @@ scf::ForOp withMoreCarried(scf::ForOp loop, ValueRange inits) {
   auto fresh = scf::ForOp::create(b, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), all,
                                   [](OpBuilder &, Location, Value, ValueRange) {});
   fresh->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  fresh.setUnsignedCmp(loop.getUnsignedCmp());
   Block *from = loop.getBody(), *to = fresh.getBody();
   to->getOperations().splice(to->end(), from->getOperations());
   for (auto [old, now] : llvm::zip(from->getArguments(), to->getArguments()))

@@ -1,6 +1,7 @@
 // A kernel's output (print, assert), and foreign code that this compiler does
 // not analyse: the kernel's own PTX, and functions that are mapped over tiles.
 #include "gpu/thread/lowerings.h"
+#include "ir/assembly.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -146,6 +147,8 @@ LogicalResult lowerInlineAsm(ThreadContext &t, tt::ElementwiseInlineAsmOp op) {
       int64_t perWord = perWordOf(type);
       types.append(static_cast<size_t>(pack / perWord), wordOf(type, perWord));
     }
+    SmallVector<Type> inputs(ValueRange(operands).getTypes());
+    if (first == 0 && failed(checkAssembly(op, AssemblyKind::ptx, types, inputs))) return failure();
     auto code = ptx::InlineOp::create(t.b, types, op.getAsmString(), op.getConstraints(), op.getPure(), operands);
     size_t word = 0;
     for (auto [number, result] : llvm::enumerate(op->getResultTypes())) {

@@ -361,6 +361,7 @@ static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
   SmallVector<bool> inWords = carriedInWords(t, loop);
   auto fresh = scf::ForOp::create(t.b, t.getScalar(loop.getLowerBound()), t.getScalar(loop.getUpperBound()), t.getScalar(loop.getStep()),
                                   gatherCarried(t, loop.getInitArgs(), inWords));
+  fresh.setUnsignedCmp(loop.getUnsignedCmp());
   t.set(loop.getInductionVar(), {fresh.getInductionVar()});
   {
     OpBuilder::InsertionGuard guard(t.b);

@@ -92,21 +92,22 @@ static void loadBefore(scf::IfOp branch) {
   }
 }
 
-/// Whether the value is there in front of `point`, or can be computed there.
-static bool canBeAt(Operation *point, Value value, int64_t depth) {
+/// Whether the value is available after `last`, or can be computed there.
+static bool canBeAfter(Operation *last, Value value, int64_t depth) {
   Operation *op = value.getDefiningOp();
-  if (!op || op->getBlock() != point->getBlock() || op->isBeforeInBlock(point)) return true;
+  if (!op || op->getBlock() != last->getBlock() || op == last || op->isBeforeInBlock(last)) return true;
   return depth > 0 && op->getNumRegions() == 0 && isPure(op) &&
-         llvm::all_of(op->getOperands(), [&](Value operand) { return canBeAt(point, operand, depth - 1); });
+         llvm::all_of(op->getOperands(), [&](Value operand) { return canBeAfter(last, operand, depth - 1); });
 }
 
-/// Moves the operation, and what it needs, in front of `point`; what stood there already is passed by.
-static void moveTo(Operation *&point, Operation *op) {
-  if (op == point) point = op->getNextNode();
-  if (op->isBeforeInBlock(point)) return;
+/// Moves the operation, and first what it needs, to directly after `last`; each that moves is the new `last`. Operations up to `last` stay
+/// where they are, so each operand is defined before its user, whatever the order in which the operands are found.
+static void moveAfter(Operation *&last, Operation *op) {
+  if (op == last || op->isBeforeInBlock(last)) return;
   for (Value operand : op->getOperands())
-    if (Operation *made = operand.getDefiningOp(); made && made->getBlock() == point->getBlock()) moveTo(point, made);
-  op->moveBefore(point);
+    if (Operation *made = operand.getDefiningOp(); made && made->getBlock() == last->getBlock()) moveAfter(last, made);
+  op->moveAfter(last);
+  last = op;
 }
 
 /// The 32-bit registers of a thread that hold what a tile has in memory.
@@ -118,7 +119,7 @@ static int64_t registersOf(RankedTensorType tile, int64_t threads) {
 /// Loads behind the first reduction of a block of operations move to the loads in front of it.
 static void loadBeforeReduction(Block &block, int64_t threads) {
   constexpr int64_t mostRegisters = 16;
-  Operation *point = nullptr;
+  Operation *last = nullptr; // the loads end here
   int64_t registers = 0;
   bool isBehind = false;
   for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -126,13 +127,13 @@ static void loadBeforeReduction(Block &block, int64_t threads) {
     auto tile = load ? dyn_cast<RankedTensorType>(load.getType()) : nullptr;
     bool isPlain = load ? !load.getIsVolatile() : isMemoryEffectFree(&op);
     if (!isPlain && isBehind) return; // it may write what is loaded behind it
-    if (!isPlain) point = nullptr;
-    if (tile && isPlain && !isBehind) point = op.getNextNode();
+    if (!isPlain) last = nullptr;
+    if (tile && isPlain && !isBehind) last = &op;
     isBehind |= isa<tt::ReduceOp>(op);
-    if (!tile || !isBehind || !point) continue;
+    if (!tile || !isBehind || !last) continue;
     registers += registersOf(tile, threads);
-    bool isReady = llvm::all_of(op.getOperands(), [&](Value operand) { return canBeAt(point, operand, deepest); });
-    if (registers <= mostRegisters && isReady) moveTo(point, &op);
+    bool isReady = llvm::all_of(op.getOperands(), [&](Value operand) { return canBeAfter(last, operand, deepest); });
+    if (registers <= mostRegisters && isReady) moveAfter(last, &op);
   }
 }
 

@@ -302,6 +302,21 @@ public:
 };
 } // namespace
 
+/// Which memory the barrier orders does not matter: gpu.barrier orders all of it.
+static ParseResult parseBarrier(OpAsmParser &parser, OperationState &result) {
+  result.name = OperationName("gpu.barrier", parser.getContext());
+  StringRef memory;
+  do {
+    if (parser.parseKeyword(&memory)) return failure();
+  } while (succeeded(parser.parseOptionalVerticalBar()));
+  return parser.parseOptionalAttrDict(result.attributes);
+}
+
+std::optional<Dialect::ParseOpHook> TTGDialect::getParseOperationHook(StringRef name) const {
+  if (name == "ttg.barrier") return ParseOpHook(parseBarrier);
+  return Dialect::getParseOperationHook(name);
+}
+
 void TTGDialect::initialize() {
   addInterfaces<Aliases>();
   addAttributes<

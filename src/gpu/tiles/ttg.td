@@ -17,6 +17,10 @@ def TTGDialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::tilewright::ptx::PtxDialect", "::tilewright::tt::TTDialect"];
+  let extraClassDeclaration = [{
+    // `ttg.barrier all`, as upstream prints gpu.barrier in tt IR from 3.7 on.
+    std::optional<ParseOpHook> getParseOperationHook(::llvm::StringRef name) const override;
+  }];
 }
 
 //===--------------------------------------------------------------------------------------------------- attributes, types

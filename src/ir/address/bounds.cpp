@@ -227,6 +227,11 @@ bool Indices::isProven(const Polynomial &value, const Extents &extents, int64_t 
   return tilewright::evaluate(boundsOf(value, extents).nodes, unknownLaunch(function)).isWithin(least, most);
 }
 
+bool Indices::mayOverflow(const Polynomial &dividend, const Extents &of, const Polynomial &divisor, const Extents &by, int64_t bits) {
+  // An index of 32 bits or more that is divided by a negative number, and is the least of its type, is no index into memory.
+  return bits < 32 && !isProven(divisor, by, 0, INT64_MAX) && !isProven(dividend, of, (INT64_MIN >> (64 - bits)) + 1, INT64_MAX);
+}
+
 bool Indices::assume(const Polynomial &value, int64_t least, int64_t most) {
   return assume(value, {}, least, most);
 }

@@ -89,6 +89,7 @@ Polynomial Indices::evaluateBinary(Kind kind, Operation *op, bool isUnsigned) {
   Polynomial left = scalar(op->getOperand(0)), right = scalar(op->getOperand(1));
   // Read as unsigned, a negative number is a large one.
   if (isUnsigned && !(assumeNonNegative(left) && assumeNonNegative(right))) return opaque(op->getResult(0));
+  if (kind == Kind::quotient && mayOverflow(left, {}, right, {}, bitsOf(op->getResult(0).getType()))) return opaque(op->getResult(0));
   std::optional<int64_t> by = right.constant();
   if (by && *by > 0 && kind == Kind::quotient)
     if (std::optional<Polynomial> exact = left.dividedBy(*by)) return *exact;

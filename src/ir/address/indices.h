@@ -129,6 +129,8 @@ private:
   bool fitsUnsigned(const Polynomial &value, const Extents &extents) { return assume(value, extents, 0, INT64_MAX); }
   bool fits(const Polynomial &value, const Extents &extents, int64_t bits);
   bool isMadeOfSums(const Polynomial &value) const;
+  /// Whether the dividend may be the least number of its type and the divisor -1: the quotient wraps around.
+  bool mayOverflow(const Polynomial &dividend, const Extents &of, const Polynomial &divisor, const Extents &by, int64_t bits);
 
   tt::FuncOp function;
   const RefutedFacts &refuted;

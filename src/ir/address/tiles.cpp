@@ -115,12 +115,16 @@ Result<Polynomial> Indices::congruentElement(Value tile, ArrayRef<int64_t> dims)
 Result<Polynomial> Indices::evaluateBinaryElement(Kind kind, Operation *op, ArrayRef<int64_t> dims) {
   bool isUnsigned = isa<arith::RemUIOp, arith::DivUIOp>(op);
   std::array<Polynomial, 2> parts;
+  std::array<Extents, 2> extents;
   for (unsigned i : {0u, 1u}) {
     Value operand = op->getOperand(i);
     parts[i] = elementOrOpaque(operand, dims);
+    extents[i] = extentsOf(operand, dims);
     // Read as unsigned, a negative number is a large one.
     if (isUnsigned && !fitsUnsigned(parts[i], extentsOf(operand, dims))) return Failure{"an index is unsigned, and may be negative"};
   }
+  if (kind == Kind::quotient && mayOverflow(parts[0], extents[0], parts[1], extents[1], bitsOf(op->getResult(0).getType())))
+    return Failure{"the least number may be divided by -1"};
   return atom({kind, op->getResult(0), nullptr, std::move(parts[0]), std::move(parts[1])});
 }
 

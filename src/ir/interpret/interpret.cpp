@@ -193,8 +193,31 @@ LogicalResult Program::fail(Operation *op, const Twine &text) {
   return failure();
 }
 
+LogicalResult Program::giveUp(Operation *op, const Twine &text) {
+  LogicalResult failed = fail(op, text);
+  error->isFault = false;
+  return failed;
+}
+
+/// The elements that an operation computes. Eight products of a dot take about as long as one element.
+static int64_t workOf(Operation &op) {
+  auto sizeOf = [](Type type) {
+    auto tile = dyn_cast<RankedTensorType>(type);
+    return tile ? tile.getNumElements() : 1;
+  };
+  int64_t size = 1;
+  for (Value operand : op.getOperands())
+    size = std::max<int64_t>(size, sizeOf(operand.getType()));
+  for (Type type : op.getResultTypes())
+    size = std::max<int64_t>(size, sizeOf(type));
+  if (auto dot = dyn_cast<tt::DotOp>(op))
+    size += sizeOf(dot.getType()) * cast<RankedTensorType>(dot.getA().getType()).getShape().back() / 8;
+  return size;
+}
+
 LogicalResult Program::step(Operation &op) {
-  if (options.stop && options.stop->load(std::memory_order_relaxed)) return fail(&op, "interrupted");
+  if (options.stop && options.stop->load(std::memory_order_relaxed)) return giveUp(&op, "interrupted");
+  if (options.maxWork && (launch.work += workOf(op)) > options.maxWork) return giveUp(&op, "the launch is too large");
   if (options.maxSteps && ++steps > options.maxSteps)
     return fail(&op, "no end after " + Twine(options.maxSteps) + " operations: the program waits for something that does not come");
   if (options.onStep) {
@@ -215,7 +238,7 @@ LogicalResult Program::step(Operation &op) {
       if (!entry->second) entry->second = find(name);
   }
   Meaning meaning = entry->second; // the map may grow while a nested region runs
-  if (!meaning) return fail(&op, "the interpreter does not know the operation '" + op.getName().getStringRef() + "'");
+  if (!meaning) return giveUp(&op, "the interpreter does not know the operation '" + op.getName().getStringRef() + "'");
   if (!options.checkBounds) return options.onWarning ? runWatched(*this, &op, meaning) : meaning(*this, &op);
   if (failed(checkDefined(*this, &op)) || failed(meaning(*this, &op))) return failure();
   return followUndefined(*this, &op, meaning);
@@ -242,7 +265,7 @@ FailureOr<SmallVector<Tile>> Program::call(Operation *from, StringRef callee, Sm
   if (callers.size() == deepest) return fail(from, "calls are nested too deeply");
   if (checked.insert(function.getOperation()).second)
     if (Operation *op = findUnsupportedType(function))
-      return fail(op, "the interpreter cannot compute with a type of '" + op->getName().getStringRef() + "'");
+      return giveUp(op, "the interpreter cannot compute with a type of '" + op->getName().getStringRef() + "'");
   // A function that calls itself must not overwrite its caller's values.
   llvm::DenseMap<Value, Tile> callerValues = std::exchange(values, llvm::DenseMap<Value, Tile>());
   callers.push_back(from);

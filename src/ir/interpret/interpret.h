@@ -83,8 +83,11 @@ struct InterpretOptions {
   /// Called where NumPy would warn about a result, with the place and NumPy's words: "divide by zero encountered in divide".
   std::function<void(llvm::StringRef file, int64_t line, llvm::StringRef text)> onWarning;
   /// If set, an access through an argument that leaves this argument's range of `memory` is an error that names the operation and the
-  /// address. Ranges may overlap. A pointer of another origin (from memory, or made of an integer) may touch every range.
+  /// address. Ranges may overlap. With `tagsArguments`, a pointer of another origin (from memory, or made of
+  /// an integer) may touch all memory of the process.
   bool checkBounds = false;
+  /// Pointers of arguments carry their numbers.
+  bool tagsArguments = false;
   /// If set, two programs that touch one byte, one of them storing, are an error unless atomics order them or both are atomics; so are
   /// two elements of one store that store different values to one place.
   bool checkRaces = false;
@@ -96,6 +99,8 @@ struct InterpretOptions {
   bool checkTileDivision = false;
   /// If not 0: after this many operations a program counts as waiting for something that never happens.
   int64_t maxSteps = 0;
+  /// If not 0: after so many elements computed by all programs together the run ends with an error that is no fault of the kernel.
+  int64_t maxWork = 0;
   /// Set to true by another thread, it ends the run with an error.
   const std::atomic<bool> *stop = nullptr;
 };
@@ -109,6 +114,7 @@ public:
   int64_t column = 0;
   std::array<int64_t, 3> program{};
   std::string text;
+  bool isFault = true; // of the kernel; false: the interpreter could not go on
 
   InterpretError(std::string text, std::array<int64_t, 3> program) : program(program), text(std::move(text)) {}
   void log(llvm::raw_ostream &out) const override;

@@ -92,6 +92,7 @@ struct Launch {
   llvm::DenseMap<mlir::Operation *, uint32_t> numbers;
   uint32_t stores = 0;  // executed so far
   uint64_t changes = 0; // of memory, so far
+  int64_t work = 0;     // elements computed so far
 
   Launch(mlir::ModuleOp module, std::array<int64_t, 3> grid, const InterpretOptions &options)
       : module(module), grid(grid), options(options) {}
@@ -112,6 +113,8 @@ public:
   void set(mlir::Value value, Tile tile) { values[value] = std::move(tile); }
   /// Records the error that ends the run.
   llvm::LogicalResult fail(mlir::Operation *op, const llvm::Twine &text);
+  /// The same, where the interpreter is at fault and not the kernel.
+  llvm::LogicalResult giveUp(mlir::Operation *op, const llvm::Twine &text);
   /// Runs `region` from its first block with `args` as that block's arguments, until an operation that leaves it; the results are that
   /// operation's operands.
   llvm::FailureOr<llvm::SmallVector<Tile>> run(mlir::Region &region, llvm::SmallVector<Tile> args);

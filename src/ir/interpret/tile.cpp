@@ -201,12 +201,12 @@ Type elementOf(MLIRContext *context, tt::ScaleDotElemType kind) {
   }
 }
 
-/// A scale as a number of `format`: an exponent with f32's bias (0 means the
-/// number 0; 255 means NaN, or infinity where NaN is not handled), or a float.
+/// A scale as a number of `format`: an exponent with f32's bias (0 means 2^-127; 255 means NaN, or infinity where NaN is not handled), or a
+/// float.
 double scaleNumber(const Format &from, const Format &format, uint64_t bits, bool fastMath) {
   if (from.kind != Format::integer) return decodeFloat(format, encodeFloat(format, decodeFloat(from, bits)));
   if (bits == 255) return fastMath ? INFINITY : NAN;
-  return bits == 0 ? 0 : decodeFloat(format, encodeFloat(format, std::ldexp(1.0, int64_t(bits) - 127)));
+  return decodeFloat(format, encodeFloat(format, std::ldexp(1.0, int64_t(bits) - 127)));
 }
 
 /// One operand of dot_scaled as numbers: batches of [outer, depth] for the left one and of [depth, outer] for the right one.
@@ -415,7 +415,7 @@ LogicalResult mapElementwise(Program &program, Operation *op) {
 }
 
 LogicalResult assembly(Program &program, Operation *op) {
-  return program.fail(op, "the interpreter runs no assembly: run the kernel compiled, or say this in the language");
+  return program.giveUp(op, "the interpreter runs no assembly: run the kernel compiled, or say this in the language");
 }
 
 LogicalResult histogram(Program &program, Operation *op) {
@@ -448,8 +448,7 @@ LogicalResult gather(Program &program, Operation *op) {
   return success();
 }
 
-/// The bitonic network of tl.sort on one line, in place. It matters which of two equal numbers stays, because their bits may differ (-0.0,
-/// NaN): a place takes its partner's element exactly where `(own > partner's) != (the place is the upper of the two, or the order falls)`.
+/// The bitonic network of tl.sort on one line, in place.
 class Network {
 public:
   Network(tt::SortOp op, MutableArrayRef<uint64_t> line)
@@ -469,27 +468,16 @@ public:
   }
 
 private:
-  double number(uint64_t bits) const { return decodeFloat(format, bits); }
-  bool greater(uint64_t a, uint64_t b) const {
-    if (format.kind != Format::integer) return number(a) > number(b);
-    return isUnsigned ? a > b : signExtend(a, format.bits) > signExtend(b, format.bits);
-  }
-  /// Which of two elements stays where only the first elements of a line are wanted. NaN goes.
-  uint64_t better(uint64_t a, uint64_t b) const {
-    bool isFloat = format.kind != Format::integer;
-    if (isFloat && std::isnan(number(a))) return b;
-    if (isFloat && std::isnan(number(b))) return a;
-    return greater(a, b) == falling ? a : b;
-  }
+  bool greater(uint64_t a, uint64_t b) const { return isUnsigned ? a > b : signExtend(a, format.bits) > signExtend(b, format.bits); }
+  /// Which of two elements stays where only the first elements of a line are wanted.
+  uint64_t better(uint64_t a, uint64_t b) const { return greater(a, b) == falling ? a : b; }
   /// Orders runs whose halves are ordered against each other: all the same way if there is one run, else alternately.
   void merge(int64_t run) {
     for (int64_t distance = run / 2; distance > 0; distance /= 2)
       for (int64_t i = 0; i < int64_t(line.size()); ++i) {
         if (i & distance) continue;
         bool falls = run == int64_t(line.size()) ? falling : (i & run) != 0;
-        uint64_t low = line[i], high = line[i + distance];
-        if (greater(low, high) != falls) line[i] = high;
-        if (greater(high, low) == falls) line[i + distance] = low;
+        if (greater(line[i], line[i + distance]) != falls) std::swap(line[i], line[i + distance]);
       }
   }
 

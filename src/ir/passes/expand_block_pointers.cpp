@@ -405,11 +405,33 @@ void addConversions(TypeConverter &converter) {
   });
 }
 
+/// Refuses what reads or makes a block pointer or a descriptor as a value of its own: it has no bits, and no tile holds it.
+LogicalResult checkUses(ModuleOp module) {
+  auto isExpanded = [](Operation *op) {
+    return isa<tt::MakeTensorPtrOp, tt::MakeTensorDescOp, tt::AdvanceOp, tt::LoadOp, tt::StoreOp, tt::DescriptorLoadOp,
+               tt::DescriptorStoreOp, tt::DescriptorReduceOp, tt::DescriptorGatherOp, tt::DescriptorScatterOp, arith::SelectOp,
+               ub::PoisonOp, scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op);
+  };
+  auto isBlock = [](Type type) { return blockOf(getElementTypeOrSelf(type)) != nullptr; };
+  Operation *found = nullptr;
+  module.walk([&](Operation *op) {
+    bool uses = llvm::any_of(op->getOperandTypes(), isBlock) || llvm::any_of(op->getResultTypes(), isBlock);
+    if (auto func = dyn_cast<tt::FuncOp>(op)) uses = llvm::any_of(func.getArgumentTypes(), isBlock); // descriptors have been opened
+    bool isMoved = isa<tt::LoadOp>(op) ? isBlock(op->getResult(0).getType()) : isa<tt::StoreOp>(op) && isBlock(op->getOperand(1).getType());
+    if (!uses || (isExpanded(op) && !isMoved)) return WalkResult::advance();
+    found = op;
+    return WalkResult::interrupt();
+  });
+  if (!found) return success();
+  return refuse(found, Diag::blockPointerUse, {found->getName().getStringRef().str()});
+}
+
 } // namespace
 
 LogicalResult tilewright::expandBlockPointers(ModuleOp module) {
   for (tt::FuncOp func : module.getOps<tt::FuncOp>())
     if (failed(openArguments(func))) return failure();
+  if (failed(checkUses(module))) return failure();
 
   MLIRContext *context = module.getContext();
   TypeConverter converter;

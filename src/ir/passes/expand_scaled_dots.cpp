@@ -5,8 +5,8 @@
 //           tt.dot %scaled, %b, %c : tensor<128x64xbf16> * tensor<64x128xbf16> -> tensor<128x128xf32>
 //
 // A scale is e8m0, the exponent of an f32, where 255 means NaN; or it is a small float whose value is multiplied as it is. An exponent
-// of 0 means the number 0, as upstream has it; in fp16, exponents outside that format's range give 0 or infinity. NaN is put into the
-// scale before the scale is repeated: its product with anything is NaN. With fastMath, 255 is not looked for, and gives infinity.
+// of 0 is 2^-127. In fp16, exponents outside that format's range give 0 or infinity. NaN is put into the scale before the scale is
+// repeated: its product with anything is NaN. With fastMath, 255 is not looked for, and gives infinity.
 #include "ir/passes.h"
 #include "ir/refusal.h"
 #include "ir/scaled_dot.h"
@@ -163,6 +163,7 @@ private:
     Type word = isHalf ? b.getI32Type() : b.getI16Type();
     Value exponent = arith::ExtUIOp::create(b, withElement(scale, word), scale);
     Value bits = arith::ShLIOp::create(b, exponent, constant(exponent, word, isHalf ? 23 : 7));
+    if (!isHalf) bits = arith::MaxUIOp::create(b, bits, constant(exponent, word, 0x40)); // 2^-127 is subnormal; fp16 has 0 for it
     if (!fastMath) {
       Value isNan = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, exponent, constant(exponent, word, 255));
       bits = arith::SelectOp::create(b, isNan, constant(exponent, word, isHalf ? 0x7fc00000 : 0x7fc0), bits);
@@ -185,14 +186,16 @@ private:
   }
 
   /// 0, or a power of two that is a normal number of fp16, larger for small numbers; how far its exponent lies above the least is noted.
+  /// The exponent 0, which fp16 has no number for, lies far above. Where a mask leaves a scale out, the numbers are left out with it.
   Value narrowScale(Value scale, bool small) {
     Type word = b.getI32Type();
     int64_t least = small ? leastExponent - smaller : leastExponent;
     Value exponent = arith::ExtUIOp::create(b, withElement(scale, word), scale);
     Value zero = constant(exponent, word, 0), below = constant(exponent, word, least - 1);
-    Value isZero = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, exponent, zero);
     Value above = arith::SubIOp::create(b, exponent, constant(exponent, word, least));
-    exponents.push_back(arith::SelectOp::create(b, isZero, zero, above));
+    auto load = scale.getDefiningOp<tt::LoadOp>();
+    if (load && load.getMask()) above = arith::SelectOp::create(b, load.getMask(), above, zero);
+    exponents.push_back(above);
     Value biased = arith::SubIOp::create(b, arith::MaxUIOp::create(b, exponent, below), below);
     Value bits = arith::ShLIOp::create(b, biased, constant(exponent, word, 10));
     return tt::BitcastOp::create(b, withElement(scale, number), arith::TruncIOp::create(b, withElement(scale, b.getI16Type()), bits));

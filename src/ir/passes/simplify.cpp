@@ -319,11 +319,23 @@ bool isLong(Region &region) {
   return left == 0;
 }
 
+/// MLIR's patterns give what they make the places of all that they match. A sum of ten thousand constants, which becomes one constant,
+/// would carry ten thousand places, and each step of the way there a list of its own: the first few say enough.
+struct ShortLocations : RewriterBase::Listener {
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint previous) override {
+    constexpr size_t most = 8;
+    auto fused = dyn_cast<FusedLoc>(op->getLoc());
+    if (previous.isSet() || !fused || fused.getLocations().size() <= most) return;
+    op->setLoc(FusedLoc::get(op->getContext(), fused.getLocations().take_front(most)));
+  }
+};
+
 /// Whenever an operation changes, the driver asks of each operation around it whether it is dead, and so looks at all that is inside of
 /// that. The long body of an `if` or of a loop is therefore simplified by itself first. Says whether nothing is left to do.
 bool applyPatterns(ModuleOp module) {
   GreedyRewriteConfig config;
-  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled).setUseTopDownTraversal();
+  ShortLocations locations;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled).setUseTopDownTraversal().setListener(&locations);
   const FrozenRewritePatternSet &patterns = patternsOf(module.getContext());
   // What is left unfinished is still right.
   module.walk([&](Operation *op) {

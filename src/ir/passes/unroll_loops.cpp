@@ -5,6 +5,8 @@
 // %middle lies after as many whole groups as there are iterations for. A loop without iterations may have
 // bounds in any order, and the distance of its bounds may exceed their type as a signed number: so the count
 // of iterations is unsigned, and zero where there are none. scf's own unrolling assumes that the bounds rise.
+// Where %middle would lie beyond the largest number of the type, the second loop has one group more to do; where
+// 2 * %step would, it has them all.
 #include "ir/passes.h"
 #include "ir/refusal.h"
 #include "ir/tt.h"
@@ -21,8 +23,8 @@ namespace {
 
 constexpr int64_t mostOperations = 262144; // in all copies of a body
 
-/// How far whole groups of `factor` iterations reach from the lower bound.
-Value distanceOfGroups(ImplicitLocOpBuilder &b, scf::ForOp loop, int64_t factor) {
+/// Where the last whole group of `factor` iterations ends.
+Value endOfGroups(ImplicitLocOpBuilder &b, scf::ForOp loop, int64_t factor) {
   Type type = loop.getStep().getType();
   auto constant = [&](int64_t value) -> Value { return arith::ConstantOp::create(b, b.getIntegerAttr(type, value)); };
   Value low = loop.getLowerBound(), high = loop.getUpperBound(), one = constant(1);
@@ -32,7 +34,14 @@ Value distanceOfGroups(ImplicitLocOpBuilder &b, scf::ForOp loop, int64_t factor)
   Value count = b.createOrFold<arith::AddIOp>(b.createOrFold<arith::DivUIOp>(last, loop.getStep()), one);
   count = b.createOrFold<arith::SelectOp>(runs, count, constant(0));
   Value whole = b.createOrFold<arith::SubIOp>(count, b.createOrFold<arith::RemUIOp>(count, constant(factor)));
-  return b.createOrFold<arith::MulIOp>(whole, loop.getStep());
+  unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  int64_t longest = llvm::APInt::getSignedMaxValue(bits).getSExtValue() / factor;
+  Value fits = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ule, loop.getStep(), constant(longest));
+  whole = b.createOrFold<arith::SelectOp>(fits, whole, constant(0));
+  Value end = b.createOrFold<arith::AddIOp>(low, b.createOrFold<arith::MulIOp>(whole, loop.getStep()));
+  Value isBeyond = b.createOrFold<arith::CmpIOp>(before, end, low);
+  Value group = b.createOrFold<arith::MulIOp>(loop.getStep(), constant(factor));
+  return b.createOrFold<arith::SelectOp>(isBeyond, b.createOrFold<arith::SubIOp>(end, group), end);
 }
 
 /// Appends `factor` - 1 copies of the body to it, each with the values that the copy before it would have yielded.
@@ -65,7 +74,7 @@ LogicalResult unroll(scf::ForOp loop, int64_t factor) {
     return refuse(loop, Diag::kernelTooLarge, {std::to_string(mostOperations), "is unrolled"});
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
   Value step = loop.getStep();
-  Value middle = b.createOrFold<arith::AddIOp>(loop.getLowerBound(), distanceOfGroups(b, loop, factor));
+  Value middle = endOfGroups(b, loop, factor);
   b.setInsertionPointAfter(loop);
   auto rest = cast<scf::ForOp>(b.clone(*loop));
   loop.replaceAllUsesWith(rest.getResults());

@@ -15,13 +15,18 @@ import sys
 import types
 
 from ... import language as tl
+from ...compiler.sources import ASTSource
+from ...language.aggregate import aggregate
 from ...runtime.jit import KernelInterface, constexpr_function
 
 MODULES = """
-_runtime amd language language._core language._layouts language._math language._semantic language._standard language.extra
-language.amd language.amd.cdna3 language.amd.cdna4 language.amd.gfx1250 language.amd.rdna3 language.amd.rdna4
-language.nvidia language.nvidia.ampere language.nvidia.blackwell language.nvidia.blackwell.tma
-language.nvidia.hopper language.nvidia.hopper.mbarrier language.nvidia.hopper.tma nvidia nvidia.blackwell nvidia.hopper
+_compiler _runtime amd amd.cdna5 amd.gfx1250 language language._core language._layouts language._math language._semantic language._standard language.extra language.fpsan
+language.amd language.amd._layouts language.amd._ops language.amd.cdna3 language.amd.cdna4 language.amd.cdna4.async_copy language.amd.cdna5
+language.amd.cdna5.async_copy language.amd.cdna5.cluster language.amd.cdna5.mbarrier language.amd.cdna5.tdm language.amd.gfx1250 language.amd.hint
+language.amd.rdna3 language.amd.rdna4 language.amd.slice language.amd.warp_pipeline language.nvidia language.nvidia.ampere
+language.nvidia.ampere.async_copy language.nvidia.ampere.mbarrier language.nvidia.blackwell language.nvidia.blackwell.clc language.nvidia.blackwell.tma
+language.nvidia.hopper language.nvidia.hopper.cluster language.nvidia.hopper.mbarrier language.nvidia.hopper.tma language.nvidia.rubin
+language.nvidia.rubin.mbarrier nvidia nvidia.blackwell nvidia.hopper
 """.split()
 
 
@@ -84,6 +89,13 @@ class GluonJITFunction(KernelInterface):
         return self.run
 
 
+class GluonASTSource(ASTSource):
+    """The source of a compilation in Gluon, which is refused."""
+
+    def __init__(self, fn, signature, constexprs=None, attrs=None):
+        fn.run()
+
+
 def jit(fn=None, **options):
     if fn is None:
         return functools.partial(jit, **options)
@@ -118,6 +130,7 @@ def _add(path):
 
 for _path in sorted(MODULES):
     _add(_path)
-_runtime.GluonJITFunction, _runtime.jit, _runtime.constexpr_function = GluonJITFunction, jit, constexpr_function  # noqa: F821
+for _object in (GluonASTSource, GluonJITFunction, constexpr_function, jit):
+    setattr(_runtime, _object.__name__, _object)  # noqa: F821
 
-__all__ = ["constexpr_function", "jit", "must_use_result", "nvidia", "amd"]
+__all__ = ["aggregate", "amd", "constexpr_function", "GluonASTSource", "GluonJITFunction", "jit", "must_use_result", "nvidia"]

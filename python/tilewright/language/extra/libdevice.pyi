@@ -398,3 +398,5 @@ def rcp64h(arg0: Any) -> tensor:
     """An approximate reciprocal of an fp64 by its upper half."""
 def rnorm3d(arg0: Any, arg1: Any, arg2: Any) -> tensor:
     """1 / norm3d(x, y, z)."""
+def rnorm4d(arg0: Any, arg1: Any, arg2: Any, arg3: Any) -> tensor:
+    """1 / norm4d(x, y, z, w)."""

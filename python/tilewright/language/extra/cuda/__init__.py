@@ -1,6 +1,6 @@
 """Functions that only NVIDIA GPUs have."""
 
 from ...core import members
-from . import libdevice
+from . import gdc, libdevice, utils
 
 globals().update(members("triton.language.extra.cuda"))

@@ -3,7 +3,8 @@ GPU memory for programs that have no tensor library, and the calls that precede 
 
 from types import SimpleNamespace
 
-from .. import _core
+from ... import _core
+from . import linear_layout  # noqa: F401
 
 
 class CublasLt:
@@ -36,3 +37,14 @@ nvidia = SimpleNamespace(cublas=SimpleNamespace(CublasLt=CublasLt), device_mallo
                          copy_host_to_device=_core.cuda_write, copy_device_to_host=_core.cuda_read, synchronize=_core.cuda_synchronize)
 ir = SimpleNamespace(context=SimpleNamespace, load_dialects=lambda context: None)
 amd = SimpleNamespace()  # programs import it together with `nvidia`; it is empty, because AMD's GPUs are not supported
+
+
+def __getattr__(name):
+    """Members that are defined in modules which import this one."""
+    if name == "native_specialize_impl":
+        from ...runtime.jit import native_specialize_impl
+        return native_specialize_impl
+    if name == "gluon_ir":
+        from ...experimental.gluon import Absent
+        return Absent("libtriton.gluon_ir")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -1,0 +1,170 @@
+// The arguments, options and grid of a call of the C interface as the runtime takes them. Whatever C code can write into these structures
+// is checked here: kinds, types, sizes, devices and numbers of threads.
+#include "api/handles.h"
+
+#include "evaluate/evaluate.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <tuple>
+
+using namespace tilewright;
+using namespace tilewright::api;
+
+namespace tilewright::api {
+
+Scalar scalarOf(TwType type) {
+  switch (type) {
+  case TW_I1: return Scalar::int1;
+  case TW_I8: return Scalar::int8;
+  case TW_I16: return Scalar::int16;
+  case TW_I32: return Scalar::int32;
+  case TW_I64: return Scalar::int64;
+  case TW_U8: return Scalar::uint8;
+  case TW_U16: return Scalar::uint16;
+  case TW_U32: return Scalar::uint32;
+  case TW_U64: return Scalar::uint64;
+  case TW_F16: return Scalar::fp16;
+  case TW_BF16: return Scalar::bf16;
+  case TW_F32: return Scalar::fp32;
+  case TW_F64: return Scalar::fp64;
+  case TW_F8E5: return Scalar::fp8e5;
+  case TW_F8E4: return Scalar::fp8e4nv;
+  }
+  return Scalar::int8;
+}
+
+static constexpr int64_t mostDevices = 1024; // far more than a machine has
+
+/// Why an argument cannot be used; null for one that can.
+static std::optional<std::string> problemOf(const TwArgument &argument) {
+  if (argument.kind < TW_NONE || argument.kind > TW_DEVICE_POINTER)
+    return "its kind is " + std::to_string(static_cast<int>(argument.kind)) + ", which is none of TwKind";
+  if (argument.kind == TW_STRING && !argument.value.string) return "its string is null";
+  if (argument.kind != TW_POINTER && argument.kind != TW_DEVICE_POINTER) return std::nullopt;
+  if (!isType(argument.type)) return "its type is " + std::to_string(static_cast<int>(argument.type)) + ", which is none of TwType";
+  if (argument.bytes < -1) return "its size is " + std::to_string(argument.bytes) + " bytes";
+  if (argument.kind == TW_DEVICE_POINTER && (argument.device < 0 || argument.device >= mostDevices))
+    return "its device is " + std::to_string(argument.device) + "; CUDA devices are numbered from 0";
+  return std::nullopt;
+}
+
+static Argument pointerOf(const TwArgument &argument, int64_t device) {
+  Argument made = Argument::pointer(argument.value.pointer, scalarOf(argument.type), std::max<int64_t>(argument.bytes, 0), device);
+  if (argument.readOnly) made.setMemory(Memory::readOnly);
+  return argument.bytes < 0 ? made.reaching(0, 0) : made;
+}
+
+static Argument argumentOf(const TwArgument &argument) {
+  switch (argument.kind) {
+  case TW_NONE: return Argument::none();
+  case TW_BOOL: return Argument::boolean(argument.value.integer != 0);
+  case TW_INT: return Argument::integer(argument.value.integer);
+  case TW_UINT: return Argument::unsignedInteger(argument.value.unsignedInteger);
+  case TW_FLOAT: return Argument::floating(argument.value.floating);
+  case TW_STRING: return Argument::constant(Value::string(argument.value.string));
+  case TW_POINTER: return pointerOf(argument, -1);
+  case TW_DEVICE_POINTER: return pointerOf(argument, argument.device);
+  }
+  return Argument::none();
+}
+
+Arguments::Arguments(const TwArgument *arguments, size_t count, Diagnostics &diagnostics) {
+  if (count > 0 && !arguments) {
+    diagnostics.error({}, Diag::invalidOption, {std::to_string(count) + " arguments are announced, and their address is null", ""});
+    return;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (std::optional<std::string> problem = problemOf(arguments[i])) {
+      std::string name = arguments[i].name ? "'" + std::string(arguments[i].name) + "'" : std::to_string(i);
+      diagnostics.error({}, Diag::invalidOption, {"argument " + name + " cannot be used: " + *problem, ""});
+    } else if (arguments[i].name) {
+      named.push_back({arguments[i].name, argumentOf(arguments[i])});
+    } else {
+      positional.push_back(argumentOf(arguments[i]));
+    }
+  }
+}
+
+LaunchOptions launchOptions(const TwOptions *options, Diagnostics &diagnostics) {
+  LaunchOptions result;
+  if (!options) return result;
+  constexpr int64_t mostThreads = 1 << 16, mostOthers = 1 << 16;
+  for (auto [name, value, most] :
+       {std::tuple("threads", options->threads, mostThreads), std::tuple("numWarps", options->numWarps, mostOthers),
+        std::tuple("numStages", options->numStages, mostOthers), std::tuple("numCtas", options->numCtas, mostOthers),
+        std::tuple("maxRegisters", options->maxRegisters, mostOthers)})
+    if (value < 0 || value > most)
+      diagnostics.error({}, Diag::launchOption, {name, std::to_string(value), "from 0 to " + std::to_string(most), "0 is the default"});
+  result.threads = options->threads;
+  if (options->numWarps != 0) result.kernel.numWarps = options->numWarps;
+  if (options->numStages != 0) result.kernel.numStages = options->numStages;
+  if (options->numCtas != 0) result.kernel.numCtas = options->numCtas;
+  if (options->maxRegisters != 0) result.kernel.maxnreg = options->maxRegisters;
+  result.stream = options->stream;
+  result.cooperative = options->cooperative != 0;
+  result.programmaticLaunch = options->programmaticLaunch != 0;
+  return result;
+}
+
+} // namespace tilewright::api
+
+//===----------------------------------------------------------------------------------------------------------------- the grid
+
+struct TwMeta {
+  const JitFunction *kernel;
+  llvm::ArrayRef<Argument> arguments;
+  mutable std::string missing; // the first name that the grid function asked for in vain
+};
+
+/// The arguments that a grid function can read: n, BLOCK.
+static std::vector<std::string> integerNames(const TwMeta &meta) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < meta.arguments.size(); ++i)
+    if (meta.arguments[i].isNumber()) names.push_back(meta.kernel->parameters[i].name);
+  return names;
+}
+
+int64_t twMetaInteger(const TwMeta *meta, const char *name, int *found) {
+  if (found) *found = 0;
+  for (size_t i = 0; meta && name && i < meta->arguments.size(); ++i) {
+    if (meta->kernel->parameters[i].name != name || !meta->arguments[i].isNumber()) continue;
+    if (found) *found = 1;
+    return meta->arguments[i].asInteger();
+  }
+  if (found) return 0;
+  if (meta && meta->missing.empty()) meta->missing = name && *name ? name : "(no name)";
+  return 1;
+}
+
+std::optional<Grid> GivenGrid::operator()(llvm::ArrayRef<Argument> bound, Diagnostics &problems) const {
+  TwGrid raw{{1, 1, 1}, 1};
+  if (grid) {
+    raw = *grid;
+  } else {
+    TwMeta meta{&kernel.tuned.function(), bound, ""};
+    bool isGiven = function && function(context, &meta, &raw);
+    if (!meta.missing.empty()) {
+      std::vector<std::string> names = integerNames(meta);
+      std::string near = nearestName(meta.missing, names);
+      problems.error(
+          {}, Diag::invalidOption,
+          {"the grid function asks for '" + meta.missing + "', which is not an integer argument of kernel '" + meta.kernel->name + "'",
+           (near.empty() ? "" : "did you mean '" + near + "'? ") + "the integer arguments are " + llvm::join(names, ", ")});
+      return std::nullopt;
+    }
+    if (!isGiven) {
+      problems.error({}, Diag::badGrid, {function ? "the grid function gave no grid" : "there is no grid"});
+      return std::nullopt;
+    }
+  }
+  if (raw.rank < 1 || raw.rank > 3) {
+    problems.error({}, Diag::badGrid, {"a grid of rank " + std::to_string(raw.rank)});
+    return std::nullopt;
+  }
+  Grid result;
+  for (size_t i = 0; i < 3; ++i)
+    result.extent[i] = raw.extent[i];
+  result.rank = raw.rank;
+  return result;
+}

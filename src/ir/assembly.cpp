@@ -1,0 +1,224 @@
+#include "ir/assembly.h"
+
+#include "ir/refusal.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace tilewright {
+
+/// Far more than kernels have. LLVM's assembler for x86 recurses into parentheses and signs of expressions.
+constexpr size_t maxText = 16384, maxNesting = 64, maxConstraints = 1024;
+/// Bytes: a cache line. LLVM fills what is left out, however much that is.
+constexpr uint64_t maxAlignment = 64;
+
+AssemblyOperands assemblyOperands(StringRef constraints) {
+  AssemblyOperands operands;
+  SmallVector<StringRef> all;
+  constraints.split(all, ',');
+  for (StringRef constraint : all) {
+    constraint = constraint.trim();
+    if (constraint.consume_front("="))
+      operands.outputs.push_back(constraint);
+    else if (!constraint.starts_with("~") && (!constraint.empty() || all.size() > 1))
+      operands.inputs.push_back(constraint);
+  }
+  return operands;
+}
+
+//===----------------------------------------------------------------------------------------------------- constraints
+
+/// Whether the name is that of a register for integers and addresses, other than the stack's.
+static bool isGeneralRegister(StringRef name) {
+  StringRef number = name;
+  unsigned index = 0;
+  if (number.consume_front("r")) {
+    number = number.rtrim("dwb");
+    if (!number.getAsInteger(10, index)) return index >= 8 && index < 16;
+  }
+  if (name.size() == 3 && (name.front() == 'e' || name.front() == 'r')) name = name.drop_front();
+  return llvm::is_contained({"ax", "bx", "cx", "dx", "si", "di", "al", "bl", "cl", "dl", "sil", "dil"}, name);
+}
+
+/// Whether a constraint of x86 names registers that hold the type. LLVM does not check this for all of them: "f", x87's stack, and "y",
+/// MMX's registers, end the process with some types, "m" as an output with every type.
+static bool fitsX86(StringRef name, Type type, bool isOutput) {
+  bool isVector = isa<VectorType>(type), isInteger = type.isInteger();
+  bool isWide = type.isIntOrFloat() && type.getIntOrFloatBitWidth() >= 32;
+  if (llvm::is_contained({"x", "v", "^Yz"}, name)) return isVector || isWide;
+  if (isVector) return false;
+  if (name == "k") return isInteger;
+  if (name == "m" || name == "i" || name == "n" || name == "X") return !isOutput;
+  if (llvm::is_contained({"r", "q", "Q", "R", "l", "a", "b", "c", "d", "S", "D", "A"}, name)) return true;
+  if (!name.consume_front("{") || !name.consume_back("}")) return false;
+  if (isGeneralRegister(name)) return true;
+  if (name.consume_front("@cc")) return isOutput && isInteger && !name.empty() && llvm::all_of(name, llvm::isLower);
+  unsigned number = 0;
+  if (name.consume_front("k")) return isInteger && !name.getAsInteger(10, number) && number > 0 && number < 8;
+  return name.consume_front("xmm") && !name.getAsInteger(10, number) && number < 16 && isWide;
+}
+
+/// PTX's registers have the width of the letter; ptxas checks whether instructions fit.
+static bool fitsPtx(StringRef name, Type type, bool isOutput) {
+  if (name == "i" || name == "n") return !isOutput;
+  return !isa<VectorType>(type) && llvm::is_contained({"b", "c", "h", "r", "l", "q", "f", "d"}, name);
+}
+
+static int64_t bitsOf(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  Type element = getElementTypeOrSelf(type);
+  return (vector ? vector.getNumElements() : 1) * (element.isIntOrFloat() ? int64_t(element.getIntOrFloatBitWidth()) : 64);
+}
+
+/// What is wrong with one operand's constraint; empty if nothing is.
+static std::string problemOf(AssemblyKind kind, StringRef constraint, Type type, ArrayRef<StringRef> outputs, ArrayRef<Type> types,
+                             bool isOutput) {
+  size_t tied = 0;
+  if (!isOutput && !constraint.empty() && llvm::all_of(constraint, llvm::isDigit)) {
+    if (constraint.getAsInteger(10, tied) || tied >= outputs.size()) return "is tied to an output that does not exist";
+    bool areIntegers = types[tied].isInteger() && type.isInteger();
+    if (areIntegers || types[tied] == type || bitsOf(types[tied]) == bitsOf(type)) return "";
+    return "is tied to output " + std::to_string(tied) + ", which has another size: " + spelled(types[tied]) + ", not " + spelled(type);
+  }
+  constraint.consume_front(isOutput ? "&" : "%");
+  if (kind == AssemblyKind::x86 ? fitsX86(constraint, type, isOutput) : fitsPtx(constraint, type, isOutput)) return "";
+  return "names no register of this target that holds " + spelled(type);
+}
+
+static LogicalResult checkConstraints(tt::ElementwiseInlineAsmOp op, AssemblyKind kind, ArrayRef<Type> outputs, ArrayRef<Type> inputs) {
+  StringRef text = op.getConstraints();
+  AssemblyOperands named = assemblyOperands(text);
+  auto counts = [](size_t out, size_t in) { return std::to_string(out) + " output and " + std::to_string(in) + " input"; };
+  if (named.outputs.size() != outputs.size() || named.inputs.size() != inputs.size())
+    return refuse(op, Diag::assemblyOperands,
+                  {counts(outputs.size(), inputs.size()), text.str(), counts(named.outputs.size(), named.inputs.size())});
+  auto wrong = [&](StringRef constraint, const std::string &why) { return refuse(op, Diag::assemblyConstraint, {constraint.str(), why}); };
+  SmallVector<StringRef> all;
+  text.split(all, ',');
+  if (all.size() > maxConstraints) return wrong(text.take_front(40), "is one of more than " + std::to_string(maxConstraints));
+  enum { output, input, clobber } last = output;
+  for (StringRef constraint : all) {
+    constraint = constraint.trim();
+    auto kindOf = constraint.starts_with("=") ? output : constraint.starts_with("~") ? clobber : input;
+    if (kindOf < last)
+      return wrong(constraint, "stands after constraints that it must precede: outputs come first, then inputs, then clobbers");
+    last = kindOf;
+    if (kindOf != clobber) continue;
+    StringRef name = constraint.drop_front();
+    bool isName = name.consume_front("{") && name.consume_back("}") && !name.empty() &&
+                  llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+    if (!isName) return wrong(constraint, "is no clobber: those are written ~{memory} or ~{rax}");
+  }
+  for (auto [constraint, type] : llvm::zip(named.outputs, outputs))
+    if (std::string why = problemOf(kind, constraint, type, named.outputs, outputs, true); !why.empty())
+      return wrong("=" + constraint.str(), why);
+  for (auto [constraint, type] : llvm::zip(named.inputs, inputs))
+    if (std::string why = problemOf(kind, constraint, type, named.outputs, outputs, false); !why.empty()) return wrong(constraint, why);
+  return success();
+}
+
+//===-------------------------------------------------------------------------------------------------------------- text
+
+/// In PTX a dot follows the instruction's name (mov.b32) or precedes a declaration (.reg), and special registers have names such as %smid;
+/// no x86 instruction has a dot.
+static bool looksLikePtx(StringRef text) {
+  if (text.contains("%globaltimer") || text.contains("%smid") || text.contains("%laneid") || text.contains("%tid.")) return true;
+  while (!text.empty()) {
+    size_t end = text.find_first_of(";{}\n");
+    StringRef statement = text.take_front(end).trim();
+    text = end == StringRef::npos ? "" : text.drop_front(end + 1);
+    if (statement.starts_with("@")) statement = statement.drop_until(llvm::isSpace).trim(); // a predicate
+    StringRef word = statement.take_until(llvm::isSpace);
+    if (size_t label = word.find(':'); label != StringRef::npos && !word.drop_front(label).starts_with("::"))
+      word = word.drop_front(label + 1);
+    if (word == ".reg" || (!word.starts_with(".") && word.contains('.'))) return true;
+  }
+  return false;
+}
+
+/// What is wrong with what follows a "$", which is taken from the front of `text`; empty if nothing is.
+static std::string referenceProblem(StringRef &text, size_t operands) {
+  std::string limit = operands ? "the last one is $" + std::to_string(operands - 1) : "there is none";
+  if (text.consume_front("$")) return "";
+  bool braced = text.consume_front("{");
+  if (braced && (text.consume_front(":uid}") || text.consume_front(":comment}") || text.consume_front(":private}"))) return "";
+  StringRef digits = text.take_while(llvm::isDigit);
+  if (digits.empty())
+    return "a '$' stands before " + (text.empty() ? std::string("the end") : "'" + text.take_front(1).str() + "'") +
+           ", not before an operand's number";
+  text = text.drop_front(digits.size());
+  size_t number = 0;
+  if (digits.getAsInteger(10, number) || number >= operands) return "there is no operand $" + digits.take_front(20).str() + ": " + limit;
+  if (!braced) return "";
+  if (text.consume_front(":")) {
+    if (text.empty() || !llvm::isAlpha(text.front())) return "a modifier of an operand is one letter, as in ${0:w}";
+    text = text.drop_front();
+  }
+  return text.consume_front("}") ? "" : "'${' has no '}'";
+}
+
+/// What is wrong with the references to operands; empty if nothing is.
+static std::string referencesProblem(StringRef text, size_t operands) {
+  if (text.contains('\0')) return "it contains a byte 0";
+  while (true) {
+    text = text.drop_while([](char c) { return c != '$'; });
+    if (!text.consume_front("$")) return "";
+    if (std::string why = referenceProblem(text, operands); !why.empty()) return why;
+  }
+}
+
+/// Whether the directive only emits the bytes that follow it.
+static bool isDataDirective(StringRef name) {
+  return llvm::is_contained({".byte", ".short", ".value", ".2byte", ".long", ".int", ".4byte", ".quad", ".8byte"}, name);
+}
+
+/// The first directive of x86 assembly that is not of the few allowed; empty if there is none. A word that begins with a dot is one
+/// wherever it stands, so that no label, separator or comment hides it; .Lname is a label.
+static std::string foreignDirective(StringRef text) {
+  for (size_t at = text.find('.'); at != StringRef::npos; at = text.find('.', at + 1)) {
+    char before = at ? text[at - 1] : ' ';
+    if (llvm::isAlnum(before) || before == '_') continue;
+    StringRef word = text.substr(at).take_while([](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
+    StringRef rest = text.substr(at + word.size());
+    if (word.starts_with(".L") || isDataDirective(word.lower())) continue;
+    uint64_t bound = 0;
+    StringRef number = rest.ltrim(" \t").take_until([](char c) { return c == '\n' || c == ';' || c == '#'; }).trim();
+    bool aligns = word == ".align" || word == ".balign" || word == ".p2align";
+    if (aligns && !number.getAsInteger(10, bound) && bound <= (word == ".p2align" ? 6 : maxAlignment)) continue;
+    return aligns ? (word + " " + number.take_front(40)).str() : word.str();
+  }
+  return "";
+}
+
+/// How deep parentheses, and signs in a row, make the assembler recurse.
+static size_t nestingOf(StringRef text) {
+  size_t open = 0, deepest = 0, signs = 0;
+  for (char c : text) {
+    if (c == '(' || c == '[') ++open;
+    if ((c == ')' || c == ']') && open) --open;
+    signs = StringRef("-+~!").contains(c) ? signs + 1 : llvm::isSpace(c) ? signs : 0;
+    deepest = std::max(deepest, open + signs);
+  }
+  return deepest;
+}
+
+static LogicalResult checkText(tt::ElementwiseInlineAsmOp op, AssemblyKind kind, size_t operands) {
+  StringRef text = op.getAsmString();
+  auto wrong = [&](const std::string &why) { return refuse(op, Diag::assemblyText, {why}); };
+  if (kind == AssemblyKind::x86 && looksLikePtx(text)) return refuse(op, Diag::foreignAssembly, {});
+  if (text.size() > maxText) return wrong("it has more than " + std::to_string(maxText) + " characters");
+  if (std::string why = referencesProblem(text, operands); !why.empty()) return wrong(why);
+  if (kind == AssemblyKind::ptx) return success(); // only ptxas reads it, in a process of its own
+  if (text.contains('"')) return wrong("it contains a '\"', which neither instructions nor data need");
+  if (nestingOf(text) > maxNesting) return wrong("its expressions nest more than " + std::to_string(maxNesting) + " deep");
+  if (std::string name = foreignDirective(text); !name.empty()) return refuse(op, Diag::assemblyDirective, {name});
+  return success();
+}
+
+LogicalResult checkAssembly(tt::ElementwiseInlineAsmOp op, AssemblyKind kind, ArrayRef<Type> outputs, ArrayRef<Type> inputs) {
+  if (failed(checkText(op, kind, outputs.size() + inputs.size()))) return failure();
+  return checkConstraints(op, kind, outputs, inputs);
+}
+
+} // namespace tilewright

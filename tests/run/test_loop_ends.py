@@ -1,0 +1,139 @@
+"""Loops whose counter comes near the largest number of its type, and steps of all kinds."""
+
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+
+LARGE = 2**31 - 10
+
+
+@triton.jit
+def count_kernel(out_ptr, start, end, STEP: tl.constexpr):
+    count = 0
+    last = tl.to_tensor(start).to(out_ptr.dtype.element_ty)
+    for i in range(start, end, STEP):
+        count += 1
+        last = i.to(out_ptr.dtype.element_ty)
+    tl.store(out_ptr, count)
+    tl.store(out_ptr + 1, last)
+
+
+@triton.jit
+def hints_kernel(out_ptr, start, end, STEP: tl.constexpr, STAGES: tl.constexpr, FACTOR: tl.constexpr):
+    count = 0
+    last = tl.to_tensor(start).to(out_ptr.dtype.element_ty)
+    for i in tl.range(start, end, STEP, num_stages=STAGES, loop_unroll_factor=FACTOR):
+        count += 1
+        last = i.to(out_ptr.dtype.element_ty)
+    tl.store(out_ptr, count)
+    tl.store(out_ptr + 1, last)
+
+
+@triton.jit
+def loaded_kernel(out_ptr, bounds_ptr, STEP: tl.constexpr):
+    count = 0
+    last = tl.load(bounds_ptr).to(out_ptr.dtype.element_ty)
+    for i in range(tl.load(bounds_ptr), tl.load(bounds_ptr + 1), STEP):
+        count += 1
+        last = i.to(out_ptr.dtype.element_ty)
+    tl.store(out_ptr, count)
+    tl.store(out_ptr + 1, last)
+
+
+def check(kernel, start, end, step, dtype=np.int32, **options):
+    out = np.zeros(2, dtype)
+    kernel[(1,)](out, start, end, STEP=step, **options)
+    numbers = range(start, end, step)
+    assert out.tolist() == [len(numbers), numbers[-1] if len(numbers) else start]
+
+
+BOUNDS = [
+    (0, LARGE, 2**28), (0, 2**31 - 1, 2**30), (0, 2**31 - 1, 2**31 - 1), (-(2**31), 2**31 - 1, 2**30), (-(2**31), -(2**31) + 5, 2**20), (5, -7, 2**30),
+    (LARGE, 2**31 - 1, 7), (LARGE, 2**31 - 1, 1), (2**31 - 1, -(2**31), 2**29), (2**31 - 1, -(2**31), -(2**29)), (LARGE, 0, -(2**28)), (-(2**31) + 3, -(2**31), -2),
+    (7, 7, 3), (0, 10, -3),
+]
+
+
+@pytest.mark.parametrize("start, end, step", BOUNDS)
+def test_int32(start, end, step):
+    check(count_kernel, start, end, step)
+
+
+@pytest.mark.parametrize("start, end, step", [(0, 2**32 - 3, 2**29), (2**31 + 5, 2**32 - 1, 2**30), (2**32 - 20, 2**32 - 1, 7), (5, 3, 7)])
+def test_uint32(start, end, step):
+    out = np.zeros(2, np.uint32)
+    loaded_kernel[(1,)](out, np.array([start, end], np.uint32), STEP=step)
+    numbers = range(start, end, step)
+    assert out.tolist() == [len(numbers), numbers[-1] if len(numbers) else start]
+
+
+@pytest.mark.parametrize("start, end, step", [(0, 2**63 - 10, 2**60), (2**63 - 20, 2**63 - 1, 7), (2**63 - 1, -(2**63), -(2**61)), (3, -(2**63), 2**62), (2**40, 2**40 + 9, 4)])
+def test_int64(start, end, step):
+    check(count_kernel, start, end, step, np.int64)
+
+
+@pytest.mark.parametrize("stages, factor", [(1, 1), (3, 1), (1, 2), (1, 4), (2, 3)])
+@pytest.mark.parametrize("start, end, step", [(0, LARGE, 2**28), (LARGE, 2**31 - 1, 2), (-(2**31), 2**31 - 1, 2**29), (2**31 - 1, -5, -(2**28)), (0, 0, 4)])
+def test_hints(start, end, step, stages, factor):
+    check(hints_kernel, start, end, step, STAGES=stages, FACTOR=factor)
+
+
+@triton.jit
+def known_kernel(out_ptr):
+    count = 0
+    for _ in range(0, 2147483638, 268435456):
+        count += 1
+    for _ in tl.static_range(0, 2147483638, 268435456):
+        count += 1
+    for _ in tl.range(0, 2147483638, 268435456, early_exit=True):
+        count += 1
+        if count > 1000:
+            break
+    tl.store(out_ptr, count)
+
+
+def test_bounds_that_are_constants():
+    out = np.zeros(1, np.int32)
+    known_kernel[(1,)](out)
+    assert out[0] == 24
+
+
+@triton.jit
+def sums_kernel(x_ptr, out_ptr, n, STEP: tl.constexpr):
+    """Vectors, and a tile that the loop carries."""
+    total = tl.zeros((16,), tl.float32)
+    for i in range(0, n, STEP):
+        total += tl.load(x_ptr + i // 268435456 * 16 + tl.arange(0, 16))
+    tl.store(out_ptr + tl.arange(0, 16), total)
+
+
+def test_a_loop_that_carries_a_tile():
+    x = np.arange(8 * 16, dtype=np.float32).reshape(8, 16)
+    out = np.zeros(16, np.float32)
+    sums_kernel[(1,)](x, out, LARGE, STEP=2**28)
+    np.testing.assert_array_equal(out, x.sum(0))
+
+
+@triton.jit
+def given_kernel(out_ptr, start, end, step):
+    count = 0
+    for _ in range(start, end, step):
+        count += 1
+    tl.store(out_ptr, count)
+
+
+@pytest.mark.parametrize("start, end, step", [(0, 10, 3), (0, LARGE, 2**28), (7, 3, 1), (-(2**31), 2**31 - 1, 2**31 - 1)])
+def test_steps_at_run_time(start, end, step):
+    out = np.zeros(1, np.int32)
+    given_kernel[(1,)](out, start, end, step)
+    assert out[0] == len(range(start, end, step))
+
+
+@pytest.mark.parametrize("start, end, step", [(0, 10, -1), (10, 0, -1), (0, 10, 0), (10, 0, -3)])
+def test_a_step_at_run_time_is_positive(engine, start, end, step):
+    if engine == "cuda":
+        pytest.skip("a failed assertion ends the GPU's context")
+    with pytest.raises((RuntimeError, triton.InterpreterError), match="the step of a loop must be positive"):
+        given_kernel[(1,)](np.zeros(1, np.int32), start, end, step)
