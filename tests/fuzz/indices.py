@@ -9,6 +9,8 @@ floats without rounding, and every engine must give the same bits.
 
 import random
 
+from addresses import Output, kind
+
 ROOM = 1 << 12  # elements of a tensor
 END = 1 << 31
 
@@ -33,20 +35,7 @@ KINDS = {
 }
 
 
-def kind(value):
-    """The kind of a scalar's value, by which kernels are specialised."""
-    return value == 1, value % 16 == 0
-
-
-class Output:
-    """The allowed error of an output's elements, in the form of the other generators' tiles."""
-
-    size = error = 0.0
-
-
 class Generator:
-    launches, ctas = 3, 1
-
     def __init__(self, seed):
         self.rng = random.Random(seed)
         self.lines, self.names, self.inputs, self.outputs = [], 0, [], []
