@@ -43,8 +43,8 @@ static ConversionConfig configuration() {
 
 // ---- loops whose counter may pass the largest number of its type
 
-/// Whether the threads of a block act together in the loop: tensor cores, barriers, asynchronous copies. Such a loop walks through tiles in
-/// memory, and what fetches its next tiles has added to the counter already. One register more would cost spills there.
+/// Whether the threads of a block act together in the loop: tensor cores, barriers, asynchronous copies. One register more would cost
+/// spills there.
 static bool actsTogether(scf::ForOp loop) {
   return loop
       ->walk([](Operation *op) {
@@ -60,7 +60,6 @@ static bool mayWrap(scf::ForOp loop) {
   Type type = loop.getInductionVar().getType();
   bool isLong = type.isIndex() || type.getIntOrFloatBitWidth() >= 64;
   if (isLong && !loop->hasAttr(tt::kernelLoopName)) return false;
-  if (actsTogether(loop)) return false;
   llvm::APInt step, upper;
   if (!matchPattern(loop.getStep(), m_ConstantInt(&step))) return true;
   if (step.isOne()) return false;
@@ -73,7 +72,8 @@ static bool mayWrap(scf::ForOp loop) {
 /// Compares before it adds:
 ///   before: scf.for %i = %lower to %upper step %step { BODY }
 ///   after:  if %lower < %upper { do { BODY } while (%i < %last, %i += %step) }        %last = %upper - %step, saturated
-/// An iteration takes as many instructions.
+/// An iteration takes as many instructions. Where registers are scarce, the test needs no other than the loop's own, and takes one
+/// instruction more: %upper - %i > %step, unsigned, since %i < %upper holds there.
 static scf::IfOp compareBeforeAdding(scf::ForOp loop, PatternRewriter &rewriter) {
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
   Type type = loop.getInductionVar().getType();
@@ -81,9 +81,12 @@ static scf::IfOp compareBeforeAdding(scf::ForOp loop, PatternRewriter &rewriter)
   auto less = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
   llvm::APInt least = loop.getUnsignedCmp() ? llvm::APInt::getZero(bits) : llvm::APInt::getSignedMinValue(bits);
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), step = loop.getStep();
-  Value lowest = arith::ConstantOp::create(b, b.getIntegerAttr(type, least));
-  Value isLow = b.createOrFold<arith::CmpIOp>(less, upper, b.createOrFold<arith::AddIOp>(lowest, step));
-  Value last = b.createOrFold<arith::SelectOp>(isLow, lowest, b.createOrFold<arith::SubIOp>(upper, step));
+  Value last;
+  if (!actsTogether(loop)) {
+    Value lowest = arith::ConstantOp::create(b, b.getIntegerAttr(type, least));
+    Value isLow = b.createOrFold<arith::CmpIOp>(less, upper, b.createOrFold<arith::AddIOp>(lowest, step));
+    last = b.createOrFold<arith::SelectOp>(isLow, lowest, b.createOrFold<arith::SubIOp>(upper, step));
+  }
   auto branch = scf::IfOp::create(b, loop.getResultTypes(), b.createOrFold<arith::CmpIOp>(less, lower, upper), loop.getNumResults() != 0);
   if (loop.getNumResults() != 0) {
     b.setInsertionPointToStart(branch.elseBlock());
@@ -105,8 +108,10 @@ static scf::IfOp compareBeforeAdding(scf::ForOp loop, PatternRewriter &rewriter)
   llvm::append_range(next, yield.getOperands());
   rewriter.eraseOp(yield);
   b.setInsertionPointToEnd(test);
-  Value goesOn = arith::CmpIOp::create(b, less, test->getArgument(0), last);
-  next.front() = arith::AddIOp::create(b, test->getArgument(0), step);
+  Value counter = test->getArgument(0);
+  Value goesOn = last ? b.createOrFold<arith::CmpIOp>(less, counter, last)
+                      : b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ugt, b.createOrFold<arith::SubIOp>(upper, counter), step);
+  next.front() = arith::AddIOp::create(b, counter, step);
   scf::ConditionOp::create(b, goesOn, next);
   rewriter.replaceOp(loop, branch.getResults());
   return branch;

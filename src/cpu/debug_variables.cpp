@@ -120,7 +120,12 @@ static Whereabouts whereaboutsOf(Context &ctx, Value value) {
   MLIRContext *context = value.getContext();
   if (!isTile(value)) {
     auto found = ctx.scalars.find(value);
-    return found == ctx.scalars.end() ? nowhere(ctx, value.getType()) : Whereabouts{found->second, typeOf(value.getType()), {}};
+    if (found == ctx.scalars.end()) return nowhere(ctx, value.getType());
+    Value at = found->second;
+    // LLVM has no 8-bit floats.
+    if (auto number = dyn_cast<FloatType>(at.getType()); number && number.getWidth() == 8)
+      at = arith::BitcastOp::create(ctx.b, ctx.b.getI8Type(), at);
+    return {at, typeOf(value.getType()), {}};
   }
   auto found = ctx.buffers.find(value);
   auto shape = shapeOf(value);

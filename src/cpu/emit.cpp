@@ -2,6 +2,7 @@
 // memory can hold (i64, i8, i8). The lowering uses the first form; this file converts at the border, in storageOf/toStorage/fromStorage,
 // so that no other file needs to know that LLVM has no 8-bit floats, packs vectors of i1 into bits, and masks only vectors.
 #include "cpu/emit.h"
+#include "ir/text_constant.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -297,18 +298,7 @@ Value callFunction(ImplicitLocOpBuilder &b, StringRef name, Type result, ValueRa
 
 Value constantText(ImplicitLocOpBuilder &b, StringRef text) {
   auto module = b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
-  std::string content = text.str(), name;
-  content.push_back('\0');
-  LLVM::GlobalOp global;
-  for (int64_t i = 0; !global; ++i) {
-    name = "text." + std::to_string(i);
-    if (module.lookupSymbol(name)) continue;
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(module.getBody());
-    auto type = LLVM::LLVMArrayType::get(b.getI8Type(), content.size());
-    global = LLVM::GlobalOp::create(b, type, /*isConstant=*/true, LLVM::Linkage::Internal, name, b.getStringAttr(content));
-  }
-  return LLVM::AddressOfOp::create(b, global);
+  return LLVM::AddressOfOp::create(b, textConstant(b, module, text, /*addressSpace=*/0));
 }
 
 SmallVector<Value> inlineAssembly(ImplicitLocOpBuilder &b, StringRef text, StringRef constraints, TypeRange results, ValueRange operands,

@@ -23,14 +23,18 @@ import triton.language as tl
 # CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [
 # CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
 # CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
-# A descriptor has the address within the block's memory, without the block's number.
-# CHECK: and.b32 {{.*}}, 16320;
-# No fence for the whole card precedes an arrival in the other block.
-# CHECK: mapa.shared::cluster.u32 there, {{.*}}, 0; {{.*}}mbarrier.arrive.release.cta.shared::cluster.b64 {{.*}}, 1;
 # A block ends when all of its slots are empty: the producer waits for that, and nobody at a barrier of the cluster.
 # CHECK-NOT: barrier.cluster
 # CHECK-COUNT-3: mbarrier.try_wait
 # CHECK-NOT: mbarrier.try_wait
+# CHECK: bra.uni{{.*}}$L__BB
+# A consumer waits for a slot to be full. A descriptor has the address within the block's memory, without the block's number.
+# CHECK-COUNT-1: mbarrier.try_wait
+# CHECK: and.b32 {{.*}}, 16320;
+# No fence for the whole card precedes an arrival in the other block.
+# CHECK: mapa.shared::cluster.u32 there, {{.*}}, 0; {{.*}}mbarrier.arrive.release.cta.shared::cluster.b64 {{.*}}, 1;
+# CHECK-NOT: mbarrier.try_wait
+# CHECK-NOT: barrier.cluster
 # CHECK: ret;
 
 # ONE-NOT: multicast

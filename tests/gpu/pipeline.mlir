@@ -24,7 +24,7 @@
 // CHECK-NEXT: ttg.wgmma_wait 1
 // CHECK-NEXT: ttg.sync
 // iteration i + 2, into the slot of iteration i - 1
-// CHECK: %[[exists:.*]] = arith.cmpi sgt
+// CHECK: %[[exists:.*]] = arith.cmpi ugt
 // CHECK: %[[target:.*]] = arith.select
 // CHECK: arith.addi %[[i]], %{{.*}} : i32
 // CHECK: ttg.barrier_expect %[[full]][%[[target]]], 16384 if %[[exists]]

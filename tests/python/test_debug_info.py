@@ -195,6 +195,31 @@ def test_variables_change_no_instruction_of_the_gallery(tmp_path):
     assert same >= 15
 
 
+SCALARS = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def scalar_kernel(x_ptr, out_ptr):
+    x = tl.load(x_ptr + tl.program_id(0))
+    y = x.to(tl.float32)
+    z = y.to(x_ptr.dtype.element_ty)
+    tl.store(out_ptr + tl.program_id(0), z)
+"""
+
+
+@needs_command
+@pytest.mark.parametrize("dtype", ["i1", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "fp8e4nv", "fp8e5", "fp8e4b8", "fp8e5b16",
+                                   "fp8e4b15", "fp16", "bf16", "fp32", "fp64"])
+def test_scalars_of_every_type(tmp_path, dtype):
+    path = tmp_path / "scalar.py"
+    path.write_text(SCALARS)
+    code = [subprocess.run([COMMAND, "compile", path, "--kernel", "scalar_kernel", "--signature", f"x_ptr=*{dtype}, out_ptr=*{dtype}", "--emit",
+                            "asm"], capture_output=True, env={**os.environ, "TILEWRIGHT_DEBUG_INFO": on, "TILEWRIGHT_CACHE": "0"}) for on in "01"]
+    assert [done.returncode for done in code] == [0, 0], code[1].stderr
+    assert b".debug_info" in code[1].stdout and instructions(code[0].stdout) == instructions(code[1].stdout)
+
+
 @needs_command
 def test_places_in_text_of_tiles(script, tmp_path):
     path = script()

@@ -137,3 +137,52 @@ def test_a_step_at_run_time_is_positive(engine, start, end, step):
         pytest.skip("a failed assertion ends the GPU's context")
     with pytest.raises((RuntimeError, triton.InterpreterError), match="the step of a loop must be positive"):
         given_kernel[(1,)](np.zeros(1, np.int32), start, end, step)
+
+
+@triton.jit
+def products_kernel(a_ptr, b_ptr, out_ptr, start, end, step, STAGES: tl.constexpr, SIZE: tl.constexpr):
+    """Tiles that are fetched ahead; the threads of a block act together."""
+    rows, columns = tl.arange(0, SIZE)[:, None], tl.arange(0, SIZE)[None, :]
+    b = tl.load(b_ptr + rows * SIZE + columns)
+    total = tl.zeros((SIZE, SIZE), tl.float32)
+    for i in tl.range(start, end, step, num_stages=STAGES):
+        turn = (i.to(tl.int64) - start) // step
+        a = tl.load(a_ptr + turn * SIZE * SIZE + rows * SIZE + columns)
+        total = tl.dot(a, b, total)
+    tl.store(out_ptr + rows * SIZE + columns, total)
+
+
+@triton.jit
+def largest_kernel(x_ptr, out_ptr, start, end, STEP: tl.constexpr):
+    largest = tl.full((), -1000, tl.int32)
+    for i in range(start, end, STEP):
+        row = tl.load(x_ptr + (i.to(tl.int64) - start) // STEP * 256 + tl.arange(0, 256))
+        largest = tl.maximum(largest + 1, tl.max(row, 0))
+    tl.store(out_ptr, largest)
+
+
+TILES = [(0, LARGE, 2**28), (LARGE, 2**31 - 1, 7), (LARGE, LARGE + 1, 2**20), (-(2**31), 2**31 - 1, 2**30), (-(2**31), 2**31 - 1, 2**29), (-5, 2**31 - 1, 2**31 - 1),
+         (2**31 - 3, -(2**31), 2**30), (7, 7, 2**30), (3, 103, 25)]
+
+
+@pytest.mark.parametrize("stages", [1, 2, 4])
+@pytest.mark.parametrize("start, end, step", TILES)
+@pytest.mark.parametrize("given", [True, False])
+def test_products(start, end, step, stages, given):
+    a = np.random.default_rng(0).integers(-3, 4, (16, 32, 32)).astype(np.float16)
+    b = np.random.default_rng(1).integers(-3, 4, (32, 32)).astype(np.float16)
+    out = np.full((32, 32), -1, np.float32)
+    products_kernel[(1,)](a, b, out, start, end, step if given else tl.constexpr(step), STAGES=stages, SIZE=32)
+    expected = a[:len(range(start, end, step))].astype(np.float32).sum(0) @ b.astype(np.float32)
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("start, end, step", TILES)
+def test_reductions(start, end, step):
+    x = np.random.default_rng(0).integers(-9, 10, (16, 256)).astype(np.int32)
+    out = np.zeros(1, np.int32)
+    largest_kernel[(1,)](x, out, start, end, STEP=step)
+    expected = -1000
+    for row in x[:len(range(start, end, step))]:
+        expected = max(expected + 1, row.max())
+    assert out[0] == expected

@@ -5,7 +5,9 @@
 // Two expressions with the same values and the same claims are one operand to what comes after them, which keeps the number of
 // expressions with three and more operations small.
 //
-// TILEWRIGHT_EXHAUSTIVE_OPERATIONS sets the number of operations, TILEWRIGHT_EXHAUSTIVE_BITS the width.
+// TILEWRIGHT_EXHAUSTIVE_OPERATIONS sets the number of operations, TILEWRIGHT_EXHAUSTIVE_BITS the width, and TILEWRIGHT_EXHAUSTIVE_NAMES
+// the operations on two numbers that are tried ("addi subi muli divsi remsi cmpi"; all of them if it is not set). With TILEWRIGHT_EXHAUSTIVE_SHARD="K/N" one of N processes tries every
+// N-th expression of the largest number of operations, from the K-th on.
 #include "cpu/analysis.h"
 #include "gpu/tiles/axis_info.h"
 #include "gpu/tiles/ttg.h"
@@ -15,6 +17,7 @@
 #include "mlir/Parser/Parser.h"
 
 #include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <gtest/gtest.h>
@@ -185,6 +188,13 @@ public:
 class Enumeration {
 public:
   Enumeration(const Space &space, SmallVector<int64_t> constants) : space(space) {
+    if (const char *names = std::getenv("TILEWRIGHT_EXHAUSTIVE_NAMES"))
+      llvm::SplitString(names, triedNames);
+    if (const char *text = std::getenv("TILEWRIGHT_EXHAUSTIVE_SHARD")) {
+      auto [number, count] = StringRef(text).split('/');
+      if (number.getAsInteger(10, shard) || count.getAsInteger(10, numShards) || shard >= numShards)
+        ADD_FAILURE() << "TILEWRIGHT_EXHAUSTIVE_SHARD is K/N, not " << text;
+    }
     for (int64_t d = 0; d < space.rank(); ++d)
       leaf("range " + std::to_string(d), [&, d](size_t, size_t lane) { return space.index(lane, d); });
     leaf("scalar a", [&](size_t which, size_t) { return space.scalars[which].first; });
@@ -204,6 +214,7 @@ public:
         size_t right = static_cast<size_t>(n) - 1 - left;
         if (right < byOperations.size())
           for (size_t l : byOperations[left]) {
+            if (isLast && l % numShards != shard) continue;
             for (size_t r : byOperations[right])
               combine(l, r, fresh);
             flush(fresh);
@@ -227,6 +238,10 @@ public:
   }
 
 private:
+  bool isTried(StringRef name) const {
+    return triedNames.empty() || llvm::is_contained(triedNames, name.drop_front(StringRef("arith.").size()));
+  }
+
   void leaf(const std::string &made, llvm::function_ref<int64_t(size_t, size_t)> value) {
     Expression e{made, {}, space.bits, false, {}, {}, {}, {}};
     for (size_t which = 0; which < space.scalars.size(); ++which)
@@ -242,6 +257,7 @@ private:
     int64_t bits = pool[l].bits;
     if (bits == 1) return;
     for (const Binary &op : binaries) {
+      if (!isTried(op.name)) continue;
       Expression e = like(op.name, {l, r}, bits);
       for (size_t i = 0; i < space.size(); ++i) {
         int64_t x = pool[l].values[i], y = pool[r].values[i];
@@ -257,6 +273,7 @@ private:
       pending.push_back(std::move(e));
     }
     for (auto [name, compare] : comparisons) {
+      if (!isTried("arith.cmpi")) break;
       Expression e = like(std::string("arith.cmpi ") + name, {l, r}, 1);
       for (size_t i = 0; i < space.size(); ++i) {
         int64_t x = pool[l].values[i], y = pool[r].values[i];
@@ -603,6 +620,8 @@ private:
   }
 
   const Space &space;
+  SmallVector<StringRef> triedNames; // without the dialect; none: all
+  size_t shard = 0, numShards = 1;
   std::vector<Expression> pool;
   std::vector<Expression> pending;
   std::vector<size_t> representatives;

@@ -12,6 +12,7 @@
 #include "gpu/machine/ptx.h"
 #include "ir/float_range.h"
 #include "ir/refusal.h"
+#include "ir/text_constant.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -352,19 +353,9 @@ static LogicalResult lower(ptx::InlineOp op, Place &at) {
 
 // ---- debugging
 
-/// The address of `text`, with an end mark, in constant memory.
+/// The address of `text`, with a zero byte at its end, in global memory.
 static Value literal(Place &at, StringRef text) {
-  std::string name;
-  for (int64_t i = 0; at.module.lookupSymbol(name = "text_" + std::to_string(i));)
-    ++i;
-  {
-    OpBuilder::InsertionGuard guard(at.b);
-    at.b.setInsertionPointToStart(at.module.getBody());
-    std::string bytes = text.str() + std::string(1, '\0');
-    LLVM::GlobalOp::create(at.b, LLVM::LLVMArrayType::get(at.integer(8), bytes.size()), /*isConstant=*/true, LLVM::Linkage::Internal, name,
-                           at.b.getStringAttr(bytes), /*alignment=*/1, /*addrSpace=*/1);
-  }
-  Value address = LLVM::AddressOfOp::create(at.b, LLVM::LLVMPointerType::get(at.b.getContext(), 1), name);
+  Value address = LLVM::AddressOfOp::create(at.b, textConstant(at.b, at.module, text, /*addressSpace=*/1));
   return LLVM::AddrSpaceCastOp::create(at.b, LLVM::LLVMPointerType::get(at.b.getContext()), address);
 }
 

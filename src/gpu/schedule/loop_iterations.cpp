@@ -8,6 +8,7 @@
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -99,20 +100,44 @@ SmallVector<Value> LoopIterations::ofIteration(OpBuilder &b, ValueRange values, 
   return llvm::map_to_vector(values, [&](Value value) { return clone(b, value, map, argument); });
 }
 
-// Computed from distances to the bound, because the induction variable itself may pass the end of its type.
-static Value reaches(OpBuilder &b, Location loc, Value from, scf::ForOp loop, int64_t iterations) {
-  Value room = b.createOrFold<arith::SubIOp>(loc, loop.getUpperBound(), from);
-  Value step = loop.getStep();
-  Value way = b.createOrFold<arith::MulIOp>(loc, step, constantLike(b, loc, step.getType(), iterations));
-  return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sgt, room, way);
+/// Whether `room`, the distance to the bound as a positive unsigned number, is more than so many steps.
+static Value isBeyond(OpBuilder &b, Location loc, Value room, Value step, int64_t iterations) {
+  llvm::APInt known;
+  bool overflows = iterations > 1;
+  if (matchPattern(step, m_ConstantInt(&known)))
+    (void)known.umul_ov(llvm::APInt(known.getBitWidth(), static_cast<uint64_t>(iterations)), overflows);
+  auto constant = [&](int64_t value) { return constantLike(b, loc, step.getType(), value); };
+  if (!overflows) {
+    Value way = b.createOrFold<arith::MulIOp>(loc, step, constant(iterations));
+    return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ugt, room, way);
+  }
+  // The product may not fit: room > step * n where (room - 1) / n >= step.
+  Value last = b.createOrFold<arith::SubIOp>(loc, room, constant(1));
+  return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, b.createOrFold<arith::DivUIOp>(loc, last, constant(iterations)), step);
 }
 
+/// The induction variable is below the bound, so their distance is a positive number if it is read as unsigned.
 Value LoopIterations::existsLater(OpBuilder &b, int64_t iterations) {
-  return reaches(b, loop.getLoc(), loop.getInductionVar(), loop, iterations);
+  Location loc = loop.getLoc();
+  Value room = b.createOrFold<arith::SubIOp>(loc, loop.getUpperBound(), loop.getInductionVar());
+  return isBeyond(b, loc, room, loop.getStep(), iterations);
 }
 
 Value LoopIterations::existsIteration(OpBuilder &b, int64_t iteration) {
-  return reaches(b, loop.getLoc(), loop.getLowerBound(), loop, iteration);
+  Location loc = loop.getLoc();
+  Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), step = loop.getStep();
+  llvm::APInt by;
+  bool fromZero = matchPattern(lower, m_Zero()) && !loop.getUnsignedCmp(), overflows = false;
+  if (fromZero && matchPattern(step, m_ConstantInt(&by))) {
+    llvm::APInt way = by.smul_ov(llvm::APInt(by.getBitWidth(), static_cast<uint64_t>(iteration)), overflows);
+    Value last = arith::ConstantOp::create(b, loc, b.getIntegerAttr(step.getType(), way));
+    if (!overflows) return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sgt, upper, last);
+  }
+  auto less = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+  Value begins = b.createOrFold<arith::CmpIOp>(loc, less, lower, upper);
+  if (iteration == 0) return begins;
+  Value room = b.createOrFold<arith::SubIOp>(loc, upper, lower);
+  return b.createOrFold<arith::AndIOp>(loc, begins, isBeyond(b, loc, room, step, iteration));
 }
 
 Value LoopIterations::count(OpBuilder &b, int64_t modulus) {

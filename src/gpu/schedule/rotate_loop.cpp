@@ -135,7 +135,7 @@ public:
     Value warps = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(warpsOfGroup)));
     isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, warp, warps);
     Value isSecond = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp, warps);
-    Value runs = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, loop.getLowerBound(), loop.getUpperBound());
+    Value runs = LoopIterations(loop).existsIteration(b, 0);
     auto branch = scf::IfOp::create(b, loc, arith::AndIOp::create(b, loc, runs, isSecond), /*withElseRegion=*/false);
     b.setInsertionPointToStart(branch.thenBlock());
     ptx::BarrierArriveOp::create(b, loc, turnBarrier, threads);
@@ -182,11 +182,12 @@ public:
     exists = LoopIterations(loop).existsIteration(b, 0);
     auto head = first();
     Value second = arith::AddIOp::create(b, loc, loop.getLowerBound(), loop.getStep());
-    second = arith::SelectOp::create(b, loc, exists, second, loop.getUpperBound());
+    second = arith::SelectOp::create(b, loc, LoopIterations(loop).existsIteration(b, 1), second, loop.getUpperBound());
     SmallVector<Value> inits = llvm::map_to_vector(lateCarried, [&](BlockArgument each) { return loop.getTiedLoopInit(each)->get(); });
     llvm::append_range(inits, head.getResults());
     auto fresh = scf::ForOp::create(b, loc, second, loop.getUpperBound(), loop.getStep(), inits);
     fresh->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+    fresh.setUnsignedCmp(loop.getUnsignedCmp());
     fill(fresh);
     auto tail = lastOne(fresh.getResults());
     for (auto [carried, result] : llvm::zip(lateCarried, tail.getResults()))

@@ -313,6 +313,7 @@ scf::ForOp inHalf(scf::ForOp loop, ValueRange above, UnpackE2m1 unpackE2m1) {
   llvm::append_range(inits, above);
   auto fast = scf::ForOp::create(b, loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits);
   fast->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  fast.setUnsignedCmp(loop.getUnsignedCmp());
   IRMapping map;
   map.map(loop.getInductionVar(), fast.getInductionVar());
   size_t results = loop.getNumResults();

@@ -1,0 +1,19 @@
+// Texts that code refers to, as constants of the module.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir {
+class ModuleOp;
+class OpBuilder;
+namespace LLVM {
+class GlobalOp;
+}
+} // namespace mlir
+
+namespace tilewright {
+
+/// The constant that holds `text` and a zero byte, in this address space. Equal texts are one constant.
+mlir::LLVM::GlobalOp textConstant(mlir::OpBuilder &b, mlir::ModuleOp module, llvm::StringRef text, unsigned addressSpace);
+
+} // namespace tilewright
