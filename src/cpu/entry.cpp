@@ -22,6 +22,8 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include "llvm/ADT/BitVector.h"
+
 using namespace mlir;
 using namespace tilewright::tt;
 
@@ -38,7 +40,7 @@ struct Types {
 /// The function of one program: its number and the grid, then the kernel's arguments and scratch.
 struct Program {
   LLVM::LLVMFuncOp function;
-  llvm::SmallVector<Type> arguments; // the kernel's
+  llvm::SmallVector<std::pair<int64_t, Type>> arguments; // the kernel's, by their slots
 };
 } // namespace
 
@@ -52,10 +54,10 @@ static FailureOr<Program> createProgram(Context &ctx, FuncOp source, LoopsInfo &
     std::optional<SlotKind> slot = slotKindOf(type);
     if (!slot) return tilewright::refuse(source, Diag::argumentSlot, {spelled(type)});
     info.slots.push_back(*slot);
-    program.arguments.push_back(lowered(ctx, type));
+    program.arguments.push_back({program.arguments.size(), lowered(ctx, type)});
   }
   llvm::SmallVector<Type> parameters(gridNumbers, types.word);
-  llvm::append_range(parameters, program.arguments);
+  llvm::append_range(parameters, llvm::make_second_range(program.arguments));
   parameters.push_back(types.address);
 
   b.setInsertionPointToEnd(ctx.module.getBody());
@@ -128,6 +130,24 @@ static LogicalResult lowerBody(Context &ctx, FuncOp source, LLVM::LLVMFuncOp pro
   return success();
 }
 
+/// A tuple may have thousands of elements that the kernel does not use: no instruction loads or passes them.
+static void dropUnused(Program &program) {
+  llvm::BitVector unused(program.function.getNumArguments());
+  llvm::SmallVector<std::pair<int64_t, Type>> used;
+  for (auto [slot, type] : program.arguments) {
+    auto position = static_cast<unsigned>(gridNumbers + slot);
+    if (program.function.getArgument(position).use_empty())
+      unused.set(position);
+    else
+      used.push_back({slot, type});
+  }
+  Block &body = program.function.getBody().front();
+  body.eraseArguments(unused);
+  program.function.setFunctionType(
+      LLVM::LLVMFunctionType::get(program.function.getFunctionType().getReturnType(), llvm::to_vector(body.getArgumentTypes())));
+  program.arguments = std::move(used);
+}
+
 /// Calls one program, by its number in launch order.
 static void callProgram(ImplicitLocOpBuilder &b, const Program &program, Value linear, ValueRange arguments, ValueRange grid,
                         Value scratch) {
@@ -153,7 +173,7 @@ static void createEntry(Context &ctx, const Program &program, const std::string 
   Block *start = LLVM::LLVMFuncOp::create(b, name, signature).addEntryBlock(b);
   b.setInsertionPointToStart(start);
   llvm::SmallVector<Value> arguments, grid;
-  for (auto [i, type] : llvm::enumerate(program.arguments)) {
+  for (auto [i, type] : program.arguments) {
     Value slot = pointerAtConstant(b, start->getArgument(0), 8 * i);
     if (isa<LLVM::LLVMPointerType>(type))
       arguments.push_back(LLVM::LoadOp::create(b, type, slot, 8));
@@ -194,6 +214,7 @@ static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refu
   info.entry = ctx.kernel.getName().str();
   FailureOr<Program> program = createProgram(ctx, ctx.kernel, info);
   if (failed(program) || failed(lowerBody(ctx, ctx.kernel, program->function)) || ctx.failedAny) return failure();
+  dropUnused(*program);
   b.setLoc(ctx.kernel.getLoc());
   info.entry += ".entry";
   createEntry(ctx, *program, info.entry);

@@ -4,6 +4,7 @@
 #include "cpu/loops.h"
 #include "cpu/roots.h"
 #include "cpu/scratch.h"
+#include "ir/place.h"
 #include "support/host_names.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -259,7 +260,7 @@ void lowerPrint(Context &ctx, PrintOp op) {
 /// What a failed assertion reports before its element: the tile's extents, the place and the message.
 static std::string assertText(AssertOp op) {
   std::string place;
-  if (auto at = op->getLoc()->findInstanceOf<FileLineColLoc>())
+  if (FileLineColLoc at = placeOf(op->getLoc()))
     place = at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" + std::to_string(at.getColumn());
   Value condition = op.getCondition();
   return (isTile(condition) ? extentsText(shapeOf(condition)) : ";") + place + "\n" + op.getMessage().str();

@@ -153,10 +153,15 @@ bool Semantics::promoteThree(Operand (&operands)[3], llvm::StringRef what) {
   return broadcast(x, y) && broadcast(x, z) && broadcast(y, z);
 }
 
+static bool isOfLibdevice(const SourceRange &range) {
+  return range.file && range.file->name() == "<prelude> libdevice";
+}
+
 // With debug on, a signed or unsigned result that does not fit is a run-time error: computed in 64 bits, compared with the bounds.
+// The mathematical functions' own integers, the bits of floats, wrap around on purpose.
 void Semantics::checkOverflow(ast::BinaryOp op, const Operand &x, const Operand &y) {
   Scalar scalar = x.type.scalarType().scalar();
-  if (!unit.options->debug || !unit.options->sanitizeOverflow || bitWidth(scalar) >= 64) return;
+  if (!unit.options->debug || !unit.options->sanitizeOverflow || bitWidth(scalar) >= 64 || isOfLibdevice(where)) return;
   Maybe wideX = cast(x, Type(Scalar::int64)), wideY = cast(y, Type(Scalar::int64));
   Maybe result = op == ast::BinaryOp::add   ? add(*wideX, *wideY, false)
                  : op == ast::BinaryOp::sub ? sub(*wideX, *wideY, false)

@@ -231,6 +231,7 @@ def test_poll_of_a_tile():
 def load_store_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     x = tl.atomic_load(x_ptr + offsets, mask=offsets < BLOCK - 2)
+    x = tl.where(offsets < BLOCK - 2, x, 0)
     tl.atomic_store(out_ptr + offsets, x + 1, mask=offsets < BLOCK - 3, sem="relaxed", scope="sys")
     (out_ptr + BLOCK - 1).atomic_store((x_ptr + 5).atomic_load(sem="relaxed", scope="cta"))
 

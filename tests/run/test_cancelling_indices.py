@@ -44,6 +44,7 @@ def uses(x, loaded, chosen, converted, times, absolute, total, masked, d, e, for
     tl.store(masked + i, i, mask=(at != 4) & (at != 0))
 
 
+@pytest.mark.without_debug
 @pytest.mark.parametrize("constants", [False, True])
 @pytest.mark.parametrize("d, e", [(8, 3), (3, 8), (64, 5), (7, 64), (1, 2)])
 @pytest.mark.parametrize("form", FORMS)
@@ -100,6 +101,7 @@ def of_products(x, out, start, step, M: tl.constexpr, N: tl.constexpr):
     tl.store(out + i * N + j, tl.load(x + ((i * j * step + start).to(tl.int64) + 4294967296) % 97))
 
 
+@pytest.mark.without_debug
 @pytest.mark.parametrize("start, step", [(0, 1), (2**31 - 40, 1), (2**31 - 10, -1), (-(2**31), 3), (2**31 - 1, 65536)])
 def test_a_row_moves_by_its_own_step(start, step):
     M, N = 8, 16
@@ -135,6 +137,7 @@ def narrow_rows(x, out, start, step, M: tl.constexpr, N: tl.constexpr):
     tl.store(out + i * N + j, tl.load(x + ((row + start + j).to(tl.int64) + 8589934592) % 97))
 
 
+@pytest.mark.without_debug
 @pytest.mark.parametrize("start, step", [(0, 1), (-(2**31) + 2, 9000), (2**31 - 30000, 9000), (2**31 - 70, 3)])
 def test_rows_of_narrow_integers_that_overflow(start, step):
     M, N = 8, 16

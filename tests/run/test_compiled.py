@@ -158,6 +158,7 @@ def chain_kernel(x_ptr, out_ptr, N: tl.constexpr):
     tl.store(out_ptr + tl.arange(0, N), x)
 
 
+@pytest.mark.without_debug
 def test_a_long_chain_of_values_used_twice_compiles_in_no_time():
     x, out = random(64, "int32", 1), np.zeros(64, np.int32)
     chain_kernel[(1,)](x, out, N=64)
@@ -214,6 +215,7 @@ def long_chain_kernel(x_ptr, TURNS: tl.constexpr, N: tl.constexpr):
     tl.store(x_ptr + offsets, x)
 
 
+@pytest.mark.without_debug
 def test_a_chain_of_very_many_operations():
     """The compiler's stack does not grow with the kernel, and the chain is computed in parts."""
     with triton.engine("cpu"):

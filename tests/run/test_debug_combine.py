@@ -6,6 +6,7 @@ import pytest
 
 import tilewright as triton
 import tilewright.language as tl
+from tilewright.language.extra import libdevice
 
 
 @triton.jit
@@ -76,3 +77,22 @@ def test_what_does_not_fit(engine):
 
 def test_the_type_is_named(engine):
     fails(engine, bools_kernel, np.zeros(16, np.bool_), "uint32 overflow detected for operation sub")
+
+
+def test_the_place_is_the_kernels(engine):
+    line = sum_kernel.fn.__code__.co_firstlineno + 2
+    fails(engine, sum_kernel, np.full(16, 2**28, np.int32), rf"test_debug_combine\.py:{line}:\d+: ")
+
+
+@triton.jit
+def library_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, N))
+    tl.store(out_ptr + tl.arange(0, N), libdevice.add_rz(x, 2.0**-60) + libdevice.nextafter(x, 9.0))
+    tl.store(out_ptr + N + tl.arange(0, N), libdevice.float_as_int(x))
+
+
+def test_the_integers_of_mathematical_functions_wrap_around():
+    x = np.array([0.0, -0.0, 1.0, -1.0, -np.inf, 3.4e38, 1e-45, -1e-45], np.float32)
+    out = np.zeros(16, np.float64)
+    library_kernel[(1,)](x, out, N=8, debug=True)
+    np.testing.assert_array_equal(out[8:], x.view(np.int32))

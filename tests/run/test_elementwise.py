@@ -70,6 +70,7 @@ def test_float_arithmetic(op, dtype):
     close(binary(op, x, y, dtype), functions[op](wide(x), wide(y)), dtype)
 
 
+@pytest.mark.without_debug
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("op", ["+", "-", "*", "&", "|", "^", "min", "max"])
 def test_integer_arithmetic_wraps(op, dtype):
@@ -187,6 +188,7 @@ def test_exp_everywhere():
     assert unary("exp", np.zeros(1, np.float32))[0] == 1  # exactly
 
 
+@pytest.mark.without_debug
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integer_unary(dtype):
     x = random(SIZE, dtype, 1)

@@ -22,6 +22,7 @@ def widened_kernel(out_ptr, start, factor, N: tl.constexpr):
     tl.store(out_ptr + i, ((i + start) * factor).to(tl.int64))
 
 
+@pytest.mark.without_debug
 @pytest.mark.parametrize("start", EDGES)
 @pytest.mark.parametrize("factor", [1, -7, 1103515245])
 def test_a_widened_sum_overflows_first(start, factor):
@@ -36,6 +37,7 @@ def widened_hash_kernel(out_ptr, N: tl.constexpr):
     tl.store(out_ptr + i, ((i * 0x45D9F3B).to(tl.int64) * 5) >> 3)
 
 
+@pytest.mark.without_debug
 def test_a_widened_hash():
     out = np.zeros(N, np.int64)
     widened_hash_kernel[(1,)](out, N=N)
@@ -48,6 +50,7 @@ def widened_unsigned_kernel(out_ptr, start, N: tl.constexpr):
     tl.store(out_ptr + i, (i + start).to(tl.uint32, bitcast=True).to(tl.uint64))
 
 
+@pytest.mark.without_debug
 @pytest.mark.parametrize("start", EDGES)
 def test_a_widened_unsigned_sum(start):
     out = np.zeros(N, np.uint64)
@@ -61,6 +64,7 @@ def widened_rows_kernel(out_ptr, stride, start, R: tl.constexpr, C: tl.constexpr
     tl.store(out_ptr + r * C + c, (r * stride + c + start).to(tl.int64))
 
 
+@pytest.mark.without_debug
 @pytest.mark.parametrize("stride, start", [(100, 0), (-100, 0), (2**28, 0), (-2**28, 50), (2**31 - 1, 1), (7, 2**31 - 60)])
 def test_widened_rows(stride, start):
     out = np.zeros((16, 16), np.int64)
@@ -74,6 +78,7 @@ def widened_sum_kernel(out_ptr, start, N: tl.constexpr):
     tl.store(out_ptr, tl.sum((tl.arange(0, N) + start).to(tl.int64), 0))
 
 
+@pytest.mark.without_debug
 @pytest.mark.parametrize("start", EDGES)
 def test_a_sum_of_widened_numbers(start):
     out = np.zeros(1, np.int64)
@@ -103,6 +108,7 @@ def above_kernel(x_ptr, out_ptr, start, bound, INCLUSIVE: tl.constexpr, STORE: t
         tl.store(out_ptr + i, x)
 
 
+@pytest.mark.without_debug
 @pytest.mark.parametrize("start", EDGES)
 @pytest.mark.parametrize("inclusive", [False, True])
 @pytest.mark.parametrize("store", [False, True])
@@ -124,6 +130,7 @@ def unsigned_below_kernel(x_ptr, out_ptr, start, bound, N: tl.constexpr):
     tl.store(out_ptr + i, tl.load(x_ptr + i, mask=mask, other=-1), mask=mask)
 
 
+@pytest.mark.without_debug
 @pytest.mark.parametrize("start", EDGES + [-40])
 def test_unsigned_masks(start):
     x = np.arange(100, 100 + N, dtype=np.int32)
@@ -157,6 +164,7 @@ def narrow_kernel(x_ptr, out_ptr, start, N: tl.constexpr):
     tl.store(out_ptr + 2 * N + i, tl.load(x_ptr + 512 + (i.to(tl.int16) * 300 + start.to(tl.int16)).to(tl.int8)))
 
 
+@pytest.mark.without_debug
 @pytest.mark.parametrize("start", [0, 100, 200, 250])
 def test_narrow_indices_wrap(start):
     x, out, i = np.arange(1024, dtype=np.int32), np.zeros(3 * 256, np.int32), np.arange(256)
@@ -173,6 +181,7 @@ def remainder_kernel(x_ptr, out_ptr, start, n, N: tl.constexpr):
     tl.store(out_ptr + i, tl.load(x_ptr + 200 + at))
 
 
+@pytest.mark.without_debug
 @pytest.mark.parametrize("start", [0, 3, 50, -5, -40, -64, -100, 2**31 - 10, 2**31 - 64])
 @pytest.mark.parametrize("n", [1, 7, 64, 100, 128])
 def test_remainders_of_negative_and_large_indices(start, n):
@@ -209,6 +218,7 @@ def wrapping_offsets_kernel(x_ptr, out_ptr, start, first, N: tl.constexpr, STORE
         tl.store(out_ptr + i, tl.load(far + offsets, mask=i >= first, other=-1))
 
 
+@pytest.mark.without_debug
 @pytest.mark.parametrize("store", [False, True])
 @pytest.mark.parametrize("first", [512, 508])
 def test_offsets_that_wrap_around_between_two_elements(store, first):
@@ -230,6 +240,7 @@ def wrapping_rows_kernel(x_ptr, out_ptr, start, stride, R: tl.constexpr, C: tl.c
     tl.store(out_ptr + c, tl.sum(x, 0, keep_dims=True))
 
 
+@pytest.mark.without_debug
 def test_rows_that_wrap_around_between_one_another():
     rows, columns = 16, 128
     x, out = np.random.default_rng(0).integers(0, 100, (rows - 1) * columns, dtype=np.int32), np.zeros(columns, np.int32)

@@ -31,6 +31,7 @@ def reduce_1d_kernel(x_ptr, out_ptr, n, fill, OP: tl.constexpr, BLOCK: tl.conste
 RESULT = {"int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
 
 
+@pytest.mark.without_debug
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint32", "fp16", "bf16", "fp32", "fp64"])
 @pytest.mark.parametrize("op", ["sum", "max", "min"])
 @pytest.mark.parametrize("n", [1, 100, 1024])

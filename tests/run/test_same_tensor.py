@@ -139,6 +139,7 @@ def long_chain_kernel(x_ptr, out_ptr, N: tl.constexpr):
     tl.store(out_ptr + offsets, x)
 
 
+@pytest.mark.without_debug
 @pytest.mark.parametrize("distance", [0, 1, 50, 128])
 def test_what_takes_long_to_compute(engine, distance):
     memory, apart = np.arange(512, dtype=np.int32), np.zeros(128, np.int32)

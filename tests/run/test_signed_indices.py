@@ -138,6 +138,7 @@ def narrow_kernel(x, w, o, a, KIND: tl.constexpr):
     tl.store(o + r[:, None] * 64 + k[None, :], tl.dot(v, ww))
 
 
+@pytest.mark.without_debug
 @pytest.mark.parametrize("kind, a", [(0, 240), (0, 16), (1, 96), (1, 16), (2, 144), (2, 16)])
 def test_narrow_indices_wrap_around(kind, a):
     x, o = random((64, 256), "fp16", 5), np.zeros((64, 64), np.float32)
@@ -203,6 +204,7 @@ def wrapping_offset_kernel(x, w, o, big, WIDE: tl.constexpr):
     tl.store(o + r[:, None] * 64 + k[None, :], tl.dot(v, ww))
 
 
+@pytest.mark.without_debug
 @pytest.mark.parametrize("is_wide", [False, True])
 def test_32_bit_offsets_wrap_around(is_wide):
     x, o = random((64, 64), "fp16", 8), np.zeros((64, 64), np.float32)

@@ -37,6 +37,7 @@ def one_after_another_kernel(x_ptr, flag_ptr, out_ptr, turns, HOW: tl.constexpr)
         tl.store(out_ptr + 1, before)
 
 
+@pytest.mark.without_debug
 @pytest.mark.unchecked  # a plain store and loads, which the sanitizer reports as a race
 @pytest.mark.parametrize("how", ["scalar", "uncached", "tile", "masked"])
 def test_a_program_waits_for_a_store(how, engine):

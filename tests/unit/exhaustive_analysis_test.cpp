@@ -6,8 +6,8 @@
 // expressions with three and more operations small.
 //
 // TILEWRIGHT_EXHAUSTIVE_OPERATIONS sets the number of operations, TILEWRIGHT_EXHAUSTIVE_BITS the width, and TILEWRIGHT_EXHAUSTIVE_NAMES
-// the operations on two numbers that are tried ("addi subi muli divsi remsi cmpi"; all of them if it is not set). With TILEWRIGHT_EXHAUSTIVE_SHARD="K/N" one of N processes tries every
-// N-th expression of the largest number of operations, from the K-th on.
+// the operations on two numbers that are tried ("addi subi muli divsi remsi cmpi"; all of them if it is not set).
+// With TILEWRIGHT_EXHAUSTIVE_SHARD="K/N" one of N processes tries its share of the expressions of the largest number of operations.
 #include "cpu/analysis.h"
 #include "gpu/tiles/axis_info.h"
 #include "gpu/tiles/ttg.h"
@@ -188,8 +188,7 @@ public:
 class Enumeration {
 public:
   Enumeration(const Space &space, SmallVector<int64_t> constants) : space(space) {
-    if (const char *names = std::getenv("TILEWRIGHT_EXHAUSTIVE_NAMES"))
-      llvm::SplitString(names, triedNames);
+    if (const char *names = std::getenv("TILEWRIGHT_EXHAUSTIVE_NAMES")) llvm::SplitString(names, triedNames);
     if (const char *text = std::getenv("TILEWRIGHT_EXHAUSTIVE_SHARD")) {
       auto [number, count] = StringRef(text).split('/');
       if (number.getAsInteger(10, shard) || count.getAsInteger(10, numShards) || shard >= numShards)

@@ -7,6 +7,7 @@
 // of the rest. If no warp makes progress in a whole round and the copy engine has nothing left to do, the block is deadlocked.
 #include "gpu/machine/index_below.h"
 #include "gpu/machine/simulate_program.h"
+#include "ir/place.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -24,7 +25,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 std::string sim::textOf(Location location) {
-  if (auto file = location->findInstanceOf<FileLineColLoc>())
+  if (FileLineColLoc file = placeOf(location))
     return (file.getFilename().getValue() + ":" + llvm::Twine(file.getLine()) + ":" + llvm::Twine(file.getColumn())).str();
   std::string text;
   llvm::raw_string_ostream out(text);

@@ -113,7 +113,8 @@ static Value isBeyond(OpBuilder &b, Location loc, Value room, Value step, int64_
   }
   // The product may not fit: room > step * n where (room - 1) / n >= step.
   Value last = b.createOrFold<arith::SubIOp>(loc, room, constant(1));
-  return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, b.createOrFold<arith::DivUIOp>(loc, last, constant(iterations)), step);
+  return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, b.createOrFold<arith::DivUIOp>(loc, last, constant(iterations)),
+                                       step);
 }
 
 /// The induction variable is below the bound, so their distance is a positive number if it is read as unsigned.

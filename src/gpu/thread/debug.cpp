@@ -2,6 +2,7 @@
 // not analyse: the kernel's own PTX, and functions that are mapped over tiles.
 #include "gpu/thread/lowerings.h"
 #include "ir/assembly.h"
+#include "ir/place.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -103,13 +104,10 @@ LogicalResult lowerAssert(ThreadContext &t, tt::AssertOp op) {
   }
   std::string file = "unknown";
   int64_t line = 0;
-  op.getLoc()->walk([&](Location part) {
-    auto place = dyn_cast<FileLineColLoc>(part);
-    if (!place) return WalkResult::advance();
+  if (FileLineColLoc place = placeOf(op.getLoc())) {
     file = place.getFilename().str();
     line = place.getLine();
-    return WalkResult::interrupt();
-  });
+  }
   ptx::AssertFailOp::create(t.b, op.getMessage(), file, op->getParentOfType<tt::FuncOp>().getName(), static_cast<uint32_t>(line), fails);
   return success();
 }

@@ -4,6 +4,7 @@
 // A region is run block by block until an operation leaves it; that operation's operands are the region's results. So tt.return, scf.yield,
 // scf.condition and the ends of combining regions need no meaning of their own, and branches between blocks are the only jumps.
 #include "ir/interpret/program.h"
+#include "ir/place.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringMap.h"
@@ -126,16 +127,6 @@ std::pair<Block *, ValueRange> target(Program &program, Operation *op) {
   return {nullptr, {}};
 }
 
-std::optional<FileLineColLoc> placeIn(Location location) {
-  if (auto place = dyn_cast<FileLineColLoc>(location)) return place;
-  if (auto named = dyn_cast<NameLoc>(location)) return placeIn(named.getChildLoc());
-  if (auto callSite = dyn_cast<CallSiteLoc>(location)) return placeIn(callSite.getCallee());
-  if (auto fused = dyn_cast<FusedLoc>(location))
-    for (Location part : fused.getLocations())
-      if (std::optional<FileLineColLoc> place = placeIn(part)) return place;
-  return std::nullopt;
-}
-
 /// The first operation in `function` that has a value of a type that cannot be computed with, or null.
 Operation *findUnsupportedType(tt::FuncOp function) {
   Operation *found = nullptr;
@@ -166,8 +157,8 @@ Meaning findControl(StringRef name) {
 }
 
 std::string placeText(Operation *op) {
-  std::optional<FileLineColLoc> place = placeIn(op->getLoc());
-  return place ? (place->getFilename().getValue() + ":" + Twine(place->getLine()) + ":" + Twine(place->getColumn())).str() : "";
+  FileLineColLoc place = placeOf(op->getLoc());
+  return place ? (place.getFilename().getValue() + ":" + Twine(place.getLine()) + ":" + Twine(place.getColumn())).str() : "";
 }
 
 uint32_t Launch::numberOf(Operation *op) {
@@ -183,12 +174,21 @@ void Program::start(int64_t which) {
   steps = 0;
 }
 
+FileLineColLoc Program::placeOf(Operation *op) const {
+  FileLineColLoc place = tilewright::placeOf(op->getLoc());
+  for (Operation *caller : llvm::reverse(callers)) {
+    if (place && !isInLibrary(place)) break;
+    if (FileLineColLoc outer = tilewright::placeOf(caller->getLoc())) place = outer;
+  }
+  return place;
+}
+
 LogicalResult Program::fail(Operation *op, const Twine &text) {
   error = std::make_unique<InterpretError>(text.str(), id);
-  if (std::optional<FileLineColLoc> place = placeIn(op->getLoc())) {
-    error->file = place->getFilename().str();
-    error->line = place->getLine();
-    error->column = place->getColumn();
+  if (FileLineColLoc place = placeOf(op)) {
+    error->file = place.getFilename().str();
+    error->line = place.getLine();
+    error->column = place.getColumn();
   }
   return failure();
 }

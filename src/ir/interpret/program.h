@@ -112,6 +112,8 @@ public:
   const Tile &get(mlir::Value value) const { return values.find(value)->second; }
   void set(mlir::Value value, Tile tile) { values[value] = std::move(tile); }
   /// Records the error that ends the run.
+  /// For an operation of the language's own library: of the call that led there. Null where no place is known.
+  mlir::FileLineColLoc placeOf(mlir::Operation *op) const;
   llvm::LogicalResult fail(mlir::Operation *op, const llvm::Twine &text);
   /// The same, where the interpreter is at fault and not the kernel.
   llvm::LogicalResult giveUp(mlir::Operation *op, const llvm::Twine &text);

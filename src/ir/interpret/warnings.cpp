@@ -49,22 +49,12 @@ static bool isOfNansAlone(Program &program, Operation *op) {
   return (name == "arith.maxnumf" || name == "arith.minnumf") && hasNan(program, reduce->getResult(0));
 }
 
-/// The operation's place, or for one in the library's own functions that of the call which led there.
-static FileLineColLoc placeOf(const Program &program, Operation *op) {
-  auto place = op->getLoc()->findInstanceOf<FileLineColLoc>();
-  for (Operation *caller : llvm::reverse(program.callers)) {
-    if (place && !place.getFilename().getValue().starts_with("<prelude>")) break;
-    place = caller->getLoc()->findInstanceOf<FileLineColLoc>();
-  }
-  return place;
-}
-
 LogicalResult runWatched(Program &program, Operation *op, Meaning meaning) {
   StringRef name = numpyName(op);
   if (!name.empty()) std::feclearexcept(FE_ALL_EXCEPT);
   if (failed(meaning(program, op))) return failure();
   auto warn = [&](const Twine &text) {
-    FileLineColLoc place = placeOf(program, op);
+    FileLineColLoc place = program.placeOf(op);
     program.options.onWarning(place ? place.getFilename().getValue() : "", place ? place.getLine() : 0, text.str());
   };
   if (isOfNansAlone(program, op)) warn("All-NaN slice encountered");
