@@ -69,13 +69,21 @@ Tables &tables() {
   raise(PyExc_TypeError, text + (why.empty() ? "" : ": " + why));
 }
 
+/// The element type of arrays that a kernel may take. The language has no numbers of the microscaling formats, so kernels see their bytes:
+/// that is what PyTorch's Inductor generates for such tensors.
+std::optional<Scalar> elementNamed(const std::string &name) {
+  llvm::StringRef last = llvm::StringRef(name).rsplit('.').second;
+  if (last.empty()) last = name;
+  return last == "float8_e8m0fnu" || last == "float4_e2m1fn_x2" ? Scalar::uint8 : scalarNamed(name);
+}
+
 Scalar scalarOf(nb::handle dtype, nb::handle object, const char *parameter) {
   auto &known = tables().dtypes;
   if (auto found = known.find(dtype.ptr()); found != known.end()) return found->second;
   nb::object order = memberOr(dtype, "isnative", nb::none());
   if (!order.is_none() && !nb::cast<bool>(order)) refuse(object, parameter, "its bytes are in the other order; convert it with .astype");
   std::string name = nb::cast<std::string>(nb::str(memberOr(dtype, "name", nb::borrow(dtype))));
-  std::optional<Scalar> scalar = scalarNamed(name);
+  std::optional<Scalar> scalar = elementNamed(name);
   if (!scalar) refuse(object, parameter, "kernels have no element type '" + name + "'");
   // A process has few objects for element types; a program that makes many of them (by pickling, for instance) must not fill the table.
   if (known.size() < 256) known[dtype.inc_ref().ptr()] = *scalar;

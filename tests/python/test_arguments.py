@@ -31,6 +31,22 @@ def test_numpy_and_ml_dtypes(dtype):
     assert x.tobytes() == out.tobytes()
 
 
+def test_elements_of_microscaling_formats_are_bytes():
+    """As Inductor's kernels have them: the language has no such numbers."""
+    @triton.jit
+    def halves_scales(x_ptr, n, BLOCK: tl.constexpr):
+        at = tl.arange(0, BLOCK)
+        scale = tl.load(x_ptr + at, mask=at < n)
+        tl.static_assert(scale.dtype == tl.uint8)
+        tl.store(x_ptr + at, scale - 1, mask=at < n)
+
+    x = np.array([0.25, 1.0, 64.0], ml_dtypes.float8_e8m0fnu)
+    compiled = halves_scales[(1,)](x, 3, BLOCK=4)
+    assert x.astype(np.float32).tolist() == [0.125, 0.5, 32.0]
+    compiled[(1, 1, 1)](x, 3, 4)
+    assert x.astype(np.float32).tolist() == [0.0625, 0.25, 16.0]
+
+
 def test_refused_element_types():
     for dtype in (np.complex64, "datetime64[s]", ">f4"):
         x = np.zeros(4, dtype)

@@ -75,6 +75,40 @@ def test_what_measures_is_given_later(name):
     assert kernel.best_config.kwargs == {"BLOCK": 64} and len(measured) == 2
 
 
+class ChoosesItself(autotuner.Autotuner):
+    """A tuner as libraries write them (FlagGems's LibTuner): its own `run` measures with `_bench`."""
+
+    def run(self, *args, **kwargs):
+        self.nargs = dict(zip(self.arg_names, args))
+        timings = {config: self._bench(*args, config=config, **kwargs) for config in self.prune_configs(kwargs)}
+        self.best_config = min(timings, key=timings.get)
+        self.timings = list(timings.values())
+        self.pre_hook({**self.nargs, **kwargs, **self.best_config.all_kwargs()}, reset_only=True)
+        result = self.fn.run(*args, **kwargs, **self.best_config.all_kwargs())
+        self.nargs = None
+        return result
+
+
+def test_a_subclass_with_its_own_choice():
+    measured = []
+
+    def bench(call, quantiles):
+        call()
+        measured.append(quantiles)
+        return [float(3 - len(measured))] * 3
+
+    made = make(configs=[triton.Config({"BLOCK": size}) for size in (32, 48, 64)])  # a block's size is a power of two: the second one fails
+    kernel = ChoosesItself(made.fn, made.arg_names, made.configs, ["n"], None, ["x_ptr"], do_bench=bench)
+    x = np.zeros(100, np.float32)
+    kernel[GRID](x, 100)
+    np.testing.assert_array_equal(x, 1)
+    assert kernel.timings == [[2.0] * 3, [float("inf")] * 3, [1.0] * 3] and measured == [(0.5, 0.2, 0.8)] * 2
+    assert kernel.best_config.kwargs == {"BLOCK": 64}
+    kernel.nargs = {"x_ptr": x, "n": 100}
+    with pytest.raises(ValueError, match="BLOCK"):
+        kernel._bench(x, 100, config=made.configs[0], grid=GRID, BLOCK=32)
+
+
 def test_a_number_of_threads_has_its_own_choice():
     best = {1: 32, 2: 64}
 
@@ -511,8 +545,8 @@ def test_one_configuration_is_measured_for_all_that_mean_the_same(monkeypatch):
     """Warps and stages have no meaning on a CPU."""
     configs = [triton.Config({"BLOCK": block}, num_warps=warps, num_stages=stages) for block in (32, 64) for warps in (4, 8) for stages in (2, 3)]
     kernel = make(configs=configs, cache_results=False)
-    asked, bench = [], kernel._bench
-    monkeypatch.setattr(kernel, "_bench", lambda args, meta, config, best: asked.append(config) or bench(args, meta, config, best))
+    asked, bench = [], kernel._times_of
+    monkeypatch.setattr(kernel, "_times_of", lambda args, meta, config, best: asked.append(config) or bench(args, meta, config, best))
     kernel[GRID](np.zeros(100, np.float32), 100)
     assert {id(config) for config in asked} == {id(configs[0]), id(configs[4])}
     times = [kernel.configs_timings[config] for config in configs]

@@ -294,22 +294,40 @@ class Autotuner(KernelInterface):
 
         return named, before, run, after
 
-    def _bench(self, args, meta, config, best):
-        """The times of a configuration in milliseconds, or the error with which it fails."""
-        if knobs.autotuning.print:
-            print(f"{self.base_fn.__name__}: measuring {config}")
-        named, before, run, after = self._run_of(args, meta, config)
+    def _bench(self, *args, config, **meta):
+        """The times of a configuration in milliseconds, infinite if it fails. For subclasses that choose in a `run` of their own."""
+        self._check_conflicts(meta, [config])
+        try:
+            return self.do_bench(self._whole_run_of(args, meta, config), quantiles=(0.5, 0.2, 0.8))
+        except _FAILURES as error:
+            self._print_failure(config, error)
+            return [float("inf")] * 3
+
+    def _whole_run_of(self, args, meta, config):
+        """One function for all of `_run_of`."""
+        _, before, run, after = self._run_of(args, meta, config)
 
         def call():
             before()
             run()
             after()
 
+        return call
+
+    def _print_failure(self, config, error):
+        if knobs.autotuning.print:
+            print(f"{self.base_fn.__name__}: {config} fails: {error}")
+
+    def _times_of(self, args, meta, config, best):
+        """The times of a configuration in milliseconds, or the error with which it fails."""
+        if knobs.autotuning.print:
+            print(f"{self.base_fn.__name__}: measuring {config}")
         try:
             if self._measures_itself:
                 if config not in self._call.groups and self._checks_results():
                     self._try_out(args, meta, config)
-                return self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
+                return self.do_bench(self._whole_run_of(args, meta, config), quantiles=(0.5, 0.2, 0.8))
+            named, before, run, after = self._run_of(args, meta, config)
             check = self._check_of(args, meta, config, named) if config not in self._call.groups else None
             on_cpu = isinstance(driver.active, CPUDriver)
             threads = next((named[name] for name in _THREADS if named.get(name)), 0)
@@ -318,8 +336,7 @@ class Autotuner(KernelInterface):
             self._call.groups.setdefault(config, group)
             return times
         except _FAILURES as error:
-            if knobs.autotuning.print:
-                print(f"{self.base_fn.__name__}: {config} fails: {error}")
+            self._print_failure(config, error)
             return error
 
     def _checks_results(self):
@@ -434,7 +451,7 @@ class Autotuner(KernelInterface):
         times = {}
 
         def measure(index, best):
-            result = self._bench(args, kwargs, configs[index], best)
+            result = self._times_of(args, kwargs, configs[index], best)
             bar.step(texts[index])
             if isinstance(result, Exception):
                 times[index] = [float("inf")] * 3
