@@ -1,9 +1,10 @@
 """The pytest plugin of tests/clients/run. What it does is told by the environment variable CLIENTS, an object of JSON:
 
 collect: the file that gets the ids of all tests, and errors of files that cannot be imported. Nothing runs.
-results, ids, limit: runs the tests that the file `ids` names, one a line, each within `limit` seconds, and appends events to `results`: an object
+results, ids, limit[, log]: runs the tests that the file `ids` names, one a line, each within `limit` seconds, and appends events to `results`: an object
 of JSON each, {"start": ID} and {"end": ID, "outcome": ..., "message": ..., "seconds": ..., "numbers": ...}. Tests that were started before are left
-out: a process that dies is started again and goes on behind the test that killed it. `numbers` is what a test gave record_property().
+out: a process that dies is started again and goes on behind the test that killed it. `numbers` is what a test gave record_property(). The file `log`
+gets tracebacks.
 """
 
 import json
@@ -30,8 +31,9 @@ class Collector:
 
 
 class Runner(Recorder):
-    def __init__(self, results, ids, limit):
+    def __init__(self, results, ids, limit, log=None):
         super().__init__(results, 0, 1, limit, 1, 0)
+        self.log = log
         with open(ids) as file:
             self.wanted = {line.rstrip("\n") for line in file}
         self.numbers = {}
@@ -49,6 +51,9 @@ class Runner(Recorder):
     def pytest_runtest_logreport(self, report):
         super().pytest_runtest_logreport(report)
         self.numbers = dict(report.user_properties)
+        if report.failed and self.log:
+            with open(self.log, "a") as file:
+                file.write(f"==== {report.nodeid}\n{report.longreprtext}\n")
 
     def write(self, **event):
         if "outcome" in event and self.numbers:
@@ -58,5 +63,5 @@ class Runner(Recorder):
 
 def pytest_configure(config):
     order = json.loads(os.environ["CLIENTS"])
-    mine = Collector(order["collect"]) if "collect" in order else Runner(order["results"], order["ids"], order["limit"])
+    mine = Collector(order["collect"]) if "collect" in order else Runner(order["results"], order["ids"], order["limit"], order.get("log"))
     config.pluginmanager.register(mine)

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import platform
+import queue
 import subprocess
 import sys
 import tempfile
@@ -59,30 +60,45 @@ class Run:
         self.end = time.time() + arguments.seconds
         self.lock, self.counts = threading.Lock(), collections.defaultdict(collections.Counter)
         self.output = open(arguments.o, "w", buffering=1)
+        if arguments.log:
+            pathlib.Path(arguments.log).mkdir(parents=True, exist_ok=True)
+        gpus = visible_gpus() if arguments.device == "cuda" else []
+        self.gpus = queue.Queue()  # one for each process; the processes are distributed over the GPUs
+        for job in range(arguments.jobs):
+            self.gpus.put(gpus[job % len(gpus)] if gpus else None)
 
     def command(self):
         return [sys.executable, "-m", "tilewright", "-m", "pytest"] if self.arguments.engine == "tilewright" else [sys.executable, "-m", "pytest"]
 
-    def environment(self, suite, order):
+    def environment(self, suite, order, gpu):
         root = table.root_of(suite, self.arguments.sources)
         source = pathlib.Path(self.arguments.sources) / suite.name if suite.get else root
         inherited = [os.path.abspath(part) for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
         path = [str((source / each).resolve()) for each in suite.path] + [str(HERE), str(HERE.parent / "conformance"), *inherited]
-        caches = {name: str(self.folder / "caches" / name) for name in ("TILEWRIGHT_CACHE_DIR", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "XDG_CACHE_HOME")}
+        caches = {name: str(self.folder / "caches" / name) for name in ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "XDG_CACHE_HOME")}
         threads = {"OMP_NUM_THREADS": str(max(1, os.cpu_count() // self.arguments.jobs))} if self.arguments.jobs > 1 else {}
-        return os.environ | caches | threads | suite.environment | {
+        visible = {"CUDA_VISIBLE_DEVICES": gpu} if gpu is not None else {}
+        return os.environ | caches | threads | visible | suite.environment | {
             "PYTHONPATH": os.pathsep.join(path), "CLIENTS": json.dumps(order), "CLIENTS_DEVICE": self.arguments.device,
             "CLIENTS_ENGINE": self.arguments.engine, "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1"}
 
     def pytest(self, suite, files, order, deadline):
-        """Runs pytest until it ends or the time is past `deadline()`. (status, or None if it did not end; the end of what it printed)"""
+        """Runs pytest, on a GPU that the fewest others use, until it ends or the time is past `deadline()`. (status, or None if it did not end; the end
+        of what it printed)"""
+        gpu = self.gpus.get()
+        try:
+            return self.pytest_on(gpu, suite, files, order, deadline)
+        finally:
+            self.gpus.put(gpu)
+
+    def pytest_on(self, gpu, suite, files, order, deadline):
         root = table.root_of(suite, self.arguments.sources).resolve()
         options = [option.format(device=self.arguments.device) for option in suite.options]
         plugins = [word for name in ["client_plugin", *suite.plugins] for word in ("-p", name)]
         command = self.command() + ["-q", "--tb=short", "-c", str(HERE / "pytest.ini"), "--rootdir", str(root), "-p", "no:cacheprovider", "-p", "no:xdist",
                                     "--continue-on-collection-errors", *plugins, *options, *files]
         with tempfile.TemporaryFile(dir=self.folder) as printed:
-            process = subprocess.Popen(command, cwd=root, env=self.environment(suite, order), stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.STDOUT,
+            process = subprocess.Popen(command, cwd=root, env=self.environment(suite, order, gpu), stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.STDOUT,
                                        start_new_session=True)
             status = None
             while status is None and time.time() < min(self.end, deadline()):
@@ -137,6 +153,8 @@ class Run:
         results, names = self.folder / f"{suite.name}.{number}.jsonl", self.folder / f"{suite.name}.{number}.ids"
         names.write_text("".join(test + "\n" for test in ids))
         order, limit = {"results": str(results), "ids": str(names), "limit": self.arguments.limit}, self.arguments.limit
+        if self.arguments.log:
+            order["log"] = os.path.abspath(os.path.join(self.arguments.log, f"{suite.name}.{number}.txt"))
         ended, tried = {}, -1
         while len(ended) < len(ids) and time.time() < self.end and len(ended) > tried:
             tried, begin = len(ended), time.time()
@@ -170,13 +188,14 @@ class Run:
     def all(self, suites, like):
         jobs, tasks = self.arguments.jobs, []
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            for suite, (ids, errors) in zip(suites, pool.map(lambda suite: self.chosen(suite, like), suites)):
+            chosen = list(zip(suites, pool.map(lambda suite: self.chosen(suite, like), suites)))
+            part = max(1, sum(len(ids) for _, (ids, _) in chosen) // (4 * jobs))  # tests of a process, which takes seconds to start
+            for suite, (ids, errors) in chosen:
                 for file, message in errors:
                     self.write(suite, f"{file}::(collection)", "error", 0.0, message)
                 by_file = collections.defaultdict(list)
                 for test in ids:
                     by_file[test.split("::")[0]].append(test)
-                part = max(4, -(-len(ids) // (2 * jobs)))
                 pieces = [tests[i:i + part] for tests in by_file.values() for i in range(0, len(tests), part)]
                 tasks += [(number / max(1, len(pieces)), suite, number, piece) for number, piece in enumerate(pieces)]
             if self.arguments.choose:
@@ -197,14 +216,25 @@ def last_line(text):
     return lines[-1][:200] if lines else ""
 
 
-def machine():
-    """What the processor or the card is called."""
+def gpu_names():
     try:
-        cards = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True).stdout.strip()
+        printed = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True).stdout
     except OSError:
-        cards = ""
+        return []
+    return printed.strip().splitlines()
+
+
+def visible_gpus():
+    """What CUDA_VISIBLE_DEVICES may say to name one of the GPUs."""
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return [gpu.strip() for gpu in chosen.split(",") if gpu.strip()] if chosen is not None else [str(number) for number in range(len(gpu_names()))]
+
+
+def machine():
+    """What the CPU and the GPU are called."""
+    gpus = gpu_names()
     models = [line.split(":", 1)[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
-    return {"cpu": models[0] if models else platform.machine(), "gpu": cards.splitlines()[0] if cards else ""}
+    return {"cpu": models[0] if models else platform.machine(), "gpu": gpus[0] if gpus else ""}
 
 
 def tests_of(path):

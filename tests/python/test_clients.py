@@ -71,8 +71,8 @@ OUTCOMES = {"test_passes[0]": "passed", "test_passes[1]": "passed", "test_passes
             "test_hangs": "timeout", "test_skipped": "skipped", "test_expected": "expected", "test_error": "error", "test_after_all": "passed"}
 
 
-def run(*arguments, status=0):
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([os.environ.get("PYTHONPATH", ""), tilewright._alias.path()])}
+def run(*arguments, status=0, surroundings=None):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([os.environ.get("PYTHONPATH", ""), tilewright._alias.path()])} | (surroundings or {})
     done = subprocess.run([sys.executable, RUN, *map(str, arguments)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert done.returncode == status, done.stdout
     return done.stdout
@@ -100,7 +100,7 @@ def options(folder, engine, *more):
 def results(tmp_path_factory):
     folder = make(tmp_path_factory.mktemp("clients"), test_cases=CASES, test_gone="import no_such_module\n\ndef test_gone():\n    pass\n")
     for engine in ("tilewright", "triton"):
-        run(*options(folder, engine))
+        run(*options(folder, engine, "--log", folder / "log"))
     return folder
 
 
@@ -117,6 +117,7 @@ def test_outcomes(results):
         assert rows["test_passes[2]"]["numbers"] == {"n": 2} and "numbers" not in rows["test_after_all"]
         assert 3 <= rows["test_hangs"]["seconds"] < 60 or "no end after 3 s" in rows["test_hangs"]["message"]
     assert read(results / "tilewright.jsonl")[0]["engine"] == "tilewright"
+    assert any(": in test_fails" in path.read_text() for path in (results / "log").iterdir())
 
 
 def test_comparison(results, tmp_path):
@@ -198,3 +199,18 @@ def test_usage(tmp_path):
     assert "no suite is named nothing" in run("nothing", "-o", os.devnull, status=2)
     printed = run("liger", "--sources", tmp_path, "-o", tmp_path / "none.jsonl", status=2)  # nothing ran
     assert "liger: not run, " in printed
+
+
+def test_processes_are_distributed_over_the_gpus(tmp_path):
+    """Six files, at most two processes at a time for each of two GPUs."""
+    text = "import os\nimport time\n\ndef test_{0}(record_property):\n    record_property('gpu', os.environ['CUDA_VISIBLE_DEVICES'])\n    time.sleep(1)\n"
+    folder = make(tmp_path / "a", **{f"test_{name}": text.format(name) for name in "abcdef"})
+    (tmp_path / "nvidia-smi").write_text("#!/bin/sh\necho A GPU\necho A GPU\n")
+    (tmp_path / "nvidia-smi").chmod(0o755)
+    path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
+    for visible, wanted in [(None, {"0", "1"}), ("5", {"5"}), ("3,7", {"3", "7"})]:
+        surroundings = {"PATH": path} | ({"CUDA_VISIBLE_DEVICES": visible} if visible else {})
+        run(*options(folder, "tilewright", "--device", "cuda", "--jobs", 4, "--limit", 60), surroundings=surroundings)
+        rows = read(folder / "tilewright.jsonl")[1]
+        assert {row["outcome"] for row in rows.values()} == {"passed"} and len(rows) == 6
+        assert {row["numbers"]["gpu"] for row in rows.values()} == wanted
