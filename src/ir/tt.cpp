@@ -314,10 +314,6 @@ static void updates(Effects &effects) {
   writes(effects);
 }
 
-bool tilewright::tt::isMadeAnew(LoadOp load) {
-  return load.getIsVolatile() || load.getCache() == CacheModifier::CV;
-}
-
 void LoadOp::getEffects(Effects &effects) {
   isMadeAnew(*this) ? updates(effects) : reads(effects);
 }

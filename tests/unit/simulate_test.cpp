@@ -213,6 +213,22 @@ TEST(Simulate, NamedBarriersAndDeadlock) {
   expectError(without(right, "    ptx.barrier_arrive {id = 1 : i32, threads = 64 : i32}\n"), run, "deadlock: warp 1 waits for barrier 1");
 }
 
+TEST(Simulate, WarpsMeetAtOneBarrier) {
+  // A warp that leaves the loop an iteration earlier comes to the next barrier while the other one waits in the loop.
+  std::string right = kernel(64, 0, "%out: i64", R"(
+  %w = ptx.warp_id
+  %c1 = arith.constant 1 : i32
+  %count = arith.addi %c1, %c1 : i32
+  scf.for %i = %c1 to %count step %c1 : i32 {
+    ptx.barrier
+  }
+  ptx.barrier)");
+  Launch run{{0}, {}, {}};
+  EXPECT_EQ(simulateText(right, run), "");
+  std::string error = simulateText(replaced(right, "arith.addi %c1, %c1", "arith.addi %w, %c1"), run);
+  EXPECT_NE(error.find("threads have gone different ways"), std::string::npos) << error; // whichever warp comes second finds it
+}
+
 // ---- cp.async
 
 TEST(Simulate, CopyAsync) {

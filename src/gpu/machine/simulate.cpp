@@ -427,7 +427,7 @@ bool Cluster::isStopping() {
 }
 
 /// Lets each warp run until it waits, or part of the way there: a warp may be far ahead
-/// of the others before a barrier holds it. Returns whether any warp made progress.
+/// of the others before a barrier holds it. Returns whether any warp made progress, or the cluster pauses.
 bool Cluster::runRound(bool stopping) {
   std::mt19937_64 &random = blocks.front()->random;
   bool advanced = false;
@@ -436,17 +436,20 @@ bool Cluster::runRound(bool stopping) {
   for (Warp *warp : live) {
     bool goesOn = true;
     while (goesOn) {
-      warp->advanced = false;
+      warp->advanced = looked = false;
       swapcontext(&scheduler, &warp->context);
       bool further = warp->advanced && warp->spinsSince != launch.changes;
       advanced |= further || warp->finished;
       stopping = isStopping();
       goesOn = further && !warp->finished && !stopping && random() % 8 != 0;
+      paused = looked && !stopping && launch.random() % 8 == 0;
+      if (paused) break;
     }
+    if (paused) break;
     if (!stopping && random() % 4 == 0) advanced |= warp->block.runEngine();
   }
   llvm::erase_if(live, [](Warp *warp) { return warp->finished; });
-  return advanced || changes != launch.changes;
+  return paused || advanced || changes != launch.changes;
 }
 
 std::string Cluster::whatWarpsWaitFor() {
@@ -464,14 +467,24 @@ std::string Cluster::whatWarpsWaitFor() {
 }
 
 bool Cluster::resume() {
+  constexpr int64_t roundsOfIteration = 32; // at most: a warp stops at volatile loads and barriers
+  int64_t idleRounds = 0;
+  paused = false;
   while (!live.empty()) {
     bool stopping = isStopping(); // then every warp leaves at its next iteration
-    if (runRound(stopping) || isStopping() || live.empty()) continue;
+    if (runRound(stopping) || isStopping() || live.empty()) {
+      if (paused) return true;
+      idleRounds = 0;
+      continue;
+    }
     bool advanced = false;
     for (auto &block : blocks) // each block has its own engine
       advanced |= block->runEngine();
     if (advanced || isStopping()) continue;
-    if (llvm::any_of(live, [&](Warp *warp) { return warp->spinsSince == launch.changes; })) {
+    auto spins = [&](Warp *warp) { return warp->spinsSince == launch.changes; };
+    if (llvm::any_of(live, spins)) {
+      // A warp that does not spin may wait at a barrier to which those that spin come in their next iteration.
+      if (!llvm::all_of(live, spins) && ++idleRounds < roundsOfIteration) continue;
       seen = launch.changes;
       return true;
     }
@@ -492,7 +505,7 @@ void Cluster::stop(llvm::StringRef why) {
   if (!why.empty() && spinning != live.end()) (*spinning)->fail(*(*spinning)->waitsAt, text);
   for (auto &block : blocks)
     block->stopping = true;
-  resume();
+  resume(); // it does not pause now
 }
 
 void Block::checkDone() {
@@ -534,7 +547,8 @@ static std::unique_ptr<Cluster> makeCluster(Launch &launch, const Program &progr
   return cluster;
 }
 
-/// Runs the clusters in order. One that waits for memory to change is put aside and tried again whenever memory has changed.
+/// Runs the clusters in order. One that waits for memory to change is put aside and tried again whenever memory has changed. One that has
+/// paused is put aside for a while.
 static std::optional<SimulationError> runGrid(Launch &launch, const Program &program, const SimulatedArguments &args,
                                               std::array<int64_t, 3> grid) {
   constexpr size_t mostWaiting = 1024; // more than any GPU runs at once
@@ -546,9 +560,10 @@ static std::optional<SimulationError> runGrid(Launch &launch, const Program &pro
       if (!error && block->error) error = block->error;
     (waits ? waiting : idle).push_back(std::move(cluster));
   };
-  auto runWaiting = [&] {
+  auto runWaiting = [&](bool leavesPaused) {
     for (size_t i = 0; i < waiting.size() && !error;) {
-      if (waiting[i]->seen == launch.changes) {
+      bool stays = waiting[i]->paused ? leavesPaused && launch.random() % 2 : waiting[i]->seen == launch.changes;
+      if (stays) {
         ++i;
         continue;
       }
@@ -565,8 +580,9 @@ static std::optional<SimulationError> runGrid(Launch &launch, const Program &pro
     idle.pop_back();
     cluster->start({number % count[0] * program.kernel.getCluster(), number / count[0] % count[1], number / (count[0] * count[1])}, number);
     run(std::move(cluster));
-    runWaiting();
+    runWaiting(/*leavesPaused=*/true);
   }
+  runWaiting(/*leavesPaused=*/false);
   for (const auto &cluster : waiting) {
     cluster->stop(error ? "" : "deadlock, and no other program can go on:");
     for (const auto &block : cluster->blocks)

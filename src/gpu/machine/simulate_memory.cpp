@@ -12,6 +12,8 @@
 #include "gpu/machine/simulate_program.h"
 #include "support/mapped.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -383,6 +385,7 @@ static bool loadGlobal(Warp &warp, const Step &step) {
   }
   if (!op.getIsVolatile() && op.getCache() != ptx::Cache::cv) return true;
   warp.advanced = true; // a loop may wait for what another warp writes
+  warp.block.cluster.looked = true;
   return warp.yield();
 }
 
@@ -637,6 +640,17 @@ static bool matchAny(Warp &warp, const Step &step) {
 // ---- barriers of a block
 
 /// Adds the warp to the barrier; the last one to come opens it.
+/// Whether threads of one program may meet here and there: at one operation, or in parts of the kernel that different warps run.
+static bool mayMeet(Operation *here, Operation *there) {
+  if (here == there || here->getParentRegion() == there->getParentRegion()) return here == there;
+  for (Region *region = here->getParentRegion(); region; region = region->getParentRegion())
+    if (region->isAncestor(there->getParentRegion())) {
+      Operation *up = region->findAncestorOpInRegion(*here), *to = region->findAncestorOpInRegion(*there);
+      return up == to && isa<scf::IfOp, scf::IndexSwitchOp>(up);
+    }
+  return true;
+}
+
 static NamedBarrier *arrive(Warp &warp, const Step &step, int64_t id, int64_t threads) {
   if (!warp.needAllLanes(step)) return nullptr;
   int64_t all = int64_t(warp.block.warps.size()) * lanesPerWarp;
@@ -652,6 +666,12 @@ static NamedBarrier *arrive(Warp &warp, const Step &step, int64_t id, int64_t th
                         llvm::Twine(threads));
     return nullptr;
   }
+  bool isAll = id == 0 && threads == all;
+  if (barrier.arrived && isAll && !mayMeet(step.op, warp.block.program.ops[barrier.first])) {
+    warp.fail(step, "others wait at another barrier of the block: threads have gone different ways", -1, barrier.first);
+    return nullptr;
+  }
+  if (!barrier.arrived) barrier.first = step.number;
   barrier.threads = threads;
   barrier.arrived += lanesPerWarp;
   warp.release(barrier.arriving);

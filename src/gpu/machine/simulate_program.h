@@ -110,6 +110,7 @@ struct ReadState {
 struct NamedBarrier {
   int64_t threads = 0, arrived = 0; // threads
   int64_t generation = 0;
+  uint32_t first = 0; // the op at which the first of these threads has arrived
   Clock arriving, released;
 };
 
@@ -178,8 +179,9 @@ struct Launch {
   const SimulateOptions &options;
   std::array<int64_t, 3> clusters; // of the grid
   std::optional<AccessHistory> history;
-  uint32_t stores = 0;  // executed so far
-  uint64_t changes = 0; // of global or shared memory, so far
+  uint32_t stores = 0;                  // executed so far
+  uint64_t changes = 0;                 // of global or shared memory, so far
+  std::mt19937_64 random{options.seed}; // when a cluster pauses
 };
 
 /// Blocks that run together.
@@ -193,11 +195,14 @@ struct Cluster {
   AccessHistory touched; // global memory, by its warps and its copy engines
   uint32_t stores = 0;   // of its copy engines, so far
   ucontext_t scheduler{};
-  uint64_t seen = 0; // the launch's changes when it began to wait
+  uint64_t seen = 0;   // the launch's changes when it began to wait
+  bool looked = false; // a warp has just loaded what other clusters may change
+  bool paused = false; // it does not wait: others run in between
 
   explicit Cluster(Launch &launch) : launch(launch) {}
   void start(std::array<int64_t, 3> first, int64_t number); // the place of its first block
-  /// Runs until the end or an error (false), or until all its warps wait and some of them for memory to change (true).
+  /// Runs until the end or an error (false), or until all its warps wait and some of them for memory to change (true). It may pause after
+  /// a warp's volatile load (true): other clusters run then, and the next warp may find another value.
   bool resume();
   /// Ends it, with an error if `why` says so.
   void stop(llvm::StringRef why);

@@ -7,6 +7,7 @@
 // Each thread reads only what it has copied itself, so no threads need to meet. If something is held that cannot be computed
 // anew, or that costs more than additions and multiplications, nothing would be gained, and everything stays as it is.
 #include "gpu/schedule/pipeline.h"
+#include "ir/made_anew.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -75,7 +76,7 @@ private:
     bool zeros = !load.getOther() || matchPattern(load.getOther(), m_AnyZeroFloat());
     Layout layout = ttg::layoutOf(tile);
     return tile.getRank() == 1 && tile.getElementTypeBitWidth() == narrow && vector && vector.getInt() * narrow / 8 == copied && zeros &&
-           !load.getIsVolatile() && !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp);
+           !tt::isMadeAnew(load) && !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp);
   }
 
   bool canRemake(Value value) {

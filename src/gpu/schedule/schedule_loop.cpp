@@ -18,6 +18,7 @@
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/widen_apart.h"
 #include "gpu/tiles/covering.h"
+#include "ir/made_anew.h"
 #include "support/result.h"
 #include "support/target.h"
 
@@ -96,7 +97,7 @@ static Result<void> checkCopyAsync(tt::LoadOp load, ttg::AllocOp alloc, scf::For
   constexpr int64_t leastBytes = 4;
   auto tile = cast<RankedTensorType>(load.getType());
   if (!mayCopyAsync) return Failure{"there is no cp.async"};
-  if (load.getIsVolatile()) return Failure{"it is volatile"};
+  if (tt::isMadeAnew(load)) return Failure{"it is volatile"};
   if (mayBeWritten(load, loop)) return Failure{"the loop may write what it reads"};
   if (load.getOther() && !isZero(load.getOther())) return Failure{"elements outside of its mask are not 0"};
   if (tile.getElementType() != alloc.getType().getElementType()) return Failure{"the buffer holds elements of another type"};

@@ -2,6 +2,7 @@
 #include "gpu/tiles/split_sums.h"
 
 #include "gpu/tiles/ttg.h"
+#include "ir/made_anew.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -180,6 +181,7 @@ int64_t scratchBytes(Operation *op) {
         Layout layout = ttg::layoutOf(o.getSrc().getType());
         return bytesOf(o.getSrc().getType()) << (layout.bits(Axis::reg) + layout.bits(Axis::lane) + layout.bits(Axis::warp));
       })
+      .Case([](tt::LoadOp o) { return tt::mayChangeMeanwhile(o) ? atomicBytes(o, o.getPtr().getType()) : 0; })
       .Case([](tt::AtomicRMWOp o) { return atomicBytes(o, o.getPtr().getType()); })
       .Case([](tt::AtomicCASOp o) { return atomicBytes(o, o.getPtr().getType()); })
       .Default([](Operation *) { return 0; });

@@ -11,6 +11,7 @@
 #include "gpu/schedule/skeleton.h"
 #include "gpu/schedule/widen_apart.h"
 #include "gpu/tiles/real_extent.h"
+#include "ir/made_anew.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -125,7 +126,7 @@ bool mayLearnOfWrites(tt::FuncOp function) {
     auto load = dyn_cast<tt::LoadOp>(op);
     auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op);
     found |= isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op) && !op->use_empty();
-    found |= (load && load.getIsVolatile()) || (assembly && !assembly.getPure());
+    found |= (load && tt::mayChangeMeanwhile(load)) || (assembly && !assembly.getPure());
   });
   return found;
 }

@@ -26,8 +26,9 @@ mlir::Operation *triedBy(mlir::scf::WhileOp loop);
 /// One thread runs the loop, whose attempts `attempt` makes; the others wait for it.
 LogicalResult lowerSpin(ThreadContext &t, mlir::scf::WhileOp loop, mlir::Operation *attempt);
 ptx::Eviction evictionOf(tt::EvictionPolicy policy);
-/// All threads meet, if one of them may have made an access that this one must not overtake; later ones look back at it.
-void orderAccess(ThreadContext &t, mlir::Operation *op);
+/// All threads meet, if one of them may have made an access that this one must not overtake. Returns whether they do. Later accesses look
+/// back at this one.
+bool orderAccess(ThreadContext &t, mlir::Operation *op);
 /// Accesses are ordered from here on as if the loop had made an iteration before.
 void expectIteration(ThreadContext &t, mlir::Operation *loop);
 /// A scalar in the form that it has in memory, where i1 is a byte; and back.

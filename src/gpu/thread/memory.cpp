@@ -8,6 +8,7 @@
 #include "gpu/thread/lowerings.h"
 #include "gpu/tiles/covering.h"
 #include "gpu/tiles/layout_cost.h"
+#include "ir/made_anew.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -74,15 +75,16 @@ static bool areApart(ThreadContext &t, Value pointer, Value base, const GlobalAc
   return known->second;
 }
 
-/// All threads meet, if one of them may have made an access that the next access must not overtake.
-static void meetBefore(ThreadContext &t, const GlobalAccess &next) {
+/// All threads meet, if one of them may have made an access that the next access must not overtake. Returns whether they do.
+static bool meetBefore(ThreadContext &t, const GlobalAccess &next) {
   Value base = address::baseArgument(next.pointer);
   bool clashes = llvm::any_of(t.sinceBarrier.accesses(), [&](const GlobalAccess &before) {
     return (next.writes || before.writes) && !isOrdered(t, before, next) && !areApart(t, next.pointer, base, before);
   });
-  if (!clashes) return;
+  if (!clashes) return false;
   meet(t);
   t.sinceBarrier.clear();
+  return true;
 }
 
 /// What a load, a copy, a store or an atomic operation does to memory; null for others. Atomic operations
@@ -105,10 +107,11 @@ static bool mayBeOvertaken(ThreadContext &t, Operation *op) {
   return !isa<ttg::CopyAsyncOp>(op) || t.config.getCtas() > 1;
 }
 
-void orderAccess(ThreadContext &t, Operation *op) {
+bool orderAccess(ThreadContext &t, Operation *op) {
   GlobalAccess access = *accessOf(op);
-  meetBefore(t, access);
+  bool met = meetBefore(t, access);
   if (mayBeOvertaken(t, op)) t.sinceBarrier.add(access);
+  return met;
 }
 
 void expectIteration(ThreadContext &t, Operation *loop) {
@@ -173,8 +176,38 @@ private:
 };
 } // namespace
 
+static Value performs(ThreadContext &t, Type pointer) {
+  if (t.isAlone) return {};
+  if (auto tile = dyn_cast<RankedTensorType>(pointer)) return holdsFirstCopy(t, ttg::layoutOf(tile));
+  return isFirstThread(t);
+}
+
+static Value both(ThreadContext &t, Value x, Value y) {
+  return x && y ? Value(arith::AndIOp::create(t.b, x, y)) : x ? x : y;
+}
+
+/// What the threads that perform an operation have found, for all threads that hold it. The threads meet on the way, and all earlier work
+/// of the block is done. `met`: they have met right before the operation.
+static Parts shareResults(ThreadContext &t, Operation *op, const Parts &results, Type pointer, bool met = false) {
+  if (t.isAlone || scratchBytes(op) == 0) return results;
+  Type type = results.front().getType();
+  Value base = scratch(t, op);
+  if (!met) sync(t); // all threads have read what was in this scratch memory before
+  auto tile = dyn_cast<RankedTensorType>(pointer);
+  if (tile)
+    storeFlat(t, base, results, ttg::layoutOf(tile), 0);
+  else
+    ptx::StoreSharedOp::create(t.b, base, ValueRange{toMemory(t, results.front())}, performs(t, pointer));
+  sync(t);
+  if (t.config.getCtas() == 1) t.sinceBarrier.clear();
+  return tile ? loadAllFlat(t, base, ttg::layoutOf(tile), type) : Parts{loadFlat(t, base, t.i32(0), type)};
+}
+
 LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
-  orderAccess(t, op);
+  bool met = !t.isAlone && orderAccess(t, op);
+  // Threads that loaded one element each for itself could find different values, and go different ways.
+  bool isShared = scratchBytes(op) != 0;
+  Value first = isShared ? performs(t, op.getPtr().getType()) : Value();
   Repeats repeats(op);
   Type type = t.scalarType(getElementTypeOrSelf(op.getType()));
   Type inMemory = memoryType(t, type);
@@ -199,6 +232,7 @@ LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
     }
     Value predicate = op.getMask() ? t.get(op.getMask())[reg] : Value();
     if (predicate && isTrue(predicate)) predicate = {};
+    predicate = both(t, first, predicate);
     SmallVector<Value> other;
     if (op.getOther() && predicate) other = otherOf(t, op, reg, width, inMemory);
     auto load = ptx::LoadGlobalOp::create(t.b, SmallVector<Type>(width, inMemory), addresses[reg], predicate, other, cacheOf(op.getCache()),
@@ -208,14 +242,8 @@ LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
     for (Value value : load.getValues())
       results.push_back(fromMemory(t, value, type));
   }
-  t.set(op.getResult(), std::move(results));
+  t.set(op.getResult(), shareResults(t, op, results, op.getPtr().getType(), met));
   return success();
-}
-
-static Value performs(ThreadContext &t, Type pointer) {
-  if (t.isAlone) return {};
-  if (auto tile = dyn_cast<RankedTensorType>(pointer)) return holdsFirstCopy(t, ttg::layoutOf(tile));
-  return isFirstThread(t);
 }
 
 LogicalResult lowerStore(ThreadContext &t, tt::StoreOp op) {
@@ -293,22 +321,6 @@ static void orderAtomic(ThreadContext &t, Operation *op, ptx::Order order) {
     t.sinceBarrier.clear();
   }
   orderAccess(t, op);
-}
-
-/// What an atomic operation has found, for all threads that hold it. They meet on the way, and all earlier work of the block is done.
-static Parts shareResults(ThreadContext &t, Operation *op, const Parts &results, Type pointer) {
-  if (t.isAlone || scratchBytes(op) == 0) return results;
-  Type type = results.front().getType();
-  Value base = scratch(t, op);
-  sync(t); // all threads have read what was in this scratch memory before
-  auto tile = dyn_cast<RankedTensorType>(pointer);
-  if (tile)
-    storeFlat(t, base, results, ttg::layoutOf(tile), 0);
-  else
-    ptx::StoreSharedOp::create(t.b, base, ValueRange{toMemory(t, results.front())}, performs(t, pointer));
-  sync(t);
-  if (t.config.getCtas() == 1) t.sinceBarrier.clear();
-  return tile ? loadAllFlat(t, base, ttg::layoutOf(tile), type) : Parts{loadFlat(t, base, t.i32(0), type)};
 }
 
 /// What memory holds afterwards.
@@ -417,13 +429,17 @@ LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op) {
 //===----------------------------------------------------------------------------------------------------------- spinning
 
 // A lock is tried again and again:                       while tl.atomic_cas(lock, 0, 1) == 1: pass
+// A flag is looked at again and again:                   while tl.load(flag, volatile=True) == 0: pass
 // Three barriers in each attempt, by which all threads learn what the first one has found, would
 // keep the block from taking a lock that has just become free; so would a release in each, which waits for all stores.
 
 Operation *triedBy(scf::WhileOp loop) {
-  auto isAtomic = [](Operation &op) { return isa<tt::AtomicCASOp, tt::AtomicRMWOp>(op); };
+  auto isAttempt = [](Operation &op) {
+    auto load = dyn_cast<tt::LoadOp>(op);
+    return isa<tt::AtomicCASOp, tt::AtomicRMWOp>(op) || (load && tt::isMadeAnew(load));
+  };
   Block &test = loop.getBefore().front();
-  auto attempt = llvm::find_if(test, isAtomic);
+  auto attempt = llvm::find_if(test, isAttempt);
   if (attempt == test.end() || !loop.getInits().empty() || loop->getNumResults()) return nullptr;
   bool isPlain = llvm::all_of(test.without_terminator(), [&](Operation &op) {
     return &op == &*attempt || (isPure(&op) && op.getNumRegions() == 0 && !isa<RankedTensorType>(op.getResult(0).getType()));
@@ -488,7 +504,8 @@ static LogicalResult lowerAttempts(ThreadContext &t, scf::WhileOp loop) {
 
 LogicalResult lowerSpin(ThreadContext &t, scf::WhileOp loop, Operation *attempt) {
   auto swap = dyn_cast<tt::AtomicCASOp>(attempt);
-  orderAtomic(t, attempt, orderOf(swap ? swap.getSem() : cast<tt::AtomicRMWOp>(attempt).getSem()));
+  auto atomic = dyn_cast<tt::AtomicRMWOp>(attempt);
+  orderAtomic(t, attempt, swap ? orderOf(swap.getSem()) : atomic ? orderOf(atomic.getSem()) : ptx::Order::relaxed);
   {
     OpBuilder::InsertionGuard guard(t.b);
     auto alone = scf::IfOp::create(t.b, isFirstThread(t), /*withElseRegion=*/false);

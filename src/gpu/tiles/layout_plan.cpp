@@ -108,7 +108,7 @@ static AccessFacts rowFacts(Value tile, const Dims &order) {
 static int64_t coveredBy(Operation *op, const AccessFacts &facts) {
   constexpr int64_t widest = 16, leastAligned = 4;
   auto load = dyn_cast<tt::LoadOp>(op);
-  if (!load || load.getIsVolatile() || facts.vectorLimit * facts.bytes >= leastAligned || facts.bytes >= leastAligned) return 0;
+  if (!load || tt::isMadeAnew(load) || facts.vectorLimit * facts.bytes >= leastAligned || facts.bytes >= leastAligned) return 0;
   if (!load->getParentOfType<scf::ForOp>() || !feedsProduct(load) || getElementTypeOrSelf(load.getType()).isInteger(1)) return 0;
   Value other = load.getOther();
   if (auto splat = other ? other.getDefiningOp<tt::SplatOp>() : tt::SplatOp()) other = splat.getSrc();

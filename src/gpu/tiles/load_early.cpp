@@ -14,6 +14,7 @@
 #include "gpu/machine/early.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/ttg.h"
+#include "ir/made_anew.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -56,7 +57,7 @@ static bool comesFromMemory(Value value, int64_t depth) {
 
 /// Whether the operation neither lets another program proceed, nor waits for one.
 static bool waitsForNobody(Operation *op) {
-  if (auto load = dyn_cast<tt::LoadOp>(op)) return !load.getIsVolatile();
+  if (auto load = dyn_cast<tt::LoadOp>(op)) return !tt::isMadeAnew(load);
   if (isa<tt::AtomicRMWOp>(op)) return op->getResult(0).use_empty();
   return isa<tt::StoreOp>(op) || isMemoryEffectFree(op);
 }
@@ -125,7 +126,7 @@ static void loadBeforeReduction(Block &block, int64_t threads) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     auto load = dyn_cast<tt::LoadOp>(op);
     auto tile = load ? dyn_cast<RankedTensorType>(load.getType()) : nullptr;
-    bool isPlain = load ? !load.getIsVolatile() : isMemoryEffectFree(&op);
+    bool isPlain = load ? !tt::isMadeAnew(load) : isMemoryEffectFree(&op);
     if (!isPlain && isBehind) return; // it may write what is loaded behind it
     if (!isPlain) last = nullptr;
     if (tile && isPlain && !isBehind) last = &op;

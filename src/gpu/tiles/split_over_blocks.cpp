@@ -629,7 +629,7 @@ private:
       op->moveBefore(branch.thenBlock()->getTerminator());
     }
     auto load = dyn_cast<tt::LoadOp>(op);
-    bool isShared = (load && tt::isMadeAnew(load)) || isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
+    bool isShared = (load && tt::mayChangeMeanwhile(load)) || isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
     if (!isShared || op->getResult(0).use_empty()) return;
     Value result = op->getResult(0);
     SmallVector<OpOperand *> uses = usesOf(result);
