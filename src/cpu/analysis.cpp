@@ -210,9 +210,12 @@ Step TileAnalysis::computeStep(Value tile, int64_t dim) {
         Step l = step(rem.getLhs(), dim), r = step(rem.getRhs(), dim);
         if (l.isZero() && r.isZero()) return noStep;
         // (start + i) % n: a range, as long as it does not wrap around. The check looks at one n.
-        if (l.hasAmount(1) && isOneValue(rem.getRhs()) && shapeOf(rem.getRhs()) == shapeOf(tile))
-          return Step{Step::constant, 1, true, l.widens};
-        return Step{};
+        if (!l.hasAmount(1) || !isOneValue(rem.getRhs()) || shapeOf(rem.getRhs()) != shapeOf(tile)) return Step{};
+        // The run-time checks are those of the steps that are not assumed.
+        bool isChecked =
+            !needsAssumedSteps(rem.getLhs(), dim) &&
+            llvm::none_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return needsAssumedSteps(rem.getRhs(), d); });
+        return isChecked ? Step{Step::constant, 1, true, l.widens} : Step{};
       })
       .Case([&](AddPtrOp add) {
         Step p = step(add.getPtr(), dim), o = widenedBy(op) ? widenedStep(op, dim) : step(add.getOffset(), dim);

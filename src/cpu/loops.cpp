@@ -190,7 +190,7 @@ void LevelLoops::runRows(Value to) {
   ImplicitLocOpBuilder &b = ctx.b;
   std::optional<int64_t> length = ctx.rows->constant;
   int64_t unroll = std::max<int64_t>(1, std::min(spec.unroll, size / chunk));
-  if (length) unroll = std::clamp<int64_t>(*length / chunk, 1, unroll);
+  if (length) unroll = std::clamp(static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(*length / chunk))), int64_t(1), unroll);
   bool isShort = length && *length % chunk == 0 && *length <= maxVectors * chunk && *length <= size;
   forEachRow(ctx, place, to, spec.fullMasks, [&](Value from, Value end) {
     Value count = arith::SubIOp::create(b, end, from);
@@ -247,8 +247,8 @@ static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<voi
     emitWhere(ctx, whole, place.at[spec.order[level - 1]], [&] { loops.runUnrolled(end, !hasExtent); });
     return loops.run(arith::SelectOp::create(b, whole, end, constantIndex(b, 0)), end, false, 1);
   }
-  // Rows end anywhere.
-  bool isExact = chunk == 1 || (loops.inRows && !ctx.rows->holds);
+  // Rows end anywhere, but the vectors after them, if there are any, begin where they do in a tile.
+  bool isExact = chunk == 1 || (loops.inRows && !ctx.rows->holds && bound == end);
   Value middle = isExact ? bound : Value(arith::AndIOp::create(b, bound, constantIndex(b, -chunk)));
   // One loop over rows copies operands of products: where the row's mask fails, the whole row is filled as its rest. That halves the code.
   std::optional<int64_t> rows = constantIndexValue(end);
@@ -352,7 +352,7 @@ struct MaskBounds {
 } // namespace
 
 static Value smallerOf(Context &ctx, Value known, Value count) {
-  return known ? Value(arith::MinSIOp::create(ctx.b, known, count)) : count;
+  return known && known != count ? Value(arith::MinSIOp::create(ctx.b, known, count)) : count;
 }
 
 static bool isSigned(arith::CmpIPredicate predicate) {

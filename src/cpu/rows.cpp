@@ -158,6 +158,11 @@ static std::optional<Rows> planRows(Context &ctx, ValueRange tiles, int64_t vect
   if (!ctx.analysis->isExact(rows.dividend) || !ctx.analysis->isNotNegative(rows.dividend)) return std::nullopt;
   rows.constant = constantOf(divisor);
   rows.length = rows.constant ? constantIndex(b, *rows.constant) : wideScalar(ctx, divisor);
+  // Steps are those of a tile wherever it is: one dividend that is there twice, m[:, None, :] and m[None, :, :], has two kinds of rows.
+  auto isMain = [&](const Division &each) { return each.op == main; };
+  rows.dims = llvm::find_if(divisions, isMain)->dims;
+  for (const Division &each : divisions)
+    if (each.op->getOperand(0) == rows.dividend && each.dims != rows.dims) return std::nullopt;
   for (const Division &each : divisions) {
     Multiple multiple = isMultiple(each.op->getOperand(1), divisor, maxFactors);
     if (each.op->getOperand(0) != rows.dividend || multiple == Multiple::no) continue;
@@ -168,7 +173,6 @@ static std::optional<Rows> planRows(Context &ctx, ValueRange tiles, int64_t vect
       rows.holds = bothHold(ctx, rows.holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, larger, zero));
       rows.holds = bothHold(ctx, rows.holds, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, zero));
     }
-    if (each.op == main) rows.dims = each.dims;
     rows.inside[{each.op->getResult(0), each.dim}] = Step{Step::constant, isRemainder(each.op) ? 1 : 0};
     if (isRemainder(each.op)) rows.outside[{each.op->getResult(0), each.dim}] = Step{};
   }

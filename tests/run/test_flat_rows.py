@@ -96,6 +96,50 @@ def pointers_used_twice(x_ptr, out, n, BLOCK: tl.constexpr):
 LENGTHS = [1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 96, 100, 129, 500]
 
 
+@triton.jit
+def numbers(out, n, N: tl.constexpr, BLOCK: tl.constexpr):
+    if N > 0:
+        n = N
+    x = tl.arange(0, BLOCK)
+    tl.store(out + x, x // n * 1000 + x % n)
+
+
+@triton.jit
+def masked_rows(w, out, bound, n, steps, N: tl.constexpr, BLOCK: tl.constexpr):
+    """What is loaded ends anywhere in a row; what is computed from it does not."""
+    if N > 0:
+        n = N
+    x = tl.arange(0, BLOCK)
+    a = x * 0
+    b = x * 0 + 1
+    for i in range(steps):
+        a += tl.load(w + x // n * n * 2 + x % n + i, mask=x < bound, other=-5)
+        b += a
+    tl.store(out + x, a)
+    tl.store(out + BLOCK + x, b)
+
+
+@triton.jit
+def rows_twice(out, n, s, N: tl.constexpr, A: tl.constexpr, BLOCK: tl.constexpr):
+    """out[i, j, k] = (i * s + k) // n * 100 + (j * s + k) // n."""
+    if N > 0:
+        n = N
+    i = tl.arange(0, A)
+    k = tl.arange(0, BLOCK)
+    q = (i[:, None] * s + k[None, :]) // n
+    at = i[:, None, None] * (A * BLOCK) + i[None, :, None] * BLOCK + k[None, None, :]
+    tl.store(out + at, q[:, None, :] * 100 + q[None, :, :])
+
+
+@triton.jit
+def remainders_of_remainders(x_ptr, out, start, n, m, other, N: tl.constexpr, BLOCK: tl.constexpr):
+    if N > 0:
+        n = N
+    x = tl.arange(0, BLOCK)
+    y = tl.load(x_ptr + (x % n + 3) % m + (x + start) % (x // n + 2) + x // n)
+    tl.store(out + x, y + tl.load(x_ptr + (x + start) % other) * 1000)
+
+
 @pytest.mark.parametrize("n, is_known, block", [*itertools.product(LENGTHS, [True, False], [64]), (96, True, 256), (33, False, 128), (1000, True, 128)])
 def test_rows_by_index(n, is_known, block):
     rng = np.random.default_rng(n)
@@ -182,3 +226,45 @@ def test_an_assertion_names_its_element(n, engine):
     bad = 2 * n + n // 2
     with pytest.raises(Exception, match=rf"program \({bad // 64}, 0, 0\): device-side assertion failed at element \( *{bad % 64}\): too large"):
         checked_rows[(triton.cdiv(4 * n, 64),)](index, out, 4 * n, n, bad, BLOCK=64, debug=True)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("n, block", list(itertools.product([12, 24, 28, 48, 60, 96], [64, 128, 256, 512])))
+def test_rest_of_a_row(n, block, is_known):
+    """Rows of three vectors or six, and a last row of fewer."""
+    out = np.full(block + 128, 9, np.int32)
+    numbers[(1,)](out, n, N=n if is_known else 0, BLOCK=block)
+    x = np.arange(block)
+    np.testing.assert_array_equal(out[:block], x // n * 1000 + x % n)
+    assert (out[block:] == 9).all()
+
+
+@pytest.mark.parametrize("bound", [0, 1, 5, 37, 100, 125, 127, 128])
+@pytest.mark.parametrize("n, is_known", [(n, known) for n in (16, 17, 48, 100) for known in (True, False)])
+def test_masks_end_in_a_row(n, is_known, bound):
+    w = np.arange(600, dtype=np.int32)
+    out = np.full(2 * 128 + 64, 9, np.int32)
+    masked_rows[(1,)](w, out, bound, n, 2, N=n if is_known else 0, BLOCK=128)
+    x = np.arange(128)
+    first = np.where(x < bound, x // n * n * 2 + x % n, -5)
+    second = first + np.where(x < bound, x // n * n * 2 + x % n + 1, -5)
+    np.testing.assert_array_equal(out, np.concatenate([second, 1 + first + second, np.full(64, 9)]))
+
+
+@pytest.mark.parametrize("s", [5, 16, 40])
+@pytest.mark.parametrize("n, is_known", [(n, known) for n in (16, 17, 32, 48) for known in (True, False)])
+def test_rows_of_one_index_in_two_dimensions(n, is_known, s):
+    out = np.zeros((4, 4, 32), np.int32)
+    rows_twice[(1,)](out, n, s, N=n if is_known else 0, A=4, BLOCK=32)
+    q = (np.arange(4)[:, None] * s + np.arange(32)) // n
+    np.testing.assert_array_equal(out, q[:, None, :] * 100 + q[None, :, :])
+
+
+@pytest.mark.parametrize("m, other", [(5, 1000), (20, 100), (64, 1000)])
+@pytest.mark.parametrize("n, is_known", [(n, known) for n in (16, 17, 64) for known in (True, False)])
+def test_remainders_of_remainders(n, is_known, m, other):
+    """The run-time check of the last remainder says nothing about the first two."""
+    out = np.zeros(128, np.int32)
+    remainders_of_remainders[(1,)](np.arange(2048, dtype=np.int32), out, 2, n, m, other, N=n if is_known else 0, BLOCK=128)
+    x = np.arange(128)
+    np.testing.assert_array_equal(out, (x % n + 3) % m + (x + 2) % (x // n + 2) + x // n + (x + 2) % other * 1000)
