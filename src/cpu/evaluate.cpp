@@ -57,6 +57,22 @@ static Lanes evaluateOp(Context &ctx, Operation *op, Value tile, const Place &pl
 static Lanes evaluateLoad(Context &ctx, LoadOp load, const Place &place);
 static Lanes readTile(Context &ctx, LoadOp load, const Place &place);
 
+/// Whether the conditions of a tile's steps are partly those of tiles in scratch. The root tests none of these: the tiles are as they are.
+static bool restsOnStored(Context &ctx, Value tile) {
+  llvm::SmallVector<Value> work{tile};
+  llvm::DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    if (!isTile(next) || !seen.insert(next).second) continue;
+    bool isConditional = llvm::any_of(llvm::seq<int64_t>(0, int64_t(shapeOf(next).size())),
+                                      [&](int64_t d) { return ctx.analysis->step(next, d).isConditional(); });
+    if (!isConditional) continue;
+    if (ctx.buffers.contains(next)) return true;
+    if (Operation *op = next.getDefiningOp()) llvm::append_range(work, op->getOperands());
+  }
+  return false;
+}
+
 /// A tile that moves by one constant step along the vector: its first element
 /// and the step. Null where it does not, or where that is not certain.
 static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const Place &place) {
@@ -64,8 +80,8 @@ static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const Place
   if (place.vector < 0) return std::nullopt;
   Step step = ctx.analysis->step(tile, place.vector);
   Type element = getElementTypeOrSelf(tile);
-  bool stepsHere = step.kind != Step::other && (!step.isConditional() || ctx.assumeConditions) &&
-                   (step.isZero() || element.isInteger() || isa<PointerType>(element));
+  bool stepsHere = step.kind != Step::other && (step.isZero() || element.isInteger() || isa<PointerType>(element)) &&
+                   (!step.isConditional() || (ctx.assumeConditions && !restsOnStored(ctx, tile)));
   if (!stepsHere) return std::nullopt;
   Place first = place;
   first.vector = -1, first.lanes = 1;

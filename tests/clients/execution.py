@@ -247,6 +247,13 @@ def tests_of(path):
     return tests
 
 
+def sample_facts(path):
+    """How the tests of a file of results were chosen."""
+    with open(path) as file:
+        first = json.loads(file.readline())
+    return {name: first[name] for name in ("sample", "seed")}
+
+
 def run(arguments, suites):
     like = tests_of(arguments.like) if arguments.like else {}
     with tempfile.TemporaryDirectory(prefix="clients-") as folder:
@@ -255,8 +262,8 @@ def run(arguments, suites):
         if asked.returncode:
             sys.exit(f"this Python has no such engine ({arguments.engine}): {last_line(asked.stderr)}")
         head = json.loads(asked.stdout.splitlines()[-1]) | machine()
-        work.output.write(json.dumps(head | {"device": arguments.device, "python": platform.python_version(), "sample": arguments.sample, "seed": arguments.seed,
-                                             "chosen": arguments.choose}) + "\n")
+        sample = sample_facts(arguments.like) if arguments.like else {"sample": arguments.sample, "seed": arguments.seed}
+        work.output.write(json.dumps(head | sample | {"device": arguments.device, "python": platform.python_version(), "chosen": arguments.choose}) + "\n")
         reasons = {suite.name: missing(suite, arguments.sources, arguments.device) for suite in suites}
         for name, reason in reasons.items():
             if reason:

@@ -37,7 +37,7 @@ SUITES = [
           get="git clone https://github.com/FlagOpen/FlagGems flaggems && git -C flaggems checkout 532ff438", options=["--mode", "quick"]),
     Suite("fla", ["tests/ops/test_*.py", "tests/modules/test_*.py"], version="0.5.2", needs="einops transformers", plugins=["fla_cpu"], imports=["einops", "transformers"],
           get="git clone --depth 1 --branch v0.5.2 https://github.com/fla-org/flash-linear-attention fla", leave_out=[("tilelang", OTHERS)]),
-    Suite("helion", ["test/test_*.py"], version="1.4.0", needs="filecheck psutil rich scikit-learn", plugins=["cuda_on_cpu"], imports=["filecheck", "psutil", "rich"],
+    Suite("helion", ["test/test_*.py"], version="1.4.0", needs="filecheck psutil rich scikit-learn", plugins=["cuda_on_cpu", "inductor_on_cpu"], imports=["filecheck", "psutil", "rich"],
           get="git clone --depth 1 --branch v1.4.0 https://github.com/pytorch/helion helion",
           leave_out=[("test_cute", OTHERS), ("pallas", OTHERS), ("metal", OTHERS), ("tileir", OTHERS), ("test_amd", "another GPU"), ("dist", "several GPUs"),
                      ("test_llm_autotuner", "asks a language model"), ("remote_copy", "several GPUs")]),

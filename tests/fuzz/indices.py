@@ -32,6 +32,8 @@ KINDS = {
     "sums": ["tl.sum("],
     "loops": ["for "],
     "products of indices": ["# i * j"],
+    "rows of a flat index": ["# a row"],
+    "atomic additions": ["tl.atomic_add("],
 }
 
 
@@ -160,13 +162,35 @@ class Generator:
         self.line(f"{name} = tl.load({self.new_input(dtype)} + {self.whole(index)}, mask={self.whole(self.joined(terms))}, other={self.rng.choice([0, 1])})", depth)
         return name, dtype
 
+    def in_rows(self, depth=1):
+        """A tile from memory by the rows and columns of a flat index, mostly without a mask: row * n + column is below ROOM."""
+        n = self.rng.choice(["small", "other", "small", "small * 2", "17", "32", "33", "48", "64", "96", "100", "128", "8"])
+        m = self.rng.choice(["2", "3", "4", "other"])
+        x = self.rng.choice(["at", "at", "(at + 5)", f"(pid * {self.count} + {self.count - 1} - at % {self.count})"])
+        row, column, index, name = (self.fresh(prefix) for prefix in ("row", "column", "n", "x"))
+        self.line(f"{row} = {x} // ({n})  # a row", depth)
+        self.line(f"{column} = {x} % ({n})", depth)
+        self.terms["int32"] += [row, column]
+        indirect = f"(tl.load({self.new_input('int32')} + {self.whole(row)}) & 3)"
+        self.line(f"{index} = " + self.rng.choice([row, f"{indirect} * ({n}) + {column}", f"{indirect} * 512 + {column}", f"{row} * ({n}) + {column}", column, indirect,
+                                                   f"{row} // {m} * ({n}) + {column}", f"{x} // (({n}) * {m}) + {column}", f"{row} % 4 * 300 + {column}"]), depth)
+        dtype = self.rng.choice(["int32", "float32", "int8", "int64", "float16"])
+        mask = f", mask={self.whole(self.condition())}, other={self.rng.choice([0, 1])}" if self.chance(0.3) else ""
+        self.line(f"{name} = tl.load({self.new_input(dtype)} + {self.whole(index)}{mask})", depth)
+        if self.chance(0.3):
+            self.line(f"{name} = {name} * ({self.whole(column)} + 1).to(tl.{dtype if dtype.startswith('int') else 'float32'})", depth)
+            self.line(f"{name} = {name}.to(tl.{dtype})", depth)
+        return name, dtype
+
     def joined(self, terms):
         return " & ".join(terms)
 
     def value(self, depth=1):
-        form = self.rng.randint(0, 7)
+        form = self.rng.randint(0, 9)
         if form <= 2:
             return self.load(depth)
+        if form >= 8:
+            return self.in_rows(depth)
         if form == 3:
             index = self.expression(depth)
             return self.whole(f"{index}.to(tl.float32)"), "float32"
@@ -193,7 +217,11 @@ class Generator:
         name = f"out{len(self.outputs)}"
         self.outputs.append((name, dtype, [Output()]))
         mask = f", mask={self.whole(self.joined([self.condition() for _ in range(self.rng.choice([1, 1, 2]))]))}" if self.chance(0.6) else ""
-        self.line(f"tl.store({name} + {self.address()}, {value}{mask})")
+        if dtype in ("int32", "int64", "float32") and self.chance(0.2):
+            address = self.rng.choice([self.address(), "at // 8", "at % 32", "at // 3 * 3 + at % 3", f"at - at % {self.count}"])
+            self.line(f"tl.atomic_add({name} + {self.whole(address)}, {value}{mask})")
+        else:
+            self.line(f"tl.store({name} + {self.address()}, {value}{mask})")
 
     def loop(self):
         total, i = self.fresh("sum"), self.fresh("k")

@@ -176,6 +176,7 @@ def test_samples(tmp_path):
         assert {row["outcome"] for row in rows.values()} == {"passed" if name == "like" else "not run"}
         chosen[name] = set(rows)
     assert chosen["x"] == chosen["y"] == chosen["like"] != chosen["z"]
+    assert read(folder / "like.jsonl")[0]["sample"] == 6 and read(folder / "z.jsonl")[0]["seed"] == 1
     assert len(chosen["x"]) == 6 and {test[:6] for test in chosen["x"]} == {"test_a", "test_b", "test_c", "test_d"}
 
 

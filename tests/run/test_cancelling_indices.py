@@ -146,3 +146,33 @@ def test_rows_of_narrow_integers_that_overflow(start, step):
     i, j = np.arange(M)[:, None], np.arange(N)[None, :]
     narrow = ((i * step).astype(np.int16).astype(np.int64) + start + j + 2**31) % 2**32 - 2**31
     np.testing.assert_array_equal(out, x[(narrow + 2**33) % 97])
+
+
+@triton.jit
+def stored_kernel(x_ptr, out_ptr, other_ptr, n, m, HOW: tl.constexpr):
+    """A difference that is in memory of its own when the second store's mask needs it: nothing tests there whether it is 0 everywhere."""
+    column = tl.arange(0, 4)[None, :]
+    i = tl.arange(0, 16)[:, None] * 4 + column
+    d = i % n - i % m
+    tl.store(out_ptr + i, d)
+    x = tl.load(x_ptr + tl.broadcast_to(column * 0, (16, 4)))
+    if HOW == "mask":
+        tl.store(other_ptr + i, x, mask=d > 0)
+    elif HOW == "where":
+        tl.store(other_ptr + i, tl.where(d > 0, x, 3))
+    elif HOW == "value":
+        tl.store(other_ptr + i, d + x)
+    else:
+        tl.store(other_ptr + i + d, x, mask=d == 0)
+
+
+@pytest.mark.parametrize("n, m", [(3, 8), (8, 3), (100, 2), (5, 6), (64, 64), (1, 1), (4, 16)])
+@pytest.mark.parametrize("how", ["mask", "where", "value", "address"])
+def test_a_difference_that_is_in_memory_already(how, n, m):
+    x, out, other = np.full(4, 7, np.int32), np.zeros(64, np.int32), np.full(64, -9, np.int32)
+    stored_kernel[(1,)](x, out, other, n, m, HOW=how)
+    i = np.arange(64)
+    d = i % n - i % m
+    np.testing.assert_array_equal(out, d)
+    expected = {"mask": np.where(d > 0, 7, -9), "where": np.where(d > 0, 7, 3), "value": d + 7, "address": np.where(d == 0, 7, -9)}[how]
+    np.testing.assert_array_equal(other, expected)
