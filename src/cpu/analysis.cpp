@@ -60,11 +60,31 @@ bool isElementwise(Operation *op) {
 
 Step TileAnalysis::step(Value tile, int64_t dim) {
   if (shapeOf(tile).empty() || shapeOf(tile)[dim] == 1) return {Step::constant, 0, false};
+  if (assumedSteps) {
+    if (auto found = assumedSteps->find({tile, dim}); found != assumedSteps->end()) return found->second;
+    Steps *assumed = assumeSteps(nullptr);
+    Step always = step(tile, dim);
+    assumeSteps(assumed);
+    // A remainder may be among those that it holds for.
+    if (always.kind != Step::other && !always.wraps) return always;
+    Step result = computeStep(tile, dim);
+    return (*assumedSteps)[{tile, dim}] = result;
+  }
   auto found = steps.find({tile, dim});
   if (found != steps.end()) return found->second;
   Step result = computeStep(tile, dim);
   steps[{tile, dim}] = result;
   return result;
+}
+
+TileAnalysis::Steps *TileAnalysis::assumeSteps(Steps *assumed) {
+  return std::exchange(assumedSteps, assumed);
+}
+
+bool TileAnalysis::needsAssumedSteps(Value tile, int64_t dim) {
+  if (!assumedSteps) return false;
+  step(tile, dim);
+  return assumedSteps->contains({tile, dim});
 }
 
 static Step addSteps(Step a, Step b, int64_t sign) {
@@ -153,6 +173,7 @@ Step TileAnalysis::widenedStep(Operation *op, int64_t dim) {
   bool isExact = widensExactly(op, dim);
   result.modular = false;
   if (isExact) return result;
+  if (assumedSteps) return {};                                  // the run-time checks are those of the steps without them
   for (int64_t d = 0, rank = shapeOf(in).size(); d < rank; ++d) // the check computes how far it reaches
     if (Step s = step(in, d); s.kind == Step::other || s.varies || (d != dim && s.isConditional())) return {};
   result.widens = true;
@@ -189,9 +210,12 @@ Step TileAnalysis::computeStep(Value tile, int64_t dim) {
         Step l = step(rem.getLhs(), dim), r = step(rem.getRhs(), dim);
         if (l.isZero() && r.isZero()) return noStep;
         // (start + i) % n: a range, as long as it does not wrap around. The check looks at one n.
-        if (l.hasAmount(1) && isOneValue(rem.getRhs()) && shapeOf(rem.getRhs()) == shapeOf(tile))
-          return Step{Step::constant, 1, true, l.widens};
-        return Step{};
+        if (!l.hasAmount(1) || !isOneValue(rem.getRhs()) || shapeOf(rem.getRhs()) != shapeOf(tile)) return Step{};
+        // The run-time checks are those of the steps that are not assumed.
+        bool isChecked =
+            !needsAssumedSteps(rem.getLhs(), dim) &&
+            llvm::none_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return needsAssumedSteps(rem.getRhs(), d); });
+        return isChecked ? Step{Step::constant, 1, true, l.widens} : Step{};
       })
       .Case([&](AddPtrOp add) {
         Step p = step(add.getPtr(), dim), o = widenedBy(op) ? widenedStep(op, dim) : step(add.getOffset(), dim);

@@ -83,7 +83,14 @@ public:
   bool prefers(const LaunchFact &fact);
   const std::vector<LaunchFact> &preferredFacts() const { return preferred; }
 
+  using Steps = llvm::DenseMap<std::pair<mlir::Value, int64_t>, Step>;
   Step step(mlir::Value tile, int64_t dim);
+  /// From here on `step` takes the steps in `assumed` for given, and adds what follows from them; null: no more. Returns those before.
+  Steps *assumeSteps(Steps *assumed);
+  /// Whether the tile's step, unless it is `other`, follows from assumed steps alone.
+  bool needsAssumedSteps(mlir::Value tile, int64_t dim);
+  /// Whether no element is negative: this is proven, or a fact that launches are checked for.
+  bool isNotNegative(mlir::Value tile) { return indices.assumeNonNegativeElements(tile); }
   /// Whether nothing overflows in the tile: this is proven, or a fact that launches are checked for.
   bool isExact(mlir::Value tile);
   /// Whether what `op` widens (widenedBy) moves along `dim` as exact numbers would.
@@ -130,7 +137,8 @@ private:
   address::RefutedFacts refuted;
   address::Indices indices;
   std::vector<LaunchFact> preferred;
-  llvm::DenseMap<std::pair<mlir::Value, int64_t>, Step> steps;
+  Steps steps;
+  Steps *assumedSteps = nullptr;
   llvm::DenseMap<mlir::Value, bool> exact;
   llvm::DenseMap<mlir::Value, int64_t> costs;
   llvm::DenseMap<mlir::Value, StoredFor> stored;

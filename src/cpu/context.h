@@ -56,6 +56,8 @@ struct Level {
   std::map<std::vector<const void *>, Lanes> memo;
 };
 
+struct Rows; // rows.h
+
 /// The roots that read a load; 0: none yet.
 struct Readings {
   int64_t first, second;
@@ -96,6 +98,9 @@ struct Context {
   // The loop nest that is being emitted, and what holds in it.
   llvm::SmallVector<Level> levels;
   llvm::DenseSet<Value> trueMasks; // masks that hold
+  const Rows *rows = nullptr;      // the innermost loop is split into these; null: it is not
+  Index rowStart, rowNext;         // in a row: the indices of its first two elements; of one alone, if it has no second
+  Value rowEnd;                    // i64, where a vector may reach beyond its row; null: it does not
   bool assumeConditions = false;   // conditional steps hold
   bool careful = false;            // emitting the version of a root that assumes nothing: one simple loop
   bool packing = false;            // what is loaded is copied for a product, and memory is idle during the product

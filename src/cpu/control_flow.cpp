@@ -5,6 +5,7 @@
 
 #include "cpu/direct_store.h"
 #include "cpu/evaluate.h"
+#include "cpu/masked_tail.h"
 #include "cpu/operations.h"
 #include "cpu/scratch.h"
 
@@ -12,6 +13,34 @@ using namespace mlir;
 using namespace tilewright::tt;
 
 namespace tilewright::cpu {
+
+namespace {
+/// Tiles of one shape that are computed in one loop.
+struct Together {
+  llvm::SmallVector<Value> tiles;
+  llvm::SmallVector<Buffer> targets;
+  bool contains(Value tile) const { return llvm::is_contained(tiles, tile); }
+};
+} // namespace
+
+/// The yielded tiles that can be computed in one loop, directly into the buffers that carry them: none of them reads one of these buffers
+/// at another place than it writes to. What they have in common is then computed once (Welford's mean, sum of squares and weight).
+static Together yieldedTogether(Context &ctx, ValueRange values, llvm::ArrayRef<Buffer> targets) {
+  Together together;
+  auto readsElsewhere = [&](Value tile, const Buffer &target) { return reads(ctx, tile, target, true); };
+  for (auto [value, to] : llvm::zip(values, targets)) {
+    auto shape = shapeOf(value);
+    bool isShort = shape.size() == 1 && maskedTail(ctx, value, 0); // its end is filled in
+    if (ctx.buffers.contains(value) || isShort || together.contains(value)) continue;
+    if (!together.tiles.empty() && shape != shapeOf(together.tiles.front())) continue;
+    if (readsElsewhere(value, to)) continue;
+    if (llvm::any_of(together.targets, [&](const Buffer &target) { return readsElsewhere(value, target); })) continue;
+    if (llvm::any_of(together.tiles, [&](Value tile) { return readsElsewhere(tile, to); })) continue;
+    together.tiles.push_back(value);
+    together.targets.push_back(to);
+  }
+  return together.tiles.size() > 1 ? together : Together();
+}
 
 /// Writes the tiles that a region yields to the buffers that carry them. A tile that is computed
 /// from carried ones goes through a temporary buffer where another slot still reads those.
@@ -23,7 +52,9 @@ static LogicalResult yieldTiles(Context &ctx, ValueRange values, llvm::ArrayRef<
   };
   llvm::SmallVector<Pending> copies;
   bool alone = values.size() == 1;
+  Together together = yieldedTogether(ctx, values, targets);
   for (auto [value, to] : llvm::zip(values, targets)) {
+    if (llvm::any_of(together.targets, [&](const Buffer &target) { return target.base == to.base; })) continue;
     auto found = ctx.buffers.find(value);
     if (found != ctx.buffers.end() && found->second.base == to.base && found->second.strides == to.strides) continue; // in place already
     if (alone && !reads(ctx, value, to, true)) {
@@ -36,6 +67,7 @@ static LogicalResult yieldTiles(Context &ctx, ValueRange values, llvm::ArrayRef<
     if (!ownBuffer) materialize(ctx, value, from);
     copies.push_back({value, from, to});
   }
+  if (!together.tiles.empty()) materializeTogether(ctx, together.tiles, together.targets);
   for (Pending &copy : copies) {
     auto before = ctx.buffers.find(copy.tile);
     std::optional<Buffer> saved = before != ctx.buffers.end() ? std::optional<Buffer>(before->second) : std::nullopt;

@@ -6,10 +6,12 @@
 
 #include "cpu/evaluate.h"
 
+#include "cpu/conditions.h"
 #include "cpu/in_turn.h"
 #include "cpu/made_anew.h"
 #include "cpu/math.h"
 #include "cpu/roots.h"
+#include "cpu/rows.h"
 #include "cpu/scratch.h"
 #include "cpu/short_form.h"
 #include "support/processor.h"
@@ -83,14 +85,24 @@ static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const Place
   if (!stepsHere) return std::nullopt;
   Place first = place;
   first.vector = -1, first.lanes = 1;
-  first.at[place.vector] = {ctx.zeroIndex, 0};
+  bool ofRow = ctx.rowStart.value && ctx.analysis->needsAssumedSteps(tile, place.vector);
+  first.at[place.vector] = ofRow ? ctx.rowStart : Index{ctx.zeroIndex, 0};
   Value base = evaluateScalar(ctx, tile, first);
   if (step.isZero()) return Lanes{Lanes::uniform, base, 0, {}};
-  if (step.kind == Step::constant) return Lanes{Lanes::affine, base, step.amount, {}};
-  Place second = first;
-  second.at[place.vector] = {indexConstant(ctx, 1), 0};
-  Value next = evaluateScalar(ctx, tile, second);
-  return Lanes{Lanes::affine, base, 0, scalarToIndex(ctx, arith::SubIOp::create(b, next, base))};
+  Lanes lanes{Lanes::affine, base, step.amount, {}};
+  if (step.kind != Step::constant) {
+    Place second = first;
+    second.at[place.vector] = ofRow ? ctx.rowNext : Index{indexConstant(ctx, 1), 0};
+    Value next = evaluateScalar(ctx, tile, second);
+    lanes.uniformStep = scalarToIndex(ctx, arith::SubIOp::create(b, next, base));
+  }
+  if (!ofRow) return lanes;
+  // A row continues to the left as it goes on to the right: its element at index 0 need not exist.
+  Value stride = lanes.uniformStep ? lanes.uniformStep : constantIndex(b, step.amount);
+  Value moved = arith::MulIOp::create(b, ctx.rowStart.value, stride);
+  if (base.getType() != moved.getType()) moved = arith::TruncIOp::create(b, base.getType(), moved);
+  lanes.value = arith::SubIOp::create(b, base, moved);
+  return lanes;
 }
 
 /// Whether a mask is known to hold at a place, because the loops around it only run over
@@ -255,6 +267,20 @@ static Lanes evaluateLoad(Context &ctx, LoadOp load, const Place &place) {
   return lanes;
 }
 
+/// One element; `mask` null: always, else `otherwise` where it is false.
+static Value readOne(Context &ctx, Type element, Value address, Value mask, Value otherwise) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  int64_t bytes = elementBytes(element);
+  if (!mask) return cpu::load(b, element, intToPointer(b, address), bytes);
+  auto branch = scf::IfOp::create(b, TypeRange{element}, mask, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, cpu::load(b, element, intToPointer(b, address), bytes));
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, otherwise);
+  return branch.getResult(0);
+}
+
 static Lanes readTile(Context &ctx, LoadOp load, const Place &place) {
   ImplicitLocOpBuilder &b = ctx.b;
   Type element = laneElement(getElementTypeOrSelf(load.getResult()), b.getContext());
@@ -276,21 +302,18 @@ static Lanes readTile(Context &ctx, LoadOp load, const Place &place) {
   auto zero = [&]() -> Value { return isa<FloatType>(element) ? constantFloat(b, element, 0) : constantInt(b, element, 0); };
   if (place.vector < 0) {
     note(Way::one);
-    if (always) return {Lanes::uniform, cpu::load(b, element, intToPointer(b, pointer.value), bytes), 0, {}};
-    Value otherwise = load.getOther() ? other.value : zero();
-    auto branch = scf::IfOp::create(b, TypeRange{element}, maskLanes.value, true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(b, cpu::load(b, element, intToPointer(b, pointer.value), bytes));
-    b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, otherwise);
-    return {Lanes::uniform, branch.getResult(0), 0, {}};
+    Value otherwise = always ? Value() : load.getOther() ? other.value : zero();
+    return {Lanes::uniform, readOne(ctx, element, pointer.value, always ? Value() : maskLanes.value, otherwise), 0, {}};
   }
   Type type = vectorOf(element, place.lanes);
   Value position = place.at[place.vector].value;
   Value maskVector = always ? Value() : asVector(ctx, maskLanes, b.getI1Type(), place);
+  if (Value inRow = lanesInRow(ctx, place)) {
+    maskVector = bothHold(ctx, maskVector, inRow);
+    always = false;
+  }
   Value otherVector;
-  if (!always) otherVector = load.getOther() ? asVector(ctx, other, element, place) : splat(b, zero(), place.lanes);
+  if (!always) otherVector = load.getOther() && other.value ? asVector(ctx, other, element, place) : splat(b, zero(), place.lanes);
   if (pointer.kind == Lanes::affine && !pointer.uniformStep && pointer.step == bytes) {
     Value address = pointerAt(b, intToPointer(b, pointer.value), position, bytes);
     prefetchNextTurn(ctx, load, pointer.value, position);
@@ -322,6 +345,18 @@ Lanes readBuffer(Context &ctx, const Buffer &buffer, Type logical, const Place &
   if (place.vector < 0) return {Lanes::uniform, convertTo(ctx, cpu::load(b, buffer.element, address, bytes), element), 0, {}};
   int64_t stride = buffer.strides[place.vector];
   Type type = vectorOf(buffer.element, place.lanes);
+  if (Value inRow = lanesInRow(ctx, place)) {
+    Value zeros = splat(b, arith::ConstantOp::create(b, b.getZeroAttr(buffer.element)), place.lanes);
+    Value value;
+    if (stride == 1) {
+      value = maskedLoad(b, type, address, inRow, zeros, bytes);
+    } else {
+      Value all =
+          arith::AddIOp::create(b, splat(b, pointerToInt(b, address), place.lanes), iota(b, b.getI64Type(), place.lanes, stride * bytes));
+      value = gather(b, type, all, inRow, zeros, bytes);
+    }
+    return {Lanes::vector, convertTo(ctx, value, element), 0, {}};
+  }
   if (stride == 1) return {Lanes::vector, convertTo(ctx, cpu::load(b, type, address, bytes), element), 0, {}};
   Value result;
   for (int64_t lane = 0; lane < place.lanes; ++lane) {

@@ -11,6 +11,7 @@
 
 #include "cpu/conditions.h"
 #include "cpu/evaluate.h"
+#include "cpu/rows.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -87,21 +88,29 @@ void emitLoops(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm:
   ctx.levels = std::move(outer);
 }
 
-/// An innermost loop in two versions, where its stores may bypass the caches.
-static void emitInBothWays(Context &ctx, Value streams, llvm::function_ref<void()> emit) {
-  if (!streams) return emit();
+/// Two versions of a loop.
+static void emitVersions(Context &ctx, Value condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise) {
   ImplicitLocOpBuilder &b = ctx.b;
-  auto branch = scf::IfOp::create(b, TypeRange{}, streams, true);
+  auto branch = scf::IfOp::create(b, TypeRange{}, condition, true);
   OpBuilder::InsertionGuard guard(b);
   ctx.levels.back().inner = branch;
   for (bool way : {true, false}) {
     b.setInsertionPointToStart(way ? branch.thenBlock() : branch.elseBlock());
     ctx.levels.emplace_back();
-    ctx.streaming = way;
-    emit();
+    way ? then() : otherwise();
     ctx.levels.pop_back();
   }
   ctx.levels.back().inner = nullptr;
+}
+
+/// An innermost loop in two versions, where its stores may bypass the caches.
+static void emitInBothWays(Context &ctx, Value streams, llvm::function_ref<void()> emit) {
+  if (!streams) return emit();
+  auto way = [&](bool streaming) {
+    ctx.streaming = streaming;
+    emit();
+  };
+  emitVersions(ctx, streams, [&] { way(true); }, [&] { way(false); });
 }
 
 /// Code for the case that all masks hold for `row`, the index of the enclosing loop. What depends on
@@ -121,6 +130,97 @@ static void emitWhere(Context &ctx, Value whole, Index &row, llvm::function_ref<
   ctx.levels.back().inner = nullptr;
 }
 
+namespace {
+/// The loops of one level. `whole` (i1): all masks hold along the outer dimensions; null: always.
+struct LevelLoops {
+  Context &ctx;
+  const LoopSpec &spec;
+  llvm::function_ref<void(llvm::ArrayRef<Place>)> body;
+  size_t level;
+  Value whole;
+  Place &place;
+  int64_t vectorDim;
+  int64_t dim = spec.order[level], size = spec.shape[dim], chunk = spec.chunk[dim];
+  bool innermost = level + 1 == spec.order.size();
+  bool inRows = innermost && !ctx.careful && ctx.rows && ctx.rows->dim == dim && chunk > 1;
+
+  void bodies(Value index, bool sectionFull, int64_t unroll);
+  void run(Value from, Value to, bool sectionFull, int64_t unroll, Value wholeBelow);
+  void run(Value from, Value to, bool sectionFull, int64_t unroll) { run(from, to, sectionFull, unroll, Value()); }
+  void runRows(Value to);
+  void runUnrolled(Value to, bool constantEnd);
+};
+} // namespace
+
+/// A constant is known outside all loops, so it must be made there.
+static Index knownIndex(Context &ctx, Value index, int64_t level, int64_t more) {
+  if (auto value = constantIndexValue(index)) return {indexConstant(ctx, *value + more), 0};
+  return {more == 0 ? index : Value(arith::AddIOp::create(ctx.b, index, constantIndex(ctx.b, more))), level};
+}
+
+/// `unroll` bodies of the innermost loop, from `index` on.
+void LevelLoops::bodies(Value index, bool sectionFull, int64_t unroll) {
+  llvm::SmallVector<Place> places;
+  for (int64_t u = 0; u < unroll; ++u) {
+    places.push_back(place);
+    places.back().at[dim] = knownIndex(ctx, index, int64_t(ctx.levels.size()) - 1, u * chunk);
+  }
+  llvm::SmallVector<Value> added;
+  if (sectionFull)
+    for (Value mask : spec.fullMasks)
+      if (ctx.trueMasks.insert(mask).second) added.push_back(mask);
+  body(places);
+  for (Value mask : added)
+    ctx.trueMasks.erase(mask);
+}
+
+void LevelLoops::run(Value from, Value to, bool sectionFull, int64_t unroll, Value wholeBelow) {
+  forLoop(ctx, from, to, chunk * unroll, [&](Value index) {
+    if (innermost) return bodies(index, sectionFull, unroll);
+    Place inner = place;
+    inner.at[dim] = knownIndex(ctx, index, int64_t(ctx.levels.size()) - 1, 0);
+    Value isWhole = wholeBelow ? Value(arith::CmpIOp::create(ctx.b, arith::CmpIPredicate::slt, index, wholeBelow)) : whole;
+    loopLevel(ctx, spec, body, level + 1, sectionFull, isWhole, inner, vectorDim);
+  });
+}
+
+/// Row after row (rows.h). A short row has no loop if it is in the tile as a whole.
+void LevelLoops::runRows(Value to) {
+  constexpr int64_t maxVectors = 8;
+  ImplicitLocOpBuilder &b = ctx.b;
+  std::optional<int64_t> length = ctx.rows->constant;
+  int64_t unroll = std::max<int64_t>(1, std::min(spec.unroll, size / chunk));
+  if (length) unroll = std::clamp(static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(*length / chunk))), int64_t(1), unroll);
+  bool isShort = length && *length % chunk == 0 && *length <= maxVectors * chunk && *length <= size;
+  forEachRow(ctx, place, to, spec.fullMasks, [&](Value from, Value end) {
+    Value count = arith::SubIOp::create(b, end, from);
+    auto inLoops = [&] {
+      auto endOf = [&](int64_t step) { return arith::AddIOp::create(b, from, arith::AndIOp::create(b, count, constantIndex(b, -step))); };
+      Value most = endOf(chunk * unroll), all = unroll > 1 ? Value(endOf(chunk)) : most;
+      run(from, most, true, unroll);
+      if (unroll > 1) run(most, all, true, 1);
+      ctx.rowEnd = end;
+      run(all, end, true, 1);
+      ctx.rowEnd = {};
+    };
+    if (!isShort) return inLoops();
+    Value isWhole = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, ctx.rows->length);
+    emitVersions(ctx, isWhole, [&] { bodies(from, true, *length / chunk); }, inLoops);
+  });
+}
+
+/// As many iterations as possible have `unroll` bodies, the others one.
+void LevelLoops::runUnrolled(Value to, bool constantEnd) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (inRows && !ctx.rows->holds) return runRows(to);
+  if (inRows) return emitVersions(ctx, ctx.rows->holds, [&] { runRows(to); }, [&] { run(constantIndex(b, 0), to, true, 1); });
+  int64_t unroll = innermost ? std::max<int64_t>(1, std::min(spec.unroll, size / chunk)) : 1;
+  bool isWhole = unroll == 1 || constantEnd;
+  Value most = isWhole ? to : Value(arith::AndIOp::create(b, to, constantIndex(b, -(chunk * unroll))));
+  emitInBothWays(ctx, innermost ? spec.streams : Value(), [&] { run(constantIndex(b, 0), most, true, unroll); });
+  if (!isWhole) run(most, to, true, 1);
+}
+
 /// `full`: all masks hold below the levels' bounds if they hold along the outer dimensions, as `whole` says (i1; null: always).
 static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, size_t level, bool full,
                       Value whole, Place place, int64_t vectorDim) {
@@ -136,76 +236,30 @@ static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<voi
       ctx.trueMasks.erase(mask);
     return;
   }
-  int64_t dim = spec.order[level], size = spec.shape[dim], chunk = spec.chunk[dim];
-  bool innermost = level + 1 == spec.order.size();
-  Value end = spec.extent.empty() || !spec.extent[dim] ? constantIndex(b, size) : spec.extent[dim];
+  LevelLoops loops{ctx, spec, body, level, whole, place, vectorDim};
+  int64_t dim = loops.dim, chunk = loops.chunk;
+  bool hasExtent = !spec.extent.empty() && spec.extent[dim];
+  Value end = hasExtent ? spec.extent[dim] : constantIndex(b, loops.size);
   Value bound = !full || spec.full.empty() ? Value() : spec.full[dim];
-
-  // A constant is known outside all loops, so it must be made there.
-  auto known = [&](Value index, int64_t here, int64_t more = 0) -> Index {
-    if (auto value = constantIndexValue(index)) return {indexConstant(ctx, *value + more), 0};
-    return {more == 0 ? index : Value(arith::AddIOp::create(b, index, constantIndex(b, more))), here};
-  };
-  auto run = [&](Value from, Value to, bool sectionFull, int64_t unroll, Value wholeBelow = {}) {
-    forLoop(ctx, from, to, chunk * unroll, [&](Value index) {
-      int64_t here = ctx.levels.size() - 1;
-      if (!innermost) {
-        Place inner = place;
-        inner.at[dim] = known(index, here);
-        Value isWhole = wholeBelow ? Value(arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index, wholeBelow)) : whole;
-        loopLevel(ctx, spec, body, level + 1, sectionFull, isWhole, inner, vectorDim);
-        return;
-      }
-      llvm::SmallVector<Place> places;
-      for (int64_t u = 0; u < unroll; ++u) {
-        Place each = place;
-        Value moved = index;
-        if (u > 0 && constantIndexValue(index)) {
-          // A level-0 index: what depends only on it is emitted outside all loops, so the index must be defined there, too.
-          OpBuilder::InsertionGuard guard(b);
-          b.setInsertionPointAfterValue(ctx.zeroIndex);
-          moved = constantIndex(b, *constantIndexValue(index) + u * chunk);
-        } else if (u > 0) {
-          moved = arith::AddIOp::create(b, index, constantIndex(b, u * chunk));
-        }
-        each.at[dim] = u == 0 ? known(index, here) : known(index, here, u * chunk);
-        places.push_back(each);
-      }
-      llvm::SmallVector<Value> added;
-      if (sectionFull)
-        for (Value mask : spec.fullMasks)
-          if (ctx.trueMasks.insert(mask).second) added.push_back(mask);
-      body(places);
-      for (Value mask : added)
-        ctx.trueMasks.erase(mask);
-    });
-  };
-  // As many iterations as possible have `unroll` bodies, the others one.
-  auto runUnrolled = [&](Value to, bool constantEnd) {
-    int64_t unroll = innermost ? std::max<int64_t>(1, std::min(spec.unroll, size / chunk)) : 1;
-    bool isWhole = unroll == 1 || constantEnd;
-    Value most = isWhole ? to : Value(arith::AndIOp::create(b, to, constantIndex(b, -(chunk * unroll))));
-    emitInBothWays(ctx, innermost && full ? spec.streams : Value(), [&] { run(constantIndex(b, 0), most, full, unroll); });
-    if (!isWhole) run(most, to, full, 1);
-  };
   if (!bound) {
-    bool constantEnd = spec.extent.empty() || !spec.extent[dim];
-    if (!full) return run(constantIndex(b, 0), end, false, 1);
-    if (!whole || !innermost) return runUnrolled(end, constantEnd);
-    emitWhere(ctx, whole, place.at[spec.order[level - 1]], [&] { runUnrolled(end, constantEnd); });
-    return run(arith::SelectOp::create(b, whole, end, constantIndex(b, 0)), end, false, 1);
+    if (!full) return loops.run(constantIndex(b, 0), end, false, 1);
+    if (!whole || !loops.innermost) return loops.runUnrolled(end, !hasExtent);
+    emitWhere(ctx, whole, place.at[spec.order[level - 1]], [&] { loops.runUnrolled(end, !hasExtent); });
+    return loops.run(arith::SelectOp::create(b, whole, end, constantIndex(b, 0)), end, false, 1);
   }
-  Value middle = chunk == 1 ? bound : Value(arith::AndIOp::create(b, bound, constantIndex(b, -chunk)));
+  // Rows end anywhere, but the vectors after them, if there are any, begin where they do in a tile.
+  bool isExact = chunk == 1 || (loops.inRows && !ctx.rows->holds && bound == end);
+  Value middle = isExact ? bound : Value(arith::AndIOp::create(b, bound, constantIndex(b, -chunk)));
   // One loop over rows copies operands of products: where the row's mask fails, the whole row is filled as its rest. That halves the code.
   std::optional<int64_t> rows = constantIndexValue(end);
   bool isLoop = !rows || *rows > chunk;
-  if (ctx.packing && isLoop && level + 2 == spec.order.size()) return run(constantIndex(b, 0), end, true, 1, middle);
+  if (ctx.packing && isLoop && level + 2 == spec.order.size()) return loops.run(constantIndex(b, 0), end, true, 1, middle);
   if (whole) {
-    emitWhere(ctx, whole, place.at[spec.order[level - 1]], [&] { runUnrolled(middle, false); });
-    return run(arith::SelectOp::create(b, whole, middle, constantIndex(b, 0)), end, false, 1);
+    emitWhere(ctx, whole, place.at[spec.order[level - 1]], [&] { loops.runUnrolled(middle, false); });
+    return loops.run(arith::SelectOp::create(b, whole, middle, constantIndex(b, 0)), end, false, 1);
   }
-  runUnrolled(middle, false);
-  run(middle, end, false, 1);
+  loops.runUnrolled(middle, false);
+  loops.run(middle, end, false, 1);
 }
 
 void forEachElement(Context &ctx, llvm::ArrayRef<int64_t> shape, llvm::function_ref<void(const Place &, Value)> body) {
@@ -298,7 +352,7 @@ struct MaskBounds {
 } // namespace
 
 static Value smallerOf(Context &ctx, Value known, Value count) {
-  return known ? Value(arith::MinSIOp::create(ctx.b, known, count)) : count;
+  return known && known != count ? Value(arith::MinSIOp::create(ctx.b, known, count)) : count;
 }
 
 static bool isSigned(arith::CmpIPredicate predicate) {

@@ -1,8 +1,12 @@
-// Atomic operations, printing and assertions: one element at a time, in index order.
+// Atomic operations, printing and assertions, in index order: adjacent elements of a launch that is alone, and what is asserted, as
+// vectors.
 
+#include "cpu/conditions.h"
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
+#include "cpu/made_anew.h"
 #include "cpu/roots.h"
+#include "cpu/rows.h"
 #include "cpu/scratch.h"
 #include "ir/place.h"
 #include "support/host_names.h"
@@ -90,6 +94,22 @@ static Value combined(ImplicitLocOpBuilder &b, RMWOp op, Value before, Value ope
   case RMWOp::XCHG: return operand;
   }
   return operand;
+}
+
+/// For a launch that is alone: adds to adjacent elements, which all differ.
+static void updateVector(Context &ctx, Atomic &atomic, Value address, Value operand, Value mask) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Type type = operand.getType(), element = getElementTypeOrSelf(type);
+  int64_t bytes = elementBytes(element);
+  holdOrder(b);
+  Value before =
+      mask ? maskedLoad(b, type, address, mask, splat(b, arith::ConstantOp::create(b, b.getZeroAttr(element)), lanesOf(type)), bytes)
+           : cpu::load(b, type, address, bytes);
+  Type wide = isa<FloatType>(element) && bytes < 4 ? Type(b.getF32Type()) : element;
+  Value after = combined(b, atomic.rmw.getAtomicRmwOp(), convertTo(ctx, before, wide), convertTo(ctx, operand, wide));
+  after = convertTo(ctx, after, element);
+  mask ? maskedStore(b, after, address, mask, bytes) : cpu::store(b, after, address, bytes, false);
+  holdOrder(b);
 }
 
 /// For a launch that is alone. Accesses stay atomic, one element each, so that none is merged or moved; on x86 they cost no more.
@@ -195,6 +215,91 @@ static void updateTile(Context &ctx, Atomic &atomic, const std::optional<Buffer>
       -1);
 }
 
+/// One element after another of a vector, in a loop of its own: code that this needs and the vector does not is at another level.
+static void forEachLane(Context &ctx, const Place &place, llvm::function_ref<void(const Place &)> body) {
+  if (place.vector < 0) return body(place);
+  Value position = place.at[place.vector].value, lanes = constantIndex(ctx.b, place.lanes);
+  if (ctx.rowEnd) lanes = arith::MinSIOp::create(ctx.b, lanes, arith::SubIOp::create(ctx.b, ctx.rowEnd, position));
+  forLoop(ctx, constantIndex(ctx.b, 0), lanes, 1, [&](Value lane) {
+    Place one = place;
+    one.vector = -1, one.lanes = 1;
+    one.at[place.vector] = {arith::AddIOp::create(ctx.b, position, lane), int64_t(ctx.levels.size()) - 1};
+    body(one);
+  });
+}
+
+/// The last dimension that has several elements; -1: there is none.
+static int64_t lastDimOf(llvm::ArrayRef<int64_t> shape) {
+  int64_t dim = int64_t(shape.size()) - 1;
+  while (dim >= 0 && shape[dim] == 1)
+    --dim;
+  return dim;
+}
+
+static void updateElement(Context &ctx, Atomic &atomic, const Place &place) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value address = intToPointer(b, evaluateScalar(ctx, atomic.pointer, place));
+  Value operand = evaluateScalar(ctx, atomic.operands[0], place);
+  OpBuilder::InsertionGuard guard(b);
+  if (atomic.mask && !ctx.trueMasks.contains(atomic.mask)) {
+    auto branch = scf::IfOp::create(b, TypeRange{}, evaluateScalar(ctx, atomic.mask, place), false);
+    b.setInsertionPointToStart(branch.thenBlock());
+  }
+  updatePlainly(ctx, atomic, address, operand);
+}
+
+/// For a launch that is alone: adjacent elements as vectors, in index order.
+static void updateVectors(Context &ctx, Atomic &atomic, int64_t vectorDim, int64_t chunk) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value operand = atomic.operands[0];
+  Type element = getElementTypeOrSelf(operand);
+  LoopSpec spec = loopsOver(shapeOf(atomic.pointer), vectorDim, chunk);
+  applyMasks(ctx, spec, {operand}, atomic.mask);
+  emitLoops(
+      ctx, spec,
+      [&](llvm::ArrayRef<Place> places) {
+        for (const Place &place : places) {
+          Lanes to = evaluate(ctx, atomic.pointer, place);
+          if (place.vector < 0 || to.kind != Lanes::affine || to.uniformStep || to.step != elementBytes(element)) {
+            forEachLane(ctx, place, [&](const Place &one) { updateElement(ctx, atomic, one); });
+            continue;
+          }
+          bool always = !atomic.mask || ctx.trueMasks.contains(atomic.mask);
+          Value mask = always ? Value() : asVector(ctx, evaluate(ctx, atomic.mask, place), b.getI1Type(), place);
+          mask = bothHold(ctx, mask, lanesInRow(ctx, place));
+          Value values = asVector(ctx, evaluate(ctx, operand, place), element, place);
+          Value address = pointerAt(b, intToPointer(b, to.value), place.at[vectorDim].value, elementBytes(element));
+          updateVector(ctx, atomic, address, values, mask);
+        }
+      },
+      vectorDim);
+}
+
+/// For a launch that is alone.
+static void updateAlone(Context &ctx, Atomic &atomic) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto shape = shapeOf(atomic.pointer);
+  int64_t vectorDim = lastDimOf(shape), chunk = chunkFor(ctx, shape, vectorDim, {atomic.operands[0]});
+  if (vectorDim < 0 || getElementTypeOrSelf(atomic.operands[0]).isInteger(1)) return updateTile(ctx, atomic, {}, true);
+  llvm::SmallVector<Value> tiles = {atomic.operands[0], atomic.pointer};
+  if (atomic.mask) tiles.push_back(atomic.mask);
+  RowScope split(ctx, tiles, vectorDim, chunk);
+  chunk = split.chunk();
+  Step step = ctx.analysis->step(atomic.pointer, vectorDim);
+  bool isAdjacent = step.hasAmount(elementBytes(getElementTypeOrSelf(atomic.operands[0])));
+  if (!ctx.rows && !isAdjacent) return updateTile(ctx, atomic, {}, true);
+  Value holds = bothHold(ctx, conditions(ctx, tiles, vectorDim), masksExactly(ctx, atomic.mask, shape));
+  if (!holds) return updateVectors(ctx, atomic, vectorDim, chunk);
+  auto branch = scf::IfOp::create(b, TypeRange{}, holds, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  bool before = std::exchange(ctx.assumeConditions, true);
+  updateVectors(ctx, atomic, vectorDim, chunk);
+  ctx.assumeConditions = before;
+  b.setInsertionPointToStart(branch.elseBlock());
+  updateTile(ctx, atomic, {}, true);
+}
+
 void lowerAtomic(Context &ctx, Operation *op) {
   ImplicitLocOpBuilder &b = ctx.b;
   Atomic atomic(op);
@@ -207,7 +312,7 @@ void lowerAtomic(Context &ctx, Operation *op) {
     auto branch = scf::IfOp::create(b, TypeRange{}, isAlone, true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    updateTile(ctx, atomic, buffer, true);
+    updateAlone(ctx, atomic);
     b.setInsertionPointToStart(branch.elseBlock());
     updateTile(ctx, atomic, buffer, false);
   } else {
@@ -275,12 +380,53 @@ static void reportUnless(Context &ctx, Value holds, Value element, const std::st
   callFunction(b, hostNames.assertFailed, {}, {ctx.programId[0], ctx.programId[1], ctx.programId[2], constantText(b, text), element});
 }
 
+/// All elements at a place; only where one of them is false are they looked at one by one.
+static void assertAt(Context &ctx, Value condition, const std::string &text, const Place &place) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto shape = shapeOf(condition);
+  auto reportOne = [&](const Place &one) {
+    Value element = constantIndex(b, 0);
+    for (size_t d = 0; d < shape.size(); ++d)
+      element = arith::AddIOp::create(b, arith::MulIOp::create(b, element, constantIndex(b, shape[d])), one.at[d].value);
+    reportUnless(ctx, evaluateScalar(ctx, condition, one), element, text);
+  };
+  if (place.vector < 0) return reportOne(place);
+  Lanes lanes = evaluate(ctx, condition, place);
+  Value holds = lanes.kind == Lanes::uniform ? lanes.value : asVector(ctx, lanes, getElementTypeOrSelf(condition), place);
+  if (!getElementTypeOrSelf(holds.getType()).isInteger(1))
+    holds = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, holds, constantInt(b, holds.getType(), 0));
+  if (isa<VectorType>(holds.getType())) {
+    Type bits = b.getIntegerType(static_cast<unsigned>(place.lanes));
+    Value all = constantInt(b, holds.getType(), 1);
+    if (Value inRow = lanesInRow(ctx, place)) holds = arith::OrIOp::create(b, holds, arith::XOrIOp::create(b, inRow, all));
+    holds = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, reinterpret(b, bits, holds), constantInt(b, bits, -1));
+  }
+  auto branch = scf::IfOp::create(b, TypeRange{}, arith::XOrIOp::create(b, holds, constantInt(b, b.getI1Type(), 1)), false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  ctx.levels.back().inner = branch;
+  ctx.levels.emplace_back();
+  forEachLane(ctx, place, reportOne);
+  ctx.levels.pop_back();
+  ctx.levels.back().inner = nullptr;
+}
+
 void lowerAssert(Context &ctx, AssertOp op) {
   Value condition = op.getCondition();
   std::string text = assertText(op);
   if (!isTile(condition)) return reportUnless(ctx, scalar(ctx, condition), constantIndex(ctx.b, 0), text);
-  forEachElement(ctx, shapeOf(condition),
-                 [&](const Place &at, Value index) { reportUnless(ctx, evaluateScalar(ctx, condition, at), index, text); });
+  auto shape = shapeOf(condition);
+  int64_t vectorDim = lastDimOf(shape), chunk = chunkFor(ctx, shape, vectorDim, {condition});
+  RowScope split(ctx, {condition}, vectorDim, chunk);
+  withConditions(ctx, {condition}, vectorDim, [&] {
+    LoopSpec spec = loopsOver(shape, vectorDim, split.chunk());
+    applyMasks(ctx, spec, {condition}, {});
+    auto assertAll = [&](llvm::ArrayRef<Place> places) {
+      for (const Place &place : places)
+        assertAt(ctx, condition, text, place);
+    };
+    emitLoops(ctx, spec, assertAll, vectorDim);
+  });
 }
 
 void emitAssert(Context &ctx, AssertOp op, Value holds) {

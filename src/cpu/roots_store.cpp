@@ -5,6 +5,7 @@
 #include "cpu/loops.h"
 #include "cpu/micro_kernel.h"
 #include "cpu/roots.h"
+#include "cpu/rows.h"
 #include "cpu/scratch.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -69,6 +70,10 @@ static void storeAt(Context &ctx, StoreOp op, const Place &place, Value data) {
     return cpu::store(b, data, intToPointer(b, to.value), bytes, false);
   }
   Value maskVector = always ? Value() : asVector(ctx, evaluate(ctx, mask, place), b.getI1Type(), place);
+  if (Value inRow = lanesInRow(ctx, place)) {
+    maskVector = bothHold(ctx, maskVector, inRow);
+    always = false;
+  }
   if (to.kind == Lanes::affine && !to.uniformStep && to.step == bytes) {
     note(Way::contiguous);
     Value address = pointerAt(b, intToPointer(b, to.value), place.at[place.vector].value, bytes);
@@ -239,6 +244,8 @@ static void lowerTileStore(Context &ctx, StoreOp op) {
   int64_t vectorDim = turns ? turning.to : chooseVectorDim(ctx, shape, {value}, {op.getPtr()});
   int64_t chunk = turns ? turning.side : chunkFor(ctx, shape, vectorDim, {value});
   llvm::SmallVector<Value> tiles = {value, op.getPtr()}, pointers = {op.getPtr()};
+  RowScope split(ctx, {value, op.getPtr()}, turns ? -1 : vectorDim, chunk);
+  chunk = split.chunk();
   if (mask) tiles.push_back(mask);
   for (Hazard hazard : hazards)
     pointers.push_back(hazard.load.getPtr());

@@ -6,6 +6,7 @@
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
 #include "cpu/masked_tail.h"
+#include "cpu/rows.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -73,6 +74,12 @@ void storeChunk(Context &ctx, const Buffer &to, Value value, const Place &place)
   value = convertTo(ctx, value, to.element);
   Value address = bufferAddress(ctx, to, place);
   int64_t bytes = elementBytes(to.element);
+  if (Value inRow = lanesInRow(ctx, place)) {
+    int64_t stride = to.strides[place.vector] * bytes;
+    if (stride == bytes) return maskedStore(b, value, address, inRow, bytes);
+    Value all = arith::AddIOp::create(b, splat(b, pointerToInt(b, address), place.lanes), iota(b, b.getI64Type(), place.lanes, stride));
+    return scatter(b, value, all, inRow, bytes);
+  }
   if (place.vector < 0 || to.strides[place.vector] == 1) return cpu::store(b, value, address, bytes, false);
   for (int64_t lane = 0; lane < place.lanes; ++lane)
     cpu::store(b, extractLane(b, value, lane), pointerAtConstant(b, address, lane * to.strides[place.vector] * bytes), bytes, false);
@@ -111,15 +118,36 @@ static void fill(Context &ctx, const Buffer &to, const Filling &filling, int64_t
   });
 }
 
+/// Carried tiles that are updated in place where a mask holds, and stay as they are elsewhere: %new = select %mask, %x, %old. Returns the
+/// mask, if it is one for all of them and its bounds are certain; null otherwise.
+static Value updateMask(Context &ctx, ValueRange tiles, llvm::ArrayRef<Buffer> to) {
+  Value mask;
+  for (auto [tile, target] : llvm::zip(tiles, to)) {
+    auto select = tile.getDefiningOp<arith::SelectOp>();
+    if (!select || !isTile(select.getCondition())) return {};
+    auto old = ctx.buffers.find(select.getFalseValue());
+    if (old == ctx.buffers.end() || (mask && mask != select.getCondition())) return {};
+    const Buffer &from = old->second;
+    if (from.base != target.base || from.offset != target.offset || from.strides != target.strides || from.element != target.element)
+      return {};
+    mask = select.getCondition();
+  }
+  llvm::SmallVector<BoxTerm> terms;
+  if (!mask || !ctx.analysis->box(mask, terms) || llvm::any_of(terms, [](const BoxTerm &term) { return term.mayWrap; })) return {};
+  return mask;
+}
+
 void materializePart(Context &ctx, Value tile, const Buffer &to, Value rows, Value columns) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(tile);
   int64_t vectorDim = chooseVectorDim(ctx, shape, {tile}, {});
   int64_t chunk = chunkFor(ctx, shape, vectorDim, {tile});
+  RowScope split(ctx, {tile}, vectorDim, chunk);
+  chunk = split.chunk();
   withConditions(ctx, {tile}, vectorDim, [&] {
     LoopSpec spec = loopsOver(shape, vectorDim, chunk);
     spec.unroll = ctx.careful ? 1 : unrollFor(ctx.analysis->cost(tile));
-    applyMasks(ctx, spec, {tile}, {});
+    applyMasks(ctx, spec, {tile}, rows || columns ? Value() : updateMask(ctx, {tile}, {to}));
     if (rows) limitExtent(ctx, spec, 0, rows);
     if (columns) limitExtent(ctx, spec, 1, columns);
     std::optional<Filling> filling = fillingOf(ctx, tile, vectorDim, chunk);
@@ -136,6 +164,35 @@ void materializePart(Context &ctx, Value tile, const Buffer &to, Value rows, Val
         },
         vectorDim);
     if (filling) fill(ctx, to, *filling, shape[0], chunk);
+  });
+}
+
+void materializeTogether(Context &ctx, ValueRange tiles, llvm::ArrayRef<Buffer> to) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto shape = shapeOf(tiles.front());
+  int64_t vectorDim = chooseVectorDim(ctx, shape, tiles, {});
+  int64_t chunk = chunkFor(ctx, shape, vectorDim, tiles), cost = 0;
+  for (Value tile : tiles)
+    cost += ctx.analysis->cost(tile);
+  RowScope split(ctx, tiles, vectorDim, chunk);
+  chunk = split.chunk();
+  withConditions(ctx, tiles, vectorDim, [&] {
+    LoopSpec spec = loopsOver(shape, vectorDim, chunk);
+    spec.unroll = ctx.careful ? 1 : unrollFor(cost);
+    applyMasks(ctx, spec, tiles, updateMask(ctx, tiles, to));
+    emitLoops(
+        ctx, spec,
+        [&](llvm::ArrayRef<Place> places) {
+          llvm::SmallVector<llvm::SmallVector<Value>> values;
+          for (Value tile : tiles) {
+            Type element = getElementTypeOrSelf(tile);
+            values.push_back(evaluateAll(ctx, tile, places, isa<PointerType>(element) ? Type(b.getI64Type()) : element));
+          }
+          for (auto [ofTile, buffer] : llvm::zip(values, to))
+            for (auto [place, value] : llvm::zip(places, ofTile))
+              storeChunk(ctx, buffer, value, place);
+        },
+        vectorDim);
   });
 }
 

@@ -1,9 +1,10 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// (start + i) % n is a contiguous range unless it wraps around inside the tile: one version loads vectors, the other one gathers.
+// (start + i) % n is a contiguous range up to where it wraps around: if n is at least a vector, loops run from one such place to the next
+// and load vectors; the other version gathers.
 // CHECK-LABEL: llvm.func internal @wrapped.program
-// CHECK: arith.remsi
 // CHECK: scf.if
+// CHECK: arith.divui
 // CHECK: llvm.load {{.*}} vector<8xf32>
 // CHECK-NOT: gather
 // CHECK: } else {

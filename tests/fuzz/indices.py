@@ -41,7 +41,7 @@ class Generator:
     def __init__(self, seed):
         self.rng = random.Random(seed)
         self.lines, self.names, self.inputs, self.outputs = [], 0, [], []
-        self.shape = self.rng.choice([[16], [32], [64], [64], [128], [256], [4, 16], [16, 16], [8, 32], [16, 4], [2, 64], [4, 4, 8]])
+        self.shape = self.rng.choice([[16], [32], [64], [64], [128], [256], [4, 16], [16, 16], [8, 32], [16, 4], [2, 64], [4, 4, 8], [4, 4, 32]])
         self.count = 1
         for size in self.shape:
             self.count *= size
@@ -175,22 +175,35 @@ class Generator:
         self.line(f"{index} = " + self.rng.choice([row, f"{indirect} * ({n}) + {column}", f"{indirect} * 512 + {column}", f"{row} * ({n}) + {column}", column, indirect,
                                                    f"{row} // {m} * ({n}) + {column}", f"{x} // (({n}) * {m}) + {column}", f"{row} % 4 * 300 + {column}"]), depth)
         dtype = self.rng.choice(["int32", "float32", "int8", "int64", "float16"])
-        mask = f", mask={self.whole(self.condition())}, other={self.rng.choice([0, 1])}" if self.chance(0.3) else ""
+        mask = f", mask={self.whole(self.row_mask(x))}, other={self.rng.choice([0, 1])}" if self.chance(0.5) else ""
         self.line(f"{name} = tl.load({self.new_input(dtype)} + {self.whole(index)}{mask})", depth)
         if self.chance(0.3):
             self.line(f"{name} = {name} * ({self.whole(column)} + 1).to(tl.{dtype if dtype.startswith('int') else 'float32'})", depth)
             self.line(f"{name} = {name}.to(tl.{dtype})", depth)
         return name, dtype
 
+    def placed_twice(self, depth=1):
+        """A tile of two dimensions in two places of three."""
+        q, n = self.fresh("q"), self.rng.choice(["small", "8", "17", "32"])
+        self.line(f"{q} = (r0[:, None] * {self.rng.choice(['5', '16', '40', 'other'])} + r2[None, :]) {self.rng.choice(['//', '%'])} {n}  # a row", depth)
+        return f"{q}[:, None, :] * 100 + {q}[None, :, :]", "int32"
+
+    def row_mask(self, x):
+        """A condition; mostly one that holds up to some index."""
+        n = self.rng.randint(1, self.count)
+        last = len(self.shape) - 1
+        return self.rng.choice([self.condition(), f"({x} < {n})", f"(at - pid * {self.count} < {n})", f"({self.axis(last)} < {self.rng.randint(1, self.shape[last])})",
+                                f"(({self.axis(0)} < {self.rng.randint(1, self.shape[0])}) & ({self.axis(last)} < {self.rng.randint(1, self.shape[last])}))", f"({x} < {n * 2}) & {self.condition()}"])
+
     def joined(self, terms):
         return " & ".join(terms)
 
     def value(self, depth=1):
-        form = self.rng.randint(0, 9)
+        form = self.rng.randint(0, 10)
         if form <= 2:
             return self.load(depth)
         if form >= 8:
-            return self.in_rows(depth)
+            return self.placed_twice(depth) if len(self.shape) == 3 and self.chance(0.5) else self.in_rows(depth)
         if form == 3:
             index = self.expression(depth)
             return self.whole(f"{index}.to(tl.float32)"), "float32"
@@ -226,16 +239,25 @@ class Generator:
     def loop(self):
         total, i = self.fresh("sum"), self.fresh("k")
         self.line(f"{total} = tl.zeros({self.shape_text()}, tl.int64)")
+        second = self.fresh("more") if self.chance(0.6) else None
+        if second:
+            self.line(f"{second} = tl.zeros({self.shape_text()}, tl.int64)")
         saved = {dtype: list(terms) for dtype, terms in self.terms.items()}
         self.line(f"for {i} in range({self.rng.choice(['3', '(small & 3)', 'pid, 4', '0, small & 31, 8'])}):")
         self.line(f"{self.fresh('i')} = at + {i} * {self.rng.choice(['small', '16', '3'])}", 2)
         self.terms["int32"].append(f"i{self.names}")
-        value, dtype = self.load(2)
+        value, dtype = self.in_rows(2) if self.chance(0.5) else self.load(2)
         self.line(f"{total} += {value}.to(tl.{dtype if dtype.startswith('int') else 'int32'})", 2)
+        if second:
+            value, dtype = self.in_rows(2) if self.chance(0.5) else (value, dtype)
+            self.line(f"{second} = " + self.rng.choice([f"{second} + {total} * 3", f"tl.maximum({second}, {total})", f"tl.where({self.row_mask('at')}, {second} + {total}, {second})", f"{second} + {value}.to(tl.int64)"]), 2)
         self.terms = saved
         name = f"out{len(self.outputs)}"
         self.outputs.append((name, "int64", [Output()]))
         self.line(f"tl.store({name} + at, {total})")
+        if second:
+            self.outputs.append((name := f"out{len(self.outputs)}", "int64", [Output()]))
+            self.line(f"tl.store({name} + at, {second})")
 
     def program(self):
         self.line("pid = tl.program_id(0)")
@@ -249,7 +271,7 @@ class Generator:
         for _ in range(self.rng.randint(0, 3)):
             self.expression()
         for _ in range(self.rng.choice([1, 2, 2, 3])):
-            self.loop() if self.chance(0.15) else self.store()
+            self.loop() if self.chance(0.2) else self.store()
         names = [name for name, _ in self.inputs] + [name for name, _, _ in self.outputs] + list(self.scalars)
         head = ["import tilewright as triton", "import tilewright.language as tl", "", "", "@triton.jit", f"def kernel({', '.join(names)}):"]
         return "\n".join(head + self.lines) + "\n"

@@ -1,0 +1,265 @@
+// See rows.h.
+
+#include "cpu/rows.h"
+
+#include "cpu/conditions.h"
+#include "cpu/evaluate.h"
+#include "cpu/loops.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tilewright::tt;
+
+namespace tilewright::cpu {
+
+namespace {
+/// A quotient or remainder of a tile that moves by 1 along the root's vector dimension.
+struct Division {
+  Operation *op;
+  int64_t dim;                     // of its tile
+  llvm::SmallVector<int64_t> dims; // the root's dimensions that its own correspond to
+};
+} // namespace
+
+static bool isRemainder(Operation *op) {
+  return isa<arith::RemSIOp, arith::RemUIOp>(op);
+}
+
+static bool isOneValue(Context &ctx, Value tile) {
+  return llvm::all_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return ctx.analysis->step(tile, d).isZero(); });
+}
+
+namespace {
+/// What computes the root's tiles.
+struct Divisions {
+  llvm::SmallVector<Division> found = {};
+  llvm::SmallVector<std::pair<Value, int64_t>> stored = {}; // tiles in scratch, and their dimension along the root's
+  bool areComputed = false;                                 // some division is not merely that of a stored tile
+};
+} // namespace
+
+static void collectDivisions(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims, int64_t vectorDim, bool isStored, Divisions &all,
+                             PlacedTiles &seen) {
+  if (!isTile(tile) || !seen.insert({tile.getAsOpaquePointer(), std::vector<int64_t>(dims.begin(), dims.end())}).second) return;
+  if (ctx.buffers.contains(tile)) {
+    isStored = true;
+    for (size_t d = 0; d < dims.size(); ++d)
+      if (dims[d] == vectorDim) all.stored.push_back({tile, int64_t(d)});
+  }
+  Operation *op = tile.getDefiningOp();
+  if (!op || !(isElementwise(op) || isa<ExpandDimsOp, BroadcastOp, TransOp, LoadOp>(op))) return;
+  if (isRemainder(op) || isa<arith::DivSIOp, arith::DivUIOp>(op))
+    for (size_t d = 0; d < dims.size(); ++d) {
+      Step step = ctx.analysis->step(op->getOperand(0), d);
+      if (dims[d] == vectorDim && step.hasAmount(1) && !step.isConditional() && isOneValue(ctx, op->getOperand(1))) {
+        all.found.push_back({op, int64_t(d), llvm::SmallVector<int64_t>(dims)});
+        all.areComputed |= !isStored;
+      }
+    }
+  llvm::SmallVector<int64_t> inner(dims);
+  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
+    inner.erase(inner.begin() + expand.getAxis());
+  } else if (auto trans = dyn_cast<TransOp>(op)) {
+    for (auto [d, s] : llvm::enumerate(trans.getOrder()))
+      inner[s] = dims[d];
+  }
+  for (Value operand : op->getOperands())
+    collectDivisions(ctx, operand, inner, vectorDim, isStored, all, seen);
+}
+
+/// The scalar that all elements of a tile are equal to, as far as it is written down.
+static Value scalarOf(Value tile) {
+  while (Operation *op = tile.getDefiningOp()) {
+    if (!isa<SplatOp, BroadcastOp, ExpandDimsOp>(op)) break;
+    tile = op->getOperand(0);
+  }
+  return tile;
+}
+
+static std::optional<int64_t> constantOf(Value value) {
+  APInt integer;
+  DenseElementsAttr dense;
+  value = scalarOf(value);
+  if (matchPattern(value, m_ConstantInt(&integer))) return integer.getSExtValue();
+  if (matchPattern(value, m_Constant(&dense)) && dense.isSplat() && dense.getElementType().isInteger())
+    return dense.getSplatValue<APInt>().getSExtValue();
+  return std::nullopt;
+}
+
+/// Whether one divisor is a multiple of another: certainly, or unless a product overflows.
+enum class Multiple { no, likely, yes };
+
+static Multiple isMultiple(Value large, Value small, int64_t depth) {
+  large = scalarOf(large), small = scalarOf(small);
+  if (large == small) return Multiple::yes;
+  std::optional<int64_t> a = constantOf(large), b = constantOf(small);
+  if (a && b) return *a % *b == 0 ? Multiple::yes : Multiple::no;
+  auto product = large.getDefiningOp<arith::MulIOp>();
+  if (!product || depth == 0) return Multiple::no;
+  bool isAny = llvm::any_of(product->getOperands(), [&](Value factor) { return isMultiple(factor, small, depth - 1) != Multiple::no; });
+  return isAny ? Multiple::likely : Multiple::no;
+}
+
+constexpr int64_t maxFactors = 8; // of a divisor's product
+
+/// The divisor whose rows most of the divisions of one dividend are regular in. Null: rows are too short everywhere.
+static Operation *mainDivision(llvm::ArrayRef<Division> divisions, int64_t chunk) {
+  Operation *best = nullptr;
+  int64_t mostCovered = 0;
+  for (const Division &each : divisions) {
+    Value divisor = each.op->getOperand(1);
+    if (std::optional<int64_t> length = constantOf(divisor); length && *length < chunk) continue;
+    int64_t covered = llvm::count_if(divisions, [&](const Division &other) {
+      return other.op->getOperand(0) == each.op->getOperand(0) && isMultiple(other.op->getOperand(1), divisor, maxFactors) != Multiple::no;
+    });
+    if (covered > mostCovered) best = each.op, mostCovered = covered;
+  }
+  return best;
+}
+
+static Value wideScalar(Context &ctx, Value tile) {
+  Place origin;
+  origin.at.assign(shapeOf(tile).size(), {ctx.zeroIndex, 0});
+  return scalarToIndex(ctx, evaluateScalar(ctx, tile, origin));
+}
+
+/// The steps in a row where all that is loaded is asked for.
+static TileAnalysis::Steps stepsInRow(const Rows &rows, ValueRange tiles) {
+  TileAnalysis::Steps steps = rows.inside;
+  llvm::SmallVector<Value> work(tiles.begin(), tiles.end());
+  llvm::DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value tile = work.pop_back_val();
+    Operation *op = tile.getDefiningOp();
+    if (!op || !isTile(tile) || !seen.insert(tile).second) continue;
+    if (auto load = dyn_cast<LoadOp>(op); load && load.getMask())
+      for (size_t d = 0; d < shapeOf(tile).size(); ++d)
+        steps[{load.getMask(), d}] = Step{Step::constant, 0};
+    llvm::append_range(work, op->getOperands());
+  }
+  return steps;
+}
+
+static std::optional<Rows> planRows(Context &ctx, ValueRange tiles, int64_t vectorDim, int64_t chunk) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (vectorDim < 0 || chunk < 2 || ctx.careful || ctx.packing) return std::nullopt;
+  Divisions all;
+  PlacedTiles seen;
+  for (Value tile : tiles)
+    collectDivisions(ctx, tile, llvm::to_vector(llvm::seq<int64_t>(0, shapeOf(tile).size())), vectorDim, false, all, seen);
+  llvm::ArrayRef<Division> divisions = all.found;
+  Operation *main = mainDivision(divisions, chunk);
+  if (!main) return std::nullopt;
+  Rows rows;
+  rows.dim = vectorDim;
+  rows.dividend = main->getOperand(0);
+  Value divisor = main->getOperand(1);
+  if (!ctx.analysis->isExact(rows.dividend) || !ctx.analysis->isNotNegative(rows.dividend)) return std::nullopt;
+  rows.constant = constantOf(divisor);
+  rows.length = rows.constant ? constantIndex(b, *rows.constant) : wideScalar(ctx, divisor);
+  // Steps are those of a tile wherever it is: one dividend that is there twice, m[:, None, :] and m[None, :, :], has two kinds of rows.
+  auto isMain = [&](const Division &each) { return each.op == main; };
+  rows.dims = llvm::find_if(divisions, isMain)->dims;
+  for (const Division &each : divisions)
+    if (each.op->getOperand(0) == rows.dividend && each.dims != rows.dims) return std::nullopt;
+  for (const Division &each : divisions) {
+    Multiple multiple = isMultiple(each.op->getOperand(1), divisor, maxFactors);
+    if (each.op->getOperand(0) != rows.dividend || multiple == Multiple::no) continue;
+    if (multiple == Multiple::likely) {
+      Value larger = wideScalar(ctx, each.op->getOperand(1)), zero = constantIndex(b, 0);
+      Value safe = arith::MaxSIOp::create(b, rows.length, constantIndex(b, 1));
+      Value rest = arith::RemSIOp::create(b, larger, safe);
+      rows.holds = bothHold(ctx, rows.holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, larger, zero));
+      rows.holds = bothHold(ctx, rows.holds, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, zero));
+    }
+    rows.inside[{each.op->getResult(0), each.dim}] = Step{Step::constant, isRemainder(each.op) ? 1 : 0};
+    if (isRemainder(each.op)) rows.outside[{each.op->getResult(0), each.dim}] = Step{};
+  }
+  if (all.areComputed) return rows;
+  // What is stored is read as it is, unless a row's first number tells the others.
+  TileAnalysis::Steps steps = stepsInRow(rows, tiles);
+  TileAnalysis::Steps *before = ctx.analysis->assumeSteps(&steps);
+  bool isAnyRegular = llvm::any_of(all.stored, [&](auto &tile) {
+    Step step = ctx.analysis->step(tile.first, tile.second);
+    return step.isZero() || (step.kind != Step::other && !step.isConditional() && getElementTypeOrSelf(tile.first).isInteger());
+  });
+  ctx.analysis->assumeSteps(before);
+  return isAnyRegular ? std::optional(rows) : std::nullopt;
+}
+
+/// Elements of a vector: indices from memory are mostly one number in a row.
+static int64_t chunkInRow(Context &ctx, const Rows &rows, ValueRange tiles) {
+  TileAnalysis::Steps steps = stepsInRow(rows, tiles);
+  auto isValue = [](Value tile) { return !isa<PointerType>(getElementTypeOrSelf(tile)); };
+  llvm::SmallVector<Value> values(llvm::make_filter_range(tiles, isValue));
+  if (values.empty()) return 0;
+  TileAnalysis::Steps *before = ctx.analysis->assumeSteps(&steps);
+  int64_t chunk = chunkFor(ctx, shapeOf(tiles.front()), rows.dim, values);
+  ctx.analysis->assumeSteps(before);
+  // Indices that move by one cost nothing, but they are stored as wide as they are.
+  return std::min(chunk, std::max<int64_t>(2, ctx.target.vectorBytes / elementBytes(getElementTypeOrSelf(values.front()))));
+}
+
+RowScope::RowScope(Context &ctx, ValueRange tiles, int64_t vectorDim, int64_t chunk) : ctx(ctx), lanes(chunk), rowsBefore(ctx.rows) {
+  rows = planRows(ctx, tiles, vectorDim, chunk);
+  if (rows) {
+    int64_t wider = chunkInRow(ctx, *rows, tiles);
+    if (wider > lanes && (!rows->constant || *rows->constant >= wider)) lanes = wider;
+    if (!rows->constant) {
+      Value isLong = arith::CmpIOp::create(ctx.b, arith::CmpIPredicate::sge, rows->length, constantIndex(ctx.b, lanes));
+      rows->holds = bothHold(ctx, rows->holds, isLong);
+    }
+  }
+  ctx.rows = rows ? &*rows : nullptr;
+  stepsBefore = ctx.analysis->assumeSteps(rows ? &rows->outside : nullptr);
+}
+
+RowScope::~RowScope() {
+  ctx.rows = rowsBefore;
+  ctx.analysis->assumeSteps(stepsBefore);
+}
+
+void forEachRow(Context &ctx, const Place &place, Value to, ValueRange masks, llvm::function_ref<void(Value from, Value end)> body) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  const Rows &rows = *ctx.rows;
+  Place origin;
+  for (int64_t dim : rows.dims)
+    origin.at.push_back(dim == rows.dim ? Index{ctx.zeroIndex, 0} : place.at[dim]);
+  Value first = scalarToIndex(ctx, evaluateScalar(ctx, rows.dividend, origin)), one = constantIndex(b, 1);
+  Value firstRow = arith::DivUIOp::create(b, first, rows.length);
+  Value last = arith::SubIOp::create(b, arith::AddIOp::create(b, first, to), one);
+  Value count = arith::AddIOp::create(b, arith::SubIOp::create(b, arith::DivUIOp::create(b, last, rows.length), firstRow), one);
+  Value isAny = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, to, constantIndex(b, 0));
+  count = arith::SelectOp::create(b, isAny, count, constantIndex(b, 0));
+  Value start = arith::SubIOp::create(b, arith::MulIOp::create(b, firstRow, rows.length), first);
+  TileAnalysis::Steps steps = rows.inside;
+  for (Value mask : masks)
+    for (size_t d = 0; d < shapeOf(mask).size(); ++d)
+      steps[{mask, d}] = Step{Step::constant, 0};
+  Index startBefore = ctx.rowStart, nextBefore = ctx.rowNext;
+  forLoop(ctx, constantIndex(b, 0), count, 1, [&](Value row) {
+    Value from = arith::AddIOp::create(b, start, arith::MulIOp::create(b, row, rows.length));
+    Value end = arith::MinSIOp::create(b, arith::AddIOp::create(b, from, rows.length), to);
+    from = arith::MaxSIOp::create(b, from, constantIndex(b, 0));
+    int64_t level = ctx.levels.size() - 1;
+    ctx.rowStart = {from, level};
+    Value lastOfRow = arith::SubIOp::create(b, end, one);
+    ctx.rowNext = {arith::MinSIOp::create(b, arith::AddIOp::create(b, from, one), lastOfRow), level};
+    TileAnalysis::Steps *outside = ctx.analysis->assumeSteps(&steps);
+    body(from, end);
+    ctx.analysis->assumeSteps(outside);
+  });
+  ctx.rowStart = startBefore;
+  ctx.rowNext = nextBefore;
+}
+
+Value lanesInRow(Context &ctx, const Place &place) {
+  if (!ctx.rowEnd || place.vector < 0) return {};
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value left = arith::SubIOp::create(b, ctx.rowEnd, place.at[place.vector].value);
+  Value most = splat(b, arith::TruncIOp::create(b, b.getI32Type(), left), place.lanes);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, iota(b, b.getI32Type(), place.lanes, 1), most);
+}
+
+} // namespace tilewright::cpu
