@@ -23,8 +23,10 @@
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -105,6 +107,39 @@ static std::shared_ptr<TargetMachine> machineFor(const CodeGenerator &generator,
   return last.machine;
 }
 
+/// The only lane of a constant mask that is true.
+static std::optional<uint64_t> onlyLane(const Value *mask) {
+  auto constant = dyn_cast<Constant>(mask);
+  if (!constant) return std::nullopt;
+  std::optional<uint64_t> only;
+  for (unsigned lane = 0, lanes = cast<FixedVectorType>(mask->getType())->getNumElements(); lane < lanes; ++lane) {
+    auto bit = dyn_cast_or_null<ConstantInt>(constant->getAggregateElement(lane));
+    if (!bit || (bit->isOne() && only)) return std::nullopt;
+    if (bit->isOne()) only = lane;
+  }
+  return only;
+}
+
+/// Masked stores of one element become plain ones. LLVM 22's code generation for x86 does so as well, but where the vector comes from a
+/// truncation it stores the wide element, and writes past the tile:
+///   masked.store (trunc <8 x i64> %x to <8 x i8>), %p, <i1 true, i1 false, ...>      movq %x, (%p)
+static void storeSingleElements(Function &function) {
+  SmallVector<std::pair<IntrinsicInst *, uint64_t>> found;
+  for (Instruction &instruction : instructions(function))
+    if (auto store = dyn_cast<IntrinsicInst>(&instruction); store && store->getIntrinsicID() == Intrinsic::masked_store)
+      if (std::optional<uint64_t> lane = onlyLane(store->getArgOperand(2))) found.push_back({store, *lane});
+  for (auto [store, lane] : found) {
+    IRBuilder<> b(store);
+    Value *vector = store->getArgOperand(0);
+    Type *element = cast<VectorType>(vector->getType())->getElementType();
+    uint64_t bytes = function.getDataLayout().getTypeStoreSize(element);
+    Value *pointer = b.CreateConstGEP1_64(element, store->getArgOperand(1), lane);
+    b.CreateAlignedStore(b.CreateExtractElement(vector, lane), pointer,
+                         commonAlignment(store->getParamAlign(1).valueOrOne(), lane * bytes));
+    store->eraseFromParent();
+  }
+}
+
 static void cleanUp(Module &module, TargetMachine &machine) {
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
@@ -127,8 +162,11 @@ static void cleanUp(Module &module, TargetMachine &machine) {
   passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
   if (machine.getTargetTriple().isNVPTX()) passes.addPass(InstCombinePass());
   passes.addPass(SimplifyCFGPass());
-  for (Function &function : module)
-    if (!function.isDeclaration()) passes.run(function, functions);
+  for (Function &function : module) {
+    if (function.isDeclaration()) continue;
+    passes.run(function, functions);
+    if (machine.getTargetTriple().isX86()) storeSingleElements(function);
+  }
 }
 
 /// What LLVM itself assumes about a kernel's own assembly; empty if the assembly satisfies that.

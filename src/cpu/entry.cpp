@@ -130,18 +130,22 @@ static LogicalResult lowerBody(Context &ctx, FuncOp source, LLVM::LLVMFuncOp pro
   return success();
 }
 
-/// A tuple may have thousands of elements that the kernel does not use: no instruction loads or passes them.
-static void dropUnused(Program &program) {
-  llvm::BitVector unused(program.function.getNumArguments());
+/// A tuple may have thousands of elements that the kernel does not use: no instruction loads or passes them. Debuggers say "optimized out".
+static void dropUnused(ImplicitLocOpBuilder &b, Program &program) {
+  Block &body = program.function.getBody().front();
+  llvm::BitVector unused(body.getNumArguments());
   llvm::SmallVector<std::pair<int64_t, Type>> used;
+  b.setInsertionPointToStart(&body);
   for (auto [slot, type] : program.arguments) {
     auto position = static_cast<unsigned>(gridNumbers + slot);
-    if (program.function.getArgument(position).use_empty())
-      unused.set(position);
-    else
+    BlockArgument argument = body.getArgument(position);
+    if (!llvm::all_of(argument.getUsers(), [](Operation *user) { return isa<LLVM::DbgValueOp>(user); })) {
       used.push_back({slot, type});
+      continue;
+    }
+    if (!argument.use_empty()) argument.replaceAllUsesWith(LLVM::PoisonOp::create(b, type));
+    unused.set(position);
   }
-  Block &body = program.function.getBody().front();
   body.eraseArguments(unused);
   program.function.setFunctionType(
       LLVM::LLVMFunctionType::get(program.function.getFunctionType().getReturnType(), llvm::to_vector(body.getArgumentTypes())));
@@ -214,7 +218,7 @@ static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refu
   info.entry = ctx.kernel.getName().str();
   FailureOr<Program> program = createProgram(ctx, ctx.kernel, info);
   if (failed(program) || failed(lowerBody(ctx, ctx.kernel, program->function)) || ctx.failedAny) return failure();
-  dropUnused(*program);
+  dropUnused(b, *program);
   b.setLoc(ctx.kernel.getLoc());
   info.entry += ".entry";
   createEntry(ctx, *program, info.entry);

@@ -39,33 +39,41 @@ struct Divisions {
 };
 } // namespace
 
-static void collectDivisions(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims, int64_t vectorDim, bool isStored, Divisions &all,
-                             PlacedTiles &seen) {
-  if (!isTile(tile) || !seen.insert({tile.getAsOpaquePointer(), std::vector<int64_t>(dims.begin(), dims.end())}).second) return;
-  if (ctx.buffers.contains(tile)) {
-    isStored = true;
-    for (size_t d = 0; d < dims.size(); ++d)
-      if (dims[d] == vectorDim) all.stored.push_back({tile, int64_t(d)});
-  }
-  Operation *op = tile.getDefiningOp();
-  if (!op || !(isElementwise(op) || isa<ExpandDimsOp, BroadcastOp, TransOp, LoadOp>(op))) return;
-  if (isRemainder(op) || isa<arith::DivSIOp, arith::DivUIOp>(op))
-    for (size_t d = 0; d < dims.size(); ++d) {
-      Step step = ctx.analysis->step(op->getOperand(0), d);
-      if (dims[d] == vectorDim && step.hasAmount(1) && !step.isConditional() && isOneValue(ctx, op->getOperand(1))) {
-        all.found.push_back({op, int64_t(d), llvm::SmallVector<int64_t>(dims)});
-        all.areComputed |= !isStored;
-      }
+static void collectDivisions(Context &ctx, Value root, int64_t vectorDim, Divisions &all, PlacedTiles &seen) {
+  struct Item {
+    Value tile;
+    llvm::SmallVector<int64_t> dims; // the root's dimensions that the tile's correspond to
+    bool isStored;
+  };
+  llvm::SmallVector<Item> work = {{root, llvm::to_vector(llvm::seq<int64_t>(0, shapeOf(root).size())), false}};
+  while (!work.empty()) { // a chain may have thousands of operations
+    auto [tile, dims, isStored] = work.pop_back_val();
+    if (!isTile(tile) || !seen.insert({tile.getAsOpaquePointer(), std::vector<int64_t>(dims.begin(), dims.end())}).second) continue;
+    if (ctx.buffers.contains(tile)) {
+      isStored = true;
+      for (size_t d = 0; d < dims.size(); ++d)
+        if (dims[d] == vectorDim) all.stored.push_back({tile, int64_t(d)});
     }
-  llvm::SmallVector<int64_t> inner(dims);
-  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
-    inner.erase(inner.begin() + expand.getAxis());
-  } else if (auto trans = dyn_cast<TransOp>(op)) {
-    for (auto [d, s] : llvm::enumerate(trans.getOrder()))
-      inner[s] = dims[d];
+    Operation *op = tile.getDefiningOp();
+    if (!op || !(isElementwise(op) || isa<ExpandDimsOp, BroadcastOp, TransOp, LoadOp>(op))) continue;
+    if (isRemainder(op) || isa<arith::DivSIOp, arith::DivUIOp>(op))
+      for (size_t d = 0; d < dims.size(); ++d) {
+        Step step = ctx.analysis->step(op->getOperand(0), d);
+        if (dims[d] == vectorDim && step.hasAmount(1) && !step.isConditional() && isOneValue(ctx, op->getOperand(1))) {
+          all.found.push_back({op, int64_t(d), dims});
+          all.areComputed |= !isStored;
+        }
+      }
+    llvm::SmallVector<int64_t> inner(dims);
+    if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
+      inner.erase(inner.begin() + expand.getAxis());
+    } else if (auto trans = dyn_cast<TransOp>(op)) {
+      for (auto [d, s] : llvm::enumerate(trans.getOrder()))
+        inner[s] = dims[d];
+    }
+    for (Value operand : llvm::reverse(op->getOperands()))
+      work.push_back({operand, inner, isStored});
   }
-  for (Value operand : op->getOperands())
-    collectDivisions(ctx, operand, inner, vectorDim, isStored, all, seen);
 }
 
 /// The scalar that all elements of a tile are equal to, as far as it is written down.
@@ -147,7 +155,7 @@ static std::optional<Rows> planRows(Context &ctx, ValueRange tiles, int64_t vect
   Divisions all;
   PlacedTiles seen;
   for (Value tile : tiles)
-    collectDivisions(ctx, tile, llvm::to_vector(llvm::seq<int64_t>(0, shapeOf(tile).size())), vectorDim, false, all, seen);
+    collectDivisions(ctx, tile, vectorDim, all, seen);
   llvm::ArrayRef<Division> divisions = all.found;
   Operation *main = mainDivision(divisions, chunk);
   if (!main) return std::nullopt;

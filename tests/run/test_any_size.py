@@ -332,3 +332,21 @@ def test_refusals(engine):
     if engine != "interpret":
         with pytest.raises(triton.CompilationError, match="'tt.print' is not there for a tile of tensor<96xi32>"):
             print_kernel[(1, )](x)
+
+
+@triton.jit(any_size=True)
+def narrowed_kernel(a_ptr, x_ptr, wide_ptr, out_ptr):
+    at = tl.program_id(0) * 9 + tl.arange(0, 9)
+    number = (tl.load(a_ptr + at) & 7).to(tl.float16)
+    value = tl.load(x_ptr + at)
+    tl.store(wide_ptr + at, value, mask=value != 25)
+    tl.store(out_ptr + at, value.to(tl.uint8), mask=number != 0.5)
+
+
+def test_the_last_element_of_a_truncated_tile_is_stored_alone():
+    rng = np.random.default_rng(0)
+    a, x = rng.integers(-20, 20, 64).astype(np.int32), rng.integers(-(2**60), 2**60, 64)
+    wide, out = np.full(64, 25), np.full(64, 7, np.uint8)
+    narrowed_kernel[(2,)](a, x, wide, out)
+    np.testing.assert_array_equal(wide, np.where(np.arange(64) < 18, x, 25))
+    np.testing.assert_array_equal(out, np.where(np.arange(64) < 18, x.astype(np.uint8), 7))

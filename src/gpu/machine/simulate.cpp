@@ -54,6 +54,7 @@ public:
     addControlHandlers(table);
     addScalarHandlers(table);
     addMemoryHandlers(table);
+    addDebugHandlers(table);
     addAsyncHandlers(table);
     addMatrixHandlers(table);
   }

@@ -639,7 +639,6 @@ static bool matchAny(Warp &warp, const Step &step) {
 
 // ---- barriers of a block
 
-/// Adds the warp to the barrier; the last one to come opens it.
 /// Whether threads of one program may meet here and there: at one operation, or in parts of the kernel that different warps run.
 static bool mayMeet(Operation *here, Operation *there) {
   if (here == there || here->getParentRegion() == there->getParentRegion()) return here == there;
@@ -651,6 +650,7 @@ static bool mayMeet(Operation *here, Operation *there) {
   return true;
 }
 
+/// Adds the warp to the barrier; the last one to come opens it.
 static NamedBarrier *arrive(Warp &warp, const Step &step, int64_t id, int64_t threads) {
   if (!warp.needAllLanes(step)) return nullptr;
   int64_t all = int64_t(warp.block.warps.size()) * lanesPerWarp;
@@ -690,58 +690,6 @@ static bool sync(Warp &warp, const Step &step, int64_t id, int64_t threads, llvm
   if (!barrier || !warp.waitUntil(step, what, [&] { return barrier->generation != generation; })) return false;
   join(warp.clock, barrier->released);
   return true;
-}
-
-// ---- debugging
-
-static bool print(Warp &warp, const Step &step) {
-  auto op = cast<ptx::PrintOp>(step.op);
-  if (!warp.block.options.print) return true;
-  llvm::StringRef format = op.getFormat();
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!warp.active(lane)) continue;
-    std::string text;
-    size_t next = 0;
-    for (size_t i = 0; i < format.size(); ++i) {
-      if (format[i] != '%' || i + 1 == format.size()) {
-        text += format[i];
-        continue;
-      }
-      if (format[i + 1] == '%') {
-        text += '%';
-        ++i;
-        continue;
-      }
-      size_t end = format.find_first_of("diouxXeEfFgGcp", i);
-      if (end == llvm::StringRef::npos || next >= step.operands.size()) return warp.fail(step, "the format does not fit the values", lane);
-      Format number = interp::formatOf(op.getValues()[next].getType());
-      uint64_t bits = warp.get(step, next)[size_t(lane)];
-      std::string flags; // without C's length letters: all integers are passed as 64 bits
-      for (char letter : format.slice(i, end))
-        if (letter != 'l' && letter != 'h') flags += letter;
-      char letter = format[end], buffer[128];
-      if (number.kind != Format::integer)
-        snprintf(buffer, sizeof buffer, (flags + letter).c_str(), decodeFloat(number, bits));
-      else if (letter == 'd' || letter == 'i')
-        snprintf(buffer, sizeof buffer, (flags + "ll" + letter).c_str(), (long long)signExtend(bits, number.bits));
-      else if (letter == 'p' || letter == 'c')
-        snprintf(buffer, sizeof buffer, "0x%llx", (unsigned long long)(letter == 'p' ? bits & interp::addressMask : bits));
-      else
-        snprintf(buffer, sizeof buffer, (flags + "ll" + letter).c_str(), (unsigned long long)bits);
-      text += buffer;
-      ++next;
-      i = end;
-    }
-    warp.block.options.print(text);
-  }
-  return true;
-}
-
-static bool assertFail(Warp &warp, const Step &step) {
-  auto op = cast<ptx::AssertFailOp>(step.op);
-  uint32_t failed = warp.lanesWhere(step, 0);
-  if (!failed) return true;
-  return warp.fail(step, "device-side assertion failed: " + op.getMessage(), llvm::countr_zero(failed));
 }
 
 static bool nothing(Warp &, const Step &) {
@@ -805,8 +753,6 @@ void addMemoryHandlers(HandlerTable &table) {
     if (count < 24 || count > 256 || count % 8) return warp.fail(step, "the count is a multiple of 8 from 24 to 256");
     return warp.needAllLanes(step);
   };
-  handlers["ptx.print"] = print;
-  handlers["ptx.assert_fail"] = assertFail;
 }
 
 } // namespace tilewright::gpu::sim

@@ -69,6 +69,7 @@ struct HandlerTable {
 };
 void addScalarHandlers(HandlerTable &table);
 void addMemoryHandlers(HandlerTable &table);
+void addDebugHandlers(HandlerTable &table);
 void addAsyncHandlers(HandlerTable &table);
 void addMatrixHandlers(HandlerTable &table);
 void addControlHandlers(HandlerTable &table);
