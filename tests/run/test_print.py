@@ -71,7 +71,7 @@ def test_a_failed_assertion_ends_its_program_and_the_launch(engine):
     if engine == "simulate":
         place = r"block \(2, 0, 0\), warp \d, lane 5: ptx.assert_fail: device-side assertion failed"
     with pytest.raises(Exception, match=r"test_print.py:\d+:\d+: " + place + ": x is large"):
-        assert_kernel[(4,)](x, out, N=8, debug=True)
+        assert_kernel[(4,)](x, out, N=8, debug=True, num_threads=1)  # two programs fail: the first one is named
     assert not out[16:24].any()
     # The next launch is not affected, and without debug there is no check.
     assert_kernel[(2,)](x, out, N=8, debug=True)
