@@ -53,13 +53,7 @@ static void collectConditions(Context &ctx, Value tile, llvm::ArrayRef<int64_t> 
     bool widens = widenedBy(op) && step.widens && !ctx.analysis->widensExactly(op, d);
     if (wraps || widens) found.push_back({op, shapeOf(tile)[d]});
   }
-  llvm::SmallVector<int64_t> inner(dims);
-  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
-    inner.erase(inner.begin() + expand.getAxis());
-  } else if (auto trans = dyn_cast<TransOp>(op)) {
-    for (auto [d, s] : llvm::enumerate(trans.getOrder()))
-      inner[s] = dims[d];
-  }
+  llvm::SmallVector<int64_t> inner = operandDims(op, dims);
   for (Value operand : op->getOperands())
     collectConditions(ctx, operand, inner, dim, found, seen);
 }

@@ -12,6 +12,7 @@
 #include "cpu/conditions.h"
 #include "cpu/evaluate.h"
 #include "cpu/rows.h"
+#include "ir/address/indices.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -304,6 +305,11 @@ BoxCount boxCount(Context &ctx, const BoxTerm &term, int64_t size) {
   return result;
 }
 
+llvm::SmallVector<int64_t> operandDims(Operation *op, llvm::ArrayRef<int64_t> dims) {
+  if (isa<ExpandDimsOp, TransOp>(op)) return *address::sourceDims(op, dims);
+  return llvm::SmallVector<int64_t>(dims);
+}
+
 /// `dims` maps the tile's dimensions to the root's (-1: none). Masks come with the same mapping.
 static void collectMasks(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims,
                          llvm::SmallVectorImpl<std::pair<Value, llvm::SmallVector<int64_t>>> &masks, PlacedTiles &seen) {
@@ -313,17 +319,6 @@ static void collectMasks(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims,
     return;
   if (auto load = dyn_cast<LoadOp>(op))
     if (load.getMask()) masks.push_back({load.getMask(), llvm::SmallVector<int64_t>(dims)});
-  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
-    llvm::SmallVector<int64_t> inner(dims);
-    inner.erase(inner.begin() + expand.getAxis());
-    return collectMasks(ctx, expand.getSrc(), inner, masks, seen);
-  }
-  if (auto trans = dyn_cast<TransOp>(op)) {
-    llvm::SmallVector<int64_t> inner(dims.size());
-    for (auto [d, s] : llvm::enumerate(trans.getOrder()))
-      inner[s] = dims[d];
-    return collectMasks(ctx, trans.getSrc(), inner, masks, seen);
-  }
   if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
     llvm::SmallVector<int64_t> inner(dims);
     auto shape = shapeOf(broadcast.getSrc());
@@ -331,8 +326,9 @@ static void collectMasks(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims,
       if (shape[d] == 1) inner[d] = -1;
     return collectMasks(ctx, broadcast.getSrc(), inner, masks, seen);
   }
+  llvm::SmallVector<int64_t> inner = operandDims(op, dims);
   for (Value operand : op->getOperands())
-    collectMasks(ctx, operand, dims, masks, seen);
+    collectMasks(ctx, operand, inner, masks, seen);
 }
 
 namespace {
@@ -468,13 +464,7 @@ static void scoreDims(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims, ll
     }
     return;
   }
-  llvm::SmallVector<int64_t> inner(dims);
-  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
-    inner.erase(inner.begin() + expand.getAxis());
-  } else if (auto trans = dyn_cast<TransOp>(op)) {
-    for (auto [d, s] : llvm::enumerate(trans.getOrder()))
-      inner[s] = dims[d];
-  }
+  llvm::SmallVector<int64_t> inner = operandDims(op, dims);
   for (Value operand : op->getOperands())
     scoreDims(ctx, operand, inner, scores, seen);
 }

@@ -9,6 +9,8 @@ namespace tilewright::cpu {
 
 /// Tiles, each with the root's dimensions that its own correspond to: one tile may occur along rows and again along columns.
 using PlacedTiles = std::set<std::pair<const void *, std::vector<int64_t>>>;
+/// The dimensions of a root that those of an operation's operands correspond to, given those of its result.
+llvm::SmallVector<int64_t> operandDims(mlir::Operation *op, llvm::ArrayRef<int64_t> dims);
 
 /// How loops run over an index space.
 struct LoopSpec {

@@ -64,13 +64,7 @@ static void collectDivisions(Context &ctx, Value root, int64_t vectorDim, Divisi
           all.areComputed |= !isStored;
         }
       }
-    llvm::SmallVector<int64_t> inner(dims);
-    if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
-      inner.erase(inner.begin() + expand.getAxis());
-    } else if (auto trans = dyn_cast<TransOp>(op)) {
-      for (auto [d, s] : llvm::enumerate(trans.getOrder()))
-        inner[s] = dims[d];
-    }
+    llvm::SmallVector<int64_t> inner = operandDims(op, dims);
     for (Value operand : llvm::reverse(op->getOperands()))
       work.push_back({operand, inner, isStored});
   }
