@@ -36,6 +36,7 @@ int64_t elementBytes(Type element) {
 
 TileAnalysis::TileAnalysis(FuncOp function, address::RefutedFacts refutedFacts)
     : refuted(std::move(refutedFacts)), indices(function, refuted) {
+  findRows(function);
   cutLongChains(function);
   // The innermost and last operations come first.
   function->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
@@ -290,39 +291,81 @@ bool TileAnalysis::box(Value mask, llvm::SmallVectorImpl<BoxTerm> &terms) {
 
 //===---------------------------------------------------------------------------------------------------------- decisions
 
+static bool costsNothing(Operation *op) {
+  return isa_and_nonnull<arith::ConstantOp, SplatOp, MakeRangeOp>(op);
+}
+
+/// What a tile's operation and its operands cost, where their costs are in `known`.
+int64_t TileAnalysis::ownCost(Operation *op, llvm::DenseMap<Value, int64_t> &known) {
+  Value tile = op->getResult(0);
+  bool affine = true;
+  for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
+    affine &= step(tile, d).kind != Step::other;
+  llvm::SmallVector<BoxTerm> terms;
+  bool isMask = getElementTypeOrSelf(tile).isInteger(1);
+  if ((affine && !isa<LoadOp>(op)) || (isMask && box(tile, terms))) return 0; // loops run where such masks hold
+  int64_t result = 0;
+  for (Value operand : op->getOperands())
+    result += known.lookup(operand);
+  if (isa<LoadOp>(op))
+    result += 4;
+  else if (isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::SinOp, math::CosOp, math::ErfOp, ExternElementwiseOp,
+               math::TanhOp>(op))
+    result += 12;
+  else if (isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp, PreciseDivFOp, PreciseSqrtOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp,
+               arith::RemUIOp>(op))
+    result += 6;
+  else if (!isa<BroadcastOp, ExpandDimsOp, TransOp>(op))
+    result += isa<arith::ExtFOp>(op) && getElementTypeOrSelf(op->getOperand(0)).isF16() ? 3 : 1; // of bf16 it is a shift
+  return std::min<int64_t>(result, 1000);
+}
+
 int64_t TileAnalysis::cost(Value tile) {
   if (!isTile(tile)) return 0;
-  auto found = costs.find(tile);
-  if (found != costs.end()) return found->second;
+  if (auto found = costs.find(tile); found != costs.end()) return found->second;
   Operation *op = tile.getDefiningOp();
-  int64_t result = 1;
-  if (op && !mustStore(op) && !isa<arith::ConstantOp, SplatOp, MakeRangeOp>(op)) {
-    result = 0;
+  int64_t result = costsNothing(op) ? 0 : 1;
+  if (op && !costsNothing(op) && !mustStore(op)) {
     for (Value operand : op->getOperands())
-      result += cost(operand);
-    bool affine = true;
-    for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
-      affine &= step(tile, d).kind != Step::other;
-    llvm::SmallVector<BoxTerm> terms;
-    bool isMask = getElementTypeOrSelf(tile).isInteger(1);
-    if ((affine && !isa<LoadOp>(op)) || (isMask && box(tile, terms))) // loops run where such masks hold
-      result = 0;
-    else if (isa<LoadOp>(op))
-      result += 4;
-    else if (isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::SinOp, math::CosOp, math::ErfOp, ExternElementwiseOp,
-                 math::TanhOp>(op))
-      result += 12;
-    else if (isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp, PreciseDivFOp, PreciseSqrtOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp,
-                 arith::RemUIOp>(op))
-      result += 6;
-    else if (!isa<BroadcastOp, ExpandDimsOp, TransOp>(op))
-      result += isa<arith::ExtFOp>(op) && getElementTypeOrSelf(op->getOperand(0)).isF16() ? 3 : 1; // of bf16 it is a shift
-    result = std::min<int64_t>(result, 1000);
-  } else if (isa_and_nonnull<arith::ConstantOp, SplatOp, MakeRangeOp>(op)) {
-    result = 0;
+      cost(operand);
+    result = ownCost(op, costs);
   }
-  costs[tile] = result;
-  return result;
+  return costs[tile] = result;
+}
+
+/// Quotients by constants that are several vectors long do not change in most vectors, and remainders move by one. Masks mostly hold.
+void TileAnalysis::findRows(Operation *function) {
+  constexpr int64_t shortest = 32;
+  function->walk([&](Operation *op) {
+    bool isQuotient = isa<arith::DivSIOp, arith::DivUIOp>(op);
+    if (!(isQuotient || isa<arith::RemSIOp, arith::RemUIOp>(op)) || !isTile(op->getResult(0))) return;
+    std::optional<int64_t> length = constantOf(op->getOperand(1));
+    if (!length || *length < shortest) return;
+    for (int64_t d = 0, rank = shapeOf(op->getResult(0)).size(); d < rank; ++d)
+      if (Step s = step(op->getOperand(0), d); s.hasAmount(1) && !s.isConditional())
+        inRows[{op->getResult(0), d}] = Step{Step::constant, isQuotient ? 0 : 1};
+  });
+  if (inRows.empty()) return;
+  function->walk([&](LoadOp load) {
+    llvm::SmallVector<BoxTerm> terms;
+    if (!load.getMask() || !box(load.getMask(), terms)) return;
+    for (int64_t d = 0, rank = shapeOf(load.getMask()).size(); d < rank; ++d)
+      inRows[{load.getMask(), d}] = Step{Step::constant, 0};
+  });
+}
+
+int64_t TileAnalysis::costInRows(Value tile) {
+  if (inRows.empty() || !isTile(tile)) return cost(tile);
+  if (auto found = rowCosts.find(tile); found != rowCosts.end()) return found->second;
+  Operation *op = tile.getDefiningOp();
+  if (!op || costsNothing(op) || mustStore(op)) return rowCosts[tile] = cost(tile);
+  for (Value operand : op->getOperands())
+    costInRows(operand);
+  Steps *before = assumeSteps(&inRows);
+  bool isOneValue = llvm::all_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return step(tile, d).isZero(); });
+  int64_t result = isOneValue ? 0 : ownCost(op, rowCosts);
+  assumeSteps(before);
+  return rowCosts[tile] = result;
 }
 
 /// The results of these operations always live in scratch, or are views of tiles that do.
@@ -369,6 +412,7 @@ void TileAnalysis::cutLongChains(Operation *function) {
     // In program order each chain needs only one further operation: the results before it are known.
     for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
       step(tile, d);
+    costInRows(tile);
     cost(tile);
     int64_t weight = ownWeight(op);
     for (Value operand : op->getOperands())
@@ -405,7 +449,7 @@ void TileAnalysis::demands(Value tile, bool expands, bool moves, bool throughVie
 }
 
 static bool writesMemory(Operation *op) {
-  if (isa<LoadOp>(op)) return false;
+  if (isa<LoadOp, AssertOp, PrintOp>(op)) return false;
   if (auto effects = dyn_cast<MemoryEffectOpInterface>(op)) {
     if (!op->hasTrait<OpTrait::HasRecursiveMemoryEffects>()) return effects.hasEffect<MemoryEffects::Write>();
   }
@@ -474,6 +518,19 @@ static int64_t expensive(Value tile) {
   return cast<RankedTensorType>(tile.getType()).getNumElements() * elementBytes(getElementTypeOrSelf(tile)) > large ? 12 : 8;
 }
 
+/// Whether the tile is loaded from addresses that are neither one after another nor one address.
+bool TileAnalysis::isGathered(Value tile) {
+  auto load = tile.getDefiningOp<LoadOp>();
+  if (!load || cast<RankedTensorType>(tile.getType()).getNumElements() == 1) return false;
+  bool areOne = true;
+  for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d) {
+    Step s = step(load.getPtr(), d);
+    if (s.kind == Step::constant && s.amount == elementBytes(getElementTypeOrSelf(tile))) return false;
+    areOne &= s.isZero();
+  }
+  return !areOne;
+}
+
 void TileAnalysis::decide(Value tile) {
   Operation *op = tile.getDefiningOp();
   if (mustStore(op)) {
@@ -510,21 +567,13 @@ void TileAnalysis::decide(Value tile) {
   llvm::SmallPtrSet<Operation *, 8> distinct;
   for (Demand d : roots)
     consumers += distinct.insert(d.root).second;
-  bool gathers = false;
-  if (auto load = dyn_cast<LoadOp>(op)) {
-    gathers = true;
-    auto shape = shapeOf(tile);
-    for (int64_t d = 0, rank = shape.size(); d < rank; ++d) {
-      Step s = step(load.getPtr(), d);
-      gathers &= !(s.kind == Step::constant && s.amount == elementBytes(getElementTypeOrSelf(tile)));
-    }
-    gathers &= cast<RankedTensorType>(tile.getType()).getNumElements() > 1;
-    bool everywhereSame = true;
-    for (int64_t d = 0, rank = shape.size(); d < rank; ++d)
-      everywhereSame &= step(load.getPtr(), d).isZero();
-    gathers &= !everywhereSame;
-  }
-  if ((own >= expensive(tile) || gathers) && (consumers > 1 || expands || nested)) stored.try_emplace(tile, StoredFor::manyUses);
+  auto areRows = [](Demand d) { return isOnDemandUser(d.root) || isa<StoreOp, AssertOp, AtomicRMWOp, AtomicCASOp>(d.root); };
+  bool inLoopOverRows = llvm::all_of(roots, areRows) && !inRows.empty();
+  Steps *before = assumeSteps(inLoopOverRows ? &inRows : nullptr);
+  bool gathers = isGathered(tile);
+  assumeSteps(before);
+  bool isExpensive = gathers || (inLoopOverRows ? costInRows(tile) : own) >= expensive(tile);
+  if (isExpensive && (consumers > 1 || expands || nested)) stored.try_emplace(tile, StoredFor::manyUses);
   if (nested && own >= 4) stored.try_emplace(tile, StoredFor::manyUses);
 }
 

@@ -114,6 +114,8 @@ public:
   bool isFirstReader(mlir::Operation *reader, mlir::Value tile);
   /// Estimated instructions for one vector of the tile, if it is computed on demand.
   int64_t cost(mlir::Value tile);
+  /// The same in a loop over rows (rows.h), where what is one number in a row is computed once for all of its vectors.
+  int64_t costInRows(mlir::Value tile);
 
 private:
   struct Demand {
@@ -129,6 +131,9 @@ private:
   Step widenedStep(mlir::Operation *op, int64_t dim);
   bool storeDisturbs(tt::LoadOp load, tt::StoreOp store, bool elsewhere);
   void demands(mlir::Value tile, bool expands, bool moves, bool throughViews, llvm::SmallVectorImpl<Demand> &out, Seen &seen);
+  int64_t ownCost(mlir::Operation *op, llvm::DenseMap<mlir::Value, int64_t> &known);
+  bool isGathered(mlir::Value tile);
+  void findRows(mlir::Operation *function);
   void cutLongChains(mlir::Operation *function);
   int64_t chainAbove(mlir::Value tile);
   void decide(mlir::Value tile);
@@ -139,8 +144,9 @@ private:
   std::vector<LaunchFact> preferred;
   Steps steps;
   Steps *assumedSteps = nullptr;
+  Steps inRows; // of quotients and remainders by long rows
   llvm::DenseMap<mlir::Value, bool> exact;
-  llvm::DenseMap<mlir::Value, int64_t> costs;
+  llvm::DenseMap<mlir::Value, int64_t> costs, rowCosts;
   llvm::DenseMap<mlir::Value, StoredFor> stored;
 };
 

@@ -5,6 +5,7 @@
 
 #include "cpu/direct_store.h"
 #include "cpu/evaluate.h"
+#include "cpu/loops.h"
 #include "cpu/masked_tail.h"
 #include "cpu/operations.h"
 #include "cpu/scratch.h"
@@ -141,6 +142,24 @@ Value isLastTurn(Context &ctx, scf::ForOp loop) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ule, left, asIndex(ctx, loop.getStep()));
 }
 
+/// The dimension whose neighbours should lie side by side in a carried tile: the last one, unless what the loop adds to it lies side by side
+/// along another one, as the rows do whose sum is taken. Products keep rows.
+static int64_t innerDim(Context &ctx, scf::ForOp op, size_t slot) {
+  constexpr int64_t shortest = 8;
+  auto shape = shapeOf(op.getInitArgs()[slot]);
+  int64_t last = int64_t(shape.size()) - 1;
+  Value yielded = op.getYieldedValues()[slot];
+  auto takesAnyOrder = [](Operation *user) {
+    return isElementwise(user) || isa<ExpandDimsOp, BroadcastOp, TransOp, ReduceOp, StoreOp, scf::YieldOp>(user);
+  };
+  bool isInAnyOrder = yielded.getDefiningOp() && isElementwise(yielded.getDefiningOp()) &&
+                      llvm::all_of(op.getRegionIterArg(slot).getUsers(), takesAnyOrder) &&
+                      llvm::all_of(op.getResult(slot).getUsers(), takesAnyOrder);
+  if (last < 1 || !isInAnyOrder || isa<BlockArgument>(op.getInitArgs()[slot])) return last;
+  int64_t turned = turnedDim(ctx, yielded, last);
+  return turned >= 0 && shape[turned] >= shortest ? turned : last;
+}
+
 LogicalResult lowerFor(Context &ctx, scf::ForOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value lower = scalar(ctx, op.getLowerBound()), upper = scalar(ctx, op.getUpperBound()), step = scalar(ctx, op.getStep());
@@ -152,7 +171,8 @@ LogicalResult lowerFor(Context &ctx, scf::ForOp op) {
       inits.push_back(scalar(ctx, init));
       continue;
     }
-    Buffer buffer = allocateFor(ctx, init);
+    int64_t inner = innerDim(ctx, op, slot);
+    Buffer buffer = inner < 0 ? allocateFor(ctx, init) : allocateAlong(ctx, init, inner);
     if (isZeroForProduct(ctx, op, slot)) {
       writeWithoutTurns(ctx, lower, upper, op.getUnsignedCmp(), init, buffer);
       late.push_back(slot);

@@ -194,6 +194,16 @@ void LevelLoops::runRows(Value to) {
   if (length) unroll = std::clamp(static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(*length / chunk))), int64_t(1), unroll);
   bool isShort = length && *length % chunk == 0 && *length <= maxVectors * chunk && *length <= size;
   forEachRow(ctx, place, to, spec.fullMasks, [&](Value from, Value end) {
+    if (spec.onceInRow) {
+      Index first = place.at[dim];
+      Place one = place;
+      one.vector = -1, one.lanes = 1;
+      std::swap(place, one);
+      bodies(from, true, 1);
+      std::swap(place, one);
+      place.at[dim] = first;
+      return;
+    }
     Value count = arith::SubIOp::create(b, end, from);
     auto inLoops = [&] {
       auto endOf = [&](int64_t step) { return arith::AddIOp::create(b, from, arith::AndIOp::create(b, count, constantIndex(b, -step))); };
@@ -454,7 +464,7 @@ static void scoreDims(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims, ll
     return;
   }
   Operation *op = tile.getDefiningOp();
-  if (!op) return;
+  if (!op || !(isElementwise(op) || isa<ExpandDimsOp, BroadcastOp, TransOp, LoadOp>(op))) return;
   if (auto load = dyn_cast<LoadOp>(op)) {
     int64_t bytes = elementBytes(getElementTypeOrSelf(load.getResult()));
     for (size_t d = 0; d < dims.size(); ++d) {

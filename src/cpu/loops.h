@@ -21,7 +21,8 @@ struct LoopSpec {
   llvm::SmallVector<Value, 3> extent;  // by dimension: indices from here on are not needed (null: shape)
   llvm::SmallVector<Value, 3> full;    // by dimension: below this all `fullMasks` hold (null: everywhere)
   llvm::SmallVector<Value> fullMasks;
-  Value streams = {}; // i1: where it is true, whole vectors are stored past the caches; null: never
+  bool onceInRow = false; // the body is for a row's first index alone, where rows are whole (rows.h)
+  Value streams = {};     // i1: where it is true, whole vectors are stored past the caches; null: never
 };
 
 /// How many indices of a dimension a mask admits, from the first one on.

@@ -13,6 +13,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace tilewright::tt;
@@ -411,19 +412,43 @@ static void assertAt(Context &ctx, Value condition, const std::string &text, con
   ctx.levels.back().inner = nullptr;
 }
 
+namespace {
+/// `condition | ~mask`: an assertion about what a mask admits.
+struct MaskedAssertion {
+  Value condition;
+  Value mask; // null: there is none, or it is not one of the first indices of each dimension
+};
+} // namespace
+
+static MaskedAssertion maskedAssertion(Context &ctx, Value condition) {
+  auto either = condition.getDefiningOp<arith::OrIOp>();
+  if (!either || !getElementTypeOrSelf(condition).isInteger(1)) return {condition, {}};
+  for (auto [first, second] : {std::pair(either.getLhs(), either.getRhs()), std::pair(either.getRhs(), either.getLhs())}) {
+    auto negation = second.getDefiningOp<arith::XOrIOp>();
+    if (!negation || !matchPattern(negation.getRhs(), m_One())) continue;
+    llvm::SmallVector<BoxTerm> terms;
+    auto isPrefix = [](const BoxTerm &term) { return !term.lower && !term.mayWrap && term.dim >= 0; };
+    if (ctx.analysis->box(negation.getLhs(), terms) && llvm::all_of(terms, isPrefix)) return {first, negation.getLhs()};
+  }
+  return {condition, {}};
+}
+
 void lowerAssert(Context &ctx, AssertOp op) {
   Value condition = op.getCondition();
   std::string text = assertText(op);
   if (!isTile(condition)) return reportUnless(ctx, scalar(ctx, condition), constantIndex(ctx.b, 0), text);
   auto shape = shapeOf(condition);
+  MaskedAssertion masked = maskedAssertion(ctx, condition);
   int64_t vectorDim = lastDimOf(shape), chunk = chunkFor(ctx, shape, vectorDim, {condition});
   RowScope split(ctx, {condition}, vectorDim, chunk);
   withConditions(ctx, {condition}, vectorDim, [&] {
     LoopSpec spec = loopsOver(shape, vectorDim, split.chunk());
-    applyMasks(ctx, spec, {condition}, {});
+    applyMasks(ctx, spec, {masked.condition}, masked.mask);
+    spec.onceInRow = isOneInRow(ctx, masked.condition, vectorDim, spec.fullMasks);
     auto assertAll = [&](llvm::ArrayRef<Place> places) {
+      bool isAdmitted = masked.mask && ctx.trueMasks.contains(masked.mask);
       for (const Place &place : places)
-        assertAt(ctx, condition, text, place);
+        assertAt(ctx, isAdmitted ? masked.condition : condition, text, place);
     };
     emitLoops(ctx, spec, assertAll, vectorDim);
   });

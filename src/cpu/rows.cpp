@@ -126,21 +126,28 @@ static Value wideScalar(Context &ctx, Value tile) {
   return scalarToIndex(ctx, evaluateScalar(ctx, tile, origin));
 }
 
-/// The steps in a row where all that is loaded is asked for.
-static TileAnalysis::Steps stepsInRow(const Rows &rows, ValueRange tiles) {
+/// The steps in a row where all of `masks` hold.
+static TileAnalysis::Steps stepsInRow(const Rows &rows, ValueRange masks) {
   TileAnalysis::Steps steps = rows.inside;
+  for (Value mask : masks)
+    for (size_t d = 0; d < shapeOf(mask).size(); ++d)
+      steps[{mask, d}] = Step{Step::constant, 0};
+  return steps;
+}
+
+/// The masks of all loads that tiles are made from.
+static llvm::SmallVector<Value> masksOf(ValueRange tiles) {
+  llvm::SmallVector<Value> masks;
   llvm::SmallVector<Value> work(tiles.begin(), tiles.end());
   llvm::DenseSet<Value> seen;
   while (!work.empty()) {
     Value tile = work.pop_back_val();
     Operation *op = tile.getDefiningOp();
     if (!op || !isTile(tile) || !seen.insert(tile).second) continue;
-    if (auto load = dyn_cast<LoadOp>(op); load && load.getMask())
-      for (size_t d = 0; d < shapeOf(tile).size(); ++d)
-        steps[{load.getMask(), d}] = Step{Step::constant, 0};
+    if (auto load = dyn_cast<LoadOp>(op); load && load.getMask()) masks.push_back(load.getMask());
     llvm::append_range(work, op->getOperands());
   }
-  return steps;
+  return masks;
 }
 
 static std::optional<Rows> planRows(Context &ctx, ValueRange tiles, int64_t vectorDim, int64_t chunk) {
@@ -180,7 +187,7 @@ static std::optional<Rows> planRows(Context &ctx, ValueRange tiles, int64_t vect
   }
   if (all.areComputed) return rows;
   // What is stored is read as it is, unless a row's first number tells the others.
-  TileAnalysis::Steps steps = stepsInRow(rows, tiles);
+  TileAnalysis::Steps steps = stepsInRow(rows, masksOf(tiles));
   TileAnalysis::Steps *before = ctx.analysis->assumeSteps(&steps);
   bool isAnyRegular = llvm::any_of(all.stored, [&](auto &tile) {
     Step step = ctx.analysis->step(tile.first, tile.second);
@@ -192,7 +199,7 @@ static std::optional<Rows> planRows(Context &ctx, ValueRange tiles, int64_t vect
 
 /// Elements of a vector: indices from memory are mostly one number in a row.
 static int64_t chunkInRow(Context &ctx, const Rows &rows, ValueRange tiles) {
-  TileAnalysis::Steps steps = stepsInRow(rows, tiles);
+  TileAnalysis::Steps steps = stepsInRow(rows, masksOf(tiles));
   auto isValue = [](Value tile) { return !isa<PointerType>(getElementTypeOrSelf(tile)); };
   llvm::SmallVector<Value> values(llvm::make_filter_range(tiles, isValue));
   if (values.empty()) return 0;
@@ -235,10 +242,7 @@ void forEachRow(Context &ctx, const Place &place, Value to, ValueRange masks, ll
   Value isAny = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, to, constantIndex(b, 0));
   count = arith::SelectOp::create(b, isAny, count, constantIndex(b, 0));
   Value start = arith::SubIOp::create(b, arith::MulIOp::create(b, firstRow, rows.length), first);
-  TileAnalysis::Steps steps = rows.inside;
-  for (Value mask : masks)
-    for (size_t d = 0; d < shapeOf(mask).size(); ++d)
-      steps[{mask, d}] = Step{Step::constant, 0};
+  TileAnalysis::Steps steps = stepsInRow(rows, masks);
   Index startBefore = ctx.rowStart, nextBefore = ctx.rowNext;
   forLoop(ctx, constantIndex(b, 0), count, 1, [&](Value row) {
     Value from = arith::AddIOp::create(b, start, arith::MulIOp::create(b, row, rows.length));
@@ -254,6 +258,15 @@ void forEachRow(Context &ctx, const Place &place, Value to, ValueRange masks, ll
   });
   ctx.rowStart = startBefore;
   ctx.rowNext = nextBefore;
+}
+
+bool isOneInRow(Context &ctx, Value tile, int64_t dim, ValueRange masks) {
+  if (!ctx.rows) return false;
+  TileAnalysis::Steps steps = stepsInRow(*ctx.rows, masks);
+  TileAnalysis::Steps *before = ctx.analysis->assumeSteps(&steps);
+  bool result = ctx.analysis->step(tile, dim).isZero();
+  ctx.analysis->assumeSteps(before);
+  return result;
 }
 
 Value lanesInRow(Context &ctx, const Place &place) {

@@ -48,6 +48,9 @@ private:
 /// hold.
 void forEachRow(Context &ctx, const Place &place, Value to, ValueRange masks, llvm::function_ref<void(Value from, Value end)> body);
 
+/// Whether all elements of a tile in one row along `dim` are equal where all of `masks` hold.
+bool isOneInRow(Context &ctx, Value tile, int64_t dim, ValueRange masks);
+
 /// The lanes at `place` that lie in its row (vector of i1); null: all.
 Value lanesInRow(Context &ctx, const Place &place);
 

@@ -55,6 +55,16 @@ Buffer allocateFor(Context &ctx, Value tile) {
   return allocate(ctx, shapeOf(tile), getElementTypeOrSelf(tile));
 }
 
+Buffer allocateAlong(Context &ctx, Value tile, int64_t inner) {
+  Buffer buffer = allocateFor(ctx, tile);
+  auto shape = shapeOf(tile);
+  int64_t stride = shape[inner];
+  buffer.strides[inner] = 1;
+  for (int64_t d = int64_t(shape.size()) - 1; d >= 0; --d)
+    if (d != inner) buffer.strides[d] = stride, stride *= shape[d];
+  return buffer;
+}
+
 Value bufferAddress(Context &ctx, const Buffer &buffer, const Place &place) {
   ImplicitLocOpBuilder &b = ctx.b;
   int64_t bytes = elementBytes(buffer.element);

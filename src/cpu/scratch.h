@@ -9,6 +9,8 @@ namespace tilewright::cpu {
 Buffer bufferAt(Value base, llvm::ArrayRef<int64_t> shape, Type element);
 Buffer allocate(Context &ctx, llvm::ArrayRef<int64_t> shape, Type element);
 Buffer allocateFor(Context &ctx, Value tile);
+/// Neighbours along dimension `inner` lie side by side.
+Buffer allocateAlong(Context &ctx, Value tile, int64_t inner);
 /// So many bytes that no other tile shares, and that the worker's next program finds as this one has left them.
 Value allocateKept(Context &ctx, int64_t bytes);
 /// Such a place for what turns of a loop leave for later turns.
