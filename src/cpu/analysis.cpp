@@ -102,7 +102,7 @@ static Step addSteps(Step a, Step b, int64_t sign) {
   return sum;
 }
 
-static std::optional<int64_t> constantOf(Value value) {
+std::optional<int64_t> constantOf(Value value) {
   APInt integer;
   if (matchPattern(value, m_ConstantInt(&integer))) return integer.getSExtValue();
   if (auto splat = value.getDefiningOp<SplatOp>()) return constantOf(splat.getSrc());
@@ -110,6 +110,7 @@ static std::optional<int64_t> constantOf(Value value) {
   if (matchPattern(value, m_Constant(&dense)) && dense.isSplat() && dense.getElementType().isInteger())
     return dense.getSplatValue<APInt>().getSExtValue();
   if (auto broadcast = value.getDefiningOp<BroadcastOp>()) return constantOf(broadcast.getSrc());
+  if (auto expand = value.getDefiningOp<ExpandDimsOp>()) return constantOf(expand.getSrc());
   return std::nullopt;
 }
 
@@ -491,12 +492,41 @@ bool TileAnalysis::reachIsKnown(Value pointer) {
   return true;
 }
 
+bool TileAnalysis::isAffine(Value tile) {
+  for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
+    if (Step s = step(tile, d); s.kind == Step::other || s.isConditional() || s.varies) return false;
+  return isa<PointerType>(getElementTypeOrSelf(tile)) || isExact(tile);
+}
+
+bool TileAnalysis::boundsAreKnown(Value tile, int64_t depth) {
+  constexpr int64_t deepest = 32;
+  if (!isTile(tile)) return true;
+  Operation *op = tile.getDefiningOp();
+  if (!op || depth == deepest) return false;
+  auto known = [&](Value part) { return boundsAreKnown(part, depth + 1); };
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<arith::ConstantOp, SplatOp, MakeRangeOp>([&](auto) { return isAffine(tile); })
+      .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>([&](Operation *division) {
+        Value dividend = division->getOperand(0);
+        return constantOf(division->getOperand(1)).value_or(0) > 0 && known(dividend) && isNotNegative(dividend);
+      })
+      .Case([&](arith::AddIOp sum) { return known(sum.getLhs()) && known(sum.getRhs()) && isExact(tile); })
+      .Case([&](arith::MulIOp product) {
+        return constantOf(product.getRhs()).value_or(-1) >= 0 && known(product.getLhs()) && isExact(tile);
+      })
+      .Case([&](arith::ExtUIOp wider) { return known(wider.getIn()) && isNotNegative(wider.getIn()); })
+      .Case<arith::ExtSIOp, ExpandDimsOp, BroadcastOp, TransOp>([&](Operation *other) { return known(other->getOperand(0)); })
+      .Case([&](AddPtrOp add) { return known(add.getPtr()) && known(add.getOffset()); })
+      .Default([](Operation *) { return false; });
+}
+
 /// Whether a store may overwrite, in an earlier part of its loop, what the load still has to read in a later part.
 bool TileAnalysis::storeDisturbs(LoadOp load, StoreOp store, bool elsewhere) {
   if (load.getPtr() == store.getPtr()) return elsewhere;
   Value from = address::baseArgument(load.getPtr()), to = address::baseArgument(store.getPtr());
+  auto isBounded = [&](Value pointer) { return reachIsKnown(pointer) || boundsAreKnown(pointer); };
   if (from && to && from != to) // isUndisturbed checks this at run time, where it can
-    return !isTile(store.getPtr()) || !reachIsKnown(load.getPtr()) || !reachIsKnown(store.getPtr());
+    return !isTile(store.getPtr()) || !isBounded(load.getPtr()) || !isBounded(store.getPtr());
   auto [loadBase, loadOffset] = baseAndOffset(load.getPtr());
   auto [storeBase, storeOffset] = baseAndOffset(store.getPtr());
   return elsewhere || !(loadBase == storeBase && loadOffset && loadOffset == storeOffset);

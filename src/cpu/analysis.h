@@ -70,6 +70,9 @@ bool haveSameOffsets(mlir::Value first, mlir::Value second);
 /// from which something is subtracted may be rounded only once, so that the difference can be positive: such products do not count.
 bool isNotPositive(mlir::Value value, bool fused);
 
+/// The constant that an integer is, or all elements of a tile are.
+std::optional<int64_t> constantOf(mlir::Value value);
+
 /// The integers that `op` widens: what it extends, or the offsets that it adds to pointers. Null for other operations.
 mlir::Value widenedBy(mlir::Operation *op);
 
@@ -97,6 +100,11 @@ public:
   bool widensExactly(mlir::Operation *op, int64_t dim);
   /// Whether the addresses of a tile of pointers follow from its first address and the steps, so that the bytes that it reaches are known.
   bool reachIsKnown(mlir::Value pointer);
+  /// Whether a smallest and a largest element, perhaps not met by any, follow from scalars (boundsOf in conditions.cpp): of integers and
+  /// pointers. Sums, products with constants, and what is left of numbers that are not negative after a division by a constant.
+  bool boundsAreKnown(mlir::Value tile) { return boundsAreKnown(tile, 0); }
+  /// Whether the first element and the steps tell all others of integers, none of which overflows.
+  bool isAffine(mlir::Value tile);
   /// Whether no two elements of the tile of pointers can have the same address, as far as the steps show.
   bool distinctAddresses(mlir::Value pointer);
   /// Whether `mask` is a conjunction of box terms; appends them.
@@ -127,6 +135,7 @@ private:
   Step computeStep(mlir::Value tile, int64_t dim);
   Step sumStep(mlir::Operation *sum, int64_t dim, int64_t sign);
   bool isOneValue(mlir::Value tile);
+  bool boundsAreKnown(mlir::Value tile, int64_t depth);
   Step productStep(mlir::arith::MulIOp product, int64_t dim);
   Step widenedStep(mlir::Operation *op, int64_t dim);
   bool storeDisturbs(tt::LoadOp load, tt::StoreOp store, bool elsewhere);

@@ -20,6 +20,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 using namespace mlir;
 using namespace tilewright::tt;
 
@@ -254,8 +256,58 @@ static Value lastIndex(Context &ctx, Value mask, llvm::ArrayRef<int64_t> shape, 
   return arith::SubIOp::create(b, arith::MaxSIOp::create(b, extent, constantIndex(b, 1)), constantIndex(b, 1));
 }
 
+/// The smallest and the largest element, or numbers beyond them, where TileAnalysis::boundsAreKnown says that there are such.
+static Reach boundsOf(Context &ctx, Value tile) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto both = [](const Reach &reach, llvm::function_ref<Value(Value)> map) { return Reach{map(reach.low), map(reach.high)}; };
+  if (!isTile(tile)) {
+    Value value = scalar(ctx, tile);
+    value = isa<PointerType>(tile.getType()) ? pointerToInt(b, value) : scalarToIndex(ctx, value);
+    return {value, value};
+  }
+  Operation *op = tile.getDefiningOp();
+  return llvm::TypeSwitch<Operation *, Reach>(op)
+      .Case<arith::DivSIOp, arith::DivUIOp>([&](Operation *quotient) {
+        Value divisor = constantIndex(b, *constantOf(quotient->getOperand(1)));
+        return both(boundsOf(ctx, quotient->getOperand(0)), [&](Value end) { return arith::DivUIOp::create(b, end, divisor); });
+      })
+      .Case<arith::RemSIOp, arith::RemUIOp>([&](Operation *remainder) {
+        Reach dividend = boundsOf(ctx, remainder->getOperand(0));
+        Value last = constantIndex(b, *constantOf(remainder->getOperand(1)) - 1);
+        return Reach{ctx.zeroIndex, arith::MinUIOp::create(b, dividend.high, last)};
+      })
+      .Case([&](arith::AddIOp sum) {
+        Reach first = boundsOf(ctx, sum.getLhs()), second = boundsOf(ctx, sum.getRhs());
+        return Reach{arith::AddIOp::create(b, first.low, second.low), arith::AddIOp::create(b, first.high, second.high)};
+      })
+      .Case([&](arith::MulIOp product) {
+        Value factor = constantIndex(b, *constantOf(product.getRhs()));
+        return both(boundsOf(ctx, product.getLhs()), [&](Value end) { return arith::MulIOp::create(b, end, factor); });
+      })
+      .Case([&](AddPtrOp add) {
+        Value bytes = constantIndex(b, elementBytes(cast<PointerType>(getElementTypeOrSelf(tile)).getPointeeType()));
+        Reach pointer = boundsOf(ctx, add.getPtr());
+        Reach offset = both(boundsOf(ctx, add.getOffset()), [&](Value end) { return arith::MulIOp::create(b, end, bytes); });
+        return Reach{arith::AddIOp::create(b, pointer.low, offset.low), arith::AddIOp::create(b, pointer.high, offset.high)};
+      })
+      .Case<arith::ExtSIOp, arith::ExtUIOp, ExpandDimsOp, BroadcastOp, TransOp>(
+          [&](Operation *other) { return boundsOf(ctx, other->getOperand(0)); })
+      .Default([&](Operation *) { // constants, ranges and splats
+        Place last = originOf(tile, ctx.zeroIndex);
+        for (size_t d = 0; d < last.at.size(); ++d)
+          last.at[d] = {indexConstant(ctx, shapeOf(tile)[d] - 1), 0};
+        auto wide = [&](Value element) { return isa<PointerType>(getElementTypeOrSelf(tile)) ? element : scalarToIndex(ctx, element); };
+        return Reach{wide(evaluateScalar(ctx, tile, originOf(tile, ctx.zeroIndex))), wide(evaluateScalar(ctx, tile, last))};
+      });
+}
+
 static Reach reachOf(Context &ctx, Value pointer, Value mask) {
   ImplicitLocOpBuilder &b = ctx.b;
+  int64_t bytes = elementBytes(cast<PointerType>(getElementTypeOrSelf(pointer)).getPointeeType());
+  if (!ctx.analysis->reachIsKnown(pointer)) {
+    Reach bounds = boundsOf(ctx, pointer);
+    return {bounds.low, arith::AddIOp::create(b, bounds.high, constantIndex(b, bytes))};
+  }
   Value first = evaluateScalar(ctx, pointer, originOf(pointer, ctx.zeroIndex));
   Reach reach{first, first};
   auto shape = shapeOf(pointer);
@@ -269,7 +321,6 @@ static Reach reachOf(Context &ctx, Value pointer, Value mask) {
     if (!known || step.amount < 0)
       reach.low = arith::AddIOp::create(b, reach.low, known ? span : Value(arith::MinSIOp::create(b, span, ctx.zeroIndex)));
   }
-  int64_t bytes = elementBytes(cast<PointerType>(getElementTypeOrSelf(pointer)).getPointeeType());
   reach.high = arith::AddIOp::create(b, reach.high, constantIndex(b, bytes));
   return reach;
 }

@@ -100,6 +100,7 @@ struct Context {
   llvm::DenseSet<Value> trueMasks; // masks that hold
   const Rows *rows = nullptr;      // the innermost loop is split into these; null: it is not
   Index rowStart, rowNext;         // in a row: the indices of its first two elements; of one alone, if it has no second
+  bool isRowOfVector = false;      // each vector is a row of its own (Rows::ofVectors)
   Value rowEnd;                    // i64, where a vector may reach beyond its row; null: it does not
   bool assumeConditions = false;   // conditional steps hold
   bool careful = false;            // emitting the version of a root that assumes nothing: one simple loop

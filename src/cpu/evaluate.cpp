@@ -73,6 +73,11 @@ static bool restsOnStored(Context &ctx, Value tile) {
   return false;
 }
 
+/// The index behind another one, known at the same level.
+static Index nextIndex(Context &ctx, const Index &index) {
+  return {arith::AddIOp::create(ctx.b, index.value, constantIndex(ctx.b, 1)), index.level};
+}
+
 /// A tile that moves by one constant step along the vector: its first element
 /// and the step. Null where it does not, or where that is not certain.
 static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const Place &place) {
@@ -85,21 +90,23 @@ static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const Place
   if (!stepsHere) return std::nullopt;
   Place first = place;
   first.vector = -1, first.lanes = 1;
-  bool ofRow = ctx.rowStart.value && ctx.analysis->needsAssumedSteps(tile, place.vector);
-  first.at[place.vector] = ofRow ? ctx.rowStart : Index{ctx.zeroIndex, 0};
+  bool isInRow = ctx.isRowOfVector || ctx.rowStart.value;
+  bool ofRow = isInRow && ctx.analysis->needsAssumedSteps(tile, place.vector);
+  Index start = !ofRow ? Index{ctx.zeroIndex, 0} : ctx.isRowOfVector ? place.at[place.vector] : ctx.rowStart;
+  first.at[place.vector] = start;
   Value base = evaluateScalar(ctx, tile, first);
   if (step.isZero()) return Lanes{Lanes::uniform, base, 0, {}};
   Lanes lanes{Lanes::affine, base, step.amount, {}};
   if (step.kind != Step::constant) {
     Place second = first;
-    second.at[place.vector] = ofRow ? ctx.rowNext : Index{indexConstant(ctx, 1), 0};
+    second.at[place.vector] = !ofRow ? Index{indexConstant(ctx, 1), 0} : ctx.isRowOfVector ? nextIndex(ctx, start) : ctx.rowNext;
     Value next = evaluateScalar(ctx, tile, second);
     lanes.uniformStep = scalarToIndex(ctx, arith::SubIOp::create(b, next, base));
   }
   if (!ofRow) return lanes;
   // A row continues to the left as it goes on to the right: its element at index 0 need not exist.
   Value stride = lanes.uniformStep ? lanes.uniformStep : constantIndex(b, step.amount);
-  Value moved = arith::MulIOp::create(b, ctx.rowStart.value, stride);
+  Value moved = arith::MulIOp::create(b, start.value, stride);
   if (base.getType() != moved.getType()) moved = arith::TruncIOp::create(b, base.getType(), moved);
   lanes.value = arith::SubIOp::create(b, base, moved);
   return lanes;
@@ -415,7 +422,12 @@ static Value recreate(ImplicitLocOpBuilder &b, Operation *op, ValueRange operand
 
 /// Integer division as the interpreter defines it: division by zero gives all ones and the dividend as the remainder; the smallest
 /// integer divided by -1 wraps around. x86 would trap on both, and masked-off lanes often hold such operands: they divide by one instead.
-static Value divideIntegers(ImplicitLocOpBuilder &b, Operation *op, ValueRange operands, Type type, bool isSigned) {
+static Value divideIntegers(Context &ctx, Operation *op, ValueRange operands, Type type, bool isSigned) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (isSigned && isQuotientOfRow(ctx, op)) { // neither number is negative: for LLVM that is a shift or one product
+    if (isa<arith::DivSIOp>(op)) return arith::DivUIOp::create(b, operands[0], operands[1]);
+    return arith::RemUIOp::create(b, operands[0], operands[1]);
+  }
   Value dividend = operands[0], divisor = operands[1];
   APInt constant;
   DenseElementsAttr dense;
@@ -507,8 +519,8 @@ static Value emitWide(Context &ctx, Operation *op, llvm::SmallVector<Value> oper
         return value;
       })
       .Case<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(
-          [&](auto) { return divideIntegers(b, op, operands, type, true); })
-      .Case<arith::DivUIOp, arith::RemUIOp>([&](auto) { return divideIntegers(b, op, operands, type, false); })
+          [&](auto) { return divideIntegers(ctx, op, operands, type, true); })
+      .Case<arith::DivUIOp, arith::RemUIOp>([&](auto) { return divideIntegers(ctx, op, operands, type, false); })
       .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) { return recreate(b, op, operands, computed); })
       .Case<arith::FPToSIOp, arith::FPToUIOp>([&](auto convert) {
         bool isSigned = isa<arith::FPToSIOp>(op);

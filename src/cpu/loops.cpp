@@ -150,6 +150,7 @@ struct LevelLoops {
   void run(Value from, Value to, bool sectionFull, int64_t unroll) { run(from, to, sectionFull, unroll, Value()); }
   void runRows(Value to);
   void runUnrolled(Value to, bool constantEnd);
+  void runVectors(Value to, bool constantEnd);
 };
 } // namespace
 
@@ -224,7 +225,16 @@ void LevelLoops::runRows(Value to) {
 void LevelLoops::runUnrolled(Value to, bool constantEnd) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (inRows && !ctx.rows->holds) return runRows(to);
-  if (inRows) return emitVersions(ctx, ctx.rows->holds, [&] { runRows(to); }, [&] { run(constantIndex(b, 0), to, true, 1); });
+  if (inRows) {
+    auto inRowsOfEither = [&] { ctx.rows->ofVectors ? inVectorRows(ctx, spec.fullMasks, [&] { runVectors(to, constantEnd); }) : runRows(to); };
+    return emitVersions(ctx, ctx.rows->holds, inRowsOfEither, [&] { run(constantIndex(b, 0), to, true, 1); });
+  }
+  runVectors(to, constantEnd);
+}
+
+/// Vector after vector.
+void LevelLoops::runVectors(Value to, bool constantEnd) {
+  ImplicitLocOpBuilder &b = ctx.b;
   int64_t unroll = innermost ? std::max<int64_t>(1, std::min(spec.unroll, size / chunk)) : 1;
   bool isWhole = unroll == 1 || constantEnd;
   Value most = isWhole ? to : Value(arith::AndIOp::create(b, to, constantIndex(b, -(chunk * unroll))));

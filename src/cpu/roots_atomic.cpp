@@ -440,7 +440,7 @@ void lowerAssert(Context &ctx, AssertOp op) {
   auto shape = shapeOf(condition);
   MaskedAssertion masked = maskedAssertion(ctx, condition);
   int64_t vectorDim = lastDimOf(shape), chunk = chunkFor(ctx, shape, vectorDim, {condition});
-  RowScope split(ctx, {condition}, vectorDim, chunk);
+  RowScope split(ctx, {condition}, vectorDim, chunk, /*split=*/true);
   withConditions(ctx, {condition}, vectorDim, [&] {
     LoopSpec spec = loopsOver(shape, vectorDim, split.chunk());
     applyMasks(ctx, spec, {masked.condition}, masked.mask);

@@ -39,15 +39,19 @@ struct Divisions {
 };
 } // namespace
 
-static void collectDivisions(Context &ctx, Value root, int64_t vectorDim, Divisions &all, PlacedTiles &seen) {
+static Divisions collectDivisions(Context &ctx, ValueRange roots, int64_t vectorDim) {
   struct Item {
     Value tile;
     llvm::SmallVector<int64_t> dims; // the root's dimensions that the tile's correspond to
     bool isStored;
   };
-  llvm::SmallVector<Item> work = {{root, llvm::to_vector(llvm::seq<int64_t>(0, shapeOf(root).size())), false}};
-  while (!work.empty()) { // a chain may have thousands of operations
-    auto [tile, dims, isStored] = work.pop_back_val();
+  Divisions all;
+  PlacedTiles seen;
+  llvm::SmallVector<Item> work, ofStored; // what stored tiles were made from comes last: the root may compute some of it itself
+  for (Value root : roots)
+    work.push_back({root, llvm::to_vector(llvm::seq<int64_t>(0, shapeOf(root).size())), false});
+  while (!work.empty() || !ofStored.empty()) { // a chain may have thousands of operations
+    auto [tile, dims, isStored] = work.empty() ? ofStored.pop_back_val() : work.pop_back_val();
     if (!isTile(tile) || !seen.insert({tile.getAsOpaquePointer(), std::vector<int64_t>(dims.begin(), dims.end())}).second) continue;
     if (ctx.buffers.contains(tile)) {
       isStored = true;
@@ -66,8 +70,9 @@ static void collectDivisions(Context &ctx, Value root, int64_t vectorDim, Divisi
       }
     llvm::SmallVector<int64_t> inner = operandDims(op, dims);
     for (Value operand : llvm::reverse(op->getOperands()))
-      work.push_back({operand, inner, isStored});
+      (isStored ? ofStored : work).push_back({operand, inner, isStored});
   }
+  return all;
 }
 
 /// The scalar that all elements of a tile are equal to, as far as it is written down.
@@ -77,16 +82,6 @@ static Value scalarOf(Value tile) {
     tile = op->getOperand(0);
   }
   return tile;
-}
-
-static std::optional<int64_t> constantOf(Value value) {
-  APInt integer;
-  DenseElementsAttr dense;
-  value = scalarOf(value);
-  if (matchPattern(value, m_ConstantInt(&integer))) return integer.getSExtValue();
-  if (matchPattern(value, m_Constant(&dense)) && dense.isSplat() && dense.getElementType().isInteger())
-    return dense.getSplatValue<APInt>().getSExtValue();
-  return std::nullopt;
 }
 
 /// Whether one divisor is a multiple of another: certainly, or unless a product overflows.
@@ -153,10 +148,7 @@ static llvm::SmallVector<Value> masksOf(ValueRange tiles) {
 static std::optional<Rows> planRows(Context &ctx, ValueRange tiles, int64_t vectorDim, int64_t chunk) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (vectorDim < 0 || chunk < 2 || ctx.careful || ctx.packing) return std::nullopt;
-  Divisions all;
-  PlacedTiles seen;
-  for (Value tile : tiles)
-    collectDivisions(ctx, tile, vectorDim, all, seen);
+  Divisions all = collectDivisions(ctx, tiles, vectorDim);
   llvm::ArrayRef<Division> divisions = all.found;
   Operation *main = mainDivision(divisions, chunk);
   if (!main) return std::nullopt;
@@ -210,11 +202,27 @@ static int64_t chunkInRow(Context &ctx, const Rows &rows, ValueRange tiles) {
   return std::min(chunk, std::max<int64_t>(2, ctx.target.vectorBytes / elementBytes(getElementTypeOrSelf(values.front()))));
 }
 
-RowScope::RowScope(Context &ctx, ValueRange tiles, int64_t vectorDim, int64_t chunk) : ctx(ctx), lanes(chunk), rowsBefore(ctx.rows) {
+/// Whether rows consist of whole vectors if the first one begins where a vector does, which is tested at run time (`holds`), and are so short
+/// that a loop for each takes longer than a quotient for each vector.
+static bool areOfVectors(Context &ctx, Rows &rows, int64_t lanes) {
+  constexpr int64_t maxVectors = 4;
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (!rows.constant || *rows.constant % lanes != 0 || *rows.constant > maxVectors * lanes || !llvm::isPowerOf2_64(lanes)) return false;
+  for (auto [d, dim] : llvm::enumerate(rows.dims)) {
+    Step step = ctx.analysis->step(rows.dividend, d);
+    if (dim != rows.dim && (step.kind != Step::constant || step.isConditional() || step.amount % lanes != 0)) return false;
+  }
+  Value behind = arith::AndIOp::create(b, wideScalar(ctx, rows.dividend), constantIndex(b, lanes - 1));
+  rows.holds = bothHold(ctx, rows.holds, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, behind, constantIndex(b, 0)));
+  return true;
+}
+
+RowScope::RowScope(Context &ctx, ValueRange tiles, int64_t vectorDim, int64_t chunk, bool split) : ctx(ctx), lanes(chunk), rowsBefore(ctx.rows) {
   rows = planRows(ctx, tiles, vectorDim, chunk);
   if (rows) {
     int64_t wider = chunkInRow(ctx, *rows, tiles);
     if (wider > lanes && (!rows->constant || *rows->constant >= wider)) lanes = wider;
+    rows->ofVectors = !split && areOfVectors(ctx, *rows, lanes);
     if (!rows->constant) {
       Value isLong = arith::CmpIOp::create(ctx.b, arith::CmpIPredicate::sge, rows->length, constantIndex(ctx.b, lanes));
       rows->holds = bothHold(ctx, rows->holds, isLong);
@@ -260,6 +268,15 @@ void forEachRow(Context &ctx, const Place &place, Value to, ValueRange masks, ll
   ctx.rowNext = nextBefore;
 }
 
+void inVectorRows(Context &ctx, ValueRange masks, llvm::function_ref<void()> body) {
+  TileAnalysis::Steps steps = stepsInRow(*ctx.rows, masks);
+  TileAnalysis::Steps *outside = ctx.analysis->assumeSteps(&steps);
+  ctx.isRowOfVector = true;
+  body();
+  ctx.isRowOfVector = false;
+  ctx.analysis->assumeSteps(outside);
+}
+
 bool isOneInRow(Context &ctx, Value tile, int64_t dim, ValueRange masks) {
   if (!ctx.rows) return false;
   TileAnalysis::Steps steps = stepsInRow(*ctx.rows, masks);
@@ -267,6 +284,15 @@ bool isOneInRow(Context &ctx, Value tile, int64_t dim, ValueRange masks) {
   bool result = ctx.analysis->step(tile, dim).isZero();
   ctx.analysis->assumeSteps(before);
   return result;
+}
+
+bool isQuotientOfRow(Context &ctx, Operation *op) {
+  if (!ctx.rows) return false;
+  while (isa_and_nonnull<arith::DivSIOp, arith::RemSIOp>(op) && constantOf(op->getOperand(1)).value_or(0) > 0) {
+    if (op->getOperand(0) == ctx.rows->dividend) return true;
+    op = op->getOperand(0).getDefiningOp();
+  }
+  return false;
 }
 
 Value lanesInRow(Context &ctx, const Place &place) {
