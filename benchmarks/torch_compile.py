@@ -10,10 +10,13 @@ the geometric mean of the ratios.
 import argparse
 import json
 import math
+import os
 import statistics
 import subprocess
 import sys
 import time
+
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # no process compiles beside what is timed
 
 import tilewright
 

@@ -422,6 +422,14 @@ static int64_t extentOf(nb::handle item, Py_ssize_t place) {
   return extent;
 }
 
+Grid readExtents(PyObject *const *extents, size_t rank) {
+  Grid grid;
+  grid.rank = static_cast<decltype(grid.rank)>(rank);
+  for (size_t i = 0; i < rank; ++i)
+    grid.extent[i] = extentOf(extents[i], static_cast<Py_ssize_t>(i));
+  return grid;
+}
+
 Grid readGrid(nb::handle given) {
   if (PyList_Check(given.ptr())) { // it may change while its items are asked what numbers they are
     nb::object items = nb::steal(PyList_AsTuple(given.ptr()));
@@ -433,11 +441,10 @@ Grid readGrid(nb::handle given) {
                                (PyLong_Check(given.ptr()) ? "; write kernel[(n,)](...)" : ""));
   Py_ssize_t rank = PyTuple_Size(given.ptr());
   if (rank < 1 || rank > 3) raise(PyExc_ValueError, "a grid has one to three extents, not " + std::to_string(rank));
-  Grid out;
-  out.rank = rank;
+  PyObject *extents[3];
   for (Py_ssize_t i = 0; i < rank; ++i)
-    out.extent[static_cast<size_t>(i)] = extentOf(PyTuple_GetItem(given.ptr(), i), i);
-  return out;
+    extents[i] = PyTuple_GetItem(given.ptr(), i);
+  return readExtents(extents, static_cast<size_t>(rank));
 }
 
 } // namespace tilewright::python

@@ -428,8 +428,12 @@ void defineCompiled(nb::module_ &module) {
   nb::class_<PyCompiled>(module, "Compiled")
       .def("stage", &stageOf, "The kernel at one stage: source, ttir, loops, llir, asm as text, obj as bytes.", "name"_a)
       .def(
-          "launch", [](PyCompiled &self, nb::handle grid, nb::handle stream, nb::args args) { self.launch(grid, args, stream); }, "grid"_a,
-          "stream"_a.none(), "args"_a)
+          "launch",
+          [](PyCompiled &self, nb::handle grid, nb::handle stream, nb::args args) {
+            self.launch(readGrid(grid), UnpackedArguments(args, nb::handle()), stream);
+          },
+          "grid"_a, "stream"_a.none(), "args"_a)
+      .def("runner", [](nb::handle self, nb::handle watched) { return nb::steal(runnerOf(self.ptr(), watched.ptr())); }, "watched"_a)
       .def_prop_ro("stages", &stageNames)
       .def("emitted_tiles", [](const PyCompiled &self) { return madeAgain(self, emittedTiles); })
       .def("standalone", &standaloneOf, "Code that takes nothing for granted about launches, for a program without Tilewright.", "level"_a)

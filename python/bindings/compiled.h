@@ -5,6 +5,8 @@
 
 namespace tilewright::python {
 
+struct PyArguments;
+
 struct PyCompiled {
   std::shared_ptr<const CompiledKernel> compiled; // null: for the interpreter or the simulator
   std::shared_ptr<const JitFunction> function;    // of IR text: its name and parameters alone
@@ -20,7 +22,7 @@ struct PyCompiled {
   std::string key() const;
   bool isRestored() const { return !savedKey.empty(); }
   /// `stream`: of a GPU; None: the current one.
-  void launch(nb::handle grid, nb::handle args, nb::handle stream) const;
+  void launch(const Grid &grid, const PyArguments &arguments, nb::handle stream) const;
 
 private:
   mutable llvm::IntrusiveRefCntPtr<PyKernel::State> calls; // what launches have learned about the form of calls

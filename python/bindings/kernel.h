@@ -130,6 +130,7 @@ void setStream(Call &call, nb::handle value);
 /// The arguments by name, defaults included, as grid functions take them.
 nb::dict boundDict(PyKernel::State &state, const JitFunction &function, const PyArguments &arguments);
 Grid readGrid(nb::handle grid);
+Grid readExtents(PyObject *const *extents, size_t rank);
 
 // ---- kernel.cpp
 
@@ -153,6 +154,8 @@ nb::object launchKernel(nb::handle kernel, nb::handle grid, const PyArguments &a
 std::shared_ptr<PyCompiled> describeLaunch(nb::handle kernel, const PyArguments &arguments);
 /// `kernel[grid]`: this makes the type of its result.
 PyObject *subscriptKernel(PyObject *kernel, PyObject *grid);
+/// What launches a compiled kernel as generated host code does; `watched` is called in its place where there are hooks.
+PyObject *runnerOf(PyObject *compiled, PyObject *watched);
 /// `tuned[grid]` of a kernel with a tuner.
 PyObject *subscriptTuner(PyObject *tuner, PyObject *grid);
 

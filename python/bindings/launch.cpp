@@ -233,12 +233,11 @@ nb::object launchKernel(nb::handle kernelObject, nb::handle gridObject, const Py
 }
 
 // Runs an already compiled kernel: one argument for each parameter, constants included.
-void PyCompiled::launch(nb::handle gridObject, nb::handle args, nb::handle stream) const {
+void PyCompiled::launch(const Grid &grid, const PyArguments &arguments, nb::handle stream) const {
   if (!compiled) raise(PyExc_RuntimeError, "this kernel was compiled for the interpreter; launch the function itself");
   Call call;
   if (!calls) calls = llvm::makeIntrusiveRefCnt<PyKernel::State>();
-  readCall(*calls, *function, UnpackedArguments(args, nb::handle()), call);
-  Grid grid = readGrid(gridObject);
+  readCall(*calls, *function, arguments, call);
   setStream(call, stream);
   Diagnostics diagnostics;
   if (!place(*function, call, diagnostics)) raiseErrors(diagnostics, function.get());
@@ -317,6 +316,22 @@ nb::object runKernel(nb::handle kernel, nb::handle grid, const PyArguments &argu
   return launchKernel(kernel, grid, arguments, Purpose::run);
 }
 
+/// A compiled kernel's `run`, as generated host code calls it: three extents, stream, function, two kinds of metadata and two hooks, then the
+/// arguments. With a hook, `watched` does all.
+nb::object runCompiled(nb::handle compiled, nb::handle watched, const PyArguments &given) {
+  constexpr size_t leading = 9, streamAt = 3, hooksAt = 7;
+  auto isSet = [](PyObject *value) { return value != Py_None && PyObject_IsTrue(value) != 0; };
+  if (given.names || given.positional < leading || isSet(given.values[hooksAt]) || isSet(given.values[hooksAt + 1])) {
+    PyObject *result = PyObject_Vectorcall(watched.ptr(), given.values, given.positional, given.names);
+    if (!result) throw nb::python_error();
+    return nb::steal(result);
+  }
+  Grid grid = readExtents(given.values, 3);
+  PyArguments arguments{given.values + leading, given.positional - leading, nullptr};
+  nb::inst_ptr<PyCompiled>(compiled)->launch(grid, arguments, given.values[streamAt]);
+  return nb::none();
+}
+
 int visitLauncher(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(launcher(self)->kernel);
@@ -345,7 +360,7 @@ PyTypeObject *launcherType() {
                                 {Py_tp_traverse, reinterpret_cast<void *>(visitLauncher)},
                                 {Py_tp_clear, reinterpret_cast<void *>(clearLauncher)},
                                 {Py_tp_dealloc, reinterpret_cast<void *>(freeLauncher)},
-                                {Py_tp_doc, const_cast<char *>("A kernel and a grid; a call launches.")},
+                                {Py_tp_doc, const_cast<char *>("A kernel and how it is launched; a call launches.")},
                                 {0, nullptr}};
   static PyType_Spec spec = {"tilewright._core.Launcher", sizeof(Launcher), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
@@ -376,6 +391,10 @@ PyObject *subscriptKernel(PyObject *kernel, PyObject *grid) {
     return nullptr;
   }
   return makeLauncher(callLauncher<runKernel>, kernel, grid);
+}
+
+PyObject *runnerOf(PyObject *compiled, PyObject *watched) {
+  return makeLauncher(callLauncher<runCompiled>, compiled, watched);
 }
 
 PyObject *subscriptTuner(PyObject *tuner, PyObject *grid) {

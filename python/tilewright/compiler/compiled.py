@@ -179,9 +179,6 @@ class CompiledKernel:
         launch = self._handle.launch
 
         def run(grid_0, grid_1, grid_2, stream, function, metadata, launch_metadata, enter_hook, exit_hook, *arguments):
-            if not enter_hook and not exit_hook:  # as almost always: nothing wants the metadata
-                launch((grid_0, grid_1, grid_2), stream, *arguments)
-                return
             if launch_metadata is None:
                 launch_metadata = self.launch_metadata((grid_0, grid_1, grid_2), stream, *arguments)
             if enter_hook:
@@ -190,7 +187,7 @@ class CompiledKernel:
             if exit_hook:
                 exit_hook(launch_metadata)
 
-        return run
+        return self._handle.runner(run)  # calls it only where there are hooks
 
     def _init_handles(self):
         """Loads the code, if it is not loaded, and calls the hooks of knobs.runtime."""

@@ -2,7 +2,7 @@
 
 import functools
 
-from .. import _core
+from .. import _core, _inductor_cpu
 from ..backends.driver import CPUDriver, CUDADriver, default_driver
 
 
@@ -24,7 +24,11 @@ class DriverConfig:
             _launch_there(found)
         return found
 
-    active = property(lambda self: self._chosen or self.default)
+    @property
+    def active(self):
+        _inductor_cpu.adapt()
+        return self._chosen or self.default
+
     _default = property(lambda self: vars(self).get("default"), doc="`default`, or None where nobody has asked yet")
     _active = property(lambda self: self._chosen or self._default, doc="`active`, or None where nobody has asked yet")
 
