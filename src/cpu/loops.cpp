@@ -154,9 +154,9 @@ struct LevelLoops {
 };
 } // namespace
 
-/// A constant is known outside all loops, so it must be made there.
+/// A constant is known outside all loops, so it must be made there. What depends on it is not, where it is the row's first index.
 static Index knownIndex(Context &ctx, Value index, int64_t level, int64_t more) {
-  if (auto value = constantIndexValue(index)) return {indexConstant(ctx, *value + more), 0};
+  if (auto value = constantIndexValue(index)) return {indexConstant(ctx, *value + more), ctx.isRowOfVector ? level : 0};
   return {more == 0 ? index : Value(arith::AddIOp::create(ctx.b, index, constantIndex(ctx.b, more))), level};
 }
 

@@ -98,6 +98,7 @@ class Case:
                 return rng.integers(max(bounds.min, -20), min(bounds.max, 100), count).astype(types[dtype])
             return rng.integers(bounds.min, bounds.max, count, types[dtype])
 
+        g.may_share = self.engine == "cpu"
         if small:
             self.launches = [Launch(g.other_scalars() if i else g.scalars, *g.arrays(rng, types)) for i in range(launches)]
         else:

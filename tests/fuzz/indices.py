@@ -38,6 +38,8 @@ KINDS = {
 
 
 class Generator:
+    may_share = False  # an input and an output of a program that is alone may overlap: on CPUs, where it runs in order
+
     def __init__(self, seed):
         self.rng = random.Random(seed)
         self.lines, self.names, self.inputs, self.outputs = [], 0, [], []
@@ -263,10 +265,13 @@ class Generator:
         self.line("pid = tl.program_id(0)")
         for d, size in enumerate(self.shape):
             self.line(f"r{d} = tl.arange(0, {size})")
-        strides, stride = [], 1
-        for size in reversed(self.shape):
-            strides.insert(0, stride)
-            stride *= size
+        strides, stride = [0] * len(self.shape), 1
+        order = list(reversed(range(len(self.shape))))
+        if self.chance(0.3):
+            self.rng.shuffle(order)  # another dimension than the last may lie together in memory
+        for d in order:
+            strides[d] = stride
+            stride *= self.shape[d]
         self.line(f"at = pid * {self.count} + " + " + ".join(f"{self.axis(d)} * {step}" for d, step in enumerate(strides)))
         for _ in range(self.rng.randint(0, 3)):
             self.expression()
@@ -291,5 +296,13 @@ class Generator:
         def data(dtype, count):
             return (rng.integers(-8, 9, count) / (1 if dtype.startswith("int") else 4)).astype(types[dtype])
 
-        return ({name: data(dtype, ROOM) for name, dtype in self.inputs},
-                {name: np.full(self.count * self.programs, -77, types[dtype]) for name, dtype, _ in self.outputs})
+        inputs = {name: data(dtype, ROOM) for name, dtype in self.inputs}
+        outputs = {name: np.full(self.count * self.programs, -77, types[dtype]) for name, dtype, _ in self.outputs}
+        if self.may_share and self.programs == 1 and rng.random() < 0.4:
+            pairs = [(i, o) for i, dtype in self.inputs for o, other, _ in self.outputs if dtype == other]
+            if pairs:
+                i, o = pairs[rng.integers(len(pairs))]
+                memory = data(dict(self.inputs)[i], ROOM + 2 * self.count)
+                begin = int(rng.integers(0, 2 * self.count))
+                inputs[i], outputs[o] = memory[self.count:self.count + ROOM], memory[begin:begin + self.count]
+        return inputs, outputs

@@ -85,6 +85,46 @@ def test_modes_and_options(tmp_path):
     """)
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_blocks_of_reductions(tmp_path, workers):
+    """Where the kernels are compiled by other processes, too."""
+    out = run(tmp_path, """
+    import gc
+    import torch
+
+    def blocks(function, x):
+        torch._dynamo.reset()
+        gc.collect()
+        compiled = torch.compile(function, backend="tilewright")
+        torch.testing.assert_close(compiled(x), function(x), rtol=1e-4, atol=1e-4)
+        from torch._inductor.runtime.triton_heuristics import CachingAutotuner
+        kernels = [k for k in gc.get_objects() if type(k) is CachingAutotuner]
+        return {(c.kwargs["XBLOCK"], c.kwargs["R0_BLOCK"]) for k in kernels for c in k.configs or [k.launchers[0].config] if "R0_BLOCK" in c.kwargs}
+
+    if __name__ == "__main__":
+        images, variance = torch.randn(4, 16, 33, 33), lambda x: x.var((0, 2, 3))
+        print((64, 1) in blocks(variance, images.to(memory_format=torch.channels_last)), (8, 128) in blocks(variance, images))
+    """, {"TORCHINDUCTOR_COMPILE_THREADS": workers})
+    assert out.split() == ["True", "True"]
+
+
+def test_who_watches_sees_launches(tmp_path):
+    """A profiler that begins after the first launches, and hooks."""
+    out = run(tmp_path, """
+    import torch
+    from torch.profiler import profile, ProfilerActivity
+    function = torch.compile(lambda x: x.sin() + 1, backend="tilewright")
+    x = torch.ones(100)
+    for _ in range(3):
+        function(x)
+    with profile(activities=[ProfilerActivity.CPU]) as watched:
+        function(x)
+    print(any(event.key.startswith("triton_") for event in watched.key_averages()))
+    torch.testing.assert_close(function(x), x.sin() + 1)
+    """)
+    assert out.strip() == "True"
+
+
 def test_after_another_triton(tmp_path):
     """What Inductor has compiled without Tilewright cannot be compiled anew: the message says what to do."""
     out = run(tmp_path, """

@@ -93,6 +93,43 @@ def pointers_used_twice(x_ptr, out, n, BLOCK: tl.constexpr):
     tl.store(out + x, tl.load(pointers) + tl.load(out + x))
 
 
+@triton.jit
+def by_channel(x_ptr, scale, out, start, N: tl.constexpr, C: tl.constexpr, BLOCK: tl.constexpr):
+    """out[i] = x[i] * scale[(x // N) % C] + scale[C + x // N], x = start + i: all is loaded before anything is stored."""
+    i = tl.arange(0, BLOCK)
+    x = start + i
+    factor = tl.load(scale + (x // N) % C)
+    tl.store(out + i, tl.load(x_ptr + i) * factor + tl.load(scale + C + x // N))
+
+
+@triton.jit
+def channel_last(x_ptr, scale, out, numel, C: tl.constexpr, BLOCK: tl.constexpr):
+    """out[x] = x_ptr[x] * scale[x % C], in a grid."""
+    x = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = x < numel
+    tl.store(out + x, tl.load(x_ptr + x, mask=mask) * tl.load(scale + x % C, mask=mask), mask=mask)
+
+
+@triton.jit
+def spread_rows(x_ptr, out, numel, N: tl.constexpr, BLOCK: tl.constexpr):
+    """Rows of N, each stored 2 * N behind the one before it."""
+    x = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = x < numel
+    value = tl.load(x_ptr + x % N + 2 * N * (x // N) + N, mask=mask)
+    tl.store(out + x % N + 2 * N * (x // N), -value, mask=mask)
+
+
+@triton.jit
+def checked_gather(index, w, out, numel, limit, N: tl.constexpr, BLOCK: tl.constexpr):
+    """As Inductor checks indices: negative ones count from the end, what the mask leaves out is not looked at."""
+    x = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = x < numel
+    row = tl.load(index + x // N, mask=mask)
+    row = tl.where(row < 0, row + limit, row)
+    tl.device_assert(((0 <= row) & (row < limit)) | ~mask, "index out of bounds")
+    tl.store(out + x, tl.load(w + row * N + x % N, mask=mask) * 2, mask=mask)
+
+
 LENGTHS = [1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 96, 100, 129, 500]
 
 
@@ -268,3 +305,76 @@ def test_remainders_of_remainders(n, is_known, m, other):
     remainders_of_remainders[(1,)](np.arange(2048, dtype=np.int32), out, 2, n, m, other, N=n if is_known else 0, BLOCK=128)
     x = np.arange(128)
     np.testing.assert_array_equal(out, (x % n + 3) % m + (x + 2) % (x // n + 2) + x // n + (x + 2) % other * 1000)
+
+
+@pytest.mark.parametrize("block", [16, 32, 64, 256])
+@pytest.mark.parametrize("start", [0, 1, 16, 40, 48])
+@pytest.mark.parametrize("n, c", [(1, 4), (1, 16), (1, 64), (8, 4), (16, 3), (32, 2), (33, 4), (48, 3), (64, 16), (96, 5), (200, 2)])
+def test_numbers_by_channel(n, c, start, block):
+    rng = np.random.default_rng(n * c)
+    x = rng.integers(-9, 9, block).astype(np.float32)
+    scale = rng.integers(-9, 9, c + (start + block) // n + 1).astype(np.float32)
+    out = np.zeros(block, np.float32)
+    by_channel[(1,)](x, scale, out, start, N=n, C=c, BLOCK=block)
+    at = start + np.arange(block)
+    np.testing.assert_array_equal(out, x * scale[at // n % c] + scale[c + at // n])
+
+
+@pytest.mark.parametrize("begin", [-256, -200, -16, -1, 0, 1, 3, 8, 16, 17, 40, 120, 280])
+@pytest.mark.parametrize("n, c", [(1, 16), (8, 4), (16, 3), (33, 4), (64, 2), (96, 2)])
+def test_channels_that_overlap_the_result(n, c, begin):
+    """`scale` begins `begin` elements behind the result's first, in the same memory."""
+    memory = np.random.default_rng(begin + 300).integers(-9, 9, 1200).astype(np.float32)
+    x = np.arange(256, dtype=np.float32)
+    scale = memory[400 + begin :][: c + 256 // n + 1].copy()
+    at = np.arange(256)
+    expected = memory.copy()
+    expected[400:656] = x * scale[at // n % c] + scale[c + at // n]
+    by_channel[(1,)](x, memory[400 + begin :], memory[400:], 0, N=n, C=c, BLOCK=256)
+    np.testing.assert_array_equal(memory, expected)
+
+
+@pytest.mark.parametrize("block", [32, 128])
+@pytest.mark.parametrize("c", [2, 4, 8, 16, 24, 32, 48, 64, 100])
+def test_channels_last(c, block):
+    x = np.random.default_rng(c).integers(-9, 9, 7 * c + 5).astype(np.float32)
+    scale = np.arange(1, c + 1, dtype=np.float32)
+    out = np.full(x.size + 32, 9, np.float32)
+    channel_last[(triton.cdiv(x.size, block),)](x, scale, out, x.size, C=c, BLOCK=block)
+    np.testing.assert_array_equal(out[: x.size], x * scale[np.arange(x.size) % c])
+    assert (out[x.size :] == 9).all()
+
+
+@pytest.mark.parametrize("is_in_place", [False, True])
+@pytest.mark.parametrize("n, block", list(itertools.product([8, 16, 32, 48, 64, 80, 96, 33], [64, 256])))
+def test_rows_apart(n, block, is_in_place):
+    x = np.random.default_rng(n).standard_normal(2 * n * 9).astype(np.float32)
+    out = x if is_in_place else np.full(x.size, 9, np.float32)
+    expected = out.reshape(9, 2, n).copy()
+    expected[:, 0] = -x.reshape(9, 2, n)[:, 1]
+    spread_rows[(triton.cdiv(9 * n, block),)](x, out, 9 * n, N=n, BLOCK=block)
+    np.testing.assert_array_equal(out, expected.ravel())
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("n, block", list(itertools.product([1, 16, 40, 64, 96], [64, 512])))
+def test_checked_indices(n, block, dtype, engine):
+    if engine in ("cuda", "simulate"):
+        pytest.skip("elements are told apart on CPUs")
+    rng = np.random.default_rng(n)
+    index = rng.integers(-5, 5, 9).astype(dtype)
+    index[7:] = 99, -99  # of masked elements
+    w = rng.standard_normal((5, n)).astype(np.float32)
+    numel = 7 * n
+    out = np.full(9 * n, 9, np.float32)
+    grid = (triton.cdiv(numel, block),)
+    checked_gather[grid](index, w, out, numel, 5, N=n, BLOCK=block, debug=True)
+    np.testing.assert_array_equal(out[:numel], (w[index[:7]] * 2).ravel())
+    assert (out[numel:] == 9).all()
+    for bad in range(7):
+        for value in (5, -6):
+            wrong = index.copy()
+            wrong[bad] = value
+            first = bad * n
+            with pytest.raises(Exception, match=rf"program \({first // block}, 0, 0\): .*at element \( *{first % block}\): index out of bounds"):
+                checked_gather[grid](wrong, w, out, numel, 5, N=n, BLOCK=block, debug=True, num_threads=1)

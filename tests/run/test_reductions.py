@@ -9,6 +9,32 @@ from checks import DTYPES, ON_GPU, close, is_float, random, wide
 
 
 @triton.jit
+def columns_kernel(x_ptr, out, rows, columns, FORM: tl.constexpr, X: tl.constexpr, R: tl.constexpr):
+    """For each column of a row-major matrix: its sum and maximum, in tiles of [X, R] whose first dimension lies together in memory."""
+    x = tl.program_id(0) * X + tl.arange(0, X)[:, None]
+    total = tl.full([X, R], 1, tl.float32)
+    most = tl.full([X, R], -100, tl.float32)
+    for start in range(0, rows, R):
+        r = start + tl.arange(0, R)[None, :]
+        mask = (r < rows) & (x < columns)
+        value = tl.load(x_ptr + r * columns + x, mask=mask, other=0)
+        total = tl.where(mask, total + value, total)
+        most = tl.where(mask, tl.maximum(most, value), most)
+        if FORM == "nested":
+            for _ in range(2):
+                total += tl.where(mask, value, 0)
+    if FORM == "transposed":
+        total = tl.trans(tl.trans(total) * 2) / 2
+    elif FORM == "reshaped":
+        total = tl.reshape(tl.reshape(total, [R, X]), [X, R])
+    elif FORM == "scanned":
+        total = tl.where(tl.arange(0, R)[None, :] == R - 1, tl.cumsum(total, 1), 0)
+    where = x < columns
+    tl.store(out + x, tl.sum(total, 1)[:, None] - R, mask=where)
+    tl.store(out + columns + x, tl.max(most, 1)[:, None], mask=where)
+
+
+@triton.jit
 def reduce_1d_kernel(x_ptr, out_ptr, n, fill, OP: tl.constexpr, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offsets, mask=offsets < n, other=fill)
@@ -412,3 +438,15 @@ def test_a_long_row_of_few_bits_is_reduced_twice(n, in_place):
     out = x.copy() if in_place else np.zeros_like(x)
     norm_kernel[(2,)](out if in_place else x, out, n, BLOCK=16384, num_warps=4)
     close(out, want, "fp16", terms=8)
+
+
+@pytest.mark.parametrize("form", ["plain", "nested", "transposed", "reshaped", "scanned"])
+@pytest.mark.parametrize("rows, columns", [(1, 1), (7, 40), (64, 64), (33, 100), (0, 5)])
+@pytest.mark.parametrize("x, r", [(8, 4), (16, 16), (64, 4), (4, 32), (32, 1)])
+def test_columns_in_a_loop(form, rows, columns, x, r):
+    matrix = np.random.default_rng(rows).integers(-9, 9, (rows, columns)).astype(np.float32)
+    out = np.full(2 * columns + 3, 5, np.float32)
+    columns_kernel[(triton.cdiv(columns, x),)](matrix, out, rows, columns, FORM=form, X=x, R=r)
+    np.testing.assert_array_equal(out[:columns], matrix.sum(0) * (3 if form == "nested" else 1))
+    np.testing.assert_array_equal(out[columns:-3], matrix.max(0) if rows else np.full(columns, -100))
+    assert (out[-3:] == 5).all()
