@@ -503,21 +503,23 @@ bool TileAnalysis::boundsAreKnown(Value tile, int64_t depth) {
   if (!isTile(tile)) return true;
   Operation *op = tile.getDefiningOp();
   if (!op || depth == deepest) return false;
+  if (auto found = bounded.find(tile); found != bounded.end()) return found->second;
   auto known = [&](Value part) { return boundsAreKnown(part, depth + 1); };
-  return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<arith::ConstantOp, SplatOp, MakeRangeOp>([&](auto) { return isAffine(tile); })
-      .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>([&](Operation *division) {
-        Value dividend = division->getOperand(0);
-        return constantOf(division->getOperand(1)).value_or(0) > 0 && known(dividend) && isNotNegative(dividend);
-      })
-      .Case([&](arith::AddIOp sum) { return known(sum.getLhs()) && known(sum.getRhs()) && isExact(tile); })
-      .Case([&](arith::MulIOp product) {
-        return constantOf(product.getRhs()).value_or(-1) >= 0 && known(product.getLhs()) && isExact(tile);
-      })
-      .Case([&](arith::ExtUIOp wider) { return known(wider.getIn()) && isNotNegative(wider.getIn()); })
-      .Case<arith::ExtSIOp, ExpandDimsOp, BroadcastOp, TransOp>([&](Operation *other) { return known(other->getOperand(0)); })
-      .Case([&](AddPtrOp add) { return known(add.getPtr()) && known(add.getOffset()); })
-      .Default([](Operation *) { return false; });
+  bool result = llvm::TypeSwitch<Operation *, bool>(op)
+                    .Case<arith::ConstantOp, SplatOp, MakeRangeOp>([&](auto) { return isAffine(tile); })
+                    .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>([&](Operation *division) {
+                      Value dividend = division->getOperand(0);
+                      return constantOf(division->getOperand(1)).value_or(0) > 0 && known(dividend) && isNotNegative(dividend);
+                    })
+                    .Case([&](arith::AddIOp sum) { return known(sum.getLhs()) && known(sum.getRhs()) && isExact(tile); })
+                    .Case([&](arith::MulIOp product) {
+                      return constantOf(product.getRhs()).value_or(-1) >= 0 && known(product.getLhs()) && isExact(tile);
+                    })
+                    .Case([&](arith::ExtUIOp wider) { return known(wider.getIn()) && isNotNegative(wider.getIn()); })
+                    .Case<arith::ExtSIOp, ExpandDimsOp, BroadcastOp, TransOp>([&](Operation *other) { return known(other->getOperand(0)); })
+                    .Case([&](AddPtrOp add) { return known(add.getPtr()) && known(add.getOffset()); })
+                    .Default([](Operation *) { return false; });
+  return bounded[tile] = result;
 }
 
 /// Whether a store may overwrite, in an earlier part of its loop, what the load still has to read in a later part.

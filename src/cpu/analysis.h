@@ -100,7 +100,7 @@ public:
   bool widensExactly(mlir::Operation *op, int64_t dim);
   /// Whether the addresses of a tile of pointers follow from its first address and the steps, so that the bytes that it reaches are known.
   bool reachIsKnown(mlir::Value pointer);
-  /// Whether a smallest and a largest element, perhaps not met by any, follow from scalars (boundsOf in conditions.cpp): of integers and
+  /// Whether a smallest and a largest element, perhaps not met by any, follow from scalars (Bounds in conditions.cpp): of integers and
   /// pointers. Sums, products with constants, and what is left of numbers that are not negative after a division by a constant.
   bool boundsAreKnown(mlir::Value tile) { return boundsAreKnown(tile, 0); }
   /// Whether the first element and the steps tell all others of integers, none of which overflows.
@@ -154,7 +154,7 @@ private:
   Steps steps;
   Steps *assumedSteps = nullptr;
   Steps inRows; // of quotients and remainders by long rows
-  llvm::DenseMap<mlir::Value, bool> exact;
+  llvm::DenseMap<mlir::Value, bool> exact, bounded;
   llvm::DenseMap<mlir::Value, int64_t> costs, rowCosts;
   llvm::DenseMap<mlir::Value, StoredFor> stored;
 };

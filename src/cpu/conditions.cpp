@@ -256,42 +256,59 @@ static Value lastIndex(Context &ctx, Value mask, llvm::ArrayRef<int64_t> shape, 
   return arith::SubIOp::create(b, arith::MaxSIOp::create(b, extent, constantIndex(b, 1)), constantIndex(b, 1));
 }
 
+namespace {
 /// The smallest and the largest element, or numbers beyond them, where TileAnalysis::boundsAreKnown says that there are such.
-static Reach boundsOf(Context &ctx, Value tile) {
+class Bounds {
+public:
+  explicit Bounds(Context &ctx) : ctx(ctx) {}
+  Reach of(Value tile);
+
+private:
+  Context &ctx;
+  llvm::DenseMap<Value, Reach> known;
+
+  Reach compute(Value tile);
+  Reach both(const Reach &reach, llvm::function_ref<Value(Value)> map) { return {map(reach.low), map(reach.high)}; }
+};
+} // namespace
+
+Reach Bounds::of(Value tile) {
+  if (auto found = known.find(tile); found != known.end()) return found->second;
+  Reach reach = compute(tile);
+  return known[tile] = reach;
+}
+
+Reach Bounds::compute(Value tile) {
   ImplicitLocOpBuilder &b = ctx.b;
-  auto both = [](const Reach &reach, llvm::function_ref<Value(Value)> map) { return Reach{map(reach.low), map(reach.high)}; };
   if (!isTile(tile)) {
     Value value = scalar(ctx, tile);
     value = isa<PointerType>(tile.getType()) ? pointerToInt(b, value) : scalarToIndex(ctx, value);
     return {value, value};
   }
-  Operation *op = tile.getDefiningOp();
-  return llvm::TypeSwitch<Operation *, Reach>(op)
+  return llvm::TypeSwitch<Operation *, Reach>(tile.getDefiningOp())
       .Case<arith::DivSIOp, arith::DivUIOp>([&](Operation *quotient) {
         Value divisor = constantIndex(b, *constantOf(quotient->getOperand(1)));
-        return both(boundsOf(ctx, quotient->getOperand(0)), [&](Value end) { return arith::DivUIOp::create(b, end, divisor); });
+        return both(of(quotient->getOperand(0)), [&](Value end) { return arith::DivUIOp::create(b, end, divisor); });
       })
       .Case<arith::RemSIOp, arith::RemUIOp>([&](Operation *remainder) {
-        Reach dividend = boundsOf(ctx, remainder->getOperand(0));
         Value last = constantIndex(b, *constantOf(remainder->getOperand(1)) - 1);
-        return Reach{ctx.zeroIndex, arith::MinUIOp::create(b, dividend.high, last)};
+        return Reach{ctx.zeroIndex, arith::MinUIOp::create(b, of(remainder->getOperand(0)).high, last)};
       })
       .Case([&](arith::AddIOp sum) {
-        Reach first = boundsOf(ctx, sum.getLhs()), second = boundsOf(ctx, sum.getRhs());
+        Reach first = of(sum.getLhs()), second = of(sum.getRhs());
         return Reach{arith::AddIOp::create(b, first.low, second.low), arith::AddIOp::create(b, first.high, second.high)};
       })
       .Case([&](arith::MulIOp product) {
         Value factor = constantIndex(b, *constantOf(product.getRhs()));
-        return both(boundsOf(ctx, product.getLhs()), [&](Value end) { return arith::MulIOp::create(b, end, factor); });
+        return both(of(product.getLhs()), [&](Value end) { return arith::MulIOp::create(b, end, factor); });
       })
       .Case([&](AddPtrOp add) {
         Value bytes = constantIndex(b, elementBytes(cast<PointerType>(getElementTypeOrSelf(tile)).getPointeeType()));
-        Reach pointer = boundsOf(ctx, add.getPtr());
-        Reach offset = both(boundsOf(ctx, add.getOffset()), [&](Value end) { return arith::MulIOp::create(b, end, bytes); });
+        Reach pointer = of(add.getPtr());
+        Reach offset = both(of(add.getOffset()), [&](Value end) { return arith::MulIOp::create(b, end, bytes); });
         return Reach{arith::AddIOp::create(b, pointer.low, offset.low), arith::AddIOp::create(b, pointer.high, offset.high)};
       })
-      .Case<arith::ExtSIOp, arith::ExtUIOp, ExpandDimsOp, BroadcastOp, TransOp>(
-          [&](Operation *other) { return boundsOf(ctx, other->getOperand(0)); })
+      .Case<arith::ExtSIOp, arith::ExtUIOp, ExpandDimsOp, BroadcastOp, TransOp>([&](Operation *other) { return of(other->getOperand(0)); })
       .Default([&](Operation *) { // constants, ranges and splats
         Place last = originOf(tile, ctx.zeroIndex);
         for (size_t d = 0; d < last.at.size(); ++d)
@@ -305,7 +322,7 @@ static Reach reachOf(Context &ctx, Value pointer, Value mask) {
   ImplicitLocOpBuilder &b = ctx.b;
   int64_t bytes = elementBytes(cast<PointerType>(getElementTypeOrSelf(pointer)).getPointeeType());
   if (!ctx.analysis->reachIsKnown(pointer)) {
-    Reach bounds = boundsOf(ctx, pointer);
+    Reach bounds = Bounds(ctx).of(pointer);
     return {bounds.low, arith::AddIOp::create(b, bounds.high, constantIndex(b, bytes))};
   }
   Value first = evaluateScalar(ctx, pointer, originOf(pointer, ctx.zeroIndex));

@@ -130,6 +130,16 @@ def checked_gather(index, w, out, numel, limit, N: tl.constexpr, BLOCK: tl.const
     tl.store(out + x, tl.load(w + row * N + x % N, mask=mask) * 2, mask=mask)
 
 
+@triton.jit
+def long_chain(x_ptr, scale, out, BLOCK: tl.constexpr):
+    """Bounds of an index that every step names twice."""
+    x = tl.arange(0, BLOCK)
+    j = (x // 48).to(tl.int64)
+    for _ in tl.static_range(27):
+        j = j + j
+    tl.store(out + x, tl.load(x_ptr + x) + tl.load(scale + j // 134217728))
+
+
 LENGTHS = [1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 96, 100, 129, 500]
 
 
@@ -378,3 +388,9 @@ def test_checked_indices(n, block, dtype, engine):
             first = bad * n
             with pytest.raises(Exception, match=rf"program \({first // block}, 0, 0\): .*at element \( *{first % block}\): index out of bounds"):
                 checked_gather[grid](wrong, w, out, numel, 5, N=n, BLOCK=block, debug=True, num_threads=1)
+
+
+def test_a_long_chain_of_sums():
+    x, scale, out = np.arange(1024, dtype=np.float32), np.arange(30, dtype=np.float32) * 1000, np.zeros(1024, np.float32)
+    long_chain[(1,)](x, scale, out, BLOCK=1024)
+    np.testing.assert_array_equal(out, x + scale[np.arange(1024) // 48])
