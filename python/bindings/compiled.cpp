@@ -433,7 +433,8 @@ void defineCompiled(nb::module_ &module) {
             self.launch(readGrid(grid), UnpackedArguments(args, nb::handle()), stream);
           },
           "grid"_a, "stream"_a.none(), "args"_a)
-      .def("runner", [](nb::handle self, nb::handle watched) { return nb::steal(runnerOf(self.ptr(), watched.ptr())); }, "watched"_a)
+      .def(
+          "runner", [](nb::handle self, nb::handle watched) { return nb::steal(runnerOf(self.ptr(), watched.ptr())); }, "watched"_a)
       .def_prop_ro("stages", &stageNames)
       .def("emitted_tiles", [](const PyCompiled &self) { return madeAgain(self, emittedTiles); })
       .def("standalone", &standaloneOf, "Code that takes nothing for granted about launches, for a program without Tilewright.", "level"_a)

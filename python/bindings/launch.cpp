@@ -316,8 +316,8 @@ nb::object runKernel(nb::handle kernel, nb::handle grid, const PyArguments &argu
   return launchKernel(kernel, grid, arguments, Purpose::run);
 }
 
-/// A compiled kernel's `run`, as generated host code calls it: three extents, stream, function, two kinds of metadata and two hooks, then the
-/// arguments. With a hook, `watched` does all.
+/// A compiled kernel's `run`, as generated host code calls it: three extents, stream, function, two kinds of metadata and two hooks, then
+/// the arguments. With a hook, `watched` does all.
 nb::object runCompiled(nb::handle compiled, nb::handle watched, const PyArguments &given) {
   constexpr size_t leading = 9, streamAt = 3, hooksAt = 7;
   auto isSet = [](PyObject *value) { return value != Py_None && PyObject_IsTrue(value) != 0; };

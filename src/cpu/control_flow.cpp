@@ -142,8 +142,8 @@ Value isLastTurn(Context &ctx, scf::ForOp loop) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ule, left, asIndex(ctx, loop.getStep()));
 }
 
-/// The dimension whose neighbours should lie side by side in a carried tile: the last one, unless what the loop adds to it lies side by side
-/// along another one, as the rows do whose sum is taken. Products keep rows.
+/// The dimension whose neighbours should lie side by side in a carried tile: the last one, unless what the loop adds to it lies side by
+/// side along another one, as the rows do whose sum is taken. Products keep rows.
 static int64_t innerDim(Context &ctx, scf::ForOp op, size_t slot) {
   constexpr int64_t shortest = 8;
   auto shape = shapeOf(op.getInitArgs()[slot]);

@@ -226,7 +226,9 @@ void LevelLoops::runUnrolled(Value to, bool constantEnd) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (inRows && !ctx.rows->holds) return runRows(to);
   if (inRows) {
-    auto inRowsOfEither = [&] { ctx.rows->ofVectors ? inVectorRows(ctx, spec.fullMasks, [&] { runVectors(to, constantEnd); }) : runRows(to); };
+    auto inRowsOfEither = [&] {
+      ctx.rows->ofVectors ? inVectorRows(ctx, spec.fullMasks, [&] { runVectors(to, constantEnd); }) : runRows(to);
+    };
     return emitVersions(ctx, ctx.rows->holds, inRowsOfEither, [&] { run(constantIndex(b, 0), to, true, 1); });
   }
   runVectors(to, constantEnd);

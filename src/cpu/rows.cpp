@@ -202,8 +202,8 @@ static int64_t chunkInRow(Context &ctx, const Rows &rows, ValueRange tiles) {
   return std::min(chunk, std::max<int64_t>(2, ctx.target.vectorBytes / elementBytes(getElementTypeOrSelf(values.front()))));
 }
 
-/// Whether rows consist of whole vectors if the first one begins where a vector does, which is tested at run time (`holds`), and are so short
-/// that a loop for each takes longer than a quotient for each vector.
+/// Whether rows consist of whole vectors if the first one begins where a vector does, which is tested at run time (`holds`), and are so
+/// short that a loop for each takes longer than a quotient for each vector.
 static bool areOfVectors(Context &ctx, Rows &rows, int64_t lanes) {
   constexpr int64_t maxVectors = 4;
   ImplicitLocOpBuilder &b = ctx.b;
@@ -217,7 +217,8 @@ static bool areOfVectors(Context &ctx, Rows &rows, int64_t lanes) {
   return true;
 }
 
-RowScope::RowScope(Context &ctx, ValueRange tiles, int64_t vectorDim, int64_t chunk, bool split) : ctx(ctx), lanes(chunk), rowsBefore(ctx.rows) {
+RowScope::RowScope(Context &ctx, ValueRange tiles, int64_t vectorDim, int64_t chunk, bool split)
+    : ctx(ctx), lanes(chunk), rowsBefore(ctx.rows) {
   rows = planRows(ctx, tiles, vectorDim, chunk);
   if (rows) {
     int64_t wider = chunkInRow(ctx, *rows, tiles);

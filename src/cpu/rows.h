@@ -7,8 +7,8 @@
 //     store out[x], v                                    v = load w + i * n + (x - row * n)
 //                                                        store out[x], v
 //
-// The last vector of a row is masked where the row ends. Short rows of whole vectors, which begin where vectors do, need no loop: each vector
-// has one quotient. Where the divisor is known only at run time, so is whether rows are long enough.
+// The last vector of a row is masked where the row ends. Short rows of whole vectors, which begin where vectors do, need no loop: each
+// vector has one quotient. Where the divisor is known only at run time, so is whether rows are long enough.
 #pragma once
 
 #include "cpu/context.h"
