@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # no process compiles beside what is timed
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # no other process compiles while something is timed
 
 import tilewright
 

@@ -129,7 +129,6 @@ Step TileAnalysis::sumStep(Operation *sum, int64_t dim, int64_t sign) {
   return result;
 }
 
-/// Whether all elements of a tile are equal.
 bool TileAnalysis::isOneValue(Value tile) {
   return llvm::all_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return step(tile, d).isZero(); });
 }
@@ -297,7 +296,7 @@ static bool costsNothing(Operation *op) {
 }
 
 /// What a tile's operation and its operands cost, where their costs are in `known`.
-int64_t TileAnalysis::ownCost(Operation *op, llvm::DenseMap<Value, int64_t> &known) {
+int64_t TileAnalysis::ownCost(Operation *op, const llvm::DenseMap<Value, int64_t> &known) {
   Value tile = op->getResult(0);
   bool affine = true;
   for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
@@ -363,8 +362,7 @@ int64_t TileAnalysis::costInRows(Value tile) {
   for (Value operand : op->getOperands())
     costInRows(operand);
   Steps *before = assumeSteps(&inRows);
-  bool isOneValue = llvm::all_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return step(tile, d).isZero(); });
-  int64_t result = isOneValue ? 0 : ownCost(op, rowCosts);
+  int64_t result = isOneValue(tile) ? 0 : ownCost(op, rowCosts);
   assumeSteps(before);
   return rowCosts[tile] = result;
 }
@@ -492,21 +490,15 @@ bool TileAnalysis::reachIsKnown(Value pointer) {
   return true;
 }
 
-bool TileAnalysis::isAffine(Value tile) {
-  for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
-    if (Step s = step(tile, d); s.kind == Step::other || s.isConditional() || s.varies) return false;
-  return isa<PointerType>(getElementTypeOrSelf(tile)) || isExact(tile);
-}
-
 bool TileAnalysis::boundsAreKnown(Value tile, int64_t depth) {
   constexpr int64_t deepest = 32;
-  if (!isTile(tile)) return true;
   Operation *op = tile.getDefiningOp();
   if (!op || depth == deepest) return false;
   if (auto found = bounded.find(tile); found != bounded.end()) return found->second;
   auto known = [&](Value part) { return boundsAreKnown(part, depth + 1); };
   bool result = llvm::TypeSwitch<Operation *, bool>(op)
-                    .Case<arith::ConstantOp, SplatOp, MakeRangeOp>([&](auto) { return isAffine(tile); })
+                    .Case<arith::ConstantOp, SplatOp, MakeRangeOp>(
+                        [&](auto) { return !mustStore(op) && (isa<PointerType>(getElementTypeOrSelf(tile)) || isExact(tile)); })
                     .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>([&](Operation *division) {
                       Value dividend = division->getOperand(0);
                       return constantOf(division->getOperand(1)).value_or(0) > 0 && known(dividend) && isNotNegative(dividend);
@@ -553,14 +545,9 @@ static int64_t expensive(Value tile) {
 /// Whether the tile is loaded from addresses that are neither one after another nor one address.
 bool TileAnalysis::isGathered(Value tile) {
   auto load = tile.getDefiningOp<LoadOp>();
-  if (!load || cast<RankedTensorType>(tile.getType()).getNumElements() == 1) return false;
-  bool areOne = true;
-  for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d) {
-    Step s = step(load.getPtr(), d);
-    if (s.kind == Step::constant && s.amount == elementBytes(getElementTypeOrSelf(tile))) return false;
-    areOne &= s.isZero();
-  }
-  return !areOne;
+  if (!load || isOneValue(load.getPtr())) return false;
+  int64_t bytes = elementBytes(getElementTypeOrSelf(tile));
+  return llvm::none_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return step(load.getPtr(), d).hasAmount(bytes); });
 }
 
 void TileAnalysis::decide(Value tile) {

@@ -92,6 +92,8 @@ public:
   Steps *assumeSteps(Steps *assumed);
   /// Whether the tile's step, unless it is `other`, follows from assumed steps alone.
   bool needsAssumedSteps(mlir::Value tile, int64_t dim);
+  /// Whether all elements of a tile are equal.
+  bool isOneValue(mlir::Value tile);
   /// Whether no element is negative: this is proven, or a fact that launches are checked for.
   bool isNotNegative(mlir::Value tile) { return indices.assumeNonNegativeElements(tile); }
   /// Whether nothing overflows in the tile: this is proven, or a fact that launches are checked for.
@@ -103,8 +105,6 @@ public:
   /// Whether a smallest and a largest element, perhaps not met by any, follow from scalars (Bounds in conditions.cpp): of integers and
   /// pointers. Sums, products with constants, and what is left of numbers that are not negative after a division by a constant.
   bool boundsAreKnown(mlir::Value tile) { return boundsAreKnown(tile, 0); }
-  /// Whether the first element and the steps tell all others of integers, none of which overflows.
-  bool isAffine(mlir::Value tile);
   /// Whether no two elements of the tile of pointers can have the same address, as far as the steps show.
   bool distinctAddresses(mlir::Value pointer);
   /// Whether `mask` is a conjunction of box terms; appends them.
@@ -134,13 +134,12 @@ private:
   using Seen = llvm::DenseSet<std::pair<mlir::Value, int>>;
   Step computeStep(mlir::Value tile, int64_t dim);
   Step sumStep(mlir::Operation *sum, int64_t dim, int64_t sign);
-  bool isOneValue(mlir::Value tile);
   bool boundsAreKnown(mlir::Value tile, int64_t depth);
   Step productStep(mlir::arith::MulIOp product, int64_t dim);
   Step widenedStep(mlir::Operation *op, int64_t dim);
   bool storeDisturbs(tt::LoadOp load, tt::StoreOp store, bool elsewhere);
   void demands(mlir::Value tile, bool expands, bool moves, bool throughViews, llvm::SmallVectorImpl<Demand> &out, Seen &seen);
-  int64_t ownCost(mlir::Operation *op, llvm::DenseMap<mlir::Value, int64_t> &known);
+  int64_t ownCost(mlir::Operation *op, const llvm::DenseMap<mlir::Value, int64_t> &known);
   bool isGathered(mlir::Value tile);
   void findRows(mlir::Operation *function);
   void cutLongChains(mlir::Operation *function);

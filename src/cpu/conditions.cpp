@@ -280,11 +280,6 @@ Reach Bounds::of(Value tile) {
 
 Reach Bounds::compute(Value tile) {
   ImplicitLocOpBuilder &b = ctx.b;
-  if (!isTile(tile)) {
-    Value value = scalar(ctx, tile);
-    value = isa<PointerType>(tile.getType()) ? pointerToInt(b, value) : scalarToIndex(ctx, value);
-    return {value, value};
-  }
   return llvm::TypeSwitch<Operation *, Reach>(tile.getDefiningOp())
       .Case<arith::DivSIOp, arith::DivUIOp>([&](Operation *quotient) {
         Value divisor = constantIndex(b, *constantOf(quotient->getOperand(1)));

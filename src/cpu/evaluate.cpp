@@ -8,6 +8,7 @@
 
 #include "cpu/conditions.h"
 #include "cpu/in_turn.h"
+#include "cpu/loops.h"
 #include "cpu/made_anew.h"
 #include "cpu/math.h"
 #include "cpu/roots.h"
@@ -73,11 +74,6 @@ static bool restsOnStored(Context &ctx, Value tile) {
   return false;
 }
 
-/// The index behind another one, known at the same level.
-static Index nextIndex(Context &ctx, const Index &index) {
-  return {arith::AddIOp::create(ctx.b, index.value, constantIndex(ctx.b, 1)), index.level};
-}
-
 /// A tile that moves by one constant step along the vector: its first element
 /// and the step. Null where it does not, or where that is not certain.
 static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const Place &place) {
@@ -99,7 +95,9 @@ static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const Place
   Lanes lanes{Lanes::affine, base, step.amount, {}};
   if (step.kind != Step::constant) {
     Place second = first;
-    second.at[place.vector] = !ofRow ? Index{indexConstant(ctx, 1), 0} : ctx.isRowOfVector ? nextIndex(ctx, start) : ctx.rowNext;
+    second.at[place.vector] = !ofRow              ? Index{indexConstant(ctx, 1), 0}
+                              : ctx.isRowOfVector ? knownIndex(ctx, start.value, start.level, 1)
+                                                  : ctx.rowNext;
     Value next = evaluateScalar(ctx, tile, second);
     lanes.uniformStep = scalarToIndex(ctx, arith::SubIOp::create(b, next, base));
   }

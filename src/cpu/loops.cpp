@@ -154,8 +154,7 @@ struct LevelLoops {
 };
 } // namespace
 
-/// A constant is known outside all loops, so it must be made there. What depends on it is not, where it is the row's first index.
-static Index knownIndex(Context &ctx, Value index, int64_t level, int64_t more) {
+Index knownIndex(Context &ctx, Value index, int64_t level, int64_t more) {
   if (auto value = constantIndexValue(index)) return {indexConstant(ctx, *value + more), ctx.isRowOfVector ? level : 0};
   return {more == 0 ? index : Value(arith::AddIOp::create(ctx.b, index, constantIndex(ctx.b, more))), level};
 }
@@ -196,13 +195,10 @@ void LevelLoops::runRows(Value to) {
   bool isShort = length && *length % chunk == 0 && *length <= maxVectors * chunk && *length <= size;
   forEachRow(ctx, place, to, spec.fullMasks, [&](Value from, Value end) {
     if (spec.onceInRow) {
-      Index first = place.at[dim];
-      Place one = place;
-      one.vector = -1, one.lanes = 1;
-      std::swap(place, one);
+      Place vectors = place;
+      place.vector = -1, place.lanes = 1;
       bodies(from, true, 1);
-      std::swap(place, one);
-      place.at[dim] = first;
+      place = vectors;
       return;
     }
     Value count = arith::SubIOp::create(b, end, from);
@@ -224,14 +220,13 @@ void LevelLoops::runRows(Value to) {
 /// As many iterations as possible have `unroll` bodies, the others one.
 void LevelLoops::runUnrolled(Value to, bool constantEnd) {
   ImplicitLocOpBuilder &b = ctx.b;
-  if (inRows && !ctx.rows->holds) return runRows(to);
-  if (inRows) {
-    auto inRowsOfEither = [&] {
-      ctx.rows->ofVectors ? inVectorRows(ctx, spec.fullMasks, [&] { runVectors(to, constantEnd); }) : runRows(to);
-    };
-    return emitVersions(ctx, ctx.rows->holds, inRowsOfEither, [&] { run(constantIndex(b, 0), to, true, 1); });
-  }
-  runVectors(to, constantEnd);
+  if (!inRows) return runVectors(to, constantEnd);
+  if (!ctx.rows->holds) return runRows(to);
+  auto runRegularly = [&] {
+    if (!ctx.rows->ofVectors) return runRows(to);
+    inVectorRows(ctx, spec.fullMasks, [&] { runVectors(to, constantEnd); });
+  };
+  emitVersions(ctx, ctx.rows->holds, runRegularly, [&] { run(constantIndex(b, 0), to, true, 1); });
 }
 
 /// Vector after vector.

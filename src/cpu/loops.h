@@ -31,6 +31,9 @@ struct BoxCount {
   Value noWrap; // i1: the index does not overflow inside the tile, so that `count` is enough; null: it never does
 };
 
+/// The index `more` after `index`, which is known at `level`. A constant is known outside all loops, so it is made there; what depends on
+/// it is not known there, where it is its row's first index.
+Index knownIndex(Context &ctx, Value index, int64_t level, int64_t more);
 /// All indices one by one, outermost dimension first; `vectorDim` (-1: none) innermost, `chunk` at a time.
 LoopSpec loopsOver(llvm::ArrayRef<int64_t> shape, int64_t vectorDim, int64_t chunk);
 void emitLoops(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, int64_t vectorDim);

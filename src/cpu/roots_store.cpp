@@ -136,9 +136,7 @@ static Turning turningOf(Context &ctx, StoreOp op) {
 
 /// The index `more` behind another one.
 static Index behind(Context &ctx, Index index, int64_t more) {
-  if (more == 0) return index;
-  if (auto constant = getConstantIntValue(index.value)) return {indexConstant(ctx, *constant + more), 0};
-  return {arith::AddIOp::create(ctx.b, index.value, constantIndex(ctx.b, more)), int64_t(ctx.levels.size()) - 1};
+  return more == 0 ? index : knownIndex(ctx, index.value, int64_t(ctx.levels.size()) - 1, more);
 }
 
 /// A square, which begins at `place`, is computed as rows along one dimension and stored as rows along the other.

@@ -26,10 +26,6 @@ static bool isRemainder(Operation *op) {
   return isa<arith::RemSIOp, arith::RemUIOp>(op);
 }
 
-static bool isOneValue(Context &ctx, Value tile) {
-  return llvm::all_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return ctx.analysis->step(tile, d).isZero(); });
-}
-
 namespace {
 /// What computes the root's tiles.
 struct Divisions {
@@ -63,7 +59,7 @@ static Divisions collectDivisions(Context &ctx, ValueRange roots, int64_t vector
     if (isRemainder(op) || isa<arith::DivSIOp, arith::DivUIOp>(op))
       for (size_t d = 0; d < dims.size(); ++d) {
         Step step = ctx.analysis->step(op->getOperand(0), d);
-        if (dims[d] == vectorDim && step.hasAmount(1) && !step.isConditional() && isOneValue(ctx, op->getOperand(1))) {
+        if (dims[d] == vectorDim && step.hasAmount(1) && !step.isConditional() && ctx.analysis->isOneValue(op->getOperand(1))) {
           all.found.push_back({op, int64_t(d), dims});
           all.areComputed |= !isStored;
         }
@@ -212,8 +208,8 @@ static bool areOfVectors(Context &ctx, Rows &rows, int64_t lanes) {
     Step step = ctx.analysis->step(rows.dividend, d);
     if (dim != rows.dim && (step.kind != Step::constant || step.isConditional() || step.amount % lanes != 0)) return false;
   }
-  Value behind = arith::AndIOp::create(b, wideScalar(ctx, rows.dividend), constantIndex(b, lanes - 1));
-  rows.holds = bothHold(ctx, rows.holds, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, behind, constantIndex(b, 0)));
+  Value misaligned = arith::AndIOp::create(b, wideScalar(ctx, rows.dividend), constantIndex(b, lanes - 1));
+  rows.holds = bothHold(ctx, rows.holds, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, misaligned, constantIndex(b, 0)));
   return true;
 }
 

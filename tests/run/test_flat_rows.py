@@ -112,7 +112,7 @@ def channel_last(x_ptr, scale, out, numel, C: tl.constexpr, BLOCK: tl.constexpr)
 
 @triton.jit
 def spread_rows(x_ptr, out, numel, N: tl.constexpr, BLOCK: tl.constexpr):
-    """Rows of N, each stored 2 * N behind the one before it."""
+    """Rows of N, each stored 2 * N elements after the one before it."""
     x = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = x < numel
     value = tl.load(x_ptr + x % N + 2 * N * (x // N) + N, mask=mask)
@@ -333,7 +333,7 @@ def test_numbers_by_channel(n, c, start, block):
 @pytest.mark.parametrize("begin", [-256, -200, -16, -1, 0, 1, 3, 8, 16, 17, 40, 120, 280])
 @pytest.mark.parametrize("n, c", [(1, 16), (8, 4), (16, 3), (33, 4), (64, 2), (96, 2)])
 def test_channels_that_overlap_the_result(n, c, begin):
-    """`scale` begins `begin` elements behind the result's first, in the same memory."""
+    """`scale` begins `begin` elements after the result's first, in the same memory."""
     memory = np.random.default_rng(begin + 300).integers(-9, 9, 1200).astype(np.float32)
     x = np.arange(256, dtype=np.float32)
     scale = memory[400 + begin :][: c + 256 // n + 1].copy()
