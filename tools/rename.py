@@ -84,7 +84,7 @@ def with_path(text, name, old, new):
         short, wanted = old.removeprefix(prefix), new.removeprefix(prefix)
         end = r"(?![A-Za-z0-9_-])" if "/" in short else "(?=/)"
         text = re.sub(rf"(?<![A-Za-z0-9_/-]){re.escape(short)}{end}", wanted, text)
-    if pathlib.PurePath(name).name == "CMakeLists.txt" and pathlib.PurePath(old).is_relative_to(here):
+    if pathlib.PurePath(name).name == "CMakeLists.txt" and all(pathlib.PurePath(path).is_relative_to(here) for path in (old, new)):
         text = re.sub(rf"(?<![A-Za-z0-9_/-]){re.escape(str(pathlib.PurePath(old).relative_to(here)))}(?![A-Za-z0-9_.-])",
                       str(pathlib.PurePath(new).relative_to(here)), text)
     return text
