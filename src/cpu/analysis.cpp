@@ -10,7 +10,7 @@
 
 #include "cpu/analysis.h"
 
-#include "cpu/made_anew.h"
+#include "cpu/volatile_load.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -34,8 +34,8 @@ int64_t elementBytes(Type element) {
   return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
 }
 
-TileAnalysis::TileAnalysis(FuncOp function, address::RefutedFacts refutedFacts)
-    : refuted(std::move(refutedFacts)), indices(function, refuted) {
+TileAnalysis::TileAnalysis(FuncOp function, address::FailedGuards failedGuardsOf)
+    : failedGuards(std::move(failedGuardsOf)), indices(function, failedGuards) {
   findRows(function);
   cutLongChains(function);
   // The innermost and last operations come first.
@@ -45,9 +45,9 @@ TileAnalysis::TileAnalysis(FuncOp function, address::RefutedFacts refutedFacts)
   });
 }
 
-bool TileAnalysis::prefers(const LaunchFact &fact) {
-  if (refuted.contains(fact.name) || refuted.contains(everyFact)) return false;
-  if (!llvm::is_contained(preferred, fact)) preferred.push_back(fact);
+bool TileAnalysis::prefers(const LaunchGuard &guard) {
+  if (failedGuards.contains(guard.name) || failedGuards.contains(everyGuard)) return false;
+  if (!llvm::is_contained(preferred, guard)) preferred.push_back(guard);
   return true;
 }
 
@@ -567,7 +567,7 @@ void TileAnalysis::decide(Value tile) {
     expands |= d.expands;
   }
   if (auto load = dyn_cast<LoadOp>(op)) { // loads farther up are decided separately
-    bool disturbed = nested || isMadeAnew(load);
+    bool disturbed = nested || isVolatileLoad(load);
     for (Demand d : roots) {
       if (disturbed) break;
       for (Operation *between = op->getNextNode(); between && between != d.root && !disturbed; between = between->getNextNode())
@@ -643,8 +643,8 @@ constexpr int64_t everyIndex = -1;
 static bool neverBelow(Value bound, llvm::SmallVector<int64_t> dims, Value x, int64_t depth) {
   if (depth == 0) return false;
   if (bound == x) {
-    for (auto [place, dim] : llvm::enumerate(dims))
-      if (dim != everyIndex && dim != int64_t(place)) return false;
+    for (auto [tileIndex, dim] : llvm::enumerate(dims))
+      if (dim != everyIndex && dim != int64_t(tileIndex)) return false;
     return true;
   }
   Operation *op = bound.getDefiningOp();

@@ -79,12 +79,12 @@ mlir::Value widenedBy(mlir::Operation *op);
 class TileAnalysis {
 public:
   /// May rely on facts about launches that are not in `refuted`; `facts` are those that it has relied on so far.
-  TileAnalysis(tt::FuncOp function, address::RefutedFacts refuted);
-  const std::vector<LaunchFact> &facts() const { return indices.facts(); }
+  TileAnalysis(tt::FuncOp function, address::FailedGuards failedGuards);
+  const std::vector<LaunchGuard> &facts() const { return indices.facts(); }
   /// Whether code may be made for launches that satisfy a fact that is only preferred;
   /// false once a launch has broken it. Then `preferred` contains the fact.
-  bool prefers(const LaunchFact &fact);
-  const std::vector<LaunchFact> &preferredFacts() const { return preferred; }
+  bool prefers(const LaunchGuard &guard);
+  const std::vector<LaunchGuard> &versioningRequests() const { return preferred; }
 
   using Steps = llvm::DenseMap<std::pair<mlir::Value, int64_t>, Step>;
   Step step(mlir::Value tile, int64_t dim);
@@ -147,9 +147,9 @@ private:
   void decide(mlir::Value tile);
   bool mustStore(mlir::Operation *op);
 
-  address::RefutedFacts refuted;
+  address::FailedGuards failedGuards;
   address::Indices indices;
-  std::vector<LaunchFact> preferred;
+  std::vector<LaunchGuard> preferred;
   Steps steps;
   Steps *assumedSteps = nullptr;
   Steps inRows; // of quotients and remainders by long rows

@@ -33,8 +33,8 @@ Value bothHold(Context &ctx, Value first, Value second) {
   return arith::AndIOp::create(b, first, second);
 }
 
-static Place originOf(Value tile, Value zero) {
-  Place origin;
+static TileIndex originOf(Value tile, Value zero) {
+  TileIndex origin;
   origin.at.assign(shapeOf(tile).size(), {zero, 0});
   return origin;
 }
@@ -63,7 +63,7 @@ static void collectConditions(Context &ctx, Value tile, llvm::ArrayRef<int64_t> 
 /// i1: (start + i) % n does not wrap around for the `size` indices.
 static Value staysBelow(Context &ctx, Operation *remainder, int64_t size) {
   ImplicitLocOpBuilder &b = ctx.b;
-  Place origin = originOf(remainder->getResult(0), ctx.zeroIndex);
+  TileIndex origin = originOf(remainder->getResult(0), ctx.zeroIndex);
   Value start = scalarToIndex(ctx, evaluateScalar(ctx, remainder->getOperand(0), origin));
   Value count = scalarToIndex(ctx, evaluateScalar(ctx, remainder->getOperand(1), origin));
   Value safe = arith::MaxSIOp::create(b, count, constantIndex(b, 1));
@@ -80,7 +80,7 @@ static Value stepAlong(Context &ctx, Value tile, int64_t dim, Value first) {
   ImplicitLocOpBuilder &b = ctx.b;
   Step step = ctx.analysis->step(tile, dim);
   if (step.kind == Step::constant) return constantIndex(b, step.amount);
-  Place second = originOf(tile, ctx.zeroIndex);
+  TileIndex second = originOf(tile, ctx.zeroIndex);
   second.at[dim] = {indexConstant(ctx, 1), 0};
   return scalarToIndex(ctx, arith::SubIOp::create(b, evaluateScalar(ctx, tile, second), first));
 }
@@ -197,7 +197,7 @@ Value boundsHold(Context &ctx, llvm::ArrayRef<BoxTerm> terms, llvm::ArrayRef<int
 }
 
 std::pair<Value, Value> rowsOf(Context &ctx, Value pointer) {
-  Place first{{{ctx.zeroIndex, 0}, {ctx.zeroIndex, 0}}}, second{{{indexConstant(ctx, 1), 0}, {ctx.zeroIndex, 0}}};
+  TileIndex first{{{ctx.zeroIndex, 0}, {ctx.zeroIndex, 0}}}, second{{{indexConstant(ctx, 1), 0}, {ctx.zeroIndex, 0}}};
   Value base = evaluateScalar(ctx, pointer, first), next = evaluateScalar(ctx, pointer, second);
   return {base, arith::SubIOp::create(ctx.b, next, base)};
 }
@@ -228,14 +228,14 @@ llvm::SmallVector<Hazard> hazardsOf(Context &ctx, StoreOp op) {
                 (load.getPtr() == op.getPtr() || haveSameOffsets(load.getPtr(), op.getPtr()));
     auto before = llvm::find_if(hazards, [&](const Hazard &hazard) { return hazard.load == load; });
     if (before != hazards.end())
-      before->samePlace &= same;
+      before->sameElement &= same;
     else
       hazards.push_back({load, same});
   }
   // Accesses that certainly go to the same tensor read the same place: the analysis stores all other tiles.
   llvm::erase_if(hazards, [&](Hazard hazard) {
     Value from = address::baseArgument(hazard.load.getPtr());
-    return (!from || !to || from == to) && !hazard.samePlace;
+    return (!from || !to || from == to) && !hazard.sameElement;
   });
   return hazards;
 }
@@ -305,7 +305,7 @@ Reach Bounds::compute(Value tile) {
       })
       .Case<arith::ExtSIOp, arith::ExtUIOp, ExpandDimsOp, BroadcastOp, TransOp>([&](Operation *other) { return of(other->getOperand(0)); })
       .Default([&](Operation *) { // constants, ranges and splats
-        Place last = originOf(tile, ctx.zeroIndex);
+        TileIndex last = originOf(tile, ctx.zeroIndex);
         for (size_t d = 0; d < last.at.size(); ++d)
           last.at[d] = {indexConstant(ctx, shapeOf(tile)[d] - 1), 0};
         auto wide = [&](Value element) { return isa<PointerType>(getElementTypeOrSelf(tile)) ? element : scalarToIndex(ctx, element); };
@@ -401,7 +401,7 @@ Value isUndisturbed(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> hazards) {
   using enum arith::CmpIPredicate;
   if (hazards.empty()) return {};
   Value to = address::baseArgument(op.getPtr()), injective, holds;
-  if (llvm::any_of(hazards, [](const Hazard &hazard) { return hazard.samePlace; })) injective = isInjective(ctx, op.getPtr(), op.getMask());
+  if (llvm::any_of(hazards, [](const Hazard &hazard) { return hazard.sameElement; })) injective = isInjective(ctx, op.getPtr(), op.getMask());
   std::optional<Reach> written;
   for (Hazard hazard : hazards) {
     Value pointer = hazard.load.getPtr(), from = address::baseArgument(pointer);
@@ -411,7 +411,7 @@ Value isUndisturbed(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> hazards) {
     }
     if (!written) written = reachOf(ctx, op.getPtr(), op.getMask());
     Value apart = areApart(b, reachOf(ctx, pointer, hazard.load.getMask()), *written);
-    if (hazard.samePlace) {
+    if (hazard.sameElement) {
       Value start = evaluateScalar(ctx, pointer, originOf(pointer, ctx.zeroIndex));
       Value goal = evaluateScalar(ctx, op.getPtr(), originOf(op.getPtr(), ctx.zeroIndex));
       apart = arith::OrIOp::create(b, apart, bothHold(ctx, arith::CmpIOp::create(b, eq, start, goal), injective));

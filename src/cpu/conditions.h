@@ -8,7 +8,7 @@ namespace tilewright::cpu {
 /// A load that a store's loop would compute as it goes.
 struct Hazard {
   tt::LoadOp load;
-  bool samePlace; // if both start at the same address, it reads at each index the place that is stored to
+  bool sameElement; // if both start at the same address, it reads at each index the place that is stored to
 };
 
 Value bothHold(Context &ctx, Value first, Value second);

@@ -36,7 +36,7 @@ struct Index {
 };
 
 /// Where a tile is evaluated: one index a dimension; along dimension `vector`, `lanes` elements from there. vector == -1: one element.
-struct Place {
+struct TileIndex {
   llvm::SmallVector<Index, 3> at;
   int64_t vector = -1;
   int64_t lanes = 1;

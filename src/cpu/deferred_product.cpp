@@ -4,7 +4,7 @@
 #include "cpu/control_flow.h"
 #include "cpu/debug_variables.h"
 #include "cpu/evaluate.h"
-#include "cpu/made_anew.h"
+#include "cpu/volatile_load.h"
 #include "cpu/matrix_tiles.h"
 #include "cpu/scratch.h"
 

@@ -3,7 +3,7 @@
 
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
-#include "cpu/made_anew.h"
+#include "cpu/volatile_load.h"
 #include "cpu/masked_tail.h"
 #include "cpu/operations.h"
 
@@ -91,13 +91,13 @@ static bool mayLetOneThrough(Context &ctx, llvm::ArrayRef<BoxTerm> terms, int64_
     if (matchPattern(bound, m_ConstantInt(&constant))) return constant.getSExtValue() % size == one;
     auto argument = dyn_cast<BlockArgument>(bound);
     if (!argument || argument.getOwner()->getParentOp() != ctx.kernel) return true;
-    LaunchFact fact;
-    fact.name = address::nameOf(argument) + " % " + std::to_string(size) + " is not " + std::to_string(one);
-    fact.nodes = {
+    LaunchGuard guard;
+    guard.name = address::nameOf(argument) + " % " + std::to_string(size) + " is not " + std::to_string(one);
+    guard.nodes = {
         {BoundNode::Kind::slot, argument.getArgNumber()}, {BoundNode::Kind::between, size, size}, {BoundNode::Kind::remainder, 0, 1}};
-    fact.least = fact.most = one;
-    fact.isPreferred = true;
-    return !ctx.analysis->prefers(fact);
+    guard.least = guard.most = one;
+    guard.isVersioningRequest = true;
+    return !ctx.analysis->prefers(guard);
   });
 }
 
@@ -105,7 +105,7 @@ static bool mayLetOneThrough(Context &ctx, llvm::ArrayRef<BoxTerm> terms, int64_
 static bool takesLastAlone(Context &ctx, DotOp dot, int64_t dim) {
   Value matrix = dim == 0 ? dot.getB() : dot.getA();
   auto load = matrix.getDefiningOp<LoadOp>();
-  return load && !isMadeAnew(load) && !ctx.buffers.contains(matrix) && isa<FloatType>(getElementTypeOrSelf(matrix));
+  return load && !isVolatileLoad(load) && !ctx.buffers.contains(matrix) && isa<FloatType>(getElementTypeOrSelf(matrix));
 }
 
 static void limitToStores(Context &ctx, DotOp dot, DotLimits &limits) {

@@ -14,7 +14,7 @@
 #include "cpu/matrix_tiles.h"
 #include "cpu/operations.h"
 #include "cpu/roots.h"
-#include "ir/drop_wraparound.h"
+#include "ir/modulo_to_mask.h"
 #include "ir/refusal.h"
 #include "ir/slots.h"
 
@@ -201,7 +201,7 @@ static void createEntry(Context &ctx, const Program &program, const std::string 
   LLVM::ReturnOp::create(b, ValueRange());
 }
 
-static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refuted, LoopsInfo &info) {
+static LogicalResult lowerKernel(Context &ctx, const address::FailedGuards &failedGuards, LoopsInfo &info) {
   ImplicitLocOpBuilder &b = ctx.b;
   FuncOp found;
   for (auto function : ctx.module.getOps<FuncOp>()) {
@@ -211,8 +211,8 @@ static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refu
   }
   if (!found) return tilewright::bug(ctx.module, "it has no kernel");
   ctx.kernel = found;
-  std::vector<LaunchFact> facts = dropWraparound(found, refuted, [](Operation *, int64_t) { return false; });
-  ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel, refuted);
+  std::vector<LaunchGuard> facts = moduloToMask(found, failedGuards, [](Operation *, int64_t) { return false; });
+  ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel, failedGuards);
   ctx.atomics = atomicsOf(ctx.kernel);
   b.setLoc(ctx.kernel.getLoc());
   info.entry = ctx.kernel.getName().str();
@@ -224,9 +224,9 @@ static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refu
   createEntry(ctx, *program, info.entry);
   info.arenaBytes = arenaBytes(ctx);
   info.atomics = ctx.atomics;
-  for (const LaunchFact &fact : ctx.analysis->facts())
+  for (const LaunchGuard &fact : ctx.analysis->facts())
     if (!llvm::is_contained(facts, fact)) facts.push_back(fact);
-  llvm::append_range(facts, ctx.analysis->preferredFacts());
+  llvm::append_range(facts, ctx.analysis->versioningRequests());
   info.facts = std::move(facts);
   if (info.onExplained) info.onExplained(explain(ctx));
   ctx.kernel.erase();
@@ -236,11 +236,11 @@ static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refu
 } // namespace tilewright::cpu
 
 namespace tilewright {
-LogicalResult lowerToLoops(ModuleOp module, const CpuTarget &target, bool fpFusion, llvm::ArrayRef<std::string> refutedFacts,
+LogicalResult lowerToLoops(ModuleOp module, const CpuTarget &target, bool fpFusion, llvm::ArrayRef<std::string> failedGuardsOf,
                            LoopsInfo &info) {
   cpu::Context ctx(module, target, fpFusion);
-  address::RefutedFacts refuted;
-  refuted.insert(refutedFacts.begin(), refutedFacts.end());
-  return cpu::lowerKernel(ctx, refuted, info);
+  address::FailedGuards failedGuards;
+  failedGuards.insert(failedGuardsOf.begin(), failedGuardsOf.end());
+  return cpu::lowerKernel(ctx, failedGuards, info);
 }
 } // namespace tilewright

@@ -5,14 +5,14 @@
 
 namespace tilewright::cpu {
 
-Lanes evaluate(Context &ctx, Value tile, const Place &place);
+Lanes evaluate(Context &ctx, Value tile, const TileIndex &tileIndex);
 /// Evaluates at independent places: vectors (elements, where places have none) of `element`, whose code is interleaved (in_turn.h).
-llvm::SmallVector<Value> evaluateAll(Context &ctx, Value tile, llvm::ArrayRef<Place> places, Type element);
+llvm::SmallVector<Value> evaluateAll(Context &ctx, Value tile, llvm::ArrayRef<TileIndex> tileIndices, Type element);
 /// `vector` is what `tile` is at a place, as far as the loop level of the place goes.
-void remember(Context &ctx, Value tile, const Place &place, Value vector);
-Value evaluateScalar(Context &ctx, Value tile, Place place); // the element at the place
-Value asVector(Context &ctx, const Lanes &lanes, Type element, const Place &place);
-Lanes readBuffer(Context &ctx, const Buffer &buffer, Type logical, const Place &place);
+void remember(Context &ctx, Value tile, const TileIndex &tileIndex, Value vector);
+Value evaluateScalar(Context &ctx, Value tile, TileIndex tileIndex); // the element at the place
+Value asVector(Context &ctx, const Lanes &lanes, Type element, const TileIndex &tileIndex);
+Lanes readBuffer(Context &ctx, const Buffer &buffer, Type logical, const TileIndex &tileIndex);
 Value convertTo(Context &ctx, Value value, Type element); // between float types, scalars or vectors; f16 to i32: bf16Halves
 /// One elementwise operation on scalars or vectors of its operands. Null after an error on `op`.
 Value emitElementwise(Context &ctx, mlir::Operation *op, ValueRange operands);

@@ -19,7 +19,7 @@
 
 #include "cpu/control_flow.h"
 #include "cpu/evaluate.h"
-#include "cpu/made_anew.h"
+#include "cpu/volatile_load.h"
 #include "cpu/scratch.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -31,7 +31,7 @@ using namespace tilewright::tt;
 namespace tilewright::cpu {
 
 static constexpr int64_t line = sizeof(ArenaHead), word = sizeof(ArenaHead::begun);
-static constexpr int64_t mostSlots = 64, mostHeaders = 128, mostWords = line / word; // of a header
+static constexpr int64_t maxSlots = 64, maxHeaders = 128, maxWords = line / word; // of a header
 
 /// Whether no program has changed memory, or waited for another one, when it reads what the loop loads.
 static bool comesBeforeEffects(Context &ctx, scf::ForOp loop) {
@@ -70,7 +70,7 @@ static int64_t slotsOf(Context &ctx, int64_t bytes, int64_t turns) {
   ctx.kernel.walk([&](DotOp) { ++products; });
   constexpr int64_t most = 8 << 20;
   int64_t budget = std::min(most, std::max(ctx.target.l2Bytes, ctx.target.llcBytes / 2)) / products;
-  int64_t slots = std::min({budget / bytes, mostSlots, mostHeaders / turns});
+  int64_t slots = std::min({budget / bytes, maxSlots, maxHeaders / turns});
   return slots < 2 ? 0 : slots;
 }
 
@@ -93,10 +93,10 @@ Value packOnce(Context &ctx, DotOp op, const DotPlan &plan, Value scratch, const
   bool isBatch = shapeOf(op.getB()).size() > 2; // whose products would all have one place
   bool isKept =
       loop && slots > 0 && !isBatch && comesBeforeEffects(ctx, loop) && step.value_or(0) > 0 && findScalars(ctx, op.getB(), scalars);
-  llvm::SmallVector<Value, mostWords> key = {constantIndex(b, 1)};
+  llvm::SmallVector<Value, maxWords> key = {constantIndex(b, 1)};
   for (Value limit : {limits.columns, limits.length})
     if (limit) key.push_back(limit);
-  isKept = isKept && key.size() + scalars.size() <= size_t(mostWords);
+  isKept = isKept && key.size() + scalars.size() <= size_t(maxWords);
   if (!isKept) {
     pack(scratch);
     return scratch;

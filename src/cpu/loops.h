@@ -36,12 +36,12 @@ struct BoxCount {
 Index knownIndex(Context &ctx, Value index, int64_t level, int64_t more);
 /// All indices one by one, outermost dimension first; `vectorDim` (-1: none) innermost, `chunk` at a time.
 LoopSpec loopsOver(llvm::ArrayRef<int64_t> shape, int64_t vectorDim, int64_t chunk);
-void emitLoops(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, int64_t vectorDim);
+void emitLoops(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<TileIndex>)> body, int64_t vectorDim);
 void forLoop(Context &ctx, Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body);
 llvm::SmallVector<Value> forLoop(Context &ctx, Value from, Value to, int64_t step, ValueRange carried,
                                  llvm::function_ref<llvm::SmallVector<Value>(Value, ValueRange)> body);
 /// One element after another, with its number in row-major order.
-void forEachElement(Context &ctx, llvm::ArrayRef<int64_t> shape, llvm::function_ref<void(const Place &, Value)> body);
+void forEachElement(Context &ctx, llvm::ArrayRef<int64_t> shape, llvm::function_ref<void(const TileIndex &, Value)> body);
 /// Fills `extent` and `full` from the masks of the loads that `tiles` compute on demand and, for stores, the store's own mask.
 void applyMasks(Context &ctx, LoopSpec &spec, ValueRange tiles, Value storeMask);
 /// Indices of `dim` from `end` (i64) on are not needed.

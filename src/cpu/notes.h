@@ -32,7 +32,7 @@ struct AccessNote {
 struct ProductNote {
   mlir::Operation *op;
   DotBlocks blocks;
-  int64_t mostLanes;                                  // that a vector of the machine has
+  int64_t maxLanes;                                  // that a vector of the machine has
   bool storesResults;                                 // itself, where a whole tile is stored (direct_store.h)
   enum From : uint8_t { copy, scratch, memory } from; // where A is read; memory: it is copied where a mask cuts off something that is read
   int64_t turns;                                      // of the loop that are multiplied together (deferred_product.h)

@@ -4,7 +4,7 @@
 #include "cpu/conditions.h"
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
-#include "cpu/made_anew.h"
+#include "cpu/volatile_load.h"
 
 using namespace mlir;
 using namespace tilewright::tt;
@@ -15,7 +15,7 @@ static constexpr int64_t smallestPrefetched = 32 << 10; // bytes of a block of A
 
 /// Whether A is a load of rows that lie in memory as the micro-kernel reads them.
 static bool isLoadOfRows(Context &ctx, LoadOp load, const DotPlan &plan) {
-  if (!load || ctx.buffers.contains(load) || ctx.careful || isMadeAnew(load)) return false;
+  if (!load || ctx.buffers.contains(load) || ctx.careful || isVolatileLoad(load)) return false;
   auto shape = shapeOf(load.getResult());
   if (shape.size() != 2 || shape[0] < 2 || shape[1] != plan.k) return false;
   if (getElementTypeOrSelf(load.getResult()) != plan.operand) return false;

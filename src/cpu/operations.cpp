@@ -6,7 +6,7 @@
 #include "cpu/control_flow.h"
 #include "cpu/debug_variables.h"
 #include "cpu/evaluate.h"
-#include "cpu/made_anew.h"
+#include "cpu/volatile_load.h"
 #include "cpu/roots.h"
 #include "cpu/scratch.h"
 
@@ -71,9 +71,9 @@ static LogicalResult lowerScalar(Context &ctx, Operation *op) {
     int64_t bytes = elementBytes(memory);
     auto read = [&] {
       Value address = scalar(ctx, load.getPtr());
-      if (isMadeAnew(load)) holdOrder(b);
+      if (isVolatileLoad(load)) holdOrder(b);
       Value value = cpu::load(b, memory, address, bytes);
-      if (isMadeAnew(load)) holdOrder(b);
+      if (isVolatileLoad(load)) holdOrder(b);
       return memory == element ? value : intToPointer(b, value);
     };
     if (!load.getMask()) {
@@ -182,7 +182,7 @@ static void lowerCat(Context &ctx, CatOp cat) {
 }
 
 static void lowerUnsplat(Context &ctx, UnsplatOp unsplat) {
-  Place origin;
+  TileIndex origin;
   origin.at.assign(shapeOf(unsplat.getSrc()).size(), {ctx.zeroIndex, 0});
   Value value = evaluateScalar(ctx, unsplat.getSrc(), origin);
   ctx.scalars[unsplat] = isa<PointerType>(unsplat.getType()) ? intToPointer(ctx.b, value) : value;

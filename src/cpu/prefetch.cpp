@@ -156,7 +156,7 @@ static Value enterNextProgram(Context &ctx, scf::ForOp loop, llvm::ArrayRef<Oper
 static Value distanceToNext(Context &ctx, LoadOp load, scf::ForOp loop, const std::optional<NextTurn> &turn,
                             llvm::ArrayRef<Operation *> ofProgram) {
   ImplicitLocOpBuilder &b = ctx.b;
-  Place origin;
+  TileIndex origin;
   origin.at.assign(shapeOf(load.getResult()).size(), {ctx.zeroIndex, 0});
   Value now = evaluateScalar(ctx, load.getPtr(), origin), distance = constantIndex(b, 0);
   auto take = [&](llvm::function_ref<Value()> enter) {

@@ -31,8 +31,8 @@ struct Plan {
 
 /// The elements that one piece takes: their places and, if they follow one another in the last dimension, the place of all of them.
 struct Group {
-  SmallVector<Place> elements;
-  std::optional<Place> run;
+  SmallVector<TileIndex> elements;
+  std::optional<TileIndex> run;
 };
 
 /// Which part of each dimension belongs to one group.
@@ -116,16 +116,16 @@ static Grouping groupingOf(ArrayRef<int64_t> shape, int64_t pack) {
 }
 
 /// A tile with fewer elements than `pack` repeats them.
-static Group groupAt(Context &ctx, const Grouping &grouping, int64_t pack, const Place &place) {
+static Group groupAt(Context &ctx, const Grouping &grouping, int64_t pack, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = ctx.b;
   Group group;
   for (int64_t i = 0; i < pack; ++i) {
-    Place element = place;
+    TileIndex element = tileIndex;
     int64_t rest = i;
     for (int64_t dim = int64_t(grouping.taken.size()) - 1; dim >= 0; --dim) {
       int64_t taken = grouping.taken[dim];
       if (taken == 1) continue;
-      Value first = arith::MulIOp::create(b, place.at[dim].value, constantIndex(b, taken));
+      Value first = arith::MulIOp::create(b, tileIndex.at[dim].value, constantIndex(b, taken));
       element.at[dim] = {arith::AddIOp::create(b, first, constantIndex(b, rest % taken)), int64_t(ctx.levels.size()) - 1};
       rest /= taken;
     }
@@ -192,7 +192,7 @@ void lowerAssembly(Context &ctx, ElementwiseInlineAsmOp op) {
   if (!plan) return;
   int64_t pack = op.getPackedElement();
   if (op->getNumResults() == 0 || !isTile(op->getResult(0))) {
-    SmallVector<Value> made = emitPiece(ctx, op, *plan, Group{SmallVector<Place>(pack), {}});
+    SmallVector<Value> made = emitPiece(ctx, op, *plan, Group{SmallVector<TileIndex>(pack), {}});
     ArrayRef<Value> words = made;
     for (auto [result, registers] : llvm::zip(op->getResults(), plan->results)) {
       Value value = elementOf(ctx, words, registers, 0, result.getType());
@@ -205,8 +205,8 @@ void lowerAssembly(Context &ctx, ElementwiseInlineAsmOp op) {
   SmallVector<Buffer> buffers;
   for (Value result : op->getResults())
     buffers.push_back(allocateFor(ctx, result));
-  auto store = [&](ArrayRef<Place> places) {
-    Group group = groupAt(ctx, grouping, pack, places[0]);
+  auto store = [&](ArrayRef<TileIndex> tileIndices) {
+    Group group = groupAt(ctx, grouping, pack, tileIndices[0]);
     SmallVector<Value> made = emitPiece(ctx, op, *plan, group);
     ArrayRef<Value> words = made;
     for (auto [result, registers, buffer] : llvm::zip(op->getResults(), plan->results, buffers)) {

@@ -4,11 +4,11 @@
 #include "cpu/conditions.h"
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
-#include "cpu/made_anew.h"
+#include "cpu/volatile_load.h"
 #include "cpu/roots.h"
 #include "cpu/rows.h"
 #include "cpu/scratch.h"
-#include "ir/place.h"
+#include "ir/location.h"
 #include "support/host_names.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -159,14 +159,14 @@ static void lowerScalarAtomic(Context &ctx, Atomic &atomic) {
 /// has arrived, with the right to write, when the operation needs it. Otherwise each operation would wait for its line, since it
 /// waits for the one before. (Zen 5, additions of fp32 to tables of 2^24 and 2^20, ns each: one thread 14.1 and 6.2 without, 5.8 and
 /// 5.7 with it, two threads 45.7 and 20.3, 8.5 and 9.6; 16 ahead 8.2 and 5.8, 18 and 11.8; 128 ahead 6.5 and 6.2, 12.6 and 11.4.)
-static void askAhead(Context &ctx, Atomic &atomic, const Place &place) {
+static void askAhead(Context &ctx, Atomic &atomic, const TileIndex &tileIndex) {
   constexpr int64_t ahead = 48;
   ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(atomic.pointer);
   int64_t last = int64_t(shape.size()) - 1;
   if (shape[last] <= ahead || ctx.analysis->step(atomic.pointer, last).kind != Step::other) return;
-  Place then = place;
-  Value index = arith::AddIOp::create(b, place.at[last].value, constantIndex(b, ahead));
+  TileIndex then = tileIndex;
+  Value index = arith::AddIOp::create(b, tileIndex.at[last].value, constantIndex(b, ahead));
   then.at[last].value = arith::MinSIOp::create(b, index, constantIndex(b, shape[last] - 1));
   Value address = intToPointer(b, evaluateScalar(ctx, atomic.pointer, then));
   LLVM::Prefetch::create(b, address, /*rw=*/1, /*hint=*/3, /*cache=*/1);
@@ -197,34 +197,34 @@ static void updateTile(Context &ctx, Atomic &atomic, const std::optional<Buffer>
   LoopSpec spec = loopsOver(shapeOf(atomic.pointer), -1, 1);
   emitLoops(
       ctx, spec,
-      [&](llvm::ArrayRef<Place> places) {
-        const Place &place = places[0];
-        askAhead(ctx, atomic, place);
-        Value address = intToPointer(b, evaluateScalar(ctx, atomic.pointer, place));
+      [&](llvm::ArrayRef<TileIndex> tileIndices) {
+        const TileIndex &tileIndex = tileIndices[0];
+        askAhead(ctx, atomic, tileIndex);
+        Value address = intToPointer(b, evaluateScalar(ctx, atomic.pointer, tileIndex));
         llvm::SmallVector<Value> operands;
         for (Value operand : atomic.operands)
-          operands.push_back(evaluateScalar(ctx, operand, place));
+          operands.push_back(evaluateScalar(ctx, operand, tileIndex));
         OpBuilder::InsertionGuard guard(b);
         if (atomic.mask) {
-          auto branch = scf::IfOp::create(b, TypeRange{}, evaluateScalar(ctx, atomic.mask, place), false);
+          auto branch = scf::IfOp::create(b, TypeRange{}, evaluateScalar(ctx, atomic.mask, tileIndex), false);
           b.setInsertionPointToStart(branch.thenBlock());
         }
         if (alone) return updatePlainly(ctx, atomic, address, operands[0]);
         Value before = update(b, atomic, address, operands);
-        if (buffer) storeChunk(ctx, *buffer, before, place);
+        if (buffer) storeChunk(ctx, *buffer, before, tileIndex);
       },
       -1);
 }
 
 /// One element after another of a vector, in a loop of its own: code that this needs and the vector does not is at another level.
-static void forEachLane(Context &ctx, const Place &place, llvm::function_ref<void(const Place &)> body) {
-  if (place.vector < 0) return body(place);
-  Value position = place.at[place.vector].value, lanes = constantIndex(ctx.b, place.lanes);
+static void forEachLane(Context &ctx, const TileIndex &tileIndex, llvm::function_ref<void(const TileIndex &)> body) {
+  if (tileIndex.vector < 0) return body(tileIndex);
+  Value position = tileIndex.at[tileIndex.vector].value, lanes = constantIndex(ctx.b, tileIndex.lanes);
   if (ctx.rowEnd) lanes = arith::MinSIOp::create(ctx.b, lanes, arith::SubIOp::create(ctx.b, ctx.rowEnd, position));
   forLoop(ctx, constantIndex(ctx.b, 0), lanes, 1, [&](Value lane) {
-    Place one = place;
+    TileIndex one = tileIndex;
     one.vector = -1, one.lanes = 1;
-    one.at[place.vector] = {arith::AddIOp::create(ctx.b, position, lane), int64_t(ctx.levels.size()) - 1};
+    one.at[tileIndex.vector] = {arith::AddIOp::create(ctx.b, position, lane), int64_t(ctx.levels.size()) - 1};
     body(one);
   });
 }
@@ -237,13 +237,13 @@ static int64_t lastDimOf(llvm::ArrayRef<int64_t> shape) {
   return dim;
 }
 
-static void updateElement(Context &ctx, Atomic &atomic, const Place &place) {
+static void updateElement(Context &ctx, Atomic &atomic, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = ctx.b;
-  Value address = intToPointer(b, evaluateScalar(ctx, atomic.pointer, place));
-  Value operand = evaluateScalar(ctx, atomic.operands[0], place);
+  Value address = intToPointer(b, evaluateScalar(ctx, atomic.pointer, tileIndex));
+  Value operand = evaluateScalar(ctx, atomic.operands[0], tileIndex);
   OpBuilder::InsertionGuard guard(b);
   if (atomic.mask && !ctx.trueMasks.contains(atomic.mask)) {
-    auto branch = scf::IfOp::create(b, TypeRange{}, evaluateScalar(ctx, atomic.mask, place), false);
+    auto branch = scf::IfOp::create(b, TypeRange{}, evaluateScalar(ctx, atomic.mask, tileIndex), false);
     b.setInsertionPointToStart(branch.thenBlock());
   }
   updatePlainly(ctx, atomic, address, operand);
@@ -258,18 +258,18 @@ static void updateVectors(Context &ctx, Atomic &atomic, int64_t vectorDim, int64
   applyMasks(ctx, spec, {operand}, atomic.mask);
   emitLoops(
       ctx, spec,
-      [&](llvm::ArrayRef<Place> places) {
-        for (const Place &place : places) {
-          Lanes to = evaluate(ctx, atomic.pointer, place);
-          if (place.vector < 0 || to.kind != Lanes::affine || to.uniformStep || to.step != elementBytes(element)) {
-            forEachLane(ctx, place, [&](const Place &one) { updateElement(ctx, atomic, one); });
+      [&](llvm::ArrayRef<TileIndex> tileIndices) {
+        for (const TileIndex &tileIndex : tileIndices) {
+          Lanes to = evaluate(ctx, atomic.pointer, tileIndex);
+          if (tileIndex.vector < 0 || to.kind != Lanes::affine || to.uniformStep || to.step != elementBytes(element)) {
+            forEachLane(ctx, tileIndex, [&](const TileIndex &one) { updateElement(ctx, atomic, one); });
             continue;
           }
           bool always = !atomic.mask || ctx.trueMasks.contains(atomic.mask);
-          Value mask = always ? Value() : asVector(ctx, evaluate(ctx, atomic.mask, place), b.getI1Type(), place);
-          mask = bothHold(ctx, mask, lanesInRow(ctx, place));
-          Value values = asVector(ctx, evaluate(ctx, operand, place), element, place);
-          Value address = pointerAt(b, intToPointer(b, to.value), place.at[vectorDim].value, elementBytes(element));
+          Value mask = always ? Value() : asVector(ctx, evaluate(ctx, atomic.mask, tileIndex), b.getI1Type(), tileIndex);
+          mask = bothHold(ctx, mask, lanesInRow(ctx, tileIndex));
+          Value values = asVector(ctx, evaluate(ctx, operand, tileIndex), element, tileIndex);
+          Value address = pointerAt(b, intToPointer(b, to.value), tileIndex.at[vectorDim].value, elementBytes(element));
           updateVector(ctx, atomic, address, values, mask);
         }
       },
@@ -359,17 +359,17 @@ void lowerPrint(Context &ctx, PrintOp op) {
       continue;
     }
     forEachElement(ctx, shapeOf(tile),
-                   [&](const Place &place, Value index) { call(format, index, bitsOf(evaluateScalar(ctx, tile, place))); });
+                   [&](const TileIndex &tileIndex, Value index) { call(format, index, bitsOf(evaluateScalar(ctx, tile, tileIndex))); });
   }
 }
 
 /// What a failed assertion reports before its element: the tile's extents, the place and the message.
 static std::string assertText(AssertOp op) {
-  std::string place;
-  if (FileLineColLoc at = placeOf(op->getLoc()))
-    place = at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" + std::to_string(at.getColumn());
+  std::string tileIndex;
+  if (FileLineColLoc at = locationOf(op->getLoc()))
+    tileIndex = at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" + std::to_string(at.getColumn());
   Value condition = op.getCondition();
-  return (isTile(condition) ? extentsText(shapeOf(condition)) : ";") + place + "\n" + op.getMessage().str();
+  return (isTile(condition) ? extentsText(shapeOf(condition)) : ";") + tileIndex + "\n" + op.getMessage().str();
 }
 
 static void reportUnless(Context &ctx, Value holds, Value element, const std::string &text) {
@@ -382,24 +382,24 @@ static void reportUnless(Context &ctx, Value holds, Value element, const std::st
 }
 
 /// All elements at a place; only where one of them is false are they looked at one by one.
-static void assertAt(Context &ctx, Value condition, const std::string &text, const Place &place) {
+static void assertAt(Context &ctx, Value condition, const std::string &text, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(condition);
-  auto reportOne = [&](const Place &one) {
+  auto reportOne = [&](const TileIndex &one) {
     Value element = constantIndex(b, 0);
     for (size_t d = 0; d < shape.size(); ++d)
       element = arith::AddIOp::create(b, arith::MulIOp::create(b, element, constantIndex(b, shape[d])), one.at[d].value);
     reportUnless(ctx, evaluateScalar(ctx, condition, one), element, text);
   };
-  if (place.vector < 0) return reportOne(place);
-  Lanes lanes = evaluate(ctx, condition, place);
-  Value holds = lanes.kind == Lanes::uniform ? lanes.value : asVector(ctx, lanes, getElementTypeOrSelf(condition), place);
+  if (tileIndex.vector < 0) return reportOne(tileIndex);
+  Lanes lanes = evaluate(ctx, condition, tileIndex);
+  Value holds = lanes.kind == Lanes::uniform ? lanes.value : asVector(ctx, lanes, getElementTypeOrSelf(condition), tileIndex);
   if (!getElementTypeOrSelf(holds.getType()).isInteger(1))
     holds = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, holds, constantInt(b, holds.getType(), 0));
   if (isa<VectorType>(holds.getType())) {
-    Type bits = b.getIntegerType(static_cast<unsigned>(place.lanes));
+    Type bits = b.getIntegerType(static_cast<unsigned>(tileIndex.lanes));
     Value all = constantInt(b, holds.getType(), 1);
-    if (Value inRow = lanesInRow(ctx, place)) holds = arith::OrIOp::create(b, holds, arith::XOrIOp::create(b, inRow, all));
+    if (Value inRow = lanesInRow(ctx, tileIndex)) holds = arith::OrIOp::create(b, holds, arith::XOrIOp::create(b, inRow, all));
     holds = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, reinterpret(b, bits, holds), constantInt(b, bits, -1));
   }
   auto branch = scf::IfOp::create(b, TypeRange{}, arith::XOrIOp::create(b, holds, constantInt(b, b.getI1Type(), 1)), false);
@@ -407,7 +407,7 @@ static void assertAt(Context &ctx, Value condition, const std::string &text, con
   b.setInsertionPointToStart(branch.thenBlock());
   ctx.levels.back().inner = branch;
   ctx.levels.emplace_back();
-  forEachLane(ctx, place, reportOne);
+  forEachLane(ctx, tileIndex, reportOne);
   ctx.levels.pop_back();
   ctx.levels.back().inner = nullptr;
 }
@@ -445,10 +445,10 @@ void lowerAssert(Context &ctx, AssertOp op) {
     LoopSpec spec = loopsOver(shape, vectorDim, split.chunk());
     applyMasks(ctx, spec, {masked.condition}, masked.mask);
     spec.onceInRow = isOneInRow(ctx, masked.condition, vectorDim, spec.fullMasks);
-    auto assertAll = [&](llvm::ArrayRef<Place> places) {
+    auto assertAll = [&](llvm::ArrayRef<TileIndex> tileIndices) {
       bool isAdmitted = masked.mask && ctx.trueMasks.contains(masked.mask);
-      for (const Place &place : places)
-        assertAt(ctx, isAdmitted ? masked.condition : condition, text, place);
+      for (const TileIndex &tileIndex : tileIndices)
+        assertAt(ctx, isAdmitted ? masked.condition : condition, text, tileIndex);
     };
     emitLoops(ctx, spec, assertAll, vectorDim);
   });

@@ -60,10 +60,10 @@ static Value panelAddress(const Packing &pack, Value p, Value j, int64_t moreP) 
   return moreP ? pointerAtConstant(b, address, moreP * pack.panel * pack.bytes) : address;
 }
 
-static Value packedValue(const Packing &pack, const Place &place) {
+static Value packedValue(const Packing &pack, const TileIndex &tileIndex) {
   Context &ctx = pack.ctx;
   Type element = getElementTypeOrSelf(pack.tile);
-  Value value = place.vector < 0 ? evaluateScalar(ctx, pack.tile, place) : asVector(ctx, evaluate(ctx, pack.tile, place), element, place);
+  Value value = tileIndex.vector < 0 ? evaluateScalar(ctx, pack.tile, tileIndex) : asVector(ctx, evaluate(ctx, pack.tile, tileIndex), element, tileIndex);
   return convertTo(ctx, value, pack.operand);
 }
 
@@ -77,13 +77,13 @@ static void storePacked(const Packing &pack, Value value, Value address) {
   cpu::store(b, value, address, pack.bytes, false);
 }
 
-static void packTransposed(const Packing &pack, const Place &place) {
+static void packTransposed(const Packing &pack, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = pack.ctx.b;
-  Index p = place.at[pack.kDim], j = place.at[pack.nDim];
+  Index p = tileIndex.at[pack.kDim], j = tileIndex.at[pack.nDim];
   Type groups = pack.group > 1 ? vectorOf(b.getI32Type(), pack.lanes) : Type();
   llvm::SmallVector<Value> rows;
   for (int64_t t = 0; t < pack.lanes; ++t) {
-    Place row = place;
+    TileIndex row = tileIndex;
     if (t) row.at[pack.nDim] = {arith::AddIOp::create(b, j.value, constantIndex(b, t)), std::max(p.level, j.level)};
     Value values = packedValue(pack, row);
     rows.push_back(groups ? reinterpret(b, groups, values) : values);
@@ -102,12 +102,12 @@ static Value interleave(const Packing &pack, Value even, Value odd) {
 }
 
 /// A row of groups: rows of B interleaved. Rows that B does not have are zeros.
-static void packGroups(const Packing &pack, const Place &place) {
+static void packGroups(const Packing &pack, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = pack.ctx.b;
-  Index p = place.at[pack.kDim], j = place.at[pack.nDim];
+  Index p = tileIndex.at[pack.kDim], j = tileIndex.at[pack.nDim];
   llvm::SmallVector<Value> rows;
   for (int64_t i = 0; i < pack.group; ++i) {
-    Place row = place;
+    TileIndex row = tileIndex;
     if (i) row.at[pack.kDim] = {arith::AddIOp::create(b, p.value, constantIndex(b, i)), std::max(p.level, j.level)};
     rows.push_back(i < pack.k ? packedValue(pack, row) : constantInt(b, vectorOf(pack.operand, pack.lanes), 0));
   }
@@ -172,11 +172,11 @@ static void packPanels(Context &ctx, Value tile, Value base, int64_t k, const Do
   withConditions(ctx, {tile}, vectorDim, [&] {
     emitLoops(
         ctx, packingLoops(pack),
-        [&](llvm::ArrayRef<Place> places) {
-          for (Place place : places) {
+        [&](llvm::ArrayRef<TileIndex> tileIndices) {
+          for (TileIndex tileIndex : tileIndices) {
             for (size_t d = 0; d < batch.size(); ++d)
-              place.at[d] = batch[d];
-            pack.transposed ? packTransposed(pack, place) : packGroups(pack, place);
+              tileIndex.at[d] = batch[d];
+            pack.transposed ? packTransposed(pack, tileIndex) : packGroups(pack, tileIndex);
           }
         },
         pack.lanes > 1 || pack.transposed ? vectorDim : -1);
@@ -318,7 +318,7 @@ static void padPairs(Context &ctx, llvm::ArrayRef<int64_t> shape, const Buffer &
   rows.chunk.assign(shape.size(), 1);
   for (size_t d = 0; d + 1 < shape.size(); ++d)
     if (shape[d] > 1) rows.order.push_back(d);
-  emitLoops(ctx, rows, [&](llvm::ArrayRef<Place> places) { storeChunk(ctx, padding, constantInt(ctx.b, operand, 0), places[0]); }, -1);
+  emitLoops(ctx, rows, [&](llvm::ArrayRef<TileIndex> tileIndices) { storeChunk(ctx, padding, constantInt(ctx.b, operand, 0), tileIndices[0]); }, -1);
 }
 
 /// The second plane of A or of B's panels (matrix_tiles.cpp): `rows` rows of `columns` words, `rowBytes` apart, of which so many are needed

@@ -121,38 +121,38 @@ static Values combine(Reduction &r, ValueRange both) {
   return emitRegion(r.ctx, r.op.getCombineOp(), both);
 }
 
-static Value elementsOf(Reduction &r, Value tile, const Place &place) {
-  if (place.vector < 0) return evaluateScalar(r.ctx, tile, place);
-  return asVector(r.ctx, evaluate(r.ctx, tile, place), getElementTypeOrSelf(tile), place);
+static Value elementsOf(Reduction &r, Value tile, const TileIndex &tileIndex) {
+  if (tileIndex.vector < 0) return evaluateScalar(r.ctx, tile, tileIndex);
+  return asVector(r.ctx, evaluate(r.ctx, tile, tileIndex), getElementTypeOrSelf(tile), tileIndex);
 }
 
 /// The sources' elements at a place.
-static Values elements(Reduction &r, const Place &place) {
+static Values elements(Reduction &r, const TileIndex &tileIndex) {
   Values values;
   for (Value source : r.op.getSrcs())
-    values.push_back(elementsOf(r, source, place));
+    values.push_back(elementsOf(r, source, tileIndex));
   return values;
 }
 
-static Values storedElements(Reduction &r, const Place &place) {
-  Values values = elements(r, place);
+static Values storedElements(Reduction &r, const TileIndex &tileIndex) {
+  Values values = elements(r, tileIndex);
   for (auto [tile, buffer] : r.stores)
-    storeChunk(r.ctx, buffer, elementsOf(r, tile, place), place);
+    storeChunk(r.ctx, buffer, elementsOf(r, tile, tileIndex), tileIndex);
   return values;
 }
 
 /// The place of a chain's elements when the walk along the axis is at `index`.
-static Place placeAt(Reduction &r, const Place &base, Value index, int64_t level, int64_t chain) {
+static TileIndex placeAt(Reduction &r, const TileIndex &base, Value index, int64_t level, int64_t chain) {
   ImplicitLocOpBuilder &b = r.ctx.b;
-  Place place = base;
+  TileIndex tileIndex = base;
   int64_t more = chain * r.width;
   if (auto constant = getConstantIntValue(index)) // a loop of one iteration
-    place.at[r.axis] = {indexConstant(r.ctx, *constant + more), 0};
+    tileIndex.at[r.axis] = {indexConstant(r.ctx, *constant + more), 0};
   else
-    place.at[r.axis] = {chain == 0 ? index : Value(arith::AddIOp::create(b, index, constantIndex(b, more))), level};
-  place.vector = r.vectorDim;
-  place.lanes = r.vectorDim < 0 ? 1 : r.chunk;
-  return place;
+    tileIndex.at[r.axis] = {chain == 0 ? index : Value(arith::AddIOp::create(b, index, constantIndex(b, more))), level};
+  tileIndex.vector = r.vectorDim;
+  tileIndex.lanes = r.vectorDim < 0 ? 1 : r.chunk;
+  return tileIndex;
 }
 
 /// Runs `inner` without the assumption that masks hold.
@@ -166,24 +166,24 @@ static void withoutMasks(Reduction &r, llvm::function_ref<void()> inner) {
 }
 
 /// For each place and accumulator, one chain of partial results: its first elements.
-static Values firstPartials(Reduction &r, llvm::ArrayRef<Place> places) {
+static Values firstPartials(Reduction &r, llvm::ArrayRef<TileIndex> tileIndices) {
   ImplicitLocOpBuilder &b = r.ctx.b;
   Values partial;
-  for (const Place &place : places)
+  for (const TileIndex &tileIndex : tileIndices)
     for (int64_t chain = 0; chain < r.chains; ++chain) {
-      llvm::append_range(partial, storedElements(r, placeAt(r, place, r.ctx.zeroIndex, 0, chain)));
+      llvm::append_range(partial, storedElements(r, placeAt(r, tileIndex, r.ctx.zeroIndex, 0, chain)));
       if (r.extreme) partial.back() = better(r, partial.back(), constantFloat(b, partial.back().getType(), worstOf(r)));
     }
   return partial;
 }
 
-static Values nextPartials(Reduction &r, llvm::ArrayRef<Place> places, Value index, ValueRange carried) {
+static Values nextPartials(Reduction &r, llvm::ArrayRef<TileIndex> tileIndices, Value index, ValueRange carried) {
   Values next;
   int64_t level = r.ctx.levels.size() - 1, count = r.op.getSrcs().size();
-  llvm::SmallVector<Place> all;
-  for (const Place &place : places)
+  llvm::SmallVector<TileIndex> all;
+  for (const TileIndex &tileIndex : tileIndices)
     for (int64_t chain = 0; chain < r.chains; ++chain)
-      all.push_back(placeAt(r, place, index, level, chain));
+      all.push_back(placeAt(r, tileIndex, index, level, chain));
   // Where masks are not known to hold, few elements are left.
   bool isWhole = !r.axisFull || llvm::all_of(r.spec.fullMasks, [&](Value mask) { return r.ctx.trueMasks.contains(mask); });
   for (Value source : r.op.getSrcs())
@@ -213,29 +213,29 @@ static Values either(Context &ctx, Value condition, llvm::ArrayRef<Type> types, 
 }
 
 /// The first elements of a row, which fill all chains, have no masks; a shorter row is processed element by element.
-static Values firstUnmasked(Reduction &r, llvm::ArrayRef<Place> places, int64_t stride) {
+static Values firstUnmasked(Reduction &r, llvm::ArrayRef<TileIndex> tileIndices, int64_t stride) {
   Context &ctx = r.ctx;
   ImplicitLocOpBuilder &b = ctx.b;
   constexpr int64_t longest = 60; // from this cost on, a second copy of the code costs more than the masks
   bool isLong = llvm::any_of(r.op.getSrcs(), [&](Value source) { return ctx.analysis->cost(source) > longest; });
   if (!r.along || isLong || !llvm::any_of(r.spec.fullMasks, [&](Value mask) { return ctx.trueMasks.contains(mask); })) {
     Values partial;
-    withoutMasks(r, [&] { partial = firstPartials(r, places); });
+    withoutMasks(r, [&] { partial = firstPartials(r, tileIndices); });
     return partial;
   }
   Value whole = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, r.axisFull, constantIndex(b, stride));
   llvm::SmallVector<Type> types;
-  for (int64_t i = 0, count = places.size() * r.chains; i < count; ++i)
+  for (int64_t i = 0, count = tileIndices.size() * r.chains; i < count; ++i)
     for (Value source : r.op.getSrcs())
       types.push_back(vectorOf(getElementTypeOrSelf(source), r.vectorDim < 0 ? 1 : r.chunk));
   auto masked = [&] {
     Values partial;
-    withoutMasks(r, [&] { partial = firstPartials(r, places); });
+    withoutMasks(r, [&] { partial = firstPartials(r, tileIndices); });
     return partial;
   };
   auto unmasked = [&] {
     ctx.guarded = true;
-    Values partial = firstPartials(r, places);
+    Values partial = firstPartials(r, tileIndices);
     ctx.guarded = false;
     return partial;
   };
@@ -259,7 +259,7 @@ static Repeats repeatsOf(ReduceOp op) {
 
 /// How far the walk along the axis goes; then, for each tile that is stored on the way, the number that stands in
 /// it from there on. One more iteration than masks ask for combines what is reduced there with every partial result.
-static Values endOfWalk(Reduction &r, const Place &place, int64_t stride) {
+static Values endOfWalk(Reduction &r, const TileIndex &tileIndex, int64_t stride) {
   Context &ctx = r.ctx;
   ImplicitLocOpBuilder &b = ctx.b;
   Value source = r.op.getSrcs()[0], all = constantIndex(b, r.size);
@@ -272,7 +272,7 @@ static Values endOfWalk(Reduction &r, const Place &place, int64_t stride) {
   Value isShort = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, behind, all);
   auto look = [&]() -> Values {
     Values lasts = {behind};
-    Place end = placeAt(r, place, constantIndex(b, r.size - 1), 0, 0);
+    TileIndex end = placeAt(r, tileIndex, constantIndex(b, r.size - 1), 0, 0);
     withoutMasks(r, [&] {
       if (repeatsOf(r.op) == Repeats::ifZero) {
         Value last = evaluateScalar(ctx, source, end), zero = zeroOf(last.getType());
@@ -296,34 +296,34 @@ static Values endOfWalk(Reduction &r, const Place &place, int64_t stride) {
 
 /// Fills in what the walk has left out of the tiles that are stored on the way: beyond all masks of what is
 /// reduced, what that is made from does not change either. `tail`: as endOfWalk gives it.
-static void storeTails(Reduction &r, const Place &place, ValueRange tail) {
+static void storeTails(Reduction &r, const TileIndex &tileIndex, ValueRange tail) {
   Context &ctx = r.ctx;
   for (auto [store, last] : llvm::zip(r.stores, tail.drop_front())) {
     Value lanes = splat(ctx.b, last, r.chunk);
     forLoop(ctx, tail[0], constantIndex(ctx.b, r.size), r.width,
-            [&](Value index) { storeChunk(ctx, store.second, lanes, placeAt(r, place, index, ctx.levels.size() - 1, 0)); });
+            [&](Value index) { storeChunk(ctx, store.second, lanes, placeAt(r, tileIndex, index, ctx.levels.size() - 1, 0)); });
   }
 }
 
-static Values walkAxis(Reduction &r, llvm::ArrayRef<Place> places) {
+static Values walkAxis(Reduction &r, llvm::ArrayRef<TileIndex> tileIndices) {
   ImplicitLocOpBuilder &b = r.ctx.b;
   int64_t stride = r.width * r.chains;
-  auto step = [&](Value index, ValueRange carried) { return nextPartials(r, places, index, carried); };
+  auto step = [&](Value index, ValueRange carried) { return nextPartials(r, tileIndices, index, carried); };
   Value start = constantIndex(b, stride), end = constantIndex(b, r.size);
   if (!r.axisFull) {
-    Values first = firstPartials(r, places);
-    if (r.tail) end = endOfWalk(r, places.front(), stride)[0];
+    Values first = firstPartials(r, tileIndices);
+    if (r.tail) end = endOfWalk(r, tileIndices.front(), stride)[0];
     return forLoop(r.ctx, start, end, stride, first, step);
   }
-  Values partial = firstUnmasked(r, places, stride);
+  Values partial = firstUnmasked(r, tileIndices, stride);
   Value full = arith::AndIOp::create(b, r.axisFull, constantIndex(b, -stride));
   full = arith::MaxSIOp::create(b, full, start);
   partial = forLoop(r.ctx, start, full, stride, partial, step);
   Values tail;
-  if (r.tail) tail = endOfWalk(r, places.front(), stride);
+  if (r.tail) tail = endOfWalk(r, tileIndices.front(), stride);
   if (r.tail) end = tail[0];
   withoutMasks(r, [&] { partial = forLoop(r.ctx, full, end, stride, partial, step); });
-  if (r.tail) storeTails(r, places.front(), tail);
+  if (r.tail) storeTails(r, tileIndices.front(), tail);
   return partial;
 }
 
@@ -369,7 +369,7 @@ static Values acrossLanes(Reduction &r, Values values, Combine by) {
 }
 
 /// The result without NaN, unless it is the worst of all numbers: then everything is combined again, by the language's function.
-static Value orNan(Reduction &r, const Place &place, Value found) {
+static Value orNan(Reduction &r, const TileIndex &tileIndex, Value found) {
   Context &ctx = r.ctx;
   ImplicitLocOpBuilder &b = ctx.b;
   Value nothing = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, found, constantFloat(b, found.getType(), worstOf(r)));
@@ -381,10 +381,10 @@ static Value orNan(Reduction &r, const Place &place, Value found) {
   auto known = ctx.levels.back().memo; // what is computed in here does not count as known afterwards
   auto exactly = [&](ValueRange both) { return emitRegion(ctx, r.op.getCombineOp(), both); };
   withoutMasks(r, [&] {
-    Values values = elements(r, placeAt(r, place, ctx.zeroIndex, 0, 0));
+    Values values = elements(r, placeAt(r, tileIndex, ctx.zeroIndex, 0, 0));
     values = forLoop(ctx, constantIndex(b, r.width), constantIndex(b, r.size), r.width, values, [&](Value index, ValueRange carried) {
       Values both(carried);
-      llvm::append_range(both, elements(r, placeAt(r, place, index, ctx.levels.size() - 1, 0)));
+      llvm::append_range(both, elements(r, placeAt(r, tileIndex, index, ctx.levels.size() - 1, 0)));
       return exactly(both);
     });
     scf::YieldOp::create(b, acrossLanes(r, values, exactly));
@@ -393,8 +393,8 @@ static Value orNan(Reduction &r, const Place &place, Value found) {
   return again.getResult(0);
 }
 
-static void keepResults(Reduction &r, const Place &place, ValueRange values) {
-  Place to = place;
+static void keepResults(Reduction &r, const TileIndex &tileIndex, ValueRange values) {
+  TileIndex to = tileIndex;
   to.at.erase(to.at.begin() + r.axis);
   if (r.along)
     to.vector = -1, to.lanes = 1;
@@ -408,14 +408,14 @@ static void keepResults(Reduction &r, const Place &place, ValueRange values) {
   }
 }
 
-static void reduceAt(Reduction &r, llvm::ArrayRef<Place> places) {
-  Values partial = walkAxis(r, places);
+static void reduceAt(Reduction &r, llvm::ArrayRef<TileIndex> tileIndices) {
+  Values partial = walkAxis(r, tileIndices);
   size_t count = r.chains * r.op.getSrcs().size();
   auto by = [&](ValueRange both) { return combine(r, both); };
-  for (auto [i, place] : llvm::enumerate(places)) {
+  for (auto [i, tileIndex] : llvm::enumerate(tileIndices)) {
     Values values = acrossLanes(r, acrossChains(r, ValueRange(partial).slice(i * count, count)), by);
-    if (r.extreme) values = {orNan(r, place, values.front())};
-    keepResults(r, place, values);
+    if (r.extreme) values = {orNan(r, tileIndex, values.front())};
+    keepResults(r, tileIndex, values);
   }
 }
 
@@ -452,7 +452,7 @@ static Reduction planReduction(Context &ctx, ReduceOp op) {
 void lowerReduce(Context &ctx, ReduceOp op) {
   storeConditionalLoads(ctx, op.getSrcs());
   Reduction r = planReduction(ctx, op);
-  emitLoops(ctx, r.spec, [&](llvm::ArrayRef<Place> places) { reduceAt(r, places); }, r.along ? -1 : r.vectorDim);
+  emitLoops(ctx, r.spec, [&](llvm::ArrayRef<TileIndex> tileIndices) { reduceAt(r, tileIndices); }, r.along ? -1 : r.vectorDim);
   for (auto &[tile, buffer] : r.stores) {
     ctx.buffers[tile] = buffer;
     ctx.pending.erase(tile);
@@ -476,21 +476,21 @@ struct Scan {
   Value indexOf(Value step) {
     return op.getReverse() ? Value(arith::SubIOp::create(ctx.b, constantIndex(ctx.b, size - lanes), step)) : step;
   }
-  Place placeAt(const Place &base, Value step) {
-    Place here = base;
+  TileIndex placeAt(const TileIndex &base, Value step) {
+    TileIndex here = base;
     here.at[axis] = {indexOf(step), int64_t(ctx.levels.size()) - 1};
     if (lanes > 1) here.vector = axis, here.lanes = lanes;
     return here;
   }
-  Values read(const Place &place) {
+  Values read(const TileIndex &tileIndex) {
     Values values;
     for (auto [buffer, result] : llvm::zip(results, op.getResults()))
-      values.push_back(readBuffer(ctx, buffer, getElementTypeOrSelf(result), place).value);
+      values.push_back(readBuffer(ctx, buffer, getElementTypeOrSelf(result), tileIndex).value);
     return values;
   }
-  void write(const Place &place, ValueRange values) {
+  void write(const TileIndex &tileIndex, ValueRange values) {
     for (auto [buffer, value] : llvm::zip(results, values))
-      storeChunk(ctx, buffer, value, place);
+      storeChunk(ctx, buffer, value, tileIndex);
   }
   Values combine(ValueRange before, ValueRange after) {
     Values both(before);
@@ -523,7 +523,7 @@ static Values scanLanes(Scan &scan, Values values) {
 }
 
 /// The axis lies in vectors: each vector is scanned by itself and combined with what came before it.
-static void scanAlong(Scan &scan, const Place &place) {
+static void scanAlong(Scan &scan, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = scan.ctx.b;
   llvm::SmallVector<int32_t> last(scan.lanes, scan.op.getReverse() ? 0 : static_cast<int32_t>(scan.lanes - 1));
   auto totals = [&](ValueRange values) {
@@ -532,12 +532,12 @@ static void scanAlong(Scan &scan, const Place &place) {
       all.push_back(shuffle(b, value, value, last));
     return all;
   };
-  Place first = scan.placeAt(place, constantIndex(b, 0));
+  TileIndex first = scan.placeAt(tileIndex, constantIndex(b, 0));
   Values start = scanLanes(scan, scan.read(first));
   scan.write(first, start);
   forLoop(scan.ctx, constantIndex(b, scan.lanes), constantIndex(b, scan.size), scan.lanes, totals(start),
           [&](Value step, ValueRange before) {
-            Place here = scan.placeAt(place, step);
+            TileIndex here = scan.placeAt(tileIndex, step);
             Values own = scanLanes(scan, scan.read(here));
             scan.write(here, scan.combine(before, own));
             return scan.combine(before, totals(own)); // the same as the last lane, but available earlier
@@ -545,11 +545,11 @@ static void scanAlong(Scan &scan, const Place &place) {
 }
 
 /// Walks the axis element by element; another dimension may lie in vectors.
-static void scanAcross(Scan &scan, const Place &place) {
+static void scanAcross(Scan &scan, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = scan.ctx.b;
-  Values first = scan.read(scan.placeAt(place, constantIndex(b, 0)));
+  Values first = scan.read(scan.placeAt(tileIndex, constantIndex(b, 0)));
   forLoop(scan.ctx, constantIndex(b, 1), constantIndex(b, scan.size), 1, first, [&](Value step, ValueRange before) {
-    Place here = scan.placeAt(place, step);
+    TileIndex here = scan.placeAt(tileIndex, step);
     Values values = scan.combine(before, scan.read(here));
     scan.write(here, values);
     return values;
@@ -576,7 +576,7 @@ void lowerScan(Context &ctx, ScanOp op) {
   for (int64_t d = 0; d < rank; ++d)
     if (d != axis && shape[d] > 1) spec.order.push_back(d);
   emitLoops(
-      ctx, spec, [&](llvm::ArrayRef<Place> places) { scan.lanes > 1 ? scanAlong(scan, places[0]) : scanAcross(scan, places[0]); },
+      ctx, spec, [&](llvm::ArrayRef<TileIndex> tileIndices) { scan.lanes > 1 ? scanAlong(scan, tileIndices[0]) : scanAcross(scan, tileIndices[0]); },
       vectorDim);
   for (auto [result, buffer] : llvm::zip(op.getResults(), scan.results))
     ctx.buffers[result] = buffer;
@@ -589,7 +589,7 @@ void lowerHistogram(Context &ctx, HistogramOp op) {
   Buffer result = allocateFor(ctx, op.getResult());
   int64_t bins = shapeOf(op.getResult())[0], bytes = elementBytes(result.element);
   Value zero = constantInt(b, result.element, 0), one = constantInt(b, result.element, 1);
-  Place bin;
+  TileIndex bin;
   bin.at.push_back({ctx.zeroIndex, 0});
   forLoop(ctx, constantIndex(b, 0), constantIndex(b, bins), 1, [&](Value index) {
     bin.at[0].value = index;
@@ -598,11 +598,11 @@ void lowerHistogram(Context &ctx, HistogramOp op) {
   LoopSpec spec = loopsOver(shapeOf(op.getSrc()), -1, 1);
   emitLoops(
       ctx, spec,
-      [&](llvm::ArrayRef<Place> places) {
-        Value value = evaluateScalar(ctx, op.getSrc(), places[0]);
+      [&](llvm::ArrayRef<TileIndex> tileIndices) {
+        Value value = evaluateScalar(ctx, op.getSrc(), tileIndices[0]);
         Value index = value.getType().isInteger(64) ? value : Value(arith::ExtUIOp::create(b, b.getI64Type(), value));
         Value counted = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index, constantIndex(b, bins));
-        if (op.getMask()) counted = arith::AndIOp::create(b, counted, evaluateScalar(ctx, op.getMask(), places[0]));
+        if (op.getMask()) counted = arith::AndIOp::create(b, counted, evaluateScalar(ctx, op.getMask(), tileIndices[0]));
         auto branch = scf::IfOp::create(b, TypeRange{}, counted, false);
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToStart(branch.thenBlock());
@@ -621,11 +621,11 @@ void lowerGather(Context &ctx, GatherOp op) {
   LoopSpec spec = loopsOver(shape, -1, 1);
   emitLoops(
       ctx, spec,
-      [&](llvm::ArrayRef<Place> places) {
-        Place from = places[0];
-        Value index = scalarToIndex(ctx, evaluateScalar(ctx, op.getIndices(), places[0]));
+      [&](llvm::ArrayRef<TileIndex> tileIndices) {
+        TileIndex from = tileIndices[0];
+        Value index = scalarToIndex(ctx, evaluateScalar(ctx, op.getIndices(), tileIndices[0]));
         from.at[axis] = {index, int64_t(ctx.levels.size()) - 1};
-        storeChunk(ctx, result, readBuffer(ctx, source, getElementTypeOrSelf(op.getSrc()), from).value, places[0]);
+        storeChunk(ctx, result, readBuffer(ctx, source, getElementTypeOrSelf(op.getSrc()), from).value, tileIndices[0]);
       },
       -1);
   ctx.buffers[op.getResult()] = result;
@@ -647,16 +647,16 @@ void lowerMap(Context &ctx, MapElementwiseOp op) {
   Block &block = op.getScalarOp().front();
   emitLoops(
       ctx, loopsOver(groups, -1, 1),
-      [&](llvm::ArrayRef<Place> places) {
-        Index group = places[0].at[last];
-        llvm::SmallVector<Place> elements(pack, places[0]);
+      [&](llvm::ArrayRef<TileIndex> tileIndices) {
+        Index group = tileIndices[0].at[last];
+        llvm::SmallVector<TileIndex> elements(pack, tileIndices[0]);
         for (int64_t i = 0; pack > 1 && i < pack; ++i) {
           Value first = arith::MulIOp::create(b, group.value, constantIndex(b, pack));
           elements[i].at[last] = {arith::AddIOp::create(b, first, constantIndex(b, i)), int64_t(ctx.levels.size()) - 1};
         }
         unsigned argument = 0;
         for (Value source : op.getSrcs())
-          for (const Place &element : elements) {
+          for (const TileIndex &element : elements) {
             BlockArgument parameter = block.getArgument(argument++);
             Value value = evaluateScalar(ctx, source, element);
             ctx.scalars[parameter] = isa<PointerType>(parameter.getType()) ? intToPointer(b, value) : value;

@@ -39,13 +39,13 @@ Value streamingPays(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk) 
   for (Value trips : ctx.enclosingTrips)
     total = arith::MulIOp::create(b, total, trips);
   Value pays = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, total, constantIndex(b, keptOutputBytes(ctx)));
-  Place origin;
+  TileIndex origin;
   origin.at.assign(shape.size(), {ctx.zeroIndex, 0});
   Value base = evaluateScalar(ctx, op.getPtr(), origin), bits = base;
   for (size_t d = 0; d < shape.size(); ++d) {
     if (int64_t(d) == vectorDim || shape[d] == 1) continue;
     if (Step along = ctx.analysis->step(op.getPtr(), d); along.kind == Step::other || along.wraps || along.varies) return {};
-    Place next = origin;
+    TileIndex next = origin;
     next.at[d] = {indexConstant(ctx, 1), 0};
     bits = arith::OrIOp::create(b, bits, arith::SubIOp::create(b, evaluateScalar(ctx, op.getPtr(), next), base));
   }
@@ -54,36 +54,36 @@ Value streamingPays(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk) 
 }
 
 /// Stores one element, or one vector of elements, where the pointers say.
-static void storeAt(Context &ctx, StoreOp op, const Place &place, Value data) {
+static void storeAt(Context &ctx, StoreOp op, const TileIndex &tileIndex, Value data) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value mask = op.getMask();
   int64_t bytes = elementBytes(cast<PointerType>(getElementTypeOrSelf(op.getPtr())).getPointeeType());
-  Lanes to = evaluate(ctx, op.getPtr(), place);
+  Lanes to = evaluate(ctx, op.getPtr(), tileIndex);
   bool always = !mask || ctx.trueMasks.contains(mask);
-  auto note = [&](Way reach) { ctx.notes.add({op, reach, place.lanes, !always, ctx.careful, ctx.streaming && always}); };
-  if (place.vector < 0) {
+  auto note = [&](Way reach) { ctx.notes.add({op, reach, tileIndex.lanes, !always, ctx.careful, ctx.streaming && always}); };
+  if (tileIndex.vector < 0) {
     note(Way::one);
     if (always) return cpu::store(b, data, intToPointer(b, to.value), bytes, false);
-    auto branch = scf::IfOp::create(b, TypeRange{}, evaluateScalar(ctx, mask, place), false);
+    auto branch = scf::IfOp::create(b, TypeRange{}, evaluateScalar(ctx, mask, tileIndex), false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
     return cpu::store(b, data, intToPointer(b, to.value), bytes, false);
   }
-  Value maskVector = always ? Value() : asVector(ctx, evaluate(ctx, mask, place), b.getI1Type(), place);
-  if (Value inRow = lanesInRow(ctx, place)) {
+  Value maskVector = always ? Value() : asVector(ctx, evaluate(ctx, mask, tileIndex), b.getI1Type(), tileIndex);
+  if (Value inRow = lanesInRow(ctx, tileIndex)) {
     maskVector = bothHold(ctx, maskVector, inRow);
     always = false;
   }
   if (to.kind == Lanes::affine && !to.uniformStep && to.step == bytes) {
     note(Way::contiguous);
-    Value address = pointerAt(b, intToPointer(b, to.value), place.at[place.vector].value, bytes);
+    Value address = pointerAt(b, intToPointer(b, to.value), tileIndex.at[tileIndex.vector].value, bytes);
     if (always) return cpu::store(b, data, address, ctx.streaming ? ctx.target.vectorBytes : bytes, ctx.streaming);
     return maskedStore(b, data, address, maskVector, bytes);
   }
   note(Way::scattered);
-  Value addresses = asVector(ctx, to, b.getI64Type(), place);
+  Value addresses = asVector(ctx, to, b.getI64Type(), tileIndex);
   if (!always) return scatter(b, data, addresses, maskVector, bytes);
-  for (int64_t lane = 0; lane < place.lanes; ++lane)
+  for (int64_t lane = 0; lane < tileIndex.lanes; ++lane)
     cpu::store(b, extractLane(b, data, lane), intToPointer(b, extractLane(b, addresses, lane)), bytes, false);
 }
 
@@ -99,10 +99,10 @@ static void storeTile(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk
   applyMasks(ctx, spec, {value}, op.getMask());
   emitLoops(
       ctx, spec,
-      [&](llvm::ArrayRef<Place> places) {
-        llvm::SmallVector<Value> values = evaluateAll(ctx, value, places, element);
-        for (auto [place, data] : llvm::zip(places, values))
-          storeAt(ctx, op, place, data);
+      [&](llvm::ArrayRef<TileIndex> tileIndices) {
+        llvm::SmallVector<Value> values = evaluateAll(ctx, value, tileIndices, element);
+        for (auto [tileIndex, data] : llvm::zip(tileIndices, values))
+          storeAt(ctx, op, tileIndex, data);
       },
       vectorDim);
 }
@@ -117,7 +117,7 @@ struct Turning {
 } // namespace
 
 static Turning turningOf(Context &ctx, StoreOp op) {
-  constexpr int64_t mostSide = 16, longest = 24; // a square is as many vectors, each with the code of what is computed
+  constexpr int64_t maxSide = 16, longest = 24; // a square is as many vectors, each with the code of what is computed
   Value value = op.getValue(), pointer = op.getPtr();
   Type element = getElementTypeOrSelf(value);
   auto shape = shapeOf(pointer);
@@ -126,7 +126,7 @@ static Turning turningOf(Context &ctx, StoreOp op) {
   for (int64_t d = 0; d < int64_t(shape.size()); ++d) {
     Step step = ctx.analysis->step(pointer, d);
     if (shape[d] == 1 || step.kind != Step::constant || step.amount != bytes) continue;
-    Turning turning{turnedDim(ctx, value, d), d, std::min(mostSide, ctx.target.vectorBytes / bytes)};
+    Turning turning{turnedDim(ctx, value, d), d, std::min(maxSide, ctx.target.vectorBytes / bytes)};
     bool isShort = ctx.buffers.contains(value) || ctx.analysis->cost(value) <= longest;
     auto fits = [&](int64_t dim) { return shape[dim] >= turning.side && llvm::isPowerOf2_64(shape[dim]); };
     return turning.from >= 0 && isShort && turning.side > 1 && fits(d) && fits(turning.from) ? turning : Turning();
@@ -140,31 +140,31 @@ static Index behind(Context &ctx, Index index, int64_t more) {
 }
 
 /// A square, which begins at `place`, is computed as rows along one dimension and stored as rows along the other.
-static void storeSquare(Context &ctx, StoreOp op, const Turning &turning, const Place &place) {
+static void storeSquare(Context &ctx, StoreOp op, const Turning &turning, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = ctx.b;
   Type element = getElementTypeOrSelf(op.getValue());
-  llvm::SmallVector<Place> from;
+  llvm::SmallVector<TileIndex> from;
   for (int64_t i = 0; i < turning.side; ++i) {
-    from.push_back(place);
-    from.back().at[turning.to] = behind(ctx, place.at[turning.to], i);
+    from.push_back(tileIndex);
+    from.back().at[turning.to] = behind(ctx, tileIndex.at[turning.to], i);
   }
   llvm::SmallVector<Value> rows = evaluateAll(ctx, op.getValue(), from, element);
   for (Value &row : rows) // LLVM would widen numbers of 16 bits to change their places
     if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16) row = reinterpret(b, vectorOf(b.getI16Type(), turning.side), row);
   for (auto [i, row] : llvm::enumerate(transposeSquare(b, rows))) {
-    Place to = place;
+    TileIndex to = tileIndex;
     to.vector = turning.to;
-    to.at[turning.from] = behind(ctx, place.at[turning.from], i);
+    to.at[turning.from] = behind(ctx, tileIndex.at[turning.from], i);
     storeAt(ctx, op, to, row);
   }
 }
 
 /// At an edge, where masks are looked at: the same square row by row.
-static void storeRows(Context &ctx, StoreOp op, const Turning &turning, const Place &place) {
+static void storeRows(Context &ctx, StoreOp op, const Turning &turning, const TileIndex &tileIndex) {
   forLoop(ctx, constantIndex(ctx.b, 0), constantIndex(ctx.b, turning.side), 1, [&](Value i) {
-    Place row = place;
+    TileIndex row = tileIndex;
     row.vector = turning.to;
-    Value at = arith::AddIOp::create(ctx.b, place.at[turning.from].value, i);
+    Value at = arith::AddIOp::create(ctx.b, tileIndex.at[turning.from].value, i);
     row.at[turning.from] = {at, int64_t(ctx.levels.size()) - 1};
     storeAt(ctx, op, row, evaluateAll(ctx, op.getValue(), {row}, getElementTypeOrSelf(op.getValue())).front());
   });
@@ -177,10 +177,10 @@ static void storeTurned(Context &ctx, StoreOp op, const Turning &turning, Value 
   applyMasks(ctx, spec, {op.getValue()}, op.getMask());
   emitLoops(
       ctx, spec,
-      [&](llvm::ArrayRef<Place> places) {
+      [&](llvm::ArrayRef<TileIndex> tileIndices) {
         bool isWhole = llvm::all_of(spec.fullMasks, [&](Value mask) { return ctx.trueMasks.contains(mask); });
-        for (const Place &place : places)
-          isWhole ? storeSquare(ctx, op, turning, place) : storeRows(ctx, op, turning, place);
+        for (const TileIndex &tileIndex : tileIndices)
+          isWhole ? storeSquare(ctx, op, turning, tileIndex) : storeRows(ctx, op, turning, tileIndex);
       },
       turning.from);
 }

@@ -99,20 +99,20 @@ constexpr int64_t maxFactors = 8; // of a divisor's product
 /// The divisor whose rows most of the divisions of one dividend are regular in. Null: rows are too short everywhere.
 static Operation *mainDivision(llvm::ArrayRef<Division> divisions, int64_t chunk) {
   Operation *best = nullptr;
-  int64_t mostCovered = 0;
+  int64_t maxCovered = 0;
   for (const Division &each : divisions) {
     Value divisor = each.op->getOperand(1);
     if (std::optional<int64_t> length = constantOf(divisor); length && *length < chunk) continue;
     int64_t covered = llvm::count_if(divisions, [&](const Division &other) {
       return other.op->getOperand(0) == each.op->getOperand(0) && isMultiple(other.op->getOperand(1), divisor, maxFactors) != Multiple::no;
     });
-    if (covered > mostCovered) best = each.op, mostCovered = covered;
+    if (covered > maxCovered) best = each.op, maxCovered = covered;
   }
   return best;
 }
 
 static Value wideScalar(Context &ctx, Value tile) {
-  Place origin;
+  TileIndex origin;
   origin.at.assign(shapeOf(tile).size(), {ctx.zeroIndex, 0});
   return scalarToIndex(ctx, evaluateScalar(ctx, tile, origin));
 }
@@ -234,12 +234,12 @@ RowScope::~RowScope() {
   ctx.analysis->assumeSteps(stepsBefore);
 }
 
-void forEachRow(Context &ctx, const Place &place, Value to, ValueRange masks, llvm::function_ref<void(Value from, Value end)> body) {
+void forEachRow(Context &ctx, const TileIndex &tileIndex, Value to, ValueRange masks, llvm::function_ref<void(Value from, Value end)> body) {
   ImplicitLocOpBuilder &b = ctx.b;
   const Rows &rows = *ctx.rows;
-  Place origin;
+  TileIndex origin;
   for (int64_t dim : rows.dims)
-    origin.at.push_back(dim == rows.dim ? Index{ctx.zeroIndex, 0} : place.at[dim]);
+    origin.at.push_back(dim == rows.dim ? Index{ctx.zeroIndex, 0} : tileIndex.at[dim]);
   Value first = scalarToIndex(ctx, evaluateScalar(ctx, rows.dividend, origin)), one = constantIndex(b, 1);
   Value firstRow = arith::DivUIOp::create(b, first, rows.length);
   Value last = arith::SubIOp::create(b, arith::AddIOp::create(b, first, to), one);
@@ -292,12 +292,12 @@ bool isQuotientOfRow(Context &ctx, Operation *op) {
   return false;
 }
 
-Value lanesInRow(Context &ctx, const Place &place) {
-  if (!ctx.rowEnd || place.vector < 0) return {};
+Value lanesInRow(Context &ctx, const TileIndex &tileIndex) {
+  if (!ctx.rowEnd || tileIndex.vector < 0) return {};
   ImplicitLocOpBuilder &b = ctx.b;
-  Value left = arith::SubIOp::create(b, ctx.rowEnd, place.at[place.vector].value);
-  Value most = splat(b, arith::TruncIOp::create(b, b.getI32Type(), left), place.lanes);
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, iota(b, b.getI32Type(), place.lanes, 1), most);
+  Value left = arith::SubIOp::create(b, ctx.rowEnd, tileIndex.at[tileIndex.vector].value);
+  Value most = splat(b, arith::TruncIOp::create(b, b.getI32Type(), left), tileIndex.lanes);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, iota(b, b.getI32Type(), tileIndex.lanes, 1), most);
 }
 
 } // namespace tilewright::cpu

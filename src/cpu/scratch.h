@@ -21,8 +21,8 @@ void materializeTogether(Context &ctx, ValueRange tiles, llvm::ArrayRef<Buffer> 
 void materializePart(Context &ctx, Value tile, const Buffer &to, Value rows, Value columns);
 void materialize(Context &ctx, Value tile, const Buffer &target);
 Buffer buffered(Context &ctx, Value tile); // the tile's buffer, made now if it is not there
-void storeChunk(Context &ctx, const Buffer &target, Value vector, const Place &place);
-Value bufferAddress(Context &ctx, const Buffer &buffer, const Place &place);
+void storeChunk(Context &ctx, const Buffer &target, Value vector, const TileIndex &tileIndex);
+Value bufferAddress(Context &ctx, const Buffer &buffer, const TileIndex &tileIndex);
 bool isZeroTile(Value tile);
 std::optional<Buffer> carriedTarget(Context &ctx, Value tile, mlir::Operation *position);
 /// Whether computing `tile` reads `buffer`'s memory; with `elsewhere`, only whether it does so at places other than the one computed.

@@ -4,7 +4,7 @@
 #include "cpu/evaluate.h"
 #include "cpu/in_turn.h"
 #include "cpu/math.h"
-#include "support/processor.h"
+#include "support/cpu.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -26,30 +26,30 @@ static bool isExp(Context &ctx, Value tile) {
   return isa_and_nonnull<math::ExpOp, math::Exp2Op>(op) && isNotPositive(op->getOperand(0), ctx.fpFusion);
 }
 
-static bool hasShortForm(Context &ctx, Operation *op, const Place &place) {
+static bool hasShortForm(Context &ctx, Operation *op, const TileIndex &tileIndex) {
   if (!getElementTypeOrSelf(op->getResult(0)).isF32()) return false;
   if (isExp(ctx, op->getResult(0))) return hasSlowSubnormals();
-  return isa<arith::DivFOp, PreciseDivFOp>(op) && hasSlowDivision() && evaluate(ctx, op->getOperand(1), place).kind == Lanes::uniform;
+  return isa<arith::DivFOp, PreciseDivFOp>(op) && hasSlowDivision() && evaluate(ctx, op->getOperand(1), tileIndex).kind == Lanes::uniform;
 }
 
 /// Adds the operations that `tile` is computed by, element by element, and that have a short form: operands first.
-static void addOperations(Context &ctx, Value tile, const Place &place, Operations &found, int64_t depth = 6) {
+static void addOperations(Context &ctx, Value tile, const TileIndex &tileIndex, Operations &found, int64_t depth = 6) {
   Operation *op = tile.getDefiningOp();
   if (!op || op->getNumResults() != 1 || ctx.buffers.contains(tile) || depth == 0) return;
   if (!isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) && !isa<PreciseDivFOp, FpToFpOp>(op)) return;
   for (Value operand : op->getOperands())
-    addOperations(ctx, operand, place, found, depth - 1);
-  if (hasShortForm(ctx, op, place)) found.insert(op);
+    addOperations(ctx, operand, tileIndex, found, depth - 1);
+  if (hasShortForm(ctx, op, tileIndex)) found.insert(op);
 }
 
 /// Whether every place is inside of the innermost loop, where code goes that is emitted now.
-static bool areInnermost(Context &ctx, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<Place> places) {
+static bool areInnermost(Context &ctx, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<TileIndex> tileIndices) {
   int64_t innermost = int64_t(ctx.levels.size()) - 1;
-  return llvm::all_of(places, [&](const Place &place) {
+  return llvm::all_of(tileIndices, [&](const TileIndex &tileIndex) {
     bool isInnermost = false;
-    for (auto [index, size] : llvm::zip(place.at, shape))
+    for (auto [index, size] : llvm::zip(tileIndex.at, shape))
       isInnermost |= size > 1 && index.level == innermost;
-    return place.vector >= 0 && shape[place.vector] > 1 && isInnermost;
+    return tileIndex.vector >= 0 && shape[tileIndex.vector] > 1 && isInnermost;
   });
 }
 
@@ -70,12 +70,12 @@ static Values either(ImplicitLocOpBuilder &b, Value isShort, ValueRange argument
   return Values(branch.getResults());
 }
 
-static Values evaluateShortForm(Context &ctx, Operation *op, llvm::ArrayRef<Place> places) {
+static Values evaluateShortForm(Context &ctx, Operation *op, llvm::ArrayRef<TileIndex> tileIndices) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value argument = op->getOperand(0);
   Values arguments;
-  inTurn(b, places.size(), [&](int64_t i) {
-    arguments.push_back(asVector(ctx, evaluate(ctx, argument, places[i]), getElementTypeOrSelf(argument), places[i]));
+  inTurn(b, tileIndices.size(), [&](int64_t i) {
+    arguments.push_back(asVector(ctx, evaluate(ctx, argument, tileIndices[i]), getElementTypeOrSelf(argument), tileIndices[i]));
   });
   if (isExp(ctx, op->getResult(0))) {
     bool isBase2 = isa<math::Exp2Op>(op);
@@ -83,21 +83,21 @@ static Values evaluateShortForm(Context &ctx, Operation *op, llvm::ArrayRef<Plac
     auto longForm = [&](Value x) { return emitElementwise(ctx, op, x); };
     return either(b, hasNormalExp(b, isBase2 ? MathFunction::exp2 : MathFunction::exp, arguments), arguments, shortForm, longForm);
   }
-  Value divisor = evaluate(ctx, op->getOperand(1), places.front()).value;
+  Value divisor = evaluate(ctx, op->getOperand(1), tileIndices.front()).value;
   auto shortForm = [&](Value x) { return divideShortly(b, x, divisor); };
   auto longForm = [&](Value x) { return emitElementwise(ctx, op, {x, splat(b, divisor, lanesOf(x.getType()))}); };
   return either(b, dividesShortly(b, arguments, divisor, isExp(ctx, argument)), arguments, shortForm, longForm);
 }
 
-void evaluateShortForms(Context &ctx, Value tile, llvm::ArrayRef<Place> places) {
-  if (ctx.careful || places.size() < 2 || !ctx.target.fma || ctx.target.vectorBytes < 32) return;
-  if (!areInnermost(ctx, shapeOf(tile), places)) return;
+void evaluateShortForms(Context &ctx, Value tile, llvm::ArrayRef<TileIndex> tileIndices) {
+  if (ctx.careful || tileIndices.size() < 2 || !ctx.target.fma || ctx.target.vectorBytes < 32) return;
+  if (!areInnermost(ctx, shapeOf(tile), tileIndices)) return;
   Operations operations;
-  addOperations(ctx, tile, places.front(), operations);
+  addOperations(ctx, tile, tileIndices.front(), operations);
   for (Operation *op : operations) {
     LocationGuard ofItsLine(ctx.b, op->getLoc());
-    for (auto [place, value] : llvm::zip(places, evaluateShortForm(ctx, op, places)))
-      remember(ctx, op->getResult(0), place, value);
+    for (auto [tileIndex, value] : llvm::zip(tileIndices, evaluateShortForm(ctx, op, tileIndices)))
+      remember(ctx, op->getResult(0), tileIndex, value);
   }
 }
 

@@ -27,9 +27,9 @@ static Value multiplyAdd(Context &ctx, Value x, Value y, Value sum) {
   return arith::AddFOp::create(ctx.b, sum, arith::MulFOp::create(ctx.b, x, y));
 }
 
-static Value elements(Context &ctx, const ThinProduct &product, Value tile, const Place &place) {
+static Value elements(Context &ctx, const ThinProduct &product, Value tile, const TileIndex &tileIndex) {
   Value value =
-      place.vector < 0 ? evaluateScalar(ctx, tile, place) : asVector(ctx, evaluate(ctx, tile, place), getElementTypeOrSelf(tile), place);
+      tileIndex.vector < 0 ? evaluateScalar(ctx, tile, tileIndex) : asVector(ctx, evaluate(ctx, tile, tileIndex), getElementTypeOrSelf(tile), tileIndex);
   return convertTo(ctx, value, product.element);
 }
 
@@ -51,10 +51,10 @@ static Value storeFactor(Context &ctx, const ThinProduct &product) {
     spec.chunk[product.factorK] = lanes;
     emitLoops(
         ctx, spec,
-        [&](llvm::ArrayRef<Place> places) {
-          for (Place place : places) {
-            if (product.index) place.at[1 - product.factorK] = {product.index, 0};
-            storeChunk(ctx, view, elements(ctx, product, product.factor, place), place);
+        [&](llvm::ArrayRef<TileIndex> tileIndices) {
+          for (TileIndex tileIndex : tileIndices) {
+            if (product.index) tileIndex.at[1 - product.factorK] = {product.index, 0};
+            storeChunk(ctx, view, elements(ctx, product, product.factor, tileIndex), tileIndex);
           }
         },
         vectorDim);
@@ -91,16 +91,16 @@ static void addRows(Context &ctx, const ThinProduct &product, Value factor, Valu
   if (product.length) limitExtent(ctx, spec, product.kDim, product.length);
   emitLoops(
       ctx, spec,
-      [&](llvm::ArrayRef<Place> places) {
-        for (Place place : places) {
-          Index p = place.at[product.kDim], i = place.at[product.outerDim];
+      [&](llvm::ArrayRef<TileIndex> tileIndices) {
+        for (TileIndex tileIndex : tileIndices) {
+          Index p = tileIndex.at[product.kDim], i = tileIndex.at[product.outerDim];
           Value address = pointerAt(b, sums, i.value, bytes);
           Value sum = cpu::load(b, type, address, bytes);
           for (int64_t row = 0; row < rows; ++row) {
             Value at = row == 0 ? p.value : Value(arith::AddIOp::create(b, p.value, constantIndex(b, row)));
-            place.at[product.kDim] = {at, row == 0 ? p.level : std::max(p.level, i.level)};
+            tileIndex.at[product.kDim] = {at, row == 0 ? p.level : std::max(p.level, i.level)};
             Value scale = cpu::load(b, product.element, pointerAt(b, factor, at, bytes), bytes);
-            sum = multiplyAdd(ctx, elements(ctx, product, product.matrix, place), splat(b, scale, lanes), sum);
+            sum = multiplyAdd(ctx, elements(ctx, product, product.matrix, tileIndex), splat(b, scale, lanes), sum);
           }
           cpu::store(b, sum, address, bytes, false);
         }
@@ -138,20 +138,20 @@ static void addAlong(Context &ctx, const ThinProduct &product, Value factor, Val
   Value end = product.length ? product.length : constantIndex(b, product.k);
   emitLoops(
       ctx, spec,
-      [&](llvm::ArrayRef<Place> places) {
-        Index first = places[0].at[product.outerDim];
+      [&](llvm::ArrayRef<TileIndex> tileIndices) {
+        Index first = tileIndices[0].at[product.outerDim];
         llvm::SmallVector<Index> outer = {first};
         for (int64_t row = 1; row < rows; ++row)
           outer.push_back({arith::AddIOp::create(b, first.value, constantIndex(b, row)), int64_t(ctx.levels.size()) - 1});
         auto step = [&](Value p, ValueRange before) {
-          Place place = places[0];
-          place.vector = product.kDim, place.lanes = lanes;
-          place.at[product.kDim] = {p, int64_t(ctx.levels.size()) - 1};
+          TileIndex tileIndex = tileIndices[0];
+          tileIndex.vector = product.kDim, tileIndex.lanes = lanes;
+          tileIndex.at[product.kDim] = {p, int64_t(ctx.levels.size()) - 1};
           Value scale = cpu::load(b, type, pointerAt(b, factor, p, bytes), bytes);
           llvm::SmallVector<Value> after;
           for (int64_t row = 0; row < rows; ++row) {
-            place.at[product.outerDim] = outer[row];
-            after.push_back(multiplyAdd(ctx, elements(ctx, product, product.matrix, place), scale, before[row]));
+            tileIndex.at[product.outerDim] = outer[row];
+            after.push_back(multiplyAdd(ctx, elements(ctx, product, product.matrix, tileIndex), scale, before[row]));
           }
           return after;
         };

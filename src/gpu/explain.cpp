@@ -11,7 +11,7 @@
 #include "gpu/schedule/shift.h"
 #include "gpu/schedule/widen_apart.h"
 #include "gpu/tiles/covering.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/tiles/valid_extent.h"
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/split_sums.h"
 #include "ir/address/indices.h"
@@ -133,7 +133,7 @@ struct TileLayout {
 };
 
 /// A fact about an operation, which is found again, in later steps, by its location.
-struct FoundFact {
+struct FoundAssumption {
   Location location;
   SourceLine where;
   std::string text;
@@ -145,14 +145,14 @@ struct FoundFact {
 
 struct Explainer::Impl {
   std::string name, file, heading;
-  int64_t sharedMost = 0, stagesWanted = 0;
+  int64_t sharedMax = 0, stagesWanted = 0;
   bool inMachine = false;
   std::vector<TileLayout> tiles;
   std::vector<std::pair<Layout, std::string>> families;
   std::vector<Timeline> timelines;
   std::vector<AccessWaste> waste;
   std::map<std::pair<SourceLine, std::string>, std::string> steps; // of the pointers of a line to an argument
-  std::vector<FoundFact> accesses, products, reductions, loops, conversions, buffers;
+  std::vector<FoundAssumption> accesses, products, reductions, loops, conversions, buffers;
   mutable SourceText source;
 
   SourceLine place(Location location) const { return sourceLineOf(location, file); }
@@ -371,7 +371,7 @@ struct Explainer::Impl {
     std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
     stagesWanted = config.getStages();
     name = kernel.getName().str();
-    sharedMost = target ? target->sharedBytes : 0;
+    sharedMax = target ? target->sharedBytes : 0;
     heading = name + " for cuda:" + config.getTarget().str() + ": " + countText(config.getWarps(), "warp") + ", num_stages " +
               std::to_string(stagesWanted);
     if (auto asked = kernel->getAttrOfType<IntegerAttr>(askedWarpsName))
@@ -385,8 +385,8 @@ struct Explainer::Impl {
     llvm::SmallPtrSet<const void *, 16> told; // the start of a ring and its loop have the same locations
     auto add = [&](Operation *op, const std::string &text) {
       if (!told.insert(op->getLoc().getAsOpaquePointer()).second) return;
-      for (FoundFact &fact : accesses) // several, where a loop was unrolled
-        if (fact.location == op->getLoc()) fact.text += text;
+      for (FoundAssumption &guard : accesses) // several, where a loop was unrolled
+        if (guard.location == op->getLoc()) guard.text += text;
     };
     inMachine = true;
     kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -416,9 +416,9 @@ struct Explainer::Impl {
   void seeOperand(ttg::WgmmaOp op) {
     static constexpr llvm::StringLiteral before = "A and B in shared memory";
     if (!isa<RankedTensorType>(op.getA().getType())) return;
-    for (FoundFact &fact : products)
-      if (size_t at = fact.text.find(before); fact.location == op->getLoc() && at != std::string::npos)
-        fact.text.replace(at, before.size(), "A widened in registers, B in shared memory");
+    for (FoundAssumption &guard : products)
+      if (size_t at = guard.text.find(before); guard.location == op->getLoc() && at != std::string::npos)
+        guard.text.replace(at, before.size(), "A widened in registers, B in shared memory");
   }
 
   static std::string notAheadText(Operation *load) {
@@ -596,14 +596,14 @@ struct Explainer::Impl {
 
   //===----------------------------------------------------------------------------------------------------------- as text
 
-  static FactSection section(const char *title, const std::vector<FoundFact> &found) {
-    FactSection section{title, {}};
-    for (const FoundFact &fact : found)
-      section.facts.push_back({fact.where, fact.text});
+  static AssumptionSection section(const char *title, const std::vector<FoundAssumption> &found) {
+    AssumptionSection section{title, {}};
+    for (const FoundAssumption &guard : found)
+      section.guards.push_back({guard.where, guard.text});
     return section;
   }
 
-  std::vector<FactSection> sections() const {
+  std::vector<AssumptionSection> sections() const {
     return {section("Products", products),
             section("Loops", loops),
             section("Memory", accesses),
@@ -613,8 +613,8 @@ struct Explainer::Impl {
   }
 
   /// Which tiles a thread holds most of, where its registers do not suffice: ptxas does not say whose it spills.
-  FactSection spilled() const {
-    FactSection made{"Spilled registers: these tiles take the most; more warps, or smaller tiles, leave less of them to a thread", {}};
+  AssumptionSection spilled() const {
+    AssumptionSection made{"Spilled registers: these tiles take the most; more warps, or smaller tiles, leave less of them to a thread", {}};
     std::vector<const TileLayout *> largest;
     auto words = [](const TileLayout *tile) { return tile->layout.registersPerThread() * std::max<int64_t>(tile->bits, 32) / 32; };
     for (const TileLayout &tile : tiles)
@@ -627,7 +627,7 @@ struct Explainer::Impl {
         if (!use.where.file.empty() && !isPlumbing(use.op) && use.op != "make_range" && !StringRef(use.type).starts_with("pointers"))
           lines[use.where] = use.op;
       for (const auto &[where, op] : lines)
-        made.facts.push_back({where, op + ": " + countText(words(tile), "register") + " a thread for " + extents(tile->layout.shape)});
+        made.guards.push_back({where, op + ": " + countText(words(tile), "register") + " a thread for " + extents(tile->layout.shape)});
     }
     return made;
   }
@@ -692,7 +692,7 @@ struct Explainer::Impl {
     for (int64_t input = (int64_t(1) << inBlock) - 1; input >= 0; --input) { // of several holders the first is shown
       int64_t at = map.apply(static_cast<uint64_t>(input));
       if (at / columns >= made.rows || at % columns >= made.columns) continue;
-      Place place = tile.layout.placeOf(static_cast<uint64_t>(input));
+      Place place = tile.layout.locationOf(static_cast<uint64_t>(input));
       made.owners[static_cast<size_t>(at / columns * made.columns + at % columns)] = {place.warp, place.lane, place.reg};
     }
     return made;
@@ -726,14 +726,14 @@ std::optional<std::string> Explainer::layouts(StringRef wanted) const {
 Explanation Explainer::explanation(const GpuArtifact &artifact) const {
   Explanation made;
   made.kernel = impl->name, made.target = "cuda:" + artifact.target, made.file = impl->file, made.heading = impl->heading;
-  made.resources.push_back("shared memory   " + std::to_string(artifact.sharedBytes) + " of " + std::to_string(impl->sharedMost) +
+  made.resources.push_back("shared memory   " + std::to_string(artifact.sharedBytes) + " of " + std::to_string(impl->sharedMax) +
                            " bytes");
   std::string spills = artifact.spillBytes > 0 ? countText(artifact.spillBytes, "byte") + " spilled" : "no spills";
   made.resources.push_back("registers       " + (artifact.registers < 0 ? "not known without ptxas"
                                                                         : std::to_string(artifact.registers) + " a thread, " + spills));
-  made.facts = artifact.facts;
+  made.guards = artifact.guards;
   if (artifact.spillBytes > 0) made.sections.push_back(impl->spilled());
-  for (FactSection &section : impl->sections())
+  for (AssumptionSection &section : impl->sections())
     made.sections.push_back(std::move(section));
   for (size_t i = 0; i < impl->tiles.size(); ++i)
     made.layouts.push_back(impl->layoutPicture(i));

@@ -12,7 +12,7 @@ class ModuleOp;
 namespace tilewright::gpu {
 
 /// Arguments that a launch has found to be multiples of 8, 4 or 2 get that as their tt.divisibility. Where it would widen an access and is
-/// not known, the kernel prefers that they are none (LaunchFact::isPreferred), so that launches for which they are use another version.
+/// not known, the kernel prefers that they are none (LaunchGuard::isVersioningRequest), so that launches for which they are use another version.
 llvm::LogicalResult specializeDivisibility(mlir::ModuleOp module);
 
 /// An argument that bounds the columns of a row, and that its launch has found to be well below the block's size, gets that as its
@@ -28,7 +28,7 @@ llvm::LogicalResult splitOverBlocks(mlir::ModuleOp module);
 
 /// A product's rows may be loaded at index % M if rows from M on are never
 /// stored: the modulo becomes a mask, so that addresses stay affine.
-llvm::LogicalResult dropWraparound(mlir::ModuleOp module);
+llvm::LogicalResult moduloToMask(mlir::ModuleOp module);
 
 /// Loads of products' operands and stores of their results become descriptor_load and descriptor_store where the address is affine and the
 /// mask is the tensor's bounds: each gets a tensor map as a new last argument of the kernel (`ttg.tensor_map` says how the launcher makes

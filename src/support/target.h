@@ -47,7 +47,7 @@ struct GpuTarget {
   int64_t threadsPerBlock = 1024;        // at most
   int64_t blocksPerCluster = 16;         // at most; a kernel must ask for more than 8
   int64_t registersPerThread = 255;      // at most, of 32 bits
-  int64_t registersPerProcessor = 65536; // of 32 bits
+  int64_t registersPerSM = 65536; // of 32 bits
 
   bool cpAsync = false;              // cp.async: global to shared memory without registers
   bool mbarrier = false;             // barriers as objects in shared memory
@@ -68,7 +68,7 @@ struct GpuTarget {
 
   std::string llvmFeatures() const; // "+ptx83": LLVM's feature string
   /// Whether the code runs on one kind of card only; other code also runs on all later cards.
-  bool ofOneCard() const { return name.back() == 'a'; }
+  bool ofOneGpu() const { return name.back() == 'a'; }
 };
 
 /// What code is made for where nobody names a GPU, and the words "cuda:NAME" for it.

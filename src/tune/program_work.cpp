@@ -3,7 +3,7 @@
 #include "gpu/tiles/split_sums.h"
 #include "ir/tt.h"
 #include "ir/work.h"
-#include "pipeline/program.h"
+#include "driver/program.h"
 #include "runtime/cuda/device.h"
 #include "support/target.h"
 

@@ -30,7 +30,7 @@ tt.func public @rows(%x: !tt.ptr<f32>) attributes {ttg.config = #config} {
 // CHECK-LABEL: tt.func public @refuted
 // CHECK-NOT: ttg.facts
 // CHECK-NOT: ttg.exact
-tt.func public @refuted(%x: !tt.ptr<f32>, %n: !tt.ptr<i32>) attributes {ttg.config = #config, ttg.refuted_facts = ["128*program_id(0) + i0 fits in 32 bits"]} {
+tt.func public @refuted(%x: !tt.ptr<f32>, %n: !tt.ptr<i32>) attributes {ttg.config = #config, ttg.failed_guards = ["128*program_id(0) + i0 fits in 32 bits"]} {
   %c128 = arith.constant 128 : i32
   %pid = tt.get_program_id x : i32
   %start = arith.muli %pid, %c128 : i32

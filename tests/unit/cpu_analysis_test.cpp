@@ -43,11 +43,11 @@ struct Kernel {
   OwningOpRef<ModuleOp> module;
 };
 
-const address::RefutedFacts nothing;
+const address::FailedGuards nothing;
 /// Nothing may be taken for granted about launches.
-address::RefutedFacts all() {
-  address::RefutedFacts refuted;
-  refuted.insert(everyFact);
+address::FailedGuards all() {
+  address::FailedGuards refuted;
+  refuted.insert(everyGuard);
   return refuted;
 }
 
@@ -69,7 +69,7 @@ TEST(Analysis, thatNothingOverflowsIsAFactOfLaunches) {
   EXPECT_TRUE(analysis.isExact(kernel.last()));
   ASSERT_EQ(analysis.facts().size(), 1u);
   EXPECT_EQ(analysis.facts()[0].name, "argument 1 + i0 fits in 32 bits");
-  address::RefutedFacts refuted;
+  address::FailedGuards refuted;
   refuted.insert(analysis.facts()[0].name);
   TileAnalysis without(kernel.function(), refuted);
   EXPECT_FALSE(without.isExact(kernel.last()));

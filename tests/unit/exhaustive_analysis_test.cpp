@@ -378,11 +378,11 @@ private:
     std::map<size_t, Value> built;
     for (size_t i : added)
       build(kernel, i, built);
-    address::RefutedFacts everything;
-    everything.insert(everyFact);
+    address::FailedGuards everything;
+    everything.insert(everyGuard);
     cpu::TileAnalysis tiles(kernel.function(), everything);
     address::Indices indices(kernel.function(), everything);
-    kernel.function()->setAttr(ttg::refutedName, kernel.b.getStrArrayAttr({everyFact}));
+    kernel.function()->setAttr(ttg::failedGuardsName, kernel.b.getStrArrayAttr({everyGuard}));
     gpu::AxisAnalysis axes(kernel.function());
     std::vector<bool> isNew;
     for (size_t i : added) {

@@ -61,7 +61,7 @@ static int64_t promisedBlocks(tt::FuncOp function, int64_t threads, const GpuTar
     if (auto change = dyn_cast<ptx::MaxRegistersOp>(op)) (change.getIncrease() ? more : fewer) = change.getCount();
   });
   if (more == 0 || fewer == 0) return products || sums || more || fewer;
-  return std::max<int64_t>(1, target.registersPerProcessor / ((threads - threadsOfGroup) * more + threadsOfGroup * fewer));
+  return std::max<int64_t>(1, target.registersPerSM / ((threads - threadsOfGroup) * more + threadsOfGroup * fewer));
 }
 
 /// What the driver and ptxas must know. The number of threads is exact (reqntid).

@@ -25,14 +25,14 @@ using namespace mlir;
 namespace tilewright::spell {
 
 /// The value as 32-bit registers, and back; small values are in the low bits.
-static SmallVector<Value> toI32(Place &at, Value value) {
+static SmallVector<Value> toI32(PrintContext &at, Value value) {
   int64_t bits = bitsOf(value.getType());
   if (bits == 64) return unpackBits(at, value, SmallVector<Type>(2, at.integer(32)));
   Value integer = at.bitcast(value, at.integer(bits));
   return {bits == 32 ? integer : LLVM::ZExtOp::create(at.b, at.integer(32), integer).getResult()};
 }
 
-static Value fromI32(Place &at, ValueRange words, Type type) {
+static Value fromI32(PrintContext &at, ValueRange words, Type type) {
   int64_t bits = bitsOf(type);
   if (bits >= 32) return packBits(at, words, type);
   return at.bitcast(LLVM::TruncOp::create(at.b, at.integer(bits), words.front()), type);
@@ -41,7 +41,7 @@ static Value fromI32(Place &at, ValueRange words, Type type) {
 // ---- place
 
 /// A special register whose values are known to lie in [0, end): LLVM then folds divisions and sign tests of it.
-static Value special(Place &at, StringRef name, int64_t end) {
+static Value special(PrintContext &at, StringRef name, int64_t end) {
   auto call =
       LLVM::CallIntrinsicOp::create(at.b, at.integer(32), at.b.getStringAttr(("llvm.nvvm.read.ptx.sreg." + name).str()), ValueRange{});
   auto range = LLVM::ConstantRangeAttr::get(at.b.getContext(), 32, 0, end);
@@ -49,7 +49,7 @@ static Value special(Place &at, StringRef name, int64_t end) {
   return call.getResult(0);
 }
 
-static Value threadId(Place &at) {
+static Value threadId(PrintContext &at) {
   auto kernel = at.function->getAttrOfType<ptx::KernelAttr>(ptx::kernelName);
   return special(at, "tid.x", kernel ? kernel.getThreads() : 1024);
 }
@@ -57,47 +57,47 @@ static Value threadId(Place &at) {
 static constexpr StringLiteral axes[] = {"x", "y", "z"};
 static constexpr int64_t gridLimits[] = {2147483647, 65535, 65535};
 
-static LogicalResult lower(ptx::ThreadIdOp op, Place &at) {
+static LogicalResult lower(ptx::ThreadIdOp op, PrintContext &at) {
   replace(op, threadId(at));
   return success();
 }
 
 /// ptxas cannot know that thread_id / 32 is equal in a whole warp; after a shuffle it can, and uses uniform registers for what follows.
-static LogicalResult lower(ptx::WarpIdOp op, Place &at) {
+static LogicalResult lower(ptx::WarpIdOp op, PrintContext &at) {
   Value own = LLVM::LShrOp::create(at.b, threadId(at), at.i32(5));
   replace(op, at.intrinsic("llvm.nvvm.shfl.sync.idx.i32", at.integer(32), {at.i32(-1), own, at.i32(0), at.i32(31)}));
   return success();
 }
 
-static LogicalResult lower(ptx::LaneIdOp op, Place &at) {
+static LogicalResult lower(ptx::LaneIdOp op, PrintContext &at) {
   replace(op, LLVM::AndOp::create(at.b, threadId(at), at.i32(31)).getResult());
   return success();
 }
 
-static LogicalResult lower(ptx::BlockIdOp op, Place &at) {
+static LogicalResult lower(ptx::BlockIdOp op, PrintContext &at) {
   if (op.getAxis() > 2) return bug(op, "a grid has three axes");
   replace(op, special(at, ("ctaid." + axes[op.getAxis()]).str(), gridLimits[op.getAxis()]));
   return success();
 }
 
-static LogicalResult lower(ptx::BlockCountOp op, Place &at) {
+static LogicalResult lower(ptx::BlockCountOp op, PrintContext &at) {
   if (op.getAxis() > 2) return bug(op, "a grid has three axes");
   replace(op, special(at, ("nctaid." + axes[op.getAxis()]).str(), gridLimits[op.getAxis()] == 65535 ? 65536 : 2147483647));
   return success();
 }
 
-static LogicalResult lower(ptx::ClusterRankOp op, Place &at) {
+static LogicalResult lower(ptx::ClusterRankOp op, PrintContext &at) {
   replace(op, at.target.clusters ? special(at, "cluster.ctarank", 16) : at.i32(0));
   return success();
 }
 
-static LogicalResult lower(ptx::SmIdOp op, Place &at) {
+static LogicalResult lower(ptx::SmIdOp op, PrintContext &at) {
   replace(op, at.intrinsic("llvm.nvvm.read.ptx.sreg.smid", at.integer(32), {}));
   return success();
 }
 
 /// The launch decides how much there is, so the symbol is external and has no size. It is aligned for the widest swizzle pattern.
-static LogicalResult lower(ptx::SharedBaseOp op, Place &at) {
+static LogicalResult lower(ptx::SharedBaseOp op, PrintContext &at) {
   static constexpr StringLiteral name = "shared_memory";
   if (!at.module.lookupSymbol(name)) {
     OpBuilder::InsertionGuard guard(at.b);
@@ -112,7 +112,7 @@ static LogicalResult lower(ptx::SharedBaseOp op, Place &at) {
 }
 
 /// elect.sync picks a lane, with a predicate that is known to be uniform; on older cards lane 0 serves.
-static LogicalResult lower(ptx::ElectOp op, Place &at) {
+static LogicalResult lower(ptx::ElectOp op, PrintContext &at) {
   if (!at.target.elect) {
     Value lane = LLVM::AndOp::create(at.b, threadId(at), at.i32(31));
     replace(op, LLVM::ICmpOp::create(at.b, LLVM::ICmpPredicate::eq, lane, at.i32(0)).getResult());
@@ -124,7 +124,7 @@ static LogicalResult lower(ptx::ElectOp op, Place &at) {
   return success();
 }
 
-static LogicalResult lower(ptx::ClockOp op, Place &at) {
+static LogicalResult lower(ptx::ClockOp op, PrintContext &at) {
   Asm code(at);
   std::string to = code.out(at.integer(64));
   replace(op, code.emit("mov.u64 " + to + (op.getGlobal() ? ", %globaltimer;" : ", %clock64;"), Effect::writes));
@@ -134,7 +134,7 @@ static LogicalResult lower(ptx::ClockOp op, Place &at) {
 // ---- the threads of a warp and of a block. All 32 lanes take part, so the mask is full.
 
 /// The last operand clamps: lanes above 31 do not exist for idx, bfly and down, lanes below 0 for up.
-static LogicalResult lower(ptx::ShuffleOp op, Place &at) {
+static LogicalResult lower(ptx::ShuffleOp op, PrintContext &at) {
   std::string name = "llvm.nvvm.shfl.sync." + ptx::stringifyShuffle(op.getKind()).str() + ".i32";
   Value clamp = at.i32(op.getKind() == ptx::Shuffle::up ? 0 : 31);
   SmallVector<Value> words;
@@ -144,24 +144,24 @@ static LogicalResult lower(ptx::ShuffleOp op, Place &at) {
   return success();
 }
 
-static LogicalResult lower(ptx::ReduxOp op, Place &at) {
+static LogicalResult lower(ptx::ReduxOp op, PrintContext &at) {
   std::string name = "llvm.nvvm.redux.sync." + ptx::stringifyRedux(op.getKind()).str();
   replace(op, at.intrinsic(name, at.integer(32), {op.getValue(), at.i32(-1)}));
   return success();
 }
 
-static LogicalResult lower(ptx::BallotOp op, Place &at) {
+static LogicalResult lower(ptx::BallotOp op, PrintContext &at) {
   replace(op, at.intrinsic("llvm.nvvm.vote.ballot.sync", at.integer(32), {at.i32(-1), op.getPredicate()}));
   return success();
 }
 
-static LogicalResult lower(ptx::MatchAnyOp op, Place &at) {
+static LogicalResult lower(ptx::MatchAnyOp op, PrintContext &at) {
   replace(op, at.intrinsic("llvm.nvvm.match.any.sync.i32", at.integer(32), {at.i32(-1), op.getValue()}));
   return success();
 }
 
 /// Barrier numbers are constants where possible: a register makes ptxas reserve all sixteen.
-static LogicalResult barrier(Operation *op, Place &at, StringRef name, int64_t id, int64_t threads) {
+static LogicalResult barrier(Operation *op, PrintContext &at, StringRef name, int64_t id, int64_t threads) {
   if (id > 15) return bug(op, "a block has barriers 0 to 15, not " + std::to_string(id));
   if (threads % 32) return bug(op, "whole warps meet at a barrier, not " + std::to_string(threads) + " threads");
   std::string text = name.str() + " " + std::to_string(id);
@@ -169,25 +169,25 @@ static LogicalResult barrier(Operation *op, Place &at, StringRef name, int64_t i
   return plain(op, at, text + ";");
 }
 
-static LogicalResult lower(ptx::BarrierOp op, Place &at) {
+static LogicalResult lower(ptx::BarrierOp op, PrintContext &at) {
   if (op->hasAttr(ptx::eachGroupName))
     return plain(op, at,
                  "{ .reg .b32 id; mov.u32 id, %tid.x; shr.u32 id, id, 7; add.u32 id, id, " + std::to_string(op.getId()) +
                      "; bar.sync id, " + std::to_string(op.getThreads()) + "; }");
   return barrier(op, at, "bar.sync", op.getId(), op.getThreads());
 }
-static LogicalResult lower(ptx::BarrierArriveOp op, Place &at) {
+static LogicalResult lower(ptx::BarrierArriveOp op, PrintContext &at) {
   if (!op.getThreads()) return bug(op, "bar.arrive names the number of threads");
   return barrier(op, at, "bar.arrive", op.getId(), op.getThreads());
 }
-static LogicalResult lower(ptx::WarpBarrierOp op, Place &at) {
+static LogicalResult lower(ptx::WarpBarrierOp op, PrintContext &at) {
   return plain(op, at, "bar.warp.sync 0xffffffff;");
 }
-static LogicalResult lower(ptx::ClusterArriveOp op, Place &at) {
+static LogicalResult lower(ptx::ClusterArriveOp op, PrintContext &at) {
   if (failed(need(op, at, at.target.clusters))) return failure();
   return plain(op, at, std::string("barrier.cluster.arrive") + (op.getRelaxed() ? ".relaxed" : "") + ".aligned;");
 }
-static LogicalResult lower(ptx::ClusterWaitOp op, Place &at) {
+static LogicalResult lower(ptx::ClusterWaitOp op, PrintContext &at) {
   if (failed(need(op, at, at.target.clusters))) return failure();
   return plain(op, at, "barrier.cluster.wait.aligned;");
 }
@@ -195,7 +195,7 @@ static LogicalResult lower(ptx::ClusterWaitOp op, Place &at) {
 // ---- arithmetic
 
 /// "NAME $0, $1, ...;" for a value that depends only on its operands.
-static Value compute(Place &at, const std::string &name, Type type, ValueRange operands) {
+static Value compute(PrintContext &at, const std::string &name, Type type, ValueRange operands) {
   Asm code(at);
   std::string text = name + " " + code.out(type);
   for (Value operand : operands)
@@ -215,7 +215,7 @@ static std::string roundingIntrinsic(ptx::Unit kind) {
 }
 
 /// Without .ftz, unless it is asked for: denormals stay. For f64 only 1/sqrt has an approximation; the others are rounded correctly there.
-static LogicalResult lower(ptx::SpecialOp op, Place &at) {
+static LogicalResult lower(ptx::SpecialOp op, PrintContext &at) {
   Type type = op.getValue().getType();
   std::string name = ptx::stringifyUnit(op.getKind()).str();
   if (std::string intrinsic = roundingIntrinsic(op.getKind()); !intrinsic.empty() && (type.isF32() || type.isF64())) {
@@ -241,17 +241,17 @@ static LogicalResult lower(ptx::SpecialOp op, Place &at) {
   return success();
 }
 
-static LogicalResult lower(ptx::FmaOp op, Place &at) {
+static LogicalResult lower(ptx::FmaOp op, PrintContext &at) {
   replace(op, at.intrinsic("llvm.fma", op.getType(), op.getOperands()));
   return success();
 }
 
-static LogicalResult lower(ptx::DivideOp op, Place &at) {
+static LogicalResult lower(ptx::DivideOp op, PrintContext &at) {
   replace(op, compute(at, "div.full.f32", at.b.getF32Type(), {op.getLhs(), op.getRhs()}));
   return success();
 }
 
-static LogicalResult lower(ptx::PermuteOp op, Place &at) {
+static LogicalResult lower(ptx::PermuteOp op, PrintContext &at) {
   replace(op, at.intrinsic("llvm.nvvm.prmt", at.integer(32), {op.getA(), op.getB(), op.getSelector()}));
   return success();
 }
@@ -263,20 +263,20 @@ static LogicalResult checkParts(Operation *op, Type whole, TypeRange parts) {
   return success();
 }
 
-static LogicalResult lower(ptx::PackOp op, Place &at) {
+static LogicalResult lower(ptx::PackOp op, PrintContext &at) {
   if (failed(checkParts(op, op.getResult().getType(), op.getValues().getTypes()))) return failure();
   replace(op, packBits(at, op.getValues(), op.getResult().getType()));
   return success();
 }
 
-static LogicalResult lower(ptx::UnpackOp op, Place &at) {
+static LogicalResult lower(ptx::UnpackOp op, PrintContext &at) {
   if (failed(checkParts(op, op.getValue().getType(), op->getResultTypes()))) return failure();
   replace(op, unpackBits(at, op.getValue(), op->getResultTypes()));
   return success();
 }
 
 /// The first source becomes the upper half.
-static LogicalResult lower(ptx::ConvertPairOp op, Place &at) {
+static LogicalResult lower(ptx::ConvertPairOp op, PrintContext &at) {
   ptx::Format format = op.getFormat();
   bool sixteen = format == ptx::Format::f16 || format == ptx::Format::bf16;
   if (!sixteen && !isFp8(format)) return bug(op, "no conversion of a pair to this format");
@@ -287,7 +287,7 @@ static LogicalResult lower(ptx::ConvertPairOp op, Place &at) {
   return success();
 }
 
-static LogicalResult lower(ptx::ConvertOp op, Place &at) {
+static LogicalResult lower(ptx::ConvertOp op, PrintContext &at) {
   Type from = op.getValue().getType(), to = op.getResult().getType();
   if (op.getFrom() == ptx::Format::f32 && op.getTo() == ptx::Format::tf32 && from.isF32() && to.isF32()) {
     if (failed(need(op, at, at.target.tf32Mma))) return failure();
@@ -304,7 +304,7 @@ static LogicalResult lower(ptx::ConvertOp op, Place &at) {
 
 /// Floats to integers: saturated, and 0 for NaN. LLVM's operation is poison there, and converts to 8 bits by way of 16. The instruction
 /// saturates to 8 bits as well. From f64 and to 64 bits it does not make 0 of NaN; that takes a selection.
-static Value convertToInteger(Place &at, Value value, Type to, bool isSigned, bool checksNan) {
+static Value convertToInteger(PrintContext &at, Value value, Type to, bool isSigned, bool checksNan) {
   int64_t bits = bitsOf(to), fromBits = bitsOf(value.getType());
   auto number = [&](double constant) -> Value {
     return LLVM::ConstantOp::create(at.b, value.getType(), at.b.getFloatAttr(value.getType(), constant));
@@ -324,7 +324,7 @@ static Value convertToInteger(Place &at, Value value, Type to, bool isSigned, bo
   return LLVM::SelectOp::create(at.b, isNumber, result, LLVM::ConstantOp::create(at.b, to, at.b.getIntegerAttr(to, 0)));
 }
 
-static void spellConversion(Operation *op, Place &at) {
+static void spellConversion(Operation *op, PrintContext &at) {
   Value value = op->getOperand(0);
   Type to = op->getResult(0).getType();
   bool isSigned = isa<arith::FPToSIOp>(op);
@@ -335,7 +335,7 @@ static void spellConversion(Operation *op, Place &at) {
 }
 
 /// Text and constraints are the kernel's own; LLVM checks them.
-static LogicalResult lower(ptx::InlineOp op, Place &at) {
+static LogicalResult lower(ptx::InlineOp op, PrintContext &at) {
   SmallVector<Type> types(op->getResultTypes());
   Type whole;
   if (types.size() == 1) whole = types.front();
@@ -354,12 +354,12 @@ static LogicalResult lower(ptx::InlineOp op, Place &at) {
 // ---- debugging
 
 /// The address of `text`, with a zero byte at its end, in global memory.
-static Value literal(Place &at, StringRef text) {
+static Value literal(PrintContext &at, StringRef text) {
   Value address = LLVM::AddressOfOp::create(at.b, textConstant(at.b, at.module, text, /*addressSpace=*/1));
   return LLVM::AddrSpaceCastOp::create(at.b, LLVM::LLVMPointerType::get(at.b.getContext()), address);
 }
 
-static LLVM::LLVMFuncOp declare(Place &at, StringRef name, Type result, ArrayRef<Type> arguments) {
+static LLVM::LLVMFuncOp declare(PrintContext &at, StringRef name, Type result, ArrayRef<Type> arguments) {
   if (auto known = at.module.lookupSymbol<LLVM::LLVMFuncOp>(name)) return known;
   OpBuilder::InsertionGuard guard(at.b);
   at.b.setInsertionPointToStart(at.module.getBody());
@@ -367,7 +367,7 @@ static LLVM::LLVMFuncOp declare(Place &at, StringRef name, Type result, ArrayRef
 }
 
 /// vprintf reads the values from a buffer in which each is aligned to its size, like the members of a C struct.
-static LogicalResult lower(ptx::PrintOp op, Place &at) {
+static LogicalResult lower(ptx::PrintOp op, PrintContext &at) {
   Type pointer = LLVM::LLVMPointerType::get(at.b.getContext());
   Value buffer;
   if (op.getValues().empty()) {
@@ -395,7 +395,7 @@ static LogicalResult lower(ptx::PrintOp op, Place &at) {
 }
 
 /// __assertfail(message, file, line, function, size of a character) prints with block and thread, and traps.
-static LogicalResult lower(ptx::AssertFailOp op, Place &at) {
+static LogicalResult lower(ptx::AssertFailOp op, PrintContext &at) {
   Type pointer = LLVM::LLVMPointerType::get(at.b.getContext());
   LLVM::LLVMFuncOp fail =
       declare(at, "__assertfail", LLVM::LLVMVoidType::get(at.b.getContext()), {pointer, pointer, at.integer(32), pointer, at.integer(64)});
@@ -408,7 +408,7 @@ static LogicalResult lower(ptx::AssertFailOp op, Place &at) {
   return success();
 }
 
-static LogicalResult spellOne(Operation *op, Place &at) {
+static LogicalResult spellOne(Operation *op, PrintContext &at) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ptx::ThreadIdOp, ptx::WarpIdOp, ptx::LaneIdOp, ptx::BlockIdOp, ptx::BlockCountOp, ptx::ClusterRankOp, ptx::SmIdOp,
             ptx::SharedBaseOp, ptx::ElectOp, ptx::ClockOp, ptx::ShuffleOp, ptx::ReduxOp, ptx::BallotOp, ptx::MatchAnyOp, ptx::BarrierOp,
@@ -427,7 +427,7 @@ static LogicalResult spellOne(Operation *op, Place &at) {
 namespace tilewright {
 
 LogicalResult spellPtx(ModuleOp module, Operation *function, const GpuTarget &target, bool flushesExp2) {
-  spell::Place at{ImplicitLocOpBuilder(function->getLoc(), module.getContext()), module, function, target, flushesExp2};
+  spell::PrintContext at{ImplicitLocOpBuilder(function->getLoc(), module.getContext()), module, function, target, flushesExp2};
   SmallVector<Operation *> operations;
   bool multiplies = false, handsRegisters = false;
   function->walk([&](Operation *op) {

@@ -32,7 +32,7 @@ static std::string formats(ptx::Format d, ptx::Format a, ptx::Format b) {
   return "." + ptx::stringifyFormat(d).str() + "." + ptx::stringifyFormat(a).str() + "." + ptx::stringifyFormat(b).str();
 }
 
-static LogicalResult lower(ptx::MmaOp op, Place &at) {
+static LogicalResult lower(ptx::MmaOp op, PrintContext &at) {
   ptx::Format a = op.getAFormat(), c = op.getCFormat();
   if (failed(need(op, at, isFp8(a) ? at.target.fp8Mma : a == ptx::Format::tf32 ? at.target.tf32Mma : at.target.bf16Mma))) return failure();
   if (depthOf(a) != depthOf(op.getBFormat()) || op.getC().getTypes() != op.getD().getTypes())
@@ -55,10 +55,10 @@ static LogicalResult lower(ptx::MmaOp op, Place &at) {
   return success();
 }
 
-static LogicalResult lower(ptx::WgmmaFenceOp op, Place &at) {
+static LogicalResult lower(ptx::WgmmaFenceOp op, PrintContext &at) {
   return failed(need(op, at, at.target.wgmma)) ? failure() : plain(op, at, "wgmma.fence.sync.aligned;");
 }
-static LogicalResult lower(ptx::WgmmaCommitOp op, Place &at) {
+static LogicalResult lower(ptx::WgmmaCommitOp op, PrintContext &at) {
   return failed(need(op, at, at.target.wgmma)) ? failure() : plain(op, at, "wgmma.commit_group.sync.aligned;");
 }
 
@@ -123,7 +123,7 @@ static std::string ofFirstWarps(const std::string &text, int64_t warps) {
 
 /// The accumulators are read and written in place: each output is tied to its input. Products that add to one sum are one piece of
 /// assembly, at the place of the last: each names up to 128 registers, and that number accounts for most of a product's time in LLVM.
-static LogicalResult lower(ptx::WgmmaOp op, Place &at) {
+static LogicalResult lower(ptx::WgmmaOp op, PrintContext &at) {
   if (failed(need(op, at, at.target.wgmma)) || failed(checkWgmma(op))) return failure();
   if (goesOn(op)) return success();
   SmallVector<ptx::WgmmaOp> chain = {op}; // products that this one adds to and that were not spelled yet
@@ -160,7 +160,7 @@ static std::string computeFirst(ArrayRef<std::string> values, const std::string 
 
 /// The accumulators pass through the instruction, although it does not name them: nothing that uses
 /// them can move above it. It names a few, or all, of the values that must be computed before it.
-static LogicalResult lower(ptx::WgmmaWaitOp op, Place &at) {
+static LogicalResult lower(ptx::WgmmaWaitOp op, PrintContext &at) {
   constexpr int64_t named = 8;
   if (failed(need(op, at, at.target.wgmma))) return failure();
   if (op.getValues().getTypes() != op.getResults().getTypes()) return bug(op, "what goes through a wait keeps its types");
@@ -185,7 +185,7 @@ static LogicalResult lower(ptx::WgmmaWaitOp op, Place &at) {
   return success();
 }
 
-static LogicalResult lower(ptx::MaxRegistersOp op, Place &at) {
+static LogicalResult lower(ptx::MaxRegistersOp op, PrintContext &at) {
   int64_t count = op.getCount();
   if (failed(need(op, at, at.target.setmaxnreg))) return failure();
   if (count % 8 || count < 24 || count > 256)
@@ -194,7 +194,7 @@ static LogicalResult lower(ptx::MaxRegistersOp op, Place &at) {
                std::string("setmaxnreg.") + (op.getIncrease() ? "inc" : "dec") + ".sync.aligned.u32 " + std::to_string(count) + ";");
 }
 
-LogicalResult spellMatrix(Operation *op, Place &at) {
+LogicalResult spellMatrix(Operation *op, PrintContext &at) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ptx::MmaOp, ptx::WgmmaFenceOp, ptx::WgmmaCommitOp, ptx::WgmmaOp, ptx::WgmmaWaitOp, ptx::MaxRegistersOp>(
           [&](auto concrete) { return lower(concrete, at); })

@@ -25,7 +25,7 @@ struct Access {
 
 } // namespace
 
-static FailureOr<Access> accessOf(Operation *op, Place &at, TypeRange types) {
+static FailureOr<Access> accessOf(Operation *op, PrintContext &at, TypeRange types) {
   int64_t count = types.size();
   if (!count) return bug(op, "an access needs a value");
   int64_t bits = bitsOf(types.front());
@@ -41,7 +41,7 @@ static FailureOr<Access> accessOf(Operation *op, Place &at, TypeRange types) {
   return access;
 }
 
-static SmallVector<Value> toWords(Place &at, const Access &access, ValueRange values) {
+static SmallVector<Value> toWords(PrintContext &at, const Access &access, ValueRange values) {
   if (!access.wordType) return llvm::to_vector(values);
   SmallVector<Value> words;
   for (int64_t word = 0; word < access.words; ++word)
@@ -49,7 +49,7 @@ static SmallVector<Value> toWords(Place &at, const Access &access, ValueRange va
   return words;
 }
 
-static SmallVector<Value> fromWords(Place &at, const Access &access, ValueRange words, TypeRange types) {
+static SmallVector<Value> fromWords(PrintContext &at, const Access &access, ValueRange words, TypeRange types) {
   if (!access.wordType) return llvm::to_vector(words);
   SmallVector<Value> values;
   for (Value word : words)
@@ -75,7 +75,7 @@ static SmallVector<std::string> wordsOut(Asm &code, const Access &access, Type v
 }
 
 /// Where the predicate is false the registers keep their contents, so they start as `other`.
-static LogicalResult lower(ptx::LoadGlobalOp op, Place &at) {
+static LogicalResult lower(ptx::LoadGlobalOp op, PrintContext &at) {
   auto types = op.getValues().getTypes();
   FailureOr<Access> access = accessOf(op, at, types);
   if (failed(access)) return failure();
@@ -99,7 +99,7 @@ static LogicalResult lower(ptx::LoadGlobalOp op, Place &at) {
   return success();
 }
 
-static LogicalResult store(Operation *op, Place &at, const std::string &kind, Value base, int64_t offset, ValueRange values,
+static LogicalResult store(Operation *op, PrintContext &at, const std::string &kind, Value base, int64_t offset, ValueRange values,
                            Value predicate) {
   FailureOr<Access> access = accessOf(op, at, values.getTypes());
   if (failed(access)) return failure();
@@ -113,12 +113,12 @@ static LogicalResult store(Operation *op, Place &at, const std::string &kind, Va
   return success();
 }
 
-static LogicalResult lower(ptx::StoreGlobalOp op, Place &at) {
+static LogicalResult lower(ptx::StoreGlobalOp op, PrintContext &at) {
   if (op.getCache() == ptx::Cache::ca || op.getCache() == ptx::Cache::cv) return bug(op, "a store has no such cache operator");
   return store(op, at, "st.global" + cachePolicy(op.getCache(), op.getEvict()), op.getAddress(), 0, op.getValues(), op.getPredicate());
 }
 
-static LogicalResult lower(ptx::LoadSharedOp op, Place &at) {
+static LogicalResult lower(ptx::LoadSharedOp op, PrintContext &at) {
   auto types = op.getValues().getTypes();
   FailureOr<Access> access = accessOf(op, at, types);
   if (failed(access)) return failure();
@@ -131,7 +131,7 @@ static LogicalResult lower(ptx::LoadSharedOp op, Place &at) {
 }
 
 /// mapa turns a block's own address into that of the same place in another block.
-static LogicalResult lower(ptx::LoadBlockOp op, Place &at) {
+static LogicalResult lower(ptx::LoadBlockOp op, PrintContext &at) {
   if (failed(need(op, at, at.target.clusters))) return failure();
   auto types = op.getValues().getTypes();
   FailureOr<Access> access = accessOf(op, at, types);
@@ -145,11 +145,11 @@ static LogicalResult lower(ptx::LoadBlockOp op, Place &at) {
   return success();
 }
 
-static LogicalResult lower(ptx::StoreSharedOp op, Place &at) {
+static LogicalResult lower(ptx::StoreSharedOp op, PrintContext &at) {
   return store(op, at, "st.shared", op.getAddress(), static_cast<int32_t>(op.getOffset()), op.getValues(), op.getPredicate());
 }
 
-static LogicalResult lower(ptx::AddSharedOp op, Place &at) {
+static LogicalResult lower(ptx::AddSharedOp op, PrintContext &at) {
   Asm code(at);
   std::string address = code.address(op.getAddress()), value = code.in(op.getValue());
   code.emit(code.when(op.getPredicate()) + "red.shared.add.u32 " + address + ", " + value + ";", Effect::writes);
@@ -165,7 +165,7 @@ static LogicalResult checkMatrices(Operation *op, size_t count) {
   return count == 1 || count == 2 || count == 4 ? success() : bug(op, "1, 2 or 4 matrices are moved at once");
 }
 
-static LogicalResult lower(ptx::LdmatrixOp op, Place &at) {
+static LogicalResult lower(ptx::LdmatrixOp op, PrintContext &at) {
   if (failed(checkMatrices(op, op.getValues().size()))) return failure();
   Asm code(at);
   SmallVector<std::string> names;
@@ -177,7 +177,7 @@ static LogicalResult lower(ptx::LdmatrixOp op, Place &at) {
   return success();
 }
 
-static LogicalResult lower(ptx::StmatrixOp op, Place &at) {
+static LogicalResult lower(ptx::StmatrixOp op, PrintContext &at) {
   if (failed(need(op, at, at.target.stmatrix)) || failed(checkMatrices(op, op.getValues().size()))) return failure();
   Asm code(at);
   std::string address = code.address(op.getAddress(), static_cast<int32_t>(op.getOffset()));
@@ -214,11 +214,11 @@ static std::string atomicKind(ptx::Atomic kind, Type type, size_t count, const G
 
 /// LLVM's atomicrmw loses order and scope on this target, so the instruction is spelled out. Where the result is not used and the order
 /// allows it, ptxas makes the cheaper `red` by itself. Scope and order have the sequence of upstream's text, which tests look for.
-static LogicalResult lower(ptx::AtomicOp op, Place &at) {
+static LogicalResult lower(ptx::AtomicOp op, PrintContext &at) {
   ValueRange values = op.getValues();
-  constexpr size_t mostBits = 128;
+  constexpr size_t maxBits = 128;
   if (values.empty() || !llvm::isPowerOf2_64(values.size()) || !llvm::all_equal(values.getTypes()) ||
-      values.size() * size_t(bitsOf(values.front().getType())) > mostBits)
+      values.size() * size_t(bitsOf(values.front().getType())) > maxBits)
     return bug(op, "an atomic takes one value, or neighbors of at most 16 bytes");
   if (op.getScope() == ptx::Scope::cluster && failed(need(op, at, at.target.clusters))) return failure();
   std::string kind = atomicKind(op.getOp(), values.front().getType(), values.size(), at.target);
@@ -253,7 +253,7 @@ static ptx::Order ownOrder(ptx::CompareSwapOp op) {
   return acquires ? ptx::Order::acquire : ptx::Order::relaxed;
 }
 
-static LogicalResult lower(ptx::CompareSwapOp op, Place &at) {
+static LogicalResult lower(ptx::CompareSwapOp op, PrintContext &at) {
   if (op.getScope() == ptx::Scope::cluster && failed(need(op, at, at.target.clusters))) return failure();
   int64_t bits = bitsOf(op.getValue().getType());
   if (bits < 16) return bug(op, "there is no compare-and-swap of " + std::to_string(bits) + " bits");
@@ -267,16 +267,16 @@ static LogicalResult lower(ptx::CompareSwapOp op, Place &at) {
   return success();
 }
 
-static LogicalResult lower(ptx::FenceOp op, Place &at) {
+static LogicalResult lower(ptx::FenceOp op, PrintContext &at) {
   if (op.getScope() == ptx::Scope::cluster && failed(need(op, at, at.target.clusters))) return failure();
   return plain(op, at, "fence.acq_rel." + ptx::stringifyScope(op.getScope()).str() + ";");
 }
 
-static LogicalResult lower(ptx::SleepOp op, Place &at) {
+static LogicalResult lower(ptx::SleepOp op, PrintContext &at) {
   return plain(op, at, "nanosleep.u32 " + std::to_string(op.getNanoseconds()) + ";");
 }
 
-static LogicalResult lower(ptx::PrefetchTensorMapOp op, Place &at) {
+static LogicalResult lower(ptx::PrefetchTensorMapOp op, PrintContext &at) {
   if (failed(need(op, at, at.target.tma))) return failure();
   Asm code(at);
   std::string address = code.address(op->getOperand(0));
@@ -288,7 +288,7 @@ static LogicalResult lower(ptx::PrefetchTensorMapOp op, Place &at) {
 // ---- asynchronous copies
 
 /// Bytes beyond the source's size are written as zeros, so a false predicate means a source of zero bytes.
-static LogicalResult lower(ptx::CopyAsyncOp op, Place &at) {
+static LogicalResult lower(ptx::CopyAsyncOp op, PrintContext &at) {
   int64_t bytes = op.getBytes();
   if (failed(need(op, at, at.target.cpAsync))) return failure();
   if (bytes != 4 && bytes != 8 && bytes != 16) return bug(op, "cp.async moves 4, 8 or 16 bytes, not " + std::to_string(bytes));
@@ -301,16 +301,16 @@ static LogicalResult lower(ptx::CopyAsyncOp op, Place &at) {
   return success();
 }
 
-static LogicalResult lower(ptx::CopyCommitOp op, Place &at) {
+static LogicalResult lower(ptx::CopyCommitOp op, PrintContext &at) {
   return failed(need(op, at, at.target.cpAsync)) ? failure() : plain(op, at, "cp.async.commit_group;");
 }
-static LogicalResult lower(ptx::CopyWaitOp op, Place &at) {
+static LogicalResult lower(ptx::CopyWaitOp op, PrintContext &at) {
   return failed(need(op, at, at.target.cpAsync)) ? failure()
                                                  : plain(op, at, "cp.async.wait_group " + std::to_string(op.getPending()) + ";");
 }
 
 /// "@p NAME [barrier], EXTRA;"
-static LogicalResult onBarrier(Operation *op, Place &at, const std::string &name, Value object, const std::string &extra, Value predicate) {
+static LogicalResult onBarrier(Operation *op, PrintContext &at, const std::string &name, Value object, const std::string &extra, Value predicate) {
   if (failed(need(op, at, at.target.mbarrier))) return failure();
   Asm code(at);
   std::string address = code.address(object);
@@ -319,16 +319,16 @@ static LogicalResult onBarrier(Operation *op, Place &at, const std::string &name
   return success();
 }
 
-static LogicalResult lower(ptx::MbarrierInitOp op, Place &at) {
+static LogicalResult lower(ptx::MbarrierInitOp op, PrintContext &at) {
   return onBarrier(op, at, "mbarrier.init.shared::cta.b64", op.getBarrier(), ", " + std::to_string(op.getCount()), op.getPredicate());
 }
-static LogicalResult lower(ptx::MbarrierInvalidateOp op, Place &at) {
+static LogicalResult lower(ptx::MbarrierInvalidateOp op, PrintContext &at) {
   return onBarrier(op, at, "mbarrier.inval.shared::cta.b64", op.getBarrier(), "", op.getPredicate());
 }
-static LogicalResult lower(ptx::MbarrierInitFenceOp op, Place &at) {
+static LogicalResult lower(ptx::MbarrierInitFenceOp op, PrintContext &at) {
   return failed(need(op, at, at.target.clusters)) ? failure() : plain(op, at, "fence.mbarrier_init.release.cluster;");
 }
-static LogicalResult lower(ptx::MbarrierExpectOp op, Place &at) {
+static LogicalResult lower(ptx::MbarrierExpectOp op, PrintContext &at) {
   if (failed(need(op, at, at.target.mbarrierTransactions))) return failure();
   return onBarrier(op, at, "mbarrier.arrive.expect_tx.shared::cta.b64 _,", op.getBarrier(), ", " + std::to_string(op.getBytes()),
                    op.getPredicate());
@@ -336,7 +336,7 @@ static LogicalResult lower(ptx::MbarrierExpectOp op, Place &at) {
 /// Arrives at the barriers of all blocks of the cluster, which have the same address in each. A release in the block's scope
 /// is enough: only products have read what another block's engine overwrites, and those are over. For a release in the
 /// cluster's scope, ptxas adds a fence for the whole card (MEMBAR.ALL.GPU), for which each warp would wait twice an iteration.
-static LogicalResult arriveInBlocks(ptx::MbarrierArriveOp op, Place &at, int64_t blocks) {
+static LogicalResult arriveInBlocks(ptx::MbarrierArriveOp op, PrintContext &at, int64_t blocks) {
   if (failed(need(op, at, at.target.clusters))) return failure();
   Asm code(at);
   std::string address = code.in(op.getBarrier()), predicate = code.when(op.getPredicate());
@@ -350,14 +350,14 @@ static LogicalResult arriveInBlocks(ptx::MbarrierArriveOp op, Place &at, int64_t
 }
 
 /// Older cards take one arrival at a time.
-static LogicalResult lower(ptx::MbarrierArriveOp op, Place &at) {
+static LogicalResult lower(ptx::MbarrierArriveOp op, PrintContext &at) {
   if (op.getCount() != 1 && failed(need(op, at, at.target.mbarrierTransactions))) return failure();
   std::string count = op.getCount() == 1 ? "" : ", " + std::to_string(op.getCount());
   if (auto blocks = op->getAttrOfType<IntegerAttr>(ptx::inBlocksName)) return arriveInBlocks(op, at, blocks.getInt());
   return onBarrier(op, at, "mbarrier.arrive.shared::cta.b64 _,", op.getBarrier(), count, op.getPredicate());
 }
 /// try_wait sleeps in hardware for a while and may then fail, so it is repeated; labels in braces are local. Older cards can only test.
-static LogicalResult lower(ptx::MbarrierWaitOp op, Place &at) {
+static LogicalResult lower(ptx::MbarrierWaitOp op, PrintContext &at) {
   if (failed(need(op, at, at.target.mbarrier))) return failure();
   Asm code(at);
   std::string address = code.address(op.getBarrier()), parity = code.in(op.getParity());
@@ -377,13 +377,13 @@ static std::string tensorAddress(Asm &code, Value map, ValueRange coordinates) {
   return text + braces(names, true) + "]";
 }
 
-static LogicalResult checkTensor(Operation *op, Place &at, size_t rank) {
+static LogicalResult checkTensor(Operation *op, PrintContext &at, size_t rank) {
   if (failed(need(op, at, at.target.tma))) return failure();
   return rank >= 1 && rank <= 5 ? success() : bug(op, "a tensor map has 1 to 5 dimensions, not " + std::to_string(rank));
 }
 
 /// The policies are constants that the L2 cache understands; createpolicy would compute the same ones.
-static LogicalResult lower(ptx::TmaLoadOp op, Place &at) {
+static LogicalResult lower(ptx::TmaLoadOp op, PrintContext &at) {
   if (failed(checkTensor(op, at, op.getCoordinates().size()))) return failure();
   Asm code(at);
   std::string shared = code.address(op.getShared()), map = tensorAddress(code, op->getOperand(0), op.getCoordinates());
@@ -405,7 +405,7 @@ static LogicalResult lower(ptx::TmaLoadOp op, Place &at) {
   return success();
 }
 
-static LogicalResult lower(ptx::TmaStoreOp op, Place &at) {
+static LogicalResult lower(ptx::TmaStoreOp op, PrintContext &at) {
   if (failed(checkTensor(op, at, op.getCoordinates().size()))) return failure();
   Asm code(at);
   std::string map = tensorAddress(code, op->getOperand(0), op.getCoordinates()), shared = code.address(op.getShared());
@@ -421,19 +421,19 @@ static LogicalResult lower(ptx::TmaStoreOp op, Place &at) {
   return success();
 }
 
-static LogicalResult lower(ptx::TmaCommitOp op, Place &at) {
+static LogicalResult lower(ptx::TmaCommitOp op, PrintContext &at) {
   return failed(need(op, at, at.target.tma)) ? failure() : plain(op, at, "cp.async.bulk.commit_group;");
 }
-static LogicalResult lower(ptx::TmaWaitOp op, Place &at) {
+static LogicalResult lower(ptx::TmaWaitOp op, PrintContext &at) {
   if (failed(need(op, at, at.target.tma))) return failure();
   return plain(op, at, std::string("cp.async.bulk.wait_group") + (op.getRead() ? ".read " : " ") + std::to_string(op.getPending()) + ";");
 }
 /// Only for shared memory: the unqualified fence waits for global writes, too.
-static LogicalResult lower(ptx::FenceAsyncOp op, Place &at) {
+static LogicalResult lower(ptx::FenceAsyncOp op, PrintContext &at) {
   return failed(need(op, at, at.target.tma)) ? failure() : plain(op, at, "fence.proxy.async.shared::cta;");
 }
 
-LogicalResult spellMemory(Operation *op, Place &at) {
+LogicalResult spellMemory(Operation *op, PrintContext &at) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ptx::LoadGlobalOp, ptx::StoreGlobalOp, ptx::LoadSharedOp, ptx::LoadBlockOp, ptx::StoreSharedOp, ptx::AddSharedOp,
             ptx::LdmatrixOp, ptx::StmatrixOp, ptx::AtomicOp, ptx::CompareSwapOp, ptx::FenceOp, ptx::SleepOp, ptx::PrefetchTensorMapOp,

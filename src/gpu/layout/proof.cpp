@@ -81,12 +81,12 @@ std::optional<std::string> wrongInVectors(const VectorAccess &access, const Layo
   uint32_t bytes = static_cast<uint32_t>(shared.elementBytes());
   if (access.bytes <= 0 || access.bytes % bytes) return "an access of part of an element";
   LinearMap places = shared.inverse();
-  auto placeOf = [&](uint32_t element) { return places.apply(element) * bytes; };
+  auto locationOf = [&](uint32_t element) { return places.apply(element) * bytes; };
   for (Axis axis : {Axis::lane, Axis::warp}) {
     const std::vector<uint32_t> &given = access.offsets[static_cast<size_t>(axis)];
     if (given.size() != layout.basesOf(axis).size()) return "a bit of the thread is forgotten";
     for (size_t bit = 0; bit < given.size(); ++bit) {
-      if (given[bit] != placeOf(layout.basesOf(axis)[bit])) return "a thread is at another place than its elements";
+      if (given[bit] != locationOf(layout.basesOf(axis)[bit])) return "a thread is at another place than its elements";
       if (given[bit] % static_cast<uint32_t>(access.bytes)) return "an access is not aligned";
     }
   }
@@ -97,7 +97,7 @@ std::optional<std::string> wrongInVectors(const VectorAccess &access, const Layo
     for (size_t i = 0; i < vector.registers.size(); ++i) {
       int64_t reg = vector.registers[i];
       if (reg < 0 || reg >= layout.registersPerThread()) return "an access of a register that there is not";
-      if (placeOf(elementOfRegister(layout, reg)) != vector.offset + static_cast<uint32_t>(i) * bytes)
+      if (locationOf(elementOfRegister(layout, reg)) != vector.offset + static_cast<uint32_t>(i) * bytes)
         return "a register is at another place than its element";
       reached[static_cast<size_t>(reg)] = true;
     }
@@ -114,7 +114,7 @@ std::optional<std::string> wrongInMatrices(const MatrixPlan &plan, const Layout 
   if (layout.bits(Axis::lane) != laneBits || plan.perWord * bytes != 4 || (plan.transposed && bytes != 2))
     return "a matrix of elements that the instruction does not have";
   LinearMap places = shared.inverse();
-  auto placeOf = [&](uint32_t element) { return places.apply(element) * bytes; };
+  auto locationOf = [&](uint32_t element) { return places.apply(element) * bytes; };
   auto rowOf = [&](uint32_t lane) { // where the row begins whose address this lane supplies
     uint32_t offset = 0;
     for (size_t bit = 0; bit < plan.laneOffsets.size(); ++bit)
@@ -129,11 +129,11 @@ std::optional<std::string> wrongInMatrices(const MatrixPlan &plan, const Layout 
     if (offset % 16) return "a row is not aligned";
   if (plan.warpOffsets.size() != layout.basesOf(Axis::warp).size()) return "a bit of the thread is forgotten";
   for (size_t bit = 0; bit < plan.warpOffsets.size(); ++bit) {
-    if (plan.warpOffsets[bit] != placeOf(layout.basesOf(Axis::warp)[bit])) return "a warp is at another place than its elements";
+    if (plan.warpOffsets[bit] != locationOf(layout.basesOf(Axis::warp)[bit])) return "a warp is at another place than its elements";
     if (plan.warpOffsets[bit] % 16) return "a row is not aligned";
   }
   for (size_t bit = 0; bit < laneBits; ++bit)
-    if (readBy(uint32_t(1) << bit, 0, 0) != placeOf(layout.basesOf(Axis::lane)[bit])) return "a lane gets another element";
+    if (readBy(uint32_t(1) << bit, 0, 0) != locationOf(layout.basesOf(Axis::lane)[bit])) return "a lane gets another element";
   std::vector<bool> reached(static_cast<size_t>(layout.registersPerThread()));
   for (const MatrixPlan::Instruction &instruction : plan.instructions) {
     if (instruction.offset % 16) return "a row is not aligned";
@@ -142,7 +142,7 @@ std::optional<std::string> wrongInMatrices(const MatrixPlan &plan, const Layout 
         int64_t reg = instruction.firstRegister + word * plan.perWord + element;
         if (reg < 0 || reg >= layout.registersPerThread()) return "a matrix fills a register that there is not";
         uint32_t read = instruction.offset ^ readBy(0, static_cast<uint32_t>(word), static_cast<uint32_t>(element));
-        if (placeOf(elementOfRegister(layout, reg)) != read) return "a register gets another element";
+        if (locationOf(elementOfRegister(layout, reg)) != read) return "a register gets another element";
         reached[static_cast<size_t>(reg)] = true;
       }
   }

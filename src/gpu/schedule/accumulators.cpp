@@ -3,7 +3,7 @@
 //   s = KQ    p = VG    w = exp2(s)    dv += wG    x = w * p    store x    dq = xK    dk += xQ    store dq
 // dv and dk are in use throughout, s and p until x is packed, dq behind that: what is counted is dv + dk + the larger one of s + p and dq.
 #include "gpu/schedule/pipeline.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/tiles/valid_extent.h"
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/tile_classes.h"
 #include "support/target.h"
@@ -94,14 +94,14 @@ int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool 
   constexpr int64_t copyRegisters = 16; // slots and coordinates, which a producer has in the place of others
   int64_t threads = config.getWarps() << laneBits;
   int64_t available = roles ? consumerRegisters(config, target) + copyRegisters
-                            : std::min(target.registersPerThread, target.registersPerProcessor / threads);
+                            : std::min(target.registersPerThread, target.registersPerSM / threads);
   if (config.getMaxRegisters() > 0) available = std::min(available, config.getMaxRegisters());
   return available - otherRegisters;
 }
 
-bool fillsProcessor(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
+bool limitsToOneCtaPerSM(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
   int64_t threads = config.getWarps() << laneBits;
-  return 2 * threads * (accumulatorsOf(schedule.loop) + otherRegisters) > target.registersPerProcessor;
+  return 2 * threads * (accumulatorsOf(schedule.loop) + otherRegisters) > target.registersPerSM;
 }
 
 } // namespace tilewright::gpu

@@ -11,7 +11,7 @@
 // at its end waits for the loads that it has just started (the same product, scales alone: more than a third of all stalls).
 #include "gpu/schedule/widen_apart.h"
 #include "gpu/tiles/layout_cost.h"
-#include "ir/made_anew.h"
+#include "ir/volatile_load.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -98,7 +98,7 @@ static SmallVector<tt::LoadOp> movableLoads(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   LoopIterations iterations(loop);
   return llvm::filter_to_vector(loop.getBody()->getOps<tt::LoadOp>(), [&](tt::LoadOp load) {
-    return isa<RankedTensorType>(load.getType()) && !isCopied(schedule, load) && !tt::isMadeAnew(load) && !mayBeWritten(load, loop) &&
+    return isa<RankedTensorType>(load.getType()) && !isCopied(schedule, load) && !tt::isVolatileLoad(load) && !mayBeWritten(load, loop) &&
            llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); });
   });
 }

@@ -7,7 +7,7 @@
 // Each thread reads only what it has copied itself, so no threads need to meet. If something is held that cannot be computed
 // anew, or that costs more than additions and multiplications, nothing would be gained, and everything stays as it is.
 #include "gpu/schedule/pipeline.h"
-#include "ir/made_anew.h"
+#include "ir/volatile_load.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -76,7 +76,7 @@ private:
     bool zeros = !load.getOther() || matchPattern(load.getOther(), m_AnyZeroFloat());
     Layout layout = ttg::layoutOf(tile);
     return tile.getRank() == 1 && tile.getElementTypeBitWidth() == narrow && vector && vector.getInt() * narrow / 8 == copied && zeros &&
-           !tt::isMadeAnew(load) && !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp);
+           !tt::isVolatileLoad(load) && !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp);
   }
 
   bool canRemake(Value value) {
@@ -140,8 +140,8 @@ private:
     OpBuilder b(load);
     Location loc = load.getLoc();
     auto async = ttg::CopyAsyncOp::create(b, loc, load.getPtr(), buffer, load.getMask());
-    for (NamedAttribute fact : load->getDiscardableAttrs())
-      async->setAttr(fact.getName(), fact.getValue());
+    for (NamedAttribute guard : load->getDiscardableAttrs())
+      async->setAttr(guard.getName(), guard.getValue());
     ttg::CopyCommitOp::create(b, loc);
     b.setInsertionPoint(endOfCopy(load));
     ttg::CopyWaitOp::create(b, loc, 0);
@@ -163,7 +163,7 @@ void keepRowsInShared(tt::FuncOp function) {
   constexpr int64_t blocks = 3, enough = 160;
   ttg::ConfigAttr config = ttg::configOf(function);
   int64_t threads = config.getWarps() << laneBits;
-  if (blocks * threads * enough > gpuTarget(config.getTarget().getValue())->registersPerProcessor) return;
+  if (blocks * threads * enough > gpuTarget(config.getTarget().getValue())->registersPerSM) return;
   RowKeeper keeper(function.getBody().front());
   if (keeper.pays()) keeper.run();
 }

@@ -6,7 +6,7 @@
 namespace tilewright::gpu {
 
 /// All threads of the block; where copies have a producer, its warp and those that hold tiles.
-constexpr uint32_t everybodyBarrier = 0;
+constexpr uint32_t allWarpsBarrier = 0;
 /// The threads that hold tiles, where copies have a producer.
 constexpr uint32_t tilesBarrier = 1;
 /// The turn of the first of two warpgroups; the second one has the next number (rotate_loop.cpp).

@@ -11,7 +11,7 @@
 #include "gpu/schedule/scratch.h"
 #include "gpu/schedule/shared_plan.h"
 #include "gpu/schedule/widen_apart.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/tiles/valid_extent.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

@@ -11,7 +11,7 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/widen_apart.h"
 #include "gpu/tiles/tile_classes.h"
-#include "ir/made_anew.h"
+#include "ir/volatile_load.h"
 #include "support/target.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -55,7 +55,7 @@ private:
   void loadEarly(tt::LoadOp load) {
     auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
     int64_t held = isa<RankedTensorType>(load.getType()) ? registersOf(load.getType()) : 1;
-    if (!loop || held > registers || tt::isMadeAnew(load) || mayBeWritten(load, loop)) return;
+    if (!loop || held > registers || tt::isVolatileLoad(load) || mayBeWritten(load, loop)) return;
     llvm::SmallPtrSet<Operation *, 8> needed;
     need(load, needed);
     SmallVector<Operation *> moved = {load};

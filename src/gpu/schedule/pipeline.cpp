@@ -12,7 +12,7 @@
 #include "gpu/schedule/shared_plan.h"
 #include "gpu/schedule/skeleton.h"
 #include "gpu/schedule/widen_apart.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/tiles/valid_extent.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -213,7 +213,7 @@ private:
     SmallVector<DeeperBuffer> stored = keptByStores(schedule.loop);
     if (isWidening(schedule.loop)) return affordableStages(schedule, wanted, schedule.loop, stored);
     // Where registers leave space for a second block, a third slot would take its shared memory.
-    if (fillsProcessor(schedule, config, target) && syncBehindComputed(schedule, wanted)) {
+    if (limitsToOneCtaPerSM(schedule, config, target) && syncBehindComputed(schedule, wanted)) {
       schedule.computedSlots = slotsWithoutWaiting;
       int64_t stages = affordableStages(schedule, wanted, schedule.loop, stored);
       if (stages >= std::min(wanted, enoughStages) && syncBehindComputed(schedule, stages)) return stages;

@@ -53,7 +53,7 @@ struct Ring {
 };
 
 /// A load that fills a buffer in its own iteration, and the reason why it cannot run ahead (for people).
-struct LoadInPlace {
+struct UnpipelinedLoad {
   mlir::Operation *load = nullptr;
   std::string reason;
 };
@@ -62,7 +62,7 @@ struct LoopSchedule {
   mlir::scf::ForOp loop;
   int64_t stages = 1;
   llvm::SmallVector<Ring> rings; ///< none: the loop has no load that may run ahead
-  llvm::SmallVector<LoadInPlace> inPlace;
+  llvm::SmallVector<UnpipelinedLoad> inPlace;
   llvm::SmallVector<ttg::StoreSharedOp> computed; ///< of products' operands that threads make; none if there is no space for two of each
   int64_t computedSlots = 2;                      ///< how many there are of each
   llvm::SmallVector<ttg::WgmmaOp> inFlight; ///< products that run on over the back edge; without any, an iteration waits for all of its own
@@ -82,7 +82,7 @@ void placeRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config
 /// Notes on the loop, and on its loads, what was decided and why (ttg.pipeline, ttg.not_ahead). `wanted`: the stages asked for.
 void noteDecision(const LoopSchedule &schedule, int64_t wanted);
 /// Whether a loop's accumulators leave a multiprocessor too few registers for a second block.
-bool fillsProcessor(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target);
+bool limitsToOneCtaPerSM(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target);
 /// Whether all blocks of a program load the same tile in every iteration, so
 /// that each can bring a part of it (multicast.cpp): only products may read it.
 bool isForAllBlocks(const Ring &ring, const Copy &copy, ttg::ConfigAttr config);

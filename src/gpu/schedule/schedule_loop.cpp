@@ -18,7 +18,7 @@
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/widen_apart.h"
 #include "gpu/tiles/covering.h"
-#include "ir/made_anew.h"
+#include "ir/volatile_load.h"
 #include "support/result.h"
 #include "support/target.h"
 
@@ -94,14 +94,14 @@ bool mayBeWritten(tt::LoadOp load, scf::ForOp loop) {
 
 /// Whether cp.async can do what the load and the store to its buffer do.
 static Result<void> checkCopyAsync(tt::LoadOp load, ttg::AllocOp alloc, scf::ForOp loop, bool mayCopyAsync) {
-  constexpr int64_t leastBytes = 4;
+  constexpr int64_t minBytes = 4;
   auto tile = cast<RankedTensorType>(load.getType());
   if (!mayCopyAsync) return Failure{"there is no cp.async"};
-  if (tt::isMadeAnew(load)) return Failure{"it is volatile"};
+  if (tt::isVolatileLoad(load)) return Failure{"it is volatile"};
   if (mayBeWritten(load, loop)) return Failure{"the loop may write what it reads"};
   if (load.getOther() && !isZero(load.getOther())) return Failure{"elements outside of its mask are not 0"};
   if (tile.getElementType() != alloc.getType().getElementType()) return Failure{"the buffer holds elements of another type"};
-  if (asyncBytes(load, alloc) < leastBytes) return Failure{"cp.async moves 4 bytes at least"};
+  if (asyncBytes(load, alloc) < minBytes) return Failure{"cp.async moves 4 bytes at least"};
   return {};
 }
 
@@ -288,7 +288,7 @@ static SmallVector<ttg::WgmmaOp> productsInFlight(LoopSchedule &schedule) {
 /// The wait of an iteration that retires its last product of the iteration before: the first one, if the product accumulates in place
 /// behind it. Null if there is none, or the registers do not suffice: meanwhile the product keeps those of its first operand.
 static ttg::WgmmaWaitOp retiringWait(LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
-  constexpr int64_t leastProducts = 3; // of two, the second one's slot would be filled an iteration later than it is free
+  constexpr int64_t minDots = 3; // of two, the second one's slot would be filled an iteration later than it is free
   Block *body = schedule.loop.getBody();
   ttg::WgmmaOp last;
   int64_t inLoop = 0, inBody = 0;
@@ -298,7 +298,7 @@ static ttg::WgmmaWaitOp retiringWait(LoopSchedule &schedule, ttg::ConfigAttr con
     last = product;
   });
   auto waits = body->getOps<ttg::WgmmaWaitOp>();
-  if (inLoop != inBody || inLoop < leastProducts || waits.empty() || !accumulatesInPlace(last, schedule.loop)) return {};
+  if (inLoop != inBody || inLoop < minDots || waits.empty() || !accumulatesInPlace(last, schedule.loop)) return {};
   ttg::WgmmaWaitOp first = *waits.begin();
   if (first.getPending() != 0 || first.getTiles().size() != 1 || !first->isBeforeInBlock(last)) return {};
   auto product = first.getTiles()[0].getDefiningOp<ttg::WgmmaOp>();
@@ -345,7 +345,7 @@ static ttg::WgmmaOp productAhead(LoopSchedule &schedule, ttg::ConfigAttr config,
   for (auto each : body->getOps<ttg::WgmmaWaitOp>())
     last = each;
   // Where several blocks share a multiprocessor, one multiplies while another does its softmax: then the registers are worth more.
-  bool suits = fillsProcessor(schedule, config, target) && inBody && products > 0 && last != wait && last.getPending() == 0 &&
+  bool suits = limitsToOneCtaPerSM(schedule, config, target) && inBody && products > 0 && last != wait && last.getPending() == 0 &&
                registers <= registersForTiles(config, target, schedule.roles);
   return suits ? product : ttg::WgmmaOp();
 }
@@ -448,7 +448,7 @@ void noteDecision(const LoopSchedule &schedule, int64_t wanted) {
   loop->setAttr(ttg::pipelineName,
                 ttg::PipelineAttr::get(context, schedule.stages, wanted, int64_t(schedule.inFlight.size()), bool(schedule.ahead), reason));
   if (schedule.throughTiles) loop->setAttr(throughTilesName, UnitAttr::get(context));
-  for (const LoadInPlace &each : schedule.inPlace)
+  for (const UnpipelinedLoad &each : schedule.inPlace)
     each.load->setAttr(ttg::notAheadName, StringAttr::get(context, each.reason));
 }
 

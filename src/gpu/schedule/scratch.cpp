@@ -2,7 +2,7 @@
 #include "gpu/tiles/split_sums.h"
 
 #include "gpu/tiles/ttg.h"
-#include "ir/made_anew.h"
+#include "ir/volatile_load.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -195,9 +195,9 @@ ttg::ReadBlocksOp nextOfSum(ttg::ReadBlocksOp exchange) {
 }
 
 Operation *lastUseOfExchange(Operation *exchange) {
-  constexpr int64_t mostKept = 8192;
+  constexpr int64_t maxStored = 8192;
   if (ttg::ReadBlocksOp next = nextOfSum(cast<ttg::ReadBlocksOp>(exchange))) return lastUseOfExchange(next);
-  if (scratchBytes(exchange) > mostKept) return exchange;
+  if (scratchBytes(exchange) > maxStored) return exchange;
   for (Operation *op = exchange->getNextNode(); op; op = op->getNextNode())
     if (isa<ttg::ReadBlocksOp, scf::ForOp, scf::WhileOp, scf::IfOp>(op) || op->hasTrait<OpTrait::IsTerminator>()) return op;
   return exchange;

@@ -10,8 +10,8 @@
 #include "gpu/schedule/pipeline.h"
 #include "gpu/schedule/skeleton.h"
 #include "gpu/schedule/widen_apart.h"
-#include "gpu/tiles/real_extent.h"
-#include "ir/made_anew.h"
+#include "gpu/tiles/valid_extent.h"
+#include "ir/volatile_load.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -23,20 +23,20 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-constexpr int64_t producerRegisters = 24, widenerRegisters = 72, loaderRegisters = 88, registerStep = 8, mostRegisters = 240;
+constexpr int64_t producerRegisters = 24, widenerRegisters = 72, loaderRegisters = 88, registerStep = 8, maxRegisterLimit = 240;
 
 /// One warpgroup that multiplies cannot use half of a multiprocessor's registers:
 /// two such blocks run there.
 int64_t firstRegisters(ttg::ConfigAttr config, const GpuTarget &target, bool widener) {
   int64_t groups = config.getWarps() / warpsOfGroup, blocks = groups == 1 ? 2 : 1, helpers = widener ? 2 : 1;
-  return target.registersPerProcessor / blocks / ((groups + helpers) * warpsOfGroup << laneBits) / registerStep * registerStep;
+  return target.registersPerSM / blocks / ((groups + helpers) * warpsOfGroup << laneBits) / registerStep * registerStep;
 }
 
 /// What the producer's warpgroup gives away, and the one that widens, which keeps `widener`, is shared by the others.
 static int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target, int64_t widener) {
   int64_t groups = config.getWarps() / warpsOfGroup, each = firstRegisters(config, target, widener != 0);
   int64_t helpers = widener != 0 ? 2 : 1, kept = producerRegisters + widener;
-  return std::min(mostRegisters, (each * (groups + helpers) - kept) / groups / registerStep * registerStep);
+  return std::min(maxRegisterLimit, (each * (groups + helpers) - kept) / groups / registerStep * registerStep);
 }
 
 int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target) {
@@ -69,7 +69,7 @@ static std::optional<std::string> whyNoGain(ArrayRef<LoopSchedule> loops, ttg::C
   if (llvm::any_of(loops, [](const LoopSchedule &schedule) { return schedule.drifts; })) return {};
   if (llvm::all_of(loops, [](const LoopSchedule &schedule) { return !schedule.inFlight.empty() && !schedule.retiring; }))
     return "nothing is computed between the products";
-  if (llvm::none_of(loops, [&](const LoopSchedule &schedule) { return fillsProcessor(schedule, config, target); }))
+  if (llvm::none_of(loops, [&](const LoopSchedule &schedule) { return limitsToOneCtaPerSM(schedule, config, target); }))
     return "a second block fits on a multiprocessor, and multiplies while this one computes";
   return {};
 }

@@ -8,7 +8,7 @@
 // The ring, and the buffer of the result, are in use throughout the loop over tiles.
 #include "gpu/machine/written_stores.h"
 #include "gpu/schedule/pipeline.h"
-#include "ir/made_anew.h"
+#include "ir/volatile_load.h"
 #include "ir/scaled_dot.h"
 
 #include "mlir/IR/Matchers.h"
@@ -35,7 +35,7 @@ static bool mayWait(Operation *op, scf::ForOp loop) {
   if (op == loop || loop->isProperAncestor(op)) return isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
   auto load = dyn_cast<tt::LoadOp>(op);
   return isa<scf::ForOp, scf::WhileOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::ElementwiseInlineAsmOp>(op) ||
-         (load && tt::isMadeAnew(load)) || op->getName().getStringRef() == "gpu.barrier";
+         (load && tt::isVolatileLoad(load)) || op->getName().getStringRef() == "gpu.barrier";
 }
 
 scf::ForOp tileLoop(const LoopSchedule &schedule) {

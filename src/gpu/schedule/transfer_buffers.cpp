@@ -5,7 +5,7 @@
 //           %z = load_shared %r    add %z, ...
 // What threads read is read where it is first computed with: until then it takes no registers.
 #include "gpu/schedule/pipeline.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/tiles/valid_extent.h"
 
 #include "mlir/IR/Builders.h"
 

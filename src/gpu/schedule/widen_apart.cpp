@@ -138,7 +138,7 @@ private:
   /// Whether a block of three warpgroups and a producer's begins with enough registers for the product's sums, needs them all in the end,
   /// and whether shared memory, its port that is, has less to do.
   bool suits() {
-    constexpr int64_t rowsOfInstruction = 64, leastDepth = 32, besideSums = 26;
+    constexpr int64_t rowsOfInstruction = 64, minDepth = 32, besideSums = 26;
     auto result = cast<RankedTensorType>(product.getType());
     int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(result), config.getWarps());
     auto tile = cast<RankedTensorType>(second.store.getSrc().getType());
@@ -148,7 +148,7 @@ private:
     constexpr int64_t sumsOfBlock = 128; // with fewer another block fits beside this one, and fills its gaps
     bool fills = registersOf(result) >= sumsOfBlock;
     bool twoBlocks = result.getDimSize(0) == 4 * rowsOfInstruction; // of rows, for each of two warpgroups
-    return bits16 && twoBlocks && sumsFit && fills && rows >= threadsOfWidener && depth >= leastDepth && rows * 2 <= result.getDimSize(0);
+    return bits16 && twoBlocks && sumsFit && fills && rows >= threadsOfWidener && depth >= minDepth && rows * 2 <= result.getDimSize(0);
   }
 
   ttg::ConfigAttr config;
@@ -564,7 +564,7 @@ bool isWidening(scf::ForOp loop) {
 }
 
 bool widenApart(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  constexpr int64_t leastStages = 3;
+  constexpr int64_t minStages = 3;
   if (config.getWarps() != 2 * warpsOfGroup || config.getCtas() != 1 || config.getStages() < 2) return false;
   if (whyNoRoles(function, config, target) || mayLearnOfWrites(function)) return false;
   if (function.walk([](scf::WhileOp) { return WalkResult::interrupt(); }).wasInterrupted()) return false;
@@ -583,7 +583,7 @@ bool widenApart(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &ta
       bytes += tile.getNumElements() * std::max<int64_t>(8, tile.getElementTypeBitWidth()) / 8;
     });
     ttg::AllocOp wide = candidate.second.alloc;
-    int64_t depth = llvm::divideCeil(leastStages * (bytes + wide.getType().tileBytes()), wide.getType().tileBytes());
+    int64_t depth = llvm::divideCeil(minStages * (bytes + wide.getType().tileBytes()), wide.getType().tileBytes());
     if (planShared(function, {{wide, depth, loop}}).bytes > target.sharedBytes) continue;
     rewrite.run();
     function->setAttr(widenerName, UnitAttr::get(function.getContext()));

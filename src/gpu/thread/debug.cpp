@@ -2,7 +2,7 @@
 // not analyse: the kernel's own PTX, and functions that are mapped over tiles.
 #include "gpu/thread/lowerings.h"
 #include "ir/assembly.h"
-#include "ir/place.h"
+#include "ir/location.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -104,7 +104,7 @@ LogicalResult lowerAssert(ThreadContext &t, tt::AssertOp op) {
   }
   std::string file = "unknown";
   int64_t line = 0;
-  if (FileLineColLoc place = placeOf(op.getLoc())) {
+  if (FileLineColLoc place = locationOf(op.getLoc())) {
     file = place.getFilename().str();
     line = place.getLine();
   }

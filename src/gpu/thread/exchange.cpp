@@ -236,9 +236,9 @@ static Value partOfWarp(ThreadContext &t, const Layout &layout, uint64_t warpMas
 /// and a second butterfly combines the values (a row over 32 warps: 1 load and 5 shuffles instead of 32 loads).
 /// Fewer than 16 parts are read by every lane: loads from shared memory overlap, and shuffles wait for one another.
 static uint64_t sharingLanes(uint64_t freeLanes, int64_t partCount) {
-  constexpr int64_t fewestPartsToShare = 16;
+  constexpr int64_t minPartsToShare = 16;
   uint64_t sharing = 0;
-  for (int64_t bit = 0; bit < laneBits && partCount >= fewestPartsToShare; ++bit)
+  for (int64_t bit = 0; bit < laneBits && partCount >= minPartsToShare; ++bit)
     if (freeLanes >> bit & 1 && (int64_t(2) << llvm::popcount(sharing)) <= partCount) sharing |= uint64_t(1) << bit;
   return sharing;
 }

@@ -564,7 +564,7 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
   int64_t warps = config.getWarps() + (t.hasProducer ? warpsOfProducer : 0) + (source->hasAttr(widenerName) ? warpsOfGroup : 0);
   lowered->setAttr(ptx::kernelName,
                    ptx::KernelAttr::get(t.b.getContext(), warps << laneBits, sharedBytes, config.getCtas(), config.getMaxRegisters()));
-  if (Attribute facts = source->getAttr(ttg::factsName)) lowered->setAttr(ttg::factsName, facts);
+  if (Attribute guards = source->getAttr(ttg::guardsName)) lowered->setAttr(ttg::guardsName, guards);
   source.erase();
   return success();
 }

@@ -5,7 +5,7 @@
 #include "gpu/machine/computed_before.h"
 #include "gpu/machine/first_warps.h"
 #include "gpu/thread/lowerings.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/tiles/valid_extent.h"
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/tile_classes.h"
 #include "ir/refusal.h"
@@ -589,10 +589,10 @@ private:
 
   /// Whether a thread may read so many neighbors at once: they begin at a multiple of their size, and end in their row.
   bool mayRead(int64_t count) const {
-    constexpr int64_t mostBytes = 16;
+    constexpr int64_t maxBytes = 16;
     auto isMultiple = [&](int64_t offset) { return offset % (count * bytes()) == 0; };
     int64_t row = (isA ? type.getShape().back() : result.shape.back()) * bytes();
-    return count * bytes() <= mostBytes && isMultiple(row) && llvm::all_of(places[0], isMultiple) && llvm::all_of(places[1], isMultiple);
+    return count * bytes() <= maxBytes && isMultiple(row) && llvm::all_of(places[0], isMultiple) && llvm::all_of(places[1], isMultiple);
   }
 
   Value read(int64_t offset) {
@@ -646,12 +646,12 @@ private:
 } // namespace
 
 LogicalResult lowerFmaDot(ThreadContext &t, ttg::FmaDotOp op) {
-  constexpr int64_t mostAtOnce = 512, mostNeighbors = 8; // multiplications of an iteration; elements of a load
+  constexpr int64_t maxAtOnce = 512, maxContiguous = 8; // multiplications of an iteration; elements of a load
   Layout layout = ttg::layoutOf(op.getType());
   int64_t depth = cast<ttg::BufferType>(op.getA().getType()).getShape().back(), registers = layout.registersPerThread();
-  FmaOperand a(t, op, true, std::clamp<int64_t>(mostAtOnce / registers, 1, mostNeighbors)), second(t, op, false, mostNeighbors);
+  FmaOperand a(t, op, true, std::clamp<int64_t>(maxAtOnce / registers, 1, maxContiguous)), second(t, op, false, maxContiguous);
   int64_t step = a.getNeighbors();
-  while (2 * step * registers <= mostAtOnce && depth % (2 * step) == 0)
+  while (2 * step * registers <= maxAtOnce && depth % (2 * step) == 0)
     step *= 2;
   auto loop = scf::ForOp::create(t.b, t.i32(0), t.i32(depth), t.i32(step), t.get(op.getC()));
   OpBuilder::InsertionGuard guard(t.b);

@@ -8,7 +8,7 @@
 #include "gpu/thread/lowerings.h"
 #include "gpu/tiles/covering.h"
 #include "gpu/tiles/layout_cost.h"
-#include "ir/made_anew.h"
+#include "ir/volatile_load.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -436,7 +436,7 @@ LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op) {
 Operation *triedBy(scf::WhileOp loop) {
   auto isAttempt = [](Operation &op) {
     auto load = dyn_cast<tt::LoadOp>(op);
-    return isa<tt::AtomicCASOp, tt::AtomicRMWOp>(op) || (load && tt::isMadeAnew(load));
+    return isa<tt::AtomicCASOp, tt::AtomicRMWOp>(op) || (load && tt::isVolatileLoad(load));
   };
   Block &test = loop.getBefore().front();
   auto attempt = llvm::find_if(test, isAttempt);

@@ -25,8 +25,8 @@ namespace tilewright::gpu {
 namespace {
 
 constexpr int deepest = 16;         // operations that a form looks through
-constexpr size_t mostTerms = 3;     // of a factor
-constexpr size_t mostSummands = 16; // of a form
+constexpr size_t maxTerms = 3;     // of a factor
+constexpr size_t maxSummands = 16; // of a form
 
 class Sharer {
 public:
@@ -75,7 +75,7 @@ private:
     auto sum = [&](Value a, Value b, int64_t factor) {
       form.add(formOf(a, depth + 1), 1);
       form.add(formOf(b, depth + 1), factor);
-      if (form.terms.size() > mostSummands) form = unknown(value);
+      if (form.terms.size() > maxSummands) form = unknown(value);
     };
     if (depth < deepest) {
       if (auto add = value.getDefiningOp<arith::AddIOp>()) return sum(add.getLhs(), add.getRhs(), 1), form;
@@ -100,7 +100,7 @@ private:
   }
 
   static std::optional<Form> product(const Form &a, const Form &b) {
-    if (a.terms.size() > mostTerms || b.terms.size() > mostTerms) return std::nullopt;
+    if (a.terms.size() > maxTerms || b.terms.size() > maxTerms) return std::nullopt;
     Form form;
     form.add(a, b.constant);
     for (const auto &[right, factor] : b.terms) {

@@ -8,7 +8,7 @@
 #include "gpu/schedule/named_barriers.h"
 #include "gpu/schedule/widen_apart.h"
 #include "gpu/thread/lowerings.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/tiles/valid_extent.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,9 +29,9 @@ static SharedLayout sharedOf(Value buffer) {
 namespace {
 /// Addresses of a thread's registers in a tile in shared memory: few registers with addresses, and constants to be added. `nothing`: a zero
 /// that makes them different ones in each iteration for ptxas, or null.
-class SharedPlaces {
+class SharedAddresses {
 public:
-  SharedPlaces(ThreadContext &t, Value base, const Layout &layout, const SharedLayout &shared, Value nothing)
+  SharedAddresses(ThreadContext &t, Value base, const Layout &layout, const SharedLayout &shared, Value nothing)
       : t(t), offsets(offsetBases(layout, shared)), additive(splitAdd(offsets)), base(base) {
     inTile = arith::XOrIOp::create(t.b, xorBases(t, t.lane, offsets[static_cast<size_t>(Axis::lane)]),
                                    xorBases(t, t.warp, offsets[static_cast<size_t>(Axis::warp)]));
@@ -162,7 +162,7 @@ static LogicalResult prove(Operation *op, const SharedLayout &shared, const Layo
 
 FailureOr<Parts> loadTile(ThreadContext &t, Operation *op, Value base, const Layout &layout, const SharedLayout &shared, Type type) {
   Type inMemory = memoryType(t, type);
-  SharedPlaces places(t, base, layout, shared, Value());
+  SharedAddresses places(t, base, layout, shared, Value());
   Parts results(static_cast<size_t>(layout.registersPerThread()), Value());
   if (std::optional<MatrixPlan> matrix = matricesRead(layout, shared, type)) {
     if (failed(prove(op, shared, layout, *matrix, wrongInMatrices))) return failure();
@@ -220,7 +220,7 @@ LogicalResult storeTile(ThreadContext &t, Operation *op, Value base, const Layou
     }
     return success();
   }
-  SharedPlaces places(t, base, layout, shared, nothing);
+  SharedAddresses places(t, base, layout, shared, nothing);
   Value first = holdsFirstCopy(t, layout);
   VectorAccess access = vectorAccess(layout, shared);
   if (failed(prove(op, shared, layout, access, wrongInVectors))) return failure();
@@ -262,7 +262,7 @@ LogicalResult lowerStoreShared(ThreadContext &t, ttg::StoreSharedOp op) {
 LogicalResult lowerSync(ThreadContext &t, ttg::SyncOp op) {
   if (!t.hasProducer || !op.getEverybody()) return sync(t), success();
   int64_t warps = t.config.getWarps() + 1 + (op->getParentOfType<tt::FuncOp>()->hasAttr(widenerName) ? warpsOfGroup : 0);
-  ptx::BarrierOp::create(t.b, everybodyBarrier, static_cast<uint32_t>(warps << laneBits));
+  ptx::BarrierOp::create(t.b, allWarpsBarrier, static_cast<uint32_t>(warps << laneBits));
   return success();
 }
 
@@ -285,7 +285,7 @@ LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
   int64_t elements = std::min(width ? width.getInt() : 1, registersInOrder(access));
   int64_t bytes = elements * shared.elementBytes();
   if (bytes < 4) return bug(op, "an asynchronous copy moves 4 bytes at least");
-  SharedPlaces places(t, t.getScalar(op.getBuffer()), layout, shared, Value());
+  SharedAddresses places(t, t.getScalar(op.getBuffer()), layout, shared, Value());
   const Parts &pointers = t.get(op.getPointers());
   Value first = holdsFirstCopy(t, layout);
   for (const VectorAccess::Vector &vector : access.vectors)

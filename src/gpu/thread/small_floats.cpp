@@ -99,7 +99,7 @@ static Parts unpackE2m1(ThreadContext &t, const Parts &bytes, Type number, bool 
 
 /// The registers of bytes, those side by side along `dim` one after the other: they come in words, and are unpacked in words.
 static SmallVector<size_t> neighborsFirst(const Layout &bytes, size_t dim) {
-  auto placeOf = [&](size_t reg) {
+  auto locationOf = [&](size_t reg) {
     Dims at = bytes.coordinates(bytes.apply(static_cast<int64_t>(reg), 0, 0, 0));
     int64_t along = at[dim];
     at.erase(at.begin() + static_cast<ptrdiff_t>(dim));
@@ -107,7 +107,7 @@ static SmallVector<size_t> neighborsFirst(const Layout &bytes, size_t dim) {
     return at;
   };
   auto order = llvm::to_vector(llvm::seq<size_t>(0, static_cast<size_t>(bytes.registersPerThread())));
-  llvm::sort(order, [&](size_t one, size_t other) { return std::pair(placeOf(one), one) < std::pair(placeOf(other), other); });
+  llvm::sort(order, [&](size_t one, size_t other) { return std::pair(locationOf(one), one) < std::pair(locationOf(other), other); });
   return order;
 }
 
@@ -120,10 +120,10 @@ LogicalResult lowerUnpackE2m1(ThreadContext &t, ttg::UnpackE2m1Op op) {
   bool bySeconds = t.target.fp8Convert && !to.basesOf(Axis::reg).empty() && to.coordinates(to.basesOf(Axis::reg).front())[dim] == 2;
   SmallVector<size_t> order = neighborsFirst(from, dim);
   Parts bytes, results;
-  SmallVector<size_t> placeOf(order.size());
+  SmallVector<size_t> locationOf(order.size());
   for (auto [place, reg] : llvm::enumerate(order)) {
     bytes.push_back(t.get(op.getBytes())[reg]);
-    placeOf[reg] = place;
+    locationOf[reg] = place;
   }
   Parts numbers = unpackE2m1(t, bytes, getElementTypeOrSelf(op.getType()), op.getSmall(), bySeconds);
   auto byteOf = [&](uint32_t flat) {
@@ -134,7 +134,7 @@ LogicalResult lowerUnpackE2m1(ThreadContext &t, ttg::UnpackE2m1Op op) {
   for (auto [reg, byte] : llvm::enumerate(sourceRegisters(to, from, byteOf))) {
     if (!byte) return bug(op, "its layout and that of its bytes do not fit");
     int64_t isSecond = to.coordinates(to.apply(static_cast<int64_t>(reg), 0, 0, 0))[dim] & 1;
-    results.push_back(numbers[2 * placeOf[static_cast<size_t>(*byte)] + static_cast<size_t>(isSecond)]);
+    results.push_back(numbers[2 * locationOf[static_cast<size_t>(*byte)] + static_cast<size_t>(isSecond)]);
   }
   t.set(op.getResult(), std::move(results));
   return success();

@@ -156,14 +156,14 @@ private:
     for (Value result : op->getResults())
       setResult(result, access.layout);
     constexpr int64_t wordBytes = 4;
-    int64_t vector = vectorIn(access.facts, access.layout);
-    if (access.covering && vector * access.facts.bytes < wordBytes) vector = 1;
+    int64_t vector = vectorIn(access.guards, access.layout);
+    if (access.covering && vector * access.guards.bytes < wordBytes) vector = 1;
     if (vector > 1) op->setAttr(ttg::vectorName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), vector));
     if (access.covering && vector > 1) op->setAttr(ttg::coveringName, UnitAttr::get(op->getContext()));
-    if (!access.facts.repeats.empty()) op->setAttr(ttg::repeatsName, DenseI64ArrayAttr::get(op->getContext(), access.facts.repeats));
+    if (!access.guards.repeats.empty()) op->setAttr(ttg::repeatsName, DenseI64ArrayAttr::get(op->getContext(), access.guards.repeats));
     if (!access.pointer) return;
     bool narrowed = access.narrowedByMask && access.layout.registersPerThread() > vector;
-    op->setAttr(ttg::accessName, ttg::AccessAttr::get(op->getContext(), accessSectors(access.facts, access.layout), narrowed));
+    op->setAttr(ttg::accessName, ttg::AccessAttr::get(op->getContext(), accessSectors(access.guards, access.layout), narrowed));
   }
 
   void assignProduct(tt::DotOp op) {

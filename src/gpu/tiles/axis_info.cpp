@@ -71,7 +71,7 @@ int64_t AxisInfo::divisibilityOfAll() const {
 //===------------------------------------------------------------------------------------------------------------ lattice
 
 AxisAnalysis::AxisAnalysis(tt::FuncOp function, bool trustsPromises)
-    : trustsPromises(trustsPromises), refuted(ttg::refutedFacts(function)), indices(function, refuted) {
+    : trustsPromises(trustsPromises), failedGuards(ttg::failedGuardsOf(function)), indices(function, failedGuards) {
   for (BlockArgument argument : function.getBody().getArguments()) {
     if (!isTracked(argument.getType())) continue;
     auto known = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), tt::divisibilityName);
@@ -81,7 +81,7 @@ AxisAnalysis::AxisAnalysis(tt::FuncOp function, bool trustsPromises)
     changed = false;
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { visit(op); });
   } while (changed);
-  ttg::relyOn(function, indices.facts());
+  ttg::relyOn(function, indices.guards());
 }
 
 const AxisInfo *AxisAnalysis::find(Value value) const {

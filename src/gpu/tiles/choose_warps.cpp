@@ -4,7 +4,7 @@
 // Only products count: what is computed element by element is needed for a moment. Nothing is changed where they fit, or where twice as
 // many threads would have no more registers together.
 #include "gpu/passes.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/tiles/valid_extent.h"
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/tile_classes.h"
 #include "gpu/tiles/ttg.h"
@@ -21,7 +21,7 @@ namespace {
 int64_t bitsOf(Value tile) {
   auto type = cast<RankedTensorType>(tile.getType());
   int64_t elements = type.getNumElements();
-  if (auto dot = tile.getDefiningOp<tt::DotOp>()) elements = elements / type.getShape().back() * realExtent(dot).back();
+  if (auto dot = tile.getDefiningOp<tt::DotOp>()) elements = elements / type.getShape().back() * validExtent(dot).back();
   return elements * (type.getElementType().isIntOrFloat() ? type.getElementTypeBitWidth() : 64);
 }
 
@@ -71,7 +71,7 @@ LogicalResult chooseWarps(ModuleOp module) {
   return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
     int64_t bits = accumulatorBits(function), warps = config.getWarps();
     auto fits = [&] { return bits / 32 <= (warps << laneBits) * (target.registersPerThread - otherRegisters); };
-    while (!fits() && 2 * (warps << laneBits) * target.registersPerThread <= target.registersPerProcessor)
+    while (!fits() && 2 * (warps << laneBits) * target.registersPerThread <= target.registersPerSM)
       warps *= 2;
     // Assembly of the author's may count on the threads that he has asked for.
     bool isFixed = config.getMaxRegisters() != 0;

@@ -18,7 +18,7 @@ namespace {
 
 class Marker {
 public:
-  explicit Marker(tt::FuncOp function) : function(function), refuted(ttg::refutedFacts(function)), indices(function, refuted) {}
+  explicit Marker(tt::FuncOp function) : function(function), failedGuards(ttg::failedGuardsOf(function)), indices(function, failedGuards) {}
 
   void run() {
     if (!sharesSomething()) return;
@@ -26,7 +26,7 @@ public:
       mark(op, op.getOffset());
       markExtensions(op.getOffset());
     });
-    ttg::relyOn(function, indices.facts());
+    ttg::relyOn(function, indices.guards());
   }
 
 private:
@@ -60,7 +60,7 @@ private:
   }
 
   tt::FuncOp function;
-  address::RefutedFacts refuted;
+  address::FailedGuards failedGuards;
   address::Indices indices;
   SmallPtrSet<Operation *, 16> seen;
 };

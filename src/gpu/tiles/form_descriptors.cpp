@@ -20,9 +20,9 @@
 #include "gpu/passes.h"
 #include "gpu/tiles/dot_choice.h"
 #include "gpu/tiles/map_plan.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/tiles/valid_extent.h"
 #include "gpu/tiles/ttg.h"
-#include "ir/made_anew.h"
+#include "ir/volatile_load.h"
 #include "ir/scaled_dot.h"
 #include "support/artifact.h"
 #include "support/target.h"
@@ -164,7 +164,7 @@ bool areApart(Indices &indices, const MapPlan &x, Value xTile, const MapPlan &y,
 class Former {
 public:
   Former(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target)
-      : function(function), config(config), target(target), b(function.getContext()), refuted(ttg::refutedFacts(function)) {}
+      : function(function), config(config), target(target), b(function.getContext()), failedGuards(ttg::failedGuardsOf(function)) {}
 
   void run() {
     SmallVector<Operation *> candidates;
@@ -262,7 +262,7 @@ private:
 
   /// Whether no two stores of one tensor write to one place, in one run of the code around them: then they need no order.
   bool storesAreApart(const Accesses &count) {
-    Indices indices(function, refuted);
+    Indices indices(function, failedGuards);
     std::vector<MapPlan> plans;
     bool compared = false;
     for (size_t i = 0; i < count.stores.size(); ++i) {
@@ -279,7 +279,7 @@ private:
       plans.push_back(std::move(*plan));
     }
     if (compared && !hasOneIndexEach(indices, plans.front())) return false;
-    ttg::relyOn(function, indices.facts());
+    ttg::relyOn(function, indices.guards());
     return true;
   }
 
@@ -318,7 +318,7 @@ private:
     if (Result<void> fits = checkPlace(op); !fits) return Failure{fits.error()};
     Result<MapPlan> plan = planTensorMap(indices, function, pointers, mask, looked);
     if (!plan) return plan;
-    if (refuted.contains(everyFact) || refuted.contains(mapFactName(plan->base.getArgNumber())))
+    if (failedGuards.contains(everyGuard) || failedGuards.contains(mapGuardName(plan->base.getArgNumber())))
       return Failure{"the launch could not make a map for " + nameOf(plan->base)};
     if (!provesItself(indices, *plan, pointers, mask, looked))
       return Failure{"the map that was found is not what it was made from: a bug of ours"};
@@ -344,14 +344,14 @@ private:
   }
 
   Result<void> formLoad(tt::LoadOp op) {
-    if (tt::isMadeAnew(op)) return Failure{"it is volatile"};
+    if (tt::isVolatileLoad(op)) return Failure{"it is volatile"};
     if (Result<void> fits = checkElement(op.getType()); !fits) return fits;
     Value other = op.getOther();
     if (auto splat = other ? other.getDefiningOp<tt::SplatOp>() : tt::SplatOp()) other = splat.getSrc();
     if (op.getMask() && other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_PosZeroFloat()))
       return Failure{"elements outside of its mask are not 0"};
-    Indices indices(function, refuted);
-    Result<MapPlan> plan = planFor(op, indices, op.getPtr(), op.getMask(), lookedAt(op));
+    Indices indices(function, failedGuards);
+    Result<MapPlan> plan = planFor(op, indices, op.getPtr(), op.getMask(), demandedExtent(op));
     if (!plan) return Failure{plan.error()};
     if (unknown.changes()) return Failure{"the kernel writes through pointers whose tensor is not known"};
     if (accesses[plan->base].changes()) return Failure{"the kernel writes to " + nameOf(plan->base)};
@@ -359,7 +359,7 @@ private:
     if (isCandidate(op.getType()) && small.contains(op->getParentOp()))
       return Failure{"the tiles of an iteration are small, and threads read them"};
     if (Result<void> worth = checkWorth(); !worth) return worth;
-    ttg::relyOn(function, indices.facts());
+    ttg::relyOn(function, indices.guards());
     b.setInsertionPoint(op);
     Value map = addMap(indices, *plan, cast<RankedTensorType>(op.getType()).getElementType());
     auto loaded = ttg::DescriptorLoadOp::create(b, op.getLoc(), op.getType(), map, coordinates(indices, *plan, op.getLoc()), order(*plan),
@@ -411,13 +411,13 @@ private:
 
   Result<void> formStore(Operation *op, Value pointers, Value mask, Value tile, bool adds) {
     if (Result<void> fits = adds ? checkAddition(tile.getType()) : checkElement(tile.getType()); !fits) return fits;
-    Indices indices(function, refuted);
+    Indices indices(function, failedGuards);
     Result<MapPlan> plan = planFor(op, indices, pointers, mask, ttg::shapeOf(tile.getType()));
     if (!plan) return Failure{plan.error()};
     if (Result<void> fits = checkWrite(plan->base, adds); !fits) return fits;
     if (Result<void> fits = checkStore(indices, *plan, tile.getType()); !fits) return fits;
     if (Result<void> worth = checkWorth(); !worth) return worth;
-    ttg::relyOn(function, indices.facts());
+    ttg::relyOn(function, indices.guards());
     b.setInsertionPoint(op);
     Value map = addMap(indices, *plan, cast<RankedTensorType>(tile.getType()).getElementType());
     auto stored = ttg::DescriptorStoreOp::create(b, op->getLoc(), tile, map, coordinates(indices, *plan, op->getLoc()), order(*plan), adds);
@@ -489,7 +489,7 @@ private:
   ttg::ConfigAttr config;
   const GpuTarget &target;
   OpBuilder b;
-  address::RefutedFacts refuted;
+  address::FailedGuards failedGuards;
   llvm::MapVector<BlockArgument, Accesses> accesses; // by the kernel's arguments
   Accesses unknown;
   llvm::SmallPtrSet<Operation *, 4> small; // loops that copy so little that threads do it

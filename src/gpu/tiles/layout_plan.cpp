@@ -5,7 +5,7 @@
 //   pointers, masks, ranges                                   no class
 #include "gpu/tiles/layout_plan.h"
 #include "gpu/tiles/dot_choice.h"
-#include "ir/made_anew.h"
+#include "ir/volatile_load.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -92,29 +92,29 @@ std::optional<Layout> sourceLayout(Operation *op, const Layout &result) {
 //===------------------------------------------------------------------------------------------------ what classes ask for
 
 /// Of a tile that is contiguous and aligned along order[0].
-static AccessFacts rowFacts(Value tile, const Dims &order) {
-  AccessFacts facts;
+static AccessProperties rowProperties(Value tile, const Dims &order) {
+  AccessProperties guards;
   Dims shape = ttg::shapeOf(tile.getType());
-  facts.bytes = std::max<int64_t>(1, bitsOf(tile) / 8);
-  facts.order = order;
-  facts.contiguity = shape.empty() ? 1 : shape[static_cast<size_t>(order[0])];
-  facts.constancy.assign(shape.size(), 1);
-  facts.vectorLimit = std::clamp<int64_t>(16 / facts.bytes, 1, facts.contiguity);
-  return facts;
+  guards.bytes = std::max<int64_t>(1, bitsOf(tile) / 8);
+  guards.order = order;
+  guards.contiguity = shape.empty() ? 1 : shape[static_cast<size_t>(order[0])];
+  guards.constancy.assign(shape.size(), 1);
+  guards.vectorLimit = std::clamp<int64_t>(16 / guards.bytes, 1, guards.contiguity);
+  return guards;
 }
 
 /// How many neighbours a load of rows for a product takes that start anywhere, by the words around them: 0 if it is no such load.
 /// Rows that start at multiples of 4 bytes are copied by cp.async, which runs ahead.
-static int64_t coveredBy(Operation *op, const AccessFacts &facts) {
-  constexpr int64_t widest = 16, leastAligned = 4;
+static int64_t coveredBy(Operation *op, const AccessProperties &guards) {
+  constexpr int64_t widest = 16, minAligned = 4;
   auto load = dyn_cast<tt::LoadOp>(op);
-  if (!load || tt::isMadeAnew(load) || facts.vectorLimit * facts.bytes >= leastAligned || facts.bytes >= leastAligned) return 0;
+  if (!load || tt::isVolatileLoad(load) || guards.vectorLimit * guards.bytes >= minAligned || guards.bytes >= minAligned) return 0;
   if (!load->getParentOfType<scf::ForOp>() || !feedsProduct(load) || getElementTypeOrSelf(load.getType()).isInteger(1)) return 0;
   Value other = load.getOther();
   if (auto splat = other ? other.getDefiningOp<tt::SplatOp>() : tt::SplatOp()) other = splat.getSrc();
   if (other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_AnyZeroFloat())) return 0;
-  int64_t count = std::min(widest / facts.bytes, facts.contiguity);
-  return count * facts.bytes >= leastAligned ? count : 0;
+  int64_t count = std::min(widest / guards.bytes, guards.contiguity);
+  return count * guards.bytes >= minAligned ? count : 0;
 }
 
 /// How many neighbors one atomic operation takes: additions of floats, and pairs of f16 on every card.
@@ -133,7 +133,7 @@ static int64_t neighborsOfAtomic(Operation *op, ttg::ConfigAttr config) {
 ///   packed numbers: tl.load(q + (k // 8)[:, None] * N + n[None, :])    8 rows
 static Dims provenRepeats(Operation *op, const AxisAnalysis &axes) {
   auto load = dyn_cast<tt::LoadOp>(op);
-  if (!load || tt::isMadeAnew(load)) return {};
+  if (!load || tt::isVolatileLoad(load)) return {};
   if (Value other = load.getOther(); other && !other.getDefiningOp<tt::SplatOp>() && !matchPattern(other, m_Constant())) return {};
   AxisInfo pointer = axes.of(load.getPtr());
   Dims repeats(pointer.constancy.begin(), pointer.constancy.end());
@@ -165,19 +165,19 @@ void LayoutPlan::addAccess(Operation *op, Value pointer, Value mask, Value tile)
   access.mask = mask;
   access.tile = tile;
   if (pointer) {
-    access.facts = accessFacts(axes, pointer, mask);
-    if (int64_t covered = coveredBy(op, access.facts)) {
+    access.guards = accessProperties(axes, pointer, mask);
+    if (int64_t covered = coveredBy(op, access.guards)) {
       access.covering = true;
-      access.facts.vectorLimit = covered;
+      access.guards.vectorLimit = covered;
     } else {
-      access.facts.repeats = provenRepeats(op, provenAxes ? *provenAxes : axes);
+      access.guards.repeats = provenRepeats(op, provenAxes ? *provenAxes : axes);
     }
-    access.narrowedByMask = !access.covering && accessFacts(axes, pointer, Value()).vectorLimit > access.facts.vectorLimit;
+    access.narrowedByMask = !access.covering && accessProperties(axes, pointer, Value()).vectorLimit > access.guards.vectorLimit;
   } else {
-    access.facts = rowFacts(tile, rowMajorOrder(cast<RankedTensorType>(tile.getType()).getRank()));
+    access.guards = rowProperties(tile, rowMajorOrder(cast<RankedTensorType>(tile.getType()).getRank()));
   }
   if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) {
-    access.facts.vectorLimit = std::min(access.facts.vectorLimit, neighborsOfAtomic(op, config));
+    access.guards.vectorLimit = std::min(access.guards.vectorLimit, neighborsOfAtomic(op, config));
     access.narrowedByMask = false;
   }
   accessOf[op] = accesses.size();
@@ -234,7 +234,7 @@ bool LayoutPlan::isLoadedAlong(Value operand, int64_t dim) const {
   }
   if (auto load = operand.getDefiningOp<ttg::DescriptorLoadOp>()) return load.getOrder()[0] == dim;
   auto load = operand.getDefiningOp<tt::LoadOp>();
-  return load && accessFacts(axes, load.getPtr(), load.getMask()).order[0] == dim;
+  return load && accessProperties(axes, load.getPtr(), load.getMask()).order[0] == dim;
 }
 
 /// Products whose results are one class, like sums that a loop adds two products to, have one layout.
@@ -275,12 +275,12 @@ bool LayoutPlan::holds(const Class &one, Value tile) const {
 /// memory.
 LayoutPlan::Priced LayoutPlan::cheapestStoreOfProduct(const MemoryAccess &store, const Layout &tileLayout) const {
   constexpr int64_t wordBits = 32; // narrower elements share words, and would be taken apart for shuffles
-  Priced best{tileLayout, streamedStoreCost(store.facts, tileLayout)};
-  int64_t bits = store.facts.bytes * 8;
-  SmallVector<Layout> layouts(coalescedLayouts(tileLayout.shape, store.facts, warps));
-  if (bits >= wordBits) layouts.push_back(gatheredInWarps(tileLayout, store.facts));
+  Priced best{tileLayout, streamedStoreCost(store.guards, tileLayout)};
+  int64_t bits = store.guards.bytes * 8;
+  SmallVector<Layout> layouts(coalescedLayouts(tileLayout.shape, store.guards, warps));
+  if (bits >= wordBits) layouts.push_back(gatheredInWarps(tileLayout, store.guards));
   for (const Layout &layout : layouts) {
-    int64_t total = streamedStoreCost(store.facts, layout);
+    int64_t total = streamedStoreCost(store.guards, layout);
     if (total < best.cost) total += plannedConversionCost(tileLayout, layout, bits);
     if (total < best.cost) best = {layout, total};
   }
@@ -293,15 +293,15 @@ LayoutPlan::Priced LayoutPlan::cheapestAccess(const MemoryAccess &access, const 
   if (access.pointer && isa<tt::StoreOp>(access.op) && !tileLayout.shape.empty() && owner && !classes[*owner].dots.empty())
     return cheapestStoreOfProduct(access, tileLayout);
   auto costIn = [&](const Layout &layout) {
-    return isa<tt::StoreOp>(access.op) ? storeCost(access.facts, layout) : accessCost(access.facts, layout);
+    return isa<tt::StoreOp>(access.op) ? storeCost(access.guards, layout) : accessCost(access.guards, layout);
   };
   Priced best{tileLayout, costIn(tileLayout)};
-  int64_t bits = access.facts.bytes * 8, conversions = 0;
+  int64_t bits = access.guards.bytes * 8, conversions = 0;
   for (Value operand : access.op->getOperands())
     if (isTile(operand) && !cheap.contains(operand)) conversions += 1;
   for (Value result : access.op->getResults())
     if (isTile(result) && !result.use_empty()) conversions += 1;
-  for (const Layout &layout : coalescedLayouts(tileLayout.shape, access.facts, warps)) {
+  for (const Layout &layout : coalescedLayouts(tileLayout.shape, access.guards, warps)) {
     if (layout == tileLayout) continue;
     int64_t total = costIn(layout) + conversions * conversionCost(layout, tileLayout, bits);
     if (total < best.cost) best = {layout, total};
@@ -375,13 +375,13 @@ SmallVector<Layout> LayoutPlan::candidates(const Class &chosen) const {
     if (std::optional<Layout> layout = toResult ? resultLayout(border.op, *other) : sourceLayout(border.op, *other)) add(*layout);
   }
   for (size_t index : chosen.accesses)
-    for (const Layout &layout : coalescedLayouts(chosen.shape, accesses[index].facts, warps))
+    for (const Layout &layout : coalescedLayouts(chosen.shape, accesses[index].guards, warps))
       add(layout);
   for (Operation *op : chosen.scans)
     add(scanLayout(chosen.shape, cast<tt::ScanOp>(op).getAxis(), warps));
   for (const Transfer &transfer : chosen.transfers)
     if (transfer.order.size() == chosen.shape.size())
-      for (const Layout &layout : coalescedLayouts(chosen.shape, rowFacts(transfer.tile, transfer.order), warps))
+      for (const Layout &layout : coalescedLayouts(chosen.shape, rowProperties(transfer.tile, transfer.order), warps))
         add(layout);
   for (const Turned &turned : chosen.turned)
     for (const Layout &layout : turningLayouts(chosen.shape, warps, turned.order))

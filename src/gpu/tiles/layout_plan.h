@@ -18,7 +18,7 @@ struct MemoryAccess {
   mlir::Operation *op = nullptr;
   mlir::Value pointer, mask; ///< pointer null: a descriptor does the addressing
   mlir::Value tile;          ///< what is loaded or stored: its class wants the access to be good
-  AccessFacts facts;
+  AccessProperties guards;
   bool covering = false;       ///< by aligned words, from any address (covering.h)
   bool narrowedByMask = false; ///< elements that are neighbours in memory have different masks
   Layout layout;               ///< where it runs; differs from its tile's where a conversion is cheaper than bad accesses

@@ -14,7 +14,7 @@
 #include "gpu/machine/early.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/ttg.h"
-#include "ir/made_anew.h"
+#include "ir/volatile_load.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -57,7 +57,7 @@ static bool comesFromMemory(Value value, int64_t depth) {
 
 /// Whether the operation neither lets another program proceed, nor waits for one.
 static bool waitsForNobody(Operation *op) {
-  if (auto load = dyn_cast<tt::LoadOp>(op)) return !tt::isMadeAnew(load);
+  if (auto load = dyn_cast<tt::LoadOp>(op)) return !tt::isVolatileLoad(load);
   if (isa<tt::AtomicRMWOp>(op)) return op->getResult(0).use_empty();
   return isa<tt::StoreOp>(op) || isMemoryEffectFree(op);
 }
@@ -119,14 +119,14 @@ static int64_t registersOf(RankedTensorType tile, int64_t threads) {
 
 /// Loads behind the first reduction of a block of operations move to the loads in front of it.
 static void loadBeforeReduction(Block &block, int64_t threads) {
-  constexpr int64_t mostRegisters = 16;
+  constexpr int64_t maxRegisterLimit = 16;
   Operation *last = nullptr; // the loads end here
   int64_t registers = 0;
   bool isBehind = false;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     auto load = dyn_cast<tt::LoadOp>(op);
     auto tile = load ? dyn_cast<RankedTensorType>(load.getType()) : nullptr;
-    bool isPlain = load ? !tt::isMadeAnew(load) : isMemoryEffectFree(&op);
+    bool isPlain = load ? !tt::isVolatileLoad(load) : isMemoryEffectFree(&op);
     if (!isPlain && isBehind) return; // it may write what is loaded behind it
     if (!isPlain) last = nullptr;
     if (tile && isPlain && !isBehind) last = &op;
@@ -134,7 +134,7 @@ static void loadBeforeReduction(Block &block, int64_t threads) {
     if (!tile || !isBehind || !last) continue;
     registers += registersOf(tile, threads);
     bool isReady = llvm::all_of(op.getOperands(), [&](Value operand) { return canBeAfter(last, operand, deepest); });
-    if (registers <= mostRegisters && isReady) moveAfter(last, &op);
+    if (registers <= maxRegisterLimit && isReady) moveAfter(last, &op);
   }
 }
 

@@ -19,7 +19,7 @@ namespace {
 using address::Conjunct, address::Indices, address::Mask, address::ownDims, address::Polynomial, address::product, address::quotient,
     address::Term;
 
-constexpr size_t mostDims = 5;
+constexpr size_t maxDims = 5;
 constexpr int64_t firstCoordinate = -(int64_t(1) << 30), lastCoordinate = INT32_MAX - (1 << 16);
 
 /// Whether a tile at a negative index of this dimension lies in front of its tensor altogether, where no kernel reads: what is inside of
@@ -38,7 +38,7 @@ bool isOutsideWhereNegative(Indices &indices, const MapPlan &plan, const MapDime
 }
 
 /// The dimension of which a bound says that what is behind the elements that are looked at is off:  coordinate - looked < 0
-std::optional<int64_t> endOfLooked(const Conjunct &bound, ArrayRef<int64_t> shape, ArrayRef<int64_t> looked) {
+std::optional<int64_t> endOfDemanded(const Conjunct &bound, ArrayRef<int64_t> shape, ArrayRef<int64_t> looked) {
   for (auto [dim, extent] : llvm::enumerate(looked))
     if (extent < shape[dim] && bound == Polynomial(Term{1, int64_t(dim), {}}) - Polynomial(extent)) return int64_t(dim);
   return std::nullopt;
@@ -145,7 +145,7 @@ private:
       if (factor != 1 && factor != -1) return Failure{"its mask compares a multiple of an index"};
       MapDimension &dim = dimOf(along);
       if (factor == 1) {
-        if (endOfLooked(conjunct, shape, looked)) {
+        if (endOfDemanded(conjunct, shape, looked)) {
           ends.push_back(along);
           continue;
         }
@@ -283,7 +283,7 @@ private:
   }
 
   Result<void> finish() {
-    if (plan_.dims.size() > mostDims) return Failure{"a tensor map of " + std::to_string(plan_.dims.size()) + " dimensions is needed"};
+    if (plan_.dims.size() > maxDims) return Failure{"a tensor map of " + std::to_string(plan_.dims.size()) + " dimensions is needed"};
     for (MapDimension &dim : plan_.dims) {
       if (!dim.distance) continue;
       dim.bound = dim.start - *dim.distance;
@@ -375,14 +375,14 @@ bool provesItself(Indices &indices, const MapPlan &plan, Value pointers, Value m
     if (dim.fixed) bounds.push_back(Polynomial(-1) - coordinate(dim));
   }
   if (!llvm::all_of(bounds, [&](const Conjunct &bound) { return llvm::is_contained(original.conjuncts, bound); })) return false;
-  auto isBehindLooked = [&](const Conjunct &bound) {
-    std::optional<int64_t> at = endOfLooked(bound, shape, looked);
+  auto isPastDemanded = [&](const Conjunct &bound) {
+    std::optional<int64_t> at = endOfDemanded(bound, shape, looked);
     return at && llvm::any_of(plan.dims, [&](const MapDimension &dim) { return dim.tileDim == *at && !dim.bound.isZero(); });
   };
   // Every bound of the mask is one of the map's, or holds anyway: of lower ones, it is enough if the start is not negative.
   return plan.wholly.conditions == original.conditions && llvm::all_of(original.conjuncts, [&](const Conjunct &bound) {
            Polynomial start = Polynomial(-1) - bound.along(-1);
-           return llvm::is_contained(bounds, bound) || isBehindLooked(bound) || (bound.constant() && *bound.constant() < 0) ||
+           return llvm::is_contained(bounds, bound) || isPastDemanded(bound) || (bound.constant() && *bound.constant() < 0) ||
                   (isLower(bound) && indices.isNonNegative(start));
          });
 }

@@ -1,10 +1,10 @@
 // See own_columns.h.
 #include "gpu/tiles/own_columns.h"
 
-#include "gpu/tiles/real_extent.h"
+#include "gpu/tiles/valid_extent.h"
 #include "gpu/tiles/split_sums.h"
 #include "gpu/tiles/tile_classes.h"
-#include "ir/real_extent.h"
+#include "ir/valid_extent.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -21,7 +21,7 @@ constexpr llvm::StringLiteral ownName = "ttg.own";
 static std::optional<int64_t> ownColumns(tt::DotOp dot, int64_t warps, int64_t blocks) {
   constexpr int64_t columnsOfProduct = 8, columnsOfBytes = 16, warpsOfGroup = 4; // of wgmma: multiples of so many
   Dims shape = ttg::shapeOf(dot.getType());
-  Dims real = realExtent(dot);
+  Dims real = validExtent(dot);
   int64_t step = getElementTypeOrSelf(dot.getA().getType()).isInteger() ? columnsOfBytes : columnsOfProduct;
   if (shape.size() != 2 || real[1] == shape[1] || real[1] % (step * blocks) != 0) return {};
   int64_t rows = warpgroupRows * std::max<int64_t>(1, warps / warpsOfGroup);
@@ -52,7 +52,7 @@ static bool suits(Operation *op, const Overlap &wanted) {
 
 bool isOfColumns(tt::MakeRangeOp range, const Overlap &overlap) {
   if (ttg::shapeOf(range.getType())[0] != overlap.extent) return true;
-  auto real = range->getAttrOfType<DenseI64ArrayAttr>(tt::realName);
+  auto real = range->getAttrOfType<DenseI64ArrayAttr>(tt::validExtentName);
   return real && real.asArrayRef().front() == overlap.own * overlap.blocks;
 }
 
@@ -71,7 +71,7 @@ std::optional<Overlap> overlapOf(tt::FuncOp function, int64_t warps, int64_t blo
   return wanted;
 }
 
-bool saysWhatIsReal(Operation *op, int64_t dim, const Overlap &overlap) {
+bool statesValidExtent(Operation *op, int64_t dim, const Overlap &overlap) {
   auto compare = dyn_cast<arith::CmpIOp>(op);
   if (!compare || compare.getPredicate() != arith::CmpIPredicate::slt) return false;
   DenseIntElementsAttr bound;
@@ -120,8 +120,8 @@ void storeOwn(ImplicitLocOpBuilder &b, tt::StoreOp store, int64_t dim, const Ove
   store.getMaskMutable().assign(mask ? Value(arith::AndIOp::create(b, mask, own)) : own);
 }
 
-void forgetWhatIsReal(tt::MakeRangeOp range) {
-  range->removeAttr(tt::realName);
+void dropValidExtent(tt::MakeRangeOp range) {
+  range->removeAttr(tt::validExtentName);
 }
 
 } // namespace tilewright::gpu

@@ -25,12 +25,12 @@ std::optional<Overlap> overlapOf(tt::FuncOp function, int64_t warps, int64_t blo
 bool isOfColumns(tt::MakeRangeOp range, const Overlap &overlap);
 
 /// Whether a comparison says which elements of a tile along `dim` are real. That of a slice says which are its own.
-bool saysWhatIsReal(mlir::Operation *op, int64_t dim, const Overlap &overlap);
+bool statesValidExtent(mlir::Operation *op, int64_t dim, const Overlap &overlap);
 /// Which elements of a slice of this shape along `dim` are its own.
 mlir::Value ownElements(mlir::ImplicitLocOpBuilder &b, llvm::ArrayRef<int64_t> shape, int64_t dim, const Overlap &overlap);
 /// A store of a slice leaves out what is the next one's, if its mask does not do so anyway.
 void storeOwn(mlir::ImplicitLocOpBuilder &b, tt::StoreOp store, int64_t dim, const Overlap &overlap);
 /// A range is that of a slice from now on.
-void forgetWhatIsReal(tt::MakeRangeOp range);
+void dropValidExtent(tt::MakeRangeOp range);
 
 } // namespace tilewright::gpu

@@ -4,7 +4,7 @@
 //           %e = ttg.wgmma %p, %q, %c    %d = ttg.wgmma_wait 0, %e
 // Nothing overlaps yet: the pipeline turns loads that only feed a buffer into copies that run ahead, and lets products run on.
 #include "gpu/passes.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/tiles/valid_extent.h"
 #include "gpu/tiles/ttg.h"
 #include "ir/refusal.h"
 
@@ -104,8 +104,8 @@ private:
     auto tile = cast<RankedTensorType>(source.tile.getType());
     Dims shape = ttg::shapeOf(tile), order = memoryOrder(source.tile);
     int64_t bits = std::max<int64_t>(8, tile.getElementTypeBitWidth()), inner = source.order[along];
-    constexpr int64_t leastSpan = 32;
-    if (order[0] != inner && (!either || reach * bits < leastSpan * 8)) std::swap(order[0], order[1]);
+    constexpr int64_t minSpan = 32;
+    if (order[0] != inner && (!either || reach * bits < minSpan * 8)) std::swap(order[0], order[1]);
     int64_t widest = order[0] == inner ? 128 : std::min<int64_t>(128, reach * bits / 8);
     return SharedLayout::swizzled(shape, bits, widest, order);
   }

@@ -19,14 +19,14 @@
 // from there (atomics, volatile loads) the others get from it.
 #include "gpu/passes.h"
 #include "gpu/tiles/own_columns.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/tiles/valid_extent.h"
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/split_form.h"
 #include "gpu/tiles/split_sums.h"
 #include "gpu/tiles/tile_classes.h"
 #include "gpu/tiles/tile_shapes.h"
 #include "gpu/tiles/ttg.h"
-#include "ir/made_anew.h"
+#include "ir/volatile_load.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -47,7 +47,7 @@ namespace {
 // Weights of the choice, in elements that one block computes: an exchange is two barriers of the cluster and a way through shared memory. A
 // product's operand is rather loaded by every block than exchanged.
 constexpr int64_t exchangeStart = 500, exchangeEach = 16, accessEach = 16, sliceStart = 10;
-constexpr int64_t fewestRows = 16; // of a product, in each block: less is no tensor core's work
+constexpr int64_t minRowsOfAll = 16; // of a product, in each block: less is no tensor core's work
 
 /// What an operation wants of its operands, and in what form it leaves its results. Scalars have no meaning here.
 struct Forms {
@@ -138,7 +138,7 @@ private:
     });
     for (const TileClasses::Class &one : classes.all())
       leaders.push_back(one.leader);
-    llvm::sort(leaders, [&](Value x, Value y) { return placeOf(x) < placeOf(y); });
+    llvm::sort(leaders, [&](Value x, Value y) { return locationOf(x) < locationOf(y); });
     for (Operation *op : ops) {
       SmallVector<Value> touched(op->getOperands());
       llvm::append_range(touched, valuesOf(op));
@@ -150,7 +150,7 @@ private:
   }
 
   /// Where a tile comes in the program.
-  ptrdiff_t placeOf(Value tile) { return shapes.find(tile) - shapes.begin(); }
+  ptrdiff_t locationOf(Value tile) { return shapes.find(tile) - shapes.begin(); }
 
   Value leaderOf(Value value) {
     std::optional<size_t> found = classes.find(value);
@@ -211,10 +211,10 @@ private:
     size_t rows = shape.size() - 2, columns = rows + 1;
     if (overlap) return along(int64_t(columns));
     if (shape.size() == 3 && canSplit(shape, 0)) return along(0);
-    bool enoughColumns = shape[columns] / blocks >= fewestRows;
+    bool enoughColumns = shape[columns] / blocks >= minRowsOfAll;
     bool losesRows = shape[rows] >= warpgroupRows && shape[rows] / blocks < warpgroupRows;
     if (losesRows && enoughColumns && sumOf(dot)) return along(int64_t(columns));
-    if (shape[rows] / blocks >= fewestRows) return along(int64_t(rows));
+    if (shape[rows] / blocks >= minRowsOfAll) return along(int64_t(rows));
     return enoughColumns ? along(int64_t(columns)) : whole;
   }
 
@@ -417,9 +417,9 @@ private:
     for (Operation *op : products)
       for (auto [operand, form] : llvm::zip(op->getOperands(), formsOf(op).operands))
         startAs(operand, form);
-    constexpr int64_t mostSweeps = 8;
+    constexpr int64_t maxSweeps = 8;
     bool changed = true;
-    for (int64_t sweep = 0; sweep < mostSweeps && changed; ++sweep) {
+    for (int64_t sweep = 0; sweep < maxSweeps && changed; ++sweep) {
       changed = false;
       for (Value leader : llvm::reverse(leaders))
         if (!fixed.contains(leader)) changed |= improve(leader);
@@ -486,7 +486,7 @@ private:
       operands.push_back(isTile(operand) ? inForm(operand, source) : operand);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(op);
-    if (overlap && type.getDimSize(unsigned(*form.dim)) == overlap->extent && saysWhatIsReal(op, *form.dim, *overlap)) {
+    if (overlap && type.getDimSize(unsigned(*form.dim)) == overlap->extent && statesValidExtent(op, *form.dim, *overlap)) {
       Value own = ownElements(b, part.getShape(), *form.dim, *overlap);
       forms[own] = form;
       return copies[{value, form.dim}] = own;
@@ -500,7 +500,7 @@ private:
     if (auto range = dyn_cast<tt::MakeRangeOp>(copy)) {
       int64_t extent = part.getNumElements(), own = overlap && type.getNumElements() == overlap->extent ? overlap->own : extent;
       range.setEnd(static_cast<uint32_t>(range.getStart() + extent));
-      forgetWhatIsReal(range);
+      dropValidExtent(range);
       Value bounded = arith::AndIOp::create(b, rank, i32(blocks - 1)); // what it is anyway, for who asks for its bounds
       Value start = arith::MulIOp::create(b, bounded, i32(own));
       result = arith::AddIOp::create(b, result, tt::SplatOp::create(b, part, start));
@@ -674,7 +674,7 @@ private:
         forms[result] = form;
       }
     if (auto dot = dyn_cast<tt::DotOp>(op); dot && its.results[0].dim)
-      splitRealExtent(dot, *its.results[0].dim, blocks, overlap ? std::optional(overlap->own) : std::nullopt);
+      splitValidExtent(dot, *its.results[0].dim, blocks, overlap ? std::optional(overlap->own) : std::nullopt);
     b.setInsertionPoint(op);
     if (auto store = dyn_cast<tt::StoreOp>(op); store && overlap && its.operands[0].dim) storeOwn(b, store, *its.operands[0].dim, *overlap);
     bool onMemory = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp>(op);
@@ -724,7 +724,7 @@ private:
 /// 50257 columns on an H200, 32 warps, 1 and 8 blocks: 310 and 630 GB/s. More blocks than that cost: of 32768 columns, which four blocks
 /// hold in 64 registers a thread without a spill, 4 and 8 blocks: 1188 and 538 GB/s.
 static int64_t blocksFor(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  constexpr int64_t mostBlocks = 8, besideRows = 16; // beside the tiles: addresses, masks, parts of sums
+  constexpr int64_t maxCtas = 8, besideRows = 16; // beside the tiles: addresses, masks, parts of sums
   bool reduces = false, others = false;
   function.walk([&](Operation *op) {
     reduces |= isa<tt::ReduceOp>(op);
@@ -732,12 +732,12 @@ static int64_t blocksFor(tt::FuncOp function, ttg::ConfigAttr config, const GpuT
   });
   if (!target.clusters || !reduces || others) return 1;
   int64_t threads = config.getWarps() << laneBits;
-  int64_t available = std::min(target.registersPerThread, target.registersPerProcessor / threads);
+  int64_t available = std::min(target.registersPerThread, target.registersPerSM / threads);
   if (config.getMaxRegisters() > 0) available = std::min(available, config.getMaxRegisters());
-  for (int64_t blocks = 1; blocks <= mostBlocks; blocks *= 2) {
+  for (int64_t blocks = 1; blocks <= maxCtas; blocks *= 2) {
     Splitter splitter(function, config.getWarps(), blocks);
     splitter.plan();
-    int64_t beside = blocks < mostBlocks ? besideRows : 0;
+    int64_t beside = blocks < maxCtas ? besideRows : 0;
     if (splitter.registersAtReductions(threads) + beside <= available) return blocks;
   }
   return 1;
@@ -754,7 +754,7 @@ static int64_t blocksForProduct(tt::FuncOp function, ttg::ConfigAttr config, con
     others |= isa<tt::ReduceOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp, tt::ElementwiseInlineAsmOp>(op);
   });
   if (!target.clusters || !products || others || config.getMaxRegisters() != 0) return 1;
-  int64_t registers = accumulatorBits(function) / 32, threads = target.registersPerProcessor / target.registersPerThread;
+  int64_t registers = accumulatorBits(function) / 32, threads = target.registersPerSM / target.registersPerThread;
   threads = int64_t(1) << llvm::Log2_64(static_cast<uint64_t>(threads)); // of whole warps, a power of two
   int64_t available = threads * (target.registersPerThread - (products == 1 ? besideSums : otherRegisters));
   return registers <= available || registers > 2 * available ? 1 : 2;

@@ -6,7 +6,7 @@
 // parts where there are two of bf16. An infinity's second part is no number, and neither is %s then: the first product knows better.
 #include "gpu/passes.h"
 #include "gpu/tiles/dot_choice.h"
-#include "ir/real_extent.h"
+#include "ir/valid_extent.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,9 +24,9 @@ static bool isBf16(Precision precision) {
 
 /// Whether a tensor core takes the product of the parts.
 static bool hasTensorCore(tt::DotOp op, ttg::ConfigAttr config, const GpuTarget &target) {
-  constexpr int64_t leastDepth = 16; // of bf16
+  constexpr int64_t minDepth = 16; // of bf16
   bool isBf = isBf16(op.getInputPrecision());
-  if (!(isBf ? target.bf16Mma : target.tf32Mma) || (isBf && ttg::shapeOf(op.getA().getType()).back() < leastDepth)) return false;
+  if (!(isBf ? target.bf16Mma : target.tf32Mma) || (isBf && ttg::shapeOf(op.getA().getType()).back() < minDepth)) return false;
   Precision wanted = op.getInputPrecision();
   op.setInputPrecision(Precision::TF32);
   bool found = chooseDot(op, config).kind != ttg::ProductKind::fma;
@@ -66,10 +66,10 @@ static void split(tt::DotOp op) {
   Precision precision = op.getInputPrecision(), each = isBf16(precision) ? Precision::IEEE : Precision::TF32;
   SmallVector<Value> left = partsOf(b, op.getA(), precision), right = partsOf(b, op.getB(), precision);
   auto type = cast<RankedTensorType>(op.getType());
-  Attribute real = op->getAttr(tt::realName);
+  Attribute real = op->getAttr(tt::validExtentName);
   auto product = [&](Value a, Value with, Value c) -> Value {
     auto dot = tt::DotOp::create(b, type, a, with, c, each, 0);
-    if (real) dot->setAttr(tt::realName, real);
+    if (real) dot->setAttr(tt::validExtentName, real);
     return dot;
   };
   Value zero = constantTile(b, type, b.getF32FloatAttr(0)), small = zero;

@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-constexpr int64_t fewestBytes = 64; // of a row of A in each block: what the copy engine brings in less is slow
+constexpr int64_t minBytesOfAll = 64; // of a row of A in each block: what the copy engine brings in less is slow
 
 std::optional<OpResult> sumOf(tt::DotOp dot) {
   auto sum = dyn_cast<BlockArgument>(dot.getC());
@@ -34,7 +34,7 @@ static bool isBestAlongK(tt::DotOp dot, int64_t blocks) {
   if (isExactWithinStep(dot)) return false;
   if (sum.getRank() != 2 || sum.getDimSize(0) / blocks >= warpgroupRows || sum.getDimSize(1) < blocks) return false;
   int64_t rowBytes = a.getDimSize(1) / blocks * a.getElementTypeBitWidth() / 8;
-  return rowBytes >= fewestBytes && sumOf(dot).has_value();
+  return rowBytes >= minBytesOfAll && sumOf(dot).has_value();
 }
 
 static SmallVector<tt::DotOp> productsOf(tt::FuncOp function) {

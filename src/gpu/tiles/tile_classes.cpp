@@ -25,10 +25,10 @@ bool isElementwiseOnTiles(Operation *op) {
 }
 
 int64_t weightOf(Operation *op) {
-  constexpr int64_t iterations = 8, mostWeight = 512;
+  constexpr int64_t iterations = 8, maxWeight = 512;
   int64_t weight = 1;
   for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
-    if (isa<scf::ForOp, scf::WhileOp>(parent)) weight = std::min(mostWeight, weight * iterations);
+    if (isa<scf::ForOp, scf::WhileOp>(parent)) weight = std::min(maxWeight, weight * iterations);
   return weight;
 }
 

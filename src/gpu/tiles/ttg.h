@@ -40,9 +40,9 @@ constexpr llvm::StringLiteral noDescriptorName = "ttg.no_descriptor";
 /// On a load in a loop: why it does not run ahead of it (a string, for people).
 constexpr llvm::StringLiteral notAheadName = "ttg.not_ahead";
 
-/// On a kernel: what it assumes about its launches (Facts), and what it must not assume (strings; `everyFact`: nothing at all).
-constexpr llvm::StringLiteral factsName = "ttg.facts";
-constexpr llvm::StringLiteral refutedName = "ttg.refuted_facts";
+/// On a kernel: what it assumes about its launches (Facts), and what it must not assume (strings; `everyGuard`: nothing at all).
+constexpr llvm::StringLiteral guardsName = "ttg.facts";
+constexpr llvm::StringLiteral failedGuardsName = "ttg.failed_guards";
 /// On an argument whose value must not be specialised on, as the kernel's author says (a unit attribute).
 constexpr llvm::StringLiteral notSpecializedName = "ttg.not_specialized";
 
@@ -70,9 +70,9 @@ constexpr llvm::StringLiteral sharedBytesName = "ttg.shared_bytes";
 /// What the kernel is compiled for; null if it has none.
 ConfigAttr configOf(mlir::Operation *function);
 /// The facts that this kernel must do without.
-address::RefutedFacts refutedFacts(tt::FuncOp kernel);
+address::FailedGuards failedGuardsOf(tt::FuncOp kernel);
 /// Notes that the kernel's code relies on the facts.
-void relyOn(tt::FuncOp kernel, llvm::ArrayRef<LaunchFact> facts);
+void relyOn(tt::FuncOp kernel, llvm::ArrayRef<LaunchGuard> guards);
 /// Whether the memory behind one pointer may be assumed not to overlap that behind the other:
 /// they come from two arguments whose tensors lie apart. From here on the kernel relies on that.
 bool areApart(mlir::Value pointer, mlir::Value other);

@@ -61,8 +61,8 @@ def TTG_TensorMap : TTGAttr<"TensorMap", "tensor_map"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
-def TTG_Fact : TTGAttr<"Fact", "fact"> {
-  let summary = "what the kernel takes for granted about its launches, in the list `ttg.facts` of its tt.func: a LaunchFact, its numbers as "
+def TTG_LaunchGuard : TTGAttr<"Fact", "fact"> {
+  let summary = "what the kernel takes for granted about its launches, in the list `ttg.facts` of its tt.func: a LaunchGuard, its numbers as "
                 "numbersOf gives them";
   let parameters = (ins "::mlir::StringAttr":$name, "::mlir::DenseI64ArrayAttr":$numbers);
   let assemblyFormat = "`<` struct(params) `>`";

@@ -111,7 +111,7 @@ LogicalResult reportRace(Program &program, const Element &at, const AccessHistor
   return program.fail(at.op, "race: " + accessText(program, at) + (range ? " in '" + range->name + "'" : "") + ": program (" +
                                  Twine(other % grid[0]) + ", " + Twine(other / grid[0] % grid[1]) + ", " +
                                  Twine(other / (grid[0] * grid[1])) + ") has " + (clash.wrote ? "stored" : "loaded") + " there" +
-                                 (clash.atomic ? " by an atomic" : "") + " at " + placeText(program.launch.places[clash.where]) +
+                                 (clash.atomic ? " by an atomic" : "") + " at " + locationText(program.launch.places[clash.where]) +
                                  ", and no atomics order the two");
 }
 
