@@ -71,9 +71,9 @@ int checkTensor(const Setup &setup, const std::string &text, json::Array &checks
     return success;
   }
   char values[96];
-  std::snprintf(values, sizeof(values), "%.9g instead of %.9g", result.get(comparison.firstWrong), expected->get(comparison.firstWrong));
+  std::snprintf(values, sizeof(values), "%.9g instead of %.9g", result.get(comparison.firstMismatch), expected->get(comparison.firstMismatch));
   return fail("check " + name + ": " + std::to_string(comparison.wrong) + " of " + std::to_string(result.count()) +
-              " elements differ, first at " + indexText(result, comparison.firstWrong) + ": " + values + "; " + numbers);
+              " elements differ, first at " + indexText(result, comparison.firstMismatch) + ": " + values + "; " + numbers);
 }
 
 json::Value tensorProperties(const Tensor &tensor) {

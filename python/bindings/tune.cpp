@@ -240,7 +240,7 @@ static std::optional<std::tuple<double, std::map<std::string, double>, bool>> wo
   std::copy_n(extents.begin(), std::min(extents.size(), grid.extent.size()), grid.extent.begin());
   std::optional<ProgramWork> work = workOfLaunch(function, call.arguments, call.options, grid, diagnostics);
   if (!work) return std::nullopt;
-  return std::tuple(work->arithmetic, work->productsOf, work->isExact);
+  return std::tuple(work->arithmetic, work->dotOperations, work->isExact);
 }
 
 /// Sizes for the parameters in `names`: ((name, value), ...), and the same for another combination, or None. None where nothing works.

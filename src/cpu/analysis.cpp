@@ -116,7 +116,7 @@ std::optional<int64_t> constantOf(Value value) {
 
 bool TileAnalysis::isExact(Value tile) {
   auto found = exact.find(tile);
-  return found != exact.end() ? found->second : exact[tile] = indices.assumeExact(tile);
+  return found != exact.end() ? found->second : exact[tile] = indices.assumeNoWrapOf(tile);
 }
 
 //===------------------------------------------------------------------------------------------------ steps, by operation

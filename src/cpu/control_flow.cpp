@@ -108,7 +108,7 @@ static LogicalResult leave(Context &ctx, Operation *terminator, ValueRange value
 
 /// Whether the loop carries zeros to a product and to nothing else, which then need not be written: small products spend a twentieth of
 /// their time on it.
-static bool isZeroForProduct(Context &ctx, scf::ForOp op, size_t slot) {
+static bool isZeroForDot(Context &ctx, scf::ForOp op, size_t slot) {
   Value argument = op.getRegionIterArg(slot);
   if (!isZeroTile(op.getInitArgs()[slot]) || !argument.hasOneUse()) return false;
   auto dot = dyn_cast<DotOp>(*argument.user_begin());
@@ -173,7 +173,7 @@ LogicalResult lowerFor(Context &ctx, scf::ForOp op) {
     }
     int64_t inner = innerDim(ctx, op, slot);
     Buffer buffer = inner < 0 ? allocateFor(ctx, init) : allocateAlong(ctx, init, inner);
-    if (isZeroForProduct(ctx, op, slot)) {
+    if (isZeroForDot(ctx, op, slot)) {
       writeWithoutTurns(ctx, lower, upper, op.getUnsignedCmp(), init, buffer);
       late.push_back(slot);
     } else {

@@ -373,7 +373,7 @@ static Buffer copyOperand(Context &ctx, DotOp op, DotPlan &plan, const DotLimits
   if (limits.rows)
     read = roundedUp(ctx, arith::AddIOp::create(ctx.b, limits.rows, constantIndex(ctx.b, longestBlock)), longestBlock, plan.m);
   if (limits.length) length = roundedUp(ctx, limits.length, lengthUnit(plan), k);
-  materializePart(ctx, op.getA(), a, read, length);
+  materializeSlice(ctx, op.getA(), a, read, length);
   if (isOfHalves(plan.operand))
     writeSecondPlane(ctx, a.base, plan.aPlaneBytes, llvm::product_of(shape) / k, k, 4 * a.strides[rank - 2], true,
                      rank == 2 ? read : Value(), length);

@@ -96,7 +96,7 @@ void storeChunk(Context &ctx, const Buffer &to, Value value, const TileIndex &ti
 }
 
 void materialize(Context &ctx, Value tile, const Buffer &to) {
-  materializePart(ctx, tile, to, {}, {});
+  materializeSlice(ctx, tile, to, {}, {});
 }
 
 namespace {
@@ -147,7 +147,7 @@ static Value updateMask(Context &ctx, ValueRange tiles, llvm::ArrayRef<Buffer> t
   return mask;
 }
 
-void materializePart(Context &ctx, Value tile, const Buffer &to, Value rows, Value columns) {
+void materializeSlice(Context &ctx, Value tile, const Buffer &to, Value rows, Value columns) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(tile);
   int64_t vectorDim = chooseVectorDim(ctx, shape, {tile}, {});

@@ -18,7 +18,7 @@ Value allocateLasting(Context &ctx, int64_t bytes);
 /// Of the first two dimensions, only the indices below `rows` and `columns` (i64; null: all).
 /// Computes tiles of one shape in one loop: at each place all of them are computed before any is stored.
 void materializeTogether(Context &ctx, ValueRange tiles, llvm::ArrayRef<Buffer> to);
-void materializePart(Context &ctx, Value tile, const Buffer &to, Value rows, Value columns);
+void materializeSlice(Context &ctx, Value tile, const Buffer &to, Value rows, Value columns);
 void materialize(Context &ctx, Value tile, const Buffer &target);
 Buffer buffered(Context &ctx, Value tile); // the tile's buffer, made now if it is not there
 void storeChunk(Context &ctx, const Buffer &target, Value vector, const TileIndex &tileIndex);

@@ -164,7 +164,7 @@ static LogicalResult collectLaunchGuards(Compilation &c) {
   return success();
 }
 
-static LogicalResult roundStrictly(Compilation &c) {
+static LogicalResult applyStrictRounding(Compilation &c) {
   if (c.options.numerics == Numerics::strict) setStrictRounding(*c.module);
   return success();
 }
@@ -191,7 +191,7 @@ static LogicalResult generateForGpu(Compilation &c) {
 static LogicalResult expandForGpus(Compilation &c) {
   if (c.options.numCtas != 1) return expandScaledDots(*c.module);
   constexpr int64_t warpsOfTwoGroups = 8;
-  bool hasRoles = c.request.gpu->setmaxnreg && c.request.gpu->tma && c.options.numWarps == warpsOfTwoGroups;
+  bool isWarpSpecialized = c.request.gpu->setmaxnreg && c.request.gpu->tma && c.options.numWarps == warpsOfTwoGroups;
   for (auto kernel : c.module->getOps<tt::FuncOp>())
     noteFailed(kernel, c.request);
   return expandScaledDots(
@@ -203,7 +203,7 @@ static LogicalResult expandForGpus(Compilation &c) {
         shape[static_cast<size_t>(dim)] *= 2;
         return ttg::UnpackE2m1Op::create(b, RankedTensorType::get(shape, number), bytes, static_cast<uint32_t>(dim), small);
       },
-      hasRoles ? AssumeNoAlias(ttg::areApart) : AssumeNoAlias());
+      isWarpSpecialized ? AssumeNoAlias(ttg::areApart) : AssumeNoAlias());
 }
 
 /// Without an assembler on this machine the PTX is the artifact, and the driver assembles it.
@@ -243,7 +243,7 @@ constexpr Step steps[] = {
     {"expand-block-pointers", Machine::any, expandBlockPointers, nullptr,
      "tt.make_tensor_ptr tt.advance tt.make_tensor_descriptor tt.descriptor_load tt.descriptor_store tt.descriptor_reduce tt.descriptor_gather tt.descriptor_scatter",
      "turn block pointers and tensor descriptors into tiles of pointers with masks"},
-    {"expand-scaled-dots", Machine::processor, expandScaledDots, nullptr, "tt.dot_scaled",
+    {"expand-scaled-dots", Machine::cpu, expandScaledDots, nullptr, "tt.dot_scaled",
      "turn products of microscaling formats into products of bf16 or fp16"},
     {"expand-scaled-dots-for-gpus", Machine::gpu, nullptr, expandForGpus, "tt.dot_scaled",
      "the same, with numbers of e2m1 made from bytes by one operation, and loops in fp16 first"},
@@ -257,15 +257,15 @@ constexpr Step steps[] = {
      "bring the carried scalars to the bases of their pointers"},
 
     // processors: loops of vectors
-    {"lower-to-loops", Machine::processor, nullptr, toLoops, "tt. tile",
+    {"lower-to-loops", Machine::cpu, nullptr, toLoops, "tt. tile",
      "turn tiles into loop nests of vectors", true},
-    {"lower-to-llvm", Machine::processor, nullptr, loopsToLlvm, "scf. arith. math. cf. ub.",
+    {"lower-to-llvm", Machine::cpu, nullptr, loopsToLlvm, "scf. arith. math. cf. ub.",
      "turn loops and arithmetic into the LLVM dialect", true},
-    {"generate-code", Machine::processor, nullptr, generateForCpu, "",
+    {"generate-code", Machine::cpu, nullptr, generateForCpu, "",
      "select instructions: object code"},
 
     // GPUs: tiles with layouts
-    {"round-exactly", Machine::gpu, nullptr, roundStrictly, "",
+    {"strict-rounding", Machine::gpu, nullptr, applyStrictRounding, "",
      "round divisions and square roots to nearest, where the numerics are strict"},
     {"configure", Machine::gpu, nullptr, configure, "",
      "say on the kernel what it is compiled for"},
@@ -275,9 +275,9 @@ constexpr Step steps[] = {
      "let launches whose rows are well below their block's size leave out what lies behind them"},
     {"split-precision", Machine::gpu, gpu::splitPrecision, nullptr, "",
      "compute products of f32 as several of tf32 or bf16, where their author asks for it"},
-    {"split-over-blocks", Machine::gpu, gpu::splitOverBlocks, nullptr, "",
+    {"split-ctas", Machine::gpu, gpu::splitCtas, nullptr, "",
      "let the blocks of a program share its tiles"},
-    {"drop-wraparound", Machine::gpu, gpu::moduloToMask, nullptr, "",
+    {"modulo-to-mask", Machine::gpu, gpu::moduloToMask, nullptr, "",
      "turn the modulo in addresses of products' operands into masks"},
     {"form-descriptors", Machine::gpu, gpu::formDescriptors, nullptr, "",
      "load and store products' tiles through tensor maps, where addresses are affine"},
@@ -285,34 +285,34 @@ constexpr Step steps[] = {
      "drop the address arithmetic that tensor maps have replaced"},
     {"choose-warps", Machine::gpu, gpu::chooseWarps, nullptr, "",
      "take more warps than asked for where accumulators do not fit"},
-    {"load-early", Machine::gpu, gpu::loadEarly, nullptr, "",
+    {"hoist-loads", Machine::gpu, gpu::hoistLoads, nullptr, "",
      "load in front of a branch that waits for memory what it loads and is stored behind it, and a few weights of a row in front of its sums"},
-    {"assume-exact-offsets", Machine::gpu, gpu::assumeExactOffsets, nullptr, "",
+    {"assume-no-wrap", Machine::gpu, gpu::assumeNoWrap, nullptr, "",
      "note which offsets of 32 bits do not wrap around, and ask launches for it"},
     {"assign-layouts", Machine::gpu, gpu::assignLayouts, nullptr, "",
      "say which thread of a GPU holds which element of each tile"},
-    {"defer-sums", Machine::gpu, gpu::deferSums, nullptr, "",
+    {"optimize-thread-locality", Machine::gpu, gpu::optimizeThreadLocality, nullptr, "",
      "add up behind a loop, once, what its iterations sum over threads"},
     {"select-tensor-cores", Machine::gpu, gpu::selectTensorCores, nullptr, "",
      "turn products into instructions, and their operands into buffers"},
-    {"pipeline", Machine::gpu, gpu::pipeline, nullptr, "ttg.descriptor_load ttg.descriptor_store",
+    {"pipeline-loops", Machine::gpu, gpu::pipeline, nullptr, "ttg.descriptor_load ttg.descriptor_store",
      "start loads ahead of the loop that needs them, through rings in shared memory"},
-    {"overlap-products", Machine::gpu, gpu::overlapProducts, nullptr, "",
+    {"overlap-mmas", Machine::gpu, gpu::overlapMmas, nullptr, "",
      "start products earlier and wait for them later, within an iteration"},
     {"allocate-shared", Machine::gpu, gpu::allocateShared, nullptr, "",
      "give buffers, barriers and scratch their places in shared memory"},
-    {"split-roles", Machine::gpu, gpu::splitRoles, nullptr, "",
+    {"specialize-warps", Machine::gpu, gpu::specializeWarps, nullptr, "",
      "part the warp that starts copies from those that multiply"},
     // ptx: the scalars of one thread
     {"lower-to-threads", Machine::gpu, gpu::lowerToThreads, nullptr, "ttg. tile",
      "turn tiles with layouts into one GPU thread's scalars", true},
     {"simplify-threads", Machine::gpu, simplify, nullptr, "",
      "clean up one thread's scalars"},
-    {"share-addresses", Machine::gpu, gpu::shareAddresses, nullptr, "",
+    {"cse-addresses", Machine::gpu, gpu::cseAddresses, nullptr, "",
      "let addresses of a GPU thread at constant distances share their computation"},
-    {"take-launch-facts", Machine::gpu, nullptr, collectLaunchGuards, "",
+    {"collect-launch-guards", Machine::gpu, nullptr, collectLaunchGuards, "",
      "note what a launch must bring: threads, shared memory, tensor maps"},
-    {"spell-ptx", Machine::gpu, nullptr, threadsToLlvm, "tt. ptx. scf. arith. math. cf. ub.",
+    {"lower-ptx", Machine::gpu, nullptr, threadsToLlvm, "tt. ptx. scf. arith. math. cf. ub.",
      "spell each PTX operation for LLVM", true},
     {"generate-ptx", Machine::gpu, nullptr, generateForGpu, "",
      "select instructions: PTX"},
@@ -327,7 +327,7 @@ llvm::ArrayRef<Step> allSteps() {
 
 std::vector<const Step *> stepsFor(const CompileRequest &request) {
   std::vector<const Step *> way;
-  auto machine = static_cast<uint8_t>(request.gpu ? Machine::gpu : Machine::processor);
+  auto machine = static_cast<uint8_t>(request.gpu ? Machine::gpu : Machine::cpu);
   for (const Step &step : steps)
     if (static_cast<uint8_t>(step.machine) & machine) way.push_back(&step);
   return way;
@@ -338,8 +338,8 @@ llvm::StringRef lastStepOf(Stage stage, bool gpu) {
   case Stage::ast: return "";
   case Stage::tt: return "unroll-loops";
   case Stage::loops: return "lower-to-loops";
-  case Stage::ttg: return "split-roles";
-  case Stage::threads: return "take-launch-facts";
+  case Stage::ttg: return "specialize-warps";
+  case Stage::threads: return "collect-launch-guards";
   case Stage::llvm: return gpu ? "generate-ptx" : "generate-code";
   case Stage::assembly:
   case Stage::object: return "generate-code";

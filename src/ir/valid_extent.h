@@ -7,6 +7,6 @@ namespace tilewright::tt {
 
 /// Of a product: how many of its rows and columns are real (two integers). Nobody looks at the others, whatever they are. Of a
 /// tt.make_range (one integer): how many of its numbers are.
-constexpr llvm::StringLiteral validExtentName = "tt.real";
+constexpr llvm::StringLiteral validExtentName = "tt.valid_extent";
 
 } // namespace tilewright::tt

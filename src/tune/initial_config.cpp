@@ -16,7 +16,7 @@ bool isSizeName(llvm::StringRef name) {
   return name.contains_insensitive("block") || name.contains_insensitive("tile") || isOfGroup(name);
 }
 
-static bool isOfBlocks(llvm::StringRef name) {
+static bool isBlockSizeName(llvm::StringRef name) {
   return name == "num_ctas";
 }
 
@@ -88,8 +88,8 @@ static std::vector<int64_t> cheapest(llvm::ArrayRef<OpenSize> open, Estimates &e
 /// has a descent of its own, as long as more blocks are much cheaper. The estimate does not know what comes from memory in any case: on an
 /// H200 products of 64x8192x8192 and 16x8192x8192, of which it promises a fifth and less, take 2 and 1 % longer in two blocks, and
 /// 16x16384x1024 and 512x8192x512, a third and a quarter, 11 and 9 % less.
-static std::vector<int64_t> cheapestOfBlocks(llvm::ArrayRef<OpenSize> open, Estimates &estimates) {
-  auto blocks = llvm::find_if(open, [](const OpenSize &size) { return isOfBlocks(size.name); });
+static std::vector<int64_t> cheapestBlockSizes(llvm::ArrayRef<OpenSize> open, Estimates &estimates) {
+  auto blocks = llvm::find_if(open, [](const OpenSize &size) { return isBlockSizeName(size.name); });
   if (blocks == open.end()) return cheapest(open, estimates);
   constexpr double muchCheaper = 0.75;
   std::vector<int64_t> best;
@@ -105,7 +105,7 @@ static std::vector<int64_t> cheapestOfBlocks(llvm::ArrayRef<OpenSize> open, Esti
 
 std::optional<InitialConfig> chooseInitialSizes(llvm::ArrayRef<OpenSize> open, llvm::function_ref<double(llvm::ArrayRef<int64_t>)> estimate) {
   Estimates estimates(estimate);
-  InitialConfig best{cheapestOfBlocks(open, estimates), {}};
+  InitialConfig best{cheapestBlockSizes(open, estimates), {}};
   if (!std::isfinite(estimates.of(best.sizes))) return std::nullopt;
   // The other one: each parameter a step away, up or down.
   double least = 0;
@@ -113,7 +113,7 @@ std::optional<InitialConfig> chooseInitialSizes(llvm::ArrayRef<OpenSize> open, l
     std::vector<int64_t> other = best.sizes;
     for (size_t i = 0; i < open.size(); ++i) {
       const std::vector<int64_t> &values = open[i].values;
-      if (isOfBlocks(open[i].name)) continue; // it says nothing of what a parameter means
+      if (isBlockSizeName(open[i].name)) continue; // it says nothing of what a parameter means
       auto at = std::find(values.begin(), values.end(), best.sizes[i]) - values.begin();
       auto last = static_cast<std::ptrdiff_t>(values.size()) - 1;
       other[i] = values[static_cast<size_t>(at + step < 0 || at + step > last ? at - step : at + step)];

@@ -7,7 +7,7 @@
 
 namespace tilewright {
 
-double Peaks::productsOf(std::string_view type) const {
+double Peaks::dotOperations(std::string_view type) const {
   auto found = products.find(type);
   return found == products.end() ? arithmetic : found->second;
 }

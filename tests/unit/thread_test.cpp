@@ -38,7 +38,7 @@ protected:
     t->lane = ptx::LaneIdOp::create(t->b, t->b.getI32Type());
     t->warp = ptx::WarpIdOp::create(t->b, t->b.getI32Type());
     Parts held;
-    for (int64_t reg = 0; reg < t->partsOf(entry.getArgument(0).getType()); ++reg)
+    for (int64_t reg = 0; reg < t->threadValueCount(entry.getArgument(0).getType()); ++reg)
       held.push_back(t->zero(t->b.getF32Type()));
     t->set(entry.getArgument(0), held);
     return t;

@@ -601,7 +601,7 @@ TEST(Estimate, PredictsWhatWasMeasured) {
         Row{69.8, 32768, 0, 2050, 8190, 0, 2.68e8}, Row{38.2, 4096, 0, 20500, 32800, 0, 1.34e8}}) {
     ProgramWork work;
     work.products = row.products, work.arithmetic = row.arithmetic, work.bytes = row.bytes, work.iterations = row.iterations;
-    if (row.products > 0) work.productsOf["float16"] = row.products;
+    if (row.products > 0) work.dotOperations["float16"] = row.products;
     double predicted = 1e6 * predictSeconds(work, row.programs, row.memory, peaks, &target);
     EXPECT_GT(predicted, 0.9 * row.measured);
     EXPECT_LT(predicted, 1.1 * row.measured);

@@ -181,7 +181,7 @@ bool computedAlike(Value low, Value high);
 /// The vector, if floats of 32 bits are narrowed to it in this kernel: both, or one beside a constant. Null if not.
 Value narrowedPair(PrintContext &at, Value low, Value high);
 /// The other floats of 32 bits that a kernel narrows to 16: each is narrowed as one of a pair.
-void narrowBesideZeros(PrintContext &at);
+void narrowNextToZeros(PrintContext &at);
 
 /// The bits of the values, one after another, the first lowest, as one integer.
 inline Value packBits(PrintContext &at, ValueRange values, Type to) {
@@ -210,7 +210,7 @@ inline bool isFp8(ptx::Format format) {
 }
 
 /// The groups of operations, each in a file of its own. They report their failures.
-LogicalResult spellMemory(Operation *op, PrintContext &at);
-LogicalResult spellMatrix(Operation *op, PrintContext &at);
+LogicalResult printMemory(Operation *op, PrintContext &at);
+LogicalResult printMatrix(Operation *op, PrintContext &at);
 
 } // namespace tilewright::spell

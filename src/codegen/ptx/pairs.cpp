@@ -43,7 +43,7 @@ Value narrowedPair(PrintContext &at, Value low, Value high) {
   return at.intrinsic(name, VectorType::get({2}, low.getType()), {second, first});
 }
 
-void narrowBesideZeros(PrintContext &at) {
+void narrowNextToZeros(PrintContext &at) {
   SmallVector<arith::TruncFOp> alone;
   at.function->walk([&](arith::TruncFOp op) {
     if (wideOf(op.getResult()) && !op->use_empty()) alone.push_back(op);

@@ -70,7 +70,7 @@ public:
   /// Which column of the tile each bit of a column of mmaAccumulator and mmaOperand (B) is to be, where rows of B are N: columns that a
   /// thread has of two or four instructions are neighbors. The bits of a lane's column are those that keep rows of 32-bit elements,
   /// swizzled as TMA does, apart in the banks. Empty: an instruction has all columns of a warp.
-  static std::vector<int64_t> neighborColumns(int64_t columns, int64_t warpsN);
+  static std::vector<int64_t> adjacentColumns(int64_t columns, int64_t warpsN);
   /// Accumulators of wgmma m64nNk*, N = instrN. Warpgroups split M first, then N in contiguous parts; what is left repeats in registers,
   /// N first. Registers of one instruction are consecutive: instruction i of a thread uses registers i * instrN / 2 and on. instrN: a power
   /// of two from 8.

@@ -120,7 +120,7 @@ Layout Layout::mmaOperand(const Dims &shape, int64_t which, int64_t warpsM, int6
   return maker.rest(repeatOrder(shape, inner, outer));
 }
 
-std::vector<int64_t> Layout::neighborColumns(int64_t columns, int64_t warpsN) {
+std::vector<int64_t> Layout::adjacentColumns(int64_t columns, int64_t warpsN) {
   constexpr int64_t instructionBits = 3, bitsOfSpan = 5, maxContiguous = 2; // 8 columns; 32 of 32 bits in 128 bytes; 16 bytes
   int64_t bits = log2Of(columns), firstRepeat = instructionBits + log2Of(warpsN), repeats = bits - firstRepeat;
   if (repeats < 1) return {};

@@ -21,7 +21,7 @@ static uint32_t elementOfRegister(const Layout &layout, int64_t reg) {
   return layout.apply(reg, 0, 0, 0);
 }
 
-std::optional<std::string> wrongInRegisters(const std::vector<std::optional<int64_t>> &registers, const Layout &src, const Layout &dst) {
+std::optional<std::string> verifyRegisters(const std::vector<std::optional<int64_t>> &registers, const Layout &src, const Layout &dst) {
   if (static_cast<int64_t>(registers.size()) != dst.registersPerThread()) return "a register is forgotten";
   for (size_t reg = 0; reg < registers.size(); ++reg) {
     if (!registers[reg] || *registers[reg] < 0 || *registers[reg] >= src.registersPerThread()) return "a register comes from nowhere";
@@ -35,7 +35,7 @@ std::optional<std::string> wrongInRegisters(const std::vector<std::optional<int6
 
 // A thread t gets, in its register got ^ receive(t), register send(t') ^ sent of the thread t': of itself, or of lane from(t) ^ laneXor in
 // its warp. So dst(got) ^ dst(receive(t)) ^ dst(t) must be src(sent) ^ src(send(t')) ^ src(t'), for all t: at 0, and for each bit of t.
-std::optional<std::string> wrongInShuffle(const ShufflePlan &plan, const Layout &src, const Layout &dst) {
+std::optional<std::string> verifyShuffle(const ShufflePlan &plan, const Layout &src, const Layout &dst) {
   if (src.bits(Axis::lane) != laneBits || dst.bits(Axis::lane) != laneBits) return "a warp has another number of lanes";
   if (src.bits(Axis::warp) != dst.bits(Axis::warp)) return "the layouts have different numbers of warps";
   size_t bits = static_cast<size_t>(threadBits(dst));
@@ -72,12 +72,12 @@ std::optional<std::string> wrongInShuffle(const ShufflePlan &plan, const Layout 
   return {};
 }
 
-std::optional<std::string> wrongInBuffer(const SharedLayout &shared) {
+std::optional<std::string> verifyBuffer(const SharedLayout &shared) {
   if (!shared.isBijection()) return "two elements of a buffer have one place";
   return {};
 }
 
-std::optional<std::string> wrongInVectors(const VectorAccess &access, const Layout &layout, const SharedLayout &shared) {
+std::optional<std::string> verifyVectors(const VectorAccess &access, const Layout &layout, const SharedLayout &shared) {
   uint32_t bytes = static_cast<uint32_t>(shared.elementBytes());
   if (access.bytes <= 0 || access.bytes % bytes) return "an access of part of an element";
   LinearMap places = shared.inverse();
@@ -109,7 +109,7 @@ std::optional<std::string> wrongInVectors(const VectorAccess &access, const Layo
 
 // Lane i supplies the address of row i & 7 of matrix i >> 3, 16 bytes. Plainly, thread t holds in word j the elements from byte 4 * (t & 3)
 // on of row t >> 2 of matrix j; transposed, the elements at t >> 2 of the rows 2 * (t & 3) and the next.
-std::optional<std::string> wrongInMatrices(const MatrixPlan &plan, const Layout &layout, const SharedLayout &shared) {
+std::optional<std::string> verifyMatrices(const MatrixPlan &plan, const Layout &layout, const SharedLayout &shared) {
   uint32_t bytes = static_cast<uint32_t>(shared.elementBytes());
   if (layout.bits(Axis::lane) != laneBits || plan.perWord * bytes != 4 || (plan.transposed && bytes != 2))
     return "a matrix of elements that the instruction does not have";

@@ -55,7 +55,7 @@ std::optional<Layout> Relayout::layoutOfLoads(const Dims &shape) const {
 }
 
 /// How many neighbors one access brings: what their addresses allow, in this layout.
-void Relayout::keepWidth(tt::LoadOp load, const Layout &want) {
+void Relayout::keepAccessWidth(tt::LoadOp load, const Layout &want) {
   load->removeAttr(ttg::vectorName);
   AxisAnalysis axes(function);
   int64_t width = vectorIn(accessProperties(axes, load.getPtr(), load.getMask()), want);
@@ -95,7 +95,7 @@ Value Relayout::make(Value tile, const Layout &want) {
   copy->getResult(0).setType(key.second);
   if (auto constant = dyn_cast<arith::ConstantOp>(copy))
     if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue())) constant.setValueAttr(dense.reshape(cast<ShapedType>(key.second)));
-  if (auto load = dyn_cast<tt::LoadOp>(copy)) keepWidth(load, want);
+  if (auto load = dyn_cast<tt::LoadOp>(copy)) keepAccessWidth(load, want);
   return made[key] = copy->getResult(0);
 }
 

@@ -1,4 +1,4 @@
-// Forms of addresses, and the addresses that later ones may be expressed by (share_addresses.cpp).
+// Forms of addresses, and the addresses that later ones may be expressed by (cse_addresses.cpp).
 #pragma once
 
 #include "mlir/IR/Block.h"

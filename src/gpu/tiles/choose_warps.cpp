@@ -6,7 +6,7 @@
 #include "gpu/passes.h"
 #include "gpu/tiles/valid_extent.h"
 #include "gpu/tiles/registers.h"
-#include "gpu/tiles/tile_classes.h"
+#include "gpu/tiles/tile_equivalence.h"
 #include "gpu/tiles/ttg.h"
 #include "support/target.h"
 
@@ -78,7 +78,7 @@ LogicalResult chooseWarps(ModuleOp module) {
     function.walk([&](tt::ElementwiseInlineAsmOp) { isFixed = true; });
     if (warps == config.getWarps() || isFixed) return success();
     MLIRContext *context = function.getContext();
-    function->setAttr(askedWarpsName, IntegerAttr::get(IntegerType::get(context, 64), config.getWarps()));
+    function->setAttr(requestedWarpsName, IntegerAttr::get(IntegerType::get(context, 64), config.getWarps()));
     function->setAttr(ttg::configName, ttg::ConfigAttr::get(context, warps, config.getCtas(), config.getStages(), config.getMaxRegisters(),
                                                             config.getTarget()));
     return success();

@@ -49,7 +49,7 @@ Dims demandedExtent(Value tile) {
   return most;
 }
 
-Dims multipliedExtent(tt::DotOp dot) {
+Dims mmaExtent(tt::DotOp dot) {
   constexpr int64_t rows = 64, columns = 8, columnsOfBytes = 16; // of wgmma: how it is cut
   Dims real = validExtent(dot), shape = ttg::shapeOf(dot.getType());
   int64_t steps[2] = {rows, getElementTypeOrSelf(dot.getA().getType()).isInteger() ? columnsOfBytes : columns};
@@ -63,34 +63,34 @@ Dims multipliedExtent(tt::DotOp dot) {
   return extent;
 }
 
-ArrayRef<int64_t> multipliedExtent(ttg::WgmmaOp product) {
-  auto extent = product->getAttrOfType<DenseI64ArrayAttr>(multipliedName);
+ArrayRef<int64_t> mmaExtent(ttg::WgmmaOp product) {
+  auto extent = product->getAttrOfType<DenseI64ArrayAttr>(mmaExtentName);
   return extent ? extent.asArrayRef() : ArrayRef<int64_t>();
 }
 
-bool isMultiplied(const Layout &layout, ArrayRef<int64_t> extent, int64_t reg) {
+bool isInMmaExtent(const Layout &layout, ArrayRef<int64_t> extent, int64_t reg) {
   if (extent.empty()) return true;
   Dims first = coordinatesOf(layout.shape, layout.apply(reg, 0, 0, 0)); // other threads' are further on
   return first[0] < extent[0] && first[1] < extent[1];
 }
 
-int64_t multipliedRegisters(ttg::WgmmaOp product) {
+int64_t mmaRegisters(ttg::WgmmaOp product) {
   Layout layout = ttg::layoutOf(product.getType());
   int64_t count = 0;
   for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg)
-    count += isMultiplied(layout, multipliedExtent(product), reg);
+    count += isInMmaExtent(layout, mmaExtent(product), reg);
   return count;
 }
 
 //===-------------------------------------------------------------------------------------------------------------- buffers
 
 ArrayRef<int64_t> copiedExtent(Operation *op) {
-  auto extent = op->getAttrOfType<DenseI64ArrayAttr>(copiedName);
+  auto extent = op->getAttrOfType<DenseI64ArrayAttr>(copiedExtentName);
   return extent ? extent.asArrayRef() : ArrayRef<int64_t>();
 }
 
 ttg::AllocOp copyingAsMuch(ttg::AllocOp buffer, ttg::AllocOp other) {
-  if (Attribute copied = other->getAttr(copiedName)) buffer->setAttr(copiedName, copied);
+  if (Attribute copied = other->getAttr(copiedExtentName)) buffer->setAttr(copiedExtentName, copied);
   return buffer;
 }
 
@@ -148,11 +148,11 @@ static void follow(Value sum, ArrayRef<int64_t> extent, Sums &sums) {
 Sums partialSums(Operation *function) {
   Sums sums;
   bool some = false;
-  function->walk([&](ttg::WgmmaOp op) { some |= !multipliedExtent(op).empty(); });
+  function->walk([&](ttg::WgmmaOp op) { some |= !mmaExtent(op).empty(); });
   if (!some) return sums;
   function->walk([&](ttg::WgmmaOp op) {
     Dims all = ttg::shapeOf(op.getType());
-    ArrayRef<int64_t> extent = multipliedExtent(op);
+    ArrayRef<int64_t> extent = mmaExtent(op);
     follow(op.getD(), extent.empty() ? ArrayRef<int64_t>(all) : extent, sums);
   });
   return sums;

@@ -51,7 +51,7 @@ bool isElementwise(Operation *op) {
 }
 
 /// Whether the tile is made of a product's result.
-bool comesFromProduct(Value tile) {
+bool comesFromDot(Value tile) {
   llvm::SetVector<Value> seen;
   seen.insert(tile);
   for (size_t i = 0; i < seen.size(); ++i) {
@@ -78,13 +78,13 @@ bool comesFromProduct(Value tile) {
 
 /// Whether threads compute a product's operand from the tile, element by element, and from no other product: then it comes to shared memory
 /// ahead, in small numbers, and takes no registers until it is widened.
-bool isWidenedForProduct(Value tile) {
+bool isDequantizedForDot(Value tile) {
   llvm::SetVector<Value> made;
   made.insert(tile);
   for (size_t i = 0; i < made.size(); ++i)
     for (OpOperand &use : made[i].getUses()) {
       Operation *user = use.getOwner();
-      if (isa<tt::DotOp>(user) && use.getOperandNumber() < 2) return !comesFromProduct(made[i]);
+      if (isa<tt::DotOp>(user) && use.getOperandNumber() < 2) return !comesFromDot(made[i]);
       bool passes = isElementwise(user) || isa<tt::TransOp, tt::BitcastOp, tt::ReshapeOp, ttg::ConvertLayoutOp, ttg::UnpackE2m1Op>(user);
       if (passes && isa<RankedTensorType>(user->getResult(0).getType())) made.insert(user->getResult(0));
     }
@@ -97,12 +97,12 @@ int64_t bytesOf(Type tile) {
 }
 
 /// Whether shared memory holds two of each tile that an iteration loads so, and two of each operand of its products.
-bool fitsWidened(scf::ForOp loop, const GpuTarget &target) {
+bool fitsDequantized(scf::ForOp loop, const GpuTarget &target) {
   int64_t bytes = 0;
   for (Operation &op : loop.getBody()->getOperations()) {
     if (auto dot = dyn_cast<tt::DotOp>(op)) bytes += 2 * (bytesOf(dot.getA().getType()) + bytesOf(dot.getB().getType()));
     if (auto load = dyn_cast<tt::LoadOp>(op);
-        load && isa<RankedTensorType>(load.getType()) && isWidenedForProduct(load) && !feedsProduct(load))
+        load && isa<RankedTensorType>(load.getType()) && isDequantizedForDot(load) && !feedsDot(load))
       bytes += 2 * bytesOf(load.getType());
   }
   return bytes <= target.sharedBytes;
@@ -172,7 +172,7 @@ public:
       auto load = dyn_cast<tt::LoadOp>(op);
       auto store = dyn_cast<tt::StoreOp>(op);
       if (load) countAccess(load.getPtr(), 1, 0);
-      bool again = store && store->hasAttr(tt::storesAgainName); // the pipeline waits for the stores before
+      bool again = store && store->hasAttr(tt::overwritesName); // the pipeline waits for the stores before
       if (store && !again) countAccess(store.getPtr(), 0, 1).stores.push_back(store);
       auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
       bool adds = atomic && checkOnlyAdds(atomic);
@@ -180,9 +180,9 @@ public:
       if (!adds && isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) countAccess(op->getOperand(0), 1, 1);
       auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op);
       mayTell |= assembly && !assembly.getPure();
-      if (atomic && isCandidate(atomic.getVal().getType()) && comesFromProduct(atomic.getVal())) candidates.push_back(op);
-      if (load && isCandidate(load.getType()) && (feedsProduct(load) || isWidened(load))) candidates.push_back(op);
-      if (store && !again && isCandidate(store.getValue().getType()) && comesFromProduct(store.getValue())) candidates.push_back(op);
+      if (atomic && isCandidate(atomic.getVal().getType()) && comesFromDot(atomic.getVal())) candidates.push_back(op);
+      if (load && isCandidate(load.getType()) && (feedsDot(load) || isDequantized(load))) candidates.push_back(op);
+      if (store && !again && isCandidate(store.getValue().getType()) && comesFromDot(store.getValue())) candidates.push_back(op);
     });
     function.walk([&](scf::ForOp loop) {
       if (copiesLittle(loop)) small.insert(loop);
@@ -215,9 +215,9 @@ private:
   }
 
   /// A load in a loop whose tile threads widen for a product.
-  bool isWidened(tt::LoadOp load) {
+  bool isDequantized(tt::LoadOp load) {
     auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
-    return loop && isWidenedForProduct(load) && fitsWidened(loop, target);
+    return loop && isDequantizedForDot(load) && fitsDequantized(loop, target);
   }
 
   /// Whether the tiles of an iteration's products are small, and threads read them. What threads have read is fenced before the copy engine
@@ -230,9 +230,9 @@ private:
     if (dots.empty() || config.getCtas() != 1) return false;
     int64_t bytes = 0;
     for (auto each : loop.getBody()->getOps<tt::LoadOp>())
-      if (isCandidate(each.getType()) && feedsProduct(each)) bytes += bytesOf(each.getType());
+      if (isCandidate(each.getType()) && feedsDot(each)) bytes += bytesOf(each.getType());
     bool isLittle = bytes <= smallBytes;
-    return isLittle && llvm::all_of(dots, [&](tt::DotOp dot) { return productKind(dot, config) != ttg::ProductKind::wgmma; });
+    return isLittle && llvm::all_of(dots, [&](tt::DotOp dot) { return mmaKind(dot, config) != ttg::MmaKind::wgmma; });
   }
 
   static bool isCandidate(Type type) {
@@ -365,8 +365,8 @@ private:
     auto loaded = ttg::DescriptorLoadOp::create(b, op.getLoc(), op.getType(), map, coordinates(indices, *plan, op.getLoc()), order(*plan),
                                                 static_cast<uint32_t>(op.getEvict()));
     if (ArrayRef<int64_t>(plan->box) != cast<RankedTensorType>(op.getType()).getShape())
-      loaded->setAttr(copiedName, b.getDenseI64ArrayAttr(plan->box));
-    if (Attribute split = op->getAttr(ttg::splitName)) loaded->setAttr(ttg::splitName, split);
+      loaded->setAttr(copiedExtentName, b.getDenseI64ArrayAttr(plan->box));
+    if (Attribute split = op->getAttr(ttg::ctaSplitName)) loaded->setAttr(ttg::ctaSplitName, split);
     op.getResult().replaceAllUsesWith(loaded.getResult());
     op.erase();
     return {};
@@ -421,7 +421,7 @@ private:
     b.setInsertionPoint(op);
     Value map = addMap(indices, *plan, cast<RankedTensorType>(tile.getType()).getElementType());
     auto stored = ttg::DescriptorStoreOp::create(b, op->getLoc(), tile, map, coordinates(indices, *plan, op->getLoc()), order(*plan), adds);
-    if (Attribute split = op->getAttr(ttg::splitName)) stored->setAttr(ttg::splitName, split);
+    if (Attribute split = op->getAttr(ttg::ctaSplitName)) stored->setAttr(ttg::ctaSplitName, split);
     op->erase();
     return {};
   }

@@ -113,7 +113,7 @@ Layout defaultLayout(const Dims &shape, int64_t warps) {
   return spread(shape, 1, warps, rowMajorOrder(static_cast<int64_t>(shape.size())));
 }
 
-Layout withNeighbors(const Layout &layout, int64_t count, int64_t warps) {
+Layout withContiguous(const Layout &layout, int64_t count, int64_t warps) {
   if (layout.shape.empty() || layout.shape.back() < count) return layout;
   std::vector<uint32_t> registers;
   for (uint32_t step = 1; step < count; step *= 2)
@@ -164,7 +164,7 @@ Dims accessKey(const Layout &layout, const Dims &repeats, int64_t reg) {
 }
 
 Dims repeatsOf(Operation *op) {
-  auto repeats = op->getAttrOfType<DenseI64ArrayAttr>(ttg::repeatsName);
+  auto repeats = op->getAttrOfType<DenseI64ArrayAttr>(ttg::blockRepeatsName);
   return repeats ? Dims(repeats.asArrayRef().begin(), repeats.asArrayRef().end()) : Dims();
 }
 

@@ -10,7 +10,7 @@
 namespace tilewright::ttg {
 /// On a tt.load (an array of integers): AccessProperties::repeats. On a comparison of tiles: how many neighbors along each dimension have one
 /// result, as where a length that 16 divides is compared with indices.
-constexpr llvm::StringLiteral repeatsName = "ttg.repeats";
+constexpr llvm::StringLiteral blockRepeatsName = "ttg.block_repeats";
 } // namespace tilewright::ttg
 
 namespace tilewright::gpu {
@@ -36,13 +36,13 @@ Layout gatheredInWarps(const Layout &layout, const AccessProperties &guards);
 Layout defaultLayout(const Dims &shape, int64_t warps);
 /// A layout in which each thread has `count` neighbours of a row in consecutive registers:
 /// this one with its registers reordered, if that suffices. Where rows are shorter, this one.
-Layout withNeighbors(const Layout &layout, int64_t count, int64_t warps);
+Layout withContiguous(const Layout &layout, int64_t count, int64_t warps);
 /// For scans along `dim`: no warps along it, if the other dimensions have room for them.
 Layout scanLayout(const Dims &shape, int64_t dim, int64_t warps);
 
 /// Which access of a thread, `reg` of its registers, is the same as another one's: those with equal keys.
 Dims accessKey(const Layout &layout, const Dims &repeats, int64_t reg);
-/// What `ttg.repeats` says of a load or a comparison; empty if nothing.
+/// What `ttg.block_repeats` says of a load or a comparison; empty if nothing.
 Dims repeatsOf(mlir::Operation *op);
 /// How many of a thread's registers share one access. 1 where `repeats` is empty.
 int64_t sharedAccesses(const Layout &layout, const Dims &repeats);

@@ -109,7 +109,7 @@ static int64_t coveredBy(Operation *op, const AccessProperties &guards) {
   constexpr int64_t widest = 16, minAligned = 4;
   auto load = dyn_cast<tt::LoadOp>(op);
   if (!load || tt::isVolatileLoad(load) || guards.vectorLimit * guards.bytes >= minAligned || guards.bytes >= minAligned) return 0;
-  if (!load->getParentOfType<scf::ForOp>() || !feedsProduct(load) || getElementTypeOrSelf(load.getType()).isInteger(1)) return 0;
+  if (!load->getParentOfType<scf::ForOp>() || !feedsDot(load) || getElementTypeOrSelf(load.getType()).isInteger(1)) return 0;
   Value other = load.getOther();
   if (auto splat = other ? other.getDefiningOp<tt::SplatOp>() : tt::SplatOp()) other = splat.getSrc();
   if (other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_AnyZeroFloat())) return 0;
@@ -118,7 +118,7 @@ static int64_t coveredBy(Operation *op, const AccessProperties &guards) {
 }
 
 /// How many neighbors one atomic operation takes: additions of floats, and pairs of f16 on every card.
-static int64_t neighborsOfAtomic(Operation *op, ttg::ConfigAttr config) {
+static int64_t contiguousOfAtomic(Operation *op, ttg::ConfigAttr config) {
   constexpr int64_t widest = 128, pair = 32; // bits
   auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
   if (!atomic || atomic.getAtomicRmwOp() != tt::RMWOp::FADD) return 1;
@@ -177,7 +177,7 @@ void LayoutPlan::addAccess(Operation *op, Value pointer, Value mask, Value tile)
     access.guards = rowProperties(tile, rowMajorOrder(cast<RankedTensorType>(tile.getType()).getRank()));
   }
   if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) {
-    access.guards.vectorLimit = std::min(access.guards.vectorLimit, neighborsOfAtomic(op, config));
+    access.guards.vectorLimit = std::min(access.guards.vectorLimit, contiguousOfAtomic(op, config));
     access.narrowedByMask = false;
   }
   accessOf[op] = accesses.size();
@@ -185,7 +185,7 @@ void LayoutPlan::addAccess(Operation *op, Value pointer, Value mask, Value tile)
   accesses.push_back(std::move(access));
 }
 
-void LayoutPlan::addBorder(Operation *op, Value from, Value to) {
+void LayoutPlan::addConversionPoint(Operation *op, Value from, Value to) {
   std::optional<size_t> fromClass = members.find(from), toClass = members.find(to);
   if (!fromClass || !toClass) return;
   classes[*fromClass].borders.push_back(borders.size());
@@ -194,7 +194,7 @@ void LayoutPlan::addBorder(Operation *op, Value from, Value to) {
 }
 
 /// The copy engine leaves the tile in shared memory: any layout does, one with wide accesses best.
-void LayoutPlan::addTransfer(Value tile, ArrayRef<int32_t> order) {
+void LayoutPlan::addTmaTransfer(Value tile, ArrayRef<int32_t> order) {
   if (std::optional<size_t> owner = members.find(tile)) classes[*owner].transfers.push_back({tile, Dims(order.begin(), order.end())});
 }
 
@@ -208,18 +208,18 @@ void LayoutPlan::collect(Operation *op) {
       .Case<tt::DescriptorLoadOp, tt::DescriptorGatherOp>([&](auto load) { addAccess(op, Value(), Value(), load.getResult()); })
       .Case<tt::DescriptorStoreOp, tt::DescriptorReduceOp, tt::DescriptorScatterOp>(
           [&](auto store) { addAccess(op, Value(), Value(), store.getSrc()); })
-      .Case([&](ttg::DescriptorLoadOp load) { addTransfer(load.getResult(), load.getOrder()); })
-      .Case([&](ttg::DescriptorStoreOp store) { addTransfer(store.getSrc(), store.getOrder()); })
-      .Case([&](tt::ReduceOp reduce) { addBorder(op, reduce.getSrcs()[0], reduce.getResult()[0]); })
-      .Case<tt::JoinOp, tt::CatOp>([&](auto pair) { addBorder(op, pair.getLhs(), pair.getResult()); })
-      .Case([&](tt::SplitOp split) { addBorder(op, split.getSrc(), split.getOutLHS()); })
-      .Case<tt::ExpandDimsOp, tt::BroadcastOp>([&](auto shaped) { addBorder(op, shaped.getResult(), shaped.getSrc()); })
-      .Case<tt::ReshapeOp, tt::TransOp>([&](auto shaped) { addBorder(op, shaped.getSrc(), shaped.getResult()); })
-      .Case([&](ttg::UnpackE2m1Op unpack) { addBorder(op, unpack.getBytes(), unpack.getResult()); });
+      .Case([&](ttg::DescriptorLoadOp load) { addTmaTransfer(load.getResult(), load.getOrder()); })
+      .Case([&](ttg::DescriptorStoreOp store) { addTmaTransfer(store.getSrc(), store.getOrder()); })
+      .Case([&](tt::ReduceOp reduce) { addConversionPoint(op, reduce.getSrcs()[0], reduce.getResult()[0]); })
+      .Case<tt::JoinOp, tt::CatOp>([&](auto pair) { addConversionPoint(op, pair.getLhs(), pair.getResult()); })
+      .Case([&](tt::SplitOp split) { addConversionPoint(op, split.getSrc(), split.getOutLHS()); })
+      .Case<tt::ExpandDimsOp, tt::BroadcastOp>([&](auto shaped) { addConversionPoint(op, shaped.getResult(), shaped.getSrc()); })
+      .Case<tt::ReshapeOp, tt::TransOp>([&](auto shaped) { addConversionPoint(op, shaped.getSrc(), shaped.getResult()); })
+      .Case([&](ttg::UnpackE2m1Op unpack) { addConversionPoint(op, unpack.getBytes(), unpack.getResult()); });
 }
 
 /// wgmma reads operands of 32 bits along K only. `along`: which dimension of the operand that is.
-void LayoutPlan::noteTurned(tt::DotOp dot, Value operand, int64_t along) {
+void LayoutPlan::recordTransposed(tt::DotOp dot, Value operand, int64_t along) {
   auto load = operand.getDefiningOp<ttg::DescriptorLoadOp>();
   std::optional<size_t> owner = members.find(operand);
   if (!load || !owner || bitsOf(operand) != 32 || load.getOrder()[0] == along) return;
@@ -250,8 +250,8 @@ void LayoutPlan::describe(Operation *op) {
   if (!isa<tt::ReduceOp, tt::ScanOp, tt::DotOp>(op)) return;
   if (auto dot = dyn_cast<tt::DotOp>(op)) {
     const DotChoice &choice = products[op] = chooseDot(dot, config, isLoadedAlong(dot.getB(), 1));
-    if (choice.kind == ttg::ProductKind::wgmma && !choice.a) noteTurned(dot, dot.getA(), 1);
-    if (choice.kind == ttg::ProductKind::wgmma) noteTurned(dot, dot.getB(), 0);
+    if (choice.kind == ttg::MmaKind::wgmma && !choice.a) recordTransposed(dot, dot.getA(), 1);
+    if (choice.kind == ttg::MmaKind::wgmma) recordTransposed(dot, dot.getB(), 0);
   }
   std::optional<size_t> found = members.find(isa<tt::DotOp>(op) ? op->getResult(0) : op->getOperand(0));
   if (!found) return;
@@ -273,7 +273,7 @@ bool LayoutPlan::holds(const Class &one, Value tile) const {
 
 /// Where a product's result is stored best. Accumulators lie in short pieces of many rows; what follows is no computation, but the way to
 /// memory.
-LayoutPlan::Priced LayoutPlan::cheapestStoreOfProduct(const MemoryAccess &store, const Layout &tileLayout) const {
+LayoutPlan::Priced LayoutPlan::cheapestStoreOfDot(const MemoryAccess &store, const Layout &tileLayout) const {
   constexpr int64_t wordBits = 32; // narrower elements share words, and would be taken apart for shuffles
   Priced best{tileLayout, streamedStoreCost(store.guards, tileLayout)};
   int64_t bits = store.guards.bytes * 8;
@@ -291,7 +291,7 @@ LayoutPlan::Priced LayoutPlan::cheapestStoreOfProduct(const MemoryAccess &store,
 LayoutPlan::Priced LayoutPlan::cheapestAccess(const MemoryAccess &access, const Layout &tileLayout) const {
   std::optional<size_t> owner = members.find(access.tile);
   if (access.pointer && isa<tt::StoreOp>(access.op) && !tileLayout.shape.empty() && owner && !classes[*owner].dots.empty())
-    return cheapestStoreOfProduct(access, tileLayout);
+    return cheapestStoreOfDot(access, tileLayout);
   auto costIn = [&](const Layout &layout) {
     return isa<tt::StoreOp>(access.op) ? storeCost(access.guards, layout) : accessCost(access.guards, layout);
   };
@@ -310,7 +310,7 @@ LayoutPlan::Priced LayoutPlan::cheapestAccess(const MemoryAccess &access, const 
 }
 
 /// Wavefronts of both ways.
-int64_t LayoutPlan::turningCost(const Turned &turned, const Layout &layout) const {
+int64_t LayoutPlan::transposeCost(const Turned &turned, const Layout &layout) const {
   auto wavefronts = [&](const Dims &order) {
     int64_t bits = bitsOf(turned.tile);
     return vectorAccess(layout, SharedLayout::swizzled(layout.shape, bits, widestSpan(layout.shape, bits, order), order)).wavefronts;
@@ -319,7 +319,7 @@ int64_t LayoutPlan::turningCost(const Turned &turned, const Layout &layout) cons
 }
 
 /// Blocks of a thread that have as many neighbors as an access takes along both dimensions.
-static SmallVector<Layout> turningLayouts(const Dims &shape, int64_t warps, const Dims &order) {
+static SmallVector<Layout> transposedLayouts(const Dims &shape, int64_t warps, const Dims &order) {
   constexpr int64_t neighbors = 4, threads = 32;
   SmallVector<Layout> layouts;
   auto fast = static_cast<size_t>(order[0]), slow = static_cast<size_t>(order[1]);
@@ -337,7 +337,7 @@ static SmallVector<Layout> turningLayouts(const Dims &shape, int64_t warps, cons
 int64_t LayoutPlan::cost(const Class &chosen, const Layout &layout) const {
   int64_t sum = 0;
   for (const Turned &turned : chosen.turned)
-    sum += weightOf(turned.dot) * turningCost(turned, layout);
+    sum += weightOf(turned.dot) * transposeCost(turned, layout);
   for (size_t index : chosen.accesses)
     sum += weightOf(accesses[index].op) * cheapestAccess(accesses[index], layout).cost;
   for (Operation *op : chosen.reductions)
@@ -384,7 +384,7 @@ SmallVector<Layout> LayoutPlan::candidates(const Class &chosen) const {
       for (const Layout &layout : coalescedLayouts(chosen.shape, rowProperties(transfer.tile, transfer.order), warps))
         add(layout);
   for (const Turned &turned : chosen.turned)
-    for (const Layout &layout : turningLayouts(chosen.shape, warps, turned.order))
+    for (const Layout &layout : transposedLayouts(chosen.shape, warps, turned.order))
       add(layout);
   if (layouts.empty()) add(defaultLayout(chosen.shape, warps));
   return layouts;
@@ -403,7 +403,7 @@ void LayoutPlan::choose(Class &chosen) {
   }
 }
 
-bool LayoutPlan::hasNeighbour(const Class &one) const {
+bool LayoutPlan::hasLinkedClass(const Class &one) const {
   return llvm::any_of(one.borders, [&](size_t index) { return decided(borders[index].from) || decided(borders[index].to); });
 }
 
@@ -416,7 +416,7 @@ bool LayoutPlan::hasPreferences(const Class &one) const {
 /// take any layout, to which the store then has to be converted.
 void LayoutPlan::chooseAll() {
   auto rank = [&](const Class &one) {
-    bool beside = hasNeighbour(one);
+    bool beside = hasLinkedClass(one);
     return std::tuple(!one.dots.empty(), beside || hasPreferences(one), one.elements, beside);
   };
   for (size_t done = 0; done < classes.size(); ++done) {
@@ -431,7 +431,7 @@ LayoutPlan::LayoutPlan(tt::FuncOp function, ttg::ConfigAttr config)
     : config(config), warps(config.getWarps()), axes(function),
       cheap(function, [](Operation *) { return true; }, deepestRecomputation), members(function, cheap) {
   if (hasPromises(function)) provenAxes.emplace(function, /*trustsPromises=*/false);
-  for (const TileClasses::Class &one : members.all()) {
+  for (const TileEquivalence::Class &one : members.all()) {
     Class &fresh = classes.emplace_back();
     fresh.shape = ttg::shapeOf(one.leader.getType());
     fresh.elements = elementCount(fresh.shape);

@@ -3,7 +3,7 @@
 // a thread's work depends on it, the kernel says that it prefers long rows, without relying on that:
 //     prefers: n_cols is more than 1280, ... is more than 1536, ... is more than 1792             eighths of the block
 // The launch whose n_cols is 1025 refutes all three, and takes a version that relies on the strongest contrary:
-//     relies on: n_cols is at most 1280      ->      %n_cols {ttg.at_most = 1280}
+//     relies on: n_cols is at most 1280      ->      %n_cols {ttg.max_value = 1280}
 // lower-to-threads leaves out the registers of a thread whose columns all lie behind that: 6 of 16.
 #include "gpu/passes.h"
 #include "gpu/tiles/axis_info.h"
@@ -77,7 +77,7 @@ static void specialize(tt::FuncOp function, const RowLength &row, int64_t togeth
     if (!failedGuards.contains(guardOf(row.length, bound, true).name)) {
       ttg::relyOn(function, guardOf(row.length, bound, true));
     } else if (!failedGuards.contains(guard.name)) {
-      function.setArgAttr(row.length.getArgNumber(), atMostName, IntegerAttr::get(IntegerType::get(function.getContext(), 64), bound));
+      function.setArgAttr(row.length.getArgNumber(), maxValueName, IntegerAttr::get(IntegerType::get(function.getContext(), 64), bound));
       ttg::relyOn(function, guard);
       return;
     }

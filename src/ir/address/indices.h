@@ -69,7 +69,7 @@ public:
   bool assumeNonNegativeElements(mlir::Value value);
   /// Whether the integer, or each element of the tile, equals its sums and products as exact numbers,
   /// so that the result has not left the range of its type. This is proven, or assumed from here on.
-  bool assumeExact(mlir::Value value);
+  bool assumeNoWrapOf(mlir::Value value);
   /// All that has been assumed so far.
   const std::vector<LaunchGuard> &guards() const { return assumed; }
 

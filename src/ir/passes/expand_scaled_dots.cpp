@@ -362,7 +362,7 @@ scf::ForOp tilesInHalf(scf::ForOp tiles, scf::ForOp loop, ValueRange above, Unpa
 /// A loop over tiles around it runs as a whole, where it may: so that no tile waits for what is done about the one before.
 ///   before: scf.for { %d = scf.for (%c) { tt.dot_scaled }    tt.store %d }
 ///   after:  %above = scf.for (0) { %x, %largest = scf.for (%c, %above so far) { tt.dot in fp16; ... }    tt.store %x }
-///           scf.if %above > 21 { scf.for { %d = scf.for (%c) { tt.dot_scaled }    tt.store %d {tt.stores_again} } }
+///           scf.if %above > 21 { scf.for { %d = scf.for (%c) { tt.dot_scaled }    tt.store %d {tt.overwrites} } }
 void computeInHalfFirst(tt::DotScaledOp op, scf::ForOp loop, UnpackE2m1 unpackE2m1, AssumeNoAlias areApart) {
   scf::ForOp tiles = repeatableTiles(op, loop, areApart), whole = tiles ? tiles : loop;
   ImplicitLocOpBuilder b(whole.getLoc(), whole);
@@ -377,7 +377,7 @@ void computeInHalfFirst(tt::DotScaledOp op, scf::ForOp loop, UnpackE2m1 unpackE2
   scf::ForOp fast, slow = loop;
   if (tiles) {
     slow = tiles.clone();
-    slow.walk([&](tt::StoreOp store) { store->setAttr(tt::storesAgainName, b.getUnitAttr()); });
+    slow.walk([&](tt::StoreOp store) { store->setAttr(tt::overwritesName, b.getUnitAttr()); });
     whole = fast = tilesInHalf(tiles, loop, inits, unpackE2m1);
   } else {
     fast = inHalf(loop, inits, unpackE2m1);
