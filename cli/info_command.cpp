@@ -95,7 +95,7 @@ static int printAssumptions(const CpuTarget &cpu, const CacheUse &use) {
                                {"registers", cpu.registers},
                                {"l2_bytes", cpu.l2Bytes},
                                {"llc_bytes", cpu.llcBytes},
-                               {"kept_output_bytes", cpu.keptOutputBytes},
+                               {"cached_output_bytes", cpu.cachedOutputBytes},
                                {"threads", defaultThreads()},
                                {"nodes", nodeProperties()},
                                {"cache", cacheGuards(use)},
@@ -125,7 +125,7 @@ int infoMain(int argc, char **argv) {
               cpu.byteDot ? ", products of bytes" : "", cpu.bf16Tiles || cpu.byteTiles ? ", tiles" : "");
   std::printf("caches      %lld KiB L2, %lld KiB last level of %lld reported; outputs above %lld KiB go past them\n",
               static_cast<long long>(cpu.l2Bytes / 1024), static_cast<long long>(cpu.llcBytes / 1024),
-              static_cast<long long>(host.lastLevelBytes / 1024), static_cast<long long>(cpu.keptOutputBytes / 1024));
+              static_cast<long long>(host.lastLevelBytes / 1024), static_cast<long long>(cpu.cachedOutputBytes / 1024));
   std::printf("threads     %lld\n", static_cast<long long>(defaultThreads()));
   std::printf("nodes       %s\n", nodesText().c_str());
   std::printf("cache       %s%s: %lld entries, %lld KiB\n", cacheDirectory().c_str(), cacheEnabled() ? "" : " (off)",

@@ -209,7 +209,7 @@ static nb::object measureCalls(nb::callable before, nb::callable run, nb::callab
   return nb::make_tuple(*times, group);
 }
 
-static Call placedCall(const JitFunction &function, nb::tuple args, nb::dict kwargs) {
+static Call boundCall(const JitFunction &function, nb::tuple args, nb::dict kwargs) {
   Call call;
   readKnownCall(function, UnpackedArguments(args, kwargs), call);
   Diagnostics diagnostics;
@@ -220,7 +220,7 @@ static Call placedCall(const JitFunction &function, nb::tuple args, nb::dict kwa
 /// A guess at the seconds of a launch of so many programs, all parameters given. None where it does not compile.
 static std::optional<double> estimateCall(PyKernel &kernel, nb::tuple args, nb::dict kwargs, int64_t programs) {
   std::shared_ptr<const JitFunction> function = kernel.jit();
-  Call call = placedCall(*function, args, kwargs);
+  Call call = boundCall(*function, args, kwargs);
   Diagnostics diagnostics;
   WithoutGil release;
   Compiling compiling;
@@ -232,7 +232,7 @@ static std::optional<double> estimateCall(PyKernel &kernel, nb::tuple args, nb::
 static std::optional<std::tuple<double, std::map<std::string, double>, bool>> workOfCall(PyKernel &kernel, nb::tuple args, nb::dict kwargs,
                                                                                          const std::vector<int64_t> &extents) {
   std::shared_ptr<const JitFunction> function = kernel.jit();
-  Call call = placedCall(*function, args, kwargs);
+  Call call = boundCall(*function, args, kwargs);
   Diagnostics diagnostics;
   WithoutGil release;
   Compiling compiling;
@@ -247,7 +247,7 @@ static std::optional<std::tuple<double, std::map<std::string, double>, bool>> wo
 static nb::object chooseConfigForLaunch(PyKernel &kernel, nb::tuple args, nb::dict kwargs, const std::vector<std::string> &names,
                               nb::callable estimate) {
   Diagnostics diagnostics;
-  LaunchOptions options = placedCall(*kernel.jit(), args, kwargs).options;
+  LaunchOptions options = boundCall(*kernel.jit(), args, kwargs).options;
   const gpu::CudaDevice *device = options.device >= 0 ? gpu::CudaDevice::get(options.device, diagnostics) : nullptr;
   std::vector<OpenSize> open = openSizes(names, options.device >= 0, device && device->target.clusters);
   auto named = [&](llvm::ArrayRef<int64_t> sizes) {

@@ -159,7 +159,7 @@ void noteArguments(Context &ctx, Block &block) {
   if (!scopeOf(ctx)) return;
   bool isKernel = isa<FuncOp>(block.getParentOp()) && block.isEntryBlock();
   for (BlockArgument argument : block.getArguments()) // what a first turn has not written yet keeps its place from before the loop: none
-    if (!variableOf(argument.getLoc()).empty() && !ctx.firstTurns.contains(argument))
+    if (!variableOf(argument.getLoc()).empty() && !ctx.firstIterations.contains(argument))
       note(ctx, argument.getLoc(), whereaboutsOf(ctx, argument), isKernel ? argument.getArgNumber() + 1 : 0);
 }
 

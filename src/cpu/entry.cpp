@@ -9,11 +9,11 @@
 #include "cpu/debug_variables.h"
 #include "cpu/evaluate.h"
 #include "cpu/explain.h"
-#include "cpu/kept_panels.h"
+#include "cpu/panel_cache.h"
 #include "cpu/lower.h"
-#include "cpu/matrix_tiles.h"
+#include "cpu/amx_tiles.h"
 #include "cpu/operations.h"
-#include "cpu/roots.h"
+#include "cpu/loop_nests.h"
 #include "ir/modulo_to_mask.h"
 #include "ir/refusal.h"
 #include "ir/slots.h"
@@ -121,7 +121,7 @@ static LogicalResult lowerBody(Context &ctx, FuncOp source, LLVM::LLVMFuncOp pro
     b.setInsertionPointToEnd(blocks[&block]);
     noteArguments(ctx, block);
     for (Operation &op : block.without_terminator()) {
-      ++ctx.currentRoot;
+      ++ctx.currentNest;
       if (failed(lowerOp(ctx, &op)) || ctx.failedAny) return failure();
       noteVariables(ctx, &op);
     }
@@ -186,18 +186,18 @@ static void createEntry(Context &ctx, const Program &program, const std::string 
   }
   for (int i = 0; i < 3; ++i)
     grid.push_back(load(b, types.word, pointerAtConstant(b, start->getArgument(1), 4 * i), 4));
-  Value arena = start->getArgument(4), scratch = pointerAtConstant(b, arena, int64_t(sizeof(ArenaHead)) + ctx.keptUsed);
-  if (!ctx.keptHeaders.empty()) forgetPanels(ctx, arena, scratch);
+  Value arena = start->getArgument(4), scratch = pointerAtConstant(b, arena, int64_t(sizeof(ArenaHead)) + ctx.panelCacheBytes);
+  if (!ctx.panelCacheHeaders.empty()) forgetPanels(ctx, arena, scratch);
   if (ctx.atomics == Atomics::plain) tellAlone(b, arena, scratch);
-  if (ctx.usesTiles) configureTiles(b);
+  if (ctx.usesAmx) configureTiles(b);
   auto loop = scf::ForOp::create(b, start->getArgument(2), start->getArgument(3), constantIndex(b, 1));
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     callProgram(b, program, loop.getInductionVar(), arguments, grid, scratch);
   }
-  if (ctx.usesTiles) releaseTiles(b);
-  if (ctx.streams) memoryFence(b);
+  if (ctx.usesAmx) releaseTiles(b);
+  if (ctx.nonTemporal) memoryFence(b);
   LLVM::ReturnOp::create(b, ValueRange());
 }
 

@@ -7,14 +7,14 @@
 #include "cpu/evaluate.h"
 
 #include "cpu/conditions.h"
-#include "cpu/in_turn.h"
+#include "cpu/interleave.h"
 #include "cpu/loops.h"
 #include "cpu/volatile_load.h"
 #include "cpu/math.h"
-#include "cpu/roots.h"
+#include "cpu/loop_nests.h"
 #include "cpu/rows.h"
 #include "cpu/scratch.h"
-#include "cpu/short_form.h"
+#include "cpu/fast_path.h"
 #include "support/cpu.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -79,9 +79,9 @@ static bool restsOnStored(Context &ctx, Value tile) {
 static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (tileIndex.vector < 0) return std::nullopt;
-  Step step = ctx.analysis->step(tile, tileIndex.vector);
+  Stride step = ctx.analysis->step(tile, tileIndex.vector);
   Type element = getElementTypeOrSelf(tile);
-  bool stepsHere = step.kind != Step::other && (step.isZero() || element.isInteger() || isa<PointerType>(element)) &&
+  bool stepsHere = step.kind != Stride::other && (step.isZero() || element.isInteger() || isa<PointerType>(element)) &&
                    (!step.isConditional() || (ctx.assumeConditions && !restsOnStored(ctx, tile)));
   if (!stepsHere) return std::nullopt;
   TileIndex first = tileIndex;
@@ -93,17 +93,17 @@ static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const TileI
   Value base = evaluateScalar(ctx, tile, first);
   if (step.isZero()) return Lanes{Lanes::uniform, base, 0, {}};
   Lanes lanes{Lanes::affine, base, step.amount, {}};
-  if (step.kind != Step::constant) {
+  if (step.kind != Stride::constant) {
     TileIndex second = first;
     second.at[tileIndex.vector] = !ofRow              ? Index{indexConstant(ctx, 1), 0}
                               : ctx.isRowOfVector ? knownIndex(ctx, start.value, start.level, 1)
                                                   : ctx.rowNext;
     Value next = evaluateScalar(ctx, tile, second);
-    lanes.uniformStep = scalarToIndex(ctx, arith::SubIOp::create(b, next, base));
+    lanes.uniformStride = scalarToIndex(ctx, arith::SubIOp::create(b, next, base));
   }
   if (!ofRow) return lanes;
   // A row continues to the left as it goes on to the right: its element at index 0 need not exist.
-  Value stride = lanes.uniformStep ? lanes.uniformStep : constantIndex(b, step.amount);
+  Value stride = lanes.uniformStride ? lanes.uniformStride : constantIndex(b, step.amount);
   Value moved = arith::MulIOp::create(b, start.value, stride);
   if (base.getType() != moved.getType()) moved = arith::TruncIOp::create(b, base.getType(), moved);
   lanes.value = arith::SubIOp::create(b, base, moved);
@@ -176,9 +176,9 @@ Lanes evaluate(Context &ctx, Value tile, const TileIndex &wanted) {
 }
 
 llvm::SmallVector<Value> evaluateAll(Context &ctx, Value tile, llvm::ArrayRef<TileIndex> tileIndices, Type element) {
-  evaluateShortForms(ctx, tile, tileIndices);
+  evaluateFastPaths(ctx, tile, tileIndices);
   llvm::SmallVector<Value> values;
-  inTurn(ctx.b, tileIndices.size(), [&](int64_t i) {
+  interleaved(ctx.b, tileIndices.size(), [&](int64_t i) {
     Lanes lanes = evaluate(ctx, tile, tileIndices[i]);
     values.push_back(tileIndices[i].vector < 0 ? lanes.value : asVector(ctx, lanes, element, tileIndices[i]));
   });
@@ -206,9 +206,9 @@ Value asVector(Context &ctx, const Lanes &lanes, Type element, const TileIndex &
     return width == 64 ? index : Value(arith::TruncIOp::create(b, type, index));
   };
   Value position = tileIndex.at[tileIndex.vector].value;
-  if (lanes.uniformStep) {
-    Value start = arith::AddIOp::create(b, lanes.value, fit(arith::MulIOp::create(b, position, lanes.uniformStep)));
-    Value steps = arith::MulIOp::create(b, iota(b, type, tileIndex.lanes, 1), splat(b, fit(lanes.uniformStep), tileIndex.lanes));
+  if (lanes.uniformStride) {
+    Value start = arith::AddIOp::create(b, lanes.value, fit(arith::MulIOp::create(b, position, lanes.uniformStride)));
+    Value steps = arith::MulIOp::create(b, iota(b, type, tileIndex.lanes, 1), splat(b, fit(lanes.uniformStride), tileIndex.lanes));
     return arith::AddIOp::create(b, splat(b, start, tileIndex.lanes), steps);
   }
   Value moved = lanes.step == 1 ? position : Value(arith::MulIOp::create(b, position, constantIndex(b, lanes.step)));
@@ -303,7 +303,7 @@ static Lanes readTile(Context &ctx, LoadOp load, const TileIndex &tileIndex) {
     always = maskLanes.kind == Lanes::uniform && constantMask(maskLanes.value);
     if (load.getOther()) other = evaluate(ctx, load.getOther(), tileIndex);
   }
-  auto note = [&](Way reach) { ctx.notes.add({load, reach, tileIndex.lanes, !always, ctx.careful, false}); };
+  auto note = [&](Way reach) { ctx.notes.add({load, reach, tileIndex.lanes, !always, ctx.fallback, false}); };
   auto zero = [&]() -> Value { return isa<FloatType>(element) ? constantFloat(b, element, 0) : constantInt(b, element, 0); };
   if (tileIndex.vector < 0) {
     note(Way::one);
@@ -314,21 +314,21 @@ static Lanes readTile(Context &ctx, LoadOp load, const TileIndex &tileIndex) {
   Value position = tileIndex.at[tileIndex.vector].value;
   Value maskVector = always ? Value() : asVector(ctx, maskLanes, b.getI1Type(), tileIndex);
   if (Value inRow = lanesInRow(ctx, tileIndex)) {
-    maskVector = bothHold(ctx, maskVector, inRow);
+    maskVector = logicalAnd(ctx, maskVector, inRow);
     always = false;
   }
   Value otherVector;
   if (!always) otherVector = load.getOther() && other.value ? asVector(ctx, other, element, tileIndex) : splat(b, zero(), tileIndex.lanes);
-  if (pointer.kind == Lanes::affine && !pointer.uniformStep && pointer.step == bytes) {
+  if (pointer.kind == Lanes::affine && !pointer.uniformStride && pointer.step == bytes) {
     Value address = pointerAt(b, intToPointer(b, pointer.value), position, bytes);
-    prefetchNextTurn(ctx, load, pointer.value, position);
+    prefetchNextIteration(ctx, load, pointer.value, position);
     note(Way::contiguous);
     Value value = always ? cpu::load(b, type, address, bytes) : maskedLoad(b, type, address, maskVector, otherVector, bytes);
     return {Lanes::vector, value, 0, {}};
   }
   if (pointer.kind == Lanes::affine && always) {
     note(Way::strided);
-    Value step = pointer.uniformStep ? pointer.uniformStep : constantIndex(b, pointer.step);
+    Value step = pointer.uniformStride ? pointer.uniformStride : constantIndex(b, pointer.step);
     Value address = arith::AddIOp::create(b, pointer.value, arith::MulIOp::create(b, position, step));
     Value result = splat(b, zero(), tileIndex.lanes);
     for (int64_t lane = 0; lane < tileIndex.lanes; ++lane) {

@@ -6,7 +6,7 @@
 namespace tilewright::cpu {
 
 Lanes evaluate(Context &ctx, Value tile, const TileIndex &tileIndex);
-/// Evaluates at independent places: vectors (elements, where places have none) of `element`, whose code is interleaved (in_turn.h).
+/// Evaluates at independent places: vectors (elements, where places have none) of `element`, whose code is interleaved (interleave.h).
 llvm::SmallVector<Value> evaluateAll(Context &ctx, Value tile, llvm::ArrayRef<TileIndex> tileIndices, Type element);
 /// `vector` is what `tile` is at a place, as far as the loop level of the place goes.
 void remember(Context &ctx, Value tile, const TileIndex &tileIndex, Value vector);
@@ -20,7 +20,7 @@ Value emitElementwise(Context &ctx, mlir::Operation *op, ValueRange operands);
 llvm::SmallVector<Value> emitRegion(Context &ctx, mlir::Region &region, ValueRange args);
 /// Where an iteration reads `load` a second time, `position` elements behind `start` (i64): prefetches the same place of the next iteration
 /// (prefetch.cpp).
-void prefetchNextTurn(Context &ctx, tt::LoadOp load, Value start, Value position);
+void prefetchNextIteration(Context &ctx, tt::LoadOp load, Value start, Value position);
 /// From an element of `load`, in a loop of the kernel, to the same one in the next iteration or, after the last one, in the next program's
 /// first (i64, in bytes); 0 where nothing follows. Null where nobody knows it.
 Value distanceToNextReading(Context &ctx, tt::LoadOp load);

@@ -105,13 +105,13 @@ static void emitVersions(Context &ctx, Value condition, llvm::function_ref<void(
 }
 
 /// An innermost loop in two versions, where its stores may bypass the caches.
-static void emitInBothWays(Context &ctx, Value streams, llvm::function_ref<void()> emit) {
-  if (!streams) return emit();
+static void emitTemporalAndNonTemporal(Context &ctx, Value nonTemporal, llvm::function_ref<void()> emit) {
+  if (!nonTemporal) return emit();
   auto way = [&](bool streaming) {
     ctx.streaming = streaming;
     emit();
   };
-  emitVersions(ctx, streams, [&] { way(true); }, [&] { way(false); });
+  emitVersions(ctx, nonTemporal, [&] { way(true); }, [&] { way(false); });
 }
 
 /// Code for the case that all masks hold for `row`, the index of the enclosing loop. What depends on
@@ -143,7 +143,7 @@ struct LevelLoops {
   int64_t vectorDim;
   int64_t dim = spec.order[level], size = spec.shape[dim], chunk = spec.chunk[dim];
   bool innermost = level + 1 == spec.order.size();
-  bool inRows = innermost && !ctx.careful && ctx.rows && ctx.rows->dim == dim && chunk > 1;
+  bool inRows = innermost && !ctx.fallback && ctx.rows && ctx.rows->dim == dim && chunk > 1;
 
   void bodies(Value index, bool sectionFull, int64_t unroll);
   void run(Value from, Value to, bool sectionFull, int64_t unroll, Value wholeBelow);
@@ -235,7 +235,7 @@ void LevelLoops::runVectors(Value to, bool constantEnd) {
   int64_t unroll = innermost ? std::max<int64_t>(1, std::min(spec.unroll, size / chunk)) : 1;
   bool isWhole = unroll == 1 || constantEnd;
   Value most = isWhole ? to : Value(arith::AndIOp::create(b, to, constantIndex(b, -(chunk * unroll))));
-  emitInBothWays(ctx, innermost ? spec.streams : Value(), [&] { run(constantIndex(b, 0), most, true, unroll); });
+  emitTemporalAndNonTemporal(ctx, innermost ? spec.nonTemporal : Value(), [&] { run(constantIndex(b, 0), most, true, unroll); });
   if (!isWhole) run(most, to, true, 1);
 }
 
@@ -329,7 +329,7 @@ llvm::SmallVector<int64_t> operandDims(Operation *op, llvm::ArrayRef<int64_t> di
 
 /// `dims` maps the tile's dimensions to the root's (-1: none). Masks come with the same mapping.
 static void collectMasks(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims,
-                         llvm::SmallVectorImpl<std::pair<Value, llvm::SmallVector<int64_t>>> &masks, PlacedTiles &seen) {
+                         llvm::SmallVectorImpl<std::pair<Value, llvm::SmallVector<int64_t>>> &masks, TilesWithDims &seen) {
   Operation *op = tile.getDefiningOp();
   if (!op || !isTile(tile) || ctx.buffers.contains(tile) ||
       !seen.insert({tile.getAsOpaquePointer(), std::vector<int64_t>(dims.begin(), dims.end())}).second)
@@ -349,7 +349,7 @@ static void collectMasks(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims,
 }
 
 namespace {
-using PlacedMask = std::pair<Value, llvm::SmallVector<int64_t>>;
+using MaskWithDims = std::pair<Value, llvm::SmallVector<int64_t>>;
 
 /// What masks say about an index space: the index up to which they hold, for each dimension.
 struct MaskBounds {
@@ -379,9 +379,9 @@ static void addUniformTerm(Context &ctx, MaskBounds &bounds, const BoxTerm &term
   TileIndex origin;
   origin.at.assign(shapeOf(compare).size(), {ctx.zeroIndex, 0});
   Value holds = evaluateScalar(ctx, compare, origin);
-  if (term.lower && term.mayWrap) holds = bothHold(ctx, holds, boxCount(ctx, term, shapeOf(mask)[term.dim]).noWrap);
-  bounds.everywhere = bothHold(ctx, bounds.everywhere, holds);
-  if (isStore && !term.lower) bounds.storeEverywhere = bothHold(ctx, bounds.storeEverywhere, holds);
+  if (term.lower && term.mayWrap) holds = logicalAnd(ctx, holds, boxCount(ctx, term, shapeOf(mask)[term.dim]).noWrap);
+  bounds.everywhere = logicalAnd(ctx, bounds.everywhere, holds);
+  if (isStore && !term.lower) bounds.storeEverywhere = logicalAnd(ctx, bounds.storeEverywhere, holds);
 }
 
 /// `index < bound` along dimension `dim` of the root.
@@ -418,13 +418,13 @@ static int64_t outermostOf(const LoopSpec &spec) {
 }
 
 void applyMasks(Context &ctx, LoopSpec &spec, ValueRange tiles, Value storeMask) {
-  if (ctx.careful) return;
+  if (ctx.fallback) return;
   int64_t rank = spec.shape.size();
   llvm::SmallVector<int64_t> identity;
   for (int64_t d = 0; d < rank; ++d)
     identity.push_back(d);
-  llvm::SmallVector<PlacedMask> masks;
-  PlacedTiles seen;
+  llvm::SmallVector<MaskWithDims> masks;
+  TilesWithDims seen;
   if (storeMask) masks.push_back({storeMask, identity});
   for (Value tile : tiles)
     collectMasks(ctx, tile, identity, masks, seen);
@@ -476,8 +476,8 @@ static void scoreDims(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims, ll
     int64_t bytes = elementBytes(getElementTypeOrSelf(load.getResult()));
     for (size_t d = 0; d < dims.size(); ++d) {
       if (dims[d] < 0 || shapeOf(tile)[d] == 1) continue;
-      Step s = ctx.analysis->step(load.getPtr(), d);
-      if (!s.isZero()) scores[dims[d]] += s.kind == Step::constant && s.amount == bytes ? 4 : -4;
+      Stride s = ctx.analysis->step(load.getPtr(), d);
+      if (!s.isZero()) scores[dims[d]] += s.kind == Stride::constant && s.amount == bytes ? 4 : -4;
     }
     return;
   }
@@ -497,9 +497,9 @@ int64_t chooseVectorDim(Context &ctx, llvm::ArrayRef<int64_t> shape, ValueRange 
     scoreDims(ctx, tile, identity, scores, seen);
   for (Value pointer : pointers)
     for (int64_t d = 0; d < rank; ++d) {
-      Step s = ctx.analysis->step(pointer, d);
+      Stride s = ctx.analysis->step(pointer, d);
       auto type = cast<PointerType>(getElementTypeOrSelf(pointer));
-      if (!s.isZero()) scores[d] += s.kind == Step::constant && s.amount == elementBytes(type.getPointeeType()) ? 5 : -5;
+      if (!s.isZero()) scores[d] += s.kind == Stride::constant && s.amount == elementBytes(type.getPointeeType()) ? 5 : -5;
     }
   int64_t best = -1;
   for (int64_t d = rank - 1; d >= 0; --d) {
@@ -510,7 +510,7 @@ int64_t chooseVectorDim(Context &ctx, llvm::ArrayRef<int64_t> shape, ValueRange 
   return best;
 }
 
-int64_t turnedDim(Context &ctx, Value tile, int64_t other) {
+int64_t transposedDim(Context &ctx, Value tile, int64_t other) {
   int64_t rank = shapeOf(tile).size();
   llvm::SmallVector<int64_t> scores(rank, 0);
   llvm::DenseSet<Value> seen;
@@ -526,7 +526,7 @@ static int64_t widestElement(Context &ctx, Value tile, llvm::DenseSet<Value> &se
   int64_t rank = shapeOf(tile).size();
   bool affine = true;
   for (int64_t d = 0; d < rank; ++d)
-    affine &= ctx.analysis->step(tile, d).kind != Step::other;
+    affine &= ctx.analysis->step(tile, d).kind != Stride::other;
   if (affine && op && !isa<LoadOp>(op)) return 1;
   int64_t own = elementBytes(element);
   if (isa<FloatType>(element) && own < 4) own = 4; // computed in fp32

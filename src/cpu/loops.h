@@ -8,7 +8,7 @@
 namespace tilewright::cpu {
 
 /// Tiles, each with the root's dimensions that its own correspond to: one tile may occur along rows and again along columns.
-using PlacedTiles = std::set<std::pair<const void *, std::vector<int64_t>>>;
+using TilesWithDims = std::set<std::pair<const void *, std::vector<int64_t>>>;
 /// The dimensions of a root that those of an operation's operands correspond to, given those of its result.
 llvm::SmallVector<int64_t> operandDims(mlir::Operation *op, llvm::ArrayRef<int64_t> dims);
 
@@ -22,7 +22,7 @@ struct LoopSpec {
   llvm::SmallVector<Value, 3> full;    // by dimension: below this all `fullMasks` hold (null: everywhere)
   llvm::SmallVector<Value> fullMasks;
   bool onceInRow = false; // the body is for a row's first index alone, where rows are whole (rows.h)
-  Value streams = {};     // i1: where it is true, whole vectors are stored past the caches; null: never
+  Value nonTemporal = {};     // i1: where it is true, whole vectors are stored past the caches; null: never
 };
 
 /// How many indices of a dimension a mask admits, from the first one on.
@@ -50,7 +50,7 @@ BoxCount boxCount(Context &ctx, const BoxTerm &term, int64_t size);
 /// The dimension along which to take vectors, judged by the memory accesses of `tiles` (same index space) and `pointers`.
 int64_t chooseVectorDim(Context &ctx, llvm::ArrayRef<int64_t> shape, ValueRange tiles, ValueRange pointers);
 /// The dimension along which what `tile` is made from lies together in memory, where that is not so along `other`; -1: there is none.
-int64_t turnedDim(Context &ctx, Value tile, int64_t other);
+int64_t transposedDim(Context &ctx, Value tile, int64_t other);
 int64_t chunkFor(Context &ctx, llvm::ArrayRef<int64_t> shape, int64_t vectorDim, ValueRange tiles);
 
 } // namespace tilewright::cpu

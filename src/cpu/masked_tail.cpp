@@ -19,7 +19,7 @@ static bool endsAlong(Context &ctx, Value mask, int64_t axis) {
 
 static bool isEqualBeyond(Context &ctx, Value tile, int64_t axis, MaskedTail &tail, llvm::SmallPtrSetImpl<Operation *> &seen) {
   if (!isTile(tile)) return true;
-  Step step = ctx.analysis->step(tile, axis);
+  Stride step = ctx.analysis->step(tile, axis);
   if (step.isZero()) return true;
   Operation *op = tile.getDefiningOp();
   if (!op) return false;

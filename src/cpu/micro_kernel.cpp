@@ -18,7 +18,7 @@
 // -128 * (the sum of A's row), since sum a (b + 128) = sum a b + 128 sum a. So A is read where it lies; B is packed in any case.
 #include "cpu/micro_kernel.h"
 
-#include "cpu/matrix_tiles.h"
+#include "cpu/amx_tiles.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -190,7 +190,7 @@ private:
             pointerAtConstant(b, pointerAt(b, corner, row, plan.cRow * bytesOf(plan.result)), first * plan.cRow * bytesOf(plan.result));
         if (plan.out) outBlock = pointerAt(b, outCorner, rowOfOut(row, first), 1);
         if (takesBytes()) starts = pointerAtConstant(b, pointerAt(b, plan.rowSums, row, 4), 4 * first);
-        emitBlock(aBlock, panel, cBlock, blocks.rows, blocks.partials, aheadOf(aBlock, row, first));
+        emitBlock(aBlock, panel, cBlock, blocks.rows, blocks.partials, prefetchAddress(aBlock, row, first));
       });
       first += blocks.count * blocks.rows;
     }
@@ -283,7 +283,7 @@ private:
     if (!stepsEnd && steps == unroll) {
       emitSteps(sums, aBlock, panel, rows, unroll);
     } else {
-      bool hasRest = stepsEnd && limits.lengthStep % unroll != 0 && readsExactly(plan);
+      bool hasRest = stepsEnd && limits.lengthStride % unroll != 0 && readsExactly(plan);
       Value end = !stepsEnd ? constantIndex(b, steps) : hasRest ? arith::AndIOp::create(b, stepsEnd, constantIndex(b, -unroll)) : stepsEnd;
       int64_t together = stepsOfPrefetch(ahead, unroll);
       sums = stepLoop(constantIndex(b, 0), end, together, sums, [&](Value first, SmallVector<Value> &now) {
@@ -339,9 +339,9 @@ private:
   }
 
   /// The share of the block of rows at `row` + `first`.
-  Ahead aheadOf(Value aBlock, Value row, int64_t first) {
+  Ahead prefetchAddress(Value aBlock, Value row, int64_t first) {
     if (!nextPanel) return {};
-    Value panel = pointerAt(b, pointerAtConstant(b, nextPanel, first * bytesAheadOfRow()), row, bytesAheadOfRow());
+    Value panel = pointerAt(b, pointerAtConstant(b, nextPanel, first * bytesBeforeRow()), row, bytesBeforeRow());
     return {panel, nextA ? pointerAt(b, aBlock, nextA, 1) : Value()};
   }
 
@@ -352,23 +352,23 @@ private:
   }
 
   /// How much of the next panel is fetched beside one row of A: all of it beside all rows.
-  int64_t bytesAheadOfRow() const { return (plan.k * plan.panel * operandBytes + plan.m - 1) / plan.m; }
+  int64_t bytesBeforeRow() const { return (plan.k * plan.panel * operandBytes + plan.m - 1) / plan.m; }
 
   /// Beside `unroll` steps of a block of rows.
   void prefetch(const Ahead &ahead, Value step, int64_t rows, int64_t unroll) {
     if (!ahead.panel) return;
     auto fetch = [&](Value address) { LLVM::Prefetch::create(b, address, /*rw=*/0, /*hint=*/2, /*cache=*/1); }; // to L2
-    int64_t bytes = llvm::PowerOf2Ceil((rows * bytesAheadOfRow() + steps - 1) / steps);
+    int64_t bytes = llvm::PowerOf2Ceil((rows * bytesBeforeRow() + steps - 1) / steps);
     Value tileIndex = pointerAt(b, ahead.panel, step, bytes);
     for (int64_t offset = 0; offset < std::max(line, bytes * unroll); offset += line)
       fetch(pointerAtConstant(b, tileIndex, offset));
     if (!ahead.a || !llvm::isPowerOf2_64(steps)) return;
     // Lines are numbered row by row.
-    int64_t lines = linesOfA(), all = rows * lines, turns = steps / unroll;
+    int64_t lines = linesOfA(), all = rows * lines, iterations = steps / unroll;
     Value turn = arith::ShRUIOp::create(b, step, constantIndex(b, llvm::Log2_64(unroll)));
-    for (int64_t i = 0; i < std::max<int64_t>(1, all / turns); ++i) {
+    for (int64_t i = 0; i < std::max<int64_t>(1, all / iterations); ++i) {
       Value number = arith::MulIOp::create(b, turn, constantIndex(b, all));
-      number = arith::ShRUIOp::create(b, number, constantIndex(b, llvm::Log2_64(turns)));
+      number = arith::ShRUIOp::create(b, number, constantIndex(b, llvm::Log2_64(iterations)));
       if (i) number = arith::AddIOp::create(b, number, constantIndex(b, i));
       Value row = arith::ShRUIOp::create(b, number, constantIndex(b, llvm::Log2_64(lines)));
       Value within = arith::AndIOp::create(b, number, constantIndex(b, lines - 1));
@@ -415,19 +415,19 @@ private:
     for (; partials > 1; partials /= 2)
       for (int64_t i = 0; i < count * partials / 2; ++i)
         sums[i] = add(sums[i], sums[i + count * partials / 2]);
-    auto storeAll = [&](bool streams) {
+    auto storeAll = [&](bool nonTemporal) {
       for (int64_t row = 0; row < rows; ++row)
         for (int64_t vector = 0; vector < vectors; ++vector) {
-          int64_t alignment = streams ? lanes * bytesOf(plan.result) : bytesOf(plan.result);
-          store(b, sums[row * vectors + vector], resultAddress(cBlock, row, vector), alignment, streams);
+          int64_t alignment = nonTemporal ? lanes * bytesOf(plan.result) : bytesOf(plan.result);
+          store(b, sums[row * vectors + vector], resultAddress(cBlock, row, vector), alignment, nonTemporal);
         }
     };
-    if (!plan.streams) return storeAll(false);
-    auto branch = scf::IfOp::create(b, TypeRange{}, plan.streams, /*withElseRegion=*/true);
+    if (!plan.nonTemporal) return storeAll(false);
+    auto branch = scf::IfOp::create(b, TypeRange{}, plan.nonTemporal, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
-    for (bool streams : {true, false}) {
-      b.setInsertionPointToStart(streams ? branch.thenBlock() : branch.elseBlock());
-      storeAll(streams);
+    for (bool nonTemporal : {true, false}) {
+      b.setInsertionPointToStart(nonTemporal ? branch.thenBlock() : branch.elseBlock());
+      storeAll(nonTemporal);
     }
   }
 
@@ -545,7 +545,7 @@ int64_t lengthUnit(const DotPlan &plan) {
   return plan.tiles ? tileDepth(plan.operand) : readsExactly(plan) ? 1 : maxUnroll * plan.group;
 }
 
-int64_t wholeRows(const CpuTarget &target) {
+int64_t fullRows(const CpuTarget &target) {
   return target.registers >= 32 ? maxRowsOfAll : 0;
 }
 

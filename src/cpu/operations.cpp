@@ -7,7 +7,7 @@
 #include "cpu/debug_variables.h"
 #include "cpu/evaluate.h"
 #include "cpu/volatile_load.h"
-#include "cpu/roots.h"
+#include "cpu/loop_nests.h"
 #include "cpu/scratch.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -56,7 +56,7 @@ Value indexConstant(Context &ctx, int64_t value) {
 LogicalResult lowerBlock(Context &ctx, Block &block) {
   noteArguments(ctx, block);
   for (Operation &op : block) {
-    ++ctx.currentRoot;
+    ++ctx.currentNest;
     if (failed(lowerOp(ctx, &op)) || ctx.failedAny) return failure();
     noteVariables(ctx, &op);
   }

@@ -40,15 +40,15 @@ Buffer allocate(Context &ctx, llvm::ArrayRef<int64_t> shape, Type element) {
   return buffer;
 }
 
-Value allocateKept(Context &ctx, int64_t bytes) {
-  ctx.keptUsed += (bytes + 63) / 64 * 64;
-  return pointerAtConstant(ctx.b, ctx.arena, -ctx.keptUsed);
+Value allocateCached(Context &ctx, int64_t bytes) {
+  ctx.panelCacheBytes += (bytes + 63) / 64 * 64;
+  return pointerAtConstant(ctx.b, ctx.arena, -ctx.panelCacheBytes);
 }
 
 Value allocateLasting(Context &ctx, int64_t bytes) {
   ctx.lastingBytes += bytes;
   ctx.notes.scratch.push_back({ctx.root, bytes});
-  return allocateKept(ctx, bytes);
+  return allocateCached(ctx, bytes);
 }
 
 Buffer allocateFor(Context &ctx, Value tile) {
@@ -109,7 +109,7 @@ struct Filling {
 static std::optional<Filling> fillingOf(Context &ctx, Value tile, int64_t vectorDim, int64_t chunk) {
   constexpr int64_t shortest = 8; // vectors that it might save; below that, checking costs as much
   int64_t size = shapeOf(tile)[0];
-  if (ctx.careful || shapeOf(tile).size() != 1 || vectorDim != 0 || size < shortest * chunk) return std::nullopt;
+  if (ctx.fallback || shapeOf(tile).size() != 1 || vectorDim != 0 || size < shortest * chunk) return std::nullopt;
   std::optional<MaskedTail> tail = maskedTail(ctx, tile, 0);
   if (!tail) return std::nullopt;
   ImplicitLocOpBuilder &b = ctx.b;
@@ -156,7 +156,7 @@ void materializeSlice(Context &ctx, Value tile, const Buffer &to, Value rows, Va
   chunk = split.chunk();
   withConditions(ctx, {tile}, vectorDim, [&] {
     LoopSpec spec = loopsOver(shape, vectorDim, chunk);
-    spec.unroll = ctx.careful ? 1 : unrollFor(ctx.analysis->cost(tile));
+    spec.unroll = ctx.fallback ? 1 : unrollFor(ctx.analysis->cost(tile));
     applyMasks(ctx, spec, {tile}, rows || columns ? Value() : updateMask(ctx, {tile}, {to}));
     if (rows) limitExtent(ctx, spec, 0, rows);
     if (columns) limitExtent(ctx, spec, 1, columns);
@@ -188,7 +188,7 @@ void materializeTogether(Context &ctx, ValueRange tiles, llvm::ArrayRef<Buffer> 
   chunk = split.chunk();
   withConditions(ctx, tiles, vectorDim, [&] {
     LoopSpec spec = loopsOver(shape, vectorDim, chunk);
-    spec.unroll = ctx.careful ? 1 : unrollFor(cost);
+    spec.unroll = ctx.fallback ? 1 : unrollFor(cost);
     applyMasks(ctx, spec, tiles, updateMask(ctx, tiles, to));
     emitLoops(
         ctx, spec,

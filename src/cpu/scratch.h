@@ -12,7 +12,7 @@ Buffer allocateFor(Context &ctx, Value tile);
 /// Neighbours along dimension `inner` lie side by side.
 Buffer allocateAlong(Context &ctx, Value tile, int64_t inner);
 /// So many bytes that no other tile shares, and that the worker's next program finds as this one has left them.
-Value allocateKept(Context &ctx, int64_t bytes);
+Value allocateCached(Context &ctx, int64_t bytes);
 /// Such a place for what turns of a loop leave for later turns.
 Value allocateLasting(Context &ctx, int64_t bytes);
 /// Of the first two dimensions, only the indices below `rows` and `columns` (i64; null: all).

@@ -203,7 +203,7 @@ static LogicalResult expandForGpus(Compilation &c) {
         shape[static_cast<size_t>(dim)] *= 2;
         return ttg::UnpackE2m1Op::create(b, RankedTensorType::get(shape, number), bytes, static_cast<uint32_t>(dim), small);
       },
-      isWarpSpecialized ? AssumeNoAlias(ttg::areApart) : AssumeNoAlias());
+      isWarpSpecialized ? AssumeNoAlias(ttg::assumeNoAlias) : AssumeNoAlias());
 }
 
 /// Without an assembler on this machine the PTX is the artifact, and the driver assembles it.

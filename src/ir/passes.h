@@ -39,7 +39,7 @@ using UnpackE2m1 =
 /// Whether what two pointers of a kernel point to lies apart, on which the kernel relies from then on.
 using AssumeNoAlias = llvm::function_ref<bool(mlir::Value, mlir::Value)>;
 /// The same for a machine that has a way of its own, and, with `areApart`, would rather repeat a loop over tiles than a tile's loop in it.
-llvm::LogicalResult expandScaledDots(mlir::ModuleOp module, UnpackE2m1 unpackE2m1, AssumeNoAlias areApart);
+llvm::LogicalResult expandScaledDots(mlir::ModuleOp module, UnpackE2m1 unpackE2m1, AssumeNoAlias assumeNoAlias);
 
 /// Makes the sizes of all tiles powers of two, in functions that ask for tiles of any size (tt.any_size).
 ///   before: %x = tt.load %ptrs : tensor<96x!tt.ptr<f32>>

@@ -414,7 +414,7 @@ std::string kernelCacheKey(const CompileRequest &request) {
   }
   const CpuTarget &target = request.target;
   hasher.add(target.name).add(target.cpu).add(target.features).addInteger(target.vectorBytes).addInteger(target.registers);
-  hasher.addInteger(target.l2Bytes).addInteger(target.llcBytes).addInteger(target.keptOutputBytes);
+  hasher.addInteger(target.l2Bytes).addInteger(target.llcBytes).addInteger(target.cachedOutputBytes);
   hasher.addInteger(hasSlowSubnormals()).addInteger(hasSlowDivision());
   // Not told by the features: a process may be refused tile registers that another one was given.
   hasher.addInteger(target.bf16Tiles).addInteger(target.fp16Tiles).addInteger(target.byteTiles);

@@ -145,7 +145,7 @@ llvm::SmallVector<uint64_t, 32> signedSlots(llvm::ArrayRef<uint64_t> slots, llvm
   return result;
 }
 
-static bool areApart(const LaunchGuard &guard, const LaunchValues &launch) {
+static bool tensorsAreDisjoint(const LaunchGuard &guard, const LaunchValues &launch) {
   size_t a = static_cast<size_t>(guard.slot), b = static_cast<size_t>(guard.otherSlot);
   uint64_t first = launch.slots[a], second = launch.slots[b];
   if (first == 0 || second == 0) return true; // an empty tensor overlaps nothing
@@ -156,7 +156,7 @@ static bool areApart(const LaunchGuard &guard, const LaunchValues &launch) {
 }
 
 bool holds(const LaunchGuard &guard, const LaunchValues &launch) {
-  if (guard.nodes.empty()) return areApart(guard, launch);
+  if (guard.nodes.empty()) return tensorsAreDisjoint(guard, launch);
   BoundContext context;
   for (uint64_t slot : launch.slots)
     context.slots.push_back({static_cast<int64_t>(slot), static_cast<int64_t>(slot)});

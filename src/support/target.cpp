@@ -131,7 +131,7 @@ static void setHostCaches(CpuTarget &target) {
   target.l2Bytes = cacheBytes(2, _SC_LEVEL2_CACHE_SIZE, 512 * 1024);
   target.llcBytes = lastLevelShare(cacheBytes(3, _SC_LEVEL3_CACHE_SIZE, target.l2Bytes), ::sysconf(_SC_NPROCESSORS_ONLN));
   int64_t threads = std::max<int64_t>(1, affinityCpus());
-  target.keptOutputBytes = hasSlowLastLevel(target.l2Bytes) ? std::min(target.llcBytes, 2 * target.l2Bytes * threads) : target.llcBytes;
+  target.cachedOutputBytes = hasSlowLastLevel(target.l2Bytes) ? std::min(target.llcBytes, 2 * target.l2Bytes * threads) : target.llcBytes;
 }
 
 static CpuTarget detect() {

@@ -25,7 +25,7 @@ struct CpuTarget {
   bool byteTiles = false; // the same of signed bytes: tdpbssd
   int64_t l2Bytes = 512 * 1024;
   int64_t llcBytes = 8 * 1024 * 1024;
-  int64_t keptOutputBytes = 8 * 1024 * 1024; // what a kernel writes is worth keeping in the caches up to here; more goes past them
+  int64_t cachedOutputBytes = 8 * 1024 * 1024; // what a kernel writes is worth keeping in the caches up to here; more goes past them
 };
 
 /// The processor that this runs on. TILEWRIGHT_CPU names one of cpuLevelNames() to lower the level.

@@ -205,7 +205,7 @@ static std::vector<size_t> unchanged(llvm::ArrayRef<char> now, llvm::ArrayRef<ch
 }
 
 std::vector<char> ResultCheck::resultOf(const Group &group, size_t tensor) const {
-  return tensors[tensor].card ? tensors[tensor].card->keptBytes(group.place) : group.results[tensor];
+  return tensors[tensor].card ? tensors[tensor].card->cachedPanelBytes(group.place) : group.results[tensor];
 }
 
 bool ResultCheck::isSame(size_t index, const Group &group, std::vector<size_t> &suspects) const {

@@ -196,12 +196,12 @@ TEST(BaseArgument, IsSeenThroughAddressArithmetic) {
   Kernel kernel(rows);
   auto load = kernel.first<tt::LoadOp>();
   EXPECT_EQ(baseArgument(load.getPtr()), kernel.function().getArgument(0));
-  EXPECT_TRUE(ttg::areApart(load.getPtr(), kernel.function().getArgument(3)));
-  EXPECT_FALSE(ttg::areApart(load.getPtr(), kernel.function().getArgument(0)));
+  EXPECT_TRUE(ttg::assumeNoAlias(load.getPtr(), kernel.function().getArgument(3)));
+  EXPECT_FALSE(ttg::assumeNoAlias(load.getPtr(), kernel.function().getArgument(0)));
   ASSERT_TRUE(kernel.function()->hasAttr(ttg::guardsName));
   kernel.function()->setAttr(ttg::failedGuardsName,
                              mlir::Builder(kernel.function().getContext()).getStrArrayAttr({"argument 0 and argument 3 do not overlap"}));
-  EXPECT_FALSE(ttg::areApart(load.getPtr(), kernel.function().getArgument(3)));
+  EXPECT_FALSE(ttg::assumeNoAlias(load.getPtr(), kernel.function().getArgument(3)));
 }
 
 } // namespace

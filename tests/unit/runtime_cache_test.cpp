@@ -233,7 +233,7 @@ TEST(CacheKey, KnowsWhatTheFeaturesDoNotTell) {
     EXPECT_NE(kernelCacheKey(request), before);
     request.target = hostCpu();
   }
-  request.target.keptOutputBytes /= 2;
+  request.target.cachedOutputBytes /= 2;
   EXPECT_NE(kernelCacheKey(request), before);
 }
 

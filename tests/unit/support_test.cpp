@@ -226,8 +226,8 @@ TEST(Target, CachesAreThoseOfTheCoresThatAreHere) {
   EXPECT_GT(host.l2Bytes, 0);
   EXPECT_GT(host.llcBytes, 0);
   EXPECT_LE(host.llcBytes, ::sysconf(_SC_NPROCESSORS_ONLN) * (12 << 20));
-  EXPECT_GE(host.keptOutputBytes, host.l2Bytes);
-  EXPECT_LE(host.keptOutputBytes, host.llcBytes);
+  EXPECT_GE(host.cachedOutputBytes, host.l2Bytes);
+  EXPECT_LE(host.cachedOutputBytes, host.llcBytes);
 }
 
 namespace {

@@ -87,13 +87,13 @@ public:
     begin(b, loop);
     Value way = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
     Value wanted = isWanted(b, LoopIterations(loop).existsIteration(b, 0));
-    return {loadAt(b, placeAt(b, way), wanted, Value()), way};
+    return {loadAt(b, indexAt(b, way), wanted, Value()), way};
   }
 
   /// The words of the next iteration: the same ones, except where a new word begins.
   Held next(OpBuilder &b, scf::ForOp loop, const Held &held) {
     Value way = arith::AddIOp::create(b, loc, held.way, arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(step)));
-    Value place = placeAt(b, way), byte = arith::AndIOp::create(b, loc, place, constant(b, wordBytes - 1));
+    Value place = indexAt(b, way), byte = arith::AndIOp::create(b, loc, place, constant(b, wordBytes - 1));
     Value begins = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, byte, constant(b, step));
     Value wanted = arith::AndIOp::create(b, loc, isWanted(b, LoopIterations(loop).existsLater(b, 1)), begins);
     return {loadAt(b, place, wanted, held.words), way};
@@ -101,7 +101,7 @@ public:
 
   /// The load's result, taken from its words.
   Value bytes(OpBuilder &b, const Held &held) {
-    Value byte = arith::AndIOp::create(b, loc, placeAt(b, held.way), constant(b, wordBytes - 1));
+    Value byte = arith::AndIOp::create(b, loc, indexAt(b, held.way), constant(b, wordBytes - 1));
     Value moved = arith::ShRUIOp::create(b, loc, held.words, arith::ShLIOp::create(b, loc, byte, constant(b, 3)));
     Value bytes = arith::TruncIOp::create(b, loc, with(b.getI8Type()), moved);
     if (bytes.getType() != tile) bytes = tt::BitcastOp::create(b, loc, tile, bytes);
@@ -141,7 +141,7 @@ private:
     return load.getMask() ? Value(arith::AndIOp::create(b, loc, all, load.getMask())) : all;
   }
 
-  Value placeAt(OpBuilder &b, Value way) {
+  Value indexAt(OpBuilder &b, Value way) {
     return arith::AddIOp::create(b, loc, tt::SplatOp::create(b, loc, with(b.getI64Type()), way), offset);
   }
 

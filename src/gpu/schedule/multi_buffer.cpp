@@ -76,7 +76,7 @@ static void multiBuffer(LoopSchedule &schedule) {
   yield->insertOperands(yield->getNumOperands(), next);
 }
 
-static Value bothHold(OpBuilder &b, Location loc, Value exists, Value mask, RankedTensorType tile) {
+static Value logicalAnd(OpBuilder &b, Location loc, Value exists, Value mask, RankedTensorType tile) {
   auto bits = RankedTensorType::get(tile.getShape(), b.getI1Type(), tile.getEncoding());
   Value all = tt::SplatOp::create(b, loc, bits, exists);
   return mask ? Value(arith::AndIOp::create(b, loc, all, mask)) : all;
@@ -87,7 +87,7 @@ static Value loadOf(OpBuilder &b, tt::LoadOp load, ArrayRef<Value> operands, Val
   auto copy = cast<tt::LoadOp>(b.clone(*load));
   copy->setOperands(operands);
   b.setInsertionPoint(copy);
-  Value mask = bothHold(b, load.getLoc(), exists, copy.getMask(), cast<RankedTensorType>(load.getType()));
+  Value mask = logicalAnd(b, load.getLoc(), exists, copy.getMask(), cast<RankedTensorType>(load.getType()));
   b.setInsertionPointAfter(copy);
   copy.getMaskMutable().assign(mask);
   return copy.getResult();

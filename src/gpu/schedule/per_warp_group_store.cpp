@@ -62,7 +62,7 @@ static bool haveSameRows(Value map, Value other) {
   ttg::TensorMapAttr x = recipeOf(map), y = recipeOf(other);
   auto kernel = cast<BlockArgument>(map).getOwner();
   if (x.getBase() != y.getBase())
-    return ttg::areApart(kernel->getArgument(static_cast<unsigned>(x.getBase())), kernel->getArgument(static_cast<unsigned>(y.getBase())));
+    return ttg::assumeNoAlias(kernel->getArgument(static_cast<unsigned>(x.getBase())), kernel->getArgument(static_cast<unsigned>(y.getBase())));
   return x.getOffset() == y.getOffset() && x.getDims() == y.getDims() && x.getStrides() == y.getStrides();
 }
 

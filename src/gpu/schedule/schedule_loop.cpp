@@ -86,7 +86,7 @@ static bool isZero(Value value) {
 bool mayBeWritten(tt::LoadOp load, scf::ForOp loop) {
   bool written = false;
   loop.walk([&](Operation *op) {
-    if (auto store = dyn_cast<tt::StoreOp>(op)) written |= !ttg::areApart(load.getPtr(), store.getPtr());
+    if (auto store = dyn_cast<tt::StoreOp>(op)) written |= !ttg::assumeNoAlias(load.getPtr(), store.getPtr());
     written |= isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
   });
   return written;
@@ -197,7 +197,7 @@ static void mergeAdjacent(LoopSchedule &schedule) {
 }
 
 /// Whether a buffer is filled in the loop for products alone, which stand behind it.
-static bool isForProducts(ttg::StoreSharedOp store, ttg::AllocOp alloc) {
+static bool isForDots(ttg::StoreSharedOp store, ttg::AllocOp alloc) {
   if (!alloc || alloc.getType().getDepth() != 1 || alloc->getBlock() != store->getBlock()) return false;
   return llvm::all_of(accessesOf(alloc), [&](Operation *access) {
     return access == store || (isa<ttg::WgmmaOp>(access) && access->getBlock() == store->getBlock() && store->isBeforeInBlock(access));
@@ -217,13 +217,13 @@ LoopSchedule scheduleLoop(scf::ForOp loop, bool mayCopyAsync) {
       schedule.computed.push_back(store); // another warpgroup's, loaded or computed
       continue;
     }
-    if (!isLoad && isForProducts(store, alloc)) schedule.computed.push_back(store);
+    if (!isLoad && isForDots(store, alloc)) schedule.computed.push_back(store);
     if (!isLoad || !isa<RankedTensorType>(load->getResult(0).getType()) || !alloc || alloc.getType().getDepth() != 1) continue;
     CircularBuffer circularBuffer;
     circularBuffer.tma = isa<ttg::DescriptorLoadOp>(load);
     circularBuffer.copies.push_back({load, store, alloc});
     Result<void> ahead = checkPrefetch(load, alloc, iterations, mayCopyAsync);
-    if (!ahead && isa<tt::LoadOp>(load) && isForProducts(store, alloc)) schedule.computed.push_back(store);
+    if (!ahead && isa<tt::LoadOp>(load) && isForDots(store, alloc)) schedule.computed.push_back(store);
     if (!ahead)
       schedule.unpipelined.push_back({load, ahead.error()});
     else if (!findReaders(circularBuffer, circularBuffer.copies.front(), body))

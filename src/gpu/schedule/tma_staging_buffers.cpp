@@ -118,12 +118,12 @@ static ttg::StoreSharedOp directStore(ttg::DescriptorLoadOp load, OpOperand &use
 /// Less than the tile is copied only where the copy engine fills the buffers that products read.
 static void copyAllForPeers(ttg::DescriptorLoadOp load) {
   if (copiedExtent(load).empty()) return;
-  bool forProducts = llvm::all_of(load.getResult().getUses(), [&](OpOperand &use) {
+  bool forDots = llvm::all_of(load.getResult().getUses(), [&](OpOperand &use) {
     ttg::StoreSharedOp store = directStore(load, use);
     return store &&
            llvm::all_of(accessesOf(ownBuffer(store)), [&](Operation *access) { return access == store || isa<ttg::WgmmaOp>(access); });
   });
-  if (forProducts) return;
+  if (forDots) return;
   load->removeAttr(copiedExtentName);
   for (Operation *user : load.getResult().getUsers())
     if (auto store = dyn_cast<ttg::StoreSharedOp>(user)) allocOf(store.getBuffer())->removeAttr(copiedExtentName);

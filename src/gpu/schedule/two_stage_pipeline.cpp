@@ -48,7 +48,7 @@ public:
   bool isLate(BlockArgument carried) { return isLate(loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp()); }
 
   /// Whether the parts can be separated: the second one only computes and multiplies, and everything that it takes can be carried.
-  bool areApart() {
+  bool stagesAreIndependent() {
     if (last == ahead || isLate(ahead)) return false;
     for (Operation *op : late)
       if (op->getNumRegions() != 0 || !(isa<ttg::WgmmaOp, ttg::WgmmaWaitOp>(op) || isMemoryEffectFree(op))) return false;
@@ -343,7 +343,7 @@ private:
 } // namespace
 
 bool canPipelineTwoStages(scf::ForOp loop, ttg::WgmmaOp ahead) {
-  return TwoStages(loop, ahead).areApart();
+  return TwoStages(loop, ahead).stagesAreIndependent();
 }
 
 scf::ForOp pipelineTwoStages(scf::ForOp loop, ttg::WgmmaOp ahead) {

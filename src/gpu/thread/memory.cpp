@@ -67,11 +67,11 @@ static bool isOrdered(ThreadContext &t, const GlobalAccess &before, const Global
   return !before.changes && before.pointer == next.pointer && t.config.getCtas() == 1 && isExclusive(next.pointer);
 }
 
-/// ttg::areApart, which is asked once for each two arguments: a kernel may have thousands of accesses.
-static bool areApart(ThreadContext &t, Value pointer, Value base, const GlobalAccess &before) {
+/// ttg::assumeNoAlias, which is asked once for each two arguments: a kernel may have thousands of accesses.
+static bool basesAreDisjoint(ThreadContext &t, Value pointer, Value base, const GlobalAccess &before) {
   if (!base || !before.base || base == before.base) return false;
   auto [known, isNew] = t.disjointBases.try_emplace({base, before.base}, false);
-  if (isNew) known->second = ttg::areApart(pointer, before.pointer);
+  if (isNew) known->second = ttg::basesAreDisjoint(pointer, before.pointer);
   return known->second;
 }
 
@@ -79,7 +79,7 @@ static bool areApart(ThreadContext &t, Value pointer, Value base, const GlobalAc
 static bool barrierBeforeAccess(ThreadContext &t, const GlobalAccess &next) {
   Value base = address::baseArgument(next.pointer);
   bool clashes = llvm::any_of(t.sinceBarrier.accesses(), [&](const GlobalAccess &before) {
-    return (next.writes || before.writes) && !isOrdered(t, before, next) && !areApart(t, next.pointer, base, before);
+    return (next.writes || before.writes) && !isOrdered(t, before, next) && !basesAreDisjoint(t, next.pointer, base, before);
   });
   if (!clashes) return false;
   meet(t);

@@ -149,7 +149,7 @@ Result<void> checkOnlyAdds(tt::AtomicRMWOp op) {
 
 /// Whether two tiles of one tensor, each a box of the same map, have no index in common: along some dimension one ends before the other
 /// begins.
-bool areApart(Indices &indices, const MapPlan &x, Value xTile, const MapPlan &y, Value yTile) {
+bool mapsAreDisjoint(Indices &indices, const MapPlan &x, Value xTile, const MapPlan &y, Value yTile) {
   if (x.dims.size() != y.dims.size() || x.offset != y.offset) return false;
   auto extent = [](Value tile, int64_t dim) { return dim < 0 ? 1 : cast<RankedTensorType>(tile.getType()).getDimSize(unsigned(dim)); };
   bool apart = false;
@@ -192,7 +192,7 @@ public:
       return isa<tt::LoadOp>(op) && inLoop && !small.contains(op->getParentOp());
     });
     for (auto &[base, count] : accesses)
-      if (count.stores.size() > 1 && int64_t(count.stores.size()) == count.writes && storesAreApart(count)) count.writes = 1;
+      if (count.stores.size() > 1 && int64_t(count.stores.size()) == count.writes && storesAreDisjoint(count)) count.writes = 1;
     for (Operation *op : candidates) {
       Result<void> formed = form(op);
       if (!formed) op->setAttr(ttg::noDescriptorName, b.getStringAttr(formed.error()));
@@ -261,7 +261,7 @@ private:
   }
 
   /// Whether no two stores of one tensor write to one place, in one run of the code around them: then they need no order.
-  bool storesAreApart(const Accesses &count) {
+  bool storesAreDisjoint(const Accesses &count) {
     Indices indices(function, failedGuards);
     std::vector<MapPlan> plans;
     bool compared = false;
@@ -273,7 +273,7 @@ private:
       for (size_t j = 0; j < i; ++j) {
         tt::StoreOp other = count.stores[j];
         if (areExclusive(store, other)) continue;
-        if (store->getBlock() != other->getBlock() || !areApart(indices, plans[j], other.getValue(), *plan, store.getValue())) return false;
+        if (store->getBlock() != other->getBlock() || !mapsAreDisjoint(indices, plans[j], other.getValue(), *plan, store.getValue())) return false;
         compared = true;
       }
       plans.push_back(std::move(*plan));
@@ -296,7 +296,7 @@ private:
   /// Copies by the copy engine come in no order with other accesses to their memory: there must be none, through no other argument either.
   Result<void> checkOthers(BlockArgument base, bool writes) {
     for (auto [argument, count] : accesses)
-      if (argument != base && (count.changes() || (writes && count.reads)) && !ttg::areApart(base, argument))
+      if (argument != base && (count.changes() || (writes && count.reads)) && !ttg::mapsAreDisjoint(base, argument))
         return Failure{nameOf(argument) + " may overlap " + nameOf(base)};
     return {};
   }

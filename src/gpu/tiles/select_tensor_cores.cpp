@@ -81,8 +81,8 @@ private:
   void noteReach(tt::DotOp dot) {
     auto product = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
     bool isWgmma = product && product.getKind() == ttg::MmaKind::wgmma;
-    noteWhole(dot.getA(), 0, dot, isWgmma && !product.getAInRegisters());
-    noteWhole(dot.getB(), 1, dot, isWgmma);
+    recordWhole(dot.getA(), 0, dot, isWgmma && !product.getAInRegisters());
+    recordWhole(dot.getB(), 1, dot, isWgmma);
     if (!isWgmma) return;
     Source source = sourceOf(dot.getB());
     int64_t &least = reaches.try_emplace({source.tile, source.order[0]}, product.getColumns()).first->second;
@@ -90,7 +90,7 @@ private:
   }
 
   /// A tile is wanted whole where a product does not read it by its descriptors, or further than what has been copied.
-  void noteWhole(Value operand, size_t dim, tt::DotOp dot, bool byDescriptor) {
+  void recordWhole(Value operand, size_t dim, tt::DotOp dot, bool byDescriptor) {
     Source source = sourceOf(operand);
     auto load = source.tile.getDefiningOp<ttg::DescriptorLoadOp>();
     if (!load || copiedExtent(load).empty()) return;

@@ -24,14 +24,14 @@ std::optional<OpResult> sumOf(tt::DotOp dot) {
 }
 
 /// The sum of an fp8 product may have to leave the tensor cores within a step of K: parts of a step would be too short for that.
-static bool isExactWithinStep(tt::DotOp dot) {
+static bool isExactWithinStride(tt::DotOp dot) {
   auto a = cast<RankedTensorType>(dot.getA().getType());
   return isa<FloatType>(a.getElementType()) && a.getElementTypeBitWidth() == 8 && dot.getMaxNumImpreciseAcc() <= a.getDimSize(1);
 }
 
 static bool isBestAlongK(tt::DotOp dot, int64_t blocks) {
   auto a = cast<RankedTensorType>(dot.getA().getType()), sum = cast<RankedTensorType>(dot.getD().getType());
-  if (isExactWithinStep(dot)) return false;
+  if (isExactWithinStride(dot)) return false;
   if (sum.getRank() != 2 || sum.getDimSize(0) / blocks >= warpgroupRows || sum.getDimSize(1) < blocks) return false;
   int64_t rowBytes = a.getDimSize(1) / blocks * a.getElementTypeBitWidth() / 8;
   return rowBytes >= minBytesOfAll && sumOf(dot).has_value();

@@ -261,7 +261,7 @@ void ttg::relyOn(tt::FuncOp kernel, ArrayRef<LaunchGuard> guards) {
   if (!all.empty()) kernel->setAttr(guardsName, ArrayAttr::get(kernel.getContext(), all));
 }
 
-bool ttg::areApart(Value pointer, Value other) {
+bool ttg::assumeNoAlias(Value pointer, Value other) {
   BlockArgument a = address::baseArgument(pointer), b = address::baseArgument(other);
   if (!a || !b || a == b) return false;
   if (a.getArgNumber() > b.getArgNumber()) std::swap(a, b);

@@ -75,7 +75,7 @@ address::FailedGuards failedGuardsOf(tt::FuncOp kernel);
 void relyOn(tt::FuncOp kernel, llvm::ArrayRef<LaunchGuard> guards);
 /// Whether the memory behind one pointer may be assumed not to overlap that behind the other:
 /// they come from two arguments whose tensors lie apart. From here on the kernel relies on that.
-bool areApart(mlir::Value pointer, mlir::Value other);
+bool assumeNoAlias(mlir::Value pointer, mlir::Value other);
 /// Runs a pass on each kernel of the module, which it may replace; an error where a kernel has no config, or one for an unknown target.
 mlir::LogicalResult onKernels(mlir::ModuleOp module,
                               llvm::function_ref<mlir::LogicalResult(tt::FuncOp, ConfigAttr, const GpuTarget &)> pass);

@@ -263,10 +263,10 @@ bool dependsOn(Value value, scf::ForOp loop, scf::ForOp tiles) {
 
 /// A loop over tiles around such a loop that may run twice as a whole: it stores, but nothing that it loads, and it stores to the same
 /// places whatever the products are.
-scf::ForOp repeatableTiles(tt::DotScaledOp op, scf::ForOp loop, AssumeNoAlias areApart) {
+scf::ForOp repeatableTiles(tt::DotScaledOp op, scf::ForOp loop, AssumeNoAlias assumeNoAlias) {
   constexpr int64_t minElements = 256 * 128; // of a tile whose operands a further warpgroup widens
   auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
-  if (!areApart || !tiles || tiles.getUnsignedCmp() || !isa<tt::FuncOp>(tiles->getParentOp())) return {};
+  if (!assumeNoAlias || !tiles || tiles.getUnsignedCmp() || !isa<tt::FuncOp>(tiles->getParentOp())) return {};
   if (leftOf(op).outer() * rightOf(op).outer() < minElements) return {};
   SmallVector<tt::LoadOp> loads;
   SmallVector<tt::StoreOp> stores;
@@ -284,7 +284,7 @@ scf::ForOp repeatableTiles(tt::DotScaledOp op, scf::ForOp loop, AssumeNoAlias ar
   llvm::append_range(loads, loop.getBody()->getOps<tt::LoadOp>());
   for (tt::StoreOp store : stores) {
     if (dependsOn(store.getPtr(), loop, tiles) || (store.getMask() && dependsOn(store.getMask(), loop, tiles))) return {};
-    if (!llvm::all_of(loads, [&](tt::LoadOp load) { return areApart(load.getPtr(), store.getPtr()); })) return {};
+    if (!llvm::all_of(loads, [&](tt::LoadOp load) { return assumeNoAlias(load.getPtr(), store.getPtr()); })) return {};
   }
   return tiles;
 }
@@ -363,8 +363,8 @@ scf::ForOp tilesInHalf(scf::ForOp tiles, scf::ForOp loop, ValueRange above, Unpa
 ///   before: scf.for { %d = scf.for (%c) { tt.dot_scaled }    tt.store %d }
 ///   after:  %above = scf.for (0) { %x, %largest = scf.for (%c, %above so far) { tt.dot in fp16; ... }    tt.store %x }
 ///           scf.if %above > 21 { scf.for { %d = scf.for (%c) { tt.dot_scaled }    tt.store %d {tt.overwrites} } }
-void computeInHalfFirst(tt::DotScaledOp op, scf::ForOp loop, UnpackE2m1 unpackE2m1, AssumeNoAlias areApart) {
-  scf::ForOp tiles = repeatableTiles(op, loop, areApart), whole = tiles ? tiles : loop;
+void computeInHalfFirst(tt::DotScaledOp op, scf::ForOp loop, UnpackE2m1 unpackE2m1, AssumeNoAlias assumeNoAlias) {
+  scf::ForOp tiles = repeatableTiles(op, loop, assumeNoAlias), whole = tiles ? tiles : loop;
   ImplicitLocOpBuilder b(whole.getLoc(), whole);
   SmallVector<Value> inits;
   SmallVector<int64_t> limits;
@@ -408,11 +408,11 @@ LogicalResult tilewright::expandScaledDots(ModuleOp module) {
   return expandScaledDots(module, UnpackE2m1(), AssumeNoAlias());
 }
 
-LogicalResult tilewright::expandScaledDots(ModuleOp module, UnpackE2m1 unpackE2m1, AssumeNoAlias areApart) {
+LogicalResult tilewright::expandScaledDots(ModuleOp module, UnpackE2m1 unpackE2m1, AssumeNoAlias assumeNoAlias) {
   SmallVector<tt::DotScaledOp> products;
   module.walk([&](tt::DotScaledOp op) { products.push_back(op); });
   for (tt::DotScaledOp op : products)
-    if (scf::ForOp loop = unpackE2m1 ? repeatableLoop(op) : scf::ForOp()) computeInHalfFirst(op, loop, unpackE2m1, areApart);
+    if (scf::ForOp loop = unpackE2m1 ? repeatableLoop(op) : scf::ForOp()) computeInHalfFirst(op, loop, unpackE2m1, assumeNoAlias);
   WalkResult walk =
       module.walk([&](tt::DotScaledOp op) { return succeeded(expand(op, unpackE2m1)) ? WalkResult::advance() : WalkResult::interrupt(); });
   return failure(walk.wasInterrupted());

@@ -158,11 +158,11 @@ void scalarize(scf::WhileOp loop) {
   scf::YieldOp yield = loop.getYieldOp();
   for (auto [index, arg] : llvm::enumerate(loop.getBeforeArguments())) {
     if (!canMove(arg.getType())) continue;
-    SmallVector<int64_t> handedOn;
+    SmallVector<int64_t> yielded;
     for (auto [place, value] : llvm::enumerate(condition.getArgs()))
-      if (value == arg) handedOn.push_back(place);
-    if (handedOn.size() != 1) continue;
-    int64_t place = handedOn.front();
+      if (value == arg) yielded.push_back(place);
+    if (yielded.size() != 1) continue;
+    int64_t place = yielded.front();
     BlockArgument after = loop.getAfterArguments()[place];
     std::optional<SmallVector<Move>> moves = chainOf(after, yield.getOperand(index), loop.getAfterBody());
     if (!moves || moves->empty() || !fits(arg.getType(), *moves)) continue;

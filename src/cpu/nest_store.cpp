@@ -4,7 +4,7 @@
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
 #include "cpu/micro_kernel.h"
-#include "cpu/roots.h"
+#include "cpu/loop_nests.h"
 #include "cpu/rows.h"
 #include "cpu/scratch.h"
 
@@ -17,19 +17,19 @@ namespace tilewright::cpu {
 
 /// Up to here an output is worth keeping in the caches. Beside products, whose operands pass through the second-level cache, little of an
 /// output stays there; what a slow last level would keep comes back no faster than from memory.
-static int64_t keptOutputBytes(Context &ctx) {
-  bool isSlow = ctx.target.keptOutputBytes < ctx.target.llcBytes; // the last level
+static int64_t cachedOutputBytes(Context &ctx) {
+  bool isSlow = ctx.target.cachedOutputBytes < ctx.target.llcBytes; // the last level
   bool multiplies = isSlow && ctx.kernel.walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  return multiplies ? std::min(ctx.target.keptOutputBytes, ctx.target.l2Bytes) : ctx.target.keptOutputBytes;
+  return multiplies ? std::min(ctx.target.cachedOutputBytes, ctx.target.l2Bytes) : ctx.target.cachedOutputBytes;
 }
 
 /// Streaming stores skip the caches: up to 70 % faster where the output does not fit there anyway, up to twice as slow where it would have.
-Value streamingPays(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk) {
+Value usesNonTemporalStores(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto pointer = cast<PointerType>(getElementTypeOrSelf(op.getPtr()));
   int64_t bytes = elementBytes(pointer.getPointeeType());
-  Step s = vectorDim < 0 ? Step{} : ctx.analysis->step(op.getPtr(), vectorDim);
-  if (s.kind != Step::constant || s.amount != bytes || s.isConditional() || chunk * bytes != ctx.target.vectorBytes) return {};
+  Stride s = vectorDim < 0 ? Stride{} : ctx.analysis->step(op.getPtr(), vectorDim);
+  if (s.kind != Stride::constant || s.amount != bytes || s.isConditional() || chunk * bytes != ctx.target.vectorBytes) return {};
   auto shape = shapeOf(op.getPtr());
   Value total = constantIndex(b, bytes);
   for (int64_t size : shape)
@@ -38,13 +38,13 @@ Value streamingPays(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk) 
     total = arith::MulIOp::create(b, total, scalarToIndex(ctx, count));
   for (Value trips : ctx.enclosingTrips)
     total = arith::MulIOp::create(b, total, trips);
-  Value pays = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, total, constantIndex(b, keptOutputBytes(ctx)));
+  Value pays = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, total, constantIndex(b, cachedOutputBytes(ctx)));
   TileIndex origin;
   origin.at.assign(shape.size(), {ctx.zeroIndex, 0});
   Value base = evaluateScalar(ctx, op.getPtr(), origin), bits = base;
   for (size_t d = 0; d < shape.size(); ++d) {
     if (int64_t(d) == vectorDim || shape[d] == 1) continue;
-    if (Step along = ctx.analysis->step(op.getPtr(), d); along.kind == Step::other || along.wraps || along.varies) return {};
+    if (Stride along = ctx.analysis->step(op.getPtr(), d); along.kind == Stride::other || along.wraps || along.varies) return {};
     TileIndex next = origin;
     next.at[d] = {indexConstant(ctx, 1), 0};
     bits = arith::OrIOp::create(b, bits, arith::SubIOp::create(b, evaluateScalar(ctx, op.getPtr(), next), base));
@@ -60,7 +60,7 @@ static void storeAt(Context &ctx, StoreOp op, const TileIndex &tileIndex, Value 
   int64_t bytes = elementBytes(cast<PointerType>(getElementTypeOrSelf(op.getPtr())).getPointeeType());
   Lanes to = evaluate(ctx, op.getPtr(), tileIndex);
   bool always = !mask || ctx.trueMasks.contains(mask);
-  auto note = [&](Way reach) { ctx.notes.add({op, reach, tileIndex.lanes, !always, ctx.careful, ctx.streaming && always}); };
+  auto note = [&](Way reach) { ctx.notes.add({op, reach, tileIndex.lanes, !always, ctx.fallback, ctx.streaming && always}); };
   if (tileIndex.vector < 0) {
     note(Way::one);
     if (always) return cpu::store(b, data, intToPointer(b, to.value), bytes, false);
@@ -71,10 +71,10 @@ static void storeAt(Context &ctx, StoreOp op, const TileIndex &tileIndex, Value 
   }
   Value maskVector = always ? Value() : asVector(ctx, evaluate(ctx, mask, tileIndex), b.getI1Type(), tileIndex);
   if (Value inRow = lanesInRow(ctx, tileIndex)) {
-    maskVector = bothHold(ctx, maskVector, inRow);
+    maskVector = logicalAnd(ctx, maskVector, inRow);
     always = false;
   }
-  if (to.kind == Lanes::affine && !to.uniformStep && to.step == bytes) {
+  if (to.kind == Lanes::affine && !to.uniformStride && to.step == bytes) {
     note(Way::contiguous);
     Value address = pointerAt(b, intToPointer(b, to.value), tileIndex.at[tileIndex.vector].value, bytes);
     if (always) return cpu::store(b, data, address, ctx.streaming ? ctx.target.vectorBytes : bytes, ctx.streaming);
@@ -88,14 +88,14 @@ static void storeAt(Context &ctx, StoreOp op, const TileIndex &tileIndex, Value 
 }
 
 /// `streams` (i1): whether whole vectors bypass the caches; null: never.
-static void storeTile(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk, Value streams) {
+static void storeTile(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk, Value nonTemporal) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value value = op.getValue();
   Type element = getElementTypeOrSelf(value);
   if (isa<PointerType>(element)) element = b.getI64Type();
   LoopSpec spec = loopsOver(shapeOf(op.getPtr()), vectorDim, chunk);
-  spec.streams = streams;
-  spec.unroll = ctx.careful ? 1 : unrollFor(ctx.buffers.contains(value) ? 0 : ctx.analysis->cost(value));
+  spec.nonTemporal = nonTemporal;
+  spec.unroll = ctx.fallback ? 1 : unrollFor(ctx.buffers.contains(value) ? 0 : ctx.analysis->cost(value));
   applyMasks(ctx, spec, {value}, op.getMask());
   emitLoops(
       ctx, spec,
@@ -109,14 +109,14 @@ static void storeTile(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk
 
 namespace {
 /// A store whose rows are columns of what is stored: squares are turned in registers.
-struct Turning {
+struct Transpose {
   int64_t from = -1; // the dimension of vectors that are computed; -1: none, vectors are stored as they are computed
   int64_t to = -1;   // of those that are stored
   int64_t side = 0;
 };
 } // namespace
 
-static Turning turningOf(Context &ctx, StoreOp op) {
+static Transpose transposeOf(Context &ctx, StoreOp op) {
   constexpr int64_t maxSide = 16, longest = 24; // a square is as many vectors, each with the code of what is computed
   Value value = op.getValue(), pointer = op.getPtr();
   Type element = getElementTypeOrSelf(value);
@@ -124,12 +124,12 @@ static Turning turningOf(Context &ctx, StoreOp op) {
   int64_t bytes = elementBytes(element);
   if (element.isInteger(1) || isa<PointerType>(element)) return {};
   for (int64_t d = 0; d < int64_t(shape.size()); ++d) {
-    Step step = ctx.analysis->step(pointer, d);
-    if (shape[d] == 1 || step.kind != Step::constant || step.amount != bytes) continue;
-    Turning turning{turnedDim(ctx, value, d), d, std::min(maxSide, ctx.target.vectorBytes / bytes)};
+    Stride step = ctx.analysis->step(pointer, d);
+    if (shape[d] == 1 || step.kind != Stride::constant || step.amount != bytes) continue;
+    Transpose turning{transposedDim(ctx, value, d), d, std::min(maxSide, ctx.target.vectorBytes / bytes)};
     bool isShort = ctx.buffers.contains(value) || ctx.analysis->cost(value) <= longest;
     auto fits = [&](int64_t dim) { return shape[dim] >= turning.side && llvm::isPowerOf2_64(shape[dim]); };
-    return turning.from >= 0 && isShort && turning.side > 1 && fits(d) && fits(turning.from) ? turning : Turning();
+    return turning.from >= 0 && isShort && turning.side > 1 && fits(d) && fits(turning.from) ? turning : Transpose();
   }
   return {};
 }
@@ -140,7 +140,7 @@ static Index behind(Context &ctx, Index index, int64_t more) {
 }
 
 /// A square, which begins at `place`, is computed as rows along one dimension and stored as rows along the other.
-static void storeSquare(Context &ctx, StoreOp op, const Turning &turning, const TileIndex &tileIndex) {
+static void storeSquare(Context &ctx, StoreOp op, const Transpose &turning, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = ctx.b;
   Type element = getElementTypeOrSelf(op.getValue());
   llvm::SmallVector<TileIndex> from;
@@ -160,7 +160,7 @@ static void storeSquare(Context &ctx, StoreOp op, const Turning &turning, const 
 }
 
 /// At an edge, where masks are looked at: the same square row by row.
-static void storeRows(Context &ctx, StoreOp op, const Turning &turning, const TileIndex &tileIndex) {
+static void storeRows(Context &ctx, StoreOp op, const Transpose &turning, const TileIndex &tileIndex) {
   forLoop(ctx, constantIndex(ctx.b, 0), constantIndex(ctx.b, turning.side), 1, [&](Value i) {
     TileIndex row = tileIndex;
     row.vector = turning.to;
@@ -170,10 +170,10 @@ static void storeRows(Context &ctx, StoreOp op, const Turning &turning, const Ti
   });
 }
 
-static void storeTurned(Context &ctx, StoreOp op, const Turning &turning, Value streams) {
+static void storeTransposed(Context &ctx, StoreOp op, const Transpose &turning, Value nonTemporal) {
   LoopSpec spec = loopsOver(shapeOf(op.getPtr()), turning.from, turning.side);
   spec.chunk[turning.to] = turning.side;
-  spec.streams = streams;
+  spec.nonTemporal = nonTemporal;
   applyMasks(ctx, spec, {op.getValue()}, op.getMask());
   emitLoops(
       ctx, spec,
@@ -185,19 +185,19 @@ static void storeTurned(Context &ctx, StoreOp op, const Turning &turning, Value 
       turning.from);
 }
 
-static void storeFast(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk, const Turning &turning) {
+static void storeFast(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk, const Transpose &turning) {
   constexpr int64_t longest = 200; // two versions of a longer body are not worth their code
   bool isLong = !ctx.buffers.contains(op.getValue()) && ctx.analysis->cost(op.getValue()) > longest;
-  Value pays = isLong ? Value() : streamingPays(ctx, op, vectorDim, chunk);
-  ctx.streams |= pays != nullptr;
-  if (turning.from >= 0) return storeTurned(ctx, op, turning, pays);
+  Value pays = isLong ? Value() : usesNonTemporalStores(ctx, op, vectorDim, chunk);
+  ctx.nonTemporal |= pays != nullptr;
+  if (turning.from >= 0) return storeTransposed(ctx, op, turning, pays);
   storeTile(ctx, op, vectorDim, chunk, pays);
 }
 
 /// All loads finish before the store begins, and no uncertain step or mask is relied on.
-static void storeCarefully(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> hazards, int64_t vectorDim, int64_t chunk) {
+static void storeSlowPath(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> hazards, int64_t vectorDim, int64_t chunk) {
   int64_t mark = ctx.arenaUsed;
-  ctx.careful = true;
+  ctx.fallback = true;
   llvm::SmallVector<Buffer> copies;
   for (Hazard hazard : hazards)
     copies.push_back(buffered(ctx, hazard.load));
@@ -206,7 +206,7 @@ static void storeCarefully(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> haza
   storeTile(ctx, op, vectorDim, chunk, {});
   for (Hazard hazard : hazards)
     ctx.buffers.erase(hazard.load);
-  ctx.careful = false;
+  ctx.fallback = false;
   ctx.arenaUsed = mark;
 }
 
@@ -237,20 +237,20 @@ static void lowerTileStore(Context &ctx, StoreOp op) {
     hazards = hazardsOf(ctx, op);
   }
   auto shape = shapeOf(op.getPtr());
-  Turning turning = turningOf(ctx, op);
-  bool turns = turning.from >= 0;
-  int64_t vectorDim = turns ? turning.to : chooseVectorDim(ctx, shape, {value}, {op.getPtr()});
-  int64_t chunk = turns ? turning.side : chunkFor(ctx, shape, vectorDim, {value});
+  Transpose turning = transposeOf(ctx, op);
+  bool iterations = turning.from >= 0;
+  int64_t vectorDim = iterations ? turning.to : chooseVectorDim(ctx, shape, {value}, {op.getPtr()});
+  int64_t chunk = iterations ? turning.side : chunkFor(ctx, shape, vectorDim, {value});
   llvm::SmallVector<Value> tiles = {value, op.getPtr()}, pointers = {op.getPtr()};
-  RowScope split(ctx, {value, op.getPtr()}, turns ? -1 : vectorDim, chunk);
+  RowScope split(ctx, {value, op.getPtr()}, iterations ? -1 : vectorDim, chunk);
   chunk = split.chunk();
   if (mask) tiles.push_back(mask);
   for (Hazard hazard : hazards)
     pointers.push_back(hazard.load.getPtr());
   Value holds =
-      bothHold(ctx, conditions(ctx, tiles, vectorDim), bothHold(ctx, masksExactly(ctx, mask, shape), isUndisturbed(ctx, op, hazards)));
-  if (turns) holds = bothHold(ctx, holds, conditions(ctx, {value}, turning.from));
-  if (!hazards.empty()) holds = bothHold(ctx, holds, reachesExactly(ctx, pointers));
+      logicalAnd(ctx, conditions(ctx, tiles, vectorDim), logicalAnd(ctx, masksExactly(ctx, mask, shape), isDisjointFromStores(ctx, op, hazards)));
+  if (iterations) holds = logicalAnd(ctx, holds, conditions(ctx, {value}, turning.from));
+  if (!hazards.empty()) holds = logicalAnd(ctx, holds, reachesExactly(ctx, pointers));
   if (!holds) {
     storeFast(ctx, op, vectorDim, chunk, turning);
   } else {
@@ -262,7 +262,7 @@ static void lowerTileStore(Context &ctx, StoreOp op) {
     storeFast(ctx, op, vectorDim, chunk, turning);
     ctx.assumeConditions = false;
     b.setInsertionPointToStart(branch.elseBlock());
-    storeCarefully(ctx, op, hazards, vectorDim, chunk);
+    storeSlowPath(ctx, op, hazards, vectorDim, chunk);
   }
   if (throughScratch) ctx.buffers.erase(value);
   ctx.arenaUsed = mark;

@@ -1,4 +1,4 @@
-// Products of which only one row, or one column, is needed: see thin_product.cpp.
+// Products of which only one row, or one column, is needed: see gemv.cpp.
 #pragma once
 
 #include "cpu/context.h"
@@ -7,7 +7,7 @@
 namespace tilewright::cpu {
 
 /// A product with a vector: sums[i] = sum over p of matrix(i, p) * factor(p).
-struct ThinProduct {
+struct Gemv {
   Value matrix, factor;   // tiles
   int64_t outerDim, kDim; // of the matrix
   int64_t factorK;        // of the factor
@@ -21,6 +21,6 @@ struct ThinProduct {
   Value index = {};   // along the factor's other dimension (i64); null: 0
 };
 
-void emitThinProduct(Context &ctx, const ThinProduct &product);
+void emitGemv(Context &ctx, const Gemv &dot);
 
 } // namespace tilewright::cpu

@@ -15,17 +15,17 @@
 namespace tilewright::cpu {
 
 /// How many turns of the loop around `dot` are multiplied together; 1: each product by itself. `c`: the place of its sum.
-int64_t turnsTogether(Context &ctx, tt::DotOp dot, const DotPlan &plan, const Buffer &c, const DotLimits &limits);
+int64_t iterationsTogether(Context &ctx, tt::DotOp dot, const DotPlan &plan, const Buffer &c, const DotLimits &limits);
 
 /// A turn of such a loop.
-struct Turn {
+struct PendingBlock {
   Value first;  // i64: where its part of K begins, counted in elements from that of the loop's first turn
   Value within; // i64: the same, counted from that of the first turn of those that are multiplied together
   Value isDue;  // i1: they are multiplied now
 };
 
 /// The turn that is being emitted.
-Turn turnOf(Context &ctx, tt::DotOp dot, const DotPlan &plan);
+PendingBlock iterationOf(Context &ctx, tt::DotOp dot, const DotPlan &plan);
 
 /// A as the micro-kernel reads it.
 struct OperandA {
@@ -35,7 +35,7 @@ struct OperandA {
 };
 
 /// A stretch of K, of one turn or several, that is multiplied now.
-struct Stretch {
+struct BlockRange {
   OperandA a;
   Value within;     // i64: where it begins, as in Turn
   DotLimits limits; // its length, and the rows and columns that are needed
@@ -44,7 +44,7 @@ struct Stretch {
 };
 
 /// Adds the turn to those that wait, and emits a loop over what is to be multiplied now: `multiply` is called once.
-void multiplyWhatIsDue(Context &ctx, const Turn &turn, const DotPlan &plan, const OperandA &a, const DotLimits &limits,
-                       llvm::function_ref<void(const Stretch &)> multiply);
+void multiplyWhatIsDue(Context &ctx, const PendingBlock &iteration, const DotPlan &plan, const OperandA &a, const DotLimits &limits,
+                       llvm::function_ref<void(const BlockRange &)> multiply);
 
 } // namespace tilewright::cpu

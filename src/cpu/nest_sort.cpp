@@ -11,7 +11,7 @@
 // instruction with all of its operands' bits: nothing is lost or doubled.
 
 #include "cpu/loops.h"
-#include "cpu/roots.h"
+#include "cpu/loop_nests.h"
 #include "cpu/scratch.h"
 
 using namespace mlir;

@@ -5,7 +5,7 @@
 //   "x", pack 8, fp32:   one vector register, where the elements fill one of 16, 32 or 64 bytes
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
-#include "cpu/roots.h"
+#include "cpu/loop_nests.h"
 #include "cpu/scratch.h"
 #include "ir/assembly.h"
 

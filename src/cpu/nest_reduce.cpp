@@ -6,13 +6,13 @@
 // count as associative and commutative, as in upstream; scans keep the order, and associate where the axis lies in vectors.
 
 #include "cpu/evaluate.h"
-#include "cpu/in_turn.h"
+#include "cpu/interleave.h"
 #include "cpu/loops.h"
 #include "cpu/masked_tail.h"
 #include "cpu/operations.h"
-#include "cpu/roots.h"
+#include "cpu/loop_nests.h"
 #include "cpu/scratch.h"
-#include "cpu/short_form.h"
+#include "cpu/fast_path.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -142,7 +142,7 @@ static Values storedElements(Reduction &r, const TileIndex &tileIndex) {
 }
 
 /// The place of a chain's elements when the walk along the axis is at `index`.
-static TileIndex placeAt(Reduction &r, const TileIndex &base, Value index, int64_t level, int64_t chain) {
+static TileIndex indexAt(Reduction &r, const TileIndex &base, Value index, int64_t level, int64_t chain) {
   ImplicitLocOpBuilder &b = r.ctx.b;
   TileIndex tileIndex = base;
   int64_t more = chain * r.width;
@@ -171,7 +171,7 @@ static Values firstPartials(Reduction &r, llvm::ArrayRef<TileIndex> tileIndices)
   Values partial;
   for (const TileIndex &tileIndex : tileIndices)
     for (int64_t chain = 0; chain < r.chains; ++chain) {
-      llvm::append_range(partial, storedElements(r, placeAt(r, tileIndex, r.ctx.zeroIndex, 0, chain)));
+      llvm::append_range(partial, storedElements(r, indexAt(r, tileIndex, r.ctx.zeroIndex, 0, chain)));
       if (r.extreme) partial.back() = better(r, partial.back(), constantFloat(b, partial.back().getType(), worstOf(r)));
     }
   return partial;
@@ -183,12 +183,12 @@ static Values nextPartials(Reduction &r, llvm::ArrayRef<TileIndex> tileIndices, 
   llvm::SmallVector<TileIndex> all;
   for (const TileIndex &tileIndex : tileIndices)
     for (int64_t chain = 0; chain < r.chains; ++chain)
-      all.push_back(placeAt(r, tileIndex, index, level, chain));
+      all.push_back(indexAt(r, tileIndex, index, level, chain));
   // Where masks are not known to hold, few elements are left.
   bool isWhole = !r.axisFull || llvm::all_of(r.spec.fullMasks, [&](Value mask) { return r.ctx.trueMasks.contains(mask); });
   for (Value source : r.op.getSrcs())
-    if (isWhole) evaluateShortForms(r.ctx, source, all);
-  inTurn(r.ctx.b, all.size(), [&](int64_t i) {
+    if (isWhole) evaluateFastPaths(r.ctx, source, all);
+  interleaved(r.ctx.b, all.size(), [&](int64_t i) {
     Values both(carried.slice(i * count, count));
     llvm::append_range(both, storedElements(r, all[i]));
     llvm::append_range(next, combine(r, both));
@@ -272,7 +272,7 @@ static Values endOfWalk(Reduction &r, const TileIndex &tileIndex, int64_t stride
   Value isShort = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, behind, all);
   auto look = [&]() -> Values {
     Values lasts = {behind};
-    TileIndex end = placeAt(r, tileIndex, constantIndex(b, r.size - 1), 0, 0);
+    TileIndex end = indexAt(r, tileIndex, constantIndex(b, r.size - 1), 0, 0);
     withoutMasks(r, [&] {
       if (repeatsOf(r.op) == Repeats::ifZero) {
         Value last = evaluateScalar(ctx, source, end), zero = zeroOf(last.getType());
@@ -301,7 +301,7 @@ static void storeTails(Reduction &r, const TileIndex &tileIndex, ValueRange tail
   for (auto [store, last] : llvm::zip(r.stores, tail.drop_front())) {
     Value lanes = splat(ctx.b, last, r.chunk);
     forLoop(ctx, tail[0], constantIndex(ctx.b, r.size), r.width,
-            [&](Value index) { storeChunk(ctx, store.second, lanes, placeAt(r, tileIndex, index, ctx.levels.size() - 1, 0)); });
+            [&](Value index) { storeChunk(ctx, store.second, lanes, indexAt(r, tileIndex, index, ctx.levels.size() - 1, 0)); });
   }
 }
 
@@ -381,10 +381,10 @@ static Value orNan(Reduction &r, const TileIndex &tileIndex, Value found) {
   auto known = ctx.levels.back().memo; // what is computed in here does not count as known afterwards
   auto exactly = [&](ValueRange both) { return emitRegion(ctx, r.op.getCombineOp(), both); };
   withoutMasks(r, [&] {
-    Values values = elements(r, placeAt(r, tileIndex, ctx.zeroIndex, 0, 0));
+    Values values = elements(r, indexAt(r, tileIndex, ctx.zeroIndex, 0, 0));
     values = forLoop(ctx, constantIndex(b, r.width), constantIndex(b, r.size), r.width, values, [&](Value index, ValueRange carried) {
       Values both(carried);
-      llvm::append_range(both, elements(r, placeAt(r, tileIndex, index, ctx.levels.size() - 1, 0)));
+      llvm::append_range(both, elements(r, indexAt(r, tileIndex, index, ctx.levels.size() - 1, 0)));
       return exactly(both);
     });
     scf::YieldOp::create(b, acrossLanes(r, values, exactly));
@@ -476,7 +476,7 @@ struct Scan {
   Value indexOf(Value step) {
     return op.getReverse() ? Value(arith::SubIOp::create(ctx.b, constantIndex(ctx.b, size - lanes), step)) : step;
   }
-  TileIndex placeAt(const TileIndex &base, Value step) {
+  TileIndex indexAt(const TileIndex &base, Value step) {
     TileIndex here = base;
     here.at[axis] = {indexOf(step), int64_t(ctx.levels.size()) - 1};
     if (lanes > 1) here.vector = axis, here.lanes = lanes;
@@ -532,12 +532,12 @@ static void scanAlong(Scan &scan, const TileIndex &tileIndex) {
       all.push_back(shuffle(b, value, value, last));
     return all;
   };
-  TileIndex first = scan.placeAt(tileIndex, constantIndex(b, 0));
+  TileIndex first = scan.indexAt(tileIndex, constantIndex(b, 0));
   Values start = scanLanes(scan, scan.read(first));
   scan.write(first, start);
   forLoop(scan.ctx, constantIndex(b, scan.lanes), constantIndex(b, scan.size), scan.lanes, totals(start),
           [&](Value step, ValueRange before) {
-            TileIndex here = scan.placeAt(tileIndex, step);
+            TileIndex here = scan.indexAt(tileIndex, step);
             Values own = scanLanes(scan, scan.read(here));
             scan.write(here, scan.combine(before, own));
             return scan.combine(before, totals(own)); // the same as the last lane, but available earlier
@@ -547,9 +547,9 @@ static void scanAlong(Scan &scan, const TileIndex &tileIndex) {
 /// Walks the axis element by element; another dimension may lie in vectors.
 static void scanAcross(Scan &scan, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = scan.ctx.b;
-  Values first = scan.read(scan.placeAt(tileIndex, constantIndex(b, 0)));
+  Values first = scan.read(scan.indexAt(tileIndex, constantIndex(b, 0)));
   forLoop(scan.ctx, constantIndex(b, 1), constantIndex(b, scan.size), 1, first, [&](Value step, ValueRange before) {
-    TileIndex here = scan.placeAt(tileIndex, step);
+    TileIndex here = scan.indexAt(tileIndex, step);
     Values values = scan.combine(before, scan.read(here));
     scan.write(here, values);
     return values;

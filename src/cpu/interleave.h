@@ -15,6 +15,6 @@ namespace tilewright::cpu {
 
 /// Calls emit(0), emit(1), ... emit(count - 1), which insert operations at the builder's place, and interleaves
 /// those. What one body does to memory must not matter to another; a body may use values of the bodies before it.
-void inTurn(mlir::ImplicitLocOpBuilder &b, int64_t count, llvm::function_ref<void(int64_t)> emit);
+void interleaved(mlir::ImplicitLocOpBuilder &b, int64_t count, llvm::function_ref<void(int64_t)> emit);
 
 } // namespace tilewright::cpu

@@ -5,7 +5,7 @@
 //   vectors lie along the products:       for i: sums[i] = add up (matrix(i, p..) * factor(p..))
 //
 // Whether a tile needs only one row or one column is known at run time; the tile's own size is that of many.
-#include "cpu/thin_product.h"
+#include "cpu/gemv.h"
 
 #include "cpu/conditions.h"
 #include "cpu/evaluate.h"
@@ -27,34 +27,34 @@ static Value multiplyAdd(Context &ctx, Value x, Value y, Value sum) {
   return arith::AddFOp::create(ctx.b, sum, arith::MulFOp::create(ctx.b, x, y));
 }
 
-static Value elements(Context &ctx, const ThinProduct &product, Value tile, const TileIndex &tileIndex) {
+static Value elements(Context &ctx, const Gemv &dot, Value tile, const TileIndex &tileIndex) {
   Value value =
       tileIndex.vector < 0 ? evaluateScalar(ctx, tile, tileIndex) : asVector(ctx, evaluate(ctx, tile, tileIndex), getElementTypeOrSelf(tile), tileIndex);
-  return convertTo(ctx, value, product.element);
+  return convertTo(ctx, value, dot.element);
 }
 
 /// The factor in scratch, one element after the other.
-static Value storeFactor(Context &ctx, const ThinProduct &product) {
-  Buffer line = allocate(ctx, {product.k}, product.element);
+static Value storeFactor(Context &ctx, const Gemv &dot) {
+  Buffer line = allocate(ctx, {dot.k}, dot.element);
   Buffer view = line;
   view.strides.assign(2, 0);
-  view.strides[product.factorK] = 1;
-  auto shape = shapeOf(product.factor);
-  int64_t vectorDim = chooseVectorDim(ctx, shape, {product.factor}, {});
-  int64_t lanes = vectorDim == product.factorK ? chunkFor(ctx, shape, vectorDim, {product.factor}) : 1;
+  view.strides[dot.factorK] = 1;
+  auto shape = shapeOf(dot.factor);
+  int64_t vectorDim = chooseVectorDim(ctx, shape, {dot.factor}, {});
+  int64_t lanes = vectorDim == dot.factorK ? chunkFor(ctx, shape, vectorDim, {dot.factor}) : 1;
   if (lanes == 1) vectorDim = -1;
-  withConditions(ctx, {product.factor}, vectorDim, [&] {
+  withConditions(ctx, {dot.factor}, vectorDim, [&] {
     LoopSpec spec;
     spec.shape = shape;
-    spec.order = {product.factorK};
+    spec.order = {dot.factorK};
     spec.chunk.assign(2, 1);
-    spec.chunk[product.factorK] = lanes;
+    spec.chunk[dot.factorK] = lanes;
     emitLoops(
         ctx, spec,
         [&](llvm::ArrayRef<TileIndex> tileIndices) {
           for (TileIndex tileIndex : tileIndices) {
-            if (product.index) tileIndex.at[1 - product.factorK] = {product.index, 0};
-            storeChunk(ctx, view, elements(ctx, product, product.factor, tileIndex), tileIndex);
+            if (dot.index) tileIndex.at[1 - dot.factorK] = {dot.index, 0};
+            storeChunk(ctx, view, elements(ctx, dot, dot.factor, tileIndex), tileIndex);
           }
         },
         vectorDim);
@@ -63,49 +63,49 @@ static Value storeFactor(Context &ctx, const ThinProduct &product) {
 }
 
 /// How long a vector of the matrix is.
-static int64_t lanesAlong(Context &ctx, const ThinProduct &product, int64_t dim) {
-  int64_t widest = std::max(elementBytes(product.element), elementBytes(getElementTypeOrSelf(product.matrix)));
-  return std::min(shapeOf(product.matrix)[dim], ctx.target.vectorBytes / widest);
+static int64_t lanesAlong(Context &ctx, const Gemv &dot, int64_t dim) {
+  int64_t widest = std::max(elementBytes(dot.element), elementBytes(getElementTypeOrSelf(dot.matrix)));
+  return std::min(shapeOf(dot.matrix)[dim], ctx.target.vectorBytes / widest);
 }
 
 /// Masks are tested for each vector: memory takes longer than that, and one version of the code is enough.
-static LoopSpec loopsOverMatrix(const ThinProduct &product) {
+static LoopSpec loopsOverMatrix(const Gemv &dot) {
   LoopSpec spec;
-  spec.shape = shapeOf(product.matrix);
+  spec.shape = shapeOf(dot.matrix);
   spec.chunk.assign(2, 1);
   return spec;
 }
 
 /// Vectors along the sums.
-static void addRows(Context &ctx, const ThinProduct &product, Value factor, Value sums, int64_t lanes) {
+static void addRows(Context &ctx, const Gemv &dot, Value factor, Value sums, int64_t lanes) {
   ImplicitLocOpBuilder &b = ctx.b;
-  int64_t bytes = elementBytes(product.element), rows = std::min(rowsAdded, product.k);
-  Type type = vectorOf(product.element, lanes);
-  forLoop(ctx, constantIndex(b, 0), constantIndex(b, product.size), lanes,
+  int64_t bytes = elementBytes(dot.element), rows = std::min(rowsAdded, dot.k);
+  Type type = vectorOf(dot.element, lanes);
+  forLoop(ctx, constantIndex(b, 0), constantIndex(b, dot.size), lanes,
           [&](Value i) { cpu::store(b, constantFloat(b, type, 0), pointerAt(b, sums, i, bytes), bytes, false); });
-  LoopSpec spec = loopsOverMatrix(product);
-  spec.order = {product.kDim, product.outerDim};
-  spec.chunk[product.kDim] = rows;
-  spec.chunk[product.outerDim] = lanes;
-  if (product.wanted) limitExtent(ctx, spec, product.outerDim, product.wanted);
-  if (product.length) limitExtent(ctx, spec, product.kDim, product.length);
+  LoopSpec spec = loopsOverMatrix(dot);
+  spec.order = {dot.kDim, dot.outerDim};
+  spec.chunk[dot.kDim] = rows;
+  spec.chunk[dot.outerDim] = lanes;
+  if (dot.wanted) limitExtent(ctx, spec, dot.outerDim, dot.wanted);
+  if (dot.length) limitExtent(ctx, spec, dot.kDim, dot.length);
   emitLoops(
       ctx, spec,
       [&](llvm::ArrayRef<TileIndex> tileIndices) {
         for (TileIndex tileIndex : tileIndices) {
-          Index p = tileIndex.at[product.kDim], i = tileIndex.at[product.outerDim];
+          Index p = tileIndex.at[dot.kDim], i = tileIndex.at[dot.outerDim];
           Value address = pointerAt(b, sums, i.value, bytes);
           Value sum = cpu::load(b, type, address, bytes);
           for (int64_t row = 0; row < rows; ++row) {
             Value at = row == 0 ? p.value : Value(arith::AddIOp::create(b, p.value, constantIndex(b, row)));
-            tileIndex.at[product.kDim] = {at, row == 0 ? p.level : std::max(p.level, i.level)};
-            Value scale = cpu::load(b, product.element, pointerAt(b, factor, at, bytes), bytes);
-            sum = multiplyAdd(ctx, elements(ctx, product, product.matrix, tileIndex), splat(b, scale, lanes), sum);
+            tileIndex.at[dot.kDim] = {at, row == 0 ? p.level : std::max(p.level, i.level)};
+            Value scale = cpu::load(b, dot.element, pointerAt(b, factor, at, bytes), bytes);
+            sum = multiplyAdd(ctx, elements(ctx, dot, dot.matrix, tileIndex), splat(b, scale, lanes), sum);
           }
           cpu::store(b, sum, address, bytes, false);
         }
       },
-      product.outerDim);
+      dot.outerDim);
 }
 
 /// The sum of each vector's lanes, as lanes of fewer vectors in the same order. Two vectors
@@ -127,31 +127,31 @@ static llvm::SmallVector<Value> addLanes(ImplicitLocOpBuilder &b, llvm::SmallVec
 }
 
 /// Vectors along the products.
-static void addAlong(Context &ctx, const ThinProduct &product, Value factor, Value sums, int64_t lanes) {
+static void addAlong(Context &ctx, const Gemv &dot, Value factor, Value sums, int64_t lanes) {
   ImplicitLocOpBuilder &b = ctx.b;
-  int64_t bytes = elementBytes(product.element), rows = std::min(rowsAlong, product.size);
-  Type type = vectorOf(product.element, lanes);
-  LoopSpec spec = loopsOverMatrix(product);
-  spec.order = {product.outerDim};
-  spec.chunk[product.outerDim] = rows;
-  if (product.wanted) limitExtent(ctx, spec, product.outerDim, product.wanted);
-  Value end = product.length ? product.length : constantIndex(b, product.k);
+  int64_t bytes = elementBytes(dot.element), rows = std::min(rowsAlong, dot.size);
+  Type type = vectorOf(dot.element, lanes);
+  LoopSpec spec = loopsOverMatrix(dot);
+  spec.order = {dot.outerDim};
+  spec.chunk[dot.outerDim] = rows;
+  if (dot.wanted) limitExtent(ctx, spec, dot.outerDim, dot.wanted);
+  Value end = dot.length ? dot.length : constantIndex(b, dot.k);
   emitLoops(
       ctx, spec,
       [&](llvm::ArrayRef<TileIndex> tileIndices) {
-        Index first = tileIndices[0].at[product.outerDim];
+        Index first = tileIndices[0].at[dot.outerDim];
         llvm::SmallVector<Index> outer = {first};
         for (int64_t row = 1; row < rows; ++row)
           outer.push_back({arith::AddIOp::create(b, first.value, constantIndex(b, row)), int64_t(ctx.levels.size()) - 1});
         auto step = [&](Value p, ValueRange before) {
           TileIndex tileIndex = tileIndices[0];
-          tileIndex.vector = product.kDim, tileIndex.lanes = lanes;
-          tileIndex.at[product.kDim] = {p, int64_t(ctx.levels.size()) - 1};
+          tileIndex.vector = dot.kDim, tileIndex.lanes = lanes;
+          tileIndex.at[dot.kDim] = {p, int64_t(ctx.levels.size()) - 1};
           Value scale = cpu::load(b, type, pointerAt(b, factor, p, bytes), bytes);
           llvm::SmallVector<Value> after;
           for (int64_t row = 0; row < rows; ++row) {
-            tileIndex.at[product.outerDim] = outer[row];
-            after.push_back(multiplyAdd(ctx, elements(ctx, product, product.matrix, tileIndex), scale, before[row]));
+            tileIndex.at[dot.outerDim] = outer[row];
+            after.push_back(multiplyAdd(ctx, elements(ctx, dot, dot.matrix, tileIndex), scale, before[row]));
           }
           return after;
         };
@@ -166,25 +166,25 @@ static void addAlong(Context &ctx, const ThinProduct &product, Value factor, Val
       -1);
 }
 
-void emitThinProduct(Context &ctx, const ThinProduct &product) {
+void emitGemv(Context &ctx, const Gemv &dot) {
   ImplicitLocOpBuilder &b = ctx.b;
-  int64_t mark = ctx.arenaUsed, bytes = elementBytes(product.element);
-  Value factor = storeFactor(ctx, product), sums = allocate(ctx, {product.size}, product.element).base;
-  int64_t vectorDim = chooseVectorDim(ctx, shapeOf(product.matrix), {product.matrix}, {});
-  int64_t lanes = lanesAlong(ctx, product, vectorDim);
-  withConditions(ctx, {product.matrix}, vectorDim, [&] {
-    if (vectorDim == product.outerDim)
-      addRows(ctx, product, factor, sums, lanes);
+  int64_t mark = ctx.arenaUsed, bytes = elementBytes(dot.element);
+  Value factor = storeFactor(ctx, dot), sums = allocate(ctx, {dot.size}, dot.element).base;
+  int64_t vectorDim = chooseVectorDim(ctx, shapeOf(dot.matrix), {dot.matrix}, {});
+  int64_t lanes = lanesAlong(ctx, dot, vectorDim);
+  withConditions(ctx, {dot.matrix}, vectorDim, [&] {
+    if (vectorDim == dot.outerDim)
+      addRows(ctx, dot, factor, sums, lanes);
     else
-      addAlong(ctx, product, factor, sums, lanes);
+      addAlong(ctx, dot, factor, sums, lanes);
   });
-  int64_t step = product.stride == 1 ? std::min(product.size, ctx.target.vectorBytes / bytes) : 1;
-  Value end = product.wanted ? product.wanted : constantIndex(b, product.size);
+  int64_t step = dot.stride == 1 ? std::min(dot.size, ctx.target.vectorBytes / bytes) : 1;
+  Value end = dot.wanted ? dot.wanted : constantIndex(b, dot.size);
   forLoop(ctx, constantIndex(b, 0), end, step, [&](Value i) {
-    Type type = vectorOf(product.element, step);
-    Value sum = cpu::load(b, type, pointerAt(b, sums, i, bytes), bytes), address = pointerAt(b, product.target, i, product.stride * bytes);
-    Value all = product.fromZero ? sum : Value(arith::AddFOp::create(b, cpu::load(b, type, address, bytes), sum));
-    sum = product.isFirst ? Value(arith::SelectOp::create(b, product.isFirst, sum, all)) : all;
+    Type type = vectorOf(dot.element, step);
+    Value sum = cpu::load(b, type, pointerAt(b, sums, i, bytes), bytes), address = pointerAt(b, dot.target, i, dot.stride * bytes);
+    Value all = dot.fromZero ? sum : Value(arith::AddFOp::create(b, cpu::load(b, type, address, bytes), sum));
+    sum = dot.isFirst ? Value(arith::SelectOp::create(b, dot.isFirst, sum, all)) : all;
     cpu::store(b, sum, address, bytes, false);
   });
   ctx.arenaUsed = mark;

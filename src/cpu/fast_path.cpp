@@ -1,8 +1,8 @@
-// See short_form.h.
-#include "cpu/short_form.h"
+// See fast_path.h.
+#include "cpu/fast_path.h"
 
 #include "cpu/evaluate.h"
-#include "cpu/in_turn.h"
+#include "cpu/interleave.h"
 #include "cpu/math.h"
 #include "support/cpu.h"
 
@@ -26,7 +26,7 @@ static bool isExp(Context &ctx, Value tile) {
   return isa_and_nonnull<math::ExpOp, math::Exp2Op>(op) && isNotPositive(op->getOperand(0), ctx.fpFusion);
 }
 
-static bool hasShortForm(Context &ctx, Operation *op, const TileIndex &tileIndex) {
+static bool hasFastPath(Context &ctx, Operation *op, const TileIndex &tileIndex) {
   if (!getElementTypeOrSelf(op->getResult(0)).isF32()) return false;
   if (isExp(ctx, op->getResult(0))) return hasSlowSubnormals();
   return isa<arith::DivFOp, PreciseDivFOp>(op) && hasSlowDivision() && evaluate(ctx, op->getOperand(1), tileIndex).kind == Lanes::uniform;
@@ -39,7 +39,7 @@ static void addOperations(Context &ctx, Value tile, const TileIndex &tileIndex, 
   if (!isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) && !isa<PreciseDivFOp, FpToFpOp>(op)) return;
   for (Value operand : op->getOperands())
     addOperations(ctx, operand, tileIndex, found, depth - 1);
-  if (hasShortForm(ctx, op, tileIndex)) found.insert(op);
+  if (hasFastPath(ctx, op, tileIndex)) found.insert(op);
 }
 
 /// Whether every place is inside of the innermost loop, where code goes that is emitted now.
@@ -55,48 +55,48 @@ static bool areInnermost(Context &ctx, llvm::ArrayRef<int64_t> shape, llvm::Arra
 
 using Form = llvm::function_ref<Value(Value)>;
 
-static Values either(ImplicitLocOpBuilder &b, Value isShort, ValueRange arguments, Form shortForm, Form longForm) {
+static Values either(ImplicitLocOpBuilder &b, Value isShort, ValueRange arguments, Form fastPath, Form longForm) {
   auto emit = [&](Block *block, Form form) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(block);
     Values results;
-    inTurn(b, arguments.size(), [&](int64_t i) { results.push_back(form(arguments[i])); });
+    interleaved(b, arguments.size(), [&](int64_t i) { results.push_back(form(arguments[i])); });
     scf::YieldOp::create(b, results);
   };
   isShort = LLVM::ExpectOp::create(b, isShort, constantInt(b, b.getI1Type(), 1)); // registers are spilled in the other case
   auto branch = scf::IfOp::create(b, arguments.getTypes(), isShort, /*withElseRegion=*/true);
-  emit(branch.thenBlock(), shortForm);
+  emit(branch.thenBlock(), fastPath);
   emit(branch.elseBlock(), longForm);
   return Values(branch.getResults());
 }
 
-static Values evaluateShortForm(Context &ctx, Operation *op, llvm::ArrayRef<TileIndex> tileIndices) {
+static Values evaluateFastPath(Context &ctx, Operation *op, llvm::ArrayRef<TileIndex> tileIndices) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value argument = op->getOperand(0);
   Values arguments;
-  inTurn(b, tileIndices.size(), [&](int64_t i) {
+  interleaved(b, tileIndices.size(), [&](int64_t i) {
     arguments.push_back(asVector(ctx, evaluate(ctx, argument, tileIndices[i]), getElementTypeOrSelf(argument), tileIndices[i]));
   });
   if (isExp(ctx, op->getResult(0))) {
     bool isBase2 = isa<math::Exp2Op>(op);
-    auto shortForm = [&](Value x) { return emitMath(b, ctx.target, isBase2 ? MathFunction::exp2Normal : MathFunction::expNormal, x); };
+    auto fastPath = [&](Value x) { return emitMath(b, ctx.target, isBase2 ? MathFunction::exp2Normal : MathFunction::expNormal, x); };
     auto longForm = [&](Value x) { return emitElementwise(ctx, op, x); };
-    return either(b, hasNormalExp(b, isBase2 ? MathFunction::exp2 : MathFunction::exp, arguments), arguments, shortForm, longForm);
+    return either(b, hasNormalExp(b, isBase2 ? MathFunction::exp2 : MathFunction::exp, arguments), arguments, fastPath, longForm);
   }
   Value divisor = evaluate(ctx, op->getOperand(1), tileIndices.front()).value;
-  auto shortForm = [&](Value x) { return divideShortly(b, x, divisor); };
+  auto fastPath = [&](Value x) { return divideShortly(b, x, divisor); };
   auto longForm = [&](Value x) { return emitElementwise(ctx, op, {x, splat(b, divisor, lanesOf(x.getType()))}); };
-  return either(b, dividesShortly(b, arguments, divisor, isExp(ctx, argument)), arguments, shortForm, longForm);
+  return either(b, dividesShortly(b, arguments, divisor, isExp(ctx, argument)), arguments, fastPath, longForm);
 }
 
-void evaluateShortForms(Context &ctx, Value tile, llvm::ArrayRef<TileIndex> tileIndices) {
-  if (ctx.careful || tileIndices.size() < 2 || !ctx.target.fma || ctx.target.vectorBytes < 32) return;
+void evaluateFastPaths(Context &ctx, Value tile, llvm::ArrayRef<TileIndex> tileIndices) {
+  if (ctx.fallback || tileIndices.size() < 2 || !ctx.target.fma || ctx.target.vectorBytes < 32) return;
   if (!areInnermost(ctx, shapeOf(tile), tileIndices)) return;
   Operations operations;
   addOperations(ctx, tile, tileIndices.front(), operations);
   for (Operation *op : operations) {
     LocationGuard ofItsLine(ctx.b, op->getLoc());
-    for (auto [tileIndex, value] : llvm::zip(tileIndices, evaluateShortForm(ctx, op, tileIndices)))
+    for (auto [tileIndex, value] : llvm::zip(tileIndices, evaluateFastPath(ctx, op, tileIndices)))
       remember(ctx, op->getResult(0), tileIndex, value);
   }
 }

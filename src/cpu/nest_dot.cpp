@@ -6,19 +6,19 @@
 // the way, or bf16 where the machine multiplies that. A GPU's block sizes mean nothing here: the micro-kernel has its own tiles.
 
 #include "cpu/conditions.h"
-#include "cpu/deferred_product.h"
+#include "cpu/k_blocking.h"
 #include "cpu/direct_store.h"
-#include "cpu/edges.h"
+#include "cpu/operand_padding.h"
 #include "cpu/evaluate.h"
-#include "cpu/kept_panels.h"
+#include "cpu/panel_cache.h"
 #include "cpu/loops.h"
 #include "cpu/math.h"
-#include "cpu/matrix_tiles.h"
+#include "cpu/amx_tiles.h"
 #include "cpu/micro_kernel.h"
 #include "cpu/operand_in_memory.h"
-#include "cpu/roots.h"
+#include "cpu/loop_nests.h"
 #include "cpu/scratch.h"
-#include "cpu/thin_product.h"
+#include "cpu/gemv.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -159,7 +159,7 @@ static void packPanels(Context &ctx, Value tile, Value base, int64_t k, const Do
                        const DotLimits &limits) {
   auto shape = shapeOf(tile);
   int64_t rank = shape.size(), bytes = elementBytes(plan.operand);
-  Packing pack{ctx, tile, base, k, plan.n, plan.panel, k * plan.turns, plan.operand, batch, plan.group, bytes, rank - 2, rank - 1};
+  Packing pack{ctx, tile, base, k, plan.n, plan.panel, k * plan.iterations, plan.operand, batch, plan.group, bytes, rank - 2, rank - 1};
   pack.addsOffset = plan.addsOffset();
   if (limits.columns) pack.columns = roundedUp(ctx, limits.columns, plan.panel, plan.n); // whole panels are read
   pack.lanes =
@@ -212,7 +212,7 @@ static std::optional<DotPlan> planDot(Context &ctx, DotOp op) {
   if (Type operand = tileOperand(ctx, op, plan)) {
     plan.operand = operand, plan.group = 4 / elementBytes(operand);
     plan.result = operand.isInteger(8) ? Type(b.getI32Type()) : Type(b.getF32Type());
-    plan.tiles = ctx.usesTiles = true;
+    plan.tiles = ctx.usesAmx = true;
   } else if (input.isF64()) {
     plan.operand = plan.result = b.getF64Type();
   } else if (ctx.target.bf16Dot && hasVectors && plan.k % 2 == 0 && fitsBf16(input) && fitsBf16(getElementTypeOrSelf(op.getB()))) {
@@ -234,7 +234,7 @@ static std::optional<DotPlan> planDot(Context &ctx, DotOp op) {
 
 /// In the first turn of the loop that carries C from zeros.
 static void writeZeros(Context &ctx, DotOp op) {
-  FirstTurn first = ctx.firstTurns.at(op.getC());
+  FirstIteration first = ctx.firstIterations.at(op.getC());
   auto branch = scf::IfOp::create(ctx.b, TypeRange{}, first.isFirst, false);
   OpBuilder::InsertionGuard guard(ctx.b);
   ctx.b.setInsertionPointToStart(branch.thenBlock());
@@ -251,8 +251,8 @@ static Buffer accumulatorFor(Context &ctx, DotOp op, DotPlan &plan, bool fromZer
     c = allocate(ctx, shapeOf(op.getC()), plan.result);
   auto existing = ctx.buffers.find(op.getC());
   bool inPlace = existing != ctx.buffers.end() && existing->second.base == c.base;
-  auto first = ctx.firstTurns.find(op.getC());
-  bool isLate = first != ctx.firstTurns.end(); // zeros that are not written yet
+  auto first = ctx.firstIterations.find(op.getC());
+  bool isLate = first != ctx.firstIterations.end(); // zeros that are not written yet
   if (isLate && inPlace && c.strides.size() == 2)
     plan.isFirst = first->second.isFirst;
   else if (isLate)
@@ -262,19 +262,19 @@ static Buffer accumulatorFor(Context &ctx, DotOp op, DotPlan &plan, bool fromZer
 }
 
 /// Where the results may go to memory, the plan says so. `turn`: null where each product is multiplied by itself.
-static void planDirectStore(Context &ctx, DotOp op, DotPlan &plan, const Buffer &c, const std::optional<Turn> &turn) {
+static void planDirectStore(Context &ctx, DotOp op, DotPlan &plan, const Buffer &c, const std::optional<PendingBlock> &iteration) {
   ImplicitLocOpBuilder &b = ctx.b;
   StoreOp store = storeOfResults(ctx, op);
-  Value readBefore = turn ? arith::MulIOp::create(b, turn->within, constantIndex(b, elementBytes(plan.operand))) : Value();
+  Value readBefore = iteration ? arith::MulIOp::create(b, iteration->within, constantIndex(b, elementBytes(plan.operand))) : Value();
   auto direct = store ? directStore(ctx, op, store, plan, readBefore) : std::nullopt;
   if (!direct) return;
-  Value streams = direct->streams;
-  if (streams && plan.tiles) { // which have no such stores
+  Value nonTemporal = direct->nonTemporal;
+  if (nonTemporal && plan.tiles) { // which have no such stores
     Value all = constantInt(b, b.getI1Type(), 1);
-    direct->holds = arith::AndIOp::create(b, direct->holds, arith::XOrIOp::create(b, streams, all));
-  } else if (streams) {
-    plan.streams = arith::AndIOp::create(b, direct->holds, streams);
-    ctx.streams = true;
+    direct->holds = arith::AndIOp::create(b, direct->holds, arith::XOrIOp::create(b, nonTemporal, all));
+  } else if (nonTemporal) {
+    plan.nonTemporal = arith::AndIOp::create(b, direct->holds, nonTemporal);
+    ctx.nonTemporal = true;
   }
   Value inScratch = pointerToInt(b, pointerAtConstant(b, c.base, c.offset * elementBytes(c.element)));
   plan.out = intToPointer(b, arith::SelectOp::create(b, direct->holds, direct->base, inScratch));
@@ -321,7 +321,7 @@ static void padPairs(Context &ctx, llvm::ArrayRef<int64_t> shape, const Buffer &
   emitLoops(ctx, rows, [&](llvm::ArrayRef<TileIndex> tileIndices) { storeChunk(ctx, padding, constantInt(ctx.b, operand, 0), tileIndices[0]); }, -1);
 }
 
-/// The second plane of A or of B's panels (matrix_tiles.cpp): `rows` rows of `columns` words, `rowBytes` apart, of which so many are needed
+/// The second plane of A or of B's panels (amx_tiles.cpp): `rows` rows of `columns` words, `rowBytes` apart, of which so many are needed
 /// (i64; null: all).
 static void writeSecondPlane(Context &ctx, Value first, int64_t planeBytes, int64_t rows, int64_t columns, int64_t rowBytes, bool exchanged,
                              Value neededRows, Value neededColumns) {
@@ -351,14 +351,14 @@ static void writeSecondPanels(Context &ctx, Value panels, const DotPlan &plan, c
 }
 
 /// A, copied: any constant strides are good enough. That of `turn` goes beside those of the turns that are multiplied with it.
-static Buffer copyOperand(Context &ctx, DotOp op, DotPlan &plan, const DotLimits &limits, const std::optional<Turn> &turn) {
+static Buffer copyOperand(Context &ctx, DotOp op, DotPlan &plan, const DotLimits &limits, const std::optional<PendingBlock> &iteration) {
   auto shape = shapeOf(op.getA());
   int64_t rank = shape.size(), k = shape[rank - 1];
   llvm::SmallVector<int64_t> rows(shape);
-  rows.back() = plan.k * plan.turns;                              // plan.k is another one than k where there are pairs
-  if (plan.tiles) rows.back() += 64 / elementBytes(plan.operand); // a line between them: see matrix_tiles.cpp
+  rows.back() = plan.k * plan.iterations;                              // plan.k is another one than k where there are pairs
+  if (plan.tiles) rows.back() += 64 / elementBytes(plan.operand); // a line between them: see amx_tiles.cpp
   if (isOfHalves(plan.operand)) rows.insert(rows.begin(), 2);
-  Buffer a = turn ? bufferAt(allocateLasting(ctx, llvm::product_of(rows) * elementBytes(plan.operand)), rows, plan.operand)
+  Buffer a = iteration ? bufferAt(allocateLasting(ctx, llvm::product_of(rows) * elementBytes(plan.operand)), rows, plan.operand)
                   : allocate(ctx, rows, plan.operand);
   if (isOfHalves(plan.operand)) plan.aPlaneBytes = a.strides.front() * 4, a.strides.erase(a.strides.begin());
   int64_t vectorDim = chooseVectorDim(ctx, shape, {op.getA()}, {});
@@ -366,7 +366,7 @@ static Buffer copyOperand(Context &ctx, DotOp op, DotPlan &plan, const DotLimits
     a.strides[rank - 1] = plan.m;
     a.strides[rank - 2] = 1;
   }
-  if (turn) a.base = pointerAt(ctx.b, a.base, turn->within, a.strides[rank - 1] * elementBytes(plan.operand));
+  if (iteration) a.base = pointerAt(ctx.b, a.base, iteration->within, a.strides[rank - 1] * elementBytes(plan.operand));
   if (plan.k != k) padPairs(ctx, shape, a, plan.operand);
   int64_t longestBlock = plan.tiles ? 32 : 16; // rows that the micro-kernel takes at once, starting at any needed row
   Value read, length;
@@ -387,7 +387,7 @@ static bool isReadable(const Buffer &a, const DotPlan &plan) {
 
 /// A where it lies, if all that is read of it may be read there; otherwise copied. `plan` then has the distance of its rows.
 static Value inMemoryOrCopied(Context &ctx, DotOp op, DotPlan &plan, const OperandInMemory &memory, const DotLimits &limits,
-                              const std::optional<Turn> &turn) {
+                              const std::optional<PendingBlock> &iteration) {
   ImplicitLocOpBuilder &b = ctx.b;
   plan.aCol = 1, plan.aRowBytes = memory.rowBytes, plan.aNext = memory.next;
   if (!memory.isReadable) return intToPointer(b, memory.base);
@@ -399,7 +399,7 @@ static Value inMemoryOrCopied(Context &ctx, DotOp op, DotPlan &plan, const Opera
   b.setInsertionPointToStart(branch.thenBlock());
   scf::YieldOp::create(b, inMemory);
   b.setInsertionPointToStart(branch.elseBlock());
-  Buffer a = copyOperand(ctx, op, plan, limits, turn);
+  Buffer a = copyOperand(ctx, op, plan, limits, iteration);
   int64_t bytes = elementBytes(a.element);
   llvm::SmallVector<Value, 3> copied = {pointerToInt(b, a.base), constantIndex(b, a.strides[0] * bytes)};
   if (memory.next) copied.push_back(constantIndex(b, 0)); // the next copy lies in the same place
@@ -411,16 +411,16 @@ static Value inMemoryOrCopied(Context &ctx, DotOp op, DotPlan &plan, const Opera
 }
 
 /// The micro-kernel's loops over what is to be multiplied now; `panels` has room for all turns that are multiplied together.
-static DotBlocks emitDueProducts(Context &ctx, const Turn &turn, const DotPlan &plan, const OperandA &a, Value panels, Value c,
+static DotBlocks flushPendingBlocks(Context &ctx, const PendingBlock &iteration, const DotPlan &plan, const OperandA &a, Value panels, Value c,
                                  const DotLimits &limits) {
   ImplicitLocOpBuilder &b = ctx.b;
   DotBlocks blocks;
-  multiplyWhatIsDue(ctx, turn, plan, a, limits, [&](const Stretch &stretch) {
+  multiplyWhatIsDue(ctx, iteration, plan, a, limits, [&](const BlockRange &stretch) {
     DotPlan all = plan.together();
     all.aRowBytes = stretch.a.rowBytes;
     if (plan.isFirst) all.isFirst = stretch.isFirst;
     if (plan.aNext) { // which is counted from this turn's A
-      Value earlier = arith::SubIOp::create(b, turn.within, stretch.within);
+      Value earlier = arith::SubIOp::create(b, iteration.within, stretch.within);
       all.aNext = arith::AddIOp::create(b, plan.aNext, arith::MulIOp::create(b, earlier, constantIndex(b, a.step)));
     }
     if (plan.out) { // this turn's place, which is not that of an older stretch
@@ -428,7 +428,7 @@ static DotBlocks emitDueProducts(Context &ctx, const Turn &turn, const DotPlan &
       all.outRowBytes =
           arith::SelectOp::create(b, stretch.isOld, constantIndex(b, plan.cRow * elementBytes(plan.result)), plan.outRowBytes);
       Value none = constantInt(b, b.getI1Type(), 0);
-      if (plan.streams) all.streams = arith::SelectOp::create(b, stretch.isOld, none, plan.streams);
+      if (plan.nonTemporal) all.nonTemporal = arith::SelectOp::create(b, stretch.isOld, none, plan.nonTemporal);
     }
     Value first = pointerAt(b, panels, stretch.within, plan.panel * elementBytes(plan.operand));
     blocks = emitDotLoops(b, ctx.target, all, stretch.a.base, first, c, false, stretch.limits);
@@ -437,8 +437,8 @@ static DotBlocks emitDueProducts(Context &ctx, const Turn &turn, const DotPlan &
 }
 
 /// The product by panels and the micro-kernel.
-static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer &c, bool fromZero, const DotLimits &limits,
-                             const std::optional<Turn> &turn) {
+static void emitPanelGemm(Context &ctx, DotOp op, DotPlan plan, const Buffer &c, bool fromZero, const DotLimits &limits,
+                             const std::optional<PendingBlock> &iteration) {
   ImplicitLocOpBuilder &b = ctx.b;
   int64_t mark = ctx.arenaUsed;
   auto stored = storedOperand(ctx, op.getA(), plan.operand, c);
@@ -448,21 +448,21 @@ static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer 
   auto memory = isStored ? std::nullopt : operandInMemory(ctx, op, plan, limits);
   Buffer a;
   if (memory) {
-    a.base = inMemoryOrCopied(ctx, op, plan, *memory, limits, turn);
+    a.base = inMemoryOrCopied(ctx, op, plan, *memory, limits, iteration);
     a.element = plan.operand;
   } else {
-    a = isStored ? *stored : copyOperand(ctx, op, plan, limits, turn);
+    a = isStored ? *stored : copyOperand(ctx, op, plan, limits, iteration);
     plan.aRow = a.strides[rank - 2], plan.aCol = a.strides[rank - 1];
   }
   plan.cRow = c.strides[rank - 2];
-  auto from = isStored ? ProductNote::scratch : memory ? ProductNote::memory : ProductNote::copy;
+  auto from = isStored ? DotNote::scratch : memory ? DotNote::memory : DotNote::copy;
 
   if (plan.addsOffset()) plan.rowSums = allocate(ctx, {plan.m}, plan.result).base;
   int64_t bytes = panelBytes(plan.together());
-  Value scratch = turn ? allocateLasting(ctx, bytes) : allocate(ctx, {bytes / elementBytes(plan.operand)}, plan.operand).base;
+  Value scratch = iteration ? allocateLasting(ctx, bytes) : allocate(ctx, {bytes / elementBytes(plan.operand)}, plan.operand).base;
   auto product = [&](llvm::ArrayRef<Index> batch) {
     auto pack = [&](Value to) {
-      if (turn) to = pointerAt(b, to, turn->within, plan.panel * elementBytes(plan.operand));
+      if (iteration) to = pointerAt(b, to, iteration->within, plan.panel * elementBytes(plan.operand));
       packPanels(ctx, op.getB(), to, shape[rank - 1], plan, batch, limits);
       if (isOfHalves(plan.operand)) writeSecondPanels(ctx, to, plan, limits);
     };
@@ -474,10 +474,10 @@ static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer 
       return address;
     };
     OperandA ofA{base(a), plan.aRowBytes, plan.aCol * elementBytes(plan.operand)};
-    DotBlocks blocks = turn ? emitDueProducts(ctx, *turn, plan, ofA, panels, base(c), limits)
+    DotBlocks blocks = iteration ? flushPendingBlocks(ctx, *iteration, plan, ofA, panels, base(c), limits)
                             : emitDotLoops(b, ctx.target, plan, ofA.base, panels, base(c), fromZero, limits);
     int64_t lanes = ctx.target.vectorBytes / elementBytes(plan.result);
-    ctx.notes.products.push_back({op, std::move(blocks), lanes, bool(plan.out), from, plan.turns});
+    ctx.notes.dots.push_back({op, std::move(blocks), lanes, bool(plan.out), from, plan.iterations});
   };
   if (rank == 2) {
     product({});
@@ -495,15 +495,15 @@ static void emitPanelProduct(Context &ctx, DotOp op, DotPlan plan, const Buffer 
 
 /// The product where one row (one column) is needed, or is computed on its own. Null where the matrix is already in scratch: then it is
 /// read from there.
-static std::optional<ThinProduct> thinProduct(Context &ctx, DotOp op, const DotPlan &plan, const Buffer &c, bool fromZero,
+static std::optional<Gemv> gemvOf(Context &ctx, DotOp op, const DotPlan &plan, const Buffer &c, bool fromZero,
                                               const DotLimits &limits, bool ofRow) {
   Value limit = ofRow ? limits.rows : limits.columns, matrix = ofRow ? op.getB() : op.getA();
   if (!limit || !isa<FloatType>(plan.result) || ctx.buffers.contains(matrix)) return std::nullopt;
   if (std::min({plan.m, plan.n, plan.k}) < 4 || !matrix.getDefiningOp()) return std::nullopt;
   Value target = pointerAtConstant(ctx.b, c.base, c.offset * elementBytes(c.element));
   if (ofRow)
-    return ThinProduct{matrix, op.getA(), 1, 0, 1, plan.n, plan.k, plan.result, limits.columns, limits.length, target, 1, fromZero};
-  return ThinProduct{matrix, op.getB(), 0, 1, 0, plan.m, plan.k, plan.result, limits.rows, limits.length, target, c.strides[0], fromZero};
+    return Gemv{matrix, op.getA(), 1, 0, 1, plan.n, plan.k, plan.result, limits.columns, limits.length, target, 1, fromZero};
+  return Gemv{matrix, op.getB(), 0, 1, 0, plan.m, plan.k, plan.result, limits.rows, limits.length, target, c.strides[0], fromZero};
 }
 
 /// `then` where only one row (one column) is needed, which is known at run time; otherwise `otherwise`.
@@ -521,13 +521,13 @@ static void emitByLimit(Context &ctx, Value limit, llvm::function_ref<void()> th
 /// The product by panels, but for one row (one column) behind whole blocks of registers, which would compute a whole block for it:
 /// of 65 x 65 elements a quarter of the time.
 static void emitButLast(Context &ctx, DotOp op, const DotPlan &plan, const Buffer &c, bool fromZero, const DotLimits &limits,
-                        const std::optional<Turn> &turn) {
+                        const std::optional<PendingBlock> &iteration) {
   ImplicitLocOpBuilder &b = ctx.b;
   DotLimits fewer = limits;
-  std::optional<ThinProduct> row, column;
+  std::optional<Gemv> row, column;
   bool isPlain = plan.group == 1 && !plan.tiles;
-  if (isPlain && limits.mayLeaveOneRow) row = thinProduct(ctx, op, plan, c, fromZero, limits, true);
-  if (isPlain && limits.mayLeaveOneColumn) column = thinProduct(ctx, op, plan, c, fromZero, limits, false);
+  if (isPlain && limits.mayLeaveOneRow) row = gemvOf(ctx, op, plan, c, fromZero, limits, true);
+  if (isPlain && limits.mayLeaveOneColumn) column = gemvOf(ctx, op, plan, c, fromZero, limits, false);
   auto takeOff = [&](Value &limit, int64_t unit) -> Value {
     using enum arith::CmpIPredicate;
     Value rest = arith::AndIOp::create(b, limit, constantIndex(b, unit - 1));
@@ -536,16 +536,16 @@ static void emitButLast(Context &ctx, DotOp op, const DotPlan &plan, const Buffe
     limit = arith::SubIOp::create(b, limit, arith::ExtUIOp::create(b, b.getI64Type(), leavesOne));
     return leavesOne;
   };
-  Value hasRow = row ? takeOff(fewer.rows, wholeRows(ctx.target)) : Value();
+  Value hasRow = row ? takeOff(fewer.rows, fullRows(ctx.target)) : Value();
   Value hasColumn = column ? takeOff(fewer.columns, ctx.target.vectorBytes / elementBytes(plan.result)) : Value();
-  emitPanelProduct(ctx, op, plan, c, fromZero, fewer, turn);
-  auto add = [&](Value isThere, ThinProduct product, Value index, Value wanted, int64_t stride) {
+  emitPanelGemm(ctx, op, plan, c, fromZero, fewer, iteration);
+  auto add = [&](Value isThere, Gemv product, Value index, Value wanted, int64_t stride) {
     auto branch = scf::IfOp::create(b, TypeRange{}, isThere, false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
     product.index = index, product.wanted = wanted, product.isFirst = plan.isFirst;
     product.target = pointerAt(b, product.target, index, stride * elementBytes(plan.result));
-    emitThinProduct(ctx, product);
+    emitGemv(ctx, product);
   };
   if (column) add(hasColumn, *column, fewer.columns, fewer.rows, c.strides[1]);
   if (row) add(hasRow, *row, fewer.rows, limits.columns, c.strides[0]);
@@ -557,17 +557,17 @@ void lowerDot(Context &ctx, DotOp op) {
   bool fromZero = isZeroTile(op.getC());
   Buffer c = accumulatorFor(ctx, op, *plan, fromZero);
   DotLimits limits = limitsOf(ctx, op);
-  plan->turns = turnsTogether(ctx, op, *plan, c, limits);
-  std::optional<Turn> turn = plan->turns > 1 ? std::optional(turnOf(ctx, op, *plan)) : std::nullopt;
-  planDirectStore(ctx, op, *plan, c, turn);
+  plan->iterations = iterationsTogether(ctx, op, *plan, c, limits);
+  std::optional<PendingBlock> iteration = plan->iterations > 1 ? std::optional(iterationOf(ctx, op, *plan)) : std::nullopt;
+  planDirectStore(ctx, op, *plan, c, iteration);
   ctx.packing = true;
-  std::optional<ThinProduct> row, column;
-  if (limits.mayBeOneRow) row = thinProduct(ctx, op, *plan, c, fromZero, limits, true);
-  if (limits.mayBeOneColumn) column = thinProduct(ctx, op, *plan, c, fromZero, limits, false);
-  auto panels = [&] { emitButLast(ctx, op, *plan, c, fromZero, limits, turn); };
-  auto thin = [&](const ThinProduct &product) {
+  std::optional<Gemv> row, column;
+  if (limits.mayBeOneRow) row = gemvOf(ctx, op, *plan, c, fromZero, limits, true);
+  if (limits.mayBeOneColumn) column = gemvOf(ctx, op, *plan, c, fromZero, limits, false);
+  auto panels = [&] { emitButLast(ctx, op, *plan, c, fromZero, limits, iteration); };
+  auto thin = [&](const Gemv &product) {
     if (plan->isFirst) writeZeros(ctx, op);
-    emitThinProduct(ctx, product);
+    emitGemv(ctx, product);
   };
   auto notRow = [&] {
     if (!column) return panels();

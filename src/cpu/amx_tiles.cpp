@@ -23,7 +23,7 @@
 // the halves have changed places, add al * bh + ah * bl: together a * b, each of the four exact. In the second planes infinities and NaN
 // are zeros, whose products with a remainder of zero would be NaN. Four times as many
 // instructions as for bf16, and a quarter of the cycles of fp32.
-#include "cpu/matrix_tiles.h"
+#include "cpu/amx_tiles.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -5,7 +5,7 @@
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
 #include "cpu/volatile_load.h"
-#include "cpu/roots.h"
+#include "cpu/loop_nests.h"
 #include "cpu/rows.h"
 #include "cpu/scratch.h"
 #include "ir/location.h"
@@ -159,12 +159,12 @@ static void lowerScalarAtomic(Context &ctx, Atomic &atomic) {
 /// has arrived, with the right to write, when the operation needs it. Otherwise each operation would wait for its line, since it
 /// waits for the one before. (Zen 5, additions of fp32 to tables of 2^24 and 2^20, ns each: one thread 14.1 and 6.2 without, 5.8 and
 /// 5.7 with it, two threads 45.7 and 20.3, 8.5 and 9.6; 16 ahead 8.2 and 5.8, 18 and 11.8; 128 ahead 6.5 and 6.2, 12.6 and 11.4.)
-static void askAhead(Context &ctx, Atomic &atomic, const TileIndex &tileIndex) {
+static void prefetchAtomics(Context &ctx, Atomic &atomic, const TileIndex &tileIndex) {
   constexpr int64_t ahead = 48;
   ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(atomic.pointer);
   int64_t last = int64_t(shape.size()) - 1;
-  if (shape[last] <= ahead || ctx.analysis->step(atomic.pointer, last).kind != Step::other) return;
+  if (shape[last] <= ahead || ctx.analysis->step(atomic.pointer, last).kind != Stride::other) return;
   TileIndex then = tileIndex;
   Value index = arith::AddIOp::create(b, tileIndex.at[last].value, constantIndex(b, ahead));
   then.at[last].value = arith::MinSIOp::create(b, index, constantIndex(b, shape[last] - 1));
@@ -199,7 +199,7 @@ static void updateTile(Context &ctx, Atomic &atomic, const std::optional<Buffer>
       ctx, spec,
       [&](llvm::ArrayRef<TileIndex> tileIndices) {
         const TileIndex &tileIndex = tileIndices[0];
-        askAhead(ctx, atomic, tileIndex);
+        prefetchAtomics(ctx, atomic, tileIndex);
         Value address = intToPointer(b, evaluateScalar(ctx, atomic.pointer, tileIndex));
         llvm::SmallVector<Value> operands;
         for (Value operand : atomic.operands)
@@ -261,13 +261,13 @@ static void updateVectors(Context &ctx, Atomic &atomic, int64_t vectorDim, int64
       [&](llvm::ArrayRef<TileIndex> tileIndices) {
         for (const TileIndex &tileIndex : tileIndices) {
           Lanes to = evaluate(ctx, atomic.pointer, tileIndex);
-          if (tileIndex.vector < 0 || to.kind != Lanes::affine || to.uniformStep || to.step != elementBytes(element)) {
+          if (tileIndex.vector < 0 || to.kind != Lanes::affine || to.uniformStride || to.step != elementBytes(element)) {
             forEachLane(ctx, tileIndex, [&](const TileIndex &one) { updateElement(ctx, atomic, one); });
             continue;
           }
           bool always = !atomic.mask || ctx.trueMasks.contains(atomic.mask);
           Value mask = always ? Value() : asVector(ctx, evaluate(ctx, atomic.mask, tileIndex), b.getI1Type(), tileIndex);
-          mask = bothHold(ctx, mask, lanesInRow(ctx, tileIndex));
+          mask = logicalAnd(ctx, mask, lanesInRow(ctx, tileIndex));
           Value values = asVector(ctx, evaluate(ctx, operand, tileIndex), element, tileIndex);
           Value address = pointerAt(b, intToPointer(b, to.value), tileIndex.at[vectorDim].value, elementBytes(element));
           updateVector(ctx, atomic, address, values, mask);
@@ -286,10 +286,10 @@ static void updateAlone(Context &ctx, Atomic &atomic) {
   if (atomic.mask) tiles.push_back(atomic.mask);
   RowScope split(ctx, tiles, vectorDim, chunk);
   chunk = split.chunk();
-  Step step = ctx.analysis->step(atomic.pointer, vectorDim);
+  Stride step = ctx.analysis->step(atomic.pointer, vectorDim);
   bool isAdjacent = step.hasAmount(elementBytes(getElementTypeOrSelf(atomic.operands[0])));
   if (!ctx.rows && !isAdjacent) return updateTile(ctx, atomic, {}, true);
-  Value holds = bothHold(ctx, conditions(ctx, tiles, vectorDim), masksExactly(ctx, atomic.mask, shape));
+  Value holds = logicalAnd(ctx, conditions(ctx, tiles, vectorDim), masksExactly(ctx, atomic.mask, shape));
   if (!holds) return updateVectors(ctx, atomic, vectorDim, chunk);
   auto branch = scf::IfOp::create(b, TypeRange{}, holds, true);
   OpBuilder::InsertionGuard guard(b);

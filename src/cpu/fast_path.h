@@ -14,6 +14,6 @@ namespace tilewright::cpu {
 
 /// Computes the operations in `tile` that have a short form, at all places; evaluate() then finds them there. Does
 /// nothing where a short form does not pay on this processor.
-void evaluateShortForms(Context &ctx, Value tile, llvm::ArrayRef<TileIndex> tileIndices);
+void evaluateFastPaths(Context &ctx, Value tile, llvm::ArrayRef<TileIndex> tileIndices);
 
 } // namespace tilewright::cpu

@@ -6,7 +6,7 @@
 namespace tilewright::cpu {
 
 /// Whether whole vectors of a store's tile should bypass the caches (i1); null: never.
-Value streamingPays(Context &ctx, tt::StoreOp op, int64_t vectorDim, int64_t chunk);
+Value usesNonTemporalStores(Context &ctx, tt::StoreOp op, int64_t vectorDim, int64_t chunk);
 void lowerStore(Context &ctx, tt::StoreOp op);
 bool isStoredByReduction(Context &ctx, Value tile);
 void lowerReduce(Context &ctx, tt::ReduceOp op);

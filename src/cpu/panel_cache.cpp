@@ -15,7 +15,7 @@
 // missed, only the first iteration's panels are kept, to see whether that changes. (Products of 1024 and 2048 by 64x256x256,
 // one thread of a Zen 5: 229 and 218 GFLOP/s without, 253 and 249 with it; by 256x256x256 251 and 240, 257 and 253.)
 
-#include "cpu/kept_panels.h"
+#include "cpu/panel_cache.h"
 
 #include "cpu/control_flow.h"
 #include "cpu/evaluate.h"
@@ -34,7 +34,7 @@ static constexpr int64_t line = sizeof(ArenaHead), word = sizeof(ArenaHead::begu
 static constexpr int64_t maxSlots = 64, maxHeaders = 128, maxWords = line / word; // of a header
 
 /// Whether no program has changed memory, or waited for another one, when it reads what the loop loads.
-static bool comesBeforeEffects(Context &ctx, scf::ForOp loop) {
+static bool dominatesSideEffects(Context &ctx, scf::ForOp loop) {
   if (loop->getParentOp() != ctx.kernel || !ctx.kernel.getBody().hasOneBlock()) return false;
   for (Operation &op : *loop->getBlock()) {
     if (!onlyReads(&op)) return false;
@@ -66,10 +66,10 @@ static bool findScalars(Context &ctx, Value tile, llvm::SmallSetVector<Value, 8>
 
 /// How many panels are kept, each of so many iterations; 0: none. All products of a kernel share the worker's part of the caches.
 static int64_t slotsOf(Context &ctx, int64_t bytes, int64_t turns) {
-  int64_t products = 0;
-  ctx.kernel.walk([&](DotOp) { ++products; });
+  int64_t dots = 0;
+  ctx.kernel.walk([&](DotOp) { ++dots; });
   constexpr int64_t most = 8 << 20;
-  int64_t budget = std::min(most, std::max(ctx.target.l2Bytes, ctx.target.llcBytes / 2)) / products;
+  int64_t budget = std::min(most, std::max(ctx.target.l2Bytes, ctx.target.llcBytes / 2)) / dots;
   int64_t slots = std::min({budget / bytes, maxSlots, maxHeaders / turns});
   return slots < 2 ? 0 : slots;
 }
@@ -92,7 +92,7 @@ Value packOnce(Context &ctx, DotOp op, const DotPlan &plan, Value scratch, const
   std::optional<int64_t> step = loop ? getConstantIntValue(loop.getStep()) : std::nullopt;
   bool isBatch = shapeOf(op.getB()).size() > 2; // whose products would all have one place
   bool isKept =
-      loop && slots > 0 && !isBatch && comesBeforeEffects(ctx, loop) && step.value_or(0) > 0 && findScalars(ctx, op.getB(), scalars);
+      loop && slots > 0 && !isBatch && dominatesSideEffects(ctx, loop) && step.value_or(0) > 0 && findScalars(ctx, op.getB(), scalars);
   llvm::SmallVector<Value, maxWords> key = {constantIndex(b, 1)};
   for (Value limit : {limits.columns, limits.length})
     if (limit) key.push_back(limit);
@@ -102,14 +102,14 @@ Value packOnce(Context &ctx, DotOp op, const DotPlan &plan, Value scratch, const
     return scratch;
   }
   // How many programs have missed, a header for each iteration that is kept and one for those that are not, the panels.
-  Value headers = allocateKept(ctx, (kept + 2) * line + slots * bytes), panels = pointerAtConstant(b, headers, (kept + 2) * line);
-  ctx.keptHeaders.push_back({-ctx.keptUsed, kept + 2});
+  Value headers = allocateCached(ctx, (kept + 2) * line + slots * bytes), panels = pointerAtConstant(b, headers, (kept + 2) * line);
+  ctx.panelCacheHeaders.push_back({-ctx.panelCacheBytes, kept + 2});
 
   for (Value value : scalars)
     key.push_back(bitsOf(ctx, value));
 
   Type index = b.getI64Type();
-  Value number = turnNumber(ctx, loop), slot = arith::ShRUIOp::create(b, number, constantIndex(b, llvm::Log2_64(turns)));
+  Value number = iterationNumber(ctx, loop), slot = arith::ShRUIOp::create(b, number, constantIndex(b, llvm::Log2_64(turns)));
   auto compare = [&](arith::CmpIPredicate how, Value first, Value second) -> Value { return arith::CmpIOp::create(b, how, first, second); };
   auto choose = [&](Value condition, Value first, Value second) -> Value { return arith::SelectOp::create(b, condition, first, second); };
 
@@ -142,7 +142,7 @@ void forgetPanels(Context &ctx, Value arena, Value scratch) {
   auto branch = scf::IfOp::create(b, TypeRange{}, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, begun, zero), false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  for (auto [offset, count] : ctx.keptHeaders) {
+  for (auto [offset, count] : ctx.panelCacheHeaders) {
     Value headers = pointerAtConstant(b, scratch, offset);
     forEach(b, count, 1, 0, {}, [&](Value header) { cpu::store(b, zero, pointerAt(b, headers, header, line), word, false); });
   }
