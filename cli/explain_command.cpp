@@ -134,7 +134,7 @@ const CommandSpec &explainSpec() {
                        "in 'tilewright compile'. The page of --html needs nothing but a browser: source, facts, the text of every stage, "
                        "linked by lines.\n"
                        "With --arg and --grid, as in 'tilewright run', it also says how long the launch takes at least on this machine, or "
-                       "on a card of that\n"
+                       "on a GPU of that\n"
                        "target, and how long by estimate, line by line; with --time how long it takes.\n",
                        {{"--signature", "TEXT", "what it is compiled for"},
                         {"--target", "cpu[:LEVEL]|cuda:SM", targetHelp.c_str()},

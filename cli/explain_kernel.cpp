@@ -4,10 +4,10 @@
 #include "cli/explain_time.h"
 #include "cli/json_output.h"
 #include "cli/options.h"
-#include "gpu/explain.h"
-#include "ir/explanation.h"
 #include "driver/ir_text.h"
 #include "driver/steps.h"
+#include "gpu/explain.h"
+#include "ir/explanation.h"
 #include "runtime/cuda/device.h"
 #include "support/files.h"
 

@@ -30,12 +30,12 @@ std::optional<DescribedLaunch> readLaunch(const CommandLine &line, int &status, 
 //===-------------------------------------------------------------------------------------------------------------- estimates
 
 /// The lines that take the most time by estimate, the longest first. `fromMemory`: the share of loaded bytes that no cache has.
-static AssumptionSection heavyLines(const ProgramWork &work, const std::map<SourceLine, double> &waste, const Peaks &peaks, double programs,
-                              double fromMemory) {
-  std::vector<std::pair<double, Fact>> lines;
+static RemarkSection heavyLines(const ProgramWork &work, const std::map<SourceLine, double> &waste, const Peaks &peaks, double programs,
+                                    double fromMemory) {
+  std::vector<std::pair<double, Remark>> lines;
   double all = 0, productRate = 0;
-  for (const auto &[type, operations] : work.productsOf)
-    productRate = std::max(productRate, peaks.productsOf(type));
+  for (const auto &[type, operations] : work.dotOperations)
+    productRate = std::max(productRate, peaks.dotOperations(type));
   for (const auto &[where, done] : work.lines) {
     auto found = waste.find(where);
     double ratio = found == waste.end() ? 1 : found->second;
@@ -51,12 +51,12 @@ static AssumptionSection heavyLines(const ProgramWork &work, const std::map<Sour
     all += seconds;
   }
   llvm::sort(lines, [](const auto &a, const auto &b) { return std::tie(a.first, b.second.where) > std::tie(b.first, a.second.where); });
-  AssumptionSection section{"Where the time goes, by estimate", {}};
+  RemarkSection section{"Where the time goes, by estimate", {}};
   constexpr double least = 0.02;
-  for (auto &[seconds, fact] : lines) {
-    if (seconds < least * all || fact.where.file.empty()) continue;
-    fact.text = std::to_string(std::lround(100 * seconds / all)) + " %: " + fact.text;
-    section.facts.push_back(std::move(fact));
+  for (auto &[seconds, remark] : lines) {
+    if (seconds < least * all || remark.where.file.empty()) continue;
+    remark.text = std::to_string(std::lround(100 * seconds / all)) + " %: " + remark.text;
+    section.remarks.push_back(std::move(remark));
   }
   return section;
 }
@@ -81,8 +81,8 @@ bool explainTime(const CompileRequest &request, const DescribedLaunch *launch, c
     for (const auto &[where, done] : work->lines)
       touched += done.bytes * (waste.count(where) ? waste[where] : 1);
     double productSeconds = 0;
-    for (const auto &[type, operations] : work->productsOf)
-      productSeconds += all * operations / peaks.productsOf(type);
+    for (const auto &[type, operations] : work->dotOperations)
+      productSeconds += all * operations / peaks.dotOperations(type);
     time.programs = *programs, time.machine = peaks.machine + ", " + peaks.source;
     time.tensorBytes = static_cast<double>(tensorBytes(arguments));
     double moved = time.tensorBytes > 0 ? time.tensorBytes : all * work->bytes;

@@ -5,9 +5,9 @@
 #include "driver/build_id.h"
 #include "runtime/cache.h"
 #include "runtime/pool.h"
+#include "support/cpu.h"
 #include "support/files.h"
 #include "support/numa.h"
-#include "support/cpu.h"
 #include "support/target.h"
 
 #include "llvm/ADT/StringExtras.h"

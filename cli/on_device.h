@@ -26,7 +26,7 @@ public:
   std::optional<Argument> copy(const Argument &argument, size_t guarded, Diagnostics &diagnostics);
   /// Brings all copies back to where they came from, when what was launched is done. False after an error.
   bool fetch(Diagnostics &diagnostics) const;
-  const gpu::CudaDevice &card() const { return *device; }
+  const gpu::CudaDevice &gpu() const { return *device; }
 
 private:
   OnDevice() = default;

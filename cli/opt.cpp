@@ -2,9 +2,9 @@
 // class, so that MLIR's own driver provides timing, IR after each pass, reproducers and the verification of expected errors.
 #include "opt.h"
 
+#include "driver/steps.h"
 #include "gpu/tiles/ttg.h"
 #include "ir/tt.h"
-#include "driver/steps.h"
 
 #include "mlir/Pass/Pass.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"

@@ -71,7 +71,8 @@ int checkTensor(const Setup &setup, const std::string &text, json::Array &checks
     return success;
   }
   char values[96];
-  std::snprintf(values, sizeof(values), "%.9g instead of %.9g", result.get(comparison.firstMismatch), expected->get(comparison.firstMismatch));
+  std::snprintf(values, sizeof(values), "%.9g instead of %.9g", result.get(comparison.firstMismatch),
+                expected->get(comparison.firstMismatch));
   return fail("check " + name + ": " + std::to_string(comparison.wrong) + " of " + std::to_string(result.count()) +
               " elements differ, first at " + indexText(result, comparison.firstMismatch) + ": " + values + "; " + numbers);
 }
@@ -122,7 +123,7 @@ void printTuning(const TuneReport &report, bool withTimings) {
 
 /// By the GPU's clock, with nothing of the tensors in its cache.
 std::optional<Timing> timeOnGpu(const Setup &setup, const TunedKernel::Choice &choice, const std::function<bool()> &launch,
-                                 Diagnostics &diagnostics) {
+                                Diagnostics &diagnostics) {
   std::unique_ptr<LaunchMeter> meter = LaunchMeter::create(*setup.kernel.function, choice.arguments, {}, {}, choice.options, diagnostics);
   if (!meter) return std::nullopt;
   std::vector<double> times = meter->measure([&](Diagnostics &) { return launch(); }, std::nullopt, nullptr).milliseconds;
@@ -132,13 +133,13 @@ std::optional<Timing> timeOnGpu(const Setup &setup, const TunedKernel::Choice &c
 
 void showTime(const Setup &setup, const Timing &timing, const CompiledKernel &compiled, json::Object &facts) {
   int64_t threads = setup.options.threads > 0 ? setup.options.threads : defaultThreads();
-  std::string where = setup.card ? setup.card->card().name : std::to_string(threads) + " threads";
+  std::string where = setup.gpu ? setup.gpu->gpu().name : std::to_string(threads) + " threads";
   json::Object time{{"median_ms", timing.median * 1e3},
                     {"p20_ms", timing.low * 1e3},
                     {"p80_ms", timing.high * 1e3},
                     {"from_cache", compiled.fromCache()}};
   std::string runs;
-  if (setup.card) {
+  if (setup.gpu) {
     time["device"] = where;
   } else {
     time["runs"] = timing.runs;
@@ -202,7 +203,7 @@ int checkOptions(const Setup &setup) {
   for (const char *engine : {"--interpret", "--sanitize", "--simulate", "--step"})
     if (line.has("--time") && line.has(engine)) return fail(std::string("--time measures compiled code, and ") + engine + " runs none");
   for (const char *engine : {"--interpret", "--sanitize", "--simulate", "--step"})
-    if (setup.card && line.has(engine))
+    if (setup.gpu && line.has(engine))
       return fail(std::string("--device cuda runs compiled code on the GPU, and ") + engine + " runs none there");
   if (!line.get("--step", "").empty() && !line.integer("--step", 1, 1, std::numeric_limits<int64_t>::max())) return userError;
   for (const char *option : {"--out", "--check", "--print"})
@@ -249,13 +250,13 @@ int runMain(int argc, char **argv) {
   if (!compiled) return report(diagnostics, ourError);
   auto launch = [&] { return tuned.kernel().launch(*extents, choice->arguments, choice->options, diagnostics); };
   if (!launch()) return report(diagnostics, ourError);
-  if (setup.card && !setup.card->fetch(diagnostics)) return report(diagnostics, ourError);
+  if (setup.gpu && !setup.gpu->fetch(diagnostics)) return report(diagnostics, ourError);
   report(diagnostics, success);
   status = showResults(setup, facts);
   if (!checkIntact(setup)) return tell(setup, std::move(facts), userError);
   if (!setup.line.has("--time")) return tell(setup, std::move(facts), status);
 
-  std::optional<Timing> timing = setup.card ? timeOnGpu(setup, *choice, launch, diagnostics) : timeRuns(launch, 0.1, 0.5);
+  std::optional<Timing> timing = setup.gpu ? timeOnGpu(setup, *choice, launch, diagnostics) : timeRuns(launch, 0.1, 0.5);
   if (!timing) return report(diagnostics, ourError);
   showTime(setup, *timing, *compiled, facts);
   return tell(setup, std::move(facts), status);

@@ -1,8 +1,8 @@
 // The interpreter as the command line uses it: to the end, or one operation at a time.
 #pragma once
 
-#include "ir/interpret/interpret.h"
 #include "driver/program.h"
+#include "ir/interpret/interpret.h"
 #include "runtime/kernel.h"
 
 #include <string>

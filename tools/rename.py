@@ -115,9 +115,10 @@ def main():
             print(f"{name}: '{new}' is in use, {old} would become it")
         if options.check:
             continue
-        if words:
+        is_list = path.name == "CMakeLists.txt"  # of files: their names change with the files alone
+        if words and not is_list:
             text = words.sub(lambda match: table.words[match.group(1)], text)
-        for old, new in mine:
+        for old, new in mine if not is_list else ():
             text = in_code(text, old, new, language)
         for old, new in table.texts:
             text = text.replace(old, new)

@@ -4,7 +4,7 @@
     tools/replay.py BEFORE/bin/tilewright AFTER/bin/tilewright [--show]
 
 A change that only moves or renames must end with "0 differ". --show prints the first lines in which a kernel differs, --code leaves out the
-lines that name facts about launches: a change of what is taken for granted shows in them alone.
+lines that name assumptions about launches.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import pathlib
 import subprocess
 import sys
 
-from gallery import KERNELS
+from example_kernels import KERNELS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TARGETS = [("cpu:avx2", "asm"), ("cpu:avx512", "asm"), ("cuda:sm_80", "ptx"), ("cuda:sm_90a", "ptx")]
@@ -41,7 +41,7 @@ def main():
         for target, stage in TARGETS:
             before, after = (code(command, case, target, stage) for command in (options.before, options.after))
             if options.code:
-                before, after = ("\n".join(line for line in text.splitlines() if " taken for granted: " not in line) for text in (before, after))
+                before, after = ("\n".join(line for line in text.splitlines() if not line.startswith(("# assumes: ", "// assumes: "))) for text in (before, after))
             compared += 1
             made += not before.startswith("refused: ")
             if before == after:

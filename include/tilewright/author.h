@@ -172,7 +172,7 @@ private:
 struct MeasureOptions {
   int64_t warmup = 10, repeat = 40; // calls; fewer, but at least 5, where all would take longer than 20 seconds
   bool warmCaches = false;          // false: each call finds nothing of its tensors in the caches of the CPU, or of the GPU
-  bool measurePeaks = false;         // measures the machine again, even where a measured roof is kept in the cache folder
+  bool measurePeaks = false;        // measures the machine again, even where a measured roof is kept in the cache folder
 
   TwMeasureOptions c() const { return {warmup, repeat, warmCaches, measurePeaks}; }
 };

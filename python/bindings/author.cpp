@@ -5,12 +5,12 @@
 #include "raised.h"
 
 #include "author/bench.h"
-#include "author/verifier.h"
-#include "author/measuring.h"
+#include "author/measure_callbacks.h"
 #include "author/roofline.h"
+#include "author/verifier.h"
+#include "runtime/cpu_peaks.h"
 #include "runtime/cuda/device.h"
 #include "runtime/pool.h"
-#include "runtime/cpu_peaks.h"
 #include "tune/gpu_peak.h"
 
 #include <nanobind/stl/array.h>
@@ -79,13 +79,13 @@ static author::VerifiedRun toRun(nb::handle object, Raised &raised) {
   if (run.raised) return run;
   if (nb::object results = object.attr("results"); !results.is_none()) run.results = toAllVerified(results, raised);
   run.inputs = toAllVerified(object.attr("inputs"), raised);
-  run.hasProduct = nb::cast<bool>(object.attr("has_product"));
+  run.hasDot = nb::cast<bool>(object.attr("has_dot"));
   run.outOfBounds = nb::cast<std::vector<std::string>>(object.attr("out_of_bounds"));
   return run;
 }
 
-/// `door`: begin(variant, number), run(is_reference, pattern), find_writer(result, input, place), tell(verdict), as VerifierCallbacks has them. The
-/// report; a text where the reference does not work for the inputs as given.
+/// `door`: begin(variant, number), run(is_reference, pattern), find_writer(result, input, place), tell(verdict), as VerifierCallbacks has
+/// them. The report; a text where the reference does not work for the inputs as given.
 static nb::object verifyVariants(const std::vector<author::Variant> &variants, nb::object object, std::optional<double> rtol,
                                  std::optional<double> atol) {
   Raised raised;
@@ -109,7 +109,9 @@ static nb::object verifyVariants(const std::vector<author::Variant> &variants, n
     return raised.call(std::optional<std::string>(),
                        [&] { return std::optional(nb::cast<std::string>(object.attr("find_fault")(maxWork))); });
   };
-  callbacks.tell = [&](const author::VerifyResult &verdict) { return raised.call(false, [&] { return object.attr("tell")(verdict), true; }); };
+  callbacks.tell = [&](const author::VerifyResult &verdict) {
+    return raised.call(false, [&] { return object.attr("tell")(verdict), true; });
+  };
   std::string failure;
   std::optional<author::Report> report;
   {
@@ -237,11 +239,11 @@ static void defineVerify(nb::module_ &module) {
   module.def("verify", &verifyVariants, "variants"_a, "door"_a, "rtol"_a.none(), "atol"_a.none());
   module.def(
       "tolerances",
-      [](const std::string &dtype, bool hasProduct, bool isOnGpu) {
-        author::Tolerances found = author::tolerancesOf(dtype, hasProduct, isOnGpu);
+      [](const std::string &dtype, bool hasDot, bool isOnGpu) {
+        author::Tolerances found = author::tolerancesOf(dtype, hasDot, isOnGpu);
         return std::pair(found.relative, found.absolute);
       },
-      "(rtol, atol) of results of a type.", "dtype"_a, "has_product"_a, "is_on_gpu"_a);
+      "(rtol, atol) of results of a type.", "dtype"_a, "has_dot"_a, "is_on_gpu"_a);
 }
 
 // ---- the roof
@@ -342,7 +344,7 @@ static nb::dict compareTexts(const std::string &before, const std::string &after
   Result<author::Change> found = author::compareResults(before, after, beforeName, afterName);
   if (!found) raise(PyExc_ValueError, found.error());
   nb::dict change;
-  change["verdict"] = found->verdict, change["ratio"] = found->ratio, change["machine"] = found->machine;
+  change["result"] = found->result, change["ratio"] = found->ratio, change["machine"] = found->machine;
   change["old_ms"] = found->before, change["new_ms"] = found->after;
   return change;
 }
@@ -350,10 +352,10 @@ static nb::dict compareTexts(const std::string &before, const std::string &after
 static void defineBench(nb::module_ &module) {
   using author::Measurement, author::Work;
   nb::class_<Work>(module, "Work", "What one call does. operations: on floats; 0 where they cannot be counted. dtype: of the first result.")
-      .def(nb::init<int64_t, double, bool, std::string>(), "bytes"_a, "operations"_a, "has_product"_a, "dtype"_a)
+      .def(nb::init<int64_t, double, bool, std::string>(), "bytes"_a, "operations"_a, "has_dot"_a, "dtype"_a)
       .def_ro("bytes", &Work::bytes)
       .def_ro("operations", &Work::operations)
-      .def_ro("has_product", &Work::hasProduct)
+      .def_ro("has_dot", &Work::hasDot)
       .def_ro("dtype", &Work::type);
   nb::class_<Measurement>(module, "Measurement", "Milliseconds of calls, and what they come to.")
       .def(

@@ -5,9 +5,9 @@
 #include "core.h"
 #include "kernel.h"
 
-#include "evaluate/module.h"
 #include "driver/dump.h"
 #include "driver/operations.h"
+#include "evaluate/module.h"
 #include "runtime/cache.h"
 #include "runtime/cuda/kernel.h"
 #include "support/artifact.h"

@@ -98,7 +98,8 @@ struct StoredResultCheck : ResultCheck {
 };
 
 /// The part of a search that compares results. `check()` -> ResultCheck or None; is_confirmed(index, group) -> bool or None.
-static GroupCallbacks groupCallbacks(Raised &raised, const nb::callable &check, const nb::callable &isConfirmed, std::vector<size_t> constants) {
+static GroupCallbacks groupCallbacks(Raised &raised, const nb::callable &check, const nb::callable &isConfirmed,
+                                     std::vector<size_t> constants) {
   GroupCallbacks callbacks;
   callbacks.constants = std::move(constants);
   callbacks.difference = [&](size_t group, size_t expected) {
@@ -170,8 +171,8 @@ static nb::object measureCalls(nb::callable before, nb::callable run, nb::callab
   StoredObjects kept;
   llvm::SmallVector<Argument, 16> arguments = tensorArguments(tensors, kept);
   Diagnostics diagnostics;
-  std::unique_ptr<GpuTimer> card;
-  if (device >= 0) card = GpuTimer::create(device, reinterpret_cast<void *>(stream), diagnostics);
+  std::unique_ptr<GpuTimer> gpuTimer;
+  if (device >= 0) gpuTimer = GpuTimer::create(device, reinterpret_cast<void *>(stream), diagnostics);
   Raised raised;
   size_t group = 0;
   auto call = [&](const nb::callable &function) { return raised.call(false, [&] { return function(), true; }); };
@@ -179,15 +180,14 @@ static nb::object measureCalls(nb::callable before, nb::callable run, nb::callab
     if (check) check->restore();
     if (!call(before)) return std::nullopt;
     std::optional<TimedRun> found;
-    if (card && !best) {
+    if (gpuTimer && !best) {
       WithoutGil release;
       idleGpu();
     }
-    if (card)
-      found = card->time([&] { return call(run); }, diagnostics);
+    if (gpuTimer)
+      found = gpuTimer->time([&] { return call(run); }, diagnostics);
     else
-      found = raised.call(std::optional<TimedRun>(),
-                          [&] { return timeOnCpu(cpuClock(threads), arguments, [&] { return run(), true; }); });
+      found = raised.call(std::optional<TimedRun>(), [&] { return timeOnCpu(cpuClock(threads), arguments, [&] { return run(), true; }); });
     if (found && check) {
       WithoutGil release;
       Compiling compiling; // on a GPU the comparison is a kernel
@@ -203,7 +203,7 @@ static nb::object measureCalls(nb::callable before, nb::callable run, nb::callab
     return found;
   };
   std::optional<std::vector<double>> times;
-  if (!diagnostics.hasErrors()) times = measureRuns(once, best, card ? onGpus : onCpus);
+  if (!diagnostics.hasErrors()) times = measureRuns(once, best, gpuTimer ? onGpus : onCpus);
   if (raised.first) std::rethrow_exception(raised.first);
   if (!times) raiseErrors(diagnostics, nullptr);
   return nb::make_tuple(*times, group);
@@ -245,7 +245,7 @@ static std::optional<std::tuple<double, std::map<std::string, double>, bool>> wo
 
 /// Sizes for the parameters in `names`: ((name, value), ...), and the same for another combination, or None. None where nothing works.
 static nb::object chooseConfigForLaunch(PyKernel &kernel, nb::tuple args, nb::dict kwargs, const std::vector<std::string> &names,
-                              nb::callable estimate) {
+                                        nb::callable estimate) {
   Diagnostics diagnostics;
   LaunchOptions options = boundCall(*kernel.jit(), args, kwargs).options;
   const gpu::CudaDevice *device = options.device >= 0 ? gpu::CudaDevice::get(options.device, diagnostics) : nullptr;
@@ -256,7 +256,8 @@ static nb::object chooseConfigForLaunch(PyKernel &kernel, nb::tuple args, nb::di
       values[size.name.c_str()] = value;
     return values;
   };
-  std::optional<InitialConfig> guess = chooseInitialSizes(open, [&](llvm::ArrayRef<int64_t> sizes) { return nb::cast<double>(estimate(named(sizes))); });
+  std::optional<InitialConfig> guess =
+      chooseInitialSizes(open, [&](llvm::ArrayRef<int64_t> sizes) { return nb::cast<double>(estimate(named(sizes))); });
   if (!guess) return nb::none();
   return nb::make_tuple(named(guess->sizes), guess->other.empty() ? nb::object(nb::none()) : nb::object(named(guess->other)));
 }
@@ -284,7 +285,7 @@ void defineTuner(nb::module_ &module) {
     flushCaches();
   });
   nb::class_<StoredResultCheck>(module, "ResultCheck",
-                              "The results of configurations in these tensors ({name: tensor}), as groups of equal ones.")
+                                "The results of configurations in these tensors ({name: tensor}), as groups of equal ones.")
       .def("__init__",
            [](StoredResultCheck *self, nb::dict tensors) {
              StoredObjects kept;

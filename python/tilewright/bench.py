@@ -70,7 +70,7 @@ def count_work(file, device):
     touched = _tensors_of(inputs.values(), outputs)
     results = [value for value in outputs if tensors.is_tensor(value)] or touched
     total = sum(math.prod(value.shape) * tensors.item_bytes(value) for value in touched)
-    return Work(total, _operations(file, launches), launches.has_product, tensors.dtype_name(results[0]) if results else "float32")
+    return Work(total, _operations(file, launches), launches.has_dot, tensors.dtype_name(results[0]) if results else "float32")
 
 
 # ---- measuring
@@ -124,7 +124,7 @@ def bench(path, options=verification.Options(), warmup=10, repeat=40, measure_ro
         kernel, reference = _measure(file, inputs, warmup, repeat)
     on_gpu = [value for value in inputs.values() if tensors.is_tensor(value) and tensors.is_on_gpu(value)]
     device = str(on_gpu[0].device) if on_gpu else "cpu"
-    measured = lambda roof_now: _core.Measurement(kernel, reference, warmup, work, roof_now)
+    measured = lambda peaks_now: _core.Measurement(kernel, reference, warmup, work, peaks_now)
     own = roof.peaks_of(device, measure_roof)
     own = roof.beaten(own, device, work, measured(own).milliseconds / 1e3)
     return {**json.loads(measured(own).json()), "file": file.path}
@@ -136,7 +136,7 @@ def bench(path, options=verification.Options(), warmup=10, repeat=40, measure_ro
 def _of(found):
     """A measurement, made again from results as `bench` returns them."""
     own = {name: rate for name, rate in found["roof"].items() if name != "peak"}
-    work = Work(found["bytes"], found["flops"], found["has_product"], found["dtype"])
+    work = Work(found["bytes"], found["flops"], found["has_dot"], found["dtype"])
     return _core.Measurement(found["kernel"]["samples"], found["reference"]["samples"], found["warmup_iters"], work, own)
 
 
@@ -168,8 +168,8 @@ def _compare_main(line, results):
         command.write_json(found, results)
     else:
         drift = "" if found["machine"] == 1 else f"; the reference, and so the machine, took {found['machine']:.3f} times as long, which is taken out"
-        print(f"{found['verdict']}: {_time(found['old_ms'])} -> {_time(found['new_ms'])}, {found['ratio']:.3f} times as long{drift}", file=results)
-    return command.WRONG if found["verdict"] == "slower" else 0
+        print(f"{found['result']}: {_time(found['old_ms'])} -> {_time(found['new_ms'])}, {found['ratio']:.3f} times as long{drift}", file=results)
+    return command.WRONG if found["result"] == "slower" else 0
 
 
 def _write_roofline(path, found, file):

@@ -104,9 +104,9 @@ def add_rates(rows, machine):
 def text_of(rows):
     lines = [f"{'kernel':32} {'calls':>7} {'time':>11} {'a call':>11} {'share':>6} {'GB/s':>9} {'TFLOP/s':>9} {'of roof':>8}"]
     for row in rows:
-        at_roof = f"{row['fraction_of_peak']:7.0%}" if "fraction_of_peak" in row else "-"
+        at_peak = f"{row['fraction_of_peak']:7.0%}" if "fraction_of_peak" in row else "-"
         lines.append(f"{row['kernel'][:32]:32} {row['calls']:7} {row['seconds'] * 1e3:8.3f} ms {row['seconds'] / row['calls'] * 1e6:8.2f} us "
-                     f"{row['share_of_time']:6.0%} {row['gb_per_s']:9.2f} {row['tflop_per_s']:9.4f} {at_roof:>8}")
+                     f"{row['share_of_time']:6.0%} {row['gb_per_s']:9.2f} {row['tflop_per_s']:9.4f} {at_peak:>8}")
     return "\n".join(lines) if rows else "no kernel was launched"
 
 
@@ -150,7 +150,7 @@ def _run(script, arguments):
     runpy.run_path(script, run_name="__main__")
 
 
-def profile(script, arguments=(), wants_trace=False, wants_roof=True):
+def profile(script, arguments=(), wants_trace=False, wants_peaks=True):
     """Runs a script; returns the rows of its kernels, the longest first, and the trace, or None if it is not wanted."""
     compilations = CompileTrace()
     knobs.compilation.listener = compilations
@@ -174,7 +174,7 @@ def profile(script, arguments=(), wants_trace=False, wants_roof=True):
         print(f"tilewright: kernels are timed by events, which adds a few microseconds to each, as {clock.recorder.why}", file=sys.stderr)
     rows = rows_of(tree)
     device = "cpu" if "CPU" in devices else f"cuda:{next(iter(devices['CUDA']))}"
-    add_rates(rows, roof.peaks_of(device) if wants_roof and rows else None)
+    add_rates(rows, roof.peaks_of(device) if wants_peaks and rows else None)
     return rows, trace
 
 
@@ -190,7 +190,7 @@ def main(words):
     options = _parser().parse_args(words)
     _check(options.script)
     with command.results_alone() as results:
-        rows, trace = profile(options.script, options.arguments, bool(options.trace), not options.no_roof)
+        rows, trace = profile(options.script, options.arguments, bool(options.trace), not options.no_peaks)
         problem = command.write_file(options.trace, command.json.dumps(trace)) if options.trace else None
         if not options.json:
             print(text_of(rows), file=results)

@@ -32,7 +32,7 @@ class _Launches:
     """Observes the launches of a run: whether a kernel has matrix products."""
 
     def __init__(self):
-        self.has_product = False
+        self.has_dot = False
 
     def __enter__(self):
         knobs.runtime.launch_enter_hook.add(self._see)
@@ -42,7 +42,7 @@ class _Launches:
         knobs.runtime.launch_enter_hook.remove(self._see)
 
     def _see(self, metadata):
-        self.has_product |= "tt.dot" in metadata.kernel.asm.get("ttir", "")
+        self.has_dot |= "tt.dot" in metadata.kernel.asm.get("ttir", "")
 
 
 @dataclasses.dataclass
@@ -52,7 +52,7 @@ class _Run:
     allocations: Allocations = None
     values: dict = None  # the inputs
     outputs: list = None  # None if it returned nothing
-    has_product: bool = False
+    has_dot: bool = False
 
     @property
     def results(self):
@@ -71,7 +71,7 @@ class _Run:
                 for guarded in self.allocations.made if not guarded.is_untouched()]
 
 
-class _Door:
+class _Callbacks:
     """A kernel file for the judge in C++ (src/author/judge), which decides what to run, and which results are right."""
 
     def __init__(self, file, options, fresh, bar, tell):
@@ -114,7 +114,7 @@ class _Door:
         with _Launches() as launches, allocations.active(wanted):
             outputs = self.file.call(function, inputs)
         tensors.wait(wanted)
-        return _Run(None, allocations, inputs, outputs, launches.has_product)
+        return _Run(None, allocations, inputs, outputs, launches.has_dot)
 
     def find_writer(self, result, number, place):
         """(kernel, program) that wrote an element last. The program is found on the CPU, where the same kernel runs, too."""
@@ -197,7 +197,7 @@ def verify(path, options=Options(), tell=lambda verdict: None):
 
     derived = variants.variants(fresh(0), options.kinds)
     with progress("verifying", len(derived)) as bar:
-        report = _core.verify(derived, _Door(file, options, fresh, bar, tell), options.rtol, options.atol)
+        report = _core.verify(derived, _Callbacks(file, options, fresh, bar, tell), options.rtol, options.atol)
     if isinstance(report, str):
         raise KernelFileError(report)
     return report

@@ -33,7 +33,7 @@ void HostCall::count(const TwKernel &kernel, const Grid &grid, llvm::ArrayRef<Ar
   std::optional<CompileRequest> request = requestOf(kernel, arguments, options, ignored);
   std::optional<ProgramWork> work = programs && request ? workOfRequest(*request, arguments, grid, ignored) : std::nullopt;
   if (!work) return;
-  hasProduct |= work->products > 0;
+  hasDot |= work->products > 0;
   operations +=
       work->isExact ? (work->arithmetic + work->products) * static_cast<double>(*programs) : interpretedWork(*request, grid, arguments);
 }

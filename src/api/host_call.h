@@ -30,10 +30,10 @@ public:
   /// Counts a launch.
   void count(const TwKernel &kernel, const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options);
 
-  double operations = 0;   // of all launches
-  bool hasProduct = false; // one of them multiplies matrices
-  int64_t maxWork = 0;     // of each checked launch
-  std::string fault;       // that a checked launch has found
+  double operations = 0; // of all launches
+  bool hasDot = false;   // one of them multiplies matrices
+  int64_t maxWork = 0;   // of each checked launch
+  std::string fault;     // that a checked launch has found
 
 private:
   Mode own;

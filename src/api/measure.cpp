@@ -2,9 +2,9 @@
 #include "api/subject.h"
 
 #include "author/bench.h"
-#include "author/measuring.h"
-#include "runtime/cuda/device.h"
+#include "author/measure_callbacks.h"
 #include "runtime/cpu_peaks.h"
+#include "runtime/cuda/device.h"
 #include "tune/gpu_peak.h"
 #include "tune/measure.h"
 
@@ -47,7 +47,7 @@ static void addPeak(author::Measurement &found, const gpu::CudaDevice *device, b
 struct Timed {
   std::function<std::optional<std::string>()> run; // what it failed with, or nothing
   llvm::ArrayRef<Argument> tensors;                // of the host, which the caches are to have nothing of
-  GpuTimer *card = nullptr;                       // null: on the CPU
+  GpuTimer *gpuTimer = nullptr;                        // null: on the CPU
 };
 
 static constexpr int64_t plainWarmup = 10, plainRepeat = 40;
@@ -75,11 +75,11 @@ static std::optional<double> timeOnce(const Timed &timed, bool warmCaches, std::
     if (raised) failure = *raised;
     return !raised;
   };
-  if (timed.card) {
+  if (timed.gpuTimer) {
     Diagnostics diagnostics;
     constexpr int maxLateness = 8; // runs that a GPU waited for; behind them the host is taken as it is
     for (int late = 0;; ++late) {
-      std::optional<TimedRun> run = timed.card->time(works, diagnostics);
+      std::optional<TimedRun> run = timed.gpuTimer->time(works, diagnostics);
       if (!run && failure.empty()) failure = diagnostics.render();
       if (!run) return std::nullopt;
       if (run->isOfKernel || late == maxLateness) return run->seconds;
@@ -130,8 +130,8 @@ struct PlacedLaunch {
 };
 
 /// All choices made, for a launch whose tensors are of known size.
-static std::optional<PlacedLaunch> place(TwKernel &kernel, const GridFunction &extents, const Arguments &given, const LaunchOptions &options,
-                                   std::string &failure) {
+static std::optional<PlacedLaunch> place(TwKernel &kernel, const GridFunction &extents, const Arguments &given,
+                                         const LaunchOptions &options, std::string &failure) {
   Diagnostics diagnostics;
   std::optional<TunedKernel::Choice> choice = kernel.tuned.choose(extents, given.positional, given.named, options, diagnostics);
   std::optional<Grid> grid = choice ? extents(choice->arguments, diagnostics) : std::nullopt;
@@ -154,11 +154,11 @@ static std::optional<PlacedLaunch> place(TwKernel &kernel, const GridFunction &e
 /// As it runs: without what a tuner had to find out.
 static Result<author::Measurement> measureLaunch(TwKernel &kernel, const PlacedLaunch &placed, const TwMeasureOptions *options) {
   Diagnostics diagnostics;
-  std::unique_ptr<GpuTimer> card;
+  std::unique_ptr<GpuTimer> gpuTimer;
   const LaunchOptions &launch = placed.choice.options;
-  if (placed.device && !(card = GpuTimer::create(launch.device, launch.stream, diagnostics))) return Failure{diagnostics.render()};
+  if (placed.device && !(gpuTimer = GpuTimer::create(launch.device, launch.stream, diagnostics))) return Failure{diagnostics.render()};
   Timed timed;
-  timed.tensors = placed.choice.arguments, timed.card = card.get();
+  timed.tensors = placed.choice.arguments, timed.gpuTimer = gpuTimer.get();
   timed.run = [&]() -> std::optional<std::string> {
     Diagnostics problems;
     if (kernel.tuned.kernel().launch(placed.grid, placed.choice.arguments, launch, problems)) return std::nullopt;
@@ -167,7 +167,7 @@ static Result<author::Measurement> measureLaunch(TwKernel &kernel, const PlacedL
   author::Measurement found;
   HostCall counted(HostCall::Mode::plain);
   counted.count(kernel, placed.grid, placed.choice.arguments, launch);
-  found.work = {tensorBytes(placed.choice.arguments), counted.operations, counted.hasProduct, typeOf(placed.choice.arguments)};
+  found.work = {tensorBytes(placed.choice.arguments), counted.operations, counted.hasDot, typeOf(placed.choice.arguments)};
   Result<std::vector<std::vector<double>>> times = measureAll(timed, options);
   if (!times) return Failure{times.error()};
   found.kernel = std::move((*times)[0]), found.warmup = limitsOf(options).warmup;
@@ -186,7 +186,7 @@ static std::vector<Argument> argumentsOf(const Tensors &tensors) {
 }
 
 static author::Work workOf(const std::vector<Input> &inputs, const HostCall &call) {
-  author::Work work{0, call.operations, call.hasProduct, ""};
+  author::Work work{0, call.operations, call.hasDot, ""};
   for (const Input &input : inputs) {
     work.bytes += static_cast<int64_t>(input.content.size());
     if (work.type.empty() && input.isBlank) work.type = typeName(input.type);
@@ -200,7 +200,7 @@ static Result<author::Measurement> bench(const TwSubject &subject, int64_t ordin
   if (!inputs) return Failure{inputs.error()};
   Diagnostics diagnostics;
   const gpu::CudaDevice *device = ordinal >= 0 ? gpu::CudaDevice::get(ordinal, diagnostics) : nullptr;
-  std::unique_ptr<GpuTimer> card = device ? GpuTimer::create(ordinal, nullptr, diagnostics) : nullptr;
+  std::unique_ptr<GpuTimer> gpuTimer = device ? GpuTimer::create(ordinal, nullptr, diagnostics) : nullptr;
   std::optional<Tensors> mine, others;
   if (!diagnostics.hasErrors()) mine = makeTensors(*inputs, 0, device, diagnostics);
   if (mine) others = makeTensors(*inputs, 0, nullptr, diagnostics);
@@ -215,7 +215,7 @@ static Result<author::Measurement> bench(const TwSubject &subject, int64_t ordin
     if (std::optional<std::string> raised = kernel()) return Failure{*raised};
     found.work = workOf(*inputs, call);
   }
-  std::vector<Timed> functions{{kernel, mineAsArguments, card.get()}};
+  std::vector<Timed> functions{{kernel, mineAsArguments, gpuTimer.get()}};
   if (subject.reference) functions.push_back({reference, othersAsArguments, nullptr});
   Result<std::vector<std::vector<double>>> times = measureAll(functions, options);
   if (!times) return Failure{times.error()};
@@ -312,7 +312,7 @@ int twCompare(const char *before, const char *after, TwChange *change, TwError *
     setError(error, found.error());
     return 0;
   }
-  *change = {found->verdict == "same" ? 0 : found->verdict == "slower" ? 1 : -1, found->ratio, found->machine};
+  *change = {found->result == "same" ? 0 : found->result == "slower" ? 1 : -1, found->ratio, found->machine};
   return 1;
 }
 

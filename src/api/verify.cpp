@@ -145,7 +145,7 @@ private:
     ForcedThreads forced(pattern == 0 ? 0 : manyThreads);
     HostCall call(isInterpreted ? Mode::interpreted : !isReference && pattern == 0 ? Mode::counted : Mode::plain);
     run.raised = callHost(isReference && !isInterpreted ? subject.reference : subject.kernel, subject.context, *tensors);
-    run.hasProduct = call.hasProduct;
+    run.hasDot = call.hasDot;
     if (run.raised) return run;
     for (const auto &tensor : *tensors)
       if (!tensor->fetch(diagnostics)) {

@@ -21,8 +21,8 @@ static double rateOf(const MachinePeaks &peaks, std::string_view name) {
 }
 
 std::string peakName(const MachinePeaks &peaks, const Work &work) {
-  if (work.hasProduct && work.type == "float32" && peaks.rates.count("tf32")) return "tf32";
-  bool hasRow = peaks.rates.count(work.type) && (work.hasProduct || work.type == "float32" || work.type == "float64");
+  if (work.hasDot && work.type == "float32" && peaks.rates.count("tf32")) return "tf32";
+  bool hasRow = peaks.rates.count(work.type) && (work.hasDot || work.type == "float32" || work.type == "float64");
   return hasRow ? work.type : "float32";
 }
 
@@ -101,7 +101,7 @@ std::string Measurement::json() const {
     json.attribute("benchmark_iters", static_cast<int64_t>(kernel.size()));
     json.attribute("bytes", work.bytes);
     writeNumber(json, "flops", work.operations);
-    json.attribute("has_product", work.hasProduct);
+    json.attribute("has_dot", work.hasDot);
     json.attribute("dtype", work.type);
     writeNumber(json, "gb_per_s", bytesPerSecond() / 1e9);
     writeNumber(json, "tflop_per_s", operationsPerSecond() / 1e12);

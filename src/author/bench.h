@@ -15,7 +15,7 @@ namespace tilewright::author {
 struct Work {
   int64_t bytes = 0;     // of its tensors, each once
   double operations = 0; // on floats, and of products of any type; 0 where they cannot be counted
-  bool hasProduct = false;
+  bool hasDot = false;
   std::string type = "float32"; // of its results
 };
 

@@ -15,10 +15,10 @@ static constexpr struct {
     {"complex128", 1e-9}, {"float8_e4m3fn", 0.125}, {"float8_e4m3fnuz", 0.125}, {"float8_e5m2", 0.25}, {"float8_e5m2fnuz", 0.25},
 };
 
-Tolerances tolerancesOf(std::string_view type, bool hasProduct, bool isOnGpu) {
+Tolerances tolerancesOf(std::string_view type, bool hasDot, bool isOnGpu) {
   // A product of float32 may be computed in TF32 on a GPU; on a CPU its operands are not rounded, and sums of a few thousand terms that are
   // taken in another order differ by less.
-  if (type == "float32" && hasProduct) return isOnGpu ? Tolerances{1e-2, 1e-1} : Tolerances{1e-3, 1e-3};
+  if (type == "float32" && hasDot) return isOnGpu ? Tolerances{1e-2, 1e-1} : Tolerances{1e-3, 1e-3};
   for (const auto &row : rows)
     if (row.type == type) return {row.tolerance, row.tolerance};
   return {};

@@ -13,9 +13,9 @@ namespace tilewright::author {
 struct Tolerances {
   double relative = 0, absolute = 0;
 };
-/// What rounding in a type ("float16") calls for; integers and booleans have to be equal. `hasProduct`: its kernel multiplies matrices,
+/// What rounding in a type ("float16") calls for; integers and booleans have to be equal. `hasDot`: its kernel multiplies matrices,
 /// which in float32 a GPU may do in TF32, and everybody in another order than the reference.
-Tolerances tolerancesOf(std::string_view type, bool hasProduct, bool isOnGpu);
+Tolerances tolerancesOf(std::string_view type, bool hasDot, bool isOnGpu);
 
 struct Comparison {
   int64_t wrong = 0;

@@ -81,7 +81,8 @@ std::string drawRoofline(const RooflinePoint &point) {
   double ridge = point.peak / point.bandwidth, allowed = std::min(point.peak, point.intensity * point.bandwidth);
   Axes axes = axesFor(point, ridge);
   double first = std::pow(10, axes.left), last = std::pow(10, axes.right);
-  PlotPosition begin = axes.place(first, first * point.bandwidth), corner = axes.place(ridge, point.peak), end = axes.place(last, point.peak);
+  PlotPosition begin = axes.place(first, first * point.bandwidth), corner = axes.place(ridge, point.peak),
+               end = axes.place(last, point.peak);
   PlotPosition kernel = axes.place(point.intensity, point.rate), above = axes.place(point.intensity, allowed);
   std::string drawn = llvm::formatv("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\">\n"
                                     "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",

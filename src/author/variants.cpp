@@ -8,7 +8,7 @@
 namespace tilewright::author {
 
 static constexpr size_t maxSizes = 4; // the largest ones; each makes three variants
-static constexpr int64_t gap = 16;     // elements behind each row
+static constexpr int64_t gap = 16;    // elements behind each row
 
 const char *kindName(VariantKind kind) {
   switch (kind) {

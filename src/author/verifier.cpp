@@ -28,7 +28,8 @@ namespace {
 /// One variant.
 class VariantVerifier {
 public:
-  VariantVerifier(const Variant &variant, const std::vector<VerifiedOutput> &given, const VerifierOptions &options, const VerifierCallbacks &callbacks)
+  VariantVerifier(const Variant &variant, const std::vector<VerifiedOutput> &given, const VerifierOptions &options,
+                  const VerifierCallbacks &callbacks)
       : variant(variant), given(given), options(options), callbacks(callbacks) {}
 
   /// Nothing where the door ended it, or, with `failure` set, where nothing can be judged.
@@ -65,7 +66,8 @@ private:
   std::string mismatchOf(const VerifiedRun &run, const VerifiedRun &reference) const {
     bool isOther = run.results.has_value() != reference.results.has_value();
     if (isOther || (run.results && run.results->size() != reference.results->size()))
-      return callbacks.kernel + " returns " + countText(run.results) + ", and " + callbacks.reference + " " + onlyCount(reference.results, isOther);
+      return callbacks.kernel + " returns " + countText(run.results) + ", and " + callbacks.reference + " " +
+             onlyCount(reference.results, isOther);
     if (!run.results) return "";
     bool mayBeExact = llvm::none_of(run.inputs, [](const VerifiedOutput &input) { return input.isTensor && input.type == "float64"; });
     for (auto [result, expected] : llvm::zip(*run.results, *reference.results))
@@ -113,7 +115,7 @@ private:
     Output output;
     output.name = first.name, output.type = first.type, output.shape = first.shape;
     output.isResult = result || expected.bytes() != given[input].bytes();
-    Tolerances byType = tolerancesOf(first.type, runs[0].hasProduct, first.isOnGpu);
+    Tolerances byType = tolerancesOf(first.type, runs[0].hasDot, first.isOnGpu);
     output.tolerances = {options.relative.value_or(byType.relative), options.absolute.value_or(byType.absolute)};
     Numbers mine = first.numbers(), wanted = expected.numbers();
     bool isEmpty = llvm::is_contained(first.shape, 0);
@@ -150,7 +152,8 @@ private:
 
 } // namespace
 
-std::optional<Report> verify(llvm::ArrayRef<Variant> variants, const VerifierOptions &options, const VerifierCallbacks &callbacks, std::string &failure) {
+std::optional<Report> verify(llvm::ArrayRef<Variant> variants, const VerifierOptions &options, const VerifierCallbacks &callbacks,
+                             std::string &failure) {
   Report report;
   for (const Variant &variant : variants) {
     std::optional<VerifyResult> verdict;

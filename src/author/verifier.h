@@ -33,11 +33,11 @@ struct VerifiedOutput {
 
 /// What a run of one of the two functions left.
 struct VerifiedRun {
-  std::optional<std::string> raised;          // the error that ended it
+  std::optional<std::string> raised;                  // the error that ended it
   std::optional<std::vector<VerifiedOutput>> results; // nothing: it returned nothing
   std::vector<VerifiedOutput> inputs;                 // behind the run; tensors and others
-  bool hasProduct = false;                    // one of its kernels multiplies matrices
-  std::vector<std::string> outOfBounds;       // the tensors around which something was written: "input x (float32[3])"
+  bool hasDot = false;                                // one of its kernels multiplies matrices
+  std::vector<std::string> outOfBounds;               // the tensors around which something was written: "input x (float32[3])"
 };
 
 /// How a door runs things. What gives nothing, or false, ends the verification: the door knows why.
@@ -62,6 +62,7 @@ struct VerifierOptions {
 
 /// Nothing where the door ended it. `failure`: set where the reference does not work for the inputs as given, so that nothing can be
 /// judged.
-std::optional<Report> verify(llvm::ArrayRef<Variant> variants, const VerifierOptions &options, const VerifierCallbacks &callbacks, std::string &failure);
+std::optional<Report> verify(llvm::ArrayRef<Variant> variants, const VerifierOptions &options, const VerifierCallbacks &callbacks,
+                             std::string &failure);
 
 } // namespace tilewright::author

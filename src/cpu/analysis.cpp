@@ -10,7 +10,7 @@
 
 #include "cpu/analysis.h"
 
-#include "cpu/volatile_load.h"
+#include "cpu/lower_volatile_load.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -64,7 +64,7 @@ Stride TileAnalysis::strideOf(Value tile, int64_t dim) {
   if (assumedSteps) {
     if (auto found = assumedSteps->find({tile, dim}); found != assumedSteps->end()) return found->second;
     Steps *assumed = assumeSteps(nullptr);
-    Stride always = step(tile, dim);
+    Stride always = strideOf(tile, dim);
     assumeSteps(assumed);
     // A remainder may be among those that it holds for.
     if (always.kind != Stride::other && !always.wraps) return always;
@@ -84,7 +84,7 @@ TileAnalysis::Steps *TileAnalysis::assumeSteps(Steps *assumed) {
 
 bool TileAnalysis::needsAssumedSteps(Value tile, int64_t dim) {
   if (!assumedSteps) return false;
-  step(tile, dim);
+  strideOf(tile, dim);
   return assumedSteps->contains({tile, dim});
 }
 
@@ -124,18 +124,18 @@ bool TileAnalysis::isExact(Value tile) {
 constexpr Stride noStride{Stride::constant, 0};
 
 Stride TileAnalysis::sumStride(Operation *sum, int64_t dim, int64_t sign) {
-  Stride result = addSteps(step(sum->getOperand(0), dim), step(sum->getOperand(1), dim), sign);
+  Stride result = addSteps(strideOf(sum->getOperand(0), dim), strideOf(sum->getOperand(1), dim), sign);
   result.modular = result.kind != Stride::other && !result.hasAmount(0);
   return result;
 }
 
 bool TileAnalysis::isOneValue(Value tile) {
-  return llvm::all_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return step(tile, d).isZero(); });
+  return llvm::all_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return strideOf(tile, d).isZero(); });
 }
 
 Stride TileAnalysis::productStride(arith::MulIOp mul, int64_t dim) {
   constexpr int64_t longest = int64_t(1) << 40; // farther than any tile reaches without overflow
-  Stride l = step(mul.getLhs(), dim), r = step(mul.getRhs(), dim);
+  Stride l = strideOf(mul.getLhs(), dim), r = strideOf(mul.getRhs(), dim);
   if (l.isZero() && r.isZero()) return noStride;
   if (!l.isZero() && !r.isZero()) return {};
   Stride result = l.isZero() ? r : l;
@@ -162,13 +162,13 @@ Value extendedFrom(Operation *op) {
 bool TileAnalysis::extendsWithoutWrap(Operation *op, int64_t dim) {
   Value in = extendedFrom(op);
   if (isa<arith::ExtUIOp>(op) && !indices.assumeNonNegativeElements(in)) return false;
-  return !step(in, dim).modular || isExact(in);
+  return !strideOf(in, dim).modular || isExact(in);
 }
 
 /// The wider integers move by the same step unless the narrow ones overflow; if those may, only where a run-time check is made.
 Stride TileAnalysis::extendedStride(Operation *op, int64_t dim) {
   Value in = extendedFrom(op);
-  Stride result = step(in, dim);
+  Stride result = strideOf(in, dim);
   if (getElementTypeOrSelf(in).isInteger(1)) return result.isZero() ? noStride : Stride{};
   if (result.kind == Stride::other || result.hasAmount(0)) return result;
   bool isExact = extendsWithoutWrap(op, dim);
@@ -176,7 +176,7 @@ Stride TileAnalysis::extendedStride(Operation *op, int64_t dim) {
   if (isExact) return result;
   if (assumedSteps) return {};                                  // the run-time checks are those of the steps without them
   for (int64_t d = 0, rank = shapeOf(in).size(); d < rank; ++d) // the check computes how far it reaches
-    if (Stride s = step(in, d); s.kind == Stride::other || s.varies || (d != dim && s.isConditional())) return {};
+    if (Stride s = strideOf(in, d); s.kind == Stride::other || s.varies || (d != dim && s.isConditional())) return {};
   result.widens = true;
   return result;
 }
@@ -193,22 +193,22 @@ Stride TileAnalysis::computeStride(Value tile, int64_t dim) {
       .Case([&](MakeRangeOp) { return Stride{Stride::constant, 1}; })
       .Case([&](ExpandDimsOp expand) {
         int64_t axis = expand.getAxis();
-        return dim == axis ? noStride : step(expand.getSrc(), dim < axis ? dim : dim - 1);
+        return dim == axis ? noStride : strideOf(expand.getSrc(), dim < axis ? dim : dim - 1);
       })
-      .Case([&](BroadcastOp broadcast) { return step(broadcast.getSrc(), dim); })
-      .Case([&](TransOp trans) { return step(trans.getSrc(), trans.getOrder()[dim]); })
+      .Case([&](BroadcastOp broadcast) { return strideOf(broadcast.getSrc(), dim); })
+      .Case([&](TransOp trans) { return strideOf(trans.getSrc(), trans.getOrder()[dim]); })
       .Case([&](arith::AddIOp) { return sumStride(op, dim, 1); })
       .Case([&](arith::SubIOp) { return sumStride(op, dim, -1); })
       .Case([&](arith::MulIOp mul) { return productStride(mul, dim); })
       .Case<arith::ExtSIOp, arith::ExtUIOp>([&](auto) { return extendedStride(op, dim); })
       .Case([&](arith::TruncIOp trunc) {
-        Stride s = step(trunc.getIn(), dim);
+        Stride s = strideOf(trunc.getIn(), dim);
         if (s.isZero()) return s;
         s.modular = true;
         return getElementTypeOrSelf(tile).getIntOrFloatBitWidth() >= 32 ? s : Stride{};
       })
       .Case<arith::RemSIOp, arith::RemUIOp>([&](auto rem) {
-        Stride l = step(rem.getLhs(), dim), r = step(rem.getRhs(), dim);
+        Stride l = strideOf(rem.getLhs(), dim), r = strideOf(rem.getRhs(), dim);
         if (l.isZero() && r.isZero()) return noStride;
         // (start + i) % n: a range, as long as it does not wrap around. The check looks at one n.
         if (!l.hasAmount(1) || !isOneValue(rem.getRhs()) || shapeOf(rem.getRhs()) != shapeOf(tile)) return Stride{};
@@ -219,7 +219,7 @@ Stride TileAnalysis::computeStride(Value tile, int64_t dim) {
         return isChecked ? Stride{Stride::constant, 1, true, l.widens} : Stride{};
       })
       .Case([&](AddPtrOp add) {
-        Stride p = step(add.getPtr(), dim), o = extendedFrom(op) ? extendedStride(op, dim) : step(add.getOffset(), dim);
+        Stride p = strideOf(add.getPtr(), dim), o = extendedFrom(op) ? extendedStride(op, dim) : strideOf(add.getOffset(), dim);
         auto pointer = cast<PointerType>(getElementTypeOrSelf(add.getPtr()));
         o.amount *= elementBytes(pointer.getPointeeType());
         o.modular = false;
@@ -228,7 +228,7 @@ Stride TileAnalysis::computeStride(Value tile, int64_t dim) {
       .Default([&](Operation *other) {
         if (!isElementwise(other) && !isa<LoadOp>(other)) return Stride{};
         for (Value operand : other->getOperands())
-          if (!step(operand, dim).isZero()) return Stride{};
+          if (!strideOf(operand, dim).isZero()) return Stride{};
         return noStride;
       });
 }
@@ -264,14 +264,14 @@ bool TileAnalysis::box(Value mask, llvm::SmallVectorImpl<BoxTerm> &terms) {
   bool isUnsigned = compare.getPredicate() >= arith::CmpIPredicate::ult;
   auto mayWrap = [&](Value index, int64_t dim) {
     if (dim < 0) return false;
-    return (step(index, dim).modular && !isExact(index)) || (isUnsigned && !indices.assumeNonNegativeElements(index));
+    return (strideOf(index, dim).modular && !isExact(index)) || (isUnsigned && !indices.assumeNonNegativeElements(index));
   };
   // The side that moves is the index; the other must not.
   auto movingDim = [&](Value index, Value bound) -> std::optional<int64_t> {
     int64_t dim = -1;
     for (int64_t d = 0, rank = shapeOf(mask).size(); d < rank; ++d) {
-      if (!step(bound, d).isZero()) return std::nullopt;
-      Stride s = step(index, d);
+      if (!strideOf(bound, d).isZero()) return std::nullopt;
+      Stride s = strideOf(index, d);
       if (s.isZero()) continue;
       if (dim != -1 || s.kind != Stride::constant || s.amount != 1 || s.isConditional()) return std::nullopt;
       dim = d;
@@ -300,7 +300,7 @@ int64_t TileAnalysis::ownCost(Operation *op, const llvm::DenseMap<Value, int64_t
   Value tile = op->getResult(0);
   bool affine = true;
   for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
-    affine &= step(tile, d).kind != Stride::other;
+    affine &= strideOf(tile, d).kind != Stride::other;
   llvm::SmallVector<BoxTerm> terms;
   bool isMask = getElementTypeOrSelf(tile).isInteger(1);
   if ((affine && !isa<LoadOp>(op)) || (isMask && box(tile, terms))) return 0; // loops run where such masks hold
@@ -342,7 +342,7 @@ void TileAnalysis::findRows(Operation *function) {
     std::optional<int64_t> length = constantOf(op->getOperand(1));
     if (!length || *length < shortest) return;
     for (int64_t d = 0, rank = shapeOf(op->getResult(0)).size(); d < rank; ++d)
-      if (Stride s = step(op->getOperand(0), d); s.hasAmount(1) && !s.isConditional())
+      if (Stride s = strideOf(op->getOperand(0), d); s.hasAmount(1) && !s.isConditional())
         inRows[{op->getResult(0), d}] = Stride{Stride::constant, isQuotient ? 0 : 1};
   });
   if (inRows.empty()) return;
@@ -410,7 +410,7 @@ void TileAnalysis::cutLongChains(Operation *function) {
     Value tile = op->getResult(0);
     // In program order each chain needs only one further operation: the results before it are known.
     for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
-      step(tile, d);
+      strideOf(tile, d);
     costInRows(tile);
     cost(tile);
     int64_t weight = ownWeight(op);
@@ -486,7 +486,7 @@ bool haveSameOffsets(Value first, Value second) {
 
 bool TileAnalysis::reachIsKnown(Value pointer) {
   for (int64_t d = 0, rank = shapeOf(pointer).size(); d < rank; ++d)
-    if (Stride s = step(pointer, d); s.kind == Stride::other || s.wraps || s.varies) return false;
+    if (Stride s = strideOf(pointer, d); s.kind == Stride::other || s.wraps || s.varies) return false;
   return true;
 }
 
@@ -496,21 +496,20 @@ bool TileAnalysis::boundsAreKnown(Value tile, int64_t depth) {
   if (!op || depth == deepest) return false;
   if (auto found = bounded.find(tile); found != bounded.end()) return found->second;
   auto known = [&](Value part) { return boundsAreKnown(part, depth + 1); };
-  bool result = llvm::TypeSwitch<Operation *, bool>(op)
-                    .Case<arith::ConstantOp, SplatOp, MakeRangeOp>(
-                        [&](auto) { return !mustStore(op) && (isa<PointerType>(getElementTypeOrSelf(tile)) || isExact(tile)); })
-                    .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>([&](Operation *division) {
-                      Value dividend = division->getOperand(0);
-                      return constantOf(division->getOperand(1)).value_or(0) > 0 && known(dividend) && isNotNegative(dividend);
-                    })
-                    .Case([&](arith::AddIOp sum) { return known(sum.getLhs()) && known(sum.getRhs()) && isExact(tile); })
-                    .Case([&](arith::MulIOp dot) {
-                      return constantOf(dot.getRhs()).value_or(-1) >= 0 && known(dot.getLhs()) && isExact(tile);
-                    })
-                    .Case([&](arith::ExtUIOp wider) { return known(wider.getIn()) && isNotNegative(wider.getIn()); })
-                    .Case<arith::ExtSIOp, ExpandDimsOp, BroadcastOp, TransOp>([&](Operation *other) { return known(other->getOperand(0)); })
-                    .Case([&](AddPtrOp add) { return known(add.getPtr()) && known(add.getOffset()); })
-                    .Default([](Operation *) { return false; });
+  bool result =
+      llvm::TypeSwitch<Operation *, bool>(op)
+          .Case<arith::ConstantOp, SplatOp, MakeRangeOp>(
+              [&](auto) { return !mustStore(op) && (isa<PointerType>(getElementTypeOrSelf(tile)) || isExact(tile)); })
+          .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>([&](Operation *division) {
+            Value dividend = division->getOperand(0);
+            return constantOf(division->getOperand(1)).value_or(0) > 0 && known(dividend) && isNotNegative(dividend);
+          })
+          .Case([&](arith::AddIOp sum) { return known(sum.getLhs()) && known(sum.getRhs()) && isExact(tile); })
+          .Case([&](arith::MulIOp dot) { return constantOf(dot.getRhs()).value_or(-1) >= 0 && known(dot.getLhs()) && isExact(tile); })
+          .Case([&](arith::ExtUIOp wider) { return known(wider.getIn()) && isNotNegative(wider.getIn()); })
+          .Case<arith::ExtSIOp, ExpandDimsOp, BroadcastOp, TransOp>([&](Operation *other) { return known(other->getOperand(0)); })
+          .Case([&](AddPtrOp add) { return known(add.getPtr()) && known(add.getOffset()); })
+          .Default([](Operation *) { return false; });
   return bounded[tile] = result;
 }
 
@@ -529,7 +528,7 @@ bool TileAnalysis::storeDisturbs(LoadOp load, StoreOp store, bool elsewhere) {
 // Then reading and writing at the same index is safe in any order.
 bool TileAnalysis::distinctAddresses(Value pointer) {
   for (int64_t d = 0, rank = shapeOf(pointer).size(); d < rank; ++d) {
-    Stride s = step(pointer, d);
+    Stride s = strideOf(pointer, d);
     if (shapeOf(pointer)[d] > 1 && (s.kind == Stride::other || s.hasAmount(0) || s.wraps || s.varies)) return false;
   }
   return true;
@@ -547,7 +546,7 @@ bool TileAnalysis::isGathered(Value tile) {
   auto load = tile.getDefiningOp<LoadOp>();
   if (!load || isOneValue(load.getPtr())) return false;
   int64_t bytes = elementBytes(getElementTypeOrSelf(tile));
-  return llvm::none_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return step(load.getPtr(), d).hasAmount(bytes); });
+  return llvm::none_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return strideOf(load.getPtr(), d).hasAmount(bytes); });
 }
 
 void TileAnalysis::decide(Value tile) {

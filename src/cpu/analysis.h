@@ -80,14 +80,14 @@ class TileAnalysis {
 public:
   /// May rely on facts about launches that are not in `refuted`; `facts` are those that it has relied on so far.
   TileAnalysis(tt::FuncOp function, address::FailedGuards failedGuards);
-  const std::vector<LaunchGuard> &facts() const { return indices.facts(); }
+  const std::vector<LaunchGuard> &guards() const { return indices.guards(); }
   /// Whether code may be made for launches that satisfy a fact that is only preferred;
   /// false once a launch has broken it. Then `preferred` contains the fact.
   bool prefers(const LaunchGuard &guard);
   const std::vector<LaunchGuard> &versioningRequests() const { return preferred; }
 
   using Steps = llvm::DenseMap<std::pair<mlir::Value, int64_t>, Stride>;
-  Stride step(mlir::Value tile, int64_t dim);
+  Stride strideOf(mlir::Value tile, int64_t dim);
   /// From here on `step` takes the steps in `assumed` for given, and adds what follows from them; null: no more. Returns those before.
   Steps *assumeSteps(Steps *assumed);
   /// Whether the tile's step, unless it is `other`, follows from assumed steps alone.

@@ -50,7 +50,7 @@ static void collectConditions(Context &ctx, Value tile, llvm::ArrayRef<int64_t> 
   if (!op) return;
   for (size_t d = 0; d < dims.size(); ++d) {
     if (dims[d] != dim) continue;
-    Stride step = ctx.analysis->step(tile, d);
+    Stride step = ctx.analysis->strideOf(tile, d);
     bool wraps = isa<arith::RemSIOp, arith::RemUIOp>(op) && step.wraps;
     bool widens = extendedFrom(op) && step.widens && !ctx.analysis->extendsWithoutWrap(op, d);
     if (wraps || widens) found.push_back({op, shapeOf(tile)[d]});
@@ -71,14 +71,14 @@ static Value staysBelow(Context &ctx, Operation *remainder, int64_t size) {
   int64_t width = getElementTypeOrSelf(remainder->getResult(0)).getIntOrFloatBitWidth();
   Value last = constantIndex(b, APInt::getSignedMaxValue(width).getSExtValue() - (size - 1));
   Value holds = logicalAnd(ctx, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, end, count),
-                         arith::CmpIOp::create(b, arith::CmpIPredicate::sge, start, constantIndex(b, 0)));
+                           arith::CmpIOp::create(b, arith::CmpIPredicate::sge, start, constantIndex(b, 0)));
   return logicalAnd(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, start, last));
 }
 
 /// By how much a tile moves along `dim`; `first` is its element at index 0.
 static Value strideAlong(Context &ctx, Value tile, int64_t dim, Value first) {
   ImplicitLocOpBuilder &b = ctx.b;
-  Stride step = ctx.analysis->step(tile, dim);
+  Stride step = ctx.analysis->strideOf(tile, dim);
   if (step.kind == Stride::constant) return constantIndex(b, step.amount);
   TileIndex second = originOf(tile, ctx.zeroIndex);
   second.at[dim] = {indexConstant(ctx, 1), 0};
@@ -95,7 +95,7 @@ static Value extendsWithoutWrap(Context &ctx, Operation *op) {
   Value low = first, high = first;
   auto shape = shapeOf(in);
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] == 1 || ctx.analysis->step(in, d).isZero()) continue;
+    if (shape[d] == 1 || ctx.analysis->strideOf(in, d).isZero()) continue;
     Value span = arith::MulIOp::create(b, strideAlong(ctx, in, d, narrow), constantIndex(b, shape[d] - 1));
     high = arith::AddIOp::create(b, high, arith::MaxSIOp::create(b, span, ctx.zeroIndex));
     low = arith::AddIOp::create(b, low, arith::MinSIOp::create(b, span, ctx.zeroIndex));
@@ -104,7 +104,7 @@ static Value extendsWithoutWrap(Context &ctx, Operation *op) {
   Value least = constantIndex(b, isSigned ? APInt::getSignedMinValue(width).getSExtValue() : 0);
   Value most = constantIndex(b, isSigned ? APInt::getSignedMaxValue(width).getSExtValue() : int64_t(llvm::maxUIntN(width)));
   return logicalAnd(ctx, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, low, least),
-                  arith::CmpIOp::create(b, arith::CmpIPredicate::sle, high, most));
+                    arith::CmpIOp::create(b, arith::CmpIPredicate::sle, high, most));
 }
 
 Value conditions(Context &ctx, ValueRange tiles, int64_t dim) {
@@ -123,7 +123,7 @@ Value conditions(Context &ctx, ValueRange tiles, int64_t dim) {
     if (!isa<arith::RemSIOp, arith::RemUIOp>(op)) continue;
     int64_t moving = 0;
     for (size_t d = 0; d < shapeOf(op->getResult(0)).size(); ++d)
-      moving += !ctx.analysis->step(op->getOperand(0), d).isZero();
+      moving += !ctx.analysis->strideOf(op->getOperand(0), d).isZero();
     if (moving > 1) return constantInt(b, b.getI1Type(), 0);
   }
   Value holds;
@@ -161,7 +161,7 @@ Value reachesExactly(Context &ctx, ValueRange pointers) {
     if (!extendedFrom(op)) continue;
     bool certain = true;
     for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
-      certain &= !ctx.analysis->step(tile, d).widens || ctx.analysis->extendsWithoutWrap(op, d);
+      certain &= !ctx.analysis->strideOf(tile, d).widens || ctx.analysis->extendsWithoutWrap(op, d);
     if (!certain) holds = logicalAnd(ctx, holds, extendsWithoutWrap(ctx, op));
   }
   return holds;
@@ -324,7 +324,7 @@ static Reach reachOf(Context &ctx, Value pointer, Value mask) {
   Reach reach{first, first};
   auto shape = shapeOf(pointer);
   for (int64_t d = 0; d < int64_t(shape.size()); ++d) {
-    Stride step = ctx.analysis->step(pointer, d);
+    Stride step = ctx.analysis->strideOf(pointer, d);
     if (shape[d] == 1 || step.isZero()) continue;
     Value span = arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), strideAlong(ctx, pointer, d, first));
     bool known = step.kind == Stride::constant;
@@ -346,7 +346,7 @@ static Value isInjective(Context &ctx, Value pointer, Value mask) {
   llvm::SmallVector<int64_t> others;
   for (int64_t d = 0; d < int64_t(shape.size()); ++d) {
     if (shape[d] == 1) continue;
-    Stride step = ctx.analysis->step(pointer, d);
+    Stride step = ctx.analysis->strideOf(pointer, d);
     if (step.kind == Stride::constant)
       constants.push_back({std::abs(step.amount), d});
     else
@@ -401,7 +401,8 @@ Value isDisjointFromStores(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> haza
   using enum arith::CmpIPredicate;
   if (hazards.empty()) return {};
   Value to = address::baseArgument(op.getPtr()), injective, holds;
-  if (llvm::any_of(hazards, [](const Hazard &hazard) { return hazard.sameElement; })) injective = isInjective(ctx, op.getPtr(), op.getMask());
+  if (llvm::any_of(hazards, [](const Hazard &hazard) { return hazard.sameElement; }))
+    injective = isInjective(ctx, op.getPtr(), op.getMask());
   std::optional<Reach> written;
   for (Hazard hazard : hazards) {
     Value pointer = hazard.load.getPtr(), from = address::baseArgument(pointer);

@@ -29,7 +29,7 @@ std::pair<Value, Value> rowsOf(Context &ctx, Value pointer);
 
 /// What an access to `first` and one to `second`, under their masks (or null), reach has no byte in common. The first one reaches so many
 /// bytes further to the front (i64; null: none).
-Value areApart(Context &ctx, Value first, Value firstMask, Value inFront, Value second, Value secondMask);
+Value areDisjointRanges(Context &ctx, Value first, Value firstMask, Value inFront, Value second, Value secondMask);
 llvm::SmallVector<Hazard> hazardsOf(Context &ctx, tt::StoreOp op);
 /// No load of `hazards` reads what the store has written before.
 Value isDisjointFromStores(Context &ctx, tt::StoreOp op, llvm::ArrayRef<Hazard> hazards);

@@ -45,8 +45,8 @@ struct TileIndex {
 /// A tile's elements at a place.
 struct Lanes {
   enum Kind { uniform, affine, vector } kind = uniform;
-  Value value;       // uniform: the scalar; affine: the scalar at index 0 of the vector dimension; vector: the vector
-  int64_t step = 0;  // affine: integers count 1, pointers bytes
+  Value value;         // uniform: the scalar; affine: the scalar at index 0 of the vector dimension; vector: the vector
+  int64_t step = 0;    // affine: integers count 1, pointers bytes
   Value uniformStride; // affine with a step known at run time (i64)
 };
 
@@ -83,14 +83,15 @@ struct Context {
   // Values: scalars as they are, tiles that are in scratch. Others are computed on demand.
   llvm::DenseMap<Value, Value> scalars;
   llvm::DenseMap<Value, Buffer> buffers;
-  llvm::DenseMap<Value, FirstIteration> firstIterations;             // of carried tiles
+  llvm::DenseMap<Value, FirstIteration> firstIterations;   // of carried tiles
   llvm::MapVector<Value, Buffer> pending;                  // tiles that the first reduction to read them stores as it goes
   llvm::DenseMap<mlir::Operation *, Value> storedDirectly; // stores, and whether (i1) their product has already run them (direct_store.h)
   llvm::SmallVector<Value, 3> programId, numPrograms;
   Value arena;
   int64_t arenaUsed = 0, arenaPeak = 0;
-  int64_t lastingBytes = 0;             // beside them, of what turns of loops leave for later turns
-  int64_t panelCacheBytes = sizeof(ArenaHead); // in front of scratch: whether the launch is alone, what programs and turns leave for later ones
+  int64_t lastingBytes = 0; // beside them, of what turns of loops leave for later turns
+  int64_t panelCacheBytes =
+      sizeof(ArenaHead); // in front of scratch: whether the launch is alone, what programs and turns leave for later ones
   llvm::SmallVector<std::pair<int64_t, int64_t>> panelCacheHeaders; // at which offset, and how many lines
   Value zeroIndex;
   llvm::DenseMap<int64_t, Value> indexConstants;
@@ -103,7 +104,7 @@ struct Context {
   bool isRowOfVector = false;      // each vector is a row of its own (Rows::ofVectors)
   Value rowEnd;                    // i64, where a vector may reach beyond its row; null: it does not
   bool assumeConditions = false;   // conditional steps hold
-  bool fallback = false;            // emitting the version of a root that assumes nothing: one simple loop
+  bool fallback = false;           // emitting the version of a root that assumes nothing: one simple loop
   bool packing = false;            // what is loaded is copied for a product, and memory is idle during the product
   bool guarded = false;            // code outside all loops is reached only where `trueMasks` hold
 
@@ -113,8 +114,8 @@ struct Context {
   llvm::DenseMap<mlir::Operation *, Readings> readings;
   Atomics atomics = Atomics::none;
   bool streaming = false;          // in this loop whole vectors are stored past the caches
-  bool nonTemporal = false;            // some store is a streaming one: fence at the end
-  bool usesAmx = false;          // some product uses tile registers, which are configured at the start
+  bool nonTemporal = false;        // some store is a streaming one: fence at the end
+  bool usesAmx = false;            // some product uses tile registers, which are configured at the start
   mlir::Operation *root = nullptr; // the operation that code is emitted for
   Notes notes;
   bool failedAny = false;

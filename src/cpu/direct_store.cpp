@@ -4,10 +4,10 @@
 #include "cpu/conditions.h"
 #include "cpu/control_flow.h"
 #include "cpu/debug_variables.h"
-#include "cpu/operand_padding.h"
 #include "cpu/evaluate.h"
-#include "cpu/loops.h"
 #include "cpu/loop_nests.h"
+#include "cpu/loops.h"
+#include "cpu/operand_padding.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -88,7 +88,7 @@ static Value streaming(Context &ctx, DotOp dot, StoreOp store, const DotPlan &pl
 std::optional<DirectStore> directStore(Context &ctx, DotOp dot, StoreOp store, const DotPlan &plan, Value readBefore) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value pointer = store.getPtr(), mask = store.getMask();
-  Stride along = ctx.analysis->step(pointer, 1);
+  Stride along = ctx.analysis->strideOf(pointer, 1);
   bool isContiguous = along.kind == Stride::constant && along.amount == elementBytes(plan.result);
   if (!llvm::isPowerOf2_64(plan.m) || !llvm::isPowerOf2_64(plan.n)) return std::nullopt; // blocks of registers would end behind the tile
   if (getElementTypeOrSelf(store.getValue()) != plan.result || !isContiguous || !ctx.analysis->reachIsKnown(pointer)) return std::nullopt;
@@ -106,7 +106,7 @@ std::optional<DirectStore> directStore(Context &ctx, DotOp dot, StoreOp store, c
     if (auto a = dot.getA().getDefiningOp<LoadOp>(); a && !ctx.buffers.contains(a)) {
       if (!ctx.analysis->reachIsKnown(a.getPtr())) return;
       holds = logicalAnd(ctx, holds, reachesExactly(ctx, {a.getPtr()}));
-      holds = logicalAnd(ctx, holds, areApart(ctx, a.getPtr(), a.getMask(), readBefore, pointer, mask));
+      holds = logicalAnd(ctx, holds, areDisjointRanges(ctx, a.getPtr(), a.getMask(), readBefore, pointer, mask));
     }
     if (dot->getBlock() != store->getBlock()) holds = logicalAnd(ctx, holds, isLastIteration(ctx, cast<scf::ForOp>(dot->getParentOp())));
     std::tie(direct.base, direct.rowBytes) = rowsOf(ctx, pointer);

@@ -6,14 +6,14 @@
 // A program is a function of its own, so an early return is a return. The six numbers come first and take all registers in which
 // a call passes integers, so that the kernel's arguments lie in memory: there debuggers find them wherever a program stops.
 
+#include "cpu/amx_tiles.h"
 #include "cpu/debug_variables.h"
 #include "cpu/evaluate.h"
 #include "cpu/explain.h"
-#include "cpu/panel_cache.h"
-#include "cpu/lower.h"
-#include "cpu/amx_tiles.h"
-#include "cpu/operations.h"
 #include "cpu/loop_nests.h"
+#include "cpu/lower.h"
+#include "cpu/operations.h"
+#include "cpu/panel_cache.h"
 #include "ir/modulo_to_mask.h"
 #include "ir/refusal.h"
 #include "ir/slots.h"
@@ -211,7 +211,7 @@ static LogicalResult lowerKernel(Context &ctx, const address::FailedGuards &fail
   }
   if (!found) return tilewright::bug(ctx.module, "it has no kernel");
   ctx.kernel = found;
-  std::vector<LaunchGuard> facts = moduloToMask(found, failedGuards, [](Operation *, int64_t) { return false; });
+  std::vector<LaunchGuard> guards = moduloToMask(found, failedGuards, [](Operation *, int64_t) { return false; });
   ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel, failedGuards);
   ctx.atomics = atomicsOf(ctx.kernel);
   b.setLoc(ctx.kernel.getLoc());
@@ -224,10 +224,10 @@ static LogicalResult lowerKernel(Context &ctx, const address::FailedGuards &fail
   createEntry(ctx, *program, info.entry);
   info.arenaBytes = arenaBytes(ctx);
   info.atomics = ctx.atomics;
-  for (const LaunchGuard &fact : ctx.analysis->facts())
-    if (!llvm::is_contained(facts, fact)) facts.push_back(fact);
-  llvm::append_range(facts, ctx.analysis->versioningRequests());
-  info.facts = std::move(facts);
+  for (const LaunchGuard &fact : ctx.analysis->guards())
+    if (!llvm::is_contained(guards, fact)) guards.push_back(fact);
+  llvm::append_range(guards, ctx.analysis->versioningRequests());
+  info.guards = std::move(guards);
   if (info.onExplained) info.onExplained(explain(ctx));
   ctx.kernel.erase();
   return success();

@@ -7,14 +7,14 @@
 #include "cpu/evaluate.h"
 
 #include "cpu/conditions.h"
+#include "cpu/fast_path.h"
 #include "cpu/interleave.h"
-#include "cpu/loops.h"
-#include "cpu/volatile_load.h"
-#include "cpu/math.h"
 #include "cpu/loop_nests.h"
+#include "cpu/loops.h"
+#include "cpu/lower_volatile_load.h"
+#include "cpu/math.h"
 #include "cpu/rows.h"
 #include "cpu/scratch.h"
-#include "cpu/fast_path.h"
 #include "support/cpu.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -66,7 +66,7 @@ static bool restsOnStored(Context &ctx, Value tile) {
     Value next = work.pop_back_val();
     if (!isTile(next) || !seen.insert(next).second) continue;
     bool isConditional = llvm::any_of(llvm::seq<int64_t>(0, int64_t(shapeOf(next).size())),
-                                      [&](int64_t d) { return ctx.analysis->step(next, d).isConditional(); });
+                                      [&](int64_t d) { return ctx.analysis->strideOf(next, d).isConditional(); });
     if (!isConditional) continue;
     if (ctx.buffers.contains(next)) return true;
     if (Operation *op = next.getDefiningOp()) llvm::append_range(work, op->getOperands());
@@ -79,7 +79,7 @@ static bool restsOnStored(Context &ctx, Value tile) {
 static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (tileIndex.vector < 0) return std::nullopt;
-  Stride step = ctx.analysis->step(tile, tileIndex.vector);
+  Stride step = ctx.analysis->strideOf(tile, tileIndex.vector);
   Type element = getElementTypeOrSelf(tile);
   bool stepsHere = step.kind != Stride::other && (step.isZero() || element.isInteger() || isa<PointerType>(element)) &&
                    (!step.isConditional() || (ctx.assumeConditions && !restsOnStored(ctx, tile)));
@@ -96,8 +96,8 @@ static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const TileI
   if (step.kind != Stride::constant) {
     TileIndex second = first;
     second.at[tileIndex.vector] = !ofRow              ? Index{indexConstant(ctx, 1), 0}
-                              : ctx.isRowOfVector ? knownIndex(ctx, start.value, start.level, 1)
-                                                  : ctx.rowNext;
+                                  : ctx.isRowOfVector ? knownIndex(ctx, start.value, start.level, 1)
+                                                      : ctx.rowNext;
     Value next = evaluateScalar(ctx, tile, second);
     lanes.uniformStride = scalarToIndex(ctx, arith::SubIOp::create(b, next, base));
   }
@@ -356,8 +356,8 @@ Lanes readBuffer(Context &ctx, const Buffer &buffer, Type logical, const TileInd
     if (stride == 1) {
       value = maskedLoad(b, type, address, inRow, zeros, bytes);
     } else {
-      Value all =
-          arith::AddIOp::create(b, splat(b, pointerToInt(b, address), tileIndex.lanes), iota(b, b.getI64Type(), tileIndex.lanes, stride * bytes));
+      Value all = arith::AddIOp::create(b, splat(b, pointerToInt(b, address), tileIndex.lanes),
+                                        iota(b, b.getI64Type(), tileIndex.lanes, stride * bytes));
       value = gather(b, type, all, inRow, zeros, bytes);
     }
     return {Lanes::vector, convertTo(ctx, value, element), 0, {}};

@@ -26,8 +26,8 @@ namespace {
 
 constexpr int64_t lineBytes = 64;
 
-void sortByLine(AssumptionSection &section) {
-  llvm::sort(section.facts, [](const Fact &a, const Fact &b) { return std::tie(a.where, a.text) < std::tie(b.where, b.text); });
+void sortByLine(RemarkSection &section) {
+  llvm::sort(section.remarks, [](const Remark &a, const Remark &b) { return std::tie(a.where, a.text) < std::tie(b.where, b.text); });
 }
 
 struct Explainer {
@@ -45,7 +45,7 @@ struct Explainer {
   /// The dimension along which elements lie side by side; -1: none.
   int64_t contiguousDim(Value pointer) const {
     for (int64_t d = 0, rank = shapeOf(pointer).size(); d < rank; ++d)
-      if (Stride s = ctx.analysis->step(pointer, d); s.kind == Stride::constant && s.amount == bytesOf(pointer)) return d;
+      if (Stride s = ctx.analysis->strideOf(pointer, d); s.kind == Stride::constant && s.amount == bytesOf(pointer)) return d;
     return -1;
   }
 
@@ -58,7 +58,7 @@ struct Explainer {
     auto [lines, isKnown] = Lines();
     int64_t run = bytesOf(pointer);
     for (int64_t d = 0, rank = shapeOf(pointer).size(); d < rank; ++d) {
-      Stride s = ctx.analysis->step(pointer, d);
+      Stride s = ctx.analysis->strideOf(pointer, d);
       int64_t extent = shapeOf(pointer)[d];
       if (extent == 1 || s.isZero()) continue;
       bool isNear = s.kind == Stride::constant && std::abs(s.amount) < lineBytes && run == bytesOf(pointer);
@@ -129,19 +129,19 @@ struct Explainer {
     return text + "; " + linesText(pointer);
   }
 
-  AssumptionSection memory() const {
-    AssumptionSection section{"Memory", {}};
+  RemarkSection memory() const {
+    RemarkSection section{"Memory", {}};
     llvm::MapVector<Operation *, std::vector<AccessNote>> byOp;
     ctx.kernel.walk([&](Operation *op) {
       if (isa<LoadOp, StoreOp>(op) && isTile(pointerOf(op))) byOp[op] = {};
       if (isa<AtomicRMWOp, AtomicCASOp>(op) && isTile(op->getOperand(0)))
-        section.facts.push_back({tileIndex(op), tileText(op->getOperand(1).getType()) + ": atomically, one element after the other"});
+        section.remarks.push_back({tileIndex(op), tileText(op->getOperand(1).getType()) + ": atomically, one element after the other"});
     });
     for (const AccessNote &note : ctx.notes.accesses)
       if (auto found = byOp.find(note.op); found != byOp.end()) found->second.push_back(note);
     for (const auto &[op, notes] : byOp)
       if (llvm::any_of(notes, [](const AccessNote &note) { return !note.fallback; }))
-        section.facts.push_back({tileIndex(op), accessText(op, notes)});
+        section.remarks.push_back({tileIndex(op), accessText(op, notes)});
     sortByLine(section);
     return section;
   }
@@ -174,17 +174,17 @@ struct Explainer {
     text += llvm::join(blocks, " and ") + " a panel";
     text += note.from == DotNote::copy      ? "; A is copied"
             : note.from == DotNote::scratch ? "; A is read where it lies"
-                                                : "; A is read where it lies in memory, and copied where masks cut it off";
+                                            : "; A is read where it lies in memory, and copied where masks cut it off";
     text += ", B packed into panels of " + countText(columns, "column");
     if (note.iterations > 1) text += "; " + std::to_string(note.iterations) + " turns of the loop are multiplied together";
     if (note.storesResults) text += "; sums of a whole tile go from registers to where they are stored";
     return text + "; the micro-kernel can reach " + std::to_string(std::lround(100 * fractionOfPeak(note))) + " % of the core's peak";
   }
 
-  AssumptionSection dots() const {
-    AssumptionSection section{"Products", {}};
+  RemarkSection dots() const {
+    RemarkSection section{"Products", {}};
     for (const DotNote &note : ctx.notes.dots)
-      section.facts.push_back({tileIndex(note.op), dotText(note)});
+      section.remarks.push_back({tileIndex(note.op), dotText(note)});
     return section;
   }
 
@@ -212,13 +212,13 @@ struct Explainer {
     return tileText(tile.getType()) + ", " + bytes + ": " + reasonText(*reason);
   }
 
-  AssumptionSection scratch() const {
-    AssumptionSection section{"Scratch memory", {}};
+  RemarkSection scratch() const {
+    RemarkSection section{"Scratch memory", {}};
     std::map<std::pair<SourceLine, std::string>, int64_t> times;
     for (const ScratchNote &note : ctx.notes.scratch)
       ++times[{tileIndex(note.op), scratchText(note)}];
-    for (const auto &[guard, count] : times)
-      section.facts.push_back({guard.first, (count > 1 ? std::to_string(count) + " times " : "") + guard.second});
+    for (const auto &[remark, count] : times)
+      section.remarks.push_back({remark.first, (count > 1 ? std::to_string(count) + " times " : "") + remark.second});
     sortByLine(section);
     return section;
   }
@@ -229,8 +229,8 @@ struct Explainer {
                                !isa<arith::ConstantOp, SplatOp, BroadcastOp, ExpandDimsOp, TransOp>(op));
   }
 
-  AssumptionSection fused() const {
-    AssumptionSection section{"Fused: computed element by element where it is wanted, never stored", {}};
+  RemarkSection fused() const {
+    RemarkSection section{"Fused: computed element by element where it is wanted, never stored", {}};
     std::map<SourceLine, std::set<SourceLine>> wanted;
     for (const auto &[op, root] : ctx.notes.computed)
       if (isWorth(op) && tileIndex(op) != tileIndex(root) && root) wanted[tileIndex(op)].insert(tileIndex(root));
@@ -239,15 +239,15 @@ struct Explainer {
       for (const SourceLine &root : roots)
         if (!root.file.empty()) lines.push_back("line " + std::to_string(root.line));
       if (!where.file.empty() && !lines.empty())
-        section.facts.push_back({where, "in the loops of " + llvm::join(lines, ", and again of ")});
+        section.remarks.push_back({where, "in the loops of " + llvm::join(lines, ", and again of ")});
     }
     return section;
   }
 
-  AssumptionSection versions() const {
-    AssumptionSection section{"Two versions, chosen when a program runs", {}};
+  RemarkSection versions() const {
+    RemarkSection section{"Two versions, chosen when a program runs", {}};
     for (Operation *op : ctx.notes.versions)
-      section.facts.push_back({tileIndex(op), "the fast one, and one for indices that wrap around or tensors that overlap"});
+      section.remarks.push_back({tileIndex(op), "the fast one, and one for indices that wrap around or tensors that overlap"});
     sortByLine(section);
     return section;
   }
@@ -269,8 +269,8 @@ Explanation explain(Context &ctx) {
   made.scratchBytes = arenaBytes(ctx);
   made.resources.push_back("scratch memory  " + countText(made.scratchBytes, "byte") + " a worker, of " +
                            std::to_string(ctx.target.l2Bytes) + " in its L2 cache");
-  made.facts = ctx.analysis->facts();
-  llvm::append_range(made.facts, ctx.analysis->versioningRequests());
+  made.guards = ctx.analysis->guards();
+  llvm::append_range(made.guards, ctx.analysis->versioningRequests());
   made.waste = explainer.waste();
   made.sections = {explainer.dots(), explainer.memory(), explainer.scratch(), explainer.fused(), explainer.versions()};
   return made;

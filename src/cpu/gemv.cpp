@@ -28,8 +28,8 @@ static Value multiplyAdd(Context &ctx, Value x, Value y, Value sum) {
 }
 
 static Value elements(Context &ctx, const Gemv &dot, Value tile, const TileIndex &tileIndex) {
-  Value value =
-      tileIndex.vector < 0 ? evaluateScalar(ctx, tile, tileIndex) : asVector(ctx, evaluate(ctx, tile, tileIndex), getElementTypeOrSelf(tile), tileIndex);
+  Value value = tileIndex.vector < 0 ? evaluateScalar(ctx, tile, tileIndex)
+                                     : asVector(ctx, evaluate(ctx, tile, tileIndex), getElementTypeOrSelf(tile), tileIndex);
   return convertTo(ctx, value, dot.element);
 }
 

@@ -1,11 +1,11 @@
 // See k_blocking.h.
 #include "cpu/k_blocking.h"
 
+#include "cpu/amx_tiles.h"
 #include "cpu/control_flow.h"
 #include "cpu/debug_variables.h"
 #include "cpu/evaluate.h"
-#include "cpu/volatile_load.h"
-#include "cpu/amx_tiles.h"
+#include "cpu/lower_volatile_load.h"
 #include "cpu/scratch.h"
 
 using namespace mlir;
@@ -87,7 +87,8 @@ void multiplyWhatIsDue(Context &ctx, const PendingBlock &iteration, const DotPla
   for (int64_t word = 0; word < words; ++word)
     cpu::store(b, now[word], wordOf(word), 8, false);
 
-  Value from = choose(isCut, constantIndex(b, 0), constantIndex(b, 1)), to = choose(iteration.isDue, constantIndex(b, 2), constantIndex(b, 1));
+  Value from = choose(isCut, constantIndex(b, 0), constantIndex(b, 1)),
+        to = choose(iteration.isDue, constantIndex(b, 2), constantIndex(b, 1));
   auto loop = scf::ForOp::create(b, from, to, constantIndex(b, 1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());

@@ -476,7 +476,7 @@ static void scoreDims(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims, ll
     int64_t bytes = elementBytes(getElementTypeOrSelf(load.getResult()));
     for (size_t d = 0; d < dims.size(); ++d) {
       if (dims[d] < 0 || shapeOf(tile)[d] == 1) continue;
-      Stride s = ctx.analysis->step(load.getPtr(), d);
+      Stride s = ctx.analysis->strideOf(load.getPtr(), d);
       if (!s.isZero()) scores[dims[d]] += s.kind == Stride::constant && s.amount == bytes ? 4 : -4;
     }
     return;
@@ -497,7 +497,7 @@ int64_t chooseVectorDim(Context &ctx, llvm::ArrayRef<int64_t> shape, ValueRange 
     scoreDims(ctx, tile, identity, scores, seen);
   for (Value pointer : pointers)
     for (int64_t d = 0; d < rank; ++d) {
-      Stride s = ctx.analysis->step(pointer, d);
+      Stride s = ctx.analysis->strideOf(pointer, d);
       auto type = cast<PointerType>(getElementTypeOrSelf(pointer));
       if (!s.isZero()) scores[d] += s.kind == Stride::constant && s.amount == elementBytes(type.getPointeeType()) ? 5 : -5;
     }
@@ -526,7 +526,7 @@ static int64_t widestElement(Context &ctx, Value tile, llvm::DenseSet<Value> &se
   int64_t rank = shapeOf(tile).size();
   bool affine = true;
   for (int64_t d = 0; d < rank; ++d)
-    affine &= ctx.analysis->step(tile, d).kind != Stride::other;
+    affine &= ctx.analysis->strideOf(tile, d).kind != Stride::other;
   if (affine && op && !isa<LoadOp>(op)) return 1;
   int64_t own = elementBytes(element);
   if (isa<FloatType>(element) && own < 4) own = 4; // computed in fp32

@@ -22,7 +22,7 @@ struct LoopSpec {
   llvm::SmallVector<Value, 3> full;    // by dimension: below this all `fullMasks` hold (null: everywhere)
   llvm::SmallVector<Value> fullMasks;
   bool onceInRow = false; // the body is for a row's first index alone, where rows are whole (rows.h)
-  Value nonTemporal = {};     // i1: where it is true, whole vectors are stored past the caches; null: never
+  Value nonTemporal = {}; // i1: where it is true, whole vectors are stored past the caches; null: never
 };
 
 /// How many indices of a dimension a mask admits, from the first one on.

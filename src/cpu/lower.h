@@ -30,7 +30,7 @@ struct LoopsInfo {
   int64_t arenaBytes = 0; // scratch of one worker
   Atomics atomics = Atomics::none;
   std::vector<SlotKind> slots;                          // of each argument
-  std::vector<LaunchGuard> facts;                        // what the code assumes about a launch
+  std::vector<LaunchGuard> guards;                      // what the code assumes about a launch
   std::function<void(const Explanation &)> onExplained; // set by the caller: receives what was decided
   bool namesVariables = false;                          // set by the caller: debuggers should find the kernel's variables
 };

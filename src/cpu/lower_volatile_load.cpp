@@ -1,4 +1,4 @@
-#include "cpu/volatile_load.h"
+#include "cpu/lower_volatile_load.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -2,7 +2,7 @@
 #include "cpu/masked_tail.h"
 
 #include "cpu/loops.h"
-#include "cpu/volatile_load.h"
+#include "cpu/lower_volatile_load.h"
 #include "support/stack.h"
 
 using namespace mlir;
@@ -19,7 +19,7 @@ static bool endsAlong(Context &ctx, Value mask, int64_t axis) {
 
 static bool isEqualBeyond(Context &ctx, Value tile, int64_t axis, MaskedTail &tail, llvm::SmallPtrSetImpl<Operation *> &seen) {
   if (!isTile(tile)) return true;
-  Stride step = ctx.analysis->step(tile, axis);
+  Stride step = ctx.analysis->strideOf(tile, axis);
   if (step.isZero()) return true;
   Operation *op = tile.getDefiningOp();
   if (!op) return false;

@@ -41,7 +41,7 @@ void forEach(ImplicitLocOpBuilder &b, int64_t end, int64_t step, int64_t first, 
 
 namespace {
 
-constexpr int64_t neededAccumulators = 8;          // multiply-adds in flight: latency 4, two a cycle (Zen 2 and later, Skylake and later)
+constexpr int64_t neededAccumulators = 8;         // multiply-adds in flight: latency 4, two a cycle (Zen 2 and later, Skylake and later)
 constexpr int64_t maxRowsOfAll = 16;              // of a block of registers
 constexpr int64_t maxUnroll = neededAccumulators; // steps of k: one row of one vector has as many partial sums
 

@@ -21,7 +21,7 @@ struct DotPlan {
   int64_t panel;
   // C(i, j) at c[i * cRow + j].
   int64_t cRow;
-  int64_t iterations = 1;       // of a loop, `k` being the part of one, that are multiplied together: panels have so many times `k` rows
+  int64_t iterations = 1;  // of a loop, `k` being the part of one, that are multiplied together: panels have so many times `k` rows
   bool tiles = false;      // by amx_tiles.h, in tile registers
   int64_t aPlaneBytes = 0; // where isOfHalves(operand): from A to its second plane; that of B's panels is behind all of them
   Value aRowBytes = {};    // the distance of A's rows where only the program knows it (i64); null: aRow elements
@@ -48,7 +48,7 @@ struct DotPlan {
 struct DotLimits {
   Value rows, columns;                                    // others of C are left as they are
   Value length;                                           // from here on A and B hold zeros
-  int64_t lengthStride = 1;                                 // divides it
+  int64_t lengthStride = 1;                               // divides it
   bool mayBeOneRow = false, mayBeOneColumn = false;       // in a launch like this one
   bool mayLeaveOneRow = false, mayLeaveOneColumn = false; // behind whole blocks of registers, in a launch like this one
 };

@@ -4,8 +4,8 @@
 //   "r", pack 2, int32:  two registers, so there are two constraints
 //   "x", pack 8, fp32:   one vector register, where the elements fill one of 16, 32 or 64 bytes
 #include "cpu/evaluate.h"
-#include "cpu/loops.h"
 #include "cpu/loop_nests.h"
+#include "cpu/loops.h"
 #include "cpu/scratch.h"
 #include "ir/assembly.h"
 

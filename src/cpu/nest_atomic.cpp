@@ -3,9 +3,9 @@
 
 #include "cpu/conditions.h"
 #include "cpu/evaluate.h"
-#include "cpu/loops.h"
-#include "cpu/volatile_load.h"
 #include "cpu/loop_nests.h"
+#include "cpu/loops.h"
+#include "cpu/lower_volatile_load.h"
 #include "cpu/rows.h"
 #include "cpu/scratch.h"
 #include "ir/location.h"
@@ -164,7 +164,7 @@ static void prefetchAtomics(Context &ctx, Atomic &atomic, const TileIndex &tileI
   ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(atomic.pointer);
   int64_t last = int64_t(shape.size()) - 1;
-  if (shape[last] <= ahead || ctx.analysis->step(atomic.pointer, last).kind != Stride::other) return;
+  if (shape[last] <= ahead || ctx.analysis->strideOf(atomic.pointer, last).kind != Stride::other) return;
   TileIndex then = tileIndex;
   Value index = arith::AddIOp::create(b, tileIndex.at[last].value, constantIndex(b, ahead));
   then.at[last].value = arith::MinSIOp::create(b, index, constantIndex(b, shape[last] - 1));
@@ -286,7 +286,7 @@ static void updateAlone(Context &ctx, Atomic &atomic) {
   if (atomic.mask) tiles.push_back(atomic.mask);
   RowScope split(ctx, tiles, vectorDim, chunk);
   chunk = split.chunk();
-  Stride step = ctx.analysis->step(atomic.pointer, vectorDim);
+  Stride step = ctx.analysis->strideOf(atomic.pointer, vectorDim);
   bool isAdjacent = step.hasAmount(elementBytes(getElementTypeOrSelf(atomic.operands[0])));
   if (!ctx.rows && !isAdjacent) return updateTile(ctx, atomic, {}, true);
   Value holds = logicalAnd(ctx, conditions(ctx, tiles, vectorDim), masksExactly(ctx, atomic.mask, shape));

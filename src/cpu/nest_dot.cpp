@@ -5,20 +5,20 @@
 // not at all if it is in scratch already or its rows can be read in memory (operand_in_memory.h). Narrow floats become fp32 on
 // the way, or bf16 where the machine multiplies that. A GPU's block sizes mean nothing here: the micro-kernel has its own tiles.
 
+#include "cpu/amx_tiles.h"
 #include "cpu/conditions.h"
-#include "cpu/k_blocking.h"
 #include "cpu/direct_store.h"
-#include "cpu/operand_padding.h"
 #include "cpu/evaluate.h"
-#include "cpu/panel_cache.h"
+#include "cpu/gemv.h"
+#include "cpu/k_blocking.h"
+#include "cpu/loop_nests.h"
 #include "cpu/loops.h"
 #include "cpu/math.h"
-#include "cpu/amx_tiles.h"
 #include "cpu/micro_kernel.h"
 #include "cpu/operand_in_memory.h"
-#include "cpu/loop_nests.h"
+#include "cpu/operand_padding.h"
+#include "cpu/panel_cache.h"
 #include "cpu/scratch.h"
-#include "cpu/gemv.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -63,7 +63,8 @@ static Value panelAddress(const Packing &pack, Value p, Value j, int64_t moreP) 
 static Value packedValue(const Packing &pack, const TileIndex &tileIndex) {
   Context &ctx = pack.ctx;
   Type element = getElementTypeOrSelf(pack.tile);
-  Value value = tileIndex.vector < 0 ? evaluateScalar(ctx, pack.tile, tileIndex) : asVector(ctx, evaluate(ctx, pack.tile, tileIndex), element, tileIndex);
+  Value value = tileIndex.vector < 0 ? evaluateScalar(ctx, pack.tile, tileIndex)
+                                     : asVector(ctx, evaluate(ctx, pack.tile, tileIndex), element, tileIndex);
   return convertTo(ctx, value, pack.operand);
 }
 
@@ -318,7 +319,9 @@ static void padPairs(Context &ctx, llvm::ArrayRef<int64_t> shape, const Buffer &
   rows.chunk.assign(shape.size(), 1);
   for (size_t d = 0; d + 1 < shape.size(); ++d)
     if (shape[d] > 1) rows.order.push_back(d);
-  emitLoops(ctx, rows, [&](llvm::ArrayRef<TileIndex> tileIndices) { storeChunk(ctx, padding, constantInt(ctx.b, operand, 0), tileIndices[0]); }, -1);
+  emitLoops(
+      ctx, rows, [&](llvm::ArrayRef<TileIndex> tileIndices) { storeChunk(ctx, padding, constantInt(ctx.b, operand, 0), tileIndices[0]); },
+      -1);
 }
 
 /// The second plane of A or of B's panels (amx_tiles.cpp): `rows` rows of `columns` words, `rowBytes` apart, of which so many are needed
@@ -355,11 +358,11 @@ static Buffer copyOperand(Context &ctx, DotOp op, DotPlan &plan, const DotLimits
   auto shape = shapeOf(op.getA());
   int64_t rank = shape.size(), k = shape[rank - 1];
   llvm::SmallVector<int64_t> rows(shape);
-  rows.back() = plan.k * plan.iterations;                              // plan.k is another one than k where there are pairs
+  rows.back() = plan.k * plan.iterations;                         // plan.k is another one than k where there are pairs
   if (plan.tiles) rows.back() += 64 / elementBytes(plan.operand); // a line between them: see amx_tiles.cpp
   if (isOfHalves(plan.operand)) rows.insert(rows.begin(), 2);
   Buffer a = iteration ? bufferAt(allocateLasting(ctx, llvm::product_of(rows) * elementBytes(plan.operand)), rows, plan.operand)
-                  : allocate(ctx, rows, plan.operand);
+                       : allocate(ctx, rows, plan.operand);
   if (isOfHalves(plan.operand)) plan.aPlaneBytes = a.strides.front() * 4, a.strides.erase(a.strides.begin());
   int64_t vectorDim = chooseVectorDim(ctx, shape, {op.getA()}, {});
   if (vectorDim == rank - 2 && plan.group == 1 && !plan.tiles) { // columns lie together: keep them so
@@ -411,8 +414,8 @@ static Value inMemoryOrCopied(Context &ctx, DotOp op, DotPlan &plan, const Opera
 }
 
 /// The micro-kernel's loops over what is to be multiplied now; `panels` has room for all turns that are multiplied together.
-static DotBlocks flushPendingBlocks(Context &ctx, const PendingBlock &iteration, const DotPlan &plan, const OperandA &a, Value panels, Value c,
-                                 const DotLimits &limits) {
+static DotBlocks flushPendingBlocks(Context &ctx, const PendingBlock &iteration, const DotPlan &plan, const OperandA &a, Value panels,
+                                    Value c, const DotLimits &limits) {
   ImplicitLocOpBuilder &b = ctx.b;
   DotBlocks blocks;
   multiplyWhatIsDue(ctx, iteration, plan, a, limits, [&](const BlockRange &stretch) {
@@ -438,7 +441,7 @@ static DotBlocks flushPendingBlocks(Context &ctx, const PendingBlock &iteration,
 
 /// The product by panels and the micro-kernel.
 static void emitPanelGemm(Context &ctx, DotOp op, DotPlan plan, const Buffer &c, bool fromZero, const DotLimits &limits,
-                             const std::optional<PendingBlock> &iteration) {
+                          const std::optional<PendingBlock> &iteration) {
   ImplicitLocOpBuilder &b = ctx.b;
   int64_t mark = ctx.arenaUsed;
   auto stored = storedOperand(ctx, op.getA(), plan.operand, c);
@@ -475,7 +478,7 @@ static void emitPanelGemm(Context &ctx, DotOp op, DotPlan plan, const Buffer &c,
     };
     OperandA ofA{base(a), plan.aRowBytes, plan.aCol * elementBytes(plan.operand)};
     DotBlocks blocks = iteration ? flushPendingBlocks(ctx, *iteration, plan, ofA, panels, base(c), limits)
-                            : emitDotLoops(b, ctx.target, plan, ofA.base, panels, base(c), fromZero, limits);
+                                 : emitDotLoops(b, ctx.target, plan, ofA.base, panels, base(c), fromZero, limits);
     int64_t lanes = ctx.target.vectorBytes / elementBytes(plan.result);
     ctx.notes.dots.push_back({op, std::move(blocks), lanes, bool(plan.out), from, plan.iterations});
   };
@@ -495,14 +498,13 @@ static void emitPanelGemm(Context &ctx, DotOp op, DotPlan plan, const Buffer &c,
 
 /// The product where one row (one column) is needed, or is computed on its own. Null where the matrix is already in scratch: then it is
 /// read from there.
-static std::optional<Gemv> gemvOf(Context &ctx, DotOp op, const DotPlan &plan, const Buffer &c, bool fromZero,
-                                              const DotLimits &limits, bool ofRow) {
+static std::optional<Gemv> gemvOf(Context &ctx, DotOp op, const DotPlan &plan, const Buffer &c, bool fromZero, const DotLimits &limits,
+                                  bool ofRow) {
   Value limit = ofRow ? limits.rows : limits.columns, matrix = ofRow ? op.getB() : op.getA();
   if (!limit || !isa<FloatType>(plan.result) || ctx.buffers.contains(matrix)) return std::nullopt;
   if (std::min({plan.m, plan.n, plan.k}) < 4 || !matrix.getDefiningOp()) return std::nullopt;
   Value target = pointerAtConstant(ctx.b, c.base, c.offset * elementBytes(c.element));
-  if (ofRow)
-    return Gemv{matrix, op.getA(), 1, 0, 1, plan.n, plan.k, plan.result, limits.columns, limits.length, target, 1, fromZero};
+  if (ofRow) return Gemv{matrix, op.getA(), 1, 0, 1, plan.n, plan.k, plan.result, limits.columns, limits.length, target, 1, fromZero};
   return Gemv{matrix, op.getB(), 0, 1, 0, plan.m, plan.k, plan.result, limits.rows, limits.length, target, c.strides[0], fromZero};
 }
 

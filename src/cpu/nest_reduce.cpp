@@ -6,13 +6,13 @@
 // count as associative and commutative, as in upstream; scans keep the order, and associate where the axis lies in vectors.
 
 #include "cpu/evaluate.h"
+#include "cpu/fast_path.h"
 #include "cpu/interleave.h"
+#include "cpu/loop_nests.h"
 #include "cpu/loops.h"
 #include "cpu/masked_tail.h"
 #include "cpu/operations.h"
-#include "cpu/loop_nests.h"
 #include "cpu/scratch.h"
-#include "cpu/fast_path.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -72,7 +72,7 @@ static void storeConditionalLoads(Context &ctx, ValueRange sources) {
     bool conditional = false;
     if (auto load = dyn_cast<LoadOp>(op))
       for (size_t d = 0; d < shapeOf(tile).size(); ++d)
-        conditional |= ctx.analysis->step(load.getPtr(), d).isConditional();
+        conditional |= ctx.analysis->strideOf(load.getPtr(), d).isConditional();
     if (conditional)
       ctx.buffers[tile] = buffered(ctx, tile);
     else
@@ -576,7 +576,8 @@ void lowerScan(Context &ctx, ScanOp op) {
   for (int64_t d = 0; d < rank; ++d)
     if (d != axis && shape[d] > 1) spec.order.push_back(d);
   emitLoops(
-      ctx, spec, [&](llvm::ArrayRef<TileIndex> tileIndices) { scan.lanes > 1 ? scanAlong(scan, tileIndices[0]) : scanAcross(scan, tileIndices[0]); },
+      ctx, spec,
+      [&](llvm::ArrayRef<TileIndex> tileIndices) { scan.lanes > 1 ? scanAlong(scan, tileIndices[0]) : scanAcross(scan, tileIndices[0]); },
       vectorDim);
   for (auto [result, buffer] : llvm::zip(op.getResults(), scan.results))
     ctx.buffers[result] = buffer;

@@ -10,8 +10,8 @@
 // Floats come as integers whose order is theirs (_sort_key of the prelude), so equal elements have equal bits, and a comparison is one
 // instruction with all of its operands' bits: nothing is lost or doubled.
 
-#include "cpu/loops.h"
 #include "cpu/loop_nests.h"
+#include "cpu/loops.h"
 #include "cpu/scratch.h"
 
 using namespace mlir;

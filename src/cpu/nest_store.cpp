@@ -2,9 +2,9 @@
 
 #include "cpu/conditions.h"
 #include "cpu/evaluate.h"
+#include "cpu/loop_nests.h"
 #include "cpu/loops.h"
 #include "cpu/micro_kernel.h"
-#include "cpu/loop_nests.h"
 #include "cpu/rows.h"
 #include "cpu/scratch.h"
 
@@ -28,7 +28,7 @@ Value usesNonTemporalStores(Context &ctx, StoreOp op, int64_t vectorDim, int64_t
   ImplicitLocOpBuilder &b = ctx.b;
   auto pointer = cast<PointerType>(getElementTypeOrSelf(op.getPtr()));
   int64_t bytes = elementBytes(pointer.getPointeeType());
-  Stride s = vectorDim < 0 ? Stride{} : ctx.analysis->step(op.getPtr(), vectorDim);
+  Stride s = vectorDim < 0 ? Stride{} : ctx.analysis->strideOf(op.getPtr(), vectorDim);
   if (s.kind != Stride::constant || s.amount != bytes || s.isConditional() || chunk * bytes != ctx.target.vectorBytes) return {};
   auto shape = shapeOf(op.getPtr());
   Value total = constantIndex(b, bytes);
@@ -44,7 +44,7 @@ Value usesNonTemporalStores(Context &ctx, StoreOp op, int64_t vectorDim, int64_t
   Value base = evaluateScalar(ctx, op.getPtr(), origin), bits = base;
   for (size_t d = 0; d < shape.size(); ++d) {
     if (int64_t(d) == vectorDim || shape[d] == 1) continue;
-    if (Stride along = ctx.analysis->step(op.getPtr(), d); along.kind == Stride::other || along.wraps || along.varies) return {};
+    if (Stride along = ctx.analysis->strideOf(op.getPtr(), d); along.kind == Stride::other || along.wraps || along.varies) return {};
     TileIndex next = origin;
     next.at[d] = {indexConstant(ctx, 1), 0};
     bits = arith::OrIOp::create(b, bits, arith::SubIOp::create(b, evaluateScalar(ctx, op.getPtr(), next), base));
@@ -124,7 +124,7 @@ static Transpose transposeOf(Context &ctx, StoreOp op) {
   int64_t bytes = elementBytes(element);
   if (element.isInteger(1) || isa<PointerType>(element)) return {};
   for (int64_t d = 0; d < int64_t(shape.size()); ++d) {
-    Stride step = ctx.analysis->step(pointer, d);
+    Stride step = ctx.analysis->strideOf(pointer, d);
     if (shape[d] == 1 || step.kind != Stride::constant || step.amount != bytes) continue;
     Transpose turning{transposedDim(ctx, value, d), d, std::min(maxSide, ctx.target.vectorBytes / bytes)};
     bool isShort = ctx.buffers.contains(value) || ctx.analysis->cost(value) <= longest;
@@ -247,8 +247,8 @@ static void lowerTileStore(Context &ctx, StoreOp op) {
   if (mask) tiles.push_back(mask);
   for (Hazard hazard : hazards)
     pointers.push_back(hazard.load.getPtr());
-  Value holds =
-      logicalAnd(ctx, conditions(ctx, tiles, vectorDim), logicalAnd(ctx, masksExactly(ctx, mask, shape), isDisjointFromStores(ctx, op, hazards)));
+  Value holds = logicalAnd(ctx, conditions(ctx, tiles, vectorDim),
+                           logicalAnd(ctx, masksExactly(ctx, mask, shape), isDisjointFromStores(ctx, op, hazards)));
   if (iterations) holds = logicalAnd(ctx, holds, conditions(ctx, {value}, turning.from));
   if (!hazards.empty()) holds = logicalAnd(ctx, holds, reachesExactly(ctx, pointers));
   if (!holds) {

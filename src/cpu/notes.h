@@ -24,7 +24,7 @@ struct AccessNote {
   Way way;
   int64_t lanes;
   bool masked;    // lane by lane
-  bool fallback;   // in the version that assumes nothing
+  bool fallback;  // in the version that assumes nothing
   bool streaming; // past the caches
   bool operator==(const AccessNote &) const = default;
 };
@@ -32,10 +32,10 @@ struct AccessNote {
 struct DotNote {
   mlir::Operation *op;
   DotBlocks blocks;
-  int64_t maxLanes;                                  // that a vector of the machine has
+  int64_t maxLanes;                                   // that a vector of the machine has
   bool storesResults;                                 // itself, where a whole tile is stored (direct_store.h)
   enum From : uint8_t { copy, scratch, memory } from; // where A is read; memory: it is copied where a mask cuts off something that is read
-  int64_t iterations;                                      // of the loop that are multiplied together (k_blocking.h)
+  int64_t iterations;                                 // of the loop that are multiplied together (k_blocking.h)
 };
 
 /// A tile's place in scratch memory.

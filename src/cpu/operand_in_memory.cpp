@@ -4,7 +4,7 @@
 #include "cpu/conditions.h"
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
-#include "cpu/volatile_load.h"
+#include "cpu/lower_volatile_load.h"
 
 using namespace mlir;
 using namespace tilewright::tt;
@@ -19,7 +19,7 @@ static bool isLoadOfRows(Context &ctx, LoadOp load, const DotPlan &plan) {
   auto shape = shapeOf(load.getResult());
   if (shape.size() != 2 || shape[0] < 2 || shape[1] != plan.k) return false;
   if (getElementTypeOrSelf(load.getResult()) != plan.operand) return false;
-  Stride along = ctx.analysis->step(load.getPtr(), 1);
+  Stride along = ctx.analysis->strideOf(load.getPtr(), 1);
   bool isContiguous = along.kind == Stride::constant && along.amount == elementBytes(plan.operand);
   return isContiguous && ctx.analysis->reachIsKnown(load.getPtr()) && chooseVectorDim(ctx, shape, {load.getResult()}, {}) == 1;
 }

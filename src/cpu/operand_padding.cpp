@@ -3,7 +3,7 @@
 
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
-#include "cpu/volatile_load.h"
+#include "cpu/lower_volatile_load.h"
 #include "cpu/masked_tail.h"
 #include "cpu/operations.h"
 

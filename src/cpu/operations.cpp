@@ -6,8 +6,8 @@
 #include "cpu/control_flow.h"
 #include "cpu/debug_variables.h"
 #include "cpu/evaluate.h"
-#include "cpu/volatile_load.h"
 #include "cpu/loop_nests.h"
+#include "cpu/lower_volatile_load.h"
 #include "cpu/scratch.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -19,7 +19,7 @@
 
 #include "cpu/control_flow.h"
 #include "cpu/evaluate.h"
-#include "cpu/volatile_load.h"
+#include "cpu/lower_volatile_load.h"
 #include "cpu/scratch.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -65,12 +65,12 @@ static bool findScalars(Context &ctx, Value tile, llvm::SmallSetVector<Value, 8>
 }
 
 /// How many panels are kept, each of so many iterations; 0: none. All products of a kernel share the worker's part of the caches.
-static int64_t slotsOf(Context &ctx, int64_t bytes, int64_t turns) {
+static int64_t slotsOf(Context &ctx, int64_t bytes, int64_t iterations) {
   int64_t dots = 0;
   ctx.kernel.walk([&](DotOp) { ++dots; });
   constexpr int64_t most = 8 << 20;
   int64_t budget = std::min(most, std::max(ctx.target.l2Bytes, ctx.target.llcBytes / 2)) / dots;
-  int64_t slots = std::min({budget / bytes, maxSlots, maxHeaders / turns});
+  int64_t slots = std::min({budget / bytes, maxSlots, maxHeaders / iterations});
   return slots < 2 ? 0 : slots;
 }
 
@@ -86,8 +86,8 @@ static Value bitsOf(Context &ctx, Value value) {
 Value packOnce(Context &ctx, DotOp op, const DotPlan &plan, Value scratch, const DotLimits &limits, llvm::function_ref<void(Value)> pack) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-  int64_t turns = plan.turns, bytes = (panelBytes(plan.together()) + line - 1) / line * line;
-  int64_t slots = slotsOf(ctx, bytes, turns), kept = slots * turns; // iterations
+  int64_t iterations = plan.iterations, bytes = (panelBytes(plan.together()) + line - 1) / line * line;
+  int64_t slots = slotsOf(ctx, bytes, iterations), kept = slots * iterations; // iterations
   llvm::SmallSetVector<Value, 8> scalars;
   std::optional<int64_t> step = loop ? getConstantIntValue(loop.getStep()) : std::nullopt;
   bool isBatch = shapeOf(op.getB()).size() > 2; // whose products would all have one place
@@ -109,7 +109,7 @@ Value packOnce(Context &ctx, DotOp op, const DotPlan &plan, Value scratch, const
     key.push_back(bitsOf(ctx, value));
 
   Type index = b.getI64Type();
-  Value number = iterationNumber(ctx, loop), slot = arith::ShRUIOp::create(b, number, constantIndex(b, llvm::Log2_64(turns)));
+  Value number = iterationNumber(ctx, loop), slot = arith::ShRUIOp::create(b, number, constantIndex(b, llvm::Log2_64(iterations)));
   auto compare = [&](arith::CmpIPredicate how, Value first, Value second) -> Value { return arith::CmpIOp::create(b, how, first, second); };
   auto choose = [&](Value condition, Value first, Value second) -> Value { return arith::SelectOp::create(b, condition, first, second); };
 

@@ -135,7 +135,8 @@ static llvm::SmallVector<Operation *> scalarsOfProgram(Context &ctx, Value tile,
 }
 
 /// Computes the scalars of the next program, and of its first iteration. Returns whether there is one (i1).
-static Value enterNextProgram(Context &ctx, scf::ForOp loop, llvm::ArrayRef<Operation *> scalars, const std::optional<NextIteration> &turn) {
+static Value enterNextProgram(Context &ctx, scf::ForOp loop, llvm::ArrayRef<Operation *> scalars,
+                              const std::optional<NextIteration> &turn) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value number = ctx.programId[0], following = arith::AddIOp::create(b, number, constantInt(b, number.getType(), 1));
   ctx.programId[0] = following;

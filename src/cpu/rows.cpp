@@ -58,7 +58,7 @@ static Divisions collectDivisions(Context &ctx, ValueRange roots, int64_t vector
     if (!op || !(isElementwise(op) || isa<ExpandDimsOp, BroadcastOp, TransOp, LoadOp>(op))) continue;
     if (isRemainder(op) || isa<arith::DivSIOp, arith::DivUIOp>(op))
       for (size_t d = 0; d < dims.size(); ++d) {
-        Stride step = ctx.analysis->step(op->getOperand(0), d);
+        Stride step = ctx.analysis->strideOf(op->getOperand(0), d);
         if (dims[d] == vectorDim && step.hasAmount(1) && !step.isConditional() && ctx.analysis->isOneValue(op->getOperand(1))) {
           all.found.push_back({op, int64_t(d), dims});
           all.areComputed |= !isStored;
@@ -178,7 +178,7 @@ static std::optional<Rows> planRows(Context &ctx, ValueRange tiles, int64_t vect
   TileAnalysis::Steps steps = stepsInRow(rows, masksOf(tiles));
   TileAnalysis::Steps *before = ctx.analysis->assumeSteps(&steps);
   bool isAnyRegular = llvm::any_of(all.stored, [&](auto &tile) {
-    Stride step = ctx.analysis->step(tile.first, tile.second);
+    Stride step = ctx.analysis->strideOf(tile.first, tile.second);
     return step.isZero() || (step.kind != Stride::other && !step.isConditional() && getElementTypeOrSelf(tile.first).isInteger());
   });
   ctx.analysis->assumeSteps(before);
@@ -205,7 +205,7 @@ static bool areOfVectors(Context &ctx, Rows &rows, int64_t lanes) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (!rows.constant || *rows.constant % lanes != 0 || *rows.constant > maxVectors * lanes || !llvm::isPowerOf2_64(lanes)) return false;
   for (auto [d, dim] : llvm::enumerate(rows.dims)) {
-    Stride step = ctx.analysis->step(rows.dividend, d);
+    Stride step = ctx.analysis->strideOf(rows.dividend, d);
     if (dim != rows.dim && (step.kind != Stride::constant || step.isConditional() || step.amount % lanes != 0)) return false;
   }
   Value misaligned = arith::AndIOp::create(b, wideScalar(ctx, rows.dividend), constantIndex(b, lanes - 1));
@@ -234,7 +234,8 @@ RowScope::~RowScope() {
   ctx.analysis->assumeSteps(stepsBefore);
 }
 
-void forEachRow(Context &ctx, const TileIndex &tileIndex, Value to, ValueRange masks, llvm::function_ref<void(Value from, Value end)> body) {
+void forEachRow(Context &ctx, const TileIndex &tileIndex, Value to, ValueRange masks,
+                llvm::function_ref<void(Value from, Value end)> body) {
   ImplicitLocOpBuilder &b = ctx.b;
   const Rows &rows = *ctx.rows;
   TileIndex origin;
@@ -278,7 +279,7 @@ bool isOneInRow(Context &ctx, Value tile, int64_t dim, ValueRange masks) {
   if (!ctx.rows) return false;
   TileAnalysis::Steps steps = stepsInRow(*ctx.rows, masks);
   TileAnalysis::Steps *before = ctx.analysis->assumeSteps(&steps);
-  bool result = ctx.analysis->step(tile, dim).isZero();
+  bool result = ctx.analysis->strideOf(tile, dim).isZero();
   ctx.analysis->assumeSteps(before);
   return result;
 }

@@ -87,7 +87,8 @@ void storeChunk(Context &ctx, const Buffer &to, Value value, const TileIndex &ti
   if (Value inRow = lanesInRow(ctx, tileIndex)) {
     int64_t stride = to.strides[tileIndex.vector] * bytes;
     if (stride == bytes) return maskedStore(b, value, address, inRow, bytes);
-    Value all = arith::AddIOp::create(b, splat(b, pointerToInt(b, address), tileIndex.lanes), iota(b, b.getI64Type(), tileIndex.lanes, stride));
+    Value all =
+        arith::AddIOp::create(b, splat(b, pointerToInt(b, address), tileIndex.lanes), iota(b, b.getI64Type(), tileIndex.lanes, stride));
     return scatter(b, value, all, inRow, bytes);
   }
   if (tileIndex.vector < 0 || to.strides[tileIndex.vector] == 1) return cpu::store(b, value, address, bytes, false);

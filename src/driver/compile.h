@@ -31,8 +31,8 @@ struct CpuArtifact {
   int64_t arenaBytes = 0; // scratch that each worker must bring, 64-byte aligned
   Atomics atomics = Atomics::none;
   std::vector<SlotKind> slots;
-  std::vector<bool> writes;      // for each slot: whether the kernel may write to the memory that it points to
-  std::vector<LaunchGuard> facts; // what the code assumes about a launch
+  std::vector<bool> writes;       // for each slot: whether the kernel may write to the memory that it points to
+  std::vector<LaunchGuard> guards; // what the code assumes about a launch
 };
 
 /// Runs the programs [first, last) of the grid, x fastest. `args`: one slot for each argument of the tt.func. `arena`: as in PoolJob.

@@ -1,11 +1,11 @@
 #include "driver/ir_text.h"
 
 #include "codegen/debug_info.h"
+#include "driver/tile_stages.h"
 #include "ir/explanation.h"
 #include "ir/newer_text.h"
 #include "ir/refusal.h"
 #include "ir/tt.h"
-#include "driver/tile_stages.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -1,12 +1,12 @@
 #include "driver/source.h"
 
-#include "evaluate/module.h"
-#include "ir/refusal.h"
-#include "ir/tt.h"
 #include "driver/context.h"
 #include "driver/diagnose.h"
 #include "driver/given_ptx.h"
 #include "driver/ir_text.h"
+#include "evaluate/module.h"
+#include "ir/refusal.h"
+#include "ir/tt.h"
 #include "support/hash.h"
 
 using namespace mlir;

@@ -6,6 +6,8 @@
 #include "codegen/ptx/lower.h"
 #include "codegen/ptx/text.h"
 #include "cpu/lower.h"
+#include "driver/given_ptx.h"
+#include "driver/strict_rounding.h"
 #include "frontend/link_library.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/tensor_map.h"
@@ -15,8 +17,6 @@
 #include "ir/refusal.h"
 #include "ir/slots.h"
 #include "ir/written_arguments.h"
-#include "driver/given_ptx.h"
-#include "driver/strict_rounding.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -62,7 +62,7 @@ static LogicalResult toLoops(Compilation &c) {
   c.cpu.arenaBytes = info.arenaBytes;
   c.cpu.atomics = info.atomics;
   c.cpu.slots = std::move(info.slots);
-  c.cpu.facts = std::move(info.facts);
+  c.cpu.guards = std::move(info.guards);
   return success();
 }
 
@@ -72,10 +72,10 @@ static LogicalResult loopsToLlvm(Compilation &c) {
 }
 
 /// The text, with its assumptions in front, for people: whoever launches it by other means must satisfy them.
-static std::string withProperties(const std::string &text, llvm::StringRef comment, llvm::ArrayRef<LaunchGuard> facts) {
+static std::string withGuards(const std::string &text, llvm::StringRef comment, llvm::ArrayRef<LaunchGuard> guards) {
   std::string lines;
-  for (const LaunchGuard &fact : facts)
-    if (!fact.isVersioningRequest) lines += comment.str() + " taken for granted: " + fact.name + "\n";
+  for (const LaunchGuard &guard : guards)
+    if (!guard.isVersioningRequest) lines += comment.str() + " assumes: " + guard.name + "\n";
   return lines + text;
 }
 
@@ -96,7 +96,7 @@ static LogicalResult generateForCpu(Compilation &c) {
   CodeKind kind = c.wanted == Stage::llvm ? CodeKind::llvm : c.wanted == Stage::assembly ? CodeKind::assembly : CodeKind::object;
   std::optional<std::string> code = generateCode(*c.module, c.request.target, kind);
   if (!code) return failure();
-  c.output = c.wanted == Stage::assembly ? withProperties(*code, "#", c.cpu.facts) : std::move(*code);
+  c.output = c.wanted == Stage::assembly ? withGuards(*code, "#", c.cpu.guards) : std::move(*code);
   return success();
 }
 
@@ -152,7 +152,7 @@ static LogicalResult collectLaunchGuards(Compilation &c) {
     std::optional<std::vector<gpu::TensorMapSpec>> maps = gpu::takeTensorMaps(kernel);
     if (!maps) return failure();
     c.gpu.maps = std::move(*maps);
-    c.gpu.facts = gpu::collectLaunchGuards(kernel);
+    c.gpu.guards = gpu::collectLaunchGuards(kernel);
     auto launch = kernel->getAttrOfType<ptx::KernelAttr>(ptx::kernelName);
     if (!launch) return bug(kernel, "it does not say how many threads it has");
     c.gpu.warps = launch.getThreads() / 32;
@@ -183,7 +183,7 @@ static LogicalResult generateForGpu(Compilation &c) {
   std::optional<std::string> text = generatePtx(*c.module, *c.request.gpu, c.wanted == Stage::llvm ? CodeKind::llvm : CodeKind::assembly);
   if (!text) return failure();
   c.gpu.target = c.request.gpu->name;
-  c.output = c.wanted == Stage::llvm ? std::move(*text) : withProperties(*text, "//", c.gpu.facts);
+  c.output = c.wanted == Stage::llvm ? std::move(*text) : withGuards(*text, "//", c.gpu.guards);
   return success();
 }
 

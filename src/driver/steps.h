@@ -30,7 +30,7 @@ struct Compilation {
   GpuArtifact gpu;
 };
 
-enum class Machine : uint8_t { processor = 1, gpu = 2, any = 3 };
+enum class Machine : uint8_t { cpu = 1, gpu = 2, any = 3 };
 
 struct Step {
   llvm::StringLiteral name;

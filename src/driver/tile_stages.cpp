@@ -9,9 +9,9 @@
 // The text is parsed in a context of its own, because this compiler has a ttg dialect, too.
 #include "driver/tile_stages.h"
 
+#include "driver/diagnose.h"
 #include "ir/refusal.h"
 #include "ir/tt.h"
-#include "driver/diagnose.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/AttrTypeSubElements.h"

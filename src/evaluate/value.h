@@ -43,7 +43,7 @@ struct Sequence {
   std::vector<Value> items;
   std::vector<std::string> fieldNames; // of a namedtuple or an aggregate
   bool isSet = false;
-  KeyIndices places;                // of a set
+  KeyIndices places;               // of a set
   std::shared_ptr<Namespace> type; // the class of an instance, where it is known
 };
 struct Dict {

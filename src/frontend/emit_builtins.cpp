@@ -395,7 +395,7 @@ Maybe Emitter::breakpoint(const CallArguments &args) {
     isSignedValue.push_back(scalar.isScalar() && isSigned(scalar.scalar()));
   }
   auto stop = tt::PrintOp::create(ops.b, "", false, values, isSignedValue);
-  stop->setAttr(breakpointName, ops.b.getStrArrayAttr(names));
+  stop->setAttr(tt::breakpointName, ops.b.getStrArrayAttr(names));
   return Operand::none();
 }
 

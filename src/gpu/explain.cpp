@@ -3,15 +3,13 @@
 //         128x64 f16 from a_ptr by TMA: dims {K, M}, strides {stride_am}, box {64, 128}, swizzle 128; in a ring of 4
 //     L2  128x256, 128 registers a thread for f32: accumulator of wgmma m64n256k16
 // What passes have decided stands in the module: in types, in operations, and where neither says why, in attributes (`ttg.dot_choice`,
-// `ttg.access`, `ttg.loop_schedule` and others, ttg.td). Nothing is decided here a second time. Facts become text at once, where the operations
-// that they are about still exist; only what is grouped later stays a structure.
+// `ttg.access`, `ttg.loop_schedule` and others, ttg.td). Nothing is decided here a second time. Facts become text at once, where the
+// operations that they are about still exist; only what is grouped later stays a structure.
 #include "gpu/explain.h"
 
-#include "gpu/schedule/scratch.h"
-#include "gpu/schedule/shift.h"
 #include "gpu/schedule/dequantize_partition.h"
-#include "gpu/tiles/covering.h"
-#include "gpu/tiles/valid_extent.h"
+#include "gpu/schedule/scratch.h"
+#include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/split_k_in_cluster.h"
 #include "ir/address/indices.h"
@@ -133,7 +131,7 @@ struct TileLayout {
 };
 
 /// A fact about an operation, which is found again, in later steps, by its location.
-struct FoundAssumption {
+struct FoundRemark {
   Location location;
   SourceLine where;
   std::string text;
@@ -152,7 +150,7 @@ struct Explainer::Impl {
   std::vector<Timeline> timelines;
   std::vector<AccessWaste> waste;
   std::map<std::pair<SourceLine, std::string>, std::string> steps; // of the pointers of a line to an argument
-  std::vector<FoundAssumption> accesses, dots, reductions, loops, conversions, buffers;
+  std::vector<FoundRemark> accesses, dots, reductions, loops, conversions, buffers;
   mutable SourceText source;
 
   SourceLine place(Location location) const { return sourceLineOf(location, file); }
@@ -232,8 +230,8 @@ struct Explainer::Impl {
   static std::string splitText(Operation *op) {
     auto split = op->getAttrOfType<IntegerAttr>(ttg::ctaSplitName);
     if (!split) return "";
-    bool isForAll = op->hasAttr(multicastName);
-    if (op->hasAttr(splitKName)) return "; each block multiplies a part of K, and they add up behind the loop";
+    bool isForAll = op->hasAttr(ttg::multicastName);
+    if (op->hasAttr(ttg::splitKName)) return "; each block multiplies a part of K, and they add up behind the loop";
     if (split.getInt() < 0)
       return isForAll ? "; every block has all of it: each copies a part of it for all" : "; every block has all of it";
     return "; a block's part along dimension " + std::to_string(split.getInt());
@@ -274,7 +272,7 @@ struct Explainer::Impl {
     bool threads = product.getKind() == ttg::MmaKind::fma;
     families.push_back({ttg::layoutOf(dot.getType()), (threads ? "result of " : "accumulator of ") + family});
     dots.push_back({dot.getLoc(), place(dot.getLoc()),
-                        tileText(a) + " * " + tileText(b) + " -> " + tileText(dot.getType()) + ": " + how + splitText(dot)});
+                    tileText(a) + " * " + tileText(b) + " -> " + tileText(dot.getType()) + ": " + how + splitText(dot)});
   }
 
   void seeReduction(tt::ReduceOp reduce) {
@@ -374,19 +372,20 @@ struct Explainer::Impl {
     sharedMax = target ? target->sharedBytes : 0;
     heading = name + " for cuda:" + config.getTarget().str() + ": " + countText(config.getWarps(), "warp") + ", num_stages " +
               std::to_string(stagesWanted);
-    if (auto asked = kernel->getAttrOfType<IntegerAttr>(requestedWarpsName))
+    if (auto asked = kernel->getAttrOfType<IntegerAttr>(ttg::requestedWarpsName))
       heading += "; accumulators do not fit into the registers of the " + countText(asked.getInt(), "warp") + " asked for";
     if (auto why = kernel->getAttrOfType<StringAttr>(ttg::moreCtasName)) heading += "; " + why.str();
-    if (kernel->hasAttr(dequantizePartitionName))
+    if (kernel->hasAttr(ttg::dequantizePartitionName))
       heading += "; one more warp starts the copies of a loop, 4 more widen the second operand of its product";
     else if (kernel->hasAttr(ttg::warpSpecializedName))
       heading += "; one more warp starts the copies of the loops, the others only multiply and compute";
-    if (auto why = kernel->getAttrOfType<StringAttr>(ttg::notWarpSpecializedName)) heading += "; no warp of its own for copies: " + why.str();
+    if (auto why = kernel->getAttrOfType<StringAttr>(ttg::notWarpSpecializedName))
+      heading += "; no warp of its own for copies: " + why.str();
     llvm::SmallPtrSet<const void *, 16> told; // the start of a ring and its loop have the same locations
     auto add = [&](Operation *op, const std::string &text) {
       if (!told.insert(op->getLoc().getAsOpaquePointer()).second) return;
-      for (FoundAssumption &guard : accesses) // several, where a loop was unrolled
-        if (guard.location == op->getLoc()) guard.text += text;
+      for (FoundRemark &remark : accesses) // several, where a loop was unrolled
+        if (remark.location == op->getLoc()) remark.text += text;
     };
     inMachine = true;
     kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -397,8 +396,9 @@ struct Explainer::Impl {
         entry.held = true;
       }
       llvm::TypeSwitch<Operation *>(op)
-          .Case(
-              [&](ttg::TmaLoadOp o) { add(op, mapText(kernel, o.getMap()) + depthText(o.getBuffer()) + notPipelinedText(op) + splitText(op)); })
+          .Case([&](ttg::TmaLoadOp o) {
+            add(op, mapText(kernel, o.getMap()) + depthText(o.getBuffer()) + notPipelinedText(op) + splitText(op));
+          })
           .Case([&](ttg::TmaStoreOp o) { add(op, mapText(kernel, o.getMap()) + splitText(op)); })
           .Case([&](ttg::CopyAsyncOp o) { add(op, "; by cp.async" + depthText(o.getBuffer())); })
           .Case([&](tt::LoadOp o) {
@@ -416,9 +416,9 @@ struct Explainer::Impl {
   void seeOperand(ttg::WgmmaOp op) {
     static constexpr llvm::StringLiteral before = "A and B in shared memory";
     if (!isa<RankedTensorType>(op.getA().getType())) return;
-    for (FoundAssumption &guard : dots)
-      if (size_t at = guard.text.find(before); guard.location == op->getLoc() && at != std::string::npos)
-        guard.text.replace(at, before.size(), "A widened in registers, B in shared memory");
+    for (FoundRemark &remark : dots)
+      if (size_t at = remark.text.find(before); remark.location == op->getLoc() && at != std::string::npos)
+        remark.text.replace(at, before.size(), "A widened in registers, B in shared memory");
   }
 
   static std::string notPipelinedText(Operation *load) {
@@ -559,7 +559,7 @@ struct Explainer::Impl {
       text = "not pipelined, each iteration waits for what it loads: " + reason;
     }
     if (made.getInFlight()) text += "; " + countText(made.getInFlight(), "product") + " may be in flight";
-    if (loop->hasAttr(crossTilePrefetchName)) text += "; goes on from tile to tile";
+    if (loop->hasAttr(ttg::crossTilePrefetchName)) text += "; goes on from tile to tile";
     if (made.getPrefetchesMma()) text += "; a product of the next iteration is started early";
     if (made.getStages() > 1 && loads) text += "; other loads go to registers in their own iteration";
     loops.push_back({loop.getLoc(), place(loop.getLoc()), text});
@@ -571,7 +571,7 @@ struct Explainer::Impl {
     Timeline timeline{place(loop.getLoc()), stages, {}};
     bool isWarpSpecialized = loop->getParentOfType<tt::FuncOp>()->hasAttr(ttg::warpSpecializedName);
     auto add = [&](Operation *op, const char *worker, int64_t ahead) {
-      if (auto shift = op->getAttrOfType<IntegerAttr>(iterationOffsetName)) ahead += shift.getInt();
+      if (auto shift = op->getAttrOfType<IntegerAttr>(ttg::iterationOffsetName)) ahead += shift.getInt();
       TimelineEvent event{place(op->getLoc()), worker, op->getName().stripDialect().str(), ahead};
       bool again = !timeline.events.empty() && timeline.events.back().worker == event.worker && timeline.events.back().where == event.where;
       if (!again && !event.where.file.empty()) timeline.events.push_back(std::move(event));
@@ -596,14 +596,14 @@ struct Explainer::Impl {
 
   //===----------------------------------------------------------------------------------------------------------- as text
 
-  static AssumptionSection section(const char *title, const std::vector<FoundAssumption> &found) {
-    AssumptionSection section{title, {}};
-    for (const FoundAssumption &guard : found)
-      section.guards.push_back({guard.where, guard.text});
+  static RemarkSection section(const char *title, const std::vector<FoundRemark> &found) {
+    RemarkSection section{title, {}};
+    for (const FoundRemark &remark : found)
+      section.remarks.push_back({remark.where, remark.text});
     return section;
   }
 
-  std::vector<AssumptionSection> sections() const {
+  std::vector<RemarkSection> sections() const {
     return {section("Products", dots),
             section("Loops", loops),
             section("Memory", accesses),
@@ -613,8 +613,9 @@ struct Explainer::Impl {
   }
 
   /// Which tiles a thread holds most of, where its registers do not suffice: ptxas does not say whose it spills.
-  AssumptionSection spilled() const {
-    AssumptionSection made{"Spilled registers: these tiles take the most; more warps, or smaller tiles, leave less of them to a thread", {}};
+  RemarkSection spilled() const {
+    RemarkSection made{"Spilled registers: these tiles take the most; more warps, or smaller tiles, leave less of them to a thread",
+                           {}};
     std::vector<const TileLayout *> largest;
     auto words = [](const TileLayout *tile) { return tile->layout.registersPerThread() * std::max<int64_t>(tile->bits, 32) / 32; };
     for (const TileLayout &tile : tiles)
@@ -627,7 +628,7 @@ struct Explainer::Impl {
         if (!use.where.file.empty() && !isPlumbing(use.op) && use.op != "make_range" && !StringRef(use.type).starts_with("pointers"))
           lines[use.where] = use.op;
       for (const auto &[where, op] : lines)
-        made.guards.push_back({where, op + ": " + countText(words(tile), "register") + " a thread for " + extents(tile->layout.shape)});
+        made.remarks.push_back({where, op + ": " + countText(words(tile), "register") + " a thread for " + extents(tile->layout.shape)});
     }
     return made;
   }
@@ -692,8 +693,8 @@ struct Explainer::Impl {
     for (int64_t input = (int64_t(1) << inBlock) - 1; input >= 0; --input) { // of several holders the first is shown
       int64_t at = map.apply(static_cast<uint64_t>(input));
       if (at / columns >= made.rows || at % columns >= made.columns) continue;
-      Place place = tile.layout.locationOf(static_cast<uint64_t>(input));
-      made.owners[static_cast<size_t>(at / columns * made.columns + at % columns)] = {place.warp, place.lane, place.reg};
+      HardwareLocation owner = tile.layout.locationOf(static_cast<uint64_t>(input));
+      made.owners[static_cast<size_t>(at / columns * made.columns + at % columns)] = {owner.warp, owner.lane, owner.reg};
     }
     return made;
   }
@@ -726,14 +727,13 @@ std::optional<std::string> Explainer::layouts(StringRef wanted) const {
 Explanation Explainer::explanation(const GpuArtifact &artifact) const {
   Explanation made;
   made.kernel = impl->name, made.target = "cuda:" + artifact.target, made.file = impl->file, made.heading = impl->heading;
-  made.resources.push_back("shared memory   " + std::to_string(artifact.sharedBytes) + " of " + std::to_string(impl->sharedMax) +
-                           " bytes");
+  made.resources.push_back("shared memory   " + std::to_string(artifact.sharedBytes) + " of " + std::to_string(impl->sharedMax) + " bytes");
   std::string spills = artifact.spillBytes > 0 ? countText(artifact.spillBytes, "byte") + " spilled" : "no spills";
   made.resources.push_back("registers       " + (artifact.registers < 0 ? "not known without ptxas"
                                                                         : std::to_string(artifact.registers) + " a thread, " + spills));
   made.guards = artifact.guards;
   if (artifact.spillBytes > 0) made.sections.push_back(impl->spilled());
-  for (AssumptionSection &section : impl->sections())
+  for (RemarkSection &section : impl->sections())
     made.sections.push_back(std::move(section));
   for (size_t i = 0; i < impl->tiles.size(); ++i)
     made.layouts.push_back(impl->layoutPicture(i));

@@ -12,7 +12,8 @@ class ModuleOp;
 namespace tilewright::gpu {
 
 /// Arguments that a launch has found to be multiples of 8, 4 or 2 get that as their tt.divisibility. Where it would widen an access and is
-/// not known, the kernel prefers that they are none (LaunchGuard::isVersioningRequest), so that launches for which they are use another version.
+/// not known, the kernel prefers that they are none (LaunchGuard::isVersioningRequest), so that launches for which they are use another
+/// version.
 llvm::LogicalResult specializeDivisibility(mlir::ModuleOp module);
 
 /// An argument that bounds the columns of a row, and that its launch has found to be well below the block's size, gets that as its

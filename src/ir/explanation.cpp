@@ -140,29 +140,29 @@ std::string SourceText::titled(const SourceLine &where) {
 
 /// The facts that the code relies on, or those that it would prefer, under a heading; nothing where there are none.
 /// A condition on an index of several sizes is a formula that nobody reads: the text only counts those.
-static std::string launchGuardsText(StringRef heading, ArrayRef<LaunchGuard> facts, bool preferred) {
+static std::string launchGuardsText(StringRef heading, ArrayRef<LaunchGuard> guards, bool versioningRequests) {
   constexpr size_t longest = 90;
   std::string text;
   int64_t longer = 0;
-  for (const LaunchGuard &fact : facts) {
-    if (fact.isVersioningRequest != preferred) continue;
-    if (fact.name.size() > longest)
+  for (const LaunchGuard &guard : guards) {
+    if (guard.isVersioningRequest != versioningRequests) continue;
+    if (guard.name.size() > longest)
       ++longer;
     else
-      text += "  " + fact.name + "\n";
+      text += "  " + guard.name + "\n";
   }
   if (longer) text += "  " + countText(longer, "longer condition") + " on sizes and strides, which --json lists\n";
   return text.empty() ? text : "\n" + heading.str() + "\n" + text;
 }
 
-static std::string sectionText(const AssumptionSection &section, SourceText &source) {
-  if (section.facts.empty()) return "";
+static std::string sectionText(const RemarkSection &section, SourceText &source) {
+  if (section.remarks.empty()) return "";
   std::string text = "\n" + section.title + "\n";
   SourceLine before;
-  for (const Fact &fact : section.facts) {
-    if (fact.where != before) text += "  " + source.titled(fact.where) + "\n";
-    before = fact.where;
-    text += paragraph(fact.text, 6);
+  for (const Remark &remark : section.remarks) {
+    if (remark.where != before) text += "  " + source.titled(remark.where) + "\n";
+    before = remark.where;
+    text += paragraph(remark.text, 6);
   }
   return text;
 }
@@ -199,10 +199,10 @@ std::string explanationText(const Explanation &explanation) {
     for (const std::string &line : timeLines(*explanation.time))
       text += paragraph(line, 2);
   }
-  for (const AssumptionSection &section : explanation.sections)
+  for (const RemarkSection &section : explanation.sections)
     text += sectionText(section, source);
-  text += launchGuardsText("Taken for granted, and checked at every launch", explanation.facts, false);
-  text += launchGuardsText("Faster code is made for launches that break that", explanation.facts, true);
+  text += launchGuardsText("Assumed, and checked at every launch", explanation.guards, false);
+  text += launchGuardsText("Launches that fail these guards get a faster version", explanation.guards, true);
   if (!explanation.layouts.empty()) text += "\nLayouts: what each thread holds, in the order of the program\n";
   for (const LayoutPicture &layout : explanation.layouts)
     text += layout.text;
@@ -216,11 +216,11 @@ static llvm::json::Object placed(const SourceLine &where) {
   return llvm::json::Object{{"file", where.file}, {"line", where.line}};
 }
 
-static llvm::json::Array propertiesJson(ArrayRef<Fact> facts) {
+static llvm::json::Array remarksJson(ArrayRef<Remark> remarks) {
   llvm::json::Array array;
-  for (const Fact &fact : facts) {
-    llvm::json::Object object = placed(fact.where);
-    object["text"] = fact.text;
+  for (const Remark &remark : remarks) {
+    llvm::json::Object object = placed(remark.where);
+    object["text"] = remark.text;
     array.push_back(std::move(object));
   }
   return array;
@@ -272,20 +272,20 @@ static llvm::json::Object timeJson(const LaunchTime &time) {
 }
 
 void dropRepeated(Explanation &explanation) {
-  std::set<std::string> toldProperties;
-  llvm::erase_if(explanation.facts, [&](const LaunchGuard &fact) { return !toldProperties.insert(fact.name).second; });
-  for (AssumptionSection &section : explanation.sections) {
+  std::set<std::string> toldGuards;
+  llvm::erase_if(explanation.guards, [&](const LaunchGuard &guard) { return !toldGuards.insert(guard.name).second; });
+  for (RemarkSection &section : explanation.sections) {
     std::set<std::pair<SourceLine, std::string>> told;
-    llvm::erase_if(section.facts, [&](const Fact &fact) { return !told.insert({fact.where, fact.text}).second; });
+    llvm::erase_if(section.remarks, [&](const Remark &remark) { return !told.insert({remark.where, remark.text}).second; });
   }
 }
 
 llvm::json::Object explanationJson(const Explanation &explanation) {
-  llvm::json::Array facts, sections, layouts, timelines;
-  for (const LaunchGuard &fact : explanation.facts)
-    facts.push_back(llvm::json::Object{{"text", fact.name}, {"preferred", fact.isVersioningRequest}});
-  for (const AssumptionSection &section : explanation.sections)
-    if (!section.facts.empty()) sections.push_back(llvm::json::Object{{"title", section.title}, {"facts", propertiesJson(section.facts)}});
+  llvm::json::Array guards, sections, layouts, timelines;
+  for (const LaunchGuard &guard : explanation.guards)
+    guards.push_back(llvm::json::Object{{"text", guard.name}, {"versioning_request", guard.isVersioningRequest}});
+  for (const RemarkSection &section : explanation.sections)
+    if (!section.remarks.empty()) sections.push_back(llvm::json::Object{{"title", section.title}, {"remarks", remarksJson(section.remarks)}});
   for (const LayoutPicture &layout : explanation.layouts)
     layouts.push_back(layoutJson(layout));
   for (const Timeline &timeline : explanation.timelines)
@@ -297,7 +297,7 @@ llvm::json::Object explanationJson(const Explanation &explanation) {
                             {"heading", explanation.heading},
                             {"resources", llvm::json::Array(explanation.resources)},
                             {"time", std::move(time)},
-                            {"launch_guards", std::move(facts)},
+                            {"launch_guards", std::move(guards)},
                             {"sections", std::move(sections)},
                             {"layouts", std::move(layouts)},
                             {"timelines", std::move(timelines)}};

@@ -34,14 +34,14 @@ SourceLine sourceLineOf(mlir::Location location, llvm::StringRef kernelFile);
 /// The file that contains a function; "" where that is not known.
 std::string sourceFileOf(mlir::Operation *function);
 
-struct Fact {
+struct Remark {
   SourceLine where;
   std::string text;
 };
 
-struct AssumptionSection {
+struct RemarkSection {
   std::string title;
-  std::vector<Fact> facts;
+  std::vector<Remark> remarks;
 };
 
 /// Which thread holds which element of a tile: a corner of it, row by row.
@@ -93,8 +93,8 @@ struct Explanation {
   int64_t scratchBytes = 0;           // of a worker on a CPU
   std::vector<std::string> resources; // "shared memory   98304 of 232448 bytes"
   std::optional<LaunchTime> time;
-  std::vector<LaunchGuard> facts;
-  std::vector<AssumptionSection> sections;
+  std::vector<LaunchGuard> guards;
+  std::vector<RemarkSection> sections;
   std::vector<AccessWaste> waste; // accesses that move more than they need
   std::vector<LayoutPicture> layouts;
   std::vector<Timeline> timelines;

@@ -1,6 +1,8 @@
 // The tt dialect's C++ face. The operations themselves are in tt.td.
 #pragma once
 
+#include "ir/tt_attributes.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -22,23 +24,6 @@ constexpr int64_t maxTileElements = 1048576;
 /// Most elements that one piece of inline assembly takes of each operand: four words of 32 bits for each of 8 bytes, far above what
 /// kernels use.
 constexpr int64_t maxPackedElements = 128;
-
-// Upstream's names for facts that an author or a launch promises. Of a kernel's argument, or of the operation that a hint is about:
-constexpr llvm::StringLiteral divisibilityName = "tt.divisibility";
-constexpr llvm::StringLiteral contiguityName = "tt.contiguity";
-constexpr llvm::StringLiteral constancyName = "tt.constancy";
-// Of a loop, what its author asks for with tl.range:
-constexpr llvm::StringLiteral numStagesName = "tt.num_stages";
-/// On loops after the lowering of tiles: the kernel's own, whose bounds may be any numbers.
-constexpr llvm::StringLiteral kernelLoopName = "tt.kernel_loop";
-constexpr llvm::StringLiteral unrollFactorName = "tt.loop_unroll_factor";
-constexpr llvm::StringLiteral singleBufferName = "tt.disallow_acc_multi_buffer";
-constexpr llvm::StringLiteral flattenName = "tt.flatten";
-constexpr llvm::StringLiteral warpSpecializeName = "tt.warp_specialize";
-constexpr llvm::StringLiteral noHoistingName = "tt.disable_licm";
-
-/// Of a function whose tiles may have sizes that are no powers of two, until pad-tiles has made them such.
-constexpr llvm::StringLiteral anySizeName = "tt.any_size";
 
 bool isPointerOrTileOfPointers(mlir::Type type);
 bool isBlockPointer(mlir::Type type);

@@ -5,8 +5,8 @@
 // pointers, numbers and None.
 #pragma once
 
-#include "frontend/frontend.h"
 #include "driver/source.h"
+#include "frontend/frontend.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"

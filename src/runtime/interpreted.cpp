@@ -1,10 +1,10 @@
 // Turns the arguments of a launch into the interpreter's values; simulated.cpp does that for the simulator.
 #include "runtime/interpreted.h"
 
+#include "driver/program.h"
 #include "ir/interpret/interpret.h"
 #include "ir/work.h"
 #include "ir/written_arguments.h"
-#include "driver/program.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

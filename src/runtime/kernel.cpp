@@ -6,8 +6,8 @@
 #include "codegen/host_calls.h"
 #include "runtime/cache.h"
 #include "runtime/cuda/kernel.h"
-#include "runtime/pool.h"
 #include "runtime/failed_launches.h"
+#include "runtime/pool.h"
 #include "runtime/write_watch.h"
 #include "support/fork_gate.h"
 
@@ -249,7 +249,7 @@ llvm::ArrayRef<LaunchGuard> CompiledKernel::guards() const {
 }
 
 FailedGuardNames CompiledKernel::guardsFailedBy(const Grid &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
-                                        int64_t device) const {
+                                                int64_t device) const {
   if (gpuKernel) return gpuKernel->guardsFailedBy(grid.extent, slots, bytes, device);
   if (code.guards.empty()) return nullptr;
   return checks.failedBy(
@@ -263,9 +263,9 @@ void CompiledKernel::reportFailed(llvm::StringRef name, const LaunchValues &laun
   diagnostics.error({}, Diag::guardFailed, {entryName(), name.str(), values});
 }
 
-std::shared_ptr<const CompiledKernel> CompiledKernel::versionFor(const FailedGuardNames &first, const Grid &grid, llvm::ArrayRef<uint64_t> slots,
-                                                                 llvm::ArrayRef<int64_t> bytes, int64_t device,
-                                                                 Diagnostics &diagnostics) const {
+std::shared_ptr<const CompiledKernel> CompiledKernel::versionFor(const FailedGuardNames &first, const Grid &grid,
+                                                                 llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
+                                                                 int64_t device, Diagnostics &diagnostics) const {
   FailedGuardNames broken = first;
   auto holdsFor = [&](const CompiledKernel &version) { return !(broken = version.guardsFailedBy(grid, slots, bytes, device)); };
   if (others)

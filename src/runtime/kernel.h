@@ -42,7 +42,7 @@ struct LaunchOptions {
   void *stream = nullptr;          // of that device (CUstream, cudaStream_t); null: its default stream
   bool cooperative = false;        // all programs run at once, so they may wait for each other
   bool programmaticLaunch = false; // the kernel may start before its predecessor in the stream ends
-  bool isDryRun = false;        // do everything except the run: the version that this launch needs is compiled and loaded
+  bool isDryRun = false;           // do everything except the run: the version that this launch needs is compiled and loaded
   std::optional<GpuTarget> gpu;    // what to compile for, instead of the device's own kind; without a launch, no device is needed
   /// For the CPU: another thread sets it to true to end the launch. Programs that are running then also need stopPrograms().
   const std::atomic<bool> *stop = nullptr;
@@ -109,7 +109,7 @@ private:
   bool launchOnGpu(const Grid &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes, const LaunchOptions &options,
                    Diagnostics &diagnostics) const;
   /// What the code assumes about a launch.
-  llvm::ArrayRef<LaunchGuard> facts() const;
+  llvm::ArrayRef<LaunchGuard> guards() const;
   FailedGuardNames guardsFailedBy(const Grid &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes, int64_t device) const;
   /// A version that assumes nothing which this launch breaks; it may be this one.
   /// `first`: the facts of this version that the launch breaks. Null after an error.
@@ -124,7 +124,7 @@ private:
   std::shared_ptr<LoadedObject> object;
   std::unique_ptr<gpu::GpuKernel> gpuKernel;
   std::unique_ptr<OtherVersions> others; // null: this is the only version
-  mutable GuardChecks checks;             // of a kernel for CPUs
+  mutable GuardChecks checks;            // of a kernel for CPUs
   KernelEntry function = nullptr;
   std::pair<uintptr_t, uintptr_t> codeRange{}; // of `object`
   double seconds = 0, secondsAssembling = 0;

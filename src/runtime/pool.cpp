@@ -5,9 +5,9 @@
 #include "runtime/pool.h"
 
 #include "support/arena.h"
+#include "support/cpu.h"
 #include "support/cpu_quota.h"
 #include "support/numa.h"
-#include "support/cpu.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -41,8 +41,8 @@ constexpr int64_t chunkNanoseconds = 200'000;
 constexpr float soloNanoseconds = 4'000;  // below this the caller is done before woken workers have begun
 constexpr float wakeNanoseconds = 10'000; // a sleeping worker is worth waking for this much work of its own
 constexpr int64_t maxThreads = 1024;
-constexpr size_t callersNumber = 0;   // on the first node, whose first stretch is the caller's
-constexpr int64_t maxChunks = 64; // of a node: whoever has nothing left looks at each
+constexpr size_t callersNumber = 0; // on the first node, whose first stretch is the caller's
+constexpr int64_t maxChunks = 64;   // of a node: whoever has nothing left looks at each
 
 int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -133,7 +133,7 @@ struct Job {
 
   PoolJob work;
   int64_t firstChunk = 1;
-  std::vector<Share> shares;      // one a node
+  std::vector<Share> shares;    // one a node
   std::vector<Chunk> stretches; // those of the first node first; there may be more than the job has
   alignas(64) std::atomic<int64_t> busyNanoseconds{0};
 };
@@ -233,8 +233,7 @@ private:
 /// are left to the system.
 static std::vector<NumaNode> nodesOfPool() {
   std::vector<NumaNode> nodes = numaNodes();
-  auto home =
-      llvm::find_if(nodes, [cpu = ::sched_getcpu()](const NumaNode &node) { return llvm::is_contained(node.cpus, cpu); });
+  auto home = llvm::find_if(nodes, [cpu = ::sched_getcpu()](const NumaNode &node) { return llvm::is_contained(node.cpus, cpu); });
   if (home != nodes.end()) std::rotate(nodes.begin(), home, nodes.end());
   if (defaultThreads() <= static_cast<int64_t>(nodes.front().cpus.size())) nodes.resize(1);
   return nodes;

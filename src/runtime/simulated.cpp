@@ -1,8 +1,8 @@
 // Does for the simulator what the driver does for a launch on a GPU: makes slots from arguments, and tensor maps from their recipes.
 #include "runtime/simulated.h"
 
-#include "gpu/machine/simulate.h"
 #include "driver/program.h"
+#include "gpu/machine/simulate.h"
 #include "runtime/cuda/maps.h"
 #include "runtime/failed_launches.h"
 #include "support/artifact.h"

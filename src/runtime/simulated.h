@@ -2,8 +2,8 @@
 // the GPU's memory: this is how the GPU back end is tested where there is no GPU.
 #pragma once
 
-#include "ir/interpret/interpret.h"
 #include "driver/compile.h"
+#include "ir/interpret/interpret.h"
 #include "runtime/kernel.h"
 #include "support/launch_guards.h"
 

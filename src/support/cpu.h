@@ -14,9 +14,9 @@ struct CpuFeature {
 };
 
 struct HostCpuInfo {
-  std::string model;                    // "AMD EPYC"; empty where the system does not say
+  std::string model;              // "AMD EPYC"; empty where the system does not say
   std::vector<CpuFeature> narrow; // what it has for products of narrow types
-  int64_t lastLevelBytes = 0;           // as the system reports it, the neighbors' share included; 0: not known
+  int64_t lastLevelBytes = 0;     // as the system reports it, the neighbors' share included; 0: not known
 };
 
 HostCpuInfo hostCpuInfo();

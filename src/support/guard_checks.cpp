@@ -20,7 +20,7 @@ static bool isOfNumbers(const LaunchGuard &fact, llvm::ArrayRef<SlotKind> kinds)
 }
 
 FailedGuardNames GuardChecks::failedBy(const Question &launch, llvm::function_ref<void(llvm::MutableArrayRef<int64_t>)> findBytes,
-                                 llvm::function_ref<void(llvm::ArrayRef<uint64_t>, std::vector<std::string> &)> breakMore) {
+                                       llvm::function_ref<void(llvm::ArrayRef<uint64_t>, std::vector<std::string> &)> breakMore) {
   // Who finds another launch here checks for itself. A child may find the lock held for good.
   std::unique_lock<std::mutex> guard(lock, std::try_to_lock);
   llvm::MutableArrayRef<Checked> known = guard ? llvm::MutableArrayRef<Checked>(checked) : llvm::MutableArrayRef<Checked>();

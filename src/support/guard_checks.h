@@ -26,7 +26,7 @@ public:
   };
   /// `findBytes` may fill in sizes that are 0. `breakMore` names what else a launch with these integers breaks.
   FailedGuardNames failedBy(const Question &launch, llvm::function_ref<void(llvm::MutableArrayRef<int64_t> bytes)> findBytes,
-                       llvm::function_ref<void(llvm::ArrayRef<uint64_t> integers, std::vector<std::string> &names)> breakMore);
+                            llvm::function_ref<void(llvm::ArrayRef<uint64_t> integers, std::vector<std::string> &names)> breakMore);
 
 private:
   /// A launch that was checked. Some kernels are launched with two or three tensors in turn.

@@ -50,8 +50,7 @@ std::vector<NumaNode> numaNodes() {
   const char *setting = std::getenv("TILEWRIGHT_NUMA");
   std::string folder = setting && *setting && llvm::StringRef(setting) != "1" ? setting : "/sys/devices/system/node";
   std::vector<NumaNode> nodes;
-  if (folder != "0")
-    nodes = numaNodesOf(folder, [&](int64_t cpu) { return std::binary_search(usable.begin(), usable.end(), cpu); });
+  if (folder != "0") nodes = numaNodesOf(folder, [&](int64_t cpu) { return std::binary_search(usable.begin(), usable.end(), cpu); });
   if (nodes.empty()) nodes.push_back({0, std::move(usable)});
   return nodes;
 }

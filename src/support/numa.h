@@ -12,7 +12,7 @@
 namespace tilewright {
 
 struct NumaNode {
-  int64_t number = 0;              // the system's
+  int64_t number = 0;        // the system's
   std::vector<int64_t> cpus; // those that this process may use
 };
 

@@ -44,10 +44,10 @@ struct GpuTarget {
   std::string ptxVersion;  // the ISA version that the code is written in: "8.3"
   int64_t sharedBytes = 0; // the most dynamic shared memory of one block
 
-  int64_t threadsPerBlock = 1024;        // at most
-  int64_t blocksPerCluster = 16;         // at most; a kernel must ask for more than 8
-  int64_t registersPerThread = 255;      // at most, of 32 bits
-  int64_t registersPerSM = 65536; // of 32 bits
+  int64_t threadsPerBlock = 1024;   // at most
+  int64_t blocksPerCluster = 16;    // at most; a kernel must ask for more than 8
+  int64_t registersPerThread = 255; // at most, of 32 bits
+  int64_t registersPerSM = 65536;   // of 32 bits
 
   bool cpAsync = false;              // cp.async: global to shared memory without registers
   bool mbarrier = false;             // barriers as objects in shared memory

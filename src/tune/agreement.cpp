@@ -33,7 +33,8 @@ static size_t firstOfGroup(llvm::ArrayRef<Measured> results, size_t group) {
 }
 
 /// The groups that the interpreter does not put out; all of them if none would be left.
-static std::vector<size_t> confirmedGroups(llvm::ArrayRef<Measured> results, const std::map<size_t, double> &votes, const GroupCallbacks &callbacks) {
+static std::vector<size_t> confirmedGroups(llvm::ArrayRef<Measured> results, const std::map<size_t, double> &votes,
+                                           const GroupCallbacks &callbacks) {
   std::vector<size_t> all, left;
   for (const auto &[group, vote] : votes) {
     std::optional<bool> isConfirmed = callbacks.isConfirmed ? callbacks.isConfirmed(firstOfGroup(results, group), group) : std::nullopt;

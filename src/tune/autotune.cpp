@@ -437,7 +437,7 @@ static std::vector<std::string> openParameters(const JitFunction &kernel, const 
 
 /// Reports which parameters a guess was wanted for. Returns null.
 static std::nullopt_t refuseInitial(const JitFunction &kernel, llvm::ArrayRef<std::string> names, const std::string &why,
-                                  Diagnostics &diagnostics) {
+                                    Diagnostics &diagnostics) {
   diagnostics.error(rangeOf(kernel), Diag::noInitialConfig, {kernel.name, names.empty() ? "the sizes" : llvm::join(names, ", "), why});
   return std::nullopt;
 }
@@ -497,7 +497,8 @@ std::optional<TunedKernel::Selected> TunedKernel::guess(const Call &call, Diagno
   const gpu::CudaDevice *device = call.options.device >= 0 ? gpu::CudaDevice::get(call.options.device, diagnostics) : nullptr;
   bool mayShare = device && device->target.clusters && call.options.kernel.numCtas == 1;
   std::vector<OpenSize> open = openSizes(names, call.options.device >= 0, mayShare);
-  std::optional<InitialConfig> found = chooseInitialSizes(open, [&](llvm::ArrayRef<int64_t> sizes) { return estimate(candidateOf(open, sizes), call); });
+  std::optional<InitialConfig> found =
+      chooseInitialSizes(open, [&](llvm::ArrayRef<int64_t> sizes) { return estimate(candidateOf(open, sizes), call); });
   if (!found) return refuseInitial(kernel, names, whyNoneWorks(open, call), diagnostics);
   Candidate best = candidateOf(open, found->sizes);
   if (!found->other.empty() && !names.empty()) {

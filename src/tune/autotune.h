@@ -56,8 +56,8 @@ public:
   // Set before the first launch:
   std::function<void(const Config &config, const Measured &result)> progress; // called with each configuration as it is measured
   bool triesInitialFirst = false; // measures in the order of the estimates (tune/estimate.h), not of the list
-  double budget = 0;         // seconds of measuring, see TunerCallbacks
-  bool remeasures = false; // although a winner is known on disk
+  double budget = 0;              // seconds of measuring, see TunerCallbacks
+  bool remeasures = false;        // although a winner is known on disk
 
 private:
   /// A configuration with its parameters looked up.

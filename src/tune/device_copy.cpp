@@ -91,7 +91,7 @@ std::vector<char> DeviceCopy::copied(uint64_t from) const {
   return found;
 }
 
-std::vector<char> DeviceCopy::cachedPanelBytes(size_t index) const {
+std::vector<char> DeviceCopy::storedBytes(size_t index) const {
   return copied(kept[index]);
 }
 std::vector<char> DeviceCopy::bytesBefore() const {

@@ -34,7 +34,7 @@ public:
   /// Whether the tensor holds what result number `index` holds; floats must be as close as
   /// `near` says, if it does. Null where this cannot be decided here.
   std::optional<bool> equalsStored(size_t index, std::optional<Closeness> near) const;
-  std::vector<char> cachedPanelBytes(size_t index) const;
+  std::vector<char> storedBytes(size_t index) const;
   std::vector<char> bytesBefore() const;
 
 private:

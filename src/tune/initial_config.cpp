@@ -103,7 +103,8 @@ static std::vector<int64_t> cheapestBlockSizes(llvm::ArrayRef<OpenSize> open, Es
   return best;
 }
 
-std::optional<InitialConfig> chooseInitialSizes(llvm::ArrayRef<OpenSize> open, llvm::function_ref<double(llvm::ArrayRef<int64_t>)> estimate) {
+std::optional<InitialConfig> chooseInitialSizes(llvm::ArrayRef<OpenSize> open,
+                                                llvm::function_ref<double(llvm::ArrayRef<int64_t>)> estimate) {
   Estimates estimates(estimate);
   InitialConfig best{cheapestBlockSizes(open, estimates), {}};
   if (!std::isfinite(estimates.of(best.sizes))) return std::nullopt;

@@ -33,6 +33,7 @@ struct InitialConfig {
   std::vector<int64_t> other; // the best of those that differ in each parameter; empty: none of them works
 };
 /// `estimate`: seconds; infinite for what does not work. Null where nothing works.
-std::optional<InitialConfig> chooseInitialSizes(llvm::ArrayRef<OpenSize> open, llvm::function_ref<double(llvm::ArrayRef<int64_t>)> estimate);
+std::optional<InitialConfig> chooseInitialSizes(llvm::ArrayRef<OpenSize> open,
+                                                llvm::function_ref<double(llvm::ArrayRef<int64_t>)> estimate);
 
 } // namespace tilewright

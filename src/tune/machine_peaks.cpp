@@ -48,8 +48,8 @@ MachinePeaks higherPeaks(MachinePeaks peaks, const MachinePeaks &other) {
   return peaks;
 }
 
-std::optional<MachinePeaks> peaksOfMachine(const std::string &machine, const std::function<std::optional<MachinePeaks>()> &measure, bool anew,
-                                  Diagnostics &diagnostics) {
+std::optional<MachinePeaks> peaksOfMachine(const std::string &machine, const std::function<std::optional<MachinePeaks>()> &measure,
+                                           bool anew, Diagnostics &diagnostics) {
   std::optional<MachinePeaks> kept = anew ? std::nullopt : storedPeaks(machine, diagnostics);
   if (kept && !kept->isDisturbed) return kept;
   std::optional<MachinePeaks> peaks = measure();

@@ -27,7 +27,7 @@ void storePeaks(const std::string &machine, const MachinePeaks &peaks, Diagnosti
 /// Raises each rate to that of another measurement, if that one is higher.
 MachinePeaks higherPeaks(MachinePeaks peaks, const MachinePeaks &other);
 /// The one that is kept; measured now, and kept, if there is none, if it was disturbed, or if `anew`. Null where measuring fails.
-std::optional<MachinePeaks> peaksOfMachine(const std::string &machine, const std::function<std::optional<MachinePeaks>()> &measure, bool anew,
-                                  Diagnostics &diagnostics);
+std::optional<MachinePeaks> peaksOfMachine(const std::string &machine, const std::function<std::optional<MachinePeaks>()> &measure,
+                                           bool anew, Diagnostics &diagnostics);
 
 } // namespace tilewright

@@ -18,8 +18,8 @@
 namespace tilewright {
 
 static constexpr size_t maxRuns = 200;
-static constexpr size_t maxLateness = 8;     // runs that a GPU waited for; after so many the host is accepted as it is
-static constexpr int maxFills = 16;      // a millisecond, of 200 MB each on an H200
+static constexpr size_t maxLateness = 8;  // runs that a GPU waited for; after so many the host is accepted as it is
+static constexpr int maxFills = 16;       // a millisecond, of 200 MB each on an H200
 static constexpr double clockStep = 5e-4; // milliseconds that a GPU's events cannot distinguish
 
 static double secondsNow() {
@@ -177,7 +177,7 @@ struct LaunchMeter::State {
   double (*now)() = secondsNow; // on a CPU
   BoundArguments tensors;
   TensorGuard guard;
-  std::unique_ptr<GpuTimer> card; // null: the CPU
+  std::unique_ptr<GpuTimer> gpu; // null: the CPU
 };
 
 LaunchMeter::LaunchMeter(std::unique_ptr<State> state) : state(std::move(state)) {}
@@ -190,8 +190,8 @@ std::unique_ptr<LaunchMeter> LaunchMeter::create(const JitFunction &kernel, llvm
   state->tensors.assign(known.begin(), known.end());
   if (!state->guard.prepare(kernel, known, zeroed, restored, diagnostics)) return nullptr;
   if (options.device >= 0) {
-    state->card = GpuTimer::create(options.device, options.stream, diagnostics);
-    if (!state->card) return nullptr;
+    state->gpu = GpuTimer::create(options.device, options.stream, diagnostics);
+    if (!state->gpu) return nullptr;
   } else {
     state->now = cpuClock(options.threads);
   }
@@ -204,7 +204,7 @@ void LaunchMeter::reset() {
 
 std::optional<TimedRun> LaunchMeter::once(const std::function<bool(Diagnostics &)> &launch, Diagnostics &diagnostics) {
   reset();
-  if (state->card) return state->card->time([&] { return launch(diagnostics); }, diagnostics);
+  if (state->gpu) return state->gpu->time([&] { return launch(diagnostics); }, diagnostics);
   return timeOnCpu(state->now, state->tensors, [&] { return launch(diagnostics); });
 }
 
@@ -215,14 +215,14 @@ Measured LaunchMeter::measure(const std::function<bool(Diagnostics &)> &launch, 
     std::optional<TimedRun> run;
     do {
       if (check) check->restore();
-      if (state->card && !best) idleGpu();
+      if (state->gpu && !best) idleGpu();
       run = once(launch, problems);
       if (run && check) group = check->compare().value_or(0);
     } while (run && check && check->isUnsure());
     check = nullptr; // of the first run
     return run;
   };
-  std::optional<std::vector<double>> times = measureRuns(checked, best, state->card ? onGpus : onCpus);
+  std::optional<std::vector<double>> times = measureRuns(checked, best, state->gpu ? onGpus : onCpus);
   return times ? Measured{std::move(*times), "", group} : Measured{{}, firstError(problems)};
 }
 

@@ -52,7 +52,7 @@ struct MeasureEffort {
   double triedSeconds;           // enough for one that is far behind, in at least so many runs or so many short ones
   size_t minTried, triedRuns;
   double farSlower; // compared with the best median
-  size_t minRuns; // of those that are not far behind
+  size_t minRuns;   // of those that are not far behind
   double chance;    // seconds that a run may take longer by chance; if the first is slower by more, and far behind, it is the only one
 };
 constexpr double longRun = 0.25;  // seconds of a run that needs no second one: disturbances are small compared with it

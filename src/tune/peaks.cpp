@@ -1,8 +1,8 @@
 #include "tune/peaks.h"
 
+#include "runtime/cpu_peaks.h"
 #include "runtime/cuda/device.h"
 #include "runtime/pool.h"
-#include "runtime/cpu_peaks.h"
 #include "tune/gpu_peak.h"
 
 namespace tilewright {
@@ -34,7 +34,7 @@ Peaks cpuPeaks(const CpuTarget &target, Diagnostics &diagnostics) {
 }
 
 static constexpr struct {
-  const char *target, *card;
+  const char *target, *gpu;
   int64_t multiprocessors;
   double bytes, float32, tf32, float16, byte;
 } sheets[] = {
@@ -60,7 +60,7 @@ Peaks gpuPeaks(const GpuTarget &target, Diagnostics &diagnostics) {
   for (const auto &sheet : sheets) {
     if (sheet.target != target.name) continue;
     constexpr double tera = 1e12;
-    return {sheet.card,
+    return {sheet.gpu,
             "data sheet",
             sheet.multiprocessors,
             sheet.bytes * tera,

@@ -1,9 +1,9 @@
 #include "tune/program_work.h"
 
+#include "driver/program.h"
 #include "gpu/tiles/split_k_in_cluster.h"
 #include "ir/tt.h"
 #include "ir/work.h"
-#include "driver/program.h"
 #include "runtime/cuda/device.h"
 #include "support/target.h"
 
@@ -67,7 +67,8 @@ private:
   }
 
   static bool isFunction(Operation *op) {
-    bool isRematerializable = isa<math::FmaOp, math::AbsFOp, math::AbsIOp, math::CopySignOp, math::FloorOp, math::CeilOp, math::RoundEvenOp>(op);
+    bool isRematerializable =
+        isa<math::FmaOp, math::AbsFOp, math::AbsIOp, math::CopySignOp, math::FloorOp, math::CeilOp, math::RoundEvenOp>(op);
     return isa<tt::ExternElementwiseOp>(op) || (isa<math::MathDialect>(op->getDialect()) && !isRematerializable);
   }
 

@@ -75,11 +75,11 @@ void ResultCheck::add(const std::string &name, const Argument &argument) {
   bool isOnHost = argument.device() < 0;
   size_t bytes = reach->second - reach->first;
   if (total + bytes > (isOnHost ? maxOnHost : maxOnDevice)) return;
-  std::unique_ptr<DeviceCopy> card = isOnHost || bytes <= maxFromDevice ? nullptr : DeviceCopy::create(argument);
-  if (!card && !isOnHost && bytes > maxFromDevice) return;
+  std::unique_ptr<DeviceCopy> deviceCopy = isOnHost || bytes <= maxFromDevice ? nullptr : DeviceCopy::create(argument);
+  if (!deviceCopy && !isOnHost && bytes > maxFromDevice) return;
   total += bytes;
-  std::vector<char> before = card ? std::vector<char>() : bytesOf(argument);
-  tensors.push_back({name, argument, std::move(before), std::move(card), {}});
+  std::vector<char> before = deviceCopy ? std::vector<char>() : bytesOf(argument);
+  tensors.push_back({name, argument, std::move(before), std::move(deviceCopy), {}});
 }
 
 ResultCheck::ResultCheck(llvm::ArrayRef<Written> written) {
@@ -114,8 +114,8 @@ static std::vector<char> marked(std::vector<char> before, const std::vector<size
 
 void ResultCheck::restore() const {
   for (const Tensor &tensor : tensors) {
-    if (tensor.card)
-      tensor.card->restore();
+    if (tensor.deviceCopy)
+      tensor.deviceCopy->restore();
     else if (tensor.suspects.empty())
       setBytes(tensor.argument, tensor.before);
     else
@@ -205,27 +205,27 @@ static std::vector<size_t> unchanged(llvm::ArrayRef<char> now, llvm::ArrayRef<ch
 }
 
 std::vector<char> ResultCheck::resultOf(const Group &group, size_t tensor) const {
-  return tensors[tensor].card ? tensors[tensor].card->cachedPanelBytes(group.place) : group.results[tensor];
+  return tensors[tensor].deviceCopy ? tensors[tensor].deviceCopy->storedBytes(group.place) : group.results[tensor];
 }
 
 bool ResultCheck::isSame(size_t index, const Group &group, std::vector<size_t> &suspects) const {
   const Tensor &tensor = tensors[index];
   Scalar type = tensor.argument.element();
   std::optional<Closeness> near = closeness(type);
-  if (tensor.card && isFp8(type)) return true;
-  if (std::optional<bool> equalsStored = tensor.card ? tensor.card->equalsStored(group.place, near) : std::nullopt) return *equalsStored;
+  if (tensor.deviceCopy && isFp8(type)) return true;
+  if (std::optional<bool> equalsStored = tensor.deviceCopy ? tensor.deviceCopy->equalsStored(group.place, near) : std::nullopt) return *equalsStored;
   std::vector<char> copied = tensor.argument.device() < 0 ? std::vector<char>() : bytesOf(tensor.argument);
   llvm::ArrayRef<char> now = tensor.argument.device() < 0 ? hostBytes(tensor.argument) : llvm::ArrayRef<char>(copied);
-  std::vector<char> fromGpu = tensor.card ? resultOf(group, index) : std::vector<char>();
-  llvm::ArrayRef<char> wanted = tensor.card ? fromGpu : group.results[index];
+  std::vector<char> fromGpu = tensor.deviceCopy ? resultOf(group, index) : std::vector<char>();
+  llvm::ArrayRef<char> wanted = tensor.deviceCopy ? fromGpu : group.results[index];
   if (now == wanted) return true;
   if (isFp8(type)) { // an 8-bit float has no last bits
-    if (!tensor.card) suspects = unchanged<char>(now, tensor.before, wanted);
+    if (!tensor.deviceCopy) suspects = unchanged<char>(now, tensor.before, wanted);
     return true;
   }
   if (!near) return false;
   return withElement(type, [&]<typename Element>(Element) {
-    if (!tensor.card) suspects = unchanged<Element>(now, tensor.before, wanted);
+    if (!tensor.deviceCopy) suspects = unchanged<Element>(now, tensor.before, wanted);
     return areClose<Element>(now, wanted, *near);
   });
 }
@@ -253,21 +253,21 @@ bool ResultCheck::holdsResultsOf(size_t group) const {
 size_t ResultCheck::addGroup() {
   constexpr size_t maxGroups = 16, maxBytes = size_t(4) << 30;
   if (groups.empty()) // a tensor whose first result finds no memory is not compared
-    llvm::erase_if(tensors, [](const Tensor &tensor) { return tensor.card && !tensor.card->keep(); });
+    llvm::erase_if(tensors, [](const Tensor &tensor) { return tensor.deviceCopy && !tensor.deviceCopy->keep(); });
   Group group;
   group.place = storedGroups;
   group.isKept = storedGroups < maxGroups && (storedGroups == 0 || (storedGroups + 1) * total <= maxBytes);
   size_t copied = 0;
   for (; group.isKept && copied < tensors.size(); ++copied) {
     const Tensor &tensor = tensors[copied];
-    group.results.push_back(tensor.card ? std::vector<char>() : bytesOf(tensor.argument));
-    if (!tensor.card) continue;
-    group.isKept = groups.empty() || tensor.card->keep();
+    group.results.push_back(tensor.deviceCopy ? std::vector<char>() : bytesOf(tensor.argument));
+    if (!tensor.deviceCopy) continue;
+    group.isKept = groups.empty() || tensor.deviceCopy->keep();
     // Compiles the comparison now, while other configurations are still being compiled.
-    if (groups.empty() && !isFp8(tensor.argument.element())) tensor.card->equalsStored(0, closeness(tensor.argument.element()));
+    if (groups.empty() && !isFp8(tensor.argument.element())) tensor.deviceCopy->equalsStored(0, closeness(tensor.argument.element()));
   }
   for (size_t i = 0; !group.isKept && i + 1 < copied; ++i) // each DeviceCopy keeps as many results as there are groups
-    if (tensors[i].card) tensors[i].card->forget();
+    if (tensors[i].deviceCopy) tensors[i].deviceCopy->forget();
   storedGroups += group.isKept;
   groups.push_back(std::move(group));
   return groups.size() - 1;
@@ -300,7 +300,7 @@ size_t ResultCheck::settle() {
   if (groups.back().isKept) {
     --storedGroups;
     for (Tensor &tensor : tensors)
-      if (tensor.card) tensor.card->forget();
+      if (tensor.deviceCopy) tensor.deviceCopy->forget();
   }
   groups.pop_back();
   return group;
@@ -372,7 +372,7 @@ bool ResultCheck::isIncomplete(size_t group, size_t other) const {
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (!groups[group].isKept || !groups[other].isKept) return false;
     std::vector<char> mine = resultOf(groups[group], i), theirs = resultOf(groups[other], i);
-    std::vector<char> before = tensors[i].card ? tensors[i].card->bytesBefore() : tensors[i].before;
+    std::vector<char> before = tensors[i].deviceCopy ? tensors[i].deviceCopy->bytesBefore() : tensors[i].before;
     auto size = static_cast<size_t>(std::max<int64_t>(byteSize(tensors[i].argument.element()), 1));
     for (size_t at = 0; at + size <= before.size(); at += size) {
       bool isChanged = std::memcmp(&mine[at], &before[at], size) != 0, isChangedThere = std::memcmp(&theirs[at], &before[at], size) != 0;

@@ -61,8 +61,8 @@ private:
     std::string name;
     Argument argument;
     std::vector<char> before;
-    std::unique_ptr<DeviceCopy> gpu; // if the tensor is large, and on a GPU: in place of host copies
-    std::vector<size_t> suspects;   // elements that may not have been written
+    std::unique_ptr<DeviceCopy> deviceCopy; // if the tensor is large, and on a GPU: in place of host copies
+    std::vector<size_t> suspects;    // elements that may not have been written
   };
   struct Group {
     bool isKept = true;                     // false: there was no memory for it, so no configuration can join it

@@ -126,7 +126,7 @@ static bool measureAll(llvm::ArrayRef<std::string> configs, const TunerCallbacks
   double start = secondsNow();
   bool hasEnd = callbacks.budget > 0;
   BackgroundCompiler ahead(configs.size(), hasEnd ? 0 : callbacks.compileThreads,
-                     [&](size_t i) { return firstOf(callbacks, i) == i ? callbacks.compile(i) : std::nullopt; });
+                           [&](size_t i) { return firstOf(callbacks, i) == i ? callbacks.compile(i) : std::nullopt; });
   for (size_t i = 0; callbacks.needsQuiet && i < configs.size(); ++i)
     ahead.wait(i);
   for (size_t i = 0; i < configs.size(); ++i) {
@@ -271,8 +271,8 @@ private:
 };
 } // namespace
 
-static std::optional<TuneOutcome> remembered(const TuneProblem &problem, llvm::ArrayRef<std::string> configs, const TunerCallbacks &callbacks,
-                                             Diagnostics &diagnostics) {
+static std::optional<TuneOutcome> remembered(const TuneProblem &problem, llvm::ArrayRef<std::string> configs,
+                                             const TunerCallbacks &callbacks, Diagnostics &diagnostics) {
   TuneOutcome outcome;
   outcome.worked = true;
   if (std::optional<size_t> pinned = pinnedConfig(problem, configs, diagnostics)) {

@@ -142,9 +142,9 @@ class Case:
         if self.engine != "cuda":
             yield from (self.run(self.engine, launch, source) for launch in self.launches)
             return
-        import on_card
+        import on_gpu
 
-        results, compiled = on_card.run(self.kernel(source or self.source), (self.programs,), self.launches, self.options)
+        results, compiled = on_gpu.run(self.kernel(source or self.source), (self.programs,), self.launches, self.options)
         self.formed = [name for name, word in FORMED.items() if word in compiled.asm["ptx"]]
         yield from results
 
@@ -213,9 +213,9 @@ class Case:
 def judge(case, arguments, counts):
     """Runs a case and counts it."""
     if case.engine == "cuda" and getattr(case.generator, "wide", None):
-        import on_card
+        import on_gpu
 
-        if not on_card.has_room_for_wide():
+        if not on_gpu.has_room_for_wide():
             counts["skipped"] += 1
             return
     found = case.difference()

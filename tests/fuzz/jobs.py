@@ -72,7 +72,7 @@ class Job:
         """Ends a process that has computed for too long on one program, or has waited for ten times as long."""
         program, before = last[0], 0.0
         while not ended.wait(1):
-            worked = processor_seconds(process.pid)
+            worked = cpu_seconds(process.pid)
             if last[0] != program:
                 program, before = last[0], worked
             if worked - before > self.patience or time.monotonic() - program > 10 * self.patience:
@@ -81,7 +81,7 @@ class Job:
                 return
 
 
-def processor_seconds(process):
+def cpu_seconds(process):
     """The processor time of a process in seconds: on a busy machine, less time than has passed."""
     try:
         with open(f"/proc/{process}/stat") as file:

@@ -91,7 +91,7 @@ def get_inputs():
 """)
     from tilewright._author.kernel_file import KernelFile
     work = bench.count_work(KernelFile(str(path)), None)
-    assert work.operations == 20 * (3 * 64 + 63) and not work.has_product
+    assert work.operations == 20 * (3 * 64 + 63) and not work.has_dot
     assert work.bytes == 2 * 20 * 64 * 4
 
 
@@ -137,7 +137,7 @@ def test_work_is_counted_without_running_it_elsewhere(product, monkeypatch):
     from tilewright._author.kernel_file import KernelFile
     monkeypatch.setattr(bench, "_interpreted", lambda *_: pytest.fail("the kernel is run a second time, on the CPU"))
     work = bench.count_work(KernelFile(str(product)), None)
-    assert work.operations == 2 * 128 * 64 * 96 and work.has_product and work.bytes == 4 * (128 * 64 + 64 * 96 + 128 * 96)
+    assert work.operations == 2 * 128 * 64 * 96 and work.has_dot and work.bytes == 4 * (128 * 64 + 64 * 96 + 128 * 96)
 
 
 def test_measuring_ends(product, monkeypatch):

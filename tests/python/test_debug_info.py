@@ -180,7 +180,7 @@ def test_variables_in_gdb(tmp_path):
 @needs_command
 def test_variables_change_no_instruction_of_the_gallery(tmp_path):
     sys.path.insert(0, str(ROOT / "tools"))
-    from gallery import KERNELS
+    from example_kernels import KERNELS
     same = 0
     for example, kernel, signature, warps, stages in KERNELS[::3]:
         given = [ROOT / "examples" / f"{example}.py", "--kernel", kernel, "--signature", signature]

@@ -14,7 +14,7 @@ import tilewright
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 COMMAND = pathlib.Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
-from gallery import KERNELS  # noqa: E402
+from example_kernels import KERNELS  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not beside this package: it is not a build folder's")
 MATMUL = ROOT / "examples" / "03_matmul_basic.py"
@@ -88,7 +88,7 @@ def test_a_page_of_a_gpu_has_layouts_and_a_timeline(tmp_path):
 
 
 def test_a_timeline_shows_work_of_other_iterations(tmp_path):
-    from gallery import ATTENTION
+    from example_kernels import ATTENTION
     page, source = tmp_path / "page.html", ROOT / "examples" / "07_attention.py"
     subprocess.run([COMMAND, "explain", f"{source}:attention_kernel", "--target", "cuda:sm_90a", "--num-warps", "8", "--html", page, "--signature",
                     f"{ATTENTION},HEAD_DIM=128,CAUSAL=False,BLOCK_M=128,BLOCK_N=128"], check=True)

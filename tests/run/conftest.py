@@ -5,7 +5,7 @@ float64 gives the expected results.
     TILEWRIGHT_DEBUG_INFO=1 make test TEST_FLAGS="--only run"    each kernel with the lines and variables for debuggers
 """
 
-import card
+import gpu_device
 import pytest
 
 import tilewright
@@ -22,10 +22,10 @@ def no_debug(request, monkeypatch):
         monkeypatch.setattr(tilewright.knobs.runtime, "debug", False)
 
 
-@pytest.fixture(params=["interpret", "cpu", "simulate"] + (["cuda"] if card.is_there() else []), autouse=True)
+@pytest.fixture(params=["interpret", "cpu", "simulate"] + (["cuda"] if gpu_device.is_there() else []), autouse=True)
 def engine(request):
     if request.param == "cuda":
-        with tilewright.engine("cpu"), card.engine():
+        with tilewright.engine("cpu"), gpu_device.engine():
             yield request.param
     else:
         checked = request.param != "cpu" and not request.node.get_closest_marker("unchecked")

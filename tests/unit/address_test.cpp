@@ -1,4 +1,4 @@
-// Addresses as polynomials, the facts that they take for granted, and plans for tensor maps that must prove themselves.
+// Addresses as polynomials, the guards that they take for granted, and plans for tensor maps that must prove themselves.
 #include "gpu/tiles/map_plan.h"
 #include "gpu/tiles/ttg.h"
 #include "ir/address/indices.h"
@@ -77,13 +77,13 @@ TEST(Indices, ANumberThatMayHaveWrappedIsNotWidened) {
   mlir::Value wide = kernel.first<mlir::arith::ExtSIOp>().getResult();
   Indices trusting(kernel.function(), nothing);
   EXPECT_EQ(trusting.text(trusting.scalar(wide)), "argument 2*program_id(0)");
-  ASSERT_EQ(trusting.facts().size(), 1u);
-  EXPECT_EQ(trusting.facts()[0].name, "argument 2*program_id(0) fits in 32 bits");
+  ASSERT_EQ(trusting.guards().size(), 1u);
+  EXPECT_EQ(trusting.guards()[0].name, "argument 2*program_id(0) fits in 32 bits");
   FailedGuards refuted;
-  refuted.insert(trusting.facts()[0].name);
+  refuted.insert(trusting.guards()[0].name);
   Indices careful(kernel.function(), refuted);
   EXPECT_EQ(careful.text(careful.scalar(wide)), "(a value that is computed)");
-  EXPECT_TRUE(careful.facts().empty());
+  EXPECT_TRUE(careful.guards().empty());
 }
 
 TEST(Indices, NarrowArithmeticIsNotTakenForGranted) {
@@ -96,7 +96,7 @@ TEST(Indices, NarrowArithmeticIsNotTakenForGranted) {
   EXPECT_TRUE(indices.isProven(asSigned, -128, 127));
   EXPECT_TRUE(indices.isProven(asUnsigned, 0, 255));
   EXPECT_FALSE(indices.isNonNegative(asSigned));
-  EXPECT_TRUE(indices.facts().empty());
+  EXPECT_TRUE(indices.guards().empty());
 }
 
 TEST(Indices, LoadedNumbersAreSigned) {
@@ -183,8 +183,8 @@ TEST(MapPlan, NeedsItsFacts) {
   auto load = kernel.first<tt::LoadOp>();
   Indices indices(kernel.function(), nothing);
   ASSERT_TRUE(gpu::planTensorMap(indices, kernel.function(), load.getPtr(), load.getMask()));
-  ASSERT_FALSE(indices.facts().empty());
-  for (const LaunchGuard &fact : indices.facts()) {
+  ASSERT_FALSE(indices.guards().empty());
+  for (const LaunchGuard &fact : indices.guards()) {
     FailedGuards refuted;
     refuted.insert(fact.name);
     Indices without(kernel.function(), refuted);

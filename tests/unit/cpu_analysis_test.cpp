@@ -54,23 +54,23 @@ address::FailedGuards all() {
 TEST(Analysis, aSumThatMayOverflowMovesOnlyModulo) {
   Kernel kernel("%s = arith.addi %r, %ns : tensor<64xi32>\n");
   TileAnalysis analysis(kernel.function(), all());
-  Step step = analysis.strideOf(kernel.last(), 0);
-  EXPECT_EQ(step.kind, Step::constant);
+  Stride step = analysis.strideOf(kernel.last(), 0);
+  EXPECT_EQ(step.kind, Stride::constant);
   EXPECT_EQ(step.amount, 1);
   EXPECT_TRUE(step.modular);
   EXPECT_FALSE(step.isConditional());
   EXPECT_FALSE(analysis.isExact(kernel.last()));
-  EXPECT_TRUE(analysis.facts().empty());
+  EXPECT_TRUE(analysis.guards().empty());
 }
 
 TEST(Analysis, thatNothingOverflowsIsAFactOfLaunches) {
   Kernel kernel("%s = arith.addi %r, %ns : tensor<64xi32>\n");
   TileAnalysis analysis(kernel.function(), nothing);
   EXPECT_TRUE(analysis.isExact(kernel.last()));
-  ASSERT_EQ(analysis.facts().size(), 1u);
-  EXPECT_EQ(analysis.facts()[0].name, "argument 1 + i0 fits in 32 bits");
+  ASSERT_EQ(analysis.guards().size(), 1u);
+  EXPECT_EQ(analysis.guards()[0].name, "argument 1 + i0 fits in 32 bits");
   address::FailedGuards refuted;
-  refuted.insert(analysis.facts()[0].name);
+  refuted.insert(analysis.guards()[0].name);
   TileAnalysis without(kernel.function(), refuted);
   EXPECT_FALSE(without.isExact(kernel.last()));
 }
@@ -80,10 +80,10 @@ TEST(Analysis, narrowOffsetsOfPointersAreWidenedNumbers) {
                 "%xs = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>\n"
                 "%p = tt.addptr %xs, %s : tensor<64x!tt.ptr<f32>>, tensor<64xi32>\n");
   TileAnalysis trusting(kernel.function(), nothing), careful(kernel.function(), all());
-  EXPECT_FALSE(trusting.step(kernel.last(), 0).isConditional());
-  EXPECT_EQ(trusting.facts().size(), 1u);
-  EXPECT_EQ(careful.step(kernel.last(), 0).amount, 4);
-  EXPECT_TRUE(careful.step(kernel.last(), 0).widens);
+  EXPECT_FALSE(trusting.strideOf(kernel.last(), 0).isConditional());
+  EXPECT_EQ(trusting.guards().size(), 1u);
+  EXPECT_EQ(careful.strideOf(kernel.last(), 0).amount, 4);
+  EXPECT_TRUE(careful.strideOf(kernel.last(), 0).widens);
 }
 
 TEST(Analysis, aRemainderIsNoLargerThanItsDivisor) {
@@ -107,10 +107,10 @@ TEST(Analysis, whatCannotOverflowIsWidenedWithoutACondition) {
                 "%p = arith.muli %r, %c : tensor<64xi32>\n"
                 "%w = arith.extsi %p : tensor<64xi32> to tensor<64xi64>\n");
   TileAnalysis analysis(kernel.function(), nothing);
-  Step step = analysis.strideOf(kernel.last(), 0);
+  Stride step = analysis.strideOf(kernel.last(), 0);
   EXPECT_EQ(step.amount, 1000);
   EXPECT_FALSE(step.isConditional());
-  EXPECT_TRUE(analysis.facts().empty());
+  EXPECT_TRUE(analysis.guards().empty());
 }
 
 TEST(Analysis, aProductThatOverflowsIsWidenedOnACondition) {
@@ -125,7 +125,7 @@ TEST(Analysis, narrowIntegersHaveNoStep) {
   Kernel kernel("%t = arith.trunci %r : tensor<64xi32> to tensor<64xi8>\n"
                 "%w = arith.extsi %t : tensor<64xi8> to tensor<64xi32>\n");
   TileAnalysis analysis(kernel.function(), nothing);
-  EXPECT_EQ(analysis.strideOf(kernel.last(), 0).kind, Step::other);
+  EXPECT_EQ(analysis.strideOf(kernel.last(), 0).kind, Stride::other);
 }
 
 TEST(Analysis, aContiguityHintIsNoStep) {
@@ -133,7 +133,7 @@ TEST(Analysis, aContiguityHintIsNoStep) {
                 "%p = arith.muli %r, %c : tensor<64xi32>\n"
                 "%m = arith.remsi %p, %ns {tt.contiguity = dense<64> : tensor<1xi32>} : tensor<64xi32>\n");
   TileAnalysis analysis(kernel.function(), nothing);
-  EXPECT_EQ(analysis.strideOf(kernel.last(), 0).kind, Step::other);
+  EXPECT_EQ(analysis.strideOf(kernel.last(), 0).kind, Stride::other);
 }
 
 TEST(Analysis, aMaskSaysWhetherItsIndexMayOverflow) {

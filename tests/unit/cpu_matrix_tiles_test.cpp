@@ -1,8 +1,8 @@
 #include "cpu_harness.h"
 #include "tile_emulator.h"
 
-#include "cpu/math.h"
 #include "cpu/amx_tiles.h"
+#include "cpu/math.h"
 
 #include <bit>
 #include <cmath>

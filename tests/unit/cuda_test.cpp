@@ -389,7 +389,7 @@ TEST_F(Cuda, FactsAreChecked) {
   GpuArtifact code = artifact();
   code.slots = {SlotKind::pointer, SlotKind::i32, SlotKind::i32, SlotKind::pointer};
   code.maps = {matrix()};
-  code.facts = {{"k >= 0", {{BoundNode::Kind::slot, 2, 0}}, 0, INT64_MAX, -1, -1}, {"a and c do not overlap", {}, 0, 0, 0, 3}};
+  code.guards = {{"k >= 0", {{BoundNode::Kind::slot, 2, 0}}, 0, INT64_MAX, -1, -1}, {"a and c do not overlap", {}, 0, 0, 0, 3}};
   GpuKernel kernel(code);
   uint64_t slots[] = {0x10000, 100, 256, 0x80000};
   int64_t bytes[] = {100 * 256 * 2, 0, 0, 64};
@@ -418,7 +418,7 @@ TEST_F(Cuda, FactsAboutAddresses) {
   GpuArtifact code = artifact();
   code.slots = {SlotKind::pointer, SlotKind::i32};
   std::vector<BoundNode> remainder = {{BoundNode::Kind::slot, 0, 0}, {BoundNode::Kind::between, 8, 8}, {BoundNode::Kind::remainder, 0, 1}};
-  code.facts = {{"a is a multiple of 8", remainder}};
+  code.guards = {{"a is a multiple of 8", remainder}};
   GpuKernel kernel(code);
   for (uint64_t address : {0x10008, 0x10004, 0x10008, 0x10010, 0x10001}) {
     uint64_t slots[] = {address, 100};

@@ -63,7 +63,7 @@ struct Expression {
   std::vector<int64_t> exact;
   /// For each dimension and each assignment: whether the run-time checks that the CPU's steps along it depend on succeed.
   std::vector<std::vector<bool>> checked;
-  SmallVector<cpu::Step, 2> steps;
+  SmallVector<cpu::Stride, 2> steps;
 };
 
 int64_t wrapped(int64_t value, int64_t bits) {
@@ -424,10 +424,10 @@ private:
     int64_t narrow = in.values[which * space.lanes()];
     int64_t first = isUnsigned ? static_cast<int64_t>(asUnsigned(narrow, in.bits)) : narrow, low = first, high = first;
     for (int64_t d = 0; d < space.rank(); ++d) {
-      const cpu::Step &step = in.steps[static_cast<size_t>(d)];
+      const cpu::Stride &step = in.steps[static_cast<size_t>(d)];
       if (step.isZero()) continue;
       int64_t next = in.values[which * space.lanes() + space.pitch(d)];
-      int64_t amount = step.kind == cpu::Step::constant ? step.amount : wrapped(next - narrow, in.bits);
+      int64_t amount = step.kind == cpu::Stride::constant ? step.amount : wrapped(next - narrow, in.bits);
       int64_t span = amount * (space.shape[static_cast<size_t>(d)] - 1);
       low += std::min<int64_t>(span, 0), high += std::max<int64_t>(span, 0);
     }
@@ -439,7 +439,7 @@ private:
     Expression &e = pool[i];
     llvm::hash_code key(0);
     for (int64_t d = 0; d < space.rank(); ++d) {
-      cpu::Step step = tiles.step(value, d);
+      cpu::Stride step = tiles.strideOf(value, d);
       e.steps.push_back(step);
       key = llvm::hash_combine(key, static_cast<int>(step.kind), step.amount, step.wraps, step.widens, step.modular);
       Operation *op = value.getDefiningOp();
@@ -452,14 +452,14 @@ private:
         if (!isDefined(i, which)) continue;
         if (wraps && !staysBelow(i, d, which)) checked[which] = false;
         if (widens && !extendsWithoutWrap(i, which)) checked[which] = false;
-        if (step.kind != cpu::Step::other && (checked[which] || !step.isConditional())) checkStep(i, step, d, which);
+        if (step.kind != cpu::Stride::other && (checked[which] || !step.isConditional())) checkStep(i, step, d, which);
       }
       e.checked.push_back(std::move(checked));
     }
     return key;
   }
 
-  void checkStep(size_t i, const cpu::Step &step, int64_t dim, size_t which) {
+  void checkStep(size_t i, const cpu::Stride &step, int64_t dim, size_t which) {
     const Expression &e = pool[i];
     ++claims;
     std::map<size_t, int64_t> first; // of all rows along the dimension, or of each
@@ -469,7 +469,7 @@ private:
       int64_t moved = e.values[at + space.pitch(dim)] - e.values[at];
       if (step.modular) moved = wrapped(moved, e.bits);
       size_t row = step.varies ? lane - static_cast<size_t>(space.index(lane, dim)) * space.pitch(dim) : 0;
-      int64_t wanted = step.kind == cpu::Step::constant ? step.amount : first.try_emplace(row, moved).first->second;
+      int64_t wanted = step.kind == cpu::Stride::constant ? step.amount : first.try_emplace(row, moved).first->second;
       if (step.modular) wanted = wrapped(wanted, e.bits);
       if (moved != wanted) {
         std::string condition = step.isConditional() ? " where its checks succeed" : "";
@@ -527,7 +527,7 @@ private:
     llvm::sort(steps);
     int64_t reached = 4;
     for (auto [step, d] : steps) {
-      if (pool[i].steps[static_cast<size_t>(d)].kind != cpu::Step::constant || step < reached) return;
+      if (pool[i].steps[static_cast<size_t>(d)].kind != cpu::Stride::constant || step < reached) return;
       reached += step * (space.shape[static_cast<size_t>(d)] - 1);
     }
     for (size_t which = 0; which < space.scalars.size(); ++which) {

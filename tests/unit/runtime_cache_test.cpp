@@ -1,7 +1,7 @@
 // The cache on disk: what is stored comes back, what is damaged does not, and processes do not disturb each other.
 
-#include "evaluate/module.h"
 #include "driver/compile.h"
+#include "evaluate/module.h"
 #include "runtime/cache.h"
 #include "support/files.h"
 #include "support/hash.h"
@@ -281,7 +281,7 @@ TEST(Artifact, OfGpusEncodesAndDecodes) {
   map.box = {64, 128};
   map.swizzle = 128;
   artifact.maps = {map, map};
-  artifact.facts = {{"stride >= 0", {{BoundNode::Kind::slot, 1, 0}}, 0, INT64_MAX, -1, -1}, {"a and b do not overlap", {}, 0, 0, 0, 2}};
+  artifact.guards = {{"stride >= 0", {{BoundNode::Kind::slot, 1, 0}}, 0, INT64_MAX, -1, -1}, {"a and b do not overlap", {}, 0, 0, 0, 2}};
   artifact.messages = {"C7510"};
   artifact.stages = {{"ttgir", "module {}"}};
   std::string bytes = encodeArtifact(artifact);
@@ -299,7 +299,7 @@ TEST(Artifact, OfGpusEncodesAndDecodes) {
   EXPECT_EQ(back->slots, artifact.slots);
   EXPECT_EQ(back->writes, artifact.writes);
   EXPECT_EQ(back->maps, artifact.maps);
-  EXPECT_EQ(back->facts, artifact.facts);
+  EXPECT_EQ(back->guards, artifact.guards);
   EXPECT_EQ(back->messages, artifact.messages);
   EXPECT_EQ(back->stages, artifact.stages);
   EXPECT_EQ(encodeArtifact(*back), bytes);

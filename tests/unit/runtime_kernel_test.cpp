@@ -120,7 +120,7 @@ TEST(Launch, FactBroken) {
   artifact.entry = "nothing_kernel";
   artifact.object = sampleObject();
   artifact.slots = {SlotKind::pointer, SlotKind::i32};
-  artifact.facts = {{"n*program_id(0) >= 0",
+  artifact.guards = {{"n*program_id(0) >= 0",
                      {{BoundNode::Kind::slot, 1, 0}, {BoundNode::Kind::program, 0, 0}, {BoundNode::Kind::product, 0, 1}},
                      0,
                      INT64_MAX,

@@ -151,8 +151,7 @@ TEST(PoolOnNodes, FewThreadsAreLeftToTheSystem) {
     PoolJob job = jobOf(Meeting::meet, &meeting, Meeting::threads);
     job.threads = Meeting::threads;
     if (!runOnPool(job).ok) return false;
-    return std::all_of(meeting.where.begin(), meeting.where.end(),
-                       [](const cpu_set_t &set) { return CPU_COUNT(&set) == affinityCpus(); });
+    return std::all_of(meeting.where.begin(), meeting.where.end(), [](const cpu_set_t &set) { return CPU_COUNT(&set) == affinityCpus(); });
   }));
 }
 

@@ -130,14 +130,14 @@ TEST_F(Schedule, productsThatRunOn) {
   EXPECT_EQ(good.circularBuffers[0].releaseDistance, 1);
   caught(good, [](LoopSchedule &s) { s.stages = 1; });
   caught(good, [](LoopSchedule &s) { s.circularBuffers.clear(); });
-  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = 0; });      // filled while it is read
-  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = 3; });      // started where it is waited for
-  caught(good, [](LoopSchedule &s) { s.refillAfter = nullptr; }); // before the product of the iteration before is retired
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = 0; }); // filled while it is read
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = 3; }); // started where it is waited for
+  caught(good, [](LoopSchedule &s) { s.refillAfter = nullptr; });                  // before the product of the iteration before is retired
   caught(good, [](LoopSchedule &s) { s.refillAfter = &s.loop.getBody()->front(); });
   caught(good, [](LoopSchedule &s) { s.refillAfter = s.loop; });
   caught(good, [](LoopSchedule &s) { s.circularBuffers[0].lastReader = s.circularBuffers[0].firstReader; }); // given back while it is read
   caught(good, [](LoopSchedule &s) { s.circularBuffers[0].firstReader = s.circularBuffers[0].lastReader; }); // read before the wait
-  caught(good, [](LoopSchedule &s) { s.ahead = s.inFlight[0]; });
+  caught(good, [](LoopSchedule &s) { s.prefetchedMma = s.inFlight[0]; });
 }
 
 /// The last product of three runs on until the next iteration's first wait, behind which its slots are filled again.
@@ -192,7 +192,7 @@ TEST_F(Schedule, productStartedAhead) {
   loadAttention("0");
   LoopSchedule good = schedule(2, /*roles=*/false);
   ASSERT_EQ(good.circularBuffers.size(), 2u);
-  ASSERT_TRUE(good.ahead);
+  ASSERT_TRUE(good.prefetchedMma);
   caught(good, [](LoopSchedule &s) { std::swap(s.circularBuffers[0], s.circularBuffers[1]); });
   caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = 1; });
   caught(good, [](LoopSchedule &s) { s.refillAfter = nullptr; });
@@ -203,21 +203,21 @@ TEST_F(Schedule, productStartedAhead) {
 TEST_F(Schedule, slotsGivenBack) {
   loadAttention("0");
   LoopSchedule good = schedule(3, /*roles=*/true);
-  ASSERT_TRUE(good.ahead);
+  ASSERT_TRUE(good.prefetchedMma);
   caught(good, [](LoopSchedule &s) { s.refillAfter = nullptr; });
   caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = s.circularBuffers[1].releaseDistance = 1; });
   caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].firstReader; });
   caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].lastReader; }); // the next iteration's product still reads
   caught(good, [](LoopSchedule &s) { s.circularBuffers[1].tma = false; });
   // Two slots are enough: that of what starts ahead is given back where its product is over, not at the end of the iteration.
-  EXPECT_TRUE(schedule(2, /*roles=*/true).ahead);
+  EXPECT_TRUE(schedule(2, /*roles=*/true).prefetchedMma);
 }
 
 TEST_F(Schedule, oneIterationAfterTheOther) {
   loadAttention("128");
   LoopSchedule good = schedule(2, /*roles=*/false);
   ASSERT_EQ(good.circularBuffers.size(), 2u);
-  ASSERT_FALSE(good.ahead);
+  ASSERT_FALSE(good.prefetchedMma);
   EXPECT_EQ(good.circularBuffers[0].releaseDistance, 0);
   EXPECT_EQ(good.circularBuffers[1].releaseDistance, 1);
   caught(good, [](LoopSchedule &s) { s.circularBuffers[1].releaseDistance = 0; }); // the values' slot is read further down
@@ -259,7 +259,9 @@ TEST_F(Schedule, copiesByThreads) {
   EXPECT_FALSE(good.circularBuffers[0].tma);
   caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].lastReader; }); // behind the sync that shows the data
   caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = 0; });
-  caught(good, [](LoopSchedule &s) { s.circularBuffers.push_back(s.circularBuffers[0]), s.circularBuffers.back().releaseDistance += 1; }); // one wait, two distances
+  caught(good, [](LoopSchedule &s) {
+    s.circularBuffers.push_back(s.circularBuffers[0]), s.circularBuffers.back().releaseDistance += 1;
+  }); // one wait, two distances
 }
 
 TEST_F(Schedule, placesInSharedMemory) {

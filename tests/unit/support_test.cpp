@@ -265,7 +265,7 @@ TEST(Quota, OfBothVersionsAndOfTheGroupsAround) {
   groups.write("/cpu,cpuacct/job", "cpu.cfs_quota_us", "200000");
   groups.write("/cpu,cpuacct/job", "cpu.cfs_period_us", "100000");
   EXPECT_EQ(quotaCpusOf(groups.root, "1:cpu,cpuacct:/job\n"), 1); // of both mounts
-  groups.write("", "cpu.max", "400000 100000");                         // in a container the root is its own group
+  groups.write("", "cpu.max", "400000 100000");                   // in a container the root is its own group
   EXPECT_EQ(quotaCpusOf(groups.root, "0::/unknown/here\n"), 4);
 }
 

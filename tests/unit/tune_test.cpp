@@ -400,7 +400,7 @@ TEST(Measure, CardsTakeLess) {
   int64_t runs = 0;
   auto once = [&] { return ++runs, ofKernel(1e-5); };
   measureRuns(once, std::nullopt, onGpus, [&] { return 1e-4 * static_cast<double>(runs); }); // with what lies between runs
-  EXPECT_EQ(runs, 21);                                                                        // the first run warms up
+  EXPECT_EQ(runs, 21);                                                                       // the first run warms up
   // Of a long one few runs say enough.
   for (auto [best, expected] : {std::pair(9.0, 3), std::pair(5.0, 2)}) {
     runs = 0;

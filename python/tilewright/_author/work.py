@@ -75,5 +75,5 @@ class CountedLaunches:
         return sum(work.operations for work in self.found)
 
     @property
-    def has_product(self):
+    def has_dot(self):
         return any(work.products for work in self.found)

@@ -8,7 +8,7 @@
 #include "codegen/ptx/print.h"
 
 #include "codegen/ptx/asm.h"
-#include "gpu/machine/per_warp_group.h"
+#include "gpu/machine/ptx_attributes.h"
 #include "gpu/machine/ptx.h"
 #include "ir/float_range.h"
 #include "ir/refusal.h"

@@ -2,8 +2,7 @@
 //     ptx.wgmma %da, %db, %c... {n = 64, bf16, bf16, f32}   asm "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {$0, ...}, $64, $65,
 //     1, ..."
 #include "codegen/ptx/asm.h"
-#include "gpu/machine/computed_before.h"
-#include "gpu/machine/partial_warps.h"
+#include "gpu/machine/ptx_attributes.h"
 #include "gpu/machine/ptx.h"
 #include "ir/refusal.h"
 

@@ -1,10 +1,7 @@
 // How accesses to memory are spelled: loads, stores, atomics, and asynchronous copies (cp.async, mbarriers, tensor maps).
 //     ptx.load_global %a if %p -> f16, f16, f16, f16        asm "@$3 ld.global.v2.b32 {$0, $1}, [$2];": two values share a word
 #include "codegen/ptx/asm.h"
-#include "gpu/machine/early.h"
-#include "gpu/machine/multicast.h"
 #include "gpu/machine/ptx.h"
-#include "gpu/machine/released.h"
 #include "ir/refusal.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -310,7 +307,8 @@ static LogicalResult lower(ptx::CopyWaitOp op, PrintContext &at) {
 }
 
 /// "@p NAME [barrier], EXTRA;"
-static LogicalResult onBarrier(Operation *op, PrintContext &at, const std::string &name, Value object, const std::string &extra, Value predicate) {
+static LogicalResult onBarrier(Operation *op, PrintContext &at, const std::string &name, Value object, const std::string &extra,
+                               Value predicate) {
   if (failed(need(op, at, at.target.mbarrier))) return failure();
   Asm code(at);
   std::string address = code.address(object);

@@ -1,6 +1,8 @@
 // The ptx dialect's C++ face. The operations themselves are in ptx.td.
 #pragma once
 
+#include "gpu/machine/ptx_attributes.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -17,8 +19,3 @@
 #include "gpu/machine/ptx_types.h.inc"
 #define GET_OP_CLASSES
 #include "gpu/machine/ptx_ops.h.inc"
-
-namespace tilewright::ptx {
-/// The name of a kernel's Kernel attribute: one thread's program has it.
-constexpr llvm::StringLiteral kernelName = "ptx.kernel";
-} // namespace tilewright::ptx

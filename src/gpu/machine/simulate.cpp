@@ -5,7 +5,6 @@
 //
 // A warp that has to wait yields to the scheduler, which runs the others in an order drawn from the seed, and some of them far ahead
 // of the rest. If no warp makes progress in a whole round and the copy engine has nothing left to do, the block is deadlocked.
-#include "gpu/machine/index_below.h"
 #include "gpu/machine/simulate_program.h"
 #include "ir/location.h"
 

@@ -7,7 +7,6 @@
 //   expect bar, 4096        pending 1 -> 0, 4096 bytes to come
 //   tma_load ... bar        the engine, later: 4096 -> 0, so the phase is over
 //   wait bar, 0             passes now; its warp knows phase 0 of bar, and what all who arrived had done
-#include "gpu/machine/multicast.h"
 #include "gpu/machine/simulate_program.h"
 
 #include "llvm/ADT/bit.h"

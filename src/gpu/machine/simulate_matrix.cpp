@@ -6,7 +6,7 @@
 //
 // wgmma is that for each warp of four, over its own 16 of 64 rows; a and b come from shared memory through descriptors. Each warp computes
 // its rows when it issues the instruction, but its results count as in flight, and the bytes as being read, until wgmma_wait.
-#include "gpu/machine/partial_warps.h"
+#include "gpu/machine/ptx_attributes.h"
 #include "gpu/machine/simulate_program.h"
 
 #include "llvm/Support/MathExtras.h"

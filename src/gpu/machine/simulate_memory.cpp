@@ -7,8 +7,7 @@
 //
 // In global memory, clusters are compared by the history that the interpreter uses (ir/interpret/history.h),
 // and the warps of one cluster by another such history, whose order comes from the clocks.
-#include "gpu/machine/covering.h"
-#include "gpu/machine/per_warp_group.h"
+#include "gpu/machine/ptx_attributes.h"
 #include "gpu/machine/simulate_program.h"
 #include "support/mapped.h"
 

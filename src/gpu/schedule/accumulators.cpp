@@ -3,7 +3,7 @@
 //   s = KQ    p = VG    w = exp2(s)    dv += wG    x = w * p    store x    dq = xK    dk += xQ    store dq
 // dv and dk are in use throughout, s and p until x is packed, dq behind that: what is counted is dv + dk + the larger one of s + p and dq.
 #include "gpu/schedule/loop_schedule.h"
-#include "gpu/tiles/valid_extent.h"
+#include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/tile_equivalence.h"
 #include "support/target.h"
@@ -94,7 +94,7 @@ int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool 
   constexpr int64_t copyRegisters = 16; // slots and coordinates, which a producer has in the place of others
   int64_t threads = config.getWarps() << laneBits;
   int64_t available = warpSpecialized ? consumerRegisters(config, target) + copyRegisters
-                            : std::min(target.registersPerThread, target.registersPerSM / threads);
+                                      : std::min(target.registersPerThread, target.registersPerSM / threads);
   if (config.getMaxRegisters() > 0) available = std::min(available, config.getMaxRegisters());
   return available - otherRegisters;
 }

@@ -7,9 +7,9 @@
 // needs nothing: its operations meet before they write. Syncs with no access to shared memory since the last one go, and in loops those
 // that others make needless (redundant_barriers.cpp).
 #include "gpu/passes.h"
+#include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/shared_plan.h"
-#include "gpu/schedule/dequantize_partition.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -116,7 +116,7 @@ private:
     }
     // Who fills the reservation, the producer or the warpgroup that widens, waits, too.
     if (llvm::any_of(accessesOf(alloc),
-                     [](Operation *access) { return access->hasAttr(ttg::producerName) || access->hasAttr(dequantizePartitionName); }))
+                     [](Operation *access) { return access->hasAttr(ttg::producerName) || access->hasAttr(ttg::dequantizePartitionName); }))
       cast<ttg::CtaBarrierOp>(sync).setAllWarps(true);
     if (fence && !isa_and_nonnull<ttg::FenceAsyncOp>(sync->getPrevNode())) {
       b.setInsertionPoint(sync);

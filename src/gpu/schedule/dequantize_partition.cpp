@@ -4,13 +4,14 @@
 //   before: for i { a = widen (copied a)    b = widen (copied b)    sync    store a, b    fence    sync    multiply    wait }
 //   after:  warpgroups 0, 1:    for i { a = widen (copied a)    wait until b is made    multiply by registers    wait    arrive: read }
 //           one more:           for i { b = widen (copied b)    store b    fence    arrive: b is made }
-// Here the loop is rewritten as if all warps did all of it; what is the third warpgroup's is marked (`ttg.dequantize_partition`), and specialize-warps takes
-// it apart. Of a tile that the third one computes each thread holds whole rows along K, and warps 4 to 7 hold copies of what 0 to 3 hold.
+// Here the loop is rewritten as if all warps did all of it; what is the third warpgroup's is marked (`ttg.dequantize_partition`), and
+// specialize-warps takes it apart. Of a tile that the third one computes each thread holds whole rows along K, and warps 4 to 7 hold copies
+// of what 0 to 3 hold.
 //
 // Registers of the first operand hold pairs of neighbors along K, eight numbers apart. So that a thread reads sixteen neighbors at a time,
-// K is gone through in another order, by both operands (thread_value_groups.h). Of its rows one half is widened while products of the other half
-// run. What the loop carries beside its sums, the largest of some scales' exponents, is computed by who loads the scales, and comes to the
-// others behind the loop.
+// K is gone through in another order, by both operands (thread_value_groups.h). Of its rows one half is widened while products of the other
+// half run. What the loop carries beside its sums, the largest of some scales' exponents, is computed by who loads the scales, and comes to
+// the others behind the loop.
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/relayout.h"
 #include "gpu/schedule/thread_value_groups.h"
@@ -102,7 +103,8 @@ private:
     syncs[0] = begin->getPrevNode();
     fence = end->getNextNode();
     syncs[1] = fence->getNextNode();
-    if (!isa_and_nonnull<ttg::CtaBarrierOp>(syncs[0]) || !isa_and_nonnull<ttg::CtaBarrierOp>(syncs[1]) || !isa<ttg::FenceAsyncOp>(fence)) return false;
+    if (!isa_and_nonnull<ttg::CtaBarrierOp>(syncs[0]) || !isa_and_nonnull<ttg::CtaBarrierOp>(syncs[1]) || !isa<ttg::FenceAsyncOp>(fence))
+      return false;
     int64_t others = 0;
     for (Operation &op : loop.getBody()->without_terminator())
       others += isa<ttg::CtaBarrierOp, ttg::StoreSharedOp, ttg::FenceAsyncOp>(op);
@@ -148,7 +150,8 @@ private:
     constexpr int64_t sumsOfBlock = 128; // with fewer another block fits beside this one, and fills its gaps
     bool fills = registersOf(result) >= sumsOfBlock;
     bool twoBlocks = result.getDimSize(0) == 4 * rowsOfInstruction; // of rows, for each of two warpgroups
-    return bits16 && twoBlocks && sumsFit && fills && rows >= threadsOfDequantizePartition && depth >= minDepth && rows * 2 <= result.getDimSize(0);
+    return bits16 && twoBlocks && sumsFit && fills && rows >= threadsOfDequantizePartition && depth >= minDepth &&
+           rows * 2 <= result.getDimSize(0);
   }
 
   ttg::ConfigAttr config;
@@ -196,14 +199,14 @@ public:
     b.setInsertionPoint(c.second.store);
     for (Value tile : scales)
       passOn(tile);
-    if (!scales.empty()) function->setAttr(forwardsScalesName, b.getUnitAttr());
+    if (!scales.empty()) function->setAttr(ttg::forwardsScalesName, b.getUnitAttr());
     if (!c.first->isCopied()) {
       wide = Reorder(cast<RankedTensorType>(wide.getType()), c.depthOf(c.second, 0), evenOddInterleave).apply(b, wide);
       passInRegisters();
     }
     c.second.store.getSrcMutable().assign(wide);
     for (Operation *op : {c.second.store.getOperation(), c.fence})
-      op->setAttr(dequantizePartitionName, b.getUnitAttr());
+      op->setAttr(ttg::dequantizePartitionName, b.getUnitAttr());
     for (Operation *sync : c.syncs)
       sync->erase();
     carryMaxima();
@@ -218,7 +221,7 @@ private:
   void releaseCopiesFirst() {
     auto unpacks = c.loop.getBody()->getOps<ttg::UnpackE2m1Op>();
     if (comparesExponents && unpacks.begin() != unpacks.end()) return;
-    if (ttg::WgmmaWaitOp retires = drainingWaitIn(c.loop)) retires->setAttr(releasesCopiesFirstName, b.getUnitAttr());
+    if (ttg::WgmmaWaitOp retires = drainingWaitIn(c.loop)) retires->setAttr(ttg::releasesCopiesFirstName, b.getUnitAttr());
   }
 
   /// Where the tile depends on what the loop copies, what it depends on besides that comes from loads to registers alone: scales, before
@@ -241,7 +244,8 @@ private:
     }
     auto type = cast<RankedTensorType>(tile.getType());
     constexpr int64_t rowsOfThread = 2, widest = 8;
-    bool isNarrow = type.getRank() == 2 && type.getDimSize(0) == rowsOfThread * threadsOfDequantizePartition && type.getDimSize(1) <= widest;
+    bool isNarrow =
+        type.getRank() == 2 && type.getDimSize(0) == rowsOfThread * threadsOfDequantizePartition && type.getDimSize(1) <= widest;
     if (!isNarrow || type.getElementTypeBitWidth() < 8 || !dependsOn<tt::LoadOp>(tile) || llvm::is_contained(scales, tile)) return;
     if (!right.canMake(tile, rowsOfThreads(ttg::shapeOf(type), 1)) || right.copied().size() != 1) return;
     scales.push_back(tile);
@@ -334,7 +338,7 @@ private:
       b.setInsertionPointToStart(c.loop.getBody());
       buffer = ttg::AllocOp::create(b, tile.getLoc(), bufferOf(tile));
     }
-    ttg::StoreSharedOp::create(b, tile.getLoc(), made, buffer)->setAttr(dequantizePartitionName, b.getUnitAttr());
+    ttg::StoreSharedOp::create(b, tile.getLoc(), made, buffer)->setAttr(ttg::dequantizePartitionName, b.getUnitAttr());
     left.readFrom(tile, buffer);
   }
 
@@ -411,7 +415,7 @@ private:
     Value first = start(operandHalf(rows, tile, 0), carried[0]);
     readBySecondStage(first.getDefiningOp());
     auto lastReader = pass(carried[1]);
-    lastReader->setAttr(drainsName, b.getUnitAttr());
+    lastReader->setAttr(ttg::drainsName, b.getUnitAttr());
     Value second = start(operandHalf(rows, tile, 1), lastReader.getResults()[0]);
     first = pass(first).getResults()[0];
     Operation *yield = c.loop.getBody()->getTerminator();
@@ -531,8 +535,8 @@ private:
     Location loc = tile.getLoc();
     MLIRContext *context = b.getContext();
     Value place = ttg::AllocOp::create(b, loc, plainBuffer(type));
-    place.getDefiningOp()->setAttr(liveThroughoutName, b.getUnitAttr());
-    auto mark = [&](Operation *op) { op->setAttr(dequantizePartitionName, b.getUnitAttr()); };
+    place.getDefiningOp()->setAttr(ttg::liveThroughoutName, b.getUnitAttr());
+    auto mark = [&](Operation *op) { op->setAttr(ttg::dequantizePartitionName, b.getUnitAttr()); };
     auto zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
     Value made;
     {
@@ -560,7 +564,8 @@ private:
 } // namespace
 
 bool isDequantizing(scf::ForOp loop) {
-  return llvm::any_of(loop.getBody()->getOps<ttg::StoreSharedOp>(), [](ttg::StoreSharedOp store) { return store->hasAttr(dequantizePartitionName); });
+  return llvm::any_of(loop.getBody()->getOps<ttg::StoreSharedOp>(),
+                      [](ttg::StoreSharedOp store) { return store->hasAttr(ttg::dequantizePartitionName); });
 }
 
 bool partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
@@ -586,7 +591,7 @@ bool partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, const GpuT
     int64_t depth = llvm::divideCeil(minStages * (bytes + wide.getType().tileBytes()), wide.getType().tileBytes());
     if (planShared(function, {{wide, depth, loop}}).bytes > target.sharedBytes) continue;
     rewrite.run();
-    function->setAttr(dequantizePartitionName, UnitAttr::get(function.getContext()));
+    function->setAttr(ttg::dequantizePartitionName, UnitAttr::get(function.getContext()));
     return true;
   }
   return false;

@@ -5,18 +5,6 @@
 
 namespace tilewright::gpu {
 
-/// Of a kernel with roles: a warpgroup of its own, the last one, widens. Of an operation in it, or of its branch: that warpgroup's work.
-constexpr llvm::StringLiteral dequantizePartitionName = "ttg.dequantize_partition";
-/// Of a kernel with such a warpgroup: it loads scales for the others, too.
-constexpr llvm::StringLiteral forwardsScalesName = "ttg.forwards_scales";
-/// Of a ttg.alloc (a unit attribute): nothing else is at its place, at any time.
-constexpr llvm::StringLiteral liveThroughoutName = "ttg.live_throughout";
-
-/// Of a ttg.wgmma_wait in such a loop (a unit attribute): behind it the products of the iteration before are over.
-constexpr llvm::StringLiteral drainsName = "ttg.drains";
-/// Of the same one (a unit attribute): copies of this iteration have been given back by then, and what was widened is given back alone.
-constexpr llvm::StringLiteral releasesCopiesFirstName = "ttg.releases_copies_first";
-
 /// Gives the widening of a second operand to a warpgroup of its own, in one loop of the kernel, if that pays; whether it did. The loop's
 /// copies need a producer then.
 bool partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
@@ -32,12 +20,13 @@ void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp retires);
 /// these read copies to registers alone, they may give the copies back at once, and what is widened, behind its products, by barriers of
 /// its own
 /// (`wideEmpty`, else null).
-void fillDequantized(LoopSchedule &schedule, mlir::Value stageIndex, mlir::Value parity, llvm::ArrayRef<mlir::Value> empty, mlir::Value made,
-                 mlir::Value wideEmpty);
+void fillDequantized(LoopSchedule &schedule, mlir::Value stageIndex, mlir::Value parity, llvm::ArrayRef<mlir::Value> empty,
+                     mlir::Value made, mlir::Value wideEmpty);
 /// Puts the loads to registers of both roles an iteration early, if `registers` reach for that, and has the others fence what they read.
 void prefetchLoadsInPartitions(LoopSchedule &schedule, int64_t registers);
 /// Each of the two roles waits where it first reads a slot of `buffers`.
-void waitInPartitions(LoopSchedule &schedule, llvm::ArrayRef<mlir::Value> buffers, mlir::Value barriers, mlir::Value stageIndex, mlir::Value parity);
+void waitInPartitions(LoopSchedule &schedule, llvm::ArrayRef<mlir::Value> buffers, mlir::Value barriers, mlir::Value stageIndex,
+                      mlir::Value parity);
 
 /// As many registers a thread has at first, in a block with a producer and, perhaps, a warpgroup that widens.
 int64_t firstRegisters(ttg::ConfigAttr config, const GpuTarget &target, bool dequantizes);

@@ -14,7 +14,7 @@ namespace tilewright::gpu {
 
 ttg::WgmmaWaitOp drainingWaitIn(scf::ForOp loop) {
   for (auto wait : loop.getBody()->getOps<ttg::WgmmaWaitOp>())
-    if (wait->hasAttr(drainsName)) return wait;
+    if (wait->hasAttr(ttg::drainsName)) return wait;
   return {};
 }
 
@@ -25,7 +25,7 @@ void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp retires) {
 }
 
 static void markDequantizePartition(Operation *op) {
-  op->setAttr(dequantizePartitionName, UnitAttr::get(op->getContext()));
+  op->setAttr(ttg::dequantizePartitionName, UnitAttr::get(op->getContext()));
 }
 
 /// Who first reads, in an iteration, what is widened for it.
@@ -49,7 +49,7 @@ static llvm::SetVector<Operation *> dequantizeOps(LoopSchedule &schedule) {
 /// The others have read the copies to registers where they fence what they have read.
 static void releaseCopies(LoopSchedule &schedule, Value stageIndex, ArrayRef<Value> empty) {
   for (auto fence : schedule.loop.getBody()->getOps<ttg::FenceAsyncOp>()) {
-    if (fence->hasAttr(dequantizePartitionName)) continue;
+    if (fence->hasAttr(ttg::dequantizePartitionName)) continue;
     OpBuilder b(fence->getContext());
     b.setInsertionPointAfter(fence);
     for (Value barriers : empty)
@@ -77,7 +77,8 @@ void fillDequantized(LoopSchedule &schedule, Value stageIndex, Value parity, Arr
     releaseCopies(schedule, stageIndex, empty);
     llvm::SetVector<Operation *> widening = dequantizeOps(schedule);
     for (Operation &op : *loop.getBody()) {
-      bool touches = isa<ttg::LoadSharedOp>(op) ? widening.contains(&op) : isa<ttg::StoreSharedOp>(op) && op.hasAttr(dequantizePartitionName);
+      bool touches =
+          isa<ttg::LoadSharedOp>(op) ? widening.contains(&op) : isa<ttg::StoreSharedOp>(op) && op.hasAttr(ttg::dequantizePartitionName);
       if (!touches) continue;
       b.setInsertionPoint(&op);
       auto one = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(1));

@@ -6,7 +6,6 @@
 //           }
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/tiles/axis_info.h"
-#include "gpu/tiles/covering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

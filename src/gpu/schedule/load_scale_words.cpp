@@ -7,7 +7,6 @@
 // A word is aligned, so it can be read wherever one of its bytes can.
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/tiles/axis_info.h"
-#include "gpu/tiles/covering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"

@@ -19,19 +19,6 @@ namespace tilewright::gpu {
 /// Warps that wgmma multiplies with together.
 constexpr int64_t warpsOfGroup = 4;
 
-/// On a loop: its ring goes on in the next iteration of the enclosing loop (a unit attribute, for people).
-constexpr llvm::StringLiteral crossTilePrefetchName = "ttg.cross_tile_prefetch";
-/// On a ttg.tma_store: each warpgroup stores its own group of rows (a unit attribute).
-constexpr llvm::StringLiteral storePerWarpGroupName = "ttg.per_warp_group_store";
-
-/// On a ttg.tma_load (a unit attribute): the blocks of the cluster read the same tile, and each brings a part of it for all.
-constexpr llvm::StringLiteral multicastName = "ttg.multicast";
-/// On a ttg.barrier_arrive (a unit attribute): it arrives at the barriers of all blocks of the cluster, which fill one another's slots.
-constexpr llvm::StringLiteral inAllCtasName = "ttg.in_all_ctas";
-
-/// On a ttg.fence_async (a unit attribute): the stores before it go to other memory than the loads that they depend on.
-constexpr llvm::StringLiteral interleavedStoresName = "ttg.interleaved_stores";
-
 /// A load that only feeds a buffer.
 struct Copy {
   mlir::Operation *load = nullptr; ///< ttg.descriptor_load, or tt.load by cp.async
@@ -44,11 +31,11 @@ struct Copy {
 struct CircularBuffer {
   bool tma = false; ///< otherwise cp.async
   llvm::SmallVector<Copy> copies;
-  mlir::Operation *firstReader = nullptr;                         ///< in the loop's body, as all operations here
-  mlir::Operation *lastReader = nullptr;                             ///< after it, this warp has read an iteration's slot
-  bool threadsRead = false;                                       ///< by load_shared or fma_dot
-  bool mmaRead = false;                                      ///< by wgmma
-  int64_t releaseDistance = 1;                                                ///< the refill of iteration i goes to the slot of iteration i - lag
+  mlir::Operation *firstReader = nullptr; ///< in the loop's body, as all operations here
+  mlir::Operation *lastReader = nullptr;  ///< after it, this warp has read an iteration's slot
+  bool threadsRead = false;               ///< by load_shared or fma_dot
+  bool mmaRead = false;                   ///< by wgmma
+  int64_t releaseDistance = 1;            ///< the refill of iteration i goes to the slot of iteration i - lag
   int64_t distance(int64_t stages) const { return stages - releaseDistance; } ///< how many iterations a copy is ahead
 };
 
@@ -64,14 +51,14 @@ struct LoopSchedule {
   llvm::SmallVector<CircularBuffer> circularBuffers; ///< none: the loop has no load that may run ahead
   llvm::SmallVector<UnpipelinedLoad> unpipelined;
   llvm::SmallVector<ttg::StoreSharedOp> computed; ///< of products' operands that threads make; none if there is no space for two of each
-  int64_t computedStages = 2;                      ///< how many there are of each
+  int64_t computedStages = 2;                     ///< how many there are of each
   llvm::SmallVector<ttg::WgmmaOp> inFlight; ///< products that run on over the back edge; without any, an iteration waits for all of its own
-  ttg::WgmmaWaitOp drainingWait;                ///< it retires the products in flight of the iteration before; null: they retire one another
-  ttg::WgmmaOp ahead;                       ///< a product that is started an iteration early: prefetchMma. It alone reads the first ring
+  ttg::WgmmaWaitOp drainingWait;            ///< it retires the products in flight of the iteration before; null: they retire one another
+  ttg::WgmmaOp prefetchedMma;                     ///< a product that is started an iteration early: prefetchMma. It alone reads the first ring
   mlir::Operation *refillAfter = nullptr;   ///< one sync, then all refills, stand behind it; null: at the top of the iteration
-  ttg::CtaBarrierOp publishBarrier;         ///< `refillAfter` where it is itself that sync: it shows products what threads have made of all slots
-  bool crossTilePrefetch = false; ///< the first copies of the loop's next run are started behind this one (persistent_loop.cpp)
-  bool warpSpecialized = false;        ///< a warp of its own refills; behind `refillAfter` the others only say that they have read
+  ttg::CtaBarrierOp publishBarrier; ///< `refillAfter` where it is itself that sync: it shows products what threads have made of all slots
+  bool crossTilePrefetch = false;   ///< the first copies of the loop's next run are started behind this one (persistent_loop.cpp)
+  bool warpSpecialized = false;     ///< a warp of its own refills; behind `refillAfter` the others only say that they have read
   bool runsDecoupled = false;       ///< with roles no warpgroup waits for another one, from tile to tile (per_warp_group_store.cpp)
 };
 
@@ -114,7 +101,7 @@ std::optional<std::string> verify(const LoopSchedule &schedule);
 /// Starts `schedule.ahead` of the next iteration at the top of each, behind `top`, and carries its result. `arrival` waits for its ring;
 /// `first`: slot and parity of the first iteration, `next`: of the next one. Returns the loop that has taken the place of the schedule's.
 mlir::scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, mlir::ValueRange first, mlir::ValueRange next,
-                            mlir::Operation *top);
+                             mlir::Operation *top);
 
 /// The number of slots of a buffer that threads fill for products with which nobody needs to wait for the readers of a slot.
 constexpr int64_t stagesWithoutWaiting = 3;
@@ -129,8 +116,8 @@ void overlapComputedOperands(LoopSchedule &schedule, int64_t registers);
 /// Replaces a load of bytes an iteration early, before `place`, by a word of memory
 /// that serves several iterations; false if a word does not hold them (load_scale_words.cpp).
 bool loadScaleWords(LoopSchedule &schedule, tt::LoadOp load, mlir::Operation *place);
-/// The same, 16 bytes at a time, where each thread has rows to itself that begin with a multiple of 16 bytes (load_scale_rows.cpp). The load's
-/// bytes move by `step` in every iteration.
+/// The same, 16 bytes at a time, where each thread has rows to itself that begin with a multiple of 16 bytes (load_scale_rows.cpp). The
+/// load's bytes move by `step` in every iteration.
 bool loadScaleRows(LoopSchedule &schedule, tt::LoadOp load, int64_t step, mlir::Operation *place);
 
 /// Whether an iteration of the loop, from its first product `ahead` on,
@@ -165,7 +152,8 @@ struct TileStore {
 llvm::SmallVector<TileStore> storesOf(mlir::scf::ForOp loop);
 /// Erases syncs of loops that other syncs make unnecessary; everything in shared memory must have its place (redundant_barriers.cpp).
 void eliminateRedundantBarriers(tt::FuncOp function);
-/// Whether each of two warpgroups can store the rows that it holds, without ever touching memory that the other stores to (per_warp_group_store.cpp).
+/// Whether each of two warpgroups can store the rows that it holds, without ever touching memory that the other stores to
+/// (per_warp_group_store.cpp).
 bool canStorePerWarpGroup(mlir::scf::ForOp tiles);
 /// Lets them do that, once stores run on: a warpgroup meets only itself.
 void storePerWarpGroup(mlir::scf::ForOp tiles);
@@ -179,8 +167,8 @@ mlir::FailureOr<ttg::BufferType> bufferForCopies(mlir::Operation *op, mlir::Type
 mlir::FailureOr<mlir::Value> mapFor(tt::FuncOp function, mlir::Operation *op, mlir::Value map, size_t dims, ttg::BufferType buffer,
                                     llvm::ArrayRef<int32_t> order, int64_t parts);
 
-/// Gives every transfer through a tensor map buffers of its own (tma_staging_buffers.cpp): afterwards each load through a map has one use, the
-/// store to a buffer that the copy engine can fill, in the same block, and no store through a map is left.
+/// Gives every transfer through a tensor map buffers of its own (tma_staging_buffers.cpp): afterwards each load through a map has one use,
+/// the store to a buffer that the copy engine can fill, in the same block, and no store through a map is left.
 llvm::LogicalResult stageTmaTransfers(tt::FuncOp function);
 /// Erases a store to a buffer, and with the last of its neighbours what stood around them: sync, stores, fence, sync.
 void eraseStore(ttg::StoreSharedOp store);

@@ -21,8 +21,9 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 static bool isCopied(const LoopSchedule &schedule, Operation *load) {
-  return llvm::any_of(schedule.circularBuffers,
-                      [&](const CircularBuffer &circularBuffer) { return llvm::any_of(circularBuffer.copies, [&](const Copy &copy) { return copy.load == load; }); });
+  return llvm::any_of(schedule.circularBuffers, [&](const CircularBuffer &circularBuffer) {
+    return llvm::any_of(circularBuffer.copies, [&](const Copy &copy) { return copy.load == load; });
+  });
 }
 
 /// The sync in front of a row of stores, if all of them go to such buffers or become copies that run ahead: those wait for themselves.
@@ -151,7 +152,7 @@ void interleaveStores(LoopSchedule &schedule) {
   Operation *op = schedule.computed.back();
   while (isa_and_nonnull<ttg::StoreSharedOp>(op))
     op = op->getNextNode();
-  if (isa_and_nonnull<ttg::FenceAsyncOp>(op)) op->setAttr(interleavedStoresName, UnitAttr::get(op->getContext()));
+  if (isa_and_nonnull<ttg::FenceAsyncOp>(op)) op->setAttr(ttg::interleavedStoresName, UnitAttr::get(op->getContext()));
 }
 
 void overlapComputedOperands(LoopSchedule &schedule, int64_t registers) {

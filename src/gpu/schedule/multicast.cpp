@@ -4,7 +4,7 @@
 // A block's slot is filled by all blocks, so it is empty when the readers of all have read what is in theirs: they say so to all. It takes
 // a warp of its own for copies, which waits for nothing else, and a kernel whose blocks never meet on the way.
 #include "gpu/schedule/loop_schedule.h"
-#include "gpu/tiles/valid_extent.h"
+#include "gpu/tiles/demanded_extent.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

@@ -7,7 +7,6 @@
 // past anything by which threads tell one another, or the producer of copies, that a buffer has been read. There are two exceptions: where
 // the last product of an iteration runs on over the back edge, the slots of the iteration before are refilled behind the first wait, and
 // what reads this iteration's slots may start in front of that; and where a producer alone fills what a product reads, syncs tell nobody.
-#include "gpu/machine/computed_before.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/tiles/tile_equivalence.h"
@@ -171,7 +170,8 @@ private:
     };
     bool anyBarrier = readsForProducer(wait);
     auto passes = [&](Operation *op) {
-      return mayPass(op) || (anyBarrier && isa<ttg::AllocOp, ttg::CtaBarrierOp, ttg::FenceAsyncOp, ttg::StoreSharedOp, ttg::TmaStoreWaitOp>(op));
+      return mayPass(op) ||
+             (anyBarrier && isa<ttg::AllocOp, ttg::CtaBarrierOp, ttg::FenceAsyncOp, ttg::StoreSharedOp, ttg::TmaStoreWaitOp>(op));
     };
     Operation *place = wait->getNextNode();
     for (; !place->hasTrait<OpTrait::IsTerminator>() && passes(place) && !reads(place); place = place->getNextNode())

@@ -6,9 +6,9 @@
 // A program's stores take effect in order. Those of one warpgroup do, because it waits for its own. Those of two
 // warpgroups have no order, so they must not touch the same memory: a tile's rows start at a multiple of their
 // number, so that each row belongs to the same warpgroup in all tiles, and what goes through other maps lies apart.
-#include "gpu/machine/per_warp_group.h"
-#include "gpu/schedule/named_barriers.h"
+#include "gpu/machine/ptx_attributes.h"
 #include "gpu/schedule/loop_schedule.h"
+#include "gpu/schedule/named_barriers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -62,7 +62,8 @@ static bool haveSameRows(Value map, Value other) {
   ttg::TensorMapAttr x = recipeOf(map), y = recipeOf(other);
   auto kernel = cast<BlockArgument>(map).getOwner();
   if (x.getBase() != y.getBase())
-    return ttg::assumeNoAlias(kernel->getArgument(static_cast<unsigned>(x.getBase())), kernel->getArgument(static_cast<unsigned>(y.getBase())));
+    return ttg::assumeNoAlias(kernel->getArgument(static_cast<unsigned>(x.getBase())),
+                              kernel->getArgument(static_cast<unsigned>(y.getBase())));
   return x.getOffset() == y.getOffset() && x.getDims() == y.getDims() && x.getStrides() == y.getStrides();
 }
 
@@ -123,7 +124,7 @@ void storePerWarpGroup(scf::ForOp tiles) {
       sync->erase();
     }
     halveBox(store.getMap(), cast<ttg::BufferType>(store.getBuffer().getType()));
-    store->setAttr(storePerWarpGroupName, b.getUnitAttr());
+    store->setAttr(ttg::storePerWarpGroupName, b.getUnitAttr());
   }
 }
 

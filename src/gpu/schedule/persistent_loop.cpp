@@ -6,10 +6,9 @@
 //           for %tile { for %k { ... }    start copies 0 .. S-2 of the next tile    wait for the store before    store the tile }
 //           wait for the last store
 // The ring, and the buffer of the result, are in use throughout the loop over tiles.
-#include "gpu/machine/written_stores.h"
 #include "gpu/schedule/loop_schedule.h"
-#include "ir/volatile_load.h"
 #include "ir/scaled_dot.h"
+#include "ir/volatile_load.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -64,7 +63,8 @@ SmallVector<TileStore> storesOf(scf::ForOp loop) {
     auto wait = dyn_cast<ttg::TmaStoreWaitOp>(store->getNextNode());
     Operation *sync = store->getPrevNode(), *fence = sync ? sync->getPrevNode() : nullptr, *write = fence ? fence->getPrevNode() : nullptr;
     if (!alloc || alloc->getBlock() != loop.getBody() || accessesOf(alloc).size() != 2 || !wait || wait.getPending() != 0) continue;
-    if (!isa_and_nonnull<ttg::CtaBarrierOp>(sync) || !isa_and_nonnull<ttg::FenceAsyncOp>(fence) || !isa_and_nonnull<ttg::StoreSharedOp>(write))
+    if (!isa_and_nonnull<ttg::CtaBarrierOp>(sync) || !isa_and_nonnull<ttg::FenceAsyncOp>(fence) ||
+        !isa_and_nonnull<ttg::StoreSharedOp>(write))
       continue;
     if (cast<ttg::StoreSharedOp>(write).getBuffer() != alloc || !isa_and_nonnull<ttg::CtaBarrierOp>(write->getPrevNode())) continue;
     stores.push_back({alloc, write->getPrevNode(), cast<ttg::StoreSharedOp>(write), store, wait});
@@ -120,7 +120,7 @@ void waitForStores(tt::FuncOp function) {
   for (Operation *branch : branches) {
     Block *block = cast<scf::IfOp>(branch).thenBlock();
     OpBuilder b(block, block->begin());
-    ttg::TmaStoreWaitOp::create(b, branch->getLoc(), 0)->setAttr(waitForWritesName, b.getUnitAttr());
+    ttg::TmaStoreWaitOp::create(b, branch->getLoc(), 0)->setAttr(ttg::waitForWritesName, b.getUnitAttr());
     ttg::CtaBarrierOp::create(b, branch->getLoc());
   }
 }

@@ -5,14 +5,14 @@
 // Each ring has one mbarrier a slot; slot and parity are carried, through loops around the loop, too, so that nothing is divided and
 // barriers are initialised once. Loads that no loop can hide become copies that are waited for, and stores through a tensor map go by way
 // of a buffer: what is left has no tile that the copy engine moves. What an iteration looks like is decided in schedule_loop.cpp.
-#include "gpu/schedule/loop_schedule.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/copy_group.h"
-#include "gpu/schedule/stage_index.h"
+#include "gpu/schedule/dequantize_partition.h"
+#include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/shared_plan.h"
 #include "gpu/schedule/skeleton.h"
-#include "gpu/schedule/dequantize_partition.h"
-#include "gpu/tiles/valid_extent.h"
+#include "gpu/schedule/stage_index.h"
+#include "gpu/tiles/demanded_extent.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -136,7 +136,7 @@ private:
       SmallVector<DeeperBuffer> deeper(others);
       for (ttg::StoreSharedOp store : schedule.computed)
         deeper.push_back(isDequantizing(schedule.loop) ? DeeperBuffer{allocOf(store.getBuffer()), stages, around}
-                                                   : DeeperBuffer{allocOf(store.getBuffer()), schedule.computedStages, schedule.loop});
+                                                       : DeeperBuffer{allocOf(store.getBuffer()), schedule.computedStages, schedule.loop});
       int64_t barriers = (warpSpecialized ? 8 * stages : 0) + (isDequantizing(schedule.loop) ? 16 * stages : 0);
       for (const CircularBuffer &circularBuffer : schedule.circularBuffers) {
         barriers += circularBuffer.tma ? 8 * stages : 0;
@@ -182,9 +182,10 @@ private:
     LoopSchedule schedule;
     schedule.loop = loop;
     if (wanted > 1) schedule = scheduleLoop(loop, target.cpAsync);
-    isWarpSpecialized = warpSpecialized && (isDequantizing(loop) || !function->hasAttr(dequantizePartitionName));
+    isWarpSpecialized = warpSpecialized && (isDequantizing(loop) || !function->hasAttr(ttg::dequantizePartitionName));
     bool goesOn = isWarpSpecialized && left && !schedule.circularBuffers.empty() && mayGoOn(schedule, wanted);
-    if (!schedule.circularBuffers.empty() && notWarpSpecialized) function->setAttr(ttg::notWarpSpecializedName, b.getStringAttr(*notWarpSpecialized));
+    if (!schedule.circularBuffers.empty() && notWarpSpecialized)
+      function->setAttr(ttg::notWarpSpecializedName, b.getStringAttr(*notWarpSpecialized));
     if (!goesOn && !schedule.circularBuffers.empty()) left.reset();
     int64_t stages = goesOn ? left->stages : stagesOf(schedule, wanted);
     schedule.warpSpecialized = isWarpSpecialized;
@@ -322,7 +323,8 @@ private:
   /// Starts the copies of one iteration. `operands`: those of all loads, one behind the other.
   LogicalResult issue(const CircularBuffer &circularBuffer, const Slots &slots, ArrayRef<Value> operands, Value stageIndex, Value exists) {
     Location loc = circularBuffer.copies.front().load->getLoc();
-    if (circularBuffer.tma) producersWork(ttg::BarrierExpectOp::create(b, loc, slots.barriers, stageIndex, static_cast<int32_t>(slots.bytes), exists));
+    if (circularBuffer.tma)
+      producersWork(ttg::BarrierExpectOp::create(b, loc, slots.barriers, stageIndex, static_cast<int32_t>(slots.bytes), exists));
     for (size_t i = 0; i < circularBuffer.copies.size(); ++i) {
       Copy copy = circularBuffer.copies[i];
       loc = copy.load->getLoc();
@@ -337,7 +339,7 @@ private:
         if (failed(map)) return failure();
         auto started = ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, slots.barriers, stageIndex, exists, load.getEvict());
         if (Attribute split = load->getAttr(ttg::ctaSplitName)) started->setAttr(ttg::ctaSplitName, split);
-        if (forAll) started->setAttr(multicastName, b.getUnitAttr());
+        if (forAll) started->setAttr(ttg::multicastName, b.getUnitAttr());
         producersWork(started);
         continue;
       }
@@ -409,8 +411,8 @@ private:
     bool fence;                                   ///< the copy engine writes where threads read
     std::vector<Slots> slots = {};                ///< of each ring
     std::vector<SmallVector<Value>> sources = {}; ///< operands of each ring's loads, in an iteration
-    Value stageIndex = {}, parity = {};                 ///< of an iteration
-    Operation *lastStage = nullptr;                ///< the slots of an iteration stand at its top, up to here
+    Value stageIndex = {}, parity = {};           ///< of an iteration
+    Operation *lastStage = nullptr;               ///< the slots of an iteration stand at its top, up to here
     Operation *top = nullptr;                     ///< and what else stands there, up to here
     Value wideEmpty = {};                         ///< what has been widened in a slot has been read; null: given back with the copies
   };
@@ -419,7 +421,8 @@ private:
 
   /// `state`: slot and parity of the first iteration, then of the iteration behind the last one.
   LogicalResult expand(LoopSchedule &schedule, SmallVector<Value> &state) {
-    bool fence = llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circularBuffer) { return circularBuffer.tma && circularBuffer.threadsRead; });
+    bool fence = llvm::any_of(schedule.circularBuffers,
+                              [](const CircularBuffer &circularBuffer) { return circularBuffer.tma && circularBuffer.threadsRead; });
     Expansion e{schedule, schedule.loop.getLoc(), schedule.stages, llvm::any_of(schedule.circularBuffers, isAsync), fence};
     if (left)
       e.slots = left->slots;
@@ -453,7 +456,7 @@ private:
     function->setAttr(ttg::warpSpecializedName, b.getUnitAttr());
     if (!left) allotEmpty(e);
     ttg::WgmmaWaitOp retires = drainingWaitIn(e.schedule.loop);
-    if (retires && retires->hasAttr(releasesCopiesFirstName)) e.wideEmpty = allocBarriers(e.stages, config.getWarps());
+    if (retires && retires->hasAttr(ttg::releasesCopiesFirstName)) e.wideEmpty = allocBarriers(e.stages, config.getWarps());
     carryStage(e, state);
     takeStages(e);
     b.setInsertionPointAfter(e.lastStage);
@@ -470,7 +473,8 @@ private:
     }
     release(e);
     if (isDequantizing(e.schedule.loop))
-      fillDequantized(e.schedule, e.stageIndex, e.parity, emptyBarriers(e).getArrayRef(), allocBarriers(e.stages, warpsOfGroup), e.wideEmpty);
+      fillDequantized(e.schedule, e.stageIndex, e.parity, emptyBarriers(e).getArrayRef(), allocBarriers(e.stages, warpsOfGroup),
+                      e.wideEmpty);
     ttg::BarrierWaitOp arrival = waits(e);
     advance(e, arrival, state);
     if (!e.schedule.inFlight.empty() || drainingWaitIn(e.schedule.loop)) releaseLast(e, state);
@@ -485,7 +489,7 @@ private:
     int64_t readers = config.getWarps() * config.getCtas() + (isDequantizing(e.schedule.loop) ? warpsOfGroup : 0);
     Value shared;
     for (auto [index, slots] : llvm::enumerate(e.slots)) {
-      if (index == 0 && e.schedule.ahead && e.slots.size() > 1) {
+      if (index == 0 && e.schedule.prefetchedMma && e.slots.size() > 1) {
         slots.empty = allocBarriers(e.stages, readers);
         continue;
       }
@@ -517,8 +521,8 @@ private:
     if (e.wideEmpty) return arrive(e.loc, e.wideEmpty, stageIndex, exists);
     for (Value empty : emptyBarriers(e)) {
       OpBuilder::InsertionGuard guard(b);
-      bool ahead = e.schedule.ahead && empty == e.slots.front().empty && empty != e.slots.back().empty;
-      if (ahead) b.setInsertionPointAfter(*e.schedule.ahead.getD().user_begin());
+      bool ahead = e.schedule.prefetchedMma && empty == e.slots.front().empty && empty != e.slots.back().empty;
+      if (ahead) b.setInsertionPointAfter(*e.schedule.prefetchedMma.getD().user_begin());
       arrive(e.loc, empty, stageIndex, exists);
     }
   }
@@ -540,7 +544,7 @@ private:
   /// Says that this warp has read a slot: to the producers of all blocks, which fill it.
   void arrive(Location loc, Value empty, Value stageIndex, Value exists) {
     auto arrival = ttg::BarrierArriveOp::create(b, loc, empty, stageIndex, exists);
-    if (config.getCtas() != 1) arrival->setAttr(inAllCtasName, b.getUnitAttr());
+    if (config.getCtas() != 1) arrival->setAttr(ttg::inAllCtasName, b.getUnitAttr());
   }
 
   /// The buffers of each ring, `stages` tiles deep, and its barriers.
@@ -568,7 +572,9 @@ private:
     LoopIterations iterations(loop);
     return startFirst(
         e, state[0], [&](int64_t iteration) { return iterations.existsIteration(b, iteration); },
-        [&](size_t circularBuffer, int64_t iteration) { return iterations.ofIteration(b, operandsOf(e.schedule.circularBuffers[circularBuffer]), iteration); });
+        [&](size_t circularBuffer, int64_t iteration) {
+          return iterations.ofIteration(b, operandsOf(e.schedule.circularBuffers[circularBuffer]), iteration);
+        });
   }
 
   /// The first iterations' copies, to the slots from `first` on. `existsAt` and `operandsAt` make what an iteration needs, where it is
@@ -695,12 +701,13 @@ private:
         Value &exists = existing[distance], &target = targets[distance];
         if (!exists) exists = iterations.existsLater(b, distance);
         if (!target) target = stageAround(b, e.loc, e.stageIndex, distance, e.stages);
-        if (failed(issue(circularBuffer, e.slots[index], iterations.later(b, e.sources[index], distance), target, exists))) return failure();
+        if (failed(issue(circularBuffer, e.slots[index], iterations.later(b, e.sources[index], distance), target, exists)))
+          return failure();
       }
       return success();
     };
-    if (failed(issueLater(e.schedule.ahead ? 1 : 0, e.slots.size()))) return failure();
-    if (e.schedule.ahead) {
+    if (failed(issueLater(e.schedule.prefetchedMma ? 1 : 0, e.slots.size()))) return failure();
+    if (e.schedule.prefetchedMma) {
       b.setInsertionPointAfter(e.lastStage);
       if (failed(issueLater(0, 1))) return failure();
       e.top = &*std::prev(b.getInsertionPoint());
@@ -734,11 +741,11 @@ private:
     scf::ForOp loop = e.schedule.loop;
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
     b.setInsertionPoint(yield);
-    if (e.schedule.ahead) b.setInsertionPointAfter(e.top);
+    if (e.schedule.prefetchedMma) b.setInsertionPointAfter(e.top);
     auto [nextStage, nextParity] = stageAfter(b, e.loc, e.stageIndex, e.parity, e.stages);
     yield->insertOperands(yield->getNumOperands(), {nextStage, nextParity});
-    if (e.schedule.ahead && e.schedule.warpSpecialized) return rotate(e, state);
-    if (e.schedule.ahead) {
+    if (e.schedule.prefetchedMma && e.schedule.warpSpecialized) return rotate(e, state);
+    if (e.schedule.prefetchedMma) {
       Operation *before = loop;
       loop = e.schedule.loop = prefetchMma(e.schedule, arrival, state, {nextStage, nextParity}, nextParity.getDefiningOp());
       llvm::replace(loops, before, loop.getOperation());
@@ -750,7 +757,8 @@ private:
     if (e.copyAsync) ttg::CopyWaitOp::create(b, e.loc, 0); // zeros that were copied for iterations that are none
   }
 
-  /// A loop that goes through its iterations in two parts (two_stage_pipeline.cpp) has one iteration less: the producer gets a loop of its own.
+  /// A loop that goes through its iterations in two parts (two_stage_pipeline.cpp) has one iteration less: the producer gets a loop of its
+  /// own.
   void rotate(Expansion &e, SmallVector<Value> &state) {
     scf::ForOp loop = e.schedule.loop;
     b.setInsertionPoint(loop);
@@ -770,7 +778,7 @@ private:
     Value total = arith::AddIOp::create(b, e.loc, state[0], rounds), stages = i32(e.loc, e.stages);
     Value flips = arith::AndIOp::create(b, e.loc, arith::DivUIOp::create(b, e.loc, total, stages), i32(e.loc, 1));
     state = {arith::RemUIOp::create(b, e.loc, total, stages), arith::XOrIOp::create(b, e.loc, state[1], flips)};
-    e.schedule.loop = pipelineTwoStages(loop, e.schedule.ahead);
+    e.schedule.loop = pipelineTwoStages(loop, e.schedule.prefetchedMma);
     llvm::replace(loops, loop.getOperation(), e.schedule.loop.getOperation());
     b.setInsertionPointAfter(e.schedule.loop);
   }
@@ -781,10 +789,10 @@ private:
   OpBuilder b;
   SmallVector<Operation *> loops;
   bool warpSpecialized = false;
-  bool isWarpSpecialized = false;              // of the loop at hand: one that is repeated in another format has none
+  bool isWarpSpecialized = false;                // of the loop at hand: one that is repeated in another format has none
   std::optional<std::string> notWarpSpecialized; // why the machine, or the launch, has none
   std::optional<LeftBuffers> left;
-  SmallVector<Value> lastEmpty;    // of the loop at hand
+  SmallVector<Value> lastEmpty;      // of the loop at hand
   DenseSet<Operation *> finalDrains; // at the kernel's end, until the other blocks have read all slots
 };
 

@@ -6,7 +6,6 @@
 // The last iteration has no next one: it multiplies its own K again, which is still in its slot, and the result is not
 // used. That costs one product for each loop; a branch around the product would cost something in every iteration.
 #include "gpu/schedule/loop_schedule.h"
-#include "gpu/schedule/shift.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -28,7 +27,7 @@ static SmallVector<Operation *> buffersOf(ttg::WgmmaOp mma) {
 
 scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, ValueRange first, ValueRange next, Operation *top) {
   scf::ForOp loop = schedule.loop;
-  ttg::WgmmaOp mma = schedule.ahead;
+  ttg::WgmmaOp mma = schedule.prefetchedMma;
   Location loc = mma.getLoc();
   auto wait = cast<ttg::WgmmaWaitOp>(*mma.getD().user_begin());
   SmallVector<Operation *> buffers = buffersOf(mma);
@@ -68,7 +67,7 @@ scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival,
     place = op;
     if (isa<ttg::StageOp>(op)) op->replaceUsesOfWith(stageIndex, at);
   }
-  mma->setAttr(iterationOffsetName, b.getI32IntegerAttr(1));
+  mma->setAttr(ttg::iterationOffsetName, b.getI32IntegerAttr(1));
   arrival.getIndexMutable().assign(at);
   arrival.getParityMutable().assign(phase);
 

@@ -7,11 +7,11 @@
 // A sync stays if it alone stands between two accesses to the same bytes, one of which writes: between the end of the first, which of a
 // product or of a copy is where it is waited for, and the beginning of the second, in this iteration or the next one. What the bytes were
 // used for outside of the loop is over in front of it: a sync stands there then.
+#include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/scratch.h"
 #include "gpu/schedule/shared_plan.h"
-#include "gpu/schedule/dequantize_partition.h"
-#include "gpu/tiles/valid_extent.h"
+#include "gpu/tiles/demanded_extent.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -96,7 +96,8 @@ private:
   /// Notes what an operation does to shared memory; false if that is not known.
   bool add(size_t at) {
     Operation *op = ops[at];
-    if (op->hasAttr(ttg::producerName) || op->hasAttr(dequantizePartitionName)) return true; // mbarriers keep them apart from the others
+    if (op->hasAttr(ttg::producerName) || op->hasAttr(ttg::dequantizePartitionName))
+      return true; // mbarriers keep them apart from the others
     if (isa<ttg::WgmmaOp, ttg::TmaStoreOp>(op)) {
       std::optional<size_t> end = endOf(at);
       for (Value operand : op->getOperands())
@@ -132,9 +133,8 @@ private:
   /// Whether the i-th sync alone stands between two accesses that must not meet.
   bool isNeeded(size_t i) const {
     return llvm::any_of(accesses, [&](const Access &x) {
-      return endsBefore(i, x) && llvm::any_of(accesses, [&](const Access &y) {
-               return beginsAfter(i, y) && (x.writes || y.writes) && x.bytes.meets(y.bytes);
-             });
+      return endsBefore(i, x) &&
+             llvm::any_of(accesses, [&](const Access &y) { return beginsAfter(i, y) && (x.writes || y.writes) && x.bytes.meets(y.bytes); });
     });
   }
 

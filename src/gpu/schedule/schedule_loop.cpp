@@ -15,9 +15,8 @@
 //                                           i-1 for i+S-1
 // The last sync proves to the thread that issues copies that all threads have read the slot it fills. Which slot that is, relative to the
 // iteration, is a ring's lag.
-#include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/dequantize_partition.h"
-#include "gpu/tiles/covering.h"
+#include "gpu/schedule/loop_schedule.h"
 #include "ir/volatile_load.h"
 #include "support/result.h"
 #include "support/target.h"
@@ -136,7 +135,8 @@ static bool findReaders(CircularBuffer &circularBuffer, const Copy &copy, Block 
 
 /// Copies that are first read at one place are one ring.
 static void addCircularBuffer(LoopSchedule &schedule, CircularBuffer circularBuffer) {
-  auto same = llvm::find_if(schedule.circularBuffers, [&](CircularBuffer &r) { return r.tma == circularBuffer.tma && r.firstReader == circularBuffer.firstReader; });
+  auto same = llvm::find_if(schedule.circularBuffers,
+                            [&](CircularBuffer &r) { return r.tma == circularBuffer.tma && r.firstReader == circularBuffer.firstReader; });
   if (same == schedule.circularBuffers.end()) {
     schedule.circularBuffers.push_back(std::move(circularBuffer));
     return;
@@ -183,7 +183,8 @@ static void mergeAdjacent(LoopSchedule &schedule) {
       op = op->getNextNode();
     return op == second.firstReader;
   };
-  llvm::sort(schedule.circularBuffers, [](const CircularBuffer &x, const CircularBuffer &y) { return x.firstReader->isBeforeInBlock(y.firstReader); });
+  llvm::sort(schedule.circularBuffers,
+             [](const CircularBuffer &x, const CircularBuffer &y) { return x.firstReader->isBeforeInBlock(y.firstReader); });
   for (size_t i = 0; i + 1 < schedule.circularBuffers.size();) {
     CircularBuffer &first = schedule.circularBuffers[i], &second = schedule.circularBuffers[i + 1];
     if (!isReadTogether(first, second)) {
@@ -213,7 +214,7 @@ LoopSchedule scheduleLoop(scf::ForOp loop, bool mayCopyAsync) {
     Operation *load = store.getSrc().getDefiningOp();
     auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
     bool isLoad = load && load->getBlock() == body && load->getResult(0).hasOneUse() && isa<tt::LoadOp, ttg::DescriptorLoadOp>(load);
-    if (store->hasAttr(dequantizePartitionName)) {
+    if (store->hasAttr(ttg::dequantizePartitionName)) {
       schedule.computed.push_back(store); // another warpgroup's, loaded or computed
       continue;
     }
@@ -273,8 +274,7 @@ static SmallVector<ttg::WgmmaOp> mmasInFlight(LoopSchedule &schedule) {
     return (alloc && computed) || staysInBuffer(schedule, operand);
   };
   schedule.loop.walk([&](ttg::WgmmaOp mma) {
-    all &= mma->getBlock() == schedule.loop.getBody() && accumulatesInPlace(mma, schedule.loop) && stays(mma.getA()) &&
-           stays(mma.getB());
+    all &= mma->getBlock() == schedule.loop.getBody() && accumulatesInPlace(mma, schedule.loop) && stays(mma.getA()) && stays(mma.getB());
     mmas.push_back(mma);
   });
   // A wait for other tiles, too, has to stay.
@@ -393,8 +393,8 @@ void scheduleRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr con
       circularBuffer.releaseDistance = 1;
     return;
   }
-  schedule.ahead = chooseMmaToPrefetch(schedule, config, target);
-  if (!schedule.ahead) schedule.drainingWait = drainingWait(schedule, config, target);
+  schedule.prefetchedMma = chooseMmaToPrefetch(schedule, config, target);
+  if (!schedule.prefetchedMma) schedule.drainingWait = drainingWait(schedule, config, target);
   if (schedule.drainingWait) {
     for (auto mma : schedule.loop.getBody()->getOps<ttg::WgmmaOp>())
       schedule.inFlight.assign(1, mma);
@@ -403,13 +403,14 @@ void scheduleRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr con
       circularBuffer.releaseDistance = 1;
     return;
   }
-  if (schedule.ahead || schedule.warpSpecialized) {
+  if (schedule.prefetchedMma || schedule.warpSpecialized) {
     // All of the iteration is over behind its last product. The first ring's slot has been free since the iteration before: it is filled at
     // the top, or a producer is told of it where the product that starts ahead is waited for.
     for (auto wait : schedule.loop.getBody()->getOps<ttg::WgmmaWaitOp>())
       schedule.refillAfter = wait;
     for (CircularBuffer &circularBuffer : schedule.circularBuffers) {
-      if (!schedule.refillAfter || schedule.refillAfter->isBeforeInBlock(circularBuffer.lastReader)) schedule.refillAfter = circularBuffer.lastReader;
+      if (!schedule.refillAfter || schedule.refillAfter->isBeforeInBlock(circularBuffer.lastReader))
+        schedule.refillAfter = circularBuffer.lastReader;
       circularBuffer.releaseDistance = 0;
     }
     return;
@@ -440,14 +441,14 @@ void recordDecision(const LoopSchedule &schedule, int64_t wanted) {
   if (wanted < 2)
     reason = "num_stages is " + std::to_string(wanted);
   else if (schedule.circularBuffers.empty())
-    reason =
-        schedule.unpipelined.empty() ? "it loads to registers, and only copies to shared memory run ahead" : "none of its loads can run ahead";
+    reason = schedule.unpipelined.empty() ? "it loads to registers, and only copies to shared memory run ahead"
+                                          : "none of its loads can run ahead";
   else if (schedule.stages < wanted)
     reason = "shared memory has no space for more";
   MLIRContext *context = loop.getContext();
-  loop->setAttr(ttg::loopScheduleName,
-                ttg::LoopScheduleAttr::get(context, schedule.stages, wanted, int64_t(schedule.inFlight.size()), bool(schedule.ahead), reason));
-  if (schedule.crossTilePrefetch) loop->setAttr(crossTilePrefetchName, UnitAttr::get(context));
+  loop->setAttr(ttg::loopScheduleName, ttg::LoopScheduleAttr::get(context, schedule.stages, wanted, int64_t(schedule.inFlight.size()),
+                                                                  bool(schedule.prefetchedMma), reason));
+  if (schedule.crossTilePrefetch) loop->setAttr(ttg::crossTilePrefetchName, UnitAttr::get(context));
   for (const UnpipelinedLoad &each : schedule.unpipelined)
     each.load->setAttr(ttg::notPipelinedName, StringAttr::get(context, each.reason));
 }

@@ -7,10 +7,10 @@
 // free.
 #include "gpu/schedule/shared_plan.h"
 
+#include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/scratch.h"
-#include "gpu/schedule/dequantize_partition.h"
-#include "gpu/tiles/valid_extent.h"
+#include "gpu/tiles/demanded_extent.h"
 
 using namespace mlir;
 
@@ -86,7 +86,7 @@ private:
         reservation.last = std::max(reservation.last, span.last);
       }
       reservation.bytes = tileBytes(alloc) * alloc.getType().getDepth();
-      if (alloc->hasAttr(liveThroughoutName)) reservation.first = 0, reservation.last = end;
+      if (alloc->hasAttr(ttg::liveThroughoutName)) reservation.first = 0, reservation.last = end;
       for (const DeeperBuffer &buffer : deeper)
         if (buffer.alloc == alloc) {
           Span span = spans.lookup(buffer.loop);

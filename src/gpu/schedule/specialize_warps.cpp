@@ -7,12 +7,12 @@
 // syncs that guard bytes of a ring which had another use before (`everybody`). It has a warpgroup to itself, because registers move between
 // whole warpgroups: it keeps few, and the others take what it leaves.
 #include "gpu/passes.h"
+#include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/skeleton.h"
-#include "gpu/schedule/dequantize_partition.h"
-#include "gpu/tiles/valid_extent.h"
-#include "ir/volatile_load.h"
+#include "gpu/tiles/demanded_extent.h"
 #include "ir/refusal.h"
+#include "ir/volatile_load.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -64,7 +64,8 @@ static bool isAskedSomewhere(tt::FuncOp function) {
 /// One warpgroup computes or stores while another multiplies: that is what roles give, by letting them drift apart. Where nothing is
 /// computed between products, and all meet to store, they cost a little (product of 4096 on an H100: 709 TFLOP/s, 713 without), and where a
 /// second block fits on a multiprocessor it already fills the gaps (attention, 128 x 64 tiles of 64 columns: 346 TFLOP/s, 412 without).
-static std::optional<std::string> whyNoWarpSpecializationGain(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target) {
+static std::optional<std::string> whyNoWarpSpecializationGain(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config,
+                                                              const GpuTarget &target) {
   if (llvm::any_of(loops, isAsked)) return {};
   if (llvm::any_of(loops, [](const LoopSchedule &schedule) { return schedule.runsDecoupled; })) return {};
   if (llvm::all_of(loops, [](const LoopSchedule &schedule) { return !schedule.inFlight.empty() && !schedule.drainingWait; }))
@@ -96,7 +97,8 @@ static bool fitsAtFirst(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget
     int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(type), config.getWarps());
     if (!mmaExtent(mma).empty()) columns = std::min(columns, mmaExtent(mma)[1]);
     int64_t sums = rows * columns * type.getElementTypeBitWidth() / 32 / (warpsOfGroup << laneBits);
-    return sums + otherRegistersNextToSums <= firstRegisters(config, target, /*widener=*/false) ? WalkResult::advance() : WalkResult::interrupt();
+    return sums + otherRegistersNextToSums <= firstRegisters(config, target, /*widener=*/false) ? WalkResult::advance()
+                                                                                                : WalkResult::interrupt();
   });
   return !walk.wasInterrupted();
 }
@@ -147,7 +149,8 @@ std::optional<std::string> whyNotWarpSpecialized(ArrayRef<LoopSchedule> loops, t
   for (const LoopSchedule &schedule : loops)
     for (const CircularBuffer &circularBuffer : schedule.circularBuffers) {
       if (!circularBuffer.tma) return "a loop's tiles are not copied by TMA";
-      bool isRow = llvm::all_of(circularBuffer.copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });
+      bool isRow =
+          llvm::all_of(circularBuffer.copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });
       if (!circularBuffer.mmaRead && !isRow) return "a loop's tiles are read by no product of warpgroups";
       for (const Copy &copy : circularBuffer.copies) {
         producer.keep(copy.load->getParentOp());
@@ -177,7 +180,7 @@ std::optional<std::string> whyNotWarpSpecialized(ArrayRef<LoopSchedule> loops, t
 
 /// A role's program: the skeleton of a block, behind the change of registers. `only`: the one warp that runs it; null: all do.
 static void fillPartition(OpBuilder &b, Location loc, const Skeleton &skeleton, Block &from, int64_t registers, int64_t first, Value warp,
-                     Value only) {
+                          Value only) {
   ptx::MaxRegistersOp::create(b, loc, registers > first, static_cast<uint32_t>(registers));
   OpBuilder::InsertionGuard guard(b);
   if (only) {
@@ -272,12 +275,13 @@ struct Helpers {
 } // namespace
 
 static FailureOr<Helpers> helpersOf(tt::FuncOp function) {
-  Helpers helpers{Skeleton(function), Skeleton(function, /*tiles=*/true), function->hasAttr(dequantizePartitionName), function->hasAttr(forwardsScalesName)};
+  Helpers helpers{Skeleton(function), Skeleton(function, /*tiles=*/true), function->hasAttr(ttg::dequantizePartitionName),
+                  function->hasAttr(ttg::forwardsScalesName)};
   function.walk([&](Operation *op) {
     auto sync = dyn_cast<ttg::CtaBarrierOp>(op);
     bool allWarps = sync && sync.getAllWarps();
     if (op->hasAttr(ttg::producerName) || allWarps) helpers.producer.keep(op);
-    if (op != function && (op->hasAttr(dequantizePartitionName) || allWarps)) helpers.dequantizes.keep(op);
+    if (op != function && (op->hasAttr(ttg::dequantizePartitionName) || allWarps)) helpers.dequantizes.keep(op);
   });
   if (!helpers.producer.isComputable()) return bug(function, "the producer cannot compute what it needs"), failure();
   if (helpers.widens && !helpers.dequantizes.isComputable()) return bug(function, "who widens cannot compute what it needs"), failure();
@@ -286,13 +290,13 @@ static FailureOr<Helpers> helpersOf(tt::FuncOp function) {
 
 /// The programs of the helpers, at the builder's place.
 static void fillPartitions(OpBuilder &b, Location loc, const Helpers &helpers, Block &from, ttg::ConfigAttr config, const GpuTarget &target,
-                      Value warp, Value firstHelper) {
+                           Value warp, Value firstHelper) {
   int64_t first = firstRegisters(config, target, helpers.widens);
   if (helpers.widens) {
     Value second = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(config.getWarps() + warpsOfGroup)));
     Value isDequantizePartition = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp, second);
     auto role = scf::IfOp::create(b, loc, isDequantizePartition, /*withElseRegion=*/true);
-    role->setAttr(dequantizePartitionName, b.getUnitAttr());
+    role->setAttr(ttg::dequantizePartitionName, b.getUnitAttr());
     b.setInsertionPointToStart(role.thenBlock());
     fillPartition(b, loc, helpers.dequantizes, from, helpers.registers(), first, warp, Value());
     b.setInsertionPointToStart(role.elseBlock());
@@ -303,7 +307,7 @@ static void fillPartitions(OpBuilder &b, Location loc, const Helpers &helpers, B
 /// The others are left with what is theirs.
 static void leaveToConsumers(tt::FuncOp function, Block &consumers, bool widens) {
   consumers.walk([](Operation *op) {
-    if (op->hasAttr(ttg::producerName) || op->hasAttr(dequantizePartitionName)) op->erase();
+    if (op->hasAttr(ttg::producerName) || op->hasAttr(ttg::dequantizePartitionName)) op->erase();
   });
   if (!widens) return;
   keepUnneeded(function, consumers);

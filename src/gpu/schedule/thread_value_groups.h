@@ -12,7 +12,8 @@ namespace tilewright::gpu {
 class Reorder {
 public:
   /// K is dimension `along` of a tile of two.
-  Reorder(mlir::RankedTensorType tile, int64_t along, bool evenOddInterleave) : tile(tile), along(along), evenOddInterleave(evenOddInterleave) {}
+  Reorder(mlir::RankedTensorType tile, int64_t along, bool evenOddInterleave)
+      : tile(tile), along(along), evenOddInterleave(evenOddInterleave) {}
   mlir::Value apply(mlir::OpBuilder &b, mlir::Value value) const;
   /// The layout of what is reordered, if the result is to have the layout `result`.
   Layout before(const Layout &result) const;

@@ -5,7 +5,7 @@
 //           %z = load_shared %r    add %z, ...
 // What threads read is read where it is first computed with: until then it takes no registers.
 #include "gpu/schedule/loop_schedule.h"
-#include "gpu/tiles/valid_extent.h"
+#include "gpu/tiles/demanded_extent.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -28,7 +28,8 @@ void eraseStore(ttg::StoreSharedOp store) {
 }
 
 //   before: ttg.descriptor_store %t to %map[...]
-//   after:  ttg.cta_barrier    ttg.store_shared %t, %p    ttg.fence_async    ttg.cta_barrier    ttg.tma_store %p to %map    ttg.tma_store_wait 0
+//   after:  ttg.cta_barrier    ttg.store_shared %t, %p    ttg.fence_async    ttg.cta_barrier    ttg.tma_store %p to %map ttg.tma_store_wait
+//   0
 static LogicalResult bufferStore(tt::FuncOp function, ttg::DescriptorStoreOp store) {
   FailureOr<ttg::BufferType> type = bufferForCopies(store, store.getSrc().getType(), store.getOrder());
   if (failed(type)) return failure();
@@ -124,9 +125,9 @@ static void copyAllForPeers(ttg::DescriptorLoadOp load) {
            llvm::all_of(accessesOf(ownBuffer(store)), [&](Operation *access) { return access == store || isa<ttg::WgmmaOp>(access); });
   });
   if (forDots) return;
-  load->removeAttr(copiedExtentName);
+  load->removeAttr(ttg::copiedExtentName);
   for (Operation *user : load.getResult().getUsers())
-    if (auto store = dyn_cast<ttg::StoreSharedOp>(user)) allocOf(store.getBuffer())->removeAttr(copiedExtentName);
+    if (auto store = dyn_cast<ttg::StoreSharedOp>(user)) allocOf(store.getBuffer())->removeAttr(ttg::copiedExtentName);
 }
 
 /// Afterwards every load through a map has one use: it is stored to a buffer that the copy engine can fill, in the same block.

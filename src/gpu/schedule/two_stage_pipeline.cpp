@@ -9,9 +9,8 @@
 // weights are packed only after the last wait, because the running product reads its first operand from their registers.
 // Two warpgroups take turns: while one starts its products, the other computes. Without turns they would
 // start products at the same time, each waiting for the other's, and then compute at the same time.
-#include "gpu/schedule/named_barriers.h"
 #include "gpu/schedule/loop_schedule.h"
-#include "gpu/schedule/shift.h"
+#include "gpu/schedule/named_barriers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -41,7 +40,7 @@ public:
   /// Notes on the operations of the second part that they work for the previous iteration.
   void markSecondStage() const {
     for (Operation *op : late)
-      op->setAttr(iterationOffsetName, Builder(op->getContext()).getI32IntegerAttr(-1));
+      op->setAttr(ttg::iterationOffsetName, Builder(op->getContext()).getI32IntegerAttr(-1));
   }
 
   bool isLate(Operation *op) const { return op && late.contains(op); }
@@ -183,7 +182,8 @@ public:
     auto head = first();
     Value second = arith::AddIOp::create(b, loc, loop.getLowerBound(), loop.getStep());
     second = arith::SelectOp::create(b, loc, LoopIterations(loop).existsIteration(b, 1), second, loop.getUpperBound());
-    SmallVector<Value> inits = llvm::map_to_vector(secondStageCarried, [&](BlockArgument each) { return loop.getTiedLoopInit(each)->get(); });
+    SmallVector<Value> inits =
+        llvm::map_to_vector(secondStageCarried, [&](BlockArgument each) { return loop.getTiedLoopInit(each)->get(); });
     llvm::append_range(inits, head.getResults());
     auto fresh = scf::ForOp::create(b, loc, second, loop.getUpperBound(), loop.getStep(), inits);
     fresh->setDiscardableAttrs(loop->getDiscardableAttrDictionary());

@@ -30,7 +30,8 @@ static Operation *endOfRead(Operation *access, Operation *inBody) {
 
 /// Every access to a ring's buffers stands between the ring's first reader and the place where its slot is retired.
 static std::optional<std::string> verifyReaders(const CircularBuffer &circularBuffer, scf::ForOp loop) {
-  if (circularBuffer.copies.empty() || !circularBuffer.firstReader || !circularBuffer.lastReader) return "a ring has no copies or no readers";
+  if (circularBuffer.copies.empty() || !circularBuffer.firstReader || !circularBuffer.lastReader)
+    return "a ring has no copies or no readers";
   if (circularBuffer.firstReader->getBlock() != loop.getBody() || circularBuffer.lastReader->getBlock() != loop.getBody())
     return "a ring is read outside of its loop";
   for (const Copy &copy : circularBuffer.copies) {
@@ -58,13 +59,14 @@ static std::optional<std::string> verifyRefill(const LoopSchedule &schedule, con
   }
   if (isAhead) {
     // Its product of the previous iteration was retired at the end of that iteration, and the sync there has made that known to all.
-    ttg::WgmmaOp ahead = schedule.ahead;
+    ttg::WgmmaOp ahead = schedule.prefetchedMma;
     if (circularBuffer.firstReader != ahead.getOperation()) return "what is started ahead is not the first ring's reader";
     scf::ForOp loop = schedule.loop;
     if (schedule.warpSpecialized)
       for (auto wait : loop.getBody()->getOps<ttg::WgmmaWaitOp>())
         if (!notBefore(schedule.refillAfter, wait)) return "a slot is given back while what is started ahead reads it";
-    if (circularBuffer.releaseDistance != 0 || !schedule.refillAfter) return "the ring of what is started ahead is filled too late or too early";
+    if (circularBuffer.releaseDistance != 0 || !schedule.refillAfter)
+      return "the ring of what is started ahead is filled too late or too early";
     return {};
   }
   if (schedule.inFlight.empty()) {
@@ -105,13 +107,14 @@ std::optional<std::string> verify(const LoopSchedule &schedule) {
   if (schedule.stages < 2) return "one slot cannot be filled while it is read";
   if (schedule.circularBuffers.empty()) return "nothing runs ahead";
   if (schedule.refillAfter && schedule.refillAfter->getBlock() != loop.getBody()) return "slots are filled outside of the loop";
-  if (schedule.ahead && !schedule.inFlight.empty()) return "a product is started ahead of others that run on";
+  if (schedule.prefetchedMma && !schedule.inFlight.empty()) return "a product is started ahead of others that run on";
   for (ttg::WgmmaOp mma : schedule.inFlight)
     if (mma->getBlock() != loop.getBody()) return "a product of an inner loop runs on";
   if (std::optional<std::string> wrong = verifyDraining(schedule)) return wrong;
   std::optional<int64_t> asyncDistance; // one wait serves all rings by cp.async: it counts groups, one an iteration
   for (const CircularBuffer &circularBuffer : schedule.circularBuffers) {
-    if (circularBuffer.releaseDistance < 0 || circularBuffer.distance(schedule.stages) < 1) return "a copy is started after it is waited for";
+    if (circularBuffer.releaseDistance < 0 || circularBuffer.distance(schedule.stages) < 1)
+      return "a copy is started after it is waited for";
     if (!circularBuffer.tma) {
       if (schedule.warpSpecialized) return "copies by threads have no producer";
       if (schedule.refillAfter && schedule.inFlight.empty()) return "copies by threads are shown to all at the top of an iteration only";
@@ -120,7 +123,7 @@ std::optional<std::string> verify(const LoopSchedule &schedule) {
       asyncDistance = circularBuffer.distance(schedule.stages);
     }
     if (std::optional<std::string> wrong = verifyReaders(circularBuffer, loop)) return wrong;
-    bool isAhead = schedule.ahead && &circularBuffer == schedule.circularBuffers.begin();
+    bool isAhead = schedule.prefetchedMma && &circularBuffer == schedule.circularBuffers.begin();
     if (std::optional<std::string> wrong = verifyRefill(schedule, circularBuffer, isAhead)) return wrong;
   }
   return {};

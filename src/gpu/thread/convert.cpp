@@ -1,7 +1,7 @@
 // A tile in another layout. Elements that stay in their thread are renamed; those that stay in their warp may go by
 // shuffles; the rest goes through shared memory in an order that both sides can access widely and without bank conflicts:
 //     ttg.convert_layout : #rows -> #columns      barrier; st.shared.v4 ...; barrier; ld.shared.v4 ...
-#include "gpu/layout/proof.h"
+#include "gpu/layout/verify_plan.h"
 #include "gpu/thread/lowerings.h"
 #include "ir/refusal.h"
 
@@ -42,8 +42,8 @@ static ThreadValues shuffleThreadValues(ThreadContext &t, const ThreadValues &he
   return permuteByThread(t, std::move(got), plan.receiveSelect);
 }
 
-static FailureOr<ThreadValues> exchangeThreadValues(ThreadContext &t, Operation *op, const ThreadValues &held, const Layout &from, const Layout &to,
-                                      const ScratchPlan &plan) {
+static FailureOr<ThreadValues> exchangeThreadValues(ThreadContext &t, Operation *op, const ThreadValues &held, const Layout &from,
+                                                    const Layout &to, const ScratchPlan &plan) {
   Value base = scratch(t, op);
   sync(t); // all threads have read what was in this scratch memory before
   if (failed(storeTile(t, op, base, from, plan.shared, held, plan.storeMatrix.has_value(), Value()))) return failure();
@@ -55,7 +55,8 @@ static FailureOr<ThreadValues> invalidPlan(Operation *op, const std::string &wro
   return bug(op, "the plan of its conversion does not hold: " + wrong);
 }
 
-FailureOr<ThreadValues> convertThreadValues(ThreadContext &t, Operation *op, const ThreadValues &held, const Layout &from, const Layout &to) {
+FailureOr<ThreadValues> convertThreadValues(ThreadContext &t, Operation *op, const ThreadValues &held, const Layout &from,
+                                            const Layout &to) {
   Type type = held.front().getType();
   ConversionPlan plan = planConversion(from, to, type, t.target);
   if (plan.kind == Conversion::cluster) return bug(op, "it moves a tile between the blocks of a cluster");
@@ -84,7 +85,8 @@ FailureOr<ThreadValues> convertThreadValues(ThreadContext &t, Operation *op, con
 }
 
 LogicalResult lowerConvert(ThreadContext &t, ttg::ConvertLayoutOp op) {
-  FailureOr<ThreadValues> results = convertThreadValues(t, op, t.get(op.getSrc()), ttg::layoutOf(op.getSrc().getType()), ttg::layoutOf(op.getType()));
+  FailureOr<ThreadValues> results =
+      convertThreadValues(t, op, t.get(op.getSrc()), ttg::layoutOf(op.getSrc().getType()), ttg::layoutOf(op.getType()));
   if (failed(results)) return failure();
   t.set(op.getResult(), std::move(*results));
   return success();

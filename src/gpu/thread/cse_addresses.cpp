@@ -24,7 +24,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-constexpr int deepest = 16;         // operations that a form looks through
+constexpr int deepest = 16;        // operations that a form looks through
 constexpr size_t maxTerms = 3;     // of a factor
 constexpr size_t maxSummands = 16; // of a form
 

@@ -40,7 +40,7 @@ LogicalResult lowerReadCluster(ThreadContext &t, ttg::ReadClusterOp op) {
                                static_cast<uint32_t>(static_cast<int64_t>(reg) * threads * bytes));
   meet(t);
   t.sinceBarrier.clear(); // later accesses to global memory come after all earlier ones of all blocks
-  auto partner = op->getAttrOfType<IntegerAttr>(peerName);
+  auto partner = op->getAttrOfType<IntegerAttr>(ttg::peerName);
   Value other =
       partner ? Value(arith::XOrIOp::create(t.b, ptx::ClusterRankOp::create(t.b, t.b.getI32Type()), t.i32(partner.getInt()))) : Value();
   for (auto [block, result] : llvm::enumerate(op.getResults())) {
@@ -54,7 +54,7 @@ LogicalResult lowerReadCluster(ThreadContext &t, ttg::ReadClusterOp op) {
     t.set(result, std::move(parts_));
   }
   if (nextOfSum(op)) return success(); // that one has its own place: the others may still read this one
-  arriveAtBarrier(t);                     // it ends when the others have read these values
+  arriveAtBarrier(t);                  // it ends when the others have read these values
   if (lastUseOfExchange(op) == op) waitAtBarrier(t);
   return success();
 }
@@ -65,7 +65,8 @@ FailureOr<HeldTiles> heldIn(ThreadContext &t, Operation *op, ValueRange tiles, c
   HeldTiles held(static_cast<size_t>(layout.registersPerThread()));
   for (Value tile : tiles) {
     Layout given = ttg::layoutOf(tile.getType());
-    FailureOr<ThreadValues> values = given == layout ? FailureOr<ThreadValues>(t.get(tile)) : convertThreadValues(t, op, t.get(tile), given, layout);
+    FailureOr<ThreadValues> values =
+        given == layout ? FailureOr<ThreadValues>(t.get(tile)) : convertThreadValues(t, op, t.get(tile), given, layout);
     if (failed(values)) return failure();
     for (auto [reg, value] : llvm::enumerate(*values))
       held[reg].push_back(value);

@@ -1,6 +1,5 @@
 // Operations whose elements come from places known only at run time, or from two tiles: one side
 // puts its tile into shared memory in row-major order, and the other reads what it needs by index.
-#include "gpu/machine/index_below.h"
 #include "gpu/thread/lowerings.h"
 #include "ir/refusal.h"
 
@@ -42,7 +41,8 @@ LogicalResult lowerGather(ThreadContext &t, tt::GatherOp op) {
   int64_t from = source.getDimSize(axis), to = result.getDimSize(axis);
   const ThreadValues held = t.get(op.getSrc()), indices = t.get(op.getIndices());
   Layout layout = ttg::layoutOf(result), indexLayout = ttg::layoutOf(op.getIndices().getType());
-  FailureOr<ThreadValues> where = indexLayout == layout ? FailureOr<ThreadValues>(indices) : convertThreadValues(t, op, indices, indexLayout, layout);
+  FailureOr<ThreadValues> where =
+      indexLayout == layout ? FailureOr<ThreadValues>(indices) : convertThreadValues(t, op, indices, indexLayout, layout);
   if (failed(where)) return failure();
   Value base = scratch(t, op);
   sync(t);

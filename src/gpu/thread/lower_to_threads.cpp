@@ -2,7 +2,7 @@
 //   before: %z = arith.addf %x, %y : tensor<256xf32, #a>      where #a gives each of 128 threads two elements
 //   after:  %z0 = arith.addf %x0, %y0 : f32                   %z1 = arith.addf %x1, %y1 : f32
 // Nothing is decided here: layouts say who holds what, and each operation becomes what its own types ask for.
-#include "gpu/machine/per_warp_group.h"
+#include "gpu/machine/ptx_attributes.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/thread/lowerings.h"
@@ -124,7 +124,7 @@ static LogicalResult lowerCompare(ThreadContext &t, arith::CmpIOp op) {
   std::optional<int64_t> least = row->constant, most = row->constant;
   if (row->length) {
     auto function = cast<tt::FuncOp>(row->length.getOwner()->getParentOp());
-    if (auto known = function.getArgAttrOfType<IntegerAttr>(row->length.getArgNumber(), maxValueName)) most = known.getInt();
+    if (auto known = function.getArgAttrOfType<IntegerAttr>(row->length.getArgNumber(), ttg::maxValueName)) most = known.getInt();
   }
   Layout layout = ttg::layoutOf(op.getType());
   ThreadValues results = t.get(op.getResult());
@@ -356,7 +356,7 @@ static void scatterCarried(ThreadContext &t, ValueRange values, ArrayRef<bool> i
 
 static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
   waitAtBarrier(t);
-  AccessLog::Place before = t.sinceBarrier.place();
+  AccessLog::Mark before = t.sinceBarrier.place();
   expectIteration(t, loop);
   SmallVector<bool> inWords = carriedInWords(t, loop);
   auto fresh = scf::ForOp::create(t.b, t.getScalar(loop.getLowerBound()), t.getScalar(loop.getUpperBound()), t.getScalar(loop.getStep()),
@@ -399,14 +399,14 @@ static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
   for (Type type : branch.getResultTypes())
     t.appendTypes(type, types);
   auto fresh = scf::IfOp::create(t.b, types, t.getScalar(branch.getCondition()), /*withElseRegion=*/!branch.getElseRegion().empty());
-  AccessLog::Place before = t.sinceBarrier.place();
+  AccessLog::Mark before = t.sinceBarrier.place();
   SmallVector<GlobalAccess> added;
   for (auto [from, to] : llvm::zip(branch->getRegions(), fresh->getRegions())) {
     if (from.empty()) continue;
     OpBuilder::InsertionGuard guard(t.b);
     if (!to.front().empty()) to.front().back().erase();
     t.b.setInsertionPointToEnd(&to.front());
-    PartitionIds numbers(t, branch->hasAttr(dequantizePartitionName) && from.getRegionNumber() == 0);
+    PartitionIds numbers(t, branch->hasAttr(ttg::dequantizePartitionName) && from.getRegionNumber() == 0);
     if (failed(lowerPart(t, from.front()))) return failure();
     scf::YieldOp::create(t.b, t.gather(from.front().getTerminator()->getOperands()));
     llvm::append_range(added, t.sinceBarrier.takeSince(before));
@@ -420,7 +420,7 @@ static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
 static LogicalResult lowerWhile(ThreadContext &t, scf::WhileOp loop) {
   waitAtBarrier(t);
   if (Operation *attempt = triedBy(loop); attempt && t.config.getCtas() == 1) return lowerSpin(t, loop, attempt);
-  AccessLog::Place before = t.sinceBarrier.place();
+  AccessLog::Mark before = t.sinceBarrier.place();
   expectIteration(t, loop);
   SmallVector<Type> types, beforeTypes;
   for (Type type : loop.getResultTypes())
@@ -561,7 +561,8 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
   int64_t sharedBytes = t.sharedBytes;
   if (auto allocated = source->getAttrOfType<IntegerAttr>(ttg::sharedBytesName)) sharedBytes = std::max(sharedBytes, allocated.getInt());
   constexpr int64_t warpsOfProducer = 4;
-  int64_t warps = config.getWarps() + (t.hasProducer ? warpsOfProducer : 0) + (source->hasAttr(dequantizePartitionName) ? warpsOfGroup : 0);
+  int64_t warps =
+      config.getWarps() + (t.hasProducer ? warpsOfProducer : 0) + (source->hasAttr(ttg::dequantizePartitionName) ? warpsOfGroup : 0);
   lowered->setAttr(ptx::kernelName,
                    ptx::KernelAttr::get(t.b.getContext(), warps << laneBits, sharedBytes, config.getCtas(), config.getMaxRegisters()));
   if (Attribute guards = source->getAttr(ttg::guardsName)) lowered->setAttr(ttg::guardsName, guards);

@@ -37,7 +37,7 @@ Value toMemory(ThreadContext &t, Value scalar);
 Value fromMemory(ThreadContext &t, Value stored, Type scalar);
 /// `count` neighbours from any address, by loads of aligned words (unaligned_load.cpp). `masks`: one for each element, or none.
 ThreadValues loadUnaligned(ThreadContext &t, Value address, llvm::ArrayRef<Value> masks, int64_t count, Type element, ptx::Cache cache,
-                   ptx::Eviction eviction);
+                           ptx::Eviction eviction);
 
 // ---- shared.cpp: buffers
 LogicalResult lowerAlloc(ThreadContext &t, ttg::AllocOp op);
@@ -60,7 +60,7 @@ LogicalResult lowerTmaStoreWait(ThreadContext &t, ttg::TmaStoreWaitOp op);
 /// A tile in `layout` from and to shared memory at `base`, where `shared` describes its
 /// place. The plan is proven first; errors go to `op`. `nothing`: see loopVariantZero.
 mlir::FailureOr<ThreadValues> loadTile(ThreadContext &t, mlir::Operation *op, Value base, const Layout &layout, const SharedLayout &shared,
-                                Type type);
+                                       Type type);
 LogicalResult storeTile(ThreadContext &t, mlir::Operation *op, Value base, const Layout &layout, const SharedLayout &shared,
                         mlir::ValueRange held, bool stmatrix, Value nothing);
 /// Values side by side as one integer, the first lowest; and back.
@@ -93,7 +93,8 @@ LogicalResult lowerUnpackE2m1(ThreadContext &t, ttg::UnpackE2m1Op op);
 // ---- convert.cpp
 LogicalResult lowerConvert(ThreadContext &t, ttg::ConvertLayoutOp op);
 /// The tile in another layout, on behalf of `op`, whose scratch it may use.
-mlir::FailureOr<ThreadValues> convertThreadValues(ThreadContext &t, mlir::Operation *op, const ThreadValues &held, const Layout &from, const Layout &to);
+mlir::FailureOr<ThreadValues> convertThreadValues(ThreadContext &t, mlir::Operation *op, const ThreadValues &held, const Layout &from,
+                                                  const Layout &to);
 
 // ---- exchange.cpp, scan.cpp
 LogicalResult lowerReadCluster(ThreadContext &t, ttg::ReadClusterOp op);

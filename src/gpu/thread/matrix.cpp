@@ -2,10 +2,9 @@
 // of each instruction, and where in shared memory its operands start:
 //   ttg.wgmma %a, %b, %c : 128x64 * 64x256, 8 warps
 //   -> a warpgroup multiplies its 64 rows by 4 wgmma m64n256k16, each of which starts 32 bytes further along K
-#include "gpu/machine/computed_before.h"
-#include "gpu/machine/partial_warps.h"
+#include "gpu/machine/ptx_attributes.h"
 #include "gpu/thread/lowerings.h"
-#include "gpu/tiles/valid_extent.h"
+#include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/tile_equivalence.h"
 #include "ir/refusal.h"
@@ -355,17 +354,17 @@ static FailureOr<WarpgroupMma> mmaOf(ThreadContext &t, ttg::WgmmaOp op) {
   FailureOr<PackedA> packedA = aBuffer ? PackedA() : packA(t, op, step);
   if (failed(packedA)) return refuseLayout("the first operand is not in wgmma's layout");
   return WarpgroupMma{formatOf(aElement),
-                          formatOf(bType.getElementType()),
-                          accumulatorOf(dType.getElementType()),
-                          depth,
-                          step,
-                          columns,
-                          accumulatorsOfRegister(dType.getElementType()),
-                          SmallVector<int64_t>(mmaExtent(op)),
-                          layout,
-                          first,
-                          std::move(*packedA),
-                          *second};
+                      formatOf(bType.getElementType()),
+                      accumulatorOf(dType.getElementType()),
+                      depth,
+                      step,
+                      columns,
+                      accumulatorsOfRegister(dType.getElementType()),
+                      SmallVector<int64_t>(mmaExtent(op)),
+                      layout,
+                      first,
+                      std::move(*packedA),
+                      *second};
 }
 
 /// How many of the block's warps have rows that are multiplied, of those that begin at row `first` in the first warpgroup.
@@ -396,8 +395,8 @@ static SmallVector<Columns> columnsOf(ThreadContext &t, const WarpgroupMma &prod
 
 /// Starts the instructions of the depths [from, to) for some columns; they add to the registers `sums`, unless `reads` says that they do
 /// not begin with them.
-static FailureOr<ThreadValues> startColumns(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupMma &product, Columns columns, ThreadValues sums,
-                                     Value reads, int64_t from, int64_t to) {
+static FailureOr<ThreadValues> startColumns(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupMma &product, Columns columns,
+                                            ThreadValues sums, Value reads, int64_t from, int64_t to) {
   Dims at = coordinatesOf(product.layout.shape, product.layout.apply(columns.start, 0, 0, 0));
   int64_t warps = warpsWithRows(t, product, at[0]);
   for (int64_t k = from; k < to; k += product.step) {
@@ -495,7 +494,8 @@ LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
   if (failed(product)) return failure();
   Value reads = readsAccumulators(t, op);
   ThreadValues before = asRegisters(t, t.get(op.getC()), product->ofRegister);
-  FailureOr<ThreadValues> sums = op.getPromotionInterval() ? promote(t, op, *product, before, reads) : issueMmas(t, op, *product, before, reads);
+  FailureOr<ThreadValues> sums =
+      op.getPromotionInterval() ? promote(t, op, *product, before, reads) : issueMmas(t, op, *product, before, reads);
   if (failed(sums)) return failure();
   if (isDoneAtOnce(op.getD())) {
     auto done = ptx::WgmmaWaitOp::create(t.b, ValueRange(*sums).getTypes(), 0, *sums);

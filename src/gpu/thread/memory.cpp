@@ -2,14 +2,10 @@
 // (ttg.vector):
 //   before: %v = tt.load %p {ttg.vector = 4} : tensor<512x!tt.ptr<f32>, #four_a_thread>
 //   after:  %v:4 = ptx.load_global %p0 -> f32, f32, f32, f32         the addresses of the others are not used, and go
-#include "gpu/machine/covering.h"
-#include "gpu/machine/early.h"
-#include "gpu/machine/released.h"
 #include "gpu/thread/lowerings.h"
-#include "gpu/tiles/covering.h"
 #include "gpu/tiles/layout_cost.h"
-#include "ir/volatile_load.h"
 #include "ir/refusal.h"
+#include "ir/volatile_load.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -71,7 +67,7 @@ static bool isOrdered(ThreadContext &t, const GlobalAccess &before, const Global
 static bool basesAreDisjoint(ThreadContext &t, Value pointer, Value base, const GlobalAccess &before) {
   if (!base || !before.base || base == before.base) return false;
   auto [known, isNew] = t.disjointBases.try_emplace({base, before.base}, false);
-  if (isNew) known->second = ttg::basesAreDisjoint(pointer, before.pointer);
+  if (isNew) known->second = ttg::assumeNoAlias(pointer, before.pointer);
   return known->second;
 }
 
@@ -227,7 +223,7 @@ LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
     }
     if (op->hasAttr(ttg::unalignedName)) {
       llvm::append_range(results, loadUnaligned(t, addresses[reg], masksOf(t, op, reg, width), static_cast<int64_t>(width), inMemory,
-                                               cacheOf(op.getCache()), evictionOf(op.getEvict())));
+                                                cacheOf(op.getCache()), evictionOf(op.getEvict())));
       continue;
     }
     Value predicate = op.getMask() ? t.get(op.getMask())[reg] : Value();

@@ -29,11 +29,11 @@ struct Before {
 struct Scan {
   tt::ScanOp op;
   bool reverse = false;
-  HeldTiles held;                   ///< values, combined within their runs
-  int64_t runMask = 0;              ///< the register bits within a run
-  int64_t doneMask = 0;             ///< the register bits within a total
-  std::map<int64_t, ThreadValues> totals;  ///< by register, with the bits of doneMask 0
-  std::map<int64_t, Before> before; ///< by register, with the bits of runMask 0
+  HeldTiles held;                         ///< values, combined within their runs
+  int64_t runMask = 0;                    ///< the register bits within a run
+  int64_t doneMask = 0;                   ///< the register bits within a total
+  std::map<int64_t, ThreadValues> totals; ///< by register, with the bits of doneMask 0
+  std::map<int64_t, Before> before;       ///< by register, with the bits of runMask 0
   Block &region() { return op.getCombineOp().front(); }
 };
 } // namespace
@@ -46,7 +46,8 @@ static std::map<int64_t, ThreadValues> totalsOfLane(ThreadContext &t, const std:
 }
 
 /// A slot for each total and thread: its warp's neighbour reads what the thread of the same lane wrote.
-static std::map<int64_t, ThreadValues> totalsOfWarp(ThreadContext &t, Operation *op, const std::map<int64_t, ThreadValues> &totals, int64_t bit) {
+static std::map<int64_t, ThreadValues> totalsOfWarp(ThreadContext &t, Operation *op, const std::map<int64_t, ThreadValues> &totals,
+                                                    int64_t bit) {
   Value base = scratch(t, op);
   int64_t threads = t.config.getWarps() << laneBits;
   Value neighbour = arith::XOrIOp::create(t.b, t.thread, t.i32(bit << laneBits));
@@ -84,7 +85,8 @@ static FailureOr<size_t> scanRuns(ThreadContext &t, Scan &scan, ArrayRef<AxisBit
       bool upper = bool(reg & bit) != scan.reverse;
       if (!upper) continue;
       int64_t lastOfLower = ((reg & ~scan.runMask) | (scan.reverse ? 0 : scan.runMask)) ^ bit;
-      FailureOr<ThreadValues> both = combine(t, scan.region(), scan.held[static_cast<size_t>(lastOfLower)], scan.held[static_cast<size_t>(reg)]);
+      FailureOr<ThreadValues> both =
+          combine(t, scan.region(), scan.held[static_cast<size_t>(lastOfLower)], scan.held[static_cast<size_t>(reg)]);
       if (failed(both)) return failure();
       scan.held[static_cast<size_t>(reg)] = *both;
     }
@@ -151,7 +153,8 @@ static LogicalResult scanThreads(ThreadContext &t, Scan &scan, Axis axis, int64_
   Value own = axis == Axis::lane ? t.lane : t.warp;
   Value isUpper = arith::CmpIOp::create(t.b, scan.reverse ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ne,
                                         arith::AndIOp::create(t.b, own, t.i32(bit)), t.i32(0));
-  std::map<int64_t, ThreadValues> others = axis == Axis::lane ? totalsOfLane(t, scan.totals, bit) : totalsOfWarp(t, scan.op, scan.totals, bit);
+  std::map<int64_t, ThreadValues> others =
+      axis == Axis::lane ? totalsOfLane(t, scan.totals, bit) : totalsOfWarp(t, scan.op, scan.totals, bit);
   for (auto &[reg, total] : scan.totals) {
     const ThreadValues &other = others[reg];
     ThreadValues lower, upper;

@@ -2,13 +2,11 @@
 // is said by its type, so that every access is one address of the thread plus constants:
 //   ttg.load_shared %buffer : !ttg.buffer<1 x f16, #ttg.shared<128x64, ...>> -> tensor<128x64xf16, #operand>
 //   -> place = XOR over the bits of lane and warp; ldmatrix.x4 [buffer + place], ldmatrix.x4 [buffer + place + 2048], ...
-#include "gpu/layout/proof.h"
-#include "gpu/machine/multicast.h"
-#include "gpu/machine/written_stores.h"
-#include "gpu/schedule/named_barriers.h"
+#include "gpu/layout/verify_plan.h"
 #include "gpu/schedule/dequantize_partition.h"
+#include "gpu/schedule/named_barriers.h"
 #include "gpu/thread/lowerings.h"
-#include "gpu/tiles/valid_extent.h"
+#include "gpu/tiles/demanded_extent.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -261,13 +259,13 @@ LogicalResult lowerStoreShared(ThreadContext &t, ttg::StoreSharedOp op) {
 
 LogicalResult lowerCtaBarrier(ThreadContext &t, ttg::CtaBarrierOp op) {
   if (!t.hasProducer || !op.getAllWarps()) return sync(t), success();
-  int64_t warps = t.config.getWarps() + 1 + (op->getParentOfType<tt::FuncOp>()->hasAttr(dequantizePartitionName) ? warpsOfGroup : 0);
+  int64_t warps = t.config.getWarps() + 1 + (op->getParentOfType<tt::FuncOp>()->hasAttr(ttg::dequantizePartitionName) ? warpsOfGroup : 0);
   ptx::BarrierOp::create(t.b, allWarpsBarrier, static_cast<uint32_t>(warps << laneBits));
   return success();
 }
 
 LogicalResult lowerFenceAsync(ThreadContext &t, ttg::FenceAsyncOp op) {
-  if (op->hasAttr(interleavedStoresName)) interleaveStores(t);
+  if (op->hasAttr(ttg::interleavedStoresName)) interleaveStores(t);
   if (t.target.tma) ptx::FenceAsyncOp::create(t.b); // older ones have no engine that it could matter to
   return success();
 }
@@ -327,7 +325,7 @@ LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
   Value predicate = startsCopies(t, op);
   if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
   ptx::Eviction evict = evictionOf(static_cast<tt::EvictionPolicy>(op.getEvict()));
-  bool isForAll = op->hasAttr(multicastName);
+  bool isForAll = op->hasAttr(ttg::multicastName);
   int64_t blocks = t.config.getCtas(), box = 0;
   Value rank = isForAll ? Value(ptx::ClusterRankOp::create(t.b, t.b.getI32Type())) : Value();
   IntegerAttr all = isForAll ? t.b.getI32IntegerAttr((1 << blocks) - 1) : IntegerAttr();
@@ -373,7 +371,7 @@ static WarpGroupRows warpGroupRows(ThreadContext &t, ttg::TmaStoreOp op) {
 }
 
 LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op) {
-  bool own = op->hasAttr(storePerWarpGroupName);
+  bool own = op->hasAttr(ttg::storePerWarpGroupName);
   WarpGroupRows rows = own ? warpGroupRows(t, op) : WarpGroupRows{};
   Value predicate = own ? rows.isFirst : isFirstThread(t);
   if (mayOvertake(op)) ptx::TmaWaitOp::create(t.b, 0, /*read=*/false);
@@ -408,7 +406,7 @@ LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp op) {
   Value predicate = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));
   if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
   auto arrival = ptx::MbarrierArriveOp::create(t.b, barrierAt(t, op.getBarriers(), op.getIndex()), 1, predicate);
-  if (op->hasAttr(inAllCtasName)) arrival->setAttr(ptx::inCtasName, t.b.getI32IntegerAttr(static_cast<int32_t>(t.config.getCtas())));
+  if (op->hasAttr(ttg::inAllCtasName)) arrival->setAttr(ptx::inCtasName, t.b.getI32IntegerAttr(static_cast<int32_t>(t.config.getCtas())));
   return success();
 }
 
@@ -423,7 +421,7 @@ LogicalResult lowerCopyWait(ThreadContext &t, ttg::CopyWaitOp op) {
 }
 
 LogicalResult lowerTmaStoreWait(ThreadContext &t, ttg::TmaStoreWaitOp op) {
-  ptx::TmaWaitOp::create(t.b, op.getPending(), /*read=*/!op->hasAttr(waitForWritesName));
+  ptx::TmaWaitOp::create(t.b, op.getPending(), /*read=*/!op->hasAttr(ttg::waitForWritesName));
   return success();
 }
 

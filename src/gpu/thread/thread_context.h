@@ -29,7 +29,8 @@ struct ThreadContext {
   Value thread, lane, warp; ///< the thread's numbers, as i32: `lane` in its warp, `warp` and `thread` in its block
   llvm::DenseMap<Value, ThreadValues> parts;
   AccessLog sinceBarrier;
-  llvm::DenseMap<std::pair<Value, Value>, bool> disjointBases; ///< by the arguments that pointers come from: what ttg::assumeNoAlias has said
+  llvm::DenseMap<std::pair<Value, Value>, bool>
+      disjointBases;        ///< by the arguments that pointers come from: what ttg::assumeNoAlias has said
   bool hasProducer = false; ///< a warpgroup after the kernel's warps holds no tiles, and takes part only in syncs for everybody
   bool hasArrived = false;  ///< at a barrier of the cluster that it has not waited for yet
   bool isAlone = false;     ///< the code lowered now runs in one thread of the block, and meets no other

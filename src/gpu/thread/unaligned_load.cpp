@@ -5,7 +5,6 @@
 //           the four words of %high:%low from byte %p and 15 on: by 8 bytes, by 4, and by the rest (prmt)
 // Masks of rows and of columns are separated: what differs from element to element is the same in all rows, and is computed once for
 // them. A load whose bytes are all unneeded is omitted: memory before a tensor's first row, or after its last one, may not exist.
-#include "gpu/machine/covering.h"
 #include "gpu/thread/lowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -138,7 +137,7 @@ private:
 } // namespace
 
 ThreadValues loadUnaligned(ThreadContext &t, Value address, ArrayRef<Value> masks, int64_t count, Type element, ptx::Cache cache,
-                   ptx::Eviction eviction) {
+                           ptx::Eviction eviction) {
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   ThreadValues results;
   for (Value word : UnalignedLoad(t, address, masks, count, bytes).words(cache, eviction)) {

@@ -7,7 +7,6 @@
 // stores get `ttg.vector`: how many neighbours are one access. Why it came so stands beside it (`ttg.dot_choice`, `ttg.access`,
 // `ttg.choices`).
 #include "gpu/passes.h"
-#include "gpu/tiles/covering.h"
 #include "gpu/tiles/layout_plan.h"
 #include "gpu/tiles/ttg.h"
 #include "ir/refusal.h"
@@ -62,7 +61,8 @@ private:
     }
     if (value.getType() == type) return value;
     if (Value copy = copies.lookup({value, type})) return copy;
-    Value copy = plan.isRematerializable(value) || isMadeOfRows(value) ? recomputed(value.getDefiningOp(), type, want) : convertedTo(value, type);
+    Value copy =
+        plan.isRematerializable(value) || isMadeOfRows(value) ? recomputed(value.getDefiningOp(), type, want) : convertedTo(value, type);
     copies[{value, type}] = copy;
     return copy;
   }

@@ -4,7 +4,7 @@
 // Only products count: what is computed element by element is needed for a moment. Nothing is changed where they fit, or where twice as
 // many threads would have no more registers together.
 #include "gpu/passes.h"
-#include "gpu/tiles/valid_extent.h"
+#include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/tile_equivalence.h"
 #include "gpu/tiles/ttg.h"
@@ -78,7 +78,7 @@ LogicalResult chooseWarps(ModuleOp module) {
     function.walk([&](tt::ElementwiseInlineAsmOp) { isFixed = true; });
     if (warps == config.getWarps() || isFixed) return success();
     MLIRContext *context = function.getContext();
-    function->setAttr(requestedWarpsName, IntegerAttr::get(IntegerType::get(context, 64), config.getWarps()));
+    function->setAttr(ttg::requestedWarpsName, IntegerAttr::get(IntegerType::get(context, 64), config.getWarps()));
     function->setAttr(ttg::configName, ttg::ConfigAttr::get(context, warps, config.getCtas(), config.getStages(), config.getMaxRegisters(),
                                                             config.getTarget()));
     return success();

@@ -1,7 +1,5 @@
 // See valid_extent.h.
-#include "gpu/tiles/valid_extent.h"
-
-#include "ir/valid_extent.h"
+#include "gpu/tiles/demanded_extent.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -64,7 +62,7 @@ Dims mmaExtent(tt::DotOp dot) {
 }
 
 ArrayRef<int64_t> mmaExtent(ttg::WgmmaOp product) {
-  auto extent = product->getAttrOfType<DenseI64ArrayAttr>(mmaExtentName);
+  auto extent = product->getAttrOfType<DenseI64ArrayAttr>(ttg::mmaExtentName);
   return extent ? extent.asArrayRef() : ArrayRef<int64_t>();
 }
 
@@ -85,12 +83,12 @@ int64_t mmaRegisters(ttg::WgmmaOp product) {
 //===-------------------------------------------------------------------------------------------------------------- buffers
 
 ArrayRef<int64_t> copiedExtent(Operation *op) {
-  auto extent = op->getAttrOfType<DenseI64ArrayAttr>(copiedExtentName);
+  auto extent = op->getAttrOfType<DenseI64ArrayAttr>(ttg::copiedExtentName);
   return extent ? extent.asArrayRef() : ArrayRef<int64_t>();
 }
 
 ttg::AllocOp copyingAsMuch(ttg::AllocOp buffer, ttg::AllocOp other) {
-  if (Attribute copied = other->getAttr(copiedExtentName)) buffer->setAttr(copiedExtentName, copied);
+  if (Attribute copied = other->getAttr(ttg::copiedExtentName)) buffer->setAttr(ttg::copiedExtentName, copied);
   return buffer;
 }
 

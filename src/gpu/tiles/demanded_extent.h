@@ -8,12 +8,6 @@
 
 namespace tilewright::gpu {
 
-/// Of a ttg.descriptor_load, and of the ttg.alloc that it fills (integers): how much of each dimension is copied. Of what is behind that
-/// there is nothing in shared memory.
-constexpr llvm::StringLiteral copiedExtentName = "ttg.copied_extent";
-/// Of a ttg.wgmma (two integers): how many rows and columns it multiplies. The others of its result are those of c.
-constexpr llvm::StringLiteral mmaExtentName = "ttg.mma_extent";
-
 /// How many rows and columns of a product's result are real: all, unless pad-tiles has added some.
 Dims validExtent(tt::DotOp dot);
 /// A product has become that of one of several blocks, which share its dimension `dim`: real is what is real in each of them, where they
@@ -24,7 +18,7 @@ Dims demandedExtent(mlir::Value tile);
 /// How many rows and columns the instructions of warpgroups multiply, so that the real ones are among them. The result has a layout.
 Dims mmaExtent(tt::DotOp dot);
 
-/// What `copiedExtentName` says; none: all.
+/// What `ttg::copiedExtentName` says; none: all.
 llvm::ArrayRef<int64_t> copiedExtent(mlir::Operation *op);
 /// `buffer`, which is filled with as much as `other`.
 ttg::AllocOp copyingAsMuch(ttg::AllocOp buffer, ttg::AllocOp other);
@@ -33,7 +27,7 @@ std::optional<TmaBox> copiedBox(ttg::AllocOp alloc);
 int64_t copiedBytes(ttg::AllocOp alloc);
 int64_t tileBytes(ttg::AllocOp alloc);
 
-/// What `mmaExtentName` says; none: all.
+/// What `ttg::mmaExtentName` says; none: all.
 llvm::ArrayRef<int64_t> mmaExtent(ttg::WgmmaOp product);
 /// Whether a product by warpgroups that multiplies so many rows and columns adds to this register of some thread.
 bool isInMmaExtent(const Layout &layout, llvm::ArrayRef<int64_t> extent, int64_t reg);

@@ -18,12 +18,12 @@
 // copies each tile once is not, so it keeps its loads and stores (H200, products of one step in 1 to 8192 blocks: 5 to 7 us a call instead
 // of 5 to 8, and mostly the same time on the card; in 8192 blocks fp32 products of 128x128x64 and 64x64x64 are 6 to 7 % slower).
 #include "gpu/passes.h"
+#include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/dot_choice.h"
 #include "gpu/tiles/map_plan.h"
-#include "gpu/tiles/valid_extent.h"
 #include "gpu/tiles/ttg.h"
-#include "ir/volatile_load.h"
 #include "ir/scaled_dot.h"
+#include "ir/volatile_load.h"
 #include "support/artifact.h"
 #include "support/target.h"
 
@@ -101,8 +101,7 @@ bool fitsDequantized(scf::ForOp loop, const GpuTarget &target) {
   int64_t bytes = 0;
   for (Operation &op : loop.getBody()->getOperations()) {
     if (auto dot = dyn_cast<tt::DotOp>(op)) bytes += 2 * (bytesOf(dot.getA().getType()) + bytesOf(dot.getB().getType()));
-    if (auto load = dyn_cast<tt::LoadOp>(op);
-        load && isa<RankedTensorType>(load.getType()) && isDequantizedForDot(load) && !feedsDot(load))
+    if (auto load = dyn_cast<tt::LoadOp>(op); load && isa<RankedTensorType>(load.getType()) && isDequantizedForDot(load) && !feedsDot(load))
       bytes += 2 * bytesOf(load.getType());
   }
   return bytes <= target.sharedBytes;
@@ -273,7 +272,8 @@ private:
       for (size_t j = 0; j < i; ++j) {
         tt::StoreOp other = count.stores[j];
         if (areExclusive(store, other)) continue;
-        if (store->getBlock() != other->getBlock() || !mapsAreDisjoint(indices, plans[j], other.getValue(), *plan, store.getValue())) return false;
+        if (store->getBlock() != other->getBlock() || !mapsAreDisjoint(indices, plans[j], other.getValue(), *plan, store.getValue()))
+          return false;
         compared = true;
       }
       plans.push_back(std::move(*plan));
@@ -296,7 +296,7 @@ private:
   /// Copies by the copy engine come in no order with other accesses to their memory: there must be none, through no other argument either.
   Result<void> checkOthers(BlockArgument base, bool writes) {
     for (auto [argument, count] : accesses)
-      if (argument != base && (count.changes() || (writes && count.reads)) && !ttg::mapsAreDisjoint(base, argument))
+      if (argument != base && (count.changes() || (writes && count.reads)) && !ttg::assumeNoAlias(base, argument))
         return Failure{nameOf(argument) + " may overlap " + nameOf(base)};
     return {};
   }
@@ -365,7 +365,7 @@ private:
     auto loaded = ttg::DescriptorLoadOp::create(b, op.getLoc(), op.getType(), map, coordinates(indices, *plan, op.getLoc()), order(*plan),
                                                 static_cast<uint32_t>(op.getEvict()));
     if (ArrayRef<int64_t>(plan->box) != cast<RankedTensorType>(op.getType()).getShape())
-      loaded->setAttr(copiedExtentName, b.getDenseI64ArrayAttr(plan->box));
+      loaded->setAttr(ttg::copiedExtentName, b.getDenseI64ArrayAttr(plan->box));
     if (Attribute split = op->getAttr(ttg::ctaSplitName)) loaded->setAttr(ttg::ctaSplitName, split);
     op.getResult().replaceAllUsesWith(loaded.getResult());
     op.erase();

@@ -11,7 +11,6 @@
 // Weights of a normalized row, which are loaded where they are needed:
 //   before: %x = tt.load; %mean = tt.reduce ...; %w = tt.load; tt.store       after: %x = tt.load; %w = tt.load; %mean = tt.reduce ...
 // The threads would wait for memory once for the row and once for the weights. Only a few registers of each may hold what is early.
-#include "gpu/machine/early.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/ttg.h"
 #include "ir/volatile_load.h"

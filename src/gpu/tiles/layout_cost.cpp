@@ -3,6 +3,8 @@
 // meet.
 #include "gpu/tiles/layout_cost.h"
 
+#include "gpu/tiles/ttg_attributes.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 
@@ -178,7 +180,8 @@ int64_t sharedAccesses(const Layout &layout, const Dims &repeats) {
 
 int64_t accessCost(const AccessProperties &guards, const Layout &layout) {
   int64_t vector = layout.shape.empty() ? 1 : vectorIn(guards, layout);
-  return layout.registersPerThread() / (vector * sharedAccesses(layout, guards.repeats)) * (accessSectors(guards, layout) + instructionCost);
+  return layout.registersPerThread() / (vector * sharedAccesses(layout, guards.repeats)) *
+         (accessSectors(guards, layout) + instructionCost);
 }
 
 int64_t storeCost(const AccessProperties &guards, const Layout &layout) {

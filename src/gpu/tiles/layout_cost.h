@@ -7,12 +7,6 @@
 #include "gpu/layout/layout.h"
 #include "gpu/tiles/axis_info.h"
 
-namespace tilewright::ttg {
-/// On a tt.load (an array of integers): AccessProperties::repeats. On a comparison of tiles: how many neighbors along each dimension have one
-/// result, as where a length that 16 divides is compared with indices.
-constexpr llvm::StringLiteral blockRepeatsName = "ttg.block_repeats";
-} // namespace tilewright::ttg
-
 namespace tilewright::gpu {
 
 /// How the elements of one access to global memory lie: AxisInfo's facts, put into the order in which a layout should walk the tile.

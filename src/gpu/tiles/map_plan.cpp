@@ -16,7 +16,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-using address::Conjunct, address::Indices, address::Mask, address::ownDims, address::Polynomial, address::dot, address::quotient,
+using address::Conjunct, address::Indices, address::Mask, address::ownDims, address::Polynomial, address::product, address::quotient,
     address::Term;
 
 constexpr size_t maxDims = 5;
@@ -30,7 +30,7 @@ bool isOutsideWhereNegative(Indices &indices, const MapPlan &plan, const MapDime
   Polynomial last; // of all that is inside of it
   for (const MapDimension &other : plan.dims) {
     if (&other == &dim || other.placeholder) continue;
-    std::optional<Polynomial> part = dot(other.bound - Polynomial(1), other.stride);
+    std::optional<Polynomial> part = product(other.bound - Polynomial(1), other.stride);
     if (other.bound.isZero() || !part) return false;
     last = last + *part;
   }
@@ -194,7 +194,7 @@ private:
         dim.start = computedPart(*dim.distance);
         if (!indices.assumeNonNegative(dim.start)) return computedBound(dim);
       }
-      rest = rest - *dot(dim.start, dim.stride);
+      rest = rest - *product(dim.start, dim.stride);
     }
     return {};
   }
@@ -203,7 +203,7 @@ private:
   bool take(const Term &term, MapDimension &dim) {
     std::optional<Term> factor = quotient(term, dim.stride.terms.back());
     if (!factor) return false;
-    Polynomial less = rest - *dot(Polynomial(*factor), dim.stride);
+    Polynomial less = rest - *product(Polynomial(*factor), dim.stride);
     if (less.terms.size() + dim.stride.terms.size() != rest.terms.size()) return false;
     rest = less;
     dim.start.add(*factor);
@@ -353,7 +353,7 @@ bool provesItself(Indices &indices, const MapPlan &plan, Value pointers, Value m
   if (!pointer || pointer->base != plan.base) return false;
   Polynomial place = plan.offset;
   for (const MapDimension &dim : plan.dims) {
-    std::optional<Polynomial> part = dot(dim.placeholder ? dim.start : coordinate(dim), dim.stride);
+    std::optional<Polynomial> part = product(dim.placeholder ? dim.start : coordinate(dim), dim.stride);
     if (!part) return false;
     place = place + *part;
   }

@@ -19,9 +19,6 @@ constexpr int64_t otherRegisters = 47;
 /// Those of 256 would fill a thread's registers together with what they are added to.
 constexpr int64_t registersOfPromotedPart = 64;
 
-/// Of a kernel that has more warps than its author asked for: how many that were (an integer).
-constexpr llvm::StringLiteral requestedWarpsName = "ttg.requested_warps";
-
 /// Bits of the accumulators that a loop of the function holds at one time, of the fullest one.
 int64_t accumulatorBits(mlir::Operation *function);
 

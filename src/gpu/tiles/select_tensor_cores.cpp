@@ -1,10 +1,11 @@
 // Products become the instructions that assign-layouts has chosen (`ttg.dot_choice`), and operands go where those read them:
 //   before: %d = tt.dot %a, %b, %c : tensor<128x64xf16, #x> * tensor<64x256xf16, #y> -> tensor<128x256xf32, #wgmma>
-//   after:  %p = ttg.alloc    %q = ttg.alloc    ttg.cta_barrier    ttg.store_shared %a, %p    ttg.store_shared %b, %q    ttg.fence_async ttg.cta_barrier
+//   after:  %p = ttg.alloc    %q = ttg.alloc    ttg.cta_barrier    ttg.store_shared %a, %p    ttg.store_shared %b, %q    ttg.fence_async
+//   ttg.cta_barrier
 //           %e = ttg.wgmma %p, %q, %c    %d = ttg.wgmma_wait 0, %e
 // Nothing overlaps yet: the pipeline turns loads that only feed a buffer into copies that run ahead, and lets products run on.
 #include "gpu/passes.h"
-#include "gpu/tiles/valid_extent.h"
+#include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/ttg.h"
 #include "ir/refusal.h"
 
@@ -95,7 +96,7 @@ private:
     auto load = source.tile.getDefiningOp<ttg::DescriptorLoadOp>();
     if (!load || copiedExtent(load).empty()) return;
     byDescriptor = byDescriptor && mmaExtent(dot)[dim] <= copiedExtent(load)[static_cast<size_t>(source.order[dim])];
-    if (!byDescriptor) load->removeAttr(copiedExtentName);
+    if (!byDescriptor) load->removeAttr(ttg::copiedExtentName);
   }
 
   /// `along`: the operand's dimension that products run along; `reach`: how much of the other one a warpgroup reads, in elements;
@@ -133,7 +134,8 @@ private:
         hoisted[key] = buffer;
       }
     }
-    if (Attribute copied = from ? from->getAttr(copiedExtentName) : Attribute()) buffer.getDefiningOp()->setAttr(copiedExtentName, copied);
+    if (Attribute copied = from ? from->getAttr(ttg::copiedExtentName) : Attribute())
+      buffer.getDefiningOp()->setAttr(ttg::copiedExtentName, copied);
     Type seen = element.isInteger(1) ? stored : source.element;
     if (llvm::is_sorted(source.order) && seen == stored) return buffer;
     Dims order(source.order.begin(), source.order.end());
@@ -198,7 +200,7 @@ private:
     Value c = accumulator(dot, product.getKind());
     Dims extent = mmaExtent(dot);
     auto d = ttg::WgmmaOp::create(b, dot.getLoc(), c.getType(), a, second, c, Value(), promotionInterval(dot));
-    if (extent != ttg::shapeOf(dot.getType())) d->setAttr(mmaExtentName, b.getDenseI64ArrayAttr(extent));
+    if (extent != ttg::shapeOf(dot.getType())) d->setAttr(ttg::mmaExtentName, b.getDenseI64ArrayAttr(extent));
     return ttg::WgmmaWaitOp::create(b, dot.getLoc(), TypeRange{c.getType()}, 0, ValueRange{d.getD()}).getResults()[0];
   }
 

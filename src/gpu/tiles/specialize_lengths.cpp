@@ -77,7 +77,8 @@ static void specialize(tt::FuncOp function, const RowLength &row, int64_t togeth
     if (!failedGuards.contains(guardOf(row.length, bound, true).name)) {
       ttg::relyOn(function, guardOf(row.length, bound, true));
     } else if (!failedGuards.contains(guard.name)) {
-      function.setArgAttr(row.length.getArgNumber(), maxValueName, IntegerAttr::get(IntegerType::get(function.getContext(), 64), bound));
+      function.setArgAttr(row.length.getArgNumber(), ttg::maxValueName,
+                          IntegerAttr::get(IntegerType::get(function.getContext(), 64), bound));
       ttg::relyOn(function, guard);
       return;
     }

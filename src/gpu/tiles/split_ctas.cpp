@@ -5,9 +5,9 @@
 //   before: %sum = tt.reduce %x                             after: %a, %b = ttg.read_cluster (tt.reduce %x);  %sum = %a + %b
 // A tile is split along a dimension, or whole: every block has all of it. As for layouts (layout_plan.h), tiles linked by elementwise work
 // and control flow form a class with one answer, and cheap tiles are computed in each form that is wanted. A product splits its rows
-// (its columns, or K, where there are too few rows; see split_k_in_cluster.h): the other operand is whole. Else classes start out split along the
-// first dimension that is long enough and change as long as that makes it cheaper: what is whole is work done by all, and between different
-// forms stands an exchange. Any operation works on whole tiles, so nothing is refused.
+// (its columns, or K, where there are too few rows; see split_k_in_cluster.h): the other operand is whole. Else classes start out split
+// along the first dimension that is long enough and change as long as that makes it cheaper: what is whole is work done by all, and between
+// different forms stands an exchange. Any operation works on whole tiles, so nothing is refused.
 //
 // Columns that pad-tiles has added are not split: see uneven_n_split.h.
 //
@@ -18,16 +18,16 @@
 // Scalars are the same in all blocks. What a block does to memory for a whole tile or a scalar, the first one does alone; what comes back
 // from there (atomics, volatile loads) the others get from it.
 #include "gpu/passes.h"
-#include "gpu/tiles/uneven_n_split.h"
-#include "gpu/tiles/valid_extent.h"
-#include "gpu/tiles/registers.h"
 #include "gpu/tiles/cta_split.h"
+#include "gpu/tiles/demanded_extent.h"
+#include "gpu/tiles/registers.h"
 #include "gpu/tiles/split_k_in_cluster.h"
 #include "gpu/tiles/tile_equivalence.h"
 #include "gpu/tiles/tile_shapes.h"
 #include "gpu/tiles/ttg.h"
-#include "ir/volatile_load.h"
+#include "gpu/tiles/uneven_n_split.h"
 #include "ir/refusal.h"
+#include "ir/volatile_load.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -206,7 +206,7 @@ private:
 
   /// In which form a product is made. One that only adds up leaves each block enough rows for a warpgroup's product, if it can.
   CtaSplit formOfProduct(tt::DotOp dot) {
-    if (dot->hasAttr(splitKName)) return whole;
+    if (dot->hasAttr(ttg::splitKName)) return whole;
     Shape shape = shapeOf(leaderOf(dot.getD()));
     size_t rows = shape.size() - 2, columns = rows + 1;
     if (overlap) return along(int64_t(columns));
@@ -221,7 +221,7 @@ private:
   Forms splitsOfDot(tt::DotOp dot) {
     CtaSplit form = formOf(dot.getD());
     int64_t rows = int64_t(shapeOf(dot.getD()).size()) - 2;
-    if (dot->hasAttr(splitKName)) return {{along(1), along(0), whole}, {whole}};
+    if (dot->hasAttr(ttg::splitKName)) return {{along(1), along(0), whole}, {whole}};
     if (form.isShardedAlong(rows)) return {{form, whole, form}, {form}};
     if (form.isShardedAlong(rows + 1)) return {{whole, form, form}, {form}};
     return {{form, form, form}, {form}};
@@ -264,7 +264,7 @@ private:
   /// A change of shape, from the form of its result.
   Forms formsOfShape(Operation *op) {
     CtaSplit form = formOf(op->getResult(0));
-    if (op->hasAttr(clusterReduceName)) return {{whole}, {form}};
+    if (op->hasAttr(ttg::clusterReduceName)) return {{whole}, {form}};
     return llvm::TypeSwitch<Operation *, Forms>(op)
         .Case([&](tt::ExpandDimsOp expand) { return Forms{{withoutDim(form, expand.getAxis())}, {form}}; })
         .Case([&](tt::BroadcastOp broadcast) {
@@ -409,7 +409,7 @@ private:
         fixed.insert(leader);
         started.insert(leader);
         dots.push_back(op);
-      } else if (op->hasAttr(clusterReduceName)) { // columns: a block's part of the accumulator's registers
+      } else if (op->hasAttr(ttg::clusterReduceName)) { // columns: a block's part of the accumulator's registers
         Value leader = leaderOf(op->getResult(0));
         chosen[leader] = along(1);
         fixed.insert(leader);
@@ -566,7 +566,7 @@ private:
     for (int64_t bit = blocks / 2; bit; bit /= 2) {
       auto [own, given] = halved(part, size_t(*form.dim), bit);
       auto other = ttg::ReadClusterOp::create(b, given.getType(), given);
-      other->setAttr(peerName, b.getI64IntegerAttr(bit));
+      other->setAttr(ttg::peerName, b.getI64IntegerAttr(bit));
       part = added(b, own, other.getResult(0));
     }
     return part;
@@ -660,7 +660,7 @@ private:
   void rewrite(Operation *op, const Forms &its) {
     if (op->getNumResults() == 1 && cheap.contains(op->getResult(0))) return; // each user has its own
     b.setLoc(op->getLoc());
-    if (op->hasAttr(clusterReduceName)) return rewriteSum(op, its.results[0]);
+    if (op->hasAttr(ttg::clusterReduceName)) return rewriteSum(op, its.results[0]);
     for (auto [operand, form] : llvm::zip(op->getOpOperands(), its.operands))
       if (isTile(operand.get())) operand.set(inForm(operand.get(), form));
     b.setLoc(op->getLoc());
@@ -711,8 +711,8 @@ private:
   llvm::MapVector<Value, SmallVector<int64_t>> shapes; // in the program's order
   SmallVector<Value> leaders;                          // likewise
   DenseMap<Value, SmallVector<Operation *>> touching;
-  DenseMap<Value, CtaSplit> chosen;                                // of leaders
-  DenseMap<Value, CtaSplit> forms;                                 // as the rewriting goes on
+  DenseMap<Value, CtaSplit> chosen;                                 // of leaders
+  DenseMap<Value, CtaSplit> forms;                                  // as the rewriting goes on
   DenseMap<std::pair<Value, std::optional<int64_t>>, Value> copies; // by tile and form
 };
 

@@ -1,6 +1,8 @@
 // See split_k_in_cluster.h.
 #include "gpu/tiles/split_k_in_cluster.h"
 
+#include "gpu/tiles/ttg_attributes.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -55,9 +57,9 @@ void splitK(tt::FuncOp function, int64_t blocks) {
     OpResult parts = *sumOf(dot);
     b.setInsertionPointAfter(parts.getOwner());
     auto sum = tt::ReshapeOp::create(b, dot.getLoc(), parts.getType(), parts);
-    sum->setAttr(clusterReduceName, b.getUnitAttr());
+    sum->setAttr(ttg::clusterReduceName, b.getUnitAttr());
     parts.replaceAllUsesExcept(sum, sum);
-    dot->setAttr(splitKName, b.getUnitAttr());
+    dot->setAttr(ttg::splitKName, b.getUnitAttr());
   }
 }
 

@@ -11,13 +11,6 @@
 
 namespace tilewright::gpu {
 
-/// Of a tt.dot (a unit attribute): each block multiplies a part of K, and its result is one of as many terms.
-constexpr llvm::StringLiteral splitKName = "ttg.split_k";
-/// Of a tt.reshape (a unit attribute): the sum of the blocks' tiles.
-constexpr llvm::StringLiteral clusterReduceName = "ttg.cluster_reduce";
-/// Of a ttg.read_cluster with one result (an integer attribute): it reads the tile of the block whose number differs in these bits.
-constexpr llvm::StringLiteral peerName = "ttg.peer";
-
 constexpr int64_t warpgroupRows = 64; // of a warpgroup's product
 
 /// What a loop leaves of the sum that a product adds to, if the sum starts with zeros and nobody sees it while the loop runs.

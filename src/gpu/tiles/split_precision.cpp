@@ -6,7 +6,6 @@
 // parts where there are two of bf16. An infinity's second part is no number, and neither is %s then: the first product knows better.
 #include "gpu/passes.h"
 #include "gpu/tiles/dot_choice.h"
-#include "ir/valid_extent.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -43,7 +43,8 @@ static bool staysRematerializable(Operation *op) {
 
 RematerializableTiles::RematerializableTiles(tt::FuncOp function, function_ref<bool(Operation *)> canRematerialize, int64_t deepest) {
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (op->getNumResults() != 1 || !isTile(op->getResult(0)) || op->getNumRegions() || !staysRematerializable(op) || !canRematerialize(op)) return;
+    if (op->getNumResults() != 1 || !isTile(op->getResult(0)) || op->getNumRegions() || !staysRematerializable(op) || !canRematerialize(op))
+      return;
     int64_t depth = 1;
     for (Value operand : op->getOperands()) {
       if (!isTile(operand)) continue;

@@ -267,11 +267,11 @@ bool ttg::assumeNoAlias(Value pointer, Value other) {
   if (a.getArgNumber() > b.getArgNumber()) std::swap(a, b);
   auto kernel = cast<tt::FuncOp>(a.getOwner()->getParentOp());
   LaunchGuard guard{address::nameOf(a) + " and " + address::nameOf(b) + " do not overlap",
-                  {},
-                  0,
-                  0,
-                  int64_t(a.getArgNumber()),
-                  int64_t(b.getArgNumber())};
+                    {},
+                    0,
+                    0,
+                    int64_t(a.getArgNumber()),
+                    int64_t(b.getArgNumber())};
   address::FailedGuards failedGuards = failedGuardsOf(kernel);
   if (failedGuards.contains(everyGuard) || failedGuards.contains(guard.name)) return false;
   relyOn(kernel, guard);

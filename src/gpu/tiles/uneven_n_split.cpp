@@ -1,10 +1,9 @@
 // See uneven_n_split.h.
 #include "gpu/tiles/uneven_n_split.h"
 
-#include "gpu/tiles/valid_extent.h"
+#include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/split_k_in_cluster.h"
 #include "gpu/tiles/tile_equivalence.h"
-#include "ir/valid_extent.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -13,9 +12,6 @@
 using namespace mlir;
 
 namespace tilewright::gpu {
-
-/// Of a ttg comparison (a unit attribute): it says which elements of a slice are its own.
-constexpr llvm::StringLiteral ownColumnsName = "ttg.own_columns";
 
 /// How many columns of a product each block has, if pad-tiles has added some, and its rows are not to be split.
 static std::optional<int64_t> columnsPerCta(tt::DotOp dot, int64_t warps, int64_t blocks) {
@@ -96,7 +92,7 @@ Value ownedElements(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape, int64_t di
   Value index = tt::MakeRangeOp::create(b, indices, 0, uint32_t(extent));
   Value own = arith::ConstantOp::create(b, DenseElementsAttr::get(indices, b.getI32IntegerAttr(int32_t(overlap.own))));
   Value mask = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index, own);
-  mask.getDefiningOp()->setAttr(ownColumnsName, b.getUnitAttr());
+  mask.getDefiningOp()->setAttr(ttg::ownColumnsName, b.getUnitAttr());
   SmallVector<int64_t> grown = {extent};
   for (int64_t other = 0; other < rank; ++other) {
     if (other == dim) continue;
@@ -108,7 +104,7 @@ Value ownedElements(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape, int64_t di
 
 static bool leavesOutNext(Value mask) {
   Operation *op = mask.getDefiningOp();
-  if (!op || op->hasAttr(ownColumnsName)) return op != nullptr;
+  if (!op || op->hasAttr(ttg::ownColumnsName)) return op != nullptr;
   return isa<arith::AndIOp, tt::ExpandDimsOp, tt::BroadcastOp>(op) && llvm::any_of(op->getOperands(), leavesOutNext);
 }
 

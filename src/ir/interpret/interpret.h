@@ -60,9 +60,6 @@ struct InterpretStep {
   std::function<std::string(mlir::Value)> text;
 };
 
-/// The names of the values of a tt.print that stands for breakpoint(). Compiled kernels have none.
-constexpr llvm::StringLiteral breakpointName = "tt.breakpoint";
-
 /// A local variable where a program has come to breakpoint(): a number or a tile, as NumPy would hold it. Small floats are widened to fp32.
 struct InterpretLocal {
   std::string name, type; // "float32", "int64", "bool"

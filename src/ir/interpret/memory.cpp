@@ -483,12 +483,12 @@ LogicalResult descriptorGather(Program &program, Operation *op) {
   Format format = formatOf(tile);
   Tile result(tile.getNumElements(), padding(format, block.padWithNan));
   LogicalResult walked = eachArgReduction(program, block, gather.getXOffsets(), gather.getYOffset(), tile,
-                                           [&](int64_t element, std::optional<uint64_t> pointer) {
-                                             if (!pointer) return success();
-                                             FailureOr<uint64_t> bits = readAt(program, {op, tile, element, *pointer, format});
-                                             if (succeeded(bits)) result.elements[element] = *bits;
-                                             return LogicalResult(bits);
-                                           });
+                                          [&](int64_t element, std::optional<uint64_t> pointer) {
+                                            if (!pointer) return success();
+                                            FailureOr<uint64_t> bits = readAt(program, {op, tile, element, *pointer, format});
+                                            if (succeeded(bits)) result.elements[element] = *bits;
+                                            return LogicalResult(bits);
+                                          });
   if (failed(walked)) return failure();
   program.set(op->getResult(0), std::move(result));
   return success();
@@ -501,9 +501,9 @@ LogicalResult descriptorScatter(Program &program, Operation *op) {
   const Tile &value = program.get(scatter.getSrc());
   ++program.launch.stores;
   return eachArgReduction(program, *program.get(scatter.getDesc()).block, scatter.getXOffsets(), scatter.getYOffset(), tile,
-                           [&](int64_t element, std::optional<uint64_t> pointer) {
-                             return pointer ? writeAt(program, {op, tile, element, *pointer, format}, value.elements[element]) : success();
-                           });
+                          [&](int64_t element, std::optional<uint64_t> pointer) {
+                            return pointer ? writeAt(program, {op, tile, element, *pointer, format}, value.elements[element]) : success();
+                          });
 }
 
 // ---- print and assert
@@ -543,7 +543,7 @@ static LogicalResult stop(Program &program, tt::PrintOp op, ArrayAttr names) {
 
 LogicalResult print(Program &program, Operation *op) {
   auto printOp = cast<tt::PrintOp>(op);
-  if (auto names = op->getAttrOfType<ArrayAttr>(breakpointName)) return stop(program, printOp, names);
+  if (auto names = op->getAttrOfType<ArrayAttr>(tt::breakpointName)) return stop(program, printOp, names);
   if (!program.options.print) return success();
   std::string start = ("pid (" + Twine(program.id[0]) + ", " + Twine(program.id[1]) + ", " + Twine(program.id[2]) + ")").str();
   if (printOp.getArgs().empty()) {

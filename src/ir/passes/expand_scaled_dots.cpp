@@ -64,7 +64,7 @@ public:
 
 private:
   static constexpr int64_t minExponent = 113; // 2^-14
-  static constexpr int64_t smaller = 6;         // numbers of e2m1 are made times 2^-6, if their scales are made times 2^6
+  static constexpr int64_t smaller = 6;       // numbers of e2m1 are made times 2^-6, if their scales are made times 2^6
   /// Whether fp16, like bf16, holds each number times its scale: from 0.5 * 2^-9 to 6 * 448, in six bits.
   static bool isExactInHalf(const tt::ScaledOperand &x) {
     return x.format == tt::ScaleDotElemType::E2M1 && x.scale && isa<Float8E4M3FNType>(typeOf(x.scale).getElementType());

@@ -8,7 +8,6 @@
 // its meaning. Then all types grow at once. Only changes of shape have to be looked at after that: where the elements of one row of the old
 // shape do not follow those of the row before in the new one, they are gathered.
 #include "ir/passes.h"
-#include "ir/valid_extent.h"
 #include "ir/refusal.h"
 #include "ir/tt.h"
 
@@ -238,7 +237,8 @@ LogicalResult guard(Operation *op) {
       })
       .Case([&](tt::DotOp dot) {
         int64_t rank = tileOf(dot.getA().getType()).getRank();
-        if (rank == 2 && isUneven(dot.getType())) dot->setAttr(tt::validExtentName, b.getDenseI64ArrayAttr(tileOf(dot.getType()).getShape()));
+        if (rank == 2 && isUneven(dot.getType()))
+          dot->setAttr(tt::validExtentName, b.getDenseI64ArrayAttr(tileOf(dot.getType()).getShape()));
         clearAlongK(b, dot.getAMutable(), rank - 1);
         return clearAlongK(b, dot.getBMutable(), rank - 2), success();
       })

@@ -249,8 +249,8 @@ static void findBytes(const GpuArtifact &code, llvm::ArrayRef<uint64_t> slots, i
   }
 }
 
-FailedGuardNames GpuKernel::guardsFailedBy(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
-                                   int64_t device) const {
+FailedGuardNames GpuKernel::guardsFailedBy(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64_t> slots,
+                                           llvm::ArrayRef<int64_t> bytes, int64_t device) const {
   if ((code.guards.empty() && code.maps.empty()) || slots.size() != code.slots.size()) return nullptr;
   return checks.failedBy(
       {code.guards, code.slots, grid, slots, bytes}, [&](llvm::MutableArrayRef<int64_t> known) { findBytes(code, slots, device, known); },

@@ -48,7 +48,7 @@ public:
 
   /// Which of artifact().facts this launch breaks, and which maps it cannot make (mapGuardName). `bytes`: as in LaunchValues.
   FailedGuardNames guardsFailedBy(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
-                          int64_t device) const;
+                                  int64_t device) const;
   /// Starts the programs of the grid, each of whose extents is at least 1. `slots`: as
   /// artifact().slots says. False after an error, which an earlier launch may have caused.
   bool launch(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64_t> slots, const GpuLaunch &launch, Diagnostics &diagnostics) const;

@@ -15,9 +15,9 @@ SPACING, LINE = 1 << 12, 256  # bytes between two arrays, which nothing may writ
 
 
 def tests_of_language():
-    """tests/run/card.py, which has the attributes of tensors that launches read."""
+    """tests/run/gpu_device.py, which has the attributes of tensors that launches read."""
     path = pathlib.Path(__file__).resolve().parent.parent / "run" / "card.py"
-    spec = importlib.util.spec_from_file_location("card", path)
+    spec = importlib.util.spec_from_file_location("gpu_device", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -51,8 +51,8 @@ class Memory:
         """The argument with an address on the card."""
         root = card.root_of(array)
         if len(root) == WIDE:
-            return card.OnCard(array, wide_there().data_ptr())
-        return card.OnCard(array, self.there.data_ptr() + self.places[id(root)][1] + offset(array, root))
+            return card.OnGpu(array, wide_there().data_ptr())
+        return card.OnGpu(array, self.there.data_ptr() + self.places[id(root)][1] + offset(array, root))
 
     def back(self):
         """Copies the arrays back. The bytes between the arrays must be unchanged."""

@@ -1,8 +1,8 @@
 // Is a kernel right for all sizes, and how near is it to what this machine can do? What `tilewright verify` and `tilewright bench` answer
 // for kernel files of Python, asked by a C++ program about the kernel of 01_vector_add.py.
 //
-//   clang++-22 -std=c++20 -Iinclude examples/judged.cpp -Lbuild/lib -Wl,-rpath,$PWD/build/lib -ltilewright -o judged
-//   ./judged examples/01_vector_add.py          # with a number behind it: on that GPU, "0" on the first one
+//   clang++-22 -std=c++20 -Iinclude examples/verified.cpp -Lbuild/lib -Wl,-rpath,$PWD/build/lib -ltilewright -o verified
+//   ./verified examples/01_vector_add.py          # with a number after it: on that GPU, "0" on the first one
 //
 // The host code below gets tensors whose extents and strides differ from call to call: as they are given, with gaps between the elements,
 // and empty, of one element, and odd in length. Whoever forgets a mask, a stride or the last block is told so.

@@ -1,5 +1,5 @@
 // Plans of conversions prove themselves: every plan that is made holds, and one that was tampered with is caught.
-#include "gpu/layout/proof.h"
+#include "gpu/layout/verify_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMAND = pathlib.Path(triton.__file__).parents[2] / "bin" / "tilewright"
 sys.path.insert(0, str(ROOT / "tools"))
 
-from gallery import KERNELS  # noqa: E402
+from example_kernels import KERNELS  # noqa: E402
 
 TARGETS = ["sm_90", "sm_100", "sm_103", "sm_120"]
 

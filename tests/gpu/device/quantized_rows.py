@@ -70,7 +70,7 @@ def scaled_rows(Row, ours, theirs):
             yield Row("dot_scaled", f"{title} {n}", "bf16", "TFLOP/s", 2.0 * n**3, product(ours), rivals, 8e-3)
 
 
-def gallery_rows(Row, ours, theirs):
+def example_rows(Row, ours, theirs):
     def both(name):
         return {triton: load(name, triton) for triton in (ours, theirs)}
 

@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMAND = pathlib.Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
 sys.path.insert(0, str(ROOT / "tools"))
 
-from gallery import HEAVY  # noqa: E402
+from example_kernels import HEAVY  # noqa: E402
 
 
 @pytest.mark.skipif(not shutil.which("ptxas"), reason="there is no ptxas")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tests torch.compile on the card: models built from torch.nn and single patterns, compared with eager PyTorch, with the time of each.
 
-    python -m tilewright tests/gpu/card/inductor.py -o ours.jsonl        Inductor's kernels through Tilewright
-    python tests/gpu/card/inductor.py -o theirs.jsonl                    the same with the Triton that is installed: to compare speed with
-    python -m tilewright tests/gpu/card/inductor.py --device cpu --small mlp softmax       without a card
+    python -m tilewright tests/gpu/device/inductor.py -o ours.jsonl        Inductor's kernels through Tilewright
+    python tests/gpu/device/inductor.py -o theirs.jsonl                    the same with the Triton that is installed: to compare speed with
+    python -m tilewright tests/gpu/device/inductor.py --device cpu --small mlp softmax       without a card
 
 Each program writes a line of JSON: its name, whether it is right, the largest error against eager, seconds to compile, microseconds for a call.
 """

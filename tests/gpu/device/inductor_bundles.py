@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Takes the results of torch.compile to another machine: the kernels in torch.compiler's artifacts are found there, and none is compiled again.
 
-    python tests/gpu/card/inductor_bundles.py [--device cuda|cpu]      with PYTHONPATH at the package
+    python tests/gpu/device/inductor_bundles.py [--device cuda|cpu]      with PYTHONPATH at the package
 
 Three processes have a cache folder each: one compiles and saves its artifacts, one loads them, and one does not. Each writes a
 line of JSON: how many kernels the artifacts had, how many were requested, and how many of those were found. The exit status is 1 if a number is wrong.

@@ -472,12 +472,12 @@ def run_times(ours, theirs, wanted, write, launcher=None, tutorials=None):
     """Calls `write` with every row when it is finished. Returns how many are wrong."""
     from backward_rows import backward_rows, tutorial_norm_rows
     from model_rows import model_rows
-    from quantized_rows import gallery_rows, scaled_rows
+    from quantized_rows import example_rows, scaled_rows
 
     failed = 0
     write(machine(theirs))
     backward, norm = (lambda ours, theirs, rows=rows: rows(Row, ours, theirs, tutorials) for rows in (backward_rows, tutorial_norm_rows))
-    scaled, gallery = (lambda ours, theirs, rows=rows: rows(Row, ours, theirs) for rows in (scaled_rows, gallery_rows))
+    scaled, gallery = (lambda ours, theirs, rows=rows: rows(Row, ours, theirs) for rows in (scaled_rows, example_rows))
     for make in (memory_rows, product_rows, few_steps_rows, typed_rows, attention_rows, backward, norm, model_rows, scaled, gallery):
         torch.manual_seed(0)
         failed += write_rows(make(ours, theirs), wanted, write)

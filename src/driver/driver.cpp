@@ -5,11 +5,11 @@
 
 #include "driver/steps.h"
 
-#include "ir/passes.h"
-#include "ir/tt.h"
 #include "driver/ir_text.h"
 #include "driver/operations.h"
 #include "driver/program.h"
+#include "ir/passes.h"
+#include "ir/tt.h"
 #include "support/stack.h"
 #include "syntax/parser.h"
 

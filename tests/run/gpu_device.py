@@ -40,7 +40,7 @@ def bounds(array):
     return start + sum(min(step, 0) for step in steps), start + sum(max(step, 0) for step in steps) + (array.itemsize if array.size else 0)
 
 
-class OnCard:
+class OnGpu:
     """The attributes of a tensor that launches read."""
 
     def __init__(self, array, address):
@@ -82,7 +82,7 @@ class Copies:
             there.copy_(torch.from_numpy(host.copy()))
             self.buffers[low] = host, there, root_of(array).flags.writeable
         there = self.buffers[low][1]
-        return OnCard(array, there.data_ptr() + array.__array_interface__["data"][0] - low)
+        return OnGpu(array, there.data_ptr() + array.__array_interface__["data"][0] - low)
 
     def back(self):
         for host, there, writeable in self.buffers.values():

@@ -29,7 +29,7 @@ TUNED = ",GROUP_M=8,EVEN_K=True,ACTIVATION=''"
 SOFTMAX = ("out_ptr=*fp32:16,in_ptr=*fp32:16,in_row_stride=i32:16,out_row_stride=i32:16,n_rows=i32:16,n_cols=i32:16,BLOCK_SIZE={},"
            "num_stages=2")
 
-# Kernels in which a spilled register would cost speed: tests/python/test_gallery_resources.py looks at each.
+# Kernels in which a spilled register would cost speed: tests/python/test_example_resources.py looks at each.
 HEAVY = [
     ("02_fused_softmax", "softmax_kernel", SOFTMAX.format(4096), 4, 3),
 ] + [

@@ -1,10 +1,11 @@
-#include "author/measuring.h"
+#include "author/measure_callbacks.h"
 
 #include <chrono>
 
 namespace tilewright::author {
 
-std::optional<std::vector<std::vector<double>>> measureInterleaved(size_t functions, const MeasureLimits &limits, const MeasureCallbacks &callbacks) {
+std::optional<std::vector<std::vector<double>>> measureInterleaved(size_t functions, const MeasureLimits &limits,
+                                                                   const MeasureCallbacks &callbacks) {
   std::vector<std::vector<double>> times(functions);
   auto start = std::chrono::steady_clock::now();
   auto spent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests the tools for kernel authors on the card: verify, bench, autotune with a list, with "auto" and by several processes at once, profile.
 
-    python tests/gpu/card/author_tools.py -o results.jsonl [STEP ...]
+    python tests/gpu/device/author_tools.py -o results.jsonl [STEP ...]
 
 Each step writes a line of JSON. verify compares the gallery's wrappers on PyTorch tensors with their references in NumPy.
 """
@@ -29,20 +29,20 @@ import torch
 sys.path.insert(0, {folder!r})
 gallery = importlib.import_module({name!r})
 
-def on_card(value):
+def on_gpu(value):
     return torch.as_tensor(value).to("DEVICE") if isinstance(value, (np.ndarray, np.generic)) else value
 
 def on_host(value):
     return value.cpu().numpy() if isinstance(value, torch.Tensor) else value
 
 def get_inputs():
-    return [on_card(value) for value in gallery.get_inputs()]
+    return [on_gpu(value) for value in gallery.get_inputs()]
 
 kernel_fn = gallery.kernel_fn
 
 def reference_fn(*inputs):
     results = gallery.reference_fn(*(on_host(value) for value in inputs))
-    return [on_card(result) for result in results] if isinstance(results, (tuple, list)) else on_card(results)
+    return [on_gpu(result) for result in results] if isinstance(results, (tuple, list)) else on_gpu(results)
 """
 ADD = """
 import torch
@@ -131,7 +131,7 @@ def write(folder, name, text):
 
 
 @step
-def verify_gallery(folder):
+def verify_examples(folder):
     """Verifies every example, with its own inputs and their variants, on the card."""
     from tilewright import verify
     for example in sorted((TREE / "examples").glob("[01]*.py")):

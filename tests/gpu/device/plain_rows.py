@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares Tilewright with Triton on untuned kernels with usual blocks: a layout that doubles the time shows here, and not in a tuned gallery.
 
-    PYTHONPATH=PACKAGE tests/gpu/card/plain_rows.py [-o RESULTS.jsonl] [--only NAME ...] [--below RATIO]
+    PYTHONPATH=PACKAGE tests/gpu/device/plain_rows.py [-o RESULTS.jsonl] [--only NAME ...] [--below RATIO]
 
 Each compiler runs in a process of its own, one after the other; kernels are compiled before that, in several processes. A row holds the microseconds of
 both (the fastest of three means), the ratio of Triton's to ours, and whether our result is right: within `tolerance` of the largest number of PyTorch's in

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws the activities of each warp of a block over time: attention, and a product whose programs loop over tiles.
 
-    PYTHONPATH=PACKAGE tests/gpu/card/timeline.py DIR       writes timeline_attention.svg, timeline_matmul.svg and timeline.json
+    PYTHONPATH=PACKAGE tests/gpu/device/timeline.py DIR       writes timeline_attention.svg, timeline_matmul.svg and timeline.json
 
 The compiler assembles PTX by the program that TILEWRIGHT_PTXAS names. Here that is this script, which first inserts stamps into the text: one
 lane of each warp of one block records the clock of its multiprocessor where the warp begins or ends a wait, and where it starts copies,

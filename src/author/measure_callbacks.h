@@ -11,7 +11,7 @@ namespace tilewright::author {
 struct MeasureLimits {
   int64_t warmup = 10, repeat = 40;
   double maxSeconds = 20; // of all; what is slower is called fewer times than was asked for
-  int64_t minCalls = 5;  // but at least so often
+  int64_t minCalls = 5;   // but at least so often
 };
 
 struct MeasureCallbacks {
@@ -21,6 +21,7 @@ struct MeasureCallbacks {
 };
 
 /// Milliseconds of each measured call, by function. Nothing where the door ended it.
-std::optional<std::vector<std::vector<double>>> measureInterleaved(size_t functions, const MeasureLimits &limits, const MeasureCallbacks &callbacks);
+std::optional<std::vector<std::vector<double>>> measureInterleaved(size_t functions, const MeasureLimits &limits,
+                                                                   const MeasureCallbacks &callbacks);
 
 } // namespace tilewright::author

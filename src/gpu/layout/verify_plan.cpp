@@ -1,4 +1,4 @@
-#include "gpu/layout/proof.h"
+#include "gpu/layout/verify_plan.h"
 
 namespace tilewright::gpu {
 

@@ -1,0 +1,134 @@
+// The discardable attributes of the ttg dialect: what each means, on which operation it stands, who writes it and who reads it. Strings
+// that give a reason are for people; only explain reads them. ttg.td describes the attributes that have a type of their own.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+namespace tilewright::ttg {
+
+// ---- on a kernel (tt.func) or its arguments
+/// A Config: warps, CTAs, stages, registers, target. Written by configure, split-ctas and choose-warps; read by every pass of the GPU back
+/// end.
+constexpr llvm::StringLiteral configName = "ttg.config";
+/// On a tensor map argument: a TensorMap. Written by form-descriptors, completed by select-tensor-cores and pipeline-loops, read by the
+/// launcher.
+constexpr llvm::StringLiteral tensorMapName = "ttg.tensor_map";
+/// What the kernel assumes about its launches (LaunchGuards). Written by every pass that assumes something, read by collect-launch-guards.
+constexpr llvm::StringLiteral guardsName = "ttg.launch_guards";
+/// The names of guards that a launch has failed, and that the kernel must not assume (strings; `everyGuard`: none at all). Written by
+/// configure.
+constexpr llvm::StringLiteral failedGuardsName = "ttg.failed_guards";
+/// On an argument (a unit attribute): the author excludes it from specialization. Written by configure; read by specialize-*.
+constexpr llvm::StringLiteral notSpecializedName = "ttg.not_specialized";
+/// On an argument (an integer): an upper bound of its value. Written by specialize-lengths, read by lower-to-threads.
+constexpr llvm::StringLiteral maxValueName = "ttg.max_value";
+/// Candidates and costs of the layouts (Choices). Written by assign-layouts, read by explain.
+constexpr llvm::StringLiteral choicesName = "ttg.choices";
+/// The number of warps that the author asked for, where choose-warps has changed it (an integer). Read by explain.
+constexpr llvm::StringLiteral requestedWarpsName = "ttg.requested_warps";
+/// Why the kernel runs with more CTAs than requested (a string). Written by split-ctas.
+constexpr llvm::StringLiteral moreCtasName = "ttg.more_ctas";
+/// Shared memory of a CTA in bytes (an integer). Written by allocate-shared, read by lower-to-threads.
+constexpr llvm::StringLiteral sharedBytesName = "ttg.shared_bytes";
+/// A unit attribute: the kernel is warp-specialized, one warp starts the async copies and does nothing else. Written by pipeline-loops,
+/// read by overlap-mmas, specialize-warps and lower-to-threads.
+constexpr llvm::StringLiteral warpSpecializedName = "ttg.warp_specialized";
+/// Why the kernel is not warp-specialized (a string). Written by pipeline-loops.
+constexpr llvm::StringLiteral notWarpSpecializedName = "ttg.not_warp_specialized";
+
+// ---- on accesses to global memory
+/// On a load, store or atomic: an Access, its cost. Written by assign-layouts, read by explain.
+constexpr llvm::StringLiteral accessName = "ttg.access";
+/// On an access (an integer): that many consecutive registers of a thread are contiguous in memory, aligned to their common size (16 bytes
+/// at most), and share one mask element. Written by assign-layouts, read by pipeline-loops and lower-to-threads.
+constexpr llvm::StringLiteral vectorName = "ttg.vector";
+/// On a tt.load (a unit attribute): its ttg.vector elements are contiguous, but may start at any address. Rows that start anywhere (of 1025
+/// halves, for example) permit no wide access; a thread loads the aligned words around its elements and shifts them
+/// (gpu/thread/unaligned_load.cpp). Written by assign-layouts, read by pipeline-loops and lower-to-threads.
+constexpr llvm::StringLiteral unalignedName = "ttg.unaligned";
+/// On a tt.load (a unit attribute): its elements are aligned words, some bytes of which may lie outside the tensor. Written by
+/// pipeline-loops (load_scale_words.cpp), read by lower-to-threads.
+constexpr llvm::StringLiteral alignedWordsName = "ttg.aligned_words";
+/// On a tt.load (integers): AccessProperties::repeats. On a comparison of tiles: the number of adjacent elements along each dimension that
+/// have one result, as where a length that is a multiple of 16 is compared with indices. Written and read by assign-layouts.
+constexpr llvm::StringLiteral blockRepeatsName = "ttg.block_repeats";
+/// On an operation that extends 32 bits to 64 (arith.extsi, tt.addptr; a unit attribute): the 32-bit arithmetic before it does not wrap
+/// around. Written by assume-no-wrap, read by lower-to-threads and cse-addresses.
+constexpr llvm::StringLiteral noWrapName = "ttg.no_wrap";
+/// On a load or store of a dot: why it has no tensor map (a string). Written by form-descriptors.
+constexpr llvm::StringLiteral noDescriptorName = "ttg.no_descriptor";
+/// On a load in a loop: why it is not pipelined (a string). Written by pipeline-loops.
+constexpr llvm::StringLiteral notPipelinedName = "ttg.not_pipelined";
+
+// ---- dots
+/// On a tt.dot: a DotChoice, the instruction that computes it. Written by assign-layouts, read by select-tensor-cores.
+constexpr llvm::StringLiteral dotChoiceName = "ttg.dot_choice";
+/// On a ttg.wgmma (two integers): the rows and columns that it computes. Elsewhere its result is c. Written by select-tensor-cores, read by
+/// the passes after it.
+constexpr llvm::StringLiteral mmaExtentName = "ttg.mma_extent";
+/// On a ttg.descriptor_load and the ttg.alloc that it fills (integers): how much of each dimension TMA copies. Shared memory holds nothing
+/// after that. Written by form-descriptors and select-tensor-cores, read by pipeline-loops.
+constexpr llvm::StringLiteral copiedExtentName = "ttg.copied_extent";
+
+// ---- CTAs of a cluster; all written by split-ctas
+/// On an operation (an integer): the dimension along which the CTAs share its tile; -1: every CTA holds all of it. Read by form-descriptors
+/// and pipeline-loops.
+constexpr llvm::StringLiteral ctaSplitName = "ttg.cta_split";
+/// On an atomic operation (a unit attribute): only the first CTA of the cluster performs it. Read by lower-to-threads.
+constexpr llvm::StringLiteral firstCtaName = "ttg.first_cta";
+/// On a tt.dot (a unit attribute): each CTA multiplies a part of K, and its result is one of as many terms. Read by split-ctas itself.
+constexpr llvm::StringLiteral splitKName = "ttg.split_k";
+/// On a tt.reshape (a unit attribute): the sum of the CTAs' tiles. Read by split-ctas itself.
+constexpr llvm::StringLiteral clusterReduceName = "ttg.cluster_reduce";
+/// On a ttg.read_cluster with one result (an integer): it reads the tile of the CTA whose rank differs in these bits. Read by
+/// allocate-shared and lower-to-threads.
+constexpr llvm::StringLiteral peerName = "ttg.peer";
+/// On a comparison (a unit attribute): it selects the elements of a slice that this CTA owns. Read by split-ctas itself.
+constexpr llvm::StringLiteral ownColumnsName = "ttg.own_columns";
+
+// ---- shared memory
+/// On an allocation, or an operation that needs scratch memory (an integer): its offset in shared memory, in bytes. Written by
+/// allocate-shared, read by lower-to-threads.
+constexpr llvm::StringLiteral offsetName = "ttg.offset";
+/// On a ttg.alloc (a unit attribute): its bytes are never shared with another allocation. Written by pipeline-loops, read by
+/// allocate-shared.
+constexpr llvm::StringLiteral liveThroughoutName = "ttg.live_throughout";
+
+// ---- the schedule of a loop; all written by pipeline-loops
+/// On an scf.for: a LoopSchedule, what was pipelined. Read by explain.
+constexpr llvm::StringLiteral loopScheduleName = "ttg.loop_schedule";
+/// On an scf.for (a unit attribute): its copies continue in the next iteration of the enclosing loop. Read by explain.
+constexpr llvm::StringLiteral crossTilePrefetchName = "ttg.cross_tile_prefetch";
+/// On an operation in a pipelined loop (an integer): the later iteration that it works for. Read by explain for its timeline.
+constexpr llvm::StringLiteral iterationOffsetName = "ttg.iteration_offset";
+/// On an operation of a warp-specialized kernel (a unit attribute): it belongs to the producer warp. Read by the passes after
+/// pipeline-loops.
+constexpr llvm::StringLiteral producerName = "ttg.producer";
+/// On a kernel, and on an operation or branch in it (a unit attribute): the last warp group only dequantizes an operand, and this is its
+/// work. Read by the passes after pipeline-loops.
+constexpr llvm::StringLiteral dequantizePartitionName = "ttg.dequantize_partition";
+/// On a kernel with a dequantize partition (a unit attribute): that partition also loads the scales of the others. Read by
+/// specialize-warps.
+constexpr llvm::StringLiteral forwardsScalesName = "ttg.forwards_scales";
+/// On a ttg.wgmma_wait of a loop with a dequantize partition (a unit attribute): after it, the MMAs of the previous iteration have
+/// finished. Read by pipeline-loops itself.
+constexpr llvm::StringLiteral drainsName = "ttg.drains";
+/// On the same wait (a unit attribute): this iteration's copies were released before it, and the dequantized operand is released
+/// separately. Read by pipeline-loops itself.
+constexpr llvm::StringLiteral releasesCopiesFirstName = "ttg.releases_copies_first";
+/// On a ttg.tma_load (a unit attribute): the CTAs of the cluster read the same tile, and each loads a part of it for all. Read by
+/// lower-to-threads.
+constexpr llvm::StringLiteral multicastName = "ttg.multicast";
+/// On a ttg.barrier_arrive (a unit attribute): it arrives at the barriers of all CTAs of the cluster. Read by lower-to-threads.
+constexpr llvm::StringLiteral inAllCtasName = "ttg.in_all_ctas";
+/// On a ttg.fence_async (a unit attribute): the stores before it do not alias the loads that they depend on. Read by lower-to-threads,
+/// which interleaves them.
+constexpr llvm::StringLiteral interleavedStoresName = "ttg.interleaved_stores";
+/// On a ttg.tma_store (a unit attribute): each warp group stores its own rows. Read by lower-to-threads.
+constexpr llvm::StringLiteral storePerWarpGroupName = "ttg.per_warp_group_store";
+/// On a ttg.tma_store_wait (a unit attribute): it waits until the writes are complete, not only until the buffers have been read. TMA
+/// stores are unordered with respect to stores of threads; after the wait, threads may store to the same addresses. Read by
+/// lower-to-threads.
+constexpr llvm::StringLiteral waitForWritesName = "ttg.wait_for_writes";
+
+} // namespace tilewright::ttg
