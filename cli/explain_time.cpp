@@ -39,10 +39,10 @@ static RemarkSection heavyLines(const ProgramWork &work, const std::map<SourceLi
   for (const auto &[where, done] : work.lines) {
     auto found = waste.find(where);
     double ratio = found == waste.end() ? 1 : found->second;
-    double seconds = done.arithmetic / (peaks.arithmetic / 2) + (productRate > 0 ? done.products / productRate : 0) +
+    double seconds = done.arithmetic / (peaks.arithmetic / 2) + (productRate > 0 ? done.dots / productRate : 0) +
                      done.bytes * ratio * fromMemory / peaks.bytes;
     std::vector<std::string> parts;
-    if (done.products > 0) parts.push_back(scaledText(done.products * programs, "FLOP") + " of products");
+    if (done.dots > 0) parts.push_back(scaledText(done.dots * programs, "FLOP") + " of products");
     if (done.arithmetic > 0) parts.push_back(scaledText(done.arithmetic * programs, "FLOP"));
     if (done.bytes > 0) parts.push_back(scaledText(done.bytes * programs, "B"));
     std::string text = llvm::join(parts, ", ");

@@ -48,7 +48,7 @@ static llvm::json::Object cacheGuards(const CacheUse &use) {
 static llvm::json::Object machineProperties(const HostCpuInfo &host) {
   llvm::json::Object narrow;
   for (const CpuFeature &feature : host.narrow)
-    narrow[feature.name] = feature.whyUnused.empty();
+    narrow[feature.name] = feature.reasonUnused.empty();
   return llvm::json::Object{
       {"model", host.model}, {"narrow_products_used", std::move(narrow)}, {"reported_llc_bytes", host.lastLevelBytes}};
 }
@@ -57,7 +57,7 @@ static llvm::json::Object machineProperties(const HostCpuInfo &host) {
 static std::string machineText(const HostCpuInfo &host) {
   std::string text = host.model.empty() ? "unknown" : host.model, separator = "; products of narrow types: ";
   for (const CpuFeature &feature : host.narrow) {
-    text += separator + feature.name + (feature.whyUnused.empty() ? "" : " (" + feature.whyUnused + ")");
+    text += separator + feature.name + (feature.reasonUnused.empty() ? "" : " (" + feature.reasonUnused + ")");
     separator = ", ";
   }
   return text;

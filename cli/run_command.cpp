@@ -230,7 +230,7 @@ int runMain(int argc, char **argv) {
   if (int failed = checkOptions(setup)) return failed;
   TunedKernel tuned(setup.kernel.function);
   GridFunction grid = [&](llvm::ArrayRef<Argument> arguments, Diagnostics &problems) { return evaluateGrid(setup, arguments, problems); };
-  if (setup.kernel.function->autotune && !setup.kernel.function->autotune->isGuessed)
+  if (setup.kernel.function->autotune && !setup.kernel.function->autotune->isAuto)
     std::fprintf(stderr, "choosing among %zu configurations\n", setup.kernel.function->autotune->configs.size());
   std::optional<TunedKernel::Choice> choice = tuned.choose(grid, {}, setup.named(), setup.options, diagnostics);
   if (!choice) return report(diagnostics, ourError);

@@ -82,7 +82,7 @@ static int replaceConfigs(const std::string &text, Setup &setup) {
   auto changed = std::make_shared<JitFunction>(kernel);
   if (!changed->autotune) changed->autotune.emplace();
   changed->autotune->configs = std::move(*configs);
-  changed->autotune->isGuessed = false;
+  changed->autotune->isAuto = false;
   changed->autotune->earlyPrune = changed->autotune->perfModel = Value::none();
   setup.kernel.function = changed;
   return success;
@@ -92,7 +92,7 @@ static int replaceConfigs(const std::string &text, Setup &setup) {
 static void printFound(const JitFunction &kernel, const TuneReport &found, bool asSource) {
   std::string about = kernel.name + " (" + found.problem.key + ") on " + found.problem.device;
   const Config &best = *found.best();
-  if (kernel.autotune->isGuessed) {
+  if (kernel.autotune->isAuto) {
     std::printf("%s, by an estimate alone; --space measures\n%s\n", about.c_str(), configSource(best).c_str());
     return;
   }
@@ -106,7 +106,7 @@ static void printFoundAsJson(const JitFunction &kernel, const TuneReport *found)
   llvm::json::Object facts{{"kernel", kernel.name}};
   if (found) {
     facts["key"] = found->problem.key, facts["device"] = found->problem.device, facts["best"] = configText(*found->best());
-    facts["seconds"] = found->outcome.seconds, facts["guessed"] = kernel.autotune->isGuessed;
+    facts["seconds"] = found->outcome.seconds, facts["guessed"] = kernel.autotune->isAuto;
     llvm::json::Array results;
     for (auto [config, result] : llvm::zip(found->configs, found->outcome.results)) {
       llvm::json::Object row{{"config", configText(*config)}, {"milliseconds", llvm::json::Array(result.milliseconds)}};

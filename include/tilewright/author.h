@@ -1,4 +1,4 @@
-// The kernel author's bench in C++20: is a kernel right for all sizes, and how near is it to what the machine can do?
+// The kernel author's bench in C++20: checks a kernel for many sizes, and compares its speed with the machine's peaks.
 //
 //   auto kernel = [&](tilewright::Tensors t) {
 //     return add->launch(tilewright::cdiv(t[0].size(), 1024), {t[0], t[1], t[2], t[0].size(), {"BLOCK_SIZE", 1024}});
@@ -11,10 +11,11 @@
 //   auto report = tilewright::verify(kernel, reference, inputs);
 //   if (report && !report->correct()) std::puts(report->text());
 //   auto figures = tilewright::bench(kernel, reference, inputs);
-//   if (figures) std::printf("%.0f %% of the roof\n", 100 * figures->figures().fractionOfPeak);
+//   if (figures) std::printf("%.0f %% of the peak\n", 100 * figures->figures().fractionOfPeak);
 //
-// Host code takes tensors, whose extents and strides differ from call to call, and passes to a kernel what it needs of them. The commands
-// `tilewright verify` and `tilewright bench` do the same for kernel files in Python, by the same implementation.
+// Host code takes tensors, whose extents and strides differ from call to call. It passes what a kernel needs of them to its launch. The
+// commands
+// `tilewright verify` and `tilewright bench` do the same for kernel files in Python, with the same implementation.
 #pragma once
 
 #include "tilewright/tilewright.h"
@@ -24,8 +25,9 @@
 
 namespace tilewright {
 
-/// A tensor of a call, which has its own memory. Its type, extents and strides are known only when the program runs. This is a view: it is
-/// valid as long as the call.
+/// A tensor of a call, with its own memory. Its type, extents and strides are known only when the program runs. This is a view, valid
+/// during
+/// the call.
 class Tensor {
 public:
   explicit Tensor(const TwTensor &raw) : raw(&raw) {}
@@ -33,7 +35,7 @@ public:
   const char *name() const { return raw->name ? raw->name : ""; }
   TwType type() const { return raw->type; }
   std::span<const int64_t> shape() const { return {raw->shape, static_cast<size_t>(raw->rank)}; }
-  /// In elements: [i, j] is strides()[0] * i + strides()[1] * j elements behind data().
+  /// Counted in elements: [i, j] lies strides()[0] * i + strides()[1] * j elements after data().
   std::span<const int64_t> strides() const { return {raw->strides, static_cast<size_t>(raw->rank)}; }
   /// The number of elements.
   int64_t size() const {
@@ -42,13 +44,13 @@ public:
       count *= extent;
     return count;
   }
-  /// -1: the host's memory; else the CUDA device.
+  /// The CUDA device, or -1 for the host's memory.
   int32_t device() const { return raw->device; }
   void *data() const { return raw->data; }
-  /// An element in the host's memory. A double holds it exactly, unless it is an integer beyond 2^53. `set` rounds to the type.
+  /// Reads an element in the host's memory. A double holds it exactly, unless it is an integer beyond 2^53. `set` rounds to the type.
   double get(std::initializer_list<int64_t> index) const { return twTensorGet(raw, index.begin()); }
   void set(std::initializer_list<int64_t> index, double value) const { twTensorSet(raw, index.begin(), value); }
-  /// The tensor as an argument of a launch.
+  /// Converts the tensor to an argument of a launch.
   operator Arg() const { return Arg(raw->type, raw->data, static_cast<size_t>(raw->bytes), raw->device); }
 
 private:
@@ -67,7 +69,7 @@ private:
   size_t count;
 };
 
-/// What a tensor of a call is made from: numbers, of which it holds a copy, or, for an output, only a type and extents.
+/// Describes a tensor of a call: a copy of numbers, or, for an output, only a type and extents.
 class Input {
 public:
   /// Numbers in row-major order. The product of `shape` is the number of elements; an empty shape means one axis.
@@ -81,11 +83,11 @@ public:
     content.assign(begin, begin + data.size_bytes());
     isWhole = count() == static_cast<int64_t>(data.size());
   }
-  /// A tensor that holds nothing before the kernel, and the reference, write it.
+  /// Describes a tensor that the kernel and the reference write before they read it.
   template <typename T> static Input output(std::string name, std::vector<int64_t> shape) {
     return Input(std::move(name), detail::typeOf<T>(), std::move(shape));
   }
-  /// Numbers from the normal distribution, rounded to the type. The same seed gives the same numbers.
+  /// Returns numbers from the normal distribution, rounded to the type. The same seed gives the same numbers.
   template <typename T> static Input normal(std::string name, std::vector<int64_t> shape, uint64_t seed) {
     Input made(std::move(name), detail::typeOf<T>(), std::move(shape));
     made.content.assign(static_cast<size_t>(made.count()) * sizeof(T), 0);
@@ -106,7 +108,7 @@ public:
         title.empty() ? nullptr : title.c_str(), elementType, static_cast<int32_t>(extents.size()), extents.data(), nullptr, data, 0, -1};
   }
   const std::string &name() const { return title; }
-  /// Whether there are as many numbers as the extents ask for.
+  /// True if there are as many numbers as the extents need.
   bool fits() const { return isWhole; }
 
 private:
@@ -125,23 +127,23 @@ private:
   bool isOutput = false, isWhole = true;
 };
 
-/// Host code, which launches kernels on the thread that calls it, or computes what they should leave. It returns nothing, or Result<void>.
+/// Host code. It launches kernels on the calling thread, or computes the expected results. It returns nothing, or Result<void>.
 using HostFunction = std::function<Result<void>(Tensors)>;
-/// Makes inputs from a seed. Each variant of a verification has a seed of its own.
+/// Makes inputs from a seed. Each variant of a verification has its own seed.
 using InputFunction = std::function<std::vector<Input>(uint64_t seed)>;
 
-/// Given in place of a reference: the interpreter runs the kernel's own launches. It runs their operations one by one as the language
-/// defines them, and ends with an error at the first access outside of a tensor. It is slow, and finds what the compiler, a block size or
-/// a mask does wrong, but not a wrong formula.
+/// Selects the interpreter as the reference: it runs the kernel's own launches, one operation at a time, as the language defines them. It
+/// stops with an error at the first access outside of a tensor. It is slow. It finds errors of the compiler, a block size or a mask, but
+/// not a wrong formula.
 struct Interpreter {};
 inline constexpr Interpreter interpreter;
 
-/// Variants of the inputs. They can be added up.
+/// Variants of the inputs; combine them with `|`.
 enum : uint32_t { asGiven = TW_GIVEN, strided = TW_STRIDED, empty = TW_EMPTY, ofSizeOne = TW_ONE, odd = TW_ODD };
 
 struct VerifyOptions {
-  /// |result - expected| <= atol + rtol * |expected|. If they are not given, the type decides: float32 1e-5, float16 1e-3, bfloat16 1e-2,
-  /// integers equal. For float32 in a kernel with products it is 1e-3 on a CPU; on a GPU, which may round to TF32, 1e-2 and 1e-1.
+  /// |result - expected| <= atol + rtol * |expected|. Unless given, the type decides: float32 1e-5, float16 1e-3, bfloat16 1e-2, integers
+  /// equal. For float32 in a kernel with a dot it is 1e-3 on a CPU. On a GPU, which may round to TF32, it is 1e-2 and 1e-1.
   std::optional<double> rtol = {}, atol = {};
   /// The CUDA device whose memory holds the kernel's tensors; -1: the host. The reference's tensors are always in the host's memory.
   int32_t device = -1;
@@ -151,18 +153,19 @@ struct VerifyOptions {
   TwVerifyOptions c() const { return {rtol.value_or(-1), atol.value_or(-1), device, variants, seed}; }
 };
 
-/// What a verification found.
+/// The result of a verification.
 class Report {
 public:
   explicit Report(TwReport *report) : handle(report, twReportFree) {}
-  /// Whether no variant was wrong. A variant that the kernel's function refuses, with an error, does not count as wrong.
+  /// True if no variant was wrong. A variant for which the kernel's function returns an error does not count as wrong.
   bool correct() const { return twReportCorrect(handle.get()); }
-  /// One line for each variant, for a person; and the text of `tilewright verify --json`. Both are valid as long as the report.
+  /// The report as text, one line for each variant, and as JSON, as `tilewright verify --json` prints it. Both are valid as long as the
+  /// report.
   const char *text() const { return twReportText(handle.get()); }
   const char *json() const { return twReportJson(handle.get()); }
   size_t size() const { return twReportVariantCount(handle.get()); }
   TwVariant variant(size_t index) const { return twReportVariant(handle.get(), index); }
-  /// A tensor that was compared: the worst element, the program that wrote it, the elements that nobody wrote.
+  /// A compared tensor: its worst element, the program that wrote that element, and the elements that were never written.
   TwOutput output(size_t variant, size_t output) const { return twReportOutput(handle.get(), variant, output); }
 
 private:
@@ -170,23 +173,23 @@ private:
 };
 
 struct MeasureOptions {
-  int64_t warmup = 10, repeat = 40; // calls; fewer, but at least 5, where all would take longer than 20 seconds
-  bool warmCaches = false;          // false: each call finds nothing of its tensors in the caches of the CPU, or of the GPU
-  bool measurePeaks = false;        // measures the machine again, even where a measured roof is kept in the cache folder
+  int64_t warmup = 10, repeat = 40; // number of calls; fewer, but at least 5, if all would take longer than 20 seconds
+  bool warmCaches = false;          // false: each call starts with its tensors evicted from the caches of the CPU or GPU
+  bool measurePeaks = false;        // measures the machine's peaks again, even if the cache folder has them
 
   TwMeasureOptions c() const { return {warmup, repeat, warmCaches, measurePeaks}; }
 };
 
-/// Times of calls, and what they come to.
+/// Times of calls, and the rates derived from them.
 class Measurement {
 public:
   explicit Measurement(TwMeasurement *measurement) : handle(measurement, twMeasurementFree) {}
-  /// Seconds, bytes, operations, rates, and the share of the roof. Its pointers are valid as long as this object.
+  /// Seconds, bytes, operations, rates, and the fraction of the peak. Its pointers are valid as long as this object.
   TwFigures figures() const { return twMeasurementFigures(handle.get()); }
-  /// Some lines for a person; and the text of `tilewright bench --json`, which `tilewright bench --compare` reads.
+  /// The measurement as a few lines of text, and as JSON, as `tilewright bench --json` prints it and `tilewright bench --compare` reads it.
   const char *text() const { return twMeasurementText(handle.get()); }
   const char *json() const { return twMeasurementJson(handle.get()); }
-  /// A picture (SVG) of the kernel below the machine's roof; empty if the operations are not known.
+  /// Draws the kernel below the machine's roofline, as SVG. Empty if the operations are not known.
   std::string roofline(const std::string &title) const {
     char *drawn = twMeasurementRoofline(handle.get(), title.c_str());
     std::string text = drawn ? drawn : "";
@@ -199,7 +202,7 @@ private:
 };
 
 namespace detail {
-/// The functions behind a TwSubject.
+/// Holds the functions of a TwSubject.
 struct Subject {
   HostFunction kernel, reference;
   InputFunction make;
@@ -255,11 +258,13 @@ InputFunction inputFunction(F make) {
 }
 } // namespace detail
 
-/// Runs the reference once and the kernel twice for each variant of the inputs: as given; strided, with every other element and with gaps
-/// between rows; and with each size 0, 1 and odd, where equal extents count as one size. All memory is filled with patterns first, which
-/// shows what nobody wrote and what was written outside of a tensor. `kernel` and `reference` are host code; `reference` may also be
-/// `interpreter`. `inputs` is a list, or a function that makes one from a seed. Fails if the inputs cannot be used, or if the reference
-/// fails for the inputs as given; whether the kernel is wrong is in the report.
+/// Verifies a kernel: for each variant of the inputs, it runs the reference once and the kernel twice. The variants are: the inputs as
+/// given;
+/// every second element, with gaps between rows; and each size set to 0, 1 and an odd number. Equal extents count as one size.
+/// All memory is filled with patterns first. They show elements that were never written, and writes outside of a tensor.
+/// `kernel` and `reference` are host code; `reference` may also be `interpreter`. `inputs` is a list, or a function that makes one from a
+/// seed. Fails if the inputs cannot be used, or if the reference fails for the inputs as given. A wrong kernel is not a failure: the report
+/// says so.
 template <typename K, typename R, typename I> Result<Report> verify(K kernel, R reference, I inputs, const VerifyOptions &options = {}) {
   detail::Subject subject{detail::hostFunction(std::move(kernel)), detail::referenceOf(std::move(reference)),
                           detail::inputFunction(std::move(inputs))};
@@ -270,8 +275,8 @@ template <typename K, typename R, typename I> Result<Report> verify(K kernel, R 
   return Result<Report>::failure(detail::takeError(error));
 }
 
-/// Verifies the kernel, then times the kernel and the reference in turns, with the inputs as given. Fails if the kernel is wrong; the error
-/// is the text of the report.
+/// Verifies the kernel, then times the kernel and the reference alternately, with the inputs as given. Fails if the kernel is wrong; the
+/// error is the text of the report.
 template <typename K, typename R, typename I>
 Result<Measurement> bench(K kernel, R reference, I inputs, const MeasureOptions &measure = {}, const VerifyOptions &options = {}) {
   detail::Subject subject{detail::hostFunction(std::move(kernel)), detail::referenceOf(std::move(reference)),
@@ -284,7 +289,7 @@ Result<Measurement> bench(K kernel, R reference, I inputs, const MeasureOptions 
   return Result<Measurement>::failure(detail::takeError(error));
 }
 
-/// Whether `after` takes a different time from `before`, beyond chance: verdict -1 means faster, 1 slower. Fails for different machines.
+/// Compares two measurements. The result is -1 if `after` is faster beyond chance, 1 if it is slower, else 0. Fails for different machines.
 inline Result<TwChange> compare(const Measurement &before, const Measurement &after) {
   TwChange change{};
   TwError *error = nullptr;

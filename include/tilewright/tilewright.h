@@ -5,7 +5,7 @@
 //   auto add = module->kernel("add_kernel");
 //   auto done = add->launch({tilewright::cdiv(n, 1024)}, {x, y, out, n, {"BLOCK_SIZE", 1024}});
 //
-// A header over the C interface of libtilewright: nothing of the compiler is needed to build against it.
+// This header wraps the C interface of libtilewright. Building against it needs no part of the compiler.
 #pragma once
 
 #if __cplusplus < 202002L
@@ -32,7 +32,7 @@
 namespace tilewright {
 
 namespace detail {
-/// The end of a program that uses the value of a Result which is an error: std::logic_error with the text, or, without exceptions, abort.
+/// Ends a program that reads the value of a failed Result: throws std::logic_error with the text, or aborts if exceptions are off.
 [[noreturn]] inline void valueOfError(const std::string &message) {
 #if defined(__cpp_exceptions)
   throw std::logic_error("the value of a failed tilewright::Result is used; it failed with: " + message);
@@ -43,8 +43,7 @@ namespace detail {
 }
 } // namespace detail
 
-/// A T, or a message that says what is wrong and where, and what to do about it. Test it first: `*` and `->` of an error throw
-/// std::logic_error.
+/// A T, or an error message with its location and advice. Test it first: `*` and `->` of an error throw std::logic_error.
 template <typename T> class [[nodiscard]] Result {
 public:
   Result(T value) : state(std::move(value)) {}
@@ -85,7 +84,7 @@ private:
   std::string message;
 };
 
-/// Types for elements that C++ has no type for: their bits as they are in memory.
+/// Types for elements that C++ has no type for. They hold the bits as they are in memory.
 struct half {
   uint16_t bits;
 };
@@ -103,7 +102,7 @@ struct float8e4 {
 template <typename T> struct DevicePointer {
   T *pointer;
   int32_t device;
-  int64_t bytes; // the size of the memory behind it; 0: not known. Tuning with reset_to_zero or restore_value needs it
+  int64_t bytes; // the size of the memory at the pointer; 0: not known. Tuning with reset_to_zero or restore_value needs it
 };
 template <typename T> DevicePointer<T> onDevice(T *pointer, int32_t device = 0, int64_t bytes = 0) {
   return {pointer, device, bytes};
@@ -147,8 +146,8 @@ inline std::string takeError(TwError *error) {
 }
 } // namespace detail
 
-/// Calls `handler` with each warning of calls that succeed, such as configurations of a kernel that compute different results. It runs on
-/// the thread of that call, one call at a time. An empty function drops warnings. Without any handler they go to the standard error output.
+/// Sets the handler of warnings of calls that succeed, such as configurations of a kernel with different results. It runs on the thread of
+/// that call, one call at a time. An empty function drops warnings. Without a handler, warnings go to the standard error output.
 inline void onWarning(std::function<void(const std::string &text)> handler) {
   static std::mutex lock; // of the handler
   static std::function<void(const std::string &)> current;
@@ -167,8 +166,8 @@ inline void onWarning(std::function<void(const std::string &text)> handler) {
   twOnWarning(call, nullptr);
 }
 
-/// One argument. Pointers, spans, vectors, numbers, bools and nullptr (None) become one implicitly; `{"NAME", value}` passes one by name.
-/// A kernel that stores to const data (`const float *`, `const std::vector<float> &`, a temporary vector) is refused.
+/// One argument. Pointers, spans, vectors, numbers, bools and nullptr (None) convert to one implicitly. `{"NAME", value}` passes one by
+/// name. A kernel that stores to const data (`const float *`, `const std::vector<float> &`, a temporary vector) is an error.
 class Arg {
 public:
   template <typename T>
@@ -181,7 +180,7 @@ public:
   template <typename T> Arg(std::span<T> memory) : Arg(bytesOf(memory.size_bytes()), memory.data()) {}
   template <typename T> Arg(std::vector<T> &memory) : Arg(bytesOf(memory.size() * sizeof(T)), memory.data()) {}
   template <typename T> Arg(const std::vector<T> &memory) : Arg(bytesOf(memory.size() * sizeof(T)), memory.data()) {}
-  /// Memory whose element type is known only when the program runs. The values are those of TwArgument; const memory is read-only.
+  /// Passes memory whose element type is known only when the program runs. The values are those of TwArgument; const memory is read-only.
   Arg(TwType type, void *pointer, size_t bytes, int32_t device = -1) {
     raw.kind = device == -1 ? TW_POINTER : TW_DEVICE_POINTER;
     raw.type = type;
@@ -214,13 +213,13 @@ public:
     raw.kind = TW_STRING;
     raw.value.string = text;
   }
-  /// An argument by its parameter's name. The name must outlive the launch.
+  /// Passes an argument by its parameter's name. The name must outlive the launch.
   template <typename T> Arg(const char *name, T &&value) : Arg(std::forward<T>(value)) { raw.name = name; }
 
   const TwArgument &c() const { return raw; }
 
 private:
-  /// 0 would say that the size is not known, but here it is: the memory is empty.
+  /// Returns -1 for empty memory: 0 would mean that the size is not known.
   static int64_t bytesOf(size_t bytes) { return bytes ? static_cast<int64_t>(bytes) : -1; }
   template <typename T> Arg(int64_t bytes, T *pointer) {
     raw.kind = TW_POINTER;
@@ -232,7 +231,7 @@ private:
   TwArgument raw{};
 };
 
-/// How many programs a launch has, along one to three axes.
+/// The number of programs of a launch, along one to three axes.
 class Grid {
 public:
   Grid(int64_t x) : raw{{x, 1, 1}, 1} {}
@@ -244,13 +243,13 @@ private:
   TwGrid raw;
 };
 
-/// What a grid function sees: the integer arguments by name, including those that the tuner has chosen.
+/// The integer arguments by name, as a grid function reads them. They include those that the tuner has chosen.
 class Meta {
 public:
   explicit Meta(const TwMeta *meta) : meta(meta) {}
-  /// A name without an integer argument makes the launch fail with an error that names it; the result is 1 then.
+  /// Returns the argument. If there is none of this name, the launch fails with an error that names it, and the result is 1.
   int64_t operator[](const char *name) const { return twMetaInteger(meta, name, nullptr); }
-  /// Whether there is an integer argument of that name.
+  /// True if there is an integer argument of that name.
   bool has(const char *name) const {
     int found = 0;
     twMetaInteger(meta, name, &found);
@@ -269,8 +268,8 @@ struct Options {
   int64_t numCtas = 0, maxRegisters = 0;
   void *stream = nullptr; // CUstream or cudaStream_t; null: the default stream
   bool cooperative = false, programmaticLaunch = false;
-  /// Runs on the interpreter, slowly, and ends with an error at the first access outside of an argument, at a race between programs, or
-  /// where an element is used whose load was masked off. Vectors and spans know their sizes; a pointer needs its size.
+  /// Runs on the interpreter, which is slow. The launch stops with an error at the first access outside of an argument, at a race between
+  /// programs, or at a use of a masked-off element. Vectors and spans know their sizes; a pointer needs its size.
   bool sanitize = false;
 
   TwOptions c() const {
@@ -288,7 +287,7 @@ struct Options {
   }
 };
 
-/// value / divisor, rounded up; -1, which no grid accepts, unless the divisor is positive.
+/// Returns value / divisor, rounded up, or -1, which is not a valid grid, unless the divisor is positive.
 constexpr int64_t cdiv(int64_t value, int64_t divisor) {
   return divisor <= 0 ? -1 : value / divisor + (value % divisor > 0);
 }
@@ -304,18 +303,18 @@ public:
   Result<void> launch(Grid grid, std::initializer_list<Arg> arguments, Options options = {}) const {
     return run(&grid.c(), nullptr, nullptr, arguments, options);
   }
-  /// `grid` is called with the arguments (a Meta), and returns a Grid.
+  /// Calls `grid` with the arguments (a Meta) to get the Grid.
   template <typename F>
     requires std::is_invocable_r_v<Grid, F &, Meta>
   Result<void> launch(F grid, std::initializer_list<Arg> arguments, Options options = {}) const {
     return run(nullptr, gridOf<F>, &grid, arguments, options);
   }
-  /// Times the launch, which runs many times on the same tensors. Include tilewright/author.h for it, which explains MeasureOptions.
+  /// Times the launch, which runs many times on the same tensors. tilewright/author.h declares it and documents MeasureOptions.
   Result<Measurement> measure(Grid grid, std::initializer_list<Arg> arguments, MeasureOptions measure, Options options = {}) const;
   template <typename F>
     requires std::is_invocable_r_v<Grid, F &, Meta>
   Result<Measurement> measure(F grid, std::initializer_list<Arg> arguments, MeasureOptions measure, Options options = {}) const;
-  /// The text of the kernel, as compiled for these arguments, at a stage: "ast", "tt", "loops", "llvm" or "asm".
+  /// Returns the kernel, compiled for these arguments, as text of a stage: "ast", "tt", "loops", "llvm" or "asm".
   Result<std::string> emit(const char *stage, std::initializer_list<Arg> arguments, Options options = {}) const {
     Raw raw(arguments);
     TwOptions c = options.c();
@@ -375,7 +374,7 @@ public:
     TwModule *module = twModuleFromFile(path.c_str(), &error); // before the call that reads `error`
     return make(module, error);
   }
-  /// `name` stands for a file name in messages.
+  /// Messages use `name` as the file name.
   static Result<Module> fromSource(const std::string &source, const std::string &name) {
     TwError *error = nullptr;
     TwModule *module = twModuleFromSource(source.c_str(), name.c_str(), &error);

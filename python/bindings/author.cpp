@@ -11,7 +11,7 @@
 #include "runtime/cpu_peaks.h"
 #include "runtime/cuda/device.h"
 #include "runtime/pool.h"
-#include "tune/gpu_peak.h"
+#include "tune/measure_gpu_peaks.h"
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
@@ -84,7 +84,7 @@ static author::VerifiedRun toRun(nb::handle object, Raised &raised) {
   return run;
 }
 
-/// `door`: begin(variant, number), run(is_reference, pattern), find_writer(result, input, place), tell(verdict), as VerifierCallbacks has
+/// `door`: begin(variant, number), run(is_reference, pattern), find_writer(result, input, place), tell(result), as VerifierCallbacks has
 /// them. The report; a text where the reference does not work for the inputs as given.
 static nb::object verifyVariants(const std::vector<author::Variant> &variants, nb::object object, std::optional<double> rtol,
                                  std::optional<double> atol) {
@@ -109,8 +109,8 @@ static nb::object verifyVariants(const std::vector<author::Variant> &variants, n
     return raised.call(std::optional<std::string>(),
                        [&] { return std::optional(nb::cast<std::string>(object.attr("find_fault")(maxWork))); });
   };
-  callbacks.tell = [&](const author::VerifyResult &verdict) {
-    return raised.call(false, [&] { return object.attr("tell")(verdict), true; });
+  callbacks.report = [&](const author::VerifyResult &result) {
+    return raised.call(false, [&] { return object.attr("tell")(result), true; });
   };
   std::string failure;
   std::optional<author::Report> report;
@@ -172,9 +172,9 @@ static void defineReports(nb::module_ &module) {
       .def("text", &Output::text);
   nb::class_<VerifyResult>(module, "Verdict", "What came out for one variant.")
       .def_ro("variant", &VerifyResult::variant)
-      .def_prop_ro("kind", [](const VerifyResult &verdict) { return author::kindName(verdict.kind); })
+      .def_prop_ro("kind", [](const VerifyResult &result) { return author::kindName(result.kind); })
       .def_prop_ro(
-          "outcome", [](const VerifyResult &verdict) { return author::outcomeName(verdict.outcome); },
+          "outcome", [](const VerifyResult &result) { return author::outcomeName(result.outcome); },
           "right, wrong, refused (the kernel raises) or skipped (there is no such variant).")
       .def_ro("inputs", &VerifyResult::inputs)
       .def_ro("details", &VerifyResult::details)
@@ -182,7 +182,7 @@ static void defineReports(nb::module_ &module) {
       .def("text", &VerifyResult::text)
       .def("__repr__", &VerifyResult::text);
   nb::class_<Report>(module, "Report", "The verdicts of a verification.")
-      .def_ro("verdicts", &Report::verdicts)
+      .def_ro("verdicts", &Report::results)
       .def_prop_ro("correct", &Report::isCorrect)
       .def_prop_ro("details", &Report::details)
       .def("text", &Report::text)
@@ -290,13 +290,13 @@ static nb::dict measuredGpu(int64_t ordinal) {
   return fromPeaks(machine, *peaks);
 }
 
-static nb::dict peaksOfThisMachine(const std::string &machine, nb::callable measure, bool anew) {
+static nb::dict peaksOfThisMachine(const std::string &machine, nb::callable measure, bool remeasure) {
   Raised raised;
   Diagnostics diagnostics;
   auto measured = [&] {
     return raised.call(std::optional<MachinePeaks>(), [&] { return std::optional(toPeaks(nb::cast<nb::dict>(measure()))); });
   };
-  std::optional<MachinePeaks> peaks = peaksOfMachine(machine, measured, anew, diagnostics);
+  std::optional<MachinePeaks> peaks = peaksOfMachine(machine, measured, remeasure, diagnostics);
   if (raised.first) std::rethrow_exception(raised.first);
   showWarnings(diagnostics);
   return fromPeaks(machine, *peaks);

@@ -122,7 +122,7 @@ static nb::tuple tuneConfigs(const std::optional<TuneProblem> &problem, const st
   Raised raised;
   TunerCallbacks callbacks;
   callbacks.groups = groupCallbacks(raised, check, isConfirmed, std::move(constants));
-  callbacks.keeps = keeps;
+  callbacks.usesCache = keeps;
   callbacks.mayRepeat = mayRepeat;
   callbacks.compileThreads = compileThreads;
   callbacks.needsQuiet = needsQuiet;

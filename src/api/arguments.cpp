@@ -1,5 +1,5 @@
-// The arguments, options and grid of a call of the C interface as the runtime takes them. Whatever C code can write into these structures
-// is checked here: kinds, types, sizes, devices and numbers of threads.
+// Converts the arguments, options and grid of a call of the C interface to the runtime's types. It checks everything that C code can write
+// into these structures: kinds, types, sizes, devices and numbers of threads.
 #include "api/handles.h"
 
 #include "evaluate/evaluate.h"
@@ -36,7 +36,7 @@ Scalar scalarOf(TwType type) {
 
 static constexpr int64_t maxDevices = 1024; // far more than a machine has
 
-/// Why an argument cannot be used; null for one that can.
+/// Returns the reason why an argument cannot be used, or null.
 static std::optional<std::string> problemOf(const TwArgument &argument) {
   if (argument.kind < TW_NONE || argument.kind > TW_DEVICE_POINTER)
     return "its kind is " + std::to_string(static_cast<int>(argument.kind)) + ", which is none of TwKind";
@@ -90,12 +90,12 @@ LaunchOptions launchOptions(const TwOptions *options, Diagnostics &diagnostics) 
   LaunchOptions result;
   if (!options) return result;
   constexpr int64_t maxThreads = 1 << 16, maxOthers = 1 << 16;
-  for (auto [name, value, most] :
+  for (auto [name, value, limit] :
        {std::tuple("threads", options->threads, maxThreads), std::tuple("numWarps", options->numWarps, maxOthers),
         std::tuple("numStages", options->numStages, maxOthers), std::tuple("numCtas", options->numCtas, maxOthers),
         std::tuple("maxRegisters", options->maxRegisters, maxOthers)})
-    if (value < 0 || value > most)
-      diagnostics.error({}, Diag::launchOption, {name, std::to_string(value), "from 0 to " + std::to_string(most), "0 is the default"});
+    if (value < 0 || value > limit)
+      diagnostics.error({}, Diag::launchOption, {name, std::to_string(value), "from 0 to " + std::to_string(limit), "0 is the default"});
   result.threads = options->threads;
   if (options->numWarps != 0) result.kernel.numWarps = options->numWarps;
   if (options->numStages != 0) result.kernel.numStages = options->numStages;
@@ -114,10 +114,10 @@ LaunchOptions launchOptions(const TwOptions *options, Diagnostics &diagnostics) 
 struct TwMeta {
   const JitFunction *kernel;
   llvm::ArrayRef<Argument> arguments;
-  mutable std::string missing; // the first name that the grid function asked for in vain
+  mutable std::string missing; // the first name without an argument that the grid function asked for
 };
 
-/// The arguments that a grid function can read: n, BLOCK.
+/// Returns the names of the arguments that a grid function can read: n, BLOCK.
 static std::vector<std::string> integerNames(const TwMeta &meta) {
   std::vector<std::string> names;
   for (size_t i = 0; i < meta.arguments.size(); ++i)

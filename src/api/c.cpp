@@ -1,4 +1,4 @@
-// The C interface (include/tilewright/c.h) over the runtime: handles, launches, errors as objects, warnings.
+// Implements the C interface (include/tilewright/c.h) on the runtime: handles, launches, errors as objects, warnings.
 
 #include "api/handles.h"
 
@@ -34,7 +34,7 @@ static TwModule *makeModule(std::shared_ptr<Namespace> scope, const Diagnostics 
     setError(error, diagnostics.render());
     return nullptr;
   }
-  tellWarnings(diagnostics);
+  reportWarnings(diagnostics);
   auto *module = new TwModule{scope, nullptr, {}};
   module->kernels = kernelNames(*scope);
   return module;
@@ -59,7 +59,8 @@ std::optional<std::string> tilewright::api::pointerOfUnknownExtent(const JitFunc
   return std::nullopt;
 }
 
-/// Runs one launch on the interpreter, which checks every access: a part of it, if `checking` says so. What went wrong, or empty.
+/// Runs one launch, or the part that `checking` selects, on the interpreter, which checks every access. Returns the error, or an empty
+/// text.
 static std::string runSanitized(TwKernel &kernel, const GridFunction &extents, const Arguments &given, const LaunchOptions &options,
                                 HostCall *checking) {
   Diagnostics diagnostics;
@@ -80,21 +81,21 @@ static std::string runSanitized(TwKernel &kernel, const GridFunction &extents, c
     return "sanitized launches want to know how many bytes lie behind '" + name + "': pass a vector, a span, or the pointer's extent\n";
   auto print = [](llvm::StringRef text) { std::fwrite(text.data(), 1, text.size(), stdout); };
   std::string problem = program->run(*grid, choice->arguments, {/*checkBounds=*/true, print, {}, {}, nullptr});
-  if (problem.empty()) tellWarnings(diagnostics);
+  if (problem.empty()) reportWarnings(diagnostics);
   return problem.empty() ? problem : problem + "\n";
 }
 
-/// What a launch computes, for whoever measures the host code that it is in.
+/// Adds the operations of a launch to the measured call of host code that contains it.
 static void countLaunch(HostCall &call, TwKernel &kernel, const GridFunction &extents, const Arguments &given,
                         const LaunchOptions &options) {
-  Diagnostics ignored; // the launch tells
+  Diagnostics ignored; // the launch reports them
   std::optional<TunedKernel::Choice> choice = kernel.tuned.choose(extents, given.positional, given.named, options, ignored);
   std::optional<Grid> grid = choice ? extents(choice->arguments, ignored) : std::nullopt;
   if (grid) call.count(kernel, *grid, choice->arguments, choice->options);
 }
 
 namespace {
-/// Where warnings of calls that succeed go.
+/// Receives the warnings of calls that succeed.
 struct WarningSink {
   std::recursive_mutex lock; // recursive, because a handler may call the library
   TwWarningFunction function = [](void *, const char *text) { std::fputs(text, stderr); };
@@ -106,7 +107,7 @@ WarningSink &warningSink() {
 }
 } // namespace
 
-void tilewright::api::tellWarnings(const Diagnostics &diagnostics) {
+void tilewright::api::reportWarnings(const Diagnostics &diagnostics) {
   if (diagnostics.all().empty()) return;
   WarningSink &sink = warningSink();
   std::lock_guard<std::recursive_mutex> guard(sink.lock);
@@ -177,7 +178,7 @@ TwKernel *twKernelFind(TwModule *module, const char *name, TwError **error) {
   }
   Diagnostics diagnostics;
   if (std::shared_ptr<const JitFunction> function = findKernel(*module->scope, name, diagnostics)) {
-    tellWarnings(diagnostics);
+    reportWarnings(diagnostics);
     return new TwKernel(std::move(function));
   }
   setError(error, diagnostics.render());
@@ -204,9 +205,9 @@ int twLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunction gridFunction, 
     if (!problem.empty()) setError(error, problem);
     return problem.empty();
   }
-  // By reference, as std::function would put a copy of the captures on the heap.
+  // Passed by reference: std::function would copy the captures to the heap.
   if (kernel->tuned.launch(std::ref(extents), converted.positional, converted.named, launch, diagnostics)) {
-    tellWarnings(diagnostics);
+    reportWarnings(diagnostics);
     return 1;
   }
   setError(error, diagnostics.render());
@@ -233,7 +234,7 @@ char *twEmit(TwKernel *kernel, const char *stage, const TwArgument *arguments, s
   bool hasStage = !kernel->text || *wanted != Stage::ast; // IR text has no syntax tree
   if (std::optional<CompileRequest> request = bound && hasStage ? requestOf(*kernel, *bound, launch, diagnostics) : std::nullopt)
     text = emitStage(*request, *wanted, diagnostics);
-  if (text) tellWarnings(diagnostics);
+  if (text) reportWarnings(diagnostics);
   if (text) return ::strdup(text->c_str());
   setError(error, diagnostics.render());
   return nullptr;

@@ -1,4 +1,4 @@
-// What the C interface's handles hold, for the files that implement it.
+// The contents of the C interface's handles, for the files that implement it.
 #pragma once
 
 #ifndef TILEWRIGHT_BUILDING
@@ -25,8 +25,8 @@ struct TwKernel {
 namespace tilewright::api {
 
 void setError(TwError **error, std::string text);
-/// Hands the warnings of a call that has succeeded to the function of twOnWarning.
-void tellWarnings(const Diagnostics &diagnostics);
+/// Passes the warnings of a successful call to the function of twOnWarning.
+void reportWarnings(const Diagnostics &diagnostics);
 /// The error of a call with a null handle.
 inline constexpr const char *noKernel = "there is no kernel: its handle is null or was moved from, or finding it has failed\n";
 
@@ -35,17 +35,17 @@ inline bool isType(TwType type) {
 }
 Scalar scalarOf(TwType type);
 
-/// The arguments of a launch as the runtime takes them; those that make no sense are errors.
+/// The arguments of a launch in the runtime's types. Invalid ones are errors.
 struct Arguments {
   llvm::SmallVector<Argument, 24> positional;
   llvm::SmallVector<NamedArgument, 16> named;
   Arguments(const TwArgument *arguments, size_t count, Diagnostics &diagnostics);
 };
 
-/// Numbers that make no sense are errors. `options` may be null.
+/// Converts the options; `options` may be null. Invalid numbers are errors.
 LaunchOptions launchOptions(const TwOptions *options, Diagnostics &diagnostics);
 
-/// The grid that a caller gives, or the function that it follows from.
+/// The grid of a launch: constant, or from a function.
 class GivenGrid {
 public:
   GivenGrid(const TwKernel &kernel, const TwGrid *grid, TwGridFunction function, void *context)
@@ -59,11 +59,11 @@ private:
   void *context;
 };
 
-/// What these arguments compile to on the CPU; nothing after an error.
+/// Returns the compilation of these arguments for the CPU, or nothing after an error.
 std::optional<CompileRequest> requestOf(const TwKernel &kernel, llvm::ArrayRef<Argument> bound, const LaunchOptions &options,
                                         Diagnostics &diagnostics);
 
-/// The first pointer of a launch behind which nobody knows how much memory lies, or nothing.
+/// Returns the name of the launch's first pointer of unknown size, or nothing.
 std::optional<std::string> pointerOfUnknownExtent(const JitFunction &kernel, llvm::ArrayRef<Argument> bound);
 
 } // namespace tilewright::api

@@ -18,7 +18,7 @@ HostCall *HostCall::current() {
   return running;
 }
 
-/// Where the length of a loop depends on data, which the IR does not tell, the interpreter runs a few programs.
+/// Counts operations by running a few programs on the interpreter. Used if the length of a loop depends on data, so the IR cannot give it.
 static double interpretedWork(const CompileRequest &request, const Grid &grid, llvm::ArrayRef<Argument> arguments) {
   for (const Argument &argument : arguments)
     if (argument.device() >= 0) return 0; // the interpreter cannot read there
@@ -28,14 +28,14 @@ static double interpretedWork(const CompileRequest &request, const Grid &grid, l
 }
 
 void HostCall::count(const TwKernel &kernel, const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options) {
-  Diagnostics ignored; // the launch says what is wrong, better than a count could
+  Diagnostics ignored; // the launch reports errors, with more detail than a count could
   std::optional<int64_t> programs = programCount(grid, ignored);
   std::optional<CompileRequest> request = requestOf(kernel, arguments, options, ignored);
   std::optional<ProgramWork> work = programs && request ? workOfRequest(*request, arguments, grid, ignored) : std::nullopt;
   if (!work) return;
-  hasDot |= work->products > 0;
+  hasDot |= work->dots > 0;
   operations +=
-      work->isExact ? (work->arithmetic + work->products) * static_cast<double>(*programs) : interpretedWork(*request, grid, arguments);
+      work->isExact ? (work->arithmetic + work->dots) * static_cast<double>(*programs) : interpretedWork(*request, grid, arguments);
 }
 
 } // namespace tilewright::api

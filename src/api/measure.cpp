@@ -1,11 +1,11 @@
-// twMeasureLaunch and twBench: times of launches and of host code, beside what the machine allows (src/author/bench.h).
+// twMeasureLaunch and twBench: time launches and host code, compared with the machine's peaks (src/author/bench.h).
 #include "api/subject.h"
 
 #include "author/bench.h"
 #include "author/measure_callbacks.h"
 #include "runtime/cpu_peaks.h"
 #include "runtime/cuda/device.h"
-#include "tune/gpu_peak.h"
+#include "tune/measure_gpu_peaks.h"
 #include "tune/measure.h"
 
 #include <chrono>
@@ -28,12 +28,12 @@ static double secondsNow() {
 
 //===--------------------------------------------------------------------------------------------------------------- the roof
 
-/// Of the machine that launches ran on, into `found`; one that the work went through was measured too low. Where a GPU's cannot be measured
-/// there is none.
-static void addPeak(author::Measurement &found, const gpu::CudaDevice *device, bool anew, Diagnostics &diagnostics) {
+/// Stores the peaks of the machine that the launches ran on in `found`. A peak that the work exceeds was measured too low. There are none
+/// for a GPU that cannot be measured.
+static void addPeak(author::Measurement &found, const gpu::CudaDevice *device, bool remeasure, Diagnostics &diagnostics) {
   found.machine = device ? gpuText(*device) : cpuText();
   auto measure = [&]() -> std::optional<MachinePeaks> { return device ? measureGpu(*device, diagnostics) : measureCpu(); };
-  found.peaks = peaksOfMachine(found.machine, measure, anew, diagnostics).value_or(MachinePeaks());
+  found.peaks = peaksOfMachine(found.machine, measure, remeasure, diagnostics).value_or(MachinePeaks());
   int64_t cacheBytes = device ? device->l2Bytes : hostCpu().llcBytes;
   MachinePeaks reached = author::reachedBeyond(found.peaks, found.work, found.milliseconds() / 1e3, cacheBytes);
   if (reached.rates.empty() || found.peaks.rates.empty()) return;
@@ -43,10 +43,10 @@ static void addPeak(author::Measurement &found, const gpu::CudaDevice *device, b
 
 //===--------------------------------------------------------------------------------------------------------------- measuring
 
-/// One function that is timed, and where.
+/// One timed function and its device.
 struct Timed {
-  std::function<std::optional<std::string>()> run; // what it failed with, or nothing
-  llvm::ArrayRef<Argument> tensors;                // of the host, which the caches are to have nothing of
+  std::function<std::optional<std::string>()> run; // returns its error, or nothing
+  llvm::ArrayRef<Argument> tensors;                // in the host's memory, to be evicted from the caches
   GpuTimer *gpuTimer = nullptr;                        // null: on the CPU
 };
 
@@ -59,13 +59,13 @@ static author::MeasureLimits limitsOf(const TwMeasureOptions *options) {
   return limits;
 }
 
-/// False after an error, of these options or an earlier one. `options` may be null.
+/// Checks the options, which may be null. False after an error, of these options or an earlier one.
 static bool checkMeasuring(const TwMeasureOptions *options, Diagnostics &diagnostics) {
-  constexpr int64_t most = 1'000'000;
+  constexpr int64_t limit = 1'000'000;
   if (options)
     for (auto [name, value] : {std::pair("warmup", options->warmup), std::pair("repeat", options->repeat)})
-      if (value < 0 || value > most)
-        diagnostics.error({}, Diag::launchOption, {name, std::to_string(value), "from 0 to " + std::to_string(most), "0 is the default"});
+      if (value < 0 || value > limit)
+        diagnostics.error({}, Diag::launchOption, {name, std::to_string(value), "from 0 to " + std::to_string(limit), "0 is the default"});
   return !diagnostics.hasErrors();
 }
 
@@ -77,7 +77,7 @@ static std::optional<double> timeOnce(const Timed &timed, bool warmCaches, std::
   };
   if (timed.gpuTimer) {
     Diagnostics diagnostics;
-    constexpr int maxLateness = 8; // runs that a GPU waited for; behind them the host is taken as it is
+    constexpr int maxLateness = 8; // runs that a GPU had to wait for; after them the host's delays are accepted
     for (int late = 0;; ++late) {
       std::optional<TimedRun> run = timed.gpuTimer->time(works, diagnostics);
       if (!run && failure.empty()) failure = diagnostics.render();
@@ -91,7 +91,7 @@ static std::optional<double> timeOnce(const Timed &timed, bool warmCaches, std::
   return secondsNow() - start;
 }
 
-/// Milliseconds of each call, by function.
+/// Returns the milliseconds of each call, by function.
 static Result<std::vector<std::vector<double>>> measureAll(llvm::ArrayRef<Timed> functions, const TwMeasureOptions *options) {
   std::string failure;
   author::MeasureCallbacks callbacks;
@@ -116,21 +116,21 @@ static TwMeasurement *made(author::Measurement found) {
 
 //===--------------------------------------------------------------------------------------------------------------- a launch
 
-/// The type whose roof counts: that of the first tensor of floats.
+/// Returns the type whose peak counts: that of the first tensor of floats.
 static std::string typeOf(llvm::ArrayRef<Argument> arguments) {
   for (const Argument &argument : arguments)
     if (argument.isPointer() && isFloat(argument.element())) return typeName(argument.element());
   return "float32";
 }
 
-struct PlacedLaunch {
+struct ChosenLaunch {
   TunedKernel::Choice choice;
   Grid grid;
   const gpu::CudaDevice *device = nullptr; // null: the CPU
 };
 
-/// All choices made, for a launch whose tensors are of known size.
-static std::optional<PlacedLaunch> place(TwKernel &kernel, const GridFunction &extents, const Arguments &given,
+/// Makes all choices for a launch whose tensors are of known size.
+static std::optional<ChosenLaunch> chooseLaunch(TwKernel &kernel, const GridFunction &extents, const Arguments &given,
                                          const LaunchOptions &options, std::string &failure) {
   Diagnostics diagnostics;
   std::optional<TunedKernel::Choice> choice = kernel.tuned.choose(extents, given.positional, given.named, options, diagnostics);
@@ -143,41 +143,41 @@ static std::optional<PlacedLaunch> place(TwKernel &kernel, const GridFunction &e
     failure = "measuring wants to know how many bytes lie behind '" + *name + "': pass a vector, a span, or the pointer's extent\n";
     return std::nullopt;
   }
-  PlacedLaunch found{std::move(*choice), *grid};
+  ChosenLaunch found{std::move(*choice), *grid};
   if (found.choice.options.device >= 0) found.device = gpu::CudaDevice::get(found.choice.options.device, diagnostics);
   failure = diagnostics.render();
   if (diagnostics.hasErrors()) return std::nullopt;
-  tellWarnings(diagnostics);
+  reportWarnings(diagnostics);
   return found;
 }
 
-/// As it runs: without what a tuner had to find out.
-static Result<author::Measurement> measureLaunch(TwKernel &kernel, const PlacedLaunch &placed, const TwMeasureOptions *options) {
+/// Times the launch alone, without tuning.
+static Result<author::Measurement> measureLaunch(TwKernel &kernel, const ChosenLaunch &chosen, const TwMeasureOptions *options) {
   Diagnostics diagnostics;
   std::unique_ptr<GpuTimer> gpuTimer;
-  const LaunchOptions &launch = placed.choice.options;
-  if (placed.device && !(gpuTimer = GpuTimer::create(launch.device, launch.stream, diagnostics))) return Failure{diagnostics.render()};
+  const LaunchOptions &launch = chosen.choice.options;
+  if (chosen.device && !(gpuTimer = GpuTimer::create(launch.device, launch.stream, diagnostics))) return Failure{diagnostics.render()};
   Timed timed;
-  timed.tensors = placed.choice.arguments, timed.gpuTimer = gpuTimer.get();
+  timed.tensors = chosen.choice.arguments, timed.gpuTimer = gpuTimer.get();
   timed.run = [&]() -> std::optional<std::string> {
     Diagnostics problems;
-    if (kernel.tuned.kernel().launch(placed.grid, placed.choice.arguments, launch, problems)) return std::nullopt;
+    if (kernel.tuned.kernel().launch(chosen.grid, chosen.choice.arguments, launch, problems)) return std::nullopt;
     return problems.render();
   };
   author::Measurement found;
   HostCall counted(HostCall::Mode::plain);
-  counted.count(kernel, placed.grid, placed.choice.arguments, launch);
-  found.work = {tensorBytes(placed.choice.arguments), counted.operations, counted.hasDot, typeOf(placed.choice.arguments)};
+  counted.count(kernel, chosen.grid, chosen.choice.arguments, launch);
+  found.work = {tensorBytes(chosen.choice.arguments), counted.operations, counted.hasDot, typeOf(chosen.choice.arguments)};
   Result<std::vector<std::vector<double>>> times = measureAll(timed, options);
   if (!times) return Failure{times.error()};
   found.kernel = std::move((*times)[0]), found.warmup = limitsOf(options).warmup;
-  addPeak(found, placed.device, options && options->measurePeaks, diagnostics);
+  addPeak(found, chosen.device, options && options->measurePeaks, diagnostics);
   return found;
 }
 
 //===-------------------------------------------------------------------------------------------------------------- host code
 
-/// Arguments for all tensors in the host's memory.
+/// Returns arguments for all tensors in the host's memory.
 static std::vector<Argument> argumentsOf(const Tensors &tensors) {
   std::vector<Argument> arguments;
   for (const auto &tensor : tensors)
@@ -209,7 +209,7 @@ static Result<author::Measurement> bench(const TwSubject &subject, int64_t ordin
   auto kernel = [&] { return callHost(subject.kernel, subject.context, *mine); };
   auto reference = [&] { return callHost(subject.reference, subject.context, *others); };
   author::Measurement found;
-  if (std::optional<std::string> raised = kernel()) return Failure{*raised}; // tunes what has to be tuned
+  if (std::optional<std::string> raised = kernel()) return Failure{*raised}; // tunes kernels that need it
   {
     HostCall call(HostCall::Mode::counted);
     if (std::optional<std::string> raised = kernel()) return Failure{*raised};
@@ -246,13 +246,13 @@ TwMeasurement *twMeasureLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunct
   Diagnostics diagnostics;
   Arguments converted(arguments, count, diagnostics);
   LaunchOptions launch = launchOptions(options, diagnostics);
-  std::optional<PlacedLaunch> placed;
+  std::optional<ChosenLaunch> chosen;
   if (checkMeasuring(measure, diagnostics))
-    placed = place(*kernel, GivenGrid(*kernel, grid, gridFunction, context), converted, launch, failure);
+    chosen = chooseLaunch(*kernel, GivenGrid(*kernel, grid, gridFunction, context), converted, launch, failure);
   else
     failure = diagnostics.render();
-  if (placed) {
-    Result<author::Measurement> found = measureLaunch(*kernel, *placed, measure);
+  if (chosen) {
+    Result<author::Measurement> found = measureLaunch(*kernel, *chosen, measure);
     if (found) return made(std::move(*found));
     failure = found.error();
   }
@@ -306,7 +306,7 @@ char *twMeasurementRoofline(const TwMeasurement *measurement, const char *title)
 }
 
 int twCompare(const char *before, const char *after, TwChange *change, TwError **error) {
-  if (!before || !after || !change) return setError(error, "one of the two measurements, or the place for the result, is null\n"), 0;
+  if (!before || !after || !change) return setError(error, "`before`, `after` or `change` is null\n"), 0;
   Result<author::Change> found = author::compareResults(before, after, "before", "after");
   if (!found) {
     setError(error, found.error());

@@ -32,7 +32,7 @@ static size_t countOf(llvm::ArrayRef<int64_t> shape) {
   return count;
 }
 
-/// Elements from the first one to behind the last one.
+/// Returns the number of elements from the first one to the end of the last one.
 static size_t reachOf(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides) {
   int64_t reach = 1;
   for (auto [extent, stride] : llvm::zip(shape, strides)) {
@@ -49,13 +49,13 @@ static std::vector<int64_t> stridesOf(llvm::ArrayRef<int64_t> whole) {
   return strides;
 }
 
-/// Where each element lies, in elements from the first one, in row-major order: calls body(place, offset).
+/// Calls body(position, offset) for each element, in row-major order. `offset`: its distance from the first element, in elements.
 template <typename F> static void forEach(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides, F body) {
   size_t count = countOf(shape);
   llvm::SmallVector<int64_t, 6> index(shape.size(), 0);
   int64_t offset = 0;
-  for (size_t place = 0; place < count; ++place) {
-    body(place, offset);
+  for (size_t position = 0; position < count; ++position) {
+    body(position, offset);
     for (size_t axis = shape.size(); axis-- > 0;) {
       offset += strides[axis];
       if (++index[axis] < shape[axis]) break;
@@ -65,14 +65,14 @@ template <typename F> static void forEach(llvm::ArrayRef<int64_t> shape, llvm::A
   }
 }
 
-author::InputProperties Input::facts() const {
-  author::InputProperties facts;
-  facts.shape = shape;
-  if (isBlank || !isInteger(type) || type == Scalar::int1) return facts;
+author::InputProperties Input::properties() const {
+  author::InputProperties properties;
+  properties.shape = shape;
+  if (isBlank || !isInteger(type) || type == Scalar::int1) return properties;
   auto width = static_cast<size_t>(byteSize(type));
   for (size_t at = 0; at < content.size(); at += width)
-    facts.highest = std::max(facts.highest, static_cast<int64_t>(loadElement(type, content.data() + at)));
-  return facts;
+    properties.highest = std::max(properties.highest, static_cast<int64_t>(loadElement(type, content.data() + at)));
+  return properties;
 }
 
 static std::string patternOf(Scalar type, size_t bytes, unsigned char pattern) {
@@ -100,7 +100,7 @@ Result<std::vector<Input>> readInputs(const TwTensor *tensors, size_t count) {
     input.content = patternOf(input.type, countOf(input.shape) * width, author::patterns[0]);
     if (const auto *data = static_cast<const char *>(given.data)) {
       forEach(input.shape, input.strides,
-              [&](size_t place, int64_t offset) { std::memcpy(&input.content[place * width], data + offset * int64_t(width), width); });
+              [&](size_t position, int64_t offset) { std::memcpy(&input.content[position * width], data + offset * int64_t(width), width); });
       const char *end = data + reachOf(input.shape, input.strides) * width;
       for (size_t other = 0; other < i; ++other)
         if (data < memory[other].second && memory[other].first < end)
@@ -123,9 +123,9 @@ Input derived(const Input &input, const author::Variant &variant) {
   if (!made.strides.empty()) made.strides.back() *= variant.stepOfLast();
   auto width = static_cast<size_t>(byteSize(input.type));
   std::string content(countOf(made.shape) * width, '\0');
-  // The elements whose indices are still there.
-  forEach(made.shape, stridesOf(input.shape), [&](size_t place, int64_t offset) {
-    std::memcpy(&content[place * width], &input.content[static_cast<size_t>(offset) * width], width);
+  // Copies the elements whose indices the variant keeps.
+  forEach(made.shape, stridesOf(input.shape), [&](size_t position, int64_t offset) {
+    std::memcpy(&content[position * width], &input.content[static_cast<size_t>(offset) * width], width);
   });
   made.content = std::move(content);
   return made;
@@ -150,7 +150,7 @@ std::unique_ptr<GuardedTensor> GuardedTensor::create(const Input &input, unsigne
   std::memset(data, input.type == Scalar::int1 ? pattern >> 7 : pattern, made->size);
   if (!input.isBlank)
     forEach(input.shape, input.strides,
-            [&](size_t place, int64_t offset) { std::memcpy(data + offset * int64_t(width), &input.content[place * width], width); });
+            [&](size_t position, int64_t offset) { std::memcpy(data + offset * int64_t(width), &input.content[position * width], width); });
   if (!device) return made;
   gpu::ContextScope scope(*device);
   gpu::DriverStatus state = device->driver->allocate(&made->onDevice, made->total);
@@ -201,8 +201,8 @@ bool GuardedTensor::isUntouchedAround() const {
   return std::all_of(all, all + begin, isAround) && std::all_of(all + begin + size, all + total, isAround);
 }
 
-const char *GuardedTensor::element(size_t place) const {
-  std::vector<int64_t> index = author::indexOf(place, input.shape);
+const char *GuardedTensor::element(size_t offset) const {
+  std::vector<int64_t> index = author::indexOf(offset, input.shape);
   int64_t offset = 0;
   for (auto [at, stride] : llvm::zip(index, input.strides))
     offset += at * stride;
@@ -214,7 +214,7 @@ std::string GuardedTensor::bytes() const {
   std::string all(countOf(input.shape) * width, '\0');
   const char *data = storage.get() + begin;
   forEach(input.shape, input.strides,
-          [&](size_t place, int64_t offset) { std::memcpy(&all[place * width], data + offset * int64_t(width), width); });
+          [&](size_t position, int64_t offset) { std::memcpy(&all[position * width], data + offset * int64_t(width), width); });
   return all;
 }
 
@@ -228,13 +228,13 @@ static author::Numbers numbersOf(Scalar type, std::string bytes) {
     auto owner = std::make_shared<const std::string>(std::move(bytes));
     return {kind, width, owner->data(), count, owner};
   }
-  auto owner = std::make_shared<std::vector<double>>(count + 1); // never null
+  auto owner = std::make_shared<std::vector<double>>(count + 1); // one more than `count`, so it is never null
   for (size_t i = 0; i < count; ++i)
     (*owner)[i] = loadElement(type, &bytes[i * width]);
   return {author::NumberKind::floating, sizeof(double), reinterpret_cast<const char *>(owner->data()), count, owner};
 }
 
-author::VerifiedOutput GuardedTensor::judged() const {
+author::VerifiedOutput GuardedTensor::verifiedOutput() const {
   author::VerifiedOutput made;
   made.name = input.title, made.type = typeName(input.type), made.text = made.type + author::listText(input.shape);
   made.isTensor = made.hasShape = true;

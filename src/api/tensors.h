@@ -1,5 +1,5 @@
-// The tensors of host code that is judged: made from inputs, in memory that is guarded, so that what a kernel does not write still has a
-// pattern, and what it writes outside of a tensor is seen. As python/tilewright/_author/tensors.py does it for NumPy and PyTorch.
+// The tensors of verified host code. They are made from inputs, in guarded memory that is filled with patterns. So unwritten elements, and
+// writes outside of a tensor, are found. python/tilewright/_author/tensors.py does the same for NumPy and PyTorch.
 #pragma once
 
 #include "api/handles.h"
@@ -12,57 +12,57 @@ class CudaDevice;
 
 namespace api {
 
-/// An input of one variant: what a run's tensor is made from.
+/// An input of one variant, from which a run's tensor is made.
 struct Input {
   std::string name, title; // "x"; what messages call it: "x", "tensor 2"
   TwType cType = TW_F32;
   Scalar type = Scalar::fp32;
   std::vector<int64_t> shape, strides; // in elements
-  std::string content;                 // in row-major order; of an output the first pattern
+  std::string content;                 // in row-major order; for an output, the first pattern
   bool isBlank = false;                // an output
 
-  author::InputProperties facts() const;
+  author::InputProperties properties() const;
 };
 
-/// The inputs as they are given. A failure says which of them cannot be used.
+/// Reads the caller's inputs. A failure names the first one that cannot be used.
 Result<std::vector<Input>> readInputs(const TwTensor *tensors, size_t count);
-/// What a variant makes of them.
+/// Applies a variant to an input.
 Input derived(const Input &input, const author::Variant &variant);
 
-/// Memory of one tensor, with as many bytes of another kind around it as a block of a kernel may write that misses its mask.
+/// Memory of one tensor with guard bytes around it, as many as a block of a kernel may write if its mask is missing.
 class GuardedTensor {
 public:
-  /// `pattern`: what it holds where the input has no content. `around`: the bytes around it. `device`: null for the host's memory. Null,
-  /// after an error, where there is no memory.
+  /// Allocates the tensor. `pattern` fills inputs without content, `around` the guard bytes. `device`: null for the host's memory. Null,
+  /// after an error, if there is no memory.
   static std::unique_ptr<GuardedTensor> create(const Input &input, unsigned char pattern, unsigned char around,
                                                const gpu::CudaDevice *device, Diagnostics &diagnostics);
   ~GuardedTensor();
   GuardedTensor(const GuardedTensor &) = delete;
   GuardedTensor &operator=(const GuardedTensor &) = delete;
 
-  /// For host code, and for a launch; valid as long as this.
+  /// Views for host code and for a launch, valid as long as this object.
   TwTensor view() const;
   Argument argument() const;
-  /// Brings what is in a device's memory here, when all that was launched is done. False after an error.
+  /// Waits for the device and copies the tensor from there. False after an error.
   bool fetch(Diagnostics &diagnostics);
-  /// As it is here now.
-  author::VerifiedOutput judged() const;
+  /// Returns the host's copy for the verifier.
+  author::VerifiedOutput verifiedOutput() const;
   bool isUntouchedAround() const;
-  /// The memory of an element, by its place in row-major order; of a tensor of the host.
-  const char *element(size_t place) const;
+  /// Returns the memory of an element, by its offset in row-major order, of a tensor in the host's memory.
+  const char *element(size_t offset) const;
 
 private:
   explicit GuardedTensor(const Input &input) : input(input) {}
   std::string bytes() const;
   const Input &input;
-  std::shared_ptr<char> storage; // all of it; of a tensor of a device what was there when it was fetched
+  std::shared_ptr<char> storage; // all of it; for a tensor on a device, the copy from the last fetch
   size_t total = 0, begin = 0, size = 0;
   unsigned char around = 0;
   const gpu::CudaDevice *device = nullptr;
-  uint64_t onDevice = 0; // the address of `storage` there
+  uint64_t onDevice = 0; // the device's copy of `storage`
 };
 
-/// The words of NumPy: "float32", "bool", "float8_e5m2".
+/// Returns NumPy's name of a type: "float32", "bool", "float8_e5m2".
 std::string typeName(Scalar type);
 
 } // namespace api

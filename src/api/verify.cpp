@@ -1,4 +1,4 @@
-// twVerify: the judge (src/author/verifier.h) for host code in C and C++.
+// twVerify: the verifier (src/author/verifier.h) for host code in C and C++.
 #include "api/subject.h"
 
 #include "runtime/cuda/device.h"
@@ -12,7 +12,7 @@ namespace tilewright::api {
 
 //===------------------------------------------------------------------------------------------------------------ the subject
 
-/// The text of an error, which ends here.
+/// Returns the text of an error and frees the error.
 static std::string takeText(TwError *error) {
   std::string text = error ? error->text : "it says no reason";
   delete error;
@@ -34,7 +34,8 @@ std::optional<Tensors> makeTensors(const std::vector<Input> &inputs, size_t patt
                                    Diagnostics &diagnostics) {
   Tensors tensors;
   for (const Input &input : inputs) {
-    // In the second run each tensor has another byte around it, so that a kernel which copies beyond the ends of two of them is seen.
+    // Each tensor of the second run has other guard bytes. They reveal a kernel that copies from outside of one tensor to outside of
+    // another.
     constexpr unsigned char firstAround = 0x40;
     auto around = pattern == 0 ? author::patterns[0] : static_cast<unsigned char>(firstAround + tensors.size() % 32);
     tensors.push_back(GuardedTensor::create(input, author::patterns[pattern], around, device, diagnostics));
@@ -57,7 +58,7 @@ std::optional<std::string> callHost(TwFunction function, void *context, const Te
 
 namespace {
 
-constexpr int64_t manyThreads = 8; // of the second run: a race needs several
+constexpr int64_t manyThreads = 8; // in the second run: a race needs several threads
 
 class ForcedThreads {
 public:
@@ -78,14 +79,14 @@ public:
   Result<author::Report> run() {
     Result<std::vector<Input>> first = inputsOf(subject, options.seed);
     if (!first) return Failure{first.error()};
-    std::vector<author::InputProperties> facts;
+    std::vector<author::InputProperties> properties;
     for (const Input &input : *first)
-      facts.push_back(input.facts());
+      properties.push_back(input.properties());
     author::VerifierOptions tolerances;
     if (options.rtol >= 0) tolerances.relative = options.rtol;
     if (options.atol >= 0) tolerances.absolute = options.atol;
     std::string reference;
-    std::optional<author::Report> report = author::verify(variantsOf(facts, kinds()), tolerances, callbacks(), reference);
+    std::optional<author::Report> report = author::verify(variantsOf(properties, kinds()), tolerances, callbacks(), reference);
     if (report) return std::move(*report);
     return Failure{reference.empty() ? failure : reference};
   }
@@ -103,9 +104,9 @@ private:
     made.kernel = "the kernel", made.reference = "the reference", made.raises = "fails:";
     made.begin = [this](const author::Variant &variant, uint64_t number) { return begin(variant, number); };
     made.run = [this](bool isReference, size_t pattern) { return runOnce(isReference, pattern); };
-    made.findWriter = [this](std::optional<size_t>, size_t input, size_t place) { return findWriter(input, place); };
+    made.findWriter = [this](std::optional<size_t>, size_t input, size_t offset) { return findWriter(input, offset); };
     made.findFault = [this](int64_t maxWork) { return findFault(maxWork); };
-    made.tell = [](const author::VerifyResult &) { return true; };
+    made.report = [](const author::VerifyResult &) { return true; };
     return made;
   }
 
@@ -120,13 +121,13 @@ private:
       inputs.push_back(derived(input, variant));
     Diagnostics diagnostics;
     std::optional<Tensors> tensors = makeTensors(inputs, 0, nullptr, diagnostics);
-    return tensors ? std::optional(judged(*tensors)) : ended(diagnostics);
+    return tensors ? std::optional(verifiedOutput(*tensors)) : ended(diagnostics);
   }
 
-  static std::vector<author::VerifiedOutput> judged(const Tensors &tensors) {
+  static std::vector<author::VerifiedOutput> verifiedOutput(const Tensors &tensors) {
     std::vector<author::VerifiedOutput> made;
     for (const auto &tensor : tensors)
-      made.push_back(tensor->judged());
+      made.push_back(tensor->verifiedOutput());
     return made;
   }
 
@@ -149,33 +150,33 @@ private:
     if (run.raised) return run;
     for (const auto &tensor : *tensors)
       if (!tensor->fetch(diagnostics)) {
-        run.raised = diagnostics.render(); // an error of the launches, told late
+        run.raised = diagnostics.render(); // errors of the launches that are reported late
         return run;
       }
-    run.inputs = judged(*tensors);
-    for (const auto &[tensor, facts] : llvm::zip(*tensors, run.inputs))
-      if (!tensor->isUntouchedAround()) run.outOfBounds.push_back(facts.name + " (" + facts.text + ")");
+    run.inputs = verifiedOutput(*tensors);
+    for (const auto &[tensor, input] : llvm::zip(*tensors, run.inputs))
+      if (!tensor->isUntouchedAround()) run.outOfBounds.push_back(input.name + " (" + input.text + ")");
     return run;
   }
 
-  /// The interpreter runs the kernel on the CPU. If a launch is too large for `maxWork`, it and all later ones end there.
+  /// Runs the kernel on the interpreter, on the CPU. If a launch is too large for `maxWork`, it and all later ones stop there.
   std::optional<std::string> findFault(int64_t maxWork) {
     Diagnostics diagnostics;
     std::optional<Tensors> tensors = makeTensors(inputs, 0, nullptr, diagnostics);
     if (!tensors) return ended(diagnostics);
     HostCall call(HostCall::Mode::checked);
     call.maxWork = maxWork;
-    callHost(subject.kernel, subject.context, *tensors); // how it ends says nothing: the compiled kernel has run
+    callHost(subject.kernel, subject.context, *tensors); // its error does not matter: the compiled kernel has run
     return call.fault.empty() ? "" : "the interpreter finds a fault: " + call.fault;
   }
 
-  /// Programs are watched on the CPU, where the same kernel runs as well, one after another.
-  std::optional<author::Writer> findWriter(size_t input, size_t place) {
+  /// Finds the program that writes an element. It watches the same kernel on the CPU, one program after another.
+  std::optional<author::Writer> findWriter(size_t input, size_t offset) {
     Diagnostics ignored;
     std::optional<Tensors> tensors = makeTensors(inputs, 0, nullptr, ignored);
     if (!tensors) return std::nullopt;
-    watchWrites(WriteWatch((*tensors)[input]->element(place), static_cast<size_t>(byteSize(inputs[input].type))));
-    callHost(subject.kernel, subject.context, *tensors); // where it fails there is no answer; the verdict stands
+    watchWrites(WriteWatch((*tensors)[input]->element(offset), static_cast<size_t>(byteSize(inputs[input].type))));
+    callHost(subject.kernel, subject.context, *tensors); // if it fails, the writer is unknown, and the result stays
     std::optional<author::Writer> writer;
     if (WriteWatch *watch = watchedWrites(); watch && watch->lastWriter())
       writer = author::Writer{watch->lastWriter()->kernel, watch->lastWriter()->program};
@@ -242,7 +243,7 @@ TwReport *twVerify(const TwSubject *subject, const TwVerifyOptions *options, TwE
   }
   auto *made = new TwReport{std::move(*found), "", "", {}};
   made->text = made->report.text(), made->json = made->report.json();
-  for (const author::VerifyResult &result : made->report.verdicts) {
+  for (const author::VerifyResult &result : made->report.results) {
     std::vector<TwReport::Indices> &all = made->indices.emplace_back();
     for (const author::Output &output : result.outputs) {
       TwReport::Indices &own = all.emplace_back();
@@ -267,12 +268,12 @@ const char *twReportJson(const TwReport *report) {
   return report ? report->json.c_str() : "";
 }
 size_t twReportVariantCount(const TwReport *report) {
-  return report ? report->report.verdicts.size() : 0;
+  return report ? report->report.results.size() : 0;
 }
 
 TwVariant twReportVariant(const TwReport *report, size_t variant) {
-  if (!report || variant >= report->report.verdicts.size()) return {"", TW_SKIPPED, "", 0};
-  const author::VerifyResult &result = report->report.verdicts[variant];
+  if (!report || variant >= report->report.results.size()) return {"", TW_SKIPPED, "", 0};
+  const author::VerifyResult &result = report->report.results[variant];
   return {result.variant.c_str(), static_cast<TwOutcome>(result.outcome), result.details.c_str(), result.outputs.size()};
 }
 
@@ -280,7 +281,7 @@ TwOutput twReportOutput(const TwReport *report, size_t variant, size_t output) {
   TwOutput made{};
   made.name = "";
   if (!report || variant >= report->indices.size() || output >= report->indices[variant].size()) return made;
-  const author::Output &found = report->report.verdicts[variant].outputs[output];
+  const author::Output &found = report->report.results[variant].outputs[output];
   const TwReport::Indices &indices = report->indices[variant][output];
   made.name = found.name.c_str(), made.rank = found.shape.size();
   made.wrong = found.comparison.wrong;

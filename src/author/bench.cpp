@@ -57,7 +57,7 @@ double Measurement::memoryPeak() const {
   return rateOf(peaks, memoryRow);
 }
 
-/// Seconds that a rate allows for an amount; of a rate that is not known none.
+/// Returns the seconds that an amount takes at a rate; 0 if the rate is not known.
 static double allowed(double amount, double rate) {
   return rate > 0 ? amount / rate : 0;
 }
@@ -162,7 +162,7 @@ std::optional<std::string> Measurement::roofline(const std::string &title) const
 
 //===------------------------------------------------------------------------------------------------------------- comparison
 
-/// Nothing where there are no samples.
+/// Returns the samples of that name; nothing if there are none.
 static std::optional<std::vector<double>> samplesOf(const llvm::json::Object &results, llvm::StringRef name) {
   const llvm::json::Object *times = results.getObject(name);
   const llvm::json::Array *samples = times ? times->getArray("samples") : nullptr;

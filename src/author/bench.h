@@ -1,4 +1,4 @@
-// What a measurement says of a kernel: its time, beside its reference's and beside what the machine was measured to allow.
+// The measurement of a kernel: its time, compared with its reference's and with the machine's peaks.
 #pragma once
 
 #include "author/noise.h"
@@ -11,50 +11,50 @@
 
 namespace tilewright::author {
 
-/// What one call does.
+/// The work of one call.
 struct Work {
-  int64_t bytes = 0;     // of its tensors, each once
-  double operations = 0; // on floats, and of products of any type; 0 where they cannot be counted
+  int64_t bytes = 0;     // of its tensors, each counted once
+  double operations = 0; // on floats, and of dots of any type; 0 if they cannot be counted
   bool hasDot = false;
   std::string type = "float32"; // of its results
 };
 
-/// Which row of a roof says what is possible for work of this type. A type that has none is computed in float32.
+/// Returns the name of the peak for work of this type. A type without one is computed in float32.
 std::string peakName(const MachinePeaks &peaks, const Work &work);
 
-/// What a call that took so long shows to be possible, beyond the roof; without rates where it stayed below. What fits into caches
-/// (`cacheBytes`) goes through the roof of memory, and says nothing about it.
+/// Returns the rates of a call that exceed the peaks, or no rates. A working set that fits into the caches (`cacheBytes`) may exceed the
+/// memory peak, so it does not raise it.
 MachinePeaks reachedBeyond(const MachinePeaks &peaks, const Work &work, double seconds, int64_t cacheBytes);
 
 struct Measurement {
-  std::vector<double> kernel, reference; // milliseconds of each call; no reference: none
+  std::vector<double> kernel, reference; // milliseconds of each call; empty without a reference
   int64_t warmup = 0;
   Work work;
   MachinePeaks peaks;
-  std::string machine; // whose roof it is
+  std::string machine; // whose peaks these are
 
   double milliseconds() const { return medianOf(kernel); }
   double bytesPerSecond() const;
   double operationsPerSecond() const;
-  double intensity() const; // operations a byte
-  double peak() const;      // operations a second that the roof allows
+  double intensity() const; // operations per byte
+  double peak() const;      // operations per second that the roofline allows
   double memoryPeak() const;
   bool isBoundByMemory() const;
-  /// The time that the roof allows, as a share of the one that it took. 0 where the roof is not known.
+  /// Returns the time at the roofline divided by the measured time. 0 if the peaks are not known.
   double fractionOfPeak() const;
 
-  /// With the names of `tilewright bench --json`.
+  /// Returns the measurement as `tilewright bench --json` prints it.
   std::string json() const;
-  /// Six lines for a person.
+  /// Returns the measurement as six lines of text.
   std::string text() const;
-  /// As a picture; nothing where there are no operations to draw.
+  /// Returns the measurement as an SVG chart; nothing if no operations are known.
   std::optional<std::string> roofline(const std::string &title) const;
 };
 
-/// The 20th and the 80th percentile; as the tuner takes them.
+/// Returns the 20th and the 80th percentile, as the tuner reports them.
 std::pair<double, double> spreadOf(std::vector<double> times);
 
-/// Of two texts that Measurement::json wrote, which are called so in messages.
+/// Compares two texts of Measurement::json. Messages call them by these names.
 Result<Change> compareResults(const std::string &before, const std::string &after, const std::string &beforeName,
                               const std::string &afterName);
 

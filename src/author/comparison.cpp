@@ -16,32 +16,32 @@ static constexpr struct {
 };
 
 Tolerances tolerancesOf(std::string_view type, bool hasDot, bool isOnGpu) {
-  // A product of float32 may be computed in TF32 on a GPU; on a CPU its operands are not rounded, and sums of a few thousand terms that are
-  // taken in another order differ by less.
+  // A GPU may compute a float32 dot in TF32. A CPU does not round its operands, and a few thousand terms added in another order differ by
+  // less.
   if (type == "float32" && hasDot) return isOnGpu ? Tolerances{1e-2, 1e-1} : Tolerances{1e-3, 1e-3};
   for (const auto &row : rows)
     if (row.type == type) return {row.tolerance, row.tolerance};
   return {};
 }
 
-/// 0 for equal infinities and for NaN beside NaN, infinity where only one is a number.
+/// Returns 0 for equal infinities and for two NaNs, infinity if only one is a number.
 static double difference(double result, double expected) {
   if (result == expected || (std::isnan(result) && std::isnan(expected))) return 0;
-  double apart = std::abs(result - expected);
-  return std::isnan(apart) ? HUGE_VAL : apart;
+  double distance = std::abs(result - expected);
+  return std::isnan(distance) ? HUGE_VAL : distance;
 }
 static double difference(std::complex<double> result, std::complex<double> expected) {
   auto isNan = [](std::complex<double> z) { return std::isnan(z.real()) || std::isnan(z.imag()); };
   if (result == expected || (isNan(result) && isNan(expected))) return 0;
-  double apart = std::abs(result - expected);
-  return std::isnan(apart) ? HUGE_VAL : apart;
+  double distance = std::abs(result - expected);
+  return std::isnan(distance) ? HUGE_VAL : distance;
 }
 template <typename T>
   requires std::is_integral_v<T>
 static double difference(T result, T expected) {
-  uint64_t apart = result > expected ? static_cast<uint64_t>(result) - static_cast<uint64_t>(expected)
+  uint64_t distance = result > expected ? static_cast<uint64_t>(result) - static_cast<uint64_t>(expected)
                                      : static_cast<uint64_t>(expected) - static_cast<uint64_t>(result);
-  return static_cast<double>(apart);
+  return static_cast<double>(distance);
 }
 
 template <typename T> static double magnitude(T value) {
@@ -51,18 +51,18 @@ template <typename T> static double magnitude(T value) {
     return std::abs(static_cast<double>(value));
 }
 
-/// `of(numbers, i)`: an element as a T.
+/// Compares all elements. `of(numbers, i)` returns an element as a T.
 template <typename T, typename F>
 static Comparison compareAs(const Numbers &result, const Numbers &expected, const Tolerances &tolerances, F of) {
   Comparison found;
   double furthest = 0;
   for (size_t i = 0; i < result.count; ++i) {
     T value = of(result, i), wanted = of(expected, i);
-    double apart = difference(value, wanted);
-    if (apart == 0) continue;
-    double size = magnitude(wanted), beyond = apart - (std::isfinite(size) ? tolerances.absolute + tolerances.relative * size : 0);
-    found.maxAbsolute = std::max(found.maxAbsolute, apart);
-    if (size > 0 && std::isfinite(size)) found.maxRelative = std::max(found.maxRelative, apart / size);
+    double distance = difference(value, wanted);
+    if (distance == 0) continue;
+    double size = magnitude(wanted), beyond = distance - (std::isfinite(size) ? tolerances.absolute + tolerances.relative * size : 0);
+    found.maxAbsolute = std::max(found.maxAbsolute, distance);
+    if (size > 0 && std::isfinite(size)) found.maxRelative = std::max(found.maxRelative, distance / size);
     if (!(beyond > 0)) continue;
     ++found.wrong;
     if (beyond > furthest) furthest = beyond, found.worst = i;

@@ -23,11 +23,11 @@ std::pair<double, double> intervalOfMedian(std::vector<double> times) {
   return {times[static_cast<size_t>(low)], times[static_cast<size_t>(high)]};
 }
 
-std::string_view compareTimes(const std::vector<double> &before, const std::vector<double> &after, double drift) {
+std::string_view compareTimes(const std::vector<double> &before, const std::vector<double> &after, double machineRatio) {
   auto [oldLow, oldHigh] = intervalOfMedian(before);
   auto [newLow, newHigh] = intervalOfMedian(after);
-  if (newHigh / drift < oldLow) return "faster";
-  return newLow / drift > oldHigh ? "slower" : "same";
+  if (newHigh / machineRatio < oldLow) return "faster";
+  return newLow / machineRatio > oldHigh ? "slower" : "same";
 }
 
 Change changeOf(const std::vector<double> &before, const std::vector<double> &after, const std::vector<double> &referenceBefore,

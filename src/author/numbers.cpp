@@ -36,7 +36,7 @@ std::string shortest(double value) {
   auto write = [&](std::chars_format form) { return std::string(text, std::to_chars(text, text + sizeof text, value, form).ptr); };
   std::string scientific = write(std::chars_format::scientific);
   int exponent = std::atoi(scientific.c_str() + scientific.find('e') + 1);
-  constexpr int minPlain = -4, firstLong = 16; // Python's
+  constexpr int minPlain = -4, firstLong = 16; // as in Python
   if (exponent < minPlain || exponent >= firstLong) return scientific;
   std::string plain = write(std::chars_format::fixed);
   return plain.find('.') == std::string::npos ? plain + ".0" : plain;

@@ -8,9 +8,9 @@
 
 namespace tilewright::author {
 
-std::vector<int64_t> indexOf(size_t place, llvm::ArrayRef<int64_t> shape) {
+std::vector<int64_t> indexOf(size_t offset, llvm::ArrayRef<int64_t> shape) {
   std::vector<int64_t> index(shape.size());
-  auto rest = static_cast<int64_t>(place);
+  auto rest = static_cast<int64_t>(offset);
   for (size_t i = shape.size(); i-- > 0; rest /= shape[i])
     index[i] = rest % shape[i];
   return index;
@@ -40,9 +40,9 @@ std::string Output::text() const {
                     by + (isOfManyThreads ? "; another run was right" : ""));
   }
   if (unwritten) {
-    std::string places = llvm::join(llvm::map_range(firstUnwritten, [](const auto &index) { return listText(index); }), ", ");
+    std::string indices = llvm::join(llvm::map_range(firstUnwritten, [](const auto &index) { return listText(index); }), ", ");
     bool isAll = unwritten == static_cast<int64_t>(firstUnwritten.size());
-    parts.push_back(std::to_string(unwritten) + " elements are written by nobody: " + places + (isAll ? "" : ", ..."));
+    parts.push_back(std::to_string(unwritten) + " elements are written by nobody: " + indices + (isAll ? "" : ", ..."));
   }
   return name + ": " + llvm::join(parts, "; ");
 }
@@ -71,12 +71,12 @@ std::string VerifyResult::text() const {
 }
 
 bool Report::isCorrect() const {
-  return llvm::none_of(verdicts, [](const VerifyResult &result) { return result.outcome == Outcome::wrong; });
+  return llvm::none_of(results, [](const VerifyResult &result) { return result.outcome == Outcome::wrong; });
 }
 
 static double greatest(const Report &report, double Comparison::*member) {
   double found = 0;
-  for (const VerifyResult &result : report.verdicts)
+  for (const VerifyResult &result : report.results)
     for (const Output &output : result.outputs)
       found = std::max(found, output.comparison.*member);
   return found;
@@ -92,24 +92,24 @@ double Report::maxRelative() const {
 std::string Report::details() const {
   std::vector<std::string> parts;
   for (Outcome outcome : {Outcome::right, Outcome::wrong, Outcome::refused, Outcome::skipped}) {
-    auto count = llvm::count_if(verdicts, [&](const VerifyResult &result) { return result.outcome == outcome; });
+    auto count = llvm::count_if(results, [&](const VerifyResult &result) { return result.outcome == outcome; });
     if (count) parts.push_back(std::to_string(count) + " " + outcomeName(outcome));
   }
-  std::string text = llvm::join(parts, ", ") + " of " + std::to_string(verdicts.size()) + " variants";
-  auto first = llvm::find_if(verdicts, [](const VerifyResult &result) { return result.outcome == Outcome::wrong; });
-  return first == verdicts.end() ? text : text + "; " + first->variant + ": " + first->details;
+  std::string text = llvm::join(parts, ", ") + " of " + std::to_string(results.size()) + " variants";
+  auto first = llvm::find_if(results, [](const VerifyResult &result) { return result.outcome == Outcome::wrong; });
+  return first == results.end() ? text : text + "; " + first->variant + ": " + first->details;
 }
 
 std::string Report::text() const {
   std::string lines;
-  for (const VerifyResult &result : verdicts)
+  for (const VerifyResult &result : results)
     lines += result.text();
   return lines + (isCorrect() ? "correct: " : "WRONG: ") + details() + "\n";
 }
 
 //===------------------------------------------------------------------------------------------------------------------- JSON
 
-/// Names may hold bytes of any kind; JSON is UTF-8.
+/// Replaces invalid UTF-8: names may hold any bytes, and JSON is UTF-8.
 static std::string utf8(const std::string &text) {
   return llvm::json::isUTF8(text) ? text : llvm::json::fixUTF8(text);
 }
@@ -172,7 +172,7 @@ std::string Report::json() const {
     writeNumber(json, "max_rel_diff", maxRelative());
     json.attribute("details", utf8(details()));
     json.attributeArray("variants", [&] {
-      for (const VerifyResult &result : verdicts)
+      for (const VerifyResult &result : results)
         json.object([&] { writeResult(json, result); });
     });
   });

@@ -1,4 +1,4 @@
-// What came out of a verification: a verdict for each variant of the inputs, as data, as text, and as JSON.
+// The report of a verification: a result for each variant of the inputs, as data, text and JSON.
 #pragma once
 
 #include "author/comparison.h"
@@ -8,18 +8,18 @@
 
 namespace tilewright::author {
 
-/// The program that wrote a place last.
+/// The program that wrote an element last.
 struct Writer {
   std::string kernel;
   std::array<int64_t, 3> program{};
 };
 
-/// One tensor that was judged.
+/// One compared tensor.
 struct Output {
   std::string name; // "output 0", "input x"
   std::string type; // "float32"
   std::vector<int64_t> shape;
-  bool isResult = true; // else it is an input that neither function should have changed
+  bool isResult = true; // false: an input that neither function should have changed
   Tolerances tolerances;
   Comparison comparison;
   int64_t unwritten = 0;
@@ -28,15 +28,15 @@ struct Output {
   bool isOfManyThreads = false;                     // wrong only in the run on many threads
 
   bool isRight() const { return comparison.wrong == 0 && unwritten == 0; }
-  std::vector<int64_t> worstIndex() const; // of a wrong one
-  /// What is wrong, in a sentence.
+  std::vector<int64_t> worstIndex() const; // of a wrong tensor
+  /// Returns a sentence that describes the errors.
   std::string text() const;
 };
 
 enum class Outcome : uint8_t {
   right,
   wrong,
-  refused, // the kernel ends with an error, which is no wrong number
+  refused, // the kernel ends with an error, which is not a wrong number
   skipped  // there is no such variant
 };
 const char *outcomeName(Outcome outcome);
@@ -49,26 +49,26 @@ struct VerifyResult {
   std::string details;
   std::vector<Output> outputs;
 
-  /// A line with the outcome and the inputs, and where there is more to say another one.
+  /// Returns a line with the outcome and the inputs, and a second one if there are details.
   std::string text() const;
 };
 
 struct Report {
-  std::vector<VerifyResult> verdicts;
+  std::vector<VerifyResult> results;
 
   bool isCorrect() const;
   double maxAbsolute() const;
   double maxRelative() const;
-  /// How many variants are right, wrong, refused, skipped; and the first that is wrong.
+  /// Returns how many variants are right, wrong, refused and skipped, and the first wrong one.
   std::string details() const;
   /// {"correct": ..., "max_abs_diff": ..., "max_rel_diff": ..., "details": ..., "variants": [...]}
   std::string json() const;
-  /// The verdicts' lines, and one that sums them up.
+  /// Returns the lines of all results, and a summary.
   std::string text() const;
 };
 
-/// Indices of the place in row-major order.
-std::vector<int64_t> indexOf(size_t place, llvm::ArrayRef<int64_t> shape);
+/// Returns the indices of an element, given its offset in row-major order.
+std::vector<int64_t> indexOf(size_t offset, llvm::ArrayRef<int64_t> shape);
 /// "[3, 17]"
 std::string listText(llvm::ArrayRef<int64_t> numbers);
 

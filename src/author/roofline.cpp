@@ -17,10 +17,10 @@ struct PlotPosition {
   double x, y;
 };
 
-/// Both logarithmic.
+/// The axes of the plot, both logarithmic.
 struct Axes {
   double left, right, bottom, top; // powers of ten
-  PlotPosition place(double x, double y) const {
+  PlotPosition positionOf(double x, double y) const {
     double across = (std::log10(x) - left) / (right - left), up = (std::log10(y) - bottom) / (top - bottom);
     return {margin + across * (width - 2 * margin), height - margin - up * (height - 2 * margin)};
   }
@@ -28,7 +28,7 @@ struct Axes {
 
 } // namespace
 
-/// At most four digits that count.
+/// Returns the number with at most four significant digits.
 static std::string brief(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", value);
@@ -56,12 +56,12 @@ static std::string drawGrid(const Axes &axes) {
   std::string drawn;
   double floor = std::pow(10, axes.bottom), side = std::pow(10, axes.left);
   for (double decade = std::floor(axes.left); decade <= std::ceil(axes.right); ++decade) {
-    PlotPosition foot = axes.place(std::pow(10, decade), floor);
+    PlotPosition foot = axes.positionOf(std::pow(10, decade), floor);
     if (foot.x < margin - 1 || foot.x > width - margin + 1) continue;
     drawn += line({foot.x, margin}, foot, grey) + textAt({foot.x, foot.y + 18}, brief(std::pow(10, decade)));
   }
   for (double decade = std::floor(axes.bottom); decade <= std::ceil(axes.top); ++decade) {
-    PlotPosition foot = axes.place(side, std::pow(10, decade));
+    PlotPosition foot = axes.positionOf(side, std::pow(10, decade));
     if (foot.y < margin - 1 || foot.y > height - margin + 1) continue;
     drawn += line(foot, {width - margin, foot.y}, grey) + textAt({foot.x - 6, foot.y + 4}, brief(std::pow(10, decade) / 1e9), "end");
   }
@@ -81,9 +81,9 @@ std::string drawRoofline(const RooflinePoint &point) {
   double ridge = point.peak / point.bandwidth, allowed = std::min(point.peak, point.intensity * point.bandwidth);
   Axes axes = axesFor(point, ridge);
   double first = std::pow(10, axes.left), last = std::pow(10, axes.right);
-  PlotPosition begin = axes.place(first, first * point.bandwidth), corner = axes.place(ridge, point.peak),
-               end = axes.place(last, point.peak);
-  PlotPosition kernel = axes.place(point.intensity, point.rate), above = axes.place(point.intensity, allowed);
+  PlotPosition begin = axes.positionOf(first, first * point.bandwidth), corner = axes.positionOf(ridge, point.peak),
+               end = axes.positionOf(last, point.peak);
+  PlotPosition kernel = axes.positionOf(point.intensity, point.rate), above = axes.positionOf(point.intensity, allowed);
   std::string drawn = llvm::formatv("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\">\n"
                                     "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
                                     static_cast<int>(width), static_cast<int>(height));
@@ -93,8 +93,8 @@ std::string drawRoofline(const RooflinePoint &point) {
       begin.y, corner.x, corner.y, end.x, end.y);
   drawn += line(kernel, above, "stroke=\"#d62728\" stroke-dasharray=\"4\"");
   drawn += llvm::formatv("<circle cx=\"{0:f1}\" cy=\"{1:f1}\" r=\"5\" fill=\"#d62728\"/>\n", kernel.x, kernel.y);
-  std::string share = std::to_string(std::lround(100 * point.rate / allowed)) + "%";
-  drawn += textAt({kernel.x + 10, kernel.y + 4}, brief(point.rate / 1e9) + " GFLOP/s, " + share, "start");
+  std::string percent = std::to_string(std::lround(100 * point.rate / allowed)) + "%";
+  drawn += textAt({kernel.x + 10, kernel.y + 4}, brief(point.rate / 1e9) + " GFLOP/s, " + percent, "start");
   drawn += textAt({begin.x + 14, begin.y + 4}, brief(point.bandwidth / 1e9) + " GB/s", "start");
   drawn += textAt({width - margin, end.y - 8}, brief(point.peak / 1e9) + " GFLOP/s", "end");
   drawn += textAt({width / 2, height - 16}, "operations a byte");

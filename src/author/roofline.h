@@ -1,4 +1,4 @@
-// The roofline: a kernel as a point, under what memory and arithmetic allow at its intensity. As SVG, without any library.
+// The roofline chart, as SVG: a kernel as a point below the limits of memory and arithmetic at its intensity.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@ namespace tilewright::author {
 
 struct RooflinePoint {
   std::string title;
-  double intensity = 0, rate = 0; // operations a byte and a second; both above 0
-  double bandwidth = 0, peak = 0; // the roof: bytes and operations a second
+  double intensity = 0, rate = 0; // operations per byte and per second; both above 0
+  double bandwidth = 0, peak = 0; // the peaks: bytes and operations per second
 };
 std::string drawRoofline(const RooflinePoint &point);
 

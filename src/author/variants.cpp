@@ -7,8 +7,8 @@
 
 namespace tilewright::author {
 
-static constexpr size_t maxSizes = 4; // the largest ones; each makes three variants
-static constexpr int64_t gap = 16;    // elements behind each row
+static constexpr size_t maxSizes = 4; // the largest sizes; each has three variants
+static constexpr int64_t gap = 16;    // elements after each row
 
 const char *kindName(VariantKind kind) {
   switch (kind) {
@@ -60,7 +60,7 @@ int64_t Variant::integerOf(int64_t value, llvm::ArrayRef<InputProperties> inputs
   return value;
 }
 
-/// The distinct extents above 1, the largest first.
+/// Returns the distinct extents above 1, the largest first.
 static std::vector<int64_t> sizesOf(llvm::ArrayRef<InputProperties> inputs) {
   std::set<int64_t, std::greater<>> sizes;
   for (const InputProperties &input : inputs)
@@ -69,7 +69,7 @@ static std::vector<int64_t> sizesOf(llvm::ArrayRef<InputProperties> inputs) {
   return {sizes.begin(), sizes.end()};
 }
 
-/// The greatest odd number below.
+/// Returns the largest odd number below.
 static int64_t oddBelow(int64_t size) {
   return size - 1 - size % 2;
 }

@@ -7,7 +7,7 @@
 
 namespace tilewright::author {
 
-/// Elements that the interpreter computes for a variant: less than a second.
+/// Limit of the elements that the interpreter computes for a variant: less than a second.
 static constexpr int64_t workToCheck = int64_t(1) << 23;
 static constexpr size_t maxShown = 8; // elements that a list shows
 
@@ -16,7 +16,7 @@ static std::string countText(const std::optional<std::vector<VerifiedOutput>> &r
   return std::to_string(results->size()) + (results->size() == 1 ? " result" : " results");
 }
 
-/// Whether both are of one type and shape. `mayBeExact`: a reference in float64 was made so on purpose, and judges all floats.
+/// True if both have one type and shape. `mayBeExact`: a reference in float64 may check floats of any type.
 static bool areComparable(const VerifiedOutput &result, const VerifiedOutput &expected, bool mayBeExact) {
   if (!result.hasShape || !expected.hasShape) return result.type == expected.type;
   bool isMoreExact = mayBeExact && expected.type == "float64" && result.isFloat;
@@ -25,21 +25,21 @@ static bool areComparable(const VerifiedOutput &result, const VerifiedOutput &ex
 
 namespace {
 
-/// One variant.
+/// Verifies one variant.
 class VariantVerifier {
 public:
   VariantVerifier(const Variant &variant, const std::vector<VerifiedOutput> &given, const VerifierOptions &options,
                   const VerifierCallbacks &callbacks)
       : variant(variant), given(given), options(options), callbacks(callbacks) {}
 
-  /// Nothing where the door ended it, or, with `failure` set, where nothing can be judged.
-  std::optional<VerifyResult> verifier(std::string &failure) {
+  /// Returns nothing if a callback ended it, or, with `failure` set, if there is nothing to compare with.
+  std::optional<VerifyResult> verify(std::string &failure) {
     std::optional<VerifiedRun> reference = callbacks.run(/*isReference=*/true, 0);
     if (!reference) return std::nullopt;
     if (reference->raised) {
-      std::string why = callbacks.reference + " " + callbacks.raises + " " + *reference->raised;
-      if (variant.kind != VariantKind::given) return verdict(Outcome::skipped, why);
-      failure = std::move(why);
+      std::string reason = callbacks.reference + " " + callbacks.raises + " " + *reference->raised;
+      if (variant.kind != VariantKind::given) return makeResult(Outcome::skipped, reason);
+      failure = std::move(reason);
       return std::nullopt;
     }
     std::vector<VerifiedRun> runs;
@@ -47,22 +47,22 @@ public:
       std::optional<VerifiedRun> run = callbacks.run(/*isReference=*/false, pattern);
       if (!run) return std::nullopt;
       Outcome outcome = variant.kind == VariantKind::given ? Outcome::wrong : Outcome::refused;
-      if (run->raised) return verdict(outcome, callbacks.kernel + " " + callbacks.raises + " " + *run->raised);
+      if (run->raised) return makeResult(outcome, callbacks.kernel + " " + callbacks.raises + " " + *run->raised);
       runs.push_back(std::move(*run));
     }
-    if (std::string mismatch = mismatchOf(runs[0], *reference); !mismatch.empty()) return verdict(Outcome::wrong, mismatch);
+    if (std::string mismatch = mismatchOf(runs[0], *reference); !mismatch.empty()) return makeResult(Outcome::wrong, mismatch);
     return compareAll(runs, *reference);
   }
 
 private:
-  VerifyResult verdict(Outcome outcome, std::string details, std::vector<Output> outputs = {}) const {
+  VerifyResult makeResult(Outcome outcome, std::string details, std::vector<Output> outputs = {}) const {
     VerifyResult made{variant.name, variant.kind, outcome, {}, std::move(details), std::move(outputs)};
     for (const VerifiedOutput &input : given)
       made.inputs.push_back(input.text);
     return made;
   }
 
-  /// Why results cannot be compared, or nothing.
+  /// Returns the reason why results cannot be compared, or an empty text.
   std::string mismatchOf(const VerifiedRun &run, const VerifiedRun &reference) const {
     bool isOther = run.results.has_value() != reference.results.has_value();
     if (isOther || (run.results && run.results->size() != reference.results->size()))
@@ -105,7 +105,7 @@ private:
     std::optional<std::string> fault = callbacks.findFault ? callbacks.findFault(workToCheck) : "";
     if (!fault) return std::nullopt;
     if (!fault->empty()) problems.push_back(*fault);
-    return verdict(problems.empty() ? Outcome::right : Outcome::wrong, llvm::join(problems, "; "), std::move(outputs));
+    return makeResult(problems.empty() ? Outcome::right : Outcome::wrong, llvm::join(problems, "; "), std::move(outputs));
   }
 
   std::optional<Output> compareOne(const std::vector<VerifiedRun> &runs, const VerifiedRun &reference, std::optional<size_t> result,
@@ -138,9 +138,9 @@ private:
     size_t count = first.width ? one.size() / first.width : 0;
     if (one.size() != other.size()) return;
     std::vector<bool> unwritten = unwrittenElements(one.data(), other.data(), count, first.width, first.type == "bool");
-    for (size_t place = 0; place < count; ++place) {
-      if (!unwritten[place]) continue;
-      if (++output.unwritten <= static_cast<int64_t>(maxShown)) output.firstUnwritten.push_back(indexOf(place, first.shape));
+    for (size_t offset = 0; offset < count; ++offset) {
+      if (!unwritten[offset]) continue;
+      if (++output.unwritten <= static_cast<int64_t>(maxShown)) output.firstUnwritten.push_back(indexOf(offset, first.shape));
     }
   }
 
@@ -156,16 +156,16 @@ std::optional<Report> verify(llvm::ArrayRef<Variant> variants, const VerifierOpt
                              std::string &failure) {
   Report report;
   for (const Variant &variant : variants) {
-    std::optional<VerifyResult> verdict;
+    std::optional<VerifyResult> result;
     if (variant.unfit.empty()) {
-      std::optional<std::vector<VerifiedOutput>> given = callbacks.begin(variant, report.verdicts.size());
-      if (given) verdict = VariantVerifier(variant, *given, options, callbacks).verifier(failure);
+      std::optional<std::vector<VerifiedOutput>> given = callbacks.begin(variant, report.results.size());
+      if (given) result = VariantVerifier(variant, *given, options, callbacks).verify(failure);
     } else {
-      verdict = VerifyResult{variant.name, variant.kind, Outcome::skipped, {}, variant.unfit, {}};
+      result = VerifyResult{variant.name, variant.kind, Outcome::skipped, {}, variant.unfit, {}};
     }
-    if (!verdict) return std::nullopt;
-    report.verdicts.push_back(std::move(*verdict));
-    if (!callbacks.tell(report.verdicts.back())) return std::nullopt;
+    if (!result) return std::nullopt;
+    report.results.push_back(std::move(*result));
+    if (!callbacks.report(report.results.back())) return std::nullopt;
   }
   return report;
 }

@@ -147,8 +147,8 @@ MaybeValue autotune(const NativeCall &call) {
   const Value *configs = call.argument(0, "configs"), *key = call.argument(1, "key");
   Autotune tuning;
   const Sequence *list = configs ? configs->asSequence() : nullptr;
-  tuning.isGuessed = configs && configs->asString() && *configs->asString() == "auto";
-  if (!list && !tuning.isGuessed && !(configs && configs->asHost()))
+  tuning.isAuto = configs && configs->asString() && *configs->asString() == "auto";
+  if (!list && !tuning.isAuto && !(configs && configs->asHost()))
     return fail(call.diagnostics, call.range, Diag::badConfig,
                 {"autotune needs a list of configs, not " + (configs ? configs->describe() : "nothing"),
                  "write configs=[triton.Config({...}), ...], or \"auto\" for a guess"});
@@ -161,7 +161,7 @@ MaybeValue autotune(const NativeCall &call) {
       return fail(call.diagnostics, call.range, Diag::badConfig, {"autotune: " + item.describe() + " is not a triton.Config", ""});
     if (config) tuning.configs.push_back(config->config);
   }
-  if (tuning.configs.empty() && !tuning.isGuessed && (!list || !list->items.empty()))
+  if (tuning.configs.empty() && !tuning.isAuto && (!list || !list->items.empty()))
     call.diagnostics.warning(call.range, Diag::hostConfigs, {"the list of configs of @triton.autotune"});
   if (list && list->items.empty()) tuning.configs.emplace_back(); // as upstream: one plain configuration
   tuning.key = parameterNames(key, nullptr);

@@ -37,22 +37,22 @@ namespace {
 struct Copy {
   const char *from;
   char *to;
-  size_t share; // of each program
+  size_t bytesPerThread; // of each program
 };
 } // namespace
 
 static double measureCopy() {
   int64_t threads = defaultThreads();
   size_t bytes = static_cast<size_t>(std::clamp<int64_t>(4 * hostCpu().llcBytes, 64 << 20, 512 << 20));
-  size_t share = bytes / static_cast<size_t>(threads) & ~size_t(4095);
-  std::vector<char> from(share * static_cast<size_t>(threads), 1), to(from.size(), 2);
-  Copy copy{from.data(), to.data(), share};
+  size_t bytesPerThread = bytes / static_cast<size_t>(threads) & ~size_t(4095);
+  std::vector<char> from(bytesPerThread * static_cast<size_t>(threads), 1), to(from.size(), 2);
+  Copy copy{from.data(), to.data(), bytesPerThread};
   PoolJob job;
   job.context = &copy;
   job.body = [](void *raw, int64_t first, int64_t last, char *) {
     const Copy &copy = *static_cast<Copy *>(raw);
     for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(last); ++i)
-      std::memcpy(copy.to + i * copy.share, copy.from + i * copy.share, copy.share);
+      std::memcpy(copy.to + i * copy.bytesPerThread, copy.from + i * copy.bytesPerThread, copy.bytesPerThread);
   };
   return 2 * static_cast<double>(from.size()) / bestSeconds(job);
 }

@@ -104,7 +104,7 @@ struct LaunchPart {
     if (!watch) return launch.entry(launch.slots, launch.grid, first, last, arena);
     for (int64_t program = first; program < last; ++program) {
       launch.entry(launch.slots, launch.grid, program, program + 1, arena);
-      watch->look(launch.running.kernel, launch.grid, program);
+      watch->check(launch.running.kernel, launch.grid, program);
     }
   }
 };
@@ -204,7 +204,7 @@ bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments
 
 //===------------------------------------------------------------------------------------------------------ other versions
 
-// A launch that breaks a fact uses a version compiled without that fact, and without all facts that were refuted on the way there.
+// A launch that breaks a guard uses a version compiled without that guard, and without all facts that were refuted on the way there.
 struct CompiledKernel::OtherVersions {
   CompileRequest request;
   std::mutex lock;
@@ -258,8 +258,8 @@ FailedGuardNames CompiledKernel::guardsFailedBy(const Grid &grid, llvm::ArrayRef
 }
 
 void CompiledKernel::reportFailed(llvm::StringRef name, const LaunchValues &launch, Diagnostics &diagnostics) const {
-  const auto *fact = llvm::find_if(guards(), [&](const LaunchGuard &each) { return each.name == name; });
-  std::string values = fact == guards().end() ? "the hardware has no such map" : describe(*fact, launch, slotNames);
+  const auto *guard = llvm::find_if(guards(), [&](const LaunchGuard &each) { return each.name == name; });
+  std::string values = guard == guards().end() ? "the hardware has no such map" : describe(*guard, launch, slotNames);
   diagnostics.error({}, Diag::guardFailed, {entryName(), name.str(), values});
 }
 
@@ -678,11 +678,11 @@ std::shared_ptr<const CompiledKernel> Kernel::compileNow(llvm::ArrayRef<Argument
 }
 
 bool Kernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics) {
-  LaunchOptions placed = options;
-  if (!chooseDevice(*jit, arguments, placed, diagnostics)) return false;
-  std::shared_ptr<const CompiledKernel> compiled = compile(arguments, placed, diagnostics);
+  LaunchOptions launchOptions = options;
+  if (!chooseDevice(*jit, arguments, launchOptions, diagnostics)) return false;
+  std::shared_ptr<const CompiledKernel> compiled = compile(arguments, launchOptions, diagnostics);
   if (!compiled) return false;
-  return compiled->launch(grid, arguments, placed, diagnostics);
+  return compiled->launch(grid, arguments, launchOptions, diagnostics);
 }
 
 int64_t Kernel::compiledCount() const {

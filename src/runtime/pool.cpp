@@ -36,13 +36,13 @@ namespace tilewright {
 namespace {
 
 constexpr int64_t spinNanoseconds = 50'000; // a launch loop in Python comes back within 20 us
-// A streaming kernel reads a stretch of rows per chunk: with 20 us, softmax of 16384 rows of 1024 was a quarter slower.
+// A streaming kernel reads a range of rows per chunk: with 20 us, softmax of 16384 rows of 1024 was a quarter slower.
 constexpr int64_t chunkNanoseconds = 200'000;
 constexpr float soloNanoseconds = 4'000;  // below this the caller is done before woken workers have begun
 constexpr float wakeNanoseconds = 10'000; // a sleeping worker is worth waking for this much work of its own
 constexpr int64_t maxThreads = 1024;
-constexpr size_t callersNumber = 0; // on the first node, whose first stretch is the caller's
-constexpr int64_t maxChunks = 64;   // of a node: whoever has nothing left looks at each
+constexpr size_t callersNumber = 0; // on the first node, whose first range is the caller's
+constexpr int64_t maxRangesPerNode = 64;   // of a node: whoever has nothing left looks at each
 
 int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -56,13 +56,13 @@ void pauseCpu() {
 
 /// Every so often a thread that spins lets another run: the scheduler may have put the one that it waits for on the same processor, and
 /// then all of its spinning would be waited for (66 microseconds in place of 8 for a launch of 12, after NumPy had allocated memory).
-bool isTimeToLook(int64_t turns) {
-  if (turns % 64 != 63) return false;
+bool isTimeToCheck(int64_t spins) {
+  if (spins % 64 != 63) return false;
   ::sched_yield();
   return true;
 }
 
-// Waiting threads are told apart by bits: a call wakes those that share one with it.
+// Waiting threads are told apart by bits: a call wakes those that partition one with it.
 void futexWait(std::atomic<uint32_t> &word, uint32_t expected, uint32_t bits = ~0u) {
   ::syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAIT_BITSET_PRIVATE, expected, nullptr, nullptr, bits);
 }
@@ -108,52 +108,52 @@ void beginLaunch(char *arena, const PoolJob &job) {
   if (arena) *reinterpret_cast<ArenaHead *>(arena) = {0, job.alone};
 }
 
-// Found by one load: a launch would spend as long on asking the loader where they are as on running an empty grid.
+// Found by one load: a launch would spend as long on asking the loader where they are as on running an runRange grid.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Arena threadArena;
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool insideJob = false;
 [[gnu::tls_model("initial-exec")]] constinit thread_local uint32_t launchesAlone = 0;
 
 /// Neighboring programs that one thread takes first, and others once they have nothing else.
-struct alignas(64) Chunk {
-  std::atomic<bool> isTaken{false};
+struct alignas(64) ProgramRange {
+  std::atomic<bool> isClaimed{false};
   std::atomic<int64_t> next{0};
   int64_t end = 0;
 };
 
 /// A node's part of a job.
-struct Share {
-  size_t first = 0, count = 0; // its stretches
-  int64_t divisor = 2;         // chunks are at most 1/divisor of what is left of a stretch
+struct NodePartition {
+  size_t first = 0, count = 0; // its ranges
+  int64_t divisor = 2;         // chunks are at most 1/divisor of what is left of a range
   int64_t joinLimit = 0;       // workers beside the caller
   std::atomic<int64_t> joined{0};
 };
 
 struct Job {
-  explicit Job(size_t nodes) : shares(nodes) {}
+  explicit Job(size_t nodes) : partitions(nodes) {}
 
   PoolJob work;
   int64_t firstChunk = 1;
-  std::vector<Share> shares;    // one a node
-  std::vector<Chunk> stretches; // those of the first node first; there may be more than the job has
+  std::vector<NodePartition> partitions;    // one a node
+  std::vector<ProgramRange> ranges; // those of the first node first; there may be more than the job has
   alignas(64) std::atomic<int64_t> busyNanoseconds{0};
 };
 
 /// A thread at work on a job.
-class Hand {
+class JobWorker {
 public:
-  explicit Hand(Job &job) : job(job), arena(threadArena.data()), chunk(job.firstChunk) { beginLaunch(arena, job.work); }
+  explicit JobWorker(Job &job) : job(job), arena(threadArena.data()), chunk(job.firstChunk) { beginLaunch(arena, job.work); }
 
-  /// Takes chunks until none is left: from its own stretch, from its node's, from the others'. The caller's own is the first of all, so it
+  /// Takes chunks until none is left: from its own range, from its node's, from the others'. The caller's own is the first of all, so it
   /// takes programs in launch order, and programs that wait for earlier ones are reached by it whatever other threads do.
   void work(size_t node, size_t number) {
     before = now();
-    const Share &home = job.shares[node];
-    Chunk *own = node == 0 && number == callersNumber ? &job.stretches.front() : ownStretch(home, number);
-    if (own) empty(home, *own);
-    for (size_t turn = 0; turn < job.shares.size(); ++turn) {
-      const Share &share = job.shares[(node + turn) % job.shares.size()];
-      for (size_t i = 0; i < share.count; ++i)
-        empty(share, job.stretches[share.first + i]);
+    const NodePartition &home = job.partitions[node];
+    ProgramRange *own = node == 0 && number == callersNumber ? &job.ranges.front() : claimRange(home, number);
+    if (own) runRange(home, *own);
+    for (size_t turn = 0; turn < job.partitions.size(); ++turn) {
+      const NodePartition &partition = job.partitions[(node + turn) % job.partitions.size()];
+      for (size_t i = 0; i < partition.count; ++i)
+        runRange(partition, job.ranges[partition.first + i]);
     }
     job.busyNanoseconds.fetch_add(spent, std::memory_order_relaxed);
   }
@@ -164,22 +164,22 @@ private:
   int64_t chunk, spent = 0, before = 0;
 
   /// That of its number, which is the same at each launch with as many threads, or one that nobody has.
-  Chunk *ownStretch(const Share &home, size_t number) {
+  ProgramRange *claimRange(const NodePartition &home, size_t number) {
     for (size_t i = 0; i < home.count; ++i) {
-      Chunk &stretch = job.stretches[home.first + (number + i) % home.count];
-      if (!stretch.isTaken.exchange(true, std::memory_order_relaxed)) return &stretch;
+      ProgramRange &range = job.ranges[home.first + (number + i) % home.count];
+      if (!range.isClaimed.exchange(true, std::memory_order_relaxed)) return &range;
     }
     return nullptr;
   }
 
-  void empty(const Share &share, Chunk &stretch) {
+  void runRange(const NodePartition &partition, ProgramRange &range) {
     while (true) {
-      int64_t left = stretch.end - stretch.next.load(std::memory_order_relaxed);
+      int64_t left = range.end - range.next.load(std::memory_order_relaxed);
       if (left <= 0) return;
-      int64_t take = std::clamp<int64_t>(left / share.divisor, 1, chunk);
-      int64_t first = stretch.next.fetch_add(take, std::memory_order_relaxed);
-      if (first >= stretch.end) return;
-      job.work.body(job.work.context, first, std::min(first + take, stretch.end), arena);
+      int64_t take = std::clamp<int64_t>(left / partition.divisor, 1, chunk);
+      int64_t first = range.next.fetch_add(take, std::memory_order_relaxed);
+      if (first >= range.end) return;
+      job.work.body(job.work.context, first, std::min(first + take, range.end), arena);
       int64_t after = now();
       // Doubling, not computing, so that one slow first chunk (cold caches, page faults) does not fix the size.
       if (after - before < chunkNanoseconds / 2 && take == chunk) chunk *= 2;
@@ -210,7 +210,7 @@ private:
     pthread_t thread;
   };
   PoolResult runAlone(const PoolJob &request);
-  void deal(int64_t threads);
+  void distribute(int64_t threads);
   void startWorkers(size_t node, int64_t count);
   void wakeWorkers();
   static void *workerMain(void *worker);
@@ -248,7 +248,7 @@ Pool::Pool() : topology(nodesOfPool()), nodes(topology.size()), threadsOf(topolo
 }
 
 /// Deals the job out to at most `threads` threads and their nodes.
-void Pool::deal(int64_t threads) {
+void Pool::distribute(int64_t threads) {
   distributeThreads(topology, threads, threadsOf);
   int64_t all = 0, before = 0;
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -257,29 +257,29 @@ void Pool::deal(int64_t threads) {
     threadsOf[i] = std::min(threadsOf[i], nodes[i].workers.load(std::memory_order_relaxed) + hasCaller);
     all += threadsOf[i];
   }
-  size_t stretches = 0;
+  size_t ranges = 0;
   for (size_t i = 0; i < nodes.size(); ++i) {
-    Share &share = job.shares[i];
-    share.first = stretches;
-    int64_t count = job.work.inOrder ? 1 : std::clamp<int64_t>(threadsOf[i], 1, maxChunks);
-    share.count = static_cast<size_t>(count);
-    share.divisor = std::max<int64_t>(1, 2 * ((threadsOf[i] + count - 1) / count));
-    share.joinLimit = i == 0 ? threadsOf[i] - 1 : threadsOf[i];
-    share.joined.store(0, std::memory_order_relaxed);
-    stretches += share.count;
+    NodePartition &partition = job.partitions[i];
+    partition.first = ranges;
+    int64_t count = job.work.inOrder ? 1 : std::clamp<int64_t>(threadsOf[i], 1, maxRangesPerNode);
+    partition.count = static_cast<size_t>(count);
+    partition.divisor = std::max<int64_t>(1, 2 * ((threadsOf[i] + count - 1) / count));
+    partition.joinLimit = i == 0 ? threadsOf[i] - 1 : threadsOf[i];
+    partition.joined.store(0, std::memory_order_relaxed);
+    ranges += partition.count;
   }
-  if (job.stretches.size() < stretches) job.stretches = std::vector<Chunk>(stretches);
+  if (job.ranges.size() < ranges) job.ranges = std::vector<ProgramRange>(ranges);
   for (size_t i = 0; i < nodes.size(); ++i) {
-    Share &share = job.shares[i];
+    NodePartition &partition = job.partitions[i];
     int64_t begin = endOfPartition(job.work.programs, before, all), end = endOfPartition(job.work.programs, before += threadsOf[i], all);
-    for (size_t j = 0; j < share.count; ++j) {
+    for (size_t j = 0; j < partition.count; ++j) {
       auto endOf = [&](size_t part) {
-        return begin + endOfPartition(end - begin, static_cast<int64_t>(part), static_cast<int64_t>(share.count));
+        return begin + endOfPartition(end - begin, static_cast<int64_t>(part), static_cast<int64_t>(partition.count));
       };
-      Chunk &stretch = job.stretches[share.first + j];
-      stretch.next.store(endOf(j), std::memory_order_relaxed);
-      stretch.end = endOf(j + 1);
-      stretch.isTaken.store(i == 0 && j == 0, std::memory_order_relaxed);
+      ProgramRange &range = job.ranges[partition.first + j];
+      range.next.store(endOf(j), std::memory_order_relaxed);
+      range.end = endOf(j + 1);
+      range.isClaimed.store(i == 0 && j == 0, std::memory_order_relaxed);
     }
   }
 }
@@ -288,7 +288,7 @@ void Pool::deal(int64_t threads) {
 void Pool::wakeWorkers() {
   for (size_t i = 0; i < nodes.size(); ++i) {
     int64_t awake = nodes[i].workers.load(std::memory_order_relaxed) - nodes[i].sleepers.load();
-    if (awake < job.shares[i].joinLimit) futexWake(signal, job.shares[i].joinLimit - awake, nodes[i].bit);
+    if (awake < job.partitions[i].joinLimit) futexWake(signal, job.partitions[i].joinLimit - awake, nodes[i].bit);
   }
 }
 
@@ -333,20 +333,20 @@ PoolResult Pool::run(const PoolJob &request) {
                        ? 1
                        : std::clamp<int64_t>(static_cast<int64_t>(chunkNanoseconds / std::max(request.programNanoseconds, 1.0f)), 1,
                                              std::max<int64_t>(1, request.programs / threads));
-  deal(threads);
+  distribute(threads);
   job.busyNanoseconds.store(0, std::memory_order_relaxed);
   open.store(true);
   signal.fetch_add(1);
   wakeWorkers();
 
   insideJob = true;
-  Hand(job).work(0, callersNumber);
+  JobWorker(job).work(0, callersNumber);
   insideJob = false;
 
   open.store(false);
-  for (int64_t start = 0, turns = 0; active.load() != 0; ++turns) {
+  for (int64_t start = 0, spins = 0; active.load() != 0; ++spins) {
     pauseCpu();
-    if (!isTimeToLook(turns)) continue;
+    if (!isTimeToCheck(spins)) continue;
     int64_t time = now();
     if (start == 0) start = time;
     if (time - start < spinNanoseconds) continue;
@@ -397,12 +397,12 @@ void Pool::workerLoop(size_t node, size_t number) {
   insideJob = true;
   uint32_t seen = signal.load() - 1; // the job that it was started for may be open already
   Node &home = nodes[node];
-  Share &share = job.shares[node];
+  NodePartition &partition = job.partitions[node];
   while (true) {
     int64_t start = 0;
-    for (int64_t turns = 0; signal.load(std::memory_order_relaxed) == seen; ++turns) {
+    for (int64_t spins = 0; signal.load(std::memory_order_relaxed) == seen; ++spins) {
       pauseCpu();
-      if (!isTimeToLook(turns)) continue;
+      if (!isTimeToCheck(spins)) continue;
       int64_t time = now();
       if (start == 0) start = time;
       if (time - start < spinNanoseconds) continue;
@@ -414,8 +414,8 @@ void Pool::workerLoop(size_t node, size_t number) {
     seen = signal.load();
     active.fetch_add(1);
     // Between these two lines the job is either open, and stays as it is until this worker counts itself out, or closed and not touched.
-    if (open.load() && share.joined.fetch_add(1) < share.joinLimit && threadArena.reserve(job.work.arenaBytes))
-      Hand(job).work(node, number);
+    if (open.load() && partition.joined.fetch_add(1) < partition.joinLimit && threadArena.reserve(job.work.arenaBytes))
+      JobWorker(job).work(node, number);
     if (active.fetch_sub(1) == 1 && callerSleeps.load()) futexWake(active, 1);
   }
 }

@@ -48,7 +48,7 @@ private:
 };
 
 /// The argument that an address is nearest to, judged by where the arguments begin.
-void sayNearest(const RunningLaunch &launch, uint64_t address) {
+void printNearest(const RunningLaunch &launch, uint64_t address) {
   size_t nearest = launch.slots.size();
   uint64_t least = UINT64_MAX;
   for (size_t i = 0; i < launch.slots.size() && i < launch.kinds.size(); ++i) {
@@ -66,8 +66,8 @@ void sayNearest(const RunningLaunch &launch, uint64_t address) {
 }
 
 void explain(const RunningLaunch &launch, int number, const siginfo_t &info) {
-  static std::atomic<bool> said{false};
-  if (said.exchange(true)) return; // other threads usually run into the same fault
+  static std::atomic<bool> isReported{false};
+  if (isReported.exchange(true)) return; // other threads usually run into the same fault
   Message message;
   message << "\ntilewright: kernel '" << launch.kernel << "' used ";
   // The processor does not report addresses that no process can have, and a forwarded signal has lost its address.
@@ -81,7 +81,7 @@ void explain(const RunningLaunch &launch, int number, const siginfo_t &info) {
   message << "  To find the line: with tilewright.engine(\"interpret\", check_bounds=True): ... in Python, or tilewright run --sanitize.\n";
   message.write();
   // This comes last, because a kernel that wrote over everything may have overwritten the names as well.
-  if (known) sayNearest(launch, address);
+  if (known) printNearest(launch, address);
 }
 
 struct sigaction beforeSegv, beforeBus, beforeUrg;

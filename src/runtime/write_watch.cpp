@@ -7,7 +7,7 @@ namespace tilewright {
 
 WriteWatch::WriteWatch(const char *address, size_t bytes) : address(address), before(address, address + bytes) {}
 
-void WriteWatch::look(std::string_view kernel, const int32_t grid[3], int64_t program) {
+void WriteWatch::check(std::string_view kernel, const int32_t grid[3], int64_t program) {
   if (std::memcmp(address, before.data(), before.size()) == 0) return;
   std::memcpy(before.data(), address, before.size());
   // The first axis changes fastest.

@@ -22,7 +22,7 @@ public:
 
   WriteWatch(const char *address, size_t bytes);
   /// Called after each program of a launch: `program` is its place in launch order.
-  void look(std::string_view kernel, const int32_t grid[3], int64_t program);
+  void check(std::string_view kernel, const int32_t grid[3], int64_t program);
   const std::optional<Writer> &lastWriter() const { return writer; }
 
 private:

@@ -23,7 +23,7 @@ constexpr Row rows[] = {
     {"amx-fp16", "amx fp16", Row::ifAllowed},
 };
 
-std::string whyUnused(const Row &row) {
+std::string reasonUnused(const Row &row) {
   if (row.use == Row::never) return "unused";
   return row.use == Row::ifAllowed && !mayUseTiles() ? "refused by the system" : "";
 }
@@ -43,23 +43,23 @@ HostCpuInfo hostCpuInfo() {
   host.model = modelName();
   llvm::StringMap<bool> has = llvm::sys::getHostCPUFeatures();
   for (const Row &row : rows)
-    if (has.lookup(row.llvmName)) host.narrow.push_back({row.name, whyUnused(row)});
+    if (has.lookup(row.llvmName)) host.narrow.push_back({row.name, reasonUnused(row)});
   int64_t kilobytes = 0;
   if (std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size"); file >> kilobytes) host.lastLevelBytes = kilobytes * 1024;
   return host;
 }
 
-// Intel's multipliers leave a subnormal result to microcode (1.7 ns for each element); on Zen 5 it takes no longer than another (0.121 ns
-// for 16 of either).
+// Intel CPUs handle a subnormal result in microcode (1.7 ns for each element). On Zen 5 it takes no longer than a normal one (0.121 ns for
+// 16).
 bool hasSlowSubnormals() {
   using llvm::sys::detail::x86::VendorSignatures;
   static const bool isSlow = llvm::sys::detail::x86::getVendorSignature() != VendorSignatures::AUTHENTIC_AMD;
   return isSlow;
 }
 
-// Intel's start a division of 16 numbers of fp32 every 16 cycles, one of 8 every 5 (uops.info). Three products and their part of a check
-// for a group of vectors take less than a third of the former and half of the latter. Zen 4 gains by it as well (softmax of 256x1024, one
-// thread: AVX-512 24.0 to 27.0 GB/s, AVX2 19.1 to 20.6), and has the divider of those before it; on Zen 5 a division takes no longer.
+// Intel CPUs start a division of 16 fp32 numbers every 16 cycles, one of 8 every 5 (uops.info). Three multiplications and a part of a check
+// for a group of vectors take less than a third of the former and half of the latter. Zen 4 gains as well (softmax of 256x1024, one thread:
+// AVX-512 24.0 to 27.0 GB/s, AVX2 19.1 to 20.6). On Zen 5 a division takes no longer.
 bool hasSlowDivision() {
   using llvm::sys::detail::x86::VendorSignatures;
   static const bool isSlow = llvm::sys::detail::x86::getVendorSignature() == VendorSignatures::GENUINE_INTEL ||

@@ -1,5 +1,5 @@
-// What this machine's processor is and has, for people: `tilewright info`; and what it does, for code that is made for it. The instructions
-// that code may use are a CpuTarget's (target.h).
+// The properties of this machine's CPU for `tilewright info`, and for code tuned for it. A CpuTarget (target.h) has the instructions that
+// code may use.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,25 @@ namespace tilewright {
 
 struct CpuFeature {
   std::string name;
-  std::string whyUnused; // why no code that the compiler makes uses it; empty: it is used
+  std::string reasonUnused; // the reason why the compiler does not use it; empty: it does
 };
 
 struct HostCpuInfo {
-  std::string model;              // "AMD EPYC"; empty where the system does not say
-  std::vector<CpuFeature> narrow; // what it has for products of narrow types
-  int64_t lastLevelBytes = 0;     // as the system reports it, the neighbors' share included; 0: not known
+  std::string model;              // "AMD EPYC"; empty if the system does not report it
+  std::vector<CpuFeature> narrow; // its instructions for dot products of narrow types
+  int64_t lastLevelBytes = 0;     // as the system reports it, shared with other cores; 0: not known
 };
 
 HostCpuInfo hostCpuInfo();
 
-/// Whether a multiplication with a result below the smallest normal number takes this processor a hundred cycles.
+/// True if a multiplication with a subnormal result takes this CPU about a hundred cycles.
 bool hasSlowSubnormals();
-/// Whether dividing vectors takes this processor longer than four or five other operations do: of 64 bytes as long as ten, of 32 as five.
+/// True if a vector division takes this CPU longer than four or five other operations: 64 bytes as long as ten, 32 bytes as five.
 bool hasSlowDivision();
 
-/// The numbers of the processors that the threads of this process may run on, rising; of all, where the system does not say.
+/// Returns the numbers of the CPUs that this process may run on, in ascending order; all of them if the system does not report it.
 std::vector<int64_t> usableCpuNumbers();
-/// How many they are.
+/// Returns the number of these CPUs.
 int64_t affinityCpus();
 
 } // namespace tilewright

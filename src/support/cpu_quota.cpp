@@ -1,7 +1,7 @@
-// Linux has two versions of control groups, and often runs both at once. Version 2 says "400000 100000" in cpu.max: 400 ms in every 100 ms,
-// which is four processors. Version 1 has two files for it, and -1 for no limit. A group's limit holds for all groups inside it, so the
-// groups around the process's own are read as well. In a container the text may name groups that are not mounted there: the mounted folder
-// is then the container's own group, and the walk towards the root ends there.
+// Linux has two versions of control groups, and often runs both at once. In version 2, cpu.max holds "400000 100000": 400 ms in every 100
+// ms, which is four CPUs. Version 1 has two files for it, and -1 for no limit. A group's limit holds for all groups inside it, so the
+// parents of the process's group are read as well. In a container the text may name groups that are not mounted there. Then the mounted
+// folder is the container's own group, and the walk towards the root ends there.
 #include "support/cpu_quota.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -27,7 +27,7 @@ int64_t numberIn(const std::string &path) {
   return number;
 }
 
-/// The limit of one group, from the files of either version.
+/// Returns the limit of one group, from the files of either version.
 int64_t limitOf(const std::string &folder) {
   std::ifstream file(folder + "/cpu.max");
   std::string quota;
@@ -36,7 +36,7 @@ int64_t limitOf(const std::string &folder) {
   return std::min(both, cpusFor(numberIn(folder + "/cpu.cfs_quota_us"), numberIn(folder + "/cpu.cfs_period_us")));
 }
 
-/// The limit of a group and of the groups around it.
+/// Returns the lowest limit of a group and its parents.
 int64_t lowestLimit(const std::string &mount, llvm::StringRef group) {
   int64_t lowest = limitOf(mount);
   for (group = group.rtrim('/'); !group.empty(); group = group.substr(0, group.rfind('/')).rtrim('/'))

@@ -1,5 +1,5 @@
-// How much processor time this process may have. Containers and services limit time, not the number of processors: threads beyond the limit
-// only wait for one another.
+// The CPU time that this process may use. Containers and services limit time, not the number of CPUs: threads beyond the limit only wait
+// for each other.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,10 @@
 
 namespace tilewright {
 
-/// As many processors as the limits of all control groups around this process add up to, rounded up; a large number where there is none.
+/// Returns the number of CPUs within the limits of all control groups of this process, rounded up; a large number without a limit.
 int64_t quotaCpus();
 
-/// The same from a folder in which control groups are mounted (/sys/fs/cgroup), and the text that says in which the process is
-/// (/proc/self/cgroup).
+/// The same for control groups mounted in a folder (/sys/fs/cgroup), and the text that lists the process's groups (/proc/self/cgroup).
 int64_t quotaCpusOf(const std::string &mounted, const std::string &groups);
 
 } // namespace tilewright

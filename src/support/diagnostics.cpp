@@ -1,4 +1,4 @@
-// Turns rows of diagnostics.def and places in a source into finished messages, and messages into text for a terminal.
+// Fills rows of diagnostics.def with arguments and source locations, and renders messages for a terminal.
 
 #include "support/diagnostics.h"
 
@@ -29,7 +29,7 @@ std::string_view diagHint(Diag id) {
   return rows[static_cast<size_t>(id)].hint;
 }
 
-// {0} to {9}; an argument that was not given is empty.
+// Replaces {0} to {9}; a missing argument is empty.
 static std::string fill(std::string_view text, const std::vector<std::string> &args) {
   std::string result;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -49,7 +49,7 @@ std::string diagMessage(Diag id, const std::vector<std::string> &args) {
   return fill(diagText(id), args);
 }
 
-static void place(Diagnostic &diagnostic, SourceRange range) {
+static void setLocation(Diagnostic &diagnostic, SourceRange range) {
   if (!range.file) return;
   uint32_t size = static_cast<uint32_t>(range.file->text().size());
   uint32_t begin = std::min(range.begin, size);
@@ -70,7 +70,7 @@ Diagnostic &Diagnostics::add(Severity severity, SourceRange range, Diag id, cons
   diagnostic.message = fill(diagText(id), args);
   diagnostic.hint = fill(diagHint(id), args);
   diagnostic.args = args;
-  place(diagnostic, range);
+  setLocation(diagnostic, range);
   return diagnostic;
 }
 
@@ -92,7 +92,7 @@ Diagnostic Diagnostics::note(SourceRange range, std::string message) {
   Diagnostic diagnostic;
   diagnostic.severity = Severity::note;
   diagnostic.message = std::move(message);
-  place(diagnostic, range);
+  setLocation(diagnostic, range);
   return diagnostic;
 }
 
@@ -106,13 +106,13 @@ void Diagnostics::append(const Diagnostics &other) {
   errors += other.errors;
 }
 
-// The terminal cells that a piece of a line takes. What has no width of its own (broken UTF-8, control characters) counts by bytes.
+// Returns the terminal cells of a part of a line. Bytes without a width of their own (broken UTF-8, control characters) count as one each.
 static int64_t cells(std::string_view text) {
   int width = llvm::sys::unicode::columnWidthUTF8(llvm::StringRef(text));
   return width >= 0 ? width : static_cast<int64_t>(text.size());
 }
 
-// Blanks as wide as `text`; tabs stay tabs, so that the caret lands right at any tab width.
+// Returns blanks as wide as `text`. Tabs stay tabs, so the caret is right at any tab width.
 static std::string blanks(std::string_view text) {
   std::string result;
   for (size_t at = 0; at < text.size();) {
@@ -135,7 +135,7 @@ static bool isContinuation(char c) {
   return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
 }
 
-// The line and the carets. A line too long for any terminal is cut to the part around the place.
+// Renders the line and the carets. A line too long for a terminal is cut to the part around the location.
 static void renderLine(const Diagnostic &diagnostic, std::string &out) {
   constexpr int64_t widest = 240, before = 80;
   std::string line = withoutControls(diagnostic.lineText);
@@ -173,7 +173,7 @@ static void renderOne(const Diagnostic &diagnostic, std::string &out) {
 std::string Diagnostics::render() const {
   std::string out;
   for (const Diagnostic &diagnostic : records)
-    if (diagnostic.id != Diag::staticPrint) renderOne(diagnostic, out); // what the kernel prints is not a message about the kernel
+    if (diagnostic.id != Diag::staticPrint) renderOne(diagnostic, out); // output of the kernel is not a message about the kernel
   return out;
 }
 

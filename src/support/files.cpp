@@ -1,4 +1,4 @@
-// Plain POSIX: std::filesystem reports through exceptions by default, and LLVM's wrappers add nothing that is needed here.
+// Plain POSIX: std::filesystem reports through exceptions by default, and LLVM's wrappers have no advantage here.
 
 #include "support/files.h"
 
@@ -19,11 +19,11 @@ static Failure systemFailure() {
   return {std::strerror(errno)};
 }
 
-/// No source, library or list of results is larger; a sparse file of any size is quickly made.
+/// The limit of a source, library or list of results. A sparse file of any size is easily made.
 static constexpr size_t maxOfSources = size_t(256) << 20;
 static constexpr const char *tooLarge = "it is larger than 256 MiB";
 
-/// Everything that an open file holds. Pipes and files under /proc have no size, so the end is found by reading; not all devices have one.
+/// Reads an open file to its end. Pipes and files under /proc have no size, and not all devices have an end.
 static Result<std::string> readAll(int fd, const struct stat &status, size_t maxBytes) {
   std::string bytes;
   while (true) {
@@ -38,7 +38,7 @@ static Result<std::string> readAll(int fd, const struct stat &status, size_t max
 }
 
 namespace {
-/// Closes a file at the end of its life.
+/// Closes a file in its destructor.
 struct OpenFile {
   int fd;
   explicit OpenFile(int fd) : fd(fd) {}
@@ -65,7 +65,7 @@ static bool isOthersToWrite(const struct stat &status) {
 }
 
 Result<std::string> readPrivateFile(const std::string &path, int64_t maxBytes) {
-  // Without O_NONBLOCK, opening a pipe would wait for somebody to write.
+  // Without O_NONBLOCK, opening a pipe would wait for a writer.
   OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (file.fd < 0) return errno == ELOOP ? Failure{"it is a symbolic link"} : systemFailure();
   struct stat status{};
@@ -77,11 +77,11 @@ Result<std::string> readPrivateFile(const std::string &path, int64_t maxBytes) {
   return readAll(file.fd, status, static_cast<size_t>(maxBytes));
 }
 
-/// The user who may do anything, and whom everybody has to trust.
+/// The superuser, who is always trusted.
 static constexpr uid_t root = 0;
 
-/// Why others than this user could put another folder in place of what `folder` holds; nothing if they cannot. In a folder such as /tmp
-/// (sticky), they cannot move what is not theirs.
+/// Returns the reason why other users could replace `folder`, or nothing. In a sticky folder such as /tmp, they cannot move files of
+/// others.
 static std::optional<std::string> riskOfParent(const std::string &folder, const struct stat &status) {
   std::string name = "'" + (folder.empty() ? "/" : folder) + "', which holds it, ";
   if (status.st_uid != ::geteuid() && status.st_uid != root) return name + "belongs to user " + std::to_string(status.st_uid);
@@ -89,9 +89,9 @@ static std::optional<std::string> riskOfParent(const std::string &folder, const 
   return std::nullopt;
 }
 
-// From the root to the folder. A link may lead anywhere as long as nobody else could have laid it, to a place where the same holds.
+// Checks each folder from the root. A link may lead anywhere if no other user could have made it, and if its target passes the same check.
 static Result<void> checkWithoutLinks(const std::string &path, bool &hasLink) {
-  bool shared = false; // whether others may write to the folder that holds this part of the path
+  bool shared = false; // true if others may write to the folder that holds this part of the path
   for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     std::string part = path.substr(0, end);
     struct stat status{};
@@ -118,7 +118,7 @@ Result<void> checkPrivateFolder(const std::string &name) {
     path = std::string(here) + "/" + path;
   }
   while (path.size() > 1 && path.back() == '/')
-    path.pop_back(); // with its '/' at the end, "link/" would mean the folder that the link leads to
+    path.pop_back(); // with a trailing '/', "link/" would mean the link's target
   bool hasLink = false;
   Result<void> safe = checkWithoutLinks(path, hasLink);
   if (!safe || !hasLink) return safe;
@@ -126,7 +126,7 @@ Result<void> checkPrivateFolder(const std::string &name) {
   return target ? checkWithoutLinks(target.get(), hasLink) : safe;
 }
 
-/// 0, or what went wrong.
+/// Returns 0, or the error number.
 static int writeAndClose(int fd, std::string_view bytes) {
   int error = 0;
   for (size_t done = 0; error == 0 && done < bytes.size();) {
@@ -141,7 +141,8 @@ static int writeAndClose(int fd, std::string_view bytes) {
 }
 
 Result<void> writeFileAtomically(const std::string &path, std::string_view bytes) {
-  // Unique among threads by the counter, among processes by the id, among machines on one network folder by O_EXCL and a retry.
+  // The counter makes it unique among threads, the process ID among processes. O_EXCL and a retry do so among machines on one network
+  // folder.
   static std::atomic<uint64_t> counter{0};
   std::string temporary;
   int fd = -1;

@@ -1,4 +1,4 @@
-// Files as the compiler and its caches use them: whole, and never half-written for another process to see.
+// File access for the compiler and its caches: whole files, so that no other process reads a half-written one.
 #pragma once
 
 #include "support/result.h"
@@ -8,29 +8,29 @@
 
 namespace tilewright {
 
-/// The whole file, of at most 256 MiB.
+/// Reads a file of at most 256 MiB.
 Result<std::string> readFile(const std::string &path);
 
-/// Replaces the file in one step: readers see the old bytes or the new ones. The folder must exist.
+/// Replaces the file atomically: readers see the old bytes or the new ones. The folder must exist.
 Result<void> writeFileAtomically(const std::string &path, std::string_view bytes);
 
-/// The same for a path that a user names: links stay, and the files they lead to are replaced; devices and pipes are written to.
+/// The same for a path that a user names: links stay, and their targets are replaced; devices and pipes are written to.
 Result<void> writeOutputFile(const std::string &path, std::string_view bytes);
 
-/// The folder and those above it; no error if they exist.
+/// Creates the folder and its parents; it is not an error if they exist.
 Result<void> makeDirectories(const std::string &path);
 
-/// The same, but no other user can look into the folders that it makes.
+/// The same, with permissions that keep other users out.
 Result<void> makePrivateDirectories(const std::string &path);
 
-/// Whether only this user (and root) can put files into the folder, or put another folder in its place: code
-/// that is found there is then this user's own. Fails with the reason; a folder that does not exist yet is fine.
+/// Succeeds if only this user (and root) can put files into the folder or replace the folder, so code in it is this user's own. Fails with
+/// the reason. A folder that does not exist yet is accepted.
 Result<void> checkPrivateFolder(const std::string &path);
-/// Like readFile, for a file that must be this user's own: a regular file and not a link, not writable by others, of at most
-/// `maxBytes`.
+/// Like readFile, for this user's own files: a regular file, not a link, not writable by others, of at most `maxBytes`.
 Result<std::string> readPrivateFile(const std::string &path, int64_t maxBytes);
 
-/// Where compiled kernels are kept: $TILEWRIGHT_CACHE_DIR, or "tilewright" under $TRITON_CACHE_DIR or ~/.cache. Not created here.
+/// Returns the folder of compiled kernels: $TILEWRIGHT_CACHE_DIR, or "tilewright" under $TRITON_CACHE_DIR or ~/.cache. It is not created
+/// here.
 std::string cacheDirectory();
 
 } // namespace tilewright

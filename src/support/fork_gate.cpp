@@ -1,5 +1,5 @@
-// One word counts the compiling threads, and its top bit closes the gate: a thread that wants to fork sets the bit and waits until only its
-// own count is left. That word is the whole state, so a child only has to reset it.
+// One word counts the compiling threads, and its top bit closes the gate. A thread that wants to fork sets the bit and waits until only its
+// own count is left. The word is the whole state, so a child only has to reset it.
 
 #include "support/fork_gate.h"
 
@@ -12,7 +12,7 @@ namespace tilewright {
 static constexpr uint32_t closedBit = uint32_t(1) << 31;
 static constinit std::atomic<uint32_t> gate{0};
 static constinit std::atomic<uint64_t> begun{0};
-[[gnu::tls_model("initial-exec")]] static constinit thread_local uint32_t nested = 0; // Compiling scopes of this thread
+[[gnu::tls_model("initial-exec")]] static constinit thread_local uint32_t nested = 0; // nested Compiling scopes of this thread
 [[gnu::tls_model("initial-exec")]] static constinit thread_local bool closedHere = false;
 
 uint64_t preparations() {

@@ -1,7 +1,7 @@
-// What fork() waits for.
+// A gate that makes fork() wait for compilations.
 //
-// A child has a copy of every lock, and none of the threads that hold them. So work that takes locks of the compiler's is counted while it
-// runs, and a process that wants to fork closes a gate, behind which no such work begins, and waits until what has begun is done.
+// A child has a copy of every lock, and none of the threads that hold them. So work that takes locks of the compiler is counted while it
+// runs. A process that wants to fork closes the gate, so that no such work begins, and waits until the running work has ended.
 #pragma once
 
 #include <chrono>
@@ -9,8 +9,8 @@
 
 namespace tilewright {
 
-/// As long as this lives, this thread compiles, or runs a kernel on the interpreter or the simulator. Waits while the gate is closed.
-/// It may be nested. The caller holds no lock that the thread which forks may hold: Python's GIL, above all.
+/// While this object lives, its thread compiles, or runs a kernel on the interpreter or the simulator. The constructor waits while the gate
+/// is closed. Scopes may be nested. The caller must not hold a lock that the forking thread may hold, such as Python's GIL.
 class Compiling {
 public:
   Compiling();
@@ -19,17 +19,17 @@ public:
   Compiling &operator=(const Compiling &) = delete;
 };
 
-/// How often threads of this process have begun to compile or to tune: between two readings that agree, launches only ran.
+/// Returns how often threads of this process have begun to compile or to tune. If two readings are equal, only launches ran between them.
 uint64_t preparations();
-/// Counts what is not behind the gate: a tuning.
+/// Counts a tuning, which does not enter the gate.
 void notePreparation();
 
-/// Closes the gate and waits for the threads behind it, this one left out, for a limited time. This thread may still compile.
+/// Closes the gate and waits, for a limited time, for the other threads inside it. This thread may still compile.
 void closeCompileGate(std::chrono::seconds most);
 void openCompileGate();
-/// In a child: the gate is open, and nobody is behind it but perhaps this thread.
+/// Opens the gate in a child process, where at most this thread is inside it.
 void resetCompileGate();
-/// Whether this thread has closed the gate.
+/// True if this thread has closed the gate.
 bool hasClosedCompileGate();
 
 } // namespace tilewright

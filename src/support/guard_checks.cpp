@@ -4,7 +4,7 @@
 
 namespace tilewright {
 
-/// Whether two launches differ in their tensors alone.
+/// True if two launches differ only in their tensors.
 static bool haveSameNumbers(llvm::ArrayRef<uint64_t> a, llvm::ArrayRef<uint64_t> b, llvm::ArrayRef<SlotKind> kinds) {
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); ++i)
@@ -12,18 +12,18 @@ static bool haveSameNumbers(llvm::ArrayRef<uint64_t> a, llvm::ArrayRef<uint64_t>
   return true;
 }
 
-/// Whether launches that differ in their tensors alone agree about the fact.
-static bool isOfNumbers(const LaunchGuard &fact, llvm::ArrayRef<SlotKind> kinds) {
-  return !fact.nodes.empty() && llvm::none_of(fact.nodes, [&](const BoundNode &node) {
+/// True if the guard does not depend on tensors.
+static bool isOfNumbers(const LaunchGuard &guard, llvm::ArrayRef<SlotKind> kinds) {
+  return !guard.nodes.empty() && llvm::none_of(guard.nodes, [&](const BoundNode &node) {
     return node.kind == BoundNode::Kind::slot && kinds[static_cast<size_t>(node.first)] == SlotKind::pointer;
   });
 }
 
 FailedGuardNames GuardChecks::failedBy(const Question &launch, llvm::function_ref<void(llvm::MutableArrayRef<int64_t>)> findBytes,
                                        llvm::function_ref<void(llvm::ArrayRef<uint64_t>, std::vector<std::string> &)> breakMore) {
-  // Who finds another launch here checks for itself. A child may find the lock held for good.
-  std::unique_lock<std::mutex> guard(lock, std::try_to_lock);
-  llvm::MutableArrayRef<Checked> known = guard ? llvm::MutableArrayRef<Checked>(checked) : llvm::MutableArrayRef<Checked>();
+  // A thread that does not get the lock checks for itself. In a child process the lock may stay held forever.
+  std::unique_lock<std::mutex> held(lock, std::try_to_lock);
+  llvm::MutableArrayRef<Checked> known = held ? llvm::MutableArrayRef<Checked>(checked) : llvm::MutableArrayRef<Checked>();
   bool numbersHold = false;
   for (const Checked &before : known) {
     if (before.grid != launch.grid || !haveSameNumbers(launch.slots, before.slots, launch.kinds)) continue;
@@ -36,17 +36,17 @@ FailedGuardNames GuardChecks::failedBy(const Question &launch, llvm::function_re
   findBytes(bytes);
   std::vector<std::string> broken;
   Checked fresh{launch.grid, {launch.slots.begin(), launch.slots.end()}, {launch.bytes.begin(), launch.bytes.end()}, true, nullptr};
-  for (const LaunchGuard &fact : launch.guards) {
-    bool sameForNumbers = isOfNumbers(fact, launch.kinds);
-    if ((sameForNumbers && numbersHold) || holds(fact, {integers, bytes, launch.grid})) continue;
+  for (const LaunchGuard &guard : launch.guards) {
+    bool sameForNumbers = isOfNumbers(guard, launch.kinds);
+    if ((sameForNumbers && numbersHold) || holds(guard, {integers, bytes, launch.grid})) continue;
     if (sameForNumbers) fresh.numbersHold = false;
-    broken.push_back(fact.name);
+    broken.push_back(guard.name);
   }
   breakMore(integers, broken);
   for (const Checked &before : known)
     if (before.broken && *before.broken == broken) fresh.broken = before.broken;
   if (!fresh.broken && !broken.empty()) fresh.broken = std::make_shared<const std::vector<std::string>>(std::move(broken));
-  if (guard) checked[next++ % checked.size()] = fresh;
+  if (held) checked[next++ % checked.size()] = fresh;
   return fresh.broken;
 }
 

@@ -1,5 +1,5 @@
-// Which facts does a launch break? Nearly every launch breaks none and is like one before it, so the last answers are remembered: a warm
-// launch compares a few numbers and allocates nothing.
+// Finds the launch guards that a launch fails. Nearly every launch fails none and repeats an earlier one, so the last results are cached: a
+// warm launch compares a few numbers and allocates nothing.
 #pragma once
 
 #include "support/launch_guards.h"
@@ -11,30 +11,31 @@
 
 namespace tilewright {
 
-/// The names of the facts that a launch breaks; null where it breaks none.
+/// The names of the guards that a launch fails; null if it fails none.
 using FailedGuardNames = std::shared_ptr<const std::vector<std::string>>;
 
-/// The checks of one compiled kernel. Any thread may ask; equal lists of names are one object.
+/// Checks the guards of one compiled kernel. It is thread-safe; equal lists of names are one object.
 class GuardChecks {
 public:
   struct Question {
     llvm::ArrayRef<LaunchGuard> guards;
     llvm::ArrayRef<SlotKind> kinds;
     std::array<int64_t, 3> grid;
-    llvm::ArrayRef<uint64_t> slots; // as they are launched with
-    llvm::ArrayRef<int64_t> bytes;  // of tensors, as in LaunchValues; may be empty
+    llvm::ArrayRef<uint64_t> slots; // the launch's values
+    llvm::ArrayRef<int64_t> bytes;  // sizes of tensors, as in LaunchValues; may be empty
   };
-  /// `findBytes` may fill in sizes that are 0. `breakMore` names what else a launch with these integers breaks.
+  /// Returns the failed guards. `findBytes` may fill in sizes that are 0. `breakMore` adds other guards that a launch with these integers
+  /// fails.
   FailedGuardNames failedBy(const Question &launch, llvm::function_ref<void(llvm::MutableArrayRef<int64_t> bytes)> findBytes,
                             llvm::function_ref<void(llvm::ArrayRef<uint64_t> integers, std::vector<std::string> &names)> breakMore);
 
 private:
-  /// A launch that was checked. Some kernels are launched with two or three tensors in turn.
+  /// A checked launch. Some kernels alternate between two or three tensors.
   struct Checked {
     std::array<int64_t, 3> grid{};
     llvm::SmallVector<uint64_t, 16> slots;
     llvm::SmallVector<int64_t, 16> bytes;
-    bool numbersHold = false; // the facts about grid and integers: not about tensors
+    bool numbersHold = false; // the guards on the grid and integers, which do not depend on tensors
     FailedGuardNames broken;
   };
   std::mutex lock;

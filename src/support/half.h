@@ -1,4 +1,4 @@
-// 16-bit floats as bits, without help from the processor or the host compiler: both may lack them.
+// 16-bit floats as bits, without instructions of the CPU or types of the host compiler: both may lack them.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace tilewright {
 
-/// To IEEE half, rounding to nearest, ties to even.
+/// Converts to IEEE half, rounding to nearest, ties to even.
 inline uint16_t halfBits(double value) {
   uint64_t bits;
   std::memcpy(&bits, &value, 8);
@@ -16,7 +16,7 @@ inline uint16_t halfBits(double value) {
   if (exponent == 1024) return static_cast<uint16_t>(sign | 0x7c00 | (fraction ? 0x200 | fraction >> 42 : 0));
   if (exponent > 15) return sign | 0x7c00;
   if (exponent < -25) return sign;
-  // The bits that fall off decide the rounding. A carry into the exponent is right, up to infinity.
+  // The dropped bits decide the rounding. A carry into the exponent is right, up to infinity.
   int64_t shift = 42;
   uint64_t result;
   if (exponent < -14) {
@@ -47,7 +47,7 @@ inline float halfValue(uint16_t bits) {
   return value;
 }
 
-/// To bfloat16, rounding to nearest, ties to even.
+/// Converts to bfloat16, rounding to nearest, ties to even.
 inline uint16_t bfloatBits(float value) {
   uint32_t word;
   std::memcpy(&word, &value, 4);
@@ -55,8 +55,8 @@ inline uint16_t bfloatBits(float value) {
   return static_cast<uint16_t>((word + 0x7fff + (word >> 16 & 1)) >> 16);
 }
 
-/// The same from double. Rounding to float first would round twice; leaving a mark of what fell off in the last bit (round to odd) makes
-/// the second rounding right.
+/// The same from double. Rounding to float first would round twice. Rounding to odd (setting the last bit if bits are dropped) makes the
+/// second rounding right.
 inline uint16_t bfloatBits(double value) {
   float narrow = static_cast<float>(value);
   double wide = narrow;

@@ -31,7 +31,7 @@ Hasher &Hasher::add(std::string_view field) {
 }
 
 Hasher &Hasher::addInteger(int64_t field) {
-  uint8_t bytes[8]; // little-endian by hand, so that keys do not depend on the machine
+  uint8_t bytes[8]; // little-endian on every machine, so that keys are equal
   for (int64_t i = 0; i < 8; ++i)
     bytes[i] = static_cast<uint8_t>(static_cast<uint64_t>(field) >> (8 * i));
   state->blake.update(llvm::ArrayRef<uint8_t>(bytes));

@@ -1,4 +1,4 @@
-// Content addresses: BLAKE3, as lower-case hex. Cache keys and build identities are made of these.
+// Content addresses: BLAKE3, as lower-case hex. They are used for cache keys and build identities.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tilewright {
 
-/// The 256-bit BLAKE3 digest of `bytes` as 64 hex digits.
+/// Returns the 256-bit BLAKE3 digest of `bytes` as 64 hex digits.
 std::string hashHex(std::string_view bytes);
 
 /// Hashes a sequence of fields. Each field is hashed with its length, so ("ab", "c") and ("a", "bc") differ.
@@ -21,7 +21,7 @@ public:
 
   Hasher &add(std::string_view field);
   Hasher &addInteger(int64_t field);
-  /// The digest of all fields so far, as 64 hex digits.
+  /// Returns the digest of all fields so far, as 64 hex digits.
   std::string hex() const;
 
 private:

@@ -1,4 +1,4 @@
-// JSON that may come from anywhere.
+// Parses JSON from untrusted sources.
 #pragma once
 
 #include "support/result.h"
@@ -7,8 +7,7 @@
 
 namespace tilewright {
 
-/// llvm::json::parse calls itself for each level of nesting: text that is nested more deeply than any file of ours is a failure here, and
-/// so is text that is no JSON.
+/// Parses JSON. Fails for invalid JSON and for deep nesting, because llvm::json::parse is recursive.
 Result<llvm::json::Value> parseJson(llvm::StringRef text);
 
 } // namespace tilewright

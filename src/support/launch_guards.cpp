@@ -1,4 +1,4 @@
-// See launch_guards.h. Intervals are exact at their ends, or wider than they need to be: never too narrow.
+// See launch_guards.h. Intervals are exact at their ends, or wider than necessary: never too narrow.
 #include "support/launch_guards.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -10,7 +10,7 @@ namespace tilewright {
 
 using Wide = Interval::Wide;
 
-/// Above every product of two 32-bit numbers and a third, and so small that no sum or difference of two such numbers overflows.
+/// Larger than a product of two 32-bit numbers and a third, and small enough that sums and differences of two such numbers do not overflow.
 static constexpr Wide farthest = Wide(1) << 100;
 static constexpr Interval anything{-farthest, farthest};
 
@@ -31,7 +31,7 @@ static Interval product(const Interval &a, const Interval &b) {
   return {*least, *most};
 }
 
-/// Division by 0 has no meaning, and neither has a kernel that divides by 0: only the other divisors count.
+/// A kernel that divides by 0 is undefined, so only nonzero divisors count.
 static Interval quotient(const Interval &a, Interval b) {
   if (b.least == 0) b.least = 1;
   if (b.most == 0) b.most = -1;
@@ -52,7 +52,7 @@ static Interval remainder(const Interval &a, const Interval &b) {
   return {a.least >= 0 ? Wide(0) : std::max(a.least, -below), a.most <= 0 ? Wide(0) : std::min(a.most, below)};
 }
 
-/// The numbers that two true statements leave. Where the statements exclude each other, the code is never reached.
+/// Returns the intersection. If it is empty, the code is never reached.
 static Interval both(const Interval &a, const Interval &b) {
   Interval result{std::max(a.least, b.least), std::min(a.most, b.most)};
   return result.least <= result.most ? result : a;

@@ -1,11 +1,11 @@
-// Whether memory is there: for accesses through pointers whose tensor is not known.
+// Tests whether memory is mapped, for accesses through pointers whose tensor is not known.
 #pragma once
 
 #include <cstdint>
 
 namespace tilewright {
 
-/// Whether all bytes of [address, address + bytes) lie in pages of this process. Asks the system, so callers keep the answer.
+/// True if all bytes of [address, address + bytes) are in pages of this process. It is a system call, so callers cache the result.
 bool isMapped(uint64_t address, int64_t bytes);
 
 } // namespace tilewright

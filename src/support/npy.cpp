@@ -17,7 +17,7 @@ int64_t NpyArray::elements() const {
   return count;
 }
 
-// What follows `'key':` in the header, without leading blanks.
+// Returns the text after `'key':` in the header, without leading blanks.
 static std::string_view valueOf(std::string_view header, std::string_view key) {
   for (char quote : {'\'', '"'}) {
     std::string quoted = quote + std::string(key) + quote;
@@ -33,7 +33,7 @@ static std::string_view valueOf(std::string_view header, std::string_view key) {
   return {};
 }
 
-// Bytes of one element by its dtype word, or 0.
+// Returns the bytes of one element by its dtype word, or 0.
 static int64_t elementBytes(std::string_view dtype) {
   if (dtype.size() < 2 || std::string_view("biufV").find(dtype[0]) == std::string_view::npos) return 0;
   int64_t size = 0;
@@ -104,7 +104,7 @@ std::string formatNpy(const NpyArray &array) {
   bool hasOrder = array.dtype.size() == 2 && array.dtype[1] != '1' && array.dtype[0] != 'V';
   std::string header = std::string("{'descr': '") + (hasOrder ? '<' : '|') + array.dtype +
                        "', 'fortran_order': " + (array.fortranOrder ? "True" : "False") + ", 'shape': (" + shape + "), }";
-  // The data begin at a multiple of 64, so that readers can map the file.
+  // The data begin at a multiple of 64, so readers can map the file.
   size_t total = (10 + header.size() + 1 + 63) / 64 * 64;
   header.append(total - 10 - header.size() - 1, ' ');
   header += '\n';

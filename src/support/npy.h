@@ -1,4 +1,4 @@
-// NumPy's .npy files: how tensors enter and leave the command line.
+// NumPy's .npy files: the command line reads and writes tensors in them.
 #pragma once
 
 #include "support/result.h"
@@ -18,7 +18,7 @@ struct NpyArray {
   int64_t elements() const;
 };
 
-/// Versions 1 to 3 of the format; little-endian data of fixed-size elements.
+/// Reads versions 1 to 3 of the format, with little-endian data of fixed-size elements.
 Result<NpyArray> readNpy(const std::string &path);
 Result<NpyArray> parseNpy(std::string_view file);
 std::string formatNpy(const NpyArray &array);

@@ -11,9 +11,9 @@
 
 namespace tilewright {
 
-/// "0-3,8" is 0, 1, 2, 3 and 8. What is no number ends the list.
+/// Parses "0-3,8" as 0, 1, 2, 3 and 8. It stops at anything but a number.
 static std::vector<int64_t> numbersOf(llvm::StringRef text) {
-  constexpr int64_t most = 1 << 16; // a damaged range must not fill the memory
+  constexpr int64_t most = 1 << 16; // limits a damaged range
   std::vector<int64_t> numbers;
   while (!text.empty()) {
     auto [range, rest] = text.split(',');
@@ -40,7 +40,7 @@ std::vector<NumaNode> numaNodesOf(const std::string &folder, const std::function
   for (int64_t number : numbersIn(folder + "/online")) {
     NumaNode node{number, numbersIn(folder + "/node" + std::to_string(number) + "/cpulist")};
     llvm::erase_if(node.cpus, [&](int64_t cpu) { return !isUsable(cpu); });
-    if (!node.cpus.empty()) nodes.push_back(std::move(node)); // memory of its own alone, or all its processors are another's
+    if (!node.cpus.empty()) nodes.push_back(std::move(node)); // skips a node with memory only, or with CPUs of other processes only
   }
   return nodes;
 }
@@ -65,7 +65,7 @@ void distributeThreads(llvm::ArrayRef<NumaNode> nodes, int64_t threads, llvm::Mu
 }
 
 int64_t endOfPartition(int64_t total, int64_t before, int64_t all) {
-  return total / all * before + total % all * before / all; // a product of the whole total would not fit
+  return total / all * before + total % all * before / all; // total * before could overflow
 }
 
 } // namespace tilewright

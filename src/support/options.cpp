@@ -1,5 +1,5 @@
-// The rules are upstream's: numbers of warps and of blocks are powers of two, because layouts are linear maps over bits; num_stages = 0
-// means the same as 1, a loop without a pipeline.
+// The rules are Triton's. The numbers of warps and of CTAs are powers of two, because layouts are linear maps over bits. num_stages = 0
+// means the same as 1: a loop that is not pipelined.
 #include "support/options.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr Release releases[] = {
 };
 } // namespace
 
-/// "3.9.0", and "3.9" for the newest release of that line.
+/// Finds a release: "3.9.0", or "3.9" for the newest release of that line.
 static const Release *releaseNamed(std::string_view name) {
   for (const Release &release : releases)
     if (name == release.text || name == release.text.substr(0, release.text.rfind('.'))) return &release;
@@ -98,9 +98,9 @@ bool KernelOptions::check(const GpuTarget *gpu, Diagnostics &diagnostics) const 
     return refuse("num_stages", numStages, "from 0 to 65536", "0 and 1 mean that loops load nothing ahead; 2 to 5 are usual", diagnostics);
   if (maxnreg && (*maxnreg < 1 || *maxnreg > maxRegisterLimit))
     return refuse("maxnreg", *maxnreg, "from 1 to 65536", "a GPU's thread has 24 to 255 registers; None sets no limit", diagnostics);
-  if (!gpu) return true; // a processor runs a program on one core, however many warps and blocks a GPU would use
+  if (!gpu) return true; // a CPU runs a program on one core and ignores the numbers of warps and CTAs
   if (numWarps > gpu->threadsPerBlock / lanes) {
-    // Such a number makes sense, but is too large for this card: a tuner goes on with its next configuration.
+    // The number is valid, but too large for this GPU: a tuner continues with its next configuration.
     int64_t threads = 0;
     if (__builtin_mul_overflow(numWarps, lanes, &threads)) threads = INT64_MAX;
     diagnostics.error({}, Diag::outOfResources, {"threads", std::to_string(threads), std::to_string(gpu->threadsPerBlock)});

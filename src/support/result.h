@@ -1,4 +1,4 @@
-// A value or the reason why there is none, for operations whose failure has no place in a source text (files, devices).
+// A value, or the reason why there is none, for operations without a source location (files, devices).
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 namespace tilewright {
 
 struct Failure {
-  std::string message; // without the name of the thing that failed; the caller adds it
+  std::string message; // without the name of the failed object, which the caller adds
 };
 
-/// Either a T or a Failure. Test it before taking the value.
+/// Either a T or a Failure. Test it before you read the value.
 template <typename T> class [[nodiscard]] Result {
 public:
   Result(T value) : state(std::in_place_index<0>, std::move(value)) {}
@@ -22,14 +22,14 @@ public:
   const T &operator*() const { return *std::get_if<0>(&state); }
   T *operator->() { return std::get_if<0>(&state); }
   const T *operator->() const { return std::get_if<0>(&state); }
-  /// Why there is no value. Call it only where there is none.
+  /// Returns the error. Call it only for a failure.
   const std::string &error() const { return std::get_if<1>(&state)->message; }
 
 private:
   std::variant<T, Failure> state;
 };
 
-/// Success, or the reason why not.
+/// Success, or the reason for the failure.
 template <> class [[nodiscard]] Result<void> {
 public:
   Result() = default;

@@ -1,4 +1,4 @@
-// Source text and positions in it. Every later stage points back here, so that an error can show the line it is about.
+// Source text and positions in it. Every later stage refers to them, so that an error can show its line.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tilewright {
 
-/// One source text with its name. Immutable, shared by everything that points into it.
+/// One source text with its name. It is immutable and shared by all its positions.
 class SourceFile {
 public:
   /// `firstLine` is the line number of the first line of `text` (a function captured from the middle of a file keeps its numbers).
@@ -23,7 +23,7 @@ public:
     int64_t column; // 1-based, in bytes
   };
   Position position(uint32_t offset) const;
-  /// The text of the line that holds `offset`, without its line break.
+  /// Returns the text of the line at `offset`, without its line break.
   std::string_view lineText(uint32_t offset) const;
 
 private:
@@ -34,7 +34,7 @@ private:
   int64_t firstLine;
 };
 
-/// A half-open range of bytes in one source file. `file` is null where there is no source (IR that was written by hand).
+/// A half-open range of bytes in one source file. `file` is null without a source (IR that was written by hand).
 struct SourceRange {
   const SourceFile *file = nullptr;
   uint32_t begin = 0;

@@ -10,7 +10,7 @@ namespace {
 /// The stack that the end of a recursion may need: to build an operation, to render a diagnostic.
 constexpr int64_t reserve = 96 * 1024;
 
-/// The lowest address of this thread's stack; 0 where it is not known.
+/// Returns the lowest address of this thread's stack; 0 if it is not known.
 uintptr_t lowestAddress() {
 #ifdef __linux__
   pthread_attr_t attributes;
@@ -43,7 +43,7 @@ void onStackOf(int64_t bytes, const std::function<void()> &work) {
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, static_cast<size_t>(bytes + reserve));
   sigset_t all, before;
-  sigfillset(&all); // signals are for the host program's threads
+  sigfillset(&all); // the host program's threads handle signals
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread;
   auto run = [](void *work) -> void * {
@@ -53,7 +53,7 @@ void onStackOf(int64_t bytes, const std::function<void()> &work) {
   bool started = pthread_create(&thread, &attributes, run, const_cast<std::function<void()> *>(&work)) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
-  if (!started) return work(); // most kernels need little
+  if (!started) return work(); // most kernels need little stack
   pthread_join(thread, nullptr);
 }
 

@@ -1,5 +1,5 @@
-// The compiler knows levels of x86 processors, not models: what code is made from (vector width, number of
-// registers, fused multiply-add, masks) follows from the level; only tuning and cache sizes follow from the model.
+// The compiler knows levels of x86 CPUs, not models. Code depends on the level (vector width, number of registers, fused multiply-add,
+// masks). Only tuning and cache sizes depend on the model.
 
 #include "support/target.h"
 #include "support/cpu.h"
@@ -42,14 +42,14 @@ static CpuTarget avx512() {
   CpuTarget target = avx2();
   target.name = "avx512";
   target.cpu = "x86-64-v4";
-  // LLVM avoids 64-byte vectors on some models; the loops made here ask for them by their types.
+  // LLVM avoids 64-byte vectors on some models; the types of the generated code ask for them.
   target.features += ",+avx512f,+avx512vl,+avx512bw,+avx512dq,+avx512cd,-prefer-256-bit";
   target.vectorBytes = 64;
   target.registers = 32;
   return target;
 }
 
-// Levels with products of narrow types: Cascade Lake brought those of bytes, Cooper Lake and Zen 4 those of bf16.
+// Levels with dot products of narrow types: Cascade Lake introduced those of bytes, Cooper Lake and Zen 4 those of bf16.
 static CpuTarget avx512Dot() {
   CpuTarget target = avx512();
   target.name = "avx512-dot";
@@ -58,13 +58,13 @@ static CpuTarget avx512Dot() {
   return target;
 }
 
-// The level with products of matrices in tile registers: AMX, from Sapphire Rapids on.
+// The level with AMX tiles, since Sapphire Rapids.
 static CpuTarget amx() {
   CpuTarget target = avx512Dot();
   target.name = "amx";
   target.features += ",+amx-tile,+amx-bf16,+amx-int8";
   target.bf16Tiles = target.byteTiles = true;
-  target.bf16Dot = false; // all processors of this level are Intel's: see detect()
+  target.bf16Dot = false; // all CPUs of this level are Intel's: see detect()
   return target;
 }
 
@@ -80,16 +80,16 @@ std::string cpuLevelNames() {
   return names;
 }
 
-// The registers add 8 KiB to a thread's saved state, so Linux (5.16 and later) lets a process use them only after it has
-// asked. Linux refuses where a thread's alternate signal stack is too small for them, and some containers forbid the call.
+// AMX tiles add 8 KiB to a thread's saved state. So Linux (5.16 and later) lets a process use them only after a request. Linux refuses if a
+// thread's alternate signal stack is too small for them, and some containers forbid the call.
 bool mayUseTiles() {
   constexpr long requestPermission = 0x1023, tileData = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   static const bool granted = ::syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
   return granted;
 }
 
-// /sys says "512K". libc is asked second: its answer is 0 on some systems, and on
-// processors with several dies it adds up caches that no single core sees as one.
+// /sys holds "512K". libc is the second choice: it reports 0 on some systems. On CPUs with several dies it reports the sum of caches that
+// no single core sees as one.
 static int64_t cacheBytes(int level, int systemName, int64_t otherwise) {
   for (int index = 0; index < 8; ++index) {
     std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index);
@@ -107,9 +107,8 @@ static int64_t cacheBytes(int level, int systemName, int64_t otherwise) {
   return otherwise;
 }
 
-// A virtual machine with two cores is told the size of a whole socket's last-level cache (480
-// MiB on a Xeon 6), most of which serves other machines: a kernel's output never stays in it.
-// No x86 processor has more than 12 MiB of it for each core (Zen 5 with stacked cache).
+// A virtual machine with two cores reports the whole socket's last-level cache (480 MiB on a Xeon 6). Most of it serves other machines, so
+// a kernel's output does not stay in it. No x86 CPU has more than 12 MiB of it for each core (Zen 5 with stacked cache).
 static int64_t lastLevelShare(int64_t reported, int64_t cores) {
   constexpr int64_t maxOfOneCore = 12 * 1024 * 1024;
   return std::min(reported, std::max<int64_t>(cores, 1) * maxOfOneCore);
@@ -119,9 +118,9 @@ static bool isOfIntel() {
   return llvm::sys::detail::x86::getVendorSignature() == llvm::sys::detail::x86::VendorSignatures::GENUINE_INTEL;
 }
 
-// Intel's server processors have a second-level cache of 1 to 2 MiB. Behind it is a last level that holds what all cores evict,
-// and that is hardly faster to write to than memory: on an Emerald Rapids with 300 MiB of it, stores that bypass the caches win
-// from 2 MiB a thread on (31 GB/s against 25), and from 4 MiB on even where the output is read at once (16 against 15).
+// Intel's server CPUs have a second-level cache of 1 to 2 MiB and, after it, a last level for lines that cores evict. Writing to it is
+// hardly faster than to memory. On an Emerald Rapids with 300 MiB of it, non-temporal stores win from 2 MiB a thread on (31 GB/s against
+// 25), and from 4 MiB on even if the output is read at once (16 against 15).
 static bool hasSlowLastLevel(int64_t l2Bytes) {
   llvm::StringMap<bool> has = llvm::sys::getHostCPUFeatures();
   return isOfIntel() && has.lookup("avx512f") && l2Bytes >= 1024 * 1024;
@@ -149,10 +148,10 @@ static CpuTarget detect() {
   bool isDot = isAvx512 && (limit == "avx512-dot" || limit == "amx") && has({"avx512vnni", "avx512bf16"});
   bool isAmx = isDot && limit == "amx" && has({"amx-tile", "amx-bf16", "amx-int8"}) && mayUseTiles();
   CpuTarget target = isAmx ? amx() : isDot ? avx512Dot() : isAvx512 ? avx512() : isAvx2 ? avx2() : baseline();
-  // The model brings tuning, and with it instructions beyond the level (VNNI, BF16, SHA). A lowered level must not use them.
+  // The model sets the tuning, and with it instructions beyond the level (VNNI, BF16, SHA). A lowered level must not use them.
   if (limit.empty() || limit == "native") {
     target.cpu = llvm::sys::getHostCPUName().str();
-    // What the operating system does not save must stay off even if the model has it.
+    // Features that the operating system does not support stay off even if the model has them.
     for (const auto &feature : features)
       if (!feature.second) target.features += ",-" + feature.first().str();
     for (const char *extra : {"avx512vnni", "avxvnni", "avx512bf16", "avx512fp16", "amx-tile", "amx-bf16", "amx-int8", "amx-fp16"})
@@ -164,8 +163,8 @@ static CpuTarget detect() {
     target.fp16Tiles = hasTiles && features.lookup("amx-fp16");
     target.byteTiles = hasTiles && features.lookup("amx-int8");
   }
-  // Intel's processors start one vdpbf16ps every two cycles, but four fused multiply-adds: computing
-  // products of bf16 in fp32 is half as fast again (79 and 122 GFLOP/s on an Emerald Rapids).
+  // Intel's CPUs start one vdpbf16ps every two cycles, but four fused multiply-adds. Dots of bf16 computed in fp32 are 1.5 times as fast
+  // (79 and 122 GFLOP/s on an Emerald Rapids).
   if (isOfIntel()) target.bf16Dot = false;
   setHostCaches(target);
   return target;
@@ -219,7 +218,7 @@ std::optional<GpuTarget> gpuTargetOfText(std::string_view text) {
 }
 
 std::optional<GpuTarget> gpuTarget(std::string_view name) {
-  const GpuTarget *best = nullptr; // a number has several rows; the last one can do the most
+  const GpuTarget *best = nullptr; // a number has several rows; the last one has the most features
   for (const GpuTarget &target : gpuTargets()) {
     if (name == target.name) return target;
     if (name == std::to_string(target.capability)) best = &target;

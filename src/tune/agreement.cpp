@@ -11,7 +11,7 @@ static bool works(const Measured &result) {
   return !result.milliseconds.empty();
 }
 
-/// The votes of each group. A set of constants whose configurations are in several groups divides its vote.
+/// Returns the votes of each group. A set of constants with configurations in several groups divides its vote.
 static std::map<size_t, double> votesOf(llvm::ArrayRef<Measured> results, llvm::ArrayRef<size_t> constants) {
   std::map<size_t, std::map<size_t, double>> byConstants; // configurations by their constants and group
   for (size_t i = 0; i < results.size(); ++i)
@@ -32,7 +32,7 @@ static size_t firstOfGroup(llvm::ArrayRef<Measured> results, size_t group) {
   return static_cast<size_t>(llvm::find_if(results, isOfGroup) - results.begin());
 }
 
-/// The groups that the interpreter does not put out; all of them if none would be left.
+/// Returns the groups that the interpreter does not reject; all of them if it rejects all.
 static std::vector<size_t> confirmedGroups(llvm::ArrayRef<Measured> results, const std::map<size_t, double> &votes,
                                            const GroupCallbacks &callbacks) {
   std::vector<size_t> all, left;
@@ -51,7 +51,7 @@ Agreement agreementOf(llvm::ArrayRef<Measured> results, const GroupCallbacks &ca
   double all = 0;
   for (const auto &[group, vote] : votes)
     all += vote;
-  constexpr double rounding = 1e-9; // of sums of thirds
+  constexpr double rounding = 1e-9; // for sums of thirds
   for (const auto &[group, vote] : votes)
     if (vote > all / 2 + rounding) return {Decision::majority, group};
   std::vector<size_t> left = confirmedGroups(results, votes, callbacks);

@@ -1,12 +1,12 @@
-// Which results are right, if the configurations of a kernel disagree. Configurations with equal results are one group
-// (tune/result_check.h), and this is the order of the evidence:
+// Decides which results are right, if the configurations of a kernel disagree. Configurations with equal results are one group
+// (tune/result_check.h), and the evidence is used in this order:
 //
-//   majority      one group has more than half of the votes. Each set of constants has one vote: configurations that differ in warps alone
-//                 share an algorithm, and its mistake.
-//   interpreter   each group's first configuration runs on the reference interpreter. A group is out if the interpreter computes other
-//                 results, or finds a race or a bad address; one group is left.
-//   coverage      one group writes all that each of the other groups writes, and more. That is no proof, so the choice is not kept.
-//   none          the first group is taken. That is no proof either.
+//   majority      one group has more than half of the votes. Each set of constants has one vote: configurations that differ only in warps
+//                 share an algorithm, and its mistakes.
+//   interpreter   each group's first configuration runs on the reference interpreter. A group is rejected if the interpreter computes other
+//                 results, or finds a race or a bad address. It decides if one group remains.
+//   coverage      one group writes all that each other group writes, and more. That is not a proof, so the choice is not stored.
+//   none          the first group is chosen. That is not a proof either.
 #pragma once
 
 #include "tune/store.h"
@@ -17,14 +17,14 @@ namespace tilewright {
 
 enum class Decision : uint8_t { agreed, majority, interpreter, coverage, none };
 
-/// How an entry point compares groups of results.
+/// Callbacks of an entry point to compare groups of results.
 struct GroupCallbacks {
-  /// The worst difference between two groups, as text.
+  /// Returns the worst difference between two groups, as text.
   std::function<std::string(size_t group, size_t expected)> difference;
-  /// Whether `group` leaves elements unwritten that `other` writes, and writes no others.
+  /// True if `group` leaves elements unwritten that `other` writes, and writes no others.
   std::function<bool(size_t group, size_t other)> isIncomplete;
-  /// Runs a configuration on the interpreter, which also looks for races and bad addresses: whether it finds the results of `group` and no
-  /// error. Null if it cannot tell: the launch is too large, or on a GPU.
+  /// Runs a configuration on the interpreter, which also checks for races and bad addresses. True if its results are those of `group`,
+  /// without an error. Null if it cannot run: the launch is too large, or on a GPU.
   std::function<std::optional<bool>(size_t config, size_t group)> isConfirmed;
   /// For each configuration, the first one with the same constants (sameConstants). Empty: all differ.
   std::vector<size_t> constants;
@@ -37,19 +37,19 @@ struct Agreement {
 };
 Agreement agreementOf(llvm::ArrayRef<Measured> results, const GroupCallbacks &callbacks);
 
-/// Turns the results of all groups but the right one into failures that name the configurations and the worst difference. The remaining
-/// results are of group 0.
+/// Replaces the results of all groups but the right one with failures, which name the configurations and the worst difference. The
+/// remaining results are of group 0.
 void rejectDisagreeing(llvm::ArrayRef<std::string> configs, const Agreement &agreement, const GroupCallbacks &callbacks,
                        std::vector<Measured> &results);
 
-/// Whether the evidence is a proof, so that the choice may be kept.
+/// True if the evidence is a proof, so the choice may be stored.
 inline bool isProven(Decision decision) {
   return decision <= Decision::interpreter;
 }
-/// A sentence for the user after the difference: what follows from the decision.
+/// Returns a sentence that follows the difference in messages: the consequence of the decision.
 const char *decisionText(Decision decision);
 
-/// The failure of a configuration whose results differ from those of `expected`; and whether a failure is of that kind.
+/// Builds the failure of a configuration whose results differ from those of `expected`; tests whether a failure is of that kind.
 std::string otherResults(const std::string &config, const std::string &expected, const std::string &difference);
 bool isOtherResults(llvm::StringRef failure);
 

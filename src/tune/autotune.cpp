@@ -1,5 +1,5 @@
-// A launch that was seen before finds its choice by a few bytes of its arguments, without formatting
-// or allocating. Other launches ask the tuner, with the arguments as text (tune/problem).
+// A launch that repeats an earlier one finds its choice by a few bytes of its arguments, without formatting or allocating. Other launches
+// ask the tuner, with the arguments as text (tune/problem).
 
 #include "tune/autotune.h"
 
@@ -26,7 +26,7 @@ namespace tilewright {
 /// Elements that the interpreter may compute for one configuration: a second or two.
 static constexpr int64_t workToConfirm = int64_t(1) << 25;
 
-bool tunedAreKept() {
+bool cachesTunedConfigs() {
   return isSwitchedOn("TILEWRIGHT_CACHE_AUTOTUNING", true);
 }
 
@@ -71,13 +71,13 @@ TunedKernel::TunedKernel(std::shared_ptr<const IrKernel> text) : plain(std::move
   isKey.resize(plain.function().parameters.size());
 }
 
-/// Whether a name in a configuration is an option of launches, which Config has fields for or which means nothing here.
+/// True if a name in a configuration is a launch option: one with a field in Config, or one that has no effect here.
 static bool isLaunchOption(llvm::StringRef name) {
   return name == "num_warps" || name == "num_stages" || name == "num_ctas" || name == "maxnreg" || name == "sanitize_overflow" ||
          isForeignOption(name);
 }
 
-// Done at the first launch, where an error can be reported.
+// Reads the configurations. Called at the first launch, where an error can be reported.
 bool TunedKernel::readConfigs(Diagnostics &diagnostics) {
   if (!candidates.empty()) return true;
   const JitFunction &kernel = plain.function();
@@ -107,7 +107,7 @@ bool TunedKernel::readConfigs(Diagnostics &diagnostics) {
   return true;
 }
 
-/// reset_to_zero and restore_value.
+/// Reads reset_to_zero and restore_value.
 bool TunedKernel::readTensorNames(Diagnostics &diagnostics) {
   const JitFunction &kernel = plain.function();
   if (kernel.autotune->hasHook) diagnostics.warning(rangeOf(kernel), Diag::hookLeftOut, {kernel.name, "the hook of @triton.autotune"});
@@ -128,7 +128,7 @@ std::optional<TunedKernel::Choice> TunedKernel::apply(const Candidate &candidate
                                                       Diagnostics &diagnostics) const {
   Choice choice{known, options, nullptr};
   for (const auto &[index, value] : candidate.values) {
-    // A default gives way to the configuration; a value from the caller would be ignored silently.
+    // The configuration replaces a default value. A value from the caller would be ignored silently, so it is an error.
     const JitFunction::Parameter &parameter = plain.function().parameters[index];
     if (choice.arguments[index].kind() != Argument::Kind::missing && !parameter.defaultValue) {
       diagnostics.error(parameter.range, Diag::configConflict, {plain.function().name, parameter.name});
@@ -162,7 +162,7 @@ static bool checkComplete(const JitFunction &kernel, llvm::ArrayRef<Argument> ar
   return isComplete;
 }
 
-/// A configuration with what the heuristics add to it. Null after an error.
+/// Completes a configuration with the heuristics. Null after an error.
 std::optional<TunedKernel::Choice> TunedKernel::complete(const Candidate &candidate, const Call &call, Diagnostics &diagnostics) const {
   std::optional<Choice> choice = apply(candidate, call.known, call.options, diagnostics);
   const JitFunction &kernel = plain.function();
@@ -177,7 +177,7 @@ static void appendTypes(const Argument &argument, SpecializationKey &key) {
     appendTypes(member, key);
 }
 
-// Values of the key parameters, types of all others.
+// Appends the values of the key parameters and the types of all others.
 static void appendTuneKey(llvm::ArrayRef<Argument> known, const std::vector<bool> &isKey, SpecializationKey &key) {
   for (size_t i = 0; i < known.size(); ++i) {
     appendTypes(known[i], key);
@@ -198,8 +198,8 @@ static void appendTuneKey(llvm::ArrayRef<Argument> known, const std::vector<bool
   }
 }
 
-/// Whether the rules are functions of the kernel's file, which give the same for the same arguments, and all that they see of these is
-/// what appendTuneKey writes.
+/// True if the rules are functions of the kernel's file, so that equal arguments give equal results, and if appendTuneKey writes all that
+/// they read of the arguments.
 static bool areRepeatable(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments) {
   auto isOfFile = [](const auto &rule) { return dynamic_cast<const PlainFunction *>(rule.second.asCallable().get()) != nullptr; };
   return llvm::all_of(kernel.heuristics, isOfFile) && llvm::all_of(arguments, [](const Argument &argument) {
@@ -207,7 +207,8 @@ static bool areRepeatable(const JitFunction &kernel, llvm::ArrayRef<Argument> ar
          });
 }
 
-/// As applyHeuristics, which takes longer than the rest of a launch: a launch like the last one takes what that was given.
+/// Like applyHeuristics, but a launch with the same arguments as the last one reuses its results. Evaluating the rules takes longer than
+/// the rest of a launch.
 bool TunedKernel::applyRules(BoundArguments &arguments, Diagnostics &diagnostics) const {
   const JitFunction &kernel = plain.function();
   if (kernel.heuristics.empty()) return true;
@@ -232,21 +233,21 @@ bool TunedKernel::applyRules(BoundArguments &arguments, Diagnostics &diagnostics
 }
 
 std::optional<std::vector<const TunedKernel::Candidate *>> TunedKernel::prune(const BoundArguments &known, Diagnostics &diagnostics) const {
-  std::vector<const Candidate *> kept;
+  std::vector<const Candidate *> selected;
   const Autotune &autotune = *plain.function().autotune;
   if (autotune.earlyPrune.isNone() && autotune.perfModel.isNone()) {
     for (const Candidate &candidate : candidates)
-      kept.push_back(&candidate);
-    return kept;
+      selected.push_back(&candidate);
+    return selected;
   }
-  std::optional<std::vector<size_t>> places = prunedConfigs(plain.function(), autotune.configs, known, diagnostics);
-  if (!places) return std::nullopt;
-  for (size_t place : *places)
-    kept.push_back(&candidates[place]);
-  return kept;
+  std::optional<std::vector<size_t>> indices = prunedConfigs(plain.function(), autotune.configs, known, diagnostics);
+  if (!indices) return std::nullopt;
+  for (size_t index : *indices)
+    selected.push_back(&candidates[index]);
+  return selected;
 }
 
-/// Infinite for a configuration that does not work.
+/// Returns the estimated seconds; infinite for a configuration that does not work.
 double TunedKernel::estimate(const Candidate &candidate, const Call &call) const {
   Diagnostics problems;
   double never = std::numeric_limits<double>::infinity();
@@ -257,15 +258,15 @@ double TunedKernel::estimate(const Candidate &candidate, const Call &call) const
   return seconds.value_or(never);
 }
 
-void TunedKernel::sortByEstimate(std::vector<const Candidate *> &kept, const Call &call) const {
-  std::vector<std::pair<double, size_t>> guessed; // seconds, and the place, by which equals keep their order
-  for (const Candidate *candidate : kept)
-    guessed.emplace_back(estimate(*candidate, call), guessed.size());
-  llvm::sort(guessed);
+void TunedKernel::sortByEstimate(std::vector<const Candidate *> &selected, const Call &call) const {
+  std::vector<std::pair<double, size_t>> byEstimate; // seconds, and the index, which orders equal estimates
+  for (const Candidate *candidate : selected)
+    byEstimate.emplace_back(estimate(*candidate, call), byEstimate.size());
+  llvm::sort(byEstimate);
   std::vector<const Candidate *> sorted;
-  for (auto [seconds, place] : guessed)
-    sorted.push_back(kept[place]);
-  kept = std::move(sorted);
+  for (auto [seconds, index] : byEstimate)
+    sorted.push_back(selected[index]);
+  selected = std::move(sorted);
 }
 
 std::optional<std::string> TunedKernel::prepareCheck(const Choice &choice, Bench &bench) {
@@ -273,7 +274,7 @@ std::optional<std::string> TunedKernel::prepareCheck(const Choice &choice, Bench
   std::shared_ptr<const CompiledKernel> compiled = plain.compile(choice.arguments, choice.options, problems);
   if (!compiled) return firstError(problems);
   if (bench.check) return bench.check->giveUp(), std::nullopt;
-  std::vector<ResultCheck::Written> written; // empty if nothing is to be compared
+  std::vector<ResultCheck::Written> written; // empty if results are not compared
   std::vector<bool> isWritten = writtenParameters(*compiled);
   for (size_t i = 0; i < isWritten.size() && resultsAreChecked(); ++i)
     if (isWritten[i]) written.push_back({plain.function().parameters[i].name, choice.arguments[i]});
@@ -314,20 +315,20 @@ std::optional<bool> TunedKernel::isConfirmed(const Candidate &candidate, const C
   return run.outcome == SanitizedRun::good && bench.check->holdsResultsOf(group);
 }
 
-GroupCallbacks TunedKernel::groupCallbacks(llvm::ArrayRef<const Candidate *> kept, const Call &call, Bench &bench) {
+GroupCallbacks TunedKernel::groupCallbacks(llvm::ArrayRef<const Candidate *> selected, const Call &call, Bench &bench) {
   std::vector<Config> configs;
-  for (const Candidate *candidate : kept)
+  for (const Candidate *candidate : selected)
     configs.push_back(candidate->config);
   GroupCallbacks callbacks;
   callbacks.constants = sameConstants(configs);
   callbacks.difference = [&](size_t group, size_t expected) { return bench.check->difference(group, expected); };
   callbacks.isIncomplete = [&](size_t group, size_t other) { return bench.check->isIncomplete(group, other); };
-  callbacks.isConfirmed = [=, this, &bench](size_t config, size_t group) { return isConfirmed(*kept[config], call, bench, group); };
+  callbacks.isConfirmed = [=, this, &bench](size_t config, size_t group) { return isConfirmed(*selected[config], call, bench, group); };
   return callbacks;
 }
 
-/// Compiles and loads what the configuration's launch runs. Why that fails, or null.
-std::optional<std::string> TunedKernel::rehearse(const Candidate &candidate, const Call &call, const std::optional<Grid> &grid) {
+/// Compiles and loads the kernel of the configuration's launch. Returns the reason for a failure, or null.
+std::optional<std::string> TunedKernel::compileConfig(const Candidate &candidate, const Call &call, const std::optional<Grid> &grid) {
   Diagnostics problems;
   std::optional<Choice> choice = complete(candidate, call, problems);
   if (!choice) return firstError(problems);
@@ -337,7 +338,7 @@ std::optional<std::string> TunedKernel::rehearse(const Candidate &candidate, con
   return works ? std::nullopt : std::optional(firstError(problems));
 }
 
-/// The times of a configuration, or why it fails: it is out then, and the launch goes on.
+/// Returns the times of a configuration, or its failure. A failed configuration is skipped, and the launch continues.
 Measured TunedKernel::measure(const Candidate &candidate, const Call &call, Bench &bench, std::optional<double> best) {
   Diagnostics problems;
   std::optional<Choice> choice = complete(candidate, call, problems);
@@ -356,18 +357,18 @@ Measured TunedKernel::measure(const Candidate &candidate, const Call &call, Benc
   return result;
 }
 
-std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate *> kept, const Call &call, const TuneProblem &problem,
+std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate *> selected, const Call &call, const TuneProblem &problem,
                                                   Diagnostics &diagnostics) {
   std::vector<Config> chosen;
   std::vector<std::string> texts;
-  for (const Candidate *candidate : kept) {
+  for (const Candidate *candidate : selected) {
     chosen.push_back(candidate->config);
     texts.push_back(configText(candidate->config));
   }
   bool hasHook = plain.function().autotune->hasHook || llvm::any_of(chosen, [](const Config &config) { return config.hasHook; });
   Bench bench;
   TunerCallbacks callbacks;
-  // It keeps copies of tensors, so it is made only where something is measured.
+  // The meter copies tensors, so it is made only for a measurement.
   auto hasMeter = [&] {
     if (!bench.meter)
       bench.meter = LaunchMeter::create(plain.function(), call.known, resetParameters, restoreParameters, call.options, diagnostics);
@@ -375,31 +376,32 @@ std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate
   };
   callbacks.measure = [&](size_t config, std::optional<double> best) -> std::optional<Measured> {
     if (!hasMeter()) return std::nullopt;
-    return measure(*kept[config], call, bench, best);
+    return measure(*selected[config], call, bench, best);
   };
   callbacks.tryOut = [&](size_t config) -> std::optional<size_t> {
     Diagnostics problems;
-    std::optional<Choice> choice = complete(*kept[config], call, problems);
+    std::optional<Choice> choice = complete(*selected[config], call, problems);
     std::optional<Grid> extents = choice ? call.grid(choice->arguments, problems) : std::nullopt;
     if (!extents || !hasMeter()) return std::nullopt;
-    Result<size_t> group = tryOut(*kept[config], *choice, *extents, bench);
+    Result<size_t> group = tryOut(*selected[config], *choice, *extents, bench);
     return group ? std::optional(*group) : std::nullopt;
   };
-  callbacks.groups = groupCallbacks(kept, call, bench);
-  // Computed here and not by the compiling threads: a grid function may launch this kernel, and wait for what is being tuned.
+  callbacks.groups = groupCallbacks(selected, call, bench);
+  // The grids are computed on this thread: a grid function may launch this kernel and wait for the tuning, which would block a compile
+  // thread.
   std::vector<std::optional<Grid>> grids;
-  for (const Candidate *candidate : kept) {
-    Diagnostics problems; // measuring tells of them
+  for (const Candidate *candidate : selected) {
+    Diagnostics problems; // measuring reports them
     std::optional<Choice> choice = complete(*candidate, call, problems);
     grids.push_back(choice ? call.grid(choice->arguments, problems) : std::nullopt);
   }
-  callbacks.compile = [&](size_t config) { return rehearse(*kept[config], call, grids[config]); };
+  callbacks.compile = [&](size_t config) { return compileConfig(*selected[config], call, grids[config]); };
   callbacks.compileThreads = defaultThreads();
   callbacks.needsQuiet = call.options.device < 0;
   callbacks.sameAs = firstAlike(plain.function(), chosen, callbacks.needsQuiet);
-  callbacks.anew = remeasures;
+  callbacks.remeasure = remeasures;
   callbacks.budget = budget;
-  callbacks.keeps = tunedAreKept() && !hasHook; // what was measured without the kernel's hooks is nothing to remember
+  callbacks.usesCache = cachesTunedConfigs() && !hasHook; // measurements without the kernel's hooks are not stored
   std::optional<TuneOutcome> outcome = tune(&problem, texts, callbacks, diagnostics);
   if (bench.check) bench.check->restore();
   if (bench.meter) bench.meter->reset();
@@ -407,7 +409,7 @@ std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate
   return outcome;
 }
 
-/// A configuration that does not fit a machine is not worth a message; one that computes something else is.
+/// Warns about configurations with different results. A configuration that does not fit the machine gets no warning.
 void TunedKernel::reportDifferences(const TuneOutcome &outcome, Diagnostics &diagnostics) const {
   for (const Measured &result : outcome.results)
     if (isOtherResults(result.failure))
@@ -424,7 +426,7 @@ void TunedKernel::reportFailures(const TuneOutcome &outcome, Diagnostics &diagno
 
 // ---- configs="auto"
 
-/// The constexpr parameters that a launch leaves open, that no rule sets, and whose names suggest sizes.
+/// Returns the constexpr parameters that a launch leaves open, that no rule sets, and whose names suggest sizes.
 static std::vector<std::string> openParameters(const JitFunction &kernel, const BoundArguments &known) {
   std::vector<std::string> names;
   for (auto [parameter, argument] : llvm::zip(kernel.parameters, known)) {
@@ -435,7 +437,7 @@ static std::vector<std::string> openParameters(const JitFunction &kernel, const 
   return names;
 }
 
-/// Reports which parameters a guess was wanted for. Returns null.
+/// Reports the parameters for which there is no initial configuration. Returns null.
 static std::nullopt_t refuseInitial(const JitFunction &kernel, llvm::ArrayRef<std::string> names, const std::string &why,
                                     Diagnostics &diagnostics) {
   diagnostics.error(rangeOf(kernel), Diag::noInitialConfig, {kernel.name, names.empty() ? "the sizes" : llvm::join(names, ", "), why});
@@ -447,7 +449,7 @@ TunedKernel::Candidate TunedKernel::candidateOf(llvm::ArrayRef<OpenSize> open, l
   for (auto [size, value] : llvm::zip(open, sizes)) {
     std::optional<size_t> parameter = parameterIndex(plain.function(), size.name);
     if (!parameter) {
-      (size.name == "num_ctas" ? candidate.config.numCtas : candidate.config.numWarps) = value; // what is no parameter
+      (size.name == "num_ctas" ? candidate.config.numCtas : candidate.config.numWarps) = value; // not a parameter
       continue;
     }
     candidate.config.kwargs.emplace_back(size.name, Value::integer(value));
@@ -456,8 +458,8 @@ TunedKernel::Candidate TunedKernel::candidateOf(llvm::ArrayRef<OpenSize> open, l
   return candidate;
 }
 
-/// Why nothing can be guessed where no combination works: the error of the smallest combination.
-std::string TunedKernel::whyNoneWorks(llvm::ArrayRef<OpenSize> open, const Call &call) {
+/// Returns the reason why no combination works: the error of the smallest one.
+std::string TunedKernel::reasonNoneWorks(llvm::ArrayRef<OpenSize> open, const Call &call) {
   std::vector<int64_t> smallest;
   for (const OpenSize &size : open)
     smallest.push_back(size.values.front());
@@ -467,22 +469,22 @@ std::string TunedKernel::whyNoneWorks(llvm::ArrayRef<OpenSize> open, const Call 
   return "no combination works; of the smallest sizes: " + firstError(problems);
 }
 
-/// How the results of two configurations differ, or an empty text. Null after an error.
-std::optional<std::string> TunedKernel::differenceBetween(const Candidate &guessed, const Candidate &other, const Call &call,
+/// Returns the difference between the results of two configurations, or an empty text. Null after an error.
+std::optional<std::string> TunedKernel::differenceBetween(const Candidate &initial, const Candidate &other, const Call &call,
                                                           Diagnostics &diagnostics) {
   Bench bench;
   bench.meter = LaunchMeter::create(plain.function(), call.known, resetParameters, restoreParameters, call.options, diagnostics);
   if (!bench.meter) return std::nullopt;
   std::string difference;
   std::optional<size_t> first;
-  for (const Candidate *candidate : {&guessed, &other}) {
+  for (const Candidate *candidate : {&initial, &other}) {
     std::optional<Choice> choice = complete(*candidate, call, diagnostics);
     std::optional<Grid> grid = choice ? call.grid(choice->arguments, diagnostics) : std::nullopt;
     if (!grid) return std::nullopt;
     Result<size_t> group = tryOut(*candidate, *choice, *grid, bench);
-    if (!group) continue; // it fails, which its launch tells
+    if (!group) continue; // it fails; its launch reports the error
     if (first && *group != *first)
-      difference = otherResults(configText(other.config), configText(guessed.config), bench.check->difference(*group, *first));
+      difference = otherResults(configText(other.config), configText(initial.config), bench.check->difference(*group, *first));
     if (!first) first = *group;
   }
   if (bench.check) bench.check->restore();
@@ -490,7 +492,7 @@ std::optional<std::string> TunedKernel::differenceBetween(const Candidate &guess
   return difference;
 }
 
-std::optional<TunedKernel::Selected> TunedKernel::guess(const Call &call, Diagnostics &diagnostics) {
+std::optional<TunedKernel::Selected> TunedKernel::chooseInitial(const Call &call, Diagnostics &diagnostics) {
   const JitFunction &kernel = plain.function();
   if (!readTensorNames(diagnostics)) return std::nullopt;
   std::vector<std::string> names = openParameters(kernel, call.known);
@@ -499,7 +501,7 @@ std::optional<TunedKernel::Selected> TunedKernel::guess(const Call &call, Diagno
   std::vector<OpenSize> open = openSizes(names, call.options.device >= 0, mayShare);
   std::optional<InitialConfig> found =
       chooseInitialSizes(open, [&](llvm::ArrayRef<int64_t> sizes) { return estimate(candidateOf(open, sizes), call); });
-  if (!found) return refuseInitial(kernel, names, whyNoneWorks(open, call), diagnostics);
+  if (!found) return refuseInitial(kernel, names, reasonNoneWorks(open, call), diagnostics);
   Candidate best = candidateOf(open, found->sizes);
   if (!found->other.empty() && !names.empty()) {
     std::optional<std::string> difference = differenceBetween(best, candidateOf(open, found->other), call, diagnostics);
@@ -508,18 +510,18 @@ std::optional<TunedKernel::Selected> TunedKernel::guess(const Call &call, Diagno
   }
   auto report = std::make_shared<TuneReport>();
   report->problem = tuneProblem(kernel, dependencyHash(kernel), isKey, call.known, call.options);
-  guesses.push_back(std::move(best));
-  report->configs.push_back(&guesses.back().config);
+  initialChoices.push_back(std::move(best));
+  report->configs.push_back(&initialChoices.back().config);
   report->outcome.worked = true;
-  return Selected{&guesses.back(), report};
+  return Selected{&initialChoices.back(), report};
 }
 
 std::optional<TunedKernel::Selected> TunedKernel::selectByMeasuring(const Call &call, std::string_view key, Diagnostics &diagnostics) {
-  if (plain.function().autotune->isGuessed) return guess(call, diagnostics);
+  if (plain.function().autotune->isAuto) return chooseInitial(call, diagnostics);
   if (!readConfigs(diagnostics)) return std::nullopt;
   if (candidates.size() == 1) return Selected{&candidates.front(), nullptr};
-  cacheTakesEntries(diagnostics); // a folder that keeps nothing is reported here: what trials report is dropped
-  // A value that is given twice is a mistake of the call, not of one configuration.
+  cacheTakesEntries(diagnostics); // reports a read-only cache folder here, because reports of trials are dropped
+  // A value given twice is an error of the call, not of one configuration.
   for (const Candidate &candidate : candidates)
     if (!apply(candidate, call.known, call.options, diagnostics)) return std::nullopt;
   const JitFunction &kernel = plain.function();
@@ -530,23 +532,23 @@ std::optional<TunedKernel::Selected> TunedKernel::selectByMeasuring(const Call &
     diagnostics.error(rangeOf(kernel), Diag::tunedWhileTuned, {kernel.name, report->problem.key});
     return std::nullopt;
   }
-  std::optional<std::vector<const Candidate *>> kept = prune(call.known, diagnostics);
-  if (kept && triesInitialFirst) sortByEstimate(*kept, call);
-  std::optional<TuneOutcome> outcome = kept ? tuneAmong(*kept, call, report->problem, diagnostics) : std::nullopt;
+  std::optional<std::vector<const Candidate *>> selected = prune(call.known, diagnostics);
+  if (selected && triesInitialFirst) sortByEstimate(*selected, call);
+  std::optional<TuneOutcome> outcome = selected ? tuneAmong(*selected, call, report->problem, diagnostics) : std::nullopt;
   underWay.erase(mine);
   if (!outcome) return std::nullopt;
-  for (const Candidate *candidate : *kept)
+  for (const Candidate *candidate : *selected)
     report->configs.push_back(&candidate->config);
   report->outcome = std::move(*outcome);
-  if (report->outcome.worked) return Selected{(*kept)[report->outcome.best], report};
+  if (report->outcome.worked) return Selected{(*selected)[report->outcome.best], report};
   reportFailures(report->outcome, diagnostics);
   return std::nullopt;
 }
 
 std::optional<TunedKernel::Selected> TunedKernel::select(const Call &call, Diagnostics &diagnostics) {
   SpecializationKey bytes;
-  bytes.push_back(static_cast<uint8_t>(call.options.device + 1)); // the best for one GPU is not the best for another, nor for the CPU
-  // Nor is the best for one thread the best for several.
+  bytes.push_back(static_cast<uint8_t>(call.options.device + 1)); // each GPU, and the CPU, has its own best configuration
+  // So has each number of threads.
   int64_t threads = call.options.device >= 0 ? 0 : call.options.threads > 0 ? call.options.threads : defaultThreads();
   for (int byte = 0; byte < 4; ++byte)
     bytes.push_back(static_cast<uint8_t>(threads >> (8 * byte)));
@@ -559,7 +561,7 @@ std::optional<TunedKernel::Selected> TunedKernel::select(const Call &call, Diagn
   };
   if (std::optional<Selected> selected = known()) return selected;
   std::lock_guard<std::recursive_mutex> guard(tuning);
-  if (std::optional<Selected> selected = known()) return selected; // by the thread that this one has waited for
+  if (std::optional<Selected> selected = known()) return selected; // another thread has tuned it meanwhile
   std::optional<Selected> selected = selectByMeasuring(call, key, diagnostics);
   if (!selected) return std::nullopt;
   std::lock_guard<std::mutex> brief(lock);
@@ -573,17 +575,17 @@ std::optional<TunedKernel::Choice> TunedKernel::choose(const GridFunction &grid,
   const JitFunction &kernel = plain.function();
   std::optional<BoundArguments> known = bindKnownArguments(kernel, positional, named, diagnostics);
   if (!known) return std::nullopt;
-  LaunchOptions placed = options;
-  if (!chooseDevice(kernel, *known, placed, diagnostics)) return std::nullopt;
+  LaunchOptions launchOptions = options;
+  if (!chooseDevice(kernel, *known, launchOptions, diagnostics)) return std::nullopt;
   if (kernel.autotune) {
-    Call call{grid, *known, placed};
+    Call call{grid, *known, launchOptions};
     std::optional<Selected> selected = select(call, diagnostics);
     if (!selected) return std::nullopt;
     std::optional<Choice> choice = complete(*selected->candidate, call, diagnostics);
     if (choice) choice->report = selected->report;
     return choice;
   }
-  Choice choice{std::move(*known), placed, nullptr};
+  Choice choice{std::move(*known), launchOptions, nullptr};
   if (!applyRules(choice.arguments, diagnostics) || !checkComplete(kernel, choice.arguments, diagnostics)) return std::nullopt;
   return choice;
 }

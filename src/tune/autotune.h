@@ -1,8 +1,6 @@
-// The tuner's door for C++ (and C, and the command line): a kernel with the choices that its decorators
-// leave open. Rules (@triton.heuristics) or measurements (@triton.autotune) make these choices.
-//
-// A configuration is right for a problem, not for a kernel, so the choice is kept for each value of the declared key and the types of the
-// tensors: in memory, and on disk unless TILEWRIGHT_CACHE_AUTOTUNING=0.
+// The tuner for C++, C and the command line: a kernel with the choices that its decorators leave open. Rules (@triton.heuristics) or
+// measurements (@triton.autotune) make these choices.  A configuration fits a problem, not a kernel. So the choice is stored for each value
+// of the declared key and the types of the tensors: in memory, and on disk unless TILEWRIGHT_CACHE_AUTOTUNING=0.
 #pragma once
 
 #include "tune/initial_config.h"
@@ -17,47 +15,47 @@ namespace tilewright {
 class LaunchMeter;
 class ResultCheck;
 
-/// The grid for arguments that are all known. Null after an error.
+/// Returns the grid for complete arguments. Null after an error.
 using GridFunction = std::function<std::optional<Grid>(llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics)>;
 
-/// What was done for one problem.
+/// The tuning of one problem.
 struct TuneReport {
   TuneProblem problem;
-  std::vector<const Config *> configs; // those that were left after pruning
+  std::vector<const Config *> configs; // the configurations that remain after pruning
   TuneOutcome outcome;
   const Config *best() const { return configs[outcome.best]; }
 };
 
-/// Whether choices are kept on disk: unless TILEWRIGHT_CACHE_AUTOTUNING is off.
-bool tunedAreKept();
+/// True if choices are stored on disk: unless TILEWRIGHT_CACHE_AUTOTUNING is off.
+bool cachesTunedConfigs();
 
-/// A kernel with the choices that its decorators leave to the tuner. Without decorators it adds nothing to a launch.
-/// Any thread may launch it; one thread tunes at a time, and the others wait for the results that they need.
+/// A kernel with the choices that its decorators leave to the tuner. Without decorators it adds nothing to a launch. Any thread may launch
+/// it. One thread tunes at a time, and other threads wait for the results that they need.
 class TunedKernel {
 public:
   explicit TunedKernel(std::shared_ptr<const JitFunction> function);
-  /// IR text leaves no choice.
+  /// Wraps IR text, which has no open choices.
   explicit TunedKernel(std::shared_ptr<const IrKernel> text);
 
   Kernel &kernel() { return plain; }
   const JitFunction &function() const { return plain.function(); }
 
-  /// Binds, chooses, computes the grid, compiles and runs.
+  /// Binds arguments, chooses a configuration, computes the grid, compiles and runs.
   bool launch(const GridFunction &grid, llvm::ArrayRef<Argument> positional, llvm::ArrayRef<NamedArgument> named,
               const LaunchOptions &options, Diagnostics &diagnostics);
-  /// The same without running: arguments with all choices made, and the options that go with them.
+  /// A launch with all choices made: its arguments and options.
   struct Choice {
     BoundArguments arguments;
     LaunchOptions options;
-    std::shared_ptr<const TuneReport> report; // null where there was no choice
+    std::shared_ptr<const TuneReport> report; // null if there was no choice
   };
   std::optional<Choice> choose(const GridFunction &grid, llvm::ArrayRef<Argument> positional, llvm::ArrayRef<NamedArgument> named,
                                const LaunchOptions &options, Diagnostics &diagnostics);
-  // Set before the first launch:
+  // Options, set before the first launch.
   std::function<void(const Config &config, const Measured &result)> progress; // called with each configuration as it is measured
   bool triesInitialFirst = false; // measures in the order of the estimates (tune/estimate.h), not of the list
   double budget = 0;              // seconds of measuring, see TunerCallbacks
-  bool remeasures = false;        // although a winner is known on disk
+  bool remeasures = false;        // measures even if a winner is stored on disk
 
 private:
   /// A configuration with its parameters looked up.
@@ -65,7 +63,7 @@ private:
     Config config;
     std::vector<std::pair<size_t, Argument>> values; // parameter, value
   };
-  /// What a launch contributes to the tuning.
+  /// The properties of a launch that tuning needs.
   struct Call {
     const GridFunction &grid;
     const BoundArguments &known;
@@ -87,53 +85,53 @@ private:
   bool applyRules(BoundArguments &arguments, Diagnostics &diagnostics) const;
   std::optional<Selected> select(const Call &call, Diagnostics &diagnostics);
   std::optional<Selected> selectByMeasuring(const Call &call, std::string_view key, Diagnostics &diagnostics);
-  /// What configurations are measured with; made before the first measurement.
+  /// The state of a measurement, made before the first one.
   struct Bench {
     std::unique_ptr<LaunchMeter> meter;
     std::unique_ptr<ResultCheck> check;
-    std::map<const Candidate *, size_t> groups; // of those whose results have been compared
+    std::map<const Candidate *, size_t> groups; // of the configurations whose results have been compared
   };
-  std::optional<std::string> rehearse(const Candidate &candidate, const Call &call, const std::optional<Grid> &grid);
+  std::optional<std::string> compileConfig(const Candidate &candidate, const Call &call, const std::optional<Grid> &grid);
   Measured measure(const Candidate &candidate, const Call &call, Bench &bench, std::optional<double> best);
-  /// Prepares the comparison of results, if they are compared. Returns why the configuration does not work, or null.
+  /// Prepares the comparison of results, if results are compared. Returns the reason why the configuration fails, or null.
   std::optional<std::string> prepareCheck(const Choice &choice, Bench &bench);
-  /// Runs it once, from the state that all configurations start from. Returns the group of its results; a failure says why it cannot win.
+  /// Runs a configuration once, from the common initial state. Returns the group of its results, or the reason why it cannot win.
   Result<size_t> tryOut(const Candidate &candidate, const Choice &choice, const Grid &grid, Bench &bench);
   /// See GroupCallbacks::isConfirmed.
   std::optional<bool> isConfirmed(const Candidate &candidate, const Call &call, Bench &bench, size_t group);
-  GroupCallbacks groupCallbacks(llvm::ArrayRef<const Candidate *> kept, const Call &call, Bench &bench);
-  std::optional<TuneOutcome> tuneAmong(llvm::ArrayRef<const Candidate *> kept, const Call &call, const TuneProblem &problem,
+  GroupCallbacks groupCallbacks(llvm::ArrayRef<const Candidate *> selected, const Call &call, Bench &bench);
+  std::optional<TuneOutcome> tuneAmong(llvm::ArrayRef<const Candidate *> selected, const Call &call, const TuneProblem &problem,
                                        Diagnostics &diagnostics);
   void reportDifferences(const TuneOutcome &outcome, Diagnostics &diagnostics) const;
   void reportFailures(const TuneOutcome &outcome, Diagnostics &diagnostics) const;
-  /// The candidates that prune_configs_by leaves. Null after an error.
+  /// Returns the candidates that prune_configs_by selects. Null after an error.
   std::optional<std::vector<const Candidate *>> prune(const BoundArguments &known, Diagnostics &diagnostics) const;
   Candidate candidateOf(llvm::ArrayRef<OpenSize> open, llvm::ArrayRef<int64_t> sizes) const;
-  std::string whyNoneWorks(llvm::ArrayRef<OpenSize> open, const Call &call);
-  std::optional<std::string> differenceBetween(const Candidate &guessed, const Candidate &other, const Call &call,
+  std::string reasonNoneWorks(llvm::ArrayRef<OpenSize> open, const Call &call);
+  std::optional<std::string> differenceBetween(const Candidate &initial, const Candidate &other, const Call &call,
                                                Diagnostics &diagnostics);
-  /// For configs="auto": the configuration that is guessed. Null after an error.
-  std::optional<Selected> guess(const Call &call, Diagnostics &diagnostics);
+  /// Returns the initial configuration for configs="auto". Null after an error.
+  std::optional<Selected> chooseInitial(const Call &call, Diagnostics &diagnostics);
   double estimate(const Candidate &candidate, const Call &call) const;
-  void sortByEstimate(std::vector<const Candidate *> &kept, const Call &call) const;
+  void sortByEstimate(std::vector<const Candidate *> &selected, const Call &call) const;
 
   Kernel plain;
   std::vector<bool> isKey; // by parameter
   std::vector<Candidate> candidates;
-  std::deque<Candidate> guesses; // those that launches have taken
+  std::deque<Candidate> initialChoices; // the initial configurations that launches use
   std::vector<size_t> resetParameters, restoreParameters;
 
-  /// What the rules of @heuristics last gave, and for which arguments.
+  /// The last results of the rules of @heuristics, and their arguments.
   struct RuleResults {
-    SpecializationKey key; // empty: for none
+    SpecializationKey key; // empty: no results yet
     std::vector<std::pair<size_t, Argument>> given;
   };
   mutable RuleResults lastRules;
-  mutable std::mutex lock; // of `chosen` and `lastRules`, for a moment
+  mutable std::mutex lock; // of `chosen` and `lastRules`, held only briefly
   std::unordered_map<std::string, Selected, KeyHash, std::equal_to<>> chosen;
-  // Held while measuring, so that measurements do not disturb one another. A grid function may launch the kernel with another key.
+  // Held while measuring, so that measurements do not disturb each other. A grid function may launch the kernel with another key.
   std::recursive_mutex tuning;
-  std::set<std::string, std::less<>> underWay; // keys that are being tuned, by the thread that holds `tuning`
+  std::set<std::string, std::less<>> underWay; // the keys that the thread that holds `tuning` is tuning
 };
 
 /// Fills parameters by the kernel's heuristics, in order of application. False after an error.

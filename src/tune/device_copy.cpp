@@ -9,7 +9,7 @@ namespace tilewright {
 static constexpr int64_t blockBytes = 16384;
 static constexpr size_t noteBytes = 8;
 
-/// One of the kernels of compare_tensors.py. Null where they do not compile, which a test would tell.
+/// Returns a kernel of compare_tensors.py. Null if they do not compile, which a test would find.
 static Kernel *comparison(llvm::StringRef name) {
   static const char source[] = {
 #include "tune/compare_tensors.inc"
@@ -21,7 +21,7 @@ static Kernel *comparison(llvm::StringRef name) {
     return parsed ? moduleScope(std::move(parsed)) : nullptr;
   }();
   static std::mutex lock;
-  static auto &kernels = *new llvm::StringMap<std::unique_ptr<Kernel>>; // never destroyed: the device may be gone by then
+  static auto &kernels = *new llvm::StringMap<std::unique_ptr<Kernel>>; // never destroyed: the device may be gone at exit
   std::lock_guard<std::mutex> guard(lock);
   std::unique_ptr<Kernel> &kernel = kernels[name];
   Diagnostics problems;
@@ -31,7 +31,7 @@ static Kernel *comparison(llvm::StringRef name) {
 }
 
 std::unique_ptr<DeviceCopy> DeviceCopy::create(const Argument &tensor) {
-  Diagnostics ignored; // a device that fails here fails the launch, too, which reports it
+  Diagnostics ignored; // a device that fails here also fails the launch, which reports it
   std::unique_ptr<DeviceCopy> copy(new DeviceCopy);
   copy->device = gpu::CudaDevice::get(tensor.device(), ignored);
   if (!copy->device) return nullptr;
@@ -41,7 +41,7 @@ std::unique_ptr<DeviceCopy> DeviceCopy::create(const Argument &tensor) {
   gpu::ContextScope scope(*copy->device);
   const gpu::Driver &driver = *copy->device->driver;
   auto works = [](gpu::DriverStatus state) { return state == gpu::status::success; };
-  // All writes to the tensor, in whatever stream, must be done before it is read.
+  // Waits for all writes to the tensor, in any stream, before reading it.
   bool isReady = works(driver.synchronizeContext()) && works(driver.allocate(&copy->before, copy->bytes)) &&
                  works(driver.allocate(&copy->notes, noteBytes)) && works(driver.copyOnDevice(copy->before, begin, copy->bytes, nullptr)) &&
                  works(driver.synchronizeContext());
@@ -51,7 +51,7 @@ std::unique_ptr<DeviceCopy> DeviceCopy::create(const Argument &tensor) {
 DeviceCopy::~DeviceCopy() {
   if (!device) return;
   gpu::ContextScope scope(*device);
-  for (uint64_t memory : kept)
+  for (uint64_t memory : results)
     device->driver->release(memory);
   for (uint64_t memory : {before, notes})
     if (memory) device->driver->release(memory);
@@ -64,12 +64,12 @@ void DeviceCopy::restore() const {
   device->driver->synchronizeContext();
 }
 
-bool DeviceCopy::keep() {
+bool DeviceCopy::storeResult() {
   gpu::ContextScope scope(*device);
   const gpu::Driver &driver = *device->driver;
   uint64_t memory = 0;
   if (driver.synchronizeContext() != gpu::status::success || driver.allocate(&memory, bytes) != gpu::status::success) return false;
-  kept.push_back(memory);
+  results.push_back(memory);
   bool isCopied = driver.copyOnDevice(memory, begin, bytes, nullptr) == gpu::status::success &&
                   driver.fillBytes(notes, 0, noteBytes, nullptr) == gpu::status::success &&
                   driver.synchronizeContext() == gpu::status::success;
@@ -78,10 +78,10 @@ bool DeviceCopy::keep() {
 }
 
 void DeviceCopy::forget() {
-  if (kept.empty()) return;
+  if (results.empty()) return;
   gpu::ContextScope scope(*device);
-  device->driver->release(kept.back());
-  kept.pop_back();
+  device->driver->release(results.back());
+  results.pop_back();
 }
 
 std::vector<char> DeviceCopy::copied(uint64_t from) const {
@@ -92,7 +92,7 @@ std::vector<char> DeviceCopy::copied(uint64_t from) const {
 }
 
 std::vector<char> DeviceCopy::storedBytes(size_t index) const {
-  return copied(kept[index]);
+  return copied(results[index]);
 }
 std::vector<char> DeviceCopy::bytesBefore() const {
   return copied(before);
@@ -106,7 +106,7 @@ std::optional<bool> DeviceCopy::equalsStored(size_t index, std::optional<Closene
   auto pointer = [&](uint64_t address, Scalar type, size_t length) {
     return Argument::pointer(reinterpret_cast<void *>(address), type, static_cast<int64_t>(length), tensor.device());
   };
-  Argument now = pointer(begin, element, bytes), wanted = pointer(kept[index], element, bytes);
+  Argument now = pointer(begin, element, bytes), wanted = pointer(results[index], element, bytes);
   Argument flag = pointer(notes, Scalar::int32, 4), squares = pointer(notes + 4, Scalar::fp32, 4);
   Argument length = Argument::integer(count), block = Argument::integer(blockBytes / size);
   LaunchOptions options;

@@ -1,6 +1,5 @@
-// The contents of a GPU's tensor before any configuration ran, and the results that configurations left there. All of them stay on the GPU
-// and are compared there, by kernels in the tile language (compare_tensors.py): copying 256 MB to the host takes longer than tuning ten
-// configurations.
+// Holds the contents of a GPU tensor before any configuration ran, and the results of configurations. All of them stay on the GPU. Kernels
+// in the tile language compare them there (compare_tensors.py): copying 256 MB to the host takes longer than tuning ten configurations.
 #pragma once
 
 #include "runtime/kernel.h"
@@ -11,15 +10,14 @@
 
 namespace tilewright {
 
-/// How near two numbers have to be to count as the same: a part of the element, and one of a typical element of its tensor (the root of
-/// their mean square).
+/// The tolerance of a comparison: a fraction of the element, and a fraction of a typical element of its tensor (the root mean square).
 struct Closeness {
   double ofElement, ofTypical;
 };
 
 class DeviceCopy {
 public:
-  /// Keeps the present contents. Null where there is no memory for that.
+  /// Stores the present contents. Null if there is no memory for a copy.
   static std::unique_ptr<DeviceCopy> create(const Argument &tensor);
   ~DeviceCopy();
   DeviceCopy(const DeviceCopy &) = delete;
@@ -27,12 +25,11 @@ public:
 
   /// Restores the tensor.
   void restore() const;
-  /// Keeps the present contents as one more result. False where there is no memory for that.
-  bool keep();
-  /// Forgets the result that was kept last.
+  /// Stores the present contents as one more result. False if there is no memory for a copy.
+  bool storeResult();
+  /// Removes the result that was stored last.
   void forget();
-  /// Whether the tensor holds what result number `index` holds; floats must be as close as
-  /// `near` says, if it does. Null where this cannot be decided here.
+  /// True if the tensor equals result number `index`; floats may differ by `near`, if given. Null if this cannot be decided on the GPU.
   std::optional<bool> equalsStored(size_t index, std::optional<Closeness> near) const;
   std::vector<char> storedBytes(size_t index) const;
   std::vector<char> bytesBefore() const;
@@ -46,7 +43,7 @@ private:
   std::vector<char> copied(uint64_t from) const;
   uint64_t before = 0;        // address on the device
   uint64_t notes = 0;         // of the flag, and of the sum of squares after it
-  std::vector<uint64_t> kept; // addresses of the results
+  std::vector<uint64_t> results; // addresses of the results
 };
 
 } // namespace tilewright

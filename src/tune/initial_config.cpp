@@ -25,7 +25,7 @@ std::vector<OpenSize> openSizes(llvm::ArrayRef<std::string> names, bool isGpu, b
   std::vector<OpenSize> open;
   for (const std::string &name : names) {
     if (isOfGroup(name))
-      open.push_back({name, {1, 4, 8}}); // rows of programs that run side by side
+      open.push_back({name, {1, 4, 8}}); // rows of programs that run next to each other
     else if (blocks == 1)
       open.push_back({name, {64, 128, 256, 512, 1024, 2048, 4096, 8192}});
     else
@@ -37,7 +37,7 @@ std::vector<OpenSize> openSizes(llvm::ArrayRef<std::string> names, bool isGpu, b
 }
 
 namespace {
-/// Estimates that are already known.
+/// Caches estimates.
 class Estimates {
 public:
   explicit Estimates(llvm::function_ref<double(llvm::ArrayRef<int64_t>)> estimate) : estimate(estimate) {}
@@ -53,7 +53,7 @@ private:
 };
 } // namespace
 
-/// Of equal ones, the smaller value is kept.
+/// Descends along one parameter at a time. Of equal estimates, the smaller value wins.
 static std::vector<int64_t> descend(llvm::ArrayRef<OpenSize> open, std::vector<int64_t> sizes, Estimates &estimates) {
   constexpr int maxRounds = 4;
   for (int round = 0; round < maxRounds; ++round) {
@@ -71,7 +71,7 @@ static std::vector<int64_t> descend(llvm::ArrayRef<OpenSize> open, std::vector<i
   return sizes;
 }
 
-/// From the middle of all ladders; where that does not work, from the bottom.
+/// Starts from the middle values, or from the smallest ones if those do not work.
 static std::vector<int64_t> cheapest(llvm::ArrayRef<OpenSize> open, Estimates &estimates) {
   std::vector<int64_t> found;
   for (bool fromMiddle : {true, false}) {
@@ -84,10 +84,10 @@ static std::vector<int64_t> cheapest(llvm::ArrayRef<OpenSize> open, Estimates &e
   return found;
 }
 
-/// Many small tiles with a block each and few large ones with several lie too far apart for steps of one parameter: each number of blocks
-/// has a descent of its own, as long as more blocks are much cheaper. The estimate does not know what comes from memory in any case: on an
-/// H200 products of 64x8192x8192 and 16x8192x8192, of which it promises a fifth and less, take 2 and 1 % longer in two blocks, and
-/// 16x16384x1024 and 512x8192x512, a third and a quarter, 11 and 9 % less.
+/// Searches each number of CTAs separately, as long as more CTAs are much cheaper. Many small tiles with one CTA each and few large tiles
+/// with several CTAs are too far from each other for steps of one parameter. The threshold is the estimate's error, which ignores the
+/// caches. On an H200, matmuls of 64x8192x8192 and 16x8192x8192, with a predicted gain of a fifth and less, take 2 and 1 % longer with two
+/// CTAs. Those of 16x16384x1024 and 512x8192x512, with a third and a quarter, take 11 and 9 % less.
 static std::vector<int64_t> cheapestBlockSizes(llvm::ArrayRef<OpenSize> open, Estimates &estimates) {
   auto blocks = llvm::find_if(open, [](const OpenSize &size) { return isBlockSizeName(size.name); });
   if (blocks == open.end()) return cheapest(open, estimates);
@@ -108,13 +108,13 @@ std::optional<InitialConfig> chooseInitialSizes(llvm::ArrayRef<OpenSize> open,
   Estimates estimates(estimate);
   InitialConfig best{cheapestBlockSizes(open, estimates), {}};
   if (!std::isfinite(estimates.of(best.sizes))) return std::nullopt;
-  // The other one: each parameter a step away, up or down.
+  // The second combination changes each parameter by one step, up or down.
   double least = 0;
   for (int step : {-1, 1}) {
     std::vector<int64_t> other = best.sizes;
     for (size_t i = 0; i < open.size(); ++i) {
       const std::vector<int64_t> &values = open[i].values;
-      if (isBlockSizeName(open[i].name)) continue; // it says nothing of what a parameter means
+      if (isBlockSizeName(open[i].name)) continue; // the number of CTAs does not show whether a parameter is a free choice
       auto at = std::find(values.begin(), values.end(), best.sizes[i]) - values.begin();
       auto last = static_cast<std::ptrdiff_t>(values.size()) - 1;
       other[i] = values[static_cast<size_t>(at + step < 0 || at + step > last ? at - step : at + step)];

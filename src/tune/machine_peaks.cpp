@@ -12,8 +12,8 @@
 namespace tilewright {
 
 static std::string keyOf(const std::string &machine) {
-  constexpr int64_t form = 2; // of the numbers that are kept
-  return Hasher().add("roof").addInteger(form).add(machine).hex();
+  constexpr int64_t format = 3; // of the stored numbers
+  return Hasher().add("peaks").addInteger(format).add(machine).hex();
 }
 
 MachinePeaks measureCpu() {
@@ -36,10 +36,10 @@ std::optional<MachinePeaks> storedPeaks(const std::string &machine, Diagnostics 
 
 void storePeaks(const std::string &machine, const MachinePeaks &peaks, Diagnostics &diagnostics) {
   if (!cacheEnabled()) return;
-  llvm::json::Object kept{{"device", machine}, {"disturbed", peaks.isDisturbed}};
+  llvm::json::Object stored{{"device", machine}, {"disturbed", peaks.isDisturbed}};
   for (const auto &[name, rate] : peaks.rates)
-    kept[name] = rate;
-  storeCached(keyOf(machine), CacheKind::kernel, llvm::formatv("{0}", llvm::json::Value(std::move(kept))).str(), diagnostics);
+    stored[name] = rate;
+  storeCached(keyOf(machine), CacheKind::kernel, llvm::formatv("{0}", llvm::json::Value(std::move(stored))).str(), diagnostics);
 }
 
 MachinePeaks higherPeaks(MachinePeaks peaks, const MachinePeaks &other) {
@@ -49,12 +49,12 @@ MachinePeaks higherPeaks(MachinePeaks peaks, const MachinePeaks &other) {
 }
 
 std::optional<MachinePeaks> peaksOfMachine(const std::string &machine, const std::function<std::optional<MachinePeaks>()> &measure,
-                                           bool anew, Diagnostics &diagnostics) {
-  std::optional<MachinePeaks> kept = anew ? std::nullopt : storedPeaks(machine, diagnostics);
-  if (kept && !kept->isDisturbed) return kept;
+                                           bool remeasure, Diagnostics &diagnostics) {
+  std::optional<MachinePeaks> stored = remeasure ? std::nullopt : storedPeaks(machine, diagnostics);
+  if (stored && !stored->isDisturbed) return stored;
   std::optional<MachinePeaks> peaks = measure();
   if (!peaks) return std::nullopt;
-  if (kept) peaks = higherPeaks(std::move(*peaks), *kept);
+  if (stored) peaks = higherPeaks(std::move(*peaks), *stored);
   storePeaks(machine, *peaks, diagnostics);
   return peaks;
 }

@@ -1,8 +1,8 @@
-// The roof above a machine's kernels, kept in the cache folder under the machine's name: JSON, {"bytes_per_second": ..., "float32": ...}.
-// Of a GPU it also has the rates of products by type (tune/gpu_peak).
+// The peaks of a machine, stored in the cache folder under the machine's name: JSON, {"bytes_per_second": ..., "float32": ...}. For a GPU
+// they include the dot rates by type (tune/measure_gpu_peaks).
 //
-// Other programs can only lower a measurement. So a disturbed one is marked and
-// repeated at the next request, and of two measurements the higher one counts.
+// Other programs can only lower a measurement. So a disturbed measurement is marked and repeated at the next request, and the higher of two
+// rates counts.
 #pragma once
 
 #include "support/diagnostics.h"
@@ -15,19 +15,20 @@
 namespace tilewright {
 
 struct MachinePeaks {
-  std::map<std::string, double, std::less<>> rates; // "bytes_per_second", and operations a second by type
+  std::map<std::string, double, std::less<>> rates; // "bytes_per_second", and operations per second by type
   bool isDisturbed = false;
 };
 
-/// Of this processor, as runtime/roof measures it.
+/// Measures this CPU (runtime/cpu_peaks).
 MachinePeaks measureCpu();
 
 std::optional<MachinePeaks> storedPeaks(const std::string &machine, Diagnostics &diagnostics);
 void storePeaks(const std::string &machine, const MachinePeaks &peaks, Diagnostics &diagnostics);
-/// Raises each rate to that of another measurement, if that one is higher.
+/// Returns the higher rate of the two measurements for each name.
 MachinePeaks higherPeaks(MachinePeaks peaks, const MachinePeaks &other);
-/// The one that is kept; measured now, and kept, if there is none, if it was disturbed, or if `anew`. Null where measuring fails.
+/// Returns the stored peaks. Measures and stores them if there are none, if they were disturbed, or if `remeasure`. Null if measuring
+/// fails.
 std::optional<MachinePeaks> peaksOfMachine(const std::string &machine, const std::function<std::optional<MachinePeaks>()> &measure,
-                                           bool anew, Diagnostics &diagnostics);
+                                           bool remeasure, Diagnostics &diagnostics);
 
 } // namespace tilewright

@@ -18,9 +18,9 @@
 namespace tilewright {
 
 static constexpr size_t maxRuns = 200;
-static constexpr size_t maxLateness = 8;  // runs that a GPU waited for; after so many the host is accepted as it is
+static constexpr size_t maxLateness = 8;  // runs that a GPU had to wait for; after so many the host's delays are accepted
 static constexpr int maxFills = 16;       // a millisecond, of 200 MB each on an H200
-static constexpr double clockStep = 5e-4; // milliseconds that a GPU's events cannot distinguish
+static constexpr double clockStep = 5e-4; // milliseconds: the resolution of a GPU's events
 
 static double secondsNow() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -28,7 +28,7 @@ static double secondsNow() {
 
 namespace {
 
-/// Restores tensors, and sets others to zero, before each run.
+/// Restores or clears tensors before each run.
 class TensorGuard {
 public:
   bool prepare(const JitFunction &kernel, llvm::ArrayRef<Argument> known, llvm::ArrayRef<size_t> zeroed, llvm::ArrayRef<size_t> restored,
@@ -47,7 +47,7 @@ public:
       if (isNothing(known[index])) continue;
       if (!check(index, "restore_value")) return false;
       if (known[index].device() >= 0) {
-        if (!keepOnDevice(known[index], diagnostics)) return false;
+        if (!storeOnDevice(known[index], diagnostics)) return false;
         continue;
       }
       const char *bytes = static_cast<const char *>(known[index].address());
@@ -55,7 +55,7 @@ public:
     }
     return true;
   }
-  /// `stream`: where tensors of a GPU are reset before the launch.
+  /// Resets the tensors. `stream`: the stream for tensors of a GPU.
   void reset(void *stream) const {
     auto handle = static_cast<gpu::StreamHandle>(stream);
     for (const Argument &tensor : zero) {
@@ -64,16 +64,16 @@ public:
         std::memset(tensor.address(), 0, bytes);
         continue;
       }
-      Diagnostics ignored; // a device that fails here fails the launch, too, which reports it
+      Diagnostics ignored; // a device that fails here also fails the launch, which reports it
       const gpu::CudaDevice *device = gpu::CudaDevice::get(tensor.device(), ignored);
       if (!device) continue;
       gpu::ContextScope scope(*device);
       device->driver->fillBytes(reinterpret_cast<uint64_t>(tensor.address()), 0, bytes, handle);
     }
-    for (const Stored &kept : keptOnDevice) {
-      gpu::ContextScope scope(*kept.device);
-      kept.device->driver->copyOnDevice(reinterpret_cast<uint64_t>(kept.tensor.address()), kept.copy,
-                                        static_cast<size_t>(kept.tensor.bytes()), handle);
+    for (const Stored &stored : storedOnDevice) {
+      gpu::ContextScope scope(*stored.device);
+      stored.device->driver->copyOnDevice(reinterpret_cast<uint64_t>(stored.tensor.address()), stored.copy,
+                                        static_cast<size_t>(stored.tensor.bytes()), handle);
     }
     for (const auto &[tensor, bytes] : saved)
       std::memcpy(tensor.address(), bytes.data(), bytes.size());
@@ -83,14 +83,14 @@ public:
   TensorGuard(const TensorGuard &) = delete;
   TensorGuard &operator=(const TensorGuard &) = delete;
   ~TensorGuard() {
-    for (const Stored &kept : keptOnDevice) {
-      gpu::ContextScope scope(*kept.device);
-      kept.device->driver->release(kept.copy); // waits for the device
+    for (const Stored &stored : storedOnDevice) {
+      gpu::ContextScope scope(*stored.device);
+      stored.device->driver->release(stored.copy); // waits for the device
     }
   }
 
 private:
-  /// A tensor that this call does not have, or one without elements.
+  /// True for a missing tensor, or one without elements.
   static bool isNothing(const Argument &argument) {
     std::optional<std::pair<uint64_t, uint64_t>> reach = argument.isPointer() ? argument.reach() : std::nullopt;
     return argument.kind() == Argument::Kind::none || (reach && reach->first == reach->second);
@@ -100,15 +100,15 @@ private:
     Argument tensor;
     uint64_t copy;
   };
-  bool keepOnDevice(const Argument &tensor, Diagnostics &diagnostics) {
+  bool storeOnDevice(const Argument &tensor, Diagnostics &diagnostics) {
     const gpu::CudaDevice *device = gpu::CudaDevice::get(tensor.device(), diagnostics);
     if (!device) return false;
     gpu::ContextScope scope(*device);
     uint64_t copy = 0;
     size_t bytes = static_cast<size_t>(tensor.bytes());
-    gpu::DriverStatus state = device->driver->synchronizeContext(); // all writes to the tensor must be done
+    gpu::DriverStatus state = device->driver->synchronizeContext(); // waits for all writes to the tensor
     if (state == gpu::status::success) state = device->driver->allocate(&copy, bytes);
-    if (copy) keptOnDevice.push_back({device, tensor, copy});
+    if (copy) storedOnDevice.push_back({device, tensor, copy});
     if (state == gpu::status::success)
       state = device->driver->copyOnDevice(copy, reinterpret_cast<uint64_t>(tensor.address()), bytes, nullptr);
     if (state == gpu::status::success) state = device->driver->synchronizeContext();
@@ -117,7 +117,7 @@ private:
     return false;
   }
 
-  std::vector<Stored> keptOnDevice;
+  std::vector<Stored> storedOnDevice;
   std::vector<Argument> zero;
   std::vector<std::pair<Argument, std::vector<char>>> saved;
 };
@@ -137,7 +137,8 @@ std::unique_ptr<GpuTimer> GpuTimer::create(int64_t ordinal, void *stream, Diagno
   timer->stream = stream;
   gpu::ContextScope scope(*timer->device);
   timer->bytes = static_cast<size_t>(std::max<int64_t>(4 * timer->device->l2Bytes, 1 << 20));
-  if (timer->device->driver->allocate(&timer->memory, timer->bytes) != gpu::status::success) timer->memory = 0; // then with a warm cache
+  if (timer->device->driver->allocate(&timer->memory, timer->bytes) != gpu::status::success) timer->memory = 0; // without memory, the cache
+                                                                                                                // stays warm
   return timer;
 }
 
@@ -161,7 +162,7 @@ std::optional<TimedRun> GpuTimer::time(const std::function<bool()> &body, Diagno
 
 // ---- launches
 
-/// The processor time of this thread.
+/// Returns the CPU time of this thread.
 static double threadSeconds() {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -174,10 +175,10 @@ double (*cpuClock(int64_t threads))() {
 
 struct LaunchMeter::State {
   LaunchOptions options;
-  double (*now)() = secondsNow; // on a CPU
+  double (*now)() = secondsNow; // for a CPU
   BoundArguments tensors;
   TensorGuard guard;
-  std::unique_ptr<GpuTimer> gpu; // null: the CPU
+  std::unique_ptr<GpuTimer> gpu; // null for a CPU
 };
 
 LaunchMeter::LaunchMeter(std::unique_ptr<State> state) : state(std::move(state)) {}
@@ -219,21 +220,21 @@ Measured LaunchMeter::measure(const std::function<bool(Diagnostics &)> &launch, 
       run = once(launch, problems);
       if (run && check) group = check->compare().value_or(0);
     } while (run && check && check->isUnsure());
-    check = nullptr; // of the first run
+    check = nullptr; // only in the first run
     return run;
   };
   std::optional<std::vector<double>> times = measureRuns(checked, best, state->gpu ? onGpus : onCpus);
   return times ? Measured{std::move(*times), "", group} : Measured{{}, firstError(problems)};
 }
 
-/// Median, 20th and 80th percentile.
+/// Returns the median, the 20th and the 80th percentile.
 static std::vector<double> percentiles(std::vector<double> times) {
   std::sort(times.begin(), times.end());
   return {times[times.size() / 2], times[times.size() / 5], times[times.size() * 4 / 5]};
 }
 
-/// The standard error of the median, as part of it: that of normally distributed times, whose 20th and
-/// 80th percentile are 1.683 standard deviations apart.
+/// Returns the relative standard error of the median. It assumes normally distributed times, whose 20th and 80th percentiles differ by
+/// 1.683 standard deviations.
 static double errorOfMedian(const std::vector<double> &times) {
   std::vector<double> found = percentiles(times);
   double scatter = found[2] - found[1];
@@ -243,7 +244,7 @@ static double errorOfMedian(const std::vector<double> &times) {
 
 std::optional<std::vector<double>> measureRuns(const RunOnce &once, std::optional<double> best, const MeasureEffort &effort,
                                                const std::function<double()> &now) {
-  std::optional<TimedRun> first = once(); // also compiles and warms up
+  std::optional<TimedRun> first = once(); // also a warm-up, which compiles
   if (!first) return std::nullopt;
   if (best && first->isOfKernel && first->seconds > effort.farSlower * *best * 1e-3 + effort.chance)
     return std::vector<double>(3, first->seconds * 1e3);
@@ -292,7 +293,7 @@ static void dropLines(uint64_t begin, uint64_t end) {
   _mm_mfence();
 }
 #else
-static void dropLines(uint64_t, uint64_t) {} // then caches stay warm
+static void dropLines(uint64_t, uint64_t) {} // no such instruction: caches stay warm
 #endif
 
 static std::optional<std::pair<uint64_t, uint64_t>> reachOnHost(const Argument &argument) {
@@ -309,11 +310,11 @@ static uint64_t reachedBytes(llvm::ArrayRef<Argument> arguments) {
 }
 
 bool stayInCaches(llvm::ArrayRef<Argument> arguments) {
-  return reachedBytes(arguments) <= static_cast<uint64_t>(hostCpu().l2Bytes) / 4 * 3; // the rest: what the launch computes with
+  return reachedBytes(arguments) <= static_cast<uint64_t>(hostCpu().l2Bytes) / 4 * 3; // the rest is for the launch's other data
 }
 
 void dropFromCaches(llvm::ArrayRef<Argument> arguments) {
-  // Of a tensor that is much larger than the caches, only a little is in them at any time.
+  // Only a part of a tensor that is much larger than the caches is in them, so flushing the first bytes is enough.
   uint64_t maxBytes = 4 * static_cast<uint64_t>(hostCpu().llcBytes);
   for (const Argument &argument : arguments) {
     dropFromCaches(argument.members());
@@ -327,8 +328,8 @@ void prepareCaches(llvm::ArrayRef<Argument> arguments) {
 }
 
 void flushCaches() {
-  // More than the last level holds, with a part for each worker that exceeds its core's own level. The memory is
-  // read rather than written, because written lines would have to go back to memory during the next measured run.
+  // Larger than the last-level cache, with a part for each worker that exceeds its core's own caches. The memory is read, not written:
+  // written lines would be written back during the next measured run.
   static const std::vector<char> memory = [] {
     int64_t bytes = std::max(2 * hostCpu().llcBytes, 2 * hostCpu().l2Bytes * defaultThreads());
     return std::vector<char>(static_cast<size_t>(std::clamp<int64_t>(bytes, 8 << 20, 512 << 20)), 1);
@@ -339,15 +340,15 @@ void flushCaches() {
   job.programNanoseconds = 1e6; // long enough for every worker to take part
   job.body = [](void *raw, int64_t first, int64_t last, char *) {
     const std::vector<char> &memory = *static_cast<const std::vector<char> *>(raw);
-    size_t share = memory.size() / static_cast<size_t>(defaultThreads());
-    for (size_t at = static_cast<size_t>(first) * share; at < static_cast<size_t>(last) * share; at += lineBytes)
+    size_t bytesPerThread = memory.size() / static_cast<size_t>(defaultThreads());
+    for (size_t at = static_cast<size_t>(first) * bytesPerThread; at < static_cast<size_t>(last) * bytesPerThread; at += lineBytes)
       static_cast<void>(*static_cast<const volatile char *>(&memory[at]));
   };
   runOnPool(job);
 }
 
 int64_t tensorBytes(llvm::ArrayRef<Argument> arguments) {
-  std::map<void *, int64_t> tensors; // by address: of arguments with one address, the largest counts
+  std::map<void *, int64_t> tensors; // by address: the largest size counts for arguments with one address
   for (const Argument &argument : arguments)
     if (argument.isPointer()) tensors[argument.address()] = std::max(tensors[argument.address()], argument.bytes());
   int64_t sum = 0;

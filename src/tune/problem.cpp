@@ -19,7 +19,7 @@ static std::string deviceText(const LaunchOptions &options) {
   return "cuda " + device->name + " " + device->target.name + ", " + std::to_string(device->multiprocessors) + " multiprocessors";
 }
 
-/// The element types of the tensors in an argument: "*fp32", "(*fp16, *fp16)"; empty where there is none.
+/// Returns the element types of the tensors in an argument: "*fp32", "(*fp16, *fp16)"; empty without tensors.
 static std::string tensorText(const Argument &argument) {
   if (argument.isPointer()) return "*" + scalarName(argument.element()).str();
   if (argument.kind() == Argument::Kind::descriptor) return "tensordesc<" + scalarName(argument.element()).str() + ">";
@@ -70,7 +70,7 @@ std::vector<size_t> firstAlike(const JitFunction &kernel, llvm::ArrayRef<Config>
   std::vector<size_t> first;
   llvm::StringMap<size_t> known;
   for (const Config &config : configs) {
-    bool isAlone = !onCpu || isAsked || config.hasHook; // nobody knows what a hook does
+    bool isAlone = !onCpu || isAsked || config.hasHook; // a hook may depend on anything
     first.push_back(isAlone ? first.size() : known.try_emplace(constantsText(config), first.size()).first->second);
   }
   return first;

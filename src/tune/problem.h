@@ -1,5 +1,5 @@
-// What a tuned configuration is right for: a kernel, a machine, the values of the declared key and the types of the tensors.
-// It is text, so that the command line, C++ and Python all ask with the same words, and a person can read what was found.
+// The problem that a tuned configuration solves: a kernel, a machine, the values of the declared key and the types of the tensors. It is
+// readable text, and the same for the command line, C++ and Python.
 //
 //   kernel   matmul
 //   source   5b1c9e...                                    the hash of its text and of all that it depends on
@@ -19,22 +19,22 @@ struct TuneProblem {
   bool operator==(const TuneProblem &) const = default;
 };
 
-/// `isKey`: for each parameter, whether its value counts. `known`: the arguments of
-/// the launch, without those that the tuner chooses. The options must be placed.
+/// Describes a problem. `isKey`: for each parameter, whether its value counts. `known`: the arguments of the launch, without those that the
+/// tuner chooses. The options must name the device.
 TuneProblem tuneProblem(const JitFunction &kernel, std::string source, const std::vector<bool> &isKey, llvm::ArrayRef<Argument> known,
                         const LaunchOptions &options);
 
-/// For each parameter, whether it is among those names; names that are no parameters are ignored, as upstream does.
+/// Returns for each parameter whether it is among those names. Names that are not parameters are ignored, as in Triton.
 std::vector<bool> namedParameters(const JitFunction &kernel, llvm::ArrayRef<std::string> names);
 
 /// "BLOCK_SIZE=1024, num_warps=4, num_stages=3": the name of a configuration in messages and files.
 std::string configText(const Config &config);
 
-/// For each configuration, the first one with the same meaning: code for processors has
-/// no warps, stages or registers of threads, unless the kernel has them as parameters.
+/// Returns for each configuration the first one with the same meaning. CPU code ignores warps, stages and registers of threads, unless the
+/// kernel has them as parameters.
 std::vector<size_t> firstAlike(const JitFunction &kernel, llvm::ArrayRef<Config> configs, bool onCpu);
 
-/// For each configuration, the first one with the same values for the kernel's parameters, whatever the launch options are.
+/// Returns for each configuration the first one with the same values for the kernel's parameters. Launch options do not count.
 std::vector<size_t> sameConstants(llvm::ArrayRef<Config> configs);
 
 } // namespace tilewright

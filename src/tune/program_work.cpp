@@ -26,12 +26,12 @@ namespace {
 
 using Integer = std::optional<int64_t>;
 
-/// One program of a launch: its number and the grid's extents; unknown if no launch is described.
+/// One program of a launch: its ID and the grid's extents; unknown if no launch is described.
 struct Program {
   std::array<Integer, 3> number{0, 0, 0}, extent;
 };
 
-/// Walks a kernel's operations, counting how often each is executed by one program.
+/// Walks a kernel's operations and counts how often one program executes each.
 class WorkCounter {
 public:
   WorkCounter(llvm::ArrayRef<Integer> arguments, const Program &program, const std::string &file)
@@ -72,7 +72,7 @@ private:
     return isa<tt::ExternElementwiseOp>(op) || (isa<math::MathDialect>(op->getDialect()) && !isRematerializable);
   }
 
-  /// The name that peaks use for the type in which a product multiplies.
+  /// Returns the name of a dot's operand type in Peaks.
   static std::string operandsOf(tt::DotOp dot) {
     mlir::Type type = getElementTypeOrSelf(dot.getA().getType());
     if (type.isF64()) return "float64";
@@ -86,7 +86,7 @@ private:
     LineWork done;
     double operations = arithmeticOf(&op) * times;
     if (auto dot = dyn_cast<tt::DotOp>(op)) {
-      done.products = operations;
+      done.dots = operations;
       work.dotOperations[operandsOf(dot)] += operations;
       work.sumBytes = std::max(work.sumBytes, bytesOf(dot.getType()));
       work.sumTraffic += 2 * bytesOf(dot.getType()) * times;
@@ -102,9 +102,9 @@ private:
     if (auto store = dyn_cast<tt::StoreOp>(op)) done.bytes = bytesOf(store.getValue().getType()) * times;
     if (auto atomic = dyn_cast<tt::AtomicRMWOp>(op)) done.bytes = 2 * bytesOf(atomic.getType()) * times;
     if (operations == 0 && done.bytes == 0) return;
-    work.arithmetic += done.arithmetic, work.functions += done.functions, work.products += done.products, work.bytes += done.bytes;
+    work.arithmetic += done.arithmetic, work.functions += done.functions, work.dots += done.dots, work.bytes += done.bytes;
     LineWork &line = work.lines[sourceLineOf(op.getLoc(), file)];
-    line.arithmetic += done.arithmetic, line.functions += done.functions, line.products += done.products, line.bytes += done.bytes;
+    line.arithmetic += done.arithmetic, line.functions += done.functions, line.dots += done.dots, line.bytes += done.bytes;
   }
 
   struct Bounds {
@@ -122,7 +122,7 @@ private:
     return bounds ? static_cast<double>(bounds->trips) : 1;
   }
 
-  /// A kernel's integer argument, or the variable of a loop halfway through it.
+  /// Returns the value of a kernel's integer argument, or of a loop's induction variable at half of its range.
   Integer valueOfArgument(BlockArgument argument, int depth) {
     Operation *parent = argument.getOwner()->getParentOp();
     if (isa<tt::FuncOp>(parent)) return argument.getArgNumber() < arguments.size() ? arguments[argument.getArgNumber()] : std::nullopt;
@@ -132,7 +132,7 @@ private:
     return bounds ? Integer(bounds->low + bounds->trips / 2 * bounds->step) : std::nullopt;
   }
 
-  /// The value of an integer that follows from the arguments and the program's number.
+  /// Returns the value of an integer that follows from the arguments and the program ID.
   Integer valueOf(mlir::Value value, int depth) {
     constexpr int deepest = 64;
     if (depth > deepest) return std::nullopt;
@@ -176,7 +176,7 @@ private:
 
 } // namespace
 
-/// The integers among the run-time values, in the order of the kernel's arguments in IR.
+/// Appends the integers among the run-time values, in the order of the kernel's arguments in IR.
 static void appendIntegers(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments, std::vector<Integer> &values) {
   for (auto [spec, argument] : llvm::zip(specs, arguments)) {
     if (spec.constant) continue;
@@ -192,7 +192,7 @@ static void appendIntegers(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Ar
   }
 }
 
-/// A few programs, spread evenly over the grid. None for an empty grid.
+/// Returns a few programs, spread evenly over the grid. None for an empty grid.
 static std::vector<Program> samplesOf(const std::optional<Grid> &grid) {
   if (!grid) return {Program()};
   auto [x, y, z] = grid->extent;
@@ -200,16 +200,16 @@ static std::vector<Program> samplesOf(const std::optional<Grid> &grid) {
   int64_t all = x * y * z, count = std::min(all, most);
   std::vector<Program> programs;
   for (int64_t i = 0; i < count; ++i) {
-    // 0 ... all-1 with both ends; in 128 bits, as a grid may have 2^63 programs.
+    // From 0 to all - 1 with both ends; in 128 bits, because a grid may have 2^63 programs.
     auto at = count == 1 ? 0 : static_cast<int64_t>(static_cast<__int128>(i) * (all - 1) / (count - 1));
     programs.push_back({{at % x, at / x % y, at / x / y}, {x, y, z}});
   }
   return programs;
 }
 
-static constexpr double ProgramWork::*sums[] = {&ProgramWork::arithmetic, &ProgramWork::functions,  &ProgramWork::products,
+static constexpr double ProgramWork::*sums[] = {&ProgramWork::arithmetic, &ProgramWork::functions,  &ProgramWork::dots,
                                                 &ProgramWork::bytes,      &ProgramWork::sumTraffic, &ProgramWork::iterations};
-static constexpr double LineWork::*lineSums[] = {&LineWork::arithmetic, &LineWork::functions, &LineWork::products, &LineWork::bytes};
+static constexpr double LineWork::*lineSums[] = {&LineWork::arithmetic, &LineWork::functions, &LineWork::dots, &LineWork::bytes};
 
 static void add(ProgramWork &all, const ProgramWork &one) {
   for (double ProgramWork::*field : sums)
@@ -266,7 +266,7 @@ std::optional<ProgramWork> workOfLaunch(const std::shared_ptr<const JitFunction>
   request.options = options.kernel;
   request.target = hostCpu();
   if (const gpu::CudaDevice *device = options.device >= 0 ? gpu::CudaDevice::get(options.device, diagnostics) : nullptr)
-    request.gpu = device->target; // it decides whether products of f32 may use tf32
+    request.gpu = device->target; // decides whether dots of f32 may use TF32
   return workOfRequest(request, arguments, grid, diagnostics);
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using Items = std::vector<std::pair<std::string, Value>>;
 
-/// The functions of prune_configs_by, called in the same way as by Python.
+/// Calls the functions of prune_configs_by as Python calls them.
 class Pruner {
 public:
   Pruner(const JitFunction &kernel, llvm::ArrayRef<Config> configs, llvm::ArrayRef<Argument> known, Diagnostics &diagnostics)
@@ -39,29 +39,29 @@ public:
       leaveOut("early_config_prune");
       return all;
     }
-    return placesOf(*result, objects);
+    return indicesOf(*result, objects);
   }
 
-  /// perf_model(**arguments and configuration) -> an estimate of the time. The best `top_k` of `kept`.
-  std::optional<std::vector<size_t>> best(std::vector<size_t> kept) const {
+  /// Returns the best `top_k` of `selected` by perf_model(**arguments and configuration), an estimate of the time.
+  std::optional<std::vector<size_t>> best(std::vector<size_t> selected) const {
     const Value &model = kernel.autotune->perfModel;
-    if (model.isNone()) return kept;
-    std::optional<size_t> most = topK();
-    if (!most) return std::nullopt;
-    if (kept.size() <= std::max(*most, size_t(1))) return kept;
+    if (model.isNone()) return selected;
+    std::optional<size_t> limit = topK();
+    if (!limit) return std::nullopt;
+    if (selected.size() <= std::max(*limit, size_t(1))) return selected;
     std::vector<double> estimates(configs.size());
-    for (size_t i : kept) {
+    for (size_t i : selected) {
       std::optional<Value> estimate = call(model, {}, withConfig(configs[i]));
       std::optional<double> number = estimate ? estimate->toDouble() : std::nullopt;
       if (!number) {
         leaveOut("perf_model");
-        return kept;
+        return selected;
       }
       estimates[i] = *number;
     }
-    std::sort(kept.begin(), kept.end(), [&](size_t a, size_t b) { return std::pair(estimates[a], a) < std::pair(estimates[b], b); });
-    kept.resize(std::max(*most, size_t(1)));
-    return kept;
+    std::sort(selected.begin(), selected.end(), [&](size_t a, size_t b) { return std::pair(estimates[a], a) < std::pair(estimates[b], b); });
+    selected.resize(std::max(*limit, size_t(1)));
+    return selected;
   }
 
 private:
@@ -71,33 +71,33 @@ private:
     return callable ? callable->call(positional, keywords, range(), trial) : std::nullopt;
   }
 
-  std::optional<std::vector<size_t>> placesOf(const Value &result, const std::vector<Value> &objects) const {
+  std::optional<std::vector<size_t>> indicesOf(const Value &result, const std::vector<Value> &objects) const {
     const Sequence *list = result.asSequence();
-    if (!list) return wrong("early_config_prune", "a list of configurations", result);
-    std::vector<size_t> places;
+    if (!list) return reportInvalid("early_config_prune", "a list of configurations", result);
+    std::vector<size_t> indices;
     for (const Value &item : list->items) {
       auto object = std::dynamic_pointer_cast<ConfigObject>(item.asNamespace());
       auto same = [&](const Config &config) { return object && configText(config) == configText(object->config); };
       const Config *config = llvm::find_if(configs, same);
-      if (config == configs.end()) return wrong("early_config_prune", "some of the configurations", item);
-      places.push_back(static_cast<size_t>(config - configs.begin()));
+      if (config == configs.end()) return reportInvalid("early_config_prune", "some of the configurations", item);
+      indices.push_back(static_cast<size_t>(config - configs.begin()));
     }
-    if (!places.empty()) return places;
+    if (!indices.empty()) return indices;
     diagnostics.error(range(), Diag::prunedAll, {kernel.name});
     return std::nullopt;
   }
 
   std::optional<size_t> topK() const {
     const Value &given = kernel.autotune->topK;
-    double share = 1.0;
-    if (const double *number = given.asFloat()) share = *number;
+    double fraction = 1.0;
+    if (const double *number = given.asFloat()) fraction = *number;
     std::optional<Int> count = given.isNone() || given.asFloat() ? std::nullopt : given.toInt();
-    bool isShare = given.isNone() || (given.asFloat() && share <= 1.0 && share >= 0);
-    if (!isShare && (!count || *count < 0)) {
-      wrong("top_k", "a float from 0.0 to 1.0 or an int", given);
+    bool isFraction = given.isNone() || (given.asFloat() && fraction <= 1.0 && fraction >= 0);
+    if (!isFraction && (!count || *count < 0)) {
+      reportInvalid("top_k", "a float from 0.0 to 1.0 or an int", given);
       return std::nullopt;
     }
-    return isShare ? static_cast<size_t>(static_cast<double>(configs.size()) * share) : static_cast<size_t>(*count);
+    return isFraction ? static_cast<size_t>(static_cast<double>(configs.size()) * fraction) : static_cast<size_t>(*count);
   }
 
   Items withConfig(const Config &config) const {
@@ -112,7 +112,7 @@ private:
   }
 
   void leaveOut(const char *function) const { diagnostics.warning(range(), Diag::hookLeftOut, {kernel.name, function}); }
-  std::nullopt_t wrong(const char *function, const char *wanted, const Value &given) const {
+  std::nullopt_t reportInvalid(const char *function, const char *wanted, const Value &given) const {
     diagnostics.error(range(), Diag::pruneResult, {kernel.name, function, wanted, given.describe()});
     return std::nullopt;
   }
@@ -130,8 +130,8 @@ private:
 std::optional<std::vector<size_t>> prunedConfigs(const JitFunction &kernel, llvm::ArrayRef<Config> configs, llvm::ArrayRef<Argument> known,
                                                  Diagnostics &diagnostics) {
   Pruner pruner(kernel, configs, known, diagnostics);
-  std::optional<std::vector<size_t>> kept = pruner.early();
-  return kept ? pruner.best(std::move(*kept)) : std::nullopt;
+  std::optional<std::vector<size_t>> selected = pruner.early();
+  return selected ? pruner.best(std::move(*selected)) : std::nullopt;
 }
 
 } // namespace tilewright

@@ -17,8 +17,9 @@
 namespace tilewright {
 
 static constexpr size_t maxOnHost = size_t(1) << 30;
-static constexpr size_t maxOnDevice = size_t(2) << 30;   // of which two copies or more are kept there
-static constexpr size_t maxFromDevice = size_t(1) << 20; // are copied to the host: faster than the first launch of another kernel
+static constexpr size_t maxOnDevice = size_t(2) << 30;   // bytes; at least two copies stay on the device
+static constexpr size_t maxFromDevice = size_t(1) << 20; // bytes that are copied to the host: faster than the first launch of another
+                                                         // kernel
 
 bool resultsAreChecked() {
   return isSwitchedOn("TILEWRIGHT_CHECK_TUNING", true);
@@ -41,12 +42,12 @@ static llvm::ArrayRef<char> hostBytes(const Argument &tensor) {
   return {reinterpret_cast<const char *>(begin), static_cast<size_t>(end - begin)};
 }
 
-/// The host's tensors are accessed directly; a GPU's by the driver, after all that is queued there.
+/// Returns the bytes of a tensor. The driver reads a GPU's tensor, after all queued work.
 static std::vector<char> bytesOf(const Argument &tensor) {
   if (tensor.device() < 0) return hostBytes(tensor).vec();
   auto [begin, end] = *tensor.reach();
   std::vector<char> bytes(end - begin);
-  Diagnostics ignored; // a device that fails here fails the launch, too, which reports it
+  Diagnostics ignored; // a device that fails here also fails the launch, which reports it
   const gpu::CudaDevice *device = gpu::CudaDevice::get(tensor.device(), ignored);
   if (!device) return bytes;
   gpu::ContextScope scope(*device);
@@ -87,8 +88,8 @@ ResultCheck::ResultCheck(llvm::ArrayRef<Written> written) {
     add(tensor.name, tensor.argument);
 }
 
-/// The mark that a suspected element gets before it is looked at again: an ordinary number,
-/// because kernels may compute with the tensor's contents, and not the number that was there.
+/// Writes a marker to a suspected element. It is an ordinary number, because kernels may compute with the contents, and differs from the
+/// present one.
 static void setMark(char *element, Scalar type) {
   auto put = [&]<typename T>(T mark) {
     T before;
@@ -105,7 +106,7 @@ static void setMark(char *element, Scalar type) {
   }
 }
 
-/// `before`, except for the suspected elements.
+/// Returns `before` with markers at the suspected elements.
 static std::vector<char> marked(std::vector<char> before, const std::vector<size_t> &suspects, Scalar type) {
   for (size_t index : suspects)
     setMark(before.data() + index * static_cast<size_t>(byteSize(type)), type);
@@ -144,8 +145,8 @@ template <typename Function> static auto withElement(Scalar type, const Function
   }
 }
 
-/// How far apart sums in another order may be. Null: elements must be equal. For 16 bits, some four units in the last place of the
-/// element, and eight of those of a typical element: terms that cancel, and sums that are kept in 16 bits, may be off by so much.
+/// Returns the tolerance for sums in another order. Null: elements must be equal. For 16 bits it is about four ulp of the element, and
+/// eight of a typical element: cancellation, and sums in 16 bits, may cause such errors.
 static std::optional<Closeness> closeness(Scalar type) {
   switch (type) {
   case Scalar::fp64: return Closeness{1e-9, 1e-9};
@@ -162,7 +163,7 @@ template <typename Element> static Element elementAt(llvm::ArrayRef<char> bytes,
   return element;
 }
 
-/// The root of the mean square of the finite elements.
+/// Returns the root mean square of the finite elements.
 template <typename Element> static double typicalSize(llvm::ArrayRef<char> elements) {
   double sum = 0, finite = 0;
   for (size_t i = 0; i < elements.size() / sizeof(Element); ++i)
@@ -170,7 +171,8 @@ template <typename Element> static double typicalSize(llvm::ArrayRef<char> eleme
   return finite > 0 ? std::sqrt(sum / finite) : 0;
 }
 
-/// The first element that is farther from the expected one than a part of that, and so much more; the number of elements if none is.
+/// Returns the index of the first element that exceeds the tolerance (a fraction of the expected one, and `more`), or the number of
+/// elements.
 template <typename Element>
 static size_t firstDifference(llvm::ArrayRef<char> results, llvm::ArrayRef<char> expected, double part, double more) {
   size_t count = results.size() / sizeof(Element);
@@ -184,14 +186,14 @@ static size_t firstDifference(llvm::ArrayRef<char> results, llvm::ArrayRef<char>
   return count;
 }
 
-/// Whether all elements are close. The typical element is computed only if an element alone does not decide: tensors may be large.
+/// True if all elements are close. The typical element is computed only if an element alone does not decide: tensors may be large.
 template <typename Element> static bool areClose(llvm::ArrayRef<char> results, llvm::ArrayRef<char> expected, Closeness near) {
   size_t count = results.size() / sizeof(Element);
   if (firstDifference<Element>(results, expected, near.ofElement, 0) == count) return true;
   return firstDifference<Element>(results, expected, near.ofElement, near.ofTypical * typicalSize<Element>(expected)) == count;
 }
 
-/// Finds elements that have not changed since before the run, but that the group has changed. A few of them suffice.
+/// Returns elements that this run left unchanged and that the group has changed. A few of them are enough.
 template <typename Element>
 static std::vector<size_t> unchanged(llvm::ArrayRef<char> now, llvm::ArrayRef<char> before, llvm::ArrayRef<char> expected) {
   constexpr size_t most = 1024;
@@ -205,7 +207,7 @@ static std::vector<size_t> unchanged(llvm::ArrayRef<char> now, llvm::ArrayRef<ch
 }
 
 std::vector<char> ResultCheck::resultOf(const Group &group, size_t tensor) const {
-  return tensors[tensor].deviceCopy ? tensors[tensor].deviceCopy->storedBytes(group.place) : group.results[tensor];
+  return tensors[tensor].deviceCopy ? tensors[tensor].deviceCopy->storedBytes(group.index) : group.results[tensor];
 }
 
 bool ResultCheck::isSame(size_t index, const Group &group, std::vector<size_t> &suspects) const {
@@ -213,13 +215,13 @@ bool ResultCheck::isSame(size_t index, const Group &group, std::vector<size_t> &
   Scalar type = tensor.argument.element();
   std::optional<Closeness> near = closeness(type);
   if (tensor.deviceCopy && isFp8(type)) return true;
-  if (std::optional<bool> equalsStored = tensor.deviceCopy ? tensor.deviceCopy->equalsStored(group.place, near) : std::nullopt) return *equalsStored;
+  if (std::optional<bool> equalsStored = tensor.deviceCopy ? tensor.deviceCopy->equalsStored(group.index, near) : std::nullopt) return *equalsStored;
   std::vector<char> copied = tensor.argument.device() < 0 ? std::vector<char>() : bytesOf(tensor.argument);
   llvm::ArrayRef<char> now = tensor.argument.device() < 0 ? hostBytes(tensor.argument) : llvm::ArrayRef<char>(copied);
   std::vector<char> fromGpu = tensor.deviceCopy ? resultOf(group, index) : std::vector<char>();
   llvm::ArrayRef<char> wanted = tensor.deviceCopy ? fromGpu : group.results[index];
   if (now == wanted) return true;
-  if (isFp8(type)) { // an 8-bit float has no last bits
+  if (isFp8(type)) { // an 8-bit float must be equal
     if (!tensor.deviceCopy) suspects = unchanged<char>(now, tensor.before, wanted);
     return true;
   }
@@ -232,7 +234,7 @@ bool ResultCheck::isSame(size_t index, const Group &group, std::vector<size_t> &
 
 ResultCheck::Match ResultCheck::match(const Group &group, std::vector<std::vector<size_t>> &suspects) const {
   suspects.assign(tensors.size(), {});
-  if (!group.isKept) return Match::different;
+  if (!group.isStored) return Match::different;
   for (size_t i = 0; i < tensors.size(); ++i)
     if (!isSame(i, group, suspects[i])) return Match::different;
   return llvm::any_of(suspects, [](const std::vector<size_t> &of) { return !of.empty(); }) ? Match::unsure : Match::same;
@@ -249,31 +251,31 @@ bool ResultCheck::holdsResultsOf(size_t group) const {
   return match(groups[group], suspects) != Match::different;
 }
 
-/// A group of the results that the tensors hold.
+/// Adds a group with the results that the tensors now hold.
 size_t ResultCheck::addGroup() {
   constexpr size_t maxGroups = 16, maxBytes = size_t(4) << 30;
-  if (groups.empty()) // a tensor whose first result finds no memory is not compared
-    llvm::erase_if(tensors, [](const Tensor &tensor) { return tensor.deviceCopy && !tensor.deviceCopy->keep(); });
+  if (groups.empty()) // a tensor whose first result does not fit into memory is not compared
+    llvm::erase_if(tensors, [](const Tensor &tensor) { return tensor.deviceCopy && !tensor.deviceCopy->storeResult(); });
   Group group;
-  group.place = storedGroups;
-  group.isKept = storedGroups < maxGroups && (storedGroups == 0 || (storedGroups + 1) * total <= maxBytes);
+  group.index = storedGroups;
+  group.isStored = storedGroups < maxGroups && (storedGroups == 0 || (storedGroups + 1) * total <= maxBytes);
   size_t copied = 0;
-  for (; group.isKept && copied < tensors.size(); ++copied) {
+  for (; group.isStored && copied < tensors.size(); ++copied) {
     const Tensor &tensor = tensors[copied];
     group.results.push_back(tensor.deviceCopy ? std::vector<char>() : bytesOf(tensor.argument));
     if (!tensor.deviceCopy) continue;
-    group.isKept = groups.empty() || tensor.deviceCopy->keep();
+    group.isStored = groups.empty() || tensor.deviceCopy->storeResult();
     // Compiles the comparison now, while other configurations are still being compiled.
     if (groups.empty() && !isFp8(tensor.argument.element())) tensor.deviceCopy->equalsStored(0, closeness(tensor.argument.element()));
   }
-  for (size_t i = 0; !group.isKept && i + 1 < copied; ++i) // each DeviceCopy keeps as many results as there are groups
+  for (size_t i = 0; !group.isStored && i + 1 < copied; ++i) // each DeviceCopy stores as many results as there are groups
     if (tensors[i].deviceCopy) tensors[i].deviceCopy->forget();
-  storedGroups += group.isKept;
+  storedGroups += group.isStored;
   groups.push_back(std::move(group));
   return groups.size() - 1;
 }
 
-/// After the second run: the first of the suspected elements that still has its mark.
+/// Returns the first suspected element that still has its marker after the second run.
 static std::optional<size_t> notWritten(const std::vector<char> &now, const std::vector<char> &left, const std::vector<size_t> &suspects,
                                         size_t elementSize) {
   for (size_t index : suspects)
@@ -281,7 +283,7 @@ static std::optional<size_t> notWritten(const std::vector<char> &now, const std:
   return std::nullopt;
 }
 
-/// After the second run. The results of the first one are the newest group, which is dropped if the suspects were written.
+/// Decides after the second run. The results of the first one are the newest group, which is dropped if the suspects were written.
 size_t ResultCheck::settle() {
   std::string note;
   for (Tensor &tensor : tensors) {
@@ -297,7 +299,7 @@ size_t ResultCheck::settle() {
     groups.back().note = std::move(note);
     return groups.size() - 1;
   }
-  if (groups.back().isKept) {
+  if (groups.back().isStored) {
     --storedGroups;
     for (Tensor &tensor : tensors)
       if (tensor.deviceCopy) tensor.deviceCopy->forget();
@@ -324,7 +326,7 @@ std::optional<size_t> ResultCheck::compare() {
 }
 
 namespace {
-/// How the elements of two results differ.
+/// The difference between the elements of two results.
 struct Difference {
   size_t count = 0, worst = 0;
   double most = -1, value = 0, expected = 0;
@@ -340,28 +342,28 @@ static Difference differenceOf(Scalar type, llvm::ArrayRef<char> results, llvm::
     if (!std::memcmp(&results[i * size], &expected[i * size], size)) continue;
     double value = loadElement(type, &results[i * size]), wanted = loadElement(type, &expected[i * size]);
     if (near && (value == wanted || (std::isnan(value) && std::isnan(wanted)))) continue;
-    double apart = std::abs(value - wanted);
-    if (near && std::isfinite(wanted) && apart <= near->ofElement * std::abs(wanted) + more) continue;
-    if (!(apart <= std::numeric_limits<double>::max())) apart = std::numeric_limits<double>::infinity();
+    double difference = std::abs(value - wanted);
+    if (near && std::isfinite(wanted) && difference <= near->ofElement * std::abs(wanted) + more) continue;
+    if (!(difference <= std::numeric_limits<double>::max())) difference = std::numeric_limits<double>::infinity();
     ++found.count;
-    if (apart > found.most) found.most = apart, found.worst = i, found.value = value, found.expected = wanted;
+    if (difference > found.most) found.most = difference, found.worst = i, found.value = value, found.expected = wanted;
   }
   return found;
 }
 
 std::string ResultCheck::difference(size_t group, size_t expected) const {
-  for (size_t i = 0; groups[group].isKept && groups[expected].isKept && i < tensors.size(); ++i) {
+  for (size_t i = 0; groups[group].isStored && groups[expected].isStored && i < tensors.size(); ++i) {
     Scalar type = tensors[i].argument.element();
     if (isFp8(type)) continue;
     std::vector<char> results = resultOf(groups[group], i);
-    Difference apart = differenceOf(type, results, resultOf(groups[expected], i));
-    if (apart.count == 0) continue;
+    Difference difference = differenceOf(type, results, resultOf(groups[expected], i));
+    if (difference.count == 0) continue;
     const char *format = closeness(type) ? "%.6g" : "%.0f";
     char value[400], wanted[400];
-    std::snprintf(value, sizeof(value), format, apart.value);
-    std::snprintf(wanted, sizeof(wanted), format, apart.expected);
-    return "element " + std::to_string(apart.worst) + " of '" + tensors[i].name + "' is " + value + " instead of " + wanted + "; " +
-           std::to_string(apart.count) + " of " + std::to_string(results.size() / size_t(byteSize(type))) + " elements differ";
+    std::snprintf(value, sizeof(value), format, difference.value);
+    std::snprintf(wanted, sizeof(wanted), format, difference.expected);
+    return "element " + std::to_string(difference.worst) + " of '" + tensors[i].name + "' is " + value + " instead of " + wanted + "; " +
+           std::to_string(difference.count) + " of " + std::to_string(results.size() / size_t(byteSize(type))) + " elements differ";
   }
   if (!groups[group].note.empty()) return groups[group].note;
   return groups[expected].note.empty() ? "the results are too large to be kept" : "it leaves more unwritten: " + groups[expected].note;
@@ -370,7 +372,7 @@ std::string ResultCheck::difference(size_t group, size_t expected) const {
 bool ResultCheck::isIncomplete(size_t group, size_t other) const {
   bool lacks = false;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    if (!groups[group].isKept || !groups[other].isKept) return false;
+    if (!groups[group].isStored || !groups[other].isStored) return false;
     std::vector<char> mine = resultOf(groups[group], i), theirs = resultOf(groups[other], i);
     std::vector<char> before = tensors[i].deviceCopy ? tensors[i].deviceCopy->bytesBefore() : tensors[i].before;
     auto size = static_cast<size_t>(std::max<int64_t>(byteSize(tensors[i].argument.element()), 1));

@@ -1,12 +1,12 @@
-// One search that several processes share: the workers that torchrun or Ray start, on one machine or on several with one cache folder.
+// Shares one search among several processes: workers of torchrun or Ray, on one machine or on several with one cache folder.
 //
-// There is no coordinator, and nobody waits for an idle process. For each configuration there are two files in the cache folder:
+// There is no coordinator, and no process waits for an idle one. For each configuration there are two files in the cache folder:
 //
-//   what was measured   written aside and renamed as all entries are, read by everybody
-//   a claim             locked by the process that measures it; the system unlocks it when that process ends, however it ends
+//   the result          written to a temporary file and renamed, as all entries are; every process reads it
+//   a claim             locked by the process that measures it; the system unlocks it when that process ends for any reason
 //
-// So a process that finds neither a result nor a locked claim measures. If a worker dies, only its current
-// measurement is lost; and if all of them die, no more than that: the next process continues where they ended.
+// So a process that finds neither a result nor a locked claim measures. If a worker dies, only its current measurement is lost; the next
+// process continues from there.
 #pragma once
 
 #include "runtime/cache.h"
@@ -14,25 +14,25 @@
 
 namespace tilewright {
 
-/// TILEWRIGHT_SHARED_TUNING; if that is not set, whether torchrun says that it has started several workers (WORLD_SIZE).
+/// True if TILEWRIGHT_SHARED_TUNING is on; if it is not set, if torchrun has started several workers (WORLD_SIZE).
 bool tuningIsShared();
 
 class SharedSearch {
 public:
   SharedSearch(const TuneProblem &problem, llvm::ArrayRef<std::string> configs);
 
-  /// What some process has measured for a configuration.
+  /// Returns the result of a configuration that any process has measured.
   std::optional<Measured> result(size_t config, Diagnostics &diagnostics) const;
   void store(size_t config, const Measured &result, Diagnostics &diagnostics) const;
-  /// The right to measure a configuration; null while another process has it.
+  /// Claims the measurement of a configuration; null while another process has it.
   std::optional<CacheClaim> claim(size_t config) const { return CacheClaim::take(keys[config]); }
-  /// The right to choose the winner.
+  /// Claims the choice of the winner.
   std::optional<CacheClaim> claimEnd() const { return CacheClaim::take(end); }
-  /// Removes all of it: the winner is kept as an entry of its own.
+  /// Removes all files of the search. The winner has its own entry.
   void remove() const;
 
 private:
-  std::vector<std::string> keys; // of each configuration
+  std::vector<std::string> keys; // one for each configuration
   std::string end;
 };
 

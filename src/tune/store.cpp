@@ -23,7 +23,7 @@ namespace json = llvm::json;
 
 namespace tilewright {
 
-/// Another form of entries gets another number, so that it is not looked for under the old names.
+/// The version of the entries' format. It is part of the name, so entries of another version are not found.
 static constexpr int64_t format = 1;
 
 std::string tunedKey(const TuneProblem &problem, llvm::ArrayRef<std::string> configs) {
@@ -65,7 +65,7 @@ static std::optional<Measured> resultOf(const json::Object &object) {
   return result;
 }
 
-/// Null where a field is missing or makes no sense.
+/// Null if a field is missing or invalid.
 static std::optional<TunedEntry> entryOf(const json::Value &value) {
   const json::Object *object = value.getAsObject();
   const json::Array *configs = object ? object->getArray("configs") : nullptr;
@@ -89,7 +89,7 @@ static std::optional<TunedEntry> entryOf(const json::Value &value) {
   }
   if (*best < 0 || *best >= static_cast<int64_t>(entry.configs.size())) return std::nullopt;
   entry.best = static_cast<size_t>(*best);
-  if (entry.results[entry.best].milliseconds.empty()) return std::nullopt; // a winner works
+  if (entry.results[entry.best].milliseconds.empty()) return std::nullopt; // a winner must have worked
   return entry;
 }
 
@@ -172,16 +172,16 @@ std::optional<size_t> pinnedConfig(const TuneProblem &problem, llvm::ArrayRef<st
     if (!read) diagnostics.warning({}, Diag::tunedFile, {path, read.error()});
     found = files.emplace(path, read ? std::move(*read) : std::vector<TunedEntry>()).first;
   }
-  // A problem occurs several times if it was tuned over several lists.
-  const std::string *foreign = nullptr;
+  // A problem that was tuned over several lists occurs several times.
+  const std::string *absent = nullptr;
   for (const TunedEntry &entry : found->second) {
     if (!(entry.problem == problem)) continue;
     const std::string &wanted = entry.configs[entry.best];
-    auto place = llvm::find(configs, wanted);
-    if (place != configs.end()) return static_cast<size_t>(place - configs.begin());
-    foreign = &wanted;
+    auto position = llvm::find(configs, wanted);
+    if (position != configs.end()) return static_cast<size_t>(position - configs.begin());
+    absent = &wanted;
   }
-  if (foreign) diagnostics.warning({}, Diag::tunedElsewhere, {problem.kernel, *foreign, path});
+  if (absent) diagnostics.warning({}, Diag::tunedElsewhere, {problem.kernel, *absent, path});
   return std::nullopt;
 }
 

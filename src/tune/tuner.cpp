@@ -1,9 +1,8 @@
-// A winner is looked for in three places: the file that TILEWRIGHT_TUNED names, the cache folder, and measurements.
+// The tuner looks for a winner in the file that TILEWRIGHT_TUNED names and in the cache folder, and then measures.
 //
-// Medians decide. But a machine changes during a tuning: other programs disturb it, and a GPU that has been
-// multiplying for a second runs at a lower clock than one that waited for its first kernel. So the few that
-// came close to the fastest are measured again, in turn, and the medians of these rounds decide among them.
-// (An H100 took an attention kernel of 407 TFLOP/s for the best, where another configuration reaches 500.)
+// Medians decide. But a machine changes during a tuning: other programs disturb it, and after a second of dots a GPU runs at a lower clock
+// than for its first kernel. So the few configurations close to the fastest one are measured again, interleaved, and the medians of these
+// rounds decide. (Without this, an H100 chose an attention kernel of 407 TFLOP/s where another configuration reaches 500.)
 
 #include "tune/tuner.h"
 
@@ -21,7 +20,7 @@
 
 namespace tilewright {
 
-static constexpr double close = 1.3; // times the fastest median: what clocks and neighbours change
+static constexpr double close = 1.3; // factor over the fastest median: the effect of clocks and other programs
 static constexpr size_t maxFinalists = 3, rounds = 3;
 
 static double secondsNow() {
@@ -32,7 +31,7 @@ static bool worked(const Measured &result) {
   return !result.milliseconds.empty();
 }
 
-/// Whether a is better; of equal ones, the first one in the list is kept.
+/// True if a is faster; of equal ones, the first one in the list wins.
 static bool isFaster(const Measured &a, const Measured &b) {
   if (!worked(a) || !worked(b)) return worked(a) && !worked(b);
   return a.milliseconds < b.milliseconds;
@@ -42,18 +41,18 @@ static size_t fastest(llvm::ArrayRef<Measured> results) {
   return static_cast<size_t>(std::min_element(results.begin(), results.end(), isFaster) - results.begin());
 }
 
-/// The configuration whose measurement counts for this one.
+/// Returns the configuration whose measurement counts for this one.
 static size_t firstOf(const TunerCallbacks &callbacks, size_t config) {
   return callbacks.sameAs.empty() ? config : callbacks.sameAs[config];
 }
 
-/// The configurations that may be the fastest, best first; none where there is no doubt.
+/// Returns the configurations that may be the fastest, best first; none if the winner is clear.
 static std::vector<size_t> finalists(const TunerCallbacks &callbacks, llvm::ArrayRef<Measured> results) {
-  double most = close * results[fastest(results)].milliseconds.front();
+  double limit = close * results[fastest(results)].milliseconds.front();
   std::vector<size_t> found;
-  for (size_t i = 0; i < results.size(); ++i) // even the fast runs of the others are slow
+  for (size_t i = 0; i < results.size(); ++i) // skips configurations whose fast runs are slow, too
     if (firstOf(callbacks, i) == i && worked(results[i]) &&
-        *std::min_element(results[i].milliseconds.begin(), results[i].milliseconds.end()) <= most)
+        *std::min_element(results[i].milliseconds.begin(), results[i].milliseconds.end()) <= limit)
       found.push_back(i);
   if (found.size() < 2) return {};
   std::sort(found.begin(), found.end(),
@@ -62,25 +61,25 @@ static std::vector<size_t> finalists(const TunerCallbacks &callbacks, llvm::Arra
   return found;
 }
 
-/// The results that most configurations agree on so far, and the best of their medians.
+/// The group with the largest number of configurations so far, and the best of their medians.
 struct Leading {
   size_t group;
   double best;
 };
 static std::optional<Leading> leading(llvm::ArrayRef<Measured> results) {
-  std::map<size_t, std::pair<size_t, double>> groups; // how many, and the best median
+  std::map<size_t, std::pair<size_t, double>> groups; // size and best median
   for (const Measured &result : results) {
     if (!worked(result)) continue;
     auto &[count, best] = groups.try_emplace(result.group, 0, HUGE_VAL).first->second;
     ++count, best = std::min(best, result.milliseconds.front());
   }
   auto hasFewer = [](const auto &a, const auto &b) { return a.second.first < b.second.first; };
-  auto most = std::max_element(groups.begin(), groups.end(), hasFewer);
-  return most == groups.end() ? std::nullopt : std::optional(Leading{most->first, most->second.second});
+  auto largest = std::max_element(groups.begin(), groups.end(), hasFewer);
+  return largest == groups.end() ? std::nullopt : std::optional(Leading{largest->first, largest->second.second});
 }
 
-/// Decides which results are right, if they differ. `comparedWith`: the group of the best time that each measurement was compared with; one
-/// that was compared with a wrong result is repeated. False if the door ended the tuning.
+/// Decides which results are right, if they differ. `comparedWith`: the group of the best time that each measurement was compared with. A
+/// measurement that was compared with a wrong result is repeated. False if a callback ended the tuning.
 static bool settle(llvm::ArrayRef<std::string> configs, const TunerCallbacks &callbacks, llvm::ArrayRef<std::optional<size_t>> comparedWith,
                    std::vector<Measured> &results, Decision &decision) {
   Agreement agreement = agreementOf(results, callbacks.groups);
@@ -98,9 +97,9 @@ static bool settle(llvm::ArrayRef<std::string> configs, const TunerCallbacks &ca
   return true;
 }
 
-/// Measures the finalists in turn. False if the door ended the tuning.
+/// Measures the finalists, interleaved. False if a callback ended the tuning.
 static bool measureAgain(const TunerCallbacks &callbacks, std::vector<Measured> &results) {
-  if (results[fastest(results)].milliseconds.front() > 1e3 * longRun) return true; // disturbances are small compared with so long a run
+  if (results[fastest(results)].milliseconds.front() > 1e3 * longRun) return true; // disturbances are small compared with such a long run
   std::vector<size_t> among = finalists(callbacks, results);
   std::vector<std::vector<Measured>> again(among.size());
   for (size_t round = 0; round < rounds; ++round)
@@ -119,7 +118,7 @@ static bool measureAgain(const TunerCallbacks &callbacks, std::vector<Measured> 
   return true;
 }
 
-/// False if the door ended the tuning.
+/// Measures all configurations. False if a callback ended the tuning.
 static bool measureAll(llvm::ArrayRef<std::string> configs, const TunerCallbacks &callbacks, TuneOutcome &outcome) {
   std::vector<Measured> &results = outcome.results;
   std::vector<std::optional<size_t>> comparedWith(configs.size());
@@ -154,19 +153,19 @@ static bool measureAll(llvm::ArrayRef<std::string> configs, const TunerCallbacks
 
 // ---- with other processes
 
-static constexpr double patience = 300; // seconds without news after which a process that holds a claim and lives counts as stopped
+static constexpr double patience = 300; // seconds without progress after which a process that holds a claim counts as stopped
 static constexpr std::chrono::milliseconds pause(5);
 
 namespace {
-/// The part of one process in a search that several share.
-class Share {
+/// The part of one process in a search that several processes share.
+class SharedSearchWorker {
 public:
-  Share(const TuneProblem &problem, llvm::ArrayRef<std::string> configs, const TunerCallbacks &callbacks, Diagnostics &diagnostics)
+  SharedSearchWorker(const TuneProblem &problem, llvm::ArrayRef<std::string> configs, const TunerCallbacks &callbacks, Diagnostics &diagnostics)
       : problem(problem), configs(configs), callbacks(callbacks), diagnostics(diagnostics), search(problem, configs), before(winner()),
         found(configs.size()) {}
 
-  /// All processes end with one winner: the first process that has all results measures those that
-  /// came close again, and keeps the winner, which the others take. Null if the door ended the tuning.
+  /// Runs the search. All processes end with one winner: the first process that has all results measures the finalists again and stores the
+  /// winner, which the other processes load. Null if a callback ended the tuning.
   std::optional<TuneOutcome> tune() {
     for (size_t i = 0; i < configs.size() && !callbacks.tryOut(i);)
       ++i;
@@ -175,26 +174,27 @@ public:
     for (double start = secondsNow(); !(entry = newWinner()); std::this_thread::sleep_for(pause)) {
       std::optional<CacheClaim> claim = search.claimEnd();
       if (!claim && secondsNow() - start < patience) continue;
-      if (!(entry = newWinner())) return choose(); // nobody chose while this process asked
+      if (!(entry = newWinner())) return choose(); // no other process has chosen meanwhile
       search.remove();
       break;
     }
     bool disagree = llvm::any_of(entry->results, [](const Measured &result) { return isOtherResults(result.failure); });
-    Decision decision = disagree ? Decision::majority : Decision::agreed; // only what is proven is kept
+    Decision decision = disagree ? Decision::majority : Decision::agreed; // only a proven choice is stored
     return TuneOutcome{.best = entry->best, .results = std::move(entry->results), .worked = true, .measured = true, .decision = decision};
   }
 
 private:
   std::optional<TunedEntry> winner() const { return loadTuned(problem, configs, diagnostics); }
 
-  /// The winner of this search, not an older one.
+  /// Returns the winner of this search, not an older one.
   std::optional<TunedEntry> newWinner() const {
     std::optional<TunedEntry> entry = winner();
     bool isNew = entry && !(before && tunedText(*before) == tunedText(*entry)) && !callbacks.compile(entry->best);
     return isNew ? std::move(entry) : std::nullopt;
   }
 
-  /// Measures what nobody has measured or is measuring, until there is a winner or all results are known. False if the door ended it.
+  /// Measures the configurations that no process has measured or is measuring, until there is a winner or all results are known. False if a
+  /// callback ended it.
   bool measure() {
     auto isMissing = [](const std::optional<Measured> &result) { return !result; };
     for (double news = secondsNow(); !newWinner(); std::this_thread::sleep_for(pause)) {
@@ -206,7 +206,7 @@ private:
         if (found[i] || (found[i] = search.result(i, diagnostics))) continue;
         std::optional<CacheClaim> claim = search.claim(i);
         if (!claim && secondsNow() - news < patience) continue;
-        if ((found[i] = search.result(i, diagnostics))) continue; // from whoever had the claim until now
+        if ((found[i] = search.result(i, diagnostics))) continue; // another process has finished it meanwhile
         if (newWinner()) return search.remove(), true;
         if (!measure(i)) return false;
         news = secondsNow();
@@ -228,7 +228,7 @@ private:
     return true;
   }
 
-  /// Another process's groups are not this one's: if any result differs from the first, this process tries all configurations itself.
+  /// Groups of another process have other numbers. If any result differs from the first, this process tries all configurations itself.
   bool settleAll(TuneOutcome &outcome) {
     if (llvm::none_of(outcome.results, [](const Measured &result) { return result.group != 0; })) return true;
     for (size_t i = 0; i < configs.size(); ++i) {
@@ -264,7 +264,7 @@ private:
   const TunerCallbacks &callbacks;
   Diagnostics &diagnostics;
   SharedSearch search;
-  std::optional<TunedEntry> before; // if everything is measured anew
+  std::optional<TunedEntry> before; // the stored entry, if `remeasure`
   std::vector<std::optional<Measured>> found;
   std::optional<double> best;
   double start = secondsNow();
@@ -279,8 +279,8 @@ static std::optional<TuneOutcome> remembered(const TuneProblem &problem, llvm::A
     outcome.best = *pinned;
     return outcome;
   }
-  std::optional<TunedEntry> entry = callbacks.keeps ? loadTuned(problem, configs, diagnostics) : std::nullopt;
-  // The entry may come from a compiler that could do more.
+  std::optional<TunedEntry> entry = callbacks.usesCache ? loadTuned(problem, configs, diagnostics) : std::nullopt;
+  // The entry may come from a build that supports more.
   if (!entry || callbacks.compile(entry->best)) return std::nullopt;
   outcome.best = entry->best;
   outcome.results = std::move(entry->results);
@@ -289,12 +289,12 @@ static std::optional<TuneOutcome> remembered(const TuneProblem &problem, llvm::A
 
 std::optional<TuneOutcome> tune(const TuneProblem *problem, llvm::ArrayRef<std::string> configs, const TunerCallbacks &callbacks,
                                 Diagnostics &diagnostics) {
-  if (problem && !callbacks.anew)
+  if (problem && !callbacks.remeasure)
     if (std::optional<TuneOutcome> known = remembered(*problem, configs, callbacks, diagnostics)) return known;
   notePreparation();
   double start = secondsNow();
-  if (problem && callbacks.keeps && callbacks.tryOut && tuningIsShared() && cacheTakesEntries(diagnostics)) {
-    std::optional<TuneOutcome> outcome = Share(*problem, configs, callbacks, diagnostics).tune();
+  if (problem && callbacks.usesCache && callbacks.tryOut && tuningIsShared() && cacheTakesEntries(diagnostics)) {
+    std::optional<TuneOutcome> outcome = SharedSearchWorker(*problem, configs, callbacks, diagnostics).tune();
     if (outcome) outcome->seconds = secondsNow() - start;
     return outcome;
   }
@@ -304,9 +304,9 @@ std::optional<TuneOutcome> tune(const TuneProblem *problem, llvm::ArrayRef<std::
   outcome.worked = worked(outcome.results[outcome.best]);
   outcome.measured = true;
   outcome.seconds = secondsNow() - start;
-  if (!problem || !callbacks.keeps || !outcome.worked || !isProven(outcome.decision)) return outcome;
-  // Another process may have been faster to store its winner: all processes that run the kernel agree on that one.
-  std::optional<TunedEntry> other = callbacks.anew ? std::nullopt : loadTuned(*problem, configs, diagnostics);
+  if (!problem || !callbacks.usesCache || !outcome.worked || !isProven(outcome.decision)) return outcome;
+  // Another process may have stored its winner first; all processes that run the kernel use that one.
+  std::optional<TunedEntry> other = callbacks.remeasure ? std::nullopt : loadTuned(*problem, configs, diagnostics);
   if (other && !callbacks.compile(other->best)) {
     outcome.best = other->best;
     outcome.results = std::move(other->results);

@@ -197,7 +197,7 @@ TEST_F(Tune, WinnersAreRememberedForTheirProblem) {
     EXPECT_TRUE(tune(&another, configs, other, diagnostics)->measured);
   }
   EXPECT_TRUE(tune(&problem, {"BLOCK=1", "BLOCK=2"}, other, diagnostics)->measured);
-  other.keeps = false;
+  other.usesCache = false;
   EXPECT_TRUE(tune(&problem, configs, other, diagnostics)->measured);
   EXPECT_FALSE(diagnostics.hasErrors()) << diagnostics.render();
 }
@@ -292,7 +292,7 @@ TEST_F(Tune, AllAnewIsSharedAsWell) {
   ::setenv("TILEWRIGHT_SHARED_TUNING", "1", 1);
   std::atomic<int> count = 0;
   TunerCallbacks made = shared({3, 1, 2}, count);
-  made.anew = true;
+  made.remeasure = true;
   std::optional<TuneOutcome> outcome = tune(&problem, configs, made, diagnostics);
   ::unsetenv("TILEWRIGHT_SHARED_TUNING");
   EXPECT_EQ(outcome->best, 1u);
@@ -303,7 +303,7 @@ TEST_F(Tune, AllAnewIsSharedAsWell) {
 TEST_F(Tune, MeasuringAnewReplacesTheWinner) {
   tune(&problem, configs, callbacks({{quiet(3)}, {quiet(1)}, {quiet(2)}}), diagnostics);
   TunerCallbacks made = callbacks({{quiet(3)}, {quiet(4)}, {quiet(2)}});
-  made.anew = true;
+  made.remeasure = true;
   EXPECT_EQ(tune(&problem, configs, made, diagnostics)->best, 2u);
   EXPECT_EQ(loadTuned(problem, configs, diagnostics)->best, 2u);
 }
@@ -488,7 +488,7 @@ TEST_F(Tune, FilesPinWinners) {
 
   ::setenv("TILEWRIGHT_TUNED", path.c_str(), 1);
   TunerCallbacks made = callbacks({{quiet(3)}, {quiet(1)}, {quiet(2)}});
-  made.keeps = false;
+  made.usesCache = false;
   std::optional<TuneOutcome> outcome = tune(&problem, configs, made, diagnostics);
   EXPECT_FALSE(outcome->measured);
   EXPECT_EQ(outcome->best, 0u);
@@ -600,7 +600,7 @@ TEST(Estimate, PredictsWhatWasMeasured) {
        {Row{200.3, 1024, 2.0 * 128 * 128 * 4096, 0, 2.13e6, 64, 1.01e8}, Row{12.5, 64, 2.0 * 128 * 128 * 1024, 0, 5.57e5, 16, 6.29e6},
         Row{69.8, 32768, 0, 2050, 8190, 0, 2.68e8}, Row{38.2, 4096, 0, 20500, 32800, 0, 1.34e8}}) {
     ProgramWork work;
-    work.products = row.products, work.arithmetic = row.arithmetic, work.bytes = row.bytes, work.iterations = row.iterations;
+    work.dots = row.products, work.arithmetic = row.arithmetic, work.bytes = row.bytes, work.iterations = row.iterations;
     if (row.products > 0) work.dotOperations["float16"] = row.products;
     double predicted = 1e6 * predictSeconds(work, row.programs, row.memory, peaks, &target);
     EXPECT_GT(predicted, 0.9 * row.measured);
@@ -612,7 +612,7 @@ TEST(Estimate, PredictsWhatWasMeasured) {
 static ProgramWork product(double m, double n, double k, double length) {
   ProgramWork work;
   work.iterations = length / k;
-  work.products = 2 * m * n * length;
+  work.dots = 2 * m * n * length;
   work.bytes = (m + n) * k * 2 * work.iterations + m * n * 2;
   work.tileBytes = (m + n) * k * 2;
   work.sumBytes = m * n * 4;

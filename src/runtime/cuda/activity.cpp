@@ -51,7 +51,7 @@ static Recording &recording() {
 // ---- the library
 
 /// A library that is loaded already (PyTorch loads one) is preferred to the toolkit's: a process must have only one.
-static void *openLibrary(std::string &why) {
+static void *openLibrary(std::string &reason) {
   const char *named = std::getenv("TILEWRIGHT_LIBCUPTI");
   std::vector<std::string> paths = {"libcupti.so.13", "libcupti.so.12"};
   for (const char *folder : {"lib64", "lib", "extras/CUPTI/lib64"})
@@ -60,7 +60,7 @@ static void *openLibrary(std::string &why) {
   for (const std::string &path : paths) {
     if (void *library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
     const char *reason = ::dlerror();
-    if (why.empty()) why = reason ? reason : path;
+    if (reason.empty()) reason = reason ? reason : path;
   }
   return nullptr;
 }
@@ -68,19 +68,19 @@ static void *openLibrary(std::string &why) {
 namespace {
 struct Opened {
   cupti::Library functions;
-  std::string why; // why it cannot be used
+  std::string reason; // reason it cannot be used
 };
 } // namespace
 
 static const Opened &library() {
   static const Opened *once = [] {
     auto *opened = new Opened;
-    void *handle = openLibrary(opened->why);
+    void *handle = openLibrary(opened->reason);
     if (!handle) return opened;
-    opened->why.clear();
+    opened->reason.clear();
 #define CUPTI_FUNCTION(name, symbol, parameters)                                                                                           \
   opened->functions.name = reinterpret_cast<decltype(opened->functions.name)>(::dlsym(handle, symbol));                                    \
-  if (!opened->functions.name && opened->why.empty()) opened->why = std::string("libcupti has no function ") + symbol;
+  if (!opened->functions.name && opened->reason.empty()) opened->reason = std::string("libcupti has no function ") + symbol;
     TILEWRIGHT_CUPTI_FUNCTIONS(CUPTI_FUNCTION)
 #undef CUPTI_FUNCTION
     return opened;
@@ -159,7 +159,7 @@ static int64_t hostNanoseconds() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Null, or why CUPTI cannot be used.
+/// Null, or reason CUPTI cannot be used.
 static std::optional<std::string> begin(Recording &state) {
   const cupti::Library &functions = library().functions;
   // The subscriber owns CUPTI; the callback itself is never needed.
@@ -183,11 +183,11 @@ static std::optional<std::string> begin(Recording &state) {
 }
 
 std::optional<std::string> startActivities() {
-  if (!library().why.empty()) return library().why;
+  if (!library().reason.empty()) return library().reason;
   Recording &state = recording();
   std::lock_guard<std::mutex> guard(state.switching);
   if (state.users == 0)
-    if (std::optional<std::string> why = begin(state)) return why;
+    if (std::optional<std::string> reason = begin(state)) return reason;
   ++state.users;
   return std::nullopt;
 }
@@ -211,12 +211,12 @@ uint64_t enterActivity() {
     std::lock_guard<std::mutex> guard(state.lock);
     mark = ++state.lastMark;
   }
-  if (library().why.empty()) library().functions.push(cupti::ownCorrelation, mark);
+  if (library().reason.empty()) library().functions.push(cupti::ownCorrelation, mark);
   return mark;
 }
 
 void leaveActivity(uint64_t mark) {
-  if (!library().why.empty()) return;
+  if (!library().reason.empty()) return;
   library().functions.pop(cupti::ownCorrelation, nullptr);
   Recording &state = recording();
   std::lock_guard<std::mutex> guard(state.lock);
@@ -224,7 +224,7 @@ void leaveActivity(uint64_t mark) {
 }
 
 std::optional<ActivityTimes> activityTimes(uint64_t mark, const CudaDevice &device) {
-  if (!library().why.empty()) return std::nullopt;
+  if (!library().reason.empty()) return std::nullopt;
   Recording &state = recording();
   auto isFlushed = [&] {
     std::lock_guard<std::mutex> guard(state.lock);

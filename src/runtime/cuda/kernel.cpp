@@ -234,13 +234,13 @@ bool GpuKernel::encodeMaps(const Loaded &where, llvm::ArrayRef<uint64_t> slots, 
   return true;
 }
 
-/// Asks the driver only where nobody else knows how far a tensor extends, and only for tensors that a fact is about.
+/// Asks the driver only where nobody else knows how far a tensor extends, and only for tensors that a guard is about.
 static void findBytes(const GpuArtifact &code, llvm::ArrayRef<uint64_t> slots, int64_t device, llvm::MutableArrayRef<int64_t> bytes) {
   Diagnostics ignored;
   const CudaDevice *known = nullptr;
-  for (const LaunchGuard &fact : code.guards) {
-    if (!fact.nodes.empty()) continue;
-    for (int64_t slot : {fact.slot, fact.otherSlot}) {
+  for (const LaunchGuard &guard : code.guards) {
+    if (!guard.nodes.empty()) continue;
+    for (int64_t slot : {guard.slot, guard.otherSlot}) {
       size_t i = static_cast<size_t>(slot);
       if (bytes[i] > 0 || slots[i] == 0) continue;
       if (!known) known = CudaDevice::get(device, ignored);

@@ -1,4 +1,4 @@
-#include "tune/gpu_peak.h"
+#include "tune/measure_gpu_peaks.h"
 
 #include "evaluate/module.h"
 #include "runtime/cuda/device.h"
@@ -14,51 +14,51 @@ std::string gpuText(const gpu::CudaDevice &device) {
   return device.name + " " + std::to_string(device.multiprocessors) + " " + std::to_string(device.memoryBytes);
 }
 
-static constexpr int runs = 8; // of each; the best counts
+static constexpr int runs = 8; // of each kernel; the best counts
 
 namespace {
 
-/// Memory of a card for as long as this lives.
+/// Memory of a GPU, freed by the destructor.
 class DeviceMemory {
 public:
   DeviceMemory(const gpu::CudaDevice &device, size_t bytes, Diagnostics &diagnostics) : device(device), size(bytes) {
     gpu::ContextScope scope(device);
-    gpu::DriverStatus state = device.driver->allocate(&place, bytes);
+    gpu::DriverStatus state = device.driver->allocate(&base, bytes);
     if (state == gpu::status::success) return;
-    place = 0;
+    base = 0;
     device.report(state, "measuring what the GPU can do", diagnostics);
   }
   ~DeviceMemory() {
-    if (!place) return;
+    if (!base) return;
     gpu::ContextScope scope(device);
-    device.driver->release(place);
+    device.driver->release(base);
   }
   DeviceMemory(const DeviceMemory &) = delete;
   DeviceMemory &operator=(const DeviceMemory &) = delete;
-  uint64_t address() const { return place; }
+  uint64_t address() const { return base; }
   size_t bytes() const { return size; }
   Argument as(Scalar type) const {
-    return Argument::pointer(reinterpret_cast<void *>(place), type, static_cast<int64_t>(size), device.ordinal);
+    return Argument::pointer(reinterpret_cast<void *>(base), type, static_cast<int64_t>(size), device.ordinal);
   }
 
 private:
   const gpu::CudaDevice &device;
-  uint64_t place = 0;
+  uint64_t base = 0;
   size_t size;
 };
 
-/// The kernels of gpu_peak.py, as long as it is measured.
+/// Holds the kernels of measure_gpu_peaks.py during a measurement.
 class Meter {
 public:
   Meter(const gpu::CudaDevice &device, Diagnostics &diagnostics) : device(device), diagnostics(diagnostics) {
     static const char source[] = {
-#include "tune/gpu_peak.inc"
+#include "tune/measure_gpu_peaks.inc"
     };
-    auto file = SourceFile::create("<gpu_peak>", std::string(source, sizeof(source)), 1);
+    auto file = SourceFile::create("<measure_gpu_peaks>", std::string(source, sizeof(source)), 1);
     if (std::shared_ptr<const ast::Module> parsed = parse(file, diagnostics)) module = moduleScope(std::move(parsed));
   }
 
-  /// Seconds of the best of some runs; nothing after an error. The first one does not count.
+  /// Returns the seconds of the best of some runs after a warm-up; nothing after an error.
   std::optional<double> best(const std::function<bool()> &run) const {
     std::optional<double> least;
     for (int i = 0; i <= runs; ++i) {
@@ -101,9 +101,9 @@ static std::optional<double> copyRate(const Meter &meter) {
   return seconds ? std::optional(2.0 * bytes / *seconds) : std::nullopt;
 }
 
-/// Numbers whose bits vary as those of data do: a card that multiplies zeros takes less power, and is faster than it ever is at work.
+/// Fills memory with random bits, as in real data. A GPU that multiplies zeros takes less power and runs faster than it does with data.
 static bool fill(const DeviceMemory &memory, Scalar type, const gpu::CudaDevice &device) {
-  constexpr size_t period = size_t(1) << 20; // bytes, over and over: many rows
+  constexpr size_t period = size_t(1) << 20; // bytes, repeated: many rows
   auto width = static_cast<size_t>(byteSize(type));
   std::vector<char> bytes(std::min(period, memory.bytes()));
   uint64_t state = 1;
@@ -118,8 +118,8 @@ static bool fill(const DeviceMemory &memory, Scalar type, const gpu::CudaDevice 
   return done == gpu::status::success;
 }
 
-/// Operations a second of products of this type: the best of a few tiles.
-static std::optional<double> productRate(const Meter &meter, Scalar type) {
+/// Returns the operations per second of matmuls of this type: the best of a few tiles.
+static std::optional<double> matmulRate(const Meter &meter, Scalar type) {
   struct Tile {
     int64_t m, n, k, warps, stages;
   };
@@ -132,7 +132,7 @@ static std::optional<double> productRate(const Meter &meter, Scalar type) {
   double found = 0;
   for (Tile tile : {Tile{128, 256, 64, 8, 4}, Tile{128, 256, 64, 8, 3}, Tile{128, 128, 32, 4, 4}}) {
     if (isWide) tile.k /= 2;
-    Diagnostics tooLarge; // for this card; another tile is not
+    Diagnostics tooLarge; // for this GPU; another tile may fit
     Meter own(meter.device, tooLarge);
     std::optional<double> seconds = own.launch("product",
                                                {a.as(type), b.as(type), c.as(type), Argument::integer(size), Argument::integer(tile.m),
@@ -163,8 +163,8 @@ std::optional<MachinePeaks> measureGpu(const gpu::CudaDevice &device, Diagnostic
     return rate.has_value();
   };
   bool found = add("bytes_per_second", copyRate(meter)) && add("float32", arithmeticRate(meter)) &&
-               add("tf32", productRate(meter, Scalar::fp32)) && add("float16", productRate(meter, Scalar::fp16)) &&
-               add("bfloat16", productRate(meter, Scalar::bf16));
+               add("tf32", matmulRate(meter, Scalar::fp32)) && add("float16", matmulRate(meter, Scalar::fp16)) &&
+               add("bfloat16", matmulRate(meter, Scalar::bf16));
   return found ? std::optional(std::move(peaks)) : std::nullopt;
 }
 
