@@ -1,5 +1,5 @@
-/* Tilewright from C, and the stable interface below the C++ header: load a kernel file and launch its kernels on this machine's processor
- * or on its NVIDIA GPUs.
+/* Tilewright from C, and the stable interface below the C++ header: load a kernel file and launch its kernels on this machine's CPU or
+ * NVIDIA GPUs.
  *
  * A function that fails returns null or 0 and, where `error` is not null, sets *error to an object that holds the reason; free it with
  * twErrorFree. Null handles and texts are such failures. All functions may be called from any thread; several threads may launch one
@@ -32,15 +32,15 @@ TW_API const char *twVersion(void);
 TW_API const char *twErrorText(const TwError *error);
 TW_API void twErrorFree(TwError *error);
 
-/* Calls that succeed may have something to say: configurations that compute different results, a cache folder that keeps nothing. The
- * function is called on the thread of that call, and never by two threads at once. Null: warnings are dropped. Until the first call of
- * twOnWarning they go to the standard error output. */
+/* Sets the function that receives warnings of calls that succeed: configurations that compute different results, a read-only cache folder.
+ * It is called on the thread of that call, and never by two threads at once. Null drops warnings. Unless twOnWarning is called, they go to
+ * the standard error output. */
 typedef void (*TwWarningFunction)(void *context, const char *text);
 TW_API void twOnWarning(TwWarningFunction function, void *context);
 
 /* The kernels of a Python file, or the one kernel of a file of IR text (.ttir, .ttgir, .mlir). */
 TW_API TwModule *twModuleFromFile(const char *path, TwError **error);
-/* `name` stands for a file name in messages. */
+/* Messages use `name` as the file name. */
 TW_API TwModule *twModuleFromSource(const char *source, const char *name, TwError **error);
 TW_API void twModuleFree(TwModule *module);
 TW_API size_t twModuleKernelCount(const TwModule *module);
@@ -75,8 +75,8 @@ typedef enum TwKind { TW_NONE, TW_BOOL, TW_INT, TW_UINT, TW_FLOAT, TW_STRING, TW
 typedef struct TwArgument {
   const char *name;
   TwKind kind;
-  TwType type;   /* what a pointer points to */
-  int64_t bytes; /* the size of the memory behind a pointer; 0: not known; -1: the tensor is empty. Tuning with reset_to_zero or
+  TwType type;   /* of a pointer's elements */
+  int64_t bytes; /* the size of the memory at a pointer; 0: not known; -1: the tensor is empty. Tuning with reset_to_zero or
                     restore_value needs the size, and so does measuring */
   union {
     int64_t integer; /* also bool */
@@ -94,11 +94,11 @@ typedef struct TwGrid {
   int32_t rank;      /* 1 to 3 */
 } TwGrid;
 
-/* For a grid that depends on parameters that the tuner chooses. The function returns 0 to give up. */
+/* Computes a grid that depends on parameters that the tuner chooses. Returns 0 to stop the launch. */
 typedef int (*TwGridFunction)(void *context, const TwMeta *meta, TwGrid *grid);
-/* The integer or bool argument of the parameter with this name. *found, where `found` is not null, says whether there is one; the result is
- * 0 if there is none. Where `found` is null, a name without such an argument makes the launch fail with an error that names it, whatever
- * the function returns; the result is 1, so that dividing by it does no harm. */
+/* Returns the integer or bool argument of the parameter with this name. If `found` is not null, *found is set to 1, or to 0 if there is
+ * none; the result is 0 then. If `found` is null and there is none, the launch fails with an error that names it, and the result is 1, so
+ * that dividing by it does no harm. */
 TW_API int64_t twMetaInteger(const TwMeta *meta, const char *name, int *found);
 
 typedef struct TwOptions {
@@ -106,58 +106,59 @@ typedef struct TwOptions {
   int64_t threads;            /* 0: TILEWRIGHT_NUM_THREADS, or all CPUs */
   int64_t numWarps;           /* 0: the default */
   int64_t numStages;          /* 0: the default */
-  int64_t numCtas;            /* thread blocks of a program on a GPU; 0: the default */
-  int64_t maxRegisters;       /* registers of a GPU thread at most; 0: no limit */
+  int64_t numCtas;            /* CTAs of a program's cluster on a GPU; 0: the default */
+  int64_t maxRegisters;       /* limit of the registers of a GPU thread; 0: no limit */
   void *stream;               /* CUstream or cudaStream_t of the arguments' device; null: its default stream */
-  int32_t cooperative;        /* all thread blocks run at once */
+  int32_t cooperative;        /* all CTAs run at once */
   int32_t programmaticLaunch; /* the kernel may start before its predecessor in the stream ends */
   int32_t sanitize;           /* runs on the interpreter, slowly, and ends with an error at the first access outside of an argument, race
                                  between programs, or use of an element whose load was masked off. Every pointer needs its `bytes` */
 } TwOptions;
 
 /* Runs the grid; the first launch with new types, constants or alignments compiles the kernel. On the CPU, the function returns when all
- * programs are done. Where pointers are TW_DEVICE_POINTERs it launches on their GPU and returns when the launch is queued; a later call
- * reports what goes wrong there afterwards. Either `grid` or `gridFunction` is given, and the other is null. `options` may be null.
+ * programs are done. If pointers are TW_DEVICE_POINTERs, it launches on their GPU and returns when the launch is queued; a later call
+ * reports errors of the running kernel. Either `grid` or `gridFunction` is given, and the other is null. `options` may be null.
  * Returns 1, or 0 after an error. */
 TW_API int twLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunction gridFunction, void *context, const TwArgument *arguments,
                     size_t count, const TwOptions *options, TwError **error);
 
-/* The text of the kernel, as compiled for these arguments, at a stage: "ast", "tt", "loops", "llvm" or "asm". Free it with twStringFree. */
+/* Returns the kernel, compiled for these arguments, as text of a stage: "ast", "tt", "loops", "llvm" or "asm". Free it with twStringFree.
+ */
 TW_API char *twEmit(TwKernel *kernel, const char *stage, const TwArgument *arguments, size_t count, const TwOptions *options,
                     TwError **error);
 TW_API void twStringFree(char *text);
 
-/* ---- the kernel author's bench: is a kernel right, and how near is it to what the machine can do? These functions do for host code in C
- * and C++ what `tilewright verify` and `tilewright bench` do for kernel files in Python. */
+/* ---- the kernel author's bench: it verifies a kernel and compares its speed with the machine's peaks. These functions do for host code in
+ * C and C++ what `tilewright verify` and `tilewright bench` do for kernel files in Python. */
 
-/* A tensor as host code gets it, or as an input describes it. Element [i, j] lies at data + i * strides[0] + j * strides[1] elements. */
+/* A tensor of host code, or the description of an input. Element [i, j] lies at data + i * strides[0] + j * strides[1] elements. */
 typedef struct TwTensor {
-  const char *name; /* used in reports; null: reports call it "tensor 2", by its place */
+  const char *name; /* used in reports; null: reports call it "tensor 2", by its position */
   TwType type;
   int32_t rank;           /* 0: one element */
   const int64_t *shape;   /* extents, not negative */
-  const int64_t *strides; /* in elements, not negative. null in an input: rows lie back to back */
-  void *data;             /* null in an input: an output, which holds nothing before the kernel writes it */
+  const int64_t *strides; /* in elements, not negative. null in an input: rows are contiguous */
+  void *data;             /* null in an input: an output, which the kernel writes before it reads it */
   int64_t bytes;          /* from data to the end of the last element; not read in an input */
   int32_t device;         /* -1: the host's memory, where all inputs are; else the CUDA device */
 } TwTensor;
 
-/* The element at `index`, which is `rank` numbers, of a tensor in the host's memory. A double holds it exactly, unless it is an integer
- * beyond 2^53. `twTensorSet` rounds to the nearest value of the type. */
+/* Read and write the element at `index`, which is `rank` numbers, of a tensor in the host's memory. A double holds it exactly, unless it is
+ * an integer beyond 2^53. `twTensorSet` rounds to the nearest value of the type. */
 TW_API double twTensorGet(const TwTensor *tensor, const int64_t *index);
 TW_API void twTensorSet(const TwTensor *tensor, const int64_t *index, double value);
 
-/* Host code that launches kernels on these tensors, or computes what the kernels should leave there. The tensors are in the order of the
- * inputs; their extents and strides differ from call to call. Returns 0 after an error and sets *error: to a launch's, or by twErrorNew. */
+/* Host code that launches kernels on these tensors, or computes the expected results. The tensors are in the order of the inputs; their
+ * extents and strides differ from call to call. Returns 0 after an error and sets *error: to a launch's, or by twErrorNew. */
 typedef int (*TwFunction)(void *context, const TwTensor *tensors, size_t count, TwError **error);
-/* Makes the inputs anew; the same seed makes the same inputs. They are copied, so they need to last only until the next call. */
+/* Makes fresh inputs; the same seed makes the same inputs. They are copied, so they need to last only until the next call. */
 typedef int (*TwInputFunction)(void *context, uint64_t seed, const TwTensor **inputs, size_t *count, TwError **error);
 TW_API TwError *twErrorNew(const char *text);
 
-/* What is judged and measured. */
+/* The host code to verify and measure. */
 typedef struct TwSubject {
-  TwFunction kernel;      /* launches what is judged, on the calling thread */
-  TwFunction reference;   /* gets tensors in the host's memory. Null: the interpreter runs the launches of `kernel`, slowly, one by one */
+  TwFunction kernel;      /* launches the kernel, on the calling thread */
+  TwFunction reference;   /* gets tensors in the host's memory. Null: the interpreter runs the launches of `kernel`, which is slow */
   TwInputFunction inputs; /* no two of them share memory */
   void *context;          /* passed to all three */
 } TwSubject;
@@ -172,36 +173,36 @@ typedef struct TwVerifyOptions {
 } TwVerifyOptions;
 
 typedef struct TwReport TwReport;
-/* Runs the reference once and the kernel twice for each variant of the inputs: as given, strided, and with each size 0, 1 and odd. Their
- * memory is filled with patterns before. `options` may be null. Returns null after an error: the inputs cannot be used, or the reference
- * fails for the inputs as given. A kernel that is wrong is not an error: the report says so. */
+/* Verifies a kernel: for each variant of the inputs, it runs the reference once and the kernel twice. The variants are: as given, strided,
+ * and each size set to 0, 1 and an odd number. Their memory is first filled with patterns. `options` may be null. Returns null after an
+ * error: the inputs cannot be used, or the reference fails for the inputs as given. A wrong kernel is not an error: the report says so. */
 TW_API TwReport *twVerify(const TwSubject *subject, const TwVerifyOptions *options, TwError **error);
 TW_API void twReportFree(TwReport *report);
-/* Whether no variant was wrong. */
+/* Returns 1 if no variant was wrong. */
 TW_API int twReportCorrect(const TwReport *report);
-/* The report for a person, and as `tilewright verify --json` writes it. All that a report returns is valid as long as the report. */
+/* The report as text, and as JSON like that of `tilewright verify --json`. All results of a report are valid as long as the report. */
 TW_API const char *twReportText(const TwReport *report);
 TW_API const char *twReportJson(const TwReport *report);
 
 typedef enum TwOutcome { TW_RIGHT, TW_WRONG, TW_REFUSED, TW_SKIPPED } TwOutcome;
 typedef struct TwVariant {
   const char *name;    /* "as given", "98432 -> 1" */
-  TwOutcome outcome;   /* refused: the kernel's function failed, which is not a wrong number; skipped: the reference's function failed */
+  TwOutcome outcome;   /* refused: the kernel's function failed, which is not a wrong result; skipped: the reference's function failed */
   const char *details; /* what is wrong, or the error */
   size_t outputs;      /* tensors that were compared */
 } TwVariant;
 typedef struct TwOutput {
   const char *name;
   int64_t wrong;                   /* elements beyond the tolerance */
-  double maxAbsolute, maxRelative; /* differences; infinite where one of the two is no number */
+  double maxAbsolute, maxRelative; /* differences; infinite if one of the two is not a number */
   double rtol, atol;               /* the tolerances that were applied */
   const int64_t *worst;            /* the index of the worst element; null: all are right */
   size_t rank;                     /* numbers of an index */
   double value, expected;          /* of the worst element */
   const char *kernel;              /* the kernel that wrote it last; null: none did, or it is not known */
   int64_t program[3];              /* which program of that kernel wrote it */
-  int64_t unwritten;               /* how many elements nobody wrote */
-  const int64_t *firstUnwritten;   /* the indices of the first of them, one after the other */
+  int64_t unwritten;               /* number of elements that were never written */
+  const int64_t *firstUnwritten;   /* the indices of the first of them, contiguous */
   size_t firstUnwrittenCount;
 } TwOutput;
 TW_API size_t twReportVariantCount(const TwReport *report);
@@ -209,9 +210,9 @@ TW_API TwVariant twReportVariant(const TwReport *report, size_t variant);
 TW_API TwOutput twReportOutput(const TwReport *report, size_t variant, size_t output);
 
 typedef struct TwMeasureOptions {
-  int64_t warmup, repeat; /* calls; 0: 10 and 40. Fewer, but at least 5, where all would take longer than 20 seconds */
-  int32_t warmCaches;     /* 0: each call finds nothing of its tensors in the caches; 1: it finds what the call before left there */
-  int32_t measurePeaks;   /* measures the machine again, even where a measured roof is kept */
+  int64_t warmup, repeat; /* calls; 0: 10 and 40. Fewer, but at least 5, if all would take longer than 20 seconds */
+  int32_t warmCaches;     /* 0: each call starts with cold caches; 1: it starts with the caches of the previous call */
+  int32_t measurePeaks;   /* measures the machine's peaks again, even if the cache folder has them */
 } TwMeasureOptions;
 
 typedef struct TwMeasurement TwMeasurement;
@@ -221,32 +222,32 @@ typedef struct TwFigures {
   size_t count;
   double referenceSeconds, referenceLow, referenceHigh; /* 0: there is no reference */
   int64_t bytes;                                        /* of all tensors, each counted once */
-  double operations;                                    /* arithmetic on floats, matrix products included; 0: not known */
+  double operations;                                    /* arithmetic on floats, including dots; 0: not known */
   double bytesPerSecond, operationsPerSecond;
-  double peakBytesPerSecond, peakOperationsPerSecond; /* what was measured on this machine; 0: not known */
-  double fractionOfPeak;                              /* 1: as fast as the roof allows; more than 1: the data is in caches */
-  int32_t isBoundByMemory;                            /* which of the two rates limits the kernel */
+  double peakBytesPerSecond, peakOperationsPerSecond; /* measured on this machine; 0: not known */
+  double fractionOfPeak;                              /* 1: at the peak; more than 1: the data is in caches */
+  int32_t isBoundByMemory;                            /* 1: bytes per second limit the kernel; 0: operations per second */
   const char *machine;
 } TwFigures;
-/* Times one launch, which takes the arguments of twLaunch; its tensors need their `bytes`. A GPU's own clock measures. The launch runs many
+/* Times one launch, which takes the arguments of twLaunch; its tensors need their `bytes`. Uses a GPU's own clock. The launch runs many
  * times on the same tensors. Returns null after an error. */
 TW_API TwMeasurement *twMeasureLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunction gridFunction, void *context,
                                       const TwArgument *arguments, size_t count, const TwOptions *options, const TwMeasureOptions *measure,
                                       TwError **error);
-/* Verifies the kernel, then times it and the reference, if there is one, in turns. A kernel that is wrong is an error. */
+/* Verifies the kernel, then times it and the reference, if there is one, alternately. A wrong kernel is an error. */
 TW_API TwMeasurement *twBench(const TwSubject *subject, const TwVerifyOptions *verify, const TwMeasureOptions *measure, TwError **error);
 TW_API void twMeasurementFree(TwMeasurement *measurement);
 TW_API TwFigures twMeasurementFigures(const TwMeasurement *measurement);
 TW_API const char *twMeasurementText(const TwMeasurement *measurement);
-/* As `tilewright bench --json` writes it; `tilewright bench --compare` and twCompare read that. */
+/* JSON as from `tilewright bench --json`; `tilewright bench --compare` and twCompare read it. */
 TW_API const char *twMeasurementJson(const TwMeasurement *measurement);
-/* A picture (SVG) of the kernel below the machine's roof. Free it with twStringFree. Null where the operations are not known. */
+/* Draws the kernel below the machine's roofline, as SVG. Free it with twStringFree. Null if the operations are not known. */
 TW_API char *twMeasurementRoofline(const TwMeasurement *measurement, const char *title);
 
 typedef struct TwChange {
-  int32_t result;  /* -1: faster, 0: no difference beyond chance, 1: slower */
-  double ratio;    /* the time of `after` over that of `before`, less what the machine changed */
-  double machine;  /* the same quotient for the reference; 1 if there is none */
+  int32_t result; /* -1: faster, 0: no difference beyond chance, 1: slower */
+  double ratio;   /* the time of `after` over that of `before`, divided by `machine` */
+  double machine; /* the same ratio for the reference: the change of the machine; 1 if there is none */
 } TwChange;
 /* Compares two texts of twMeasurementJson. Returns 0 after an error: a text is something else, or they come from different machines. */
 TW_API int twCompare(const char *before, const char *after, TwChange *change, TwError **error);

@@ -5,8 +5,8 @@
 #include "author/measure_callbacks.h"
 #include "runtime/cpu_peaks.h"
 #include "runtime/cuda/device.h"
-#include "tune/measure_gpu_peaks.h"
 #include "tune/measure.h"
+#include "tune/measure_gpu_peaks.h"
 
 #include <chrono>
 #include <cstring>
@@ -47,7 +47,7 @@ static void addPeak(author::Measurement &found, const gpu::CudaDevice *device, b
 struct Timed {
   std::function<std::optional<std::string>()> run; // returns its error, or nothing
   llvm::ArrayRef<Argument> tensors;                // in the host's memory, to be evicted from the caches
-  GpuTimer *gpuTimer = nullptr;                        // null: on the CPU
+  GpuTimer *gpuTimer = nullptr;                    // null: on the CPU
 };
 
 static constexpr int64_t plainWarmup = 10, plainRepeat = 40;
@@ -131,7 +131,7 @@ struct ChosenLaunch {
 
 /// Makes all choices for a launch whose tensors are of known size.
 static std::optional<ChosenLaunch> chooseLaunch(TwKernel &kernel, const GridFunction &extents, const Arguments &given,
-                                         const LaunchOptions &options, std::string &failure) {
+                                                const LaunchOptions &options, std::string &failure) {
   Diagnostics diagnostics;
   std::optional<TunedKernel::Choice> choice = kernel.tuned.choose(extents, given.positional, given.named, options, diagnostics);
   std::optional<Grid> grid = choice ? extents(choice->arguments, diagnostics) : std::nullopt;

@@ -99,8 +99,9 @@ Result<std::vector<Input>> readInputs(const TwTensor *tensors, size_t count) {
     input.isBlank = !given.data;
     input.content = patternOf(input.type, countOf(input.shape) * width, author::patterns[0]);
     if (const auto *data = static_cast<const char *>(given.data)) {
-      forEach(input.shape, input.strides,
-              [&](size_t position, int64_t offset) { std::memcpy(&input.content[position * width], data + offset * int64_t(width), width); });
+      forEach(input.shape, input.strides, [&](size_t position, int64_t offset) {
+        std::memcpy(&input.content[position * width], data + offset * int64_t(width), width);
+      });
       const char *end = data + reachOf(input.shape, input.strides) * width;
       for (size_t other = 0; other < i; ++other)
         if (data < memory[other].second && memory[other].first < end)

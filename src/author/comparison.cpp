@@ -40,7 +40,7 @@ template <typename T>
   requires std::is_integral_v<T>
 static double difference(T result, T expected) {
   uint64_t distance = result > expected ? static_cast<uint64_t>(result) - static_cast<uint64_t>(expected)
-                                     : static_cast<uint64_t>(expected) - static_cast<uint64_t>(result);
+                                        : static_cast<uint64_t>(expected) - static_cast<uint64_t>(result);
   return static_cast<double>(distance);
 }
 

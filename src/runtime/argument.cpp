@@ -1,4 +1,4 @@
-// Arguments as values: construction, conversion, and putting them in the order of a kernel's parameters.
+// Arguments as values: their construction, conversion, and binding to a kernel's parameters.
 
 #include "runtime/argument.h"
 
@@ -106,7 +106,7 @@ Argument Argument::descriptor(void *base, Scalar element, std::vector<int64_t> s
 int64_t Argument::asInteger() const {
   if (argumentKind != Kind::floating) return static_cast<int64_t>(bits);
   double value = asDouble();
-  // A value out of range is undefined behaviour in C++; what the kernel gets then is useless, but the host must go on.
+  // Converting a value out of range is undefined behavior in C++. The kernel's result is useless then, but the host must continue.
   if (!(value > -9.3e18 && value < 9.3e18)) return 0;
   return static_cast<int64_t>(value);
 }
@@ -189,7 +189,7 @@ static SourceRange kernelRange(const JitFunction &kernel) {
   return kernel.decl ? kernel.decl->range : SourceRange();
 }
 
-// A tuple for a run-time parameter is a tuple of run-time values; for a constexpr it stays one constant.
+// A tuple for a run-time parameter becomes a tuple of run-time values; for a constexpr parameter it stays one constant.
 static Argument membersOf(const Argument &argument, const Sequence &sequence) {
   std::vector<Argument> members;
   for (const Value &item : sequence.items)
@@ -216,7 +216,7 @@ std::optional<BoundArguments> bindKnownArguments(const JitFunction &kernel, llvm
                       {kernel.name, std::to_string(count), std::to_string(positional.size()), parameterNames(kernel)});
     return std::nullopt;
   }
-  size_t next = used; // named arguments mostly come in the order of the parameters
+  size_t next = used; // named arguments mostly follow the order of the parameters
   for (const NamedArgument &argument : named) {
     size_t found = count;
     for (size_t step = 0; step < count && found == count; ++step) {
@@ -280,7 +280,7 @@ static void appendMemory(const std::string &name, const ArgumentSpec &spec, cons
   bool isTensor = argument.isPointer() || argument.kind() == Argument::Kind::descriptor;
   if (!spec.members.empty() || (!isTensor && !spec.type.isPointer())) return;
   std::optional<std::pair<uint64_t, uint64_t>> range = isTensor ? argument.reach() : std::nullopt;
-  if (!range && isTensor && !argument.address()) range = std::pair(0, 0); // null: no memory at all
+  if (!range && isTensor && !argument.address()) range = std::pair(0, 0); // null: no memory
   memory.push_back(range ? ArgumentMemory{name, range->first, range->second, true} : ArgumentMemory{name, 0, 0, false});
 }
 

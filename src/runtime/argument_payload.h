@@ -1,4 +1,4 @@
-// The rare parts of an Argument, kept out of line so that the common ones stay small.
+// The rare parts of an Argument, stored out of line so that the common ones stay small.
 #pragma once
 
 #include "runtime/argument.h"
@@ -11,7 +11,7 @@ struct Argument::Payload {
   std::vector<std::string> fieldNames;
   std::vector<int64_t> shape, strides, blockShape;
   DescriptorMode mode;
-  std::optional<std::pair<int64_t, int64_t>> reach; // bytes before and behind the address
+  std::optional<std::pair<int64_t, int64_t>> reach; // bytes before and after the address
 };
 
 } // namespace tilewright

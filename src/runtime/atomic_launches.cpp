@@ -1,7 +1,7 @@
-// An atomic addition takes some twenty cycles and waits for the one before it; a plain one takes a few, and does not wait (fp32 to a
-// table in the cache, one thread of a Zen 5: 5.7 and 0.8 ns). It may be plain if nobody else adds to the same place: one worker runs
-// the launch, and no other launch with atomic operations runs. So a kernel whose launch never waits for another one (no loop could
-// wait, no atomic's result is used) keeps such launches from starting while it runs alone; one that may have to wait is never alone.
+// An atomic addition takes some twenty cycles and waits for the previous one; a plain one takes a few and does not wait (fp32 to a table in
+// the cache, one thread of a Zen 5: 5.7 and 0.8 ns). Plain operations are safe if no other thread adds to the same address: one worker runs
+// the launch, and no other launch with atomic operations runs. So a kernel that never waits for another launch (no spin loop, no used
+// result of an atomic) runs alone and blocks the start of such launches meanwhile. A kernel that may have to wait never runs alone.
 //
 // One worker with plain operations can be faster than several with atomic ones. If there are few workers, the first launches try both.
 #include "runtime/atomic_launches.h"
@@ -12,7 +12,7 @@
 
 namespace tilewright {
 
-static std::atomic<int64_t> running{0}; // launches with atomic operations; -1: one, alone
+static std::atomic<int64_t> running{0}; // launches with atomic operations; -1: one that runs alone
 [[maybe_unused]] static const int noneInChild = pthread_atfork(nullptr, nullptr, [] { running.store(0); });
 
 static bool tryEnter(bool asOnlyOne) {
@@ -23,7 +23,7 @@ static bool tryEnter(bool asOnlyOne) {
 }
 
 AtomicLaunch::AtomicLaunch(Atomics kind, bool wantsAlone) {
-  // A launch from inside a program belongs to that program's launch.
+  // A launch from inside a program is a part of that program's launch.
   if (kind == Atomics::none || isInsideProgram()) return;
   entered = true;
   alone = wantsAlone && kind == Atomics::plain && tryEnter(true);
@@ -43,7 +43,7 @@ AtomicLaunch::~AtomicLaunch() {
 }
 
 bool AloneOrTogether::wantsAlone(int64_t workers) const {
-  constexpr int64_t maxWorkers = 8; // more workers are faster together, with atomic operations
+  constexpr int64_t maxWorkers = 8; // more workers are faster in parallel, with atomic operations
   if (workers <= 1) return true;
   if (workers > maxWorkers) return false;
   if (runsAlone.load(std::memory_order_relaxed) < 2) return true; // the first launch finds cold caches

@@ -1,4 +1,4 @@
-// Which launches with atomic operations may run at the same time.
+// Controls which launches with atomic operations run at the same time.
 #pragma once
 
 #include "support/arena.h"
@@ -8,7 +8,7 @@
 
 namespace tilewright {
 
-/// A launch runs while this lives: beside others of its kind or, if its kernel permits that and no other launch runs, alone.
+/// A running launch. It runs in parallel with others of its kind, or alone, if its kernel permits that and no other launch runs.
 class AtomicLaunch {
 public:
   AtomicLaunch(Atomics kind, bool wantsAlone);
@@ -21,7 +21,7 @@ private:
   bool entered = false, alone = false;
 };
 
-/// Whether a kernel is faster on one worker with plain operations than on several with atomic ones: both have been tried. Thread-safe.
+/// Decides whether a kernel is faster on one worker with plain operations than on several with atomic ones, after trying both. Thread-safe.
 class AloneOrTogether {
 public:
   bool wantsAlone(int64_t workers) const;
@@ -29,7 +29,7 @@ public:
 
 private:
   std::atomic<int> runsAlone{0};
-  std::atomic<float> aloneNanoseconds{-1}, togetherNanoseconds{-1}; // of a program; negative: not measured yet
+  std::atomic<float> aloneNanoseconds{-1}, togetherNanoseconds{-1}; // for one program; negative: not measured yet
 };
 
 } // namespace tilewright

@@ -1,6 +1,6 @@
 // An entry: "TWCACHE2", the digest of its key (64 hex digits), the length of the payload (8 bytes, little endian), its BLAKE3 digest (64
-// hex digits), the payload. Because it contains its key, an entry that was copied to another name is not used for that name. The folder
-// has 256 sub-folders, named by the first two digits of the key, because file systems are slow with folders of a hundred thousand files.
+// hex digits), the payload. It contains its key, so an entry copied to another name is not used for that name. The folder has 256
+// sub-folders, named by the first two digits of the key, because file systems are slow with folders of a hundred thousand files.
 
 #include "runtime/cache.h"
 
@@ -30,7 +30,7 @@
 namespace tilewright {
 
 static constexpr std::string_view magic = "TWCACHE2";
-static constexpr std::string_view suffixes[] = {".twc", ".tuned", ".measured", ".claim"}; // of each kind
+static constexpr std::string_view suffixes[] = {".twc", ".tuned", ".measured", ".claim"}; // for each kind
 static constexpr size_t digits = 64, headerBytes = 8 + digits + 8 + digits;
 static constexpr int64_t maxBytes = int64_t(1) << 30;
 
@@ -52,10 +52,10 @@ static std::string entryPath(const std::string &key, CacheKind kind) {
   return entryFolder(key) + "/" + key.substr(2) + std::string(suffixOf(kind));
 }
 
-// ---- beside Triton's folder
+// ---- links in Triton's folder
 //
-// PyTorch takes what a program has compiled to another machine as the files of $TRITON_CACHE_DIR/KEY, the key of a kernel in base 32, and
-// puts them back there. Where that variable names the folder, a kernel's entry has a second name under it.
+// PyTorch copies compiled kernels to another machine as the files of $TRITON_CACHE_DIR/KEY, with the key of a kernel in base 32, and
+// restores them there. If that variable names the folder, a kernel's entry has a second name in it.
 
 static std::string base32(const std::string &hex) {
   static constexpr char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
@@ -71,7 +71,7 @@ static std::string base32(const std::string &hex) {
   return text;
 }
 
-/// The folder of a kernel's second name, or nothing.
+/// Returns the folder of a kernel's second name, or nothing.
 static std::string carriedFolder(const std::string &key) {
   const char *triton = std::getenv("TRITON_CACHE_DIR");
   bool isNamed = triton && *triton && cacheDirectory() == std::string(triton) + "/tilewright";
@@ -94,7 +94,7 @@ static uint64_t numberAt(std::string_view bytes, size_t offset) {
   return number;
 }
 
-// The payload, or why there is none.
+// Returns the payload, or the reason why the entry is invalid.
 static Result<std::string> checkEntry(std::string bytes, std::string_view key) {
   if (bytes.size() < headerBytes) return Failure{"it ends within its header"};
   std::string_view view = bytes;
@@ -106,20 +106,20 @@ static Result<std::string> checkEntry(std::string bytes, std::string_view key) {
   return bytes;
 }
 
-// Problems with the folder are reported once, not for each kernel.
+// Reports problems with the folder once, not for each kernel.
 static void warnOnce(Diag id, const std::string &why, Diagnostics &diagnostics) {
   static std::atomic<bool> reported{false};
   if (!reported.exchange(true)) diagnostics.warning({}, id, {cacheDirectory(), why});
 }
 
-/// Machine code from this folder is run, so the folder must be this user's own.
+/// The process runs machine code from this folder, so the folder must be this user's own.
 static bool mayUseFolder(Diagnostics &diagnostics) {
   Result<void> safe = checkPrivateFolder(cacheDirectory());
   if (!safe) warnOnce(Diag::unsafeCache, safe.error(), diagnostics);
   return bool(safe);
 }
 
-/// A damaged entry is removed, so that it is reported once.
+/// Reads an entry. A damaged one is removed, so it is reported once.
 static std::optional<std::string> readEntry(const std::string &path, std::string_view key, Diagnostics &diagnostics) {
   Result<std::string> payload = readPrivateFile(path, maxBytes);
   if (payload) payload = checkEntry(std::move(*payload), key);
@@ -132,7 +132,7 @@ static std::optional<std::string> readEntry(const std::string &path, std::string
 std::optional<std::string> loadCached(const std::string &key, CacheKind kind, Diagnostics &diagnostics) {
   if (!cacheEnabled()) return std::nullopt;
   std::string path = entryPath(key, kind);
-  if (::access(path.c_str(), F_OK) != 0) { // absent, or not readable, which storing will report
+  if (::access(path.c_str(), F_OK) != 0) { // missing, or not readable, which storing will report
     std::string carried = kind == CacheKind::kernel ? carriedFolder(key) : "";
     path = carried.empty() ? "" : carriedName(carried);
     if (path.empty() || ::access(path.c_str(), F_OK) != 0 || !checkPrivateFolder(carried)) return std::nullopt;
@@ -144,7 +144,7 @@ std::optional<std::string> loadCached(const std::string &key, CacheKind kind, Di
 
 bool cacheTakesEntries(Diagnostics &diagnostics) {
   if (!cacheEnabled()) return false;
-  // What does not exist yet is created for this user alone; what exists is checked before anything is put into it.
+  // New folders are created for this user alone; existing ones are checked before anything is written to them.
   Result<void> made = makePrivateDirectories(cacheDirectory());
   if (!made) warnOnce(Diag::cacheUnusable, made.error(), diagnostics);
   return made && mayUseFolder(diagnostics);
@@ -164,7 +164,7 @@ void storeCached(const std::string &key, CacheKind kind, std::string_view bytes,
   std::string carried = kind == CacheKind::kernel ? carriedFolder(key) : "";
   if (carried.empty() || !makePrivateDirectories(carried)) return;
   ::unlink(carriedName(carried).c_str());
-  // A folder that takes no second names carries nothing: the entry itself is there.
+  // If the link cannot be made, PyTorch does not copy the entry, but it is still stored.
   static_cast<void>(::link(entryPath(key, kind).c_str(), carriedName(carried).c_str()) == 0);
 }
 
@@ -185,11 +185,11 @@ std::optional<CacheClaim> CacheClaim::take(const std::string &key) {
 
 CacheClaim::~CacheClaim() {
   if (file < 0) return;
-  ::flock(file, LOCK_UN); // a child that was forked meanwhile holds the same lock
+  ::flock(file, LOCK_UN); // a child process that was forked meanwhile holds the same lock
   ::close(file);
 }
 
-// ---- artifacts: their fields one after the other, text and lists with their lengths before them
+// ---- artifacts: their fields in order, texts and lists after their lengths
 
 namespace {
 
@@ -224,7 +224,7 @@ public:
   }
 };
 
-/// Reads what Writer wrote. After the first mistake all that is read is empty, and `ok` is false.
+/// Reads the output of Writer. After the first error all results are empty, and `ok` is false.
 class Reader {
 public:
   explicit Reader(std::string_view bytes) : bytes(bytes) {}
@@ -244,7 +244,7 @@ public:
     position += size;
     return std::string(bytes.substr(position - size, size));
   }
-  /// A count of things that take at least one byte each, so that damaged bytes cannot request absurd amounts of memory.
+  /// Reads a count of items of at least one byte each. The limit stops damaged bytes from requesting too much memory.
   int64_t length() { return number(0, static_cast<int64_t>(bytes.size() - std::min(bytes.size(), position + 8))); }
   template <typename T, typename F> void list(std::vector<T> &items, F read) {
     for (int64_t count = length(); ok && count > 0; --count)
@@ -392,7 +392,7 @@ std::string kernelCacheKey(const CompileRequest &request) {
   Hasher hasher;
   hasher.add("kernel").add(buildId()).add(request.kernel.name()).add(request.kernel.hash(request.args));
   if (const JitFunction *function = request.kernel.function()) hasher.add(signatureText(*function, request.args));
-  // Line tables and the messages of assertions name lines, of functions in other files, too.
+  // Line tables and the messages of assertions contain line numbers, of functions in other files, too.
   bool namesLines = options.debug || debugInfoIsOn();
   if (const JitFunction *function = request.kernel.function(); function && function->decl && namesLines)
     hasher.add("lines").add(locationsHash(*function));
@@ -416,12 +416,12 @@ std::string kernelCacheKey(const CompileRequest &request) {
   hasher.add(target.name).add(target.cpu).add(target.features).addInteger(target.vectorBytes).addInteger(target.registers);
   hasher.addInteger(target.l2Bytes).addInteger(target.llcBytes).addInteger(target.cachedOutputBytes);
   hasher.addInteger(hasSlowSubnormals()).addInteger(hasSlowDivision());
-  // Not told by the features: a process may be refused tile registers that another one was given.
+  // The features do not determine this: the system may refuse AMX tiles to one process and grant them to another.
   hasher.addInteger(target.bf16Tiles).addInteger(target.fp16Tiles).addInteger(target.byteTiles);
   return hasher.hex();
 }
 
-// Calls visit(path, bytes) for every entry of the folder, temporary files included, which carry the suffix in their middle.
+// Calls visit(path, bytes) for every entry of the folder. Temporary files count, because they contain the suffix.
 template <typename F> static void forEachEntry(F &&visit) {
   std::string root = cacheDirectory();
   if (!checkPrivateFolder(root)) return;

@@ -14,7 +14,7 @@
 
 namespace tilewright {
 
-static constexpr int64_t rounds = 12; // the best of them counts: other programs can only make one slower
+static constexpr int64_t rounds = 12; // the best one counts: other programs can only slow it down
 static constexpr int64_t steps = 1 << 18;
 
 static double secondsOf(const PoolJob &job) {
@@ -37,7 +37,7 @@ namespace {
 struct Copy {
   const char *from;
   char *to;
-  size_t bytesPerThread; // of each program
+  size_t bytesPerThread; // of each thread
 };
 } // namespace
 
@@ -59,7 +59,7 @@ static double measureCopy() {
 
 // ---- arithmetic
 //
-// There are as many independent sums as registers hold, so that no addition waits for another: this measures only the additions.
+// There are as many independent sums as registers, so that no addition waits for another: this measures only the throughput.
 
 #define MULTIPLY_AND_ADD(name, features, number, bytes, sums, expression)                                                                  \
   __attribute__((target(features))) static void name(void *sink, int64_t first, int64_t last, char *) {                                    \
@@ -98,13 +98,13 @@ static double measureArithmetic(void (*body)(void *, int64_t, int64_t, char *), 
 // ---- other programs
 
 namespace {
-/// The processors' time so far, in seconds: of all programs, and of this one.
+/// The CPU time so far, in seconds: of all programs, and of this one.
 struct CpuTime {
   double all, own;
 };
 } // namespace
 
-/// Null where the system does not say.
+/// Null if the system does not report it.
 static std::optional<CpuTime> cpuTime() {
   long long user = 0, nice = 0, system = 0;
   std::FILE *file = std::fopen("/proc/stat", "r");
@@ -118,7 +118,7 @@ static std::optional<CpuTime> cpuTime() {
 }
 
 static bool wereDisturbed(const std::optional<CpuTime> &before, double seconds) {
-  constexpr double quiet = 0.1; // of the processors' time
+  constexpr double quiet = 0.1; // fraction of the CPU time
   std::optional<CpuTime> after = cpuTime();
   if (!before || !after) return false;
   double others = (after->all - before->all) - (after->own - before->own);

@@ -1,4 +1,4 @@
-// The way from a version of a kernel that a launch must not run to one that it may run: each version on the way assumes less.
+// The search for a version of a kernel whose guards a launch passes: each version on the way assumes less.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -8,11 +8,11 @@
 
 namespace tilewright {
 
-/// The names of the facts that a launch has refuted so far (support/launch_guards.h).
+/// The names of the guards that a launch has failed so far (support/launch_guards.h).
 class FailedLaunches {
 public:
-  /// Adds the facts that the last version assumes and the launch breaks. Each step refutes at least one more fact;
-  /// after a few steps the version that assumes nothing is requested. False if the launch broke even that one.
+  /// Adds the guards of the last version that the launch fails, at least one in each step. After a few steps it requests the version
+  /// without any assumptions. False if the launch failed even that one.
   bool add(llvm::ArrayRef<std::string> broken);
   /// Sorted, without duplicates.
   const std::vector<std::string> &names() const { return failedGuards; }

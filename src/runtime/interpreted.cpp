@@ -1,4 +1,4 @@
-// Turns the arguments of a launch into the interpreter's values; simulated.cpp does that for the simulator.
+// Converts the arguments of a launch to the interpreter's values; simulated.cpp does that for the simulator.
 #include "runtime/interpreted.h"
 
 #include "driver/program.h"
@@ -14,11 +14,11 @@ namespace tilewright {
 
 struct InterpretedKernel::Impl {
   std::unique_ptr<TileProgram> program;
-  std::shared_ptr<SimulatedKernel> simulated; // if set, it takes the place of the program
+  std::shared_ptr<SimulatedKernel> simulated; // if set, it replaces the program
   std::string name;
   std::vector<ArgumentSpec> specs;
   std::vector<std::string> parameters, slotNames;
-  std::vector<bool> writes; // of each run-time value
+  std::vector<bool> writes; // for each run-time value
   bool debug = false;
 };
 
@@ -48,7 +48,7 @@ std::shared_ptr<InterpretedKernel> InterpretedKernel::create(const CompileReques
   return kernel;
 }
 
-/// `memory`: the number of pointers and descriptors so far.
+/// Appends one argument. `memory`: the number of pointers and descriptors so far.
 static void append(const ArgumentSpec &spec, const Argument &argument, std::vector<InterpretArg> &args, int64_t &memory) {
   if (spec.constant) return;
   if (!spec.members.empty()) {
@@ -149,7 +149,7 @@ double InterpretedKernel::arithmetic(const Grid &grid, llvm::ArrayRef<Argument> 
   };
   int64_t samples = std::min(programs, maxPrograms), ran = 0;
   auto start = std::chrono::steady_clock::now();
-  // Spread evenly over the grid, because programs may do different amounts of work, for instance in a causal kernel.
+  // The samples are spread evenly over the grid, because programs may do different amounts of work, for instance in a causal kernel.
   for (int64_t sample = 0; sample < samples; ++sample) {
     int64_t program = (2 * sample + 1) * programs / (2 * samples);
     llvm::consumeError(interpret(*impl->program->hold(), impl->name, args, grid.extent, program, program + 1, options));

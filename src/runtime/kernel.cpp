@@ -1,5 +1,5 @@
-// The way from a launch to running code. Warm: a key is written to the stack and looked up,
-// the slots are filled, and the pool runs. Cold: the cache folder is asked, then the compiler.
+// The path from a launch to running code. Warm: writes a key to the stack, looks it up, fills the slots and starts the pool. Cold: loads
+// the code from the cache folder, or compiles it.
 
 #include "runtime/kernel.h"
 
@@ -90,10 +90,10 @@ struct LaunchContext {
   const uint64_t *slots;
   int32_t grid[3];
   RunningLaunch running;
-  WriteWatch *watch; // null: nobody asks which program writes
+  WriteWatch *watch; // null: writes are not watched
 };
 
-/// The programs [first, last) of a launch, on one thread.
+/// Runs the programs [first, last) of a launch on one thread.
 struct LaunchPart {
   LaunchContext &launch;
   int64_t first, last;
@@ -163,9 +163,9 @@ bool CompiledKernel::runOnCpu(const Grid &grid, int64_t programs, llvm::ArrayRef
   int64_t workers = std::min(job.threads > 0 ? job.threads : defaultThreads(), programs);
   AtomicLaunch atomicLaunch(code.atomics, code.atomics == Atomics::plain && aloneOrTogether.wantsAlone(workers));
   if (atomicLaunch.isAlone()) job.threads = 1, job.alone = true;
-  job.inOrder = code.atomics != Atomics::none; // each program may wait for the one before it
+  job.inOrder = code.atomics != Atomics::none; // each program may wait for the previous one
   float known = programNanoseconds.load(std::memory_order_relaxed);
-  job.programNanoseconds = forcedThreads() ? -1 : known; // unknown: no thread is spared
+  job.programNanoseconds = forcedThreads() ? -1 : known; // unknown: uses all threads
   PoolResult result = runOnPool(job);
   if (!result.ok) {
     diagnostics.error({}, Diag::noArena, {std::to_string(code.arenaBytes), code.entry});
@@ -180,7 +180,7 @@ bool CompiledKernel::runOnCpu(const Grid &grid, int64_t programs, llvm::ArrayRef
     return false;
   }
   if (code.atomics == Atomics::plain && workers > 1) aloneOrTogether.took(job.alone, result.programNanoseconds);
-  // The first run pays for cold caches, so its figure is soon replaced: later runs count half.
+  // The first run includes cold caches, so later runs replace its time soon: they count half.
   float mean = known < 0 ? result.programNanoseconds : (known + result.programNanoseconds) / 2;
   programNanoseconds.store(mean, std::memory_order_relaxed);
   return true;
@@ -204,19 +204,19 @@ bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments
 
 //===------------------------------------------------------------------------------------------------------ other versions
 
-// A launch that breaks a guard uses a version compiled without that guard, and without all facts that were refuted on the way there.
+// A launch that fails a guard uses a version compiled without that guard, and without all guards that failed on the way there.
 struct CompiledKernel::OtherVersions {
   CompileRequest request;
   std::mutex lock;
   std::vector<std::pair<std::vector<std::string>, std::shared_ptr<const CompiledKernel>>> made;
-  // The versions that launches with this list of broken facts ended with, so that the way there is found without comparing names.
+  // The last versions by their list of failed guards. They are found without comparing names.
   std::array<std::pair<FailedGuardNames, std::shared_ptr<const CompiledKernel>>, 4> taken;
   size_t nextTaken = 0;
 
   std::shared_ptr<const CompiledKernel> lastFor(const FailedGuardNames &broken);
   void remember(const FailedGuardNames &broken, const std::shared_ptr<const CompiledKernel> &version);
-  /// Null after an error; and null without an error where the version
-  /// would only be faster (`isOptional`) and there are already too many.
+  /// Returns the version without these guards. Null after an error; null without an error if the version would only be faster
+  /// (`isOptional`) and there are already too many.
   std::shared_ptr<const CompiledKernel> without(std::vector<std::string> failedGuards, bool isOptional, int64_t device,
                                                 Diagnostics &diagnostics);
 };
@@ -278,7 +278,7 @@ std::shared_ptr<const CompiledKernel> CompiledKernel::versionFor(const FailedGua
     Diagnostics problems;
     std::shared_ptr<const CompiledKernel> version = others->without(failedGuards.names(), isRight, device, problems);
     if (!version && isRight) break;
-    if (!version) { // warnings and prints of another version are those of the first one
+    if (!version) { // the first version has reported the same warnings and prints
       diagnostics.append(problems);
       return nullptr;
     }
@@ -389,7 +389,7 @@ struct MemoryCheck {
 
 bool checkMemory(llvm::StringRef kernel, llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments,
                  llvm::ArrayRef<std::string> slotNames, const std::vector<bool> &writes, Diagnostics &diagnostics) {
-  // There is almost never anything to check.
+  // Almost all launches have nothing to check.
   if (llvm::all_of(arguments, [](const Argument &argument) { return argument.memory() == Memory::plain; })) return true;
   return MemoryCheck{kernel, slotNames, writes, diagnostics}.visit(specs, arguments);
 }
@@ -442,7 +442,7 @@ Kernel::Kernel(std::shared_ptr<const JitFunction> function) : jit(std::move(func
 Kernel::Kernel(std::shared_ptr<const IrKernel> kernel) : jit(kernel->face), text(std::move(kernel)) {}
 Kernel::~Kernel() = default;
 
-// Where the tensors are that have been seen so far.
+// The devices of the tensors seen so far.
 namespace {
 struct Placement {
   const Argument *firstOnDevice = nullptr, *mixed = nullptr;
@@ -453,7 +453,7 @@ struct Placement {
     for (const Argument &member : argument.members())
       add(parameter, member);
     if (argument.kind() != Argument::Kind::pointer && argument.kind() != Argument::Kind::descriptor) return;
-    if (!argument.address()) return; // null, or an empty tensor: it is nowhere
+    if (!argument.address()) return; // null, or an empty tensor: it has no device
     if (argument.device() < 0) {
       if (onHost.size() < onHost.capacity()) onHost.push_back({parameter, &argument});
       return;
@@ -484,7 +484,7 @@ bool chooseDevice(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments,
   options.device = seen.firstOnDevice->device();
   const Argument *other = seen.mixed;
   size_t otherParameter = seen.mixedParameter;
-  // The host's pinned memory also belongs to the device. Only the driver knows it, so it is asked only where memory is mixed.
+  // The host's pinned memory also belongs to the device. Only the driver knows it, and it is asked only if memory is mixed.
   if (!other && !seen.onHost.empty()) {
     const gpu::CudaDevice *device = gpu::CudaDevice::get(options.device, diagnostics);
     if (!device) return false;
@@ -526,7 +526,7 @@ static void appendOptions(const LaunchOptions &options, const GpuTarget *gpu, Sp
   }
 }
 
-// Uses the device itself rather than its kind, so that nothing needs to be asked about it.
+// Writes the device itself, not its kind, which takes no query.
 void appendLaunchKey(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, SpecializationKey &key) {
   appendSpecializationKey(kernel, arguments, key);
   key.push_back(static_cast<uint8_t>(options.device + 1));
@@ -547,7 +547,7 @@ void CompiledKernel::setSpecs(const JitFunction &kernel, std::vector<ArgumentSpe
   argumentSpecs = std::move(specs);
 }
 
-// From the cache folder, or compiled now.
+// Loads a kernel from the cache folder, or compiles it.
 template <typename Artifact, typename Compile, typename Decode>
 static std::optional<Artifact> obtain(const CompileRequest &request, bool &fromCache, Compile compile, Decode decode,
                                       Diagnostics &diagnostics) {
@@ -607,7 +607,7 @@ std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::without(std
   return version;
 }
 
-// The key under which a launch's specialisation is kept. It is on the stack, because a warm launch allocates nothing.
+// Returns the key of a launch's specialization. It is on the stack, because a warm launch allocates nothing.
 static SpecializationKey versionKey(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options,
                                     const GpuTarget *gpu) {
   SpecializationKey key;
@@ -640,7 +640,7 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
   SpecializationKey key = versionKey(*jit, arguments, options, device ? &device->target : nullptr);
   std::string_view view = textOf(key);
   {
-    // One thread compiles a version, and others that need the same version wait for it; other versions are compiled at the same time.
+    // One thread compiles a version, and other threads that need it wait. Other versions compile at the same time.
     std::unique_lock<std::mutex> guard(mapLock);
     finished.wait(guard, [&] { return !underWay.contains(view); });
     if (auto found = versions.find(view); found != versions.end()) return found->second;

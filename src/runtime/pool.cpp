@@ -1,6 +1,6 @@
-// See pool.h for the idea. What needs care is that a worker may wake late, when the job it was woken for is over and its fields are being
-// rewritten for the next: a worker first counts itself in (`active`), then looks whether the job is still open; the caller first closes the
-// job, then waits until nobody is counted in. Both sides use sequentially consistent operations, so one of them always sees the other.
+// See pool.h for the idea. A worker may wake late, when its job is over and the fields already describe the next job. So a worker first
+// counts itself in (`active`), then checks whether the job is still open. The caller first closes the job, then waits until no worker is
+// counted in. Both use sequentially consistent operations, so one of them always sees the other.
 
 #include "runtime/pool.h"
 
@@ -36,13 +36,13 @@ namespace tilewright {
 namespace {
 
 constexpr int64_t spinNanoseconds = 50'000; // a launch loop in Python comes back within 20 us
-// A streaming kernel reads a range of rows per chunk: with 20 us, softmax of 16384 rows of 1024 was a quarter slower.
+// A streaming kernel reads a range of rows per chunk: with 20 us, softmax of 16384 rows of 1024 takes a quarter longer.
 constexpr int64_t chunkNanoseconds = 200'000;
 constexpr float soloNanoseconds = 4'000;  // below this the caller is done before woken workers have begun
 constexpr float wakeNanoseconds = 10'000; // a sleeping worker is worth waking for this much work of its own
 constexpr int64_t maxThreads = 1024;
-constexpr size_t callersNumber = 0; // on the first node, whose first range is the caller's
-constexpr int64_t maxRangesPerNode = 64;   // of a node: whoever has nothing left looks at each
+constexpr size_t callersNumber = 0;      // on the first node, whose first range is the caller's
+constexpr int64_t maxRangesPerNode = 64; // a worker without work checks each range of a node
 
 int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -54,15 +54,15 @@ void pauseCpu() {
 #endif
 }
 
-/// Every so often a thread that spins lets another run: the scheduler may have put the one that it waits for on the same processor, and
-/// then all of its spinning would be waited for (66 microseconds in place of 8 for a launch of 12, after NumPy had allocated memory).
+/// True now and then, for a spinning thread to yield: the scheduler may have put the thread that it waits for on the same CPU. Without it a
+/// launch of 12 microseconds took 66 instead of 8 more, after NumPy had allocated memory.
 bool isTimeToCheck(int64_t spins) {
   if (spins % 64 != 63) return false;
   ::sched_yield();
   return true;
 }
 
-// Waiting threads are told apart by bits: a call wakes those that partition one with it.
+// Waits with a bit mask: a call wakes the threads that share a bit with its mask.
 void futexWait(std::atomic<uint32_t> &word, uint32_t expected, uint32_t bits = ~0u) {
   ::syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAIT_BITSET_PRIVATE, expected, nullptr, nullptr, bits);
 }
@@ -70,8 +70,8 @@ void futexWake(std::atomic<uint32_t> &word, int64_t count, uint32_t bits = ~0u) 
   ::syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAKE_BITSET_PRIVATE, static_cast<int>(count), nullptr, nullptr, bits);
 }
 
-/// One thread's scratch memory. Grows and stays. Its pages come from the system, which takes them from the node of the thread that touches
-/// them first: the one whose arena it is. Moves, never copies: a nested job swaps it out.
+/// One thread's scratch memory, which grows and stays allocated. The system takes its pages from the node of the thread that first touches
+/// them, its owner. It is moved, never copied: a nested job swaps it out.
 class Arena {
 public:
   Arena() = default;
@@ -108,23 +108,23 @@ void beginLaunch(char *arena, const PoolJob &job) {
   if (arena) *reinterpret_cast<ArenaHead *>(arena) = {0, job.alone};
 }
 
-// Found by one load: a launch would spend as long on asking the loader where they are as on running an runRange grid.
+// Accessed by one load: a call of the loader for its address would take as long as an empty grid.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Arena threadArena;
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool insideJob = false;
 [[gnu::tls_model("initial-exec")]] constinit thread_local uint32_t launchesAlone = 0;
 
-/// Neighboring programs that one thread takes first, and others once they have nothing else.
+/// Consecutive programs. One thread takes them first, and other threads do when they have no work left.
 struct alignas(64) ProgramRange {
   std::atomic<bool> isClaimed{false};
   std::atomic<int64_t> next{0};
   int64_t end = 0;
 };
 
-/// A node's part of a job.
+/// The partition of a job that belongs to a node.
 struct NodePartition {
   size_t first = 0, count = 0; // its ranges
-  int64_t divisor = 2;         // chunks are at most 1/divisor of what is left of a range
-  int64_t joinLimit = 0;       // workers beside the caller
+  int64_t divisor = 2;         // chunks are at most 1/divisor of the rest of a range
+  int64_t joinLimit = 0;       // workers without the caller
   std::atomic<int64_t> joined{0};
 };
 
@@ -133,18 +133,19 @@ struct Job {
 
   PoolJob work;
   int64_t firstChunk = 1;
-  std::vector<NodePartition> partitions;    // one a node
-  std::vector<ProgramRange> ranges; // those of the first node first; there may be more than the job has
+  std::vector<NodePartition> partitions; // one for each node
+  std::vector<ProgramRange> ranges;      // those of the first node first; may be longer than the job needs
   alignas(64) std::atomic<int64_t> busyNanoseconds{0};
 };
 
-/// A thread at work on a job.
+/// The state of a thread that works on a job.
 class JobWorker {
 public:
   explicit JobWorker(Job &job) : job(job), arena(threadArena.data()), chunk(job.firstChunk) { beginLaunch(arena, job.work); }
 
-  /// Takes chunks until none is left: from its own range, from its node's, from the others'. The caller's own is the first of all, so it
-  /// takes programs in launch order, and programs that wait for earlier ones are reached by it whatever other threads do.
+  /// Takes chunks until none is left: from the thread's own range, from its node's, then from other nodes'. The caller's own range is the
+  /// first one. So the caller takes programs in launch order and reaches every program that waits for earlier ones, whatever other threads
+  /// do.
   void work(size_t node, size_t number) {
     before = now();
     const NodePartition &home = job.partitions[node];
@@ -163,7 +164,7 @@ private:
   char *arena;
   int64_t chunk, spent = 0, before = 0;
 
-  /// That of its number, which is the same at each launch with as many threads, or one that nobody has.
+  /// Claims the range of this number, which is the same for each launch with as many threads, or an unclaimed one.
   ProgramRange *claimRange(const NodePartition &home, size_t number) {
     for (size_t i = 0; i < home.count; ++i) {
       ProgramRange &range = job.ranges[home.first + (number + i) % home.count];
@@ -181,7 +182,7 @@ private:
       if (first >= range.end) return;
       job.work.body(job.work.context, first, std::min(first + take, range.end), arena);
       int64_t after = now();
-      // Doubling, not computing, so that one slow first chunk (cold caches, page faults) does not fix the size.
+      // The size doubles. It is not computed, because one slow first chunk (cold caches, page faults) must not determine it.
       if (after - before < chunkNanoseconds / 2 && take == chunk) chunk *= 2;
       spent += after - before;
       before = after;
@@ -189,11 +190,11 @@ private:
   }
 };
 
-/// A node of the machine and the workers that stay on it.
+/// A NUMA node and the workers that stay on it.
 struct Node {
   cpu_set_t cpus{};
-  uint32_t bit = ~0u;              // its workers wait with it
-  std::atomic<int64_t> workers{0}; // changed by who holds `launching`
+  uint32_t bit = ~0u;              // its workers wait with this bit
+  std::atomic<int64_t> workers{0}; // changed by the holder of `launching`
   std::atomic<int64_t> sleepers{0};
 };
 
@@ -206,7 +207,7 @@ public:
 private:
   struct Worker {
     Pool *pool;
-    size_t node, number; // among the node's threads, the caller being the first one's first
+    size_t node, number; // among the node's threads; the caller is number 0 of the first node
     pthread_t thread;
   };
   PoolResult runAlone(const PoolJob &request);
@@ -216,21 +217,21 @@ private:
   static void *workerMain(void *worker);
   void workerLoop(size_t node, size_t number);
 
-  std::mutex launching;           // held by the thread whose job has the workers
+  std::mutex launching;           // held by the thread whose job uses the workers
   std::vector<NumaNode> topology; // the first is the caller's
-  std::vector<Node> nodes;        // as in the topology
+  std::vector<Node> nodes;        // in the order of the topology
   std::vector<int64_t> threadsOf; // of the job, on each node
   Job job;
   std::atomic<int64_t> workers{0}; // of all nodes
   std::array<Worker, maxThreads> started{};
   alignas(64) std::atomic<uint32_t> signal{0}; // counts jobs; workers wait for it to change
   std::atomic<bool> open{false};               // the job may be joined
-  alignas(64) std::atomic<uint32_t> active{0}; // workers that are looking at the job
+  alignas(64) std::atomic<uint32_t> active{0}; // workers that access the job
   std::atomic<bool> callerSleeps{false};
 };
 
-/// The nodes that the pool's threads are dealt out to, the one that the caller runs on first. One, where the threads fit on it: then they
-/// are left to the system.
+/// Returns the nodes for the pool's threads, the caller's node first. If the threads fit on one node, it is the only one: then the system
+/// places them.
 static std::vector<NumaNode> nodesOfPool() {
   std::vector<NumaNode> nodes = numaNodes();
   auto home = llvm::find_if(nodes, [cpu = ::sched_getcpu()](const NumaNode &node) { return llvm::is_contained(node.cpus, cpu); });
@@ -247,7 +248,7 @@ Pool::Pool() : topology(nodesOfPool()), nodes(topology.size()), threadsOf(topolo
   }
 }
 
-/// Deals the job out to at most `threads` threads and their nodes.
+/// Distributes the job over at most `threads` threads and their nodes.
 void Pool::distribute(int64_t threads) {
   distributeThreads(topology, threads, threadsOf);
   int64_t all = 0, before = 0;
@@ -284,7 +285,7 @@ void Pool::distribute(int64_t threads) {
   }
 }
 
-/// With enough workers awake nobody needs to be woken, and the system call is saved.
+/// If enough workers are awake, this saves the system call.
 void Pool::wakeWorkers() {
   for (size_t i = 0; i < nodes.size(); ++i) {
     int64_t awake = nodes[i].workers.load(std::memory_order_relaxed) - nodes[i].sleepers.load();
@@ -297,7 +298,7 @@ PoolResult Pool::runAlone(const PoolJob &request) {
   bool nested = insideJob;
   insideJob = true;
   beginLaunch(threadArena.data(), request);
-  // Two looks at the clock take as long as a small grid does. What is known to be short is timed now and then.
+  // Reading the clock twice takes as long as a small grid. So launches that are known to be short are timed only now and then.
   bool isTimed =
       request.programNanoseconds < 0 || request.programs * request.programNanoseconds >= soloNanoseconds || ++launchesAlone % 8 == 0;
   int64_t before = isTimed ? now() : 0;
@@ -357,14 +358,14 @@ PoolResult Pool::run(const PoolJob &request) {
   return {true, static_cast<float>(job.busyNanoseconds.load()) / static_cast<float>(request.programs)};
 }
 
-/// Sees to it that a node has at least `count` workers.
+/// Starts workers until a node has at least `count`.
 void Pool::startWorkers(size_t node, int64_t count) {
   if (nodes[node].workers.load(std::memory_order_relaxed) >= count) return;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, 8 << 20); // programs may keep small tiles on the stack
-  // Signals are for the host program's threads, but for the one that ends programs (runtime/signals.h).
+  pthread_attr_setstacksize(&attributes, 8 << 20); // programs may store small tiles on the stack
+  // Signals are for the host program's threads, except the one that ends programs (runtime/signals.h).
   sigset_t all, before;
   sigfillset(&all);
   sigdelset(&all, SIGURG);
@@ -374,7 +375,7 @@ void Pool::startWorkers(size_t node, int64_t count) {
     worker.pool = this;
     worker.node = node;
     worker.number = static_cast<size_t>(nodes[node].workers + (node == 0));
-    if (pthread_create(&worker.thread, &attributes, workerMain, &worker) != 0) break; // fewer workers are slower, not wrong
+    if (pthread_create(&worker.thread, &attributes, workerMain, &worker) != 0) break; // fewer workers are slower, but correct
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
@@ -387,7 +388,7 @@ void Pool::signalWorkers(int number) const {
 
 void *Pool::workerMain(void *worker) {
   const Worker &self = *static_cast<Worker *>(worker);
-  // Where the system refuses, the worker runs anywhere.
+  // If the system refuses, the worker runs on any CPU.
   if (self.pool->nodes.size() > 1) ::sched_setaffinity(0, sizeof(cpu_set_t), &self.pool->nodes[self.node].cpus);
   self.pool->workerLoop(self.node, self.number);
   return nullptr;
@@ -395,7 +396,7 @@ void *Pool::workerMain(void *worker) {
 
 void Pool::workerLoop(size_t node, size_t number) {
   insideJob = true;
-  uint32_t seen = signal.load() - 1; // the job that it was started for may be open already
+  uint32_t seen = signal.load() - 1; // the first job may already be open
   Node &home = nodes[node];
   NodePartition &partition = job.partitions[node];
   while (true) {
@@ -413,18 +414,17 @@ void Pool::workerLoop(size_t node, size_t number) {
     }
     seen = signal.load();
     active.fetch_add(1);
-    // Between these two lines the job is either open, and stays as it is until this worker counts itself out, or closed and not touched.
+    // Between these two lines the job is either open, and does not change until this worker counts itself out, or closed and not accessed.
     if (open.load() && partition.joined.fetch_add(1) < partition.joinLimit && threadArena.reserve(job.work.arenaBytes))
       JobWorker(job).work(node, number);
     if (active.fetch_sub(1) == 1 && callerSleeps.load()) futexWake(active, 1);
   }
 }
 
-// After fork() the child has none of the workers and perhaps a locked mutex: it starts over with a new pool, and the old one is left as it
-// is.
+// After fork() the child has no workers and perhaps a locked mutex. It creates a new pool and leaves the old one.
 std::atomic<Pool *> current{nullptr};
 
-// Registered as the library is loaded: a process may fork during its first launch.
+// Registered when the library is loaded: a process may fork during its first launch.
 [[maybe_unused]] const int startsOverInChild = pthread_atfork(nullptr, nullptr, [] {
   current.store(nullptr);
   insideJob = false;
@@ -462,7 +462,7 @@ void signalWorkers(int signal) {
 
 int64_t defaultThreads() {
   if (int64_t chosen = chosenThreads.load(std::memory_order_relaxed)) return chosen;
-  // No static constant: a process that forks while another thread makes one leaves a child that waits for it.
+  // Not a static constant: if a process forks while another thread initializes it, the child waits forever.
   static std::atomic<int64_t> usable{0};
   int64_t known = usable.load(std::memory_order_relaxed);
   if (known == 0) usable.store(known = usableCpus(), std::memory_order_relaxed);

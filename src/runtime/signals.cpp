@@ -1,8 +1,8 @@
-// Compiled programs own nothing: no lock, no heap, no file. So a thread may leave one at any instruction, and a
-// signal that takes a launch's threads out of the kernel's code ends the launch. Kernels pay nothing for this as long
-// as nobody interrupts them. The signal is SIGURG, which is ignored where nobody handles it: a late one does no harm.
+// Compiled programs own no lock, heap memory or file. So a thread may leave one at any instruction, and a signal that takes a launch's
+// threads out of the kernel's code ends the launch. This costs nothing unless a launch is interrupted. The signal is SIGURG, whose default
+// action is to ignore it: a late one does no harm.
 //
-// Handlers call nothing that is not async-signal-safe: no allocation, no lock, no stdio.
+// Handlers call only async-signal-safe functions: no allocation, no lock, no stdio.
 
 #include "runtime/signals.h"
 
@@ -47,7 +47,7 @@ private:
   size_t size = 0;
 };
 
-/// The argument that an address is nearest to, judged by where the arguments begin.
+/// Prints the argument nearest to an address, by the begin of its memory.
 void printNearest(const RunningLaunch &launch, uint64_t address) {
   size_t nearest = launch.slots.size();
   uint64_t least = UINT64_MAX;
@@ -67,10 +67,10 @@ void printNearest(const RunningLaunch &launch, uint64_t address) {
 
 void explain(const RunningLaunch &launch, int number, const siginfo_t &info) {
   static std::atomic<bool> isReported{false};
-  if (isReported.exchange(true)) return; // other threads usually run into the same fault
+  if (isReported.exchange(true)) return; // other threads usually have the same fault
   Message message;
   message << "\ntilewright: kernel '" << launch.kernel << "' used ";
-  // The processor does not report addresses that no process can have, and a forwarded signal has lost its address.
+  // The CPU does not report non-canonical addresses, and a forwarded signal has lost its address.
   bool known = info.si_code > 0 && info.si_addr;
   uint64_t address = reinterpret_cast<uint64_t>(info.si_addr);
   if (known)
@@ -80,13 +80,13 @@ void explain(const RunningLaunch &launch, int number, const siginfo_t &info) {
   message << " that it may not use (" << (number == SIGSEGV ? "SIGSEGV" : "SIGBUS") << ").\n";
   message << "  To find the line: with tilewright.engine(\"interpret\", check_bounds=True): ... in Python, or tilewright run --sanitize.\n";
   message.write();
-  // This comes last, because a kernel that wrote over everything may have overwritten the names as well.
+  // Printed last, because a kernel that overwrites memory may have overwritten the names as well.
   if (known) printNearest(launch, address);
 }
 
 struct sigaction beforeSegv, beforeBus, beforeUrg;
 
-/// What would have happened without our handler.
+/// Does what would happen without this handler.
 void passOn(const struct sigaction &before, int number, siginfo_t *info, void *context) {
   if (before.sa_flags & SA_SIGINFO) return before.sa_sigaction(number, info, context);
   if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(number);
@@ -109,7 +109,7 @@ uintptr_t counterOf(void *context) {
 #elif defined(__aarch64__)
   return static_cast<uintptr_t>(machine.pc);
 #else
-  return 0; // programs end where their caller is
+  return 0; // programs end on their caller's thread
 #endif
 }
 
@@ -139,7 +139,7 @@ void reportBadAddresses() {
 
 void stopPrograms(pthread_t caller) {
   static std::once_flag once;
-  // Not blocked while it is handled, because the handler does not always return.
+  // Not blocked during its handler, because the handler does not always return.
   std::call_once(once, [] { install(SIGURG, onStop, SA_NODEFER | SA_RESTART, beforeUrg); });
   pthread_kill(caller, SIGURG);
   signalWorkers(SIGURG);

@@ -1,4 +1,4 @@
-// Does for the simulator what the driver does for a launch on a GPU: makes slots from arguments, and tensor maps from their recipes.
+// Does the driver's work for the simulator: makes slots from arguments, and tensor maps from their recipes.
 #include "runtime/simulated.h"
 
 #include "driver/program.h"
@@ -16,7 +16,7 @@ namespace tilewright {
 struct SimulatedKernel::Impl {
   CompileRequest request;
   std::unique_ptr<ThreadProgram> program;
-  // By the facts that launches have refuted.
+  // By the guards that launches have failed.
   std::map<std::vector<std::string>, std::unique_ptr<ThreadProgram>> others;
   std::vector<ArgumentSpec> specs;
   std::vector<std::string> parameters;
@@ -41,7 +41,7 @@ const std::vector<bool> &SimulatedKernel::writes() const {
   return impl->program->artifact().writes;
 }
 
-/// For each slot that holds a pointer, the number of its ArgumentMemory; -1 for the others.
+/// Appends the number of its ArgumentMemory for each slot that holds a pointer, else -1.
 static void appendOwners(const ArgumentSpec &spec, const Argument &argument, std::vector<int64_t> &owners, int64_t &next) {
   if (spec.constant) return;
   for (size_t i = 0; i < spec.members.size(); ++i)
@@ -66,7 +66,7 @@ static gpu::SimulatedTensorMap tensorMapFor(const gpu::TensorMapSpec &spec, cons
   return map;
 }
 
-/// Which assumptions of `artifact` a launch breaks, in the same words as GpuKernel::guardsFailedBy for a real one.
+/// Returns the guards of `artifact` that a launch fails, by the names of GpuKernel::guardsFailedBy.
 static std::vector<std::string> guardsFailedBy(const GpuArtifact &artifact, const LaunchValues &launch) {
   std::vector<std::string> broken;
   for (const LaunchGuard &guard : artifact.guards)
@@ -146,7 +146,7 @@ std::string SimulatedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> argu
     if (!encoded->address)
       encoded->address = firstByte + i * sizeof(StandIn);
     else if (int64_t owner = owners[static_cast<size_t>(spec.baseSlot)]; owner >= 0)
-      encoded->address += gpu::pointerInto(0, owner); // a map's first element may be far from what is moved, beyond the end of addresses
+      encoded->address += gpu::pointerInto(0, owner); // a map's first element may be far from the moved ones, beyond the end of addresses
     args.maps.push_back(tensorMapFor(spec, *encoded));
   }
   std::array<int64_t, 3> blocks = grid.extent;

@@ -1,7 +1,8 @@
-// From arguments to what the compiler is told. The rules are the language's: an int is i32 if it fits, else i64, else u64; a bool is i1; a
-// float is fp32; None is a constant, and so is the integer 1; the compiler is told of multiples of 16, and of pointers aligned to 16 bytes.
+// Converts arguments to the compiler's types and properties. The rules are Triton's: an int is i32 if it fits, else i64, else u64; a bool
+// is i1; a float is fp32; None is a constant, and so is the integer 1. Integers that are multiples of 16, and pointers aligned to 16 bytes,
+// are marked.
 //
-// The key is written by a walk of its own, which must distinguish exactly what `specialize` distinguishes: each case below has its twin.
+// A separate walk writes the key, and must distinguish exactly the same cases as `specialize`: each case below has its counterpart.
 
 #include "runtime/argument.h"
 #include "runtime/argument_payload.h"
@@ -13,10 +14,10 @@ namespace tilewright {
 
 namespace {
 
-/// How a parameter is to be specialised.
+/// The declared specialization of a parameter.
 struct Declared {
-  bool value = true;     // == 1 and multiples of 16
-  bool alignment = true; // multiples of 16 only
+  bool value = true;     // on 1 and on multiples of 16
+  bool alignment = true; // on multiples of 16 only
   const Type *annotation = nullptr;
   bool isConst = false;
 };
@@ -32,7 +33,7 @@ Declared declaredBy(const JitFunction &kernel, const JitFunction::Parameter &par
   if (!kernel.doNotSpecializeOnAlignment.empty() && contains(kernel.doNotSpecializeOnAlignment, parameter.name)) declared.alignment = false;
   if (parameter.annotation) declared.annotation = &*parameter.annotation;
   declared.isConst = parameter.isConst;
-  // There is nothing to promise about floats and bools.
+  // Floats and bools have no such properties.
   if (declared.annotation && declared.annotation->isScalar() &&
       (isFloat(declared.annotation->scalar()) || declared.annotation->scalar() == Scalar::int1))
     declared.value = declared.alignment = false;
@@ -149,7 +150,7 @@ std::optional<std::vector<ArgumentSpec>> specialize(const JitFunction &kernel, l
 
 namespace {
 
-/// Integers in the IR have no sign, and a pointer may point to any type of the same width and kind.
+/// Integers in the IR are signless, and a pointer may point to any type of the same width and kind.
 bool isLike(const Argument &argument, const Type &declared) {
   if (declared.isPointer()) {
     if (!argument.isPointer()) return false;
@@ -194,7 +195,7 @@ bool fitsText(const IrKernel &kernel, llvm::ArrayRef<Argument> arguments, Diagno
   return keepsMultiples(*kernel.face, kernel.specs, arguments, diagnostics);
 }
 
-/// Appends the facts about arguments that decide between specialisations.
+/// Appends the properties of arguments that distinguish specializations.
 class KeyWriter {
 public:
   explicit KeyWriter(SpecializationKey &key) : key(key) {}
@@ -249,7 +250,7 @@ private:
     key.append(bytes, bytes + sizeof(bits));
   }
 
-  // Functions are told apart by identity (two may have one name), everything else by how it is written.
+  // Functions are compared by identity (two may have one name), all other values by their text.
   void object(const Value &value) {
     if (std::shared_ptr<const JitFunction> function = value.asFunction()) {
       key.push_back('F');

@@ -1,7 +1,7 @@
-// Which program of a launch wrote to a place: with this, `tilewright verify` names the program that made an element wrong.
+// Finds the program of a launch that wrote to an address. `tilewright verify` uses it to name the program that wrote a wrong element.
 //
-// While a thread watches some bytes, its launches on the CPU run their programs one after another on that thread,
-// and check after each program whether the bytes have changed. The last program that changed them is the answer.
+// While a thread watches some bytes, its launches on the CPU run their programs one after another on that thread, and check after each
+// program whether the bytes have changed. The result is the last program that changed them.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ public:
   };
 
   WriteWatch(const char *address, size_t bytes);
-  /// Called after each program of a launch: `program` is its place in launch order.
+  /// Called after each program of a launch: `program` is its position in launch order.
   void check(std::string_view kernel, const int32_t grid[3], int64_t program);
   const std::optional<Writer> &lastWriter() const { return writer; }
 
@@ -31,9 +31,9 @@ private:
   std::optional<Writer> writer;
 };
 
-/// What this thread watches; null: nothing.
+/// Returns this thread's watch; null: none.
 WriteWatch *watchedWrites();
-/// Null ends the watch.
+/// Sets this thread's watch; null ends it.
 void watchWrites(std::optional<WriteWatch> watch);
 
 } // namespace tilewright

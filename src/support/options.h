@@ -51,10 +51,9 @@ struct KernelOptions {
   std::string backend = "cpu"; // tl.target_info, default precision of dot: "cpu" is ieee, "cuda" is tf32
   int64_t capability = 0;      // of the GPU, major * 10 + minor
   std::string dotPrecision =
-      numerics == Numerics::strict ? "ieee" : ""; // of tl.dot with f32 operands and no precision; empty: the backend's default
-  std::string ptxOptions;                         // more options for ptxas
-  bool flushesExp2 =
-      numerics != Numerics::strict; // exp2 on a GPU may flush a subnormal result to 0: Triton's enable_reflect_ftz
+      numerics == Numerics::strict ? "ieee" : "";  // of tl.dot with f32 operands and no precision; empty: the backend's default
+  std::string ptxOptions;                          // more options for ptxas
+  bool flushesExp2 = numerics != Numerics::strict; // exp2 on a GPU may flush a subnormal result to 0: Triton's enable_reflect_ftz
 
   using Libraries = std::vector<std::pair<std::string, std::string>>; // names and paths
   std::optional<Libraries> externLibs;                                // not linked, but part of the kernel's identity

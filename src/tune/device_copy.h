@@ -41,8 +41,8 @@ private:
   uint64_t begin = 0;
   size_t bytes = 0;
   std::vector<char> copied(uint64_t from) const;
-  uint64_t before = 0;        // address on the device
-  uint64_t notes = 0;         // of the flag, and of the sum of squares after it
+  uint64_t before = 0;           // address on the device
+  uint64_t notes = 0;            // of the flag, and of the sum of squares after it
   std::vector<uint64_t> results; // addresses of the results
 };
 

@@ -15,11 +15,11 @@ namespace {
 struct Workers {
   double count;
   double arithmetic, dots; // operations per second of one worker
-  double bytes;                // per second of one worker, from caches
-  double memory;               // per second of all workers, from memory
-  double start;                // seconds at a program's beginning and end
-  double sums;                 // bytes per second of the accumulators of dots; on GPUs they stay in registers
-  double iteration;            // seconds of overhead in each iteration
+  double bytes;            // per second of one worker, from caches
+  double memory;           // per second of all workers, from memory
+  double start;            // seconds at a program's beginning and end
+  double sums;             // bytes per second of the accumulators of dots; on GPUs they stay in registers
+  double iteration;        // seconds of overhead in each iteration
 };
 } // namespace
 

@@ -85,9 +85,9 @@ static std::vector<int64_t> cheapest(llvm::ArrayRef<OpenSize> open, Estimates &e
 }
 
 /// Searches each number of CTAs separately, as long as more CTAs are much cheaper. Many small tiles with one CTA each and few large tiles
-/// with several CTAs are too far from each other for steps of one parameter. The threshold is the estimate's error, which ignores the
-/// caches. On an H200, matmuls of 64x8192x8192 and 16x8192x8192, with a predicted gain of a fifth and less, take 2 and 1 % longer with two
-/// CTAs. Those of 16x16384x1024 and 512x8192x512, with a third and a quarter, take 11 and 9 % less.
+/// with several CTAs are too far from each other for steps of one parameter. The estimate ignores memory time, so a small predicted gain
+/// may not exist. On an H200, matmuls of 64x8192x8192 and 16x8192x8192, with a predicted gain of a fifth and less, take 2 and 1 % longer
+/// with two CTAs. Those of 16x16384x1024 and 512x8192x512, with a third and a quarter, take 11 and 9 % less.
 static std::vector<int64_t> cheapestBlockSizes(llvm::ArrayRef<OpenSize> open, Estimates &estimates) {
   auto blocks = llvm::find_if(open, [](const OpenSize &size) { return isBlockSizeName(size.name); });
   if (blocks == open.end()) return cheapest(open, estimates);

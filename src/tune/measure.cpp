@@ -73,7 +73,7 @@ public:
     for (const Stored &stored : storedOnDevice) {
       gpu::ContextScope scope(*stored.device);
       stored.device->driver->copyOnDevice(reinterpret_cast<uint64_t>(stored.tensor.address()), stored.copy,
-                                        static_cast<size_t>(stored.tensor.bytes()), handle);
+                                          static_cast<size_t>(stored.tensor.bytes()), handle);
     }
     for (const auto &[tensor, bytes] : saved)
       std::memcpy(tensor.address(), bytes.data(), bytes.size());
@@ -137,8 +137,9 @@ std::unique_ptr<GpuTimer> GpuTimer::create(int64_t ordinal, void *stream, Diagno
   timer->stream = stream;
   gpu::ContextScope scope(*timer->device);
   timer->bytes = static_cast<size_t>(std::max<int64_t>(4 * timer->device->l2Bytes, 1 << 20));
-  if (timer->device->driver->allocate(&timer->memory, timer->bytes) != gpu::status::success) timer->memory = 0; // without memory, the cache
-                                                                                                                // stays warm
+  if (timer->device->driver->allocate(&timer->memory, timer->bytes) != gpu::status::success)
+    timer->memory = 0; // without memory, the cache
+                       // stays warm
   return timer;
 }
 

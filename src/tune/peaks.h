@@ -12,11 +12,11 @@
 namespace tilewright {
 
 struct Peaks {
-  std::string machine;                                 // "znver5 avx512 2"
-  std::string source;                                  // "measured", "data sheet"
-  int64_t workers = 1;                                 // cores that launches use, or SMs
-  double bytes = 0;                                    // per second, to and from memory
-  double arithmetic = 0;                               // operations per second of float32; a multiply-add counts as two
+  std::string machine;                             // "znver5 avx512 2"
+  std::string source;                              // "measured", "data sheet"
+  int64_t workers = 1;                             // cores that launches use, or SMs
+  double bytes = 0;                                // per second, to and from memory
+  double arithmetic = 0;                           // operations per second of float32; a multiply-add counts as two
   std::map<std::string, double, std::less<>> dots; // the same for dots, by the type of their operands: "float16"
 
   // The sustained fraction of these rates. A measurement already includes it. A GPU with busy tensor cores stays below the data sheet's

@@ -25,7 +25,7 @@ struct LineWork {
 struct ProgramWork {
   double arithmetic = 0;   // operations on floats outside of dots (ir/work.h)
   double functions = 0;    // exponentials, logarithms and similar, also counted in `arithmetic`
-  double dots = 0;     // operations of dots
+  double dots = 0;         // operations of dots
   double bytes = 0;        // loaded and stored
   double tileBytes = 0;    // of the largest set of tiles that one loop loads in an iteration
   double sumBytes = 0;     // of the largest result of a dot

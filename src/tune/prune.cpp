@@ -59,7 +59,8 @@ public:
       }
       estimates[i] = *number;
     }
-    std::sort(selected.begin(), selected.end(), [&](size_t a, size_t b) { return std::pair(estimates[a], a) < std::pair(estimates[b], b); });
+    std::sort(selected.begin(), selected.end(),
+              [&](size_t a, size_t b) { return std::pair(estimates[a], a) < std::pair(estimates[b], b); });
     selected.resize(std::max(*limit, size_t(1)));
     return selected;
   }

@@ -215,7 +215,8 @@ bool ResultCheck::isSame(size_t index, const Group &group, std::vector<size_t> &
   Scalar type = tensor.argument.element();
   std::optional<Closeness> near = closeness(type);
   if (tensor.deviceCopy && isFp8(type)) return true;
-  if (std::optional<bool> equalsStored = tensor.deviceCopy ? tensor.deviceCopy->equalsStored(group.index, near) : std::nullopt) return *equalsStored;
+  if (std::optional<bool> equalsStored = tensor.deviceCopy ? tensor.deviceCopy->equalsStored(group.index, near) : std::nullopt)
+    return *equalsStored;
   std::vector<char> copied = tensor.argument.device() < 0 ? std::vector<char>() : bytesOf(tensor.argument);
   llvm::ArrayRef<char> now = tensor.argument.device() < 0 ? hostBytes(tensor.argument) : llvm::ArrayRef<char>(copied);
   std::vector<char> fromGpu = tensor.deviceCopy ? resultOf(group, index) : std::vector<char>();

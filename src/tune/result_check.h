@@ -62,10 +62,10 @@ private:
     Argument argument;
     std::vector<char> before;
     std::unique_ptr<DeviceCopy> deviceCopy; // for a large tensor on a GPU, instead of host copies
-    std::vector<size_t> suspects;    // elements that may not have been written
+    std::vector<size_t> suspects;           // elements that may not have been written
   };
   struct Group {
-    bool isStored = true;                     // false: there is no memory for it, so no configuration can join it
+    bool isStored = true;                   // false: there is no memory for it, so no configuration can join it
     size_t index = 0;                       // among the stored groups
     std::vector<std::vector<char>> results; // by tensor; empty for one with a DeviceCopy
     std::string note;                       // the difference from the group that it was first compared with

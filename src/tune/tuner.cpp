@@ -160,7 +160,8 @@ namespace {
 /// The part of one process in a search that several processes share.
 class SharedSearchWorker {
 public:
-  SharedSearchWorker(const TuneProblem &problem, llvm::ArrayRef<std::string> configs, const TunerCallbacks &callbacks, Diagnostics &diagnostics)
+  SharedSearchWorker(const TuneProblem &problem, llvm::ArrayRef<std::string> configs, const TunerCallbacks &callbacks,
+                     Diagnostics &diagnostics)
       : problem(problem), configs(configs), callbacks(callbacks), diagnostics(diagnostics), search(problem, configs), before(winner()),
         found(configs.size()) {}
 

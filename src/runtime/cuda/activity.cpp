@@ -1,6 +1,6 @@
-// CUPTI numbers each call of the driver's interface. The record of a kernel has the number of its launch,
-// and a separate record says which mark the thread had when it made a call. Both arrive in buffers, in
-// any order, some time after the kernel: so they are combined when somebody asks, after a flush.
+// CUPTI numbers each call of the driver's interface. The record of a kernel has the number of its launch, and a separate record has the
+// thread's mark at that call. Both arrive in buffers, in any order, some time after the kernel. So they are combined on request, after a
+// flush.
 
 #include "runtime/cuda/activity.h"
 
@@ -28,29 +28,29 @@ struct Piece { // one kernel, copy or fill
   uint32_t correlation;
   uint64_t start, end;
 };
-/// What CUPTI has told so far.
+/// The records of CUPTI so far.
 struct Recording {
   std::mutex switching; // for starting and stopping
   int64_t users = 0;
-  std::mutex lock; // guards what follows; never held while CUPTI is called, because CUPTI may hand over a buffer
+  std::mutex lock; // guards the members below; never held while CUPTI is called, because CUPTI may return a buffer
   cupti::Subscriber subscriber = nullptr;
   int64_t toHostClock = 0; // nanoseconds to add to CUPTI's times
   uint64_t lastMark = 0;
   std::unordered_map<uint32_t, uint64_t> markOf; // by correlation
-  std::vector<Piece> pieces;                     // those whose mark is not known yet
+  std::vector<Piece> pieces;                     // pieces whose mark is not known yet
   std::unordered_map<uint64_t, ActivityTimes> times;
   std::unordered_set<uint64_t> unflushed; // marks that were left since the last flush
 };
 } // namespace
 
 static Recording &recording() {
-  static auto *state = new Recording; // CUPTI may call when main is over
+  static auto *state = new Recording; // CUPTI may call after main has ended
   return *state;
 }
 
 // ---- the library
 
-/// A library that is loaded already (PyTorch loads one) is preferred to the toolkit's: a process must have only one.
+/// Opens the library. One that is already loaded (PyTorch loads one) has precedence over the toolkit's: a process must have only one.
 static void *openLibrary(std::string &reason) {
   const char *named = std::getenv("TILEWRIGHT_LIBCUPTI");
   std::vector<std::string> paths = {"libcupti.so.13", "libcupti.so.12"};
@@ -68,7 +68,7 @@ static void *openLibrary(std::string &reason) {
 namespace {
 struct Opened {
   cupti::Library functions;
-  std::string reason; // reason it cannot be used
+  std::string reason; // the reason why it cannot be used
 };
 } // namespace
 
@@ -134,7 +134,7 @@ static void takeBuffer(void *, uint32_t, uint8_t *buffer, size_t, size_t used) {
   std::free(buffer);
 }
 
-/// Assigns pieces to their marks. A piece that has no mark after a flush was launched outside all of them.
+/// Assigns pieces to their marks. A piece without a mark after a flush was launched outside all of them.
 static void settle(Recording &state) {
   std::lock_guard<std::mutex> guard(state.lock);
   for (const Piece &piece : state.pieces) {
@@ -159,10 +159,10 @@ static int64_t hostNanoseconds() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Null, or reason CUPTI cannot be used.
+/// Starts recording. Null, or the reason why CUPTI cannot be used.
 static std::optional<std::string> begin(Recording &state) {
   const cupti::Library &functions = library().functions;
-  // The subscriber owns CUPTI; the callback itself is never needed.
+  // The subscriber owns CUPTI; the callback itself is not needed.
   auto nothing = [](void *, int32_t, uint32_t, const void *) {};
   cupti::Status status = functions.subscribe(&state.subscriber, nothing, nullptr);
   if (status != cupti::success) return describe(status);
@@ -198,7 +198,7 @@ void stopActivities() {
   if (state.users == 0 || --state.users > 0) return;
   const cupti::Library &functions = library().functions;
   functions.flush(0);
-  settle(state); // the times of what was recorded may still be asked for
+  settle(state); // the caller may still ask for the recorded times
   for (cupti::Kind kind : kinds)
     functions.disable(kind);
   functions.unsubscribe(state.subscriber);

@@ -1,5 +1,5 @@
-// The few functions and records of CUPTI that are used here, declared as the driver's are (runtime/cuda/driver.h). The layouts have not
-// changed since CUDA 10; tests/unit compares them with NVIDIA's headers where those are installed.
+// Declarations of the few functions and records of CUPTI in use, like those of the driver (runtime/cuda/driver.h). The layouts have been
+// stable since CUDA 10; tests/unit compares them with NVIDIA's headers if those are installed.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ using Status = int32_t;
 constexpr Status success = 0, otherSubscriber = 39;
 
 enum class Kind : int32_t { copy = 1, fill = 2, driverCall = 4, runtimeCall = 5, kernel = 10, externalCorrelation = 39 };
-constexpr int32_t ownCorrelation = 3; // the first kind of external numbers that nobody else uses
+constexpr int32_t ownCorrelation = 3; // the first kind of external correlation IDs that no other tool uses
 
 /// All records begin with their kind, and are packed to multiples of 8 bytes.
 struct Record {

@@ -1,4 +1,4 @@
-// Opening devices, and turning the driver's late errors into messages.
+// Opens devices, and converts the driver's delayed errors to messages.
 
 #include "runtime/cuda/device.h"
 
@@ -20,8 +20,8 @@ int64_t cudaDeviceCount() {
   return std::min<int64_t>(count, maxDevices);
 }
 
-/// What code is made for: the device, or the older GPU that TILEWRIGHT_GPU_TARGET names,
-/// whose code newer GPUs also run (their driver assembles its PTX). Null after an error.
+/// Returns the target of the code: the device, or the older GPU that TILEWRIGHT_GPU_TARGET names. Newer GPUs also run that code (their
+/// driver assembles its PTX). Null after an error.
 static std::optional<GpuTarget> targetOf(const CudaDevice &device, Diagnostics &diagnostics) {
   const char *name = std::getenv("TILEWRIGHT_GPU_TARGET");
   if (name && *name) {
@@ -40,7 +40,7 @@ static std::optional<GpuTarget> targetOf(const CudaDevice &device, Diagnostics &
   return own;
 }
 
-/// The first CUDA version that accepts the target's PTX: 8.4 came with 12.4.
+/// Returns the first CUDA version that accepts the target's PTX: 12.4 introduced 8.4.
 static int64_t versionFor(const GpuTarget &target) {
   const std::string &ptx = target.ptxVersion;
   return (std::atoll(ptx.c_str()) + 4) * 1000 + std::atoll(ptx.c_str() + ptx.find('.') + 1) * 10;
@@ -222,7 +222,7 @@ std::optional<GpuTime> CudaDevice::time(StreamHandle stream, const std::function
 
 ContextScope::ContextScope(const CudaDevice &device) : driver(*device.driver) {
   if (driver.currentContext(&before) == status::success && before == device.context) return;
-  // A thread that had no context keeps this one: anything else in this library would choose the same.
+  // A thread without a context keeps this one: any other library would choose the same.
   changed = driver.setCurrentContext(device.context) == status::success && before;
 }
 

@@ -1,7 +1,7 @@
-// NVIDIA GPUs as the runtime sees them: what they are, their context, and what ran on them lately.
+// The runtime's view of NVIDIA GPUs: their properties, their context, and their last launches.
 //
-// A kernel that goes wrong on a GPU says so late: the launch returns at once, and some later call, by
-// anybody, gets the error. So each device remembers its last launches, and the message names them:
+// A GPU reports the error of a kernel late: the launch returns at once, and some later call, of any library, gets the error. So each device
+// stores its last launches, and the message names them:
 //     CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered, reported after the launch of `add_kernel` grid (98, 1, 1)
 //     x_ptr=*fp32 0x7f1c00000000, n=i32 98432
 #pragma once
@@ -22,30 +22,30 @@
 
 namespace tilewright::gpu {
 
-/// What messages about a launch need to know about its kernel.
+/// The properties of a kernel in messages about its launch.
 struct LaunchInfo {
   std::string kernel;
   std::vector<SlotKind> kinds;
   std::vector<std::string> names; // for each slot, "x_ptr=*fp32"; may be empty
 };
 
-/// What a GPU's clock says about the work in a stream.
+/// The time of the work in a stream, by the GPU's clock.
 struct GpuTime {
   double seconds;
-  bool waited; // the GPU waited for the host, which was late with the work, so that the host's time is included
+  bool waited; // the GPU waited for the host, so the time includes work of the host
 };
 
-/// One GPU. Lives to the end of the process; safe to use from any thread.
+/// One GPU. It lives until the process ends, and is safe to use from any thread.
 class CudaDevice {
 public:
-  /// The device, with its primary context retained. Null after an error: there is no driver, or
-  /// it is too old for the device's code; there is no such device, or no code can be made for it.
+  /// Returns the device, with its primary context retained. Null after an error: there is no driver, or it is too old for the device's
+  /// code; there is no such device, or no target has code for it.
   static const CudaDevice *get(int64_t ordinal, Diagnostics &diagnostics);
 
   int64_t ordinal = 0;
   std::string name;
   int64_t major = 0, minor = 0;
-  GpuTarget target; // what code is made for: the device, or the older one that TILEWRIGHT_GPU_TARGET names
+  GpuTarget target; // the target of its code: the device, or the older one that TILEWRIGHT_GPU_TARGET names
   int64_t multiprocessors = 0, threadsPerBlock = 0, registersPerBlock = 0, warpSize = 32;
   int64_t sharedPerBlock = 0; // with opt-in
   int64_t sharedPerMultiprocessor = 0;
@@ -53,17 +53,17 @@ public:
   const Driver *driver = nullptr;
   ContextHandle context = nullptr;
 
-  /// Whether its context is the thread's current one.
+  /// True if its context is the thread's current one.
   bool isCurrent() const;
-  /// Turns a failed call into an error: `what` names the call. The last launches are named where one of them is to blame.
+  /// Reports a failed call; `what` names the call. The message lists the last launches if one of them may be the cause.
   void report(DriverStatus status, const std::string &what, Diagnostics &diagnostics) const;
-  /// Remembers a launch. Allocates nothing.
+  /// Stores a launch. Allocates nothing.
   void noteLaunch(const std::shared_ptr<const LaunchInfo> &info, const uint32_t *grid, llvm::ArrayRef<uint64_t> slots) const;
 
   /// Waits for all work of the device, or of one stream. False after an error, which an earlier launch may have caused.
   bool synchronize(Diagnostics &diagnostics) const;
   bool synchronize(StreamHandle stream, Diagnostics &diagnostics) const;
-  /// How long the work took that `body` put on the stream. Null after an error, or if `body` returns false.
+  /// Times the work that `body` puts on the stream. Null after an error, or if `body` returns false.
   std::optional<GpuTime> time(StreamHandle stream, const std::function<bool()> &body, Diagnostics &diagnostics) const;
 
 private:
@@ -82,10 +82,10 @@ private:
   mutable uint64_t recorded = 0;
 };
 
-/// How many GPUs the driver knows; 0 without a driver.
+/// Returns the number of GPUs of the driver; 0 without a driver.
 int64_t cudaDeviceCount();
 
-/// Makes the device's context the thread's current one as long as this lives.
+/// Makes the device's context the thread's current one during its lifetime.
 class ContextScope {
 public:
   explicit ContextScope(const CudaDevice &device);
@@ -99,9 +99,9 @@ private:
   bool changed = false;
 };
 
-/// Whether a kernel on `device` may use the host's memory at this address: it is pinned or managed.
-/// How many bytes of its allocation follow an address of the device; 0 if the driver does not say.
+/// Returns the bytes of an allocation that follow an address of the device; 0 if the driver does not report it.
 int64_t allocatedAfter(const CudaDevice &device, uint64_t address);
+/// True if a kernel on `device` may use the host's memory at this address: it is pinned or managed.
 bool isHostMemoryOfDevice(const CudaDevice &device, const void *address);
 
 } // namespace tilewright::gpu

@@ -1,5 +1,5 @@
-// What can be wrong before the first kernel: there is no library, it is a stub for linking, it
-// is too old, or it does not start. Each case has its own message, because the remedies differ.
+// Opens the driver. The errors before the first kernel are: the library is missing, it is a stub for linking, it is too old, or it does not
+// start. Each has its own message, because the remedies differ.
 
 #include "runtime/cuda/driver.h"
 
@@ -8,7 +8,7 @@
 
 namespace tilewright::gpu {
 
-// Tensor maps came with it, and it is the oldest to take code of a 12.x toolkit.
+// The first version with tensor maps, and the oldest that accepts code of a 12.x toolkit.
 static constexpr int64_t oldestVersion = 12000;
 
 std::string versionText(int64_t version) {
@@ -40,7 +40,7 @@ std::unique_ptr<Driver> Driver::open(const std::string &path, Diagnostics &diagn
   if (!driver->name && !absent) absent = symbol;
   TILEWRIGHT_CUDA_FUNCTIONS(CUDA_FUNCTION)
 #undef CUDA_FUNCTION
-  // An old library also lacks some functions, but that it is old is the better message.
+  // An old library also lacks some functions, but its age is the better message.
   int version = 0;
   if (driver->driverVersion) driver->driverVersion(&version);
   driver->version = version;
@@ -51,7 +51,7 @@ std::unique_ptr<Driver> Driver::open(const std::string &path, Diagnostics &diagn
   if (absent) return missing(path + " has no function " + absent);
   DriverStatus state = driver->initialize(0);
   if (state == status::stubLibrary) return missing(path + " is the stub that programs are linked with");
-  // The caller reports which device is wanted but absent.
+  // The caller reports which requested device is missing.
   if (state == status::success || state == status::noDevice) return driver;
   return missing(driver->describe(state));
 }

@@ -1,7 +1,7 @@
-// The NVIDIA driver's own interface (libcuda.so.1), opened when the first GPU is asked for.
+// The NVIDIA driver's own interface (libcuda.so.1), opened when a program first asks for a GPU.
 //
-// A program that links libcuda cannot start where there is none, and needs a CUDA header to be built. The
-// part used here is small and has not changed since CUDA 12.0, so it is declared here and looked up by name:
+// A program that links libcuda cannot start without it, and needs a CUDA header to be built. The part used here is small and stable since
+// CUDA 12.0, so it is declared here and looked up by name:
 //     const Driver *driver = cudaDriver(diagnostics);      null, with the reason, on a machine without a GPU
 //     driver->launchWith(&config, function, parameters, nullptr);
 #pragma once
@@ -27,7 +27,7 @@ namespace status {
 constexpr DriverStatus success = 0, stubLibrary = 34, noDevice = 100, noBinary = 209, unsupportedPtx = 222;
 } // namespace status
 
-/// Whether code on a GPU causes this error. The context is lost then: every later call returns the same error.
+/// True if code on a GPU causes this error. The context is lost then: every later call returns the same error.
 constexpr bool isSticky(DriverStatus status) {
   constexpr DriverStatus illegalAddress = 700, launchTimeout = 702, assertion = 710, hardwareStack = 714, launchFailed = 719;
   return status == illegalAddress || status == launchTimeout || status == assertion || (status >= hardwareStack && status <= launchFailed);
@@ -88,7 +88,7 @@ struct alignas(64) TensorMap {
 };
 static_assert(sizeof(TensorMap) == 128);
 
-/// The arguments of cuTensorMapEncodeTiled. They are compared as bytes, so the struct has no gaps.
+/// The arguments of cuTensorMapEncodeTiled. They are compared as bytes, so the struct has no padding.
 struct TensorMapArguments {
   uint64_t address = 0;
   uint64_t dims[5]{};
@@ -145,25 +145,25 @@ static_assert(sizeof(TensorMapArguments) == 10 * 8 + 16 * 4);
                  const uint32_t *box, const uint32_t *elementStrides, uint32_t interleave, uint32_t swizzle, uint32_t promotion,           \
                  uint32_t fill))
 
-/// The functions of one loaded and initialised driver library. Never unloaded: other libraries of the process use it, too.
+/// The functions of one loaded and initialized driver library. It is never unloaded: other libraries of the process use it, too.
 struct Driver {
 #define CUDA_FUNCTION(name, symbol, parameters) DriverStatus(*name) parameters = nullptr;
   TILEWRIGHT_CUDA_FUNCTIONS(CUDA_FUNCTION)
 #undef CUDA_FUNCTION
   int64_t version = 0; // 12040: CUDA 12.4
 
-  /// A library by its name or path. Null after an error.
+  /// Opens a library by its name or path. Null after an error.
   static std::unique_ptr<Driver> open(const std::string &path, Diagnostics &diagnostics);
 
   /// "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered".
   std::string describe(DriverStatus status) const;
 };
 
-/// "12.4" for 12040.
+/// Returns "12.4" for 12040.
 std::string versionText(int64_t version);
 
-/// The process's driver: libcuda.so.1, or the library that TILEWRIGHT_LIBCUDA names. Null if
-/// there is no usable one; then every call says why. A driver without a device counts as usable.
+/// Returns the process's driver: libcuda.so.1, or the library that TILEWRIGHT_LIBCUDA names. Null if it is not usable; then every call
+/// reports the reason. A driver without a device counts as usable.
 const Driver *cudaDriver(Diagnostics &diagnostics);
 
 } // namespace tilewright::gpu

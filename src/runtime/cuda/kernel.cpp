@@ -1,5 +1,5 @@
-// Loading code: the cubin if there is one, otherwise PTX, which the driver assembles. Launching: one call
-// of the driver, cuLaunchKernel, or cuLaunchKernelEx where a launch has attributes, which costs more.
+// Loading: the cubin if there is one, otherwise PTX, which the driver assembles. Launching: one call of the driver, cuLaunchKernel. A
+// launch with attributes uses cuLaunchKernelEx, which costs more.
 
 #include "runtime/cuda/kernel.h"
 
@@ -14,7 +14,7 @@
 
 namespace tilewright::gpu {
 
-// Maps each tensor of a launch to its encoded map. Some kernels are launched with two or three tensors in turn (double buffers).
+// Caches the encoded map of each tensor. Some kernels alternate between two or three tensors (double buffers).
 static constexpr size_t rememberedMaps = 4;
 
 struct GpuKernel::Loaded {
@@ -34,7 +34,7 @@ struct GpuKernel::Loaded {
   };
   mutable std::mutex mapLock;
   mutable std::vector<Slot> maps; // one for each map of the artifact
-  mutable uint64_t standIns = 0;  // memory for empty tensors, to be loaded from and stored to
+  mutable uint64_t standIns = 0;  // memory for loads from empty tensors and stores to them
 };
 
 AssemblerReport readAssemblerLog(llvm::StringRef log) {
@@ -53,7 +53,7 @@ AssemblerReport readAssemblerLog(llvm::StringRef log) {
     line = line.trim(llvm::StringRef(" \t\r\0", 4));
     if (int64_t number = numberBefore(line, " registers"); line.contains("Used ") && number >= 0) report.registers = number;
     if (int64_t number = numberBefore(line, " bytes spill stores"); number >= 0) report.spillBytes = number;
-    // "info : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized ..." comes as an info line.
+    // "info : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized ..." is an info line.
     if (line.contains("warning") || line.contains("(C7")) report.warnings.push_back(line.str());
   }
   return report;
@@ -98,7 +98,7 @@ static bool checkLimit(const char *name, int64_t required, int64_t limit, Diagno
   return false;
 }
 
-/// Null after an error that has been reported.
+/// Assembles the PTX. Null after an error that it has reported.
 std::optional<DriverStatus> GpuKernel::assembleWithDriver(Loaded &loaded, Diagnostics &diagnostics) const {
   const Driver &driver = *loaded.device->driver;
   std::vector<char> infoLog(16384), errorLog(16384);
@@ -125,7 +125,7 @@ std::optional<DriverStatus> GpuKernel::assembleWithDriver(Loaded &loaded, Diagno
 std::unique_ptr<GpuKernel::Loaded> GpuKernel::loadInto(const CudaDevice &device, Diagnostics &diagnostics) const {
   const Driver &driver = *device.driver;
   int64_t threads = 32 * code.warps;
-  // Checked before the code is loaded: the driver refuses such code with a message that says less.
+  // Checked before the code is loaded: the driver's own message has fewer details.
   if (!checkLimit("shared memory", code.sharedBytes, device.sharedPerBlock, diagnostics)) return nullptr;
   if (!checkLimit("threads", threads, device.threadsPerBlock, diagnostics)) return nullptr;
 
@@ -155,7 +155,8 @@ std::unique_ptr<GpuKernel::Loaded> GpuKernel::loadInto(const CudaDevice &device,
   if (state == status::success) {
     loaded->registers = registers;
     loaded->localBytes = localBytes;
-    // The driver's limit counts this code's registers; the count at the entry of a kernel that moves registers between warps does not.
+    // The driver's limit uses this code's own count of registers. The count at the entry of a kernel that moves registers between warps
+    // does not show it.
     fits = checkLimit("shared memory", code.sharedBytes + staticShared, device.sharedPerBlock, diagnostics);
     if (fits && threads > maxThreads) fits = checkLimit("registers", registers * threads, device.registersPerBlock, diagnostics);
     if (fits) fits = checkLimit("threads", threads, maxThreads, diagnostics);
@@ -221,7 +222,7 @@ bool GpuKernel::encodeMaps(const Loaded &where, llvm::ArrayRef<uint64_t> slots, 
       encoded.used = false;
       if (!driver.encodeTiled) return refuse(spec, "the driver has no cuTensorMapEncodeTiled");
       const TensorMapArguments &a = *arguments;
-      ContextScope scope(*where.device); // the driver asks for one: a thread's first launch may come before anything has made it current
+      ContextScope scope(*where.device); // the driver needs a current context: this may be the thread's first call
       DriverStatus state = driver.encodeTiled(&encoded.map, a.dataType, a.rank, reinterpret_cast<void *>(a.address), a.dims, a.strides,
                                               a.box, a.elementStrides, a.interleave, a.swizzle, a.l2Promotion, a.fill);
       if (state != status::success) return refuse(spec, driver.describe(state));
@@ -234,7 +235,7 @@ bool GpuKernel::encodeMaps(const Loaded &where, llvm::ArrayRef<uint64_t> slots, 
   return true;
 }
 
-/// Asks the driver only where nobody else knows how far a tensor extends, and only for tensors that a guard is about.
+/// Asks the driver for sizes of tensors that are not known otherwise, and only for those in a guard.
 static void findBytes(const GpuArtifact &code, llvm::ArrayRef<uint64_t> slots, int64_t device, llvm::MutableArrayRef<int64_t> bytes) {
   Diagnostics ignored;
   const CudaDevice *known = nullptr;
@@ -322,7 +323,7 @@ bool GpuKernel::launch(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64
     return driver.launch(where->function, config.grid[0], config.grid[1], config.grid[2], config.block[0], 1, 1, config.sharedBytes,
                          config.stream, parameters.data(), nullptr);
   };
-  // The driver refuses to start code in another context than its own. So the current context is checked only after a failed launch.
+  // The driver does not start code in another context than its own. So the current context is checked only after a failed launch.
   DriverStatus state = start();
   if (state != status::success && !device.isCurrent()) {
     ContextScope scope(device);

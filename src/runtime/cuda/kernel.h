@@ -1,7 +1,7 @@
 // A kernel on GPUs: its code loaded into each device that it is launched on, and its launches.
 //
-// A warm launch is one call of the driver. It allocates nothing, waits for nothing and may be recorded into a CUDA
-// graph: parameters are read directly from the slots, and tensor maps are encoded only for tensors that are new.
+// A warm launch is one call of the driver. It allocates nothing, waits for nothing and may be captured into a CUDA graph. Parameters are
+// read directly from the slots, and tensor maps are encoded only for new tensors.
 #pragma once
 
 #include "runtime/cuda/device.h"
@@ -14,10 +14,10 @@
 
 namespace tilewright::gpu {
 
-/// What assemblers say about a kernel in their verbose output; -1 where they do not.
+/// The properties of a kernel in the verbose output of assemblers; -1 if they are missing.
 struct AssemblerReport {
   int64_t registers = -1, spillBytes = -1;
-  std::vector<std::string> warnings; // lines about performance or mistakes
+  std::vector<std::string> warnings; // lines about performance or errors
 };
 AssemblerReport readAssemblerLog(llvm::StringRef log);
 
@@ -36,21 +36,21 @@ public:
   GpuKernel &operator=(const GpuKernel &) = delete;
 
   const GpuArtifact &artifact() const { return code; }
-  /// "x_ptr=*fp32", one for each slot: for messages. Only before the first launch.
+  /// Sets the names in messages: "x_ptr=*fp32", one for each slot. Only before the first launch.
   void setSlotNames(std::vector<std::string> names);
 
   /// Loads the code into a device, unless it is there. False after an error: it does not assemble, or needs more than the device has.
   bool load(int64_t device, Diagnostics &diagnostics) const { return loaded(device, diagnostics) != nullptr; }
-  /// For one thread; from the driver once the code is loaded somewhere, before that from the compiler; -1: unknown.
+  /// Of one thread, from the driver if the code is loaded on any device, otherwise from the compiler; -1: unknown.
   int64_t registers() const, spillBytes() const;
-  /// How long the last load took; without a cubin, nearly all of it is the driver's assembler. 0 before the first load.
+  /// Returns the seconds of the last load. Without a cubin, nearly all of it is the driver's assembler. 0 before the first load.
   double loadSeconds() const;
 
-  /// Which of artifact().facts this launch breaks, and which maps it cannot make (mapGuardName). `bytes`: as in LaunchValues.
+  /// Returns the guards of artifact() that this launch fails, and the maps that cannot be made (mapGuardName). `bytes`: as in LaunchValues.
   FailedGuardNames guardsFailedBy(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
                                   int64_t device) const;
-  /// Starts the programs of the grid, each of whose extents is at least 1. `slots`: as
-  /// artifact().slots says. False after an error, which an earlier launch may have caused.
+  /// Starts the programs of the grid, whose extents are at least 1. `slots`: as in artifact().slots. False after an error, which an earlier
+  /// launch may have caused.
   bool launch(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64_t> slots, const GpuLaunch &launch, Diagnostics &diagnostics) const;
 
 private:

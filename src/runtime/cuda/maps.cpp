@@ -1,4 +1,4 @@
-// The hardware's rules are checked here, so that a message names the rule: the driver's encoder says only "invalid argument".
+// Checks the hardware's rules, so that a message names the rule: the driver's encoder reports only "invalid argument".
 
 #include "runtime/cuda/maps.h"
 
@@ -41,7 +41,7 @@ Result<TensorMapArguments> tensorMapArguments(const TensorMapSpec &spec, llvm::A
     if (i == 0) continue;
     int64_t stride = 0;
     if (__builtin_mul_overflow(spec.strides[i - 1].evaluate(slots), spec.elementBytes, &stride)) stride = largestStride;
-    // There are no steps along a dimension of one element.
+    // A dimension of one element has no stride.
     if (out.dims[i] == 1 && (stride % 16 != 0 || stride <= 0 || stride >= largestStride)) stride = 16;
     if (stride % 16 != 0 || stride < 0 || stride >= largestStride)
       return rule("the stride of " + which, stride, "a multiple of 16 bytes, from 0 to 2^40");
