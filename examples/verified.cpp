@@ -5,7 +5,7 @@
 //   ./verified examples/01_vector_add.py          # with a number after it: on that GPU, "0" on the first one
 //
 // The host code below gets tensors whose extents and strides differ from call to call: as they are given, with gaps between the elements,
-// and empty, of one element, and odd in length. Whoever forgets a mask, a stride or the last block is told so.
+// and empty, of one element, and odd in length. A missing mask, a wrong stride or a missing last block is reported.
 #include "tilewright/author.h"
 
 #include <cstdio>
@@ -62,7 +62,7 @@ int main(int argc, char **argv) {
   auto tooFew = [&](Tensors t) { return add->launch(t[0].size() / block, {t[0], t[1], t[2], t[0].size(), {"BLOCK_SIZE", block}}); };
   auto wrong = tilewright::verify(tooFew, reference, inputs, {.variants = tilewright::asGiven});
   if (!wrong || wrong->correct()) return fail("a missing program was not seen");
-  std::printf("%lld elements are written by nobody\n", static_cast<long long>(wrong->output(0, 0).unwritten));
+  std::printf("%lld elements are never written\n", static_cast<long long>(wrong->output(0, 0).unwritten));
 
   // Times beside the reference's, with nothing of the tensors in the caches, and the share of what this machine was measured to allow.
   auto measured = tilewright::bench(kernel, reference, inputs, {.repeat = 20}, {.device = device});

@@ -224,7 +224,8 @@ struct Subject {
     self.inputs = self.make(seed);
     self.raw.clear();
     for (const Input &input : self.inputs) {
-      if (!input.fits()) return answer(Result<void>::failure("'" + input.name() + "' has not as many numbers as its extents say"), error);
+      if (!input.fits())
+        return answer(Result<void>::failure("'" + input.name() + "': the number of elements does not match its extents"), error);
       self.raw.push_back(input.c());
     }
     *inputs = self.raw.data(), *count = self.raw.size();

@@ -205,7 +205,7 @@ def main(arguments):
             return _compare_main(line, results)
         found = bench(line.file[0], options, line.warmup, line.repeat, line.measure_roof)
         if isinstance(found, verification.Report):
-            raise command.CommandError(f"nothing is measured before the kernel is right: {found.details}", found.as_dict())
+            raise command.CommandError(f"only a correct kernel is measured: {found.details}", found.as_dict())
         problems = [command.write_file(line.output, json.dumps(command.to_json(found)) + "\n") if line.output else None,
                     _write_roofline(line.roofline, found, line.file[0]) if line.roofline else None]
         if not line.json:

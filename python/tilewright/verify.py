@@ -142,7 +142,7 @@ class _Callbacks:
                 warnings.simplefilter("ignore")
                 self._call(self.file.kernel_fn, 0, None, "cpu" if self.options.device or on_gpu else None)
         except InterpreterError as error:
-            return "" if _core.interpreter_gave_up() else f"the interpreter finds a fault: {error}"
+            return "" if _core.interpreter_gave_up() else f"the interpreter reports an error: {error}"
         except Exception:  # the compiled kernel has run, so this is the interpreter's
             return ""
         finally:

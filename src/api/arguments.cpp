@@ -71,7 +71,7 @@ static Argument argumentOf(const TwArgument &argument) {
 
 Arguments::Arguments(const TwArgument *arguments, size_t count, Diagnostics &diagnostics) {
   if (count > 0 && !arguments) {
-    diagnostics.error({}, Diag::invalidOption, {std::to_string(count) + " arguments are announced, and their address is null", ""});
+    diagnostics.error({}, Diag::invalidOption, {std::to_string(count) + " arguments are given, but their address is null", ""});
     return;
   }
   for (size_t i = 0; i < count; ++i) {
@@ -149,12 +149,12 @@ std::optional<Grid> GivenGrid::operator()(llvm::ArrayRef<Argument> bound, Diagno
       std::string near = nearestName(meta.missing, names);
       problems.error(
           {}, Diag::invalidOption,
-          {"the grid function asks for '" + meta.missing + "', which is not an integer argument of kernel '" + meta.kernel->name + "'",
+          {"the grid function reads '" + meta.missing + "', which is not an integer argument of kernel '" + meta.kernel->name + "'",
            (near.empty() ? "" : "did you mean '" + near + "'? ") + "the integer arguments are " + llvm::join(names, ", ")});
       return std::nullopt;
     }
     if (!isGiven) {
-      problems.error({}, Diag::badGrid, {function ? "the grid function gave no grid" : "there is no grid"});
+      problems.error({}, Diag::badGrid, {function ? "the grid function returned no grid" : "there is no grid"});
       return std::nullopt;
     }
   }

@@ -78,7 +78,7 @@ static std::string runSanitized(TwKernel &kernel, const GridFunction &extents, c
     return run.text;
   }
   for (const std::string &name : program->unchecked(choice->arguments))
-    return "sanitized launches want to know how many bytes lie behind '" + name + "': pass a vector, a span, or the pointer's extent\n";
+    return "sanitized launches need the size of '" + name + "': pass a vector, a span, or the pointer's extent\n";
   auto print = [](llvm::StringRef text) { std::fwrite(text.data(), 1, text.size(), stdout); };
   std::string problem = program->run(*grid, choice->arguments, {/*checkBounds=*/true, print, {}, {}, nullptr});
   if (problem.empty()) reportWarnings(diagnostics);

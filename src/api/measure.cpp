@@ -26,7 +26,7 @@ static double secondsNow() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-//===--------------------------------------------------------------------------------------------------------------- the roof
+//===--------------------------------------------------------------------------------------------------------------- peaks
 
 /// Stores the peaks of the machine that the launches ran on in `found`. A peak that the work exceeds was measured too low. There are none
 /// for a GPU that cannot be measured.
@@ -140,7 +140,7 @@ static std::optional<ChosenLaunch> chooseLaunch(TwKernel &kernel, const GridFunc
     return std::nullopt;
   }
   if (std::optional<std::string> name = pointerOfUnknownExtent(kernel.tuned.function(), choice->arguments)) {
-    failure = "measuring wants to know how many bytes lie behind '" + *name + "': pass a vector, a span, or the pointer's extent\n";
+    failure = "measuring needs the size of '" + *name + "': pass a vector, a span, or the pointer's extent\n";
     return std::nullopt;
   }
   ChosenLaunch found{std::move(*choice), *grid};
@@ -228,7 +228,7 @@ static Result<author::Measurement> bench(const TwSubject &subject, int64_t ordin
 static Result<author::Measurement> verifiedBench(const TwSubject &subject, const TwVerifyOptions *verify, const TwMeasureOptions *options) {
   Result<author::Report> report = verifySubject(subject, verify);
   if (!report) return Failure{report.error()};
-  if (!report->isCorrect()) return Failure{"nothing is measured before the kernel is right: " + report->details()};
+  if (!report->isCorrect()) return Failure{"only a correct kernel is measured: " + report->details()};
   return bench(subject, verify ? verify->device : -1, verify ? verify->seed : 0, options);
 }
 

@@ -106,7 +106,7 @@ Result<std::vector<Input>> readInputs(const TwTensor *tensors, size_t count) {
       for (size_t other = 0; other < i; ++other)
         if (data < memory[other].second && memory[other].first < end)
           return Failure{"inputs " + inputs[other].title + " and " + input.title +
-                         " share memory; what a kernel writes to one would change the other: give each its own"};
+                         " share memory; a write to one would change the other: give each its own memory"};
       memory.push_back({data, end});
     } else {
       memory.push_back({nullptr, nullptr});

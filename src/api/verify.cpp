@@ -14,7 +14,7 @@ namespace tilewright::api {
 
 /// Returns the text of an error and frees the error.
 static std::string takeText(TwError *error) {
-  std::string text = error ? error->text : "it says no reason";
+  std::string text = error ? error->text : "it gives no reason";
   delete error;
   while (!text.empty() && text.back() == '\n')
     text.pop_back();
@@ -54,7 +54,7 @@ std::optional<std::string> callHost(TwFunction function, void *context, const Te
   return std::nullopt;
 }
 
-//===-------------------------------------------------------------------------------------------------------------- the judge
+//===----------------------------------------------------------------------------------------------------------- the verifier
 
 namespace {
 
@@ -167,7 +167,7 @@ private:
     HostCall call(HostCall::Mode::checked);
     call.maxWork = maxWork;
     callHost(subject.kernel, subject.context, *tensors); // its error does not matter: the compiled kernel has run
-    return call.fault.empty() ? "" : "the interpreter finds a fault: " + call.fault;
+    return call.fault.empty() ? "" : "the interpreter reports an error: " + call.fault;
   }
 
   /// Finds the program that writes an element. It watches the same kernel on the CPU, one program after another.
@@ -199,7 +199,7 @@ Result<author::Report> verifySubject(const TwSubject &subject, const TwVerifyOpt
   if (!subject.kernel || !subject.inputs) return Failure{"there is no kernel to verify, or no inputs"};
   constexpr uint32_t allVariants = TW_GIVEN | TW_STRIDED | TW_EMPTY | TW_ONE | TW_ODD;
   if (wanted.variants & ~allVariants)
-    return Failure{"variants is " + std::to_string(wanted.variants) + ", which is no sum of TW_GIVEN to TW_ODD"};
+    return Failure{"variants is " + std::to_string(wanted.variants) + ", which is not a combination of TW_GIVEN to TW_ODD"};
   if (!(wanted.rtol < HUGE_VAL) || !(wanted.atol < HUGE_VAL)) return Failure{"rtol and atol have to be finite"};
   if (wanted.device < -1)
     return Failure{"device is " + std::to_string(wanted.device) + "; -1 is the host, and CUDA devices are numbered from 0"};

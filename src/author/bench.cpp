@@ -148,9 +148,9 @@ std::string Measurement::text() const {
   std::snprintf(arithmetic, sizeof arithmetic, "arithmetic %.4f TFLOP/s of %.3f, %.3g operations a byte\n", operationsPerSecond() / 1e12,
                 peak() / 1e12, intensity());
   lines += arithmetic;
-  std::string note = fractionOfPeak() > 1 ? "; it works from caches, which that roof leaves out" : "";
-  if (peaks.isDisturbed) note = "; other programs disturbed the measurement of that, which the next bench repeats";
-  return lines + llvm::formatv("roof       {0}% of what {1} allows on {2}{3}\n", std::llround(100 * fractionOfPeak()),
+  std::string note = fractionOfPeak() > 1 ? "; the data is in caches, which the memory peak excludes" : "";
+  if (peaks.isDisturbed) note = "; other programs disturbed the measurement of the peaks, and the next bench repeats it";
+  return lines + llvm::formatv("peak       {0}% of the {1} peak of {2}{3}\n", std::llround(100 * fractionOfPeak()),
                                isBoundByMemory() ? "memory" : "arithmetic", machine, note)
                      .str();
 }
@@ -187,7 +187,7 @@ static Result<Read> read(const std::string &text, const std::string &name) {
   Result<llvm::json::Value> value = parseJson(text);
   const llvm::json::Object *object = value ? value->getAsObject() : nullptr;
   std::optional<std::vector<double>> kernel = object ? samplesOf(*object, "kernel") : std::nullopt;
-  if (!kernel) return Failure{"'" + name + "' holds no results: 'tilewright bench KERNEL.py --output FILE' writes such files"};
+  if (!kernel) return Failure{"'" + name + "' has no results: 'tilewright bench KERNEL.py --output FILE' writes them"};
   std::vector<double> reference = samplesOf(*object, "reference").value_or(std::vector<double>());
   return Read{object->getString("device").value_or("").str(), std::move(*kernel), std::move(reference)};
 }
@@ -200,7 +200,7 @@ Result<Change> compareResults(const std::string &before, const std::string &afte
   if (!fresh) return Failure{fresh.error()};
   if (old->device != fresh->device)
     return Failure{"'" + beforeName + "' is of " + old->device + ", and '" + afterName + "' of " + fresh->device +
-                   ": times of two machines are not compared"};
+                   ": times of different machines cannot be compared"};
   return changeOf(old->kernel, fresh->kernel, old->reference, fresh->reference);
 }
 

@@ -42,7 +42,7 @@ std::string Output::text() const {
   if (unwritten) {
     std::string indices = llvm::join(llvm::map_range(firstUnwritten, [](const auto &index) { return listText(index); }), ", ");
     bool isAll = unwritten == static_cast<int64_t>(firstUnwritten.size());
-    parts.push_back(std::to_string(unwritten) + " elements are written by nobody: " + indices + (isAll ? "" : ", ..."));
+    parts.push_back(std::to_string(unwritten) + " elements are never written: " + indices + (isAll ? "" : ", ..."));
   }
   return name + ": " + llvm::join(parts, "; ");
 }

@@ -87,11 +87,11 @@ std::vector<Variant> variantsOf(llvm::ArrayRef<InputProperties> inputs, llvm::Ar
   auto resize = [&](VariantKind kind, std::string name, std::map<int64_t, int64_t> changes) {
     bool isUnfit = llvm::any_of(changes, [&](const auto &change) { return change.second <= highest && highest < change.first; });
     variants.push_back({kind, std::move(name), Variant::Layout::resized, std::move(changes),
-                        isUnfit ? "integers among the inputs may be indices beyond that" : ""});
+                        isUnfit ? "integers among the inputs may be indices out of its range" : ""});
   };
   if (wanted(VariantKind::given)) variants.push_back({VariantKind::given, "as given", Variant::Layout::asGiven, {}, ""});
   if (wanted(VariantKind::strided) && hasTensors) {
-    variants.push_back({VariantKind::strided, "every other element", Variant::Layout::everySecond, {}, ""});
+    variants.push_back({VariantKind::strided, "every second element", Variant::Layout::everySecond, {}, ""});
     if (hasRows) variants.push_back({VariantKind::strided, "rows with gaps", Variant::Layout::withGaps, {}, ""});
   }
   std::vector<int64_t> sizes = sizesOf(inputs);

@@ -1,6 +1,6 @@
 // Derives other inputs from the given ones. They find errors of kernels that are right for one size only.
 //
-//   float32[64, 48], float32[48, 80], 48      every other element of longer rows; rows with gaps; 80 -> 0, 80 -> 1, 80 -> 79, 64 -> 0, ...
+//   float32[64, 48], float32[48, 80], 48      every second element of longer rows; rows with gaps; 80 -> 0, 80 -> 1, 80 -> 79, 64 -> 0, ...
 //
 // Equal extents are assumed to be one size (the K of two operands). So is an integer argument with that value, or with a tensor's number of
 // elements. If that is wrong, the reference does not accept the derived inputs, and the variant is skipped.

@@ -98,9 +98,9 @@ static uint64_t numberAt(std::string_view bytes, size_t offset) {
 static Result<std::string> checkEntry(std::string bytes, std::string_view key) {
   if (bytes.size() < headerBytes) return Failure{"it ends within its header"};
   std::string_view view = bytes;
-  if (view.substr(0, 8) != magic) return Failure{"it does not begin as entries do"};
-  if (view.substr(8, digits) != hashHex(key)) return Failure{"it was made for something else"};
-  if (numberAt(bytes, 8 + digits) != bytes.size() - headerBytes) return Failure{"it is not as long as it should be"};
+  if (view.substr(0, 8) != magic) return Failure{"it does not begin like an entry"};
+  if (view.substr(8, digits) != hashHex(key)) return Failure{"it belongs to another key"};
+  if (numberAt(bytes, 8 + digits) != bytes.size() - headerBytes) return Failure{"its length is wrong"};
   if (hashHex(view.substr(headerBytes)) != view.substr(16 + digits, digits)) return Failure{"its checksum is wrong"};
   bytes.erase(0, headerBytes);
   return bytes;

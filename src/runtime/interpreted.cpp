@@ -108,7 +108,7 @@ std::string InterpretedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> ar
 }
 
 SanitizedRun InterpretedKernel::sanitize(const Grid &grid, llvm::ArrayRef<Argument> arguments, int64_t maxWork) const {
-  if (!impl->program) return {SanitizedRun::unknown, "the simulator runs in place of the interpreter"};
+  if (!impl->program) return {SanitizedRun::unknown, "the simulator runs instead of the interpreter"};
   std::vector<InterpretArg> args;
   InterpretOptions options;
   int64_t memory = 0;

@@ -151,10 +151,10 @@ public:
     const NodePartition &home = job.partitions[node];
     ProgramRange *own = node == 0 && number == callersNumber ? &job.ranges.front() : claimRange(home, number);
     if (own) runRange(home, *own);
-    for (size_t turn = 0; turn < job.partitions.size(); ++turn) {
-      const NodePartition &partition = job.partitions[(node + turn) % job.partitions.size()];
-      for (size_t i = 0; i < partition.count; ++i)
-        runRange(partition, job.ranges[partition.first + i]);
+    for (size_t i = 0; i < job.partitions.size(); ++i) {
+      const NodePartition &partition = job.partitions[(node + i) % job.partitions.size()];
+      for (size_t j = 0; j < partition.count; ++j)
+        runRange(partition, job.ranges[partition.first + j]);
     }
     job.busyNanoseconds.fetch_add(spent, std::memory_order_relaxed);
   }

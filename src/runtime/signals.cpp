@@ -61,7 +61,7 @@ void printNearest(const RunningLaunch &launch, uint64_t address) {
   llvm::StringRef name = launch.names[nearest];
   Message message;
   message << "  The nearest argument is '" << name.take_front(name.find('=')) << "': the address is ";
-  message.number(least, 10) << " bytes " << (launch.slots[nearest] <= address ? "behind" : "before") << " its start.\n";
+  message.number(least, 10) << " bytes " << (launch.slots[nearest] <= address ? "after" : "before") << " its start.\n";
   message.write();
 }
 

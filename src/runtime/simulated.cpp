@@ -84,7 +84,7 @@ const ThreadProgram *SimulatedKernel::versionFor(const LaunchValues &launch, std
     std::vector<std::string> broken = guardsFailedBy(version->artifact(), launch);
     if (broken.empty()) return version;
     if (!failedGuards.add(broken)) {
-      problem = "this launch breaks that " + broken.front();
+      problem = "this launch violates that " + broken.front();
       return nullptr;
     }
     std::unique_ptr<ThreadProgram> &other = impl->others[failedGuards.names()];
@@ -139,10 +139,10 @@ std::string SimulatedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> argu
   };
   std::vector<StandIn> standIns(artifact.maps.size()); // one for each map: stores to two empty tensors are not a race
   auto firstByte = reinterpret_cast<uint64_t>(standIns.data());
-  options.memory.push_back({firstByte, firstByte + standIns.size() * sizeof(StandIn), "what stands for an empty tensor", true});
+  options.memory.push_back({firstByte, firstByte + standIns.size() * sizeof(StandIn), "the replacement of an empty tensor", true});
   for (auto [i, spec] : llvm::enumerate(artifact.maps)) {
     Result<gpu::TensorMapArguments> encoded = gpu::tensorMapArguments(spec, integers);
-    if (!encoded) return "a tensor map cannot be made: " + encoded.error();
+    if (!encoded) return "a tensor map cannot be encoded: " + encoded.error();
     if (!encoded->address)
       encoded->address = firstByte + i * sizeof(StandIn);
     else if (int64_t owner = owners[static_cast<size_t>(spec.baseSlot)]; owner >= 0)

@@ -181,8 +181,8 @@ bool keepsMultiples(const JitFunction &face, llvm::ArrayRef<ArgumentSpec> specs,
     uint64_t bits = isAddress ? reinterpret_cast<uint64_t>(argument.address()) : static_cast<uint64_t>(argument.asInteger());
     if (bits % static_cast<uint64_t>(spec.divisibility) != 0)
       return refuseArgument(parameter.name, "is a multiple of " + std::to_string(spec.divisibility),
-                            isAddress ? "an address that is none" : std::to_string(argument.asInteger()),
-                            "take tt.divisibility out of what was compiled, or pass what keeps it", diagnostics);
+                            isAddress ? "an address that is not" : std::to_string(argument.asInteger()),
+                            "remove tt.divisibility from the IR, or pass a multiple", diagnostics);
   }
   return true;
 }
@@ -191,7 +191,7 @@ bool fitsText(const IrKernel &kernel, llvm::ArrayRef<Argument> arguments, Diagno
   for (auto [parameter, spec, argument] : llvm::zip(kernel.face->parameters, kernel.specs, arguments))
     if (!isLike(argument, spec.type))
       return refuseArgument(parameter.name, "is " + signatureName(spec.type), argument.describe(),
-                            "the text is compiled for its own types only", diagnostics);
+                            "IR text is compiled for its own types only", diagnostics);
   return keepsMultiples(*kernel.face, kernel.specs, arguments, diagnostics);
 }
 

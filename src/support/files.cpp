@@ -73,7 +73,7 @@ Result<std::string> readPrivateFile(const std::string &path, int64_t maxBytes) {
   if (!S_ISREG(status.st_mode)) return Failure{"it is not a regular file"};
   if (status.st_uid != ::geteuid()) return Failure{"it belongs to user " + std::to_string(status.st_uid)};
   if (isOthersToWrite(status)) return Failure{"other users may write to it"};
-  if (status.st_size > maxBytes) return Failure{"it is larger than anything that is kept here"};
+  if (status.st_size > maxBytes) return Failure{"it is larger than any file stored here"};
   return readAll(file.fd, status, static_cast<size_t>(maxBytes));
 }
 

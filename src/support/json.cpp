@@ -23,7 +23,7 @@ Result<llvm::json::Value> parseJson(llvm::StringRef text) {
   constexpr int64_t maxLevels = 100;
   if (isTooDeep(text, maxLevels)) return Failure{"it is nested more than " + std::to_string(maxLevels) + " levels deep"};
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
-  if (!value) return Failure{"it is no JSON: " + llvm::toString(value.takeError())};
+  if (!value) return Failure{"it is not JSON: " + llvm::toString(value.takeError())};
   return std::move(*value);
 }
 

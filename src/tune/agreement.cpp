@@ -80,19 +80,21 @@ void rejectDisagreeing(llvm::ArrayRef<std::string> configs, const Agreement &agr
 const char *decisionText(Decision decision) {
   switch (decision) {
   case Decision::agreed: return "";
-  case Decision::majority: return "most configurations agree with each other, and not with this one; it is not chosen. Is a mask missing?";
-  case Decision::interpreter: return "the interpreter finds other results than this configuration, or an error; it is not chosen";
+  case Decision::majority:
+    return "most configurations agree with each other but not with this one, so it is not chosen. Is a mask missing?";
+  case Decision::interpreter:
+    return "the interpreter computes other results than this configuration, or reports an error, so it is not chosen";
   case Decision::coverage:
-    return "this one leaves elements unwritten; it is not chosen. That is no proof, so the choice is not kept. A kernel whose scratch "
+    return "this one leaves elements unwritten; it is not chosen. That is not a proof, so the choice is not stored. A kernel whose scratch "
            "tensors differ by design sets TILEWRIGHT_CHECK_TUNING=0";
   case Decision::none:
-    return "nothing shows which is right; the configuration that comes first is taken, and not kept. A kernel whose scratch tensors differ "
+    return "nothing shows which is right; the first configuration is chosen, and not stored. A kernel whose scratch tensors differ "
            "by design sets TILEWRIGHT_CHECK_TUNING=0";
   }
   return "";
 }
 
-static constexpr llvm::StringLiteral otherWords = " gives other results than ";
+static constexpr llvm::StringLiteral otherWords = " has other results than ";
 
 std::string otherResults(const std::string &config, const std::string &expected, const std::string &difference) {
   return "'" + config + "'" + otherWords.str() + "'" + expected + "': " + difference;

@@ -466,7 +466,7 @@ std::string TunedKernel::reasonNoneWorks(llvm::ArrayRef<OpenSize> open, const Ca
   Diagnostics problems;
   std::optional<Choice> choice = complete(candidateOf(open, smallest), call, problems);
   if (choice) plain.compile(choice->arguments, choice->options, problems);
-  return "no combination works; of the smallest sizes: " + firstError(problems);
+  return "no combination works; the smallest sizes fail: " + firstError(problems);
 }
 
 /// Returns the difference between the results of two configurations, or an empty text. Null after an error.

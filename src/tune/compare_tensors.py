@@ -1,5 +1,5 @@
-"""What a configuration left in a tensor of a GPU, beside what the first one left: compared where they lie, as copying them to the host
-takes longer than most kernels that are tuned. Each kernel raises a flag where something is not as it should be."""
+"""Compares a configuration's results in a GPU tensor with those of the first one, on the GPU: copying them to the host takes longer than most
+tuned kernels. Each kernel sets a flag if elements differ."""
 
 import triton
 import triton.language as tl

@@ -113,7 +113,7 @@ private:
       state = device->driver->copyOnDevice(copy, reinterpret_cast<uint64_t>(tensor.address()), bytes, nullptr);
     if (state == gpu::status::success) state = device->driver->synchronizeContext();
     if (state == gpu::status::success) return true;
-    device->report(state, "keeping a copy of a tensor", diagnostics);
+    device->report(state, "copying a tensor", diagnostics);
     return false;
   }
 

@@ -26,7 +26,7 @@ public:
     gpu::DriverStatus state = device.driver->allocate(&base, bytes);
     if (state == gpu::status::success) return;
     base = 0;
-    device.report(state, "measuring what the GPU can do", diagnostics);
+    device.report(state, "measuring the peaks of the GPU", diagnostics);
   }
   ~DeviceMemory() {
     if (!base) return;
@@ -134,7 +134,7 @@ static std::optional<double> matmulRate(const Meter &meter, Scalar type) {
     if (isWide) tile.k /= 2;
     Diagnostics tooLarge; // for this GPU; another tile may fit
     Meter own(meter.device, tooLarge);
-    std::optional<double> seconds = own.launch("product",
+    std::optional<double> seconds = own.launch("matmul",
                                                {a.as(type), b.as(type), c.as(type), Argument::integer(size), Argument::integer(tile.m),
                                                 Argument::integer(tile.n), Argument::integer(tile.k)},
                                                size / tile.m * (size / tile.n), tile.warps, tile.stages);

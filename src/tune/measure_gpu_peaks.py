@@ -1,11 +1,11 @@
-"""What a GPU can do, measured: products of two matrices on its tensor cores, and multiplications and additions in registers."""
+"""Kernels that measure the peaks of a GPU: a matmul on its tensor cores, and multiply-adds in registers."""
 
 import triton
 import triton.language as tl
 
 
 @triton.jit
-def product(a_ptr, b_ptr, c_ptr, N, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+def matmul(a_ptr, b_ptr, c_ptr, N, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     pid, tiles = tl.program_id(0), N // BN
     in_group = 8 * tiles
     m, n = pid // in_group * 8 + pid % 8, pid % in_group // 8

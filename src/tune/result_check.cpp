@@ -367,7 +367,7 @@ std::string ResultCheck::difference(size_t group, size_t expected) const {
            std::to_string(difference.count) + " of " + std::to_string(results.size() / size_t(byteSize(type))) + " elements differ";
   }
   if (!groups[group].note.empty()) return groups[group].note;
-  return groups[expected].note.empty() ? "the results are too large to be kept" : "it leaves more unwritten: " + groups[expected].note;
+  return groups[expected].note.empty() ? "the results are too large to be stored" : "it leaves more unwritten: " + groups[expected].note;
 }
 
 bool ResultCheck::isIncomplete(size_t group, size_t other) const {

@@ -153,7 +153,7 @@ Result<std::vector<TunedEntry>> readTunedFile(const std::string &path) {
   std::vector<TunedEntry> entries;
   for (const json::Value &item : *tuned) {
     std::optional<TunedEntry> entry = entryOf(item);
-    if (!entry) return Failure{"entry " + std::to_string(entries.size()) + " is incomplete or makes no sense"};
+    if (!entry) return Failure{"entry " + std::to_string(entries.size()) + " is incomplete or invalid"};
     entries.push_back(std::move(*entry));
   }
   return entries;

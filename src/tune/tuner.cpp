@@ -135,7 +135,7 @@ static bool measureAll(llvm::ArrayRef<std::string> configs, const TunerCallbacks
     }
     std::optional<Leading> leader = leading(results);
     if (hasEnd && leader && secondsNow() - start > callbacks.budget) {
-      results.push_back({{}, "not measured: the time was up"});
+      results.push_back({{}, "not measured: the time limit was reached"});
       continue;
     }
     std::optional<std::string> failure = ahead.wait(i);
@@ -220,7 +220,7 @@ private:
   bool measure(size_t config) {
     bool isLate = callbacks.budget > 0 && best && secondsNow() - start > callbacks.budget;
     std::optional<std::string> failure = callbacks.compileThreads > 1 && !isLate ? callbacks.compile(config) : std::nullopt;
-    found[config] = isLate    ? Measured{{}, "not measured: the time was up"}
+    found[config] = isLate    ? Measured{{}, "not measured: the time limit was reached"}
                     : failure ? Measured{{}, std::move(*failure)}
                               : callbacks.measure(config, best);
     if (!found[config]) return false;
@@ -239,7 +239,7 @@ private:
         continue;
       }
       std::optional<size_t> group = worked(result) ? callbacks.tryOut(i) : std::nullopt;
-      if (worked(result) && !group) result = {{}, "it worked in one process, and not in another"};
+      if (worked(result) && !group) result = {{}, "it worked in one process but not in another"};
       result.group = group.value_or(0);
     }
     return settle(configs, callbacks, {}, outcome.results, outcome.decision);

@@ -5,7 +5,7 @@ import triton.language as tl
 
 
 # CHECK: choosing among 2 configurations
-# CHECK: warning: the tuned configurations in '{{.*}}tuned_file.py.tmp.json' cannot be used: it is no JSON: {{.+}}
+# CHECK: warning: the tuned configurations in '{{.*}}tuned_file.py.tmp.json' cannot be used: it is not JSON: {{.+}}
 # CHECK: help: 'tilewright tune --export FILE' writes such files
 @triton.autotune(configs=[triton.Config({"B": 8}), triton.Config({"B": 4})], key=[])
 @triton.jit

@@ -154,7 +154,7 @@ def test_refuses_what_is_wrong(product):
     assert isinstance(report, verify.Report) and not report.correct
     done = subprocess.run([sys.executable, "-m", "tilewright.bench", str(product), "--json"], capture_output=True, text=True)
     assert done.returncode == 1 and json.loads(done.stdout)["correct"] is False and "nothing is measured" in json.loads(done.stdout)["error"]
-    assert "nothing is measured before the kernel is right" in done.stderr
+    assert "only a correct kernel is measured" in done.stderr
 
 
 def test_roof_is_measured_once(monkeypatch):
@@ -187,9 +187,9 @@ def test_a_disturbed_roof_is_told():
     work = _core.Work(1 << 20, 0.0, False, "float32")
     disturbed = {"bytes_per_second": 1e6, "float32": 1e6, "disturbed": True, "device": "this"}
     text = _core.Measurement([1.0], [1.0], 1, work, disturbed).text()
-    assert "% of what memory allows on this; other programs disturbed the measurement of that" in text
+    assert "% of the memory peak of this; other programs disturbed the measurement of the peaks" in text
     quiet = _core.Measurement([1.0], [1.0], 1, work, {**disturbed, "disturbed": False}).text()
-    assert quiet.endswith("it works from caches, which that roof leaves out\n")
+    assert quiet.endswith("the data is in caches, which the memory peak excludes\n")
 
 
 def test_a_roof_that_a_kernel_goes_through_was_too_low(monkeypatch):

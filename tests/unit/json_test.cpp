@@ -36,7 +36,7 @@ TEST(Json, BracketsInStringsDoNotCount) {
 TEST(Json, OtherMistakesAreNamed) {
   Result<llvm::json::Value> value = parseJson("{\"a\" 1}");
   ASSERT_FALSE(value);
-  EXPECT_TRUE(value.error().starts_with("it is no JSON: ")) << value.error();
+  EXPECT_TRUE(value.error().starts_with("it is not JSON: ")) << value.error();
 }
 
 } // namespace

@@ -102,7 +102,7 @@ TEST_F(Cache, TakesNoEntryOfAnotherKey) {
   ASSERT_TRUE(writeFileAtomically(path(other), *readFile(path(key))));
   EXPECT_FALSE(loadCached(other, CacheKind::kernel, diagnostics));
   ASSERT_EQ(diagnostics.all().size(), 1u);
-  EXPECT_NE(diagnostics.all()[0].message.find("it was made for something else"), std::string::npos);
+  EXPECT_NE(diagnostics.all()[0].message.find("it belongs to another key"), std::string::npos);
 }
 
 TEST_F(Cache, TakesOnlyRegularFiles) {

@@ -100,7 +100,7 @@ std::unique_ptr<CudaDevice> CudaDevice::open(int64_t ordinal, Diagnostics &diagn
   }
   state = driver->retainPrimaryContext(&device->context, handle);
   if (state == status::success) return device;
-  diagnostics.error({}, Diag::cudaNoDevice, {which, "its context cannot be made: " + driver->describe(state)});
+  diagnostics.error({}, Diag::cudaNoDevice, {which, "its context cannot be created: " + driver->describe(state)});
   return nullptr;
 }
 

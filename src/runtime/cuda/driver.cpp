@@ -50,7 +50,7 @@ std::unique_ptr<Driver> Driver::open(const std::string &path, Diagnostics &diagn
   }
   if (absent) return missing(path + " has no function " + absent);
   DriverStatus state = driver->initialize(0);
-  if (state == status::stubLibrary) return missing(path + " is the stub that programs are linked with");
+  if (state == status::stubLibrary) return missing(path + " is only a stub for linking");
   // The caller reports which requested device is missing.
   if (state == status::success || state == status::noDevice) return driver;
   return missing(driver->describe(state));

@@ -209,7 +209,7 @@ bool GpuKernel::encodeMaps(const Loaded &where, llvm::ArrayRef<uint64_t> slots, 
         ContextScope scope(*where.device);
         DriverStatus state = driver.allocate(&where.standIns, sizeof zeros);
         if (state == status::success) state = driver.copyToDevice(where.standIns, zeros, sizeof zeros);
-        if (state != status::success) return refuse(spec, "its tensor is empty, and for what stands for it, " + driver.describe(state));
+        if (state != status::success) return refuse(spec, "its tensor is empty, and for its replacement, " + driver.describe(state));
       }
       arguments->address = where.standIns + (spec.stores ? standInBytes : 0);
     }

@@ -41,7 +41,7 @@ int main(void) {
   arguments[0].value.pointer = x, arguments[1].value.integer = 3;
   TwGrid grid = {{1, 1, 1}, 1}, none = {{1, 1, 1}, 0}, four = {{1, 1, 1}, 4};
   int64_t seen = 0;
-  expect_error(!twLaunch(kernel, NULL, ask, &seen, arguments, 2, NULL, &error), &error, "the grid function asks for 'BLOCK'");
+  expect_error(!twLaunch(kernel, NULL, ask, &seen, arguments, 2, NULL, &error), &error, "the grid function reads 'BLOCK'");
   if (seen != 300) printf("WRONG: the grid function saw %d\n", (int)seen), ++failures;
   expect_error(!twLaunch(kernel, NULL, NULL, NULL, arguments, 2, NULL, &error), &error, "there is no grid");
   expect_error(!twLaunch(kernel, &none, NULL, NULL, arguments, 2, NULL, &error), &error, "a grid of rank 0");
