@@ -67,8 +67,8 @@ bool Measurement::isBoundByMemory() const {
 }
 
 double Measurement::fractionOfPeak() const {
-  double least = std::max(allowed(static_cast<double>(work.bytes), memoryPeak()), allowed(work.operations, peak()));
-  return least / milliseconds() * 1e3;
+  double secondsAtPeak = std::max(allowed(static_cast<double>(work.bytes), memoryPeak()), allowed(work.operations, peak()));
+  return secondsAtPeak / milliseconds() * 1e3;
 }
 
 static void writeTimes(llvm::json::OStream &json, llvm::StringRef name, const std::vector<double> &times) {

@@ -107,9 +107,9 @@ static Result<std::string> checkEntry(std::string bytes, std::string_view key) {
 }
 
 // Reports problems with the folder once, not for each kernel.
-static void warnOnce(Diag id, const std::string &why, Diagnostics &diagnostics) {
+static void warnOnce(Diag id, const std::string &reason, Diagnostics &diagnostics) {
   static std::atomic<bool> reported{false};
-  if (!reported.exchange(true)) diagnostics.warning({}, id, {cacheDirectory(), why});
+  if (!reported.exchange(true)) diagnostics.warning({}, id, {cacheDirectory(), reason});
 }
 
 /// The process runs machine code from this folder, so the folder must be this user's own.
@@ -235,9 +235,9 @@ public:
     position += 8;
     return static_cast<int64_t>(numberAt(bytes, position - 8));
   }
-  int64_t number(int64_t least, int64_t most) {
+  int64_t number(int64_t min, int64_t max) {
     int64_t read = number();
-    return read < least || read > most ? fail() : read;
+    return read < min || read > max ? fail() : read;
   }
   std::string text() {
     size_t size = static_cast<size_t>(length());

@@ -597,8 +597,8 @@ std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::without(std
   std::lock_guard<std::mutex> guard(lock);
   for (const auto &[names, version] : made)
     if (names == failedGuards) return version;
-  constexpr size_t most = 16;
-  if (isOptional && made.size() >= most) return nullptr;
+  constexpr size_t maxOptionalVersions = 16;
+  if (isOptional && made.size() >= maxOptionalVersions) return nullptr;
   CompileRequest wanted = request;
   wanted.failedGuardsOf = failedGuards;
   std::shared_ptr<CompiledKernel> version = make(wanted, diagnostics);

@@ -50,18 +50,18 @@ private:
 /// Prints the argument nearest to an address, by the begin of its memory.
 void printNearest(const RunningLaunch &launch, uint64_t address) {
   size_t nearest = launch.slots.size();
-  uint64_t least = UINT64_MAX;
+  uint64_t minDistance = UINT64_MAX;
   for (size_t i = 0; i < launch.slots.size() && i < launch.kinds.size(); ++i) {
     uint64_t start = launch.slots[i], distance = start < address ? address - start : start - address;
-    if (launch.kinds[i] != SlotKind::pointer || distance >= least) continue;
-    least = distance;
+    if (launch.kinds[i] != SlotKind::pointer || distance >= minDistance) continue;
+    minDistance = distance;
     nearest = i;
   }
   if (nearest >= launch.names.size()) return;
   llvm::StringRef name = launch.names[nearest];
   Message message;
   message << "  The nearest argument is '" << name.take_front(name.find('=')) << "': the address is ";
-  message.number(least, 10) << " bytes " << (launch.slots[nearest] <= address ? "after" : "before") << " its start.\n";
+  message.number(minDistance, 10) << " bytes " << (launch.slots[nearest] <= address ? "after" : "before") << " its start.\n";
   message.write();
 }
 

@@ -167,9 +167,9 @@ bool isLike(const Argument &argument, const Type &declared) {
 
 } // namespace
 
-static bool refuseArgument(llvm::StringRef name, const std::string &what, const std::string &passed, const char *advice,
+static bool refuseArgument(llvm::StringRef name, const std::string &expected, const std::string &passed, const char *advice,
                            Diagnostics &diagnostics) {
-  diagnostics.error({}, Diag::textArgument, {name.str(), what, passed, advice});
+  diagnostics.error({}, Diag::textArgument, {name.str(), expected, passed, advice});
   return false;
 }
 

@@ -41,7 +41,7 @@ Compiling::~Compiling() {
   if (--nested == 0 && !closedHere) gate.fetch_sub(1);
 }
 
-void closeCompileGate(std::chrono::seconds most) {
+void closeCompileGate(std::chrono::seconds timeout) {
   uint32_t seen = gate.load();
   while ((seen & closedBit) || !gate.compare_exchange_weak(seen, seen | closedBit)) {
     gate.wait(seen | closedBit);
@@ -49,7 +49,7 @@ void closeCompileGate(std::chrono::seconds most) {
   }
   uint32_t own = nested > 0 ? 1 : 0;
   auto start = std::chrono::steady_clock::now();
-  while ((gate.load() & ~closedBit) != own && std::chrono::steady_clock::now() - start < most)
+  while ((gate.load() & ~closedBit) != own && std::chrono::steady_clock::now() - start < timeout)
     std::this_thread::sleep_for(std::chrono::microseconds(200));
   closedHere = nested == 0;
 }

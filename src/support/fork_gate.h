@@ -25,7 +25,7 @@ uint64_t preparations();
 void notePreparation();
 
 /// Closes the gate and waits, for a limited time, for the other threads inside it. This thread may still compile.
-void closeCompileGate(std::chrono::seconds most);
+void closeCompileGate(std::chrono::seconds timeout);
 void openCompileGate();
 /// Opens the gate in a child process, where at most this thread is inside it.
 void resetCompileGate();

@@ -2,10 +2,10 @@
 
 namespace tilewright {
 
-static bool isTooDeep(llvm::StringRef text, int64_t most) {
+static bool isTooDeep(llvm::StringRef text, int64_t maxDepth) {
   int64_t depth = 0;
   bool isString = false;
-  for (size_t i = 0; i < text.size() && depth <= most; ++i) {
+  for (size_t i = 0; i < text.size() && depth <= maxDepth; ++i) {
     char c = text[i];
     if (isString && c == '\\')
       ++i;
@@ -16,7 +16,7 @@ static bool isTooDeep(llvm::StringRef text, int64_t most) {
     else if (!isString && (c == ']' || c == '}'))
       --depth;
   }
-  return depth > most;
+  return depth > maxDepth;
 }
 
 Result<llvm::json::Value> parseJson(llvm::StringRef text) {

@@ -13,7 +13,7 @@ namespace tilewright {
 
 /// Parses "0-3,8" as 0, 1, 2, 3 and 8. It stops at anything but a number.
 static std::vector<int64_t> numbersOf(llvm::StringRef text) {
-  constexpr int64_t most = 1 << 16; // limits a damaged range
+  constexpr int64_t maxNumber = 1 << 16; // limits a damaged range
   std::vector<int64_t> numbers;
   while (!text.empty()) {
     auto [range, rest] = text.split(',');
@@ -21,7 +21,7 @@ static std::vector<int64_t> numbersOf(llvm::StringRef text) {
     int64_t from = 0, to = 0;
     if (first.trim().getAsInteger(10, from) || from < 0) break;
     if (last.trim().getAsInteger(10, to)) to = from;
-    for (int64_t number = from; number <= std::min(to, most); ++number)
+    for (int64_t number = from; number <= std::min(to, maxNumber); ++number)
       numbers.push_back(number);
     text = rest;
   }

@@ -438,9 +438,9 @@ static std::vector<std::string> openParameters(const JitFunction &kernel, const 
 }
 
 /// Reports the parameters for which there is no initial configuration. Returns null.
-static std::nullopt_t refuseInitial(const JitFunction &kernel, llvm::ArrayRef<std::string> names, const std::string &why,
+static std::nullopt_t refuseInitial(const JitFunction &kernel, llvm::ArrayRef<std::string> names, const std::string &reason,
                                     Diagnostics &diagnostics) {
-  diagnostics.error(rangeOf(kernel), Diag::noInitialConfig, {kernel.name, names.empty() ? "the sizes" : llvm::join(names, ", "), why});
+  diagnostics.error(rangeOf(kernel), Diag::noInitialConfig, {kernel.name, names.empty() ? "the sizes" : llvm::join(names, ", "), reason});
   return std::nullopt;
 }
 

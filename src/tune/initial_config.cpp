@@ -62,8 +62,8 @@ static std::vector<int64_t> descend(llvm::ArrayRef<OpenSize> open, std::vector<i
       std::vector<int64_t> tried = sizes;
       for (int64_t value : open[i].values) {
         tried[i] = value;
-        double cost = estimates.of(tried), least = estimates.of(sizes);
-        if (cost < least || (cost == least && std::isfinite(cost) && value < sizes[i])) sizes = tried;
+        double cost = estimates.of(tried), best = estimates.of(sizes);
+        if (cost < best || (cost == best && std::isfinite(cost) && value < sizes[i])) sizes = tried;
       }
     }
     if (sizes == before) break;
@@ -109,7 +109,7 @@ std::optional<InitialConfig> chooseInitialSizes(llvm::ArrayRef<OpenSize> open,
   InitialConfig best{cheapestBlockSizes(open, estimates), {}};
   if (!std::isfinite(estimates.of(best.sizes))) return std::nullopt;
   // The second combination changes each parameter by one step, up or down.
-  double least = 0;
+  double lowest = 0;
   for (int step : {-1, 1}) {
     std::vector<int64_t> other = best.sizes;
     for (size_t i = 0; i < open.size(); ++i) {
@@ -120,8 +120,8 @@ std::optional<InitialConfig> chooseInitialSizes(llvm::ArrayRef<OpenSize> open,
       other[i] = values[static_cast<size_t>(at + step < 0 || at + step > last ? at - step : at + step)];
     }
     double cost = estimates.of(other);
-    if (!std::isfinite(cost) || (!best.other.empty() && cost >= least)) continue;
-    least = cost;
+    if (!std::isfinite(cost) || (!best.other.empty() && cost >= lowest)) continue;
+    lowest = cost;
     best.other = std::move(other);
   }
   return best;

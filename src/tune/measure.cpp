@@ -33,9 +33,9 @@ class TensorGuard {
 public:
   bool prepare(const JitFunction &kernel, llvm::ArrayRef<Argument> known, llvm::ArrayRef<size_t> zeroed, llvm::ArrayRef<size_t> restored,
                Diagnostics &diagnostics) {
-    auto check = [&](size_t index, const char *what) {
+    auto check = [&](size_t index, const char *option) {
       if (known[index].isPointer() && known[index].bytes() > 0) return true;
-      diagnostics.error(kernel.parameters[index].range, Diag::tensorNeeded, {kernel.name, what, kernel.parameters[index].name});
+      diagnostics.error(kernel.parameters[index].range, Diag::tensorNeeded, {kernel.name, option, kernel.parameters[index].name});
       return false;
     };
     for (size_t index : zeroed) {
@@ -252,16 +252,16 @@ std::optional<std::vector<double>> measureRuns(const RunOnce &once, std::optiona
   if (first->isOfKernel && first->seconds > veryLongRun) return std::vector<double>(3, first->seconds * 1e3);
   std::vector<double> times;
   double error = best ? effort.error : effort.errorOfDeciding;
-  double start = now(), least = first->seconds * 1e3; // a slow run may be chance: all of them must be slow
+  double start = now(), fastest = first->seconds * 1e3; // a slow run may be chance: all of them must be slow
   for (size_t late = 0; times.size() < maxRuns && (times.size() < effort.minRuns || now() - start < effort.seconds);) {
     std::optional<TimedRun> run = once();
     if (!run) return std::nullopt;
     if (!run->isOfKernel && late++ < maxLateness) continue;
     times.push_back(run->seconds * 1e3);
-    least = std::min(least, times.back());
+    fastest = std::min(fastest, times.back());
     if (times.back() > 1e3 * longRun) break;
     bool isTried = times.size() >= effort.triedRuns || (times.size() >= effort.minTried && now() - start > effort.triedSeconds);
-    if (best && isTried && least > effort.farSlower * *best) break;
+    if (best && isTried && fastest > effort.farSlower * *best) break;
     if (times.size() % effort.fewRuns == 0 && now() - start > effort.minSeconds && errorOfMedian(times) <= error) break;
   }
   return percentiles(std::move(times));

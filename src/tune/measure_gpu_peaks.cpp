@@ -60,13 +60,13 @@ public:
 
   /// Returns the seconds of the best of some runs after a warm-up; nothing after an error.
   std::optional<double> best(const std::function<bool()> &run) const {
-    std::optional<double> least;
+    std::optional<double> fastest;
     for (int i = 0; i <= runs; ++i) {
       std::optional<gpu::GpuTime> time = device.time(nullptr, run, diagnostics);
       if (!time) return std::nullopt;
-      if (i > 0) least = std::min(least.value_or(time->seconds), time->seconds);
+      if (i > 0) fastest = std::min(fastest.value_or(time->seconds), time->seconds);
     }
-    return least;
+    return fastest;
   }
 
   std::optional<double> launch(llvm::StringRef name, std::vector<Argument> arguments, int64_t programs, int64_t warps,

@@ -196,8 +196,8 @@ static void appendIntegers(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Ar
 static std::vector<Program> samplesOf(const std::optional<Grid> &grid) {
   if (!grid) return {Program()};
   auto [x, y, z] = grid->extent;
-  constexpr int64_t most = 9;
-  int64_t all = x * y * z, count = std::min(all, most);
+  constexpr int64_t maxSamples = 9;
+  int64_t all = x * y * z, count = std::min(all, maxSamples);
   std::vector<Program> programs;
   for (int64_t i = 0; i < count; ++i) {
     // From 0 to all - 1 with both ends; in 128 bits, because a grid may have 2^63 programs.

@@ -196,12 +196,12 @@ template <typename Element> static bool areClose(llvm::ArrayRef<char> results, l
 /// Returns elements that this run left unchanged and that the group has changed. A few of them are enough.
 template <typename Element>
 static std::vector<size_t> unchanged(llvm::ArrayRef<char> now, llvm::ArrayRef<char> before, llvm::ArrayRef<char> expected) {
-  constexpr size_t most = 1024;
+  constexpr size_t maxSuspects = 1024;
   auto isEqual = [](llvm::ArrayRef<char> a, llvm::ArrayRef<char> b, size_t index) {
     return !std::memcmp(&a[index * sizeof(Element)], &b[index * sizeof(Element)], sizeof(Element));
   };
   std::vector<size_t> found;
-  for (size_t i = 0; i < now.size() / sizeof(Element) && found.size() < most; ++i)
+  for (size_t i = 0; i < now.size() / sizeof(Element) && found.size() < maxSuspects; ++i)
     if (isEqual(now, before, i) && !isEqual(expected, before, i)) found.push_back(i);
   return found;
 }
@@ -330,7 +330,7 @@ namespace {
 /// The difference between the elements of two results.
 struct Difference {
   size_t count = 0, worst = 0;
-  double most = -1, value = 0, expected = 0;
+  double largest = -1, value = 0, expected = 0;
 };
 } // namespace
 
@@ -347,7 +347,7 @@ static Difference differenceOf(Scalar type, llvm::ArrayRef<char> results, llvm::
     if (near && std::isfinite(wanted) && difference <= near->ofElement * std::abs(wanted) + more) continue;
     if (!(difference <= std::numeric_limits<double>::max())) difference = std::numeric_limits<double>::infinity();
     ++found.count;
-    if (difference > found.most) found.most = difference, found.worst = i, found.value = value, found.expected = wanted;
+    if (difference > found.largest) found.largest = difference, found.worst = i, found.value = value, found.expected = wanted;
   }
   return found;
 }

@@ -53,10 +53,10 @@ std::unique_ptr<CudaDevice> CudaDevice::open(int64_t ordinal, Diagnostics &diagn
   int count = 0;
   DriverStatus counted = driver->deviceCount(&count);
   if (counted != status::success || ordinal >= count || ordinal < 0) {
-    std::string why = counted != status::success ? driver->describe(counted)
+    std::string reason = counted != status::success ? driver->describe(counted)
                       : count == 0               ? "this machine has none"
                                                  : "devices are numbered from 0 to " + std::to_string(count - 1);
-    diagnostics.error({}, Diag::cudaNoDevice, {which, why});
+    diagnostics.error({}, Diag::cudaNoDevice, {which, reason});
     return nullptr;
   }
   std::unique_ptr<CudaDevice> device(new CudaDevice);
@@ -168,11 +168,11 @@ std::vector<std::string> CudaDevice::lastLaunches() const {
   return texts;
 }
 
-void CudaDevice::report(DriverStatus status, const std::string &what, Diagnostics &diagnostics) const {
+void CudaDevice::report(DriverStatus status, const std::string &call, Diagnostics &diagnostics) const {
   std::vector<std::string> launches;
   if (isSticky(status)) launches = lastLaunches();
   if (launches.empty()) {
-    diagnostics.error({}, Diag::cudaFailed, {what, driver->describe(status)});
+    diagnostics.error({}, Diag::cudaFailed, {call, driver->describe(status)});
     return;
   }
   Diagnostic &error = diagnostics.error({}, Diag::cudaFault, {driver->describe(status), launches.front()});

@@ -55,8 +55,8 @@ public:
 
   /// True if its context is the thread's current one.
   bool isCurrent() const;
-  /// Reports a failed call; `what` names the call. The message lists the last launches if one of them may be the cause.
-  void report(DriverStatus status, const std::string &what, Diagnostics &diagnostics) const;
+  /// Reports a failed call; `call` names it. The message lists the last launches if one of them may be the cause.
+  void report(DriverStatus status, const std::string &call, Diagnostics &diagnostics) const;
   /// Stores a launch. Allocates nothing.
   void noteLaunch(const std::shared_ptr<const LaunchInfo> &info, const uint32_t *grid, llvm::ArrayRef<uint64_t> slots) const;
 

@@ -24,8 +24,8 @@ std::string Driver::describe(DriverStatus status) const {
 }
 
 std::unique_ptr<Driver> Driver::open(const std::string &path, Diagnostics &diagnostics) {
-  auto missing = [&](const std::string &why) {
-    diagnostics.error({}, Diag::cudaMissing, {why});
+  auto missing = [&](const std::string &reason) {
+    diagnostics.error({}, Diag::cudaMissing, {reason});
     return nullptr;
   };
   void *library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

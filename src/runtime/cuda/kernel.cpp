@@ -191,11 +191,11 @@ const GpuKernel::Loaded *GpuKernel::loaded(int64_t ordinal, Diagnostics &diagnos
 
 bool GpuKernel::encodeMaps(const Loaded &where, llvm::ArrayRef<uint64_t> slots, TensorMap *maps, Diagnostics &diagnostics) const {
   const Driver &driver = *where.device->driver;
-  auto refuse = [&](const TensorMapSpec &spec, const std::string &why) {
+  auto refuse = [&](const TensorMapSpec &spec, const std::string &reason) {
     size_t slot = static_cast<size_t>(spec.baseSlot);
     std::string name =
         slot < info->names.size() ? info->names[slot].substr(0, info->names[slot].find('=')) : "argument " + std::to_string(spec.baseSlot);
-    diagnostics.error({}, Diag::tensorMapRefused, {code.entry, name, why});
+    diagnostics.error({}, Diag::tensorMapRefused, {code.entry, name, reason});
     return false;
   };
   std::lock_guard<std::mutex> guard(where.mapLock);

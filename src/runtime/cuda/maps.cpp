@@ -6,8 +6,8 @@
 
 namespace tilewright::gpu {
 
-static Failure rule(const std::string &what, int64_t value, const std::string &wanted) {
-  return Failure{what + " is " + std::to_string(value) + ", and must be " + wanted};
+static Failure rule(const std::string &quantity, int64_t value, const std::string &wanted) {
+  return Failure{quantity + " is " + std::to_string(value) + ", and must be " + wanted};
 }
 
 Result<TensorMapArguments> tensorMapArguments(const TensorMapSpec &spec, llvm::ArrayRef<uint64_t> slots) {
