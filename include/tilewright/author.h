@@ -13,9 +13,8 @@
 //   auto figures = tilewright::bench(kernel, reference, inputs);
 //   if (figures) std::printf("%.0f %% of the peak\n", 100 * figures->figures().fractionOfPeak);
 //
-// Host code takes tensors, whose extents and strides differ from call to call. It passes what a kernel needs of them to its launch. The
-// commands
-// `tilewright verify` and `tilewright bench` do the same for kernel files in Python, with the same implementation.
+// Host code takes tensors, whose extents and strides differ from call to call. It passes pointers, extents and strides to its launches.
+// The commands `tilewright verify` and `tilewright bench` do the same for kernel files in Python, with the same implementation.
 #pragma once
 
 #include "tilewright/tilewright.h"
@@ -26,8 +25,7 @@
 namespace tilewright {
 
 /// A tensor of a call, with its own memory. Its type, extents and strides are known only when the program runs. This is a view, valid
-/// during
-/// the call.
+/// during the call.
 class Tensor {
 public:
   explicit Tensor(const TwTensor &raw) : raw(&raw) {}
@@ -260,12 +258,10 @@ InputFunction inputFunction(F make) {
 } // namespace detail
 
 /// Verifies a kernel: for each variant of the inputs, it runs the reference once and the kernel twice. The variants are: the inputs as
-/// given;
-/// every second element, with gaps between rows; and each size set to 0, 1 and an odd number. Equal extents count as one size.
-/// All memory is filled with patterns first. They show elements that were never written, and writes outside of a tensor.
-/// `kernel` and `reference` are host code; `reference` may also be `interpreter`. `inputs` is a list, or a function that makes one from a
-/// seed. Fails if the inputs cannot be used, or if the reference fails for the inputs as given. A wrong kernel is not a failure: the report
-/// says so.
+/// given; every second element, with gaps between rows; and each size set to 0, 1 and an odd number. Equal extents count as one size.
+/// All memory is filled with patterns first. They show elements that were never written, and writes outside of a tensor. `kernel` and
+/// `reference` are host code; `reference` may also be `interpreter`. `inputs` is a list, or a function that makes one from a seed. Fails if
+/// the inputs cannot be used, or if the reference fails for the inputs as given. A wrong kernel is not a failure: the report says so.
 template <typename K, typename R, typename I> Result<Report> verify(K kernel, R reference, I inputs, const VerifyOptions &options = {}) {
   detail::Subject subject{detail::hostFunction(std::move(kernel)), detail::referenceOf(std::move(reference)),
                           detail::inputFunction(std::move(inputs))};

@@ -1,7 +1,6 @@
 // Verifies that a kernel computes the same as its reference. The command line and Python (verify.py), and C and C++ (src/api/verify.cpp),
 // use this verifier. Their callbacks make inputs, run functions in memory that they have filled, and return the results. This file selects
-// the
-// variants, compares the results and writes the report.
+// the variants, compares the results and writes the report.
 //
 //   for each variant       fresh inputs
 //     the reference        its results are the expected ones
@@ -51,8 +50,7 @@ struct VerifierCallbacks {
   /// Finds the program that wrote an element in the kernel's first run: of result `result`, or, if that is nothing, of input `input`.
   std::function<std::optional<Writer>(std::optional<size_t> result, size_t input, size_t offset)> findWriter;
   /// Runs the kernel on the interpreter with all checks, up to so many computed elements. Returns the first fault; empty if there is none,
-  /// or
-  /// if the interpreter cannot run the kernel. Null ends the verification. May be empty.
+  /// or if the interpreter cannot run the kernel. Null ends the verification. May be empty.
   std::function<std::optional<std::string>(int64_t maxWork)> findFault;
   /// Called with each result as it is found.
   std::function<bool(const VerifyResult &result)> report;

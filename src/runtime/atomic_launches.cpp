@@ -1,7 +1,7 @@
 // An atomic addition takes some twenty cycles and waits for the previous one; a plain one takes a few and does not wait (fp32 to a table in
 // the cache, one thread of a Zen 5: 5.7 and 0.8 ns). Plain operations are safe if no other thread adds to the same address: one worker runs
-// the launch, and no other launch with atomic operations runs. So a kernel that never waits for another launch (no spin loop, no used
-// result of an atomic) runs alone and blocks the start of such launches meanwhile. A kernel that may have to wait never runs alone.
+// the launch, and no other launch with atomic operations runs. So a kernel without spin loops and without used results of atomics runs
+// alone, and such launches start after it. A kernel that may have to wait for another launch never runs alone.
 //
 // One worker with plain operations can be faster than several with atomic ones. If there are few workers, the first launches try both.
 #include "runtime/atomic_launches.h"

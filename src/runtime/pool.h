@@ -8,8 +8,8 @@
 // chunks from other ranges, from the first one on. A started program runs to its end, and the caller takes programs in launch order. So
 // programs may wait for earlier ones, and on locks held by running ones.
 //
-// If the default number of threads exceeds the CPUs of a NUMA node at the first launch (support/numa.h), each worker stays on one node, and
-// the ranges of a node are adjacent. So data that programs share, and memory of the previous launch, is on the same node. Threads without
+// NUMA (support/numa.h): if the default number of threads exceeds the CPUs of a node at the first launch, each worker stays on one node.
+// The ranges of a node are adjacent. So data that programs share, and memory of the previous launch, is on the same node. Threads without
 // work help on their own node first.
 #pragma once
 

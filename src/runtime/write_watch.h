@@ -1,7 +1,7 @@
 // Finds the program of a launch that wrote to an address. `tilewright verify` uses it to name the program that wrote a wrong element.
 //
-// While a thread watches some bytes, its launches on the CPU run their programs one after another on that thread, and check after each
-// program whether the bytes have changed. The result is the last program that changed them.
+// While a thread watches some bytes, its launches on the CPU run their programs one after another on that thread. After each program
+// they check whether the bytes have changed. The result is the last program that changed them.
 #pragma once
 
 #include <array>

@@ -120,7 +120,7 @@ static bool isOfIntel() {
 
 // Intel's server CPUs have a second-level cache of 1 to 2 MiB and, after it, a last level for lines that cores evict. Writing to it is
 // hardly faster than to memory. On an Emerald Rapids with 300 MiB of it, non-temporal stores win from 2 MiB a thread on (31 GB/s against
-// 25), and from 4 MiB on even if the output is read at once (16 against 15).
+// 25). From 4 MiB on they win even if the output is read at once (16 against 15).
 static bool hasSlowLastLevel(int64_t l2Bytes) {
   llvm::StringMap<bool> has = llvm::sys::getHostCPUFeatures();
   return isOfIntel() && has.lookup("avx512f") && l2Bytes >= 1024 * 1024;

@@ -198,8 +198,8 @@ static void appendTuneKey(llvm::ArrayRef<Argument> known, const std::vector<bool
   }
 }
 
-/// True if the rules are functions of the kernel's file, so that equal arguments give equal results, and if appendTuneKey writes all that
-/// they read of the arguments.
+/// True if equal keys give equal results: the rules are functions of the kernel's file, and appendTuneKey writes all that they read of the
+/// arguments.
 static bool areRepeatable(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments) {
   auto isOfFile = [](const auto &rule) { return dynamic_cast<const PlainFunction *>(rule.second.asCallable().get()) != nullptr; };
   return llvm::all_of(kernel.heuristics, isOfFile) && llvm::all_of(arguments, [](const Argument &argument) {

@@ -6,10 +6,10 @@
 //   BLOCK=1024   all columns            group 1
 //   BLOCK=2048   all columns            group 1
 //
-// Other block sizes add in another order, so floats may differ in some of their last bits, or by those of a typical element, since a small
-// element may be the difference of large terms. Integers may not differ. A small element that a configuration does not write at all would
-// pass this test. So if a run leaves an element unchanged that the group has changed, the run is repeated with other values at these
-// elements: an element that still holds its value was not written.
+// Other block sizes add in another order, so floats may differ in some of their last bits. They may also differ by the last bits of a
+// typical element, because a small element may be the difference of large terms. Integers may not differ. A small element that a
+// configuration does not write at all would pass this test. So if a run leaves an element unchanged that the group has changed, the run is
+// repeated with other values at these elements: an element that still holds its value was not written.
 #pragma once
 
 #include "runtime/kernel.h"
