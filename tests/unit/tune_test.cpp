@@ -587,21 +587,21 @@ TEST(Estimate, SharedMemoryCountsOnce) {
   EXPECT_EQ(tensorBytes({}), 0);
 }
 
-// What an H200 has taken, by events, in microseconds: products of 128x128x64 tiles, an elementwise kernel, a softmax of 4096 columns.
+// What an H200 has taken, by events, in microseconds: dots of 128x128x64 tiles, an elementwise kernel, a softmax of 4096 columns.
 TEST(Estimate, PredictsWhatWasMeasured) {
   GpuTarget target = *gpuTargetOfText("cuda:sm_90a");
   Peaks peaks{"NVIDIA H200", "measured", 132, 4.2e12, 5.08e13, {{"float16", 7.62e14}}};
   struct Row {
     double measured;
     int64_t programs;
-    double products, arithmetic, bytes, iterations, memory;
+    double dots, arithmetic, bytes, iterations, memory;
   };
   for (const Row &row :
        {Row{200.3, 1024, 2.0 * 128 * 128 * 4096, 0, 2.13e6, 64, 1.01e8}, Row{12.5, 64, 2.0 * 128 * 128 * 1024, 0, 5.57e5, 16, 6.29e6},
         Row{69.8, 32768, 0, 2050, 8190, 0, 2.68e8}, Row{38.2, 4096, 0, 20500, 32800, 0, 1.34e8}}) {
     ProgramWork work;
-    work.dots = row.products, work.arithmetic = row.arithmetic, work.bytes = row.bytes, work.iterations = row.iterations;
-    if (row.products > 0) work.dotOperations["float16"] = row.products;
+    work.dots = row.dots, work.arithmetic = row.arithmetic, work.bytes = row.bytes, work.iterations = row.iterations;
+    if (row.dots > 0) work.dotOperations["float16"] = row.dots;
     double predicted = 1e6 * predictSeconds(work, row.programs, row.memory, peaks, &target);
     EXPECT_GT(predicted, 0.9 * row.measured);
     EXPECT_LT(predicted, 1.1 * row.measured);
@@ -632,7 +632,7 @@ TEST(Estimate, OfAGpu) {
   EXPECT_LT(estimateSeconds(product(64, 128, 64, 1024), 128, options, &target), large); // 64 programs leave half of it idle
 }
 
-// A guess for fp16 products of m x n and a long K: few tiles get several blocks, which add up; many keep one each.
+// The estimate for fp16 matmuls of m x n and a long K: few tiles get several CTAs each (split-K); many tiles get one each.
 TEST(InitialConfig, SplitsTheSumsOfFewTiles) {
   GpuTarget target = *gpuTargetOfText("cuda:sm_90a");
   auto guessed = [&](int64_t m, int64_t n, int64_t length, bool hasClusters) {
