@@ -261,7 +261,7 @@ InputFunction inputFunction(F make) {
 /// given; every second element, with gaps between rows; and each size set to 0, 1 and an odd number. Equal extents count as one size.
 /// All memory is filled with patterns first. They show elements that were never written, and writes outside of a tensor. `kernel` and
 /// `reference` are host code; `reference` may also be `interpreter`. `inputs` is a list, or a function that makes one from a seed. Fails if
-/// the inputs cannot be used, or if the reference fails for the inputs as given. A wrong kernel is not a failure: the report says so.
+/// the inputs cannot be used, or if the reference fails for the inputs as given. A wrong kernel is not a failure; the report shows it.
 template <typename K, typename R, typename I> Result<Report> verify(K kernel, R reference, I inputs, const VerifyOptions &options = {}) {
   detail::Subject subject{detail::hostFunction(std::move(kernel)), detail::referenceOf(std::move(reference)),
                           detail::inputFunction(std::move(inputs))};

@@ -47,7 +47,7 @@ TW_API size_t twModuleKernelCount(const TwModule *module);
 /* In the order of the file. The name is valid as long as the module. */
 TW_API const char *twModuleKernelName(const TwModule *module, size_t index);
 
-/* The kernel keeps what it needs of the module. */
+/* Finds a kernel. It may outlive the module. */
 TW_API TwKernel *twKernelFind(TwModule *module, const char *name, TwError **error);
 TW_API void twKernelFree(TwKernel *kernel);
 
@@ -175,7 +175,7 @@ typedef struct TwVerifyOptions {
 typedef struct TwReport TwReport;
 /* Verifies a kernel: for each variant of the inputs, it runs the reference once and the kernel twice. The variants are: as given, strided,
  * and each size set to 0, 1 and an odd number. Their memory is first filled with patterns. `options` may be null. Returns null after an
- * error: the inputs cannot be used, or the reference fails for the inputs as given. A wrong kernel is not an error: the report says so. */
+ * error: the inputs cannot be used, or the reference fails for the inputs as given. A wrong kernel is not an error; the report shows it. */
 TW_API TwReport *twVerify(const TwSubject *subject, const TwVerifyOptions *options, TwError **error);
 TW_API void twReportFree(TwReport *report);
 /* Returns 1 if no variant was wrong. */
@@ -188,7 +188,7 @@ typedef enum TwOutcome { TW_RIGHT, TW_WRONG, TW_REFUSED, TW_SKIPPED } TwOutcome;
 typedef struct TwVariant {
   const char *name;    /* "as given", "98432 -> 1" */
   TwOutcome outcome;   /* refused: the kernel's function failed, which is not a wrong result; skipped: the reference's function failed */
-  const char *details; /* what is wrong, or the error */
+  const char *details; /* the differences, or the error */
   size_t outputs;      /* tensors that were compared */
 } TwVariant;
 typedef struct TwOutput {

@@ -122,7 +122,7 @@ std::string Measurement::json() const {
   return text;
 }
 
-//===----------------------------------------------------------------------------------------------------------- for a person
+//===--------------------------------------------------------------------------------------------------------------- as text
 
 static std::string timeText(double milliseconds) {
   if (milliseconds < 1) return llvm::formatv("{0:f2} us", milliseconds * 1e3);

@@ -144,8 +144,8 @@ public:
   explicit JobWorker(Job &job) : job(job), arena(threadArena.data()), chunk(job.firstChunk) { beginLaunch(arena, job.work); }
 
   /// Takes chunks until none is left: from the thread's own range, from its node's, then from other nodes'. The caller's own range is the
-  /// first one. So the caller takes programs in launch order and reaches every program that waits for earlier ones, whatever other threads
-  /// do.
+  /// first one. So the caller takes programs in launch order and reaches every program that waits for earlier ones, independent of other
+  /// threads.
   void work(size_t node, size_t number) {
     before = now();
     const NodePartition &home = job.partitions[node];

@@ -1,4 +1,4 @@
-// The first cache line of a worker's scratch memory: what a launch passes to the programs that the worker runs.
+// The first cache line of a worker's scratch memory: the values that a launch passes to the programs that the worker runs.
 #pragma once
 
 #include <cstdint>

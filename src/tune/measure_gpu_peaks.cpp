@@ -101,7 +101,7 @@ static std::optional<double> copyRate(const Meter &meter) {
   return seconds ? std::optional(2.0 * bytes / *seconds) : std::nullopt;
 }
 
-/// Fills memory with random bits, as in real data. A GPU that multiplies zeros takes less power and runs faster than it does with data.
+/// Fills memory with random numbers in [-1, 1). A GPU that multiplies zeros takes less power and runs faster than it does with data.
 static bool fill(const DeviceMemory &memory, Scalar type, const gpu::CudaDevice &device) {
   constexpr size_t period = size_t(1) << 20; // bytes, repeated: many rows
   auto width = static_cast<size_t>(byteSize(type));

@@ -151,7 +151,7 @@ static bool measureAll(llvm::ArrayRef<std::string> configs, const TunerCallbacks
   return !callbacks.mayRepeat || isLate || measureAgain(callbacks, results);
 }
 
-// ---- with other processes
+// ---- a search that several processes share
 
 static constexpr double patience = 300; // seconds without progress after which a process that holds a claim counts as stopped
 static constexpr std::chrono::milliseconds pause(5);
