@@ -70,7 +70,7 @@ bool explainTime(const CompileRequest &request, const DescribedLaunch *launch, c
   std::optional<int64_t> programs = grid ? programCount(*grid, diagnostics) : std::optional<int64_t>(0);
   if (!work || !programs) return false;
   LaunchTime time;
-  time.programBytes = work->bytes, time.programOperations = work->arithmetic + work->products, time.isExact = work->isExact;
+  time.programBytes = work->bytes, time.programOperations = work->arithmetic + work->dots, time.isExact = work->isExact;
   if (*programs > 0) {
     Peaks peaks = request.gpu ? gpuPeaks(*request.gpu, diagnostics) : cpuPeaks(request.target, diagnostics);
     auto all = static_cast<double>(*programs);

@@ -202,8 +202,8 @@ bool GuardedTensor::isUntouchedAround() const {
   return std::all_of(all, all + begin, isAround) && std::all_of(all + begin + size, all + total, isAround);
 }
 
-const char *GuardedTensor::element(size_t offset) const {
-  std::vector<int64_t> index = author::indexOf(offset, input.shape);
+const char *GuardedTensor::element(size_t position) const {
+  std::vector<int64_t> index = author::indexOf(position, input.shape);
   int64_t offset = 0;
   for (auto [at, stride] : llvm::zip(index, input.strides))
     offset += at * stride;

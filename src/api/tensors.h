@@ -48,8 +48,8 @@ public:
   /// Returns the host's copy for the verifier.
   author::VerifiedOutput verifiedOutput() const;
   bool isUntouchedAround() const;
-  /// Returns the memory of an element, by its offset in row-major order, of a tensor in the host's memory.
-  const char *element(size_t offset) const;
+  /// Returns the memory of an element, by its position in row-major order, of a tensor in the host's memory.
+  const char *element(size_t position) const;
 
 private:
   explicit GuardedTensor(const Input &input) : input(input) {}
