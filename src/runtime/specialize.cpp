@@ -181,7 +181,7 @@ bool keepsMultiples(const JitFunction &face, llvm::ArrayRef<ArgumentSpec> specs,
     uint64_t bits = isAddress ? reinterpret_cast<uint64_t>(argument.address()) : static_cast<uint64_t>(argument.asInteger());
     if (bits % static_cast<uint64_t>(spec.divisibility) != 0)
       return refuseArgument(parameter.name, "is a multiple of " + std::to_string(spec.divisibility),
-                            isAddress ? "an address that is not" : std::to_string(argument.asInteger()),
+                            isAddress ? "a misaligned address" : std::to_string(argument.asInteger()),
                             "remove tt.divisibility from the IR, or pass a multiple", diagnostics);
   }
   return true;

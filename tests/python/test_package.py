@@ -374,7 +374,7 @@ def test_launch_ir_text(tmp_path):
     x[:] = np.arange(64)
     made[(1,)](x, 60)
     np.testing.assert_array_equal(x, np.where(np.arange(64) < 60, 2, 1) * np.arange(64))
-    with pytest.raises(ValueError, match="argument 'x_ptr' .* is a multiple of 16, but an address that is not is passed"):
+    with pytest.raises(ValueError, match="argument 'x_ptr' .* is a multiple of 16, but a misaligned address is passed"):
         made[(1,)](memory[start + 1:start + 65], 60)
     with pytest.raises(ValueError, match="argument 'x_ptr' .* is .fp32, but "):
         made[(1,)](x.astype(np.float64), 60)

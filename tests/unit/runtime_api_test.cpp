@@ -373,7 +373,7 @@ TEST_F(Api, LaunchesIrText) {
   // What the text takes for granted is asked for.
   auto crooked = twice->launch(1, {std::span<float>(numbers + 1, 63), 60});
   ASSERT_FALSE(crooked);
-  EXPECT_NE(crooked.error().find("is a multiple of 16, but an address that is not is passed"), std::string::npos) << crooked.error();
+  EXPECT_NE(crooked.error().find("is a multiple of 16, but a misaligned address is passed"), std::string::npos) << crooked.error();
 }
 
 TEST_F(Api, EmitsStages) {
