@@ -1,6 +1,8 @@
-// The arguments of a launch, and their types for the compiler.  A launch has values; the compiler needs types and properties. `Argument` is
-// the host's view (a pointer to fp32, the integer 98432, None); `specialize` converts one to the compiler's (`*fp32`, multiple of 16). Both
-// happen on every launch, so nothing here allocates for plain pointers, numbers and None.
+// The arguments of a launch, and their types for the compiler.
+//
+// A launch has values; the compiler needs types and properties. `Argument` is the host's view (a pointer to fp32, the integer 98432, None);
+// `specialize` converts one to the compiler's (`*fp32`, multiple of 16). Both happen on every launch, so nothing here allocates for plain
+// pointers, numbers and None.
 #pragma once
 
 #include "driver/source.h"

@@ -2,11 +2,11 @@
 //
 // There is no coordinator, and no process waits for an idle one. For each configuration there are two files in the cache folder:
 //
-//   the result          written to a temporary file and renamed, as all entries are; every process reads it
+//   a result            written to a temporary file and renamed, as all entries are; every process reads it
 //   a claim             locked by the process that measures it; the system unlocks it when that process ends for any reason
 //
-// So a process that finds neither a result nor a locked claim measures. If a worker dies, only its current measurement is lost; the next
-// process continues from there.
+// So a process that finds neither a result nor a locked claim measures. If a worker dies, only its current measurement is lost. Even if
+// all of them die, the next process continues with the stored results.
 #pragma once
 
 #include "runtime/cache.h"

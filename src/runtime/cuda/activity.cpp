@@ -59,8 +59,8 @@ static void *openLibrary(std::string &reason) {
   if (named && *named) paths = {named};
   for (const std::string &path : paths) {
     if (void *library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
-    const char *reason = ::dlerror();
-    if (reason.empty()) reason = reason ? reason : path;
+    const char *text = ::dlerror();
+    if (reason.empty()) reason = text ? text : path;
   }
   return nullptr;
 }
