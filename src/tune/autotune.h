@@ -1,6 +1,8 @@
 // The tuner for C++, C and the command line: a kernel with the choices that its decorators leave open. Rules (@triton.heuristics) or
-// measurements (@triton.autotune) make these choices.  A configuration fits a problem, not a kernel. So the choice is stored for each value
-// of the declared key and the types of the tensors: in memory, and on disk unless TILEWRIGHT_CACHE_AUTOTUNING=0.
+// measurements (@triton.autotune) make these choices.
+//
+// A configuration fits a problem, not a kernel. So the choice is stored for each value of the declared key and the types of the tensors: in
+// memory, and on disk unless TILEWRIGHT_CACHE_AUTOTUNING=0.
 #pragma once
 
 #include "tune/initial_config.h"

@@ -1,5 +1,5 @@
-"""Compares a configuration's results in a GPU tensor with those of the first one, on the GPU: copying them to the host takes longer than most
-tuned kernels. Each kernel sets a flag if elements differ."""
+"""Compares a configuration's results in a GPU tensor with those of the first one, on the GPU: copying them to the host takes longer than
+most tuned kernels. Each kernel sets a flag if elements differ."""
 
 import triton
 import triton.language as tl

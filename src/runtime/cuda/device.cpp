@@ -54,8 +54,8 @@ std::unique_ptr<CudaDevice> CudaDevice::open(int64_t ordinal, Diagnostics &diagn
   DriverStatus counted = driver->deviceCount(&count);
   if (counted != status::success || ordinal >= count || ordinal < 0) {
     std::string reason = counted != status::success ? driver->describe(counted)
-                      : count == 0               ? "this machine has none"
-                                                 : "devices are numbered from 0 to " + std::to_string(count - 1);
+                         : count == 0               ? "this machine has none"
+                                                    : "devices are numbered from 0 to " + std::to_string(count - 1);
     diagnostics.error({}, Diag::cudaNoDevice, {which, reason});
     return nullptr;
   }
