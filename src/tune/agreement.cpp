@@ -94,7 +94,7 @@ const char *decisionText(Decision decision) {
   return "";
 }
 
-static constexpr llvm::StringLiteral otherWords = " has other results than ";
+static constexpr llvm::StringLiteral otherWords = " computes other results than ";
 
 std::string otherResults(const std::string &config, const std::string &expected, const std::string &difference) {
   return "'" + config + "'" + otherWords.str() + "'" + expected + "': " + difference;

@@ -23,12 +23,14 @@ namespace json = llvm::json;
 
 namespace tilewright {
 
-/// The version of the entries' format. It is part of the name, so entries of another version are not found.
+/// The version of the format of entries and files. It is part of an entry's name, so entries of another version are not found.
 static constexpr int64_t format = 1;
+/// The version of the failures' texts, which isOtherResults tests.
+static constexpr int64_t failureTexts = 2;
 
 std::string tunedKey(const TuneProblem &problem, llvm::ArrayRef<std::string> configs) {
   Hasher hasher;
-  hasher.add("tuned by agreement").addInteger(format).add(TILEWRIGHT_VERSION);
+  hasher.add("tuned by agreement").addInteger(format).addInteger(failureTexts).add(TILEWRIGHT_VERSION);
   hasher.add(problem.kernel).add(problem.source).add(problem.device).add(problem.key);
   for (const std::string &config : configs)
     hasher.add(config);

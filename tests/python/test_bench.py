@@ -235,7 +235,7 @@ def test_compare(tmp_path):
     with pytest.raises(KernelFileError, match="two machines"):
         bench.compare(old, results(tmp_path / "new.json", times, times, "another"))
     (tmp_path / "new.json").write_text("{}")
-    with pytest.raises(KernelFileError, match="holds no results"):
+    with pytest.raises(KernelFileError, match="has no results"):
         bench.compare(old, str(tmp_path / "new.json"))
     with pytest.raises(KernelFileError, match="cannot read"):
         bench.compare(old, str(tmp_path / "nothing.json"))

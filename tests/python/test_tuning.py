@@ -456,7 +456,7 @@ def unmasked(**options):
 def test_configurations_with_other_results_do_not_win():
     x, out = np.arange(500, dtype=np.float32), np.zeros(500, np.float32)
     kernel = unmasked(cache_results=False)
-    with pytest.warns(RuntimeWarning, match="'BLOCK=64, MOST=64.*' has other results than 'BLOCK=32.*element 499 of 'out_ptr' is 0 instead of 500; 436 of 500 elements differ"):
+    with pytest.warns(RuntimeWarning, match="'BLOCK=64, MOST=64.*' computes other results than 'BLOCK=32.*element 499 of 'out_ptr' is 0 instead of 500; 436 of 500 elements differ"):
         kernel[lambda meta: (triton.cdiv(500, meta["BLOCK"]),)](x, out, 500)
     assert kernel.best_config.kwargs["BLOCK"] == 32
     np.testing.assert_array_equal(out, x + 1)

@@ -62,11 +62,11 @@ def test_the_majority_is_right_whatever_is_first(x, blocks):
     np.testing.assert_allclose(y, reference(x), rtol=1e-5)
     assert kernel.best_config.kwargs["BLOCK"] >= 1024
     assert len(texts) == 1 and "configurations of kernel 'softmax' disagree: 'BLOCK=512" in texts[0], texts
-    assert "gives other results than 'BLOCK=" in texts[0] and re.search(r"element \d+ of 'y_ptr' is \S+ instead of ", texts[0]), texts
+    assert "computes other results than 'BLOCK=" in texts[0] and re.search(r"element \d+ of 'y_ptr' is \S+ instead of ", texts[0]), texts
     wrong = next(config for config in kernel.configs if config.kwargs["BLOCK"] == 512)
     assert kernel.configs_timings[wrong] == [float("inf")] * 3
     kept, = entries()
-    assert b"gives other results than" in kept.read_bytes()
+    assert b"computes other results than" in kept.read_bytes()
     again, z = softmax_of(blocks), np.zeros_like(x)
     again[(ROWS,)](x, z, COLUMNS)
     np.testing.assert_allclose(z, reference(x), rtol=1e-5)
@@ -111,7 +111,7 @@ def test_the_interpreter_breaks_a_tie(monkeypatch):
     monkeypatch.setenv("TILEWRIGHT_NUM_THREADS", "1")
     x, out = np.ones(1000, np.float32), np.zeros(1, np.float32)
     kernel = sum_of([{"ATOMIC": 0, "WRONG": 1, "BLOCK": 128}, {"ATOMIC": 1, "WRONG": 0, "BLOCK": 128}])
-    with pytest.warns(RuntimeWarning, match="the interpreter finds other results than this configuration, or an error"):
+    with pytest.warns(RuntimeWarning, match="the interpreter computes other results than this configuration, or reports an error"):
         kernel[lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)](x, out, 1000)
     assert kernel.best_config.kwargs["ATOMIC"] == 1 and out[0] == 1000
     assert len(entries()) == 1

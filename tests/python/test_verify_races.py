@@ -52,7 +52,7 @@ def test_a_race_is_wrong(tmp_path, shape):
     assert not report.correct
     line = SUMS.splitlines().index(ADD.rstrip("\n")) + 1
     details = report.verdicts[0].details
-    assert "the interpreter finds a fault" in details and "race: tt." in details and f"sums.py:{line}:" in details, details
+    assert "the interpreter reports an error" in details and "race: tt." in details and f"sums.py:{line}:" in details, details
 
 
 def test_atomics_are_right(tmp_path):
@@ -77,7 +77,7 @@ def test_a_fault_that_changes_no_number(tmp_path):
 def test_what_the_interpreter_cannot_run_is_not_wrong(tmp_path):
     text = SUMS.replace(ADD, """    tl.store(out_ptr + columns, tl.inline_asm_elementwise("vmovaps $1, $0", "=v,v", [part], tl.float32, True, 1), mask=columns < N)\n""")
     report = verified(tmp_path, text, (16, 64), kinds=("given",))
-    assert "finds a fault" not in report.details, report.details
+    assert "the interpreter reports an error" not in report.details, report.details
 
 
 def test_the_command(tmp_path):

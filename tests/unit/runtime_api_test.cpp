@@ -79,7 +79,7 @@ TEST_F(Api, SanitizedLaunches) {
   EXPECT_TRUE(add.launch(tilewright::Grid(2), {x, y, out, 100, {"BLOCK", 64}})) << "compiled code, as before";
   auto unknown = add.launch(tilewright::Grid(2), {x.data(), y, out, 100, {"BLOCK", 64}}, sanitized);
   ASSERT_FALSE(unknown);
-  EXPECT_NE(unknown.error().find("how many bytes lie behind 'x_ptr'"), std::string::npos) << unknown.error();
+  EXPECT_NE(unknown.error().find("the size of 'x_ptr'"), std::string::npos) << unknown.error();
 }
 
 TEST_F(Api, LaunchesForEachType) {

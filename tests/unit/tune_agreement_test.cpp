@@ -211,7 +211,7 @@ TEST_F(TuneAgreement, TheMajorityIsRightWhicheverIsFirst) {
     EXPECT_EQ(outcome->best, wrong == 0 ? 1u : 0u);
     size_t right = wrong == 0 ? 1 : 0;
     EXPECT_EQ(outcome->results[wrong].failure, "'BLOCK=" + std::to_string(wrong) +
-                                                   "' has other results than 'BLOCK=" + std::to_string(right) + "': group " +
+                                                   "' computes other results than 'BLOCK=" + std::to_string(right) + "': group " +
                                                    std::to_string(rows[wrong].group) + " is not group 1");
     EXPECT_TRUE(isOtherResults(outcome->results[wrong].failure));
     ASSERT_TRUE(isKept());

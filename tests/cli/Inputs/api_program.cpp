@@ -95,11 +95,11 @@ static void gridFunctions() {
   Kernel scale = kernelOf("scale");
   std::vector<float> x(100, 1.f), o(100);
   auto wrong = [](Meta m) { return Grid(cdiv(m["n"], m["BLOCK"])); };
-  expectError(scale.launch(wrong, {x, o, 100, {"B", 32}}), "asks for 'BLOCK'", "a name that is missing");
+  expectError(scale.launch(wrong, {x, o, 100, {"B", 32}}), "reads 'BLOCK'", "a name that is missing");
   auto divides = [](Meta m) { return Grid(m["n"] / m["nn"]); };
-  expectError(scale.launch(divides, {x, o, 100, {"B", 32}}), "asks for 'nn'", "a division by what is missing");
+  expectError(scale.launch(divides, {x, o, 100, {"B", 32}}), "reads 'nn'", "a division by what is missing");
   auto tensor = [](Meta m) { return Grid(m["x"]); };
-  expectError(scale.launch(tensor, {x, o, 100, {"B", 32}}), "asks for 'x'", "a tensor in place of a number");
+  expectError(scale.launch(tensor, {x, o, 100, {"B", 32}}), "reads 'x'", "a tensor in place of a number");
   auto none = [](Meta m) { return Grid(cdiv(m["n"], 0)); };
   expectError(scale.launch(none, {x, o, 100, {"B", 32}}), "a grid is one to three extents", "a division by zero");
   auto asks = [](Meta m) { return Grid(cdiv(m["n"], m.has("BLOCK") ? m["BLOCK"] : m["B"])); };
@@ -108,7 +108,7 @@ static void gridFunctions() {
   static_assert(cdiv(7, 2) == 4 && cdiv(8, 2) == 4 && cdiv(0, 5) == 0 && cdiv(-3, 2) == -1 && cdiv(5, -2) == -1);
   static_assert(cdiv(std::numeric_limits<int64_t>::max(), 2) == (int64_t{1} << 62));
   expectError(scale.launch(Grid(-1), {x, o, 100, {"B", 32}}), "a grid is one to three extents", "a negative grid");
-  expectError(kernelOf("softmax").launch([](Meta m) { return Grid(m["rows"]); }, {x, o, 10}), "asks for 'rows'", "a tuned kernel's grid");
+  expectError(kernelOf("softmax").launch([](Meta m) { return Grid(m["rows"]); }, {x, o, 10}), "reads 'rows'", "a tuned kernel's grid");
 }
 
 static void optionsAndArguments() {
@@ -181,7 +181,7 @@ static void warnings() {
   Result<void> done = softmax.launch(Grid(4), {x, y, 1000});
   expect(static_cast<bool>(done), "a tuned kernel", done.error());
   expect(told.find("configurations of kernel 'softmax' disagree: 'B=512") != std::string::npos, "a wrong configuration is told", told);
-  expect(told.find("gives other results than 'B=1024") != std::string::npos, "and what it differs from", told);
+  expect(told.find("computes other results than 'B=1024") != std::string::npos, "and what it differs from", told);
   float sum = 0;
   for (size_t i = 0; i < 1000; ++i)
     sum += y[i];
