@@ -84,7 +84,7 @@ const ThreadProgram *SimulatedKernel::versionFor(const LaunchValues &launch, std
     std::vector<std::string> broken = guardsFailedBy(version->artifact(), launch);
     if (broken.empty()) return version;
     if (!failedGuards.add(broken)) {
-      problem = "this launch violates that " + broken.front();
+      problem = "this launch fails the guard: " + broken.front();
       return nullptr;
     }
     std::unique_ptr<ThreadProgram> &other = impl->others[failedGuards.names()];
