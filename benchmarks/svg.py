@@ -74,15 +74,15 @@ def lines(title, across, upward, sizes, series):
     return str(picture)
 
 
-LEFT, RIGHT, LANE = 290, 120, 20  # of a picture of ranges: the labels' width, the numbers' width, the height of a row
+WIDE, LEFT, RIGHT, LANE = 820, 335, 135, 20  # of a picture of ranges: its width, the labels', the numbers', and the height of a row
 
 
 def ranges(title, sections, low, high, ticks):
     """Ranges on a logarithmic axis. `sections`: [(heading, [(label, worst, mean, best)])]. What is beyond the axis ends in an arrow."""
     height = 64 + sum(26 + LANE * len(rows) for _, rows in sections)
-    picture, bottom = Picture(height=height), height - 30
+    picture, bottom = Picture(WIDE, height), height - 30
     inside = lambda value: min(max(value, low), high)
-    x_of = lambda value: LEFT + math.log(inside(value) / low) / math.log(high / low) * (WIDTH - LEFT - RIGHT)
+    x_of = lambda value: LEFT + math.log(inside(value) / low) / math.log(high / low) * (WIDE - LEFT - RIGHT)
     picture.text(14, 24, title, "start", 14, more='font-weight="bold"')
     for tick in ticks:
         picture.line(x_of(tick), 36, x_of(tick), bottom, "faint" if tick == 1 else "grid")
@@ -98,6 +98,6 @@ def ranges(title, sections, low, high, ticks):
             if best > high:
                 picture.path(f"M{x_of(high):.1f} {middle - 5:.1f}l8 5l-8 5z", color)
             picture.circle(x_of(mean), middle, 5, color)
-            picture.text(WIDTH - RIGHT + 14, middle + 4, f"{mean:.2f}  ({worst:.2f} to {best:.2f})", "start", color="faint", size=11)
+            picture.text(WIDE - RIGHT + 14, middle + 4, f"{mean:.2f}  ({worst:.2f} to {best:.2f})", "start", color="faint", size=11)
             y += LANE
     return str(picture)

@@ -196,7 +196,7 @@ def picture(data):
         for group in groups_of(machine):
             rated = group.rows(data[machine][0])
             if group.glance and rated:
-                rows.append((f"{group.title} / {group.baseline}", rated[0][0], mean(rated), rated[-1][0]))
+                rows.append((f"{group.title} vs. {group.baseline}", rated[0][0], mean(rated), rated[-1][0]))
         name, what = MACHINES[machine]
         sections.append((f"{name} ({what})", rows))
     return svg.ranges("Speed relative to the best baseline: worst, geometric mean, best", sections, 0.5, 5, [0.5, 0.75, 1, 1.5, 2, 3, 5])
