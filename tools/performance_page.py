@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what the documents say about speed from benchmarks/results: docs/performance.md, its picture, and the tables of other pages.
+"""Writes what the documents say about speed from benchmarks/results: docs/performance.md, its picture, and the tables of other pages. README's
+line on Triton's tests is from tests/conformance/results.json.
 
     tools/performance_page.py            writes all of them
     tools/performance_page.py --check    says which are not what the result files say, and exits with 1 if any is not
@@ -21,8 +22,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import svg  # noqa: E402
 
+sys.path.insert(0, str(ROOT / "tests/conformance"))
+import page as conformance  # noqa: E402
+
 PICTURE = "docs/assets/performance.svg"
-PAGES = ["docs/performance.md"]
+PAGES = ["docs/performance.md", "README.md", "docs/index.md", "docs/index.zh.md", "docs/howto/pytorch.md", "docs/howto/pytorch.zh.md"]
 BLOCK = re.compile(r"(<!-- generated: ([\w ]+) -->\n).*?(<!-- end -->)", re.S)
 NEEDS_REASON, SHORT = 0.9, 0.95
 
@@ -169,7 +173,7 @@ def glance(data, machines):
 
 # The first screens show these: {group: what it is called there}, in English and in Chinese.
 FIRST = {"gpu": {"matmul fp16, bf16": ("matmul fp16, bf16", "矩阵乘法 fp16、bf16"), "attention forward": ("attention forward", "注意力前向"),
-                 "attention backward, atomic dQ": ("attention backward", "注意力反向"), "softmax, norms, losses, rotary": ("softmax, norms, losses", "softmax、归一化、损失"),
+                 "attention backward, atomic dQ": ("attention backward, atomic dQ", "注意力反向（原子累加 dQ）"), "softmax, norms, losses, rotary": ("softmax, norms, losses", "softmax、归一化、损失"),
                  "kernels without a tuner": ("156 kernels, untuned", "156 个未调优的 kernel"), "compile time": ("compile time", "编译时间"), "launch from Python": ("launch from Python", "从 Python 启动")},
          "cpu": {"matmul fp32": ("matmul fp32", "矩阵乘法 fp32"), "matmul int8": ("matmul int8", "矩阵乘法 int8"), "softmax, layer norm": ("softmax, layer norm", "softmax、layer norm"),
                  "attention forward fp32, bf16": ("attention forward", "注意力前向"), "attention backward fp32, bf16": ("attention backward", "注意力反向")}}
@@ -257,26 +261,31 @@ def short_rows(data):
     return [f"Of {total} rows, {low} are below {SHORT}. The lowest groups, by their worst row: {named}."]
 
 
-def models(data, head):
-    """torch.compile's models on a GPU beside Triton."""
+def models(data, head, mean):
+    """torch.compile's models on a GPU beside Triton. That page has ratios of times: below 1 is faster."""
     rows = {(row.name, row.size): row for row in data["h200"][0] if row.name.startswith("torch.compile")}
-    lines = [head, "| --- | --- | --- | --- | --- | --- |"]
-    rated = []
+    lines, rated = [head, "| --- | --- | --- | --- | --- | --- | --- |"], []
     for (name, size), row in rows.items():
         if name == "torch.compile":
             first = rows["torch.compile, first call", size]
-            rated.append((row.ratio(["triton"]), first.ratio(["triton"])))
-            lines.append(f"| {size} | {row.ours} | {row.baselines['triton']} | {rated[-1][0]:.2f} | {first.ours} | {first.baselines['triton']} |")
+            rated.append((1 / row.ratio(["triton"]), 1 / first.ratio(["triton"])))
+            lines.append(f"| {size} | {row.ours} | {row.baselines['triton']} | {rated[-1][0]:.2f} | {first.ours} | {first.baselines['triton']} | {rated[-1][1]:.2f} |")
     means = [math.exp(sum(math.log(pair[i]) for pair in rated) / len(rated)) for i in (0, 1)]
-    return lines + [f"| geomean | | | {means[0]:.2f} | | {means[1]:.2f}x |"]
+    return lines + [f"| {mean} | | | {means[0]:.2f} | | | {means[1]:.2f} |"]
+
+
+def conformance_line():
+    data = conformance.load()
+    rates = {device: conformance.rate(data[device]["suites"].values()) for device in ("cpu", "cuda")}
+    return [f"- Of the cases of Triton's own tests that the machine can run, {rates['cpu']} pass on a CPU and {rates['cuda']} on an H200 ([conformance](docs/conformance.md))."]
 
 
 def blocks(data):
     """{name: its lines}"""
     return {"at a glance": [*glance(data, GPUS), "", *glance(data, CPUS)], "machines": machine_parts(data), "why short": [*short_rows(data), "", *why_short(data)],
-            "first screen": first_screen(data, 0), "first screen zh": first_screen(data, 1),
-            "models": models(data, "| model | Tilewright, us | Triton, us | ratio | Tilewright, first call, s | Triton, first call, s |"),
-            "models zh": models(data, "| 模型 | Tilewright，微秒 | Triton，微秒 | 比值 | Tilewright 首次调用，秒 | Triton 首次调用，秒 |")}
+            "conformance": conformance_line(), "first screen": first_screen(data, 0), "first screen zh": first_screen(data, 1),
+            "models": models(data, "| model | Tilewright, us | Triton, us | ratio | Tilewright, first call, s | Triton, first call, s | ratio |", "geometric mean"),
+            "models zh": models(data, "| 模型 | Tilewright，微秒 | Triton，微秒 | 比值 | Tilewright 首次调用，秒 | Triton 首次调用，秒 | 比值 |", "几何平均")}
 
 
 def rewritten(text, made):
