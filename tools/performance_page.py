@@ -106,7 +106,7 @@ def mean(rated):
 
 def span(rated):
     """The geometric mean of the ratios, with the lowest and the highest: the form of all tables."""
-    return f"**{mean(rated):.2f}** ({rated[0][0]:.2f} to {rated[-1][0]:.2f})" if rated else ""
+    return f"**{mean(rated):.2f}** ({rated[0][0]:.2f}–{rated[-1][0]:.2f})" if rated else ""
 
 
 def label(row, group):
@@ -262,7 +262,7 @@ def short_rows(data):
 
 
 def models(data, head, mean):
-    """torch.compile's models on a GPU beside Triton. That page has ratios of times: below 1 is faster."""
+    """torch.compile's models on a GPU, compared with Triton. That page has ratios of times: below 1 is faster."""
     rows = {(row.name, row.size): row for row in data["h200"][0] if row.name.startswith("torch.compile")}
     lines, rated = [head, "| --- | --- | --- | --- | --- | --- | --- |"], []
     for (name, size), row in rows.items():

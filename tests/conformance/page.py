@@ -36,7 +36,7 @@ def store(data, name, value):
 
 def rate(suites):
     passed, failed = (sum(suite["weighed"][i] for suite in suites) for i in (0, 1))
-    return f"{100 * passed / (passed + failed):.1f} %" if passed + failed else ""
+    return f"{100 * passed / (passed + failed):.1f}%" if passed + failed else ""
 
 
 def pass_rates(data):
@@ -77,7 +77,7 @@ def failures(data):
     lines = ["## Why cases do not pass", "", "| class | reason | " + " | ".join(DEVICES[device] for device in devices) + " | one of them |",
              "| --- | --- |" + " --- |" * len(devices) + " --- |"]
     for kind in sorted(counts, key=lambda kind: -counts[kind].total()):
-        cells = [kind, "; ".join(reasons[kind]), *(counts[kind][device] or "" for device in devices), "`" + examples[kind].replace("|", "\\|") + "`"]
+        cells = [kind, "; ".join(reasons[kind]), *(counts[kind][device] or "" for device in devices), f"`{examples[kind].partition('[')[0]}`"]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return lines + [""]
 

@@ -73,7 +73,7 @@ def test_a_small_checkout(tmp_path):
     assert files["language/test_broken.py"] == {"of": 1, "error": 1} and files["tutorials/01-first.py"] == {"of": 1, "passed": 1}, text
     wrong = {"kind": "WRONG NUMBER", "reason": "the result differs from Triton's", "cases": 1, "example": "test_few.py::test_number"}
     assert wrong in stored["cpu"]["classes"], stored
-    assert "| language | 5 | 4 | 1 | 55.6 % |" in text and "| **all** | 7 | 4 | 1 | 63.6 % |" in text, text
+    assert "| language | 5 | 4 | 1 | 55.6% |" in text and "| **all** | 7 | 4 | 1 | 63.6% |" in text, text
     assert "| `test_fp8.py` | H100, 2026-01-01 | 6 |  |  |  |" in text, text
 
 
@@ -98,7 +98,7 @@ def test_results_of_several_machines(tmp_path):
                     "--with", *visits], check=True)
     text = page.read_text()
     assert json.loads(data.read_text())["cuda"]["files"] == {"language/test_many.py": {"of": 8, "passed": 3, "failed": 1}}
-    assert "| language | 3 | 1 |  | 75.0 % |" in text and "| extension | asserts that Triton refuses what Tilewright accepts" in text, text
+    assert "| language | 3 | 1 |  | 75.0% |" in text and "| extension | asserts that Triton refuses what Tilewright accepts" in text, text
 
 
 def test_the_page_is_what_its_data_says():

@@ -35,7 +35,7 @@ def test_the_page_stays_short_and_shows_its_worst_rows(tool):
         assert f"| {tool.MACHINES[machine][0]} | compared with |" in page
         for group in tool.groups_of(machine):
             rated = group.rows(rows)
-            assert not rated or f"({rated[0][0]:.2f} to {rated[-1][0]:.2f})" in page
+            assert not rated or f"({rated[0][0]:.2f}–{rated[-1][0]:.2f})" in page
 
 
 def test_every_block_is_on_a_page(tool):
