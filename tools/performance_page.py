@@ -151,7 +151,7 @@ def facts(machine, rows, newest):
     notes = [f"; {run['note']}" for run in runs if "note" in run]
     times = [f"{found[key].ours:.2f} us from {key[12:]}" for key in ("launch from Python", "launch from C++") if key in found]
     compiled = [found[key].ours for key in ("compile vector add", "compile matmul", "compile attention")]
-    return (f"- **{name}**: {newest['machine']}, {when}{''.join(dict.fromkeys(notes))}. PyTorch {newest['pytorch']}, OpenBLAS {newest['openblas']}. "
+    return (f"- **{name}**: {newest['machine'] if isinstance(newest.get('machine'), str) else what}, {when}{''.join(dict.fromkeys(notes))}. PyTorch {newest.get('pytorch', 'unknown')}, OpenBLAS {newest.get('openblas', 'unknown')}. "
             f"A launch takes {', '.join(times)}; the first compilation {min(compiled):.0f} to {max(compiled):.0f} ms.")
 
 
