@@ -17,7 +17,7 @@ DEVICES = {"cpu": "CPU", "cuda": "GPU", "simulate": "simulator"}
 
 HEAD = """# Conformance
 
-`tests/conformance/run` runs the test files and tutorials of Triton, unchanged, with Tilewright in Triton's place. A case that needs hardware or a tool of
+`tests/conformance/run` runs the test files and tutorials of a checkout of triton-cpu, unchanged, with Tilewright in Triton's place. A case that needs hardware or a tool of
 which the machine has none does not count; a case that only compiles counts. Cases that are skipped or expected to fail do not count. A sample of a file counts
 for the whole file. Tests of Triton's C++ classes and of Gluon are left out (`LEFT_OUT` there). [Programs of others](clients.md) has the tests of libraries, [PyTorch](howto/pytorch.md) the models under `torch.compile`.
 """
