@@ -19,11 +19,11 @@ import sys
 import results
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "benchmarks"))
+sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "tests/conformance")]
+import page as conformance  # noqa: E402
 import svg  # noqa: E402
 
-sys.path.insert(0, str(ROOT / "tests/conformance"))
-import page as conformance  # noqa: E402
+del sys.path[:2]
 
 PICTURE = "docs/assets/performance.svg"
 PAGES = ["docs/performance.md", "README.md", "docs/index.md", "docs/index.zh.md", "docs/howto/pytorch.md", "docs/howto/pytorch.zh.md"]
