@@ -3,8 +3,8 @@
 #include "cli/command.h"
 #include "cli/object.h"
 #include "cli/options.h"
-#include "pipeline/dump.h"
-#include "pipeline/steps.h"
+#include "driver/dump.h"
+#include "driver/steps.h"
 #include "support/files.h"
 
 #include <cstdio>
@@ -124,7 +124,7 @@ static int readWay(const CommandLine &line, Order &order) {
                 stageNames(gpu));
   order.stage = *stage;
   // Callers of an object's function check nothing, so its code must assume nothing.
-  if (order.stage == Stage::object) order.request.refutedFacts = {everyFact};
+  if (order.stage == Stage::object) order.request.failedGuardsOf = {everyGuard};
   if (line.has("--name") && order.stage != Stage::object) return fail("--name is of objects and their headers: --emit obj or header");
   if (line.has("--name") && !isCName(line.get("--name", ""))) return fail("--name wants a name of C, not '" + line.get("--name", "") + "'");
   if (order.isHeader && !order.from.empty()) return fail("a header is made from a kernel file or from IR text, not from a dump");

@@ -6,8 +6,8 @@
 #include "cli/options.h"
 #include "gpu/explain.h"
 #include "ir/explanation.h"
-#include "pipeline/ir_text.h"
-#include "pipeline/steps.h"
+#include "driver/ir_text.h"
+#include "driver/steps.h"
 #include "runtime/cuda/device.h"
 #include "support/files.h"
 
@@ -156,7 +156,7 @@ static int readInquiry(const CommandLine &line, Inquiry &inquiry, Diagnostics &d
 /// An object file assumes nothing about its launches, so it may need more scratch memory. False after an error.
 static bool addObjectScratch(Inquiry &inquiry, Diagnostics &diagnostics) {
   CompileRequest request = inquiry.request;
-  request.refutedFacts = {everyFact};
+  request.failedGuardsOf = {everyGuard};
   request.onStep = {};
   int64_t bytes = 0;
   request.onExplained = [&](const Explanation &explanation) { bytes = explanation.scratchBytes; };

@@ -30,7 +30,7 @@ std::optional<DescribedLaunch> readLaunch(const CommandLine &line, int &status, 
 //===-------------------------------------------------------------------------------------------------------------- estimates
 
 /// The lines that take the most time by estimate, the longest first. `fromMemory`: the share of loaded bytes that no cache has.
-static FactSection heavyLines(const ProgramWork &work, const std::map<SourceLine, double> &waste, const Peaks &peaks, double programs,
+static AssumptionSection heavyLines(const ProgramWork &work, const std::map<SourceLine, double> &waste, const Peaks &peaks, double programs,
                               double fromMemory) {
   std::vector<std::pair<double, Fact>> lines;
   double all = 0, productRate = 0;
@@ -51,7 +51,7 @@ static FactSection heavyLines(const ProgramWork &work, const std::map<SourceLine
     all += seconds;
   }
   llvm::sort(lines, [](const auto &a, const auto &b) { return std::tie(a.first, b.second.where) > std::tie(b.first, a.second.where); });
-  FactSection section{"Where the time goes, by estimate", {}};
+  AssumptionSection section{"Where the time goes, by estimate", {}};
   constexpr double least = 0.02;
   for (auto &[seconds, fact] : lines) {
     if (seconds < least * all || fact.where.file.empty()) continue;

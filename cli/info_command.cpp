@@ -2,12 +2,12 @@
 
 #include "cli/command.h"
 #include "cli/json_output.h"
-#include "pipeline/build_id.h"
+#include "driver/build_id.h"
 #include "runtime/cache.h"
 #include "runtime/pool.h"
 #include "support/files.h"
 #include "support/numa.h"
-#include "support/processor.h"
+#include "support/cpu.h"
 #include "support/target.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -41,32 +41,32 @@ const CommandSpec &infoSpec() {
   return spec;
 }
 
-static llvm::json::Object cacheFacts(const CacheUse &use) {
+static llvm::json::Object cacheGuards(const CacheUse &use) {
   return llvm::json::Object{{"folder", cacheDirectory()}, {"on", cacheEnabled()}, {"entries", use.entries}, {"bytes", use.bytes}};
 }
 
-static llvm::json::Object machineFacts(const HostProcessor &host) {
+static llvm::json::Object machineProperties(const HostCpuInfo &host) {
   llvm::json::Object narrow;
-  for (const ProcessorFeature &feature : host.narrow)
+  for (const CpuFeature &feature : host.narrow)
     narrow[feature.name] = feature.whyUnused.empty();
   return llvm::json::Object{
       {"model", host.model}, {"narrow_products_used", std::move(narrow)}, {"reported_llc_bytes", host.lastLevelBytes}};
 }
 
 /// "AMD EPYC; products of narrow types: vnni, bf16, amx bf16 (refused by the system)"
-static std::string machineText(const HostProcessor &host) {
+static std::string machineText(const HostCpuInfo &host) {
   std::string text = host.model.empty() ? "unknown" : host.model, separator = "; products of narrow types: ";
-  for (const ProcessorFeature &feature : host.narrow) {
+  for (const CpuFeature &feature : host.narrow) {
     text += separator + feature.name + (feature.whyUnused.empty() ? "" : " (" + feature.whyUnused + ")");
     separator = ", ";
   }
   return text;
 }
 
-static llvm::json::Array nodeFacts() {
+static llvm::json::Array nodeProperties() {
   llvm::json::Array nodes;
   for (const NumaNode &node : numaNodes())
-    nodes.push_back(llvm::json::Object{{"node", node.number}, {"processors", llvm::json::Array(node.processors)}});
+    nodes.push_back(llvm::json::Object{{"node", node.number}, {"processors", llvm::json::Array(node.cpus)}});
   return nodes;
 }
 
@@ -75,11 +75,11 @@ static std::string nodesText() {
   std::vector<NumaNode> nodes = numaNodes();
   std::vector<std::string> counts;
   for (const NumaNode &node : nodes)
-    counts.push_back(std::to_string(node.processors.size()));
+    counts.push_back(std::to_string(node.cpus.size()));
   return std::to_string(nodes.size()) + " of memory, with " + llvm::join(counts, " and ") + " processors";
 }
 
-static int printFacts(const CpuTarget &cpu, const CacheUse &use) {
+static int printAssumptions(const CpuTarget &cpu, const CacheUse &use) {
   llvm::json::Object values;
   for (const Setting &setting : allSettings()) {
     const char *value = std::getenv(setting.name);
@@ -88,17 +88,17 @@ static int printFacts(const CpuTarget &cpu, const CacheUse &use) {
   printJson(llvm::json::Object{{"tilewright", TILEWRIGHT_VERSION},
                                {"build", buildId()},
                                {"llvm", LLVM_VERSION_STRING},
-                               {"machine", machineFacts(hostProcessor())},
+                               {"machine", machineProperties(hostCpuInfo())},
                                {"processor", cpu.cpu},
                                {"level", cpu.name},
                                {"vector_bytes", cpu.vectorBytes},
                                {"registers", cpu.registers},
                                {"l2_bytes", cpu.l2Bytes},
                                {"llc_bytes", cpu.llcBytes},
-                               {"kept_output_bytes", cpu.keptOutputBytes},
+                               {"cached_output_bytes", cpu.cachedOutputBytes},
                                {"threads", defaultThreads()},
-                               {"nodes", nodeFacts()},
-                               {"cache", cacheFacts(use)},
+                               {"nodes", nodeProperties()},
+                               {"cache", cacheGuards(use)},
                                {"settings", std::move(values)}});
   return success;
 }
@@ -116,16 +116,16 @@ int infoMain(int argc, char **argv) {
   if (!line->words.empty()) return fail("info takes no words, but got '" + line->words.front() + "'");
   const CpuTarget &cpu = hostCpu();
   CacheUse use = cacheUse();
-  if (line->has("--json")) return printFacts(cpu, use);
+  if (line->has("--json")) return printAssumptions(cpu, use);
   printVersion();
-  HostProcessor host = hostProcessor();
+  HostCpuInfo host = hostCpuInfo();
   std::printf("machine     %s\n", machineText(host).c_str());
   std::printf("processor   %s, level %s: %lld-byte vectors, %lld registers%s%s%s\n", cpu.cpu.c_str(), cpu.name.c_str(),
               static_cast<long long>(cpu.vectorBytes), static_cast<long long>(cpu.registers), cpu.bf16Dot ? ", products of bf16" : "",
               cpu.byteDot ? ", products of bytes" : "", cpu.bf16Tiles || cpu.byteTiles ? ", tiles" : "");
   std::printf("caches      %lld KiB L2, %lld KiB last level of %lld reported; outputs above %lld KiB go past them\n",
               static_cast<long long>(cpu.l2Bytes / 1024), static_cast<long long>(cpu.llcBytes / 1024),
-              static_cast<long long>(host.lastLevelBytes / 1024), static_cast<long long>(cpu.keptOutputBytes / 1024));
+              static_cast<long long>(host.lastLevelBytes / 1024), static_cast<long long>(cpu.cachedOutputBytes / 1024));
   std::printf("threads     %lld\n", static_cast<long long>(defaultThreads()));
   std::printf("nodes       %s\n", nodesText().c_str());
   std::printf("cache       %s%s: %lld entries, %lld KiB\n", cacheDirectory().c_str(), cacheEnabled() ? "" : " (off)",
@@ -187,7 +187,7 @@ int cacheMain(int argc, char **argv) {
   if (action == "list") return listKernels(line->has("--json"));
   if (!action.empty() && action != "path" && action != "size") return fail("cache knows path, size, list and clear, not '" + action + "'");
   if (line->has("--json")) {
-    printJson(cacheFacts(cacheUse()));
+    printJson(cacheGuards(cacheUse()));
     return success;
   }
   if (action != "size") std::printf("%s\n", cacheDirectory().c_str());

@@ -90,13 +90,13 @@ static int placeTensors(Setup &setup, Diagnostics &diagnostics) {
   llvm::StringRef number = name;
   int64_t ordinal = 0;
   if (name == "cpu") return success;
-  bool isCard = number.consume_front("cuda") && (number.empty() || (number.consume_front(":") && !number.getAsInteger(10, ordinal)));
-  if (!isCard || ordinal < 0) return fail("--device is cpu, cuda or cuda:N, and not '" + name + "'");
-  setup.card = OnDevice::create(ordinal, diagnostics);
-  if (!setup.card) return report(diagnostics, userError);
+  bool isGpu = number.consume_front("cuda") && (number.empty() || (number.consume_front(":") && !number.getAsInteger(10, ordinal)));
+  if (!isGpu || ordinal < 0) return fail("--device is cpu, cuda or cuda:N, and not '" + name + "'");
+  setup.gpu = OnDevice::create(ordinal, diagnostics);
+  if (!setup.gpu) return report(diagnostics, userError);
   for (auto [argument, argumentName] : llvm::zip(setup.values, setup.argumentNames)) {
     const Tensor *tensor = setup.tensor(argumentName);
-    std::optional<Argument> there = tensor ? setup.card->copy(argument, tensor->guardedBytes(), diagnostics) : argument;
+    std::optional<Argument> there = tensor ? setup.gpu->copy(argument, tensor->guardedBytes(), diagnostics) : argument;
     if (!there) return report(diagnostics, userError);
     argument = *there;
   }

@@ -18,7 +18,7 @@ struct Setup {
   std::vector<std::string> argumentNames;
   std::vector<Argument> values;
   LaunchOptions options;
-  std::shared_ptr<OnDevice> card; // with --device: where the tensors of `values` are
+  std::shared_ptr<OnDevice> gpu; // with --device: where the tensors of `values` are
 
   std::vector<NamedArgument> named() const;
   const Tensor *tensor(const std::string &name) const {

@@ -1,7 +1,7 @@
 // Objects for programs that do without Tilewright: how their functions are called, and the C header that declares them.
 #pragma once
 
-#include "pipeline/compile.h"
+#include "driver/compile.h"
 
 namespace tilewright {
 

@@ -1,10 +1,10 @@
-// The pipeline's steps that are passes (pipeline/steps.cpp) are free functions on a module. This wraps each in the only pass
+// The pipeline's steps that are passes (driver/steps.cpp) are free functions on a module. This wraps each in the only pass
 // class, so that MLIR's own driver provides timing, IR after each pass, reproducers and the verification of expected errors.
 #include "opt.h"
 
 #include "gpu/tiles/ttg.h"
 #include "ir/tt.h"
-#include "pipeline/steps.h"
+#include "driver/steps.h"
 
 #include "mlir/Pass/Pass.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"

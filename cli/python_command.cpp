@@ -22,7 +22,7 @@ static constexpr const char *fileDetails =
     "  reference_fn(*inputs)  what it has to compute\n"
     "  get_inputs()           fresh inputs: a list, or a dict by parameter\n";
 
-static std::vector<OptionSpec> judgeOptions() {
+static std::vector<OptionSpec> verifierOptions() {
   return {{"--rtol", "R", "relative tolerance; default by type: float16 1e-3, bfloat16 1e-2, float32 1e-5"},
           {"--atol", "A", "absolute tolerance; likewise"},
           {"--device", "cpu|cuda[:N]", "where PyTorch's tensors are, whatever FILE says"},
@@ -35,7 +35,7 @@ const CommandSpec &verifySpec() {
     CommandSpec result{
         "verify", "FILE [options]",
         "Compares a kernel with its reference for inputs of all kinds: as given, strided, empty, of one element, of odd sizes.",
-        fileDetails, judgeOptions()};
+        fileDetails, verifierOptions()};
     result.options.push_back({"--variants", "A,B", "given, strided, empty, one, odd; default all"});
     return result;
   }();
@@ -47,7 +47,7 @@ const CommandSpec &benchSpec() {
     CommandSpec result{
         "bench", "FILE [options] | --compare OLD.json NEW.json",
         "Verifies a kernel, then measures it beside its reference and beside what this machine was measured to be able to do.", fileDetails,
-        judgeOptions()};
+        verifierOptions()};
     for (const OptionSpec &option :
          {OptionSpec{"--warmup", "N", "calls before the measured ones; default 10"},
           OptionSpec{"--repeat", "N", "measured calls; default 40"},

@@ -71,12 +71,12 @@ int checkTensor(const Setup &setup, const std::string &text, json::Array &checks
     return success;
   }
   char values[96];
-  std::snprintf(values, sizeof(values), "%.9g instead of %.9g", result.get(comparison.firstWrong), expected->get(comparison.firstWrong));
+  std::snprintf(values, sizeof(values), "%.9g instead of %.9g", result.get(comparison.firstMismatch), expected->get(comparison.firstMismatch));
   return fail("check " + name + ": " + std::to_string(comparison.wrong) + " of " + std::to_string(result.count()) +
-              " elements differ, first at " + indexText(result, comparison.firstWrong) + ": " + values + "; " + numbers);
+              " elements differ, first at " + indexText(result, comparison.firstMismatch) + ": " + values + "; " + numbers);
 }
 
-json::Value tensorFacts(const Tensor &tensor) {
+json::Value tensorProperties(const Tensor &tensor) {
   json::Array shape(tensor.shape());
   Extremes found = extremesOf(tensor);
   auto number = [](double value) { return std::isfinite(value) ? json::Value(value) : json::Value(nullptr); };
@@ -94,7 +94,7 @@ int showResults(const Setup &setup, json::Object &facts) {
   json::Object tensors;
   for (const std::string &name : setup.line.all("--print")) {
     if (!setup.line.has("--json")) std::printf("%s: %s", name.c_str(), summary(*setup.tensor(name)).c_str());
-    tensors[name] = tensorFacts(*setup.tensor(name));
+    tensors[name] = tensorProperties(*setup.tensor(name));
   }
   for (const std::string &text : setup.line.all("--out")) {
     auto [name, path] = *splitPair(text);
@@ -121,7 +121,7 @@ void printTuning(const TuneReport &report, bool withTimings) {
 }
 
 /// By the GPU's clock, with nothing of the tensors in its cache.
-std::optional<Timing> timeOnCard(const Setup &setup, const TunedKernel::Choice &choice, const std::function<bool()> &launch,
+std::optional<Timing> timeOnGpu(const Setup &setup, const TunedKernel::Choice &choice, const std::function<bool()> &launch,
                                  Diagnostics &diagnostics) {
   std::unique_ptr<LaunchMeter> meter = LaunchMeter::create(*setup.kernel.function, choice.arguments, {}, {}, choice.options, diagnostics);
   if (!meter) return std::nullopt;
@@ -255,7 +255,7 @@ int runMain(int argc, char **argv) {
   if (!checkIntact(setup)) return tell(setup, std::move(facts), userError);
   if (!setup.line.has("--time")) return tell(setup, std::move(facts), status);
 
-  std::optional<Timing> timing = setup.card ? timeOnCard(setup, *choice, launch, diagnostics) : timeRuns(launch, 0.1, 0.5);
+  std::optional<Timing> timing = setup.card ? timeOnGpu(setup, *choice, launch, diagnostics) : timeRuns(launch, 0.1, 0.5);
   if (!timing) return report(diagnostics, ourError);
   showTime(setup, *timing, *compiled, facts);
   return tell(setup, std::move(facts), status);

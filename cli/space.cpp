@@ -15,7 +15,7 @@ struct Axis {
   std::string name;
   std::vector<int64_t> values;
 };
-constexpr size_t mostConfigs = 10000;
+constexpr size_t maxConfigs = 10000;
 } // namespace
 
 static int64_t *optionOf(Config &config, llvm::StringRef name) {
@@ -57,8 +57,8 @@ Result<std::vector<Config>> readSpace(const std::string &text, const JitFunction
     if (!axis) return Failure{axis.error()};
     if (llvm::is_contained(seen, axis->name)) return Failure{"'" + axis->name + "' is there twice"};
     seen.push_back(axis->name);
-    if (configs.size() * axis->values.size() > mostConfigs)
-      return Failure{"these are more than " + std::to_string(mostConfigs) + " configurations"};
+    if (configs.size() * axis->values.size() > maxConfigs)
+      return Failure{"these are more than " + std::to_string(maxConfigs) + " configurations"};
     std::vector<Config> longer;
     for (const Config &config : configs)
       for (int64_t value : axis->values) {

@@ -23,7 +23,7 @@ using namespace mlir;
 namespace tilewright {
 namespace {
 
-std::string placeOf(Location location) {
+std::string locationOf(Location location) {
   FileLineColLoc place = location->findInstanceOf<FileLineColLoc>();
   if (!place) return "";
   llvm::StringRef file = place.getFilename().getValue();
@@ -65,7 +65,7 @@ private:
     step.op->print(stream, state);
     // A trailing location would repeat what is printed in front.
     std::printf("program (%lld, %lld, %lld)  %s  %s\n", static_cast<long long>(step.program[0]), static_cast<long long>(step.program[1]),
-                static_cast<long long>(step.program[2]), placeOf(step.op->getLoc()).c_str(), text.c_str());
+                static_cast<long long>(step.program[2]), locationOf(step.op->getLoc()).c_str(), text.c_str());
     for (mlir::Value operand : step.op->getOperands())
       known[nameOf(operand)] = operand;
   }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/interpret/interpret.h"
-#include "pipeline/program.h"
+#include "driver/program.h"
 #include "runtime/kernel.h"
 
 #include <string>

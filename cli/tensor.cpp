@@ -273,7 +273,7 @@ Comparison compare(const Tensor &result, const Tensor &expected, double rtol, do
     bool close = bothNan || a == b || difference <= atol + rtol * std::fabs(b);
     if (difference == difference && !std::isinf(difference)) comparison.worst = std::max(comparison.worst, difference);
     if (close) continue;
-    if (comparison.wrong++ == 0) comparison.firstWrong = i;
+    if (comparison.wrong++ == 0) comparison.firstMismatch = i;
   }
   return comparison;
 }

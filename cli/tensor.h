@@ -48,7 +48,7 @@ Result<Tensor> makeTensor(const std::string &text, uint64_t seed);
 Result<void> writeTensor(const std::string &path, const Tensor &tensor);
 
 struct Comparison {
-  int64_t wrong = 0, firstWrong = -1;
+  int64_t wrong = 0, firstMismatch = -1;
   double worst = 0; // greatest absolute difference of finite elements
 };
 /// |a - b| <= atol + rtol * |b|; NaN equals NaN.

@@ -129,8 +129,8 @@ static int measureFile(CommandLine line, Diagnostics &diagnostics) {
     return fail("kernel '" + kernel.name +
                 "' has no @triton.autotune, and so nothing to choose from; --space 'BLOCK=64,128' says what to try");
   TunedKernel tuned(setup->kernel.function);
-  tuned.measuresAnew = true;
-  tuned.guessesFirst = setup->line.has("--space");
+  tuned.remeasures = true;
+  tuned.triesInitialFirst = setup->line.has("--space");
   if (setup->line.has("--budget")) {
     Result<double> budget = readSeconds(setup->line.get("--budget", ""));
     if (!budget) return fail("--budget: " + budget.error());

@@ -11,7 +11,7 @@
 //   auto report = tilewright::verify(kernel, reference, inputs);
 //   if (report && !report->correct()) std::puts(report->text());
 //   auto figures = tilewright::bench(kernel, reference, inputs);
-//   if (figures) std::printf("%.0f %% of the roof\n", 100 * figures->figures().shareOfRoof);
+//   if (figures) std::printf("%.0f %% of the roof\n", 100 * figures->figures().fractionOfPeak);
 //
 // Host code takes tensors, whose extents and strides differ from call to call, and passes to a kernel what it needs of them. The commands
 // `tilewright verify` and `tilewright bench` do the same for kernel files in Python, by the same implementation.
@@ -172,9 +172,9 @@ private:
 struct MeasureOptions {
   int64_t warmup = 10, repeat = 40; // calls; fewer, but at least 5, where all would take longer than 20 seconds
   bool warmCaches = false;          // false: each call finds nothing of its tensors in the caches of the CPU, or of the GPU
-  bool measureRoof = false;         // measures the machine again, even where a measured roof is kept in the cache folder
+  bool measurePeaks = false;         // measures the machine again, even where a measured roof is kept in the cache folder
 
-  TwMeasureOptions c() const { return {warmup, repeat, warmCaches, measureRoof}; }
+  TwMeasureOptions c() const { return {warmup, repeat, warmCaches, measurePeaks}; }
 };
 
 /// Times of calls, and what they come to.

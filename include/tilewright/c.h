@@ -211,7 +211,7 @@ TW_API TwOutput twReportOutput(const TwReport *report, size_t variant, size_t ou
 typedef struct TwMeasureOptions {
   int64_t warmup, repeat; /* calls; 0: 10 and 40. Fewer, but at least 5, where all would take longer than 20 seconds */
   int32_t warmCaches;     /* 0: each call finds nothing of its tensors in the caches; 1: it finds what the call before left there */
-  int32_t measureRoof;    /* measures the machine again, even where a measured roof is kept */
+  int32_t measurePeaks;    /* measures the machine again, even where a measured roof is kept */
 } TwMeasureOptions;
 
 typedef struct TwMeasurement TwMeasurement;
@@ -223,8 +223,8 @@ typedef struct TwFigures {
   int64_t bytes;                                        /* of all tensors, each counted once */
   double operations;                                    /* arithmetic on floats, matrix products included; 0: not known */
   double bytesPerSecond, operationsPerSecond;
-  double roofBytesPerSecond, roofOperationsPerSecond; /* what was measured on this machine; 0: not known */
-  double shareOfRoof;                                 /* 1: as fast as the roof allows; more than 1: the data is in caches */
+  double peakBytesPerSecond, peakOperationsPerSecond; /* what was measured on this machine; 0: not known */
+  double fractionOfPeak;                                 /* 1: as fast as the roof allows; more than 1: the data is in caches */
   int32_t isBoundByMemory;                            /* which of the two rates limits the kernel */
   const char *machine;
 } TwFigures;

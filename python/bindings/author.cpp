@@ -5,13 +5,13 @@
 #include "raised.h"
 
 #include "author/bench.h"
-#include "author/judge.h"
+#include "author/verifier.h"
 #include "author/measuring.h"
 #include "author/roofline.h"
 #include "runtime/cuda/device.h"
 #include "runtime/pool.h"
-#include "runtime/roof.h"
-#include "tune/card_roof.h"
+#include "runtime/cpu_peaks.h"
+#include "tune/gpu_peak.h"
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
@@ -44,8 +44,8 @@ static author::Numbers toNumbers(nb::object array) {
 }
 
 /// A value as _author/tensors.py's Judged describes it.
-static author::Judged toJudged(nb::handle object, Raised &raised) {
-  author::Judged judged;
+static author::VerifiedOutput toVerified(nb::handle object, Raised &raised) {
+  author::VerifiedOutput judged;
   auto text = [&](const char *name) { return nb::cast<std::string>(object.attr(name)); };
   auto flag = [&](const char *name) { return nb::cast<bool>(object.attr(name)); };
   judged.name = text("name"), judged.type = text("type"), judged.text = text("text");
@@ -66,55 +66,55 @@ static author::Judged toJudged(nb::handle object, Raised &raised) {
   return judged;
 }
 
-static std::vector<author::Judged> toAllJudged(nb::handle objects, Raised &raised) {
-  std::vector<author::Judged> all;
+static std::vector<author::VerifiedOutput> toAllVerified(nb::handle objects, Raised &raised) {
+  std::vector<author::VerifiedOutput> all;
   for (nb::handle object : nb::iter(objects))
-    all.push_back(toJudged(object, raised));
+    all.push_back(toVerified(object, raised));
   return all;
 }
 
-static author::JudgedRun toRun(nb::handle object, Raised &raised) {
-  author::JudgedRun run;
+static author::VerifiedRun toRun(nb::handle object, Raised &raised) {
+  author::VerifiedRun run;
   run.raised = nb::cast<std::optional<std::string>>(object.attr("raised"));
   if (run.raised) return run;
-  if (nb::object results = object.attr("results"); !results.is_none()) run.results = toAllJudged(results, raised);
-  run.inputs = toAllJudged(object.attr("inputs"), raised);
+  if (nb::object results = object.attr("results"); !results.is_none()) run.results = toAllVerified(results, raised);
+  run.inputs = toAllVerified(object.attr("inputs"), raised);
   run.hasProduct = nb::cast<bool>(object.attr("has_product"));
   run.outOfBounds = nb::cast<std::vector<std::string>>(object.attr("out_of_bounds"));
   return run;
 }
 
-/// `door`: begin(variant, number), run(is_reference, pattern), find_writer(result, input, place), tell(verdict), as JudgeDoor has them. The
+/// `door`: begin(variant, number), run(is_reference, pattern), find_writer(result, input, place), tell(verdict), as VerifierCallbacks has them. The
 /// report; a text where the reference does not work for the inputs as given.
 static nb::object verifyVariants(const std::vector<author::Variant> &variants, nb::object object, std::optional<double> rtol,
                                  std::optional<double> atol) {
   Raised raised;
-  author::JudgeDoor door;
-  door.begin = [&](const author::Variant &variant, uint64_t number) {
-    return raised.call(std::optional<std::vector<author::Judged>>(),
-                       [&] { return std::optional(toAllJudged(object.attr("begin")(variant, number), raised)); });
+  author::VerifierCallbacks callbacks;
+  callbacks.begin = [&](const author::Variant &variant, uint64_t number) {
+    return raised.call(std::optional<std::vector<author::VerifiedOutput>>(),
+                       [&] { return std::optional(toAllVerified(object.attr("begin")(variant, number), raised)); });
   };
-  door.run = [&](bool isReference, size_t pattern) {
-    return raised.call(std::optional<author::JudgedRun>(),
+  callbacks.run = [&](bool isReference, size_t pattern) {
+    return raised.call(std::optional<author::VerifiedRun>(),
                        [&] { return std::optional(toRun(object.attr("run")(isReference, pattern), raised)); });
   };
-  door.findWriter = [&](std::optional<size_t> result, size_t input, size_t place) {
+  callbacks.findWriter = [&](std::optional<size_t> result, size_t input, size_t place) {
     return raised.call(std::optional<author::Writer>(), [&]() -> std::optional<author::Writer> {
       nb::object found = object.attr("find_writer")(result, input, place);
       if (found.is_none()) return std::nullopt;
       return author::Writer{nb::cast<std::string>(found[0]), nb::cast<std::array<int64_t, 3>>(found[1])};
     });
   };
-  door.findFault = [&](int64_t maxWork) {
+  callbacks.findFault = [&](int64_t maxWork) {
     return raised.call(std::optional<std::string>(),
                        [&] { return std::optional(nb::cast<std::string>(object.attr("find_fault")(maxWork))); });
   };
-  door.tell = [&](const author::Verdict &verdict) { return raised.call(false, [&] { return object.attr("tell")(verdict), true; }); };
+  callbacks.tell = [&](const author::VerifyResult &verdict) { return raised.call(false, [&] { return object.attr("tell")(verdict), true; }); };
   std::string failure;
   std::optional<author::Report> report;
   {
     WithoutGil release;
-    report = author::verify(variants, {rtol, atol}, door, failure);
+    report = author::verify(variants, {rtol, atol}, callbacks, failure);
   }
   if (raised.first) std::rethrow_exception(raised.first);
   return report ? nb::cast(std::move(*report)) : nb::cast(failure);
@@ -136,7 +136,7 @@ static nb::object fromNumber(const author::Number &number) {
 }
 
 static void defineReports(nb::module_ &module) {
-  using author::Output, author::Report, author::Verdict;
+  using author::Output, author::Report, author::VerifyResult;
   auto orNone = [](const std::optional<author::Number> &number) { return number ? fromNumber(*number) : nb::object(nb::none()); };
   nb::class_<Output>(module, "Output", "One tensor that was judged.")
       .def_ro("name", &Output::name)
@@ -168,17 +168,17 @@ static void defineReports(nb::module_ &module) {
           },
           "(kernel, program) behind the worst element.")
       .def("text", &Output::text);
-  nb::class_<Verdict>(module, "Verdict", "What came out for one variant.")
-      .def_ro("variant", &Verdict::variant)
-      .def_prop_ro("kind", [](const Verdict &verdict) { return author::kindName(verdict.kind); })
+  nb::class_<VerifyResult>(module, "Verdict", "What came out for one variant.")
+      .def_ro("variant", &VerifyResult::variant)
+      .def_prop_ro("kind", [](const VerifyResult &verdict) { return author::kindName(verdict.kind); })
       .def_prop_ro(
-          "outcome", [](const Verdict &verdict) { return author::outcomeName(verdict.outcome); },
+          "outcome", [](const VerifyResult &verdict) { return author::outcomeName(verdict.outcome); },
           "right, wrong, refused (the kernel raises) or skipped (there is no such variant).")
-      .def_ro("inputs", &Verdict::inputs)
-      .def_ro("details", &Verdict::details)
-      .def_ro("outputs", &Verdict::outputs)
-      .def("text", &Verdict::text)
-      .def("__repr__", &Verdict::text);
+      .def_ro("inputs", &VerifyResult::inputs)
+      .def_ro("details", &VerifyResult::details)
+      .def_ro("outputs", &VerifyResult::outputs)
+      .def("text", &VerifyResult::text)
+      .def("__repr__", &VerifyResult::text);
   nb::class_<Report>(module, "Report", "The verdicts of a verification.")
       .def_ro("verdicts", &Report::verdicts)
       .def_prop_ro("correct", &Report::isCorrect)
@@ -188,15 +188,15 @@ static void defineReports(nb::module_ &module) {
       .def("as_dict", [](const Report &report) { return nb::module_::import_("json").attr("loads")(report.json()); });
 }
 
-static author::InputFacts toFacts(nb::handle object) {
+static author::InputProperties toProperties(nb::handle object) {
   return {nb::cast<std::optional<std::vector<int64_t>>>(object[0]), nb::cast<std::optional<int64_t>>(object[1]),
           nb::cast<int64_t>(object[2])};
 }
 
-static std::vector<author::InputFacts> toAllFacts(nb::handle objects) {
-  std::vector<author::InputFacts> facts;
+static std::vector<author::InputProperties> toAllGuards(nb::handle objects) {
+  std::vector<author::InputProperties> facts;
   for (nb::handle object : nb::iter(objects))
-    facts.push_back(toFacts(object));
+    facts.push_back(toProperties(object));
   return facts;
 }
 
@@ -212,14 +212,14 @@ static void defineVerify(nb::module_ &module) {
       .def("shape_of", [](const Variant &variant, const std::vector<int64_t> &shape) { return variant.shapeOf(shape); })
       .def("whole_of", [](const Variant &variant, const std::vector<int64_t> &shape) { return variant.wholeOf(shape); })
       .def("integer_of",
-           [](const Variant &variant, int64_t value, nb::list inputs) { return variant.integerOf(value, toAllFacts(inputs)); });
+           [](const Variant &variant, int64_t value, nb::list inputs) { return variant.integerOf(value, toAllGuards(inputs)); });
   module.def(
       "variants",
       [](nb::list inputs, const std::vector<std::string> &names) {
         std::vector<author::VariantKind> kinds;
         for (const std::string &name : names)
           if (std::optional<author::VariantKind> kind = author::kindNamed(name)) kinds.push_back(*kind);
-        return author::variantsOf(toAllFacts(inputs), kinds);
+        return author::variantsOf(toAllGuards(inputs), kinds);
       },
       "All that can be derived from inputs: (shape or None, integer or None, greatest index) of each.", "inputs"_a, "kinds"_a);
   std::vector<std::string> kinds;
@@ -246,76 +246,76 @@ static void defineVerify(nb::module_ &module) {
 
 // ---- the roof
 
-static nb::dict fromRoof(const std::string &machine, const MachineRoof &roof) {
+static nb::dict fromPeaks(const std::string &machine, const MachinePeaks &peaks) {
   nb::dict facts;
-  for (const auto &[name, rate] : roof.rates)
+  for (const auto &[name, rate] : peaks.rates)
     facts[name.c_str()] = rate;
-  facts["disturbed"] = roof.isDisturbed;
+  facts["disturbed"] = peaks.isDisturbed;
   facts["device"] = machine;
   return facts;
 }
 
-static MachineRoof toRoof(nb::dict facts) {
-  MachineRoof roof;
+static MachinePeaks toPeaks(nb::dict facts) {
+  MachinePeaks peaks;
   for (auto [name, value] : facts) {
-    if (nb::cast<std::string>(name) == "disturbed") roof.isDisturbed = nb::cast<bool>(value);
-    if (nb::isinstance<nb::float_>(value)) roof.rates[nb::cast<std::string>(name)] = nb::cast<double>(value);
+    if (nb::cast<std::string>(name) == "disturbed") peaks.isDisturbed = nb::cast<bool>(value);
+    if (nb::isinstance<nb::float_>(value)) peaks.rates[nb::cast<std::string>(name)] = nb::cast<double>(value);
   }
-  return roof;
+  return peaks;
 }
 
-static nb::dict measuredProcessor() {
-  MachineRoof roof;
+static nb::dict measuredCpu() {
+  MachinePeaks peaks;
   {
     WithoutGil release;
-    roof = measureProcessor();
+    peaks = measureCpu();
   }
-  return fromRoof(processorText(), roof);
+  return fromPeaks(cpuText(), peaks);
 }
 
 /// What a card reaches.
-static nb::dict measuredCard(int64_t ordinal) {
-  std::optional<MachineRoof> roof;
+static nb::dict measuredGpu(int64_t ordinal) {
+  std::optional<MachinePeaks> peaks;
   std::string machine;
   Diagnostics diagnostics;
   {
     WithoutGil release;
     Compiling compiling;
     const gpu::CudaDevice *device = gpu::CudaDevice::get(ordinal, diagnostics);
-    if (device) roof = measureCard(*device, diagnostics), machine = cardText(*device);
+    if (device) peaks = measureGpu(*device, diagnostics), machine = gpuText(*device);
   }
-  if (!roof) raiseErrors(diagnostics, nullptr);
-  return fromRoof(machine, *roof);
+  if (!peaks) raiseErrors(diagnostics, nullptr);
+  return fromPeaks(machine, *peaks);
 }
 
-static nb::dict roofOfMachine(const std::string &machine, nb::callable measure, bool anew) {
+static nb::dict peaksOfThisMachine(const std::string &machine, nb::callable measure, bool anew) {
   Raised raised;
   Diagnostics diagnostics;
   auto measured = [&] {
-    return raised.call(std::optional<MachineRoof>(), [&] { return std::optional(toRoof(nb::cast<nb::dict>(measure()))); });
+    return raised.call(std::optional<MachinePeaks>(), [&] { return std::optional(toPeaks(nb::cast<nb::dict>(measure()))); });
   };
-  std::optional<MachineRoof> roof = roofOf(machine, measured, anew, diagnostics);
+  std::optional<MachinePeaks> peaks = peaksOfMachine(machine, measured, anew, diagnostics);
   if (raised.first) std::rethrow_exception(raised.first);
   showWarnings(diagnostics);
-  return fromRoof(machine, *roof);
+  return fromPeaks(machine, *peaks);
 }
 
-static nb::dict raiseRoof(const std::string &machine, nb::dict roof, nb::dict other) {
+static nb::dict raisePeaks(const std::string &machine, nb::dict peaks, nb::dict other) {
   Diagnostics diagnostics;
-  MachineRoof raised = higherRoof(toRoof(roof), toRoof(other));
-  keepRoof(machine, raised, diagnostics);
+  MachinePeaks raised = higherPeaks(toPeaks(peaks), toPeaks(other));
+  storePeaks(machine, raised, diagnostics);
   showWarnings(diagnostics);
-  return fromRoof(machine, raised);
+  return fromPeaks(machine, raised);
 }
 
 /// What bench and profile ask of the machine.
-static void defineRoof(nb::module_ &module) {
-  module.def("measure_processor", &measuredProcessor,
+static void definePeak(nb::module_ &module) {
+  module.def("measure_cpu", &measuredCpu,
              "What this processor reaches: a copy's bytes a second, read and written ones, and operations a second by type.");
-  module.def("measure_card", &measuredCard, "The same of a CUDA device, with products on its tensor cores.", "ordinal"_a = 0);
-  module.def("roof_of", &roofOfMachine, "What a machine was measured to do; measure() is called where that is not known, or anew.",
+  module.def("measure_gpu", &measuredGpu, "The same of a CUDA device, with products on its tensor cores.", "ordinal"_a = 0);
+  module.def("peaks_of", &peaksOfThisMachine, "What a machine was measured to do; measure() is called where that is not known, or anew.",
              "machine"_a, "measure"_a, "anew"_a);
-  module.def("raise_roof", &raiseRoof, "Keeps a machine's roof, each rate raised to that of another one.", "machine"_a, "roof"_a,
+  module.def("raise_peaks", &raisePeaks, "Keeps a machine's roof, each rate raised to that of another one.", "machine"_a, "roof"_a,
              "other"_a);
 }
 
@@ -323,16 +323,16 @@ static void defineRoof(nb::module_ &module) {
 
 /// call(function), time(function) -> seconds; the functions are called by turns. Milliseconds of each measured call, by function.
 static std::vector<std::vector<double>> measureFunctions(size_t functions, nb::callable call, nb::callable time, nb::callable step,
-                                                         int64_t warmup, int64_t repeat, double mostSeconds) {
+                                                         int64_t warmup, int64_t repeat, double maxSeconds) {
   Raised raised;
-  author::MeasureLimits limits{warmup, repeat, mostSeconds};
-  author::MeasureDoor door;
-  door.call = [&](size_t function) { return raised.call(false, [&] { return call(function), true; }); };
-  door.time = [&](size_t function) {
+  author::MeasureLimits limits{warmup, repeat, maxSeconds};
+  author::MeasureCallbacks callbacks;
+  callbacks.call = [&](size_t function) { return raised.call(false, [&] { return call(function), true; }); };
+  callbacks.time = [&](size_t function) {
     return raised.call(std::optional<double>(), [&] { return std::optional(nb::cast<double>(time(function))); });
   };
-  door.step = [&] { raised.call(false, [&] { return step(), true; }); };
-  std::optional<std::vector<std::vector<double>>> times = author::measureInTurn(functions, limits, door);
+  callbacks.step = [&] { raised.call(false, [&] { return step(), true; }); };
+  std::optional<std::vector<std::vector<double>>> times = author::measureInterleaved(functions, limits, callbacks);
   if (raised.first) std::rethrow_exception(raised.first);
   return *times;
 }
@@ -359,22 +359,22 @@ static void defineBench(nb::module_ &module) {
       .def(
           "__init__",
           [](Measurement *self, std::vector<double> kernel, std::vector<double> reference, int64_t warmup, const Work &work,
-             nb::dict roof) {
-            std::string machine = roof.contains("device") ? nb::cast<std::string>(roof["device"]) : "";
-            new (self) Measurement{std::move(kernel), std::move(reference), warmup, work, toRoof(roof), machine};
+             nb::dict peaks) {
+            std::string machine = peaks.contains("device") ? nb::cast<std::string>(peaks["device"]) : "";
+            new (self) Measurement{std::move(kernel), std::move(reference), warmup, work, toPeaks(peaks), machine};
           },
           "kernel"_a, "reference"_a, "warmup"_a, "work"_a, "roof"_a)
       .def_prop_ro("milliseconds", &Measurement::milliseconds)
       .def("json", &Measurement::json)
       .def("text", &Measurement::text)
       .def("roofline", &Measurement::roofline, "As SVG; None where there are no operations to draw.", "title"_a);
-  module.def("measure_functions", &measureFunctions, "functions"_a, "call"_a, "time"_a, "step"_a, "warmup"_a, "repeat"_a, "most_seconds"_a);
+  module.def("measure_functions", &measureFunctions, "functions"_a, "call"_a, "time"_a, "step"_a, "warmup"_a, "repeat"_a, "max_seconds"_a);
   module.def("compare_results", &compareTexts, "How the second of two results differs from the first; ValueError where one is none.",
              "before"_a, "after"_a, "before_name"_a, "after_name"_a);
   module.def(
       "reached_beyond",
-      [](nb::dict roof, const Work &work, double seconds, int64_t cacheBytes) {
-        return author::reachedBeyond(toRoof(roof), work, seconds, cacheBytes).rates;
+      [](nb::dict peaks, const Work &work, double seconds, int64_t cacheBytes) {
+        return author::reachedBeyond(toPeaks(peaks), work, seconds, cacheBytes).rates;
       },
       "The rates that a call shows to be possible beyond a roof.", "roof"_a, "work"_a, "seconds"_a, "cache_bytes"_a);
   module.def("compare_times", &author::compareTimes, "faster, slower or same: what the new times are.", "before"_a, "after"_a,
@@ -390,7 +390,7 @@ static void defineBench(nb::module_ &module) {
 
 void defineAuthor(nb::module_ &module) {
   defineVerify(module);
-  defineRoof(module);
+  definePeak(module);
   defineBench(module);
 }
 

@@ -6,8 +6,8 @@
 #include "kernel.h"
 
 #include "evaluate/module.h"
-#include "pipeline/dump.h"
-#include "pipeline/operations.h"
+#include "driver/dump.h"
+#include "driver/operations.h"
 #include "runtime/cache.h"
 #include "runtime/cuda/kernel.h"
 #include "support/artifact.h"
@@ -291,7 +291,7 @@ static std::shared_ptr<PyCompiled> compileDescribed(PyKernel &kernel, nb::list t
   return out;
 }
 
-/// ASTSource.make_ir: text, operations, blocks and shapes (pipeline/operations.h), as compiler/operations.py takes them.
+/// ASTSource.make_ir: text, operations, blocks and shapes (driver/operations.h), as compiler/operations.py takes them.
 static nb::tuple operationsDescribed(PyKernel &kernel, nb::list types, nb::dict constants, nb::list aligned, nb::dict options,
                                      const std::string &target) {
   PyCompiled described;
@@ -365,7 +365,7 @@ static void dumpSteps(const PyCompiled &self, const std::string &folder) {
 /// the code assumes nothing about them. `level`: of the processor; empty: this one's.
 static nb::dict standaloneOf(const PyCompiled &self, const std::string &level) {
   CompileRequest request = self.request();
-  request.refutedFacts = {everyFact};
+  request.failedGuardsOf = {everyGuard};
   std::optional<CpuTarget> processor = level.empty() ? hostCpu() : cpuTarget(level);
   if (!processor) raise(PyExc_ValueError, "there is no processor level '" + level + "': there are " + cpuLevelNames());
   if (!request.gpu) request.target = *processor;
@@ -398,7 +398,7 @@ static nb::dict standaloneOf(const PyCompiled &self, const std::string &level) {
   return out;
 }
 
-static nb::object gpuFacts(PyCompiled &self) {
+static nb::object gpuProperties(PyCompiled &self) {
   const gpu::GpuKernel *kernel = self.compiled ? self.compiled->gpu() : nullptr;
   if (!kernel) return nb::none();
   const GpuArtifact &artifact = kernel->artifact();
@@ -438,7 +438,7 @@ void defineCompiled(nb::module_ &module) {
       .def_prop_ro("stages", &stageNames)
       .def("emitted_tiles", [](const PyCompiled &self) { return madeAgain(self, emittedTiles); })
       .def("standalone", &standaloneOf, "Code that takes nothing for granted about launches, for a program without Tilewright.", "level"_a)
-      .def_prop_ro("gpu", &gpuFacts)
+      .def_prop_ro("gpu", &gpuProperties)
       .def_prop_ro("name",
                    [](PyCompiled &self) { return self.function   ? self.function->name
                                                  : self.compiled ? self.compiled->entryName()

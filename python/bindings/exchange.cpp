@@ -36,10 +36,10 @@ struct DlpackVersioned {
 
 constexpr uint32_t dlpackMajor = 1;
 constexpr uint64_t dlpackReadOnly = 1;
-constexpr int32_t mostDimensions = 1024;
+constexpr int32_t maxDimensions = 1024;
 
-KeptObjects *&keeping() {
-  [[gnu::tls_model("initial-exec")]] thread_local KeptObjects *current = nullptr;
+StoredObjects *&keeping() {
+  [[gnu::tls_model("initial-exec")]] thread_local StoredObjects *current = nullptr;
   return current;
 }
 
@@ -61,7 +61,7 @@ Result<Exported> readTensor(const DlpackTensor &tensor, bool isReadOnly) {
     return Failure{"kernels have no element type of DLPack's code " + std::to_string(tensor.code) + ", " + std::to_string(tensor.bits) +
                    " bits and " + std::to_string(tensor.lanes) + " lanes"};
   exported.element = *scalar;
-  if (tensor.rank < 0 || tensor.rank > mostDimensions)
+  if (tensor.rank < 0 || tensor.rank > maxDimensions)
     return Failure{"its DLPack tensor has " + std::to_string(tensor.rank) + " dimensions"};
   if (tensor.rank > 0 && !tensor.shape) return Failure{"its DLPack tensor has dimensions and no shape"};
   exported.shape.assign(tensor.shape, tensor.shape + tensor.rank);
@@ -165,7 +165,7 @@ Result<Exported> fromBuffer(nb::handle object) {
 
 } // namespace
 
-KeepScope::KeepScope(KeptObjects &objects) : previous(keeping()) {
+KeepScope::KeepScope(StoredObjects &objects) : previous(keeping()) {
   keeping() = &objects;
 }
 
@@ -174,7 +174,7 @@ KeepScope::~KeepScope() {
 }
 
 void keepObject(nb::handle object) {
-  if (KeptObjects *objects = keeping()) objects->push_back(share(object));
+  if (StoredObjects *objects = keeping()) objects->push_back(share(object));
 }
 
 Result<Exported> readExported(nb::handle object, bool hasDlpack) {

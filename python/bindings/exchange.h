@@ -11,18 +11,18 @@ namespace tilewright::python {
 
 /// Objects that own memory which arguments point into: capsules, views, members that a property makes. Kept until a launch has ended. On a
 /// GPU that is until the launch is in its stream: memory that is released then is reused in the order of the stream, as for all tensors.
-using KeptObjects = std::vector<Shared>;
+using StoredObjects = std::vector<Shared>;
 
 /// While it lives, what this thread's conversions of arguments must keep goes into `objects`.
 class KeepScope {
 public:
-  explicit KeepScope(KeptObjects &objects);
+  explicit KeepScope(StoredObjects &objects);
   ~KeepScope();
   KeepScope(const KeepScope &) = delete;
   KeepScope &operator=(const KeepScope &) = delete;
 
 private:
-  KeptObjects *previous;
+  StoredObjects *previous;
 };
 
 /// Keeps an object with the present KeepScope; without one it may go at once.

@@ -3,7 +3,7 @@
 // frames do not survive: the process would abort. Here such a thread stops instead, and the process ends without it.
 #pragma once
 
-#include "support/compiling.h"
+#include "support/fork_gate.h"
 
 #include <nanobind/nanobind.h>
 
@@ -36,7 +36,7 @@ private:
   PyThreadState *state;
 };
 
-/// Adds what Python calls before and after fork, and at its end: fork() waits for whoever compiles (support/compiling.h).
+/// Adds what Python calls before and after fork, and at its end: fork() waits for whoever compiles (support/fork_gate.h).
 void defineCompiling(nanobind::module_ &module);
 /// Whether the interpreter is ending: then work on other threads should end, too.
 const std::atomic<bool> &interpreterEnds();

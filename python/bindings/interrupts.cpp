@@ -84,17 +84,17 @@ public:
   void begin(Interruptible &launch) {
     current.store(&launch, std::memory_order_relaxed);
     countBefore.store(interrupts.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    nextTurn();
+    nextIteration();
     if (asleep.load(std::memory_order_relaxed)) rouse();
   }
 
   void end() {
-    nextTurn();
+    nextIteration();
     if (stopping.load(std::memory_order_relaxed)) std::lock_guard<std::mutex> wait(lock);
   }
 
 private:
-  void nextTurn() {
+  void nextIteration() {
     turn.store(turn.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     if (fencesHere.load(std::memory_order_relaxed))
       std::atomic_thread_fence(std::memory_order_seq_cst);

@@ -129,7 +129,7 @@ std::string PyCompiled::key() const {
   return function ? kernelCacheKey(request()) : std::string();
 }
 
-void keepUsed(PyKernel::State &state, std::vector<UsedGlobal> &fresh) {
+void storeUsed(PyKernel::State &state, std::vector<UsedGlobal> &fresh) {
   for (UsedGlobal &global : fresh) {
     bool known = false;
     for (const UsedGlobal &old : state.used)
@@ -222,7 +222,7 @@ nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *g
     }
     showWarnings(diagnostics);
     if (!made) raiseErrors(diagnostics, state.function.get());
-    keepUsed(state, used);
+    storeUsed(state, used);
     entry = {made, share(compiledObject(compiled, self))};
   }
   std::shared_ptr<InterpretedKernel> kernel = entry.first;

@@ -79,7 +79,7 @@ struct Call {
   bool hasFusion = false;     // enable_fp_fusion was given
   bool hasReflectFtz = false; // enable_reflect_ftz was given
   BoundArguments arguments;
-  KeptObjects kept; // what `arguments` point into
+  StoredObjects kept; // what `arguments` point into
 };
 
 /// What a launch keeps while it runs is counted by LLVM's counters rather than by std::shared_ptr:
@@ -137,7 +137,7 @@ Grid readExtents(PyObject *const *extents, size_t rank);
 /// The Python object for a compiled kernel, which keeps the kernel that it was made from.
 nb::object compiledObject(std::shared_ptr<PyCompiled> compiled, nb::handle kernel);
 /// Remembers the constants that a compilation has read.
-void keepUsed(PyKernel::State &state, std::vector<UsedGlobal> &fresh);
+void storeUsed(PyKernel::State &state, std::vector<UsedGlobal> &fresh);
 /// Runs on the interpreter; a null grid only compiles.
 nb::object runInterpreted(nb::handle kernel, PyKernel::State &state, const Grid *grid, llvm::ArrayRef<Argument> arguments,
                           const LaunchOptions &options);

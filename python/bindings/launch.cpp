@@ -30,7 +30,7 @@ bool hasStack(int64_t needed, Diagnostics &diagnostics) {
 }
 
 bool place(const JitFunction &function, Call &call, Diagnostics &diagnostics) {
-  if (!placeLaunch(function, call.arguments, call.options, diagnostics)) return false;
+  if (!chooseDevice(function, call.arguments, call.options, diagnostics)) return false;
   if (call.options.device == undecidedDevice) {
     nb::getattr(packageObject("runtime.driver", "driver"), "active");
     call.options.device = std::max<int64_t>(defaultDevice().load(std::memory_order_relaxed), -1);
@@ -128,8 +128,8 @@ void chooseSettings(Call &call, Purpose purpose) {
   readSettings(call.options.kernel);
   if (call.hasFusion) call.options.kernel.fpFusion = fusion;
   if (call.hasReflectFtz) call.options.kernel.flushesExp2 = flushes;
-  bool runsOnProcessor = call.options.device < 0 && purpose != Purpose::warmup;
-  if (!runsOnProcessor) chooseArch(call, purpose);
+  bool runsOnCpu = call.options.device < 0 && purpose != Purpose::warmup;
+  if (!runsOnCpu) chooseArch(call, purpose);
 }
 
 /// Tells the host's hooks about a compilation, and takes the file that is to be compiled instead, if there is one. False if a
@@ -164,7 +164,7 @@ Shared compileLaunch(nb::handle kernelObject, PyKernel::State &state, const std:
       compiled = kernel->compile(call.arguments, call.options, diagnostics);
     }
     showWarnings(diagnostics);
-    if (!used.empty()) keepUsed(state, used);
+    if (!used.empty()) storeUsed(state, used);
     if (!compiled) raiseErrors(diagnostics, function.get());
   }
   Shared object = objectFor(kernelObject, state, compiled, function, call.options);
@@ -193,7 +193,7 @@ nb::object launchKernel(nb::handle kernelObject, nb::handle gridObject, const Py
   Call call;
   readCall(state, *function, arguments, call);
   bool launch = purpose == Purpose::run || purpose == Purpose::rehearse;
-  call.options.isRehearsal = purpose == Purpose::rehearse;
+  call.options.isDryRun = purpose == Purpose::rehearse;
   Grid grid;
   if (launch)
     grid = PyCallable_Check(gridObject.ptr()) ? readGrid(gridObject(boundDict(state, *function, arguments))) : readGrid(gridObject);

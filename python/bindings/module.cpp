@@ -6,12 +6,12 @@
 #include "evaluate/builtins.h"
 #include "evaluate/module.h"
 #include "evaluate/reference.h"
-#include "pipeline/build_id.h"
+#include "driver/build_id.h"
 #include "runtime/cache.h"
 #include "runtime/cuda/activity.h"
 #include "runtime/cuda/kernel.h"
 #include "runtime/pool.h"
-#include "runtime/roof.h"
+#include "runtime/cpu_peaks.h"
 #include "runtime/write_watch.h"
 #include "support/artifact.h"
 #include "support/files.h"
@@ -78,7 +78,7 @@ static std::vector<std::pair<std::string, std::string>> languageMembers(const st
   return members;
 }
 
-static nb::dict targetFacts() {
+static nb::dict targetProperties() {
   const CpuTarget &target = hostCpu();
   nb::dict facts;
   facts["level"] = target.name;
@@ -197,7 +197,7 @@ static void defineJudging(nb::module_ &module) {
         return std::exchange(engineState().counted, 0);
       },
       "From here on, or no more, launches of this thread count their operations on floats. Returns those counted so far.", "on"_a);
-  module.def("processor_text", [] { return processorText(); }, "What this processor is to launches: its name, its level, the threads.");
+  module.def("cpu_text", [] { return cpuText(); }, "What this processor is to launches: its name, its level, the threads.");
   module.def(
       "watch_writes", [](uintptr_t address, size_t bytes) { watchWrites(WriteWatch(reinterpret_cast<const char *>(address), bytes)); },
       "Launches of this thread look which of their programs writes to these bytes; CPU only.", "address"_a, "bytes"_a);
@@ -261,7 +261,7 @@ NB_MODULE(_core, module) {
   module.def("library", &libraryRows, "The same of every function that is written in the language.");
   module.def("element_types", &elementTypes, "What is known of each element type.");
   module.def("language_members", &languageMembers, "path"_a);
-  module.def("target", &targetFacts);
+  module.def("target", &targetProperties);
   module.def(
       "switch_of", [](const std::string &word) { return switchOf(word); },
       "What a word says of a setting that is on or off: True, False, or None where it says neither.");

@@ -5,7 +5,7 @@
 
 #include "runtime/cuda/device.h"
 #include "tune/estimate.h"
-#include "tune/guess.h"
+#include "tune/initial_config.h"
 #include "tune/measure.h"
 #include "tune/result_check.h"
 #include "tune/tuner.h"
@@ -92,25 +92,25 @@ static nb::list fromResults(const std::vector<Measured> &results) {
 }
 
 /// A ResultCheck of tensors that may export their memory.
-struct KeptResultCheck : ResultCheck {
-  KeptResultCheck(llvm::ArrayRef<Written> tensors, KeptObjects kept) : ResultCheck(tensors), kept(std::move(kept)) {}
-  KeptObjects kept;
+struct StoredResultCheck : ResultCheck {
+  StoredResultCheck(llvm::ArrayRef<Written> tensors, StoredObjects kept) : ResultCheck(tensors), kept(std::move(kept)) {}
+  StoredObjects kept;
 };
 
 /// The part of a search that compares results. `check()` -> ResultCheck or None; is_confirmed(index, group) -> bool or None.
-static GroupDoor groupDoor(Raised &raised, const nb::callable &check, const nb::callable &isConfirmed, std::vector<size_t> constants) {
-  GroupDoor door;
-  door.constants = std::move(constants);
-  door.difference = [&](size_t group, size_t expected) {
-    return raised.call(std::string(), [&] { return nb::cast<KeptResultCheck &>(check()).difference(group, expected); });
+static GroupCallbacks groupCallbacks(Raised &raised, const nb::callable &check, const nb::callable &isConfirmed, std::vector<size_t> constants) {
+  GroupCallbacks callbacks;
+  callbacks.constants = std::move(constants);
+  callbacks.difference = [&](size_t group, size_t expected) {
+    return raised.call(std::string(), [&] { return nb::cast<StoredResultCheck &>(check()).difference(group, expected); });
   };
-  door.isIncomplete = [&](size_t group, size_t other) {
-    return raised.call(false, [&] { return nb::cast<KeptResultCheck &>(check()).isIncomplete(group, other); });
+  callbacks.isIncomplete = [&](size_t group, size_t other) {
+    return raised.call(false, [&] { return nb::cast<StoredResultCheck &>(check()).isIncomplete(group, other); });
   };
-  door.isConfirmed = [&](size_t config, size_t group) {
+  callbacks.isConfirmed = [&](size_t config, size_t group) {
     return raised.call(std::optional<bool>(), [&] { return nb::cast<std::optional<bool>>(isConfirmed(config, group)); });
   };
-  return door;
+  return callbacks;
 }
 
 /// measure(index, best) -> (list of times or a reason, group); try_out(index) -> group, or None if it does not work; compile(index) -> a
@@ -119,23 +119,23 @@ static nb::tuple tuneConfigs(const std::optional<TuneProblem> &problem, const st
                              nb::callable tryOut, nb::callable compile, bool keeps, bool mayRepeat, int64_t compileThreads, bool needsQuiet,
                              std::vector<size_t> sameAs, nb::callable check, nb::callable isConfirmed, std::vector<size_t> constants) {
   Raised raised;
-  TuneDoor door;
-  door.groups = groupDoor(raised, check, isConfirmed, std::move(constants));
-  door.keeps = keeps;
-  door.mayRepeat = mayRepeat;
-  door.compileThreads = compileThreads;
-  door.needsQuiet = needsQuiet;
-  door.sameAs = std::move(sameAs);
-  door.measure = [&](size_t config, std::optional<double> best) {
+  TunerCallbacks callbacks;
+  callbacks.groups = groupCallbacks(raised, check, isConfirmed, std::move(constants));
+  callbacks.keeps = keeps;
+  callbacks.mayRepeat = mayRepeat;
+  callbacks.compileThreads = compileThreads;
+  callbacks.needsQuiet = needsQuiet;
+  callbacks.sameAs = std::move(sameAs);
+  callbacks.measure = [&](size_t config, std::optional<double> best) {
     return raised.call(std::optional<Measured>(), [&] {
       auto [result, group] = nb::cast<std::pair<nb::object, size_t>>(measure(config, best));
       return std::optional(toMeasured(result, group));
     });
   };
-  door.tryOut = [&](size_t config) {
+  callbacks.tryOut = [&](size_t config) {
     return raised.call(std::optional<size_t>(), [&] { return nb::cast<std::optional<size_t>>(tryOut(config)); });
   };
-  door.compile = [&](size_t config) {
+  callbacks.compile = [&](size_t config) {
     return raised.call(std::optional<std::string>("its compilation raised"),
                        [&] { return nb::cast<std::optional<std::string>>(compile(config)); });
   };
@@ -143,7 +143,7 @@ static nb::tuple tuneConfigs(const std::optional<TuneProblem> &problem, const st
   std::optional<TuneOutcome> outcome;
   {
     WithoutGil release;
-    outcome = tune(problem ? &*problem : nullptr, configs, door, diagnostics);
+    outcome = tune(problem ? &*problem : nullptr, configs, callbacks, diagnostics);
   }
   if (raised.first) std::rethrow_exception(raised.first);
   showWarnings(diagnostics);
@@ -154,7 +154,7 @@ static nb::tuple tuneConfigs(const std::optional<TuneProblem> &problem, const st
 }
 
 /// Tensors as arguments; `kept` owns what they point into.
-static llvm::SmallVector<Argument, 16> tensorArguments(nb::list tensors, KeptObjects &kept) {
+static llvm::SmallVector<Argument, 16> tensorArguments(nb::list tensors, StoredObjects &kept) {
   KeepScope scope(kept);
   llvm::SmallVector<Argument, 16> arguments;
   for (nb::handle tensor : tensors)
@@ -166,12 +166,12 @@ static llvm::SmallVector<Argument, 16> tensorArguments(nb::list tensors, KeptObj
 /// `device` is not negative, else on `threads` of the processor's (0: the default). `check`: compares the results of the first run with
 /// those of other configurations. Returns the times, and the group of the results.
 static nb::object measureCalls(nb::callable before, nb::callable run, nb::callable after, nb::list tensors, std::optional<double> best,
-                               KeptResultCheck *check, int64_t device, uintptr_t stream, int64_t threads) {
-  KeptObjects kept;
+                               StoredResultCheck *check, int64_t device, uintptr_t stream, int64_t threads) {
+  StoredObjects kept;
   llvm::SmallVector<Argument, 16> arguments = tensorArguments(tensors, kept);
   Diagnostics diagnostics;
-  std::unique_ptr<CardTimer> card;
-  if (device >= 0) card = CardTimer::create(device, reinterpret_cast<void *>(stream), diagnostics);
+  std::unique_ptr<GpuTimer> card;
+  if (device >= 0) card = GpuTimer::create(device, reinterpret_cast<void *>(stream), diagnostics);
   Raised raised;
   size_t group = 0;
   auto call = [&](const nb::callable &function) { return raised.call(false, [&] { return function(), true; }); };
@@ -181,13 +181,13 @@ static nb::object measureCalls(nb::callable before, nb::callable run, nb::callab
     std::optional<TimedRun> found;
     if (card && !best) {
       WithoutGil release;
-      restCard();
+      idleGpu();
     }
     if (card)
       found = card->time([&] { return call(run); }, diagnostics);
     else
       found = raised.call(std::optional<TimedRun>(),
-                          [&] { return timeOnProcessor(processorClock(threads), arguments, [&] { return run(), true; }); });
+                          [&] { return timeOnCpu(cpuClock(threads), arguments, [&] { return run(), true; }); });
     if (found && check) {
       WithoutGil release;
       Compiling compiling; // on a GPU the comparison is a kernel
@@ -203,13 +203,13 @@ static nb::object measureCalls(nb::callable before, nb::callable run, nb::callab
     return found;
   };
   std::optional<std::vector<double>> times;
-  if (!diagnostics.hasErrors()) times = measureRuns(once, best, card ? onCards : onProcessors);
+  if (!diagnostics.hasErrors()) times = measureRuns(once, best, card ? onGpus : onCpus);
   if (raised.first) std::rethrow_exception(raised.first);
   if (!times) raiseErrors(diagnostics, nullptr);
   return nb::make_tuple(*times, group);
 }
 
-static Call placedCall(const JitFunction &function, nb::tuple args, nb::dict kwargs) {
+static Call boundCall(const JitFunction &function, nb::tuple args, nb::dict kwargs) {
   Call call;
   readKnownCall(function, UnpackedArguments(args, kwargs), call);
   Diagnostics diagnostics;
@@ -220,7 +220,7 @@ static Call placedCall(const JitFunction &function, nb::tuple args, nb::dict kwa
 /// A guess at the seconds of a launch of so many programs, all parameters given. None where it does not compile.
 static std::optional<double> estimateCall(PyKernel &kernel, nb::tuple args, nb::dict kwargs, int64_t programs) {
   std::shared_ptr<const JitFunction> function = kernel.jit();
-  Call call = placedCall(*function, args, kwargs);
+  Call call = boundCall(*function, args, kwargs);
   Diagnostics diagnostics;
   WithoutGil release;
   Compiling compiling;
@@ -232,7 +232,7 @@ static std::optional<double> estimateCall(PyKernel &kernel, nb::tuple args, nb::
 static std::optional<std::tuple<double, std::map<std::string, double>, bool>> workOfCall(PyKernel &kernel, nb::tuple args, nb::dict kwargs,
                                                                                          const std::vector<int64_t> &extents) {
   std::shared_ptr<const JitFunction> function = kernel.jit();
-  Call call = placedCall(*function, args, kwargs);
+  Call call = boundCall(*function, args, kwargs);
   Diagnostics diagnostics;
   WithoutGil release;
   Compiling compiling;
@@ -240,14 +240,14 @@ static std::optional<std::tuple<double, std::map<std::string, double>, bool>> wo
   std::copy_n(extents.begin(), std::min(extents.size(), grid.extent.size()), grid.extent.begin());
   std::optional<ProgramWork> work = workOfLaunch(function, call.arguments, call.options, grid, diagnostics);
   if (!work) return std::nullopt;
-  return std::tuple(work->arithmetic, work->productsOf, work->isExact);
+  return std::tuple(work->arithmetic, work->dotOperations, work->isExact);
 }
 
 /// Sizes for the parameters in `names`: ((name, value), ...), and the same for another combination, or None. None where nothing works.
-static nb::object guessLaunch(PyKernel &kernel, nb::tuple args, nb::dict kwargs, const std::vector<std::string> &names,
+static nb::object chooseConfigForLaunch(PyKernel &kernel, nb::tuple args, nb::dict kwargs, const std::vector<std::string> &names,
                               nb::callable estimate) {
   Diagnostics diagnostics;
-  LaunchOptions options = placedCall(*kernel.jit(), args, kwargs).options;
+  LaunchOptions options = boundCall(*kernel.jit(), args, kwargs).options;
   const gpu::CudaDevice *device = options.device >= 0 ? gpu::CudaDevice::get(options.device, diagnostics) : nullptr;
   std::vector<OpenSize> open = openSizes(names, options.device >= 0, device && device->target.clusters);
   auto named = [&](llvm::ArrayRef<int64_t> sizes) {
@@ -256,7 +256,7 @@ static nb::object guessLaunch(PyKernel &kernel, nb::tuple args, nb::dict kwargs,
       values[size.name.c_str()] = value;
     return values;
   };
-  std::optional<Guess> guess = guessSizes(open, [&](llvm::ArrayRef<int64_t> sizes) { return nb::cast<double>(estimate(named(sizes))); });
+  std::optional<InitialConfig> guess = chooseInitialSizes(open, [&](llvm::ArrayRef<int64_t> sizes) { return nb::cast<double>(estimate(named(sizes))); });
   if (!guess) return nb::none();
   return nb::make_tuple(named(guess->sizes), guess->other.empty() ? nb::object(nb::none()) : nb::object(named(guess->other)));
 }
@@ -274,7 +274,7 @@ void defineTuner(nb::module_ &module) {
   module.def(
       "drop_from_caches",
       [](nb::list tensors) {
-        KeptObjects kept;
+        StoredObjects kept;
         dropFromCaches(tensorArguments(tensors, kept));
       },
       "tensors"_a);
@@ -283,24 +283,24 @@ void defineTuner(nb::module_ &module) {
     WithoutGil release;
     flushCaches();
   });
-  nb::class_<KeptResultCheck>(module, "ResultCheck",
+  nb::class_<StoredResultCheck>(module, "ResultCheck",
                               "The results of configurations in these tensors ({name: tensor}), as groups of equal ones.")
       .def("__init__",
-           [](KeptResultCheck *self, nb::dict tensors) {
-             KeptObjects kept;
+           [](StoredResultCheck *self, nb::dict tensors) {
+             StoredObjects kept;
              std::vector<ResultCheck::Written> written;
              {
                KeepScope scope(kept);
                for (auto [name, tensor] : tensors)
                  written.push_back({nb::cast<std::string>(name), toArgument(tensor, nullptr)});
              }
-             new (self) KeptResultCheck(written, std::move(kept));
+             new (self) StoredResultCheck(written, std::move(kept));
            })
-      .def("restore", &KeptResultCheck::restore)
-      .def("give_up", &KeptResultCheck::giveUp)
-      .def("holds_results_of", &KeptResultCheck::holdsResultsOf, "group"_a)
-      .def("difference", &KeptResultCheck::difference, "group"_a, "expected"_a)
-      .def("compare", [](KeptResultCheck &self) {
+      .def("restore", &StoredResultCheck::restore)
+      .def("give_up", &StoredResultCheck::giveUp)
+      .def("holds_results_of", &StoredResultCheck::holdsResultsOf, "group"_a)
+      .def("difference", &StoredResultCheck::difference, "group"_a, "expected"_a)
+      .def("compare", [](StoredResultCheck &self) {
         WithoutGil release;
         Compiling compiling; // on a GPU the comparison is a kernel
         return self.compare();
@@ -311,7 +311,7 @@ void defineTuner(nb::module_ &module) {
   module.def("estimate", &estimateCall, "kernel"_a, "args"_a, "kwargs"_a, "programs"_a);
   module.def("program_work", &workOfCall, "kernel"_a, "args"_a, "kwargs"_a, "grid"_a);
   module.def("is_size_name", [](const std::string &name) { return isSizeName(name); }, "name"_a);
-  module.def("guess_sizes", &guessLaunch, "kernel"_a, "args"_a, "kwargs"_a, "names"_a, "estimate"_a);
+  module.def("choose_initial_sizes", &chooseConfigForLaunch, "kernel"_a, "args"_a, "kwargs"_a, "names"_a, "estimate"_a);
   module.def("measure_calls", &measureCalls, "before"_a, "run"_a, "after"_a, "tensors"_a, "best"_a.none(), "check"_a.none() = nb::none(),
              "device"_a = -1, "stream"_a = 0, "threads"_a = 0);
   module.def("tune", &tuneConfigs,

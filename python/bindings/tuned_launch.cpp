@@ -92,9 +92,9 @@ namespace {
 /// The part of a tuner that never changes: Autotuner._fixed_part.
 struct Fixed {
   explicit Fixed(nb::handle tuple)
-      : kernel(item(tuple, 0)), rules(item(tuple, 1)), parameters(item(tuple, 2)), keyPlaces(item(tuple, 3)), defaults(item(tuple, 4)),
+      : kernel(item(tuple, 0)), rules(item(tuple, 1)), parameters(item(tuple, 2)), keyIndices(item(tuple, 3)), defaults(item(tuple, 4)),
         plans(*nb::inst_ptr<LaunchPlans>(item(tuple, 5))) {}
-  nb::handle kernel, rules, parameters, keyPlaces, defaults;
+  nb::handle kernel, rules, parameters, keyIndices, defaults;
   LaunchPlans &plans;
 };
 
@@ -150,8 +150,8 @@ llvm::IntrusiveRefCntPtr<Shape> newShape(const Fixed &fixed, const PyArguments &
       if (isAmong(threads, name)) shape->threads.push_back(i);
   }
   shape->isOrdinary = static_cast<size_t>(PyDict_Size(places.ptr())) == count && !found(places, names().warmup).is_valid();
-  for (size_t i = 0, keys = sizeOf(fixed.keyPlaces); i < keys; ++i)
-    if (nb::handle place = found(places, item(fixed.keyPlaces, i)); place.is_valid()) shape->keys.push_back(PyLong_AsSize_t(place.ptr()));
+  for (size_t i = 0, keys = sizeOf(fixed.keyIndices); i < keys; ++i)
+    if (nb::handle place = found(places, item(fixed.keyIndices, i)); place.is_valid()) shape->keys.push_back(PyLong_AsSize_t(place.ptr()));
   return shape;
 }
 

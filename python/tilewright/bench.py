@@ -125,7 +125,7 @@ def bench(path, options=verification.Options(), warmup=10, repeat=40, measure_ro
     on_gpu = [value for value in inputs.values() if tensors.is_tensor(value) and tensors.is_on_gpu(value)]
     device = str(on_gpu[0].device) if on_gpu else "cpu"
     measured = lambda roof_now: _core.Measurement(kernel, reference, warmup, work, roof_now)
-    own = roof.roof_of(device, measure_roof)
+    own = roof.peaks_of(device, measure_roof)
     own = roof.beaten(own, device, work, measured(own).milliseconds / 1e3)
     return {**json.loads(measured(own).json()), "file": file.path}
 

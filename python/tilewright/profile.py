@@ -98,13 +98,13 @@ def add_rates(rows, machine):
             peaks = {"float8": 2 * machine["float16"], "int8": 2 * machine["float16"], **machine} if "float16" in machine else machine
             other = (row["flops"] - sum(row["products"].values())) / machine["float32"]
             arithmetic = other + sum(flops / peaks.get(operands, machine["float32"]) for operands, flops in row["products"].items())
-            row["share_of_roof"] = max(row["bytes"] / machine["bytes_per_second"], arithmetic) / seconds
+            row["fraction_of_peak"] = max(row["bytes"] / machine["bytes_per_second"], arithmetic) / seconds
 
 
 def text_of(rows):
     lines = [f"{'kernel':32} {'calls':>7} {'time':>11} {'a call':>11} {'share':>6} {'GB/s':>9} {'TFLOP/s':>9} {'of roof':>8}"]
     for row in rows:
-        at_roof = f"{row['share_of_roof']:7.0%}" if "share_of_roof" in row else "-"
+        at_roof = f"{row['fraction_of_peak']:7.0%}" if "fraction_of_peak" in row else "-"
         lines.append(f"{row['kernel'][:32]:32} {row['calls']:7} {row['seconds'] * 1e3:8.3f} ms {row['seconds'] / row['calls'] * 1e6:8.2f} us "
                      f"{row['share_of_time']:6.0%} {row['gb_per_s']:9.2f} {row['tflop_per_s']:9.4f} {at_roof:>8}")
     return "\n".join(lines) if rows else "no kernel was launched"
@@ -174,7 +174,7 @@ def profile(script, arguments=(), wants_trace=False, wants_roof=True):
         print(f"tilewright: kernels are timed by events, which adds a few microseconds to each, as {clock.recorder.why}", file=sys.stderr)
     rows = rows_of(tree)
     device = "cpu" if "CPU" in devices else f"cuda:{next(iter(devices['CUDA']))}"
-    add_rates(rows, roof.roof_of(device) if wants_roof and rows else None)
+    add_rates(rows, roof.peaks_of(device) if wants_roof and rows else None)
     return rows, trace
 
 

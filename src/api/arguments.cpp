@@ -34,7 +34,7 @@ Scalar scalarOf(TwType type) {
   return Scalar::int8;
 }
 
-static constexpr int64_t mostDevices = 1024; // far more than a machine has
+static constexpr int64_t maxDevices = 1024; // far more than a machine has
 
 /// Why an argument cannot be used; null for one that can.
 static std::optional<std::string> problemOf(const TwArgument &argument) {
@@ -44,7 +44,7 @@ static std::optional<std::string> problemOf(const TwArgument &argument) {
   if (argument.kind != TW_POINTER && argument.kind != TW_DEVICE_POINTER) return std::nullopt;
   if (!isType(argument.type)) return "its type is " + std::to_string(static_cast<int>(argument.type)) + ", which is none of TwType";
   if (argument.bytes < -1) return "its size is " + std::to_string(argument.bytes) + " bytes";
-  if (argument.kind == TW_DEVICE_POINTER && (argument.device < 0 || argument.device >= mostDevices))
+  if (argument.kind == TW_DEVICE_POINTER && (argument.device < 0 || argument.device >= maxDevices))
     return "its device is " + std::to_string(argument.device) + "; CUDA devices are numbered from 0";
   return std::nullopt;
 }
@@ -89,11 +89,11 @@ Arguments::Arguments(const TwArgument *arguments, size_t count, Diagnostics &dia
 LaunchOptions launchOptions(const TwOptions *options, Diagnostics &diagnostics) {
   LaunchOptions result;
   if (!options) return result;
-  constexpr int64_t mostThreads = 1 << 16, mostOthers = 1 << 16;
+  constexpr int64_t maxThreads = 1 << 16, maxOthers = 1 << 16;
   for (auto [name, value, most] :
-       {std::tuple("threads", options->threads, mostThreads), std::tuple("numWarps", options->numWarps, mostOthers),
-        std::tuple("numStages", options->numStages, mostOthers), std::tuple("numCtas", options->numCtas, mostOthers),
-        std::tuple("maxRegisters", options->maxRegisters, mostOthers)})
+       {std::tuple("threads", options->threads, maxThreads), std::tuple("numWarps", options->numWarps, maxOthers),
+        std::tuple("numStages", options->numStages, maxOthers), std::tuple("numCtas", options->numCtas, maxOthers),
+        std::tuple("maxRegisters", options->maxRegisters, maxOthers)})
     if (value < 0 || value > most)
       diagnostics.error({}, Diag::launchOption, {name, std::to_string(value), "from 0 to " + std::to_string(most), "0 is the default"});
   result.threads = options->threads;

@@ -4,8 +4,8 @@
 #include "author/bench.h"
 #include "author/measuring.h"
 #include "runtime/cuda/device.h"
-#include "runtime/roof.h"
-#include "tune/card_roof.h"
+#include "runtime/cpu_peaks.h"
+#include "tune/gpu_peak.h"
 #include "tune/measure.h"
 
 #include <chrono>
@@ -30,15 +30,15 @@ static double secondsNow() {
 
 /// Of the machine that launches ran on, into `found`; one that the work went through was measured too low. Where a GPU's cannot be measured
 /// there is none.
-static void addRoof(author::Measurement &found, const gpu::CudaDevice *device, bool anew, Diagnostics &diagnostics) {
-  found.machine = device ? cardText(*device) : processorText();
-  auto measure = [&]() -> std::optional<MachineRoof> { return device ? measureCard(*device, diagnostics) : measureProcessor(); };
-  found.roof = roofOf(found.machine, measure, anew, diagnostics).value_or(MachineRoof());
+static void addPeak(author::Measurement &found, const gpu::CudaDevice *device, bool anew, Diagnostics &diagnostics) {
+  found.machine = device ? gpuText(*device) : cpuText();
+  auto measure = [&]() -> std::optional<MachinePeaks> { return device ? measureGpu(*device, diagnostics) : measureCpu(); };
+  found.peaks = peaksOfMachine(found.machine, measure, anew, diagnostics).value_or(MachinePeaks());
   int64_t cacheBytes = device ? device->l2Bytes : hostCpu().llcBytes;
-  MachineRoof reached = author::reachedBeyond(found.roof, found.work, found.milliseconds() / 1e3, cacheBytes);
-  if (reached.rates.empty() || found.roof.rates.empty()) return;
-  found.roof = higherRoof(measure().value_or(MachineRoof()), higherRoof(found.roof, reached));
-  keepRoof(found.machine, found.roof, diagnostics);
+  MachinePeaks reached = author::reachedBeyond(found.peaks, found.work, found.milliseconds() / 1e3, cacheBytes);
+  if (reached.rates.empty() || found.peaks.rates.empty()) return;
+  found.peaks = higherPeaks(measure().value_or(MachinePeaks()), higherPeaks(found.peaks, reached));
+  storePeaks(found.machine, found.peaks, diagnostics);
 }
 
 //===--------------------------------------------------------------------------------------------------------------- measuring
@@ -47,7 +47,7 @@ static void addRoof(author::Measurement &found, const gpu::CudaDevice *device, b
 struct Timed {
   std::function<std::optional<std::string>()> run; // what it failed with, or nothing
   llvm::ArrayRef<Argument> tensors;                // of the host, which the caches are to have nothing of
-  CardTimer *card = nullptr;                       // null: on the CPU
+  GpuTimer *card = nullptr;                       // null: on the CPU
 };
 
 static constexpr int64_t plainWarmup = 10, plainRepeat = 40;
@@ -77,12 +77,12 @@ static std::optional<double> timeOnce(const Timed &timed, bool warmCaches, std::
   };
   if (timed.card) {
     Diagnostics diagnostics;
-    constexpr int mostLate = 8; // runs that a GPU waited for; behind them the host is taken as it is
+    constexpr int maxLateness = 8; // runs that a GPU waited for; behind them the host is taken as it is
     for (int late = 0;; ++late) {
       std::optional<TimedRun> run = timed.card->time(works, diagnostics);
       if (!run && failure.empty()) failure = diagnostics.render();
       if (!run) return std::nullopt;
-      if (run->isOfKernel || late == mostLate) return run->seconds;
+      if (run->isOfKernel || late == maxLateness) return run->seconds;
     }
   }
   if (!warmCaches) dropFromCaches(timed.tensors);
@@ -94,14 +94,14 @@ static std::optional<double> timeOnce(const Timed &timed, bool warmCaches, std::
 /// Milliseconds of each call, by function.
 static Result<std::vector<std::vector<double>>> measureAll(llvm::ArrayRef<Timed> functions, const TwMeasureOptions *options) {
   std::string failure;
-  author::MeasureDoor door;
-  door.call = [&](size_t function) {
+  author::MeasureCallbacks callbacks;
+  callbacks.call = [&](size_t function) {
     std::optional<std::string> raised = functions[function].run();
     if (raised) failure = *raised;
     return !raised;
   };
-  door.time = [&](size_t function) { return timeOnce(functions[function], options && options->warmCaches, failure); };
-  std::optional<std::vector<std::vector<double>>> times = author::measureInTurn(functions.size(), limitsOf(options), door);
+  callbacks.time = [&](size_t function) { return timeOnce(functions[function], options && options->warmCaches, failure); };
+  std::optional<std::vector<std::vector<double>>> times = author::measureInterleaved(functions.size(), limitsOf(options), callbacks);
   if (!times) return Failure{failure};
   return std::move(*times);
 }
@@ -123,19 +123,19 @@ static std::string typeOf(llvm::ArrayRef<Argument> arguments) {
   return "float32";
 }
 
-struct Placed {
+struct PlacedLaunch {
   TunedKernel::Choice choice;
   Grid grid;
   const gpu::CudaDevice *device = nullptr; // null: the CPU
 };
 
 /// All choices made, for a launch whose tensors are of known size.
-static std::optional<Placed> place(TwKernel &kernel, const GridFunction &extents, const Arguments &given, const LaunchOptions &options,
+static std::optional<PlacedLaunch> place(TwKernel &kernel, const GridFunction &extents, const Arguments &given, const LaunchOptions &options,
                                    std::string &failure) {
   Diagnostics diagnostics;
   std::optional<TunedKernel::Choice> choice = kernel.tuned.choose(extents, given.positional, given.named, options, diagnostics);
   std::optional<Grid> grid = choice ? extents(choice->arguments, diagnostics) : std::nullopt;
-  if (!grid || !placeLaunch(kernel.tuned.function(), choice->arguments, choice->options, diagnostics)) {
+  if (!grid || !chooseDevice(kernel.tuned.function(), choice->arguments, choice->options, diagnostics)) {
     failure = diagnostics.render();
     return std::nullopt;
   }
@@ -143,7 +143,7 @@ static std::optional<Placed> place(TwKernel &kernel, const GridFunction &extents
     failure = "measuring wants to know how many bytes lie behind '" + *name + "': pass a vector, a span, or the pointer's extent\n";
     return std::nullopt;
   }
-  Placed found{std::move(*choice), *grid};
+  PlacedLaunch found{std::move(*choice), *grid};
   if (found.choice.options.device >= 0) found.device = gpu::CudaDevice::get(found.choice.options.device, diagnostics);
   failure = diagnostics.render();
   if (diagnostics.hasErrors()) return std::nullopt;
@@ -152,11 +152,11 @@ static std::optional<Placed> place(TwKernel &kernel, const GridFunction &extents
 }
 
 /// As it runs: without what a tuner had to find out.
-static Result<author::Measurement> measureLaunch(TwKernel &kernel, const Placed &placed, const TwMeasureOptions *options) {
+static Result<author::Measurement> measureLaunch(TwKernel &kernel, const PlacedLaunch &placed, const TwMeasureOptions *options) {
   Diagnostics diagnostics;
-  std::unique_ptr<CardTimer> card;
+  std::unique_ptr<GpuTimer> card;
   const LaunchOptions &launch = placed.choice.options;
-  if (placed.device && !(card = CardTimer::create(launch.device, launch.stream, diagnostics))) return Failure{diagnostics.render()};
+  if (placed.device && !(card = GpuTimer::create(launch.device, launch.stream, diagnostics))) return Failure{diagnostics.render()};
   Timed timed;
   timed.tensors = placed.choice.arguments, timed.card = card.get();
   timed.run = [&]() -> std::optional<std::string> {
@@ -171,7 +171,7 @@ static Result<author::Measurement> measureLaunch(TwKernel &kernel, const Placed 
   Result<std::vector<std::vector<double>>> times = measureAll(timed, options);
   if (!times) return Failure{times.error()};
   found.kernel = std::move((*times)[0]), found.warmup = limitsOf(options).warmup;
-  addRoof(found, placed.device, options && options->measureRoof, diagnostics);
+  addPeak(found, placed.device, options && options->measurePeaks, diagnostics);
   return found;
 }
 
@@ -200,7 +200,7 @@ static Result<author::Measurement> bench(const TwSubject &subject, int64_t ordin
   if (!inputs) return Failure{inputs.error()};
   Diagnostics diagnostics;
   const gpu::CudaDevice *device = ordinal >= 0 ? gpu::CudaDevice::get(ordinal, diagnostics) : nullptr;
-  std::unique_ptr<CardTimer> card = device ? CardTimer::create(ordinal, nullptr, diagnostics) : nullptr;
+  std::unique_ptr<GpuTimer> card = device ? GpuTimer::create(ordinal, nullptr, diagnostics) : nullptr;
   std::optional<Tensors> mine, others;
   if (!diagnostics.hasErrors()) mine = makeTensors(*inputs, 0, device, diagnostics);
   if (mine) others = makeTensors(*inputs, 0, nullptr, diagnostics);
@@ -221,7 +221,7 @@ static Result<author::Measurement> bench(const TwSubject &subject, int64_t ordin
   if (!times) return Failure{times.error()};
   found.kernel = std::move((*times)[0]), found.warmup = limitsOf(options).warmup;
   if (subject.reference) found.reference = std::move((*times)[1]);
-  addRoof(found, device, options && options->measureRoof, diagnostics);
+  addPeak(found, device, options && options->measurePeaks, diagnostics);
   return found;
 }
 
@@ -246,7 +246,7 @@ TwMeasurement *twMeasureLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunct
   Diagnostics diagnostics;
   Arguments converted(arguments, count, diagnostics);
   LaunchOptions launch = launchOptions(options, diagnostics);
-  std::optional<Placed> placed;
+  std::optional<PlacedLaunch> placed;
   if (checkMeasuring(measure, diagnostics))
     placed = place(*kernel, GivenGrid(*kernel, grid, gridFunction, context), converted, launch, failure);
   else
@@ -287,8 +287,8 @@ TwFigures twMeasurementFigures(const TwMeasurement *measurement) {
   figures.referenceLow = referenceLow / 1e3, figures.referenceHigh = referenceHigh / 1e3;
   figures.bytes = found.work.bytes, figures.operations = found.work.operations;
   figures.bytesPerSecond = found.bytesPerSecond(), figures.operationsPerSecond = found.operationsPerSecond();
-  figures.roofBytesPerSecond = found.memoryRoof(), figures.roofOperationsPerSecond = found.peak();
-  figures.shareOfRoof = found.shareOfRoof(), figures.isBoundByMemory = found.isBoundByMemory();
+  figures.peakBytesPerSecond = found.memoryPeak(), figures.peakOperationsPerSecond = found.peak();
+  figures.fractionOfPeak = found.fractionOfPeak(), figures.isBoundByMemory = found.isBoundByMemory();
   figures.machine = found.machine.c_str();
   return figures;
 }

@@ -65,8 +65,8 @@ template <typename F> static void forEach(llvm::ArrayRef<int64_t> shape, llvm::A
   }
 }
 
-author::InputFacts Input::facts() const {
-  author::InputFacts facts;
+author::InputProperties Input::facts() const {
+  author::InputProperties facts;
   facts.shape = shape;
   if (isBlank || !isInteger(type) || type == Scalar::int1) return facts;
   auto width = static_cast<size_t>(byteSize(type));
@@ -234,8 +234,8 @@ static author::Numbers numbersOf(Scalar type, std::string bytes) {
   return {author::NumberKind::floating, sizeof(double), reinterpret_cast<const char *>(owner->data()), count, owner};
 }
 
-author::Judged GuardedTensor::judged() const {
-  author::Judged made;
+author::VerifiedOutput GuardedTensor::judged() const {
+  author::VerifiedOutput made;
   made.name = input.title, made.type = typeName(input.type), made.text = made.type + author::listText(input.shape);
   made.isTensor = made.hasShape = true;
   made.isFloat = isFloat(input.type), made.isOnGpu = device != nullptr;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "api/handles.h"
-#include "author/judge.h"
+#include "author/verifier.h"
 
 namespace tilewright {
 namespace gpu {
@@ -21,7 +21,7 @@ struct Input {
   std::string content;                 // in row-major order; of an output the first pattern
   bool isBlank = false;                // an output
 
-  author::InputFacts facts() const;
+  author::InputProperties facts() const;
 };
 
 /// The inputs as they are given. A failure says which of them cannot be used.
@@ -46,7 +46,7 @@ public:
   /// Brings what is in a device's memory here, when all that was launched is done. False after an error.
   bool fetch(Diagnostics &diagnostics);
   /// As it is here now.
-  author::Judged judged() const;
+  author::VerifiedOutput judged() const;
   bool isUntouchedAround() const;
   /// The memory of an element, by its place in row-major order; of a tensor of the host.
   const char *element(size_t place) const;

@@ -1,4 +1,4 @@
-// twVerify: the judge (src/author/judge.h) for host code in C and C++.
+// twVerify: the judge (src/author/verifier.h) for host code in C and C++.
 #include "api/subject.h"
 
 #include "runtime/cuda/device.h"
@@ -78,14 +78,14 @@ public:
   Result<author::Report> run() {
     Result<std::vector<Input>> first = inputsOf(subject, options.seed);
     if (!first) return Failure{first.error()};
-    std::vector<author::InputFacts> facts;
+    std::vector<author::InputProperties> facts;
     for (const Input &input : *first)
       facts.push_back(input.facts());
-    author::JudgeOptions tolerances;
+    author::VerifierOptions tolerances;
     if (options.rtol >= 0) tolerances.relative = options.rtol;
     if (options.atol >= 0) tolerances.absolute = options.atol;
     std::string reference;
-    std::optional<author::Report> report = author::verify(variantsOf(facts, kinds()), tolerances, door(), reference);
+    std::optional<author::Report> report = author::verify(variantsOf(facts, kinds()), tolerances, callbacks(), reference);
     if (report) return std::move(*report);
     return Failure{reference.empty() ? failure : reference};
   }
@@ -98,18 +98,18 @@ private:
     return wanted;
   }
 
-  author::JudgeDoor door() {
-    author::JudgeDoor made;
+  author::VerifierCallbacks callbacks() {
+    author::VerifierCallbacks made;
     made.kernel = "the kernel", made.reference = "the reference", made.raises = "fails:";
     made.begin = [this](const author::Variant &variant, uint64_t number) { return begin(variant, number); };
     made.run = [this](bool isReference, size_t pattern) { return runOnce(isReference, pattern); };
     made.findWriter = [this](std::optional<size_t>, size_t input, size_t place) { return findWriter(input, place); };
     made.findFault = [this](int64_t maxWork) { return findFault(maxWork); };
-    made.tell = [](const author::Verdict &) { return true; };
+    made.tell = [](const author::VerifyResult &) { return true; };
     return made;
   }
 
-  std::optional<std::vector<author::Judged>> begin(const author::Variant &variant, uint64_t number) {
+  std::optional<std::vector<author::VerifiedOutput>> begin(const author::Variant &variant, uint64_t number) {
     Result<std::vector<Input>> fresh = inputsOf(subject, options.seed + number);
     if (!fresh) {
       failure = fresh.error();
@@ -123,8 +123,8 @@ private:
     return tensors ? std::optional(judged(*tensors)) : ended(diagnostics);
   }
 
-  static std::vector<author::Judged> judged(const Tensors &tensors) {
-    std::vector<author::Judged> made;
+  static std::vector<author::VerifiedOutput> judged(const Tensors &tensors) {
+    std::vector<author::VerifiedOutput> made;
     for (const auto &tensor : tensors)
       made.push_back(tensor->judged());
     return made;
@@ -135,11 +135,11 @@ private:
     return std::nullopt;
   }
 
-  std::optional<author::JudgedRun> runOnce(bool isReference, size_t pattern) {
+  std::optional<author::VerifiedRun> runOnce(bool isReference, size_t pattern) {
     Diagnostics diagnostics;
     std::optional<Tensors> tensors = makeTensors(inputs, pattern, isReference ? nullptr : device, diagnostics);
     if (!tensors) return ended(diagnostics);
-    author::JudgedRun run;
+    author::VerifiedRun run;
     bool isInterpreted = isReference && !subject.reference;
     using Mode = HostCall::Mode;
     ForcedThreads forced(pattern == 0 ? 0 : manyThreads);
@@ -242,9 +242,9 @@ TwReport *twVerify(const TwSubject *subject, const TwVerifyOptions *options, TwE
   }
   auto *made = new TwReport{std::move(*found), "", "", {}};
   made->text = made->report.text(), made->json = made->report.json();
-  for (const author::Verdict &verdict : made->report.verdicts) {
+  for (const author::VerifyResult &result : made->report.verdicts) {
     std::vector<TwReport::Indices> &all = made->indices.emplace_back();
-    for (const author::Output &output : verdict.outputs) {
+    for (const author::Output &output : result.outputs) {
       TwReport::Indices &own = all.emplace_back();
       own.worst = output.worstIndex();
       for (const std::vector<int64_t> &index : output.firstUnwritten)
@@ -272,8 +272,8 @@ size_t twReportVariantCount(const TwReport *report) {
 
 TwVariant twReportVariant(const TwReport *report, size_t variant) {
   if (!report || variant >= report->report.verdicts.size()) return {"", TW_SKIPPED, "", 0};
-  const author::Verdict &verdict = report->report.verdicts[variant];
-  return {verdict.variant.c_str(), static_cast<TwOutcome>(verdict.outcome), verdict.details.c_str(), verdict.outputs.size()};
+  const author::VerifyResult &result = report->report.verdicts[variant];
+  return {result.variant.c_str(), static_cast<TwOutcome>(result.outcome), result.details.c_str(), result.outputs.size()};
 }
 
 TwOutput twReportOutput(const TwReport *report, size_t variant, size_t output) {

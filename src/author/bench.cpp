@@ -15,23 +15,23 @@ namespace tilewright::author {
 
 static constexpr const char *memoryRow = "bytes_per_second";
 
-static double rateOf(const MachineRoof &roof, std::string_view name) {
-  auto found = roof.rates.find(name);
-  return found == roof.rates.end() ? 0 : found->second;
+static double rateOf(const MachinePeaks &peaks, std::string_view name) {
+  auto found = peaks.rates.find(name);
+  return found == peaks.rates.end() ? 0 : found->second;
 }
 
-std::string peakName(const MachineRoof &roof, const Work &work) {
-  if (work.hasProduct && work.type == "float32" && roof.rates.count("tf32")) return "tf32";
-  bool hasRow = roof.rates.count(work.type) && (work.hasProduct || work.type == "float32" || work.type == "float64");
+std::string peakName(const MachinePeaks &peaks, const Work &work) {
+  if (work.hasProduct && work.type == "float32" && peaks.rates.count("tf32")) return "tf32";
+  bool hasRow = peaks.rates.count(work.type) && (work.hasProduct || work.type == "float32" || work.type == "float64");
   return hasRow ? work.type : "float32";
 }
 
-MachineRoof reachedBeyond(const MachineRoof &roof, const Work &work, double seconds, int64_t cacheBytes) {
-  MachineRoof reached;
-  std::string name = peakName(roof, work);
-  if (work.operations / seconds > rateOf(roof, name)) reached.rates[name] = work.operations / seconds;
+MachinePeaks reachedBeyond(const MachinePeaks &peaks, const Work &work, double seconds, int64_t cacheBytes) {
+  MachinePeaks reached;
+  std::string name = peakName(peaks, work);
+  if (work.operations / seconds > rateOf(peaks, name)) reached.rates[name] = work.operations / seconds;
   double moved = static_cast<double>(work.bytes) / seconds;
-  if (moved > rateOf(roof, memoryRow) && work.bytes > 2 * cacheBytes) reached.rates[memoryRow] = moved;
+  if (moved > rateOf(peaks, memoryRow) && work.bytes > 2 * cacheBytes) reached.rates[memoryRow] = moved;
   return reached;
 }
 
@@ -51,10 +51,10 @@ double Measurement::intensity() const {
   return work.bytes ? work.operations / static_cast<double>(work.bytes) : 0;
 }
 double Measurement::peak() const {
-  return rateOf(roof, peakName(roof, work));
+  return rateOf(peaks, peakName(peaks, work));
 }
-double Measurement::memoryRoof() const {
-  return rateOf(roof, memoryRow);
+double Measurement::memoryPeak() const {
+  return rateOf(peaks, memoryRow);
 }
 
 /// Seconds that a rate allows for an amount; of a rate that is not known none.
@@ -63,11 +63,11 @@ static double allowed(double amount, double rate) {
 }
 
 bool Measurement::isBoundByMemory() const {
-  return allowed(static_cast<double>(work.bytes), memoryRoof()) > allowed(work.operations, peak());
+  return allowed(static_cast<double>(work.bytes), memoryPeak()) > allowed(work.operations, peak());
 }
 
-double Measurement::shareOfRoof() const {
-  double least = std::max(allowed(static_cast<double>(work.bytes), memoryRoof()), allowed(work.operations, peak()));
+double Measurement::fractionOfPeak() const {
+  double least = std::max(allowed(static_cast<double>(work.bytes), memoryPeak()), allowed(work.operations, peak()));
   return least / milliseconds() * 1e3;
 }
 
@@ -107,11 +107,11 @@ std::string Measurement::json() const {
     writeNumber(json, "tflop_per_s", operationsPerSecond() / 1e12);
     writeNumber(json, "arithmetic_intensity", intensity());
     json.attribute("bound", isBoundByMemory() ? "memory" : "arithmetic");
-    writeNumber(json, "share_of_roof", shareOfRoof());
+    writeNumber(json, "fraction_of_peak", fractionOfPeak());
     json.attributeObject("roof", [&] {
-      for (const auto &[name, rate] : roof.rates)
+      for (const auto &[name, rate] : peaks.rates)
         writeNumber(json, name, rate);
-      json.attribute("disturbed", roof.isDisturbed);
+      json.attribute("disturbed", peaks.isDisturbed);
       json.attribute("device", machine);
       writeNumber(json, "peak", peak());
     });
@@ -143,21 +143,21 @@ std::string Measurement::text() const {
     lines += line("reference", reference);
     lines += llvm::formatv("speedup    {0:f2}\n", medianOf(reference) / milliseconds()).str();
   }
-  lines += llvm::formatv("memory     {0:f2} GB/s of {1:f1} ({2} bytes)\n", bytesPerSecond() / 1e9, memoryRoof() / 1e9, work.bytes).str();
+  lines += llvm::formatv("memory     {0:f2} GB/s of {1:f1} ({2} bytes)\n", bytesPerSecond() / 1e9, memoryPeak() / 1e9, work.bytes).str();
   char arithmetic[160];
   std::snprintf(arithmetic, sizeof arithmetic, "arithmetic %.4f TFLOP/s of %.3f, %.3g operations a byte\n", operationsPerSecond() / 1e12,
                 peak() / 1e12, intensity());
   lines += arithmetic;
-  std::string note = shareOfRoof() > 1 ? "; it works from caches, which that roof leaves out" : "";
-  if (roof.isDisturbed) note = "; other programs disturbed the measurement of that, which the next bench repeats";
-  return lines + llvm::formatv("roof       {0}% of what {1} allows on {2}{3}\n", std::llround(100 * shareOfRoof()),
+  std::string note = fractionOfPeak() > 1 ? "; it works from caches, which that roof leaves out" : "";
+  if (peaks.isDisturbed) note = "; other programs disturbed the measurement of that, which the next bench repeats";
+  return lines + llvm::formatv("roof       {0}% of what {1} allows on {2}{3}\n", std::llround(100 * fractionOfPeak()),
                                isBoundByMemory() ? "memory" : "arithmetic", machine, note)
                      .str();
 }
 
 std::optional<std::string> Measurement::roofline(const std::string &title) const {
-  if (!(work.operations > 0) || !(peak() > 0) || !(memoryRoof() > 0)) return std::nullopt;
-  return drawRoofline({title + " on " + machine, intensity(), operationsPerSecond(), memoryRoof(), peak()});
+  if (!(work.operations > 0) || !(peak() > 0) || !(memoryPeak() > 0)) return std::nullopt;
+  return drawRoofline({title + " on " + machine, intensity(), operationsPerSecond(), memoryPeak(), peak()});
 }
 
 //===------------------------------------------------------------------------------------------------------------- comparison

@@ -3,7 +3,7 @@
 
 #include "author/noise.h"
 #include "support/result.h"
-#include "tune/machine_roof.h"
+#include "tune/machine_peaks.h"
 
 #include <optional>
 #include <string>
@@ -20,17 +20,17 @@ struct Work {
 };
 
 /// Which row of a roof says what is possible for work of this type. A type that has none is computed in float32.
-std::string peakName(const MachineRoof &roof, const Work &work);
+std::string peakName(const MachinePeaks &peaks, const Work &work);
 
 /// What a call that took so long shows to be possible, beyond the roof; without rates where it stayed below. What fits into caches
 /// (`cacheBytes`) goes through the roof of memory, and says nothing about it.
-MachineRoof reachedBeyond(const MachineRoof &roof, const Work &work, double seconds, int64_t cacheBytes);
+MachinePeaks reachedBeyond(const MachinePeaks &peaks, const Work &work, double seconds, int64_t cacheBytes);
 
 struct Measurement {
   std::vector<double> kernel, reference; // milliseconds of each call; no reference: none
   int64_t warmup = 0;
   Work work;
-  MachineRoof roof;
+  MachinePeaks peaks;
   std::string machine; // whose roof it is
 
   double milliseconds() const { return medianOf(kernel); }
@@ -38,10 +38,10 @@ struct Measurement {
   double operationsPerSecond() const;
   double intensity() const; // operations a byte
   double peak() const;      // operations a second that the roof allows
-  double memoryRoof() const;
+  double memoryPeak() const;
   bool isBoundByMemory() const;
   /// The time that the roof allows, as a share of the one that it took. 0 where the roof is not known.
-  double shareOfRoof() const;
+  double fractionOfPeak() const;
 
   /// With the names of `tilewright bench --json`.
   std::string json() const;

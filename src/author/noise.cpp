@@ -37,7 +37,7 @@ Change changeOf(const std::vector<double> &before, const std::vector<double> &af
   bool hasReference = !referenceBefore.empty() && !referenceAfter.empty();
   if (hasReference && compareTimes(referenceBefore, referenceAfter) != "same")
     change.machine = medianOf(referenceAfter) / medianOf(referenceBefore);
-  change.verdict = compareTimes(before, after, change.machine);
+  change.result = compareTimes(before, after, change.machine);
   change.ratio = change.after / change.before / change.machine;
   return change;
 }

@@ -18,7 +18,7 @@ std::string_view compareTimes(const std::vector<double> &before, const std::vect
 
 /// Two measurements of a kernel, each beside a reference, which is the same code both times and tells what the machine did.
 struct Change {
-  std::string_view verdict;     // of the kernel
+  std::string_view result;     // of the kernel
   double ratio = 1;             // how many times as long it takes, without what the machine did
   double machine = 1;           // how many times as long the reference took; 1 where that is chance, or there is none
   double before = 0, after = 0; // the medians

@@ -36,8 +36,8 @@ std::string shortest(double value) {
   auto write = [&](std::chars_format form) { return std::string(text, std::to_chars(text, text + sizeof text, value, form).ptr); };
   std::string scientific = write(std::chars_format::scientific);
   int exponent = std::atoi(scientific.c_str() + scientific.find('e') + 1);
-  constexpr int leastPlain = -4, firstLong = 16; // Python's
-  if (exponent < leastPlain || exponent >= firstLong) return scientific;
+  constexpr int minPlain = -4, firstLong = 16; // Python's
+  if (exponent < minPlain || exponent >= firstLong) return scientific;
   std::string plain = write(std::chars_format::fixed);
   return plain.find('.') == std::string::npos ? plain + ".0" : plain;
 }

@@ -61,7 +61,7 @@ static std::string padded(llvm::StringRef text, size_t width) {
   return text.str() + std::string(width > text.size() ? width - text.size() : 0, ' ');
 }
 
-std::string Verdict::text() const {
+std::string VerifyResult::text() const {
   std::string line = "  " + padded(outcomeName(outcome), 8) + " " + padded(variant, 20) + " " + llvm::join(inputs, ", ");
   llvm::SmallVector<llvm::StringRef> more;
   if (!details.empty()) llvm::StringRef(details).split(more, '\n');
@@ -71,13 +71,13 @@ std::string Verdict::text() const {
 }
 
 bool Report::isCorrect() const {
-  return llvm::none_of(verdicts, [](const Verdict &verdict) { return verdict.outcome == Outcome::wrong; });
+  return llvm::none_of(verdicts, [](const VerifyResult &result) { return result.outcome == Outcome::wrong; });
 }
 
 static double greatest(const Report &report, double Comparison::*member) {
   double found = 0;
-  for (const Verdict &verdict : report.verdicts)
-    for (const Output &output : verdict.outputs)
+  for (const VerifyResult &result : report.verdicts)
+    for (const Output &output : result.outputs)
       found = std::max(found, output.comparison.*member);
   return found;
 }
@@ -92,18 +92,18 @@ double Report::maxRelative() const {
 std::string Report::details() const {
   std::vector<std::string> parts;
   for (Outcome outcome : {Outcome::right, Outcome::wrong, Outcome::refused, Outcome::skipped}) {
-    auto count = llvm::count_if(verdicts, [&](const Verdict &verdict) { return verdict.outcome == outcome; });
+    auto count = llvm::count_if(verdicts, [&](const VerifyResult &result) { return result.outcome == outcome; });
     if (count) parts.push_back(std::to_string(count) + " " + outcomeName(outcome));
   }
   std::string text = llvm::join(parts, ", ") + " of " + std::to_string(verdicts.size()) + " variants";
-  auto first = llvm::find_if(verdicts, [](const Verdict &verdict) { return verdict.outcome == Outcome::wrong; });
+  auto first = llvm::find_if(verdicts, [](const VerifyResult &result) { return result.outcome == Outcome::wrong; });
   return first == verdicts.end() ? text : text + "; " + first->variant + ": " + first->details;
 }
 
 std::string Report::text() const {
   std::string lines;
-  for (const Verdict &verdict : verdicts)
-    lines += verdict.text();
+  for (const VerifyResult &result : verdicts)
+    lines += result.text();
   return lines + (isCorrect() ? "correct: " : "WRONG: ") + details() + "\n";
 }
 
@@ -147,17 +147,17 @@ static void writeOutput(llvm::json::OStream &json, const Output &output) {
   });
 }
 
-static void writeVerdict(llvm::json::OStream &json, const Verdict &verdict) {
-  json.attribute("variant", utf8(verdict.variant));
-  json.attribute("kind", kindName(verdict.kind));
-  json.attribute("outcome", outcomeName(verdict.outcome));
+static void writeResult(llvm::json::OStream &json, const VerifyResult &result) {
+  json.attribute("variant", utf8(result.variant));
+  json.attribute("kind", kindName(result.kind));
+  json.attribute("outcome", outcomeName(result.outcome));
   json.attributeArray("inputs", [&] {
-    for (const std::string &input : verdict.inputs)
+    for (const std::string &input : result.inputs)
       json.value(utf8(input));
   });
-  json.attribute("details", utf8(verdict.details));
+  json.attribute("details", utf8(result.details));
   json.attributeArray("outputs", [&] {
-    for (const Output &output : verdict.outputs)
+    for (const Output &output : result.outputs)
       json.object([&] { writeOutput(json, output); });
   });
 }
@@ -172,8 +172,8 @@ std::string Report::json() const {
     writeNumber(json, "max_rel_diff", maxRelative());
     json.attribute("details", utf8(details()));
     json.attributeArray("variants", [&] {
-      for (const Verdict &verdict : verdicts)
-        json.object([&] { writeVerdict(json, verdict); });
+      for (const VerifyResult &result : verdicts)
+        json.object([&] { writeResult(json, result); });
     });
   });
   return text;

@@ -41,7 +41,7 @@ enum class Outcome : uint8_t {
 };
 const char *outcomeName(Outcome outcome);
 
-struct Verdict {
+struct VerifyResult {
   std::string variant;
   VariantKind kind = VariantKind::given;
   Outcome outcome = Outcome::right;
@@ -54,7 +54,7 @@ struct Verdict {
 };
 
 struct Report {
-  std::vector<Verdict> verdicts;
+  std::vector<VerifyResult> verdicts;
 
   bool isCorrect() const;
   double maxAbsolute() const;

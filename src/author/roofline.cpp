@@ -13,14 +13,14 @@ static constexpr double width = 720, height = 440, margin = 64;
 
 namespace {
 
-struct Place {
+struct PlotPosition {
   double x, y;
 };
 
 /// Both logarithmic.
 struct Axes {
   double left, right, bottom, top; // powers of ten
-  Place place(double x, double y) const {
+  PlotPosition place(double x, double y) const {
     double across = (std::log10(x) - left) / (right - left), up = (std::log10(y) - bottom) / (top - bottom);
     return {margin + across * (width - 2 * margin), height - margin - up * (height - 2 * margin)};
   }
@@ -42,12 +42,12 @@ static std::string escaped(const std::string &text) {
   return result;
 }
 
-static std::string textAt(Place at, const std::string &text, const char *anchor = "middle", const char *more = "") {
+static std::string textAt(PlotPosition at, const std::string &text, const char *anchor = "middle", const char *more = "") {
   return llvm::formatv("<text x=\"{0:f1}\" y=\"{1:f1}\" text-anchor=\"{2}\" font-size=\"12\" font-family=\"sans-serif\" {3}>{4}</text>\n",
                        at.x, at.y, anchor, more, escaped(text));
 }
 
-static std::string line(Place from, Place to, const char *style) {
+static std::string line(PlotPosition from, PlotPosition to, const char *style) {
   return llvm::formatv("<line x1=\"{0:f1}\" y1=\"{1:f1}\" x2=\"{2:f1}\" y2=\"{3:f1}\" {4}/>\n", from.x, from.y, to.x, to.y, style);
 }
 
@@ -56,12 +56,12 @@ static std::string drawGrid(const Axes &axes) {
   std::string drawn;
   double floor = std::pow(10, axes.bottom), side = std::pow(10, axes.left);
   for (double decade = std::floor(axes.left); decade <= std::ceil(axes.right); ++decade) {
-    Place foot = axes.place(std::pow(10, decade), floor);
+    PlotPosition foot = axes.place(std::pow(10, decade), floor);
     if (foot.x < margin - 1 || foot.x > width - margin + 1) continue;
     drawn += line({foot.x, margin}, foot, grey) + textAt({foot.x, foot.y + 18}, brief(std::pow(10, decade)));
   }
   for (double decade = std::floor(axes.bottom); decade <= std::ceil(axes.top); ++decade) {
-    Place foot = axes.place(side, std::pow(10, decade));
+    PlotPosition foot = axes.place(side, std::pow(10, decade));
     if (foot.y < margin - 1 || foot.y > height - margin + 1) continue;
     drawn += line(foot, {width - margin, foot.y}, grey) + textAt({foot.x - 6, foot.y + 4}, brief(std::pow(10, decade) / 1e9), "end");
   }
@@ -81,8 +81,8 @@ std::string drawRoofline(const RooflinePoint &point) {
   double ridge = point.peak / point.bandwidth, allowed = std::min(point.peak, point.intensity * point.bandwidth);
   Axes axes = axesFor(point, ridge);
   double first = std::pow(10, axes.left), last = std::pow(10, axes.right);
-  Place begin = axes.place(first, first * point.bandwidth), corner = axes.place(ridge, point.peak), end = axes.place(last, point.peak);
-  Place kernel = axes.place(point.intensity, point.rate), above = axes.place(point.intensity, allowed);
+  PlotPosition begin = axes.place(first, first * point.bandwidth), corner = axes.place(ridge, point.peak), end = axes.place(last, point.peak);
+  PlotPosition kernel = axes.place(point.intensity, point.rate), above = axes.place(point.intensity, allowed);
   std::string drawn = llvm::formatv("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\">\n"
                                     "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
                                     static_cast<int>(width), static_cast<int>(height));

@@ -7,7 +7,7 @@
 
 namespace tilewright::author {
 
-static constexpr size_t mostSizes = 4; // the largest ones; each makes three variants
+static constexpr size_t maxSizes = 4; // the largest ones; each makes three variants
 static constexpr int64_t gap = 16;     // elements behind each row
 
 const char *kindName(VariantKind kind) {
@@ -48,22 +48,22 @@ std::vector<int64_t> Variant::shapeOf(llvm::ArrayRef<int64_t> shape) const {
 
 std::vector<int64_t> Variant::wholeOf(llvm::ArrayRef<int64_t> shape) const {
   std::vector<int64_t> whole = shapeOf(shape);
-  if (layout == Layout::everyOther && !whole.empty()) whole.back() *= 2;
+  if (layout == Layout::everySecond && !whole.empty()) whole.back() *= 2;
   if (layout == Layout::withGaps && whole.size() > 1) whole.back() += gap;
   return whole;
 }
 
-int64_t Variant::integerOf(int64_t value, llvm::ArrayRef<InputFacts> inputs) const {
+int64_t Variant::integerOf(int64_t value, llvm::ArrayRef<InputProperties> inputs) const {
   if (auto found = changes.find(value); found != changes.end()) return found->second;
-  for (const InputFacts &input : llvm::reverse(inputs))
+  for (const InputProperties &input : llvm::reverse(inputs))
     if (input.shape && product(*input.shape) == value) return product(shapeOf(*input.shape));
   return value;
 }
 
 /// The distinct extents above 1, the largest first.
-static std::vector<int64_t> sizesOf(llvm::ArrayRef<InputFacts> inputs) {
+static std::vector<int64_t> sizesOf(llvm::ArrayRef<InputProperties> inputs) {
   std::set<int64_t, std::greater<>> sizes;
-  for (const InputFacts &input : inputs)
+  for (const InputProperties &input : inputs)
     for (int64_t extent : input.shape.value_or(std::vector<int64_t>()))
       if (extent > 1) sizes.insert(extent);
   return {sizes.begin(), sizes.end()};
@@ -74,11 +74,11 @@ static int64_t oddBelow(int64_t size) {
   return size - 1 - size % 2;
 }
 
-std::vector<Variant> variantsOf(llvm::ArrayRef<InputFacts> inputs, llvm::ArrayRef<VariantKind> kinds) {
+std::vector<Variant> variantsOf(llvm::ArrayRef<InputProperties> inputs, llvm::ArrayRef<VariantKind> kinds) {
   std::vector<Variant> variants;
   int64_t highest = -1;
   bool hasTensors = false, hasRows = false;
-  for (const InputFacts &input : inputs) {
+  for (const InputProperties &input : inputs) {
     highest = std::max(highest, input.highest);
     hasTensors |= input.shape.has_value();
     hasRows |= input.shape && input.shape->size() > 1;
@@ -91,11 +91,11 @@ std::vector<Variant> variantsOf(llvm::ArrayRef<InputFacts> inputs, llvm::ArrayRe
   };
   if (wanted(VariantKind::given)) variants.push_back({VariantKind::given, "as given", Variant::Layout::asGiven, {}, ""});
   if (wanted(VariantKind::strided) && hasTensors) {
-    variants.push_back({VariantKind::strided, "every other element", Variant::Layout::everyOther, {}, ""});
+    variants.push_back({VariantKind::strided, "every other element", Variant::Layout::everySecond, {}, ""});
     if (hasRows) variants.push_back({VariantKind::strided, "rows with gaps", Variant::Layout::withGaps, {}, ""});
   }
   std::vector<int64_t> sizes = sizesOf(inputs);
-  for (size_t i = 0; i < std::min(sizes.size(), mostSizes); ++i) {
+  for (size_t i = 0; i < std::min(sizes.size(), maxSizes); ++i) {
     int64_t size = sizes[i];
     auto becomes = [&](VariantKind kind, int64_t smaller) {
       resize(kind, std::to_string(size) + " -> " + std::to_string(smaller), {{size, smaller}});

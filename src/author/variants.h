@@ -17,7 +17,7 @@
 namespace tilewright::author {
 
 /// An input, as far as variants depend on it.
-struct InputFacts {
+struct InputProperties {
   std::optional<std::vector<int64_t>> shape; // of a tensor
   std::optional<int64_t> integer;            // an argument that is one
   int64_t highest = -1;                      // the greatest element of a tensor of integers, which may be indices
@@ -30,7 +30,7 @@ const char *kindName(VariantKind kind);
 std::optional<VariantKind> kindNamed(std::string_view name);
 
 struct Variant {
-  enum class Layout : uint8_t { asGiven, everyOther, withGaps, resized };
+  enum class Layout : uint8_t { asGiven, everySecond, withGaps, resized };
   VariantKind kind = VariantKind::given;
   std::string name; // "as given", "98432 -> 1"
   Layout layout = Layout::asGiven;
@@ -42,12 +42,12 @@ struct Variant {
   /// The extents of the memory that the derived tensor is a view of: the same, or longer rows.
   std::vector<int64_t> wholeOf(llvm::ArrayRef<int64_t> shape) const;
   /// Which elements of that the last axis takes: every one, or every other one.
-  int64_t stepOfLast() const { return layout == Layout::everyOther ? 2 : 1; }
+  int64_t stepOfLast() const { return layout == Layout::everySecond ? 2 : 1; }
   /// What an integer among such inputs becomes.
-  int64_t integerOf(int64_t value, llvm::ArrayRef<InputFacts> inputs) const;
+  int64_t integerOf(int64_t value, llvm::ArrayRef<InputProperties> inputs) const;
 };
 
 /// All that can be derived from inputs like these, of the wanted kinds.
-std::vector<Variant> variantsOf(llvm::ArrayRef<InputFacts> inputs, llvm::ArrayRef<VariantKind> kinds);
+std::vector<Variant> variantsOf(llvm::ArrayRef<InputProperties> inputs, llvm::ArrayRef<VariantKind> kinds);
 
 } // namespace tilewright::author

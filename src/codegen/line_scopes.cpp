@@ -40,9 +40,9 @@ static LLVM::DISubprogramAttr scopeOf(LLVM::LLVMFuncOp function, LLVM::DICompile
 
 namespace {
 /// The places of one function.
-class Places {
+class LineScopes {
 public:
-  explicit Places(LLVM::DISubprogramAttr scope) : scope(scope) {}
+  explicit LineScopes(LLVM::DISubprogramAttr scope) : scope(scope) {}
 
   Location scoped(Location place) {
     auto inlined = dyn_cast<CallSiteLoc>(place);
@@ -67,7 +67,7 @@ private:
 void addLineScopes(ModuleOp module, bool isPtx) {
   LLVM::DICompileUnitAttr unit = unitOf(module, isPtx);
   for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
-    Places places(scopeOf(function, unit));
+    LineScopes places(scopeOf(function, unit));
     function->walk([&](Operation *op) {
       if (isa<CallSiteLoc>(op->getLoc())) op->setLoc(places.scoped(op->getLoc()));
     });

@@ -80,7 +80,7 @@ static std::unique_ptr<TargetMachine> createMachine(const CodeGenerator &generat
   if (!found) return nullptr;
   TargetOptions options;
   options.AllowFPOpFusion = fuse ? FPOpFusion::Fast : FPOpFusion::Standard;
-  std::unique_ptr<TargetMachine> machine(found->createTargetMachine(triple, generator.processor, generator.features, options, Reloc::PIC_,
+  std::unique_ptr<TargetMachine> machine(found->createTargetMachine(triple, generator.cpu, generator.features, options, Reloc::PIC_,
                                                                     generator.model,
                                                                     llvmOptimizes() ? CodeGenOptLevel::Default : CodeGenOptLevel::None));
   // Once its register is reused, a parameter could be described as the value that the caller
@@ -93,16 +93,16 @@ static std::unique_ptr<TargetMachine> createMachine(const CodeGenerator &generat
 /// of what its processor can do, which take a twentieth of a small kernel's compilation to make, so each thread keeps
 /// the last one. It also accumulates names of what was compiled, so it is made anew from time to time, as contexts are.
 static std::shared_ptr<TargetMachine> machineFor(const CodeGenerator &generator, bool fuse, std::string &error) {
-  struct Kept {
+  struct Stored {
     std::string key;
     std::shared_ptr<TargetMachine> machine;
     int64_t uses = 0;
   };
-  constexpr int64_t mostUses = 64;
-  thread_local Kept last;
+  constexpr int64_t maxUses = 64;
+  thread_local Stored last;
   std::string key =
-      join_items("|", generator.triple.str(), generator.processor, generator.features, fuse ? "fused" : "", debugInfoIsOn() ? "lines" : "");
-  if (last.key != key || !last.machine || last.uses == mostUses) last = {std::move(key), createMachine(generator, fuse, error)};
+      join_items("|", generator.triple.str(), generator.cpu, generator.features, fuse ? "fused" : "", debugInfoIsOn() ? "lines" : "");
+  if (last.key != key || !last.machine || last.uses == maxUses) last = {std::move(key), createMachine(generator, fuse, error)};
   ++last.uses;
   return last.machine;
 }

@@ -21,7 +21,7 @@ constexpr llvm::StringLiteral fusionAttribute = "tilewright.fp_fusion";
 /// A kind of machine that code is made for.
 struct CodeGenerator {
   llvm::StringRef triple;
-  std::string processor, features;
+  std::string cpu, features;
   std::optional<llvm::CodeModel::Model> model; ///< none: the processor's own
   void (*prepare)(llvm::Function &);           ///< for each function, before the clean-up
   void (*finish)(llvm::Function &);            ///< for each function with a body, after it

@@ -53,15 +53,15 @@ static std::string numberText(const PrintFormat &format, uint64_t bits, const ch
 }
 
 /// Numbers with their points, or last digits, aligned. There is a column for the sign if any number has one.
-static void align(llvm::MutableArrayRef<std::string> texts, int64_t behindPoint) {
+static void align(llvm::MutableArrayRef<std::string> texts, int64_t afterPoint) {
   int64_t digits = 0, sign = 0;
   for (const std::string &text : texts) {
     int64_t negative = text[0] == '-';
     sign = std::max(sign, negative);
-    digits = std::max(digits, int64_t(text.size()) - negative - behindPoint);
+    digits = std::max(digits, int64_t(text.size()) - negative - afterPoint);
   }
   for (std::string &text : texts)
-    text.insert(0, std::max<int64_t>(digits + sign + behindPoint - int64_t(text.size()), 0), ' ');
+    text.insert(0, std::max<int64_t>(digits + sign + afterPoint - int64_t(text.size()), 0), ' ');
 }
 
 /// Whether the numbers are too wide, or too different, for fixed notation.

@@ -10,7 +10,7 @@
 
 #include "cpu/analysis.h"
 
-#include "cpu/made_anew.h"
+#include "cpu/volatile_load.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -34,8 +34,8 @@ int64_t elementBytes(Type element) {
   return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
 }
 
-TileAnalysis::TileAnalysis(FuncOp function, address::RefutedFacts refutedFacts)
-    : refuted(std::move(refutedFacts)), indices(function, refuted) {
+TileAnalysis::TileAnalysis(FuncOp function, address::FailedGuards failedGuardsOf)
+    : failedGuards(std::move(failedGuardsOf)), indices(function, failedGuards) {
   findRows(function);
   cutLongChains(function);
   // The innermost and last operations come first.
@@ -45,9 +45,9 @@ TileAnalysis::TileAnalysis(FuncOp function, address::RefutedFacts refutedFacts)
   });
 }
 
-bool TileAnalysis::prefers(const LaunchFact &fact) {
-  if (refuted.contains(fact.name) || refuted.contains(everyFact)) return false;
-  if (!llvm::is_contained(preferred, fact)) preferred.push_back(fact);
+bool TileAnalysis::prefers(const LaunchGuard &guard) {
+  if (failedGuards.contains(guard.name) || failedGuards.contains(everyGuard)) return false;
+  if (!llvm::is_contained(preferred, guard)) preferred.push_back(guard);
   return true;
 }
 
@@ -59,21 +59,21 @@ bool isElementwise(Operation *op) {
   return isa<arith::SelectOp>(op);
 }
 
-Step TileAnalysis::step(Value tile, int64_t dim) {
-  if (shapeOf(tile).empty() || shapeOf(tile)[dim] == 1) return {Step::constant, 0, false};
+Stride TileAnalysis::strideOf(Value tile, int64_t dim) {
+  if (shapeOf(tile).empty() || shapeOf(tile)[dim] == 1) return {Stride::constant, 0, false};
   if (assumedSteps) {
     if (auto found = assumedSteps->find({tile, dim}); found != assumedSteps->end()) return found->second;
     Steps *assumed = assumeSteps(nullptr);
-    Step always = step(tile, dim);
+    Stride always = step(tile, dim);
     assumeSteps(assumed);
     // A remainder may be among those that it holds for.
-    if (always.kind != Step::other && !always.wraps) return always;
-    Step result = computeStep(tile, dim);
+    if (always.kind != Stride::other && !always.wraps) return always;
+    Stride result = computeStride(tile, dim);
     return (*assumedSteps)[{tile, dim}] = result;
   }
   auto found = steps.find({tile, dim});
   if (found != steps.end()) return found->second;
-  Step result = computeStep(tile, dim);
+  Stride result = computeStride(tile, dim);
   steps[{tile, dim}] = result;
   return result;
 }
@@ -88,12 +88,12 @@ bool TileAnalysis::needsAssumedSteps(Value tile, int64_t dim) {
   return assumedSteps->contains({tile, dim});
 }
 
-static Step addSteps(Step a, Step b, int64_t sign) {
-  if (a.kind == Step::other || b.kind == Step::other) return {};
-  Step sum;
-  sum.kind = a.kind == Step::uniform || b.kind == Step::uniform ? Step::uniform : Step::constant;
+static Stride addSteps(Stride a, Stride b, int64_t sign) {
+  if (a.kind == Stride::other || b.kind == Stride::other) return {};
+  Stride sum;
+  sum.kind = a.kind == Stride::uniform || b.kind == Stride::uniform ? Stride::uniform : Stride::constant;
   // Integers of 64 bits wrap around, as the elements do.
-  if (sum.kind == Step::constant)
+  if (sum.kind == Stride::constant)
     sum.amount = static_cast<int64_t>(static_cast<uint64_t>(a.amount) + static_cast<uint64_t>(sign) * static_cast<uint64_t>(b.amount));
   sum.wraps = a.wraps || b.wraps;
   sum.widens = a.widens || b.widens;
@@ -116,16 +116,16 @@ std::optional<int64_t> constantOf(Value value) {
 
 bool TileAnalysis::isExact(Value tile) {
   auto found = exact.find(tile);
-  return found != exact.end() ? found->second : exact[tile] = indices.assumeExact(tile);
+  return found != exact.end() ? found->second : exact[tile] = indices.assumeNoWrapOf(tile);
 }
 
 //===------------------------------------------------------------------------------------------------ steps, by operation
 
-constexpr Step noStep{Step::constant, 0};
+constexpr Stride noStride{Stride::constant, 0};
 
-Step TileAnalysis::sumStep(Operation *sum, int64_t dim, int64_t sign) {
-  Step result = addSteps(step(sum->getOperand(0), dim), step(sum->getOperand(1), dim), sign);
-  result.modular = result.kind != Step::other && !result.hasAmount(0);
+Stride TileAnalysis::sumStride(Operation *sum, int64_t dim, int64_t sign) {
+  Stride result = addSteps(step(sum->getOperand(0), dim), step(sum->getOperand(1), dim), sign);
+  result.modular = result.kind != Stride::other && !result.hasAmount(0);
   return result;
 }
 
@@ -133,18 +133,18 @@ bool TileAnalysis::isOneValue(Value tile) {
   return llvm::all_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return step(tile, d).isZero(); });
 }
 
-Step TileAnalysis::productStep(arith::MulIOp mul, int64_t dim) {
+Stride TileAnalysis::productStride(arith::MulIOp mul, int64_t dim) {
   constexpr int64_t longest = int64_t(1) << 40; // farther than any tile reaches without overflow
-  Step l = step(mul.getLhs(), dim), r = step(mul.getRhs(), dim);
-  if (l.isZero() && r.isZero()) return noStep;
+  Stride l = step(mul.getLhs(), dim), r = step(mul.getRhs(), dim);
+  if (l.isZero() && r.isZero()) return noStride;
   if (!l.isZero() && !r.isZero()) return {};
-  Step result = l.isZero() ? r : l;
-  if (result.kind == Step::other || result.hasAmount(0)) return result;
+  Stride result = l.isZero() ? r : l;
+  if (result.kind == Stride::other || result.hasAmount(0)) return result;
   result.modular = true;
   Value equal = l.isZero() ? mul.getLhs() : mul.getRhs();
   auto factor = constantOf(equal);
-  if (result.kind == Step::uniform || !factor) {
-    result.kind = Step::uniform;
+  if (result.kind == Stride::uniform || !factor) {
+    result.kind = Stride::uniform;
     result.amount = 0;
     result.varies |= !isOneValue(equal);
     return result;
@@ -153,83 +153,83 @@ Step TileAnalysis::productStep(arith::MulIOp mul, int64_t dim) {
   return result;
 }
 
-Value widenedBy(Operation *op) {
+Value extendedFrom(Operation *op) {
   if (isa<arith::ExtSIOp, arith::ExtUIOp>(op)) return op->getOperand(0);
   auto moved = dyn_cast<AddPtrOp>(op);
   return moved && address::bitsOf(moved.getOffset().getType()) < 64 ? moved.getOffset() : Value();
 }
 
-bool TileAnalysis::widensExactly(Operation *op, int64_t dim) {
-  Value in = widenedBy(op);
+bool TileAnalysis::extendsWithoutWrap(Operation *op, int64_t dim) {
+  Value in = extendedFrom(op);
   if (isa<arith::ExtUIOp>(op) && !indices.assumeNonNegativeElements(in)) return false;
   return !step(in, dim).modular || isExact(in);
 }
 
 /// The wider integers move by the same step unless the narrow ones overflow; if those may, only where a run-time check is made.
-Step TileAnalysis::widenedStep(Operation *op, int64_t dim) {
-  Value in = widenedBy(op);
-  Step result = step(in, dim);
-  if (getElementTypeOrSelf(in).isInteger(1)) return result.isZero() ? noStep : Step{};
-  if (result.kind == Step::other || result.hasAmount(0)) return result;
-  bool isExact = widensExactly(op, dim);
+Stride TileAnalysis::extendedStride(Operation *op, int64_t dim) {
+  Value in = extendedFrom(op);
+  Stride result = step(in, dim);
+  if (getElementTypeOrSelf(in).isInteger(1)) return result.isZero() ? noStride : Stride{};
+  if (result.kind == Stride::other || result.hasAmount(0)) return result;
+  bool isExact = extendsWithoutWrap(op, dim);
   result.modular = false;
   if (isExact) return result;
   if (assumedSteps) return {};                                  // the run-time checks are those of the steps without them
   for (int64_t d = 0, rank = shapeOf(in).size(); d < rank; ++d) // the check computes how far it reaches
-    if (Step s = step(in, d); s.kind == Step::other || s.varies || (d != dim && s.isConditional())) return {};
+    if (Stride s = step(in, d); s.kind == Stride::other || s.varies || (d != dim && s.isConditional())) return {};
   result.widens = true;
   return result;
 }
 
-Step TileAnalysis::computeStep(Value tile, int64_t dim) {
+Stride TileAnalysis::computeStride(Value tile, int64_t dim) {
   Operation *op = tile.getDefiningOp();
   if (!op) return {};
-  return llvm::TypeSwitch<Operation *, Step>(op)
+  return llvm::TypeSwitch<Operation *, Stride>(op)
       .Case([&](arith::ConstantOp c) {
         auto dense = dyn_cast<DenseElementsAttr>(c.getValue());
-        return dense && dense.isSplat() ? noStep : Step{};
+        return dense && dense.isSplat() ? noStride : Stride{};
       })
-      .Case([&](SplatOp) { return noStep; })
-      .Case([&](MakeRangeOp) { return Step{Step::constant, 1}; })
+      .Case([&](SplatOp) { return noStride; })
+      .Case([&](MakeRangeOp) { return Stride{Stride::constant, 1}; })
       .Case([&](ExpandDimsOp expand) {
         int64_t axis = expand.getAxis();
-        return dim == axis ? noStep : step(expand.getSrc(), dim < axis ? dim : dim - 1);
+        return dim == axis ? noStride : step(expand.getSrc(), dim < axis ? dim : dim - 1);
       })
       .Case([&](BroadcastOp broadcast) { return step(broadcast.getSrc(), dim); })
       .Case([&](TransOp trans) { return step(trans.getSrc(), trans.getOrder()[dim]); })
-      .Case([&](arith::AddIOp) { return sumStep(op, dim, 1); })
-      .Case([&](arith::SubIOp) { return sumStep(op, dim, -1); })
-      .Case([&](arith::MulIOp mul) { return productStep(mul, dim); })
-      .Case<arith::ExtSIOp, arith::ExtUIOp>([&](auto) { return widenedStep(op, dim); })
+      .Case([&](arith::AddIOp) { return sumStride(op, dim, 1); })
+      .Case([&](arith::SubIOp) { return sumStride(op, dim, -1); })
+      .Case([&](arith::MulIOp mul) { return productStride(mul, dim); })
+      .Case<arith::ExtSIOp, arith::ExtUIOp>([&](auto) { return extendedStride(op, dim); })
       .Case([&](arith::TruncIOp trunc) {
-        Step s = step(trunc.getIn(), dim);
+        Stride s = step(trunc.getIn(), dim);
         if (s.isZero()) return s;
         s.modular = true;
-        return getElementTypeOrSelf(tile).getIntOrFloatBitWidth() >= 32 ? s : Step{};
+        return getElementTypeOrSelf(tile).getIntOrFloatBitWidth() >= 32 ? s : Stride{};
       })
       .Case<arith::RemSIOp, arith::RemUIOp>([&](auto rem) {
-        Step l = step(rem.getLhs(), dim), r = step(rem.getRhs(), dim);
-        if (l.isZero() && r.isZero()) return noStep;
+        Stride l = step(rem.getLhs(), dim), r = step(rem.getRhs(), dim);
+        if (l.isZero() && r.isZero()) return noStride;
         // (start + i) % n: a range, as long as it does not wrap around. The check looks at one n.
-        if (!l.hasAmount(1) || !isOneValue(rem.getRhs()) || shapeOf(rem.getRhs()) != shapeOf(tile)) return Step{};
+        if (!l.hasAmount(1) || !isOneValue(rem.getRhs()) || shapeOf(rem.getRhs()) != shapeOf(tile)) return Stride{};
         // The run-time checks are those of the steps that are not assumed.
         bool isChecked =
             !needsAssumedSteps(rem.getLhs(), dim) &&
             llvm::none_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return needsAssumedSteps(rem.getRhs(), d); });
-        return isChecked ? Step{Step::constant, 1, true, l.widens} : Step{};
+        return isChecked ? Stride{Stride::constant, 1, true, l.widens} : Stride{};
       })
       .Case([&](AddPtrOp add) {
-        Step p = step(add.getPtr(), dim), o = widenedBy(op) ? widenedStep(op, dim) : step(add.getOffset(), dim);
+        Stride p = step(add.getPtr(), dim), o = extendedFrom(op) ? extendedStride(op, dim) : step(add.getOffset(), dim);
         auto pointer = cast<PointerType>(getElementTypeOrSelf(add.getPtr()));
         o.amount *= elementBytes(pointer.getPointeeType());
         o.modular = false;
         return addSteps(p, o, 1);
       })
       .Default([&](Operation *other) {
-        if (!isElementwise(other) && !isa<LoadOp>(other)) return Step{};
+        if (!isElementwise(other) && !isa<LoadOp>(other)) return Stride{};
         for (Value operand : other->getOperands())
-          if (!step(operand, dim).isZero()) return Step{};
-        return noStep;
+          if (!step(operand, dim).isZero()) return Stride{};
+        return noStride;
       });
 }
 
@@ -271,9 +271,9 @@ bool TileAnalysis::box(Value mask, llvm::SmallVectorImpl<BoxTerm> &terms) {
     int64_t dim = -1;
     for (int64_t d = 0, rank = shapeOf(mask).size(); d < rank; ++d) {
       if (!step(bound, d).isZero()) return std::nullopt;
-      Step s = step(index, d);
+      Stride s = step(index, d);
       if (s.isZero()) continue;
-      if (dim != -1 || s.kind != Step::constant || s.amount != 1 || s.isConditional()) return std::nullopt;
+      if (dim != -1 || s.kind != Stride::constant || s.amount != 1 || s.isConditional()) return std::nullopt;
       dim = d;
     }
     return dim;
@@ -300,7 +300,7 @@ int64_t TileAnalysis::ownCost(Operation *op, const llvm::DenseMap<Value, int64_t
   Value tile = op->getResult(0);
   bool affine = true;
   for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
-    affine &= step(tile, d).kind != Step::other;
+    affine &= step(tile, d).kind != Stride::other;
   llvm::SmallVector<BoxTerm> terms;
   bool isMask = getElementTypeOrSelf(tile).isInteger(1);
   if ((affine && !isa<LoadOp>(op)) || (isMask && box(tile, terms))) return 0; // loops run where such masks hold
@@ -342,15 +342,15 @@ void TileAnalysis::findRows(Operation *function) {
     std::optional<int64_t> length = constantOf(op->getOperand(1));
     if (!length || *length < shortest) return;
     for (int64_t d = 0, rank = shapeOf(op->getResult(0)).size(); d < rank; ++d)
-      if (Step s = step(op->getOperand(0), d); s.hasAmount(1) && !s.isConditional())
-        inRows[{op->getResult(0), d}] = Step{Step::constant, isQuotient ? 0 : 1};
+      if (Stride s = step(op->getOperand(0), d); s.hasAmount(1) && !s.isConditional())
+        inRows[{op->getResult(0), d}] = Stride{Stride::constant, isQuotient ? 0 : 1};
   });
   if (inRows.empty()) return;
   function->walk([&](LoadOp load) {
     llvm::SmallVector<BoxTerm> terms;
     if (!load.getMask() || !box(load.getMask(), terms)) return;
     for (int64_t d = 0, rank = shapeOf(load.getMask()).size(); d < rank; ++d)
-      inRows[{load.getMask(), d}] = Step{Step::constant, 0};
+      inRows[{load.getMask(), d}] = Stride{Stride::constant, 0};
   });
 }
 
@@ -486,7 +486,7 @@ bool haveSameOffsets(Value first, Value second) {
 
 bool TileAnalysis::reachIsKnown(Value pointer) {
   for (int64_t d = 0, rank = shapeOf(pointer).size(); d < rank; ++d)
-    if (Step s = step(pointer, d); s.kind == Step::other || s.wraps || s.varies) return false;
+    if (Stride s = step(pointer, d); s.kind == Stride::other || s.wraps || s.varies) return false;
   return true;
 }
 
@@ -504,8 +504,8 @@ bool TileAnalysis::boundsAreKnown(Value tile, int64_t depth) {
                       return constantOf(division->getOperand(1)).value_or(0) > 0 && known(dividend) && isNotNegative(dividend);
                     })
                     .Case([&](arith::AddIOp sum) { return known(sum.getLhs()) && known(sum.getRhs()) && isExact(tile); })
-                    .Case([&](arith::MulIOp product) {
-                      return constantOf(product.getRhs()).value_or(-1) >= 0 && known(product.getLhs()) && isExact(tile);
+                    .Case([&](arith::MulIOp dot) {
+                      return constantOf(dot.getRhs()).value_or(-1) >= 0 && known(dot.getLhs()) && isExact(tile);
                     })
                     .Case([&](arith::ExtUIOp wider) { return known(wider.getIn()) && isNotNegative(wider.getIn()); })
                     .Case<arith::ExtSIOp, ExpandDimsOp, BroadcastOp, TransOp>([&](Operation *other) { return known(other->getOperand(0)); })
@@ -519,7 +519,7 @@ bool TileAnalysis::storeDisturbs(LoadOp load, StoreOp store, bool elsewhere) {
   if (load.getPtr() == store.getPtr()) return elsewhere;
   Value from = address::baseArgument(load.getPtr()), to = address::baseArgument(store.getPtr());
   auto isBounded = [&](Value pointer) { return reachIsKnown(pointer) || boundsAreKnown(pointer); };
-  if (from && to && from != to) // isUndisturbed checks this at run time, where it can
+  if (from && to && from != to) // isDisjointFromStores checks this at run time, where it can
     return !isTile(store.getPtr()) || !isBounded(load.getPtr()) || !isBounded(store.getPtr());
   auto [loadBase, loadOffset] = baseAndOffset(load.getPtr());
   auto [storeBase, storeOffset] = baseAndOffset(store.getPtr());
@@ -529,8 +529,8 @@ bool TileAnalysis::storeDisturbs(LoadOp load, StoreOp store, bool elsewhere) {
 // Then reading and writing at the same index is safe in any order.
 bool TileAnalysis::distinctAddresses(Value pointer) {
   for (int64_t d = 0, rank = shapeOf(pointer).size(); d < rank; ++d) {
-    Step s = step(pointer, d);
-    if (shapeOf(pointer)[d] > 1 && (s.kind == Step::other || s.hasAmount(0) || s.wraps || s.varies)) return false;
+    Stride s = step(pointer, d);
+    if (shapeOf(pointer)[d] > 1 && (s.kind == Stride::other || s.hasAmount(0) || s.wraps || s.varies)) return false;
   }
   return true;
 }
@@ -567,7 +567,7 @@ void TileAnalysis::decide(Value tile) {
     expands |= d.expands;
   }
   if (auto load = dyn_cast<LoadOp>(op)) { // loads farther up are decided separately
-    bool disturbed = nested || isMadeAnew(load);
+    bool disturbed = nested || isVolatileLoad(load);
     for (Demand d : roots) {
       if (disturbed) break;
       for (Operation *between = op->getNextNode(); between && between != d.root && !disturbed; between = between->getNextNode())
@@ -643,8 +643,8 @@ constexpr int64_t everyIndex = -1;
 static bool neverBelow(Value bound, llvm::SmallVector<int64_t> dims, Value x, int64_t depth) {
   if (depth == 0) return false;
   if (bound == x) {
-    for (auto [place, dim] : llvm::enumerate(dims))
-      if (dim != everyIndex && dim != int64_t(place)) return false;
+    for (auto [tileIndex, dim] : llvm::enumerate(dims))
+      if (dim != everyIndex && dim != int64_t(tileIndex)) return false;
     return true;
   }
   Operation *op = bound.getDefiningOp();

@@ -16,7 +16,7 @@
 namespace tilewright::cpu {
 
 /// How a tile's elements change from one index to the next along one dimension.
-struct Step {
+struct Stride {
   enum Kind { constant, uniform, other } kind = other; // uniform: by the same amount each time, which is known only at run time
   int64_t amount = 0;                                  // constant: integers count 1, pointers bytes; 0: no change
   bool wraps = false;                                  // holds only if no `x % n` that it depends on wraps around inside the tile
@@ -74,20 +74,20 @@ bool isNotPositive(mlir::Value value, bool fused);
 std::optional<int64_t> constantOf(mlir::Value value);
 
 /// The integers that `op` widens: what it extends, or the offsets that it adds to pointers. Null for other operations.
-mlir::Value widenedBy(mlir::Operation *op);
+mlir::Value extendedFrom(mlir::Operation *op);
 
 class TileAnalysis {
 public:
   /// May rely on facts about launches that are not in `refuted`; `facts` are those that it has relied on so far.
-  TileAnalysis(tt::FuncOp function, address::RefutedFacts refuted);
-  const std::vector<LaunchFact> &facts() const { return indices.facts(); }
+  TileAnalysis(tt::FuncOp function, address::FailedGuards failedGuards);
+  const std::vector<LaunchGuard> &facts() const { return indices.facts(); }
   /// Whether code may be made for launches that satisfy a fact that is only preferred;
   /// false once a launch has broken it. Then `preferred` contains the fact.
-  bool prefers(const LaunchFact &fact);
-  const std::vector<LaunchFact> &preferredFacts() const { return preferred; }
+  bool prefers(const LaunchGuard &guard);
+  const std::vector<LaunchGuard> &versioningRequests() const { return preferred; }
 
-  using Steps = llvm::DenseMap<std::pair<mlir::Value, int64_t>, Step>;
-  Step step(mlir::Value tile, int64_t dim);
+  using Steps = llvm::DenseMap<std::pair<mlir::Value, int64_t>, Stride>;
+  Stride step(mlir::Value tile, int64_t dim);
   /// From here on `step` takes the steps in `assumed` for given, and adds what follows from them; null: no more. Returns those before.
   Steps *assumeSteps(Steps *assumed);
   /// Whether the tile's step, unless it is `other`, follows from assumed steps alone.
@@ -98,8 +98,8 @@ public:
   bool isNotNegative(mlir::Value tile) { return indices.assumeNonNegativeElements(tile); }
   /// Whether nothing overflows in the tile: this is proven, or a fact that launches are checked for.
   bool isExact(mlir::Value tile);
-  /// Whether what `op` widens (widenedBy) moves along `dim` as exact numbers would.
-  bool widensExactly(mlir::Operation *op, int64_t dim);
+  /// Whether what `op` widens (extendedFrom) moves along `dim` as exact numbers would.
+  bool extendsWithoutWrap(mlir::Operation *op, int64_t dim);
   /// Whether the addresses of a tile of pointers follow from its first address and the steps, so that the bytes that it reaches are known.
   bool reachIsKnown(mlir::Value pointer);
   /// Whether a smallest and a largest element, perhaps not met by any, follow from scalars (Bounds in conditions.cpp): of integers and
@@ -132,11 +132,11 @@ private:
     bool moves;
   }; // moves: it is read at another place than the root's
   using Seen = llvm::DenseSet<std::pair<mlir::Value, int>>;
-  Step computeStep(mlir::Value tile, int64_t dim);
-  Step sumStep(mlir::Operation *sum, int64_t dim, int64_t sign);
+  Stride computeStride(mlir::Value tile, int64_t dim);
+  Stride sumStride(mlir::Operation *sum, int64_t dim, int64_t sign);
   bool boundsAreKnown(mlir::Value tile, int64_t depth);
-  Step productStep(mlir::arith::MulIOp product, int64_t dim);
-  Step widenedStep(mlir::Operation *op, int64_t dim);
+  Stride productStride(mlir::arith::MulIOp dot, int64_t dim);
+  Stride extendedStride(mlir::Operation *op, int64_t dim);
   bool storeDisturbs(tt::LoadOp load, tt::StoreOp store, bool elsewhere);
   void demands(mlir::Value tile, bool expands, bool moves, bool throughViews, llvm::SmallVectorImpl<Demand> &out, Seen &seen);
   int64_t ownCost(mlir::Operation *op, const llvm::DenseMap<mlir::Value, int64_t> &known);
@@ -147,9 +147,9 @@ private:
   void decide(mlir::Value tile);
   bool mustStore(mlir::Operation *op);
 
-  address::RefutedFacts refuted;
+  address::FailedGuards failedGuards;
   address::Indices indices;
-  std::vector<LaunchFact> preferred;
+  std::vector<LaunchGuard> preferred;
   Steps steps;
   Steps *assumedSteps = nullptr;
   Steps inRows; // of quotients and remainders by long rows

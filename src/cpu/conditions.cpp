@@ -27,14 +27,14 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-Value bothHold(Context &ctx, Value first, Value second) {
+Value logicalAnd(Context &ctx, Value first, Value second) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (!first || !second) return first ? first : second;
   return arith::AndIOp::create(b, first, second);
 }
 
-static Place originOf(Value tile, Value zero) {
-  Place origin;
+static TileIndex originOf(Value tile, Value zero) {
+  TileIndex origin;
   origin.at.assign(shapeOf(tile).size(), {zero, 0});
   return origin;
 }
@@ -42,7 +42,7 @@ static Place originOf(Value tile, Value zero) {
 //===------------------------------------------------------------------------------------------------- conditional steps
 
 static void collectConditions(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims, int64_t dim,
-                              llvm::SmallVectorImpl<std::pair<Operation *, int64_t>> &found, PlacedTiles &seen) {
+                              llvm::SmallVectorImpl<std::pair<Operation *, int64_t>> &found, TilesWithDims &seen) {
   if (!isTile(tile) || ctx.buffers.contains(tile) ||
       !seen.insert({tile.getAsOpaquePointer(), std::vector<int64_t>(dims.begin(), dims.end())}).second)
     return;
@@ -50,9 +50,9 @@ static void collectConditions(Context &ctx, Value tile, llvm::ArrayRef<int64_t> 
   if (!op) return;
   for (size_t d = 0; d < dims.size(); ++d) {
     if (dims[d] != dim) continue;
-    Step step = ctx.analysis->step(tile, d);
+    Stride step = ctx.analysis->step(tile, d);
     bool wraps = isa<arith::RemSIOp, arith::RemUIOp>(op) && step.wraps;
-    bool widens = widenedBy(op) && step.widens && !ctx.analysis->widensExactly(op, d);
+    bool widens = extendedFrom(op) && step.widens && !ctx.analysis->extendsWithoutWrap(op, d);
     if (wraps || widens) found.push_back({op, shapeOf(tile)[d]});
   }
   llvm::SmallVector<int64_t> inner = operandDims(op, dims);
@@ -63,32 +63,32 @@ static void collectConditions(Context &ctx, Value tile, llvm::ArrayRef<int64_t> 
 /// i1: (start + i) % n does not wrap around for the `size` indices.
 static Value staysBelow(Context &ctx, Operation *remainder, int64_t size) {
   ImplicitLocOpBuilder &b = ctx.b;
-  Place origin = originOf(remainder->getResult(0), ctx.zeroIndex);
+  TileIndex origin = originOf(remainder->getResult(0), ctx.zeroIndex);
   Value start = scalarToIndex(ctx, evaluateScalar(ctx, remainder->getOperand(0), origin));
   Value count = scalarToIndex(ctx, evaluateScalar(ctx, remainder->getOperand(1), origin));
   Value safe = arith::MaxSIOp::create(b, count, constantIndex(b, 1));
   Value end = arith::AddIOp::create(b, arith::RemSIOp::create(b, start, safe), constantIndex(b, size));
   int64_t width = getElementTypeOrSelf(remainder->getResult(0)).getIntOrFloatBitWidth();
   Value last = constantIndex(b, APInt::getSignedMaxValue(width).getSExtValue() - (size - 1));
-  Value holds = bothHold(ctx, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, end, count),
+  Value holds = logicalAnd(ctx, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, end, count),
                          arith::CmpIOp::create(b, arith::CmpIPredicate::sge, start, constantIndex(b, 0)));
-  return bothHold(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, start, last));
+  return logicalAnd(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, start, last));
 }
 
 /// By how much a tile moves along `dim`; `first` is its element at index 0.
-static Value stepAlong(Context &ctx, Value tile, int64_t dim, Value first) {
+static Value strideAlong(Context &ctx, Value tile, int64_t dim, Value first) {
   ImplicitLocOpBuilder &b = ctx.b;
-  Step step = ctx.analysis->step(tile, dim);
-  if (step.kind == Step::constant) return constantIndex(b, step.amount);
-  Place second = originOf(tile, ctx.zeroIndex);
+  Stride step = ctx.analysis->step(tile, dim);
+  if (step.kind == Stride::constant) return constantIndex(b, step.amount);
+  TileIndex second = originOf(tile, ctx.zeroIndex);
   second.at[dim] = {indexConstant(ctx, 1), 0};
   return scalarToIndex(ctx, arith::SubIOp::create(b, evaluateScalar(ctx, tile, second), first));
 }
 
 /// i1: the narrow integers overflow nowhere in the tile: the first one and the steps, as wide numbers, stay within their type.
-static Value widensExactly(Context &ctx, Operation *op) {
+static Value extendsWithoutWrap(Context &ctx, Operation *op) {
   ImplicitLocOpBuilder &b = ctx.b;
-  Value in = widenedBy(op);
+  Value in = extendedFrom(op);
   bool isSigned = !isa<arith::ExtUIOp>(op);
   Value narrow = evaluateScalar(ctx, in, originOf(in, ctx.zeroIndex));
   Value first = isSigned ? scalarToIndex(ctx, narrow) : Value(arith::ExtUIOp::create(b, b.getI64Type(), narrow));
@@ -96,22 +96,22 @@ static Value widensExactly(Context &ctx, Operation *op) {
   auto shape = shapeOf(in);
   for (size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] == 1 || ctx.analysis->step(in, d).isZero()) continue;
-    Value span = arith::MulIOp::create(b, stepAlong(ctx, in, d, narrow), constantIndex(b, shape[d] - 1));
+    Value span = arith::MulIOp::create(b, strideAlong(ctx, in, d, narrow), constantIndex(b, shape[d] - 1));
     high = arith::AddIOp::create(b, high, arith::MaxSIOp::create(b, span, ctx.zeroIndex));
     low = arith::AddIOp::create(b, low, arith::MinSIOp::create(b, span, ctx.zeroIndex));
   }
   int64_t width = getElementTypeOrSelf(in).getIntOrFloatBitWidth();
   Value least = constantIndex(b, isSigned ? APInt::getSignedMinValue(width).getSExtValue() : 0);
   Value most = constantIndex(b, isSigned ? APInt::getSignedMaxValue(width).getSExtValue() : int64_t(llvm::maxUIntN(width)));
-  return bothHold(ctx, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, low, least),
+  return logicalAnd(ctx, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, low, least),
                   arith::CmpIOp::create(b, arith::CmpIPredicate::sle, high, most));
 }
 
 Value conditions(Context &ctx, ValueRange tiles, int64_t dim) {
   ImplicitLocOpBuilder &b = ctx.b;
-  if (dim < 0 || ctx.careful) return {};
+  if (dim < 0 || ctx.fallback) return {};
   llvm::SmallVector<std::pair<Operation *, int64_t>> found;
-  PlacedTiles seen;
+  TilesWithDims seen;
   for (Value tile : tiles) {
     llvm::SmallVector<int64_t> identity;
     for (size_t d = 0; d < shapeOf(tile).size(); ++d)
@@ -128,7 +128,7 @@ Value conditions(Context &ctx, ValueRange tiles, int64_t dim) {
   }
   Value holds;
   for (auto [op, size] : found)
-    holds = bothHold(ctx, holds, isa<arith::RemSIOp, arith::RemUIOp>(op) ? staysBelow(ctx, op, size) : widensExactly(ctx, op));
+    holds = logicalAnd(ctx, holds, isa<arith::RemSIOp, arith::RemUIOp>(op) ? staysBelow(ctx, op, size) : extendsWithoutWrap(ctx, op));
   return holds;
 }
 
@@ -158,11 +158,11 @@ Value reachesExactly(Context &ctx, ValueRange pointers) {
     Operation *op = tile.getDefiningOp();
     if (!op || !isTile(tile) || isa<LoadOp>(op) || !seen.insert(tile).second) continue;
     llvm::append_range(work, op->getOperands());
-    if (!widenedBy(op)) continue;
+    if (!extendedFrom(op)) continue;
     bool certain = true;
     for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
-      certain &= !ctx.analysis->step(tile, d).widens || ctx.analysis->widensExactly(op, d);
-    if (!certain) holds = bothHold(ctx, holds, widensExactly(ctx, op));
+      certain &= !ctx.analysis->step(tile, d).widens || ctx.analysis->extendsWithoutWrap(op, d);
+    if (!certain) holds = logicalAnd(ctx, holds, extendsWithoutWrap(ctx, op));
   }
   return holds;
 }
@@ -172,7 +172,7 @@ Value masksExactly(Context &ctx, Value mask, llvm::ArrayRef<int64_t> shape) {
   if (!mask || !ctx.analysis->box(mask, terms)) return {};
   Value holds;
   for (const BoxTerm &term : terms)
-    if (term.mayWrap && !term.lower) holds = bothHold(ctx, holds, boxCount(ctx, term, shape[term.dim]).noWrap);
+    if (term.mayWrap && !term.lower) holds = logicalAnd(ctx, holds, boxCount(ctx, term, shape[term.dim]).noWrap);
   return holds;
 }
 
@@ -190,14 +190,14 @@ Value boundsHold(Context &ctx, llvm::ArrayRef<BoxTerm> terms, llvm::ArrayRef<int
   for (const BoxTerm &term : terms) {
     BoxCount box = boxCount(ctx, term, term.dim < 0 ? 1 : shape[term.dim]);
     Value least = term.dim < 0 ? constantIndex(b, 1) : needed(term.dim);
-    holds = bothHold(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, box.count, least));
-    holds = bothHold(ctx, holds, box.noWrap);
+    holds = logicalAnd(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, box.count, least));
+    holds = logicalAnd(ctx, holds, box.noWrap);
   }
   return holds;
 }
 
 std::pair<Value, Value> rowsOf(Context &ctx, Value pointer) {
-  Place first{{{ctx.zeroIndex, 0}, {ctx.zeroIndex, 0}}}, second{{{indexConstant(ctx, 1), 0}, {ctx.zeroIndex, 0}}};
+  TileIndex first{{{ctx.zeroIndex, 0}, {ctx.zeroIndex, 0}}}, second{{{indexConstant(ctx, 1), 0}, {ctx.zeroIndex, 0}}};
   Value base = evaluateScalar(ctx, pointer, first), next = evaluateScalar(ctx, pointer, second);
   return {base, arith::SubIOp::create(ctx.b, next, base)};
 }
@@ -228,14 +228,14 @@ llvm::SmallVector<Hazard> hazardsOf(Context &ctx, StoreOp op) {
                 (load.getPtr() == op.getPtr() || haveSameOffsets(load.getPtr(), op.getPtr()));
     auto before = llvm::find_if(hazards, [&](const Hazard &hazard) { return hazard.load == load; });
     if (before != hazards.end())
-      before->samePlace &= same;
+      before->sameElement &= same;
     else
       hazards.push_back({load, same});
   }
   // Accesses that certainly go to the same tensor read the same place: the analysis stores all other tiles.
   llvm::erase_if(hazards, [&](Hazard hazard) {
     Value from = address::baseArgument(hazard.load.getPtr());
-    return (!from || !to || from == to) && !hazard.samePlace;
+    return (!from || !to || from == to) && !hazard.sameElement;
   });
   return hazards;
 }
@@ -293,9 +293,9 @@ Reach Bounds::compute(Value tile) {
         Reach first = of(sum.getLhs()), second = of(sum.getRhs());
         return Reach{arith::AddIOp::create(b, first.low, second.low), arith::AddIOp::create(b, first.high, second.high)};
       })
-      .Case([&](arith::MulIOp product) {
-        Value factor = constantIndex(b, *constantOf(product.getRhs()));
-        return both(of(product.getLhs()), [&](Value end) { return arith::MulIOp::create(b, end, factor); });
+      .Case([&](arith::MulIOp dot) {
+        Value factor = constantIndex(b, *constantOf(dot.getRhs()));
+        return both(of(dot.getLhs()), [&](Value end) { return arith::MulIOp::create(b, end, factor); });
       })
       .Case([&](AddPtrOp add) {
         Value bytes = constantIndex(b, elementBytes(cast<PointerType>(getElementTypeOrSelf(tile)).getPointeeType()));
@@ -305,7 +305,7 @@ Reach Bounds::compute(Value tile) {
       })
       .Case<arith::ExtSIOp, arith::ExtUIOp, ExpandDimsOp, BroadcastOp, TransOp>([&](Operation *other) { return of(other->getOperand(0)); })
       .Default([&](Operation *) { // constants, ranges and splats
-        Place last = originOf(tile, ctx.zeroIndex);
+        TileIndex last = originOf(tile, ctx.zeroIndex);
         for (size_t d = 0; d < last.at.size(); ++d)
           last.at[d] = {indexConstant(ctx, shapeOf(tile)[d] - 1), 0};
         auto wide = [&](Value element) { return isa<PointerType>(getElementTypeOrSelf(tile)) ? element : scalarToIndex(ctx, element); };
@@ -324,10 +324,10 @@ static Reach reachOf(Context &ctx, Value pointer, Value mask) {
   Reach reach{first, first};
   auto shape = shapeOf(pointer);
   for (int64_t d = 0; d < int64_t(shape.size()); ++d) {
-    Step step = ctx.analysis->step(pointer, d);
+    Stride step = ctx.analysis->step(pointer, d);
     if (shape[d] == 1 || step.isZero()) continue;
-    Value span = arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), stepAlong(ctx, pointer, d, first));
-    bool known = step.kind == Step::constant;
+    Value span = arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), strideAlong(ctx, pointer, d, first));
+    bool known = step.kind == Stride::constant;
     if (!known || step.amount > 0)
       reach.high = arith::AddIOp::create(b, reach.high, known ? span : Value(arith::MaxSIOp::create(b, span, ctx.zeroIndex)));
     if (!known || step.amount < 0)
@@ -346,8 +346,8 @@ static Value isInjective(Context &ctx, Value pointer, Value mask) {
   llvm::SmallVector<int64_t> others;
   for (int64_t d = 0; d < int64_t(shape.size()); ++d) {
     if (shape[d] == 1) continue;
-    Step step = ctx.analysis->step(pointer, d);
-    if (step.kind == Step::constant)
+    Stride step = ctx.analysis->step(pointer, d);
+    if (step.kind == Stride::constant)
       constants.push_back({std::abs(step.amount), d});
     else
       others.push_back(d);
@@ -365,58 +365,58 @@ static Value isInjective(Context &ctx, Value pointer, Value mask) {
   auto atLeast = [&](Value step, Value bound) -> Value { return arith::CmpIOp::create(b, sge, step, bound); };
   Value holds, width = constantIndex(b, bytes);
   for (auto [step, d] : constants) {
-    if (!certain) holds = bothHold(ctx, holds, atLeast(constantIndex(b, step), width));
+    if (!certain) holds = logicalAnd(ctx, holds, atLeast(constantIndex(b, step), width));
     Value span = arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), constantIndex(b, step));
     width = arith::AddIOp::create(b, width, span);
   }
   Value first = evaluateScalar(ctx, pointer, originOf(pointer, ctx.zeroIndex));
   llvm::SmallVector<Value, 2> steps, spans;
   for (int64_t d : others) {
-    Value step = stepAlong(ctx, pointer, d, first);
+    Value step = strideAlong(ctx, pointer, d, first);
     steps.push_back(arith::MaxSIOp::create(b, step, arith::SubIOp::create(b, ctx.zeroIndex, step)));
     spans.push_back(arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), steps.back()));
   }
   if (others.empty()) return holds;
-  if (others.size() == 1) return bothHold(ctx, holds, atLeast(steps[0], width));
+  if (others.size() == 1) return logicalAnd(ctx, holds, atLeast(steps[0], width));
   auto inOrder = [&](int64_t small, int64_t large) {
-    return bothHold(ctx, atLeast(steps[small], width), atLeast(steps[large], arith::AddIOp::create(b, width, spans[small])));
+    return logicalAnd(ctx, atLeast(steps[small], width), atLeast(steps[large], arith::AddIOp::create(b, width, spans[small])));
   };
-  return bothHold(ctx, holds, arith::OrIOp::create(b, inOrder(0, 1), inOrder(1, 0)));
+  return logicalAnd(ctx, holds, arith::OrIOp::create(b, inOrder(0, 1), inOrder(1, 0)));
 }
 
-static Value areApart(ImplicitLocOpBuilder &b, const Reach &first, const Reach &second) {
+static Value areDisjointRanges(ImplicitLocOpBuilder &b, const Reach &first, const Reach &second) {
   using enum arith::CmpIPredicate;
   return arith::OrIOp::create(b, arith::CmpIOp::create(b, ule, first.high, second.low),
                               arith::CmpIOp::create(b, ule, second.high, first.low));
 }
 
-Value areApart(Context &ctx, Value first, Value firstMask, Value inFront, Value second, Value secondMask) {
+Value areDisjointRanges(Context &ctx, Value first, Value firstMask, Value inFront, Value second, Value secondMask) {
   Reach reach = reachOf(ctx, first, firstMask);
   if (inFront) reach.low = arith::SubIOp::create(ctx.b, reach.low, inFront);
-  return areApart(ctx.b, reach, reachOf(ctx, second, secondMask));
+  return areDisjointRanges(ctx.b, reach, reachOf(ctx, second, secondMask));
 }
 
-Value isUndisturbed(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> hazards) {
+Value isDisjointFromStores(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> hazards) {
   ImplicitLocOpBuilder &b = ctx.b;
   using enum arith::CmpIPredicate;
   if (hazards.empty()) return {};
   Value to = address::baseArgument(op.getPtr()), injective, holds;
-  if (llvm::any_of(hazards, [](const Hazard &hazard) { return hazard.samePlace; })) injective = isInjective(ctx, op.getPtr(), op.getMask());
+  if (llvm::any_of(hazards, [](const Hazard &hazard) { return hazard.sameElement; })) injective = isInjective(ctx, op.getPtr(), op.getMask());
   std::optional<Reach> written;
   for (Hazard hazard : hazards) {
     Value pointer = hazard.load.getPtr(), from = address::baseArgument(pointer);
     if (!from || !to || from == to) { // the same place
-      holds = bothHold(ctx, holds, injective);
+      holds = logicalAnd(ctx, holds, injective);
       continue;
     }
     if (!written) written = reachOf(ctx, op.getPtr(), op.getMask());
-    Value apart = areApart(b, reachOf(ctx, pointer, hazard.load.getMask()), *written);
-    if (hazard.samePlace) {
+    Value apart = areDisjointRanges(b, reachOf(ctx, pointer, hazard.load.getMask()), *written);
+    if (hazard.sameElement) {
       Value start = evaluateScalar(ctx, pointer, originOf(pointer, ctx.zeroIndex));
       Value goal = evaluateScalar(ctx, op.getPtr(), originOf(op.getPtr(), ctx.zeroIndex));
-      apart = arith::OrIOp::create(b, apart, bothHold(ctx, arith::CmpIOp::create(b, eq, start, goal), injective));
+      apart = arith::OrIOp::create(b, apart, logicalAnd(ctx, arith::CmpIOp::create(b, eq, start, goal), injective));
     }
-    holds = bothHold(ctx, holds, apart);
+    holds = logicalAnd(ctx, holds, apart);
   }
   return holds;
 }

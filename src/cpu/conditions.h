@@ -8,10 +8,10 @@ namespace tilewright::cpu {
 /// A load that a store's loop would compute as it goes.
 struct Hazard {
   tt::LoadOp load;
-  bool samePlace; // if both start at the same address, it reads at each index the place that is stored to
+  bool sameElement; // if both start at the same address, it reads at each index the place that is stored to
 };
 
-Value bothHold(Context &ctx, Value first, Value second);
+Value logicalAnd(Context &ctx, Value first, Value second);
 /// Emits `body` for the case that all conditional steps along `dim` hold, which is tested at run time, and again for the other case.
 void withConditions(Context &ctx, ValueRange tiles, int64_t dim, llvm::function_ref<void()> body);
 /// All conditional steps of `tiles` along `dim` hold.
@@ -32,6 +32,6 @@ std::pair<Value, Value> rowsOf(Context &ctx, Value pointer);
 Value areApart(Context &ctx, Value first, Value firstMask, Value inFront, Value second, Value secondMask);
 llvm::SmallVector<Hazard> hazardsOf(Context &ctx, tt::StoreOp op);
 /// No load of `hazards` reads what the store has written before.
-Value isUndisturbed(Context &ctx, tt::StoreOp op, llvm::ArrayRef<Hazard> hazards);
+Value isDisjointFromStores(Context &ctx, tt::StoreOp op, llvm::ArrayRef<Hazard> hazards);
 
 } // namespace tilewright::cpu

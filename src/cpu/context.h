@@ -36,7 +36,7 @@ struct Index {
 };
 
 /// Where a tile is evaluated: one index a dimension; along dimension `vector`, `lanes` elements from there. vector == -1: one element.
-struct Place {
+struct TileIndex {
   llvm::SmallVector<Index, 3> at;
   int64_t vector = -1;
   int64_t lanes = 1;
@@ -47,7 +47,7 @@ struct Lanes {
   enum Kind { uniform, affine, vector } kind = uniform;
   Value value;       // uniform: the scalar; affine: the scalar at index 0 of the vector dimension; vector: the vector
   int64_t step = 0;  // affine: integers count 1, pointers bytes
-  Value uniformStep; // affine with a step known at run time (i64)
+  Value uniformStride; // affine with a step known at run time (i64)
 };
 
 /// The code at one level of a loop nest.
@@ -64,7 +64,7 @@ struct Readings {
 };
 
 /// A tile of zeros that a loop carries to a product: its buffer holds nothing before that product's first turn writes it.
-struct FirstTurn {
+struct FirstIteration {
   Value isFirst; // i1, known in the loop's body
   Value zeros;
 };
@@ -83,15 +83,15 @@ struct Context {
   // Values: scalars as they are, tiles that are in scratch. Others are computed on demand.
   llvm::DenseMap<Value, Value> scalars;
   llvm::DenseMap<Value, Buffer> buffers;
-  llvm::DenseMap<Value, FirstTurn> firstTurns;             // of carried tiles
+  llvm::DenseMap<Value, FirstIteration> firstIterations;             // of carried tiles
   llvm::MapVector<Value, Buffer> pending;                  // tiles that the first reduction to read them stores as it goes
   llvm::DenseMap<mlir::Operation *, Value> storedDirectly; // stores, and whether (i1) their product has already run them (direct_store.h)
   llvm::SmallVector<Value, 3> programId, numPrograms;
   Value arena;
   int64_t arenaUsed = 0, arenaPeak = 0;
   int64_t lastingBytes = 0;             // beside them, of what turns of loops leave for later turns
-  int64_t keptUsed = sizeof(ArenaHead); // in front of scratch: whether the launch is alone, what programs and turns leave for later ones
-  llvm::SmallVector<std::pair<int64_t, int64_t>> keptHeaders; // at which offset, and how many lines
+  int64_t panelCacheBytes = sizeof(ArenaHead); // in front of scratch: whether the launch is alone, what programs and turns leave for later ones
+  llvm::SmallVector<std::pair<int64_t, int64_t>> panelCacheHeaders; // at which offset, and how many lines
   Value zeroIndex;
   llvm::DenseMap<int64_t, Value> indexConstants;
 
@@ -103,18 +103,18 @@ struct Context {
   bool isRowOfVector = false;      // each vector is a row of its own (Rows::ofVectors)
   Value rowEnd;                    // i64, where a vector may reach beyond its row; null: it does not
   bool assumeConditions = false;   // conditional steps hold
-  bool careful = false;            // emitting the version of a root that assumes nothing: one simple loop
+  bool fallback = false;            // emitting the version of a root that assumes nothing: one simple loop
   bool packing = false;            // what is loaded is copied for a product, and memory is idle during the product
   bool guarded = false;            // code outside all loops is reached only where `trueMasks` hold
 
   // Around it.
   llvm::SmallVector<Value> enclosingTrips; // i64, of the loops around the current operation
-  int64_t currentRoot = 0;                 // counts the operations that were lowered
+  int64_t currentNest = 0;                 // counts the operations that were lowered
   llvm::DenseMap<mlir::Operation *, Readings> readings;
   Atomics atomics = Atomics::none;
   bool streaming = false;          // in this loop whole vectors are stored past the caches
-  bool streams = false;            // some store is a streaming one: fence at the end
-  bool usesTiles = false;          // some product uses tile registers, which are configured at the start
+  bool nonTemporal = false;            // some store is a streaming one: fence at the end
+  bool usesAmx = false;          // some product uses tile registers, which are configured at the start
   mlir::Operation *root = nullptr; // the operation that code is emitted for
   Notes notes;
   bool failedAny = false;

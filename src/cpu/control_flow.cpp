@@ -108,7 +108,7 @@ static LogicalResult leave(Context &ctx, Operation *terminator, ValueRange value
 
 /// Whether the loop carries zeros to a product and to nothing else, which then need not be written: small products spend a twentieth of
 /// their time on it.
-static bool isZeroForProduct(Context &ctx, scf::ForOp op, size_t slot) {
+static bool isZeroForDot(Context &ctx, scf::ForOp op, size_t slot) {
   Value argument = op.getRegionIterArg(slot);
   if (!isZeroTile(op.getInitArgs()[slot]) || !argument.hasOneUse()) return false;
   auto dot = dyn_cast<DotOp>(*argument.user_begin());
@@ -116,7 +116,7 @@ static bool isZeroForProduct(Context &ctx, scf::ForOp op, size_t slot) {
 }
 
 /// Zeros that no turn of the loop writes.
-static void writeWithoutTurns(Context &ctx, Value lower, Value upper, bool isUnsigned, Value zeros, const Buffer &buffer) {
+static void writeWithoutIterations(Context &ctx, Value lower, Value upper, bool isUnsigned, Value zeros, const Buffer &buffer) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value isEmpty = arith::CmpIOp::create(b, isUnsigned ? arith::CmpIPredicate::uge : arith::CmpIPredicate::sge, lower, upper);
   auto branch = scf::IfOp::create(b, TypeRange{}, isEmpty, false);
@@ -129,13 +129,13 @@ static Value asIndex(Context &ctx, Value value) {
   return scalarToIndex(ctx, scalar(ctx, value));
 }
 
-Value turnNumber(Context &ctx, scf::ForOp loop) {
+Value iterationNumber(Context &ctx, scf::ForOp loop) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value done = arith::SubIOp::create(b, asIndex(ctx, loop.getInductionVar()), asIndex(ctx, loop.getLowerBound()));
   return arith::DivSIOp::create(b, done, constantIndex(b, *getConstantIntValue(loop.getStep())));
 }
 
-Value isLastTurn(Context &ctx, scf::ForOp loop) {
+Value isLastIteration(Context &ctx, scf::ForOp loop) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value left =
       arith::SubIOp::create(b, asIndex(ctx, loop.getUpperBound()), asIndex(ctx, loop.getInductionVar())); // positive, as an unsigned number
@@ -156,7 +156,7 @@ static int64_t innerDim(Context &ctx, scf::ForOp op, size_t slot) {
                       llvm::all_of(op.getRegionIterArg(slot).getUsers(), takesAnyOrder) &&
                       llvm::all_of(op.getResult(slot).getUsers(), takesAnyOrder);
   if (last < 1 || !isInAnyOrder || isa<BlockArgument>(op.getInitArgs()[slot])) return last;
-  int64_t turned = turnedDim(ctx, yielded, last);
+  int64_t turned = transposedDim(ctx, yielded, last);
   return turned >= 0 && shape[turned] >= shortest ? turned : last;
 }
 
@@ -173,8 +173,8 @@ LogicalResult lowerFor(Context &ctx, scf::ForOp op) {
     }
     int64_t inner = innerDim(ctx, op, slot);
     Buffer buffer = inner < 0 ? allocateFor(ctx, init) : allocateAlong(ctx, init, inner);
-    if (isZeroForProduct(ctx, op, slot)) {
-      writeWithoutTurns(ctx, lower, upper, op.getUnsignedCmp(), init, buffer);
+    if (isZeroForDot(ctx, op, slot)) {
+      writeWithoutIterations(ctx, lower, upper, op.getUnsignedCmp(), init, buffer);
       late.push_back(slot);
     } else {
       materialize(ctx, init, buffer);
@@ -198,7 +198,7 @@ LogicalResult lowerFor(Context &ctx, scf::ForOp op) {
     bindValues(ctx, op.getRegionIterArgs(), loop.getRegionIterArgs(), tileBuffers);
     Value isFirst = late.empty() ? Value() : arith::CmpIOp::create(b, arith::CmpIPredicate::eq, loop.getInductionVar(), lower);
     for (size_t slot : late)
-      ctx.firstTurns[op.getRegionIterArg(slot)] = {isFirst, op.getInitArgs()[slot]};
+      ctx.firstIterations[op.getRegionIterArg(slot)] = {isFirst, op.getInitArgs()[slot]};
     if (failed(lowerBlock(ctx, *op.getBody()))) return failure();
     Operation *yield = op.getBody()->getTerminator();
     b.setLoc(yield->getLoc());

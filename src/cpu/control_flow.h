@@ -13,7 +13,7 @@ llvm::LogicalResult lowerWhile(Context &ctx, mlir::scf::WhileOp op);
 
 /// Of the turn that is being emitted. Its number, from 0 (i64), of a loop whose step is a positive constant; whether it is the last one
 /// (i1).
-Value turnNumber(Context &ctx, mlir::scf::ForOp loop);
-Value isLastTurn(Context &ctx, mlir::scf::ForOp loop);
+Value iterationNumber(Context &ctx, mlir::scf::ForOp loop);
+Value isLastIteration(Context &ctx, mlir::scf::ForOp loop);
 
 } // namespace tilewright::cpu

@@ -26,7 +26,7 @@ static bool isWide(Type element) {
   return element.isF32() || element.isF64();
 }
 
-static Value widenAny(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value) {
+static Value upcastAny(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value) {
   Type element = elementOf(value.getType());
   Type type = vectorOf(b.getF32Type(), lanesOf(value.getType()));
   if (element.isF16() && target.f16c) return arith::ExtFOp::create(b, type, value);
@@ -54,7 +54,7 @@ Value convertFloat(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value
   int64_t lanes = lanesOf(value.getType());
   if (source == element) return value;
   if (!isWide(source)) {
-    Value single = widenAny(b, target, value);
+    Value single = upcastAny(b, target, value);
     if (element.isF64()) return arith::ExtFOp::create(b, vectorOf(element, lanes), single);
     return convertFloat(b, target, single, element, truncate);
   }
@@ -74,7 +74,7 @@ static Value isNotFinite(ImplicitLocOpBuilder &b, Value bits) {
 
 // The upper half of an f32 number's bits is bf16, cut off; of 11 bits at most 3 remain.
 Value bf16Halves(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value) {
-  Value single = widenAny(b, target, value);
+  Value single = upcastAny(b, target, value);
   Type words = vectorOf(b.getI32Type(), lanesOf(value.getType()));
   auto constant = [&](int64_t bits) { return constantInt(b, words, bits); };
   Value bits = arith::BitcastOp::create(b, words, single);

@@ -10,11 +10,11 @@ using namespace tilewright::tt;
 namespace tilewright::cpu {
 
 void declareVariables(Context &ctx, LLVM::LLVMFuncOp program, FuncOp source) {
-  auto place = source.getLoc()->findInstanceOf<FileLineColLoc>();
-  if (!place) return;
+  auto tileIndex = source.getLoc()->findInstanceOf<FileLineColLoc>();
+  if (!tileIndex) return;
   MLIRContext *context = program.getContext();
   Builder b(context);
-  llvm::StringRef path = place.getFilename().getValue();
+  llvm::StringRef path = tileIndex.getFilename().getValue();
   auto file = LLVM::DIFileAttr::get(context, path, "");
   auto unit =
       LLVM::DICompileUnitAttr::get(DistinctAttr::create(b.getUnitAttr()), llvm::dwarf::DW_LANG_C, file, b.getStringAttr("tilewright"),
@@ -22,9 +22,9 @@ void declareVariables(Context &ctx, LLVM::LLVMFuncOp program, FuncOp source) {
   auto type = LLVM::DISubroutineTypeAttr::get(context, llvm::dwarf::DW_CC_normal, {});
   auto flags = LLVM::DISubprogramFlags::Definition | LLVM::DISubprogramFlags::Optimized;
   auto scope = LLVM::DISubprogramAttr::get(context, DistinctAttr::create(b.getUnitAttr()), unit, file, source.getNameAttr(),
-                                           /*linkageName=*/StringAttr(), file, place.getLine(), place.getLine(), flags, type,
+                                           /*linkageName=*/StringAttr(), file, tileIndex.getLine(), tileIndex.getLine(), flags, type,
                                            /*retainedNodes=*/{}, /*annotations=*/{});
-  program->setLoc(FusedLoc::get(context, {place}, scope));
+  program->setLoc(FusedLoc::get(context, {tileIndex}, scope));
   ctx.module->setLoc(FusedLoc::get(context, {ctx.module.getLoc()}, unit)); // the other functions belong to the same unit
 }
 
@@ -141,13 +141,13 @@ static Whereabouts whereaboutsOf(Context &ctx, Value value) {
 static void note(Context &ctx, Location location, const Whereabouts &at, uint64_t argument) {
   LLVM::DISubprogramAttr scope = scopeOf(ctx);
   llvm::StringRef name = variableOf(location);
-  auto place = location->findInstanceOf<FileLineColLoc>();
-  if (!scope || name.empty() || !place) return;
+  auto tileIndex = location->findInstanceOf<FileLineColLoc>();
+  if (!scope || name.empty() || !tileIndex) return;
   MLIRContext *context = location.getContext();
   // All places that assign to it share one variable: the line of the first is as good as any.
   auto variable = LLVM::DILocalVariableAttr::get(scope, name, scope.getFile(), scope.getLine(), static_cast<unsigned>(argument), 0, at.type,
                                                  LLVM::DIFlags::Zero);
-  LocationGuard guard(ctx.b, place);
+  LocationGuard guard(ctx.b, tileIndex);
   LLVM::DbgValueOp::create(ctx.b, at.value, variable, LLVM::DIExpressionAttr::get(context, at.operations));
 }
 
@@ -159,7 +159,7 @@ void noteArguments(Context &ctx, Block &block) {
   if (!scopeOf(ctx)) return;
   bool isKernel = isa<FuncOp>(block.getParentOp()) && block.isEntryBlock();
   for (BlockArgument argument : block.getArguments()) // what a first turn has not written yet keeps its place from before the loop: none
-    if (!variableOf(argument.getLoc()).empty() && !ctx.firstTurns.contains(argument))
+    if (!variableOf(argument.getLoc()).empty() && !ctx.firstIterations.contains(argument))
       note(ctx, argument.getLoc(), whereaboutsOf(ctx, argument), isKernel ? argument.getArgNumber() + 1 : 0);
 }
 

@@ -4,10 +4,10 @@
 #include "cpu/conditions.h"
 #include "cpu/control_flow.h"
 #include "cpu/debug_variables.h"
-#include "cpu/edges.h"
+#include "cpu/operand_padding.h"
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
-#include "cpu/roots.h"
+#include "cpu/loop_nests.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -47,7 +47,7 @@ static bool carriesNoLoads(Context &ctx, scf::ForOp loop, size_t sum) {
 }
 
 /// The loop's result that is the sum of all turns' products; null: it is not.
-static Value sumOfTurns(Context &ctx, DotOp dot) {
+static Value sumOfIterations(Context &ctx, DotOp dot) {
   auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
   if (!loop || !dot.getD().hasOneUse()) return {};
   OpOperand &use = *dot.getD().use_begin();
@@ -61,7 +61,7 @@ static Value sumOfTurns(Context &ctx, DotOp dot) {
 
 StoreOp storeOfResults(Context &ctx, DotOp dot) {
   if (namesVariables(ctx)) return {}; // a debugger finds the sum in scratch
-  Value result = sumOfTurns(ctx, dot);
+  Value result = sumOfIterations(ctx, dot);
   if (!result) result = dot.getD();
   if (!result.hasOneUse() || shapeOf(result).size() != 2) return {};
   Operation *maker = result.getDefiningOp();
@@ -80,7 +80,7 @@ StoreOp storeOfLoop(Context &ctx, scf::ForOp loop) {
 static Value streaming(Context &ctx, DotOp dot, StoreOp store, const DotPlan &plan) {
   auto trips = ctx.enclosingTrips;
   if (dot->getBlock() != store->getBlock()) ctx.enclosingTrips.pop_back();
-  Value pays = streamingPays(ctx, store, 1, ctx.target.vectorBytes / elementBytes(plan.result));
+  Value pays = usesNonTemporalStores(ctx, store, 1, ctx.target.vectorBytes / elementBytes(plan.result));
   ctx.enclosingTrips = std::move(trips);
   return pays;
 }
@@ -88,8 +88,8 @@ static Value streaming(Context &ctx, DotOp dot, StoreOp store, const DotPlan &pl
 std::optional<DirectStore> directStore(Context &ctx, DotOp dot, StoreOp store, const DotPlan &plan, Value readBefore) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value pointer = store.getPtr(), mask = store.getMask();
-  Step along = ctx.analysis->step(pointer, 1);
-  bool isContiguous = along.kind == Step::constant && along.amount == elementBytes(plan.result);
+  Stride along = ctx.analysis->step(pointer, 1);
+  bool isContiguous = along.kind == Stride::constant && along.amount == elementBytes(plan.result);
   if (!llvm::isPowerOf2_64(plan.m) || !llvm::isPowerOf2_64(plan.n)) return std::nullopt; // blocks of registers would end behind the tile
   if (getElementTypeOrSelf(store.getValue()) != plan.result || !isContiguous || !ctx.analysis->reachIsKnown(pointer)) return std::nullopt;
   auto terms = upperBounds(ctx, mask);
@@ -99,18 +99,18 @@ std::optional<DirectStore> directStore(Context &ctx, DotOp dot, StoreOp store, c
     llvm::append_range(needed, term.compare->getOperands());
   DirectStore direct;
   bool isKnown = withScalarsOf(ctx, needed, [&] {
-    Value holds = bothHold(ctx, conditions(ctx, {pointer}, 0), conditions(ctx, {pointer}, 1));
-    holds = bothHold(ctx, holds, reachesExactly(ctx, {pointer}));
+    Value holds = logicalAnd(ctx, conditions(ctx, {pointer}, 0), conditions(ctx, {pointer}, 1));
+    holds = logicalAnd(ctx, holds, reachesExactly(ctx, {pointer}));
     auto shape = shapeOf(pointer);
-    holds = bothHold(ctx, holds, boundsHold(ctx, *terms, shape, [&](int64_t dim) { return constantIndex(b, shape[dim]); }));
+    holds = logicalAnd(ctx, holds, boundsHold(ctx, *terms, shape, [&](int64_t dim) { return constantIndex(b, shape[dim]); }));
     if (auto a = dot.getA().getDefiningOp<LoadOp>(); a && !ctx.buffers.contains(a)) {
       if (!ctx.analysis->reachIsKnown(a.getPtr())) return;
-      holds = bothHold(ctx, holds, reachesExactly(ctx, {a.getPtr()}));
-      holds = bothHold(ctx, holds, areApart(ctx, a.getPtr(), a.getMask(), readBefore, pointer, mask));
+      holds = logicalAnd(ctx, holds, reachesExactly(ctx, {a.getPtr()}));
+      holds = logicalAnd(ctx, holds, areApart(ctx, a.getPtr(), a.getMask(), readBefore, pointer, mask));
     }
-    if (dot->getBlock() != store->getBlock()) holds = bothHold(ctx, holds, isLastTurn(ctx, cast<scf::ForOp>(dot->getParentOp())));
+    if (dot->getBlock() != store->getBlock()) holds = logicalAnd(ctx, holds, isLastIteration(ctx, cast<scf::ForOp>(dot->getParentOp())));
     std::tie(direct.base, direct.rowBytes) = rowsOf(ctx, pointer);
-    direct.streams = streaming(ctx, dot, store, plan);
+    direct.nonTemporal = streaming(ctx, dot, store, plan);
     direct.holds = holds ? holds : constantInt(b, b.getI1Type(), 1);
   });
   return isKnown && direct.holds ? std::optional(direct) : std::nullopt;

@@ -26,7 +26,7 @@ tt::StoreOp storeOfLoop(Context &ctx, mlir::scf::ForOp loop);
 struct DirectStore {
   Value holds;          // i1: here and now
   Value base, rowBytes; // i64: of the first result, and from one row to the next
-  Value streams;        // i1: whole vectors bypass the caches; null: never
+  Value nonTemporal;        // i1: whole vectors bypass the caches; null: never
 };
 
 /// Whether `dot`, whose results are stored by `store`, stores them itself. None where that is certain not to be so. `readBefore`: bytes

@@ -9,12 +9,12 @@
 #include "cpu/debug_variables.h"
 #include "cpu/evaluate.h"
 #include "cpu/explain.h"
-#include "cpu/kept_panels.h"
+#include "cpu/panel_cache.h"
 #include "cpu/lower.h"
-#include "cpu/matrix_tiles.h"
+#include "cpu/amx_tiles.h"
 #include "cpu/operations.h"
-#include "cpu/roots.h"
-#include "ir/drop_wraparound.h"
+#include "cpu/loop_nests.h"
+#include "ir/modulo_to_mask.h"
 #include "ir/refusal.h"
 #include "ir/slots.h"
 
@@ -121,7 +121,7 @@ static LogicalResult lowerBody(Context &ctx, FuncOp source, LLVM::LLVMFuncOp pro
     b.setInsertionPointToEnd(blocks[&block]);
     noteArguments(ctx, block);
     for (Operation &op : block.without_terminator()) {
-      ++ctx.currentRoot;
+      ++ctx.currentNest;
       if (failed(lowerOp(ctx, &op)) || ctx.failedAny) return failure();
       noteVariables(ctx, &op);
     }
@@ -186,22 +186,22 @@ static void createEntry(Context &ctx, const Program &program, const std::string 
   }
   for (int i = 0; i < 3; ++i)
     grid.push_back(load(b, types.word, pointerAtConstant(b, start->getArgument(1), 4 * i), 4));
-  Value arena = start->getArgument(4), scratch = pointerAtConstant(b, arena, int64_t(sizeof(ArenaHead)) + ctx.keptUsed);
-  if (!ctx.keptHeaders.empty()) forgetPanels(ctx, arena, scratch);
+  Value arena = start->getArgument(4), scratch = pointerAtConstant(b, arena, int64_t(sizeof(ArenaHead)) + ctx.panelCacheBytes);
+  if (!ctx.panelCacheHeaders.empty()) forgetPanels(ctx, arena, scratch);
   if (ctx.atomics == Atomics::plain) tellAlone(b, arena, scratch);
-  if (ctx.usesTiles) configureTiles(b);
+  if (ctx.usesAmx) configureTiles(b);
   auto loop = scf::ForOp::create(b, start->getArgument(2), start->getArgument(3), constantIndex(b, 1));
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     callProgram(b, program, loop.getInductionVar(), arguments, grid, scratch);
   }
-  if (ctx.usesTiles) releaseTiles(b);
-  if (ctx.streams) memoryFence(b);
+  if (ctx.usesAmx) releaseTiles(b);
+  if (ctx.nonTemporal) memoryFence(b);
   LLVM::ReturnOp::create(b, ValueRange());
 }
 
-static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refuted, LoopsInfo &info) {
+static LogicalResult lowerKernel(Context &ctx, const address::FailedGuards &failedGuards, LoopsInfo &info) {
   ImplicitLocOpBuilder &b = ctx.b;
   FuncOp found;
   for (auto function : ctx.module.getOps<FuncOp>()) {
@@ -211,8 +211,8 @@ static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refu
   }
   if (!found) return tilewright::bug(ctx.module, "it has no kernel");
   ctx.kernel = found;
-  std::vector<LaunchFact> facts = dropWraparound(found, refuted, [](Operation *, int64_t) { return false; });
-  ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel, refuted);
+  std::vector<LaunchGuard> facts = moduloToMask(found, failedGuards, [](Operation *, int64_t) { return false; });
+  ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel, failedGuards);
   ctx.atomics = atomicsOf(ctx.kernel);
   b.setLoc(ctx.kernel.getLoc());
   info.entry = ctx.kernel.getName().str();
@@ -224,9 +224,9 @@ static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refu
   createEntry(ctx, *program, info.entry);
   info.arenaBytes = arenaBytes(ctx);
   info.atomics = ctx.atomics;
-  for (const LaunchFact &fact : ctx.analysis->facts())
+  for (const LaunchGuard &fact : ctx.analysis->facts())
     if (!llvm::is_contained(facts, fact)) facts.push_back(fact);
-  llvm::append_range(facts, ctx.analysis->preferredFacts());
+  llvm::append_range(facts, ctx.analysis->versioningRequests());
   info.facts = std::move(facts);
   if (info.onExplained) info.onExplained(explain(ctx));
   ctx.kernel.erase();
@@ -236,11 +236,11 @@ static LogicalResult lowerKernel(Context &ctx, const address::RefutedFacts &refu
 } // namespace tilewright::cpu
 
 namespace tilewright {
-LogicalResult lowerToLoops(ModuleOp module, const CpuTarget &target, bool fpFusion, llvm::ArrayRef<std::string> refutedFacts,
+LogicalResult lowerToLoops(ModuleOp module, const CpuTarget &target, bool fpFusion, llvm::ArrayRef<std::string> failedGuardsOf,
                            LoopsInfo &info) {
   cpu::Context ctx(module, target, fpFusion);
-  address::RefutedFacts refuted;
-  refuted.insert(refutedFacts.begin(), refutedFacts.end());
-  return cpu::lowerKernel(ctx, refuted, info);
+  address::FailedGuards failedGuards;
+  failedGuards.insert(failedGuardsOf.begin(), failedGuardsOf.end());
+  return cpu::lowerKernel(ctx, failedGuards, info);
 }
 } // namespace tilewright

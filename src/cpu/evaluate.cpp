@@ -7,15 +7,15 @@
 #include "cpu/evaluate.h"
 
 #include "cpu/conditions.h"
-#include "cpu/in_turn.h"
+#include "cpu/interleave.h"
 #include "cpu/loops.h"
-#include "cpu/made_anew.h"
+#include "cpu/volatile_load.h"
 #include "cpu/math.h"
-#include "cpu/roots.h"
+#include "cpu/loop_nests.h"
 #include "cpu/rows.h"
 #include "cpu/scratch.h"
-#include "cpu/short_form.h"
-#include "support/processor.h"
+#include "cpu/fast_path.h"
+#include "support/cpu.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
@@ -46,17 +46,17 @@ void bug(Context &ctx, Operation *op, const std::string &what) {
   ctx.failedAny = true;
 }
 
-static int64_t levelOf(Context &ctx, Value tile, const Place &place) {
+static int64_t levelOf(Context &ctx, Value tile, const TileIndex &tileIndex) {
   int64_t level = 0;
   auto shape = shapeOf(tile);
   for (size_t d = 0; d < shape.size(); ++d)
-    if (shape[d] > 1) level = std::max(level, place.at[d].level);
+    if (shape[d] > 1) level = std::max(level, tileIndex.at[d].level);
   return level;
 }
 
-static Lanes evaluateOp(Context &ctx, Operation *op, Value tile, const Place &place);
-static Lanes evaluateLoad(Context &ctx, LoadOp load, const Place &place);
-static Lanes readTile(Context &ctx, LoadOp load, const Place &place);
+static Lanes evaluateOp(Context &ctx, Operation *op, Value tile, const TileIndex &tileIndex);
+static Lanes evaluateLoad(Context &ctx, LoadOp load, const TileIndex &tileIndex);
+static Lanes readTile(Context &ctx, LoadOp load, const TileIndex &tileIndex);
 
 /// Whether the conditions of a tile's steps are partly those of tiles in scratch. The root tests none of these: the tiles are as they are.
 static bool restsOnStored(Context &ctx, Value tile) {
@@ -76,34 +76,34 @@ static bool restsOnStored(Context &ctx, Value tile) {
 
 /// A tile that moves by one constant step along the vector: its first element
 /// and the step. Null where it does not, or where that is not certain.
-static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const Place &place) {
+static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = ctx.b;
-  if (place.vector < 0) return std::nullopt;
-  Step step = ctx.analysis->step(tile, place.vector);
+  if (tileIndex.vector < 0) return std::nullopt;
+  Stride step = ctx.analysis->step(tile, tileIndex.vector);
   Type element = getElementTypeOrSelf(tile);
-  bool stepsHere = step.kind != Step::other && (step.isZero() || element.isInteger() || isa<PointerType>(element)) &&
+  bool stepsHere = step.kind != Stride::other && (step.isZero() || element.isInteger() || isa<PointerType>(element)) &&
                    (!step.isConditional() || (ctx.assumeConditions && !restsOnStored(ctx, tile)));
   if (!stepsHere) return std::nullopt;
-  Place first = place;
+  TileIndex first = tileIndex;
   first.vector = -1, first.lanes = 1;
   bool isInRow = ctx.isRowOfVector || ctx.rowStart.value;
-  bool ofRow = isInRow && ctx.analysis->needsAssumedSteps(tile, place.vector);
-  Index start = !ofRow ? Index{ctx.zeroIndex, 0} : ctx.isRowOfVector ? place.at[place.vector] : ctx.rowStart;
-  first.at[place.vector] = start;
+  bool ofRow = isInRow && ctx.analysis->needsAssumedSteps(tile, tileIndex.vector);
+  Index start = !ofRow ? Index{ctx.zeroIndex, 0} : ctx.isRowOfVector ? tileIndex.at[tileIndex.vector] : ctx.rowStart;
+  first.at[tileIndex.vector] = start;
   Value base = evaluateScalar(ctx, tile, first);
   if (step.isZero()) return Lanes{Lanes::uniform, base, 0, {}};
   Lanes lanes{Lanes::affine, base, step.amount, {}};
-  if (step.kind != Step::constant) {
-    Place second = first;
-    second.at[place.vector] = !ofRow              ? Index{indexConstant(ctx, 1), 0}
+  if (step.kind != Stride::constant) {
+    TileIndex second = first;
+    second.at[tileIndex.vector] = !ofRow              ? Index{indexConstant(ctx, 1), 0}
                               : ctx.isRowOfVector ? knownIndex(ctx, start.value, start.level, 1)
                                                   : ctx.rowNext;
     Value next = evaluateScalar(ctx, tile, second);
-    lanes.uniformStep = scalarToIndex(ctx, arith::SubIOp::create(b, next, base));
+    lanes.uniformStride = scalarToIndex(ctx, arith::SubIOp::create(b, next, base));
   }
   if (!ofRow) return lanes;
   // A row continues to the left as it goes on to the right: its element at index 0 need not exist.
-  Value stride = lanes.uniformStep ? lanes.uniformStep : constantIndex(b, step.amount);
+  Value stride = lanes.uniformStride ? lanes.uniformStride : constantIndex(b, step.amount);
   Value moved = arith::MulIOp::create(b, start.value, stride);
   if (base.getType() != moved.getType()) moved = arith::TruncIOp::create(b, base.getType(), moved);
   lanes.value = arith::SubIOp::create(b, base, moved);
@@ -116,40 +116,40 @@ static bool holdsHere(Context &ctx, Value mask, int64_t level) {
   return ctx.trueMasks.contains(mask) && (level > 0 || (ctx.guarded && ctx.levels.size() == 1));
 }
 
-static std::vector<const void *> keyOf(Value tile, const Place &place) {
-  std::vector<const void *> key = {tile.getAsOpaquePointer(), reinterpret_cast<const void *>(place.vector),
-                                   reinterpret_cast<const void *>(place.lanes)};
-  for (const Index &index : place.at)
+static std::vector<const void *> keyOf(Value tile, const TileIndex &tileIndex) {
+  std::vector<const void *> key = {tile.getAsOpaquePointer(), reinterpret_cast<const void *>(tileIndex.vector),
+                                   reinterpret_cast<const void *>(tileIndex.lanes)};
+  for (const Index &index : tileIndex.at)
     key.push_back(index.value.getAsOpaquePointer());
   return key;
 }
 
-void remember(Context &ctx, Value tile, const Place &place, Value vector) {
-  ctx.levels[levelOf(ctx, tile, place)].memo[keyOf(tile, place)] = {Lanes::vector, vector, 0, {}};
+void remember(Context &ctx, Value tile, const TileIndex &tileIndex, Value vector) {
+  ctx.levels[levelOf(ctx, tile, tileIndex)].memo[keyOf(tile, tileIndex)] = {Lanes::vector, vector, 0, {}};
   ctx.notes.computed.insert({tile.getDefiningOp(), ctx.root});
 }
 
-Lanes evaluate(Context &ctx, Value tile, const Place &wanted) {
+Lanes evaluate(Context &ctx, Value tile, const TileIndex &wanted) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (!isTile(tile)) {
     Value value = scalar(ctx, tile);
     if (isa<PointerType>(tile.getType())) value = pointerToInt(b, value);
     return {Lanes::uniform, value, 0, {}};
   }
-  Place place = wanted;
+  TileIndex tileIndex = wanted;
   auto shape = shapeOf(tile);
   for (size_t d = 0; d < shape.size(); ++d)
     if (shape[d] == 1) {
-      place.at[d] = {ctx.zeroIndex, 0};
-      if (place.vector == int64_t(d)) place.vector = -1, place.lanes = 1;
+      tileIndex.at[d] = {ctx.zeroIndex, 0};
+      if (tileIndex.vector == int64_t(d)) tileIndex.vector = -1, tileIndex.lanes = 1;
     }
 
-  int64_t level = levelOf(ctx, tile, place);
+  int64_t level = levelOf(ctx, tile, tileIndex);
   if (holdsHere(ctx, tile, level)) return {Lanes::uniform, constantInt(b, b.getI1Type(), 1), 0, {}};
   // The same tile at the same place is computed once at each level.
   std::vector<const void *> key;
   if (!ctx.levels.empty()) {
-    key = keyOf(tile, place);
+    key = keyOf(tile, tileIndex);
     auto &memo = ctx.levels[level].memo;
     auto found = memo.find(key);
     if (found != memo.end()) return found->second;
@@ -159,14 +159,14 @@ Lanes evaluate(Context &ctx, Value tile, const Place &wanted) {
   if (outside) b.setInsertionPoint(ctx.levels[level].inner);
 
   Lanes result;
-  if (std::optional<Lanes> moving = evaluateMoving(ctx, tile, place)) {
+  if (std::optional<Lanes> moving = evaluateMoving(ctx, tile, tileIndex)) {
     result = *moving;
   } else if (auto buffer = ctx.buffers.find(tile); buffer != ctx.buffers.end()) {
-    result = readBuffer(ctx, buffer->second, getElementTypeOrSelf(tile), place);
+    result = readBuffer(ctx, buffer->second, getElementTypeOrSelf(tile), tileIndex);
   } else if (Operation *op = tile.getDefiningOp()) {
     LocationGuard ofItsLine(b, op->getLoc());
-    result = evaluateOp(ctx, op, tile, place);
-    if (place.vector >= 0) ctx.notes.computed.insert({op, ctx.root});
+    result = evaluateOp(ctx, op, tile, tileIndex);
+    if (tileIndex.vector >= 0) ctx.notes.computed.insert({op, ctx.root});
   } else {
     bug(ctx, ctx.kernel, "a tile that nobody has computed");
     result = {Lanes::uniform, constantIndex(b, 0), 0, {}};
@@ -175,48 +175,48 @@ Lanes evaluate(Context &ctx, Value tile, const Place &wanted) {
   return result;
 }
 
-llvm::SmallVector<Value> evaluateAll(Context &ctx, Value tile, llvm::ArrayRef<Place> places, Type element) {
-  evaluateShortForms(ctx, tile, places);
+llvm::SmallVector<Value> evaluateAll(Context &ctx, Value tile, llvm::ArrayRef<TileIndex> tileIndices, Type element) {
+  evaluateFastPaths(ctx, tile, tileIndices);
   llvm::SmallVector<Value> values;
-  inTurn(ctx.b, places.size(), [&](int64_t i) {
-    Lanes lanes = evaluate(ctx, tile, places[i]);
-    values.push_back(places[i].vector < 0 ? lanes.value : asVector(ctx, lanes, element, places[i]));
+  interleaved(ctx.b, tileIndices.size(), [&](int64_t i) {
+    Lanes lanes = evaluate(ctx, tile, tileIndices[i]);
+    values.push_back(tileIndices[i].vector < 0 ? lanes.value : asVector(ctx, lanes, element, tileIndices[i]));
   });
   return values;
 }
 
-Value evaluateScalar(Context &ctx, Value tile, Place place) {
-  place.vector = -1;
-  place.lanes = 1;
+Value evaluateScalar(Context &ctx, Value tile, TileIndex tileIndex) {
+  tileIndex.vector = -1;
+  tileIndex.lanes = 1;
   // Outside all loops, too, a value that is needed in several forms is computed once: repeated `j + j` would double each time.
   bool alone = ctx.levels.empty();
   if (alone) ctx.levels.emplace_back();
-  Value result = evaluate(ctx, tile, place).value;
+  Value result = evaluate(ctx, tile, tileIndex).value;
   if (alone) ctx.levels.clear();
   return result;
 }
 
-Value asVector(Context &ctx, const Lanes &lanes, Type element, const Place &place) {
+Value asVector(Context &ctx, const Lanes &lanes, Type element, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (lanes.kind == Lanes::vector) return lanes.value;
-  if (lanes.kind == Lanes::uniform) return splat(b, lanes.value, place.lanes);
+  if (lanes.kind == Lanes::uniform) return splat(b, lanes.value, tileIndex.lanes);
   Type type = lanes.value.getType();
   auto fit = [&](Value index) -> Value {
     int64_t width = type.getIntOrFloatBitWidth();
     return width == 64 ? index : Value(arith::TruncIOp::create(b, type, index));
   };
-  Value position = place.at[place.vector].value;
-  if (lanes.uniformStep) {
-    Value start = arith::AddIOp::create(b, lanes.value, fit(arith::MulIOp::create(b, position, lanes.uniformStep)));
-    Value steps = arith::MulIOp::create(b, iota(b, type, place.lanes, 1), splat(b, fit(lanes.uniformStep), place.lanes));
-    return arith::AddIOp::create(b, splat(b, start, place.lanes), steps);
+  Value position = tileIndex.at[tileIndex.vector].value;
+  if (lanes.uniformStride) {
+    Value start = arith::AddIOp::create(b, lanes.value, fit(arith::MulIOp::create(b, position, lanes.uniformStride)));
+    Value steps = arith::MulIOp::create(b, iota(b, type, tileIndex.lanes, 1), splat(b, fit(lanes.uniformStride), tileIndex.lanes));
+    return arith::AddIOp::create(b, splat(b, start, tileIndex.lanes), steps);
   }
   Value moved = lanes.step == 1 ? position : Value(arith::MulIOp::create(b, position, constantIndex(b, lanes.step)));
   Value start = arith::AddIOp::create(b, lanes.value, fit(moved));
-  return arith::AddIOp::create(b, splat(b, start, place.lanes), iota(b, type, place.lanes, lanes.step));
+  return arith::AddIOp::create(b, splat(b, start, tileIndex.lanes), iota(b, type, tileIndex.lanes, lanes.step));
 }
 
-static Lanes evaluateOp(Context &ctx, Operation *op, Value tile, const Place &place) {
+static Lanes evaluateOp(Context &ctx, Operation *op, Value tile, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto uniform = [](Value value) { return Lanes{Lanes::uniform, value, 0, {}}; };
   Type element = getElementTypeOrSelf(tile);
@@ -229,33 +229,33 @@ static Lanes evaluateOp(Context &ctx, Operation *op, Value tile, const Place &pl
     return uniform(isa<PointerType>(element) ? pointerToInt(b, value) : value);
   }
   if (auto range = dyn_cast<MakeRangeOp>(op)) {
-    Value index = arith::TruncIOp::create(b, b.getI32Type(), place.at[0].value);
+    Value index = arith::TruncIOp::create(b, b.getI32Type(), tileIndex.at[0].value);
     Value start = constantInt(b, b.getI32Type(), range.getStart());
     return uniform(range.getStart() == 0 ? index : Value(arith::AddIOp::create(b, index, start)));
   }
   if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
-    Place source = place;
+    TileIndex source = tileIndex;
     source.at.erase(source.at.begin() + expand.getAxis());
     if (source.vector > int64_t(expand.getAxis())) --source.vector;
     return evaluate(ctx, expand.getSrc(), source);
   }
-  if (auto broadcast = dyn_cast<BroadcastOp>(op)) return evaluate(ctx, broadcast.getSrc(), place);
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) return evaluate(ctx, broadcast.getSrc(), tileIndex);
   if (auto trans = dyn_cast<TransOp>(op)) {
-    Place source = place;
+    TileIndex source = tileIndex;
     for (auto [d, s] : llvm::enumerate(trans.getOrder())) {
-      source.at[s] = place.at[d];
-      if (place.vector == int64_t(d)) source.vector = s;
+      source.at[s] = tileIndex.at[d];
+      if (tileIndex.vector == int64_t(d)) source.vector = s;
     }
     return evaluate(ctx, trans.getSrc(), source);
   }
-  if (auto load = dyn_cast<LoadOp>(op)) return evaluateLoad(ctx, load, place);
+  if (auto load = dyn_cast<LoadOp>(op)) return evaluateLoad(ctx, load, tileIndex);
 
   llvm::SmallVector<Value> operands;
-  bool vector = place.vector >= 0;
+  bool vector = tileIndex.vector >= 0;
   Lanes lanes;
   for (Value operand : op->getOperands()) {
-    lanes = evaluate(ctx, operand, place);
-    operands.push_back(vector ? asVector(ctx, lanes, getElementTypeOrSelf(operand), place) : lanes.value);
+    lanes = evaluate(ctx, operand, tileIndex);
+    operands.push_back(vector ? asVector(ctx, lanes, getElementTypeOrSelf(operand), tileIndex) : lanes.value);
   }
   bool isDivision = isa<arith::DivFOp, PreciseDivFOp>(op) && element.isF32() && vector;
   if (isDivision && lanes.kind == Lanes::uniform && ctx.target.vectorBytes == 64 && hasSlowDivision())
@@ -264,10 +264,10 @@ static Lanes evaluateOp(Context &ctx, Operation *op, Value tile, const Place &pl
   return {vector ? Lanes::vector : Lanes::uniform, result, 0, {}};
 }
 
-static Lanes evaluateLoad(Context &ctx, LoadOp load, const Place &place) {
-  if (!isMadeAnew(load)) return readTile(ctx, load, place);
+static Lanes evaluateLoad(Context &ctx, LoadOp load, const TileIndex &tileIndex) {
+  if (!isVolatileLoad(load)) return readTile(ctx, load, tileIndex);
   holdOrder(ctx.b);
-  Lanes lanes = readTile(ctx, load, place);
+  Lanes lanes = readTile(ctx, load, tileIndex);
   holdOrder(ctx.b);
   return lanes;
 }
@@ -286,87 +286,87 @@ static Value readOne(Context &ctx, Type element, Value address, Value mask, Valu
   return branch.getResult(0);
 }
 
-static Lanes readTile(Context &ctx, LoadOp load, const Place &place) {
+static Lanes readTile(Context &ctx, LoadOp load, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = ctx.b;
   Type element = laneElement(getElementTypeOrSelf(load.getResult()), b.getContext());
   int64_t bytes = elementBytes(element);
   Value mask = load.getMask();
-  bool always = !mask || holdsHere(ctx, mask, levelOf(ctx, load.getResult(), place));
+  bool always = !mask || holdsHere(ctx, mask, levelOf(ctx, load.getResult(), tileIndex));
   auto constantMask = [&](Value m) {
     APInt value;
     return m && matchPattern(m, m_ConstantInt(&value)) && value.isOne();
   };
-  Lanes pointer = evaluate(ctx, load.getPtr(), place);
+  Lanes pointer = evaluate(ctx, load.getPtr(), tileIndex);
   Lanes maskLanes, other;
   if (!always) {
-    maskLanes = evaluate(ctx, mask, place);
+    maskLanes = evaluate(ctx, mask, tileIndex);
     always = maskLanes.kind == Lanes::uniform && constantMask(maskLanes.value);
-    if (load.getOther()) other = evaluate(ctx, load.getOther(), place);
+    if (load.getOther()) other = evaluate(ctx, load.getOther(), tileIndex);
   }
-  auto note = [&](Way reach) { ctx.notes.add({load, reach, place.lanes, !always, ctx.careful, false}); };
+  auto note = [&](Way reach) { ctx.notes.add({load, reach, tileIndex.lanes, !always, ctx.fallback, false}); };
   auto zero = [&]() -> Value { return isa<FloatType>(element) ? constantFloat(b, element, 0) : constantInt(b, element, 0); };
-  if (place.vector < 0) {
+  if (tileIndex.vector < 0) {
     note(Way::one);
     Value otherwise = always ? Value() : load.getOther() ? other.value : zero();
     return {Lanes::uniform, readOne(ctx, element, pointer.value, always ? Value() : maskLanes.value, otherwise), 0, {}};
   }
-  Type type = vectorOf(element, place.lanes);
-  Value position = place.at[place.vector].value;
-  Value maskVector = always ? Value() : asVector(ctx, maskLanes, b.getI1Type(), place);
-  if (Value inRow = lanesInRow(ctx, place)) {
-    maskVector = bothHold(ctx, maskVector, inRow);
+  Type type = vectorOf(element, tileIndex.lanes);
+  Value position = tileIndex.at[tileIndex.vector].value;
+  Value maskVector = always ? Value() : asVector(ctx, maskLanes, b.getI1Type(), tileIndex);
+  if (Value inRow = lanesInRow(ctx, tileIndex)) {
+    maskVector = logicalAnd(ctx, maskVector, inRow);
     always = false;
   }
   Value otherVector;
-  if (!always) otherVector = load.getOther() && other.value ? asVector(ctx, other, element, place) : splat(b, zero(), place.lanes);
-  if (pointer.kind == Lanes::affine && !pointer.uniformStep && pointer.step == bytes) {
+  if (!always) otherVector = load.getOther() && other.value ? asVector(ctx, other, element, tileIndex) : splat(b, zero(), tileIndex.lanes);
+  if (pointer.kind == Lanes::affine && !pointer.uniformStride && pointer.step == bytes) {
     Value address = pointerAt(b, intToPointer(b, pointer.value), position, bytes);
-    prefetchNextTurn(ctx, load, pointer.value, position);
+    prefetchNextIteration(ctx, load, pointer.value, position);
     note(Way::contiguous);
     Value value = always ? cpu::load(b, type, address, bytes) : maskedLoad(b, type, address, maskVector, otherVector, bytes);
     return {Lanes::vector, value, 0, {}};
   }
   if (pointer.kind == Lanes::affine && always) {
     note(Way::strided);
-    Value step = pointer.uniformStep ? pointer.uniformStep : constantIndex(b, pointer.step);
+    Value step = pointer.uniformStride ? pointer.uniformStride : constantIndex(b, pointer.step);
     Value address = arith::AddIOp::create(b, pointer.value, arith::MulIOp::create(b, position, step));
-    Value result = splat(b, zero(), place.lanes);
-    for (int64_t lane = 0; lane < place.lanes; ++lane) {
+    Value result = splat(b, zero(), tileIndex.lanes);
+    for (int64_t lane = 0; lane < tileIndex.lanes; ++lane) {
       result = insertLane(b, result, cpu::load(b, element, intToPointer(b, address), bytes), lane);
       address = arith::AddIOp::create(b, address, step);
     }
     return {Lanes::vector, result, 0, {}};
   }
   note(Way::scattered);
-  Value addresses = asVector(ctx, pointer, b.getI64Type(), place);
+  Value addresses = asVector(ctx, pointer, b.getI64Type(), tileIndex);
   return {Lanes::vector, gather(b, type, addresses, maskVector, otherVector, bytes), 0, {}};
 }
 
-Lanes readBuffer(Context &ctx, const Buffer &buffer, Type logical, const Place &place) {
+Lanes readBuffer(Context &ctx, const Buffer &buffer, Type logical, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = ctx.b;
-  Value address = bufferAddress(ctx, buffer, place);
+  Value address = bufferAddress(ctx, buffer, tileIndex);
   int64_t bytes = elementBytes(buffer.element);
   Type element = laneElement(logical, b.getContext());
-  if (place.vector < 0) return {Lanes::uniform, convertTo(ctx, cpu::load(b, buffer.element, address, bytes), element), 0, {}};
-  int64_t stride = buffer.strides[place.vector];
-  Type type = vectorOf(buffer.element, place.lanes);
-  if (Value inRow = lanesInRow(ctx, place)) {
-    Value zeros = splat(b, arith::ConstantOp::create(b, b.getZeroAttr(buffer.element)), place.lanes);
+  if (tileIndex.vector < 0) return {Lanes::uniform, convertTo(ctx, cpu::load(b, buffer.element, address, bytes), element), 0, {}};
+  int64_t stride = buffer.strides[tileIndex.vector];
+  Type type = vectorOf(buffer.element, tileIndex.lanes);
+  if (Value inRow = lanesInRow(ctx, tileIndex)) {
+    Value zeros = splat(b, arith::ConstantOp::create(b, b.getZeroAttr(buffer.element)), tileIndex.lanes);
     Value value;
     if (stride == 1) {
       value = maskedLoad(b, type, address, inRow, zeros, bytes);
     } else {
       Value all =
-          arith::AddIOp::create(b, splat(b, pointerToInt(b, address), place.lanes), iota(b, b.getI64Type(), place.lanes, stride * bytes));
+          arith::AddIOp::create(b, splat(b, pointerToInt(b, address), tileIndex.lanes), iota(b, b.getI64Type(), tileIndex.lanes, stride * bytes));
       value = gather(b, type, all, inRow, zeros, bytes);
     }
     return {Lanes::vector, convertTo(ctx, value, element), 0, {}};
   }
   if (stride == 1) return {Lanes::vector, convertTo(ctx, cpu::load(b, type, address, bytes), element), 0, {}};
   Value result;
-  for (int64_t lane = 0; lane < place.lanes; ++lane) {
+  for (int64_t lane = 0; lane < tileIndex.lanes; ++lane) {
     Value value = cpu::load(b, buffer.element, pointerAtConstant(b, address, lane * stride * bytes), bytes);
-    result = result ? insertLane(b, result, value, lane) : splat(b, value, place.lanes);
+    result = result ? insertLane(b, result, value, lane) : splat(b, value, tileIndex.lanes);
   }
   return {Lanes::vector, convertTo(ctx, result, element), 0, {}};
 }

@@ -5,14 +5,14 @@
 
 namespace tilewright::cpu {
 
-Lanes evaluate(Context &ctx, Value tile, const Place &place);
-/// Evaluates at independent places: vectors (elements, where places have none) of `element`, whose code is interleaved (in_turn.h).
-llvm::SmallVector<Value> evaluateAll(Context &ctx, Value tile, llvm::ArrayRef<Place> places, Type element);
+Lanes evaluate(Context &ctx, Value tile, const TileIndex &tileIndex);
+/// Evaluates at independent places: vectors (elements, where places have none) of `element`, whose code is interleaved (interleave.h).
+llvm::SmallVector<Value> evaluateAll(Context &ctx, Value tile, llvm::ArrayRef<TileIndex> tileIndices, Type element);
 /// `vector` is what `tile` is at a place, as far as the loop level of the place goes.
-void remember(Context &ctx, Value tile, const Place &place, Value vector);
-Value evaluateScalar(Context &ctx, Value tile, Place place); // the element at the place
-Value asVector(Context &ctx, const Lanes &lanes, Type element, const Place &place);
-Lanes readBuffer(Context &ctx, const Buffer &buffer, Type logical, const Place &place);
+void remember(Context &ctx, Value tile, const TileIndex &tileIndex, Value vector);
+Value evaluateScalar(Context &ctx, Value tile, TileIndex tileIndex); // the element at the place
+Value asVector(Context &ctx, const Lanes &lanes, Type element, const TileIndex &tileIndex);
+Lanes readBuffer(Context &ctx, const Buffer &buffer, Type logical, const TileIndex &tileIndex);
 Value convertTo(Context &ctx, Value value, Type element); // between float types, scalars or vectors; f16 to i32: bf16Halves
 /// One elementwise operation on scalars or vectors of its operands. Null after an error on `op`.
 Value emitElementwise(Context &ctx, mlir::Operation *op, ValueRange operands);
@@ -20,7 +20,7 @@ Value emitElementwise(Context &ctx, mlir::Operation *op, ValueRange operands);
 llvm::SmallVector<Value> emitRegion(Context &ctx, mlir::Region &region, ValueRange args);
 /// Where an iteration reads `load` a second time, `position` elements behind `start` (i64): prefetches the same place of the next iteration
 /// (prefetch.cpp).
-void prefetchNextTurn(Context &ctx, tt::LoadOp load, Value start, Value position);
+void prefetchNextIteration(Context &ctx, tt::LoadOp load, Value start, Value position);
 /// From an element of `load`, in a loop of the kernel, to the same one in the next iteration or, after the last one, in the next program's
 /// first (i64, in bytes); 0 where nothing follows. Null where nobody knows it.
 Value distanceToNextReading(Context &ctx, tt::LoadOp load);

@@ -26,7 +26,7 @@ namespace {
 
 constexpr int64_t lineBytes = 64;
 
-void sortByLine(FactSection &section) {
+void sortByLine(AssumptionSection &section) {
   llvm::sort(section.facts, [](const Fact &a, const Fact &b) { return std::tie(a.where, a.text) < std::tie(b.where, b.text); });
 }
 
@@ -34,7 +34,7 @@ struct Explainer {
   Context &ctx;
   std::string file;
 
-  SourceLine place(Operation *op) const { return sourceLineOf(op->getLoc(), file); }
+  SourceLine tileIndex(Operation *op) const { return sourceLineOf(op->getLoc(), file); }
 
   //===------------------------------------------------------------------------------------------------------------- memory
 
@@ -45,7 +45,7 @@ struct Explainer {
   /// The dimension along which elements lie side by side; -1: none.
   int64_t contiguousDim(Value pointer) const {
     for (int64_t d = 0, rank = shapeOf(pointer).size(); d < rank; ++d)
-      if (Step s = ctx.analysis->step(pointer, d); s.kind == Step::constant && s.amount == bytesOf(pointer)) return d;
+      if (Stride s = ctx.analysis->step(pointer, d); s.kind == Stride::constant && s.amount == bytesOf(pointer)) return d;
     return -1;
   }
 
@@ -58,14 +58,14 @@ struct Explainer {
     auto [lines, isKnown] = Lines();
     int64_t run = bytesOf(pointer);
     for (int64_t d = 0, rank = shapeOf(pointer).size(); d < rank; ++d) {
-      Step s = ctx.analysis->step(pointer, d);
+      Stride s = ctx.analysis->step(pointer, d);
       int64_t extent = shapeOf(pointer)[d];
       if (extent == 1 || s.isZero()) continue;
-      bool isNear = s.kind == Step::constant && std::abs(s.amount) < lineBytes && run == bytesOf(pointer);
+      bool isNear = s.kind == Stride::constant && std::abs(s.amount) < lineBytes && run == bytesOf(pointer);
       if (isNear)
         run = (extent - 1) * std::abs(s.amount) + run;
       else
-        lines *= static_cast<double>(extent), isKnown &= s.kind == Step::constant;
+        lines *= static_cast<double>(extent), isKnown &= s.kind == Stride::constant;
     }
     return {lines * static_cast<double>((run + lineBytes - 1) / lineBytes), isKnown};
   }
@@ -84,7 +84,7 @@ struct Explainer {
       for (int64_t extent : shapeOf(pointerOf(op)))
         wanted *= static_cast<double>(extent);
       double ratio = linesOf(pointerOf(op)).count * static_cast<double>(lineBytes) / wanted;
-      if (ratio > 1) found.push_back({place(op), ratio});
+      if (ratio > 1) found.push_back({tileIndex(op), ratio});
     });
     return found;
   }
@@ -113,35 +113,35 @@ struct Explainer {
     Type type = isa<LoadOp>(op) ? op->getResult(0).getType() : cast<StoreOp>(op).getValue().getType();
     std::string text = tileText(type) + (isa<LoadOp>(op) ? " from " : " to ") + (base ? address::nameOf(base) : "memory") + ": ";
     std::vector<std::string> ways;
-    bool isMasked = false, isWhole = false, streams = false;
+    bool isMasked = false, isWhole = false, nonTemporal = false;
     bool hasVectors = llvm::any_of(notes, [](const AccessNote &note) { return note.way != Way::one; });
     for (const AccessNote &note : notes) {
-      if (note.careful || (hasVectors && note.way == Way::one)) continue; // one element stands for all masked-off ones
+      if (note.fallback || (hasVectors && note.way == Way::one)) continue; // one element stands for all masked-off ones
       std::string way = wayText(note);
       if (!llvm::is_contained(ways, way)) ways.push_back(std::move(way));
-      isMasked |= note.masked, isWhole |= !note.masked, streams |= note.streaming;
+      isMasked |= note.masked, isWhole |= !note.masked, nonTemporal |= note.streaming;
     }
     text += llvm::join(ways, ", or ");
     if (isMasked) text += isWhole ? "; masked at the edge" : "; masked everywhere";
     bool isFar = llvm::any_of(notes, [](const AccessNote &note) { return note.way == Way::strided || note.way == Way::scattered; });
     if (std::string steps = isFar ? stepsText(ctx.kernel, pointer) : ""; !steps.empty()) text += "; " + steps;
-    if (streams) text += "; past the caches where all of the output is larger than those";
+    if (nonTemporal) text += "; past the caches where all of the output is larger than those";
     return text + "; " + linesText(pointer);
   }
 
-  FactSection memory() const {
-    FactSection section{"Memory", {}};
+  AssumptionSection memory() const {
+    AssumptionSection section{"Memory", {}};
     llvm::MapVector<Operation *, std::vector<AccessNote>> byOp;
     ctx.kernel.walk([&](Operation *op) {
       if (isa<LoadOp, StoreOp>(op) && isTile(pointerOf(op))) byOp[op] = {};
       if (isa<AtomicRMWOp, AtomicCASOp>(op) && isTile(op->getOperand(0)))
-        section.facts.push_back({place(op), tileText(op->getOperand(1).getType()) + ": atomically, one element after the other"});
+        section.facts.push_back({tileIndex(op), tileText(op->getOperand(1).getType()) + ": atomically, one element after the other"});
     });
     for (const AccessNote &note : ctx.notes.accesses)
       if (auto found = byOp.find(note.op); found != byOp.end()) found->second.push_back(note);
     for (const auto &[op, notes] : byOp)
-      if (llvm::any_of(notes, [](const AccessNote &note) { return !note.careful; }))
-        section.facts.push_back({place(op), accessText(op, notes)});
+      if (llvm::any_of(notes, [](const AccessNote &note) { return !note.fallback; }))
+        section.facts.push_back({tileIndex(op), accessText(op, notes)});
     sortByLine(section);
     return section;
   }
@@ -150,7 +150,7 @@ struct Explainer {
 
   /// The share of the core's multiply-adds that a micro-kernel can use: two of them and two loads start in a cycle,
   /// a sum is ready after four cycles (Zen 2 and later, Skylake and later), and lanes that a vector lacks are lost.
-  static double shareOfPeak(const ProductNote &note) {
+  static double fractionOfPeak(const DotNote &note) {
     double cycles = 0, needed = 0;
     for (const DotBlocks::Rows &block : note.blocks.rows) {
       auto rows = static_cast<double>(block.rows), vectors = static_cast<double>(note.blocks.vectors);
@@ -159,10 +159,10 @@ struct Explainer {
       needed += work * static_cast<double>(block.count);
       cycles += std::max({work, loads, chain}) * static_cast<double>(block.count);
     }
-    return needed / cycles * static_cast<double>(note.blocks.lanes) / static_cast<double>(note.mostLanes);
+    return needed / cycles * static_cast<double>(note.blocks.lanes) / static_cast<double>(note.maxLanes);
   }
 
-  static std::string productText(const ProductNote &note) {
+  static std::string dotText(const DotNote &note) {
     auto dot = cast<DotOp>(note.op);
     int64_t columns = note.blocks.lanes * note.blocks.vectors;
     std::vector<std::string> blocks;
@@ -172,19 +172,19 @@ struct Explainer {
     std::string text = tileText(dot.getA().getType()) + " * " + tileText(dot.getB().getType()) + " -> " + tileText(dot.getType()) + ": ";
     text += std::string(note.blocks.instruction) + " on " + std::to_string(note.blocks.lanes) + " lanes; blocks of C in registers: ";
     text += llvm::join(blocks, " and ") + " a panel";
-    text += note.from == ProductNote::copy      ? "; A is copied"
-            : note.from == ProductNote::scratch ? "; A is read where it lies"
+    text += note.from == DotNote::copy      ? "; A is copied"
+            : note.from == DotNote::scratch ? "; A is read where it lies"
                                                 : "; A is read where it lies in memory, and copied where masks cut it off";
     text += ", B packed into panels of " + countText(columns, "column");
-    if (note.turns > 1) text += "; " + std::to_string(note.turns) + " turns of the loop are multiplied together";
+    if (note.iterations > 1) text += "; " + std::to_string(note.iterations) + " turns of the loop are multiplied together";
     if (note.storesResults) text += "; sums of a whole tile go from registers to where they are stored";
-    return text + "; the micro-kernel can reach " + std::to_string(std::lround(100 * shareOfPeak(note))) + " % of the core's peak";
+    return text + "; the micro-kernel can reach " + std::to_string(std::lround(100 * fractionOfPeak(note))) + " % of the core's peak";
   }
 
-  FactSection products() const {
-    FactSection section{"Products", {}};
-    for (const ProductNote &note : ctx.notes.products)
-      section.facts.push_back({place(note.op), productText(note)});
+  AssumptionSection dots() const {
+    AssumptionSection section{"Products", {}};
+    for (const DotNote &note : ctx.notes.dots)
+      section.facts.push_back({tileIndex(note.op), dotText(note)});
     return section;
   }
 
@@ -212,13 +212,13 @@ struct Explainer {
     return tileText(tile.getType()) + ", " + bytes + ": " + reasonText(*reason);
   }
 
-  FactSection scratch() const {
-    FactSection section{"Scratch memory", {}};
+  AssumptionSection scratch() const {
+    AssumptionSection section{"Scratch memory", {}};
     std::map<std::pair<SourceLine, std::string>, int64_t> times;
     for (const ScratchNote &note : ctx.notes.scratch)
-      ++times[{place(note.op), scratchText(note)}];
-    for (const auto &[fact, count] : times)
-      section.facts.push_back({fact.first, (count > 1 ? std::to_string(count) + " times " : "") + fact.second});
+      ++times[{tileIndex(note.op), scratchText(note)}];
+    for (const auto &[guard, count] : times)
+      section.facts.push_back({guard.first, (count > 1 ? std::to_string(count) + " times " : "") + guard.second});
     sortByLine(section);
     return section;
   }
@@ -229,11 +229,11 @@ struct Explainer {
                                !isa<arith::ConstantOp, SplatOp, BroadcastOp, ExpandDimsOp, TransOp>(op));
   }
 
-  FactSection fused() const {
-    FactSection section{"Fused: computed element by element where it is wanted, never stored", {}};
+  AssumptionSection fused() const {
+    AssumptionSection section{"Fused: computed element by element where it is wanted, never stored", {}};
     std::map<SourceLine, std::set<SourceLine>> wanted;
     for (const auto &[op, root] : ctx.notes.computed)
-      if (isWorth(op) && place(op) != place(root) && root) wanted[place(op)].insert(place(root));
+      if (isWorth(op) && tileIndex(op) != tileIndex(root) && root) wanted[tileIndex(op)].insert(tileIndex(root));
     for (const auto &[where, roots] : wanted) {
       std::vector<std::string> lines;
       for (const SourceLine &root : roots)
@@ -244,10 +244,10 @@ struct Explainer {
     return section;
   }
 
-  FactSection versions() const {
-    FactSection section{"Two versions, chosen when a program runs", {}};
+  AssumptionSection versions() const {
+    AssumptionSection section{"Two versions, chosen when a program runs", {}};
     for (Operation *op : ctx.notes.versions)
-      section.facts.push_back({place(op), "the fast one, and one for indices that wrap around or tensors that overlap"});
+      section.facts.push_back({tileIndex(op), "the fast one, and one for indices that wrap around or tensors that overlap"});
     sortByLine(section);
     return section;
   }
@@ -256,8 +256,8 @@ struct Explainer {
 } // namespace
 
 int64_t arenaBytes(const Context &ctx) {
-  bool hasArena = ctx.arenaPeak > 0 || ctx.keptUsed > int64_t(sizeof(ArenaHead)) || ctx.atomics == Atomics::plain;
-  return hasArena ? static_cast<int64_t>(sizeof(ArenaHead)) + ctx.arenaPeak + ctx.keptUsed : 0;
+  bool hasArena = ctx.arenaPeak > 0 || ctx.panelCacheBytes > int64_t(sizeof(ArenaHead)) || ctx.atomics == Atomics::plain;
+  return hasArena ? static_cast<int64_t>(sizeof(ArenaHead)) + ctx.arenaPeak + ctx.panelCacheBytes : 0;
 }
 
 Explanation explain(Context &ctx) {
@@ -270,9 +270,9 @@ Explanation explain(Context &ctx) {
   made.resources.push_back("scratch memory  " + countText(made.scratchBytes, "byte") + " a worker, of " +
                            std::to_string(ctx.target.l2Bytes) + " in its L2 cache");
   made.facts = ctx.analysis->facts();
-  llvm::append_range(made.facts, ctx.analysis->preferredFacts());
+  llvm::append_range(made.facts, ctx.analysis->versioningRequests());
   made.waste = explainer.waste();
-  made.sections = {explainer.products(), explainer.memory(), explainer.scratch(), explainer.fused(), explainer.versions()};
+  made.sections = {explainer.dots(), explainer.memory(), explainer.scratch(), explainer.fused(), explainer.versions()};
   return made;
 }
 

@@ -74,18 +74,18 @@ LoopSpec loopsOver(llvm::ArrayRef<int64_t> shape, int64_t vectorDim, int64_t chu
   return spec;
 }
 
-static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, size_t level, bool full,
-                      Value whole, Place place, int64_t vectorDim);
+static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<TileIndex>)> body, size_t level, bool full,
+                      Value whole, TileIndex tileIndex, int64_t vectorDim);
 
-void emitLoops(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, int64_t vectorDim) {
+void emitLoops(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<TileIndex>)> body, int64_t vectorDim) {
   auto outer = std::move(ctx.levels);
   ctx.levels.clear();
   ctx.levels.emplace_back();
-  Place place;
-  place.at.assign(spec.shape.size(), {ctx.zeroIndex, 0});
-  place.vector = vectorDim;
-  place.lanes = vectorDim < 0 ? 1 : spec.chunk[vectorDim];
-  loopLevel(ctx, spec, body, 0, true, {}, place, vectorDim);
+  TileIndex tileIndex;
+  tileIndex.at.assign(spec.shape.size(), {ctx.zeroIndex, 0});
+  tileIndex.vector = vectorDim;
+  tileIndex.lanes = vectorDim < 0 ? 1 : spec.chunk[vectorDim];
+  loopLevel(ctx, spec, body, 0, true, {}, tileIndex, vectorDim);
   ctx.levels = std::move(outer);
 }
 
@@ -105,13 +105,13 @@ static void emitVersions(Context &ctx, Value condition, llvm::function_ref<void(
 }
 
 /// An innermost loop in two versions, where its stores may bypass the caches.
-static void emitInBothWays(Context &ctx, Value streams, llvm::function_ref<void()> emit) {
-  if (!streams) return emit();
+static void emitTemporalAndNonTemporal(Context &ctx, Value nonTemporal, llvm::function_ref<void()> emit) {
+  if (!nonTemporal) return emit();
   auto way = [&](bool streaming) {
     ctx.streaming = streaming;
     emit();
   };
-  emitVersions(ctx, streams, [&] { way(true); }, [&] { way(false); });
+  emitVersions(ctx, nonTemporal, [&] { way(true); }, [&] { way(false); });
 }
 
 /// Code for the case that all masks hold for `row`, the index of the enclosing loop. What depends on
@@ -136,14 +136,14 @@ namespace {
 struct LevelLoops {
   Context &ctx;
   const LoopSpec &spec;
-  llvm::function_ref<void(llvm::ArrayRef<Place>)> body;
+  llvm::function_ref<void(llvm::ArrayRef<TileIndex>)> body;
   size_t level;
   Value whole;
-  Place &place;
+  TileIndex &tileIndex;
   int64_t vectorDim;
   int64_t dim = spec.order[level], size = spec.shape[dim], chunk = spec.chunk[dim];
   bool innermost = level + 1 == spec.order.size();
-  bool inRows = innermost && !ctx.careful && ctx.rows && ctx.rows->dim == dim && chunk > 1;
+  bool inRows = innermost && !ctx.fallback && ctx.rows && ctx.rows->dim == dim && chunk > 1;
 
   void bodies(Value index, bool sectionFull, int64_t unroll);
   void run(Value from, Value to, bool sectionFull, int64_t unroll, Value wholeBelow);
@@ -161,16 +161,16 @@ Index knownIndex(Context &ctx, Value index, int64_t level, int64_t more) {
 
 /// `unroll` bodies of the innermost loop, from `index` on.
 void LevelLoops::bodies(Value index, bool sectionFull, int64_t unroll) {
-  llvm::SmallVector<Place> places;
+  llvm::SmallVector<TileIndex> tileIndices;
   for (int64_t u = 0; u < unroll; ++u) {
-    places.push_back(place);
-    places.back().at[dim] = knownIndex(ctx, index, int64_t(ctx.levels.size()) - 1, u * chunk);
+    tileIndices.push_back(tileIndex);
+    tileIndices.back().at[dim] = knownIndex(ctx, index, int64_t(ctx.levels.size()) - 1, u * chunk);
   }
   llvm::SmallVector<Value> added;
   if (sectionFull)
     for (Value mask : spec.fullMasks)
       if (ctx.trueMasks.insert(mask).second) added.push_back(mask);
-  body(places);
+  body(tileIndices);
   for (Value mask : added)
     ctx.trueMasks.erase(mask);
 }
@@ -178,7 +178,7 @@ void LevelLoops::bodies(Value index, bool sectionFull, int64_t unroll) {
 void LevelLoops::run(Value from, Value to, bool sectionFull, int64_t unroll, Value wholeBelow) {
   forLoop(ctx, from, to, chunk * unroll, [&](Value index) {
     if (innermost) return bodies(index, sectionFull, unroll);
-    Place inner = place;
+    TileIndex inner = tileIndex;
     inner.at[dim] = knownIndex(ctx, index, int64_t(ctx.levels.size()) - 1, 0);
     Value isWhole = wholeBelow ? Value(arith::CmpIOp::create(ctx.b, arith::CmpIPredicate::slt, index, wholeBelow)) : whole;
     loopLevel(ctx, spec, body, level + 1, sectionFull, isWhole, inner, vectorDim);
@@ -193,12 +193,12 @@ void LevelLoops::runRows(Value to) {
   int64_t unroll = std::max<int64_t>(1, std::min(spec.unroll, size / chunk));
   if (length) unroll = std::clamp(static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(*length / chunk))), int64_t(1), unroll);
   bool isShort = length && *length % chunk == 0 && *length <= maxVectors * chunk && *length <= size;
-  forEachRow(ctx, place, to, spec.fullMasks, [&](Value from, Value end) {
+  forEachRow(ctx, tileIndex, to, spec.fullMasks, [&](Value from, Value end) {
     if (spec.onceInRow) {
-      Place vectors = place;
-      place.vector = -1, place.lanes = 1;
+      TileIndex vectors = tileIndex;
+      tileIndex.vector = -1, tileIndex.lanes = 1;
       bodies(from, true, 1);
-      place = vectors;
+      tileIndex = vectors;
       return;
     }
     Value count = arith::SubIOp::create(b, end, from);
@@ -235,13 +235,13 @@ void LevelLoops::runVectors(Value to, bool constantEnd) {
   int64_t unroll = innermost ? std::max<int64_t>(1, std::min(spec.unroll, size / chunk)) : 1;
   bool isWhole = unroll == 1 || constantEnd;
   Value most = isWhole ? to : Value(arith::AndIOp::create(b, to, constantIndex(b, -(chunk * unroll))));
-  emitInBothWays(ctx, innermost ? spec.streams : Value(), [&] { run(constantIndex(b, 0), most, true, unroll); });
+  emitTemporalAndNonTemporal(ctx, innermost ? spec.nonTemporal : Value(), [&] { run(constantIndex(b, 0), most, true, unroll); });
   if (!isWhole) run(most, to, true, 1);
 }
 
 /// `full`: all masks hold below the levels' bounds if they hold along the outer dimensions, as `whole` says (i1; null: always).
-static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<Place>)> body, size_t level, bool full,
-                      Value whole, Place place, int64_t vectorDim) {
+static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<TileIndex>)> body, size_t level, bool full,
+                      Value whole, TileIndex tileIndex, int64_t vectorDim) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (level == spec.order.size()) {
     // No dimension is left (for instance, the tile has one element).
@@ -249,12 +249,12 @@ static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<voi
     if (full)
       for (Value mask : spec.fullMasks)
         if (ctx.trueMasks.insert(mask).second) added.push_back(mask);
-    body({place});
+    body({tileIndex});
     for (Value mask : added)
       ctx.trueMasks.erase(mask);
     return;
   }
-  LevelLoops loops{ctx, spec, body, level, whole, place, vectorDim};
+  LevelLoops loops{ctx, spec, body, level, whole, tileIndex, vectorDim};
   int64_t dim = loops.dim, chunk = loops.chunk;
   bool hasExtent = !spec.extent.empty() && spec.extent[dim];
   Value end = hasExtent ? spec.extent[dim] : constantIndex(b, loops.size);
@@ -262,7 +262,7 @@ static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<voi
   if (!bound) {
     if (!full) return loops.run(constantIndex(b, 0), end, false, 1);
     if (!whole || !loops.innermost) return loops.runUnrolled(end, !hasExtent);
-    emitWhere(ctx, whole, place.at[spec.order[level - 1]], [&] { loops.runUnrolled(end, !hasExtent); });
+    emitWhere(ctx, whole, tileIndex.at[spec.order[level - 1]], [&] { loops.runUnrolled(end, !hasExtent); });
     return loops.run(arith::SelectOp::create(b, whole, end, constantIndex(b, 0)), end, false, 1);
   }
   // Rows end anywhere, but the vectors after them, if there are any, begin where they do in a tile.
@@ -273,23 +273,23 @@ static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<voi
   bool isLoop = !rows || *rows > chunk;
   if (ctx.packing && isLoop && level + 2 == spec.order.size()) return loops.run(constantIndex(b, 0), end, true, 1, middle);
   if (whole) {
-    emitWhere(ctx, whole, place.at[spec.order[level - 1]], [&] { loops.runUnrolled(middle, false); });
+    emitWhere(ctx, whole, tileIndex.at[spec.order[level - 1]], [&] { loops.runUnrolled(middle, false); });
     return loops.run(arith::SelectOp::create(b, whole, middle, constantIndex(b, 0)), end, false, 1);
   }
   loops.runUnrolled(middle, false);
   loops.run(middle, end, false, 1);
 }
 
-void forEachElement(Context &ctx, llvm::ArrayRef<int64_t> shape, llvm::function_ref<void(const Place &, Value)> body) {
+void forEachElement(Context &ctx, llvm::ArrayRef<int64_t> shape, llvm::function_ref<void(const TileIndex &, Value)> body) {
   ImplicitLocOpBuilder &b = ctx.b;
   LoopSpec spec = loopsOver(shape, -1, 1);
   emitLoops(
       ctx, spec,
-      [&](llvm::ArrayRef<Place> places) {
+      [&](llvm::ArrayRef<TileIndex> tileIndices) {
         Value element = constantIndex(b, 0);
         for (size_t d = 0; d < shape.size(); ++d)
-          element = arith::AddIOp::create(b, arith::MulIOp::create(b, element, constantIndex(b, shape[d])), places[0].at[d].value);
-        body(places[0], element);
+          element = arith::AddIOp::create(b, arith::MulIOp::create(b, element, constantIndex(b, shape[d])), tileIndices[0].at[d].value);
+        body(tileIndices[0], element);
       },
       -1);
 }
@@ -302,7 +302,7 @@ BoxCount boxCount(Context &ctx, const BoxTerm &term, int64_t size) {
   auto compare = cast<arith::CmpIOp>(term.compare);
   Value index = term.indexIsLhs ? compare.getLhs() : compare.getRhs();
   Value bound = term.indexIsLhs ? compare.getRhs() : compare.getLhs();
-  Place origin;
+  TileIndex origin;
   origin.at.assign(shapeOf(index).size(), {ctx.zeroIndex, 0});
   auto predicate = compare.getPredicate();
   bool isUnsigned = predicate == ult || predicate == ule || predicate == ugt || predicate == uge;
@@ -329,7 +329,7 @@ llvm::SmallVector<int64_t> operandDims(Operation *op, llvm::ArrayRef<int64_t> di
 
 /// `dims` maps the tile's dimensions to the root's (-1: none). Masks come with the same mapping.
 static void collectMasks(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims,
-                         llvm::SmallVectorImpl<std::pair<Value, llvm::SmallVector<int64_t>>> &masks, PlacedTiles &seen) {
+                         llvm::SmallVectorImpl<std::pair<Value, llvm::SmallVector<int64_t>>> &masks, TilesWithDims &seen) {
   Operation *op = tile.getDefiningOp();
   if (!op || !isTile(tile) || ctx.buffers.contains(tile) ||
       !seen.insert({tile.getAsOpaquePointer(), std::vector<int64_t>(dims.begin(), dims.end())}).second)
@@ -349,7 +349,7 @@ static void collectMasks(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims,
 }
 
 namespace {
-using PlacedMask = std::pair<Value, llvm::SmallVector<int64_t>>;
+using MaskWithDims = std::pair<Value, llvm::SmallVector<int64_t>>;
 
 /// What masks say about an index space: the index up to which they hold, for each dimension.
 struct MaskBounds {
@@ -376,12 +376,12 @@ static bool isSigned(arith::CmpIPredicate predicate) {
 /// A term that does not depend on the index, or that holds for all indices if it holds for the first.
 static void addUniformTerm(Context &ctx, MaskBounds &bounds, const BoxTerm &term, Value mask, bool isStore) {
   Value compare = cast<arith::CmpIOp>(term.compare).getResult();
-  Place origin;
+  TileIndex origin;
   origin.at.assign(shapeOf(compare).size(), {ctx.zeroIndex, 0});
   Value holds = evaluateScalar(ctx, compare, origin);
-  if (term.lower && term.mayWrap) holds = bothHold(ctx, holds, boxCount(ctx, term, shapeOf(mask)[term.dim]).noWrap);
-  bounds.everywhere = bothHold(ctx, bounds.everywhere, holds);
-  if (isStore && !term.lower) bounds.storeEverywhere = bothHold(ctx, bounds.storeEverywhere, holds);
+  if (term.lower && term.mayWrap) holds = logicalAnd(ctx, holds, boxCount(ctx, term, shapeOf(mask)[term.dim]).noWrap);
+  bounds.everywhere = logicalAnd(ctx, bounds.everywhere, holds);
+  if (isStore && !term.lower) bounds.storeEverywhere = logicalAnd(ctx, bounds.storeEverywhere, holds);
 }
 
 /// `index < bound` along dimension `dim` of the root.
@@ -418,13 +418,13 @@ static int64_t outermostOf(const LoopSpec &spec) {
 }
 
 void applyMasks(Context &ctx, LoopSpec &spec, ValueRange tiles, Value storeMask) {
-  if (ctx.careful) return;
+  if (ctx.fallback) return;
   int64_t rank = spec.shape.size();
   llvm::SmallVector<int64_t> identity;
   for (int64_t d = 0; d < rank; ++d)
     identity.push_back(d);
-  llvm::SmallVector<PlacedMask> masks;
-  PlacedTiles seen;
+  llvm::SmallVector<MaskWithDims> masks;
+  TilesWithDims seen;
   if (storeMask) masks.push_back({storeMask, identity});
   for (Value tile : tiles)
     collectMasks(ctx, tile, identity, masks, seen);
@@ -476,8 +476,8 @@ static void scoreDims(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims, ll
     int64_t bytes = elementBytes(getElementTypeOrSelf(load.getResult()));
     for (size_t d = 0; d < dims.size(); ++d) {
       if (dims[d] < 0 || shapeOf(tile)[d] == 1) continue;
-      Step s = ctx.analysis->step(load.getPtr(), d);
-      if (!s.isZero()) scores[dims[d]] += s.kind == Step::constant && s.amount == bytes ? 4 : -4;
+      Stride s = ctx.analysis->step(load.getPtr(), d);
+      if (!s.isZero()) scores[dims[d]] += s.kind == Stride::constant && s.amount == bytes ? 4 : -4;
     }
     return;
   }
@@ -497,9 +497,9 @@ int64_t chooseVectorDim(Context &ctx, llvm::ArrayRef<int64_t> shape, ValueRange 
     scoreDims(ctx, tile, identity, scores, seen);
   for (Value pointer : pointers)
     for (int64_t d = 0; d < rank; ++d) {
-      Step s = ctx.analysis->step(pointer, d);
+      Stride s = ctx.analysis->step(pointer, d);
       auto type = cast<PointerType>(getElementTypeOrSelf(pointer));
-      if (!s.isZero()) scores[d] += s.kind == Step::constant && s.amount == elementBytes(type.getPointeeType()) ? 5 : -5;
+      if (!s.isZero()) scores[d] += s.kind == Stride::constant && s.amount == elementBytes(type.getPointeeType()) ? 5 : -5;
     }
   int64_t best = -1;
   for (int64_t d = rank - 1; d >= 0; --d) {
@@ -510,7 +510,7 @@ int64_t chooseVectorDim(Context &ctx, llvm::ArrayRef<int64_t> shape, ValueRange 
   return best;
 }
 
-int64_t turnedDim(Context &ctx, Value tile, int64_t other) {
+int64_t transposedDim(Context &ctx, Value tile, int64_t other) {
   int64_t rank = shapeOf(tile).size();
   llvm::SmallVector<int64_t> scores(rank, 0);
   llvm::DenseSet<Value> seen;
@@ -526,7 +526,7 @@ static int64_t widestElement(Context &ctx, Value tile, llvm::DenseSet<Value> &se
   int64_t rank = shapeOf(tile).size();
   bool affine = true;
   for (int64_t d = 0; d < rank; ++d)
-    affine &= ctx.analysis->step(tile, d).kind != Step::other;
+    affine &= ctx.analysis->step(tile, d).kind != Stride::other;
   if (affine && op && !isa<LoadOp>(op)) return 1;
   int64_t own = elementBytes(element);
   if (isa<FloatType>(element) && own < 4) own = 4; // computed in fp32

@@ -7,7 +7,7 @@
 
 #include "ir/explanation.h"
 #include "support/arena.h"
-#include "support/launch_facts.h"
+#include "support/launch_guards.h"
 #include "support/slots.h"
 #include "support/target.h"
 
@@ -30,7 +30,7 @@ struct LoopsInfo {
   int64_t arenaBytes = 0; // scratch of one worker
   Atomics atomics = Atomics::none;
   std::vector<SlotKind> slots;                          // of each argument
-  std::vector<LaunchFact> facts;                        // what the code assumes about a launch
+  std::vector<LaunchGuard> facts;                        // what the code assumes about a launch
   std::function<void(const Explanation &)> onExplained; // set by the caller: receives what was decided
   bool namesVariables = false;                          // set by the caller: debuggers should find the kernel's variables
 };
@@ -38,7 +38,7 @@ struct LoopsInfo {
 /// Replaces the kernel (the module's one public tt.func; calls inlined, block pointers expanded, carried pointers scalarised) by
 /// `entry(args, grid, first, last, arena)` and the function of one program: llvm.func with scf, arith and llvm inside.
 /// What the back end lacks is refused with an error on the op. It may rely on all facts about launches except the refuted ones.
-llvm::LogicalResult lowerToLoops(mlir::ModuleOp module, const CpuTarget &target, bool fpFusion, llvm::ArrayRef<std::string> refutedFacts,
+llvm::LogicalResult lowerToLoops(mlir::ModuleOp module, const CpuTarget &target, bool fpFusion, llvm::ArrayRef<std::string> failedGuardsOf,
                                  LoopsInfo &info);
 
 } // namespace tilewright

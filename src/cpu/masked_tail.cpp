@@ -2,7 +2,7 @@
 #include "cpu/masked_tail.h"
 
 #include "cpu/loops.h"
-#include "cpu/made_anew.h"
+#include "cpu/volatile_load.h"
 #include "support/stack.h"
 
 using namespace mlir;
@@ -19,7 +19,7 @@ static bool endsAlong(Context &ctx, Value mask, int64_t axis) {
 
 static bool isEqualBeyond(Context &ctx, Value tile, int64_t axis, MaskedTail &tail, llvm::SmallPtrSetImpl<Operation *> &seen) {
   if (!isTile(tile)) return true;
-  Step step = ctx.analysis->step(tile, axis);
+  Stride step = ctx.analysis->step(tile, axis);
   if (step.isZero()) return true;
   Operation *op = tile.getDefiningOp();
   if (!op) return false;
@@ -27,7 +27,7 @@ static bool isEqualBeyond(Context &ctx, Value tile, int64_t axis, MaskedTail &ta
   auto load = dyn_cast<LoadOp>(op);
   Value mask = load ? load.getMask() : tile;
   bool isMask = getElementTypeOrSelf(tile).isInteger(1) && endsAlong(ctx, tile, axis);
-  if (load && (isMadeAnew(load) || !endsAlong(ctx, mask, axis))) return false;
+  if (load && (isVolatileLoad(load) || !endsAlong(ctx, mask, axis))) return false;
   if (load || isMask) {
     if (!llvm::is_contained(tail.masks, mask)) tail.masks.push_back(mask);
     return isMask || !load.getOther() || isEqualBeyond(ctx, load.getOther(), axis, tail, seen);

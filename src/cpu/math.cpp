@@ -3,7 +3,7 @@
 // one v per argument, the scalar's name. Vectors are cut or widened to the machine's (and the library's) size; scalars call libm.
 #include "cpu/math.h"
 #include "ir/float_math.h"
-#include "support/processor.h"
+#include "support/cpu.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

@@ -18,7 +18,7 @@
 // -128 * (the sum of A's row), since sum a (b + 128) = sum a b + 128 sum a. So A is read where it lies; B is packed in any case.
 #include "cpu/micro_kernel.h"
 
-#include "cpu/matrix_tiles.h"
+#include "cpu/amx_tiles.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -42,8 +42,8 @@ void forEach(ImplicitLocOpBuilder &b, int64_t end, int64_t step, int64_t first, 
 namespace {
 
 constexpr int64_t neededAccumulators = 8;          // multiply-adds in flight: latency 4, two a cycle (Zen 2 and later, Skylake and later)
-constexpr int64_t mostRowsOfAll = 16;              // of a block of registers
-constexpr int64_t mostUnroll = neededAccumulators; // steps of k: one row of one vector has as many partial sums
+constexpr int64_t maxRowsOfAll = 16;              // of a block of registers
+constexpr int64_t maxUnroll = neededAccumulators; // steps of k: one row of one vector has as many partial sums
 
 int64_t bytesOf(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
@@ -104,14 +104,14 @@ public:
       stepsEnd = arith::ShRUIOp::create(b, rounded, constantIndex(b, llvm::Log2_64(plan.group)));
     }
     if (stepsEnd && takesBytes()) { // all blocks read as far as the sums of rows go
-      stepsEnd = arith::AddIOp::create(b, stepsEnd, constantIndex(b, mostUnroll - 1));
-      stepsEnd = arith::AndIOp::create(b, stepsEnd, constantIndex(b, -mostUnroll));
+      stepsEnd = arith::AddIOp::create(b, stepsEnd, constantIndex(b, maxUnroll - 1));
+      stepsEnd = arith::AndIOp::create(b, stepsEnd, constantIndex(b, -maxUnroll));
       stepsEnd = arith::MinSIOp::create(b, stepsEnd, constantIndex(b, steps));
     }
     if (takesBytes()) emitRowSums(a);
-    for (int64_t row = 0; row < mostRowsOfAll && plan.aRowBytes; ++row)
+    for (int64_t row = 0; row < maxRowsOfAll && plan.aRowBytes; ++row)
       rowOffsets.push_back(arith::MulIOp::create(b, constantIndex(b, row), plan.aRowBytes));
-    for (int64_t row = 0; row < mostRowsOfAll && plan.out; ++row)
+    for (int64_t row = 0; row < maxRowsOfAll && plan.out; ++row)
       outOffsets.push_back(arith::MulIOp::create(b, constantIndex(b, row), plan.outRowBytes));
     forEach(b, plan.n, plan.panel, 0, limits.columns, [&](Value column) {
       Value panel = pointerAt(b, bPanels, column, plan.k * operandBytes);
@@ -174,7 +174,7 @@ private:
 
   std::vector<DotBlocks::Rows> rowBlocks() const {
     std::vector<DotBlocks::Rows> rows;
-    for (RowBlocks blocks : cutRows(plan.m, mostRows()))
+    for (RowBlocks blocks : cutRows(plan.m, maxRows()))
       rows.push_back({blocks.rows, blocks.count, partialsOf(blocks.rows)});
     return rows;
   }
@@ -190,7 +190,7 @@ private:
             pointerAtConstant(b, pointerAt(b, corner, row, plan.cRow * bytesOf(plan.result)), first * plan.cRow * bytesOf(plan.result));
         if (plan.out) outBlock = pointerAt(b, outCorner, rowOfOut(row, first), 1);
         if (takesBytes()) starts = pointerAtConstant(b, pointerAt(b, plan.rowSums, row, 4), 4 * first);
-        emitBlock(aBlock, panel, cBlock, blocks.rows, blocks.partials, aheadOf(aBlock, row, first));
+        emitBlock(aBlock, panel, cBlock, blocks.rows, blocks.partials, prefetchAddress(aBlock, row, first));
       });
       first += blocks.count * blocks.rows;
     }
@@ -243,7 +243,7 @@ private:
   /// The registers hold accumulators, one row of a panel, and a broadcast (and a product where there is no fused multiply-add).
   /// GFLOP/s on a Zen 5 core, 128x128x32 and 128x256x256: AVX2 (peak 123) 6 rows 122 120, 4 rows 108 106; AVX-512 (peak 244) 8
   /// rows 233 238, 12 rows 219 237, 14 rows 219 237. Eight win because they divide tiles of powers of two evenly.
-  int64_t mostRows() const {
+  int64_t maxRows() const {
     if (vectors == 1) return target.registers >= 32 ? 16 : 8;
     if (target.registers >= 32) return 8;
     return target.fma && !plan.operand.isInteger(16) ? 6 : 4;
@@ -252,7 +252,7 @@ private:
   /// Steps of k in one iteration. With AVX2 the loop's own instructions run beside the multiply-adds, so four steps measure no
   /// better than two; with AVX-512 two are 1 % slower than four, and eight no faster. Each doubling is twice the code to compile.
   /// The many rows that a narrow panel takes at once need no unrolling. Without fused multiply-adds, two steps exceed the registers.
-  int64_t mostSteps() const {
+  int64_t maxSteps() const {
     if (!target.fma) return 4;
     if (vectors < panelVectors) return 1;
     return target.registers >= 32 ? 4 : 2;
@@ -260,7 +260,7 @@ private:
 
   int64_t partialsOf(int64_t rows) const {
     int64_t partials = 1;
-    while (rows * vectors * partials < neededAccumulators && steps % (2 * partials) == 0 && partials < mostUnroll)
+    while (rows * vectors * partials < neededAccumulators && steps % (2 * partials) == 0 && partials < maxUnroll)
       partials *= 2;
     return partials;
   }
@@ -276,14 +276,14 @@ private:
   /// One block of C, from its load to its store.
   void emitBlock(Value aBlock, Value panel, Value cBlock, int64_t rows, int64_t partials, const Ahead &ahead) {
     int64_t unroll = partials;
-    while (unroll < mostSteps() && steps % (2 * unroll) == 0)
+    while (unroll < maxSteps() && steps % (2 * unroll) == 0)
       unroll *= 2;
 
     SmallVector<Value> sums = firstSums(cBlock, rows, partials);
     if (!stepsEnd && steps == unroll) {
       emitSteps(sums, aBlock, panel, rows, unroll);
     } else {
-      bool hasRest = stepsEnd && limits.lengthStep % unroll != 0 && readsExactly(plan);
+      bool hasRest = stepsEnd && limits.lengthStride % unroll != 0 && readsExactly(plan);
       Value end = !stepsEnd ? constantIndex(b, steps) : hasRest ? arith::AndIOp::create(b, stepsEnd, constantIndex(b, -unroll)) : stepsEnd;
       int64_t together = stepsOfPrefetch(ahead, unroll);
       sums = stepLoop(constantIndex(b, 0), end, together, sums, [&](Value first, SmallVector<Value> &now) {
@@ -330,7 +330,7 @@ private:
 
   void findWhatIsNext(Value panel, Value column) {
     nextPanel = nextA = {};
-    bool isLarge = plan.k * plan.n * operandBytes >= smallestPrefetched && plan.m >= mostRowsOfAll;
+    bool isLarge = plan.k * plan.n * operandBytes >= smallestPrefetched && plan.m >= maxRowsOfAll;
     if (!isLarge || vectors < panelVectors) return;
     nextPanel = pointerAtConstant(b, panel, plan.k * plan.panel * operandBytes);
     if (!plan.aNext) return;
@@ -339,9 +339,9 @@ private:
   }
 
   /// The share of the block of rows at `row` + `first`.
-  Ahead aheadOf(Value aBlock, Value row, int64_t first) {
+  Ahead prefetchAddress(Value aBlock, Value row, int64_t first) {
     if (!nextPanel) return {};
-    Value panel = pointerAt(b, pointerAtConstant(b, nextPanel, first * bytesAheadOfRow()), row, bytesAheadOfRow());
+    Value panel = pointerAt(b, pointerAtConstant(b, nextPanel, first * bytesBeforeRow()), row, bytesBeforeRow());
     return {panel, nextA ? pointerAt(b, aBlock, nextA, 1) : Value()};
   }
 
@@ -352,23 +352,23 @@ private:
   }
 
   /// How much of the next panel is fetched beside one row of A: all of it beside all rows.
-  int64_t bytesAheadOfRow() const { return (plan.k * plan.panel * operandBytes + plan.m - 1) / plan.m; }
+  int64_t bytesBeforeRow() const { return (plan.k * plan.panel * operandBytes + plan.m - 1) / plan.m; }
 
   /// Beside `unroll` steps of a block of rows.
   void prefetch(const Ahead &ahead, Value step, int64_t rows, int64_t unroll) {
     if (!ahead.panel) return;
     auto fetch = [&](Value address) { LLVM::Prefetch::create(b, address, /*rw=*/0, /*hint=*/2, /*cache=*/1); }; // to L2
-    int64_t bytes = llvm::PowerOf2Ceil((rows * bytesAheadOfRow() + steps - 1) / steps);
-    Value place = pointerAt(b, ahead.panel, step, bytes);
+    int64_t bytes = llvm::PowerOf2Ceil((rows * bytesBeforeRow() + steps - 1) / steps);
+    Value tileIndex = pointerAt(b, ahead.panel, step, bytes);
     for (int64_t offset = 0; offset < std::max(line, bytes * unroll); offset += line)
-      fetch(pointerAtConstant(b, place, offset));
+      fetch(pointerAtConstant(b, tileIndex, offset));
     if (!ahead.a || !llvm::isPowerOf2_64(steps)) return;
     // Lines are numbered row by row.
-    int64_t lines = linesOfA(), all = rows * lines, turns = steps / unroll;
+    int64_t lines = linesOfA(), all = rows * lines, iterations = steps / unroll;
     Value turn = arith::ShRUIOp::create(b, step, constantIndex(b, llvm::Log2_64(unroll)));
-    for (int64_t i = 0; i < std::max<int64_t>(1, all / turns); ++i) {
+    for (int64_t i = 0; i < std::max<int64_t>(1, all / iterations); ++i) {
       Value number = arith::MulIOp::create(b, turn, constantIndex(b, all));
-      number = arith::ShRUIOp::create(b, number, constantIndex(b, llvm::Log2_64(turns)));
+      number = arith::ShRUIOp::create(b, number, constantIndex(b, llvm::Log2_64(iterations)));
       if (i) number = arith::AddIOp::create(b, number, constantIndex(b, i));
       Value row = arith::ShRUIOp::create(b, number, constantIndex(b, llvm::Log2_64(lines)));
       Value within = arith::AndIOp::create(b, number, constantIndex(b, lines - 1));
@@ -415,19 +415,19 @@ private:
     for (; partials > 1; partials /= 2)
       for (int64_t i = 0; i < count * partials / 2; ++i)
         sums[i] = add(sums[i], sums[i + count * partials / 2]);
-    auto storeAll = [&](bool streams) {
+    auto storeAll = [&](bool nonTemporal) {
       for (int64_t row = 0; row < rows; ++row)
         for (int64_t vector = 0; vector < vectors; ++vector) {
-          int64_t alignment = streams ? lanes * bytesOf(plan.result) : bytesOf(plan.result);
-          store(b, sums[row * vectors + vector], resultAddress(cBlock, row, vector), alignment, streams);
+          int64_t alignment = nonTemporal ? lanes * bytesOf(plan.result) : bytesOf(plan.result);
+          store(b, sums[row * vectors + vector], resultAddress(cBlock, row, vector), alignment, nonTemporal);
         }
     };
-    if (!plan.streams) return storeAll(false);
-    auto branch = scf::IfOp::create(b, TypeRange{}, plan.streams, /*withElseRegion=*/true);
+    if (!plan.nonTemporal) return storeAll(false);
+    auto branch = scf::IfOp::create(b, TypeRange{}, plan.nonTemporal, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
-    for (bool streams : {true, false}) {
-      b.setInsertionPointToStart(streams ? branch.thenBlock() : branch.elseBlock());
-      storeAll(streams);
+    for (bool nonTemporal : {true, false}) {
+      b.setInsertionPointToStart(nonTemporal ? branch.thenBlock() : branch.elseBlock());
+      storeAll(nonTemporal);
     }
   }
 
@@ -542,11 +542,11 @@ int64_t panelBytes(const DotPlan &plan) {
 }
 
 int64_t lengthUnit(const DotPlan &plan) {
-  return plan.tiles ? tileDepth(plan.operand) : readsExactly(plan) ? 1 : mostUnroll * plan.group;
+  return plan.tiles ? tileDepth(plan.operand) : readsExactly(plan) ? 1 : maxUnroll * plan.group;
 }
 
-int64_t wholeRows(const CpuTarget &target) {
-  return target.registers >= 32 ? mostRowsOfAll : 0;
+int64_t fullRows(const CpuTarget &target) {
+  return target.registers >= 32 ? maxRowsOfAll : 0;
 }
 
 int64_t panelWidth(const CpuTarget &target, Type result, int64_t n) {

@@ -21,15 +21,15 @@ struct DotPlan {
   int64_t panel;
   // C(i, j) at c[i * cRow + j].
   int64_t cRow;
-  int64_t turns = 1;       // of a loop, `k` being the part of one, that are multiplied together: panels have so many times `k` rows
-  bool tiles = false;      // by matrix_tiles.h, in tile registers
+  int64_t iterations = 1;       // of a loop, `k` being the part of one, that are multiplied together: panels have so many times `k` rows
+  bool tiles = false;      // by amx_tiles.h, in tile registers
   int64_t aPlaneBytes = 0; // where isOfHalves(operand): from A to its second plane; that of B's panels is behind all of them
   Value aRowBytes = {};    // the distance of A's rows where only the program knows it (i64); null: aRow elements
   Value aNext = {};        // from an element of A to what the next product reads in its place (i64, in bytes); null: nothing to prefetch
   Value isFirst = {};      // whether C is written, not added to, where only the program knows it (i1); null: never
   // Where results go to memory, and not to C, where only the program knows it (direct_store.h); i64, in bytes: the first one's address, or
   // C's, and the distance of rows. Null: all go to C. `streams` (i1; null: never): past the caches.
-  Value out = {}, outRowBytes = {}, streams = {};
+  Value out = {}, outRowBytes = {}, nonTemporal = {};
   Value rowSums = {}; // where `addsOffset` needs it: scratch of m i32
 
   /// Whether panels hold B's bytes plus 128, as unsigned ones: vectors multiply unsigned bytes with signed ones, tiles multiply signed
@@ -38,7 +38,7 @@ struct DotPlan {
   /// Of all turns that are multiplied together.
   DotPlan together() const {
     DotPlan all = *this;
-    all.k *= turns, all.turns = 1;
+    all.k *= iterations, all.iterations = 1;
     return all;
   }
 };
@@ -48,7 +48,7 @@ struct DotPlan {
 struct DotLimits {
   Value rows, columns;                                    // others of C are left as they are
   Value length;                                           // from here on A and B hold zeros
-  int64_t lengthStep = 1;                                 // divides it
+  int64_t lengthStride = 1;                                 // divides it
   bool mayBeOneRow = false, mayBeOneColumn = false;       // in a launch like this one
   bool mayLeaveOneRow = false, mayLeaveOneColumn = false; // behind whole blocks of registers, in a launch like this one
 };
@@ -63,7 +63,7 @@ int64_t panelBytes(const DotPlan &plan);
 
 /// A block of registers, however wide, ends at each multiple of so many rows of a tile that is one itself; 0: there is no such power of
 /// two.
-int64_t wholeRows(const CpuTarget &target);
+int64_t fullRows(const CpuTarget &target);
 
 /// Columns in one panel of B: two vectors, or less where n is small.
 int64_t panelWidth(const CpuTarget &target, Type result, int64_t n);

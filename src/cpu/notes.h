@@ -24,18 +24,18 @@ struct AccessNote {
   Way way;
   int64_t lanes;
   bool masked;    // lane by lane
-  bool careful;   // in the version that assumes nothing
+  bool fallback;   // in the version that assumes nothing
   bool streaming; // past the caches
   bool operator==(const AccessNote &) const = default;
 };
 
-struct ProductNote {
+struct DotNote {
   mlir::Operation *op;
   DotBlocks blocks;
-  int64_t mostLanes;                                  // that a vector of the machine has
+  int64_t maxLanes;                                  // that a vector of the machine has
   bool storesResults;                                 // itself, where a whole tile is stored (direct_store.h)
   enum From : uint8_t { copy, scratch, memory } from; // where A is read; memory: it is copied where a mask cuts off something that is read
-  int64_t turns;                                      // of the loop that are multiplied together (deferred_product.h)
+  int64_t iterations;                                      // of the loop that are multiplied together (k_blocking.h)
 };
 
 /// A tile's place in scratch memory.
@@ -50,7 +50,7 @@ struct Notes {
   }
 
   std::vector<AccessNote> accesses;
-  std::vector<ProductNote> products;
+  std::vector<DotNote> dots;
   std::vector<ScratchNote> scratch;
   llvm::DenseSet<std::pair<mlir::Operation *, mlir::Operation *>> computed; // on demand: which operation, and in whose loops
   llvm::DenseSet<mlir::Operation *> versions;                               // those with a second version, chosen at run time

@@ -4,7 +4,7 @@
 #include "cpu/conditions.h"
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
-#include "cpu/made_anew.h"
+#include "cpu/volatile_load.h"
 
 using namespace mlir;
 using namespace tilewright::tt;
@@ -15,12 +15,12 @@ static constexpr int64_t smallestPrefetched = 32 << 10; // bytes of a block of A
 
 /// Whether A is a load of rows that lie in memory as the micro-kernel reads them.
 static bool isLoadOfRows(Context &ctx, LoadOp load, const DotPlan &plan) {
-  if (!load || ctx.buffers.contains(load) || ctx.careful || isMadeAnew(load)) return false;
+  if (!load || ctx.buffers.contains(load) || ctx.fallback || isVolatileLoad(load)) return false;
   auto shape = shapeOf(load.getResult());
   if (shape.size() != 2 || shape[0] < 2 || shape[1] != plan.k) return false;
   if (getElementTypeOrSelf(load.getResult()) != plan.operand) return false;
-  Step along = ctx.analysis->step(load.getPtr(), 1);
-  bool isContiguous = along.kind == Step::constant && along.amount == elementBytes(plan.operand);
+  Stride along = ctx.analysis->step(load.getPtr(), 1);
+  bool isContiguous = along.kind == Stride::constant && along.amount == elementBytes(plan.operand);
   return isContiguous && ctx.analysis->reachIsKnown(load.getPtr()) && chooseVectorDim(ctx, shape, {load.getResult()}, {}) == 1;
 }
 
@@ -41,18 +41,18 @@ std::optional<OperandInMemory> operandInMemory(Context &ctx, DotOp op, const Dot
   auto terms = upperBounds(ctx, load.getMask());
   if (!terms) return std::nullopt;
 
-  Value holds = bothHold(ctx, conditions(ctx, {load}, 0), conditions(ctx, {load}, 1));
-  holds = bothHold(ctx, holds, reachesExactly(ctx, {load.getPtr()}));
+  Value holds = logicalAnd(ctx, conditions(ctx, {load}, 0), conditions(ctx, {load}, 1));
+  holds = logicalAnd(ctx, holds, reachesExactly(ctx, {load.getPtr()}));
   auto read = [&](int64_t dim) { return extentRead(ctx, plan, limits, dim); };
-  holds = bothHold(ctx, holds, boundsHold(ctx, *terms, shapeOf(load.getResult()), read));
+  holds = logicalAnd(ctx, holds, boundsHold(ctx, *terms, shapeOf(load.getResult()), read));
   auto [base, rowBytes] = rowsOf(ctx, load.getPtr());
   if (plan.tiles) { // the sixteen rows of a tile would fall into one set of the first-level cache: a copy has a larger distance of rows
     Value within = arith::AndIOp::create(b, rowBytes, constantIndex(b, 4095));
-    holds = bothHold(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::ne, within, ctx.zeroIndex));
+    holds = logicalAnd(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::ne, within, ctx.zeroIndex));
   }
   // Small blocks do not pay for finding it.
   Value distance =
-      plan.m * plan.k * plan.turns * elementBytes(plan.operand) >= smallestPrefetched ? distanceToNextReading(ctx, load) : Value();
+      plan.m * plan.k * plan.iterations * elementBytes(plan.operand) >= smallestPrefetched ? distanceToNextReading(ctx, load) : Value();
   return OperandInMemory{holds, base, rowBytes, distance};
 }
 

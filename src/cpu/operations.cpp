@@ -6,8 +6,8 @@
 #include "cpu/control_flow.h"
 #include "cpu/debug_variables.h"
 #include "cpu/evaluate.h"
-#include "cpu/made_anew.h"
-#include "cpu/roots.h"
+#include "cpu/volatile_load.h"
+#include "cpu/loop_nests.h"
 #include "cpu/scratch.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -56,7 +56,7 @@ Value indexConstant(Context &ctx, int64_t value) {
 LogicalResult lowerBlock(Context &ctx, Block &block) {
   noteArguments(ctx, block);
   for (Operation &op : block) {
-    ++ctx.currentRoot;
+    ++ctx.currentNest;
     if (failed(lowerOp(ctx, &op)) || ctx.failedAny) return failure();
     noteVariables(ctx, &op);
   }
@@ -71,9 +71,9 @@ static LogicalResult lowerScalar(Context &ctx, Operation *op) {
     int64_t bytes = elementBytes(memory);
     auto read = [&] {
       Value address = scalar(ctx, load.getPtr());
-      if (isMadeAnew(load)) holdOrder(b);
+      if (isVolatileLoad(load)) holdOrder(b);
       Value value = cpu::load(b, memory, address, bytes);
-      if (isMadeAnew(load)) holdOrder(b);
+      if (isVolatileLoad(load)) holdOrder(b);
       return memory == element ? value : intToPointer(b, value);
     };
     if (!load.getMask()) {
@@ -182,7 +182,7 @@ static void lowerCat(Context &ctx, CatOp cat) {
 }
 
 static void lowerUnsplat(Context &ctx, UnsplatOp unsplat) {
-  Place origin;
+  TileIndex origin;
   origin.at.assign(shapeOf(unsplat.getSrc()).size(), {ctx.zeroIndex, 0});
   Value value = evaluateScalar(ctx, unsplat.getSrc(), origin);
   ctx.scalars[unsplat] = isa<PointerType>(unsplat.getType()) ? intToPointer(ctx.b, value) : value;

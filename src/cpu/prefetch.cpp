@@ -30,7 +30,7 @@ namespace tilewright::cpu {
 
 namespace {
 /// What the next iteration's value of a tile is made from.
-struct NextTurn {
+struct NextIteration {
   llvm::SmallVector<Operation *> ofCarried; // scalars of this iteration that give the next one's carried values; in order
   llvm::SmallVector<BlockArgument> carried;
   llvm::SmallVector<Operation *> ofTile; // scalars of the next iteration, in order
@@ -57,18 +57,18 @@ static bool follow(llvm::SmallVector<Value> work, scf::ForOp loop, Operations &s
 }
 
 /// Null if the tile is the same in all iterations, or if its next value is unknown.
-static std::optional<NextTurn> nextTurnOf(Value tile, scf::ForOp loop) {
-  NextTurn next;
+static std::optional<NextIteration> nextIterationOf(Value tile, scf::ForOp loop) {
+  NextIteration next;
   Operations ofTile, ofCarried;
   llvm::SmallSetVector<Value, 4> arguments, before;
   if (!follow({tile}, loop, ofTile, arguments) || arguments.empty()) return std::nullopt;
-  llvm::SmallVector<Value> handedOn;
+  llvm::SmallVector<Value> yielded;
   for (Value argument : arguments) {
     if (argument == loop.getInductionVar()) continue;
     next.carried.push_back(cast<BlockArgument>(argument));
-    handedOn.push_back(loop.getTiedLoopYieldedValue(next.carried.back())->get());
+    yielded.push_back(loop.getTiedLoopYieldedValue(next.carried.back())->get());
   }
-  if (!follow(handedOn, loop, ofCarried, before)) return std::nullopt;
+  if (!follow(yielded, loop, ofCarried, before)) return std::nullopt;
   for (Operation &op : *loop.getBody()) {
     if (op.getNumResults() != 1 || isTile(op.getResult(0))) continue;
     if (ofCarried.contains(&op)) next.ofCarried.push_back(&op);
@@ -78,15 +78,15 @@ static std::optional<NextTurn> nextTurnOf(Value tile, scf::ForOp loop) {
 }
 
 /// Computes the scalars of the next iteration. Returns whether there is one (i1).
-static Value enterNextTurn(Context &ctx, scf::ForOp loop, const NextTurn &next) {
+static Value enterNextIteration(Context &ctx, scf::ForOp loop, const NextIteration &next) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value following = arith::AddIOp::create(b, scalar(ctx, loop.getInductionVar()), scalar(ctx, loop.getStep()));
   for (Operation *op : next.ofCarried)
     if (!ctx.scalars.contains(op->getResult(0)) && failed(lowerOp(ctx, op))) break;
-  llvm::SmallVector<Value> handedOn;
+  llvm::SmallVector<Value> yielded;
   for (BlockArgument argument : next.carried)
-    handedOn.push_back(scalar(ctx, loop.getTiedLoopYieldedValue(argument)->get()));
-  for (auto [argument, value] : llvm::zip(next.carried, handedOn))
+    yielded.push_back(scalar(ctx, loop.getTiedLoopYieldedValue(argument)->get()));
+  for (auto [argument, value] : llvm::zip(next.carried, yielded))
     ctx.scalars[argument] = value;
   ctx.scalars[loop.getInductionVar()] = following;
   for (Operation *op : next.ofTile)
@@ -97,10 +97,10 @@ static Value enterNextTurn(Context &ctx, scf::ForOp loop, const NextTurn &next) 
 /// Whether memory is idle after this reading of a load.
 static bool isTimely(Context &ctx, LoadOp load) {
   if (ctx.packing) return true;
-  Readings &known = ctx.readings.try_emplace(load, Readings{ctx.currentRoot, 0}).first->second;
-  if (known.first == ctx.currentRoot) return false;
-  if (known.second == 0) known.second = ctx.currentRoot;
-  return known.second == ctx.currentRoot;
+  Readings &known = ctx.readings.try_emplace(load, Readings{ctx.currentNest, 0}).first->second;
+  if (known.first == ctx.currentNest) return false;
+  if (known.second == 0) known.second = ctx.currentNest;
+  return known.second == ctx.currentNest;
 }
 
 /// Follows a tile of pointers to the scalars before the loop (if there is one) that change with the program's number along
@@ -135,7 +135,7 @@ static llvm::SmallVector<Operation *> scalarsOfProgram(Context &ctx, Value tile,
 }
 
 /// Computes the scalars of the next program, and of its first iteration. Returns whether there is one (i1).
-static Value enterNextProgram(Context &ctx, scf::ForOp loop, llvm::ArrayRef<Operation *> scalars, const std::optional<NextTurn> &turn) {
+static Value enterNextProgram(Context &ctx, scf::ForOp loop, llvm::ArrayRef<Operation *> scalars, const std::optional<NextIteration> &turn) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value number = ctx.programId[0], following = arith::AddIOp::create(b, number, constantInt(b, number.getType(), 1));
   ctx.programId[0] = following;
@@ -153,10 +153,10 @@ static Value enterNextProgram(Context &ctx, scf::ForOp loop, llvm::ArrayRef<Oper
 }
 
 /// The distance from this element to the same one at its next reading, by this program or the next one (i64); 0 if there is none.
-static Value distanceToNext(Context &ctx, LoadOp load, scf::ForOp loop, const std::optional<NextTurn> &turn,
+static Value distanceToNext(Context &ctx, LoadOp load, scf::ForOp loop, const std::optional<NextIteration> &turn,
                             llvm::ArrayRef<Operation *> ofProgram) {
   ImplicitLocOpBuilder &b = ctx.b;
-  Place origin;
+  TileIndex origin;
   origin.at.assign(shapeOf(load.getResult()).size(), {ctx.zeroIndex, 0});
   Value now = evaluateScalar(ctx, load.getPtr(), origin), distance = constantIndex(b, 0);
   auto take = [&](llvm::function_ref<Value()> enter) {
@@ -168,14 +168,14 @@ static Value distanceToNext(Context &ctx, LoadOp load, scf::ForOp loop, const st
     ctx.scalars = std::move(before);
   };
   if (!ofProgram.empty()) take([&] { return enterNextProgram(ctx, loop, ofProgram, turn); });
-  if (turn) take([&] { return enterNextTurn(ctx, loop, *turn); });
+  if (turn) take([&] { return enterNextIteration(ctx, loop, *turn); });
   return distance;
 }
 
 Value distanceToNextReading(Context &ctx, LoadOp load) {
   auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
   if (!loop || loop->getParentOp() != ctx.kernel) return {};
-  std::optional<NextTurn> turn = nextTurnOf(load.getPtr(), loop);
+  std::optional<NextIteration> turn = nextIterationOf(load.getPtr(), loop);
   if (!turn) return {};
   return distanceToNext(ctx, load, loop, turn, scalarsOfProgram(ctx, load.getPtr(), loop));
 }
@@ -188,12 +188,12 @@ static bool beginsLine(Value position, int64_t bytes) {
   return !more || *more * bytes % line == 0;
 }
 
-void prefetchNextTurn(Context &ctx, LoadOp load, Value start, Value position) {
+void prefetchNextIteration(Context &ctx, LoadOp load, Value start, Value position) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
   int64_t bytes = elementBytes(getElementTypeOrSelf(load.getResult()));
   if ((!loop && load->getParentOp() != ctx.kernel) || !beginsLine(position, bytes) || !isTimely(ctx, load)) return;
-  std::optional<NextTurn> turn = loop ? nextTurnOf(load.getPtr(), loop) : std::nullopt;
+  std::optional<NextIteration> turn = loop ? nextIterationOf(load.getPtr(), loop) : std::nullopt;
   if (loop && !turn) return;
   // A loop of products has many iterations, so it is not worth computing in each what comes after the last one.
   bool isLast = !loop || (!ctx.packing && loop->getParentOp() == ctx.kernel);

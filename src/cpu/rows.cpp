@@ -42,7 +42,7 @@ static Divisions collectDivisions(Context &ctx, ValueRange roots, int64_t vector
     bool isStored;
   };
   Divisions all;
-  PlacedTiles seen;
+  TilesWithDims seen;
   llvm::SmallVector<Item> work, ofStored; // what stored tiles were made from comes last: the root may compute some of it itself
   for (Value root : roots)
     work.push_back({root, llvm::to_vector(llvm::seq<int64_t>(0, shapeOf(root).size())), false});
@@ -58,7 +58,7 @@ static Divisions collectDivisions(Context &ctx, ValueRange roots, int64_t vector
     if (!op || !(isElementwise(op) || isa<ExpandDimsOp, BroadcastOp, TransOp, LoadOp>(op))) continue;
     if (isRemainder(op) || isa<arith::DivSIOp, arith::DivUIOp>(op))
       for (size_t d = 0; d < dims.size(); ++d) {
-        Step step = ctx.analysis->step(op->getOperand(0), d);
+        Stride step = ctx.analysis->step(op->getOperand(0), d);
         if (dims[d] == vectorDim && step.hasAmount(1) && !step.isConditional() && ctx.analysis->isOneValue(op->getOperand(1))) {
           all.found.push_back({op, int64_t(d), dims});
           all.areComputed |= !isStored;
@@ -88,9 +88,9 @@ static Multiple isMultiple(Value large, Value small, int64_t depth) {
   if (large == small) return Multiple::yes;
   std::optional<int64_t> a = constantOf(large), b = constantOf(small);
   if (a && b) return *a % *b == 0 ? Multiple::yes : Multiple::no;
-  auto product = large.getDefiningOp<arith::MulIOp>();
-  if (!product || depth == 0) return Multiple::no;
-  bool isAny = llvm::any_of(product->getOperands(), [&](Value factor) { return isMultiple(factor, small, depth - 1) != Multiple::no; });
+  auto dot = large.getDefiningOp<arith::MulIOp>();
+  if (!dot || depth == 0) return Multiple::no;
+  bool isAny = llvm::any_of(dot->getOperands(), [&](Value factor) { return isMultiple(factor, small, depth - 1) != Multiple::no; });
   return isAny ? Multiple::likely : Multiple::no;
 }
 
@@ -99,20 +99,20 @@ constexpr int64_t maxFactors = 8; // of a divisor's product
 /// The divisor whose rows most of the divisions of one dividend are regular in. Null: rows are too short everywhere.
 static Operation *mainDivision(llvm::ArrayRef<Division> divisions, int64_t chunk) {
   Operation *best = nullptr;
-  int64_t mostCovered = 0;
+  int64_t maxCovered = 0;
   for (const Division &each : divisions) {
     Value divisor = each.op->getOperand(1);
     if (std::optional<int64_t> length = constantOf(divisor); length && *length < chunk) continue;
     int64_t covered = llvm::count_if(divisions, [&](const Division &other) {
       return other.op->getOperand(0) == each.op->getOperand(0) && isMultiple(other.op->getOperand(1), divisor, maxFactors) != Multiple::no;
     });
-    if (covered > mostCovered) best = each.op, mostCovered = covered;
+    if (covered > maxCovered) best = each.op, maxCovered = covered;
   }
   return best;
 }
 
 static Value wideScalar(Context &ctx, Value tile) {
-  Place origin;
+  TileIndex origin;
   origin.at.assign(shapeOf(tile).size(), {ctx.zeroIndex, 0});
   return scalarToIndex(ctx, evaluateScalar(ctx, tile, origin));
 }
@@ -122,7 +122,7 @@ static TileAnalysis::Steps stepsInRow(const Rows &rows, ValueRange masks) {
   TileAnalysis::Steps steps = rows.inside;
   for (Value mask : masks)
     for (size_t d = 0; d < shapeOf(mask).size(); ++d)
-      steps[{mask, d}] = Step{Step::constant, 0};
+      steps[{mask, d}] = Stride{Stride::constant, 0};
   return steps;
 }
 
@@ -143,7 +143,7 @@ static llvm::SmallVector<Value> masksOf(ValueRange tiles) {
 
 static std::optional<Rows> planRows(Context &ctx, ValueRange tiles, int64_t vectorDim, int64_t chunk) {
   ImplicitLocOpBuilder &b = ctx.b;
-  if (vectorDim < 0 || chunk < 2 || ctx.careful || ctx.packing) return std::nullopt;
+  if (vectorDim < 0 || chunk < 2 || ctx.fallback || ctx.packing) return std::nullopt;
   Divisions all = collectDivisions(ctx, tiles, vectorDim);
   llvm::ArrayRef<Division> divisions = all.found;
   Operation *main = mainDivision(divisions, chunk);
@@ -167,19 +167,19 @@ static std::optional<Rows> planRows(Context &ctx, ValueRange tiles, int64_t vect
       Value larger = wideScalar(ctx, each.op->getOperand(1)), zero = constantIndex(b, 0);
       Value safe = arith::MaxSIOp::create(b, rows.length, constantIndex(b, 1));
       Value rest = arith::RemSIOp::create(b, larger, safe);
-      rows.holds = bothHold(ctx, rows.holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, larger, zero));
-      rows.holds = bothHold(ctx, rows.holds, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, zero));
+      rows.holds = logicalAnd(ctx, rows.holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, larger, zero));
+      rows.holds = logicalAnd(ctx, rows.holds, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, zero));
     }
-    rows.inside[{each.op->getResult(0), each.dim}] = Step{Step::constant, isRemainder(each.op) ? 1 : 0};
-    if (isRemainder(each.op)) rows.outside[{each.op->getResult(0), each.dim}] = Step{};
+    rows.inside[{each.op->getResult(0), each.dim}] = Stride{Stride::constant, isRemainder(each.op) ? 1 : 0};
+    if (isRemainder(each.op)) rows.outside[{each.op->getResult(0), each.dim}] = Stride{};
   }
   if (all.areComputed) return rows;
   // What is stored is read as it is, unless a row's first number tells the others.
   TileAnalysis::Steps steps = stepsInRow(rows, masksOf(tiles));
   TileAnalysis::Steps *before = ctx.analysis->assumeSteps(&steps);
   bool isAnyRegular = llvm::any_of(all.stored, [&](auto &tile) {
-    Step step = ctx.analysis->step(tile.first, tile.second);
-    return step.isZero() || (step.kind != Step::other && !step.isConditional() && getElementTypeOrSelf(tile.first).isInteger());
+    Stride step = ctx.analysis->step(tile.first, tile.second);
+    return step.isZero() || (step.kind != Stride::other && !step.isConditional() && getElementTypeOrSelf(tile.first).isInteger());
   });
   ctx.analysis->assumeSteps(before);
   return isAnyRegular ? std::optional(rows) : std::nullopt;
@@ -205,11 +205,11 @@ static bool areOfVectors(Context &ctx, Rows &rows, int64_t lanes) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (!rows.constant || *rows.constant % lanes != 0 || *rows.constant > maxVectors * lanes || !llvm::isPowerOf2_64(lanes)) return false;
   for (auto [d, dim] : llvm::enumerate(rows.dims)) {
-    Step step = ctx.analysis->step(rows.dividend, d);
-    if (dim != rows.dim && (step.kind != Step::constant || step.isConditional() || step.amount % lanes != 0)) return false;
+    Stride step = ctx.analysis->step(rows.dividend, d);
+    if (dim != rows.dim && (step.kind != Stride::constant || step.isConditional() || step.amount % lanes != 0)) return false;
   }
   Value misaligned = arith::AndIOp::create(b, wideScalar(ctx, rows.dividend), constantIndex(b, lanes - 1));
-  rows.holds = bothHold(ctx, rows.holds, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, misaligned, constantIndex(b, 0)));
+  rows.holds = logicalAnd(ctx, rows.holds, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, misaligned, constantIndex(b, 0)));
   return true;
 }
 
@@ -222,7 +222,7 @@ RowScope::RowScope(Context &ctx, ValueRange tiles, int64_t vectorDim, int64_t ch
     rows->ofVectors = !split && areOfVectors(ctx, *rows, lanes);
     if (!rows->constant) {
       Value isLong = arith::CmpIOp::create(ctx.b, arith::CmpIPredicate::sge, rows->length, constantIndex(ctx.b, lanes));
-      rows->holds = bothHold(ctx, rows->holds, isLong);
+      rows->holds = logicalAnd(ctx, rows->holds, isLong);
     }
   }
   ctx.rows = rows ? &*rows : nullptr;
@@ -234,12 +234,12 @@ RowScope::~RowScope() {
   ctx.analysis->assumeSteps(stepsBefore);
 }
 
-void forEachRow(Context &ctx, const Place &place, Value to, ValueRange masks, llvm::function_ref<void(Value from, Value end)> body) {
+void forEachRow(Context &ctx, const TileIndex &tileIndex, Value to, ValueRange masks, llvm::function_ref<void(Value from, Value end)> body) {
   ImplicitLocOpBuilder &b = ctx.b;
   const Rows &rows = *ctx.rows;
-  Place origin;
+  TileIndex origin;
   for (int64_t dim : rows.dims)
-    origin.at.push_back(dim == rows.dim ? Index{ctx.zeroIndex, 0} : place.at[dim]);
+    origin.at.push_back(dim == rows.dim ? Index{ctx.zeroIndex, 0} : tileIndex.at[dim]);
   Value first = scalarToIndex(ctx, evaluateScalar(ctx, rows.dividend, origin)), one = constantIndex(b, 1);
   Value firstRow = arith::DivUIOp::create(b, first, rows.length);
   Value last = arith::SubIOp::create(b, arith::AddIOp::create(b, first, to), one);
@@ -292,12 +292,12 @@ bool isQuotientOfRow(Context &ctx, Operation *op) {
   return false;
 }
 
-Value lanesInRow(Context &ctx, const Place &place) {
-  if (!ctx.rowEnd || place.vector < 0) return {};
+Value lanesInRow(Context &ctx, const TileIndex &tileIndex) {
+  if (!ctx.rowEnd || tileIndex.vector < 0) return {};
   ImplicitLocOpBuilder &b = ctx.b;
-  Value left = arith::SubIOp::create(b, ctx.rowEnd, place.at[place.vector].value);
-  Value most = splat(b, arith::TruncIOp::create(b, b.getI32Type(), left), place.lanes);
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, iota(b, b.getI32Type(), place.lanes, 1), most);
+  Value left = arith::SubIOp::create(b, ctx.rowEnd, tileIndex.at[tileIndex.vector].value);
+  Value most = splat(b, arith::TruncIOp::create(b, b.getI32Type(), left), tileIndex.lanes);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, iota(b, b.getI32Type(), tileIndex.lanes, 1), most);
 }
 
 } // namespace tilewright::cpu

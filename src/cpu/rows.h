@@ -49,7 +49,7 @@ private:
 
 /// A loop over the rows that [0, to) consists of at `place`, and `body` for each: the indices from its first one to its end. All of `masks`
 /// hold.
-void forEachRow(Context &ctx, const Place &place, Value to, ValueRange masks, llvm::function_ref<void(Value from, Value end)> body);
+void forEachRow(Context &ctx, const TileIndex &tileIndex, Value to, ValueRange masks, llvm::function_ref<void(Value from, Value end)> body);
 
 /// `body` where each vector along the rows' dimension is a row of its own, and all of `masks` hold.
 void inVectorRows(Context &ctx, ValueRange masks, llvm::function_ref<void()> body);
@@ -61,6 +61,6 @@ bool isOneInRow(Context &ctx, Value tile, int64_t dim, ValueRange masks);
 bool isQuotientOfRow(Context &ctx, mlir::Operation *op);
 
 /// The lanes at `place` that lie in its row (vector of i1); null: all.
-Value lanesInRow(Context &ctx, const Place &place);
+Value lanesInRow(Context &ctx, const TileIndex &tileIndex);
 
 } // namespace tilewright::cpu

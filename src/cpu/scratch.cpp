@@ -40,15 +40,15 @@ Buffer allocate(Context &ctx, llvm::ArrayRef<int64_t> shape, Type element) {
   return buffer;
 }
 
-Value allocateKept(Context &ctx, int64_t bytes) {
-  ctx.keptUsed += (bytes + 63) / 64 * 64;
-  return pointerAtConstant(ctx.b, ctx.arena, -ctx.keptUsed);
+Value allocateCached(Context &ctx, int64_t bytes) {
+  ctx.panelCacheBytes += (bytes + 63) / 64 * 64;
+  return pointerAtConstant(ctx.b, ctx.arena, -ctx.panelCacheBytes);
 }
 
 Value allocateLasting(Context &ctx, int64_t bytes) {
   ctx.lastingBytes += bytes;
   ctx.notes.scratch.push_back({ctx.root, bytes});
-  return allocateKept(ctx, bytes);
+  return allocateCached(ctx, bytes);
 }
 
 Buffer allocateFor(Context &ctx, Value tile) {
@@ -65,38 +65,38 @@ Buffer allocateAlong(Context &ctx, Value tile, int64_t inner) {
   return buffer;
 }
 
-Value bufferAddress(Context &ctx, const Buffer &buffer, const Place &place) {
+Value bufferAddress(Context &ctx, const Buffer &buffer, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = ctx.b;
   int64_t bytes = elementBytes(buffer.element);
   Value address = buffer.offset ? pointerAtConstant(b, buffer.base, buffer.offset * bytes) : buffer.base;
   // The outer dimensions are added first, so that all but the last addition leave the inner loop.
-  for (size_t d = 0; d < place.at.size(); ++d) {
-    if (int64_t(d) == place.vector || place.at[d].value == ctx.zeroIndex) continue;
-    address = pointerAt(b, address, place.at[d].value, buffer.strides[d] * bytes);
+  for (size_t d = 0; d < tileIndex.at.size(); ++d) {
+    if (int64_t(d) == tileIndex.vector || tileIndex.at[d].value == ctx.zeroIndex) continue;
+    address = pointerAt(b, address, tileIndex.at[d].value, buffer.strides[d] * bytes);
   }
-  if (place.vector >= 0 && place.at[place.vector].value != ctx.zeroIndex)
-    address = pointerAt(b, address, place.at[place.vector].value, buffer.strides[place.vector] * bytes);
+  if (tileIndex.vector >= 0 && tileIndex.at[tileIndex.vector].value != ctx.zeroIndex)
+    address = pointerAt(b, address, tileIndex.at[tileIndex.vector].value, buffer.strides[tileIndex.vector] * bytes);
   return address;
 }
 
-void storeChunk(Context &ctx, const Buffer &to, Value value, const Place &place) {
+void storeChunk(Context &ctx, const Buffer &to, Value value, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = ctx.b;
   value = convertTo(ctx, value, to.element);
-  Value address = bufferAddress(ctx, to, place);
+  Value address = bufferAddress(ctx, to, tileIndex);
   int64_t bytes = elementBytes(to.element);
-  if (Value inRow = lanesInRow(ctx, place)) {
-    int64_t stride = to.strides[place.vector] * bytes;
+  if (Value inRow = lanesInRow(ctx, tileIndex)) {
+    int64_t stride = to.strides[tileIndex.vector] * bytes;
     if (stride == bytes) return maskedStore(b, value, address, inRow, bytes);
-    Value all = arith::AddIOp::create(b, splat(b, pointerToInt(b, address), place.lanes), iota(b, b.getI64Type(), place.lanes, stride));
+    Value all = arith::AddIOp::create(b, splat(b, pointerToInt(b, address), tileIndex.lanes), iota(b, b.getI64Type(), tileIndex.lanes, stride));
     return scatter(b, value, all, inRow, bytes);
   }
-  if (place.vector < 0 || to.strides[place.vector] == 1) return cpu::store(b, value, address, bytes, false);
-  for (int64_t lane = 0; lane < place.lanes; ++lane)
-    cpu::store(b, extractLane(b, value, lane), pointerAtConstant(b, address, lane * to.strides[place.vector] * bytes), bytes, false);
+  if (tileIndex.vector < 0 || to.strides[tileIndex.vector] == 1) return cpu::store(b, value, address, bytes, false);
+  for (int64_t lane = 0; lane < tileIndex.lanes; ++lane)
+    cpu::store(b, extractLane(b, value, lane), pointerAtConstant(b, address, lane * to.strides[tileIndex.vector] * bytes), bytes, false);
 }
 
 void materialize(Context &ctx, Value tile, const Buffer &to) {
-  materializePart(ctx, tile, to, {}, {});
+  materializeSlice(ctx, tile, to, {}, {});
 }
 
 namespace {
@@ -109,13 +109,13 @@ struct Filling {
 static std::optional<Filling> fillingOf(Context &ctx, Value tile, int64_t vectorDim, int64_t chunk) {
   constexpr int64_t shortest = 8; // vectors that it might save; below that, checking costs as much
   int64_t size = shapeOf(tile)[0];
-  if (ctx.careful || shapeOf(tile).size() != 1 || vectorDim != 0 || size < shortest * chunk) return std::nullopt;
+  if (ctx.fallback || shapeOf(tile).size() != 1 || vectorDim != 0 || size < shortest * chunk) return std::nullopt;
   std::optional<MaskedTail> tail = maskedTail(ctx, tile, 0);
   if (!tail) return std::nullopt;
   ImplicitLocOpBuilder &b = ctx.b;
   Value begin = beginOfTail(ctx, *tail, 0, size);
   begin = arith::AndIOp::create(b, arith::AddIOp::create(b, begin, constantIndex(b, chunk - 1)), constantIndex(b, -chunk));
-  Place last;
+  TileIndex last;
   last.at.push_back({indexConstant(ctx, size - 1), 0});
   return Filling{begin, evaluateScalar(ctx, tile, last)};
 }
@@ -123,8 +123,8 @@ static std::optional<Filling> fillingOf(Context &ctx, Value tile, int64_t vector
 static void fill(Context &ctx, const Buffer &to, const Filling &filling, int64_t size, int64_t chunk) {
   Value lanes = splat(ctx.b, filling.value, chunk);
   forLoop(ctx, filling.from, constantIndex(ctx.b, size), chunk, [&](Value index) {
-    Place place{{{index, 0}}, 0, chunk};
-    storeChunk(ctx, to, lanes, place);
+    TileIndex tileIndex{{{index, 0}}, 0, chunk};
+    storeChunk(ctx, to, lanes, tileIndex);
   });
 }
 
@@ -147,7 +147,7 @@ static Value updateMask(Context &ctx, ValueRange tiles, llvm::ArrayRef<Buffer> t
   return mask;
 }
 
-void materializePart(Context &ctx, Value tile, const Buffer &to, Value rows, Value columns) {
+void materializeSlice(Context &ctx, Value tile, const Buffer &to, Value rows, Value columns) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(tile);
   int64_t vectorDim = chooseVectorDim(ctx, shape, {tile}, {});
@@ -156,7 +156,7 @@ void materializePart(Context &ctx, Value tile, const Buffer &to, Value rows, Val
   chunk = split.chunk();
   withConditions(ctx, {tile}, vectorDim, [&] {
     LoopSpec spec = loopsOver(shape, vectorDim, chunk);
-    spec.unroll = ctx.careful ? 1 : unrollFor(ctx.analysis->cost(tile));
+    spec.unroll = ctx.fallback ? 1 : unrollFor(ctx.analysis->cost(tile));
     applyMasks(ctx, spec, {tile}, rows || columns ? Value() : updateMask(ctx, {tile}, {to}));
     if (rows) limitExtent(ctx, spec, 0, rows);
     if (columns) limitExtent(ctx, spec, 1, columns);
@@ -166,11 +166,11 @@ void materializePart(Context &ctx, Value tile, const Buffer &to, Value rows, Val
     if (isa<PointerType>(element)) element = b.getI64Type();
     emitLoops(
         ctx, spec,
-        [&](llvm::ArrayRef<Place> places) {
+        [&](llvm::ArrayRef<TileIndex> tileIndices) {
           // All reads before all writes: the target may be what the tile is computed from, at the same places.
-          llvm::SmallVector<Value> values = evaluateAll(ctx, tile, places, element);
-          for (auto [place, value] : llvm::zip(places, values))
-            storeChunk(ctx, to, value, place);
+          llvm::SmallVector<Value> values = evaluateAll(ctx, tile, tileIndices, element);
+          for (auto [tileIndex, value] : llvm::zip(tileIndices, values))
+            storeChunk(ctx, to, value, tileIndex);
         },
         vectorDim);
     if (filling) fill(ctx, to, *filling, shape[0], chunk);
@@ -188,19 +188,19 @@ void materializeTogether(Context &ctx, ValueRange tiles, llvm::ArrayRef<Buffer> 
   chunk = split.chunk();
   withConditions(ctx, tiles, vectorDim, [&] {
     LoopSpec spec = loopsOver(shape, vectorDim, chunk);
-    spec.unroll = ctx.careful ? 1 : unrollFor(cost);
+    spec.unroll = ctx.fallback ? 1 : unrollFor(cost);
     applyMasks(ctx, spec, tiles, updateMask(ctx, tiles, to));
     emitLoops(
         ctx, spec,
-        [&](llvm::ArrayRef<Place> places) {
+        [&](llvm::ArrayRef<TileIndex> tileIndices) {
           llvm::SmallVector<llvm::SmallVector<Value>> values;
           for (Value tile : tiles) {
             Type element = getElementTypeOrSelf(tile);
-            values.push_back(evaluateAll(ctx, tile, places, isa<PointerType>(element) ? Type(b.getI64Type()) : element));
+            values.push_back(evaluateAll(ctx, tile, tileIndices, isa<PointerType>(element) ? Type(b.getI64Type()) : element));
           }
           for (auto [ofTile, buffer] : llvm::zip(values, to))
-            for (auto [place, value] : llvm::zip(places, ofTile))
-              storeChunk(ctx, buffer, value, place);
+            for (auto [tileIndex, value] : llvm::zip(tileIndices, ofTile))
+              storeChunk(ctx, buffer, value, tileIndex);
         },
         vectorDim);
   });

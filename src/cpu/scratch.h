@@ -12,17 +12,17 @@ Buffer allocateFor(Context &ctx, Value tile);
 /// Neighbours along dimension `inner` lie side by side.
 Buffer allocateAlong(Context &ctx, Value tile, int64_t inner);
 /// So many bytes that no other tile shares, and that the worker's next program finds as this one has left them.
-Value allocateKept(Context &ctx, int64_t bytes);
+Value allocateCached(Context &ctx, int64_t bytes);
 /// Such a place for what turns of a loop leave for later turns.
 Value allocateLasting(Context &ctx, int64_t bytes);
 /// Of the first two dimensions, only the indices below `rows` and `columns` (i64; null: all).
 /// Computes tiles of one shape in one loop: at each place all of them are computed before any is stored.
 void materializeTogether(Context &ctx, ValueRange tiles, llvm::ArrayRef<Buffer> to);
-void materializePart(Context &ctx, Value tile, const Buffer &to, Value rows, Value columns);
+void materializeSlice(Context &ctx, Value tile, const Buffer &to, Value rows, Value columns);
 void materialize(Context &ctx, Value tile, const Buffer &target);
 Buffer buffered(Context &ctx, Value tile); // the tile's buffer, made now if it is not there
-void storeChunk(Context &ctx, const Buffer &target, Value vector, const Place &place);
-Value bufferAddress(Context &ctx, const Buffer &buffer, const Place &place);
+void storeChunk(Context &ctx, const Buffer &target, Value vector, const TileIndex &tileIndex);
+Value bufferAddress(Context &ctx, const Buffer &buffer, const TileIndex &tileIndex);
 bool isZeroTile(Value tile);
 std::optional<Buffer> carriedTarget(Context &ctx, Value tile, mlir::Operation *position);
 /// Whether computing `tile` reads `buffer`'s memory; with `elsewhere`, only whether it does so at places other than the one computed.

@@ -6,8 +6,8 @@ namespace tilewright {
 
 namespace {
 
-constexpr int64_t mostSteps = 4'000'000; // about a second
-constexpr int64_t mostMegabytes = 256;   // of all that one evaluation allocates, even if it is freed
+constexpr int64_t maxSteps = 4'000'000; // about a second
+constexpr int64_t maxMegabytes = 256;   // of all that one evaluation allocates, even if it is freed
 
 struct Spent {
   int64_t depth = 0, steps = 0, bytes = 0;
@@ -17,7 +17,7 @@ struct Spent {
 thread_local Spent spent;
 
 bool isSpent() {
-  return spent.steps > mostSteps || spent.bytes > mostMegabytes << 20 || spent.stack;
+  return spent.steps > maxSteps || spent.bytes > maxMegabytes << 20 || spent.stack;
 }
 
 } // namespace
@@ -58,10 +58,10 @@ bool withinBudget(SourceRange range, Diagnostics &diagnostics) {
   spent.reportedTo = &diagnostics;
   if (spent.stack)
     diagnostics.error(range, Diag::stackExhausted, {});
-  else if (spent.steps > mostSteps)
-    diagnostics.error(range, Diag::evaluationTooLong, {std::to_string(mostSteps)});
+  else if (spent.steps > maxSteps)
+    diagnostics.error(range, Diag::evaluationTooLong, {std::to_string(maxSteps)});
   else
-    diagnostics.error(range, Diag::evaluationTooLarge, {std::to_string(mostMegabytes)});
+    diagnostics.error(range, Diag::evaluationTooLarge, {std::to_string(maxMegabytes)});
   return false;
 }
 

@@ -351,7 +351,7 @@ std::string dependencyHash(const Value &value) {
   return DependencyWriter(false).hash(value);
 }
 
-std::string placesHash(const JitFunction &kernel) {
+std::string locationsHash(const JitFunction &kernel) {
   return DependencyWriter(true).hash(kernel);
 }
 

@@ -107,9 +107,9 @@ MaybeValue findInOwnPackage(Namespace &scope, llvm::StringRef dotted, Diagnostic
 /// The folders that an absolute import searches: the file's own and, as long as that is a package, the ones above it.
 MaybeValue findAbsolute(Namespace &scope, llvm::StringRef dotted, Diagnostics &diagnostics) {
   if (!fileScope(scope)) return std::nullopt;
-  constexpr int64_t mostLevels = 16;
+  constexpr int64_t maxLevels = 16;
   std::string folder = importFolder(scope, 1);
-  for (int64_t level = 0; level < mostLevels; ++level) {
+  for (int64_t level = 0; level < maxLevels; ++level) {
     int64_t errors = errorCount(diagnostics);
     MaybeValue found = findBelow(scope, folder, dotted, diagnostics);
     if (found || errorCount(diagnostics) != errors) return found;

@@ -54,6 +54,6 @@ std::string dependencyHash(const JitFunction &kernel);
 /// The same of a value: its type and text, and what the functions depend on that it is or contains.
 std::string dependencyHash(const Value &value);
 /// The same of a kernel, with the files, lines and columns of all this code: for what names them.
-std::string placesHash(const JitFunction &kernel);
+std::string locationsHash(const JitFunction &kernel);
 
 } // namespace tilewright

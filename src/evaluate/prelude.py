@@ -498,8 +498,8 @@ def _sort_any_size(x, k: tl.constexpr, descending: tl.constexpr):
     n: tl.constexpr = x.shape[-1]
     rows: tl.constexpr = x.numel // n
     wide = _resized(_resized(tl.reshape(x, [rows, n]), 0, _next_power(rows)), 1, _next_power(n))
-    is_real = tl.arange(0, _next_power(n)) < n
-    wide = tl.where(is_real[None, :], wide, x.dtype.get_int_min_value() if descending else x.dtype.get_int_max_value())
+    is_valid_element = tl.arange(0, _next_power(n)) < n
+    wide = tl.where(is_valid_element[None, :], wide, x.dtype.get_int_min_value() if descending else x.dtype.get_int_max_value())
     wide = _first_sorted(wide, _next_power(k), descending)
     return tl.reshape(_resized(_resized(wide, 0, rows), 1, k), x.shape[:-1] + [k])
 

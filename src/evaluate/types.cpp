@@ -32,7 +32,7 @@ const ScalarRow &row(Scalar scalar) {
 }
 
 /// Whether `word` stands among the row's other spellings.
-bool isOtherSpelling(const ScalarRow &scalar, llvm::StringRef word) {
+bool isAlias(const ScalarRow &scalar, llvm::StringRef word) {
   llvm::SmallVector<llvm::StringRef> words;
   scalar.others.split(words, ' ', -1, false);
   return llvm::is_contained(words, word);
@@ -240,7 +240,7 @@ std::optional<Type> parseTypeName(llvm::StringRef text) {
     return Type::descriptor(*elementType, dims, mode);
   }
   for (auto [index, scalar] : llvm::enumerate(scalarRows))
-    if (text == scalar.name || text == scalar.signature || text == scalar.attribute || isOtherSpelling(scalar, text))
+    if (text == scalar.name || text == scalar.signature || text == scalar.attribute || isAlias(scalar, text))
       return Type(static_cast<Scalar>(index));
   return std::nullopt;
 }

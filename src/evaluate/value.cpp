@@ -420,7 +420,7 @@ namespace {
 constexpr size_t fewKeys = 8; // so few keys are compared one by one
 
 template <typename Items, typename KeyOf>
-std::optional<size_t> findAmong(const Items &items, const KeyPlaces &places, const Value &key, KeyOf keyOf) {
+std::optional<size_t> findAmong(const Items &items, const KeyIndices &places, const Value &key, KeyOf keyOf) {
   if (items.size() <= fewKeys) {
     for (size_t i = 0; i < items.size(); ++i)
       if (equal(keyOf(items[i]), key)) return i;
@@ -433,14 +433,14 @@ std::optional<size_t> findAmong(const Items &items, const KeyPlaces &places, con
 }
 
 // `places` holds all keys once there are more than a few.
-template <typename Items, typename KeyOf> void added(const Items &items, KeyPlaces &places, KeyOf keyOf) {
+template <typename Items, typename KeyOf> void added(const Items &items, KeyIndices &places, KeyOf keyOf) {
   spendBytes(static_cast<int64_t>(sizeof(items[0]) + 16 * sizeof(void *)));
   if (items.size() <= fewKeys) return;
   for (size_t i = places.empty() ? 0 : items.size() - 1; i < items.size(); ++i)
     places.emplace(keyOf(items[i]).hash(), i);
 }
 
-template <typename Items, typename KeyOf> void erased(Items &items, KeyPlaces &places, size_t at, KeyOf keyOf) {
+template <typename Items, typename KeyOf> void erased(Items &items, KeyIndices &places, size_t at, KeyOf keyOf) {
   spend(static_cast<int64_t>(items.size()));
   items.erase(items.begin() + static_cast<int64_t>(at));
   places.clear();

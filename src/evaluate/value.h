@@ -37,18 +37,18 @@ struct EllipsisType {
   bool operator==(const EllipsisType &) const { return true; }
 };
 /// Where the keys of a large set or dict stand, by their hashes.
-using KeyPlaces = std::unordered_multimap<uint64_t, size_t>;
+using KeyIndices = std::unordered_multimap<uint64_t, size_t>;
 struct Sequence {
   bool isTuple = true;
   std::vector<Value> items;
   std::vector<std::string> fieldNames; // of a namedtuple or an aggregate
   bool isSet = false;
-  KeyPlaces places;                // of a set
+  KeyIndices places;                // of a set
   std::shared_ptr<Namespace> type; // the class of an instance, where it is known
 };
 struct Dict {
   std::vector<std::pair<Value, Value>> items;
-  KeyPlaces places;
+  KeyIndices places;
 };
 /// A lambda or a plain function of the module, or a Python callable: called with constexprs, at compile time.
 struct Callable {

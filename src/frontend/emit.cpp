@@ -120,7 +120,7 @@ Maybe Emitter::emitBody(tt::FuncOp op, std::vector<Operand> args) {
 }
 
 /// Each call recurses through the emitter, a few frames deep.
-static constexpr size_t mostCalls = 200;
+static constexpr size_t maxCalls = 200;
 
 static tt::FuncOp makeFunction(Unit &unit, llvm::StringRef name, llvm::ArrayRef<mlir::Type> inputs, bool isPublic, bool noInline,
                                mlir::Location location) {
@@ -230,16 +230,16 @@ Maybe Emitter::callFunction(const JitFunction &callee, CallArguments given) {
   if (!isNew && !target.finished) return ops.failAt(range, Diag::recursiveCall, {callee.name});
   ops.at(range);
   if (isNew) {
-    if (unit.calls.size() >= mostCalls) return ops.failAt(range, Diag::nestedTooDeeply, {std::to_string(mostCalls)});
+    if (unit.calls.size() >= maxCalls) return ops.failAt(range, Diag::nestedTooDeeply, {std::to_string(maxCalls)});
     std::string symbol = symbolName(unit, qualified(moduleName(*callee.module), callee.name) + "__" + llvm::join(shown, "_"));
     if (!instantiate(callee, target, symbol, std::move(*args), range)) return std::nullopt;
   } else if (!grow(target.operations)) { // another copy of it
     return std::nullopt;
   }
   ops.at(range);
-  constexpr int64_t mostLevels = 400; // passes recurse over loops and branches
+  constexpr int64_t maxLevels = 400; // passes recurse over loops and branches
   deepest = std::max(deepest, level + target.levels);
-  if (deepest > mostLevels) return ops.fail(Diag::kernelTooDeep, {std::to_string(mostLevels)});
+  if (deepest > maxLevels) return ops.fail(Diag::kernelTooDeep, {std::to_string(maxLevels)});
   auto call =
       tt::CallOp::create(ops.b, target.op.getFunctionType().getResults(), target.op.getSymName(), handles, ArrayAttr(), ArrayAttr());
   llvm::SmallVector<mlir::Value> results(call.getResults());

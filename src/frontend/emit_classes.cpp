@@ -14,8 +14,8 @@ namespace tilewright {
 // ---- helpers
 
 Maybe Emitter::inlineHelper(const JitFunction &helper, std::vector<Operand> args, SourceRange range) {
-  constexpr size_t mostCalls = 200; // they recurse through the emitter
-  if (unit.calls.size() >= mostCalls) return ops.failAt(range, Diag::nestedTooDeeply, {std::to_string(mostCalls)});
+  constexpr size_t maxCalls = 200; // they recurse through the emitter
+  if (unit.calls.size() >= maxCalls) return ops.failAt(range, Diag::nestedTooDeeply, {std::to_string(maxCalls)});
   unit.helpers.push_back(helper.module);
   Emitter inner(unit, helper);
   inner.ops.b.restoreInsertionPoint(ops.b.saveInsertionPoint());

@@ -225,7 +225,7 @@ std::nullopt_t Emitter::unknown(SourceRange range, Diag id, std::initializer_lis
 
 Maybe Emitter::tupleOf(std::vector<Operand> items, SourceRange range) {
   Operand result = Operand::tuple(std::move(items));
-  if (countItems(result) > mostItems) return ops.failAt(range, Diag::tupleTooLong, {std::to_string(mostItems)});
+  if (countItems(result) > maxItems) return ops.failAt(range, Diag::tupleTooLong, {std::to_string(maxItems)});
   return result;
 }
 
@@ -234,8 +234,8 @@ Maybe Emitter::tupleOf(std::vector<Operand> items, SourceRange range) {
 Maybe Emitter::binary(ast::BinaryOp op, const Operand &x, const Operand &y, SourceRange range) {
   ops.at(range);
   if (std::optional<Maybe> result = binaryMethod(op, x, y, range)) return *result;
-  if (x.isTuple() && y.isTuple() && countItems(x) + countItems(y) > mostItems)
-    return ops.fail(Diag::tupleTooLong, {std::to_string(mostItems)});
+  if (x.isTuple() && y.isTuple() && countItems(x) + countItems(y) > maxItems)
+    return ops.fail(Diag::tupleTooLong, {std::to_string(maxItems)});
   std::optional<Value> left = x.value(), right = y.value();
   if (left && right) {
     std::optional<Value> result = evaluateBinary(op, *left, *right, range, *unit.diagnostics);
@@ -249,7 +249,7 @@ Maybe Emitter::binary(ast::BinaryOp op, const Operand &x, const Operand &y, Sour
   }
   if (x.isTuple() && op == ast::BinaryOp::mul && y.isConstant() && y.constant.toInt()) {
     std::vector<Operand> items;
-    for (Int i = 0; i < *y.constant.toInt() && static_cast<int64_t>(items.size()) <= mostItems && !x.items.empty(); ++i)
+    for (Int i = 0; i < *y.constant.toInt() && static_cast<int64_t>(items.size()) <= maxItems && !x.items.empty(); ++i)
       items.insert(items.end(), x.items.begin(), x.items.end());
     return tupleOf(std::move(items), range);
   }
@@ -422,7 +422,7 @@ bool Emitter::bindTarget(const ast::Expr &target, const Operand &value) {
 bool Emitter::comprehensionItems(const ast::ComprehensionExpr &expr, size_t depth, std::vector<Operand> &items) {
   if (depth == expr.loops.size()) {
     Maybe value = expression(*expr.element);
-    if (value && items.size() >= mostItems) return ops.failAt(expr.range, Diag::tupleTooLong, {std::to_string(mostItems)}), false;
+    if (value && items.size() >= maxItems) return ops.failAt(expr.range, Diag::tupleTooLong, {std::to_string(maxItems)}), false;
     if (value) items.push_back(std::move(*value));
     return value.has_value();
   }

@@ -36,8 +36,8 @@ int64_t countItems(const Operand &x) {
 }
 
 Operand Operand::of(Value value) {
-  if (value.asSequence() && countItems(value, mostItems, 0) > mostItems)
-    value = Value::host(value.describe() + " of more than " + std::to_string(mostItems) + " items, or one nested too deeply,");
+  if (value.asSequence() && countItems(value, maxItems, 0) > maxItems)
+    value = Value::host(value.describe() + " of more than " + std::to_string(maxItems) + " items, or one nested too deeply,");
   if (const Sequence *sequence = value.asSequence()) {
     Operand result;
     result.kind = Kind::tuple;

@@ -145,7 +145,7 @@ private:
 std::optional<Scalar> ownType(const Value &number);
 
 /// A kernel's tuples and lists are short; a longer one is a mistake that would take the memory with it.
-constexpr int64_t mostItems = 65536;
+constexpr int64_t maxItems = 65536;
 /// The operands in `x`, itself included.
 int64_t countItems(const Operand &x);
 /// All handles in `x`, in order.

@@ -133,16 +133,16 @@ private:
     llvm::StringRef inside = entry.text;
     if (!parameter.isConstexpr && inside.consume_front("(") && inside.consume_back(")")) return tuple(inside, parameter);
     auto [word, facts] = entry.text.rsplit(':');
-    bool hasFact = word.size() != entry.text.size() && parseTypeName(word);
-    std::optional<Type> type = parseTypeName(hasFact ? word : entry.text);
+    bool hasGuard = word.size() != entry.text.size() && parseTypeName(word);
+    std::optional<Type> type = parseTypeName(hasGuard ? word : entry.text);
     if (type && !parameter.isConstexpr) {
       int64_t divisibility = 1;
-      if (hasFact && (facts.trim().getAsInteger(10, divisibility) || divisibility < 1 || (divisibility & (divisibility - 1))))
+      if (hasGuard && (facts.trim().getAsInteger(10, divisibility) || divisibility < 1 || (divisibility & (divisibility - 1))))
         return error(rangeOf(facts), "':" + facts.str() + "' is no divisibility",
                      "write ':16' where the value or address is a multiple of 16");
       bool isInt = type->isScalar() && isInteger(type->scalar());
-      if (hasFact && !isInt && !type->isPointer()) return error(rangeOf(facts), "only integers and pointers have a divisibility", "");
-      if (hasFact && divisibility == 1 && isInt) { // upstream's word for "always 1"
+      if (hasGuard && !isInt && !type->isPointer()) return error(rangeOf(facts), "only integers and pointers have a divisibility", "");
+      if (hasGuard && divisibility == 1 && isInt) { // upstream's word for "always 1"
         result.constant = Value::integer(1);
         return result;
       }
@@ -151,7 +151,7 @@ private:
       result.divisibility = type->isDescriptor() ? 16 : divisibility; // hosts make no others
       return result;
     }
-    if (type && !hasFact) {
+    if (type && !hasGuard) {
       result.constant = Value::type(*type);
       return result;
     }

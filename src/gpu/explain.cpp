@@ -2,18 +2,18 @@
 //     matmul.py:60  a = tl.load(a_ptrs, mask=...)
 //         128x64 f16 from a_ptr by TMA: dims {K, M}, strides {stride_am}, box {64, 128}, swizzle 128; in a ring of 4
 //     L2  128x256, 128 registers a thread for f32: accumulator of wgmma m64n256k16
-// What passes have decided stands in the module: in types, in operations, and where neither says why, in attributes (`ttg.product`,
-// `ttg.access`, `ttg.pipeline` and others, ttg.td). Nothing is decided here a second time. Facts become text at once, where the operations
+// What passes have decided stands in the module: in types, in operations, and where neither says why, in attributes (`ttg.dot_choice`,
+// `ttg.access`, `ttg.loop_schedule` and others, ttg.td). Nothing is decided here a second time. Facts become text at once, where the operations
 // that they are about still exist; only what is grouped later stays a structure.
 #include "gpu/explain.h"
 
 #include "gpu/schedule/scratch.h"
 #include "gpu/schedule/shift.h"
-#include "gpu/schedule/widen_apart.h"
+#include "gpu/schedule/dequantize_partition.h"
 #include "gpu/tiles/covering.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/tiles/valid_extent.h"
 #include "gpu/tiles/registers.h"
-#include "gpu/tiles/split_sums.h"
+#include "gpu/tiles/split_k_in_cluster.h"
 #include "ir/address/indices.h"
 #include "support/target.h"
 
@@ -133,7 +133,7 @@ struct TileLayout {
 };
 
 /// A fact about an operation, which is found again, in later steps, by its location.
-struct FoundFact {
+struct FoundAssumption {
   Location location;
   SourceLine where;
   std::string text;
@@ -145,14 +145,14 @@ struct FoundFact {
 
 struct Explainer::Impl {
   std::string name, file, heading;
-  int64_t sharedMost = 0, stagesWanted = 0;
+  int64_t sharedMax = 0, stagesWanted = 0;
   bool inMachine = false;
   std::vector<TileLayout> tiles;
   std::vector<std::pair<Layout, std::string>> families;
   std::vector<Timeline> timelines;
   std::vector<AccessWaste> waste;
   std::map<std::pair<SourceLine, std::string>, std::string> steps; // of the pointers of a line to an argument
-  std::vector<FoundFact> accesses, products, reductions, loops, conversions, buffers;
+  std::vector<FoundAssumption> accesses, dots, reductions, loops, conversions, buffers;
   mutable SourceText source;
 
   SourceLine place(Location location) const { return sourceLineOf(location, file); }
@@ -214,7 +214,7 @@ struct Explainer::Impl {
       if (!isa<scf::ForOp, scf::IfOp>(op))
         for (Value result : op->getResults())
           addUse(result.getType(), op, op->getName().stripDialect(), worth);
-      if (auto dot = dyn_cast<tt::DotOp>(op)) seeProduct(dot);
+      if (auto dot = dyn_cast<tt::DotOp>(op)) visitDot(dot);
       if (auto reduce = dyn_cast<tt::ReduceOp>(op)) seeReduction(reduce);
       if (moves) seeAccess(op);
     });
@@ -230,10 +230,10 @@ struct Explainer::Impl {
 
   /// How the blocks of a program share the tile of an operation; "" where there is one block.
   static std::string splitText(Operation *op) {
-    auto split = op->getAttrOfType<IntegerAttr>(ttg::splitName);
+    auto split = op->getAttrOfType<IntegerAttr>(ttg::ctaSplitName);
     if (!split) return "";
     bool isForAll = op->hasAttr(multicastName);
-    if (op->hasAttr(partOfKName)) return "; each block multiplies a part of K, and they add up behind the loop";
+    if (op->hasAttr(splitKName)) return "; each block multiplies a part of K, and they add up behind the loop";
     if (split.getInt() < 0)
       return isForAll ? "; every block has all of it: each copies a part of it for all" : "; every block has all of it";
     return "; a block's part along dimension " + std::to_string(split.getInt());
@@ -249,31 +249,31 @@ struct Explainer::Impl {
     });
   }
 
-  void seeProduct(tt::DotOp dot) {
-    auto product = dot->getAttrOfType<ttg::ProductAttr>(ttg::productName);
+  void visitDot(tt::DotOp dot) {
+    auto product = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
     Type a = dot.getA().getType(), b = dot.getB().getType();
     int64_t step = 256 / bitsOf(getElementTypeOrSelf(a));
     std::string held = product.getAInRegisters() ? "A in registers, B in shared memory" : "A and B in shared memory", family, how;
     switch (product.getKind()) {
-    case ttg::ProductKind::wgmma:
-      family = "wgmma m64n" + std::to_string(std::min(product.getColumns(), multipliedExtent(dot)[1])) + "k" + std::to_string(step);
+    case ttg::MmaKind::wgmma:
+      family = "wgmma m64n" + std::to_string(std::min(product.getColumns(), mmaExtent(dot)[1])) + "k" + std::to_string(step);
       how = family + ", " + held;
       if (product.getAInRegisters()) families.push_back({ttg::layoutOf(a), "operand A of " + family});
       break;
-    case ttg::ProductKind::mma:
+    case ttg::MmaKind::mma:
       family = "mma.sync m16n8k" + std::to_string(step);
       how = family + ", A and B in registers; no wgmma: " + product.getReason().str();
       families.push_back({ttg::layoutOf(a), "operand A of " + family});
       families.push_back({ttg::layoutOf(b), "operand B of " + family});
       break;
-    case ttg::ProductKind::fma:
+    case ttg::MmaKind::fma:
       family = "multiply and add";
       how = "multiplications and additions, " + held + "; no tensor cores: " + product.getReason().str();
       break;
     }
-    bool threads = product.getKind() == ttg::ProductKind::fma;
+    bool threads = product.getKind() == ttg::MmaKind::fma;
     families.push_back({ttg::layoutOf(dot.getType()), (threads ? "result of " : "accumulator of ") + family});
-    products.push_back({dot.getLoc(), place(dot.getLoc()),
+    dots.push_back({dot.getLoc(), place(dot.getLoc()),
                         tileText(a) + " * " + tileText(b) + " -> " + tileText(dot.getType()) + ": " + how + splitText(dot)});
   }
 
@@ -333,7 +333,7 @@ struct Explainer::Impl {
            countText(each * elementBytes, "byte") + " a thread; a warp's takes " + countText(bytes, "byte") + " from " +
            countText(access.getSectors(), "sector") + " of 32 bytes" +
            (access.getSectors() > needed ? ", not coalesced (" + std::to_string(needed) + " would do)" : ", coalesced") +
-           (op->hasAttr(ttg::coveringName) ? ", by the aligned words around them, shifted: rows start anywhere" : "") +
+           (op->hasAttr(ttg::unalignedName) ? ", by the aligned words around them, shifted: rows start anywhere" : "") +
            (access.getNarrowed() ? "; wider ones would need a mask that neighbours share" : "");
   }
 
@@ -371,22 +371,22 @@ struct Explainer::Impl {
     std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
     stagesWanted = config.getStages();
     name = kernel.getName().str();
-    sharedMost = target ? target->sharedBytes : 0;
+    sharedMax = target ? target->sharedBytes : 0;
     heading = name + " for cuda:" + config.getTarget().str() + ": " + countText(config.getWarps(), "warp") + ", num_stages " +
               std::to_string(stagesWanted);
-    if (auto asked = kernel->getAttrOfType<IntegerAttr>(askedWarpsName))
+    if (auto asked = kernel->getAttrOfType<IntegerAttr>(requestedWarpsName))
       heading += "; accumulators do not fit into the registers of the " + countText(asked.getInt(), "warp") + " asked for";
-    if (auto why = kernel->getAttrOfType<StringAttr>(ttg::moreBlocksName)) heading += "; " + why.str();
-    if (kernel->hasAttr(widenerName))
+    if (auto why = kernel->getAttrOfType<StringAttr>(ttg::moreCtasName)) heading += "; " + why.str();
+    if (kernel->hasAttr(dequantizePartitionName))
       heading += "; one more warp starts the copies of a loop, 4 more widen the second operand of its product";
-    else if (kernel->hasAttr(ttg::rolesName))
+    else if (kernel->hasAttr(ttg::warpSpecializedName))
       heading += "; one more warp starts the copies of the loops, the others only multiply and compute";
-    if (auto why = kernel->getAttrOfType<StringAttr>(ttg::noRolesName)) heading += "; no warp of its own for copies: " + why.str();
+    if (auto why = kernel->getAttrOfType<StringAttr>(ttg::notWarpSpecializedName)) heading += "; no warp of its own for copies: " + why.str();
     llvm::SmallPtrSet<const void *, 16> told; // the start of a ring and its loop have the same locations
     auto add = [&](Operation *op, const std::string &text) {
       if (!told.insert(op->getLoc().getAsOpaquePointer()).second) return;
-      for (FoundFact &fact : accesses) // several, where a loop was unrolled
-        if (fact.location == op->getLoc()) fact.text += text;
+      for (FoundAssumption &guard : accesses) // several, where a loop was unrolled
+        if (guard.location == op->getLoc()) guard.text += text;
     };
     inMachine = true;
     kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -398,12 +398,12 @@ struct Explainer::Impl {
       }
       llvm::TypeSwitch<Operation *>(op)
           .Case(
-              [&](ttg::TmaLoadOp o) { add(op, mapText(kernel, o.getMap()) + depthText(o.getBuffer()) + notAheadText(op) + splitText(op)); })
+              [&](ttg::TmaLoadOp o) { add(op, mapText(kernel, o.getMap()) + depthText(o.getBuffer()) + notPipelinedText(op) + splitText(op)); })
           .Case([&](ttg::TmaStoreOp o) { add(op, mapText(kernel, o.getMap()) + splitText(op)); })
           .Case([&](ttg::CopyAsyncOp o) { add(op, "; by cp.async" + depthText(o.getBuffer())); })
           .Case([&](tt::LoadOp o) {
             bool buffered = llvm::any_of(o->getUsers(), [](Operation *user) { return isa<ttg::StoreSharedOp>(user); });
-            if (buffered) add(op, "; through registers to shared memory" + notAheadText(op));
+            if (buffered) add(op, "; through registers to shared memory" + notPipelinedText(op));
           })
           .Case([&](ttg::ConvertLayoutOp o) { seeConversion(o, *target); })
           .Case([&](ttg::AllocOp o) { seeBuffer(o, *target); })
@@ -416,13 +416,13 @@ struct Explainer::Impl {
   void seeOperand(ttg::WgmmaOp op) {
     static constexpr llvm::StringLiteral before = "A and B in shared memory";
     if (!isa<RankedTensorType>(op.getA().getType())) return;
-    for (FoundFact &fact : products)
-      if (size_t at = fact.text.find(before); fact.location == op->getLoc() && at != std::string::npos)
-        fact.text.replace(at, before.size(), "A widened in registers, B in shared memory");
+    for (FoundAssumption &guard : dots)
+      if (size_t at = guard.text.find(before); guard.location == op->getLoc() && at != std::string::npos)
+        guard.text.replace(at, before.size(), "A widened in registers, B in shared memory");
   }
 
-  static std::string notAheadText(Operation *load) {
-    auto reason = load->getAttrOfType<StringAttr>(ttg::notAheadName);
+  static std::string notPipelinedText(Operation *load) {
+    auto reason = load->getAttrOfType<StringAttr>(ttg::notPipelinedName);
     return reason ? "; it does not run ahead: " + reason.str() : "";
   }
 
@@ -495,8 +495,8 @@ struct Explainer::Impl {
     buffers.push_back({op.getLoc(), place(op.getLoc()), text + " " + llvm::join(parts, "; ")});
   }
 
-  /// The buffers in turn of operands that the loop's threads compute (alternate_buffers.cpp); 0 where there is one or none.
-  static int64_t computedSlots(scf::ForOp loop) {
+  /// The buffers in turn of operands that the loop's threads compute (multi_buffer.cpp); 0 where there is one or none.
+  static int64_t computedStages(scf::ForOp loop) {
     int64_t slots = 0;
     loop.getBody()->walk([&](ttg::StoreSharedOp store) {
       ttg::AllocOp alloc = allocOf(store.getBuffer());
@@ -506,7 +506,7 @@ struct Explainer::Impl {
   }
 
   /// The loop, and in front of it the one that starts its copies, where a warp of its own does.
-  static SmallVector<scf::ForOp, 2> partsOf(scf::ForOp loop) {
+  static SmallVector<scf::ForOp, 2> threadValueCount(scf::ForOp loop) {
     SmallVector<scf::ForOp, 2> parts;
     for (Operation *op = loop->getPrevNode(); op; op = op->getPrevNode()) {
       auto before = dyn_cast<scf::ForOp>(op);
@@ -520,16 +520,16 @@ struct Explainer::Impl {
 
   /// Their operations, without those of loops inside.
   static void walkParts(scf::ForOp loop, llvm::function_ref<void(Operation *)> see) {
-    for (scf::ForOp part : partsOf(loop))
+    for (scf::ForOp part : threadValueCount(loop))
       part.getBody()->walk([&](Operation *op) {
         if (op->getParentOfType<scf::ForOp>() == part) see(op);
       });
   }
 
   void seeLoop(scf::ForOp loop) {
-    auto made = loop->getAttrOfType<ttg::PipelineAttr>(ttg::pipelineName);
+    auto made = loop->getAttrOfType<ttg::LoopScheduleAttr>(ttg::loopScheduleName);
     if (!made) return;
-    llvm::MapVector<Operation *, bool> rings; // and whether the copy engine fills them
+    llvm::MapVector<Operation *, bool> circularBuffers; // and whether the copy engine fills them
     bool loads = false;
     auto see = [&](Operation *op) {
       loads |= isa<tt::LoadOp>(op) && isa<RankedTensorType>(op->getResult(0).getType());
@@ -538,12 +538,12 @@ struct Explainer::Impl {
                          .Case([](ttg::CopyAsyncOp o) { return o.getBuffer(); })
                          .Default([](Operation *) { return Value(); });
       ttg::AllocOp alloc = buffer ? allocOf(buffer) : ttg::AllocOp();
-      if (alloc && alloc.getType().getDepth() == made.getStages()) rings.insert({alloc, isa<ttg::TmaLoadOp>(op)});
+      if (alloc && alloc.getType().getDepth() == made.getStages()) circularBuffers.insert({alloc, isa<ttg::TmaLoadOp>(op)});
     };
     walkParts(loop, see);
     int64_t bytes = 0;
     std::vector<std::string> parts;
-    for (auto [alloc, tma] : rings) {
+    for (auto [alloc, tma] : circularBuffers) {
       ttg::BufferType type = cast<ttg::AllocOp>(alloc).getType();
       bytes += type.tileBytes();
       parts.push_back(extents(type.getShape()) + " " + textOf(type.getElementType()) + (tma ? " by TMA" : " by cp.async"));
@@ -552,15 +552,15 @@ struct Explainer::Impl {
     if (made.getStages() > 1) {
       text = countText(made.getStages(), "stage") + " of " + countText(bytes, "byte") + ": " + llvm::join(parts, ", ");
       if (!reason.empty()) text += "; num_stages asks for " + std::to_string(made.getWanted()) + ", but " + reason;
-    } else if (int64_t slots = computedSlots(loop)) {
+    } else if (int64_t slots = computedStages(loop)) {
       text = "operands that threads compute are made in " + countText(slots, "buffer") +
              ", while the product before reads another; no copies run ahead: " + reason;
     } else {
       text = "not pipelined, each iteration waits for what it loads: " + reason;
     }
     if (made.getInFlight()) text += "; " + countText(made.getInFlight(), "product") + " may be in flight";
-    if (loop->hasAttr(throughTilesName)) text += "; goes on from tile to tile";
-    if (made.getStartsAhead()) text += "; a product of the next iteration is started early";
+    if (loop->hasAttr(crossTilePrefetchName)) text += "; goes on from tile to tile";
+    if (made.getPrefetchesMma()) text += "; a product of the next iteration is started early";
     if (made.getStages() > 1 && loads) text += "; other loads go to registers in their own iteration";
     loops.push_back({loop.getLoc(), place(loop.getLoc()), text});
     if (made.getStages() > 1) seeTimeline(loop, made.getStages());
@@ -569,22 +569,22 @@ struct Explainer::Impl {
   /// Who does what in one iteration. Copies belong to a later one: as many as the ring has further slots.
   void seeTimeline(scf::ForOp loop, int64_t stages) {
     Timeline timeline{place(loop.getLoc()), stages, {}};
-    bool hasRoles = loop->getParentOfType<tt::FuncOp>()->hasAttr(ttg::rolesName);
+    bool isWarpSpecialized = loop->getParentOfType<tt::FuncOp>()->hasAttr(ttg::warpSpecializedName);
     auto add = [&](Operation *op, const char *worker, int64_t ahead) {
-      if (auto shift = op->getAttrOfType<IntegerAttr>(shiftName)) ahead += shift.getInt();
+      if (auto shift = op->getAttrOfType<IntegerAttr>(iterationOffsetName)) ahead += shift.getInt();
       TimelineEvent event{place(op->getLoc()), worker, op->getName().stripDialect().str(), ahead};
       bool again = !timeline.events.empty() && timeline.events.back().worker == event.worker && timeline.events.back().where == event.where;
       if (!again && !event.where.file.empty()) timeline.events.push_back(std::move(event));
     };
     walkParts(loop, [&](Operation *op) {
       if (isa<ttg::TmaLoadOp, ttg::CopyAsyncOp>(op))
-        add(op, hasRoles ? "producer warp" : "copies", stages - 1);
+        add(op, isWarpSpecialized ? "producer warp" : "copies", stages - 1);
       else if (isa<ttg::WgmmaOp, ttg::FmaDotOp, tt::DotOp>(op))
         add(op, "products", 0);
       else if (isa<tt::LoadOp, tt::StoreOp>(op) && op->getParentOp() == loop)
         add(op, "memory", 0);
       else if (isa<tt::ReduceOp>(op) || (isa<math::MathDialect>(op->getDialect()) && llvm::any_of(op->getResultTypes(), ttg::hasLayout)))
-        add(op, hasRoles ? "other warps" : "threads", 0);
+        add(op, isWarpSpecialized ? "other warps" : "threads", 0);
     });
     int64_t least = 0; // the iteration that the latest work belongs to is the one that the others are ahead of
     for (const TimelineEvent &event : timeline.events)
@@ -596,15 +596,15 @@ struct Explainer::Impl {
 
   //===----------------------------------------------------------------------------------------------------------- as text
 
-  static FactSection section(const char *title, const std::vector<FoundFact> &found) {
-    FactSection section{title, {}};
-    for (const FoundFact &fact : found)
-      section.facts.push_back({fact.where, fact.text});
+  static AssumptionSection section(const char *title, const std::vector<FoundAssumption> &found) {
+    AssumptionSection section{title, {}};
+    for (const FoundAssumption &guard : found)
+      section.guards.push_back({guard.where, guard.text});
     return section;
   }
 
-  std::vector<FactSection> sections() const {
-    return {section("Products", products),
+  std::vector<AssumptionSection> sections() const {
+    return {section("Products", dots),
             section("Loops", loops),
             section("Memory", accesses),
             section("Reductions", reductions),
@@ -613,8 +613,8 @@ struct Explainer::Impl {
   }
 
   /// Which tiles a thread holds most of, where its registers do not suffice: ptxas does not say whose it spills.
-  FactSection spilled() const {
-    FactSection made{"Spilled registers: these tiles take the most; more warps, or smaller tiles, leave less of them to a thread", {}};
+  AssumptionSection spilled() const {
+    AssumptionSection made{"Spilled registers: these tiles take the most; more warps, or smaller tiles, leave less of them to a thread", {}};
     std::vector<const TileLayout *> largest;
     auto words = [](const TileLayout *tile) { return tile->layout.registersPerThread() * std::max<int64_t>(tile->bits, 32) / 32; };
     for (const TileLayout &tile : tiles)
@@ -627,7 +627,7 @@ struct Explainer::Impl {
         if (!use.where.file.empty() && !isPlumbing(use.op) && use.op != "make_range" && !StringRef(use.type).starts_with("pointers"))
           lines[use.where] = use.op;
       for (const auto &[where, op] : lines)
-        made.facts.push_back({where, op + ": " + countText(words(tile), "register") + " a thread for " + extents(tile->layout.shape)});
+        made.guards.push_back({where, op + ": " + countText(words(tile), "register") + " a thread for " + extents(tile->layout.shape)});
     }
     return made;
   }
@@ -692,7 +692,7 @@ struct Explainer::Impl {
     for (int64_t input = (int64_t(1) << inBlock) - 1; input >= 0; --input) { // of several holders the first is shown
       int64_t at = map.apply(static_cast<uint64_t>(input));
       if (at / columns >= made.rows || at % columns >= made.columns) continue;
-      Place place = tile.layout.placeOf(static_cast<uint64_t>(input));
+      Place place = tile.layout.locationOf(static_cast<uint64_t>(input));
       made.owners[static_cast<size_t>(at / columns * made.columns + at % columns)] = {place.warp, place.lane, place.reg};
     }
     return made;
@@ -726,14 +726,14 @@ std::optional<std::string> Explainer::layouts(StringRef wanted) const {
 Explanation Explainer::explanation(const GpuArtifact &artifact) const {
   Explanation made;
   made.kernel = impl->name, made.target = "cuda:" + artifact.target, made.file = impl->file, made.heading = impl->heading;
-  made.resources.push_back("shared memory   " + std::to_string(artifact.sharedBytes) + " of " + std::to_string(impl->sharedMost) +
+  made.resources.push_back("shared memory   " + std::to_string(artifact.sharedBytes) + " of " + std::to_string(impl->sharedMax) +
                            " bytes");
   std::string spills = artifact.spillBytes > 0 ? countText(artifact.spillBytes, "byte") + " spilled" : "no spills";
   made.resources.push_back("registers       " + (artifact.registers < 0 ? "not known without ptxas"
                                                                         : std::to_string(artifact.registers) + " a thread, " + spills));
-  made.facts = artifact.facts;
+  made.guards = artifact.guards;
   if (artifact.spillBytes > 0) made.sections.push_back(impl->spilled());
-  for (FactSection &section : impl->sections())
+  for (AssumptionSection &section : impl->sections())
     made.sections.push_back(std::move(section));
   for (size_t i = 0; i < impl->tiles.size(); ++i)
     made.layouts.push_back(impl->layoutPicture(i));

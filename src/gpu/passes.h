@@ -12,23 +12,23 @@ class ModuleOp;
 namespace tilewright::gpu {
 
 /// Arguments that a launch has found to be multiples of 8, 4 or 2 get that as their tt.divisibility. Where it would widen an access and is
-/// not known, the kernel prefers that they are none (LaunchFact::isPreferred), so that launches for which they are use another version.
+/// not known, the kernel prefers that they are none (LaunchGuard::isVersioningRequest), so that launches for which they are use another version.
 llvm::LogicalResult specializeDivisibility(mlir::ModuleOp module);
 
 /// An argument that bounds the columns of a row, and that its launch has found to be well below the block's size, gets that as its
-/// ttg.at_most (gpu/tiles/row_length.h); where it is not known, the kernel prefers that it is more.
+/// ttg.max_value (gpu/tiles/row_length.h); where it is not known, the kernel prefers that it is more.
 llvm::LogicalResult specializeLengths(mlir::ModuleOp module);
 
 /// Products of f32 with input_precision tf32x3, bf16x3 or bf16x6 become several of tf32 or bf16, where tensor cores take those.
 llvm::LogicalResult splitPrecision(mlir::ModuleOp module);
 
 /// A program that runs on several blocks (num_ctas) becomes the program of one of them: tiles become
-/// slices, along the cheapest dimension; what the blocks exchange goes through ttg.read_blocks.
-llvm::LogicalResult splitOverBlocks(mlir::ModuleOp module);
+/// slices, along the cheapest dimension; what the blocks exchange goes through ttg.read_cluster.
+llvm::LogicalResult splitCtas(mlir::ModuleOp module);
 
 /// A product's rows may be loaded at index % M if rows from M on are never
 /// stored: the modulo becomes a mask, so that addresses stay affine.
-llvm::LogicalResult dropWraparound(mlir::ModuleOp module);
+llvm::LogicalResult moduloToMask(mlir::ModuleOp module);
 
 /// Loads of products' operands and stores of their results become descriptor_load and descriptor_store where the address is affine and the
 /// mask is the tensor's bounds: each gets a tensor map as a new last argument of the kernel (`ttg.tensor_map` says how the launcher makes
@@ -39,10 +39,10 @@ llvm::LogicalResult formDescriptors(mlir::ModuleOp module);
 llvm::LogicalResult chooseWarps(mlir::ModuleOp module);
 
 /// Loads in one arm of a branch, whose place a store after the branch writes in any case, start while the branch waits for memory.
-llvm::LogicalResult loadEarly(mlir::ModuleOp module);
+llvm::LogicalResult hoistLoads(mlir::ModuleOp module);
 
-/// Offsets of 32 bits that do not wrap around, which is proven or a fact of launches, are marked `ttg.exact`.
-llvm::LogicalResult assumeExactOffsets(mlir::ModuleOp module);
+/// Offsets of 32 bits that do not wrap around, which is proven or a fact of launches, are marked `ttg.no_wrap`.
+llvm::LogicalResult assumeNoWrap(mlir::ModuleOp module);
 
 /// Gives every tile a layout: tiles linked by elementwise work and control flow share one, chosen by what their
 /// memory operations, products and reductions cost in it; between such groups there are conversions. Tiles that are
@@ -50,7 +50,7 @@ llvm::LogicalResult assumeExactOffsets(mlir::ModuleOp module);
 llvm::LogicalResult assignLayouts(mlir::ModuleOp module);
 
 /// A sum over a tile's dimension that a loop only adds up is made behind the loop, which carries the sums of single threads.
-llvm::LogicalResult deferSums(mlir::ModuleOp module);
+llvm::LogicalResult optimizeThreadLocality(mlir::ModuleOp module);
 
 /// Products become wgmma, mma.sync or multiply-and-add, as chooseDot says, and operands
 /// that those read from shared memory become tiles there. Nothing overlaps yet.
@@ -63,7 +63,7 @@ llvm::LogicalResult pipeline(mlir::ModuleOp module);
 
 /// Products of an iteration run at the same time, and under its arithmetic: each
 /// starts as early, and is waited for as late, as the code between them allows.
-llvm::LogicalResult overlapProducts(mlir::ModuleOp module);
+llvm::LogicalResult overlapMmas(mlir::ModuleOp module);
 
 /// Every buffer, barrier and operation with scratch gets its `ttg.offset` (bytes) in shared memory, the function its `ttg.shared_bytes`.
 /// What is not in use at the same time shares bytes; the syncs that this requires are inserted, and syncs that nothing needs are dropped.
@@ -71,7 +71,7 @@ llvm::LogicalResult allocateShared(mlir::ModuleOp module);
 
 /// Where copies have a producer (the pipeline says so), its program is separated
 /// from that of the warps that multiply, and it hands registers to them.
-llvm::LogicalResult splitRoles(mlir::ModuleOp module);
+llvm::LogicalResult specializeWarps(mlir::ModuleOp module);
 
 /// Tiles -> what each thread does with its own elements: tt and ttg on tiles become scf, arith and ptx on scalars. The kernel's tt.func
 /// then takes addresses as i64 and carries `ptx.kernel`. What is not built for GPUs is refused with an error on the operation.
@@ -79,6 +79,6 @@ llvm::LogicalResult lowerToThreads(mlir::ModuleOp module);
 
 /// If addresses of one thread have constant distances from one another, all but the first become the first plus
 /// a constant. Works on what lowerToThreads makes, preferably after simplify, which would undo some of it.
-llvm::LogicalResult shareAddresses(mlir::ModuleOp module);
+llvm::LogicalResult cseAddresses(mlir::ModuleOp module);
 
 } // namespace tilewright::gpu

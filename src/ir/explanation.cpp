@@ -83,8 +83,8 @@ std::string countText(int64_t number, StringRef one) {
 std::string stepsText(Operation *function, Value pointer) {
   auto tile = dyn_cast<RankedTensorType>(pointer.getType());
   if (!tile) return "";
-  address::RefutedFacts refuted; // none
-  address::Indices indices(cast<tt::FuncOp>(function), refuted);
+  address::FailedGuards failedGuards; // none
+  address::Indices indices(cast<tt::FuncOp>(function), failedGuards);
   SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(0, tile.getRank()));
   Result<address::Indices::Pointer> found = indices.pointer(pointer, dims);
   if (!found) return "";
@@ -140,12 +140,12 @@ std::string SourceText::titled(const SourceLine &where) {
 
 /// The facts that the code relies on, or those that it would prefer, under a heading; nothing where there are none.
 /// A condition on an index of several sizes is a formula that nobody reads: the text only counts those.
-static std::string launchFactsText(StringRef heading, ArrayRef<LaunchFact> facts, bool preferred) {
+static std::string launchGuardsText(StringRef heading, ArrayRef<LaunchGuard> facts, bool preferred) {
   constexpr size_t longest = 90;
   std::string text;
   int64_t longer = 0;
-  for (const LaunchFact &fact : facts) {
-    if (fact.isPreferred != preferred) continue;
+  for (const LaunchGuard &fact : facts) {
+    if (fact.isVersioningRequest != preferred) continue;
     if (fact.name.size() > longest)
       ++longer;
     else
@@ -155,7 +155,7 @@ static std::string launchFactsText(StringRef heading, ArrayRef<LaunchFact> facts
   return text.empty() ? text : "\n" + heading.str() + "\n" + text;
 }
 
-static std::string sectionText(const FactSection &section, SourceText &source) {
+static std::string sectionText(const AssumptionSection &section, SourceText &source) {
   if (section.facts.empty()) return "";
   std::string text = "\n" + section.title + "\n";
   SourceLine before;
@@ -199,10 +199,10 @@ std::string explanationText(const Explanation &explanation) {
     for (const std::string &line : timeLines(*explanation.time))
       text += paragraph(line, 2);
   }
-  for (const FactSection &section : explanation.sections)
+  for (const AssumptionSection &section : explanation.sections)
     text += sectionText(section, source);
-  text += launchFactsText("Taken for granted, and checked at every launch", explanation.facts, false);
-  text += launchFactsText("Faster code is made for launches that break that", explanation.facts, true);
+  text += launchGuardsText("Taken for granted, and checked at every launch", explanation.facts, false);
+  text += launchGuardsText("Faster code is made for launches that break that", explanation.facts, true);
   if (!explanation.layouts.empty()) text += "\nLayouts: what each thread holds, in the order of the program\n";
   for (const LayoutPicture &layout : explanation.layouts)
     text += layout.text;
@@ -216,7 +216,7 @@ static llvm::json::Object placed(const SourceLine &where) {
   return llvm::json::Object{{"file", where.file}, {"line", where.line}};
 }
 
-static llvm::json::Array factsJson(ArrayRef<Fact> facts) {
+static llvm::json::Array propertiesJson(ArrayRef<Fact> facts) {
   llvm::json::Array array;
   for (const Fact &fact : facts) {
     llvm::json::Object object = placed(fact.where);
@@ -272,9 +272,9 @@ static llvm::json::Object timeJson(const LaunchTime &time) {
 }
 
 void dropRepeated(Explanation &explanation) {
-  std::set<std::string> toldFacts;
-  llvm::erase_if(explanation.facts, [&](const LaunchFact &fact) { return !toldFacts.insert(fact.name).second; });
-  for (FactSection &section : explanation.sections) {
+  std::set<std::string> toldProperties;
+  llvm::erase_if(explanation.facts, [&](const LaunchGuard &fact) { return !toldProperties.insert(fact.name).second; });
+  for (AssumptionSection &section : explanation.sections) {
     std::set<std::pair<SourceLine, std::string>> told;
     llvm::erase_if(section.facts, [&](const Fact &fact) { return !told.insert({fact.where, fact.text}).second; });
   }
@@ -282,10 +282,10 @@ void dropRepeated(Explanation &explanation) {
 
 llvm::json::Object explanationJson(const Explanation &explanation) {
   llvm::json::Array facts, sections, layouts, timelines;
-  for (const LaunchFact &fact : explanation.facts)
-    facts.push_back(llvm::json::Object{{"text", fact.name}, {"preferred", fact.isPreferred}});
-  for (const FactSection &section : explanation.sections)
-    if (!section.facts.empty()) sections.push_back(llvm::json::Object{{"title", section.title}, {"facts", factsJson(section.facts)}});
+  for (const LaunchGuard &fact : explanation.facts)
+    facts.push_back(llvm::json::Object{{"text", fact.name}, {"preferred", fact.isVersioningRequest}});
+  for (const AssumptionSection &section : explanation.sections)
+    if (!section.facts.empty()) sections.push_back(llvm::json::Object{{"title", section.title}, {"facts", propertiesJson(section.facts)}});
   for (const LayoutPicture &layout : explanation.layouts)
     layouts.push_back(layoutJson(layout));
   for (const Timeline &timeline : explanation.timelines)
@@ -297,7 +297,7 @@ llvm::json::Object explanationJson(const Explanation &explanation) {
                             {"heading", explanation.heading},
                             {"resources", llvm::json::Array(explanation.resources)},
                             {"time", std::move(time)},
-                            {"launch_facts", std::move(facts)},
+                            {"launch_guards", std::move(facts)},
                             {"sections", std::move(sections)},
                             {"layouts", std::move(layouts)},
                             {"timelines", std::move(timelines)}};

@@ -3,7 +3,7 @@
 // same for all.
 #pragma once
 
-#include "support/launch_facts.h"
+#include "support/launch_guards.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
@@ -39,7 +39,7 @@ struct Fact {
   std::string text;
 };
 
-struct FactSection {
+struct AssumptionSection {
   std::string title;
   std::vector<Fact> facts;
 };
@@ -93,8 +93,8 @@ struct Explanation {
   int64_t scratchBytes = 0;           // of a worker on a CPU
   std::vector<std::string> resources; // "shared memory   98304 of 232448 bytes"
   std::optional<LaunchTime> time;
-  std::vector<LaunchFact> facts;
-  std::vector<FactSection> sections;
+  std::vector<LaunchGuard> facts;
+  std::vector<AssumptionSection> sections;
   std::vector<AccessWaste> waste; // accesses that move more than they need
   std::vector<LayoutPicture> layouts;
   std::vector<Timeline> timelines;

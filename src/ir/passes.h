@@ -37,9 +37,9 @@ llvm::LogicalResult expandScaledDots(mlir::ModuleOp module);
 using UnpackE2m1 =
     llvm::function_ref<mlir::Value(mlir::ImplicitLocOpBuilder &, mlir::Value bytes, int64_t dim, mlir::Type number, bool small)>;
 /// Whether what two pointers of a kernel point to lies apart, on which the kernel relies from then on.
-using AreApart = llvm::function_ref<bool(mlir::Value, mlir::Value)>;
+using AssumeNoAlias = llvm::function_ref<bool(mlir::Value, mlir::Value)>;
 /// The same for a machine that has a way of its own, and, with `areApart`, would rather repeat a loop over tiles than a tile's loop in it.
-llvm::LogicalResult expandScaledDots(mlir::ModuleOp module, UnpackE2m1 unpackE2m1, AreApart areApart);
+llvm::LogicalResult expandScaledDots(mlir::ModuleOp module, UnpackE2m1 unpackE2m1, AssumeNoAlias assumeNoAlias);
 
 /// Makes the sizes of all tiles powers of two, in functions that ask for tiles of any size (tt.any_size).
 ///   before: %x = tt.load %ptrs : tensor<96x!tt.ptr<f32>>

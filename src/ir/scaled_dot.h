@@ -6,7 +6,7 @@
 namespace tilewright::tt {
 
 /// On a tt.store (a unit attribute): a loop over tiles before it has stored the same tile in another format, which may be wrong.
-constexpr llvm::StringLiteral storesAgainName = "tt.stores_again";
+constexpr llvm::StringLiteral overwritesName = "tt.overwrites";
 
 /// One operand: a tile whose elements are numbers of the format, or their bits as integers. A byte holds two e2m1 numbers, the
 /// first in the low half, along the inner dimension (K) or along the outer one. The scale is [outer, K / group] for both operands.

@@ -2,7 +2,7 @@
 // of a module are not checked here. Folders only move shapes and constants: whatever needs a new operation is a pattern in simplify.cpp.
 #include "ir/tt.h"
 
-#include "ir/made_anew.h"
+#include "ir/volatile_load.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -315,7 +315,7 @@ static void updates(Effects &effects) {
 }
 
 void LoadOp::getEffects(Effects &effects) {
-  isMadeAnew(*this) ? updates(effects) : reads(effects);
+  isVolatileLoad(*this) ? updates(effects) : reads(effects);
 }
 void StoreOp::getEffects(Effects &effects) {
   writes(effects);

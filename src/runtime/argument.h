@@ -6,7 +6,7 @@
 #pragma once
 
 #include "frontend/frontend.h"
-#include "pipeline/source.h"
+#include "driver/source.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"

@@ -43,9 +43,9 @@ AtomicLaunch::~AtomicLaunch() {
 }
 
 bool AloneOrTogether::wantsAlone(int64_t workers) const {
-  constexpr int64_t mostWorkers = 8; // more workers are faster together, with atomic operations
+  constexpr int64_t maxWorkers = 8; // more workers are faster together, with atomic operations
   if (workers <= 1) return true;
-  if (workers > mostWorkers) return false;
+  if (workers > maxWorkers) return false;
   if (runsAlone.load(std::memory_order_relaxed) < 2) return true; // the first launch finds cold caches
   float together = togetherNanoseconds.load(std::memory_order_relaxed);
   return together >= 0 && aloneNanoseconds.load(std::memory_order_relaxed) < together / static_cast<float>(workers);

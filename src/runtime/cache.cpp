@@ -8,11 +8,11 @@
 #include "codegen/object.h"
 #include "codegen/ptx/text.h"
 #include "evaluate/module.h"
-#include "pipeline/build_id.h"
+#include "driver/build_id.h"
 #include "runtime/argument.h"
 #include "support/files.h"
 #include "support/hash.h"
-#include "support/processor.h"
+#include "support/cpu.h"
 #include "support/settings.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -32,7 +32,7 @@ namespace tilewright {
 static constexpr std::string_view magic = "TWCACHE2";
 static constexpr std::string_view suffixes[] = {".twc", ".tuned", ".measured", ".claim"}; // of each kind
 static constexpr size_t digits = 64, headerBytes = 8 + digits + 8 + digits;
-static constexpr int64_t mostBytes = int64_t(1) << 30;
+static constexpr int64_t maxBytes = int64_t(1) << 30;
 
 bool cacheIsRead() {
   return !isSwitchedOn("TRITON_ALWAYS_COMPILE", false);
@@ -121,7 +121,7 @@ static bool mayUseFolder(Diagnostics &diagnostics) {
 
 /// A damaged entry is removed, so that it is reported once.
 static std::optional<std::string> readEntry(const std::string &path, std::string_view key, Diagnostics &diagnostics) {
-  Result<std::string> payload = readPrivateFile(path, mostBytes);
+  Result<std::string> payload = readPrivateFile(path, maxBytes);
   if (payload) payload = checkEntry(std::move(*payload), key);
   if (payload) return std::move(*payload);
   diagnostics.warning({}, Diag::damagedCache, {path, payload.error()});
@@ -216,10 +216,10 @@ public:
     list(kinds, [&](SlotKind kind) { number(static_cast<int64_t>(kind)); });
     list(writes, [&](bool isWritten) { number(isWritten); });
   }
-  void facts(const std::vector<LaunchFact> &facts) {
-    list(facts, [&](const LaunchFact &fact) {
-      text(fact.name);
-      list(numbersOf(fact), [&](int64_t each) { number(each); });
+  void guards(const std::vector<LaunchGuard> &guards) {
+    list(guards, [&](const LaunchGuard &guard) {
+      text(guard.name);
+      list(numbersOf(guard), [&](int64_t each) { number(each); });
     });
   }
 };
@@ -265,14 +265,14 @@ public:
     list(kinds, [&] { return static_cast<SlotKind>(number(0, static_cast<int64_t>(SlotKind::f64))); });
     list(writes, [&] { return number(0, 1) != 0; });
   }
-  void facts(std::vector<LaunchFact> &facts, int64_t slotCount) {
-    list(facts, [&] {
+  void guards(std::vector<LaunchGuard> &guards, int64_t slotCount) {
+    list(guards, [&] {
       std::string name = text();
       std::vector<int64_t> numbers;
       list(numbers, [&] { return number(); });
-      std::optional<LaunchFact> fact = factOf(std::move(name), numbers, slotCount);
-      ok &= fact.has_value();
-      return fact.value_or(LaunchFact());
+      std::optional<LaunchGuard> guard = guardOf(std::move(name), numbers, slotCount);
+      ok &= guard.has_value();
+      return guard.value_or(LaunchGuard());
     });
   }
 
@@ -293,7 +293,7 @@ std::string encodeArtifact(const CpuArtifact &artifact) {
   out.number(artifact.arenaBytes);
   out.number(static_cast<int64_t>(artifact.atomics));
   out.slots(artifact.slots, artifact.writes);
-  out.facts(artifact.facts);
+  out.guards(artifact.guards);
   out.text(artifact.object);
   return std::move(out.bytes);
 }
@@ -305,7 +305,7 @@ std::optional<CpuArtifact> decodeArtifact(std::string_view bytes) {
   artifact.arenaBytes = in.number();
   artifact.atomics = static_cast<Atomics>(in.number());
   in.slots(artifact.slots, artifact.writes);
-  in.facts(artifact.facts, static_cast<int64_t>(artifact.slots.size()));
+  in.guards(artifact.guards, static_cast<int64_t>(artifact.slots.size()));
   artifact.object = in.text();
   if (!in.ok || !in.atEnd()) return std::nullopt;
   return artifact;
@@ -334,7 +334,7 @@ std::string encodeArtifact(const GpuArtifact &artifact) {
     out.number(map.nanFill);
     out.number(map.stores);
   });
-  out.facts(artifact.facts);
+  out.guards(artifact.guards);
   out.list(artifact.messages, [&](const std::string &message) { out.text(message); });
   out.list(artifact.stages, [&](const std::pair<std::string, std::string> &stage) {
     out.text(stage.first);
@@ -375,7 +375,7 @@ std::optional<GpuArtifact> decodeGpuArtifact(std::string_view bytes) {
     map.stores = in.number(0, 1) != 0;
     return map;
   });
-  in.facts(artifact.facts, slots);
+  in.guards(artifact.guards, slots);
   in.list(artifact.messages, [&] { return in.text(); });
   in.list(artifact.stages, [&] {
     std::string name = in.text();
@@ -395,7 +395,7 @@ std::string kernelCacheKey(const CompileRequest &request) {
   // Line tables and the messages of assertions name lines, of functions in other files, too.
   bool namesLines = options.debug || debugInfoIsOn();
   if (const JitFunction *function = request.kernel.function(); function && function->decl && namesLines)
-    hasher.add("lines").add(placesHash(*function));
+    hasher.add("lines").add(locationsHash(*function));
   hasher.addInteger(options.numWarps).addInteger(options.numStages).addInteger(options.numCtas).addInteger(options.maxnreg.value_or(-1));
   hasher.addInteger(options.debug && options.sanitizeOverflow ? 2 : options.debug).addInteger(options.fpFusion);
   hasher.addInteger(static_cast<int64_t>(options.rules)).addInteger(static_cast<int64_t>(options.numerics));
@@ -406,7 +406,7 @@ std::string kernelCacheKey(const CompileRequest &request) {
       .addInteger(options.flushesExp2);
   for (const auto &[name, path] : options.externLibs.value_or(KernelOptions::Libraries()))
     hasher.add("library").add(name).add(path);
-  for (const std::string &name : request.refutedFacts)
+  for (const std::string &name : request.failedGuardsOf)
     hasher.add("without").add(name);
   if (request.gpu) {
     hasher.add("gpu").add(request.gpu->name).add(request.gpu->ptxVersion).addInteger(request.gpu->sharedBytes).add(assemblerIdentity());
@@ -414,7 +414,7 @@ std::string kernelCacheKey(const CompileRequest &request) {
   }
   const CpuTarget &target = request.target;
   hasher.add(target.name).add(target.cpu).add(target.features).addInteger(target.vectorBytes).addInteger(target.registers);
-  hasher.addInteger(target.l2Bytes).addInteger(target.llcBytes).addInteger(target.keptOutputBytes);
+  hasher.addInteger(target.l2Bytes).addInteger(target.llcBytes).addInteger(target.cachedOutputBytes);
   hasher.addInteger(hasSlowSubnormals()).addInteger(hasSlowDivision());
   // Not told by the features: a process may be refused tile registers that another one was given.
   hasher.addInteger(target.bf16Tiles).addInteger(target.fp16Tiles).addInteger(target.byteTiles);

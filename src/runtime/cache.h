@@ -6,7 +6,7 @@
 // where the folder cannot be written, or is full, the program goes on without it, after one warning.
 #pragma once
 
-#include "pipeline/compile.h"
+#include "driver/compile.h"
 #include "support/artifact.h"
 
 #include <optional>

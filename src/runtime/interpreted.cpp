@@ -4,7 +4,7 @@
 #include "ir/interpret/interpret.h"
 #include "ir/work.h"
 #include "ir/written_arguments.h"
-#include "pipeline/program.h"
+#include "driver/program.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -130,8 +130,8 @@ SanitizedRun InterpretedKernel::sanitize(const Grid &grid, llvm::ArrayRef<Argume
 }
 
 double InterpretedKernel::arithmetic(const Grid &grid, llvm::ArrayRef<Argument> arguments, const std::atomic<bool> *stop) const {
-  constexpr int64_t mostPrograms = 5;
-  constexpr double mostSeconds = 2;
+  constexpr int64_t maxPrograms = 5;
+  constexpr double maxSeconds = 2;
   int64_t programs = grid.extent[0] * grid.extent[1] * grid.extent[2];
   if (!impl->program || programs == 0) return 0;
   std::vector<InterpretArg> args;
@@ -147,14 +147,14 @@ double InterpretedKernel::arithmetic(const Grid &grid, llvm::ArrayRef<Argument> 
     counted += arithmeticOf(step.op);
     return true;
   };
-  int64_t samples = std::min(programs, mostPrograms), ran = 0;
+  int64_t samples = std::min(programs, maxPrograms), ran = 0;
   auto start = std::chrono::steady_clock::now();
   // Spread evenly over the grid, because programs may do different amounts of work, for instance in a causal kernel.
   for (int64_t sample = 0; sample < samples; ++sample) {
     int64_t program = (2 * sample + 1) * programs / (2 * samples);
     llvm::consumeError(interpret(*impl->program->hold(), impl->name, args, grid.extent, program, program + 1, options));
     ++ran;
-    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > mostSeconds) break;
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > maxSeconds) break;
   }
   return counted / static_cast<double>(ran) * static_cast<double>(programs);
 }

@@ -7,9 +7,9 @@
 #include "runtime/cache.h"
 #include "runtime/cuda/kernel.h"
 #include "runtime/pool.h"
-#include "runtime/refutations.h"
+#include "runtime/failed_launches.h"
 #include "runtime/write_watch.h"
-#include "support/compiling.h"
+#include "support/fork_gate.h"
 
 #include "llvm/ADT/APFloat.h"
 
@@ -134,12 +134,12 @@ bool CompiledKernel::launchOnCpu(const Grid &grid, llvm::ArrayRef<uint64_t> slot
   if (*programs == 0) return true;
   const CompiledKernel *version = this;
   std::shared_ptr<const CompiledKernel> other;
-  if (BrokenFacts broken = brokenFacts(grid, slots, {}, -1)) {
+  if (FailedGuardNames broken = guardsFailedBy(grid, slots, {}, -1)) {
     other = versionFor(broken, grid, slots, {}, -1, diagnostics);
     if (!other) return false;
     version = other.get();
   }
-  return options.isRehearsal || version->runOnCpu(grid, *programs, slots, options, diagnostics);
+  return options.isDryRun || version->runOnCpu(grid, *programs, slots, options, diagnostics);
 }
 
 bool CompiledKernel::runOnCpu(const Grid &grid, int64_t programs, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options,
@@ -198,7 +198,7 @@ bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments
   if (!packSlots(arguments, slots, diagnostics)) return false;
   if (!gpuKernel) return launchOnCpu(grid, slots, options, diagnostics);
   llvm::SmallVector<int64_t, 32> bytes;
-  if (!gpuKernel->artifact().facts.empty()) appendTensorBytes(argumentSpecs, arguments, bytes);
+  if (!gpuKernel->artifact().guards.empty()) appendTensorBytes(argumentSpecs, arguments, bytes);
   return launchOnGpu(grid, slots, bytes, options, diagnostics);
 }
 
@@ -210,18 +210,18 @@ struct CompiledKernel::OtherVersions {
   std::mutex lock;
   std::vector<std::pair<std::vector<std::string>, std::shared_ptr<const CompiledKernel>>> made;
   // The versions that launches with this list of broken facts ended with, so that the way there is found without comparing names.
-  std::array<std::pair<BrokenFacts, std::shared_ptr<const CompiledKernel>>, 4> taken;
+  std::array<std::pair<FailedGuardNames, std::shared_ptr<const CompiledKernel>>, 4> taken;
   size_t nextTaken = 0;
 
-  std::shared_ptr<const CompiledKernel> lastFor(const BrokenFacts &broken);
-  void remember(const BrokenFacts &broken, const std::shared_ptr<const CompiledKernel> &version);
+  std::shared_ptr<const CompiledKernel> lastFor(const FailedGuardNames &broken);
+  void remember(const FailedGuardNames &broken, const std::shared_ptr<const CompiledKernel> &version);
   /// Null after an error; and null without an error where the version
   /// would only be faster (`isOptional`) and there are already too many.
-  std::shared_ptr<const CompiledKernel> without(std::vector<std::string> refuted, bool isOptional, int64_t device,
+  std::shared_ptr<const CompiledKernel> without(std::vector<std::string> failedGuards, bool isOptional, int64_t device,
                                                 Diagnostics &diagnostics);
 };
 
-std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::lastFor(const BrokenFacts &broken) {
+std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::lastFor(const FailedGuardNames &broken) {
   Compiling briefly;
   std::lock_guard<std::mutex> guard(lock);
   for (const auto &[names, version] : taken)
@@ -229,7 +229,7 @@ std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::lastFor(con
   return nullptr;
 }
 
-void CompiledKernel::OtherVersions::remember(const BrokenFacts &broken, const std::shared_ptr<const CompiledKernel> &version) {
+void CompiledKernel::OtherVersions::remember(const FailedGuardNames &broken, const std::shared_ptr<const CompiledKernel> &version) {
   Compiling briefly;
   std::lock_guard<std::mutex> guard(lock);
   taken[nextTaken++ % taken.size()] = {broken, version};
@@ -244,45 +244,45 @@ void CompiledKernel::allowOtherVersions(const CompileRequest &request) {
   others->request.onStep = {};
 }
 
-llvm::ArrayRef<LaunchFact> CompiledKernel::facts() const {
-  return gpuKernel ? gpuKernel->artifact().facts : code.facts;
+llvm::ArrayRef<LaunchGuard> CompiledKernel::guards() const {
+  return gpuKernel ? gpuKernel->artifact().guards : code.guards;
 }
 
-BrokenFacts CompiledKernel::brokenFacts(const Grid &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
+FailedGuardNames CompiledKernel::guardsFailedBy(const Grid &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
                                         int64_t device) const {
-  if (gpuKernel) return gpuKernel->brokenFacts(grid.extent, slots, bytes, device);
-  if (code.facts.empty()) return nullptr;
-  return checks.brokenBy(
-      {code.facts, code.slots, grid.extent, slots, bytes}, [](llvm::MutableArrayRef<int64_t>) {},
+  if (gpuKernel) return gpuKernel->guardsFailedBy(grid.extent, slots, bytes, device);
+  if (code.guards.empty()) return nullptr;
+  return checks.failedBy(
+      {code.guards, code.slots, grid.extent, slots, bytes}, [](llvm::MutableArrayRef<int64_t>) {},
       [](llvm::ArrayRef<uint64_t>, std::vector<std::string> &) {});
 }
 
-void CompiledKernel::reportBroken(llvm::StringRef name, const LaunchValues &launch, Diagnostics &diagnostics) const {
-  const auto *fact = llvm::find_if(facts(), [&](const LaunchFact &each) { return each.name == name; });
-  std::string values = fact == facts().end() ? "the hardware has no such map" : describe(*fact, launch, slotNames);
-  diagnostics.error({}, Diag::factBroken, {entryName(), name.str(), values});
+void CompiledKernel::reportFailed(llvm::StringRef name, const LaunchValues &launch, Diagnostics &diagnostics) const {
+  const auto *fact = llvm::find_if(guards(), [&](const LaunchGuard &each) { return each.name == name; });
+  std::string values = fact == guards().end() ? "the hardware has no such map" : describe(*fact, launch, slotNames);
+  diagnostics.error({}, Diag::guardFailed, {entryName(), name.str(), values});
 }
 
-std::shared_ptr<const CompiledKernel> CompiledKernel::versionFor(const BrokenFacts &first, const Grid &grid, llvm::ArrayRef<uint64_t> slots,
+std::shared_ptr<const CompiledKernel> CompiledKernel::versionFor(const FailedGuardNames &first, const Grid &grid, llvm::ArrayRef<uint64_t> slots,
                                                                  llvm::ArrayRef<int64_t> bytes, int64_t device,
                                                                  Diagnostics &diagnostics) const {
-  BrokenFacts broken = first;
-  auto isKeptBy = [&](const CompiledKernel &version) { return !(broken = version.brokenFacts(grid, slots, bytes, device)); };
+  FailedGuardNames broken = first;
+  auto holdsFor = [&](const CompiledKernel &version) { return !(broken = version.guardsFailedBy(grid, slots, bytes, device)); };
   if (others)
-    if (std::shared_ptr<const CompiledKernel> last = others->lastFor(first); last && (last.get() == this || isKeptBy(*last))) return last;
+    if (std::shared_ptr<const CompiledKernel> last = others->lastFor(first); last && (last.get() == this || holdsFor(*last))) return last;
   broken = first;
-  bool isRight = arePreferred(facts(), *first);
+  bool isRight = areVersioningRequests(guards(), *first);
   std::shared_ptr<const CompiledKernel> self(std::shared_ptr<const CompiledKernel>(), this);
-  Refutations refuted;
-  while (others && refuted.add(*broken)) {
+  FailedLaunches failedGuards;
+  while (others && failedGuards.add(*broken)) {
     Diagnostics problems;
-    std::shared_ptr<const CompiledKernel> version = others->without(refuted.names(), isRight, device, problems);
+    std::shared_ptr<const CompiledKernel> version = others->without(failedGuards.names(), isRight, device, problems);
     if (!version && isRight) break;
     if (!version) { // warnings and prints of another version are those of the first one
       diagnostics.append(problems);
       return nullptr;
     }
-    if (!isKeptBy(*version)) continue;
+    if (!holdsFor(*version)) continue;
     others->remember(first, version);
     return version;
   }
@@ -290,7 +290,7 @@ std::shared_ptr<const CompiledKernel> CompiledKernel::versionFor(const BrokenFac
     if (others) others->remember(first, self);
     return self;
   }
-  reportBroken(broken->front(), {signedSlots(slots, slotKinds()), bytes, grid.extent}, diagnostics);
+  reportFailed(broken->front(), {signedSlots(slots, slotKinds()), bytes, grid.extent}, diagnostics);
   return nullptr;
 }
 
@@ -301,12 +301,12 @@ bool CompiledKernel::launchOnGpu(const Grid &grid, llvm::ArrayRef<uint64_t> slot
   if (*programs == 0) return true;
   const gpu::GpuKernel *code = gpuKernel.get();
   std::shared_ptr<const CompiledKernel> other;
-  if (BrokenFacts broken = brokenFacts(grid, slots, bytes, options.device)) {
+  if (FailedGuardNames broken = guardsFailedBy(grid, slots, bytes, options.device)) {
     other = versionFor(broken, grid, slots, bytes, options.device, diagnostics);
     if (!other) return false;
     code = other->gpu();
   }
-  if (options.isRehearsal) return true;
+  if (options.isDryRun) return true;
   return code->launch(grid.extent, slots,
                       {options.device, static_cast<gpu::StreamHandle>(options.stream), options.cooperative, options.programmaticLaunch},
                       diagnostics);
@@ -473,7 +473,7 @@ static std::string deviceText(const Argument &argument) {
   return argument.device() < 0 ? "the CPU" : "CUDA device " + std::to_string(argument.device());
 }
 
-bool placeLaunch(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, LaunchOptions &options, Diagnostics &diagnostics) {
+bool chooseDevice(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, LaunchOptions &options, Diagnostics &diagnostics) {
   Placement seen;
   for (size_t i = 0; i < arguments.size(); ++i)
     seen.add(i, arguments[i]);
@@ -591,19 +591,19 @@ std::shared_ptr<CompiledKernel> CompiledKernel::make(const CompileRequest &wante
   return loaded;
 }
 
-std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::without(std::vector<std::string> refuted, bool isOptional,
+std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::without(std::vector<std::string> failedGuards, bool isOptional,
                                                                              int64_t device, Diagnostics &diagnostics) {
   Compiling compiling;
   std::lock_guard<std::mutex> guard(lock);
   for (const auto &[names, version] : made)
-    if (names == refuted) return version;
+    if (names == failedGuards) return version;
   constexpr size_t most = 16;
   if (isOptional && made.size() >= most) return nullptr;
   CompileRequest wanted = request;
-  wanted.refutedFacts = refuted;
+  wanted.failedGuardsOf = failedGuards;
   std::shared_ptr<CompiledKernel> version = make(wanted, diagnostics);
   if (!version || (version->gpu() && !version->gpu()->load(device, diagnostics))) return nullptr;
-  made.emplace_back(std::move(refuted), version);
+  made.emplace_back(std::move(failedGuards), version);
   return version;
 }
 
@@ -679,7 +679,7 @@ std::shared_ptr<const CompiledKernel> Kernel::compileNow(llvm::ArrayRef<Argument
 
 bool Kernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics) {
   LaunchOptions placed = options;
-  if (!placeLaunch(*jit, arguments, placed, diagnostics)) return false;
+  if (!chooseDevice(*jit, arguments, placed, diagnostics)) return false;
   std::shared_ptr<const CompiledKernel> compiled = compile(arguments, placed, diagnostics);
   if (!compiled) return false;
   return compiled->launch(grid, arguments, placed, diagnostics);

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "codegen/jit.h"
-#include "pipeline/compile.h"
+#include "driver/compile.h"
 #include "runtime/argument.h"
 #include "runtime/atomic_launches.h"
-#include "support/fact_checks.h"
+#include "support/guard_checks.h"
 
 #include <array>
 #include <atomic>
@@ -38,11 +38,11 @@ struct Grid {
 struct LaunchOptions {
   KernelOptions kernel;
   int64_t threads = 0;             // 0: the pool's default (TILEWRIGHT_NUM_THREADS, or the number of processors)
-  int64_t device = -1;             // the CUDA device to run on; -1: the CPU. `placeLaunch` sets it from the arguments
+  int64_t device = -1;             // the CUDA device to run on; -1: the CPU. `chooseDevice` sets it from the arguments
   void *stream = nullptr;          // of that device (CUstream, cudaStream_t); null: its default stream
   bool cooperative = false;        // all programs run at once, so they may wait for each other
   bool programmaticLaunch = false; // the kernel may start before its predecessor in the stream ends
-  bool isRehearsal = false;        // do everything except the run: the version that this launch needs is compiled and loaded
+  bool isDryRun = false;        // do everything except the run: the version that this launch needs is compiled and loaded
   std::optional<GpuTarget> gpu;    // what to compile for, instead of the device's own kind; without a launch, no device is needed
   /// For the CPU: another thread sets it to true to end the launch. Programs that are running then also need stopPrograms().
   const std::atomic<bool> *stop = nullptr;
@@ -50,7 +50,7 @@ struct LaunchOptions {
 
 /// Sets options.device to the place of the tensors among the arguments. Launches without tensors keep what
 /// `options` says. False after an error: the tensors are on several devices, or partly in the host's memory.
-bool placeLaunch(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, LaunchOptions &options, Diagnostics &diagnostics);
+bool chooseDevice(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, LaunchOptions &options, Diagnostics &diagnostics);
 
 /// Appends bytes that are equal only where Kernel::compile would give the same kernel. options.device must be placed.
 void appendLaunchKey(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, SpecializationKey &key);
@@ -109,13 +109,13 @@ private:
   bool launchOnGpu(const Grid &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes, const LaunchOptions &options,
                    Diagnostics &diagnostics) const;
   /// What the code assumes about a launch.
-  llvm::ArrayRef<LaunchFact> facts() const;
-  BrokenFacts brokenFacts(const Grid &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes, int64_t device) const;
+  llvm::ArrayRef<LaunchGuard> facts() const;
+  FailedGuardNames guardsFailedBy(const Grid &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes, int64_t device) const;
   /// A version that assumes nothing which this launch breaks; it may be this one.
   /// `first`: the facts of this version that the launch breaks. Null after an error.
-  std::shared_ptr<const CompiledKernel> versionFor(const BrokenFacts &first, const Grid &grid, llvm::ArrayRef<uint64_t> slots,
+  std::shared_ptr<const CompiledKernel> versionFor(const FailedGuardNames &first, const Grid &grid, llvm::ArrayRef<uint64_t> slots,
                                                    llvm::ArrayRef<int64_t> bytes, int64_t device, Diagnostics &diagnostics) const;
-  void reportBroken(llvm::StringRef name, const LaunchValues &launch, Diagnostics &diagnostics) const;
+  void reportFailed(llvm::StringRef name, const LaunchValues &launch, Diagnostics &diagnostics) const;
 
   CpuArtifact code;
   std::vector<ArgumentSpec> argumentSpecs;
@@ -124,7 +124,7 @@ private:
   std::shared_ptr<LoadedObject> object;
   std::unique_ptr<gpu::GpuKernel> gpuKernel;
   std::unique_ptr<OtherVersions> others; // null: this is the only version
-  mutable FactChecks checks;             // of a kernel for CPUs
+  mutable GuardChecks checks;             // of a kernel for CPUs
   KernelEntry function = nullptr;
   std::pair<uintptr_t, uintptr_t> codeRange{}; // of `object`
   double seconds = 0, secondsAssembling = 0;

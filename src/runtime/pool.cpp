@@ -7,7 +7,7 @@
 #include "support/arena.h"
 #include "support/cpu_quota.h"
 #include "support/numa.h"
-#include "support/processor.h"
+#include "support/cpu.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -42,7 +42,7 @@ constexpr float soloNanoseconds = 4'000;  // below this the caller is done befor
 constexpr float wakeNanoseconds = 10'000; // a sleeping worker is worth waking for this much work of its own
 constexpr int64_t maxThreads = 1024;
 constexpr size_t callersNumber = 0;   // on the first node, whose first stretch is the caller's
-constexpr int64_t mostStretches = 64; // of a node: whoever has nothing left looks at each
+constexpr int64_t maxChunks = 64; // of a node: whoever has nothing left looks at each
 
 int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -114,7 +114,7 @@ void beginLaunch(char *arena, const PoolJob &job) {
 [[gnu::tls_model("initial-exec")]] constinit thread_local uint32_t launchesAlone = 0;
 
 /// Neighboring programs that one thread takes first, and others once they have nothing else.
-struct alignas(64) Stretch {
+struct alignas(64) Chunk {
   std::atomic<bool> isTaken{false};
   std::atomic<int64_t> next{0};
   int64_t end = 0;
@@ -134,7 +134,7 @@ struct Job {
   PoolJob work;
   int64_t firstChunk = 1;
   std::vector<Share> shares;      // one a node
-  std::vector<Stretch> stretches; // those of the first node first; there may be more than the job has
+  std::vector<Chunk> stretches; // those of the first node first; there may be more than the job has
   alignas(64) std::atomic<int64_t> busyNanoseconds{0};
 };
 
@@ -148,7 +148,7 @@ public:
   void work(size_t node, size_t number) {
     before = now();
     const Share &home = job.shares[node];
-    Stretch *own = node == 0 && number == callersNumber ? &job.stretches.front() : ownStretch(home, number);
+    Chunk *own = node == 0 && number == callersNumber ? &job.stretches.front() : ownStretch(home, number);
     if (own) empty(home, *own);
     for (size_t turn = 0; turn < job.shares.size(); ++turn) {
       const Share &share = job.shares[(node + turn) % job.shares.size()];
@@ -164,15 +164,15 @@ private:
   int64_t chunk, spent = 0, before = 0;
 
   /// That of its number, which is the same at each launch with as many threads, or one that nobody has.
-  Stretch *ownStretch(const Share &home, size_t number) {
+  Chunk *ownStretch(const Share &home, size_t number) {
     for (size_t i = 0; i < home.count; ++i) {
-      Stretch &stretch = job.stretches[home.first + (number + i) % home.count];
+      Chunk &stretch = job.stretches[home.first + (number + i) % home.count];
       if (!stretch.isTaken.exchange(true, std::memory_order_relaxed)) return &stretch;
     }
     return nullptr;
   }
 
-  void empty(const Share &share, Stretch &stretch) {
+  void empty(const Share &share, Chunk &stretch) {
     while (true) {
       int64_t left = stretch.end - stretch.next.load(std::memory_order_relaxed);
       if (left <= 0) return;
@@ -191,7 +191,7 @@ private:
 
 /// A node of the machine and the workers that stay on it.
 struct Node {
-  cpu_set_t processors{};
+  cpu_set_t cpus{};
   uint32_t bit = ~0u;              // its workers wait with it
   std::atomic<int64_t> workers{0}; // changed by who holds `launching`
   std::atomic<int64_t> sleepers{0};
@@ -234,23 +234,23 @@ private:
 static std::vector<NumaNode> nodesOfPool() {
   std::vector<NumaNode> nodes = numaNodes();
   auto home =
-      llvm::find_if(nodes, [processor = ::sched_getcpu()](const NumaNode &node) { return llvm::is_contained(node.processors, processor); });
+      llvm::find_if(nodes, [cpu = ::sched_getcpu()](const NumaNode &node) { return llvm::is_contained(node.cpus, cpu); });
   if (home != nodes.end()) std::rotate(nodes.begin(), home, nodes.end());
-  if (defaultThreads() <= static_cast<int64_t>(nodes.front().processors.size())) nodes.resize(1);
+  if (defaultThreads() <= static_cast<int64_t>(nodes.front().cpus.size())) nodes.resize(1);
   return nodes;
 }
 
 Pool::Pool() : topology(nodesOfPool()), nodes(topology.size()), threadsOf(topology.size()), job(topology.size()) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     nodes[i].bit = 1u << (i % 32);
-    for (int64_t processor : topology[i].processors)
-      if (processor < CPU_SETSIZE) CPU_SET(static_cast<size_t>(processor), &nodes[i].processors);
+    for (int64_t cpu : topology[i].cpus)
+      if (cpu < CPU_SETSIZE) CPU_SET(static_cast<size_t>(cpu), &nodes[i].cpus);
   }
 }
 
 /// Deals the job out to at most `threads` threads and their nodes.
 void Pool::deal(int64_t threads) {
-  dealThreads(topology, threads, threadsOf);
+  distributeThreads(topology, threads, threadsOf);
   int64_t all = 0, before = 0;
   for (size_t i = 0; i < nodes.size(); ++i) {
     bool hasCaller = i == 0;
@@ -262,22 +262,22 @@ void Pool::deal(int64_t threads) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     Share &share = job.shares[i];
     share.first = stretches;
-    int64_t count = job.work.inOrder ? 1 : std::clamp<int64_t>(threadsOf[i], 1, mostStretches);
+    int64_t count = job.work.inOrder ? 1 : std::clamp<int64_t>(threadsOf[i], 1, maxChunks);
     share.count = static_cast<size_t>(count);
     share.divisor = std::max<int64_t>(1, 2 * ((threadsOf[i] + count - 1) / count));
     share.joinLimit = i == 0 ? threadsOf[i] - 1 : threadsOf[i];
     share.joined.store(0, std::memory_order_relaxed);
     stretches += share.count;
   }
-  if (job.stretches.size() < stretches) job.stretches = std::vector<Stretch>(stretches);
+  if (job.stretches.size() < stretches) job.stretches = std::vector<Chunk>(stretches);
   for (size_t i = 0; i < nodes.size(); ++i) {
     Share &share = job.shares[i];
-    int64_t begin = endOfPart(job.work.programs, before, all), end = endOfPart(job.work.programs, before += threadsOf[i], all);
+    int64_t begin = endOfPartition(job.work.programs, before, all), end = endOfPartition(job.work.programs, before += threadsOf[i], all);
     for (size_t j = 0; j < share.count; ++j) {
       auto endOf = [&](size_t part) {
-        return begin + endOfPart(end - begin, static_cast<int64_t>(part), static_cast<int64_t>(share.count));
+        return begin + endOfPartition(end - begin, static_cast<int64_t>(part), static_cast<int64_t>(share.count));
       };
-      Stretch &stretch = job.stretches[share.first + j];
+      Chunk &stretch = job.stretches[share.first + j];
       stretch.next.store(endOf(j), std::memory_order_relaxed);
       stretch.end = endOf(j + 1);
       stretch.isTaken.store(i == 0 && j == 0, std::memory_order_relaxed);
@@ -389,7 +389,7 @@ void Pool::signalWorkers(int number) const {
 void *Pool::workerMain(void *worker) {
   const Worker &self = *static_cast<Worker *>(worker);
   // Where the system refuses, the worker runs anywhere.
-  if (self.pool->nodes.size() > 1) ::sched_setaffinity(0, sizeof(cpu_set_t), &self.pool->nodes[self.node].processors);
+  if (self.pool->nodes.size() > 1) ::sched_setaffinity(0, sizeof(cpu_set_t), &self.pool->nodes[self.node].cpus);
   self.pool->workerLoop(self.node, self.number);
   return nullptr;
 }
@@ -439,10 +439,10 @@ Pool &pool() {
   return *expected;
 }
 
-int64_t usableProcessors() {
+int64_t usableCpus() {
   if (const char *text = std::getenv("TILEWRIGHT_NUM_THREADS"))
     if (int64_t count = std::strtoll(text, nullptr, 10); count > 0) return std::min(count, maxThreads);
-  return std::clamp<int64_t>(std::min(affinityProcessors(), quotaProcessors()), 1, maxThreads);
+  return std::clamp<int64_t>(std::min(affinityCpus(), quotaCpus()), 1, maxThreads);
 }
 
 std::atomic<int64_t> chosenThreads{0};
@@ -466,7 +466,7 @@ int64_t defaultThreads() {
   // No static constant: a process that forks while another thread makes one leaves a child that waits for it.
   static std::atomic<int64_t> usable{0};
   int64_t known = usable.load(std::memory_order_relaxed);
-  if (known == 0) usable.store(known = usableProcessors(), std::memory_order_relaxed);
+  if (known == 0) usable.store(known = usableCpus(), std::memory_order_relaxed);
   return known;
 }
 

@@ -2,9 +2,9 @@
 #include "runtime/simulated.h"
 
 #include "gpu/machine/simulate.h"
-#include "pipeline/program.h"
+#include "driver/program.h"
 #include "runtime/cuda/maps.h"
-#include "runtime/refutations.h"
+#include "runtime/failed_launches.h"
 #include "support/artifact.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -66,34 +66,34 @@ static gpu::SimulatedTensorMap tensorMapFor(const gpu::TensorMapSpec &spec, cons
   return map;
 }
 
-/// Which assumptions of `artifact` a launch breaks, in the same words as GpuKernel::brokenFacts for a real one.
-static std::vector<std::string> brokenFacts(const GpuArtifact &artifact, const LaunchValues &launch) {
+/// Which assumptions of `artifact` a launch breaks, in the same words as GpuKernel::guardsFailedBy for a real one.
+static std::vector<std::string> guardsFailedBy(const GpuArtifact &artifact, const LaunchValues &launch) {
   std::vector<std::string> broken;
-  for (const LaunchFact &fact : artifact.facts)
-    if (!holds(fact, launch)) broken.push_back(fact.name);
+  for (const LaunchGuard &guard : artifact.guards)
+    if (!holds(guard, launch)) broken.push_back(guard.name);
   for (const gpu::TensorMapSpec &map : artifact.maps)
-    if (!gpu::tensorMapArguments(map, launch.slots)) broken.push_back(gpu::mapFactName(map.baseSlot));
+    if (!gpu::tensorMapArguments(map, launch.slots)) broken.push_back(gpu::mapGuardName(map.baseSlot));
   return broken;
 }
 
 const ThreadProgram *SimulatedKernel::versionFor(const LaunchValues &launch, std::string &problem) const {
   const ThreadProgram *version = impl->program.get();
-  const std::vector<std::string> first = brokenFacts(version->artifact(), launch);
-  Refutations refuted;
+  const std::vector<std::string> first = guardsFailedBy(version->artifact(), launch);
+  FailedLaunches failedGuards;
   while (true) {
-    std::vector<std::string> broken = brokenFacts(version->artifact(), launch);
+    std::vector<std::string> broken = guardsFailedBy(version->artifact(), launch);
     if (broken.empty()) return version;
-    if (!refuted.add(broken)) {
+    if (!failedGuards.add(broken)) {
       problem = "this launch breaks that " + broken.front();
       return nullptr;
     }
-    std::unique_ptr<ThreadProgram> &other = impl->others[refuted.names()];
+    std::unique_ptr<ThreadProgram> &other = impl->others[failedGuards.names()];
     if (!other) {
       CompileRequest request = impl->request;
-      request.refutedFacts = refuted.names();
+      request.failedGuardsOf = failedGuards.names();
       Diagnostics diagnostics;
       other = ThreadProgram::create(request, diagnostics);
-      if (!other && arePreferred(impl->program->artifact().facts, first)) return impl->program.get();
+      if (!other && areVersioningRequests(impl->program->artifact().guards, first)) return impl->program.get();
       if (!other) {
         problem = diagnostics.all().empty() ? "it does not compile" : diagnostics.all().front().message;
         return nullptr;

@@ -3,13 +3,13 @@
 #pragma once
 
 #include "ir/interpret/interpret.h"
-#include "pipeline/compile.h"
+#include "driver/compile.h"
 #include "runtime/kernel.h"
-#include "support/launch_facts.h"
+#include "support/launch_guards.h"
 
 namespace tilewright {
 
-class ThreadProgram; // pipeline/program.h
+class ThreadProgram; // driver/program.h
 
 /// How a launch runs on the simulator, or on the interpreter.
 struct SimulateLaunch {

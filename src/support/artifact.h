@@ -10,7 +10,7 @@
 // (align 64, grid_constant) for each map.
 #pragma once
 
-#include "support/launch_facts.h"
+#include "support/launch_guards.h"
 #include "support/slots.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -90,7 +90,7 @@ struct TensorMapSpec {
 constexpr int64_t largestMapExtent = INT32_MAX - (1 << 16);
 
 /// The fact that a launch can make the maps of the tensor in this slot. It is refuted where the hardware has no such map.
-inline std::string mapFactName(int64_t slot) {
+inline std::string mapGuardName(int64_t slot) {
   return "argument " + std::to_string(slot) + " has tensor maps";
 }
 
@@ -114,7 +114,7 @@ struct GpuArtifact {
   std::vector<SlotKind> slots;
   std::vector<bool> writes; // for each slot: whether the kernel may write to the memory that it points to
   std::vector<gpu::TensorMapSpec> maps;
-  std::vector<LaunchFact> facts; // what the code takes for granted about a launch
+  std::vector<LaunchGuard> guards; // what the code takes for granted about a launch
   bool printsOrAsserts = false;
   std::vector<std::string> messages; // of the assembler, about performance
   // The stages of `asm` that the compiler kept, by upstream's names ("ttgir", "llir"); may be empty.

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t noLimit = INT64_MAX;
 
-int64_t processorsFor(int64_t quota, int64_t period) {
+int64_t cpusFor(int64_t quota, int64_t period) {
   return quota > 0 && period > 0 ? (quota - 1) / period + 1 : noLimit;
 }
 
@@ -32,8 +32,8 @@ int64_t limitOf(const std::string &folder) {
   std::ifstream file(folder + "/cpu.max");
   std::string quota;
   int64_t period = 0, both = noLimit;
-  if (file >> quota >> period && quota != "max") both = processorsFor(std::strtoll(quota.c_str(), nullptr, 10), period);
-  return std::min(both, processorsFor(numberIn(folder + "/cpu.cfs_quota_us"), numberIn(folder + "/cpu.cfs_period_us")));
+  if (file >> quota >> period && quota != "max") both = cpusFor(std::strtoll(quota.c_str(), nullptr, 10), period);
+  return std::min(both, cpusFor(numberIn(folder + "/cpu.cfs_quota_us"), numberIn(folder + "/cpu.cfs_period_us")));
 }
 
 /// The limit of a group and of the groups around it.
@@ -46,7 +46,7 @@ int64_t lowestLimit(const std::string &mount, llvm::StringRef group) {
 
 } // namespace
 
-int64_t quotaProcessorsOf(const std::string &mounted, const std::string &groups) {
+int64_t quotaCpusOf(const std::string &mounted, const std::string &groups) {
   int64_t lowest = lowestLimit(mounted, "");
   std::istringstream lines(groups);
   for (std::string line; std::getline(lines, line);) { // "1:cpu,cpuacct:/of/the/process", or "0::/of/the/process"
@@ -61,11 +61,11 @@ int64_t quotaProcessorsOf(const std::string &mounted, const std::string &groups)
   return lowest;
 }
 
-int64_t quotaProcessors() {
+int64_t quotaCpus() {
   std::ifstream file("/proc/self/cgroup");
   std::stringstream groups;
   groups << file.rdbuf();
-  return quotaProcessorsOf("/sys/fs/cgroup", groups.str());
+  return quotaCpusOf("/sys/fs/cgroup", groups.str());
 }
 
 } // namespace tilewright

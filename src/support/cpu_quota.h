@@ -8,10 +8,10 @@
 namespace tilewright {
 
 /// As many processors as the limits of all control groups around this process add up to, rounded up; a large number where there is none.
-int64_t quotaProcessors();
+int64_t quotaCpus();
 
 /// The same from a folder in which control groups are mounted (/sys/fs/cgroup), and the text that says in which the process is
 /// (/proc/self/cgroup).
-int64_t quotaProcessorsOf(const std::string &mounted, const std::string &groups);
+int64_t quotaCpusOf(const std::string &mounted, const std::string &groups);
 
 } // namespace tilewright

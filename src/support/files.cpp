@@ -20,11 +20,11 @@ static Failure systemFailure() {
 }
 
 /// No source, library or list of results is larger; a sparse file of any size is quickly made.
-static constexpr size_t mostOfSources = size_t(256) << 20;
+static constexpr size_t maxOfSources = size_t(256) << 20;
 static constexpr const char *tooLarge = "it is larger than 256 MiB";
 
 /// Everything that an open file holds. Pipes and files under /proc have no size, so the end is found by reading; not all devices have one.
-static Result<std::string> readAll(int fd, const struct stat &status, size_t mostBytes) {
+static Result<std::string> readAll(int fd, const struct stat &status, size_t maxBytes) {
   std::string bytes;
   while (true) {
     char chunk[1 << 16];
@@ -33,7 +33,7 @@ static Result<std::string> readAll(int fd, const struct stat &status, size_t mos
     if (count < 0) return systemFailure();
     if (count == 0) return bytes;
     bytes.append(chunk, static_cast<size_t>(count));
-    if (bytes.size() > mostBytes) return Failure{S_ISREG(status.st_mode) ? tooLarge : "it has no end within 256 MiB"};
+    if (bytes.size() > maxBytes) return Failure{S_ISREG(status.st_mode) ? tooLarge : "it has no end within 256 MiB"};
   }
 }
 
@@ -56,15 +56,15 @@ Result<std::string> readFile(const std::string &path) {
   struct stat status{};
   if (::fstat(file.fd, &status) != 0) return systemFailure();
   if (S_ISDIR(status.st_mode)) return Failure{std::strerror(EISDIR)};
-  if (S_ISREG(status.st_mode) && status.st_size > int64_t(mostOfSources)) return Failure{tooLarge};
-  return readAll(file.fd, status, mostOfSources);
+  if (S_ISREG(status.st_mode) && status.st_size > int64_t(maxOfSources)) return Failure{tooLarge};
+  return readAll(file.fd, status, maxOfSources);
 }
 
 static bool isOthersToWrite(const struct stat &status) {
   return (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
 }
 
-Result<std::string> readPrivateFile(const std::string &path, int64_t mostBytes) {
+Result<std::string> readPrivateFile(const std::string &path, int64_t maxBytes) {
   // Without O_NONBLOCK, opening a pipe would wait for somebody to write.
   OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (file.fd < 0) return errno == ELOOP ? Failure{"it is a symbolic link"} : systemFailure();
@@ -73,8 +73,8 @@ Result<std::string> readPrivateFile(const std::string &path, int64_t mostBytes) 
   if (!S_ISREG(status.st_mode)) return Failure{"it is not a regular file"};
   if (status.st_uid != ::geteuid()) return Failure{"it belongs to user " + std::to_string(status.st_uid)};
   if (isOthersToWrite(status)) return Failure{"other users may write to it"};
-  if (status.st_size > mostBytes) return Failure{"it is larger than anything that is kept here"};
-  return readAll(file.fd, status, static_cast<size_t>(mostBytes));
+  if (status.st_size > maxBytes) return Failure{"it is larger than anything that is kept here"};
+  return readAll(file.fd, status, static_cast<size_t>(maxBytes));
 }
 
 /// The user who may do anything, and whom everybody has to trust.

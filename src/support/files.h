@@ -27,8 +27,8 @@ Result<void> makePrivateDirectories(const std::string &path);
 /// that is found there is then this user's own. Fails with the reason; a folder that does not exist yet is fine.
 Result<void> checkPrivateFolder(const std::string &path);
 /// Like readFile, for a file that must be this user's own: a regular file and not a link, not writable by others, of at most
-/// `mostBytes`.
-Result<std::string> readPrivateFile(const std::string &path, int64_t mostBytes);
+/// `maxBytes`.
+Result<std::string> readPrivateFile(const std::string &path, int64_t maxBytes);
 
 /// Where compiled kernels are kept: $TILEWRIGHT_CACHE_DIR, or "tilewright" under $TRITON_CACHE_DIR or ~/.cache. Not created here.
 std::string cacheDirectory();

@@ -20,8 +20,8 @@ static bool isTooDeep(llvm::StringRef text, int64_t most) {
 }
 
 Result<llvm::json::Value> parseJson(llvm::StringRef text) {
-  constexpr int64_t mostLevels = 100;
-  if (isTooDeep(text, mostLevels)) return Failure{"it is nested more than " + std::to_string(mostLevels) + " levels deep"};
+  constexpr int64_t maxLevels = 100;
+  if (isTooDeep(text, maxLevels)) return Failure{"it is nested more than " + std::to_string(maxLevels) + " levels deep"};
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
   if (!value) return Failure{"it is no JSON: " + llvm::toString(value.takeError())};
   return std::move(*value);

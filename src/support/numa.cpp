@@ -1,6 +1,6 @@
 #include "support/numa.h"
 
-#include "support/processor.h"
+#include "support/cpu.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -39,33 +39,33 @@ std::vector<NumaNode> numaNodesOf(const std::string &folder, const std::function
   std::vector<NumaNode> nodes;
   for (int64_t number : numbersIn(folder + "/online")) {
     NumaNode node{number, numbersIn(folder + "/node" + std::to_string(number) + "/cpulist")};
-    llvm::erase_if(node.processors, [&](int64_t processor) { return !isUsable(processor); });
-    if (!node.processors.empty()) nodes.push_back(std::move(node)); // memory of its own alone, or all its processors are another's
+    llvm::erase_if(node.cpus, [&](int64_t cpu) { return !isUsable(cpu); });
+    if (!node.cpus.empty()) nodes.push_back(std::move(node)); // memory of its own alone, or all its processors are another's
   }
   return nodes;
 }
 
 std::vector<NumaNode> numaNodes() {
-  std::vector<int64_t> usable = usableProcessorNumbers();
+  std::vector<int64_t> usable = usableCpuNumbers();
   const char *setting = std::getenv("TILEWRIGHT_NUMA");
   std::string folder = setting && *setting && llvm::StringRef(setting) != "1" ? setting : "/sys/devices/system/node";
   std::vector<NumaNode> nodes;
   if (folder != "0")
-    nodes = numaNodesOf(folder, [&](int64_t processor) { return std::binary_search(usable.begin(), usable.end(), processor); });
+    nodes = numaNodesOf(folder, [&](int64_t cpu) { return std::binary_search(usable.begin(), usable.end(), cpu); });
   if (nodes.empty()) nodes.push_back({0, std::move(usable)});
   return nodes;
 }
 
-void dealThreads(llvm::ArrayRef<NumaNode> nodes, int64_t threads, llvm::MutableArrayRef<int64_t> counts) {
+void distributeThreads(llvm::ArrayRef<NumaNode> nodes, int64_t threads, llvm::MutableArrayRef<int64_t> counts) {
   llvm::fill(counts, 0);
   for (size_t i = 0; threads > 0; i = (i + 1) % nodes.size()) {
-    int64_t taken = std::clamp<int64_t>(static_cast<int64_t>(nodes[i].processors.size()), 1, threads);
+    int64_t taken = std::clamp<int64_t>(static_cast<int64_t>(nodes[i].cpus.size()), 1, threads);
     counts[i] += taken;
     threads -= taken;
   }
 }
 
-int64_t endOfPart(int64_t total, int64_t before, int64_t all) {
+int64_t endOfPartition(int64_t total, int64_t before, int64_t all) {
   return total / all * before + total % all * before / all; // a product of the whole total would not fit
 }
 

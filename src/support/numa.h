@@ -13,7 +13,7 @@ namespace tilewright {
 
 struct NumaNode {
   int64_t number = 0;              // the system's
-  std::vector<int64_t> processors; // those that this process may use
+  std::vector<int64_t> cpus; // those that this process may use
 };
 
 /// The nodes that have processors, of a folder as Linux has it (/sys/devices/system/node): one folder a node, "node3", with "cpulist" in
@@ -24,9 +24,9 @@ std::vector<NumaNode> numaNodesOf(const std::string &folder, const std::function
 std::vector<NumaNode> numaNodes();
 
 /// How many of `threads` run on each node: as many as it has processors, in their order, and round again while some are left.
-void dealThreads(llvm::ArrayRef<NumaNode> nodes, int64_t threads, llvm::MutableArrayRef<int64_t> counts);
+void distributeThreads(llvm::ArrayRef<NumaNode> nodes, int64_t threads, llvm::MutableArrayRef<int64_t> counts);
 
 /// Where the part of `total` things ends that belongs to the first `before` of `all` threads.
-int64_t endOfPart(int64_t total, int64_t before, int64_t all);
+int64_t endOfPartition(int64_t total, int64_t before, int64_t all);
 
 } // namespace tilewright

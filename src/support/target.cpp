@@ -2,7 +2,7 @@
 // registers, fused multiply-add, masks) follows from the level; only tuning and cache sizes follow from the model.
 
 #include "support/target.h"
-#include "support/processor.h"
+#include "support/cpu.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -111,8 +111,8 @@ static int64_t cacheBytes(int level, int systemName, int64_t otherwise) {
 // MiB on a Xeon 6), most of which serves other machines: a kernel's output never stays in it.
 // No x86 processor has more than 12 MiB of it for each core (Zen 5 with stacked cache).
 static int64_t lastLevelShare(int64_t reported, int64_t cores) {
-  constexpr int64_t mostOfOneCore = 12 * 1024 * 1024;
-  return std::min(reported, std::max<int64_t>(cores, 1) * mostOfOneCore);
+  constexpr int64_t maxOfOneCore = 12 * 1024 * 1024;
+  return std::min(reported, std::max<int64_t>(cores, 1) * maxOfOneCore);
 }
 
 static bool isOfIntel() {
@@ -130,8 +130,8 @@ static bool hasSlowLastLevel(int64_t l2Bytes) {
 static void setHostCaches(CpuTarget &target) {
   target.l2Bytes = cacheBytes(2, _SC_LEVEL2_CACHE_SIZE, 512 * 1024);
   target.llcBytes = lastLevelShare(cacheBytes(3, _SC_LEVEL3_CACHE_SIZE, target.l2Bytes), ::sysconf(_SC_NPROCESSORS_ONLN));
-  int64_t threads = std::max<int64_t>(1, affinityProcessors());
-  target.keptOutputBytes = hasSlowLastLevel(target.l2Bytes) ? std::min(target.llcBytes, 2 * target.l2Bytes * threads) : target.llcBytes;
+  int64_t threads = std::max<int64_t>(1, affinityCpus());
+  target.cachedOutputBytes = hasSlowLastLevel(target.l2Bytes) ? std::min(target.llcBytes, 2 * target.l2Bytes * threads) : target.llcBytes;
 }
 
 static CpuTarget detect() {
@@ -230,7 +230,7 @@ std::optional<GpuTarget> gpuTarget(std::string_view name) {
 
 bool runsOn(const GpuTarget &target, int64_t major, int64_t minor) {
   int64_t capability = major * 10 + minor;
-  return target.ofOneCard() ? target.capability == capability : target.capability <= capability;
+  return target.ofOneGpu() ? target.capability == capability : target.capability <= capability;
 }
 
 std::optional<GpuTarget> gpuTargetFor(int64_t major, int64_t minor) {

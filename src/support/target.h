@@ -25,7 +25,7 @@ struct CpuTarget {
   bool byteTiles = false; // the same of signed bytes: tdpbssd
   int64_t l2Bytes = 512 * 1024;
   int64_t llcBytes = 8 * 1024 * 1024;
-  int64_t keptOutputBytes = 8 * 1024 * 1024; // what a kernel writes is worth keeping in the caches up to here; more goes past them
+  int64_t cachedOutputBytes = 8 * 1024 * 1024; // what a kernel writes is worth keeping in the caches up to here; more goes past them
 };
 
 /// The processor that this runs on. TILEWRIGHT_CPU names one of cpuLevelNames() to lower the level.
@@ -47,7 +47,7 @@ struct GpuTarget {
   int64_t threadsPerBlock = 1024;        // at most
   int64_t blocksPerCluster = 16;         // at most; a kernel must ask for more than 8
   int64_t registersPerThread = 255;      // at most, of 32 bits
-  int64_t registersPerProcessor = 65536; // of 32 bits
+  int64_t registersPerSM = 65536; // of 32 bits
 
   bool cpAsync = false;              // cp.async: global to shared memory without registers
   bool mbarrier = false;             // barriers as objects in shared memory
@@ -68,7 +68,7 @@ struct GpuTarget {
 
   std::string llvmFeatures() const; // "+ptx83": LLVM's feature string
   /// Whether the code runs on one kind of card only; other code also runs on all later cards.
-  bool ofOneCard() const { return name.back() == 'a'; }
+  bool ofOneGpu() const { return name.back() == 'a'; }
 };
 
 /// What code is made for where nobody names a GPU, and the words "cuda:NAME" for it.

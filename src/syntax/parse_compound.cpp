@@ -62,7 +62,7 @@ Stmt *Parser::forStatement(bool isAsync, uint32_t start) {
 
 // `with (a as b, c):` has parentheses around its items; `with (a, b) as c:` and `with (yield):` begin with an expression in parentheses.
 bool Parser::withItemsAreParenthesised() const {
-  if (!at(Tok::leftParen) || kindAhead(1) == Tok::kwYield) return false;
+  if (!at(Tok::leftParen) || peekKind(1) == Tok::kwYield) return false;
   int64_t open = 0;
   bool separated = false, generator = false;
   for (size_t i = next; i < tokens.size(); ++i) {
@@ -150,7 +150,7 @@ Stmt *Parser::decorated() {
   }
   uint32_t start = begin();
   if (at(Tok::kwClass)) return classStatement(std::move(decorators));
-  bool isAsync = at(Tok::kwAsync) && kindAhead(1) == Tok::kwDef;
+  bool isAsync = at(Tok::kwAsync) && peekKind(1) == Tok::kwDef;
   if (isAsync) advance();
   if (at(Tok::kwDef)) return functionStatement(std::move(decorators), isAsync, start, wholeStart);
   if (!failed) fail(tokenRange(), Diag::expectedToken, {"'def' or 'class' after the decorator", ""});
@@ -280,7 +280,7 @@ Stmt *Parser::classStatement(std::vector<Expr *> decorators) {
 
 // `match` is an ordinary name unless a block of cases follows its line.
 bool Parser::atMatchStatement() const {
-  if (!atName("match") || kindAhead(1) == Tok::newline) return false;
+  if (!atName("match") || peekKind(1) == Tok::newline) return false;
   size_t i = next;
   while (tokens[i].kind != Tok::newline && tokens[i].kind != Tok::endOfFile)
     ++i;

@@ -53,7 +53,7 @@ Expr *Parser::expression() {
 }
 
 Expr *Parser::namedExpression() {
-  if (at(Tok::name) && kindAhead(1) == Tok::walrus) {
+  if (at(Tok::name) && peekKind(1) == Tok::walrus) {
     uint32_t start = begin();
     std::string name(spelling(tokens[next]));
     advance();
@@ -181,7 +181,7 @@ std::optional<CompareOp> Parser::comparisonOperator() {
   case Tok::kwIn: op = CompareOp::in; break;
   case Tok::kwIs: advance(); return accept(Tok::kwNot) ? CompareOp::isNot : CompareOp::is;
   case Tok::kwNot:
-    if (kindAhead(1) != Tok::kwIn) return std::nullopt;
+    if (peekKind(1) != Tok::kwIn) return std::nullopt;
     advance();
     op = CompareOp::notIn;
     break;
@@ -375,7 +375,7 @@ void Parser::arguments(std::vector<Expr *> &args, std::vector<Keyword> &keywords
       Expr *value = expression();
       keywords.push_back({"", rangeFrom(start), value});
       sawUnpacking = true;
-    } else if (at(Tok::name) && kindAhead(1) == Tok::assign) {
+    } else if (at(Tok::name) && peekKind(1) == Tok::assign) {
       std::string name = identifier("a name");
       for (const Keyword &other : keywords)
         if (other.name == name)
@@ -397,7 +397,7 @@ void Parser::arguments(std::vector<Expr *> &args, std::vector<Keyword> &keywords
       }
       if (atComprehension()) {
         value = comprehension(ComprehensionKind::generator, start, value, nullptr);
-        bool alone = args.empty() && keywords.empty() && (at(Tok::rightParen) || (at(Tok::comma) && kindAhead(1) == Tok::rightParen));
+        bool alone = args.empty() && keywords.empty() && (at(Tok::rightParen) || (at(Tok::comma) && peekKind(1) == Tok::rightParen));
         if (!alone)
           fail(value->range, Diag::invalidArgument, {"a generator expression beside other arguments needs parentheses of its own", ""});
       } else if (at(Tok::assign)) {
@@ -478,9 +478,9 @@ Expr *Parser::number() {
 // Adjacent literals are one string; if one of them is an f-string, all of it is.
 Expr *Parser::strings() {
   size_t count = 0;
-  while (kindAhead(count) == Tok::string)
+  while (peekKind(count) == Tok::string)
     ++count;
-  if (kindAhead(count) != Tok::fstringStart) return plainStrings(count);
+  if (peekKind(count) != Tok::fstringStart) return plainStrings(count);
   auto *node = make<FStringExpr>(tokenRange());
   uint32_t start = begin();
   auto addText = [&](Expr *expr) {
@@ -711,7 +711,7 @@ Expr *Parser::comprehension(ComprehensionKind what, uint32_t start, Expr *elemen
     loop.iterable = disjunction();
     while (accept(Tok::kwIf)) {
       // The condition ends before the next `if`, so a conditional expression would need parentheses.
-      bool named = at(Tok::name) && kindAhead(1) == Tok::walrus;
+      bool named = at(Tok::name) && peekKind(1) == Tok::walrus;
       loop.conditions.push_back(named ? namedExpression() : disjunction());
     }
     loops.push_back(std::move(loop));

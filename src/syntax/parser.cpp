@@ -35,7 +35,7 @@ std::shared_ptr<const Module> Parser::run() {
 
 // ---- tokens
 
-Tok Parser::kindAhead(size_t ahead) const {
+Tok Parser::peekKind(size_t ahead) const {
   if (failed) return Tok::error;
   return next + ahead < tokens.size() ? tokens[next + ahead].kind : Tok::endOfFile;
 }
@@ -348,7 +348,7 @@ Stmt *Parser::simpleStatement() {
 Stmt *Parser::expressionStatement() {
   uint32_t start = begin();
   // type Name[T] = value: the compiler treats it as an assignment.
-  if (atName("type") && kindAhead(1) == Tok::name && (kindAhead(2) == Tok::assign || kindAhead(2) == Tok::leftSquare)) {
+  if (atName("type") && peekKind(1) == Tok::name && (peekKind(2) == Tok::assign || peekKind(2) == Tok::leftSquare)) {
     advance();
     auto *name = make<NameExpr>(tokenRange());
     name->name = identifier("a name");
@@ -360,7 +360,7 @@ Stmt *Parser::expressionStatement() {
     node->value = value;
     return node;
   }
-  if (at(Tok::name) && kindAhead(1) == Tok::walrus)
+  if (at(Tok::name) && peekKind(1) == Tok::walrus)
     fail({source.get(), tokens[next + 1].begin, tokens[next + 1].end}, Diag::unexpectedToken,
          {"':='", "write '=', or put parentheses around it"});
   Expr *first = yieldOrExpressionList();

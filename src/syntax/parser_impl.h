@@ -24,7 +24,7 @@ public:
 private:
   // ---- tokens
   Tok kind() const { return failed ? Tok::error : tokens[next].kind; }
-  Tok kindAhead(size_t ahead) const;
+  Tok peekKind(size_t ahead) const;
   bool at(Tok wanted) const { return kind() == wanted; }
   std::string_view spelling(const Token &token) const { return text.substr(token.begin, token.end - token.begin); }
   bool atName(std::string_view name) const { return at(Tok::name) && spelling(tokens[next]) == name; }
@@ -102,7 +102,7 @@ private:
   ast::Expr *listDisplay();
   ast::Expr *braceDisplay();
   ast::Expr *comprehension(ast::ComprehensionKind what, uint32_t start, ast::Expr *element, ast::Expr *value);
-  bool atComprehension() const { return at(Tok::kwFor) || (at(Tok::kwAsync) && kindAhead(1) == Tok::kwFor); }
+  bool atComprehension() const { return at(Tok::kwFor) || (at(Tok::kwAsync) && peekKind(1) == Tok::kwFor); }
   ast::Expr *subscriptIndex();
   ast::Expr *sliceOrIndex();
   void arguments(std::vector<ast::Expr *> &args, std::vector<ast::Keyword> &keywords);

@@ -33,18 +33,18 @@ static size_t firstOfGroup(llvm::ArrayRef<Measured> results, size_t group) {
 }
 
 /// The groups that the interpreter does not put out; all of them if none would be left.
-static std::vector<size_t> confirmedGroups(llvm::ArrayRef<Measured> results, const std::map<size_t, double> &votes, const GroupDoor &door) {
+static std::vector<size_t> confirmedGroups(llvm::ArrayRef<Measured> results, const std::map<size_t, double> &votes, const GroupCallbacks &callbacks) {
   std::vector<size_t> all, left;
   for (const auto &[group, vote] : votes) {
-    std::optional<bool> isConfirmed = door.isConfirmed ? door.isConfirmed(firstOfGroup(results, group), group) : std::nullopt;
+    std::optional<bool> isConfirmed = callbacks.isConfirmed ? callbacks.isConfirmed(firstOfGroup(results, group), group) : std::nullopt;
     all.push_back(group);
     if (isConfirmed.value_or(true)) left.push_back(group);
   }
   return left.empty() ? all : left;
 }
 
-Agreement agreementOf(llvm::ArrayRef<Measured> results, const GroupDoor &door) {
-  std::map<size_t, double> votes = votesOf(results, door.constants);
+Agreement agreementOf(llvm::ArrayRef<Measured> results, const GroupCallbacks &callbacks) {
+  std::map<size_t, double> votes = votesOf(results, callbacks.constants);
   if (votes.empty()) return {};
   if (votes.size() == 1) return {Decision::agreed, votes.begin()->first};
   double all = 0;
@@ -53,23 +53,23 @@ Agreement agreementOf(llvm::ArrayRef<Measured> results, const GroupDoor &door) {
   constexpr double rounding = 1e-9; // of sums of thirds
   for (const auto &[group, vote] : votes)
     if (vote > all / 2 + rounding) return {Decision::majority, group};
-  std::vector<size_t> left = confirmedGroups(results, votes, door);
+  std::vector<size_t> left = confirmedGroups(results, votes, callbacks);
   if (left.size() == 1) return {Decision::interpreter, left.front()};
   for (size_t group : left) {
-    auto isLess = [&](size_t other) { return other == group || door.isIncomplete(other, group); };
-    if (door.isIncomplete && llvm::all_of(left, isLess)) return {Decision::coverage, group};
+    auto isLess = [&](size_t other) { return other == group || callbacks.isIncomplete(other, group); };
+    if (callbacks.isIncomplete && llvm::all_of(left, isLess)) return {Decision::coverage, group};
   }
   auto first = llvm::find_if(results, [&](const Measured &result) { return works(result) && llvm::is_contained(left, result.group); });
   return {Decision::none, first->group};
 }
 
-void rejectDisagreeing(llvm::ArrayRef<std::string> configs, const Agreement &agreement, const GroupDoor &door,
+void rejectDisagreeing(llvm::ArrayRef<std::string> configs, const Agreement &agreement, const GroupCallbacks &callbacks,
                        std::vector<Measured> &results) {
   size_t right = firstOfGroup(results, agreement.right);
   std::vector<std::string> failures(results.size());
   for (size_t i = 0; i < results.size(); ++i)
     if (works(results[i]) && results[i].group != agreement.right)
-      failures[i] = otherResults(configs[i], configs[right], door.difference(results[i].group, agreement.right));
+      failures[i] = otherResults(configs[i], configs[right], callbacks.difference(results[i].group, agreement.right));
   for (size_t i = 0; i < results.size(); ++i) {
     if (!failures[i].empty()) results[i] = {{}, std::move(failures[i])};
     results[i].group = 0;

@@ -18,7 +18,7 @@ namespace tilewright {
 enum class Decision : uint8_t { agreed, majority, interpreter, coverage, none };
 
 /// How an entry point compares groups of results.
-struct GroupDoor {
+struct GroupCallbacks {
   /// The worst difference between two groups, as text.
   std::function<std::string(size_t group, size_t expected)> difference;
   /// Whether `group` leaves elements unwritten that `other` writes, and writes no others.
@@ -35,11 +35,11 @@ struct Agreement {
   Decision decision = Decision::agreed;
   size_t right = 0;
 };
-Agreement agreementOf(llvm::ArrayRef<Measured> results, const GroupDoor &door);
+Agreement agreementOf(llvm::ArrayRef<Measured> results, const GroupCallbacks &callbacks);
 
 /// Turns the results of all groups but the right one into failures that name the configurations and the worst difference. The remaining
 /// results are of group 0.
-void rejectDisagreeing(llvm::ArrayRef<std::string> configs, const Agreement &agreement, const GroupDoor &door,
+void rejectDisagreeing(llvm::ArrayRef<std::string> configs, const Agreement &agreement, const GroupCallbacks &callbacks,
                        std::vector<Measured> &results);
 
 /// Whether the evidence is a proof, so that the choice may be kept.

@@ -11,7 +11,7 @@
 #include "runtime/pool.h"
 #include "support/settings.h"
 #include "tune/estimate.h"
-#include "tune/guess.h"
+#include "tune/initial_config.h"
 #include "tune/measure.h"
 #include "tune/prune.h"
 #include "tune/result_check.h"
@@ -314,16 +314,16 @@ std::optional<bool> TunedKernel::isConfirmed(const Candidate &candidate, const C
   return run.outcome == SanitizedRun::good && bench.check->holdsResultsOf(group);
 }
 
-GroupDoor TunedKernel::groupDoor(llvm::ArrayRef<const Candidate *> kept, const Call &call, Bench &bench) {
+GroupCallbacks TunedKernel::groupCallbacks(llvm::ArrayRef<const Candidate *> kept, const Call &call, Bench &bench) {
   std::vector<Config> configs;
   for (const Candidate *candidate : kept)
     configs.push_back(candidate->config);
-  GroupDoor door;
-  door.constants = sameConstants(configs);
-  door.difference = [&](size_t group, size_t expected) { return bench.check->difference(group, expected); };
-  door.isIncomplete = [&](size_t group, size_t other) { return bench.check->isIncomplete(group, other); };
-  door.isConfirmed = [=, this, &bench](size_t config, size_t group) { return isConfirmed(*kept[config], call, bench, group); };
-  return door;
+  GroupCallbacks callbacks;
+  callbacks.constants = sameConstants(configs);
+  callbacks.difference = [&](size_t group, size_t expected) { return bench.check->difference(group, expected); };
+  callbacks.isIncomplete = [&](size_t group, size_t other) { return bench.check->isIncomplete(group, other); };
+  callbacks.isConfirmed = [=, this, &bench](size_t config, size_t group) { return isConfirmed(*kept[config], call, bench, group); };
+  return callbacks;
 }
 
 /// Compiles and loads what the configuration's launch runs. Why that fails, or null.
@@ -331,7 +331,7 @@ std::optional<std::string> TunedKernel::rehearse(const Candidate &candidate, con
   Diagnostics problems;
   std::optional<Choice> choice = complete(candidate, call, problems);
   if (!choice) return firstError(problems);
-  choice->options.isRehearsal = true;
+  choice->options.isDryRun = true;
   bool works = grid ? plain.launch(*grid, choice->arguments, choice->options, problems)
                     : plain.compile(choice->arguments, choice->options, problems) != nullptr;
   return works ? std::nullopt : std::optional(firstError(problems));
@@ -366,18 +366,18 @@ std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate
   }
   bool hasHook = plain.function().autotune->hasHook || llvm::any_of(chosen, [](const Config &config) { return config.hasHook; });
   Bench bench;
-  TuneDoor door;
+  TunerCallbacks callbacks;
   // It keeps copies of tensors, so it is made only where something is measured.
   auto hasMeter = [&] {
     if (!bench.meter)
       bench.meter = LaunchMeter::create(plain.function(), call.known, resetParameters, restoreParameters, call.options, diagnostics);
     return bench.meter != nullptr;
   };
-  door.measure = [&](size_t config, std::optional<double> best) -> std::optional<Measured> {
+  callbacks.measure = [&](size_t config, std::optional<double> best) -> std::optional<Measured> {
     if (!hasMeter()) return std::nullopt;
     return measure(*kept[config], call, bench, best);
   };
-  door.tryOut = [&](size_t config) -> std::optional<size_t> {
+  callbacks.tryOut = [&](size_t config) -> std::optional<size_t> {
     Diagnostics problems;
     std::optional<Choice> choice = complete(*kept[config], call, problems);
     std::optional<Grid> extents = choice ? call.grid(choice->arguments, problems) : std::nullopt;
@@ -385,7 +385,7 @@ std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate
     Result<size_t> group = tryOut(*kept[config], *choice, *extents, bench);
     return group ? std::optional(*group) : std::nullopt;
   };
-  door.groups = groupDoor(kept, call, bench);
+  callbacks.groups = groupCallbacks(kept, call, bench);
   // Computed here and not by the compiling threads: a grid function may launch this kernel, and wait for what is being tuned.
   std::vector<std::optional<Grid>> grids;
   for (const Candidate *candidate : kept) {
@@ -393,14 +393,14 @@ std::optional<TuneOutcome> TunedKernel::tuneAmong(llvm::ArrayRef<const Candidate
     std::optional<Choice> choice = complete(*candidate, call, problems);
     grids.push_back(choice ? call.grid(choice->arguments, problems) : std::nullopt);
   }
-  door.compile = [&](size_t config) { return rehearse(*kept[config], call, grids[config]); };
-  door.compileThreads = defaultThreads();
-  door.needsQuiet = call.options.device < 0;
-  door.sameAs = firstAlike(plain.function(), chosen, door.needsQuiet);
-  door.anew = measuresAnew;
-  door.budget = budget;
-  door.keeps = tunedAreKept() && !hasHook; // what was measured without the kernel's hooks is nothing to remember
-  std::optional<TuneOutcome> outcome = tune(&problem, texts, door, diagnostics);
+  callbacks.compile = [&](size_t config) { return rehearse(*kept[config], call, grids[config]); };
+  callbacks.compileThreads = defaultThreads();
+  callbacks.needsQuiet = call.options.device < 0;
+  callbacks.sameAs = firstAlike(plain.function(), chosen, callbacks.needsQuiet);
+  callbacks.anew = remeasures;
+  callbacks.budget = budget;
+  callbacks.keeps = tunedAreKept() && !hasHook; // what was measured without the kernel's hooks is nothing to remember
+  std::optional<TuneOutcome> outcome = tune(&problem, texts, callbacks, diagnostics);
   if (bench.check) bench.check->restore();
   if (bench.meter) bench.meter->reset();
   if (outcome && outcome->measured) reportDifferences(*outcome, diagnostics);
@@ -436,9 +436,9 @@ static std::vector<std::string> openParameters(const JitFunction &kernel, const 
 }
 
 /// Reports which parameters a guess was wanted for. Returns null.
-static std::nullopt_t refuseGuess(const JitFunction &kernel, llvm::ArrayRef<std::string> names, const std::string &why,
+static std::nullopt_t refuseInitial(const JitFunction &kernel, llvm::ArrayRef<std::string> names, const std::string &why,
                                   Diagnostics &diagnostics) {
-  diagnostics.error(rangeOf(kernel), Diag::noGuess, {kernel.name, names.empty() ? "the sizes" : llvm::join(names, ", "), why});
+  diagnostics.error(rangeOf(kernel), Diag::noInitialConfig, {kernel.name, names.empty() ? "the sizes" : llvm::join(names, ", "), why});
   return std::nullopt;
 }
 
@@ -497,13 +497,13 @@ std::optional<TunedKernel::Selected> TunedKernel::guess(const Call &call, Diagno
   const gpu::CudaDevice *device = call.options.device >= 0 ? gpu::CudaDevice::get(call.options.device, diagnostics) : nullptr;
   bool mayShare = device && device->target.clusters && call.options.kernel.numCtas == 1;
   std::vector<OpenSize> open = openSizes(names, call.options.device >= 0, mayShare);
-  std::optional<Guess> found = guessSizes(open, [&](llvm::ArrayRef<int64_t> sizes) { return estimate(candidateOf(open, sizes), call); });
-  if (!found) return refuseGuess(kernel, names, whyNoneWorks(open, call), diagnostics);
+  std::optional<InitialConfig> found = chooseInitialSizes(open, [&](llvm::ArrayRef<int64_t> sizes) { return estimate(candidateOf(open, sizes), call); });
+  if (!found) return refuseInitial(kernel, names, whyNoneWorks(open, call), diagnostics);
   Candidate best = candidateOf(open, found->sizes);
   if (!found->other.empty() && !names.empty()) {
     std::optional<std::string> difference = differenceBetween(best, candidateOf(open, found->other), call, diagnostics);
     if (!difference) return std::nullopt;
-    if (!difference->empty()) return refuseGuess(kernel, names, *difference, diagnostics);
+    if (!difference->empty()) return refuseInitial(kernel, names, *difference, diagnostics);
   }
   auto report = std::make_shared<TuneReport>();
   report->problem = tuneProblem(kernel, dependencyHash(kernel), isKey, call.known, call.options);
@@ -513,7 +513,7 @@ std::optional<TunedKernel::Selected> TunedKernel::guess(const Call &call, Diagno
   return Selected{&guesses.back(), report};
 }
 
-std::optional<TunedKernel::Selected> TunedKernel::selectAnew(const Call &call, std::string_view key, Diagnostics &diagnostics) {
+std::optional<TunedKernel::Selected> TunedKernel::selectByMeasuring(const Call &call, std::string_view key, Diagnostics &diagnostics) {
   if (plain.function().autotune->isGuessed) return guess(call, diagnostics);
   if (!readConfigs(diagnostics)) return std::nullopt;
   if (candidates.size() == 1) return Selected{&candidates.front(), nullptr};
@@ -530,7 +530,7 @@ std::optional<TunedKernel::Selected> TunedKernel::selectAnew(const Call &call, s
     return std::nullopt;
   }
   std::optional<std::vector<const Candidate *>> kept = prune(call.known, diagnostics);
-  if (kept && guessesFirst) sortByEstimate(*kept, call);
+  if (kept && triesInitialFirst) sortByEstimate(*kept, call);
   std::optional<TuneOutcome> outcome = kept ? tuneAmong(*kept, call, report->problem, diagnostics) : std::nullopt;
   underWay.erase(mine);
   if (!outcome) return std::nullopt;
@@ -559,7 +559,7 @@ std::optional<TunedKernel::Selected> TunedKernel::select(const Call &call, Diagn
   if (std::optional<Selected> selected = known()) return selected;
   std::lock_guard<std::recursive_mutex> guard(tuning);
   if (std::optional<Selected> selected = known()) return selected; // by the thread that this one has waited for
-  std::optional<Selected> selected = selectAnew(call, key, diagnostics);
+  std::optional<Selected> selected = selectByMeasuring(call, key, diagnostics);
   if (!selected) return std::nullopt;
   std::lock_guard<std::mutex> brief(lock);
   chosen.emplace(key, *selected);
@@ -573,7 +573,7 @@ std::optional<TunedKernel::Choice> TunedKernel::choose(const GridFunction &grid,
   std::optional<BoundArguments> known = bindKnownArguments(kernel, positional, named, diagnostics);
   if (!known) return std::nullopt;
   LaunchOptions placed = options;
-  if (!placeLaunch(kernel, *known, placed, diagnostics)) return std::nullopt;
+  if (!chooseDevice(kernel, *known, placed, diagnostics)) return std::nullopt;
   if (kernel.autotune) {
     Call call{grid, *known, placed};
     std::optional<Selected> selected = select(call, diagnostics);

@@ -5,7 +5,7 @@
 // tensors: in memory, and on disk unless TILEWRIGHT_CACHE_AUTOTUNING=0.
 #pragma once
 
-#include "tune/guess.h"
+#include "tune/initial_config.h"
 #include "tune/tuner.h"
 
 #include <deque>
@@ -55,9 +55,9 @@ public:
                                const LaunchOptions &options, Diagnostics &diagnostics);
   // Set before the first launch:
   std::function<void(const Config &config, const Measured &result)> progress; // called with each configuration as it is measured
-  bool guessesFirst = false; // measures in the order of the estimates (tune/estimate.h), not of the list
-  double budget = 0;         // seconds of measuring, see TuneDoor
-  bool measuresAnew = false; // although a winner is known on disk
+  bool triesInitialFirst = false; // measures in the order of the estimates (tune/estimate.h), not of the list
+  double budget = 0;         // seconds of measuring, see TunerCallbacks
+  bool remeasures = false; // although a winner is known on disk
 
 private:
   /// A configuration with its parameters looked up.
@@ -86,7 +86,7 @@ private:
   std::optional<Choice> complete(const Candidate &candidate, const Call &call, Diagnostics &diagnostics) const;
   bool applyRules(BoundArguments &arguments, Diagnostics &diagnostics) const;
   std::optional<Selected> select(const Call &call, Diagnostics &diagnostics);
-  std::optional<Selected> selectAnew(const Call &call, std::string_view key, Diagnostics &diagnostics);
+  std::optional<Selected> selectByMeasuring(const Call &call, std::string_view key, Diagnostics &diagnostics);
   /// What configurations are measured with; made before the first measurement.
   struct Bench {
     std::unique_ptr<LaunchMeter> meter;
@@ -99,9 +99,9 @@ private:
   std::optional<std::string> prepareCheck(const Choice &choice, Bench &bench);
   /// Runs it once, from the state that all configurations start from. Returns the group of its results; a failure says why it cannot win.
   Result<size_t> tryOut(const Candidate &candidate, const Choice &choice, const Grid &grid, Bench &bench);
-  /// See GroupDoor::isConfirmed.
+  /// See GroupCallbacks::isConfirmed.
   std::optional<bool> isConfirmed(const Candidate &candidate, const Call &call, Bench &bench, size_t group);
-  GroupDoor groupDoor(llvm::ArrayRef<const Candidate *> kept, const Call &call, Bench &bench);
+  GroupCallbacks groupCallbacks(llvm::ArrayRef<const Candidate *> kept, const Call &call, Bench &bench);
   std::optional<TuneOutcome> tuneAmong(llvm::ArrayRef<const Candidate *> kept, const Call &call, const TuneProblem &problem,
                                        Diagnostics &diagnostics);
   void reportDifferences(const TuneOutcome &outcome, Diagnostics &diagnostics) const;

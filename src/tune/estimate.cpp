@@ -72,8 +72,8 @@ double predictSeconds(ProgramWork work, int64_t programs, double memoryBytes, co
   workers.arithmetic = peaks.arithmetic / workers.count / 2;
   work.arithmetic += (functionCost - 1) * work.functions;
   double productSeconds = 0;
-  for (const auto &[type, operations] : work.productsOf)
-    productSeconds += operations / (peaks.lastingProducts * peaks.productsOf(type) / workers.count);
+  for (const auto &[type, operations] : work.dotOperations)
+    productSeconds += operations / (peaks.lastingProducts * peaks.dotOperations(type) / workers.count);
   workers.products = productSeconds > 0 ? work.products / productSeconds : 1;
   if (gpu) {
     // Copies run ahead, and where programs need little shared memory one computes while others begin.

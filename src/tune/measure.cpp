@@ -17,9 +17,9 @@
 
 namespace tilewright {
 
-static constexpr size_t mostRuns = 200;
-static constexpr size_t mostLate = 8;     // runs that a GPU waited for; after so many the host is accepted as it is
-static constexpr int mostFills = 16;      // a millisecond, of 200 MB each on an H200
+static constexpr size_t maxRuns = 200;
+static constexpr size_t maxLateness = 8;     // runs that a GPU waited for; after so many the host is accepted as it is
+static constexpr int maxFills = 16;      // a millisecond, of 200 MB each on an H200
 static constexpr double clockStep = 5e-4; // milliseconds that a GPU's events cannot distinguish
 
 static double secondsNow() {
@@ -70,7 +70,7 @@ public:
       gpu::ContextScope scope(*device);
       device->driver->fillBytes(reinterpret_cast<uint64_t>(tensor.address()), 0, bytes, handle);
     }
-    for (const Kept &kept : keptOnDevice) {
+    for (const Stored &kept : keptOnDevice) {
       gpu::ContextScope scope(*kept.device);
       kept.device->driver->copyOnDevice(reinterpret_cast<uint64_t>(kept.tensor.address()), kept.copy,
                                         static_cast<size_t>(kept.tensor.bytes()), handle);
@@ -83,7 +83,7 @@ public:
   TensorGuard(const TensorGuard &) = delete;
   TensorGuard &operator=(const TensorGuard &) = delete;
   ~TensorGuard() {
-    for (const Kept &kept : keptOnDevice) {
+    for (const Stored &kept : keptOnDevice) {
       gpu::ContextScope scope(*kept.device);
       kept.device->driver->release(kept.copy); // waits for the device
     }
@@ -95,7 +95,7 @@ private:
     std::optional<std::pair<uint64_t, uint64_t>> reach = argument.isPointer() ? argument.reach() : std::nullopt;
     return argument.kind() == Argument::Kind::none || (reach && reach->first == reach->second);
   }
-  struct Kept {
+  struct Stored {
     const gpu::CudaDevice *device;
     Argument tensor;
     uint64_t copy;
@@ -117,7 +117,7 @@ private:
     return false;
   }
 
-  std::vector<Kept> keptOnDevice;
+  std::vector<Stored> keptOnDevice;
   std::vector<Argument> zero;
   std::vector<std::pair<Argument, std::vector<char>>> saved;
 };
@@ -126,12 +126,12 @@ private:
 
 // ---- on a GPU
 
-void restCard() {
+void idleGpu() {
   std::this_thread::sleep_for(std::chrono::microseconds(500));
 }
 
-std::unique_ptr<CardTimer> CardTimer::create(int64_t ordinal, void *stream, Diagnostics &diagnostics) {
-  std::unique_ptr<CardTimer> timer(new CardTimer);
+std::unique_ptr<GpuTimer> GpuTimer::create(int64_t ordinal, void *stream, Diagnostics &diagnostics) {
+  std::unique_ptr<GpuTimer> timer(new GpuTimer);
   timer->device = gpu::CudaDevice::get(ordinal, diagnostics);
   if (!timer->device) return nullptr;
   timer->stream = stream;
@@ -141,21 +141,21 @@ std::unique_ptr<CardTimer> CardTimer::create(int64_t ordinal, void *stream, Diag
   return timer;
 }
 
-CardTimer::~CardTimer() {
+GpuTimer::~GpuTimer() {
   if (!memory) return;
   gpu::ContextScope scope(*device);
   device->driver->release(memory);
 }
 
-std::optional<TimedRun> CardTimer::time(const std::function<bool()> &body, Diagnostics &diagnostics) {
+std::optional<TimedRun> GpuTimer::time(const std::function<bool()> &body, Diagnostics &diagnostics) {
   auto handle = static_cast<gpu::StreamHandle>(stream);
   for (int i = 0; memory && i < fills; ++i) {
     gpu::ContextScope scope(*device);
     device->driver->fillBytes(memory, 0, bytes, handle);
   }
-  std::optional<gpu::CardTime> found = device->time(handle, body, diagnostics);
+  std::optional<gpu::GpuTime> found = device->time(handle, body, diagnostics);
   if (!found) return std::nullopt;
-  if (found->waited) fills = std::min(2 * fills, mostFills);
+  if (found->waited) fills = std::min(2 * fills, maxFills);
   return TimedRun{found->seconds, !found->waited};
 }
 
@@ -168,7 +168,7 @@ static double threadSeconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-double (*processorClock(int64_t threads))() {
+double (*cpuClock(int64_t threads))() {
   return (threads > 0 ? threads : defaultThreads()) == 1 ? threadSeconds : secondsNow;
 }
 
@@ -177,7 +177,7 @@ struct LaunchMeter::State {
   double (*now)() = secondsNow; // on a CPU
   BoundArguments tensors;
   TensorGuard guard;
-  std::unique_ptr<CardTimer> card; // null: the CPU
+  std::unique_ptr<GpuTimer> card; // null: the CPU
 };
 
 LaunchMeter::LaunchMeter(std::unique_ptr<State> state) : state(std::move(state)) {}
@@ -190,10 +190,10 @@ std::unique_ptr<LaunchMeter> LaunchMeter::create(const JitFunction &kernel, llvm
   state->tensors.assign(known.begin(), known.end());
   if (!state->guard.prepare(kernel, known, zeroed, restored, diagnostics)) return nullptr;
   if (options.device >= 0) {
-    state->card = CardTimer::create(options.device, options.stream, diagnostics);
+    state->card = GpuTimer::create(options.device, options.stream, diagnostics);
     if (!state->card) return nullptr;
   } else {
-    state->now = processorClock(options.threads);
+    state->now = cpuClock(options.threads);
   }
   return std::unique_ptr<LaunchMeter>(new LaunchMeter(std::move(state)));
 }
@@ -205,7 +205,7 @@ void LaunchMeter::reset() {
 std::optional<TimedRun> LaunchMeter::once(const std::function<bool(Diagnostics &)> &launch, Diagnostics &diagnostics) {
   reset();
   if (state->card) return state->card->time([&] { return launch(diagnostics); }, diagnostics);
-  return timeOnProcessor(state->now, state->tensors, [&] { return launch(diagnostics); });
+  return timeOnCpu(state->now, state->tensors, [&] { return launch(diagnostics); });
 }
 
 Measured LaunchMeter::measure(const std::function<bool(Diagnostics &)> &launch, std::optional<double> best, ResultCheck *check) {
@@ -215,14 +215,14 @@ Measured LaunchMeter::measure(const std::function<bool(Diagnostics &)> &launch, 
     std::optional<TimedRun> run;
     do {
       if (check) check->restore();
-      if (state->card && !best) restCard();
+      if (state->card && !best) idleGpu();
       run = once(launch, problems);
       if (run && check) group = check->compare().value_or(0);
     } while (run && check && check->isUnsure());
     check = nullptr; // of the first run
     return run;
   };
-  std::optional<std::vector<double>> times = measureRuns(checked, best, state->card ? onCards : onProcessors);
+  std::optional<std::vector<double>> times = measureRuns(checked, best, state->card ? onGpus : onCpus);
   return times ? Measured{std::move(*times), "", group} : Measured{{}, firstError(problems)};
 }
 
@@ -245,22 +245,22 @@ std::optional<std::vector<double>> measureRuns(const RunOnce &once, std::optiona
                                                const std::function<double()> &now) {
   std::optional<TimedRun> first = once(); // also compiles and warms up
   if (!first) return std::nullopt;
-  if (best && first->isOfKernel && first->seconds > effort.farBehind * *best * 1e-3 + effort.chance)
+  if (best && first->isOfKernel && first->seconds > effort.farSlower * *best * 1e-3 + effort.chance)
     return std::vector<double>(3, first->seconds * 1e3);
   if (first->isOfKernel && first->seconds > veryLongRun) return std::vector<double>(3, first->seconds * 1e3);
   std::vector<double> times;
   double error = best ? effort.error : effort.errorOfDeciding;
   double start = now(), least = first->seconds * 1e3; // a slow run may be chance: all of them must be slow
-  for (size_t late = 0; times.size() < mostRuns && (times.size() < effort.leastRuns || now() - start < effort.seconds);) {
+  for (size_t late = 0; times.size() < maxRuns && (times.size() < effort.minRuns || now() - start < effort.seconds);) {
     std::optional<TimedRun> run = once();
     if (!run) return std::nullopt;
-    if (!run->isOfKernel && late++ < mostLate) continue;
+    if (!run->isOfKernel && late++ < maxLateness) continue;
     times.push_back(run->seconds * 1e3);
     least = std::min(least, times.back());
     if (times.back() > 1e3 * longRun) break;
-    bool isTried = times.size() >= effort.triedRuns || (times.size() >= effort.leastTried && now() - start > effort.triedSeconds);
-    if (best && isTried && least > effort.farBehind * *best) break;
-    if (times.size() % effort.fewRuns == 0 && now() - start > effort.leastSeconds && errorOfMedian(times) <= error) break;
+    bool isTried = times.size() >= effort.triedRuns || (times.size() >= effort.minTried && now() - start > effort.triedSeconds);
+    if (best && isTried && least > effort.farSlower * *best) break;
+    if (times.size() % effort.fewRuns == 0 && now() - start > effort.minSeconds && errorOfMedian(times) <= error) break;
   }
   return percentiles(std::move(times));
 }
@@ -314,11 +314,11 @@ bool stayInCaches(llvm::ArrayRef<Argument> arguments) {
 
 void dropFromCaches(llvm::ArrayRef<Argument> arguments) {
   // Of a tensor that is much larger than the caches, only a little is in them at any time.
-  uint64_t mostBytes = 4 * static_cast<uint64_t>(hostCpu().llcBytes);
+  uint64_t maxBytes = 4 * static_cast<uint64_t>(hostCpu().llcBytes);
   for (const Argument &argument : arguments) {
     dropFromCaches(argument.members());
     std::optional<std::pair<uint64_t, uint64_t>> reach = reachOnHost(argument);
-    if (reach && reach->second - reach->first <= mostBytes) dropLines(reach->first, reach->second);
+    if (reach && reach->second - reach->first <= maxBytes) dropLines(reach->first, reach->second);
   }
 }
 

@@ -12,7 +12,7 @@
 // only where it is very long and nothing was compiled meanwhile.
 #pragma once
 
-#include "support/compiling.h"
+#include "support/fork_gate.h"
 #include "tune/store.h"
 
 #include <cmath>
@@ -46,27 +46,27 @@ using RunOnce = std::function<std::optional<TimedRun>()>; // null where it fails
 /// How long one configuration is measured; the fastest ones are measured several times.
 struct MeasureEffort {
   double seconds;
-  double leastSeconds; // enough, if the median's standard error is at most a part of it; asked after so many runs
+  double minSeconds; // enough, if the median's standard error is at most a part of it; asked after so many runs
   size_t fewRuns;
   double error, errorOfDeciding; // of measurements that rule out what is far behind the best, and of those that decide
   double triedSeconds;           // enough for one that is far behind, in at least so many runs or so many short ones
-  size_t leastTried, triedRuns;
-  double farBehind; // compared with the best median
-  size_t leastRuns; // of those that are not far behind
+  size_t minTried, triedRuns;
+  double farSlower; // compared with the best median
+  size_t minRuns; // of those that are not far behind
   double chance;    // seconds that a run may take longer by chance; if the first is slower by more, and far behind, it is the only one
 };
 constexpr double longRun = 0.25;  // seconds of a run that needs no second one: disturbances are small compared with it
 constexpr double veryLongRun = 1; // of a first run that counts: pages that it is the first to touch are little beside it
-constexpr MeasureEffort onProcessors{0.04, 0.005, 25, 0.05, 0.03, 0.02, 2, 5, 2.0, 3, HUGE_VAL};
+constexpr MeasureEffort onCpus{0.04, 0.005, 25, 0.05, 0.03, 0.02, 2, 5, 2.0, 3, HUGE_VAL};
 // A GPU's own clock measures, without the host's disturbances.
-constexpr MeasureEffort onCards{0.008, 0.001, 10, 0.012, 0.012, 0.004, 1, 4, 1.5, 2, 0.01};
+constexpr MeasureEffort onGpus{0.008, 0.001, 10, 0.012, 0.012, 0.004, 1, 4, 1.5, 2, 0.01};
 
 /// The clock for a launch on so many of a processor's threads (0: the default), in seconds. A single thread's own time is what counts:
 /// the launch runs on the thread that waits for it, and what other programs take of the processor is not the kernel's.
-double (*processorClock(int64_t threads))();
+double (*cpuClock(int64_t threads))();
 
 /// Times a run on a processor by `now`, a clock in seconds; it finds these tensors as prepareCaches leaves them.
-template <typename Run> std::optional<TimedRun> timeOnProcessor(double (*now)(), llvm::ArrayRef<Argument> tensors, const Run &run) {
+template <typename Run> std::optional<TimedRun> timeOnCpu(double (*now)(), llvm::ArrayRef<Argument> tensors, const Run &run) {
   prepareCaches(tensors);
   uint64_t prepared = preparations();
   double start = now();
@@ -84,20 +84,20 @@ std::optional<std::vector<double>> measureRuns(const RunOnce &once, std::optiona
 /// Lets a GPU rest for half a millisecond. A GPU that multiplies without a pause lowers its clock, and all configurations
 /// come close together: on an H200, tiles of 128x128 were chosen for products of 8192, 8 % slower than the best where others
 /// use the card, too. So a run that is to decide, and not only to rule out what is far behind the best, follows a rest.
-void restCard();
+void idleGpu();
 
 /// Times what is put on a stream of a GPU by the GPU's clock, each time after a write to
 /// memory that evicts everything from its cache. The host queues the launch meanwhile,
 /// so that its own time does not count; if it takes longer, the next run writes more.
-class CardTimer {
+class GpuTimer {
 public:
-  static std::unique_ptr<CardTimer> create(int64_t device, void *stream, Diagnostics &diagnostics);
-  ~CardTimer();
+  static std::unique_ptr<GpuTimer> create(int64_t device, void *stream, Diagnostics &diagnostics);
+  ~GpuTimer();
   /// Nothing after an error, or if `body` returns false.
   std::optional<TimedRun> time(const std::function<bool()> &body, Diagnostics &diagnostics);
 
 private:
-  CardTimer() = default;
+  GpuTimer() = default;
   const gpu::CudaDevice *device = nullptr;
   void *stream = nullptr;
   uint64_t memory = 0;

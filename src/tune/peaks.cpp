@@ -2,17 +2,17 @@
 
 #include "runtime/cuda/device.h"
 #include "runtime/pool.h"
-#include "runtime/roof.h"
-#include "tune/card_roof.h"
+#include "runtime/cpu_peaks.h"
+#include "tune/gpu_peak.h"
 
 namespace tilewright {
 
-double Peaks::productsOf(std::string_view type) const {
+double Peaks::dotOperations(std::string_view type) const {
   auto found = products.find(type);
   return found == products.end() ? arithmetic : found->second;
 }
 
-static Peaks peaksOf(std::string machine, const MachineRoof &roof, int64_t workers) {
+static Peaks peaksOf(std::string machine, const MachinePeaks &roof, int64_t workers) {
   Peaks peaks{std::move(machine), roof.isDisturbed ? "measured while other programs ran" : "measured", workers, 0, 0, roof.rates};
   peaks.bytes = peaks.products["bytes_per_second"], peaks.arithmetic = peaks.products["float32"];
   peaks.products.erase("bytes_per_second");
@@ -20,8 +20,8 @@ static Peaks peaksOf(std::string machine, const MachineRoof &roof, int64_t worke
 }
 
 Peaks cpuPeaks(const CpuTarget &target, Diagnostics &diagnostics) {
-  std::string machine = processorText();
-  std::optional<MachineRoof> roof = roofOf(machine, measureProcessor, /*anew=*/false, diagnostics);
+  std::string machine = cpuText();
+  std::optional<MachinePeaks> roof = peaksOfMachine(machine, measureCpu, /*anew=*/false, diagnostics);
   Peaks peaks = peaksOf(machine, *roof, defaultThreads());
   // A level with shorter vectors does less in one instruction; instructions for bf16 and bytes do two and four times as much.
   double share = static_cast<double>(target.vectorBytes) / static_cast<double>(hostCpu().vectorBytes);
@@ -50,7 +50,7 @@ Peaks gpuPeaks(const GpuTarget &target, Diagnostics &diagnostics) {
   Diagnostics ignored; // it is no error here that there is no GPU
   const gpu::CudaDevice *device = gpu::cudaDeviceCount() > 0 ? gpu::CudaDevice::get(0, ignored) : nullptr;
   if (device && runsOn(target, device->major, device->minor)) {
-    if (std::optional<MachineRoof> roof = keptRoof(cardText(*device), diagnostics)) {
+    if (std::optional<MachinePeaks> roof = storedPeaks(gpuText(*device), diagnostics)) {
       // Products of bytes are not measured: tensor cores do twice as many of them as of halves, if they take them.
       roof->rates.try_emplace("float8", (target.fp8Mma ? 2 : 1) * roof->rates["float16"]);
       roof->rates.try_emplace("int8", 2 * roof->rates["float16"]);

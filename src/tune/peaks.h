@@ -24,7 +24,7 @@ struct Peaks {
   double lastingProducts = 1, lastingBytes = 1;
 
   /// For products of this type; types without a row are computed as float32.
-  double productsOf(std::string_view type) const;
+  double dotOperations(std::string_view type) const;
 };
 
 /// For this processor and code for `target`: from the cache folder, or measured now (half a second) and kept there.

@@ -63,14 +63,14 @@ std::string configText(const Config &config) {
   return text;
 }
 
-std::vector<size_t> firstAlike(const JitFunction &kernel, llvm::ArrayRef<Config> configs, bool onProcessor) {
+std::vector<size_t> firstAlike(const JitFunction &kernel, llvm::ArrayRef<Config> configs, bool onCpu) {
   bool isAsked = llvm::any_of(kernel.parameters, [](const JitFunction::Parameter &parameter) {
     return llvm::is_contained({"num_warps", "num_stages", "num_ctas", "maxnreg"}, parameter.name);
   });
   std::vector<size_t> first;
   llvm::StringMap<size_t> known;
   for (const Config &config : configs) {
-    bool isAlone = !onProcessor || isAsked || config.hasHook; // nobody knows what a hook does
+    bool isAlone = !onCpu || isAsked || config.hasHook; // nobody knows what a hook does
     first.push_back(isAlone ? first.size() : known.try_emplace(constantsText(config), first.size()).first->second);
   }
   return first;

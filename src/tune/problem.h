@@ -32,7 +32,7 @@ std::string configText(const Config &config);
 
 /// For each configuration, the first one with the same meaning: code for processors has
 /// no warps, stages or registers of threads, unless the kernel has them as parameters.
-std::vector<size_t> firstAlike(const JitFunction &kernel, llvm::ArrayRef<Config> configs, bool onProcessor);
+std::vector<size_t> firstAlike(const JitFunction &kernel, llvm::ArrayRef<Config> configs, bool onCpu);
 
 /// For each configuration, the first one with the same values for the kernel's parameters, whatever the launch options are.
 std::vector<size_t> sameConstants(llvm::ArrayRef<Config> configs);

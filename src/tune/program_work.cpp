@@ -1,9 +1,9 @@
 #include "tune/program_work.h"
 
-#include "gpu/tiles/split_sums.h"
+#include "gpu/tiles/split_k_in_cluster.h"
 #include "ir/tt.h"
 #include "ir/work.h"
-#include "pipeline/program.h"
+#include "driver/program.h"
 #include "runtime/cuda/device.h"
 #include "support/target.h"
 
@@ -67,8 +67,8 @@ private:
   }
 
   static bool isFunction(Operation *op) {
-    bool isCheap = isa<math::FmaOp, math::AbsFOp, math::AbsIOp, math::CopySignOp, math::FloorOp, math::CeilOp, math::RoundEvenOp>(op);
-    return isa<tt::ExternElementwiseOp>(op) || (isa<math::MathDialect>(op->getDialect()) && !isCheap);
+    bool isRematerializable = isa<math::FmaOp, math::AbsFOp, math::AbsIOp, math::CopySignOp, math::FloorOp, math::CeilOp, math::RoundEvenOp>(op);
+    return isa<tt::ExternElementwiseOp>(op) || (isa<math::MathDialect>(op->getDialect()) && !isRematerializable);
   }
 
   /// The name that peaks use for the type in which a product multiplies.
@@ -86,7 +86,7 @@ private:
     double operations = arithmeticOf(&op) * times;
     if (auto dot = dyn_cast<tt::DotOp>(op)) {
       done.products = operations;
-      work.productsOf[operandsOf(dot)] += operations;
+      work.dotOperations[operandsOf(dot)] += operations;
       work.sumBytes = std::max(work.sumBytes, bytesOf(dot.getType()));
       work.sumTraffic += 2 * bytesOf(dot.getType()) * times;
     } else {
@@ -216,8 +216,8 @@ static void add(ProgramWork &all, const ProgramWork &one) {
   all.tileBytes = std::max(all.tileBytes, one.tileBytes);
   all.sumBytes = std::max(all.sumBytes, one.sumBytes);
   all.isExact &= one.isExact;
-  for (const auto &[type, operations] : one.productsOf)
-    all.productsOf[type] += operations;
+  for (const auto &[type, operations] : one.dotOperations)
+    all.dotOperations[type] += operations;
   for (const auto &[where, work] : one.lines)
     for (double LineWork::*field : lineSums)
       all.lines[where].*field += work.*field;
@@ -226,7 +226,7 @@ static void add(ProgramWork &all, const ProgramWork &one) {
 static void divide(ProgramWork &all, double count) {
   for (double ProgramWork::*field : sums)
     all.*field /= count;
-  for (auto &[type, operations] : all.productsOf)
+  for (auto &[type, operations] : all.dotOperations)
     operations /= count;
   for (auto &[where, work] : all.lines)
     for (double LineWork::*field : lineSums)
@@ -243,7 +243,7 @@ std::optional<ProgramWork> workOfRequest(const CompileRequest &request, llvm::Ar
   auto kernel = (*module).lookupSymbol<tt::FuncOp>(request.kernel.name());
   ProgramWork mean;
   if (!kernel || kernel.isExternal()) return mean;
-  mean.splitsSums = request.gpu && gpu::areSumsSplit(kernel, request.options.numCtas);
+  mean.splitsSums = request.gpu && gpu::isSplitK(kernel, request.options.numCtas);
   std::string file = sourceFileOf(kernel);
   std::vector<Program> samples = samplesOf(grid);
   for (const Program &sample : samples) {

@@ -34,7 +34,7 @@ struct ProgramWork {
   bool isExact = true;     // how often each loop runs is known
   bool splitsSums = false; // on a GPU, the blocks of a program (num_ctas) multiply a part of K each, and add up
 
-  std::map<std::string, double> productsOf; // by the type of their operands, in the words of tune/peaks.h: "float16"
+  std::map<std::string, double> dotOperations; // by the type of their operands, in the words of tune/peaks.h: "float16"
   std::map<SourceLine, LineWork> lines;
 };
 

@@ -16,9 +16,9 @@
 
 namespace tilewright {
 
-static constexpr size_t mostOnHost = size_t(1) << 30;
-static constexpr size_t mostOnDevice = size_t(2) << 30;   // of which two copies or more are kept there
-static constexpr size_t mostFromDevice = size_t(1) << 20; // are copied to the host: faster than the first launch of another kernel
+static constexpr size_t maxOnHost = size_t(1) << 30;
+static constexpr size_t maxOnDevice = size_t(2) << 30;   // of which two copies or more are kept there
+static constexpr size_t maxFromDevice = size_t(1) << 20; // are copied to the host: faster than the first launch of another kernel
 
 bool resultsAreChecked() {
   return isSwitchedOn("TILEWRIGHT_CHECK_TUNING", true);
@@ -74,9 +74,9 @@ void ResultCheck::add(const std::string &name, const Argument &argument) {
   if (!reach || reach->first == reach->second || argument.memory() != Memory::plain) return;
   bool isOnHost = argument.device() < 0;
   size_t bytes = reach->second - reach->first;
-  if (total + bytes > (isOnHost ? mostOnHost : mostOnDevice)) return;
-  std::unique_ptr<CardCopy> card = isOnHost || bytes <= mostFromDevice ? nullptr : CardCopy::create(argument);
-  if (!card && !isOnHost && bytes > mostFromDevice) return;
+  if (total + bytes > (isOnHost ? maxOnHost : maxOnDevice)) return;
+  std::unique_ptr<DeviceCopy> card = isOnHost || bytes <= maxFromDevice ? nullptr : DeviceCopy::create(argument);
+  if (!card && !isOnHost && bytes > maxFromDevice) return;
   total += bytes;
   std::vector<char> before = card ? std::vector<char>() : bytesOf(argument);
   tensors.push_back({name, argument, std::move(before), std::move(card), {}});
@@ -172,7 +172,7 @@ template <typename Element> static double typicalSize(llvm::ArrayRef<char> eleme
 
 /// The first element that is farther from the expected one than a part of that, and so much more; the number of elements if none is.
 template <typename Element>
-static size_t firstApart(llvm::ArrayRef<char> results, llvm::ArrayRef<char> expected, double part, double more) {
+static size_t firstDifference(llvm::ArrayRef<char> results, llvm::ArrayRef<char> expected, double part, double more) {
   size_t count = results.size() / sizeof(Element);
   for (size_t i = 0; i < count; ++i) {
     if (!std::memcmp(&results[i * sizeof(Element)], &expected[i * sizeof(Element)], sizeof(Element))) continue;
@@ -187,8 +187,8 @@ static size_t firstApart(llvm::ArrayRef<char> results, llvm::ArrayRef<char> expe
 /// Whether all elements are close. The typical element is computed only if an element alone does not decide: tensors may be large.
 template <typename Element> static bool areClose(llvm::ArrayRef<char> results, llvm::ArrayRef<char> expected, Closeness near) {
   size_t count = results.size() / sizeof(Element);
-  if (firstApart<Element>(results, expected, near.ofElement, 0) == count) return true;
-  return firstApart<Element>(results, expected, near.ofElement, near.ofTypical * typicalSize<Element>(expected)) == count;
+  if (firstDifference<Element>(results, expected, near.ofElement, 0) == count) return true;
+  return firstDifference<Element>(results, expected, near.ofElement, near.ofTypical * typicalSize<Element>(expected)) == count;
 }
 
 /// Finds elements that have not changed since before the run, but that the group has changed. A few of them suffice.
@@ -205,7 +205,7 @@ static std::vector<size_t> unchanged(llvm::ArrayRef<char> now, llvm::ArrayRef<ch
 }
 
 std::vector<char> ResultCheck::resultOf(const Group &group, size_t tensor) const {
-  return tensors[tensor].card ? tensors[tensor].card->keptBytes(group.place) : group.results[tensor];
+  return tensors[tensor].card ? tensors[tensor].card->cachedPanelBytes(group.place) : group.results[tensor];
 }
 
 bool ResultCheck::isSame(size_t index, const Group &group, std::vector<size_t> &suspects) const {
@@ -213,11 +213,11 @@ bool ResultCheck::isSame(size_t index, const Group &group, std::vector<size_t> &
   Scalar type = tensor.argument.element();
   std::optional<Closeness> near = closeness(type);
   if (tensor.card && isFp8(type)) return true;
-  if (std::optional<bool> isAsKept = tensor.card ? tensor.card->isAsKept(group.place, near) : std::nullopt) return *isAsKept;
+  if (std::optional<bool> equalsStored = tensor.card ? tensor.card->equalsStored(group.place, near) : std::nullopt) return *equalsStored;
   std::vector<char> copied = tensor.argument.device() < 0 ? std::vector<char>() : bytesOf(tensor.argument);
   llvm::ArrayRef<char> now = tensor.argument.device() < 0 ? hostBytes(tensor.argument) : llvm::ArrayRef<char>(copied);
-  std::vector<char> fromCard = tensor.card ? resultOf(group, index) : std::vector<char>();
-  llvm::ArrayRef<char> wanted = tensor.card ? fromCard : group.results[index];
+  std::vector<char> fromGpu = tensor.card ? resultOf(group, index) : std::vector<char>();
+  llvm::ArrayRef<char> wanted = tensor.card ? fromGpu : group.results[index];
   if (now == wanted) return true;
   if (isFp8(type)) { // an 8-bit float has no last bits
     if (!tensor.card) suspects = unchanged<char>(now, tensor.before, wanted);
@@ -251,12 +251,12 @@ bool ResultCheck::holdsResultsOf(size_t group) const {
 
 /// A group of the results that the tensors hold.
 size_t ResultCheck::addGroup() {
-  constexpr size_t mostGroups = 16, mostBytes = size_t(4) << 30;
+  constexpr size_t maxGroups = 16, maxBytes = size_t(4) << 30;
   if (groups.empty()) // a tensor whose first result finds no memory is not compared
     llvm::erase_if(tensors, [](const Tensor &tensor) { return tensor.card && !tensor.card->keep(); });
   Group group;
-  group.place = keptGroups;
-  group.isKept = keptGroups < mostGroups && (keptGroups == 0 || (keptGroups + 1) * total <= mostBytes);
+  group.place = storedGroups;
+  group.isKept = storedGroups < maxGroups && (storedGroups == 0 || (storedGroups + 1) * total <= maxBytes);
   size_t copied = 0;
   for (; group.isKept && copied < tensors.size(); ++copied) {
     const Tensor &tensor = tensors[copied];
@@ -264,11 +264,11 @@ size_t ResultCheck::addGroup() {
     if (!tensor.card) continue;
     group.isKept = groups.empty() || tensor.card->keep();
     // Compiles the comparison now, while other configurations are still being compiled.
-    if (groups.empty() && !isFp8(tensor.argument.element())) tensor.card->isAsKept(0, closeness(tensor.argument.element()));
+    if (groups.empty() && !isFp8(tensor.argument.element())) tensor.card->equalsStored(0, closeness(tensor.argument.element()));
   }
-  for (size_t i = 0; !group.isKept && i + 1 < copied; ++i) // each CardCopy keeps as many results as there are groups
+  for (size_t i = 0; !group.isKept && i + 1 < copied; ++i) // each DeviceCopy keeps as many results as there are groups
     if (tensors[i].card) tensors[i].card->forget();
-  keptGroups += group.isKept;
+  storedGroups += group.isKept;
   groups.push_back(std::move(group));
   return groups.size() - 1;
 }
@@ -298,7 +298,7 @@ size_t ResultCheck::settle() {
     return groups.size() - 1;
   }
   if (groups.back().isKept) {
-    --keptGroups;
+    --storedGroups;
     for (Tensor &tensor : tensors)
       if (tensor.card) tensor.card->forget();
   }
@@ -325,14 +325,14 @@ std::optional<size_t> ResultCheck::compare() {
 
 namespace {
 /// How the elements of two results differ.
-struct Apart {
+struct Difference {
   size_t count = 0, worst = 0;
   double most = -1, value = 0, expected = 0;
 };
 } // namespace
 
-static Apart apartOf(Scalar type, llvm::ArrayRef<char> results, llvm::ArrayRef<char> expected) {
-  Apart found;
+static Difference differenceOf(Scalar type, llvm::ArrayRef<char> results, llvm::ArrayRef<char> expected) {
+  Difference found;
   auto size = static_cast<size_t>(std::max<int64_t>(byteSize(type), 1));
   std::optional<Closeness> near = closeness(type);
   double more = near ? near->ofTypical * withElement(type, [&]<typename Element>(Element) { return typicalSize<Element>(expected); }) : 0;
@@ -354,7 +354,7 @@ std::string ResultCheck::difference(size_t group, size_t expected) const {
     Scalar type = tensors[i].argument.element();
     if (isFp8(type)) continue;
     std::vector<char> results = resultOf(groups[group], i);
-    Apart apart = apartOf(type, results, resultOf(groups[expected], i));
+    Difference apart = differenceOf(type, results, resultOf(groups[expected], i));
     if (apart.count == 0) continue;
     const char *format = closeness(type) ? "%.6g" : "%.0f";
     char value[400], wanted[400];

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "runtime/kernel.h"
-#include "tune/card_copy.h"
+#include "tune/device_copy.h"
 
 #include <optional>
 #include <string>
@@ -61,13 +61,13 @@ private:
     std::string name;
     Argument argument;
     std::vector<char> before;
-    std::unique_ptr<CardCopy> card; // if the tensor is large, and on a GPU: in place of host copies
+    std::unique_ptr<DeviceCopy> gpu; // if the tensor is large, and on a GPU: in place of host copies
     std::vector<size_t> suspects;   // elements that may not have been written
   };
   struct Group {
     bool isKept = true;                     // false: there was no memory for it, so no configuration can join it
     size_t place = 0;                       // among those that are kept
-    std::vector<std::vector<char>> results; // by tensor; empty for one with a CardCopy
+    std::vector<std::vector<char>> results; // by tensor; empty for one with a DeviceCopy
     std::string note;                       // the difference from the group that it was first compared with
   };
   enum class Match { same, unsure, different };
@@ -82,7 +82,7 @@ private:
 
   std::vector<Tensor> tensors;
   std::vector<Group> groups;
-  size_t keptGroups = 0;
+  size_t storedGroups = 0;
   size_t total = 0;
   std::optional<size_t> doubted; // the group that the results may belong to, if all suspects were written
 };

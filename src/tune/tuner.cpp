@@ -22,7 +22,7 @@
 namespace tilewright {
 
 static constexpr double close = 1.3; // times the fastest median: what clocks and neighbours change
-static constexpr size_t mostFinalists = 3, rounds = 3;
+static constexpr size_t maxFinalists = 3, rounds = 3;
 
 static double secondsNow() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -43,22 +43,22 @@ static size_t fastest(llvm::ArrayRef<Measured> results) {
 }
 
 /// The configuration whose measurement counts for this one.
-static size_t firstOf(const TuneDoor &door, size_t config) {
-  return door.sameAs.empty() ? config : door.sameAs[config];
+static size_t firstOf(const TunerCallbacks &callbacks, size_t config) {
+  return callbacks.sameAs.empty() ? config : callbacks.sameAs[config];
 }
 
 /// The configurations that may be the fastest, best first; none where there is no doubt.
-static std::vector<size_t> finalists(const TuneDoor &door, llvm::ArrayRef<Measured> results) {
+static std::vector<size_t> finalists(const TunerCallbacks &callbacks, llvm::ArrayRef<Measured> results) {
   double most = close * results[fastest(results)].milliseconds.front();
   std::vector<size_t> found;
   for (size_t i = 0; i < results.size(); ++i) // even the fast runs of the others are slow
-    if (firstOf(door, i) == i && worked(results[i]) &&
+    if (firstOf(callbacks, i) == i && worked(results[i]) &&
         *std::min_element(results[i].milliseconds.begin(), results[i].milliseconds.end()) <= most)
       found.push_back(i);
   if (found.size() < 2) return {};
   std::sort(found.begin(), found.end(),
             [&](size_t a, size_t b) { return std::tie(results[a].milliseconds, a) < std::tie(results[b].milliseconds, b); });
-  if (found.size() > mostFinalists) found.resize(mostFinalists);
+  if (found.size() > maxFinalists) found.resize(maxFinalists);
   return found;
 }
 
@@ -81,31 +81,31 @@ static std::optional<Leading> leading(llvm::ArrayRef<Measured> results) {
 
 /// Decides which results are right, if they differ. `comparedWith`: the group of the best time that each measurement was compared with; one
 /// that was compared with a wrong result is repeated. False if the door ended the tuning.
-static bool settle(llvm::ArrayRef<std::string> configs, const TuneDoor &door, llvm::ArrayRef<std::optional<size_t>> comparedWith,
+static bool settle(llvm::ArrayRef<std::string> configs, const TunerCallbacks &callbacks, llvm::ArrayRef<std::optional<size_t>> comparedWith,
                    std::vector<Measured> &results, Decision &decision) {
-  Agreement agreement = agreementOf(results, door.groups);
+  Agreement agreement = agreementOf(results, callbacks.groups);
   decision = agreement.decision;
   if (decision == Decision::agreed) return true;
-  rejectDisagreeing(configs, agreement, door.groups, results);
-  for (size_t i = 0; door.mayRepeat && i < comparedWith.size(); ++i) {
-    if (firstOf(door, i) != i || !worked(results[i]) || comparedWith[i].value_or(agreement.right) == agreement.right) continue;
-    std::optional<Measured> result = door.measure(i, leading(results)->best);
+  rejectDisagreeing(configs, agreement, callbacks.groups, results);
+  for (size_t i = 0; callbacks.mayRepeat && i < comparedWith.size(); ++i) {
+    if (firstOf(callbacks, i) != i || !worked(results[i]) || comparedWith[i].value_or(agreement.right) == agreement.right) continue;
+    std::optional<Measured> result = callbacks.measure(i, leading(results)->best);
     if (!result) return false;
     if (worked(*result)) results[i].milliseconds = std::move(result->milliseconds);
   }
   for (size_t i = 0; i < results.size(); ++i)
-    if (size_t first = firstOf(door, i); first != i) results[i] = results[first];
+    if (size_t first = firstOf(callbacks, i); first != i) results[i] = results[first];
   return true;
 }
 
 /// Measures the finalists in turn. False if the door ended the tuning.
-static bool measureAgain(const TuneDoor &door, std::vector<Measured> &results) {
+static bool measureAgain(const TunerCallbacks &callbacks, std::vector<Measured> &results) {
   if (results[fastest(results)].milliseconds.front() > 1e3 * longRun) return true; // disturbances are small compared with so long a run
-  std::vector<size_t> among = finalists(door, results);
+  std::vector<size_t> among = finalists(callbacks, results);
   std::vector<std::vector<Measured>> again(among.size());
   for (size_t round = 0; round < rounds; ++round)
     for (size_t i = 0; i < among.size(); ++i) {
-      std::optional<Measured> result = door.measure(among[i], std::nullopt);
+      std::optional<Measured> result = callbacks.measure(among[i], std::nullopt);
       if (!result) return false;
       if (worked(*result)) again[i].push_back(std::move(*result));
     }
@@ -115,41 +115,41 @@ static bool measureAgain(const TuneDoor &door, std::vector<Measured> &results) {
     results[among[i]] = again[i][again[i].size() / 2];
   }
   for (size_t i = 0; i < results.size(); ++i)
-    if (size_t first = firstOf(door, i); first != i) results[i] = results[first];
+    if (size_t first = firstOf(callbacks, i); first != i) results[i] = results[first];
   return true;
 }
 
 /// False if the door ended the tuning.
-static bool measureAll(llvm::ArrayRef<std::string> configs, const TuneDoor &door, TuneOutcome &outcome) {
+static bool measureAll(llvm::ArrayRef<std::string> configs, const TunerCallbacks &callbacks, TuneOutcome &outcome) {
   std::vector<Measured> &results = outcome.results;
   std::vector<std::optional<size_t>> comparedWith(configs.size());
   double start = secondsNow();
-  bool hasEnd = door.budget > 0;
-  CompileAhead ahead(configs.size(), hasEnd ? 0 : door.compileThreads,
-                     [&](size_t i) { return firstOf(door, i) == i ? door.compile(i) : std::nullopt; });
-  for (size_t i = 0; door.needsQuiet && i < configs.size(); ++i)
+  bool hasEnd = callbacks.budget > 0;
+  BackgroundCompiler ahead(configs.size(), hasEnd ? 0 : callbacks.compileThreads,
+                     [&](size_t i) { return firstOf(callbacks, i) == i ? callbacks.compile(i) : std::nullopt; });
+  for (size_t i = 0; callbacks.needsQuiet && i < configs.size(); ++i)
     ahead.wait(i);
   for (size_t i = 0; i < configs.size(); ++i) {
-    if (size_t first = firstOf(door, i); first != i) {
+    if (size_t first = firstOf(callbacks, i); first != i) {
       results.push_back(results[first]);
       continue;
     }
     std::optional<Leading> leader = leading(results);
-    if (hasEnd && leader && secondsNow() - start > door.budget) {
+    if (hasEnd && leader && secondsNow() - start > callbacks.budget) {
       results.push_back({{}, "not measured: the time was up"});
       continue;
     }
     std::optional<std::string> failure = ahead.wait(i);
     std::optional<double> best = leader ? std::optional(leader->best) : std::nullopt;
-    std::optional<Measured> result = failure ? Measured{{}, std::move(*failure)} : door.measure(i, best);
+    std::optional<Measured> result = failure ? Measured{{}, std::move(*failure)} : callbacks.measure(i, best);
     if (!result) return false;
     if (leader) comparedWith[i] = leader->group;
     results.push_back(std::move(*result));
   }
   if (llvm::none_of(results, worked)) return true;
-  if (!settle(configs, door, comparedWith, results, outcome.decision)) return false;
-  bool isLate = hasEnd && secondsNow() - start > door.budget;
-  return !door.mayRepeat || isLate || measureAgain(door, results);
+  if (!settle(configs, callbacks, comparedWith, results, outcome.decision)) return false;
+  bool isLate = hasEnd && secondsNow() - start > callbacks.budget;
+  return !callbacks.mayRepeat || isLate || measureAgain(callbacks, results);
 }
 
 // ---- with other processes
@@ -161,14 +161,14 @@ namespace {
 /// The part of one process in a search that several share.
 class Share {
 public:
-  Share(const TuneProblem &problem, llvm::ArrayRef<std::string> configs, const TuneDoor &door, Diagnostics &diagnostics)
-      : problem(problem), configs(configs), door(door), diagnostics(diagnostics), search(problem, configs), before(winner()),
+  Share(const TuneProblem &problem, llvm::ArrayRef<std::string> configs, const TunerCallbacks &callbacks, Diagnostics &diagnostics)
+      : problem(problem), configs(configs), callbacks(callbacks), diagnostics(diagnostics), search(problem, configs), before(winner()),
         found(configs.size()) {}
 
   /// All processes end with one winner: the first process that has all results measures those that
   /// came close again, and keeps the winner, which the others take. Null if the door ended the tuning.
   std::optional<TuneOutcome> tune() {
-    for (size_t i = 0; i < configs.size() && !door.tryOut(i);)
+    for (size_t i = 0; i < configs.size() && !callbacks.tryOut(i);)
       ++i;
     if (!measure()) return std::nullopt;
     std::optional<TunedEntry> entry;
@@ -190,7 +190,7 @@ private:
   /// The winner of this search, not an older one.
   std::optional<TunedEntry> newWinner() const {
     std::optional<TunedEntry> entry = winner();
-    bool isNew = entry && !(before && tunedText(*before) == tunedText(*entry)) && !door.compile(entry->best);
+    bool isNew = entry && !(before && tunedText(*before) == tunedText(*entry)) && !callbacks.compile(entry->best);
     return isNew ? std::move(entry) : std::nullopt;
   }
 
@@ -199,7 +199,7 @@ private:
     auto isMissing = [](const std::optional<Measured> &result) { return !result; };
     for (double news = secondsNow(); !newWinner(); std::this_thread::sleep_for(pause)) {
       for (size_t i = 0; i < configs.size(); ++i) {
-        if (size_t first = firstOf(door, i); first != i) {
+        if (size_t first = firstOf(callbacks, i); first != i) {
           found[i] = found[first];
           continue;
         }
@@ -217,11 +217,11 @@ private:
   }
 
   bool measure(size_t config) {
-    bool isLate = door.budget > 0 && best && secondsNow() - start > door.budget;
-    std::optional<std::string> failure = door.compileThreads > 1 && !isLate ? door.compile(config) : std::nullopt;
+    bool isLate = callbacks.budget > 0 && best && secondsNow() - start > callbacks.budget;
+    std::optional<std::string> failure = callbacks.compileThreads > 1 && !isLate ? callbacks.compile(config) : std::nullopt;
     found[config] = isLate    ? Measured{{}, "not measured: the time was up"}
                     : failure ? Measured{{}, std::move(*failure)}
-                              : door.measure(config, best);
+                              : callbacks.measure(config, best);
     if (!found[config]) return false;
     if (!isLate) search.store(config, *found[config], diagnostics);
     if (worked(*found[config])) best = std::min(best.value_or(HUGE_VAL), found[config]->milliseconds.front());
@@ -233,15 +233,15 @@ private:
     if (llvm::none_of(outcome.results, [](const Measured &result) { return result.group != 0; })) return true;
     for (size_t i = 0; i < configs.size(); ++i) {
       Measured &result = outcome.results[i];
-      if (size_t first = firstOf(door, i); first != i) {
+      if (size_t first = firstOf(callbacks, i); first != i) {
         result = outcome.results[first];
         continue;
       }
-      std::optional<size_t> group = worked(result) ? door.tryOut(i) : std::nullopt;
+      std::optional<size_t> group = worked(result) ? callbacks.tryOut(i) : std::nullopt;
       if (worked(result) && !group) result = {{}, "it worked in one process, and not in another"};
       result.group = group.value_or(0);
     }
-    return settle(configs, door, {}, outcome.results, outcome.decision);
+    return settle(configs, callbacks, {}, outcome.results, outcome.decision);
   }
 
   std::optional<TuneOutcome> choose() {
@@ -250,8 +250,8 @@ private:
     for (std::optional<Measured> &result : found)
       outcome.results.push_back(std::move(*result));
     if (!settleAll(outcome)) return std::nullopt;
-    bool mayRepeat = door.mayRepeat && door.budget <= 0 && llvm::any_of(outcome.results, worked);
-    if (mayRepeat && !measureAgain(door, outcome.results)) return std::nullopt;
+    bool mayRepeat = callbacks.mayRepeat && callbacks.budget <= 0 && llvm::any_of(outcome.results, worked);
+    if (mayRepeat && !measureAgain(callbacks, outcome.results)) return std::nullopt;
     outcome.best = fastest(outcome.results);
     outcome.worked = worked(outcome.results[outcome.best]);
     if (outcome.worked && isProven(outcome.decision)) storeTuned({problem, configs.vec(), outcome.results, outcome.best}, diagnostics);
@@ -261,7 +261,7 @@ private:
 
   const TuneProblem &problem;
   llvm::ArrayRef<std::string> configs;
-  const TuneDoor &door;
+  const TunerCallbacks &callbacks;
   Diagnostics &diagnostics;
   SharedSearch search;
   std::optional<TunedEntry> before; // if everything is measured anew
@@ -271,7 +271,7 @@ private:
 };
 } // namespace
 
-static std::optional<TuneOutcome> remembered(const TuneProblem &problem, llvm::ArrayRef<std::string> configs, const TuneDoor &door,
+static std::optional<TuneOutcome> remembered(const TuneProblem &problem, llvm::ArrayRef<std::string> configs, const TunerCallbacks &callbacks,
                                              Diagnostics &diagnostics) {
   TuneOutcome outcome;
   outcome.worked = true;
@@ -279,35 +279,35 @@ static std::optional<TuneOutcome> remembered(const TuneProblem &problem, llvm::A
     outcome.best = *pinned;
     return outcome;
   }
-  std::optional<TunedEntry> entry = door.keeps ? loadTuned(problem, configs, diagnostics) : std::nullopt;
+  std::optional<TunedEntry> entry = callbacks.keeps ? loadTuned(problem, configs, diagnostics) : std::nullopt;
   // The entry may come from a compiler that could do more.
-  if (!entry || door.compile(entry->best)) return std::nullopt;
+  if (!entry || callbacks.compile(entry->best)) return std::nullopt;
   outcome.best = entry->best;
   outcome.results = std::move(entry->results);
   return outcome;
 }
 
-std::optional<TuneOutcome> tune(const TuneProblem *problem, llvm::ArrayRef<std::string> configs, const TuneDoor &door,
+std::optional<TuneOutcome> tune(const TuneProblem *problem, llvm::ArrayRef<std::string> configs, const TunerCallbacks &callbacks,
                                 Diagnostics &diagnostics) {
-  if (problem && !door.anew)
-    if (std::optional<TuneOutcome> known = remembered(*problem, configs, door, diagnostics)) return known;
+  if (problem && !callbacks.anew)
+    if (std::optional<TuneOutcome> known = remembered(*problem, configs, callbacks, diagnostics)) return known;
   notePreparation();
   double start = secondsNow();
-  if (problem && door.keeps && door.tryOut && tuningIsShared() && cacheTakesEntries(diagnostics)) {
-    std::optional<TuneOutcome> outcome = Share(*problem, configs, door, diagnostics).tune();
+  if (problem && callbacks.keeps && callbacks.tryOut && tuningIsShared() && cacheTakesEntries(diagnostics)) {
+    std::optional<TuneOutcome> outcome = Share(*problem, configs, callbacks, diagnostics).tune();
     if (outcome) outcome->seconds = secondsNow() - start;
     return outcome;
   }
   TuneOutcome outcome;
-  if (!measureAll(configs, door, outcome)) return std::nullopt;
+  if (!measureAll(configs, callbacks, outcome)) return std::nullopt;
   outcome.best = fastest(outcome.results);
   outcome.worked = worked(outcome.results[outcome.best]);
   outcome.measured = true;
   outcome.seconds = secondsNow() - start;
-  if (!problem || !door.keeps || !outcome.worked || !isProven(outcome.decision)) return outcome;
+  if (!problem || !callbacks.keeps || !outcome.worked || !isProven(outcome.decision)) return outcome;
   // Another process may have been faster to store its winner: all processes that run the kernel agree on that one.
-  std::optional<TunedEntry> other = door.anew ? std::nullopt : loadTuned(*problem, configs, diagnostics);
-  if (other && !door.compile(other->best)) {
+  std::optional<TunedEntry> other = callbacks.anew ? std::nullopt : loadTuned(*problem, configs, diagnostics);
+  if (other && !callbacks.compile(other->best)) {
     outcome.best = other->best;
     outcome.results = std::move(other->results);
   } else {

@@ -3,13 +3,13 @@
 #pragma once
 
 #include "tune/agreement.h"
-#include "tune/compile_ahead.h"
+#include "tune/background_compiler.h"
 #include "tune/store.h"
 
 namespace tilewright {
 
 /// How a door measures.
-struct TuneDoor {
+struct TunerCallbacks {
   /// Measures one configuration. `best`: the best median so far; one that is far behind need not be measured
   /// precisely. Without it, this time will decide. Null ends the tuning, for a reason that the door knows.
   std::function<std::optional<Measured>(size_t config, std::optional<double> best)> measure;
@@ -17,7 +17,7 @@ struct TuneDoor {
   /// configurations; otherwise `measure` compares.
   std::function<std::optional<size_t>(size_t config)> tryOut;
   /// How groups of results are told apart. Not needed if all results are of one group.
-  GroupDoor groups;
+  GroupCallbacks groups;
   /// Compiles one configuration, so that measuring it need not; several threads call it at once.
   CompileConfig compile;
   /// How many may be compiled at once. Fewer than two: each is compiled when it is measured; otherwise ahead, unless there is a budget.
@@ -47,7 +47,7 @@ struct TuneOutcome {
 
 /// Chooses among `configs` (configText of each; there is at least one). `problem`: what the choice
 /// is remembered for; null: it is neither remembered nor pinned. Null if the door ended the tuning.
-std::optional<TuneOutcome> tune(const TuneProblem *problem, llvm::ArrayRef<std::string> configs, const TuneDoor &door,
+std::optional<TuneOutcome> tune(const TuneProblem *problem, llvm::ArrayRef<std::string> configs, const TunerCallbacks &callbacks,
                                 Diagnostics &diagnostics);
 
 } // namespace tilewright

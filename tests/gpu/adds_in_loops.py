@@ -20,23 +20,23 @@ import triton.language as tl
 # CHECK: } else {
 # CHECK: scf.for
 # CHECK: %[[s:.*]] = ttg.wgmma
-# CHECK-NOT: ttg.sync
+# CHECK-NOT: ttg.cta_barrier
 # CHECK: ttg.wgmma_wait 0, %[[s]], %
-# CHECK-NOT: ttg.sync
+# CHECK-NOT: ttg.cta_barrier
 # CHECK: %[[v:.*]] = ttg.wgmma
-# CHECK-NOT: ttg.sync
+# CHECK-NOT: ttg.cta_barrier
 # CHECK: ttg.store_shared
 # CHECK-NEXT: ttg.fence_async
 # CHECK-NEXT: ttg.tma_store_wait 0
-# CHECK-NEXT: ttg.sync
+# CHECK-NEXT: ttg.cta_barrier
 # CHECK: %[[out:.*]] = ttg.wgmma
 # CHECK-NEXT: %{{.*}} = ttg.wgmma
 # CHECK-NEXT: %[[left:.*]]:2 = ttg.wgmma_wait 1, %[[out]], %[[v]]
 # CHECK-NEXT: ttg.store_shared %[[left]]#0
 # CHECK-NEXT: ttg.fence_async
-# CHECK-NEXT: ttg.sync
+# CHECK-NEXT: ttg.cta_barrier
 # CHECK-NEXT: ttg.tma_store {{.*}} {adds}
-# CHECK-NOT: ttg.sync
+# CHECK-NOT: ttg.cta_barrier
 # CHECK: scf.yield
 # The engine has read the last store's buffer before its bytes are used for something else.
 # CHECK: ttg.tma_store_wait 0

@@ -14,21 +14,21 @@ tt.func @share(%t: tensor<64x64xf16, #tile>) attributes {ttg.config = #config} {
   // the first sync guards nothing
   // CHECK-NEXT: ttg.alloc {ttg.offset = 0 : i64}
   // CHECK-NEXT: ttg.store_shared
-  // CHECK-NEXT: ttg.sync
+  // CHECK-NEXT: ttg.cta_barrier
   // CHECK-NEXT: ttg.load_shared
-  // CHECK-NEXT: ttg.sync
+  // CHECK-NEXT: ttg.cta_barrier
   // CHECK-NEXT: ttg.store_shared
-  // CHECK-NEXT: ttg.sync
+  // CHECK-NEXT: ttg.cta_barrier
   // CHECK-NEXT: ttg.load_shared
   // CHECK-NEXT: ttg.convert_layout {{.*}} {ttg.offset = 0 : i64}
   %b = ttg.alloc : !ttg.buffer<1 x f16, #shared>
-  ttg.sync
+  ttg.cta_barrier
   ttg.store_shared %t, %a : tensor<64x64xf16, #tile>, !ttg.buffer<1 x f16, #shared>
-  ttg.sync
+  ttg.cta_barrier
   %x = ttg.load_shared %a : !ttg.buffer<1 x f16, #shared> -> tensor<64x64xf16, #tile>
   ttg.store_shared %x, %b : tensor<64x64xf16, #tile>, !ttg.buffer<1 x f16, #shared>
-  ttg.sync
-  ttg.sync
+  ttg.cta_barrier
+  ttg.cta_barrier
   %y = ttg.load_shared %b : !ttg.buffer<1 x f16, #shared> -> tensor<64x64xf16, #tile>
   %z = ttg.convert_layout %y : tensor<64x64xf16, #tile> -> tensor<64x64xf16, #turned>
   tt.return
@@ -52,9 +52,9 @@ tt.func @loop(%t: tensor<64x64xf16, #tile>, %n: i32) attributes {ttg.config = #c
   // CHECK: ttg.alloc {ttg.offset = 0 : i64}
   %a = ttg.alloc : !ttg.buffer<3 x f16, #shared>
   scf.for %i = %c0 to %n step %c1 : i32 {
-    %s = ttg.slot %a[%c1] : !ttg.buffer<3 x f16, #shared> -> !ttg.buffer<1 x f16, #shared>
-    // CHECK: ttg.sync
-    ttg.sync
+    %s = ttg.stage %a[%c1] : !ttg.buffer<3 x f16, #shared> -> !ttg.buffer<1 x f16, #shared>
+    // CHECK: ttg.cta_barrier
+    ttg.cta_barrier
     ttg.store_shared %t, %s : tensor<64x64xf16, #tile>, !ttg.buffer<1 x f16, #shared>
     // CHECK: ttg.convert_layout {{.*}} {ttg.offset = 24576 : i64}
     %z = ttg.convert_layout %t : tensor<64x64xf16, #tile> -> tensor<64x64xf16, #turned>
@@ -81,7 +81,7 @@ tt.func @engine(%t: tensor<64x64xf16, #tile>, %n: i32, %m: !ptx.tensor_map) attr
     %a = ttg.alloc : !ttg.buffer<1 x f16, #shared>
     // CHECK-NEXT: ttg.barrier_expect
     // CHECK-NEXT: ttg.fence_async
-    // CHECK-NEXT: ttg.sync
+    // CHECK-NEXT: ttg.cta_barrier
     // CHECK-NEXT: ttg.tma_load
     ttg.barrier_expect %w[%c0], 8192 : !ttg.barriers<1>
     ttg.tma_load %m[%c0, %c0] to %a, %w[%c0] : !ttg.buffer<1 x f16, #shared>, !ttg.barriers<1>
@@ -104,7 +104,7 @@ tt.func @large(%t: tensor<64x64xf16, #tile>) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   // expected-note @+1 {{131072 bytes: 16 x tile of 64x64 'f16'}}
   %a = ttg.alloc : !ttg.buffer<16 x f16, #shared>
-  %s = ttg.slot %a[%c0] : !ttg.buffer<16 x f16, #shared> -> !ttg.buffer<1 x f16, #shared>
+  %s = ttg.stage %a[%c0] : !ttg.buffer<16 x f16, #shared> -> !ttg.buffer<1 x f16, #shared>
   ttg.store_shared %t, %s : tensor<64x64xf16, #tile>, !ttg.buffer<1 x f16, #shared>
   tt.return
 }

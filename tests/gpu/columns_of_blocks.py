@@ -1,18 +1,18 @@
 """Blocks split a product's columns if its rows are no multiple of what all warpgroups multiply. If any_size has made the tile larger, each block has
 as many of the real columns as the others, so that the first one does not have most of them."""
-# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=352' --until split-over-blocks | FileCheck %s --check-prefix=SPLIT
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=352' --until split-ctas | FileCheck %s --check-prefix=SPLIT
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=352' --emit ptx | FileCheck %s
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 5 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=320' | FileCheck %s --check-prefix=PAIR
-# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=256,BN=216' --until split-over-blocks | FileCheck %s --check-prefix=ROWS
-# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=352' --until split-roles | FileCheck %s --check-prefix=BEHIND
-# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 5 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=144' --until split-over-blocks | FileCheck %s --check-prefix=SQUARE
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=256,BN=216' --until split-ctas | FileCheck %s --check-prefix=ROWS
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=352' --until specialize-warps | FileCheck %s --check-prefix=BEHIND
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 5 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=144' --until split-ctas | FileCheck %s --check-prefix=SQUARE
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 5 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=144' | FileCheck %s --check-prefix=SHARED
-# RUN: tilewright compile %s --kernel with_rows --target cuda:sm_90a --num-warps 8 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,r=*fp32:16,M=i32,N=i32:8,K=i32:8' --until split-over-blocks | FileCheck %s --check-prefix=APART
+# RUN: tilewright compile %s --kernel with_rows --target cuda:sm_90a --num-warps 8 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,r=*fp32:16,M=i32,N=i32:8,K=i32:8' --until split-ctas | FileCheck %s --check-prefix=APART
 # RUN: tilewright run %s --kernel product --grid '2, 2' --arg 'a=randint(-4,4):f16[200x72]' --arg 'b=randint(-4,4):f16[72x152]' --arg c=zeros:f16[200x152] --arg M=200 --arg N=152 --arg K=72 --arg BM=192 --arg BN=144 --out c=%t.npy
 # RUN: tilewright run %s --simulate --kernel product --grid '2, 2' --num-warps 8 --num-stages 5 --num-ctas 2 --arg 'a=randint(-4,4):f16[200x72]' --arg 'b=randint(-4,4):f16[72x152]' --arg c=zeros:f16[200x152] --arg M=200 --arg N=152 --arg K=72 --arg BM=192 --arg BN=144 --check c=%t.npy
 # RUN: tilewright run %s --kernel with_rows --grid 1 --arg 'a=randint(-4,4):f16[192x72]' --arg 'b=randint(-4,4):f16[72x144]' --arg c=zeros:f16[192x144] --arg r=randn:f32[192] --arg M=192 --arg N=144 --arg K=72 --out c=%t.npy --out r=%t.r.npy
 # RUN: tilewright run %s --simulate --kernel with_rows --grid 1 --num-warps 8 --num-ctas 2 --arg 'a=randint(-4,4):f16[192x72]' --arg 'b=randint(-4,4):f16[72x144]' --arg c=zeros:f16[192x144] --arg r=randn:f32[192] --arg M=192 --arg N=144 --arg K=72 --check c=%t.npy --check r=%t.r.npy
-# RUN: tilewright compile %s --kernel summed --target cuda:sm_90a --num-warps 8 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8' --until split-over-blocks | FileCheck %s --check-prefix=SUMMED
+# RUN: tilewright compile %s --kernel summed --target cuda:sm_90a --num-warps 8 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8' --until split-ctas | FileCheck %s --check-prefix=SUMMED
 # RUN: tilewright run %s --kernel product --grid '2, 1' --arg a=randn:f16[200x72] --arg b=randn:f16[72x344] --arg c=zeros:f16[200x344] --arg M=200 --arg N=344 --arg K=72 --arg BM=192 --arg BN=352 --out c=%t.npy
 # RUN: tilewright run %s --simulate --kernel product --grid '2, 1' --num-warps 8 --num-stages 4 --num-ctas 2 --arg a=randn:f16[200x72] --arg b=randn:f16[72x344] --arg c=zeros:f16[200x344] --arg M=200 --arg N=344 --arg K=72 --arg BM=192 --arg BN=352 --check c=%t.npy --rtol 1e-2 --atol 1e-2
 # RUN: tilewright run %s --kernel product --grid '1, 2' --arg a=randn:f16[100x72] --arg b=randn:f16[72x328] --arg c=zeros:f16[100x328] --arg M=100 --arg N=328 --arg K=72 --arg BM=128 --arg BN=320 --out c=%t.npy
@@ -21,7 +21,7 @@ as many of the real columns as the others, so that the first one does not have m
 # The second block's columns begin at 176; it has 256 of them, of which the first 176 are real and stored.
 # SPLIT: tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32>
 # SPLIT: arith.constant 176 : i32
-# SPLIT: tt.dot {{.*}}tt.real = array<i64: 192, 176>{{.*}} -> tensor<256x256xf32>
+# SPLIT: tt.dot {{.*}}tt.valid_extent = array<i64: 192, 176>{{.*}} -> tensor<256x256xf32>
 
 # Three pieces of 64 rows, each by one instruction.
 # CHECK: .reqnctapercluster 2
@@ -33,7 +33,7 @@ as many of the real columns as the others, so that the first one does not have m
 # PAIR: of it: each copies a part of it for all
 
 # 128 rows suffice for the two warpgroups of each block.
-# ROWS: tt.real = array<i64: 128, 216>
+# ROWS: tt.valid_extent = array<i64: 128, 216>
 
 # The warps that multiply compute the addresses of their stores after the loop, because the sums take most registers in it.
 # BEHIND: ptx.max_registers true 240
@@ -45,7 +45,7 @@ as many of the real columns as the others, so that the first one does not have m
 
 # A tile of as many rows as columns, both padded to 256: ranges tell them apart. Rows that are split as well keep blocks from sharing columns.
 # SQUARE: arith.constant 72 : i32
-# SQUARE: tt.dot {{.*}}tt.real = array<i64: 192, 72>{{.*}} -> tensor<256x128xf32>
+# SQUARE: tt.dot {{.*}}tt.valid_extent = array<i64: 192, 72>{{.*}} -> tensor<256x128xf32>
 # SHARED: wgmma m64n72k16
 # SHARED: of it: each copies a part of it for all
 # APART-NOT: array<i64: 192, 72>

@@ -9,8 +9,8 @@ import triton
 import triton.language as tl
 
 # Rows of a have k fp16 numbers; the stride of b's rows is 64.
-# PLAN-COUNT-1: tt.load {{.*}}ttg.covering, {{.*}}ttg.vector = 8 : i32
-# PLAN-NOT: ttg.covering
+# PLAN-COUNT-1: tt.load {{.*}}ttg.unaligned, {{.*}}ttg.vector = 8 : i32
+# PLAN-NOT: ttg.unaligned
 
 # PTX-NOT: ld.global.b16
 # PTX: ld.global.v4.b32
@@ -19,12 +19,12 @@ import triton.language as tl
 # PTX: wgmma
 
 # They are copied by cp.async with 4 bytes.
-# ALIGNED-NOT: ttg.covering
+# ALIGNED-NOT: ttg.unaligned
 
 # EXPLAIN: by the aligned words around them, shifted: rows start anywhere
 
 # There is no loop in which loads could run ahead.
-# ONCE-NOT: ttg.covering
+# ONCE-NOT: ttg.unaligned
 
 
 @triton.jit

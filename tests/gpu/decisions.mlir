@@ -24,14 +24,14 @@ tt.func public @k(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %q: !tt.ptr<f16
     // LAYOUTS: tt.load {{.*}}ttg.access = #ttg.access<sectors = 16, narrowed = false>, ttg.vector = 8 : i32
     %a = tt.load %pa : tensor<64x64x!tt.ptr<f16>>
     %pb = tt.addptr %qs, %at : tensor<64x64x!tt.ptr<f16>>, tensor<64x64xi32>
-    // LAYOUTS: tt.load {{.*}}ttg.access = #ttg.access<sectors = {{[0-9]+}}, narrowed = false>, ttg.covering, ttg.vector = 8 : i32}
-    // LOOP: tt.load {{.*}}ttg.not_ahead = "cp.async moves 4 bytes at least"
+    // LAYOUTS: tt.load {{.*}}ttg.access = #ttg.access<sectors = {{[0-9]+}}, narrowed = false>, ttg.unaligned, ttg.vector = 8 : i32}
+    // LOOP: tt.load {{.*}}ttg.not_pipelined = "cp.async moves 4 bytes at least"
     %b = tt.load %pb : tensor<64x64x!tt.ptr<f16>>
-    // LAYOUTS: tt.dot {{.*}}ttg.product = #ttg.product<kind = wgmma, columns = 64, aInRegisters = false, reason = "">
+    // LAYOUTS: tt.dot {{.*}}ttg.dot_choice = #ttg.dot_choice<kind = wgmma, columns = 64, aInRegisters = false, reason = "">
     %d = tt.dot %a, %b, %acc : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
     scf.yield %d : tensor<64x64xf32>
   }
-  // LOOP: ttg.pipeline = #ttg.pipeline<stages = 3, wanted = 3, inFlight = {{[0-9]}}, startsAhead = false, reason = "">
+  // LOOP: ttg.loop_schedule = #ttg.loop_schedule<stages = 3, wanted = 3, inFlight = {{[0-9]}}, prefetchesMma = false, reason = "">
   %os = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
   %po = tt.addptr %os, %at : tensor<64x64x!tt.ptr<f32>>, tensor<64x64xi32>
   tt.store %po, %r : tensor<64x64x!tt.ptr<f32>>

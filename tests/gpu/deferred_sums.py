@@ -1,6 +1,6 @@
 """A loop that only adds up sums over a tile carries the sums of single threads: its body has no shuffle and no barrier. Behind it they are summed once, and
 added to what the sum began with. A sum that the loop looks at stays in it."""
-# RUN: tilewright compile %s --kernel columns --target cuda:sm_90a --until defer-sums --signature 'x=*fp32:16,o=*fp32:16,M=i32,N=i32:16' --num-warps 8 | FileCheck %s --check-prefix=TILES
+# RUN: tilewright compile %s --kernel columns --target cuda:sm_90a --until optimize-thread-locality --signature 'x=*fp32:16,o=*fp32:16,M=i32,N=i32:16' --num-warps 8 | FileCheck %s --check-prefix=TILES
 # RUN: tilewright compile %s --kernel columns --target cuda:sm_90a --emit ptx --signature 'x=*fp32:16,o=*fp32:16,M=i32,N=i32:16' --num-warps 8 | FileCheck %s --check-prefix=LOOP
 # RUN: tilewright compile %s --kernel vector --target cuda:sm_90a --emit ptx --signature 'w=*fp16:16,x=*fp16:16,o=*fp32:16,K=i32:16' | FileCheck %s --check-prefix=LOOP
 # RUN: tilewright compile %s --kernel total --target cuda:sm_90a --emit ptx --signature 'x=*i32:16,o=*i32:16,n=i32:16' | FileCheck %s --check-prefix=LOOP

@@ -1,6 +1,6 @@
 """Loads move to the loads before a reduction together with what they need, in an order in which everything is defined before it is used."""
-# RUN: tilewright compile %s --kernel chosen --target cuda:sm_90a --until load-early --signature '*i32, *i32, *i32, B=64' | FileCheck %s --check-prefix=CHOSEN
-# RUN: tilewright compile %s --kernel counted --target cuda:sm_90a --until load-early --signature '*i32, *i32, *i32, *i32, B=64' | FileCheck %s --check-prefix=COUNTED
+# RUN: tilewright compile %s --kernel chosen --target cuda:sm_90a --until hoist-loads --signature '*i32, *i32, *i32, B=64' | FileCheck %s --check-prefix=CHOSEN
+# RUN: tilewright compile %s --kernel counted --target cuda:sm_90a --until hoist-loads --signature '*i32, *i32, *i32, *i32, B=64' | FileCheck %s --check-prefix=COUNTED
 # RUN: tilewright compile %s --kernel chosen --target cuda:sm_80 --emit ptx --signature '*i32, *i32, *i32, B=64' -o /dev/null
 # RUN: tilewright compile %s --kernel counted --target cuda:sm_80 --emit ptx --signature '*i32, *i32, *i32, *i32, B=64' -o /dev/null
 # RUN: tilewright run %s --kernel chosen --arg 'x=arange:i32[64]' --arg 'y=arange:i32[128]' --arg 'z=empty:i32[64]' --arg B=64 --grid 1 --simulate --out z=%t.npy

@@ -1,10 +1,10 @@
 """Weights of a normalized row are loaded beside the row, where a few registers hold them: not in front of a store that may change them, nor where rows are long."""
-# RUN: tilewright compile %s --kernel k --target cuda:sm_90a --until load-early --num-warps 2 --signature 'x=*fp16:16,w=*fp16:16,y=*fp16:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=EARLY
-# RUN: tilewright compile %s --kernel k --target cuda:sm_90a --until load-early --num-warps 2 --signature 'x=*fp16:16,w=*fp16:16,y=*fp16:16,n=i32:16,BLOCK=4096' | FileCheck %s --check-prefix=LATE
-# RUN: tilewright compile %s --kernel stored --target cuda:sm_90a --until load-early --num-warps 2 --signature 'x=*fp16:16,w=*fp16:16,y=*fp16:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=LATE
+# RUN: tilewright compile %s --kernel k --target cuda:sm_90a --until hoist-loads --num-warps 2 --signature 'x=*fp16:16,w=*fp16:16,y=*fp16:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=EARLY
+# RUN: tilewright compile %s --kernel k --target cuda:sm_90a --until hoist-loads --num-warps 2 --signature 'x=*fp16:16,w=*fp16:16,y=*fp16:16,n=i32:16,BLOCK=4096' | FileCheck %s --check-prefix=LATE
+# RUN: tilewright compile %s --kernel stored --target cuda:sm_90a --until hoist-loads --num-warps 2 --signature 'x=*fp16:16,w=*fp16:16,y=*fp16:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=LATE
 # RUN: tilewright run %s --kernel k --arg 'x=randn:f32[4,256]' --arg 'w=randn:f32[256]' --arg 'y=empty:f32[4,256]' --arg n=200 --arg BLOCK=256 --grid 4 --num-warps 2 --simulate --out y=%t.npy
 # RUN: tilewright run %s --kernel k --arg 'x=randn:f32[4,256]' --arg 'w=randn:f32[256]' --arg 'y=empty:f32[4,256]' --arg n=200 --arg BLOCK=256 --grid 4 --check y=%t.npy
-# RUN: tilewright compile %s --kernel stored_before --target cuda:sm_90a --until load-early --num-warps 2 --signature 'x=*fp32:16,w=*fp32:16,n=i32:16,BLOCK=256' | FileCheck %s --check-prefix=LATE
+# RUN: tilewright compile %s --kernel stored_before --target cuda:sm_90a --until hoist-loads --num-warps 2 --signature 'x=*fp32:16,w=*fp32:16,n=i32:16,BLOCK=256' | FileCheck %s --check-prefix=LATE
 # RUN: tilewright run %s --kernel stored_before --arg 'x=randn:f32[256]' --arg 'w=randn:f32[256]' --arg n=200 --arg BLOCK=256 --grid 1 --num-warps 2 --simulate --out w=%t.npy
 # RUN: tilewright run %s --kernel stored_before --arg 'x=randn:f32[256]' --arg 'w=randn:f32[256]' --arg n=200 --arg BLOCK=256 --grid 1 --check w=%t.npy
 

@@ -13,7 +13,7 @@ import triton
 import triton.language as tl
 
 
-# NOTE: arith.cmpi slt, {{.*}} {ttg.repeats = array<i64: 16>} : tensor<4096xi32
+# NOTE: arith.cmpi slt, {{.*}} {ttg.block_repeats = array<i64: 16>} : tensor<4096xi32
 # ONCE-COUNT-1: setp.{{g|l}}
 # ONCE-NOT: setp.{{g|l}}
 # EACH-COUNT-8: setp.{{g|l}}

@@ -1,12 +1,12 @@
-// RUN: tilewright opt %s -split-input-file --assume-exact-offsets | FileCheck %s
+// RUN: tilewright opt %s -split-input-file --assume-no-wrap | FileCheck %s
 
 #config = #ttg.config<warps = 1, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_80">
 
 // A condition that depends on the launch becomes a fact to check; a certain one needs no fact.
 // CHECK-LABEL: tt.func public @rows
-// CHECK-SAME: ttg.facts = [#ttg.fact<name = "128*program_id(0) + i0 fits in 32 bits"
-// CHECK: tt.addptr {{.*}} {ttg.exact}
-// CHECK: tt.addptr {{.*}} {ttg.exact}
+// CHECK-SAME: ttg.launch_guards = [#ttg.launch_guard<name = "128*program_id(0) + i0 fits in 32 bits"
+// CHECK: tt.addptr {{.*}} {ttg.no_wrap}
+// CHECK: tt.addptr {{.*}} {ttg.no_wrap}
 tt.func public @rows(%x: !tt.ptr<f32>) attributes {ttg.config = #config} {
   %c128 = arith.constant 128 : i32
   %pid = tt.get_program_id x : i32
@@ -28,9 +28,9 @@ tt.func public @rows(%x: !tt.ptr<f32>) attributes {ttg.config = #config} {
 
 // A launch has refuted the fact, so the code does not rely on it. Numbers from memory may have any value.
 // CHECK-LABEL: tt.func public @refuted
-// CHECK-NOT: ttg.facts
-// CHECK-NOT: ttg.exact
-tt.func public @refuted(%x: !tt.ptr<f32>, %n: !tt.ptr<i32>) attributes {ttg.config = #config, ttg.refuted_facts = ["128*program_id(0) + i0 fits in 32 bits"]} {
+// CHECK-NOT: ttg.launch_guards
+// CHECK-NOT: ttg.no_wrap
+tt.func public @refuted(%x: !tt.ptr<f32>, %n: !tt.ptr<i32>) attributes {ttg.config = #config, ttg.failed_guards = ["128*program_id(0) + i0 fits in 32 bits"]} {
   %c128 = arith.constant 128 : i32
   %pid = tt.get_program_id x : i32
   %start = arith.muli %pid, %c128 : i32
@@ -54,8 +54,8 @@ tt.func public @refuted(%x: !tt.ptr<f32>, %n: !tt.ptr<i32>) attributes {ttg.conf
 
 // A remainder is less than its divisor, whatever the dividend is.
 // CHECK-LABEL: tt.func public @remainder
-// CHECK-NOT: ttg.facts
-// CHECK: tt.addptr {{.*}} {ttg.exact}
+// CHECK-NOT: ttg.launch_guards
+// CHECK: tt.addptr {{.*}} {ttg.no_wrap}
 tt.func public @remainder(%x: !tt.ptr<f32>, %n: !tt.ptr<i32>) attributes {ttg.config = #config} {
   %c7 = arith.constant dense<7000> : tensor<128xi32>
   %range = tt.make_range {start = 0 : i32, end = 128 : i32} : tensor<128xi32>

@@ -2,7 +2,7 @@
 # RUN: tilewright compile %s --kernel k --signature '*fp8e5, *fp8e5, *fp32, 64' --target cuda:sm_90a --emit ptx | FileCheck %s
 # RUN: tilewright compile %s --kernel k --signature '*fp8e5, *fp8e5, *fp32, None' --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=REST
 # RUN: tilewright compile %s --kernel wide --signature '*fp8e5, *fp8e5, *fp32' --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=WIDE
-# RUN: tilewright compile %s --kernel in_a_loop --signature '*fp8e5:16, *fp8e5:16, *fp32:16, i32:16' --num-warps 8 --num-stages 4 --target cuda:sm_90a --until split-roles | FileCheck %s --check-prefix=LOOP
+# RUN: tilewright compile %s --kernel in_a_loop --signature '*fp8e5:16, *fp8e5:16, *fp32:16, i32:16' --num-warps 8 --num-stages 4 --target cuda:sm_90a --until specialize-warps | FileCheck %s --check-prefix=LOOP
 import triton
 import triton.language as tl
 
@@ -45,7 +45,7 @@ def wide(a, b, c):
 # LOOP: ptx.max_registers true
 # LOOP: scf.for
 # LOOP: ttg.barrier_wait
-# LOOP: %[[SUM:.*]] = ttg.wgmma {{.*}}exactEvery = 128
+# LOOP: %[[SUM:.*]] = ttg.wgmma {{.*}}promotionInterval = 128
 # LOOP-NEXT: ttg.wgmma_wait 0, %[[SUM]]
 # LOOP: ttg.barrier_arrive
 # LOOP: scf.yield

@@ -11,11 +11,11 @@ begins, because then a negative number means memory before the tensor, where no 
 # COPIES: scf.for
 # COPIES: ttg.copy_wait 2
 # COPIES-NEXT: ttg.fence_async
-# COPIES-NEXT: ttg.sync
+# COPIES-NEXT: ttg.cta_barrier
 # COPIES-NOT: ttg.copy_async
 # COPIES: ttg.wgmma %
 # COPIES-NEXT: ttg.wgmma_wait 1
-# COPIES-NEXT: ttg.sync
+# COPIES-NEXT: ttg.cta_barrier
 # COPIES: ttg.copy_async
 # COPIES: scf.yield
 

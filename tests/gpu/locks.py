@@ -1,11 +1,11 @@
 """Programs add to sums guarded by a lock: one thread acquires the lock, and the sums are loaded together with the flag that decides on their use."""
-# RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --until load-early --signature '*fp32:16,*fp32:16,*i32:16,i32' | FileCheck %s --check-prefix=EARLY
+# RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --until hoist-loads --signature '*fp32:16,*fp32:16,*i32:16,i32' | FileCheck %s --check-prefix=EARLY
 # RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --emit threads --signature '*fp32:16,*fp32:16,*i32:16,i32' | FileCheck %s --check-prefix=SPIN
 # RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --emit ptx --signature '*fp32:16,*fp32:16,*i32:16,i32:16' | FileCheck %s --check-prefix=PTX
 # RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --emit ptx --signature '*fp32:16,*fp32:16,*i32:16,i32:16' | FileCheck %s --check-prefix=LOADS
-# RUN: tilewright compile %s --kernel known_without_memory --target cuda:sm_90a --until load-early --signature '*fp32:16,*fp32:16,i32' | FileCheck %s --check-prefix=KNOWN
-# RUN: tilewright compile %s --kernel not_stored_behind --target cuda:sm_90a --until load-early --signature '*fp32:16,*fp32:16,*i32:16' | FileCheck %s --check-prefix=STORED
-# RUN: tilewright compile %s --kernel waits_in_between --target cuda:sm_90a --until load-early --signature '*fp32:16,*fp32:16,*i32:16' | FileCheck %s --check-prefix=WAITS
+# RUN: tilewright compile %s --kernel known_without_memory --target cuda:sm_90a --until hoist-loads --signature '*fp32:16,*fp32:16,i32' | FileCheck %s --check-prefix=KNOWN
+# RUN: tilewright compile %s --kernel not_stored_behind --target cuda:sm_90a --until hoist-loads --signature '*fp32:16,*fp32:16,*i32:16' | FileCheck %s --check-prefix=STORED
+# RUN: tilewright compile %s --kernel waits_in_between --target cuda:sm_90a --until hoist-loads --signature '*fp32:16,*fp32:16,*i32:16' | FileCheck %s --check-prefix=WAITS
 # RUN: tilewright compile %s --kernel waits_for_flag --target cuda:sm_90a --emit threads --signature '*i32:16,*i32:16' | FileCheck %s --check-prefix=FLAG
 # RUN: tilewright run %s --kernel add_behind_lock --arg x_ptr=ones:f32[4096] --arg sum_ptr=zeros:f32[512] --arg lock_ptr=zeros:i32[2] --arg n=512 --grid 8 --simulate --out sum_ptr=%t.npy
 # RUN: tilewright run %s --kernel add_behind_lock --arg x_ptr=ones:f32[4096] --arg sum_ptr=zeros:f32[512] --arg lock_ptr=zeros:i32[2] --arg n=512 --grid 8 --check sum_ptr=%t.npy
@@ -16,7 +16,7 @@ import triton.language as tl
 
 # EARLY: scf.while
 # EARLY: %[[COUNT:.*]] = tt.load
-# EARLY: %[[OLD:.*]] = tt.load {{.*}}ptx.early
+# EARLY: %[[OLD:.*]] = tt.load {{.*}}ptx.hoisted
 # EARLY: scf.if
 # EARLY-NOT: tt.load
 # EARLY: arith.addf {{.*}}%[[OLD]]
@@ -28,7 +28,7 @@ import triton.language as tl
 # SPIN: scf.if
 # SPIN-NEXT: ptx.fence gpu
 # SPIN-NEXT: scf.while
-# SPIN-NEXT: ptx.compare_swap {{.*}}ptx.released
+# SPIN-NEXT: ptx.compare_swap {{.*}}ptx.already_released
 # SPIN-NOT: ptx.barrier
 # SPIN: scf.condition
 # SPIN: ptx.sleep 100
@@ -75,7 +75,7 @@ def known_without_memory(x_ptr, sum_ptr, first, BLOCK: tl.constexpr = 512):
 
 
 # The memory may not exist.
-# STORED-NOT: ptx.early
+# STORED-NOT: ptx.hoisted
 
 
 @triton.jit
@@ -88,7 +88,7 @@ def not_stored_behind(x_ptr, sum_ptr, flag_ptr, BLOCK: tl.constexpr = 512):
 
 
 # Until the ticket is drawn, another program may be writing the memory that one arm loads.
-# WAITS-NOT: ptx.early
+# WAITS-NOT: ptx.hoisted
 
 
 @triton.jit

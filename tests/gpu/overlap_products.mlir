@@ -1,4 +1,4 @@
-// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --pipeline --overlap-products -split-input-file | FileCheck %s
+// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --pipeline --overlap-mmas -split-input-file | FileCheck %s
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
@@ -19,7 +19,7 @@
 // CHECK: arith.mulf {{.*}}%[[m]]
 // CHECK: %[[second:.*]] = ttg.wgmma
 // CHECK: ttg.wgmma_wait 0, %[[second]], %[[first]]
-// CHECK-NEXT: ttg.sync
+// CHECK-NEXT: ttg.cta_barrier
 // CHECK: scf.yield
 tt.func public @backward(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %rows: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map},
     %y: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
@@ -105,11 +105,11 @@ tt.func public @full(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tenso
 // CHECK: ttg.barrier_wait %{{.*}}[%[[slot]]], %[[parity]]
 // CHECK: %[[more:.*]] = ttg.wgmma
 // CHECK-NEXT: %[[s:.*]]:2 = ttg.wgmma_wait 1, %[[scores]], %[[sum]]
-// CHECK-NEXT: ttg.sync
+// CHECK-NEXT: ttg.cta_barrier
 // CHECK: ttg.tma_load {{.*}} if
 // CHECK: ttg.tma_load {{.*}} if
 // CHECK: %[[e:.*]] = math.exp2 %[[s]]#0
-// CHECK: %[[m:.*]]:2 = ttg.wgmma_wait 0, %[[more]], %[[e]] : {{.*}} {ptx.every_value}
+// CHECK: %[[m:.*]]:2 = ttg.wgmma_wait 0, %[[more]], %[[e]] : {{.*}} {ptx.name_every_value}
 // CHECK: arith.mulf %[[m]]#1, %[[m]]#0
 // CHECK: %[[last:.*]] = ttg.wgmma {{.*}}, %[[s]]#1
 // CHECK-NOT: ttg.wgmma_wait

@@ -16,15 +16,15 @@ import triton.language as tl
 # CHECK: } else {
 # CHECK: scf.for
 # CHECK: ttg.wgmma
-# CHECK: ttg.pipeline
+# CHECK: ttg.loop_schedule
 # CHECK: ttg.wgmma_wait 0
-# CHECK-NOT: ttg.sync
+# CHECK-NOT: ttg.cta_barrier
 # CHECK: ttg.tma_store_wait 0
-# CHECK-NEXT: ptx.barrier {id = 4 : i32, ptx.each_group, threads = 128 : i32}
+# CHECK-NEXT: ptx.barrier {id = 4 : i32, ptx.per_warp_group, threads = 128 : i32}
 # CHECK-NEXT: ttg.store_shared
 # CHECK-NEXT: ttg.fence_async
-# CHECK-NEXT: ptx.barrier {id = 4 : i32, ptx.each_group, threads = 128 : i32}
-# CHECK-NEXT: ttg.tma_store {{.*}} {ttg.own_rows}
+# CHECK-NEXT: ptx.barrier {id = 4 : i32, ptx.per_warp_group, threads = 128 : i32}
+# CHECK-NEXT: ttg.tma_store {{.*}} {ttg.per_warp_group_store}
 # The number of a warpgroup's barrier is computed.
 # PTX: shr.u32 id, id, 7; add.u32 id, id, 4; bar.sync id, 128;
 # Products that add to one sum are in one piece of inline assembly.
@@ -35,9 +35,9 @@ import triton.language as tl
 # PTX-NEXT: wgmma.mma_async
 # If a tile's rows need not start at a multiple of 128, stores of two warpgroups may overlap in memory, so they stay in order. So does a store
 # for which other programs may be waiting.
-# MEETS-NOT: ttg.own_rows
+# MEETS-NOT: ttg.per_warp_group_store
 # MEETS: ttg.tma_store
-# MEETS-NOT: ttg.own_rows
+# MEETS-NOT: ttg.per_warp_group_store
 # Programs that wait for the count must find the stored data: the copy engine has written it, and not only read its buffers.
 # TELLS: cp.async.bulk.tensor.2d.global.shared::cta
 # TELLS: cp.async.bulk.wait_group 0;

@@ -17,19 +17,19 @@
 // CHECK: ttg.tma_load
 // CHECK: ttg.tma_load
 // CHECK: scf.for %[[i:.*]] = {{.*}} iter_args(%[[acc:.*]] = {{.*}}, %[[slot:.*]] = {{.*}}, %[[parity:.*]] = {{.*}})
-// CHECK-DAG: %[[mine:.*]] = ttg.slot %[[a]][%[[slot]]]
-// CHECK-NOT: ttg.sync
+// CHECK-DAG: %[[mine:.*]] = ttg.stage %[[a]][%[[slot]]]
+// CHECK-NOT: ttg.cta_barrier
 // CHECK: ttg.barrier_wait %[[full]][%[[slot]]], %[[parity]]
 // CHECK: %[[d:.*]] = ttg.wgmma %[[mine]], {{.*}}, %[[acc]]
 // CHECK-NEXT: ttg.wgmma_wait 1
-// CHECK-NEXT: ttg.sync
+// CHECK-NEXT: ttg.cta_barrier
 // iteration i + 2, into the slot of iteration i - 1
 // CHECK: %[[exists:.*]] = arith.cmpi ugt
 // CHECK: %[[target:.*]] = arith.select
 // CHECK: arith.addi %[[i]], %{{.*}} : i32
 // CHECK: ttg.barrier_expect %[[full]][%[[target]]], 16384 if %[[exists]]
 // CHECK-COUNT-2: ttg.tma_load
-// CHECK-NOT: ttg.sync
+// CHECK-NOT: ttg.cta_barrier
 // CHECK: scf.yield %[[d]]
 // CHECK: ttg.wgmma_wait 0
 tt.func public @gemm(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}, %y: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
@@ -54,7 +54,7 @@ tt.func public @gemm(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tenso
 
 // Attention: keys and values have separate barriers. The next iteration's scores are started before this one's are used, so that they are
 // computed while threads work. There is one sync, at the iteration's end: values are refilled there, keys at the top of the next one. Queries are copied
-// once. The number of registers is given, so that no warpgroup can give some of its own to others (split_roles.mlir tests that).
+// once. The number of registers is given, so that no warpgroup can give some of its own to others (specialize_warps.mlir tests that).
 // CHECK-LABEL: tt.func public @attention
 // CHECK-DAG: %[[q:.*]] = ttg.alloc_barriers : <1>
 // CHECK: ttg.barrier_expect %[[q]]
@@ -68,9 +68,9 @@ tt.func public @gemm(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tenso
 // CHECK: ttg.barrier_wait %[[keys]][
 // CHECK-NEXT: ttg.wgmma
 // CHECK-NEXT: ttg.wgmma_wait 0
-// CHECK: ttg.sync
+// CHECK: ttg.cta_barrier
 // CHECK: scf.for {{.*}}, %[[scores:[^,]*]] = %[[first]])
-// CHECK-NOT: ttg.sync
+// CHECK-NOT: ttg.cta_barrier
 // CHECK: ttg.barrier_expect %[[keys]][
 // CHECK: ttg.barrier_wait %[[keys]][
 // CHECK: %[[next:.*]] = ttg.wgmma
@@ -78,7 +78,7 @@ tt.func public @gemm(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tenso
 // CHECK: ttg.barrier_wait %[[values]][
 // CHECK-NEXT: %[[sum:.*]] = ttg.wgmma
 // CHECK-NEXT: %[[done:.*]]:2 = ttg.wgmma_wait 0, %[[sum]], %[[next]]
-// CHECK-NEXT: ttg.sync
+// CHECK-NEXT: ttg.cta_barrier
 // CHECK: ttg.barrier_expect %[[values]][
 // CHECK: scf.yield %[[done]]#0, {{.*}}, %[[done]]#1
 tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
@@ -122,14 +122,14 @@ tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.
 // CHECK: ttg.barrier_wait %[[keys]][
 // CHECK-NEXT: ttg.wgmma
 // CHECK-NEXT: ttg.wgmma_wait 0
-// CHECK-NEXT: ttg.sync
+// CHECK-NEXT: ttg.cta_barrier
 // CHECK: ttg.barrier_expect %[[keys]][
 // CHECK: ttg.barrier_expect %[[values]][
 // CHECK: math.exp2
 // CHECK: ttg.barrier_wait %[[values]][
 // CHECK-NEXT: ttg.wgmma
 // CHECK-NEXT: ttg.wgmma_wait 0
-// CHECK-NOT: ttg.sync
+// CHECK-NOT: ttg.cta_barrier
 // CHECK: scf.yield
 tt.func public @in_turns(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
@@ -163,13 +163,13 @@ tt.func public @in_turns(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.t
 // CHECK: ttg.copy_async
 // CHECK: ttg.copy_commit
 // CHECK: scf.for {{.*}} iter_args(%{{.*}} = {{.*}}, %[[at:.*]] = {{.*}}, %[[slot:.*]] = {{.*}}, %{{.*}} = {{.*}})
-// CHECK: %[[mine:.*]] = ttg.slot {{.*}}[%[[slot]]]
+// CHECK: %[[mine:.*]] = ttg.stage {{.*}}[%[[slot]]]
 // CHECK: ttg.copy_wait 1
-// CHECK-NEXT: ttg.sync
+// CHECK-NEXT: ttg.cta_barrier
 // CHECK: arith.addi %[[at]], %{{.*}} : i32
 // CHECK: ttg.copy_async
 // CHECK: ttg.copy_commit
-// CHECK-NOT: ttg.sync
+// CHECK-NOT: ttg.cta_barrier
 // CHECK: ttg.load_shared %[[mine]]
 // CHECK: tt.dot
 // CHECK: scf.yield
@@ -217,14 +217,14 @@ tt.func public @copies(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %
 // CHECK-NOT: ttg.barrier_expect
 // CHECK: %[[inner:.*]]:3 = scf.for {{.*}} iter_args(%{{.*}} = {{.*}}, %{{.*}} = %[[slot]], %{{.*}} = %[[parity]])
 // CHECK: ttg.wgmma_wait 0
-// CHECK: ttg.sync
+// CHECK: ttg.cta_barrier
 // CHECK: scf.if
 // CHECK: ttg.barrier_expect
 // CHECK: ttg.tma_store_wait 0
-// CHECK-NEXT: ttg.sync
+// CHECK-NEXT: ttg.cta_barrier
 // CHECK-NEXT: ttg.store_shared
 // CHECK-NEXT: ttg.fence_async
-// CHECK-NEXT: ttg.sync
+// CHECK-NEXT: ttg.cta_barrier
 // CHECK-NEXT: ttg.tma_store
 // CHECK-NEXT: scf.yield %[[inner]]#1, %[[inner]]#2
 // CHECK: ttg.tma_store_wait 0
@@ -255,9 +255,9 @@ tt.func public @persistent(%p: !tt.ptr<f16>, %n: i32, %tiles: i32, %x: !ptx.tens
 // One stage: the wait for the copy is where the tile is read, and the parity of its barrier flips with every use.
 // CHECK-LABEL: tt.func public @alone
 // CHECK: scf.for {{.*}} iter_args(%[[parity:.*]] = %{{.*}})
-// CHECK-NOT: ttg.sync
+// CHECK-NOT: ttg.cta_barrier
 // CHECK: ttg.fence_async
-// CHECK-NEXT: ttg.sync
+// CHECK-NEXT: ttg.cta_barrier
 // CHECK-NEXT: ttg.barrier_expect
 // CHECK-NEXT: ttg.tma_load
 // CHECK-NEXT: ttg.barrier_wait %{{.*}}, %[[parity]]
@@ -285,7 +285,7 @@ tt.func public @alone(%o: !tt.ptr<f16>, %n: i32, %x: !ptx.tensor_map {ttg.tensor
 // CHECK: ttg.tma_load
 // CHECK-NEXT: ttg.store_shared
 // CHECK-NEXT: ttg.fence_async
-// CHECK-NEXT: ttg.sync
+// CHECK-NEXT: ttg.cta_barrier
 // CHECK-NEXT: ttg.barrier_wait
 // CHECK-NEXT: ttg.wgmma
 tt.func public @both(%o: !tt.ptr<f32>, %f: f16, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
@@ -312,15 +312,15 @@ tt.func public @both(%o: !tt.ptr<f32>, %f: f16, %x: !ptx.tensor_map {ttg.tensor_
 // CHECK: scf.for {{.*}} iter_args(%[[acc:.*]] = %{{.*}}, %[[number:.*]] = %{{.*}}, %[[held:.*]] = %[[first]],
 // CHECK: %[[next:.*]] = tt.load
 // CHECK: ptx.warp_barrier
-// CHECK: %[[mine:.*]] = ttg.slot %[[both]][%[[number]]]
+// CHECK: %[[mine:.*]] = ttg.stage %[[both]][%[[number]]]
 // CHECK: %[[b:.*]] = arith.sitofp %[[held]]
-// CHECK-NOT: ttg.sync
+// CHECK-NOT: ttg.cta_barrier
 // CHECK: ttg.store_shared %[[b]], %[[mine]]
 // CHECK-NEXT: ttg.fence_async
-// CHECK-NEXT: ttg.sync
+// CHECK-NEXT: ttg.cta_barrier
 // CHECK: %[[d:.*]] = ttg.wgmma %{{.*}}, %[[mine]], %[[acc]]
 // CHECK-NEXT: ttg.wgmma_wait 1
-// CHECK-NEXT: ttg.sync
+// CHECK-NEXT: ttg.cta_barrier
 // CHECK: scf.yield %[[d]], %{{.*}}, %[[next]]
 // CHECK: ttg.wgmma_wait 0
 tt.func public @computed(%q: !tt.ptr<i8> {tt.divisibility = 16 : i32}, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {

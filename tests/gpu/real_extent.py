@@ -16,9 +16,9 @@ import triton.language as tl
 
 # Three groups of 64 columns hold the 176. The others are never read.
 # TILES: box = [64, 64]
-# TILES: ttg.alloc {ttg.copied = array<i64: 64, 192>} : <3 x f16, #ttg.shared<64x256
+# TILES: ttg.alloc {ttg.copied_extent = array<i64: 64, 192>} : <3 x f16, #ttg.shared<64x256
 # TILES: ttg.barrier_expect {{.*}}, 40960
-# TILES: ttg.wgmma {{.*}} {ttg.multiplied = array<i64: 128, 176>}
+# TILES: ttg.wgmma {{.*}} {ttg.mma_extent = array<i64: 128, 176>}
 
 # One instruction has 176 columns, of which each thread holds 88 sums; there are no others.
 # CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n176k16
@@ -27,9 +27,9 @@ import triton.language as tl
 
 # If B is contiguous along K, each column is a row of the buffer: there are 176, of which only the instruction needs the last six.
 # ALONG: box = [64, 176]
-# ALONG: ttg.alloc {ttg.copied = array<i64: 64, 176>} : <3 x f16, #ttg.shared<64x256
+# ALONG: ttg.alloc {ttg.copied_extent = array<i64: 64, 176>} : <3 x f16, #ttg.shared<64x256
 # ALONG: ttg.barrier_expect {{.*}}, 38912
-# ALONG: ttg.multiplied = array<i64: 128, 176>
+# ALONG: ttg.mma_extent = array<i64: 128, 176>
 
 # The second warpgroup has 64 of the 192 rows. The first one's second product comes first, in a branch with its own fences.
 # ROWS: mbarrier.arrive.expect_tx.shared::cta.b64 {{.*}}, 49152;
@@ -49,11 +49,11 @@ import triton.language as tl
 
 # Two warpgroups share the columns: each multiplies half of the tile.
 # SHARED-NOT: ttg.copied
-# SHARED-NOT: ttg.multiplied
+# SHARED-NOT: ttg.mma_extent
 
 # tf32 needs rows along K. Threads transpose the whole tile.
 # TURNED-NOT: ttg.copied
-# TURNED: ttg.multiplied
+# TURNED: ttg.mma_extent
 
 # Blocks share copies although threads store the tile; with two stores, the blocks might have to wait for each other.
 # PAIR: wgmma m64n216k16
@@ -91,8 +91,8 @@ def twice(a, b, c, M, N, K):
 # Bytes that are numbers of eight bits have maps as well, of the 144 rows of B that the product looks at.
 # BYTES: box = [128, 128]
 # BYTES: box = [128, 144]
-# BYTES: ttg.alloc {ttg.copied = array<i64: 144, 128>} : <4 x i8
-# BYTES: ttg.multiplied = array<i64: 128, 144>
+# BYTES: ttg.alloc {ttg.copied_extent = array<i64: 144, 128>} : <4 x i8
+# BYTES: ttg.mma_extent = array<i64: 128, 144>
 # EXACT: one more warp starts the copies
 # EXACT: no spills
 @triton.jit(any_size=True)

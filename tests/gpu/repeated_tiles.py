@@ -15,7 +15,7 @@ stores, or where a product says what is stored: then each tile's own loop is rep
 # CHECK: scf.for {{.*}} %[[left]]{{.*}} %[[right]]
 # CHECK: tt.dot {{.*}}xf16>
 # CHECK: tt.store
-# CHECK-NOT: tt.stores_again
+# CHECK-NOT: tt.overwrites
 # CHECK: scf.yield
 # CHECK: arith.cmpi ugt, %[[largest]]#0
 # CHECK: arith.cmpi ugt, %[[largest]]#1
@@ -23,7 +23,7 @@ stores, or where a product says what is stored: then each tile's own loop is rep
 # CHECK: scf.for
 # CHECK: scf.for
 # CHECK: tt.dot {{.*}}xbf16>
-# CHECK: tt.store {{.*}}tt.stores_again
+# CHECK: tt.store {{.*}}tt.overwrites
 
 # Four slots of 40.5 KB beside the tile that is stored; the largest exponents are compared behind the tiles, by who loads the scales.
 # ROLES: ptx.max_registers false 88
@@ -36,13 +36,13 @@ stores, or where a product says what is stored: then each tile's own loop is rep
 # ROLES: ptx.max_registers true
 # ROLES: ttg.tma_store
 # ROLES: scf.if
-# ROLES: ttg.tma_store_wait 0 {ttg.until_written}
-# ROLES-NEXT: ttg.sync
+# ROLES: ttg.tma_store_wait 0 {ttg.wait_for_writes}
+# ROLES-NEXT: ttg.cta_barrier
 # ROLES: tt.store
 
 # PTX: cp.async.bulk.wait_group 0
 
-# EACH-NOT: tt.stores_again
+# EACH-NOT: tt.overwrites
 # EACH: scf.for
 # EACH: scf.for
 # EACH: tt.dot {{.*}}xf16>

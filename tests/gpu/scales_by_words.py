@@ -8,13 +8,13 @@ numbers is stored before the rest is computed."""
 
 # Rows begin at a word, so the position of the scales in a word is the same in all rows.
 # CHECK-NOT: tt.ptr_to_int
-# CHECK: tt.load {{.*}}{ttg.words} : tensor<256x2x!tt.ptr<i64>
+# CHECK: tt.load {{.*}}{ttg.aligned_words} : tensor<256x2x!tt.ptr<i64>
 # CHECK: scf.for
 # CHECK: arith.shrui {{.*}} : tensor<256x2xi64
-# CHECK: tt.load {{.*}}, {{.*}}, {{.*}} {ttg.words} : tensor<256x2x!tt.ptr<i64>
+# CHECK: tt.load {{.*}}, {{.*}}, {{.*}} {ttg.aligned_words} : tensor<256x2x!tt.ptr<i64>
 # CHECK: ptx.warp_barrier
 # CHECK-NOT: tt.load
-# CHECK: ttg.fence_async {ttg.as_made}
+# CHECK: ttg.fence_async {ttg.interleaved_stores}
 # CHECK: scf.yield
 
 # THREADS: scf.for
@@ -25,7 +25,7 @@ numbers is stored before the rest is computed."""
 # THREADS: ptx.fence_async
 
 # ANYWHERE: tt.ptr_to_int
-# ANYWHERE: tt.load {{.*}}{ttg.words} : tensor<256x2x!tt.ptr<i64>
+# ANYWHERE: tt.load {{.*}}{ttg.aligned_words} : tensor<256x2x!tt.ptr<i64>
 import triton
 import triton.language as tl
 

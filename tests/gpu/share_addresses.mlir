@@ -1,4 +1,4 @@
-// RUN: tilewright opt %s --share-addresses | FileCheck %s
+// RUN: tilewright opt %s --cse-addresses | FileCheck %s
 
 // registers at constant distances share one address; instructions take the distances as immediates
 // CHECK-LABEL: tt.func @rows
@@ -9,11 +9,11 @@ tt.func @rows(%x: i64, %i: i32, %s: i32) {
   // CHECK: %[[WIDE:.*]] = arith.extsi %[[I]]
   // CHECK: %[[BYTES:.*]] = arith.muli %[[WIDE]]
   // CHECK: %[[FIRST:.*]] = arith.addi %[[X]], %[[BYTES]]
-  %w0 = arith.extsi %i {ttg.exact} : i32 to i64
+  %w0 = arith.extsi %i {ttg.no_wrap} : i32 to i64
   %b0 = arith.muli %w0, %c4 : i64
   %p0 = arith.addi %x, %b0 : i64
   %j = arith.addi %i, %c128 : i32
-  %w1 = arith.extsi %j {ttg.exact} : i32 to i64
+  %w1 = arith.extsi %j {ttg.no_wrap} : i32 to i64
   %b1 = arith.muli %w1, %c4 : i64
   %p1 = arith.addi %x, %b1 : i64
   // CHECK: ptx.load_global %[[FIRST]] -> f32
@@ -29,7 +29,7 @@ tt.func @rows(%x: i64, %i: i32, %s: i32) {
   // CHECK: %[[THIRD:.*]] = arith.addi %[[FIRST]], %[[DISTANCE]]
   // CHECK: ptx.store_global %[[THIRD]], %{{.*}} : f32
   %k = arith.addi %i, %s : i32
-  %w2 = arith.extsi %k {ttg.exact} : i32 to i64
+  %w2 = arith.extsi %k {ttg.no_wrap} : i32 to i64
   %b2 = arith.muli %w2, %c4 : i64
   %p2 = arith.addi %x, %b2 : i64
   ptx.store_global %p2, %a : f32

@@ -1,7 +1,7 @@
 """Rows that are much shorter than their block: the kernel's preferences about their length, and the code that a version for short rows leaves out."""
 # RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --num-warps 1 --signature 'x=*fp32:16,y=*fp32:16,n=i32' --until specialize-lengths | FileCheck %s --check-prefix=LONG
 # RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --num-warps 1 --signature 'x=*fp32:16,y=*fp32:16,n=i32' --until configure -o %t.mlir
-# RUN: sed -i 's/attributes {/attributes {ttg.refuted_facts = ["argument 2 is more than 160", "argument 2 is more than 192", "argument 2 is more than 224"], /' %t.mlir
+# RUN: sed -i 's/attributes {/attributes {ttg.failed_guards = ["argument 2 is more than 160", "argument 2 is more than 192", "argument 2 is more than 224"], /' %t.mlir
 # RUN: tilewright compile %t.mlir --from specialize-lengths --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=SHORT
 # RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --num-warps 2 --signature 'x=*fp32:16,y=*fp32:16,n=i32' --until specialize-lengths | FileCheck %s --check-prefix=FOUR
 # RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --num-warps 1 --signature 'x=*fp32:16,y=*fp32:16,n=i32:16' --until specialize-lengths | FileCheck %s --check-prefix=FEW

@@ -21,21 +21,21 @@ import triton.language as tl
 # CHECK: scf.for
 # CHECK: ttg.wgmma {{.*}} -> tensor<64x64xf32
 # CHECK: scf.yield
-# CHECK: ttg.read_blocks {{.*}}ttg.partner = 2 : i64} : tensor<64x32xf32
+# CHECK: ttg.read_cluster {{.*}}ttg.peer = 2 : i64} : tensor<64x32xf32
 # CHECK-NEXT: arith.addf
-# CHECK: ttg.read_blocks {{.*}}ttg.partner = 1 : i64} : tensor<64x16xf32
+# CHECK: ttg.read_cluster {{.*}}ttg.peer = 1 : i64} : tensor<64x16xf32
 # CHECK-NEXT: arith.addf
 # CHECK: ttg.tma_store {{.*}} : <1 x f16, #ttg.shared<64x16
 # The blocks synchronise once for each exchange, because each has its own buffer, and at the end, when all have read.
 # MEET-COUNT-3: barrier.cluster.arrive
 # MEET-NOT: barrier.cluster.arrive
 # With enough rows, each block has its own. With too small a K, each has its own columns.
-# ROWS-NOT: read_blocks
+# ROWS-NOT: read_cluster
 # ROWS: ttg.wgmma {{.*}} -> tensor<64x64xf32
-# ROWS-NOT: read_blocks
-# COLUMNS-NOT: read_blocks
+# ROWS-NOT: read_cluster
+# COLUMNS-NOT: read_cluster
 # COLUMNS: ttg.wgmma {{.*}} -> tensor<64x32xf32
-# COLUMNS-NOT: read_blocks
+# COLUMNS-NOT: read_cluster
 @triton.jit
 def product(a, b, c, k, M: tl.constexpr, K: tl.constexpr):
     m, n, i = tl.arange(0, M), tl.arange(0, 64), tl.arange(0, K)
@@ -64,9 +64,9 @@ def seen(a, b, c, k):
 
 # An fp8 sum that is added up by threads every 128 elements of K is not split.
 # EXACT-NOT: partner
-# EXACT: ttg.wgmma {{.*}}exactEvery = 128
+# EXACT: ttg.wgmma {{.*}}promotionInterval = 128
 # EXACT-NOT: partner
-# FAST: ttg.read_blocks {{.*}}partner
+# FAST: ttg.read_cluster {{.*}}partner
 @triton.jit
 def exact(a, b, c, k, EVERY: tl.constexpr):
     m, n, i = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 128)

@@ -1,5 +1,5 @@
 // Two blocks share a program.
-// RUN: tilewright opt %s --split-over-blocks -split-input-file | FileCheck %s
+// RUN: tilewright opt %s --split-ctas -split-input-file | FileCheck %s
 
 #config = #ttg.config<warps = 4, ctas = 2, stages = 3, maxRegisters = 0, target = "sm_90a">
 // Each block adds up its half; both combine the two sums, and only the first block stores the result.
@@ -11,7 +11,7 @@
 // CHECK: tt.load {{.*}} : tensor<128x!tt.ptr<f32>>
 // CHECK: "tt.reduce"
 // CHECK: : (tensor<128xf32>) -> f32
-// CHECK: %[[both:.*]]:2 = ttg.read_blocks
+// CHECK: %[[both:.*]]:2 = ttg.read_cluster
 // CHECK: tt.join %[[both]]#0, %[[both]]#1
 // CHECK: : (tensor<1x2xf32>) -> tensor<1xf32>
 // CHECK: tt.store %{{.*}}, %{{.*}}, %[[first]]
@@ -34,9 +34,9 @@ tt.func public @sum(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>) attributes {ttg.config =
 #config = #ttg.config<warps = 4, ctas = 2, stages = 3, maxRegisters = 0, target = "sm_90a">
 // A product splits its rows: the second operand is whole in both blocks, and nothing is exchanged.
 // CHECK-LABEL: tt.func public @product
-// CHECK-NOT: ttg.read_blocks
+// CHECK-NOT: ttg.read_cluster
 // CHECK: tt.dot {{.*}} : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
-// CHECK-NOT: ttg.read_blocks
+// CHECK-NOT: ttg.read_cluster
 // CHECK: tt.store {{.*}} : tensor<64x64x!tt.ptr<f32>>
 tt.func public @product(%p: !tt.ptr<f16>, %o: !tt.ptr<f32>) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<128x64xf32>
@@ -76,7 +76,7 @@ tt.func public @columns(%p: !tt.ptr<f16>, %o: !tt.ptr<f32>) attributes {ttg.conf
 // CHECK: %[[first:.*]] = arith.cmpi eq
 // CHECK: %[[old:.*]] = tt.atomic_rmw {{.*}}, %[[first]]
 // CHECK: %[[one:.*]] = tt.splat %[[old]]
-// CHECK: %[[seen:.*]]:2 = ttg.read_blocks %[[one]]
+// CHECK: %[[seen:.*]]:2 = ttg.read_cluster %[[one]]
 // CHECK: tt.unsplat %[[seen]]#0
 tt.func public @count(%p: !tt.ptr<i32>, %o: !tt.ptr<i32>) attributes {ttg.config = #config} {
   %one = arith.constant 1 : i32

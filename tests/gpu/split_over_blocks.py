@@ -19,9 +19,9 @@ import triton.language as tl
 def matmul(a, b, c, k, s):
     m, n, i = tl.arange(0, 128), tl.arange(0, 128), tl.arange(0, 64)
     acc = tl.zeros((128, 128), tl.float32)
-    # MATMUL-NOT: read_blocks
+    # MATMUL-NOT: read_cluster
     # MATMUL: ttg.wgmma {{.*}} -> tensor<64x128xf32
-    # MATMUL-NOT: read_blocks
+    # MATMUL-NOT: read_cluster
     for start in range(0, k, 64):
         x = tl.load(a + m[:, None] * s + start + i[None, :])
         y = tl.load(b + (start + i)[:, None] * s + n[None, :])
@@ -33,9 +33,9 @@ def matmul(a, b, c, k, s):
 def softmax(x_ptr, out_ptr):
     i = tl.arange(0, 1024)
     # SOFTMAX: tt.load {{.*}} tensor<256x!tt.ptr<f32>
-    # SOFTMAX: ttg.read_blocks
-    # SOFTMAX: ttg.read_blocks
-    # SOFTMAX-NOT: ttg.read_blocks
+    # SOFTMAX: ttg.read_cluster
+    # SOFTMAX: ttg.read_cluster
+    # SOFTMAX-NOT: ttg.read_cluster
     # SOFTMAX: tt.store {{.*}} tensor<256x!tt.ptr<f32>
     # PTX: .reqnctapercluster 4
     # PTX: barrier.cluster.arrive.aligned

@@ -1,4 +1,4 @@
-// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --pipeline --allocate-shared --split-roles -split-input-file | FileCheck %s
+// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --pipeline --allocate-shared --specialize-warps -split-input-file | FileCheck %s
 
 #config = #ttg.config<warps = 8, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
@@ -39,7 +39,7 @@
 // CHECK: ptx.barrier_arrive {id = 2
 // CHECK: scf.for {{.*}}, %[[slot:[^ ]*]] = %[[first]]#2, %[[parity:[^ ]*]] = %[[first]]#3, %[[weights:[^ ]*]] = %[[first]]#4
 // CHECK-NOT: barrier_expect
-// CHECK-NOT: ttg.sync
+// CHECK-NOT: ttg.cta_barrier
 // CHECK: ttg.barrier_wait %[[keys]]
 // CHECK: ptx.barrier {id = 2
 // CHECK: ptx.barrier {id = 3
@@ -92,7 +92,7 @@ tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.
 // A product without other computations gains nothing, and gets roles only on request. It runs on over the back edge: an iteration releases the slot
 // of the previous one, and the last slot is released after the loop. Here an outer loop repeats the loop, and the ring continues.
 // CHECK-LABEL: tt.func public @unasked
-// CHECK-SAME: ttg.no_roles = "nothing is computed between the products"
+// CHECK-SAME: ttg.not_warp_specialized = "nothing is computed between the products"
 // CHECK-NOT: max_registers
 // CHECK-LABEL: tt.func public @asked
 // CHECK: ttg.alloc_barriers {arrivals = 8

@@ -15,15 +15,15 @@ import triton.language as tl
 # CHECK: scf.for
 # CHECK: ttg.wgmma
 # CHECK: ttg.tma_load
-# CHECK: ttg.pipeline
+# CHECK: ttg.loop_schedule
 # The next tile's copies start as soon as all threads have read the slots.
 # CHECK: ttg.wgmma_wait 0
-# CHECK-NEXT: ttg.sync
+# CHECK-NEXT: ttg.cta_barrier
 # CHECK: scf.if
 # CHECK: ttg.tma_load
 # The buffer is free when the previous store has read it; nobody waits for this one.
 # CHECK: ttg.tma_store_wait 0
-# CHECK-NEXT: ttg.sync
+# CHECK-NEXT: ttg.cta_barrier
 # CHECK: ttg.store_shared
 # CHECK: ttg.tma_store
 # CHECK-NOT: ttg.tma_store_wait

@@ -25,8 +25,8 @@ if rows begin at multiples of 16 bytes, and passes those of the first operand to
 # CHECK-NEXT: ttg.fence_async
 # CHECK-NEXT: ttg.barrier_arrive
 # CHECK-NEXT: ttg.barrier_arrive
-# CHECK: tt.load {{.*}}{ttg.vector = 2 : i32, ttg.words} : tensor<256x2x!tt.ptr<i64>
-# CHECK: tt.load {{.*}}{ttg.vector = 2 : i32, ttg.words} : tensor<128x2x!tt.ptr<i64>
+# CHECK: tt.load {{.*}}{ttg.vector = 2 : i32, ttg.aligned_words} : tensor<256x2x!tt.ptr<i64>
+# CHECK: tt.load {{.*}}{ttg.vector = 2 : i32, ttg.aligned_words} : tensor<128x2x!tt.ptr<i64>
 # CHECK: scf.yield
 
 # After the loop, it compares the exponents that it has seen, and passes on what that gives.
@@ -58,7 +58,7 @@ if rows begin at multiples of 16 bytes, and passes those of the first operand to
 # CHECK: ttg.barrier_arrive
 # CHECK: ttg.wgmma {{.*}} : tensor<128x64xf16
 # CHECK-NEXT: ttg.wgmma_wait 1
-# CHECK-NOT: ttg.sync
+# CHECK-NOT: ttg.cta_barrier
 # CHECK: scf.yield
 # CHECK: ttg.barrier_wait
 # CHECK: ttg.load_shared {{.*}} -> tensor<128x2xi8
@@ -80,7 +80,7 @@ if rows begin at multiples of 16 bytes, and passes those of the first operand to
 # WHY: wgmma m64n128k16, A and B in shared memory
 
 # There is no widener if few sums leave space for a second block, if rows begin anywhere, so that TMA cannot copy them, or if the loop stores.
-# SMALL-NOT: ttg.widener
+# SMALL-NOT: ttg.dequantize_partition
 import triton
 import triton.language as tl
 

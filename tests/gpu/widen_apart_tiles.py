@@ -23,7 +23,7 @@ tile while this one is stored, through the same slots. Not so where a tile's sto
 # CHECK: ttg.wgmma
 # CHECK: ttg.tma_store
 
-# NONE-NOT: ttg.widener
+# NONE-NOT: ttg.dequantize_partition
 import triton
 import triton.language as tl
 

@@ -11,11 +11,11 @@ the numbers that threads have widened from all slots, and the slots are filled a
 # CHECK-COUNT-2: ttg.load_shared
 # CHECK-COUNT-2: ttg.store_shared
 # CHECK-NEXT: ttg.fence_async
-# CHECK-NEXT: ttg.sync
+# CHECK-NEXT: ttg.cta_barrier
 # CHECK: ttg.tma_load
 # CHECK: ttg.wgmma %
 # CHECK-NEXT: ttg.wgmma_wait 1
-# CHECK-NOT: ttg.sync
+# CHECK-NOT: ttg.cta_barrier
 # CHECK: scf.yield
 
 # Two buffers for each would not fit: the tiles go to registers.

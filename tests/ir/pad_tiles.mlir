@@ -4,7 +4,7 @@
 // CHECK-LABEL: tt.func public @copy
 // CHECK-NOT: tt.any_size
 tt.func public @copy(%p: !tt.ptr<f32>) attributes {tt.any_size} {
-  // CHECK: %[[I:.*]] = tt.make_range {end = 128 : i32, start = 0 : i32, tt.real = array<i64: 96>} : tensor<128xi32>
+  // CHECK: %[[I:.*]] = tt.make_range {end = 128 : i32, start = 0 : i32, tt.valid_extent = array<i64: 96>} : tensor<128xi32>
   %i = tt.make_range {end = 96 : i32, start = 0 : i32} : tensor<96xi32>
   %s = tt.splat %p : !tt.ptr<f32> -> tensor<96x!tt.ptr<f32>>
   %q = tt.addptr %s, %i : tensor<96x!tt.ptr<f32>>, tensor<96xi32>
@@ -57,7 +57,7 @@ tt.func public @other(%x: tensor<12xf32>) -> f32 attributes {tt.any_size} {
 // ---- a product records which of its rows and columns are real
 // CHECK-LABEL: tt.func public @product
 tt.func public @product(%a: tensor<96x64xf16>, %b: tensor<64x152xf16>, %c: tensor<96x152xf32>) -> tensor<96x152xf32> attributes {tt.any_size} {
-  // CHECK: tt.dot {{.*}} {tt.real = array<i64: 96, 152>} : tensor<128x64xf16> * tensor<64x256xf16> -> tensor<128x256xf32>
+  // CHECK: tt.dot {{.*}} {tt.valid_extent = array<i64: 96, 152>} : tensor<128x64xf16> * tensor<64x256xf16> -> tensor<128x256xf32>
   %0 = tt.dot %a, %b, %c : tensor<96x64xf16> * tensor<64x152xf16> -> tensor<96x152xf32>
   tt.return %0 : tensor<96x152xf32>
 }

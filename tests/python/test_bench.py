@@ -61,7 +61,7 @@ def test_results(product):
     assert found["arithmetic_intensity"] == pytest.approx(found["flops"] / found["bytes"])
     assert found["tflop_per_s"] == pytest.approx(found["flops"] / found["kernel_time_ms"] / 1e9)
     least = max(found["bytes"] / found["roof"]["bytes_per_second"], found["flops"] / found["roof"]["float32"])
-    assert found["share_of_roof"] == pytest.approx(least / found["kernel_time_ms"] * 1e3)
+    assert found["fraction_of_peak"] == pytest.approx(least / found["kernel_time_ms"] * 1e3)
 
 
 def test_operations_of_all_kinds(tmp_path):
@@ -159,10 +159,10 @@ def test_refuses_what_is_wrong(product):
 
 def test_roof_is_measured_once(monkeypatch):
     calls = []
-    monkeypatch.setattr(_core, "measure_processor", lambda: calls.append(1) or {"bytes_per_second": 1e9, "float32": 2e9, "float64": 1e9})
-    assert roof.roof_of("cpu") == roof.roof_of("cpu")
+    monkeypatch.setattr(_core, "measure_cpu", lambda: calls.append(1) or {"bytes_per_second": 1e9, "float32": 2e9, "float64": 1e9})
+    assert roof.peaks_of("cpu") == roof.peaks_of("cpu")
     assert len(calls) == 1
-    roof.roof_of("cpu", anew=True)
+    roof.peaks_of("cpu", anew=True)
     assert len(calls) == 2
 
 
@@ -170,17 +170,17 @@ def test_a_disturbed_roof_is_measured_again(monkeypatch):
     """The higher rates count, and an undisturbed measurement ends the search."""
     rates = iter([{"bytes_per_second": 1e9, "float32": 3e9, "float64": 1e9, "disturbed": True},
                   {"bytes_per_second": 2e9, "float32": 2e9, "float64": 1e9, "disturbed": False}])
-    monkeypatch.setattr(_core, "measure_processor", lambda: next(rates))
-    assert roof.roof_of("cpu", anew=True)["disturbed"]
-    again = roof.roof_of("cpu")
+    monkeypatch.setattr(_core, "measure_cpu", lambda: next(rates))
+    assert roof.peaks_of("cpu", anew=True)["disturbed"]
+    again = roof.peaks_of("cpu")
     assert again["bytes_per_second"] == 2e9 and again["float32"] == 3e9 and not again["disturbed"]
-    assert roof.roof_of("cpu") == again  # nothing is measured again
+    assert roof.peaks_of("cpu") == again  # nothing is measured again
 
 
 def test_a_roof_that_cannot_be_measured(monkeypatch):
-    monkeypatch.setattr(_core, "measure_processor", lambda: 1 // 0)
+    monkeypatch.setattr(_core, "measure_cpu", lambda: 1 // 0)
     with pytest.raises(ZeroDivisionError):
-        roof.roof_of("cpu", anew=True)
+        roof.peaks_of("cpu", anew=True)
 
 
 def test_a_disturbed_roof_is_told():
@@ -193,20 +193,20 @@ def test_a_disturbed_roof_is_told():
 
 
 def test_a_roof_that_a_kernel_goes_through_was_too_low(monkeypatch):
-    monkeypatch.setattr(_core, "measure_processor", lambda: {"bytes_per_second": 1e9, "float32": 2e9, "float64": 1e9})
-    own = roof.roof_of("cpu", anew=True)
+    monkeypatch.setattr(_core, "measure_cpu", lambda: {"bytes_per_second": 1e9, "float32": 2e9, "float64": 1e9})
+    own = roof.peaks_of("cpu", anew=True)
     large = 4 * _core.target()["llc_bytes"]
     work = lambda bytes, operations: _core.Work(bytes, operations, False, "float32")
     assert roof.beaten(own, "cpu", work(10**9, 1e9), 1.0) is own
     assert roof.beaten(own, "cpu", work(1000, 5e9), 1.0)["float32"] == 5e9
-    raised = roof.beaten(roof.roof_of("cpu"), "cpu", work(large, 1.0), large / 3e9)
-    assert raised["bytes_per_second"] == pytest.approx(3e9) and roof.roof_of("cpu") == raised and raised["float32"] == 5e9
+    raised = roof.beaten(roof.peaks_of("cpu"), "cpu", work(large, 1.0), large / 3e9)
+    assert raised["bytes_per_second"] == pytest.approx(3e9) and roof.peaks_of("cpu") == raised and raised["float32"] == 5e9
     # Data that fit into caches tell nothing about memory.
     assert roof.beaten(raised, "cpu", work(1000, 1.0), 1e-9) is raised
 
 
 def test_roof_is_plausible():
-    own = _core.measure_processor()
+    own = _core.measure_cpu()
     assert own["bytes_per_second"] > 1e8 and own["float32"] > 1e8 and own["float64"] > 1e8
 
 

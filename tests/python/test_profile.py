@@ -54,7 +54,7 @@ def test_kernels_with_calls_bytes_and_operations(run, tmp_path):
     rows = {row["kernel"]: row for row in json.loads(done.stdout)["kernels"]}
     scale = rows["scale_kernel"]
     assert (scale["calls"], scale["bytes"], scale["flops"]) == (3, 3 * 2 * 4096 * 4, 3 * 2 * 4096)
-    assert scale["gb_per_s"] == pytest.approx(scale["bytes"] / scale["seconds"] / 1e9) and "share_of_roof" not in scale
+    assert scale["gb_per_s"] == pytest.approx(scale["bytes"] / scale["seconds"] / 1e9) and "fraction_of_peak" not in scale
     assert (rows["named"]["bytes"], rows["named"]["flops"]) == (5000, 1e6)
     assert sum(row["share_of_time"] for row in rows.values()) == pytest.approx(1)
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
@@ -92,10 +92,10 @@ def test_products_have_the_peak_of_their_type():
     machine = {"bytes_per_second": 1e12, "float32": 1e12, "tf32": 4e12, "float16": 8e12}
     row = {"calls": 1, "seconds": 1.0, "bytes": 0, "flops": 5e12, "products": {"float16": 4e12}}
     profile.add_rates([row], machine)
-    assert row["share_of_roof"] == 0.5 + 1  # 4 of 8 for products, and 1 of 1 for other operations
+    assert row["fraction_of_peak"] == 0.5 + 1  # 4 of 8 for products, and 1 of 1 for other operations
     row = {"calls": 1, "seconds": 1.0, "bytes": 0, "flops": 4e12, "products": {"int8": 4e12}}
     profile.add_rates([row], machine)
-    assert row["share_of_roof"] == 0.25
+    assert row["fraction_of_peak"] == 0.25
 
 
 def test_a_table_beside_the_roof(run):

@@ -65,11 +65,11 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 
-const RefutedFacts nothing;
+const FailedGuards nothing;
 
-static_assert(std::is_constructible_v<Indices, tt::FuncOp, const RefutedFacts &>);
-static_assert(!std::is_constructible_v<Indices, tt::FuncOp, RefutedFacts>, "a set that does not outlive it is refused");
-static_assert(!std::is_constructible_v<Indices, tt::FuncOp, const RefutedFacts>, "a set that does not outlive it is refused");
+static_assert(std::is_constructible_v<Indices, tt::FuncOp, const FailedGuards &>);
+static_assert(!std::is_constructible_v<Indices, tt::FuncOp, FailedGuards>, "a set that does not outlive it is refused");
+static_assert(!std::is_constructible_v<Indices, tt::FuncOp, const FailedGuards>, "a set that does not outlive it is refused");
 
 TEST(Indices, ANumberThatMayHaveWrappedIsNotWidened) {
   Kernel kernel("%p = tt.get_program_id x : i32\n %x = arith.muli %p, %s : i32\n %w = arith.extsi %x : i32 to i64\n"
@@ -79,7 +79,7 @@ TEST(Indices, ANumberThatMayHaveWrappedIsNotWidened) {
   EXPECT_EQ(trusting.text(trusting.scalar(wide)), "argument 2*program_id(0)");
   ASSERT_EQ(trusting.facts().size(), 1u);
   EXPECT_EQ(trusting.facts()[0].name, "argument 2*program_id(0) fits in 32 bits");
-  RefutedFacts refuted;
+  FailedGuards refuted;
   refuted.insert(trusting.facts()[0].name);
   Indices careful(kernel.function(), refuted);
   EXPECT_EQ(careful.text(careful.scalar(wide)), "(a value that is computed)");
@@ -114,8 +114,8 @@ TEST(Indices, AFactThatOrdinaryLaunchesBreakIsNotTakenForGranted) {
   Polynomial s = indices.scalar(kernel.function().getArgument(2));
   EXPECT_TRUE(indices.assumeNonNegative(s));
   EXPECT_FALSE(indices.assumeNonNegative(Polynomial(0) - s));
-  RefutedFacts all;
-  all.insert(everyFact);
+  FailedGuards all;
+  all.insert(everyGuard);
   Indices nobody(kernel.function(), all);
   EXPECT_FALSE(nobody.assumeNonNegative(nobody.scalar(kernel.function().getArgument(2))));
 }
@@ -184,8 +184,8 @@ TEST(MapPlan, NeedsItsFacts) {
   Indices indices(kernel.function(), nothing);
   ASSERT_TRUE(gpu::planTensorMap(indices, kernel.function(), load.getPtr(), load.getMask()));
   ASSERT_FALSE(indices.facts().empty());
-  for (const LaunchFact &fact : indices.facts()) {
-    RefutedFacts refuted;
+  for (const LaunchGuard &fact : indices.facts()) {
+    FailedGuards refuted;
     refuted.insert(fact.name);
     Indices without(kernel.function(), refuted);
     EXPECT_FALSE(gpu::planTensorMap(without, kernel.function(), load.getPtr(), load.getMask())) << fact.name;
@@ -196,12 +196,12 @@ TEST(BaseArgument, IsSeenThroughAddressArithmetic) {
   Kernel kernel(rows);
   auto load = kernel.first<tt::LoadOp>();
   EXPECT_EQ(baseArgument(load.getPtr()), kernel.function().getArgument(0));
-  EXPECT_TRUE(ttg::areApart(load.getPtr(), kernel.function().getArgument(3)));
-  EXPECT_FALSE(ttg::areApart(load.getPtr(), kernel.function().getArgument(0)));
-  ASSERT_TRUE(kernel.function()->hasAttr(ttg::factsName));
-  kernel.function()->setAttr(ttg::refutedName,
+  EXPECT_TRUE(ttg::assumeNoAlias(load.getPtr(), kernel.function().getArgument(3)));
+  EXPECT_FALSE(ttg::assumeNoAlias(load.getPtr(), kernel.function().getArgument(0)));
+  ASSERT_TRUE(kernel.function()->hasAttr(ttg::guardsName));
+  kernel.function()->setAttr(ttg::failedGuardsName,
                              mlir::Builder(kernel.function().getContext()).getStrArrayAttr({"argument 0 and argument 3 do not overlap"}));
-  EXPECT_FALSE(ttg::areApart(load.getPtr(), kernel.function().getArgument(3)));
+  EXPECT_FALSE(ttg::assumeNoAlias(load.getPtr(), kernel.function().getArgument(3)));
 }
 
 } // namespace

@@ -312,8 +312,8 @@ TEST_F(Author, MeasuresALaunch) {
   EXPECT_EQ(found.bytes, 3 * 4 * (1 << 16));
   EXPECT_EQ(found.operations, 1 << 16);
   EXPECT_DOUBLE_EQ(found.bytesPerSecond, static_cast<double>(found.bytes) / found.seconds);
-  EXPECT_GT(found.roofBytesPerSecond, 0);
-  EXPECT_DOUBLE_EQ(found.shareOfRoof, found.bytesPerSecond / found.roofBytesPerSecond);
+  EXPECT_GT(found.peakBytesPerSecond, 0);
+  EXPECT_DOUBLE_EQ(found.fractionOfPeak, found.bytesPerSecond / found.peakBytesPerSecond);
   EXPECT_TRUE(found.isBoundByMemory);
   EXPECT_EQ(found.referenceSeconds, 0);
   EXPECT_EQ(out[65535], 3);
@@ -345,8 +345,8 @@ TEST_F(Author, MeasuresOnGpus) {
   EXPECT_FLOAT_EQ(static_cast<float>(found.seconds), 2.5e-3f);
   EXPECT_EQ(found.bytes, 2 << 20);
   // Its roof was measured by kernels of ours.
-  EXPECT_FLOAT_EQ(static_cast<float>(found.roofBytesPerSecond), 2.0f * (1 << 30) / 2.5e-3f);
-  EXPECT_GT(found.roofOperationsPerSecond, 0);
+  EXPECT_FLOAT_EQ(static_cast<float>(found.peakBytesPerSecond), 2.0f * (1 << 30) / 2.5e-3f);
+  EXPECT_GT(found.peakOperationsPerSecond, 0);
   EXPECT_FALSE(add.measure(tilewright::Grid(1), {tilewright::onDevice(x), there(x), there(out), 4, 1, {"BLOCK", 256}}, {}));
   // Host code is judged there as well; what this driver leaves is nothing.
   auto report = tilewright::verify([&](Tensors t) { return addAll(t); }, sums, inputs(), {.device = 0, .variants = tilewright::asGiven});
@@ -386,7 +386,7 @@ TEST_F(Author, BenchesBesideAReference) {
   EXPECT_NE(std::string(measured->json()).find("\"speedup\":"), std::string::npos);
   auto same = tilewright::compare(*measured, *measured);
   ASSERT_TRUE(same) << same.error();
-  EXPECT_EQ(same->verdict, 0);
+  EXPECT_EQ(same->result, 0);
   EXPECT_EQ(same->ratio, 1);
   // What is wrong is not measured.
   auto wrong = tilewright::bench(products, [](Tensors t) { t[2].set({0, 0}, 1e9); }, Products::inputs);

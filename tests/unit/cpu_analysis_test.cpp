@@ -43,18 +43,18 @@ struct Kernel {
   OwningOpRef<ModuleOp> module;
 };
 
-const address::RefutedFacts nothing;
+const address::FailedGuards nothing;
 /// Nothing may be taken for granted about launches.
-address::RefutedFacts all() {
-  address::RefutedFacts refuted;
-  refuted.insert(everyFact);
+address::FailedGuards all() {
+  address::FailedGuards refuted;
+  refuted.insert(everyGuard);
   return refuted;
 }
 
 TEST(Analysis, aSumThatMayOverflowMovesOnlyModulo) {
   Kernel kernel("%s = arith.addi %r, %ns : tensor<64xi32>\n");
   TileAnalysis analysis(kernel.function(), all());
-  Step step = analysis.step(kernel.last(), 0);
+  Step step = analysis.strideOf(kernel.last(), 0);
   EXPECT_EQ(step.kind, Step::constant);
   EXPECT_EQ(step.amount, 1);
   EXPECT_TRUE(step.modular);
@@ -69,7 +69,7 @@ TEST(Analysis, thatNothingOverflowsIsAFactOfLaunches) {
   EXPECT_TRUE(analysis.isExact(kernel.last()));
   ASSERT_EQ(analysis.facts().size(), 1u);
   EXPECT_EQ(analysis.facts()[0].name, "argument 1 + i0 fits in 32 bits");
-  address::RefutedFacts refuted;
+  address::FailedGuards refuted;
   refuted.insert(analysis.facts()[0].name);
   TileAnalysis without(kernel.function(), refuted);
   EXPECT_FALSE(without.isExact(kernel.last()));
@@ -107,7 +107,7 @@ TEST(Analysis, whatCannotOverflowIsWidenedWithoutACondition) {
                 "%p = arith.muli %r, %c : tensor<64xi32>\n"
                 "%w = arith.extsi %p : tensor<64xi32> to tensor<64xi64>\n");
   TileAnalysis analysis(kernel.function(), nothing);
-  Step step = analysis.step(kernel.last(), 0);
+  Step step = analysis.strideOf(kernel.last(), 0);
   EXPECT_EQ(step.amount, 1000);
   EXPECT_FALSE(step.isConditional());
   EXPECT_TRUE(analysis.facts().empty());
@@ -118,14 +118,14 @@ TEST(Analysis, aProductThatOverflowsIsWidenedOnACondition) {
                 "%p = arith.muli %r, %c : tensor<64xi32>\n"
                 "%w = arith.extsi %p : tensor<64xi32> to tensor<64xi64>\n");
   TileAnalysis analysis(kernel.function(), nothing);
-  EXPECT_TRUE(analysis.step(kernel.last(), 0).widens);
+  EXPECT_TRUE(analysis.strideOf(kernel.last(), 0).widens);
 }
 
 TEST(Analysis, narrowIntegersHaveNoStep) {
   Kernel kernel("%t = arith.trunci %r : tensor<64xi32> to tensor<64xi8>\n"
                 "%w = arith.extsi %t : tensor<64xi8> to tensor<64xi32>\n");
   TileAnalysis analysis(kernel.function(), nothing);
-  EXPECT_EQ(analysis.step(kernel.last(), 0).kind, Step::other);
+  EXPECT_EQ(analysis.strideOf(kernel.last(), 0).kind, Step::other);
 }
 
 TEST(Analysis, aContiguityHintIsNoStep) {
@@ -133,7 +133,7 @@ TEST(Analysis, aContiguityHintIsNoStep) {
                 "%p = arith.muli %r, %c : tensor<64xi32>\n"
                 "%m = arith.remsi %p, %ns {tt.contiguity = dense<64> : tensor<1xi32>} : tensor<64xi32>\n");
   TileAnalysis analysis(kernel.function(), nothing);
-  EXPECT_EQ(analysis.step(kernel.last(), 0).kind, Step::other);
+  EXPECT_EQ(analysis.strideOf(kernel.last(), 0).kind, Step::other);
 }
 
 TEST(Analysis, aMaskSaysWhetherItsIndexMayOverflow) {
@@ -213,14 +213,14 @@ int64_t streamsFrom(const std::string &body, const CpuTarget &target) {
 
 TEST(Store, outputsOfProductsPassASlowLastLevelEarlier) {
   CpuTarget slow = *cpuTarget("avx2");
-  slow.l2Bytes = 2 << 20, slow.keptOutputBytes = 8 << 20, slow.llcBytes = 24 << 20;
+  slow.l2Bytes = 2 << 20, slow.cachedOutputBytes = 8 << 20, slow.llcBytes = 24 << 20;
   CpuTarget fast = slow;
-  fast.keptOutputBytes = fast.llcBytes;
+  fast.cachedOutputBytes = fast.llcBytes;
   std::string row = "%d = arith.sitofp %r : tensor<64xi32> to tensor<64xf32>\n";
   std::string product = "%one = arith.constant dense<1.0> : tensor<8x8xf32>\n"
                         "%c = tt.dot %one, %one, %one : tensor<8x8xf32> * tensor<8x8xf32> -> tensor<8x8xf32>\n"
                         "%d = tt.reshape %c : tensor<8x8xf32> -> tensor<64xf32>\n";
-  EXPECT_EQ(streamsFrom(row, slow), slow.keptOutputBytes);
+  EXPECT_EQ(streamsFrom(row, slow), slow.cachedOutputBytes);
   EXPECT_EQ(streamsFrom(product, slow), slow.l2Bytes);
   EXPECT_EQ(streamsFrom(product, fast), fast.llcBytes);
 }

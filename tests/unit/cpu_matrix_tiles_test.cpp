@@ -2,7 +2,7 @@
 #include "tile_emulator.h"
 
 #include "cpu/math.h"
-#include "cpu/matrix_tiles.h"
+#include "cpu/amx_tiles.h"
 
 #include <bit>
 #include <cmath>

@@ -317,7 +317,7 @@ TEST_F(Cuda, BlockingLaunchesWait) {
 }
 
 TEST_F(Cuda, Times) {
-  std::optional<CardTime> found = CudaDevice::get(0, diagnostics)->time(nullptr, [] { return true; }, diagnostics);
+  std::optional<GpuTime> found = CudaDevice::get(0, diagnostics)->time(nullptr, [] { return true; }, diagnostics);
   ASSERT_TRUE(found);
   EXPECT_NEAR(found->seconds, 2.5e-3, 1e-9);
   EXPECT_FALSE(found->waited);
@@ -394,7 +394,7 @@ TEST_F(Cuda, FactsAreChecked) {
   uint64_t slots[] = {0x10000, 100, 256, 0x80000};
   int64_t bytes[] = {100 * 256 * 2, 0, 0, 64};
   auto broken = [&] {
-    BrokenFacts names = kernel.brokenFacts({1, 1, 1}, slots, bytes, 0);
+    FailedGuardNames names = kernel.guardsFailedBy({1, 1, 1}, slots, bytes, 0);
     return names ? *names : std::vector<std::string>();
   };
   EXPECT_TRUE(broken().empty());
@@ -410,7 +410,7 @@ TEST_F(Cuda, FactsAreChecked) {
   EXPECT_EQ(broken(), (std::vector<std::string>{"a and c do not overlap"}));
   bytes[3] = 64;
   slots[2] = 17; // rows of 34 bytes: the hardware has no such map
-  EXPECT_EQ(broken(), (std::vector<std::string>{mapFactName(0)}));
+  EXPECT_EQ(broken(), (std::vector<std::string>{mapGuardName(0)}));
 }
 
 // The same numbers with another tensor: what is said of an address is looked at again.
@@ -422,7 +422,7 @@ TEST_F(Cuda, FactsAboutAddresses) {
   GpuKernel kernel(code);
   for (uint64_t address : {0x10008, 0x10004, 0x10008, 0x10010, 0x10001}) {
     uint64_t slots[] = {address, 100};
-    EXPECT_EQ(kernel.brokenFacts({1, 1, 1}, slots, {}, 0) != nullptr, address % 8 != 0) << address;
+    EXPECT_EQ(kernel.guardsFailedBy({1, 1, 1}, slots, {}, 0) != nullptr, address % 8 != 0) << address;
   }
 }
 

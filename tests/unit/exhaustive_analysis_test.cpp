@@ -378,11 +378,11 @@ private:
     std::map<size_t, Value> built;
     for (size_t i : added)
       build(kernel, i, built);
-    address::RefutedFacts everything;
-    everything.insert(everyFact);
+    address::FailedGuards everything;
+    everything.insert(everyGuard);
     cpu::TileAnalysis tiles(kernel.function(), everything);
     address::Indices indices(kernel.function(), everything);
-    kernel.function()->setAttr(ttg::refutedName, kernel.b.getStrArrayAttr({everyFact}));
+    kernel.function()->setAttr(ttg::failedGuardsName, kernel.b.getStrArrayAttr({everyGuard}));
     gpu::AxisAnalysis axes(kernel.function());
     std::vector<bool> isNew;
     for (size_t i : added) {
@@ -418,7 +418,7 @@ private:
   }
 
   /// The run-time check that the operand moves as exact numbers do.
-  bool widensExactly(size_t i, size_t which) const {
+  bool extendsWithoutWrap(size_t i, size_t which) const {
     const Expression &in = pool[pool[i].operands.back()];
     bool isUnsigned = StringRef(pool[i].made).starts_with("arith.extui");
     int64_t narrow = in.values[which * space.lanes()];
@@ -444,14 +444,14 @@ private:
       key = llvm::hash_combine(key, static_cast<int>(step.kind), step.amount, step.wraps, step.widens, step.modular);
       Operation *op = value.getDefiningOp();
       bool wraps = isa<arith::RemSIOp, arith::RemUIOp>(op) && step.wraps;
-      bool widens = cpu::widenedBy(op) && step.widens && !tiles.widensExactly(op, d);
+      bool widens = cpu::extendedFrom(op) && step.widens && !tiles.extendsWithoutWrap(op, d);
       std::vector<bool> checked(space.scalars.size(), true);
       for (size_t which = 0; which < space.scalars.size(); ++which) {
         for (size_t operand : e.operands)
           if (!pool[operand].checked[static_cast<size_t>(d)][which]) checked[which] = false;
         if (!isDefined(i, which)) continue;
         if (wraps && !staysBelow(i, d, which)) checked[which] = false;
-        if (widens && !widensExactly(i, which)) checked[which] = false;
+        if (widens && !extendsWithoutWrap(i, which)) checked[which] = false;
         if (step.kind != cpu::Step::other && (checked[which] || !step.isConditional())) checkStep(i, step, d, which);
       }
       e.checked.push_back(std::move(checked));

@@ -100,8 +100,8 @@ int cuptiActivityFlushAll(uint32_t flags) {
   ++state.flushes;
   if (flags || count == 0) return 0;
   uint8_t *buffer = NULL;
-  size_t bytes = 0, mostRecords = 1, used = 0;
-  wanted(&buffer, &bytes, &mostRecords);
+  size_t bytes = 0, maxRecords = 1, used = 0;
+  wanted(&buffer, &bytes, &maxRecords);
   for (int i = 0; i < count; ++i) {
     memcpy(buffer + used, &records[i].bytes, sizeof(size_t));
     memcpy(buffer + used + sizeof(size_t), records[i].content, records[i].bytes);

@@ -1,5 +1,5 @@
 // Facts about launches: interval arithmetic, what holds, and facts as numbers.
-#include "support/launch_facts.h"
+#include "support/launch_guards.h"
 
 #include <gtest/gtest.h>
 
@@ -66,11 +66,11 @@ TEST(Intervals, OfALaunch) {
 }
 
 // program_id(0)*slot 1 fits in 32 bits.
-LaunchFact offsetFits() {
+LaunchGuard offsetFits() {
   return {"offset", {{Kind::program, 0, 0}, {Kind::slot, 1, 0}, {Kind::product, 0, 1}}, INT32_MIN, INT32_MAX, -1, -1};
 }
 
-TEST(LaunchFact, Holds) {
+TEST(LaunchGuard, Holds) {
   uint64_t slots[] = {0x1000, 1 << 20};
   EXPECT_TRUE(holds(offsetFits(), {slots, {}, {2048, 1, 1}}));
   EXPECT_FALSE(holds(offsetFits(), {slots, {}, {2049, 1, 1}}));
@@ -78,8 +78,8 @@ TEST(LaunchFact, Holds) {
   EXPECT_TRUE(holds(offsetFits(), {slots, {}, {2049, 1, 1}}));
 }
 
-TEST(LaunchFact, OfTensorsThatMayOverlap) {
-  LaunchFact apart{"apart", {}, 0, 0, 0, 2};
+TEST(LaunchGuard, OfTensorsThatMayOverlap) {
+  LaunchGuard apart{"apart", {}, 0, 0, 0, 2};
   uint64_t slots[] = {0x1000, 5, 0x2000};
   int64_t bytes[] = {0x1000, 0, 0x10};
   EXPECT_TRUE(holds(apart, {slots, bytes, {}}));
@@ -95,32 +95,32 @@ TEST(LaunchFact, OfTensorsThatMayOverlap) {
 }
 
 // Slot 0 is no multiple of 8: preferred, since there is faster code for multiples.
-LaunchFact noMultiple() {
+LaunchGuard noMultiple() {
   return {"n is no multiple of 8", {{Kind::slot, 0, 0}, {Kind::between, 8, 8}, {Kind::remainder, 0, 1}}, 0, 0, -1, -1, true};
 }
 
-TEST(LaunchFact, ThatIsPreferred) {
+TEST(LaunchGuard, ThatIsPreferred) {
   for (int64_t number : {0, 8, -8, 1000, 1001, 1004, -4, -1}) {
     uint64_t slots[] = {uint64_t(number)};
     EXPECT_EQ(holds(noMultiple(), {slots, {}, {}}), number % 8 != 0) << number;
   }
-  std::vector<LaunchFact> facts = {noMultiple(), offsetFits()};
-  EXPECT_TRUE(arePreferred(facts, {"n is no multiple of 8"}));
-  EXPECT_FALSE(arePreferred(facts, {"n is no multiple of 8", "offset"}));
-  EXPECT_FALSE(arePreferred(facts, {"another kernel's"}));
+  std::vector<LaunchGuard> facts = {noMultiple(), offsetFits()};
+  EXPECT_TRUE(areVersioningRequests(facts, {"n is no multiple of 8"}));
+  EXPECT_FALSE(areVersioningRequests(facts, {"n is no multiple of 8", "offset"}));
+  EXPECT_FALSE(areVersioningRequests(facts, {"another kernel's"}));
 }
 
-TEST(LaunchFact, AsNumbers) {
-  LaunchFact apart{"a and b do not overlap", {}, 0, 0, 0, 1};
-  for (const LaunchFact &fact : {offsetFits(), apart, noMultiple()}) {
+TEST(LaunchGuard, AsNumbers) {
+  LaunchGuard apart{"a and b do not overlap", {}, 0, 0, 0, 1};
+  for (const LaunchGuard &fact : {offsetFits(), apart, noMultiple()}) {
     std::vector<int64_t> numbers = numbersOf(fact);
-    EXPECT_EQ(factOf(fact.name, numbers, 2), fact);
-    EXPECT_FALSE(factOf(fact.name, numbers, 0)); // a slot that is not there
+    EXPECT_EQ(guardOf(fact.name, numbers, 2), fact);
+    EXPECT_FALSE(guardOf(fact.name, numbers, 0)); // a slot that is not there
     numbers.pop_back();
-    EXPECT_FALSE(factOf(fact.name, numbers, 2));
+    EXPECT_FALSE(guardOf(fact.name, numbers, 2));
   }
-  EXPECT_FALSE(factOf("later", std::vector<int64_t>{0, 0, -1, -1, 0, int64_t(Kind::sum), 0, 0}, 2)); // an operand of itself
-  EXPECT_FALSE(factOf("unknown", std::vector<int64_t>{0, 0, -1, -1, 0, 99, 0, 0}, 2));
+  EXPECT_FALSE(guardOf("later", std::vector<int64_t>{0, 0, -1, -1, 0, int64_t(Kind::sum), 0, 0}, 2)); // an operand of itself
+  EXPECT_FALSE(guardOf("unknown", std::vector<int64_t>{0, 0, -1, -1, 0, 99, 0, 0}, 2));
 }
 
 TEST(SignedSlots, AreAsWideAsTheirTypes) {

@@ -249,13 +249,13 @@ TEST(SharedAccess, registersInOrder) {
 }
 
 // B of mma.sync in rows of N: what a thread has of two or four instructions comes at once, and half or a quarter of a warp finds all banks.
-TEST(SharedAccess, neighborColumns) {
-  EXPECT_TRUE(Layout::neighborColumns(8, 1).empty());
-  EXPECT_TRUE(Layout::neighborColumns(32, 4).empty());
-  EXPECT_EQ(Layout::neighborColumns(32, 2), (std::vector<int64_t>{1, 4, 2, 3, 0}));
+TEST(SharedAccess, adjacentColumns) {
+  EXPECT_TRUE(Layout::adjacentColumns(8, 1).empty());
+  EXPECT_TRUE(Layout::adjacentColumns(32, 4).empty());
+  EXPECT_EQ(Layout::adjacentColumns(32, 2), (std::vector<int64_t>{1, 4, 2, 3, 0}));
   for (int64_t warps : {1, 2, 4, 8})
     for (int64_t columns = 16 * warps; columns <= 256; columns *= 2) {
-      std::vector<int64_t> to = Layout::neighborColumns(columns, warps);
+      std::vector<int64_t> to = Layout::adjacentColumns(columns, warps);
       Layout b = Layout::mmaOperand({32, columns}, 1, 1, warps, 1).withColumnBits(to);
       Layout result = Layout::mmaAccumulator({16, columns}, 1, warps).withColumnBits(to);
       EXPECT_TRUE(b.isInjectiveModuloBroadcast() && b.isSurjective());

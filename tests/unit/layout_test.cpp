@@ -128,7 +128,7 @@ TEST(LayoutAlgebra, inverse) {
     std::set<uint32_t> seen;
     int64_t places = 0;
     for (uint64_t input = 0; input < uint64_t(1) << layout.map().columns.size(); ++input) {
-      Place place = layout.placeOf(input);
+      HardwareLocation place = layout.locationOf(input);
       if ((place.reg & layout.freeMask(Axis::reg)) || (place.lane & layout.freeMask(Axis::lane)) ||
           (place.warp & layout.freeMask(Axis::warp)))
         continue;

@@ -3,19 +3,19 @@
 #include "support/numa.h"
 
 #include "made_up_nodes.h"
-#include "support/processor.h"
+#include "support/cpu.h"
 
 #include <cstdlib>
 
 using namespace tilewright;
 
 static std::vector<NumaNode> nodesOf(const MadeUpNodes &machine, int64_t usable = INT64_MAX) {
-  return numaNodesOf(machine.root, [=](int64_t processor) { return processor < usable; });
+  return numaNodesOf(machine.root, [=](int64_t cpu) { return cpu < usable; });
 }
 
 static std::vector<int64_t> dealt(const std::vector<NumaNode> &nodes, int64_t threads) {
   std::vector<int64_t> counts(nodes.size(), -1);
-  dealThreads(nodes, threads, counts);
+  distributeThreads(nodes, threads, counts);
   return counts;
 }
 
@@ -25,8 +25,8 @@ TEST(Numa, ReadsTwoNodes) {
   MadeUpNodes machine("0-1", {"0-1,4-5", "2-3,6-7"});
   std::vector<NumaNode> nodes = nodesOf(machine);
   ASSERT_EQ(nodes.size(), 2u);
-  EXPECT_EQ(nodes[0].processors, (Numbers{0, 1, 4, 5}));
-  EXPECT_EQ(nodes[1].processors, (Numbers{2, 3, 6, 7}));
+  EXPECT_EQ(nodes[0].cpus, (Numbers{0, 1, 4, 5}));
+  EXPECT_EQ(nodes[1].cpus, (Numbers{2, 3, 6, 7}));
 }
 
 TEST(Numa, ReadsFourNodesOfWhichOneHasMemoryAloneAndOneIsOff) {
@@ -34,7 +34,7 @@ TEST(Numa, ReadsFourNodesOfWhichOneHasMemoryAloneAndOneIsOff) {
   std::vector<NumaNode> nodes = nodesOf(machine);
   ASSERT_EQ(nodes.size(), 3u);
   EXPECT_EQ(nodes[1].number, 3);
-  EXPECT_EQ(nodes[1].processors, Numbers{4});
+  EXPECT_EQ(nodes[1].cpus, Numbers{4});
   EXPECT_EQ(nodes[2].number, 4);
 }
 
@@ -42,7 +42,7 @@ TEST(Numa, LeavesOutProcessorsOfOthers) {
   MadeUpNodes machine("0-3", {"0-1", "2-3", "4-5", "6-7"});
   std::vector<NumaNode> nodes = nodesOf(machine, 3);
   ASSERT_EQ(nodes.size(), 2u);
-  EXPECT_EQ(nodes[1].processors, Numbers{2});
+  EXPECT_EQ(nodes[1].cpus, Numbers{2});
 }
 
 TEST(Numa, ToleratesWhatIsDamaged) {
@@ -50,14 +50,14 @@ TEST(Numa, ToleratesWhatIsDamaged) {
   MadeUpNodes machine("0-2", {"0,x,2", "-1", "3-99999999999"});
   std::vector<NumaNode> nodes = nodesOf(machine, 8);
   ASSERT_EQ(nodes.size(), 2u);
-  EXPECT_EQ(nodes[0].processors, Numbers{0});
-  EXPECT_EQ(nodes[1].processors, (Numbers{3, 4, 5, 6, 7}));
+  EXPECT_EQ(nodes[0].cpus, Numbers{0});
+  EXPECT_EQ(nodes[1].cpus, (Numbers{3, 4, 5, 6, 7}));
 }
 
 TEST(Numa, OfThisProcess) {
-  Numbers usable = usableProcessorNumbers();
+  Numbers usable = usableCpuNumbers();
   ASSERT_FALSE(usable.empty());
-  EXPECT_EQ(static_cast<int64_t>(usable.size()), affinityProcessors());
+  EXPECT_EQ(static_cast<int64_t>(usable.size()), affinityCpus());
   std::string last = std::to_string(usable.back());
   MadeUpNodes machine("0-1", {last, "0-99999"});
   ::setenv("TILEWRIGHT_NUMA", machine.root.c_str(), 1);
@@ -66,10 +66,10 @@ TEST(Numa, OfThisProcess) {
   std::vector<NumaNode> one = numaNodes();
   ::unsetenv("TILEWRIGHT_NUMA");
   ASSERT_EQ(made.size(), 2u);
-  EXPECT_EQ(made[0].processors, Numbers{usable.back()});
-  EXPECT_EQ(made[1].processors, usable);
+  EXPECT_EQ(made[0].cpus, Numbers{usable.back()});
+  EXPECT_EQ(made[1].cpus, usable);
   ASSERT_EQ(one.size(), 1u);
-  EXPECT_EQ(one[0].processors, usable);
+  EXPECT_EQ(one[0].cpus, usable);
   EXPECT_GE(numaNodes().size(), 1u);
 }
 
@@ -85,10 +85,10 @@ TEST(Numa, DealsThreadsOut) {
 
 TEST(Numa, PartsFollowOneAnotherAndAreAllThereIs) {
   for (int64_t total : {int64_t(0), int64_t(1), int64_t(7), int64_t(100003), INT64_MAX}) {
-    EXPECT_EQ(endOfPart(total, 0, 9), 0);
-    EXPECT_EQ(endOfPart(total, 9, 9), total);
+    EXPECT_EQ(endOfPartition(total, 0, 9), 0);
+    EXPECT_EQ(endOfPartition(total, 9, 9), total);
     for (int64_t before = 0; before < 9; ++before)
-      EXPECT_LE(endOfPart(total, before, 9), endOfPart(total, before + 1, 9));
+      EXPECT_LE(endOfPartition(total, before, 9), endOfPartition(total, before + 1, 9));
   }
-  EXPECT_EQ(endOfPart(100, 4, 8), 50);
+  EXPECT_EQ(endOfPartition(100, 4, 8), 50);
 }

@@ -26,18 +26,18 @@ TEST(Proof, everyPlanHolds) {
     for (const Layout &src : layoutsOf(bits))
       for (const Layout &dst : layoutsOf(bits)) {
         if (classifyConversion(src, dst) < Conversion::shuffle)
-          EXPECT_EQ(wrongInRegisters(sameThreadRegisters(dst, src), src, dst), std::nullopt);
+          EXPECT_EQ(verifyRegisters(sameThreadRegisters(dst, src), src, dst), std::nullopt);
         if (std::optional<ShufflePlan> plan = planShuffle(src, dst)) {
-          EXPECT_EQ(wrongInShuffle(*plan, src, dst), std::nullopt) << src.text() << "\n" << dst.text();
+          EXPECT_EQ(verifyShuffle(*plan, src, dst), std::nullopt) << src.text() << "\n" << dst.text();
           ++shuffles;
         }
         ScratchPlan plan = optimalScratch(src, dst, bits, {true, true});
-        EXPECT_EQ(wrongInBuffer(plan.shared), std::nullopt);
-        EXPECT_EQ(wrongInVectors(plan.store, src, plan.shared), std::nullopt);
-        EXPECT_EQ(wrongInVectors(plan.load, dst, plan.shared), std::nullopt);
+        EXPECT_EQ(verifyBuffer(plan.shared), std::nullopt);
+        EXPECT_EQ(verifyVectors(plan.store, src, plan.shared), std::nullopt);
+        EXPECT_EQ(verifyVectors(plan.load, dst, plan.shared), std::nullopt);
         for (auto [matrix, layout] : {std::pair(plan.storeMatrix, src), std::pair(plan.loadMatrix, dst)})
           if (matrix) {
-            EXPECT_EQ(wrongInMatrices(*matrix, layout, plan.shared), std::nullopt);
+            EXPECT_EQ(verifyMatrices(*matrix, layout, plan.shared), std::nullopt);
             ++matrices;
           }
       }
@@ -49,17 +49,17 @@ TEST(Proof, tamperedRegisters) {
   Layout src = Layout::coalesced({64, 64}, 4, 4, rows), dst = src;
   std::swap(dst.basesOf(Axis::reg)[0], dst.basesOf(Axis::reg)[1]);
   std::vector<std::optional<int64_t>> registers = sameThreadRegisters(dst, src);
-  ASSERT_EQ(wrongInRegisters(registers, src, dst), std::nullopt);
+  ASSERT_EQ(verifyRegisters(registers, src, dst), std::nullopt);
   for (size_t i = 0; i < registers.size(); ++i) {
     auto doctored = registers;
     doctored[i] = *registers[i] ^ 1;
-    EXPECT_TRUE(wrongInRegisters(doctored, src, dst));
+    EXPECT_TRUE(verifyRegisters(doctored, src, dst));
     doctored[i] = std::nullopt;
-    EXPECT_TRUE(wrongInRegisters(doctored, src, dst));
+    EXPECT_TRUE(verifyRegisters(doctored, src, dst));
   }
   Layout other = dst;
   std::swap(other.basesOf(Axis::lane)[0], other.basesOf(Axis::lane)[1]);
-  EXPECT_TRUE(wrongInRegisters(registers, src, other));
+  EXPECT_TRUE(verifyRegisters(registers, src, other));
 }
 
 TEST(Proof, tamperedShuffles) {
@@ -70,11 +70,11 @@ TEST(Proof, tamperedShuffles) {
   for (auto [src, dst] : {std::pair(across, along), std::pair(pairs, halves), std::pair(halves, pairs)}) {
     std::optional<ShufflePlan> plan = planShuffle(src, dst);
     ASSERT_TRUE(plan);
-    ASSERT_EQ(wrongInShuffle(*plan, src, dst), std::nullopt);
+    ASSERT_EQ(verifyShuffle(*plan, src, dst), std::nullopt);
     auto caught = [&](auto change) {
       ShufflePlan doctored = *plan;
       change(doctored);
-      EXPECT_TRUE(wrongInShuffle(doctored, src, dst)) << src.text() << "\n" << dst.text();
+      EXPECT_TRUE(verifyShuffle(doctored, src, dst)) << src.text() << "\n" << dst.text();
     };
     for (size_t i = 0; i < plan->rounds.size(); ++i) {
       caught([&](ShufflePlan &p) {
@@ -97,11 +97,11 @@ TEST(Proof, tamperedAccesses) {
   Layout layout = Layout::mmaOperand({64, 64}, 0, 2, 2, 2);
   SharedLayout shared = SharedLayout::swizzled({64, 64}, 16, 128, rows);
   VectorAccess access = vectorAccess(layout, shared);
-  ASSERT_EQ(wrongInVectors(access, layout, shared), std::nullopt);
+  ASSERT_EQ(verifyVectors(access, layout, shared), std::nullopt);
   auto caught = [&](auto change) {
     VectorAccess doctored = access;
     change(doctored);
-    EXPECT_TRUE(wrongInVectors(doctored, layout, shared));
+    EXPECT_TRUE(verifyVectors(doctored, layout, shared));
   };
   for (size_t i = 0; i < access.vectors.size(); ++i) {
     caught([&](VectorAccess &a) { a.vectors[i].offset ^= 4; });
@@ -114,7 +114,7 @@ TEST(Proof, tamperedAccesses) {
 
   SharedLayout twice = shared;
   twice.bases[0] = twice.bases[1];
-  EXPECT_TRUE(wrongInBuffer(twice));
+  EXPECT_TRUE(verifyBuffer(twice));
 }
 
 TEST(Proof, tamperedMatrices) {
@@ -124,11 +124,11 @@ TEST(Proof, tamperedMatrices) {
     std::optional<MatrixPlan> plan = ldmatrixPlan(layout, shared);
     ASSERT_TRUE(plan);
     EXPECT_EQ(plan->transposed, which == 1);
-    ASSERT_EQ(wrongInMatrices(*plan, layout, shared), std::nullopt);
+    ASSERT_EQ(verifyMatrices(*plan, layout, shared), std::nullopt);
     auto caught = [&](auto change) {
       MatrixPlan doctored = *plan;
       change(doctored);
-      EXPECT_TRUE(wrongInMatrices(doctored, layout, shared));
+      EXPECT_TRUE(verifyMatrices(doctored, layout, shared));
     };
     for (size_t i = 0; i < plan->instructions.size(); ++i) {
       caught([&](MatrixPlan &p) { p.instructions[i].offset ^= 16; });

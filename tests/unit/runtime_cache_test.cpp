@@ -1,7 +1,7 @@
 // The cache on disk: what is stored comes back, what is damaged does not, and processes do not disturb each other.
 
 #include "evaluate/module.h"
-#include "pipeline/compile.h"
+#include "driver/compile.h"
 #include "runtime/cache.h"
 #include "support/files.h"
 #include "support/hash.h"
@@ -233,7 +233,7 @@ TEST(CacheKey, KnowsWhatTheFeaturesDoNotTell) {
     EXPECT_NE(kernelCacheKey(request), before);
     request.target = hostCpu();
   }
-  request.target.keptOutputBytes /= 2;
+  request.target.cachedOutputBytes /= 2;
   EXPECT_NE(kernelCacheKey(request), before);
 }
 

@@ -136,7 +136,7 @@ TEST(Launch, FactBroken) {
   EXPECT_FALSE(diagnostics.hasErrors());
   EXPECT_FALSE(kernel->launch(Grid(3), slots, 0, diagnostics)); // there is no source for another version
   ASSERT_EQ(diagnostics.all().size(), 1u);
-  EXPECT_EQ(diagnostics.all()[0].id, Diag::factBroken);
+  EXPECT_EQ(diagnostics.all()[0].id, Diag::guardFailed);
   EXPECT_EQ(diagnostics.all()[0].message, "the code of kernel 'nothing_kernel' takes for granted that n*program_id(0) >= 0, which does not "
                                           "hold for this launch: argument 1 is -5, the grid is 3 x 1 x 1");
 }
@@ -186,18 +186,18 @@ TEST(Launch, PlacesLaunches) {
   LaunchOptions options;
   options.device = 2;
   Argument number = Argument::integer(4);
-  EXPECT_TRUE(placeLaunch(kernel, {number, number, number}, options, diagnostics));
+  EXPECT_TRUE(chooseDevice(kernel, {number, number, number}, options, diagnostics));
   EXPECT_EQ(options.device, 2) << "nothing says where: it stays";
-  EXPECT_TRUE(placeLaunch(kernel, {Argument::pointer(nullptr, Scalar::fp32, 0), number, number}, options, diagnostics));
+  EXPECT_TRUE(chooseDevice(kernel, {Argument::pointer(nullptr, Scalar::fp32, 0), number, number}, options, diagnostics));
   EXPECT_EQ(options.device, 2) << "nor does a null pointer";
-  EXPECT_TRUE(placeLaunch(kernel, {on(1), on(1), number}, options, diagnostics));
+  EXPECT_TRUE(chooseDevice(kernel, {on(1), on(1), number}, options, diagnostics));
   EXPECT_EQ(options.device, 1);
-  EXPECT_TRUE(placeLaunch(kernel, {number, Argument::tuple({on(0), number}, {}), number}, options, diagnostics));
+  EXPECT_TRUE(chooseDevice(kernel, {number, Argument::tuple({on(0), number}, {}), number}, options, diagnostics));
   EXPECT_EQ(options.device, 0);
-  EXPECT_TRUE(placeLaunch(kernel, {on(-1), on(-1), number}, options, diagnostics));
+  EXPECT_TRUE(chooseDevice(kernel, {on(-1), on(-1), number}, options, diagnostics));
   EXPECT_EQ(options.device, -1);
   EXPECT_FALSE(diagnostics.hasErrors());
-  EXPECT_FALSE(placeLaunch(kernel, {on(0), on(1), number}, options, diagnostics));
+  EXPECT_FALSE(chooseDevice(kernel, {on(0), on(1), number}, options, diagnostics));
   ASSERT_EQ(diagnostics.all().size(), 1u);
   EXPECT_EQ(diagnostics.all()[0].id, Diag::mixedDevices);
   EXPECT_EQ(diagnostics.all()[0].message, "kernel 'add': 'x' is on CUDA device 0, but 'y' is on CUDA device 1");

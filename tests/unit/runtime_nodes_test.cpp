@@ -1,7 +1,7 @@
 // The pool on machines of several nodes of memory, made up of the processors that there are.
 
 #include "runtime/pool.h"
-#include "support/processor.h"
+#include "support/cpu.h"
 
 #include "made_up_nodes.h"
 
@@ -20,7 +20,7 @@ namespace {
 
 /// Nodes of one processor each; there may be more of them than processors, and then they share.
 MadeUpNodes machineOf(size_t nodes) {
-  std::vector<int64_t> usable = usableProcessorNumbers();
+  std::vector<int64_t> usable = usableCpuNumbers();
   std::vector<std::string> lists;
   for (size_t i = 0; i < nodes; ++i)
     lists.push_back(std::to_string(usable[i % usable.size()]));
@@ -90,7 +90,7 @@ struct Meeting {
 /// Whether neighbors ran on one node: two nodes, or four, have a stretch of programs each, and workers that stay there. The caller, which
 /// nobody binds, has the first node's.
 bool neighborsShareANode(size_t nodes) {
-  std::vector<int64_t> usable = usableProcessorNumbers();
+  std::vector<int64_t> usable = usableCpuNumbers();
   Meeting meeting;
   if (!runOnPool(jobOf(Meeting::meet, &meeting, Meeting::threads)).ok) return false;
   std::vector<int64_t> processorOf; // of each node that has been seen, in the order of programs
@@ -101,11 +101,11 @@ bool neighborsShareANode(size_t nodes) {
     }
     if (CPU_COUNT(&meeting.where[i]) != 1) return false;
     size_t node = i * nodes / Meeting::threads;
-    int64_t processor = 0;
-    while (!CPU_ISSET(static_cast<size_t>(processor), &meeting.where[i]))
-      ++processor;
-    if (node == processorOf.size()) processorOf.push_back(processor);
-    if (node + 1 != processorOf.size() || processorOf.back() != processor) return false;
+    int64_t cpu = 0;
+    while (!CPU_ISSET(static_cast<size_t>(cpu), &meeting.where[i]))
+      ++cpu;
+    if (node == processorOf.size()) processorOf.push_back(cpu);
+    if (node + 1 != processorOf.size() || processorOf.back() != cpu) return false;
   }
   std::vector<int64_t> expected;
   for (size_t i = 0; i < nodes; ++i)
@@ -152,7 +152,7 @@ TEST(PoolOnNodes, FewThreadsAreLeftToTheSystem) {
     job.threads = Meeting::threads;
     if (!runOnPool(job).ok) return false;
     return std::all_of(meeting.where.begin(), meeting.where.end(),
-                       [](const cpu_set_t &set) { return CPU_COUNT(&set) == affinityProcessors(); });
+                       [](const cpu_set_t &set) { return CPU_COUNT(&set) == affinityCpus(); });
   }));
 }
 

@@ -1,7 +1,7 @@
 // Schedules and plans of shared memory prove themselves: what the planners make holds, and what was tampered with is caught before it
 // becomes code.
 #include "gpu/passes.h"
-#include "gpu/schedule/pipeline.h"
+#include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/shared_plan.h"
 #include "support/target.h"
 
@@ -41,19 +41,19 @@ protected:
     function.walk([&](mlir::scf::ForOp found) { loop = found; });
   }
 
-  LoopSchedule schedule(int64_t stages, bool roles) {
+  LoopSchedule schedule(int64_t stages, bool warpSpecialized) {
     LoopSchedule schedule = scheduleLoop(loop, true);
-    EXPECT_FALSE(schedule.rings.empty());
-    schedule.roles = roles;
+    EXPECT_FALSE(schedule.circularBuffers.empty());
+    schedule.warpSpecialized = warpSpecialized;
     ttg::ConfigAttr config = ttg::configOf(function);
-    placeRefills(schedule, stages, config, *gpuTarget(config.getTarget().getValue()));
-    EXPECT_EQ(wrongIn(schedule), std::nullopt);
+    scheduleRefills(schedule, stages, config, *gpuTarget(config.getTarget().getValue()));
+    EXPECT_EQ(verify(schedule), std::nullopt);
     return schedule;
   }
 
   void caught(LoopSchedule doctored, llvm::function_ref<void(LoopSchedule &)> change) {
     change(doctored);
-    EXPECT_TRUE(wrongIn(doctored));
+    EXPECT_TRUE(verify(doctored));
   }
 
   /// Sums accumulate in place: products run on over the back edge.
@@ -125,40 +125,40 @@ protected:
 TEST_F(Schedule, productsThatRunOn) {
   loadGemm();
   LoopSchedule good = schedule(3, /*roles=*/false);
-  ASSERT_EQ(good.rings.size(), 1u);
+  ASSERT_EQ(good.circularBuffers.size(), 1u);
   ASSERT_EQ(good.inFlight.size(), 1u);
-  EXPECT_EQ(good.rings[0].lag, 1);
+  EXPECT_EQ(good.circularBuffers[0].releaseDistance, 1);
   caught(good, [](LoopSchedule &s) { s.stages = 1; });
-  caught(good, [](LoopSchedule &s) { s.rings.clear(); });
-  caught(good, [](LoopSchedule &s) { s.rings[0].lag = 0; });      // filled while it is read
-  caught(good, [](LoopSchedule &s) { s.rings[0].lag = 3; });      // started where it is waited for
+  caught(good, [](LoopSchedule &s) { s.circularBuffers.clear(); });
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = 0; });      // filled while it is read
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = 3; });      // started where it is waited for
   caught(good, [](LoopSchedule &s) { s.refillAfter = nullptr; }); // before the product of the iteration before is retired
   caught(good, [](LoopSchedule &s) { s.refillAfter = &s.loop.getBody()->front(); });
   caught(good, [](LoopSchedule &s) { s.refillAfter = s.loop; });
-  caught(good, [](LoopSchedule &s) { s.rings[0].retired = s.rings[0].firstReader; }); // given back while it is read
-  caught(good, [](LoopSchedule &s) { s.rings[0].firstReader = s.rings[0].retired; }); // read before the wait
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].lastReader = s.circularBuffers[0].firstReader; }); // given back while it is read
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].firstReader = s.circularBuffers[0].lastReader; }); // read before the wait
   caught(good, [](LoopSchedule &s) { s.ahead = s.inFlight[0]; });
 }
 
 /// The last product of three runs on until the next iteration's first wait, behind which its slots are filled again.
 TEST_F(Schedule, lastProductRunsOn) {
-  for (bool roles : {false, true}) {
+  for (bool warpSpecialized : {false, true}) {
     loadBackward("0");
-    LoopSchedule good = schedule(3, roles);
-    ASSERT_TRUE(good.retiring);
+    LoopSchedule good = schedule(3, warpSpecialized);
+    ASSERT_TRUE(good.drainingWait);
     ASSERT_EQ(good.inFlight.size(), 1u);
-    for (const Ring &ring : good.rings)
-      EXPECT_EQ(ring.lag, 1);
-    caught(good, [](LoopSchedule &s) { s.rings[0].lag = 0; });
-    caught(good, [](LoopSchedule &s) { s.refillAfter = s.rings[0].firstReader; }); // before the product is retired
+    for (const CircularBuffer &ring : good.circularBuffers)
+      EXPECT_EQ(ring.releaseDistance, 1);
+    caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = 0; });
+    caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].firstReader; }); // before the product is retired
     caught(good, [](LoopSchedule &s) { s.inFlight.push_back(s.inFlight[0]); });
-    caught(good, [](LoopSchedule &s) { s.retiring.setPending(1); });
-    good.retiring.setPending(0);
-    caught(good, [](LoopSchedule &s) { s.retiring = mlir::cast<ttg::WgmmaWaitOp>(s.inFlight[0]->getNextNode()); }); // added to before
+    caught(good, [](LoopSchedule &s) { s.drainingWait.setPending(1); });
+    good.drainingWait.setPending(0);
+    caught(good, [](LoopSchedule &s) { s.drainingWait = mlir::cast<ttg::WgmmaWaitOp>(s.inFlight[0]->getNextNode()); }); // added to before
   }
   loadBackward("128"); // no registers for its first operand beside all sums
   LoopSchedule good = schedule(3, /*roles=*/false);
-  EXPECT_FALSE(good.retiring);
+  EXPECT_FALSE(good.drainingWait);
   EXPECT_TRUE(good.inFlight.empty());
 }
 
@@ -191,12 +191,12 @@ TEST_F(Schedule, accumulatorsOneAfterTheOther) {
 TEST_F(Schedule, productStartedAhead) {
   loadAttention("0");
   LoopSchedule good = schedule(2, /*roles=*/false);
-  ASSERT_EQ(good.rings.size(), 2u);
+  ASSERT_EQ(good.circularBuffers.size(), 2u);
   ASSERT_TRUE(good.ahead);
-  caught(good, [](LoopSchedule &s) { std::swap(s.rings[0], s.rings[1]); });
-  caught(good, [](LoopSchedule &s) { s.rings[0].lag = 1; });
+  caught(good, [](LoopSchedule &s) { std::swap(s.circularBuffers[0], s.circularBuffers[1]); });
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = 1; });
   caught(good, [](LoopSchedule &s) { s.refillAfter = nullptr; });
-  caught(good, [](LoopSchedule &s) { s.refillAfter = s.rings[0].firstReader; }); // before the values are read
+  caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].firstReader; }); // before the values are read
 }
 
 /// A warp of its own fills the slots that the others give back.
@@ -205,10 +205,10 @@ TEST_F(Schedule, slotsGivenBack) {
   LoopSchedule good = schedule(3, /*roles=*/true);
   ASSERT_TRUE(good.ahead);
   caught(good, [](LoopSchedule &s) { s.refillAfter = nullptr; });
-  caught(good, [](LoopSchedule &s) { s.rings[0].lag = s.rings[1].lag = 1; });
-  caught(good, [](LoopSchedule &s) { s.refillAfter = s.rings[0].firstReader; });
-  caught(good, [](LoopSchedule &s) { s.refillAfter = s.rings[0].retired; }); // the next iteration's product still reads
-  caught(good, [](LoopSchedule &s) { s.rings[1].tma = false; });
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = s.circularBuffers[1].releaseDistance = 1; });
+  caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].firstReader; });
+  caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].lastReader; }); // the next iteration's product still reads
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[1].tma = false; });
   // Two slots are enough: that of what starts ahead is given back where its product is over, not at the end of the iteration.
   EXPECT_TRUE(schedule(2, /*roles=*/true).ahead);
 }
@@ -216,13 +216,13 @@ TEST_F(Schedule, slotsGivenBack) {
 TEST_F(Schedule, oneIterationAfterTheOther) {
   loadAttention("128");
   LoopSchedule good = schedule(2, /*roles=*/false);
-  ASSERT_EQ(good.rings.size(), 2u);
+  ASSERT_EQ(good.circularBuffers.size(), 2u);
   ASSERT_FALSE(good.ahead);
-  EXPECT_EQ(good.rings[0].lag, 0);
-  EXPECT_EQ(good.rings[1].lag, 1);
-  caught(good, [](LoopSchedule &s) { s.rings[1].lag = 0; }); // the values' slot is read further down
-  caught(good, [](LoopSchedule &s) { s.refillAfter = s.rings[0].firstReader; });
-  caught(good, [](LoopSchedule &s) { s.rings[1].lag = 2; });
+  EXPECT_EQ(good.circularBuffers[0].releaseDistance, 0);
+  EXPECT_EQ(good.circularBuffers[1].releaseDistance, 1);
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[1].releaseDistance = 0; }); // the values' slot is read further down
+  caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].firstReader; });
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[1].releaseDistance = 2; });
 }
 
 TEST_F(Schedule, copiesByThreads) {
@@ -255,21 +255,21 @@ TEST_F(Schedule, copiesByThreads) {
   mlir::OpBuilder b(stored.getSrc().getDefiningOp());
   stored.getSrcMutable().assign(b.clone(*stored.getSrc().getDefiningOp())->getResult(0));
   LoopSchedule good = schedule(3, /*roles=*/false);
-  ASSERT_FALSE(good.rings.empty());
-  EXPECT_FALSE(good.rings[0].tma);
-  caught(good, [](LoopSchedule &s) { s.refillAfter = s.rings[0].retired; }); // behind the sync that shows the data
-  caught(good, [](LoopSchedule &s) { s.rings[0].lag = 0; });
-  caught(good, [](LoopSchedule &s) { s.rings.push_back(s.rings[0]), s.rings.back().lag += 1; }); // one wait, two distances
+  ASSERT_FALSE(good.circularBuffers.empty());
+  EXPECT_FALSE(good.circularBuffers[0].tma);
+  caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].lastReader; }); // behind the sync that shows the data
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = 0; });
+  caught(good, [](LoopSchedule &s) { s.circularBuffers.push_back(s.circularBuffers[0]), s.circularBuffers.back().releaseDistance += 1; }); // one wait, two distances
 }
 
 TEST_F(Schedule, placesInSharedMemory) {
   loadAttention("0");
   SharedPlan good = planShared(function);
-  ASSERT_EQ(wrongIn(good), std::nullopt);
+  ASSERT_EQ(verify(good), std::nullopt);
   auto caughtPlan = [&](llvm::function_ref<void(SharedPlan &)> change) {
     SharedPlan doctored = good;
     change(doctored);
-    EXPECT_TRUE(wrongIn(doctored));
+    EXPECT_TRUE(verify(doctored));
   };
   int64_t pairs = 0;
   for (size_t i = 0; i < good.reservations.size(); ++i) {

@@ -226,8 +226,8 @@ TEST(Target, CachesAreThoseOfTheCoresThatAreHere) {
   EXPECT_GT(host.l2Bytes, 0);
   EXPECT_GT(host.llcBytes, 0);
   EXPECT_LE(host.llcBytes, ::sysconf(_SC_NPROCESSORS_ONLN) * (12 << 20));
-  EXPECT_GE(host.keptOutputBytes, host.l2Bytes);
-  EXPECT_LE(host.keptOutputBytes, host.llcBytes);
+  EXPECT_GE(host.cachedOutputBytes, host.l2Bytes);
+  EXPECT_LE(host.cachedOutputBytes, host.llcBytes);
 }
 
 namespace {
@@ -249,24 +249,24 @@ struct Groups {
 
 TEST(Quota, OfBothVersionsAndOfTheGroupsAround) {
   Groups groups;
-  EXPECT_EQ(quotaProcessorsOf(groups.root, "0::/a/b\n"), INT64_MAX);
+  EXPECT_EQ(quotaCpusOf(groups.root, "0::/a/b\n"), INT64_MAX);
   groups.write("/a/b", "cpu.max", "max 100000");
-  EXPECT_EQ(quotaProcessorsOf(groups.root, "0::/a/b\n"), INT64_MAX);
+  EXPECT_EQ(quotaCpusOf(groups.root, "0::/a/b\n"), INT64_MAX);
   groups.write("/a", "cpu.max", "250000 100000");
-  EXPECT_EQ(quotaProcessorsOf(groups.root, "0::/a/b\n"), 3);
-  EXPECT_EQ(quotaProcessorsOf(groups.root, "0::/other\n"), INT64_MAX);
+  EXPECT_EQ(quotaCpusOf(groups.root, "0::/a/b\n"), 3);
+  EXPECT_EQ(quotaCpusOf(groups.root, "0::/other\n"), INT64_MAX);
   groups.write("/cpu/job/one", "cpu.cfs_quota_us", "-1");
   groups.write("/cpu/job/one", "cpu.cfs_period_us", "100000");
-  EXPECT_EQ(quotaProcessorsOf(groups.root, "3:memory:/job\n1:cpu:/job/one\n"), INT64_MAX);
+  EXPECT_EQ(quotaCpusOf(groups.root, "3:memory:/job\n1:cpu:/job/one\n"), INT64_MAX);
   groups.write("/cpu/job", "cpu.cfs_quota_us", "50000");
   groups.write("/cpu/job", "cpu.cfs_period_us", "100000");
-  EXPECT_EQ(quotaProcessorsOf(groups.root, "3:memory:/job\n1:cpu:/job/one\n"), 1);
-  EXPECT_EQ(quotaProcessorsOf(groups.root, "3:cpuset:/job/one\n"), INT64_MAX);
+  EXPECT_EQ(quotaCpusOf(groups.root, "3:memory:/job\n1:cpu:/job/one\n"), 1);
+  EXPECT_EQ(quotaCpusOf(groups.root, "3:cpuset:/job/one\n"), INT64_MAX);
   groups.write("/cpu,cpuacct/job", "cpu.cfs_quota_us", "200000");
   groups.write("/cpu,cpuacct/job", "cpu.cfs_period_us", "100000");
-  EXPECT_EQ(quotaProcessorsOf(groups.root, "1:cpu,cpuacct:/job\n"), 1); // of both mounts
+  EXPECT_EQ(quotaCpusOf(groups.root, "1:cpu,cpuacct:/job\n"), 1); // of both mounts
   groups.write("", "cpu.max", "400000 100000");                         // in a container the root is its own group
-  EXPECT_EQ(quotaProcessorsOf(groups.root, "0::/unknown/here\n"), 4);
+  EXPECT_EQ(quotaCpusOf(groups.root, "0::/unknown/here\n"), 4);
 }
 
 TEST(Settings, WordsForOnAndOff) {

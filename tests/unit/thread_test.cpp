@@ -38,7 +38,7 @@ protected:
     t->lane = ptx::LaneIdOp::create(t->b, t->b.getI32Type());
     t->warp = ptx::WarpIdOp::create(t->b, t->b.getI32Type());
     Parts held;
-    for (int64_t reg = 0; reg < t->partsOf(entry.getArgument(0).getType()); ++reg)
+    for (int64_t reg = 0; reg < t->threadValueCount(entry.getArgument(0).getType()); ++reg)
       held.push_back(t->zero(t->b.getF32Type()));
     t->set(entry.getArgument(0), held);
     return t;
@@ -153,7 +153,7 @@ TEST_F(Accesses, EachOnce) {
 TEST_F(Accesses, AMeetingInABranchForgetsNothingBeforeIt) {
   GlobalAccess before = access(true), inThen = access(true), afterMeeting = access(true), inElse = access(true);
   log.add(before);
-  AccessLog::Place branch = log.place();
+  AccessLog::HardwareLocation branch = log.place();
   log.add(inThen);
   log.clear();
   log.add({before, afterMeeting});
@@ -177,7 +177,7 @@ TEST_F(Accesses, BranchesInARowCopyTheirOwn) {
   size_t copied = 0;
   constexpr size_t branches = 1000;
   for (size_t i = 0; i < branches; ++i) {
-    AccessLog::Place branch = log.place();
+    AccessLog::HardwareLocation branch = log.place();
     log.add({shared, access(true)});
     llvm::SmallVector<GlobalAccess> added = log.takeSince(branch);
     copied += added.size();

@@ -175,27 +175,27 @@ protected:
     configs.clear();
     for (size_t i = 0; i < rows.size(); ++i)
       configs.push_back("BLOCK=" + std::to_string(i));
-    TuneDoor door;
-    door.measure = [this, rows](size_t config, std::optional<double> best) -> std::optional<Measured> {
+    TunerCallbacks callbacks;
+    callbacks.measure = [this, rows](size_t config, std::optional<double> best) -> std::optional<Measured> {
       measured.emplace_back(config, best.value_or(0));
       double time = rows[config].milliseconds;
       if (time == 0) return Measured{{}, "it fails"};
       return Measured{{time, time, time}, "", rows[config].group};
     };
-    door.tryOut = [rows](size_t config) { return std::optional<size_t>(rows[config].group); };
-    door.compile = [](size_t) { return std::nullopt; };
-    door.groups = groups;
-    door.groups.difference = [](size_t group, size_t expected) {
+    callbacks.tryOut = [rows](size_t config) { return std::optional<size_t>(rows[config].group); };
+    callbacks.compile = [](size_t) { return std::nullopt; };
+    callbacks.groups = groups;
+    callbacks.groups.difference = [](size_t group, size_t expected) {
       return "group " + std::to_string(group) + " is not group " + std::to_string(expected);
     };
-    return tune(&problem, configs, door, diagnostics);
+    return tune(&problem, configs, callbacks, diagnostics);
   }
   bool isKept() { return loadTuned(problem, configs, diagnostics).has_value(); }
 
   std::filesystem::path folder;
   std::vector<std::string> configs;
   std::vector<std::pair<size_t, double>> measured; // and the best time so far
-  GroupDoor groups;
+  GroupCallbacks groups;
   TuneProblem problem{"kernel", "source", "device", "n=1"};
   Diagnostics diagnostics;
 };

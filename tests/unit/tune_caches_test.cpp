@@ -26,14 +26,14 @@ TEST(Measure, SmallTensorsStayInCaches) {
 
 TEST(Measure, ARunInWhichSomethingIsCompiledOrTunedIsNotTheKernelsAlone) {
   double (*now)() = [] { return 0.0; };
-  EXPECT_TRUE(timeOnProcessor(now, {}, [] { return true; })->isOfKernel);
-  EXPECT_FALSE(timeOnProcessor(now, {}, [] { return Compiling(), true; })->isOfKernel);
-  EXPECT_FALSE(timeOnProcessor(now, {}, [] {
-                 TuneDoor door;
-                 door.measure = [](size_t, std::optional<double>) { return Measured{{1, 1, 1}, ""}; };
-                 door.compile = [](size_t) { return std::nullopt; };
+  EXPECT_TRUE(timeOnCpu(now, {}, [] { return true; })->isOfKernel);
+  EXPECT_FALSE(timeOnCpu(now, {}, [] { return Compiling(), true; })->isOfKernel);
+  EXPECT_FALSE(timeOnCpu(now, {}, [] {
+                 TunerCallbacks callbacks;
+                 callbacks.measure = [](size_t, std::optional<double>) { return Measured{{1, 1, 1}, ""}; };
+                 callbacks.compile = [](size_t) { return std::nullopt; };
                  Diagnostics diagnostics;
-                 return tune(nullptr, {"a", "b"}, door, diagnostics)->worked;
+                 return tune(nullptr, {"a", "b"}, callbacks, diagnostics)->worked;
                })->isOfKernel);
-  EXPECT_FALSE(timeOnProcessor(now, {}, [] { return false; }));
+  EXPECT_FALSE(timeOnCpu(now, {}, [] { return false; }));
 }

@@ -6,8 +6,8 @@
 #include "support/target.h"
 #include "syntax/parser.h"
 #include "tune/estimate.h"
-#include "tune/guess.h"
-#include "tune/machine_roof.h"
+#include "tune/initial_config.h"
+#include "tune/machine_peaks.h"
 #include "tune/measure.h"
 #include "tune/tuner.h"
 
@@ -48,10 +48,10 @@ protected:
   void TearDown() override { std::filesystem::remove_all(folder); }
 
   /// A door whose configurations take these times, one after the other where one is measured again.
-  TuneDoor door(std::vector<std::vector<Measured>> table) {
+  TunerCallbacks callbacks(std::vector<std::vector<Measured>> table) {
     times = std::move(table);
     calls.assign(times.size(), 0);
-    TuneDoor made;
+    TunerCallbacks made;
     made.measure = [this](size_t config, std::optional<double>) -> std::optional<Measured> {
       size_t turn = std::min(calls[config]++, times[config].size() - 1);
       return times[config][turn];
@@ -73,7 +73,7 @@ protected:
 };
 
 TEST_F(Tune, TheSmallestMedianWins) {
-  std::optional<TuneOutcome> outcome = tune(&problem, configs, door({{quiet(3)}, {quiet(1)}, {quiet(2)}}), diagnostics);
+  std::optional<TuneOutcome> outcome = tune(&problem, configs, callbacks({{quiet(3)}, {quiet(1)}, {quiet(2)}}), diagnostics);
   ASSERT_TRUE(outcome);
   EXPECT_EQ(outcome->best, 1u);
   EXPECT_TRUE(outcome->measured && outcome->worked);
@@ -81,17 +81,17 @@ TEST_F(Tune, TheSmallestMedianWins) {
 }
 
 TEST_F(Tune, OfEqualsTheFirstWins) {
-  EXPECT_EQ(tune(nullptr, configs, door({{quiet(2)}, {quiet(1)}, {quiet(1)}}), diagnostics)->best, 1u);
+  EXPECT_EQ(tune(nullptr, configs, callbacks({{quiet(2)}, {quiet(1)}, {quiet(1)}}), diagnostics)->best, 1u);
 }
 
 TEST_F(Tune, FailingOnesArePassedOver) {
-  std::optional<TuneOutcome> outcome = tune(&problem, configs, door({{failed("no")}, {quiet(2)}, {failed("never")}}), diagnostics);
+  std::optional<TuneOutcome> outcome = tune(&problem, configs, callbacks({{failed("no")}, {quiet(2)}, {failed("never")}}), diagnostics);
   EXPECT_EQ(outcome->best, 1u);
   EXPECT_EQ(outcome->results[2].failure, "never");
 }
 
 TEST_F(Tune, WhereAllFailNothingIsKept) {
-  std::optional<TuneOutcome> outcome = tune(&problem, configs, door({{failed("a")}, {failed("b")}, {failed("c")}}), diagnostics);
+  std::optional<TuneOutcome> outcome = tune(&problem, configs, callbacks({{failed("a")}, {failed("b")}, {failed("c")}}), diagnostics);
   ASSERT_TRUE(outcome);
   EXPECT_FALSE(outcome->worked);
   EXPECT_EQ(outcome->best, 0u);
@@ -99,7 +99,7 @@ TEST_F(Tune, WhereAllFailNothingIsKept) {
 }
 
 TEST_F(Tune, ADoorMayEndIt) {
-  TuneDoor made = door({{quiet(1)}, {quiet(1)}, {quiet(1)}});
+  TunerCallbacks made = callbacks({{quiet(1)}, {quiet(1)}, {quiet(1)}});
   made.measure = [](size_t, std::optional<double>) { return std::nullopt; };
   EXPECT_FALSE(tune(&problem, configs, made, diagnostics));
   EXPECT_FALSE(loadTuned(problem, configs, diagnostics));
@@ -107,14 +107,14 @@ TEST_F(Tune, ADoorMayEndIt) {
 
 TEST_F(Tune, NoiseIsMeasuredAgain) {
   // The second one is the fastest, but something disturbed its first measurement. The third is too slow to be in doubt.
-  std::optional<TuneOutcome> outcome = tune(nullptr, configs, door({{quiet(1.0)}, {noisy(1.2), quiet(0.5)}, {quiet(9)}}), diagnostics);
+  std::optional<TuneOutcome> outcome = tune(nullptr, configs, callbacks({{quiet(1.0)}, {noisy(1.2), quiet(0.5)}, {quiet(9)}}), diagnostics);
   EXPECT_EQ(outcome->best, 1u);
   EXPECT_EQ(outcome->results[1].milliseconds.front(), 0.5);
   EXPECT_EQ(calls, (std::vector<size_t>{4, 4, 1}));
 }
 
 TEST_F(Tune, OneIsMeasuredForAllThatMeanTheSame) {
-  TuneDoor made = door({{quiet(2), quiet(1.1)}, {failed("its code is the first one's")}, {quiet(1.8), quiet(1.5)}});
+  TunerCallbacks made = callbacks({{quiet(2), quiet(1.1)}, {failed("its code is the first one's")}, {quiet(1.8), quiet(1.5)}});
   made.compileThreads = 2;
   made.compile = [](size_t config) { return config == 1 ? std::optional<std::string>("asked") : std::nullopt; };
   made.sameAs = {0, 0, 2};
@@ -127,20 +127,20 @@ TEST_F(Tune, OneIsMeasuredForAllThatMeanTheSame) {
 
 TEST_F(Tune, LongRunsAreNotMeasuredAgain) {
   double longest = 1e3 * longRun + 1;
-  EXPECT_EQ(tune(nullptr, configs, door({{quiet(longest + 1)}, {quiet(longest)}, {quiet(longest)}}), diagnostics)->best, 1u);
+  EXPECT_EQ(tune(nullptr, configs, callbacks({{quiet(longest + 1)}, {quiet(longest)}, {quiet(longest)}}), diagnostics)->best, 1u);
   EXPECT_EQ(calls, (std::vector<size_t>{1, 1, 1}));
   size_t runs = 0;
   auto once = [&] { return ++runs, ofKernel(2 * longRun); };
-  std::optional<std::vector<double>> measured = measureRuns(once, std::nullopt, onProcessors, [&] { return double(runs); });
+  std::optional<std::vector<double>> measured = measureRuns(once, std::nullopt, onCpus, [&] { return double(runs); });
   ASSERT_TRUE(measured);
   EXPECT_EQ(measured->front(), 2e3 * longRun);
   EXPECT_EQ(runs, 2u); // the first one warms up
   runs = 0;
   bool compiles = true;
   auto longer = [&]() -> std::optional<TimedRun> { return ++runs, TimedRun{2 * veryLongRun, !std::exchange(compiles, false)}; };
-  ASSERT_TRUE(measureRuns(longer, std::nullopt, onProcessors, [&] { return double(runs); }));
+  ASSERT_TRUE(measureRuns(longer, std::nullopt, onCpus, [&] { return double(runs); }));
   EXPECT_EQ(runs, 2u); // something was compiled in the first one
-  ASSERT_TRUE(measureRuns(longer, std::nullopt, onProcessors, [&] { return double(runs); }));
+  ASSERT_TRUE(measureRuns(longer, std::nullopt, onCpus, [&] { return double(runs); }));
   EXPECT_EQ(runs, 3u);
 }
 
@@ -164,27 +164,27 @@ TEST_F(Tune, WhatIsOfGpusMeansNothingToProcessors) {
 
 TEST_F(Tune, AClockThatFallsDoesNotDecide) {
   // The first one was measured on a machine that had rested, all else behind it: each measurement is quiet, and says something else.
-  std::optional<TuneOutcome> outcome = tune(nullptr, configs, door({{quiet(0.8), quiet(1.1)}, {quiet(1.0)}, {quiet(9)}}), diagnostics);
+  std::optional<TuneOutcome> outcome = tune(nullptr, configs, callbacks({{quiet(0.8), quiet(1.1)}, {quiet(1.0)}, {quiet(9)}}), diagnostics);
   EXPECT_EQ(outcome->best, 1u);
   EXPECT_EQ(outcome->results[0].milliseconds.front(), 1.1);
   EXPECT_EQ(calls, (std::vector<size_t>{4, 4, 1}));
 }
 
 TEST_F(Tune, OneDisturbedRoundDoesNotDecide) {
-  TuneDoor made = door({{quiet(1.0), quiet(1.0), quiet(3.0), quiet(1.0)}, {quiet(1.1)}, {quiet(9)}});
+  TunerCallbacks made = callbacks({{quiet(1.0), quiet(1.0), quiet(3.0), quiet(1.0)}, {quiet(1.1)}, {quiet(9)}});
   EXPECT_EQ(tune(nullptr, configs, made, diagnostics)->best, 0u);
 }
 
 TEST_F(Tune, AUsersBenchmarkIsCalledOnce) {
-  TuneDoor made = door({{quiet(1.0)}, {noisy(1.2), quiet(0.5)}, {quiet(9)}});
+  TunerCallbacks made = callbacks({{quiet(1.0)}, {noisy(1.2), quiet(0.5)}, {quiet(9)}});
   made.mayRepeat = false;
   EXPECT_EQ(tune(nullptr, configs, made, diagnostics)->best, 0u);
   EXPECT_EQ(calls, (std::vector<size_t>{1, 1, 1}));
 }
 
 TEST_F(Tune, WinnersAreRememberedForTheirProblem) {
-  tune(&problem, configs, door({{quiet(3)}, {quiet(1)}, {failed("no")}}), diagnostics);
-  TuneDoor other = door({{quiet(1)}, {quiet(2)}, {quiet(3)}});
+  tune(&problem, configs, callbacks({{quiet(3)}, {quiet(1)}, {failed("no")}}), diagnostics);
+  TunerCallbacks other = callbacks({{quiet(1)}, {quiet(2)}, {quiet(3)}});
   std::optional<TuneOutcome> outcome = tune(&problem, configs, other, diagnostics);
   EXPECT_FALSE(outcome->measured);
   EXPECT_EQ(outcome->best, 1u);
@@ -203,16 +203,16 @@ TEST_F(Tune, WinnersAreRememberedForTheirProblem) {
 }
 
 TEST_F(Tune, AWinnerThatNoLongerCompilesIsMeasuredAnew) {
-  tune(&problem, configs, door({{quiet(3)}, {quiet(1)}, {quiet(2)}}), diagnostics);
+  tune(&problem, configs, callbacks({{quiet(3)}, {quiet(1)}, {quiet(2)}}), diagnostics);
   broken = 1;
-  std::optional<TuneOutcome> outcome = tune(&problem, configs, door({{quiet(3)}, {failed("no")}, {quiet(2)}}), diagnostics);
+  std::optional<TuneOutcome> outcome = tune(&problem, configs, callbacks({{quiet(3)}, {failed("no")}, {quiet(2)}}), diagnostics);
   EXPECT_TRUE(outcome->measured);
   EXPECT_EQ(outcome->best, 2u);
   EXPECT_EQ(loadTuned(problem, configs, diagnostics)->best, 2u);
 }
 
 TEST_F(Tune, ProcessesThatMeasureAtOnceAgree) {
-  TuneDoor made = door({{quiet(3)}, {quiet(1)}, {quiet(2)}});
+  TunerCallbacks made = callbacks({{quiet(3)}, {quiet(1)}, {quiet(2)}});
   auto measure = made.measure;
   made.measure = [&](size_t config, std::optional<double> best) { // another process ends first, with another winner
     if (config == 2) storeTuned({problem, configs, {quiet(1), quiet(2), quiet(3)}, 0}, diagnostics);
@@ -223,8 +223,8 @@ TEST_F(Tune, ProcessesThatMeasureAtOnceAgree) {
 }
 
 /// Measures a share of the configurations: each of them takes a moment.
-static TuneDoor shared(std::vector<double> medians, std::atomic<int> &count) {
-  TuneDoor made;
+static TunerCallbacks shared(std::vector<double> medians, std::atomic<int> &count) {
+  TunerCallbacks made;
   made.measure = [medians, &count](size_t config, std::optional<double>) -> std::optional<Measured> {
     ++count;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -268,7 +268,7 @@ TEST_F(Tune, TheShareOfADeadWorkerIsMeasuredByOthers) {
   pid_t child = ::fork();
   if (child == 0) {
     std::atomic<int> count = 0;
-    TuneDoor made = shared({3, 1, 2}, count);
+    TunerCallbacks made = shared({3, 1, 2}, count);
     auto measure = made.measure;
     made.measure = [measure](size_t config, std::optional<double> best) {
       if (config == 1) ::raise(SIGKILL); // with its claim in hand
@@ -288,10 +288,10 @@ TEST_F(Tune, TheShareOfADeadWorkerIsMeasuredByOthers) {
 }
 
 TEST_F(Tune, AllAnewIsSharedAsWell) {
-  tune(&problem, configs, door({{quiet(1)}, {quiet(2)}, {quiet(3)}}), diagnostics);
+  tune(&problem, configs, callbacks({{quiet(1)}, {quiet(2)}, {quiet(3)}}), diagnostics);
   ::setenv("TILEWRIGHT_SHARED_TUNING", "1", 1);
   std::atomic<int> count = 0;
-  TuneDoor made = shared({3, 1, 2}, count);
+  TunerCallbacks made = shared({3, 1, 2}, count);
   made.anew = true;
   std::optional<TuneOutcome> outcome = tune(&problem, configs, made, diagnostics);
   ::unsetenv("TILEWRIGHT_SHARED_TUNING");
@@ -301,8 +301,8 @@ TEST_F(Tune, AllAnewIsSharedAsWell) {
 }
 
 TEST_F(Tune, MeasuringAnewReplacesTheWinner) {
-  tune(&problem, configs, door({{quiet(3)}, {quiet(1)}, {quiet(2)}}), diagnostics);
-  TuneDoor made = door({{quiet(3)}, {quiet(4)}, {quiet(2)}});
+  tune(&problem, configs, callbacks({{quiet(3)}, {quiet(1)}, {quiet(2)}}), diagnostics);
+  TunerCallbacks made = callbacks({{quiet(3)}, {quiet(4)}, {quiet(2)}});
   made.anew = true;
   EXPECT_EQ(tune(&problem, configs, made, diagnostics)->best, 2u);
   EXPECT_EQ(loadTuned(problem, configs, diagnostics)->best, 2u);
@@ -310,7 +310,7 @@ TEST_F(Tune, MeasuringAnewReplacesTheWinner) {
 
 TEST_F(Tune, CompilesSeveralAtOnceAndMeasuresOne) {
   for (bool needsQuiet : {true, false}) {
-    TuneDoor made = door({{quiet(3)}, {quiet(1)}, {quiet(2)}});
+    TunerCallbacks made = callbacks({{quiet(3)}, {quiet(1)}, {quiet(2)}});
     auto measure = made.measure;
     std::atomic<int64_t> compiled{0}, measuring{0};
     made.needsQuiet = needsQuiet;
@@ -337,10 +337,10 @@ TEST_F(Tune, CompilesSeveralAtOnceAndMeasuresOne) {
   }
 }
 
-TEST(CompileAhead, KeepsItsFunction) {
+TEST(BackgroundCompiler, KeepsItsFunction) {
   auto used = std::make_shared<std::atomic<int>>(0);
   std::weak_ptr<std::atomic<int>> watched = used;
-  CompileAhead ahead(4, 2, [used = std::move(used)](size_t) -> std::optional<std::string> { return ++*used, std::nullopt; });
+  BackgroundCompiler ahead(4, 2, [used = std::move(used)](size_t) -> std::optional<std::string> { return ++*used, std::nullopt; });
   EXPECT_FALSE(watched.expired()); // the argument was a temporary
   for (size_t i = 0; i < 4; ++i)
     EXPECT_FALSE(ahead.wait(i));
@@ -349,7 +349,7 @@ TEST(CompileAhead, KeepsItsFunction) {
 TEST_F(Tune, ADoorMayEndItWhileOthersCompile) {
   configs.assign(100, "BLOCK=1");
   std::atomic<int64_t> compiled{0};
-  TuneDoor made;
+  TunerCallbacks made;
   made.needsQuiet = false;
   made.compileThreads = 4;
   made.compile = [&](size_t) -> std::optional<std::string> {
@@ -368,59 +368,59 @@ TEST(Measure, AHopelessOneIsTriedAFewTimes) {
     seconds = std::move(table);
     return [&, next = size_t(0)]() mutable { return ofKernel(seconds[std::min(next++, seconds.size() - 1)]); };
   };
-  EXPECT_EQ(measureRuns(runs({0.9, 0.005}), 1.0, onProcessors)->size(), 3u);
+  EXPECT_EQ(measureRuns(runs({0.9, 0.005}), 1.0, onCpus)->size(), 3u);
   auto slow = runs({0.9, 0.005});
   int64_t count = 0;
-  measureRuns([&] { return ++count, slow(); }, 1.0, onProcessors);
+  measureRuns([&] { return ++count, slow(); }, 1.0, onCpus);
   EXPECT_EQ(count, 6); // the first run warms up
   // Slow runs before fast ones are chance.
-  EXPECT_EQ(measureRuns(runs({0.9, 0.005, 0.005, 0.005, 0.001}), 1.0, onProcessors)->front(), 1.0);
-  EXPECT_FALSE(measureRuns([] { return std::optional<TimedRun>(); }, std::nullopt, onProcessors));
+  EXPECT_EQ(measureRuns(runs({0.9, 0.005, 0.005, 0.005, 0.001}), 1.0, onCpus)->front(), 1.0);
+  EXPECT_FALSE(measureRuns([] { return std::optional<TimedRun>(); }, std::nullopt, onCpus));
 }
 
 TEST_F(Tune, RoofsAreKeptUnlessDisturbed) {
   int64_t measured = 0;
-  auto measure = [&]() -> std::optional<MachineRoof> {
+  auto measure = [&]() -> std::optional<MachinePeaks> {
     ++measured;
-    return MachineRoof{{{"bytes_per_second", measured == 1 ? 9.0 : 5.0}, {"float32", static_cast<double>(measured)}}, measured == 1};
+    return MachinePeaks{{{"bytes_per_second", measured == 1 ? 9.0 : 5.0}, {"float32", static_cast<double>(measured)}}, measured == 1};
   };
-  EXPECT_FALSE(keptRoof("here", diagnostics));
-  EXPECT_TRUE(roofOf("here", measure, false, diagnostics)->isDisturbed);
-  std::optional<MachineRoof> again = roofOf("here", measure, false, diagnostics); // what is higher counts
+  EXPECT_FALSE(storedPeaks("here", diagnostics));
+  EXPECT_TRUE(peaksOfMachine("here", measure, false, diagnostics)->isDisturbed);
+  std::optional<MachinePeaks> again = peaksOfMachine("here", measure, false, diagnostics); // what is higher counts
   EXPECT_FALSE(again->isDisturbed);
   EXPECT_EQ(again->rates["bytes_per_second"], 9);
   EXPECT_EQ(again->rates["float32"], 2);
-  EXPECT_EQ(roofOf("here", measure, false, diagnostics)->rates, again->rates);
+  EXPECT_EQ(peaksOfMachine("here", measure, false, diagnostics)->rates, again->rates);
   EXPECT_EQ(measured, 2);
-  EXPECT_EQ(roofOf("here", measure, true, diagnostics)->rates["bytes_per_second"], 5); // of today alone
-  EXPECT_FALSE(keptRoof("there", diagnostics));
+  EXPECT_EQ(peaksOfMachine("here", measure, true, diagnostics)->rates["bytes_per_second"], 5); // of today alone
+  EXPECT_FALSE(storedPeaks("there", diagnostics));
 }
 
 TEST(Measure, CardsTakeLess) {
   int64_t runs = 0;
   auto once = [&] { return ++runs, ofKernel(1e-5); };
-  measureRuns(once, std::nullopt, onCards, [&] { return 1e-4 * static_cast<double>(runs); }); // with what lies between runs
+  measureRuns(once, std::nullopt, onGpus, [&] { return 1e-4 * static_cast<double>(runs); }); // with what lies between runs
   EXPECT_EQ(runs, 21);                                                                        // the first run warms up
   // Of a long one few runs say enough.
   for (auto [best, expected] : {std::pair(9.0, 3), std::pair(5.0, 2)}) {
     runs = 0;
     auto slow = [&] { return ++runs, ofKernel(1e-2); };
-    measureRuns(slow, best, onCards, [&] { return 1e-2 * static_cast<double>(runs); });
+    measureRuns(slow, best, onGpus, [&] { return 1e-2 * static_cast<double>(runs); });
     EXPECT_EQ(runs, expected);
   }
   // One that is behind by more than chance brings about is run once.
   runs = 0;
   auto hopeless = [&] { return ++runs, ofKernel(3e-2); };
-  EXPECT_EQ(measureRuns(hopeless, 10.0, onCards, [&] { return 3e-2 * static_cast<double>(runs); })->front(), 30);
+  EXPECT_EQ(measureRuns(hopeless, 10.0, onGpus, [&] { return 3e-2 * static_cast<double>(runs); })->front(), 30);
   EXPECT_EQ(runs, 1);
   // One slow run is chance.
   runs = 0;
   auto hiccup = [&] { return ofKernel(++runs == 1 ? 7e-3 : 5e-6); };
-  EXPECT_EQ(measureRuns(hiccup, 5e-3, onCards, [&] { return 5e-3 * static_cast<double>(runs); })->front(), 5e-3);
+  EXPECT_EQ(measureRuns(hiccup, 5e-3, onGpus, [&] { return 5e-3 * static_cast<double>(runs); })->front(), 5e-3);
   // What the clock cannot tell apart is quiet.
   runs = 0;
   auto coarse = [&] { return ++runs, ofKernel(runs % 2 ? 5.1e-6 : 5.5e-6); };
-  measureRuns(coarse, std::nullopt, onCards, [&] { return 1e-4 * static_cast<double>(runs); });
+  measureRuns(coarse, std::nullopt, onGpus, [&] { return 1e-4 * static_cast<double>(runs); });
   EXPECT_EQ(runs, 21);
 }
 
@@ -429,15 +429,15 @@ TEST(Measure, WhatAGpuWaitsForIsNotTheKernels) {
   int64_t runs = 0;
   auto clock = [&] { return 1e-4 * static_cast<double>(runs); };
   auto compiles = [&]() -> std::optional<TimedRun> { return ++runs == 1 ? TimedRun{0.15, false} : TimedRun{1e-5, true}; };
-  EXPECT_EQ(measureRuns(compiles, 0.02, onCards, clock)->front(), 1e-2);
+  EXPECT_EQ(measureRuns(compiles, 0.02, onGpus, clock)->front(), 1e-2);
   // Nor are runs that the host comes late to: threads that compile have the processor.
   runs = 0;
   auto disturbed = [&]() -> std::optional<TimedRun> { return ++runs <= 5 ? TimedRun{5e-3, false} : TimedRun{1e-5, true}; };
-  EXPECT_EQ(measureRuns(disturbed, 0.02, onCards, clock), (std::vector<double>(3, 1e-2)));
+  EXPECT_EQ(measureRuns(disturbed, 0.02, onGpus, clock), (std::vector<double>(3, 1e-2)));
   // A host that is always late is measured as it is.
   runs = 0;
   auto late = [&]() -> std::optional<TimedRun> { return ++runs, TimedRun{5e-5, false}; };
-  EXPECT_EQ(measureRuns(late, std::nullopt, onCards, clock)->front(), 5e-2);
+  EXPECT_EQ(measureRuns(late, std::nullopt, onGpus, clock)->front(), 5e-2);
 }
 
 TEST(Measure, OnOneThreadOnlyItsOwnTimeCounts) {
@@ -461,7 +461,7 @@ TEST(Measure, OnOneThreadOnlyItsOwnTimeCounts) {
 }
 
 TEST_F(Tune, DamagedEntriesAreMeasuredAgain) {
-  TuneDoor made = door({{quiet(3)}, {quiet(1)}, {quiet(2)}});
+  TunerCallbacks made = callbacks({{quiet(3)}, {quiet(1)}, {quiet(2)}});
   tune(&problem, configs, made, diagnostics);
   for (const auto &item : std::filesystem::recursive_directory_iterator(folder / "cache")) {
     if (item.path().extension() != ".tuned") continue;
@@ -487,7 +487,7 @@ TEST_F(Tune, FilesPinWinners) {
   EXPECT_EQ(read->front().results[1].milliseconds, quiet(2).milliseconds);
 
   ::setenv("TILEWRIGHT_TUNED", path.c_str(), 1);
-  TuneDoor made = door({{quiet(3)}, {quiet(1)}, {quiet(2)}});
+  TunerCallbacks made = callbacks({{quiet(3)}, {quiet(1)}, {quiet(2)}});
   made.keeps = false;
   std::optional<TuneOutcome> outcome = tune(&problem, configs, made, diagnostics);
   EXPECT_FALSE(outcome->measured);
@@ -512,7 +512,7 @@ TEST_F(Tune, BadFilesAreToldOnce) {
     EXPECT_FALSE(readTunedFile(path)) << text;
     ::setenv("TILEWRIGHT_TUNED", path.c_str(), 1);
     for (int64_t time = 0; time < 2; ++time)
-      tune(&problem, configs, door({{quiet(3)}, {quiet(1)}, {quiet(2)}}), diagnostics);
+      tune(&problem, configs, callbacks({{quiet(3)}, {quiet(1)}, {quiet(2)}}), diagnostics);
     ASSERT_EQ(diagnostics.all().size(), static_cast<size_t>(number)) << text;
     EXPECT_EQ(diagnostics.all().back().id, Diag::tunedFile);
   }
@@ -522,7 +522,7 @@ TEST_F(Tune, AllEntriesAreListedInOrder) {
   for (const char *name : {"zeta", "alpha"}) {
     TuneProblem named = problem;
     named.kernel = name;
-    tune(&named, configs, door({{quiet(3)}, {quiet(1)}, {quiet(2)}}), diagnostics);
+    tune(&named, configs, callbacks({{quiet(3)}, {quiet(1)}, {quiet(2)}}), diagnostics);
   }
   std::vector<TunedEntry> all = allTuned(diagnostics);
   ASSERT_EQ(all.size(), 2u);
@@ -534,7 +534,7 @@ TEST(Measure, QuietRunsAreSoonEnough) {
   auto count = [](std::vector<double> table, std::optional<double> best, double between) {
     int64_t runs = 0;
     auto once = [&] { return ofKernel(table[static_cast<size_t>(runs++) % table.size()]); };
-    measureRuns(once, best, onProcessors, [&] { return between * static_cast<double>(runs); });
+    measureRuns(once, best, onCpus, [&] { return between * static_cast<double>(runs); });
     return runs;
   };
   EXPECT_EQ(count({1e-5}, std::nullopt, 1e-3), 26); // the first run warms up
@@ -546,14 +546,14 @@ TEST(Measure, QuietRunsAreSoonEnough) {
   EXPECT_EQ(count({1e-5, 3e-5}, std::nullopt, 1e-5), 201); // never certain
 }
 
-TEST(Guess, GoesToTheLeastCost) {
+TEST(InitialConfig, GoesToTheLeastCost) {
   std::vector<OpenSize> open = openSizes({"BLOCK_M", "BLOCK_N", "GROUP_M"}, false, false);
   int64_t asked = 0;
   auto cost = [&](llvm::ArrayRef<int64_t> sizes) {
     ++asked;
     return std::abs(static_cast<double>(sizes[0]) - 128) + std::abs(static_cast<double>(sizes[1]) - 32) + static_cast<double>(sizes[2]);
   };
-  std::optional<Guess> guess = guessSizes(open, cost);
+  std::optional<InitialConfig> guess = chooseInitialSizes(open, cost);
   ASSERT_TRUE(guess);
   EXPECT_EQ(guess->sizes, (std::vector<int64_t>{128, 32, 1}));
   ASSERT_EQ(guess->other.size(), 3u);
@@ -562,16 +562,16 @@ TEST(Guess, GoesToTheLeastCost) {
   EXPECT_LT(asked, 40); // of 75 combinations
 }
 
-TEST(Guess, PassesOverWhatDoesNotWork) {
+TEST(InitialConfig, PassesOverWhatDoesNotWork) {
   double never = std::numeric_limits<double>::infinity();
   auto onlySmall = [&](llvm::ArrayRef<int64_t> sizes) { return sizes[0] * sizes[1] > 1024 ? never : 1.0 / static_cast<double>(sizes[0]); };
-  std::optional<Guess> guess = guessSizes(openSizes({"BLOCK_M", "BLOCK_N"}, false, false), onlySmall);
+  std::optional<InitialConfig> guess = chooseInitialSizes(openSizes({"BLOCK_M", "BLOCK_N"}, false, false), onlySmall);
   ASSERT_TRUE(guess);
   EXPECT_LE(guess->sizes[0] * guess->sizes[1], 1024);
-  EXPECT_FALSE(guessSizes(openSizes({"BLOCK"}, true, false), [&](llvm::ArrayRef<int64_t>) { return never; }));
+  EXPECT_FALSE(chooseInitialSizes(openSizes({"BLOCK"}, true, false), [&](llvm::ArrayRef<int64_t>) { return never; }));
 }
 
-TEST(Guess, KnowsSizesByTheirNames) {
+TEST(InitialConfig, KnowsSizesByTheirNames) {
   for (const char *name : {"BLOCK_SIZE", "block_m", "TILE", "GROUP_SIZE_M", "XBLOCK"})
     EXPECT_TRUE(isSizeName(name)) << name;
   for (const char *name : {"CAUSAL", "HEAD_DIM", "SPLIT_K", "num_stages"})
@@ -601,7 +601,7 @@ TEST(Estimate, PredictsWhatWasMeasured) {
         Row{69.8, 32768, 0, 2050, 8190, 0, 2.68e8}, Row{38.2, 4096, 0, 20500, 32800, 0, 1.34e8}}) {
     ProgramWork work;
     work.products = row.products, work.arithmetic = row.arithmetic, work.bytes = row.bytes, work.iterations = row.iterations;
-    if (row.products > 0) work.productsOf["float16"] = row.products;
+    if (row.products > 0) work.dotOperations["float16"] = row.products;
     double predicted = 1e6 * predictSeconds(work, row.programs, row.memory, peaks, &target);
     EXPECT_GT(predicted, 0.9 * row.measured);
     EXPECT_LT(predicted, 1.1 * row.measured);
@@ -633,7 +633,7 @@ TEST(Estimate, OfAGpu) {
 }
 
 // A guess for fp16 products of m x n and a long K: few tiles get several blocks, which add up; many keep one each.
-TEST(Guess, SplitsTheSumsOfFewTiles) {
+TEST(InitialConfig, SplitsTheSumsOfFewTiles) {
   GpuTarget target = *gpuTargetOfText("cuda:sm_90a");
   auto guessed = [&](int64_t m, int64_t n, int64_t length, bool hasClusters) {
     std::vector<OpenSize> open = openSizes({"BLOCK_M", "BLOCK_N", "BLOCK_K"}, true, hasClusters);
@@ -646,7 +646,7 @@ TEST(Guess, SplitsTheSumsOfFewTiles) {
       int64_t programs = (m + sizes[0] - 1) / sizes[0] * ((n + sizes[1] - 1) / sizes[1]);
       return estimateSeconds(work, programs, options, &target);
     };
-    std::optional<Guess> guess = guessSizes(open, cost);
+    std::optional<InitialConfig> guess = chooseInitialSizes(open, cost);
     EXPECT_EQ(guess->other.size(), open.size());
     return std::pair(guess->sizes.back(), cost(guess->sizes));
   };

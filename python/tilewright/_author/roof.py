@@ -7,7 +7,7 @@ from . import tensors
 def _machine(device):
     """A text that names the machine of a device to people, and in the cache folder, where `tilewright explain` looks for it, too."""
     if device == "cpu":
-        return _core.processor_text()
+        return _core.cpu_text()
     facts = tensors.torch().cuda.get_device_properties(device)
     return f"{facts.name} {facts.multi_processor_count} {facts.total_memory}"
 
@@ -19,19 +19,19 @@ def _cache_bytes(device):
 
 
 def _measure(device):
-    return _core.measure_processor() if device == "cpu" else _core.measure_card(tensors.torch().device(device).index or 0)
+    return _core.measure_cpu() if device == "cpu" else _core.measure_gpu(tensors.torch().device(device).index or 0)
 
 
-def roof_of(device, anew=False):
+def peaks_of(device, anew=False):
     """{"bytes_per_second": ..., "float32": operations a second, ...} of "cpu" or a CUDA device of PyTorch's.
 
-    Measured once and kept (src/tune/machine_roof), unless other programs disturbed the measurement.
+    Measured once and kept (src/tune/machine_peaks), unless other programs disturbed the measurement.
     """
-    return _core.roof_of(_machine(device), lambda: _measure(device), anew)
+    return _core.peaks_of(_machine(device), lambda: _measure(device), anew)
 
 
 def beaten(own, device, work, seconds):
     """The roof of a device on which `work` has just taken `seconds`. If the call was faster than the roof, that was measured too low: it is measured
     again, and is no lower than what the call reached."""
     reached = _core.reached_beyond(own, work, seconds, _cache_bytes(device))
-    return _core.raise_roof(_machine(device), _measure(device), {**own, **reached}) if reached else own
+    return _core.raise_peaks(_machine(device), _measure(device), {**own, **reached}) if reached else own

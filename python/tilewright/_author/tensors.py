@@ -170,7 +170,7 @@ def wait(device):
 
 @dataclasses.dataclass
 class Judged:
-    """An input or a result as the judge in C++ asks for it (src/author/judge.h)."""
+    """An input or a result as the judge in C++ asks for it (src/author/verifier.h)."""
     name: str  # as messages call it
     value: object
 

@@ -68,7 +68,7 @@ def guess(tuner, kernel, make_config, args, kwargs, failures):
     given = {**tuner.nargs, **kwargs, **_rules(tuner)}
     names = [p.name for p in kernel.params if p.is_constexpr and p.name not in given and not p.has_default and _core.is_size_name(p.name)]
     launch = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
-    found = _core.guess_sizes(kernel, args, launch, names, _estimate(tuner, kernel, args, kwargs, failures))
+    found = _core.choose_initial_sizes(kernel, args, launch, names, _estimate(tuner, kernel, args, kwargs, failures))
     wanted = ", ".join(names) or "the sizes"
     advice = 'pass them, or list configurations in place of "auto"'
     if found is None:

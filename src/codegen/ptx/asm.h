@@ -28,7 +28,7 @@ using mlir::ArrayAttr, mlir::ImplicitLocOpBuilder, mlir::ModuleOp, mlir::Operati
 namespace LLVM = mlir::LLVM;
 
 /// Where code is emitted, and for what.
-struct Place {
+struct PrintContext {
   ImplicitLocOpBuilder b;
   ModuleOp module;
   Operation *function;
@@ -52,7 +52,7 @@ inline int64_t bitsOf(Type type) {
 /// One piece of inline assembly: outputs get their names first, then inputs; the names are "$0", "$1", ...
 class Asm {
 public:
-  explicit Asm(Place &at) : at(at) {}
+  explicit Asm(PrintContext &at) : at(at) {}
 
   std::string out(Type type) {
     types.push_back(type);
@@ -142,7 +142,7 @@ private:
     return at.bitcast(value, type);
   }
 
-  Place &at;
+  PrintContext &at;
   SmallVector<Type> types;
   SmallVector<Value> operands;
   std::string constraints;
@@ -154,7 +154,7 @@ inline std::string braces(ArrayRef<std::string> names, bool always = false) {
   return names.size() == 1 && !always ? text : "{" + text + "}";
 }
 
-inline LogicalResult need(Operation *op, const Place &at, bool has) {
+inline LogicalResult need(Operation *op, const PrintContext &at, bool has) {
   if (has) return llvm::success();
   return refuse(op, Diag::gpuInstruction, {at.target.name, op->getName().getStringRef().str() + " in this form"});
 }
@@ -165,7 +165,7 @@ inline void replace(Operation *op, ValueRange values) {
 }
 
 /// An instruction without operands.
-inline LogicalResult plain(Operation *op, Place &at, const std::string &text) {
+inline LogicalResult plain(Operation *op, PrintContext &at, const std::string &text) {
   Asm(at).emit(text, Effect::writes);
   replace(op, {});
   return llvm::success();
@@ -174,17 +174,17 @@ inline LogicalResult plain(Operation *op, Place &at, const std::string &text) {
 // ---- bits in words
 
 /// Two floats of 16 bits as a vector. Products that share a word become one instruction, as far back as their operands form pairs.
-Value pairOf(Place &at, Value low, Value high, int64_t depth);
+Value pairOf(PrintContext &at, Value low, Value high, int64_t depth);
 constexpr int64_t deepestPair = 4;
 /// Whether `pairOf` finds an instruction for both.
 bool computedAlike(Value low, Value high);
 /// The vector, if floats of 32 bits are narrowed to it in this kernel: both, or one beside a constant. Null if not.
-Value narrowedPair(Place &at, Value low, Value high);
+Value narrowedPair(PrintContext &at, Value low, Value high);
 /// The other floats of 32 bits that a kernel narrows to 16: each is narrowed as one of a pair.
-void narrowBesideZeros(Place &at);
+void narrowNextToZeros(PrintContext &at);
 
 /// The bits of the values, one after another, the first lowest, as one integer.
-inline Value packBits(Place &at, ValueRange values, Type to) {
+inline Value packBits(PrintContext &at, ValueRange values, Type to) {
   if (values.size() == 1) return at.bitcast(values.front(), to);
   if (values.size() == 2 && computedAlike(values[0], values[1])) return at.bitcast(pairOf(at, values[0], values[1], deepestPair), to);
   if (values.size() == 2)
@@ -196,7 +196,7 @@ inline Value packBits(Place &at, ValueRange values, Type to) {
   return at.bitcast(vector, to);
 }
 
-inline SmallVector<Value> unpackBits(Place &at, Value value, TypeRange to) {
+inline SmallVector<Value> unpackBits(PrintContext &at, Value value, TypeRange to) {
   if (to.size() == 1) return {at.bitcast(value, to.front())};
   Value vector = at.bitcast(value, mlir::VectorType::get({static_cast<int64_t>(to.size())}, to.front()));
   SmallVector<Value> parts;
@@ -210,7 +210,7 @@ inline bool isFp8(ptx::Format format) {
 }
 
 /// The groups of operations, each in a file of its own. They report their failures.
-LogicalResult spellMemory(Operation *op, Place &at);
-LogicalResult spellMatrix(Operation *op, Place &at);
+LogicalResult printMemory(Operation *op, PrintContext &at);
+LogicalResult printMatrix(Operation *op, PrintContext &at);
 
 } // namespace tilewright::spell

@@ -8,7 +8,7 @@
 #include "codegen/ptx/lower.h"
 
 #include "codegen/lower.h"
-#include "codegen/ptx/spell.h"
+#include "codegen/ptx/print.h"
 #include "gpu/machine/ptx.h"
 #include "ir/refusal.h"
 #include "ir/tt.h"
@@ -33,7 +33,7 @@ static LogicalResult checkArguments(tt::FuncOp function) {
 }
 
 /// Whether an iteration loads, in several instructions, and has no other visible effect.
-static bool isSum(scf::ForOp loop) {
+static bool loopSumsLoads(scf::ForOp loop) {
   int64_t loads = 0;
   bool others = false;
   loop.getBody()->walk([&](Operation *op) {
@@ -57,11 +57,11 @@ static int64_t promisedBlocks(tt::FuncOp function, int64_t threads, const GpuTar
   bool products = false, sums = false;
   function.walk([&](Operation *op) {
     products |= isa<ptx::WgmmaOp>(op);
-    if (auto loop = dyn_cast<scf::ForOp>(op)) sums |= isSum(loop);
+    if (auto loop = dyn_cast<scf::ForOp>(op)) sums |= loopSumsLoads(loop);
     if (auto change = dyn_cast<ptx::MaxRegistersOp>(op)) (change.getIncrease() ? more : fewer) = change.getCount();
   });
   if (more == 0 || fewer == 0) return products || sums || more || fewer;
-  return std::max<int64_t>(1, target.registersPerProcessor / ((threads - threadsOfGroup) * more + threadsOfGroup * fewer));
+  return std::max<int64_t>(1, target.registersPerSM / ((threads - threadsOfGroup) * more + threadsOfGroup * fewer));
 }
 
 /// What the driver and ptxas must know. The number of threads is exact (reqntid).
@@ -117,7 +117,7 @@ static LogicalResult lowerKernel(ModuleOp module, tt::FuncOp function, const Gpu
   for (BlockArgument argument : function.getBody().getArguments())
     if (isa<ptx::TensorMapType>(argument.getType())) argument.setType(LLVM::LLVMPointerType::get(module.getContext()));
   int64_t blocks = promisedBlocks(function, kernel.getThreads(), target);
-  if (failed(spellPtx(module, function, target, flushesExp2))) return failure();
+  if (failed(lowerPtx(module, function, target, flushesExp2))) return failure();
   changeFrame(function, kernel, blocks);
   return success();
 }

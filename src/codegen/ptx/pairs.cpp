@@ -26,13 +26,13 @@ static Value wideOf(Value value) {
   return isShort && narrowed.getIn().getType().isF32() ? narrowed.getIn() : Value();
 }
 
-static Value wideConstant(Place &at, Value value) {
+static Value wideConstant(PrintContext &at, Value value) {
   FloatAttr number;
   if (!isa<Float16Type, BFloat16Type>(value.getType()) || !mlir::matchPattern(value, mlir::m_Constant(&number))) return {};
   return arith::ConstantOp::create(at.b, at.b.getF32FloatAttr(static_cast<float>(number.getValueAsDouble())));
 }
 
-Value narrowedPair(Place &at, Value low, Value high) {
+Value narrowedPair(PrintContext &at, Value low, Value high) {
   if (!at.narrowsInPairs) return {};
   Value first = wideOf(low), second = wideOf(high);
   if (!first && !second) return {};
@@ -43,7 +43,7 @@ Value narrowedPair(Place &at, Value low, Value high) {
   return at.intrinsic(name, VectorType::get({2}, low.getType()), {second, first});
 }
 
-void narrowBesideZeros(Place &at) {
+void narrowNextToZeros(PrintContext &at) {
   SmallVector<arith::TruncFOp> alone;
   at.function->walk([&](arith::TruncFOp op) {
     if (wideOf(op.getResult()) && !op->use_empty()) alone.push_back(op);
@@ -65,7 +65,7 @@ bool computedAlike(Value low, Value high) {
   return first && second && low.getType() == high.getType() && first.getFastmath() == second.getFastmath();
 }
 
-Value pairOf(Place &at, Value low, Value high, int64_t depth) {
+Value pairOf(PrintContext &at, Value low, Value high, int64_t depth) {
   auto type = VectorType::get({2}, low.getType());
   if (depth > 0 && computedAlike(low, high)) {
     arith::MulFOp first = productOf(low), second = productOf(high);

@@ -177,7 +177,7 @@ static uint32_t sumOf(const std::vector<uint32_t> &columns, uint64_t bits) {
   return sum;
 }
 
-uint32_t Layout::apply(const Place &place) const {
+uint32_t Layout::apply(const HardwareLocation &place) const {
   std::array<int64_t, 4> parts = {place.reg, place.lane, place.warp, place.block};
   uint32_t flat = 0;
   for (size_t axis = 0; axis < parts.size(); ++axis)
@@ -192,7 +192,7 @@ LinearMap Layout::map() const {
   return result;
 }
 
-uint64_t Layout::inputOf(const Place &place) const {
+uint64_t Layout::inputOf(const HardwareLocation &place) const {
   std::array<int64_t, 4> parts = {place.reg, place.lane, place.warp, place.block};
   uint64_t input = 0;
   int64_t shift = 0;
@@ -203,13 +203,13 @@ uint64_t Layout::inputOf(const Place &place) const {
   return input;
 }
 
-Place Layout::placeOf(uint64_t input) const {
+HardwareLocation Layout::locationOf(uint64_t input) const {
   std::array<int64_t, 4> parts = {};
   for (Axis axis : allAxes) {
     parts[static_cast<size_t>(axis)] = static_cast<int64_t>(input & ((uint64_t(1) << bits(axis)) - 1));
     input >>= bits(axis);
   }
-  return Place{parts[0], parts[1], parts[2], parts[3]};
+  return HardwareLocation{parts[0], parts[1], parts[2], parts[3]};
 }
 
 bool Layout::isInjectiveModuloBroadcast() const {
@@ -219,10 +219,10 @@ bool Layout::isInjectiveModuloBroadcast() const {
   return true;
 }
 
-std::optional<Place> Layout::find(uint32_t flat) const {
+std::optional<HardwareLocation> Layout::find(uint32_t flat) const {
   std::optional<uint64_t> input = map().solve(flat);
   if (!input) return std::nullopt;
-  return placeOf(*input);
+  return locationOf(*input);
 }
 
 uint64_t Layout::freeMask(Axis asked) const {

@@ -38,9 +38,9 @@ uint32_t flatOf(const Dims &shape, const Dims &coordinates);
 Dims rowMajorOrder(int64_t rank);
 
 /// One place of a distributed tile.
-struct Place {
+struct HardwareLocation {
   int64_t reg = 0, lane = 0, warp = 0, block = 0;
-  bool operator==(const Place &) const = default;
+  bool operator==(const HardwareLocation &) const = default;
 };
 
 struct Halves;
@@ -70,7 +70,7 @@ public:
   /// Which column of the tile each bit of a column of mmaAccumulator and mmaOperand (B) is to be, where rows of B are N: columns that a
   /// thread has of two or four instructions are neighbors. The bits of a lane's column are those that keep rows of 32-bit elements,
   /// swizzled as TMA does, apart in the banks. Empty: an instruction has all columns of a warp.
-  static std::vector<int64_t> neighborColumns(int64_t columns, int64_t warpsN);
+  static std::vector<int64_t> adjacentColumns(int64_t columns, int64_t warpsN);
   /// Accumulators of wgmma m64nNk*, N = instrN. Warpgroups split M first, then N in contiguous parts; what is left repeats in registers,
   /// N first. Registers of one instruction are consecutive: instruction i of a thread uses registers i * instrN / 2 and on. instrN: a power
   /// of two from 8.
@@ -114,24 +114,24 @@ public:
   int64_t elementBits() const;
 
   /// The element at a place.
-  uint32_t apply(const Place &place) const;
-  uint32_t apply(int64_t reg, int64_t lane, int64_t warp, int64_t block) const { return apply(Place{reg, lane, warp, block}); }
+  uint32_t apply(const HardwareLocation &place) const;
+  uint32_t apply(int64_t reg, int64_t lane, int64_t warp, int64_t block) const { return apply(HardwareLocation{reg, lane, warp, block}); }
   Dims coordinates(uint32_t flat) const { return coordinatesOf(shape, flat); }
 
   /// All bits as one map: registers lowest, then lanes, warps, blocks.
   LinearMap map() const;
   /// A place as an input of map(), and back.
-  uint64_t inputOf(const Place &place) const;
-  Place placeOf(uint64_t input) const;
+  uint64_t inputOf(const HardwareLocation &place) const;
+  HardwareLocation locationOf(uint64_t input) const;
   int64_t rank() const { return map().rank(); }
   /// Every element is held somewhere.
   bool isSurjective() const { return map().isSurjective(elementBits()); }
   /// No element is held twice, except by bits whose basis is 0.
   bool isInjectiveModuloBroadcast() const;
-  /// Flat index -> the one place that holds it with all free bits 0 (as an input of map(); see placeOf).
+  /// Flat index -> the one place that holds it with all free bits 0 (as an input of map(); see locationOf).
   LinearMap inverse() const { return map().pseudoInverse(elementBits()); }
   /// Where an element is held, with all free bits 0.
-  std::optional<Place> find(uint32_t flat) const;
+  std::optional<HardwareLocation> find(uint32_t flat) const;
 
   /// Bits of an axis that add nothing new: their basis is 0, or depends on earlier bits (registers, lanes, warps, blocks
   /// in this order). The places with all free bits 0 hold every element exactly once: they are the ones that store.

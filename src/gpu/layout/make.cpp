@@ -120,11 +120,11 @@ Layout Layout::mmaOperand(const Dims &shape, int64_t which, int64_t warpsM, int6
   return maker.rest(repeatOrder(shape, inner, outer));
 }
 
-std::vector<int64_t> Layout::neighborColumns(int64_t columns, int64_t warpsN) {
-  constexpr int64_t instructionBits = 3, bitsOfSpan = 5, mostNeighbors = 2; // 8 columns; 32 of 32 bits in 128 bytes; 16 bytes
+std::vector<int64_t> Layout::adjacentColumns(int64_t columns, int64_t warpsN) {
+  constexpr int64_t instructionBits = 3, bitsOfSpan = 5, maxContiguous = 2; // 8 columns; 32 of 32 bits in 128 bytes; 16 bytes
   int64_t bits = log2Of(columns), firstRepeat = instructionBits + log2Of(warpsN), repeats = bits - firstRepeat;
   if (repeats < 1) return {};
-  int64_t neighbors = std::min(repeats, mostNeighbors), widest = std::min(bits, bitsOfSpan) - 1;
+  int64_t neighbors = std::min(repeats, maxContiguous), widest = std::min(bits, bitsOfSpan) - 1;
   std::vector<int64_t> to(static_cast<size_t>(bits), -1);
   auto place = [&](int64_t from, int64_t at) { to[static_cast<size_t>(from)] = at; };
   for (int64_t i = 0; i < neighbors; ++i)

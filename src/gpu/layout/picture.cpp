@@ -63,7 +63,7 @@ constexpr size_t namedHolders = 2; // further ones are counted
 } // namespace
 
 // All inputs of the map that give an element: one of them, and sums with the kernel's basis.
-static std::vector<Place> holdersOf(const Layout &layout, const LinearMap &map, uint32_t flat) {
+static std::vector<HardwareLocation> holdersOf(const Layout &layout, const LinearMap &map, uint32_t flat) {
   std::optional<uint64_t> one = map.solve(flat);
   if (!one) return {};
   Echelon span;
@@ -78,9 +78,9 @@ static std::vector<Place> holdersOf(const Layout &layout, const LinearMap &map, 
     for (size_t i = 0; i < count; ++i)
       inputs.push_back(inputs[i] ^ reduced.tag ^ uint64_t(1) << bit);
   }
-  std::vector<Place> places;
+  std::vector<HardwareLocation> places;
   for (uint64_t input : inputs)
-    places.push_back(layout.placeOf(input));
+    places.push_back(layout.locationOf(input));
   return places;
 }
 
@@ -91,10 +91,10 @@ std::string picture(const Layout &layout, int64_t rows, int64_t columns) {
   bool several = false;
   for (int64_t row = 0; row < grid.shownRows; ++row)
     for (int64_t column = 0; column < grid.shownColumns; ++column) {
-      std::vector<Place> places = holdersOf(layout, map, static_cast<uint32_t>(row * grid.columns + column));
+      std::vector<HardwareLocation> places = holdersOf(layout, map, static_cast<uint32_t>(row * grid.columns + column));
       std::string cell = places.empty() ? "-" : "";
       for (size_t i = 0; i < std::min(places.size(), namedHolders); ++i) {
-        const Place &place = places[i];
+        const HardwareLocation &place = places[i];
         cell += i ? "," : "";
         if (layout.bits(Axis::block) > 0) cell += "B" + std::to_string(place.block) + ".";
         cell += "T" + std::to_string((place.warp << layout.bits(Axis::lane)) + place.lane) + ":" + std::to_string(place.reg);

@@ -21,7 +21,7 @@ static uint32_t elementOfRegister(const Layout &layout, int64_t reg) {
   return layout.apply(reg, 0, 0, 0);
 }
 
-std::optional<std::string> wrongInRegisters(const std::vector<std::optional<int64_t>> &registers, const Layout &src, const Layout &dst) {
+std::optional<std::string> verifyRegisters(const std::vector<std::optional<int64_t>> &registers, const Layout &src, const Layout &dst) {
   if (static_cast<int64_t>(registers.size()) != dst.registersPerThread()) return "a register is forgotten";
   for (size_t reg = 0; reg < registers.size(); ++reg) {
     if (!registers[reg] || *registers[reg] < 0 || *registers[reg] >= src.registersPerThread()) return "a register comes from nowhere";
@@ -35,7 +35,7 @@ std::optional<std::string> wrongInRegisters(const std::vector<std::optional<int6
 
 // A thread t gets, in its register got ^ receive(t), register send(t') ^ sent of the thread t': of itself, or of lane from(t) ^ laneXor in
 // its warp. So dst(got) ^ dst(receive(t)) ^ dst(t) must be src(sent) ^ src(send(t')) ^ src(t'), for all t: at 0, and for each bit of t.
-std::optional<std::string> wrongInShuffle(const ShufflePlan &plan, const Layout &src, const Layout &dst) {
+std::optional<std::string> verifyShuffle(const ShufflePlan &plan, const Layout &src, const Layout &dst) {
   if (src.bits(Axis::lane) != laneBits || dst.bits(Axis::lane) != laneBits) return "a warp has another number of lanes";
   if (src.bits(Axis::warp) != dst.bits(Axis::warp)) return "the layouts have different numbers of warps";
   size_t bits = static_cast<size_t>(threadBits(dst));
@@ -72,21 +72,21 @@ std::optional<std::string> wrongInShuffle(const ShufflePlan &plan, const Layout 
   return {};
 }
 
-std::optional<std::string> wrongInBuffer(const SharedLayout &shared) {
+std::optional<std::string> verifyBuffer(const SharedLayout &shared) {
   if (!shared.isBijection()) return "two elements of a buffer have one place";
   return {};
 }
 
-std::optional<std::string> wrongInVectors(const VectorAccess &access, const Layout &layout, const SharedLayout &shared) {
+std::optional<std::string> verifyVectors(const VectorAccess &access, const Layout &layout, const SharedLayout &shared) {
   uint32_t bytes = static_cast<uint32_t>(shared.elementBytes());
   if (access.bytes <= 0 || access.bytes % bytes) return "an access of part of an element";
   LinearMap places = shared.inverse();
-  auto placeOf = [&](uint32_t element) { return places.apply(element) * bytes; };
+  auto locationOf = [&](uint32_t element) { return places.apply(element) * bytes; };
   for (Axis axis : {Axis::lane, Axis::warp}) {
     const std::vector<uint32_t> &given = access.offsets[static_cast<size_t>(axis)];
     if (given.size() != layout.basesOf(axis).size()) return "a bit of the thread is forgotten";
     for (size_t bit = 0; bit < given.size(); ++bit) {
-      if (given[bit] != placeOf(layout.basesOf(axis)[bit])) return "a thread is at another place than its elements";
+      if (given[bit] != locationOf(layout.basesOf(axis)[bit])) return "a thread is at another place than its elements";
       if (given[bit] % static_cast<uint32_t>(access.bytes)) return "an access is not aligned";
     }
   }
@@ -97,7 +97,7 @@ std::optional<std::string> wrongInVectors(const VectorAccess &access, const Layo
     for (size_t i = 0; i < vector.registers.size(); ++i) {
       int64_t reg = vector.registers[i];
       if (reg < 0 || reg >= layout.registersPerThread()) return "an access of a register that there is not";
-      if (placeOf(elementOfRegister(layout, reg)) != vector.offset + static_cast<uint32_t>(i) * bytes)
+      if (locationOf(elementOfRegister(layout, reg)) != vector.offset + static_cast<uint32_t>(i) * bytes)
         return "a register is at another place than its element";
       reached[static_cast<size_t>(reg)] = true;
     }
@@ -109,12 +109,12 @@ std::optional<std::string> wrongInVectors(const VectorAccess &access, const Layo
 
 // Lane i supplies the address of row i & 7 of matrix i >> 3, 16 bytes. Plainly, thread t holds in word j the elements from byte 4 * (t & 3)
 // on of row t >> 2 of matrix j; transposed, the elements at t >> 2 of the rows 2 * (t & 3) and the next.
-std::optional<std::string> wrongInMatrices(const MatrixPlan &plan, const Layout &layout, const SharedLayout &shared) {
+std::optional<std::string> verifyMatrices(const MatrixPlan &plan, const Layout &layout, const SharedLayout &shared) {
   uint32_t bytes = static_cast<uint32_t>(shared.elementBytes());
   if (layout.bits(Axis::lane) != laneBits || plan.perWord * bytes != 4 || (plan.transposed && bytes != 2))
     return "a matrix of elements that the instruction does not have";
   LinearMap places = shared.inverse();
-  auto placeOf = [&](uint32_t element) { return places.apply(element) * bytes; };
+  auto locationOf = [&](uint32_t element) { return places.apply(element) * bytes; };
   auto rowOf = [&](uint32_t lane) { // where the row begins whose address this lane supplies
     uint32_t offset = 0;
     for (size_t bit = 0; bit < plan.laneOffsets.size(); ++bit)
@@ -129,11 +129,11 @@ std::optional<std::string> wrongInMatrices(const MatrixPlan &plan, const Layout 
     if (offset % 16) return "a row is not aligned";
   if (plan.warpOffsets.size() != layout.basesOf(Axis::warp).size()) return "a bit of the thread is forgotten";
   for (size_t bit = 0; bit < plan.warpOffsets.size(); ++bit) {
-    if (plan.warpOffsets[bit] != placeOf(layout.basesOf(Axis::warp)[bit])) return "a warp is at another place than its elements";
+    if (plan.warpOffsets[bit] != locationOf(layout.basesOf(Axis::warp)[bit])) return "a warp is at another place than its elements";
     if (plan.warpOffsets[bit] % 16) return "a row is not aligned";
   }
   for (size_t bit = 0; bit < laneBits; ++bit)
-    if (readBy(uint32_t(1) << bit, 0, 0) != placeOf(layout.basesOf(Axis::lane)[bit])) return "a lane gets another element";
+    if (readBy(uint32_t(1) << bit, 0, 0) != locationOf(layout.basesOf(Axis::lane)[bit])) return "a lane gets another element";
   std::vector<bool> reached(static_cast<size_t>(layout.registersPerThread()));
   for (const MatrixPlan::Instruction &instruction : plan.instructions) {
     if (instruction.offset % 16) return "a row is not aligned";
@@ -142,7 +142,7 @@ std::optional<std::string> wrongInMatrices(const MatrixPlan &plan, const Layout 
         int64_t reg = instruction.firstRegister + word * plan.perWord + element;
         if (reg < 0 || reg >= layout.registersPerThread()) return "a matrix fills a register that there is not";
         uint32_t read = instruction.offset ^ readBy(0, static_cast<uint32_t>(word), static_cast<uint32_t>(element));
-        if (placeOf(elementOfRegister(layout, reg)) != read) return "a register gets another element";
+        if (locationOf(elementOfRegister(layout, reg)) != read) return "a register gets another element";
         reached[static_cast<size_t>(reg)] = true;
       }
   }

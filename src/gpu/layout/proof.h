@@ -14,12 +14,12 @@
 namespace tilewright::gpu {
 
 /// `registers[r]`: the register of `src` that becomes register r of `dst`, in every thread.
-std::optional<std::string> wrongInRegisters(const std::vector<std::optional<int64_t>> &registers, const Layout &src, const Layout &dst);
-std::optional<std::string> wrongInShuffle(const ShufflePlan &plan, const Layout &src, const Layout &dst);
+std::optional<std::string> verifyRegisters(const std::vector<std::optional<int64_t>> &registers, const Layout &src, const Layout &dst);
+std::optional<std::string> verifyShuffle(const ShufflePlan &plan, const Layout &src, const Layout &dst);
 /// Each element of the tile must have its own place in the buffer.
-std::optional<std::string> wrongInBuffer(const SharedLayout &shared);
+std::optional<std::string> verifyBuffer(const SharedLayout &shared);
 /// Each register is read or written, at its element's place in the buffer. `vector` elements, side by side and aligned, are one access.
-std::optional<std::string> wrongInVectors(const VectorAccess &access, const Layout &layout, const SharedLayout &shared);
-std::optional<std::string> wrongInMatrices(const MatrixPlan &plan, const Layout &layout, const SharedLayout &shared);
+std::optional<std::string> verifyVectors(const VectorAccess &access, const Layout &layout, const SharedLayout &shared);
+std::optional<std::string> verifyMatrices(const MatrixPlan &plan, const Layout &layout, const SharedLayout &shared);
 
 } // namespace tilewright::gpu

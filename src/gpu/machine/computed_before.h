@@ -9,7 +9,7 @@
 
 namespace tilewright::ptx {
 
-constexpr llvm::StringLiteral computedBeforeName = "ptx.computed_before";
-constexpr llvm::StringLiteral everyValueName = "ptx.every_value";
+constexpr llvm::StringLiteral computeBeforeWaitName = "ptx.compute_before_wait";
+constexpr llvm::StringLiteral nameEveryValueName = "ptx.name_every_value";
 
 } // namespace tilewright::ptx

@@ -7,6 +7,6 @@
 namespace tilewright::ptx {
 
 /// A unit attribute of a ptx.load_global: the simulator checks only those of its bytes that lie in a tensor.
-constexpr llvm::StringLiteral coveringName = "ptx.covering";
+constexpr llvm::StringLiteral unalignedName = "ptx.unaligned";
 
 } // namespace tilewright::ptx

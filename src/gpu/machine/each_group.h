@@ -7,6 +7,6 @@
 
 namespace tilewright::ptx {
 
-constexpr llvm::StringLiteral eachGroupName = "ptx.each_group";
+constexpr llvm::StringLiteral perWarpGroupName = "ptx.per_warp_group";
 
 } // namespace tilewright::ptx

@@ -7,6 +7,6 @@
 namespace tilewright::ptx {
 
 /// A unit attribute of a tt.load, and then of a ptx.load_global: the load stays where it is.
-constexpr llvm::StringLiteral earlyName = "ptx.early";
+constexpr llvm::StringLiteral hoistedName = "ptx.hoisted";
 
 } // namespace tilewright::ptx

@@ -6,6 +6,6 @@
 namespace tilewright::ptx {
 
 /// Of a ptx.wgmma (an integer): only so many of the block's first warps take part, whole warpgroups. For the others d is c.
-constexpr llvm::StringLiteral firstWarpsName = "ptx.first_warps";
+constexpr llvm::StringLiteral partialWarpsName = "ptx.partial_warps";
 
 } // namespace tilewright::ptx

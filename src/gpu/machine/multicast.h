@@ -7,6 +7,6 @@
 namespace tilewright::ptx {
 
 /// An integer attribute of a ptx.mbarrier_arrive: it arrives in that many blocks, which are all blocks of the cluster.
-constexpr llvm::StringLiteral inBlocksName = "ptx.in_blocks";
+constexpr llvm::StringLiteral inCtasName = "ptx.in_ctas";
 
 } // namespace tilewright::ptx

@@ -6,6 +6,6 @@
 namespace tilewright::ptx {
 
 /// A unit attribute of a ptx.compare_swap: a ptx.fence has released, and nothing was written since then but by such tries.
-constexpr llvm::StringLiteral releasedName = "ptx.released";
+constexpr llvm::StringLiteral alreadyReleasedName = "ptx.already_released";
 
 } // namespace tilewright::ptx

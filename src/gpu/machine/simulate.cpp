@@ -7,7 +7,7 @@
 // of the rest. If no warp makes progress in a whole round and the copy engine has nothing left to do, the block is deadlocked.
 #include "gpu/machine/index_below.h"
 #include "gpu/machine/simulate_program.h"
-#include "ir/place.h"
+#include "ir/location.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -25,7 +25,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 std::string sim::textOf(Location location) {
-  if (FileLineColLoc file = placeOf(location))
+  if (FileLineColLoc file = locationOf(location))
     return (file.getFilename().getValue() + ":" + llvm::Twine(file.getLine()) + ":" + llvm::Twine(file.getColumn())).str();
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -133,16 +133,16 @@ static bool runIf(Warp &warp, const Step &step) {
 /// Copies all at once: a value may be both read and written.
 static void copyAll(Warp &warp, ArrayRef<int32_t> from, ArrayRef<int32_t> to) {
   SmallVector<Lanes, 0> lanes;
-  SmallVector<std::pair<uint32_t, uint64_t>> facts;
+  SmallVector<std::pair<uint32_t, uint64_t>> guards;
   lanes.reserve(from.size());
   for (int32_t value : from) {
     lanes.push_back(warp.values[size_t(value)]);
-    facts.push_back({warp.inFlight[size_t(value)], warp.definedAt[size_t(value)]});
+    guards.push_back({warp.inFlight[size_t(value)], warp.definedAt[size_t(value)]});
   }
   for (auto [index, value] : llvm::enumerate(to)) {
     warp.forLanes([&](int64_t lane) { warp.values[size_t(value)][size_t(lane)] = lanes[index][size_t(lane)]; });
-    warp.inFlight[size_t(value)] = facts[index].first;
-    warp.definedAt[size_t(value)] = facts[index].second;
+    warp.inFlight[size_t(value)] = guards[index].first;
+    warp.definedAt[size_t(value)] = guards[index].second;
   }
 }
 
@@ -552,7 +552,7 @@ static std::unique_ptr<Cluster> makeCluster(Launch &launch, const Program &progr
 /// paused is put aside for a while.
 static std::optional<SimulationError> runGrid(Launch &launch, const Program &program, const SimulatedArguments &args,
                                               std::array<int64_t, 3> grid) {
-  constexpr size_t mostWaiting = 1024; // more than any GPU runs at once
+  constexpr size_t maxWaiting = 1024; // more than any GPU runs at once
   std::vector<std::unique_ptr<Cluster>> waiting, idle;
   std::optional<SimulationError> error;
   auto run = [&](std::unique_ptr<Cluster> cluster) {
@@ -575,7 +575,7 @@ static std::optional<SimulationError> runGrid(Launch &launch, const Program &pro
     }
   };
   std::array<int64_t, 3> count = launch.clusters;
-  for (int64_t number = 0; number < count[0] * count[1] * count[2] && !error && waiting.size() < mostWaiting; ++number) {
+  for (int64_t number = 0; number < count[0] * count[1] * count[2] && !error && waiting.size() < maxWaiting; ++number) {
     if (idle.empty()) idle.push_back(makeCluster(launch, program, args, grid));
     std::unique_ptr<Cluster> cluster = std::move(idle.back());
     idle.pop_back();

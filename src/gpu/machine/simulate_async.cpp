@@ -189,7 +189,7 @@ static bool arriveAt(Warp &warp, const Step &step, int64_t lane, Block &block, i
 static bool arrive(Warp &warp, const Step &step, int64_t predicate, int64_t count, int64_t bytes) {
   uint32_t acts = warp.lanesWhere(step, predicate);
   if (!acts) return true;
-  bool inAll = step.op->hasAttr(ptx::inBlocksName);
+  bool inAll = step.op->hasAttr(ptx::inCtasName);
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(acts >> lane & 1)) continue;
     for (const auto &block : warp.block.cluster.blocks)

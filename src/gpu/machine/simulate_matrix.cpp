@@ -6,7 +6,7 @@
 //
 // wgmma is that for each warp of four, over its own 16 of 64 rows; a and b come from shared memory through descriptors. Each warp computes
 // its rows when it issues the instruction, but its results count as in flight, and the bytes as being read, until wgmma_wait.
-#include "gpu/machine/first_warps.h"
+#include "gpu/machine/partial_warps.h"
 #include "gpu/machine/simulate_program.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -222,7 +222,7 @@ static bool wgmma(Warp &warp, const Step &step) {
   if (op.getATransposed() && aSize == 4) return warp.fail(step, "registers cannot be transposed");
   if (!warp.matrixFence) return warp.fail(step, "wgmma_fence is missing before the first wgmma");
 
-  if (auto warps = op->getAttrOfType<IntegerAttr>(ptx::firstWarpsName)) {
+  if (auto warps = op->getAttrOfType<IntegerAttr>(ptx::partialWarpsName)) {
     if (warps.getInt() % 4) return warp.fail(step, "a part of a warpgroup takes part");
     if (warp.index >= warps.getInt()) {
       for (size_t i = 0; i < cSize; ++i)

@@ -8,7 +8,7 @@
 // In global memory, clusters are compared by the history that the interpreter uses (ir/interpret/history.h),
 // and the warps of one cluster by another such history, whose order comes from the clocks.
 #include "gpu/machine/covering.h"
-#include "gpu/machine/each_group.h"
+#include "gpu/machine/per_warp_group.h"
 #include "gpu/machine/simulate_program.h"
 #include "support/mapped.h"
 
@@ -337,7 +337,7 @@ static int64_t bytesOf(Type type) {
 }
 
 /// A lane's aligned words, of which some bytes may lie outside of a tensor: zeros here, and nobody may use them.
-static bool loadCovering(Warp &warp, const Step &step, int64_t lane, uint64_t pointer) {
+static bool loadUnaligned(Warp &warp, const Step &step, int64_t lane, uint64_t pointer) {
   int64_t bytes = step.to.bytes, count = int64_t(step.results.size()), all = bytes * count;
   llvm::SmallVector<uint8_t, 16> content(size_t(all), 0);
   int64_t found = 0;
@@ -367,8 +367,8 @@ static bool loadGlobal(Warp &warp, const Step &step) {
     if (!warp.active(lane)) continue;
     bool present = reads >> lane & 1;
     uint64_t pointer = warp.get(step, 0)[size_t(lane)];
-    if (present && op->hasAttr(ptx::coveringName)) {
-      if (!loadCovering(warp, step, lane, pointer)) return false;
+    if (present && op->hasAttr(ptx::unalignedName)) {
+      if (!loadUnaligned(warp, step, lane, pointer)) return false;
       continue;
     }
     std::optional<uint64_t> address = present ? warp.global(step, lane, pointer, bytes * count, bytes * count) : 0;
@@ -640,7 +640,7 @@ static bool matchAny(Warp &warp, const Step &step) {
 // ---- barriers of a block
 
 /// Whether threads of one program may meet here and there: at one operation, or in parts of the kernel that different warps run.
-static bool mayMeet(Operation *here, Operation *there) {
+static bool mayOverlap(Operation *here, Operation *there) {
   if (here == there || here->getParentRegion() == there->getParentRegion()) return here == there;
   for (Region *region = here->getParentRegion(); region; region = region->getParentRegion())
     if (region->isAncestor(there->getParentRegion())) {
@@ -667,7 +667,7 @@ static NamedBarrier *arrive(Warp &warp, const Step &step, int64_t id, int64_t th
     return nullptr;
   }
   bool isAll = id == 0 && threads == all;
-  if (barrier.arrived && isAll && !mayMeet(step.op, warp.block.program.ops[barrier.first])) {
+  if (barrier.arrived && isAll && !mayOverlap(step.op, warp.block.program.ops[barrier.first])) {
     warp.fail(step, "others wait at another barrier of the block: threads have gone different ways", -1, barrier.first);
     return nullptr;
   }
@@ -741,7 +741,7 @@ void addMemoryHandlers(HandlerTable &table) {
   handlers["ptx.barrier"] = [](Warp &warp, const Step &step) {
     auto op = cast<ptx::BarrierOp>(step.op);
     constexpr int64_t warpsOfGroup = 4;
-    int64_t id = op.getId() + (op->hasAttr(ptx::eachGroupName) ? warp.index / warpsOfGroup : 0);
+    int64_t id = op.getId() + (op->hasAttr(ptx::perWarpGroupName) ? warp.index / warpsOfGroup : 0);
     return sync(warp, step, id, op.getThreads(), "barrier " + std::to_string(id));
   };
   handlers["ptx.barrier_arrive"] = [](Warp &warp, const Step &step) {

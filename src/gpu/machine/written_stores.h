@@ -6,6 +6,6 @@
 
 namespace tilewright::gpu {
 
-constexpr llvm::StringLiteral untilWrittenName = "ttg.until_written";
+constexpr llvm::StringLiteral waitForWritesName = "ttg.wait_for_writes";
 
 } // namespace tilewright::gpu

@@ -2,10 +2,10 @@
 // share registers. Attention backward in one kernel:
 //   s = KQ    p = VG    w = exp2(s)    dv += wG    x = w * p    store x    dq = xK    dk += xQ    store dq
 // dv and dk are in use throughout, s and p until x is packed, dq behind that: what is counted is dv + dk + the larger one of s + p and dq.
-#include "gpu/schedule/pipeline.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/schedule/loop_schedule.h"
+#include "gpu/tiles/valid_extent.h"
 #include "gpu/tiles/registers.h"
-#include "gpu/tiles/tile_classes.h"
+#include "gpu/tiles/tile_equivalence.h"
 #include "support/target.h"
 
 using namespace mlir;
@@ -39,9 +39,9 @@ static bool isWrittenByThreads(Value operand, Block *body) {
 
 /// The last operation that uses the result, or what takes its registers: numbers made of it element by element. Null if it is in use when
 /// the iteration ends.
-static Operation *lastUse(ttg::WgmmaOp product, Block *body) {
-  SmallVector<Value> values = {product.getD()};
-  Operation *last = product;
+static Operation *lastUse(ttg::WgmmaOp mma, Block *body) {
+  SmallVector<Value> values = {mma.getD()};
+  Operation *last = mma;
   for (size_t i = 0; i < values.size(); ++i)
     for (OpOperand &use : values[i].getUses()) {
       Operation *user = use.getOwner();
@@ -49,7 +49,7 @@ static Operation *lastUse(ttg::WgmmaOp product, Block *body) {
       if (last->isBeforeInBlock(user)) last = user;
       if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(user)) values.push_back(wait.getResults()[use.getOperandNumber()]);
       if (auto sum = dyn_cast<ttg::WgmmaOp>(user); sum && sum.getC() == values[i]) values.push_back(sum.getD());
-      bool asWide = isElementwiseOnTiles(user) && registersOf(user->getResult(0).getType()) >= registersOf(product.getType());
+      bool asWide = isElementwiseOnTiles(user) && registersOf(user->getResult(0).getType()) >= registersOf(mma.getType());
       if (asWide && !llvm::is_contained(values, user->getResult(0))) values.push_back(user->getResult(0));
     }
   return last;
@@ -58,13 +58,13 @@ static Operation *lastUse(ttg::WgmmaOp product, Block *body) {
 int64_t accumulatorsOf(scf::ForOp loop) {
   Block *body = loop.getBody();
   SmallVector<InUse> results;
-  loop.walk([&](ttg::WgmmaOp product) {
-    InUse &use = results.emplace_back(InUse{nullptr, nullptr, multipliedRegisters(product)});
-    if (product.getExactEvery()) use.registers += std::min(use.registers, registersOfExactPart);
-    Operation *last = product->getBlock() == body ? lastUse(product, body) : nullptr;
-    if (!last || isa<BlockArgument>(product.getC())) return;
-    bool staysInPlace = isWrittenByThreads(product.getA(), body) || isWrittenByThreads(product.getB(), body);
-    use.first = staysInPlace ? product.getOperation() : &body->front();
+  loop.walk([&](ttg::WgmmaOp mma) {
+    InUse &use = results.emplace_back(InUse{nullptr, nullptr, mmaRegisters(mma)});
+    if (mma.getPromotionInterval()) use.registers += std::min(use.registers, registersOfPromotedPart);
+    Operation *last = mma->getBlock() == body ? lastUse(mma, body) : nullptr;
+    if (!last || isa<BlockArgument>(mma.getC())) return;
+    bool staysInPlace = isWrittenByThreads(mma.getA(), body) || isWrittenByThreads(mma.getB(), body);
+    use.first = staysInPlace ? mma.getOperation() : &body->front();
     use.last = last;
   });
   int64_t most = 0;
@@ -80,7 +80,7 @@ int64_t accumulatorsOf(scf::ForOp loop) {
   return most;
 }
 
-int64_t registersOfProducts(scf::ForOp loop) {
+int64_t registersOfMmas(scf::ForOp loop) {
   int64_t registers = 0;
   loop.walk([&](Operation *op) {
     if (!isa<tt::DotOp, ttg::FmaDotOp>(op)) return;
@@ -90,18 +90,18 @@ int64_t registersOfProducts(scf::ForOp loop) {
   return registers;
 }
 
-int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool roles) {
+int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool warpSpecialized) {
   constexpr int64_t copyRegisters = 16; // slots and coordinates, which a producer has in the place of others
   int64_t threads = config.getWarps() << laneBits;
-  int64_t available = roles ? consumerRegisters(config, target) + copyRegisters
-                            : std::min(target.registersPerThread, target.registersPerProcessor / threads);
+  int64_t available = warpSpecialized ? consumerRegisters(config, target) + copyRegisters
+                            : std::min(target.registersPerThread, target.registersPerSM / threads);
   if (config.getMaxRegisters() > 0) available = std::min(available, config.getMaxRegisters());
   return available - otherRegisters;
 }
 
-bool fillsProcessor(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
+bool limitsToOneCtaPerSM(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
   int64_t threads = config.getWarps() << laneBits;
-  return 2 * threads * (accumulatorsOf(schedule.loop) + otherRegisters) > target.registersPerProcessor;
+  return 2 * threads * (accumulatorsOf(schedule.loop) + otherRegisters) > target.registersPerSM;
 }
 
 } // namespace tilewright::gpu

@@ -5,11 +5,11 @@
 // before the reservation's first access all threads must meet, and if the copy engine makes that access, each has fenced before they meet.
 // A reservation's first access stands where its alloc stands, so that one sync there serves all iterations of a loop behind it. Scratch
 // needs nothing: its operations meet before they write. Syncs with no access to shared memory since the last one go, and in loops those
-// that others make needless (needless_syncs.cpp).
+// that others make needless (redundant_barriers.cpp).
 #include "gpu/passes.h"
-#include "gpu/schedule/pipeline.h"
+#include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/shared_plan.h"
-#include "gpu/schedule/widen_apart.h"
+#include "gpu/schedule/dequantize_partition.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -28,15 +28,15 @@ public:
   LogicalResult run() {
     plan = planShared(function);
     if (plan.bytes > target.sharedBytes) return tooMuch();
-    if (std::optional<std::string> wrong = wrongIn(plan)) return bug(function, "the plan of its shared memory does not hold: " + *wrong);
+    if (std::optional<std::string> wrong = verify(plan)) return bug(function, "the plan of its shared memory does not hold: " + *wrong);
     for (const Reservation &reservation : plan.reservations)
       reservation.op->setAttr(ttg::offsetName, b.getI64IntegerAttr(reservation.offset));
     function->setAttr(ttg::sharedBytesName, b.getI64IntegerAttr(plan.bytes));
     for (const Reservation &reservation : plan.reservations)
       if (auto alloc = dyn_cast<ttg::AllocOp>(reservation.op)) protect(alloc, reservation);
-    dropNeedlessSyncs(function);
+    eliminateRedundantBarriers(function);
     bool synced = true;
-    dropSyncs(function.getBody().front(), synced);
+    dropBarriers(function.getBody().front(), synced);
     return success();
   }
 
@@ -48,8 +48,8 @@ private:
     for (const Reservation &reservation : plan.reservations)
       largest.push_back(&reservation);
     llvm::sort(largest, [](const Reservation *x, const Reservation *y) { return x->bytes != y->bytes ? x->bytes > y->bytes : x < y; });
-    constexpr size_t shown = 4;
-    for (const Reservation *reservation : ArrayRef(largest).take_front(shown)) {
+    constexpr size_t publishBarrier = 4;
+    for (const Reservation *reservation : ArrayRef(largest).take_front(publishBarrier)) {
       mlir::Diagnostic &note = error.attachNote(reservation->op->getLoc()) << reservation->bytes << " bytes";
       if (auto alloc = dyn_cast<ttg::AllocOp>(reservation->op)) {
         note << ": " << alloc.getType().getDepth() << " x tile of ";
@@ -70,7 +70,7 @@ private:
         found |= inner == reservation->op && !isa<ttg::AllocOp>(inner); // scratch
         if (auto alloc = dyn_cast<ttg::AllocOp>(reservation->op))
           found |= llvm::any_of(inner->getOperands(), [&](Value operand) {
-            return isa<ttg::BufferType>(operand.getType()) && !isa<ttg::SlotOp, ttg::ViewOp>(inner) && allocOf(operand) == alloc;
+            return isa<ttg::BufferType>(operand.getType()) && !isa<ttg::StageOp, ttg::ViewOp>(inner) && allocOf(operand) == alloc;
           });
       }
     });
@@ -108,16 +108,16 @@ private:
     bool fence = copied && llvm::any_of(earlier, [](const Reservation *other) { return threadsUse(*other); });
 
     Operation *sync = first->getPrevNode();
-    while (sync && !isa<ttg::SyncOp>(sync) && !usesAnyOf(sync, earlier))
+    while (sync && !isa<ttg::CtaBarrierOp>(sync) && !usesAnyOf(sync, earlier))
       sync = sync->getPrevNode();
-    if (!isa_and_nonnull<ttg::SyncOp>(sync)) {
+    if (!isa_and_nonnull<ttg::CtaBarrierOp>(sync)) {
       b.setInsertionPoint(first);
-      sync = ttg::SyncOp::create(b, alloc.getLoc());
+      sync = ttg::CtaBarrierOp::create(b, alloc.getLoc());
     }
     // Who fills the reservation, the producer or the warpgroup that widens, waits, too.
     if (llvm::any_of(accessesOf(alloc),
-                     [](Operation *access) { return access->hasAttr(ttg::producerName) || access->hasAttr(widenerName); }))
-      cast<ttg::SyncOp>(sync).setEverybody(true);
+                     [](Operation *access) { return access->hasAttr(ttg::producerName) || access->hasAttr(dequantizePartitionName); }))
+      cast<ttg::CtaBarrierOp>(sync).setAllWarps(true);
     if (fence && !isa_and_nonnull<ttg::FenceAsyncOp>(sync->getPrevNode())) {
       b.setInsertionPoint(sync);
       ttg::FenceAsyncOp::create(b, alloc.getLoc());
@@ -125,10 +125,10 @@ private:
   }
 
   /// Erases syncs that follow another one with nothing between them. `synced`: whether shared memory has not been touched since a sync.
-  void dropSyncs(Block &block, bool &synced) {
+  void dropBarriers(Block &block, bool &synced) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
-      if (isa<ttg::SyncOp>(op)) {
-        if (synced && !cast<ttg::SyncOp>(op).getEverybody()) op.erase();
+      if (isa<ttg::CtaBarrierOp>(op)) {
+        if (synced && !cast<ttg::CtaBarrierOp>(op).getAllWarps()) op.erase();
         synced = true;
       } else if (isa<ttg::AllocBarriersOp>(op)) {
         synced = true;
@@ -137,12 +137,12 @@ private:
         for (Region &region : op.getRegions())
           for (Block &inner : region) {
             bool within = isa<scf::IfOp>(op) && synced; // a loop's first iteration is not its only one
-            dropSyncs(inner, within);
+            dropBarriers(inner, within);
             after &= within;
           }
         synced = after;
       } else if (op.getDialect()->getNamespace() == "ttg" || op.hasAttr(ttg::offsetName)) {
-        synced &= isa<ttg::AllocOp, ttg::SlotOp, ttg::ViewOp>(op) || (isa<ttg::ConvertLayoutOp>(op) && !op.hasAttr(ttg::offsetName));
+        synced &= isa<ttg::AllocOp, ttg::StageOp, ttg::ViewOp>(op) || (isa<ttg::ConvertLayoutOp>(op) && !op.hasAttr(ttg::offsetName));
       }
     }
   }

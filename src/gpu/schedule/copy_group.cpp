@@ -1,6 +1,6 @@
 #include "gpu/schedule/copy_group.h"
 
-#include "gpu/tiles/real_extent.h"
+#include "gpu/tiles/valid_extent.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 // Loads that no loop hides, and what stands around the stores of their tiles.
 #pragma once
 
-#include "gpu/schedule/pipeline.h"
+#include "gpu/schedule/loop_schedule.h"
 
 namespace tilewright::gpu {
 

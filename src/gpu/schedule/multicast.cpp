@@ -3,8 +3,8 @@
 //   after:  block 0 copies A0 and the first half of B to both blocks, block 1 copies A1 and the second half to both
 // A block's slot is filled by all blocks, so it is empty when the readers of all have read what is in theirs: they say so to all. It takes
 // a warp of its own for copies, which waits for nothing else, and a kernel whose blocks never meet on the way.
-#include "gpu/schedule/pipeline.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/schedule/loop_schedule.h"
+#include "gpu/tiles/valid_extent.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -39,7 +39,7 @@ static bool isSameInBlocks(ValueRange values) {
 
 constexpr int64_t rowsOfPattern = 8; // of a swizzle: each part begins with one
 
-std::optional<int64_t> partsOfBoxes(ttg::BufferType tile, int64_t blocks) {
+std::optional<int64_t> boxesPerCta(ttg::BufferType tile, int64_t blocks) {
   std::optional<TmaBox> box = tmaBox(tile.getLayout().layout());
   if (!box) return {};
   if (box->copies % blocks == 0) return 1;
@@ -47,10 +47,10 @@ std::optional<int64_t> partsOfBoxes(ttg::BufferType tile, int64_t blocks) {
   return blocks;
 }
 
-bool isForAllBlocks(const Ring &ring, const Copy &copy, ttg::ConfigAttr config) {
-  if (ring.threadsRead) return false; // what they have read, arrivals at other blocks' barriers would have to order
+bool isMulticastToAllCtas(const CircularBuffer &circularBuffer, const Copy &copy, ttg::ConfigAttr config) {
+  if (circularBuffer.threadsRead) return false; // what they have read, arrivals at other blocks' barriers would have to order
   auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load);
-  std::optional<int64_t> parts = load ? partsOfBoxes(ttg::AllocOp(copy.alloc).getType(), config.getCtas()) : std::nullopt;
+  std::optional<int64_t> parts = load ? boxesPerCta(ttg::AllocOp(copy.alloc).getType(), config.getCtas()) : std::nullopt;
   if (!parts || (*parts != 1 && copiedBox(copy.alloc)->box[1] % (rowsOfPattern * *parts) != 0)) return false;
   SmallVector<Value> decides(load.getCoordinates());
   for (Operation *around = load->getParentOp(); !isa<tt::FuncOp>(around); around = around->getParentOp()) {
@@ -68,7 +68,7 @@ bool isForAllBlocks(const Ring &ring, const Copy &copy, ttg::ConfigAttr config) 
 std::optional<std::string> whyNoMulticast(tt::FuncOp function) {
   int64_t stores = 0; // one alone waits for no other access
   WalkResult walk = function.walk([&](Operation *op) {
-    bool meets = isa<tt::LoadOp, tt::AtomicRMWOp, tt::AtomicCASOp, ttg::ReadBlocksOp, scf::WhileOp>(op);
+    bool meets = isa<tt::LoadOp, tt::AtomicRMWOp, tt::AtomicCASOp, ttg::ReadClusterOp, scf::WhileOp>(op);
     if (isa<tt::StoreOp>(op)) meets |= ++stores > 1 || op->getParentOfType<scf::ForOp>();
     return meets ? WalkResult::interrupt() : WalkResult::advance();
   });

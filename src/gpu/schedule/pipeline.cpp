@@ -5,14 +5,14 @@
 // Each ring has one mbarrier a slot; slot and parity are carried, through loops around the loop, too, so that nothing is divided and
 // barriers are initialised once. Loads that no loop can hide become copies that are waited for, and stores through a tensor map go by way
 // of a buffer: what is left has no tile that the copy engine moves. What an iteration looks like is decided in schedule_loop.cpp.
-#include "gpu/schedule/pipeline.h"
+#include "gpu/schedule/loop_schedule.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/copy_group.h"
-#include "gpu/schedule/ring_slots.h"
+#include "gpu/schedule/stage_index.h"
 #include "gpu/schedule/shared_plan.h"
 #include "gpu/schedule/skeleton.h"
-#include "gpu/schedule/widen_apart.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/schedule/dequantize_partition.h"
+#include "gpu/tiles/valid_extent.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -32,18 +32,18 @@ public:
 
   LogicalResult run() {
     waitForStores(function);
-    if (target.cpAsync) keepRowsInShared(function);
-    bool widens = widenApart(function, config, target);
-    if (failed(bufferTransfers(function))) return failure();
+    if (target.cpAsync) stageRowsInShared(function);
+    bool widens = partitionDequantize(function, config, target);
+    if (failed(stageTmaTransfers(function))) return failure();
     function.walk([&](scf::ForOp loop) { loops.push_back(loop); }); // inner ones first
-    roles = widens || chooseRoles();
+    warpSpecialized = widens || choosePartitions();
     for (size_t i = 0; i < loops.size(); ++i)
       if (failed(pipelineLoop(cast<scf::ForOp>(loops[i])))) return failure();
 
     SmallVector<ttg::DescriptorLoadOp> left;
     function.walk([&](ttg::DescriptorLoadOp load) { left.push_back(load); });
     while (!left.empty())
-      if (failed(copyInPlace(left))) return failure();
+      if (failed(copyWithoutPipelining(left))) return failure();
     ttg::eraseDead(function);
     return success();
   }
@@ -71,13 +71,13 @@ private:
 
   /// Readies the buffers: perhaps in a loop, where the last iteration's readers must be done first. Elsewhere they have not been read
   /// before.
-  void syncBefore(const CopyGroup &group, Location loc) {
+  void barrierBefore(const CopyGroup &group, Location loc) {
     ttg::StoreSharedOp first = group.first;
     bool again = !isa<tt::FuncOp>(first->getBlock()->getParentOp());
     Operation *sync = first->getPrevNode();
-    if (!isa_and_nonnull<ttg::SyncOp>(sync)) sync = nullptr;
+    if (!isa_and_nonnull<ttg::CtaBarrierOp>(sync)) sync = nullptr;
     b.setInsertionPoint(first);
-    if (again && !sync) sync = ttg::SyncOp::create(b, loc);
+    if (again && !sync) sync = ttg::CtaBarrierOp::create(b, loc);
     if (again && group.threadsRead) {
       b.setInsertionPoint(sync);
       ttg::FenceAsyncOp::create(b, loc);
@@ -86,11 +86,11 @@ private:
   }
 
   /// The first of `left`, and those stored beside it: the copies start where the tiles were stored, and the first reader of one waits.
-  LogicalResult copyInPlace(SmallVectorImpl<ttg::DescriptorLoadOp> &left) {
+  LogicalResult copyWithoutPipelining(SmallVectorImpl<ttg::DescriptorLoadOp> &left) {
     CopyGroup group = groupOf(left.front(), left);
     Location loc = group.stores.front().getLoc();
     Value barriers = allocBarriers(1, 1), zero = entryI32(0);
-    syncBefore(group, loc);
+    barrierBefore(group, loc);
     b.setInsertionPoint(group.first); // the stores that stay remain side by side
     Operation *place = ttg::BarrierExpectOp::create(b, loc, barriers, zero, static_cast<int32_t>(group.bytes), Value());
     for (ttg::StoreSharedOp store : group.stores) {
@@ -100,7 +100,7 @@ private:
       FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), alloc.getType(), load.getOrder(), 1);
       if (failed(map)) return failure();
       auto copy = ttg::TmaLoadOp::create(b, load.getLoc(), *map, load.getCoordinates(), alloc, barriers, zero, Value(), load.getEvict());
-      for (StringRef name : {ttg::notAheadName, ttg::splitName})
+      for (StringRef name : {ttg::notPipelinedName, ttg::ctaSplitName})
         if (Attribute decision = load->getAttr(name)) copy->setAttr(name, decision);
     }
     if (group.reader) b.setInsertionPoint(group.reader);
@@ -135,12 +135,12 @@ private:
     for (int64_t stages = wanted; stages > 1; --stages) {
       SmallVector<DeeperBuffer> deeper(others);
       for (ttg::StoreSharedOp store : schedule.computed)
-        deeper.push_back(isWidening(schedule.loop) ? DeeperBuffer{allocOf(store.getBuffer()), stages, around}
-                                                   : DeeperBuffer{allocOf(store.getBuffer()), schedule.computedSlots, schedule.loop});
-      int64_t barriers = (roles ? 8 * stages : 0) + (isWidening(schedule.loop) ? 16 * stages : 0);
-      for (const Ring &ring : schedule.rings) {
-        barriers += ring.tma ? 8 * stages : 0;
-        for (const Copy &copy : ring.copies)
+        deeper.push_back(isDequantizing(schedule.loop) ? DeeperBuffer{allocOf(store.getBuffer()), stages, around}
+                                                   : DeeperBuffer{allocOf(store.getBuffer()), schedule.computedStages, schedule.loop});
+      int64_t barriers = (warpSpecialized ? 8 * stages : 0) + (isDequantizing(schedule.loop) ? 16 * stages : 0);
+      for (const CircularBuffer &circularBuffer : schedule.circularBuffers) {
+        barriers += circularBuffer.tma ? 8 * stages : 0;
+        for (const Copy &copy : circularBuffer.copies)
           deeper.push_back({copy.alloc, stages, around});
       }
       if (planShared(function, deeper).bytes + barriers <= target.sharedBytes) return stages;
@@ -152,29 +152,29 @@ private:
   static constexpr int64_t enoughStages = 3;
 
   /// Whether a warp of its own starts the copies of all loops.
-  bool chooseRoles() {
-    noRoles = whyNoRoles(function, config, target);
-    if (noRoles) return false; // said where a loop loads ahead
+  bool choosePartitions() {
+    notWarpSpecialized = whyNotWarpSpecialized(function, config, target);
+    if (notWarpSpecialized) return false; // said where a loop loads ahead
     std::vector<LoopSchedule> schedules;
     for (Operation *loop : loops) {
       int64_t wanted = wantedStages(cast<scf::ForOp>(loop));
       if (wanted < 2) continue;
       LoopSchedule schedule = scheduleLoop(cast<scf::ForOp>(loop), target.cpAsync);
-      if (schedule.rings.empty()) continue;
-      placeRefills(schedule, wanted, config, target);
-      schedule.drifts = mayDrift(schedule);
+      if (schedule.circularBuffers.empty()) continue;
+      scheduleRefills(schedule, wanted, config, target);
+      schedule.runsDecoupled = mayRunDecoupled(schedule);
       schedules.push_back(std::move(schedule));
     }
-    std::optional<std::string> why = whyNoRoles(schedules, config, target);
-    if (why && !schedules.empty()) function->setAttr(ttg::noRolesName, b.getStringAttr(*why));
+    std::optional<std::string> why = whyNotWarpSpecialized(schedules, config, target);
+    if (why && !schedules.empty()) function->setAttr(ttg::notWarpSpecializedName, b.getStringAttr(*why));
     return !why;
   }
 
   /// Whether the warpgroups of a kernel with roles need not meet from one tile of this loop to the next.
-  bool mayDrift(const LoopSchedule &schedule) {
-    scf::ForOp tiles = tileLoop(schedule);
-    if (!tiles || !canStoreOwnRows(tiles)) return false;
-    return affordableStages(schedule, schedule.stages, tiles, keptByStores(tiles)) >= std::min(schedule.stages, enoughStages);
+  bool mayRunDecoupled(const LoopSchedule &schedule) {
+    scf::ForOp tiles = persistentLoop(schedule);
+    if (!tiles || !canStorePerWarpGroup(tiles)) return false;
+    return affordableStages(schedule, schedule.stages, tiles, bytesHeldByStores(tiles)) >= std::min(schedule.stages, enoughStages);
   }
 
   LogicalResult pipelineLoop(scf::ForOp loop) {
@@ -182,22 +182,22 @@ private:
     LoopSchedule schedule;
     schedule.loop = loop;
     if (wanted > 1) schedule = scheduleLoop(loop, target.cpAsync);
-    hasRoles = roles && (isWidening(loop) || !function->hasAttr(widenerName));
-    bool goesOn = hasRoles && left && !schedule.rings.empty() && mayGoOn(schedule, wanted);
-    if (!schedule.rings.empty() && noRoles) function->setAttr(ttg::noRolesName, b.getStringAttr(*noRoles));
-    if (!goesOn && !schedule.rings.empty()) left.reset();
+    isWarpSpecialized = warpSpecialized && (isDequantizing(loop) || !function->hasAttr(dequantizePartitionName));
+    bool goesOn = isWarpSpecialized && left && !schedule.circularBuffers.empty() && mayGoOn(schedule, wanted);
+    if (!schedule.circularBuffers.empty() && notWarpSpecialized) function->setAttr(ttg::notWarpSpecializedName, b.getStringAttr(*notWarpSpecialized));
+    if (!goesOn && !schedule.circularBuffers.empty()) left.reset();
     int64_t stages = goesOn ? left->stages : stagesOf(schedule, wanted);
-    schedule.roles = hasRoles;
-    if (isWidening(schedule.loop) && stages < 2) return bug(loop, "the rings of a widened operand do not fit");
-    if (hasRoles && stages > 1) stages = keepThroughTiles(schedule, stages, goesOn);
-    if (stages > 1 || !schedule.computed.empty()) placeRefills(schedule, stages, config, target);
-    if (ttg::WgmmaWaitOp retires = retiringIn(loop)) giveBackBehind(schedule, retires);
-    if ((schedule.inFlight.empty() || schedule.retiring) && !isWidening(schedule.loop)) schedule.computed.clear();
-    if (stages > 1 && !hasRoles) stages = goThroughTiles(schedule);
+    schedule.warpSpecialized = isWarpSpecialized;
+    if (isDequantizing(schedule.loop) && stages < 2) return bug(loop, "the rings of a widened operand do not fit");
+    if (isWarpSpecialized && stages > 1) stages = keepStagesAcrossTiles(schedule, stages, goesOn);
+    if (stages > 1 || !schedule.computed.empty()) scheduleRefills(schedule, stages, config, target);
+    if (ttg::WgmmaWaitOp retires = drainingWaitIn(loop)) releaseAfter(schedule, retires);
+    if ((schedule.inFlight.empty() || schedule.drainingWait) && !isDequantizing(schedule.loop)) schedule.computed.clear();
+    if (stages > 1 && !isWarpSpecialized) stages = prefetchAcrossTiles(schedule);
     if (stages > 1) letStoresRun(schedule.loop);
-    noteDecision(schedule, wanted);
+    recordDecision(schedule, wanted);
     if (stages < 2) return overlap(schedule, wanted), success();
-    if (std::optional<std::string> wrong = retiringIn(loop) ? std::nullopt : wrongIn(schedule))
+    if (std::optional<std::string> wrong = drainingWaitIn(loop) ? std::nullopt : verify(schedule))
       return bug(loop, "its schedule does not hold: " + *wrong);
     overlap(schedule, wanted);
     return expand(schedule);
@@ -205,19 +205,19 @@ private:
 
   /// The deepest rings that fit, 1 if there are none: with two of each buffer that threads fill, or else without.
   int64_t stagesOf(LoopSchedule &schedule, int64_t wanted) {
-    if (schedule.rings.empty()) {
-      schedule.computedSlots = slotsForComputed(schedule, function, target);
-      if (schedule.computedSlots < 2) schedule.computed.clear();
+    if (schedule.circularBuffers.empty()) {
+      schedule.computedStages = stagesForComputed(schedule, function, target);
+      if (schedule.computedStages < 2) schedule.computed.clear();
       return 1;
     }
-    SmallVector<DeeperBuffer> stored = keptByStores(schedule.loop);
-    if (isWidening(schedule.loop)) return affordableStages(schedule, wanted, schedule.loop, stored);
+    SmallVector<DeeperBuffer> stored = bytesHeldByStores(schedule.loop);
+    if (isDequantizing(schedule.loop)) return affordableStages(schedule, wanted, schedule.loop, stored);
     // Where registers leave space for a second block, a third slot would take its shared memory.
-    if (fillsProcessor(schedule, config, target) && syncBehindComputed(schedule, wanted)) {
-      schedule.computedSlots = slotsWithoutWaiting;
+    if (limitsToOneCtaPerSM(schedule, config, target) && barrierAfterComputed(schedule, wanted)) {
+      schedule.computedStages = stagesWithoutWaiting;
       int64_t stages = affordableStages(schedule, wanted, schedule.loop, stored);
-      if (stages >= std::min(wanted, enoughStages) && syncBehindComputed(schedule, stages)) return stages;
-      schedule.computedSlots = 2;
+      if (stages >= std::min(wanted, enoughStages) && barrierAfterComputed(schedule, stages)) return stages;
+      schedule.computedStages = 2;
     }
     int64_t stages = affordableStages(schedule, wanted, schedule.loop, stored);
     if (stages > 1 || schedule.computed.empty()) return stages;
@@ -234,53 +234,53 @@ private:
 
   /// Products of operands that threads compute run on while the next iteration's are made, or at least loaded.
   void overlap(LoopSchedule &schedule, int64_t wanted) {
-    bool byThreads = wanted > 1 && !hasRoles && multipliesByThreads(schedule.loop);
+    bool byThreads = wanted > 1 && !isWarpSpecialized && multipliesByThreads(schedule.loop);
     if (schedule.computed.empty() && !byThreads) return;
     Operation *before = schedule.loop;
-    int64_t registers = registersForTiles(config, target, roles) - accumulatorsOf(schedule.loop);
+    int64_t registers = registersForTiles(config, target, warpSpecialized) - accumulatorsOf(schedule.loop);
     if (schedule.computed.empty()) {
-      loadAhead(schedule, registers - registersOfProducts(schedule.loop));
-    } else if (isWidening(schedule.loop)) {
-      storeAsMade(schedule);
-      loadAheadInRoles(schedule, registers);
+      prefetchLoads(schedule, registers - registersOfMmas(schedule.loop));
+    } else if (isDequantizing(schedule.loop)) {
+      interleaveStores(schedule);
+      prefetchLoadsInPartitions(schedule, registers);
     } else {
-      overlapComputing(schedule, registers);
+      overlapComputedOperands(schedule, registers);
     }
     llvm::replace(loops, before, schedule.loop.getOperation());
   }
 
   /// Where a loop over tiles is around the loop, its ring need not drain between them. Returns the stages there are then: that may take one
   /// of many.
-  int64_t goThroughTiles(LoopSchedule &schedule) {
-    scf::ForOp tiles = tileLoop(schedule);
+  int64_t prefetchAcrossTiles(LoopSchedule &schedule) {
+    scf::ForOp tiles = persistentLoop(schedule);
     if (!tiles) return schedule.stages;
-    int64_t stages = affordableStages(schedule, schedule.stages, tiles, keptByStores(tiles));
+    int64_t stages = affordableStages(schedule, schedule.stages, tiles, bytesHeldByStores(tiles));
     if (stages < std::min(schedule.stages, enoughStages)) return schedule.stages;
-    schedule.throughTiles = true;
+    schedule.crossTilePrefetch = true;
     letStoresRun(tiles);
-    placeRefills(schedule, stages, config, target);
+    scheduleRefills(schedule, stages, config, target);
     return stages;
   }
 
   /// The same for a loop whose copies have a producer: it fills the ring for the next tile while this one is stored, if the ring's bytes
   /// have no other use meanwhile.
-  int64_t keepThroughTiles(LoopSchedule &schedule, int64_t stages, bool goesOn) {
+  int64_t keepStagesAcrossTiles(LoopSchedule &schedule, int64_t stages, bool goesOn) {
     auto tiles = dyn_cast<scf::ForOp>(schedule.loop->getParentOp());
     if (!tiles || !isa<tt::FuncOp>(tiles->getParentOp())) return stages;
     SmallVector<DeeperBuffer> shared; // by a loop behind this one that goes on with the ring
     for (auto next : tiles.getBody()->getOps<scf::ForOp>()) {
       if (!schedule.loop->isBeforeInBlock(next)) continue;
-      for (const Ring &ring : scheduleLoop(next, target.cpAsync).rings)
-        for (const Copy &copy : ring.copies)
+      for (const CircularBuffer &circularBuffer : scheduleLoop(next, target.cpAsync).circularBuffers)
+        for (const Copy &copy : circularBuffer.copies)
           shared.push_back({copy.alloc, 0, next});
     }
-    bool own = canStoreOwnRows(tiles), runs = own || isWidening(schedule.loop);
-    if (runs) llvm::append_range(shared, keptByStores(tiles));
+    bool own = canStorePerWarpGroup(tiles), runs = own || isDequantizing(schedule.loop);
+    if (runs) llvm::append_range(shared, bytesHeldByStores(tiles));
     int64_t kept = goesOn ? stages : affordableStages(schedule, stages, tiles, shared);
-    schedule.throughTiles = kept >= std::min(stages, enoughStages);
-    if (!schedule.throughTiles) return stages;
+    schedule.crossTilePrefetch = kept >= std::min(stages, enoughStages);
+    if (!schedule.crossTilePrefetch) return stages;
     if (runs) letStoresRun(tiles);
-    if (own) storeOwnRows(tiles);
+    if (own) storePerWarpGroup(tiles);
     return kept;
   }
 
@@ -294,7 +294,7 @@ private:
 
   /// What a loop at the top of a kernel has left for one behind it with the same tiles: the producer fills the slots for the second one's
   /// first iterations while the first one's last iterations are computed.
-  struct LeftRings {
+  struct LeftBuffers {
     Operation *loop;
     int64_t stages;
     std::vector<Slots> slots; // of each ring
@@ -304,11 +304,11 @@ private:
   /// Whether a loop's rings may be those that are left. They stay in use until then: all that is must fit.
   bool mayGoOn(const LoopSchedule &schedule, int64_t wanted) {
     if (left->loop->getBlock() != schedule.loop->getBlock() || wanted < left->stages) return false;
-    if (left->slots.size() != schedule.rings.size()) return false;
-    SmallVector<DeeperBuffer> deeper = keptByStores(schedule.loop);
-    for (auto [ring, slots] : llvm::zip(schedule.rings, left->slots)) {
-      if (ring.copies.size() != slots.buffers.size()) return false;
-      for (auto [copy, buffer] : llvm::zip(ring.copies, slots.buffers)) {
+    if (left->slots.size() != schedule.circularBuffers.size()) return false;
+    SmallVector<DeeperBuffer> deeper = bytesHeldByStores(schedule.loop);
+    for (auto [circularBuffer, slots] : llvm::zip(schedule.circularBuffers, left->slots)) {
+      if (circularBuffer.copies.size() != slots.buffers.size()) return false;
+      for (auto [copy, buffer] : llvm::zip(circularBuffer.copies, slots.buffers)) {
         ttg::BufferType own = ttg::AllocOp(copy.alloc).getType(), there = cast<ttg::BufferType>(buffer.getType());
         bool isSame = own.getElementType() == there.getElementType() && own.getLayout() == there.getLayout();
         if (!isSame || copiedExtent(copy.alloc) != copiedExtent(buffer.getDefiningOp())) return false;
@@ -320,23 +320,23 @@ private:
   }
 
   /// Starts the copies of one iteration. `operands`: those of all loads, one behind the other.
-  LogicalResult issue(const Ring &ring, const Slots &slots, ArrayRef<Value> operands, Value slot, Value exists) {
-    Location loc = ring.copies.front().load->getLoc();
-    if (ring.tma) producersWork(ttg::BarrierExpectOp::create(b, loc, slots.barriers, slot, static_cast<int32_t>(slots.bytes), exists));
-    for (size_t i = 0; i < ring.copies.size(); ++i) {
-      Copy copy = ring.copies[i];
+  LogicalResult issue(const CircularBuffer &circularBuffer, const Slots &slots, ArrayRef<Value> operands, Value stageIndex, Value exists) {
+    Location loc = circularBuffer.copies.front().load->getLoc();
+    if (circularBuffer.tma) producersWork(ttg::BarrierExpectOp::create(b, loc, slots.barriers, stageIndex, static_cast<int32_t>(slots.bytes), exists));
+    for (size_t i = 0; i < circularBuffer.copies.size(); ++i) {
+      Copy copy = circularBuffer.copies[i];
       loc = copy.load->getLoc();
       auto type = copy.alloc.getType();
       ArrayRef<Value> own = operands.take_front(copy.load->getNumOperands());
       operands = operands.drop_front(copy.load->getNumOperands());
-      Value buffer = ttg::SlotOp::create(b, loc, type, slots.buffers[i], slot);
+      Value buffer = ttg::StageOp::create(b, loc, type, slots.buffers[i], stageIndex);
       if (auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load)) {
-        bool forAll = hasRoles && config.getCtas() != 1 && isForAllBlocks(ring, copy, config);
-        int64_t parts = forAll ? *partsOfBoxes(type, config.getCtas()) : 1;
+        bool forAll = isWarpSpecialized && config.getCtas() != 1 && isMulticastToAllCtas(circularBuffer, copy, config);
+        int64_t parts = forAll ? *boxesPerCta(type, config.getCtas()) : 1;
         FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), type, load.getOrder(), parts);
         if (failed(map)) return failure();
-        auto started = ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, slots.barriers, slot, exists, load.getEvict());
-        if (Attribute split = load->getAttr(ttg::splitName)) started->setAttr(ttg::splitName, split);
+        auto started = ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, slots.barriers, stageIndex, exists, load.getEvict());
+        if (Attribute split = load->getAttr(ttg::ctaSplitName)) started->setAttr(ttg::ctaSplitName, split);
         if (forAll) started->setAttr(multicastName, b.getUnitAttr());
         producersWork(started);
         continue;
@@ -354,11 +354,11 @@ private:
   }
 
   void producersWork(Operation *op) {
-    if (hasRoles) op->setAttr(ttg::producerName, b.getUnitAttr());
+    if (isWarpSpecialized) op->setAttr(ttg::producerName, b.getUnitAttr());
   }
 
   LogicalResult expand(LoopSchedule &schedule) {
-    bool tma = llvm::any_of(schedule.rings, [](const Ring &ring) { return ring.tma; });
+    bool tma = llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circularBuffer) { return circularBuffer.tma; });
     Value zero = entryI32(0);
     LogicalResult done = success();
     auto update = [&](ValueRange state) -> SmallVector<Value> {
@@ -375,12 +375,12 @@ private:
       SmallVector<Value> before(left->state), after = update(before);
       Operation *end = schedule.loop->getBlock()->getTerminator(); // of a loop over tiles: the next one begins where this one ends
       for (auto [old, now] : llvm::zip(before, after))
-        old.replaceUsesWithIf(now, [&](OpOperand &use) { return use.getOwner() == end || lastWaits.contains(use.getOwner()); });
+        old.replaceUsesWithIf(now, [&](OpOperand &use) { return use.getOwner() == end || finalDrains.contains(use.getOwner()); });
       return done;
     }
     FailureOr<SmallVector<Value>> behind = carryState(schedule.loop, {zero, zero}, update, replaced);
     if (failed(behind) || failed(done)) return failure();
-    if (schedule.roles && config.getCtas() != 1) outlastArrivals(schedule, *behind);
+    if (schedule.warpSpecialized && config.getCtas() != 1) outlastArrivals(schedule, *behind);
     return success();
   }
 
@@ -390,14 +390,14 @@ private:
     Location loc = schedule.loop.getLoc();
     Operation *end = function.getBody().front().getTerminator(), *before = end->getPrevNode();
     b.setInsertionPoint(end);
-    Value slot = behind[0], parity = arith::XOrIOp::create(b, loc, behind[1], i32(loc, 1));
+    Value stageIndex = behind[0], parity = arith::XOrIOp::create(b, loc, behind[1], i32(loc, 1));
     for (int64_t turn = 0; turn < schedule.stages; ++turn) {
       for (Value empty : lastEmpty)
-        producersWork(ttg::BarrierWaitOp::create(b, loc, empty, slot, parity));
-      std::tie(slot, parity) = slotBehind(b, loc, slot, parity, schedule.stages);
+        producersWork(ttg::BarrierWaitOp::create(b, loc, empty, stageIndex, parity));
+      std::tie(stageIndex, parity) = stageAfter(b, loc, stageIndex, parity, schedule.stages);
     }
     for (Operation *op = before->getNextNode(); op != end; op = op->getNextNode())
-      lastWaits.insert(op);
+      finalDrains.insert(op);
   }
 
   /// What the steps of an expansion hand on to one another.
@@ -409,36 +409,36 @@ private:
     bool fence;                                   ///< the copy engine writes where threads read
     std::vector<Slots> slots = {};                ///< of each ring
     std::vector<SmallVector<Value>> sources = {}; ///< operands of each ring's loads, in an iteration
-    Value slot = {}, parity = {};                 ///< of an iteration
-    Operation *lastSlot = nullptr;                ///< the slots of an iteration stand at its top, up to here
+    Value stageIndex = {}, parity = {};                 ///< of an iteration
+    Operation *lastStage = nullptr;                ///< the slots of an iteration stand at its top, up to here
     Operation *top = nullptr;                     ///< and what else stands there, up to here
     Value wideEmpty = {};                         ///< what has been widened in a slot has been read; null: given back with the copies
   };
 
-  static bool isAsync(const Ring &ring) { return !ring.tma; }
+  static bool isAsync(const CircularBuffer &circularBuffer) { return !circularBuffer.tma; }
 
   /// `state`: slot and parity of the first iteration, then of the iteration behind the last one.
   LogicalResult expand(LoopSchedule &schedule, SmallVector<Value> &state) {
-    bool fence = llvm::any_of(schedule.rings, [](const Ring &ring) { return ring.tma && ring.threadsRead; });
-    Expansion e{schedule, schedule.loop.getLoc(), schedule.stages, llvm::any_of(schedule.rings, isAsync), fence};
+    bool fence = llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circularBuffer) { return circularBuffer.tma && circularBuffer.threadsRead; });
+    Expansion e{schedule, schedule.loop.getLoc(), schedule.stages, llvm::any_of(schedule.circularBuffers, isAsync), fence};
     if (left)
       e.slots = left->slots;
     else
-      allotSlots(e);
-    if (e.schedule.roles) return expandRoles(e, state);
+      allocateStages(e);
+    if (e.schedule.warpSpecialized) return expandPartitions(e, state);
     // No copy is under way, and no thread reads a slot once the sync at the head of the prologue is over. A loop over tiles has started the
     // first copies in its iteration before, behind a sync as well.
     FailureOr<NextTile> next;
-    if (schedule.throughTiles) next = firstTile(e);
-    if (schedule.throughTiles ? failed(next) : failed(prologue(e, state))) return failure();
+    if (schedule.crossTilePrefetch) next = firstTile(e);
+    if (schedule.crossTilePrefetch ? failed(next) : failed(prologue(e, state))) return failure();
     // The copies of iterations 0 .. distance-1 are under way, iteration t's to slot state[0] + t; the loop begins.
-    carrySlot(e, state);
-    takeSlots(e);
+    carryStage(e, state);
+    takeStages(e);
     // In iteration i every reader reads slot i mod stages.
     meet(e);
     // Behind the sync all threads have read the slot of iteration i - lag: the copies of iteration i + distance go there.
     if (failed(refill(e))) return failure();
-    if (schedule.throughTiles && failed(nextTile(e, *next))) return failure();
+    if (schedule.crossTilePrefetch && failed(nextTile(e, *next))) return failure();
     // Iteration i + 1 finds the copies of iterations up to i + distance under way, as iteration i found those up to i - 1 + distance.
     ttg::BarrierWaitOp arrival = waits(e);
     // Every reader stands behind the wait for its slot's copy; the loads themselves are gone.
@@ -449,40 +449,40 @@ private:
 
   /// The same for a loop whose copies have a producer: it goes through the iterations on its own, so that there is nothing to start before
   /// the loop. A slot's first use finds it empty: a fresh barrier has completed the phase of parity 1.
-  LogicalResult expandRoles(Expansion &e, SmallVector<Value> &state) {
-    function->setAttr(ttg::rolesName, b.getUnitAttr());
+  LogicalResult expandPartitions(Expansion &e, SmallVector<Value> &state) {
+    function->setAttr(ttg::warpSpecializedName, b.getUnitAttr());
     if (!left) allotEmpty(e);
-    ttg::WgmmaWaitOp retires = retiringIn(e.schedule.loop);
-    if (retires && retires->hasAttr(copiesFirstName)) e.wideEmpty = allocBarriers(e.stages, config.getWarps());
-    carrySlot(e, state);
-    takeSlots(e);
-    b.setInsertionPointAfter(e.lastSlot);
+    ttg::WgmmaWaitOp retires = drainingWaitIn(e.schedule.loop);
+    if (retires && retires->hasAttr(releasesCopiesFirstName)) e.wideEmpty = allocBarriers(e.stages, config.getWarps());
+    carryStage(e, state);
+    takeStages(e);
+    b.setInsertionPointAfter(e.lastStage);
     Value before = arith::XOrIOp::create(b, e.loc, e.parity, i32(e.loc, 1));
-    producersWork(ttg::BarrierWaitOp::create(b, e.loc, e.slots.front().empty, e.slot, before));
+    producersWork(ttg::BarrierWaitOp::create(b, e.loc, e.slots.front().empty, e.stageIndex, before));
     // In iteration i the producer fills slot i mod stages, once all have read what iteration i - stages had there.
-    for (auto [ring, slots] : llvm::zip(e.schedule.rings, e.slots)) {
-      Operation *last = ring.copies.front().load;
-      for (const Copy &copy : ring.copies)
+    for (auto [circularBuffer, slots] : llvm::zip(e.schedule.circularBuffers, e.slots)) {
+      Operation *last = circularBuffer.copies.front().load;
+      for (const Copy &copy : circularBuffer.copies)
         if (last->isBeforeInBlock(copy.load)) last = copy.load;
       b.setInsertionPoint(last);
-      if (slots.empty != e.slots.front().empty) producersWork(ttg::BarrierWaitOp::create(b, e.loc, slots.empty, e.slot, before));
-      if (failed(issue(ring, slots, operandsOf(ring), e.slot, Value()))) return failure();
+      if (slots.empty != e.slots.front().empty) producersWork(ttg::BarrierWaitOp::create(b, e.loc, slots.empty, e.stageIndex, before));
+      if (failed(issue(circularBuffer, slots, operandsOf(circularBuffer), e.stageIndex, Value()))) return failure();
     }
-    giveBack(e);
-    if (isWidening(e.schedule.loop))
-      fillWidened(e.schedule, e.slot, e.parity, emptyBarriers(e).getArrayRef(), allocBarriers(e.stages, warpsOfGroup), e.wideEmpty);
+    release(e);
+    if (isDequantizing(e.schedule.loop))
+      fillDequantized(e.schedule, e.stageIndex, e.parity, emptyBarriers(e).getArrayRef(), allocBarriers(e.stages, warpsOfGroup), e.wideEmpty);
     ttg::BarrierWaitOp arrival = waits(e);
     advance(e, arrival, state);
-    if (!e.schedule.inFlight.empty() || retiringIn(e.schedule.loop)) giveBackLast(e, state);
+    if (!e.schedule.inFlight.empty() || drainingWaitIn(e.schedule.loop)) releaseLast(e, state);
     lastEmpty = emptyBarriers(e).takeVector();
     left.reset();
-    if (isa<tt::FuncOp>(e.schedule.loop->getParentOp()) || e.schedule.throughTiles) left = {e.schedule.loop, e.stages, e.slots, state};
+    if (isa<tt::FuncOp>(e.schedule.loop->getParentOp()) || e.schedule.crossTilePrefetch) left = {e.schedule.loop, e.stages, e.slots, state};
     return success();
   }
 
   /// A ring whose product starts ahead of the others has been read before theirs: it is given back on its own.
   void allotEmpty(Expansion &e) {
-    int64_t readers = config.getWarps() * config.getCtas() + (isWidening(e.schedule.loop) ? warpsOfGroup : 0);
+    int64_t readers = config.getWarps() * config.getCtas() + (isDequantizing(e.schedule.loop) ? warpsOfGroup : 0);
     Value shared;
     for (auto [index, slots] : llvm::enumerate(e.slots)) {
       if (index == 0 && e.schedule.ahead && e.slots.size() > 1) {
@@ -503,53 +503,53 @@ private:
 
   /// Behind `refillAfter` an iteration's slots have been read; those of the one before, where products run on over the back edge. What
   /// starts ahead has read its own where it is waited for.
-  void giveBack(Expansion &e) {
+  void release(Expansion &e) {
     scf::ForOp loop = e.schedule.loop;
-    Value slot = e.slot, exists;
-    bool retires = retiringIn(loop) != nullptr;
-    b.setInsertionPointAfter(e.schedule.inFlight.empty() ? e.schedule.refillAfter : runOn(e.schedule));
+    Value stageIndex = e.stageIndex, exists;
+    bool retires = drainingWaitIn(loop) != nullptr;
+    b.setInsertionPointAfter(e.schedule.inFlight.empty() ? e.schedule.refillAfter : keepInFlight(e.schedule));
     if (retires || !e.schedule.inFlight.empty()) {
-      slot = slotAround(b, e.loc, e.slot, -1, e.stages);
+      stageIndex = stageAround(b, e.loc, e.stageIndex, -1, e.stages);
       exists = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
     }
-    if (!e.schedule.computed.empty() && !isWidening(e.schedule.loop)) ttg::SyncOp::create(b, e.loc);
-    if (e.fence && !isWidening(e.schedule.loop)) ttg::FenceAsyncOp::create(b, e.loc);
-    if (e.wideEmpty) return arrive(e.loc, e.wideEmpty, slot, exists);
+    if (!e.schedule.computed.empty() && !isDequantizing(e.schedule.loop)) ttg::CtaBarrierOp::create(b, e.loc);
+    if (e.fence && !isDequantizing(e.schedule.loop)) ttg::FenceAsyncOp::create(b, e.loc);
+    if (e.wideEmpty) return arrive(e.loc, e.wideEmpty, stageIndex, exists);
     for (Value empty : emptyBarriers(e)) {
       OpBuilder::InsertionGuard guard(b);
       bool ahead = e.schedule.ahead && empty == e.slots.front().empty && empty != e.slots.back().empty;
       if (ahead) b.setInsertionPointAfter(*e.schedule.ahead.getD().user_begin());
-      arrive(e.loc, empty, slot, exists);
+      arrive(e.loc, empty, stageIndex, exists);
     }
   }
 
   /// Behind the loop its last iteration's products are over, too.
-  void giveBackLast(Expansion &e, ArrayRef<Value> state) {
+  void releaseLast(Expansion &e, ArrayRef<Value> state) {
     scf::ForOp loop = e.schedule.loop;
     Operation *drained = loop->getNextNode();
     while (!isa<ttg::WgmmaWaitOp>(drained))
       drained = drained->getNextNode();
     b.setInsertionPointAfter(drained);
-    Value slot = slotAround(b, e.loc, state[0], -1, e.stages);
-    if (e.fence && !isWidening(loop)) ttg::FenceAsyncOp::create(b, e.loc);
-    if (e.wideEmpty) return arrive(e.loc, e.wideEmpty, slot, LoopIterations(loop).existsIteration(b, 0));
+    Value stageIndex = stageAround(b, e.loc, state[0], -1, e.stages);
+    if (e.fence && !isDequantizing(loop)) ttg::FenceAsyncOp::create(b, e.loc);
+    if (e.wideEmpty) return arrive(e.loc, e.wideEmpty, stageIndex, LoopIterations(loop).existsIteration(b, 0));
     for (Value empty : emptyBarriers(e))
-      arrive(e.loc, empty, slot, LoopIterations(loop).existsIteration(b, 0));
+      arrive(e.loc, empty, stageIndex, LoopIterations(loop).existsIteration(b, 0));
   }
 
   /// Says that this warp has read a slot: to the producers of all blocks, which fill it.
-  void arrive(Location loc, Value empty, Value slot, Value exists) {
-    auto arrival = ttg::BarrierArriveOp::create(b, loc, empty, slot, exists);
-    if (config.getCtas() != 1) arrival->setAttr(inAllBlocksName, b.getUnitAttr());
+  void arrive(Location loc, Value empty, Value stageIndex, Value exists) {
+    auto arrival = ttg::BarrierArriveOp::create(b, loc, empty, stageIndex, exists);
+    if (config.getCtas() != 1) arrival->setAttr(inAllCtasName, b.getUnitAttr());
   }
 
   /// The buffers of each ring, `stages` tiles deep, and its barriers.
-  void allotSlots(Expansion &e) {
-    b.setInsertionPoint(e.schedule.throughTiles ? e.schedule.loop->getParentOp() : e.schedule.loop.getOperation());
-    for (const Ring &ring : e.schedule.rings) {
+  void allocateStages(Expansion &e) {
+    b.setInsertionPoint(e.schedule.crossTilePrefetch ? e.schedule.loop->getParentOp() : e.schedule.loop.getOperation());
+    for (const CircularBuffer &circularBuffer : e.schedule.circularBuffers) {
       Slots &slots = e.slots.emplace_back();
-      if (ring.tma) slots.barriers = allocBarriers(e.stages, 1);
-      for (Copy copy : ring.copies) {
+      if (circularBuffer.tma) slots.barriers = allocBarriers(e.stages, 1);
+      for (Copy copy : circularBuffer.copies) {
         ttg::BufferType type = copy.alloc.getType();
         slots.bytes += copiedBytes(copy.alloc);
         auto deep = ttg::BufferType::get(b.getContext(), e.stages, type.getElementType(), type.getLayout());
@@ -563,12 +563,12 @@ private:
     scf::ForOp loop = e.schedule.loop;
     if (loop->getParentOfType<scf::ForOp>() || loop->getParentOfType<scf::WhileOp>()) {
       if (e.fence) ttg::FenceAsyncOp::create(b, e.loc);
-      ttg::SyncOp::create(b, e.loc);
+      ttg::CtaBarrierOp::create(b, e.loc);
     }
     LoopIterations iterations(loop);
     return startFirst(
         e, state[0], [&](int64_t iteration) { return iterations.existsIteration(b, iteration); },
-        [&](size_t ring, int64_t iteration) { return iterations.ofIteration(b, operandsOf(e.schedule.rings[ring]), iteration); });
+        [&](size_t circularBuffer, int64_t iteration) { return iterations.ofIteration(b, operandsOf(e.schedule.circularBuffers[circularBuffer]), iteration); });
   }
 
   /// The first iterations' copies, to the slots from `first` on. `existsAt` and `operandsAt` make what an iteration needs, where it is
@@ -576,12 +576,12 @@ private:
   LogicalResult startFirst(Expansion &e, Value first, function_ref<Value(int64_t)> existsAt,
                            function_ref<SmallVector<Value>(size_t, int64_t)> operandsAt) {
     for (int64_t iteration = 0; iteration < e.stages; ++iteration) {
-      Value exists = existsAt(iteration), slot = slotAround(b, e.loc, first, iteration, e.stages);
+      Value exists = existsAt(iteration), stageIndex = stageAround(b, e.loc, first, iteration, e.stages);
       bool committed = false;
-      for (auto [index, ring] : llvm::enumerate(e.schedule.rings)) {
-        if (iteration >= ring.distance(e.stages)) continue;
-        if (failed(issue(ring, e.slots[index], operandsAt(index, iteration), slot, exists))) return failure();
-        committed |= !ring.tma;
+      for (auto [index, circularBuffer] : llvm::enumerate(e.schedule.circularBuffers)) {
+        if (iteration >= circularBuffer.distance(e.stages)) continue;
+        if (failed(issue(circularBuffer, e.slots[index], operandsAt(index, iteration), stageIndex, exists))) return failure();
+        committed |= !circularBuffer.tma;
       }
       if (committed) ttg::CopyCommitOp::create(b, e.loc);
     }
@@ -603,10 +603,10 @@ private:
     LoopIterations inner(e.schedule.loop), outer(tiles);
     for (int64_t iteration = 0; iteration < e.stages; ++iteration)
       next.exists.push_back(inner.existsIteration(b, iteration));
-    for (const Ring &ring : e.schedule.rings) {
+    for (const CircularBuffer &circularBuffer : e.schedule.circularBuffers) {
       auto &own = next.operands.emplace_back();
-      for (int64_t iteration = 0; iteration < ring.distance(e.stages); ++iteration)
-        own.push_back(inner.ofIteration(b, operandsOf(ring), iteration));
+      for (int64_t iteration = 0; iteration < circularBuffer.distance(e.stages); ++iteration)
+        own.push_back(inner.ofIteration(b, operandsOf(circularBuffer), iteration));
     }
     b.setInsertionPoint(tiles);
     auto of = [&](ValueRange values) { return outer.ofIteration(b, values, 0); };
@@ -623,7 +623,7 @@ private:
     while (!isa<ttg::WgmmaWaitOp>(drained))
       drained = drained->getNextNode();
     b.setInsertionPointAfter(drained);
-    ttg::SyncOp::create(b, e.loc);
+    ttg::CtaBarrierOp::create(b, e.loc);
     LoopIterations outer(cast<scf::ForOp>(e.schedule.loop->getParentOp()));
     auto isThere = scf::IfOp::create(b, e.loc, outer.existsLater(b, 1), /*withElseRegion=*/false);
     b.setInsertionPoint(isThere.thenYield());
@@ -633,54 +633,54 @@ private:
   LogicalResult startTile(Expansion &e, const NextTile &next, Value first, function_ref<SmallVector<Value>(ValueRange)> of) {
     return startFirst(
         e, first, [&](int64_t iteration) { return of(next.exists[size_t(iteration)]).front(); },
-        [&](size_t ring, int64_t iteration) { return of(next.operands[ring][size_t(iteration)]); });
+        [&](size_t circularBuffer, int64_t iteration) { return of(next.operands[circularBuffer][size_t(iteration)]); });
   }
 
   /// The loop carries the slot and the parity of its iteration.
-  void carrySlot(Expansion &e, ArrayRef<Value> state) {
+  void carryStage(Expansion &e, ArrayRef<Value> state) {
     scf::ForOp old = e.schedule.loop;
     scf::ForOp loop = e.schedule.loop = withMoreCarried(old, state);
     llvm::replace(loops, old.getOperation(), loop.getOperation());
     ValueRange carried = loop.getRegionIterArgs().take_back(2);
-    e.slot = carried[0];
+    e.stageIndex = carried[0];
     e.parity = carried[1];
   }
 
   /// Readers read this iteration's slots in place of the buffers of one tile.
-  void takeSlots(Expansion &e) {
-    for (const Ring &ring : e.schedule.rings)
-      e.sources.push_back(operandsOf(ring));
+  void takeStages(Expansion &e) {
+    for (const CircularBuffer &circularBuffer : e.schedule.circularBuffers)
+      e.sources.push_back(operandsOf(circularBuffer));
     b.setInsertionPointToStart(e.schedule.loop.getBody());
-    for (auto [ring, slots] : llvm::zip(e.schedule.rings, e.slots))
-      for (auto [copy, buffer] : llvm::zip(ring.copies, slots.buffers)) {
-        Value current = ttg::SlotOp::create(b, copy.alloc.getLoc(), copy.alloc.getType(), buffer, e.slot);
-        e.lastSlot = current.getDefiningOp();
+    for (auto [circularBuffer, slots] : llvm::zip(e.schedule.circularBuffers, e.slots))
+      for (auto [copy, buffer] : llvm::zip(circularBuffer.copies, slots.buffers)) {
+        Value current = ttg::StageOp::create(b, copy.alloc.getLoc(), copy.alloc.getType(), buffer, e.stageIndex);
+        e.lastStage = current.getDefiningOp();
         copy.alloc.getResult().replaceUsesWithIf(current, [&](OpOperand &use) { return use.getOwner() != copy.store; });
       }
-    e.top = e.lastSlot;
+    e.top = e.lastStage;
   }
 
   /// The sync that refills stand behind. With cp.async one at the top, behind each thread's wait for its own copies, shows them to the
   /// others: refills stand behind that, or behind a second one where a product of the iteration before may still read at the top.
   void meet(Expansion &e) {
-    Operation *retired = e.schedule.inFlight.empty() ? nullptr : runOn(e.schedule);
-    if (e.schedule.shown) return b.setInsertionPointAfter(e.schedule.shown);
-    bool products = false;
+    Operation *lastReader = e.schedule.inFlight.empty() ? nullptr : keepInFlight(e.schedule);
+    if (e.schedule.publishBarrier) return b.setInsertionPointAfter(e.schedule.publishBarrier);
+    bool mmas = false;
     if (e.copyAsync) {
       int64_t pending = 0;
-      for (const Ring &ring : llvm::make_filter_range(e.schedule.rings, isAsync)) {
-        products |= ring.productsRead; // wgmma reads what cp.async wrote
-        pending = ring.distance(e.stages) - 1;
+      for (const CircularBuffer &circularBuffer : llvm::make_filter_range(e.schedule.circularBuffers, isAsync)) {
+        mmas |= circularBuffer.mmaRead; // wgmma reads what cp.async wrote
+        pending = circularBuffer.distance(e.stages) - 1;
       }
       ttg::CopyWaitOp::create(b, e.loc, static_cast<int32_t>(pending));
     } else {
-      b.setInsertionPointAfter(retired ? retired : e.schedule.refillAfter);
+      b.setInsertionPointAfter(lastReader ? lastReader : e.schedule.refillAfter);
     }
-    if (e.fence || products) ttg::FenceAsyncOp::create(b, e.loc);
-    ttg::SyncOp::create(b, e.loc);
-    if (!e.copyAsync || !retired) return;
-    b.setInsertionPointAfter(retired);
-    ttg::SyncOp::create(b, e.loc);
+    if (e.fence || mmas) ttg::FenceAsyncOp::create(b, e.loc);
+    ttg::CtaBarrierOp::create(b, e.loc);
+    if (!e.copyAsync || !lastReader) return;
+    b.setInsertionPointAfter(lastReader);
+    ttg::CtaBarrierOp::create(b, e.loc);
   }
 
   /// The copies of later iterations. The first ring of a product that is started ahead is filled at the top: its slot has been free since
@@ -690,18 +690,18 @@ private:
     auto issueLater = [&](size_t first, size_t end) -> LogicalResult {
       DenseMap<int64_t, Value> existing, targets; // by distance
       for (size_t index = first; index < end; ++index) {
-        const Ring &ring = e.schedule.rings[index];
-        int64_t distance = ring.distance(e.stages);
+        const CircularBuffer &circularBuffer = e.schedule.circularBuffers[index];
+        int64_t distance = circularBuffer.distance(e.stages);
         Value &exists = existing[distance], &target = targets[distance];
         if (!exists) exists = iterations.existsLater(b, distance);
-        if (!target) target = slotAround(b, e.loc, e.slot, distance, e.stages);
-        if (failed(issue(ring, e.slots[index], iterations.later(b, e.sources[index], distance), target, exists))) return failure();
+        if (!target) target = stageAround(b, e.loc, e.stageIndex, distance, e.stages);
+        if (failed(issue(circularBuffer, e.slots[index], iterations.later(b, e.sources[index], distance), target, exists))) return failure();
       }
       return success();
     };
     if (failed(issueLater(e.schedule.ahead ? 1 : 0, e.slots.size()))) return failure();
     if (e.schedule.ahead) {
-      b.setInsertionPointAfter(e.lastSlot);
+      b.setInsertionPointAfter(e.lastStage);
       if (failed(issueLater(0, 1))) return failure();
       e.top = &*std::prev(b.getInsertionPoint());
     }
@@ -712,15 +712,15 @@ private:
   /// The wait of each ring, before its first reader, in place of its loads. Returns that of the first ring.
   ttg::BarrierWaitOp waits(Expansion &e) {
     ttg::BarrierWaitOp arrival;
-    for (auto [ring, slots] : llvm::zip(e.schedule.rings, e.slots)) {
-      if (ring.tma && isWidening(e.schedule.loop)) {
-        waitInRoles(e.schedule, slots.buffers, slots.barriers, e.slot, e.parity);
-      } else if (ring.tma) {
-        b.setInsertionPoint(ring.firstReader);
-        auto wait = ttg::BarrierWaitOp::create(b, e.loc, slots.barriers, e.slot, e.parity);
+    for (auto [circularBuffer, slots] : llvm::zip(e.schedule.circularBuffers, e.slots)) {
+      if (circularBuffer.tma && isDequantizing(e.schedule.loop)) {
+        waitInPartitions(e.schedule, slots.buffers, slots.barriers, e.stageIndex, e.parity);
+      } else if (circularBuffer.tma) {
+        b.setInsertionPoint(circularBuffer.firstReader);
+        auto wait = ttg::BarrierWaitOp::create(b, e.loc, slots.barriers, e.stageIndex, e.parity);
         if (!arrival) arrival = wait;
       }
-      for (Copy copy : ring.copies) {
+      for (Copy copy : circularBuffer.copies) {
         eraseStore(copy.store);
         copy.load->erase();
         copy.alloc->erase();
@@ -735,12 +735,12 @@ private:
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
     b.setInsertionPoint(yield);
     if (e.schedule.ahead) b.setInsertionPointAfter(e.top);
-    auto [nextSlot, nextParity] = slotBehind(b, e.loc, e.slot, e.parity, e.stages);
-    yield->insertOperands(yield->getNumOperands(), {nextSlot, nextParity});
-    if (e.schedule.ahead && e.schedule.roles) return rotate(e, state);
+    auto [nextStage, nextParity] = stageAfter(b, e.loc, e.stageIndex, e.parity, e.stages);
+    yield->insertOperands(yield->getNumOperands(), {nextStage, nextParity});
+    if (e.schedule.ahead && e.schedule.warpSpecialized) return rotate(e, state);
     if (e.schedule.ahead) {
       Operation *before = loop;
-      loop = e.schedule.loop = startAhead(e.schedule, arrival, state, {nextSlot, nextParity}, nextParity.getDefiningOp());
+      loop = e.schedule.loop = prefetchMma(e.schedule, arrival, state, {nextStage, nextParity}, nextParity.getDefiningOp());
       llvm::replace(loops, before, loop.getOperation());
       state = SmallVector<Value>(loop->getResults().drop_back().take_back(2));
     } else {
@@ -750,7 +750,7 @@ private:
     if (e.copyAsync) ttg::CopyWaitOp::create(b, e.loc, 0); // zeros that were copied for iterations that are none
   }
 
-  /// A loop that goes through its iterations in two parts (rotate_loop.cpp) has one iteration less: the producer gets a loop of its own.
+  /// A loop that goes through its iterations in two parts (two_stage_pipeline.cpp) has one iteration less: the producer gets a loop of its own.
   void rotate(Expansion &e, SmallVector<Value> &state) {
     scf::ForOp loop = e.schedule.loop;
     b.setInsertionPoint(loop);
@@ -770,7 +770,7 @@ private:
     Value total = arith::AddIOp::create(b, e.loc, state[0], rounds), stages = i32(e.loc, e.stages);
     Value flips = arith::AndIOp::create(b, e.loc, arith::DivUIOp::create(b, e.loc, total, stages), i32(e.loc, 1));
     state = {arith::RemUIOp::create(b, e.loc, total, stages), arith::XOrIOp::create(b, e.loc, state[1], flips)};
-    e.schedule.loop = rotateLoop(loop, e.schedule.ahead);
+    e.schedule.loop = pipelineTwoStages(loop, e.schedule.ahead);
     llvm::replace(loops, loop.getOperation(), e.schedule.loop.getOperation());
     b.setInsertionPointAfter(e.schedule.loop);
   }
@@ -780,12 +780,12 @@ private:
   const GpuTarget &target;
   OpBuilder b;
   SmallVector<Operation *> loops;
-  bool roles = false;
-  bool hasRoles = false;              // of the loop at hand: one that is repeated in another format has none
-  std::optional<std::string> noRoles; // why the machine, or the launch, has none
-  std::optional<LeftRings> left;
+  bool warpSpecialized = false;
+  bool isWarpSpecialized = false;              // of the loop at hand: one that is repeated in another format has none
+  std::optional<std::string> notWarpSpecialized; // why the machine, or the launch, has none
+  std::optional<LeftBuffers> left;
   SmallVector<Value> lastEmpty;    // of the loop at hand
-  DenseSet<Operation *> lastWaits; // at the kernel's end, until the other blocks have read all slots
+  DenseSet<Operation *> finalDrains; // at the kernel's end, until the other blocks have read all slots
 };
 
 } // namespace

@@ -2,7 +2,7 @@
 
 #include "gpu/tiles/layout_cost.h"
 #include "gpu/tiles/layout_plan.h"
-#include "ir/made_anew.h"
+#include "ir/volatile_load.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -18,7 +18,7 @@ Relayout::Key Relayout::keyOf(Value tile, const Layout &want) {
 std::optional<Layout> Relayout::layoutOfOperands(Operation *op, const Layout &want) const {
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 || isa<tt::ElementwiseInlineAsmOp>(op)) return {};
   if (isa<tt::SplatOp, tt::MakeRangeOp, arith::ConstantOp, ttg::ConvertLayoutOp>(op) || isElementwiseOnTiles(op)) return want;
-  if (auto load = dyn_cast<tt::LoadOp>(op)) return tt::isMadeAnew(load) ? std::nullopt : std::optional(want);
+  if (auto load = dyn_cast<tt::LoadOp>(op)) return tt::isVolatileLoad(load) ? std::nullopt : std::optional(want);
   if (isa<ttg::DescriptorLoadOp>(op)) return want;
   return sourceLayout(op, want);
 }
@@ -55,10 +55,10 @@ std::optional<Layout> Relayout::layoutOfLoads(const Dims &shape) const {
 }
 
 /// How many neighbors one access brings: what their addresses allow, in this layout.
-void Relayout::keepWidth(tt::LoadOp load, const Layout &want) {
+void Relayout::keepAccessWidth(tt::LoadOp load, const Layout &want) {
   load->removeAttr(ttg::vectorName);
   AxisAnalysis axes(function);
-  int64_t width = vectorIn(accessFacts(axes, load.getPtr(), load.getMask()), want);
+  int64_t width = vectorIn(accessProperties(axes, load.getPtr(), load.getMask()), want);
   if (width > 1) load->setAttr(ttg::vectorName, IntegerAttr::get(IntegerType::get(load.getContext(), 32), width));
 }
 
@@ -95,7 +95,7 @@ Value Relayout::make(Value tile, const Layout &want) {
   copy->getResult(0).setType(key.second);
   if (auto constant = dyn_cast<arith::ConstantOp>(copy))
     if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue())) constant.setValueAttr(dense.reshape(cast<ShapedType>(key.second)));
-  if (auto load = dyn_cast<tt::LoadOp>(copy)) keepWidth(load, want);
+  if (auto load = dyn_cast<tt::LoadOp>(copy)) keepAccessWidth(load, want);
   return made[key] = copy->getResult(0);
 }
 

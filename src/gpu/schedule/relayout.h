@@ -1,7 +1,7 @@
 // A tile, and what it is computed from, once more in another layout: operations are cloned where they stand, as far as what loads it.
 #pragma once
 
-#include "gpu/tiles/tile_classes.h"
+#include "gpu/tiles/tile_equivalence.h"
 #include "gpu/tiles/ttg.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -30,7 +30,7 @@ private:
   using Key = std::pair<mlir::Value, mlir::Type>;
   static Key keyOf(mlir::Value tile, const Layout &want);
   std::optional<Layout> layoutOfOperands(mlir::Operation *op, const Layout &want) const;
-  void keepWidth(tt::LoadOp load, const Layout &want);
+  void keepAccessWidth(tt::LoadOp load, const Layout &want);
 
   tt::FuncOp function;
   llvm::DenseSet<Key> asked;

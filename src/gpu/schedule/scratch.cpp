@@ -1,8 +1,8 @@
 #include "gpu/schedule/scratch.h"
-#include "gpu/tiles/split_sums.h"
+#include "gpu/tiles/split_k_in_cluster.h"
 
 #include "gpu/tiles/ttg.h"
-#include "ir/made_anew.h"
+#include "ir/volatile_load.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -177,7 +177,7 @@ int64_t scratchBytes(Operation *op) {
         Layout half = ttg::layoutOf(o.getLhs().getType());
         return ttg::layoutOf(o.getType()) == half.concatenated(0) ? 0 : tileBytes(o.getType());
       })
-      .Case([](ttg::ReadBlocksOp o) {
+      .Case([](ttg::ReadClusterOp o) {
         Layout layout = ttg::layoutOf(o.getSrc().getType());
         return bytesOf(o.getSrc().getType()) << (layout.bits(Axis::reg) + layout.bits(Axis::lane) + layout.bits(Axis::warp));
       })
@@ -187,19 +187,19 @@ int64_t scratchBytes(Operation *op) {
       .Default([](Operation *) { return 0; });
 }
 
-ttg::ReadBlocksOp nextOfSum(ttg::ReadBlocksOp exchange) {
-  if (!exchange->hasAttr(partnerName)) return {};
+ttg::ReadClusterOp nextOfSum(ttg::ReadClusterOp exchange) {
+  if (!exchange->hasAttr(peerName)) return {};
   for (Operation *op = exchange->getNextNode(); op && op->getNumRegions() == 0; op = op->getNextNode())
-    if (auto next = dyn_cast<ttg::ReadBlocksOp>(op)) return next->hasAttr(partnerName) ? next : ttg::ReadBlocksOp();
+    if (auto next = dyn_cast<ttg::ReadClusterOp>(op)) return next->hasAttr(peerName) ? next : ttg::ReadClusterOp();
   return {};
 }
 
 Operation *lastUseOfExchange(Operation *exchange) {
-  constexpr int64_t mostKept = 8192;
-  if (ttg::ReadBlocksOp next = nextOfSum(cast<ttg::ReadBlocksOp>(exchange))) return lastUseOfExchange(next);
-  if (scratchBytes(exchange) > mostKept) return exchange;
+  constexpr int64_t maxStored = 8192;
+  if (ttg::ReadClusterOp next = nextOfSum(cast<ttg::ReadClusterOp>(exchange))) return lastUseOfExchange(next);
+  if (scratchBytes(exchange) > maxStored) return exchange;
   for (Operation *op = exchange->getNextNode(); op; op = op->getNextNode())
-    if (isa<ttg::ReadBlocksOp, scf::ForOp, scf::WhileOp, scf::IfOp>(op) || op->hasTrait<OpTrait::IsTerminator>()) return op;
+    if (isa<ttg::ReadClusterOp, scf::ForOp, scf::WhileOp, scf::IfOp>(op) || op->hasTrait<OpTrait::IsTerminator>()) return op;
   return exchange;
 }
 

@@ -7,10 +7,10 @@
 // free.
 #include "gpu/schedule/shared_plan.h"
 
-#include "gpu/schedule/pipeline.h"
+#include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/scratch.h"
-#include "gpu/schedule/widen_apart.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/schedule/dequantize_partition.h"
+#include "gpu/tiles/valid_extent.h"
 
 using namespace mlir;
 
@@ -43,7 +43,7 @@ private:
           number(inner, next);
         spans[&op] = {first, next++};
         if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op))
-          if (wait.getPending() == 0) productWaits.push_back(first);
+          if (wait.getPending() == 0) mmaWaits.push_back(first);
         if (auto wait = dyn_cast<ttg::CopyWaitOp>(op))
           if (wait.getPending() == 0) copyWaits.push_back(first);
         if (auto wait = dyn_cast<ttg::TmaStoreWaitOp>(op))
@@ -61,7 +61,7 @@ private:
   Span during(Operation *access, Block *home) {
     Span span = spans.lookup(access);
     int64_t done = span.last;
-    if (isa<ttg::WgmmaOp>(access)) done = waitAfter(productWaits, span.last);
+    if (isa<ttg::WgmmaOp>(access)) done = waitAfter(mmaWaits, span.last);
     if (isa<ttg::CopyAsyncOp>(access)) done = waitAfter(copyWaits, span.last);
     if (isa<ttg::TmaStoreOp>(access)) done = waitAfter(storeWaits, span.last);
     for (Operation *op = access; op && op->getBlock() != home; op = op->getParentOp())
@@ -86,7 +86,7 @@ private:
         reservation.last = std::max(reservation.last, span.last);
       }
       reservation.bytes = tileBytes(alloc) * alloc.getType().getDepth();
-      if (alloc->hasAttr(allAlongName)) reservation.first = 0, reservation.last = end;
+      if (alloc->hasAttr(liveThroughoutName)) reservation.first = 0, reservation.last = end;
       for (const DeeperBuffer &buffer : deeper)
         if (buffer.alloc == alloc) {
           Span span = spans.lookup(buffer.loop);
@@ -99,7 +99,7 @@ private:
       if (reservation.bytes == 0) return;
       Span span = spans.lookup(op);
       reservation.first = span.first;
-      reservation.last = isa<ttg::ReadBlocksOp>(op) ? std::max(span.last, spans.lookup(lastUseOfExchange(op)).first) : span.last;
+      reservation.last = isa<ttg::ReadClusterOp>(op) ? std::max(span.last, spans.lookup(lastUseOfExchange(op)).first) : span.last;
     }
     plan.reservations.push_back(reservation);
   }
@@ -134,7 +134,7 @@ private:
   ArrayRef<DeeperBuffer> deeper;
   SharedPlan plan;
   DenseMap<Operation *, Span> spans;
-  SmallVector<int64_t> productWaits, copyWaits, storeWaits;
+  SmallVector<int64_t> mmaWaits, copyWaits, storeWaits;
   int64_t end = 0;
 };
 

@@ -36,6 +36,6 @@ SharedPlan planShared(tt::FuncOp function, llvm::ArrayRef<DeeperBuffer> deeper =
 
 /// What is wrong with a plan, as text, or null: places that are in use at the
 /// same time must be apart, aligned, and within the memory that is requested.
-std::optional<std::string> wrongIn(const SharedPlan &plan);
+std::optional<std::string> verify(const SharedPlan &plan);
 
 } // namespace tilewright::gpu

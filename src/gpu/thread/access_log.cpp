@@ -26,7 +26,7 @@ void AccessLog::add(ArrayRef<GlobalAccess> accesses) {
     add(access);
 }
 
-SmallVector<GlobalAccess> AccessLog::takeSince(Place place) {
+SmallVector<GlobalAccess> AccessLog::takeSince(Mark place) {
   SmallVector<GlobalAccess> added(ArrayRef(entries).drop_front(std::max(begin, place.end)));
   entries.truncate(place.end);
   begin = place.begin;

@@ -27,12 +27,12 @@ public:
   void clear() { begin = entries.size(); }
   llvm::ArrayRef<GlobalAccess> accesses() const { return llvm::ArrayRef(entries).drop_front(begin); }
 
-  struct Place {
+  struct Mark {
     size_t begin, end;
   };
-  Place place() const { return {begin, entries.size()}; }
+  Mark place() const { return {begin, entries.size()}; }
   /// Goes back to the place, and returns what was added behind it and still matters. That alone is copied.
-  llvm::SmallVector<GlobalAccess> takeSince(Place place);
+  llvm::SmallVector<GlobalAccess> takeSince(Mark place);
 
 private:
   using Key = std::pair<void *, unsigned>;

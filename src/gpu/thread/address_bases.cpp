@@ -8,7 +8,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 /// Looked at under one key: those that agree in it and are too far away all the same.
-constexpr size_t mostLooks = 8;
+constexpr size_t maxLookups = 8;
 
 // What a key stands for, besides terms: all of a form's; all but the term with a given monomial; all but some uniform term.
 constexpr uint64_t whole = 0, lesser = 0x9e3779b97f4a7c15;
@@ -46,16 +46,16 @@ template <typename F> void Bases::forEachKey(const Form &form, F &&f) const {
   }
 }
 
-void Bases::look(uint64_t hash, const Form &form, size_t mostTerms, std::optional<Near> &best) const {
+void Bases::look(uint64_t hash, const Form &form, size_t maxTerms, std::optional<Near> &best) const {
   int64_t stretch = stretchOf(form.constant);
   for (int64_t near : {stretch - 1, stretch, stretch + 1}) {
     auto found = index.find(keyOf(hash, near));
     if (found == index.end()) continue;
-    for (size_t place : ArrayRef(found->second).take_front(mostLooks)) {
+    for (size_t place : ArrayRef(found->second).take_front(maxLookups)) {
       if (best && best->place <= place) break;
       Form distance = form;
       distance.add(all[place].form, -1);
-      if (distance.terms.size() > mostTerms || distance.constant < -farthest || distance.constant > farthest) continue;
+      if (distance.terms.size() > maxTerms || distance.constant < -farthest || distance.constant > farthest) continue;
       if (!distance.terms.empty() && !isUniform(distance.terms.begin()->first)) continue;
       best = {place, std::move(distance)};
       break;

@@ -1,4 +1,4 @@
-// Forms of addresses, and the addresses that later ones may be expressed by (share_addresses.cpp).
+// Forms of addresses, and the addresses that later ones may be expressed by (cse_addresses.cpp).
 #pragma once
 
 #include "mlir/IR/Block.h"
@@ -66,7 +66,7 @@ private:
   };
 
   template <typename F> void forEachKey(const Form &form, F &&f) const;
-  void look(uint64_t hash, const Form &form, size_t mostTerms, std::optional<Near> &best) const;
+  void look(uint64_t hash, const Form &form, size_t maxTerms, std::optional<Near> &best) const;
 
   std::function<bool(const Monomial &)> isUniform;
   std::vector<Base> all;

@@ -12,12 +12,12 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 /// values[s ^ XOR of masks[bit] over the set bits of this thread's number], for all s.
-static Parts permuteByThread(ThreadContext &t, Parts values, const std::vector<uint32_t> &masks) {
+static ThreadValues permuteByThread(ThreadContext &t, ThreadValues values, const std::vector<uint32_t> &masks) {
   for (size_t bit = 0; bit < masks.size(); ++bit) {
     if (!masks[bit]) continue;
     Value isSet =
         arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, arith::AndIOp::create(t.b, t.thread, t.i32(int64_t(1) << bit)), t.i32(0));
-    Parts moved;
+    ThreadValues moved;
     for (size_t s = 0; s < values.size(); ++s)
       moved.push_back(arith::SelectOp::create(t.b, isSet, values[s ^ masks[bit]], values[s]));
     values = std::move(moved);
@@ -25,8 +25,8 @@ static Parts permuteByThread(ThreadContext &t, Parts values, const std::vector<u
   return values;
 }
 
-static Parts shuffleParts(ThreadContext &t, const Parts &held, const ShufflePlan &plan) {
-  Parts sent = permuteByThread(t, held, plan.sendSelect), got(plan.rounds.size());
+static ThreadValues shuffleThreadValues(ThreadContext &t, const ThreadValues &held, const ShufflePlan &plan) {
+  ThreadValues sent = permuteByThread(t, held, plan.sendSelect), got(plan.rounds.size());
   Value from = plan.butterfly ? Value() : xorBases(t, t.thread, plan.laneFrom);
   for (const ShufflePlan::Round &round : plan.rounds) {
     Value value = sent[static_cast<size_t>(round.send)];
@@ -42,7 +42,7 @@ static Parts shuffleParts(ThreadContext &t, const Parts &held, const ShufflePlan
   return permuteByThread(t, std::move(got), plan.receiveSelect);
 }
 
-static FailureOr<Parts> exchangeParts(ThreadContext &t, Operation *op, const Parts &held, const Layout &from, const Layout &to,
+static FailureOr<ThreadValues> exchangeThreadValues(ThreadContext &t, Operation *op, const ThreadValues &held, const Layout &from, const Layout &to,
                                       const ScratchPlan &plan) {
   Value base = scratch(t, op);
   sync(t); // all threads have read what was in this scratch memory before
@@ -51,31 +51,31 @@ static FailureOr<Parts> exchangeParts(ThreadContext &t, Operation *op, const Par
   return loadTile(t, op, base, to, plan.shared, held.front().getType());
 }
 
-static FailureOr<Parts> planIsWrong(Operation *op, const std::string &wrong) {
+static FailureOr<ThreadValues> invalidPlan(Operation *op, const std::string &wrong) {
   return bug(op, "the plan of its conversion does not hold: " + wrong);
 }
 
-FailureOr<Parts> convertParts(ThreadContext &t, Operation *op, const Parts &held, const Layout &from, const Layout &to) {
+FailureOr<ThreadValues> convertThreadValues(ThreadContext &t, Operation *op, const ThreadValues &held, const Layout &from, const Layout &to) {
   Type type = held.front().getType();
   ConversionPlan plan = planConversion(from, to, type, t.target);
   if (plan.kind == Conversion::cluster) return bug(op, "it moves a tile between the blocks of a cluster");
-  Parts results;
+  ThreadValues results;
   if (plan.kind < Conversion::shuffle) {
     std::vector<std::optional<int64_t>> registers = sameThreadRegisters(to, from);
-    if (std::optional<std::string> wrong = wrongInRegisters(registers, from, to)) return planIsWrong(op, *wrong);
+    if (std::optional<std::string> wrong = verifyRegisters(registers, from, to)) return invalidPlan(op, *wrong);
     for (std::optional<int64_t> reg : registers)
       results.push_back(held[static_cast<size_t>(*reg)]);
     return results;
   }
-  Parts stored;
+  ThreadValues stored;
   for (Value value : held)
     stored.push_back(toMemory(t, value));
-  FailureOr<Parts> loaded;
+  FailureOr<ThreadValues> loaded;
   if (plan.shuffle) {
-    if (std::optional<std::string> wrong = wrongInShuffle(*plan.shuffle, from, to)) return planIsWrong(op, *wrong);
-    loaded = shuffleParts(t, stored, *plan.shuffle);
+    if (std::optional<std::string> wrong = verifyShuffle(*plan.shuffle, from, to)) return invalidPlan(op, *wrong);
+    loaded = shuffleThreadValues(t, stored, *plan.shuffle);
   } else {
-    loaded = exchangeParts(t, op, stored, from, to, *plan.scratch);
+    loaded = exchangeThreadValues(t, op, stored, from, to, *plan.scratch);
     if (failed(loaded)) return failure();
   }
   for (Value value : *loaded)
@@ -84,7 +84,7 @@ FailureOr<Parts> convertParts(ThreadContext &t, Operation *op, const Parts &held
 }
 
 LogicalResult lowerConvert(ThreadContext &t, ttg::ConvertLayoutOp op) {
-  FailureOr<Parts> results = convertParts(t, op, t.get(op.getSrc()), ttg::layoutOf(op.getSrc().getType()), ttg::layoutOf(op.getType()));
+  FailureOr<ThreadValues> results = convertThreadValues(t, op, t.get(op.getSrc()), ttg::layoutOf(op.getSrc().getType()), ttg::layoutOf(op.getType()));
   if (failed(results)) return failure();
   t.set(op.getResult(), std::move(*results));
   return success();

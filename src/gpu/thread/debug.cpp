@@ -2,7 +2,7 @@
 // not analyse: the kernel's own PTX, and functions that are mapped over tiles.
 #include "gpu/thread/lowerings.h"
 #include "ir/assembly.h"
-#include "ir/place.h"
+#include "ir/location.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -70,9 +70,9 @@ LogicalResult lowerPrint(ThreadContext &t, tt::PrintOp op) {
     bool isSigned = number < op.getIsSigned().size() && op.getIsSigned()[number] > 0;
     std::string which = op.getArgs().size() > 1 ? "(operand " + std::to_string(number) + ") " : "";
     auto tile = dyn_cast<RankedTensorType>(argument.getType());
-    Parts values = t.get(argument);
+    ThreadValues values = t.get(argument);
     if (auto number8 = dyn_cast<FloatType>(element); number8 && number8.getWidth() == 8 && !op.getHex())
-      values = widenBytes(t, values, element);
+      values = upcastBytes(t, values, element);
     Layout layout;
     if (tile) layout = ttg::layoutOf(tile);
     Value speaks = tile ? holdsFirstCopy(t, layout) : Value();
@@ -104,7 +104,7 @@ LogicalResult lowerAssert(ThreadContext &t, tt::AssertOp op) {
   }
   std::string file = "unknown";
   int64_t line = 0;
-  if (FileLineColLoc place = placeOf(op.getLoc())) {
+  if (FileLineColLoc place = locationOf(op.getLoc())) {
     file = place.getFilename().str();
     line = place.getLine();
   }
@@ -123,13 +123,13 @@ LogicalResult lowerInlineAsm(ThreadContext &t, tt::ElementwiseInlineAsmOp op) {
   auto wordOf = [&](Type type, int64_t perWord) -> Type {
     return perWord == 1 ? type : t.b.getIntegerType(static_cast<unsigned>(perWord) * type.getIntOrFloatBitWidth());
   };
-  int64_t count = t.partsOf(op->getResult(0).getType());
-  std::vector<Parts> results(op->getNumResults());
+  int64_t count = t.threadValueCount(op->getResult(0).getType());
+  std::vector<ThreadValues> results(op->getNumResults());
   for (int64_t first = 0; first < count; first += pack) {
     SmallVector<Value> operands;
     for (Value argument : op.getArgs()) {
       // A tile with fewer elements than `packed_element` repeats them.
-      const Parts &parts = t.get(argument);
+      const ThreadValues &parts = t.get(argument);
       Type type = parts.front().getType();
       int64_t perWord = perWordOf(type);
       for (int64_t i = 0; i < pack; i += perWord) {
@@ -164,11 +164,11 @@ LogicalResult lowerInlineAsm(ThreadContext &t, tt::ElementwiseInlineAsmOp op) {
 LogicalResult lowerMapElementwise(ThreadContext &t, tt::MapElementwiseOp op) {
   if (!llvm::hasSingleElement(op.getScalarOp())) return bug(op, "control flow in the mapped function was not structured");
   Block &block = op.getScalarOp().front();
-  int64_t pack = op.getPack(), count = t.partsOf(op->getResult(0).getType());
+  int64_t pack = op.getPack(), count = t.threadValueCount(op->getResult(0).getType());
   if (count % pack)
     return refuse(op, Diag::notOnGpus,
                   {"a mapped function that takes more elements than a thread holds", "use a larger tile, fewer warps, or a smaller pack"});
-  std::vector<Parts> results(op->getNumResults());
+  std::vector<ThreadValues> results(op->getNumResults());
   for (int64_t first = 0; first < count; first += pack) {
     unsigned argument = 0;
     for (Value source_ : op.getSrcs())

@@ -1,6 +1,6 @@
 // How threads exchange values. A reduction combines registers, then lanes by butterfly shuffles, then warps through shared memory.
 #include "gpu/thread/lowerings.h"
-#include "gpu/tiles/split_sums.h"
+#include "gpu/tiles/split_k_in_cluster.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-FailureOr<Parts> combine(ThreadContext &t, Block &block, ValueRange first, ValueRange second) {
+FailureOr<ThreadValues> combine(ThreadContext &t, Block &block, ValueRange first, ValueRange second) {
   size_t count = first.size();
   for (size_t i = 0; i < count; ++i) {
     t.set(block.getArgument(static_cast<unsigned>(i)), {first[i]});
@@ -20,7 +20,7 @@ FailureOr<Parts> combine(ThreadContext &t, Block &block, ValueRange first, Value
   Location place = t.b.getLoc();
   if (failed(lowerBlock(t, block))) return failure();
   t.b.setLoc(place);
-  Parts results;
+  ThreadValues results;
   for (Value value : block.getTerminator()->getOperands())
     results.push_back(t.getScalar(value));
   return results;
@@ -28,9 +28,9 @@ FailureOr<Parts> combine(ThreadContext &t, Block &block, ValueRange first, Value
 
 /// Threads with the same number hold the same elements in all blocks, so each has its own place, at the same address in the other
 /// blocks. It stays unchanged until all have read it: where it has few bytes, the others are waited for only before the next exchange.
-LogicalResult lowerReadBlocks(ThreadContext &t, ttg::ReadBlocksOp op) {
-  finishMeeting(t);
-  Parts held = t.get(op.getSrc());
+LogicalResult lowerReadCluster(ThreadContext &t, ttg::ReadClusterOp op) {
+  waitAtBarrier(t);
+  ThreadValues held = t.get(op.getSrc());
   Type type = held.front().getType(), stored = memoryType(t, type);
   int64_t bytes = memoryBits(stored) / 8, threads = t.config.getWarps() << laneBits;
   Value own = arith::AddIOp::create(t.b, scratch(t, op), arith::MulIOp::create(t.b, t.thread, t.i32(bytes)));
@@ -40,12 +40,12 @@ LogicalResult lowerReadBlocks(ThreadContext &t, ttg::ReadBlocksOp op) {
                                static_cast<uint32_t>(static_cast<int64_t>(reg) * threads * bytes));
   meet(t);
   t.sinceBarrier.clear(); // later accesses to global memory come after all earlier ones of all blocks
-  auto partner = op->getAttrOfType<IntegerAttr>(partnerName);
+  auto partner = op->getAttrOfType<IntegerAttr>(peerName);
   Value other =
       partner ? Value(arith::XOrIOp::create(t.b, ptx::ClusterRankOp::create(t.b, t.b.getI32Type()), t.i32(partner.getInt()))) : Value();
   for (auto [block, result] : llvm::enumerate(op.getResults())) {
     Value from = other ? other : t.i32(static_cast<int64_t>(block));
-    Parts parts_;
+    ThreadValues parts_;
     for (int64_t reg = 0; reg < static_cast<int64_t>(held.size()); ++reg) {
       Value address = reg ? Value(arith::AddIOp::create(t.b, own, t.i32(reg * threads * bytes))) : own;
       auto load = ptx::LoadBlockOp::create(t.b, TypeRange{stored}, address, from);
@@ -54,8 +54,8 @@ LogicalResult lowerReadBlocks(ThreadContext &t, ttg::ReadBlocksOp op) {
     t.set(result, std::move(parts_));
   }
   if (nextOfSum(op)) return success(); // that one has its own place: the others may still read this one
-  beginMeeting(t);                     // it ends when the others have read these values
-  if (lastUseOfExchange(op) == op) finishMeeting(t);
+  arriveAtBarrier(t);                     // it ends when the others have read these values
+  if (lastUseOfExchange(op) == op) waitAtBarrier(t);
   return success();
 }
 
@@ -65,7 +65,7 @@ FailureOr<HeldTiles> heldIn(ThreadContext &t, Operation *op, ValueRange tiles, c
   HeldTiles held(static_cast<size_t>(layout.registersPerThread()));
   for (Value tile : tiles) {
     Layout given = ttg::layoutOf(tile.getType());
-    FailureOr<Parts> values = given == layout ? FailureOr<Parts>(t.get(tile)) : convertParts(t, op, t.get(tile), given, layout);
+    FailureOr<ThreadValues> values = given == layout ? FailureOr<ThreadValues>(t.get(tile)) : convertThreadValues(t, op, t.get(tile), given, layout);
     if (failed(values)) return failure();
     for (auto [reg, value] : llvm::enumerate(*values))
       held[reg].push_back(value);
@@ -73,8 +73,8 @@ FailureOr<HeldTiles> heldIn(ThreadContext &t, Operation *op, ValueRange tiles, c
   return held;
 }
 
-Parts ofOtherLane(ThreadContext &t, ValueRange values, int64_t bit) {
-  Parts others;
+ThreadValues ofOtherLane(ThreadContext &t, ValueRange values, int64_t bit) {
+  ThreadValues others;
   for (Value value : values) {
     Value sent = toMemory(t, value);
     sent = ptx::ShuffleOp::create(t.b, sent.getType(), ptx::Shuffle::bfly, sent, t.i32(bit));
@@ -85,12 +85,12 @@ Parts ofOtherLane(ThreadContext &t, ValueRange values, int64_t bit) {
 
 LogicalResult setInLayouts(ThreadContext &t, Operation *op, const HeldTiles &held, const Layout &layout) {
   for (auto [i, result] : llvm::enumerate(op->getResults())) {
-    Parts results;
-    for (const Parts &values : held)
+    ThreadValues results;
+    for (const ThreadValues &values : held)
       results.push_back(values[i]);
     auto tile = dyn_cast<RankedTensorType>(result.getType());
     if (tile && ttg::layoutOf(tile) != layout) {
-      FailureOr<Parts> converted = convertParts(t, op, results, layout, ttg::layoutOf(tile));
+      FailureOr<ThreadValues> converted = convertThreadValues(t, op, results, layout, ttg::layoutOf(tile));
       if (failed(converted)) return failure();
       results = std::move(*converted);
     }
@@ -110,7 +110,7 @@ static LogicalResult reduceRegisters(ThreadContext &t, Block &region, const Redu
     int64_t step = int64_t(1) << bit;
     for (int64_t reg = 0; reg < registers; ++reg) {
       if (reg & step || held[static_cast<size_t>(reg)].empty() || held[static_cast<size_t>(reg | step)].empty()) continue;
-      FailureOr<Parts> both = combine(t, region, held[static_cast<size_t>(reg)], held[static_cast<size_t>(reg | step)]);
+      FailureOr<ThreadValues> both = combine(t, region, held[static_cast<size_t>(reg)], held[static_cast<size_t>(reg | step)]);
       if (failed(both)) return failure();
       held[static_cast<size_t>(reg)] = *both;
       held[static_cast<size_t>(reg | step)].clear();
@@ -128,14 +128,14 @@ static LogicalResult reduceRegisters(ThreadContext &t, Block &region, const Redu
 static LogicalResult combineLanePairs(ThreadContext &t, Block &region, bool isSymmetric, int64_t bit, HeldTiles &held) {
   int64_t distance = int64_t(1) << bit;
   Value isLater = arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, arith::AndIOp::create(t.b, t.lane, t.i32(distance)), t.i32(0));
-  for (Parts &mine : held) {
-    Parts first, second;
+  for (ThreadValues &mine : held) {
+    ThreadValues first, second;
     for (Value value : mine) {
       Value other = ofOtherLane(t, value, distance).front();
       first.push_back(isSymmetric ? value : arith::SelectOp::create(t.b, isLater, other, value));
       second.push_back(isSymmetric ? other : arith::SelectOp::create(t.b, isLater, value, other));
     }
-    FailureOr<Parts> both = combine(t, region, first, second);
+    FailureOr<ThreadValues> both = combine(t, region, first, second);
     if (failed(both)) return failure();
     mine = *both;
   }
@@ -167,7 +167,7 @@ static std::optional<ptx::Redux> reduxOf(Block &region) {
 static LogicalResult reduceLanes(ThreadContext &t, Block &region, bool isSymmetric, uint64_t laneMask, HeldTiles &held) {
   std::optional<ptx::Redux> redux = laneMask == allLaneBits ? reduxOf(region) : std::nullopt;
   if (redux) {
-    for (Parts &values : held)
+    for (ThreadValues &values : held)
       values = {ptx::ReduxOp::create(t.b, t.b.getI32Type(), *redux, values.front())};
     return success();
   }
@@ -177,14 +177,14 @@ static LogicalResult reduceLanes(ThreadContext &t, Block &region, bool isSymmetr
 }
 
 /// Registers and lanes of a reduction that picks pairs, where nothing but a row lies along the lanes of a warp: copies do no harm.
-static void pickInWarps(ThreadContext &t, const PickedElement &pick, bool isNumberUsed, const ReductionPlan &plan, HeldTiles &held) {
+static void argReduceInWarps(ThreadContext &t, const ArgReduction &pick, bool isNumberUsed, const ReductionPlan &plan, HeldTiles &held) {
   HeldTiles picked;
   for (uint64_t base = 0; base < held.size(); ++base) {
     if (base & plan.registerMask) continue;
     HeldTiles pairs;
     for (uint64_t reg = base; reg < held.size(); ++reg)
       if ((reg & ~plan.registerMask) == base) pairs.push_back(held[reg]);
-    picked.push_back(pickInWarp(t, pick, pairs, isNumberUsed));
+    picked.push_back(argReduceInWarp(t, pick, pairs, isNumberUsed));
   }
   held = std::move(picked);
 }
@@ -192,9 +192,9 @@ static void pickInWarps(ThreadContext &t, const PickedElement &pick, bool isNumb
 namespace {
 /// Where the warps of a reduction leave their values: `partCount` parts side by side for each element of the result,
 /// one operand after another, each at a multiple of 8 bytes. Registers are those of the plan's result, in order.
-class WarpParts {
+class WarpPartials {
 public:
-  WarpParts(ThreadContext &t, const ReductionPlan &plan, ValueRange operands, Value base)
+  WarpPartials(ThreadContext &t, const ReductionPlan &plan, ValueRange operands, Value base)
       : partCount(int64_t(1) << llvm::popcount(plan.warpMask)), t(t), reduced(plan.result), base(base) {
     int64_t slots = elementCount(reduced.shape), total = 0;
     for (Value operand : operands) {
@@ -221,7 +221,7 @@ private:
 } // namespace
 
 /// Which of the warps along the dimension this one is.
-static Value partOfWarp(ThreadContext &t, const Layout &layout, uint64_t warpMask) {
+static Value valueOfWarp(ThreadContext &t, const Layout &layout, uint64_t warpMask) {
   std::vector<uint32_t> bases(layout.basesOf(Axis::warp).size(), 0);
   uint32_t next = 1;
   for (size_t bit = 0; bit < bases.size(); ++bit)
@@ -236,9 +236,9 @@ static Value partOfWarp(ThreadContext &t, const Layout &layout, uint64_t warpMas
 /// and a second butterfly combines the values (a row over 32 warps: 1 load and 5 shuffles instead of 32 loads).
 /// Fewer than 16 parts are read by every lane: loads from shared memory overlap, and shuffles wait for one another.
 static uint64_t sharingLanes(uint64_t freeLanes, int64_t partCount) {
-  constexpr int64_t fewestPartsToShare = 16;
+  constexpr int64_t minPartsToShare = 16;
   uint64_t sharing = 0;
-  for (int64_t bit = 0; bit < laneBits && partCount >= fewestPartsToShare; ++bit)
+  for (int64_t bit = 0; bit < laneBits && partCount >= minPartsToShare; ++bit)
     if (freeLanes >> bit & 1 && (int64_t(2) << llvm::popcount(sharing)) <= partCount) sharing |= uint64_t(1) << bit;
   return sharing;
 }
@@ -256,8 +256,8 @@ static Value shareOfLane(ThreadContext &t, uint64_t sharing) {
 }
 
 /// The part of one warp, or of the one that `part` says in this lane, for the result's register.
-static Parts readPart(ThreadContext &t, const WarpParts &parts, size_t reg, Value part, const Parts &like) {
-  Parts read;
+static ThreadValues readPart(ThreadContext &t, const WarpPartials &parts, size_t reg, Value part, const ThreadValues &like) {
+  ThreadValues read;
   for (auto [i, value] : llvm::enumerate(like)) {
     Type type = value.getType();
     auto load = ptx::LoadSharedOp::create(t.b, TypeRange{memoryType(t, type)}, parts.address(i, reg, part), Value());
@@ -267,16 +267,16 @@ static Parts readPart(ThreadContext &t, const WarpParts &parts, size_t reg, Valu
 }
 
 /// All threads read what the warps have left; lanes that share read one part each.
-static LogicalResult readWarps(ThreadContext &t, Block &region, bool isSymmetric, const WarpParts &parts, uint64_t sharing,
+static LogicalResult readWarps(ThreadContext &t, Block &region, bool isSymmetric, const WarpPartials &parts, uint64_t sharing,
                                HeldTiles &held) {
   int64_t shares = int64_t(1) << llvm::popcount(sharing);
   Value share = sharing ? shareOfLane(t, sharing) : Value();
   for (auto [reg, values] : llvm::enumerate(held)) {
-    Parts sum;
+    ThreadValues sum;
     for (int64_t first = 0; first < parts.partCount; first += shares) {
       Value part = share ? Value(arith::AddIOp::create(t.b, share, t.i32(first))) : t.i32(first);
-      Parts next = readPart(t, parts, reg, part, values);
-      FailureOr<Parts> both = first == 0 ? FailureOr<Parts>(next) : combine(t, region, sum, next);
+      ThreadValues next = readPart(t, parts, reg, part, values);
+      FailureOr<ThreadValues> both = first == 0 ? FailureOr<ThreadValues>(next) : combine(t, region, sum, next);
       if (failed(both)) return failure();
       sum = *both;
     }
@@ -286,16 +286,16 @@ static LogicalResult readWarps(ThreadContext &t, Block &region, bool isSymmetric
 }
 
 /// Each lane reads the part of one warp, and the warp picks again.
-static void pickOfWarps(ThreadContext &t, const PickedElement &pick, bool isNumberUsed, const WarpParts &parts, HeldTiles &held) {
+static void argReduceOfWarps(ThreadContext &t, const ArgReduction &pick, bool isNumberUsed, const WarpPartials &parts, HeldTiles &held) {
   Value part = arith::AndIOp::create(t.b, t.lane, t.i32(parts.partCount - 1));
   for (auto [reg, values] : llvm::enumerate(held))
-    values = pickInWarp(t, pick, readPart(t, parts, reg, part, values), isNumberUsed);
+    values = argReduceInWarp(t, pick, readPart(t, parts, reg, part, values), isNumberUsed);
 }
 
 namespace {
 /// What a reduction that picks pairs may do.
 struct Picking {
-  std::optional<PickedElement> pick;
+  std::optional<ArgReduction> pick;
   bool inWarps = false; ///< no lane holds anything but its row
   bool isNumberUsed = false;
   bool isSymmetric() const { return pick && pick->isSymmetric; }
@@ -303,7 +303,7 @@ struct Picking {
 } // namespace
 
 static Picking pickingOf(tt::ReduceOp op, const ReductionPlan &plan) {
-  Picking picking{pickedElement(op)};
+  Picking picking{argReduction(op)};
   picking.inWarps = picking.pick && plan.result.freeMask(Axis::lane) == allLaneBits;
   picking.isNumberUsed = !op->getResult(0).use_empty();
   return picking;
@@ -313,8 +313,8 @@ static Picking pickingOf(tt::ReduceOp op, const ReductionPlan &plan) {
 static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const Picking &picking, const Layout &layout, const ReductionPlan &plan,
                                  HeldTiles &held) {
   const Layout &reduced = plan.result;
-  WarpParts parts(t, plan, held.front(), scratch(t, op));
-  Value part = partOfWarp(t, layout, plan.warpMask);
+  WarpPartials parts(t, plan, held.front(), scratch(t, op));
+  Value part = valueOfWarp(t, layout, plan.warpMask);
   // In `reduced`, bits along the dimension distinguish copies, so that exactly one lane stores; each warp along it stores its part.
   uint64_t freeLanes = reduced.freeMask(Axis::lane), freeWarps = reduced.freeMask(Axis::warp) & ~plan.warpMask;
   Value copies = arith::AndIOp::create(t.b, t.thread, t.i32(static_cast<int64_t>(freeLanes | freeWarps << laneBits)));
@@ -326,7 +326,7 @@ static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const Pickin
       ptx::StoreSharedOp::create(t.b, parts.address(i, reg, part), ValueRange{toMemory(t, value)}, first);
   sync(t);
   if (picking.inWarps) {
-    pickOfWarps(t, *picking.pick, picking.isNumberUsed, parts, held);
+    argReduceOfWarps(t, *picking.pick, picking.isNumberUsed, parts, held);
     return success();
   }
   return readWarps(t, op.getCombineOp().front(), picking.isSymmetric(), parts, sharingLanes(freeLanes, parts.partCount), held);
@@ -342,7 +342,7 @@ LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op) {
   if (failed(held)) return failure();
   Picking picking = pickingOf(op, *plan);
   if (picking.inWarps)
-    pickInWarps(t, *picking.pick, picking.isNumberUsed, *plan, *held);
+    argReduceInWarps(t, *picking.pick, picking.isNumberUsed, *plan, *held);
   else if (failed(reduceRegisters(t, region, *plan, *held)) || failed(reduceLanes(t, region, picking.isSymmetric(), plan->laneMask, *held)))
     return failure();
   if (plan->warpMask && failed(reduceWarps(t, op, picking, layout, *plan, *held))) return failure();

@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-void storeFlat(ThreadContext &t, Value base, const Parts &held, const Layout &layout, int64_t firstElement) {
+void storeFlat(ThreadContext &t, Value base, const ThreadValues &held, const Layout &layout, int64_t firstElement) {
   int64_t bytes = memoryType(t, held.front().getType()).getIntOrFloatBitWidth() / 8;
   Value first = holdsFirstCopy(t, layout);
   for (auto [reg, value] : llvm::enumerate(held)) {
@@ -27,8 +27,8 @@ Value loadFlat(ThreadContext &t, Value base, Value index, Type type) {
   return fromMemory(t, load.getValues()[0], type);
 }
 
-Parts loadAllFlat(ThreadContext &t, Value base, const Layout &layout, Type type) {
-  Parts results;
+ThreadValues loadAllFlat(ThreadContext &t, Value base, const Layout &layout, Type type) {
+  ThreadValues results;
   for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg)
     results.push_back(loadFlat(t, base, flatIndex(t, layout, reg), type));
   return results;
@@ -40,15 +40,15 @@ LogicalResult lowerGather(ThreadContext &t, tt::GatherOp op) {
   for (int64_t dim = axis + 1; dim < result.getRank(); ++dim)
     inner *= result.getDimSize(dim);
   int64_t from = source.getDimSize(axis), to = result.getDimSize(axis);
-  const Parts held = t.get(op.getSrc()), indices = t.get(op.getIndices());
+  const ThreadValues held = t.get(op.getSrc()), indices = t.get(op.getIndices());
   Layout layout = ttg::layoutOf(result), indexLayout = ttg::layoutOf(op.getIndices().getType());
-  FailureOr<Parts> where = indexLayout == layout ? FailureOr<Parts>(indices) : convertParts(t, op, indices, indexLayout, layout);
+  FailureOr<ThreadValues> where = indexLayout == layout ? FailureOr<ThreadValues>(indices) : convertThreadValues(t, op, indices, indexLayout, layout);
   if (failed(where)) return failure();
   Value base = scratch(t, op);
   sync(t);
   storeFlat(t, base, held, ttg::layoutOf(source), 0);
   sync(t);
-  Parts results;
+  ThreadValues results;
   for (auto [reg, index] : llvm::enumerate(*where)) {
     // flat = (outer * to + i) * inner + rest; i is replaced. An index outside the tile reads some element of the tile.
     Value flat = flatIndex(t, layout, static_cast<int64_t>(reg));
@@ -106,9 +106,9 @@ LogicalResult lowerHistogram(ThreadContext &t, tt::HistogramOp op) {
 
 LogicalResult lowerCat(ThreadContext &t, tt::CatOp op) {
   Layout half = ttg::layoutOf(op.getLhs().getType()), whole = ttg::layoutOf(op.getType());
-  const Parts first = t.get(op.getLhs()), second = t.get(op.getRhs());
+  const ThreadValues first = t.get(op.getLhs()), second = t.get(op.getRhs());
   if (whole == half.concatenated(0)) {
-    Parts results = first;
+    ThreadValues results = first;
     llvm::append_range(results, second);
     t.set(op.getResult(), std::move(results));
     return success();

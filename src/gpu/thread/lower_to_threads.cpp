@@ -2,9 +2,9 @@
 //   before: %z = arith.addf %x, %y : tensor<256xf32, #a>      where #a gives each of 128 threads two elements
 //   after:  %z0 = arith.addf %x0, %y0 : f32                   %z1 = arith.addf %x1, %y1 : f32
 // Nothing is decided here: layouts say who holds what, and each operation becomes what its own types ask for.
-#include "gpu/machine/each_group.h"
+#include "gpu/machine/per_warp_group.h"
 #include "gpu/passes.h"
-#include "gpu/schedule/widen_apart.h"
+#include "gpu/schedule/dequantize_partition.h"
 #include "gpu/thread/lowerings.h"
 #include "gpu/tiles/layout_cost.h"
 #include "gpu/tiles/row_length.h"
@@ -25,12 +25,12 @@ namespace tilewright::gpu {
 //===------------------------------------------------------------------------------------------------------- elementwise
 
 LogicalResult lowerElements(ThreadContext &t, Operation *op, llvm::function_ref<Value(ValueRange)> element) {
-  int64_t count = t.partsOf(op->getResult(0).getType());
-  Parts results;
+  int64_t count = t.threadValueCount(op->getResult(0).getType());
+  ThreadValues results;
   for (int64_t reg = 0; reg < count; ++reg) {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands()) {
-      const Parts &from = t.get(operand);
+      const ThreadValues &from = t.get(operand);
       operands.push_back(from[from.size() == 1 ? 0 : static_cast<size_t>(reg)]);
     }
     Value result = element(operands);
@@ -48,16 +48,16 @@ static LogicalResult lowerTable(ThreadContext &t, Operation *op, DenseElementsAt
     return refuse(op, Diag::notOnGpus, {"a constant tile of more than " + std::to_string(largest) + " different elements", "load it"});
   Layout layout = ttg::layoutOf(op->getResult(0).getType());
   Type type = t.scalarType(getElementTypeOrSelf(op->getResult(0).getType()));
-  Parts elements, results;
+  ThreadValues elements, results;
   for (Attribute element : table.getValues<Attribute>())
     elements.push_back(t.constant(type, element));
   for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg) {
     Value index = flatIndex(t, layout, reg);
-    Parts left = elements;
+    ThreadValues left = elements;
     for (int64_t bit = 0; left.size() > 1; ++bit) {
       Value isSet =
           arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, arith::AndIOp::create(t.b, index, t.i32(int64_t(1) << bit)), t.i32(0));
-      Parts chosen;
+      ThreadValues chosen;
       for (size_t i = 0; i < left.size(); i += 2)
         chosen.push_back(arith::SelectOp::create(t.b, isSet, left[i + 1], left[i]));
       left = std::move(chosen);
@@ -76,7 +76,7 @@ static LogicalResult lowerConstant(ThreadContext &t, arith::ConstantOp op) {
     value = dense.getSplatValue<Attribute>();
   }
   Value scalar = t.constant(type, value);
-  t.set(op->getResult(0), Parts(static_cast<size_t>(t.partsOf(op->getResult(0).getType())), scalar));
+  t.set(op->getResult(0), ThreadValues(static_cast<size_t>(t.threadValueCount(op->getResult(0).getType())), scalar));
   return success();
 }
 
@@ -87,7 +87,7 @@ static LogicalResult lowerAddPtr(ThreadContext &t, tt::AddPtrOp op) {
     Value offset = operands[1];
     if (!offset.getType().isInteger(64)) {
       auto wide = arith::ExtSIOp::create(t.b, t.b.getI64Type(), offset);
-      if (op->hasAttr(ttg::exactName)) wide->setAttr(ttg::exactName, t.b.getUnitAttr());
+      if (op->hasAttr(ttg::noWrapName)) wide->setAttr(ttg::noWrapName, t.b.getUnitAttr());
       offset = wide;
     }
     return arith::AddIOp::create(t.b, operands[0], arith::MulIOp::create(t.b, offset, t.i64(bytes)));
@@ -109,7 +109,7 @@ static void compareOnce(ThreadContext &t, arith::CmpIOp op) {
   if (repeats.empty()) return;
   Layout layout = ttg::layoutOf(op.getType());
   std::map<Dims, Value> first;
-  Parts results = t.get(op.getResult());
+  ThreadValues results = t.get(op.getResult());
   for (auto [reg, result] : llvm::enumerate(results))
     result = first.try_emplace(accessKey(layout, repeats, static_cast<int64_t>(reg)), result).first->second;
   t.set(op.getResult(), std::move(results));
@@ -124,10 +124,10 @@ static LogicalResult lowerCompare(ThreadContext &t, arith::CmpIOp op) {
   std::optional<int64_t> least = row->constant, most = row->constant;
   if (row->length) {
     auto function = cast<tt::FuncOp>(row->length.getOwner()->getParentOp());
-    if (auto known = function.getArgAttrOfType<IntegerAttr>(row->length.getArgNumber(), atMostName)) most = known.getInt();
+    if (auto known = function.getArgAttrOfType<IntegerAttr>(row->length.getArgNumber(), maxValueName)) most = known.getInt();
   }
   Layout layout = ttg::layoutOf(op.getType());
-  Parts results = t.get(op.getResult());
+  ThreadValues results = t.get(op.getResult());
   for (auto [reg, result] : llvm::enumerate(results)) {
     auto [first, last] = indicesOf(layout, static_cast<int64_t>(reg));
     bool isBehind = most && first >= *most, isInside = least && last < *least;
@@ -141,7 +141,7 @@ static LogicalResult lowerCompare(ThreadContext &t, arith::CmpIOp op) {
 
 static LogicalResult lowerRange(ThreadContext &t, tt::MakeRangeOp op) {
   Layout layout = ttg::layoutOf(op.getType());
-  Parts results;
+  ThreadValues results;
   for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg)
     results.push_back(arith::AddIOp::create(t.b, flatIndex(t, layout, reg), t.i32(op.getStart())));
   t.set(op.getResult(), std::move(results));
@@ -150,8 +150,8 @@ static LogicalResult lowerRange(ThreadContext &t, tt::MakeRangeOp op) {
 
 static LogicalResult mapRegisters(ThreadContext &t, Operation *op, Value from, const std::function<uint32_t(uint32_t)> &map) {
   Layout result = ttg::layoutOf(op->getResult(0).getType());
-  const Parts &held = t.get(from);
-  Parts results;
+  const ThreadValues &held = t.get(from);
+  ThreadValues results;
   for (std::optional<int64_t> reg : sourceRegisters(result, ttg::layoutOf(from.getType()), map)) {
     if (!reg) return bug(op, "its layout and that of its operand do not fit");
     results.push_back(held[static_cast<size_t>(*reg)]);
@@ -161,7 +161,7 @@ static LogicalResult mapRegisters(ThreadContext &t, Operation *op, Value from, c
 }
 
 static LogicalResult lowerJoin(ThreadContext &t, tt::JoinOp op) {
-  Parts results;
+  ThreadValues results;
   for (auto [first, second] : llvm::zip(t.get(op.getLhs()), t.get(op.getRhs()))) {
     results.push_back(first);
     results.push_back(second);
@@ -179,7 +179,7 @@ static LogicalResult lowerUnsplat(ThreadContext &t, tt::UnsplatOp op) {
 static LogicalResult lowerSplit(ThreadContext &t, tt::SplitOp op) {
   std::optional<Halves> halves = ttg::layoutOf(op.getSrc().getType()).splitHalves();
   if (!halves) return bug(op, "a thread does not hold both halves of what is split");
-  Parts first, second;
+  ThreadValues first, second;
   for (auto [reg, value] : llvm::enumerate(t.get(op.getSrc())))
     (reg >> halves->registerBit & 1 ? second : first).push_back(value);
   t.set(op.getOutLHS(), std::move(first));
@@ -188,7 +188,7 @@ static LogicalResult lowerSplit(ThreadContext &t, tt::SplitOp op) {
 }
 
 static LogicalResult lowerSplat(ThreadContext &t, tt::SplatOp op) {
-  t.set(op.getResult(), Parts(static_cast<size_t>(t.partsOf(op.getType())), t.getScalar(op.getSrc())));
+  t.set(op.getResult(), ThreadValues(static_cast<size_t>(t.threadValueCount(op.getType())), t.getScalar(op.getSrc())));
   return success();
 }
 
@@ -246,7 +246,7 @@ static LogicalResult lowerWarpId(ThreadContext &t, ptx::WarpIdOp op) {
 
 static LogicalResult lowerNamed(ThreadContext &t, ptx::BarrierOp op) {
   auto named = ptx::BarrierOp::create(t.b, op.getId(), op.getThreads());
-  if (Attribute group = op->getAttr(ptx::eachGroupName)) named->setAttr(ptx::eachGroupName, group);
+  if (Attribute group = op->getAttr(ptx::perWarpGroupName)) named->setAttr(ptx::perWarpGroupName, group);
   return success();
 }
 
@@ -309,7 +309,7 @@ static LogicalResult lowerClamp(ThreadContext &t, tt::ClampFOp op) {
 /// The operations of a loop's body or of a branch.
 static LogicalResult lowerPart(ThreadContext &t, Block &block) {
   if (failed(lowerBlock(t, block))) return failure();
-  finishMeeting(t);
+  waitAtBarrier(t);
   return success();
 }
 
@@ -324,14 +324,14 @@ static SmallVector<bool> carriedInWords(ThreadContext &t, scf::ForOp loop) {
     auto width = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
     Type element = t.scalarType(getElementTypeOrSelf(value.getType()));
     int64_t bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
-    return (bits == 8 || bits == 16) && width && width.getInt() * bits % 32 == 0 && t.partsOf(value.getType()) * bits % 32 == 0;
+    return (bits == 8 || bits == 16) && width && width.getInt() * bits % 32 == 0 && t.threadValueCount(value.getType()) * bits % 32 == 0;
   });
 }
 
-static Parts gatherCarried(ThreadContext &t, ValueRange values, ArrayRef<bool> inWords) {
-  Parts all;
+static ThreadValues gatherCarried(ThreadContext &t, ValueRange values, ArrayRef<bool> inWords) {
+  ThreadValues all;
   for (auto [value, isInWords] : llvm::zip(values, inWords)) {
-    Parts parts = t.get(value);
+    ThreadValues parts = t.get(value);
     size_t each = isInWords ? 32 / parts.front().getType().getIntOrFloatBitWidth() : 1;
     for (size_t i = 0; i < parts.size(); i += each)
       all.push_back(isInWords ? packed(t, ValueRange(parts).slice(i, each)) : parts[i]);
@@ -341,8 +341,8 @@ static Parts gatherCarried(ThreadContext &t, ValueRange values, ArrayRef<bool> i
 
 static void scatterCarried(ThreadContext &t, ValueRange values, ArrayRef<bool> inWords, ValueRange scalars) {
   for (auto [value, isInWords] : llvm::zip(values, inWords)) {
-    auto count = static_cast<size_t>(t.partsOf(value.getType()));
-    Parts parts;
+    auto count = static_cast<size_t>(t.threadValueCount(value.getType()));
+    ThreadValues parts;
     while (parts.size() < count) {
       if (isInWords)
         llvm::append_range(parts, unpacked(t, scalars.front(), t.scalarType(getElementTypeOrSelf(value.getType()))));
@@ -355,7 +355,7 @@ static void scatterCarried(ThreadContext &t, ValueRange values, ArrayRef<bool> i
 }
 
 static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
-  finishMeeting(t);
+  waitAtBarrier(t);
   AccessLog::Place before = t.sinceBarrier.place();
   expectIteration(t, loop);
   SmallVector<bool> inWords = carriedInWords(t, loop);
@@ -378,14 +378,14 @@ static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
 
 namespace {
 /// In the branch of a warpgroup that widens, its threads and warps count from 0.
-class RoleNumbers {
+class PartitionIds {
 public:
-  RoleNumbers(ThreadContext &t, bool isRole) : t(t), thread(t.thread), warp(t.warp) {
+  PartitionIds(ThreadContext &t, bool isRole) : t(t), thread(t.thread), warp(t.warp) {
     if (!isRole) return;
     t.thread = arith::AndIOp::create(t.b, thread, t.i32((warpsOfGroup << laneBits) - 1));
     t.warp = arith::AndIOp::create(t.b, warp, t.i32(warpsOfGroup - 1));
   }
-  ~RoleNumbers() { t.thread = thread, t.warp = warp; }
+  ~PartitionIds() { t.thread = thread, t.warp = warp; }
 
 private:
   ThreadContext &t;
@@ -394,7 +394,7 @@ private:
 } // namespace
 
 static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
-  finishMeeting(t);
+  waitAtBarrier(t);
   SmallVector<Type> types;
   for (Type type : branch.getResultTypes())
     t.appendTypes(type, types);
@@ -406,7 +406,7 @@ static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
     OpBuilder::InsertionGuard guard(t.b);
     if (!to.front().empty()) to.front().back().erase();
     t.b.setInsertionPointToEnd(&to.front());
-    RoleNumbers numbers(t, branch->hasAttr(widenerName) && from.getRegionNumber() == 0);
+    PartitionIds numbers(t, branch->hasAttr(dequantizePartitionName) && from.getRegionNumber() == 0);
     if (failed(lowerPart(t, from.front()))) return failure();
     scf::YieldOp::create(t.b, t.gather(from.front().getTerminator()->getOperands()));
     llvm::append_range(added, t.sinceBarrier.takeSince(before));
@@ -418,7 +418,7 @@ static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
 }
 
 static LogicalResult lowerWhile(ThreadContext &t, scf::WhileOp loop) {
-  finishMeeting(t);
+  waitAtBarrier(t);
   if (Operation *attempt = triedBy(loop); attempt && t.config.getCtas() == 1) return lowerSpin(t, loop, attempt);
   AccessLog::Place before = t.sinceBarrier.place();
   expectIteration(t, loop);
@@ -482,11 +482,11 @@ static Lowering loweringOf(Operation *op) {
       lowerAddPtr, lowerCompare, lowerPtrToInt, lowerIntToPtr, lowerBitcast, lowerPreciseDiv, lowerPreciseSqrt, lowerFpToFp, lowerMulhi, lowerClamp,
       lowerExtern, lowerInlineAsm, lowerMapElementwise, lowerUnpackE2m1,
       // between threads
-      lowerConvert, lowerReduce, lowerScan, lowerGather, lowerHistogram, lowerReadBlocks,
+      lowerConvert, lowerReduce, lowerScan, lowerGather, lowerHistogram, lowerReadCluster,
       // global memory
       lowerLoad, lowerStore, lowerAtomic, lowerCompareSwap,
       // buffers in shared memory
-      lowerAlloc, lowerAllocBarriers, lowerSlot, lowerView, lowerLoadShared, lowerStoreShared, lowerSync, lowerFenceAsync,
+      lowerAlloc, lowerAllocBarriers, lowerStage, lowerView, lowerLoadShared, lowerStoreShared, lowerCtaBarrier, lowerFenceAsync,
       // copies that run behind the program's back
       lowerBarrierExpect, lowerBarrierWait, lowerBarrierArrive, lowerCopyAsync, lowerCopyCommit, lowerCopyWait, lowerTmaLoad, lowerTmaStore, lowerTmaStoreWait,
       // products
@@ -539,7 +539,7 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
     if (isa<tt::TensorDescType>(type)) return bug(source, "a descriptor among its arguments was not expanded");
     arguments.push_back(t.scalarType(type));
   }
-  t.hasProducer = source->hasAttr(ttg::rolesName);
+  t.hasProducer = source->hasAttr(ttg::warpSpecializedName);
   t.b.setInsertionPoint(source);
   auto lowered = tt::FuncOp::create(t.b, source.getName(), t.b.getFunctionType(arguments, {}));
   Block *entry = t.b.createBlock(&lowered.getBody(), {}, arguments, SmallVector<Location>(arguments.size(), source.getLoc()));
@@ -561,10 +561,10 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
   int64_t sharedBytes = t.sharedBytes;
   if (auto allocated = source->getAttrOfType<IntegerAttr>(ttg::sharedBytesName)) sharedBytes = std::max(sharedBytes, allocated.getInt());
   constexpr int64_t warpsOfProducer = 4;
-  int64_t warps = config.getWarps() + (t.hasProducer ? warpsOfProducer : 0) + (source->hasAttr(widenerName) ? warpsOfGroup : 0);
+  int64_t warps = config.getWarps() + (t.hasProducer ? warpsOfProducer : 0) + (source->hasAttr(dequantizePartitionName) ? warpsOfGroup : 0);
   lowered->setAttr(ptx::kernelName,
                    ptx::KernelAttr::get(t.b.getContext(), warps << laneBits, sharedBytes, config.getCtas(), config.getMaxRegisters()));
-  if (Attribute facts = source->getAttr(ttg::factsName)) lowered->setAttr(ttg::factsName, facts);
+  if (Attribute guards = source->getAttr(ttg::guardsName)) lowered->setAttr(ttg::guardsName, guards);
   source.erase();
   return success();
 }

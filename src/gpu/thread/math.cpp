@@ -28,8 +28,8 @@ static std::optional<ptx::Format> byteFormat(Type type) {
   return std::nullopt;
 }
 
-Parts widenBytes(ThreadContext &t, const Parts &bytes, Type format) {
-  Parts results;
+ThreadValues upcastBytes(ThreadContext &t, const ThreadValues &bytes, Type format) {
+  ThreadValues results;
   std::optional<ptx::Format> known = byteFormat(format);
   if (!known || !t.target.fp8Convert) {
     floats::MathOps m(t.b, fusedMultiplyAdd, t.b.getF32Type());
@@ -49,8 +49,8 @@ Parts widenBytes(ThreadContext &t, const Parts &bytes, Type format) {
   return results;
 }
 
-static Parts narrowToBytes(ThreadContext &t, const Parts &values, Type format, bool towardZero) {
-  Parts results;
+static ThreadValues narrowToBytes(ThreadContext &t, const ThreadValues &values, Type format, bool towardZero) {
+  ThreadValues results;
   std::optional<ptx::Format> known = byteFormat(format);
   if (!known || !t.target.fp8Convert || towardZero) {
     floats::MathOps m(t.b, fusedMultiplyAdd, t.b.getF32Type());
@@ -68,11 +68,11 @@ static Parts narrowToBytes(ThreadContext &t, const Parts &values, Type format, b
   return results;
 }
 
-Parts convertFloats(ThreadContext &t, const Parts &values, Type from, Type to, bool towardZero) {
+ThreadValues convertFloats(ThreadContext &t, const ThreadValues &values, Type from, Type to, bool towardZero) {
   if (from == to) return values;
-  if (isByteFloat(from)) return convertFloats(t, widenBytes(t, values, from), t.b.getF32Type(), to, towardZero);
+  if (isByteFloat(from)) return convertFloats(t, upcastBytes(t, values, from), t.b.getF32Type(), to, towardZero);
   floats::MathOps m(t.b, fusedMultiplyAdd, t.b.getF32Type());
-  Parts results;
+  ThreadValues results;
   bool widens = from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
   if (isByteFloat(to) || (from.getIntOrFloatBitWidth() == 16 && !widens)) { // by way of f32
     if (!from.isF32()) {
@@ -105,18 +105,18 @@ LogicalResult lowerFloatConversion(ThreadContext &t, Operation *op, bool towardZ
 
 /// Arithmetic of 8-bit floats is that of f32, rounded.
 static LogicalResult lowerByteFloats(ThreadContext &t, Operation *op) {
-  SmallVector<Parts> operands;
+  SmallVector<ThreadValues> operands;
   for (Value operand : op->getOperands()) {
     Type element = getElementTypeOrSelf(operand.getType());
-    operands.push_back(isByteFloat(element) ? widenBytes(t, t.get(operand), element) : t.get(operand));
+    operands.push_back(isByteFloat(element) ? upcastBytes(t, t.get(operand), element) : t.get(operand));
   }
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
   bool narrows = isByteFloat(element);
   Type type = narrows ? t.b.getF32Type() : t.scalarType(element);
-  Parts results;
-  for (int64_t reg = 0, count = t.partsOf(op->getResult(0).getType()); reg < count; ++reg) {
+  ThreadValues results;
+  for (int64_t reg = 0, count = t.threadValueCount(op->getResult(0).getType()); reg < count; ++reg) {
     SmallVector<Value> scalars;
-    for (const Parts &parts : operands)
+    for (const ThreadValues &parts : operands)
       scalars.push_back(parts[parts.size() == 1 ? 0 : static_cast<size_t>(reg)]);
     OperationState state(t.b.getLoc(), op->getName(), scalars, {type}, op->getAttrs());
     results.push_back(t.b.create(state)->getResult(0));
@@ -161,9 +161,9 @@ LogicalResult lowerElementwise(ThreadContext &t, Operation *op) {
 namespace {
 
 /// Functions of f32 and f64 that take a few operations of either.
-class BothWidths {
+class ScalarOrPacked {
 public:
-  BothWidths(ImplicitLocOpBuilder &b, Type type) : b(b), m(b, fusedMultiplyAdd, type) {}
+  ScalarOrPacked(ImplicitLocOpBuilder &b, Type type) : b(b), m(b, fusedMultiplyAdd, type) {}
 
   Value unit(ptx::Unit kind, Value x) { return ptx::SpecialOp::create(b, x.getType(), kind, x); }
 
@@ -274,7 +274,7 @@ Value mathFunction(ThreadContext &t, StringRef name, ValueRange x) {
     return result ? Value(arith::TruncFOp::create(t.b, type, result)) : Value();
   };
   if (type.getWidth() < 32) return inType(t.b.getF32Type());
-  if (Value result = BothWidths(t.b, type).call(name, x)) return result;
+  if (Value result = ScalarOrPacked(t.b, type).call(name, x)) return result;
   if (doubleFunctionOperands(name) != static_cast<int64_t>(x.size())) return {};
   if (type.isF64()) return doubleFunction(t.b, name, x, /*shortResult=*/false);
   SmallVector<Value> operands;
@@ -345,13 +345,13 @@ LogicalResult lowerMath(ThreadContext &t, Operation *op) {
     return lowerElements(t, op, [&](ValueRange x) { return shortExp(t, x[0]); });
   if (name == "powf") name = "pow";
   if (isByteFloat(element)) {
-    SmallVector<Parts> operands;
+    SmallVector<ThreadValues> operands;
     for (Value operand : op->getOperands())
-      operands.push_back(widenBytes(t, t.get(operand), element));
-    Parts results;
+      operands.push_back(upcastBytes(t, t.get(operand), element));
+    ThreadValues results;
     for (size_t reg = 0; reg < operands[0].size(); ++reg) {
       SmallVector<Value> x;
-      for (const Parts &parts : operands)
+      for (const ThreadValues &parts : operands)
         x.push_back(parts[reg]);
       Value result = mathFunction(t, name, x);
       if (!result) return notBuilt(op, name);

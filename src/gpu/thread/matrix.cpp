@@ -3,11 +3,11 @@
 //   ttg.wgmma %a, %b, %c : 128x64 * 64x256, 8 warps
 //   -> a warpgroup multiplies its 64 rows by 4 wgmma m64n256k16, each of which starts 32 bytes further along K
 #include "gpu/machine/computed_before.h"
-#include "gpu/machine/first_warps.h"
+#include "gpu/machine/partial_warps.h"
 #include "gpu/thread/lowerings.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/tiles/valid_extent.h"
 #include "gpu/tiles/registers.h"
-#include "gpu/tiles/tile_classes.h"
+#include "gpu/tiles/tile_equivalence.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -41,16 +41,16 @@ static int64_t accumulatorsOfRegister(Type element) {
 }
 
 /// Elements as the registers of instructions.
-static Parts asRegisters(ThreadContext &t, ValueRange elements, int64_t ofRegister) {
-  Parts registers;
+static ThreadValues asRegisters(ThreadContext &t, ValueRange elements, int64_t ofRegister) {
+  ThreadValues registers;
   for (size_t i = 0; i < elements.size(); i += static_cast<size_t>(ofRegister))
     registers.push_back(ofRegister == 1 ? elements[i] : packed(t, elements.slice(i, static_cast<size_t>(ofRegister))));
   return registers;
 }
 
-static Parts asElements(ThreadContext &t, ValueRange registers, int64_t ofRegister, Type element) {
-  if (ofRegister == 1) return Parts(registers);
-  Parts elements;
+static ThreadValues asElements(ThreadContext &t, ValueRange registers, int64_t ofRegister, Type element) {
+  if (ofRegister == 1) return ThreadValues(registers);
+  ThreadValues elements;
   for (Value value : registers)
     elements.append(unpacked(t, value, element));
   return elements;
@@ -101,7 +101,7 @@ public:
   Value word(Dims at) {
     Value &known = words[at];
     if (known) return known;
-    const Parts &held = t.get(tile);
+    const ThreadValues &held = t.get(tile);
     SmallVector<Value> values;
     for (int64_t i = 0; i < elementsOfWord(); ++i) {
       std::optional<size_t> reg = registers.at(at);
@@ -155,7 +155,7 @@ LogicalResult lowerDot(ThreadContext &t, tt::DotOp op) {
   int64_t step = 8 * a.elementsOfWord(), depth = cast<RankedTensorType>(op.getA().getType()).getShape().back();
   Type element = dType.getElementType();
   auto misfit = [&] { return bug(op, "these layouts are not those of mma.sync"); };
-  Parts sums = t.get(op.getC());
+  ThreadValues sums = t.get(op.getC());
   std::optional<std::array<int64_t, 3>> columns = columnsOfMma(ttg::layoutOf(op.getB().getType()), layout);
   if (!columns) return misfit();
   for (Dims at : d.elements()) {
@@ -179,7 +179,7 @@ LogicalResult lowerDot(ThreadContext &t, tt::DotOp op) {
       if (llvm::is_contained(as, Value()) || llvm::is_contained(bs, Value())) return misfit();
       for (size_t reg : *registers)
         cs.push_back(sums[reg]);
-      Parts c = asRegisters(t, cs, accumulatorsOfRegister(element));
+      ThreadValues c = asRegisters(t, cs, accumulatorsOfRegister(element));
       auto product =
           ptx::MmaOp::create(t.b, ValueRange(c).getTypes(), as, bs, c, a.getFormat(), second.getFormat(), accumulatorOf(element));
       for (auto [reg, value] : llvm::zip(*registers, asElements(t, product.getD(), accumulatorsOfRegister(element), element)))
@@ -262,7 +262,7 @@ static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer
 static bool isConstant(Value buffer, scf::ForOp loop) {
   for (Operation *op = buffer.getDefiningOp(); op && loop->isAncestor(op); op = op->getOperand(0).getDefiningOp()) {
     if (isa<ttg::AllocOp>(op)) return true;
-    auto slot = dyn_cast<ttg::SlotOp>(op);
+    auto slot = dyn_cast<ttg::StageOp>(op);
     if (slot ? !loop.isDefinedOutsideOfLoop(slot.getIndex()) : !isa<ttg::ViewOp>(op)) return false;
   }
   return true;
@@ -284,10 +284,10 @@ static bool hasManyConstantDescriptors(ThreadContext &t, scf::ForOp loop) {
   return descriptors >= many;
 }
 
-Value nothingOfIteration(ThreadContext &t, Operation *op, Value buffer) {
+Value loopVariantZero(ThreadContext &t, Operation *op, Value buffer) {
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
   if (!loop || !isConstant(buffer, loop) || !hasManyConstantDescriptors(t, loop)) return {};
-  for (auto slot : loop.getBody()->getOps<ttg::SlotOp>())
+  for (auto slot : loop.getBody()->getOps<ttg::StageOp>())
     if (slot->isBeforeInBlock(op) && !isConstant(slot, loop))
       return arith::AndIOp::create(t.b, t.getScalar(slot), t.i32(std::numeric_limits<int32_t>::min()));
   return {};
@@ -326,7 +326,7 @@ static Value readsAccumulators(ThreadContext &t, ttg::WgmmaOp op) {
 
 namespace {
 /// A product by warpgroups, ready to be emitted.
-struct WarpgroupProduct {
+struct WarpgroupMma {
   ptx::Format aFormat, bFormat, dFormat;
   int64_t depth, step, columns; // along K: all, and of one instruction; columns of one instruction, where they are all multiplied
   int64_t ofRegister;           // accumulators
@@ -338,8 +338,8 @@ struct WarpgroupProduct {
 };
 } // namespace
 
-static FailureOr<WarpgroupProduct> productOf(ThreadContext &t, ttg::WgmmaOp op) {
-  auto refuseLayout = [&](const char *what) { return bug(op, what), FailureOr<WarpgroupProduct>(failure()); };
+static FailureOr<WarpgroupMma> mmaOf(ThreadContext &t, ttg::WgmmaOp op) {
+  auto refuseLayout = [&](const char *what) { return bug(op, what), FailureOr<WarpgroupMma>(failure()); };
   auto dType = cast<RankedTensorType>(op.getD().getType());
   Layout layout = ttg::layoutOf(dType);
   ttg::BufferType bType = op.getB().getType();
@@ -349,19 +349,19 @@ static FailureOr<WarpgroupProduct> productOf(ThreadContext &t, ttg::WgmmaOp op) 
   // Columns of an instruction: as far as registers run on before they reach the next rows or repeat (Layout::wgmmaAccumulator).
   int64_t warps = t.config.getWarps(), columns = Layout::wgmmaColumns(layout.shape, warps);
   if (layout != Layout::wgmmaAccumulator(layout.shape, warps, columns)) return refuseLayout("these accumulators are not in wgmma's layout");
-  std::optional<SharedOperand> second = sharedOperand(t, op.getB(), 0, layout, nothingOfIteration(t, op, op.getB())), first;
-  if (aBuffer) first = sharedOperand(t, op.getA(), 1, layout, nothingOfIteration(t, op, op.getA()));
+  std::optional<SharedOperand> second = sharedOperand(t, op.getB(), 0, layout, loopVariantZero(t, op, op.getB())), first;
+  if (aBuffer) first = sharedOperand(t, op.getA(), 1, layout, loopVariantZero(t, op, op.getA()));
   if (!second || (aBuffer && !first)) return refuseLayout("wgmma cannot read this buffer");
   FailureOr<PackedA> packedA = aBuffer ? PackedA() : packA(t, op, step);
   if (failed(packedA)) return refuseLayout("the first operand is not in wgmma's layout");
-  return WarpgroupProduct{formatOf(aElement),
+  return WarpgroupMma{formatOf(aElement),
                           formatOf(bType.getElementType()),
                           accumulatorOf(dType.getElementType()),
                           depth,
                           step,
                           columns,
                           accumulatorsOfRegister(dType.getElementType()),
-                          SmallVector<int64_t>(multipliedExtent(op)),
+                          SmallVector<int64_t>(mmaExtent(op)),
                           layout,
                           first,
                           std::move(*packedA),
@@ -369,7 +369,7 @@ static FailureOr<WarpgroupProduct> productOf(ThreadContext &t, ttg::WgmmaOp op) 
 }
 
 /// How many of the block's warps have rows that are multiplied, of those that begin at row `first` in the first warpgroup.
-static int64_t warpsWithRows(ThreadContext &t, const WarpgroupProduct &product, int64_t first) {
+static int64_t warpsWithRows(ThreadContext &t, const WarpgroupMma &product, int64_t first) {
   constexpr int64_t rowsOfInstruction = 64, warpsOfGroup = 4;
   if (product.extent.empty()) return t.config.getWarps();
   int64_t groups = (product.extent[0] - first + rowsOfInstruction - 1) / rowsOfInstruction;
@@ -382,10 +382,10 @@ struct Columns {
 };
 
 /// The accumulators of the instructions. What not all warpgroups multiply comes first: the last one ends the group.
-static SmallVector<Columns> columnsOf(ThreadContext &t, const WarpgroupProduct &product) {
+static SmallVector<Columns> columnsOf(ThreadContext &t, const WarpgroupMma &product) {
   SmallVector<std::pair<int64_t, Columns>> byWarps;
   for (int64_t start = 0; start < product.layout.registersPerThread(); start += product.columns / 2) {
-    if (!isMultiplied(product.layout, product.extent, start)) continue;
+    if (!isInMmaExtent(product.layout, product.extent, start)) continue;
     Dims at = coordinatesOf(product.layout.shape, product.layout.apply(start, 0, 0, 0));
     int64_t columns = product.extent.empty() ? product.columns : std::min(product.columns, product.extent[1] - at[1]);
     byWarps.push_back({warpsWithRows(t, product, at[0]), {start, columns / 2}});
@@ -396,31 +396,31 @@ static SmallVector<Columns> columnsOf(ThreadContext &t, const WarpgroupProduct &
 
 /// Starts the instructions of the depths [from, to) for some columns; they add to the registers `sums`, unless `reads` says that they do
 /// not begin with them.
-static FailureOr<Parts> startColumns(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupProduct &product, Columns columns, Parts sums,
+static FailureOr<ThreadValues> startColumns(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupMma &product, Columns columns, ThreadValues sums,
                                      Value reads, int64_t from, int64_t to) {
   Dims at = coordinatesOf(product.layout.shape, product.layout.apply(columns.start, 0, 0, 0));
   int64_t warps = warpsWithRows(t, product, at[0]);
   for (int64_t k = from; k < to; k += product.step) {
     const std::optional<SharedOperand> &first = product.first;
     SmallVector<Value> aValues = first ? SmallVector<Value>{first->matrix(t, {at[0], k})} : product.packedA.lookup({at[0], k});
-    if (aValues.empty()) return bug(op, "the first operand is not in wgmma's layout"), FailureOr<Parts>(failure());
+    if (aValues.empty()) return bug(op, "the first operand is not in wgmma's layout"), FailureOr<ThreadValues>(failure());
     Value bValue = product.second.matrix(t, {k, at[1]});
     auto started = ptx::WgmmaOp::create(t.b, ValueRange(sums).getTypes(), aValues, bValue, sums, k == from ? reads : Value(),
                                         static_cast<uint32_t>(2 * columns.count), product.aFormat, product.bFormat, product.dFormat,
                                         first && !first->descriptor.alongK, !product.second.descriptor.alongK);
-    if (warps != t.config.getWarps()) started->setAttr(ptx::firstWarpsName, t.b.getI64IntegerAttr(warps));
+    if (warps != t.config.getWarps()) started->setAttr(ptx::partialWarpsName, t.b.getI64IntegerAttr(warps));
     sums.assign(started.getD().begin(), started.getD().end());
   }
   return sums;
 }
 
 /// Starts the instructions of all depths, and commits them.
-static FailureOr<Parts> startProducts(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupProduct &product, Parts sums, Value reads) {
+static FailureOr<ThreadValues> issueMmas(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupMma &product, ThreadValues sums, Value reads) {
   ptx::WgmmaFenceOp::create(t.b);
   for (Columns columns : columnsOf(t, product)) {
     auto place = sums.begin() + columns.start / product.ofRegister;
-    Parts before(place, place + columns.count / product.ofRegister);
-    FailureOr<Parts> part = startColumns(t, op, product, columns, before, reads, 0, product.depth);
+    ThreadValues before(place, place + columns.count / product.ofRegister);
+    FailureOr<ThreadValues> part = startColumns(t, op, product, columns, before, reads, 0, product.depth);
     if (failed(part)) return failure();
     llvm::copy(*part, place);
   }
@@ -432,7 +432,7 @@ static FailureOr<Parts> startProducts(ThreadContext &t, ttg::WgmmaOp op, const W
 
 namespace {
 /// What leaves the tensor cores as one: the sum of the depths [from, to), of some columns.
-struct ExactPart {
+struct PromotedPart {
   int64_t from, to;
   SmallVector<Columns> columns;
   int64_t registers = 0;
@@ -440,10 +440,10 @@ struct ExactPart {
 } // namespace
 
 /// `every`: after how many elements of K a sum leaves the tensor cores. Of a tile that is multiplied in part, all columns leave together.
-static std::vector<ExactPart> exactParts(ThreadContext &t, const WarpgroupProduct &product, int64_t every) {
+static std::vector<PromotedPart> promotedParts(ThreadContext &t, const WarpgroupMma &product, int64_t every) {
   int64_t steps = std::max<int64_t>(1, llvm::divideCeil(every, product.step));
-  int64_t most = product.extent.empty() ? registersOfExactPart : product.layout.registersPerThread();
-  std::vector<ExactPart> parts;
+  int64_t most = product.extent.empty() ? registersOfPromotedPart : product.layout.registersPerThread();
+  std::vector<PromotedPart> parts;
   for (int64_t from = 0; from < product.depth; from += steps * product.step) {
     auto begin = [&] { parts.push_back({from, std::min(product.depth, from + steps * product.step), {}}); };
     begin();
@@ -459,18 +459,18 @@ static std::vector<ExactPart> exactParts(ThreadContext &t, const WarpgroupProduc
 }
 
 /// Threads add up the sums that leave the tensor cores. ptxas lets them add one part while the next one is multiplied.
-static FailureOr<Parts> addExactly(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupProduct &product, Parts sums, Value reads) {
+static FailureOr<ThreadValues> promote(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupMma &product, ThreadValues sums, Value reads) {
   Value zero = t.constant(t.b.getF32Type(), t.b.getF32FloatAttr(0)), no = t.constant(t.b.getI1Type(), t.b.getBoolAttr(false));
   if (reads)
     for (Value &sum : sums)
       sum = arith::SelectOp::create(t.b, reads, sum, zero);
-  for (const ExactPart &part : exactParts(t, product, *op.getExactEvery())) {
+  for (const PromotedPart &part : promotedParts(t, product, *op.getPromotionInterval())) {
     ptx::WgmmaFenceOp::create(t.b);
-    Parts values;
+    ThreadValues values;
     SmallVector<Value *> places;
     for (Columns columns : part.columns) {
-      Parts zeros(static_cast<size_t>(columns.count), zero);
-      FailureOr<Parts> started = startColumns(t, op, product, columns, zeros, no, part.from, part.to);
+      ThreadValues zeros(static_cast<size_t>(columns.count), zero);
+      FailureOr<ThreadValues> started = startColumns(t, op, product, columns, zeros, no, part.from, part.to);
       if (failed(started)) return failure();
       values.append(*started);
       for (int64_t i = 0; i < columns.count; ++i)
@@ -491,11 +491,11 @@ static bool isDoneAtOnce(Value sums) {
 }
 
 LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
-  FailureOr<WarpgroupProduct> product = productOf(t, op);
+  FailureOr<WarpgroupMma> product = mmaOf(t, op);
   if (failed(product)) return failure();
   Value reads = readsAccumulators(t, op);
-  Parts before = asRegisters(t, t.get(op.getC()), product->ofRegister);
-  FailureOr<Parts> sums = op.getExactEvery() ? addExactly(t, op, *product, before, reads) : startProducts(t, op, *product, before, reads);
+  ThreadValues before = asRegisters(t, t.get(op.getC()), product->ofRegister);
+  FailureOr<ThreadValues> sums = op.getPromotionInterval() ? promote(t, op, *product, before, reads) : issueMmas(t, op, *product, before, reads);
   if (failed(sums)) return failure();
   if (isDoneAtOnce(op.getD())) {
     auto done = ptx::WgmmaWaitOp::create(t.b, ValueRange(*sums).getTypes(), 0, *sums);
@@ -510,9 +510,9 @@ LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
   auto isUnderWay = [&](Value tile, size_t reg) { // whether a product may be adding to it
     if (isDoneAtOnce(tile)) return false;
     auto sum = sums.find(tile);
-    return sum == sums.end() || isMultiplied(ttg::layoutOf(tile.getType()), sum->second, static_cast<int64_t>(reg));
+    return sum == sums.end() || isInMmaExtent(ttg::layoutOf(tile.getType()), sum->second, static_cast<int64_t>(reg));
   };
-  Parts values;
+  ThreadValues values;
   for (Value tile : op.getTiles())
     for (auto [reg, part] : llvm::enumerate(t.get(tile)))
       if (isUnderWay(tile, reg)) values.push_back(part);
@@ -524,11 +524,11 @@ LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
     if (from && isElementwiseOnTiles(from)) computed += parts;
     if (isa_and_nonnull<tt::ReduceOp>(from)) computed = parts;
   }
-  if (computed) wait->setAttr(ptx::computedBeforeName, t.b.getI64IntegerAttr(computed));
-  if (Attribute every = op->getAttr(ptx::everyValueName)) wait->setAttr(ptx::everyValueName, every);
+  if (computed) wait->setAttr(ptx::computeBeforeWaitName, t.b.getI64IntegerAttr(computed));
+  if (Attribute every = op->getAttr(ptx::nameEveryValueName)) wait->setAttr(ptx::nameEveryValueName, every);
   ValueRange through = wait.getResults();
   for (auto [tile, result] : llvm::zip(op.getTiles(), op.getResults())) {
-    Parts parts = t.get(tile);
+    ThreadValues parts = t.get(tile);
     for (auto [reg, part] : llvm::enumerate(parts)) {
       if (!isUnderWay(tile, reg)) continue;
       part = through.front();
@@ -565,7 +565,7 @@ public:
       neighbors *= 2;
   }
 
-  int64_t getNeighbors() const { return neighbors; }
+  int64_t getContiguous() const { return neighbors; }
 
   /// Readies it for the iterations of the loop from `k` on.
   void enter(Value k) {
@@ -589,10 +589,10 @@ private:
 
   /// Whether a thread may read so many neighbors at once: they begin at a multiple of their size, and end in their row.
   bool mayRead(int64_t count) const {
-    constexpr int64_t mostBytes = 16;
+    constexpr int64_t maxBytes = 16;
     auto isMultiple = [&](int64_t offset) { return offset % (count * bytes()) == 0; };
     int64_t row = (isA ? type.getShape().back() : result.shape.back()) * bytes();
-    return count * bytes() <= mostBytes && isMultiple(row) && llvm::all_of(places[0], isMultiple) && llvm::all_of(places[1], isMultiple);
+    return count * bytes() <= maxBytes && isMultiple(row) && llvm::all_of(places[0], isMultiple) && llvm::all_of(places[1], isMultiple);
   }
 
   Value read(int64_t offset) {
@@ -646,12 +646,12 @@ private:
 } // namespace
 
 LogicalResult lowerFmaDot(ThreadContext &t, ttg::FmaDotOp op) {
-  constexpr int64_t mostAtOnce = 512, mostNeighbors = 8; // multiplications of an iteration; elements of a load
+  constexpr int64_t maxAtOnce = 512, maxContiguous = 8; // multiplications of an iteration; elements of a load
   Layout layout = ttg::layoutOf(op.getType());
   int64_t depth = cast<ttg::BufferType>(op.getA().getType()).getShape().back(), registers = layout.registersPerThread();
-  FmaOperand a(t, op, true, std::clamp<int64_t>(mostAtOnce / registers, 1, mostNeighbors)), second(t, op, false, mostNeighbors);
-  int64_t step = a.getNeighbors();
-  while (2 * step * registers <= mostAtOnce && depth % (2 * step) == 0)
+  FmaOperand a(t, op, true, std::clamp<int64_t>(maxAtOnce / registers, 1, maxContiguous)), second(t, op, false, maxContiguous);
+  int64_t step = a.getContiguous();
+  while (2 * step * registers <= maxAtOnce && depth % (2 * step) == 0)
     step *= 2;
   auto loop = scf::ForOp::create(t.b, t.i32(0), t.i32(depth), t.i32(step), t.get(op.getC()));
   OpBuilder::InsertionGuard guard(t.b);
@@ -659,7 +659,7 @@ LogicalResult lowerFmaDot(ThreadContext &t, ttg::FmaDotOp op) {
   t.b.setInsertionPointToEnd(loop.getBody());
   a.enter(loop.getInductionVar());
   second.enter(loop.getInductionVar());
-  Parts sums(loop.getRegionIterArgs());
+  ThreadValues sums(loop.getRegionIterArgs());
   for (int64_t k = 0; k < step; ++k)
     for (auto [reg, sum] : llvm::enumerate(sums)) {
       Dims at = coordinatesOf(layout.shape, layout.apply(static_cast<int64_t>(reg), 0, 0, 0));
@@ -673,7 +673,7 @@ LogicalResult lowerFmaDot(ThreadContext &t, ttg::FmaDotOp op) {
       }
     }
   scf::YieldOp::create(t.b, sums);
-  t.set(op.getD(), Parts(loop.getResults()));
+  t.set(op.getD(), ThreadValues(loop.getResults()));
   return success();
 }
 

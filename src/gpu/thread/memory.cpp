@@ -8,7 +8,7 @@
 #include "gpu/thread/lowerings.h"
 #include "gpu/tiles/covering.h"
 #include "gpu/tiles/layout_cost.h"
-#include "ir/made_anew.h"
+#include "ir/volatile_load.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -67,19 +67,19 @@ static bool isOrdered(ThreadContext &t, const GlobalAccess &before, const Global
   return !before.changes && before.pointer == next.pointer && t.config.getCtas() == 1 && isExclusive(next.pointer);
 }
 
-/// ttg::areApart, which is asked once for each two arguments: a kernel may have thousands of accesses.
-static bool areApart(ThreadContext &t, Value pointer, Value base, const GlobalAccess &before) {
+/// ttg::assumeNoAlias, which is asked once for each two arguments: a kernel may have thousands of accesses.
+static bool basesAreDisjoint(ThreadContext &t, Value pointer, Value base, const GlobalAccess &before) {
   if (!base || !before.base || base == before.base) return false;
-  auto [known, isNew] = t.basesApart.try_emplace({base, before.base}, false);
-  if (isNew) known->second = ttg::areApart(pointer, before.pointer);
+  auto [known, isNew] = t.disjointBases.try_emplace({base, before.base}, false);
+  if (isNew) known->second = ttg::basesAreDisjoint(pointer, before.pointer);
   return known->second;
 }
 
 /// All threads meet, if one of them may have made an access that the next access must not overtake. Returns whether they do.
-static bool meetBefore(ThreadContext &t, const GlobalAccess &next) {
+static bool barrierBeforeAccess(ThreadContext &t, const GlobalAccess &next) {
   Value base = address::baseArgument(next.pointer);
   bool clashes = llvm::any_of(t.sinceBarrier.accesses(), [&](const GlobalAccess &before) {
-    return (next.writes || before.writes) && !isOrdered(t, before, next) && !areApart(t, next.pointer, base, before);
+    return (next.writes || before.writes) && !isOrdered(t, before, next) && !basesAreDisjoint(t, next.pointer, base, before);
   });
   if (!clashes) return false;
   meet(t);
@@ -109,7 +109,7 @@ static bool mayBeOvertaken(ThreadContext &t, Operation *op) {
 
 bool orderAccess(ThreadContext &t, Operation *op) {
   GlobalAccess access = *accessOf(op);
-  bool met = meetBefore(t, access);
+  bool met = barrierBeforeAccess(t, access);
   if (mayBeOvertaken(t, op)) t.sinceBarrier.add(access);
   return met;
 }
@@ -150,7 +150,7 @@ static SmallVector<Value> otherOf(ThreadContext &t, tt::LoadOp op, size_t reg, s
 /// The masks of the `width` registers from `reg` on; none if all are true.
 static SmallVector<Value> masksOf(ThreadContext &t, tt::LoadOp op, size_t reg, size_t width) {
   if (!op.getMask()) return {};
-  const Parts &all = t.get(op.getMask());
+  const ThreadValues &all = t.get(op.getMask());
   SmallVector<Value> masks(all.begin() + reg, all.begin() + reg + width);
   if (llvm::all_of(masks, isTrue)) masks.clear();
   return masks;
@@ -188,7 +188,7 @@ static Value both(ThreadContext &t, Value x, Value y) {
 
 /// What the threads that perform an operation have found, for all threads that hold it. The threads meet on the way, and all earlier work
 /// of the block is done. `met`: they have met right before the operation.
-static Parts shareResults(ThreadContext &t, Operation *op, const Parts &results, Type pointer, bool met = false) {
+static ThreadValues shareResults(ThreadContext &t, Operation *op, const ThreadValues &results, Type pointer, bool met = false) {
   if (t.isAlone || scratchBytes(op) == 0) return results;
   Type type = results.front().getType();
   Value base = scratch(t, op);
@@ -200,7 +200,7 @@ static Parts shareResults(ThreadContext &t, Operation *op, const Parts &results,
     ptx::StoreSharedOp::create(t.b, base, ValueRange{toMemory(t, results.front())}, performs(t, pointer));
   sync(t);
   if (t.config.getCtas() == 1) t.sinceBarrier.clear();
-  return tile ? loadAllFlat(t, base, ttg::layoutOf(tile), type) : Parts{loadFlat(t, base, t.i32(0), type)};
+  return tile ? loadAllFlat(t, base, ttg::layoutOf(tile), type) : ThreadValues{loadFlat(t, base, t.i32(0), type)};
 }
 
 LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
@@ -211,9 +211,9 @@ LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
   Repeats repeats(op);
   Type type = t.scalarType(getElementTypeOrSelf(op.getType()));
   Type inMemory = memoryType(t, type);
-  const Parts &addresses = t.get(op.getPtr());
+  const ThreadValues &addresses = t.get(op.getPtr());
   size_t width = widthOf(op);
-  Parts results;
+  ThreadValues results;
   for (size_t reg = 0; reg < addresses.size(); reg += width) {
     if (size_t first = repeats.firstOf(reg); first != reg) {
       for (size_t i = 0; i < width; ++i)
@@ -225,8 +225,8 @@ LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
         results.push_back(fromMemory(t, value, type));
       continue;
     }
-    if (op->hasAttr(ttg::coveringName)) {
-      llvm::append_range(results, loadCovering(t, addresses[reg], masksOf(t, op, reg, width), static_cast<int64_t>(width), inMemory,
+    if (op->hasAttr(ttg::unalignedName)) {
+      llvm::append_range(results, loadUnaligned(t, addresses[reg], masksOf(t, op, reg, width), static_cast<int64_t>(width), inMemory,
                                                cacheOf(op.getCache()), evictionOf(op.getEvict())));
       continue;
     }
@@ -237,8 +237,8 @@ LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
     if (op.getOther() && predicate) other = otherOf(t, op, reg, width, inMemory);
     auto load = ptx::LoadGlobalOp::create(t.b, SmallVector<Type>(width, inMemory), addresses[reg], predicate, other, cacheOf(op.getCache()),
                                           evictionOf(op.getEvict()), op.getIsVolatile());
-    if (op->hasAttr(ttg::wordsName)) load->setAttr(ptx::coveringName, t.b.getUnitAttr());
-    if (Attribute early = op->getAttr(ptx::earlyName)) load->setAttr(ptx::earlyName, early);
+    if (op->hasAttr(ttg::alignedWordsName)) load->setAttr(ptx::unalignedName, t.b.getUnitAttr());
+    if (Attribute early = op->getAttr(ptx::hoistedName)) load->setAttr(ptx::hoistedName, early);
     for (Value value : load.getValues())
       results.push_back(fromMemory(t, value, type));
   }
@@ -250,7 +250,7 @@ LogicalResult lowerStore(ThreadContext &t, tt::StoreOp op) {
   orderAccess(t, op);
   // Only one of the threads that hold an element stores it.
   Value first = performs(t, op.getPtr().getType());
-  const Parts &addresses = t.get(op.getPtr());
+  const ThreadValues &addresses = t.get(op.getPtr());
   size_t width = widthOf(op);
   for (size_t reg = 0; reg < addresses.size(); reg += width) {
     if (op.getMask() && isFalse(t.get(op.getMask())[reg])) continue;
@@ -378,11 +378,11 @@ LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op) {
   bool native = bits >= 32 || (isAdd && (type.isF16() || (type.isBF16() && t.target.bf16Atomics)));
   orderAtomic(t, op, order);
   // One fence for all elements of a thread, where each would have one of its own.
-  const Parts &addresses = t.get(op.getPtr());
+  const ThreadValues &addresses = t.get(op.getPtr());
   size_t width = widthOf(op);
   bool fenced = native && addresses.size() > width && order != ptx::Order::relaxed;
   if (fenced && order != ptx::Order::acquire) ptx::FenceOp::create(t.b, scope);
-  Parts results;
+  ThreadValues results;
   for (size_t reg = 0; reg < addresses.size(); reg += width) {
     Value predicate = first;
     if (op.getMask()) {
@@ -407,7 +407,7 @@ LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op) {
 LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op) {
   Type pointer = op.getPtr().getType();
   Value first = performs(t, pointer);
-  if (op->hasAttr(ttg::firstBlockName)) {
+  if (op->hasAttr(ttg::firstCtaName)) {
     Value isFirst = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, ptx::ClusterRankOp::create(t.b, t.b.getI32Type()), t.i32(0));
     first = first ? Value(arith::AndIOp::create(t.b, first, isFirst)) : isFirst;
   }
@@ -416,7 +416,7 @@ LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op) {
   if (bits.getIntOrFloatBitWidth() < 16) return refuse(op, Diag::notOnGpus, {"an atomic compare-and-swap of 8 bits", atomicAdvice});
   auto asBits = [&](Value x) -> Value { return x.getType() == bits ? x : Value(arith::BitcastOp::create(t.b, bits, x)); };
   orderAtomic(t, op, order);
-  Parts results;
+  ThreadValues results;
   for (auto [reg, address] : llvm::enumerate(t.get(op.getPtr()))) {
     Value old = ptx::CompareSwapOp::create(t.b, bits, order, scopeOf(op.getScope()), address, asBits(t.get(op.getCmp())[reg]),
                                            asBits(t.get(op.getVal())[reg]), first);
@@ -436,7 +436,7 @@ LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op) {
 Operation *triedBy(scf::WhileOp loop) {
   auto isAttempt = [](Operation &op) {
     auto load = dyn_cast<tt::LoadOp>(op);
-    return isa<tt::AtomicCASOp, tt::AtomicRMWOp>(op) || (load && tt::isMadeAnew(load));
+    return isa<tt::AtomicCASOp, tt::AtomicRMWOp>(op) || (load && tt::isVolatileLoad(load));
   };
   Block &test = loop.getBefore().front();
   auto attempt = llvm::find_if(test, isAttempt);
@@ -449,7 +449,7 @@ Operation *triedBy(scf::WhileOp loop) {
 }
 
 /// Whether each attempt takes a lock, and the loop goes on where another program has it: then the attempt has changed nothing.
-static bool takesTurns(scf::WhileOp loop, tt::AtomicCASOp swap) {
+static bool isSpinLock(scf::WhileOp loop, tt::AtomicCASOp swap) {
   auto compare = loop.getConditionOp().getCondition().getDefiningOp<arith::CmpIOp>();
   APInt expected, taken, seen;
   if (!swap || !compare || compare.getLhs() != swap.getResult() || !matchPattern(swap.getCmp(), m_ConstantInt(&expected)) ||
@@ -471,7 +471,7 @@ static int64_t napsOf(ThreadContext &t) {
 }
 
 /// `while` the attempts of `lowerSpin` fail: in front of them a fence releases what the program has done, once.
-static LogicalResult lowerTurns(ThreadContext &t, scf::WhileOp loop, tt::AtomicCASOp swap) {
+static LogicalResult lowerSpinLock(ThreadContext &t, scf::WhileOp loop, tt::AtomicCASOp swap) {
   ptx::Order order = orderOf(swap.getSem());
   bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
   if (releases) ptx::FenceOp::create(t.b, scopeOf(swap.getScope()));
@@ -479,7 +479,7 @@ static LogicalResult lowerTurns(ThreadContext &t, scf::WhileOp loop, tt::AtomicC
   auto fresh = scf::WhileOp::create(t.b, TypeRange{i32}, ValueRange{t.i32(napsOf(t))});
   Block *attempt = t.b.createBlock(&fresh.getBefore(), {}, TypeRange{i32}, {t.b.getLoc()});
   if (failed(lowerBlock(t, loop.getBefore().front()))) return failure();
-  if (releases) attempt->walk([&](ptx::CompareSwapOp op) { op->setAttr(ptx::releasedName, t.b.getUnitAttr()); });
+  if (releases) attempt->walk([&](ptx::CompareSwapOp op) { op->setAttr(ptx::alreadyReleasedName, t.b.getUnitAttr()); });
   scf::ConditionOp::create(t.b, t.getScalar(loop.getConditionOp().getCondition()), ValueRange{attempt->getArgument(0)});
   Block *pause = t.b.createBlock(&fresh.getAfter(), {}, TypeRange{i32}, {t.b.getLoc()});
   Value naps = pause->getArgument(0);
@@ -511,7 +511,7 @@ LogicalResult lowerSpin(ThreadContext &t, scf::WhileOp loop, Operation *attempt)
     auto alone = scf::IfOp::create(t.b, isFirstThread(t), /*withElseRegion=*/false);
     t.b.setInsertionPointToStart(alone.thenBlock());
     t.isAlone = true;
-    LogicalResult lowered = takesTurns(loop, swap) ? lowerTurns(t, loop, swap) : lowerAttempts(t, loop);
+    LogicalResult lowered = isSpinLock(loop, swap) ? lowerSpinLock(t, loop, swap) : lowerAttempts(t, loop);
     t.isAlone = false;
     if (failed(lowered)) return failure();
   }

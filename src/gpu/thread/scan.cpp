@@ -21,7 +21,7 @@ namespace tilewright::gpu {
 namespace {
 /// What precedes a run of registers. `exists` null: there is something if `values` is not empty.
 struct Before {
-  Parts values;
+  ThreadValues values;
   Value exists;
 };
 
@@ -32,26 +32,26 @@ struct Scan {
   HeldTiles held;                   ///< values, combined within their runs
   int64_t runMask = 0;              ///< the register bits within a run
   int64_t doneMask = 0;             ///< the register bits within a total
-  std::map<int64_t, Parts> totals;  ///< by register, with the bits of doneMask 0
+  std::map<int64_t, ThreadValues> totals;  ///< by register, with the bits of doneMask 0
   std::map<int64_t, Before> before; ///< by register, with the bits of runMask 0
   Block &region() { return op.getCombineOp().front(); }
 };
 } // namespace
 
-static std::map<int64_t, Parts> totalsOfLane(ThreadContext &t, const std::map<int64_t, Parts> &totals, int64_t bit) {
-  std::map<int64_t, Parts> others;
+static std::map<int64_t, ThreadValues> totalsOfLane(ThreadContext &t, const std::map<int64_t, ThreadValues> &totals, int64_t bit) {
+  std::map<int64_t, ThreadValues> others;
   for (auto &[reg, total] : totals)
     others[reg] = ofOtherLane(t, total, bit);
   return others;
 }
 
 /// A slot for each total and thread: its warp's neighbour reads what the thread of the same lane wrote.
-static std::map<int64_t, Parts> totalsOfWarp(ThreadContext &t, Operation *op, const std::map<int64_t, Parts> &totals, int64_t bit) {
+static std::map<int64_t, ThreadValues> totalsOfWarp(ThreadContext &t, Operation *op, const std::map<int64_t, ThreadValues> &totals, int64_t bit) {
   Value base = scratch(t, op);
   int64_t threads = t.config.getWarps() << laneBits;
   Value neighbour = arith::XOrIOp::create(t.b, t.thread, t.i32(bit << laneBits));
   sync(t);
-  std::map<int64_t, Parts> others;
+  std::map<int64_t, ThreadValues> others;
   for (bool loads : {false, true}) {
     int64_t start = 0;
     for (size_t i = 0; i < totals.begin()->second.size(); ++i) {
@@ -84,7 +84,7 @@ static FailureOr<size_t> scanRuns(ThreadContext &t, Scan &scan, ArrayRef<AxisBit
       bool upper = bool(reg & bit) != scan.reverse;
       if (!upper) continue;
       int64_t lastOfLower = ((reg & ~scan.runMask) | (scan.reverse ? 0 : scan.runMask)) ^ bit;
-      FailureOr<Parts> both = combine(t, scan.region(), scan.held[static_cast<size_t>(lastOfLower)], scan.held[static_cast<size_t>(reg)]);
+      FailureOr<ThreadValues> both = combine(t, scan.region(), scan.held[static_cast<size_t>(lastOfLower)], scan.held[static_cast<size_t>(reg)]);
       if (failed(both)) return failure();
       scan.held[static_cast<size_t>(reg)] = *both;
     }
@@ -100,15 +100,15 @@ static FailureOr<size_t> scanRuns(ThreadContext &t, Scan &scan, ArrayRef<AxisBit
 }
 
 /// Puts `lower` before what precedes a run, in the threads where `applies` holds (null: in all).
-static LogicalResult prepend(ThreadContext &t, Scan &scan, Before &run, const Parts &lower, Value applies) {
+static LogicalResult prepend(ThreadContext &t, Scan &scan, Before &run, const ThreadValues &lower, Value applies) {
   if (run.values.empty()) {
     run.values = lower;
     run.exists = applies;
     return success();
   }
-  FailureOr<Parts> both = combine(t, scan.region(), lower, run.values);
+  FailureOr<ThreadValues> both = combine(t, scan.region(), lower, run.values);
   if (failed(both)) return failure();
-  Parts joined = *both;
+  ThreadValues joined = *both;
   if (run.exists)
     for (size_t i = 0; i < joined.size(); ++i)
       joined[i] = arith::SelectOp::create(t.b, run.exists, joined[i], lower[i]);
@@ -124,7 +124,7 @@ static LogicalResult prepend(ThreadContext &t, Scan &scan, Before &run, const Pa
 }
 
 /// The same for all runs that the total of `group` belongs to.
-static LogicalResult prependToGroup(ThreadContext &t, Scan &scan, int64_t group, const Parts &lower, Value applies) {
+static LogicalResult prependToGroup(ThreadContext &t, Scan &scan, int64_t group, const ThreadValues &lower, Value applies) {
   for (auto &[run, preceding] : scan.before)
     if ((run & ~scan.doneMask) == group && failed(prepend(t, scan, preceding, lower, applies))) return failure();
   return success();
@@ -132,12 +132,12 @@ static LogicalResult prependToGroup(ThreadContext &t, Scan &scan, int64_t group,
 
 /// Handles a bit that distinguishes registers, above bits that do not.
 static LogicalResult scanRegisters(ThreadContext &t, Scan &scan, int64_t bit) {
-  std::map<int64_t, Parts> joined;
+  std::map<int64_t, ThreadValues> joined;
   for (auto &[reg, total] : scan.totals) {
     if (reg & bit) continue;
     int64_t lower = scan.reverse ? reg | bit : reg, upper = lower ^ bit;
     if (failed(prependToGroup(t, scan, upper, scan.totals[lower], {}))) return failure();
-    FailureOr<Parts> both = combine(t, scan.region(), scan.totals[lower], scan.totals[upper]);
+    FailureOr<ThreadValues> both = combine(t, scan.region(), scan.totals[lower], scan.totals[upper]);
     if (failed(both)) return failure();
     joined[reg] = *both;
   }
@@ -151,17 +151,17 @@ static LogicalResult scanThreads(ThreadContext &t, Scan &scan, Axis axis, int64_
   Value own = axis == Axis::lane ? t.lane : t.warp;
   Value isUpper = arith::CmpIOp::create(t.b, scan.reverse ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ne,
                                         arith::AndIOp::create(t.b, own, t.i32(bit)), t.i32(0));
-  std::map<int64_t, Parts> others = axis == Axis::lane ? totalsOfLane(t, scan.totals, bit) : totalsOfWarp(t, scan.op, scan.totals, bit);
+  std::map<int64_t, ThreadValues> others = axis == Axis::lane ? totalsOfLane(t, scan.totals, bit) : totalsOfWarp(t, scan.op, scan.totals, bit);
   for (auto &[reg, total] : scan.totals) {
-    const Parts &other = others[reg];
-    Parts lower, upper;
+    const ThreadValues &other = others[reg];
+    ThreadValues lower, upper;
     for (size_t i = 0; i < total.size(); ++i) {
       lower.push_back(arith::SelectOp::create(t.b, isUpper, other[i], total[i]));
       upper.push_back(arith::SelectOp::create(t.b, isUpper, total[i], other[i]));
     }
     if (failed(prependToGroup(t, scan, reg, lower, isUpper))) return failure();
     if (isLast) continue;
-    FailureOr<Parts> both = combine(t, scan.region(), lower, upper);
+    FailureOr<ThreadValues> both = combine(t, scan.region(), lower, upper);
     if (failed(both)) return failure();
     total = *both;
   }
@@ -173,8 +173,8 @@ static LogicalResult addPreceding(ThreadContext &t, Scan &scan) {
   for (size_t reg = 0; reg < scan.held.size(); ++reg) {
     const Before &preceding = scan.before[static_cast<int64_t>(reg) & ~scan.runMask];
     if (preceding.values.empty()) continue;
-    Parts &mine = scan.held[reg];
-    FailureOr<Parts> both = combine(t, scan.region(), preceding.values, mine);
+    ThreadValues &mine = scan.held[reg];
+    FailureOr<ThreadValues> both = combine(t, scan.region(), preceding.values, mine);
     if (failed(both)) return failure();
     for (size_t i = 0; i < mine.size(); ++i)
       mine[i] = preceding.exists ? Value(arith::SelectOp::create(t.b, preceding.exists, (*both)[i], mine[i])) : (*both)[i];

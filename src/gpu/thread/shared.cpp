@@ -6,9 +6,9 @@
 #include "gpu/machine/multicast.h"
 #include "gpu/machine/written_stores.h"
 #include "gpu/schedule/named_barriers.h"
-#include "gpu/schedule/widen_apart.h"
+#include "gpu/schedule/dequantize_partition.h"
 #include "gpu/thread/lowerings.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/tiles/valid_extent.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,9 +29,9 @@ static SharedLayout sharedOf(Value buffer) {
 namespace {
 /// Addresses of a thread's registers in a tile in shared memory: few registers with addresses, and constants to be added. `nothing`: a zero
 /// that makes them different ones in each iteration for ptxas, or null.
-class SharedPlaces {
+class SharedAddresses {
 public:
-  SharedPlaces(ThreadContext &t, Value base, const Layout &layout, const SharedLayout &shared, Value nothing)
+  SharedAddresses(ThreadContext &t, Value base, const Layout &layout, const SharedLayout &shared, Value nothing)
       : t(t), offsets(offsetBases(layout, shared)), additive(splitAdd(offsets)), base(base) {
     inTile = arith::XOrIOp::create(t.b, xorBases(t, t.lane, offsets[static_cast<size_t>(Axis::lane)]),
                                    xorBases(t, t.warp, offsets[static_cast<size_t>(Axis::warp)]));
@@ -115,7 +115,7 @@ LogicalResult lowerAllocBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
   return success();
 }
 
-LogicalResult lowerSlot(ThreadContext &t, ttg::SlotOp op) {
+LogicalResult lowerStage(ThreadContext &t, ttg::StageOp op) {
   int64_t step = tileBytes(allocOf(op.getBuffer()));
   Value offset = arith::MulIOp::create(t.b, t.getScalar(op.getIndex()), t.i32(step));
   t.set(op.getResult(), {arith::AddIOp::create(t.b, t.getScalar(op.getBuffer()), offset)});
@@ -142,11 +142,11 @@ Value packed(ThreadContext &t, ValueRange values) {
   return values[0].getType() == type ? values[0] : Value(arith::BitcastOp::create(t.b, type, values[0]));
 }
 
-Parts unpacked(ThreadContext &t, Value word, Type element) {
+ThreadValues unpacked(ThreadContext &t, Value word, Type element) {
   int64_t count = word.getType().getIntOrFloatBitWidth() / element.getIntOrFloatBitWidth();
   if (count > 1) {
     SmallVector<Type> types(static_cast<size_t>(count), element);
-    return Parts(ptx::UnpackOp::create(t.b, types, word).getResults());
+    return ThreadValues(ptx::UnpackOp::create(t.b, types, word).getResults());
   }
   return {word.getType() == element ? word : Value(arith::BitcastOp::create(t.b, element, word))};
 }
@@ -154,18 +154,18 @@ Parts unpacked(ThreadContext &t, Value word, Type element) {
 /// Whether the plan of an access to a buffer holds; if not, `op` is told.
 template <typename Plan>
 static LogicalResult prove(Operation *op, const SharedLayout &shared, const Layout &layout, const Plan &plan,
-                           std::optional<std::string> (*wrongIn)(const Plan &, const Layout &, const SharedLayout &)) {
-  std::optional<std::string> wrong = wrongInBuffer(shared);
-  if (!wrong) wrong = wrongIn(plan, layout, shared);
+                           std::optional<std::string> (*verify)(const Plan &, const Layout &, const SharedLayout &)) {
+  std::optional<std::string> wrong = verifyBuffer(shared);
+  if (!wrong) wrong = verify(plan, layout, shared);
   return wrong ? bug(op, "the plan of its access to shared memory does not hold: " + *wrong) : success();
 }
 
-FailureOr<Parts> loadTile(ThreadContext &t, Operation *op, Value base, const Layout &layout, const SharedLayout &shared, Type type) {
+FailureOr<ThreadValues> loadTile(ThreadContext &t, Operation *op, Value base, const Layout &layout, const SharedLayout &shared, Type type) {
   Type inMemory = memoryType(t, type);
-  SharedPlaces places(t, base, layout, shared, Value());
-  Parts results(static_cast<size_t>(layout.registersPerThread()), Value());
+  SharedAddresses places(t, base, layout, shared, Value());
+  ThreadValues results(static_cast<size_t>(layout.registersPerThread()), Value());
   if (std::optional<MatrixPlan> matrix = matricesRead(layout, shared, type)) {
-    if (failed(prove(op, shared, layout, *matrix, wrongInMatrices))) return failure();
+    if (failed(prove(op, shared, layout, *matrix, verifyMatrices))) return failure();
     Value place = arith::XOrIOp::create(t.b, xorBases(t, t.lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
                                         xorBases(t, t.warp, matrix->warpOffsets));
     for (const MatrixPlan::Instruction &instruction : matrix->instructions) {
@@ -179,7 +179,7 @@ FailureOr<Parts> loadTile(ThreadContext &t, Operation *op, Value base, const Lay
     return results;
   }
   VectorAccess access = vectorAccess(layout, shared);
-  if (failed(prove(op, shared, layout, access, wrongInVectors))) return failure();
+  if (failed(prove(op, shared, layout, access, verifyVectors))) return failure();
   for (const VectorAccess::Vector &vector : access.vectors) {
     if (results[static_cast<size_t>(vector.registers[0])]) continue;
     auto [address, offset] = places.of(vector.registers[0]);
@@ -189,7 +189,7 @@ FailureOr<Parts> loadTile(ThreadContext &t, Operation *op, Value base, const Lay
     Type word = perWord > 1 ? Type(t.b.getI32Type()) : inMemory;
     SmallVector<Type> types(count / perWord, word);
     auto load = ptx::LoadSharedOp::create(t.b, types, address, Value(), static_cast<uint32_t>(offset));
-    Parts values;
+    ThreadValues values;
     for (Value value : load.getValues()) {
       if (perWord == 1)
         values.push_back(value);
@@ -206,7 +206,7 @@ LogicalResult storeTile(ThreadContext &t, Operation *op, Value base, const Layou
                         bool stmatrix, Value nothing) {
   Type type = held.front().getType();
   if (std::optional<MatrixPlan> matrix = matricesWritten(layout, shared, type, stmatrix)) {
-    if (failed(prove(op, shared, layout, *matrix, wrongInMatrices))) return failure();
+    if (failed(prove(op, shared, layout, *matrix, verifyMatrices))) return failure();
     Value place = arith::XOrIOp::create(t.b, xorBases(t, t.lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
                                         xorBases(t, t.warp, matrix->warpOffsets));
     if (nothing) place = arith::AddIOp::create(t.b, place, nothing);
@@ -220,10 +220,10 @@ LogicalResult storeTile(ThreadContext &t, Operation *op, Value base, const Layou
     }
     return success();
   }
-  SharedPlaces places(t, base, layout, shared, nothing);
+  SharedAddresses places(t, base, layout, shared, nothing);
   Value first = holdsFirstCopy(t, layout);
   VectorAccess access = vectorAccess(layout, shared);
-  if (failed(prove(op, shared, layout, access, wrongInVectors))) return failure();
+  if (failed(prove(op, shared, layout, access, verifyVectors))) return failure();
   llvm::DenseSet<int64_t> stored;
   for (const VectorAccess::Vector &vector : access.vectors) {
     if (stored.contains(vector.registers[0])) continue;
@@ -247,7 +247,7 @@ LogicalResult storeTile(ThreadContext &t, Operation *op, Value base, const Layou
 
 LogicalResult lowerLoadShared(ThreadContext &t, ttg::LoadSharedOp op) {
   auto tile = cast<RankedTensorType>(op.getType());
-  FailureOr<Parts> loaded =
+  FailureOr<ThreadValues> loaded =
       loadTile(t, op, t.getScalar(op.getBuffer()), ttg::layoutOf(tile), sharedOf(op.getBuffer()), t.scalarType(tile.getElementType()));
   if (failed(loaded)) return failure();
   t.set(op.getResult(), std::move(*loaded));
@@ -256,18 +256,18 @@ LogicalResult lowerLoadShared(ThreadContext &t, ttg::LoadSharedOp op) {
 
 LogicalResult lowerStoreShared(ThreadContext &t, ttg::StoreSharedOp op) {
   return storeTile(t, op, t.getScalar(op.getBuffer()), ttg::layoutOf(op.getSrc().getType()), sharedOf(op.getBuffer()), t.get(op.getSrc()),
-                   t.target.stmatrix, nothingOfIteration(t, op, op.getBuffer()));
+                   t.target.stmatrix, loopVariantZero(t, op, op.getBuffer()));
 }
 
-LogicalResult lowerSync(ThreadContext &t, ttg::SyncOp op) {
-  if (!t.hasProducer || !op.getEverybody()) return sync(t), success();
-  int64_t warps = t.config.getWarps() + 1 + (op->getParentOfType<tt::FuncOp>()->hasAttr(widenerName) ? warpsOfGroup : 0);
-  ptx::BarrierOp::create(t.b, everybodyBarrier, static_cast<uint32_t>(warps << laneBits));
+LogicalResult lowerCtaBarrier(ThreadContext &t, ttg::CtaBarrierOp op) {
+  if (!t.hasProducer || !op.getAllWarps()) return sync(t), success();
+  int64_t warps = t.config.getWarps() + 1 + (op->getParentOfType<tt::FuncOp>()->hasAttr(dequantizePartitionName) ? warpsOfGroup : 0);
+  ptx::BarrierOp::create(t.b, allWarpsBarrier, static_cast<uint32_t>(warps << laneBits));
   return success();
 }
 
 LogicalResult lowerFenceAsync(ThreadContext &t, ttg::FenceAsyncOp op) {
-  if (op->hasAttr(asMadeName)) storeAsMade(t);
+  if (op->hasAttr(interleavedStoresName)) interleaveStores(t);
   if (t.target.tma) ptx::FenceAsyncOp::create(t.b); // older ones have no engine that it could matter to
   return success();
 }
@@ -279,14 +279,14 @@ LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
   Layout layout = ttg::layoutOf(op.getPointers().getType());
   SharedLayout shared = sharedOf(op.getBuffer());
   VectorAccess access = vectorAccess(layout, shared);
-  if (failed(prove(op, shared, layout, access, wrongInVectors))) return failure();
+  if (failed(prove(op, shared, layout, access, verifyVectors))) return failure();
   // As wide as both memories have the same neighbours: pointers' are `ttg.vector` registers.
   auto width = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
   int64_t elements = std::min(width ? width.getInt() : 1, registersInOrder(access));
   int64_t bytes = elements * shared.elementBytes();
   if (bytes < 4) return bug(op, "an asynchronous copy moves 4 bytes at least");
-  SharedPlaces places(t, t.getScalar(op.getBuffer()), layout, shared, Value());
-  const Parts &pointers = t.get(op.getPointers());
+  SharedAddresses places(t, t.getScalar(op.getBuffer()), layout, shared, Value());
+  const ThreadValues &pointers = t.get(op.getPointers());
   Value first = holdsFirstCopy(t, layout);
   for (const VectorAccess::Vector &vector : access.vectors)
     for (size_t i = 0; i < vector.registers.size(); i += static_cast<size_t>(elements)) {
@@ -331,7 +331,7 @@ LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
   int64_t blocks = t.config.getCtas(), box = 0;
   Value rank = isForAll ? Value(ptx::ClusterRankOp::create(t.b, t.b.getI32Type())) : Value();
   IntegerAttr all = isForAll ? t.b.getI32IntegerAttr((1 << blocks) - 1) : IntegerAttr();
-  int64_t parts = isForAll ? *partsOfBoxes(cast<ttg::BufferType>(op.getBuffer().getType()), blocks) : 1;
+  int64_t parts = isForAll ? *boxesPerCta(cast<ttg::BufferType>(op.getBuffer().getType()), blocks) : 1;
   return forBoxes(t, op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
     Value starts = predicate;
     SmallVector<Value> place(at);
@@ -359,10 +359,10 @@ static bool mayOvertake(ttg::TmaStoreOp op) {
 }
 
 /// What a warpgroup that stores its own rows adds to the first row's number, and to the address of a box.
-struct OwnRows {
+struct WarpGroupRows {
   Value row, offset, isFirst;
 };
-static OwnRows ownRows(ThreadContext &t, ttg::TmaStoreOp op) {
+static WarpGroupRows warpGroupRows(ThreadContext &t, ttg::TmaStoreOp op) {
   constexpr int64_t warpsOfGroup = 4, groupBits = 2;
   SharedLayout shared = sharedOf(op.getBuffer());
   int64_t rows = shared.shape[0] / (t.config.getWarps() / warpsOfGroup);
@@ -373,8 +373,8 @@ static OwnRows ownRows(ThreadContext &t, ttg::TmaStoreOp op) {
 }
 
 LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op) {
-  bool own = op->hasAttr(ownRowsName);
-  OwnRows rows = own ? ownRows(t, op) : OwnRows{};
+  bool own = op->hasAttr(storePerWarpGroupName);
+  WarpGroupRows rows = own ? warpGroupRows(t, op) : WarpGroupRows{};
   Value predicate = own ? rows.isFirst : isFirstThread(t);
   if (mayOvertake(op)) ptx::TmaWaitOp::create(t.b, 0, /*read=*/false);
   LogicalResult done = forBoxes(t, op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
@@ -408,7 +408,7 @@ LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp op) {
   Value predicate = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));
   if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
   auto arrival = ptx::MbarrierArriveOp::create(t.b, barrierAt(t, op.getBarriers(), op.getIndex()), 1, predicate);
-  if (op->hasAttr(inAllBlocksName)) arrival->setAttr(ptx::inBlocksName, t.b.getI32IntegerAttr(static_cast<int32_t>(t.config.getCtas())));
+  if (op->hasAttr(inAllCtasName)) arrival->setAttr(ptx::inCtasName, t.b.getI32IntegerAttr(static_cast<int32_t>(t.config.getCtas())));
   return success();
 }
 
@@ -423,7 +423,7 @@ LogicalResult lowerCopyWait(ThreadContext &t, ttg::CopyWaitOp op) {
 }
 
 LogicalResult lowerTmaStoreWait(ThreadContext &t, ttg::TmaStoreWaitOp op) {
-  ptx::TmaWaitOp::create(t.b, op.getPending(), /*read=*/!op->hasAttr(untilWrittenName));
+  ptx::TmaWaitOp::create(t.b, op.getPending(), /*read=*/!op->hasAttr(waitForWritesName));
   return success();
 }
 

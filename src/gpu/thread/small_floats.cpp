@@ -28,10 +28,10 @@ static Value permute(ThreadContext &t, Value first, Value second, int64_t select
 }
 
 /// Four words of two neighbours each, of bf16.
-static Parts pairsOfBf16(ThreadContext &t, Value word) {
+static ThreadValues pairsOfBf16(ThreadContext &t, Value word) {
   Value ones = t.i32(0x0f0f0f0f), low = arith::AndIOp::create(t.b, word, ones);
   Value high = arith::AndIOp::create(t.b, arith::ShRUIOp::create(t.b, word, t.i32(4)), ones);
-  Parts pairs;
+  ThreadValues pairs;
   for (int64_t byte = 0; byte < 4; ++byte) {
     // The sign of a byte below 128, spread, is 0: a selector of 8 plus the byte's number.
     Value pair = permute(t, low, high, 0xc480 + 0x1111 * byte);
@@ -41,10 +41,10 @@ static Parts pairsOfBf16(ThreadContext &t, Value word) {
 }
 
 /// The same for f16; `small`: times 2^-6.
-static Parts pairsOfF16(ThreadContext &t, Value word, bool small) {
+static ThreadValues pairsOfF16(ThreadContext &t, Value word, bool small) {
   int64_t first = small ? 0x26242000 : 0x3e3c3800, last = small ? 0x2e2c2a28 : 0x46444240;
   Value magnitudes = arith::AndIOp::create(t.b, word, t.i32(0x77777777)), up = arith::ShLIOp::create(t.b, word, t.i32(4));
-  Parts pairs;
+  ThreadValues pairs;
   for (int64_t half = 0; half < 2; ++half) {
     Value places = half ? Value(arith::ShRUIOp::create(t.b, magnitudes, t.i32(16))) : magnitudes;
     Value bytes = ptx::PermuteOp::create(t.b, t.b.getI32Type(), t.i32(first), t.i32(last), places);
@@ -57,9 +57,9 @@ static Parts pairsOfF16(ThreadContext &t, Value word, bool small) {
 }
 
 /// Eight small numbers of f16, made by pairs of every second one.
-static Parts smallF16(ThreadContext &t, Value word) {
+static ThreadValues smallF16(ThreadContext &t, Value word) {
   Type i16 = t.b.getI16Type(), half = t.b.getF16Type();
-  Parts numbers(8);
+  ThreadValues numbers(8);
   for (size_t isHigh : {0U, 1U}) {
     Value up = isHigh ? word : Value(arith::ShLIOp::create(t.b, word, t.i32(4)));
     Value rest = isHigh ? Value(arith::ShRUIOp::create(t.b, word, t.i32(2))) : Value(arith::ShLIOp::create(t.b, word, t.i32(2)));
@@ -77,15 +77,15 @@ static Parts smallF16(ThreadContext &t, Value word) {
 }
 
 /// The numbers of some bytes, low and high halves alternately.
-static Parts unpackE2m1(ThreadContext &t, const Parts &bytes, Type number, bool small, bool bySeconds) {
+static ThreadValues unpackE2m1(ThreadContext &t, const ThreadValues &bytes, Type number, bool small, bool evenOddInterleave) {
   Value factor = number.isF16() ? Value() : t.constant(number, t.b.getFloatAttr(number, std::ldexp(1.0, 126)));
-  Parts numbers;
+  ThreadValues numbers;
   for (size_t first = 0; first < bytes.size(); first += 4) {
-    Parts four;
+    ThreadValues four;
     for (size_t i = 0; i < 4; ++i)
       four.push_back(bytes[std::min(first + i, bytes.size() - 1)]);
     Value word = packed(t, four);
-    if (small && bySeconds) {
+    if (small && evenOddInterleave) {
       llvm::append_range(numbers, smallF16(t, word));
       continue;
     }
@@ -98,8 +98,8 @@ static Parts unpackE2m1(ThreadContext &t, const Parts &bytes, Type number, bool 
 }
 
 /// The registers of bytes, those side by side along `dim` one after the other: they come in words, and are unpacked in words.
-static SmallVector<size_t> neighborsFirst(const Layout &bytes, size_t dim) {
-  auto placeOf = [&](size_t reg) {
+static SmallVector<size_t> contiguousFirst(const Layout &bytes, size_t dim) {
+  auto locationOf = [&](size_t reg) {
     Dims at = bytes.coordinates(bytes.apply(static_cast<int64_t>(reg), 0, 0, 0));
     int64_t along = at[dim];
     at.erase(at.begin() + static_cast<ptrdiff_t>(dim));
@@ -107,7 +107,7 @@ static SmallVector<size_t> neighborsFirst(const Layout &bytes, size_t dim) {
     return at;
   };
   auto order = llvm::to_vector(llvm::seq<size_t>(0, static_cast<size_t>(bytes.registersPerThread())));
-  llvm::sort(order, [&](size_t one, size_t other) { return std::pair(placeOf(one), one) < std::pair(placeOf(other), other); });
+  llvm::sort(order, [&](size_t one, size_t other) { return std::pair(locationOf(one), one) < std::pair(locationOf(other), other); });
   return order;
 }
 
@@ -117,15 +117,15 @@ LogicalResult lowerUnpackE2m1(ThreadContext &t, ttg::UnpackE2m1Op op) {
   for (Axis axis : {Axis::lane, Axis::warp})
     for (uint32_t basis : to.basesOf(axis))
       if (to.coordinates(basis)[dim] & 1) return bug(op, "a thread does not hold both numbers of a byte");
-  bool bySeconds = t.target.fp8Convert && !to.basesOf(Axis::reg).empty() && to.coordinates(to.basesOf(Axis::reg).front())[dim] == 2;
-  SmallVector<size_t> order = neighborsFirst(from, dim);
-  Parts bytes, results;
-  SmallVector<size_t> placeOf(order.size());
+  bool evenOddInterleave = t.target.fp8Convert && !to.basesOf(Axis::reg).empty() && to.coordinates(to.basesOf(Axis::reg).front())[dim] == 2;
+  SmallVector<size_t> order = contiguousFirst(from, dim);
+  ThreadValues bytes, results;
+  SmallVector<size_t> locationOf(order.size());
   for (auto [place, reg] : llvm::enumerate(order)) {
     bytes.push_back(t.get(op.getBytes())[reg]);
-    placeOf[reg] = place;
+    locationOf[reg] = place;
   }
-  Parts numbers = unpackE2m1(t, bytes, getElementTypeOrSelf(op.getType()), op.getSmall(), bySeconds);
+  ThreadValues numbers = unpackE2m1(t, bytes, getElementTypeOrSelf(op.getType()), op.getSmall(), evenOddInterleave);
   auto byteOf = [&](uint32_t flat) {
     Dims at = coordinatesOf(to.shape, flat);
     at[dim] /= 2;
@@ -134,7 +134,7 @@ LogicalResult lowerUnpackE2m1(ThreadContext &t, ttg::UnpackE2m1Op op) {
   for (auto [reg, byte] : llvm::enumerate(sourceRegisters(to, from, byteOf))) {
     if (!byte) return bug(op, "its layout and that of its bytes do not fit");
     int64_t isSecond = to.coordinates(to.apply(static_cast<int64_t>(reg), 0, 0, 0))[dim] & 1;
-    results.push_back(numbers[2 * placeOf[static_cast<size_t>(*byte)] + static_cast<size_t>(isSecond)]);
+    results.push_back(numbers[2 * locationOf[static_cast<size_t>(*byte)] + static_cast<size_t>(isSecond)]);
   }
   t.set(op.getResult(), std::move(results));
   return success();

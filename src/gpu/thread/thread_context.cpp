@@ -21,16 +21,16 @@ Type ThreadContext::scalarType(Type element) {
   return element;
 }
 
-int64_t ThreadContext::partsOf(Type type) {
+int64_t ThreadContext::threadValueCount(Type type) {
   return isa<RankedTensorType>(type) ? ttg::layoutOf(type).registersPerThread() : 1;
 }
 
 void ThreadContext::appendTypes(Type type, SmallVectorImpl<Type> &types) {
-  types.append(static_cast<size_t>(partsOf(type)), scalarType(getElementTypeOrSelf(type)));
+  types.append(static_cast<size_t>(threadValueCount(type)), scalarType(getElementTypeOrSelf(type)));
 }
 
-Parts ThreadContext::gather(ValueRange values) {
-  Parts all;
+ThreadValues ThreadContext::gather(ValueRange values) {
+  ThreadValues all;
   for (Value value : values)
     llvm::append_range(all, get(value));
   return all;
@@ -38,8 +38,8 @@ Parts ThreadContext::gather(ValueRange values) {
 
 void ThreadContext::scatter(ValueRange values, ValueRange scalars) {
   for (Value value : values) {
-    size_t count = static_cast<size_t>(partsOf(value.getType()));
-    set(value, Parts(scalars.take_front(count)));
+    size_t count = static_cast<size_t>(threadValueCount(value.getType()));
+    set(value, ThreadValues(scalars.take_front(count)));
     scalars = scalars.drop_front(count);
   }
 }
@@ -121,17 +121,17 @@ void meet(ThreadContext &t) {
     sync(t);
     return;
   }
-  finishMeeting(t);
-  beginMeeting(t);
-  finishMeeting(t);
+  waitAtBarrier(t);
+  arriveAtBarrier(t);
+  waitAtBarrier(t);
 }
 
-void beginMeeting(ThreadContext &t) {
+void arriveAtBarrier(ThreadContext &t) {
   ptx::ClusterArriveOp::create(t.b, /*relaxed=*/false);
   t.hasArrived = true;
 }
 
-void finishMeeting(ThreadContext &t) {
+void waitAtBarrier(ThreadContext &t) {
   if (t.hasArrived) ptx::ClusterWaitOp::create(t.b);
   t.hasArrived = false;
 }

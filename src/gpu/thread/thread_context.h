@@ -17,7 +17,7 @@ using mlir::LogicalResult;
 using mlir::Type;
 using mlir::Value;
 /// The scalars that stand for a value, one for each register of the thread.
-using Parts = llvm::SmallVector<Value, 4>;
+using ThreadValues = llvm::SmallVector<Value, 4>;
 
 struct ThreadContext {
   ThreadContext(mlir::Location loc, ttg::ConfigAttr config, GpuTarget target)
@@ -27,9 +27,9 @@ struct ThreadContext {
   GpuTarget target;
   mlir::ImplicitLocOpBuilder b;
   Value thread, lane, warp; ///< the thread's numbers, as i32: `lane` in its warp, `warp` and `thread` in its block
-  llvm::DenseMap<Value, Parts> parts;
+  llvm::DenseMap<Value, ThreadValues> parts;
   AccessLog sinceBarrier;
-  llvm::DenseMap<std::pair<Value, Value>, bool> basesApart; ///< by the arguments that pointers come from: what ttg::areApart has said
+  llvm::DenseMap<std::pair<Value, Value>, bool> disjointBases; ///< by the arguments that pointers come from: what ttg::assumeNoAlias has said
   bool hasProducer = false; ///< a warpgroup after the kernel's warps holds no tiles, and takes part only in syncs for everybody
   bool hasArrived = false;  ///< at a barrier of the cluster that it has not waited for yet
   bool isAlone = false;     ///< the code lowered now runs in one thread of the block, and meets no other
@@ -37,14 +37,14 @@ struct ThreadContext {
 
   // ---- types: pointers are i64, buffers and barriers i32, 8-bit floats i8
   Type scalarType(Type element);
-  int64_t partsOf(Type type); ///< 1 for scalars
+  int64_t threadValueCount(Type type); ///< 1 for scalars
   void appendTypes(Type type, llvm::SmallVectorImpl<Type> &types);
 
   // ---- values
-  const Parts &get(Value value) { return parts.find(value)->second; }
+  const ThreadValues &get(Value value) { return parts.find(value)->second; }
   Value getScalar(Value value) { return get(value).front(); }
-  void set(Value value, Parts scalars) { parts[value] = std::move(scalars); }
-  Parts gather(mlir::ValueRange values);
+  void set(Value value, ThreadValues scalars) { parts[value] = std::move(scalars); }
+  ThreadValues gather(mlir::ValueRange values);
   void scatter(mlir::ValueRange values, mlir::ValueRange scalars);
   Value i32(int64_t value);
   Value i64(int64_t value);
@@ -71,10 +71,10 @@ Value programCount(ThreadContext &t, int64_t axis);
 void sync(ThreadContext &t);
 /// All threads of the program meet, and see what the others have written.
 void meet(ThreadContext &t);
-/// The first half of a meeting, which does not wait; `finishMeeting` waits, once the first half has happened. Between
+/// The first half of a meeting, which does not wait; `waitAtBarrier` waits, once the first half has happened. Between
 /// the halves nothing changes what others may still be reading, and no control flow enters or leaves a loop or branch.
-void beginMeeting(ThreadContext &t);
-void finishMeeting(ThreadContext &t);
+void arriveAtBarrier(ThreadContext &t);
+void waitAtBarrier(ThreadContext &t);
 /// The shared memory that scratchBytes promises to `op`. All threads may use it between two barriers.
 Value scratch(ThreadContext &t, mlir::Operation *op);
 

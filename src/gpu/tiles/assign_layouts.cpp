@@ -4,7 +4,7 @@
 //   after:  %row = tt.reduce %x axis 1 : tensor<64x64xf32, #a> -> tensor<64xf32, #a without dim 1>
 //           %r = ttg.convert_layout %row : -> tensor<64xf32, #b>       only if the class of %r is in #b
 // Cheap tiles (addresses, masks) are computed once in each layout that is wanted, where they were computed before. Loads and
-// stores get `ttg.vector`: how many neighbours are one access. Why it came so stands beside it (`ttg.product`, `ttg.access`,
+// stores get `ttg.vector`: how many neighbours are one access. Why it came so stands beside it (`ttg.dot_choice`, `ttg.access`,
 // `ttg.choices`).
 #include "gpu/passes.h"
 #include "gpu/tiles/covering.h"
@@ -62,7 +62,7 @@ private:
     }
     if (value.getType() == type) return value;
     if (Value copy = copies.lookup({value, type})) return copy;
-    Value copy = plan.isCheap(value) || isMadeOfRows(value) ? recomputed(value.getDefiningOp(), type, want) : convertedTo(value, type);
+    Value copy = plan.isRematerializable(value) || isMadeOfRows(value) ? recomputed(value.getDefiningOp(), type, want) : convertedTo(value, type);
     copies[{value, type}] = copy;
     return copy;
   }
@@ -72,17 +72,17 @@ private:
   bool isMadeOfRows(Value tile) {
     Type element = getElementTypeOrSelf(tile.getType());
     return (isa<tt::PointerType>(element) || element.isInteger()) &&
-           isRemade(tile, cast<RankedTensorType>(tile.getType()).getNumElements(), 8);
+           isRematerialized(tile, cast<RankedTensorType>(tile.getType()).getNumElements(), 8);
   }
 
-  bool isRemade(Value tile, int64_t elements, int64_t depth) {
+  bool isRematerialized(Value tile, int64_t elements, int64_t depth) {
     Operation *op = tile.getDefiningOp();
     if (!op || depth == 0 || op->getNumResults() != 1 || !isPure(op)) return false;
     if (isa<tt::SplatOp, tt::MakeRangeOp, arith::ConstantOp>(op)) return true; // part of a cheap tile, computed again with it
     if (isa<tt::ElementwiseInlineAsmOp>(op) || !(isElementwiseOnTiles(op) || isa<tt::BroadcastOp, tt::ExpandDimsOp>(op))) return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) {
-      if (!isTile(operand) || plan.isCheap(operand)) return true;
-      return cast<RankedTensorType>(operand.getType()).getNumElements() * 8 <= elements || isRemade(operand, elements, depth - 1);
+      if (!isTile(operand) || plan.isRematerializable(operand)) return true;
+      return cast<RankedTensorType>(operand.getType()).getNumElements() * 8 <= elements || isRematerialized(operand, elements, depth - 1);
     });
   }
 
@@ -145,7 +145,7 @@ private:
     auto compare = dyn_cast<arith::CmpIOp>(op);
     if (warps < manyWarps || !compare || !isTile(compare.getResult())) return;
     Dims repeats = plan.provenConstancy(compare.getResult());
-    if (!repeats.empty()) op->setAttr(ttg::repeatsName, DenseI64ArrayAttr::get(op->getContext(), repeats));
+    if (!repeats.empty()) op->setAttr(ttg::blockRepeatsName, DenseI64ArrayAttr::get(op->getContext(), repeats));
   }
 
   void assignAccess(Operation *op, const MemoryAccess &access) {
@@ -156,19 +156,19 @@ private:
     for (Value result : op->getResults())
       setResult(result, access.layout);
     constexpr int64_t wordBytes = 4;
-    int64_t vector = vectorIn(access.facts, access.layout);
-    if (access.covering && vector * access.facts.bytes < wordBytes) vector = 1;
+    int64_t vector = vectorIn(access.guards, access.layout);
+    if (access.covering && vector * access.guards.bytes < wordBytes) vector = 1;
     if (vector > 1) op->setAttr(ttg::vectorName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), vector));
-    if (access.covering && vector > 1) op->setAttr(ttg::coveringName, UnitAttr::get(op->getContext()));
-    if (!access.facts.repeats.empty()) op->setAttr(ttg::repeatsName, DenseI64ArrayAttr::get(op->getContext(), access.facts.repeats));
+    if (access.covering && vector > 1) op->setAttr(ttg::unalignedName, UnitAttr::get(op->getContext()));
+    if (!access.guards.repeats.empty()) op->setAttr(ttg::blockRepeatsName, DenseI64ArrayAttr::get(op->getContext(), access.guards.repeats));
     if (!access.pointer) return;
     bool narrowed = access.narrowedByMask && access.layout.registersPerThread() > vector;
-    op->setAttr(ttg::accessName, ttg::AccessAttr::get(op->getContext(), accessSectors(access.facts, access.layout), narrowed));
+    op->setAttr(ttg::accessName, ttg::AccessAttr::get(op->getContext(), accessSectors(access.guards, access.layout), narrowed));
   }
 
-  void assignProduct(tt::DotOp op) {
+  void assignDot(tt::DotOp op) {
     const DotChoice &choice = plan.product(op);
-    op->setAttr(ttg::productName, choice.attribute(op.getContext()));
+    op->setAttr(ttg::dotChoiceName, choice.attribute(op.getContext()));
     want(op.getAMutable(), choice.a ? *choice.a : layoutOf(op.getA()));
     want(op.getBMutable(), choice.b ? *choice.b : layoutOf(op.getB()));
     want(op.getCMutable(), choice.result);
@@ -177,7 +177,7 @@ private:
 
   /// A piece of assembly takes neighbours wherever a thread has registers for them, and a result may depend on all of them.
   void assignAssembly(tt::ElementwiseInlineAsmOp op) {
-    Layout natural = plan.layoutOf(op->getResult(0)), packed = withNeighbors(natural, op.getPackedElement(), warps);
+    Layout natural = plan.layoutOf(op->getResult(0)), packed = withContiguous(natural, op.getPackedElement(), warps);
     want(op, packed);
     for (Value result : op->getResults())
       setResult(result, packed);
@@ -229,10 +229,10 @@ private:
   }
 
   void assign(Operation *op) {
-    if (op->getNumResults() == 1 && plan.isCheap(op->getResult(0))) return; // each user has its own copy
+    if (op->getNumResults() == 1 && plan.isRematerializable(op->getResult(0))) return; // each user has its own copy
     if (const MemoryAccess *access = plan.access(op)) return assignAccess(op, *access);
     if (auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op); assembly && isTile(op->getResult(0))) return assignAssembly(assembly);
-    if (isElementwiseOnTiles(op) || isa<ttg::ReadBlocksOp>(op)) {
+    if (isElementwiseOnTiles(op) || isa<ttg::ReadClusterOp>(op)) {
       want(op, plan.layoutOf(op->getResult(0)));
       return setTypes(op);
     }
@@ -249,7 +249,7 @@ private:
           setResult(op->getResult(0), *resultLayout(op, source));
         })
         .Case([&](tt::SplitOp split) { assignSplit(split); })
-        .Case([&](tt::DotOp dot) { assignProduct(dot); })
+        .Case([&](tt::DotOp dot) { assignDot(dot); })
         .Case([&](tt::HistogramOp histogram) {
           want(op, layoutOf(histogram.getSrc()));
           setType(histogram.getResult());

@@ -71,7 +71,7 @@ int64_t AxisInfo::divisibilityOfAll() const {
 //===------------------------------------------------------------------------------------------------------------ lattice
 
 AxisAnalysis::AxisAnalysis(tt::FuncOp function, bool trustsPromises)
-    : trustsPromises(trustsPromises), refuted(ttg::refutedFacts(function)), indices(function, refuted) {
+    : trustsPromises(trustsPromises), failedGuards(ttg::failedGuardsOf(function)), indices(function, failedGuards) {
   for (BlockArgument argument : function.getBody().getArguments()) {
     if (!isTracked(argument.getType())) continue;
     auto known = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), tt::divisibilityName);
@@ -81,7 +81,7 @@ AxisAnalysis::AxisAnalysis(tt::FuncOp function, bool trustsPromises)
     changed = false;
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { visit(op); });
   } while (changed);
-  ttg::relyOn(function, indices.facts());
+  ttg::relyOn(function, indices.guards());
 }
 
 const AxisInfo *AxisAnalysis::find(Value value) const {
@@ -245,7 +245,7 @@ struct Transfer {
     return info;
   }
 
-  AxisInfo product(const AxisInfo &a, const AxisInfo &b) const {
+  AxisInfo dot(const AxisInfo &a, const AxisInfo &b) const {
     if (a.constant == 1) return b;
     if (b.constant == 1) return a;
     AxisInfo info = unknown(type);
@@ -372,7 +372,7 @@ static AxisInfo ofSum(const Transfer &t) {
 }
 
 static AxisInfo ofProduct(const Transfer &t) {
-  return t.product(t.in[0], t.in[1]);
+  return t.dot(t.in[0], t.in[1]);
 }
 
 /// A shift is a product or a quotient.
@@ -380,7 +380,7 @@ static AxisInfo ofShift(const Transfer &t) {
   std::optional<int64_t> by = t.in[1].constant;
   if (!by || *by < 0 || *by > 30) return t.elementwise();
   AxisInfo power = t.powerOfTwo(int64_t(1) << *by);
-  return isa<arith::ShLIOp>(t.op) ? t.product(t.in[0], power) : t.quotient(t.in[0], power, /*floors=*/true);
+  return isa<arith::ShLIOp>(t.op) ? t.dot(t.in[0], power) : t.quotient(t.in[0], power, /*floors=*/true);
 }
 
 static AxisInfo ofQuotient(const Transfer &t) {

@@ -61,7 +61,7 @@ private:
   const AxisInfo *find(mlir::Value value) const;
 
   bool trustsPromises;
-  address::RefutedFacts refuted;
+  address::FailedGuards failedGuards;
   address::Indices indices; // of the function as it is while the constructor looks at it
 
   llvm::DenseMap<mlir::Value, AxisInfo> infos; // no entry: not reached yet

@@ -4,9 +4,9 @@
 // Only products count: what is computed element by element is needed for a moment. Nothing is changed where they fit, or where twice as
 // many threads would have no more registers together.
 #include "gpu/passes.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/tiles/valid_extent.h"
 #include "gpu/tiles/registers.h"
-#include "gpu/tiles/tile_classes.h"
+#include "gpu/tiles/tile_equivalence.h"
 #include "gpu/tiles/ttg.h"
 #include "support/target.h"
 
@@ -21,7 +21,7 @@ namespace {
 int64_t bitsOf(Value tile) {
   auto type = cast<RankedTensorType>(tile.getType());
   int64_t elements = type.getNumElements();
-  if (auto dot = tile.getDefiningOp<tt::DotOp>()) elements = elements / type.getShape().back() * realExtent(dot).back();
+  if (auto dot = tile.getDefiningOp<tt::DotOp>()) elements = elements / type.getShape().back() * validExtent(dot).back();
   return elements * (type.getElementType().isIntOrFloat() ? type.getElementTypeBitWidth() : 64);
 }
 
@@ -71,14 +71,14 @@ LogicalResult chooseWarps(ModuleOp module) {
   return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
     int64_t bits = accumulatorBits(function), warps = config.getWarps();
     auto fits = [&] { return bits / 32 <= (warps << laneBits) * (target.registersPerThread - otherRegisters); };
-    while (!fits() && 2 * (warps << laneBits) * target.registersPerThread <= target.registersPerProcessor)
+    while (!fits() && 2 * (warps << laneBits) * target.registersPerThread <= target.registersPerSM)
       warps *= 2;
     // Assembly of the author's may count on the threads that he has asked for.
     bool isFixed = config.getMaxRegisters() != 0;
     function.walk([&](tt::ElementwiseInlineAsmOp) { isFixed = true; });
     if (warps == config.getWarps() || isFixed) return success();
     MLIRContext *context = function.getContext();
-    function->setAttr(askedWarpsName, IntegerAttr::get(IntegerType::get(context, 64), config.getWarps()));
+    function->setAttr(requestedWarpsName, IntegerAttr::get(IntegerType::get(context, 64), config.getWarps()));
     function->setAttr(ttg::configName, ttg::ConfigAttr::get(context, warps, config.getCtas(), config.getStages(), config.getMaxRegisters(),
                                                             config.getTarget()));
     return success();

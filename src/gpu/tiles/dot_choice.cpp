@@ -16,7 +16,7 @@ namespace tilewright::gpu {
 
 /// Whether `tile` is made element by element, at the product's place, from another product's result: attention's
 /// weights, whether a branch masks them or not. Such an operand is in registers already, in an accumulator's layout.
-static bool comesFromProduct(Value tile, Block *block) {
+static bool comesFromDot(Value tile, Block *block) {
   constexpr size_t longest = 64;
   llvm::SetVector<Operation *> seen;
   std::function<void(Value)> visit = [&](Value value) {
@@ -92,7 +92,7 @@ static std::string notMma(const Dims &a, const Dims &d, int64_t bits) {
 /// Lanes 0 and 1 with the same columns. 16 bytes a lane come to half a warp at once where neighbors in pairs read the same, and only to a
 /// quarter elsewhere: columns are the same for lanes 0 and 1 then, 2 and 3, and rows for lanes 0 and 2, 1 and 3.
 ///   lanes along n n n m m, of which a half needs 8 times 16 bytes of B: four quarters; along m n n n m: two halves
-static Layout neighborsShareColumns(const Layout &layout) {
+static Layout adjacentWarpsShareColumns(const Layout &layout) {
   std::array<std::vector<uint32_t>, 4> bases;
   for (Axis axis : allAxes)
     bases[static_cast<size_t>(axis)] = layout.basesOf(axis);
@@ -120,7 +120,7 @@ static Layout fmaResult(const Dims &shape, int64_t warps) {
     grid[m] = rows;
     grid[n] = columns;
   }
-  return neighborsShareColumns(Layout::blocked(shape, each, lanes, grid, rowMajorOrder(static_cast<int64_t>(rank))));
+  return adjacentWarpsShareColumns(Layout::blocked(shape, each, lanes, grid, rowMajorOrder(static_cast<int64_t>(rank))));
 }
 
 /// The grid of warps over the result of mma.sync, rows and columns: rows first where the tile is tall; all of them where a product follows
@@ -138,18 +138,18 @@ static std::pair<int64_t, int64_t> warpGrid(int64_t rows, int64_t columns, int64
 }
 
 /// The instruction, and why it is no better one.
-static std::pair<ttg::ProductKind, std::string> kindOf(tt::DotOp op, ttg::ConfigAttr config, const GpuTarget &target) {
+static std::pair<ttg::MmaKind, std::string> kindOf(tt::DotOp op, ttg::ConfigAttr config, const GpuTarget &target) {
   Dims a = ttg::shapeOf(op.getA().getType()), d = ttg::shapeOf(op.getType());
   int64_t bits = operandBits(op, target);
-  if (!bits) return {ttg::ProductKind::fma, notFormats(op, target)};
+  if (!bits) return {ttg::MmaKind::fma, notFormats(op, target)};
   std::string withoutWgmma = target.wgmma ? notWgmma(a, d, bits, config.getWarps()) : target.name + " has no wgmma";
-  if (withoutWgmma.empty()) return {ttg::ProductKind::wgmma, ""};
+  if (withoutWgmma.empty()) return {ttg::MmaKind::wgmma, ""};
   std::string withoutMma = notMma(a, d, bits);
-  if (withoutMma.empty()) return {ttg::ProductKind::mma, withoutWgmma};
-  return {ttg::ProductKind::fma, withoutMma};
+  if (withoutMma.empty()) return {ttg::MmaKind::mma, withoutWgmma};
+  return {ttg::MmaKind::fma, withoutMma};
 }
 
-ttg::ProductKind productKind(tt::DotOp op, ttg::ConfigAttr config) {
+ttg::MmaKind mmaKind(tt::DotOp op, ttg::ConfigAttr config) {
   return kindOf(op, config, *gpuTarget(config.getTarget().getValue())).first;
 }
 
@@ -157,21 +157,21 @@ DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config, bool secondAlongColumn
   std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
   Dims a = ttg::shapeOf(op.getA().getType()), b = ttg::shapeOf(op.getB().getType()), d = ttg::shapeOf(op.getType());
   int64_t warps = config.getWarps(), bits = operandBits(op, *target);
-  bool chained = comesFromProduct(op.getA(), op->getBlock());
+  bool chained = comesFromDot(op.getA(), op->getBlock());
   DotChoice choice;
   std::tie(choice.kind, choice.reason) = kindOf(op, config, *target);
-  if (choice.kind == ttg::ProductKind::wgmma) {
+  if (choice.kind == ttg::MmaKind::wgmma) {
     choice.instructionN = Layout::wgmmaColumns(d, warps);
     choice.result = Layout::wgmmaAccumulator(d, warps, choice.instructionN);
     if (chained) choice.a = Layout::wgmmaOperandA(a, warps, bits);
-  } else if (choice.kind == ttg::ProductKind::mma) {
+  } else if (choice.kind == ttg::MmaKind::mma) {
     auto [warpsM, warpsN] = warpGrid(d[d.size() - 2], d[d.size() - 1], warps, chained);
     int64_t kWidth = bits == 32 ? 1 : 32 / bits;
     choice.result = Layout::mmaAccumulator(d, warpsM, warpsN);
     choice.a = Layout::mmaOperand(a, 0, warpsM, warpsN, kWidth);
     choice.b = Layout::mmaOperand(b, 1, warpsM, warpsN, kWidth);
     // ldmatrix turns 16 bits alone: of wider elements a thread loads columns of several instructions at once.
-    std::vector<int64_t> columns = Layout::neighborColumns(d.back(), warpsN);
+    std::vector<int64_t> columns = Layout::adjacentColumns(d.back(), warpsN);
     if (secondAlongColumns && bits == 32 && d.size() == 2 && !columns.empty()) {
       choice.result = choice.result.withColumnBits(columns);
       choice.b = choice.b->withColumnBits(columns);
@@ -182,10 +182,10 @@ DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config, bool secondAlongColumn
   return choice;
 }
 
-bool feedsProduct(Value tile) {
+bool feedsDot(Value tile) {
   return llvm::any_of(tile.getUses(), [](OpOperand &use) {
     if (isa<tt::DotOp>(use.getOwner())) return use.getOperandNumber() < 2;
-    return isa<tt::TransOp, tt::BitcastOp, ttg::ConvertLayoutOp>(use.getOwner()) && feedsProduct(use.getOwner()->getResult(0));
+    return isa<tt::TransOp, tt::BitcastOp, ttg::ConvertLayoutOp>(use.getOwner()) && feedsDot(use.getOwner()->getResult(0));
   });
 }
 

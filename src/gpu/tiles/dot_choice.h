@@ -1,5 +1,5 @@
 // Which instruction a product becomes, and which layouts it needs for its operands and its result. assign-layouts
-// decides and arranges the tiles accordingly; select-tensor-cores follows the decision on the operation, `ttg.product`.
+// decides and arranges the tiles accordingly; select-tensor-cores follows the decision on the operation, `ttg.dot_choice`.
 #pragma once
 
 #include "gpu/tiles/ttg.h"
@@ -13,26 +13,26 @@ namespace tilewright::gpu {
 //   mma      mma.sync of a warp: operands in registers
 //   fma      multiplications and additions: operands in shared memory. fp32 where tf32 is not allowed, fp64, wide integers, small tiles
 struct DotChoice {
-  ttg::ProductKind kind = ttg::ProductKind::fma;
+  ttg::MmaKind kind = ttg::MmaKind::fma;
   Layout result;            ///< of C and D
   std::optional<Layout> a;  ///< in registers; null: in shared memory
   std::optional<Layout> b;  ///< likewise
   int64_t instructionN = 0; ///< wgmma: columns of one instruction
   std::string reason;       ///< for people: why no better instruction is possible; empty for wgmma
 
-  /// `ttg.product` of the operation. The layouts are in the types, once they are assigned.
-  ttg::ProductAttr attribute(mlir::MLIRContext *context) const {
-    return ttg::ProductAttr::get(context, kind, instructionN, a.has_value(), reason);
+  /// `ttg.dot_choice` of the operation. The layouts are in the types, once they are assigned.
+  ttg::DotChoiceAttr attribute(mlir::MLIRContext *context) const {
+    return ttg::DotChoiceAttr::get(context, kind, instructionN, a.has_value(), reason);
   }
 };
 
 /// Which instruction a product becomes. Depends on types, on the target and on the number of warps.
-ttg::ProductKind productKind(tt::DotOp op, ttg::ConfigAttr config);
+ttg::MmaKind mmaKind(tt::DotOp op, ttg::ConfigAttr config);
 
 /// Called by assign-layouts' plan. Depends on where A comes from, too. `secondAlongColumns`: B is loaded, and its rows lie in memory.
 DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config, bool secondAlongColumns = false);
 
 /// Whether a product takes the tile as an operand.
-bool feedsProduct(mlir::Value tile);
+bool feedsDot(mlir::Value tile);
 
 } // namespace tilewright::gpu

@@ -20,9 +20,9 @@
 #include "gpu/passes.h"
 #include "gpu/tiles/dot_choice.h"
 #include "gpu/tiles/map_plan.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/tiles/valid_extent.h"
 #include "gpu/tiles/ttg.h"
-#include "ir/made_anew.h"
+#include "ir/volatile_load.h"
 #include "ir/scaled_dot.h"
 #include "support/artifact.h"
 #include "support/target.h"
@@ -51,7 +51,7 @@ bool isElementwise(Operation *op) {
 }
 
 /// Whether the tile is made of a product's result.
-bool comesFromProduct(Value tile) {
+bool comesFromDot(Value tile) {
   llvm::SetVector<Value> seen;
   seen.insert(tile);
   for (size_t i = 0; i < seen.size(); ++i) {
@@ -78,13 +78,13 @@ bool comesFromProduct(Value tile) {
 
 /// Whether threads compute a product's operand from the tile, element by element, and from no other product: then it comes to shared memory
 /// ahead, in small numbers, and takes no registers until it is widened.
-bool isWidenedForProduct(Value tile) {
+bool isDequantizedForDot(Value tile) {
   llvm::SetVector<Value> made;
   made.insert(tile);
   for (size_t i = 0; i < made.size(); ++i)
     for (OpOperand &use : made[i].getUses()) {
       Operation *user = use.getOwner();
-      if (isa<tt::DotOp>(user) && use.getOperandNumber() < 2) return !comesFromProduct(made[i]);
+      if (isa<tt::DotOp>(user) && use.getOperandNumber() < 2) return !comesFromDot(made[i]);
       bool passes = isElementwise(user) || isa<tt::TransOp, tt::BitcastOp, tt::ReshapeOp, ttg::ConvertLayoutOp, ttg::UnpackE2m1Op>(user);
       if (passes && isa<RankedTensorType>(user->getResult(0).getType())) made.insert(user->getResult(0));
     }
@@ -97,12 +97,12 @@ int64_t bytesOf(Type tile) {
 }
 
 /// Whether shared memory holds two of each tile that an iteration loads so, and two of each operand of its products.
-bool fitsWidened(scf::ForOp loop, const GpuTarget &target) {
+bool fitsDequantized(scf::ForOp loop, const GpuTarget &target) {
   int64_t bytes = 0;
   for (Operation &op : loop.getBody()->getOperations()) {
     if (auto dot = dyn_cast<tt::DotOp>(op)) bytes += 2 * (bytesOf(dot.getA().getType()) + bytesOf(dot.getB().getType()));
     if (auto load = dyn_cast<tt::LoadOp>(op);
-        load && isa<RankedTensorType>(load.getType()) && isWidenedForProduct(load) && !feedsProduct(load))
+        load && isa<RankedTensorType>(load.getType()) && isDequantizedForDot(load) && !feedsDot(load))
       bytes += 2 * bytesOf(load.getType());
   }
   return bytes <= target.sharedBytes;
@@ -149,7 +149,7 @@ Result<void> checkOnlyAdds(tt::AtomicRMWOp op) {
 
 /// Whether two tiles of one tensor, each a box of the same map, have no index in common: along some dimension one ends before the other
 /// begins.
-bool areApart(Indices &indices, const MapPlan &x, Value xTile, const MapPlan &y, Value yTile) {
+bool mapsAreDisjoint(Indices &indices, const MapPlan &x, Value xTile, const MapPlan &y, Value yTile) {
   if (x.dims.size() != y.dims.size() || x.offset != y.offset) return false;
   auto extent = [](Value tile, int64_t dim) { return dim < 0 ? 1 : cast<RankedTensorType>(tile.getType()).getDimSize(unsigned(dim)); };
   bool apart = false;
@@ -164,7 +164,7 @@ bool areApart(Indices &indices, const MapPlan &x, Value xTile, const MapPlan &y,
 class Former {
 public:
   Former(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target)
-      : function(function), config(config), target(target), b(function.getContext()), refuted(ttg::refutedFacts(function)) {}
+      : function(function), config(config), target(target), b(function.getContext()), failedGuards(ttg::failedGuardsOf(function)) {}
 
   void run() {
     SmallVector<Operation *> candidates;
@@ -172,7 +172,7 @@ public:
       auto load = dyn_cast<tt::LoadOp>(op);
       auto store = dyn_cast<tt::StoreOp>(op);
       if (load) countAccess(load.getPtr(), 1, 0);
-      bool again = store && store->hasAttr(tt::storesAgainName); // the pipeline waits for the stores before
+      bool again = store && store->hasAttr(tt::overwritesName); // the pipeline waits for the stores before
       if (store && !again) countAccess(store.getPtr(), 0, 1).stores.push_back(store);
       auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
       bool adds = atomic && checkOnlyAdds(atomic);
@@ -180,9 +180,9 @@ public:
       if (!adds && isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) countAccess(op->getOperand(0), 1, 1);
       auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op);
       mayTell |= assembly && !assembly.getPure();
-      if (atomic && isCandidate(atomic.getVal().getType()) && comesFromProduct(atomic.getVal())) candidates.push_back(op);
-      if (load && isCandidate(load.getType()) && (feedsProduct(load) || isWidened(load))) candidates.push_back(op);
-      if (store && !again && isCandidate(store.getValue().getType()) && comesFromProduct(store.getValue())) candidates.push_back(op);
+      if (atomic && isCandidate(atomic.getVal().getType()) && comesFromDot(atomic.getVal())) candidates.push_back(op);
+      if (load && isCandidate(load.getType()) && (feedsDot(load) || isDequantized(load))) candidates.push_back(op);
+      if (store && !again && isCandidate(store.getValue().getType()) && comesFromDot(store.getValue())) candidates.push_back(op);
     });
     function.walk([&](scf::ForOp loop) {
       if (copiesLittle(loop)) small.insert(loop);
@@ -192,7 +192,7 @@ public:
       return isa<tt::LoadOp>(op) && inLoop && !small.contains(op->getParentOp());
     });
     for (auto &[base, count] : accesses)
-      if (count.stores.size() > 1 && int64_t(count.stores.size()) == count.writes && storesAreApart(count)) count.writes = 1;
+      if (count.stores.size() > 1 && int64_t(count.stores.size()) == count.writes && storesAreDisjoint(count)) count.writes = 1;
     for (Operation *op : candidates) {
       Result<void> formed = form(op);
       if (!formed) op->setAttr(ttg::noDescriptorName, b.getStringAttr(formed.error()));
@@ -215,9 +215,9 @@ private:
   }
 
   /// A load in a loop whose tile threads widen for a product.
-  bool isWidened(tt::LoadOp load) {
+  bool isDequantized(tt::LoadOp load) {
     auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
-    return loop && isWidenedForProduct(load) && fitsWidened(loop, target);
+    return loop && isDequantizedForDot(load) && fitsDequantized(loop, target);
   }
 
   /// Whether the tiles of an iteration's products are small, and threads read them. What threads have read is fenced before the copy engine
@@ -230,9 +230,9 @@ private:
     if (dots.empty() || config.getCtas() != 1) return false;
     int64_t bytes = 0;
     for (auto each : loop.getBody()->getOps<tt::LoadOp>())
-      if (isCandidate(each.getType()) && feedsProduct(each)) bytes += bytesOf(each.getType());
+      if (isCandidate(each.getType()) && feedsDot(each)) bytes += bytesOf(each.getType());
     bool isLittle = bytes <= smallBytes;
-    return isLittle && llvm::all_of(dots, [&](tt::DotOp dot) { return productKind(dot, config) != ttg::ProductKind::wgmma; });
+    return isLittle && llvm::all_of(dots, [&](tt::DotOp dot) { return mmaKind(dot, config) != ttg::MmaKind::wgmma; });
   }
 
   static bool isCandidate(Type type) {
@@ -261,8 +261,8 @@ private:
   }
 
   /// Whether no two stores of one tensor write to one place, in one run of the code around them: then they need no order.
-  bool storesAreApart(const Accesses &count) {
-    Indices indices(function, refuted);
+  bool storesAreDisjoint(const Accesses &count) {
+    Indices indices(function, failedGuards);
     std::vector<MapPlan> plans;
     bool compared = false;
     for (size_t i = 0; i < count.stores.size(); ++i) {
@@ -273,13 +273,13 @@ private:
       for (size_t j = 0; j < i; ++j) {
         tt::StoreOp other = count.stores[j];
         if (areExclusive(store, other)) continue;
-        if (store->getBlock() != other->getBlock() || !areApart(indices, plans[j], other.getValue(), *plan, store.getValue())) return false;
+        if (store->getBlock() != other->getBlock() || !mapsAreDisjoint(indices, plans[j], other.getValue(), *plan, store.getValue())) return false;
         compared = true;
       }
       plans.push_back(std::move(*plan));
     }
     if (compared && !hasOneIndexEach(indices, plans.front())) return false;
-    ttg::relyOn(function, indices.facts());
+    ttg::relyOn(function, indices.guards());
     return true;
   }
 
@@ -296,7 +296,7 @@ private:
   /// Copies by the copy engine come in no order with other accesses to their memory: there must be none, through no other argument either.
   Result<void> checkOthers(BlockArgument base, bool writes) {
     for (auto [argument, count] : accesses)
-      if (argument != base && (count.changes() || (writes && count.reads)) && !ttg::areApart(base, argument))
+      if (argument != base && (count.changes() || (writes && count.reads)) && !ttg::mapsAreDisjoint(base, argument))
         return Failure{nameOf(argument) + " may overlap " + nameOf(base)};
     return {};
   }
@@ -318,7 +318,7 @@ private:
     if (Result<void> fits = checkPlace(op); !fits) return Failure{fits.error()};
     Result<MapPlan> plan = planTensorMap(indices, function, pointers, mask, looked);
     if (!plan) return plan;
-    if (refuted.contains(everyFact) || refuted.contains(mapFactName(plan->base.getArgNumber())))
+    if (failedGuards.contains(everyGuard) || failedGuards.contains(mapGuardName(plan->base.getArgNumber())))
       return Failure{"the launch could not make a map for " + nameOf(plan->base)};
     if (!provesItself(indices, *plan, pointers, mask, looked))
       return Failure{"the map that was found is not what it was made from: a bug of ours"};
@@ -344,14 +344,14 @@ private:
   }
 
   Result<void> formLoad(tt::LoadOp op) {
-    if (tt::isMadeAnew(op)) return Failure{"it is volatile"};
+    if (tt::isVolatileLoad(op)) return Failure{"it is volatile"};
     if (Result<void> fits = checkElement(op.getType()); !fits) return fits;
     Value other = op.getOther();
     if (auto splat = other ? other.getDefiningOp<tt::SplatOp>() : tt::SplatOp()) other = splat.getSrc();
     if (op.getMask() && other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_PosZeroFloat()))
       return Failure{"elements outside of its mask are not 0"};
-    Indices indices(function, refuted);
-    Result<MapPlan> plan = planFor(op, indices, op.getPtr(), op.getMask(), lookedAt(op));
+    Indices indices(function, failedGuards);
+    Result<MapPlan> plan = planFor(op, indices, op.getPtr(), op.getMask(), demandedExtent(op));
     if (!plan) return Failure{plan.error()};
     if (unknown.changes()) return Failure{"the kernel writes through pointers whose tensor is not known"};
     if (accesses[plan->base].changes()) return Failure{"the kernel writes to " + nameOf(plan->base)};
@@ -359,14 +359,14 @@ private:
     if (isCandidate(op.getType()) && small.contains(op->getParentOp()))
       return Failure{"the tiles of an iteration are small, and threads read them"};
     if (Result<void> worth = checkWorth(); !worth) return worth;
-    ttg::relyOn(function, indices.facts());
+    ttg::relyOn(function, indices.guards());
     b.setInsertionPoint(op);
     Value map = addMap(indices, *plan, cast<RankedTensorType>(op.getType()).getElementType());
     auto loaded = ttg::DescriptorLoadOp::create(b, op.getLoc(), op.getType(), map, coordinates(indices, *plan, op.getLoc()), order(*plan),
                                                 static_cast<uint32_t>(op.getEvict()));
     if (ArrayRef<int64_t>(plan->box) != cast<RankedTensorType>(op.getType()).getShape())
-      loaded->setAttr(copiedName, b.getDenseI64ArrayAttr(plan->box));
-    if (Attribute split = op->getAttr(ttg::splitName)) loaded->setAttr(ttg::splitName, split);
+      loaded->setAttr(copiedExtentName, b.getDenseI64ArrayAttr(plan->box));
+    if (Attribute split = op->getAttr(ttg::ctaSplitName)) loaded->setAttr(ttg::ctaSplitName, split);
     op.getResult().replaceAllUsesWith(loaded.getResult());
     op.erase();
     return {};
@@ -411,17 +411,17 @@ private:
 
   Result<void> formStore(Operation *op, Value pointers, Value mask, Value tile, bool adds) {
     if (Result<void> fits = adds ? checkAddition(tile.getType()) : checkElement(tile.getType()); !fits) return fits;
-    Indices indices(function, refuted);
+    Indices indices(function, failedGuards);
     Result<MapPlan> plan = planFor(op, indices, pointers, mask, ttg::shapeOf(tile.getType()));
     if (!plan) return Failure{plan.error()};
     if (Result<void> fits = checkWrite(plan->base, adds); !fits) return fits;
     if (Result<void> fits = checkStore(indices, *plan, tile.getType()); !fits) return fits;
     if (Result<void> worth = checkWorth(); !worth) return worth;
-    ttg::relyOn(function, indices.facts());
+    ttg::relyOn(function, indices.guards());
     b.setInsertionPoint(op);
     Value map = addMap(indices, *plan, cast<RankedTensorType>(tile.getType()).getElementType());
     auto stored = ttg::DescriptorStoreOp::create(b, op->getLoc(), tile, map, coordinates(indices, *plan, op->getLoc()), order(*plan), adds);
-    if (Attribute split = op->getAttr(ttg::splitName)) stored->setAttr(ttg::splitName, split);
+    if (Attribute split = op->getAttr(ttg::ctaSplitName)) stored->setAttr(ttg::ctaSplitName, split);
     op->erase();
     return {};
   }
@@ -489,7 +489,7 @@ private:
   ttg::ConfigAttr config;
   const GpuTarget &target;
   OpBuilder b;
-  address::RefutedFacts refuted;
+  address::FailedGuards failedGuards;
   llvm::MapVector<BlockArgument, Accesses> accesses; // by the kernel's arguments
   Accesses unknown;
   llvm::SmallPtrSet<Operation *, 4> small; // loops that copy so little that threads do it

@@ -19,25 +19,25 @@ namespace tilewright::gpu {
 constexpr int64_t exchangeCost = 60, shuffleCost = 2, instructionCost = 4, impossible = 1000;
 constexpr int64_t sectorBytes = 32;
 
-AccessFacts accessFacts(const AxisAnalysis &axes, Value pointer, Value mask) {
-  AccessFacts facts;
+AccessProperties accessProperties(const AxisAnalysis &axes, Value pointer, Value mask) {
+  AccessProperties guards;
   AxisInfo info = axes.of(pointer);
-  facts.bytes = info.unit;
+  guards.bytes = info.unit;
   int64_t rank = static_cast<int64_t>(info.rank());
-  facts.constancy.assign(info.constancy.begin(), info.constancy.end());
+  guards.constancy.assign(info.constancy.begin(), info.constancy.end());
   SmallVector<int64_t> widths;
   for (int64_t dim = 0; dim < rank; ++dim)
     widths.push_back(axes.vectorWidth(pointer, mask, static_cast<size_t>(dim)));
-  facts.order = rowMajorOrder(rank);
+  guards.order = rowMajorOrder(rank);
   auto rankOf = [&](int64_t dim) { // later dimensions first where nothing else tells them apart
     return std::tuple(info.contiguity[static_cast<size_t>(dim)], widths[static_cast<size_t>(dim)], dim);
   };
-  llvm::sort(facts.order, [&](int64_t a, int64_t b) { return rankOf(a) > rankOf(b); });
+  llvm::sort(guards.order, [&](int64_t a, int64_t b) { return rankOf(a) > rankOf(b); });
   if (rank) {
-    facts.contiguity = info.contiguity[static_cast<size_t>(facts.order[0])];
-    facts.vectorLimit = widths[static_cast<size_t>(facts.order[0])];
+    guards.contiguity = info.contiguity[static_cast<size_t>(guards.order[0])];
+    guards.vectorLimit = widths[static_cast<size_t>(guards.order[0])];
   }
-  return facts;
+  return guards;
 }
 
 //===------------------------------------------------------------------------------------------------------------ layouts
@@ -68,27 +68,27 @@ static Layout spread(const Dims &shape, int64_t vector, int64_t warps, const Dim
   return Layout::blocked(shape, perThread, lanes, warpsAlong, order);
 }
 
-SmallVector<Layout, 2> coalescedLayouts(const Dims &shape, const AccessFacts &facts, int64_t warps) {
+SmallVector<Layout, 2> coalescedLayouts(const Dims &shape, const AccessProperties &guards, int64_t warps) {
   int64_t each = std::max<int64_t>(1, elementCount(shape) / (warps * 32)); // all threads take part
-  int64_t vector = std::min(facts.vectorLimit, each);
-  SmallVector<Layout, 2> layouts = {spread(shape, vector, warps, facts.order)};
-  Layout other = Layout::coalesced(shape, vector, warps, facts.order);
+  int64_t vector = std::min(guards.vectorLimit, each);
+  SmallVector<Layout, 2> layouts = {spread(shape, vector, warps, guards.order)};
+  Layout other = Layout::coalesced(shape, vector, warps, guards.order);
   if (other != layouts[0]) layouts.push_back(other);
-  for (size_t dim = 0; dim < facts.repeats.size(); ++dim) {
-    int64_t count = std::min(facts.repeats[dim], each / vector);
-    bool isVector = vector > 1 && static_cast<int64_t>(dim) == facts.order[0];
-    if (count > 1 && !isVector) layouts.push_back(spread(shape, vector, warps, facts.order, static_cast<int64_t>(dim), count));
+  for (size_t dim = 0; dim < guards.repeats.size(); ++dim) {
+    int64_t count = std::min(guards.repeats[dim], each / vector);
+    bool isVector = vector > 1 && static_cast<int64_t>(dim) == guards.order[0];
+    if (count > 1 && !isVector) layouts.push_back(spread(shape, vector, warps, guards.order, static_cast<int64_t>(dim), count));
   }
   return layouts;
 }
 
-Layout gatheredInWarps(const Layout &layout, const AccessFacts &facts) {
+Layout gatheredInWarps(const Layout &layout, const AccessProperties &guards) {
   if (layout.shape.empty()) return layout;
-  auto fast = static_cast<size_t>(facts.order[0]);
+  auto fast = static_cast<size_t>(guards.order[0]);
   uint32_t unit = 1;
   for (size_t dim = fast + 1; dim < layout.shape.size(); ++dim)
     unit *= static_cast<uint32_t>(layout.shape[dim]);
-  uint32_t row = unit * static_cast<uint32_t>(layout.shape[fast] - 1), vector = unit * static_cast<uint32_t>(facts.vectorLimit);
+  uint32_t row = unit * static_cast<uint32_t>(layout.shape[fast] - 1), vector = unit * static_cast<uint32_t>(guards.vectorLimit);
   Layout result = layout;
   std::vector<uint32_t> &registers = result.basesOf(Axis::reg), &lanes = result.basesOf(Axis::lane);
   // Given away are registers that go on along the row, the nearest first: rows stay long.
@@ -113,7 +113,7 @@ Layout defaultLayout(const Dims &shape, int64_t warps) {
   return spread(shape, 1, warps, rowMajorOrder(static_cast<int64_t>(shape.size())));
 }
 
-Layout withNeighbors(const Layout &layout, int64_t count, int64_t warps) {
+Layout withContiguous(const Layout &layout, int64_t count, int64_t warps) {
   if (layout.shape.empty() || layout.shape.back() < count) return layout;
   std::vector<uint32_t> registers;
   for (uint32_t step = 1; step < count; step *= 2)
@@ -137,19 +137,19 @@ Layout scanLayout(const Dims &shape, int64_t dim, int64_t warps) {
 
 //===-------------------------------------------------------------------------------------------------------------- costs
 
-int64_t vectorIn(const AccessFacts &facts, const Layout &layout) {
-  return layout.shape.empty() ? 1 : std::min(facts.vectorLimit, contiguousRun(layout, facts.order));
+int64_t vectorIn(const AccessProperties &guards, const Layout &layout) {
+  return layout.shape.empty() ? 1 : std::min(guards.vectorLimit, contiguousRun(layout, guards.order));
 }
 
-int64_t accessSectors(const AccessFacts &facts, const Layout &layout) {
+int64_t accessSectors(const AccessProperties &guards, const Layout &layout) {
   if (layout.shape.empty()) return 1;
-  size_t fast = static_cast<size_t>(facts.order[0]);
+  size_t fast = static_cast<size_t>(guards.order[0]);
   std::array<uint32_t, 32> sectors; // each by the flat coordinates of its first element
   for (int64_t lane = 0; lane < 32; ++lane) {
     Dims at = layout.coordinates(layout.apply(0, lane, 0, 0));
     for (size_t dim = 0; dim < at.size(); ++dim)
-      if (dim != fast || facts.contiguity == 1) at[dim] /= facts.constancy[dim];
-    at[fast] /= std::clamp<int64_t>(sectorBytes / facts.bytes, 1, facts.contiguity);
+      if (dim != fast || guards.contiguity == 1) at[dim] /= guards.constancy[dim];
+    at[fast] /= std::clamp<int64_t>(sectorBytes / guards.bytes, 1, guards.contiguity);
     sectors[static_cast<size_t>(lane)] = flatOf(layout.shape, at);
   }
   llvm::sort(sectors);
@@ -164,7 +164,7 @@ Dims accessKey(const Layout &layout, const Dims &repeats, int64_t reg) {
 }
 
 Dims repeatsOf(Operation *op) {
-  auto repeats = op->getAttrOfType<DenseI64ArrayAttr>(ttg::repeatsName);
+  auto repeats = op->getAttrOfType<DenseI64ArrayAttr>(ttg::blockRepeatsName);
   return repeats ? Dims(repeats.asArrayRef().begin(), repeats.asArrayRef().end()) : Dims();
 }
 
@@ -176,27 +176,27 @@ int64_t sharedAccesses(const Layout &layout, const Dims &repeats) {
   return layout.registersPerThread() / static_cast<int64_t>(keys.size());
 }
 
-int64_t accessCost(const AccessFacts &facts, const Layout &layout) {
-  int64_t vector = layout.shape.empty() ? 1 : vectorIn(facts, layout);
-  return layout.registersPerThread() / (vector * sharedAccesses(layout, facts.repeats)) * (accessSectors(facts, layout) + instructionCost);
+int64_t accessCost(const AccessProperties &guards, const Layout &layout) {
+  int64_t vector = layout.shape.empty() ? 1 : vectorIn(guards, layout);
+  return layout.registersPerThread() / (vector * sharedAccesses(layout, guards.repeats)) * (accessSectors(guards, layout) + instructionCost);
 }
 
-int64_t storeCost(const AccessFacts &facts, const Layout &layout) {
+int64_t storeCost(const AccessProperties &guards, const Layout &layout) {
   // 4096x4096 of f32 transposed by tiles of 32x32 on an H100: 110 us where a warp wrote halves of sectors, 49 through shared memory.
   constexpr int64_t slotsOfPart = 2;
-  int64_t vector = vectorIn(facts, layout), sectors = accessSectors(facts, layout);
-  int64_t whole = std::min(sectors, (32 * vector * facts.bytes + sectorBytes - 1) / sectorBytes);
-  return accessCost(facts, layout) + layout.registersPerThread() / vector * slotsOfPart * (sectors - whole);
+  int64_t vector = vectorIn(guards, layout), sectors = accessSectors(guards, layout);
+  int64_t whole = std::min(sectors, (32 * vector * guards.bytes + sectorBytes - 1) / sectorBytes);
+  return accessCost(guards, layout) + layout.registersPerThread() / vector * slotsOfPart * (sectors - whole);
 }
 
-int64_t streamedStoreCost(const AccessFacts &facts, const Layout &layout) {
+int64_t streamedStoreCost(const AccessProperties &guards, const Layout &layout) {
   // Slots of a multiprocessor while the memory of an H200 takes a sector; 512 MiB of f32 written in 32, 64 and 128 bytes of a row at once:
   // 3.0, 3.9 and 4.1 TB/s; of f16 in 16 and 64 bytes: 1.5 and 3.8.
-  constexpr int64_t sectorSlots = 6, lineSectors = 4, leastQuarters = 5;
-  auto fast = static_cast<size_t>(facts.order[0]);
-  int64_t elements = std::clamp<int64_t>(sectorBytes / facts.bytes, 1, facts.contiguity);
+  constexpr int64_t sectorSlots = 6, lineSectors = 4, minQuarters = 5;
+  auto fast = static_cast<size_t>(guards.order[0]);
+  int64_t elements = std::clamp<int64_t>(sectorBytes / guards.bytes, 1, guards.contiguity);
   std::map<Dims, std::set<int64_t>> lines;
-  int64_t vector = vectorIn(facts, layout);
+  int64_t vector = vectorIn(guards, layout);
   for (int64_t lane = 0; lane < 32; ++lane) {
     Dims at = layout.coordinates(layout.apply(0, lane, 0, 0));
     int64_t sector = at[fast] / elements;
@@ -205,7 +205,7 @@ int64_t streamedStoreCost(const AccessFacts &facts, const Layout &layout) {
   }
   int64_t quarters = 0;
   for (const auto &[line, sectors] : lines)
-    quarters += std::max(leastQuarters, 4 * static_cast<int64_t>(sectors.size()));
+    quarters += std::max(minQuarters, 4 * static_cast<int64_t>(sectors.size()));
   return layout.registersPerThread() / vector * (quarters * sectorSlots / 4 + instructionCost);
 }
 

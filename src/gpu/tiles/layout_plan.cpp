@@ -5,7 +5,7 @@
 //   pointers, masks, ranges                                   no class
 #include "gpu/tiles/layout_plan.h"
 #include "gpu/tiles/dot_choice.h"
-#include "ir/made_anew.h"
+#include "ir/volatile_load.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -92,33 +92,33 @@ std::optional<Layout> sourceLayout(Operation *op, const Layout &result) {
 //===------------------------------------------------------------------------------------------------ what classes ask for
 
 /// Of a tile that is contiguous and aligned along order[0].
-static AccessFacts rowFacts(Value tile, const Dims &order) {
-  AccessFacts facts;
+static AccessProperties rowProperties(Value tile, const Dims &order) {
+  AccessProperties guards;
   Dims shape = ttg::shapeOf(tile.getType());
-  facts.bytes = std::max<int64_t>(1, bitsOf(tile) / 8);
-  facts.order = order;
-  facts.contiguity = shape.empty() ? 1 : shape[static_cast<size_t>(order[0])];
-  facts.constancy.assign(shape.size(), 1);
-  facts.vectorLimit = std::clamp<int64_t>(16 / facts.bytes, 1, facts.contiguity);
-  return facts;
+  guards.bytes = std::max<int64_t>(1, bitsOf(tile) / 8);
+  guards.order = order;
+  guards.contiguity = shape.empty() ? 1 : shape[static_cast<size_t>(order[0])];
+  guards.constancy.assign(shape.size(), 1);
+  guards.vectorLimit = std::clamp<int64_t>(16 / guards.bytes, 1, guards.contiguity);
+  return guards;
 }
 
 /// How many neighbours a load of rows for a product takes that start anywhere, by the words around them: 0 if it is no such load.
 /// Rows that start at multiples of 4 bytes are copied by cp.async, which runs ahead.
-static int64_t coveredBy(Operation *op, const AccessFacts &facts) {
-  constexpr int64_t widest = 16, leastAligned = 4;
+static int64_t coveredBy(Operation *op, const AccessProperties &guards) {
+  constexpr int64_t widest = 16, minAligned = 4;
   auto load = dyn_cast<tt::LoadOp>(op);
-  if (!load || tt::isMadeAnew(load) || facts.vectorLimit * facts.bytes >= leastAligned || facts.bytes >= leastAligned) return 0;
-  if (!load->getParentOfType<scf::ForOp>() || !feedsProduct(load) || getElementTypeOrSelf(load.getType()).isInteger(1)) return 0;
+  if (!load || tt::isVolatileLoad(load) || guards.vectorLimit * guards.bytes >= minAligned || guards.bytes >= minAligned) return 0;
+  if (!load->getParentOfType<scf::ForOp>() || !feedsDot(load) || getElementTypeOrSelf(load.getType()).isInteger(1)) return 0;
   Value other = load.getOther();
   if (auto splat = other ? other.getDefiningOp<tt::SplatOp>() : tt::SplatOp()) other = splat.getSrc();
   if (other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_AnyZeroFloat())) return 0;
-  int64_t count = std::min(widest / facts.bytes, facts.contiguity);
-  return count * facts.bytes >= leastAligned ? count : 0;
+  int64_t count = std::min(widest / guards.bytes, guards.contiguity);
+  return count * guards.bytes >= minAligned ? count : 0;
 }
 
 /// How many neighbors one atomic operation takes: additions of floats, and pairs of f16 on every card.
-static int64_t neighborsOfAtomic(Operation *op, ttg::ConfigAttr config) {
+static int64_t contiguousOfAtomic(Operation *op, ttg::ConfigAttr config) {
   constexpr int64_t widest = 128, pair = 32; // bits
   auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
   if (!atomic || atomic.getAtomicRmwOp() != tt::RMWOp::FADD) return 1;
@@ -133,7 +133,7 @@ static int64_t neighborsOfAtomic(Operation *op, ttg::ConfigAttr config) {
 ///   packed numbers: tl.load(q + (k // 8)[:, None] * N + n[None, :])    8 rows
 static Dims provenRepeats(Operation *op, const AxisAnalysis &axes) {
   auto load = dyn_cast<tt::LoadOp>(op);
-  if (!load || tt::isMadeAnew(load)) return {};
+  if (!load || tt::isVolatileLoad(load)) return {};
   if (Value other = load.getOther(); other && !other.getDefiningOp<tt::SplatOp>() && !matchPattern(other, m_Constant())) return {};
   AxisInfo pointer = axes.of(load.getPtr());
   Dims repeats(pointer.constancy.begin(), pointer.constancy.end());
@@ -165,19 +165,19 @@ void LayoutPlan::addAccess(Operation *op, Value pointer, Value mask, Value tile)
   access.mask = mask;
   access.tile = tile;
   if (pointer) {
-    access.facts = accessFacts(axes, pointer, mask);
-    if (int64_t covered = coveredBy(op, access.facts)) {
+    access.guards = accessProperties(axes, pointer, mask);
+    if (int64_t covered = coveredBy(op, access.guards)) {
       access.covering = true;
-      access.facts.vectorLimit = covered;
+      access.guards.vectorLimit = covered;
     } else {
-      access.facts.repeats = provenRepeats(op, provenAxes ? *provenAxes : axes);
+      access.guards.repeats = provenRepeats(op, provenAxes ? *provenAxes : axes);
     }
-    access.narrowedByMask = !access.covering && accessFacts(axes, pointer, Value()).vectorLimit > access.facts.vectorLimit;
+    access.narrowedByMask = !access.covering && accessProperties(axes, pointer, Value()).vectorLimit > access.guards.vectorLimit;
   } else {
-    access.facts = rowFacts(tile, rowMajorOrder(cast<RankedTensorType>(tile.getType()).getRank()));
+    access.guards = rowProperties(tile, rowMajorOrder(cast<RankedTensorType>(tile.getType()).getRank()));
   }
   if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) {
-    access.facts.vectorLimit = std::min(access.facts.vectorLimit, neighborsOfAtomic(op, config));
+    access.guards.vectorLimit = std::min(access.guards.vectorLimit, contiguousOfAtomic(op, config));
     access.narrowedByMask = false;
   }
   accessOf[op] = accesses.size();
@@ -185,7 +185,7 @@ void LayoutPlan::addAccess(Operation *op, Value pointer, Value mask, Value tile)
   accesses.push_back(std::move(access));
 }
 
-void LayoutPlan::addBorder(Operation *op, Value from, Value to) {
+void LayoutPlan::addConversionPoint(Operation *op, Value from, Value to) {
   std::optional<size_t> fromClass = members.find(from), toClass = members.find(to);
   if (!fromClass || !toClass) return;
   classes[*fromClass].borders.push_back(borders.size());
@@ -194,7 +194,7 @@ void LayoutPlan::addBorder(Operation *op, Value from, Value to) {
 }
 
 /// The copy engine leaves the tile in shared memory: any layout does, one with wide accesses best.
-void LayoutPlan::addTransfer(Value tile, ArrayRef<int32_t> order) {
+void LayoutPlan::addTmaTransfer(Value tile, ArrayRef<int32_t> order) {
   if (std::optional<size_t> owner = members.find(tile)) classes[*owner].transfers.push_back({tile, Dims(order.begin(), order.end())});
 }
 
@@ -208,18 +208,18 @@ void LayoutPlan::collect(Operation *op) {
       .Case<tt::DescriptorLoadOp, tt::DescriptorGatherOp>([&](auto load) { addAccess(op, Value(), Value(), load.getResult()); })
       .Case<tt::DescriptorStoreOp, tt::DescriptorReduceOp, tt::DescriptorScatterOp>(
           [&](auto store) { addAccess(op, Value(), Value(), store.getSrc()); })
-      .Case([&](ttg::DescriptorLoadOp load) { addTransfer(load.getResult(), load.getOrder()); })
-      .Case([&](ttg::DescriptorStoreOp store) { addTransfer(store.getSrc(), store.getOrder()); })
-      .Case([&](tt::ReduceOp reduce) { addBorder(op, reduce.getSrcs()[0], reduce.getResult()[0]); })
-      .Case<tt::JoinOp, tt::CatOp>([&](auto pair) { addBorder(op, pair.getLhs(), pair.getResult()); })
-      .Case([&](tt::SplitOp split) { addBorder(op, split.getSrc(), split.getOutLHS()); })
-      .Case<tt::ExpandDimsOp, tt::BroadcastOp>([&](auto shaped) { addBorder(op, shaped.getResult(), shaped.getSrc()); })
-      .Case<tt::ReshapeOp, tt::TransOp>([&](auto shaped) { addBorder(op, shaped.getSrc(), shaped.getResult()); })
-      .Case([&](ttg::UnpackE2m1Op unpack) { addBorder(op, unpack.getBytes(), unpack.getResult()); });
+      .Case([&](ttg::DescriptorLoadOp load) { addTmaTransfer(load.getResult(), load.getOrder()); })
+      .Case([&](ttg::DescriptorStoreOp store) { addTmaTransfer(store.getSrc(), store.getOrder()); })
+      .Case([&](tt::ReduceOp reduce) { addConversionPoint(op, reduce.getSrcs()[0], reduce.getResult()[0]); })
+      .Case<tt::JoinOp, tt::CatOp>([&](auto pair) { addConversionPoint(op, pair.getLhs(), pair.getResult()); })
+      .Case([&](tt::SplitOp split) { addConversionPoint(op, split.getSrc(), split.getOutLHS()); })
+      .Case<tt::ExpandDimsOp, tt::BroadcastOp>([&](auto shaped) { addConversionPoint(op, shaped.getResult(), shaped.getSrc()); })
+      .Case<tt::ReshapeOp, tt::TransOp>([&](auto shaped) { addConversionPoint(op, shaped.getSrc(), shaped.getResult()); })
+      .Case([&](ttg::UnpackE2m1Op unpack) { addConversionPoint(op, unpack.getBytes(), unpack.getResult()); });
 }
 
 /// wgmma reads operands of 32 bits along K only. `along`: which dimension of the operand that is.
-void LayoutPlan::noteTurned(tt::DotOp dot, Value operand, int64_t along) {
+void LayoutPlan::recordTransposed(tt::DotOp dot, Value operand, int64_t along) {
   auto load = operand.getDefiningOp<ttg::DescriptorLoadOp>();
   std::optional<size_t> owner = members.find(operand);
   if (!load || !owner || bitsOf(operand) != 32 || load.getOrder()[0] == along) return;
@@ -234,7 +234,7 @@ bool LayoutPlan::isLoadedAlong(Value operand, int64_t dim) const {
   }
   if (auto load = operand.getDefiningOp<ttg::DescriptorLoadOp>()) return load.getOrder()[0] == dim;
   auto load = operand.getDefiningOp<tt::LoadOp>();
-  return load && accessFacts(axes, load.getPtr(), load.getMask()).order[0] == dim;
+  return load && accessProperties(axes, load.getPtr(), load.getMask()).order[0] == dim;
 }
 
 /// Products whose results are one class, like sums that a loop adds two products to, have one layout.
@@ -250,8 +250,8 @@ void LayoutPlan::describe(Operation *op) {
   if (!isa<tt::ReduceOp, tt::ScanOp, tt::DotOp>(op)) return;
   if (auto dot = dyn_cast<tt::DotOp>(op)) {
     const DotChoice &choice = products[op] = chooseDot(dot, config, isLoadedAlong(dot.getB(), 1));
-    if (choice.kind == ttg::ProductKind::wgmma && !choice.a) noteTurned(dot, dot.getA(), 1);
-    if (choice.kind == ttg::ProductKind::wgmma) noteTurned(dot, dot.getB(), 0);
+    if (choice.kind == ttg::MmaKind::wgmma && !choice.a) recordTransposed(dot, dot.getA(), 1);
+    if (choice.kind == ttg::MmaKind::wgmma) recordTransposed(dot, dot.getB(), 0);
   }
   std::optional<size_t> found = members.find(isa<tt::DotOp>(op) ? op->getResult(0) : op->getOperand(0));
   if (!found) return;
@@ -273,14 +273,14 @@ bool LayoutPlan::holds(const Class &one, Value tile) const {
 
 /// Where a product's result is stored best. Accumulators lie in short pieces of many rows; what follows is no computation, but the way to
 /// memory.
-LayoutPlan::Priced LayoutPlan::cheapestStoreOfProduct(const MemoryAccess &store, const Layout &tileLayout) const {
+LayoutPlan::Priced LayoutPlan::cheapestStoreOfDot(const MemoryAccess &store, const Layout &tileLayout) const {
   constexpr int64_t wordBits = 32; // narrower elements share words, and would be taken apart for shuffles
-  Priced best{tileLayout, streamedStoreCost(store.facts, tileLayout)};
-  int64_t bits = store.facts.bytes * 8;
-  SmallVector<Layout> layouts(coalescedLayouts(tileLayout.shape, store.facts, warps));
-  if (bits >= wordBits) layouts.push_back(gatheredInWarps(tileLayout, store.facts));
+  Priced best{tileLayout, streamedStoreCost(store.guards, tileLayout)};
+  int64_t bits = store.guards.bytes * 8;
+  SmallVector<Layout> layouts(coalescedLayouts(tileLayout.shape, store.guards, warps));
+  if (bits >= wordBits) layouts.push_back(gatheredInWarps(tileLayout, store.guards));
   for (const Layout &layout : layouts) {
-    int64_t total = streamedStoreCost(store.facts, layout);
+    int64_t total = streamedStoreCost(store.guards, layout);
     if (total < best.cost) total += plannedConversionCost(tileLayout, layout, bits);
     if (total < best.cost) best = {layout, total};
   }
@@ -291,17 +291,17 @@ LayoutPlan::Priced LayoutPlan::cheapestStoreOfProduct(const MemoryAccess &store,
 LayoutPlan::Priced LayoutPlan::cheapestAccess(const MemoryAccess &access, const Layout &tileLayout) const {
   std::optional<size_t> owner = members.find(access.tile);
   if (access.pointer && isa<tt::StoreOp>(access.op) && !tileLayout.shape.empty() && owner && !classes[*owner].dots.empty())
-    return cheapestStoreOfProduct(access, tileLayout);
+    return cheapestStoreOfDot(access, tileLayout);
   auto costIn = [&](const Layout &layout) {
-    return isa<tt::StoreOp>(access.op) ? storeCost(access.facts, layout) : accessCost(access.facts, layout);
+    return isa<tt::StoreOp>(access.op) ? storeCost(access.guards, layout) : accessCost(access.guards, layout);
   };
   Priced best{tileLayout, costIn(tileLayout)};
-  int64_t bits = access.facts.bytes * 8, conversions = 0;
+  int64_t bits = access.guards.bytes * 8, conversions = 0;
   for (Value operand : access.op->getOperands())
     if (isTile(operand) && !cheap.contains(operand)) conversions += 1;
   for (Value result : access.op->getResults())
     if (isTile(result) && !result.use_empty()) conversions += 1;
-  for (const Layout &layout : coalescedLayouts(tileLayout.shape, access.facts, warps)) {
+  for (const Layout &layout : coalescedLayouts(tileLayout.shape, access.guards, warps)) {
     if (layout == tileLayout) continue;
     int64_t total = costIn(layout) + conversions * conversionCost(layout, tileLayout, bits);
     if (total < best.cost) best = {layout, total};
@@ -310,7 +310,7 @@ LayoutPlan::Priced LayoutPlan::cheapestAccess(const MemoryAccess &access, const 
 }
 
 /// Wavefronts of both ways.
-int64_t LayoutPlan::turningCost(const Turned &turned, const Layout &layout) const {
+int64_t LayoutPlan::transposeCost(const Turned &turned, const Layout &layout) const {
   auto wavefronts = [&](const Dims &order) {
     int64_t bits = bitsOf(turned.tile);
     return vectorAccess(layout, SharedLayout::swizzled(layout.shape, bits, widestSpan(layout.shape, bits, order), order)).wavefronts;
@@ -319,7 +319,7 @@ int64_t LayoutPlan::turningCost(const Turned &turned, const Layout &layout) cons
 }
 
 /// Blocks of a thread that have as many neighbors as an access takes along both dimensions.
-static SmallVector<Layout> turningLayouts(const Dims &shape, int64_t warps, const Dims &order) {
+static SmallVector<Layout> transposedLayouts(const Dims &shape, int64_t warps, const Dims &order) {
   constexpr int64_t neighbors = 4, threads = 32;
   SmallVector<Layout> layouts;
   auto fast = static_cast<size_t>(order[0]), slow = static_cast<size_t>(order[1]);
@@ -337,7 +337,7 @@ static SmallVector<Layout> turningLayouts(const Dims &shape, int64_t warps, cons
 int64_t LayoutPlan::cost(const Class &chosen, const Layout &layout) const {
   int64_t sum = 0;
   for (const Turned &turned : chosen.turned)
-    sum += weightOf(turned.dot) * turningCost(turned, layout);
+    sum += weightOf(turned.dot) * transposeCost(turned, layout);
   for (size_t index : chosen.accesses)
     sum += weightOf(accesses[index].op) * cheapestAccess(accesses[index], layout).cost;
   for (Operation *op : chosen.reductions)
@@ -375,16 +375,16 @@ SmallVector<Layout> LayoutPlan::candidates(const Class &chosen) const {
     if (std::optional<Layout> layout = toResult ? resultLayout(border.op, *other) : sourceLayout(border.op, *other)) add(*layout);
   }
   for (size_t index : chosen.accesses)
-    for (const Layout &layout : coalescedLayouts(chosen.shape, accesses[index].facts, warps))
+    for (const Layout &layout : coalescedLayouts(chosen.shape, accesses[index].guards, warps))
       add(layout);
   for (Operation *op : chosen.scans)
     add(scanLayout(chosen.shape, cast<tt::ScanOp>(op).getAxis(), warps));
   for (const Transfer &transfer : chosen.transfers)
     if (transfer.order.size() == chosen.shape.size())
-      for (const Layout &layout : coalescedLayouts(chosen.shape, rowFacts(transfer.tile, transfer.order), warps))
+      for (const Layout &layout : coalescedLayouts(chosen.shape, rowProperties(transfer.tile, transfer.order), warps))
         add(layout);
   for (const Turned &turned : chosen.turned)
-    for (const Layout &layout : turningLayouts(chosen.shape, warps, turned.order))
+    for (const Layout &layout : transposedLayouts(chosen.shape, warps, turned.order))
       add(layout);
   if (layouts.empty()) add(defaultLayout(chosen.shape, warps));
   return layouts;
@@ -403,7 +403,7 @@ void LayoutPlan::choose(Class &chosen) {
   }
 }
 
-bool LayoutPlan::hasNeighbour(const Class &one) const {
+bool LayoutPlan::hasLinkedClass(const Class &one) const {
   return llvm::any_of(one.borders, [&](size_t index) { return decided(borders[index].from) || decided(borders[index].to); });
 }
 
@@ -416,7 +416,7 @@ bool LayoutPlan::hasPreferences(const Class &one) const {
 /// take any layout, to which the store then has to be converted.
 void LayoutPlan::chooseAll() {
   auto rank = [&](const Class &one) {
-    bool beside = hasNeighbour(one);
+    bool beside = hasLinkedClass(one);
     return std::tuple(!one.dots.empty(), beside || hasPreferences(one), one.elements, beside);
   };
   for (size_t done = 0; done < classes.size(); ++done) {
@@ -431,7 +431,7 @@ LayoutPlan::LayoutPlan(tt::FuncOp function, ttg::ConfigAttr config)
     : config(config), warps(config.getWarps()), axes(function),
       cheap(function, [](Operation *) { return true; }, deepestRecomputation), members(function, cheap) {
   if (hasPromises(function)) provenAxes.emplace(function, /*trustsPromises=*/false);
-  for (const TileClasses::Class &one : members.all()) {
+  for (const TileEquivalence::Class &one : members.all()) {
     Class &fresh = classes.emplace_back();
     fresh.shape = ttg::shapeOf(one.leader.getType());
     fresh.elements = elementCount(fresh.shape);

@@ -1,6 +1,6 @@
 // Which layout every tile of a kernel gets, decided before anything is changed.
 //
-// A class of tiles (tile_classes.h) has one layout: nothing is ever converted between its members. Cheap tiles
+// A class of tiles (tile_equivalence.h) has one layout: nothing is ever converted between its members. Cheap tiles
 // are in no class; each user has them computed in its own layout. A class chooses by cost among the layouts that
 // suit its memory operations, its products and its neighbours across reductions and changes of shape best; large
 // classes choose first, so that a row's maximum follows the scores that it belongs to, not the other way round.
@@ -8,7 +8,7 @@
 
 #include "gpu/tiles/dot_choice.h"
 #include "gpu/tiles/layout_cost.h"
-#include "gpu/tiles/tile_classes.h"
+#include "gpu/tiles/tile_equivalence.h"
 #include "gpu/tiles/ttg.h"
 
 namespace tilewright::gpu {
@@ -18,7 +18,7 @@ struct MemoryAccess {
   mlir::Operation *op = nullptr;
   mlir::Value pointer, mask; ///< pointer null: a descriptor does the addressing
   mlir::Value tile;          ///< what is loaded or stored: its class wants the access to be good
-  AccessFacts facts;
+  AccessProperties guards;
   bool covering = false;       ///< by aligned words, from any address (covering.h)
   bool narrowedByMask = false; ///< elements that are neighbours in memory have different masks
   Layout layout;               ///< where it runs; differs from its tile's where a conversion is cheaper than bad accesses
@@ -28,7 +28,7 @@ class LayoutPlan {
 public:
   LayoutPlan(tt::FuncOp function, ttg::ConfigAttr config);
 
-  bool isCheap(mlir::Value tile) const { return cheap.contains(tile); }
+  bool isRematerializable(mlir::Value tile) const { return cheap.contains(tile); }
   /// The layout of the tile's class; for a cheap tile, the one to use where no particular layout is needed.
   Layout layoutOf(mlir::Value tile) const;
   /// Null for operations that do not access tiles in memory.
@@ -78,20 +78,20 @@ private:
 
   void collect(mlir::Operation *op);
   void addAccess(mlir::Operation *op, mlir::Value pointer, mlir::Value mask, mlir::Value tile);
-  void addBorder(mlir::Operation *op, mlir::Value from, mlir::Value to);
-  void addTransfer(mlir::Value tile, llvm::ArrayRef<int32_t> order);
+  void addConversionPoint(mlir::Operation *op, mlir::Value from, mlir::Value to);
+  void addTmaTransfer(mlir::Value tile, llvm::ArrayRef<int32_t> order);
   void describe(mlir::Operation *op);
-  void noteTurned(tt::DotOp dot, mlir::Value operand, int64_t along);
+  void recordTransposed(tt::DotOp dot, mlir::Value operand, int64_t along);
   bool isLoadedAlong(mlir::Value operand, int64_t dim) const;
   void agree(const Class &one);
   bool hasPreferences(const Class &one) const;
-  bool hasNeighbour(const Class &one) const;
+  bool hasLinkedClass(const Class &one) const;
   void chooseAll();
   void choose(Class &chosen);
   llvm::SmallVector<Layout> candidates(const Class &chosen) const;
   int64_t cost(const Class &chosen, const Layout &layout) const;
-  int64_t turningCost(const Turned &turned, const Layout &layout) const;
-  Priced cheapestStoreOfProduct(const MemoryAccess &store, const Layout &tileLayout) const;
+  int64_t transposeCost(const Turned &turned, const Layout &layout) const;
+  Priced cheapestStoreOfDot(const MemoryAccess &store, const Layout &tileLayout) const;
   Priced cheapestAccess(const MemoryAccess &access, const Layout &tileLayout) const;
   bool holds(const Class &one, mlir::Value tile) const;
   /// Layout of `tile` if that is decided.
@@ -101,8 +101,8 @@ private:
   int64_t warps;
   AxisAnalysis axes;
   std::optional<AxisAnalysis> provenAxes; // without promises, where there are some
-  CheapTiles cheap;
-  TileClasses members;
+  RematerializableTiles cheap;
+  TileEquivalence members;
   std::vector<Class> classes; // by the numbers of `members`
   std::vector<MemoryAccess> accesses;
   llvm::DenseMap<mlir::Operation *, size_t> accessOf;

@@ -16,10 +16,10 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-using address::Conjunct, address::Indices, address::Mask, address::ownDims, address::Polynomial, address::product, address::quotient,
+using address::Conjunct, address::Indices, address::Mask, address::ownDims, address::Polynomial, address::dot, address::quotient,
     address::Term;
 
-constexpr size_t mostDims = 5;
+constexpr size_t maxDims = 5;
 constexpr int64_t firstCoordinate = -(int64_t(1) << 30), lastCoordinate = INT32_MAX - (1 << 16);
 
 /// Whether a tile at a negative index of this dimension lies in front of its tensor altogether, where no kernel reads: what is inside of
@@ -30,7 +30,7 @@ bool isOutsideWhereNegative(Indices &indices, const MapPlan &plan, const MapDime
   Polynomial last; // of all that is inside of it
   for (const MapDimension &other : plan.dims) {
     if (&other == &dim || other.placeholder) continue;
-    std::optional<Polynomial> part = product(other.bound - Polynomial(1), other.stride);
+    std::optional<Polynomial> part = dot(other.bound - Polynomial(1), other.stride);
     if (other.bound.isZero() || !part) return false;
     last = last + *part;
   }
@@ -38,7 +38,7 @@ bool isOutsideWhereNegative(Indices &indices, const MapPlan &plan, const MapDime
 }
 
 /// The dimension of which a bound says that what is behind the elements that are looked at is off:  coordinate - looked < 0
-std::optional<int64_t> endOfLooked(const Conjunct &bound, ArrayRef<int64_t> shape, ArrayRef<int64_t> looked) {
+std::optional<int64_t> endOfDemanded(const Conjunct &bound, ArrayRef<int64_t> shape, ArrayRef<int64_t> looked) {
   for (auto [dim, extent] : llvm::enumerate(looked))
     if (extent < shape[dim] && bound == Polynomial(Term{1, int64_t(dim), {}}) - Polynomial(extent)) return int64_t(dim);
   return std::nullopt;
@@ -145,7 +145,7 @@ private:
       if (factor != 1 && factor != -1) return Failure{"its mask compares a multiple of an index"};
       MapDimension &dim = dimOf(along);
       if (factor == 1) {
-        if (endOfLooked(conjunct, shape, looked)) {
+        if (endOfDemanded(conjunct, shape, looked)) {
           ends.push_back(along);
           continue;
         }
@@ -194,7 +194,7 @@ private:
         dim.start = computedPart(*dim.distance);
         if (!indices.assumeNonNegative(dim.start)) return computedBound(dim);
       }
-      rest = rest - *product(dim.start, dim.stride);
+      rest = rest - *dot(dim.start, dim.stride);
     }
     return {};
   }
@@ -203,7 +203,7 @@ private:
   bool take(const Term &term, MapDimension &dim) {
     std::optional<Term> factor = quotient(term, dim.stride.terms.back());
     if (!factor) return false;
-    Polynomial less = rest - *product(Polynomial(*factor), dim.stride);
+    Polynomial less = rest - *dot(Polynomial(*factor), dim.stride);
     if (less.terms.size() + dim.stride.terms.size() != rest.terms.size()) return false;
     rest = less;
     dim.start.add(*factor);
@@ -283,7 +283,7 @@ private:
   }
 
   Result<void> finish() {
-    if (plan_.dims.size() > mostDims) return Failure{"a tensor map of " + std::to_string(plan_.dims.size()) + " dimensions is needed"};
+    if (plan_.dims.size() > maxDims) return Failure{"a tensor map of " + std::to_string(plan_.dims.size()) + " dimensions is needed"};
     for (MapDimension &dim : plan_.dims) {
       if (!dim.distance) continue;
       dim.bound = dim.start - *dim.distance;
@@ -353,7 +353,7 @@ bool provesItself(Indices &indices, const MapPlan &plan, Value pointers, Value m
   if (!pointer || pointer->base != plan.base) return false;
   Polynomial place = plan.offset;
   for (const MapDimension &dim : plan.dims) {
-    std::optional<Polynomial> part = product(dim.placeholder ? dim.start : coordinate(dim), dim.stride);
+    std::optional<Polynomial> part = dot(dim.placeholder ? dim.start : coordinate(dim), dim.stride);
     if (!part) return false;
     place = place + *part;
   }
@@ -375,14 +375,14 @@ bool provesItself(Indices &indices, const MapPlan &plan, Value pointers, Value m
     if (dim.fixed) bounds.push_back(Polynomial(-1) - coordinate(dim));
   }
   if (!llvm::all_of(bounds, [&](const Conjunct &bound) { return llvm::is_contained(original.conjuncts, bound); })) return false;
-  auto isBehindLooked = [&](const Conjunct &bound) {
-    std::optional<int64_t> at = endOfLooked(bound, shape, looked);
+  auto isPastDemanded = [&](const Conjunct &bound) {
+    std::optional<int64_t> at = endOfDemanded(bound, shape, looked);
     return at && llvm::any_of(plan.dims, [&](const MapDimension &dim) { return dim.tileDim == *at && !dim.bound.isZero(); });
   };
   // Every bound of the mask is one of the map's, or holds anyway: of lower ones, it is enough if the start is not negative.
   return plan.wholly.conditions == original.conditions && llvm::all_of(original.conjuncts, [&](const Conjunct &bound) {
            Polynomial start = Polynomial(-1) - bound.along(-1);
-           return llvm::is_contained(bounds, bound) || isBehindLooked(bound) || (bound.constant() && *bound.constant() < 0) ||
+           return llvm::is_contained(bounds, bound) || isPastDemanded(bound) || (bound.constant() && *bound.constant() < 0) ||
                   (isLower(bound) && indices.isNonNegative(start));
          });
 }

@@ -17,10 +17,10 @@ constexpr int64_t otherRegisters = 47;
 
 /// Of the sums of an fp8 product that leave the tensor cores at a time, for threads to add them to the others: 128 columns of 64 rows.
 /// Those of 256 would fill a thread's registers together with what they are added to.
-constexpr int64_t registersOfExactPart = 64;
+constexpr int64_t registersOfPromotedPart = 64;
 
 /// Of a kernel that has more warps than its author asked for: how many that were (an integer).
-constexpr llvm::StringLiteral askedWarpsName = "ttg.asked_warps";
+constexpr llvm::StringLiteral requestedWarpsName = "ttg.requested_warps";
 
 /// Bits of the accumulators that a loop of the function holds at one time, of the fullest one.
 int64_t accumulatorBits(mlir::Operation *function);

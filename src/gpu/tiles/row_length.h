@@ -12,7 +12,7 @@
 namespace tilewright::gpu {
 
 /// Of a kernel's argument (an integer attribute): it is no larger.
-constexpr llvm::StringLiteral atMostName = "ttg.at_most";
+constexpr llvm::StringLiteral maxValueName = "ttg.max_value";
 
 /// The operands of `columns < n`: how many columns, and an argument of the kernel (null: none) or a constant.
 struct RowLength {

@@ -1,10 +1,10 @@
-// Products become the instructions that assign-layouts has chosen (`ttg.product`), and operands go where those read them:
+// Products become the instructions that assign-layouts has chosen (`ttg.dot_choice`), and operands go where those read them:
 //   before: %d = tt.dot %a, %b, %c : tensor<128x64xf16, #x> * tensor<64x256xf16, #y> -> tensor<128x256xf32, #wgmma>
-//   after:  %p = ttg.alloc    %q = ttg.alloc    ttg.sync    ttg.store_shared %a, %p    ttg.store_shared %b, %q    ttg.fence_async ttg.sync
+//   after:  %p = ttg.alloc    %q = ttg.alloc    ttg.cta_barrier    ttg.store_shared %a, %p    ttg.store_shared %b, %q    ttg.fence_async ttg.cta_barrier
 //           %e = ttg.wgmma %p, %q, %c    %d = ttg.wgmma_wait 0, %e
 // Nothing overlaps yet: the pipeline turns loads that only feed a buffer into copies that run ahead, and lets products run on.
 #include "gpu/passes.h"
-#include "gpu/tiles/real_extent.h"
+#include "gpu/tiles/valid_extent.h"
 #include "gpu/tiles/ttg.h"
 #include "ir/refusal.h"
 
@@ -79,10 +79,10 @@ private:
 
   /// Several products may read one tile: it is copied once, so that the one that reads the fewest columns at a time can.
   void noteReach(tt::DotOp dot) {
-    auto product = dot->getAttrOfType<ttg::ProductAttr>(ttg::productName);
-    bool isWgmma = product && product.getKind() == ttg::ProductKind::wgmma;
-    noteWhole(dot.getA(), 0, dot, isWgmma && !product.getAInRegisters());
-    noteWhole(dot.getB(), 1, dot, isWgmma);
+    auto product = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
+    bool isWgmma = product && product.getKind() == ttg::MmaKind::wgmma;
+    recordWhole(dot.getA(), 0, dot, isWgmma && !product.getAInRegisters());
+    recordWhole(dot.getB(), 1, dot, isWgmma);
     if (!isWgmma) return;
     Source source = sourceOf(dot.getB());
     int64_t &least = reaches.try_emplace({source.tile, source.order[0]}, product.getColumns()).first->second;
@@ -90,12 +90,12 @@ private:
   }
 
   /// A tile is wanted whole where a product does not read it by its descriptors, or further than what has been copied.
-  void noteWhole(Value operand, size_t dim, tt::DotOp dot, bool byDescriptor) {
+  void recordWhole(Value operand, size_t dim, tt::DotOp dot, bool byDescriptor) {
     Source source = sourceOf(operand);
     auto load = source.tile.getDefiningOp<ttg::DescriptorLoadOp>();
     if (!load || copiedExtent(load).empty()) return;
-    byDescriptor = byDescriptor && multipliedExtent(dot)[dim] <= copiedExtent(load)[static_cast<size_t>(source.order[dim])];
-    if (!byDescriptor) load->removeAttr(copiedName);
+    byDescriptor = byDescriptor && mmaExtent(dot)[dim] <= copiedExtent(load)[static_cast<size_t>(source.order[dim])];
+    if (!byDescriptor) load->removeAttr(copiedExtentName);
   }
 
   /// `along`: the operand's dimension that products run along; `reach`: how much of the other one a warpgroup reads, in elements;
@@ -104,8 +104,8 @@ private:
     auto tile = cast<RankedTensorType>(source.tile.getType());
     Dims shape = ttg::shapeOf(tile), order = memoryOrder(source.tile);
     int64_t bits = std::max<int64_t>(8, tile.getElementTypeBitWidth()), inner = source.order[along];
-    constexpr int64_t leastSpan = 32;
-    if (order[0] != inner && (!either || reach * bits < leastSpan * 8)) std::swap(order[0], order[1]);
+    constexpr int64_t minSpan = 32;
+    if (order[0] != inner && (!either || reach * bits < minSpan * 8)) std::swap(order[0], order[1]);
     int64_t widest = order[0] == inner ? 128 : std::min<int64_t>(128, reach * bits / 8);
     return SharedLayout::swizzled(shape, bits, widest, order);
   }
@@ -133,7 +133,7 @@ private:
         hoisted[key] = buffer;
       }
     }
-    if (Attribute copied = from ? from->getAttr(copiedName) : Attribute()) buffer.getDefiningOp()->setAttr(copiedName, copied);
+    if (Attribute copied = from ? from->getAttr(copiedExtentName) : Attribute()) buffer.getDefiningOp()->setAttr(copiedExtentName, copied);
     Type seen = element.isInteger(1) ? stored : source.element;
     if (llvm::is_sorted(source.order) && seen == stored) return buffer;
     Dims order(source.order.begin(), source.order.end());
@@ -143,11 +143,11 @@ private:
   }
 
   void store(Location loc, ArrayRef<std::pair<Value, Value>> tiles) {
-    ttg::SyncOp::create(b, loc);
+    ttg::CtaBarrierOp::create(b, loc);
     for (auto [tile, buffer] : tiles)
       ttg::StoreSharedOp::create(b, loc, tile, buffer);
     ttg::FenceAsyncOp::create(b, loc);
-    ttg::SyncOp::create(b, loc);
+    ttg::CtaBarrierOp::create(b, loc);
   }
 
   void storePending(tt::DotOp dot) {
@@ -157,34 +157,34 @@ private:
   }
 
   /// What the product is added to. Tensor cores accumulate in 32 bits, and products of fp16 in fp16 where that is asked for.
-  Value accumulator(tt::DotOp dot, ttg::ProductKind kind) {
+  Value accumulator(tt::DotOp dot, ttg::MmaKind kind) {
     Value c = dot.getC();
     auto type = cast<RankedTensorType>(c.getType());
-    if (kind == ttg::ProductKind::fma || type.getElementTypeBitWidth() != 16) return c;
+    if (kind == ttg::MmaKind::fma || type.getElementTypeBitWidth() != 16) return c;
     if (type.getElementType().isF16() && getElementTypeOrSelf(dot.getA().getType()).isF16()) return c;
     return arith::ExtFOp::create(b, dot.getLoc(), RankedTensorType::get(type.getShape(), b.getF32Type(), type.getEncoding()), c);
   }
 
   LogicalResult select(tt::DotOp dot) {
-    auto product = dot->getAttrOfType<ttg::ProductAttr>(ttg::productName);
+    auto product = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
     if (!product) return bug(dot, "assign-layouts has not said how it is computed");
     switch (product.getKind()) {
-    case ttg::ProductKind::wgmma: finish(dot, byWarpgroups(dot, product)); break;
-    case ttg::ProductKind::mma: finish(dot, byWarps(dot)); break;
-    case ttg::ProductKind::fma: finish(dot, byThreads(dot)); break;
+    case ttg::MmaKind::wgmma: finish(dot, byWarpgroups(dot, product)); break;
+    case ttg::MmaKind::mma: finish(dot, byWarps(dot)); break;
+    case ttg::MmaKind::fma: finish(dot, byThreads(dot)); break;
     }
     return success();
   }
 
   /// After how many elements of K the sum of an fp8 product leaves the tensor cores. Null: at the end.
-  IntegerAttr exactEvery(tt::DotOp dot) {
+  IntegerAttr promotionInterval(tt::DotOp dot) {
     auto a = cast<RankedTensorType>(dot.getA().getType());
     int64_t every = dot.getMaxNumImpreciseAcc();
     bool isFp8 = isa<FloatType>(a.getElementType()) && a.getElementTypeBitWidth() == 8;
     return isFp8 && every <= a.getDimSize(1) ? b.getI32IntegerAttr(static_cast<int32_t>(every)) : IntegerAttr();
   }
 
-  Value byWarpgroups(tt::DotOp dot, ttg::ProductAttr product) {
+  Value byWarpgroups(tt::DotOp dot, ttg::DotChoiceAttr product) {
     // Operands of 16 bits may lie M-major (A) or N-major (B) in shared memory, others along K only.
     bool eitherMajor = cast<RankedTensorType>(dot.getA().getType()).getElementTypeBitWidth() == 16;
     auto shared = [&](Value operand, size_t along, int64_t reach) {
@@ -196,9 +196,9 @@ private:
     Value a = product.getAInRegisters() ? dot.getA() : shared(dot.getA(), 1, 64), second = shared(dot.getB(), 0, product.getColumns());
     storePending(dot);
     Value c = accumulator(dot, product.getKind());
-    Dims extent = multipliedExtent(dot);
-    auto d = ttg::WgmmaOp::create(b, dot.getLoc(), c.getType(), a, second, c, Value(), exactEvery(dot));
-    if (extent != ttg::shapeOf(dot.getType())) d->setAttr(multipliedName, b.getDenseI64ArrayAttr(extent));
+    Dims extent = mmaExtent(dot);
+    auto d = ttg::WgmmaOp::create(b, dot.getLoc(), c.getType(), a, second, c, Value(), promotionInterval(dot));
+    if (extent != ttg::shapeOf(dot.getType())) d->setAttr(mmaExtentName, b.getDenseI64ArrayAttr(extent));
     return ttg::WgmmaWaitOp::create(b, dot.getLoc(), TypeRange{c.getType()}, 0, ValueRange{d.getD()}).getResults()[0];
   }
 
@@ -207,7 +207,7 @@ private:
     storePending(dot);
     a = inRegisters(a, dot.getA(), dot.getLoc());
     second = inRegisters(second, dot.getB(), dot.getLoc());
-    Value c = accumulator(dot, ttg::ProductKind::mma);
+    Value c = accumulator(dot, ttg::MmaKind::mma);
     return tt::DotOp::create(b, dot.getLoc(), c.getType(), a, second, c, dot.getInputPrecision(), dot.getMaxNumImpreciseAcc());
   }
 
@@ -225,7 +225,7 @@ private:
     };
     Value a = plain(dot.getA(), true), second = plain(dot.getB(), false);
     storePending(dot);
-    Value c = accumulator(dot, ttg::ProductKind::fma);
+    Value c = accumulator(dot, ttg::MmaKind::fma);
     return ttg::FmaDotOp::create(b, dot.getLoc(), c.getType(), a, second, c);
   }
 

@@ -21,14 +21,14 @@ constexpr int64_t specialised = 16, powers[] = {8, 4, 2};
 
 class Specializer {
 public:
-  explicit Specializer(tt::FuncOp function) : function(function), refuted(ttg::refutedFacts(function)) {}
+  explicit Specializer(tt::FuncOp function) : function(function), failedGuards(ttg::failedGuardsOf(function)) {}
 
   void run() {
-    if (refuted.contains(everyFact)) return;
+    if (failedGuards.contains(everyGuard)) return;
     for (BlockArgument argument : function.getArguments())
       if (isCandidate(argument)) candidates.push_back(argument);
     for (BlockArgument argument : candidates)
-      takeWhatIsRefuted(argument);
+      takeFailedGuards(argument);
     if (candidates.empty() || widthWith(std::nullopt) == widthWith(specialised)) return;
     for (BlockArgument argument : candidates)
       preferWhatWouldHelp(argument);
@@ -46,13 +46,13 @@ private:
     return counts && !function.getArgAttr(argument.getArgNumber(), ttg::notSpecializedName) && divisibilityOf(argument) < specialised;
   }
 
-  static LaunchFact factOf(BlockArgument argument, int64_t divisor, bool isPreferred) {
-    LaunchFact fact;
-    fact.name = address::nameOf(argument) + (isPreferred ? " is no multiple of " : " is a multiple of ") + std::to_string(divisor);
+  static LaunchGuard guardOf(BlockArgument argument, int64_t divisor, bool isVersioningRequest) {
+    LaunchGuard guard;
+    guard.name = address::nameOf(argument) + (isVersioningRequest ? " is no multiple of " : " is a multiple of ") + std::to_string(divisor);
     using Kind = BoundNode::Kind;
-    fact.nodes = {{Kind::slot, argument.getArgNumber()}, {Kind::between, divisor, divisor}, {Kind::remainder, 0, 1}};
-    fact.isPreferred = isPreferred;
-    return fact;
+    guard.nodes = {{Kind::slot, argument.getArgNumber()}, {Kind::between, divisor, divisor}, {Kind::remainder, 0, 1}};
+    guard.isVersioningRequest = isVersioningRequest;
+    return guard;
   }
 
   void setDivisibility(BlockArgument argument, int64_t divisor) {
@@ -63,20 +63,20 @@ private:
       function.removeArgAttr(argument.getArgNumber(), tt::divisibilityName);
   }
 
-  void takeWhatIsRefuted(BlockArgument argument) {
+  void takeFailedGuards(BlockArgument argument) {
     for (int64_t divisor : powers) {
-      if (divisor <= divisibilityOf(argument) || !refuted.contains(factOf(argument, divisor, true).name)) continue;
-      LaunchFact fact = factOf(argument, divisor, false);
-      if (refuted.contains(fact.name)) continue;
+      if (divisor <= divisibilityOf(argument) || !failedGuards.contains(guardOf(argument, divisor, true).name)) continue;
+      LaunchGuard guard = guardOf(argument, divisor, false);
+      if (failedGuards.contains(guard.name)) continue;
       setDivisibility(argument, divisor);
-      ttg::relyOn(function, fact);
+      ttg::relyOn(function, guard);
     }
   }
 
   /// The widths of all accesses, added up, if all candidates were multiples of `others` (none: as they are), and `one` of `divisor`.
   int64_t widthWith(std::optional<int64_t> others, BlockArgument one = {}, int64_t divisor = 1) {
     SmallVector<int64_t> before;
-    Attribute facts = function->getAttr(ttg::factsName);
+    Attribute guards = function->getAttr(ttg::guardsName);
     for (BlockArgument argument : candidates) {
       before.push_back(divisibilityOf(argument));
       if (others) setDivisibility(argument, argument == one ? divisor : *others);
@@ -95,10 +95,10 @@ private:
     for (auto [argument, number] : llvm::zip(candidates, before))
       setDivisibility(argument, number);
     // The trial must not rely on anything.
-    if (facts)
-      function->setAttr(ttg::factsName, facts);
+    if (guards)
+      function->setAttr(ttg::guardsName, guards);
     else
-      function->removeAttr(ttg::factsName);
+      function->removeAttr(ttg::guardsName);
     return width;
   }
 
@@ -106,13 +106,13 @@ private:
     int64_t wider = widthWith(specialised, argument, powers[0]);
     for (int64_t divisor : powers) {
       int64_t narrower = widthWith(specialised, argument, divisor / 2);
-      if (divisor > divisibilityOf(argument) && wider > narrower) ttg::relyOn(function, factOf(argument, divisor, true));
+      if (divisor > divisibilityOf(argument) && wider > narrower) ttg::relyOn(function, guardOf(argument, divisor, true));
       wider = narrower;
     }
   }
 
   tt::FuncOp function;
-  address::RefutedFacts refuted;
+  address::FailedGuards failedGuards;
   SmallVector<BlockArgument> candidates;
 };
 

@@ -3,7 +3,7 @@
 // a thread's work depends on it, the kernel says that it prefers long rows, without relying on that:
 //     prefers: n_cols is more than 1280, ... is more than 1536, ... is more than 1792             eighths of the block
 // The launch whose n_cols is 1025 refutes all three, and takes a version that relies on the strongest contrary:
-//     relies on: n_cols is at most 1280      ->      %n_cols {ttg.at_most = 1280}
+//     relies on: n_cols is at most 1280      ->      %n_cols {ttg.max_value = 1280}
 // lower-to-threads leaves out the registers of a thread whose columns all lie behind that: 6 of 16.
 #include "gpu/passes.h"
 #include "gpu/tiles/axis_info.h"
@@ -39,19 +39,19 @@ std::optional<RowLength> rowLengthOf(arith::CmpIOp compare) {
   return row.length && isa<tt::FuncOp>(row.length.getOwner()->getParentOp()) ? std::optional(row) : std::nullopt;
 }
 
-static LaunchFact factOf(BlockArgument argument, int64_t bound, bool isPreferred) {
-  LaunchFact fact;
-  fact.name = address::nameOf(argument) + (isPreferred ? " is more than " : " is at most ") + std::to_string(bound);
-  fact.nodes = {{BoundNode::Kind::slot, argument.getArgNumber()}};
-  fact.least = std::numeric_limits<int64_t>::min();
-  fact.most = bound;
-  fact.isPreferred = isPreferred;
-  return fact;
+static LaunchGuard guardOf(BlockArgument argument, int64_t bound, bool isVersioningRequest) {
+  LaunchGuard guard;
+  guard.name = address::nameOf(argument) + (isVersioningRequest ? " is more than " : " is at most ") + std::to_string(bound);
+  guard.nodes = {{BoundNode::Kind::slot, argument.getArgNumber()}};
+  guard.least = std::numeric_limits<int64_t>::min();
+  guard.most = bound;
+  guard.isVersioningRequest = isVersioningRequest;
+  return guard;
 }
 
 /// The most elements that one access of a thread takes: they can only be left out together.
 static int64_t widestAccess(tt::FuncOp function) {
-  Attribute facts = function->getAttr(ttg::factsName);
+  Attribute guards = function->getAttr(ttg::guardsName);
   AxisAnalysis axes(function);
   int64_t widest = 1;
   auto look = [&](Value pointer, Value mask) {
@@ -61,24 +61,24 @@ static int64_t widestAccess(tt::FuncOp function) {
   };
   function.walk([&](tt::LoadOp load) { look(load.getPtr(), load.getMask()); });
   function.walk([&](tt::StoreOp store) { look(store.getPtr(), store.getMask()); });
-  if (facts) // this question must not rely on anything
-    function->setAttr(ttg::factsName, facts);
+  if (guards) // this question must not rely on anything
+    function->setAttr(ttg::guardsName, guards);
   else
-    function->removeAttr(ttg::factsName);
+    function->removeAttr(ttg::guardsName);
   return widest;
 }
 
 /// `together`: columns of the row that the threads of a block take with one access.
-static void specialize(tt::FuncOp function, const RowLength &row, int64_t together, const address::RefutedFacts &refuted) {
+static void specialize(tt::FuncOp function, const RowLength &row, int64_t together, const address::FailedGuards &failedGuards) {
   for (int64_t part = fewest; part < parts; ++part) {
     int64_t bound = row.block * part / parts;
     if (bound % together) continue; // it would leave out no more than the next one
-    LaunchFact fact = factOf(row.length, bound, false);
-    if (!refuted.contains(factOf(row.length, bound, true).name)) {
-      ttg::relyOn(function, factOf(row.length, bound, true));
-    } else if (!refuted.contains(fact.name)) {
-      function.setArgAttr(row.length.getArgNumber(), atMostName, IntegerAttr::get(IntegerType::get(function.getContext(), 64), bound));
-      ttg::relyOn(function, fact);
+    LaunchGuard guard = guardOf(row.length, bound, false);
+    if (!failedGuards.contains(guardOf(row.length, bound, true).name)) {
+      ttg::relyOn(function, guardOf(row.length, bound, true));
+    } else if (!failedGuards.contains(guard.name)) {
+      function.setArgAttr(row.length.getArgNumber(), maxValueName, IntegerAttr::get(IntegerType::get(function.getContext(), 64), bound));
+      ttg::relyOn(function, guard);
       return;
     }
   }
@@ -86,7 +86,7 @@ static void specialize(tt::FuncOp function, const RowLength &row, int64_t togeth
 
 LogicalResult specializeLengths(ModuleOp module) {
   return ttg::onKernels(module, [](tt::FuncOp kernel, ttg::ConfigAttr config, const GpuTarget &) {
-    address::RefutedFacts refuted = ttg::refutedFacts(kernel);
+    address::FailedGuards failedGuards = ttg::failedGuardsOf(kernel);
     llvm::SmallDenseMap<unsigned, RowLength> rows; // by argument; for several blocks, the largest
     kernel.walk([&](arith::CmpIOp compare) {
       std::optional<RowLength> row = rowLengthOf(compare);
@@ -94,10 +94,10 @@ LogicalResult specializeLengths(ModuleOp module) {
       auto [place, isNew] = rows.try_emplace(row->length.getArgNumber(), *row);
       if (!isNew && row->block > place->second.block) place->second = *row;
     });
-    if (rows.empty() || refuted.contains(everyFact)) return success();
+    if (rows.empty() || failedGuards.contains(everyGuard)) return success();
     int64_t together = widestAccess(kernel) * config.getWarps() << laneBits;
     for (BlockArgument argument : kernel.getArguments())
-      if (auto row = rows.find(argument.getArgNumber()); row != rows.end()) specialize(kernel, row->second, together, refuted);
+      if (auto row = rows.find(argument.getArgNumber()); row != rows.end()) specialize(kernel, row->second, together, failedGuards);
     return success();
   });
 }

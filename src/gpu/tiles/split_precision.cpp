@@ -6,7 +6,7 @@
 // parts where there are two of bf16. An infinity's second part is no number, and neither is %s then: the first product knows better.
 #include "gpu/passes.h"
 #include "gpu/tiles/dot_choice.h"
-#include "ir/real_extent.h"
+#include "ir/valid_extent.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,12 +24,12 @@ static bool isBf16(Precision precision) {
 
 /// Whether a tensor core takes the product of the parts.
 static bool hasTensorCore(tt::DotOp op, ttg::ConfigAttr config, const GpuTarget &target) {
-  constexpr int64_t leastDepth = 16; // of bf16
+  constexpr int64_t minDepth = 16; // of bf16
   bool isBf = isBf16(op.getInputPrecision());
-  if (!(isBf ? target.bf16Mma : target.tf32Mma) || (isBf && ttg::shapeOf(op.getA().getType()).back() < leastDepth)) return false;
+  if (!(isBf ? target.bf16Mma : target.tf32Mma) || (isBf && ttg::shapeOf(op.getA().getType()).back() < minDepth)) return false;
   Precision wanted = op.getInputPrecision();
   op.setInputPrecision(Precision::TF32);
-  bool found = chooseDot(op, config).kind != ttg::ProductKind::fma;
+  bool found = chooseDot(op, config).kind != ttg::MmaKind::fma;
   op.setInputPrecision(wanted);
   return found;
 }
@@ -48,7 +48,7 @@ static Value cutToTf32(ImplicitLocOpBuilder &b, Value tile) {
 }
 
 /// Parts that add up to the tile, the largest first.
-static SmallVector<Value> partsOf(ImplicitLocOpBuilder &b, Value tile, Precision precision) {
+static SmallVector<Value> threadValueCount(ImplicitLocOpBuilder &b, Value tile, Precision precision) {
   auto type = cast<RankedTensorType>(tile.getType());
   SmallVector<Value> parts;
   size_t count = precision == Precision::BF16x6 ? 3 : 2;
@@ -64,12 +64,12 @@ static SmallVector<Value> partsOf(ImplicitLocOpBuilder &b, Value tile, Precision
 static void split(tt::DotOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   Precision precision = op.getInputPrecision(), each = isBf16(precision) ? Precision::IEEE : Precision::TF32;
-  SmallVector<Value> left = partsOf(b, op.getA(), precision), right = partsOf(b, op.getB(), precision);
+  SmallVector<Value> left = threadValueCount(b, op.getA(), precision), right = threadValueCount(b, op.getB(), precision);
   auto type = cast<RankedTensorType>(op.getType());
-  Attribute real = op->getAttr(tt::realName);
+  Attribute real = op->getAttr(tt::validExtentName);
   auto product = [&](Value a, Value with, Value c) -> Value {
     auto dot = tt::DotOp::create(b, type, a, with, c, each, 0);
-    if (real) dot->setAttr(tt::realName, real);
+    if (real) dot->setAttr(tt::validExtentName, real);
     return dot;
   };
   Value zero = constantTile(b, type, b.getF32FloatAttr(0)), small = zero;
@@ -85,13 +85,13 @@ static void split(tt::DotOp op) {
 
 LogicalResult splitPrecision(ModuleOp module) {
   return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-    SmallVector<tt::DotOp> products;
+    SmallVector<tt::DotOp> dots;
     function.walk([&](tt::DotOp op) {
       bool asks = op.getInputPrecision() != Precision::TF32 && op.getInputPrecision() != Precision::IEEE;
       bool isF32 = getElementTypeOrSelf(op.getA().getType()).isF32() && getElementTypeOrSelf(op.getType()).isF32();
-      if (asks && isF32 && hasTensorCore(op, config, target)) products.push_back(op);
+      if (asks && isF32 && hasTensorCore(op, config, target)) dots.push_back(op);
     });
-    for (tt::DotOp op : products)
+    for (tt::DotOp op : dots)
       split(op);
     return success();
   });

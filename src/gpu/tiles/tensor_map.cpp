@@ -84,12 +84,12 @@ std::optional<std::vector<TensorMapSpec>> takeTensorMaps(tt::FuncOp kernel) {
   return specs;
 }
 
-std::vector<LaunchFact> takeLaunchFacts(tt::FuncOp kernel) {
-  std::vector<LaunchFact> facts;
-  if (auto list = kernel->getAttrOfType<ArrayAttr>(ttg::factsName))
-    for (auto fact : list.getAsRange<ttg::FactAttr>())
-      facts.push_back(*factOf(fact.getName().str(), fact.getNumbers(), kernel.getNumArguments()));
-  return facts;
+std::vector<LaunchGuard> collectLaunchGuards(tt::FuncOp kernel) {
+  std::vector<LaunchGuard> guards;
+  if (auto list = kernel->getAttrOfType<ArrayAttr>(ttg::guardsName))
+    for (auto guard : list.getAsRange<ttg::LaunchGuardAttr>())
+      guards.push_back(*guardOf(guard.getName().str(), guard.getNumbers(), kernel.getNumArguments()));
+  return guards;
 }
 
 } // namespace tilewright::gpu

@@ -17,6 +17,6 @@ namespace tilewright::gpu {
 std::optional<std::vector<TensorMapSpec>> takeTensorMaps(tt::FuncOp kernel);
 
 /// What the kernel's code assumes about its launches.
-std::vector<LaunchFact> takeLaunchFacts(tt::FuncOp kernel);
+std::vector<LaunchGuard> collectLaunchGuards(tt::FuncOp kernel);
 
 } // namespace tilewright::gpu

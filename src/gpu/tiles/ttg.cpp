@@ -242,39 +242,39 @@ OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
 
 //===---------------------------------------------------------------------------------------------------------------- facts
 
-address::RefutedFacts ttg::refutedFacts(tt::FuncOp kernel) {
-  address::RefutedFacts refuted;
-  if (auto names = kernel->getAttrOfType<ArrayAttr>(refutedName))
+address::FailedGuards ttg::failedGuardsOf(tt::FuncOp kernel) {
+  address::FailedGuards failedGuards;
+  if (auto names = kernel->getAttrOfType<ArrayAttr>(failedGuardsName))
     for (auto name : names.getAsRange<StringAttr>())
-      refuted.insert(name.getValue());
-  return refuted;
+      failedGuards.insert(name.getValue());
+  return failedGuards;
 }
 
-void ttg::relyOn(tt::FuncOp kernel, ArrayRef<LaunchFact> facts) {
+void ttg::relyOn(tt::FuncOp kernel, ArrayRef<LaunchGuard> guards) {
   SmallVector<Attribute> all;
-  if (auto before = kernel->getAttrOfType<ArrayAttr>(factsName)) all.assign(before.begin(), before.end());
-  for (const LaunchFact &fact : facts) {
+  if (auto before = kernel->getAttrOfType<ArrayAttr>(guardsName)) all.assign(before.begin(), before.end());
+  for (const LaunchGuard &guard : guards) {
     MLIRContext *context = kernel.getContext();
-    Attribute made = FactAttr::get(context, StringAttr::get(context, fact.name), DenseI64ArrayAttr::get(context, numbersOf(fact)));
+    Attribute made = LaunchGuardAttr::get(context, StringAttr::get(context, guard.name), DenseI64ArrayAttr::get(context, numbersOf(guard)));
     if (!llvm::is_contained(all, made)) all.push_back(made);
   }
-  if (!all.empty()) kernel->setAttr(factsName, ArrayAttr::get(kernel.getContext(), all));
+  if (!all.empty()) kernel->setAttr(guardsName, ArrayAttr::get(kernel.getContext(), all));
 }
 
-bool ttg::areApart(Value pointer, Value other) {
+bool ttg::assumeNoAlias(Value pointer, Value other) {
   BlockArgument a = address::baseArgument(pointer), b = address::baseArgument(other);
   if (!a || !b || a == b) return false;
   if (a.getArgNumber() > b.getArgNumber()) std::swap(a, b);
   auto kernel = cast<tt::FuncOp>(a.getOwner()->getParentOp());
-  LaunchFact fact{address::nameOf(a) + " and " + address::nameOf(b) + " do not overlap",
+  LaunchGuard guard{address::nameOf(a) + " and " + address::nameOf(b) + " do not overlap",
                   {},
                   0,
                   0,
                   int64_t(a.getArgNumber()),
                   int64_t(b.getArgNumber())};
-  address::RefutedFacts refuted = refutedFacts(kernel);
-  if (refuted.contains(everyFact) || refuted.contains(fact.name)) return false;
-  relyOn(kernel, fact);
+  address::FailedGuards failedGuards = failedGuardsOf(kernel);
+  if (failedGuards.contains(everyGuard) || failedGuards.contains(guard.name)) return false;
+  relyOn(kernel, guard);
   return true;
 }
 

@@ -29,53 +29,53 @@ constexpr llvm::StringLiteral configName = "ttg.config";
 /// The name of a map argument's TensorMap attribute.
 constexpr llvm::StringLiteral tensorMapName = "ttg.tensor_map";
 /// What passes have decided about an operation (ttg.td describes the attributes with these names).
-constexpr llvm::StringLiteral productName = "ttg.product";
+constexpr llvm::StringLiteral dotChoiceName = "ttg.dot_choice";
 constexpr llvm::StringLiteral accessName = "ttg.access";
 constexpr llvm::StringLiteral choicesName = "ttg.choices";
-constexpr llvm::StringLiteral pipelineName = "ttg.pipeline";
+constexpr llvm::StringLiteral loopScheduleName = "ttg.loop_schedule";
 /// On an operation of a program with several blocks: the dimension along which they share its tile, or -1: each has all of it.
-constexpr llvm::StringLiteral splitName = "ttg.split";
+constexpr llvm::StringLiteral ctaSplitName = "ttg.cta_split";
 /// On a load or store that feeds or drains a product: why it has no tensor map (a string, for people).
 constexpr llvm::StringLiteral noDescriptorName = "ttg.no_descriptor";
 /// On a load in a loop: why it does not run ahead of it (a string, for people).
-constexpr llvm::StringLiteral notAheadName = "ttg.not_ahead";
+constexpr llvm::StringLiteral notPipelinedName = "ttg.not_pipelined";
 
-/// On a kernel: what it assumes about its launches (Facts), and what it must not assume (strings; `everyFact`: nothing at all).
-constexpr llvm::StringLiteral factsName = "ttg.facts";
-constexpr llvm::StringLiteral refutedName = "ttg.refuted_facts";
+/// On a kernel: what it assumes about its launches (Facts), and what it must not assume (strings; `everyGuard`: nothing at all).
+constexpr llvm::StringLiteral guardsName = "ttg.launch_guards";
+constexpr llvm::StringLiteral failedGuardsName = "ttg.failed_guards";
 /// On an argument whose value must not be specialised on, as the kernel's author says (a unit attribute).
 constexpr llvm::StringLiteral notSpecializedName = "ttg.not_specialized";
 
 /// On an operation that makes a 64-bit number from a 32-bit one (arith.extsi, tt.addptr): the
 /// narrow number equals its sums and products as exact numbers, which have not wrapped around.
-constexpr llvm::StringLiteral exactName = "ttg.exact";
+constexpr llvm::StringLiteral noWrapName = "ttg.no_wrap";
 /// On an allocation, and on an operation that needs scratch memory: its place, in bytes from the start of shared memory.
 constexpr llvm::StringLiteral offsetName = "ttg.offset";
 /// On an access to global memory: so many consecutive registers of a thread are neighbours in
 /// memory, are aligned to their common size (at most 16 bytes), and share one value of the mask.
 constexpr llvm::StringLiteral vectorName = "ttg.vector";
 /// On an atomic operation: only the first block of the cluster performs it.
-constexpr llvm::StringLiteral firstBlockName = "ttg.first_block";
-/// On a kernel: one warp starts the copies of its loops and does nothing else (split-roles).
-constexpr llvm::StringLiteral rolesName = "ttg.roles";
+constexpr llvm::StringLiteral firstCtaName = "ttg.first_cta";
+/// On a kernel: one warp starts the copies of its loops and does nothing else (specialize-warps).
+constexpr llvm::StringLiteral warpSpecializedName = "ttg.warp_specialized";
 /// On a kernel: why it has no warp that only starts copies (a string, for people).
-constexpr llvm::StringLiteral noRolesName = "ttg.no_roles";
+constexpr llvm::StringLiteral notWarpSpecializedName = "ttg.not_warp_specialized";
 /// On an operation in such a kernel: it is that warp's work.
 constexpr llvm::StringLiteral producerName = "ttg.producer";
 /// On a kernel: why more blocks work on its programs than were asked for (a string, for people).
-constexpr llvm::StringLiteral moreBlocksName = "ttg.more_blocks";
+constexpr llvm::StringLiteral moreCtasName = "ttg.more_ctas";
 /// On a kernel: all the shared memory that it needs, in bytes.
 constexpr llvm::StringLiteral sharedBytesName = "ttg.shared_bytes";
 
 /// What the kernel is compiled for; null if it has none.
 ConfigAttr configOf(mlir::Operation *function);
 /// The facts that this kernel must do without.
-address::RefutedFacts refutedFacts(tt::FuncOp kernel);
+address::FailedGuards failedGuardsOf(tt::FuncOp kernel);
 /// Notes that the kernel's code relies on the facts.
-void relyOn(tt::FuncOp kernel, llvm::ArrayRef<LaunchFact> facts);
+void relyOn(tt::FuncOp kernel, llvm::ArrayRef<LaunchGuard> guards);
 /// Whether the memory behind one pointer may be assumed not to overlap that behind the other:
 /// they come from two arguments whose tensors lie apart. From here on the kernel relies on that.
-bool areApart(mlir::Value pointer, mlir::Value other);
+bool assumeNoAlias(mlir::Value pointer, mlir::Value other);
 /// Runs a pass on each kernel of the module, which it may replace; an error where a kernel has no config, or one for an unknown target.
 mlir::LogicalResult onKernels(mlir::ModuleOp module,
                               llvm::function_ref<mlir::LogicalResult(tt::FuncOp, ConfigAttr, const GpuTarget &)> pass);

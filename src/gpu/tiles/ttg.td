@@ -61,8 +61,8 @@ def TTG_TensorMap : TTGAttr<"TensorMap", "tensor_map"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
-def TTG_Fact : TTGAttr<"Fact", "fact"> {
-  let summary = "what the kernel takes for granted about its launches, in the list `ttg.facts` of its tt.func: a LaunchFact, its numbers as "
+def TTG_LaunchGuard : TTGAttr<"LaunchGuard", "launch_guard"> {
+  let summary = "what the kernel takes for granted about its launches, in the list `ttg.launch_guards` of its tt.func: a LaunchGuard, its numbers as "
                 "numbersOf gives them";
   let parameters = (ins "::mlir::StringAttr":$name, "::mlir::DenseI64ArrayAttr":$numbers);
   let assemblyFormat = "`<` struct(params) `>`";
@@ -70,14 +70,14 @@ def TTG_Fact : TTGAttr<"Fact", "fact"> {
 
 // ---- what passes have decided, and why. They act on some of it; explain tells all of it, and finds nothing out by itself.
 
-def TTG_ProductKind : I32EnumAttr<"ProductKind", "the instruction of a product",
+def TTG_MmaKind : I32EnumAttr<"MmaKind", "the instruction of a product",
   [I32EnumAttrCase<"wgmma", 0>, I32EnumAttrCase<"mma", 1>, I32EnumAttrCase<"fma", 2>]> {
   let cppNamespace = "::tilewright::ttg";
 }
-def TTG_Product : TTGAttr<"Product", "product"> {
-  let summary = "how a product is computed; the attribute `ttg.product` of a tt.dot, from assign-layouts to select-tensor-cores. `columns`: of "
+def TTG_DotChoice : TTGAttr<"DotChoice", "dot_choice"> {
+  let summary = "how a product is computed; the attribute `ttg.dot_choice` of a tt.dot, from assign-layouts to select-tensor-cores. `columns`: of "
                 "one wgmma. `aInRegisters`: operand A does not come from shared memory. `reason`: why no better instruction does it, for people";
-  let parameters = (ins EnumParameter<TTG_ProductKind>:$kind, "int64_t":$columns, "bool":$aInRegisters, StringRefParameter<>:$reason);
+  let parameters = (ins EnumParameter<TTG_MmaKind>:$kind, "int64_t":$columns, "bool":$aInRegisters, StringRefParameter<>:$reason);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 def TTG_Access : TTGAttr<"Access", "access"> {
@@ -92,11 +92,11 @@ def TTG_Choice : TTGAttr<"Choice", "choice"> {
   let parameters = (ins "::tilewright::ttg::LayoutAttr":$layout, "int64_t":$candidates, "int64_t":$cost, "int64_t":$next);
   let assemblyFormat = "`<` struct(params) `>`";
 }
-def TTG_Pipeline : TTGAttr<"Pipeline", "pipeline"> {
-  let summary = "what the pipeline made of a loop; the attribute `ttg.pipeline` of an scf.for. `stages`: slots of its rings, 1 where nothing "
-                "runs ahead; `wanted`: what num_stages asks for; `inFlight`: products that may run on into the next iteration; `startsAhead`: a "
+def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
+  let summary = "what the pipeline made of a loop; the attribute `ttg.loop_schedule` of an scf.for. `stages`: slots of its rings, 1 where nothing "
+                "runs ahead; `wanted`: what num_stages asks for; `inFlight`: products that may run on into the next iteration; `prefetchesMma`: a "
                 "product is started an iteration early; `reason`: why there are fewer stages than wanted, for people";
-  let parameters = (ins "int64_t":$stages, "int64_t":$wanted, "int64_t":$inFlight, "bool":$startsAhead, StringRefParameter<>:$reason);
+  let parameters = (ins "int64_t":$stages, "int64_t":$wanted, "int64_t":$inFlight, "bool":$prefetchesMma, StringRefParameter<>:$reason);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
@@ -146,7 +146,7 @@ def TTG_UnpackE2m1Op : TTGOp<"unpack_e2m1", [Pure]> {
 
 // ---- the blocks of a cluster. Which of them this is: ptx.cluster_rank.
 
-def TTG_ReadBlocksOp : TTGEffect<"read_blocks"> {
+def TTG_ReadClusterOp : TTGEffect<"read_cluster"> {
   let summary = "the tile as each block of the cluster holds it, one result a block; all blocks take part";
   let arguments = (ins TTG_Tile:$src);
   let results = (outs Variadic<TTG_Tile>:$results);
@@ -161,7 +161,7 @@ def TTG_AllocOp : TTGOp<"alloc", [MemoryEffects<[MemAlloc]>]> {
   let results = (outs TTG_Buffer:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
-def TTG_SlotOp : TTGOp<"slot", [Pure]> {
+def TTG_StageOp : TTGOp<"stage", [Pure]> {
   let summary = "one tile of several";
   let arguments = (ins TTG_Buffer:$buffer, I32:$index);
   let results = (outs TTG_Buffer:$result);
@@ -187,10 +187,10 @@ def TTG_StoreSharedOp : TTGOp<"store_shared", [MemoryEffects<[MemWrite]>]> {
 
 // ---- waiting
 
-def TTG_SyncOp : TTGEffect<"sync"> {
+def TTG_CtaBarrierOp : TTGEffect<"cta_barrier"> {
   let summary = "all threads that hold tiles meet; with `everybody`, the warp that starts copies meets them, where a kernel has one "
-                "(split-roles)";
-  let arguments = (ins UnitAttr:$everybody);
+                "(specialize-warps)";
+  let arguments = (ins UnitAttr:$allWarps);
   let assemblyFormat = "attr-dict";
 }
 def TTG_FenceAsyncOp : TTGEffect<"fence_async"> {
@@ -275,9 +275,9 @@ def TTG_WgmmaOp : TTGEffect<"wgmma", [AllTypesMatch<["c", "d"]>]> {
   let summary = "starts d = a * b + c by warpgroups, and commits: a [M, K] a buffer or registers (Layout::wgmmaOperandA), b [K, N] a buffer, c "
                 "in Layout::wgmmaAccumulator. What threads wrote to the buffers was fenced and synchronised before. The result, and a's "
                 "registers, are in use until a wgmma_wait has let them through. `useC` false: c is not read. f32 operands count as tf32. "
-                "`exactEvery`: tensor cores sum fp8 products with fewer bits than f32 has, so after as many elements of K their sum is added "
+                "`promotionInterval`: tensor cores sum fp8 products with fewer bits than f32 has, so after as many elements of K their sum is added "
                 "to c by threads";
-  let arguments = (ins TTG_Any:$a, TTG_Buffer:$b, TTG_Tile:$c, Optional<I1>:$useC, OptionalAttr<I32Attr>:$exactEvery);
+  let arguments = (ins TTG_Any:$a, TTG_Buffer:$b, TTG_Tile:$c, Optional<I1>:$useC, OptionalAttr<I32Attr>:$promotionInterval);
   let results = (outs TTG_Tile:$d);
   let assemblyFormat = "$a `,` $b `,` $c (`if` $useC^)? attr-dict `:` type($a) `,` type($b) `->` type($d)";
 }

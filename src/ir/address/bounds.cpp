@@ -1,4 +1,4 @@
-// How large can an index be? The answer is an interval computation (support/launch_facts.h), made from what each atom is:
+// How large can an index be? The answer is an interval computation (support/launch_guards.h), made from what each atom is:
 //     program_id(0) // (8*n)  ->  quotient [0, programs - 1] / (8 * slot n)
 // It is evaluated three times: with nothing known about the launch (is the bound proven?), with the
 // numbers of an ordinary launch (is it worth assuming?), and at each launch with that launch's numbers.
@@ -50,7 +50,7 @@ struct Indices::Bounds {
   /// An induction variable is lower + step * iteration. That cancels other terms that depend on `lower`:  iv - lower >= 0.
   int64_t ofPolynomial(const Polynomial &value) {
     int64_t direct = ofTerms(value);
-    std::optional<Polynomial> unrolled = indices.withTurns(value);
+    std::optional<Polynomial> unrolled = indices.withIterations(value);
     return unrolled ? push(Kind::both, ofPolynomial(*unrolled), direct) : direct;
   }
 
@@ -75,7 +75,7 @@ struct Indices::Bounds {
       int64_t lower = ofPolynomial(indices.scalar(loop.getLowerBound())), upper = ofPolynomial(indices.scalar(loop.getUpperBound()));
       return push(Kind::counter, lower, upper);
     }
-    case Indices::Kind::trip: return ofTurn(cast<scf::ForOp>(atom.loop));
+    case Indices::Kind::trip: return ofIteration(cast<scf::ForOp>(atom.loop));
     case Indices::Kind::quotient: return two(Kind::quotient);
     case Indices::Kind::remainder: return two(Kind::remainder);
     case Indices::Kind::least: return two(Kind::least);
@@ -85,7 +85,7 @@ struct Indices::Bounds {
   }
 
   /// 0 to (upper - lower + step - 1) / step - 1.
-  int64_t ofTurn(scf::ForOp loop) {
+  int64_t ofIteration(scf::ForOp loop) {
     Polynomial step = indices.scalar(loop.getStep());
     Polynomial distance = indices.scalar(loop.getUpperBound()) - indices.scalar(loop.getLowerBound()) + step - Polynomial(1);
     int64_t dividend = ofPolynomial(distance), divisor = push(Kind::most, ofPolynomial(step), number(1));
@@ -163,7 +163,7 @@ struct Indices::Bounds {
   }
 };
 
-std::optional<Polynomial> Indices::withTurns(const Polynomial &value) {
+std::optional<Polynomial> Indices::withIterations(const Polynomial &value) {
   for (const Term &term : value.terms)
     for (int64_t factor : term.factors) {
       if (isArgument(factor) || atomAt(factor).kind != Kind::induction) continue;
@@ -236,7 +236,7 @@ bool Indices::assume(const Polynomial &value, int64_t least, int64_t most) {
   return assume(value, {}, least, most);
 }
 
-static std::string nameOfFact(const std::string &value, int64_t least, int64_t most) {
+static std::string nameOfGuard(const std::string &value, int64_t least, int64_t most) {
   if (least == 0 && most == INT64_MAX) return value + " >= 0";
   for (int64_t bits : {32, 64})
     if (least == INT64_MIN >> (64 - bits) && most == INT64_MAX >> (64 - bits)) return value + " fits in " + std::to_string(bits) + " bits";
@@ -247,11 +247,11 @@ bool Indices::assume(const Polynomial &value, const Extents &extents, int64_t le
   if (std::optional<int64_t> known = value.constant()) return *known >= least && *known <= most;
   Bounds bounds = boundsOf(value, extents);
   if (tilewright::evaluate(bounds.nodes, unknownLaunch(function)).isWithin(least, most)) return true;
-  LaunchFact fact{nameOfFact(text(value), least, most), std::move(bounds.nodes), least, most};
-  if (refuted.contains(everyFact) || refuted.contains(fact.name)) return false;
-  bool isOrdinary = tilewright::evaluate(fact.nodes, ordinaryLaunch(function)).isWithin(least, most);
+  LaunchGuard guard{nameOfGuard(text(value), least, most), std::move(bounds.nodes), least, most};
+  if (failedGuards.contains(everyGuard) || failedGuards.contains(guard.name)) return false;
+  bool isOrdinary = tilewright::evaluate(guard.nodes, ordinaryLaunch(function)).isWithin(least, most);
   if (!isOrdinary && !boundsProducts(value, numArguments)) return false;
-  if (!llvm::is_contained(assumed, fact)) assumed.push_back(std::move(fact));
+  if (!llvm::is_contained(assumed, guard)) assumed.push_back(std::move(guard));
   return true;
 }
 

@@ -9,12 +9,12 @@
 // Integers are signed, have the width of their type, and wrap around. Sums, products and narrowing of wrapped numbers are still right
 // modulo 2^width, so a polynomial is at first only *congruent* to its value. It is taken as the value itself (where it is widened,
 // compared, divided, or added to a pointer) only where it cannot have left its type: this is proven by interval arithmetic at compile
-// time, or assumed as a fact that the launch checks (support/launch_facts.h). Where neither is possible, the value is opaque.
+// time, or assumed as a fact that the launch checks (support/launch_guards.h). Where neither is possible, the value is opaque.
 #pragma once
 
 #include "ir/address/polynomial.h"
 #include "ir/tt.h"
-#include "support/launch_facts.h"
+#include "support/launch_guards.h"
 #include "support/result.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -37,15 +37,15 @@ struct Mask {
   llvm::SmallVector<mlir::Value> conditions; // i1: each holds for the whole tile or not at all
 };
 
-/// The facts that must not be assumed, because launches have refuted them. If `everyFact` is among them, nothing may be assumed.
-using RefutedFacts = llvm::StringSet<>;
+/// The facts that must not be assumed, because launches have refuted them. If `everyGuard` is among them, nothing may be assumed.
+using FailedGuards = llvm::StringSet<>;
 
 /// What the values of a function are in terms of its arguments. Valid as long as the function does not change and the set of facts lives.
 class Indices {
 public:
-  Indices(tt::FuncOp function, const RefutedFacts &refuted)
-      : function(function), refuted(refuted), numArguments(function.getFunctionType().getNumInputs()) {}
-  Indices(tt::FuncOp function, const RefutedFacts &&refuted) = delete; // the set would be gone before the first question
+  Indices(tt::FuncOp function, const FailedGuards &failedGuards)
+      : function(function), failedGuards(failedGuards), numArguments(function.getFunctionType().getNumInputs()) {}
+  Indices(tt::FuncOp function, const FailedGuards &&failedGuards) = delete; // the set would be gone before the first question
 
   struct Pointer {
     mlir::Value base; // an argument of the function, or a value that the analysis does not follow
@@ -69,9 +69,9 @@ public:
   bool assumeNonNegativeElements(mlir::Value value);
   /// Whether the integer, or each element of the tile, equals its sums and products as exact numbers,
   /// so that the result has not left the range of its type. This is proven, or assumed from here on.
-  bool assumeExact(mlir::Value value);
+  bool assumeNoWrapOf(mlir::Value value);
   /// All that has been assumed so far.
-  const std::vector<LaunchFact> &facts() const { return assumed; }
+  const std::vector<LaunchGuard> &guards() const { return assumed; }
 
   /// Whether the value is the same in all iterations of a loop.
   bool isInvariant(const Polynomial &value, mlir::Operation *loop);
@@ -121,7 +121,7 @@ private:
   Result<void> collect(mlir::Value mask, llvm::ArrayRef<int64_t> dims, Mask &parts);
   Result<void> compare(mlir::Operation *comparison, llvm::ArrayRef<int64_t> dims, Mask &parts);
 
-  std::optional<Polynomial> withTurns(const Polynomial &value);
+  std::optional<Polynomial> withIterations(const Polynomial &value);
   Bounds boundsOf(const Polynomial &value, const Extents &extents);
   bool isProven(const Polynomial &value, const Extents &extents, int64_t least, int64_t most);
   bool assume(const Polynomial &value, const Extents &extents, int64_t least, int64_t most);
@@ -133,10 +133,10 @@ private:
   bool mayOverflow(const Polynomial &dividend, const Extents &of, const Polynomial &divisor, const Extents &by, int64_t bits);
 
   tt::FuncOp function;
-  const RefutedFacts &refuted;
+  const FailedGuards &failedGuards;
   int64_t numArguments;
   std::vector<Atom> atoms;
-  std::vector<LaunchFact> assumed;
+  std::vector<LaunchGuard> assumed;
   llvm::DenseMap<mlir::Value, Polynomial> known; // congruent
   llvm::SmallPtrSet<void *, 8> inProgress;
   // Where only the size of an index matters, a tile that is no polynomial becomes an atom, like a scalar.

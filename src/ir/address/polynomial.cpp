@@ -29,8 +29,8 @@ void Polynomial::add(Term term) {
 }
 
 bool Polynomial::isShort() const {
-  constexpr size_t mostTerms = 32, mostFactors = 8;
-  return terms.size() <= mostTerms && llvm::all_of(terms, [](const Term &term) { return term.factors.size() <= mostFactors; });
+  constexpr size_t maxTerms = 32, maxFactors = 8;
+  return terms.size() <= maxTerms && llvm::all_of(terms, [](const Term &term) { return term.factors.size() <= maxFactors; });
 }
 
 std::optional<int64_t> Polynomial::constant() const {

@@ -76,7 +76,7 @@ bool Indices::isMadeOfSums(const Polynomial &value) const {
   return llvm::any_of(value.terms, [&](const Term &term) { return llvm::any_of(term.factors, isSum); });
 }
 
-bool Indices::assumeExact(Value value) {
+bool Indices::assumeNoWrapOf(Value value) {
   llvm::SaveAndRestore naming(namesTiles, true);
   SmallVector<int64_t> dims = ownDims(value);
   Result<Polynomial> result = congruentElement(value, dims);

@@ -4,7 +4,7 @@
 // A region is run block by block until an operation leaves it; that operation's operands are the region's results. So tt.return, scf.yield,
 // scf.condition and the ends of combining regions need no meaning of their own, and branches between blocks are the only jumps.
 #include "ir/interpret/program.h"
-#include "ir/place.h"
+#include "ir/location.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringMap.h"
@@ -156,8 +156,8 @@ Meaning findControl(StringRef name) {
   return table.lookup(name);
 }
 
-std::string placeText(Operation *op) {
-  FileLineColLoc place = placeOf(op->getLoc());
+std::string locationText(Operation *op) {
+  FileLineColLoc place = locationOf(op->getLoc());
   return place ? (place.getFilename().getValue() + ":" + Twine(place.getLine()) + ":" + Twine(place.getColumn())).str() : "";
 }
 
@@ -174,18 +174,18 @@ void Program::start(int64_t which) {
   steps = 0;
 }
 
-FileLineColLoc Program::placeOf(Operation *op) const {
-  FileLineColLoc place = tilewright::placeOf(op->getLoc());
+FileLineColLoc Program::locationOf(Operation *op) const {
+  FileLineColLoc place = tilewright::locationOf(op->getLoc());
   for (Operation *caller : llvm::reverse(callers)) {
     if (place && !isInLibrary(place)) break;
-    if (FileLineColLoc outer = tilewright::placeOf(caller->getLoc())) place = outer;
+    if (FileLineColLoc outer = tilewright::locationOf(caller->getLoc())) place = outer;
   }
   return place;
 }
 
 LogicalResult Program::fail(Operation *op, const Twine &text) {
   error = std::make_unique<InterpretError>(text.str(), id);
-  if (FileLineColLoc place = placeOf(op)) {
+  if (FileLineColLoc place = locationOf(op)) {
     error->file = place.getFilename().str();
     error->line = place.getLine();
     error->column = place.getColumn();
@@ -404,7 +404,7 @@ bool Scheduler::resumeWaiting() {
 }
 
 llvm::Error Scheduler::run(int64_t first, int64_t last) {
-  constexpr size_t mostWaiting = 4096; // more than any GPU runs at once
+  constexpr size_t maxWaiting = 4096; // more than any GPU runs at once
   for (int64_t number = first; number < last; ++number) {
     if (idle.empty()) idle.push_back(std::make_unique<Runner>(launch, *this));
     std::unique_ptr<Runner> runner = std::move(idle.back());
@@ -419,7 +419,7 @@ llvm::Error Scheduler::run(int64_t first, int64_t last) {
     }
     bool waits = mayWait && !runner->finished;
     (waits ? waiting : idle).push_back(std::move(runner));
-    if (isOver || !resumeWaiting() || waiting.size() > mostWaiting) break;
+    if (isOver || !resumeWaiting() || waiting.size() > maxWaiting) break;
   }
   if (!isOver && !waiting.empty()) {
     Program &program = waiting.front()->program;

@@ -111,7 +111,7 @@ LogicalResult reportRace(Program &program, const Element &at, const AccessHistor
   return program.fail(at.op, "race: " + accessText(program, at) + (range ? " in '" + range->name + "'" : "") + ": program (" +
                                  Twine(other % grid[0]) + ", " + Twine(other / grid[0] % grid[1]) + ", " +
                                  Twine(other / (grid[0] * grid[1])) + ") has " + (clash.wrote ? "stored" : "loaded") + " there" +
-                                 (clash.atomic ? " by an atomic" : "") + " at " + placeText(program.launch.places[clash.where]) +
+                                 (clash.atomic ? " by an atomic" : "") + " at " + locationText(program.launch.places[clash.where]) +
                                  ", and no atomics order the two");
 }
 
@@ -463,7 +463,7 @@ LogicalResult descriptorReduce(Program &program, Operation *op) {
 
 /// Rows of a 2-D tensor that a tile of row numbers picks: visit(element of the picked tile, address or nothing).
 template <typename F>
-LogicalResult eachPickedElement(Program &program, const MemoryBlock &block, Value rows, Value column, RankedTensorType tile, F visit) {
+LogicalResult eachArgReduction(Program &program, const MemoryBlock &block, Value rows, Value column, RankedTensorType tile, F visit) {
   int64_t columns = tile.getDimSize(1), bytes = formatOf(tile).bytes;
   int64_t firstColumn = signExtend(program.get(column).scalar(), 32), rowBits = formatOf(rows.getType()).bits;
   const Tile &rowNumbers = program.get(rows);
@@ -482,7 +482,7 @@ LogicalResult descriptorGather(Program &program, Operation *op) {
   const MemoryBlock &block = *program.get(gather.getDesc()).block;
   Format format = formatOf(tile);
   Tile result(tile.getNumElements(), padding(format, block.padWithNan));
-  LogicalResult walked = eachPickedElement(program, block, gather.getXOffsets(), gather.getYOffset(), tile,
+  LogicalResult walked = eachArgReduction(program, block, gather.getXOffsets(), gather.getYOffset(), tile,
                                            [&](int64_t element, std::optional<uint64_t> pointer) {
                                              if (!pointer) return success();
                                              FailureOr<uint64_t> bits = readAt(program, {op, tile, element, *pointer, format});
@@ -500,7 +500,7 @@ LogicalResult descriptorScatter(Program &program, Operation *op) {
   Format format = formatOf(tile);
   const Tile &value = program.get(scatter.getSrc());
   ++program.launch.stores;
-  return eachPickedElement(program, *program.get(scatter.getDesc()).block, scatter.getXOffsets(), scatter.getYOffset(), tile,
+  return eachArgReduction(program, *program.get(scatter.getDesc()).block, scatter.getXOffsets(), scatter.getYOffset(), tile,
                            [&](int64_t element, std::optional<uint64_t> pointer) {
                              return pointer ? writeAt(program, {op, tile, element, *pointer, format}, value.elements[element]) : success();
                            });

@@ -180,8 +180,8 @@ std::string describe(Type type, const Tile &tile) {
     if (tile.size()) element(tile.scalar());
     return text;
   }
-  constexpr int64_t mostShown = 64; // a few lines of a terminal
-  int64_t shown = std::min(tile.size(), mostShown);
+  constexpr int64_t maxShown = 64; // a few lines of a terminal
+  int64_t shown = std::min(tile.size(), maxShown);
   for (int64_t i = 0; i < shown; ++i) {
     int64_t opened = 0;
     for (int64_t dim = shaped.getRank() - 1, run = 1; dim >= 0; --dim) {

@@ -113,7 +113,7 @@ public:
   void set(mlir::Value value, Tile tile) { values[value] = std::move(tile); }
   /// Records the error that ends the run.
   /// For an operation of the language's own library: of the call that led there. Null where no place is known.
-  mlir::FileLineColLoc placeOf(mlir::Operation *op) const;
+  mlir::FileLineColLoc locationOf(mlir::Operation *op) const;
   llvm::LogicalResult fail(mlir::Operation *op, const llvm::Twine &text);
   /// The same, where the interpreter is at fault and not the kernel.
   llvm::LogicalResult giveUp(mlir::Operation *op, const llvm::Twine &text);
@@ -147,7 +147,7 @@ private:
 };
 
 /// `file:line:column` of an operation, or nothing.
-std::string placeText(mlir::Operation *op);
+std::string locationText(mlir::Operation *op);
 
 /// What an operation does: reads its operands from the program and sets its results.
 using Meaning = llvm::LogicalResult (*)(Program &, mlir::Operation *);

@@ -22,7 +22,7 @@ static bool isUndefined(const Tile &tile, int64_t element) {
 }
 
 static LogicalResult report(Program &program, Operation *op, const Tile &tile, const Twine &what) {
-  return program.fail(op, what + " is not defined: it comes from the load at " + placeText(tile.undefined->load) +
+  return program.fail(op, what + " is not defined: it comes from the load at " + locationText(tile.undefined->load) +
                               ", whose mask is off there and which has no 'other'");
 }
 

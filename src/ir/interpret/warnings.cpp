@@ -54,7 +54,7 @@ LogicalResult runWatched(Program &program, Operation *op, Meaning meaning) {
   if (!name.empty()) std::feclearexcept(FE_ALL_EXCEPT);
   if (failed(meaning(program, op))) return failure();
   auto warn = [&](const Twine &text) {
-    FileLineColLoc place = program.placeOf(op);
+    FileLineColLoc place = program.locationOf(op);
     program.options.onWarning(place ? place.getFilename().getValue() : "", place ? place.getLine() : 0, text.str());
   };
   if (isOfNansAlone(program, op)) warn("All-NaN slice encountered");

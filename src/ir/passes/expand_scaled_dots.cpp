@@ -56,14 +56,14 @@ public:
   }
 
   /// How far above the least exponent scales may reach if fp16 is to hold every number times its scale, for e4m3 or e2m1.
-  static int64_t mostAbove(const tt::ScaledOperand &x) {
+  static int64_t maxAbove(const tt::ScaledOperand &x) {
     return x.format == tt::ScaleDotElemType::E4M3 ? 21 : 29; // 448 * 2^7; a scale of 2^9, which is 2^15 beside small numbers
   }
 
   SmallVector<Value> exponents; ///< of narrow scales, above the least one
 
 private:
-  static constexpr int64_t leastExponent = 113; // 2^-14
+  static constexpr int64_t minExponent = 113; // 2^-14
   static constexpr int64_t smaller = 6;         // numbers of e2m1 are made times 2^-6, if their scales are made times 2^6
   /// Whether fp16, like bf16, holds each number times its scale: from 0.5 * 2^-9 to 6 * 448, in six bits.
   static bool isExactInHalf(const tt::ScaledOperand &x) {
@@ -189,7 +189,7 @@ private:
   /// The exponent 0, which fp16 has no number for, lies far above. Where a mask leaves a scale out, the numbers are left out with it.
   Value narrowScale(Value scale, bool small) {
     Type word = b.getI32Type();
-    int64_t least = small ? leastExponent - smaller : leastExponent;
+    int64_t least = small ? minExponent - smaller : minExponent;
     Value exponent = arith::ExtUIOp::create(b, withElement(scale, word), scale);
     Value zero = constant(exponent, word, 0), below = constant(exponent, word, least - 1);
     Value above = arith::SubIOp::create(b, exponent, constant(exponent, word, least));
@@ -224,10 +224,10 @@ LogicalResult expand(tt::DotScaledOp op, UnpackE2m1 unpackE2m1) {
 
 /// A loop that does nothing but compute such a product's sum, which may be computed twice.
 scf::ForOp repeatableLoop(tt::DotScaledOp op) {
-  constexpr int64_t leastRows = 64;
+  constexpr int64_t minRows = 64;
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
   tt::ScaledOperand left = leftOf(op), right = rightOf(op);
-  if (!loop || loop.getUnsignedCmp() || left.rank() != 2 || left.outer() < leastRows || right.outer() < leastRows) return {};
+  if (!loop || loop.getUnsignedCmp() || left.rank() != 2 || left.outer() < minRows || right.outer() < minRows) return {};
   if (!problemOf(left, right, op.getC().getType()).empty() || (!isExponents(left) && !isExponents(right))) return {};
   for (const tt::ScaledOperand &x : {left, right}) {
     if (x.format != tt::ScaleDotElemType::E4M3 && x.format != tt::ScaleDotElemType::E2M1) return {};
@@ -263,11 +263,11 @@ bool dependsOn(Value value, scf::ForOp loop, scf::ForOp tiles) {
 
 /// A loop over tiles around such a loop that may run twice as a whole: it stores, but nothing that it loads, and it stores to the same
 /// places whatever the products are.
-scf::ForOp repeatableTiles(tt::DotScaledOp op, scf::ForOp loop, AreApart areApart) {
-  constexpr int64_t leastElements = 256 * 128; // of a tile whose operands a further warpgroup widens
+scf::ForOp repeatableTiles(tt::DotScaledOp op, scf::ForOp loop, AssumeNoAlias assumeNoAlias) {
+  constexpr int64_t minElements = 256 * 128; // of a tile whose operands a further warpgroup widens
   auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
-  if (!areApart || !tiles || tiles.getUnsignedCmp() || !isa<tt::FuncOp>(tiles->getParentOp())) return {};
-  if (leftOf(op).outer() * rightOf(op).outer() < leastElements) return {};
+  if (!assumeNoAlias || !tiles || tiles.getUnsignedCmp() || !isa<tt::FuncOp>(tiles->getParentOp())) return {};
+  if (leftOf(op).outer() * rightOf(op).outer() < minElements) return {};
   SmallVector<tt::LoadOp> loads;
   SmallVector<tt::StoreOp> stores;
   for (Operation &each : tiles.getBody()->without_terminator()) {
@@ -284,7 +284,7 @@ scf::ForOp repeatableTiles(tt::DotScaledOp op, scf::ForOp loop, AreApart areApar
   llvm::append_range(loads, loop.getBody()->getOps<tt::LoadOp>());
   for (tt::StoreOp store : stores) {
     if (dependsOn(store.getPtr(), loop, tiles) || (store.getMask() && dependsOn(store.getMask(), loop, tiles))) return {};
-    if (!llvm::all_of(loads, [&](tt::LoadOp load) { return areApart(load.getPtr(), store.getPtr()); })) return {};
+    if (!llvm::all_of(loads, [&](tt::LoadOp load) { return assumeNoAlias(load.getPtr(), store.getPtr()); })) return {};
   }
   return tiles;
 }
@@ -362,9 +362,9 @@ scf::ForOp tilesInHalf(scf::ForOp tiles, scf::ForOp loop, ValueRange above, Unpa
 /// A loop over tiles around it runs as a whole, where it may: so that no tile waits for what is done about the one before.
 ///   before: scf.for { %d = scf.for (%c) { tt.dot_scaled }    tt.store %d }
 ///   after:  %above = scf.for (0) { %x, %largest = scf.for (%c, %above so far) { tt.dot in fp16; ... }    tt.store %x }
-///           scf.if %above > 21 { scf.for { %d = scf.for (%c) { tt.dot_scaled }    tt.store %d {tt.stores_again} } }
-void computeInHalfFirst(tt::DotScaledOp op, scf::ForOp loop, UnpackE2m1 unpackE2m1, AreApart areApart) {
-  scf::ForOp tiles = repeatableTiles(op, loop, areApart), whole = tiles ? tiles : loop;
+///           scf.if %above > 21 { scf.for { %d = scf.for (%c) { tt.dot_scaled }    tt.store %d {tt.overwrites} } }
+void computeInHalfFirst(tt::DotScaledOp op, scf::ForOp loop, UnpackE2m1 unpackE2m1, AssumeNoAlias assumeNoAlias) {
+  scf::ForOp tiles = repeatableTiles(op, loop, assumeNoAlias), whole = tiles ? tiles : loop;
   ImplicitLocOpBuilder b(whole.getLoc(), whole);
   SmallVector<Value> inits;
   SmallVector<int64_t> limits;
@@ -372,12 +372,12 @@ void computeInHalfFirst(tt::DotScaledOp op, scf::ForOp loop, UnpackE2m1 unpackE2
     if (!isExponents(x)) continue;
     auto type = RankedTensorType::get(tileType(x.scale).getShape(), b.getI32Type());
     inits.push_back(arith::ConstantOp::create(b, DenseElementsAttr::get(type, Attribute(b.getI32IntegerAttr(0)))));
-    limits.push_back(Builder::mostAbove(x));
+    limits.push_back(Builder::maxAbove(x));
   }
   scf::ForOp fast, slow = loop;
   if (tiles) {
     slow = tiles.clone();
-    slow.walk([&](tt::StoreOp store) { store->setAttr(tt::storesAgainName, b.getUnitAttr()); });
+    slow.walk([&](tt::StoreOp store) { store->setAttr(tt::overwritesName, b.getUnitAttr()); });
     whole = fast = tilesInHalf(tiles, loop, inits, unpackE2m1);
   } else {
     fast = inHalf(loop, inits, unpackE2m1);
@@ -405,14 +405,14 @@ void computeInHalfFirst(tt::DotScaledOp op, scf::ForOp loop, UnpackE2m1 unpackE2
 } // namespace
 
 LogicalResult tilewright::expandScaledDots(ModuleOp module) {
-  return expandScaledDots(module, UnpackE2m1(), AreApart());
+  return expandScaledDots(module, UnpackE2m1(), AssumeNoAlias());
 }
 
-LogicalResult tilewright::expandScaledDots(ModuleOp module, UnpackE2m1 unpackE2m1, AreApart areApart) {
+LogicalResult tilewright::expandScaledDots(ModuleOp module, UnpackE2m1 unpackE2m1, AssumeNoAlias assumeNoAlias) {
   SmallVector<tt::DotScaledOp> products;
   module.walk([&](tt::DotScaledOp op) { products.push_back(op); });
   for (tt::DotScaledOp op : products)
-    if (scf::ForOp loop = unpackE2m1 ? repeatableLoop(op) : scf::ForOp()) computeInHalfFirst(op, loop, unpackE2m1, areApart);
+    if (scf::ForOp loop = unpackE2m1 ? repeatableLoop(op) : scf::ForOp()) computeInHalfFirst(op, loop, unpackE2m1, assumeNoAlias);
   WalkResult walk =
       module.walk([&](tt::DotScaledOp op) { return succeeded(expand(op, unpackE2m1)) ? WalkResult::advance() : WalkResult::interrupt(); });
   return failure(walk.wasInterrupted());

@@ -8,7 +8,7 @@
 // its meaning. Then all types grow at once. Only changes of shape have to be looked at after that: where the elements of one row of the old
 // shape do not follow those of the row before in the new one, they are gathered.
 #include "ir/passes.h"
-#include "ir/real_extent.h"
+#include "ir/valid_extent.h"
 #include "ir/refusal.h"
 #include "ir/tt.h"
 
@@ -75,7 +75,7 @@ Value indexAlong(B &b, ArrayRef<int64_t> shape, int64_t dim) {
 }
 
 /// Which elements are real, looking at those dimensions that `counts` admits; null: all of them are.
-Value realElements(B &b, Type type, llvm::function_ref<bool(int64_t)> counts) {
+Value validElements(B &b, Type type, llvm::function_ref<bool(int64_t)> counts) {
   ArrayRef<int64_t> shape = tileOf(type).getShape();
   Value real;
   for (int64_t dim = 0, rank = static_cast<int64_t>(shape.size()); dim < rank; ++dim) {
@@ -87,8 +87,8 @@ Value realElements(B &b, Type type, llvm::function_ref<bool(int64_t)> counts) {
   }
   return real;
 }
-Value realElements(B &b, Type type) {
-  return realElements(b, type, [](int64_t) { return true; });
+Value validElements(B &b, Type type) {
+  return validElements(b, type, [](int64_t) { return true; });
 }
 
 Value bothOf(B &b, Value mask, Value other) {
@@ -97,7 +97,7 @@ Value bothOf(B &b, Value mask, Value other) {
 
 /// A load gives zeros beyond the real elements, unless its `other` says something else: products want them there.
 void maskLoad(B &b, tt::LoadOp load) {
-  Value real = realElements(b, load.getType());
+  Value real = validElements(b, load.getType());
   bool isNumber = !isa<tt::PointerType>(getElementTypeOrSelf(load.getType()));
   if (!load.getOther() && isNumber) load.getOtherMutable().assign(constantTile(b, tileOf(load.getType()), 0));
   load.getMaskMutable().assign(bothOf(b, load.getMask(), real));
@@ -116,7 +116,7 @@ bool isZeroBeyond(Value tile) {
 void clearAlongK(B &b, OpOperand &operand, int64_t dim) {
   auto type = tileOf(operand.get().getType());
   if (!isUneven(type.getDimSize(dim)) || isZeroBeyond(operand.get())) return;
-  Value real = realElements(b, type, [&](int64_t other) { return other == dim; });
+  Value real = validElements(b, type, [&](int64_t other) { return other == dim; });
   operand.set(arith::SelectOp::create(b, real, operand.get(), constantTile(b, type, 0)));
 }
 
@@ -159,7 +159,7 @@ TypedAttr neutralElement(Region &combine) {
 /// Any combination: each element brings along whether it is real, and one that is not leaves the other as it is.
 ///   before: tt.reduce(%x)     { (a, b): combine(a, b) }
 ///   after:  tt.reduce(%x, %m) { (a, ma, b, mb): ma & mb ? combine(a, b) : ma ? a : b, ma | mb }
-template <typename Op> void combineRealOnes(Op op, Value real) {
+template <typename Op> void combineValidElements(Op op, Value real) {
   B b(op.getLoc(), op);
   auto count = static_cast<unsigned>(op.getSrcs().size());
   SmallVector<Value> sources(op.getSrcs());
@@ -191,10 +191,10 @@ template <typename Op> void neutralizeBeyond(B &b, Op op) {
   auto type = tileOf(op.getSrcs().front().getType());
   auto axis = static_cast<int64_t>(op.getAxis());
   if (!isUneven(type.getDimSize(axis))) return;
-  Value real = realElements(b, type, [&](int64_t dim) { return dim == axis; });
-  if (op.getSrcs().size() > 1) return combineRealOnes(op, real);
+  Value real = validElements(b, type, [&](int64_t dim) { return dim == axis; });
+  if (op.getSrcs().size() > 1) return combineValidElements(op, real);
   TypedAttr neutral = neutralElement(op.getCombineOp());
-  if (!neutral) return combineRealOnes(op, real);
+  if (!neutral) return combineValidElements(op, real);
   Value filled = arith::ConstantOp::create(b, splatOf(type, neutral));
   op->setOperand(0, arith::SelectOp::create(b, real, op->getOperand(0), filled));
 }
@@ -202,7 +202,7 @@ template <typename Op> void neutralizeBeyond(B &b, Op op) {
 /// Beyond the real elements an index is 0, and no place outside of the source.
 void keepIndicesInside(B &b, tt::GatherOp gather) {
   auto type = tileOf(gather.getIndices().getType());
-  if (Value real = realElements(b, type))
+  if (Value real = validElements(b, type))
     gather.getIndicesMutable().assign(arith::SelectOp::create(b, real, gather.getIndices(), constantTile(b, type, 0)));
 }
 
@@ -230,15 +230,15 @@ LogicalResult guard(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](tt::LoadOp load) { return maskLoad(b, load), success(); })
       .Case<tt::StoreOp, tt::AtomicRMWOp>([&](auto access) {
-        return access.getMaskMutable().assign(bothOf(b, access.getMask(), realElements(b, access.getPtr().getType()))), success();
+        return access.getMaskMutable().assign(bothOf(b, access.getMask(), validElements(b, access.getPtr().getType()))), success();
       })
       .Case([&](tt::HistogramOp histogram) {
-        Value real = realElements(b, histogram.getSrc().getType());
+        Value real = validElements(b, histogram.getSrc().getType());
         return histogram.getMaskMutable().assign(bothOf(b, histogram.getMask(), real)), success();
       })
       .Case([&](tt::DotOp dot) {
         int64_t rank = tileOf(dot.getA().getType()).getRank();
-        if (rank == 2 && isUneven(dot.getType())) dot->setAttr(tt::realName, b.getDenseI64ArrayAttr(tileOf(dot.getType()).getShape()));
+        if (rank == 2 && isUneven(dot.getType())) dot->setAttr(tt::validExtentName, b.getDenseI64ArrayAttr(tileOf(dot.getType()).getShape()));
         clearAlongK(b, dot.getAMutable(), rank - 1);
         return clearAlongK(b, dot.getBMutable(), rank - 2), success();
       })
@@ -254,7 +254,7 @@ LogicalResult guard(Operation *op) {
         return success();
       })
       .Case([&](tt::AssertOp check) {
-        Value real = realElements(b, tile.getType()), all = constantTile(b, tileOf(real.getType()), 1);
+        Value real = validElements(b, tile.getType()), all = constantTile(b, tileOf(real.getType()), 1);
         Value beyond = arith::XOrIOp::create(b, real, all);
         return check->setOperand(0, arith::OrIOp::create(b, tile, beyond)), success();
       })
@@ -276,7 +276,7 @@ SmallVector<int64_t> stridesOf(ArrayRef<int64_t> shape) {
 }
 
 /// Where the real element of this number, in row-major order, lies in the padded tile.
-int64_t placeOf(int64_t number, ArrayRef<int64_t> shape) {
+int64_t locationOf(int64_t number, ArrayRef<int64_t> shape) {
   int64_t place = 0;
   SmallVector<int64_t> real = stridesOf(shape), padded = stridesOf(paddedShape(shape));
   for (size_t dim = 0; dim < shape.size(); ++dim)
@@ -349,7 +349,7 @@ void repairShape(const ShapeChange &change) {
   auto reshape = cast<tt::ReshapeOp>(change.op);
   bool isSame = tileOf(reshape.getSrc().getType()).getNumElements() == to.getNumElements();
   for (int64_t i = 0; isSame && i < elements; ++i)
-    isSame = placeOf(i, change.from) == placeOf(i, change.to);
+    isSame = locationOf(i, change.from) == locationOf(i, change.to);
   if (isSame) return;
   reshape.getResult().replaceAllUsesWith(gatherShape(b, reshape.getSrc(), change.from, change.to, to));
   reshape.erase();
@@ -369,7 +369,7 @@ LogicalResult padTypes(Operation *op) {
   if (type && type.getNumElements() > tt::maxTileElements)
     return refuse(op, Diag::tileTooLarge, {spelled(type), std::to_string(tt::maxTileElements)});
   if (auto range = dyn_cast<tt::MakeRangeOp>(op)) {
-    range->setAttr(tt::realName, Builder(op->getContext()).getDenseI64ArrayAttr(range.getEnd() - range.getStart()));
+    range->setAttr(tt::validExtentName, Builder(op->getContext()).getDenseI64ArrayAttr(range.getEnd() - range.getStart()));
     range.setEnd(range.getStart() + static_cast<uint32_t>(type.getNumElements()));
   }
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {

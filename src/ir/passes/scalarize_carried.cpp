@@ -121,7 +121,7 @@ Value nextDistance(OpBuilder &b, Value distance, ArrayRef<Move> moves) {
 }
 
 /// Turns the tile value `carried` (a block argument or a loop's result) into the distance, and lets its users read `start` moved by it.
-void turnIntoDistance(OpBuilder &b, Value carried, Value start) {
+void turnIntoOffset(OpBuilder &b, Value carried, Value start) {
   carried.setType(distanceType(start.getType()));
   auto [tile, splat] = movedTile(b, carried.getLoc(), start, carried);
   carried.replaceAllUsesExcept(tile, splat);
@@ -144,11 +144,11 @@ void scalarize(scf::ForOp loop) {
     OpBuilder b(loop);
     loop.getInitArgsMutable()[index].assign(zeroDistance(b, loop.getLoc(), start.getType()));
     b.setInsertionPointToStart(loop.getBody());
-    turnIntoDistance(b, arg, start);
+    turnIntoOffset(b, arg, start);
     b.setInsertionPoint(yield);
     yield->setOperand(index, nextDistance(b, arg, *moves));
     b.setInsertionPointAfter(loop);
-    turnIntoDistance(b, loop.getResult(index), start);
+    turnIntoOffset(b, loop.getResult(index), start);
   }
 }
 
@@ -158,11 +158,11 @@ void scalarize(scf::WhileOp loop) {
   scf::YieldOp yield = loop.getYieldOp();
   for (auto [index, arg] : llvm::enumerate(loop.getBeforeArguments())) {
     if (!canMove(arg.getType())) continue;
-    SmallVector<int64_t> handedOn;
+    SmallVector<int64_t> yielded;
     for (auto [place, value] : llvm::enumerate(condition.getArgs()))
-      if (value == arg) handedOn.push_back(place);
-    if (handedOn.size() != 1) continue;
-    int64_t place = handedOn.front();
+      if (value == arg) yielded.push_back(place);
+    if (yielded.size() != 1) continue;
+    int64_t place = yielded.front();
     BlockArgument after = loop.getAfterArguments()[place];
     std::optional<SmallVector<Move>> moves = chainOf(after, yield.getOperand(index), loop.getAfterBody());
     if (!moves || moves->empty() || !fits(arg.getType(), *moves)) continue;
@@ -170,14 +170,14 @@ void scalarize(scf::WhileOp loop) {
     OpBuilder b(loop);
     loop.getInitsMutable()[index].assign(zeroDistance(b, loop.getLoc(), start.getType()));
     b.setInsertionPointToStart(loop.getBeforeBody());
-    turnIntoDistance(b, arg, start);
+    turnIntoOffset(b, arg, start);
     condition.getArgsMutable()[place].assign(arg);
     b.setInsertionPointToStart(loop.getAfterBody());
-    turnIntoDistance(b, after, start);
+    turnIntoOffset(b, after, start);
     b.setInsertionPoint(yield);
     yield->setOperand(index, nextDistance(b, after, *moves));
     b.setInsertionPointAfter(loop);
-    turnIntoDistance(b, loop.getResult(place), start);
+    turnIntoOffset(b, loop.getResult(place), start);
   }
 }
 

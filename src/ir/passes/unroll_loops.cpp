@@ -21,7 +21,7 @@ using namespace tilewright;
 
 namespace {
 
-constexpr int64_t mostOperations = 262144; // in all copies of a body
+constexpr int64_t maxOperations = 262144; // in all copies of a body
 
 /// Where the last whole group of `factor` iterations ends.
 Value endOfGroups(ImplicitLocOpBuilder &b, scf::ForOp loop, int64_t factor) {
@@ -70,8 +70,8 @@ void repeatBody(scf::ForOp loop, Value step, int64_t factor) {
 LogicalResult unroll(scf::ForOp loop, int64_t factor) {
   int64_t operations = 0;
   loop.getBody()->walk([&](Operation *) { ++operations; });
-  if (factor > mostOperations / std::max<int64_t>(operations, 1))
-    return refuse(loop, Diag::kernelTooLarge, {std::to_string(mostOperations), "is unrolled"});
+  if (factor > maxOperations / std::max<int64_t>(operations, 1))
+    return refuse(loop, Diag::kernelTooLarge, {std::to_string(maxOperations), "is unrolled"});
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
   Value step = loop.getStep();
   Value middle = endOfGroups(b, loop, factor);

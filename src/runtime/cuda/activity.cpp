@@ -97,10 +97,10 @@ static std::string describe(cupti::Status status) {
 
 // ---- records
 
-static void giveBuffer(uint8_t **buffer, size_t *bytes, size_t *mostRecords) {
+static void giveBuffer(uint8_t **buffer, size_t *bytes, size_t *maxRecords) {
   *buffer = static_cast<uint8_t *>(std::aligned_alloc(bufferAlignment, bufferBytes));
   *bytes = *buffer ? bufferBytes : 0;
-  *mostRecords = 0; // no limit but the space
+  *maxRecords = 0; // no limit but the space
 }
 
 static void take(const cupti::Record *record, Recording &into) {

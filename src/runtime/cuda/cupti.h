@@ -41,7 +41,7 @@ static_assert(offsetof(KernelRecord, correlation) == 92 && offsetof(MemoryRecord
 
 using Subscriber = void *;
 using Callback = void (*)(void *user, int32_t domain, uint32_t function, const void *data);
-using BufferWanted = void (*)(uint8_t **buffer, size_t *bytes, size_t *mostRecords);
+using BufferWanted = void (*)(uint8_t **buffer, size_t *bytes, size_t *maxRecords);
 using BufferFull = void (*)(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t used);
 
 // CUPTI_FUNCTION(name here, name in the library, parameters)

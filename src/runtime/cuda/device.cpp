@@ -201,7 +201,7 @@ bool CudaDevice::synchronize(StreamHandle stream, Diagnostics &diagnostics) cons
   return false;
 }
 
-std::optional<CardTime> CudaDevice::time(StreamHandle stream, const std::function<bool()> &body, Diagnostics &diagnostics) const {
+std::optional<GpuTime> CudaDevice::time(StreamHandle stream, const std::function<bool()> &body, Diagnostics &diagnostics) const {
   ContextScope scope(*this);
   EventHandle start = nullptr, end = nullptr;
   DriverStatus state = driver->createEvent(&start, 0);
@@ -217,7 +217,7 @@ std::optional<CardTime> CudaDevice::time(StreamHandle stream, const std::functio
   if (end) driver->destroyEvent(end);
   if (state != status::success) report(state, "timing", diagnostics);
   if (!ran || state != status::success) return std::nullopt;
-  return CardTime{milliseconds * 1e-3, waited};
+  return GpuTime{milliseconds * 1e-3, waited};
 }
 
 ContextScope::ContextScope(const CudaDevice &device) : driver(*device.driver) {
@@ -230,7 +230,7 @@ ContextScope::~ContextScope() {
   if (changed) driver.setCurrentContext(before);
 }
 
-int64_t allocatedBehind(const CudaDevice &device, uint64_t address) {
+int64_t allocatedAfter(const CudaDevice &device, uint64_t address) {
   ContextScope scope(device);
   uint64_t start = 0;
   size_t bytes = 0;

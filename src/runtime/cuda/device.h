@@ -30,7 +30,7 @@ struct LaunchInfo {
 };
 
 /// What a GPU's clock says about the work in a stream.
-struct CardTime {
+struct GpuTime {
   double seconds;
   bool waited; // the GPU waited for the host, which was late with the work, so that the host's time is included
 };
@@ -64,7 +64,7 @@ public:
   bool synchronize(Diagnostics &diagnostics) const;
   bool synchronize(StreamHandle stream, Diagnostics &diagnostics) const;
   /// How long the work took that `body` put on the stream. Null after an error, or if `body` returns false.
-  std::optional<CardTime> time(StreamHandle stream, const std::function<bool()> &body, Diagnostics &diagnostics) const;
+  std::optional<GpuTime> time(StreamHandle stream, const std::function<bool()> &body, Diagnostics &diagnostics) const;
 
 private:
   CudaDevice() = default;
@@ -101,7 +101,7 @@ private:
 
 /// Whether a kernel on `device` may use the host's memory at this address: it is pinned or managed.
 /// How many bytes of its allocation follow an address of the device; 0 if the driver does not say.
-int64_t allocatedBehind(const CudaDevice &device, uint64_t address);
+int64_t allocatedAfter(const CudaDevice &device, uint64_t address);
 bool isHostMemoryOfDevice(const CudaDevice &device, const void *address);
 
 } // namespace tilewright::gpu

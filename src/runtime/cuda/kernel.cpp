@@ -238,25 +238,25 @@ bool GpuKernel::encodeMaps(const Loaded &where, llvm::ArrayRef<uint64_t> slots, 
 static void findBytes(const GpuArtifact &code, llvm::ArrayRef<uint64_t> slots, int64_t device, llvm::MutableArrayRef<int64_t> bytes) {
   Diagnostics ignored;
   const CudaDevice *known = nullptr;
-  for (const LaunchFact &fact : code.facts) {
+  for (const LaunchGuard &fact : code.guards) {
     if (!fact.nodes.empty()) continue;
     for (int64_t slot : {fact.slot, fact.otherSlot}) {
       size_t i = static_cast<size_t>(slot);
       if (bytes[i] > 0 || slots[i] == 0) continue;
       if (!known) known = CudaDevice::get(device, ignored);
-      if (known) bytes[i] = allocatedBehind(*known, slots[i]);
+      if (known) bytes[i] = allocatedAfter(*known, slots[i]);
     }
   }
 }
 
-BrokenFacts GpuKernel::brokenFacts(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
+FailedGuardNames GpuKernel::guardsFailedBy(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
                                    int64_t device) const {
-  if ((code.facts.empty() && code.maps.empty()) || slots.size() != code.slots.size()) return nullptr;
-  return checks.brokenBy(
-      {code.facts, code.slots, grid, slots, bytes}, [&](llvm::MutableArrayRef<int64_t> known) { findBytes(code, slots, device, known); },
+  if ((code.guards.empty() && code.maps.empty()) || slots.size() != code.slots.size()) return nullptr;
+  return checks.failedBy(
+      {code.guards, code.slots, grid, slots, bytes}, [&](llvm::MutableArrayRef<int64_t> known) { findBytes(code, slots, device, known); },
       [&](llvm::ArrayRef<uint64_t> integers, std::vector<std::string> &names) {
         for (const TensorMapSpec &map : code.maps)
-          if (!tensorMapArguments(map, integers)) names.push_back(mapFactName(map.baseSlot));
+          if (!tensorMapArguments(map, integers)) names.push_back(mapGuardName(map.baseSlot));
       });
 }
 

@@ -6,7 +6,7 @@
 
 #include "runtime/cuda/device.h"
 #include "support/artifact.h"
-#include "support/fact_checks.h"
+#include "support/guard_checks.h"
 
 #include "llvm/ADT/StringRef.h"
 
@@ -46,8 +46,8 @@ public:
   /// How long the last load took; without a cubin, nearly all of it is the driver's assembler. 0 before the first load.
   double loadSeconds() const;
 
-  /// Which of artifact().facts this launch breaks, and which maps it cannot make (mapFactName). `bytes`: as in LaunchValues.
-  BrokenFacts brokenFacts(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
+  /// Which of artifact().facts this launch breaks, and which maps it cannot make (mapGuardName). `bytes`: as in LaunchValues.
+  FailedGuardNames guardsFailedBy(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
                           int64_t device) const;
   /// Starts the programs of the grid, each of whose extents is at least 1. `slots`: as
   /// artifact().slots says. False after an error, which an earlier launch may have caused.
@@ -62,7 +62,7 @@ private:
 
   GpuArtifact code;
   std::shared_ptr<LaunchInfo> info;
-  mutable FactChecks checks;
+  mutable GuardChecks checks;
   mutable std::mutex loadLock;
   mutable double loadedIn = 0;
   mutable std::array<std::atomic<const Loaded *>, 64> devices{};

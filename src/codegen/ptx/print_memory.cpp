@@ -1,0 +1,446 @@
+// How accesses to memory are spelled: loads, stores, atomics, and asynchronous copies (cp.async, mbarriers, tensor maps).
+//     ptx.load_global %a if %p -> f16, f16, f16, f16        asm "@$3 ld.global.v2.b32 {$0, $1}, [$2];": two values share a word
+#include "codegen/ptx/asm.h"
+#include "gpu/machine/early.h"
+#include "gpu/machine/multicast.h"
+#include "gpu/machine/ptx.h"
+#include "gpu/machine/released.h"
+#include "ir/refusal.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tilewright::spell {
+
+namespace {
+
+/// How an access of `count` values is divided into registers: PTX takes 1, 2 or 4 of one size, so small values share 32-bit words.
+struct Access {
+  int64_t perWord = 1, words = 1, wordBits = 0;
+  Type wordType; // null: the value's own
+  Type word(Type value) const { return wordType ? wordType : value; }
+  std::string suffix() const { return (words > 1 ? ".v" + std::to_string(words) : std::string()) + ".b" + std::to_string(wordBits); }
+};
+
+} // namespace
+
+static FailureOr<Access> accessOf(Operation *op, PrintContext &at, TypeRange types) {
+  int64_t count = types.size();
+  if (!count) return bug(op, "an access needs a value");
+  int64_t bits = bitsOf(types.front());
+  if (!llvm::all_equal(types) || bits < 8 || !types.front().isIntOrFloat())
+    return bug(op, "the values of an access have one type of 8 to 64 bits");
+  if (!llvm::isPowerOf2_64(count) || count * bits > 128)
+    return bug(op, "no access takes " + std::to_string(count) + " values of " + std::to_string(bits) + " bits");
+  Access access;
+  access.wordBits = bits >= 32 ? bits : std::min<int64_t>(32, count * bits);
+  access.perWord = access.wordBits / bits;
+  access.words = count / access.perWord;
+  if (access.perWord > 1) access.wordType = at.integer(access.wordBits);
+  return access;
+}
+
+static SmallVector<Value> toWords(PrintContext &at, const Access &access, ValueRange values) {
+  if (!access.wordType) return llvm::to_vector(values);
+  SmallVector<Value> words;
+  for (int64_t word = 0; word < access.words; ++word)
+    words.push_back(packBits(at, values.slice(word * access.perWord, access.perWord), access.wordType));
+  return words;
+}
+
+static SmallVector<Value> fromWords(PrintContext &at, const Access &access, ValueRange words, TypeRange types) {
+  if (!access.wordType) return llvm::to_vector(words);
+  SmallVector<Value> values;
+  for (Value word : words)
+    values.append(unpackBits(at, word, types.take_front(access.perWord)));
+  return values;
+}
+
+// ---- memory
+
+/// Cache operators and eviction priorities exclude each other. An operator can be part of the meaning (cv); a priority never is.
+static std::string cachePolicy(ptx::Cache cache, ptx::Eviction evict) {
+  if (cache != ptx::Cache::none) return "." + ptx::stringifyCache(cache).str();
+  if (evict != ptx::Eviction::normal) return ".L1::" + ptx::stringifyEviction(evict).str();
+  return "";
+}
+
+/// The registers that a load fills.
+static SmallVector<std::string> wordsOut(Asm &code, const Access &access, Type value) {
+  SmallVector<std::string> names;
+  for (int64_t i = 0; i < access.words; ++i)
+    names.push_back(code.out(access.word(value)));
+  return names;
+}
+
+/// Where the predicate is false the registers keep their contents, so they start as `other`.
+static LogicalResult lower(ptx::LoadGlobalOp op, PrintContext &at) {
+  auto types = op.getValues().getTypes();
+  FailureOr<Access> access = accessOf(op, at, types);
+  if (failed(access)) return failure();
+  if (op.getCache() == ptx::Cache::wb || op.getCache() == ptx::Cache::wt) return bug(op, "a load has no such cache operator");
+  if (!op.getOther().empty() && op.getOther().getTypes() != types) return bug(op, "`other` has the types of the values");
+  Asm code(at);
+  SmallVector<std::string> names = wordsOut(code, *access, types.front());
+  std::string address = code.address(op.getAddress()), when;
+  if (op.getPredicate()) {
+    SmallVector<Value> start;
+    if (!op.getOther().empty()) start = toWords(at, *access, op.getOther());
+    for (int64_t i = 0; i < access->words; ++i)
+      code.tie(start.empty() ? LLVM::ZeroOp::create(at.b, access->word(types.front())).getResult() : start[i], i);
+    when = code.when(op.getPredicate());
+  }
+  std::string kind = op.getIsVolatile() ? ".volatile.global" : ".global" + cachePolicy(op.getCache(), op.getEvict());
+  bool isMadeHere = op.getIsVolatile() || op.getCache() == ptx::Cache::cv || op->hasAttr(ptx::hoistedName);
+  Effect effect = isMadeHere ? Effect::writes : Effect::reads;
+  SmallVector<Value> words = code.emit(when + "ld" + kind + access->suffix() + " " + braces(names) + ", " + address + ";", effect);
+  replace(op, fromWords(at, *access, words, types));
+  return success();
+}
+
+static LogicalResult store(Operation *op, PrintContext &at, const std::string &kind, Value base, int64_t offset, ValueRange values,
+                           Value predicate) {
+  FailureOr<Access> access = accessOf(op, at, values.getTypes());
+  if (failed(access)) return failure();
+  Asm code(at);
+  std::string address = code.address(base, offset);
+  SmallVector<std::string> names;
+  for (Value word : toWords(at, *access, values))
+    names.push_back(code.in(word));
+  code.emit(code.when(predicate) + kind + access->suffix() + " " + address + ", " + braces(names) + ";", Effect::writes);
+  replace(op, {});
+  return success();
+}
+
+static LogicalResult lower(ptx::StoreGlobalOp op, PrintContext &at) {
+  if (op.getCache() == ptx::Cache::ca || op.getCache() == ptx::Cache::cv) return bug(op, "a store has no such cache operator");
+  return store(op, at, "st.global" + cachePolicy(op.getCache(), op.getEvict()), op.getAddress(), 0, op.getValues(), op.getPredicate());
+}
+
+static LogicalResult lower(ptx::LoadSharedOp op, PrintContext &at) {
+  auto types = op.getValues().getTypes();
+  FailureOr<Access> access = accessOf(op, at, types);
+  if (failed(access)) return failure();
+  Asm code(at);
+  SmallVector<std::string> names = wordsOut(code, *access, types.front());
+  std::string address = code.address(op.getAddress(), static_cast<int32_t>(op.getOffset()));
+  std::string text = code.when(op.getPredicate()) + "ld.shared" + access->suffix() + " " + braces(names) + ", " + address + ";";
+  replace(op, fromWords(at, *access, code.emit(text, Effect::reads), types));
+  return success();
+}
+
+/// mapa turns a block's own address into that of the same place in another block.
+static LogicalResult lower(ptx::LoadBlockOp op, PrintContext &at) {
+  if (failed(need(op, at, at.target.clusters))) return failure();
+  auto types = op.getValues().getTypes();
+  FailureOr<Access> access = accessOf(op, at, types);
+  if (failed(access)) return failure();
+  Asm code(at);
+  SmallVector<std::string> names = wordsOut(code, *access, types.front());
+  std::string address = code.in(op.getAddress()), rank = code.in(op.getRank());
+  std::string text = "{ .reg .b32 %there; mapa.shared::cluster.u32 %there, " + address + ", " + rank + "; ld.shared::cluster" +
+                     access->suffix() + " " + braces(names) + ", [%there]; }";
+  replace(op, fromWords(at, *access, code.emit(text, Effect::reads), types));
+  return success();
+}
+
+static LogicalResult lower(ptx::StoreSharedOp op, PrintContext &at) {
+  return store(op, at, "st.shared", op.getAddress(), static_cast<int32_t>(op.getOffset()), op.getValues(), op.getPredicate());
+}
+
+static LogicalResult lower(ptx::AddSharedOp op, PrintContext &at) {
+  Asm code(at);
+  std::string address = code.address(op.getAddress()), value = code.in(op.getValue());
+  code.emit(code.when(op.getPredicate()) + "red.shared.add.u32 " + address + ", " + value + ";", Effect::writes);
+  replace(op, {});
+  return success();
+}
+
+static std::string matrixSuffix(size_t count, bool transposed) {
+  return ".sync.aligned.m8n8.x" + std::to_string(count) + (transposed ? ".trans" : "") + ".shared.b16 ";
+}
+
+static LogicalResult checkMatrices(Operation *op, size_t count) {
+  return count == 1 || count == 2 || count == 4 ? success() : bug(op, "1, 2 or 4 matrices are moved at once");
+}
+
+static LogicalResult lower(ptx::LdmatrixOp op, PrintContext &at) {
+  if (failed(checkMatrices(op, op.getValues().size()))) return failure();
+  Asm code(at);
+  SmallVector<std::string> names;
+  for (Value value : op.getValues())
+    names.push_back(code.out(value.getType()));
+  std::string address = code.address(op.getAddress(), static_cast<int32_t>(op.getOffset()));
+  std::string text = "ldmatrix" + matrixSuffix(names.size(), op.getTransposed()) + braces(names, true) + ", " + address + ";";
+  replace(op, code.emit(text, Effect::writes));
+  return success();
+}
+
+static LogicalResult lower(ptx::StmatrixOp op, PrintContext &at) {
+  if (failed(need(op, at, at.target.stmatrix)) || failed(checkMatrices(op, op.getValues().size()))) return failure();
+  Asm code(at);
+  std::string address = code.address(op.getAddress(), static_cast<int32_t>(op.getOffset()));
+  SmallVector<std::string> names;
+  for (Value value : op.getValues())
+    names.push_back(code.in(value));
+  code.emit("stmatrix" + matrixSuffix(names.size(), op.getTransposed()) + address + ", " + braces(names, true) + ";", Effect::writes);
+  replace(op, {});
+  return success();
+}
+
+/// ".add.u32", ".min.s64", ".add.noftz.f16x2", ".add.v4.f32": the operation with the type that it needs. Empty: PTX has no such atomic.
+static std::string atomicKind(ptx::Atomic kind, Type type, size_t count, const GpuTarget &target) {
+  std::string bits = std::to_string(bitsOf(type));
+  if (kind == ptx::Atomic::fadd) {
+    size_t words = count > 1 && bitsOf(type) == 16 ? count / 2 : count;
+    std::string vector = words > 1 ? ".v" + std::to_string(words) : "";
+    if (words > 1 && !target.vectorAtomics) return "";
+    if (type.isF32() || (type.isF64() && count == 1)) return ".add" + vector + ".f" + bits;
+    if (!type.isF16() && !(type.isBF16() && target.bf16Atomics)) return "";
+    return ".add.noftz" + vector + (type.isF16() ? ".f16" : ".bf16") + (count > 1 ? "x2" : "");
+  }
+  if (count != 1 || (bits != "32" && bits != "64")) return "";
+  switch (kind) {
+  case ptx::Atomic::add: return ".add.u" + bits; // two's complement: signed sums are the same bits
+  case ptx::Atomic::min: return ".min.s" + bits;
+  case ptx::Atomic::max: return ".max.s" + bits;
+  case ptx::Atomic::umin: return ".min.u" + bits;
+  case ptx::Atomic::umax: return ".max.u" + bits;
+  case ptx::Atomic::exch: return ".exch.b" + bits;
+  default: return "." + ptx::stringifyAtomic(kind).str() + ".b" + bits;
+  }
+}
+
+/// LLVM's atomicrmw loses order and scope on this target, so the instruction is spelled out. Where the result is not used and the order
+/// allows it, ptxas makes the cheaper `red` by itself. Scope and order have the sequence of upstream's text, which tests look for.
+static LogicalResult lower(ptx::AtomicOp op, PrintContext &at) {
+  ValueRange values = op.getValues();
+  constexpr size_t maxBits = 128;
+  if (values.empty() || !llvm::isPowerOf2_64(values.size()) || !llvm::all_equal(values.getTypes()) ||
+      values.size() * size_t(bitsOf(values.front().getType())) > maxBits)
+    return bug(op, "an atomic takes one value, or neighbors of at most 16 bytes");
+  if (op.getScope() == ptx::Scope::cluster && failed(need(op, at, at.target.clusters))) return failure();
+  std::string kind = atomicKind(op.getOp(), values.front().getType(), values.size(), at.target);
+  if (kind.empty())
+    return refuse(op, Diag::gpuInstruction,
+                  {at.target.name, "the atomic '" + ptx::stringifyAtomic(op.getOp()).str() + "' of " + spelled(values.front().getType())});
+  size_t perWord = values.size() > 1 && bitsOf(values.front().getType()) == 16 ? 2 : 1, words = values.size() / perWord;
+  Type word = perWord == 2 ? at.integer(32) : values.front().getType();
+  Asm code(at);
+  std::vector<std::string> to, from;
+  for (size_t i = 0; i < words; ++i)
+    to.push_back(code.out(word));
+  std::string address = code.address(op.getAddress());
+  for (size_t i = 0; i < words; ++i)
+    from.push_back(code.in(packBits(at, values.slice(i * perWord, perWord), word)));
+  std::string scope = ptx::stringifyScope(op.getScope()).str();
+  std::string order = ptx::stringifyOrder(op.getFenced() ? ptx::Order::relaxed : op.getOrder()).str();
+  SmallVector<Value> old = code.emit(code.when(op.getPredicate()) + "atom.global." + scope + "." + order + kind + " " + braces(to) + ", " +
+                                         address + ", " + braces(from) + ";",
+                                     Effect::writes);
+  SmallVector<Value> results;
+  for (size_t i = 0; i < words && op->getNumResults(); ++i)
+    llvm::append_range(results, unpackBits(at, old[i], SmallVector<Type>(perWord, values.front().getType())));
+  replace(op, results);
+  return success();
+}
+
+/// What is left of the order where a fence in front has released.
+static ptx::Order ownOrder(ptx::CompareSwapOp op) {
+  if (!op->hasAttr(ptx::alreadyReleasedName)) return op.getOrder();
+  bool acquires = op.getOrder() == ptx::Order::acquire || op.getOrder() == ptx::Order::acq_rel;
+  return acquires ? ptx::Order::acquire : ptx::Order::relaxed;
+}
+
+static LogicalResult lower(ptx::CompareSwapOp op, PrintContext &at) {
+  if (op.getScope() == ptx::Scope::cluster && failed(need(op, at, at.target.clusters))) return failure();
+  int64_t bits = bitsOf(op.getValue().getType());
+  if (bits < 16) return bug(op, "there is no compare-and-swap of " + std::to_string(bits) + " bits");
+  Asm code(at);
+  std::string to = code.out(op.getOld().getType()), address = code.address(op.getAddress());
+  std::string compare = code.in(op.getCompare()), value = code.in(op.getValue());
+  std::string order = ptx::stringifyOrder(ownOrder(op)).str(), scope = ptx::stringifyScope(op.getScope()).str();
+  replace(op, code.emit(code.when(op.getPredicate()) + "atom.global." + order + "." + scope + ".cas.b" + std::to_string(bits) + " " + to +
+                            ", " + address + ", " + compare + ", " + value + ";",
+                        Effect::writes));
+  return success();
+}
+
+static LogicalResult lower(ptx::FenceOp op, PrintContext &at) {
+  if (op.getScope() == ptx::Scope::cluster && failed(need(op, at, at.target.clusters))) return failure();
+  return plain(op, at, "fence.acq_rel." + ptx::stringifyScope(op.getScope()).str() + ";");
+}
+
+static LogicalResult lower(ptx::SleepOp op, PrintContext &at) {
+  return plain(op, at, "nanosleep.u32 " + std::to_string(op.getNanoseconds()) + ";");
+}
+
+static LogicalResult lower(ptx::PrefetchTensorMapOp op, PrintContext &at) {
+  if (failed(need(op, at, at.target.tma))) return failure();
+  Asm code(at);
+  std::string address = code.address(op->getOperand(0));
+  code.emit("prefetch.tensormap " + address + ";", Effect::writes);
+  replace(op, {});
+  return success();
+}
+
+// ---- asynchronous copies
+
+/// Bytes beyond the source's size are written as zeros, so a false predicate means a source of zero bytes.
+static LogicalResult lower(ptx::CopyAsyncOp op, PrintContext &at) {
+  int64_t bytes = op.getBytes();
+  if (failed(need(op, at, at.target.cpAsync))) return failure();
+  if (bytes != 4 && bytes != 8 && bytes != 16) return bug(op, "cp.async moves 4, 8 or 16 bytes, not " + std::to_string(bytes));
+  Asm code(at);
+  std::string operands = code.address(op.getShared(), static_cast<int32_t>(op.getOffset()));
+  operands += ", " + code.address(op.getGlobal()) + ", " + std::to_string(bytes);
+  if (op.getPredicate()) operands += ", " + code.in(LLVM::SelectOp::create(at.b, op.getPredicate(), at.i32(bytes), at.i32(0)));
+  code.emit(std::string("cp.async.") + (bytes == 16 ? "cg" : "ca") + ".shared.global " + operands + ";", Effect::writes);
+  replace(op, {});
+  return success();
+}
+
+static LogicalResult lower(ptx::CopyCommitOp op, PrintContext &at) {
+  return failed(need(op, at, at.target.cpAsync)) ? failure() : plain(op, at, "cp.async.commit_group;");
+}
+static LogicalResult lower(ptx::CopyWaitOp op, PrintContext &at) {
+  return failed(need(op, at, at.target.cpAsync)) ? failure()
+                                                 : plain(op, at, "cp.async.wait_group " + std::to_string(op.getPending()) + ";");
+}
+
+/// "@p NAME [barrier], EXTRA;"
+static LogicalResult onBarrier(Operation *op, PrintContext &at, const std::string &name, Value object, const std::string &extra, Value predicate) {
+  if (failed(need(op, at, at.target.mbarrier))) return failure();
+  Asm code(at);
+  std::string address = code.address(object);
+  code.emit(code.when(predicate) + name + " " + address + extra + ";", Effect::writes);
+  replace(op, {});
+  return success();
+}
+
+static LogicalResult lower(ptx::MbarrierInitOp op, PrintContext &at) {
+  return onBarrier(op, at, "mbarrier.init.shared::cta.b64", op.getBarrier(), ", " + std::to_string(op.getCount()), op.getPredicate());
+}
+static LogicalResult lower(ptx::MbarrierInvalidateOp op, PrintContext &at) {
+  return onBarrier(op, at, "mbarrier.inval.shared::cta.b64", op.getBarrier(), "", op.getPredicate());
+}
+static LogicalResult lower(ptx::MbarrierInitFenceOp op, PrintContext &at) {
+  return failed(need(op, at, at.target.clusters)) ? failure() : plain(op, at, "fence.mbarrier_init.release.cluster;");
+}
+static LogicalResult lower(ptx::MbarrierExpectOp op, PrintContext &at) {
+  if (failed(need(op, at, at.target.mbarrierTransactions))) return failure();
+  return onBarrier(op, at, "mbarrier.arrive.expect_tx.shared::cta.b64 _,", op.getBarrier(), ", " + std::to_string(op.getBytes()),
+                   op.getPredicate());
+}
+/// Arrives at the barriers of all blocks of the cluster, which have the same address in each. A release in the block's scope
+/// is enough: only products have read what another block's engine overwrites, and those are over. For a release in the
+/// cluster's scope, ptxas adds a fence for the whole card (MEMBAR.ALL.GPU), for which each warp would wait twice an iteration.
+static LogicalResult arriveInBlocks(ptx::MbarrierArriveOp op, PrintContext &at, int64_t blocks) {
+  if (failed(need(op, at, at.target.clusters))) return failure();
+  Asm code(at);
+  std::string address = code.in(op.getBarrier()), predicate = code.when(op.getPredicate());
+  std::string text = "{ .reg .b32 there; ";
+  for (int64_t block = 0; block < blocks; ++block)
+    text += "mapa.shared::cluster.u32 there, " + address + ", " + std::to_string(block) + "; " + predicate +
+            "mbarrier.arrive.release.cta.shared::cluster.b64 _, [there]; ";
+  code.emit(text + "}", Effect::writes);
+  replace(op, {});
+  return success();
+}
+
+/// Older cards take one arrival at a time.
+static LogicalResult lower(ptx::MbarrierArriveOp op, PrintContext &at) {
+  if (op.getCount() != 1 && failed(need(op, at, at.target.mbarrierTransactions))) return failure();
+  std::string count = op.getCount() == 1 ? "" : ", " + std::to_string(op.getCount());
+  if (auto blocks = op->getAttrOfType<IntegerAttr>(ptx::inCtasName)) return arriveInBlocks(op, at, blocks.getInt());
+  return onBarrier(op, at, "mbarrier.arrive.shared::cta.b64 _,", op.getBarrier(), count, op.getPredicate());
+}
+/// try_wait sleeps in hardware for a while and may then fail, so it is repeated; labels in braces are local. Older cards can only test.
+static LogicalResult lower(ptx::MbarrierWaitOp op, PrintContext &at) {
+  if (failed(need(op, at, at.target.mbarrier))) return failure();
+  Asm code(at);
+  std::string address = code.address(op.getBarrier()), parity = code.in(op.getParity());
+  std::string name = at.target.mbarrierTransactions ? "mbarrier.try_wait" : "mbarrier.test_wait";
+  code.emit("{ .reg .pred done; again: " + name + ".parity.shared::cta.b64 done, " + address + ", " + parity + "; @!done bra.uni again; }",
+            Effect::writes);
+  replace(op, {});
+  return success();
+}
+
+/// "[map, {x, y}]"
+static std::string tensorAddress(Asm &code, Value map, ValueRange coordinates) {
+  std::string text = "[" + code.in(map) + ", ";
+  SmallVector<std::string> names;
+  for (Value coordinate : coordinates)
+    names.push_back(code.in(coordinate));
+  return text + braces(names, true) + "]";
+}
+
+static LogicalResult checkTensor(Operation *op, PrintContext &at, size_t rank) {
+  if (failed(need(op, at, at.target.tma))) return failure();
+  return rank >= 1 && rank <= 5 ? success() : bug(op, "a tensor map has 1 to 5 dimensions, not " + std::to_string(rank));
+}
+
+/// The policies are constants that the L2 cache understands; createpolicy would compute the same ones.
+static LogicalResult lower(ptx::TmaLoadOp op, PrintContext &at) {
+  if (failed(checkTensor(op, at, op.getCoordinates().size()))) return failure();
+  Asm code(at);
+  std::string shared = code.address(op.getShared()), map = tensorAddress(code, op->getOperand(0), op.getCoordinates());
+  std::string barrier = code.address(op.getBarrier());
+  std::string text =
+      "cp.async.bulk.tensor." + std::to_string(op.getCoordinates().size()) + "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes";
+  std::string tail;
+  if (op.getMulticast()) {
+    text += ".multicast::cluster";
+    tail +=
+        ", " + code.in(LLVM::ConstantOp::create(at.b, at.integer(16), at.b.getI16IntegerAttr(static_cast<int16_t>(*op.getMulticast()))));
+  }
+  if (op.getEvict() != ptx::Eviction::normal) {
+    text += ".L2::cache_hint";
+    tail += ", " + code.in(at.i64(op.getEvict() == ptx::Eviction::evict_first ? 0x12F0000000000000 : 0x14F0000000000000));
+  }
+  code.emit(code.when(op.getPredicate()) + text + " " + shared + ", " + map + ", " + barrier + tail + ";", Effect::writes);
+  replace(op, {});
+  return success();
+}
+
+static LogicalResult lower(ptx::TmaStoreOp op, PrintContext &at) {
+  if (failed(checkTensor(op, at, op.getCoordinates().size()))) return failure();
+  Asm code(at);
+  std::string map = tensorAddress(code, op->getOperand(0), op.getCoordinates()), shared = code.address(op.getShared());
+  std::string dims = std::to_string(op.getCoordinates().size()) + "d.global.shared::cta";
+  std::string text = "cp.async.bulk.tensor." + dims + ".tile.bulk_group ";
+  if (std::optional<ptx::Redux> kind = op.getReduce()) { // the map's element type says whether min and max are signed
+    StringRef name = ptx::stringifyRedux(*kind);
+    name.consume_front("u");
+    text = "cp.reduce.async.bulk.tensor." + dims + "." + name.str() + ".tile.bulk_group ";
+  }
+  code.emit(code.when(op.getPredicate()) + text + map + ", " + shared + ";", Effect::writes);
+  replace(op, {});
+  return success();
+}
+
+static LogicalResult lower(ptx::TmaCommitOp op, PrintContext &at) {
+  return failed(need(op, at, at.target.tma)) ? failure() : plain(op, at, "cp.async.bulk.commit_group;");
+}
+static LogicalResult lower(ptx::TmaWaitOp op, PrintContext &at) {
+  if (failed(need(op, at, at.target.tma))) return failure();
+  return plain(op, at, std::string("cp.async.bulk.wait_group") + (op.getRead() ? ".read " : " ") + std::to_string(op.getPending()) + ";");
+}
+/// Only for shared memory: the unqualified fence waits for global writes, too.
+static LogicalResult lower(ptx::FenceAsyncOp op, PrintContext &at) {
+  return failed(need(op, at, at.target.tma)) ? failure() : plain(op, at, "fence.proxy.async.shared::cta;");
+}
+
+LogicalResult printMemory(Operation *op, PrintContext &at) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<ptx::LoadGlobalOp, ptx::StoreGlobalOp, ptx::LoadSharedOp, ptx::LoadBlockOp, ptx::StoreSharedOp, ptx::AddSharedOp,
+            ptx::LdmatrixOp, ptx::StmatrixOp, ptx::AtomicOp, ptx::CompareSwapOp, ptx::FenceOp, ptx::SleepOp, ptx::PrefetchTensorMapOp,
+            ptx::CopyAsyncOp, ptx::CopyCommitOp, ptx::CopyWaitOp, ptx::MbarrierInitOp, ptx::MbarrierInvalidateOp, ptx::MbarrierInitFenceOp,
+            ptx::MbarrierExpectOp, ptx::MbarrierArriveOp, ptx::MbarrierWaitOp, ptx::TmaLoadOp, ptx::TmaStoreOp, ptx::TmaCommitOp,
+            ptx::TmaWaitOp, ptx::FenceAsyncOp>([&](auto concrete) { return lower(concrete, at); })
+      .Default([&](Operation *) { return printMatrix(op, at); });
+}
+
+} // namespace tilewright::spell

@@ -1,0 +1,595 @@
+// Where threads widen both operands of a product, all that tensor cores read is written to shared memory and read again, and nobody
+// multiplies while all widen. A warpgroup of its own can widen the second operand, into a ring, while two others widen the first one, which
+// goes from their registers into the product:
+//   before: for i { a = widen (copied a)    b = widen (copied b)    sync    store a, b    fence    sync    multiply    wait }
+//   after:  warpgroups 0, 1:    for i { a = widen (copied a)    wait until b is made    multiply by registers    wait    arrive: read }
+//           one more:           for i { b = widen (copied b)    store b    fence    arrive: b is made }
+// Here the loop is rewritten as if all warps did all of it; what is the third warpgroup's is marked (`ttg.dequantize_partition`), and specialize-warps takes
+// it apart. Of a tile that the third one computes each thread holds whole rows along K, and warps 4 to 7 hold copies of what 0 to 3 hold.
+//
+// Registers of the first operand hold pairs of neighbors along K, eight numbers apart. So that a thread reads sixteen neighbors at a time,
+// K is gone through in another order, by both operands (thread_value_groups.h). Of its rows one half is widened while products of the other half
+// run. What the loop carries beside its sums, the largest of some scales' exponents, is computed by who loads the scales, and comes to the
+// others behind the loop.
+#include "gpu/schedule/dequantize_partition.h"
+#include "gpu/schedule/relayout.h"
+#include "gpu/schedule/thread_value_groups.h"
+#include "ir/refusal.h"
+#include "support/target.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+constexpr int64_t threadsOfDequantizePartition = 128;
+
+/// An operand that goes through a buffer in the loop.
+struct Stored {
+  ttg::StoreSharedOp store;
+  ttg::AllocOp alloc;
+  SmallVector<int32_t> order; ///< dimension i of the operand is dimension order[i] of the stored tile
+  bool isCopied() const { return isa_and_nonnull<ttg::DescriptorLoadOp>(ttg::StoreSharedOp(store).getSrc().getDefiningOp()); }
+};
+
+/// All that is needed of a loop, and whether it suits.
+class Candidate {
+public:
+  Candidate(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target) : loop(loop), config(config), target(target) {}
+
+  /// Finds the parts; false if the loop is not of this kind.
+  bool match() {
+    if (loop->hasAttr(tt::numStagesName) || loop.getUnsignedCmp()) return false;
+    for (Operation &op : loop.getBody()->without_terminator()) {
+      if (op.getNumRegions() != 0 || !isKnown(&op)) return false;
+      if (auto found = dyn_cast<ttg::WgmmaOp>(op)) {
+        if (mma) return false;
+        mma = found;
+      }
+    }
+    return mma && !mma.getPromotionInterval() && !mma.getUseC() && findOperands() && storesLater() && suits();
+  }
+
+  scf::ForOp loop;
+  ttg::WgmmaOp mma;
+  std::optional<Stored> first; ///< null: already in registers
+  Stored second;
+  Operation *syncs[2] = {nullptr, nullptr}; ///< around the stores and their fence
+  Operation *fence = nullptr;
+
+  int64_t depthOf(const Stored &operand, int64_t dim) const { return operand.order[static_cast<size_t>(dim)]; }
+
+private:
+  /// Nothing else is stored in the loop: the third warpgroup would not wait for that before it loads.
+  static bool isKnown(Operation *op) {
+    return isMemoryEffectFree(op) || isa<tt::LoadOp, ttg::DescriptorLoadOp, ttg::AllocOp, ttg::StoreSharedOp, ttg::CtaBarrierOp,
+                                         ttg::FenceAsyncOp, ttg::WgmmaOp, ttg::WgmmaWaitOp>(op);
+  }
+
+  std::optional<Stored> storedIn(Value buffer) {
+    Stored stored{{}, {}, {0, 1}};
+    if (auto view = buffer.getDefiningOp<ttg::ViewOp>()) {
+      stored.order = SmallVector<int32_t>(view.getOrder());
+      auto from = dyn_cast<ttg::BufferType>(view.getBuffer().getType());
+      if (from.getElementType() != cast<ttg::BufferType>(view.getType()).getElementType()) return {};
+      buffer = view.getBuffer();
+    }
+    stored.alloc = buffer.getDefiningOp<ttg::AllocOp>();
+    if (!stored.alloc || stored.alloc->getBlock() != loop.getBody() || stored.order.size() != 2) return {};
+    for (Operation *access : accessesOf(stored.alloc)) {
+      auto store = dyn_cast<ttg::StoreSharedOp>(access);
+      if ((store && stored.store) || (!store && access != mma)) return {};
+      if (store) stored.store = store;
+    }
+    if (!stored.store || stored.store->getBlock() != loop.getBody()) return {};
+    return stored;
+  }
+
+  bool findOperands() {
+    std::optional<Stored> left = storedIn(mma.getA()), right = storedIn(mma.getB());
+    if (!left || !right || left->alloc == right->alloc || right->isCopied()) return false;
+    first = left;
+    second = *right;
+    Operation *begin = left->store, *end = right->store;
+    if (end->isBeforeInBlock(begin)) std::swap(begin, end);
+    if (begin->getNextNode() != end) return false;
+    syncs[0] = begin->getPrevNode();
+    fence = end->getNextNode();
+    syncs[1] = fence->getNextNode();
+    if (!isa_and_nonnull<ttg::CtaBarrierOp>(syncs[0]) || !isa_and_nonnull<ttg::CtaBarrierOp>(syncs[1]) || !isa<ttg::FenceAsyncOp>(fence)) return false;
+    int64_t others = 0;
+    for (Operation &op : loop.getBody()->without_terminator())
+      others += isa<ttg::CtaBarrierOp, ttg::StoreSharedOp, ttg::FenceAsyncOp>(op);
+    return others == 5 && waitsForIt();
+  }
+
+  /// The product is waited for in its iteration, and adds to what the loop carries.
+  bool waitsForIt() {
+    auto wait = dyn_cast<ttg::WgmmaWaitOp>(*mma.getD().user_begin());
+    auto sum = dyn_cast<BlockArgument>(mma.getC());
+    return mma.getD().hasOneUse() && wait && wait.getTiles().size() == 1 && wait.getPending() == 0 && sum &&
+           sum.getOwner() == loop.getBody() && sum.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == wait.getResults()[0];
+  }
+
+  /// Whether nothing that others may load is stored in front of the loop's end, or by a loop over tiles around it: the third warpgroup
+  /// does not wait for the others' stores, and is ahead of them by a tile.
+  bool storesLater() {
+    auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
+    for (Operation &op : (tiles ? tiles->getBlock() : loop->getBlock())->without_terminator()) {
+      if (&op == (tiles ? tiles : loop)) break;
+      if (!isMemoryEffectFree(&op) && !isa<tt::LoadOp>(op)) return false;
+    }
+    if (!tiles) return true;
+    if (!isa<tt::FuncOp>(tiles->getParentOp()) || tiles.getUnsignedCmp()) return false;
+    WalkResult walk = tiles.walk([&](Operation *op) {
+      auto load = dyn_cast<tt::LoadOp>(op);
+      bool isOther = op->getNumRegions() != 0 && op != tiles && op != loop;
+      return isOther || (load && mayBeWritten(load, tiles)) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return !walk.wasInterrupted();
+  }
+
+  /// Whether a block of three warpgroups and a producer's begins with enough registers for the product's sums, needs them all in the end,
+  /// and whether shared memory, its port that is, has less to do.
+  bool suits() {
+    constexpr int64_t rowsOfInstruction = 64, minDepth = 32, otherRegistersNextToSums = 26;
+    auto result = cast<RankedTensorType>(mma.getType());
+    int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(result), config.getWarps());
+    auto tile = cast<RankedTensorType>(second.store.getSrc().getType());
+    int64_t depth = tile.getDimSize(depthOf(second, 0)), rows = tile.getDimSize(depthOf(second, 1));
+    bool bits16 = tile.getElementTypeBitWidth() == 16 && result.getElementType().isF32();
+    bool sumsFit = columns / 2 + otherRegistersNextToSums <= firstRegisters(config, target, /*widener=*/true);
+    constexpr int64_t sumsOfBlock = 128; // with fewer another block fits beside this one, and fills its gaps
+    bool fills = registersOf(result) >= sumsOfBlock;
+    bool twoBlocks = result.getDimSize(0) == 4 * rowsOfInstruction; // of rows, for each of two warpgroups
+    return bits16 && twoBlocks && sumsFit && fills && rows >= threadsOfDequantizePartition && depth >= minDepth && rows * 2 <= result.getDimSize(0);
+  }
+
+  ttg::ConfigAttr config;
+  const GpuTarget &target;
+};
+
+/// Rewrites a loop that suits.
+class Rewrite {
+public:
+  Rewrite(tt::FuncOp function, Candidate &loop, ttg::ConfigAttr config)
+      : function(function), c(loop), config(config), left(function), right(function), b(function.getContext()) {}
+
+  /// Decides what is computed in which layout; false if that is not possible.
+  bool plan() {
+    auto rightTile = cast<RankedTensorType>(c.second.store.getSrc().getType());
+    int64_t along = c.depthOf(c.second, 0);
+    evenOddInterleave = !c.first->isCopied() && isSmallOfBytes(c.first->store.getSrc()) && isSmallOfBytes(c.second.store.getSrc());
+    rowLayout = rowsOfThreads(ttg::shapeOf(rightTile), along);
+    if (evenOddInterleave) std::swap(rowLayout.basesOf(Axis::reg)[0], rowLayout.basesOf(Axis::reg)[1]);
+    if (!right.canMake(c.second.store.getSrc(), rowLayout)) return false;
+    if (right.copied().size() != 1 || cast<ttg::DescriptorLoadOp>(right.copied().front()).getOrder()[0] != along) return false;
+    if (c.first->isCopied()) return true;
+    // Where a byte holds several numbers, who widens them has enough to do.
+    auto copied = cast<RankedTensorType>(right.copied().front()->getResult(0).getType());
+    if (copied.getNumElements() == rightTile.getNumElements()) findScales(c.first->store.getSrc());
+    auto leftTile = cast<RankedTensorType>(c.first->store.getSrc().getType());
+    int64_t leftAlong = c.depthOf(*c.first, 1);
+    Layout operand = Layout::wgmmaOperandA(shapeOfFirst(), config.getWarps(), leftTile.getElementTypeBitWidth());
+    if (leftAlong == 0) operand = operand.transposed({1, 0});
+    operandLayout = Reorder(leftTile, leftAlong, evenOddInterleave).before(operand);
+    if (!left.canMake(c.first->store.getSrc(), operandLayout) || left.copied().size() != 1) return false;
+    return cast<ttg::DescriptorLoadOp>(left.copied().front()).getOrder()[0] == leftAlong;
+  }
+
+  /// Bytes of an iteration's scales that one warpgroup makes for the others.
+  int64_t bytesOfScales() const {
+    int64_t bytes = 0;
+    for (Value tile : scales)
+      bytes += bufferOf(tile).tileBytes();
+    return bytes;
+  }
+
+  void run() {
+    Value wide = right.make(c.second.store.getSrc(), rowLayout);
+    b.setInsertionPoint(c.second.store);
+    for (Value tile : scales)
+      passOn(tile);
+    if (!scales.empty()) function->setAttr(forwardsScalesName, b.getUnitAttr());
+    if (!c.first->isCopied()) {
+      wide = Reorder(cast<RankedTensorType>(wide.getType()), c.depthOf(c.second, 0), evenOddInterleave).apply(b, wide);
+      passInRegisters();
+    }
+    c.second.store.getSrcMutable().assign(wide);
+    for (Operation *op : {c.second.store.getOperation(), c.fence})
+      op->setAttr(dequantizePartitionName, b.getUnitAttr());
+    for (Operation *sync : c.syncs)
+      sync->erase();
+    carryMaxima();
+    releaseCopiesFirst();
+    ttg::eraseDead(function);
+  }
+
+private:
+  /// Whether copies are given back as soon as they have been read, not together with what is widened, behind the products. Of 4096 on an
+  /// H100, together and so, in TFLOP/s: nvfp4 617 and 627, mxfp8 in a loop over tiles 666 and 668, but mxfp4 589 and 581, mxfp8 x mxfp4 618
+  /// and 610, mxfp4 x mxfp8 606 and 590: where numbers are unpacked, and exponents compared, an arrival more costs more than it brings.
+  void releaseCopiesFirst() {
+    auto unpacks = c.loop.getBody()->getOps<ttg::UnpackE2m1Op>();
+    if (comparesExponents && unpacks.begin() != unpacks.end()) return;
+    if (ttg::WgmmaWaitOp retires = drainingWaitIn(c.loop)) retires->setAttr(releasesCopiesFirstName, b.getUnitAttr());
+  }
+
+  /// Where the tile depends on what the loop copies, what it depends on besides that comes from loads to registers alone: scales, before
+  /// each is repeated for its group. Whoever widens the second operand makes those of the first one, too, and leaves them in a buffer: a
+  /// fence waits for loads from memory, and the others have none then. Product of mxfp8 of 4096 on an H100: 617 TFLOP/s without, 643 so,
+  /// 603 where the others compute with the bytes, 631 where they do and read them an iteration early.
+  void findScales(Value tile) {
+    Operation *op = tile.getDefiningOp();
+    if (!isTile(tile) || !op || op->getBlock() != c.loop.getBody() || isa<ttg::DescriptorLoadOp>(op)) return;
+    if (!searched.insert(tile).second) return;
+    if (dependsOn<ttg::DescriptorLoadOp>(tile)) {
+      for (Value operand : op->getOperands())
+        findScales(operand);
+      return;
+    }
+    while (isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::ReshapeOp, tt::TransOp, ttg::ConvertLayoutOp>(op)) {
+      tile = op->getOperand(0);
+      op = tile.getDefiningOp();
+      if (!op) return;
+    }
+    auto type = cast<RankedTensorType>(tile.getType());
+    constexpr int64_t rowsOfThread = 2, widest = 8;
+    bool isNarrow = type.getRank() == 2 && type.getDimSize(0) == rowsOfThread * threadsOfDequantizePartition && type.getDimSize(1) <= widest;
+    if (!isNarrow || type.getElementTypeBitWidth() < 8 || !dependsOn<tt::LoadOp>(tile) || llvm::is_contained(scales, tile)) return;
+    if (!right.canMake(tile, rowsOfThreads(ttg::shapeOf(type), 1)) || right.copied().size() != 1) return;
+    scales.push_back(tile);
+    left.readFrom(tile, Value());
+  }
+
+  /// Whether the tile is made of small numbers that share bytes along K, times something: they are made faster by every second one.
+  static bool isSmallOfBytes(Value tile) {
+    auto mma = tile.getDefiningOp<arith::MulFOp>();
+    return mma && llvm::any_of(mma->getOperands(), [](Value operand) {
+             Operation *op = operand.getDefiningOp();
+             while (isa_and_nonnull<ttg::ConvertLayoutOp>(op))
+               op = op->getOperand(0).getDefiningOp();
+             auto unpack = dyn_cast_or_null<ttg::UnpackE2m1Op>(op);
+             return unpack && unpack.getSmall();
+           });
+  }
+
+  /// Whether an operation of that kind, in the loop, makes what the value is computed from.
+  template <typename Op> bool dependsOn(Value value) const {
+    llvm::SetVector<Value> sources;
+    sources.insert(value);
+    for (size_t i = 0; i < sources.size(); ++i) {
+      Operation *op = sources[i].getDefiningOp();
+      if (!op || op->getBlock() != c.loop.getBody()) continue;
+      if (isa<Op>(op)) return true;
+      sources.insert_range(op->getOperands());
+    }
+    return false;
+  }
+
+  static ttg::BufferType plainBuffer(RankedTensorType tile) {
+    SharedLayout plain = SharedLayout::rowMajor(ttg::shapeOf(tile), tile.getElementTypeBitWidth(), {1, 0});
+    return ttg::BufferType::get(tile.getContext(), 1, tile.getElementType(), ttg::SharedAttr::get(tile.getContext(), plain));
+  }
+
+  /// A buffer for the tile. Of powers of two in fp16 the upper byte is enough: four slots fit beside a tile that is stored.
+  static ttg::BufferType bufferOf(Value tile) {
+    auto type = cast<RankedTensorType>(tile.getType());
+    Type element = isInUpperByte(tile) ? Type(IntegerType::get(tile.getContext(), 8)) : type.getElementType();
+    return ttg::BufferType::get(
+        tile.getContext(), 1, element,
+        ttg::SharedAttr::get(tile.getContext(), scalesOfThreads(ttg::shapeOf(type), element.getIntOrFloatBitWidth())));
+  }
+
+  /// Scales of 256 rows, in an order in which those of the rows that a thread multiplies, eight or 128 apart, lie side by side.
+  static SharedLayout scalesOfThreads(const Dims &shape, int64_t bits) {
+    constexpr unsigned rowBits = 8, half = 7, eight = 3;
+    auto groupBits = static_cast<unsigned>(llvm::Log2_64(static_cast<uint64_t>(shape[1])));
+    SmallVector<unsigned> order = {groupBits + half, groupBits + eight}; // the lowest first
+    for (unsigned bit = 0; bit < groupBits; ++bit)
+      order.push_back(bit);
+    for (unsigned bit = 0; bit < rowBits; ++bit)
+      if (bit != half && bit != eight) order.push_back(groupBits + bit);
+    SharedLayout layout;
+    layout.shape = shape;
+    layout.elementBits = bits;
+    for (unsigned bit : order)
+      layout.bases.push_back(1u << bit);
+    return layout;
+  }
+
+  /// Whether the lower byte of each element, of 16 bits, is 0: the bits have been shifted there.
+  static bool isInUpperByte(Value tile) {
+    auto bits = tile.getDefiningOp<tt::BitcastOp>();
+    auto cut = bits ? bits.getSrc().getDefiningOp<arith::TruncIOp>() : arith::TruncIOp();
+    auto shifted = cut ? cut.getIn().getDefiningOp<arith::ShLIOp>() : arith::ShLIOp();
+    DenseIntElementsAttr by;
+    return shifted && getElementTypeOrSelf(tile).getIntOrFloatBitWidth() == 16 && matchPattern(shifted.getRhs(), m_Constant(&by)) &&
+           by.isSplat() && by.getSplatValue<APInt>().uge(8);
+  }
+
+  /// The upper bytes of a tile's elements.
+  Value upperBytes(Value tile) {
+    Location loc = tile.getLoc();
+    auto type = cast<RankedTensorType>(tile.getType());
+    auto words = cast<RankedTensorType>(type.clone(b.getI16Type()));
+    Value bits = tt::BitcastOp::create(b, loc, words, tile);
+    Value eight = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(words, Attribute(b.getI16IntegerAttr(8))));
+    return arith::TruncIOp::create(b, loc, type.clone(b.getI8Type()), arith::ShRUIOp::create(b, loc, bits, eight));
+  }
+
+  /// In front of the builder's place the tile is stored for the others.
+  void passOn(Value tile) {
+    Value made = right.make(tile, rowsOfThreads(ttg::shapeOf(tile.getType()), 1));
+    if (isInUpperByte(tile)) made = upperBytes(made);
+    ttg::AllocOp buffer;
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(c.loop.getBody());
+      buffer = ttg::AllocOp::create(b, tile.getLoc(), bufferOf(tile));
+    }
+    ttg::StoreSharedOp::create(b, tile.getLoc(), made, buffer)->setAttr(dequantizePartitionName, b.getUnitAttr());
+    left.readFrom(tile, buffer);
+  }
+
+  /// What is computed from the scales that are passed on stands in front of the first product, behind their store.
+  void readBySecondStage(Operation *mma) {
+    DenseSet<Operation *> late;
+    for (Operation &op : llvm::make_early_inc_range(*mma->getBlock())) {
+      if (&op == mma || late.contains(&op)) return;
+      auto load = dyn_cast<ttg::LoadSharedOp>(op);
+      bool reads = load && allocOf(load.getBuffer()) && allocOf(load.getBuffer())->getBlock() == mma->getBlock();
+      bool follows = llvm::any_of(op.getOperands(), [&](Value operand) { return late.contains(operand.getDefiningOp()); });
+      if (!reads && !follows) continue;
+      late.insert(&op);
+      op.moveBefore(mma);
+    }
+  }
+
+  /// Whole rows along K, one a thread of a warpgroup, further ones in further registers.
+  static Layout rowsOfThreads(const Dims &shape, int64_t along) {
+    constexpr int64_t warps = 4;
+    Layout layout;
+    layout.shape = shape;
+    auto basis = [&](int64_t dim, int64_t step) {
+      Dims at(2, 0);
+      at[static_cast<size_t>(dim)] = step;
+      return flatOf(shape, at);
+    };
+    for (int64_t step = 1; step < shape[static_cast<size_t>(along)]; step *= 2)
+      layout.basesOf(Axis::reg).push_back(basis(along, step));
+    for (int64_t step = 1; step < shape[static_cast<size_t>(1 - along)]; step *= 2) {
+      Axis axis = step < int64_t(1) << laneBits ? Axis::lane : step < warps << laneBits ? Axis::warp : Axis::reg;
+      layout.basesOf(axis).push_back(basis(1 - along, step));
+    }
+    layout.basesOf(Axis::warp).push_back(0); // the other warpgroup holds copies
+    return layout;
+  }
+
+  Dims shapeOfFirst() const {
+    Dims shape = ttg::shapeOf(c.first->store.getSrc().getType());
+    return {shape[static_cast<size_t>(c.first->order[0])], shape[static_cast<size_t>(c.first->order[1])]};
+  }
+
+  /// Half of the rows, in the layout of a product's first operand, in front of the builder's place.
+  Value operandHalf(RowHalves &halves, Value tile, size_t which) {
+    Value half = halves.half(b, tile, which);
+    half = Reorder(cast<RankedTensorType>(half.getType()), c.depthOf(*c.first, 1), evenOddInterleave).apply(b, half);
+    if (c.first->order[0] == 0) return half;
+    Layout turned = ttg::layoutOf(half.getType()).transposed({1, 0});
+    auto type = ttg::withLayout(RankedTensorType::get(turned.shape, getElementTypeOrSelf(half.getType())), turned);
+    return tt::TransOp::create(b, half.getLoc(), type, half, ArrayRef<int32_t>{1, 0});
+  }
+
+  /// Two products of half as many rows, of which one runs while the other one's rows are widened:
+  ///   widen rows 0    start product 0    wait for product 1 of the iteration before    widen rows 1    start product 1    wait for product
+  ///   0
+  void passInRegisters() {
+    Value tile = left.make(c.first->store.getSrc(), operandLayout);
+    Location loc = c.mma.getLoc();
+    auto wait = cast<ttg::WgmmaWaitOp>(*c.mma.getD().user_begin());
+    auto old = cast<BlockArgument>(c.mma.getC());
+    auto type = cast<RankedTensorType>(old.getType());
+    unsigned number = old.getArgNumber() - 1;
+    RowHalves sums(0), rows(c.first->order[0]);
+    b.setInsertionPoint(c.loop);
+    Value init = c.loop.getInitArgs()[number];
+    SmallVector<Value> inits = {sums.half(b, init, 0), sums.half(b, init, 1)};
+    c.loop = withMoreCarried(c.loop, inits);
+    ValueRange carried = c.loop.getRegionIterArgs().take_back(2);
+    auto start = [&](Value a, Value sum) {
+      return ttg::WgmmaOp::create(b, loc, sum.getType(), a, c.mma.getB(), sum, Value(), IntegerAttr()).getD();
+    };
+    auto pass = [&](Value sum) { return ttg::WgmmaWaitOp::create(b, loc, TypeRange{sum.getType()}, 1, ValueRange{sum}); };
+    b.setInsertionPoint(c.mma);
+    Value first = start(operandHalf(rows, tile, 0), carried[0]);
+    readBySecondStage(first.getDefiningOp());
+    auto lastReader = pass(carried[1]);
+    lastReader->setAttr(drainsName, b.getUnitAttr());
+    Value second = start(operandHalf(rows, tile, 1), lastReader.getResults()[0]);
+    first = pass(first).getResults()[0];
+    Operation *yield = c.loop.getBody()->getTerminator();
+    yield->setOperand(number, c.loop.getRegionIterArg(number));
+    yield->insertOperands(yield->getNumOperands(), {first, second});
+    wait->erase();
+    Operation *buffer = c.mma.getA().getDefiningOp();
+    c.mma.erase();
+    b.setInsertionPoint(beforeSums(number));
+    ValueRange results = c.loop.getResults().take_back(2);
+    auto drained = ttg::WgmmaWaitOp::create(b, loc, TypeRange(results), 0, results);
+    Value whole = RowHalves::whole(b, drained.getResults()[0], drained.getResults()[1], type);
+    c.loop.getResult(number).replaceAllUsesWith(whole);
+    c.first->store->erase();
+    if (buffer != c.first->alloc) buffer->erase();
+    c.first->alloc->erase();
+  }
+
+  /// Where the loop's sums are wanted: what stands in front of that, the largest of the exponents, is computed under the last products.
+  Operation *beforeSums(unsigned number) {
+    Operation *place = c.loop->getNextNode();
+    auto uses = [&](Operation *op) { return llvm::is_contained(op->getOperands(), c.loop.getResult(number)); };
+    while (!uses(place) && (place->getNumRegions() == 0 || isa<tt::ReduceOp>(place)) && !place->hasTrait<OpTrait::IsTerminator>())
+      place = place->getNextNode();
+    return place;
+  }
+
+  /// The loop over tiles that carries on what the loop begins with and carries as well, and nobody else looks at in it; or null.
+  scf::ForOp tilesOf(unsigned i) {
+    auto init = dyn_cast<BlockArgument>(c.loop.getInitArgs()[i]);
+    auto tiles = init ? dyn_cast<scf::ForOp>(init.getOwner()->getParentOp()) : scf::ForOp();
+    if (!tiles || c.loop->getParentOp() != tiles || init == tiles.getInductionVar() || !init.hasOneUse()) return {};
+    bool goesOn = c.loop.getResult(i).hasOneUse() && tiles.getTiedLoopYieldedValue(init)->get() == c.loop.getResult(i);
+    return goesOn ? tiles : scf::ForOp();
+  }
+
+  /// What the loop begins with, in the first tile.
+  Value firstInit(unsigned i) {
+    Value init = c.loop.getInitArgs()[i];
+    scf::ForOp tiles = tilesOf(i);
+    return tiles ? tiles.getTiedLoopInit(cast<BlockArgument>(init))->get() : init;
+  }
+
+  /// Tiles that the loop carries for nobody but themselves are computed in the layout in which what they are made of is loaded.
+  void carryMaxima() {
+    for (unsigned i = 0, end = c.loop.getNumRegionIterArgs(); i < end; ++i) {
+      BlockArgument carried = c.loop.getRegionIterArg(i);
+      Operation *made = c.loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp();
+      bool alone = isTile(carried) && carried.hasOneUse() && made && *carried.user_begin() == made && made->hasOneUse();
+      if (!alone || !isElementwiseOnTiles(made) || made->getNumOperands() != 2) continue;
+      Value other = made->getOperand(made->getOperand(0) == carried ? 1 : 0);
+      for (Relayout *side : {&right, &left}) {
+        std::optional<Layout> layout = side->layoutOfLoads(ttg::shapeOf(carried.getType()));
+        if (!layout || !side->canMakeOfLoads(other, *layout) || !side->canMake(firstInit(i), *layout)) continue;
+        carryIn(i, made, other, *side, *layout);
+        break;
+      }
+    }
+  }
+
+  void carryIn(unsigned i, Operation *made, Value other, Relayout &side, const Layout &layout) {
+    Value value = side.make(other, layout), init = side.make(firstInit(i), layout);
+    comparesExponents = true;
+    bool isFirst = made->getOperand(0) == c.loop.getRegionIterArg(i);
+    scf::ForOp tiles = tilesOf(i);
+    if (tiles) {
+      tiles = withMoreCarried(tiles, init);
+      init = tiles.getRegionIterArgs().back();
+    }
+    c.loop = withMoreCarried(c.loop, init);
+    Value fresh = c.loop.getRegionIterArgs().back();
+    b.setInsertionPointAfter(made);
+    Operation *copy = b.clone(*made);
+    copy->setOperands(isFirst ? ValueRange{fresh, value} : ValueRange{value, fresh});
+    copy->getResult(0).setType(fresh.getType());
+    Operation *yield = c.loop.getBody()->getTerminator();
+    yield->setOperand(i, c.loop.getRegionIterArg(i));
+    yield->insertOperands(yield->getNumOperands(), copy->getResult(0));
+    OpResult old = c.loop->getResult(i), result = c.loop->getResults().back();
+    if (tiles) {
+      OpOperand &use = *old.use_begin();
+      unsigned number = use.getOperandNumber();
+      use.set(tiles.getRegionIterArg(number));
+      tiles.getBody()->getTerminator()->insertOperands(tiles.getNumRegionIterArgs() - 1, result);
+      old = tiles->getResult(number);
+      result = tiles->getResults().back();
+    }
+    b.setInsertionPointAfter(old.getOwner());
+    if (&side == &left)
+      old.replaceAllUsesWith(ttg::ConvertLayoutOp::create(b, old.getLoc(), old.getType(), result).getResult());
+    else if (!forwardCompared(old, result))
+      old.replaceAllUsesWith(forwardBytes(result, cast<RankedTensorType>(old.getType())));
+  }
+
+  /// Where the others only compare the tile with a constant, they get what that gives, a byte each. That takes little of shared memory,
+  /// beside rings and a tile's buffer that are in use throughout a loop over tiles.
+  bool forwardCompared(OpResult old, Value tile) {
+    auto compared = old.hasOneUse() ? dyn_cast<arith::CmpIOp>(*old.user_begin()) : arith::CmpIOp();
+    DenseIntElementsAttr limit;
+    if (!compared || compared.getLhs() != old || !matchPattern(compared.getRhs(), m_Constant(&limit)) || !limit.isSplat()) return false;
+    Location loc = compared.getLoc();
+    auto type = cast<RankedTensorType>(compared.getType());
+    auto bytes = cast<RankedTensorType>(type.clone(b.getI8Type()));
+    auto own = [&](RankedTensorType like) { return ttg::withLayout(like, ttg::layoutOf(tile.getType())); };
+    Value most = arith::ConstantOp::create(b, loc, limit.resizeSplat(cast<ShapedType>(tile.getType())));
+    Value found = arith::CmpIOp::create(b, loc, compared.getPredicate(), tile, most);
+    Value passed = forwardBytes(arith::ExtUIOp::create(b, loc, own(bytes), found), bytes);
+    b.setInsertionPoint(compared);
+    Value zero = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(bytes, Attribute(b.getI8IntegerAttr(0))));
+    compared.replaceAllUsesWith(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, passed, zero).getResult());
+    compared.erase();
+    return true;
+  }
+
+  /// The tile that the third warpgroup has computed, in a layout of the others.
+  Value forwardBytes(Value tile, RankedTensorType type) {
+    Location loc = tile.getLoc();
+    MLIRContext *context = b.getContext();
+    Value place = ttg::AllocOp::create(b, loc, plainBuffer(type));
+    place.getDefiningOp()->setAttr(liveThroughoutName, b.getUnitAttr());
+    auto mark = [&](Operation *op) { op->setAttr(dequantizePartitionName, b.getUnitAttr()); };
+    auto zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+    Value made;
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(&function.getBody().front());
+      made = ttg::AllocBarriersOp::create(b, loc, ttg::BarriersType::get(context, 1), static_cast<uint32_t>(warpsOfGroup));
+    }
+    mark(ttg::StoreSharedOp::create(b, loc, tile, place));
+    mark(ttg::BarrierArriveOp::create(b, loc, made, zero, Value()));
+    ttg::BarrierWaitOp::create(b, loc, made, zero, zero);
+    return ttg::LoadSharedOp::create(b, loc, type, place);
+  }
+
+  tt::FuncOp function;
+  Candidate &c;
+  ttg::ConfigAttr config;
+  Relayout left, right;
+  bool evenOddInterleave = false; ///< which neighbors registers hold
+  bool comparesExponents = false;
+  SmallVector<Value> scales; ///< of the first operand, which are passed on
+  DenseSet<Value> searched;  ///< for them
+  Layout rowLayout, operandLayout;
+  OpBuilder b;
+};
+} // namespace
+
+bool isDequantizing(scf::ForOp loop) {
+  return llvm::any_of(loop.getBody()->getOps<ttg::StoreSharedOp>(), [](ttg::StoreSharedOp store) { return store->hasAttr(dequantizePartitionName); });
+}
+
+bool partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  constexpr int64_t minStages = 3;
+  if (config.getWarps() != 2 * warpsOfGroup || config.getCtas() != 1 || config.getStages() < 2) return false;
+  if (whyNotWarpSpecialized(function, config, target) || mayLearnOfWrites(function)) return false;
+  if (function.walk([](scf::WhileOp) { return WalkResult::interrupt(); }).wasInterrupted()) return false;
+  SmallVector<scf::ForOp> loops(function.getBody().getOps<scf::ForOp>());
+  for (scf::ForOp tiles : SmallVector<scf::ForOp>(loops))
+    llvm::append_range(loops, tiles.getBody()->getOps<scf::ForOp>());
+  for (scf::ForOp loop : loops) {
+    Candidate candidate(loop, config, target);
+    if (!candidate.match()) continue;
+    Rewrite rewrite(function, candidate, config);
+    if (!rewrite.plan()) continue;
+    // The rings must fit, what is copied and what is made of it.
+    int64_t bytes = rewrite.bytesOfScales();
+    loop.walk([&](ttg::DescriptorLoadOp load) {
+      auto tile = cast<RankedTensorType>(load.getType());
+      bytes += tile.getNumElements() * std::max<int64_t>(8, tile.getElementTypeBitWidth()) / 8;
+    });
+    ttg::AllocOp wide = candidate.second.alloc;
+    int64_t depth = llvm::divideCeil(minStages * (bytes + wide.getType().tileBytes()), wide.getType().tileBytes());
+    if (planShared(function, {{wide, depth, loop}}).bytes > target.sharedBytes) continue;
+    rewrite.run();
+    function->setAttr(dequantizePartitionName, UnitAttr::get(function.getContext()));
+    return true;
+  }
+  return false;
+}
+
+} // namespace tilewright::gpu

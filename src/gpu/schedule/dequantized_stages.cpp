@@ -1,0 +1,148 @@
+// The ring of what a warpgroup of its own widens (dequantize_partition.cpp), and who waits for whom. In iteration i, slot i mod stages:
+//   producer   wait: empty    start copies
+//   widener    wait: copied, read    read, widen, store    fence    arrive: empty, made
+//   others     wait: copied          read    fence    arrive: empty    widen    wait: made    multiply    arrive, once that is over: read
+// Or the others give all back behind the product, and `empty` says all: where they multiply by what was copied, and where that is faster.
+#include "gpu/schedule/dequantize_partition.h"
+
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+ttg::WgmmaWaitOp drainingWaitIn(scf::ForOp loop) {
+  for (auto wait : loop.getBody()->getOps<ttg::WgmmaWaitOp>())
+    if (wait->hasAttr(drainsName)) return wait;
+  return {};
+}
+
+void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp retires) {
+  schedule.refillAfter = retires;
+  for (CircularBuffer &circularBuffer : schedule.circularBuffers)
+    circularBuffer.releaseDistance = 1;
+}
+
+static void markDequantizePartition(Operation *op) {
+  op->setAttr(dequantizePartitionName, UnitAttr::get(op->getContext()));
+}
+
+/// Who first reads, in an iteration, what is widened for it.
+static Operation *firstReader(LoopSchedule &schedule) {
+  for (Operation &op : *schedule.loop.getBody())
+    for (ttg::StoreSharedOp store : schedule.computed)
+      if (llvm::is_contained(accessesOf(allocOf(store.getBuffer())), &op) && !isa<ttg::StoreSharedOp>(op)) return &op;
+  return schedule.loop.getBody()->getTerminator();
+}
+
+/// What the stores of the warpgroup that widens are computed from, in an iteration.
+static llvm::SetVector<Operation *> dequantizeOps(LoopSchedule &schedule) {
+  llvm::SetVector<Operation *> part;
+  BackwardSliceOptions options;
+  options.filter = [&](Operation *op) { return op->getBlock() == schedule.loop.getBody(); };
+  for (ttg::StoreSharedOp store : schedule.computed)
+    (void)getBackwardSlice(store.getOperation(), &part, options);
+  return part;
+}
+
+/// The others have read the copies to registers where they fence what they have read.
+static void releaseCopies(LoopSchedule &schedule, Value stageIndex, ArrayRef<Value> empty) {
+  for (auto fence : schedule.loop.getBody()->getOps<ttg::FenceAsyncOp>()) {
+    if (fence->hasAttr(dequantizePartitionName)) continue;
+    OpBuilder b(fence->getContext());
+    b.setInsertionPointAfter(fence);
+    for (Value barriers : empty)
+      ttg::BarrierArriveOp::create(b, fence.getLoc(), barriers, stageIndex, Value());
+    return;
+  }
+}
+
+void fillDequantized(LoopSchedule &schedule, Value stageIndex, Value parity, ArrayRef<Value> empty, Value made, Value wideEmpty) {
+  scf::ForOp loop = schedule.loop;
+  Location loc = loop.getLoc();
+  OpBuilder b(loop);
+  Operation *first = firstReader(schedule);
+  for (ttg::StoreSharedOp store : schedule.computed) {
+    ttg::AllocOp alloc = allocOf(store.getBuffer());
+    ttg::BufferType type = alloc.getType();
+    b.setInsertionPoint(schedule.crossTilePrefetch ? loop->getParentOp() : loop.getOperation());
+    auto all = ttg::BufferType::get(b.getContext(), schedule.stages, type.getElementType(), type.getLayout());
+    Value slots = ttg::AllocOp::create(b, alloc.getLoc(), all);
+    b.setInsertionPointToStart(loop.getBody());
+    alloc.getResult().replaceAllUsesWith(ttg::StageOp::create(b, alloc.getLoc(), type, slots, stageIndex));
+    alloc.erase();
+  }
+  if (wideEmpty) {
+    releaseCopies(schedule, stageIndex, empty);
+    llvm::SetVector<Operation *> widening = dequantizeOps(schedule);
+    for (Operation &op : *loop.getBody()) {
+      bool touches = isa<ttg::LoadSharedOp>(op) ? widening.contains(&op) : isa<ttg::StoreSharedOp>(op) && op.hasAttr(dequantizePartitionName);
+      if (!touches) continue;
+      b.setInsertionPoint(&op);
+      auto one = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(1));
+      markDequantizePartition(ttg::BarrierWaitOp::create(b, loc, wideEmpty, stageIndex, arith::XOrIOp::create(b, loc, parity, one)));
+      break;
+    }
+  }
+  Operation *behind = schedule.computed.back();
+  while (!isa<ttg::FenceAsyncOp>(behind))
+    behind = behind->getNextNode();
+  b.setInsertionPointAfter(behind);
+  for (Value barriers : empty)
+    markDequantizePartition(ttg::BarrierArriveOp::create(b, loc, barriers, stageIndex, Value()));
+  markDequantizePartition(ttg::BarrierArriveOp::create(b, loc, made, stageIndex, Value()));
+  b.setInsertionPoint(first);
+  ttg::BarrierWaitOp::create(b, loc, made, stageIndex, parity);
+}
+
+/// Whether the operation reads a slot of one of the buffers.
+static bool readsStage(Operation *op, ArrayRef<Value> buffers) {
+  return isa<ttg::LoadSharedOp, ttg::WgmmaOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
+           Operation *stageIndex = operand.getDefiningOp();
+           while (isa_and_nonnull<ttg::ViewOp>(stageIndex))
+             stageIndex = stageIndex->getOperand(0).getDefiningOp();
+           return isa_and_nonnull<ttg::StageOp>(stageIndex) && llvm::is_contained(buffers, stageIndex->getOperand(0));
+         });
+}
+
+/// A fence waits for loads that were made in front of it, so that they stand behind it. That of the warps that multiply stands in front of
+/// their first product, where they have computed what they read, and the loads behind that. Where a word of scales holds those of two
+/// iterations alone, both stand at the top: products of 4096 on an H200, at the top and there, mxfp8 x mxfp4 577 and 612 TFLOP/s, nvfp4 567
+/// and 543.
+void prefetchLoadsInPartitions(LoopSchedule &schedule, int64_t registers) {
+  constexpr int64_t manyBytes = 4;
+  Block *body = schedule.loop.getBody();
+  llvm::SetVector<Operation *> widening = dequantizeOps(schedule);
+  Operation *lastRead = nullptr, *first = *body->getOps<ttg::WgmmaOp>().begin(), *fence = nullptr, *reader = firstReader(schedule);
+  for (auto load : body->getOps<ttg::LoadSharedOp>())
+    if (!widening.contains(load) && load->isBeforeInBlock(reader)) lastRead = load;
+  bool early = llvm::any_of(body->getOps<tt::LoadOp>(), [&](tt::LoadOp load) {
+    auto tile = dyn_cast<RankedTensorType>(load.getType());
+    return tile && !widening.contains(load) && tile.getShape().back() * tile.getElementTypeBitWidth() >= manyBytes * 8;
+  });
+  if (lastRead) {
+    OpBuilder b(body, early ? std::next(lastRead->getIterator()) : reader->getIterator());
+    ttg::FenceAsyncOp::create(b, lastRead->getLoc());
+    if (early) fence = ptx::WarpBarrierOp::create(b, lastRead->getLoc()); // which no load passes; ptxas takes one past a fence
+  }
+  prefetchLoads(schedule, registers, [&](tt::LoadOp load) { return fence && !widening.contains(load) ? fence : first; });
+}
+
+void waitInPartitions(LoopSchedule &schedule, ArrayRef<Value> buffers, Value barriers, Value stageIndex, Value parity) {
+  Block *body = schedule.loop.getBody();
+  llvm::SetVector<Operation *> widening = dequantizeOps(schedule);
+  Operation *first[2] = {nullptr, nullptr};
+  for (Operation &op : body->without_terminator()) {
+    Operation *&known = first[widening.contains(&op)];
+    if (!known && readsStage(&op, buffers)) known = &op;
+  }
+  for (Operation *reader : first) {
+    if (!reader) continue;
+    OpBuilder b(reader);
+    auto wait = ttg::BarrierWaitOp::create(b, schedule.loop.getLoc(), barriers, stageIndex, parity);
+    if (reader == first[1]) markDequantizePartition(wait);
+  }
+}
+
+} // namespace tilewright::gpu

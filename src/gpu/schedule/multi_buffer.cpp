@@ -1,0 +1,167 @@
+// A product's operand that threads compute, from smaller numbers or from what was loaded to registers, goes through a buffer. With one
+// buffer threads and tensor cores take turns; with two, threads fill one while the product before reads the other:
+//   before: for i { compute    sync    store to %p    fence    sync    start product i    wait 0 }
+//   after:  for i { compute    store to %p[i mod 2]   fence    sync    start product i    wait 1: product i - 1 is over    sync }
+// Slot i mod 2 was read by product i - 2. Its warp has waited for it behind product i - 1, and the last sync has shown that to all. With
+// three slots the sync in front of product i - 1 has shown that product i - 3 is over, and there is no other one.
+//
+// What threads load to registers they load at the top of the iteration before. ptxas moves a load behind the arithmetic, which takes fewer
+// registers; then the fence waits for it (mxfp8 product of 4096 on an H200: a third of all stalls). A barrier of the warp, which no load
+// passes, stands behind them. Two iterations early would be too early: the loop carries what was loaded from one register to the next, and
+// at its end waits for the loads that it has just started (the same product, scales alone: more than a third of all stalls).
+#include "gpu/schedule/dequantize_partition.h"
+#include "gpu/tiles/layout_cost.h"
+#include "ir/volatile_load.h"
+#include "support/target.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+static bool isCopied(const LoopSchedule &schedule, Operation *load) {
+  return llvm::any_of(schedule.circularBuffers,
+                      [&](const CircularBuffer &circularBuffer) { return llvm::any_of(circularBuffer.copies, [&](const Copy &copy) { return copy.load == load; }); });
+}
+
+/// The sync in front of a row of stores, if all of them go to such buffers or become copies that run ahead: those wait for themselves.
+static ttg::CtaBarrierOp barrierBefore(const LoopSchedule &schedule, ttg::StoreSharedOp store) {
+  auto waitsForItself = [&](ttg::StoreSharedOp each) {
+    return isCopied(schedule, each.getSrc().getDefiningOp()) || llvm::is_contained(schedule.computed, each);
+  };
+  for (Operation *op = store->getNextNode(); auto next = dyn_cast_or_null<ttg::StoreSharedOp>(op); op = op->getNextNode())
+    if (!waitsForItself(next)) return {};
+  Operation *op = store;
+  for (; auto before = dyn_cast_or_null<ttg::StoreSharedOp>(op); op = op->getPrevNode())
+    if (!waitsForItself(before)) return {};
+  return dyn_cast_or_null<ttg::CtaBarrierOp>(op);
+}
+
+int64_t stagesForComputed(const LoopSchedule &schedule, tt::FuncOp function, const GpuTarget &target) {
+  for (int64_t slots = stagesWithoutWaiting; slots > 1; --slots) {
+    SmallVector<DeeperBuffer> deeper;
+    for (ttg::StoreSharedOp store : schedule.computed)
+      deeper.push_back({allocOf(store.getBuffer()), slots, schedule.loop});
+    if (planShared(function, deeper).bytes <= target.sharedBytes) return slots;
+  }
+  return 1;
+}
+
+static void multiBuffer(LoopSchedule &schedule) {
+  scf::ForOp old = schedule.loop;
+  Location loc = old.getLoc();
+  OpBuilder b(old);
+  auto number = [&](int64_t value) { return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value))); };
+  if (!isa<tt::FuncOp>(old->getParentOp())) ttg::CtaBarrierOp::create(b, loc); // behind the readers of the loop's last run
+  scf::ForOp loop = schedule.loop = withMoreCarried(old, ValueRange(Value(number(0))));
+  Value stageIndex = loop.getRegionIterArgs().back();
+  for (ttg::StoreSharedOp store : schedule.computed)
+    if (ttg::CtaBarrierOp sync = barrierBefore(schedule, store)) sync.erase();
+  for (ttg::StoreSharedOp store : schedule.computed) {
+    ttg::AllocOp alloc = allocOf(store.getBuffer());
+    ttg::BufferType type = alloc.getType();
+    b.setInsertionPoint(loop);
+    Value both = ttg::AllocOp::create(
+        b, alloc.getLoc(), ttg::BufferType::get(b.getContext(), schedule.computedStages, type.getElementType(), type.getLayout()));
+    b.setInsertionPointToStart(loop.getBody());
+    alloc.getResult().replaceAllUsesWith(ttg::StageOp::create(b, alloc.getLoc(), type, both, stageIndex));
+    alloc.erase();
+  }
+  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+  b.setInsertionPoint(yield);
+  Value following = arith::AddIOp::create(b, loc, stageIndex, number(1));
+  Value wraps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, following, number(schedule.computedStages));
+  Value next = arith::SelectOp::create(b, loc, wraps, number(0), following);
+  yield->insertOperands(yield->getNumOperands(), next);
+}
+
+static Value logicalAnd(OpBuilder &b, Location loc, Value exists, Value mask, RankedTensorType tile) {
+  auto bits = RankedTensorType::get(tile.getShape(), b.getI1Type(), tile.getEncoding());
+  Value all = tt::SplatOp::create(b, loc, bits, exists);
+  return mask ? Value(arith::AndIOp::create(b, loc, all, mask)) : all;
+}
+
+/// The load as the loop needs it elsewhere, where `exists`.
+static Value loadOf(OpBuilder &b, tt::LoadOp load, ArrayRef<Value> operands, Value exists) {
+  auto copy = cast<tt::LoadOp>(b.clone(*load));
+  copy->setOperands(operands);
+  b.setInsertionPoint(copy);
+  Value mask = logicalAnd(b, load.getLoc(), exists, copy.getMask(), cast<RankedTensorType>(load.getType()));
+  b.setInsertionPointAfter(copy);
+  copy.getMaskMutable().assign(mask);
+  return copy.getResult();
+}
+
+/// The loads to registers that can be made in another iteration.
+static SmallVector<tt::LoadOp> movableLoads(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  LoopIterations iterations(loop);
+  return llvm::filter_to_vector(loop.getBody()->getOps<tt::LoadOp>(), [&](tt::LoadOp load) {
+    return isa<RankedTensorType>(load.getType()) && !isCopied(schedule, load) && !tt::isVolatileLoad(load) && !mayBeWritten(load, loop) &&
+           llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); });
+  });
+}
+
+/// Registers of a thread for what a load brings, which stays in words if it comes in words.
+static int64_t heldBy(tt::LoadOp load) {
+  auto width = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
+  auto tile = cast<RankedTensorType>(load.getType());
+  bool inWords = width && width.getInt() * tile.getElementTypeBitWidth() % 32 == 0;
+  int64_t registers = inWords ? registersOf(tile) : ttg::layoutOf(tile).registersPerThread();
+  return registers / sharedAccesses(ttg::layoutOf(tile), repeatsOf(load));
+}
+
+/// Makes the load an iteration early, in front of `place`, in a loop that carries what it brings.
+static void prefetchLoad(LoopSchedule &schedule, tt::LoadOp load, Operation *place) {
+  OpBuilder b(schedule.loop);
+  LoopIterations before(schedule.loop);
+  Value first = loadOf(b, load, before.ofIteration(b, load->getOperands(), 0), before.existsIteration(b, 0));
+  schedule.loop = withMoreCarried(schedule.loop, first);
+  LoopIterations iterations(schedule.loop);
+  b.setInsertionPoint(place);
+  Value next = loadOf(b, load, iterations.later(b, load->getOperands(), 1), iterations.existsLater(b, 1));
+  load.replaceAllUsesWith(schedule.loop.getRegionIterArgs().back());
+  Operation *yield = schedule.loop.getBody()->getTerminator();
+  yield->insertOperands(yield->getNumOperands(), next);
+  load.erase();
+}
+
+void prefetchLoads(LoopSchedule &schedule, int64_t registers, function_ref<Operation *(tt::LoadOp)> behind) {
+  SmallVector<tt::LoadOp> loads = movableLoads(schedule);
+  int64_t held = 0;
+  for (tt::LoadOp load : loads)
+    held += heldBy(load);
+  if (loads.empty() || 2 * held > registers) return;
+  DenseMap<Operation *, Operation *> places; // by what they stand behind
+  for (tt::LoadOp load : loads) {
+    Operation *before = behind ? behind(load) : nullptr, *&place = places[before];
+    OpBuilder b = OpBuilder::atBlockBegin(schedule.loop.getBody());
+    if (before) b.setInsertionPointAfter(before);
+    if (!place) place = ptx::WarpBarrierOp::create(b, schedule.loop.getLoc());
+    if (!loadScaleWords(schedule, load, place)) prefetchLoad(schedule, load, place);
+  }
+}
+
+void interleaveStores(LoopSchedule &schedule) {
+  auto isLoaded = [](ttg::StoreSharedOp store) {
+    return isa_and_nonnull<ttg::LoadSharedOp, tt::LoadOp, ttg::DescriptorLoadOp>(store.getSrc().getDefiningOp());
+  };
+  if (llvm::all_of(schedule.computed, isLoaded)) return;
+  Operation *op = schedule.computed.back();
+  while (isa_and_nonnull<ttg::StoreSharedOp>(op))
+    op = op->getNextNode();
+  if (isa_and_nonnull<ttg::FenceAsyncOp>(op)) op->setAttr(interleavedStoresName, UnitAttr::get(op->getContext()));
+}
+
+void overlapComputedOperands(LoopSchedule &schedule, int64_t registers) {
+  multiBuffer(schedule);
+  interleaveStores(schedule);
+  prefetchLoads(schedule, registers);
+  if (!schedule.circularBuffers.empty()) return; // the pipeline lets the products run on
+  OpBuilder b(schedule.loop);
+  b.setInsertionPointAfter(keepInFlight(schedule));
+  if (schedule.computedStages == 2) ttg::CtaBarrierOp::create(b, schedule.loop.getLoc());
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,244 @@
+// Products are waited for where they stand, so that the next one starts only when the threads have nothing to do, and they compute while
+// tensor cores idle. Attention backward, an iteration:
+//   before: s = QK    wait s    p = exp2(s)    dv += pG    wait dv    dp = GV    wait dp    ds = p * dp    dk += ds Q    wait dk
+//   after:  s = QK    dp = GV    wait s    p = exp2(s)    dv += pG    wait dp    ds = p * dp    dk += ds Q    wait dv, dk
+// A product whose operands lie in shared memory starts behind the first product that nothing keeps it from; a wait stands before the first
+// use of what it lets through. Products end in the order in which they start, so that a wait counts those that may still run. Neither goes
+// past anything by which threads tell one another, or the producer of copies, that a buffer has been read. There are two exceptions: where
+// the last product of an iteration runs on over the back edge, the slots of the iteration before are refilled behind the first wait, and
+// what reads this iteration's slots may start in front of that; and where a producer alone fills what a product reads, syncs tell nobody.
+#include "gpu/machine/computed_before.h"
+#include "gpu/passes.h"
+#include "gpu/schedule/dequantize_partition.h"
+#include "gpu/tiles/tile_equivalence.h"
+#include "ir/volatile_load.h"
+#include "support/target.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+/// Whether a product may be started, and waited for, on either side of the operation: it says nothing about buffers.
+bool mayPass(Operation *op) {
+  if (op->hasAttr(ttg::producerName)) return true; // another warp's
+  return isMemoryEffectFree(op) || isa<ttg::WgmmaOp, ttg::WgmmaWaitOp, ttg::BarrierWaitOp, ttg::LoadSharedOp, tt::LoadOp>(op);
+}
+
+class MmaOverlap {
+public:
+  /// `registers` are there beside all accumulators. `roles`: a producer fills rings.
+  MmaOverlap(Block &block, int64_t registers, bool warpSpecialized) : block(block), registers(registers), warpSpecialized(warpSpecialized) {
+    for (auto wait : block.getOps<ttg::WgmmaWaitOp>())
+      refillsBefore |= llvm::any_of(wait.getTiles(), [](Value tile) { return isa<BlockArgument>(tile); });
+  }
+
+  /// What starts early is held for longer, and what is waited for late keeps the registers of its first operand.
+  void run() {
+    SmallVector<ttg::WgmmaOp> mmas(block.getOps<ttg::WgmmaOp>());
+    if (mmas.size() < 2 || registers < 0) return;
+    for (auto load : llvm::make_early_inc_range(block.getOps<tt::LoadOp>()))
+      hoistLoads(load);
+    for (ttg::WgmmaOp mma : mmas)
+      issueEarly(mma);
+    SmallVector<ttg::WgmmaWaitOp> waits(block.getOps<ttg::WgmmaWaitOp>());
+    for (ttg::WgmmaWaitOp wait : llvm::reverse(waits))
+      if (operandsOf(wait) <= registers) secondStageWait(wait);
+  }
+
+private:
+  /// Moves a load to registers in front of the first product that it does not depend on, with what computes its address: it is on its way
+  /// while that one runs.
+  void hoistLoads(tt::LoadOp load) {
+    auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
+    int64_t held = isa<RankedTensorType>(load.getType()) ? registersOf(load.getType()) : 1;
+    if (!loop || held > registers || tt::isVolatileLoad(load) || mayBeWritten(load, loop)) return;
+    llvm::SmallPtrSet<Operation *, 8> needed;
+    need(load, needed);
+    SmallVector<Operation *> moved = {load};
+    for (Operation *op = load->getPrevNode(); op; op = op->getPrevNode()) {
+      if (!needed.contains(op)) continue;
+      if (!isMemoryEffectFree(op)) return;
+      need(op, needed);
+      moved.push_back(op);
+    }
+    Operation *first = &block.front();
+    while (!isa<ttg::WgmmaOp, ttg::BarrierWaitOp>(first) || first->hasAttr(ttg::producerName))
+      first = first->getNextNode();
+    registers -= held;
+    for (Operation *op : llvm::reverse(moved))
+      if (first->isBeforeInBlock(op)) op->moveBefore(first);
+  }
+
+  /// Moves the product, with what readies its operands, behind the first product before it that it may follow.
+  void issueEarly(ttg::WgmmaOp mma) {
+    if (isa<RankedTensorType>(mma.getA().getType())) return;
+    llvm::SmallPtrSet<Operation *, 8> needed;
+    need(mma, needed);
+    SmallVector<Operation *> moved = {mma};
+    ttg::WgmmaOp before;
+    SmallVector<Operation *> along; // what `moved` was when `before` was found
+    bool readsStages = refillsBefore && isInCircularBuffer(mma.getA()) && isInCircularBuffer(mma.getB());
+    for (Operation *op = mma->getPrevNode(); op; op = op->getPrevNode()) {
+      if (!mayPass(op) && !(readsStages && isRefill(op))) break;
+      if (auto earlier = dyn_cast<ttg::WgmmaOp>(op)) {
+        if (needed.contains(op)) break;
+        before = earlier;
+        along = moved;
+      } else if (needed.contains(op) || (isa<ttg::BarrierWaitOp>(op) && !op->hasAttr(ttg::producerName))) {
+        if (!isa<ttg::BarrierWaitOp>(op) && !isMemoryEffectFree(op)) break;
+        need(op, needed);
+        moved.push_back(op);
+      }
+    }
+    for (Operation *op : along)
+      op->moveAfter(before);
+  }
+
+  /// Whether an operation refills slots of the iteration before, or makes sure that they have been read. What has one slot is no ring.
+  static bool isRefill(Operation *op) {
+    if (auto copy = dyn_cast<ttg::TmaLoadOp>(op)) return copy.getBarriers().getType().getCount() > 1;
+    if (auto expect = dyn_cast<ttg::BarrierExpectOp>(op)) return expect.getBarriers().getType().getCount() > 1;
+    return isa<ttg::CtaBarrierOp, ttg::FenceAsyncOp, ttg::BarrierArriveOp>(op);
+  }
+
+  /// Whether the copy engine alone writes the operand in the loop, as a slot of a ring.
+  bool isInCircularBuffer(Value operand) {
+    ttg::AllocOp alloc = allocOf(operand);
+    return alloc && llvm::all_of(accessesOf(alloc), [&](Operation *access) {
+             if (!block.findAncestorOpInBlock(*access) || isa<ttg::WgmmaOp, ttg::LoadSharedOp>(access)) return true;
+             return isa<ttg::TmaLoadOp>(access) && isRefill(access);
+           });
+  }
+
+  /// What the operation uses, inside of its regions as well.
+  void need(Operation *op, llvm::SmallPtrSet<Operation *, 8> &needed) {
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (Operation *from = operand.getDefiningOp(); from && from->getBlock() == &block) needed.insert(from);
+    });
+  }
+
+  /// How many products start before `place` and behind the last one that the wait lets through.
+  static int64_t startedBehind(ttg::WgmmaWaitOp wait, Operation *place) {
+    int64_t count = 0;
+    for (Operation *op = place->getPrevNode(); op; op = op->getPrevNode()) {
+      if (!isa<ttg::WgmmaOp>(op)) continue;
+      if (llvm::is_contained(wait.getTiles(), op->getResult(0))) return count;
+      ++count;
+    }
+    return 0;
+  }
+
+  /// Registers that the products which the wait lets through read their first operands from.
+  static int64_t operandsOf(ttg::WgmmaWaitOp wait) {
+    int64_t registers = 0;
+    for (Value tile : wait.getTiles())
+      if (auto mma = tile.getDefiningOp<ttg::WgmmaOp>(); mma && isa<RankedTensorType>(mma.getA().getType()))
+        registers += registersOf(mma.getA().getType());
+    return registers;
+  }
+
+  /// Whether nobody but a producer learns from threads that the products which the wait lets through have read their buffers: then syncs
+  /// are no concern of theirs.
+  bool readsForProducer(ttg::WgmmaWaitOp wait) {
+    auto isWrittenByThreads = [&](Value operand) {
+      ttg::AllocOp alloc = allocOf(operand);
+      return alloc && llvm::any_of(accessesOf(alloc), [&](Operation *access) {
+               return block.findAncestorOpInBlock(*access) && !isa<ttg::WgmmaOp, ttg::LoadSharedOp>(access) &&
+                      !access->hasAttr(ttg::producerName);
+             });
+    };
+    return warpSpecialized && llvm::none_of(wait.getTiles(), [&](Value tile) {
+             auto mma = tile.getDefiningOp<ttg::WgmmaOp>();
+             return !mma || isWrittenByThreads(mma.getA()) || isWrittenByThreads(mma.getB());
+           });
+  }
+
+  /// Moves the wait down to the first use of its tiles, or into a wait on the way that lets them through as well.
+  void secondStageWait(ttg::WgmmaWaitOp wait) {
+    bool ownProducts = !wait.getTiles().empty() && llvm::all_of(wait.getTiles(), [&](Value tile) {
+      if (auto carried = dyn_cast<BlockArgument>(tile)) return carried.getOwner() == &block; // of the iteration before
+      auto mma = tile.getDefiningOp<ttg::WgmmaOp>();
+      return mma && mma->getBlock() == &block;
+    });
+    if (wait.getPending() != 0 || !ownProducts) return;
+    auto reads = [&](Operation *op) {
+      return llvm::any_of(wait->getUsers(), [&](Operation *user) { return block.findAncestorOpInBlock(*user) == op; });
+    };
+    bool anyBarrier = readsForProducer(wait);
+    auto passes = [&](Operation *op) {
+      return mayPass(op) || (anyBarrier && isa<ttg::AllocOp, ttg::CtaBarrierOp, ttg::FenceAsyncOp, ttg::StoreSharedOp, ttg::TmaStoreWaitOp>(op));
+    };
+    Operation *place = wait->getNextNode();
+    for (; !place->hasTrait<OpTrait::IsTerminator>() && passes(place) && !reads(place); place = place->getNextNode())
+      if (auto other = dyn_cast<ttg::WgmmaWaitOp>(place); other && other.getPending() <= startedBehind(wait, other))
+        return merge(wait, other);
+    wait->moveBefore(place);
+    wait.setPending(static_cast<uint32_t>(startedBehind(wait, place)));
+    if (Operation *computed = computeBeforeWait(wait)) passThrough(wait, computed->getResult(0));
+  }
+
+  /// What is computed under the products that the wait lets through, and used behind it: the last such tile of numbers; null if there is
+  /// none.
+  Operation *computeBeforeWait(ttg::WgmmaWaitOp wait) {
+    for (Operation *op = wait->getPrevNode(); op && !isa<ttg::WgmmaOp, ttg::WgmmaWaitOp>(op); op = op->getPrevNode()) {
+      auto tile = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType()) : RankedTensorType();
+      if (!tile || !tile.getElementType().isF32() || !isElementwiseOnTiles(op)) continue;
+      if (llvm::any_of(op->getUsers(), [&](Operation *user) { return wait->isBeforeInBlock(block.findAncestorOpInBlock(*user)); }))
+        return op;
+    }
+    return nullptr;
+  }
+
+  /// The value goes through the wait, so that ptxas does not move the wait above what computes it. Nothing adds its elements up there, and
+  /// ptxas computes them in an order of its own.
+  static void passThrough(ttg::WgmmaWaitOp wait, Value computed) {
+    SmallVector<Value> tiles(wait.getTiles());
+    tiles.push_back(computed);
+    OpBuilder b(wait);
+    auto both = ttg::WgmmaWaitOp::create(b, wait.getLoc(), TypeRange(ValueRange(tiles)), wait.getPending(), tiles);
+    both->setAttr(ptx::nameEveryValueName, b.getUnitAttr());
+    wait->replaceAllUsesWith(both.getResults().drop_back());
+    computed.replaceUsesWithIf(both.getResults().back(), [&](OpOperand &use) {
+      return both->isBeforeInBlock(both->getBlock()->findAncestorOpInBlock(*use.getOwner()));
+    });
+    wait.erase();
+  }
+
+  static void merge(ttg::WgmmaWaitOp wait, ttg::WgmmaWaitOp next) {
+    SmallVector<Value> tiles(next.getTiles());
+    llvm::append_range(tiles, wait.getTiles());
+    OpBuilder b(next);
+    auto both = ttg::WgmmaWaitOp::create(b, next.getLoc(), TypeRange(ValueRange(tiles)), next.getPending(), tiles);
+    next->replaceAllUsesWith(both.getResults().take_front(next.getTiles().size()));
+    wait->replaceAllUsesWith(both.getResults().drop_front(next.getTiles().size()));
+    next.erase();
+    wait.erase();
+  }
+
+  Block &block;
+  int64_t registers;
+  bool warpSpecialized;
+  bool refillsBefore = false; ///< refills fill slots of the iteration before: its last product runs on until a wait of this one
+};
+
+} // namespace
+
+LogicalResult overlapMmas(ModuleOp module) {
+  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+    SmallVector<scf::ForOp> loops;
+    function.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    bool warpSpecialized = function->hasAttr(ttg::warpSpecializedName);
+    int64_t available = registersForTiles(config, target, warpSpecialized);
+    for (scf::ForOp loop : loops)
+      if (!isDequantizing(loop)) // its order is chosen
+        MmaOverlap(*loop.getBody(), available - accumulatorsOf(loop), warpSpecialized).run();
+    return success();
+  });
+}
+
+} // namespace tilewright::gpu

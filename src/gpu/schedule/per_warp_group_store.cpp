@@ -1,0 +1,130 @@
+// If all warps must meet to store a tile, nothing multiplies between two tiles of a product. Where
+// copies have a warp of their own, each of two warpgroups stores the rows that it holds: it meets
+// only itself, so one stores while the other still multiplies, or continues with the next tile.
+//   before: tma_store_wait 0    sync    store_shared %tile, %p    fence_async    sync    tma_store %p
+//   after:  tma_store_wait 0    a warpgroup's sync    store_shared %tile, %p    fence_async    a warpgroup's sync    tma_store %p, own rows
+// A program's stores take effect in order. Those of one warpgroup do, because it waits for its own. Those of two
+// warpgroups have no order, so they must not touch the same memory: a tile's rows start at a multiple of their
+// number, so that each row belongs to the same warpgroup in all tiles, and what goes through other maps lies apart.
+#include "gpu/machine/per_warp_group.h"
+#include "gpu/schedule/named_barriers.h"
+#include "gpu/schedule/loop_schedule.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+constexpr int64_t groups = 2;
+constexpr size_t groupBit = 2; // of a warp's number
+
+/// Whether a number is a multiple of `divisor`, a power of two, even after it has wrapped around.
+static bool isMultiple(Value value, int64_t divisor) {
+  APInt number;
+  if (matchPattern(value, m_ConstantInt(&number))) return number.getSExtValue() % divisor == 0;
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<arith::MulIOp>(op)) return isMultiple(op->getOperand(0), divisor) || isMultiple(op->getOperand(1), divisor);
+  if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
+    return isMultiple(op->getOperand(0), divisor) && isMultiple(op->getOperand(1), divisor);
+  return false;
+}
+
+/// Whether each warpgroup's registers hold one half of the rows.
+static bool holdsRowsOfOneWarpGroup(RankedTensorType tile) {
+  Layout layout = ttg::layoutOf(tile);
+  uint32_t half = static_cast<uint32_t>(tile.getNumElements() / groups);
+  for (Axis axis : {Axis::reg, Axis::lane, Axis::warp})
+    for (auto [bit, basis] : llvm::enumerate(layout.basesOf(axis))) {
+      bool isGroup = axis == Axis::warp && bit == groupBit;
+      if (isGroup ? basis != half : (basis & half) != 0) return false;
+    }
+  return layout.basesOf(Axis::warp).size() == groupBit + 1;
+}
+
+/// Whether the halves of the buffer are boxes of the copy engine, with rows one after another.
+static bool hasBoxes(ttg::BufferType type) {
+  constexpr int64_t swizzleStart = 1024;
+  std::optional<TmaBox> box = tmaBox(type.getLayout().layout());
+  return box && box->order == Dims{1, 0} && box->spanBytes != 0 && box->box[1] / groups * box->spanBytes % swizzleStart == 0;
+}
+
+static ttg::TensorMapAttr recipeOf(Value map) {
+  auto argument = cast<BlockArgument>(map);
+  return cast<tt::FuncOp>(argument.getOwner()->getParentOp())
+      .getArgAttrOfType<ttg::TensorMapAttr>(argument.getArgNumber(), ttg::tensorMapName);
+}
+
+/// Whether rows through both maps are the same rows, or never overlap.
+static bool haveSameRows(Value map, Value other) {
+  ttg::TensorMapAttr x = recipeOf(map), y = recipeOf(other);
+  auto kernel = cast<BlockArgument>(map).getOwner();
+  if (x.getBase() != y.getBase())
+    return ttg::assumeNoAlias(kernel->getArgument(static_cast<unsigned>(x.getBase())), kernel->getArgument(static_cast<unsigned>(y.getBase())));
+  return x.getOffset() == y.getOffset() && x.getDims() == y.getDims() && x.getStrides() == y.getStrides();
+}
+
+/// Whether nothing else in the kernel writes to memory, and the loop's end is the kernel's.
+static bool storesAlone(scf::ForOp tiles, size_t stores) {
+  for (Operation *op = tiles->getNextNode(); !op->hasTrait<OpTrait::IsTerminator>(); op = op->getNextNode())
+    if (!isMemoryEffectFree(op)) return false;
+  size_t found = 0;
+  bool others = false;
+  tiles->getParentOp()->walk([&](Operation *op) {
+    found += isa<ttg::TmaStoreOp>(op);
+    others |= isa<tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp>(op);
+  });
+  return found == stores && !others;
+}
+
+bool canStorePerWarpGroup(scf::ForOp tiles) {
+  SmallVector<TileStore> stores = storesOf(tiles);
+  if (stores.empty() || !storesAlone(tiles, stores.size())) return false;
+  for (TileStore &each : stores) {
+    ttg::BufferType type = each.alloc.getType();
+    ValueRange coordinates = each.store.getCoordinates();
+    if (type.getShape().size() != 2 || !hasBoxes(type)) return false; // further coordinates say which matrix the rows are of
+    if (!holdsRowsOfOneWarpGroup(cast<RankedTensorType>(each.write.getSrc().getType())) || !isMultiple(coordinates[1], type.getShape()[0]))
+      return false;
+    for (Operation *user : each.store.getMap().getUsers())
+      if (auto store = dyn_cast<ttg::TmaStoreOp>(user); !store || store.getBuffer().getType() != type) return false;
+    if (!haveSameRows(stores.front().store.getMap(), each.store.getMap())) return false;
+  }
+  return true;
+}
+
+/// All threads of a warpgroup meet.
+static void barrierInGroup(OpBuilder &b, Location loc) {
+  auto barrier = ptx::BarrierOp::create(b, loc, groupBarrier, static_cast<uint32_t>(warpsOfGroup << laneBits));
+  barrier->setAttr(ptx::perWarpGroupName, b.getUnitAttr());
+}
+
+/// The map's box becomes the box of one warpgroup.
+static void halveBox(Value map, ttg::BufferType type) {
+  auto argument = cast<BlockArgument>(map);
+  ttg::TensorMapAttr recipe = recipeOf(map);
+  SmallVector<int64_t> box(recipe.getBox().asArrayRef());
+  box[1] = type.getShape()[0] / groups;
+  Builder b(map.getContext());
+  auto own = ttg::TensorMapAttr::get(b.getContext(), recipe.getBase(), recipe.getOffset(), recipe.getDims(), recipe.getStrides(),
+                                     b.getDenseI64ArrayAttr(box), recipe.getElement(), recipe.getSwizzle());
+  cast<tt::FuncOp>(argument.getOwner()->getParentOp()).setArgAttr(argument.getArgNumber(), ttg::tensorMapName, own);
+}
+
+void storePerWarpGroup(scf::ForOp tiles) {
+  OpBuilder b(tiles.getContext());
+  for (auto store : tiles.getBody()->getOps<ttg::TmaStoreOp>()) {
+    Operation *behind = store->getPrevNode(), *before = behind->getPrevNode()->getPrevNode()->getPrevNode();
+    for (Operation *sync : {before, behind}) {
+      b.setInsertionPoint(sync);
+      barrierInGroup(b, sync->getLoc());
+      sync->erase();
+    }
+    halveBox(store.getMap(), cast<ttg::BufferType>(store.getBuffer().getType()));
+    store->setAttr(storePerWarpGroupName, b.getUnitAttr());
+  }
+}
+
+} // namespace tilewright::gpu

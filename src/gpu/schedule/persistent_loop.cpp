@@ -1,0 +1,128 @@
+// A program that makes several tiles of a result, one after another, has a loop over tiles
+// around the loop over K. Between the products of two tiles nothing multiplies; meanwhile
+// the next tile's first operands can be copied, and the last tile's result can be stored:
+//   before: for %tile { start copies 0 .. S-2    for %k { ... }    store the tile, wait until it has been read }
+//   after:  start copies 0 .. S-2 of the first tile
+//           for %tile { for %k { ... }    start copies 0 .. S-2 of the next tile    wait for the store before    store the tile }
+//           wait for the last store
+// The ring, and the buffer of the result, are in use throughout the loop over tiles.
+#include "gpu/machine/written_stores.h"
+#include "gpu/schedule/loop_schedule.h"
+#include "ir/volatile_load.h"
+#include "ir/scaled_dot.h"
+
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// What the copies for the first iterations need where the loop over K begins.
+static SmallVector<Value> valuesAtEntry(OpBuilder &b, const LoopSchedule &schedule) {
+  LoopIterations iterations(schedule.loop);
+  SmallVector<Value> values = {iterations.existsIteration(b, 0)};
+  for (const CircularBuffer &circularBuffer : schedule.circularBuffers)
+    for (const Copy &copy : circularBuffer.copies)
+      llvm::append_range(values, iterations.ofIteration(b, copy.load->getOperands(), 0));
+  return values;
+}
+
+/// Whether a loop over tiles with such an operation may only load where its author says: it
+/// waits until others have written what is loaded, or it has a second loop with its own ring.
+static bool mayWait(Operation *op, scf::ForOp loop) {
+  if (op == loop || loop->isProperAncestor(op)) return isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
+  auto load = dyn_cast<tt::LoadOp>(op);
+  return isa<scf::ForOp, scf::WhileOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::ElementwiseInlineAsmOp>(op) ||
+         (load && tt::isVolatileLoad(load)) || op->getName().getStringRef() == "gpu.barrier";
+}
+
+scf::ForOp persistentLoop(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
+  if (!tiles || !isa<tt::FuncOp>(tiles->getParentOp()) || tiles.getUnsignedCmp() || schedule.warpSpecialized) return {};
+  if (schedule.inFlight.empty() || schedule.drainingWait) return {};
+  IntegerAttr step;
+  if (matchPattern(tiles.getStep(), m_Constant(&step)) && !step.getValue().isStrictlyPositive()) return {};
+  for (const CircularBuffer &circularBuffer : schedule.circularBuffers)
+    if (!circularBuffer.tma || circularBuffer.threadsRead) return {};
+  if (tiles.getBody()
+          ->walk([&](Operation *op) { return mayWait(op, loop) ? WalkResult::interrupt() : WalkResult::advance(); })
+          .wasInterrupted())
+    return {};
+  OpBuilder b(loop);
+  LoopIterations iterations(tiles);
+  bool known = llvm::all_of(valuesAtEntry(b, schedule), [&](Value value) { return iterations.canClone(value); });
+  return known ? tiles : scf::ForOp();
+}
+
+SmallVector<TileStore> storesOf(scf::ForOp loop) {
+  SmallVector<TileStore> stores;
+  for (auto store : loop.getBody()->getOps<ttg::TmaStoreOp>()) {
+    auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
+    auto wait = dyn_cast<ttg::TmaStoreWaitOp>(store->getNextNode());
+    Operation *sync = store->getPrevNode(), *fence = sync ? sync->getPrevNode() : nullptr, *write = fence ? fence->getPrevNode() : nullptr;
+    if (!alloc || alloc->getBlock() != loop.getBody() || accessesOf(alloc).size() != 2 || !wait || wait.getPending() != 0) continue;
+    if (!isa_and_nonnull<ttg::CtaBarrierOp>(sync) || !isa_and_nonnull<ttg::FenceAsyncOp>(fence) || !isa_and_nonnull<ttg::StoreSharedOp>(write))
+      continue;
+    if (cast<ttg::StoreSharedOp>(write).getBuffer() != alloc || !isa_and_nonnull<ttg::CtaBarrierOp>(write->getPrevNode())) continue;
+    stores.push_back({alloc, write->getPrevNode(), cast<ttg::StoreSharedOp>(write), store, wait});
+  }
+  return stores;
+}
+
+SmallVector<DeeperBuffer> bytesHeldByStores(scf::ForOp loop) {
+  SmallVector<DeeperBuffer> kept;
+  SmallVector<ttg::BufferType> types;
+  for (const TileStore &store : storesOf(loop)) {
+    ttg::AllocOp alloc = store.alloc;
+    bool shares = llvm::is_contained(types, alloc.getType());
+    if (!shares) types.push_back(alloc.getType());
+    kept.push_back({alloc, shares ? 0 : 1, loop});
+  }
+  return kept;
+}
+
+/// The sync before which the thread that starts the stores waits until the last store has read the buffer. A sync before the
+/// store's own serves for that, too, if no other store is started between them; then the store's own sync has nothing left to do.
+static Operation *barrierAfterWait(const TileStore &store) {
+  for (Operation *op = store.sync->getPrevNode(); op && op->getNumRegions() == 0 && !isa<ttg::TmaStoreOp>(op); op = op->getPrevNode())
+    if (isa<ttg::CtaBarrierOp>(op)) return op;
+  return store.sync;
+}
+
+void letStoresRun(scf::ForOp loop) {
+  SmallVector<ttg::AllocOp> kept;
+  for (TileStore &store : storesOf(loop)) {
+    store.wait->moveBefore(barrierAfterWait(store));
+    auto same = llvm::find_if(kept, [&](ttg::AllocOp other) { return other.getType() == store.alloc.getType(); });
+    if (same == kept.end()) {
+      store.alloc->moveBefore(loop);
+      kept.push_back(store.alloc);
+      continue;
+    }
+    store.alloc.getResult().replaceAllUsesWith(same->getResult());
+    store.alloc->erase();
+  }
+  if (kept.empty()) return;
+  OpBuilder b(loop.getContext());
+  b.setInsertionPointAfter(loop);
+  ttg::TmaStoreWaitOp::create(b, loop.getLoc(), 0);
+}
+
+void waitForStores(tt::FuncOp function) {
+  if (!function.walk([](ttg::DescriptorStoreOp) { return WalkResult::interrupt(); }).wasInterrupted()) return;
+  llvm::SetVector<Operation *> branches;
+  function.walk([&](tt::StoreOp store) {
+    if (store->hasAttr(tt::overwritesName)) branches.insert(function.getBody().front().findAncestorOpInBlock(*store));
+  });
+  for (Operation *branch : branches) {
+    Block *block = cast<scf::IfOp>(branch).thenBlock();
+    OpBuilder b(block, block->begin());
+    ttg::TmaStoreWaitOp::create(b, branch->getLoc(), 0)->setAttr(waitForWritesName, b.getUnitAttr());
+    ttg::CtaBarrierOp::create(b, branch->getLoc());
+  }
+}
+
+} // namespace tilewright::gpu

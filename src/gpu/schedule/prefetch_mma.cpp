@@ -1,0 +1,90 @@
+// Attention's iteration is a chain: scores = QK, softmax of the scores, weights times V. While threads compute the softmax tensor cores
+// idle, unless they have something of another iteration to do: the next iteration's scores.
+//   before: for i { wait for K(i)    s = QK(i)    wait 0    p = softmax(s)    wait for V(i)    o += pV(i)    wait 0 }
+//   after:  s = QK(0)
+//           for i { wait for K(i+1)    t = QK(i+1)    p = softmax(s)    wait for V(i)    o += pV(i)    wait 0    s = t }
+// The last iteration has no next one: it multiplies its own K again, which is still in its slot, and the result is not
+// used. That costs one product for each loop; a branch around the product would cost something in every iteration.
+#include "gpu/schedule/loop_schedule.h"
+#include "gpu/schedule/shift.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// The slots and views in the loop's body that a product reads through, each before its users.
+static SmallVector<Operation *> buffersOf(ttg::WgmmaOp mma) {
+  SmallVector<Operation *> chain;
+  for (Value operand : {Value(mma.getA()), Value(mma.getB())}) {
+    SmallVector<Operation *> own;
+    for (Operation *op = operand.getDefiningOp(); op && op->getBlock() == mma->getBlock(); op = op->getOperand(0).getDefiningOp())
+      if (!llvm::is_contained(chain, op)) own.push_back(op);
+    chain.append(own.rbegin(), own.rend());
+  }
+  return chain;
+}
+
+scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, ValueRange first, ValueRange next, Operation *top) {
+  scf::ForOp loop = schedule.loop;
+  ttg::WgmmaOp mma = schedule.ahead;
+  Location loc = mma.getLoc();
+  auto wait = cast<ttg::WgmmaWaitOp>(*mma.getD().user_begin());
+  SmallVector<Operation *> buffers = buffersOf(mma);
+  Value stageIndex = arrival.getIndex(), parity = arrival.getParity();
+
+  // The first iteration's, if there is one.
+  OpBuilder b(loop);
+  Value exists = LoopIterations(loop).existsIteration(b, 0);
+  auto branch = scf::IfOp::create(b, loc, TypeRange(mma.getType()), exists, /*withElseRegion=*/true);
+  b.setInsertionPointToStart(branch.thenBlock());
+  IRMapping map;
+  map.map(stageIndex, first[0]);
+  map.map(parity, first[1]);
+  SmallVector<Operation *> work(buffers);
+  work.append({arrival, mma, wait});
+  for (Operation *op : work)
+    b.clone(*op, map);
+  scf::YieldOp::create(b, loc, map.lookup(wait.getResults()[0]));
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, loc, mma.getC());
+  b.setInsertionPointAfter(branch);
+  ttg::CtaBarrierOp::create(b, loc); // its slot is filled again at the top of the loop
+
+  loop = withMoreCarried(loop, branch.getResults());
+  stageIndex = arrival.getIndex(); // the new loop's
+  parity = arrival.getParity();
+  wait.getResults()[0].replaceAllUsesWith(loop.getRegionIterArgs().back());
+  wait.erase();
+
+  // The next iteration's, at the top.
+  b.setInsertionPointAfter(top);
+  Value more = LoopIterations(loop).existsLater(b, 1);
+  Value at = arith::SelectOp::create(b, loc, more, next[0], stageIndex), phase = arith::SelectOp::create(b, loc, more, next[1], parity);
+  Operation *place = phase.getDefiningOp();
+  for (Operation *op : ArrayRef(work).drop_back()) {
+    op->moveAfter(place);
+    place = op;
+    if (isa<ttg::StageOp>(op)) op->replaceUsesOfWith(stageIndex, at);
+  }
+  mma->setAttr(iterationOffsetName, b.getI32IntegerAttr(1));
+  arrival.getIndexMutable().assign(at);
+  arrival.getParityMutable().assign(phase);
+
+  // It is done where the iteration's last product is.
+  ttg::WgmmaWaitOp last;
+  for (auto each : loop.getBody()->getOps<ttg::WgmmaWaitOp>())
+    last = each;
+  SmallVector<Value> tiles(last.getTiles());
+  tiles.push_back(mma.getD());
+  b.setInsertionPoint(last);
+  auto both = ttg::WgmmaWaitOp::create(b, last.getLoc(), TypeRange(ValueRange(tiles)), last.getPending(), tiles);
+  last->replaceAllUsesWith(both.getResults().drop_back());
+  last.erase();
+  Operation *yield = loop.getBody()->getTerminator();
+  yield->insertOperands(yield->getNumOperands(), both.getResults().back());
+  return loop;
+}
+
+} // namespace tilewright::gpu

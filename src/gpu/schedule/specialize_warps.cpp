@@ -1,0 +1,361 @@
+// One warp starts the copies of a loop, the others multiply. Whoever does both lets the tensor cores wait while it computes addresses, and
+// a sync an iteration, for the slot that is filled again, keeps all warps in step: none computes while another multiplies.
+//   before: for i { wait until slot is empty (producer)   start copies (producer)   wait until it is full   multiply   arrive: read }
+//   after:  if warp < 8 { for i { wait until it is full   multiply   arrive: read } }
+//           else if warp == 8 { for i { wait until slot is empty   start copies } }
+// The producer's program is the kernel's without everything that its copies do not need: loops, bounds, coordinates. It takes part in the
+// syncs that guard bytes of a ring which had another use before (`everybody`). It has a warpgroup to itself, because registers move between
+// whole warpgroups: it keeps few, and the others take what it leaves.
+#include "gpu/passes.h"
+#include "gpu/schedule/loop_schedule.h"
+#include "gpu/schedule/skeleton.h"
+#include "gpu/schedule/dequantize_partition.h"
+#include "gpu/tiles/valid_extent.h"
+#include "ir/volatile_load.h"
+#include "ir/refusal.h"
+#include "support/target.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+constexpr int64_t producerRegisters = 24, dequantizeRegisters = 72, loaderRegisters = 88, registerStep = 8, maxRegisterLimit = 240;
+
+/// One warpgroup that multiplies cannot use half of a multiprocessor's registers:
+/// two such blocks run there.
+int64_t firstRegisters(ttg::ConfigAttr config, const GpuTarget &target, bool dequantizes) {
+  int64_t groups = config.getWarps() / warpsOfGroup, blocks = groups == 1 ? 2 : 1, helpers = dequantizes ? 2 : 1;
+  return target.registersPerSM / blocks / ((groups + helpers) * warpsOfGroup << laneBits) / registerStep * registerStep;
+}
+
+/// What the producer's warpgroup gives away, and the one that widens, which keeps `widener`, is shared by the others.
+static int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target, int64_t dequantizes) {
+  int64_t groups = config.getWarps() / warpsOfGroup, each = firstRegisters(config, target, dequantizes != 0);
+  int64_t helpers = dequantizes != 0 ? 2 : 1, kept = producerRegisters + dequantizes;
+  return std::min(maxRegisterLimit, (each * (groups + helpers) - kept) / groups / registerStep * registerStep);
+}
+
+int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target) {
+  return consumerRegisters(config, target, /*widener=*/0);
+}
+
+int64_t registersNextToDequantize(ttg::ConfigAttr config, const GpuTarget &target) {
+  return consumerRegisters(config, target, dequantizeRegisters);
+}
+
+/// The author has asked for it: tl.range(..., warp_specialize=True), of the loop or one around it.
+static bool isAsked(const LoopSchedule &schedule) {
+  for (Operation *op = schedule.loop; op; op = op->getParentOp())
+    if (op->hasAttr(tt::warpSpecializeName)) return true;
+  return false;
+}
+
+/// The same, of any loop of the kernel.
+static bool isAskedSomewhere(tt::FuncOp function) {
+  WalkResult walk = function.walk(
+      [](scf::ForOp loop) { return loop->hasAttr(tt::warpSpecializeName) ? WalkResult::interrupt() : WalkResult::advance(); });
+  return walk.wasInterrupted();
+}
+
+/// One warpgroup computes or stores while another multiplies: that is what roles give, by letting them drift apart. Where nothing is
+/// computed between products, and all meet to store, they cost a little (product of 4096 on an H100: 709 TFLOP/s, 713 without), and where a
+/// second block fits on a multiprocessor it already fills the gaps (attention, 128 x 64 tiles of 64 columns: 346 TFLOP/s, 412 without).
+static std::optional<std::string> whyNoWarpSpecializationGain(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target) {
+  if (llvm::any_of(loops, isAsked)) return {};
+  if (llvm::any_of(loops, [](const LoopSchedule &schedule) { return schedule.runsDecoupled; })) return {};
+  if (llvm::all_of(loops, [](const LoopSchedule &schedule) { return !schedule.inFlight.empty() && !schedule.drainingWait; }))
+    return "nothing is computed between the products";
+  if (llvm::none_of(loops, [&](const LoopSchedule &schedule) { return limitsToOneCtaPerSM(schedule, config, target); }))
+    return "a second block fits on a multiprocessor, and multiplies while this one computes";
+  return {};
+}
+
+std::optional<std::string> whyNotWarpSpecialized(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  if (!target.setmaxnreg || !target.tma) return "warps of " + target.name + " cannot hand registers to one another";
+  if (config.getCtas() != 1)
+    if (std::optional<std::string> why = whyNoMulticast(function)) return why;
+  if (config.getMaxRegisters() != 0) return "the number of registers is given";
+  int64_t warps = config.getWarps(), groups = warps / warpsOfGroup;
+  if (groups == 0 || (groups + 1) * warpsOfGroup << laneBits > target.threadsPerBlock)
+    return "only 4, 8 and 16 warps are warpgroups beside which there is space for one more";
+  if (groups == 2 || config.getCtas() != 1 || isAskedSomewhere(function)) return {};
+  if (groups == 1) return "one warpgroup alone has nobody to compute while it multiplies";
+  return "of so many warpgroups none gets registers worth the change";
+}
+
+/// Whether the sums of each product's instruction fit in the registers that a block begins with: ptxas wants that (C7602), whatever a warp
+/// gets later.
+static bool fitsAtFirst(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target) {
+  constexpr int64_t otherRegistersNextToSums = 26, rows = 64; // m64n256 with sums of 32 bits takes 154
+  WalkResult walk = loop.walk([&](ttg::WgmmaOp mma) {
+    auto type = cast<RankedTensorType>(mma.getType());
+    int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(type), config.getWarps());
+    if (!mmaExtent(mma).empty()) columns = std::min(columns, mmaExtent(mma)[1]);
+    int64_t sums = rows * columns * type.getElementTypeBitWidth() / 32 / (warpsOfGroup << laneBits);
+    return sums + otherRegistersNextToSums <= firstRegisters(config, target, /*widener=*/false) ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !walk.wasInterrupted();
+}
+
+/// Whether rows of what is copied may begin within a sector of the L2: each line of a box then is one sector more, and what a
+/// multiprocessor gets from there takes longer than the products.
+static bool startsInSectors(const Copy &copy, tt::FuncOp function) {
+  constexpr int64_t sector = 32;
+  auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load);
+  auto map = load ? dyn_cast<BlockArgument>(load.getMap()) : BlockArgument();
+  auto recipe = map ? function.getArgAttrOfType<ttg::TensorMapAttr>(map.getArgNumber(), ttg::tensorMapName) : ttg::TensorMapAttr();
+  if (!recipe) return false;
+  auto isOdd = [&](Attribute term) {
+    ArrayRef<int64_t> numbers = cast<DenseI64ArrayAttr>(term).asArrayRef(); // a coefficient, and arguments
+    int64_t bytes = numbers.front() * recipe.getElement().getIntOrFloatBitWidth() / 8;
+    for (int64_t argument : numbers.drop_front())
+      if (auto known = function.getArgAttrOfType<IntegerAttr>(static_cast<unsigned>(argument), tt::divisibilityName))
+        bytes *= known.getInt();
+    return bytes % sector != 0;
+  };
+  return llvm::any_of(recipe.getStrides(), [&](Attribute stride) { return llvm::any_of(cast<ArrayAttr>(stride), isOdd); });
+}
+
+bool mayLearnOfWrites(tt::FuncOp function) {
+  bool found = false;
+  function.walk([&](Operation *op) {
+    auto load = dyn_cast<tt::LoadOp>(op);
+    auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op);
+    found |= isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op) && !op->use_empty();
+    found |= (load && tt::mayChangeMeanwhile(load)) || (assembly && !assembly.getPure());
+  });
+  return found;
+}
+
+std::optional<std::string> whyNotWarpSpecialized(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target) {
+  if (loops.empty()) return "no loop loads ahead";
+  auto function = scf::ForOp(loops.front().loop)->getParentOfType<tt::FuncOp>();
+  if (std::optional<std::string> why = whyNotWarpSpecialized(function, config, target)) return why;
+  if (mayLearnOfWrites(function)) return "the kernel may wait until another program has written what is loaded";
+  Skeleton producer(function);
+  for (const LoopSchedule &schedule : loops)
+    if (config.getWarps() != 2 * warpsOfGroup && accumulatorsOf(schedule.loop) > registersForTiles(config, target, /*roles=*/true))
+      return "its accumulators do not fit in " + std::to_string(consumerRegisters(config, target)) + " registers a thread";
+  for (const LoopSchedule &schedule : loops)
+    if (!fitsAtFirst(schedule.loop, config, target))
+      return "a product's sums do not fit in the " + std::to_string(firstRegisters(config, target, /*widener=*/false)) +
+             " registers that a block begins with";
+  for (const LoopSchedule &schedule : loops)
+    for (const CircularBuffer &circularBuffer : schedule.circularBuffers) {
+      if (!circularBuffer.tma) return "a loop's tiles are not copied by TMA";
+      bool isRow = llvm::all_of(circularBuffer.copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });
+      if (!circularBuffer.mmaRead && !isRow) return "a loop's tiles are read by no product of warpgroups";
+      for (const Copy &copy : circularBuffer.copies) {
+        producer.keep(copy.load->getParentOp());
+        for (Value operand : copy.load->getOperands())
+          producer.need(operand);
+      }
+    }
+  if (!producer.isComputable()) return "what is loaded depends on what was loaded before";
+  auto sharesTiles = [&](const LoopSchedule &schedule) {
+    return llvm::any_of(schedule.circularBuffers, [&](const CircularBuffer &circularBuffer) {
+      return llvm::any_of(circularBuffer.copies, [&](const Copy &copy) { return isMulticastToAllCtas(circularBuffer, copy, config); });
+    });
+  };
+  auto isOdd = [&](const LoopSchedule &schedule) {
+    return llvm::any_of(schedule.circularBuffers, [&](const CircularBuffer &circularBuffer) {
+      return llvm::any_of(circularBuffer.copies, [&](const Copy &copy) { return startsInSectors(copy, function); });
+    });
+  };
+  if (config.getCtas() != 1) {
+    if (!llvm::all_of(loops, sharesTiles)) return "several blocks work on a program, and read no tile that is the same for all";
+    // Product of 4096 in tiles of 256x256 on an H200, with roles and without: rows 8208 bytes apart 676 and 568 TFLOP/s, 8192 703 and 719.
+    if (llvm::any_of(loops, isAsked) || llvm::any_of(loops, isOdd)) return {};
+    return "several blocks work on a program, and all rows begin with a sector of the L2";
+  }
+  return whyNoWarpSpecializationGain(loops, config, target);
+}
+
+/// A role's program: the skeleton of a block, behind the change of registers. `only`: the one warp that runs it; null: all do.
+static void fillPartition(OpBuilder &b, Location loc, const Skeleton &skeleton, Block &from, int64_t registers, int64_t first, Value warp,
+                     Value only) {
+  ptx::MaxRegistersOp::create(b, loc, registers > first, static_cast<uint32_t>(registers));
+  OpBuilder::InsertionGuard guard(b);
+  if (only) {
+    auto one = scf::IfOp::create(b, loc, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, warp, only), /*withElseRegion=*/false);
+    b.setInsertionPointToStart(one.thenBlock());
+  }
+  IRMapping map;
+  skeleton.clone(from, b, map);
+}
+
+/// A loop's initial value that nobody looks at.
+static Value anything(Value init) {
+  Type element = getElementTypeOrSelf(init.getType());
+  if (!isa<IntegerType, FloatType>(element)) return init;
+  OpBuilder b(init.getContext());
+  b.setInsertionPointAfterValue(init);
+  return arith::ConstantOp::create(b, init.getLoc(), b.getZeroAttr(init.getType()));
+}
+
+/// Of what a loop carries, the values that nobody but other roles' operations needs stay what they are.
+static void keepUnneeded(tt::FuncOp function, Block &consumers) {
+  Skeleton needed(function, /*tiles=*/true);
+  consumers.walk([&](Operation *op) {
+    bool structure = isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op);
+    if (!structure && op->getNumRegions() == 0 && !isMemoryEffectFree(op) && !wouldOpBeTriviallyDead(op)) needed.keep(op);
+    if (!structure && op->getNumRegions() != 0) // its operands; what is inside needs nothing of a loop's
+      for (Value operand : op->getOperands())
+        needed.need(operand);
+  });
+  consumers.walk([&](scf::ForOp loop) {
+    for (BlockArgument carried : loop.getRegionIterArgs()) {
+      if (needed.needs(carried)) continue;
+      loop.getTiedLoopYieldedValue(carried)->set(carried);
+      loop.getTiedLoopInit(carried)->set(anything(loop.getTiedLoopInit(carried)->get()));
+    }
+  });
+}
+
+/// What only a branch needs is computed there: in front of it, and of the loop before it, it would take registers.
+static void sinkIntoBranches(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (op.use_empty() || op.getNumRegions() != 0 || !isMemoryEffectFree(&op)) continue;
+    Region *only = nullptr;
+    bool one = llvm::all_of(op.getUsers(), [&](Operation *user) {
+      Operation *around = block.findAncestorOpInBlock(*user);
+      auto branch = dyn_cast<scf::IfOp>(around);
+      if (!branch || around == user) return false;
+      Region *region = branch.getThenRegion().isAncestor(user->getParentRegion()) ? &branch.getThenRegion() : &branch.getElseRegion();
+      if (!only) only = region;
+      return only == region;
+    });
+    if (one) op.moveBefore(&only->front(), only->front().begin());
+  }
+}
+
+/// Registers beside which places spill. Attention backward with fewer of them is 2 to 5 % slower if places of its stores go behind the loop
+/// (64 columns, causal, 4096 and 8192 on an H200), by the same instructions.
+constexpr int64_t manyAccumulators = 128;
+
+/// Of the product that leaves the most results in a thread.
+static int64_t accumulatorsOfThread(tt::FuncOp function, ttg::ConfigAttr config) {
+  int64_t most = 0;
+  function.walk([&](ttg::WgmmaOp mma) {
+    auto type = cast<RankedTensorType>(mma.getD().getType());
+    most = std::max(most, type.getNumElements() * type.getElementTypeBitWidth() / 32 / (config.getWarps() << laneBits));
+  });
+  return most;
+}
+
+/// Places and masks that are computed in front of a loop and used behind it alone, by stores, are computed there: in front of it, they
+/// would take registers beside the accumulators (192x176 of a product: 12 of 240 were spilled).
+static void sinkAfterLoops(Block &block) {
+  auto isNumbers = [](Type type) { return isa<RankedTensorType>(type) && !isa<FloatType>(getElementTypeOrSelf(type)); };
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (op.use_empty() || op.getNumRegions() != 0 || !isMemoryEffectFree(&op) || !llvm::all_of(op.getResultTypes(), isNumbers)) continue;
+    Operation *first = nullptr;
+    for (Operation *user : op.getUsers())
+      if (Operation *around = block.findAncestorOpInBlock(*user); !first || around->isBeforeInBlock(first)) first = around;
+    bool isBehind =
+        std::any_of(std::next(op.getIterator()), first->getIterator(), [](Operation &between) { return isa<scf::ForOp>(between); });
+    if (isBehind) op.moveBefore(first);
+  }
+}
+
+namespace {
+/// What the warps that hold no accumulators run.
+struct Helpers {
+  Skeleton producer, dequantizes;
+  bool widens, loads; ///< whether one warpgroup widens, and loads for the others
+  int64_t registers() const { return !widens ? 0 : loads ? loaderRegisters : dequantizeRegisters; }
+};
+} // namespace
+
+static FailureOr<Helpers> helpersOf(tt::FuncOp function) {
+  Helpers helpers{Skeleton(function), Skeleton(function, /*tiles=*/true), function->hasAttr(dequantizePartitionName), function->hasAttr(forwardsScalesName)};
+  function.walk([&](Operation *op) {
+    auto sync = dyn_cast<ttg::CtaBarrierOp>(op);
+    bool allWarps = sync && sync.getAllWarps();
+    if (op->hasAttr(ttg::producerName) || allWarps) helpers.producer.keep(op);
+    if (op != function && (op->hasAttr(dequantizePartitionName) || allWarps)) helpers.dequantizes.keep(op);
+  });
+  if (!helpers.producer.isComputable()) return bug(function, "the producer cannot compute what it needs"), failure();
+  if (helpers.widens && !helpers.dequantizes.isComputable()) return bug(function, "who widens cannot compute what it needs"), failure();
+  return helpers;
+}
+
+/// The programs of the helpers, at the builder's place.
+static void fillPartitions(OpBuilder &b, Location loc, const Helpers &helpers, Block &from, ttg::ConfigAttr config, const GpuTarget &target,
+                      Value warp, Value firstHelper) {
+  int64_t first = firstRegisters(config, target, helpers.widens);
+  if (helpers.widens) {
+    Value second = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(config.getWarps() + warpsOfGroup)));
+    Value isDequantizePartition = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp, second);
+    auto role = scf::IfOp::create(b, loc, isDequantizePartition, /*withElseRegion=*/true);
+    role->setAttr(dequantizePartitionName, b.getUnitAttr());
+    b.setInsertionPointToStart(role.thenBlock());
+    fillPartition(b, loc, helpers.dequantizes, from, helpers.registers(), first, warp, Value());
+    b.setInsertionPointToStart(role.elseBlock());
+  }
+  fillPartition(b, loc, helpers.producer, from, producerRegisters, first, warp, firstHelper);
+}
+
+/// The others are left with what is theirs.
+static void leaveToConsumers(tt::FuncOp function, Block &consumers, bool widens) {
+  consumers.walk([](Operation *op) {
+    if (op->hasAttr(ttg::producerName) || op->hasAttr(dequantizePartitionName)) op->erase();
+  });
+  if (!widens) return;
+  keepUnneeded(function, consumers);
+  ttg::eraseDead(function);
+  sinkIntoBranches(consumers);
+}
+
+static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  FailureOr<Helpers> helpers = helpersOf(function);
+  if (failed(helpers)) return failure();
+
+  // Barriers are made by all, before anybody parts.
+  Block &entry = function.getBody().front();
+  Operation *last = nullptr;
+  for (auto barriers : entry.getOps<ttg::AllocBarriersOp>())
+    last = barriers;
+  if (!last) return bug(function, "a producer without barriers");
+  OpBuilder b(entry.getTerminator());
+  Location loc = function.getLoc();
+  Value warp = ptx::WarpIdOp::create(b, loc, b.getI32Type());
+  Value firstHelper = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(config.getWarps())));
+  Value helps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp, firstHelper);
+  auto parted = scf::IfOp::create(b, loc, helps, /*withElseRegion=*/true);
+  Block *consumers = parted.elseBlock();
+  auto begin = std::next(last->getIterator());
+  consumers->getOperations().splice(consumers->begin(), entry.getOperations(), begin, warp.getDefiningOp()->getIterator());
+
+  b.setInsertionPointToStart(parted.thenBlock());
+  fillPartitions(b, loc, *helpers, *consumers, config, target, warp, firstHelper);
+  leaveToConsumers(function, *consumers, helpers->widens);
+  ttg::eraseDead(function);
+  if (accumulatorsOfThread(function, config) > manyAccumulators) sinkAfterLoops(*consumers);
+
+  // More registers are there once the others have given theirs away. What comes before any tile is read, the start of the first copies,
+  // need not wait for that.
+  auto readsTile = [](Operation *op) {
+    bool tile = llvm::any_of(op->getResultTypes(), [](Type type) { return isa<RankedTensorType>(type); });
+    return isa<ttg::BarrierWaitOp>(op) || (tile && !isMemoryEffectFree(op));
+  };
+  Operation *place = &consumers->front();
+  while (!readsTile(place) && place->getNumRegions() == 0 && !place->hasTrait<OpTrait::IsTerminator>())
+    place = place->getNextNode();
+  b.setInsertionPoint(place);
+  ptx::MaxRegistersOp::create(b, loc, true, static_cast<uint32_t>(consumerRegisters(config, target, helpers->registers())));
+  ttg::eraseDead(function);
+  return success();
+}
+
+LogicalResult specializeWarps(ModuleOp module) {
+  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+    return function->hasAttr(ttg::warpSpecializedName) ? split(function, config, target) : success();
+  });
+}
+
+} // namespace tilewright::gpu

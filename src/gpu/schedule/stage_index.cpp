@@ -1,0 +1,36 @@
+#include "gpu/schedule/stage_index.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+static Value i32(OpBuilder &b, Location loc, int64_t value) {
+  return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value)));
+}
+
+Value stageAround(OpBuilder &b, Location loc, Value stageIndex, int64_t by, int64_t stages) {
+  by = (by % stages + stages) % stages;
+  if (by == 0) return stageIndex;
+  Value sum = b.createOrFold<arith::AddIOp>(loc, stageIndex, i32(b, loc, by)), limit = i32(b, loc, stages);
+  Value wraps = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, sum, limit);
+  return b.createOrFold<arith::SelectOp>(loc, wraps, b.createOrFold<arith::SubIOp>(loc, sum, limit), sum);
+}
+
+std::pair<Value, Value> stageAfter(OpBuilder &b, Location loc, Value stageIndex, Value parity, int64_t stages) {
+  Value next = arith::AddIOp::create(b, loc, stageIndex, i32(b, loc, 1));
+  Value wraps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, next, i32(b, loc, stages));
+  Value nextStage = arith::SelectOp::create(b, loc, wraps, i32(b, loc, 0), next);
+  Value flip = arith::ExtUIOp::create(b, loc, b.getI32Type(), wraps);
+  return {nextStage, arith::XOrIOp::create(b, loc, parity, flip)};
+}
+
+SmallVector<Value> operandsOf(const CircularBuffer &circularBuffer) {
+  SmallVector<Value> operands;
+  for (const Copy &copy : circularBuffer.copies)
+    llvm::append_range(operands, copy.load->getOperands());
+  return operands;
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,53 @@
+// A product that accumulates in place is waited for only once the next one has started: tensor cores never idle over the back edge.
+//   before: for i { d = product i of c    wait 0    yield d }
+//   after:  for i { d = product i of c    wait 1: product i - 1 is over    yield d }    wait 0
+// Where an iteration waits for another product before that one, this wait also retires the accumulating product of the previous iteration:
+//   before: for i { s = other i    wait 0: s    d = product i of c    wait 0    yield d }
+//   after:  for i { s = other i    wait 0: s, c = product i - 1    d = product i of c    yield d }    wait 0
+#include "gpu/schedule/loop_schedule.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// The iteration's wait with one more tile: the accumulator of the previous iteration's product.
+static Operation *drainAt(ttg::WgmmaWaitOp wait, BlockArgument sum) {
+  OpBuilder b(wait);
+  SmallVector<Value> tiles(wait.getTiles());
+  tiles.push_back(sum);
+  auto both = ttg::WgmmaWaitOp::create(b, wait.getLoc(), TypeRange(ValueRange(tiles)), wait.getPending(), tiles);
+  wait->replaceAllUsesWith(both.getResults().drop_back());
+  sum.replaceAllUsesExcept(both.getResults().back(), both);
+  wait.erase();
+  return both;
+}
+
+Operation *keepInFlight(LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  OpBuilder b(loop.getContext());
+  SmallVector<Value> sums;
+  for (ttg::WgmmaOp mma : schedule.inFlight) {
+    auto wait = cast<ttg::WgmmaWaitOp>(*mma.getD().user_begin());
+    unsigned index = mma.getD().getUses().begin()->getOperandNumber();
+    sums.push_back(loop.getTiedLoopResult(cast<BlockArgument>(mma.getC())));
+    wait.getResults()[index].replaceAllUsesWith(mma.getD());
+  }
+  SmallVector<ttg::WgmmaWaitOp> waits(loop.getBody()->getOps<ttg::WgmmaWaitOp>());
+  for (ttg::WgmmaWaitOp wait : waits)
+    if (wait.use_empty()) wait.erase();
+  ttg::WgmmaOp last = schedule.inFlight.back();
+  Operation *retire = nullptr;
+  if (schedule.drainingWait) {
+    retire = drainAt(schedule.drainingWait, cast<BlockArgument>(last.getC()));
+  } else {
+    b.setInsertionPointAfter(last);
+    retire = ttg::WgmmaWaitOp::create(b, last.getLoc(), TypeRange(), static_cast<int32_t>(schedule.inFlight.size()), ValueRange());
+  }
+  b.setInsertionPointAfter(loop);
+  auto drain = ttg::WgmmaWaitOp::create(b, last.getLoc(), TypeRange(ValueRange(sums)), 0, sums);
+  for (auto [sum, drained] : llvm::zip(sums, drain.getResults()))
+    sum.replaceAllUsesExcept(drained, drain);
+  return retire;
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,120 @@
+#include "gpu/schedule/thread_value_groups.h"
+
+#include "gpu/tiles/tile_equivalence.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+static RankedTensorType typed(RankedTensorType tile, const Layout &layout) {
+  return ttg::withLayout(RankedTensorType::get(layout.shape, tile.getElementType()), layout);
+}
+
+static Value reshaped(OpBuilder &b, Value tile, const Layout &layout) {
+  return tt::ReshapeOp::create(b, tile.getLoc(), typed(cast<RankedTensorType>(tile.getType()), layout), tile, false, false);
+}
+
+static Value turned(OpBuilder &b, Value tile, ArrayRef<int32_t> order) {
+  Layout layout = ttg::layoutOf(tile.getType()).transposed(Dims(order.begin(), order.end()));
+  return tt::TransOp::create(b, tile.getLoc(), typed(cast<RankedTensorType>(tile.getType()), layout), tile, order);
+}
+
+//===------------------------------------------------------------------------------------------------------------ K's order
+
+/// K in four parts, threads first, and how they are turned.
+std::pair<SmallVector<int64_t>, SmallVector<int32_t>> Reorder::steps() const {
+  int64_t depth = tile.getDimSize(static_cast<unsigned>(along)), other = tile.getDimSize(static_cast<unsigned>(1 - along));
+  SmallVector<int64_t> areDisjoint = {4, depth / 16, 2, 2};
+  SmallVector<int32_t> order = {1, 2, 0, 3};
+  if (evenOddInterleave) std::swap(order[1], order[3]);
+  if (along == 0) {
+    areDisjoint.push_back(other);
+    order.push_back(4);
+  } else {
+    areDisjoint.insert(areDisjoint.begin(), other);
+    for (int32_t &dim : order)
+      ++dim;
+    order.insert(order.begin(), 0);
+  }
+  return {areDisjoint, order};
+}
+
+Value Reorder::apply(OpBuilder &b, Value value) const {
+  auto [areDisjoint, order] = steps();
+  Value parts = reshaped(b, value, ttg::layoutOf(value.getType()).reshaped(Dims(areDisjoint.begin(), areDisjoint.end())));
+  Value inOrder = turned(b, parts, order);
+  return reshaped(b, inOrder, ttg::layoutOf(inOrder.getType()).reshaped(ttg::shapeOf(tile)));
+}
+
+Layout Reorder::before(const Layout &result) const {
+  auto [areDisjoint, order] = steps();
+  Dims inOrder, back(order.size());
+  for (auto [dim, from] : llvm::enumerate(order)) {
+    inOrder.push_back(areDisjoint[static_cast<size_t>(from)]);
+    back[static_cast<size_t>(from)] = static_cast<int64_t>(dim);
+  }
+  return result.reshaped(inOrder).transposed(back).reshaped(ttg::shapeOf(tile));
+}
+
+//===----------------------------------------------------------------------------------------------------------- rows' halves
+
+Value RowHalves::half(OpBuilder &b, Value tile, size_t which) {
+  if (Value known = (which ? highs : lows).lookup(tile)) return known;
+  Operation *op = tile.getDefiningOp();
+  auto type = cast<RankedTensorType>(tile.getType());
+  Value made;
+  auto constant = dyn_cast_or_null<arith::ConstantOp>(op);
+  auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
+  if (dense && dense.isSplat()) {
+    made = arith::ConstantOp::create(b, tile.getLoc(), dense.resizeSplat(cast<ShapedType>(halved(type))));
+  } else if (op && isElementwiseOnTiles(op) && op->getNumResults() == 1) {
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(isTile(operand) ? half(b, operand, which) : operand);
+    Operation *copy = b.clone(*op);
+    copy->setOperands(operands);
+    copy->getResult(0).setType(halved(type));
+    made = copy->getResult(0);
+  } else if (auto unpack = dyn_cast_or_null<ttg::UnpackE2m1Op>(op); unpack && unpack.getDim() != rows) {
+    Value bytes = half(b, unpack.getBytes(), which);
+    made = ttg::UnpackE2m1Op::create(b, tile.getLoc(), halved(type), bytes, unpack.getDim(), unpack.getSmall());
+  } else {
+    cut(tile);
+    return (which ? highs : lows).lookup(tile);
+  }
+  return (which ? highs : lows)[tile] = made;
+}
+
+Value RowHalves::whole(OpBuilder &b, Value low, Value high, RankedTensorType type) {
+  Layout joined = ttg::layoutOf(low.getType()).joined();
+  Value both = tt::JoinOp::create(b, low.getLoc(), typed(type, joined), low, high);
+  both = turned(b, both, {2, 0, 1});
+  both = reshaped(b, both, ttg::layoutOf(both.getType()).reshaped(ttg::shapeOf(type)));
+  return ttg::ConvertLayoutOp::create(b, low.getLoc(), type, both);
+}
+
+Layout RowHalves::areDisjoint(RankedTensorType type) const {
+  Dims parts = ttg::shapeOf(type);
+  parts[static_cast<size_t>(rows)] /= 2;
+  parts.insert(parts.begin() + static_cast<ptrdiff_t>(rows), 2);
+  return ttg::layoutOf(type).reshaped(parts);
+}
+
+RankedTensorType RowHalves::halved(RankedTensorType type) const {
+  return typed(type, areDisjoint(type).transposed(order()).splitHalves()->layout);
+}
+
+void RowHalves::cut(Value tile) {
+  OpBuilder b(tile.getContext());
+  b.setInsertionPointAfterValue(tile);
+  auto type = cast<RankedTensorType>(tile.getType());
+  Dims way = order();
+  Value parts = turned(b, reshaped(b, tile, areDisjoint(type)), SmallVector<int32_t>(way.begin(), way.end()));
+  auto split = tt::SplitOp::create(b, tile.getLoc(), TypeRange{halved(type), halved(type)}, parts);
+  lows[tile] = split.getOutLHS();
+  highs[tile] = split.getOutRHS();
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,356 @@
+// Attention's iteration is a chain: scores = QK, softmax of the scores, weights times V. A warpgroup that waits for each product
+// computes nothing while tensor cores work for it. So the chain is cut in two, and its second part runs an iteration late: both
+// products start one after the other, and the softmax of one iteration runs while the previous iteration's weights are multiplied by V.
+//   before: for i in [0, n) { s = QK(i)    wait 0    p = softmax(s)    o += pV(i)    wait 0 }
+//   after:  if n > 0 { s = QK(0)    wait 0    p = softmax(s) }
+//           for i in [1, n) { turn    s = QK(i)    o += pV(i - 1)    pass    wait 1: s    p = softmax(s)    wait 0: o }
+//           if n > 0 { o += pV(n - 1)    wait 0 }
+// What the second part takes from the first (the weights, the factor by which the sum shrinks) is carried by the loop. The
+// weights are packed only after the last wait, because the running product reads its first operand from their registers.
+// Two warpgroups take turns: while one starts its products, the other computes. Without turns they would
+// start products at the same time, each waiting for the other's, and then compute at the same time.
+#include "gpu/schedule/named_barriers.h"
+#include "gpu/schedule/loop_schedule.h"
+#include "gpu/schedule/shift.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+namespace {
+/// The two parts of an iteration. The loop's last product belongs to the second one.
+class TwoStages {
+public:
+  TwoStages(scf::ForOp loop, ttg::WgmmaOp ahead) : loop(loop), ahead(ahead), body(loop.getBody()) {
+    for (auto mma : body->getOps<ttg::WgmmaOp>())
+      last = mma;
+    if (last == ahead) return;
+    addSecondStage(last);
+    // A carried value that the second part makes belongs to it, and so does everything that uses the value.
+    for (size_t before = 0; before != late.size();) {
+      before = late.size();
+      for (BlockArgument carried : loop.getRegionIterArgs())
+        if (isLate(carried)) addUsers(carried);
+    }
+  }
+
+  /// Notes on the operations of the second part that they work for the previous iteration.
+  void markSecondStage() const {
+    for (Operation *op : late)
+      op->setAttr(iterationOffsetName, Builder(op->getContext()).getI32IntegerAttr(-1));
+  }
+
+  bool isLate(Operation *op) const { return op && late.contains(op); }
+  bool isLate(BlockArgument carried) { return isLate(loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp()); }
+
+  /// Whether the parts can be separated: the second one only computes and multiplies, and everything that it takes can be carried.
+  bool stagesAreIndependent() {
+    if (last == ahead || isLate(ahead)) return false;
+    for (Operation *op : late)
+      if (op->getNumRegions() != 0 || !(isa<ttg::WgmmaOp, ttg::WgmmaWaitOp>(op) || isMemoryEffectFree(op))) return false;
+    for (Value value : forwarded())
+      if (!isa<IntegerType, FloatType, IndexType>(getElementTypeOrSelf(value.getType())) && !isOnlyForSecondStage(value)) return false;
+    for (BlockArgument carried : loop.getRegionIterArgs()) {
+      auto from = dyn_cast<BlockArgument>(loop.getTiedLoopYieldedValue(carried)->get());
+      if (from && from.getOwner() == body && from != loop.getInductionVar() && isLate(from) && !isLate(carried)) return false;
+    }
+    return true;
+  }
+
+  /// Adds waits for copies that only the second part reads, what tells behind its wait that an iteration's copies have been read, and what
+  /// gives a value another shape.
+  void addWaitsAndShapes() {
+    bool waited = false;
+    for (Operation &op : *body) {
+      waited |= isa<ttg::WgmmaWaitOp>(op) && isLate(&op);
+      if (isa<ttg::BarrierWaitOp>(op) && isLate(readerAfter(&op))) late.insert(&op);
+      if (!isa<ttg::BarrierArriveOp>(op) || !waited) continue;
+      late.insert(&op);
+      if (isa<ttg::FenceAsyncOp>(op.getPrevNode())) late.insert(op.getPrevNode());
+    }
+    for (Operation &op : llvm::reverse(*body)) {
+      bool isShape = isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::SplatOp, ttg::StageOp, ttg::ViewOp>(op);
+      if (isShape && llvm::all_of(op.getUsers(), [&](Operation *user) { return isLate(user); })) late.insert(&op);
+    }
+  }
+
+  /// What the second part reads from the first one, or from the iteration's number.
+  llvm::SetVector<Value> forwarded() {
+    llvm::SetVector<Value> values;
+    for (Operation &op : *body) {
+      if (!isLate(&op)) continue;
+      for (Value operand : op.getOperands()) {
+        auto argument = dyn_cast<BlockArgument>(operand);
+        Operation *from = operand.getDefiningOp();
+        bool own = argument ? argument.getOwner() != body || (argument != loop.getInductionVar() && isLate(argument))
+                            : from->getBlock() != body || isLate(from);
+        if (!own) values.insert(operand);
+      }
+    }
+    return values;
+  }
+
+  scf::ForOp loop;
+  ttg::WgmmaOp ahead, last;
+  Block *body;
+
+private:
+  /// A buffer that the first part does not use, and that copies which run ahead fill.
+  bool isOnlyForSecondStage(Value value) {
+    return isa<ttg::BufferType>(value.getType()) && llvm::all_of(value.getUsers(), [&](Operation *user) {
+             auto store = dyn_cast<ttg::StoreSharedOp>(user);
+             return store ? isa_and_nonnull<ttg::DescriptorLoadOp>(store.getSrc().getDefiningOp()) : isLate(user);
+           });
+  }
+  static Operation *readerAfter(Operation *wait) {
+    while (!isa<ttg::WgmmaOp, ttg::LoadSharedOp, ttg::FmaDotOp>(wait))
+      wait = wait->getNextNode();
+    return wait;
+  }
+  void addUsers(Value value) {
+    for (Operation *user : value.getUsers())
+      if (Operation *op = body->findAncestorOpInBlock(*user); op && !op->hasTrait<OpTrait::IsTerminator>()) addSecondStage(op);
+  }
+  void addSecondStage(Operation *op) {
+    if (!late.insert(op).second) return;
+    for (Value result : op->getResults())
+      addUsers(result);
+  }
+
+  llvm::SmallPtrSet<Operation *, 32> late;
+};
+
+/// Whose turn it is to start products: each of two warpgroups waits at a barrier of its own, where the other one arrives. The first turn is
+/// the first one's; in the last iteration nobody waits for the second one.
+class PingPong {
+public:
+  PingPong(OpBuilder &b, scf::ForOp loop) : b(b), loop(loop), loc(loop.getLoc()) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(loop);
+    Value warp = ptx::WarpIdOp::create(b, loc, b.getI32Type());
+    Value warps = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(warpsOfGroup)));
+    isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, warp, warps);
+    Value isSecond = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp, warps);
+    Value runs = LoopIterations(loop).existsIteration(b, 0);
+    auto branch = scf::IfOp::create(b, loc, arith::AndIOp::create(b, loc, runs, isSecond), /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+    ptx::BarrierArriveOp::create(b, loc, pingPongBarrier, threads);
+  }
+
+  void wait() {
+    OpBuilder::InsertionGuard guard(b);
+    auto branch = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/true);
+    b.setInsertionPointToStart(branch.thenBlock());
+    ptx::BarrierOp::create(b, loc, pingPongBarrier, threads);
+    b.setInsertionPointToStart(branch.elseBlock());
+    ptx::BarrierOp::create(b, loc, pingPongBarrier + 1, threads);
+  }
+
+  void pass() {
+    OpBuilder::InsertionGuard guard(b);
+    auto branch = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/true);
+    b.setInsertionPointToStart(branch.thenBlock());
+    ptx::BarrierArriveOp::create(b, loc, pingPongBarrier + 1, threads);
+    b.setInsertionPointToStart(branch.elseBlock());
+    auto more = scf::IfOp::create(b, loc, LoopIterations(loop).existsLater(b, 1), /*withElseRegion=*/false);
+    b.setInsertionPointToStart(more.thenBlock());
+    ptx::BarrierArriveOp::create(b, loc, pingPongBarrier, threads);
+  }
+
+private:
+  static constexpr auto threads = static_cast<uint32_t>(2 * warpsOfGroup << laneBits);
+  OpBuilder &b;
+  scf::ForOp loop;
+  Location loc;
+  Value isFirst;
+};
+
+class Rotator {
+public:
+  explicit Rotator(TwoStages &parts)
+      : parts(parts), loop(parts.loop), loc(loop.getLoc()), b(loop), handed(parts.forwarded().takeVector()),
+        firstWait(cast<ttg::WgmmaWaitOp>(*parts.ahead.getD().user_begin())) {
+    for (BlockArgument carried : loop.getRegionIterArgs())
+      (parts.isLate(carried) ? secondStageCarried : carriedOn).push_back(carried);
+  }
+
+  scf::ForOp run() {
+    exists = LoopIterations(loop).existsIteration(b, 0);
+    auto head = first();
+    Value second = arith::AddIOp::create(b, loc, loop.getLowerBound(), loop.getStep());
+    second = arith::SelectOp::create(b, loc, LoopIterations(loop).existsIteration(b, 1), second, loop.getUpperBound());
+    SmallVector<Value> inits = llvm::map_to_vector(secondStageCarried, [&](BlockArgument each) { return loop.getTiedLoopInit(each)->get(); });
+    llvm::append_range(inits, head.getResults());
+    auto fresh = scf::ForOp::create(b, loc, second, loop.getUpperBound(), loop.getStep(), inits);
+    fresh->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+    fresh.setUnsignedCmp(loop.getUnsignedCmp());
+    fill(fresh);
+    auto tail = lastOne(fresh.getResults());
+    for (auto [carried, result] : llvm::zip(secondStageCarried, tail.getResults()))
+      loop.getTiedLoopResult(carried).replaceAllUsesWith(result);
+    for (auto [carried, result] : llvm::zip(carriedOn, fresh.getResults().drop_front(secondStageCarried.size())))
+      loop.getTiedLoopResult(carried).replaceAllUsesWith(result);
+    loop->erase();
+    return fresh;
+  }
+
+private:
+  SmallVector<Value> yielded(ArrayRef<BlockArgument> carried, const IRMapping &map) {
+    return llvm::map_to_vector(carried, [&](BlockArgument each) { return map.lookupOrDefault(loop.getTiedLoopYieldedValue(each)->get()); });
+  }
+
+  Value zeroOf(Type type) {
+    TypedAttr zero = b.getZeroAttr(getElementTypeOrSelf(type));
+    if (auto tile = dyn_cast<RankedTensorType>(type)) zero = DenseElementsAttr::get(tile, zero);
+    return arith::ConstantOp::create(b, loc, zero);
+  }
+
+  /// The first part of the first iteration. Its results: what the loop carries on, and what is handed over.
+  scf::IfOp first() {
+    SmallVector<Type> types = llvm::map_to_vector(carriedOn, [](BlockArgument each) { return each.getType(); });
+    for (Value each : handed)
+      types.push_back(each.getType());
+    auto branch = scf::IfOp::create(b, loc, types, exists, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    IRMapping map;
+    map.map(loop.getInductionVar(), loop.getLowerBound());
+    for (BlockArgument each : carriedOn)
+      map.map(each, loop.getTiedLoopInit(each)->get());
+    for (Operation &op : parts.body->without_terminator())
+      if (!parts.isLate(&op)) b.clone(op, map);
+    SmallVector<Value> results = yielded(carriedOn, map);
+    for (Value each : handed)
+      results.push_back(map.lookupOrDefault(each));
+    scf::YieldOp::create(b, loc, results);
+    b.setInsertionPointToStart(branch.elseBlock());
+    results = llvm::map_to_vector(carriedOn, [&](BlockArgument each) { return loop.getTiedLoopInit(each)->get(); });
+    for (Value each : handed)
+      results.push_back(zeroOf(each.getType()));
+    scf::YieldOp::create(b, loc, results);
+    return branch;
+  }
+
+  /// The conversion, to be moved after the last wait, that makes the first operand of the last product; null if there is none.
+  Operation *packing() {
+    Operation *pack = parts.last.getA().getDefiningOp();
+    bool packs = isa_and_nonnull<arith::TruncFOp>(pack) && pack->getBlock() == parts.body && pack->hasOneUse() && !parts.isLate(pack);
+    return packs ? pack : nullptr;
+  }
+
+  void fill(scf::ForOp fresh) {
+    IRMapping now, before; // of this iteration's first part, of the second part of the one before
+    ValueRange arguments = fresh.getRegionIterArgs();
+    now.map(loop.getInductionVar(), fresh.getInductionVar());
+    for (auto [each, argument] : llvm::zip(secondStageCarried, arguments))
+      before.map(each, argument);
+    for (auto [each, argument] : llvm::zip(carriedOn, arguments.drop_front(secondStageCarried.size())))
+      now.map(each, argument);
+    for (auto [each, argument] : llvm::zip(handed, arguments.take_back(handed.size())))
+      before.map(each, argument);
+    OpBuilder::InsertionGuard guard(b);
+    PingPong iterations(b, fresh);
+    if (!fresh.getBody()->empty()) fresh.getBody()->back().erase();
+    b.setInsertionPointToEnd(fresh.getBody());
+    Operation *begin = &parts.body->front(), *started = parts.last->getNextNode(), *end = parts.body->getTerminator(), *pack = packing();
+    auto early = [&](Operation *op) { return !parts.isLate(op) && op != pack; };
+    auto shrinks = [&](Operation *op) { return parts.isLate(op) && isMemoryEffectFree(op); }; // what the last product adds to
+    auto others = [&](Operation *op) { return parts.isLate(op) && !isMemoryEffectFree(op); };
+    clone(begin, parts.last, shrinks, before);
+    clone(begin, parts.ahead, early, now);
+    iterations.wait(); // and does not meet the others until it is passed on
+    clone(parts.ahead, firstWait, early, now);
+    clone(begin, started, others, before);
+    iterations.pass();
+    clone(firstWait, end, early, now);
+    now.lookup(firstWait.getResults()[0]).getDefiningOp<ttg::WgmmaWaitOp>().setPending(1);
+    clone(started, end, [&](Operation *op) { return parts.isLate(op); }, before);
+    if (pack) packLast(pack, before, now);
+    SmallVector<Value> results = yielded(secondStageCarried, before);
+    llvm::append_range(results, yielded(carriedOn, now));
+    for (Value each : handed)
+      results.push_back(now.lookupOrDefault(each));
+    scf::YieldOp::create(b, loc, results);
+  }
+
+  void clone(Operation *from, Operation *until, function_ref<bool(Operation *)> isMeant, IRMapping &map) {
+    for (Operation *op = from; op != until; op = op->getNextNode())
+      if (isMeant(op)) b.clone(*op, map);
+  }
+
+  /// The sum over what is packed, or null: all of it is computed where the sum is.
+  Value sumOf(Value packed) {
+    for (Operation *user : packed.getUsers()) {
+      auto reduce = dyn_cast<tt::ReduceOp>(user);
+      if (reduce && reduce->getBlock() == parts.body && reduce.getNumResults() == 1 && !parts.isLate(user)) return reduce.getResult()[0];
+    }
+    return {};
+  }
+
+  /// The packed values go through the wait for the last product, so that they are not packed
+  /// before it; and so does their sum, so that the wait does not move above what is computed.
+  void packLast(Operation *pack, IRMapping &before, IRMapping &now) {
+    auto own = cast<ttg::WgmmaWaitOp>(*parts.last.getD().user_begin());
+    auto wait = cast<ttg::WgmmaWaitOp>(*before.lookup(parts.last.getD()).user_begin());
+    SmallVector<Value> tiles(wait.getTiles());
+    size_t waited = tiles.size();
+    tiles.push_back(now.lookup(pack->getOperand(0)));
+    if (Value sum = sumOf(pack->getOperand(0))) tiles.push_back(now.lookup(sum));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(wait);
+    auto both = ttg::WgmmaWaitOp::create(b, wait.getLoc(), TypeRange(ValueRange(tiles)), wait.getPending(), tiles);
+    wait->replaceAllUsesWith(both.getResults().take_front(waited));
+    before.map(own->getResults(), both.getResults().take_front(waited));
+    wait->erase();
+    b.setInsertionPointAfter(both);
+    IRMapping map;
+    map.map(pack->getOperand(0), both.getResults()[waited]);
+    now.map(pack->getResult(0), b.clone(*pack, map)->getResult(0));
+  }
+
+  /// The second part of the last iteration.
+  scf::IfOp lastOne(ValueRange results) {
+    SmallVector<Type> types = llvm::map_to_vector(secondStageCarried, [](BlockArgument each) { return each.getType(); });
+    auto branch = scf::IfOp::create(b, loc, types, exists, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    IRMapping map;
+    for (auto [each, result] : llvm::zip(secondStageCarried, results))
+      map.map(each, result);
+    for (auto [each, result] : llvm::zip(handed, results.take_back(handed.size())))
+      map.map(each, result);
+    for (Operation &op : parts.body->without_terminator())
+      if (parts.isLate(&op)) b.clone(op, map);
+    scf::YieldOp::create(b, loc, yielded(secondStageCarried, map));
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, loc, results.take_front(secondStageCarried.size()));
+    return branch;
+  }
+
+  TwoStages &parts;
+  scf::ForOp loop;
+  Location loc;
+  OpBuilder b;
+  SmallVector<Value> handed;
+  ttg::WgmmaWaitOp firstWait;
+  SmallVector<BlockArgument> secondStageCarried, carriedOn;
+  Value exists;
+};
+} // namespace
+
+bool canPipelineTwoStages(scf::ForOp loop, ttg::WgmmaOp ahead) {
+  return TwoStages(loop, ahead).stagesAreIndependent();
+}
+
+scf::ForOp pipelineTwoStages(scf::ForOp loop, ttg::WgmmaOp ahead) {
+  TwoStages parts(loop, ahead);
+  parts.addWaitsAndShapes();
+  parts.markSecondStage();
+  return Rotator(parts).run();
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,126 @@
+// Reductions that pick a pair of a number and its index, where a row lies in whole warps: each thread finds its best number, the warp the
+// best of those in one instruction (redux, which knows integers alone), and then the best index among the pairs that hold it.
+//   5 butterflies of 2 shuffles, a comparison of pairs behind each  ->  2 redux, 3 comparisons for each pair that a thread holds
+#include "gpu/thread/lowerings.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+namespace {
+class Picker {
+public:
+  Picker(ThreadContext &t, const ArgReduction &pick, ArrayRef<ThreadValues> pairs, bool isNumberUsed)
+      : t(t), pick(pick), pairs(pairs), isNumberUsed(isNumberUsed), type(pairs.front()[0].getType()), isFloat(isa<FloatType>(type)) {}
+
+  ThreadValues run() {
+    for (const ThreadValues &pair : pairs)
+      numbers.push_back(widened(pair[0]));
+    Value best = numbers.front();
+    for (Value number : ArrayRef(numbers).drop_front())
+      best = betterNumber(best, number);
+    best = isFloat ? fromKey(redux(numberKind(), toKey(best))) : redux(numberKind(), best);
+    SmallVector<Value> holds = llvm::map_to_vector(numbers, [&](Value number) { return isBest(number, best); });
+    Value index;
+    for (auto [pair, isCandidate] : llvm::zip(pairs, holds)) {
+      Value candidate = arith::SelectOp::create(t.b, isCandidate, pair[1], t.i32(worstIndex()));
+      index = index ? betterIndex(index, candidate) : candidate;
+    }
+    index = redux(indexKind(), index);
+    return {isFloat && isNumberUsed ? bitsAt(index, holds) : narrowed(best), index};
+  }
+
+private:
+  Value redux(ptx::Redux kind, Value value) { return ptx::ReduxOp::create(t.b, t.b.getI32Type(), kind, value); }
+  ptx::Redux numberKind() const {
+    if (isFloat || !pick.unsignedValue) return pick.largest ? ptx::Redux::max : ptx::Redux::min;
+    return pick.largest ? ptx::Redux::umax : ptx::Redux::umin;
+  }
+  ptx::Redux indexKind() const {
+    if (pick.unsignedIndex) return pick.firstIndex ? ptx::Redux::umin : ptx::Redux::umax;
+    return pick.firstIndex ? ptx::Redux::min : ptx::Redux::max;
+  }
+  int64_t worstIndex() const {
+    if (pick.unsignedIndex) return pick.firstIndex ? -1 : 0;
+    return pick.firstIndex ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int32_t>::min();
+  }
+  Value better(ptx::Redux kind, Value a, Value b) {
+    switch (kind) {
+    case ptx::Redux::max: return arith::MaxSIOp::create(t.b, a, b);
+    case ptx::Redux::min: return arith::MinSIOp::create(t.b, a, b);
+    case ptx::Redux::umax: return arith::MaxUIOp::create(t.b, a, b);
+    default: return arith::MinUIOp::create(t.b, a, b);
+    }
+  }
+  Value betterIndex(Value a, Value b) { return better(indexKind(), a, b); }
+  Value betterNumber(Value a, Value b) {
+    if (!isFloat) return better(numberKind(), a, b);
+    if (pick.isNanBest) return pick.largest ? Value(arith::MaximumFOp::create(t.b, a, b)) : arith::MinimumFOp::create(t.b, a, b);
+    return pick.largest ? Value(arith::MaxNumFOp::create(t.b, a, b)) : arith::MinNumFOp::create(t.b, a, b);
+  }
+  /// As f32 or i32, in which every number has its place.
+  Value widened(Value number) {
+    if (type.getIntOrFloatBitWidth() == 32) return number;
+    if (isFloat) return arith::ExtFOp::create(t.b, t.b.getF32Type(), number);
+    if (pick.unsignedValue) return arith::ExtUIOp::create(t.b, t.b.getI32Type(), number);
+    return arith::ExtSIOp::create(t.b, t.b.getI32Type(), number);
+  }
+  Value narrowed(Value number) {
+    if (type.getIntOrFloatBitWidth() == 32) return number;
+    return isFloat ? Value(arith::TruncFOp::create(t.b, type, number)) : arith::TruncIOp::create(t.b, type, number);
+  }
+  /// The sign of negative numbers turns their other bits around; it is its own inverse.
+  Value turned(Value bits) {
+    Value sign = arith::ShRSIOp::create(t.b, bits, t.i32(31));
+    return arith::XOrIOp::create(t.b, bits, arith::AndIOp::create(t.b, sign, t.i32(std::numeric_limits<int32_t>::max())));
+  }
+  /// An integer in the order of floats: zeros of both signs are equal, and a NaN is before or behind every number.
+  Value toKey(Value number) {
+    Value withoutSignOfZero = arith::AddFOp::create(t.b, number, t.zero(number.getType()));
+    Value key = turned(arith::BitcastOp::create(t.b, t.b.getI32Type(), withoutSignOfZero));
+    bool isLast = pick.largest == pick.isNanBest;
+    int64_t end = isLast ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int32_t>::min();
+    return arith::SelectOp::create(t.b, isNan(number), t.i32(end), key);
+  }
+  /// Of the two ends, which no number has, it makes NaNs.
+  Value fromKey(Value key) { return arith::BitcastOp::create(t.b, t.b.getF32Type(), turned(key)); }
+  Value isNan(Value number) { return arith::CmpFOp::create(t.b, arith::CmpFPredicate::UNO, number, number); }
+  /// A NaN that is before every number is the best, if there is one; one that is behind them is the best if all are NaNs.
+  Value isBest(Value number, Value best) {
+    if (!isFloat) return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, number, best);
+    Value isEqual = arith::CmpFOp::create(t.b, arith::CmpFPredicate::OEQ, number, best);
+    return arith::OrIOp::create(t.b, isEqual, isNan(pick.isNanBest ? number : best));
+  }
+  /// The number that stands at the index, with its sign of zero.
+  Value bitsAt(Value index, ArrayRef<Value> holds) {
+    Type bitsType = t.b.getIntegerType(type.getIntOrFloatBitWidth());
+    Value all;
+    for (auto [pair, isCandidate] : llvm::zip(pairs, holds)) {
+      Value isHere = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, pair[1], index);
+      Value bits = arith::BitcastOp::create(t.b, bitsType, pair[0]);
+      if (bitsType != t.b.getI32Type()) bits = arith::ExtUIOp::create(t.b, t.b.getI32Type(), bits);
+      bits = arith::SelectOp::create(t.b, arith::AndIOp::create(t.b, isHere, isCandidate), bits, t.i32(0));
+      all = all ? Value(arith::OrIOp::create(t.b, all, bits)) : bits;
+    }
+    all = redux(ptx::Redux::or_, all);
+    if (bitsType != t.b.getI32Type()) all = arith::TruncIOp::create(t.b, bitsType, all);
+    return arith::BitcastOp::create(t.b, type, all);
+  }
+
+  ThreadContext &t;
+  const ArgReduction &pick;
+  ArrayRef<ThreadValues> pairs;
+  bool isNumberUsed;
+  Type type;
+  bool isFloat;
+  SmallVector<Value> numbers; ///< of the pairs, widened
+};
+} // namespace
+
+ThreadValues argReduceInWarp(ThreadContext &t, const ArgReduction &pick, ArrayRef<ThreadValues> pairs, bool isNumberUsed) {
+  return Picker(t, pick, pairs, isNumberUsed).run();
+}
+
+} // namespace tilewright::gpu

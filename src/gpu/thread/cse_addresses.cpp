@@ -1,0 +1,179 @@
+// The registers of a thread usually lie at a constant distance from one another in memory, or at one that is the same for all threads, but
+// each has computed its address from the start:
+//   before: %p = %x + 4 * sext(%i)        %q = %x + 4 * sext(%i + 128)        %r = %x + 4 * sext(%i + 8 * %stride)
+//   after:  %p = %x + 4 * sext(%i)        %q = %p + 512                       %r = %p + 32 * sext(%stride)
+// A constant is part of the instruction that uses the address, and the product is computed once for a whole warp. Addresses are compared as
+// polynomials over values of unknown content. A sign extension of a sum is the sum of sign extensions where the extension is marked as
+// exact (gpu/tiles/no_wrap); any other one is a value of unknown content itself.
+#include "gpu/passes.h"
+#include "gpu/thread/address_bases.h"
+#include "gpu/tiles/ttg.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <optional>
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+constexpr int deepest = 16;         // operations that a form looks through
+constexpr size_t maxTerms = 3;     // of a factor
+constexpr size_t maxSummands = 16; // of a form
+
+class Sharer {
+public:
+  explicit Sharer(tt::FuncOp function) : function(function) {}
+
+  void run() {
+    for (Block &block : function.getBody())
+      walk(block);
+    ttg::eraseDead(function);
+  }
+
+private:
+  void walk(Block &block) {
+    for (Operation &op : block) {
+      llvm::TypeSwitch<Operation *>(&op)
+          .Case<ptx::LoadGlobalOp, ptx::StoreGlobalOp, ptx::AtomicOp, ptx::CompareSwapOp>(
+              [&](auto access) { share(access.getAddressMutable()); })
+          .Case([&](ptx::CopyAsyncOp copy) { share(copy.getGlobalMutable()); });
+      for (Region &region : op.getRegions())
+        for (Block &inner : region)
+          walk(inner);
+    }
+    bases.leave(&block);
+  }
+
+  size_t numberOf(Value value) {
+    auto [entry, isNew] = numbers.try_emplace(value, values.size());
+    if (isNew) values.push_back(value);
+    return entry->second;
+  }
+
+  const Form &formOf(Value value, int depth) {
+    auto found = forms.find(value);
+    if (found != forms.end()) return found->second;
+    Form form = compute(value, depth);
+    return forms[value] = std::move(form);
+  }
+
+  Form compute(Value value, int depth) {
+    Form form;
+    APInt number;
+    if (matchPattern(value, m_ConstantInt(&number))) {
+      form.constant = number.getSExtValue();
+      return form;
+    }
+    auto sum = [&](Value a, Value b, int64_t factor) {
+      form.add(formOf(a, depth + 1), 1);
+      form.add(formOf(b, depth + 1), factor);
+      if (form.terms.size() > maxSummands) form = unknown(value);
+    };
+    if (depth < deepest) {
+      if (auto add = value.getDefiningOp<arith::AddIOp>()) return sum(add.getLhs(), add.getRhs(), 1), form;
+      if (auto sub = value.getDefiningOp<arith::SubIOp>()) return sum(sub.getLhs(), sub.getRhs(), -1), form;
+      if (auto extend = value.getDefiningOp<arith::ExtSIOp>(); extend && extend->hasAttr(ttg::noWrapName))
+        return formOf(extend.getIn(), depth + 1);
+      if (auto factors = value.getDefiningOp<arith::MulIOp>()) {
+        Form left = formOf(factors.getLhs(), depth + 1), right = formOf(factors.getRhs(), depth + 1);
+        if (std::optional<Form> known = mma(left, right)) return *known;
+      }
+      if (auto shift = value.getDefiningOp<arith::ShLIOp>();
+          shift && matchPattern(shift.getRhs(), m_ConstantInt(&number)) && number.ult(32))
+        return form.add(formOf(shift.getLhs(), depth + 1), int64_t(1) << number.getZExtValue()), form;
+    }
+    return unknown(value);
+  }
+
+  Form unknown(Value value) {
+    Form form;
+    form.terms[{numberOf(value)}] = 1;
+    return form;
+  }
+
+  static std::optional<Form> mma(const Form &a, const Form &b) {
+    if (a.terms.size() > maxTerms || b.terms.size() > maxTerms) return std::nullopt;
+    Form form;
+    form.add(a, b.constant);
+    for (const auto &[right, factor] : b.terms) {
+      form.add(right, a.constant * factor);
+      for (const auto &[left, count] : a.terms) {
+        if (left.size() + right.size() > 2) return std::nullopt;
+        Monomial both = left;
+        both.insert(both.end(), right.begin(), right.end());
+        llvm::sort(both);
+        form.add(both, factor * count);
+      }
+    }
+    form.constant = a.constant * b.constant;
+    return form;
+  }
+
+  /// The same in all threads, and of 32 bits: a distance between registers, not a base.
+  bool isUniform(Value value, int depth) {
+    if (!value.getType().isInteger(32) || depth > deepest) return false;
+    if (auto argument = dyn_cast<BlockArgument>(value)) return isa<tt::FuncOp>(argument.getOwner()->getParentOp());
+    Operation *op = value.getDefiningOp();
+    if (isa<ptx::BlockIdOp, ptx::BlockCountOp>(op)) return true;
+    // A sum that was not looked through may have wrapped around on its own.
+    if (depth == 0 && isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ShLIOp, arith::TruncIOp>(op)) return false;
+    if (op->getName().getDialectNamespace() != "arith") return false;
+    auto known = uniform.find({value, depth});
+    if (known != uniform.end()) return known->second;
+    bool all = llvm::all_of(op->getOperands(), [&](Value operand) { return isUniform(operand, depth + 1); });
+    return uniform[{value, depth}] = all;
+  }
+  bool isUniform(const Monomial &monomial) {
+    return llvm::all_of(monomial, [&](size_t number) { return isUniform(values[number], 0); });
+  }
+
+  void share(OpOperand &operand) {
+    Value address = operand.get();
+    Form form = formOf(address, 0);
+    if (llvm::all_of(form.terms, [&](const auto &term) { return isUniform(term.first); }))
+      return; // nothing that tells threads or bases apart
+    std::optional<Bases::Found> base = bases.nearest(form);
+    if (!base) return bases.add(address, std::move(form));
+    if (base->address == address) return;
+    OpBuilder b(operand.getOwner());
+    Value moved = movedBy(b, operand.getOwner()->getLoc(), base->address, base->distance);
+    if (!base->distance.terms.empty()) bases.add(moved, std::move(form));
+    operand.set(moved);
+  }
+
+  Value movedBy(OpBuilder &b, Location loc, Value address, const Form &distance) {
+    auto constant = [&](int64_t value) -> Value { return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value)); };
+    for (const auto &[monomial, factor] : distance.terms) {
+      Value bytes = constant(factor);
+      for (size_t number : monomial)
+        bytes = arith::MulIOp::create(b, loc, arith::ExtSIOp::create(b, loc, b.getI64Type(), values[number]), bytes);
+      address = arith::AddIOp::create(b, loc, address, bytes);
+    }
+    return distance.constant ? Value(arith::AddIOp::create(b, loc, address, constant(distance.constant))) : address;
+  }
+
+  tt::FuncOp function;
+  SmallVector<Value> values;
+  DenseMap<Value, size_t> numbers;
+  DenseMap<Value, Form> forms;
+  DenseMap<std::pair<Value, int>, bool> uniform;
+  Bases bases{[this](const Monomial &monomial) { return isUniform(monomial); }};
+};
+
+} // namespace
+
+LogicalResult cseAddresses(ModuleOp module) {
+  for (auto function : module.getOps<tt::FuncOp>())
+    Sharer(function).run();
+  return success();
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,100 @@
+// What threads make for a product from tiles in shared memory is stored, fenced and made visible at the end. ptxas computes all
+// of it and then stores, so that first shared memory has nothing to do, and then nothing else has. This pass interleaves the two:
+//   before: load a    load b    load c    compute    store a'    store b'    store c'    fence
+//   after:  load a    load b    compute   store a'   warp barrier    load c    compute   store b'    warp barrier    compute    store c'
+//   fence
+// A barrier of the warp follows the stores of what one load has brought, because no store moves across it. One load is ahead.
+#include "gpu/thread/lowerings.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+namespace {
+class StoreInterleaver {
+public:
+  /// `last`: of the part, which begins where anything else has an effect on memory.
+  explicit StoreInterleaver(Operation *last) {
+    for (Operation *op = last; op && op->getNumRegions() == 0; op = op->getPrevNode()) {
+      if (!isa<ptx::StoreSharedOp, ptx::LoadSharedOp>(op) && !isMemoryEffectFree(op)) break;
+      part.insert(op);
+    }
+  }
+
+  /// Puts them in a new order before `end`, which stays in its place.
+  void take(OpBuilder &b, Operation *end) {
+    bool mayReadStored = false;
+    for (Operation *op : llvm::reverse(part.getArrayRef())) {
+      if (auto store = dyn_cast<ptx::StoreSharedOp>(op)) add(store);
+      mayReadStored |= isa<ptx::LoadSharedOp>(op) && !groups.empty();
+    }
+    if (groups.size() < 2 || mayReadStored) return;
+    bringLoads(groups[0], end);
+    for (size_t i = 0; i < groups.size(); ++i) {
+      if (i + 1 < groups.size()) bringLoads(groups[i + 1], end);
+      for (Operation *store : groups[i].stores)
+        bring(store, end);
+      b.setInsertionPoint(end);
+      if (i + 1 < groups.size()) ptx::WarpBarrierOp::create(b, end->getLoc());
+    }
+    for (Operation *op : llvm::reverse(part.getArrayRef())) // what only the stores' successors use
+      bring(op, end);
+  }
+
+private:
+  /// Stores of what the same loads have brought.
+  struct Group {
+    llvm::SetVector<Operation *> loads;
+    SmallVector<Operation *> stores;
+  };
+
+  void collectLoads(Operation *op, llvm::SetVector<Operation *> &loads, DenseSet<Operation *> &seen) {
+    if (!op || !part.contains(op) || !seen.insert(op).second) return;
+    if (isa<ptx::LoadSharedOp>(op)) loads.insert(op);
+    for (Value operand : op->getOperands())
+      collectLoads(operand.getDefiningOp(), loads, seen);
+  }
+
+  void add(ptx::StoreSharedOp store) {
+    Group group;
+    DenseSet<Operation *> seen;
+    collectLoads(store, group.loads, seen);
+    auto isKnown = [&](Operation *load) { return llvm::any_of(groups, [&](Group &other) { return other.loads.contains(load); }); };
+    bool together = !groups.empty() && llvm::all_of(group.loads, isKnown);
+    if (!together) groups.push_back(std::move(group));
+    groups.back().stores.push_back(store);
+  }
+
+  /// Moves the operation, and what it is computed from, before `end`.
+  void bring(Operation *op, Operation *end) {
+    if (!op || !part.contains(op) || !placed.insert(op).second) return;
+    for (Value operand : op->getOperands())
+      bring(operand.getDefiningOp(), end);
+    op->moveBefore(end);
+  }
+
+  void bringLoads(Group &group, Operation *end) {
+    for (Operation *load : group.loads)
+      bring(load, end);
+  }
+
+  llvm::SetVector<Operation *> part; // from its end to its start
+  SmallVector<Group> groups;
+  DenseSet<Operation *> placed;
+};
+} // namespace
+
+void interleaveStores(ThreadContext &t) {
+  Block *block = t.b.getInsertionBlock();
+  if (block->empty()) return;
+  OpBuilder::InsertionGuard guard(t.b);
+  Operation *end = ptx::WarpBarrierOp::create(t.b);
+  StoreInterleaver(end->getPrevNode()).take(t.b, end);
+  end->erase();
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,161 @@
+// See valid_extent.h.
+#include "gpu/tiles/valid_extent.h"
+
+#include "ir/valid_extent.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+//===------------------------------------------------------------------------------------------------------------- products
+
+Dims validExtent(tt::DotOp dot) {
+  if (auto real = dot->getAttrOfType<DenseI64ArrayAttr>(tt::validExtentName)) return real.asArrayRef().vec();
+  return ttg::shapeOf(dot.getType());
+}
+
+void splitValidExtent(tt::DotOp dot, int64_t dim, int64_t blocks, std::optional<int64_t> own) {
+  if (!dot->hasAttr(tt::validExtentName)) return;
+  Dims real = validExtent(dot);
+  int64_t &extent = real[static_cast<size_t>(dim)], each = ttg::shapeOf(dot.getType())[static_cast<size_t>(dim)];
+  bool isEven = extent == blocks * each;
+  extent = own.value_or(each);
+  if (isEven || own)
+    dot->setAttr(tt::validExtentName, DenseI64ArrayAttr::get(dot.getContext(), real));
+  else
+    dot->removeAttr(tt::validExtentName);
+}
+
+Dims demandedExtent(Value tile) {
+  Dims shape = ttg::shapeOf(tile.getType()), most(shape.size(), 0);
+  if (tile.use_empty()) return shape;
+  for (OpOperand &use : tile.getUses()) {
+    Dims extent = shape;
+    Operation *user = use.getOwner();
+    if (auto dot = dyn_cast<tt::DotOp>(user); dot && shape.size() == 2 && use.getOperandNumber() < 2) {
+      size_t dim = use.getOperandNumber(); // A's rows, B's columns
+      extent[dim] = validExtent(dot)[dim];
+    } else if (auto transposed = dyn_cast<tt::TransOp>(user)) {
+      for (auto [there, dim] : llvm::zip(demandedExtent(transposed.getResult()), transposed.getOrder()))
+        extent[static_cast<size_t>(dim)] = there;
+    } else if (auto cast = dyn_cast<tt::BitcastOp>(user)) { // bytes that are numbers of eight bits
+      extent = demandedExtent(cast.getResult());
+    }
+    for (auto [all, one] : llvm::zip(most, extent))
+      all = std::max(all, one);
+  }
+  return most;
+}
+
+Dims mmaExtent(tt::DotOp dot) {
+  constexpr int64_t rows = 64, columns = 8, columnsOfBytes = 16; // of wgmma: how it is cut
+  Dims real = validExtent(dot), shape = ttg::shapeOf(dot.getType());
+  int64_t steps[2] = {rows, getElementTypeOrSelf(dot.getA().getType()).isInteger() ? columnsOfBytes : columns};
+  // A warpgroup may have fewer rows than the others, but no other instruction.
+  Layout layout = ttg::layoutOf(dot.getType());
+  for (uint32_t basis : layout.basesOf(Axis::warp))
+    if (coordinatesOf(shape, basis)[1] != 0) steps[1] = shape[1];
+  Dims extent;
+  for (size_t dim : {0, 1})
+    extent.push_back(std::min(shape[dim], (real[dim] + steps[dim] - 1) / steps[dim] * steps[dim]));
+  return extent;
+}
+
+ArrayRef<int64_t> mmaExtent(ttg::WgmmaOp product) {
+  auto extent = product->getAttrOfType<DenseI64ArrayAttr>(mmaExtentName);
+  return extent ? extent.asArrayRef() : ArrayRef<int64_t>();
+}
+
+bool isInMmaExtent(const Layout &layout, ArrayRef<int64_t> extent, int64_t reg) {
+  if (extent.empty()) return true;
+  Dims first = coordinatesOf(layout.shape, layout.apply(reg, 0, 0, 0)); // other threads' are further on
+  return first[0] < extent[0] && first[1] < extent[1];
+}
+
+int64_t mmaRegisters(ttg::WgmmaOp product) {
+  Layout layout = ttg::layoutOf(product.getType());
+  int64_t count = 0;
+  for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg)
+    count += isInMmaExtent(layout, mmaExtent(product), reg);
+  return count;
+}
+
+//===-------------------------------------------------------------------------------------------------------------- buffers
+
+ArrayRef<int64_t> copiedExtent(Operation *op) {
+  auto extent = op->getAttrOfType<DenseI64ArrayAttr>(copiedExtentName);
+  return extent ? extent.asArrayRef() : ArrayRef<int64_t>();
+}
+
+ttg::AllocOp copyingAsMuch(ttg::AllocOp buffer, ttg::AllocOp other) {
+  if (Attribute copied = other->getAttr(copiedExtentName)) buffer->setAttr(copiedExtentName, copied);
+  return buffer;
+}
+
+std::optional<TmaBox> copiedBox(ttg::AllocOp alloc) {
+  std::optional<TmaBox> box = tmaBox(alloc.getType().getLayout().layout());
+  ArrayRef<int64_t> extents = copiedExtent(alloc);
+  for (size_t i = 0; box && i < extents.size(); ++i) {
+    int64_t extent = extents[static_cast<size_t>(box->order[i])];
+    if (i == 0 && box->spanBytes > 0)
+      box->copies = (extent + box->box[0] - 1) / box->box[0];
+    else
+      box->box[i] = extent;
+  }
+  return box;
+}
+
+static int64_t bytesOfBox(ttg::AllocOp alloc, const TmaBox &box) {
+  return elementCount(box.box) * alloc.getType().getLayout().layout().elementBytes();
+}
+
+int64_t copiedBytes(ttg::AllocOp alloc) {
+  if (copiedExtent(alloc).empty()) return alloc.getType().getLayout().layout().bytes();
+  TmaBox box = *copiedBox(alloc);
+  return box.copies * bytesOfBox(alloc, box);
+}
+
+int64_t tileBytes(ttg::AllocOp alloc) {
+  constexpr int64_t alignment = 1024; // as of ttg::BufferType
+  if (copiedExtent(alloc).empty()) return alloc.getType().tileBytes();
+  TmaBox box = *copiedBox(alloc);
+  int64_t bytes = (box.copies - 1) * box.bytes + bytesOfBox(alloc, box);
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+//===----------------------------------------------------------------------------------------------------------------- sums
+
+static void follow(Value sum, ArrayRef<int64_t> extent, Sums &sums) {
+  SmallVector<int64_t> &known = sums[sum];
+  known.resize(2, 0);
+  if (known[0] >= extent[0] && known[1] >= extent[1]) return;
+  for (size_t dim : {0, 1})
+    known[dim] = std::max(known[dim], extent[dim]);
+  SmallVector<int64_t> all(known);
+  for (OpOperand &use : sum.getUses()) {
+    Operation *user = use.getOwner(), *around = user->getParentOp();
+    unsigned number = use.getOperandNumber();
+    if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(user)) follow(wait.getResults()[number], all, sums);
+    if (auto next = dyn_cast<ttg::WgmmaOp>(user); next && next.getC() == sum) follow(next.getD(), all, sums);
+    if (!isa<scf::YieldOp>(user) || !isa<scf::ForOp, scf::IfOp>(around)) continue;
+    follow(around->getResult(number), all, sums);
+    if (auto loop = dyn_cast<scf::ForOp>(around)) follow(loop.getRegionIterArg(number), all, sums);
+  }
+}
+
+Sums partialSums(Operation *function) {
+  Sums sums;
+  bool some = false;
+  function->walk([&](ttg::WgmmaOp op) { some |= !mmaExtent(op).empty(); });
+  if (!some) return sums;
+  function->walk([&](ttg::WgmmaOp op) {
+    Dims all = ttg::shapeOf(op.getType());
+    ArrayRef<int64_t> extent = mmaExtent(op);
+    follow(op.getD(), extent.empty() ? ArrayRef<int64_t>(all) : extent, sums);
+  });
+  return sums;
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,76 @@
+// Offsets of 32 bits wrap around, as their type says. Where they do not, the addresses of one thread's elements
+// have the same distances as the offsets' terms, and share most of their computation (gpu/thread/cse_addresses):
+//   before: %p = tt.addptr %x, %offsets            %offsets = 128*program_id(0) + i0, of 32 bits
+//   after:  %p = tt.addptr %x, %offsets {ttg.no_wrap}        and in `ttg.launch_guards`: 128*program_id(0) + i0 fits in 32 bits
+// The mark stands where a narrow number becomes a wide one. Without it each address is computed from the start.
+#include "gpu/passes.h"
+#include "gpu/tiles/ttg.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+class Marker {
+public:
+  explicit Marker(tt::FuncOp function) : function(function), failedGuards(ttg::failedGuardsOf(function)), indices(function, failedGuards) {}
+
+  void run() {
+    if (!sharesSomething()) return;
+    function.walk([&](tt::AddPtrOp op) {
+      mark(op, op.getOffset());
+      markExtensions(op.getOffset());
+    });
+    ttg::relyOn(function, indices.guards());
+  }
+
+private:
+  /// Threads that hold only one address of each tile have nothing to share.
+  bool sharesSomething() {
+    int64_t threads = 32 * ttg::configOf(function).getWarps();
+    return function
+        .walk([&](tt::AddPtrOp op) {
+          auto tile = dyn_cast<RankedTensorType>(op.getType());
+          return tile && tile.getNumElements() > threads ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  /// `narrow` becomes a 64-bit number in `op`.
+  void mark(Operation *op, Value narrow) {
+    auto tile = dyn_cast<RankedTensorType>(narrow.getType());
+    if (tile && tile.getElementType().isInteger(32) && indices.assumeNoWrapOf(narrow))
+      op->setAttr(ttg::noWrapName, UnitAttr::get(op->getContext()));
+  }
+
+  /// An intermediate value of an offset of 64 bits.
+  void markExtensions(Value offset) {
+    SmallVector<Value> work{offset};
+    while (!work.empty()) {
+      Operation *op = work.pop_back_val().getDefiningOp();
+      if (!op || !op->getNumResults() || !isa<RankedTensorType>(op->getResult(0).getType()) || !seen.insert(op).second) continue;
+      if (auto extension = dyn_cast<arith::ExtSIOp>(op)) mark(extension, extension.getIn());
+      if (isPure(op) && op->getNumRegions() == 0) llvm::append_range(work, op->getOperands());
+    }
+  }
+
+  tt::FuncOp function;
+  address::FailedGuards failedGuards;
+  address::Indices indices;
+  SmallPtrSet<Operation *, 16> seen;
+};
+
+} // namespace
+
+LogicalResult assumeNoWrap(ModuleOp module) {
+  for (auto function : module.getOps<tt::FuncOp>())
+    Marker(function).run();
+  return success();
+}
+
+} // namespace tilewright::gpu

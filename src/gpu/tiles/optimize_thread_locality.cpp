@@ -1,0 +1,167 @@
+// Sums that a loop adds up from one sum over threads an iteration:
+//   before: for { %s = tt.reduce %x axis 0 : 128x64 -> 64 (over registers, lanes and warps)   %acc += %s }      use %acc
+//   after:  for { %r = tt.reduce %x over registers alone : 128x64 -> 32x64                    %acc += %r }      use init + tt.reduce %acc
+//   axis 0
+// Nothing but the order of additions changes, which is nobody's for sums over a tile, and a thread carries no more values than before: the
+// shuffles, the exchange between warps and their barriers, for which an iteration's loads wait, come once behind the loop. A sum that the
+// loop looks at, or that starts again, stays as it is.
+#include "gpu/passes.h"
+#include "gpu/tiles/ttg.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+static bool isAddReduction(tt::ReduceOp op) {
+  Block &region = op.getCombineOp().front();
+  if (op->getNumResults() != 1 || !llvm::hasNItems(region, 2)) return false;
+  Operation &add = region.front();
+  return isa<arith::AddFOp, arith::AddIOp>(add) && add.getOperand(0) == region.getArgument(0) &&
+         add.getOperand(1) == region.getArgument(1) && region.getTerminator()->getOperand(0) == add.getResult(0);
+}
+
+namespace {
+/// A run of bits along the dimension that threads hold, or registers, the highest first.
+struct Run {
+  bool inRegisters = false;
+  int64_t size = 1;
+};
+
+/// acc += convert(reduce(x)) in a loop.
+struct HoistedReduction {
+  unsigned carried = 0;         ///< the number of acc among what the loop carries
+  Operation *add = nullptr;     ///< to acc
+  ttg::ConvertLayoutOp convert; ///< may be null
+  tt::ReduceOp reduce;
+  SmallVector<Run> runs;
+};
+} // namespace
+
+/// How registers and threads hold the bits along the dimension; empty if no thread needs another one's values, or layouts are not that
+/// plain.
+static SmallVector<Run> runsAlong(const Layout &layout, int64_t dim) {
+  std::optional<std::vector<AxisBit>> bits = scanOrder(layout, dim);
+  if (!bits || !reductionPlan(layout, dim)) return {};
+  SmallVector<Run> runs;
+  for (const AxisBit &bit : llvm::reverse(*bits)) {
+    if (bit.axis == Axis::block) return {};
+    bool inRegisters = bit.axis == Axis::reg;
+    if (runs.empty() || runs.back().inRegisters != inRegisters) runs.push_back({inRegisters});
+    runs.back().size *= 2;
+  }
+  bool isExchanged = llvm::any_of(runs, [](const Run &run) { return !run.inRegisters; });
+  return isExchanged ? runs : SmallVector<Run>();
+}
+
+/// What the loop carries as its number `carried`, if it is such a sum.
+static std::optional<HoistedReduction> hoistedReduction(scf::ForOp loop, unsigned carried) {
+  BlockArgument acc = loop.getRegionIterArg(carried);
+  if (!acc.hasOneUse()) return std::nullopt;
+  HoistedReduction sum;
+  sum.carried = carried;
+  sum.add = loop.getYieldedValues()[carried].getDefiningOp();
+  if (!sum.add || !isa<arith::AddFOp, arith::AddIOp>(sum.add) || sum.add != *acc.user_begin() || !sum.add->hasOneUse()) return std::nullopt;
+  Value term = sum.add->getOperand(sum.add->getOperand(0) == acc ? 1 : 0);
+  sum.convert = term.getDefiningOp<ttg::ConvertLayoutOp>();
+  if (sum.convert && !term.hasOneUse()) return std::nullopt;
+  if (sum.convert) term = sum.convert.getSrc();
+  sum.reduce = term.getDefiningOp<tt::ReduceOp>();
+  bool isPlain = sum.reduce && term.hasOneUse() && sum.reduce->getBlock() == loop.getBody() && isAddReduction(sum.reduce) &&
+                 isa<arith::AddFOp>(sum.add) == isa<arith::AddFOp>(sum.reduce.getCombineOp().front().front());
+  if (!isPlain) return std::nullopt;
+  sum.runs = runsAlong(ttg::layoutOf(sum.reduce.getSrcs()[0].getType()), sum.reduce.getAxis());
+  return sum.runs.empty() ? std::nullopt : std::optional(sum);
+}
+
+static Value reshaped(OpBuilder &b, Location loc, Value tile, const Dims &shape) {
+  auto type = RankedTensorType::get(shape, cast<RankedTensorType>(tile.getType()).getElementType());
+  return tt::ReshapeOp::create(b, loc, ttg::withLayout(type, ttg::layoutOf(tile.getType()).reshaped(shape)), tile, false, false);
+}
+
+/// The same sum of another tile.
+static Value summed(OpBuilder &b, tt::ReduceOp like, Value tile, int64_t axis) {
+  Layout layout = ttg::layoutOf(tile.getType()).withoutDim(axis);
+  Type type = cast<RankedTensorType>(tile.getType()).getElementType();
+  if (!layout.shape.empty()) type = ttg::withLayout(RankedTensorType::get(layout.shape, type), layout);
+  Operation *sum = b.clone(*like);
+  sum->setOperand(0, tile);
+  cast<tt::ReduceOp>(sum).setAxis(static_cast<uint32_t>(axis));
+  sum->getResult(0).setType(type);
+  return sum->getResult(0);
+}
+
+/// What is left of the tile when each thread has added what it holds: the dimension is as long as there are threads along it.
+static Value summedInThreads(OpBuilder &b, HoistedReduction &sum) {
+  Value tile = sum.reduce.getSrcs()[0];
+  Location loc = sum.reduce.getLoc();
+  Dims shape = ttg::shapeOf(tile.getType());
+  auto dim = static_cast<size_t>(sum.reduce.getAxis());
+  Dims apart(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(dim)), left = apart;
+  int64_t threads = 1;
+  for (const Run &run : sum.runs) {
+    apart.push_back(run.size);
+    if (!run.inRegisters) threads *= run.size;
+  }
+  left.push_back(threads);
+  apart.insert(apart.end(), shape.begin() + static_cast<ptrdiff_t>(dim) + 1, shape.end());
+  left.insert(left.end(), shape.begin() + static_cast<ptrdiff_t>(dim) + 1, shape.end());
+  if (threads == shape[dim]) return tile;
+  tile = reshaped(b, loc, tile, apart);
+  for (size_t run = sum.runs.size(); run-- > 0;)
+    if (sum.runs[run].inRegisters) tile = summed(b, sum.reduce, tile, static_cast<int64_t>(dim + run));
+  return reshaped(b, loc, tile, left);
+}
+
+/// Returns the loop that carries the sums of threads.
+static scf::ForOp defer(IRRewriter &rewriter, scf::ForOp loop, HoistedReduction &sum) {
+  Location loc = sum.add->getLoc();
+  rewriter.setInsertionPoint(sum.reduce);
+  Value inThreads = summedInThreads(rewriter, sum);
+  auto type = cast<RankedTensorType>(inThreads.getType());
+  rewriter.setInsertionPoint(loop);
+  Value zeros = arith::ConstantOp::create(rewriter, loc, DenseElementsAttr::get(type, rewriter.getZeroAttr(type.getElementType())));
+  Value init = loop.getInitArgs()[sum.carried];
+  auto added = [&](OpBuilder &b, Value x, Value y) {
+    Operation *add = b.clone(*sum.add);
+    add->setOperands({x, y});
+    add->getResult(0).setType(x.getType());
+    return add->getResult(0);
+  };
+  auto yields = [&](OpBuilder &b, Location, ArrayRef<BlockArgument> carried) {
+    return SmallVector<Value>{added(b, carried[0], inThreads)};
+  };
+  DictionaryAttr marks = loop->getDiscardableAttrDictionary();
+  auto changed =
+      cast<scf::ForOp>(loop.replaceWithAdditionalYields(rewriter, zeros, /*replaceInitOperandUsesInLoop=*/false, yields)->getOperation());
+  changed->setDiscardableAttrs(marks);
+  Operation *yield = changed.getBody()->getTerminator();
+  yield->setOperand(sum.carried, changed.getRegionIterArg(sum.carried));
+  rewriter.setInsertionPointAfter(changed);
+  Value total = summed(rewriter, sum.reduce, changed.getResults().back(), sum.reduce.getAxis());
+  auto inLayoutOf = [&](Value value, Type wanted) -> Value {
+    return value.getType() == wanted ? value : ttg::ConvertLayoutOp::create(rewriter, loc, wanted, value).getResult();
+  };
+  Value result = changed.getResult(sum.carried);
+  Value behind = added(rewriter, init, inLayoutOf(total, result.getType()));
+  rewriter.replaceAllUsesExcept(result, behind, behind.getDefiningOp());
+  rewriter.eraseOp(sum.add);
+  if (sum.convert) rewriter.eraseOp(sum.convert);
+  rewriter.eraseOp(sum.reduce);
+  return changed;
+}
+
+LogicalResult optimizeThreadLocality(ModuleOp module) {
+  IRRewriter rewriter(module.getContext());
+  SmallVector<scf::ForOp> loops;
+  module.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  for (scf::ForOp loop : loops)
+    for (unsigned carried = 0; carried < loop.getNumRegionIterArgs(); ++carried)
+      if (std::optional<HoistedReduction> sum = hoistedReduction(loop, carried)) loop = defer(rewriter, loop, *sum);
+  return success();
+}
+
+} // namespace tilewright::gpu

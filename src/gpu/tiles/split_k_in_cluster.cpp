@@ -1,0 +1,64 @@
+// See split_k_in_cluster.h.
+#include "gpu/tiles/split_k_in_cluster.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+constexpr int64_t minBytesOfAll = 64; // of a row of A in each block: what the copy engine brings in less is slow
+
+std::optional<OpResult> sumOf(tt::DotOp dot) {
+  auto sum = dyn_cast<BlockArgument>(dot.getC());
+  auto loop = sum ? dyn_cast<scf::ForOp>(sum.getOwner()->getParentOp()) : nullptr;
+  if (!loop || loop != dot->getParentOp() || !sum.hasOneUse() || !dot.getD().hasOneUse()) return {};
+  OpResult result = loop.getTiedLoopResult(sum);
+  OpOperand *yielded = loop.getTiedLoopYieldedValue(sum);
+  if (!result || !yielded || yielded->get() != dot.getD()) return {};
+  Value start = loop.getTiedLoopInit(sum)->get();
+  if (!matchPattern(start, m_AnyZeroFloat()) && !matchPattern(start, m_Zero())) return {};
+  return result;
+}
+
+/// The sum of an fp8 product may have to leave the tensor cores within a step of K: parts of a step would be too short for that.
+static bool isExactWithinStride(tt::DotOp dot) {
+  auto a = cast<RankedTensorType>(dot.getA().getType());
+  return isa<FloatType>(a.getElementType()) && a.getElementTypeBitWidth() == 8 && dot.getMaxNumImpreciseAcc() <= a.getDimSize(1);
+}
+
+static bool isBestAlongK(tt::DotOp dot, int64_t blocks) {
+  auto a = cast<RankedTensorType>(dot.getA().getType()), sum = cast<RankedTensorType>(dot.getD().getType());
+  if (isExactWithinStride(dot)) return false;
+  if (sum.getRank() != 2 || sum.getDimSize(0) / blocks >= warpgroupRows || sum.getDimSize(1) < blocks) return false;
+  int64_t rowBytes = a.getDimSize(1) / blocks * a.getElementTypeBitWidth() / 8;
+  return rowBytes >= minBytesOfAll && sumOf(dot).has_value();
+}
+
+static SmallVector<tt::DotOp> dotsOf(tt::FuncOp function) {
+  SmallVector<tt::DotOp> dots;
+  function.walk([&](tt::DotOp dot) { dots.push_back(dot); });
+  return dots;
+}
+
+bool isSplitK(tt::FuncOp function, int64_t blocks) {
+  SmallVector<tt::DotOp> dots = dotsOf(function);
+  return blocks > 1 && !dots.empty() && llvm::all_of(dots, [&](tt::DotOp dot) { return isBestAlongK(dot, blocks); });
+}
+
+void splitK(tt::FuncOp function, int64_t blocks) {
+  if (!isSplitK(function, blocks)) return;
+  OpBuilder b(function.getContext());
+  for (tt::DotOp dot : dotsOf(function)) {
+    OpResult parts = *sumOf(dot);
+    b.setInsertionPointAfter(parts.getOwner());
+    auto sum = tt::ReshapeOp::create(b, dot.getLoc(), parts.getType(), parts);
+    sum->setAttr(clusterReduceName, b.getUnitAttr());
+    parts.replaceAllUsesExcept(sum, sum);
+    dot->setAttr(splitKName, b.getUnitAttr());
+  }
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,127 @@
+// See uneven_n_split.h.
+#include "gpu/tiles/uneven_n_split.h"
+
+#include "gpu/tiles/valid_extent.h"
+#include "gpu/tiles/split_k_in_cluster.h"
+#include "gpu/tiles/tile_equivalence.h"
+#include "ir/valid_extent.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// Of a ttg comparison (a unit attribute): it says which elements of a slice are its own.
+constexpr llvm::StringLiteral ownColumnsName = "ttg.own_columns";
+
+/// How many columns of a product each block has, if pad-tiles has added some, and its rows are not to be split.
+static std::optional<int64_t> columnsPerCta(tt::DotOp dot, int64_t warps, int64_t blocks) {
+  constexpr int64_t columnsPerMma = 8, columnsOfBytes = 16, warpsOfGroup = 4; // of wgmma: multiples of so many
+  Dims shape = ttg::shapeOf(dot.getType());
+  Dims real = validExtent(dot);
+  int64_t step = getElementTypeOrSelf(dot.getA().getType()).isInteger() ? columnsOfBytes : columnsPerMma;
+  if (shape.size() != 2 || real[1] == shape[1] || real[1] % (step * blocks) != 0) return {};
+  int64_t rows = warpgroupRows * std::max<int64_t>(1, warps / warpsOfGroup);
+  bool rowsAreWhole = real[0] == shape[0] && shape[0] / blocks >= rows;
+  if (rowsAreWhole || shape[0] < rows) return {};
+  return real[1] / blocks;
+}
+
+/// Whether an operation treats all elements of tiles alike, wherever they are.
+static bool isPlain(Operation *op) {
+  return isElementwiseOnTiles(op) || isa<tt::MakeRangeOp, tt::SplatOp, tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp, tt::LoadOp,
+                                         tt::StoreOp, tt::DotOp, arith::ConstantOp, scf::ForOp, scf::IfOp, scf::YieldOp>(op);
+}
+
+/// Whether tiles of an operation that have so many elements along a dimension may be sliced along it that way.
+static bool suits(Operation *op, const UnevenSplit &wanted) {
+  SmallVector<Value> tiles(op->getOperands());
+  llvm::append_range(tiles, op->getResults());
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      llvm::append_range(tiles, block.getArguments());
+  for (Value tile : tiles) {
+    auto type = dyn_cast<RankedTensorType>(tile.getType());
+    if (type && llvm::is_contained(type.getShape(), wanted.extent) && !isPlain(op)) return false;
+  }
+  return true;
+}
+
+bool isOfColumns(tt::MakeRangeOp range, const UnevenSplit &overlap) {
+  if (ttg::shapeOf(range.getType())[0] != overlap.extent) return true;
+  auto real = range->getAttrOfType<DenseI64ArrayAttr>(tt::validExtentName);
+  return real && real.asArrayRef().front() == overlap.own * overlap.blocks;
+}
+
+std::optional<UnevenSplit> unevenSplitOf(tt::FuncOp function, int64_t warps, int64_t blocks) {
+  std::optional<UnevenSplit> wanted;
+  bool agree = true;
+  function.walk([&](tt::DotOp dot) {
+    std::optional<int64_t> own = columnsPerCta(dot, warps, blocks);
+    agree &= own && (!wanted || wanted->own == *own);
+    if (own) wanted = UnevenSplit{ttg::shapeOf(dot.getType())[1], *own, blocks};
+  });
+  if (!wanted || !agree) return {};
+  WalkResult walk =
+      function.getBody().walk([&](Operation *op) { return suits(op, *wanted) ? WalkResult::advance() : WalkResult::interrupt(); });
+  if (walk.wasInterrupted()) return {};
+  return wanted;
+}
+
+bool statesValidExtent(Operation *op, int64_t dim, const UnevenSplit &overlap) {
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::slt) return false;
+  DenseIntElementsAttr bound;
+  if (!matchPattern(compare.getRhs(), m_Constant(&bound)) || !bound.isSplat()) return false;
+  Value index = compare.getLhs();
+  while (isa_and_nonnull<tt::ExpandDimsOp, tt::BroadcastOp>(index.getDefiningOp())) {
+    if (auto expand = index.getDefiningOp<tt::ExpandDimsOp>()) {
+      int64_t axis = expand.getAxis();
+      if (axis == dim) return false; // the rows are compared, of which there are as many
+      if (axis < dim) --dim;
+    }
+    index = index.getDefiningOp()->getOperand(0);
+  }
+  auto range = index.getDefiningOp<tt::MakeRangeOp>();
+  return range && range.getStart() == 0 && ttg::shapeOf(range.getType())[0] == overlap.extent &&
+         bound.getSplatValue<APInt>().getSExtValue() == overlap.own * overlap.blocks;
+}
+
+Value ownedElements(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape, int64_t dim, const UnevenSplit &overlap) {
+  int64_t extent = shape[size_t(dim)], rank = int64_t(shape.size());
+  auto indices = RankedTensorType::get({extent}, b.getI32Type());
+  Value index = tt::MakeRangeOp::create(b, indices, 0, uint32_t(extent));
+  Value own = arith::ConstantOp::create(b, DenseElementsAttr::get(indices, b.getI32IntegerAttr(int32_t(overlap.own))));
+  Value mask = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index, own);
+  mask.getDefiningOp()->setAttr(ownColumnsName, b.getUnitAttr());
+  SmallVector<int64_t> grown = {extent};
+  for (int64_t other = 0; other < rank; ++other) {
+    if (other == dim) continue;
+    grown.insert(grown.begin() + other, 1);
+    mask = tt::ExpandDimsOp::create(b, RankedTensorType::get(grown, b.getI1Type()), mask, uint32_t(other));
+  }
+  return rank == 1 ? mask : Value(tt::BroadcastOp::create(b, RankedTensorType::get(shape, b.getI1Type()), mask));
+}
+
+static bool leavesOutNext(Value mask) {
+  Operation *op = mask.getDefiningOp();
+  if (!op || op->hasAttr(ownColumnsName)) return op != nullptr;
+  return isa<arith::AndIOp, tt::ExpandDimsOp, tt::BroadcastOp>(op) && llvm::any_of(op->getOperands(), leavesOutNext);
+}
+
+void storeOwn(ImplicitLocOpBuilder &b, tt::StoreOp store, int64_t dim, const UnevenSplit &overlap) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(store.getPtr().getType()).getShape();
+  Value mask = store.getMask();
+  if (shape[size_t(dim)] * overlap.blocks != overlap.extent || (mask && leavesOutNext(mask))) return;
+  Value own = ownedElements(b, shape, dim, overlap);
+  store.getMaskMutable().assign(mask ? Value(arith::AndIOp::create(b, mask, own)) : own);
+}
+
+void dropValidExtent(tt::MakeRangeOp range) {
+  range->removeAttr(tt::validExtentName);
+}
+
+} // namespace tilewright::gpu

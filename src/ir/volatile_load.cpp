@@ -1,0 +1,36 @@
+#include "ir/volatile_load.h"
+
+#include "ir/address/indices.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+using namespace mlir;
+
+namespace tilewright::tt {
+
+bool isVolatileLoad(LoadOp load) {
+  return load.getIsVolatile() || load.getCache() == CacheModifier::CV;
+}
+
+/// Where a store or an atomic operation writes to; null for others.
+static Value writtenBy(Operation *op) {
+  if (auto store = dyn_cast<StoreOp>(op)) return store.getPtr();
+  return isa<AtomicRMWOp, AtomicCASOp>(op) ? op->getOperand(0) : Value();
+}
+
+bool mayChangeMeanwhile(LoadOp load) {
+  if (isVolatileLoad(load)) return true;
+  if (!isa_and_nonnull<scf::WhileOp>(load->getParentOfType<LoopLikeOpInterface>().getOperation())) return false;
+  Value base = address::baseArgument(load.getPtr());
+  // Pointers from memory: a grouped matrix multiplication reads a table of them in such a loop, and stores through one.
+  bool mayBeWritten = load.getCache() == CacheModifier::CG;
+  WalkResult walk = load->getParentOfType<FuncOp>().walk([&](Operation *op) {
+    Value pointer = writtenBy(op), written = pointer ? Value(address::baseArgument(pointer)) : Value();
+    bool meets = pointer && (base && written ? base == written : mayBeWritten);
+    return meets ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
+} // namespace tilewright::tt

@@ -1,0 +1,190 @@
+// See launch_guards.h. Intervals are exact at their ends, or wider than they need to be: never too narrow.
+#include "support/launch_guards.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
+
+namespace tilewright {
+
+using Wide = Interval::Wide;
+
+/// Above every product of two 32-bit numbers and a third, and so small that no sum or difference of two such numbers overflows.
+static constexpr Wide farthest = Wide(1) << 100;
+static constexpr Interval anything{-farthest, farthest};
+
+static Wide clamped(Wide value) {
+  return std::clamp(value, -farthest, farthest);
+}
+
+static Wide timesClamped(Wide a, Wide b) {
+  Wide product;
+  if (!__builtin_mul_overflow(a, b, &product)) return clamped(product);
+  return (a < 0) == (b < 0) ? farthest : -farthest;
+}
+
+static Interval product(const Interval &a, const Interval &b) {
+  std::array<Wide, 4> corners{timesClamped(a.least, b.least), timesClamped(a.least, b.most), timesClamped(a.most, b.least),
+                              timesClamped(a.most, b.most)};
+  auto [least, most] = std::minmax_element(corners.begin(), corners.end());
+  return {*least, *most};
+}
+
+/// Division by 0 has no meaning, and neither has a kernel that divides by 0: only the other divisors count.
+static Interval quotient(const Interval &a, Interval b) {
+  if (b.least == 0) b.least = 1;
+  if (b.most == 0) b.most = -1;
+  if (b.least > b.most) return anything;
+  if (b.least < 0 && b.most > 0) {
+    Wide largest = std::max(-a.least, a.most);
+    return {-largest, largest};
+  }
+  std::array<Wide, 4> corners{a.least / b.least, a.least / b.most, a.most / b.least, a.most / b.most};
+  auto [least, most] = std::minmax_element(corners.begin(), corners.end());
+  return {*least, *most};
+}
+
+static Interval remainder(const Interval &a, const Interval &b) {
+  if (a.least == a.most && b.least == b.most && b.least != 0) return {a.least % b.least, a.least % b.least};
+  Wide below = std::max(std::max(-b.least, b.most) - 1, Wide(0)); // the largest remainder
+  if (a.least >= 0 && a.most <= below && b.least > a.most) return a;
+  return {a.least >= 0 ? Wide(0) : std::max(a.least, -below), a.most <= 0 ? Wide(0) : std::min(a.most, below)};
+}
+
+/// The numbers that two true statements leave. Where the statements exclude each other, the code is never reached.
+static Interval both(const Interval &a, const Interval &b) {
+  Interval result{std::max(a.least, b.least), std::min(a.most, b.most)};
+  return result.least <= result.most ? result : a;
+}
+
+static Interval combine(BoundNode::Kind kind, const Interval &a, const Interval &b) {
+  using Kind = BoundNode::Kind;
+  switch (kind) {
+  case Kind::sum: return {clamped(a.least + b.least), clamped(a.most + b.most)};
+  case Kind::product: return product(a, b);
+  case Kind::quotient: return quotient(a, b);
+  case Kind::remainder: return remainder(a, b);
+  case Kind::least: return {std::min(a.least, b.least), std::min(a.most, b.most)};
+  case Kind::most: return {std::max(a.least, b.least), std::max(a.most, b.most)};
+  case Kind::either: return {std::min(a.least, b.least), std::max(a.most, b.most)};
+  case Kind::both: return both(a, b);
+  case Kind::counter: return {a.least, std::max(a.least, b.most - 1)};
+  default: return anything;
+  }
+}
+
+Interval evaluate(llvm::ArrayRef<BoundNode> nodes, const BoundContext &context) {
+  using Kind = BoundNode::Kind;
+  llvm::SmallVector<Interval, 64> values;
+  values.reserve(nodes.size());
+  for (const BoundNode &node : nodes) {
+    size_t index = static_cast<size_t>(node.first);
+    switch (node.kind) {
+    case Kind::between: values.push_back({node.first, node.second}); break;
+    case Kind::slot: values.push_back(context.slots[index]); break;
+    case Kind::programs: values.push_back(context.programs[index]); break;
+    case Kind::program: values.push_back({0, std::max<Wide>(context.programs[index].most - 1, 0)}); break;
+    default: values.push_back(combine(node.kind, values[index], values[static_cast<size_t>(node.second)]));
+    }
+  }
+  return values.empty() ? anything : values.back();
+}
+
+std::vector<int64_t> numbersOf(const LaunchGuard &guard) {
+  std::vector<int64_t> numbers{guard.least, guard.most, guard.slot, guard.otherSlot, guard.isVersioningRequest};
+  for (const BoundNode &node : guard.nodes)
+    numbers.insert(numbers.end(), {static_cast<int64_t>(node.kind), node.first, node.second});
+  return numbers;
+}
+
+static bool isSound(const BoundNode &node, size_t position, int64_t slots) {
+  using Kind = BoundNode::Kind;
+  switch (node.kind) {
+  case Kind::between: return node.first <= node.second;
+  case Kind::slot: return node.first >= 0 && node.first < slots;
+  case Kind::programs:
+  case Kind::program: return node.first >= 0 && node.first < 3;
+  default: break;
+  }
+  auto earlier = [&](int64_t index) { return index >= 0 && index < static_cast<int64_t>(position); };
+  return earlier(node.first) && earlier(node.second);
+}
+
+std::optional<LaunchGuard> guardOf(std::string name, llvm::ArrayRef<int64_t> numbers, int64_t slots) {
+  constexpr size_t header = 5, each = 3;
+  if (numbers.size() < header || (numbers.size() - header) % each != 0) return std::nullopt;
+  LaunchGuard guard{std::move(name), {}, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4] != 0};
+  for (size_t at = header; at < numbers.size(); at += each) {
+    if (numbers[at] < 0 || numbers[at] > static_cast<int64_t>(BoundNode::Kind::counter)) return std::nullopt;
+    BoundNode node{static_cast<BoundNode::Kind>(numbers[at]), numbers[at + 1], numbers[at + 2]};
+    if (!isSound(node, guard.nodes.size(), slots)) return std::nullopt;
+    guard.nodes.push_back(node);
+  }
+  auto isSlot = [&](int64_t slot) { return slot >= 0 && slot < slots; };
+  if (guard.nodes.empty() && (!isSlot(guard.slot) || !isSlot(guard.otherSlot))) return std::nullopt;
+  return guard;
+}
+
+bool areVersioningRequests(llvm::ArrayRef<LaunchGuard> guards, llvm::ArrayRef<std::string> names) {
+  return llvm::all_of(names, [&](const std::string &name) {
+    return llvm::any_of(guards, [&](const LaunchGuard &guard) { return guard.isVersioningRequest && guard.name == name; });
+  });
+}
+
+llvm::SmallVector<uint64_t, 32> signedSlots(llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<SlotKind> kinds) {
+  llvm::SmallVector<uint64_t, 32> result(slots.begin(), slots.end());
+  for (size_t i = 0; i < result.size() && i < kinds.size(); ++i) {
+    switch (kinds[i]) {
+    case SlotKind::i8: result[i] = static_cast<uint64_t>(int64_t(static_cast<int8_t>(result[i]))); break;
+    case SlotKind::i16: result[i] = static_cast<uint64_t>(int64_t(static_cast<int16_t>(result[i]))); break;
+    case SlotKind::i32: result[i] = static_cast<uint64_t>(int64_t(static_cast<int32_t>(result[i]))); break;
+    default: break;
+    }
+  }
+  return result;
+}
+
+static bool tensorsAreDisjoint(const LaunchGuard &guard, const LaunchValues &launch) {
+  size_t a = static_cast<size_t>(guard.slot), b = static_cast<size_t>(guard.otherSlot);
+  uint64_t first = launch.slots[a], second = launch.slots[b];
+  if (first == 0 || second == 0) return true; // an empty tensor overlaps nothing
+  if (a >= launch.bytes.size() || b >= launch.bytes.size()) return false;
+  int64_t firstBytes = launch.bytes[a], secondBytes = launch.bytes[b];
+  if (firstBytes <= 0 || secondBytes <= 0) return false;
+  return first + static_cast<uint64_t>(firstBytes) <= second || second + static_cast<uint64_t>(secondBytes) <= first;
+}
+
+bool holds(const LaunchGuard &guard, const LaunchValues &launch) {
+  if (guard.nodes.empty()) return tensorsAreDisjoint(guard, launch);
+  BoundContext context;
+  for (uint64_t slot : launch.slots)
+    context.slots.push_back({static_cast<int64_t>(slot), static_cast<int64_t>(slot)});
+  for (size_t axis = 0; axis < 3; ++axis)
+    context.programs[axis] = {launch.grid[axis], launch.grid[axis]};
+  return evaluate(guard.nodes, context).isWithin(guard.least, guard.most) != guard.isVersioningRequest;
+}
+
+static bool asksForGrid(const LaunchGuard &guard) {
+  return llvm::any_of(
+      guard.nodes, [](const BoundNode &node) { return node.kind == BoundNode::Kind::program || node.kind == BoundNode::Kind::programs; });
+}
+
+std::string describe(const LaunchGuard &guard, const LaunchValues &launch, llvm::ArrayRef<std::string> names) {
+  std::vector<int64_t> slots;
+  if (guard.nodes.empty()) slots = {guard.slot, guard.otherSlot};
+  for (const BoundNode &node : guard.nodes)
+    if (node.kind == BoundNode::Kind::slot && !llvm::is_contained(slots, node.first)) slots.push_back(node.first);
+  std::vector<std::string> parts;
+  for (int64_t slot : slots) {
+    size_t i = static_cast<size_t>(slot);
+    std::string name = i < names.size() ? llvm::StringRef(names[i]).split('=').first.str() : "argument " + std::to_string(slot);
+    bool isAddress = guard.nodes.empty();
+    parts.push_back(name + " is " + (isAddress ? "at 0x" + llvm::utohexstr(launch.slots[i]) : std::to_string(int64_t(launch.slots[i]))));
+  }
+  auto extent = [&](size_t axis) { return std::to_string(launch.grid[axis]); };
+  if (asksForGrid(guard)) parts.push_back("the grid is " + extent(0) + " x " + extent(1) + " x " + extent(2));
+  return llvm::join(parts, ", ");
+}
+
+} // namespace tilewright
