@@ -1,8 +1,8 @@
-// RUN: tilewright compile %S/narrow_products.mlir --kernel bf16 --emit asm --target cpu:amx | FileCheck %s --check-prefix=BF16
-// RUN: tilewright compile %S/narrow_products.mlir --kernel bytes --emit asm --target cpu:amx | FileCheck %s --check-prefix=BYTES
-// RUN: sed -e s/bf16/f16/g -e s/64/128/g %S/narrow_products.mlir > %t.mlir
+// RUN: tilewright compile %S/narrow_dots.mlir --kernel bf16 --emit asm --target cpu:amx | FileCheck %s --check-prefix=BF16
+// RUN: tilewright compile %S/narrow_dots.mlir --kernel bytes --emit asm --target cpu:amx | FileCheck %s --check-prefix=BYTES
+// RUN: sed -e s/bf16/f16/g -e s/64/128/g %S/narrow_dots.mlir > %t.mlir
 // RUN: tilewright compile %t.mlir --kernel f16 --emit asm --target cpu:amx | FileCheck %s --check-prefix=HALVES
-// RUN: sed s/bf16/f16/g %S/narrow_products.mlir > %t.few.mlir
+// RUN: sed s/bf16/f16/g %S/narrow_dots.mlir > %t.few.mlir
 // RUN: tilewright compile %t.few.mlir --kernel f16 --emit asm --target cpu:amx | FileCheck %s --check-prefix=FEW
 // RUN: tilewright compile %s --emit asm --target cpu:amx | FileCheck %s --check-prefix=SMALL
 // On a machine with matrix instructions, tiles are configured once for all programs that a call runs, and released afterwards.
