@@ -1,11 +1,11 @@
-"""Runs tests of an instrumented build (`make coverage`), and tells how much of each folder they execute.
+"""Runs tests of an instrumented build (`make coverage`), and reports how much of each folder they execute.
 
     tools/coverage.py --build build/coverage [--test-flags "--only unit"] [--record] [--report-only]
 
-A test suite is `make check`'s unless --test-flags names others. The table has a row for each folder of src/, and for cli/ and python/.
-Functions that no test executed are listed in unexecuted.txt of the build folder. Some of these run on a GPU alone, others in other tests.
-Fails if a test fails, or if a folder is below its floor: the percentage of its lines that tests/coverage.json gives. --record writes
-this file anew, with what was measured, rounded down.
+The tests are those of `make check` unless --test-flags names others. The table has a row for each folder of src/, cli/ and python/.
+Functions that no test executed are listed in unexecuted.txt of the build folder. Some of these run only on a GPU, or in other tests.
+It fails if a test fails, or if a folder is below its floor: the percentage of its lines in tests/coverage.json. --record replaces
+this file by the measured percentages, rounded down.
 """
 
 import argparse
@@ -44,7 +44,7 @@ class File:
 
 
 def executed(build):
-    """A File for each source file, from the profiles that the tests have written."""
+    """A File for each source file, from the profiles of the tests."""
     profile = build / "all.profdata"
     output_of(llvm / "llvm-profdata", "merge", "-sparse", *(build / "profiles").glob("*.profraw"), "-o", profile)
     first, *others = objects(build)
@@ -80,7 +80,7 @@ def folder_of(name):
 
 
 def report(files):
-    """Prints the table; gives the percentage of the lines that were executed, by folder."""
+    """Prints the table, and returns the percentage of executed lines by folder."""
     rows = collections.defaultdict(lambda: [0, 0, 0, 0])
     for name, file in files.items():
         counts = (len(file.lines), sum(map(bool, file.lines.values())), len(file.functions), sum(map(bool, file.functions.values())))
