@@ -117,10 +117,10 @@ def main():
     unexecuted(files, build / "unexecuted.txt")
     if options.record:
         FLOORS.write_text(json.dumps({folder: int(found[folder]) for folder in HAVE_FLOORS}, indent=2) + "\n")
-    for folder, floor in json.loads(FLOORS.read_text()).items():
-        if found[folder] < floor:
+    for folder, floor in (json.loads(FLOORS.read_text()) if FLOORS.exists() else {}).items():
+        if found.get(folder, 0) < floor:
             failed = True
-            print(f"{folder}: tests execute {found[folder]:.1f}% of the lines, and the floor is {floor}%")
+            print(f"{folder}: tests execute {found.get(folder, 0):.1f}% of the lines, and the floor is {floor}%")
     sys.exit(1 if failed else 0)
 
 

@@ -75,7 +75,7 @@ class Progress:
         self.last = time.monotonic()
         self.isShown = False
 
-    def show(self, suite, done, total, every=20):
+    def show(self, suite, done, total, every=10):
         now = time.monotonic()
         if now - self.last < (0.2 if self.isTerminal else every):
             return
@@ -104,15 +104,18 @@ def run_unit(options, build, env, scratch, count):
     if not programs:
         return count.fail("unit: no test program was built")
 
-    def run(program):
-        report = scratch / f"{pathlib.Path(program).name}.json"
-        return program, report, quiet([program, f"--gtest_output=json:{report}", "--gtest_brief=1"], env)
+    shards = min(options.jobs, 4)  # GoogleTest distributes a program's tests over as many calls
+
+    def run(program, shard):
+        report = scratch / f"{pathlib.Path(program).name}.{shard}.json"
+        call_env = {**env, "GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)}
+        return program, report, quiet([program, f"--gtest_output=json:{report}", "--gtest_brief=1"], call_env)
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        jobs = [pool.submit(run, program) for program in programs]
+        jobs = [pool.submit(run, program, shard) for program in programs for shard in range(shards)]
         for ended, job in enumerate(concurrent.futures.as_completed(jobs), 1):
             count_unit(*job.result(), count)
-            progress.show("unit", ended, len(programs))
+            progress.show("unit", ended, len(jobs))
 
 
 def count_unit(program, report, done, count):
