@@ -43,5 +43,6 @@ class Events:
 
 def text_of(report):
     if report.skipped:
-        return getattr(report, "wasxfail", None) or (report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr))
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        return getattr(report, "wasxfail", "") or reason.removeprefix("Skipped: ")
     return "\n".join([report.longreprtext, *(f"-- {name}\n{text}" for name, text in report.sections if text.strip())]) if report.failed else ""
