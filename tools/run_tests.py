@@ -100,6 +100,9 @@ def run_unit(options, build, env, scratch, count):
         tests = json.loads(listed.stdout[listed.stdout.index("{") :])["tests"]
     except (ValueError, KeyError):
         return count.fail("unit: CTest knows no tests", listed.stdout)
+    for test in tests:
+        if not test.get("command"):  # CTest does not find the program
+            count.fail(f"{test['name']} was not built")
     programs = sorted({test["command"][0] for test in tests if test.get("command")})
     if not programs:
         return count.fail("unit: no test program was built")
