@@ -16,7 +16,7 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-/// Whether a store may move over the operation: it makes no loop of its own, which might read memory, and has no effect.
+/// True if a store may move before the operation: it has no loop nest, which might read memory, and no side effect.
 static bool isPassed(Context &ctx, Operation &op) {
   if (!isMemoryEffectFree(&op) || op.getNumRegions() != 0) return false;
   if (llvm::any_of(op.getResults(), [&](Value value) { return ctx.analysis->isStored(value); })) return false;
@@ -30,7 +30,7 @@ static bool allPassed(Context &ctx, Operation *begin, Operation *end) {
   return true;
 }
 
-/// Whether what the loop carries beside the sum is made without reading memory: it is computed behind the product.
+/// True if the tiles that the loop carries, other than the sum, are computed without reading memory: that happens after the dot.
 static bool carriesNoLoads(Context &ctx, scf::ForOp loop, size_t sum) {
   llvm::SmallVector<Value> work;
   for (auto [slot, value] : llvm::enumerate(loop.getYieldedValues()))
@@ -46,7 +46,7 @@ static bool carriesNoLoads(Context &ctx, scf::ForOp loop, size_t sum) {
   return true;
 }
 
-/// The loop's result that is the sum of all turns' products; null: it is not.
+/// Returns the loop's result if it is the sum of the dots of all iterations; else null.
 static Value sumOfIterations(Context &ctx, DotOp dot) {
   auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
   if (!loop || !dot.getD().hasOneUse()) return {};
@@ -60,7 +60,7 @@ static Value sumOfIterations(Context &ctx, DotOp dot) {
 }
 
 StoreOp storeOfResults(Context &ctx, DotOp dot) {
-  if (namesVariables(ctx)) return {}; // a debugger finds the sum in scratch
+  if (namesVariables(ctx)) return {}; // a debugger reads the sum from scratch
   Value result = sumOfIterations(ctx, dot);
   if (!result) result = dot.getD();
   if (!result.hasOneUse() || shapeOf(result).size() != 2) return {};
@@ -76,7 +76,7 @@ StoreOp storeOfLoop(Context &ctx, scf::ForOp loop) {
   return {};
 }
 
-/// Without the trips of the loop that the store stands behind.
+/// Decides on non-temporal stores without counting the iterations of the loop before the store.
 static Value streaming(Context &ctx, DotOp dot, StoreOp store, const DotPlan &plan) {
   auto trips = ctx.enclosingTrips;
   if (dot->getBlock() != store->getBlock()) ctx.enclosingTrips.pop_back();
@@ -90,7 +90,7 @@ std::optional<DirectStore> directStore(Context &ctx, DotOp dot, StoreOp store, c
   Value pointer = store.getPtr(), mask = store.getMask();
   Stride along = ctx.analysis->strideOf(pointer, 1);
   bool isContiguous = along.kind == Stride::constant && along.amount == elementBytes(plan.result);
-  if (!llvm::isPowerOf2_64(plan.m) || !llvm::isPowerOf2_64(plan.n)) return std::nullopt; // blocks of registers would end behind the tile
+  if (!llvm::isPowerOf2_64(plan.m) || !llvm::isPowerOf2_64(plan.n)) return std::nullopt; // else register blocks would extend beyond the tile
   if (getElementTypeOrSelf(store.getValue()) != plan.result || !isContiguous || !ctx.analysis->reachIsKnown(pointer)) return std::nullopt;
   auto terms = upperBounds(ctx, mask);
   if (!terms) return std::nullopt;

@@ -1,10 +1,10 @@
-// A matrix times a vector reads each element of the matrix once, so it matters that nothing else
-// is done to the matrix: it is neither copied to panels nor multiplied by rows that nobody needs.
+// The GEMV path: a matrix-vector multiplication reads each element of the matrix once. So the matrix is not packed into panels, and no rows
+// are computed that are not needed.
 //
-//   vectors lie along the sums:           for p: sums[i..] += matrix(i.., p) * factor(p)         sums stay in the cache
-//   vectors lie along the products:       for i: sums[i] = add up (matrix(i, p..) * factor(p..))
+//   vectors along the sums:     for p: sums[i..] += matrix(i.., p) * factor(p)            sums stay in the cache
+//   vectors along the terms:    for i: sums[i] = add up (matrix(i, p..) * factor(p..))
 //
-// Whether a tile needs only one row or one column is known at run time; the tile's own size is that of many.
+// Only at run time is it known whether a tile needs just one row or one column; the tile itself is larger.
 #include "cpu/gemv.h"
 
 #include "cpu/conditions.h"
@@ -17,9 +17,9 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-// Rows of the matrix at once: streams from memory, and chains of additions. Four where each has a chain of its own; where one vector of
-// sums takes all of them, two are as fast from memory (12.0 and 11.7 GFLOP/s of fp32, one row times 4096x4096, Zen 5), a tenth slower in
-// the caches, and save a twentieth of a matrix product's compilation.
+// Rows of the matrix per iteration: streams from memory, and chains of additions. Four if each row has its own chain. If one vector of sums
+// takes all rows, two are as fast from memory (12.0 and 11.7 GFLOP/s of fp32, one row times 4096x4096, Zen 5). In the caches two are 10 %
+// slower, but they save 5 % of the compile time of a dot.
 constexpr int64_t rowsAlong = 4, rowsAdded = 2;
 
 static Value multiplyAdd(Context &ctx, Value x, Value y, Value sum) {
@@ -33,7 +33,7 @@ static Value elements(Context &ctx, const Gemv &dot, Value tile, const TileIndex
   return convertTo(ctx, value, dot.element);
 }
 
-/// The factor in scratch, one element after the other.
+/// Stores the factor to scratch as a contiguous array.
 static Value storeFactor(Context &ctx, const Gemv &dot) {
   Buffer line = allocate(ctx, {dot.k}, dot.element);
   Buffer view = line;
@@ -62,13 +62,13 @@ static Value storeFactor(Context &ctx, const Gemv &dot) {
   return line.base;
 }
 
-/// How long a vector of the matrix is.
+/// Returns the lanes of a vector of the matrix.
 static int64_t lanesAlong(Context &ctx, const Gemv &dot, int64_t dim) {
   int64_t widest = std::max(elementBytes(dot.element), elementBytes(getElementTypeOrSelf(dot.matrix)));
   return std::min(shapeOf(dot.matrix)[dim], ctx.target.vectorBytes / widest);
 }
 
-/// Masks are tested for each vector: memory takes longer than that, and one version of the code is enough.
+/// Masks are tested for each vector: memory is slower than the tests, so one version of the code is enough.
 static LoopSpec loopsOverMatrix(const Gemv &dot) {
   LoopSpec spec;
   spec.shape = shapeOf(dot.matrix);
@@ -76,7 +76,7 @@ static LoopSpec loopsOverMatrix(const Gemv &dot) {
   return spec;
 }
 
-/// Vectors along the sums.
+/// Computes the sums with vectors along the sums.
 static void addRows(Context &ctx, const Gemv &dot, Value factor, Value sums, int64_t lanes) {
   ImplicitLocOpBuilder &b = ctx.b;
   int64_t bytes = elementBytes(dot.element), rows = std::min(rowsAdded, dot.k);
@@ -108,10 +108,10 @@ static void addRows(Context &ctx, const Gemv &dot, Value factor, Value sums, int
       dot.outerDim);
 }
 
-/// The sum of each vector's lanes, as lanes of fewer vectors in the same order. Two vectors
-/// become one as long as there are two: each contributes the sums of halves of its lanes.
+/// Adds up the lanes of each vector. Returns the sums as lanes of fewer vectors, in order. While two vectors are left, they become one:
+/// each contributes the sums of halves of its lanes.
 static llvm::SmallVector<Value> addLanes(ImplicitLocOpBuilder &b, llvm::SmallVector<Value> vectors) {
-  for (int64_t each = lanesOf(vectors[0].getType()); each > 1; each /= 2) { // lanes that one sum is spread over
+  for (int64_t each = lanesOf(vectors[0].getType()); each > 1; each /= 2) { // lanes that hold parts of one sum
     size_t together = vectors.size() > 1 ? 2 : 1;
     llvm::SmallVector<Value> sums;
     for (size_t i = 0; i < vectors.size(); i += together) {
@@ -126,7 +126,7 @@ static llvm::SmallVector<Value> addLanes(ImplicitLocOpBuilder &b, llvm::SmallVec
   return vectors;
 }
 
-/// Vectors along the products.
+/// Computes the sums with vectors along the terms.
 static void addAlong(Context &ctx, const Gemv &dot, Value factor, Value sums, int64_t lanes) {
   ImplicitLocOpBuilder &b = ctx.b;
   int64_t bytes = elementBytes(dot.element), rows = std::min(rowsAlong, dot.size);
