@@ -15,14 +15,14 @@
 // busy sibling thread they reach 470 and 660. Prefetching A as well gives 1760 and 720.
 //
 // The rows of a tile have a constant distance in memory, so A is read in place in scratch, and B's panels are those of the other
-// micro-kernels (groups of adjacent elements along k). Rows of a copied A are one cache line longer than necessary: at a distance of a power
-// of two, a tile's sixteen rows would map to a few sets of the L1 cache.
+// micro-kernels (groups of adjacent elements along k). Rows of a copied A are one cache line longer than necessary: at a distance of a
+// power of two, a tile's sixteen rows would map to a few sets of the L1 cache.
 //
 // fp16 numbers have 11 significant bits, bf16 numbers 8. If the CPU multiplies only bf16, each fp16 number is the exact sum of two bf16
 // numbers, in one 32-bit word (`bf16Halves`). A tile of words (ah, al) times one of words (bh, bl) adds ah * bh + al * bl. Second planes of
-// both operands, one of them with swapped halves, add al * bh + ah * bl: together a * b, each of the four terms exact. The second planes hold
-// zeros in place of infinities and NaN, because those times a zero remainder would be NaN. This takes four times as many instructions as
-// bf16, and a quarter of the cycles of fp32.
+// both operands, one of them with swapped halves, add al * bh + ah * bl: together a * b, each of the four terms exact. The second planes
+// hold zeros in place of infinities and NaN, because those times a zero remainder would be NaN. This takes four times as many instructions
+// as bf16, and a quarter of the cycles of fp32.
 #include "cpu/amx_tiles.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -33,7 +33,7 @@ using namespace mlir;
 namespace tilewright::cpu {
 
 static constexpr int64_t tileRows = 16, tileBytes = 64;
-static constexpr int64_t tileColumns = tileBytes / 4; // of C, with 32-bit sums
+static constexpr int64_t tileColumns = tileBytes / 4;   // of C, with 32-bit sums
 static constexpr int64_t smallestPrefetched = 16 << 10; // bytes of a block of B
 
 static int64_t bytesOf(Type element) {

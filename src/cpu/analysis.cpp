@@ -1,12 +1,12 @@
-// This decides what is recomputed and what is stored.
+// Decides which tiles are recomputed and which are stored.
 //
 //   %x = tt.load ...            used by a max and by an exp: loaded twice (nothing is written in between)
-//   %e = math.exp (%x - %max)   used by a sum and by a store: expensive and wanted twice, so it is stored once
-//   %m = cmpi slt %offs, %n     costs next to nothing: computed wherever it is needed
+//   %e = math.exp (%x - %max)   used by a sum and by a store: expensive and read twice, so it is stored once
+//   %m = cmpi slt %offs, %n     costs almost nothing: computed wherever it is needed
 //
-// The decisions run from the last operation to the first, because a tile's consumers must be known: a
-// stored consumer is a root of its own. Before that, very long chains of operations are cut by storing a
-// tile now and then, because a compiler's time for one loop body, and its stack, grow faster than the body.
+// The decisions run from the last operation to the first, because a tile's consumers must be known: a stored consumer is a root of its own.
+// First, long chains of operations are cut by storing a tile at intervals. A compiler's time for one loop body, and its stack, grow
+// faster than the body.
 
 #include "cpu/analysis.h"
 
@@ -66,7 +66,7 @@ Stride TileAnalysis::strideOf(Value tile, int64_t dim) {
     Steps *assumed = assumeSteps(nullptr);
     Stride always = strideOf(tile, dim);
     assumeSteps(assumed);
-    // A remainder may be among those that it holds for.
+    // The assumed strides may make a remainder regular.
     if (always.kind != Stride::other && !always.wraps) return always;
     Stride result = computeStride(tile, dim);
     return (*assumedSteps)[{tile, dim}] = result;
@@ -92,7 +92,7 @@ static Stride addSteps(Stride a, Stride b, int64_t sign) {
   if (a.kind == Stride::other || b.kind == Stride::other) return {};
   Stride sum;
   sum.kind = a.kind == Stride::uniform || b.kind == Stride::uniform ? Stride::uniform : Stride::constant;
-  // Integers of 64 bits wrap around, as the elements do.
+  // 64-bit integers wrap around, as the elements do.
   if (sum.kind == Stride::constant)
     sum.amount = static_cast<int64_t>(static_cast<uint64_t>(a.amount) + static_cast<uint64_t>(sign) * static_cast<uint64_t>(b.amount));
   sum.wraps = a.wraps || b.wraps;
@@ -134,7 +134,7 @@ bool TileAnalysis::isOneValue(Value tile) {
 }
 
 Stride TileAnalysis::productStride(arith::MulIOp mul, int64_t dim) {
-  constexpr int64_t longest = int64_t(1) << 40; // farther than any tile reaches without overflow
+  constexpr int64_t longest = int64_t(1) << 40; // larger than the extent of any tile without overflow
   Stride l = strideOf(mul.getLhs(), dim), r = strideOf(mul.getRhs(), dim);
   if (l.isZero() && r.isZero()) return noStride;
   if (!l.isZero() && !r.isZero()) return {};
@@ -165,7 +165,7 @@ bool TileAnalysis::extendsWithoutWrap(Operation *op, int64_t dim) {
   return !strideOf(in, dim).modular || isExact(in);
 }
 
-/// The wider integers move by the same step unless the narrow ones overflow; if those may, only where a run-time check is made.
+/// The extended integers have the same stride unless the narrow ones overflow. If they may overflow, the stride needs a run-time check.
 Stride TileAnalysis::extendedStride(Operation *op, int64_t dim) {
   Value in = extendedFrom(op);
   Stride result = strideOf(in, dim);
@@ -174,8 +174,8 @@ Stride TileAnalysis::extendedStride(Operation *op, int64_t dim) {
   bool isExact = extendsWithoutWrap(op, dim);
   result.modular = false;
   if (isExact) return result;
-  if (assumedSteps) return {};                                  // the run-time checks are those of the steps without them
-  for (int64_t d = 0, rank = shapeOf(in).size(); d < rank; ++d) // the check computes how far it reaches
+  if (assumedSteps) return {};                                  // the run-time checks test the strides without assumptions
+  for (int64_t d = 0, rank = shapeOf(in).size(); d < rank; ++d) // the check computes the range
     if (Stride s = strideOf(in, d); s.kind == Stride::other || s.varies || (d != dim && s.isConditional())) return {};
   result.widens = true;
   return result;
@@ -210,9 +210,9 @@ Stride TileAnalysis::computeStride(Value tile, int64_t dim) {
       .Case<arith::RemSIOp, arith::RemUIOp>([&](auto rem) {
         Stride l = strideOf(rem.getLhs(), dim), r = strideOf(rem.getRhs(), dim);
         if (l.isZero() && r.isZero()) return noStride;
-        // (start + i) % n: a range, as long as it does not wrap around. The check looks at one n.
+        // (start + i) % n: a range, as long as it does not wrap around. The check tests one n.
         if (!l.hasAmount(1) || !isOneValue(rem.getRhs()) || shapeOf(rem.getRhs()) != shapeOf(tile)) return Stride{};
-        // The run-time checks are those of the steps that are not assumed.
+        // The run-time checks test the strides without assumptions.
         bool isChecked =
             !needsAssumedSteps(rem.getLhs(), dim) &&
             llvm::none_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return needsAssumedSteps(rem.getRhs(), d); });
@@ -266,7 +266,7 @@ bool TileAnalysis::box(Value mask, llvm::SmallVectorImpl<BoxTerm> &terms) {
     if (dim < 0) return false;
     return (strideOf(index, dim).modular && !isExact(index)) || (isUnsigned && !indices.assumeNonNegativeElements(index));
   };
-  // The side that moves is the index; the other must not.
+  // The side that changes is the index; the other must not.
   auto movingDim = [&](Value index, Value bound) -> std::optional<int64_t> {
     int64_t dim = -1;
     for (int64_t d = 0, rank = shapeOf(mask).size(); d < rank; ++d) {
@@ -295,7 +295,7 @@ static bool costsNothing(Operation *op) {
   return isa_and_nonnull<arith::ConstantOp, SplatOp, MakeRangeOp>(op);
 }
 
-/// What a tile's operation and its operands cost, where their costs are in `known`.
+/// Returns the cost of a tile's operation and its operands, whose costs are in `known`.
 int64_t TileAnalysis::ownCost(Operation *op, const llvm::DenseMap<Value, int64_t> &known) {
   Value tile = op->getResult(0);
   bool affine = true;
@@ -316,7 +316,7 @@ int64_t TileAnalysis::ownCost(Operation *op, const llvm::DenseMap<Value, int64_t
                arith::RemUIOp>(op))
     result += 6;
   else if (!isa<BroadcastOp, ExpandDimsOp, TransOp>(op))
-    result += isa<arith::ExtFOp>(op) && getElementTypeOrSelf(op->getOperand(0)).isF16() ? 3 : 1; // of bf16 it is a shift
+    result += isa<arith::ExtFOp>(op) && getElementTypeOrSelf(op->getOperand(0)).isF16() ? 3 : 1; // from bf16 it is a shift
   return std::min<int64_t>(result, 1000);
 }
 
@@ -333,7 +333,7 @@ int64_t TileAnalysis::cost(Value tile) {
   return costs[tile] = result;
 }
 
-/// Quotients by constants that are several vectors long do not change in most vectors, and remainders move by one. Masks mostly hold.
+/// A quotient by a constant of several vectors is uniform in most vectors, and the remainder has stride 1. Masks mostly hold.
 void TileAnalysis::findRows(Operation *function) {
   constexpr int64_t shortest = 32;
   function->walk([&](Operation *op) {
@@ -367,7 +367,7 @@ int64_t TileAnalysis::costInRows(Value tile) {
   return rowCosts[tile] = result;
 }
 
-/// The results of these operations always live in scratch, or are views of tiles that do.
+/// True if the operation's results always live in scratch, or are views of tiles that do.
 bool TileAnalysis::mustStore(Operation *op) {
   if (isElementwise(op)) return false;
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
@@ -381,13 +381,13 @@ static bool isOnDemandUser(Operation *user) {
   return isElementwise(user) || isa<ExpandDimsOp, BroadcastOp, TransOp, LoadOp>(user);
 }
 
-/// How many instructions a tile's own operation becomes, roughly.
+/// Estimates how many instructions a tile's own operation becomes.
 static int64_t ownWeight(Operation *op) {
   if (isa<math::MathDialect>(op->getDialect()) || isa<ExternElementwiseOp>(op)) return 16;
   return isa<LoadOp, arith::DivFOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op) ? 4 : 1;
 }
 
-/// The weight of all operations that are computed on demand for `tile`, each counted once.
+/// Returns the weight of all operations that are computed on demand for `tile`, each counted once.
 int64_t TileAnalysis::chainAbove(Value tile) {
   int64_t weight = 0;
   llvm::SmallVector<Value> work = {tile};
@@ -408,7 +408,7 @@ void TileAnalysis::cutLongChains(Operation *function) {
   function->walk([&](Operation *op) {
     if (op->getNumResults() != 1 || !isTile(op->getResult(0)) || !isOnDemandUser(op)) return;
     Value tile = op->getResult(0);
-    // In program order each chain needs only one further operation: the results before it are known.
+    // In program order each chain needs only one more operation: the results before it are known.
     for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
       strideOf(tile, d);
     costInRows(tile);
@@ -432,10 +432,10 @@ void TileAnalysis::demands(Value tile, bool expands, bool moves, bool throughVie
     bool recomputed =
         isOnDemandUser(user) && user->getNumResults() == 1 && isTile(user->getResult(0)) && !stored.contains(user->getResult(0));
     if (!recomputed) {
-      // The operands of a gather's source and of scans are copied as a whole.
+      // The source of a gather and the operands of scans are copied whole.
       if (llvm::none_of(out, [&](Demand d) { return d.root == user && d.expands == expands && d.moves == moves; }))
         out.push_back({user, expands, moves});
-      // A view shows its source's memory to whatever reads the view.
+      // A view shares its source's memory, so readers of the view read the source.
       if (throughViews && isa<ReshapeOp, SplitOp>(user))
         for (Value view : user->getResults())
           demands(view, expands, true, true, out, seen);
@@ -458,7 +458,7 @@ static bool writesMemory(Operation *op) {
   return writes;
 }
 
-/// The tile of pointers as its base argument and its offset: splat(base) + offset.
+/// Splits a tile of pointers into its base argument and its offset: splat(base) + offset.
 static std::pair<Value, Value> baseAndOffset(Value pointer) {
   Value offset;
   while (Operation *op = pointer.getDefiningOp()) {
@@ -513,19 +513,19 @@ bool TileAnalysis::boundsAreKnown(Value tile, int64_t depth) {
   return bounded[tile] = result;
 }
 
-/// Whether a store may overwrite, in an earlier part of its loop, what the load still has to read in a later part.
+/// True if a store may overwrite, in an earlier part of its loop, an element that the load reads in a later part.
 bool TileAnalysis::storeDisturbs(LoadOp load, StoreOp store, bool elsewhere) {
   if (load.getPtr() == store.getPtr()) return elsewhere;
   Value from = address::baseArgument(load.getPtr()), to = address::baseArgument(store.getPtr());
   auto isBounded = [&](Value pointer) { return reachIsKnown(pointer) || boundsAreKnown(pointer); };
-  if (from && to && from != to) // isDisjointFromStores checks this at run time, where it can
+  if (from && to && from != to) // isDisjointFromStores checks this at run time if possible
     return !isTile(store.getPtr()) || !isBounded(load.getPtr()) || !isBounded(store.getPtr());
   auto [loadBase, loadOffset] = baseAndOffset(load.getPtr());
   auto [storeBase, storeOffset] = baseAndOffset(store.getPtr());
   return elsewhere || !(loadBase == storeBase && loadOffset && loadOffset == storeOffset);
 }
 
-// Then reading and writing at the same index is safe in any order.
+// If so, reading and writing at the same index is safe in any order.
 bool TileAnalysis::distinctAddresses(Value pointer) {
   for (int64_t d = 0, rank = shapeOf(pointer).size(); d < rank; ++d) {
     Stride s = strideOf(pointer, d);
@@ -534,14 +534,14 @@ bool TileAnalysis::distinctAddresses(Value pointer) {
   return true;
 }
 
-/// From which cost on a tile that is wanted twice is stored: that costs a store and a load for each vector. What costs less is
-/// recomputed just as fast; so is a little more where the tile would not stay in the first-level cache beside what it is made from.
+/// Returns the cost from which on a tile with several readers is stored. Storing costs a store and a load for each vector, so cheaper tiles
+/// are recomputed. The limit is higher if the tile and its inputs would not fit in the L1 cache together.
 static int64_t expensive(Value tile) {
   constexpr int64_t large = 16384;
   return cast<RankedTensorType>(tile.getType()).getNumElements() * elementBytes(getElementTypeOrSelf(tile)) > large ? 12 : 8;
 }
 
-/// Whether the tile is loaded from addresses that are neither one after another nor one address.
+/// True if the tile is loaded from addresses that are neither contiguous nor all equal.
 bool TileAnalysis::isGathered(Value tile) {
   auto load = tile.getDefiningOp<LoadOp>();
   if (!load || isOneValue(load.getPtr())) return false;
@@ -565,7 +565,7 @@ void TileAnalysis::decide(Value tile) {
     nested |= d.root->getBlock() != op->getBlock();
     expands |= d.expands;
   }
-  if (auto load = dyn_cast<LoadOp>(op)) { // loads farther up are decided separately
+  if (auto load = dyn_cast<LoadOp>(op)) { // earlier loads are decided separately
     bool disturbed = nested || isVolatileLoad(load);
     for (Demand d : roots) {
       if (disturbed) break;
@@ -624,7 +624,7 @@ bool TileAnalysis::isFirstReader(Operation *reader, Value tile) {
 
 //===------------------------------------------------------------------------------------------------------ x - max(x)
 
-/// Whether the combine region of a reduction is one maximum.
+/// True if the combine region of a reduction is a single maximum.
 static bool takesMaximum(ReduceOp reduce) {
   if (reduce.getSrcs().size() != 1) return false;
   Block &block = reduce.getCombineOp().front();
@@ -636,9 +636,9 @@ static bool takesMaximum(ReduceOp reduce) {
 
 constexpr int64_t everyIndex = -1;
 
-/// Whether `bound` at the indices `dims` is never below `x`, nor unordered with a number.
-/// Each entry of `dims` is the dimension of x whose index `bound` is taken at, or everyIndex
-/// where any index will do. E.g. x[i, j] and broadcast(expand_dims(reduce max x, axis 1)).
+/// True if `bound` at the indices `dims` is at least `x`, and unordered only if `x` is NaN. Each entry of `dims` is the dimension of x
+/// whose index selects the element of `bound`, or everyIndex if any index will do. Example: x[i, j] and broadcast(expand_dims(reduce max x,
+/// axis 1)).
 static bool neverBelow(Value bound, llvm::SmallVector<int64_t> dims, Value x, int64_t depth) {
   if (depth == 0) return false;
   if (bound == x) {
@@ -693,7 +693,7 @@ bool isNotPositive(Value value, bool fused) {
   llvm::SmallVector<int64_t> dims;
   for (size_t d = 0; d < shapeOf(x).size(); ++d)
     dims.push_back(d);
-  constexpr int64_t far = 8; // operations from a row's maximum to what is subtracted
+  constexpr int64_t far = 8; // operations from a row's maximum to the subtrahend
   return neverBelow(difference.getRhs(), dims, x, far);
 }
 

@@ -1,15 +1,15 @@
-// What the fast version of a root assumes, tested at run time.
+// The run-time checks of a root's fast version.
 //
-//   %i = (%start + range) % %n          moves by 1 while it does not wrap around
-//   %w = extsi (%start + range)         moves by 1 while the narrow sum does not overflow
-//   store %y + i, load %x + i           vector after vector, if nothing that is stored is loaded afterwards
+//   %i = (%start + range) % %n          stride 1 while it does not wrap around
+//   %w = extsi (%start + range)         stride 1 while the narrow sum does not overflow
+//   store %y + i, load %x + i           vector by vector, if no stored element is loaded afterwards
 //
-//   if (%start % %n + 64 <= %n  and  %start <= 2147483647 - 63  and  bytes that the load reaches end before those of the store, or ...)
-//     the version that is made of vectors, unrolled, with loop bounds for masks
+//   if (%start % %n + 64 <= %n  and  %start <= 2147483647 - 63  and  the load's bytes end before the store's, or ...)
+//     the fast version: vectors, unrolled, with loop bounds for masks
 //   else
-//     loads to scratch, then stores; every index computed for itself
+//     the slow path: loads to scratch, then stores; every index computed for itself
 //
-// Each condition costs a few scalar instructions per program. Where the analysis can rule the problem out, there is none.
+// Each check costs a few scalar instructions per program. If the analysis can prove an assumption, there is no check.
 
 #include "cpu/conditions.h"
 
@@ -60,7 +60,7 @@ static void collectConditions(Context &ctx, Value tile, llvm::ArrayRef<int64_t> 
     collectConditions(ctx, operand, inner, dim, found, seen);
 }
 
-/// i1: (start + i) % n does not wrap around for the `size` indices.
+/// Returns whether (i1) (start + i) % n does not wrap around for the `size` indices.
 static Value staysBelow(Context &ctx, Operation *remainder, int64_t size) {
   ImplicitLocOpBuilder &b = ctx.b;
   TileIndex origin = originOf(remainder->getResult(0), ctx.zeroIndex);
@@ -75,7 +75,7 @@ static Value staysBelow(Context &ctx, Operation *remainder, int64_t size) {
   return logicalAnd(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, start, last));
 }
 
-/// By how much a tile moves along `dim`; `first` is its element at index 0.
+/// Returns a tile's stride along `dim`; `first` is its element at index 0.
 static Value strideAlong(Context &ctx, Value tile, int64_t dim, Value first) {
   ImplicitLocOpBuilder &b = ctx.b;
   Stride step = ctx.analysis->strideOf(tile, dim);
@@ -85,7 +85,7 @@ static Value strideAlong(Context &ctx, Value tile, int64_t dim, Value first) {
   return scalarToIndex(ctx, arith::SubIOp::create(b, evaluateScalar(ctx, tile, second), first));
 }
 
-/// i1: the narrow integers overflow nowhere in the tile: the first one and the steps, as wide numbers, stay within their type.
+/// Returns whether (i1) no narrow integer of the tile overflows: the first one and the strides, as 64-bit numbers, stay within the type.
 static Value extendsWithoutWrap(Context &ctx, Operation *op) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value in = extendedFrom(op);
@@ -118,7 +118,7 @@ Value conditions(Context &ctx, ValueRange tiles, int64_t dim) {
       identity.push_back(d);
     collectConditions(ctx, tile, identity, dim, found, seen);
   }
-  // A remainder of an index that moves along two dimensions starts anew in every row.
+  // A remainder of an index that varies along two dimensions starts again in every row.
   for (auto [op, size] : found) {
     if (!isa<arith::RemSIOp, arith::RemUIOp>(op)) continue;
     int64_t moving = 0;
@@ -202,7 +202,7 @@ std::pair<Value, Value> rowsOf(Context &ctx, Value pointer) {
   return {base, arith::SubIOp::create(ctx.b, next, base)};
 }
 
-//===-------------------------------------------------------------------------------------------- loads beside a store
+//===-------------------------------------------------------------------------------------------- loads and a store
 
 /// The bytes from `low` up to `high` (i64).
 struct Reach {
@@ -232,7 +232,7 @@ llvm::SmallVector<Hazard> hazardsOf(Context &ctx, StoreOp op) {
     else
       hazards.push_back({load, same});
   }
-  // Accesses that certainly go to the same tensor read the same place: the analysis stores all other tiles.
+  // Accesses to the same tensor read the element that is stored: the analysis stores all other tiles.
   llvm::erase_if(hazards, [&](Hazard hazard) {
     Value from = address::baseArgument(hazard.load.getPtr());
     return (!from || !to || from == to) && !hazard.sameElement;
@@ -240,7 +240,7 @@ llvm::SmallVector<Hazard> hazardsOf(Context &ctx, StoreOp op) {
   return hazards;
 }
 
-/// The last index along `dim` that an access under `mask` may touch.
+/// Returns the last index along `dim` that an access under `mask` may touch.
 static Value lastIndex(Context &ctx, Value mask, llvm::ArrayRef<int64_t> shape, int64_t dim) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value all = constantIndex(b, shape[dim]), extent;
@@ -257,7 +257,7 @@ static Value lastIndex(Context &ctx, Value mask, llvm::ArrayRef<int64_t> shape, 
 }
 
 namespace {
-/// The smallest and the largest element, or numbers beyond them, where TileAnalysis::boundsAreKnown says that there are such.
+/// Computes lower and upper bounds of a tile's elements, if TileAnalysis::boundsAreKnown.
 class Bounds {
 public:
   explicit Bounds(Context &ctx) : ctx(ctx) {}
@@ -337,8 +337,8 @@ static Reach reachOf(Context &ctx, Value pointer, Value mask) {
   return reach;
 }
 
-/// The dimensions in the order of their steps, each of which exceeds all that the dimensions before it reach.
-/// Steps that are known only at run time are assumed to be the larger ones; two of those may come in either order.
+/// Returns whether (i1) no two elements have the same address: in the order of their strides, each dimension's stride exceeds the range of
+/// the dimensions before it. Strides known only at run time are assumed to be the largest; two of those may come in either order.
 static Value isInjective(Context &ctx, Value pointer, Value mask) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(pointer);
@@ -406,7 +406,7 @@ Value isDisjointFromStores(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> haza
   std::optional<Reach> written;
   for (Hazard hazard : hazards) {
     Value pointer = hazard.load.getPtr(), from = address::baseArgument(pointer);
-    if (!from || !to || from == to) { // the same place
+    if (!from || !to || from == to) { // the same tensor
       holds = logicalAnd(ctx, holds, injective);
       continue;
     }

@@ -90,7 +90,8 @@ std::optional<DirectStore> directStore(Context &ctx, DotOp dot, StoreOp store, c
   Value pointer = store.getPtr(), mask = store.getMask();
   Stride along = ctx.analysis->strideOf(pointer, 1);
   bool isContiguous = along.kind == Stride::constant && along.amount == elementBytes(plan.result);
-  if (!llvm::isPowerOf2_64(plan.m) || !llvm::isPowerOf2_64(plan.n)) return std::nullopt; // else register blocks would extend beyond the tile
+  if (!llvm::isPowerOf2_64(plan.m) || !llvm::isPowerOf2_64(plan.n))
+    return std::nullopt; // else register blocks would extend beyond the tile
   if (getElementTypeOrSelf(store.getValue()) != plan.result || !isContiguous || !ctx.analysis->reachIsKnown(pointer)) return std::nullopt;
   auto terms = upperBounds(ctx, mask);
   if (!terms) return std::nullopt;

@@ -3,8 +3,8 @@
 //   NAME(args, grid, first, last, arena)     unpacks the arguments, then for each program of its range
 //     NAME.program(x, y, z, gx, gy, gz, arguments..., scratch)
 //
-// A program is a function of its own, so an early return is a return. The six numbers come first and take all registers in which
-// a call passes integers, so that the kernel's arguments lie in memory: there debuggers find them wherever a program stops.
+// A program is a function of its own, so an early return is a return. The six numbers come first and take all registers that a call uses
+// for integers. So the kernel's arguments lie in memory, where debuggers find them wherever a program stops.
 
 #include "cpu/amx_tiles.h"
 #include "cpu/debug_variables.h"
@@ -37,7 +37,7 @@ struct Types {
   Type address, word, index, none;
 };
 
-/// The function of one program: its number and the grid, then the kernel's arguments and scratch.
+/// The function of one program. Its parameters: the program id and the grid, the kernel's arguments, and scratch.
 struct Program {
   LLVM::LLVMFuncOp function;
   llvm::SmallVector<std::pair<int64_t, Type>> arguments; // the kernel's, by their slots
@@ -101,7 +101,7 @@ static LogicalResult lowerTerminator(Context &ctx, Operation *terminator, Blocks
   return success();
 }
 
-/// The kernel's blocks in order; almost always one.
+/// Lowers the kernel's blocks in order; almost always there is one.
 static LogicalResult lowerBody(Context &ctx, FuncOp source, LLVM::LLVMFuncOp program) {
   ImplicitLocOpBuilder &b = ctx.b;
   Blocks blocks;
@@ -130,7 +130,7 @@ static LogicalResult lowerBody(Context &ctx, FuncOp source, LLVM::LLVMFuncOp pro
   return success();
 }
 
-/// A tuple may have thousands of elements that the kernel does not use: no instruction loads or passes them. Debuggers say "optimized out".
+/// Removes unused arguments. A tuple may have thousands of elements that the kernel does not use. Debuggers show "optimized out" for them.
 static void dropUnused(ImplicitLocOpBuilder &b, Program &program) {
   Block &body = program.function.getBody().front();
   llvm::BitVector unused(body.getNumArguments());

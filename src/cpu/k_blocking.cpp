@@ -37,7 +37,8 @@ int64_t iterationsTogether(Context &ctx, DotOp dot, const DotPlan &plan, const B
   int64_t bytes = elementBytes(plan.operand);
   if (!loop || shapeOf(dot.getD()).size() != 2 || namesVariables(ctx) || isOfHalves(plan.operand)) return 1;
   if (shapeOf(dot.getA())[1] != plan.k || plan.k % lengthUnit(plan) != 0 || !llvm::isPowerOf2_64(plan.k)) return 1;
-  if (limits.mayBeOneRow || limits.mayBeOneColumn || limits.mayLeaveOneRow || limits.mayLeaveOneColumn) return 1; // the GEMV path multiplies these alone
+  if (limits.mayBeOneRow || limits.mayBeOneColumn || limits.mayLeaveOneRow || limits.mayLeaveOneColumn)
+    return 1; // the GEMV path multiplies these alone
   std::optional<int64_t> step = getConstantIntValue(loop.getStep());
   auto carried = ctx.buffers.find(dot.getC());
   if (!step || *step <= 0 || carried == ctx.buffers.end() || carried->second.base != c.base) return 1;
@@ -81,7 +82,8 @@ void multiplyWhatIsDue(Context &ctx, const PendingBlock &iteration, const DotPla
   follows = both(both(isSame(follows, now[base]), isSame(waiting[end], iteration.first)), isSame(waiting[rowBytes], now[rowBytes]));
   Value one = constantInt(b, b.getI1Type(), 1);
   Value joins = both(follows, arith::XOrIOp::create(b, isAlone, one));
-  Value isCut = arith::XOrIOp::create(b, arith::OrIOp::create(b, isAlone, follows), one); // the pending block is multiplied without this iteration
+  Value isCut =
+      arith::XOrIOp::create(b, arith::OrIOp::create(b, isAlone, follows), one); // the pending block is multiplied without this iteration
   for (Word word : {base, begin})
     now[word] = choose(joins, waiting[word], now[word]);
   for (int64_t word = 0; word < words; ++word)

@@ -10,7 +10,7 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-/// Whether a mask ends along `axis`: one of its terms is `index < bound` there.
+/// True if a mask ends along `axis`: one of its terms is `index < bound` there.
 static bool endsAlong(Context &ctx, Value mask, int64_t axis) {
   llvm::SmallVector<BoxTerm> terms;
   if (!mask || !ctx.analysis->box(mask, terms)) return false;

@@ -11,11 +11,11 @@
 // During its multiply-adds a large block prefetches its part of the next panel of B, which may be in the last-level cache, and of the block
 // of A that the next dot reads: hardware prefetchers do not follow rows that are pages apart. (GFLOP/s of 1024, 2048 and 4096 by
 // 256x256x256 on one thread of an Emerald Rapids: 139, 137 and 127 without, 144, 151 and 147 with it; peak from registers and L1 is 175.)
-// A multiply-add has a latency of four cycles and two start per cycle, so with fewer than eight accumulators they would wait for each other.
-// Blocks of few rows therefore have several partial sums over p, which are added at the end.
-// Narrow types: a 32-bit lane holds two or four adjacent elements along k; one instruction multiplies them and adds the results to the sum
-// (vdpbf16ps, vpdpbusd; vpmaddwd and an addition). vpdpbusd takes unsigned bytes on one side: panels hold b + 128, and sums start from
-// -128 * (the sum of A's row), since sum a (b + 128) = sum a b + 128 sum a. So A is read in place; B is packed in any case.
+// A multiply-add has a latency of four cycles and two start per cycle, so with fewer than eight accumulators they would wait for each
+// other. Blocks of few rows therefore have several partial sums over p, which are added at the end. Narrow types: a 32-bit lane holds two
+// or four adjacent elements along k; one instruction multiplies them and adds the results to the sum (vdpbf16ps, vpdpbusd; vpmaddwd and an
+// addition). vpdpbusd takes unsigned bytes on one side: panels hold b + 128, and sums start from -128 * (the sum of A's row), since sum a
+// (b + 128) = sum a b + 128 sum a. So A is read in place; B is packed in any case.
 #include "cpu/micro_kernel.h"
 
 #include "cpu/amx_tiles.h"
@@ -41,19 +41,19 @@ void forEach(ImplicitLocOpBuilder &b, int64_t end, int64_t step, int64_t first, 
 
 namespace {
 
-constexpr int64_t neededAccumulators = 8; // multiply-adds in flight: latency 4, two per cycle (Zen 2 and later, Skylake and later)
-constexpr int64_t maxRowsOfAll = 16; // per register block
+constexpr int64_t neededAccumulators = 8;         // multiply-adds in flight: latency 4, two per cycle (Zen 2 and later, Skylake and later)
+constexpr int64_t maxRowsOfAll = 16;              // per register block
 constexpr int64_t maxUnroll = neededAccumulators; // steps of k: one row of one vector has as many partial sums
 
 int64_t bytesOf(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
 }
 
-constexpr int64_t line = 64; // bytes of a cache line
+constexpr int64_t line = 64;                     // bytes of a cache line
 constexpr int64_t smallestPrefetched = 64 << 10; // bytes of a block of B
 
-/// True if nothing is read beyond the needed length. Then rows of A may end there and need no copy (at 65x65x65 the copy of A took a tenth of
-/// the time). Groups are read up to a multiple of the unrolled steps.
+/// True if nothing is read beyond the needed length. Then rows of A may end there and need no copy (at 65x65x65 the copy of A took a tenth
+/// of the time). Groups are read up to a multiple of the unrolled steps.
 bool readsExactly(const DotPlan &plan) {
   return plan.group == 1 && !plan.tiles;
 }
@@ -160,10 +160,10 @@ private:
   const DotLimits &limits;
   SmallVector<Value> rowOffsets; // in bytes, of the rows of a block of A; empty: constants
   SmallVector<Value> outOffsets; // the same for the direct store's rows; empty: those of C
-  Value outCorner, outBlock; // the counterparts of `corner` and `cBlock` for the direct store
-  Value stepsEnd; // the end of the loop over k; null: all
+  Value outCorner, outBlock;     // the counterparts of `corner` and `cBlock` for the direct store
+  Value stepsEnd;                // the end of the loop over k; null: all
   const bool fromZero;
-  Value starts; // for bytes: the initial sums of a block's rows; null: 0
+  Value starts;           // for bytes: the initial sums of a block's rows; null: 0
   Value nextPanel, nextA; // the panel after this one; from an element of A to this panel's part of the next A (i64). Null: no prefetch
   int64_t lanes, operandBytes, steps;
   int64_t vectors, panelVectors; // computed vectors of a panel's row, and all of them
@@ -561,8 +561,8 @@ DotBlocks emitDotLoops(ImplicitLocOpBuilder &b, const CpuTarget &target, const D
 
 // Reads the rows, one after another, as one array: element (i, j) has the index i * n + j, and its transpose swaps the two halves of the
 // index's bits. Interleaving the first half of an array with its second rotates the bits by one, so log2(n) such steps swap the halves. x86
-// interleaves within blocks of 16 bytes in one instruction, so this transposes the blocks first. Then whole blocks are swapped, one distance
-// after another.
+// interleaves within blocks of 16 bytes in one instruction, so this transposes the blocks first. Then whole blocks are swapped, one
+// distance after another.
 SmallVector<Value> transposeSquare(ImplicitLocOpBuilder &b, ArrayRef<Value> rows) {
   int64_t n = rows.size();
   SmallVector<Value> current(rows);

@@ -41,9 +41,9 @@ struct Packing {
   llvm::ArrayRef<Index> batch;
   int64_t group; // adjacent elements along k that form one 32-bit group
   int64_t bytes, kDim, nDim;
-  int64_t lanes = 1; // columns per vector
+  int64_t lanes = 1;       // columns per vector
   bool transposed = false; // squares of vectors along k are transposed in registers
-  Value columns = {}; // number of needed columns (i64); null: all
+  Value columns = {};      // number of needed columns (i64); null: all
   Value length = {};       // along k, likewise
   bool addsOffset = false; // adds 128 to bytes
 };
@@ -358,7 +358,7 @@ static Buffer copyOperand(Context &ctx, DotOp op, DotPlan &plan, const DotLimits
   auto shape = shapeOf(op.getA());
   int64_t rank = shape.size(), k = shape[rank - 1];
   llvm::SmallVector<int64_t> rows(shape);
-  rows.back() = plan.k * plan.iterations; // plan.k differs from k if pairs are padded
+  rows.back() = plan.k * plan.iterations;                         // plan.k differs from k if pairs are padded
   if (plan.tiles) rows.back() += 64 / elementBytes(plan.operand); // one cache line between rows: see amx_tiles.cpp
   if (isOfHalves(plan.operand)) rows.insert(rows.begin(), 2);
   Buffer a = iteration ? bufferAt(allocateLasting(ctx, llvm::product_of(rows) * elementBytes(plan.operand)), rows, plan.operand)
@@ -496,7 +496,8 @@ static void emitPanelGemm(Context &ctx, DotOp op, DotPlan plan, const Buffer &c,
   ctx.arenaUsed = mark;
 }
 
-/// Plans the GEMV path for one row (one column) of the result. nullopt if the matrix is already in scratch: the micro-kernel reads it there.
+/// Plans the GEMV path for one row (one column) of the result. nullopt if the matrix is already in scratch: the micro-kernel reads it
+/// there.
 static std::optional<Gemv> gemvOf(Context &ctx, DotOp op, const DotPlan &plan, const Buffer &c, bool fromZero, const DotLimits &limits,
                                   bool ofRow) {
   Value limit = ofRow ? limits.rows : limits.columns, matrix = ofRow ? op.getB() : op.getA();
@@ -519,8 +520,8 @@ static void emitByLimit(Context &ctx, Value limit, llvm::function_ref<void()> th
   otherwise();
 }
 
-/// Emits the dot by packed panels, except for one row (one column) after whole register blocks, which takes the GEMV path. Otherwise that row
-/// would cost a whole block: for 65 x 65 elements a quarter of the time.
+/// Emits the dot by packed panels, except for one row (one column) after whole register blocks, which takes the GEMV path. Otherwise that
+/// row would cost a whole block: for 65 x 65 elements a quarter of the time.
 static void emitButLast(Context &ctx, DotOp op, const DotPlan &plan, const Buffer &c, bool fromZero, const DotLimits &limits,
                         const std::optional<PendingBlock> &iteration) {
   ImplicitLocOpBuilder &b = ctx.b;

@@ -1,14 +1,14 @@
-// tt.sort: the bitonic network of tl.sort as loops, so that the code has one size whatever the tile's.
+// tt.sort: the bitonic network of tl.sort as loops, so the code size does not depend on the tile's size.
 //
-// The network orders runs of 2, 4, 8, ... elements, alternately rising and falling, so that two neighbours make a run whose halves are
-// ordered against each other. Merging such a run compares elements at half its length, then at a quarter, and so on:
-//   run of 8, rising     distance 4         distance 2         distance 1
+// The network sorts runs of 2, 4, 8, ... elements, alternately ascending and descending, so two adjacent runs form one bitonic run. Merging
+// such a run compares elements at half its length, then at a quarter, and so on:
+//   ascending run of 8   distance 4         distance 2         distance 1
 //   0 3 5 7 6 4 2 1      0 3 2 1 6 4 5 7    0 1 2 3 5 4 6 7    0 1 2 3 4 5 6 7
-// Distances of a vector and more compare vector with vector; smaller ones compare a vector with itself in another order.
-// A falling run is a rising run with its two sides exchanged, so that addresses, not data, depend on the direction.
+// Distances of at least a vector compare vector with vector; smaller ones compare a vector with a permutation of itself. A descending run
+// is an ascending run with its two sides exchanged, so addresses, not data, depend on the direction.
 //
-// Floats come as integers whose order is theirs (_sort_key of the prelude), so equal elements have equal bits, and a comparison is one
-// instruction with all of its operands' bits: nothing is lost or doubled.
+// Floats arrive as integers of the same order (_sort_key of the prelude), so equal elements have equal bits, and one instruction compares
+// all bits of its operands: no element is lost or duplicated.
 
 #include "cpu/loop_nests.h"
 #include "cpu/loops.h"
@@ -46,7 +46,7 @@ private:
   Value read(Value address) { return cpu::load(b, vectorOf(element, lanes), address, bytes); }
   void write(Value vector, Value address) { cpu::store(b, vector, address, bytes, false); }
   Value pick(Value condition, Value yes, Value no) { return arith::SelectOp::create(b, condition, yes, no); }
-  Value lanesWith(int64_t bit) { // i1 a lane: whether this bit of the lane's number is set
+  Value lanesWith(int64_t bit) { // i1 per lane: whether this bit of the lane's number is set
     llvm::SmallVector<int64_t> set;
     for (int64_t lane = 0; lane < lanes; ++lane)
       set.push_back((lane & bit) != 0);
@@ -57,7 +57,7 @@ private:
     return arith::CmpIOp::create(b, op.getIsUnsigned() ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt, x, y);
   }
 
-  /// Compares the lanes of a vector at a distance. `falling`: i1 a lane.
+  /// Compares the lanes of a vector at a distance. `falling`: i1 per lane.
   Value exchangeLanes(Value own, int64_t distance, Value falling) {
     llvm::SmallVector<int32_t> order;
     for (int64_t lane = 0; lane < lanes; ++lane)
@@ -73,13 +73,13 @@ private:
     return vector;
   }
 
-  /// Whether the run of 2^stage elements that holds element `index` falls; i1.
+  /// Returns whether (i1) the run of 2^stage elements that holds element `index` descends.
   Value fallsAt(Value index, Value stage, Value isLast) {
     Value bit = arith::AndIOp::create(b, arith::ShRUIOp::create(b, index, stage), constantIndex(b, 1));
     return pick(isLast, constantInt(b, b.getI1Type(), falls), equal(bit, constantIndex(b, 1)));
   }
 
-  /// Orders each vector, alternately rising and falling.
+  /// Sorts each vector, alternately ascending and descending.
   void sortVectors() {
     if (lanes == 1) return;
     forLoop(ctx, constantIndex(b, 0), constantIndex(b, length), lanes, [&](Value index) {
@@ -92,7 +92,7 @@ private:
     });
   }
 
-  /// Merges the runs of 2^stage elements, which are vectors or longer, among the first `count` elements. `isLast`: i1, there is one run.
+  /// Merges the runs of 2^stage elements, of at least one vector each, among the first `count` elements. `isLast` (i1): there is one run.
   void merge(Value count, Value stage, Value isLast) {
     Value steps = arith::SubIOp::create(b, stage, constantIndex(b, log2(lanes)));
     forLoop(ctx, constantIndex(b, 0), steps, 1, [&](Value step) {
@@ -111,7 +111,7 @@ private:
     Value one = constantIndex(b, 1), distance = arith::ShLIOp::create(b, one, shift);
     Value below = arith::SubIOp::create(b, distance, one), half = arith::ShRUIOp::create(b, count, one);
     forLoop(ctx, constantIndex(b, 0), half, lanes, [&](Value pair) {
-      // The pairs in order: a zero is put into the index where the distance has its bit.
+      // The pairs in order: the bit of the distance is inserted into the index as a zero.
       Value above = arith::SubIOp::create(b, pair, arith::AndIOp::create(b, pair, below));
       Value index = arith::AddIOp::create(b, pair, above);
       Value falling = fallsAt(index, stage, isLast);
@@ -124,13 +124,14 @@ private:
     });
   }
 
-  /// Of two, the one that comes first in the order.
+  /// Returns the one of two elements that comes first in the order.
   Value better(Value x, Value y) {
     Value isGreater = greater(x, y);
     return falls ? pick(isGreater, x, y) : pick(isGreater, y, x);
   }
 
-  /// The line is runs of `kept` elements, alternately rising and falling: of two runs the better halves stay, until one run is left.
+  /// The line consists of alternately ascending and descending runs of `kept` elements. Keeps the better half of each two runs until one
+  /// run is left.
   void keepFirst() {
     Value one = constantIndex(b, 1), levels = constantIndex(b, log2(length) - log2(kept));
     forLoop(ctx, constantIndex(b, 0), levels, 1, [&](Value level) {
@@ -152,7 +153,7 @@ private:
   Type element;
   int64_t bytes, length, kept, lanes; // lanes: of a vector
   bool falls;
-  Value line; // !llvm.ptr, the line at work
+  Value line; // !llvm.ptr, the current line
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-// This lowers stores to memory.
+// Lowers stores to memory.
 
 #include "cpu/conditions.h"
 #include "cpu/evaluate.h"
@@ -15,15 +15,15 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-/// Up to here an output is worth keeping in the caches. Beside products, whose operands pass through the second-level cache, little of an
-/// output stays there; what a slow last level would keep comes back no faster than from memory.
+/// Returns the largest output that stays in the caches. In a kernel with dots, operands stream through the L2 cache and leave little of an
+/// output there. If the last-level cache is slow, reading from it is no faster than from memory.
 static int64_t cachedOutputBytes(Context &ctx) {
-  bool isSlow = ctx.target.cachedOutputBytes < ctx.target.llcBytes; // the last level
+  bool isSlow = ctx.target.cachedOutputBytes < ctx.target.llcBytes; // the last-level cache
   bool multiplies = isSlow && ctx.kernel.walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
   return multiplies ? std::min(ctx.target.cachedOutputBytes, ctx.target.l2Bytes) : ctx.target.cachedOutputBytes;
 }
 
-/// Streaming stores skip the caches: up to 70 % faster where the output does not fit there anyway, up to twice as slow where it would have.
+/// Non-temporal stores bypass the caches: up to 70 % faster if the output does not fit there, up to twice as slow if it does.
 Value usesNonTemporalStores(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto pointer = cast<PointerType>(getElementTypeOrSelf(op.getPtr()));
@@ -53,7 +53,7 @@ Value usesNonTemporalStores(Context &ctx, StoreOp op, int64_t vectorDim, int64_t
   return arith::AndIOp::create(b, pays, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, low, constantIndex(b, 0)));
 }
 
-/// Stores one element, or one vector of elements, where the pointers say.
+/// Stores one element, or one vector of elements, at the addresses of the store's pointers.
 static void storeAt(Context &ctx, StoreOp op, const TileIndex &tileIndex, Value data) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value mask = op.getMask();
@@ -87,7 +87,7 @@ static void storeAt(Context &ctx, StoreOp op, const TileIndex &tileIndex, Value 
     cpu::store(b, extractLane(b, data, lane), intToPointer(b, extractLane(b, addresses, lane)), bytes, false);
 }
 
-/// `streams` (i1): whether whole vectors bypass the caches; null: never.
+/// `nonTemporal` (i1): whether whole vectors use non-temporal stores; null: never.
 static void storeTile(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk, Value nonTemporal) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value value = op.getValue();
@@ -108,16 +108,16 @@ static void storeTile(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk
 }
 
 namespace {
-/// A store whose rows are columns of what is stored: squares are turned in registers.
+/// A store whose rows are columns of the value: squares are transposed in registers.
 struct Transpose {
-  int64_t from = -1; // the dimension of vectors that are computed; -1: none, vectors are stored as they are computed
-  int64_t to = -1;   // of those that are stored
+  int64_t from = -1; // the vectorized dimension of the computation; -1: vectors are stored as they are computed
+  int64_t to = -1;   // the vectorized dimension of the store
   int64_t side = 0;
 };
 } // namespace
 
 static Transpose transposeOf(Context &ctx, StoreOp op) {
-  constexpr int64_t maxSide = 16, longest = 24; // a square is as many vectors, each with the code of what is computed
+  constexpr int64_t maxSide = 16, longest = 24; // one square is as many vectors, each with the code of the value
   Value value = op.getValue(), pointer = op.getPtr();
   Type element = getElementTypeOrSelf(value);
   auto shape = shapeOf(pointer);
@@ -134,12 +134,12 @@ static Transpose transposeOf(Context &ctx, StoreOp op) {
   return {};
 }
 
-/// The index `more` behind another one.
+/// Returns the index `more` after another one.
 static Index behind(Context &ctx, Index index, int64_t more) {
   return more == 0 ? index : knownIndex(ctx, index.value, int64_t(ctx.levels.size()) - 1, more);
 }
 
-/// A square, which begins at `place`, is computed as rows along one dimension and stored as rows along the other.
+/// Computes the square that begins at `tileIndex` as rows along one dimension, and stores it as rows along the other.
 static void storeSquare(Context &ctx, StoreOp op, const Transpose &turning, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = ctx.b;
   Type element = getElementTypeOrSelf(op.getValue());
@@ -149,7 +149,7 @@ static void storeSquare(Context &ctx, StoreOp op, const Transpose &turning, cons
     from.back().at[turning.to] = behind(ctx, tileIndex.at[turning.to], i);
   }
   llvm::SmallVector<Value> rows = evaluateAll(ctx, op.getValue(), from, element);
-  for (Value &row : rows) // LLVM would widen numbers of 16 bits to change their places
+  for (Value &row : rows) // LLVM would extend 16-bit floats to shuffle them
     if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16) row = reinterpret(b, vectorOf(b.getI16Type(), turning.side), row);
   for (auto [i, row] : llvm::enumerate(transposeSquare(b, rows))) {
     TileIndex to = tileIndex;
@@ -159,7 +159,7 @@ static void storeSquare(Context &ctx, StoreOp op, const Transpose &turning, cons
   }
 }
 
-/// At an edge, where masks are looked at: the same square row by row.
+/// Stores the same square row by row, at an edge where masks are tested.
 static void storeRows(Context &ctx, StoreOp op, const Transpose &turning, const TileIndex &tileIndex) {
   forLoop(ctx, constantIndex(ctx.b, 0), constantIndex(ctx.b, turning.side), 1, [&](Value i) {
     TileIndex row = tileIndex;
@@ -186,7 +186,7 @@ static void storeTransposed(Context &ctx, StoreOp op, const Transpose &turning, 
 }
 
 static void storeFast(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk, const Transpose &turning) {
-  constexpr int64_t longest = 200; // two versions of a longer body are not worth their code
+  constexpr int64_t longest = 200; // two versions of a longer body are not worth their code size
   bool isLong = !ctx.buffers.contains(op.getValue()) && ctx.analysis->cost(op.getValue()) > longest;
   Value pays = isLong ? Value() : usesNonTemporalStores(ctx, op, vectorDim, chunk);
   ctx.nonTemporal |= pays != nullptr;
@@ -194,7 +194,7 @@ static void storeFast(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk
   storeTile(ctx, op, vectorDim, chunk, pays);
 }
 
-/// All loads finish before the store begins, and no uncertain step or mask is relied on.
+/// The slow path: all loads finish before the store begins, and no conditional stride or mask is assumed to hold.
 static void storeSlowPath(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> hazards, int64_t vectorDim, int64_t chunk) {
   int64_t mark = ctx.arenaUsed;
   ctx.fallback = true;
@@ -222,12 +222,12 @@ static void lowerScalarStore(Context &ctx, StoreOp op) {
   cpu::store(b, value, pointer, bytes, false);
 }
 
-/// A kernel may get one tensor through two arguments, or two tensors that overlap; it still does what the
-/// program says: all of the tile is loaded before any of it is stored. This is checked at run time; a tile
-/// that takes long to compute is stored in scratch first instead, which is always right and adds little.
+/// A kernel may get one tensor through two arguments, or two tensors that overlap. It still does what the program says: all of the tile is
+/// loaded before any of it is stored. A run-time check picks the version. A tile that takes long to compute is first stored in scratch
+/// instead, which is always correct and adds little.
 static void lowerTileStore(Context &ctx, StoreOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
-  constexpr int64_t longEnough = 100; // from this cost on, a pass through scratch hardly matters
+  constexpr int64_t longEnough = 100; // above this cost, a pass through scratch hardly matters
   int64_t mark = ctx.arenaUsed;
   Value value = op.getValue(), mask = op.getMask();
   llvm::SmallVector<Hazard> hazards = hazardsOf(ctx, op);

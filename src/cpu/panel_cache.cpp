@@ -1,6 +1,6 @@
-// Programs that a worker runs one after another often multiply by the same B: programs of one column of C in grouped order, or of one head in
-// attention. Packing takes 1/8 of the time of a dot. So the worker caches each iteration's panels with the scalars that B was computed from,
-// and packs only if a program's scalars differ:
+// Programs that a worker runs one after another often multiply by the same B: programs of one column of C in grouped order, or of one head
+// in attention. Packing takes 1/8 of the time of a dot. So the worker caches each iteration's panels with the scalars that B was computed
+// from, and packs only if a program's scalars differ:
 //
 //   for k, the iteration of number s:
 //     if (scalars of panels[s] != (first column, k, ...))

@@ -14,11 +14,11 @@ using namespace tilewright::tt;
 namespace tilewright::cpu {
 
 namespace {
-/// A quotient or remainder of a tile that moves by 1 along the root's vector dimension.
+/// A quotient or remainder of a tile that has stride 1 along the root's vector dimension.
 struct Division {
   Operation *op;
   int64_t dim;                     // of its tile
-  llvm::SmallVector<int64_t> dims; // the root's dimensions that its own correspond to
+  llvm::SmallVector<int64_t> dims; // the root's dimensions that its own map to
 };
 } // namespace
 
@@ -27,23 +27,23 @@ static bool isRemainder(Operation *op) {
 }
 
 namespace {
-/// What computes the root's tiles.
+/// The divisions that the root's tiles depend on.
 struct Divisions {
   llvm::SmallVector<Division> found = {};
-  llvm::SmallVector<std::pair<Value, int64_t>> stored = {}; // tiles in scratch, and their dimension along the root's
-  bool areComputed = false;                                 // some division is not merely that of a stored tile
+  llvm::SmallVector<std::pair<Value, int64_t>> stored = {}; // tiles in scratch, and their dimension that maps to the vector dimension
+  bool areComputed = false;                                 // some division is not only an input of a stored tile
 };
 } // namespace
 
 static Divisions collectDivisions(Context &ctx, ValueRange roots, int64_t vectorDim) {
   struct Item {
     Value tile;
-    llvm::SmallVector<int64_t> dims; // the root's dimensions that the tile's correspond to
+    llvm::SmallVector<int64_t> dims; // the root's dimensions that the tile's map to
     bool isStored;
   };
   Divisions all;
   TilesWithDims seen;
-  llvm::SmallVector<Item> work, ofStored; // what stored tiles were made from comes last: the root may compute some of it itself
+  llvm::SmallVector<Item> work, ofStored; // inputs of stored tiles come last: the root may compute some of them itself
   for (Value root : roots)
     work.push_back({root, llvm::to_vector(llvm::seq<int64_t>(0, shapeOf(root).size())), false});
   while (!work.empty() || !ofStored.empty()) { // a chain may have thousands of operations
@@ -71,7 +71,7 @@ static Divisions collectDivisions(Context &ctx, ValueRange roots, int64_t vector
   return all;
 }
 
-/// The scalar that all elements of a tile are equal to, as far as it is written down.
+/// Returns the scalar that all elements of a tile are equal to, if splats and broadcasts show it.
 static Value scalarOf(Value tile) {
   while (Operation *op = tile.getDefiningOp()) {
     if (!isa<SplatOp, BroadcastOp, ExpandDimsOp>(op)) break;
@@ -80,7 +80,7 @@ static Value scalarOf(Value tile) {
   return tile;
 }
 
-/// Whether one divisor is a multiple of another: certainly, or unless a product overflows.
+/// Whether one divisor is a multiple of another; likely: unless a multiplication overflows.
 enum class Multiple { no, likely, yes };
 
 static Multiple isMultiple(Value large, Value small, int64_t depth) {
@@ -94,9 +94,9 @@ static Multiple isMultiple(Value large, Value small, int64_t depth) {
   return isAny ? Multiple::likely : Multiple::no;
 }
 
-constexpr int64_t maxFactors = 8; // of a divisor's product
+constexpr int64_t maxFactors = 8; // in the multiplications of a divisor
 
-/// The divisor whose rows most of the divisions of one dividend are regular in. Null: rows are too short everywhere.
+/// Returns the division in whose rows most divisions of its dividend are regular. Null: all rows are too short.
 static Operation *mainDivision(llvm::ArrayRef<Division> divisions, int64_t chunk) {
   Operation *best = nullptr;
   int64_t maxCovered = 0;
@@ -117,7 +117,7 @@ static Value wideScalar(Context &ctx, Value tile) {
   return scalarToIndex(ctx, evaluateScalar(ctx, tile, origin));
 }
 
-/// The steps in a row where all of `masks` hold.
+/// Returns the strides in a row where all of `masks` hold.
 static TileAnalysis::Steps stepsInRow(const Rows &rows, ValueRange masks) {
   TileAnalysis::Steps steps = rows.inside;
   for (Value mask : masks)
@@ -126,7 +126,7 @@ static TileAnalysis::Steps stepsInRow(const Rows &rows, ValueRange masks) {
   return steps;
 }
 
-/// The masks of all loads that tiles are made from.
+/// Returns the masks of all loads that the tiles depend on.
 static llvm::SmallVector<Value> masksOf(ValueRange tiles) {
   llvm::SmallVector<Value> masks;
   llvm::SmallVector<Value> work(tiles.begin(), tiles.end());
@@ -155,7 +155,7 @@ static std::optional<Rows> planRows(Context &ctx, ValueRange tiles, int64_t vect
   if (!ctx.analysis->isExact(rows.dividend) || !ctx.analysis->isNotNegative(rows.dividend)) return std::nullopt;
   rows.constant = constantOf(divisor);
   rows.length = rows.constant ? constantIndex(b, *rows.constant) : wideScalar(ctx, divisor);
-  // Steps are those of a tile wherever it is: one dividend that is there twice, m[:, None, :] and m[None, :, :], has two kinds of rows.
+  // Strides belong to a tile wherever it is read: a dividend that occurs twice, m[:, None, :] and m[None, :, :], has two kinds of rows.
   auto isMain = [&](const Division &each) { return each.op == main; };
   rows.dims = llvm::find_if(divisions, isMain)->dims;
   for (const Division &each : divisions)
@@ -174,7 +174,7 @@ static std::optional<Rows> planRows(Context &ctx, ValueRange tiles, int64_t vect
     if (isRemainder(each.op)) rows.outside[{each.op->getResult(0), each.dim}] = Stride{};
   }
   if (all.areComputed) return rows;
-  // What is stored is read as it is, unless a row's first number tells the others.
+  // Stored tiles are read as they are, unless a row's first element determines the rest.
   TileAnalysis::Steps steps = stepsInRow(rows, masksOf(tiles));
   TileAnalysis::Steps *before = ctx.analysis->assumeSteps(&steps);
   bool isAnyRegular = llvm::any_of(all.stored, [&](auto &tile) {
@@ -185,7 +185,7 @@ static std::optional<Rows> planRows(Context &ctx, ValueRange tiles, int64_t vect
   return isAnyRegular ? std::optional(rows) : std::nullopt;
 }
 
-/// Elements of a vector: indices from memory are mostly one number in a row.
+/// Returns the elements of a vector: indices loaded from memory are mostly uniform in a row.
 static int64_t chunkInRow(Context &ctx, const Rows &rows, ValueRange tiles) {
   TileAnalysis::Steps steps = stepsInRow(rows, masksOf(tiles));
   auto isValue = [](Value tile) { return !isa<PointerType>(getElementTypeOrSelf(tile)); };
@@ -194,12 +194,12 @@ static int64_t chunkInRow(Context &ctx, const Rows &rows, ValueRange tiles) {
   TileAnalysis::Steps *before = ctx.analysis->assumeSteps(&steps);
   int64_t chunk = chunkFor(ctx, shapeOf(tiles.front()), rows.dim, values);
   ctx.analysis->assumeSteps(before);
-  // Indices that move by one cost nothing, but they are stored as wide as they are.
+  // Indices of stride 1 cost nothing, but they are stored in their full width.
   return std::min(chunk, std::max<int64_t>(2, ctx.target.vectorBytes / elementBytes(getElementTypeOrSelf(values.front()))));
 }
 
-/// Whether rows consist of whole vectors if the first one begins where a vector does, which is tested at run time (`holds`), and are so
-/// short that a loop for each takes longer than a quotient for each vector.
+/// True if rows consist of whole vectors, provided that the first row begins where a vector does (tested at run time in `holds`), and are
+/// so short that one loop per row takes longer than one quotient per vector.
 static bool areOfVectors(Context &ctx, Rows &rows, int64_t lanes) {
   constexpr int64_t maxVectors = 4;
   ImplicitLocOpBuilder &b = ctx.b;
