@@ -1,5 +1,5 @@
 // An AMX tile holds 16 rows of 64 bytes. One instruction takes a tile of A (16 rows, 64 bytes along k) and one of B (64 bytes along k, in
-// groups of four, of 16 columns), and adds their matrix product to a tile of C (16 x 16 sums of 32 bits). That takes 16 cycles; AVX-512
+// groups of four, of 16 columns), and adds their dot to a tile of C (16 x 16 sums of 32 bits). That takes 16 cycles; AVX-512
 // takes 128 with bf16 instructions and twice as many without.
 //
 // A tile load takes 8 cycles, so each tile must be used twice. Of the eight tiles, four are a block of C, two hold A, two hold B:
@@ -34,7 +34,7 @@ namespace tilewright::cpu {
 
 static constexpr int64_t tileRows = 16, tileBytes = 64;
 static constexpr int64_t tileColumns = tileBytes / 4;   // of C, with 32-bit sums
-static constexpr int64_t smallestPrefetched = 16 << 10; // bytes of a block of B
+static constexpr int64_t minPrefetchedBytes = 16 << 10; // bytes of a block of B
 
 static int64_t bytesOf(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
@@ -162,8 +162,8 @@ private:
   }
 
   /// Prefetches one column's part of the panel's next step.
-  void fetchPart(Value panel, int64_t column) {
-    if (panelBytes(plan) < smallestPrefetched) return;
+  void prefetchPart(Value panel, int64_t column) {
+    if (panelBytes(plan) < minPrefetchedBytes) return;
     int64_t bytes = depth * tileColumns * operandBytes;
     for (int64_t offset = column * bytes; offset < (column + 1) * bytes; offset += tileBytes)
       LLVM::Prefetch::create(b, pointerAtConstant(b, panel, columns * bytes + offset), /*rw=*/0, /*hint=*/3, /*cache=*/1);
@@ -179,7 +179,7 @@ private:
         Value address = pointerAtConstant(b, panel, column * tileBytes);
         callIntrinsic(b, "llvm.x86.tileloadd64", nullptr,
                       {number(ofB(column)), address, constantIndex(b, plan.panel * plan.group * operandBytes)});
-        fetchPart(panel, column);
+        prefetchPart(panel, column);
       }
       std::string name = std::string("llvm.x86.") + instruction();
       callIntrinsic(b, name, nullptr, {number(sum(row, column)), number(ofA(row)), number(ofB(column))});

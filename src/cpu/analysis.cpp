@@ -51,7 +51,7 @@ bool TileAnalysis::prefers(const LaunchGuard &guard) {
   return true;
 }
 
-//===------------------------------------------------------------------------------------------------------------ steps
+//===------------------------------------------------------------------------------------------------------------ strides
 
 bool isElementwise(Operation *op) {
   if (op->getNumRegions() != 0 || isa<ElementwiseInlineAsmOp>(op)) return false;
@@ -61,34 +61,34 @@ bool isElementwise(Operation *op) {
 
 Stride TileAnalysis::strideOf(Value tile, int64_t dim) {
   if (shapeOf(tile).empty() || shapeOf(tile)[dim] == 1) return {Stride::constant, 0, false};
-  if (assumedSteps) {
-    if (auto found = assumedSteps->find({tile, dim}); found != assumedSteps->end()) return found->second;
-    Steps *assumed = assumeSteps(nullptr);
+  if (assumedStrides) {
+    if (auto found = assumedStrides->find({tile, dim}); found != assumedStrides->end()) return found->second;
+    Strides *assumed = assumeStrides(nullptr);
     Stride always = strideOf(tile, dim);
-    assumeSteps(assumed);
+    assumeStrides(assumed);
     // The assumed strides may make a remainder regular.
     if (always.kind != Stride::other && !always.wraps) return always;
     Stride result = computeStride(tile, dim);
-    return (*assumedSteps)[{tile, dim}] = result;
+    return (*assumedStrides)[{tile, dim}] = result;
   }
-  auto found = steps.find({tile, dim});
-  if (found != steps.end()) return found->second;
+  auto found = strides.find({tile, dim});
+  if (found != strides.end()) return found->second;
   Stride result = computeStride(tile, dim);
-  steps[{tile, dim}] = result;
+  strides[{tile, dim}] = result;
   return result;
 }
 
-TileAnalysis::Steps *TileAnalysis::assumeSteps(Steps *assumed) {
-  return std::exchange(assumedSteps, assumed);
+TileAnalysis::Strides *TileAnalysis::assumeStrides(Strides *assumed) {
+  return std::exchange(assumedStrides, assumed);
 }
 
-bool TileAnalysis::needsAssumedSteps(Value tile, int64_t dim) {
-  if (!assumedSteps) return false;
+bool TileAnalysis::needsAssumedStrides(Value tile, int64_t dim) {
+  if (!assumedStrides) return false;
   strideOf(tile, dim);
-  return assumedSteps->contains({tile, dim});
+  return assumedStrides->contains({tile, dim});
 }
 
-static Stride addSteps(Stride a, Stride b, int64_t sign) {
+static Stride addStrides(Stride a, Stride b, int64_t sign) {
   if (a.kind == Stride::other || b.kind == Stride::other) return {};
   Stride sum;
   sum.kind = a.kind == Stride::uniform || b.kind == Stride::uniform ? Stride::uniform : Stride::constant;
@@ -119,12 +119,12 @@ bool TileAnalysis::isExact(Value tile) {
   return found != exact.end() ? found->second : exact[tile] = indices.assumeNoWrapOf(tile);
 }
 
-//===------------------------------------------------------------------------------------------------ steps, by operation
+//===------------------------------------------------------------------------------------------------ strides, by operation
 
 constexpr Stride noStride{Stride::constant, 0};
 
 Stride TileAnalysis::sumStride(Operation *sum, int64_t dim, int64_t sign) {
-  Stride result = addSteps(strideOf(sum->getOperand(0), dim), strideOf(sum->getOperand(1), dim), sign);
+  Stride result = addStrides(strideOf(sum->getOperand(0), dim), strideOf(sum->getOperand(1), dim), sign);
   result.modular = result.kind != Stride::other && !result.hasAmount(0);
   return result;
 }
@@ -133,8 +133,8 @@ bool TileAnalysis::isOneValue(Value tile) {
   return llvm::all_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return strideOf(tile, d).isZero(); });
 }
 
-Stride TileAnalysis::productStride(arith::MulIOp mul, int64_t dim) {
-  constexpr int64_t longest = int64_t(1) << 40; // larger than the extent of any tile without overflow
+Stride TileAnalysis::mulStride(arith::MulIOp mul, int64_t dim) {
+  constexpr int64_t limit = int64_t(1) << 40; // larger than the extent of any tile without overflow
   Stride l = strideOf(mul.getLhs(), dim), r = strideOf(mul.getRhs(), dim);
   if (l.isZero() && r.isZero()) return noStride;
   if (!l.isZero() && !r.isZero()) return {};
@@ -149,7 +149,7 @@ Stride TileAnalysis::productStride(arith::MulIOp mul, int64_t dim) {
     result.varies |= !isOneValue(equal);
     return result;
   }
-  if (llvm::MulOverflow(result.amount, *factor, result.amount) || result.amount > longest || result.amount < -longest) return {};
+  if (llvm::MulOverflow(result.amount, *factor, result.amount) || result.amount > limit || result.amount < -limit) return {};
   return result;
 }
 
@@ -174,7 +174,7 @@ Stride TileAnalysis::extendedStride(Operation *op, int64_t dim) {
   bool isExact = extendsWithoutWrap(op, dim);
   result.modular = false;
   if (isExact) return result;
-  if (assumedSteps) return {};                                  // the run-time checks test the strides without assumptions
+  if (assumedStrides) return {};                                // the run-time checks test the strides without assumptions
   for (int64_t d = 0, rank = shapeOf(in).size(); d < rank; ++d) // the check computes the range
     if (Stride s = strideOf(in, d); s.kind == Stride::other || s.varies || (d != dim && s.isConditional())) return {};
   result.widens = true;
@@ -199,7 +199,7 @@ Stride TileAnalysis::computeStride(Value tile, int64_t dim) {
       .Case([&](TransOp trans) { return strideOf(trans.getSrc(), trans.getOrder()[dim]); })
       .Case([&](arith::AddIOp) { return sumStride(op, dim, 1); })
       .Case([&](arith::SubIOp) { return sumStride(op, dim, -1); })
-      .Case([&](arith::MulIOp mul) { return productStride(mul, dim); })
+      .Case([&](arith::MulIOp mul) { return mulStride(mul, dim); })
       .Case<arith::ExtSIOp, arith::ExtUIOp>([&](auto) { return extendedStride(op, dim); })
       .Case([&](arith::TruncIOp trunc) {
         Stride s = strideOf(trunc.getIn(), dim);
@@ -214,8 +214,8 @@ Stride TileAnalysis::computeStride(Value tile, int64_t dim) {
         if (!l.hasAmount(1) || !isOneValue(rem.getRhs()) || shapeOf(rem.getRhs()) != shapeOf(tile)) return Stride{};
         // The run-time checks test the strides without assumptions.
         bool isChecked =
-            !needsAssumedSteps(rem.getLhs(), dim) &&
-            llvm::none_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return needsAssumedSteps(rem.getRhs(), d); });
+            !needsAssumedStrides(rem.getLhs(), dim) &&
+            llvm::none_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return needsAssumedStrides(rem.getRhs(), d); });
         return isChecked ? Stride{Stride::constant, 1, true, l.widens} : Stride{};
       })
       .Case([&](AddPtrOp add) {
@@ -223,7 +223,7 @@ Stride TileAnalysis::computeStride(Value tile, int64_t dim) {
         auto pointer = cast<PointerType>(getElementTypeOrSelf(add.getPtr()));
         o.amount *= elementBytes(pointer.getPointeeType());
         o.modular = false;
-        return addSteps(p, o, 1);
+        return addStrides(p, o, 1);
       })
       .Default([&](Operation *other) {
         if (!isElementwise(other) && !isa<LoadOp>(other)) return Stride{};
@@ -291,7 +291,7 @@ bool TileAnalysis::box(Value mask, llvm::SmallVectorImpl<BoxTerm> &terms) {
 
 //===---------------------------------------------------------------------------------------------------------- decisions
 
-static bool costsNothing(Operation *op) {
+static bool isFree(Operation *op) {
   return isa_and_nonnull<arith::ConstantOp, SplatOp, MakeRangeOp>(op);
 }
 
@@ -324,8 +324,8 @@ int64_t TileAnalysis::cost(Value tile) {
   if (!isTile(tile)) return 0;
   if (auto found = costs.find(tile); found != costs.end()) return found->second;
   Operation *op = tile.getDefiningOp();
-  int64_t result = costsNothing(op) ? 0 : 1;
-  if (op && !costsNothing(op) && !mustStore(op)) {
+  int64_t result = isFree(op) ? 0 : 1;
+  if (op && !isFree(op) && !mustStore(op)) {
     for (Value operand : op->getOperands())
       cost(operand);
     result = ownCost(op, costs);
@@ -335,12 +335,12 @@ int64_t TileAnalysis::cost(Value tile) {
 
 /// A quotient by a constant of several vectors is uniform in most vectors, and the remainder has stride 1. Masks mostly hold.
 void TileAnalysis::findRows(Operation *function) {
-  constexpr int64_t shortest = 32;
+  constexpr int64_t minLength = 32;
   function->walk([&](Operation *op) {
     bool isQuotient = isa<arith::DivSIOp, arith::DivUIOp>(op);
     if (!(isQuotient || isa<arith::RemSIOp, arith::RemUIOp>(op)) || !isTile(op->getResult(0))) return;
     std::optional<int64_t> length = constantOf(op->getOperand(1));
-    if (!length || *length < shortest) return;
+    if (!length || *length < minLength) return;
     for (int64_t d = 0, rank = shapeOf(op->getResult(0)).size(); d < rank; ++d)
       if (Stride s = strideOf(op->getOperand(0), d); s.hasAmount(1) && !s.isConditional())
         inRows[{op->getResult(0), d}] = Stride{Stride::constant, isQuotient ? 0 : 1};
@@ -358,12 +358,12 @@ int64_t TileAnalysis::costInRows(Value tile) {
   if (inRows.empty() || !isTile(tile)) return cost(tile);
   if (auto found = rowCosts.find(tile); found != rowCosts.end()) return found->second;
   Operation *op = tile.getDefiningOp();
-  if (!op || costsNothing(op) || mustStore(op)) return rowCosts[tile] = cost(tile);
+  if (!op || isFree(op) || mustStore(op)) return rowCosts[tile] = cost(tile);
   for (Value operand : op->getOperands())
     costInRows(operand);
-  Steps *before = assumeSteps(&inRows);
+  Strides *before = assumeStrides(&inRows);
   int64_t result = isOneValue(tile) ? 0 : ownCost(op, rowCosts);
-  assumeSteps(before);
+  assumeStrides(before);
   return rowCosts[tile] = result;
 }
 
@@ -403,7 +403,7 @@ int64_t TileAnalysis::chainAbove(Value tile) {
 }
 
 void TileAnalysis::cutLongChains(Operation *function) {
-  constexpr int64_t longest = 1024;       // the longest chain of the examples is 200
+  constexpr int64_t limit = 1024;         // the longest chain of the examples is 200
   llvm::DenseMap<Value, int64_t> weights; // shared operations count more than once, up to a limit
   function->walk([&](Operation *op) {
     if (op->getNumResults() != 1 || !isTile(op->getResult(0)) || !isOnDemandUser(op)) return;
@@ -415,10 +415,10 @@ void TileAnalysis::cutLongChains(Operation *function) {
     cost(tile);
     int64_t weight = ownWeight(op);
     for (Value operand : op->getOperands())
-      weight = std::min(longest + 1, weight + weights.lookup(operand));
-    if (weight > longest) weight = chainAbove(tile);
+      weight = std::min(limit + 1, weight + weights.lookup(operand));
+    if (weight > limit) weight = chainAbove(tile);
     Type element = getElementTypeOrSelf(tile);
-    if (weight > longest && element.isIntOrFloat() && !element.isInteger(1)) {
+    if (weight > limit && element.isIntOrFloat() && !element.isInteger(1)) {
       stored.try_emplace(tile, StoredFor::longChain);
       weight = 0;
     }
@@ -491,9 +491,9 @@ bool TileAnalysis::reachIsKnown(Value pointer) {
 }
 
 bool TileAnalysis::boundsAreKnown(Value tile, int64_t depth) {
-  constexpr int64_t deepest = 32;
+  constexpr int64_t maxDepth = 32;
   Operation *op = tile.getDefiningOp();
-  if (!op || depth == deepest) return false;
+  if (!op || depth == maxDepth) return false;
   if (auto found = bounded.find(tile); found != bounded.end()) return found->second;
   auto known = [&](Value part) { return boundsAreKnown(part, depth + 1); };
   bool result =
@@ -505,7 +505,7 @@ bool TileAnalysis::boundsAreKnown(Value tile, int64_t depth) {
             return constantOf(division->getOperand(1)).value_or(0) > 0 && known(dividend) && isNotNegative(dividend);
           })
           .Case([&](arith::AddIOp sum) { return known(sum.getLhs()) && known(sum.getRhs()) && isExact(tile); })
-          .Case([&](arith::MulIOp dot) { return constantOf(dot.getRhs()).value_or(-1) >= 0 && known(dot.getLhs()) && isExact(tile); })
+          .Case([&](arith::MulIOp mul) { return constantOf(mul.getRhs()).value_or(-1) >= 0 && known(mul.getLhs()) && isExact(tile); })
           .Case([&](arith::ExtUIOp wider) { return known(wider.getIn()) && isNotNegative(wider.getIn()); })
           .Case<arith::ExtSIOp, ExpandDimsOp, BroadcastOp, TransOp>([&](Operation *other) { return known(other->getOperand(0)); })
           .Case([&](AddPtrOp add) { return known(add.getPtr()) && known(add.getOffset()); })
@@ -514,7 +514,7 @@ bool TileAnalysis::boundsAreKnown(Value tile, int64_t depth) {
 }
 
 /// True if a store may overwrite, in an earlier part of its loop, an element that the load reads in a later part.
-bool TileAnalysis::storeDisturbs(LoadOp load, StoreOp store, bool elsewhere) {
+bool TileAnalysis::storeMayOverwrite(LoadOp load, StoreOp store, bool elsewhere) {
   if (load.getPtr() == store.getPtr()) return elsewhere;
   Value from = address::baseArgument(load.getPtr()), to = address::baseArgument(store.getPtr());
   auto isBounded = [&](Value pointer) { return reachIsKnown(pointer) || boundsAreKnown(pointer); };
@@ -566,17 +566,17 @@ void TileAnalysis::decide(Value tile) {
     expands |= d.expands;
   }
   if (auto load = dyn_cast<LoadOp>(op)) { // earlier loads are decided separately
-    bool disturbed = nested || isVolatileLoad(load);
+    bool overwritten = nested || isVolatileLoad(load);
     for (Demand d : roots) {
-      if (disturbed) break;
-      for (Operation *between = op->getNextNode(); between && between != d.root && !disturbed; between = between->getNextNode())
-        disturbed = writesMemory(between);
+      if (overwritten) break;
+      for (Operation *between = op->getNextNode(); between && between != d.root && !overwritten; between = between->getNextNode())
+        overwritten = writesMemory(between);
       if (auto store = dyn_cast<StoreOp>(d.root))
-        disturbed |= storeDisturbs(load, store, d.moves || d.expands || !distinctAddresses(load.getPtr()));
+        overwritten |= storeMayOverwrite(load, store, d.moves || d.expands || !distinctAddresses(load.getPtr()));
       else
-        disturbed |= isa<AtomicRMWOp, AtomicCASOp>(d.root);
+        overwritten |= isa<AtomicRMWOp, AtomicCASOp>(d.root);
     }
-    if (disturbed && !roots.empty()) {
+    if (overwritten && !roots.empty()) {
       stored.try_emplace(tile, StoredFor::laterStore);
       return;
     }
@@ -587,9 +587,9 @@ void TileAnalysis::decide(Value tile) {
     consumers += distinct.insert(d.root).second;
   auto areRows = [](Demand d) { return isOnDemandUser(d.root) || isa<StoreOp, AssertOp, AtomicRMWOp, AtomicCASOp>(d.root); };
   bool inLoopOverRows = llvm::all_of(roots, areRows) && !inRows.empty();
-  Steps *before = assumeSteps(inLoopOverRows ? &inRows : nullptr);
+  Strides *before = assumeStrides(inLoopOverRows ? &inRows : nullptr);
   bool gathers = isGathered(tile);
-  assumeSteps(before);
+  assumeStrides(before);
   bool isExpensive = gathers || (inLoopOverRows ? costInRows(tile) : own) >= expensive(tile);
   if (isExpensive && (consumers > 1 || expands || nested)) stored.try_emplace(tile, StoredFor::manyUses);
   if (nested && own >= 4) stored.try_emplace(tile, StoredFor::manyUses);
@@ -693,8 +693,8 @@ bool isNotPositive(Value value, bool fused) {
   llvm::SmallVector<int64_t> dims;
   for (size_t d = 0; d < shapeOf(x).size(); ++d)
     dims.push_back(d);
-  constexpr int64_t far = 8; // operations from a row's maximum to the subtrahend
-  return neverBelow(difference.getRhs(), dims, x, far);
+  constexpr int64_t maxDistance = 8; // operations from a row's maximum to the subtrahend
+  return neverBelow(difference.getRhs(), dims, x, maxDistance);
 }
 
 } // namespace tilewright::cpu

@@ -85,13 +85,13 @@ public:
   bool prefers(const LaunchGuard &guard);
   const std::vector<LaunchGuard> &versioningRequests() const { return preferred; }
 
-  using Steps = llvm::DenseMap<std::pair<mlir::Value, int64_t>, Stride>;
+  using Strides = llvm::DenseMap<std::pair<mlir::Value, int64_t>, Stride>;
   Stride strideOf(mlir::Value tile, int64_t dim);
   /// From this call on, strideOf takes the strides in `assumed` as given and adds those that follow; null ends this. Returns the previous
   /// map.
-  Steps *assumeSteps(Steps *assumed);
+  Strides *assumeStrides(Strides *assumed);
   /// True if the tile's stride is not `other` and follows only from assumed strides.
-  bool needsAssumedSteps(mlir::Value tile, int64_t dim);
+  bool needsAssumedStrides(mlir::Value tile, int64_t dim);
   /// True if all elements of a tile are equal.
   bool isOneValue(mlir::Value tile);
   /// True if no element is negative. This is proven, or a launch guard checks it.
@@ -135,9 +135,9 @@ private:
   Stride computeStride(mlir::Value tile, int64_t dim);
   Stride sumStride(mlir::Operation *sum, int64_t dim, int64_t sign);
   bool boundsAreKnown(mlir::Value tile, int64_t depth);
-  Stride productStride(mlir::arith::MulIOp dot, int64_t dim);
+  Stride mulStride(mlir::arith::MulIOp mul, int64_t dim);
   Stride extendedStride(mlir::Operation *op, int64_t dim);
-  bool storeDisturbs(tt::LoadOp load, tt::StoreOp store, bool elsewhere);
+  bool storeMayOverwrite(tt::LoadOp load, tt::StoreOp store, bool elsewhere);
   void demands(mlir::Value tile, bool expands, bool moves, bool throughViews, llvm::SmallVectorImpl<Demand> &out, Seen &seen);
   int64_t ownCost(mlir::Operation *op, const llvm::DenseMap<mlir::Value, int64_t> &known);
   bool isGathered(mlir::Value tile);
@@ -150,9 +150,9 @@ private:
   address::FailedGuards failedGuards;
   address::Indices indices;
   std::vector<LaunchGuard> preferred;
-  Steps steps;
-  Steps *assumedSteps = nullptr;
-  Steps inRows; // of quotients and remainders by long rows
+  Strides strides;
+  Strides *assumedStrides = nullptr;
+  Strides inRows; // of quotients and remainders by long rows
   llvm::DenseMap<mlir::Value, bool> exact, bounded;
   llvm::DenseMap<mlir::Value, int64_t> costs, rowCosts;
   llvm::DenseMap<mlir::Value, StoredFor> stored;

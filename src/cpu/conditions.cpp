@@ -101,10 +101,10 @@ static Value extendsWithoutWrap(Context &ctx, Operation *op) {
     low = arith::AddIOp::create(b, low, arith::MinSIOp::create(b, span, ctx.zeroIndex));
   }
   int64_t width = getElementTypeOrSelf(in).getIntOrFloatBitWidth();
-  Value least = constantIndex(b, isSigned ? APInt::getSignedMinValue(width).getSExtValue() : 0);
-  Value most = constantIndex(b, isSigned ? APInt::getSignedMaxValue(width).getSExtValue() : int64_t(llvm::maxUIntN(width)));
-  return logicalAnd(ctx, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, low, least),
-                    arith::CmpIOp::create(b, arith::CmpIPredicate::sle, high, most));
+  Value min = constantIndex(b, isSigned ? APInt::getSignedMinValue(width).getSExtValue() : 0);
+  Value max = constantIndex(b, isSigned ? APInt::getSignedMaxValue(width).getSExtValue() : int64_t(llvm::maxUIntN(width)));
+  return logicalAnd(ctx, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, low, min),
+                    arith::CmpIOp::create(b, arith::CmpIPredicate::sle, high, max));
 }
 
 Value conditions(Context &ctx, ValueRange tiles, int64_t dim) {
@@ -189,8 +189,8 @@ Value boundsHold(Context &ctx, llvm::ArrayRef<BoxTerm> terms, llvm::ArrayRef<int
   Value holds;
   for (const BoxTerm &term : terms) {
     BoxCount box = boxCount(ctx, term, term.dim < 0 ? 1 : shape[term.dim]);
-    Value least = term.dim < 0 ? constantIndex(b, 1) : needed(term.dim);
-    holds = logicalAnd(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, box.count, least));
+    Value min = term.dim < 0 ? constantIndex(b, 1) : needed(term.dim);
+    holds = logicalAnd(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, box.count, min));
     holds = logicalAnd(ctx, holds, box.noWrap);
   }
   return holds;
@@ -293,9 +293,9 @@ Reach Bounds::compute(Value tile) {
         Reach first = of(sum.getLhs()), second = of(sum.getRhs());
         return Reach{arith::AddIOp::create(b, first.low, second.low), arith::AddIOp::create(b, first.high, second.high)};
       })
-      .Case([&](arith::MulIOp dot) {
-        Value factor = constantIndex(b, *constantOf(dot.getRhs()));
-        return both(of(dot.getLhs()), [&](Value end) { return arith::MulIOp::create(b, end, factor); });
+      .Case([&](arith::MulIOp mul) {
+        Value factor = constantIndex(b, *constantOf(mul.getRhs()));
+        return both(of(mul.getLhs()), [&](Value end) { return arith::MulIOp::create(b, end, factor); });
       })
       .Case([&](AddPtrOp add) {
         Value bytes = constantIndex(b, elementBytes(cast<PointerType>(getElementTypeOrSelf(tile)).getPointeeType()));
@@ -390,9 +390,9 @@ static Value areDisjointRanges(ImplicitLocOpBuilder &b, const Reach &first, cons
                               arith::CmpIOp::create(b, ule, second.high, first.low));
 }
 
-Value areDisjointRanges(Context &ctx, Value first, Value firstMask, Value inFront, Value second, Value secondMask) {
+Value areDisjointRanges(Context &ctx, Value first, Value firstMask, Value bytesBefore, Value second, Value secondMask) {
   Reach reach = reachOf(ctx, first, firstMask);
-  if (inFront) reach.low = arith::SubIOp::create(ctx.b, reach.low, inFront);
+  if (bytesBefore) reach.low = arith::SubIOp::create(ctx.b, reach.low, bytesBefore);
   return areDisjointRanges(ctx.b, reach, reachOf(ctx, second, secondMask));
 }
 
@@ -411,13 +411,13 @@ Value isDisjointFromStores(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> haza
       continue;
     }
     if (!written) written = reachOf(ctx, op.getPtr(), op.getMask());
-    Value apart = areDisjointRanges(b, reachOf(ctx, pointer, hazard.load.getMask()), *written);
+    Value disjoint = areDisjointRanges(b, reachOf(ctx, pointer, hazard.load.getMask()), *written);
     if (hazard.sameElement) {
       Value start = evaluateScalar(ctx, pointer, originOf(pointer, ctx.zeroIndex));
       Value goal = evaluateScalar(ctx, op.getPtr(), originOf(op.getPtr(), ctx.zeroIndex));
-      apart = arith::OrIOp::create(b, apart, logicalAnd(ctx, arith::CmpIOp::create(b, eq, start, goal), injective));
+      disjoint = arith::OrIOp::create(b, disjoint, logicalAnd(ctx, arith::CmpIOp::create(b, eq, start, goal), injective));
     }
-    holds = logicalAnd(ctx, holds, apart);
+    holds = logicalAnd(ctx, holds, disjoint);
   }
   return holds;
 }

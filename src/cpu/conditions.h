@@ -29,7 +29,7 @@ std::pair<Value, Value> rowsOf(Context &ctx, Value pointer);
 
 /// True if the bytes that an access to `first` and one to `second` touch, under their masks (or null), are disjoint. The first access also
 /// covers `bytesBefore` bytes before its range (i64; null: none).
-Value areDisjointRanges(Context &ctx, Value first, Value firstMask, Value inFront, Value second, Value secondMask);
+Value areDisjointRanges(Context &ctx, Value first, Value firstMask, Value bytesBefore, Value second, Value secondMask);
 llvm::SmallVector<Hazard> hazardsOf(Context &ctx, tt::StoreOp op);
 /// True if no load of `hazards` reads memory that the store has already written.
 Value isDisjointFromStores(Context &ctx, tt::StoreOp op, llvm::ArrayRef<Hazard> hazards);

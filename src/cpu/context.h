@@ -1,8 +1,12 @@
 // The state of the CPU lowering: the values that exist, the insertion point, and the assumptions that hold there.
 //
-// The functions are grouped by task: control flow and operations in program order (control_flow.h, operations.h), the value of a tile at
-// an index (evaluate.h), loop nests over an index space (loops.h), run-time checks (conditions.h), tiles in scratch memory (scratch.h), and
-// the operations that need loop nests of their own (loop_nests.h).
+// The functions are grouped by task:
+//   control_flow.h, operations.h   control flow and operations in program order
+//   evaluate.h                     the value of a tile at an index
+//   loops.h                        loop nests over an index space
+//   loop_nests.h                   the operations that need loop nests of their own
+//   conditions.h                   run-time checks
+//   scratch.h                      tiles in scratch memory
 #pragma once
 
 #include "cpu/analysis.h"

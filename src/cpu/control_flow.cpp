@@ -145,7 +145,7 @@ Value isLastIteration(Context &ctx, scf::ForOp loop) {
 /// Returns the dimension that should be contiguous in a carried tile: the last one, unless the loop adds a tile that is contiguous along
 /// another one, as in a sum over rows. Accumulators of dots stay row-major.
 static int64_t innerDim(Context &ctx, scf::ForOp op, size_t slot) {
-  constexpr int64_t shortest = 8;
+  constexpr int64_t minSize = 8;
   auto shape = shapeOf(op.getInitArgs()[slot]);
   int64_t last = int64_t(shape.size()) - 1;
   Value yielded = op.getYieldedValues()[slot];
@@ -156,8 +156,8 @@ static int64_t innerDim(Context &ctx, scf::ForOp op, size_t slot) {
                       llvm::all_of(op.getRegionIterArg(slot).getUsers(), takesAnyOrder) &&
                       llvm::all_of(op.getResult(slot).getUsers(), takesAnyOrder);
   if (last < 1 || !isInAnyOrder || isa<BlockArgument>(op.getInitArgs()[slot])) return last;
-  int64_t turned = transposedDim(ctx, yielded, last);
-  return turned >= 0 && shape[turned] >= shortest ? turned : last;
+  int64_t transposed = transposedDim(ctx, yielded, last);
+  return transposed >= 0 && shape[transposed] >= minSize ? transposed : last;
 }
 
 LogicalResult lowerFor(Context &ctx, scf::ForOp op) {
@@ -181,7 +181,7 @@ LogicalResult lowerFor(Context &ctx, scf::ForOp op) {
     }
     tileBuffers.push_back(buffer);
   }
-  int64_t kept = ctx.arenaUsed;
+  int64_t mark = ctx.arenaUsed;
   // The trip count, to estimate the size of the loop's stores.
   Value span = scalarToIndex(ctx, arith::SubIOp::create(b, upper, lower));
   Value stride = arith::MaxSIOp::create(b, scalarToIndex(ctx, step), constantIndex(b, 1));
@@ -209,7 +209,7 @@ LogicalResult lowerFor(Context &ctx, scf::ForOp op) {
     if (!results.empty()) scf::YieldOp::create(b, results);
     ctx.enclosingTrips.pop_back();
   }
-  ctx.arenaUsed = kept;
+  ctx.arenaUsed = mark;
   if (direct) ctx.storedDirectly[direct] = loop.getResults().back();
   bindValues(ctx, op.getResults(), loop.getResults(), tileBuffers);
   return success();
@@ -225,7 +225,7 @@ LogicalResult lowerIf(Context &ctx, scf::IfOp op) {
     else
       types.push_back(lowered(ctx, result.getType()));
   }
-  int64_t kept = ctx.arenaUsed;
+  int64_t mark = ctx.arenaUsed;
   auto branch = scf::IfOp::create(b, types, scalar(ctx, op.getCondition()), !op.getElseRegion().empty());
   auto side = [&](Region &region, Block *block) -> LogicalResult {
     OpBuilder::InsertionGuard guard(b);
@@ -238,7 +238,7 @@ LogicalResult lowerIf(Context &ctx, scf::IfOp op) {
     llvm::SmallVector<Value> results;
     if (failed(leave(ctx, yield, yield->getOperands(), tileBuffers, results))) return failure();
     if (!types.empty()) scf::YieldOp::create(b, results);
-    ctx.arenaUsed = kept;
+    ctx.arenaUsed = mark;
     return success();
   };
   if (failed(side(op.getThenRegion(), branch.thenBlock()))) return failure();
@@ -267,7 +267,7 @@ LogicalResult lowerWhile(Context &ctx, scf::WhileOp op) {
     else
       types.push_back(lowered(ctx, result.getType()));
   }
-  int64_t kept = ctx.arenaUsed;
+  int64_t mark = ctx.arenaUsed;
   auto loop = scf::WhileOp::create(b, types, inits);
   llvm::SmallVector<Type> beforeTypes;
   for (Value init : inits)
@@ -285,13 +285,13 @@ LogicalResult lowerWhile(Context &ctx, scf::WhileOp op) {
   llvm::SmallVector<Value> forwarded, carriedOn;
   if (failed(leave(ctx, condition, condition.getArgs(), afterBuffers, forwarded))) return failure();
   scf::ConditionOp::create(b, scalar(ctx, condition.getCondition()), forwarded);
-  ctx.arenaUsed = kept;
+  ctx.arenaUsed = mark;
   enter(*op.getAfterBody(), loop.getAfter(), types, afterBuffers);
   if (failed(lowerBlock(ctx, *op.getAfterBody()))) return failure();
   Operation *yield = op.getAfterBody()->getTerminator();
   if (failed(leave(ctx, yield, yield->getOperands(), beforeBuffers, carriedOn))) return failure();
   scf::YieldOp::create(b, carriedOn);
-  ctx.arenaUsed = kept;
+  ctx.arenaUsed = mark;
   b.setInsertionPointAfter(loop);
   bindValues(ctx, op.getResults(), loop.getResults(), afterBuffers);
   return success();

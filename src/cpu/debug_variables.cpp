@@ -85,7 +85,7 @@ static llvm::StringRef variableOf(Location location) {
 
 namespace {
 /// The location of a variable from here on: `value`, or the result of applying `operations` to it.
-struct Whereabouts {
+struct VariableLocation {
   Value value;
   LLVM::DITypeAttr type;
   llvm::SmallVector<LLVM::DIExpressionElemAttr, 2> operations;
@@ -100,7 +100,7 @@ static bool isRowMajor(llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> 
 }
 
 /// Declares a value that is not stored as a whole, or not in row-major order.
-static Whereabouts nowhere(Context &ctx, Type type) {
+static VariableLocation optimizedOut(Context &ctx, Type type) {
   LLVM::DITypeAttr of =
       isa<RankedTensorType>(type) ? arrayOf(getElementTypeOrSelf(type), cast<RankedTensorType>(type).getShape()) : typeOf(type);
   return {LLVM::PoisonOp::create(ctx.b, ctx.b.getI64Type()), of, {}};
@@ -116,11 +116,11 @@ static std::optional<uint64_t> offsetInArena(Context &ctx, const Buffer &buffer)
   return static_cast<uint64_t>(sum.getRawConstantIndices()[0] + offset);
 }
 
-static Whereabouts whereaboutsOf(Context &ctx, Value value) {
+static VariableLocation variableLocationOf(Context &ctx, Value value) {
   MLIRContext *context = value.getContext();
   if (!isTile(value)) {
     auto found = ctx.scalars.find(value);
-    if (found == ctx.scalars.end()) return nowhere(ctx, value.getType());
+    if (found == ctx.scalars.end()) return optimizedOut(ctx, value.getType());
     Value at = found->second;
     // LLVM has no 8-bit floats.
     if (auto number = dyn_cast<FloatType>(at.getType()); number && number.getWidth() == 8)
@@ -129,16 +129,16 @@ static Whereabouts whereaboutsOf(Context &ctx, Value value) {
   }
   auto found = ctx.buffers.find(value);
   auto shape = shapeOf(value);
-  if (found == ctx.buffers.end() || !isRowMajor(found->second.strides, shape)) return nowhere(ctx, value.getType());
+  if (found == ctx.buffers.end() || !isRowMajor(found->second.strides, shape)) return optimizedOut(ctx, value.getType());
   std::optional<uint64_t> offset = offsetInArena(ctx, found->second);
-  if (!offset) return nowhere(ctx, value.getType());
-  Whereabouts at{ctx.arena, arrayOf(found->second.element, shape), {}};
+  if (!offset) return optimizedOut(ctx, value.getType());
+  VariableLocation at{ctx.arena, arrayOf(found->second.element, shape), {}};
   if (*offset) at.operations.push_back(LLVM::DIExpressionElemAttr::get(context, llvm::dwarf::DW_OP_plus_uconst, {*offset}));
   at.operations.push_back(LLVM::DIExpressionElemAttr::get(context, llvm::dwarf::DW_OP_deref, {}));
   return at;
 }
 
-static void note(Context &ctx, Location location, const Whereabouts &at, uint64_t argument) {
+static void note(Context &ctx, Location location, const VariableLocation &at, uint64_t argument) {
   LLVM::DISubprogramAttr scope = scopeOf(ctx);
   llvm::StringRef name = variableOf(location);
   auto tileIndex = location->findInstanceOf<FileLineColLoc>();
@@ -152,7 +152,7 @@ static void note(Context &ctx, Location location, const Whereabouts &at, uint64_
 }
 
 static void noteValue(Context &ctx, Value value, Location location) {
-  if (!variableOf(location).empty()) note(ctx, location, whereaboutsOf(ctx, value), 0);
+  if (!variableOf(location).empty()) note(ctx, location, variableLocationOf(ctx, value), 0);
 }
 
 void noteArguments(Context &ctx, Block &block) {
@@ -160,20 +160,20 @@ void noteArguments(Context &ctx, Block &block) {
   bool isKernel = isa<FuncOp>(block.getParentOp()) && block.isEntryBlock();
   for (BlockArgument argument : block.getArguments()) // the first iteration has not written these: they have no location yet
     if (!variableOf(argument.getLoc()).empty() && !ctx.firstIterations.contains(argument))
-      note(ctx, argument.getLoc(), whereaboutsOf(ctx, argument), isKernel ? argument.getArgNumber() + 1 : 0);
+      note(ctx, argument.getLoc(), variableLocationOf(ctx, argument), isKernel ? argument.getArgNumber() + 1 : 0);
 }
 
 /// After a loop or a branch: the results hold the values that a loop carried, and the scratch memory of all other tiles inside is free
 /// again. A variable gets one record, because instruction selection does not preserve the order of several.
 static void leaveRegions(Context &ctx, Operation *op) {
-  llvm::DenseSet<llvm::StringRef> told;
+  llvm::DenseSet<llvm::StringRef> recorded;
   if (auto loop = dyn_cast<scf::ForOp>(op))
     for (auto [carried, result] : llvm::zip(loop.getRegionIterArgs(), loop.getResults()))
-      if (told.insert(variableOf(carried.getLoc())).second) noteValue(ctx, result, carried.getLoc());
+      if (recorded.insert(variableOf(carried.getLoc())).second) noteValue(ctx, result, carried.getLoc());
   op->walk([&](Operation *inner) {
     if (inner == op || inner->getNumResults() != 1 || !ctx.buffers.count(inner->getResult(0))) return;
     llvm::StringRef name = variableOf(inner->getLoc());
-    if (!name.empty() && told.insert(name).second) note(ctx, inner->getLoc(), nowhere(ctx, inner->getResult(0).getType()), 0);
+    if (!name.empty() && recorded.insert(name).second) note(ctx, inner->getLoc(), optimizedOut(ctx, inner->getResult(0).getType()), 0);
   });
 }
 

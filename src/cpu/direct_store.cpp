@@ -17,16 +17,16 @@ using namespace tilewright::tt;
 namespace tilewright::cpu {
 
 /// True if a store may move before the operation: it has no loop nest, which might read memory, and no side effect.
-static bool isPassed(Context &ctx, Operation &op) {
+static bool mayMoveStoreOver(Context &ctx, Operation &op) {
   if (!isMemoryEffectFree(&op) || op.getNumRegions() != 0) return false;
   if (llvm::any_of(op.getResults(), [&](Value value) { return ctx.analysis->isStored(value); })) return false;
   bool hasTiles = llvm::any_of(op.getOperands(), [](Value value) { return isTile(value); });
   return !hasTiles || isElementwise(&op) || isa<BroadcastOp, ExpandDimsOp>(op);
 }
 
-static bool allPassed(Context &ctx, Operation *begin, Operation *end) {
+static bool mayMoveStoreBefore(Context &ctx, Operation *begin, Operation *end) {
   for (Operation *op = begin->getNextNode(); op && op != end; op = op->getNextNode())
-    if (!isPassed(ctx, *op)) return false;
+    if (!mayMoveStoreOver(ctx, *op)) return false;
   return true;
 }
 
@@ -40,7 +40,7 @@ static bool carriesNoLoads(Context &ctx, scf::ForOp loop, size_t sum) {
     Value value = work.pop_back_val();
     Operation *op = value.getDefiningOp();
     if (!op || !seen.insert(value).second) continue;
-    if (!isPassed(ctx, *op)) return false;
+    if (!mayMoveStoreOver(ctx, *op)) return false;
     llvm::append_range(work, op->getOperands());
   }
   return true;
@@ -55,7 +55,7 @@ static Value sumOfIterations(Context &ctx, DotOp dot) {
   if (!yield || yield->getParentOp() != loop) return {};
   size_t slot = use.getOperandNumber();
   Value carried = loop.getRegionIterArg(slot);
-  bool isSum = dot.getC() == carried && carried.hasOneUse() && allPassed(ctx, dot, yield) && carriesNoLoads(ctx, loop, slot);
+  bool isSum = dot.getC() == carried && carried.hasOneUse() && mayMoveStoreBefore(ctx, dot, yield) && carriesNoLoads(ctx, loop, slot);
   return isSum ? loop.getResult(slot) : Value();
 }
 
@@ -66,7 +66,7 @@ StoreOp storeOfResults(Context &ctx, DotOp dot) {
   if (!result.hasOneUse() || shapeOf(result).size() != 2) return {};
   Operation *maker = result.getDefiningOp();
   auto store = dyn_cast<StoreOp>(*result.user_begin());
-  if (!store || store.getValue() != result || store->getBlock() != maker->getBlock() || !allPassed(ctx, maker, store)) return {};
+  if (!store || store.getValue() != result || store->getBlock() != maker->getBlock() || !mayMoveStoreBefore(ctx, maker, store)) return {};
   return store;
 }
 
@@ -77,12 +77,12 @@ StoreOp storeOfLoop(Context &ctx, scf::ForOp loop) {
 }
 
 /// Decides on non-temporal stores without counting the iterations of the loop before the store.
-static Value streaming(Context &ctx, DotOp dot, StoreOp store, const DotPlan &plan) {
+static Value nonTemporalIf(Context &ctx, DotOp dot, StoreOp store, const DotPlan &plan) {
   auto trips = ctx.enclosingTrips;
   if (dot->getBlock() != store->getBlock()) ctx.enclosingTrips.pop_back();
-  Value pays = usesNonTemporalStores(ctx, store, 1, ctx.target.vectorBytes / elementBytes(plan.result));
+  Value isNonTemporal = usesNonTemporalStores(ctx, store, 1, ctx.target.vectorBytes / elementBytes(plan.result));
   ctx.enclosingTrips = std::move(trips);
-  return pays;
+  return isNonTemporal;
 }
 
 std::optional<DirectStore> directStore(Context &ctx, DotOp dot, StoreOp store, const DotPlan &plan, Value readBefore) {
@@ -111,7 +111,7 @@ std::optional<DirectStore> directStore(Context &ctx, DotOp dot, StoreOp store, c
     }
     if (dot->getBlock() != store->getBlock()) holds = logicalAnd(ctx, holds, isLastIteration(ctx, cast<scf::ForOp>(dot->getParentOp())));
     std::tie(direct.base, direct.rowBytes) = rowsOf(ctx, pointer);
-    direct.nonTemporal = streaming(ctx, dot, store, plan);
+    direct.nonTemporal = nonTemporalIf(ctx, dot, store, plan);
     direct.holds = holds ? holds : constantInt(b, b.getI1Type(), 1);
   });
   return isKnown && direct.holds ? std::optional(direct) : std::nullopt;

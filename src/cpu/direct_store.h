@@ -3,8 +3,8 @@
 //   for k: acc += A B          without: acc in scratch, read and copied to memory after the loop
 //   store acc                  with: in the last iteration the register blocks are stored to memory
 //
-// This needs a store of exactly the results, in their type, with contiguous columns, and nothing between dot and store that reads memory
-// or has an effect. A whole tile must be needed. If A is read in memory, it must not overlap the results: the micro-kernel reads rows of
+// The store must take exactly the results, in their type, with contiguous columns. Nothing between dot and store may read memory or have a
+// side effect. A whole tile must be needed. If A is read in memory, it must not overlap the results: the micro-kernel reads rows of
 // A again after it has stored blocks of earlier columns. B is packed beforehand. Otherwise the store runs from scratch as the program says.
 // (Int8, 256x256x256 by 128x256x256 on one thread: copying took 8 % of the time with vectors, 14 % with AMX tiles.)
 #pragma once

@@ -87,7 +87,7 @@ static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const TileI
   TileIndex first = tileIndex;
   first.vector = -1, first.lanes = 1;
   bool isInRow = ctx.isRowOfVector || ctx.rowStart.value;
-  bool ofRow = isInRow && ctx.analysis->needsAssumedSteps(tile, tileIndex.vector);
+  bool ofRow = isInRow && ctx.analysis->needsAssumedStrides(tile, tileIndex.vector);
   Index start = !ofRow ? Index{ctx.zeroIndex, 0} : ctx.isRowOfVector ? tileIndex.at[tileIndex.vector] : ctx.rowStart;
   first.at[tileIndex.vector] = start;
   Value base = evaluateScalar(ctx, tile, first);
@@ -168,7 +168,7 @@ Lanes evaluate(Context &ctx, Value tile, const TileIndex &wanted) {
     result = evaluateOp(ctx, op, tile, tileIndex);
     if (tileIndex.vector >= 0) ctx.notes.computed.insert({op, ctx.root});
   } else {
-    bug(ctx, ctx.kernel, "a tile that nobody has computed");
+    bug(ctx, ctx.kernel, "a tile is used before it is computed");
     result = {Lanes::uniform, constantIndex(b, 0), 0, {}};
   }
   if (!ctx.levels.empty()) ctx.levels[level].memo[key] = result;
@@ -266,9 +266,9 @@ static Lanes evaluateOp(Context &ctx, Operation *op, Value tile, const TileIndex
 
 static Lanes evaluateLoad(Context &ctx, LoadOp load, const TileIndex &tileIndex) {
   if (!isVolatileLoad(load)) return readTile(ctx, load, tileIndex);
-  holdOrder(ctx.b);
+  emitCompilerBarrier(ctx.b);
   Lanes lanes = readTile(ctx, load, tileIndex);
-  holdOrder(ctx.b);
+  emitCompilerBarrier(ctx.b);
   return lanes;
 }
 

@@ -22,8 +22,8 @@ llvm::SmallVector<Value> emitRegion(Context &ctx, mlir::Region &region, ValueRan
 /// Prefetches the same element of the next iteration where an iteration reads `load` a second time, `position` elements after `start`
 /// (i64); see prefetch.cpp.
 void prefetchNextIteration(Context &ctx, tt::LoadOp load, Value start, Value position);
-/// Returns the byte distance (i64) from an element of `load` in a loop of the kernel to the same one in the next iteration, or, after the
-/// last iteration, in the next program. 0 if nothing follows. Null if it is unknown.
+/// Returns the byte distance (i64) from an element of `load`, in a loop of the kernel, to the same one in the next iteration. After the
+/// last iteration, the next program counts. 0 if nothing follows. Null if the distance is unknown.
 Value distanceToNextReading(Context &ctx, tt::LoadOp load);
 
 Value scalar(Context &ctx, Value value);

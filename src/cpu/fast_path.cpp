@@ -53,20 +53,20 @@ static bool areInnermost(Context &ctx, llvm::ArrayRef<int64_t> shape, llvm::Arra
   });
 }
 
-using Form = llvm::function_ref<Value(Value)>;
+using Path = llvm::function_ref<Value(Value)>;
 
-static Values either(ImplicitLocOpBuilder &b, Value isShort, ValueRange arguments, Form fastPath, Form longForm) {
-  auto emit = [&](Block *block, Form form) {
+static Values either(ImplicitLocOpBuilder &b, Value isFast, ValueRange arguments, Path fastPath, Path slowPath) {
+  auto emit = [&](Block *block, Path form) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(block);
     Values results;
     interleaved(b, arguments.size(), [&](int64_t i) { results.push_back(form(arguments[i])); });
     scf::YieldOp::create(b, results);
   };
-  isShort = LLVM::ExpectOp::create(b, isShort, constantInt(b, b.getI1Type(), 1)); // registers are spilled on the slow path
-  auto branch = scf::IfOp::create(b, arguments.getTypes(), isShort, /*withElseRegion=*/true);
+  isFast = LLVM::ExpectOp::create(b, isFast, constantInt(b, b.getI1Type(), 1)); // registers are spilled on the slow path
+  auto branch = scf::IfOp::create(b, arguments.getTypes(), isFast, /*withElseRegion=*/true);
   emit(branch.thenBlock(), fastPath);
-  emit(branch.elseBlock(), longForm);
+  emit(branch.elseBlock(), slowPath);
   return Values(branch.getResults());
 }
 
@@ -80,13 +80,13 @@ static Values evaluateFastPath(Context &ctx, Operation *op, llvm::ArrayRef<TileI
   if (isExp(ctx, op->getResult(0))) {
     bool isBase2 = isa<math::Exp2Op>(op);
     auto fastPath = [&](Value x) { return emitMath(b, ctx.target, isBase2 ? MathFunction::exp2Normal : MathFunction::expNormal, x); };
-    auto longForm = [&](Value x) { return emitElementwise(ctx, op, x); };
-    return either(b, hasNormalExp(b, isBase2 ? MathFunction::exp2 : MathFunction::exp, arguments), arguments, fastPath, longForm);
+    auto slowPath = [&](Value x) { return emitElementwise(ctx, op, x); };
+    return either(b, hasNormalExp(b, isBase2 ? MathFunction::exp2 : MathFunction::exp, arguments), arguments, fastPath, slowPath);
   }
   Value divisor = evaluate(ctx, op->getOperand(1), tileIndices.front()).value;
-  auto fastPath = [&](Value x) { return divideShortly(b, x, divisor); };
-  auto longForm = [&](Value x) { return emitElementwise(ctx, op, {x, splat(b, divisor, lanesOf(x.getType()))}); };
-  return either(b, dividesShortly(b, arguments, divisor, isExp(ctx, argument)), arguments, fastPath, longForm);
+  auto fastPath = [&](Value x) { return divideFast(b, x, divisor); };
+  auto slowPath = [&](Value x) { return emitElementwise(ctx, op, {x, splat(b, divisor, lanesOf(x.getType()))}); };
+  return either(b, canDivideFast(b, arguments, divisor, isExp(ctx, argument)), arguments, fastPath, slowPath);
 }
 
 void evaluateFastPaths(Context &ctx, Value tile, llvm::ArrayRef<TileIndex> tileIndices) {

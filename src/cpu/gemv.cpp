@@ -20,41 +20,41 @@ namespace tilewright::cpu {
 // Rows of the matrix per iteration: streams from memory, and chains of additions. Four if each row has its own chain. If one vector of sums
 // takes all rows, two are as fast from memory (12.0 and 11.7 GFLOP/s of fp32, one row times 4096x4096, Zen 5). In the caches two are 10 %
 // slower, but they save 5 % of the compile time of a dot.
-constexpr int64_t rowsAlong = 4, rowsAdded = 2;
+constexpr int64_t rowsWithOwnChains = 4, rowsPerSum = 2;
 
 static Value multiplyAdd(Context &ctx, Value x, Value y, Value sum) {
   if (ctx.target.fma) return fma(ctx.b, x, y, sum);
   return arith::AddFOp::create(ctx.b, sum, arith::MulFOp::create(ctx.b, x, y));
 }
 
-static Value elements(Context &ctx, const Gemv &dot, Value tile, const TileIndex &tileIndex) {
+static Value elements(Context &ctx, const Gemv &gemv, Value tile, const TileIndex &tileIndex) {
   Value value = tileIndex.vector < 0 ? evaluateScalar(ctx, tile, tileIndex)
                                      : asVector(ctx, evaluate(ctx, tile, tileIndex), getElementTypeOrSelf(tile), tileIndex);
-  return convertTo(ctx, value, dot.element);
+  return convertTo(ctx, value, gemv.element);
 }
 
 /// Stores the factor to scratch as a contiguous array.
-static Value storeFactor(Context &ctx, const Gemv &dot) {
-  Buffer line = allocate(ctx, {dot.k}, dot.element);
+static Value storeFactor(Context &ctx, const Gemv &gemv) {
+  Buffer line = allocate(ctx, {gemv.k}, gemv.element);
   Buffer view = line;
   view.strides.assign(2, 0);
-  view.strides[dot.factorK] = 1;
-  auto shape = shapeOf(dot.factor);
-  int64_t vectorDim = chooseVectorDim(ctx, shape, {dot.factor}, {});
-  int64_t lanes = vectorDim == dot.factorK ? chunkFor(ctx, shape, vectorDim, {dot.factor}) : 1;
+  view.strides[gemv.factorK] = 1;
+  auto shape = shapeOf(gemv.factor);
+  int64_t vectorDim = chooseVectorDim(ctx, shape, {gemv.factor}, {});
+  int64_t lanes = vectorDim == gemv.factorK ? chunkFor(ctx, shape, vectorDim, {gemv.factor}) : 1;
   if (lanes == 1) vectorDim = -1;
-  withConditions(ctx, {dot.factor}, vectorDim, [&] {
+  withConditions(ctx, {gemv.factor}, vectorDim, [&] {
     LoopSpec spec;
     spec.shape = shape;
-    spec.order = {dot.factorK};
+    spec.order = {gemv.factorK};
     spec.chunk.assign(2, 1);
-    spec.chunk[dot.factorK] = lanes;
+    spec.chunk[gemv.factorK] = lanes;
     emitLoops(
         ctx, spec,
         [&](llvm::ArrayRef<TileIndex> tileIndices) {
           for (TileIndex tileIndex : tileIndices) {
-            if (dot.index) tileIndex.at[1 - dot.factorK] = {dot.index, 0};
-            storeChunk(ctx, view, elements(ctx, dot, dot.factor, tileIndex), tileIndex);
+            if (gemv.index) tileIndex.at[1 - gemv.factorK] = {gemv.index, 0};
+            storeChunk(ctx, view, elements(ctx, gemv, gemv.factor, tileIndex), tileIndex);
           }
         },
         vectorDim);
@@ -63,49 +63,49 @@ static Value storeFactor(Context &ctx, const Gemv &dot) {
 }
 
 /// Returns the lanes of a vector of the matrix.
-static int64_t lanesAlong(Context &ctx, const Gemv &dot, int64_t dim) {
-  int64_t widest = std::max(elementBytes(dot.element), elementBytes(getElementTypeOrSelf(dot.matrix)));
-  return std::min(shapeOf(dot.matrix)[dim], ctx.target.vectorBytes / widest);
+static int64_t lanesAlong(Context &ctx, const Gemv &gemv, int64_t dim) {
+  int64_t widest = std::max(elementBytes(gemv.element), elementBytes(getElementTypeOrSelf(gemv.matrix)));
+  return std::min(shapeOf(gemv.matrix)[dim], ctx.target.vectorBytes / widest);
 }
 
 /// Masks are tested for each vector: memory is slower than the tests, so one version of the code is enough.
-static LoopSpec loopsOverMatrix(const Gemv &dot) {
+static LoopSpec loopsOverMatrix(const Gemv &gemv) {
   LoopSpec spec;
-  spec.shape = shapeOf(dot.matrix);
+  spec.shape = shapeOf(gemv.matrix);
   spec.chunk.assign(2, 1);
   return spec;
 }
 
 /// Computes the sums with vectors along the sums.
-static void addRows(Context &ctx, const Gemv &dot, Value factor, Value sums, int64_t lanes) {
+static void addRows(Context &ctx, const Gemv &gemv, Value factor, Value sums, int64_t lanes) {
   ImplicitLocOpBuilder &b = ctx.b;
-  int64_t bytes = elementBytes(dot.element), rows = std::min(rowsAdded, dot.k);
-  Type type = vectorOf(dot.element, lanes);
-  forLoop(ctx, constantIndex(b, 0), constantIndex(b, dot.size), lanes,
+  int64_t bytes = elementBytes(gemv.element), rows = std::min(rowsPerSum, gemv.k);
+  Type type = vectorOf(gemv.element, lanes);
+  forLoop(ctx, constantIndex(b, 0), constantIndex(b, gemv.size), lanes,
           [&](Value i) { cpu::store(b, constantFloat(b, type, 0), pointerAt(b, sums, i, bytes), bytes, false); });
-  LoopSpec spec = loopsOverMatrix(dot);
-  spec.order = {dot.kDim, dot.outerDim};
-  spec.chunk[dot.kDim] = rows;
-  spec.chunk[dot.outerDim] = lanes;
-  if (dot.wanted) limitExtent(ctx, spec, dot.outerDim, dot.wanted);
-  if (dot.length) limitExtent(ctx, spec, dot.kDim, dot.length);
+  LoopSpec spec = loopsOverMatrix(gemv);
+  spec.order = {gemv.kDim, gemv.outerDim};
+  spec.chunk[gemv.kDim] = rows;
+  spec.chunk[gemv.outerDim] = lanes;
+  if (gemv.count) limitExtent(ctx, spec, gemv.outerDim, gemv.count);
+  if (gemv.length) limitExtent(ctx, spec, gemv.kDim, gemv.length);
   emitLoops(
       ctx, spec,
       [&](llvm::ArrayRef<TileIndex> tileIndices) {
         for (TileIndex tileIndex : tileIndices) {
-          Index p = tileIndex.at[dot.kDim], i = tileIndex.at[dot.outerDim];
+          Index p = tileIndex.at[gemv.kDim], i = tileIndex.at[gemv.outerDim];
           Value address = pointerAt(b, sums, i.value, bytes);
           Value sum = cpu::load(b, type, address, bytes);
           for (int64_t row = 0; row < rows; ++row) {
             Value at = row == 0 ? p.value : Value(arith::AddIOp::create(b, p.value, constantIndex(b, row)));
-            tileIndex.at[dot.kDim] = {at, row == 0 ? p.level : std::max(p.level, i.level)};
-            Value scale = cpu::load(b, dot.element, pointerAt(b, factor, at, bytes), bytes);
-            sum = multiplyAdd(ctx, elements(ctx, dot, dot.matrix, tileIndex), splat(b, scale, lanes), sum);
+            tileIndex.at[gemv.kDim] = {at, row == 0 ? p.level : std::max(p.level, i.level)};
+            Value scale = cpu::load(b, gemv.element, pointerAt(b, factor, at, bytes), bytes);
+            sum = multiplyAdd(ctx, elements(ctx, gemv, gemv.matrix, tileIndex), splat(b, scale, lanes), sum);
           }
           cpu::store(b, sum, address, bytes, false);
         }
       },
-      dot.outerDim);
+      gemv.outerDim);
 }
 
 /// Adds up the lanes of each vector. Returns the sums as lanes of fewer vectors, in order. While two vectors are left, they become one:
@@ -127,31 +127,31 @@ static llvm::SmallVector<Value> addLanes(ImplicitLocOpBuilder &b, llvm::SmallVec
 }
 
 /// Computes the sums with vectors along the terms.
-static void addAlong(Context &ctx, const Gemv &dot, Value factor, Value sums, int64_t lanes) {
+static void addAlong(Context &ctx, const Gemv &gemv, Value factor, Value sums, int64_t lanes) {
   ImplicitLocOpBuilder &b = ctx.b;
-  int64_t bytes = elementBytes(dot.element), rows = std::min(rowsAlong, dot.size);
-  Type type = vectorOf(dot.element, lanes);
-  LoopSpec spec = loopsOverMatrix(dot);
-  spec.order = {dot.outerDim};
-  spec.chunk[dot.outerDim] = rows;
-  if (dot.wanted) limitExtent(ctx, spec, dot.outerDim, dot.wanted);
-  Value end = dot.length ? dot.length : constantIndex(b, dot.k);
+  int64_t bytes = elementBytes(gemv.element), rows = std::min(rowsWithOwnChains, gemv.size);
+  Type type = vectorOf(gemv.element, lanes);
+  LoopSpec spec = loopsOverMatrix(gemv);
+  spec.order = {gemv.outerDim};
+  spec.chunk[gemv.outerDim] = rows;
+  if (gemv.count) limitExtent(ctx, spec, gemv.outerDim, gemv.count);
+  Value end = gemv.length ? gemv.length : constantIndex(b, gemv.k);
   emitLoops(
       ctx, spec,
       [&](llvm::ArrayRef<TileIndex> tileIndices) {
-        Index first = tileIndices[0].at[dot.outerDim];
+        Index first = tileIndices[0].at[gemv.outerDim];
         llvm::SmallVector<Index> outer = {first};
         for (int64_t row = 1; row < rows; ++row)
           outer.push_back({arith::AddIOp::create(b, first.value, constantIndex(b, row)), int64_t(ctx.levels.size()) - 1});
         auto step = [&](Value p, ValueRange before) {
           TileIndex tileIndex = tileIndices[0];
-          tileIndex.vector = dot.kDim, tileIndex.lanes = lanes;
-          tileIndex.at[dot.kDim] = {p, int64_t(ctx.levels.size()) - 1};
+          tileIndex.vector = gemv.kDim, tileIndex.lanes = lanes;
+          tileIndex.at[gemv.kDim] = {p, int64_t(ctx.levels.size()) - 1};
           Value scale = cpu::load(b, type, pointerAt(b, factor, p, bytes), bytes);
           llvm::SmallVector<Value> after;
           for (int64_t row = 0; row < rows; ++row) {
-            tileIndex.at[dot.outerDim] = outer[row];
-            after.push_back(multiplyAdd(ctx, elements(ctx, dot, dot.matrix, tileIndex), scale, before[row]));
+            tileIndex.at[gemv.outerDim] = outer[row];
+            after.push_back(multiplyAdd(ctx, elements(ctx, gemv, gemv.matrix, tileIndex), scale, before[row]));
           }
           return after;
         };
@@ -166,25 +166,25 @@ static void addAlong(Context &ctx, const Gemv &dot, Value factor, Value sums, in
       -1);
 }
 
-void emitGemv(Context &ctx, const Gemv &dot) {
+void emitGemv(Context &ctx, const Gemv &gemv) {
   ImplicitLocOpBuilder &b = ctx.b;
-  int64_t mark = ctx.arenaUsed, bytes = elementBytes(dot.element);
-  Value factor = storeFactor(ctx, dot), sums = allocate(ctx, {dot.size}, dot.element).base;
-  int64_t vectorDim = chooseVectorDim(ctx, shapeOf(dot.matrix), {dot.matrix}, {});
-  int64_t lanes = lanesAlong(ctx, dot, vectorDim);
-  withConditions(ctx, {dot.matrix}, vectorDim, [&] {
-    if (vectorDim == dot.outerDim)
-      addRows(ctx, dot, factor, sums, lanes);
+  int64_t mark = ctx.arenaUsed, bytes = elementBytes(gemv.element);
+  Value factor = storeFactor(ctx, gemv), sums = allocate(ctx, {gemv.size}, gemv.element).base;
+  int64_t vectorDim = chooseVectorDim(ctx, shapeOf(gemv.matrix), {gemv.matrix}, {});
+  int64_t lanes = lanesAlong(ctx, gemv, vectorDim);
+  withConditions(ctx, {gemv.matrix}, vectorDim, [&] {
+    if (vectorDim == gemv.outerDim)
+      addRows(ctx, gemv, factor, sums, lanes);
     else
-      addAlong(ctx, dot, factor, sums, lanes);
+      addAlong(ctx, gemv, factor, sums, lanes);
   });
-  int64_t step = dot.stride == 1 ? std::min(dot.size, ctx.target.vectorBytes / bytes) : 1;
-  Value end = dot.wanted ? dot.wanted : constantIndex(b, dot.size);
+  int64_t step = gemv.stride == 1 ? std::min(gemv.size, ctx.target.vectorBytes / bytes) : 1;
+  Value end = gemv.count ? gemv.count : constantIndex(b, gemv.size);
   forLoop(ctx, constantIndex(b, 0), end, step, [&](Value i) {
-    Type type = vectorOf(dot.element, step);
-    Value sum = cpu::load(b, type, pointerAt(b, sums, i, bytes), bytes), address = pointerAt(b, dot.target, i, dot.stride * bytes);
-    Value all = dot.fromZero ? sum : Value(arith::AddFOp::create(b, cpu::load(b, type, address, bytes), sum));
-    sum = dot.isFirst ? Value(arith::SelectOp::create(b, dot.isFirst, sum, all)) : all;
+    Type type = vectorOf(gemv.element, step);
+    Value sum = cpu::load(b, type, pointerAt(b, sums, i, bytes), bytes), address = pointerAt(b, gemv.target, i, gemv.stride * bytes);
+    Value all = gemv.fromZero ? sum : Value(arith::AddFOp::create(b, cpu::load(b, type, address, bytes), sum));
+    sum = gemv.isFirst ? Value(arith::SelectOp::create(b, gemv.isFirst, sum, all)) : all;
     cpu::store(b, sum, address, bytes, false);
   });
   ctx.arenaUsed = mark;

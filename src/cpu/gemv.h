@@ -13,7 +13,7 @@ struct Gemv {
   int64_t factorK;        // of the factor
   int64_t size, k;        // elements along both
   Type element;           // the type of multiplications and additions
-  Value wanted, length;   // number of sums, and of terms of each (i64); null: all
+  Value count, length;    // number of sums, and of terms of each (i64); null: all
   Value target;           // sums[i] goes to target + i * stride elements
   int64_t stride;
   bool fromZero;      // the sums overwrite the target instead of being added to it
@@ -21,6 +21,6 @@ struct Gemv {
   Value index = {};   // index along the factor's other dimension (i64); null: 0
 };
 
-void emitGemv(Context &ctx, const Gemv &dot);
+void emitGemv(Context &ctx, const Gemv &gemv);
 
 } // namespace tilewright::cpu

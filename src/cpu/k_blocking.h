@@ -19,9 +19,9 @@ int64_t iterationsTogether(Context &ctx, tt::DotOp dot, const DotPlan &plan, con
 
 /// One iteration of such a loop.
 struct PendingBlock {
-  Value first;  // i64: start of its part of K, in elements from the loop's first iteration
-  Value within; // i64: the same, from the first iteration of the pending block
-  Value isDue;  // i1: the pending block is multiplied in this iteration
+  Value first;     // i64: start of its part of K, in elements from the loop's first iteration
+  Value within;    // i64: the same, from the first iteration of the pending block
+  Value isFlushed; // i1: the pending block is multiplied in this iteration
 };
 
 /// Describes the iteration that is being emitted.
@@ -44,7 +44,7 @@ struct BlockRange {
 };
 
 /// Appends the iteration to the pending block, and emits a loop over the ranges that are multiplied now; `multiply` is called once.
-void multiplyWhatIsDue(Context &ctx, const PendingBlock &iteration, const DotPlan &plan, const OperandA &a, const DotLimits &limits,
-                       llvm::function_ref<void(const BlockRange &)> multiply);
+void multiplyPendingBlock(Context &ctx, const PendingBlock &iteration, const DotPlan &plan, const OperandA &a, const DotLimits &limits,
+                          llvm::function_ref<void(const BlockRange &)> multiply);
 
 } // namespace tilewright::cpu

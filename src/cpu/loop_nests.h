@@ -21,7 +21,7 @@ void lowerAtomic(Context &ctx, mlir::Operation *op);
 /// Returns the kind of atomic operations that a kernel has.
 Atomics atomicsOf(tt::FuncOp kernel);
 /// At the start of a launch: records for the programs whether their launch runs alone.
-void tellAlone(ImplicitLocOpBuilder &b, Value arena, Value scratch);
+void recordIsAlone(ImplicitLocOpBuilder &b, Value arena, Value scratch);
 void lowerPrint(Context &ctx, tt::PrintOp op);
 void lowerAssert(Context &ctx, tt::AssertOp op);
 /// Emits an assertion in a combine function, of one lane or several; if `holds` is a vector, all lanes must hold.

@@ -9,7 +9,7 @@ using namespace tilewright::tt;
 namespace tilewright::cpu {
 
 /// Emits a single-thread fence. LLVM has no volatile masked loads or gathers, and ordinary loads may cross volatile ones.
-void holdOrder(ImplicitLocOpBuilder &b) {
+void emitCompilerBarrier(ImplicitLocOpBuilder &b) {
   LLVM::FenceOp::create(b, LLVM::AtomicOrdering::seq_cst, "singlethread");
 }
 

@@ -7,7 +7,7 @@
 namespace tilewright::cpu {
 
 /// Emits a compiler barrier: LLVM moves or removes no memory access across it. It emits no instruction.
-void holdOrder(ImplicitLocOpBuilder &b);
+void emitCompilerBarrier(ImplicitLocOpBuilder &b);
 
 /// True if the operation and its regions do not write memory, wait for another program, or contain a volatile load.
 bool onlyReads(mlir::Operation *op);

@@ -115,7 +115,7 @@ static Value roundInSoftware(MathOps &m, MathFunction function, Value x) {
   if (function == MathFunction::trunc) {
     whole = m.subtract(whole, m.select(m.less(magnitude, whole), one, zero));
   } else if (function == MathFunction::floor || function == MathFunction::ceil) {
-    // Computed from the magnitude: down or up, depending on the sign.
+    // Rounds the magnitude down or up, depending on the sign.
     Value down = m.subtract(whole, m.select(m.less(magnitude, whole), one, zero));
     Value up = m.add(whole, m.select(m.less(whole, magnitude), one, zero));
     Value negative = m.less(x, zero);
@@ -172,7 +172,7 @@ static Value emitFmod(MathOps &m, const CpuTarget &target, Value x, Value y) {
 // midpoint |x / d - q| is 1/2, so only x = d, with the largest fraction, would reach 1.5. (Brisebarre, Muller, Raina: "Accelerating
 // correctly rounded floating-point division when the divisor is known in advance", 2004.) This holds if nothing overflows or underflows,
 // which the ranges of x and d guarantee: x - q d is a multiple of 2^-111.
-Value divideShortly(ImplicitLocOpBuilder &b, Value x, Value divisor) {
+Value divideFast(ImplicitLocOpBuilder &b, Value x, Value divisor) {
   MathOps m(b, fma, x.getType()), one(b, fma, divisor.getType());
   Value inverse = splat(b, one.divide(one.real(1), divisor), lanesOf(x.getType()));
   Value near = m.multiply(x, inverse);
@@ -195,7 +195,7 @@ static Value isZero(ImplicitLocOpBuilder &b, Value words) {
 // Subtract the bits of 2^-64 from those of a magnitude: the result is below 2^30 exactly for magnitudes from 2^-64 to 2^64. Smaller
 // magnitudes give words in the last quarter, larger ones words in the second. Bit 30 distinguishes them for either sign. If all numbers are
 // non-negative and below 2, bit 29 is set exactly for those that are at least 2^-63 (or NaN).
-Value dividesShortly(ImplicitLocOpBuilder &b, ValueRange x, Value divisor, bool isBelowTwo) {
+Value canDivideFast(ImplicitLocOpBuilder &b, ValueRange x, Value divisor, bool isBelowTwo) {
   MathOps m(b, fma, x.front().getType()), one(b, fma, divisor.getType());
   Value isFit = isWithin(one, divisor, -40, 40);
   int64_t lanes = lanesOf(x.front().getType());
@@ -212,10 +212,10 @@ Value dividesShortly(ImplicitLocOpBuilder &b, ValueRange x, Value divisor, bool 
 }
 
 Value divideBySame(ImplicitLocOpBuilder &b, Value x, Value divisor) {
-  auto branch = scf::IfOp::create(b, TypeRange{x.getType()}, dividesShortly(b, x, divisor, /*isBelowTwo=*/false), /*withElseRegion=*/true);
+  auto branch = scf::IfOp::create(b, TypeRange{x.getType()}, canDivideFast(b, x, divisor, /*isBelowTwo=*/false), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, divideShortly(b, x, divisor));
+  scf::YieldOp::create(b, divideFast(b, x, divisor));
   b.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(b, arith::DivFOp::create(b, x, splat(b, divisor, lanesOf(x.getType()))).getResult());
   return branch.getResult(0);
@@ -224,11 +224,11 @@ Value divideBySame(ImplicitLocOpBuilder &b, Value x, Value divisor) {
 // As unsigned words, negative numbers increase with their magnitude; zero and NaN without a sign bit are smaller than all of them.
 Value hasNormalExp(ImplicitLocOpBuilder &b, MathFunction function, ValueRange x) {
   MathOps m(b, fma, x.front().getType());
-  Value farthest;
+  Value largest;
   for (Value value : x)
-    farthest = farthest ? Value(arith::MaxUIOp::create(b, farthest, m.bits(value))) : m.bits(value);
+    largest = largest ? Value(arith::MaxUIOp::create(b, largest, m.bits(value))) : m.bits(value);
   Value least = m.bits(m.real(function == MathFunction::exp ? expTiny : exp2Tiny));
-  return holdsForAll(b, m.compareWords(arith::CmpIPredicate::ule, farthest, least));
+  return holdsForAll(b, m.compareWords(arith::CmpIPredicate::ule, largest, least));
 }
 
 //===------------------------------------------------------------------------------------------------------- erf by tables

@@ -69,11 +69,11 @@ Value finiteHalves(ImplicitLocOpBuilder &b, Value words, bool exchanged);
 
 /// Divides lanes of f32 by one f32 number with correct rounding, for machines with slow division and fused multiply-add.
 Value divideBySame(ImplicitLocOpBuilder &b, Value x, Value divisor);
-/// Returns whether (i1) divideShortly divides all vectors of `x` without overflow or underflow. `isBelowTwo`: all numbers are known to be
+/// Returns whether (i1) divideFast divides all vectors of `x` without overflow or underflow. `isBelowTwo`: all numbers are known to be
 /// NaN or in [0, 2).
-Value dividesShortly(ImplicitLocOpBuilder &b, ValueRange x, Value divisor, bool isBelowTwo);
+Value canDivideFast(ImplicitLocOpBuilder &b, ValueRange x, Value divisor, bool isBelowTwo);
 /// Divides in three operations, with correct rounding.
-Value divideShortly(ImplicitLocOpBuilder &b, Value x, Value divisor);
+Value divideFast(ImplicitLocOpBuilder &b, Value x, Value divisor);
 /// Returns whether (i1) exp or exp2 of all vectors of `x`, which are at most 0, is a normal number or NaN in every lane.
 Value hasNormalExp(ImplicitLocOpBuilder &b, MathFunction function, ValueRange x);
 

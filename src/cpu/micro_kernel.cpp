@@ -1,5 +1,5 @@
-// A dot is fast only if a block of C stays in registers while k runs, every loaded element of A and B is used many times, and nothing is
-// spilled. The block is `rows` x one panel of B (two vectors wide if n allows):
+// A fast dot holds a block of C in registers for the whole loop over k, uses every loaded element of A and B many times, and spills
+// nothing. The block is `rows` x one panel of B (two vectors wide if n allows):
 //
 //   for panel in B:                    one panel is k * panel elements: it stays in L1 while all rows of A are multiplied
 //     for block of rows in A:          6 (16 registers) or 8 (32 registers), then the rest in blocks of 4, 2, 1
@@ -8,14 +8,14 @@
 //       C = acc
 //
 // Broadcasts read the rows of A in place, at constant offsets from one pointer: row strides are constants of the plan.
-// During its multiply-adds a large block prefetches its part of the next panel of B, which may be in the last-level cache, and of the block
-// of A that the next dot reads: hardware prefetchers do not follow rows that are pages apart. (GFLOP/s of 1024, 2048 and 4096 by
-// 256x256x256 on one thread of an Emerald Rapids: 139, 137 and 127 without, 144, 151 and 147 with it; peak from registers and L1 is 175.)
-// A multiply-add has a latency of four cycles and two start per cycle, so with fewer than eight accumulators they would wait for each
-// other. Blocks of few rows therefore have several partial sums over p, which are added at the end. Narrow types: a 32-bit lane holds two
-// or four adjacent elements along k; one instruction multiplies them and adds the results to the sum (vdpbf16ps, vpdpbusd; vpmaddwd and an
-// addition). vpdpbusd takes unsigned bytes on one side: panels hold b + 128, and sums start from -128 * (the sum of A's row), since sum a
-// (b + 128) = sum a b + 128 sum a. So A is read in place; B is packed in any case.
+// During its multiply-adds a large block prefetches its part of the next panel of B, which may be in the last-level cache. It also
+// prefetches the block of A that the next dot reads: hardware prefetchers do not follow rows that are pages apart. (GFLOP/s of 1024, 2048
+// and 4096 by 256x256x256 on one thread of an Emerald Rapids: 139, 137 and 127 without, 144, 151 and 147 with it; peak from registers and
+// L1 is 175.) A multiply-add has a latency of four cycles and two start per cycle, so with fewer than eight accumulators they would wait
+// for each other. Blocks of few rows therefore have several partial sums over p, which are added at the end. Narrow types: a 32-bit lane
+// holds two or four adjacent elements along k; one instruction multiplies them and adds the results to the sum (vdpbf16ps, vpdpbusd;
+// vpmaddwd and an addition). vpdpbusd takes unsigned bytes on one side: panels hold b + 128, and sums start from -128 * (the sum of A's
+// row), since sum a (b + 128) = sum a b + 128 sum a. So A is read in place; B is packed in any case.
 #include "cpu/micro_kernel.h"
 
 #include "cpu/amx_tiles.h"
@@ -42,7 +42,7 @@ void forEach(ImplicitLocOpBuilder &b, int64_t end, int64_t step, int64_t first, 
 namespace {
 
 constexpr int64_t neededAccumulators = 8;         // multiply-adds in flight: latency 4, two per cycle (Zen 2 and later, Skylake and later)
-constexpr int64_t maxRowsOfAll = 16;              // per register block
+constexpr int64_t maxBlockRows = 16;              // per register block
 constexpr int64_t maxUnroll = neededAccumulators; // steps of k: one row of one vector has as many partial sums
 
 int64_t bytesOf(Type element) {
@@ -50,7 +50,7 @@ int64_t bytesOf(Type element) {
 }
 
 constexpr int64_t line = 64;                     // bytes of a cache line
-constexpr int64_t smallestPrefetched = 64 << 10; // bytes of a block of B
+constexpr int64_t minPrefetchedBytes = 64 << 10; // bytes of a block of B
 
 /// True if nothing is read beyond the needed length. Then rows of A may end there and need no copy (at 65x65x65 the copy of A took a tenth
 /// of the time). Groups are read up to a multiple of the unrolled steps.
@@ -63,7 +63,7 @@ struct RowBlocks {
 };
 
 /// Addresses that later blocks read: the next panel of B, and A's next block. Null: no prefetch.
-struct Ahead {
+struct PrefetchAddresses {
   Value panel, a;
 };
 
@@ -109,9 +109,9 @@ public:
       stepsEnd = arith::MinSIOp::create(b, stepsEnd, constantIndex(b, steps));
     }
     if (takesBytes()) emitRowSums(a);
-    for (int64_t row = 0; row < maxRowsOfAll && plan.aRowBytes; ++row)
+    for (int64_t row = 0; row < maxBlockRows && plan.aRowBytes; ++row)
       rowOffsets.push_back(arith::MulIOp::create(b, constantIndex(b, row), plan.aRowBytes));
-    for (int64_t row = 0; row < maxRowsOfAll && plan.out; ++row)
+    for (int64_t row = 0; row < maxBlockRows && plan.out; ++row)
       outOffsets.push_back(arith::MulIOp::create(b, constantIndex(b, row), plan.outRowBytes));
     forEach(b, plan.n, plan.panel, 0, limits.columns, [&](Value column) {
       Value panel = pointerAt(b, bPanels, column, plan.k * operandBytes);
@@ -181,7 +181,7 @@ private:
 
   /// Multiplies all rows of A by one panel, from `column` on.
   void emitPanel(Value a, Value panel, Value corner, Value column) {
-    findWhatIsNext(panel, column);
+    findNextAddresses(panel, column);
     int64_t first = 0;
     for (const DotBlocks::Rows &blocks : rowBlocks()) {
       forEach(b, blocks.count * blocks.rows, blocks.rows, first, limits.rows, [&](Value row) {
@@ -226,9 +226,9 @@ private:
       b.setInsertionPointToStart(parts.getBody());
       Value here = pointerAt(b, row, parts.getInductionVar(), plan.aCol * operandBytes), sum = parts.getRegionIterArg(0);
       if (isVector)
-        sum = addProducts(constantInt(b, partType, -128), load(b, partType, here, operandBytes), sum);
+        sum = multiplyAccumulate(constantInt(b, partType, -128), load(b, partType, here, operandBytes), sum);
       else
-        sum = addProducts(constantInt(b, loadedType(), -128), broadcastGroup(here, 0, 0), sum);
+        sum = multiplyAccumulate(constantInt(b, loadedType(), -128), broadcastGroup(here, 0, 0), sum);
       scf::YieldOp::create(b, sum);
     }
     Value sum = parts.getResult(0);
@@ -265,7 +265,7 @@ private:
     return partials;
   }
 
-  /// Names the instruction that addProducts emits.
+  /// Names the instruction that multiplyAccumulate emits.
   const char *instruction() const {
     if (takesBytes()) return "vpdpbusd";
     if (plan.group > 1 && plan.operand.isBF16()) return "vdpbf16ps";
@@ -274,7 +274,7 @@ private:
   }
 
   /// Emits one block of C, from its load to its store.
-  void emitBlock(Value aBlock, Value panel, Value cBlock, int64_t rows, int64_t partials, const Ahead &ahead) {
+  void emitBlock(Value aBlock, Value panel, Value cBlock, int64_t rows, int64_t partials, const PrefetchAddresses &next) {
     int64_t unroll = partials;
     while (unroll < maxSteps() && steps % (2 * unroll) == 0)
       unroll *= 2;
@@ -285,9 +285,9 @@ private:
     } else {
       bool hasRest = stepsEnd && limits.lengthStride % unroll != 0 && readsExactly(plan);
       Value end = !stepsEnd ? constantIndex(b, steps) : hasRest ? arith::AndIOp::create(b, stepsEnd, constantIndex(b, -unroll)) : stepsEnd;
-      int64_t together = stepsOfPrefetch(ahead, unroll);
+      int64_t together = stepsPerPrefetch(next, unroll);
       sums = stepLoop(constantIndex(b, 0), end, together, sums, [&](Value first, SmallVector<Value> &now) {
-        prefetch(ahead, first, rows, together);
+        prefetch(next, first, rows, together);
         auto some = [&](Value step, SmallVector<Value> &inner) {
           Value here = pointerAt(b, aBlock, step, plan.group * plan.aCol * operandBytes);
           emitSteps(inner, here, pointerAt(b, panel, step, plan.group * plan.panel * operandBytes), rows, unroll);
@@ -321,16 +321,16 @@ private:
   /// Returns how many steps of k share one group of prefetches. With 16 registers an iteration has few multiply-adds; address computations
   /// need half as many instructions and use the same ports, so 32 steps share them. (GFLOP/s of 1024 by 128x256x256 with AVX2, one thread
   /// of an Emerald Rapids: 74 with prefetches every two steps, 78 every 32, 80 without any.)
-  int64_t stepsOfPrefetch(const Ahead &ahead, int64_t unroll) const {
+  int64_t stepsPerPrefetch(const PrefetchAddresses &next, int64_t unroll) const {
     int64_t together = unroll;
-    while (ahead.panel && target.registers < 32 && together < 32 && steps % (2 * together) == 0)
+    while (next.panel && target.registers < 32 && together < 32 && steps % (2 * together) == 0)
       together *= 2;
     return together;
   }
 
-  void findWhatIsNext(Value panel, Value column) {
+  void findNextAddresses(Value panel, Value column) {
     nextPanel = nextA = {};
-    bool isLarge = plan.k * plan.n * operandBytes >= smallestPrefetched && plan.m >= maxRowsOfAll;
+    bool isLarge = plan.k * plan.n * operandBytes >= minPrefetchedBytes && plan.m >= maxBlockRows;
     if (!isLarge || vectors < panelVectors) return;
     nextPanel = pointerAtConstant(b, panel, plan.k * plan.panel * operandBytes);
     if (!plan.aNext) return;
@@ -339,9 +339,9 @@ private:
   }
 
   /// Returns the prefetch addresses for the block of rows at `row` + `first`.
-  Ahead prefetchAddress(Value aBlock, Value row, int64_t first) {
+  PrefetchAddresses prefetchAddress(Value aBlock, Value row, int64_t first) {
     if (!nextPanel) return {};
-    Value panel = pointerAt(b, pointerAtConstant(b, nextPanel, first * bytesBeforeRow()), row, bytesBeforeRow());
+    Value panel = pointerAt(b, pointerAtConstant(b, nextPanel, first * prefetchBytesPerRow()), row, prefetchBytesPerRow());
     return {panel, nextA ? pointerAt(b, aBlock, nextA, 1) : Value()};
   }
 
@@ -352,27 +352,27 @@ private:
   }
 
   /// Returns how many bytes of the next panel are prefetched per row of A: all of it over all rows.
-  int64_t bytesBeforeRow() const { return (plan.k * plan.panel * operandBytes + plan.m - 1) / plan.m; }
+  int64_t prefetchBytesPerRow() const { return (plan.k * plan.panel * operandBytes + plan.m - 1) / plan.m; }
 
   /// Prefetches during `unroll` steps of a block of rows.
-  void prefetch(const Ahead &ahead, Value step, int64_t rows, int64_t unroll) {
-    if (!ahead.panel) return;
+  void prefetch(const PrefetchAddresses &next, Value step, int64_t rows, int64_t unroll) {
+    if (!next.panel) return;
     auto fetch = [&](Value address) { LLVM::Prefetch::create(b, address, /*rw=*/0, /*hint=*/2, /*cache=*/1); }; // to L2
-    int64_t bytes = llvm::PowerOf2Ceil((rows * bytesBeforeRow() + steps - 1) / steps);
-    Value tileIndex = pointerAt(b, ahead.panel, step, bytes);
+    int64_t bytes = llvm::PowerOf2Ceil((rows * prefetchBytesPerRow() + steps - 1) / steps);
+    Value tileIndex = pointerAt(b, next.panel, step, bytes);
     for (int64_t offset = 0; offset < std::max(line, bytes * unroll); offset += line)
       fetch(pointerAtConstant(b, tileIndex, offset));
-    if (!ahead.a || !llvm::isPowerOf2_64(steps)) return;
+    if (!next.a || !llvm::isPowerOf2_64(steps)) return;
     // Lines are numbered row by row.
     int64_t lines = linesOfA(), all = rows * lines, iterations = steps / unroll;
-    Value turn = arith::ShRUIOp::create(b, step, constantIndex(b, llvm::Log2_64(unroll)));
+    Value iteration = arith::ShRUIOp::create(b, step, constantIndex(b, llvm::Log2_64(unroll)));
     for (int64_t i = 0; i < std::max<int64_t>(1, all / iterations); ++i) {
-      Value number = arith::MulIOp::create(b, turn, constantIndex(b, all));
+      Value number = arith::MulIOp::create(b, iteration, constantIndex(b, all));
       number = arith::ShRUIOp::create(b, number, constantIndex(b, llvm::Log2_64(iterations)));
       if (i) number = arith::AddIOp::create(b, number, constantIndex(b, i));
       Value row = arith::ShRUIOp::create(b, number, constantIndex(b, llvm::Log2_64(lines)));
       Value within = arith::AndIOp::create(b, number, constantIndex(b, lines - 1));
-      fetch(pointerAt(b, pointerAt(b, ahead.a, arith::MulIOp::create(b, row, plan.aRowBytes), 1), within, line));
+      fetch(pointerAt(b, pointerAt(b, next.a, arith::MulIOp::create(b, row, plan.aRowBytes), 1), within, line));
     }
   }
 
@@ -385,9 +385,9 @@ private:
       SmallVector<Type> types(rows * vectors, accumulator);
       auto branch = scf::IfOp::create(b, types, plan.isFirst, /*withElseRegion=*/true);
       OpBuilder::InsertionGuard guard(b);
-      for (bool isNew : {true, false}) {
-        b.setInsertionPointToStart(isNew ? branch.thenBlock() : branch.elseBlock());
-        scf::YieldOp::create(b, startOf(cBlock, rows, isNew));
+      for (bool isFirst : {true, false}) {
+        b.setInsertionPointToStart(isFirst ? branch.thenBlock() : branch.elseBlock());
+        scf::YieldOp::create(b, startOf(cBlock, rows, isFirst));
       }
       sums = SmallVector<Value>(branch.getResults());
     }
@@ -395,13 +395,13 @@ private:
     return sums;
   }
 
-  /// Returns the initial values of the first partial sums. `isNew`: C holds no values yet.
-  SmallVector<Value> startOf(Value cBlock, int64_t rows, bool isNew) {
+  /// Returns the initial values of the first partial sums. `isFirst`: C holds no values yet.
+  SmallVector<Value> startOf(Value cBlock, int64_t rows, bool isFirst) {
     SmallVector<Value> sums;
     for (int64_t row = 0; row < rows; ++row) {
       Value start = starts ? splat(b, load(b, plan.result, pointerAtConstant(b, starts, 4 * row), 4), lanes) : Value();
       for (int64_t vector = 0; vector < vectors; ++vector) {
-        Value before = isNew ? Value() : load(b, accumulator, cAddress(cBlock, row, vector), bytesOf(plan.result));
+        Value before = isFirst ? Value() : load(b, accumulator, cAddress(cBlock, row, vector), bytesOf(plan.result));
         sums.push_back(before && start ? add(before, start) : before ? before : start ? start : zero());
       }
     }
@@ -449,7 +449,7 @@ private:
         Value element = plan.group > 1 ? broadcastGroup(aBlock, row, step) : broadcast(aBlock, row, step);
         for (int64_t vector = 0; vector < vectors; ++vector) {
           Value &sum = sums[(step % partials) * inPartial + row * vectors + vector];
-          sum = takesBytes() ? addProducts(columns[vector], element, sum) : addProducts(element, columns[vector], sum);
+          sum = takesBytes() ? multiplyAccumulate(columns[vector], element, sum) : multiplyAccumulate(element, columns[vector], sum);
         }
       }
     }
@@ -480,22 +480,22 @@ private:
     if (plan.aCol == 1) all = load(b, word, address, operandBytes);
     for (int64_t i = 0; plan.aCol != 1 && i < plan.group; ++i) {
       Value element = load(b, part, pointerAtConstant(b, address, i * plan.aCol * operandBytes), operandBytes);
-      Value placed = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, word, element), constantInt(b, word, 8 * operandBytes * i));
-      all = all ? Value(arith::OrIOp::create(b, all, placed)) : placed;
+      Value shifted = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, word, element), constantInt(b, word, 8 * operandBytes * i));
+      all = all ? Value(arith::OrIOp::create(b, all, shifted)) : shifted;
     }
     return reinterpret(b, loadedType(), splat(b, all, lanes));
   }
 
   /// Returns sum + x * y; each lane adds the products of a group. For bytes, x is the unsigned operand.
-  Value addProducts(Value x, Value y, Value sum) {
+  Value multiplyAccumulate(Value x, Value y, Value sum) {
     if (plan.group == 1) return multiplyAdd(x, y, sum);
     std::string bits = std::to_string(32 * lanesOf(sum.getType()));
     if (takesBytes()) return callIntrinsic(b, "llvm.x86.avx512.vpdpbusd." + bits, sum.getType(), {sum, x, y});
     if (plan.operand.isBF16()) return callIntrinsic(b, "llvm.x86.avx512bf16.dpbf16ps." + bits, accumulator, {sum, x, y});
-    return addWordProducts(x, y, sum);
+    return multiplyAccumulateWords(x, y, sum);
   }
 
-  Value addWordProducts(Value x, Value y, Value sum) {
+  Value multiplyAccumulateWords(Value x, Value y, Value sum) {
     StringRef name = lanes == 16  ? "llvm.x86.avx512.pmaddw.d.512"
                      : lanes == 8 ? "llvm.x86.avx2.pmadd.wd"
                      : lanes == 4 ? "llvm.x86.sse2.pmadd.wd"
@@ -546,7 +546,7 @@ int64_t lengthUnit(const DotPlan &plan) {
 }
 
 int64_t fullRows(const CpuTarget &target) {
-  return target.registers >= 32 ? maxRowsOfAll : 0;
+  return target.registers >= 32 ? maxBlockRows : 0;
 }
 
 int64_t panelWidth(const CpuTarget &target, Type result, int64_t n) {

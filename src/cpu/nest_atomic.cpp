@@ -102,7 +102,7 @@ static void updateVector(Context &ctx, Atomic &atomic, Value address, Value oper
   ImplicitLocOpBuilder &b = ctx.b;
   Type type = operand.getType(), element = getElementTypeOrSelf(type);
   int64_t bytes = elementBytes(element);
-  holdOrder(b);
+  emitCompilerBarrier(b);
   Value before =
       mask ? maskedLoad(b, type, address, mask, splat(b, arith::ConstantOp::create(b, b.getZeroAttr(element)), lanesOf(type)), bytes)
            : cpu::load(b, type, address, bytes);
@@ -110,7 +110,7 @@ static void updateVector(Context &ctx, Atomic &atomic, Value address, Value oper
   Value after = combined(b, atomic.rmw.getAtomicRmwOp(), convertTo(ctx, before, wide), convertTo(ctx, operand, wide));
   after = convertTo(ctx, after, element);
   mask ? maskedStore(b, after, address, mask, bytes) : cpu::store(b, after, address, bytes, false);
-  holdOrder(b);
+  emitCompilerBarrier(b);
 }
 
 /// For a launch that runs alone. Accesses stay atomic, one element each, so LLVM neither merges nor moves them; on x86 they cost no more.
@@ -155,20 +155,20 @@ static void lowerScalarAtomic(Context &ctx, Atomic &atomic) {
   ctx.scalars[atomic.result] = branch.getResult(0);
 }
 
-/// Prefetches scattered addresses. A cache line that is far away, or belongs to another core, is requested for writing so many elements
-/// early that it has arrived when the operation needs it. Otherwise each operation would wait for its line, because it waits for the
-/// previous operation. (Zen 5, additions of fp32 to tables of 2^24 and 2^20, ns each: one thread 14.1 and 6.2 without, 5.8 and 5.7 with it,
-/// two threads 45.7 and 20.3, 8.5 and 9.6; distance 16 8.2 and 5.8, 18 and 11.8; distance 128 6.5 and 6.2, 12.6 and 11.4.)
+/// Prefetches scattered addresses for writing. A cache line may be far away, or belong to another core. A prefetch some elements earlier
+/// brings it in time for the operation. Otherwise each operation would wait for its line, because it waits for the previous one. (Zen 5,
+/// additions of fp32 to tables of 2^24 and 2^20, ns each: one thread 14.1 and 6.2 without, 5.8 and 5.7 with it, two threads 45.7
+/// and 20.3, 8.5 and 9.6; distance 16 8.2 and 5.8, 18 and 11.8; distance 128 6.5 and 6.2, 12.6 and 11.4.)
 static void prefetchAtomics(Context &ctx, Atomic &atomic, const TileIndex &tileIndex) {
-  constexpr int64_t ahead = 48;
+  constexpr int64_t prefetchDistance = 48;
   ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(atomic.pointer);
   int64_t last = int64_t(shape.size()) - 1;
-  if (shape[last] <= ahead || ctx.analysis->strideOf(atomic.pointer, last).kind != Stride::other) return;
-  TileIndex then = tileIndex;
-  Value index = arith::AddIOp::create(b, tileIndex.at[last].value, constantIndex(b, ahead));
-  then.at[last].value = arith::MinSIOp::create(b, index, constantIndex(b, shape[last] - 1));
-  Value address = intToPointer(b, evaluateScalar(ctx, atomic.pointer, then));
+  if (shape[last] <= prefetchDistance || ctx.analysis->strideOf(atomic.pointer, last).kind != Stride::other) return;
+  TileIndex later = tileIndex;
+  Value index = arith::AddIOp::create(b, tileIndex.at[last].value, constantIndex(b, prefetchDistance));
+  later.at[last].value = arith::MinSIOp::create(b, index, constantIndex(b, shape[last] - 1));
+  Value address = intToPointer(b, evaluateScalar(ctx, atomic.pointer, later));
   LLVM::Prefetch::create(b, address, /*rw=*/1, /*hint=*/3, /*cache=*/1);
 }
 
@@ -183,12 +183,12 @@ Atomics atomicsOf(FuncOp kernel) {
   return !hasAny ? Atomics::none : isPlain ? Atomics::plain : Atomics::locked;
 }
 
-constexpr int64_t aloneAt = -int64_t(sizeof(ArenaHead::alone)); // before scratch
+constexpr int64_t aloneOffset = -int64_t(sizeof(ArenaHead::alone)); // before scratch
 
-void tellAlone(ImplicitLocOpBuilder &b, Value arena, Value scratch) {
+void recordIsAlone(ImplicitLocOpBuilder &b, Value arena, Value scratch) {
   int64_t bytes = sizeof(ArenaHead::alone);
   Value alone = cpu::load(b, b.getI64Type(), pointerAtConstant(b, arena, offsetof(ArenaHead, alone)), bytes);
-  cpu::store(b, alone, pointerAtConstant(b, scratch, aloneAt), bytes, false);
+  cpu::store(b, alone, pointerAtConstant(b, scratch, aloneOffset), bytes, false);
 }
 
 /// Updates all elements of a tile. `alone`: no other thread changes that memory meanwhile.
@@ -308,7 +308,7 @@ void lowerAtomic(Context &ctx, Operation *op) {
   std::optional<Buffer> buffer;
   if (!atomic.result.use_empty()) buffer = allocateFor(ctx, atomic.result);
   if (ctx.atomics == Atomics::plain) {
-    Value alone = cpu::load(b, b.getI64Type(), pointerAtConstant(b, ctx.arena, aloneAt), sizeof(ArenaHead::alone));
+    Value alone = cpu::load(b, b.getI64Type(), pointerAtConstant(b, ctx.arena, aloneOffset), sizeof(ArenaHead::alone));
     Value isAlone = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, alone, constantIndex(b, 0));
     auto branch = scf::IfOp::create(b, TypeRange{}, isAlone, true);
     OpBuilder::InsertionGuard guard(b);

@@ -196,8 +196,9 @@ static Type tileOperand(Context &ctx, DotOp op, const DotPlan &sizes) {
   Type a = getElementTypeOrSelf(op.getA()), b = getElementTypeOrSelf(op.getB());
   Type half = ctx.target.fp16Tiles ? a : Type(ctx.b.getI32Type());
   Type operand = a.isF16() && b.isF16() ? half : fitsBf16(a) && fitsBf16(b) ? Type(ctx.b.getBF16Type()) : a.isInteger(8) ? a : Type();
-  constexpr int64_t worthHalves = 32; // sums per element that is split into two halves: with fewer, splitting takes as long as AMX saves
-  if (operand && isOfHalves(operand) && sizes.m * sizes.n <= worthHalves * (sizes.m + sizes.n)) return {};
+  constexpr int64_t minSumsPerSplit =
+      32; // sums per element that is split into two halves: with fewer, splitting takes as long as AMX saves
+  if (operand && isOfHalves(operand) && sizes.m * sizes.n <= minSumsPerSplit * (sizes.m + sizes.n)) return {};
   return operand && fitsTiles(ctx.target, operand, sizes.m, sizes.n, sizes.k) ? operand : Type();
 }
 
@@ -389,8 +390,8 @@ static bool isReadable(const Buffer &a, const DotPlan &plan) {
 }
 
 /// Returns A in memory if the masks permit all reads, else a copy; sets the row distance in `plan`.
-static Value inMemoryOrCopied(Context &ctx, DotOp op, DotPlan &plan, const OperandInMemory &memory, const DotLimits &limits,
-                              const std::optional<PendingBlock> &iteration) {
+static Value readInMemoryOrCopy(Context &ctx, DotOp op, DotPlan &plan, const OperandInMemory &memory, const DotLimits &limits,
+                                const std::optional<PendingBlock> &iteration) {
   ImplicitLocOpBuilder &b = ctx.b;
   plan.aCol = 1, plan.aRowBytes = memory.rowBytes, plan.aNext = memory.next;
   if (!memory.isReadable) return intToPointer(b, memory.base);
@@ -418,23 +419,22 @@ static DotBlocks flushPendingBlocks(Context &ctx, const PendingBlock &iteration,
                                     Value c, const DotLimits &limits) {
   ImplicitLocOpBuilder &b = ctx.b;
   DotBlocks blocks;
-  multiplyWhatIsDue(ctx, iteration, plan, a, limits, [&](const BlockRange &stretch) {
+  multiplyPendingBlock(ctx, iteration, plan, a, limits, [&](const BlockRange &range) {
     DotPlan all = plan.together();
-    all.aRowBytes = stretch.a.rowBytes;
-    if (plan.isFirst) all.isFirst = stretch.isFirst;
+    all.aRowBytes = range.a.rowBytes;
+    if (plan.isFirst) all.isFirst = range.isFirst;
     if (plan.aNext) { // relative to this iteration's A
-      Value earlier = arith::SubIOp::create(b, iteration.within, stretch.within);
+      Value earlier = arith::SubIOp::create(b, iteration.within, range.within);
       all.aNext = arith::AddIOp::create(b, plan.aNext, arith::MulIOp::create(b, earlier, constantIndex(b, a.step)));
     }
     if (plan.out) { // the destination of this iteration, not of an older range
-      all.out = arith::SelectOp::create(b, stretch.isOld, c, plan.out);
-      all.outRowBytes =
-          arith::SelectOp::create(b, stretch.isOld, constantIndex(b, plan.cRow * elementBytes(plan.result)), plan.outRowBytes);
+      all.out = arith::SelectOp::create(b, range.isOld, c, plan.out);
+      all.outRowBytes = arith::SelectOp::create(b, range.isOld, constantIndex(b, plan.cRow * elementBytes(plan.result)), plan.outRowBytes);
       Value none = constantInt(b, b.getI1Type(), 0);
-      if (plan.nonTemporal) all.nonTemporal = arith::SelectOp::create(b, stretch.isOld, none, plan.nonTemporal);
+      if (plan.nonTemporal) all.nonTemporal = arith::SelectOp::create(b, range.isOld, none, plan.nonTemporal);
     }
-    Value first = pointerAt(b, panels, stretch.within, plan.panel * elementBytes(plan.operand));
-    blocks = emitDotLoops(b, ctx.target, all, stretch.a.base, first, c, false, stretch.limits);
+    Value first = pointerAt(b, panels, range.within, plan.panel * elementBytes(plan.operand));
+    blocks = emitDotLoops(b, ctx.target, all, range.a.base, first, c, false, range.limits);
   });
   return blocks;
 }
@@ -451,7 +451,7 @@ static void emitPanelGemm(Context &ctx, DotOp op, DotPlan plan, const Buffer &c,
   auto memory = isStored ? std::nullopt : operandInMemory(ctx, op, plan, limits);
   Buffer a;
   if (memory) {
-    a.base = inMemoryOrCopied(ctx, op, plan, *memory, limits, iteration);
+    a.base = readInMemoryOrCopy(ctx, op, plan, *memory, limits, iteration);
     a.element = plan.operand;
   } else {
     a = isStored ? *stored : copyOperand(ctx, op, plan, limits, iteration);
@@ -463,7 +463,7 @@ static void emitPanelGemm(Context &ctx, DotOp op, DotPlan plan, const Buffer &c,
   if (plan.addsOffset()) plan.rowSums = allocate(ctx, {plan.m}, plan.result).base;
   int64_t bytes = panelBytes(plan.together());
   Value scratch = iteration ? allocateLasting(ctx, bytes) : allocate(ctx, {bytes / elementBytes(plan.operand)}, plan.operand).base;
-  auto product = [&](llvm::ArrayRef<Index> batch) {
+  auto emitBatch = [&](llvm::ArrayRef<Index> batch) {
     auto pack = [&](Value to) {
       if (iteration) to = pointerAt(b, to, iteration->within, plan.panel * elementBytes(plan.operand));
       packPanels(ctx, op.getB(), to, shape[rank - 1], plan, batch, limits);
@@ -483,13 +483,13 @@ static void emitPanelGemm(Context &ctx, DotOp op, DotPlan plan, const Buffer &c,
     ctx.notes.dots.push_back({op, std::move(blocks), lanes, bool(plan.out), from, plan.iterations});
   };
   if (rank == 2) {
-    product({});
+    emitBatch({});
   } else {
     auto saved = std::move(ctx.levels);
     ctx.levels.clear();
     forLoop(ctx, constantIndex(b, 0), constantIndex(b, shape[0]), 1, [&](Value index) {
       Index batch{index, 0};
-      product(batch);
+      emitBatch(batch);
     });
     ctx.levels = std::move(saved);
   }
@@ -522,15 +522,15 @@ static void emitByLimit(Context &ctx, Value limit, llvm::function_ref<void()> th
 
 /// Emits the dot by packed panels, except for one row (one column) after whole register blocks, which takes the GEMV path. Otherwise that
 /// row would cost a whole block: for 65 x 65 elements a quarter of the time.
-static void emitButLast(Context &ctx, DotOp op, const DotPlan &plan, const Buffer &c, bool fromZero, const DotLimits &limits,
-                        const std::optional<PendingBlock> &iteration) {
+static void emitPanelsAndRemainder(Context &ctx, DotOp op, const DotPlan &plan, const Buffer &c, bool fromZero, const DotLimits &limits,
+                                   const std::optional<PendingBlock> &iteration) {
   ImplicitLocOpBuilder &b = ctx.b;
   DotLimits fewer = limits;
   std::optional<Gemv> row, column;
   bool isPlain = plan.group == 1 && !plan.tiles;
   if (isPlain && limits.mayLeaveOneRow) row = gemvOf(ctx, op, plan, c, fromZero, limits, true);
   if (isPlain && limits.mayLeaveOneColumn) column = gemvOf(ctx, op, plan, c, fromZero, limits, false);
-  auto takeOff = [&](Value &limit, int64_t unit) -> Value {
+  auto excludeRemainder = [&](Value &limit, int64_t unit) -> Value {
     using enum arith::CmpIPredicate;
     Value rest = arith::AndIOp::create(b, limit, constantIndex(b, unit - 1));
     Value leavesOne = arith::CmpIOp::create(b, eq, rest, constantIndex(b, 1));
@@ -538,16 +538,16 @@ static void emitButLast(Context &ctx, DotOp op, const DotPlan &plan, const Buffe
     limit = arith::SubIOp::create(b, limit, arith::ExtUIOp::create(b, b.getI64Type(), leavesOne));
     return leavesOne;
   };
-  Value hasRow = row ? takeOff(fewer.rows, fullRows(ctx.target)) : Value();
-  Value hasColumn = column ? takeOff(fewer.columns, ctx.target.vectorBytes / elementBytes(plan.result)) : Value();
+  Value hasRow = row ? excludeRemainder(fewer.rows, fullRows(ctx.target)) : Value();
+  Value hasColumn = column ? excludeRemainder(fewer.columns, ctx.target.vectorBytes / elementBytes(plan.result)) : Value();
   emitPanelGemm(ctx, op, plan, c, fromZero, fewer, iteration);
-  auto add = [&](Value isThere, Gemv product, Value index, Value wanted, int64_t stride) {
+  auto add = [&](Value isThere, Gemv gemv, Value index, Value count, int64_t stride) {
     auto branch = scf::IfOp::create(b, TypeRange{}, isThere, false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    product.index = index, product.wanted = wanted, product.isFirst = plan.isFirst;
-    product.target = pointerAt(b, product.target, index, stride * elementBytes(plan.result));
-    emitGemv(ctx, product);
+    gemv.index = index, gemv.count = count, gemv.isFirst = plan.isFirst;
+    gemv.target = pointerAt(b, gemv.target, index, stride * elementBytes(plan.result));
+    emitGemv(ctx, gemv);
   };
   if (column) add(hasColumn, *column, fewer.columns, fewer.rows, c.strides[1]);
   if (row) add(hasRow, *row, fewer.rows, limits.columns, c.strides[0]);
@@ -566,17 +566,17 @@ void lowerDot(Context &ctx, DotOp op) {
   std::optional<Gemv> row, column;
   if (limits.mayBeOneRow) row = gemvOf(ctx, op, *plan, c, fromZero, limits, true);
   if (limits.mayBeOneColumn) column = gemvOf(ctx, op, *plan, c, fromZero, limits, false);
-  auto panels = [&] { emitButLast(ctx, op, *plan, c, fromZero, limits, iteration); };
-  auto thin = [&](const Gemv &product) {
+  auto panels = [&] { emitPanelsAndRemainder(ctx, op, *plan, c, fromZero, limits, iteration); };
+  auto viaGemv = [&](const Gemv &gemv) {
     if (plan->isFirst) writeZeros(ctx, op);
-    emitGemv(ctx, product);
+    emitGemv(ctx, gemv);
   };
   auto notRow = [&] {
     if (!column) return panels();
-    emitByLimit(ctx, limits.columns, [&] { thin(*column); }, panels);
+    emitByLimit(ctx, limits.columns, [&] { viaGemv(*column); }, panels);
   };
   if (row)
-    emitByLimit(ctx, limits.rows, [&] { thin(*row); }, notRow);
+    emitByLimit(ctx, limits.rows, [&] { viaGemv(*row); }, notRow);
   else
     notRow();
   ctx.packing = false;

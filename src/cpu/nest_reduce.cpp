@@ -1,6 +1,6 @@
 // Reductions, scans, histograms and gathers.
 //
-// A reduction along the vector dimension has up to four vectors of partial results, which are combined in pairs at the end and then in
+// A reduction along the vector dimension has up to four vectors of partial results. At the end they are combined in pairs, and then in
 // halves, lane by lane. Along another dimension it has one vector per output chunk and processes the axis in order. Both orders depend only
 // on shapes and the target, so results have the same bits for any number of threads. Combine functions are assumed to be associative and
 // commutative, as in Triton. Scans keep the order; they assume associativity if the axis lies in vectors.
@@ -217,9 +217,9 @@ static Values either(Context &ctx, Value condition, llvm::ArrayRef<Type> types, 
 static Values firstUnmasked(Reduction &r, llvm::ArrayRef<TileIndex> tileIndices, int64_t stride) {
   Context &ctx = r.ctx;
   ImplicitLocOpBuilder &b = ctx.b;
-  constexpr int64_t longest = 60; // above this cost, a second copy of the code costs more than the masks
-  bool isLong = llvm::any_of(r.op.getSrcs(), [&](Value source) { return ctx.analysis->cost(source) > longest; });
-  if (!r.along || isLong || !llvm::any_of(r.spec.fullMasks, [&](Value mask) { return ctx.trueMasks.contains(mask); })) {
+  constexpr int64_t maxCost = 60; // above this cost, a second copy of the code costs more than the masks
+  bool isExpensive = llvm::any_of(r.op.getSrcs(), [&](Value source) { return ctx.analysis->cost(source) > maxCost; });
+  if (!r.along || isExpensive || !llvm::any_of(r.spec.fullMasks, [&](Value mask) { return ctx.trueMasks.contains(mask); })) {
     Values partial;
     withoutMasks(r, [&] { partial = firstPartials(r, tileIndices); });
     return partial;
@@ -269,17 +269,17 @@ static Values endOfWalk(Reduction &r, const TileIndex &tileIndex, int64_t stride
   for (auto &[tile, buffer] : r.stores)
     types.push_back(isa<PointerType>(getElementTypeOrSelf(tile)) ? b.getI64Type() : getElementTypeOrSelf(tile));
   Value begin = beginOfTail(ctx, *r.tail, r.axis, r.size);
-  Value behind = arith::AndIOp::create(b, arith::AddIOp::create(b, begin, constantIndex(b, 2 * stride - 1)), constantIndex(b, -stride));
-  Value isShort = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, behind, all);
-  auto look = [&]() -> Values {
-    Values lasts = {behind};
+  Value walkEnd = arith::AndIOp::create(b, arith::AddIOp::create(b, begin, constantIndex(b, 2 * stride - 1)), constantIndex(b, -stride));
+  Value isShort = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, walkEnd, all);
+  auto shorten = [&]() -> Values {
+    Values lasts = {walkEnd};
     TileIndex end = indexAt(r, tileIndex, constantIndex(b, r.size - 1), 0, 0);
     withoutMasks(r, [&] {
       if (repeatsOf(r.op) == Repeats::ifZero) {
         Value last = evaluateScalar(ctx, source, end), zero = zeroOf(last.getType());
         Value isZero = isa<FloatType>(last.getType()) ? Value(arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, last, zero))
                                                       : Value(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, last, zero));
-        lasts[0] = arith::SelectOp::create(b, isZero, behind, all);
+        lasts[0] = arith::SelectOp::create(b, isZero, walkEnd, all);
       }
       for (auto &[tile, buffer] : r.stores)
         lasts.push_back(evaluateScalar(ctx, tile, end));
@@ -292,7 +292,7 @@ static Values endOfWalk(Reduction &r, const TileIndex &tileIndex, int64_t stride
       none.push_back(zeroOf(type));
     return none;
   };
-  return either(ctx, isShort, types, look, walkAll);
+  return either(ctx, isShort, types, shorten, walkAll);
 }
 
 /// Fills the rest of the tiles that are stored on the way: beyond all masks of the source, its inputs are constant, too. `tail`: the result
@@ -394,7 +394,7 @@ static Value orNan(Reduction &r, const TileIndex &tileIndex, Value found) {
   return again.getResult(0);
 }
 
-static void keepResults(Reduction &r, const TileIndex &tileIndex, ValueRange values) {
+static void storeResults(Reduction &r, const TileIndex &tileIndex, ValueRange values) {
   TileIndex to = tileIndex;
   to.at.erase(to.at.begin() + r.axis);
   if (r.along)
@@ -416,7 +416,7 @@ static void reduceAt(Reduction &r, llvm::ArrayRef<TileIndex> tileIndices) {
   for (auto [i, tileIndex] : llvm::enumerate(tileIndices)) {
     Values values = acrossLanes(r, acrossChains(r, ValueRange(partial).slice(i * count, count)), by);
     if (r.extreme) values = {orNan(r, tileIndex, values.front())};
-    keepResults(r, tileIndex, values);
+    storeResults(r, tileIndex, values);
   }
 }
 
@@ -568,8 +568,8 @@ void lowerScan(Context &ctx, ScanOp op) {
   }
   int64_t chunk = std::max<int64_t>(2, ctx.target.vectorBytes / widest);
   int64_t vectorDim = rank > 1 && axis != rank - 1 && shape[rank - 1] > 1 ? rank - 1 : -1;
-  constexpr int64_t fewest = 4; // with two lanes, a vector takes as many steps as it has elements
-  if (axis == rank - 1 && std::min(chunk, scan.size) >= fewest) scan.lanes = std::min(chunk, scan.size);
+  constexpr int64_t minLanes = 4; // with two lanes, a vector takes as many steps as it has elements
+  if (axis == rank - 1 && std::min(chunk, scan.size) >= minLanes) scan.lanes = std::min(chunk, scan.size);
   LoopSpec spec;
   spec.shape = shape;
   spec.chunk.assign(rank, 1);

@@ -24,8 +24,8 @@ class Sorter {
 public:
   Sorter(Context &ctx, SortOp op)
       : ctx(ctx), b(ctx.b), op(op), element(getElementTypeOrSelf(op.getType())), bytes(elementBytes(element)),
-        length(shapeOf(op.getSrc()).back()), kept(shapeOf(op.getResult()).back()),
-        lanes(std::min(kept, std::max<int64_t>(1, ctx.target.vectorBytes / bytes))), falls(op.getDescending()) {}
+        length(shapeOf(op.getSrc()).back()), resultLength(shapeOf(op.getResult()).back()),
+        lanes(std::min(resultLength, std::max<int64_t>(1, ctx.target.vectorBytes / bytes))), isDescending(op.getDescending()) {}
 
   void sort(const Buffer &lines) {
     int64_t count = cast<RankedTensorType>(op.getSrc().getType()).getNumElements() / length;
@@ -33,9 +33,9 @@ public:
       line = pointerAt(b, lines.base, index, length * bytes);
       sortVectors();
       Value all = constantIndex(b, length);
-      forLoop(ctx, constantIndex(b, log2(lanes) + 1), constantIndex(b, log2(kept) + 1), 1,
+      forLoop(ctx, constantIndex(b, log2(lanes) + 1), constantIndex(b, log2(resultLength) + 1), 1,
               [&](Value stage) { merge(all, stage, equal(stage, constantIndex(b, log2(length)))); });
-      if (kept < length) keepFirst();
+      if (resultLength < length) reduceToResult();
     });
   }
 
@@ -57,26 +57,26 @@ private:
     return arith::CmpIOp::create(b, op.getIsUnsigned() ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt, x, y);
   }
 
-  /// Compares the lanes of a vector at a distance. `falling`: i1 per lane.
-  Value exchangeLanes(Value own, int64_t distance, Value falling) {
+  /// Compares the lanes of a vector at a distance. `descending`: i1 per lane.
+  Value exchangeLanes(Value own, int64_t distance, Value descending) {
     llvm::SmallVector<int32_t> order;
     for (int64_t lane = 0; lane < lanes; ++lane)
       order.push_back(static_cast<int32_t>(lane ^ distance));
     Value partner = shuffle(b, own, own, order), isGreater = greater(own, partner);
-    Value takesLarger = arith::XOrIOp::create(b, lanesWith(distance), falling);
+    Value takesLarger = arith::XOrIOp::create(b, lanesWith(distance), descending);
     return pick(takesLarger, pick(isGreater, own, partner), pick(isGreater, partner, own));
   }
 
-  Value mergeLanes(Value vector, int64_t run, Value falling) {
+  Value mergeLanes(Value vector, int64_t run, Value descending) {
     for (int64_t distance = run / 2; distance > 0; distance /= 2)
-      vector = exchangeLanes(vector, distance, falling);
+      vector = exchangeLanes(vector, distance, descending);
     return vector;
   }
 
   /// Returns whether (i1) the run of 2^stage elements that holds element `index` descends.
-  Value fallsAt(Value index, Value stage, Value isLast) {
+  Value isDescendingAt(Value index, Value stage, Value isLast) {
     Value bit = arith::AndIOp::create(b, arith::ShRUIOp::create(b, index, stage), constantIndex(b, 1));
-    return pick(isLast, constantInt(b, b.getI1Type(), falls), equal(bit, constantIndex(b, 1)));
+    return pick(isLast, constantInt(b, b.getI1Type(), isDescending), equal(bit, constantIndex(b, 1)));
   }
 
   /// Sorts each vector, alternately ascending and descending.
@@ -87,8 +87,8 @@ private:
       for (int64_t run = 2; run < lanes; run *= 2)
         vector = mergeLanes(vector, run, lanesWith(run));
       Value isLast = constantInt(b, b.getI1Type(), lanes == length);
-      Value falling = fallsAt(index, constantIndex(b, log2(lanes)), isLast);
-      write(mergeLanes(vector, lanes, splat(b, falling, lanes)), at(index));
+      Value descending = isDescendingAt(index, constantIndex(b, log2(lanes)), isLast);
+      write(mergeLanes(vector, lanes, splat(b, descending, lanes)), at(index));
     });
   }
 
@@ -101,8 +101,8 @@ private:
     });
     if (lanes == 1) return;
     forLoop(ctx, constantIndex(b, 0), count, lanes, [&](Value index) {
-      Value falling = splat(b, fallsAt(index, stage, isLast), lanes);
-      write(mergeLanes(read(at(index)), lanes, falling), at(index));
+      Value descending = splat(b, isDescendingAt(index, stage, isLast), lanes);
+      write(mergeLanes(read(at(index)), lanes, descending), at(index));
     });
   }
 
@@ -114,9 +114,9 @@ private:
       // The pairs in order: the bit of the distance is inserted into the index as a zero.
       Value above = arith::SubIOp::create(b, pair, arith::AndIOp::create(b, pair, below));
       Value index = arith::AddIOp::create(b, pair, above);
-      Value falling = fallsAt(index, stage, isLast);
+      Value descending = isDescendingAt(index, stage, isLast);
       Value first = at(index), second = at(arith::AddIOp::create(b, index, distance));
-      Value low = pick(falling, second, first), high = pick(falling, first, second);
+      Value low = pick(descending, second, first), high = pick(descending, first, second);
       Value x = read(low), y = read(high);
       Value isGreater = greater(x, y);
       write(pick(isGreater, y, x), low);
@@ -127,23 +127,23 @@ private:
   /// Returns the one of two elements that comes first in the order.
   Value better(Value x, Value y) {
     Value isGreater = greater(x, y);
-    return falls ? pick(isGreater, x, y) : pick(isGreater, y, x);
+    return isDescending ? pick(isGreater, x, y) : pick(isGreater, y, x);
   }
 
-  /// The line consists of alternately ascending and descending runs of `kept` elements. Keeps the better half of each two runs until one
-  /// run is left.
-  void keepFirst() {
-    Value one = constantIndex(b, 1), levels = constantIndex(b, log2(length) - log2(kept));
+  /// The line consists of alternately ascending and descending runs of `resultLength` elements. Keeps the better half of each two runs
+  /// until one run is left.
+  void reduceToResult() {
+    Value one = constantIndex(b, 1), levels = constantIndex(b, log2(length) - log2(resultLength));
     forLoop(ctx, constantIndex(b, 0), levels, 1, [&](Value level) {
       Value count = arith::ShRUIOp::create(b, constantIndex(b, length / 2), level);
       forLoop(ctx, constantIndex(b, 0), count, lanes, [&](Value index) {
-        Value within = arith::AndIOp::create(b, index, constantIndex(b, kept - 1));
+        Value within = arith::AndIOp::create(b, index, constantIndex(b, resultLength - 1));
         Value first = arith::AddIOp::create(b, index, arith::SubIOp::create(b, index, within));
-        Value second = arith::AddIOp::create(b, first, constantIndex(b, kept));
+        Value second = arith::AddIOp::create(b, first, constantIndex(b, resultLength));
         write(better(read(at(first)), read(at(second))), at(index));
       });
       Value isLast = equal(arith::AddIOp::create(b, level, one), levels);
-      merge(count, constantIndex(b, log2(kept)), isLast);
+      merge(count, constantIndex(b, log2(resultLength)), isLast);
     });
   }
 
@@ -151,8 +151,8 @@ private:
   ImplicitLocOpBuilder &b;
   SortOp op;
   Type element;
-  int64_t bytes, length, kept, lanes; // lanes: of a vector
-  bool falls;
+  int64_t bytes, length, resultLength, lanes; // lanes: of a vector
+  bool isDescending;
   Value line; // !llvm.ptr, the current line
 };
 

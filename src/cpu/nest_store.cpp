@@ -38,7 +38,7 @@ Value usesNonTemporalStores(Context &ctx, StoreOp op, int64_t vectorDim, int64_t
     total = arith::MulIOp::create(b, total, scalarToIndex(ctx, count));
   for (Value trips : ctx.enclosingTrips)
     total = arith::MulIOp::create(b, total, trips);
-  Value pays = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, total, constantIndex(b, cachedOutputBytes(ctx)));
+  Value nonTemporal = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, total, constantIndex(b, cachedOutputBytes(ctx)));
   TileIndex origin;
   origin.at.assign(shape.size(), {ctx.zeroIndex, 0});
   Value base = evaluateScalar(ctx, op.getPtr(), origin), bits = base;
@@ -50,7 +50,7 @@ Value usesNonTemporalStores(Context &ctx, StoreOp op, int64_t vectorDim, int64_t
     bits = arith::OrIOp::create(b, bits, arith::SubIOp::create(b, evaluateScalar(ctx, op.getPtr(), next), base));
   }
   Value low = arith::AndIOp::create(b, bits, constantIndex(b, ctx.target.vectorBytes - 1));
-  return arith::AndIOp::create(b, pays, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, low, constantIndex(b, 0)));
+  return arith::AndIOp::create(b, nonTemporal, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, low, constantIndex(b, 0)));
 }
 
 /// Stores one element, or one vector of elements, at the addresses of the store's pointers.
@@ -117,7 +117,7 @@ struct Transpose {
 } // namespace
 
 static Transpose transposeOf(Context &ctx, StoreOp op) {
-  constexpr int64_t maxSide = 16, longest = 24; // one square is as many vectors, each with the code of the value
+  constexpr int64_t maxSide = 16, maxCost = 24; // one square is as many vectors, each with the code of the value
   Value value = op.getValue(), pointer = op.getPtr();
   Type element = getElementTypeOrSelf(value);
   auto shape = shapeOf(pointer);
@@ -126,53 +126,54 @@ static Transpose transposeOf(Context &ctx, StoreOp op) {
   for (int64_t d = 0; d < int64_t(shape.size()); ++d) {
     Stride step = ctx.analysis->strideOf(pointer, d);
     if (shape[d] == 1 || step.kind != Stride::constant || step.amount != bytes) continue;
-    Transpose turning{transposedDim(ctx, value, d), d, std::min(maxSide, ctx.target.vectorBytes / bytes)};
-    bool isShort = ctx.buffers.contains(value) || ctx.analysis->cost(value) <= longest;
-    auto fits = [&](int64_t dim) { return shape[dim] >= turning.side && llvm::isPowerOf2_64(shape[dim]); };
-    return turning.from >= 0 && isShort && turning.side > 1 && fits(d) && fits(turning.from) ? turning : Transpose();
+    Transpose transpose{transposedDim(ctx, value, d), d, std::min(maxSide, ctx.target.vectorBytes / bytes)};
+    bool isCheap = ctx.buffers.contains(value) || ctx.analysis->cost(value) <= maxCost;
+    auto fits = [&](int64_t dim) { return shape[dim] >= transpose.side && llvm::isPowerOf2_64(shape[dim]); };
+    return transpose.from >= 0 && isCheap && transpose.side > 1 && fits(d) && fits(transpose.from) ? transpose : Transpose();
   }
   return {};
 }
 
 /// Returns the index `more` after another one.
-static Index behind(Context &ctx, Index index, int64_t more) {
+static Index indexAfter(Context &ctx, Index index, int64_t more) {
   return more == 0 ? index : knownIndex(ctx, index.value, int64_t(ctx.levels.size()) - 1, more);
 }
 
 /// Computes the square that begins at `tileIndex` as rows along one dimension, and stores it as rows along the other.
-static void storeSquare(Context &ctx, StoreOp op, const Transpose &turning, const TileIndex &tileIndex) {
+static void storeSquare(Context &ctx, StoreOp op, const Transpose &transpose, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = ctx.b;
   Type element = getElementTypeOrSelf(op.getValue());
   llvm::SmallVector<TileIndex> from;
-  for (int64_t i = 0; i < turning.side; ++i) {
+  for (int64_t i = 0; i < transpose.side; ++i) {
     from.push_back(tileIndex);
-    from.back().at[turning.to] = behind(ctx, tileIndex.at[turning.to], i);
+    from.back().at[transpose.to] = indexAfter(ctx, tileIndex.at[transpose.to], i);
   }
   llvm::SmallVector<Value> rows = evaluateAll(ctx, op.getValue(), from, element);
   for (Value &row : rows) // LLVM would extend 16-bit floats to shuffle them
-    if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16) row = reinterpret(b, vectorOf(b.getI16Type(), turning.side), row);
+    if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16)
+      row = reinterpret(b, vectorOf(b.getI16Type(), transpose.side), row);
   for (auto [i, row] : llvm::enumerate(transposeSquare(b, rows))) {
     TileIndex to = tileIndex;
-    to.vector = turning.to;
-    to.at[turning.from] = behind(ctx, tileIndex.at[turning.from], i);
+    to.vector = transpose.to;
+    to.at[transpose.from] = indexAfter(ctx, tileIndex.at[transpose.from], i);
     storeAt(ctx, op, to, row);
   }
 }
 
 /// Stores the same square row by row, at an edge where masks are tested.
-static void storeRows(Context &ctx, StoreOp op, const Transpose &turning, const TileIndex &tileIndex) {
-  forLoop(ctx, constantIndex(ctx.b, 0), constantIndex(ctx.b, turning.side), 1, [&](Value i) {
+static void storeRows(Context &ctx, StoreOp op, const Transpose &transpose, const TileIndex &tileIndex) {
+  forLoop(ctx, constantIndex(ctx.b, 0), constantIndex(ctx.b, transpose.side), 1, [&](Value i) {
     TileIndex row = tileIndex;
-    row.vector = turning.to;
-    Value at = arith::AddIOp::create(ctx.b, tileIndex.at[turning.from].value, i);
-    row.at[turning.from] = {at, int64_t(ctx.levels.size()) - 1};
+    row.vector = transpose.to;
+    Value at = arith::AddIOp::create(ctx.b, tileIndex.at[transpose.from].value, i);
+    row.at[transpose.from] = {at, int64_t(ctx.levels.size()) - 1};
     storeAt(ctx, op, row, evaluateAll(ctx, op.getValue(), {row}, getElementTypeOrSelf(op.getValue())).front());
   });
 }
 
-static void storeTransposed(Context &ctx, StoreOp op, const Transpose &turning, Value nonTemporal) {
-  LoopSpec spec = loopsOver(shapeOf(op.getPtr()), turning.from, turning.side);
-  spec.chunk[turning.to] = turning.side;
+static void storeTransposed(Context &ctx, StoreOp op, const Transpose &transpose, Value nonTemporal) {
+  LoopSpec spec = loopsOver(shapeOf(op.getPtr()), transpose.from, transpose.side);
+  spec.chunk[transpose.to] = transpose.side;
   spec.nonTemporal = nonTemporal;
   applyMasks(ctx, spec, {op.getValue()}, op.getMask());
   emitLoops(
@@ -180,18 +181,18 @@ static void storeTransposed(Context &ctx, StoreOp op, const Transpose &turning, 
       [&](llvm::ArrayRef<TileIndex> tileIndices) {
         bool isWhole = llvm::all_of(spec.fullMasks, [&](Value mask) { return ctx.trueMasks.contains(mask); });
         for (const TileIndex &tileIndex : tileIndices)
-          isWhole ? storeSquare(ctx, op, turning, tileIndex) : storeRows(ctx, op, turning, tileIndex);
+          isWhole ? storeSquare(ctx, op, transpose, tileIndex) : storeRows(ctx, op, transpose, tileIndex);
       },
-      turning.from);
+      transpose.from);
 }
 
-static void storeFast(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk, const Transpose &turning) {
-  constexpr int64_t longest = 200; // two versions of a longer body are not worth their code size
-  bool isLong = !ctx.buffers.contains(op.getValue()) && ctx.analysis->cost(op.getValue()) > longest;
-  Value pays = isLong ? Value() : usesNonTemporalStores(ctx, op, vectorDim, chunk);
-  ctx.nonTemporal |= pays != nullptr;
-  if (turning.from >= 0) return storeTransposed(ctx, op, turning, pays);
-  storeTile(ctx, op, vectorDim, chunk, pays);
+static void storeFast(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk, const Transpose &transpose) {
+  constexpr int64_t maxCost = 200; // two versions of a longer body are not worth their code size
+  bool isExpensive = !ctx.buffers.contains(op.getValue()) && ctx.analysis->cost(op.getValue()) > maxCost;
+  Value nonTemporal = isExpensive ? Value() : usesNonTemporalStores(ctx, op, vectorDim, chunk);
+  ctx.nonTemporal |= nonTemporal != nullptr;
+  if (transpose.from >= 0) return storeTransposed(ctx, op, transpose, nonTemporal);
+  storeTile(ctx, op, vectorDim, chunk, nonTemporal);
 }
 
 /// The slow path: all loads finish before the store begins, and no conditional stride or mask is assumed to hold.
@@ -227,39 +228,39 @@ static void lowerScalarStore(Context &ctx, StoreOp op) {
 /// instead, which is always correct and adds little.
 static void lowerTileStore(Context &ctx, StoreOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
-  constexpr int64_t longEnough = 100; // above this cost, a pass through scratch hardly matters
+  constexpr int64_t minScratchCost = 100; // above this cost, a pass through scratch hardly matters
   int64_t mark = ctx.arenaUsed;
   Value value = op.getValue(), mask = op.getMask();
   llvm::SmallVector<Hazard> hazards = hazardsOf(ctx, op);
-  bool throughScratch = !hazards.empty() && !ctx.buffers.contains(value) && ctx.analysis->cost(value) > longEnough;
+  bool throughScratch = !hazards.empty() && !ctx.buffers.contains(value) && ctx.analysis->cost(value) > minScratchCost;
   if (throughScratch) {
     ctx.buffers[value] = buffered(ctx, value);
     hazards = hazardsOf(ctx, op);
   }
   auto shape = shapeOf(op.getPtr());
-  Transpose turning = transposeOf(ctx, op);
-  bool iterations = turning.from >= 0;
-  int64_t vectorDim = iterations ? turning.to : chooseVectorDim(ctx, shape, {value}, {op.getPtr()});
-  int64_t chunk = iterations ? turning.side : chunkFor(ctx, shape, vectorDim, {value});
+  Transpose transpose = transposeOf(ctx, op);
+  bool isTransposed = transpose.from >= 0;
+  int64_t vectorDim = isTransposed ? transpose.to : chooseVectorDim(ctx, shape, {value}, {op.getPtr()});
+  int64_t chunk = isTransposed ? transpose.side : chunkFor(ctx, shape, vectorDim, {value});
   llvm::SmallVector<Value> tiles = {value, op.getPtr()}, pointers = {op.getPtr()};
-  RowScope split(ctx, {value, op.getPtr()}, iterations ? -1 : vectorDim, chunk);
+  RowScope split(ctx, {value, op.getPtr()}, isTransposed ? -1 : vectorDim, chunk);
   chunk = split.chunk();
   if (mask) tiles.push_back(mask);
   for (Hazard hazard : hazards)
     pointers.push_back(hazard.load.getPtr());
   Value holds = logicalAnd(ctx, conditions(ctx, tiles, vectorDim),
                            logicalAnd(ctx, masksExactly(ctx, mask, shape), isDisjointFromStores(ctx, op, hazards)));
-  if (iterations) holds = logicalAnd(ctx, holds, conditions(ctx, {value}, turning.from));
+  if (isTransposed) holds = logicalAnd(ctx, holds, conditions(ctx, {value}, transpose.from));
   if (!hazards.empty()) holds = logicalAnd(ctx, holds, reachesExactly(ctx, pointers));
   if (!holds) {
-    storeFast(ctx, op, vectorDim, chunk, turning);
+    storeFast(ctx, op, vectorDim, chunk, transpose);
   } else {
     ctx.notes.versions.insert(op);
     auto branch = scf::IfOp::create(b, TypeRange{}, holds, true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
     ctx.assumeConditions = true;
-    storeFast(ctx, op, vectorDim, chunk, turning);
+    storeFast(ctx, op, vectorDim, chunk, transpose);
     ctx.assumeConditions = false;
     b.setInsertionPointToStart(branch.elseBlock());
     storeSlowPath(ctx, op, hazards, vectorDim, chunk);

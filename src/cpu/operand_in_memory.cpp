@@ -11,7 +11,7 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-static constexpr int64_t smallestPrefetched = 32 << 10; // bytes of a block of A
+static constexpr int64_t minPrefetchedBytes = 32 << 10; // bytes of a block of A
 
 /// True if A is a load of rows in the layout that the micro-kernel reads.
 static bool isLoadOfRows(Context &ctx, LoadOp load, const DotPlan &plan) {
@@ -52,7 +52,7 @@ std::optional<OperandInMemory> operandInMemory(Context &ctx, DotOp op, const Dot
   }
   // For small blocks, computing the distance does not pay off.
   Value distance =
-      plan.m * plan.k * plan.iterations * elementBytes(plan.operand) >= smallestPrefetched ? distanceToNextReading(ctx, load) : Value();
+      plan.m * plan.k * plan.iterations * elementBytes(plan.operand) >= minPrefetchedBytes ? distanceToNextReading(ctx, load) : Value();
   return OperandInMemory{holds, base, rowBytes, distance};
 }
 

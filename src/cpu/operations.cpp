@@ -71,9 +71,9 @@ static LogicalResult lowerScalar(Context &ctx, Operation *op) {
     int64_t bytes = elementBytes(memory);
     auto read = [&] {
       Value address = scalar(ctx, load.getPtr());
-      if (isVolatileLoad(load)) holdOrder(b);
+      if (isVolatileLoad(load)) emitCompilerBarrier(b);
       Value value = cpu::load(b, memory, address, bytes);
-      if (isVolatileLoad(load)) holdOrder(b);
+      if (isVolatileLoad(load)) emitCompilerBarrier(b);
       return memory == element ? value : intToPointer(b, value);
     };
     if (!load.getMask()) {

@@ -31,7 +31,7 @@ using namespace tilewright::tt;
 namespace tilewright::cpu {
 
 static constexpr int64_t line = sizeof(ArenaHead), word = sizeof(ArenaHead::begun);
-static constexpr int64_t maxSlots = 64, maxHeaders = 128, maxWords = line / word; // per header
+static constexpr int64_t maxEntries = 64, maxHeaders = 128, maxWords = line / word; // per header
 
 /// True if no program has changed memory, or waited for another one, when it reads the loads of the loop.
 static bool dominatesSideEffects(Context &ctx, scf::ForOp loop) {
@@ -64,15 +64,15 @@ static bool findScalars(Context &ctx, Value tile, llvm::SmallSetVector<Value, 8>
   return true;
 }
 
-/// Returns how many groups of `iterations` iterations have cached panels; 0: none. All dots of a kernel share the worker's part of the
+/// Returns how many blocks of `iterations` iterations have cached panels; 0: none. All dots of a kernel share the worker's part of the
 /// caches.
-static int64_t slotsOf(Context &ctx, int64_t bytes, int64_t iterations) {
+static int64_t entriesOf(Context &ctx, int64_t bytes, int64_t iterations) {
   int64_t dots = 0;
   ctx.kernel.walk([&](DotOp) { ++dots; });
-  constexpr int64_t most = 8 << 20;
-  int64_t budget = std::min(most, std::max(ctx.target.l2Bytes, ctx.target.llcBytes / 2)) / dots;
-  int64_t slots = std::min({budget / bytes, maxSlots, maxHeaders / iterations});
-  return slots < 2 ? 0 : slots;
+  constexpr int64_t maxBudget = 8 << 20;
+  int64_t budget = std::min(maxBudget, std::max(ctx.target.l2Bytes, ctx.target.llcBytes / 2)) / dots;
+  int64_t entries = std::min({budget / bytes, maxEntries, maxHeaders / iterations});
+  return entries < 2 ? 0 : entries;
 }
 
 static Value bitsOf(Context &ctx, Value value) {
@@ -88,47 +88,48 @@ Value packOnce(Context &ctx, DotOp op, const DotPlan &plan, Value scratch, const
   ImplicitLocOpBuilder &b = ctx.b;
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
   int64_t iterations = plan.iterations, bytes = (panelBytes(plan.together()) + line - 1) / line * line;
-  int64_t slots = slotsOf(ctx, bytes, iterations), kept = slots * iterations; // iterations
+  int64_t entries = entriesOf(ctx, bytes, iterations), cachedIterations = entries * iterations;
   llvm::SmallSetVector<Value, 8> scalars;
   std::optional<int64_t> step = loop ? getConstantIntValue(loop.getStep()) : std::nullopt;
   bool isBatch = shapeOf(op.getB()).size() > 2; // all dots of the batch would share one entry
-  bool isKept =
-      loop && slots > 0 && !isBatch && dominatesSideEffects(ctx, loop) && step.value_or(0) > 0 && findScalars(ctx, op.getB(), scalars);
+  bool isCached =
+      loop && entries > 0 && !isBatch && dominatesSideEffects(ctx, loop) && step.value_or(0) > 0 && findScalars(ctx, op.getB(), scalars);
   llvm::SmallVector<Value, maxWords> key = {constantIndex(b, 1)};
   for (Value limit : {limits.columns, limits.length})
     if (limit) key.push_back(limit);
-  isKept = isKept && key.size() + scalars.size() <= size_t(maxWords);
-  if (!isKept) {
+  isCached = isCached && key.size() + scalars.size() <= size_t(maxWords);
+  if (!isCached) {
     pack(scratch);
     return scratch;
   }
   // The cache: the number of programs in a row that missed, a header per cached iteration and one for the rest, the panels.
-  Value headers = allocateCached(ctx, (kept + 2) * line + slots * bytes), panels = pointerAtConstant(b, headers, (kept + 2) * line);
-  ctx.panelCacheHeaders.push_back({-ctx.panelCacheBytes, kept + 2});
+  Value headers = allocateCached(ctx, (cachedIterations + 2) * line + entries * bytes),
+        panels = pointerAtConstant(b, headers, (cachedIterations + 2) * line);
+  ctx.panelCacheHeaders.push_back({-ctx.panelCacheBytes, cachedIterations + 2});
 
   for (Value value : scalars)
     key.push_back(bitsOf(ctx, value));
 
   Type index = b.getI64Type();
-  Value number = iterationNumber(ctx, loop), slot = arith::ShRUIOp::create(b, number, constantIndex(b, llvm::Log2_64(iterations)));
+  Value number = iterationNumber(ctx, loop), entryIndex = arith::ShRUIOp::create(b, number, constantIndex(b, llvm::Log2_64(iterations)));
   auto compare = [&](arith::CmpIPredicate how, Value first, Value second) -> Value { return arith::CmpIOp::create(b, how, first, second); };
   auto choose = [&](Value condition, Value first, Value second) -> Value { return arith::SelectOp::create(b, condition, first, second); };
 
   Value missed = cpu::load(b, index, headers, word), isFirst = compare(arith::CmpIPredicate::eq, number, constantIndex(b, 0));
-  Value isFirstSlot = compare(arith::CmpIPredicate::eq, slot, constantIndex(b, 0));
-  Value isWorthIt = arith::OrIOp::create(b, isFirstSlot, compare(arith::CmpIPredicate::slt, missed, constantIndex(b, 2)));
-  Value keeps = arith::AndIOp::create(b, isWorthIt, compare(arith::CmpIPredicate::ult, slot, constantIndex(b, slots)));
-  Value base = choose(keeps, pointerAt(b, panels, slot, bytes), scratch);
-  Value header = pointerAt(b, pointerAtConstant(b, headers, line), choose(keeps, number, constantIndex(b, kept)), line);
-  Value isThere = keeps;
+  Value isFirstEntry = compare(arith::CmpIPredicate::eq, entryIndex, constantIndex(b, 0));
+  Value isWorthCaching = arith::OrIOp::create(b, isFirstEntry, compare(arith::CmpIPredicate::slt, missed, constantIndex(b, 2)));
+  Value isStored = arith::AndIOp::create(b, isWorthCaching, compare(arith::CmpIPredicate::ult, entryIndex, constantIndex(b, entries)));
+  Value base = choose(isStored, pointerAt(b, panels, entryIndex, bytes), scratch);
+  Value header = pointerAt(b, pointerAtConstant(b, headers, line), choose(isStored, number, constantIndex(b, cachedIterations)), line);
+  Value isHit = isStored;
   for (auto [i, part] : llvm::enumerate(key)) {
-    Value left = cpu::load(b, index, pointerAtConstant(b, header, i * word), word);
-    isThere = arith::AndIOp::create(b, isThere, compare(arith::CmpIPredicate::eq, left, part));
+    Value stored = cpu::load(b, index, pointerAtConstant(b, header, i * word), word);
+    isHit = arith::AndIOp::create(b, isHit, compare(arith::CmpIPredicate::eq, stored, part));
   }
-  Value counted = choose(isThere, constantIndex(b, 0), arith::AddIOp::create(b, missed, constantIndex(b, 1)));
+  Value counted = choose(isHit, constantIndex(b, 0), arith::AddIOp::create(b, missed, constantIndex(b, 1)));
   cpu::store(b, choose(isFirst, counted, missed), headers, word, false);
 
-  auto branch = scf::IfOp::create(b, TypeRange{}, arith::XOrIOp::create(b, isThere, constantInt(b, b.getI1Type(), 1)), false);
+  auto branch = scf::IfOp::create(b, TypeRange{}, arith::XOrIOp::create(b, isHit, constantInt(b, b.getI1Type(), 1)), false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   pack(base);

@@ -7,7 +7,7 @@
 //       + prefetch(the same element of the next row)
 //
 // The same is done where the operands of a dot are copied, because memory is idle during the dot. Other first reads keep memory busy by
-// themselves. To find the next iteration's address, the pass recomputes the necessary scalars of the loop's body with the next values of
+// themselves. To find the next iteration's address, the lowering recomputes the scalars that it depends on. They take the next values of
 // the induction variable and of the carried values.
 //
 // Programs run one after another, too. After the last iteration, or without a loop, the next load is the same load of the next program. Its
@@ -95,7 +95,7 @@ static Value enterNextIteration(Context &ctx, scf::ForOp loop, const NextIterati
 }
 
 /// True if memory is idle after this read of a load.
-static bool isTimely(Context &ctx, LoadOp load) {
+static bool isMemoryIdle(Context &ctx, LoadOp load) {
   if (ctx.packing) return true;
   Readings &known = ctx.readings.try_emplace(load, Readings{ctx.currentNest, 0}).first->second;
   if (known.first == ctx.currentNest) return false;
@@ -136,17 +136,17 @@ static llvm::SmallVector<Operation *> scalarsOfProgram(Context &ctx, Value tile,
 
 /// Computes the scalars of the next program and of its first iteration. Returns whether it exists (i1).
 static Value enterNextProgram(Context &ctx, scf::ForOp loop, llvm::ArrayRef<Operation *> scalars,
-                              const std::optional<NextIteration> &turn) {
+                              const std::optional<NextIteration> &iteration) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value number = ctx.programId[0], following = arith::AddIOp::create(b, number, constantInt(b, number.getType(), 1));
   ctx.programId[0] = following;
   for (Operation *op : scalars)
     if (failed(lowerOp(ctx, op))) break;
-  if (turn) {
+  if (iteration) {
     ctx.scalars[loop.getInductionVar()] = scalar(ctx, loop.getLowerBound());
-    for (BlockArgument argument : turn->carried)
+    for (BlockArgument argument : iteration->carried)
       ctx.scalars[argument] = scalar(ctx, loop.getTiedLoopInit(argument)->get());
-    for (Operation *op : turn->ofTile)
+    for (Operation *op : iteration->ofTile)
       if (failed(lowerOp(ctx, op))) break;
   }
   ctx.programId[0] = number;
@@ -154,31 +154,31 @@ static Value enterNextProgram(Context &ctx, scf::ForOp loop, llvm::ArrayRef<Oper
 }
 
 /// Returns the distance from this element to the same one at its next read, by this program or the next one (i64); 0 if there is none.
-static Value distanceToNext(Context &ctx, LoadOp load, scf::ForOp loop, const std::optional<NextIteration> &turn,
+static Value distanceToNext(Context &ctx, LoadOp load, scf::ForOp loop, const std::optional<NextIteration> &iteration,
                             llvm::ArrayRef<Operation *> ofProgram) {
   ImplicitLocOpBuilder &b = ctx.b;
   TileIndex origin;
   origin.at.assign(shapeOf(load.getResult()).size(), {ctx.zeroIndex, 0});
   Value now = evaluateScalar(ctx, load.getPtr(), origin), distance = constantIndex(b, 0);
-  auto take = [&](llvm::function_ref<Value()> enter) {
+  auto select = [&](llvm::function_ref<Value()> enter) {
     auto before = ctx.scalars;
-    Value isThere = enter();
-    Value there = arith::SubIOp::create(b, evaluateScalar(ctx, load.getPtr(), origin), now);
+    Value exists = enter();
+    Value difference = arith::SubIOp::create(b, evaluateScalar(ctx, load.getPtr(), origin), now);
     // If nothing comes next, the distance is 0: a prefetch would only take bandwidth.
-    distance = arith::SelectOp::create(b, isThere, there, distance);
+    distance = arith::SelectOp::create(b, exists, difference, distance);
     ctx.scalars = std::move(before);
   };
-  if (!ofProgram.empty()) take([&] { return enterNextProgram(ctx, loop, ofProgram, turn); });
-  if (turn) take([&] { return enterNextIteration(ctx, loop, *turn); });
+  if (!ofProgram.empty()) select([&] { return enterNextProgram(ctx, loop, ofProgram, iteration); });
+  if (iteration) select([&] { return enterNextIteration(ctx, loop, *iteration); });
   return distance;
 }
 
 Value distanceToNextReading(Context &ctx, LoadOp load) {
   auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
   if (!loop || loop->getParentOp() != ctx.kernel) return {};
-  std::optional<NextIteration> turn = nextIterationOf(load.getPtr(), loop);
-  if (!turn) return {};
-  return distanceToNext(ctx, load, loop, turn, scalarsOfProgram(ctx, load.getPtr(), loop));
+  std::optional<NextIteration> iteration = nextIterationOf(load.getPtr(), loop);
+  if (!iteration) return {};
+  return distanceToNext(ctx, load, loop, iteration, scalarsOfProgram(ctx, load.getPtr(), loop));
 }
 
 /// False if a body of an unrolled loop starts inside a cache line: an earlier body prefetches that line.
@@ -193,13 +193,13 @@ void prefetchNextIteration(Context &ctx, LoadOp load, Value start, Value positio
   ImplicitLocOpBuilder &b = ctx.b;
   auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
   int64_t bytes = elementBytes(getElementTypeOrSelf(load.getResult()));
-  if ((!loop && load->getParentOp() != ctx.kernel) || !beginsLine(position, bytes) || !isTimely(ctx, load)) return;
-  std::optional<NextIteration> turn = loop ? nextIterationOf(load.getPtr(), loop) : std::nullopt;
-  if (loop && !turn) return;
+  if ((!loop && load->getParentOp() != ctx.kernel) || !beginsLine(position, bytes) || !isMemoryIdle(ctx, load)) return;
+  std::optional<NextIteration> iteration = loop ? nextIterationOf(load.getPtr(), loop) : std::nullopt;
+  if (loop && !iteration) return;
   // A loop of dots has many iterations, so computing the next program's address in each of them does not pay off.
   bool isLast = !loop || (!ctx.packing && loop->getParentOp() == ctx.kernel);
   auto ofProgram = isLast ? scalarsOfProgram(ctx, load.getPtr(), loop) : llvm::SmallVector<Operation *>();
-  if (!turn && ofProgram.empty()) return;
+  if (!iteration && ofProgram.empty()) return;
 
   // Computed once for all unrolled bodies. Keys of tiles are longer.
   std::vector<const void *> key = {load.getOperation()};
@@ -210,7 +210,7 @@ void prefetchNextIteration(Context &ctx, LoadOp load, Value start, Value positio
     if (!ctx.levels.empty() && ctx.levels.front().inner) b.setInsertionPoint(ctx.levels.front().inner);
     auto outer = std::move(ctx.levels);
     ctx.levels.clear();
-    distance = distanceToNext(ctx, load, loop, turn, ofProgram);
+    distance = distanceToNext(ctx, load, loop, iteration, ofProgram);
     ctx.levels = std::move(outer);
     if (!ctx.levels.empty()) ctx.levels.front().memo[key].value = distance;
   }

@@ -88,9 +88,9 @@ static Multiple isMultiple(Value large, Value small, int64_t depth) {
   if (large == small) return Multiple::yes;
   std::optional<int64_t> a = constantOf(large), b = constantOf(small);
   if (a && b) return *a % *b == 0 ? Multiple::yes : Multiple::no;
-  auto dot = large.getDefiningOp<arith::MulIOp>();
-  if (!dot || depth == 0) return Multiple::no;
-  bool isAny = llvm::any_of(dot->getOperands(), [&](Value factor) { return isMultiple(factor, small, depth - 1) != Multiple::no; });
+  auto mul = large.getDefiningOp<arith::MulIOp>();
+  if (!mul || depth == 0) return Multiple::no;
+  bool isAny = llvm::any_of(mul->getOperands(), [&](Value factor) { return isMultiple(factor, small, depth - 1) != Multiple::no; });
   return isAny ? Multiple::likely : Multiple::no;
 }
 
@@ -118,12 +118,12 @@ static Value wideScalar(Context &ctx, Value tile) {
 }
 
 /// Returns the strides in a row where all of `masks` hold.
-static TileAnalysis::Steps stepsInRow(const Rows &rows, ValueRange masks) {
-  TileAnalysis::Steps steps = rows.inside;
+static TileAnalysis::Strides stridesInRow(const Rows &rows, ValueRange masks) {
+  TileAnalysis::Strides strides = rows.inside;
   for (Value mask : masks)
     for (size_t d = 0; d < shapeOf(mask).size(); ++d)
-      steps[{mask, d}] = Stride{Stride::constant, 0};
-  return steps;
+      strides[{mask, d}] = Stride{Stride::constant, 0};
+  return strides;
 }
 
 /// Returns the masks of all loads that the tiles depend on.
@@ -175,25 +175,25 @@ static std::optional<Rows> planRows(Context &ctx, ValueRange tiles, int64_t vect
   }
   if (all.areComputed) return rows;
   // Stored tiles are read as they are, unless a row's first element determines the rest.
-  TileAnalysis::Steps steps = stepsInRow(rows, masksOf(tiles));
-  TileAnalysis::Steps *before = ctx.analysis->assumeSteps(&steps);
+  TileAnalysis::Strides strides = stridesInRow(rows, masksOf(tiles));
+  TileAnalysis::Strides *before = ctx.analysis->assumeStrides(&strides);
   bool isAnyRegular = llvm::any_of(all.stored, [&](auto &tile) {
     Stride step = ctx.analysis->strideOf(tile.first, tile.second);
     return step.isZero() || (step.kind != Stride::other && !step.isConditional() && getElementTypeOrSelf(tile.first).isInteger());
   });
-  ctx.analysis->assumeSteps(before);
+  ctx.analysis->assumeStrides(before);
   return isAnyRegular ? std::optional(rows) : std::nullopt;
 }
 
 /// Returns the elements of a vector: indices loaded from memory are mostly uniform in a row.
 static int64_t chunkInRow(Context &ctx, const Rows &rows, ValueRange tiles) {
-  TileAnalysis::Steps steps = stepsInRow(rows, masksOf(tiles));
+  TileAnalysis::Strides strides = stridesInRow(rows, masksOf(tiles));
   auto isValue = [](Value tile) { return !isa<PointerType>(getElementTypeOrSelf(tile)); };
   llvm::SmallVector<Value> values(llvm::make_filter_range(tiles, isValue));
   if (values.empty()) return 0;
-  TileAnalysis::Steps *before = ctx.analysis->assumeSteps(&steps);
+  TileAnalysis::Strides *before = ctx.analysis->assumeStrides(&strides);
   int64_t chunk = chunkFor(ctx, shapeOf(tiles.front()), rows.dim, values);
-  ctx.analysis->assumeSteps(before);
+  ctx.analysis->assumeStrides(before);
   // Indices of stride 1 cost nothing, but they are stored in their full width.
   return std::min(chunk, std::max<int64_t>(2, ctx.target.vectorBytes / elementBytes(getElementTypeOrSelf(values.front()))));
 }
@@ -214,7 +214,7 @@ static bool areOfVectors(Context &ctx, Rows &rows, int64_t lanes) {
 }
 
 RowScope::RowScope(Context &ctx, ValueRange tiles, int64_t vectorDim, int64_t chunk, bool split)
-    : ctx(ctx), lanes(chunk), rowsBefore(ctx.rows) {
+    : ctx(ctx), lanes(chunk), savedRows(ctx.rows) {
   rows = planRows(ctx, tiles, vectorDim, chunk);
   if (rows) {
     int64_t wider = chunkInRow(ctx, *rows, tiles);
@@ -226,12 +226,12 @@ RowScope::RowScope(Context &ctx, ValueRange tiles, int64_t vectorDim, int64_t ch
     }
   }
   ctx.rows = rows ? &*rows : nullptr;
-  stepsBefore = ctx.analysis->assumeSteps(rows ? &rows->outside : nullptr);
+  savedStrides = ctx.analysis->assumeStrides(rows ? &rows->outside : nullptr);
 }
 
 RowScope::~RowScope() {
-  ctx.rows = rowsBefore;
-  ctx.analysis->assumeSteps(stepsBefore);
+  ctx.rows = savedRows;
+  ctx.analysis->assumeStrides(savedStrides);
 }
 
 void forEachRow(Context &ctx, const TileIndex &tileIndex, Value to, ValueRange masks,
@@ -248,8 +248,8 @@ void forEachRow(Context &ctx, const TileIndex &tileIndex, Value to, ValueRange m
   Value isAny = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, to, constantIndex(b, 0));
   count = arith::SelectOp::create(b, isAny, count, constantIndex(b, 0));
   Value start = arith::SubIOp::create(b, arith::MulIOp::create(b, firstRow, rows.length), first);
-  TileAnalysis::Steps steps = stepsInRow(rows, masks);
-  Index startBefore = ctx.rowStart, nextBefore = ctx.rowNext;
+  TileAnalysis::Strides strides = stridesInRow(rows, masks);
+  Index savedStart = ctx.rowStart, savedNext = ctx.rowNext;
   forLoop(ctx, constantIndex(b, 0), count, 1, [&](Value row) {
     Value from = arith::AddIOp::create(b, start, arith::MulIOp::create(b, row, rows.length));
     Value end = arith::MinSIOp::create(b, arith::AddIOp::create(b, from, rows.length), to);
@@ -258,29 +258,29 @@ void forEachRow(Context &ctx, const TileIndex &tileIndex, Value to, ValueRange m
     ctx.rowStart = {from, level};
     Value lastOfRow = arith::SubIOp::create(b, end, one);
     ctx.rowNext = {arith::MinSIOp::create(b, arith::AddIOp::create(b, from, one), lastOfRow), level};
-    TileAnalysis::Steps *outside = ctx.analysis->assumeSteps(&steps);
+    TileAnalysis::Strides *outside = ctx.analysis->assumeStrides(&strides);
     body(from, end);
-    ctx.analysis->assumeSteps(outside);
+    ctx.analysis->assumeStrides(outside);
   });
-  ctx.rowStart = startBefore;
-  ctx.rowNext = nextBefore;
+  ctx.rowStart = savedStart;
+  ctx.rowNext = savedNext;
 }
 
 void inVectorRows(Context &ctx, ValueRange masks, llvm::function_ref<void()> body) {
-  TileAnalysis::Steps steps = stepsInRow(*ctx.rows, masks);
-  TileAnalysis::Steps *outside = ctx.analysis->assumeSteps(&steps);
+  TileAnalysis::Strides strides = stridesInRow(*ctx.rows, masks);
+  TileAnalysis::Strides *outside = ctx.analysis->assumeStrides(&strides);
   ctx.isRowOfVector = true;
   body();
   ctx.isRowOfVector = false;
-  ctx.analysis->assumeSteps(outside);
+  ctx.analysis->assumeStrides(outside);
 }
 
 bool isOneInRow(Context &ctx, Value tile, int64_t dim, ValueRange masks) {
   if (!ctx.rows) return false;
-  TileAnalysis::Steps steps = stepsInRow(*ctx.rows, masks);
-  TileAnalysis::Steps *before = ctx.analysis->assumeSteps(&steps);
+  TileAnalysis::Strides strides = stridesInRow(*ctx.rows, masks);
+  TileAnalysis::Strides *before = ctx.analysis->assumeStrides(&strides);
   bool result = ctx.analysis->strideOf(tile, dim).isZero();
-  ctx.analysis->assumeSteps(before);
+  ctx.analysis->assumeStrides(before);
   return result;
 }
 
@@ -297,8 +297,8 @@ Value lanesInRow(Context &ctx, const TileIndex &tileIndex) {
   if (!ctx.rowEnd || tileIndex.vector < 0) return {};
   ImplicitLocOpBuilder &b = ctx.b;
   Value left = arith::SubIOp::create(b, ctx.rowEnd, tileIndex.at[tileIndex.vector].value);
-  Value most = splat(b, arith::TruncIOp::create(b, b.getI32Type(), left), tileIndex.lanes);
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, iota(b, b.getI32Type(), tileIndex.lanes, 1), most);
+  Value remaining = splat(b, arith::TruncIOp::create(b, b.getI32Type(), left), tileIndex.lanes);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, iota(b, b.getI32Type(), tileIndex.lanes, 1), remaining);
 }
 
 } // namespace tilewright::cpu

@@ -1,5 +1,5 @@
-// Splits loops at the rows of a flat index. A kernel that runs over x in [0, R * n) and computes `x // n` and `x % n` has one quotient per
-// row of n indices, and remainders of stride 1 inside the row. So the innermost loop of a root is split where a row begins:
+// Splits loops at the rows of a flat index. Consider a kernel that runs over x in [0, R * n) and computes `x // n` and `x % n`. Each row of
+// n indices has one quotient, and remainders of stride 1. So the innermost loop of a root is split where a row begins:
 //
 //   for x in [from, to) step 16                      for row in [from / n, (to - 1) / n]
 //     i = gather index[x / n]                          i = index[row]
@@ -24,8 +24,8 @@ struct Rows {
   std::optional<int64_t> constant; // `length`, if it is known
   bool ofVectors = false;          // no vector spans two rows, and the loop is not split
   Value holds;                     // i1; null: always
-  TileAnalysis::Steps inside;      // strides of quotients and remainders inside a row
-  TileAnalysis::Steps outside;     // strides of the remainders if the loop is not split
+  TileAnalysis::Strides inside;    // strides of quotients and remainders inside a row
+  TileAnalysis::Strides outside;   // strides of the remainders if the loop is not split
 };
 
 /// During its lifetime, loops along `vectorDim` that compute `tiles` (of one index space) are split into rows of at least `chunk` indices.
@@ -43,8 +43,8 @@ private:
   Context &ctx;
   int64_t lanes;
   std::optional<Rows> rows;
-  const Rows *rowsBefore;
-  TileAnalysis::Steps *stepsBefore;
+  const Rows *savedRows;
+  TileAnalysis::Strides *savedStrides;
 };
 
 /// Emits a loop over the rows of [0, to) at `tileIndex`, and calls `body` for each row with its first index and its end. All of `masks`

@@ -102,15 +102,15 @@ void materialize(Context &ctx, Value tile, const Buffer &to) {
 
 namespace {
 /// The tail of a row, whose elements are all equal: it is filled instead of computed.
-struct Filling {
+struct Tail {
   Value from, value;
 };
 } // namespace
 
-static std::optional<Filling> fillingOf(Context &ctx, Value tile, int64_t vectorDim, int64_t chunk) {
-  constexpr int64_t shortest = 8; // vectors that it may save; with fewer, the check costs as much
+static std::optional<Tail> tailOf(Context &ctx, Value tile, int64_t vectorDim, int64_t chunk) {
+  constexpr int64_t minVectors = 8; // vectors that it may save; with fewer, the check costs as much
   int64_t size = shapeOf(tile)[0];
-  if (ctx.fallback || shapeOf(tile).size() != 1 || vectorDim != 0 || size < shortest * chunk) return std::nullopt;
+  if (ctx.fallback || shapeOf(tile).size() != 1 || vectorDim != 0 || size < minVectors * chunk) return std::nullopt;
   std::optional<MaskedTail> tail = maskedTail(ctx, tile, 0);
   if (!tail) return std::nullopt;
   ImplicitLocOpBuilder &b = ctx.b;
@@ -118,12 +118,12 @@ static std::optional<Filling> fillingOf(Context &ctx, Value tile, int64_t vector
   begin = arith::AndIOp::create(b, arith::AddIOp::create(b, begin, constantIndex(b, chunk - 1)), constantIndex(b, -chunk));
   TileIndex last;
   last.at.push_back({indexConstant(ctx, size - 1), 0});
-  return Filling{begin, evaluateScalar(ctx, tile, last)};
+  return Tail{begin, evaluateScalar(ctx, tile, last)};
 }
 
-static void fill(Context &ctx, const Buffer &to, const Filling &filling, int64_t size, int64_t chunk) {
-  Value lanes = splat(ctx.b, filling.value, chunk);
-  forLoop(ctx, filling.from, constantIndex(ctx.b, size), chunk, [&](Value index) {
+static void fill(Context &ctx, const Buffer &to, const Tail &tail, int64_t size, int64_t chunk) {
+  Value lanes = splat(ctx.b, tail.value, chunk);
+  forLoop(ctx, tail.from, constantIndex(ctx.b, size), chunk, [&](Value index) {
     TileIndex tileIndex{{{index, 0}}, 0, chunk};
     storeChunk(ctx, to, lanes, tileIndex);
   });
@@ -161,8 +161,8 @@ void materializeSlice(Context &ctx, Value tile, const Buffer &to, Value rows, Va
     applyMasks(ctx, spec, {tile}, rows || columns ? Value() : updateMask(ctx, {tile}, {to}));
     if (rows) limitExtent(ctx, spec, 0, rows);
     if (columns) limitExtent(ctx, spec, 1, columns);
-    std::optional<Filling> filling = fillingOf(ctx, tile, vectorDim, chunk);
-    if (filling) limitExtent(ctx, spec, 0, filling->from);
+    std::optional<Tail> tail = tailOf(ctx, tile, vectorDim, chunk);
+    if (tail) limitExtent(ctx, spec, 0, tail->from);
     Type element = getElementTypeOrSelf(tile);
     if (isa<PointerType>(element)) element = b.getI64Type();
     emitLoops(
@@ -174,7 +174,7 @@ void materializeSlice(Context &ctx, Value tile, const Buffer &to, Value rows, Va
             storeChunk(ctx, to, value, tileIndex);
         },
         vectorDim);
-    if (filling) fill(ctx, to, *filling, shape[0], chunk);
+    if (tail) fill(ctx, to, *tail, shape[0], chunk);
   });
 }
 

@@ -1,7 +1,7 @@
 // RUN: tilewright compile %s --kernel product --emit loops --target cpu:avx512 | FileCheck %s
 // RUN: tilewright compile %s --kernel doubled --emit loops --target cpu:avx512 | FileCheck %s --check-prefix=DOUBLED
 
-// In the last turn, blocks of registers are stored where the results belong, if A lies elsewhere; behind the loop nothing is left to be stored then.
+// In the last iteration, register blocks are stored to the results' destination, if it does not overlap A. Then no store is left after the loop.
 // CHECK-LABEL: llvm.func internal @product.program
 // CHECK: %[[DONE:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %false) -> (i1)
 // CHECK: %[[DUE:.*]] = arith.ori
@@ -45,7 +45,7 @@ tt.func public @product(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %s
   tt.return
 }
 
-// What is stored is not the results themselves: they wait in scratch.
+// The stored value is not the dot's result itself, so the results stay in scratch.
 // DOUBLED-LABEL: llvm.func internal @doubled.program
 // DOUBLED-NOT: arith.cmpi ule
 tt.func public @doubled(%a: !tt.ptr<f32>, %c: !tt.ptr<f32>) {

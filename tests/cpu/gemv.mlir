@@ -4,7 +4,7 @@
 // RUN: sed -e '/constant 17/d' -e 's/%c: !tt.ptr<f32>/&, %m: i32, %n: i32/' %s > %t.ttir
 // RUN: tilewright compile %t.ttir --emit loops --target cpu:avx2 | FileCheck %s --check-prefix=MORE
 
-// If only one row is needed, which is known when the program runs, its products need no panels. The same holds for one column.
+// The GEMV path: if only one row is needed, which is known at run time, the matrix is not packed. The same holds for one column.
 // CHECK-LABEL: llvm.func internal @product.program
 // CHECK: %[[ROWS:.*]] = arith.cmpi sle, %{{.*}}, %c1_i64{{.*}} : i64
 // CHECK: scf.if %[[ROWS]]
@@ -15,7 +15,7 @@
 // CHECK: llvm.intr.fma
 // CHECK: llvm.return
 
-// A matrix whose last tile has several rows and columns gets no such code. If its size is an argument, launches choose.
+// A matrix whose last tile has several rows and columns gets no such code. If its size is an argument, the launch decides.
 // MORE-LABEL: llvm.func internal @product.program
 // MORE-NOT: arith.cmpi sle, %{{.*}}, %c1_i64
 // MORE: llvm.return

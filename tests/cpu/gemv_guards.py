@@ -1,5 +1,5 @@
-"""Code for a single row or column of a product is made for launches whose last tile has one, or has one behind whole blocks of registers
-(16 rows with 32 registers, and a vector of columns); `explain` names the condition."""
+"""Launches get the GEMV path if their last tile has a single row or column, or has one after whole register blocks (16 rows with 32
+registers, and a vector of columns). `explain` names the condition."""
 # RUN: tilewright explain %s --target cpu:avx2 --signature '*fp32:16, *fp32:16, i32, i32:16' | FileCheck %s
 # RUN: tilewright explain %s --target cpu:avx2 --signature '*fp32:16, *fp32:16, 33, i32:16' | FileCheck %s --check-prefix=KNOWN
 # RUN: tilewright explain %s --target cpu:avx512 --signature '*fp32:16, *fp32:16, i32, i32:16' | FileCheck %s --check-prefix=WIDE

@@ -1,4 +1,4 @@
-"""One row and one column behind whole blocks of registers are multiplied on their own, by the code for a matrix and a vector."""
+"""One row and one column after whole register blocks take the GEMV path."""
 # RUN: tilewright compile %s --emit loops --target cpu:avx512 --signature '*fp32:16, *fp32:16, *fp32:16, 65, 65' | FileCheck %s
 # RUN: tilewright compile %s --emit loops --target cpu:avx512 --signature '*fp32:16, *fp32:16, *fp32:16, 66, 66' | FileCheck %s --check-prefix=NONE
 
@@ -10,10 +10,10 @@ import triton.language as tl
 # CHECK: arith.cmpi eq, %[[ROWS]], %c1_i64
 # CHECK: %[[COLUMNS:.*]] = arith.andi %{{.*}}, %c15_i64
 # CHECK: %[[ONE:.*]] = arith.cmpi eq, %[[COLUMNS]], %c1_i64
-# CHECK: %[[BEHIND:.*]] = arith.andi %[[ONE]],
-# CHECK: %[[LESS:.*]] = arith.extui %[[BEHIND]]
+# CHECK: %[[LAST:.*]] = arith.andi %[[ONE]],
+# CHECK: %[[LESS:.*]] = arith.extui %[[LAST]]
 # CHECK: %[[FEWER:.*]] = arith.subi %{{.*}}, %[[LESS]]
-# CHECK: scf.if %[[BEHIND]]
+# CHECK: scf.if %[[LAST]]
 
 # NONE-LABEL: llvm.func internal @product.program
 # NONE-NOT: arith.extui %{{.*}} : i1 to i64

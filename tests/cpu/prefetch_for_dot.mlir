@@ -1,7 +1,7 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// Memory is idle while a product is computed, so the code that packs one iteration's operands prefetches those of the next. The offset of A is carried
-// by the loop, that of B comes from the loop's variable. (A is doubled, because otherwise it would be read in place.)
+// Memory is idle during a dot, so the code that packs one iteration's operands prefetches those of the next. The loop carries the offset of A;
+// that of B depends on the induction variable. (A is doubled, because otherwise it would be read in place.)
 // CHECK-LABEL: llvm.func internal @product.program
 // CHECK: scf.for {{.*}} iter_args(%[[OFFSET:.*]] = %{{.*}}) -> (i32)
 // CHECK: %[[NEXT:.*]] = arith.addi %[[OFFSET]]

@@ -15,7 +15,7 @@
 // CHECK-NOT: prefetch
 // CHECK: llvm.intr.fma
 // ASM: prefetcht1
-// With 16 registers 32 steps share what finding addresses takes: their own loop has none.
+// With 16 registers, 32 steps share one address computation: their own loop has no prefetch.
 // FEW-LABEL: llvm.func internal @product.program
 // FEW: "llvm.intr.prefetch"({{.*}}) <{cache = 1 : i32, hint = 2 : i32, rw = 0 : i32}>
 // FEW: scf.for {{.*}} iter_args

@@ -1,7 +1,7 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// Where masks of both operands end along K, the copy of A (where its rows cannot be read that far) and the panels of B end there, too. So
-// does the product: of what unrolled steps leave, each step is a turn.
+// If the masks of both operands end along K, the copy of A (if its rows cannot be read that far) and the panels of B end there, too. So does
+// the loop over K: after the unrolled steps, each remaining step is an iteration.
 // CHECK-LABEL: llvm.func internal @product.program
 // CHECK: %[[LENGTH:.*]] = arith.maxsi
 // CHECK: scf.if

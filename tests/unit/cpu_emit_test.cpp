@@ -85,7 +85,7 @@ TEST(CpuEmit, BooleansAndByteFloatsLieInBytes) {
   }
 }
 
-TEST(CpuEmit, StreamingStoresAndLoops) {
+TEST(CpuEmit, NonTemporalStoresAndLoops) {
   for (const CpuTarget &target : runnableTargets()) {
     Compiled kernel(target, 2, [&](ImplicitLocOpBuilder &b, ValueRange args) {
       auto loop = scf::ForOp::create(b, constantIndex(b, 0), constantIndex(b, 256), constantIndex(b, 8));
