@@ -642,8 +642,8 @@ constexpr int64_t everyIndex = -1;
 static bool neverBelow(Value bound, llvm::SmallVector<int64_t> dims, Value x, int64_t depth) {
   if (depth == 0) return false;
   if (bound == x) {
-    for (auto [tileIndex, dim] : llvm::enumerate(dims))
-      if (dim != everyIndex && dim != int64_t(tileIndex)) return false;
+    for (auto [position, dim] : llvm::enumerate(dims))
+      if (dim != everyIndex && dim != int64_t(position)) return false;
     return true;
   }
   Operation *op = bound.getDefiningOp();

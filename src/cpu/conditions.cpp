@@ -50,9 +50,9 @@ static void collectConditions(Context &ctx, Value tile, llvm::ArrayRef<int64_t> 
   if (!op) return;
   for (size_t d = 0; d < dims.size(); ++d) {
     if (dims[d] != dim) continue;
-    Stride step = ctx.analysis->strideOf(tile, d);
-    bool wraps = isa<arith::RemSIOp, arith::RemUIOp>(op) && step.wraps;
-    bool widens = extendedFrom(op) && step.widens && !ctx.analysis->extendsWithoutWrap(op, d);
+    Stride stride = ctx.analysis->strideOf(tile, d);
+    bool wraps = isa<arith::RemSIOp, arith::RemUIOp>(op) && stride.wraps;
+    bool widens = extendedFrom(op) && stride.widens && !ctx.analysis->extendsWithoutWrap(op, d);
     if (wraps || widens) found.push_back({op, shapeOf(tile)[d]});
   }
   llvm::SmallVector<int64_t> inner = operandDims(op, dims);
@@ -78,8 +78,8 @@ static Value staysBelow(Context &ctx, Operation *remainder, int64_t size) {
 /// Returns a tile's stride along `dim`; `first` is its element at index 0.
 static Value strideAlong(Context &ctx, Value tile, int64_t dim, Value first) {
   ImplicitLocOpBuilder &b = ctx.b;
-  Stride step = ctx.analysis->strideOf(tile, dim);
-  if (step.kind == Stride::constant) return constantIndex(b, step.amount);
+  Stride stride = ctx.analysis->strideOf(tile, dim);
+  if (stride.kind == Stride::constant) return constantIndex(b, stride.amount);
   TileIndex second = originOf(tile, ctx.zeroIndex);
   second.at[dim] = {indexConstant(ctx, 1), 0};
   return scalarToIndex(ctx, arith::SubIOp::create(b, evaluateScalar(ctx, tile, second), first));
@@ -324,13 +324,13 @@ static Reach reachOf(Context &ctx, Value pointer, Value mask) {
   Reach reach{first, first};
   auto shape = shapeOf(pointer);
   for (int64_t d = 0; d < int64_t(shape.size()); ++d) {
-    Stride step = ctx.analysis->strideOf(pointer, d);
-    if (shape[d] == 1 || step.isZero()) continue;
+    Stride stride = ctx.analysis->strideOf(pointer, d);
+    if (shape[d] == 1 || stride.isZero()) continue;
     Value span = arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), strideAlong(ctx, pointer, d, first));
-    bool known = step.kind == Stride::constant;
-    if (!known || step.amount > 0)
+    bool known = stride.kind == Stride::constant;
+    if (!known || stride.amount > 0)
       reach.high = arith::AddIOp::create(b, reach.high, known ? span : Value(arith::MaxSIOp::create(b, span, ctx.zeroIndex)));
-    if (!known || step.amount < 0)
+    if (!known || stride.amount < 0)
       reach.low = arith::AddIOp::create(b, reach.low, known ? span : Value(arith::MinSIOp::create(b, span, ctx.zeroIndex)));
   }
   reach.high = arith::AddIOp::create(b, reach.high, constantIndex(b, bytes));
@@ -342,44 +342,44 @@ static Reach reachOf(Context &ctx, Value pointer, Value mask) {
 static Value isInjective(Context &ctx, Value pointer, Value mask) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(pointer);
-  llvm::SmallVector<std::pair<int64_t, int64_t>> constants; // step and dimension
+  llvm::SmallVector<std::pair<int64_t, int64_t>> constants; // stride and dimension
   llvm::SmallVector<int64_t> others;
   for (int64_t d = 0; d < int64_t(shape.size()); ++d) {
     if (shape[d] == 1) continue;
-    Stride step = ctx.analysis->strideOf(pointer, d);
-    if (step.kind == Stride::constant)
-      constants.push_back({std::abs(step.amount), d});
+    Stride stride = ctx.analysis->strideOf(pointer, d);
+    if (stride.kind == Stride::constant)
+      constants.push_back({std::abs(stride.amount), d});
     else
       others.push_back(d);
   }
   llvm::sort(constants);
   int64_t bytes = elementBytes(cast<PointerType>(getElementTypeOrSelf(pointer)).getPointeeType()), reached = bytes;
   bool certain = true;
-  for (auto [step, d] : constants) {
-    certain &= step >= reached;
-    reached += step * (shape[d] - 1);
+  for (auto [stride, d] : constants) {
+    certain &= stride >= reached;
+    reached += stride * (shape[d] - 1);
   }
   if (certain && others.empty()) return {};
   if (others.size() > 2) return constantInt(b, b.getI1Type(), 0);
   using enum arith::CmpIPredicate;
-  auto atLeast = [&](Value step, Value bound) -> Value { return arith::CmpIOp::create(b, sge, step, bound); };
+  auto atLeast = [&](Value stride, Value bound) -> Value { return arith::CmpIOp::create(b, sge, stride, bound); };
   Value holds, width = constantIndex(b, bytes);
-  for (auto [step, d] : constants) {
-    if (!certain) holds = logicalAnd(ctx, holds, atLeast(constantIndex(b, step), width));
-    Value span = arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), constantIndex(b, step));
+  for (auto [stride, d] : constants) {
+    if (!certain) holds = logicalAnd(ctx, holds, atLeast(constantIndex(b, stride), width));
+    Value span = arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), constantIndex(b, stride));
     width = arith::AddIOp::create(b, width, span);
   }
   Value first = evaluateScalar(ctx, pointer, originOf(pointer, ctx.zeroIndex));
-  llvm::SmallVector<Value, 2> steps, spans;
+  llvm::SmallVector<Value, 2> strides, spans;
   for (int64_t d : others) {
-    Value step = strideAlong(ctx, pointer, d, first);
-    steps.push_back(arith::MaxSIOp::create(b, step, arith::SubIOp::create(b, ctx.zeroIndex, step)));
-    spans.push_back(arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), steps.back()));
+    Value stride = strideAlong(ctx, pointer, d, first);
+    strides.push_back(arith::MaxSIOp::create(b, stride, arith::SubIOp::create(b, ctx.zeroIndex, stride)));
+    spans.push_back(arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), strides.back()));
   }
   if (others.empty()) return holds;
-  if (others.size() == 1) return logicalAnd(ctx, holds, atLeast(steps[0], width));
+  if (others.size() == 1) return logicalAnd(ctx, holds, atLeast(strides[0], width));
   auto inOrder = [&](int64_t small, int64_t large) {
-    return logicalAnd(ctx, atLeast(steps[small], width), atLeast(steps[large], arith::AddIOp::create(b, width, spans[small])));
+    return logicalAnd(ctx, atLeast(strides[small], width), atLeast(strides[large], arith::AddIOp::create(b, width, spans[small])));
   };
   return logicalAnd(ctx, holds, arith::OrIOp::create(b, inOrder(0, 1), inOrder(1, 0)));
 }

@@ -51,7 +51,7 @@ struct TileIndex {
 struct Lanes {
   enum Kind { uniform, affine, vector } kind = uniform;
   Value value;         // uniform: the scalar; affine: the scalar at index 0 of the vector dimension; vector: the vector
-  int64_t step = 0;    // affine: integers count 1, pointers bytes
+  int64_t stride = 0;  // affine: integers count 1, pointers bytes
   Value uniformStride; // affine with a stride known at run time (i64)
 };
 
@@ -118,8 +118,8 @@ struct Context {
   int64_t currentNest = 0;                 // counts the operations that were lowered
   llvm::DenseMap<mlir::Operation *, Readings> readings;
   Atomics atomics = Atomics::none;
-  bool streaming = false;          // whole vectors in this loop use non-temporal stores
-  bool nonTemporal = false;        // some store is non-temporal: emit a fence at the end
+  bool storesNonTemporal = false;  // whole vectors in this loop use non-temporal stores
+  bool needsFence = false;         // some store is non-temporal, so the entry function ends with a fence
   bool usesAmx = false;            // some dot uses AMX tiles, which are configured at the start
   mlir::Operation *root = nullptr; // the operation that the current loop nest belongs to
   Notes notes;

@@ -10,11 +10,11 @@ using namespace tilewright::tt;
 namespace tilewright::cpu {
 
 void declareVariables(Context &ctx, LLVM::LLVMFuncOp program, FuncOp source) {
-  auto tileIndex = source.getLoc()->findInstanceOf<FileLineColLoc>();
-  if (!tileIndex) return;
+  auto sourceLine = source.getLoc()->findInstanceOf<FileLineColLoc>();
+  if (!sourceLine) return;
   MLIRContext *context = program.getContext();
   Builder b(context);
-  llvm::StringRef path = tileIndex.getFilename().getValue();
+  llvm::StringRef path = sourceLine.getFilename().getValue();
   auto file = LLVM::DIFileAttr::get(context, path, "");
   auto unit =
       LLVM::DICompileUnitAttr::get(DistinctAttr::create(b.getUnitAttr()), llvm::dwarf::DW_LANG_C, file, b.getStringAttr("tilewright"),
@@ -22,9 +22,9 @@ void declareVariables(Context &ctx, LLVM::LLVMFuncOp program, FuncOp source) {
   auto type = LLVM::DISubroutineTypeAttr::get(context, llvm::dwarf::DW_CC_normal, {});
   auto flags = LLVM::DISubprogramFlags::Definition | LLVM::DISubprogramFlags::Optimized;
   auto scope = LLVM::DISubprogramAttr::get(context, DistinctAttr::create(b.getUnitAttr()), unit, file, source.getNameAttr(),
-                                           /*linkageName=*/StringAttr(), file, tileIndex.getLine(), tileIndex.getLine(), flags, type,
+                                           /*linkageName=*/StringAttr(), file, sourceLine.getLine(), sourceLine.getLine(), flags, type,
                                            /*retainedNodes=*/{}, /*annotations=*/{});
-  program->setLoc(FusedLoc::get(context, {tileIndex}, scope));
+  program->setLoc(FusedLoc::get(context, {sourceLine}, scope));
   ctx.module->setLoc(FusedLoc::get(context, {ctx.module.getLoc()}, unit)); // the other functions belong to the same compile unit
 }
 
@@ -141,13 +141,13 @@ static VariableLocation variableLocationOf(Context &ctx, Value value) {
 static void note(Context &ctx, Location location, const VariableLocation &at, uint64_t argument) {
   LLVM::DISubprogramAttr scope = scopeOf(ctx);
   llvm::StringRef name = variableOf(location);
-  auto tileIndex = location->findInstanceOf<FileLineColLoc>();
-  if (!scope || name.empty() || !tileIndex) return;
+  auto sourceLine = location->findInstanceOf<FileLineColLoc>();
+  if (!scope || name.empty() || !sourceLine) return;
   MLIRContext *context = location.getContext();
   // All assignments to a variable share one declaration, so its line does not matter.
   auto variable = LLVM::DILocalVariableAttr::get(scope, name, scope.getFile(), scope.getLine(), static_cast<unsigned>(argument), 0, at.type,
                                                  LLVM::DIFlags::Zero);
-  LocationGuard guard(ctx.b, tileIndex);
+  LocationGuard guard(ctx.b, sourceLine);
   LLVM::DbgValueOp::create(ctx.b, at.value, variable, LLVM::DIExpressionAttr::get(context, at.operations));
 }
 

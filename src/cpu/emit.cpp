@@ -209,8 +209,8 @@ Value load(ImplicitLocOpBuilder &b, Type type, Value pointer, int64_t alignment)
   return fromStorage(b, loaded, type);
 }
 
-void store(ImplicitLocOpBuilder &b, Value value, Value pointer, int64_t alignment, bool streaming) {
-  LLVM::StoreOp::create(b, toStorage(b, value), pointer, alignment, /*isVolatile=*/false, /*isNonTemporal=*/streaming);
+void store(ImplicitLocOpBuilder &b, Value value, Value pointer, int64_t alignment, bool nonTemporal) {
+  LLVM::StoreOp::create(b, toStorage(b, value), pointer, alignment, /*isVolatile=*/false, /*isNonTemporal=*/nonTemporal);
 }
 
 Value maskedLoad(ImplicitLocOpBuilder &b, Type type, Value pointer, Value mask, Value other, int64_t alignment) {
@@ -228,7 +228,7 @@ Value maskedLoad(ImplicitLocOpBuilder &b, Type type, Value pointer, Value mask, 
 
 void maskedStore(ImplicitLocOpBuilder &b, Value value, Value pointer, Value mask, int64_t alignment) {
   if (std::optional<bool> all = constantMask(mask)) {
-    if (*all) store(b, value, pointer, alignment, /*streaming=*/false);
+    if (*all) store(b, value, pointer, alignment, /*nonTemporal=*/false);
     return;
   }
   LLVM::MaskedStoreOp::create(b, asVector(b, toStorage(b, value)), pointer, asVector(b, mask), alignment);
@@ -262,7 +262,7 @@ void scatter(ImplicitLocOpBuilder &b, Value value, Value addresses, Value mask, 
   if (lanes == 1) {
     Value pointer = asPointer(b, addresses);
     if (mask) return maskedStore(b, value, pointer, mask, alignment);
-    return store(b, value, pointer, alignment, /*streaming=*/false);
+    return store(b, value, pointer, alignment, /*nonTemporal=*/false);
   }
   if (!mask) mask = constantInt(b, vectorOf(b.getI1Type(), lanes), 1);
   LLVM::masked_scatter::create(b, toStorage(b, value), toPointers(b, addresses), mask, static_cast<uint32_t>(alignment));

@@ -53,7 +53,7 @@ Value pointerAtConstant(ImplicitLocOpBuilder &b, Value base, int64_t bytes);
 Value pointerToInt(ImplicitLocOpBuilder &b, Value pointer);
 Value intToPointer(ImplicitLocOpBuilder &b, Value integer);
 Value load(ImplicitLocOpBuilder &b, Type type, Value pointer, int64_t alignment);
-void store(ImplicitLocOpBuilder &b, Value value, Value pointer, int64_t alignment, bool streaming);
+void store(ImplicitLocOpBuilder &b, Value value, Value pointer, int64_t alignment, bool nonTemporal);
 /// Lanes with a false mask bit are not accessed and return `other`.
 Value maskedLoad(ImplicitLocOpBuilder &b, Type type, Value pointer, Value mask, Value other, int64_t alignment);
 void maskedStore(ImplicitLocOpBuilder &b, Value value, Value pointer, Value mask, int64_t alignment);

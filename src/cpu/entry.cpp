@@ -197,7 +197,7 @@ static void createEntry(Context &ctx, const Program &program, const std::string 
     callProgram(b, program, loop.getInductionVar(), arguments, grid, scratch);
   }
   if (ctx.usesAmx) releaseTiles(b);
-  if (ctx.nonTemporal) memoryFence(b);
+  if (ctx.needsFence) memoryFence(b);
   LLVM::ReturnOp::create(b, ValueRange());
 }
 

@@ -211,9 +211,9 @@ Value asVector(Context &ctx, const Lanes &lanes, Type element, const TileIndex &
     Value steps = arith::MulIOp::create(b, iota(b, type, tileIndex.lanes, 1), splat(b, fit(lanes.uniformStride), tileIndex.lanes));
     return arith::AddIOp::create(b, splat(b, start, tileIndex.lanes), steps);
   }
-  Value moved = lanes.step == 1 ? position : Value(arith::MulIOp::create(b, position, constantIndex(b, lanes.step)));
+  Value moved = lanes.stride == 1 ? position : Value(arith::MulIOp::create(b, position, constantIndex(b, lanes.stride)));
   Value start = arith::AddIOp::create(b, lanes.value, fit(moved));
-  return arith::AddIOp::create(b, splat(b, start, tileIndex.lanes), iota(b, type, tileIndex.lanes, lanes.step));
+  return arith::AddIOp::create(b, splat(b, start, tileIndex.lanes), iota(b, type, tileIndex.lanes, lanes.stride));
 }
 
 static Lanes evaluateOp(Context &ctx, Operation *op, Value tile, const TileIndex &tileIndex) {
@@ -319,7 +319,7 @@ static Lanes readTile(Context &ctx, LoadOp load, const TileIndex &tileIndex) {
   }
   Value otherVector;
   if (!always) otherVector = load.getOther() && other.value ? asVector(ctx, other, element, tileIndex) : splat(b, zero(), tileIndex.lanes);
-  if (pointer.kind == Lanes::affine && !pointer.uniformStride && pointer.step == bytes) {
+  if (pointer.kind == Lanes::affine && !pointer.uniformStride && pointer.stride == bytes) {
     Value address = pointerAt(b, intToPointer(b, pointer.value), position, bytes);
     prefetchNextIteration(ctx, load, pointer.value, position);
     note(Way::contiguous);
@@ -328,7 +328,7 @@ static Lanes readTile(Context &ctx, LoadOp load, const TileIndex &tileIndex) {
   }
   if (pointer.kind == Lanes::affine && always) {
     note(Way::strided);
-    Value step = pointer.uniformStride ? pointer.uniformStride : constantIndex(b, pointer.step);
+    Value step = pointer.uniformStride ? pointer.uniformStride : constantIndex(b, pointer.stride);
     Value address = arith::AddIOp::create(b, pointer.value, arith::MulIOp::create(b, position, step));
     Value result = splat(b, zero(), tileIndex.lanes);
     for (int64_t lane = 0; lane < tileIndex.lanes; ++lane) {

@@ -34,7 +34,7 @@ struct Explainer {
   Context &ctx;
   std::string file;
 
-  SourceLine tileIndex(Operation *op) const { return sourceLineOf(op->getLoc(), file); }
+  SourceLine lineOf(Operation *op) const { return sourceLineOf(op->getLoc(), file); }
 
   //===------------------------------------------------------------------------------------------------------------- memory
 
@@ -84,7 +84,7 @@ struct Explainer {
       for (int64_t extent : shapeOf(pointerOf(op)))
         needed *= static_cast<double>(extent);
       double ratio = linesOf(pointerOf(op)).count * static_cast<double>(lineBytes) / needed;
-      if (ratio > 1) found.push_back({tileIndex(op), ratio});
+      if (ratio > 1) found.push_back({lineOf(op), ratio});
     });
     return found;
   }
@@ -119,7 +119,7 @@ struct Explainer {
       if (note.fallback || (hasVectors && note.way == Way::one)) continue; // one element represents all masked-off ones
       std::string way = wayText(note);
       if (!llvm::is_contained(ways, way)) ways.push_back(std::move(way));
-      isMasked |= note.masked, isWhole |= !note.masked, nonTemporal |= note.streaming;
+      isMasked |= note.masked, isWhole |= !note.masked, nonTemporal |= note.nonTemporal;
     }
     text += llvm::join(ways, ", or ");
     if (isMasked) text += isWhole ? "; masked at the edge" : "; always masked";
@@ -135,13 +135,13 @@ struct Explainer {
     ctx.kernel.walk([&](Operation *op) {
       if (isa<LoadOp, StoreOp>(op) && isTile(pointerOf(op))) byOp[op] = {};
       if (isa<AtomicRMWOp, AtomicCASOp>(op) && isTile(op->getOperand(0)))
-        section.remarks.push_back({tileIndex(op), tileText(op->getOperand(1).getType()) + ": one atomic operation per element"});
+        section.remarks.push_back({lineOf(op), tileText(op->getOperand(1).getType()) + ": one atomic operation per element"});
     });
     for (const AccessNote &note : ctx.notes.accesses)
       if (auto found = byOp.find(note.op); found != byOp.end()) found->second.push_back(note);
     for (const auto &[op, notes] : byOp)
       if (llvm::any_of(notes, [](const AccessNote &note) { return !note.fallback; }))
-        section.remarks.push_back({tileIndex(op), accessText(op, notes)});
+        section.remarks.push_back({lineOf(op), accessText(op, notes)});
     sortByLine(section);
     return section;
   }
@@ -184,7 +184,7 @@ struct Explainer {
   RemarkSection dots() const {
     RemarkSection section{"Dots", {}};
     for (const DotNote &note : ctx.notes.dots)
-      section.remarks.push_back({tileIndex(note.op), dotText(note)});
+      section.remarks.push_back({lineOf(note.op), dotText(note)});
     return section;
   }
 
@@ -216,7 +216,7 @@ struct Explainer {
     RemarkSection section{"Scratch memory", {}};
     std::map<std::pair<SourceLine, std::string>, int64_t> times;
     for (const ScratchNote &note : ctx.notes.scratch)
-      ++times[{tileIndex(note.op), scratchText(note)}];
+      ++times[{lineOf(note.op), scratchText(note)}];
     for (const auto &[remark, count] : times)
       section.remarks.push_back({remark.first, (count > 1 ? std::to_string(count) + " times " : "") + remark.second});
     sortByLine(section);
@@ -233,7 +233,7 @@ struct Explainer {
     RemarkSection section{"Fused: computed element by element where it is used, never stored", {}};
     std::map<SourceLine, std::set<SourceLine>> used;
     for (const auto &[op, root] : ctx.notes.computed)
-      if (isWorth(op) && tileIndex(op) != tileIndex(root) && root) used[tileIndex(op)].insert(tileIndex(root));
+      if (isWorth(op) && lineOf(op) != lineOf(root) && root) used[lineOf(op)].insert(lineOf(root));
     for (const auto &[where, roots] : used) {
       std::vector<std::string> lines;
       for (const SourceLine &root : roots)
@@ -247,7 +247,7 @@ struct Explainer {
   RemarkSection versions() const {
     RemarkSection section{"Two versions, chosen at run time", {}};
     for (Operation *op : ctx.notes.versions)
-      section.remarks.push_back({tileIndex(op), "a fast path, and a slow path for indices that wrap around or tensors that overlap"});
+      section.remarks.push_back({lineOf(op), "a fast path, and a slow path for indices that wrap around or tensors that overlap"});
     sortByLine(section);
     return section;
   }

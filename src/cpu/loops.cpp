@@ -107,8 +107,8 @@ static void emitVersions(Context &ctx, Value condition, llvm::function_ref<void(
 /// Emits an innermost loop in two versions if its stores may be non-temporal.
 static void emitTemporalAndNonTemporal(Context &ctx, Value nonTemporal, llvm::function_ref<void()> emit) {
   if (!nonTemporal) return emit();
-  auto way = [&](bool streaming) {
-    ctx.streaming = streaming;
+  auto way = [&](bool isNonTemporal) {
+    ctx.storesNonTemporal = isNonTemporal;
     emit();
   };
   emitVersions(ctx, nonTemporal, [&] { way(true); }, [&] { way(false); });

@@ -359,9 +359,9 @@ private:
     if (!next.panel) return;
     auto fetch = [&](Value address) { LLVM::Prefetch::create(b, address, /*rw=*/0, /*hint=*/2, /*cache=*/1); }; // to L2
     int64_t bytes = llvm::PowerOf2Ceil((rows * prefetchBytesPerRow() + steps - 1) / steps);
-    Value tileIndex = pointerAt(b, next.panel, step, bytes);
+    Value address = pointerAt(b, next.panel, step, bytes);
     for (int64_t offset = 0; offset < std::max(line, bytes * unroll); offset += line)
-      fetch(pointerAtConstant(b, tileIndex, offset));
+      fetch(pointerAtConstant(b, address, offset));
     if (!next.a || !llvm::isPowerOf2_64(steps)) return;
     // Lines are numbered row by row.
     int64_t lines = linesOfA(), all = rows * lines, iterations = steps / unroll;

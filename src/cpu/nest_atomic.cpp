@@ -261,7 +261,7 @@ static void updateVectors(Context &ctx, Atomic &atomic, int64_t vectorDim, int64
       [&](llvm::ArrayRef<TileIndex> tileIndices) {
         for (const TileIndex &tileIndex : tileIndices) {
           Lanes to = evaluate(ctx, atomic.pointer, tileIndex);
-          if (tileIndex.vector < 0 || to.kind != Lanes::affine || to.uniformStride || to.step != elementBytes(element)) {
+          if (tileIndex.vector < 0 || to.kind != Lanes::affine || to.uniformStride || to.stride != elementBytes(element)) {
             forEachLane(ctx, tileIndex, [&](const TileIndex &one) { updateElement(ctx, atomic, one); });
             continue;
           }
@@ -286,8 +286,8 @@ static void updateAlone(Context &ctx, Atomic &atomic) {
   if (atomic.mask) tiles.push_back(atomic.mask);
   RowScope split(ctx, tiles, vectorDim, chunk);
   chunk = split.chunk();
-  Stride step = ctx.analysis->strideOf(atomic.pointer, vectorDim);
-  bool isAdjacent = step.hasAmount(elementBytes(getElementTypeOrSelf(atomic.operands[0])));
+  Stride stride = ctx.analysis->strideOf(atomic.pointer, vectorDim);
+  bool isAdjacent = stride.hasAmount(elementBytes(getElementTypeOrSelf(atomic.operands[0])));
   if (!ctx.rows && !isAdjacent) return updateTile(ctx, atomic, {}, true);
   Value holds = logicalAnd(ctx, conditions(ctx, tiles, vectorDim), masksExactly(ctx, atomic.mask, shape));
   if (!holds) return updateVectors(ctx, atomic, vectorDim, chunk);
@@ -365,11 +365,11 @@ void lowerPrint(Context &ctx, PrintOp op) {
 
 /// Returns the report of a failed assertion before its element: the tile's extents, the location and the message.
 static std::string assertText(AssertOp op) {
-  std::string tileIndex;
+  std::string where;
   if (FileLineColLoc at = locationOf(op->getLoc()))
-    tileIndex = at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" + std::to_string(at.getColumn());
+    where = at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" + std::to_string(at.getColumn());
   Value condition = op.getCondition();
-  return (isTile(condition) ? extentsText(shapeOf(condition)) : ";") + tileIndex + "\n" + op.getMessage().str();
+  return (isTile(condition) ? extentsText(shapeOf(condition)) : ";") + where + "\n" + op.getMessage().str();
 }
 
 static void reportUnless(Context &ctx, Value holds, Value element, const std::string &text) {

@@ -276,7 +276,7 @@ static void planDirectStore(Context &ctx, DotOp op, DotPlan &plan, const Buffer 
     direct->holds = arith::AndIOp::create(b, direct->holds, arith::XOrIOp::create(b, nonTemporal, all));
   } else if (nonTemporal) {
     plan.nonTemporal = arith::AndIOp::create(b, direct->holds, nonTemporal);
-    ctx.nonTemporal = true;
+    ctx.needsFence = true;
   }
   Value inScratch = pointerToInt(b, pointerAtConstant(b, c.base, c.offset * elementBytes(c.element)));
   plan.out = intToPointer(b, arith::SelectOp::create(b, direct->holds, direct->base, inScratch));

@@ -60,7 +60,7 @@ static void storeAt(Context &ctx, StoreOp op, const TileIndex &tileIndex, Value 
   int64_t bytes = elementBytes(cast<PointerType>(getElementTypeOrSelf(op.getPtr())).getPointeeType());
   Lanes to = evaluate(ctx, op.getPtr(), tileIndex);
   bool always = !mask || ctx.trueMasks.contains(mask);
-  auto note = [&](Way reach) { ctx.notes.add({op, reach, tileIndex.lanes, !always, ctx.fallback, ctx.streaming && always}); };
+  auto note = [&](Way reach) { ctx.notes.add({op, reach, tileIndex.lanes, !always, ctx.fallback, ctx.storesNonTemporal && always}); };
   if (tileIndex.vector < 0) {
     note(Way::one);
     if (always) return cpu::store(b, data, intToPointer(b, to.value), bytes, false);
@@ -74,10 +74,10 @@ static void storeAt(Context &ctx, StoreOp op, const TileIndex &tileIndex, Value 
     maskVector = logicalAnd(ctx, maskVector, inRow);
     always = false;
   }
-  if (to.kind == Lanes::affine && !to.uniformStride && to.step == bytes) {
+  if (to.kind == Lanes::affine && !to.uniformStride && to.stride == bytes) {
     note(Way::contiguous);
     Value address = pointerAt(b, intToPointer(b, to.value), tileIndex.at[tileIndex.vector].value, bytes);
-    if (always) return cpu::store(b, data, address, ctx.streaming ? ctx.target.vectorBytes : bytes, ctx.streaming);
+    if (always) return cpu::store(b, data, address, ctx.storesNonTemporal ? ctx.target.vectorBytes : bytes, ctx.storesNonTemporal);
     return maskedStore(b, data, address, maskVector, bytes);
   }
   note(Way::scattered);
@@ -124,8 +124,8 @@ static Transpose transposeOf(Context &ctx, StoreOp op) {
   int64_t bytes = elementBytes(element);
   if (element.isInteger(1) || isa<PointerType>(element)) return {};
   for (int64_t d = 0; d < int64_t(shape.size()); ++d) {
-    Stride step = ctx.analysis->strideOf(pointer, d);
-    if (shape[d] == 1 || step.kind != Stride::constant || step.amount != bytes) continue;
+    Stride stride = ctx.analysis->strideOf(pointer, d);
+    if (shape[d] == 1 || stride.kind != Stride::constant || stride.amount != bytes) continue;
     Transpose transpose{transposedDim(ctx, value, d), d, std::min(maxSide, ctx.target.vectorBytes / bytes)};
     bool isCheap = ctx.buffers.contains(value) || ctx.analysis->cost(value) <= maxCost;
     auto fits = [&](int64_t dim) { return shape[dim] >= transpose.side && llvm::isPowerOf2_64(shape[dim]); };
@@ -190,7 +190,7 @@ static void storeFast(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk
   constexpr int64_t maxCost = 200; // two versions of a longer body are not worth their code size
   bool isExpensive = !ctx.buffers.contains(op.getValue()) && ctx.analysis->cost(op.getValue()) > maxCost;
   Value nonTemporal = isExpensive ? Value() : usesNonTemporalStores(ctx, op, vectorDim, chunk);
-  ctx.nonTemporal |= nonTemporal != nullptr;
+  ctx.needsFence |= nonTemporal != nullptr;
   if (transpose.from >= 0) return storeTransposed(ctx, op, transpose, nonTemporal);
   storeTile(ctx, op, vectorDim, chunk, nonTemporal);
 }

@@ -23,9 +23,9 @@ struct AccessNote {
   mlir::Operation *op; // a load or a store
   Way way;
   int64_t lanes;
-  bool masked;    // lane by lane
-  bool fallback;  // in the fallback version of a loop nest
-  bool streaming; // non-temporal
+  bool masked;   // lane by lane
+  bool fallback; // in the fallback version of a loop nest
+  bool nonTemporal;
   bool operator==(const AccessNote &) const = default;
 };
 

@@ -58,8 +58,8 @@ static Divisions collectDivisions(Context &ctx, ValueRange roots, int64_t vector
     if (!op || !(isElementwise(op) || isa<ExpandDimsOp, BroadcastOp, TransOp, LoadOp>(op))) continue;
     if (isRemainder(op) || isa<arith::DivSIOp, arith::DivUIOp>(op))
       for (size_t d = 0; d < dims.size(); ++d) {
-        Stride step = ctx.analysis->strideOf(op->getOperand(0), d);
-        if (dims[d] == vectorDim && step.hasAmount(1) && !step.isConditional() && ctx.analysis->isOneValue(op->getOperand(1))) {
+        Stride stride = ctx.analysis->strideOf(op->getOperand(0), d);
+        if (dims[d] == vectorDim && stride.hasAmount(1) && !stride.isConditional() && ctx.analysis->isOneValue(op->getOperand(1))) {
           all.found.push_back({op, int64_t(d), dims});
           all.areComputed |= !isStored;
         }
@@ -178,8 +178,8 @@ static std::optional<Rows> planRows(Context &ctx, ValueRange tiles, int64_t vect
   TileAnalysis::Strides strides = stridesInRow(rows, masksOf(tiles));
   TileAnalysis::Strides *before = ctx.analysis->assumeStrides(&strides);
   bool isAnyRegular = llvm::any_of(all.stored, [&](auto &tile) {
-    Stride step = ctx.analysis->strideOf(tile.first, tile.second);
-    return step.isZero() || (step.kind != Stride::other && !step.isConditional() && getElementTypeOrSelf(tile.first).isInteger());
+    Stride stride = ctx.analysis->strideOf(tile.first, tile.second);
+    return stride.isZero() || (stride.kind != Stride::other && !stride.isConditional() && getElementTypeOrSelf(tile.first).isInteger());
   });
   ctx.analysis->assumeStrides(before);
   return isAnyRegular ? std::optional(rows) : std::nullopt;
@@ -205,8 +205,8 @@ static bool areOfVectors(Context &ctx, Rows &rows, int64_t lanes) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (!rows.constant || *rows.constant % lanes != 0 || *rows.constant > maxVectors * lanes || !llvm::isPowerOf2_64(lanes)) return false;
   for (auto [d, dim] : llvm::enumerate(rows.dims)) {
-    Stride step = ctx.analysis->strideOf(rows.dividend, d);
-    if (dim != rows.dim && (step.kind != Stride::constant || step.isConditional() || step.amount % lanes != 0)) return false;
+    Stride stride = ctx.analysis->strideOf(rows.dividend, d);
+    if (dim != rows.dim && (stride.kind != Stride::constant || stride.isConditional() || stride.amount % lanes != 0)) return false;
   }
   Value misaligned = arith::AndIOp::create(b, wideScalar(ctx, rows.dividend), constantIndex(b, lanes - 1));
   rows.holds = logicalAnd(ctx, rows.holds, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, misaligned, constantIndex(b, 0)));

@@ -32,7 +32,7 @@ Compiled compileUnary(const CpuTarget &target, llvm::function_ref<Value(Implicit
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value x = load(b, vectorOf(element, lanes), pointerAt(b, args[0], loop.getInductionVar(), bytes), bytes);
-    store(b, function(b, x), pointerAt(b, args[1], loop.getInductionVar(), bytes), bytes, /*streaming=*/false);
+    store(b, function(b, x), pointerAt(b, args[1], loop.getInductionVar(), bytes), bytes, /*nonTemporal=*/false);
   });
 }
 
@@ -201,8 +201,8 @@ TEST(CpuMath, DivisionByOneNumberIsRoundedOnce) {
     int64_t lanes = target.vectorBytes / 4;
     float divisor = 0;
     auto divide = [&](ImplicitLocOpBuilder &b, Value x) {
-      Value place = constantInt(b, b.getI64Type(), reinterpret_cast<int64_t>(&divisor));
-      return divideBySame(b, x, load(b, b.getF32Type(), intToPointer(b, place), 4));
+      Value address = constantInt(b, b.getI64Type(), reinterpret_cast<int64_t>(&divisor));
+      return divideBySame(b, x, load(b, b.getF32Type(), intToPointer(b, address), 4));
     };
     Compiled kernel = compileUnary(target, divide, Float32Type::get(&testContext()), lanes);
     ASSERT_TRUE(kernel);
@@ -245,10 +245,10 @@ TEST(CpuMath, FastDivisionIsChosenOnlyIfExact) {
         for (int64_t i = 0; i < 4; ++i)
           x.push_back(load(b, vectorOf(b.getF32Type(), lanes), pointerAtConstant(b, pointerAt(b, args[0], at, 4), i * lanes * 4), 4));
         Value isFast = arith::ExtUIOp::create(b, b.getI32Type(), canDivideFast(b, x, divisor, isBelowTwo));
-        store(b, isFast, pointerAt(b, args[3], at, 4), 4, /*streaming=*/false);
+        store(b, isFast, pointerAt(b, args[3], at, 4), 4, /*nonTemporal=*/false);
         for (int64_t i = 0; i < 4; ++i)
           store(b, divideFast(b, x[i], divisor), pointerAtConstant(b, pointerAt(b, args[2], at, 4), i * lanes * 4), 4,
-                /*streaming=*/false);
+                /*nonTemporal=*/false);
       });
       ASSERT_TRUE(kernel);
       std::vector<float> x(blockSize), y(blockSize);
@@ -337,7 +337,7 @@ TEST(CpuMath, TwoOperands) {
     for (MathFunction function : {MathFunction::pow, MathFunction::atan2, MathFunction::hypot, MathFunction::fmod}) {
       Compiled kernel(target, 3, [&](ImplicitLocOpBuilder &b, ValueRange args) {
         Type type = vectorOf(b.getF32Type(), count);
-        store(b, emitMath(b, target, function, {load(b, type, args[0], 4), load(b, type, args[1], 4)}), args[2], 4, /*streaming=*/false);
+        store(b, emitMath(b, target, function, {load(b, type, args[0], 4), load(b, type, args[1], 4)}), args[2], 4, /*nonTemporal=*/false);
       });
       ASSERT_TRUE(kernel);
       for (int64_t round = 0; round < 3; ++round) { // the last round holds quotients beyond the fraction's width
@@ -391,7 +391,7 @@ template <typename Source> void checkNarrowing(const CpuTarget &target, Type sou
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value x = load(b, vectorOf(source, lanes), pointerAt(b, args[0], loop.getInductionVar(), sizeof(Source)), sizeof(Source));
-    store(b, convertFloat(b, target, x, element, truncate), pointerAt(b, args[1], loop.getInductionVar(), bytes), 1, /*streaming=*/false);
+    store(b, convertFloat(b, target, x, element, truncate), pointerAt(b, args[1], loop.getInductionVar(), bytes), 1, /*nonTemporal=*/false);
   });
   ASSERT_TRUE(kernel);
   const llvm::fltSemantics &semantics = cast<FloatType>(element).getFloatSemantics();
@@ -450,7 +450,7 @@ TEST(CpuConvert, WidenIsExactForEveryPattern) {
         b.setInsertionPointToStart(loop.getBody());
         Value x = load(b, vectorOf(element, 8), pointerAt(b, args[0], loop.getInductionVar(), bytes), 1);
         store(b, convertFloat(b, target, x, b.getF32Type(), false), pointerAt(b, args[1], loop.getInductionVar(), 4), 4,
-              /*streaming=*/false);
+              /*nonTemporal=*/false);
       });
       ASSERT_TRUE(kernel);
       std::vector<uint8_t> x(count * bytes);

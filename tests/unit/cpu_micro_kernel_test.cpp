@@ -130,7 +130,7 @@ template <typename T> void checkTranspose(const CpuTarget &target, Type element,
       rows.push_back(load(b, vectorOf(element, n), pointerAtConstant(b, args[0], i * n * sizeof(T)), sizeof(T)));
     SmallVector<Value> columns = transposeSquare(b, rows);
     for (int64_t i = 0; i < n; ++i)
-      store(b, columns[i], pointerAtConstant(b, args[1], i * n * sizeof(T)), sizeof(T), /*streaming=*/false);
+      store(b, columns[i], pointerAtConstant(b, args[1], i * n * sizeof(T)), sizeof(T), /*nonTemporal=*/false);
   });
   ASSERT_TRUE(kernel);
   std::vector<T> in(n * n), out(n * n);
