@@ -96,7 +96,7 @@ static Stride addStrides(Stride a, Stride b, int64_t sign) {
   if (sum.kind == Stride::constant)
     sum.amount = static_cast<int64_t>(static_cast<uint64_t>(a.amount) + static_cast<uint64_t>(sign) * static_cast<uint64_t>(b.amount));
   sum.wraps = a.wraps || b.wraps;
-  sum.widens = a.widens || b.widens;
+  sum.extends = a.extends || b.extends;
   sum.modular = a.modular || b.modular;
   sum.varies = a.varies || b.varies;
   return sum;
@@ -177,7 +177,7 @@ Stride TileAnalysis::extendedStride(Operation *op, int64_t dim) {
   if (assumedStrides) return {};                                // the run-time checks test the strides without assumptions
   for (int64_t d = 0, rank = shapeOf(in).size(); d < rank; ++d) // the check computes the range
     if (Stride s = strideOf(in, d); s.kind == Stride::other || s.varies || (d != dim && s.isConditional())) return {};
-  result.widens = true;
+  result.extends = true;
   return result;
 }
 
@@ -216,7 +216,7 @@ Stride TileAnalysis::computeStride(Value tile, int64_t dim) {
         bool isChecked =
             !needsAssumedStrides(rem.getLhs(), dim) &&
             llvm::none_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return needsAssumedStrides(rem.getRhs(), d); });
-        return isChecked ? Stride{Stride::constant, 1, true, l.widens} : Stride{};
+        return isChecked ? Stride{Stride::constant, 1, true, l.extends} : Stride{};
       })
       .Case([&](AddPtrOp add) {
         Stride p = strideOf(add.getPtr(), dim), o = extendedFrom(op) ? extendedStride(op, dim) : strideOf(add.getOffset(), dim);

@@ -19,14 +19,14 @@ struct Stride {
   enum Kind { constant, uniform, other } kind = other; // uniform: the same amount each time, known only at run time
   int64_t amount = 0;                                  // constant: integers count 1, pointers bytes; 0: no change
   bool wraps = false;                                  // holds only if no `x % n` that it depends on wraps around inside the tile
-  bool widens = false;  // holds only if no integer that is extended to a wider type overflows inside the tile
+  bool extends = false; // holds only if no integer that is extended to a wider type overflows inside the tile
   bool modular = false; // for integers: holds modulo overflow; isExact tells whether overflow can happen
   bool varies = false;  // uniform: the amount depends on the indices along other dimensions
-  bool isConditional() const { return wraps || widens; }
+  bool isConditional() const { return wraps || extends; }
   /// True if all elements along the dimension are equal. `i - i % n` has stride 0 only where the remainder does not wrap around.
   bool isZero() const { return hasAmount(0) && !isConditional(); }
-  /// True if the stride is `wanted`, provided that its conditions hold.
-  bool hasAmount(int64_t wanted) const { return kind == constant && amount == wanted; }
+  /// True if the stride is `expected`, provided that its conditions hold.
+  bool hasAmount(int64_t expected) const { return kind == constant && amount == expected; }
 };
 
 /// One term of a mask. `index < bound` is true for the first indices of dimension `dim`, `index >= bound` for the last ones.
@@ -80,8 +80,8 @@ public:
   /// May assume any launch guard that is not in `failedGuards`; guards() returns those that it has assumed so far.
   TileAnalysis(tt::FuncOp function, address::FailedGuards failedGuards);
   const std::vector<LaunchGuard> &guards() const { return indices.guards(); }
-  /// True if code may be generated for launches that pass `guard`, and records the guard as a versioning request. False if a launch has
-  /// failed it.
+  /// Returns true and records a versioning request if code may be generated for launches that pass `guard`. False once a launch has failed
+  /// it.
   bool prefers(const LaunchGuard &guard);
   const std::vector<LaunchGuard> &versioningRequests() const { return preferred; }
 

@@ -52,8 +52,8 @@ static void collectConditions(Context &ctx, Value tile, llvm::ArrayRef<int64_t> 
     if (dims[d] != dim) continue;
     Stride stride = ctx.analysis->strideOf(tile, d);
     bool wraps = isa<arith::RemSIOp, arith::RemUIOp>(op) && stride.wraps;
-    bool widens = extendedFrom(op) && stride.widens && !ctx.analysis->extendsWithoutWrap(op, d);
-    if (wraps || widens) found.push_back({op, shapeOf(tile)[d]});
+    bool extends = extendedFrom(op) && stride.extends && !ctx.analysis->extendsWithoutWrap(op, d);
+    if (wraps || extends) found.push_back({op, shapeOf(tile)[d]});
   }
   llvm::SmallVector<int64_t> inner = operandDims(op, dims);
   for (Value operand : op->getOperands())
@@ -161,7 +161,7 @@ Value reachesExactly(Context &ctx, ValueRange pointers) {
     if (!extendedFrom(op)) continue;
     bool certain = true;
     for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
-      certain &= !ctx.analysis->strideOf(tile, d).widens || ctx.analysis->extendsWithoutWrap(op, d);
+      certain &= !ctx.analysis->strideOf(tile, d).extends || ctx.analysis->extendsWithoutWrap(op, d);
     if (!certain) holds = logicalAnd(ctx, holds, extendsWithoutWrap(ctx, op));
   }
   return holds;

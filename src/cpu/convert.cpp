@@ -95,11 +95,11 @@ Value finiteHalves(ImplicitLocOpBuilder &b, Value words, bool exchanged) {
 }
 
 Value convertToInteger(ImplicitLocOpBuilder &b, Value value, Type element, bool isSigned, IntegerBounds bounds) {
-  Type real = elementOf(value.getType()), type = vectorOf(element, lanesOf(value.getType()));
-  int bits = static_cast<int>(element.getIntOrFloatBitWidth()), digits = real.isF64() ? 53 : 24;
+  Type floatType = elementOf(value.getType()), type = vectorOf(element, lanesOf(value.getType()));
+  int bits = static_cast<int>(element.getIntOrFloatBitWidth()), digits = floatType.isF64() ? 53 : 24;
   // Narrow integers are converted through i32, which x86 does in one instruction.
   bool narrow = bits < 32;
-  Type made = narrow ? vectorOf(b.getI32Type(), lanesOf(type)) : type;
+  Type intermediate = narrow ? vectorOf(b.getI32Type(), lanesOf(type)) : type;
   double low = isSigned ? -std::ldexp(1.0, bits - 1) : 0, limit = std::ldexp(1.0, isSigned ? bits - 1 : bits);
   auto number = [&](double bound) { return constantFloat(b, value.getType(), bound); };
   auto compare = [&](arith::CmpFPredicate predicate, Value x, Value y) -> Value { return arith::CmpFOp::create(b, predicate, x, y); };
@@ -109,14 +109,15 @@ Value convertToInteger(ImplicitLocOpBuilder &b, Value value, Type element, bool 
   // A NaN becomes `low`, which is 0 if the integer is unsigned.
   if (bounds.clampsLow || bounds.checksNan) bounded = pick(compare(arith::CmpFPredicate::OGT, bounded, number(low)), bounded, number(low));
   if (clampsHighFirst) bounded = pick(compare(arith::CmpFPredicate::OLT, bounded, number(limit - 1)), bounded, number(limit - 1));
-  Value integer = isSigned || narrow ? Value(arith::FPToSIOp::create(b, made, bounded)) : Value(arith::FPToUIOp::create(b, made, bounded));
+  Value integer = isSigned || narrow ? Value(arith::FPToSIOp::create(b, intermediate, bounded))
+                                     : Value(arith::FPToUIOp::create(b, intermediate, bounded));
   if (bounds.checksNan && isSigned) {
     Value ordered = compare(arith::CmpFPredicate::ORD, value, value);
-    integer = pick(ordered, integer, constantInt(b, made, 0));
+    integer = pick(ordered, integer, constantInt(b, intermediate, 0));
   }
   if (bounds.clampsHigh && !clampsHighFirst) { // the converted values of larger numbers are not used
     int64_t largest = isSigned ? static_cast<int64_t>(~uint64_t(0) >> (65 - bits)) : -1;
-    integer = pick(compare(arith::CmpFPredicate::OGE, value, number(limit)), constantInt(b, made, largest), integer);
+    integer = pick(compare(arith::CmpFPredicate::OGE, value, number(limit)), constantInt(b, intermediate, largest), integer);
   }
   return narrow ? Value(arith::TruncIOp::create(b, type, integer)) : integer;
 }

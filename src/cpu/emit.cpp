@@ -188,7 +188,7 @@ Value pointerAt(ImplicitLocOpBuilder &b, Value base, Value index, int64_t bytes)
 
 Value pointerAtConstant(ImplicitLocOpBuilder &b, Value base, int64_t bytes) {
   if (bytes == 0) return base;
-  // An immediate constant has 29 bits and a sign; a longer one becomes an operand.
+  // A constant index of a GEP has 29 bits and a sign; a longer one becomes an operand.
   constexpr int64_t maxOffset = int64_t(1) << 28;
   if (bytes >= -maxOffset && bytes < maxOffset)
     return LLVM::GEPOp::create(b, base.getType(), b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});

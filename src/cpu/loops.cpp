@@ -204,9 +204,9 @@ void LevelLoops::runRows(Value to) {
     Value count = arith::SubIOp::create(b, end, from);
     auto inLoops = [&] {
       auto endOf = [&](int64_t step) { return arith::AddIOp::create(b, from, arith::AndIOp::create(b, count, constantIndex(b, -step))); };
-      Value most = endOf(chunk * unroll), all = unroll > 1 ? Value(endOf(chunk)) : most;
-      run(from, most, true, unroll);
-      if (unroll > 1) run(most, all, true, 1);
+      Value unrolledEnd = endOf(chunk * unroll), all = unroll > 1 ? Value(endOf(chunk)) : unrolledEnd;
+      run(from, unrolledEnd, true, unroll);
+      if (unroll > 1) run(unrolledEnd, all, true, 1);
       ctx.rowEnd = end;
       run(all, end, true, 1);
       ctx.rowEnd = {};
@@ -234,9 +234,9 @@ void LevelLoops::runVectors(Value to, bool constantEnd) {
   ImplicitLocOpBuilder &b = ctx.b;
   int64_t unroll = innermost ? std::max<int64_t>(1, std::min(spec.unroll, size / chunk)) : 1;
   bool isWhole = unroll == 1 || constantEnd;
-  Value most = isWhole ? to : Value(arith::AndIOp::create(b, to, constantIndex(b, -(chunk * unroll))));
-  emitTemporalAndNonTemporal(ctx, innermost ? spec.nonTemporal : Value(), [&] { run(constantIndex(b, 0), most, true, unroll); });
-  if (!isWhole) run(most, to, true, 1);
+  Value unrolledEnd = isWhole ? to : Value(arith::AndIOp::create(b, to, constantIndex(b, -(chunk * unroll))));
+  emitTemporalAndNonTemporal(ctx, innermost ? spec.nonTemporal : Value(), [&] { run(constantIndex(b, 0), unrolledEnd, true, unroll); });
+  if (!isWhole) run(unrolledEnd, to, true, 1);
 }
 
 /// `full`: all masks hold below the levels' bounds if they hold along the outer dimensions, as `whole` tells (i1; null: always).
@@ -317,8 +317,8 @@ BoxCount boxCount(Context &ctx, const BoxTerm &term, int64_t size) {
   BoxCount result{arith::SelectOp::create(b, any, count, constantIndex(b, 0)), {}};
   if (!term.mayWrap) return result;
   int64_t width = type.getIntOrFloatBitWidth();
-  APInt most = (isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width)) - (size - 1);
-  result.noWrap = arith::CmpIOp::create(b, isUnsigned ? ule : sle, first, constantInt(b, type, most.getSExtValue()));
+  APInt maxFirst = (isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width)) - (size - 1);
+  result.noWrap = arith::CmpIOp::create(b, isUnsigned ? ule : sle, first, constantInt(b, type, maxFirst.getSExtValue()));
   return result;
 }
 
@@ -405,8 +405,8 @@ static void limitOutermost(Context &ctx, MaskBounds &bounds, const LoopSpec &spe
   Value size = constantIndex(b, spec.shape[outermost]), none = constantIndex(b, 0);
   Value &extent = bounds.extent[outermost], &full = bounds.full[outermost];
   if (bounds.storeEverywhere) extent = arith::SelectOp::create(b, bounds.storeEverywhere, extent ? extent : size, none);
-  Value most = full ? full : (extent ? extent : size);
-  full = arith::SelectOp::create(b, bounds.everywhere, most, none);
+  Value bound = full ? full : (extent ? extent : size);
+  full = arith::SelectOp::create(b, bounds.everywhere, bound, none);
 }
 
 /// A reduction processes its axis itself and uses full[axis]; a tile of one element has no loop to skip.

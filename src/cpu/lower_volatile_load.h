@@ -6,7 +6,7 @@
 
 namespace tilewright::cpu {
 
-/// Emits a compiler barrier: LLVM moves or removes no memory access across it. It emits no instruction.
+/// Emits a compiler barrier: LLVM neither moves a memory access across it nor merges accesses on its two sides. It becomes no instruction.
 void emitCompilerBarrier(ImplicitLocOpBuilder &b);
 
 /// True if the operation and its regions do not write memory, wait for another program, or contain a volatile load.

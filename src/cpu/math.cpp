@@ -180,10 +180,11 @@ Value divideFast(ImplicitLocOpBuilder &b, Value x, Value divisor) {
   return m.multiplyAdd(rest, inverse, near);
 }
 
-/// Returns whether 2^least <= |x| < 2^most for a scalar.
-static Value isWithin(MathOps &m, Value x, int64_t least, int64_t most) {
+/// Returns whether 2^minExponent <= |x| < 2^maxExponent for a scalar.
+static Value isWithin(MathOps &m, Value x, int64_t minExponent, int64_t maxExponent) {
   Value magnitude = m.bitAnd(m.bits(x), m.magnitudeMask());
-  return m.compareWords(arith::CmpIPredicate::ult, m.subtractWords(magnitude, m.word((127 + least) << 23)), m.word((most - least) << 23));
+  return m.compareWords(arith::CmpIPredicate::ult, m.subtractWords(magnitude, m.word((127 + minExponent) << 23)),
+                        m.word((maxExponent - minExponent) << 23));
 }
 
 /// Returns 1 (i1) if no lane of a vector of words has a bit set: one instruction if the vector fits a register.
@@ -227,8 +228,8 @@ Value hasNormalExp(ImplicitLocOpBuilder &b, MathFunction function, ValueRange x)
   Value largest;
   for (Value value : x)
     largest = largest ? Value(arith::MaxUIOp::create(b, largest, m.bits(value))) : m.bits(value);
-  Value least = m.bits(m.real(function == MathFunction::exp ? expTiny : exp2Tiny));
-  return holdsForAll(b, m.compareWords(arith::CmpIPredicate::ule, largest, least));
+  Value minimum = m.bits(m.real(function == MathFunction::exp ? expTiny : exp2Tiny));
+  return holdsForAll(b, m.compareWords(arith::CmpIPredicate::ule, largest, minimum));
 }
 
 //===------------------------------------------------------------------------------------------------------- erf by tables
@@ -264,9 +265,9 @@ public:
       : m(b, fused, VectorType::get(lanes, b.getF32Type())), lanes(lanes), isWhole(lanes == intervals) {}
 
   Value of(Value x) {
-    Value magnitude = m.absolute(x), most = m.real(3.8749998), q;
-    magnitude = m.select(m.less(most, magnitude), most, magnitude); // NaN is preserved
-    nearest = m.bits(m.add(magnitude, m.real(0x1p21)));             // in fourths: a fourth is the last place of numbers from 2^21 on
+    Value magnitude = m.absolute(x), limit = m.real(3.8749998), q;
+    magnitude = m.select(m.less(limit, magnitude), limit, magnitude); // NaN is preserved
+    nearest = m.bits(m.add(magnitude, m.real(0x1p21)));               // in fourths: a fourth is the last place of numbers from 2^21 on
     if (!isWhole) {
       Value fourth = arith::ShLIOp::create(m.b, nearest, constantInt(m.b, nearest.getType(), 28));
       isHigh = arith::CmpIOp::create(m.b, arith::CmpIPredicate::slt, fourth, constantInt(m.b, nearest.getType(), 0));
@@ -298,11 +299,11 @@ private:
 };
 
 /// A shorter vector is padded to a whole vector, so a number's result does not depend on the vector's length.
-static Value erfByTables(MathOps &m, Value x, int64_t most) {
+static Value erfByTables(MathOps &m, Value x, int64_t fullLanes) {
   int64_t lanes = lanesOf(m.realType);
-  ErfByTables whole(m.b, m.fused, most);
-  if (lanes == most) return whole.of(x);
-  Value wide = whole.of(lanes == 1 ? splat(m.b, x, most) : lanesFrom(m.b, x, 0, most));
+  ErfByTables whole(m.b, m.fused, fullLanes);
+  if (lanes == fullLanes) return whole.of(x);
+  Value wide = whole.of(lanes == 1 ? splat(m.b, x, fullLanes) : lanesFrom(m.b, x, 0, fullLanes));
   return lanes == 1 ? extractLane(m.b, wide, 0) : lanesFrom(m.b, wide, 0, lanes);
 }
 

@@ -67,18 +67,18 @@ struct PrefetchAddresses {
   Value panel, a;
 };
 
-/// Cuts m rows into blocks of `most` rows and smaller ones of a power of two. A block of only two rows would leave the multiply-adds
+/// Cuts m rows into blocks of `maxRows` rows and smaller ones of a power of two. A block of only two rows would leave the multiply-adds
 /// waiting, so a rest below four takes one large block back: 128 = 20 * 6 + 2 * 4.
-SmallVector<RowBlocks> cutRows(int64_t m, int64_t most) {
+SmallVector<RowBlocks> cutRows(int64_t m, int64_t maxRows) {
   SmallVector<RowBlocks> blocks;
-  int64_t count = m / most, rest = m % most;
+  int64_t count = m / maxRows, rest = m % maxRows;
   while (count > 0 && rest > 0 && rest < 4) {
     --count;
-    rest += most;
+    rest += maxRows;
   }
-  if (count > 0) blocks.push_back({most, count});
+  if (count > 0) blocks.push_back({maxRows, count});
   for (int64_t rows = 8; rows > 0; rows /= 2) {
-    if (rows > most || rest < rows) continue;
+    if (rows > maxRows || rest < rows) continue;
     blocks.push_back({rows, rest / rows});
     rest %= rows;
   }
@@ -135,7 +135,7 @@ public:
 
   /// Returns the end of the last block that contains a needed row.
   Value rowsRead() {
-    Value most = constantIndex(b, 0);
+    Value maxEnd = constantIndex(b, 0);
     for (vectors = limits.columns ? 1 : panelVectors; vectors <= panelVectors; ++vectors) {
       int64_t first = 0;
       for (const DotBlocks::Rows &blocks : rowBlocks()) {
@@ -145,12 +145,12 @@ public:
         count = arith::MinSIOp::create(b, count, constantIndex(b, blocks.count));
         Value end = arith::AddIOp::create(b, arith::MulIOp::create(b, count, constantIndex(b, blocks.rows)), constantIndex(b, first));
         Value isReached = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, left, constantIndex(b, 0));
-        most = arith::SelectOp::create(b, isReached, arith::MaxSIOp::create(b, most, end), most);
+        maxEnd = arith::SelectOp::create(b, isReached, arith::MaxSIOp::create(b, maxEnd, end), maxEnd);
         first += blocks.count * blocks.rows;
       }
     }
     vectors = panelVectors;
-    return most;
+    return maxEnd;
   }
 
 private:

@@ -43,7 +43,7 @@ struct DotPlan {
   }
 };
 
-/// The part of a dot that is needed, known at run time (i64; null: all). Whole register blocks are computed, so slightly more is read.
+/// The part of a dot that is needed, known at run time (i64; null: all). Whole register blocks are computed, so slightly more.
 struct DotLimits {
   Value rows, columns;                                    // other elements of C stay as they are
   Value length;                                           // A and B hold zeros from here on

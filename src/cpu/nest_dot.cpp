@@ -145,14 +145,14 @@ static LoopSpec packingLoops(const Packing &pack) {
   return spec;
 }
 
-/// Rounds `count` up to a multiple of `unit`, a power of two, but not above `most`.
-static Value roundedUp(Context &ctx, Value count, int64_t unit, int64_t most) {
+/// Rounds `count` up to a multiple of `unit`, a power of two, but not above `limit`.
+static Value roundedUp(Context &ctx, Value count, int64_t unit, int64_t limit) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (unit > 1) {
     count = arith::AddIOp::create(b, count, constantIndex(b, unit - 1));
     count = arith::AndIOp::create(b, count, constantIndex(b, -unit));
   }
-  return arith::MinSIOp::create(b, count, constantIndex(b, most));
+  return arith::MinSIOp::create(b, count, constantIndex(b, limit));
 }
 
 /// Writes tile[batch..., :, :] (k x n) as the plan's panels, or as one iteration's part of them, at `base`.

@@ -83,7 +83,7 @@ TEST(Analysis, narrowPointerOffsetsAreExtended) {
   EXPECT_FALSE(trusting.strideOf(kernel.last(), 0).isConditional());
   EXPECT_EQ(trusting.guards().size(), 1u);
   EXPECT_EQ(withoutGuards.strideOf(kernel.last(), 0).amount, 4);
-  EXPECT_TRUE(withoutGuards.strideOf(kernel.last(), 0).widens);
+  EXPECT_TRUE(withoutGuards.strideOf(kernel.last(), 0).extends);
 }
 
 TEST(Analysis, aRemainderIsBelowItsDivisor) {
@@ -118,7 +118,7 @@ TEST(Analysis, extensionOfAnOverflowingMultiplicationNeedsACondition) {
                 "%p = arith.muli %r, %c : tensor<64xi32>\n"
                 "%w = arith.extsi %p : tensor<64xi32> to tensor<64xi64>\n");
   TileAnalysis analysis(kernel.function(), nothing);
-  EXPECT_TRUE(analysis.strideOf(kernel.last(), 0).widens);
+  EXPECT_TRUE(analysis.strideOf(kernel.last(), 0).extends);
 }
 
 TEST(Analysis, narrowIntegersHaveNoStride) {
