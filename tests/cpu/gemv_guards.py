@@ -24,7 +24,7 @@ import triton.language as tl
 
 
 @triton.jit
-def product(a_ptr, c_ptr, M, N):
+def matmul(a_ptr, c_ptr, M, N):
     i, k = tl.program_id(0) * 32 + tl.arange(0, 32), tl.arange(0, 32)
     a = tl.load(a_ptr + i[:, None] * 32 + k[None, :])
     b = tl.load(a_ptr + k[:, None] * 32 + k[None, :])
