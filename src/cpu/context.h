@@ -95,8 +95,8 @@ struct Context {
   Value arena;
   int64_t arenaUsed = 0, arenaPeak = 0;
   int64_t lastingBytes = 0; // bytes that iterations leave for later iterations
-  int64_t panelCacheBytes =
-      sizeof(ArenaHead); // before scratch: the arena's head, and data that programs and iterations leave for later ones
+  // Bytes before scratch: the arena's head, and data that programs and iterations leave for later ones.
+  int64_t panelCacheBytes = sizeof(ArenaHead);
   llvm::SmallVector<std::pair<int64_t, int64_t>> panelCacheHeaders; // offset and number of cache lines
   Value zeroIndex;
   llvm::DenseMap<int64_t, Value> indexConstants;

@@ -196,8 +196,8 @@ static Type tileOperand(Context &ctx, DotOp op, const DotPlan &sizes) {
   Type a = getElementTypeOrSelf(op.getA()), b = getElementTypeOrSelf(op.getB());
   Type half = ctx.target.fp16Tiles ? a : Type(ctx.b.getI32Type());
   Type operand = a.isF16() && b.isF16() ? half : fitsBf16(a) && fitsBf16(b) ? Type(ctx.b.getBF16Type()) : a.isInteger(8) ? a : Type();
-  constexpr int64_t minSumsPerSplit =
-      32; // sums per element that is split into two halves: with fewer, splitting takes as long as AMX saves
+  // Sums per element that is split into two halves: with fewer, splitting takes as long as AMX saves.
+  constexpr int64_t minSumsPerSplit = 32;
   if (operand && isOfHalves(operand) && sizes.m * sizes.n <= minSumsPerSplit * (sizes.m + sizes.n)) return {};
   return operand && fitsTiles(ctx.target, operand, sizes.m, sizes.n, sizes.k) ? operand : Type();
 }
