@@ -66,8 +66,8 @@ def test_a_page_holds_all_that_it_shows(target, tmp_path):
     code = linked["generate-ptx" if "cuda" in target else "generate-code"]
     assert any(("wgmma.mma_async" if "cuda" in target else "vfmadd") in text for text in code)
     assert not any(text.lstrip().startswith((".loc", ".file")) for stage in data["stages"] for text in stage["text"])
-    dots = next(section for section in data["sections"] if section["title"] == "Dots")
-    assert [fact["line"] for fact in dots["facts"]] == [dot]
+    products = next(section for section in data["sections"] if section["title"] == "Dots")
+    assert [fact["line"] for fact in products["remarks"]] == [dot]
 
 
 def test_a_page_of_a_gpu_has_layouts_and_a_timeline(tmp_path):
@@ -104,7 +104,7 @@ def test_spilled_registers_are_told_by_line():
     done = subprocess.run([COMMAND, "explain", f"{ROOT}/tests/cli/Inputs/slow.py:long_row", "--target", "cuda:sm_80", "--num-warps", "1", "--json",
                            "--signature", "*fp32:16, *fp32:16, 16384"], capture_output=True, text=True, check=True)
     said = json.loads(done.stdout)
-    spilled = [fact["text"] for section in said["sections"] if section["title"].startswith("Spilled registers") for fact in section["facts"]]
+    spilled = [fact["text"] for section in said["sections"] if section["title"].startswith("Spilled registers") for fact in section["remarks"]]
     if shutil.which("ptxas"):  # only ptxas knows
         assert "bytes spilled" in " ".join(said["resources"]) and "load: 512 registers a thread for 16384" in spilled
     else:
@@ -125,7 +125,7 @@ def test_every_kernel_of_the_gallery_is_explained(target):
                               capture_output=True, text=True, check=True).stdout
         assert "Memory" in titles and ("Dots" in titles) == ("tt.dot" in text), (kernel, titles)
         for section in said["sections"]:
-            assert all(fact["text"] and fact.get("line", 1) > 0 for fact in section["facts"])
+            assert all(fact["text"] and fact.get("line", 1) > 0 for fact in section["remarks"])
 
 
 @pytest.fixture(scope="module")
@@ -148,12 +148,12 @@ def test_a_browser_shows_a_line_in_every_stage(browse, tmp_path):
     shown = browse(page, f"stages&{dot}")
     assert f"Line {dot} in every stage" in shown and "wgmma.mma_async" in shown and "ttg.wgmma" in shown
     assert f'class="line linked pinned lit" data-line="{dot}"' in shown
-    assert '<div class="tab" id="facts-tab" hidden="">' in shown and '<div class="tab" id="stages-tab">' in shown
+    assert '<div class="tab" id="remarks-tab" hidden="">' in shown and '<div class="tab" id="stages-tab">' in shown
     assert shown.count("<rect") > 64 * 64  # layouts and the timeline
 
 
 def test_a_browser_shows_the_facts_of_a_processor(browse, tmp_path):
-    shown = browse(made_page(tmp_path, "cpu:avx2"), "facts")
+    shown = browse(made_page(tmp_path, "cpu:avx2"), "remarks")
     assert "128x64 f16 from a_ptr: 8 at a time (16 bytes), contiguous along dimension 1" in shown
     assert 'data-tab="layouts"' not in shown and 'data-tab="stages"' in shown
 
@@ -183,7 +183,7 @@ def test_a_browser_shows_the_source_in_colors(browse, tmp_path):
                 self.lines[-1] += data
                 self.kinds[-1].append((self.spans[-1], data))
 
-    shown = browse(made_page(tmp_path, "cpu:avx2"), "facts")
+    shown = browse(made_page(tmp_path, "cpu:avx2"), "remarks")
     page = Lines(shown[shown.index('id="source"'):shown.index('id="everywhere"')])
     source = MATMUL.read_text().rstrip().split("\n")
     assert [line.rstrip() for line in page.lines] == [line.rstrip() for line in source]
