@@ -14,8 +14,8 @@
 // 128x256x256 the same loops in C reach 1780 GFLOP/s if the inner loop runs over rows, and 1880 as above (2650 from tiles alone). With a
 // busy sibling thread they reach 470 and 660. Prefetching A as well gives 1760, or 720 with a busy sibling thread.
 //
-// The rows of a tile have a constant distance in memory, so A is read in place in scratch, and B's panels are those of the other
-// micro-kernels (groups of adjacent elements along k). Rows of a copied A are one cache line longer than necessary: at a distance of a
+// The rows of a tile have a constant distance in memory, so A is read in place in scratch. B's panels are those of the other micro-kernels
+// (groups of adjacent elements along k). Rows of a copied A are one cache line longer than necessary: at a distance of a
 // power of two, a tile's sixteen rows would map to a few sets of the L1 cache.
 //
 // fp16 numbers have 11 significant bits, bf16 numbers 8. If the CPU multiplies only bf16, each fp16 number is the exact sum of two bf16

@@ -1,7 +1,7 @@
 // Computes the value of a tile at an index, on demand.
 //
 // A value that is uniform along the vector dimension becomes one scalar. A value of constant stride becomes the scalar at index 0 and the
-// stride, so `ptr + pid * 1024 + arange(0, 1024)` costs one address outside the loop and nothing inside. Code goes to the outermost loop
+// stride. So `ptr + pid * 1024 + arange(0, 1024)` costs one address outside the loop and nothing inside. Code goes to the outermost loop
 // level at which all needed indices are known. Elements that are pointers are i64 here.
 
 #include "cpu/evaluate.h"

@@ -1,5 +1,5 @@
-// A fast dot holds a block of C in registers for the whole loop over k, uses every loaded element of A and B many times, and spills
-// nothing. The block is `rows` x one panel of B (two vectors wide if n allows):
+// A fast dot holds a block of C in registers for the whole loop over k, and spills nothing. It uses every loaded element of A and B many
+// times. The block is `rows` x one panel of B (two vectors wide if n allows):
 //
 //   for panel in B:                    one panel is k * panel elements: it stays in L1 while all rows of A are multiplied
 //     for block of rows in A:          6 (16 registers) or 8 (32 registers), then the rest in blocks of 4, 2, 1

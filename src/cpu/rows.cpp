@@ -198,8 +198,8 @@ static int64_t chunkInRow(Context &ctx, const Rows &rows, ValueRange tiles) {
   return std::min(chunk, std::max<int64_t>(2, ctx.target.vectorBytes / elementBytes(getElementTypeOrSelf(values.front()))));
 }
 
-/// True if rows consist of whole vectors, provided that the first row begins where a vector does (tested at run time in `holds`), and are
-/// so short that one loop per row takes longer than one quotient per vector.
+/// True if rows consist of whole vectors, and are so short that one loop per row takes longer than one quotient per vector. The first row
+/// must begin where a vector does, which `holds` tests at run time.
 static bool areOfVectors(Context &ctx, Rows &rows, int64_t lanes) {
   constexpr int64_t maxVectors = 4;
   ImplicitLocOpBuilder &b = ctx.b;
