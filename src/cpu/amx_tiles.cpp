@@ -1,28 +1,28 @@
-// A tile register holds 16 rows of 64 bytes. One instruction takes a tile of A (16 rows, 64 bytes along k), one of B (64 bytes along k, in
-// groups of four, of 16 columns) and adds their product to a tile of C (16 x 16 sums of 32 bits): 16 cycles, for which AVX-512 takes 128
-// with products of bf16 and twice as many without.
+// An AMX tile holds 16 rows of 64 bytes. One instruction takes a tile of A (16 rows, 64 bytes along k) and one of B (64 bytes along k, in
+// groups of four, of 16 columns), and adds their dot to a tile of C (16 x 16 sums of 32 bits). That takes 16 cycles; AVX-512
+// takes 128 with bf16 instructions and twice as many without.
 //
-// A load of a tile takes 8 cycles, so each must be used twice. Of the eight registers, four are a block of C, two hold A, two hold B:
+// A tile load takes 8 cycles, so each tile must be used twice. Of the eight tiles, four are a block of C, two hold A, two hold B:
 //
-//   for block of 32 rows in A:          stays in the first-level cache
-//     for panel in B:                   32 columns, two tiles side by side
+//   for block of 32 rows in A:          stays in the L1 cache
+//     for panel in B:                   32 columns, two tiles next to each other
 //       C00 C01 C10 C11 = C (or 0)
-//       for p in k, 64 bytes at a time: loads A0 B0 B1 A1, four products; the panel's next 64 bytes are fetched
+//       for p in k, 64 bytes at a time: loads A0 B0 B1 A1, four MMAs; the panel's next 64 bytes are prefetched
 //       C = C00 C01 C10 C11
 //
-// Panels come from the second-level cache in one stretch. A thread that has its core for itself hardly waits for them, one that shares it
-// does: of 128x256x256 the same loops in C make 1780 GFLOP/s with all rows beside each panel, 1880 as above (2650 from registers alone), on
-// a core whose other thread is busy 470 and 660. Fetching A as well makes 1760 and 720.
+// Panels are streamed from the L2 cache. A thread that has its core to itself hardly waits for them; one that shares its core does. With
+// 128x256x256 the same loops in C reach 1780 GFLOP/s if the inner loop runs over rows, and 1880 as above (2650 from tiles alone). With a
+// busy sibling thread they reach 470 and 660. Prefetching A as well gives 1760, or 720 with a busy sibling thread.
 //
-// The rows of a tile have a constant distance in memory, so A is read where it lies in scratch, and B's panels are those
-// of the other micro-kernels (groups of neighbors along k). Rows of a copied A are one cache line longer than necessary:
-// at a distance of a power of two, a tile's sixteen rows would fall into a few sets of the first-level cache.
+// The rows of a tile have a constant distance in memory, so A is read in place in scratch. B's panels are those of the other micro-kernels
+// (groups of adjacent elements along k). Rows of a copied A are one cache line longer than necessary: at a distance of a
+// power of two, a tile's sixteen rows would map to a few sets of the L1 cache.
 //
-// Numbers of fp16 have 11 bits, those of bf16 8: where only bf16 can be multiplied, each fp16 number is the exact sum of two, a word of 32
-// bits (`bf16Halves`). A tile of words (ah, al) times one of words (bh, bl) adds ah * bh + al * bl; second planes of both, in one of which
-// the halves have changed places, add al * bh + ah * bl: together a * b, each of the four exact. In the second planes infinities and NaN
-// are zeros, whose products with a remainder of zero would be NaN. Four times as many
-// instructions as for bf16, and a quarter of the cycles of fp32.
+// fp16 numbers have 11 significant bits, bf16 numbers 8. If the CPU multiplies only bf16, each fp16 number is the exact sum of two bf16
+// numbers, in one 32-bit word (`bf16Halves`). A tile of words (ah, al) times one of words (bh, bl) adds ah * bh + al * bl. Second planes of
+// both operands, one of them with swapped halves, add al * bh + ah * bl: together a * b, each of the four terms exact. The second planes
+// hold zeros in place of infinities and NaN, because those times a zero remainder would be NaN. This takes four times as many instructions
+// as bf16, and a quarter of the cycles of fp32.
 #include "cpu/amx_tiles.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -33,8 +33,8 @@ using namespace mlir;
 namespace tilewright::cpu {
 
 static constexpr int64_t tileRows = 16, tileBytes = 64;
-static constexpr int64_t tileColumns = tileBytes / 4;   // of C, whose sums have 32 bits
-static constexpr int64_t smallestPrefetched = 16 << 10; // bytes of a block of B
+static constexpr int64_t tileColumns = tileBytes / 4;   // of C, with 32-bit sums
+static constexpr int64_t minPrefetchedBytes = 16 << 10; // bytes of a block of B
 
 static int64_t bytesOf(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
@@ -66,9 +66,9 @@ Value tileRowsRead(ImplicitLocOpBuilder &b, const DotPlan &plan, Value limit) {
 }
 
 void configureTiles(ImplicitLocOpBuilder &b) {
-  constexpr size_t columnsAt = 16, rowsAt = 48; // in the 64 bytes that give the sizes of the eight tiles
+  constexpr size_t columnsAt = 16, rowsAt = 48; // in the 64 bytes that configure the eight tiles
   std::string shape(64, '\0');
-  shape[0] = 1; // the only palette there is
+  shape[0] = 1; // the only palette
   for (size_t tile = 0; tile < 8; ++tile)
     shape[columnsAt + 2 * tile] = tileBytes, shape[rowsAt + tile] = tileRows;
   callIntrinsic(b, "llvm.x86.ldtilecfg", nullptr, {constantText(b, shape)});
@@ -88,14 +88,14 @@ static Value rowsOfA(ImplicitLocOpBuilder &b, const DotPlan &plan, Value a, Valu
 
 namespace {
 
-/// A block of C: `rows` x `columns` tiles, at most 2 x 2.
+/// Emits a block of C: `rows` x `columns` tiles, at most 2 x 2.
 class TileEmitter {
 public:
   TileEmitter(ImplicitLocOpBuilder &b, const DotPlan &plan)
       : b(b), plan(plan), rows(blockRows(plan) / tileRows), columns(plan.panel / tileColumns), operandBytes(bytesOf(plan.operand)),
         depth(tileDepth(plan.operand)) {}
 
-  /// `length`: how much of k is needed (i64); null: all.
+  /// `length`: the needed part of k (i64); null: all.
   void emitBlock(Value aBlock, Value panel, Value cBlock, Value outBlock, bool fromZero, Value length) {
     if (fromZero || !plan.isFirst) {
       startSums(cBlock, fromZero);
@@ -123,7 +123,7 @@ private:
   const DotPlan &plan;
   const int64_t rows, columns, operandBytes, depth;
 
-  // The registers by their contents: 0 to 3 C, 4 and 5 A, 6 and 7 B.
+  // The tiles by their contents: 0 to 3 C, 4 and 5 A, 6 and 7 B.
   static int64_t sum(int64_t row, int64_t column) { return 2 * row + column; }
   static int64_t ofA(int64_t row) { return 4 + row; }
   static int64_t ofB(int64_t column) { return 6 + column; }
@@ -155,15 +155,15 @@ private:
     return pointerAtConstant(b, outBlock, tileBytes * column);
   }
 
-  /// 64 bytes along k, of both planes where there are two. Each operand is loaded where its first product needs it.
+  /// Multiplies 64 bytes along k, in both planes if there are two. Each operand is loaded just before its first use.
   void emitStep(Value a, Value panel) {
     emitPlane(a, panel);
     if (isOfHalves(plan.operand)) emitPlane(pointerAtConstant(b, a, plan.aPlaneBytes), pointerAtConstant(b, panel, panelBytes(plan) / 2));
   }
 
-  /// Of the panel's next step, one column's share.
-  void fetchPart(Value panel, int64_t column) {
-    if (panelBytes(plan) < smallestPrefetched) return;
+  /// Prefetches one column's part of the panel's next step.
+  void prefetchPart(Value panel, int64_t column) {
+    if (panelBytes(plan) < minPrefetchedBytes) return;
     int64_t bytes = depth * tileColumns * operandBytes;
     for (int64_t offset = column * bytes; offset < (column + 1) * bytes; offset += tileBytes)
       LLVM::Prefetch::create(b, pointerAtConstant(b, panel, columns * bytes + offset), /*rw=*/0, /*hint=*/3, /*cache=*/1);
@@ -179,7 +179,7 @@ private:
         Value address = pointerAtConstant(b, panel, column * tileBytes);
         callIntrinsic(b, "llvm.x86.tileloadd64", nullptr,
                       {number(ofB(column)), address, constantIndex(b, plan.panel * plan.group * operandBytes)});
-        fetchPart(panel, column);
+        prefetchPart(panel, column);
       }
       std::string name = std::string("llvm.x86.") + instruction();
       callIntrinsic(b, name, nullptr, {number(sum(row, column)), number(ofA(row)), number(ofB(column))});

@@ -1,12 +1,12 @@
-// This decides what is recomputed and what is stored.
+// Decides which tiles are recomputed and which are stored.
 //
 //   %x = tt.load ...            used by a max and by an exp: loaded twice (nothing is written in between)
-//   %e = math.exp (%x - %max)   used by a sum and by a store: expensive and wanted twice, so it is stored once
-//   %m = cmpi slt %offs, %n     costs next to nothing: computed wherever it is needed
+//   %e = math.exp (%x - %max)   used by a sum and by a store: expensive and read twice, so it is stored once
+//   %m = cmpi slt %offs, %n     costs almost nothing: computed wherever it is needed
 //
-// The decisions run from the last operation to the first, because a tile's consumers must be known: a
-// stored consumer is a root of its own. Before that, very long chains of operations are cut by storing a
-// tile now and then, because a compiler's time for one loop body, and its stack, grow faster than the body.
+// The decisions run from the last operation to the first, because a tile's consumers must be known: a stored consumer is a root of its own.
+// First, long chains of operations are cut by storing a tile at intervals. A compiler's time for one loop body, and its stack, grow
+// faster than the body.
 
 #include "cpu/analysis.h"
 
@@ -51,7 +51,7 @@ bool TileAnalysis::prefers(const LaunchGuard &guard) {
   return true;
 }
 
-//===------------------------------------------------------------------------------------------------------------ steps
+//===------------------------------------------------------------------------------------------------------------ strides
 
 bool isElementwise(Operation *op) {
   if (op->getNumRegions() != 0 || isa<ElementwiseInlineAsmOp>(op)) return false;
@@ -61,42 +61,42 @@ bool isElementwise(Operation *op) {
 
 Stride TileAnalysis::strideOf(Value tile, int64_t dim) {
   if (shapeOf(tile).empty() || shapeOf(tile)[dim] == 1) return {Stride::constant, 0, false};
-  if (assumedSteps) {
-    if (auto found = assumedSteps->find({tile, dim}); found != assumedSteps->end()) return found->second;
-    Steps *assumed = assumeSteps(nullptr);
+  if (assumedStrides) {
+    if (auto found = assumedStrides->find({tile, dim}); found != assumedStrides->end()) return found->second;
+    Strides *assumed = assumeStrides(nullptr);
     Stride always = strideOf(tile, dim);
-    assumeSteps(assumed);
-    // A remainder may be among those that it holds for.
+    assumeStrides(assumed);
+    // The assumed strides may make a remainder regular.
     if (always.kind != Stride::other && !always.wraps) return always;
     Stride result = computeStride(tile, dim);
-    return (*assumedSteps)[{tile, dim}] = result;
+    return (*assumedStrides)[{tile, dim}] = result;
   }
-  auto found = steps.find({tile, dim});
-  if (found != steps.end()) return found->second;
+  auto found = strides.find({tile, dim});
+  if (found != strides.end()) return found->second;
   Stride result = computeStride(tile, dim);
-  steps[{tile, dim}] = result;
+  strides[{tile, dim}] = result;
   return result;
 }
 
-TileAnalysis::Steps *TileAnalysis::assumeSteps(Steps *assumed) {
-  return std::exchange(assumedSteps, assumed);
+TileAnalysis::Strides *TileAnalysis::assumeStrides(Strides *assumed) {
+  return std::exchange(assumedStrides, assumed);
 }
 
-bool TileAnalysis::needsAssumedSteps(Value tile, int64_t dim) {
-  if (!assumedSteps) return false;
+bool TileAnalysis::needsAssumedStrides(Value tile, int64_t dim) {
+  if (!assumedStrides) return false;
   strideOf(tile, dim);
-  return assumedSteps->contains({tile, dim});
+  return assumedStrides->contains({tile, dim});
 }
 
-static Stride addSteps(Stride a, Stride b, int64_t sign) {
+static Stride addStrides(Stride a, Stride b, int64_t sign) {
   if (a.kind == Stride::other || b.kind == Stride::other) return {};
   Stride sum;
   sum.kind = a.kind == Stride::uniform || b.kind == Stride::uniform ? Stride::uniform : Stride::constant;
-  // Integers of 64 bits wrap around, as the elements do.
+  // 64-bit integers wrap around, as the elements do.
   if (sum.kind == Stride::constant)
     sum.amount = static_cast<int64_t>(static_cast<uint64_t>(a.amount) + static_cast<uint64_t>(sign) * static_cast<uint64_t>(b.amount));
   sum.wraps = a.wraps || b.wraps;
-  sum.widens = a.widens || b.widens;
+  sum.extends = a.extends || b.extends;
   sum.modular = a.modular || b.modular;
   sum.varies = a.varies || b.varies;
   return sum;
@@ -119,12 +119,12 @@ bool TileAnalysis::isExact(Value tile) {
   return found != exact.end() ? found->second : exact[tile] = indices.assumeNoWrapOf(tile);
 }
 
-//===------------------------------------------------------------------------------------------------ steps, by operation
+//===------------------------------------------------------------------------------------------------ strides, by operation
 
 constexpr Stride noStride{Stride::constant, 0};
 
 Stride TileAnalysis::sumStride(Operation *sum, int64_t dim, int64_t sign) {
-  Stride result = addSteps(strideOf(sum->getOperand(0), dim), strideOf(sum->getOperand(1), dim), sign);
+  Stride result = addStrides(strideOf(sum->getOperand(0), dim), strideOf(sum->getOperand(1), dim), sign);
   result.modular = result.kind != Stride::other && !result.hasAmount(0);
   return result;
 }
@@ -133,8 +133,8 @@ bool TileAnalysis::isOneValue(Value tile) {
   return llvm::all_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return strideOf(tile, d).isZero(); });
 }
 
-Stride TileAnalysis::productStride(arith::MulIOp mul, int64_t dim) {
-  constexpr int64_t longest = int64_t(1) << 40; // farther than any tile reaches without overflow
+Stride TileAnalysis::mulStride(arith::MulIOp mul, int64_t dim) {
+  constexpr int64_t limit = int64_t(1) << 40; // larger than the extent of any tile without overflow
   Stride l = strideOf(mul.getLhs(), dim), r = strideOf(mul.getRhs(), dim);
   if (l.isZero() && r.isZero()) return noStride;
   if (!l.isZero() && !r.isZero()) return {};
@@ -149,7 +149,7 @@ Stride TileAnalysis::productStride(arith::MulIOp mul, int64_t dim) {
     result.varies |= !isOneValue(equal);
     return result;
   }
-  if (llvm::MulOverflow(result.amount, *factor, result.amount) || result.amount > longest || result.amount < -longest) return {};
+  if (llvm::MulOverflow(result.amount, *factor, result.amount) || result.amount > limit || result.amount < -limit) return {};
   return result;
 }
 
@@ -165,7 +165,7 @@ bool TileAnalysis::extendsWithoutWrap(Operation *op, int64_t dim) {
   return !strideOf(in, dim).modular || isExact(in);
 }
 
-/// The wider integers move by the same step unless the narrow ones overflow; if those may, only where a run-time check is made.
+/// The extended integers have the same stride unless the narrow ones overflow. If they may overflow, the stride needs a run-time check.
 Stride TileAnalysis::extendedStride(Operation *op, int64_t dim) {
   Value in = extendedFrom(op);
   Stride result = strideOf(in, dim);
@@ -174,10 +174,10 @@ Stride TileAnalysis::extendedStride(Operation *op, int64_t dim) {
   bool isExact = extendsWithoutWrap(op, dim);
   result.modular = false;
   if (isExact) return result;
-  if (assumedSteps) return {};                                  // the run-time checks are those of the steps without them
-  for (int64_t d = 0, rank = shapeOf(in).size(); d < rank; ++d) // the check computes how far it reaches
+  if (assumedStrides) return {};                                // the run-time checks test the strides without assumptions
+  for (int64_t d = 0, rank = shapeOf(in).size(); d < rank; ++d) // the check computes the range
     if (Stride s = strideOf(in, d); s.kind == Stride::other || s.varies || (d != dim && s.isConditional())) return {};
-  result.widens = true;
+  result.extends = true;
   return result;
 }
 
@@ -199,7 +199,7 @@ Stride TileAnalysis::computeStride(Value tile, int64_t dim) {
       .Case([&](TransOp trans) { return strideOf(trans.getSrc(), trans.getOrder()[dim]); })
       .Case([&](arith::AddIOp) { return sumStride(op, dim, 1); })
       .Case([&](arith::SubIOp) { return sumStride(op, dim, -1); })
-      .Case([&](arith::MulIOp mul) { return productStride(mul, dim); })
+      .Case([&](arith::MulIOp mul) { return mulStride(mul, dim); })
       .Case<arith::ExtSIOp, arith::ExtUIOp>([&](auto) { return extendedStride(op, dim); })
       .Case([&](arith::TruncIOp trunc) {
         Stride s = strideOf(trunc.getIn(), dim);
@@ -210,20 +210,20 @@ Stride TileAnalysis::computeStride(Value tile, int64_t dim) {
       .Case<arith::RemSIOp, arith::RemUIOp>([&](auto rem) {
         Stride l = strideOf(rem.getLhs(), dim), r = strideOf(rem.getRhs(), dim);
         if (l.isZero() && r.isZero()) return noStride;
-        // (start + i) % n: a range, as long as it does not wrap around. The check looks at one n.
+        // (start + i) % n: a range, as long as it does not wrap around. The check tests one n.
         if (!l.hasAmount(1) || !isOneValue(rem.getRhs()) || shapeOf(rem.getRhs()) != shapeOf(tile)) return Stride{};
-        // The run-time checks are those of the steps that are not assumed.
+        // The run-time checks test the strides without assumptions.
         bool isChecked =
-            !needsAssumedSteps(rem.getLhs(), dim) &&
-            llvm::none_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return needsAssumedSteps(rem.getRhs(), d); });
-        return isChecked ? Stride{Stride::constant, 1, true, l.widens} : Stride{};
+            !needsAssumedStrides(rem.getLhs(), dim) &&
+            llvm::none_of(llvm::seq<int64_t>(0, shapeOf(tile).size()), [&](int64_t d) { return needsAssumedStrides(rem.getRhs(), d); });
+        return isChecked ? Stride{Stride::constant, 1, true, l.extends} : Stride{};
       })
       .Case([&](AddPtrOp add) {
         Stride p = strideOf(add.getPtr(), dim), o = extendedFrom(op) ? extendedStride(op, dim) : strideOf(add.getOffset(), dim);
         auto pointer = cast<PointerType>(getElementTypeOrSelf(add.getPtr()));
         o.amount *= elementBytes(pointer.getPointeeType());
         o.modular = false;
-        return addSteps(p, o, 1);
+        return addStrides(p, o, 1);
       })
       .Default([&](Operation *other) {
         if (!isElementwise(other) && !isa<LoadOp>(other)) return Stride{};
@@ -266,7 +266,7 @@ bool TileAnalysis::box(Value mask, llvm::SmallVectorImpl<BoxTerm> &terms) {
     if (dim < 0) return false;
     return (strideOf(index, dim).modular && !isExact(index)) || (isUnsigned && !indices.assumeNonNegativeElements(index));
   };
-  // The side that moves is the index; the other must not.
+  // The side that changes is the index; the other must not.
   auto movingDim = [&](Value index, Value bound) -> std::optional<int64_t> {
     int64_t dim = -1;
     for (int64_t d = 0, rank = shapeOf(mask).size(); d < rank; ++d) {
@@ -291,11 +291,11 @@ bool TileAnalysis::box(Value mask, llvm::SmallVectorImpl<BoxTerm> &terms) {
 
 //===---------------------------------------------------------------------------------------------------------- decisions
 
-static bool costsNothing(Operation *op) {
+static bool isFree(Operation *op) {
   return isa_and_nonnull<arith::ConstantOp, SplatOp, MakeRangeOp>(op);
 }
 
-/// What a tile's operation and its operands cost, where their costs are in `known`.
+/// Returns the cost of a tile's operation and its operands, whose costs are in `known`.
 int64_t TileAnalysis::ownCost(Operation *op, const llvm::DenseMap<Value, int64_t> &known) {
   Value tile = op->getResult(0);
   bool affine = true;
@@ -316,7 +316,7 @@ int64_t TileAnalysis::ownCost(Operation *op, const llvm::DenseMap<Value, int64_t
                arith::RemUIOp>(op))
     result += 6;
   else if (!isa<BroadcastOp, ExpandDimsOp, TransOp>(op))
-    result += isa<arith::ExtFOp>(op) && getElementTypeOrSelf(op->getOperand(0)).isF16() ? 3 : 1; // of bf16 it is a shift
+    result += isa<arith::ExtFOp>(op) && getElementTypeOrSelf(op->getOperand(0)).isF16() ? 3 : 1; // from bf16 it is a shift
   return std::min<int64_t>(result, 1000);
 }
 
@@ -324,8 +324,8 @@ int64_t TileAnalysis::cost(Value tile) {
   if (!isTile(tile)) return 0;
   if (auto found = costs.find(tile); found != costs.end()) return found->second;
   Operation *op = tile.getDefiningOp();
-  int64_t result = costsNothing(op) ? 0 : 1;
-  if (op && !costsNothing(op) && !mustStore(op)) {
+  int64_t result = isFree(op) ? 0 : 1;
+  if (op && !isFree(op) && !mustStore(op)) {
     for (Value operand : op->getOperands())
       cost(operand);
     result = ownCost(op, costs);
@@ -333,14 +333,14 @@ int64_t TileAnalysis::cost(Value tile) {
   return costs[tile] = result;
 }
 
-/// Quotients by constants that are several vectors long do not change in most vectors, and remainders move by one. Masks mostly hold.
+/// A quotient by a constant of several vectors is uniform in most vectors, and the remainder has stride 1. Masks mostly hold.
 void TileAnalysis::findRows(Operation *function) {
-  constexpr int64_t shortest = 32;
+  constexpr int64_t minLength = 32;
   function->walk([&](Operation *op) {
     bool isQuotient = isa<arith::DivSIOp, arith::DivUIOp>(op);
     if (!(isQuotient || isa<arith::RemSIOp, arith::RemUIOp>(op)) || !isTile(op->getResult(0))) return;
     std::optional<int64_t> length = constantOf(op->getOperand(1));
-    if (!length || *length < shortest) return;
+    if (!length || *length < minLength) return;
     for (int64_t d = 0, rank = shapeOf(op->getResult(0)).size(); d < rank; ++d)
       if (Stride s = strideOf(op->getOperand(0), d); s.hasAmount(1) && !s.isConditional())
         inRows[{op->getResult(0), d}] = Stride{Stride::constant, isQuotient ? 0 : 1};
@@ -358,16 +358,16 @@ int64_t TileAnalysis::costInRows(Value tile) {
   if (inRows.empty() || !isTile(tile)) return cost(tile);
   if (auto found = rowCosts.find(tile); found != rowCosts.end()) return found->second;
   Operation *op = tile.getDefiningOp();
-  if (!op || costsNothing(op) || mustStore(op)) return rowCosts[tile] = cost(tile);
+  if (!op || isFree(op) || mustStore(op)) return rowCosts[tile] = cost(tile);
   for (Value operand : op->getOperands())
     costInRows(operand);
-  Steps *before = assumeSteps(&inRows);
+  Strides *before = assumeStrides(&inRows);
   int64_t result = isOneValue(tile) ? 0 : ownCost(op, rowCosts);
-  assumeSteps(before);
+  assumeStrides(before);
   return rowCosts[tile] = result;
 }
 
-/// The results of these operations always live in scratch, or are views of tiles that do.
+/// True if the operation's results always live in scratch, or are views of tiles that do.
 bool TileAnalysis::mustStore(Operation *op) {
   if (isElementwise(op)) return false;
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
@@ -381,13 +381,13 @@ static bool isOnDemandUser(Operation *user) {
   return isElementwise(user) || isa<ExpandDimsOp, BroadcastOp, TransOp, LoadOp>(user);
 }
 
-/// How many instructions a tile's own operation becomes, roughly.
+/// Estimates how many instructions a tile's own operation becomes.
 static int64_t ownWeight(Operation *op) {
   if (isa<math::MathDialect>(op->getDialect()) || isa<ExternElementwiseOp>(op)) return 16;
   return isa<LoadOp, arith::DivFOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op) ? 4 : 1;
 }
 
-/// The weight of all operations that are computed on demand for `tile`, each counted once.
+/// Returns the weight of all operations that are computed on demand for `tile`, each counted once.
 int64_t TileAnalysis::chainAbove(Value tile) {
   int64_t weight = 0;
   llvm::SmallVector<Value> work = {tile};
@@ -403,22 +403,22 @@ int64_t TileAnalysis::chainAbove(Value tile) {
 }
 
 void TileAnalysis::cutLongChains(Operation *function) {
-  constexpr int64_t longest = 1024;       // the longest chain of the examples is 200
+  constexpr int64_t limit = 1024;         // the longest chain of the examples is 200
   llvm::DenseMap<Value, int64_t> weights; // shared operations count more than once, up to a limit
   function->walk([&](Operation *op) {
     if (op->getNumResults() != 1 || !isTile(op->getResult(0)) || !isOnDemandUser(op)) return;
     Value tile = op->getResult(0);
-    // In program order each chain needs only one further operation: the results before it are known.
+    // In program order each chain needs only one more operation: the results before it are known.
     for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
       strideOf(tile, d);
     costInRows(tile);
     cost(tile);
     int64_t weight = ownWeight(op);
     for (Value operand : op->getOperands())
-      weight = std::min(longest + 1, weight + weights.lookup(operand));
-    if (weight > longest) weight = chainAbove(tile);
+      weight = std::min(limit + 1, weight + weights.lookup(operand));
+    if (weight > limit) weight = chainAbove(tile);
     Type element = getElementTypeOrSelf(tile);
-    if (weight > longest && element.isIntOrFloat() && !element.isInteger(1)) {
+    if (weight > limit && element.isIntOrFloat() && !element.isInteger(1)) {
       stored.try_emplace(tile, StoredFor::longChain);
       weight = 0;
     }
@@ -432,10 +432,10 @@ void TileAnalysis::demands(Value tile, bool expands, bool moves, bool throughVie
     bool recomputed =
         isOnDemandUser(user) && user->getNumResults() == 1 && isTile(user->getResult(0)) && !stored.contains(user->getResult(0));
     if (!recomputed) {
-      // The operands of a gather's source and of scans are copied as a whole.
+      // The source of a gather and the operands of scans are copied whole.
       if (llvm::none_of(out, [&](Demand d) { return d.root == user && d.expands == expands && d.moves == moves; }))
         out.push_back({user, expands, moves});
-      // A view shows its source's memory to whatever reads the view.
+      // A view shares its source's memory, so readers of the view read the source.
       if (throughViews && isa<ReshapeOp, SplitOp>(user))
         for (Value view : user->getResults())
           demands(view, expands, true, true, out, seen);
@@ -458,7 +458,7 @@ static bool writesMemory(Operation *op) {
   return writes;
 }
 
-/// The tile of pointers as its base argument and its offset: splat(base) + offset.
+/// Splits a tile of pointers into its base argument and its offset: splat(base) + offset.
 static std::pair<Value, Value> baseAndOffset(Value pointer) {
   Value offset;
   while (Operation *op = pointer.getDefiningOp()) {
@@ -491,9 +491,9 @@ bool TileAnalysis::reachIsKnown(Value pointer) {
 }
 
 bool TileAnalysis::boundsAreKnown(Value tile, int64_t depth) {
-  constexpr int64_t deepest = 32;
+  constexpr int64_t maxDepth = 32;
   Operation *op = tile.getDefiningOp();
-  if (!op || depth == deepest) return false;
+  if (!op || depth == maxDepth) return false;
   if (auto found = bounded.find(tile); found != bounded.end()) return found->second;
   auto known = [&](Value part) { return boundsAreKnown(part, depth + 1); };
   bool result =
@@ -505,7 +505,7 @@ bool TileAnalysis::boundsAreKnown(Value tile, int64_t depth) {
             return constantOf(division->getOperand(1)).value_or(0) > 0 && known(dividend) && isNotNegative(dividend);
           })
           .Case([&](arith::AddIOp sum) { return known(sum.getLhs()) && known(sum.getRhs()) && isExact(tile); })
-          .Case([&](arith::MulIOp dot) { return constantOf(dot.getRhs()).value_or(-1) >= 0 && known(dot.getLhs()) && isExact(tile); })
+          .Case([&](arith::MulIOp mul) { return constantOf(mul.getRhs()).value_or(-1) >= 0 && known(mul.getLhs()) && isExact(tile); })
           .Case([&](arith::ExtUIOp wider) { return known(wider.getIn()) && isNotNegative(wider.getIn()); })
           .Case<arith::ExtSIOp, ExpandDimsOp, BroadcastOp, TransOp>([&](Operation *other) { return known(other->getOperand(0)); })
           .Case([&](AddPtrOp add) { return known(add.getPtr()) && known(add.getOffset()); })
@@ -513,19 +513,19 @@ bool TileAnalysis::boundsAreKnown(Value tile, int64_t depth) {
   return bounded[tile] = result;
 }
 
-/// Whether a store may overwrite, in an earlier part of its loop, what the load still has to read in a later part.
-bool TileAnalysis::storeDisturbs(LoadOp load, StoreOp store, bool elsewhere) {
+/// True if a store may overwrite, in an earlier part of its loop, an element that the load reads in a later part.
+bool TileAnalysis::storeMayOverwrite(LoadOp load, StoreOp store, bool elsewhere) {
   if (load.getPtr() == store.getPtr()) return elsewhere;
   Value from = address::baseArgument(load.getPtr()), to = address::baseArgument(store.getPtr());
   auto isBounded = [&](Value pointer) { return reachIsKnown(pointer) || boundsAreKnown(pointer); };
-  if (from && to && from != to) // isDisjointFromStores checks this at run time, where it can
+  if (from && to && from != to) // isDisjointFromStores checks this at run time if possible
     return !isTile(store.getPtr()) || !isBounded(load.getPtr()) || !isBounded(store.getPtr());
   auto [loadBase, loadOffset] = baseAndOffset(load.getPtr());
   auto [storeBase, storeOffset] = baseAndOffset(store.getPtr());
   return elsewhere || !(loadBase == storeBase && loadOffset && loadOffset == storeOffset);
 }
 
-// Then reading and writing at the same index is safe in any order.
+// If so, reading and writing at the same index is safe in any order.
 bool TileAnalysis::distinctAddresses(Value pointer) {
   for (int64_t d = 0, rank = shapeOf(pointer).size(); d < rank; ++d) {
     Stride s = strideOf(pointer, d);
@@ -534,14 +534,14 @@ bool TileAnalysis::distinctAddresses(Value pointer) {
   return true;
 }
 
-/// From which cost on a tile that is wanted twice is stored: that costs a store and a load for each vector. What costs less is
-/// recomputed just as fast; so is a little more where the tile would not stay in the first-level cache beside what it is made from.
+/// Returns the cost from which on a tile with several readers is stored. Storing costs a store and a load for each vector, so cheaper tiles
+/// are recomputed. The limit is higher if the tile and its inputs would not fit in the L1 cache together.
 static int64_t expensive(Value tile) {
   constexpr int64_t large = 16384;
   return cast<RankedTensorType>(tile.getType()).getNumElements() * elementBytes(getElementTypeOrSelf(tile)) > large ? 12 : 8;
 }
 
-/// Whether the tile is loaded from addresses that are neither one after another nor one address.
+/// True if the tile is loaded from addresses that are neither contiguous nor all equal.
 bool TileAnalysis::isGathered(Value tile) {
   auto load = tile.getDefiningOp<LoadOp>();
   if (!load || isOneValue(load.getPtr())) return false;
@@ -565,18 +565,18 @@ void TileAnalysis::decide(Value tile) {
     nested |= d.root->getBlock() != op->getBlock();
     expands |= d.expands;
   }
-  if (auto load = dyn_cast<LoadOp>(op)) { // loads farther up are decided separately
-    bool disturbed = nested || isVolatileLoad(load);
+  if (auto load = dyn_cast<LoadOp>(op)) { // earlier loads are decided separately
+    bool overwritten = nested || isVolatileLoad(load);
     for (Demand d : roots) {
-      if (disturbed) break;
-      for (Operation *between = op->getNextNode(); between && between != d.root && !disturbed; between = between->getNextNode())
-        disturbed = writesMemory(between);
+      if (overwritten) break;
+      for (Operation *between = op->getNextNode(); between && between != d.root && !overwritten; between = between->getNextNode())
+        overwritten = writesMemory(between);
       if (auto store = dyn_cast<StoreOp>(d.root))
-        disturbed |= storeDisturbs(load, store, d.moves || d.expands || !distinctAddresses(load.getPtr()));
+        overwritten |= storeMayOverwrite(load, store, d.moves || d.expands || !distinctAddresses(load.getPtr()));
       else
-        disturbed |= isa<AtomicRMWOp, AtomicCASOp>(d.root);
+        overwritten |= isa<AtomicRMWOp, AtomicCASOp>(d.root);
     }
-    if (disturbed && !roots.empty()) {
+    if (overwritten && !roots.empty()) {
       stored.try_emplace(tile, StoredFor::laterStore);
       return;
     }
@@ -587,9 +587,9 @@ void TileAnalysis::decide(Value tile) {
     consumers += distinct.insert(d.root).second;
   auto areRows = [](Demand d) { return isOnDemandUser(d.root) || isa<StoreOp, AssertOp, AtomicRMWOp, AtomicCASOp>(d.root); };
   bool inLoopOverRows = llvm::all_of(roots, areRows) && !inRows.empty();
-  Steps *before = assumeSteps(inLoopOverRows ? &inRows : nullptr);
+  Strides *before = assumeStrides(inLoopOverRows ? &inRows : nullptr);
   bool gathers = isGathered(tile);
-  assumeSteps(before);
+  assumeStrides(before);
   bool isExpensive = gathers || (inLoopOverRows ? costInRows(tile) : own) >= expensive(tile);
   if (isExpensive && (consumers > 1 || expands || nested)) stored.try_emplace(tile, StoredFor::manyUses);
   if (nested && own >= 4) stored.try_emplace(tile, StoredFor::manyUses);
@@ -624,7 +624,7 @@ bool TileAnalysis::isFirstReader(Operation *reader, Value tile) {
 
 //===------------------------------------------------------------------------------------------------------ x - max(x)
 
-/// Whether the combine region of a reduction is one maximum.
+/// True if the combine region of a reduction is a single maximum.
 static bool takesMaximum(ReduceOp reduce) {
   if (reduce.getSrcs().size() != 1) return false;
   Block &block = reduce.getCombineOp().front();
@@ -636,14 +636,14 @@ static bool takesMaximum(ReduceOp reduce) {
 
 constexpr int64_t everyIndex = -1;
 
-/// Whether `bound` at the indices `dims` is never below `x`, nor unordered with a number.
-/// Each entry of `dims` is the dimension of x whose index `bound` is taken at, or everyIndex
-/// where any index will do. E.g. x[i, j] and broadcast(expand_dims(reduce max x, axis 1)).
+/// True if `bound` at the indices `dims` is at least `x`, and unordered only if `x` is NaN. Each entry of `dims` is the dimension of x
+/// whose index selects the element of `bound`, or everyIndex if any index will do. Example: x[i, j] and broadcast(expand_dims(reduce max x,
+/// axis 1)).
 static bool neverBelow(Value bound, llvm::SmallVector<int64_t> dims, Value x, int64_t depth) {
   if (depth == 0) return false;
   if (bound == x) {
-    for (auto [tileIndex, dim] : llvm::enumerate(dims))
-      if (dim != everyIndex && dim != int64_t(tileIndex)) return false;
+    for (auto [position, dim] : llvm::enumerate(dims))
+      if (dim != everyIndex && dim != int64_t(position)) return false;
     return true;
   }
   Operation *op = bound.getDefiningOp();
@@ -693,8 +693,8 @@ bool isNotPositive(Value value, bool fused) {
   llvm::SmallVector<int64_t> dims;
   for (size_t d = 0; d < shapeOf(x).size(); ++d)
     dims.push_back(d);
-  constexpr int64_t far = 8; // operations from a row's maximum to what is subtracted
-  return neverBelow(difference.getRhs(), dims, x, far);
+  constexpr int64_t maxDistance = 8; // operations from a row's maximum to the subtrahend
+  return neverBelow(difference.getRhs(), dims, x, maxDistance);
 }
 
 } // namespace tilewright::cpu

@@ -1,15 +1,15 @@
-// What the fast version of a root assumes, tested at run time.
+// The run-time checks of a root's fast version.
 //
-//   %i = (%start + range) % %n          moves by 1 while it does not wrap around
-//   %w = extsi (%start + range)         moves by 1 while the narrow sum does not overflow
-//   store %y + i, load %x + i           vector after vector, if nothing that is stored is loaded afterwards
+//   %i = (%start + range) % %n          stride 1 while it does not wrap around
+//   %w = extsi (%start + range)         stride 1 while the narrow sum does not overflow
+//   store %y + i, load %x + i           vector by vector, if no stored element is loaded afterwards
 //
-//   if (%start % %n + 64 <= %n  and  %start <= 2147483647 - 63  and  bytes that the load reaches end before those of the store, or ...)
-//     the version that is made of vectors, unrolled, with loop bounds for masks
+//   if (%start % %n + 64 <= %n  and  %start <= 2147483647 - 63  and  the load's bytes end before the store's, or ...)
+//     the fast version: vectors, unrolled, with loop bounds for masks
 //   else
-//     loads to scratch, then stores; every index computed for itself
+//     the slow path: loads to scratch, then stores; every index computed for itself
 //
-// Each condition costs a few scalar instructions per program. Where the analysis can rule the problem out, there is none.
+// Each check costs a few scalar instructions per program. If the analysis can prove an assumption, there is no check.
 
 #include "cpu/conditions.h"
 
@@ -50,17 +50,17 @@ static void collectConditions(Context &ctx, Value tile, llvm::ArrayRef<int64_t> 
   if (!op) return;
   for (size_t d = 0; d < dims.size(); ++d) {
     if (dims[d] != dim) continue;
-    Stride step = ctx.analysis->strideOf(tile, d);
-    bool wraps = isa<arith::RemSIOp, arith::RemUIOp>(op) && step.wraps;
-    bool widens = extendedFrom(op) && step.widens && !ctx.analysis->extendsWithoutWrap(op, d);
-    if (wraps || widens) found.push_back({op, shapeOf(tile)[d]});
+    Stride stride = ctx.analysis->strideOf(tile, d);
+    bool wraps = isa<arith::RemSIOp, arith::RemUIOp>(op) && stride.wraps;
+    bool extends = extendedFrom(op) && stride.extends && !ctx.analysis->extendsWithoutWrap(op, d);
+    if (wraps || extends) found.push_back({op, shapeOf(tile)[d]});
   }
   llvm::SmallVector<int64_t> inner = operandDims(op, dims);
   for (Value operand : op->getOperands())
     collectConditions(ctx, operand, inner, dim, found, seen);
 }
 
-/// i1: (start + i) % n does not wrap around for the `size` indices.
+/// Returns whether (i1) (start + i) % n does not wrap around for the `size` indices.
 static Value staysBelow(Context &ctx, Operation *remainder, int64_t size) {
   ImplicitLocOpBuilder &b = ctx.b;
   TileIndex origin = originOf(remainder->getResult(0), ctx.zeroIndex);
@@ -75,17 +75,17 @@ static Value staysBelow(Context &ctx, Operation *remainder, int64_t size) {
   return logicalAnd(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, start, last));
 }
 
-/// By how much a tile moves along `dim`; `first` is its element at index 0.
+/// Returns a tile's stride along `dim`; `first` is its element at index 0.
 static Value strideAlong(Context &ctx, Value tile, int64_t dim, Value first) {
   ImplicitLocOpBuilder &b = ctx.b;
-  Stride step = ctx.analysis->strideOf(tile, dim);
-  if (step.kind == Stride::constant) return constantIndex(b, step.amount);
+  Stride stride = ctx.analysis->strideOf(tile, dim);
+  if (stride.kind == Stride::constant) return constantIndex(b, stride.amount);
   TileIndex second = originOf(tile, ctx.zeroIndex);
   second.at[dim] = {indexConstant(ctx, 1), 0};
   return scalarToIndex(ctx, arith::SubIOp::create(b, evaluateScalar(ctx, tile, second), first));
 }
 
-/// i1: the narrow integers overflow nowhere in the tile: the first one and the steps, as wide numbers, stay within their type.
+/// Returns whether (i1) no narrow integer of the tile overflows: the first one and the strides, as 64-bit numbers, stay within the type.
 static Value extendsWithoutWrap(Context &ctx, Operation *op) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value in = extendedFrom(op);
@@ -101,10 +101,10 @@ static Value extendsWithoutWrap(Context &ctx, Operation *op) {
     low = arith::AddIOp::create(b, low, arith::MinSIOp::create(b, span, ctx.zeroIndex));
   }
   int64_t width = getElementTypeOrSelf(in).getIntOrFloatBitWidth();
-  Value least = constantIndex(b, isSigned ? APInt::getSignedMinValue(width).getSExtValue() : 0);
-  Value most = constantIndex(b, isSigned ? APInt::getSignedMaxValue(width).getSExtValue() : int64_t(llvm::maxUIntN(width)));
-  return logicalAnd(ctx, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, low, least),
-                    arith::CmpIOp::create(b, arith::CmpIPredicate::sle, high, most));
+  Value min = constantIndex(b, isSigned ? APInt::getSignedMinValue(width).getSExtValue() : 0);
+  Value max = constantIndex(b, isSigned ? APInt::getSignedMaxValue(width).getSExtValue() : int64_t(llvm::maxUIntN(width)));
+  return logicalAnd(ctx, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, low, min),
+                    arith::CmpIOp::create(b, arith::CmpIPredicate::sle, high, max));
 }
 
 Value conditions(Context &ctx, ValueRange tiles, int64_t dim) {
@@ -118,7 +118,7 @@ Value conditions(Context &ctx, ValueRange tiles, int64_t dim) {
       identity.push_back(d);
     collectConditions(ctx, tile, identity, dim, found, seen);
   }
-  // A remainder of an index that moves along two dimensions starts anew in every row.
+  // A remainder of an index that varies along two dimensions starts again in every row.
   for (auto [op, size] : found) {
     if (!isa<arith::RemSIOp, arith::RemUIOp>(op)) continue;
     int64_t moving = 0;
@@ -161,7 +161,7 @@ Value reachesExactly(Context &ctx, ValueRange pointers) {
     if (!extendedFrom(op)) continue;
     bool certain = true;
     for (int64_t d = 0, rank = shapeOf(tile).size(); d < rank; ++d)
-      certain &= !ctx.analysis->strideOf(tile, d).widens || ctx.analysis->extendsWithoutWrap(op, d);
+      certain &= !ctx.analysis->strideOf(tile, d).extends || ctx.analysis->extendsWithoutWrap(op, d);
     if (!certain) holds = logicalAnd(ctx, holds, extendsWithoutWrap(ctx, op));
   }
   return holds;
@@ -189,8 +189,8 @@ Value boundsHold(Context &ctx, llvm::ArrayRef<BoxTerm> terms, llvm::ArrayRef<int
   Value holds;
   for (const BoxTerm &term : terms) {
     BoxCount box = boxCount(ctx, term, term.dim < 0 ? 1 : shape[term.dim]);
-    Value least = term.dim < 0 ? constantIndex(b, 1) : needed(term.dim);
-    holds = logicalAnd(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, box.count, least));
+    Value min = term.dim < 0 ? constantIndex(b, 1) : needed(term.dim);
+    holds = logicalAnd(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, box.count, min));
     holds = logicalAnd(ctx, holds, box.noWrap);
   }
   return holds;
@@ -202,7 +202,7 @@ std::pair<Value, Value> rowsOf(Context &ctx, Value pointer) {
   return {base, arith::SubIOp::create(ctx.b, next, base)};
 }
 
-//===-------------------------------------------------------------------------------------------- loads beside a store
+//===-------------------------------------------------------------------------------------------- loads and a store
 
 /// The bytes from `low` up to `high` (i64).
 struct Reach {
@@ -232,7 +232,7 @@ llvm::SmallVector<Hazard> hazardsOf(Context &ctx, StoreOp op) {
     else
       hazards.push_back({load, same});
   }
-  // Accesses that certainly go to the same tensor read the same place: the analysis stores all other tiles.
+  // Accesses to the same tensor read the element that is stored: the analysis stores all other tiles.
   llvm::erase_if(hazards, [&](Hazard hazard) {
     Value from = address::baseArgument(hazard.load.getPtr());
     return (!from || !to || from == to) && !hazard.sameElement;
@@ -240,7 +240,7 @@ llvm::SmallVector<Hazard> hazardsOf(Context &ctx, StoreOp op) {
   return hazards;
 }
 
-/// The last index along `dim` that an access under `mask` may touch.
+/// Returns the last index along `dim` that an access under `mask` may touch.
 static Value lastIndex(Context &ctx, Value mask, llvm::ArrayRef<int64_t> shape, int64_t dim) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value all = constantIndex(b, shape[dim]), extent;
@@ -257,7 +257,7 @@ static Value lastIndex(Context &ctx, Value mask, llvm::ArrayRef<int64_t> shape, 
 }
 
 namespace {
-/// The smallest and the largest element, or numbers beyond them, where TileAnalysis::boundsAreKnown says that there are such.
+/// Computes lower and upper bounds of a tile's elements, if TileAnalysis::boundsAreKnown.
 class Bounds {
 public:
   explicit Bounds(Context &ctx) : ctx(ctx) {}
@@ -293,9 +293,9 @@ Reach Bounds::compute(Value tile) {
         Reach first = of(sum.getLhs()), second = of(sum.getRhs());
         return Reach{arith::AddIOp::create(b, first.low, second.low), arith::AddIOp::create(b, first.high, second.high)};
       })
-      .Case([&](arith::MulIOp dot) {
-        Value factor = constantIndex(b, *constantOf(dot.getRhs()));
-        return both(of(dot.getLhs()), [&](Value end) { return arith::MulIOp::create(b, end, factor); });
+      .Case([&](arith::MulIOp mul) {
+        Value factor = constantIndex(b, *constantOf(mul.getRhs()));
+        return both(of(mul.getLhs()), [&](Value end) { return arith::MulIOp::create(b, end, factor); });
       })
       .Case([&](AddPtrOp add) {
         Value bytes = constantIndex(b, elementBytes(cast<PointerType>(getElementTypeOrSelf(tile)).getPointeeType()));
@@ -324,62 +324,62 @@ static Reach reachOf(Context &ctx, Value pointer, Value mask) {
   Reach reach{first, first};
   auto shape = shapeOf(pointer);
   for (int64_t d = 0; d < int64_t(shape.size()); ++d) {
-    Stride step = ctx.analysis->strideOf(pointer, d);
-    if (shape[d] == 1 || step.isZero()) continue;
+    Stride stride = ctx.analysis->strideOf(pointer, d);
+    if (shape[d] == 1 || stride.isZero()) continue;
     Value span = arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), strideAlong(ctx, pointer, d, first));
-    bool known = step.kind == Stride::constant;
-    if (!known || step.amount > 0)
+    bool known = stride.kind == Stride::constant;
+    if (!known || stride.amount > 0)
       reach.high = arith::AddIOp::create(b, reach.high, known ? span : Value(arith::MaxSIOp::create(b, span, ctx.zeroIndex)));
-    if (!known || step.amount < 0)
+    if (!known || stride.amount < 0)
       reach.low = arith::AddIOp::create(b, reach.low, known ? span : Value(arith::MinSIOp::create(b, span, ctx.zeroIndex)));
   }
   reach.high = arith::AddIOp::create(b, reach.high, constantIndex(b, bytes));
   return reach;
 }
 
-/// The dimensions in the order of their steps, each of which exceeds all that the dimensions before it reach.
-/// Steps that are known only at run time are assumed to be the larger ones; two of those may come in either order.
+/// Returns whether (i1) no two elements have the same address: in the order of their strides, each dimension's stride exceeds the range of
+/// the dimensions before it. Strides known only at run time are assumed to be the largest; two of those may come in either order.
 static Value isInjective(Context &ctx, Value pointer, Value mask) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(pointer);
-  llvm::SmallVector<std::pair<int64_t, int64_t>> constants; // step and dimension
+  llvm::SmallVector<std::pair<int64_t, int64_t>> constants; // stride and dimension
   llvm::SmallVector<int64_t> others;
   for (int64_t d = 0; d < int64_t(shape.size()); ++d) {
     if (shape[d] == 1) continue;
-    Stride step = ctx.analysis->strideOf(pointer, d);
-    if (step.kind == Stride::constant)
-      constants.push_back({std::abs(step.amount), d});
+    Stride stride = ctx.analysis->strideOf(pointer, d);
+    if (stride.kind == Stride::constant)
+      constants.push_back({std::abs(stride.amount), d});
     else
       others.push_back(d);
   }
   llvm::sort(constants);
   int64_t bytes = elementBytes(cast<PointerType>(getElementTypeOrSelf(pointer)).getPointeeType()), reached = bytes;
   bool certain = true;
-  for (auto [step, d] : constants) {
-    certain &= step >= reached;
-    reached += step * (shape[d] - 1);
+  for (auto [stride, d] : constants) {
+    certain &= stride >= reached;
+    reached += stride * (shape[d] - 1);
   }
   if (certain && others.empty()) return {};
   if (others.size() > 2) return constantInt(b, b.getI1Type(), 0);
   using enum arith::CmpIPredicate;
-  auto atLeast = [&](Value step, Value bound) -> Value { return arith::CmpIOp::create(b, sge, step, bound); };
+  auto atLeast = [&](Value stride, Value bound) -> Value { return arith::CmpIOp::create(b, sge, stride, bound); };
   Value holds, width = constantIndex(b, bytes);
-  for (auto [step, d] : constants) {
-    if (!certain) holds = logicalAnd(ctx, holds, atLeast(constantIndex(b, step), width));
-    Value span = arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), constantIndex(b, step));
+  for (auto [stride, d] : constants) {
+    if (!certain) holds = logicalAnd(ctx, holds, atLeast(constantIndex(b, stride), width));
+    Value span = arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), constantIndex(b, stride));
     width = arith::AddIOp::create(b, width, span);
   }
   Value first = evaluateScalar(ctx, pointer, originOf(pointer, ctx.zeroIndex));
-  llvm::SmallVector<Value, 2> steps, spans;
+  llvm::SmallVector<Value, 2> strides, spans;
   for (int64_t d : others) {
-    Value step = strideAlong(ctx, pointer, d, first);
-    steps.push_back(arith::MaxSIOp::create(b, step, arith::SubIOp::create(b, ctx.zeroIndex, step)));
-    spans.push_back(arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), steps.back()));
+    Value stride = strideAlong(ctx, pointer, d, first);
+    strides.push_back(arith::MaxSIOp::create(b, stride, arith::SubIOp::create(b, ctx.zeroIndex, stride)));
+    spans.push_back(arith::MulIOp::create(b, lastIndex(ctx, mask, shape, d), strides.back()));
   }
   if (others.empty()) return holds;
-  if (others.size() == 1) return logicalAnd(ctx, holds, atLeast(steps[0], width));
+  if (others.size() == 1) return logicalAnd(ctx, holds, atLeast(strides[0], width));
   auto inOrder = [&](int64_t small, int64_t large) {
-    return logicalAnd(ctx, atLeast(steps[small], width), atLeast(steps[large], arith::AddIOp::create(b, width, spans[small])));
+    return logicalAnd(ctx, atLeast(strides[small], width), atLeast(strides[large], arith::AddIOp::create(b, width, spans[small])));
   };
   return logicalAnd(ctx, holds, arith::OrIOp::create(b, inOrder(0, 1), inOrder(1, 0)));
 }
@@ -390,9 +390,9 @@ static Value areDisjointRanges(ImplicitLocOpBuilder &b, const Reach &first, cons
                               arith::CmpIOp::create(b, ule, second.high, first.low));
 }
 
-Value areDisjointRanges(Context &ctx, Value first, Value firstMask, Value inFront, Value second, Value secondMask) {
+Value areDisjointRanges(Context &ctx, Value first, Value firstMask, Value bytesBefore, Value second, Value secondMask) {
   Reach reach = reachOf(ctx, first, firstMask);
-  if (inFront) reach.low = arith::SubIOp::create(ctx.b, reach.low, inFront);
+  if (bytesBefore) reach.low = arith::SubIOp::create(ctx.b, reach.low, bytesBefore);
   return areDisjointRanges(ctx.b, reach, reachOf(ctx, second, secondMask));
 }
 
@@ -406,18 +406,18 @@ Value isDisjointFromStores(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> haza
   std::optional<Reach> written;
   for (Hazard hazard : hazards) {
     Value pointer = hazard.load.getPtr(), from = address::baseArgument(pointer);
-    if (!from || !to || from == to) { // the same place
+    if (!from || !to || from == to) { // the same tensor
       holds = logicalAnd(ctx, holds, injective);
       continue;
     }
     if (!written) written = reachOf(ctx, op.getPtr(), op.getMask());
-    Value apart = areDisjointRanges(b, reachOf(ctx, pointer, hazard.load.getMask()), *written);
+    Value disjoint = areDisjointRanges(b, reachOf(ctx, pointer, hazard.load.getMask()), *written);
     if (hazard.sameElement) {
       Value start = evaluateScalar(ctx, pointer, originOf(pointer, ctx.zeroIndex));
       Value goal = evaluateScalar(ctx, op.getPtr(), originOf(op.getPtr(), ctx.zeroIndex));
-      apart = arith::OrIOp::create(b, apart, logicalAnd(ctx, arith::CmpIOp::create(b, eq, start, goal), injective));
+      disjoint = arith::OrIOp::create(b, disjoint, logicalAnd(ctx, arith::CmpIOp::create(b, eq, start, goal), injective));
     }
-    holds = logicalAnd(ctx, holds, apart);
+    holds = logicalAnd(ctx, holds, disjoint);
   }
   return holds;
 }

@@ -1,12 +1,12 @@
-// Conversions between float types: those that the machine has (f32 and f64, and f16 with F16C, which reads only f32), and the
-// arithmetic of ir/float_formats.cpp for the others. f64 goes through f32 rounded to odd, so that nothing is rounded twice.
+// Conversions between float types: by instruction if the machine has one (f32 and f64, and with F16C f16 and f32), otherwise by the
+// arithmetic of ir/float_formats.cpp. f64 goes through f32 rounded to odd, which avoids double rounding.
 //
-// Conversions to integers saturate, and make 0 of NaN. LLVM's fptosi is poison there, and its saturating intrinsic works lane by lane on
-// x86, so the bounds are comparisons of vectors. int8 of f32:
+// Conversions to integers saturate and convert NaN to 0. LLVM's fptosi is poison there, and on x86 its saturating intrinsic works lane by
+// lane. So the bounds are vector comparisons. f32 to int8:
 //   before: arith.fptosi %x : vector<8xf32> to vector<8xi8>
 //   after:  trunc(x == x ? fptosi(min(max(x, -128), 127)) : 0)
-// Instructions beyond the conversion itself, AVX2 / AVX-512: int8 and int16 4 / 3, uint8 and uint16 2 / 2, int32 5 / 4, uint32 3 / 3. What
-// the value's own operations bound (ir/float_range.h) is left out.
+// Additional instructions, AVX2 / AVX-512: int8 and int16 4 / 3, uint8 and uint16 2 / 2, int32 5 / 4, uint32 3 / 3. A comparison is omitted
+// if the operations that compute the value imply its bound (ir/float_range.h).
 #include "cpu/math.h"
 #include "ir/float_math.h"
 
@@ -31,14 +31,15 @@ static Value upcastAny(ImplicitLocOpBuilder &b, const CpuTarget &target, Value v
   Type type = vectorOf(b.getF32Type(), lanesOf(value.getType()));
   if (element.isF16() && target.f16c) return arith::ExtFOp::create(b, type, value);
   floats::MathOps m(b, target.fma ? fma : nullptr, type);
-  // A constant is converted here: otherwise its bits would have to be read from an attribute of floats, which MLIR's folders do not expect.
+  // A constant is converted here: otherwise MLIR's folders would have to read its bits from an attribute of floats, which they do not
+  // expect.
   Attribute known;
   if (matchPattern(value, m_Constant(&known))) {
     auto dense = dyn_cast<DenseFPElementsAttr>(known);
     auto number = dense && dense.isSplat() ? dense.getSplatValue<FloatAttr>() : dyn_cast<FloatAttr>(known);
     if (number) return m.real(number.getValue().convertToDouble());
   }
-  if (isa<Float8E5M2Type>(element) && target.f16c) { // it is f16 without the lower byte
+  if (isa<Float8E5M2Type>(element) && target.f16c) { // f16 without the low byte
     int64_t lanes = lanesOf(type);
     Type half = vectorOf(b.getI16Type(), lanes);
     Value bytes = arith::BitcastOp::create(b, vectorOf(b.getI8Type(), lanes), value);
@@ -72,7 +73,7 @@ static Value isNotFinite(ImplicitLocOpBuilder &b, Value bits) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, arith::AndIOp::create(b, bits, exponent), exponent);
 }
 
-// The upper half of an f32 number's bits is bf16, cut off; of 11 bits at most 3 remain.
+// The upper half of an f32 number's bits is a truncated bf16; of f16's 11 significant bits at most 3 remain.
 Value bf16Halves(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value) {
   Value single = upcastAny(b, target, value);
   Type words = vectorOf(b.getI32Type(), lanesOf(value.getType()));
@@ -94,28 +95,29 @@ Value finiteHalves(ImplicitLocOpBuilder &b, Value words, bool exchanged) {
 }
 
 Value convertToInteger(ImplicitLocOpBuilder &b, Value value, Type element, bool isSigned, IntegerBounds bounds) {
-  Type real = elementOf(value.getType()), type = vectorOf(element, lanesOf(value.getType()));
-  int bits = static_cast<int>(element.getIntOrFloatBitWidth()), digits = real.isF64() ? 53 : 24;
-  // Narrow integers are made by way of i32, which x86 converts to in one instruction.
+  Type floatType = elementOf(value.getType()), type = vectorOf(element, lanesOf(value.getType()));
+  int bits = static_cast<int>(element.getIntOrFloatBitWidth()), digits = floatType.isF64() ? 53 : 24;
+  // Narrow integers are converted through i32, which x86 does in one instruction.
   bool narrow = bits < 32;
-  Type made = narrow ? vectorOf(b.getI32Type(), lanesOf(type)) : type;
+  Type intermediate = narrow ? vectorOf(b.getI32Type(), lanesOf(type)) : type;
   double low = isSigned ? -std::ldexp(1.0, bits - 1) : 0, limit = std::ldexp(1.0, isSigned ? bits - 1 : bits);
   auto number = [&](double bound) { return constantFloat(b, value.getType(), bound); };
   auto compare = [&](arith::CmpFPredicate predicate, Value x, Value y) -> Value { return arith::CmpFOp::create(b, predicate, x, y); };
   auto pick = [&](Value condition, Value yes, Value no) -> Value { return arith::SelectOp::create(b, condition, yes, no); };
   bool clampsHighFirst = bounds.clampsHigh && bits - isSigned <= digits; // the largest integer is a float
   Value bounded = value;
-  // A NaN becomes `low`, which is 0 where the integer is unsigned.
+  // A NaN becomes `low`, which is 0 if the integer is unsigned.
   if (bounds.clampsLow || bounds.checksNan) bounded = pick(compare(arith::CmpFPredicate::OGT, bounded, number(low)), bounded, number(low));
   if (clampsHighFirst) bounded = pick(compare(arith::CmpFPredicate::OLT, bounded, number(limit - 1)), bounded, number(limit - 1));
-  Value integer = isSigned || narrow ? Value(arith::FPToSIOp::create(b, made, bounded)) : Value(arith::FPToUIOp::create(b, made, bounded));
+  Value integer = isSigned || narrow ? Value(arith::FPToSIOp::create(b, intermediate, bounded))
+                                     : Value(arith::FPToUIOp::create(b, intermediate, bounded));
   if (bounds.checksNan && isSigned) {
     Value ordered = compare(arith::CmpFPredicate::ORD, value, value);
-    integer = pick(ordered, integer, constantInt(b, made, 0));
+    integer = pick(ordered, integer, constantInt(b, intermediate, 0));
   }
-  if (bounds.clampsHigh && !clampsHighFirst) { // what is converted of numbers above is not used
+  if (bounds.clampsHigh && !clampsHighFirst) { // the converted values of larger numbers are not used
     int64_t largest = isSigned ? static_cast<int64_t>(~uint64_t(0) >> (65 - bits)) : -1;
-    integer = pick(compare(arith::CmpFPredicate::OGE, value, number(limit)), constantInt(b, made, largest), integer);
+    integer = pick(compare(arith::CmpFPredicate::OGE, value, number(limit)), constantInt(b, intermediate, largest), integer);
   }
   return narrow ? Value(arith::TruncIOp::create(b, type, integer)) : integer;
 }

@@ -10,11 +10,11 @@ using namespace tilewright::tt;
 namespace tilewright::cpu {
 
 void declareVariables(Context &ctx, LLVM::LLVMFuncOp program, FuncOp source) {
-  auto tileIndex = source.getLoc()->findInstanceOf<FileLineColLoc>();
-  if (!tileIndex) return;
+  auto sourceLine = source.getLoc()->findInstanceOf<FileLineColLoc>();
+  if (!sourceLine) return;
   MLIRContext *context = program.getContext();
   Builder b(context);
-  llvm::StringRef path = tileIndex.getFilename().getValue();
+  llvm::StringRef path = sourceLine.getFilename().getValue();
   auto file = LLVM::DIFileAttr::get(context, path, "");
   auto unit =
       LLVM::DICompileUnitAttr::get(DistinctAttr::create(b.getUnitAttr()), llvm::dwarf::DW_LANG_C, file, b.getStringAttr("tilewright"),
@@ -22,13 +22,13 @@ void declareVariables(Context &ctx, LLVM::LLVMFuncOp program, FuncOp source) {
   auto type = LLVM::DISubroutineTypeAttr::get(context, llvm::dwarf::DW_CC_normal, {});
   auto flags = LLVM::DISubprogramFlags::Definition | LLVM::DISubprogramFlags::Optimized;
   auto scope = LLVM::DISubprogramAttr::get(context, DistinctAttr::create(b.getUnitAttr()), unit, file, source.getNameAttr(),
-                                           /*linkageName=*/StringAttr(), file, tileIndex.getLine(), tileIndex.getLine(), flags, type,
+                                           /*linkageName=*/StringAttr(), file, sourceLine.getLine(), sourceLine.getLine(), flags, type,
                                            /*retainedNodes=*/{}, /*annotations=*/{});
-  program->setLoc(FusedLoc::get(context, {tileIndex}, scope));
-  ctx.module->setLoc(FusedLoc::get(context, {ctx.module.getLoc()}, unit)); // the other functions belong to the same unit
+  program->setLoc(FusedLoc::get(context, {sourceLine}, scope));
+  ctx.module->setLoc(FusedLoc::get(context, {ctx.module.getLoc()}, unit)); // the other functions belong to the same compile unit
 }
 
-/// Null where no variables are declared.
+/// Returns the debug scope; null if no variables are declared.
 static LLVM::DISubprogramAttr scopeOf(Context &ctx) {
   Operation *program = ctx.arena.getParentBlock()->getParentOp();
   auto fused = program->getLoc()->findInstanceOf<FusedLocWith<LLVM::DISubprogramAttr>>();
@@ -55,7 +55,7 @@ static LLVM::DITypeAttr typeOf(Type type) {
     return basic("int" + llvm::Twine(bits), bits, llvm::dwarf::DW_ATE_signed);
   }
   uint64_t bits = type.getIntOrFloatBitWidth();
-  // Debuggers know the formats of IEEE; of others they show the bits.
+  // Debuggers know the IEEE formats; other formats are shown as bits.
   if (type.isF16() || type.isF32() || type.isF64()) return basic("float" + llvm::Twine(bits), bits, llvm::dwarf::DW_ATE_float);
   return basic(type.isBF16() ? "bfloat16_bits" : "float8_bits", bits, llvm::dwarf::DW_ATE_unsigned);
 }
@@ -76,16 +76,16 @@ static LLVM::DITypeAttr arrayOf(Type element, llvm::ArrayRef<int64_t> shape) {
 
 //===--------------------------------------------------------------------------------------------------------------- variables
 
-/// The name of the variable that a value defines; "" where it is not one of the kernel's own. Variables
-/// of inlined functions are left out: they would hide the kernel's variables of the same name.
+/// Returns the name of the variable that a value defines; "" if it is not one of the kernel's own. Variables of inlined functions are
+/// skipped: they would hide the kernel's variables of the same name.
 static llvm::StringRef variableOf(Location location) {
   auto named = dyn_cast<NameLoc>(location);
   return named ? named.getName().getValue() : "";
 }
 
 namespace {
-/// From here on a variable is `value`, or where `operations` lead from it.
-struct Whereabouts {
+/// The location of a variable from here on: `value`, or the result of applying `operations` to it.
+struct VariableLocation {
   Value value;
   LLVM::DITypeAttr type;
   llvm::SmallVector<LLVM::DIExpressionElemAttr, 2> operations;
@@ -99,15 +99,15 @@ static bool isRowMajor(llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> 
   return true;
 }
 
-/// Declares a value that is nowhere as a whole, or not in plain order.
-static Whereabouts nowhere(Context &ctx, Type type) {
+/// Declares a value that is not stored as a whole, or not in row-major order.
+static VariableLocation optimizedOut(Context &ctx, Type type) {
   LLVM::DITypeAttr of =
       isa<RankedTensorType>(type) ? arrayOf(getElementTypeOrSelf(type), cast<RankedTensorType>(type).getShape()) : typeOf(type);
   return {LLVM::PoisonOp::create(ctx.b, ctx.b.getI64Type()), of, {}};
 }
 
-/// The bytes from the start of the arena to a tile; null where the tile lies elsewhere.
-/// A place relative to the arena survives where LLVM folds the sum into the accesses.
+/// Returns the byte offset of a tile in the arena; nullopt if the tile is elsewhere. An arena-relative location stays valid if LLVM folds
+/// the address into the accesses.
 static std::optional<uint64_t> offsetInArena(Context &ctx, const Buffer &buffer) {
   int64_t offset = buffer.offset * elementBytes(buffer.element);
   if (buffer.base == ctx.arena) return static_cast<uint64_t>(offset);
@@ -116,11 +116,11 @@ static std::optional<uint64_t> offsetInArena(Context &ctx, const Buffer &buffer)
   return static_cast<uint64_t>(sum.getRawConstantIndices()[0] + offset);
 }
 
-static Whereabouts whereaboutsOf(Context &ctx, Value value) {
+static VariableLocation variableLocationOf(Context &ctx, Value value) {
   MLIRContext *context = value.getContext();
   if (!isTile(value)) {
     auto found = ctx.scalars.find(value);
-    if (found == ctx.scalars.end()) return nowhere(ctx, value.getType());
+    if (found == ctx.scalars.end()) return optimizedOut(ctx, value.getType());
     Value at = found->second;
     // LLVM has no 8-bit floats.
     if (auto number = dyn_cast<FloatType>(at.getType()); number && number.getWidth() == 8)
@@ -129,60 +129,60 @@ static Whereabouts whereaboutsOf(Context &ctx, Value value) {
   }
   auto found = ctx.buffers.find(value);
   auto shape = shapeOf(value);
-  if (found == ctx.buffers.end() || !isRowMajor(found->second.strides, shape)) return nowhere(ctx, value.getType());
+  if (found == ctx.buffers.end() || !isRowMajor(found->second.strides, shape)) return optimizedOut(ctx, value.getType());
   std::optional<uint64_t> offset = offsetInArena(ctx, found->second);
-  if (!offset) return nowhere(ctx, value.getType());
-  Whereabouts at{ctx.arena, arrayOf(found->second.element, shape), {}};
+  if (!offset) return optimizedOut(ctx, value.getType());
+  VariableLocation at{ctx.arena, arrayOf(found->second.element, shape), {}};
   if (*offset) at.operations.push_back(LLVM::DIExpressionElemAttr::get(context, llvm::dwarf::DW_OP_plus_uconst, {*offset}));
   at.operations.push_back(LLVM::DIExpressionElemAttr::get(context, llvm::dwarf::DW_OP_deref, {}));
   return at;
 }
 
-static void note(Context &ctx, Location location, const Whereabouts &at, uint64_t argument) {
+static void note(Context &ctx, Location location, const VariableLocation &at, uint64_t argument) {
   LLVM::DISubprogramAttr scope = scopeOf(ctx);
   llvm::StringRef name = variableOf(location);
-  auto tileIndex = location->findInstanceOf<FileLineColLoc>();
-  if (!scope || name.empty() || !tileIndex) return;
+  auto sourceLine = location->findInstanceOf<FileLineColLoc>();
+  if (!scope || name.empty() || !sourceLine) return;
   MLIRContext *context = location.getContext();
-  // All places that assign to it share one variable: the line of the first is as good as any.
+  // All assignments to a variable share one declaration, so its line does not matter.
   auto variable = LLVM::DILocalVariableAttr::get(scope, name, scope.getFile(), scope.getLine(), static_cast<unsigned>(argument), 0, at.type,
                                                  LLVM::DIFlags::Zero);
-  LocationGuard guard(ctx.b, tileIndex);
+  LocationGuard guard(ctx.b, sourceLine);
   LLVM::DbgValueOp::create(ctx.b, at.value, variable, LLVM::DIExpressionAttr::get(context, at.operations));
 }
 
 static void noteValue(Context &ctx, Value value, Location location) {
-  if (!variableOf(location).empty()) note(ctx, location, whereaboutsOf(ctx, value), 0);
+  if (!variableOf(location).empty()) note(ctx, location, variableLocationOf(ctx, value), 0);
 }
 
 void noteArguments(Context &ctx, Block &block) {
   if (!scopeOf(ctx)) return;
   bool isKernel = isa<FuncOp>(block.getParentOp()) && block.isEntryBlock();
-  for (BlockArgument argument : block.getArguments()) // what a first turn has not written yet keeps its place from before the loop: none
+  for (BlockArgument argument : block.getArguments()) // the first iteration has not written these: they have no location yet
     if (!variableOf(argument.getLoc()).empty() && !ctx.firstIterations.contains(argument))
-      note(ctx, argument.getLoc(), whereaboutsOf(ctx, argument), isKernel ? argument.getArgNumber() + 1 : 0);
+      note(ctx, argument.getLoc(), variableLocationOf(ctx, argument), isKernel ? argument.getArgNumber() + 1 : 0);
 }
 
-/// After a loop or a branch: what a loop carried is in its results, and the scratch memory of all other tiles
-/// inside is free again. A variable gets one record, because instruction selection does not keep several in order.
+/// After a loop or a branch: the results hold the values that a loop carried, and the scratch memory of all other tiles inside is free
+/// again. A variable gets one record, because instruction selection does not preserve the order of several.
 static void leaveRegions(Context &ctx, Operation *op) {
-  llvm::DenseSet<llvm::StringRef> told;
+  llvm::DenseSet<llvm::StringRef> recorded;
   if (auto loop = dyn_cast<scf::ForOp>(op))
     for (auto [carried, result] : llvm::zip(loop.getRegionIterArgs(), loop.getResults()))
-      if (told.insert(variableOf(carried.getLoc())).second) noteValue(ctx, result, carried.getLoc());
+      if (recorded.insert(variableOf(carried.getLoc())).second) noteValue(ctx, result, carried.getLoc());
   op->walk([&](Operation *inner) {
     if (inner == op || inner->getNumResults() != 1 || !ctx.buffers.count(inner->getResult(0))) return;
     llvm::StringRef name = variableOf(inner->getLoc());
-    if (!name.empty() && told.insert(name).second) note(ctx, inner->getLoc(), nowhere(ctx, inner->getResult(0).getType()), 0);
+    if (!name.empty() && recorded.insert(name).second) note(ctx, inner->getLoc(), optimizedOut(ctx, inner->getResult(0).getType()), 0);
   });
 }
 
 void noteVariables(Context &ctx, Operation *op) {
   if (!scopeOf(ctx)) return;
   if (op->getNumRegions() > 0 && isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op)) return leaveRegions(ctx, op);
-  // What the next reduction will store is declared after that reduction.
+  // A tile that the next reduction will store is declared after that reduction.
   if (op->getNumResults() == 1 && !ctx.pending.count(op->getResult(0))) noteValue(ctx, op->getResult(0), op->getLoc());
-  // A reduction stores what it reads as it goes.
+  // A reduction stores tiles that it reads.
   if (isa<ReduceOp>(op))
     for (Value source : op->getOperands())
       if (Operation *made = source.getDefiningOp(); made && made->getNumResults() == 1 && ctx.buffers.count(source))

@@ -16,21 +16,21 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-/// Whether a store may move over the operation: it makes no loop of its own, which might read memory, and has no effect.
-static bool isPassed(Context &ctx, Operation &op) {
+/// True if a store may move before the operation: it has no loop nest, which might read memory, and no side effect.
+static bool mayMoveStoreOver(Context &ctx, Operation &op) {
   if (!isMemoryEffectFree(&op) || op.getNumRegions() != 0) return false;
   if (llvm::any_of(op.getResults(), [&](Value value) { return ctx.analysis->isStored(value); })) return false;
   bool hasTiles = llvm::any_of(op.getOperands(), [](Value value) { return isTile(value); });
   return !hasTiles || isElementwise(&op) || isa<BroadcastOp, ExpandDimsOp>(op);
 }
 
-static bool allPassed(Context &ctx, Operation *begin, Operation *end) {
+static bool mayMoveStoreBefore(Context &ctx, Operation *begin, Operation *end) {
   for (Operation *op = begin->getNextNode(); op && op != end; op = op->getNextNode())
-    if (!isPassed(ctx, *op)) return false;
+    if (!mayMoveStoreOver(ctx, *op)) return false;
   return true;
 }
 
-/// Whether what the loop carries beside the sum is made without reading memory: it is computed behind the product.
+/// True if the tiles that the loop carries, other than the sum, are computed without reading memory: that happens after the dot.
 static bool carriesNoLoads(Context &ctx, scf::ForOp loop, size_t sum) {
   llvm::SmallVector<Value> work;
   for (auto [slot, value] : llvm::enumerate(loop.getYieldedValues()))
@@ -40,13 +40,13 @@ static bool carriesNoLoads(Context &ctx, scf::ForOp loop, size_t sum) {
     Value value = work.pop_back_val();
     Operation *op = value.getDefiningOp();
     if (!op || !seen.insert(value).second) continue;
-    if (!isPassed(ctx, *op)) return false;
+    if (!mayMoveStoreOver(ctx, *op)) return false;
     llvm::append_range(work, op->getOperands());
   }
   return true;
 }
 
-/// The loop's result that is the sum of all turns' products; null: it is not.
+/// Returns the loop's result if it is the sum of the dots of all iterations; else null.
 static Value sumOfIterations(Context &ctx, DotOp dot) {
   auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
   if (!loop || !dot.getD().hasOneUse()) return {};
@@ -55,18 +55,18 @@ static Value sumOfIterations(Context &ctx, DotOp dot) {
   if (!yield || yield->getParentOp() != loop) return {};
   size_t slot = use.getOperandNumber();
   Value carried = loop.getRegionIterArg(slot);
-  bool isSum = dot.getC() == carried && carried.hasOneUse() && allPassed(ctx, dot, yield) && carriesNoLoads(ctx, loop, slot);
+  bool isSum = dot.getC() == carried && carried.hasOneUse() && mayMoveStoreBefore(ctx, dot, yield) && carriesNoLoads(ctx, loop, slot);
   return isSum ? loop.getResult(slot) : Value();
 }
 
 StoreOp storeOfResults(Context &ctx, DotOp dot) {
-  if (namesVariables(ctx)) return {}; // a debugger finds the sum in scratch
+  if (namesVariables(ctx)) return {}; // a debugger reads the sum from scratch
   Value result = sumOfIterations(ctx, dot);
   if (!result) result = dot.getD();
   if (!result.hasOneUse() || shapeOf(result).size() != 2) return {};
   Operation *maker = result.getDefiningOp();
   auto store = dyn_cast<StoreOp>(*result.user_begin());
-  if (!store || store.getValue() != result || store->getBlock() != maker->getBlock() || !allPassed(ctx, maker, store)) return {};
+  if (!store || store.getValue() != result || store->getBlock() != maker->getBlock() || !mayMoveStoreBefore(ctx, maker, store)) return {};
   return store;
 }
 
@@ -76,13 +76,13 @@ StoreOp storeOfLoop(Context &ctx, scf::ForOp loop) {
   return {};
 }
 
-/// Without the trips of the loop that the store stands behind.
-static Value streaming(Context &ctx, DotOp dot, StoreOp store, const DotPlan &plan) {
+/// Decides on non-temporal stores without counting the iterations of the loop before the store.
+static Value nonTemporalIf(Context &ctx, DotOp dot, StoreOp store, const DotPlan &plan) {
   auto trips = ctx.enclosingTrips;
   if (dot->getBlock() != store->getBlock()) ctx.enclosingTrips.pop_back();
-  Value pays = usesNonTemporalStores(ctx, store, 1, ctx.target.vectorBytes / elementBytes(plan.result));
+  Value isNonTemporal = usesNonTemporalStores(ctx, store, 1, ctx.target.vectorBytes / elementBytes(plan.result));
   ctx.enclosingTrips = std::move(trips);
-  return pays;
+  return isNonTemporal;
 }
 
 std::optional<DirectStore> directStore(Context &ctx, DotOp dot, StoreOp store, const DotPlan &plan, Value readBefore) {
@@ -90,7 +90,8 @@ std::optional<DirectStore> directStore(Context &ctx, DotOp dot, StoreOp store, c
   Value pointer = store.getPtr(), mask = store.getMask();
   Stride along = ctx.analysis->strideOf(pointer, 1);
   bool isContiguous = along.kind == Stride::constant && along.amount == elementBytes(plan.result);
-  if (!llvm::isPowerOf2_64(plan.m) || !llvm::isPowerOf2_64(plan.n)) return std::nullopt; // blocks of registers would end behind the tile
+  if (!llvm::isPowerOf2_64(plan.m) || !llvm::isPowerOf2_64(plan.n))
+    return std::nullopt; // else register blocks would extend beyond the tile
   if (getElementTypeOrSelf(store.getValue()) != plan.result || !isContiguous || !ctx.analysis->reachIsKnown(pointer)) return std::nullopt;
   auto terms = upperBounds(ctx, mask);
   if (!terms) return std::nullopt;
@@ -110,7 +111,7 @@ std::optional<DirectStore> directStore(Context &ctx, DotOp dot, StoreOp store, c
     }
     if (dot->getBlock() != store->getBlock()) holds = logicalAnd(ctx, holds, isLastIteration(ctx, cast<scf::ForOp>(dot->getParentOp())));
     std::tie(direct.base, direct.rowBytes) = rowsOf(ctx, pointer);
-    direct.nonTemporal = streaming(ctx, dot, store, plan);
+    direct.nonTemporal = nonTemporalIf(ctx, dot, store, plan);
     direct.holds = holds ? holds : constantInt(b, b.getI1Type(), 1);
   });
   return isKnown && direct.holds ? std::optional(direct) : std::nullopt;

@@ -1,6 +1,6 @@
-// A lane value has two forms: what the language calls it (a pointer, an i1, an 8-bit float) and what a vector register or a byte of
-// memory can hold (i64, i8, i8). The lowering uses the first form; this file converts at the border, in storageOf/toStorage/fromStorage,
-// so that no other file needs to know that LLVM has no 8-bit floats, packs vectors of i1 into bits, and masks only vectors.
+// A lane value has two forms: the language's (a pointer, an i1, an 8-bit float), and the storage form of a vector register or of memory
+// (i64, i8, i8). The lowering uses the first form. This file converts at the interface, in storageOf/toStorage/fromStorage. So no other
+// file needs to know that LLVM has no 8-bit floats, packs vectors of i1 into bits, and masks only vectors.
 #include "cpu/emit.h"
 #include "ir/text_constant.h"
 
@@ -26,7 +26,7 @@ static bool isByteFloat(Type element) {
   return isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
 }
 
-/// How a lane of this type lies in memory.
+/// Returns the storage form of a lane of this type.
 static Type storageOf(Type type) {
   Type element = elementOf(type);
   if (isByteFloat(element) || element.isInteger(1)) return likeVector(IntegerType::get(type.getContext(), 8), type);
@@ -46,7 +46,7 @@ static Value fromStorage(ImplicitLocOpBuilder &b, Value value, Type type) {
   return arith::TruncIOp::create(b, type, value);
 }
 
-/// LLVM's shuffles and masked accesses take vectors only: a scalar goes through a vector of one lane.
+/// LLVM's shuffles and masked accesses take only vectors: a scalar goes through a vector of one lane.
 static Value asVector(ImplicitLocOpBuilder &b, Value value) {
   if (isa<VectorType>(value.getType())) return value;
   if (isa<LLVM::LLVMPointerType>(value.getType())) value = pointerToInt(b, value);
@@ -68,7 +68,7 @@ static Value laneIndex(ImplicitLocOpBuilder &b, int64_t lane) {
   return LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(lane));
 }
 
-/// The value of a mask that is the same constant in all lanes.
+/// Returns the value of a mask that is the same constant in all lanes.
 static std::optional<bool> constantMask(Value mask) {
   Attribute attribute;
   if (!matchPattern(mask, m_Constant(&attribute))) return std::nullopt;
@@ -178,7 +178,7 @@ Value reinterpret(ImplicitLocOpBuilder &b, Type type, Value value) {
 Value pointerAt(ImplicitLocOpBuilder &b, Value base, Value index, int64_t bytes) {
   APInt constant;
   if (matchPattern(index, m_ConstantInt(&constant))) return pointerAtConstant(b, base, constant.getSExtValue() * bytes);
-  // A constant summand becomes part of the addressing mode, even where the sum is known in another block.
+  // A constant summand becomes part of the addressing mode, even if another block computes the sum.
   if (auto sum = index.getDefiningOp<arith::AddIOp>(); sum && matchPattern(sum.getRhs(), m_ConstantInt(&constant)))
     return pointerAtConstant(b, pointerAt(b, base, sum.getLhs(), bytes), constant.getSExtValue() * bytes);
   // Indexing an array of bytes lets instruction selection use the scaled addressing modes for 2, 4 and 8.
@@ -188,9 +188,9 @@ Value pointerAt(ImplicitLocOpBuilder &b, Value base, Value index, int64_t bytes)
 
 Value pointerAtConstant(ImplicitLocOpBuilder &b, Value base, int64_t bytes) {
   if (bytes == 0) return base;
-  // A constant inside the operation has 29 bits and a sign; a longer one becomes an operand.
-  constexpr int64_t longest = int64_t(1) << 28;
-  if (bytes >= -longest && bytes < longest)
+  // A constant index of a GEP has 29 bits and a sign; a longer one becomes an operand.
+  constexpr int64_t maxOffset = int64_t(1) << 28;
+  if (bytes >= -maxOffset && bytes < maxOffset)
     return LLVM::GEPOp::create(b, base.getType(), b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
   Value offset = constantIndex(b, bytes);
   return LLVM::GEPOp::create(b, base.getType(), b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{offset});
@@ -209,8 +209,8 @@ Value load(ImplicitLocOpBuilder &b, Type type, Value pointer, int64_t alignment)
   return fromStorage(b, loaded, type);
 }
 
-void store(ImplicitLocOpBuilder &b, Value value, Value pointer, int64_t alignment, bool streaming) {
-  LLVM::StoreOp::create(b, toStorage(b, value), pointer, alignment, /*isVolatile=*/false, /*isNonTemporal=*/streaming);
+void store(ImplicitLocOpBuilder &b, Value value, Value pointer, int64_t alignment, bool nonTemporal) {
+  LLVM::StoreOp::create(b, toStorage(b, value), pointer, alignment, /*isVolatile=*/false, /*isNonTemporal=*/nonTemporal);
 }
 
 Value maskedLoad(ImplicitLocOpBuilder &b, Type type, Value pointer, Value mask, Value other, int64_t alignment) {
@@ -228,7 +228,7 @@ Value maskedLoad(ImplicitLocOpBuilder &b, Type type, Value pointer, Value mask, 
 
 void maskedStore(ImplicitLocOpBuilder &b, Value value, Value pointer, Value mask, int64_t alignment) {
   if (std::optional<bool> all = constantMask(mask)) {
-    if (*all) store(b, value, pointer, alignment, /*streaming=*/false);
+    if (*all) store(b, value, pointer, alignment, /*nonTemporal=*/false);
     return;
   }
   LLVM::MaskedStoreOp::create(b, asVector(b, toStorage(b, value)), pointer, asVector(b, mask), alignment);
@@ -262,7 +262,7 @@ void scatter(ImplicitLocOpBuilder &b, Value value, Value addresses, Value mask, 
   if (lanes == 1) {
     Value pointer = asPointer(b, addresses);
     if (mask) return maskedStore(b, value, pointer, mask, alignment);
-    return store(b, value, pointer, alignment, /*streaming=*/false);
+    return store(b, value, pointer, alignment, /*nonTemporal=*/false);
   }
   if (!mask) mask = constantInt(b, vectorOf(b.getI1Type(), lanes), 1);
   LLVM::masked_scatter::create(b, toStorage(b, value), toPointers(b, addresses), mask, static_cast<uint32_t>(alignment));

@@ -1,5 +1,6 @@
-// The border of the CPU lowering: everything that becomes a machine vector instruction is a plain function here. Only emit.cpp includes the
-// LLVM dialect. Loops are scf with i64 induction variables, arithmetic is arith on scalars and on 1-D vectors, memory is !llvm.ptr.
+// The interface of the CPU lowering to LLVM: each operation that becomes a machine vector instruction is a plain function here. Only
+// emit.cpp includes the LLVM dialect. Loops are scf with i64 induction variables, arithmetic is arith on scalars and 1-D vectors, and
+// memory is !llvm.ptr.
 #pragma once
 
 #include "support/target.h"
@@ -14,7 +15,7 @@ using mlir::Type;
 using mlir::Value;
 using mlir::ValueRange;
 
-/// While this lives, code that is made belongs to another place in the source.
+/// Sets the builder's source location for the lifetime of this object.
 class LocationGuard {
 public:
   LocationGuard(ImplicitLocOpBuilder &b, mlir::Location location) : b(b), before(b.getLoc()) { b.setLoc(location); }
@@ -41,9 +42,9 @@ Value iota(ImplicitLocOpBuilder &b, Type element, int64_t lanes, int64_t step);
 Value splat(ImplicitLocOpBuilder &b, Value scalar, int64_t lanes);
 Value extractLane(ImplicitLocOpBuilder &b, Value vector, int64_t lane);
 Value insertLane(ImplicitLocOpBuilder &b, Value vector, Value scalar, int64_t lane);
-/// Lanes of `a` and `b` in the order of `mask`; b's lanes are numbered after a's.
+/// Selects lanes of `first` and `second` by `mask`; lanes of `second` are numbered after those of `first`.
 Value shuffle(ImplicitLocOpBuilder &b, Value first, Value second, llvm::ArrayRef<int32_t> mask);
-/// The same bits as another type of equal size; the number of lanes may change.
+/// Reinterprets the bits as another type of equal size; the number of lanes may change.
 Value reinterpret(ImplicitLocOpBuilder &b, Type type, Value value);
 
 /// base + index * bytes.
@@ -52,8 +53,8 @@ Value pointerAtConstant(ImplicitLocOpBuilder &b, Value base, int64_t bytes);
 Value pointerToInt(ImplicitLocOpBuilder &b, Value pointer);
 Value intToPointer(ImplicitLocOpBuilder &b, Value integer);
 Value load(ImplicitLocOpBuilder &b, Type type, Value pointer, int64_t alignment);
-void store(ImplicitLocOpBuilder &b, Value value, Value pointer, int64_t alignment, bool streaming);
-/// Lanes with a false mask bit are not touched and come out as `other`.
+void store(ImplicitLocOpBuilder &b, Value value, Value pointer, int64_t alignment, bool nonTemporal);
+/// Lanes with a false mask bit are not accessed and return `other`.
 Value maskedLoad(ImplicitLocOpBuilder &b, Type type, Value pointer, Value mask, Value other, int64_t alignment);
 void maskedStore(ImplicitLocOpBuilder &b, Value value, Value pointer, Value mask, int64_t alignment);
 /// Each lane has its own address (vector of i64). `mask` may be null.
@@ -62,11 +63,11 @@ void scatter(ImplicitLocOpBuilder &b, Value value, Value addresses, Value mask, 
 
 Value fma(ImplicitLocOpBuilder &b, Value x, Value y, Value z); // x * y + z, rounded once (floats); x * y + z for integers
 Value callIntrinsic(ImplicitLocOpBuilder &b, llvm::StringRef name, Type result, ValueRange operands);
-/// Call of a C function (declared at module level on first use).
+/// Calls a C function, which is declared at module level on first use.
 Value callFunction(ImplicitLocOpBuilder &b, llvm::StringRef name, Type result, ValueRange operands); // result null: void, returns null
-/// The address of a constant, zero-ended string.
+/// Returns the address of a constant, zero-terminated string.
 Value constantText(ImplicitLocOpBuilder &b, llvm::StringRef text);
-/// Assembly in AT&T syntax with LLVM's constraints; one value for each of `results`. It may change the processor's flags.
+/// Emits assembly in AT&T syntax with LLVM's constraints; one value per entry of `results`. It may change the CPU's flags.
 llvm::SmallVector<Value> inlineAssembly(ImplicitLocOpBuilder &b, llvm::StringRef text, llvm::StringRef constraints, mlir::TypeRange results,
                                         ValueRange operands, bool hasEffects);
 void memoryFence(ImplicitLocOpBuilder &b);

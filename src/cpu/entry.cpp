@@ -3,8 +3,8 @@
 //   NAME(args, grid, first, last, arena)     unpacks the arguments, then for each program of its range
 //     NAME.program(x, y, z, gx, gy, gz, arguments..., scratch)
 //
-// A program is a function of its own, so an early return is a return. The six numbers come first and take all registers in which
-// a call passes integers, so that the kernel's arguments lie in memory: there debuggers find them wherever a program stops.
+// A program is a function of its own, so an early return is a return. The six numbers come first and take all registers that a call uses
+// for integers. So the kernel's arguments lie in memory, where debuggers find them wherever a program stops.
 
 #include "cpu/amx_tiles.h"
 #include "cpu/debug_variables.h"
@@ -37,7 +37,7 @@ struct Types {
   Type address, word, index, none;
 };
 
-/// The function of one program: its number and the grid, then the kernel's arguments and scratch.
+/// The function of one program. Its parameters: the program id and the grid, the kernel's arguments, and scratch.
 struct Program {
   LLVM::LLVMFuncOp function;
   llvm::SmallVector<std::pair<int64_t, Type>> arguments; // the kernel's, by their slots
@@ -96,12 +96,12 @@ static LogicalResult lowerTerminator(Context &ctx, Operation *terminator, Blocks
   } else if (isa<ReturnOp>(terminator)) {
     LLVM::ReturnOp::create(b, ValueRange());
   } else {
-    return tilewright::bug(terminator, "no way to end a block of a kernel");
+    return tilewright::bug(terminator, "unknown terminator in a kernel");
   }
   return success();
 }
 
-/// The kernel's blocks in order; almost always one.
+/// Lowers the kernel's blocks in order; almost always there is one.
 static LogicalResult lowerBody(Context &ctx, FuncOp source, LLVM::LLVMFuncOp program) {
   ImplicitLocOpBuilder &b = ctx.b;
   Blocks blocks;
@@ -112,7 +112,7 @@ static LogicalResult lowerBody(Context &ctx, FuncOp source, LLVM::LLVMFuncOp pro
     }
     Block *copy = b.createBlock(&program.getBody(), program.getBody().end());
     for (BlockArgument argument : block.getArguments()) {
-      if (isTile(argument)) return tilewright::bug(source, "a branch between its blocks carries a tile");
+      if (isTile(argument)) return tilewright::bug(source, "a branch between blocks carries a tile");
       ctx.scalars[argument] = copy->addArgument(lowered(ctx, argument.getType()), argument.getLoc());
     }
     blocks[&block] = copy;
@@ -130,7 +130,7 @@ static LogicalResult lowerBody(Context &ctx, FuncOp source, LLVM::LLVMFuncOp pro
   return success();
 }
 
-/// A tuple may have thousands of elements that the kernel does not use: no instruction loads or passes them. Debuggers say "optimized out".
+/// Removes unused arguments. A tuple may have thousands of elements that the kernel does not use. Debuggers show "optimized out" for them.
 static void dropUnused(ImplicitLocOpBuilder &b, Program &program) {
   Block &body = program.function.getBody().front();
   llvm::BitVector unused(body.getNumArguments());
@@ -188,7 +188,7 @@ static void createEntry(Context &ctx, const Program &program, const std::string 
     grid.push_back(load(b, types.word, pointerAtConstant(b, start->getArgument(1), 4 * i), 4));
   Value arena = start->getArgument(4), scratch = pointerAtConstant(b, arena, int64_t(sizeof(ArenaHead)) + ctx.panelCacheBytes);
   if (!ctx.panelCacheHeaders.empty()) forgetPanels(ctx, arena, scratch);
-  if (ctx.atomics == Atomics::plain) tellAlone(b, arena, scratch);
+  if (ctx.atomics == Atomics::plain) recordIsAlone(b, arena, scratch);
   if (ctx.usesAmx) configureTiles(b);
   auto loop = scf::ForOp::create(b, start->getArgument(2), start->getArgument(3), constantIndex(b, 1));
   {
@@ -197,7 +197,7 @@ static void createEntry(Context &ctx, const Program &program, const std::string 
     callProgram(b, program, loop.getInductionVar(), arguments, grid, scratch);
   }
   if (ctx.usesAmx) releaseTiles(b);
-  if (ctx.nonTemporal) memoryFence(b);
+  if (ctx.needsFence) memoryFence(b);
   LLVM::ReturnOp::create(b, ValueRange());
 }
 
@@ -205,11 +205,11 @@ static LogicalResult lowerKernel(Context &ctx, const address::FailedGuards &fail
   ImplicitLocOpBuilder &b = ctx.b;
   FuncOp found;
   for (auto function : ctx.module.getOps<FuncOp>()) {
-    if (!function.isPublic()) return tilewright::bug(function, "it was not inlined");
-    if (found) return tilewright::bug(function, "a second kernel in one module");
+    if (!function.isPublic()) return tilewright::bug(function, "a function was not inlined");
+    if (found) return tilewright::bug(function, "the module has a second kernel");
     found = function;
   }
-  if (!found) return tilewright::bug(ctx.module, "it has no kernel");
+  if (!found) return tilewright::bug(ctx.module, "the module has no kernel");
   ctx.kernel = found;
   std::vector<LaunchGuard> guards = moduloToMask(found, failedGuards, [](Operation *, int64_t) { return false; });
   ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel, failedGuards);
@@ -224,8 +224,8 @@ static LogicalResult lowerKernel(Context &ctx, const address::FailedGuards &fail
   createEntry(ctx, *program, info.entry);
   info.arenaBytes = arenaBytes(ctx);
   info.atomics = ctx.atomics;
-  for (const LaunchGuard &fact : ctx.analysis->guards())
-    if (!llvm::is_contained(guards, fact)) guards.push_back(fact);
+  for (const LaunchGuard &guard : ctx.analysis->guards())
+    if (!llvm::is_contained(guards, guard)) guards.push_back(guard);
   llvm::append_range(guards, ctx.analysis->versioningRequests());
   info.guards = std::move(guards);
   if (info.onExplained) info.onExplained(explain(ctx));

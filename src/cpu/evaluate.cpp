@@ -1,8 +1,8 @@
-// This computes a tile's value at a place when it is needed.
+// Computes the value of a tile at an index, on demand.
 //
-// A value that does not change along the vector dimension becomes one scalar. A value that changes by a constant step becomes the
-// scalar at index 0 and the step, so that `ptr + pid * 1024 + arange(0, 1024)` costs one address outside the loop and nothing
-// inside. Code goes to the outermost loop level at which all needed indices are known. Elements that are pointers are i64 here.
+// A value that is uniform along the vector dimension becomes one scalar. A value of constant stride becomes the scalar at index 0 and the
+// stride. So `ptr + pid * 1024 + arange(0, 1024)` costs one address outside the loop and nothing inside. Code goes to the outermost loop
+// level at which all needed indices are known. Elements that are pointers are i64 here.
 
 #include "cpu/evaluate.h"
 
@@ -58,7 +58,7 @@ static Lanes evaluateOp(Context &ctx, Operation *op, Value tile, const TileIndex
 static Lanes evaluateLoad(Context &ctx, LoadOp load, const TileIndex &tileIndex);
 static Lanes readTile(Context &ctx, LoadOp load, const TileIndex &tileIndex);
 
-/// Whether the conditions of a tile's steps are partly those of tiles in scratch. The root tests none of these: the tiles are as they are.
+/// True if a tile's strides depend on conditions of tiles in scratch. The root does not check those conditions: the tiles are stored.
 static bool restsOnStored(Context &ctx, Value tile) {
   llvm::SmallVector<Value> work{tile};
   llvm::DenseSet<Value> seen;
@@ -74,8 +74,8 @@ static bool restsOnStored(Context &ctx, Value tile) {
   return false;
 }
 
-/// A tile that moves by one constant step along the vector: its first element
-/// and the step. Null where it does not, or where that is not certain.
+/// Evaluates a tile of one known stride along the vector: its first element and the stride. nullopt if it has none, or if a condition of
+/// the stride may fail.
 static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (tileIndex.vector < 0) return std::nullopt;
@@ -87,7 +87,7 @@ static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const TileI
   TileIndex first = tileIndex;
   first.vector = -1, first.lanes = 1;
   bool isInRow = ctx.isRowOfVector || ctx.rowStart.value;
-  bool ofRow = isInRow && ctx.analysis->needsAssumedSteps(tile, tileIndex.vector);
+  bool ofRow = isInRow && ctx.analysis->needsAssumedStrides(tile, tileIndex.vector);
   Index start = !ofRow ? Index{ctx.zeroIndex, 0} : ctx.isRowOfVector ? tileIndex.at[tileIndex.vector] : ctx.rowStart;
   first.at[tileIndex.vector] = start;
   Value base = evaluateScalar(ctx, tile, first);
@@ -102,7 +102,7 @@ static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const TileI
     lanes.uniformStride = scalarToIndex(ctx, arith::SubIOp::create(b, next, base));
   }
   if (!ofRow) return lanes;
-  // A row continues to the left as it goes on to the right: its element at index 0 need not exist.
+  // The row is extended to the left with the same stride: its element at index 0 need not exist.
   Value stride = lanes.uniformStride ? lanes.uniformStride : constantIndex(b, step.amount);
   Value moved = arith::MulIOp::create(b, start.value, stride);
   if (base.getType() != moved.getType()) moved = arith::TruncIOp::create(b, base.getType(), moved);
@@ -110,8 +110,8 @@ static std::optional<Lanes> evaluateMoving(Context &ctx, Value tile, const TileI
   return lanes;
 }
 
-/// Whether a mask is known to hold at a place, because the loops around it only run over
-/// indices where it does. Code that is moved out of all loops is not protected by their bounds.
+/// True if a mask is known to hold at an index, because the enclosing loops run only over indices where it does. Code hoisted out of all
+/// loops is not protected by their bounds.
 static bool holdsHere(Context &ctx, Value mask, int64_t level) {
   return ctx.trueMasks.contains(mask) && (level > 0 || (ctx.guarded && ctx.levels.size() == 1));
 }
@@ -146,7 +146,7 @@ Lanes evaluate(Context &ctx, Value tile, const TileIndex &wanted) {
 
   int64_t level = levelOf(ctx, tile, tileIndex);
   if (holdsHere(ctx, tile, level)) return {Lanes::uniform, constantInt(b, b.getI1Type(), 1), 0, {}};
-  // The same tile at the same place is computed once at each level.
+  // A tile at an index is computed once per level.
   std::vector<const void *> key;
   if (!ctx.levels.empty()) {
     key = keyOf(tile, tileIndex);
@@ -168,7 +168,7 @@ Lanes evaluate(Context &ctx, Value tile, const TileIndex &wanted) {
     result = evaluateOp(ctx, op, tile, tileIndex);
     if (tileIndex.vector >= 0) ctx.notes.computed.insert({op, ctx.root});
   } else {
-    bug(ctx, ctx.kernel, "a tile that nobody has computed");
+    bug(ctx, ctx.kernel, "a tile is used before it is computed");
     result = {Lanes::uniform, constantIndex(b, 0), 0, {}};
   }
   if (!ctx.levels.empty()) ctx.levels[level].memo[key] = result;
@@ -188,7 +188,7 @@ llvm::SmallVector<Value> evaluateAll(Context &ctx, Value tile, llvm::ArrayRef<Ti
 Value evaluateScalar(Context &ctx, Value tile, TileIndex tileIndex) {
   tileIndex.vector = -1;
   tileIndex.lanes = 1;
-  // Outside all loops, too, a value that is needed in several forms is computed once: repeated `j + j` would double each time.
+  // Outside loops, a value needed in several forms is also computed once: repeated `j + j` would double the code each time.
   bool alone = ctx.levels.empty();
   if (alone) ctx.levels.emplace_back();
   Value result = evaluate(ctx, tile, tileIndex).value;
@@ -211,9 +211,9 @@ Value asVector(Context &ctx, const Lanes &lanes, Type element, const TileIndex &
     Value steps = arith::MulIOp::create(b, iota(b, type, tileIndex.lanes, 1), splat(b, fit(lanes.uniformStride), tileIndex.lanes));
     return arith::AddIOp::create(b, splat(b, start, tileIndex.lanes), steps);
   }
-  Value moved = lanes.step == 1 ? position : Value(arith::MulIOp::create(b, position, constantIndex(b, lanes.step)));
+  Value moved = lanes.stride == 1 ? position : Value(arith::MulIOp::create(b, position, constantIndex(b, lanes.stride)));
   Value start = arith::AddIOp::create(b, lanes.value, fit(moved));
-  return arith::AddIOp::create(b, splat(b, start, tileIndex.lanes), iota(b, type, tileIndex.lanes, lanes.step));
+  return arith::AddIOp::create(b, splat(b, start, tileIndex.lanes), iota(b, type, tileIndex.lanes, lanes.stride));
 }
 
 static Lanes evaluateOp(Context &ctx, Operation *op, Value tile, const TileIndex &tileIndex) {
@@ -266,13 +266,13 @@ static Lanes evaluateOp(Context &ctx, Operation *op, Value tile, const TileIndex
 
 static Lanes evaluateLoad(Context &ctx, LoadOp load, const TileIndex &tileIndex) {
   if (!isVolatileLoad(load)) return readTile(ctx, load, tileIndex);
-  holdOrder(ctx.b);
+  emitCompilerBarrier(ctx.b);
   Lanes lanes = readTile(ctx, load, tileIndex);
-  holdOrder(ctx.b);
+  emitCompilerBarrier(ctx.b);
   return lanes;
 }
 
-/// One element; `mask` null: always, else `otherwise` where it is false.
+/// Loads one element. Without a mask (null) unconditionally, else returns `otherwise` if the mask is false.
 static Value readOne(Context &ctx, Type element, Value address, Value mask, Value otherwise) {
   ImplicitLocOpBuilder &b = ctx.b;
   int64_t bytes = elementBytes(element);
@@ -319,7 +319,7 @@ static Lanes readTile(Context &ctx, LoadOp load, const TileIndex &tileIndex) {
   }
   Value otherVector;
   if (!always) otherVector = load.getOther() && other.value ? asVector(ctx, other, element, tileIndex) : splat(b, zero(), tileIndex.lanes);
-  if (pointer.kind == Lanes::affine && !pointer.uniformStride && pointer.step == bytes) {
+  if (pointer.kind == Lanes::affine && !pointer.uniformStride && pointer.stride == bytes) {
     Value address = pointerAt(b, intToPointer(b, pointer.value), position, bytes);
     prefetchNextIteration(ctx, load, pointer.value, position);
     note(Way::contiguous);
@@ -328,7 +328,7 @@ static Lanes readTile(Context &ctx, LoadOp load, const TileIndex &tileIndex) {
   }
   if (pointer.kind == Lanes::affine && always) {
     note(Way::strided);
-    Value step = pointer.uniformStride ? pointer.uniformStride : constantIndex(b, pointer.step);
+    Value step = pointer.uniformStride ? pointer.uniformStride : constantIndex(b, pointer.stride);
     Value address = arith::AddIOp::create(b, pointer.value, arith::MulIOp::create(b, position, step));
     Value result = splat(b, zero(), tileIndex.lanes);
     for (int64_t lane = 0; lane < tileIndex.lanes; ++lane) {
@@ -408,7 +408,7 @@ static std::optional<MathFunction> mathFunctionOf(Operation *op) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-/// The same operation on other operand and result types.
+/// Recreates the operation with other operand and result types.
 static Value recreate(ImplicitLocOpBuilder &b, Operation *op, ValueRange operands, Type type) {
   OperationState state(op->getLoc(), op->getName());
   state.addOperands(operands);
@@ -418,11 +418,11 @@ static Value recreate(ImplicitLocOpBuilder &b, Operation *op, ValueRange operand
   return b.create(state)->getResult(0);
 }
 
-/// Integer division as the interpreter defines it: division by zero gives all ones and the dividend as the remainder; the smallest
+/// Emits integer division as the interpreter defines it. Division by zero gives all ones, and the dividend as the remainder; the smallest
 /// integer divided by -1 wraps around. x86 would trap on both, and masked-off lanes often hold such operands: they divide by one instead.
 static Value divideIntegers(Context &ctx, Operation *op, ValueRange operands, Type type, bool isSigned) {
   ImplicitLocOpBuilder &b = ctx.b;
-  if (isSigned && isQuotientOfRow(ctx, op)) { // neither number is negative: for LLVM that is a shift or one product
+  if (isSigned && isQuotientOfRow(ctx, op)) { // both numbers are non-negative: LLVM emits a shift or one multiplication
     if (isa<arith::DivSIOp>(op)) return arith::DivUIOp::create(b, operands[0], operands[1]);
     return arith::RemUIOp::create(b, operands[0], operands[1]);
   }
@@ -447,7 +447,7 @@ static Value divideIntegers(Context &ctx, Operation *op, ValueRange operands, Ty
   return arith::SelectOp::create(b, isZero, byZero, result);
 }
 
-/// Arithmetic of narrow floats is fp32 arithmetic, rounded after each operation.
+/// True for arithmetic that narrow floats do in fp32, rounding after each operation.
 static bool isFloatArithmetic(Operation *op) {
   return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp, arith::RemFOp, arith::MaximumFOp, arith::MinimumFOp,
              arith::MaxNumFOp, arith::MinNumFOp, arith::CmpFOp, arith::FPToSIOp, arith::FPToUIOp, ClampFOp, PreciseDivFOp, math::FmaOp>(
@@ -455,7 +455,7 @@ static bool isFloatArithmetic(Operation *op) {
          mathFunctionOf(op);
 }
 
-/// Addresses are integers here.
+/// Adds an offset to an address; addresses are integers here.
 static Value emitAddPtr(ImplicitLocOpBuilder &b, AddPtrOp add, ValueRange operands, Type type) {
   Value offset = operands[1];
   if (getElementTypeOrSelf(offset.getType()).getIntOrFloatBitWidth() < 64) offset = arith::ExtSIOp::create(b, type, offset);
@@ -476,7 +476,7 @@ static Value emitAbs(ImplicitLocOpBuilder &b, Value x) {
   return arith::SelectOp::create(b, negative, arith::SubIOp::create(b, zero, x), x);
 }
 
-/// The upper half of a product of unsigned integers.
+/// Returns the upper half of the product of unsigned integers.
 static Value emitMulHigh(ImplicitLocOpBuilder &b, Value x, Value y) {
   Type type = x.getType();
   int64_t width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
@@ -487,7 +487,7 @@ static Value emitMulHigh(ImplicitLocOpBuilder &b, Value x, Value y) {
   return arith::TruncIOp::create(b, type, arith::ShRUIOp::create(b, product, arith::ConstantOp::create(b, cast<TypedAttr>(shift))));
 }
 
-/// Functions of floats, and operations of arith that exist for vectors as well.
+/// Emits functions of floats, and operations of arith that also exist for vectors.
 static Value emitOther(Context &ctx, Operation *op, ValueRange operands, Type type, Type computed) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (auto function = mathFunctionOf(op)) {
@@ -505,7 +505,7 @@ static Value emitOther(Context &ctx, Operation *op, ValueRange operands, Type ty
   return splat(b, isa<FloatType>(element) ? constantFloat(b, element, 0) : constantInt(b, element, 0), lanesOf(type));
 }
 
-/// The operation on operands that are wide enough to compute with; `computed` is the type that they are computed in.
+/// Emits the operation on operands that are wide enough to compute with; `computed` is the type of the computation.
 static Value emitWide(Context &ctx, Operation *op, llvm::SmallVector<Value> operands, Type type, Type computed) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto bits = [&](auto) { return operands[0].getType() == type ? operands[0] : Value(arith::BitcastOp::create(b, type, operands[0])); };

@@ -1,4 +1,4 @@
-// What became of a kernel on a processor, for its author.
+// Explains to a kernel's author how the kernel was compiled for a CPU.
 #pragma once
 
 #include "cpu/context.h"
@@ -6,9 +6,9 @@
 
 namespace tilewright::cpu {
 
-/// The scratch memory that a worker brings, in bytes: its head, what lasts from program to program, and the tiles of one program.
+/// Returns the bytes of a worker's scratch memory: its head, the caches that persist across programs, and the tiles of one program.
 int64_t arenaBytes(const Context &ctx);
-/// Explains the kernel that has just been lowered, before its operations are gone.
+/// Explains the kernel that has just been lowered, while its operations still exist.
 Explanation explain(Context &ctx);
 
 } // namespace tilewright::cpu

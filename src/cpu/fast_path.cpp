@@ -20,7 +20,7 @@ namespace tilewright::cpu {
 using Values = llvm::SmallVector<Value>;
 using Operations = llvm::SetVector<Operation *>;
 
-/// exp and exp2 of numbers that are known to be at most 0, or NaN.
+/// True for exp and exp2 of numbers that are known to be at most 0 or NaN.
 static bool isExp(Context &ctx, Value tile) {
   Operation *op = tile.getDefiningOp();
   return isa_and_nonnull<math::ExpOp, math::Exp2Op>(op) && isNotPositive(op->getOperand(0), ctx.fpFusion);
@@ -32,7 +32,7 @@ static bool hasFastPath(Context &ctx, Operation *op, const TileIndex &tileIndex)
   return isa<arith::DivFOp, PreciseDivFOp>(op) && hasSlowDivision() && evaluate(ctx, op->getOperand(1), tileIndex).kind == Lanes::uniform;
 }
 
-/// Adds the operations that `tile` is computed by, element by element, and that have a short form: operands first.
+/// Adds the elementwise operations that compute `tile` and have a fast path, operands first.
 static void addOperations(Context &ctx, Value tile, const TileIndex &tileIndex, Operations &found, int64_t depth = 6) {
   Operation *op = tile.getDefiningOp();
   if (!op || op->getNumResults() != 1 || ctx.buffers.contains(tile) || depth == 0) return;
@@ -42,7 +42,7 @@ static void addOperations(Context &ctx, Value tile, const TileIndex &tileIndex, 
   if (hasFastPath(ctx, op, tileIndex)) found.insert(op);
 }
 
-/// Whether every place is inside of the innermost loop, where code goes that is emitted now.
+/// True if every index is inside the innermost loop, which is the current insertion point.
 static bool areInnermost(Context &ctx, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<TileIndex> tileIndices) {
   int64_t innermost = int64_t(ctx.levels.size()) - 1;
   return llvm::all_of(tileIndices, [&](const TileIndex &tileIndex) {
@@ -53,20 +53,20 @@ static bool areInnermost(Context &ctx, llvm::ArrayRef<int64_t> shape, llvm::Arra
   });
 }
 
-using Form = llvm::function_ref<Value(Value)>;
+using Path = llvm::function_ref<Value(Value)>;
 
-static Values either(ImplicitLocOpBuilder &b, Value isShort, ValueRange arguments, Form fastPath, Form longForm) {
-  auto emit = [&](Block *block, Form form) {
+static Values either(ImplicitLocOpBuilder &b, Value isFast, ValueRange arguments, Path fastPath, Path slowPath) {
+  auto emit = [&](Block *block, Path form) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(block);
     Values results;
     interleaved(b, arguments.size(), [&](int64_t i) { results.push_back(form(arguments[i])); });
     scf::YieldOp::create(b, results);
   };
-  isShort = LLVM::ExpectOp::create(b, isShort, constantInt(b, b.getI1Type(), 1)); // registers are spilled in the other case
-  auto branch = scf::IfOp::create(b, arguments.getTypes(), isShort, /*withElseRegion=*/true);
+  isFast = LLVM::ExpectOp::create(b, isFast, constantInt(b, b.getI1Type(), 1)); // registers are spilled on the slow path
+  auto branch = scf::IfOp::create(b, arguments.getTypes(), isFast, /*withElseRegion=*/true);
   emit(branch.thenBlock(), fastPath);
-  emit(branch.elseBlock(), longForm);
+  emit(branch.elseBlock(), slowPath);
   return Values(branch.getResults());
 }
 
@@ -80,13 +80,13 @@ static Values evaluateFastPath(Context &ctx, Operation *op, llvm::ArrayRef<TileI
   if (isExp(ctx, op->getResult(0))) {
     bool isBase2 = isa<math::Exp2Op>(op);
     auto fastPath = [&](Value x) { return emitMath(b, ctx.target, isBase2 ? MathFunction::exp2Normal : MathFunction::expNormal, x); };
-    auto longForm = [&](Value x) { return emitElementwise(ctx, op, x); };
-    return either(b, hasNormalExp(b, isBase2 ? MathFunction::exp2 : MathFunction::exp, arguments), arguments, fastPath, longForm);
+    auto slowPath = [&](Value x) { return emitElementwise(ctx, op, x); };
+    return either(b, hasNormalExp(b, isBase2 ? MathFunction::exp2 : MathFunction::exp, arguments), arguments, fastPath, slowPath);
   }
   Value divisor = evaluate(ctx, op->getOperand(1), tileIndices.front()).value;
-  auto fastPath = [&](Value x) { return divideShortly(b, x, divisor); };
-  auto longForm = [&](Value x) { return emitElementwise(ctx, op, {x, splat(b, divisor, lanesOf(x.getType()))}); };
-  return either(b, dividesShortly(b, arguments, divisor, isExp(ctx, argument)), arguments, fastPath, longForm);
+  auto fastPath = [&](Value x) { return divideFast(b, x, divisor); };
+  auto slowPath = [&](Value x) { return emitElementwise(ctx, op, {x, splat(b, divisor, lanesOf(x.getType()))}); };
+  return either(b, canDivideFast(b, arguments, divisor, isExp(ctx, argument)), arguments, fastPath, slowPath);
 }
 
 void evaluateFastPaths(Context &ctx, Value tile, llvm::ArrayRef<TileIndex> tileIndices) {

@@ -1,10 +1,10 @@
-// A matrix times a vector reads each element of the matrix once, so it matters that nothing else
-// is done to the matrix: it is neither copied to panels nor multiplied by rows that nobody needs.
+// The GEMV path: a matrix-vector multiplication reads each element of the matrix once. So the matrix is not packed into panels, and no rows
+// are computed that are not needed.
 //
-//   vectors lie along the sums:           for p: sums[i..] += matrix(i.., p) * factor(p)         sums stay in the cache
-//   vectors lie along the products:       for i: sums[i] = add up (matrix(i, p..) * factor(p..))
+//   vectors along the sums:     for p: sums[i..] += matrix(i.., p) * factor(p)            sums stay in the cache
+//   vectors along the terms:    for i: sums[i] = add up (matrix(i, p..) * factor(p..))
 //
-// Whether a tile needs only one row or one column is known at run time; the tile's own size is that of many.
+// Only at run time is it known whether a tile needs just one row or one column; the tile itself is larger.
 #include "cpu/gemv.h"
 
 #include "cpu/conditions.h"
@@ -17,44 +17,44 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-// Rows of the matrix at once: streams from memory, and chains of additions. Four where each has a chain of its own; where one vector of
-// sums takes all of them, two are as fast from memory (12.0 and 11.7 GFLOP/s of fp32, one row times 4096x4096, Zen 5), a tenth slower in
-// the caches, and save a twentieth of a matrix product's compilation.
-constexpr int64_t rowsAlong = 4, rowsAdded = 2;
+// Rows of the matrix per iteration: streams from memory, and chains of additions. Four if each row has its own chain. If one vector of sums
+// takes all rows, two are as fast from memory (12.0 and 11.7 GFLOP/s of fp32, one row times 4096x4096, Zen 5). In the caches two are 10 %
+// slower, but they save 5 % of the compile time of a dot.
+constexpr int64_t rowsWithOwnChains = 4, rowsPerSum = 2;
 
 static Value multiplyAdd(Context &ctx, Value x, Value y, Value sum) {
   if (ctx.target.fma) return fma(ctx.b, x, y, sum);
   return arith::AddFOp::create(ctx.b, sum, arith::MulFOp::create(ctx.b, x, y));
 }
 
-static Value elements(Context &ctx, const Gemv &dot, Value tile, const TileIndex &tileIndex) {
+static Value elements(Context &ctx, const Gemv &gemv, Value tile, const TileIndex &tileIndex) {
   Value value = tileIndex.vector < 0 ? evaluateScalar(ctx, tile, tileIndex)
                                      : asVector(ctx, evaluate(ctx, tile, tileIndex), getElementTypeOrSelf(tile), tileIndex);
-  return convertTo(ctx, value, dot.element);
+  return convertTo(ctx, value, gemv.element);
 }
 
-/// The factor in scratch, one element after the other.
-static Value storeFactor(Context &ctx, const Gemv &dot) {
-  Buffer line = allocate(ctx, {dot.k}, dot.element);
+/// Stores the factor to scratch as a contiguous array.
+static Value storeFactor(Context &ctx, const Gemv &gemv) {
+  Buffer line = allocate(ctx, {gemv.k}, gemv.element);
   Buffer view = line;
   view.strides.assign(2, 0);
-  view.strides[dot.factorK] = 1;
-  auto shape = shapeOf(dot.factor);
-  int64_t vectorDim = chooseVectorDim(ctx, shape, {dot.factor}, {});
-  int64_t lanes = vectorDim == dot.factorK ? chunkFor(ctx, shape, vectorDim, {dot.factor}) : 1;
+  view.strides[gemv.factorK] = 1;
+  auto shape = shapeOf(gemv.factor);
+  int64_t vectorDim = chooseVectorDim(ctx, shape, {gemv.factor}, {});
+  int64_t lanes = vectorDim == gemv.factorK ? chunkFor(ctx, shape, vectorDim, {gemv.factor}) : 1;
   if (lanes == 1) vectorDim = -1;
-  withConditions(ctx, {dot.factor}, vectorDim, [&] {
+  withConditions(ctx, {gemv.factor}, vectorDim, [&] {
     LoopSpec spec;
     spec.shape = shape;
-    spec.order = {dot.factorK};
+    spec.order = {gemv.factorK};
     spec.chunk.assign(2, 1);
-    spec.chunk[dot.factorK] = lanes;
+    spec.chunk[gemv.factorK] = lanes;
     emitLoops(
         ctx, spec,
         [&](llvm::ArrayRef<TileIndex> tileIndices) {
           for (TileIndex tileIndex : tileIndices) {
-            if (dot.index) tileIndex.at[1 - dot.factorK] = {dot.index, 0};
-            storeChunk(ctx, view, elements(ctx, dot, dot.factor, tileIndex), tileIndex);
+            if (gemv.index) tileIndex.at[1 - gemv.factorK] = {gemv.index, 0};
+            storeChunk(ctx, view, elements(ctx, gemv, gemv.factor, tileIndex), tileIndex);
           }
         },
         vectorDim);
@@ -62,56 +62,56 @@ static Value storeFactor(Context &ctx, const Gemv &dot) {
   return line.base;
 }
 
-/// How long a vector of the matrix is.
-static int64_t lanesAlong(Context &ctx, const Gemv &dot, int64_t dim) {
-  int64_t widest = std::max(elementBytes(dot.element), elementBytes(getElementTypeOrSelf(dot.matrix)));
-  return std::min(shapeOf(dot.matrix)[dim], ctx.target.vectorBytes / widest);
+/// Returns the lanes of a vector of the matrix.
+static int64_t lanesAlong(Context &ctx, const Gemv &gemv, int64_t dim) {
+  int64_t widest = std::max(elementBytes(gemv.element), elementBytes(getElementTypeOrSelf(gemv.matrix)));
+  return std::min(shapeOf(gemv.matrix)[dim], ctx.target.vectorBytes / widest);
 }
 
-/// Masks are tested for each vector: memory takes longer than that, and one version of the code is enough.
-static LoopSpec loopsOverMatrix(const Gemv &dot) {
+/// Masks are tested for each vector: memory is slower than the tests, so one version of the code is enough.
+static LoopSpec loopsOverMatrix(const Gemv &gemv) {
   LoopSpec spec;
-  spec.shape = shapeOf(dot.matrix);
+  spec.shape = shapeOf(gemv.matrix);
   spec.chunk.assign(2, 1);
   return spec;
 }
 
-/// Vectors along the sums.
-static void addRows(Context &ctx, const Gemv &dot, Value factor, Value sums, int64_t lanes) {
+/// Computes the sums with vectors along the sums.
+static void addRows(Context &ctx, const Gemv &gemv, Value factor, Value sums, int64_t lanes) {
   ImplicitLocOpBuilder &b = ctx.b;
-  int64_t bytes = elementBytes(dot.element), rows = std::min(rowsAdded, dot.k);
-  Type type = vectorOf(dot.element, lanes);
-  forLoop(ctx, constantIndex(b, 0), constantIndex(b, dot.size), lanes,
+  int64_t bytes = elementBytes(gemv.element), rows = std::min(rowsPerSum, gemv.k);
+  Type type = vectorOf(gemv.element, lanes);
+  forLoop(ctx, constantIndex(b, 0), constantIndex(b, gemv.size), lanes,
           [&](Value i) { cpu::store(b, constantFloat(b, type, 0), pointerAt(b, sums, i, bytes), bytes, false); });
-  LoopSpec spec = loopsOverMatrix(dot);
-  spec.order = {dot.kDim, dot.outerDim};
-  spec.chunk[dot.kDim] = rows;
-  spec.chunk[dot.outerDim] = lanes;
-  if (dot.wanted) limitExtent(ctx, spec, dot.outerDim, dot.wanted);
-  if (dot.length) limitExtent(ctx, spec, dot.kDim, dot.length);
+  LoopSpec spec = loopsOverMatrix(gemv);
+  spec.order = {gemv.kDim, gemv.outerDim};
+  spec.chunk[gemv.kDim] = rows;
+  spec.chunk[gemv.outerDim] = lanes;
+  if (gemv.count) limitExtent(ctx, spec, gemv.outerDim, gemv.count);
+  if (gemv.length) limitExtent(ctx, spec, gemv.kDim, gemv.length);
   emitLoops(
       ctx, spec,
       [&](llvm::ArrayRef<TileIndex> tileIndices) {
         for (TileIndex tileIndex : tileIndices) {
-          Index p = tileIndex.at[dot.kDim], i = tileIndex.at[dot.outerDim];
+          Index p = tileIndex.at[gemv.kDim], i = tileIndex.at[gemv.outerDim];
           Value address = pointerAt(b, sums, i.value, bytes);
           Value sum = cpu::load(b, type, address, bytes);
           for (int64_t row = 0; row < rows; ++row) {
             Value at = row == 0 ? p.value : Value(arith::AddIOp::create(b, p.value, constantIndex(b, row)));
-            tileIndex.at[dot.kDim] = {at, row == 0 ? p.level : std::max(p.level, i.level)};
-            Value scale = cpu::load(b, dot.element, pointerAt(b, factor, at, bytes), bytes);
-            sum = multiplyAdd(ctx, elements(ctx, dot, dot.matrix, tileIndex), splat(b, scale, lanes), sum);
+            tileIndex.at[gemv.kDim] = {at, row == 0 ? p.level : std::max(p.level, i.level)};
+            Value scale = cpu::load(b, gemv.element, pointerAt(b, factor, at, bytes), bytes);
+            sum = multiplyAdd(ctx, elements(ctx, gemv, gemv.matrix, tileIndex), splat(b, scale, lanes), sum);
           }
           cpu::store(b, sum, address, bytes, false);
         }
       },
-      dot.outerDim);
+      gemv.outerDim);
 }
 
-/// The sum of each vector's lanes, as lanes of fewer vectors in the same order. Two vectors
-/// become one as long as there are two: each contributes the sums of halves of its lanes.
+/// Adds up the lanes of each vector. Returns the sums as lanes of fewer vectors, in order. While two vectors are left, they become one:
+/// each contributes the sums of halves of its lanes.
 static llvm::SmallVector<Value> addLanes(ImplicitLocOpBuilder &b, llvm::SmallVector<Value> vectors) {
-  for (int64_t each = lanesOf(vectors[0].getType()); each > 1; each /= 2) { // lanes that one sum is spread over
+  for (int64_t each = lanesOf(vectors[0].getType()); each > 1; each /= 2) { // lanes that hold parts of one sum
     size_t together = vectors.size() > 1 ? 2 : 1;
     llvm::SmallVector<Value> sums;
     for (size_t i = 0; i < vectors.size(); i += together) {
@@ -126,32 +126,32 @@ static llvm::SmallVector<Value> addLanes(ImplicitLocOpBuilder &b, llvm::SmallVec
   return vectors;
 }
 
-/// Vectors along the products.
-static void addAlong(Context &ctx, const Gemv &dot, Value factor, Value sums, int64_t lanes) {
+/// Computes the sums with vectors along the terms.
+static void addAlong(Context &ctx, const Gemv &gemv, Value factor, Value sums, int64_t lanes) {
   ImplicitLocOpBuilder &b = ctx.b;
-  int64_t bytes = elementBytes(dot.element), rows = std::min(rowsAlong, dot.size);
-  Type type = vectorOf(dot.element, lanes);
-  LoopSpec spec = loopsOverMatrix(dot);
-  spec.order = {dot.outerDim};
-  spec.chunk[dot.outerDim] = rows;
-  if (dot.wanted) limitExtent(ctx, spec, dot.outerDim, dot.wanted);
-  Value end = dot.length ? dot.length : constantIndex(b, dot.k);
+  int64_t bytes = elementBytes(gemv.element), rows = std::min(rowsWithOwnChains, gemv.size);
+  Type type = vectorOf(gemv.element, lanes);
+  LoopSpec spec = loopsOverMatrix(gemv);
+  spec.order = {gemv.outerDim};
+  spec.chunk[gemv.outerDim] = rows;
+  if (gemv.count) limitExtent(ctx, spec, gemv.outerDim, gemv.count);
+  Value end = gemv.length ? gemv.length : constantIndex(b, gemv.k);
   emitLoops(
       ctx, spec,
       [&](llvm::ArrayRef<TileIndex> tileIndices) {
-        Index first = tileIndices[0].at[dot.outerDim];
+        Index first = tileIndices[0].at[gemv.outerDim];
         llvm::SmallVector<Index> outer = {first};
         for (int64_t row = 1; row < rows; ++row)
           outer.push_back({arith::AddIOp::create(b, first.value, constantIndex(b, row)), int64_t(ctx.levels.size()) - 1});
         auto step = [&](Value p, ValueRange before) {
           TileIndex tileIndex = tileIndices[0];
-          tileIndex.vector = dot.kDim, tileIndex.lanes = lanes;
-          tileIndex.at[dot.kDim] = {p, int64_t(ctx.levels.size()) - 1};
+          tileIndex.vector = gemv.kDim, tileIndex.lanes = lanes;
+          tileIndex.at[gemv.kDim] = {p, int64_t(ctx.levels.size()) - 1};
           Value scale = cpu::load(b, type, pointerAt(b, factor, p, bytes), bytes);
           llvm::SmallVector<Value> after;
           for (int64_t row = 0; row < rows; ++row) {
-            tileIndex.at[dot.outerDim] = outer[row];
-            after.push_back(multiplyAdd(ctx, elements(ctx, dot, dot.matrix, tileIndex), scale, before[row]));
+            tileIndex.at[gemv.outerDim] = outer[row];
+            after.push_back(multiplyAdd(ctx, elements(ctx, gemv, gemv.matrix, tileIndex), scale, before[row]));
           }
           return after;
         };
@@ -166,25 +166,25 @@ static void addAlong(Context &ctx, const Gemv &dot, Value factor, Value sums, in
       -1);
 }
 
-void emitGemv(Context &ctx, const Gemv &dot) {
+void emitGemv(Context &ctx, const Gemv &gemv) {
   ImplicitLocOpBuilder &b = ctx.b;
-  int64_t mark = ctx.arenaUsed, bytes = elementBytes(dot.element);
-  Value factor = storeFactor(ctx, dot), sums = allocate(ctx, {dot.size}, dot.element).base;
-  int64_t vectorDim = chooseVectorDim(ctx, shapeOf(dot.matrix), {dot.matrix}, {});
-  int64_t lanes = lanesAlong(ctx, dot, vectorDim);
-  withConditions(ctx, {dot.matrix}, vectorDim, [&] {
-    if (vectorDim == dot.outerDim)
-      addRows(ctx, dot, factor, sums, lanes);
+  int64_t mark = ctx.arenaUsed, bytes = elementBytes(gemv.element);
+  Value factor = storeFactor(ctx, gemv), sums = allocate(ctx, {gemv.size}, gemv.element).base;
+  int64_t vectorDim = chooseVectorDim(ctx, shapeOf(gemv.matrix), {gemv.matrix}, {});
+  int64_t lanes = lanesAlong(ctx, gemv, vectorDim);
+  withConditions(ctx, {gemv.matrix}, vectorDim, [&] {
+    if (vectorDim == gemv.outerDim)
+      addRows(ctx, gemv, factor, sums, lanes);
     else
-      addAlong(ctx, dot, factor, sums, lanes);
+      addAlong(ctx, gemv, factor, sums, lanes);
   });
-  int64_t step = dot.stride == 1 ? std::min(dot.size, ctx.target.vectorBytes / bytes) : 1;
-  Value end = dot.wanted ? dot.wanted : constantIndex(b, dot.size);
+  int64_t step = gemv.stride == 1 ? std::min(gemv.size, ctx.target.vectorBytes / bytes) : 1;
+  Value end = gemv.count ? gemv.count : constantIndex(b, gemv.size);
   forLoop(ctx, constantIndex(b, 0), end, step, [&](Value i) {
-    Type type = vectorOf(dot.element, step);
-    Value sum = cpu::load(b, type, pointerAt(b, sums, i, bytes), bytes), address = pointerAt(b, dot.target, i, dot.stride * bytes);
-    Value all = dot.fromZero ? sum : Value(arith::AddFOp::create(b, cpu::load(b, type, address, bytes), sum));
-    sum = dot.isFirst ? Value(arith::SelectOp::create(b, dot.isFirst, sum, all)) : all;
+    Type type = vectorOf(gemv.element, step);
+    Value sum = cpu::load(b, type, pointerAt(b, sums, i, bytes), bytes), address = pointerAt(b, gemv.target, i, gemv.stride * bytes);
+    Value all = gemv.fromZero ? sum : Value(arith::AddFOp::create(b, cpu::load(b, type, address, bytes), sum));
+    sum = gemv.isFirst ? Value(arith::SelectOp::create(b, gemv.isFirst, sum, all)) : all;
     cpu::store(b, sum, address, bytes, false);
   });
   ctx.arenaUsed = mark;

@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace tilewright::cpu {
 
-/// Whether everything in this block that `op` and its regions use already stands before it.
+/// True if everything in this block that `op` and its regions use is already placed before it.
 static bool isReady(Operation *op, const llvm::DenseSet<Operation *> &waiting) {
   WalkResult result = op->walk([&](Operation *inner) {
     for (Value operand : inner->getOperands())

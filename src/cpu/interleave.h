@@ -1,5 +1,5 @@
-// Four bodies of an unrolled loop are four chains, in each of which every operation waits for the one before. A processor looks ahead
-// only as far as its schedulers have room, and one chain of exp fills much of that: it never sees enough chains to keep its units busy.
+// Interleaves the bodies of an unrolled loop. Each body is a dependency chain, and one chain of exp fills much of a CPU's scheduler.
+// Without interleaving the CPU sees too few independent chains to keep its units busy.
 //
 //   before: a1 a2 a3 ... b1 b2 b3 ... c1 c2 c3 ... d1 d2 d3 ...
 //   after:  a1 b1 c1 d1  a2 b2 c2 d2  a3 b3 c3 d3 ...
@@ -13,8 +13,8 @@
 
 namespace tilewright::cpu {
 
-/// Calls emit(0), emit(1), ... emit(count - 1), which insert operations at the builder's place, and interleaves
-/// those. What one body does to memory must not matter to another; a body may use values of the bodies before it.
+/// Calls emit(0), emit(1), ... emit(count - 1), which insert operations at the builder's insertion point, and interleaves them. Memory
+/// effects of one body must be independent of the other bodies; a body may use values of earlier bodies.
 void interleaved(mlir::ImplicitLocOpBuilder &b, int64_t count, llvm::function_ref<void(int64_t)> emit);
 
 } // namespace tilewright::cpu

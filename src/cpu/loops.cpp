@@ -1,11 +1,11 @@
-// This makes loop nests over a tile's index space.
+// Emits loop nests over a tile's index space.
 //
 //   store %ptrs, %v, (%rows < %M) & (%cols < %N)
-//   for i in [0, M')                    M' = how many rows the mask leaves
+//   for i in [0, M')                    M': number of rows that the mask admits
 //     for j in [0, N' & -8) step 8      all loads and the store without masks
-//     for j in [N' & -8, N') step 8     the rest with masks: at most one iteration
+//     for j in [N' & -8, N') step 8     the remainder with masks: at most one iteration
 //
-// For a root that is no store, elements outside the mask count as well (as `other`), so the second loop runs to the tile's end.
+// If the root is not a store, elements outside the mask count as well (as `other`), so the second loop runs to the tile's end.
 
 #include "cpu/loops.h"
 
@@ -89,7 +89,7 @@ void emitLoops(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm:
   ctx.levels = std::move(outer);
 }
 
-/// Two versions of a loop.
+/// Emits two versions of a loop.
 static void emitVersions(Context &ctx, Value condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto branch = scf::IfOp::create(b, TypeRange{}, condition, true);
@@ -104,18 +104,18 @@ static void emitVersions(Context &ctx, Value condition, llvm::function_ref<void(
   ctx.levels.back().inner = nullptr;
 }
 
-/// An innermost loop in two versions, where its stores may bypass the caches.
+/// Emits an innermost loop in two versions if its stores may be non-temporal.
 static void emitTemporalAndNonTemporal(Context &ctx, Value nonTemporal, llvm::function_ref<void()> emit) {
   if (!nonTemporal) return emit();
-  auto way = [&](bool streaming) {
-    ctx.streaming = streaming;
+  auto way = [&](bool isNonTemporal) {
+    ctx.storesNonTemporal = isNonTemporal;
     emit();
   };
   emitVersions(ctx, nonTemporal, [&] { way(true); }, [&] { way(false); });
 }
 
-/// Code for the case that all masks hold for `row`, the index of the enclosing loop. What depends on
-/// that index is computed in here and not in front, because this code may take the masks for true.
+/// Emits code for the case that all masks hold for `row`, the index of the enclosing loop. Values that depend on that index are computed
+/// inside, not before, because this code may assume that the masks hold.
 static void emitWhere(Context &ctx, Value whole, Index &row, llvm::function_ref<void()> emit) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto branch = scf::IfOp::create(b, TypeRange{}, whole, false);
@@ -159,7 +159,7 @@ Index knownIndex(Context &ctx, Value index, int64_t level, int64_t more) {
   return {more == 0 ? index : Value(arith::AddIOp::create(ctx.b, index, constantIndex(ctx.b, more))), level};
 }
 
-/// `unroll` bodies of the innermost loop, from `index` on.
+/// Emits `unroll` bodies of the innermost loop, from `index` on.
 void LevelLoops::bodies(Value index, bool sectionFull, int64_t unroll) {
   llvm::SmallVector<TileIndex> tileIndices;
   for (int64_t u = 0; u < unroll; ++u) {
@@ -185,7 +185,7 @@ void LevelLoops::run(Value from, Value to, bool sectionFull, int64_t unroll, Val
   });
 }
 
-/// Row after row (rows.h). A short row has no loop if it is in the tile as a whole.
+/// Runs row by row (rows.h). A short row that lies completely in the tile needs no loop.
 void LevelLoops::runRows(Value to) {
   constexpr int64_t maxVectors = 8;
   ImplicitLocOpBuilder &b = ctx.b;
@@ -204,9 +204,9 @@ void LevelLoops::runRows(Value to) {
     Value count = arith::SubIOp::create(b, end, from);
     auto inLoops = [&] {
       auto endOf = [&](int64_t step) { return arith::AddIOp::create(b, from, arith::AndIOp::create(b, count, constantIndex(b, -step))); };
-      Value most = endOf(chunk * unroll), all = unroll > 1 ? Value(endOf(chunk)) : most;
-      run(from, most, true, unroll);
-      if (unroll > 1) run(most, all, true, 1);
+      Value unrolledEnd = endOf(chunk * unroll), all = unroll > 1 ? Value(endOf(chunk)) : unrolledEnd;
+      run(from, unrolledEnd, true, unroll);
+      if (unroll > 1) run(unrolledEnd, all, true, 1);
       ctx.rowEnd = end;
       run(all, end, true, 1);
       ctx.rowEnd = {};
@@ -217,7 +217,7 @@ void LevelLoops::runRows(Value to) {
   });
 }
 
-/// As many iterations as possible have `unroll` bodies, the others one.
+/// Unrolls as many iterations as possible by `unroll`, the rest by one.
 void LevelLoops::runUnrolled(Value to, bool constantEnd) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (!inRows) return runVectors(to, constantEnd);
@@ -229,22 +229,22 @@ void LevelLoops::runUnrolled(Value to, bool constantEnd) {
   emitVersions(ctx, ctx.rows->holds, runRegularly, [&] { run(constantIndex(b, 0), to, true, 1); });
 }
 
-/// Vector after vector.
+/// Runs vector by vector.
 void LevelLoops::runVectors(Value to, bool constantEnd) {
   ImplicitLocOpBuilder &b = ctx.b;
   int64_t unroll = innermost ? std::max<int64_t>(1, std::min(spec.unroll, size / chunk)) : 1;
   bool isWhole = unroll == 1 || constantEnd;
-  Value most = isWhole ? to : Value(arith::AndIOp::create(b, to, constantIndex(b, -(chunk * unroll))));
-  emitTemporalAndNonTemporal(ctx, innermost ? spec.nonTemporal : Value(), [&] { run(constantIndex(b, 0), most, true, unroll); });
-  if (!isWhole) run(most, to, true, 1);
+  Value unrolledEnd = isWhole ? to : Value(arith::AndIOp::create(b, to, constantIndex(b, -(chunk * unroll))));
+  emitTemporalAndNonTemporal(ctx, innermost ? spec.nonTemporal : Value(), [&] { run(constantIndex(b, 0), unrolledEnd, true, unroll); });
+  if (!isWhole) run(unrolledEnd, to, true, 1);
 }
 
-/// `full`: all masks hold below the levels' bounds if they hold along the outer dimensions, as `whole` says (i1; null: always).
+/// `full`: all masks hold below the levels' bounds if they hold along the outer dimensions, as `whole` tells (i1; null: always).
 static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<void(llvm::ArrayRef<TileIndex>)> body, size_t level, bool full,
                       Value whole, TileIndex tileIndex, int64_t vectorDim) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (level == spec.order.size()) {
-    // No dimension is left (for instance, the tile has one element).
+    // All dimensions are done (for instance, the tile has one element).
     llvm::SmallVector<Value> added;
     if (full)
       for (Value mask : spec.fullMasks)
@@ -265,10 +265,10 @@ static void loopLevel(Context &ctx, const LoopSpec &spec, llvm::function_ref<voi
     emitWhere(ctx, whole, tileIndex.at[spec.order[level - 1]], [&] { loops.runUnrolled(end, !hasExtent); });
     return loops.run(arith::SelectOp::create(b, whole, end, constantIndex(b, 0)), end, false, 1);
   }
-  // Rows end anywhere, but the vectors after them, if there are any, begin where they do in a tile.
+  // Rows end anywhere, but if vectors follow, they begin where they do in a tile.
   bool isExact = chunk == 1 || (loops.inRows && !ctx.rows->holds && bound == end);
   Value middle = isExact ? bound : Value(arith::AndIOp::create(b, bound, constantIndex(b, -chunk)));
-  // One loop over rows copies operands of products: where the row's mask fails, the whole row is filled as its rest. That halves the code.
+  // One loop over rows copies operands of dots: if the row's mask fails, the whole row is filled like its remainder. That halves the code.
   std::optional<int64_t> rows = constantIndexValue(end);
   bool isLoop = !rows || *rows > chunk;
   if (ctx.packing && isLoop && level + 2 == spec.order.size()) return loops.run(constantIndex(b, 0), end, true, 1, middle);
@@ -310,15 +310,15 @@ BoxCount boxCount(Context &ctx, const BoxTerm &term, int64_t size) {
   Value first = evaluateScalar(ctx, index, origin), last = evaluateScalar(ctx, bound, origin);
   Type type = first.getType();
   Value any = arith::CmpIOp::create(b, isUnsigned ? (inclusive ? ule : ult) : (inclusive ? sle : slt), first, last);
-  Value distance = arith::SubIOp::create(b, last, first); // if there is any, it is right as an unsigned number
+  Value distance = arith::SubIOp::create(b, last, first); // if `any`, it is correct as an unsigned number
   if (!type.isInteger(64)) distance = arith::ExtUIOp::create(b, b.getI64Type(), distance);
   Value count = arith::MinUIOp::create(b, distance, constantIndex(b, inclusive ? size - 1 : size));
   if (inclusive) count = arith::AddIOp::create(b, count, constantIndex(b, 1));
   BoxCount result{arith::SelectOp::create(b, any, count, constantIndex(b, 0)), {}};
   if (!term.mayWrap) return result;
   int64_t width = type.getIntOrFloatBitWidth();
-  APInt most = (isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width)) - (size - 1);
-  result.noWrap = arith::CmpIOp::create(b, isUnsigned ? ule : sle, first, constantInt(b, type, most.getSExtValue()));
+  APInt maxFirst = (isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width)) - (size - 1);
+  result.noWrap = arith::CmpIOp::create(b, isUnsigned ? ule : sle, first, constantInt(b, type, maxFirst.getSExtValue()));
   return result;
 }
 
@@ -351,14 +351,14 @@ static void collectMasks(Context &ctx, Value tile, llvm::ArrayRef<int64_t> dims,
 namespace {
 using MaskWithDims = std::pair<Value, llvm::SmallVector<int64_t>>;
 
-/// What masks say about an index space: the index up to which they hold, for each dimension.
+/// The bounds that masks set for an index space: the index up to which they hold, for each dimension.
 struct MaskBounds {
   explicit MaskBounds(int64_t rank) : extent(rank), full(rank), onlyStore(rank, true) {}
   llvm::SmallVector<Value, 3> extent;   // of the store's mask
   llvm::SmallVector<Value, 3> full;     // of all masks
   llvm::SmallVector<bool, 3> onlyStore; // no other mask matters
   Value everywhere, storeEverywhere;    // i1: the terms that do not depend on an index; those of the store's mask
-  // One comparison may stand for rows here and for columns there: m[:, None] & m[None, :].
+  // One comparison may apply to rows in one operand and to columns in another: m[:, None] & m[None, :].
   llvm::DenseMap<std::pair<Operation *, int64_t>, BoxCount> counts{};
   llvm::DenseSet<std::pair<Operation *, int64_t>> storeTerms{};
 };
@@ -373,7 +373,7 @@ static bool isSigned(arith::CmpIPredicate predicate) {
   return predicate == slt || predicate == sle || predicate == sgt || predicate == sge;
 }
 
-/// A term that does not depend on the index, or that holds for all indices if it holds for the first.
+/// Adds a term that does not depend on the index, or that holds for all indices if it holds for the first.
 static void addUniformTerm(Context &ctx, MaskBounds &bounds, const BoxTerm &term, Value mask, bool isStore) {
   Value compare = cast<arith::CmpIOp>(term.compare).getResult();
   TileIndex origin;
@@ -384,12 +384,12 @@ static void addUniformTerm(Context &ctx, MaskBounds &bounds, const BoxTerm &term
   if (isStore && !term.lower) bounds.storeEverywhere = logicalAnd(ctx, bounds.storeEverywhere, holds);
 }
 
-/// `index < bound` along dimension `dim` of the root.
+/// Adds `index < bound` along dimension `dim` of the root.
 static void addTerm(Context &ctx, MaskBounds &bounds, const LoopSpec &spec, const BoxTerm &term, int64_t dim, bool isStore) {
   ImplicitLocOpBuilder &b = ctx.b;
   BoxCount &box = bounds.counts[{term.compare, dim}];
   if (!box.count) box = boxCount(ctx, term, spec.shape[dim]);
-  if (isStore && isSigned(cast<arith::CmpIOp>(term.compare).getPredicate())) { // lowerStore has made sure that the index does not overflow
+  if (isStore && isSigned(cast<arith::CmpIOp>(term.compare).getPredicate())) { // lowerStore has checked that the index does not overflow
     bounds.extent[dim] = smallerOf(ctx, bounds.extent[dim], box.count);
     bounds.storeTerms.insert({term.compare, dim});
   }
@@ -399,17 +399,17 @@ static void addTerm(Context &ctx, MaskBounds &bounds, const LoopSpec &spec, cons
   bounds.full[dim] = smallerOf(ctx, bounds.full[dim], count);
 }
 
-/// Where a term that does not depend on an index is false, the masks do not all hold for any index of the outermost loop.
+/// If a term that does not depend on an index is false, no index of the outermost loop satisfies all masks.
 static void limitOutermost(Context &ctx, MaskBounds &bounds, const LoopSpec &spec, int64_t outermost) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value size = constantIndex(b, spec.shape[outermost]), none = constantIndex(b, 0);
   Value &extent = bounds.extent[outermost], &full = bounds.full[outermost];
   if (bounds.storeEverywhere) extent = arith::SelectOp::create(b, bounds.storeEverywhere, extent ? extent : size, none);
-  Value most = full ? full : (extent ? extent : size);
-  full = arith::SelectOp::create(b, bounds.everywhere, most, none);
+  Value bound = full ? full : (extent ? extent : size);
+  full = arith::SelectOp::create(b, bounds.everywhere, bound, none);
 }
 
-/// A reduction walks its axis itself and uses full[axis]; a tile of one element has no loop to leave out.
+/// A reduction processes its axis itself and uses full[axis]; a tile of one element has no loop to skip.
 static int64_t outermostOf(const LoopSpec &spec) {
   if (!spec.order.empty()) return spec.order.front();
   for (size_t d = 0; d < spec.shape.size(); ++d)
@@ -434,7 +434,7 @@ void applyMasks(Context &ctx, LoopSpec &spec, ValueRange tiles, Value storeMask)
     llvm::SmallVector<BoxTerm> terms;
     if (!ctx.analysis->box(mask, terms)) continue;
     bool isStore = storeMask && mask == storeMask && &mask == &masks.front().first;
-    // A term along a dimension that the root lacks (it was broadcast) holds only for index 0: such masks are left as they are.
+    // A term along a broadcast dimension, which the root lacks, holds only for index 0: such masks are tested lane by lane.
     bool usable = llvm::all_of(terms, [&](const BoxTerm &t) { return t.dim < 0 || dims[t.dim] >= 0; });
     if (!usable) continue;
     for (const BoxTerm &term : terms)

@@ -1,8 +1,8 @@
-// tt -> loops of vectors for a CPU.
+// Lowers tt to loops of vectors for a CPU.
 //
 // A tile is an index space, not a vector. A tile that can be computed from its indices is never stored: each consumer computes it inside
-// its own loop, one machine vector at a time. Only roots make loops: stores, dots, reductions, scans, carried tiles, and tiles that are
-// expensive and needed more than once, which live in a scratch arena. So the size of the code does not depend on the block size.
+// its own loop, one machine vector at a time. Only roots have loop nests: stores, dots, reductions, scans, carried tiles, and tiles that
+// are expensive and needed more than once. The latter live in a scratch arena. So the code size does not depend on the block size.
 #pragma once
 
 #include "ir/explanation.h"
@@ -27,17 +27,17 @@ namespace tilewright {
 
 struct LoopsInfo {
   std::string entry;      // symbol of the function of type KernelEntry
-  int64_t arenaBytes = 0; // scratch of one worker
+  int64_t arenaBytes = 0; // scratch bytes of one worker
   Atomics atomics = Atomics::none;
   std::vector<SlotKind> slots;                          // of each argument
-  std::vector<LaunchGuard> guards;                      // what the code assumes about a launch
-  std::function<void(const Explanation &)> onExplained; // set by the caller: receives what was decided
-  bool namesVariables = false;                          // set by the caller: debuggers should find the kernel's variables
+  std::vector<LaunchGuard> guards;                      // assumptions of the code about a launch
+  std::function<void(const Explanation &)> onExplained; // set by the caller: receives the decisions
+  bool namesVariables = false;                          // set by the caller: emit the kernel's variables for debuggers
 };
 
-/// Replaces the kernel (the module's one public tt.func; calls inlined, block pointers expanded, carried pointers scalarised) by
-/// `entry(args, grid, first, last, arena)` and the function of one program: llvm.func with scf, arith and llvm inside.
-/// What the back end lacks is refused with an error on the op. It may rely on all facts about launches except the refuted ones.
+/// Replaces the kernel (the module's one public tt.func) by `entry(args, grid, first, last, arena)` and the function of one program: an
+/// llvm.func with scf, arith and llvm inside. Calls are inlined, block pointers expanded and carried pointers scalarized beforehand. Emits
+/// an error on an operation that the back end does not support. May assume any launch guard except the failed ones.
 llvm::LogicalResult lowerToLoops(mlir::ModuleOp module, const CpuTarget &target, bool fpFusion, llvm::ArrayRef<std::string> failedGuardsOf,
                                  LoopsInfo &info);
 

@@ -8,8 +8,8 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-/// A fence for one thread. LLVM's volatile loads do not exist for masked ones and gathers, and its loads may cross them.
-void holdOrder(ImplicitLocOpBuilder &b) {
+/// Emits a single-thread fence. LLVM has no volatile masked loads or gathers, and ordinary loads may cross volatile ones.
+void emitCompilerBarrier(ImplicitLocOpBuilder &b) {
   LLVM::FenceOp::create(b, LLVM::AtomicOrdering::seq_cst, "singlethread");
 }
 

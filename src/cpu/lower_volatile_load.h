@@ -1,4 +1,4 @@
-// How code for a processor makes a load where it stands (ir/volatile_load.h).
+// CPU lowering of volatile loads (ir/volatile_load.h).
 #pragma once
 
 #include "cpu/emit.h"
@@ -6,10 +6,10 @@
 
 namespace tilewright::cpu {
 
-/// No access to memory is moved across this place by LLVM, or left out because of one on its other side. It is no instruction.
-void holdOrder(ImplicitLocOpBuilder &b);
+/// Emits a compiler barrier: LLVM neither moves a memory access across it nor merges accesses on its two sides. It becomes no instruction.
+void emitCompilerBarrier(ImplicitLocOpBuilder &b);
 
-/// Whether neither the operation nor anything in it changes memory, waits for another program, or has a load that is made anew.
+/// True if the operation and its regions do not write memory, wait for another program, or contain a volatile load.
 bool onlyReads(mlir::Operation *op);
 
 } // namespace tilewright::cpu

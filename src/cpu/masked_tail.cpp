@@ -10,7 +10,7 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-/// Whether a mask ends along `axis`: one of its terms is `index < bound` there.
+/// True if a mask ends along `axis`: one of its terms is `index < bound` there.
 static bool endsAlong(Context &ctx, Value mask, int64_t axis) {
   llvm::SmallVector<BoxTerm> terms;
   if (!mask || !ctx.analysis->box(mask, terms)) return false;
@@ -19,8 +19,8 @@ static bool endsAlong(Context &ctx, Value mask, int64_t axis) {
 
 static bool isEqualBeyond(Context &ctx, Value tile, int64_t axis, MaskedTail &tail, llvm::SmallPtrSetImpl<Operation *> &seen) {
   if (!isTile(tile)) return true;
-  Stride step = ctx.analysis->strideOf(tile, axis);
-  if (step.isZero()) return true;
+  Stride stride = ctx.analysis->strideOf(tile, axis);
+  if (stride.isZero()) return true;
   Operation *op = tile.getDefiningOp();
   if (!op) return false;
   if (!seen.insert(op).second) return true;

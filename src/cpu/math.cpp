@@ -1,6 +1,6 @@
-// How each function of the language is computed: by one instruction (sqrt, rounding), by inlined arithmetic (ir/float_functions.cpp),
-// or by glibc's libmvec, whose names follow the x86-64 vector function ABI: _ZGV, the level (b: 16 bytes, d: 32, e: 64), N, lanes,
-// one v per argument, the scalar's name. Vectors are cut or widened to the machine's (and the library's) size; scalars call libm.
+// Each function of the language is one instruction (sqrt, rounding), inlined arithmetic (ir/float_functions.cpp), or a call to glibc's
+// libmvec. libmvec's names follow the x86-64 vector function ABI: _ZGV, the level (b: 16 bytes, d: 32, e: 64), N, lanes, one v per
+// argument, the scalar's name. Vectors are split or padded to the machine's (and the library's) size; scalars call libm.
 #include "cpu/math.h"
 #include "ir/float_math.h"
 #include "support/cpu.h"
@@ -115,7 +115,7 @@ static Value roundInSoftware(MathOps &m, MathFunction function, Value x) {
   if (function == MathFunction::trunc) {
     whole = m.subtract(whole, m.select(m.less(magnitude, whole), one, zero));
   } else if (function == MathFunction::floor || function == MathFunction::ceil) {
-    // Computed from the magnitude: down or up, depending on the sign.
+    // Rounds the magnitude down or up, depending on the sign.
     Value down = m.subtract(whole, m.select(m.less(magnitude, whole), one, zero));
     Value up = m.add(whole, m.select(m.less(whole, magnitude), one, zero));
     Value negative = m.less(x, zero);
@@ -138,15 +138,14 @@ static Value roundHalfAway(MathOps &m, const CpuTarget &target, Value x) {
   return m.withSignOf(m.add(whole, m.select(up, m.real(1), m.real(0))), x);
 }
 
-/// A 1 where all lanes of a mask hold.
+/// Returns 1 (i1) if all lanes of a mask hold.
 static Value holdsForAll(ImplicitLocOpBuilder &b, Value mask) {
   Type word = b.getIntegerType(lanesOf(mask.getType()));
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, reinterpret(b, word, mask), constantInt(b, word, -1));
 }
 
-// |x| - trunc(|x| / |y|) * |y| is exact with one rounding as long as the quotient fits in the
-// fraction: the rounded quotient is the true one or one more, and either remainder is a number
-// of the type. Larger quotients (and infinities, and division by zero) call the C library.
+// |x| - trunc(|x| / |y|) * |y| is exact with one rounding if the quotient fits in the fraction: the rounded quotient is the exact one or
+// one more, and either remainder is a number of the type. Larger quotients (and infinities, and division by zero) call the C library.
 static Value emitFmod(MathOps &m, const CpuTarget &target, Value x, Value y) {
   if (lanesOf(m.realType) == 1 || !target.fma) return arith::RemFOp::create(m.b, x, y);
   Value magnitude = m.absolute(x), divisor = m.absolute(y);
@@ -166,14 +165,14 @@ static Value emitFmod(MathOps &m, const CpuTarget &target, Value x, Value y) {
   return branch.getResult(0);
 }
 
-// With y the divisor's rounded inverse, q = x y is less than 1.5 units in the last place away from the quotient, and x - q d,
-// which one fused operation gives exactly, says how far: q + (x - q d) y, rounded once, is the quotient rounded once. Why:
-// for d in [1, 2) it differs from the quotient by less than |x / d - q| d 2^-25 units, and a quotient of two 24-bit numbers
-// is at least 2^-24 / d units away from the middle between two others. So it could be rounded to the wrong side only where |x
-// / d - q| d d >= 2; but near a middle |x / d - q| is a half, so that only x = d, with the largest fraction, would reach 1.5.
-// (Brisebarre, Muller, Raina: "Accelerating correctly rounded floating-point division when the divisor is known in advance",
-// 2004.) This holds while nothing overflows or underflows, which the ranges of x and d guarantee: x - q d is a multiple of 2^-111.
-Value divideShortly(ImplicitLocOpBuilder &b, Value x, Value divisor) {
+// With y the divisor's rounded inverse, q = x y differs from the quotient by less than 1.5 units in the last place. One fused operation
+// gives x - q d exactly, and q + (x - q d) y, rounded once, is the correctly rounded quotient. Proof: for d in [1, 2) the sum before
+// rounding differs from the quotient by less than |x / d - q| d 2^-25 units. A quotient of two 24-bit numbers is at least 2^-24 / d units
+// away from the midpoint between two adjacent numbers. So it could be rounded to the wrong side only if |x / d - q| d d >= 2. But near a
+// midpoint |x / d - q| is 1/2, so only x = d, with the largest fraction, would reach 1.5. (Brisebarre, Muller, Raina: "Accelerating
+// correctly rounded floating-point division when the divisor is known in advance", 2004.) This holds if nothing overflows or underflows,
+// which the ranges of x and d guarantee: x - q d is a multiple of 2^-111.
+Value divideFast(ImplicitLocOpBuilder &b, Value x, Value divisor) {
   MathOps m(b, fma, x.getType()), one(b, fma, divisor.getType());
   Value inverse = splat(b, one.divide(one.real(1), divisor), lanesOf(x.getType()));
   Value near = m.multiply(x, inverse);
@@ -181,22 +180,23 @@ Value divideShortly(ImplicitLocOpBuilder &b, Value x, Value divisor) {
   return m.multiplyAdd(rest, inverse, near);
 }
 
-/// Whether 2^least <= |x| < 2^most for a scalar.
-static Value isWithin(MathOps &m, Value x, int64_t least, int64_t most) {
+/// Returns whether 2^minExponent <= |x| < 2^maxExponent for a scalar.
+static Value isWithin(MathOps &m, Value x, int64_t minExponent, int64_t maxExponent) {
   Value magnitude = m.bitAnd(m.bits(x), m.magnitudeMask());
-  return m.compareWords(arith::CmpIPredicate::ult, m.subtractWords(magnitude, m.word((127 + least) << 23)), m.word((most - least) << 23));
+  return m.compareWords(arith::CmpIPredicate::ult, m.subtractWords(magnitude, m.word((127 + minExponent) << 23)),
+                        m.word((maxExponent - minExponent) << 23));
 }
 
-/// A 1 where no lane of a vector of words has a bit set: one instruction, where the vector is a register.
+/// Returns 1 (i1) if no lane of a vector of words has a bit set: one instruction if the vector fits a register.
 static Value isZero(ImplicitLocOpBuilder &b, Value words) {
   Type type = b.getIntegerType(lanesOf(words.getType()) * 32);
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, reinterpret(b, type, words), constantInt(b, type, 0));
 }
 
-// Less the bits of 2^-64, a magnitude's bits are below 2^30 for numbers from 2^-64 to 2^64 and no others: those of smaller numbers lie in
-// the last quarter of the words, those of larger ones in the second. With the sign's bit in front, bit 30 alone still tells.
-// Where no number is negative or reaches 2, bit 29 tells which are at least 2^-63 (or NaN).
-Value dividesShortly(ImplicitLocOpBuilder &b, ValueRange x, Value divisor, bool isBelowTwo) {
+// Subtract the bits of 2^-64 from those of a magnitude: the result is below 2^30 exactly for magnitudes from 2^-64 to 2^64. Smaller
+// magnitudes give words in the last quarter, larger ones words in the second. Bit 30 distinguishes them for either sign. If all numbers are
+// non-negative and below 2, bit 29 is set exactly for those that are at least 2^-63 (or NaN).
+Value canDivideFast(ImplicitLocOpBuilder &b, ValueRange x, Value divisor, bool isBelowTwo) {
   MathOps m(b, fma, x.front().getType()), one(b, fma, divisor.getType());
   Value isFit = isWithin(one, divisor, -40, 40);
   int64_t lanes = lanesOf(x.front().getType());
@@ -213,31 +213,31 @@ Value dividesShortly(ImplicitLocOpBuilder &b, ValueRange x, Value divisor, bool 
 }
 
 Value divideBySame(ImplicitLocOpBuilder &b, Value x, Value divisor) {
-  auto branch = scf::IfOp::create(b, TypeRange{x.getType()}, dividesShortly(b, x, divisor, /*isBelowTwo=*/false), /*withElseRegion=*/true);
+  auto branch = scf::IfOp::create(b, TypeRange{x.getType()}, canDivideFast(b, x, divisor, /*isBelowTwo=*/false), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, divideShortly(b, x, divisor));
+  scf::YieldOp::create(b, divideFast(b, x, divisor));
   b.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(b, arith::DivFOp::create(b, x, splat(b, divisor, lanesOf(x.getType()))).getResult());
   return branch.getResult(0);
 }
 
-// As words, negative numbers rise with their magnitude; zero and NaN without a sign are below them all.
+// As unsigned words, negative numbers increase with their magnitude; zero and NaN without a sign bit are smaller than all of them.
 Value hasNormalExp(ImplicitLocOpBuilder &b, MathFunction function, ValueRange x) {
   MathOps m(b, fma, x.front().getType());
-  Value farthest;
+  Value largest;
   for (Value value : x)
-    farthest = farthest ? Value(arith::MaxUIOp::create(b, farthest, m.bits(value))) : m.bits(value);
-  Value least = m.bits(m.real(function == MathFunction::exp ? expTiny : exp2Tiny));
-  return holdsForAll(b, m.compareWords(arith::CmpIPredicate::ule, farthest, least));
+    largest = largest ? Value(arith::MaxUIOp::create(b, largest, m.bits(value))) : m.bits(value);
+  Value minimum = m.bits(m.real(function == MathFunction::exp ? expTiny : exp2Tiny));
+  return holdsForAll(b, m.compareWords(arith::CmpIPredicate::ule, largest, minimum));
 }
 
 //===------------------------------------------------------------------------------------------------------- erf by tables
-// erf(x) = x g(x), and g is even and smooth: in each of sixteen intervals of a fourth g(c + r) = g(c) + r P(r), degree 5, 2^-28. A vector
-// of AVX-512 is a table of sixteen numbers, in which one instruction looks up all lanes; of AVX2 it is half of one, and the lanes' fourth
-// bits choose between two halves. The points c lie where g(c) is nearly a number of
-// the type, 2^-36, so that little but its product with x is rounded: 0.82 ULP, and neither a second polynomial nor an exponential.
-// The last interval's P is bent up by as little as makes 1 of its end, from where on the result is 1.
+// erf(x) = x g(x), where g is even and smooth: in each of sixteen intervals of length 1/4, g(c + r) = g(c) + r P(r), degree 5, error 2^-28.
+// An AVX-512 vector is a table of sixteen numbers, and one instruction looks up all lanes. An AVX2 vector is half a table, and bit 3 of the
+// lane's interval number selects the half. The points c are chosen such that g(c) is almost a number of the type, within 2^-36, so little
+// but its product with x is rounded: 0.82 ULP, with neither a second polynomial nor an exponential. The last interval's P is adjusted such
+// that it returns 1 at its end; from there on the result is 1.
 
 constexpr int64_t intervals = 16;
 constexpr float erfTables[7][intervals] = {
@@ -258,16 +258,16 @@ constexpr float erfTables[7][intervals] = {
      0.0034378362F, 3.8283653e-04F, -6.922489e-04F, -8.990302e-04F, -7.039954e-04F, -5.0262915e-04F, -3.2836563e-04F},
 };
 
-/// erf of as many numbers as a vector of the machine has.
+/// Computes erf of one vector of the machine.
 class ErfByTables {
 public:
   ErfByTables(ImplicitLocOpBuilder &b, FusedMultiplyAdd fused, int64_t lanes)
       : m(b, fused, VectorType::get(lanes, b.getF32Type())), lanes(lanes), isWhole(lanes == intervals) {}
 
   Value of(Value x) {
-    Value magnitude = m.absolute(x), most = m.real(3.8749998), q;
-    magnitude = m.select(m.less(most, magnitude), most, magnitude); // NaN stays
-    nearest = m.bits(m.add(magnitude, m.real(0x1p21)));             // in fourths: a fourth is the last place of numbers from 2^21 on
+    Value magnitude = m.absolute(x), limit = m.real(3.8749998), q;
+    magnitude = m.select(m.less(limit, magnitude), limit, magnitude); // NaN is preserved
+    nearest = m.bits(m.add(magnitude, m.real(0x1p21)));               // in fourths: a fourth is the last place of numbers from 2^21 on
     if (!isWhole) {
       Value fourth = arith::ShLIOp::create(m.b, nearest, constantInt(m.b, nearest.getType(), 28));
       isHigh = arith::CmpIOp::create(m.b, arith::CmpIPredicate::slt, fourth, constantInt(m.b, nearest.getType(), 0));
@@ -287,7 +287,7 @@ private:
   bool isWhole;          // a vector is a whole table
   Value nearest, isHigh; // the interval's number, in its lowest bits; whether it is in the second half
 
-  /// For each lane the table's number at its interval.
+  /// Looks up the table's number at each lane's interval.
   Value lookUp(llvm::ArrayRef<float> table) {
     auto half = [&](llvm::ArrayRef<float> numbers) {
       Value constants = arith::ConstantOp::create(m.b, DenseElementsAttr::get(cast<VectorType>(m.realType), numbers));
@@ -298,12 +298,12 @@ private:
   }
 };
 
-/// Fewer numbers than a vector has are computed with others beside them, so that a number's result does not depend on its neighbors.
-static Value erfByTables(MathOps &m, Value x, int64_t most) {
+/// A shorter vector is padded to a whole vector, so a number's result does not depend on the vector's length.
+static Value erfByTables(MathOps &m, Value x, int64_t fullLanes) {
   int64_t lanes = lanesOf(m.realType);
-  ErfByTables whole(m.b, m.fused, most);
-  if (lanes == most) return whole.of(x);
-  Value wide = whole.of(lanes == 1 ? splat(m.b, x, most) : lanesFrom(m.b, x, 0, most));
+  ErfByTables whole(m.b, m.fused, fullLanes);
+  if (lanes == fullLanes) return whole.of(x);
+  Value wide = whole.of(lanes == 1 ? splat(m.b, x, fullLanes) : lanesFrom(m.b, x, 0, fullLanes));
   return lanes == 1 ? extractLane(m.b, wide, 0) : lanesFrom(m.b, wide, 0, lanes);
 }
 

@@ -1,4 +1,5 @@
-// Vector math: each function of the language on scalars and vectors, as inlined arithmetic or a libmvec call, never a scalar libm loop.
+// Vector math: each function of the language on scalars and vectors, as inlined arithmetic or a libmvec call, never as a loop of scalar
+// libm calls.
 #pragma once
 
 #include "cpu/emit.h"
@@ -41,38 +42,39 @@ enum class MathFunction {
   atan2,
   hypot,
   fmod,
-  expNotPositive, // exp and exp2 of numbers that are known to be at most 0, or NaN: overflow needs no care
+  expNotPositive, // exp and exp2 of numbers that are known to be at most 0 or NaN, so they cannot overflow
   exp2NotPositive,
   expNormal, // the same where no result is subnormal (hasNormalExp)
   exp2Normal,
 };
 
-/// `function` of f32 or f64 operands (scalars or vectors of any power-of-two length; longer than the machine's are split, shorter widened).
+/// Emits `function` of f32 or f64 operands: scalars, or vectors of any power-of-two length (split or padded to the machine's vectors).
 /// f16 and bf16 operands are computed in f32 and rounded. Errors: exp exp2 log log2 sin cos erf tanh within 2 ULP in f32 (4 for libmvec's).
 Value emitMath(ImplicitLocOpBuilder &b, const CpuTarget &target, MathFunction function, ValueRange operands);
-/// The function that a libdevice or libm symbol names ("__nv_tanhf", "tanhf", "tanh"), if any.
+/// Returns the function that a libdevice or libm symbol names ("__nv_tanhf", "tanhf", "tanh"), if any.
 std::optional<MathFunction> mathFunctionBySymbol(llvm::StringRef symbol);
 
-/// Conversions that the machine lacks: f16, bf16 and the 8-bit floats to f32 and back (round to nearest even; toward zero if `truncate`),
-/// on vectors and scalars.
+/// Converts between f32 and f16, bf16 or 8-bit floats where the machine has no instruction, on vectors and scalars. Rounds to nearest even,
+/// or toward zero if `truncate`.
 Value convertFloat(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value, Type element, bool truncate);
 
-/// Integers of type `element` from f32 or f64 (scalar or vector), toward zero, with the bounds that the conversion needs.
+/// Converts f32 or f64 (scalar or vector) to integers of type `element`, toward zero, with the bounds that the conversion needs.
 Value convertToInteger(ImplicitLocOpBuilder &b, Value value, Type element, bool isSigned, IntegerBounds bounds);
 
-/// Numbers of f16, each as two of bf16 in a word (i32): the upper half is cut off, the lower one what remains, zero of infinities and NaN.
+/// Splits f16 numbers into two bf16 halves in one word (i32). The upper half is truncated, the lower one is the remainder, 0 for infinities
+/// and NaN.
 Value bf16Halves(ImplicitLocOpBuilder &b, const CpuTarget &target, Value value);
-/// Such words with zeros in place of infinities and NaN, their halves in place or exchanged.
+/// Replaces infinities and NaN in such words by zeros and, if `exchanged`, swaps the halves.
 Value finiteHalves(ImplicitLocOpBuilder &b, Value words, bool exchanged);
 
-/// Divides lanes of f32 by one number of f32, rounded once like any division, for machines that divide slowly and have fused multiply-add.
+/// Divides lanes of f32 by one f32 number with correct rounding, for machines with slow division and fused multiply-add.
 Value divideBySame(ImplicitLocOpBuilder &b, Value x, Value divisor);
-/// Whether (i1) nothing overflows or underflows where divideShortly divides all vectors of `x`. `isBelowTwo`: all numbers are known to be
-/// NaN or at least 0 and below 2.
-Value dividesShortly(ImplicitLocOpBuilder &b, ValueRange x, Value divisor, bool isBelowTwo);
-/// Three operations in place of the division; rounded once, too.
-Value divideShortly(ImplicitLocOpBuilder &b, Value x, Value divisor);
-/// Whether (i1) exp or exp2 of all vectors of `x`, of which no number is above 0, is a normal number or NaN in every lane.
+/// Returns whether (i1) divideFast divides all vectors of `x` without overflow or underflow. `isBelowTwo`: all numbers are known to be
+/// NaN or in [0, 2).
+Value canDivideFast(ImplicitLocOpBuilder &b, ValueRange x, Value divisor, bool isBelowTwo);
+/// Divides in three operations, with correct rounding.
+Value divideFast(ImplicitLocOpBuilder &b, Value x, Value divisor);
+/// Returns whether (i1) exp or exp2 of all vectors of `x`, which are at most 0, is a normal number or NaN in every lane.
 Value hasNormalExp(ImplicitLocOpBuilder &b, MathFunction function, ValueRange x);
 
 } // namespace tilewright::cpu

@@ -1,21 +1,21 @@
-// A product of tiles is fast only if a block of C stays in registers while k runs, every loaded element of A and B is used many times, and
-// nothing is spilled. The block is `rows` x one panel of B (two vectors wide where n allows):
+// A fast dot holds a block of C in registers for the whole loop over k, and spills nothing. It uses every loaded element of A and B many
+// times. The block is `rows` x one panel of B (two vectors wide if n allows):
 //
-//   for panel in B:                    one panel is k * panel elements: it stays in L1 while all rows of A pass by
+//   for panel in B:                    one panel is k * panel elements: it stays in L1 while all rows of A are multiplied
 //     for block of rows in A:          6 (16 registers) or 8 (32 registers), then the rest in blocks of 4, 2, 1
 //       acc = C (or 0)
 //       for p in k, unrolled:          2 loads of B; for each row one broadcast of A and two multiply-adds
 //       C = acc
 //
-// The rows of A are read where they lie, by broadcasts at constant offsets from one pointer: row strides are constants of the plan.
-// Beside its multiply-adds a large block prefetches its share of the next panel of B, which may lie in the last-level cache, and of the
-// block of A that the next product reads: no hardware follows rows that are pages apart. (GFLOP/s of 1024, 2048 and 4096 by 256x256x256 on
-// one thread of an Emerald Rapids: 139, 137 and 127 without, 144, 151 and 147 with it; what registers and L1 alone allow is 175.)
-// A multiply-add has a latency of four cycles and two start in each, so fewer than eight accumulators would wait for one another: blocks of
-// few rows keep several partial sums over p, which are added at the end.
-// Narrow types: a lane of 32 bits holds two or four neighbors along k; one instruction multiplies them and adds the products to the sum
-// (vdpbf16ps, vpdpbusd; vpmaddwd and an addition). vpdpbusd takes unsigned bytes on one side: panels hold b + 128, and sums start from
-// -128 * (the sum of A's row), since sum a (b + 128) = sum a b + 128 sum a. So A is read where it lies; B is packed in any case.
+// Broadcasts read the rows of A in place, at constant offsets from one pointer: row strides are constants of the plan.
+// During its multiply-adds a large block prefetches its part of the next panel of B, which may be in the last-level cache. It also
+// prefetches the block of A that the next dot reads: hardware prefetchers do not follow rows that are pages apart. (GFLOP/s of 1024, 2048
+// and 4096 by 256x256x256 on one thread of an Emerald Rapids: 139, 137 and 127 without, 144, 151 and 147 with it; peak from registers and
+// L1 is 175.) A multiply-add has a latency of four cycles and two start per cycle, so with fewer than eight accumulators they would wait
+// for each other. Blocks of few rows therefore have several partial sums over p, which are added at the end. Narrow types: a 32-bit lane
+// holds two or four adjacent elements along k; one instruction multiplies them and adds the results to the sum (vdpbf16ps, vpdpbusd;
+// vpmaddwd and an addition). vpdpbusd takes unsigned bytes on one side: panels hold b + 128, and sums start from -128 * (the sum of A's
+// row), since sum a (b + 128) = sum a b + 128 sum a. So A is read in place; B is packed in any case.
 #include "cpu/micro_kernel.h"
 
 #include "cpu/amx_tiles.h"
@@ -41,19 +41,19 @@ void forEach(ImplicitLocOpBuilder &b, int64_t end, int64_t step, int64_t first, 
 
 namespace {
 
-constexpr int64_t neededAccumulators = 8;         // multiply-adds in flight: latency 4, two a cycle (Zen 2 and later, Skylake and later)
-constexpr int64_t maxRowsOfAll = 16;              // of a block of registers
+constexpr int64_t neededAccumulators = 8;         // multiply-adds in flight: latency 4, two per cycle (Zen 2 and later, Skylake and later)
+constexpr int64_t maxBlockRows = 16;              // per register block
 constexpr int64_t maxUnroll = neededAccumulators; // steps of k: one row of one vector has as many partial sums
 
 int64_t bytesOf(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
 }
 
-constexpr int64_t line = 64;                     // of the caches
-constexpr int64_t smallestPrefetched = 64 << 10; // bytes of a block of B
+constexpr int64_t line = 64;                     // bytes of a cache line
+constexpr int64_t minPrefetchedBytes = 64 << 10; // bytes of a block of B
 
-/// Whether nothing is read beyond the length that is needed: rows of A may end there, and then need no copy (a product of 65 spent a tenth
-/// of its time copying A). Groups are read as far as unrolled steps go.
+/// True if nothing is read beyond the needed length. Then rows of A may end there and need no copy (at 65x65x65 the copy of A took a tenth
+/// of the time). Groups are read up to a multiple of the unrolled steps.
 bool readsExactly(const DotPlan &plan) {
   return plan.group == 1 && !plan.tiles;
 }
@@ -62,23 +62,23 @@ struct RowBlocks {
   int64_t rows, count;
 };
 
-/// What the products after this one read: the next panel of B, and A's next block. Null: nothing to fetch.
-struct Ahead {
+/// Addresses that later blocks read: the next panel of B, and A's next block. Null: no prefetch.
+struct PrefetchAddresses {
   Value panel, a;
 };
 
-/// Cuts m rows into blocks of `most` rows, and smaller ones with a power of two. Two rows alone would
-/// leave the multiply-adds waiting, so a rest of two takes one large block back: 128 = 20 * 6 + 2 * 4.
-SmallVector<RowBlocks> cutRows(int64_t m, int64_t most) {
+/// Cuts m rows into blocks of `maxRows` rows and smaller ones of a power of two. A block of only two rows would leave the multiply-adds
+/// waiting, so a rest below four takes one large block back: 128 = 20 * 6 + 2 * 4.
+SmallVector<RowBlocks> cutRows(int64_t m, int64_t maxRows) {
   SmallVector<RowBlocks> blocks;
-  int64_t count = m / most, rest = m % most;
+  int64_t count = m / maxRows, rest = m % maxRows;
   while (count > 0 && rest > 0 && rest < 4) {
     --count;
-    rest += most;
+    rest += maxRows;
   }
-  if (count > 0) blocks.push_back({most, count});
+  if (count > 0) blocks.push_back({maxRows, count});
   for (int64_t rows = 8; rows > 0; rows /= 2) {
-    if (rows > most || rest < rows) continue;
+    if (rows > maxRows || rest < rows) continue;
     blocks.push_back({rows, rest / rows});
     rest %= rows;
   }
@@ -103,22 +103,22 @@ public:
       Value rounded = arith::AddIOp::create(b, stepsEnd, constantIndex(b, plan.group - 1));
       stepsEnd = arith::ShRUIOp::create(b, rounded, constantIndex(b, llvm::Log2_64(plan.group)));
     }
-    if (stepsEnd && takesBytes()) { // all blocks read as far as the sums of rows go
+    if (stepsEnd && takesBytes()) { // all blocks read up to the end of the row sums
       stepsEnd = arith::AddIOp::create(b, stepsEnd, constantIndex(b, maxUnroll - 1));
       stepsEnd = arith::AndIOp::create(b, stepsEnd, constantIndex(b, -maxUnroll));
       stepsEnd = arith::MinSIOp::create(b, stepsEnd, constantIndex(b, steps));
     }
     if (takesBytes()) emitRowSums(a);
-    for (int64_t row = 0; row < maxRowsOfAll && plan.aRowBytes; ++row)
+    for (int64_t row = 0; row < maxBlockRows && plan.aRowBytes; ++row)
       rowOffsets.push_back(arith::MulIOp::create(b, constantIndex(b, row), plan.aRowBytes));
-    for (int64_t row = 0; row < maxRowsOfAll && plan.out; ++row)
+    for (int64_t row = 0; row < maxBlockRows && plan.out; ++row)
       outOffsets.push_back(arith::MulIOp::create(b, constantIndex(b, row), plan.outRowBytes));
     forEach(b, plan.n, plan.panel, 0, limits.columns, [&](Value column) {
       Value panel = pointerAt(b, bPanels, column, plan.k * operandBytes);
       Value corner = pointerAt(b, c, column, bytesOf(plan.result));
       if (plan.out) outCorner = pointerAt(b, plan.out, column, bytesOf(plan.result));
       if (!limits.columns || panelVectors == 1) return emitPanel(a, panel, corner, column);
-      // Perhaps only the first vector of the last panel is needed.
+      // At run time, only the first vector of the last panel may be needed.
       Value left = arith::SubIOp::create(b, limits.columns, column);
       Value isNarrow = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, left, constantIndex(b, lanes));
       auto branch = scf::IfOp::create(b, TypeRange{}, isNarrow, true);
@@ -133,9 +133,9 @@ public:
     return made;
   }
 
-  /// The end of the last block that contains a needed row.
+  /// Returns the end of the last block that contains a needed row.
   Value rowsRead() {
-    Value most = constantIndex(b, 0);
+    Value maxEnd = constantIndex(b, 0);
     for (vectors = limits.columns ? 1 : panelVectors; vectors <= panelVectors; ++vectors) {
       int64_t first = 0;
       for (const DotBlocks::Rows &blocks : rowBlocks()) {
@@ -145,12 +145,12 @@ public:
         count = arith::MinSIOp::create(b, count, constantIndex(b, blocks.count));
         Value end = arith::AddIOp::create(b, arith::MulIOp::create(b, count, constantIndex(b, blocks.rows)), constantIndex(b, first));
         Value isReached = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, left, constantIndex(b, 0));
-        most = arith::SelectOp::create(b, isReached, arith::MaxSIOp::create(b, most, end), most);
+        maxEnd = arith::SelectOp::create(b, isReached, arith::MaxSIOp::create(b, maxEnd, end), maxEnd);
         first += blocks.count * blocks.rows;
       }
     }
     vectors = panelVectors;
-    return most;
+    return maxEnd;
   }
 
 private:
@@ -159,14 +159,14 @@ private:
   const DotPlan &plan;
   const DotLimits &limits;
   SmallVector<Value> rowOffsets; // in bytes, of the rows of a block of A; empty: constants
-  SmallVector<Value> outOffsets; // of where its results are stored; empty: those of C
-  Value outCorner, outBlock;     // what `corner` and `cBlock` are for C
-  Value stepsEnd;                // of the loop over k; null: all
+  SmallVector<Value> outOffsets; // the same for the direct store's rows; empty: those of C
+  Value outCorner, outBlock;     // the counterparts of `corner` and `cBlock` for the direct store
+  Value stepsEnd;                // the end of the loop over k; null: all
   const bool fromZero;
-  Value starts;           // of bytes: what the sums of a block's rows start from; null: 0
-  Value nextPanel, nextA; // behind this panel of B; from an element of A to this panel's share of the next one (i64). Null: not fetched
+  Value starts;           // for bytes: the initial sums of a block's rows; null: 0
+  Value nextPanel, nextA; // the panel after this one; from an element of A to this panel's part of the next A (i64). Null: no prefetch
   int64_t lanes, operandBytes, steps;
-  int64_t vectors, panelVectors; // of a panel's row: how many are computed, and how many there are
+  int64_t vectors, panelVectors; // computed vectors of a panel's row, and all of them
   Type accumulator;
 
   bool takesBytes() const { return plan.addsOffset(); }
@@ -179,9 +179,9 @@ private:
     return rows;
   }
 
-  /// All rows of A times one panel, from `column` on.
+  /// Multiplies all rows of A by one panel, from `column` on.
   void emitPanel(Value a, Value panel, Value corner, Value column) {
-    findWhatIsNext(panel, column);
+    findNextAddresses(panel, column);
     int64_t first = 0;
     for (const DotBlocks::Rows &blocks : rowBlocks()) {
       forEach(b, blocks.count * blocks.rows, blocks.rows, first, limits.rows, [&](Value row) {
@@ -201,17 +201,17 @@ private:
     return arith::MulIOp::create(b, row, plan.outRowBytes);
   }
 
-  /// A from row `row + more` on.
+  /// Returns the address of row `row + more` of A.
   Value rowsOfA(Value a, Value row, int64_t more) {
     if (!plan.aRowBytes) return pointerAtConstant(b, pointerAt(b, a, row, plan.aRow * operandBytes), more * plan.aRow * operandBytes);
     if (more) row = arith::AddIOp::create(b, row, constantIndex(b, more));
     return pointerAt(b, a, arith::MulIOp::create(b, row, plan.aRowBytes), 1);
   }
 
-  /// 0 minus 128 times the sum of each row of A, over what the blocks read of it.
+  /// Stores -128 times the sum of each row of A, over the elements that the blocks read.
   void emitRowSums(Value a) {
     int64_t chunk = std::min(plan.k, limits.length ? lengthUnit(plan) : target.vectorBytes);
-    bool isVector = plan.aCol == 1 && chunk >= 16; // the shortest vector that is multiplied
+    bool isVector = plan.aCol == 1 && chunk >= 16; // the shortest vector of the instruction
     Type sumType = vectorOf(plan.result, chunk / plan.group), partType = vectorOf(plan.operand, chunk);
     Value end = limits.rows ? rowsRead() : constantIndex(b, plan.m), length = constantIndex(b, plan.k);
     if (stepsEnd) length = arith::MulIOp::create(b, stepsEnd, constantIndex(b, plan.group));
@@ -226,9 +226,9 @@ private:
       b.setInsertionPointToStart(parts.getBody());
       Value here = pointerAt(b, row, parts.getInductionVar(), plan.aCol * operandBytes), sum = parts.getRegionIterArg(0);
       if (isVector)
-        sum = addProducts(constantInt(b, partType, -128), load(b, partType, here, operandBytes), sum);
+        sum = multiplyAccumulate(constantInt(b, partType, -128), load(b, partType, here, operandBytes), sum);
       else
-        sum = addProducts(constantInt(b, loadedType(), -128), broadcastGroup(here, 0, 0), sum);
+        sum = multiplyAccumulate(constantInt(b, loadedType(), -128), broadcastGroup(here, 0, 0), sum);
       scf::YieldOp::create(b, sum);
     }
     Value sum = parts.getResult(0);
@@ -240,18 +240,18 @@ private:
     store(b, sum, pointerAt(b, plan.rowSums, rows.getInductionVar(), bytesOf(plan.result)), bytesOf(plan.result), false);
   }
 
-  /// The registers hold accumulators, one row of a panel, and a broadcast (and a product where there is no fused multiply-add).
+  /// The registers hold accumulators, one row of a panel, and a broadcast (and the result of a multiplication without fused multiply-add).
   /// GFLOP/s on a Zen 5 core, 128x128x32 and 128x256x256: AVX2 (peak 123) 6 rows 122 120, 4 rows 108 106; AVX-512 (peak 244) 8
-  /// rows 233 238, 12 rows 219 237, 14 rows 219 237. Eight win because they divide tiles of powers of two evenly.
+  /// rows 233 238, 12 rows 219 237, 14 rows 219 237. Eight rows win because they divide tiles of powers of two evenly.
   int64_t maxRows() const {
     if (vectors == 1) return target.registers >= 32 ? 16 : 8;
     if (target.registers >= 32) return 8;
     return target.fma && !plan.operand.isInteger(16) ? 6 : 4;
   }
 
-  /// Steps of k in one iteration. With AVX2 the loop's own instructions run beside the multiply-adds, so four steps measure no
-  /// better than two; with AVX-512 two are 1 % slower than four, and eight no faster. Each doubling is twice the code to compile.
-  /// The many rows that a narrow panel takes at once need no unrolling. Without fused multiply-adds, two steps exceed the registers.
+  /// Returns the steps of k per iteration. With AVX2 the loop's own instructions run in parallel with the multiply-adds, so four steps are
+  /// no faster than two. With AVX-512 two are 1 % slower than four, and eight no faster. Each doubling doubles the code to compile. The
+  /// many rows of a narrow panel need no unrolling. Without fused multiply-adds, more than four steps exceed the registers.
   int64_t maxSteps() const {
     if (!target.fma) return 4;
     if (vectors < panelVectors) return 1;
@@ -265,7 +265,7 @@ private:
     return partials;
   }
 
-  /// The operation that addProducts becomes.
+  /// Names the instruction that multiplyAccumulate emits.
   const char *instruction() const {
     if (takesBytes()) return "vpdpbusd";
     if (plan.group > 1 && plan.operand.isBF16()) return "vdpbf16ps";
@@ -273,8 +273,8 @@ private:
     return target.fma && isa<FloatType>(plan.result) ? "fused multiply-add" : "a multiplication and an addition";
   }
 
-  /// One block of C, from its load to its store.
-  void emitBlock(Value aBlock, Value panel, Value cBlock, int64_t rows, int64_t partials, const Ahead &ahead) {
+  /// Emits one block of C, from its load to its store.
+  void emitBlock(Value aBlock, Value panel, Value cBlock, int64_t rows, int64_t partials, const PrefetchAddresses &next) {
     int64_t unroll = partials;
     while (unroll < maxSteps() && steps % (2 * unroll) == 0)
       unroll *= 2;
@@ -285,9 +285,9 @@ private:
     } else {
       bool hasRest = stepsEnd && limits.lengthStride % unroll != 0 && readsExactly(plan);
       Value end = !stepsEnd ? constantIndex(b, steps) : hasRest ? arith::AndIOp::create(b, stepsEnd, constantIndex(b, -unroll)) : stepsEnd;
-      int64_t together = stepsOfPrefetch(ahead, unroll);
+      int64_t together = stepsPerPrefetch(next, unroll);
       sums = stepLoop(constantIndex(b, 0), end, together, sums, [&](Value first, SmallVector<Value> &now) {
-        prefetch(ahead, first, rows, together);
+        prefetch(next, first, rows, together);
         auto some = [&](Value step, SmallVector<Value> &inner) {
           Value here = pointerAt(b, aBlock, step, plan.group * plan.aCol * operandBytes);
           emitSteps(inner, here, pointerAt(b, panel, step, plan.group * plan.panel * operandBytes), rows, unroll);
@@ -306,7 +306,7 @@ private:
     storeSums(cBlock, sums, rows, partials);
   }
 
-  /// A loop along k that carries sums. Returns them.
+  /// Emits a loop along k that carries sums. Returns them.
   SmallVector<Value> stepLoop(Value begin, Value end, int64_t step, ArrayRef<Value> sums,
                               llvm::function_ref<void(Value, SmallVector<Value> &)> body) {
     auto loop = scf::ForOp::create(b, begin, end, constantIndex(b, step), sums);
@@ -318,19 +318,19 @@ private:
     return SmallVector<Value>(loop.getResults());
   }
 
-  /// Beside how many steps the lines of one turn are fetched. Addresses take half as many instructions as the few multiply-adds that 16
-  /// registers allow in a turn, and the ports of both are the same: there 32 steps share them. (GFLOP/s of 1024 by 128x256x256 with
-  /// AVX2, one thread of an Emerald Rapids: 74 beside each two steps, 78 beside 32, 80 without any.)
-  int64_t stepsOfPrefetch(const Ahead &ahead, int64_t unroll) const {
+  /// Returns how many steps of k share one group of prefetches. With 16 registers an iteration has few multiply-adds; address computations
+  /// need half as many instructions and use the same ports, so 32 steps share them. (GFLOP/s of 1024 by 128x256x256 with AVX2, one thread
+  /// of an Emerald Rapids: 74 with prefetches every two steps, 78 every 32, 80 without any.)
+  int64_t stepsPerPrefetch(const PrefetchAddresses &next, int64_t unroll) const {
     int64_t together = unroll;
-    while (ahead.panel && target.registers < 32 && together < 32 && steps % (2 * together) == 0)
+    while (next.panel && target.registers < 32 && together < 32 && steps % (2 * together) == 0)
       together *= 2;
     return together;
   }
 
-  void findWhatIsNext(Value panel, Value column) {
+  void findNextAddresses(Value panel, Value column) {
     nextPanel = nextA = {};
-    bool isLarge = plan.k * plan.n * operandBytes >= smallestPrefetched && plan.m >= maxRowsOfAll;
+    bool isLarge = plan.k * plan.n * operandBytes >= minPrefetchedBytes && plan.m >= maxBlockRows;
     if (!isLarge || vectors < panelVectors) return;
     nextPanel = pointerAtConstant(b, panel, plan.k * plan.panel * operandBytes);
     if (!plan.aNext) return;
@@ -338,45 +338,45 @@ private:
     nextA = arith::AddIOp::create(b, plan.aNext, share);
   }
 
-  /// The share of the block of rows at `row` + `first`.
-  Ahead prefetchAddress(Value aBlock, Value row, int64_t first) {
+  /// Returns the prefetch addresses for the block of rows at `row` + `first`.
+  PrefetchAddresses prefetchAddress(Value aBlock, Value row, int64_t first) {
     if (!nextPanel) return {};
-    Value panel = pointerAt(b, pointerAtConstant(b, nextPanel, first * bytesBeforeRow()), row, bytesBeforeRow());
+    Value panel = pointerAt(b, pointerAtConstant(b, nextPanel, first * prefetchBytesPerRow()), row, prefetchBytesPerRow());
     return {panel, nextA ? pointerAt(b, aBlock, nextA, 1) : Value()};
   }
 
-  /// How many lines of a row of the next A are fetched beside one panel: all of them beside all panels.
+  /// Returns how many cache lines of a row of the next A are prefetched per panel: all of them over all panels.
   int64_t linesOfA() const {
     int64_t panels = std::max<int64_t>(1, plan.n / plan.panel), lines = (plan.k * operandBytes + line - 1) / line;
     return llvm::PowerOf2Ceil((lines + panels - 1) / panels);
   }
 
-  /// How much of the next panel is fetched beside one row of A: all of it beside all rows.
-  int64_t bytesBeforeRow() const { return (plan.k * plan.panel * operandBytes + plan.m - 1) / plan.m; }
+  /// Returns how many bytes of the next panel are prefetched per row of A: all of it over all rows.
+  int64_t prefetchBytesPerRow() const { return (plan.k * plan.panel * operandBytes + plan.m - 1) / plan.m; }
 
-  /// Beside `unroll` steps of a block of rows.
-  void prefetch(const Ahead &ahead, Value step, int64_t rows, int64_t unroll) {
-    if (!ahead.panel) return;
+  /// Prefetches during `unroll` steps of a block of rows.
+  void prefetch(const PrefetchAddresses &next, Value step, int64_t rows, int64_t unroll) {
+    if (!next.panel) return;
     auto fetch = [&](Value address) { LLVM::Prefetch::create(b, address, /*rw=*/0, /*hint=*/2, /*cache=*/1); }; // to L2
-    int64_t bytes = llvm::PowerOf2Ceil((rows * bytesBeforeRow() + steps - 1) / steps);
-    Value tileIndex = pointerAt(b, ahead.panel, step, bytes);
+    int64_t bytes = llvm::PowerOf2Ceil((rows * prefetchBytesPerRow() + steps - 1) / steps);
+    Value address = pointerAt(b, next.panel, step, bytes);
     for (int64_t offset = 0; offset < std::max(line, bytes * unroll); offset += line)
-      fetch(pointerAtConstant(b, tileIndex, offset));
-    if (!ahead.a || !llvm::isPowerOf2_64(steps)) return;
+      fetch(pointerAtConstant(b, address, offset));
+    if (!next.a || !llvm::isPowerOf2_64(steps)) return;
     // Lines are numbered row by row.
     int64_t lines = linesOfA(), all = rows * lines, iterations = steps / unroll;
-    Value turn = arith::ShRUIOp::create(b, step, constantIndex(b, llvm::Log2_64(unroll)));
+    Value iteration = arith::ShRUIOp::create(b, step, constantIndex(b, llvm::Log2_64(unroll)));
     for (int64_t i = 0; i < std::max<int64_t>(1, all / iterations); ++i) {
-      Value number = arith::MulIOp::create(b, turn, constantIndex(b, all));
+      Value number = arith::MulIOp::create(b, iteration, constantIndex(b, all));
       number = arith::ShRUIOp::create(b, number, constantIndex(b, llvm::Log2_64(iterations)));
       if (i) number = arith::AddIOp::create(b, number, constantIndex(b, i));
       Value row = arith::ShRUIOp::create(b, number, constantIndex(b, llvm::Log2_64(lines)));
       Value within = arith::AndIOp::create(b, number, constantIndex(b, lines - 1));
-      fetch(pointerAt(b, pointerAt(b, ahead.a, arith::MulIOp::create(b, row, plan.aRowBytes), 1), within, line));
+      fetch(pointerAt(b, pointerAt(b, next.a, arith::MulIOp::create(b, row, plan.aRowBytes), 1), within, line));
     }
   }
 
-  /// C, or zero; the other partial sums start from zero.
+  /// Returns C or zero as the first partial sums; the other partial sums start from zero.
   SmallVector<Value> firstSums(Value cBlock, int64_t rows, int64_t partials) {
     SmallVector<Value> sums;
     if (fromZero || !plan.isFirst) {
@@ -385,9 +385,9 @@ private:
       SmallVector<Type> types(rows * vectors, accumulator);
       auto branch = scf::IfOp::create(b, types, plan.isFirst, /*withElseRegion=*/true);
       OpBuilder::InsertionGuard guard(b);
-      for (bool isNew : {true, false}) {
-        b.setInsertionPointToStart(isNew ? branch.thenBlock() : branch.elseBlock());
-        scf::YieldOp::create(b, startOf(cBlock, rows, isNew));
+      for (bool isFirst : {true, false}) {
+        b.setInsertionPointToStart(isFirst ? branch.thenBlock() : branch.elseBlock());
+        scf::YieldOp::create(b, startOf(cBlock, rows, isFirst));
       }
       sums = SmallVector<Value>(branch.getResults());
     }
@@ -395,13 +395,13 @@ private:
     return sums;
   }
 
-  /// What the first partial sums start from. `isNew`: nothing is in C yet.
-  SmallVector<Value> startOf(Value cBlock, int64_t rows, bool isNew) {
+  /// Returns the initial values of the first partial sums. `isFirst`: C holds no values yet.
+  SmallVector<Value> startOf(Value cBlock, int64_t rows, bool isFirst) {
     SmallVector<Value> sums;
     for (int64_t row = 0; row < rows; ++row) {
       Value start = starts ? splat(b, load(b, plan.result, pointerAtConstant(b, starts, 4 * row), 4), lanes) : Value();
       for (int64_t vector = 0; vector < vectors; ++vector) {
-        Value before = isNew ? Value() : load(b, accumulator, cAddress(cBlock, row, vector), bytesOf(plan.result));
+        Value before = isFirst ? Value() : load(b, accumulator, cAddress(cBlock, row, vector), bytesOf(plan.result));
         sums.push_back(before && start ? add(before, start) : before ? before : start ? start : zero());
       }
     }
@@ -440,7 +440,7 @@ private:
     return pointerAtConstant(b, cBlock, (row * plan.cRow + vector * lanes) * bytesOf(plan.result));
   }
 
-  /// `count` consecutive steps of k. Step s adds to partial sum number s modulo the number of partial sums.
+  /// Emits `count` consecutive steps of k. Step s adds to partial sum number s modulo the number of partial sums.
   void emitSteps(SmallVector<Value> &sums, Value aBlock, Value panel, int64_t rows, int64_t count) {
     int64_t inPartial = rows * vectors, partials = sums.size() / inPartial;
     for (int64_t step = 0; step < count; ++step) {
@@ -449,7 +449,7 @@ private:
         Value element = plan.group > 1 ? broadcastGroup(aBlock, row, step) : broadcast(aBlock, row, step);
         for (int64_t vector = 0; vector < vectors; ++vector) {
           Value &sum = sums[(step % partials) * inPartial + row * vectors + vector];
-          sum = takesBytes() ? addProducts(columns[vector], element, sum) : addProducts(element, columns[vector], sum);
+          sum = takesBytes() ? multiplyAccumulate(columns[vector], element, sum) : multiplyAccumulate(element, columns[vector], sum);
         }
       }
     }
@@ -473,29 +473,29 @@ private:
     return splat(b, load(b, plan.operand, address, operandBytes), lanes);
   }
 
-  /// A group of neighbors along k in every 32-bit lane.
+  /// Broadcasts a group of adjacent elements along k to every 32-bit lane.
   Value broadcastGroup(Value aBlock, int64_t row, int64_t step) {
     Type word = b.getI32Type(), part = b.getIntegerType(static_cast<unsigned>(8 * operandBytes));
     Value address = addressOfA(aBlock, row, plan.group * step), all;
     if (plan.aCol == 1) all = load(b, word, address, operandBytes);
     for (int64_t i = 0; plan.aCol != 1 && i < plan.group; ++i) {
       Value element = load(b, part, pointerAtConstant(b, address, i * plan.aCol * operandBytes), operandBytes);
-      Value placed = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, word, element), constantInt(b, word, 8 * operandBytes * i));
-      all = all ? Value(arith::OrIOp::create(b, all, placed)) : placed;
+      Value shifted = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, word, element), constantInt(b, word, 8 * operandBytes * i));
+      all = all ? Value(arith::OrIOp::create(b, all, shifted)) : shifted;
     }
     return reinterpret(b, loadedType(), splat(b, all, lanes));
   }
 
-  /// sum + x * y, in each lane the sum of a group's products. Of bytes x has unsigned ones.
-  Value addProducts(Value x, Value y, Value sum) {
+  /// Returns sum + x * y; each lane adds the products of a group. For bytes, x is the unsigned operand.
+  Value multiplyAccumulate(Value x, Value y, Value sum) {
     if (plan.group == 1) return multiplyAdd(x, y, sum);
     std::string bits = std::to_string(32 * lanesOf(sum.getType()));
     if (takesBytes()) return callIntrinsic(b, "llvm.x86.avx512.vpdpbusd." + bits, sum.getType(), {sum, x, y});
     if (plan.operand.isBF16()) return callIntrinsic(b, "llvm.x86.avx512bf16.dpbf16ps." + bits, accumulator, {sum, x, y});
-    return addWordProducts(x, y, sum);
+    return multiplyAccumulateWords(x, y, sum);
   }
 
-  Value addWordProducts(Value x, Value y, Value sum) {
+  Value multiplyAccumulateWords(Value x, Value y, Value sum) {
     StringRef name = lanes == 16  ? "llvm.x86.avx512.pmaddw.d.512"
                      : lanes == 8 ? "llvm.x86.avx2.pmadd.wd"
                      : lanes == 4 ? "llvm.x86.sse2.pmadd.wd"
@@ -546,7 +546,7 @@ int64_t lengthUnit(const DotPlan &plan) {
 }
 
 int64_t fullRows(const CpuTarget &target) {
-  return target.registers >= 32 ? maxRowsOfAll : 0;
+  return target.registers >= 32 ? maxBlockRows : 0;
 }
 
 int64_t panelWidth(const CpuTarget &target, Type result, int64_t n) {
@@ -559,10 +559,10 @@ DotBlocks emitDotLoops(ImplicitLocOpBuilder &b, const CpuTarget &target, const D
   return DotEmitter(b, target, plan, fromZero, limits).emit(a, bPanels, c);
 }
 
-// If the rows, one after another, are read as one array, element (i, j) has the index i * n + j; its transpose
-// swaps the two halves of the index's bits. Interleaving the first half of an array with its second rotates
-// the bits by one, and log2(n) such steps swap the halves. x86 interleaves within blocks of 16 bytes with one
-// instruction, so this transposes the blocks; then whole blocks change places, one distance after another.
+// Reads the rows, one after another, as one array: element (i, j) has the index i * n + j, and its transpose swaps the two halves of the
+// index's bits. Interleaving the first half of an array with its second rotates the bits by one, so log2(n) such steps swap the halves. x86
+// interleaves within blocks of 16 bytes in one instruction, so this transposes the blocks first. Then whole blocks are swapped, one
+// distance after another.
 SmallVector<Value> transposeSquare(ImplicitLocOpBuilder &b, ArrayRef<Value> rows) {
   int64_t n = rows.size();
   SmallVector<Value> current(rows);

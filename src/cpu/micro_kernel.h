@@ -1,4 +1,4 @@
-// C += A * B in registers: the loops of tt.dot once its operands lie where a micro-kernel can read them.
+// C += A * B in registers: the loops of tt.dot after its operands are in the layout that the micro-kernel reads.
 #pragma once
 
 #include "cpu/emit.h"
@@ -7,35 +7,35 @@
 
 namespace tilewright::cpu {
 
-/// One product of static size. Strides count elements.
+/// One dot of static size. Strides count elements.
 struct DotPlan {
   int64_t m, n, k;
-  Type operand; // of A and B in scratch: f32, f64, bf16, i16, i8; in tiles also f16, and i32 for numbers of f16 in two halves
+  Type operand; // of A and B in scratch: f32, f64, bf16, i16, i8; in AMX tiles also f16, and i32 for f16 in two bf16 halves
   Type result;  // f32, f64, i32
-  // Neighbors along k that one lane of 32 bits multiplies at once; k is a multiple of it. 1: f32, f64. 2: bf16, f16, i16. 4: i8.
+  // Adjacent elements along k that one 32-bit lane multiplies at once; k is a multiple of it. 1: f32, f64. 2: bf16, f16, i16. 4: i8.
   int64_t group;
-  // A(i, p) at a[i * aRow + p * aCol]; broadcast element by element, so any strides do. Constants fold into addresses.
+  // A(i, p) at a[i * aRow + p * aCol]; broadcast element by element, so any strides work. Constants fold into addresses.
   int64_t aRow, aCol;
-  // B in panels of `panel` columns, groups of rows interleaved:
+  // B in panels of `panel` columns with interleaved groups of rows:
   // B(p, j) at b[(j / panel) * (k * panel) + (p / group) * (group * panel) + group * (j % panel) + p % group].
   int64_t panel;
   // C(i, j) at c[i * cRow + j].
   int64_t cRow;
-  int64_t iterations = 1;  // of a loop, `k` being the part of one, that are multiplied together: panels have so many times `k` rows
-  bool tiles = false;      // by amx_tiles.h, in tile registers
-  int64_t aPlaneBytes = 0; // where isOfHalves(operand): from A to its second plane; that of B's panels is behind all of them
-  Value aRowBytes = {};    // the distance of A's rows where only the program knows it (i64); null: aRow elements
-  Value aNext = {};        // from an element of A to what the next product reads in its place (i64, in bytes); null: nothing to prefetch
-  Value isFirst = {};      // whether C is written, not added to, where only the program knows it (i1); null: never
-  // Where results go to memory, and not to C, where only the program knows it (direct_store.h); i64, in bytes: the first one's address, or
-  // C's, and the distance of rows. Null: all go to C. `streams` (i1; null: never): past the caches.
+  int64_t iterations = 1;  // loop iterations that are multiplied together; `k` is that of one, panels have iterations * `k` rows
+  bool tiles = false;      // uses AMX tiles (amx_tiles.h)
+  int64_t aPlaneBytes = 0; // where isOfHalves(operand): from A to its second plane; the second plane of B follows all panels of the first
+  Value aRowBytes = {};    // the distance of A's rows if it is known only at run time (i64); null: aRow elements
+  Value aNext = {};        // byte distance (i64) from an element of A to the one that the next dot reads; null: nothing to prefetch
+  Value isFirst = {};      // whether C is written instead of added to, if known only at run time (i1); null: never
+  // The destination of results that bypass C, if it is known only at run time (direct_store.h); i64: the first result's address, or C's,
+  // and the byte distance of rows. Null: all results go to C. `nonTemporal` (i1; null: never): use non-temporal stores.
   Value out = {}, outRowBytes = {}, nonTemporal = {};
-  Value rowSums = {}; // where `addsOffset` needs it: scratch of m i32
+  Value rowSums = {}; // scratch of m i32, if `addsOffset`
 
-  /// Whether panels hold B's bytes plus 128, as unsigned ones: vectors multiply unsigned bytes with signed ones, tiles multiply signed
-  /// ones.
+  /// True if panels hold B's bytes plus 128, as unsigned bytes: vector instructions multiply unsigned by signed bytes, AMX tiles signed by
+  /// signed.
   bool addsOffset() const { return operand.isInteger(8) && !tiles; }
-  /// Of all turns that are multiplied together.
+  /// Returns the plan of all iterations that are multiplied together.
   DotPlan together() const {
     DotPlan all = *this;
     all.k *= iterations, all.iterations = 1;
@@ -43,47 +43,45 @@ struct DotPlan {
   }
 };
 
-/// How much of a product is needed, known when the code runs (i64;
-/// null: all). A little more is computed: whole blocks of registers.
+/// The part of a dot that is needed, known at run time (i64; null: all). Whole register blocks are computed, so slightly more.
 struct DotLimits {
-  Value rows, columns;                                    // others of C are left as they are
-  Value length;                                           // from here on A and B hold zeros
+  Value rows, columns;                                    // other elements of C stay as they are
+  Value length;                                           // A and B hold zeros from here on
   int64_t lengthStride = 1;                               // divides it
-  bool mayBeOneRow = false, mayBeOneColumn = false;       // in a launch like this one
-  bool mayLeaveOneRow = false, mayLeaveOneColumn = false; // behind whole blocks of registers, in a launch like this one
+  bool mayBeOneRow = false, mayBeOneColumn = false;       // possible in a launch like this one
+  bool mayLeaveOneRow = false, mayLeaveOneColumn = false; // after whole register blocks, in a launch like this one
 };
 
-/// How many rows of A are read where `limits` says how many are needed (i64): whole blocks of registers.
+/// Returns how many rows of A are read if `limits` gives the number of needed rows (i64): whole register blocks.
 Value rowsRead(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, const DotLimits &limits);
-/// K is read in multiples of this, up to its end.
+/// K is read up to its end in multiples of this number.
 int64_t lengthUnit(const DotPlan &plan);
 
-/// All panels of B, in bytes.
+/// Returns the bytes of all panels of B.
 int64_t panelBytes(const DotPlan &plan);
 
-/// A block of registers, however wide, ends at each multiple of so many rows of a tile that is one itself; 0: there is no such power of
-/// two.
+/// Returns a power of two such that every register block ends at its multiples, in a tile that is a multiple of it; 0: none exists.
 int64_t fullRows(const CpuTarget &target);
 
-/// Columns in one panel of B: two vectors, or less where n is small.
+/// Returns the columns of one panel of B: two vectors, or fewer if n is small.
 int64_t panelWidth(const CpuTarget &target, Type result, int64_t n);
 
-/// How a product was cut up.
+/// The register blocks of a dot.
 struct DotBlocks {
   const char *instruction;
   int64_t lanes, vectors; // of a row of a panel
   struct Rows {
-    int64_t rows, count; // of a block, and how many there are one below the other
-    int64_t partials;    // sums of one element that are computed side by side
+    int64_t rows, count; // of a block, and the number of such blocks along M
+    int64_t partials;    // independent partial sums of one element
   };
   std::vector<Rows> rows;
-  bool tiles = false; // in tile registers
+  bool tiles = false; // uses AMX tiles
 };
 
-/// for (i = 0; i < end and i + first < limit; i += step) body(i); without a limit (null) and a loop where it runs once.
+/// for (i = 0; i < end and i + first < limit; i += step) body(i). Without a limit if it is null; without a loop if it runs once.
 void forEach(ImplicitLocOpBuilder &b, int64_t end, int64_t step, int64_t first, Value limit, llvm::function_ref<void(Value)> body);
 
-/// Emits the loops. `fromZero`: C is written, not added to. No register spills on any target.
+/// Emits the loops. `fromZero`: C is written instead of added to. No target spills registers.
 DotBlocks emitDotLoops(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, Value a, Value bPanels, Value c,
                        bool fromZero, const DotLimits &limits);
 

@@ -1,5 +1,5 @@
-// The kernel's own assembly (tl.inline_asm_elementwise), in x86's AT&T syntax. One piece takes `pack` neighbours of each
-// tile at a time and gives as many of each result. The element's type and the constraint decide how they lie in registers:
+// The kernel's own assembly (tl.inline_asm_elementwise), in x86's AT&T syntax. One piece takes `pack` adjacent elements of each tile and
+// returns as many of each result. The element's type and the constraint determine the registers:
 //   "r", pack 4, int8:   four bytes are one word of 32 bits, as on GPUs
 //   "r", pack 2, int32:  two registers, so there are two constraints
 //   "x", pack 8, fp32:   one vector register, where the elements fill one of 16, 32 or 64 bytes
@@ -18,7 +18,7 @@ namespace tilewright::cpu {
 
 namespace {
 
-/// How `pack` elements of an operand lie in registers: `count` registers of `type`, each with `elements` of them.
+/// The registers of `pack` elements of an operand: `count` registers of `type`, each with `elements` of them.
 struct Registers {
   Type type;
   int64_t elements, count;
@@ -29,13 +29,13 @@ struct Plan {
   SmallVector<Registers> results, operands;
 };
 
-/// The elements that one piece takes: their places and, if they follow one another in the last dimension, the place of all of them.
+/// The elements of one piece: their indices and, if they are contiguous in the last dimension, the index of all of them as a vector.
 struct Group {
   SmallVector<TileIndex> elements;
   std::optional<TileIndex> run;
 };
 
-/// Which part of each dimension belongs to one group.
+/// The part of each dimension that belongs to one group.
 struct Grouping {
   SmallVector<int64_t> taken, groups;
 };
@@ -44,7 +44,7 @@ struct Grouping {
 
 //===-------------------------------------------------------------------------------------------------------- registers
 
-/// What a register holds of an element: i1 is a byte, a pointer i64, a float below 32 bits the integer of its bits.
+/// Returns the type of an element in a register: i1 is a byte, a pointer i64, a float below 32 bits an integer of its bits.
 static Type registerElement(Type element) {
   MLIRContext *context = element.getContext();
   if (isa<PointerType>(element)) return IntegerType::get(context, 64);
@@ -77,7 +77,7 @@ static Registers registersOf(Type element, int64_t pack, bool isVectorClass) {
   return {type, perWord, pack / perWord};
 }
 
-/// Null after a refusal.
+/// nullopt after a refusal.
 static std::optional<Plan> planOf(Context &ctx, ElementwiseInlineAsmOp op) {
   AssemblyOperands named = assemblyOperands(op.getConstraints());
   auto isVectorClass = [&](StringRef constraint) {
@@ -139,7 +139,7 @@ static Group groupAt(Context &ctx, const Grouping &grouping, int64_t pack, const
   return group;
 }
 
-/// The registers of one operand.
+/// Reads the registers of one operand.
 static void readOperand(Context &ctx, Value operand, const Registers &registers, const Group &group, SmallVectorImpl<Value> &words) {
   ImplicitLocOpBuilder &b = ctx.b;
   bool isVector = isa<VectorType>(registers.type);
@@ -161,7 +161,7 @@ static void readOperand(Context &ctx, Value operand, const Registers &registers,
   }
 }
 
-/// One piece on one group of elements; its outputs register by register.
+/// Emits one piece on one group of elements; returns its outputs register by register.
 static SmallVector<Value> emitPiece(Context &ctx, ElementwiseInlineAsmOp op, const Plan &plan, const Group &group) {
   SmallVector<Value> words;
   for (auto [operand, registers] : llvm::zip(op.getArgs(), plan.operands))
@@ -174,7 +174,7 @@ static SmallVector<Value> emitPiece(Context &ctx, ElementwiseInlineAsmOp op, con
   return inlineAssembly(ctx.b, op.getAsmString(), constraints, types, words, /*hasEffects=*/!op.getPure());
 }
 
-/// Element `index` of those that a result's registers hold.
+/// Returns element `index` of those in a result's registers.
 static Value elementOf(Context &ctx, ArrayRef<Value> words, const Registers &registers, int64_t index, Type element) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value word = words[index / registers.elements];

@@ -1,5 +1,5 @@
-// Atomic operations, printing and assertions, in index order: adjacent elements of a launch that is alone, and what is asserted, as
-// vectors.
+// Atomic operations, printing and assertions, in index order. Assertions are vectorized, and so are adjacent atomic elements of a launch
+// that runs alone.
 
 #include "cpu/conditions.h"
 #include "cpu/evaluate.h"
@@ -47,7 +47,7 @@ static LLVM::AtomicOrdering orderingOf(MemSemantic semantic) {
 }
 
 namespace {
-/// An atomic operation of either kind, and what both have in common.
+/// An atomic operation of either kind.
 struct Atomic {
   explicit Atomic(Operation *op) : rmw(dyn_cast<AtomicRMWOp>(op)), cas(dyn_cast<AtomicCASOp>(op)), result(op->getResult(0)) {
     pointer = rmw ? rmw.getPtr() : cas.getPtr();
@@ -63,7 +63,7 @@ struct Atomic {
 };
 } // namespace
 
-/// Compares bits: floats travel as integers of their width.
+/// Compares bits: floats are passed as integers of their width.
 static Value exchange(ImplicitLocOpBuilder &b, AtomicCASOp cas, Value address, Value expected, Value desired) {
   Type type = expected.getType();
   Type bits = isa<FloatType>(type) ? Type(b.getIntegerType(type.getIntOrFloatBitWidth())) : type;
@@ -97,12 +97,12 @@ static Value combined(ImplicitLocOpBuilder &b, RMWOp op, Value before, Value ope
   return operand;
 }
 
-/// For a launch that is alone: adds to adjacent elements, which all differ.
+/// For a launch that runs alone: updates adjacent elements, which are all distinct.
 static void updateVector(Context &ctx, Atomic &atomic, Value address, Value operand, Value mask) {
   ImplicitLocOpBuilder &b = ctx.b;
   Type type = operand.getType(), element = getElementTypeOrSelf(type);
   int64_t bytes = elementBytes(element);
-  holdOrder(b);
+  emitCompilerBarrier(b);
   Value before =
       mask ? maskedLoad(b, type, address, mask, splat(b, arith::ConstantOp::create(b, b.getZeroAttr(element)), lanesOf(type)), bytes)
            : cpu::load(b, type, address, bytes);
@@ -110,10 +110,10 @@ static void updateVector(Context &ctx, Atomic &atomic, Value address, Value oper
   Value after = combined(b, atomic.rmw.getAtomicRmwOp(), convertTo(ctx, before, wide), convertTo(ctx, operand, wide));
   after = convertTo(ctx, after, element);
   mask ? maskedStore(b, after, address, mask, bytes) : cpu::store(b, after, address, bytes, false);
-  holdOrder(b);
+  emitCompilerBarrier(b);
 }
 
-/// For a launch that is alone. Accesses stay atomic, one element each, so that none is merged or moved; on x86 they cost no more.
+/// For a launch that runs alone. Accesses stay atomic, one element each, so LLVM neither merges nor moves them; on x86 they cost no more.
 static void updatePlainly(Context &ctx, Atomic &atomic, Value address, Value operand) {
   ImplicitLocOpBuilder &b = ctx.b;
   Type type = operand.getType();
@@ -126,7 +126,7 @@ static void updatePlainly(Context &ctx, Atomic &atomic, Value address, Value ope
                         /*isNonTemporal=*/false, /*isInvariantGroup=*/false, LLVM::AtomicOrdering::release);
 }
 
-/// One element; the result is what was there before.
+/// Updates one element; returns the old value.
 static Value update(ImplicitLocOpBuilder &b, Atomic &atomic, Value address, llvm::ArrayRef<Value> operands) {
   if (atomic.cas) return exchange(b, atomic.cas, address, operands[0], operands[1]);
   bool isFloat = isa<FloatType>(operands[0].getType());
@@ -155,20 +155,20 @@ static void lowerScalarAtomic(Context &ctx, Atomic &atomic) {
   ctx.scalars[atomic.result] = branch.getResult(0);
 }
 
-/// Scattered addresses: a cache line that is far away, or belongs to another processor, is requested so many elements ahead that it
-/// has arrived, with the right to write, when the operation needs it. Otherwise each operation would wait for its line, since it
-/// waits for the one before. (Zen 5, additions of fp32 to tables of 2^24 and 2^20, ns each: one thread 14.1 and 6.2 without, 5.8 and
-/// 5.7 with it, two threads 45.7 and 20.3, 8.5 and 9.6; 16 ahead 8.2 and 5.8, 18 and 11.8; 128 ahead 6.5 and 6.2, 12.6 and 11.4.)
+/// Prefetches scattered addresses for writing. A cache line may be far away, or belong to another core. A prefetch some elements earlier
+/// brings it in time for the operation. Otherwise each operation would wait for its line, because it waits for the previous one. (Zen 5,
+/// additions of fp32 to tables of 2^24 and 2^20, ns each: one thread 14.1 and 6.2 without, 5.8 and 5.7 with it, two threads 45.7
+/// and 20.3, 8.5 and 9.6; distance 16 8.2 and 5.8, 18 and 11.8; distance 128 6.5 and 6.2, 12.6 and 11.4.)
 static void prefetchAtomics(Context &ctx, Atomic &atomic, const TileIndex &tileIndex) {
-  constexpr int64_t ahead = 48;
+  constexpr int64_t prefetchDistance = 48;
   ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(atomic.pointer);
   int64_t last = int64_t(shape.size()) - 1;
-  if (shape[last] <= ahead || ctx.analysis->strideOf(atomic.pointer, last).kind != Stride::other) return;
-  TileIndex then = tileIndex;
-  Value index = arith::AddIOp::create(b, tileIndex.at[last].value, constantIndex(b, ahead));
-  then.at[last].value = arith::MinSIOp::create(b, index, constantIndex(b, shape[last] - 1));
-  Value address = intToPointer(b, evaluateScalar(ctx, atomic.pointer, then));
+  if (shape[last] <= prefetchDistance || ctx.analysis->strideOf(atomic.pointer, last).kind != Stride::other) return;
+  TileIndex later = tileIndex;
+  Value index = arith::AddIOp::create(b, tileIndex.at[last].value, constantIndex(b, prefetchDistance));
+  later.at[last].value = arith::MinSIOp::create(b, index, constantIndex(b, shape[last] - 1));
+  Value address = intToPointer(b, evaluateScalar(ctx, atomic.pointer, later));
   LLVM::Prefetch::create(b, address, /*rw=*/1, /*hint=*/3, /*cache=*/1);
 }
 
@@ -177,21 +177,21 @@ Atomics atomicsOf(FuncOp kernel) {
   kernel.walk([&](Operation *op) {
     auto rmw = dyn_cast<AtomicRMWOp>(op);
     hasAny |= rmw || isa<AtomicCASOp>(op);
-    isPlain &= !isa<AtomicCASOp, scf::WhileOp>(op); // those wait for nobody
+    isPlain &= !isa<AtomicCASOp, scf::WhileOp>(op); // those may wait for another program
     if (rmw) isPlain &= rmw.use_empty() && rmw.getScope() != MemSyncScope::SYSTEM && getElementTypeOrSelf(rmw.getVal()).isIntOrFloat();
   });
   return !hasAny ? Atomics::none : isPlain ? Atomics::plain : Atomics::locked;
 }
 
-constexpr int64_t aloneAt = -int64_t(sizeof(ArenaHead::alone)); // in front of scratch
+constexpr int64_t aloneOffset = -int64_t(sizeof(ArenaHead::alone)); // before scratch
 
-void tellAlone(ImplicitLocOpBuilder &b, Value arena, Value scratch) {
+void recordIsAlone(ImplicitLocOpBuilder &b, Value arena, Value scratch) {
   int64_t bytes = sizeof(ArenaHead::alone);
   Value alone = cpu::load(b, b.getI64Type(), pointerAtConstant(b, arena, offsetof(ArenaHead, alone)), bytes);
-  cpu::store(b, alone, pointerAtConstant(b, scratch, aloneAt), bytes, false);
+  cpu::store(b, alone, pointerAtConstant(b, scratch, aloneOffset), bytes, false);
 }
 
-/// All elements of a tile. `alone`: no other thread changes that memory meanwhile.
+/// Updates all elements of a tile. `alone`: no other thread changes that memory meanwhile.
 static void updateTile(Context &ctx, Atomic &atomic, const std::optional<Buffer> &buffer, bool alone) {
   ImplicitLocOpBuilder &b = ctx.b;
   LoopSpec spec = loopsOver(shapeOf(atomic.pointer), -1, 1);
@@ -216,7 +216,7 @@ static void updateTile(Context &ctx, Atomic &atomic, const std::optional<Buffer>
       -1);
 }
 
-/// One element after another of a vector, in a loop of its own: code that this needs and the vector does not is at another level.
+/// Calls `body` for each element of a vector, in a loop of its own: values that only the elements need are computed at that level.
 static void forEachLane(Context &ctx, const TileIndex &tileIndex, llvm::function_ref<void(const TileIndex &)> body) {
   if (tileIndex.vector < 0) return body(tileIndex);
   Value position = tileIndex.at[tileIndex.vector].value, lanes = constantIndex(ctx.b, tileIndex.lanes);
@@ -229,7 +229,7 @@ static void forEachLane(Context &ctx, const TileIndex &tileIndex, llvm::function
   });
 }
 
-/// The last dimension that has several elements; -1: there is none.
+/// Returns the last dimension with several elements; -1: none.
 static int64_t lastDimOf(llvm::ArrayRef<int64_t> shape) {
   int64_t dim = int64_t(shape.size()) - 1;
   while (dim >= 0 && shape[dim] == 1)
@@ -249,7 +249,7 @@ static void updateElement(Context &ctx, Atomic &atomic, const TileIndex &tileInd
   updatePlainly(ctx, atomic, address, operand);
 }
 
-/// For a launch that is alone: adjacent elements as vectors, in index order.
+/// For a launch that runs alone: updates adjacent elements as vectors, in index order.
 static void updateVectors(Context &ctx, Atomic &atomic, int64_t vectorDim, int64_t chunk) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value operand = atomic.operands[0];
@@ -261,7 +261,7 @@ static void updateVectors(Context &ctx, Atomic &atomic, int64_t vectorDim, int64
       [&](llvm::ArrayRef<TileIndex> tileIndices) {
         for (const TileIndex &tileIndex : tileIndices) {
           Lanes to = evaluate(ctx, atomic.pointer, tileIndex);
-          if (tileIndex.vector < 0 || to.kind != Lanes::affine || to.uniformStride || to.step != elementBytes(element)) {
+          if (tileIndex.vector < 0 || to.kind != Lanes::affine || to.uniformStride || to.stride != elementBytes(element)) {
             forEachLane(ctx, tileIndex, [&](const TileIndex &one) { updateElement(ctx, atomic, one); });
             continue;
           }
@@ -276,7 +276,7 @@ static void updateVectors(Context &ctx, Atomic &atomic, int64_t vectorDim, int64
       vectorDim);
 }
 
-/// For a launch that is alone.
+/// Updates a tile of a launch that runs alone.
 static void updateAlone(Context &ctx, Atomic &atomic) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(atomic.pointer);
@@ -286,8 +286,8 @@ static void updateAlone(Context &ctx, Atomic &atomic) {
   if (atomic.mask) tiles.push_back(atomic.mask);
   RowScope split(ctx, tiles, vectorDim, chunk);
   chunk = split.chunk();
-  Stride step = ctx.analysis->strideOf(atomic.pointer, vectorDim);
-  bool isAdjacent = step.hasAmount(elementBytes(getElementTypeOrSelf(atomic.operands[0])));
+  Stride stride = ctx.analysis->strideOf(atomic.pointer, vectorDim);
+  bool isAdjacent = stride.hasAmount(elementBytes(getElementTypeOrSelf(atomic.operands[0])));
   if (!ctx.rows && !isAdjacent) return updateTile(ctx, atomic, {}, true);
   Value holds = logicalAnd(ctx, conditions(ctx, tiles, vectorDim), masksExactly(ctx, atomic.mask, shape));
   if (!holds) return updateVectors(ctx, atomic, vectorDim, chunk);
@@ -308,7 +308,7 @@ void lowerAtomic(Context &ctx, Operation *op) {
   std::optional<Buffer> buffer;
   if (!atomic.result.use_empty()) buffer = allocateFor(ctx, atomic.result);
   if (ctx.atomics == Atomics::plain) {
-    Value alone = cpu::load(b, b.getI64Type(), pointerAtConstant(b, ctx.arena, aloneAt), sizeof(ArenaHead::alone));
+    Value alone = cpu::load(b, b.getI64Type(), pointerAtConstant(b, ctx.arena, aloneOffset), sizeof(ArenaHead::alone));
     Value isAlone = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, alone, constantIndex(b, 0));
     auto branch = scf::IfOp::create(b, TypeRange{}, isAlone, true);
     OpBuilder::InsertionGuard guard(b);
@@ -363,13 +363,13 @@ void lowerPrint(Context &ctx, PrintOp op) {
   }
 }
 
-/// What a failed assertion reports before its element: the tile's extents, the place and the message.
+/// Returns the report of a failed assertion before its element: the tile's extents, the location and the message.
 static std::string assertText(AssertOp op) {
-  std::string tileIndex;
+  std::string where;
   if (FileLineColLoc at = locationOf(op->getLoc()))
-    tileIndex = at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" + std::to_string(at.getColumn());
+    where = at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" + std::to_string(at.getColumn());
   Value condition = op.getCondition();
-  return (isTile(condition) ? extentsText(shapeOf(condition)) : ";") + tileIndex + "\n" + op.getMessage().str();
+  return (isTile(condition) ? extentsText(shapeOf(condition)) : ";") + where + "\n" + op.getMessage().str();
 }
 
 static void reportUnless(Context &ctx, Value holds, Value element, const std::string &text) {
@@ -381,7 +381,7 @@ static void reportUnless(Context &ctx, Value holds, Value element, const std::st
   callFunction(b, hostNames.assertFailed, {}, {ctx.programId[0], ctx.programId[1], ctx.programId[2], constantText(b, text), element});
 }
 
-/// All elements at a place; only where one of them is false are they looked at one by one.
+/// Tests all elements at an index; tests them one by one only if one of them is false.
 static void assertAt(Context &ctx, Value condition, const std::string &text, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto shape = shapeOf(condition);
@@ -413,10 +413,10 @@ static void assertAt(Context &ctx, Value condition, const std::string &text, con
 }
 
 namespace {
-/// `condition | ~mask`: an assertion about what a mask admits.
+/// `condition | ~mask`: an assertion about the elements that a mask admits.
 struct MaskedAssertion {
   Value condition;
-  Value mask; // null: there is none, or it is not one of the first indices of each dimension
+  Value mask; // null: none, or a mask that does not hold for the first indices of each dimension
 };
 } // namespace
 

@@ -1,9 +1,9 @@
-// tt.dot: operands are brought into the form that the micro-kernel reads, then it runs over the accumulator in scratch.
+// tt.dot: brings the operands into the layout that the micro-kernel reads, then runs it over the accumulator in scratch.
 //
-// B is packed into panels of a few columns (and transposed in registers where its columns lie together in memory). A only needs
-// constant strides, because its elements are broadcast one by one: so it is copied as vectors in the order in which it lies, and
-// not at all if it is in scratch already or its rows can be read in memory (operand_in_memory.h). Narrow floats become fp32 on
-// the way, or bf16 where the machine multiplies that. A GPU's block sizes mean nothing here: the micro-kernel has its own tiles.
+// B is packed into panels of a few columns (and transposed in registers if its columns are contiguous in memory). A only needs constant
+// strides, because its elements are broadcast one by one. So A is copied as vectors in its own order. It is not copied if it is in scratch
+// already or its rows can be read in memory (operand_in_memory.h). Narrow floats become fp32 on the way, or bf16 if the CPU multiplies
+// bf16. The program's block sizes, usually chosen for a GPU, do not matter: the micro-kernel has its own blocks.
 
 #include "cpu/amx_tiles.h"
 #include "cpu/conditions.h"
@@ -31,7 +31,7 @@ namespace tilewright::cpu {
 //===---------------------------------------------------------------------------------------------------------- packing B
 
 namespace {
-/// How B is brought into panels.
+/// Describes how B is packed into panels.
 struct Packing {
   Context &ctx;
   Value tile;
@@ -39,17 +39,17 @@ struct Packing {
   int64_t k, n, panel, depth; // depth: rows of a panel, of which k are packed
   Type operand;
   llvm::ArrayRef<Index> batch;
-  int64_t group; // elements along k that lie together
+  int64_t group; // adjacent elements along k that form one 32-bit group
   int64_t bytes, kDim, nDim;
-  int64_t lanes = 1;       // columns at once
+  int64_t lanes = 1;       // columns per vector
   bool transposed = false; // squares of vectors along k are transposed in registers
-  Value columns = {};      // so many are needed (i64); null: all
+  Value columns = {};      // number of needed columns (i64); null: all
   Value length = {};       // along k, likewise
-  bool addsOffset = false; // 128, to bytes
+  bool addsOffset = false; // adds 128 to bytes
 };
 } // namespace
 
-/// The place of the group of element (p, j) of B, p being its first: (j / panel) * (depth * panel) + p * panel + group * (j % panel).
+/// Returns the address of the group whose first element is (p, j) of B: (j / panel) * (depth * panel) + p * panel + group * (j % panel).
 static Value panelAddress(const Packing &pack, Value p, Value j, int64_t moreP) {
   ImplicitLocOpBuilder &b = pack.ctx.b;
   Value shift = constantIndex(b, llvm::Log2_64(pack.panel));
@@ -93,7 +93,7 @@ static void packTransposed(const Packing &pack, const TileIndex &tileIndex) {
     storePacked(pack, column, panelAddress(pack, p.value, j.value, t * pack.group));
 }
 
-/// The lanes of both, alternately.
+/// Interleaves the lanes of both.
 static Value interleave(const Packing &pack, Value even, Value odd) {
   llvm::SmallVector<int32_t> mask;
   int64_t lanes = lanesOf(even.getType());
@@ -102,7 +102,7 @@ static Value interleave(const Packing &pack, Value even, Value odd) {
   return shuffle(pack.ctx.b, even, odd, mask);
 }
 
-/// A row of groups: rows of B interleaved. Rows that B does not have are zeros.
+/// Packs a row of groups: rows of B interleaved. Rows beyond the end of B are zeros.
 static void packGroups(const Packing &pack, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = pack.ctx.b;
   Index p = tileIndex.at[pack.kDim], j = tileIndex.at[pack.nDim];
@@ -145,17 +145,17 @@ static LoopSpec packingLoops(const Packing &pack) {
   return spec;
 }
 
-/// The least multiple of `unit`, a power of two, that is at least `count`, and at most `most`.
-static Value roundedUp(Context &ctx, Value count, int64_t unit, int64_t most) {
+/// Rounds `count` up to a multiple of `unit`, a power of two, but not above `limit`.
+static Value roundedUp(Context &ctx, Value count, int64_t unit, int64_t limit) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (unit > 1) {
     count = arith::AddIOp::create(b, count, constantIndex(b, unit - 1));
     count = arith::AndIOp::create(b, count, constantIndex(b, -unit));
   }
-  return arith::MinSIOp::create(b, count, constantIndex(b, most));
+  return arith::MinSIOp::create(b, count, constantIndex(b, limit));
 }
 
-/// Writes tile[batch..., :, :] (k x n) as the plan's panels, or as a turn's part of them, at `base`.
+/// Writes tile[batch..., :, :] (k x n) as the plan's panels, or as one iteration's part of them, at `base`.
 static void packPanels(Context &ctx, Value tile, Value base, int64_t k, const DotPlan &plan, llvm::ArrayRef<Index> batch,
                        const DotLimits &limits) {
   auto shape = shapeOf(tile);
@@ -186,22 +186,23 @@ static void packPanels(Context &ctx, Value tile, Value base, int64_t k, const Do
 
 //===------------------------------------------------------------------------------------------------------------ operands
 
-/// Whether bf16 holds every number of the type.
+/// True if bf16 represents every number of the type exactly.
 static bool fitsBf16(Type type) {
   return type.isBF16() || (isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8);
 }
 
-/// Whether tile registers multiply the product, and which numbers they take then.
+/// Returns the operand type if AMX tiles multiply the dot; else null.
 static Type tileOperand(Context &ctx, DotOp op, const DotPlan &sizes) {
   Type a = getElementTypeOrSelf(op.getA()), b = getElementTypeOrSelf(op.getB());
   Type half = ctx.target.fp16Tiles ? a : Type(ctx.b.getI32Type());
   Type operand = a.isF16() && b.isF16() ? half : fitsBf16(a) && fitsBf16(b) ? Type(ctx.b.getBF16Type()) : a.isInteger(8) ? a : Type();
-  constexpr int64_t worthHalves = 32; // sums for each element that is cut in two: with no more, the cutting takes as long as is saved
-  if (operand && isOfHalves(operand) && sizes.m * sizes.n <= worthHalves * (sizes.m + sizes.n)) return {};
+  // Sums per element that is split into two halves: with fewer, splitting takes as long as AMX saves.
+  constexpr int64_t minSumsPerSplit = 32;
+  if (operand && isOfHalves(operand) && sizes.m * sizes.n <= minSumsPerSplit * (sizes.m + sizes.n)) return {};
   return operand && fitsTiles(ctx.target, operand, sizes.m, sizes.n, sizes.k) ? operand : Type();
 }
 
-/// Which types are multiplied how; null after a refusal.
+/// Plans the operand and result types and the instruction; nullopt after a refusal.
 static std::optional<DotPlan> planDot(Context &ctx, DotOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto aShape = shapeOf(op.getA());
@@ -233,7 +234,7 @@ static std::optional<DotPlan> planDot(Context &ctx, DotOp op) {
   return plan;
 }
 
-/// In the first turn of the loop that carries C from zeros.
+/// Writes zeros to C in the first iteration of the loop that carries C from zeros.
 static void writeZeros(Context &ctx, DotOp op) {
   FirstIteration first = ctx.firstIterations.at(op.getC());
   auto branch = scf::IfOp::create(ctx.b, TypeRange{}, first.isFirst, false);
@@ -242,7 +243,7 @@ static void writeZeros(Context &ctx, DotOp op) {
   materialize(ctx, first.zeros, ctx.buffers.at(op.getC()));
 }
 
-/// The place of the result: the accumulator that the loop carries, if nothing still needs the old one.
+/// Returns the buffer of the result: the accumulator that the loop carries, if nothing still needs the old value.
 static Buffer accumulatorFor(Context &ctx, DotOp op, DotPlan &plan, bool fromZero) {
   Buffer c;
   auto carriedBuffer = carriedTarget(ctx, op.getD(), op);
@@ -253,7 +254,7 @@ static Buffer accumulatorFor(Context &ctx, DotOp op, DotPlan &plan, bool fromZer
   auto existing = ctx.buffers.find(op.getC());
   bool inPlace = existing != ctx.buffers.end() && existing->second.base == c.base;
   auto first = ctx.firstIterations.find(op.getC());
-  bool isLate = first != ctx.firstIterations.end(); // zeros that are not written yet
+  bool isLate = first != ctx.firstIterations.end(); // zeros that have not been written
   if (isLate && inPlace && c.strides.size() == 2)
     plan.isFirst = first->second.isFirst;
   else if (isLate)
@@ -262,7 +263,7 @@ static Buffer accumulatorFor(Context &ctx, DotOp op, DotPlan &plan, bool fromZer
   return c;
 }
 
-/// Where the results may go to memory, the plan says so. `turn`: null where each product is multiplied by itself.
+/// Plans a direct store of the results if that is legal. `iteration`: nullopt if each dot is multiplied alone.
 static void planDirectStore(Context &ctx, DotOp op, DotPlan &plan, const Buffer &c, const std::optional<PendingBlock> &iteration) {
   ImplicitLocOpBuilder &b = ctx.b;
   StoreOp store = storeOfResults(ctx, op);
@@ -270,12 +271,12 @@ static void planDirectStore(Context &ctx, DotOp op, DotPlan &plan, const Buffer 
   auto direct = store ? directStore(ctx, op, store, plan, readBefore) : std::nullopt;
   if (!direct) return;
   Value nonTemporal = direct->nonTemporal;
-  if (nonTemporal && plan.tiles) { // which have no such stores
+  if (nonTemporal && plan.tiles) { // AMX has no non-temporal stores
     Value all = constantInt(b, b.getI1Type(), 1);
     direct->holds = arith::AndIOp::create(b, direct->holds, arith::XOrIOp::create(b, nonTemporal, all));
   } else if (nonTemporal) {
     plan.nonTemporal = arith::AndIOp::create(b, direct->holds, nonTemporal);
-    ctx.nonTemporal = true;
+    ctx.needsFence = true;
   }
   Value inScratch = pointerToInt(b, pointerAtConstant(b, c.base, c.offset * elementBytes(c.element)));
   plan.out = intToPointer(b, arith::SelectOp::create(b, direct->holds, direct->base, inScratch));
@@ -283,7 +284,7 @@ static void planDirectStore(Context &ctx, DotOp op, DotPlan &plan, const Buffer 
   ctx.storedDirectly[store] = direct->holds;
 }
 
-/// A as it already lies in scratch, possibly transposed.
+/// Returns A's buffer in scratch, possibly transposed, if it exists.
 static std::optional<Buffer> storedOperand(Context &ctx, Value tile, Type operand, const Buffer &c) {
   llvm::SmallVector<int64_t> permutation;
   while (auto trans = tile.getDefiningOp<TransOp>()) {
@@ -310,7 +311,7 @@ static std::optional<Buffer> storedOperand(Context &ctx, Value tile, Type operan
   return a;
 }
 
-/// One column of zeros as padding, where pairs along k have only one element.
+/// Writes a column of zeros as padding, where pairs along k have only one element.
 static void padPairs(Context &ctx, llvm::ArrayRef<int64_t> shape, const Buffer &a, Type operand) {
   Buffer padding = a;
   padding.offset += 1;
@@ -324,8 +325,8 @@ static void padPairs(Context &ctx, llvm::ArrayRef<int64_t> shape, const Buffer &
       -1);
 }
 
-/// The second plane of A or of B's panels (amx_tiles.cpp): `rows` rows of `columns` words, `rowBytes` apart, of which so many are needed
-/// (i64; null: all).
+/// Writes the second plane of A or of B's panels (amx_tiles.cpp): `rows` rows of `columns` words at a distance of `rowBytes`.
+/// `neededRows` and `neededColumns` limit them (i64; null: all).
 static void writeSecondPlane(Context &ctx, Value first, int64_t planeBytes, int64_t rows, int64_t columns, int64_t rowBytes, bool exchanged,
                              Value neededRows, Value neededColumns) {
   ImplicitLocOpBuilder &b = ctx.b;
@@ -340,7 +341,7 @@ static void writeSecondPlane(Context &ctx, Value first, int64_t planeBytes, int6
   });
 }
 
-/// Of panels, whose rows of `panel` columns lie behind one another.
+/// Writes the second plane of panels, whose rows of `panel` columns are contiguous.
 static void writeSecondPanels(Context &ctx, Value panels, const DotPlan &plan, const DotLimits &limits) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value count, words, panel = constantIndex(b, plan.panel);
@@ -353,19 +354,19 @@ static void writeSecondPanels(Context &ctx, Value panels, const DotPlan &plan, c
   writeSecondPlane(ctx, panels, panelBytes(plan) / 2, std::max<int64_t>(plan.n / plan.panel, 1), all, 4 * all, false, count, words);
 }
 
-/// A, copied: any constant strides are good enough. That of `turn` goes beside those of the turns that are multiplied with it.
+/// Copies A, with any constant strides. With K-blocking, the copy goes next to those of the other iterations of the pending block.
 static Buffer copyOperand(Context &ctx, DotOp op, DotPlan &plan, const DotLimits &limits, const std::optional<PendingBlock> &iteration) {
   auto shape = shapeOf(op.getA());
   int64_t rank = shape.size(), k = shape[rank - 1];
   llvm::SmallVector<int64_t> rows(shape);
-  rows.back() = plan.k * plan.iterations;                         // plan.k is another one than k where there are pairs
-  if (plan.tiles) rows.back() += 64 / elementBytes(plan.operand); // a line between them: see amx_tiles.cpp
+  rows.back() = plan.k * plan.iterations;                         // plan.k differs from k if pairs are padded
+  if (plan.tiles) rows.back() += 64 / elementBytes(plan.operand); // one cache line between rows: see amx_tiles.cpp
   if (isOfHalves(plan.operand)) rows.insert(rows.begin(), 2);
   Buffer a = iteration ? bufferAt(allocateLasting(ctx, llvm::product_of(rows) * elementBytes(plan.operand)), rows, plan.operand)
                        : allocate(ctx, rows, plan.operand);
   if (isOfHalves(plan.operand)) plan.aPlaneBytes = a.strides.front() * 4, a.strides.erase(a.strides.begin());
   int64_t vectorDim = chooseVectorDim(ctx, shape, {op.getA()}, {});
-  if (vectorDim == rank - 2 && plan.group == 1 && !plan.tiles) { // columns lie together: keep them so
+  if (vectorDim == rank - 2 && plan.group == 1 && !plan.tiles) { // columns are contiguous: keep that order
     a.strides[rank - 1] = plan.m;
     a.strides[rank - 2] = 1;
   }
@@ -383,14 +384,14 @@ static Buffer copyOperand(Context &ctx, DotOp op, DotPlan &plan, const DotLimits
   return a;
 }
 
-/// Whether the micro-kernel can read A where it lies: its groups are loaded as one word.
+/// True if the micro-kernel can read A from this buffer: it loads a group as one word.
 static bool isReadable(const Buffer &a, const DotPlan &plan) {
   return plan.group == 1 || a.strides.back() == 1;
 }
 
-/// A where it lies, if all that is read of it may be read there; otherwise copied. `plan` then has the distance of its rows.
-static Value inMemoryOrCopied(Context &ctx, DotOp op, DotPlan &plan, const OperandInMemory &memory, const DotLimits &limits,
-                              const std::optional<PendingBlock> &iteration) {
+/// Returns A in memory if the masks permit all reads, else a copy; sets the row distance in `plan`.
+static Value readInMemoryOrCopy(Context &ctx, DotOp op, DotPlan &plan, const OperandInMemory &memory, const DotLimits &limits,
+                                const std::optional<PendingBlock> &iteration) {
   ImplicitLocOpBuilder &b = ctx.b;
   plan.aCol = 1, plan.aRowBytes = memory.rowBytes, plan.aNext = memory.next;
   if (!memory.isReadable) return intToPointer(b, memory.base);
@@ -405,7 +406,7 @@ static Value inMemoryOrCopied(Context &ctx, DotOp op, DotPlan &plan, const Opera
   Buffer a = copyOperand(ctx, op, plan, limits, iteration);
   int64_t bytes = elementBytes(a.element);
   llvm::SmallVector<Value, 3> copied = {pointerToInt(b, a.base), constantIndex(b, a.strides[0] * bytes)};
-  if (memory.next) copied.push_back(constantIndex(b, 0)); // the next copy lies in the same place
+  if (memory.next) copied.push_back(constantIndex(b, 0)); // the next copy has the same address
   scf::YieldOp::create(b, copied);
   b.setInsertionPointAfter(branch);
   plan.aRowBytes = branch.getResult(1);
@@ -413,33 +414,32 @@ static Value inMemoryOrCopied(Context &ctx, DotOp op, DotPlan &plan, const Opera
   return intToPointer(b, branch.getResult(0));
 }
 
-/// The micro-kernel's loops over what is to be multiplied now; `panels` has room for all turns that are multiplied together.
+/// Emits the micro-kernel's loops over the ranges that are multiplied now; `panels` has room for the whole pending block.
 static DotBlocks flushPendingBlocks(Context &ctx, const PendingBlock &iteration, const DotPlan &plan, const OperandA &a, Value panels,
                                     Value c, const DotLimits &limits) {
   ImplicitLocOpBuilder &b = ctx.b;
   DotBlocks blocks;
-  multiplyWhatIsDue(ctx, iteration, plan, a, limits, [&](const BlockRange &stretch) {
+  multiplyPendingBlock(ctx, iteration, plan, a, limits, [&](const BlockRange &range) {
     DotPlan all = plan.together();
-    all.aRowBytes = stretch.a.rowBytes;
-    if (plan.isFirst) all.isFirst = stretch.isFirst;
-    if (plan.aNext) { // which is counted from this turn's A
-      Value earlier = arith::SubIOp::create(b, iteration.within, stretch.within);
+    all.aRowBytes = range.a.rowBytes;
+    if (plan.isFirst) all.isFirst = range.isFirst;
+    if (plan.aNext) { // relative to this iteration's A
+      Value earlier = arith::SubIOp::create(b, iteration.within, range.within);
       all.aNext = arith::AddIOp::create(b, plan.aNext, arith::MulIOp::create(b, earlier, constantIndex(b, a.step)));
     }
-    if (plan.out) { // this turn's place, which is not that of an older stretch
-      all.out = arith::SelectOp::create(b, stretch.isOld, c, plan.out);
-      all.outRowBytes =
-          arith::SelectOp::create(b, stretch.isOld, constantIndex(b, plan.cRow * elementBytes(plan.result)), plan.outRowBytes);
+    if (plan.out) { // the destination of this iteration, not of an older range
+      all.out = arith::SelectOp::create(b, range.isOld, c, plan.out);
+      all.outRowBytes = arith::SelectOp::create(b, range.isOld, constantIndex(b, plan.cRow * elementBytes(plan.result)), plan.outRowBytes);
       Value none = constantInt(b, b.getI1Type(), 0);
-      if (plan.nonTemporal) all.nonTemporal = arith::SelectOp::create(b, stretch.isOld, none, plan.nonTemporal);
+      if (plan.nonTemporal) all.nonTemporal = arith::SelectOp::create(b, range.isOld, none, plan.nonTemporal);
     }
-    Value first = pointerAt(b, panels, stretch.within, plan.panel * elementBytes(plan.operand));
-    blocks = emitDotLoops(b, ctx.target, all, stretch.a.base, first, c, false, stretch.limits);
+    Value first = pointerAt(b, panels, range.within, plan.panel * elementBytes(plan.operand));
+    blocks = emitDotLoops(b, ctx.target, all, range.a.base, first, c, false, range.limits);
   });
   return blocks;
 }
 
-/// The product by panels and the micro-kernel.
+/// Emits the dot by packed panels and the micro-kernel.
 static void emitPanelGemm(Context &ctx, DotOp op, DotPlan plan, const Buffer &c, bool fromZero, const DotLimits &limits,
                           const std::optional<PendingBlock> &iteration) {
   ImplicitLocOpBuilder &b = ctx.b;
@@ -451,7 +451,7 @@ static void emitPanelGemm(Context &ctx, DotOp op, DotPlan plan, const Buffer &c,
   auto memory = isStored ? std::nullopt : operandInMemory(ctx, op, plan, limits);
   Buffer a;
   if (memory) {
-    a.base = inMemoryOrCopied(ctx, op, plan, *memory, limits, iteration);
+    a.base = readInMemoryOrCopy(ctx, op, plan, *memory, limits, iteration);
     a.element = plan.operand;
   } else {
     a = isStored ? *stored : copyOperand(ctx, op, plan, limits, iteration);
@@ -463,7 +463,7 @@ static void emitPanelGemm(Context &ctx, DotOp op, DotPlan plan, const Buffer &c,
   if (plan.addsOffset()) plan.rowSums = allocate(ctx, {plan.m}, plan.result).base;
   int64_t bytes = panelBytes(plan.together());
   Value scratch = iteration ? allocateLasting(ctx, bytes) : allocate(ctx, {bytes / elementBytes(plan.operand)}, plan.operand).base;
-  auto product = [&](llvm::ArrayRef<Index> batch) {
+  auto emitBatch = [&](llvm::ArrayRef<Index> batch) {
     auto pack = [&](Value to) {
       if (iteration) to = pointerAt(b, to, iteration->within, plan.panel * elementBytes(plan.operand));
       packPanels(ctx, op.getB(), to, shape[rank - 1], plan, batch, limits);
@@ -483,21 +483,21 @@ static void emitPanelGemm(Context &ctx, DotOp op, DotPlan plan, const Buffer &c,
     ctx.notes.dots.push_back({op, std::move(blocks), lanes, bool(plan.out), from, plan.iterations});
   };
   if (rank == 2) {
-    product({});
+    emitBatch({});
   } else {
     auto saved = std::move(ctx.levels);
     ctx.levels.clear();
     forLoop(ctx, constantIndex(b, 0), constantIndex(b, shape[0]), 1, [&](Value index) {
       Index batch{index, 0};
-      product(batch);
+      emitBatch(batch);
     });
     ctx.levels = std::move(saved);
   }
   ctx.arenaUsed = mark;
 }
 
-/// The product where one row (one column) is needed, or is computed on its own. Null where the matrix is already in scratch: then it is
-/// read from there.
+/// Plans the GEMV path for one row (one column) of the result. nullopt if the matrix is already in scratch: the micro-kernel reads it
+/// there.
 static std::optional<Gemv> gemvOf(Context &ctx, DotOp op, const DotPlan &plan, const Buffer &c, bool fromZero, const DotLimits &limits,
                                   bool ofRow) {
   Value limit = ofRow ? limits.rows : limits.columns, matrix = ofRow ? op.getB() : op.getA();
@@ -508,7 +508,7 @@ static std::optional<Gemv> gemvOf(Context &ctx, DotOp op, const DotPlan &plan, c
   return Gemv{matrix, op.getB(), 0, 1, 0, plan.m, plan.k, plan.result, limits.rows, limits.length, target, c.strides[0], fromZero};
 }
 
-/// `then` where only one row (one column) is needed, which is known at run time; otherwise `otherwise`.
+/// Emits `then` for the case that only one row (one column) is needed, which is known at run time, and `otherwise` for the other case.
 static void emitByLimit(Context &ctx, Value limit, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value isOne = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, limit, constantIndex(b, 1));
@@ -520,17 +520,17 @@ static void emitByLimit(Context &ctx, Value limit, llvm::function_ref<void()> th
   otherwise();
 }
 
-/// The product by panels, but for one row (one column) behind whole blocks of registers, which would compute a whole block for it:
-/// of 65 x 65 elements a quarter of the time.
-static void emitButLast(Context &ctx, DotOp op, const DotPlan &plan, const Buffer &c, bool fromZero, const DotLimits &limits,
-                        const std::optional<PendingBlock> &iteration) {
+/// Emits the dot by packed panels, except for one row (one column) after whole register blocks, which takes the GEMV path. Otherwise that
+/// row would cost a whole block: for 65 x 65 elements a quarter of the time.
+static void emitPanelsAndRemainder(Context &ctx, DotOp op, const DotPlan &plan, const Buffer &c, bool fromZero, const DotLimits &limits,
+                                   const std::optional<PendingBlock> &iteration) {
   ImplicitLocOpBuilder &b = ctx.b;
   DotLimits fewer = limits;
   std::optional<Gemv> row, column;
   bool isPlain = plan.group == 1 && !plan.tiles;
   if (isPlain && limits.mayLeaveOneRow) row = gemvOf(ctx, op, plan, c, fromZero, limits, true);
   if (isPlain && limits.mayLeaveOneColumn) column = gemvOf(ctx, op, plan, c, fromZero, limits, false);
-  auto takeOff = [&](Value &limit, int64_t unit) -> Value {
+  auto excludeRemainder = [&](Value &limit, int64_t unit) -> Value {
     using enum arith::CmpIPredicate;
     Value rest = arith::AndIOp::create(b, limit, constantIndex(b, unit - 1));
     Value leavesOne = arith::CmpIOp::create(b, eq, rest, constantIndex(b, 1));
@@ -538,16 +538,16 @@ static void emitButLast(Context &ctx, DotOp op, const DotPlan &plan, const Buffe
     limit = arith::SubIOp::create(b, limit, arith::ExtUIOp::create(b, b.getI64Type(), leavesOne));
     return leavesOne;
   };
-  Value hasRow = row ? takeOff(fewer.rows, fullRows(ctx.target)) : Value();
-  Value hasColumn = column ? takeOff(fewer.columns, ctx.target.vectorBytes / elementBytes(plan.result)) : Value();
+  Value hasRow = row ? excludeRemainder(fewer.rows, fullRows(ctx.target)) : Value();
+  Value hasColumn = column ? excludeRemainder(fewer.columns, ctx.target.vectorBytes / elementBytes(plan.result)) : Value();
   emitPanelGemm(ctx, op, plan, c, fromZero, fewer, iteration);
-  auto add = [&](Value isThere, Gemv product, Value index, Value wanted, int64_t stride) {
+  auto add = [&](Value isThere, Gemv gemv, Value index, Value count, int64_t stride) {
     auto branch = scf::IfOp::create(b, TypeRange{}, isThere, false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    product.index = index, product.wanted = wanted, product.isFirst = plan.isFirst;
-    product.target = pointerAt(b, product.target, index, stride * elementBytes(plan.result));
-    emitGemv(ctx, product);
+    gemv.index = index, gemv.count = count, gemv.isFirst = plan.isFirst;
+    gemv.target = pointerAt(b, gemv.target, index, stride * elementBytes(plan.result));
+    emitGemv(ctx, gemv);
   };
   if (column) add(hasColumn, *column, fewer.columns, fewer.rows, c.strides[1]);
   if (row) add(hasRow, *row, fewer.rows, limits.columns, c.strides[0]);
@@ -566,17 +566,17 @@ void lowerDot(Context &ctx, DotOp op) {
   std::optional<Gemv> row, column;
   if (limits.mayBeOneRow) row = gemvOf(ctx, op, *plan, c, fromZero, limits, true);
   if (limits.mayBeOneColumn) column = gemvOf(ctx, op, *plan, c, fromZero, limits, false);
-  auto panels = [&] { emitButLast(ctx, op, *plan, c, fromZero, limits, iteration); };
-  auto thin = [&](const Gemv &product) {
+  auto panels = [&] { emitPanelsAndRemainder(ctx, op, *plan, c, fromZero, limits, iteration); };
+  auto viaGemv = [&](const Gemv &gemv) {
     if (plan->isFirst) writeZeros(ctx, op);
-    emitGemv(ctx, product);
+    emitGemv(ctx, gemv);
   };
   auto notRow = [&] {
     if (!column) return panels();
-    emitByLimit(ctx, limits.columns, [&] { thin(*column); }, panels);
+    emitByLimit(ctx, limits.columns, [&] { viaGemv(*column); }, panels);
   };
   if (row)
-    emitByLimit(ctx, limits.rows, [&] { thin(*row); }, notRow);
+    emitByLimit(ctx, limits.rows, [&] { viaGemv(*row); }, notRow);
   else
     notRow();
   ctx.packing = false;

@@ -1,9 +1,9 @@
 // Reductions, scans, histograms and gathers.
 //
-// A reduction along the vector dimension keeps up to four vectors of partial results, which are combined in pairs at the end and
-// then in halves, lane by lane. Along another dimension it keeps one vector for each output chunk and walks the axis in order. Both
-// orders depend only on shapes and the target, so the results have the same bits whatever the number of threads. Combine functions
-// count as associative and commutative, as in upstream; scans keep the order, and associate where the axis lies in vectors.
+// A reduction along the vector dimension has up to four vectors of partial results. At the end they are combined in pairs, and then in
+// halves, lane by lane. Along another dimension it has one vector per output chunk and processes the axis in order. Both orders depend only
+// on shapes and the target, so results have the same bits for any number of threads. Combine functions are assumed to be associative and
+// commutative, as in Triton. Scans keep the order; they assume associativity if the axis lies in vectors.
 
 #include "cpu/evaluate.h"
 #include "cpu/fast_path.h"
@@ -24,22 +24,22 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-constexpr int64_t accumulators = 4; // add has latency 3 to 4 and two ports take it: four vectors keep them busy with the loads
+constexpr int64_t accumulators = 4; // an addition has a latency of 3 to 4 and two ports: four vectors keep them busy along with the loads
 
-/// Whether a reduction that follows soon is the first to need a stored tile: then one loop computes, stores and combines it.
-///   %e = math.exp ...          nothing here
+/// True if a reduction that follows soon is the first to need a stored tile: then one loop computes, stores and combines it.
+///   %e = math.exp ...          no loop here
 ///   %s = tt.reduce %e          for j: e = exp ...; store e; s += e
-/// The reduction may be over what is computed of the tile, element by element: the sum of e * e.
+/// The reduction may also combine an elementwise function of the tile: the sum of e * e.
 bool isStoredByReduction(Context &ctx, Value tile) {
   Operation *op = tile.getDefiningOp();
   for (Operation *next = op->getNextNode(); next; next = next->getNextNode()) {
     if (auto reduce = dyn_cast<ReduceOp>(next)) {
       if (reduce.getSrcs().size() != 1) return false;
       if (shapeOf(reduce.getSrcs()[0]) == shapeOf(tile) && ctx.analysis->isFirstReader(reduce, tile)) return true;
-      continue; // other reductions write nothing that this tile could be computed from
+      continue; // other reductions write nothing that this tile depends on
     }
     if (next->getNumRegions() != 0 || !isMemoryEffectFree(next) || isa<DotOp, ScanOp>(next)) return false;
-    // A tile that is written into a loop's buffer in place may overwrite what this one is computed from.
+    // A tile that is written in place into a loop's buffer may overwrite inputs of this one.
     for (Value result : next->getResults())
       if (isTile(result) && ctx.analysis->isStored(result) &&
           llvm::any_of(result.getUsers(), [](Operation *user) { return isa<scf::YieldOp>(user); }))
@@ -48,7 +48,7 @@ bool isStoredByReduction(Context &ctx, Value tile) {
   return false;
 }
 
-/// The comparison by which the combine region takes the larger (smaller) number and ignores NaN, if it does nothing else.
+/// Returns the comparison of a combine region that takes the larger (smaller) number and ignores NaN, and does nothing else.
 static std::optional<arith::CmpFPredicate> extremeOf(ReduceOp op) {
   Type element = getElementTypeOrSelf(op.getSrcs()[0]);
   if (op.getSrcs().size() != 1 || !(element.isF32() || element.isF64())) return std::nullopt;
@@ -61,7 +61,7 @@ static std::optional<arith::CmpFPredicate> extremeOf(ReduceOp op) {
   return isa<arith::MaxNumFOp>(last) ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
 }
 
-/// Loads with conditional steps go to scratch, by one of two versions, so that the reduction itself needs only one version.
+/// Stores loads with conditional strides to scratch, in one of two versions, so that the reduction itself needs only one version.
 static void storeConditionalLoads(Context &ctx, ValueRange sources) {
   llvm::SmallVector<Value> work(sources.begin(), sources.end());
   llvm::DenseSet<Value> seen;
@@ -84,26 +84,27 @@ namespace {
 using Values = llvm::SmallVector<Value>;
 using Combine = llvm::function_ref<Values(ValueRange)>;
 
-/// One reduction, planned.
+/// The plan of one reduction.
 struct Reduction {
   Context &ctx;
   ReduceOp op;
-  int64_t axis, size;                                      // what is reduced
-  int64_t vectorDim = -1, chunk = 1;                       // -1 and 1: elements one by one
+  int64_t axis, size;                                      // the reduced dimension and its size
+  int64_t vectorDim = -1, chunk = 1;                       // -1 and 1: element by element
   bool along = false;                                      // vectors lie along the axis
-  int64_t width = 1, chains = 1;                           // indices of the axis taken at once; partial results of each place
+  int64_t width = 1, chains = 1;                           // indices of the axis per step; partial results per result
   LoopSpec spec = {};                                      // over the other dimensions
   Value axisFull = {};                                     // below this index of the axis all of the spec's masks hold; null: no masks
-  llvm::SmallVector<std::pair<Value, Buffer>> stores = {}; // tiles that are stored as they are read: the source, or what it is made from
+  llvm::SmallVector<std::pair<Value, Buffer>> stores = {}; // tiles that are stored while they are read: the source or its inputs
   std::optional<arith::CmpFPredicate> extreme = {};        // the result is found by comparisons alone, see below
-  std::optional<MaskedTail> tail = {};                     // elements at the end of the axis that are all the same
+  std::optional<MaskedTail> tail = {};                     // elements at the end of the axis that are all equal
   llvm::SmallVector<Buffer> results = {};                  // empty: scalars
 };
 } // namespace
 
-//===------------------------------------------------------------------------------------- the largest of all, without NaN
-// The instruction for `x > best ? x : best` keeps `best` where x is NaN: it ignores NaN if `best` starts as a number. That is one
-// instruction; maxnum takes three. But of NaN alone the result must be NaN: when -inf comes out, the elements are looked at again.
+//===------------------------------------------------------------------------------------- maximum and minimum, without NaN
+// The instruction for `x > best ? x : best` returns `best` if x is NaN: it ignores NaN if `best` starts as a number. That is one
+// instruction; maxnum takes three. But if all elements are NaN, the result must be NaN: if the result is -inf, the elements are reduced
+// again.
 
 static double worstOf(const Reduction &r) {
   return r.extreme == arith::CmpFPredicate::OGT ? -INFINITY : INFINITY;
@@ -126,7 +127,7 @@ static Value elementsOf(Reduction &r, Value tile, const TileIndex &tileIndex) {
   return asVector(r.ctx, evaluate(r.ctx, tile, tileIndex), getElementTypeOrSelf(tile), tileIndex);
 }
 
-/// The sources' elements at a place.
+/// Returns the sources' elements at an index.
 static Values elements(Reduction &r, const TileIndex &tileIndex) {
   Values values;
   for (Value source : r.op.getSrcs())
@@ -141,7 +142,7 @@ static Values storedElements(Reduction &r, const TileIndex &tileIndex) {
   return values;
 }
 
-/// The place of a chain's elements when the walk along the axis is at `index`.
+/// Returns the index of a chain's elements at position `index` of the axis.
 static TileIndex indexAt(Reduction &r, const TileIndex &base, Value index, int64_t level, int64_t chain) {
   ImplicitLocOpBuilder &b = r.ctx.b;
   TileIndex tileIndex = base;
@@ -165,7 +166,7 @@ static void withoutMasks(Reduction &r, llvm::function_ref<void()> inner) {
   r.ctx.trueMasks = saved;
 }
 
-/// For each place and accumulator, one chain of partial results: its first elements.
+/// Returns the first elements of each chain of partial results.
 static Values firstPartials(Reduction &r, llvm::ArrayRef<TileIndex> tileIndices) {
   ImplicitLocOpBuilder &b = r.ctx.b;
   Values partial;
@@ -184,7 +185,7 @@ static Values nextPartials(Reduction &r, llvm::ArrayRef<TileIndex> tileIndices, 
   for (const TileIndex &tileIndex : tileIndices)
     for (int64_t chain = 0; chain < r.chains; ++chain)
       all.push_back(indexAt(r, tileIndex, index, level, chain));
-  // Where masks are not known to hold, few elements are left.
+  // If masks are not known to hold, few elements are left.
   bool isWhole = !r.axisFull || llvm::all_of(r.spec.fullMasks, [&](Value mask) { return r.ctx.trueMasks.contains(mask); });
   for (Value source : r.op.getSrcs())
     if (isWhole) evaluateFastPaths(r.ctx, source, all);
@@ -196,7 +197,7 @@ static Values nextPartials(Reduction &r, llvm::ArrayRef<TileIndex> tileIndices, 
   return next;
 }
 
-/// `then` where the condition holds, else `otherwise`; what is computed inside does not count as known afterwards.
+/// Emits `then` for the case that the condition holds, else `otherwise`. Values computed inside are not memoized afterwards.
 static Values either(Context &ctx, Value condition, llvm::ArrayRef<Type> types, llvm::function_ref<Values()> then,
                      llvm::function_ref<Values()> otherwise) {
   ImplicitLocOpBuilder &b = ctx.b;
@@ -212,13 +213,13 @@ static Values either(Context &ctx, Value condition, llvm::ArrayRef<Type> types, 
   return Values(branch.getResults());
 }
 
-/// The first elements of a row, which fill all chains, have no masks; a shorter row is processed element by element.
+/// Loads the first elements of a row, which fill all chains, without masks; a shorter row is processed with masks.
 static Values firstUnmasked(Reduction &r, llvm::ArrayRef<TileIndex> tileIndices, int64_t stride) {
   Context &ctx = r.ctx;
   ImplicitLocOpBuilder &b = ctx.b;
-  constexpr int64_t longest = 60; // from this cost on, a second copy of the code costs more than the masks
-  bool isLong = llvm::any_of(r.op.getSrcs(), [&](Value source) { return ctx.analysis->cost(source) > longest; });
-  if (!r.along || isLong || !llvm::any_of(r.spec.fullMasks, [&](Value mask) { return ctx.trueMasks.contains(mask); })) {
+  constexpr int64_t maxCost = 60; // above this cost, a second copy of the code costs more than the masks
+  bool isExpensive = llvm::any_of(r.op.getSrcs(), [&](Value source) { return ctx.analysis->cost(source) > maxCost; });
+  if (!r.along || isExpensive || !llvm::any_of(r.spec.fullMasks, [&](Value mask) { return ctx.trueMasks.contains(mask); })) {
     Values partial;
     withoutMasks(r, [&] { partial = firstPartials(r, tileIndices); });
     return partial;
@@ -242,7 +243,7 @@ static Values firstUnmasked(Reduction &r, llvm::ArrayRef<TileIndex> tileIndices,
   return either(ctx, whole, types, unmasked, masked);
 }
 
-/// Whether combining twice with the same number gives the same as once; for a sum, whether the number is zero.
+/// Whether combining a number twice equals combining it once; for a sum this needs a zero.
 enum class Repeats { never, always, ifZero };
 
 static Repeats repeatsOf(ReduceOp op) {
@@ -257,8 +258,8 @@ static Repeats repeatsOf(ReduceOp op) {
   return idempotent ? Repeats::always : Repeats::never;
 }
 
-/// How far the walk along the axis goes; then, for each tile that is stored on the way, the number that stands in
-/// it from there on. One more iteration than masks ask for combines what is reduced there with every partial result.
+/// Returns the end of the loop along the axis; then, for each tile that is stored on the way, the value of its elements from there on. The
+/// loop runs one iteration beyond the masks, so that every partial result includes an element of the tail.
 static Values endOfWalk(Reduction &r, const TileIndex &tileIndex, int64_t stride) {
   Context &ctx = r.ctx;
   ImplicitLocOpBuilder &b = ctx.b;
@@ -268,17 +269,17 @@ static Values endOfWalk(Reduction &r, const TileIndex &tileIndex, int64_t stride
   for (auto &[tile, buffer] : r.stores)
     types.push_back(isa<PointerType>(getElementTypeOrSelf(tile)) ? b.getI64Type() : getElementTypeOrSelf(tile));
   Value begin = beginOfTail(ctx, *r.tail, r.axis, r.size);
-  Value behind = arith::AndIOp::create(b, arith::AddIOp::create(b, begin, constantIndex(b, 2 * stride - 1)), constantIndex(b, -stride));
-  Value isShort = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, behind, all);
-  auto look = [&]() -> Values {
-    Values lasts = {behind};
+  Value walkEnd = arith::AndIOp::create(b, arith::AddIOp::create(b, begin, constantIndex(b, 2 * stride - 1)), constantIndex(b, -stride));
+  Value isShort = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, walkEnd, all);
+  auto shorten = [&]() -> Values {
+    Values lasts = {walkEnd};
     TileIndex end = indexAt(r, tileIndex, constantIndex(b, r.size - 1), 0, 0);
     withoutMasks(r, [&] {
       if (repeatsOf(r.op) == Repeats::ifZero) {
         Value last = evaluateScalar(ctx, source, end), zero = zeroOf(last.getType());
         Value isZero = isa<FloatType>(last.getType()) ? Value(arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, last, zero))
                                                       : Value(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, last, zero));
-        lasts[0] = arith::SelectOp::create(b, isZero, behind, all);
+        lasts[0] = arith::SelectOp::create(b, isZero, walkEnd, all);
       }
       for (auto &[tile, buffer] : r.stores)
         lasts.push_back(evaluateScalar(ctx, tile, end));
@@ -291,11 +292,11 @@ static Values endOfWalk(Reduction &r, const TileIndex &tileIndex, int64_t stride
       none.push_back(zeroOf(type));
     return none;
   };
-  return either(ctx, isShort, types, look, walkAll);
+  return either(ctx, isShort, types, shorten, walkAll);
 }
 
-/// Fills in what the walk has left out of the tiles that are stored on the way: beyond all masks of what is
-/// reduced, what that is made from does not change either. `tail`: as endOfWalk gives it.
+/// Fills the rest of the tiles that are stored on the way: beyond all masks of the source, its inputs are constant, too. `tail`: the result
+/// of endOfWalk.
 static void storeTails(Reduction &r, const TileIndex &tileIndex, ValueRange tail) {
   Context &ctx = r.ctx;
   for (auto [store, last] : llvm::zip(r.stores, tail.drop_front())) {
@@ -329,7 +330,7 @@ static Values walkAxis(Reduction &r, llvm::ArrayRef<TileIndex> tileIndices) {
 
 //===------------------------------------------------------------------------------------------------------- one result
 
-/// Pairs of chains, until one is left.
+/// Combines pairs of chains until one is left.
 static Values acrossChains(Reduction &r, ValueRange partial) {
   size_t count = r.op.getSrcs().size();
   llvm::SmallVector<Values> values;
@@ -347,7 +348,7 @@ static Values acrossChains(Reduction &r, ValueRange partial) {
   return values.front();
 }
 
-/// Halves of the vector, until one lane is left.
+/// Combines halves of the vector until one lane is left.
 static Values acrossLanes(Reduction &r, Values values, Combine by) {
   ImplicitLocOpBuilder &b = r.ctx.b;
   for (int64_t lanes = r.along ? r.width : 1; lanes > 1; lanes /= 2) {
@@ -368,7 +369,7 @@ static Values acrossLanes(Reduction &r, Values values, Combine by) {
   return values;
 }
 
-/// The result without NaN, unless it is the worst of all numbers: then everything is combined again, by the language's function.
+/// Returns `found`, unless it is the initial value: then the elements are reduced again with the combine region, which may return NaN.
 static Value orNan(Reduction &r, const TileIndex &tileIndex, Value found) {
   Context &ctx = r.ctx;
   ImplicitLocOpBuilder &b = ctx.b;
@@ -378,7 +379,7 @@ static Value orNan(Reduction &r, const TileIndex &tileIndex, Value found) {
   b.setInsertionPointToStart(again.elseBlock());
   scf::YieldOp::create(b, found);
   b.setInsertionPointToStart(again.thenBlock());
-  auto known = ctx.levels.back().memo; // what is computed in here does not count as known afterwards
+  auto known = ctx.levels.back().memo; // values computed inside are not memoized afterwards
   auto exactly = [&](ValueRange both) { return emitRegion(ctx, r.op.getCombineOp(), both); };
   withoutMasks(r, [&] {
     Values values = elements(r, indexAt(r, tileIndex, ctx.zeroIndex, 0, 0));
@@ -393,7 +394,7 @@ static Value orNan(Reduction &r, const TileIndex &tileIndex, Value found) {
   return again.getResult(0);
 }
 
-static void keepResults(Reduction &r, const TileIndex &tileIndex, ValueRange values) {
+static void storeResults(Reduction &r, const TileIndex &tileIndex, ValueRange values) {
   TileIndex to = tileIndex;
   to.at.erase(to.at.begin() + r.axis);
   if (r.along)
@@ -415,7 +416,7 @@ static void reduceAt(Reduction &r, llvm::ArrayRef<TileIndex> tileIndices) {
   for (auto [i, tileIndex] : llvm::enumerate(tileIndices)) {
     Values values = acrossLanes(r, acrossChains(r, ValueRange(partial).slice(i * count, count)), by);
     if (r.extreme) values = {orNan(r, tileIndex, values.front())};
-    keepResults(r, tileIndex, values);
+    storeResults(r, tileIndex, values);
   }
 }
 
@@ -464,15 +465,15 @@ void lowerReduce(Context &ctx, ReduceOp op) {
 //===---------------------------------------------------------------------------------------------------------------- scans
 
 namespace {
-/// One scan; the buffers of its results hold the sources at first, and are changed in place.
+/// One scan; the buffers of its results first hold the sources, and are updated in place.
 struct Scan {
   Context &ctx;
   ScanOp op;
   int64_t axis, size;
   llvm::SmallVector<Buffer> results = {};
-  int64_t lanes = 1; // of a vector along the axis; 1: the axis is walked element by element
+  int64_t lanes = 1; // of a vector along the axis; 1: the axis is processed element by element
 
-  /// The index of the walk's step number `step`: a reverse walk begins with the last one.
+  /// Returns the index of step number `step`: a reverse scan begins with the last index.
   Value indexOf(Value step) {
     return op.getReverse() ? Value(arith::SubIOp::create(ctx.b, constantIndex(ctx.b, size - lanes), step)) : step;
   }
@@ -500,7 +501,7 @@ struct Scan {
 };
 } // namespace
 
-/// Each lane of the vectors becomes the combination of all lanes up to it: of two lanes, of four, of eight ...
+/// Replaces each lane by the combination of all lanes up to it: of two lanes, of four, of eight ...
 ///   a  b   c   d     ->    a  ab  bc  cd    ->    a  ab  abc  abcd
 static Values scanLanes(Scan &scan, Values values) {
   ImplicitLocOpBuilder &b = scan.ctx.b;
@@ -522,7 +523,7 @@ static Values scanLanes(Scan &scan, Values values) {
   return values;
 }
 
-/// The axis lies in vectors: each vector is scanned by itself and combined with what came before it.
+/// Scans an axis that lies in vectors: each vector is scanned by itself and combined with the total before it.
 static void scanAlong(Scan &scan, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = scan.ctx.b;
   llvm::SmallVector<int32_t> last(scan.lanes, scan.op.getReverse() ? 0 : static_cast<int32_t>(scan.lanes - 1));
@@ -544,7 +545,7 @@ static void scanAlong(Scan &scan, const TileIndex &tileIndex) {
           });
 }
 
-/// Walks the axis element by element; another dimension may lie in vectors.
+/// Scans the axis element by element; another dimension may lie in vectors.
 static void scanAcross(Scan &scan, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = scan.ctx.b;
   Values first = scan.read(scan.indexAt(tileIndex, constantIndex(b, 0)));
@@ -567,8 +568,8 @@ void lowerScan(Context &ctx, ScanOp op) {
   }
   int64_t chunk = std::max<int64_t>(2, ctx.target.vectorBytes / widest);
   int64_t vectorDim = rank > 1 && axis != rank - 1 && shape[rank - 1] > 1 ? rank - 1 : -1;
-  constexpr int64_t fewest = 4; // with two lanes a vector takes as many steps as it has elements
-  if (axis == rank - 1 && std::min(chunk, scan.size) >= fewest) scan.lanes = std::min(chunk, scan.size);
+  constexpr int64_t minLanes = 4; // with two lanes, a vector takes as many steps as it has elements
+  if (axis == rank - 1 && std::min(chunk, scan.size) >= minLanes) scan.lanes = std::min(chunk, scan.size);
   LoopSpec spec;
   spec.shape = shape;
   spec.chunk.assign(rank, 1);
@@ -632,7 +633,8 @@ void lowerGather(Context &ctx, GatherOp op) {
   ctx.buffers[op.getResult()] = result;
 }
 
-/// The region's own control flow may differ from element to element, so elements are processed one by one, `pack` neighbours at a time.
+/// Lowers a map. Its region's control flow may differ between elements, so elements are processed one by one, `pack` adjacent ones at a
+/// time.
 void lowerMap(Context &ctx, MapElementwiseOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
   llvm::SmallVector<int64_t> groups(shapeOf(op.getSrcs()[0]));

@@ -1,4 +1,4 @@
-// This lowers stores to memory.
+// Lowers stores to memory.
 
 #include "cpu/conditions.h"
 #include "cpu/evaluate.h"
@@ -15,15 +15,15 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-/// Up to here an output is worth keeping in the caches. Beside products, whose operands pass through the second-level cache, little of an
-/// output stays there; what a slow last level would keep comes back no faster than from memory.
+/// Returns the largest output that stays in the caches. In a kernel with dots, operands stream through the L2 cache and leave little of an
+/// output there. If the last-level cache is slow, reading from it is no faster than from memory.
 static int64_t cachedOutputBytes(Context &ctx) {
-  bool isSlow = ctx.target.cachedOutputBytes < ctx.target.llcBytes; // the last level
+  bool isSlow = ctx.target.cachedOutputBytes < ctx.target.llcBytes; // the last-level cache
   bool multiplies = isSlow && ctx.kernel.walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
   return multiplies ? std::min(ctx.target.cachedOutputBytes, ctx.target.l2Bytes) : ctx.target.cachedOutputBytes;
 }
 
-/// Streaming stores skip the caches: up to 70 % faster where the output does not fit there anyway, up to twice as slow where it would have.
+/// Non-temporal stores bypass the caches: up to 70 % faster if the output does not fit there, up to twice as slow if it does.
 Value usesNonTemporalStores(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto pointer = cast<PointerType>(getElementTypeOrSelf(op.getPtr()));
@@ -38,7 +38,7 @@ Value usesNonTemporalStores(Context &ctx, StoreOp op, int64_t vectorDim, int64_t
     total = arith::MulIOp::create(b, total, scalarToIndex(ctx, count));
   for (Value trips : ctx.enclosingTrips)
     total = arith::MulIOp::create(b, total, trips);
-  Value pays = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, total, constantIndex(b, cachedOutputBytes(ctx)));
+  Value nonTemporal = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, total, constantIndex(b, cachedOutputBytes(ctx)));
   TileIndex origin;
   origin.at.assign(shape.size(), {ctx.zeroIndex, 0});
   Value base = evaluateScalar(ctx, op.getPtr(), origin), bits = base;
@@ -50,17 +50,17 @@ Value usesNonTemporalStores(Context &ctx, StoreOp op, int64_t vectorDim, int64_t
     bits = arith::OrIOp::create(b, bits, arith::SubIOp::create(b, evaluateScalar(ctx, op.getPtr(), next), base));
   }
   Value low = arith::AndIOp::create(b, bits, constantIndex(b, ctx.target.vectorBytes - 1));
-  return arith::AndIOp::create(b, pays, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, low, constantIndex(b, 0)));
+  return arith::AndIOp::create(b, nonTemporal, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, low, constantIndex(b, 0)));
 }
 
-/// Stores one element, or one vector of elements, where the pointers say.
+/// Stores one element, or one vector of elements, at the addresses of the store's pointers.
 static void storeAt(Context &ctx, StoreOp op, const TileIndex &tileIndex, Value data) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value mask = op.getMask();
   int64_t bytes = elementBytes(cast<PointerType>(getElementTypeOrSelf(op.getPtr())).getPointeeType());
   Lanes to = evaluate(ctx, op.getPtr(), tileIndex);
   bool always = !mask || ctx.trueMasks.contains(mask);
-  auto note = [&](Way reach) { ctx.notes.add({op, reach, tileIndex.lanes, !always, ctx.fallback, ctx.streaming && always}); };
+  auto note = [&](Way reach) { ctx.notes.add({op, reach, tileIndex.lanes, !always, ctx.fallback, ctx.storesNonTemporal && always}); };
   if (tileIndex.vector < 0) {
     note(Way::one);
     if (always) return cpu::store(b, data, intToPointer(b, to.value), bytes, false);
@@ -74,10 +74,10 @@ static void storeAt(Context &ctx, StoreOp op, const TileIndex &tileIndex, Value 
     maskVector = logicalAnd(ctx, maskVector, inRow);
     always = false;
   }
-  if (to.kind == Lanes::affine && !to.uniformStride && to.step == bytes) {
+  if (to.kind == Lanes::affine && !to.uniformStride && to.stride == bytes) {
     note(Way::contiguous);
     Value address = pointerAt(b, intToPointer(b, to.value), tileIndex.at[tileIndex.vector].value, bytes);
-    if (always) return cpu::store(b, data, address, ctx.streaming ? ctx.target.vectorBytes : bytes, ctx.streaming);
+    if (always) return cpu::store(b, data, address, ctx.storesNonTemporal ? ctx.target.vectorBytes : bytes, ctx.storesNonTemporal);
     return maskedStore(b, data, address, maskVector, bytes);
   }
   note(Way::scattered);
@@ -87,7 +87,7 @@ static void storeAt(Context &ctx, StoreOp op, const TileIndex &tileIndex, Value 
     cpu::store(b, extractLane(b, data, lane), intToPointer(b, extractLane(b, addresses, lane)), bytes, false);
 }
 
-/// `streams` (i1): whether whole vectors bypass the caches; null: never.
+/// `nonTemporal` (i1): whether whole vectors use non-temporal stores; null: never.
 static void storeTile(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk, Value nonTemporal) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value value = op.getValue();
@@ -108,71 +108,72 @@ static void storeTile(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk
 }
 
 namespace {
-/// A store whose rows are columns of what is stored: squares are turned in registers.
+/// A store whose rows are columns of the value: squares are transposed in registers.
 struct Transpose {
-  int64_t from = -1; // the dimension of vectors that are computed; -1: none, vectors are stored as they are computed
-  int64_t to = -1;   // of those that are stored
+  int64_t from = -1; // the vectorized dimension of the computation; -1: vectors are stored as they are computed
+  int64_t to = -1;   // the vectorized dimension of the store
   int64_t side = 0;
 };
 } // namespace
 
 static Transpose transposeOf(Context &ctx, StoreOp op) {
-  constexpr int64_t maxSide = 16, longest = 24; // a square is as many vectors, each with the code of what is computed
+  constexpr int64_t maxSide = 16, maxCost = 24; // one square is as many vectors, each with the code of the value
   Value value = op.getValue(), pointer = op.getPtr();
   Type element = getElementTypeOrSelf(value);
   auto shape = shapeOf(pointer);
   int64_t bytes = elementBytes(element);
   if (element.isInteger(1) || isa<PointerType>(element)) return {};
   for (int64_t d = 0; d < int64_t(shape.size()); ++d) {
-    Stride step = ctx.analysis->strideOf(pointer, d);
-    if (shape[d] == 1 || step.kind != Stride::constant || step.amount != bytes) continue;
-    Transpose turning{transposedDim(ctx, value, d), d, std::min(maxSide, ctx.target.vectorBytes / bytes)};
-    bool isShort = ctx.buffers.contains(value) || ctx.analysis->cost(value) <= longest;
-    auto fits = [&](int64_t dim) { return shape[dim] >= turning.side && llvm::isPowerOf2_64(shape[dim]); };
-    return turning.from >= 0 && isShort && turning.side > 1 && fits(d) && fits(turning.from) ? turning : Transpose();
+    Stride stride = ctx.analysis->strideOf(pointer, d);
+    if (shape[d] == 1 || stride.kind != Stride::constant || stride.amount != bytes) continue;
+    Transpose transpose{transposedDim(ctx, value, d), d, std::min(maxSide, ctx.target.vectorBytes / bytes)};
+    bool isCheap = ctx.buffers.contains(value) || ctx.analysis->cost(value) <= maxCost;
+    auto fits = [&](int64_t dim) { return shape[dim] >= transpose.side && llvm::isPowerOf2_64(shape[dim]); };
+    return transpose.from >= 0 && isCheap && transpose.side > 1 && fits(d) && fits(transpose.from) ? transpose : Transpose();
   }
   return {};
 }
 
-/// The index `more` behind another one.
-static Index behind(Context &ctx, Index index, int64_t more) {
+/// Returns the index `more` after another one.
+static Index indexAfter(Context &ctx, Index index, int64_t more) {
   return more == 0 ? index : knownIndex(ctx, index.value, int64_t(ctx.levels.size()) - 1, more);
 }
 
-/// A square, which begins at `place`, is computed as rows along one dimension and stored as rows along the other.
-static void storeSquare(Context &ctx, StoreOp op, const Transpose &turning, const TileIndex &tileIndex) {
+/// Computes the square that begins at `tileIndex` as rows along one dimension, and stores it as rows along the other.
+static void storeSquare(Context &ctx, StoreOp op, const Transpose &transpose, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = ctx.b;
   Type element = getElementTypeOrSelf(op.getValue());
   llvm::SmallVector<TileIndex> from;
-  for (int64_t i = 0; i < turning.side; ++i) {
+  for (int64_t i = 0; i < transpose.side; ++i) {
     from.push_back(tileIndex);
-    from.back().at[turning.to] = behind(ctx, tileIndex.at[turning.to], i);
+    from.back().at[transpose.to] = indexAfter(ctx, tileIndex.at[transpose.to], i);
   }
   llvm::SmallVector<Value> rows = evaluateAll(ctx, op.getValue(), from, element);
-  for (Value &row : rows) // LLVM would widen numbers of 16 bits to change their places
-    if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16) row = reinterpret(b, vectorOf(b.getI16Type(), turning.side), row);
+  for (Value &row : rows) // LLVM would extend 16-bit floats to shuffle them
+    if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16)
+      row = reinterpret(b, vectorOf(b.getI16Type(), transpose.side), row);
   for (auto [i, row] : llvm::enumerate(transposeSquare(b, rows))) {
     TileIndex to = tileIndex;
-    to.vector = turning.to;
-    to.at[turning.from] = behind(ctx, tileIndex.at[turning.from], i);
+    to.vector = transpose.to;
+    to.at[transpose.from] = indexAfter(ctx, tileIndex.at[transpose.from], i);
     storeAt(ctx, op, to, row);
   }
 }
 
-/// At an edge, where masks are looked at: the same square row by row.
-static void storeRows(Context &ctx, StoreOp op, const Transpose &turning, const TileIndex &tileIndex) {
-  forLoop(ctx, constantIndex(ctx.b, 0), constantIndex(ctx.b, turning.side), 1, [&](Value i) {
+/// Stores the same square row by row, at an edge where masks are tested.
+static void storeRows(Context &ctx, StoreOp op, const Transpose &transpose, const TileIndex &tileIndex) {
+  forLoop(ctx, constantIndex(ctx.b, 0), constantIndex(ctx.b, transpose.side), 1, [&](Value i) {
     TileIndex row = tileIndex;
-    row.vector = turning.to;
-    Value at = arith::AddIOp::create(ctx.b, tileIndex.at[turning.from].value, i);
-    row.at[turning.from] = {at, int64_t(ctx.levels.size()) - 1};
+    row.vector = transpose.to;
+    Value at = arith::AddIOp::create(ctx.b, tileIndex.at[transpose.from].value, i);
+    row.at[transpose.from] = {at, int64_t(ctx.levels.size()) - 1};
     storeAt(ctx, op, row, evaluateAll(ctx, op.getValue(), {row}, getElementTypeOrSelf(op.getValue())).front());
   });
 }
 
-static void storeTransposed(Context &ctx, StoreOp op, const Transpose &turning, Value nonTemporal) {
-  LoopSpec spec = loopsOver(shapeOf(op.getPtr()), turning.from, turning.side);
-  spec.chunk[turning.to] = turning.side;
+static void storeTransposed(Context &ctx, StoreOp op, const Transpose &transpose, Value nonTemporal) {
+  LoopSpec spec = loopsOver(shapeOf(op.getPtr()), transpose.from, transpose.side);
+  spec.chunk[transpose.to] = transpose.side;
   spec.nonTemporal = nonTemporal;
   applyMasks(ctx, spec, {op.getValue()}, op.getMask());
   emitLoops(
@@ -180,21 +181,21 @@ static void storeTransposed(Context &ctx, StoreOp op, const Transpose &turning, 
       [&](llvm::ArrayRef<TileIndex> tileIndices) {
         bool isWhole = llvm::all_of(spec.fullMasks, [&](Value mask) { return ctx.trueMasks.contains(mask); });
         for (const TileIndex &tileIndex : tileIndices)
-          isWhole ? storeSquare(ctx, op, turning, tileIndex) : storeRows(ctx, op, turning, tileIndex);
+          isWhole ? storeSquare(ctx, op, transpose, tileIndex) : storeRows(ctx, op, transpose, tileIndex);
       },
-      turning.from);
+      transpose.from);
 }
 
-static void storeFast(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk, const Transpose &turning) {
-  constexpr int64_t longest = 200; // two versions of a longer body are not worth their code
-  bool isLong = !ctx.buffers.contains(op.getValue()) && ctx.analysis->cost(op.getValue()) > longest;
-  Value pays = isLong ? Value() : usesNonTemporalStores(ctx, op, vectorDim, chunk);
-  ctx.nonTemporal |= pays != nullptr;
-  if (turning.from >= 0) return storeTransposed(ctx, op, turning, pays);
-  storeTile(ctx, op, vectorDim, chunk, pays);
+static void storeFast(Context &ctx, StoreOp op, int64_t vectorDim, int64_t chunk, const Transpose &transpose) {
+  constexpr int64_t maxCost = 200; // two versions of a longer body are not worth their code size
+  bool isExpensive = !ctx.buffers.contains(op.getValue()) && ctx.analysis->cost(op.getValue()) > maxCost;
+  Value nonTemporal = isExpensive ? Value() : usesNonTemporalStores(ctx, op, vectorDim, chunk);
+  ctx.needsFence |= nonTemporal != nullptr;
+  if (transpose.from >= 0) return storeTransposed(ctx, op, transpose, nonTemporal);
+  storeTile(ctx, op, vectorDim, chunk, nonTemporal);
 }
 
-/// All loads finish before the store begins, and no uncertain step or mask is relied on.
+/// The slow path: all loads finish before the store begins, and no conditional stride or mask is assumed to hold.
 static void storeSlowPath(Context &ctx, StoreOp op, llvm::ArrayRef<Hazard> hazards, int64_t vectorDim, int64_t chunk) {
   int64_t mark = ctx.arenaUsed;
   ctx.fallback = true;
@@ -222,44 +223,44 @@ static void lowerScalarStore(Context &ctx, StoreOp op) {
   cpu::store(b, value, pointer, bytes, false);
 }
 
-/// A kernel may get one tensor through two arguments, or two tensors that overlap; it still does what the
-/// program says: all of the tile is loaded before any of it is stored. This is checked at run time; a tile
-/// that takes long to compute is stored in scratch first instead, which is always right and adds little.
+/// A kernel may get one tensor through two arguments, or two tensors that overlap. It still does what the program says: all of the tile is
+/// loaded before any of it is stored. A run-time check picks the version. A tile that takes long to compute is first stored in scratch
+/// instead, which is always correct and adds little.
 static void lowerTileStore(Context &ctx, StoreOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
-  constexpr int64_t longEnough = 100; // from this cost on, a pass through scratch hardly matters
+  constexpr int64_t minScratchCost = 100; // above this cost, a pass through scratch hardly matters
   int64_t mark = ctx.arenaUsed;
   Value value = op.getValue(), mask = op.getMask();
   llvm::SmallVector<Hazard> hazards = hazardsOf(ctx, op);
-  bool throughScratch = !hazards.empty() && !ctx.buffers.contains(value) && ctx.analysis->cost(value) > longEnough;
+  bool throughScratch = !hazards.empty() && !ctx.buffers.contains(value) && ctx.analysis->cost(value) > minScratchCost;
   if (throughScratch) {
     ctx.buffers[value] = buffered(ctx, value);
     hazards = hazardsOf(ctx, op);
   }
   auto shape = shapeOf(op.getPtr());
-  Transpose turning = transposeOf(ctx, op);
-  bool iterations = turning.from >= 0;
-  int64_t vectorDim = iterations ? turning.to : chooseVectorDim(ctx, shape, {value}, {op.getPtr()});
-  int64_t chunk = iterations ? turning.side : chunkFor(ctx, shape, vectorDim, {value});
+  Transpose transpose = transposeOf(ctx, op);
+  bool isTransposed = transpose.from >= 0;
+  int64_t vectorDim = isTransposed ? transpose.to : chooseVectorDim(ctx, shape, {value}, {op.getPtr()});
+  int64_t chunk = isTransposed ? transpose.side : chunkFor(ctx, shape, vectorDim, {value});
   llvm::SmallVector<Value> tiles = {value, op.getPtr()}, pointers = {op.getPtr()};
-  RowScope split(ctx, {value, op.getPtr()}, iterations ? -1 : vectorDim, chunk);
+  RowScope split(ctx, {value, op.getPtr()}, isTransposed ? -1 : vectorDim, chunk);
   chunk = split.chunk();
   if (mask) tiles.push_back(mask);
   for (Hazard hazard : hazards)
     pointers.push_back(hazard.load.getPtr());
   Value holds = logicalAnd(ctx, conditions(ctx, tiles, vectorDim),
                            logicalAnd(ctx, masksExactly(ctx, mask, shape), isDisjointFromStores(ctx, op, hazards)));
-  if (iterations) holds = logicalAnd(ctx, holds, conditions(ctx, {value}, turning.from));
+  if (isTransposed) holds = logicalAnd(ctx, holds, conditions(ctx, {value}, transpose.from));
   if (!hazards.empty()) holds = logicalAnd(ctx, holds, reachesExactly(ctx, pointers));
   if (!holds) {
-    storeFast(ctx, op, vectorDim, chunk, turning);
+    storeFast(ctx, op, vectorDim, chunk, transpose);
   } else {
     ctx.notes.versions.insert(op);
     auto branch = scf::IfOp::create(b, TypeRange{}, holds, true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
     ctx.assumeConditions = true;
-    storeFast(ctx, op, vectorDim, chunk, turning);
+    storeFast(ctx, op, vectorDim, chunk, transpose);
     ctx.assumeConditions = false;
     b.setInsertionPointToStart(branch.elseBlock());
     storeSlowPath(ctx, op, hazards, vectorDim, chunk);

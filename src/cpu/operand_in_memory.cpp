@@ -11,9 +11,9 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-static constexpr int64_t smallestPrefetched = 32 << 10; // bytes of a block of A
+static constexpr int64_t minPrefetchedBytes = 32 << 10; // bytes of a block of A
 
-/// Whether A is a load of rows that lie in memory as the micro-kernel reads them.
+/// True if A is a load of rows in the layout that the micro-kernel reads.
 static bool isLoadOfRows(Context &ctx, LoadOp load, const DotPlan &plan) {
   if (!load || ctx.buffers.contains(load) || ctx.fallback || isVolatileLoad(load)) return false;
   auto shape = shapeOf(load.getResult());
@@ -24,7 +24,7 @@ static bool isLoadOfRows(Context &ctx, LoadOp load, const DotPlan &plan) {
   return isContiguous && ctx.analysis->reachIsKnown(load.getPtr()) && chooseVectorDim(ctx, shape, {load.getResult()}, {}) == 1;
 }
 
-/// How much of A is read along a dimension (i64).
+/// Returns how much of A is read along a dimension (i64).
 static Value extentRead(Context &ctx, const DotPlan &plan, const DotLimits &limits, int64_t dim) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (dim == 0) return rowsRead(b, ctx.target, plan, limits);
@@ -46,13 +46,13 @@ std::optional<OperandInMemory> operandInMemory(Context &ctx, DotOp op, const Dot
   auto read = [&](int64_t dim) { return extentRead(ctx, plan, limits, dim); };
   holds = logicalAnd(ctx, holds, boundsHold(ctx, *terms, shapeOf(load.getResult()), read));
   auto [base, rowBytes] = rowsOf(ctx, load.getPtr());
-  if (plan.tiles) { // the sixteen rows of a tile would fall into one set of the first-level cache: a copy has a larger distance of rows
+  if (plan.tiles) { // the sixteen rows of an AMX tile would map to one set of the L1 cache: a copy has a larger row distance
     Value within = arith::AndIOp::create(b, rowBytes, constantIndex(b, 4095));
     holds = logicalAnd(ctx, holds, arith::CmpIOp::create(b, arith::CmpIPredicate::ne, within, ctx.zeroIndex));
   }
-  // Small blocks do not pay for finding it.
+  // For small blocks, computing the distance does not pay off.
   Value distance =
-      plan.m * plan.k * plan.iterations * elementBytes(plan.operand) >= smallestPrefetched ? distanceToNextReading(ctx, load) : Value();
+      plan.m * plan.k * plan.iterations * elementBytes(plan.operand) >= minPrefetchedBytes ? distanceToNextReading(ctx, load) : Value();
   return OperandInMemory{holds, base, rowBytes, distance};
 }
 

@@ -1,4 +1,4 @@
-// See edges.h.
+// See operand_padding.h.
 #include "cpu/operand_padding.h"
 
 #include "cpu/evaluate.h"
@@ -21,7 +21,7 @@ static bool isElementwiseUse(Operation *user, Value tile) {
   return user->getNumResults() == 1 && isElementwise(user) && shapeOf(user->getResult(0)) == shapeOf(tile);
 }
 
-/// Finds the stores that `tile` ends in, element by element. False if anything else reads it.
+/// Finds the stores that `tile` reaches through elementwise operations. False if anything else reads it.
 static bool findStores(Value tile, llvm::SmallSetVector<Operation *, 4> &stores, llvm::DenseSet<Value> &seen) {
   if (!seen.insert(tile).second) return true;
   for (OpOperand &use : tile.getUses()) {
@@ -42,7 +42,7 @@ static bool findStores(Value tile, llvm::SmallSetVector<Operation *, 4> &stores,
   return true;
 }
 
-/// Whether a value can be computed here; appends the scalars that are still missing, in order.
+/// True if a value can be computed here; appends the scalars that are still missing, in order.
 static bool isComputable(Context &ctx, Value value, llvm::SmallSetVector<Operation *, 8> &scalars) {
   if (ctx.scalars.contains(value) || matchPattern(value, m_Constant())) return true;
   Operation *op = value.getDefiningOp();
@@ -63,7 +63,7 @@ bool withScalarsOf(Context &ctx, ValueRange values, llvm::function_ref<void()> b
   return areLowered;
 }
 
-/// How many indices of a dimension the mask admits (i64).
+/// Returns how many indices of a dimension the mask admits (i64).
 static Value countOf(Context &ctx, llvm::ArrayRef<BoxTerm> terms, int64_t dim, int64_t size) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value count = constantIndex(b, size);
@@ -76,9 +76,9 @@ static Value countOf(Context &ctx, llvm::ArrayRef<BoxTerm> terms, int64_t dim, i
   return count;
 }
 
-/// Whether a mask may admit one index of a dimension behind a multiple of `size`, in a launch like this one. Where an argument cuts off the
-/// last of many tiles, its remainder decides, and the kernel prefers the other case: a launch of 129 rows gets a version that has code for
-/// a single row.
+/// True if a mask may admit one index of a dimension after a multiple of `size`, in a launch like this one. If an argument bounds the last
+/// tile, its remainder decides. A versioning request prefers the other case: a launch of 129 rows gets a version with code for a single
+/// row.
 static bool mayLetOneThrough(Context &ctx, llvm::ArrayRef<BoxTerm> terms, int64_t dim, int64_t size) {
   using enum arith::CmpIPredicate;
   return llvm::any_of(terms, [&](const BoxTerm &term) {
@@ -101,7 +101,7 @@ static bool mayLetOneThrough(Context &ctx, llvm::ArrayRef<BoxTerm> terms, int64_
   });
 }
 
-/// Whether the last row (column) of the result may be multiplied on its own: what is multiplied with it is loaded twice then.
+/// True if the last row (column) of the result may be multiplied on its own; the other operand is then loaded twice.
 static bool takesLastAlone(Context &ctx, DotOp dot, int64_t dim) {
   Value matrix = dim == 0 ? dot.getB() : dot.getA();
   auto load = matrix.getDefiningOp<LoadOp>();
@@ -145,7 +145,7 @@ static bool isZero(Value tile) {
   return matchPattern(tile, m_AnyZeroFloat()) || matchPattern(tile, m_Zero());
 }
 
-/// An operand that is masked away along `axis` is zero: from which index on (i64); null if it is not masked that way.
+/// Returns the index along `axis` from which on a masked operand is zero (i64); null if it is not masked that way.
 static Value beginOfZeros(Context &ctx, Value operand, int64_t axis) {
   Value tile = operand;
   while (Operation *op = tile.getDefiningOp()) {

@@ -1,5 +1,5 @@
-// Lowers operations in program order. Scalars become scalars. A tile operation emits
-// nothing unless its tile is stored; then its loops come here, where the tile is defined.
+// Lowers operations in program order. Scalars become scalars. A tile operation emits nothing unless its tile is stored; then its loops are
+// emitted here, at its definition.
 
 #include "cpu/operations.h"
 
@@ -30,7 +30,7 @@ Value scalar(Context &ctx, Value value) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto found = ctx.scalars.find(value);
   if (found != ctx.scalars.end()) return found->second;
-  // A constant made by folding, or a tile of one element used as a scalar.
+  // A constant created by folding, or a tile of one element used as a scalar.
   if (auto constant = value.getDefiningOp<arith::ConstantOp>()) return arith::ConstantOp::create(b, cast<TypedAttr>(constant.getValue()));
   bug(ctx, value.getDefiningOp() ? value.getDefiningOp() : ctx.kernel.getOperation(), "a scalar is used before it is lowered");
   return isa<FloatType>(value.getType()) ? constantFloat(b, value.getType(), 0) : constantIndex(b, 0);
@@ -71,9 +71,9 @@ static LogicalResult lowerScalar(Context &ctx, Operation *op) {
     int64_t bytes = elementBytes(memory);
     auto read = [&] {
       Value address = scalar(ctx, load.getPtr());
-      if (isVolatileLoad(load)) holdOrder(b);
+      if (isVolatileLoad(load)) emitCompilerBarrier(b);
       Value value = cpu::load(b, memory, address, bytes);
-      if (isVolatileLoad(load)) holdOrder(b);
+      if (isVolatileLoad(load)) emitCompilerBarrier(b);
       return memory == element ? value : intToPointer(b, value);
     };
     if (!load.getMask()) {
@@ -101,7 +101,7 @@ static LogicalResult lowerScalar(Context &ctx, Operation *op) {
     ctx.scalars[add] = pointerAt(b, scalar(ctx, add.getPtr()), offset, elementBytes(cast<PointerType>(add.getType()).getPointeeType()));
     return success();
   }
-  // A program is one thread here: a barrier inside it has nothing to wait for. Assumptions are hints.
+  // A program is one thread on a CPU, so a barrier inside it has nothing to wait for. Assumptions are hints.
   llvm::StringRef name = op->getName().getStringRef();
   if (op->getNumResults() == 0 && (isMemoryEffectFree(op) || name == "gpu.barrier" || name == "llvm.intr.assume")) return success();
   if (op->getNumResults() != 1 || op->getNumRegions() != 0) {
@@ -119,7 +119,7 @@ static LogicalResult lowerScalar(Context &ctx, Operation *op) {
   return ctx.failedAny ? failure() : success();
 }
 
-/// If the tile of an operation that is computed on demand is stored, its loops come here, where it is defined.
+/// Emits the loops of a tile that is stored, although its operation can be computed on demand.
 static LogicalResult storeResult(Context &ctx, Operation *op) {
   Value result = op->getResult(0);
   if (!ctx.analysis->isStored(result)) return success();
@@ -134,7 +134,7 @@ static LogicalResult storeResult(Context &ctx, Operation *op) {
   return success();
 }
 
-/// The elements in row-major order: a view if the source has that order, otherwise a view of a copy that has it.
+/// Lowers a reshape, in row-major order: a view if the source has that order, otherwise a view of a copy that has it.
 static void lowerReshape(Context &ctx, ReshapeOp reshape) {
   Buffer view = buffered(ctx, reshape.getSrc());
   int64_t expected = 1;
@@ -188,7 +188,7 @@ static void lowerUnsplat(Context &ctx, UnsplatOp unsplat) {
   ctx.scalars[unsplat] = isa<PointerType>(unsplat.getType()) ? intToPointer(ctx.b, value) : value;
 }
 
-/// Scalars are made here. A tile of one number is made where it is needed, and a tile of many numbers lies in scratch.
+/// Emits scalars here. A splat is emitted where it is needed; other constant tiles are stored in scratch.
 static void lowerConstant(Context &ctx, arith::ConstantOp constant) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
@@ -205,7 +205,7 @@ static void lowerConstant(Context &ctx, arith::ConstantOp constant) {
 }
 
 LogicalResult lowerOp(Context &ctx, Operation *op) {
-  llvm::SaveAndRestore root(ctx.root, op); // what an operation needs may be lowered on its behalf
+  llvm::SaveAndRestore root(ctx.root, op); // other operations may be lowered on behalf of this one
   LocationGuard guard(ctx.b, op->getLoc());
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](GetProgramIdOp id) { return ctx.scalars[id] = ctx.programId[int64_t(id.getAxis())], success(); })

@@ -1,4 +1,4 @@
-// Operations are lowered in program order.
+// Lowers operations in program order.
 #pragma once
 
 #include "cpu/context.h"

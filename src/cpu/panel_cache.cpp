@@ -1,19 +1,19 @@
-// Programs that a worker runs one after another often multiply by the same B: those of one column of C, in grouped
-// order, or those of one head in attention. Packing takes an eighth of a product's time, so each iteration's panels
-// are kept, together with the scalars that B was made from, and a program packs only where its own scalars differ:
+// Programs that a worker runs one after another often multiply by the same B: programs of one column of C in grouped order, or of one head
+// in attention. Packing takes 1/8 of the time of a dot. So the worker caches each iteration's panels with the scalars that B was computed
+// from, and packs only if a program's scalars differ:
 //
 //   for k, the iteration of number s:
 //     if (scalars of panels[s] != (first column, k, ...))
 //       panels[s] = B, packed;  scalars of panels[s] = (first column, k, ...)
 //     C += A * panels[s]
 //
-// Equal scalars mean equal tiles as long as memory does not change, and within one launch it does not: the order of two programs
-// is undefined unless an operation of one waits for the other, and a program whose loop precedes all of its stores and atomic
-// operations has neither changed memory nor waited for another program when it reads B. Each launch begins with nothing kept.
+// Equal scalars mean equal tiles as long as memory does not change. Within one launch it does not: the order of two programs is undefined
+// unless an operation of one waits for the other. A program whose loop precedes all of its stores and atomic operations has neither changed
+// memory nor waited for another program when it reads B. Each launch starts with an empty cache.
 //
-// Panels that are not needed again are better written to the same place in each iteration. So after two programs that have
-// missed, only the first iteration's panels are kept, to see whether that changes. (Products of 1024 and 2048 by 64x256x256,
-// one thread of a Zen 5: 229 and 218 GFLOP/s without, 253 and 249 with it; by 256x256x256 251 and 240, 257 and 253.)
+// If panels are not reused, it is better to write each iteration's panels to the same memory. So after two programs that have missed, only
+// the first iteration's panels are cached, to detect later hits. (Dots of 1024 and 2048 by 64x256x256, one thread of a Zen 5: 229 and 218
+// GFLOP/s without, 253 and 249 with it; by 256x256x256 251 and 240, 257 and 253.)
 
 #include "cpu/panel_cache.h"
 
@@ -31,9 +31,9 @@ using namespace tilewright::tt;
 namespace tilewright::cpu {
 
 static constexpr int64_t line = sizeof(ArenaHead), word = sizeof(ArenaHead::begun);
-static constexpr int64_t maxSlots = 64, maxHeaders = 128, maxWords = line / word; // of a header
+static constexpr int64_t maxEntries = 64, maxHeaders = 128, maxWords = line / word; // per header
 
-/// Whether no program has changed memory, or waited for another one, when it reads what the loop loads.
+/// True if no program has changed memory, or waited for another one, when it reads the loads of the loop.
 static bool dominatesSideEffects(Context &ctx, scf::ForOp loop) {
   if (loop->getParentOp() != ctx.kernel || !ctx.kernel.getBody().hasOneBlock()) return false;
   for (Operation &op : *loop->getBlock()) {
@@ -43,7 +43,7 @@ static bool dominatesSideEffects(Context &ctx, scf::ForOp loop) {
   return true;
 }
 
-/// The scalars that a tile is made from, except those that are the same in the whole launch. False if it is made from anything else.
+/// Finds the scalars that a tile is computed from, except those that are constant during the launch. False if it depends on anything else.
 static bool findScalars(Context &ctx, Value tile, llvm::SmallSetVector<Value, 8> &scalars) {
   Block *entry = &ctx.kernel.getBody().front();
   llvm::DenseSet<Value> seen;
@@ -64,14 +64,15 @@ static bool findScalars(Context &ctx, Value tile, llvm::SmallSetVector<Value, 8>
   return true;
 }
 
-/// How many panels are kept, each of so many iterations; 0: none. All products of a kernel share the worker's part of the caches.
-static int64_t slotsOf(Context &ctx, int64_t bytes, int64_t iterations) {
+/// Returns how many blocks of `iterations` iterations have cached panels; 0: none. All dots of a kernel share the worker's part of the
+/// caches.
+static int64_t entriesOf(Context &ctx, int64_t bytes, int64_t iterations) {
   int64_t dots = 0;
   ctx.kernel.walk([&](DotOp) { ++dots; });
-  constexpr int64_t most = 8 << 20;
-  int64_t budget = std::min(most, std::max(ctx.target.l2Bytes, ctx.target.llcBytes / 2)) / dots;
-  int64_t slots = std::min({budget / bytes, maxSlots, maxHeaders / iterations});
-  return slots < 2 ? 0 : slots;
+  constexpr int64_t maxBudget = 8 << 20;
+  int64_t budget = std::min(maxBudget, std::max(ctx.target.l2Bytes, ctx.target.llcBytes / 2)) / dots;
+  int64_t entries = std::min({budget / bytes, maxEntries, maxHeaders / iterations});
+  return entries < 2 ? 0 : entries;
 }
 
 static Value bitsOf(Context &ctx, Value value) {
@@ -87,47 +88,48 @@ Value packOnce(Context &ctx, DotOp op, const DotPlan &plan, Value scratch, const
   ImplicitLocOpBuilder &b = ctx.b;
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
   int64_t iterations = plan.iterations, bytes = (panelBytes(plan.together()) + line - 1) / line * line;
-  int64_t slots = slotsOf(ctx, bytes, iterations), kept = slots * iterations; // iterations
+  int64_t entries = entriesOf(ctx, bytes, iterations), cachedIterations = entries * iterations;
   llvm::SmallSetVector<Value, 8> scalars;
   std::optional<int64_t> step = loop ? getConstantIntValue(loop.getStep()) : std::nullopt;
-  bool isBatch = shapeOf(op.getB()).size() > 2; // whose products would all have one place
-  bool isKept =
-      loop && slots > 0 && !isBatch && dominatesSideEffects(ctx, loop) && step.value_or(0) > 0 && findScalars(ctx, op.getB(), scalars);
+  bool isBatch = shapeOf(op.getB()).size() > 2; // all dots of the batch would share one entry
+  bool isCached =
+      loop && entries > 0 && !isBatch && dominatesSideEffects(ctx, loop) && step.value_or(0) > 0 && findScalars(ctx, op.getB(), scalars);
   llvm::SmallVector<Value, maxWords> key = {constantIndex(b, 1)};
   for (Value limit : {limits.columns, limits.length})
     if (limit) key.push_back(limit);
-  isKept = isKept && key.size() + scalars.size() <= size_t(maxWords);
-  if (!isKept) {
+  isCached = isCached && key.size() + scalars.size() <= size_t(maxWords);
+  if (!isCached) {
     pack(scratch);
     return scratch;
   }
-  // How many programs have missed, a header for each iteration that is kept and one for those that are not, the panels.
-  Value headers = allocateCached(ctx, (kept + 2) * line + slots * bytes), panels = pointerAtConstant(b, headers, (kept + 2) * line);
-  ctx.panelCacheHeaders.push_back({-ctx.panelCacheBytes, kept + 2});
+  // The cache: the number of programs in a row that missed, a header per cached iteration and one for the rest, the panels.
+  Value headers = allocateCached(ctx, (cachedIterations + 2) * line + entries * bytes),
+        panels = pointerAtConstant(b, headers, (cachedIterations + 2) * line);
+  ctx.panelCacheHeaders.push_back({-ctx.panelCacheBytes, cachedIterations + 2});
 
   for (Value value : scalars)
     key.push_back(bitsOf(ctx, value));
 
   Type index = b.getI64Type();
-  Value number = iterationNumber(ctx, loop), slot = arith::ShRUIOp::create(b, number, constantIndex(b, llvm::Log2_64(iterations)));
+  Value number = iterationNumber(ctx, loop), entryIndex = arith::ShRUIOp::create(b, number, constantIndex(b, llvm::Log2_64(iterations)));
   auto compare = [&](arith::CmpIPredicate how, Value first, Value second) -> Value { return arith::CmpIOp::create(b, how, first, second); };
   auto choose = [&](Value condition, Value first, Value second) -> Value { return arith::SelectOp::create(b, condition, first, second); };
 
   Value missed = cpu::load(b, index, headers, word), isFirst = compare(arith::CmpIPredicate::eq, number, constantIndex(b, 0));
-  Value isFirstSlot = compare(arith::CmpIPredicate::eq, slot, constantIndex(b, 0));
-  Value isWorthIt = arith::OrIOp::create(b, isFirstSlot, compare(arith::CmpIPredicate::slt, missed, constantIndex(b, 2)));
-  Value keeps = arith::AndIOp::create(b, isWorthIt, compare(arith::CmpIPredicate::ult, slot, constantIndex(b, slots)));
-  Value base = choose(keeps, pointerAt(b, panels, slot, bytes), scratch);
-  Value header = pointerAt(b, pointerAtConstant(b, headers, line), choose(keeps, number, constantIndex(b, kept)), line);
-  Value isThere = keeps;
+  Value isFirstEntry = compare(arith::CmpIPredicate::eq, entryIndex, constantIndex(b, 0));
+  Value isWorthCaching = arith::OrIOp::create(b, isFirstEntry, compare(arith::CmpIPredicate::slt, missed, constantIndex(b, 2)));
+  Value isStored = arith::AndIOp::create(b, isWorthCaching, compare(arith::CmpIPredicate::ult, entryIndex, constantIndex(b, entries)));
+  Value base = choose(isStored, pointerAt(b, panels, entryIndex, bytes), scratch);
+  Value header = pointerAt(b, pointerAtConstant(b, headers, line), choose(isStored, number, constantIndex(b, cachedIterations)), line);
+  Value isHit = isStored;
   for (auto [i, part] : llvm::enumerate(key)) {
-    Value left = cpu::load(b, index, pointerAtConstant(b, header, i * word), word);
-    isThere = arith::AndIOp::create(b, isThere, compare(arith::CmpIPredicate::eq, left, part));
+    Value stored = cpu::load(b, index, pointerAtConstant(b, header, i * word), word);
+    isHit = arith::AndIOp::create(b, isHit, compare(arith::CmpIPredicate::eq, stored, part));
   }
-  Value counted = choose(isThere, constantIndex(b, 0), arith::AddIOp::create(b, missed, constantIndex(b, 1)));
+  Value counted = choose(isHit, constantIndex(b, 0), arith::AddIOp::create(b, missed, constantIndex(b, 1)));
   cpu::store(b, choose(isFirst, counted, missed), headers, word, false);
 
-  auto branch = scf::IfOp::create(b, TypeRange{}, arith::XOrIOp::create(b, isThere, constantInt(b, b.getI1Type(), 1)), false);
+  auto branch = scf::IfOp::create(b, TypeRange{}, arith::XOrIOp::create(b, isHit, constantInt(b, b.getI1Type(), 1)), false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   pack(base);

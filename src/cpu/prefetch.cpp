@@ -1,18 +1,18 @@
-// A loop prefetches the next iteration's data while this iteration computes.
+// A loop prefetches data of the next iteration while the current one computes.
 //
-//   for row in range(first, rows, step):         the rows of one program do not follow each other in memory, so that no
-//     x = load(row)                              hardware knows which one comes next: each begins with the whole way to memory
+//   for row in range(first, rows, step):         the rows of one program are not adjacent in memory, so no hardware
+//     x = load(row)                              prefetcher finds the next one: each row starts with a full memory latency
 //     m = max(x)                                 reads x from memory
 //     e = exp(x - m)                             reads it again, from the cache, while memory is idle
-//       + prefetch(the same place of the next row)
+//       + prefetch(the same element of the next row)
 //
-// The same is done where a product's operands are copied, because memory is idle while they are multiplied. Elsewhere
-// a first reading keeps memory busy by itself. The next iteration's address is found by computing the necessary
-// scalars of the loop's body again, for the next values of the loop's variable and of what the loop carries.
+// The same is done where the operands of a dot are copied, because memory is idle during the dot. Other first reads keep memory busy by
+// themselves. To find the next iteration's address, the lowering recomputes the scalars that it depends on. They take the next values of
+// the induction variable and of the carried values.
 //
-// Programs run one after another, too: after the last iteration, or where there is no loop, the next load is the same load
-// of the next program, whose address follows from the scalars that depend on the program's number. (Layer norm of 16384 rows
-// of 1024, one program each, one thread of a Zen 5: 29 GB/s without, 52 with it; hand-written C 44. In cache 64, 74, 64.)
+// Programs run one after another, too. After the last iteration, or without a loop, the next load is the same load of the next program. Its
+// address follows from the scalars that depend on the program id. (Layer norm of 16384 rows of 1024, one program each, one thread of a
+// Zen 5: 29 GB/s without, 52 with it; hand-written C 44. In cache 64, 74, 64.)
 
 #include "cpu/evaluate.h"
 #include "cpu/operations.h"
@@ -29,16 +29,16 @@ using namespace tilewright::tt;
 namespace tilewright::cpu {
 
 namespace {
-/// What the next iteration's value of a tile is made from.
+/// The operations that compute the next iteration's value of a tile.
 struct NextIteration {
-  llvm::SmallVector<Operation *> ofCarried; // scalars of this iteration that give the next one's carried values; in order
+  llvm::SmallVector<Operation *> ofCarried; // scalars of this iteration that compute the next one's carried values; in order
   llvm::SmallVector<BlockArgument> carried;
   llvm::SmallVector<Operation *> ofTile; // scalars of the next iteration, in order
 };
 using Operations = llvm::SmallPtrSet<Operation *, 16>;
 } // namespace
 
-/// Follows values to what they are made from in the loop's body. False if they are made from anything whose next value is unknown.
+/// Follows values to the loop body's operations that compute them. False if one depends on a value whose next value is unknown.
 static bool follow(llvm::SmallVector<Value> work, scf::ForOp loop, Operations &seen, llvm::SmallSetVector<Value, 4> &arguments) {
   while (!work.empty()) {
     Value value = work.pop_back_val();
@@ -56,7 +56,7 @@ static bool follow(llvm::SmallVector<Value> work, scf::ForOp loop, Operations &s
   return true;
 }
 
-/// Null if the tile is the same in all iterations, or if its next value is unknown.
+/// nullopt if the tile is the same in all iterations, or if its next value is unknown.
 static std::optional<NextIteration> nextIterationOf(Value tile, scf::ForOp loop) {
   NextIteration next;
   Operations ofTile, ofCarried;
@@ -77,7 +77,7 @@ static std::optional<NextIteration> nextIterationOf(Value tile, scf::ForOp loop)
   return next;
 }
 
-/// Computes the scalars of the next iteration. Returns whether there is one (i1).
+/// Computes the scalars of the next iteration. Returns whether it exists (i1).
 static Value enterNextIteration(Context &ctx, scf::ForOp loop, const NextIteration &next) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value following = arith::AddIOp::create(b, scalar(ctx, loop.getInductionVar()), scalar(ctx, loop.getStep()));
@@ -94,8 +94,8 @@ static Value enterNextIteration(Context &ctx, scf::ForOp loop, const NextIterati
   return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, following, scalar(ctx, loop.getUpperBound()));
 }
 
-/// Whether memory is idle after this reading of a load.
-static bool isTimely(Context &ctx, LoadOp load) {
+/// True if memory is idle after this read of a load.
+static bool isMemoryIdle(Context &ctx, LoadOp load) {
   if (ctx.packing) return true;
   Readings &known = ctx.readings.try_emplace(load, Readings{ctx.currentNest, 0}).first->second;
   if (known.first == ctx.currentNest) return false;
@@ -103,8 +103,8 @@ static bool isTimely(Context &ctx, LoadOp load) {
   return known.second == ctx.currentNest;
 }
 
-/// Follows a tile of pointers to the scalars before the loop (if there is one) that change with the program's number along
-/// the grid's first dimension; in order. Empty if none does, or if one is made from something that cannot be computed again.
+/// Follows a tile of pointers to the scalars before the loop (if there is one) that change with the program id along the grid's first
+/// dimension; in order. Empty if none does, or if one cannot be computed again.
 static llvm::SmallVector<Operation *> scalarsOfProgram(Context &ctx, Value tile, scf::ForOp loop) {
   Block *entry = &ctx.kernel.getBody().front();
   Operations seen;
@@ -134,54 +134,54 @@ static llvm::SmallVector<Operation *> scalarsOfProgram(Context &ctx, Value tile,
   return scalars;
 }
 
-/// Computes the scalars of the next program, and of its first iteration. Returns whether there is one (i1).
+/// Computes the scalars of the next program and of its first iteration. Returns whether it exists (i1).
 static Value enterNextProgram(Context &ctx, scf::ForOp loop, llvm::ArrayRef<Operation *> scalars,
-                              const std::optional<NextIteration> &turn) {
+                              const std::optional<NextIteration> &iteration) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value number = ctx.programId[0], following = arith::AddIOp::create(b, number, constantInt(b, number.getType(), 1));
   ctx.programId[0] = following;
   for (Operation *op : scalars)
     if (failed(lowerOp(ctx, op))) break;
-  if (turn) {
+  if (iteration) {
     ctx.scalars[loop.getInductionVar()] = scalar(ctx, loop.getLowerBound());
-    for (BlockArgument argument : turn->carried)
+    for (BlockArgument argument : iteration->carried)
       ctx.scalars[argument] = scalar(ctx, loop.getTiedLoopInit(argument)->get());
-    for (Operation *op : turn->ofTile)
+    for (Operation *op : iteration->ofTile)
       if (failed(lowerOp(ctx, op))) break;
   }
   ctx.programId[0] = number;
   return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, following, ctx.numPrograms[0]);
 }
 
-/// The distance from this element to the same one at its next reading, by this program or the next one (i64); 0 if there is none.
-static Value distanceToNext(Context &ctx, LoadOp load, scf::ForOp loop, const std::optional<NextIteration> &turn,
+/// Returns the distance from this element to the same one at its next read, by this program or the next one (i64); 0 if there is none.
+static Value distanceToNext(Context &ctx, LoadOp load, scf::ForOp loop, const std::optional<NextIteration> &iteration,
                             llvm::ArrayRef<Operation *> ofProgram) {
   ImplicitLocOpBuilder &b = ctx.b;
   TileIndex origin;
   origin.at.assign(shapeOf(load.getResult()).size(), {ctx.zeroIndex, 0});
   Value now = evaluateScalar(ctx, load.getPtr(), origin), distance = constantIndex(b, 0);
-  auto take = [&](llvm::function_ref<Value()> enter) {
+  auto select = [&](llvm::function_ref<Value()> enter) {
     auto before = ctx.scalars;
-    Value isThere = enter();
-    Value there = arith::SubIOp::create(b, evaluateScalar(ctx, load.getPtr(), origin), now);
-    // Where nothing comes next, nothing is prefetched: it would only take bandwidth.
-    distance = arith::SelectOp::create(b, isThere, there, distance);
+    Value exists = enter();
+    Value difference = arith::SubIOp::create(b, evaluateScalar(ctx, load.getPtr(), origin), now);
+    // If nothing comes next, the distance is 0: a prefetch would only take bandwidth.
+    distance = arith::SelectOp::create(b, exists, difference, distance);
     ctx.scalars = std::move(before);
   };
-  if (!ofProgram.empty()) take([&] { return enterNextProgram(ctx, loop, ofProgram, turn); });
-  if (turn) take([&] { return enterNextIteration(ctx, loop, *turn); });
+  if (!ofProgram.empty()) select([&] { return enterNextProgram(ctx, loop, ofProgram, iteration); });
+  if (iteration) select([&] { return enterNextIteration(ctx, loop, *iteration); });
   return distance;
 }
 
 Value distanceToNextReading(Context &ctx, LoadOp load) {
   auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
   if (!loop || loop->getParentOp() != ctx.kernel) return {};
-  std::optional<NextIteration> turn = nextIterationOf(load.getPtr(), loop);
-  if (!turn) return {};
-  return distanceToNext(ctx, load, loop, turn, scalarsOfProgram(ctx, load.getPtr(), loop));
+  std::optional<NextIteration> iteration = nextIterationOf(load.getPtr(), loop);
+  if (!iteration) return {};
+  return distanceToNext(ctx, load, loop, iteration, scalarsOfProgram(ctx, load.getPtr(), loop));
 }
 
-/// Bodies of an unrolled loop that begin inside of a line leave it to the body before.
+/// False if a body of an unrolled loop starts inside a cache line: an earlier body prefetches that line.
 static bool beginsLine(Value position, int64_t bytes) {
   constexpr int64_t line = 64;
   auto sum = position.getDefiningOp<arith::AddIOp>();
@@ -193,15 +193,15 @@ void prefetchNextIteration(Context &ctx, LoadOp load, Value start, Value positio
   ImplicitLocOpBuilder &b = ctx.b;
   auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
   int64_t bytes = elementBytes(getElementTypeOrSelf(load.getResult()));
-  if ((!loop && load->getParentOp() != ctx.kernel) || !beginsLine(position, bytes) || !isTimely(ctx, load)) return;
-  std::optional<NextIteration> turn = loop ? nextIterationOf(load.getPtr(), loop) : std::nullopt;
-  if (loop && !turn) return;
-  // A loop of products has many iterations, so it is not worth computing in each what comes after the last one.
+  if ((!loop && load->getParentOp() != ctx.kernel) || !beginsLine(position, bytes) || !isMemoryIdle(ctx, load)) return;
+  std::optional<NextIteration> iteration = loop ? nextIterationOf(load.getPtr(), loop) : std::nullopt;
+  if (loop && !iteration) return;
+  // A loop of dots has many iterations, so computing the next program's address in each of them does not pay off.
   bool isLast = !loop || (!ctx.packing && loop->getParentOp() == ctx.kernel);
   auto ofProgram = isLast ? scalarsOfProgram(ctx, load.getPtr(), loop) : llvm::SmallVector<Operation *>();
-  if (!turn && ofProgram.empty()) return;
+  if (!iteration && ofProgram.empty()) return;
 
-  // Once for all unrolled bodies. Keys of tiles are longer.
+  // Computed once for all unrolled bodies. Keys of tiles are longer.
   std::vector<const void *> key = {load.getOperation()};
   Value distance;
   if (!ctx.levels.empty()) distance = ctx.levels.front().memo[key].value;
@@ -210,7 +210,7 @@ void prefetchNextIteration(Context &ctx, LoadOp load, Value start, Value positio
     if (!ctx.levels.empty() && ctx.levels.front().inner) b.setInsertionPoint(ctx.levels.front().inner);
     auto outer = std::move(ctx.levels);
     ctx.levels.clear();
-    distance = distanceToNext(ctx, load, loop, turn, ofProgram);
+    distance = distanceToNext(ctx, load, loop, iteration, ofProgram);
     ctx.levels = std::move(outer);
     if (!ctx.levels.empty()) ctx.levels.front().memo[key].value = distance;
   }

@@ -14,11 +14,11 @@ using namespace tilewright::tt;
 namespace tilewright::cpu {
 
 namespace {
-/// A quotient or remainder of a tile that moves by 1 along the root's vector dimension.
+/// A quotient or remainder of a tile that has stride 1 along the root's vector dimension.
 struct Division {
   Operation *op;
   int64_t dim;                     // of its tile
-  llvm::SmallVector<int64_t> dims; // the root's dimensions that its own correspond to
+  llvm::SmallVector<int64_t> dims; // the root's dimensions that its own map to
 };
 } // namespace
 
@@ -27,23 +27,23 @@ static bool isRemainder(Operation *op) {
 }
 
 namespace {
-/// What computes the root's tiles.
+/// The divisions that the root's tiles depend on.
 struct Divisions {
   llvm::SmallVector<Division> found = {};
-  llvm::SmallVector<std::pair<Value, int64_t>> stored = {}; // tiles in scratch, and their dimension along the root's
-  bool areComputed = false;                                 // some division is not merely that of a stored tile
+  llvm::SmallVector<std::pair<Value, int64_t>> stored = {}; // tiles in scratch, and their dimension that maps to the vector dimension
+  bool areComputed = false;                                 // some division is not only an input of a stored tile
 };
 } // namespace
 
 static Divisions collectDivisions(Context &ctx, ValueRange roots, int64_t vectorDim) {
   struct Item {
     Value tile;
-    llvm::SmallVector<int64_t> dims; // the root's dimensions that the tile's correspond to
+    llvm::SmallVector<int64_t> dims; // the root's dimensions that the tile's map to
     bool isStored;
   };
   Divisions all;
   TilesWithDims seen;
-  llvm::SmallVector<Item> work, ofStored; // what stored tiles were made from comes last: the root may compute some of it itself
+  llvm::SmallVector<Item> work, ofStored; // inputs of stored tiles come last: the root may compute some of them itself
   for (Value root : roots)
     work.push_back({root, llvm::to_vector(llvm::seq<int64_t>(0, shapeOf(root).size())), false});
   while (!work.empty() || !ofStored.empty()) { // a chain may have thousands of operations
@@ -58,8 +58,8 @@ static Divisions collectDivisions(Context &ctx, ValueRange roots, int64_t vector
     if (!op || !(isElementwise(op) || isa<ExpandDimsOp, BroadcastOp, TransOp, LoadOp>(op))) continue;
     if (isRemainder(op) || isa<arith::DivSIOp, arith::DivUIOp>(op))
       for (size_t d = 0; d < dims.size(); ++d) {
-        Stride step = ctx.analysis->strideOf(op->getOperand(0), d);
-        if (dims[d] == vectorDim && step.hasAmount(1) && !step.isConditional() && ctx.analysis->isOneValue(op->getOperand(1))) {
+        Stride stride = ctx.analysis->strideOf(op->getOperand(0), d);
+        if (dims[d] == vectorDim && stride.hasAmount(1) && !stride.isConditional() && ctx.analysis->isOneValue(op->getOperand(1))) {
           all.found.push_back({op, int64_t(d), dims});
           all.areComputed |= !isStored;
         }
@@ -71,7 +71,7 @@ static Divisions collectDivisions(Context &ctx, ValueRange roots, int64_t vector
   return all;
 }
 
-/// The scalar that all elements of a tile are equal to, as far as it is written down.
+/// Returns the scalar that all elements of a tile are equal to, if splats and broadcasts show it.
 static Value scalarOf(Value tile) {
   while (Operation *op = tile.getDefiningOp()) {
     if (!isa<SplatOp, BroadcastOp, ExpandDimsOp>(op)) break;
@@ -80,7 +80,7 @@ static Value scalarOf(Value tile) {
   return tile;
 }
 
-/// Whether one divisor is a multiple of another: certainly, or unless a product overflows.
+/// Whether one divisor is a multiple of another; likely: unless a multiplication overflows.
 enum class Multiple { no, likely, yes };
 
 static Multiple isMultiple(Value large, Value small, int64_t depth) {
@@ -88,15 +88,15 @@ static Multiple isMultiple(Value large, Value small, int64_t depth) {
   if (large == small) return Multiple::yes;
   std::optional<int64_t> a = constantOf(large), b = constantOf(small);
   if (a && b) return *a % *b == 0 ? Multiple::yes : Multiple::no;
-  auto dot = large.getDefiningOp<arith::MulIOp>();
-  if (!dot || depth == 0) return Multiple::no;
-  bool isAny = llvm::any_of(dot->getOperands(), [&](Value factor) { return isMultiple(factor, small, depth - 1) != Multiple::no; });
+  auto mul = large.getDefiningOp<arith::MulIOp>();
+  if (!mul || depth == 0) return Multiple::no;
+  bool isAny = llvm::any_of(mul->getOperands(), [&](Value factor) { return isMultiple(factor, small, depth - 1) != Multiple::no; });
   return isAny ? Multiple::likely : Multiple::no;
 }
 
-constexpr int64_t maxFactors = 8; // of a divisor's product
+constexpr int64_t maxFactors = 8; // in the multiplications of a divisor
 
-/// The divisor whose rows most of the divisions of one dividend are regular in. Null: rows are too short everywhere.
+/// Returns the division in whose rows most divisions of its dividend are regular. Null: all rows are too short.
 static Operation *mainDivision(llvm::ArrayRef<Division> divisions, int64_t chunk) {
   Operation *best = nullptr;
   int64_t maxCovered = 0;
@@ -117,16 +117,16 @@ static Value wideScalar(Context &ctx, Value tile) {
   return scalarToIndex(ctx, evaluateScalar(ctx, tile, origin));
 }
 
-/// The steps in a row where all of `masks` hold.
-static TileAnalysis::Steps stepsInRow(const Rows &rows, ValueRange masks) {
-  TileAnalysis::Steps steps = rows.inside;
+/// Returns the strides in a row where all of `masks` hold.
+static TileAnalysis::Strides stridesInRow(const Rows &rows, ValueRange masks) {
+  TileAnalysis::Strides strides = rows.inside;
   for (Value mask : masks)
     for (size_t d = 0; d < shapeOf(mask).size(); ++d)
-      steps[{mask, d}] = Stride{Stride::constant, 0};
-  return steps;
+      strides[{mask, d}] = Stride{Stride::constant, 0};
+  return strides;
 }
 
-/// The masks of all loads that tiles are made from.
+/// Returns the masks of all loads that the tiles depend on.
 static llvm::SmallVector<Value> masksOf(ValueRange tiles) {
   llvm::SmallVector<Value> masks;
   llvm::SmallVector<Value> work(tiles.begin(), tiles.end());
@@ -155,7 +155,7 @@ static std::optional<Rows> planRows(Context &ctx, ValueRange tiles, int64_t vect
   if (!ctx.analysis->isExact(rows.dividend) || !ctx.analysis->isNotNegative(rows.dividend)) return std::nullopt;
   rows.constant = constantOf(divisor);
   rows.length = rows.constant ? constantIndex(b, *rows.constant) : wideScalar(ctx, divisor);
-  // Steps are those of a tile wherever it is: one dividend that is there twice, m[:, None, :] and m[None, :, :], has two kinds of rows.
+  // Strides belong to a tile wherever it is read: a dividend that occurs twice, m[:, None, :] and m[None, :, :], has two kinds of rows.
   auto isMain = [&](const Division &each) { return each.op == main; };
   rows.dims = llvm::find_if(divisions, isMain)->dims;
   for (const Division &each : divisions)
@@ -174,39 +174,39 @@ static std::optional<Rows> planRows(Context &ctx, ValueRange tiles, int64_t vect
     if (isRemainder(each.op)) rows.outside[{each.op->getResult(0), each.dim}] = Stride{};
   }
   if (all.areComputed) return rows;
-  // What is stored is read as it is, unless a row's first number tells the others.
-  TileAnalysis::Steps steps = stepsInRow(rows, masksOf(tiles));
-  TileAnalysis::Steps *before = ctx.analysis->assumeSteps(&steps);
+  // Stored tiles are read as they are, unless a row's first element determines the rest.
+  TileAnalysis::Strides strides = stridesInRow(rows, masksOf(tiles));
+  TileAnalysis::Strides *before = ctx.analysis->assumeStrides(&strides);
   bool isAnyRegular = llvm::any_of(all.stored, [&](auto &tile) {
-    Stride step = ctx.analysis->strideOf(tile.first, tile.second);
-    return step.isZero() || (step.kind != Stride::other && !step.isConditional() && getElementTypeOrSelf(tile.first).isInteger());
+    Stride stride = ctx.analysis->strideOf(tile.first, tile.second);
+    return stride.isZero() || (stride.kind != Stride::other && !stride.isConditional() && getElementTypeOrSelf(tile.first).isInteger());
   });
-  ctx.analysis->assumeSteps(before);
+  ctx.analysis->assumeStrides(before);
   return isAnyRegular ? std::optional(rows) : std::nullopt;
 }
 
-/// Elements of a vector: indices from memory are mostly one number in a row.
+/// Returns the elements of a vector: indices loaded from memory are mostly uniform in a row.
 static int64_t chunkInRow(Context &ctx, const Rows &rows, ValueRange tiles) {
-  TileAnalysis::Steps steps = stepsInRow(rows, masksOf(tiles));
+  TileAnalysis::Strides strides = stridesInRow(rows, masksOf(tiles));
   auto isValue = [](Value tile) { return !isa<PointerType>(getElementTypeOrSelf(tile)); };
   llvm::SmallVector<Value> values(llvm::make_filter_range(tiles, isValue));
   if (values.empty()) return 0;
-  TileAnalysis::Steps *before = ctx.analysis->assumeSteps(&steps);
+  TileAnalysis::Strides *before = ctx.analysis->assumeStrides(&strides);
   int64_t chunk = chunkFor(ctx, shapeOf(tiles.front()), rows.dim, values);
-  ctx.analysis->assumeSteps(before);
-  // Indices that move by one cost nothing, but they are stored as wide as they are.
+  ctx.analysis->assumeStrides(before);
+  // Indices of stride 1 cost nothing, but they are stored in their full width.
   return std::min(chunk, std::max<int64_t>(2, ctx.target.vectorBytes / elementBytes(getElementTypeOrSelf(values.front()))));
 }
 
-/// Whether rows consist of whole vectors if the first one begins where a vector does, which is tested at run time (`holds`), and are so
-/// short that a loop for each takes longer than a quotient for each vector.
+/// True if rows consist of whole vectors, and are so short that one loop per row takes longer than one quotient per vector. The first row
+/// must begin where a vector does, which `holds` tests at run time.
 static bool areOfVectors(Context &ctx, Rows &rows, int64_t lanes) {
   constexpr int64_t maxVectors = 4;
   ImplicitLocOpBuilder &b = ctx.b;
   if (!rows.constant || *rows.constant % lanes != 0 || *rows.constant > maxVectors * lanes || !llvm::isPowerOf2_64(lanes)) return false;
   for (auto [d, dim] : llvm::enumerate(rows.dims)) {
-    Stride step = ctx.analysis->strideOf(rows.dividend, d);
-    if (dim != rows.dim && (step.kind != Stride::constant || step.isConditional() || step.amount % lanes != 0)) return false;
+    Stride stride = ctx.analysis->strideOf(rows.dividend, d);
+    if (dim != rows.dim && (stride.kind != Stride::constant || stride.isConditional() || stride.amount % lanes != 0)) return false;
   }
   Value misaligned = arith::AndIOp::create(b, wideScalar(ctx, rows.dividend), constantIndex(b, lanes - 1));
   rows.holds = logicalAnd(ctx, rows.holds, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, misaligned, constantIndex(b, 0)));
@@ -214,7 +214,7 @@ static bool areOfVectors(Context &ctx, Rows &rows, int64_t lanes) {
 }
 
 RowScope::RowScope(Context &ctx, ValueRange tiles, int64_t vectorDim, int64_t chunk, bool split)
-    : ctx(ctx), lanes(chunk), rowsBefore(ctx.rows) {
+    : ctx(ctx), lanes(chunk), savedRows(ctx.rows) {
   rows = planRows(ctx, tiles, vectorDim, chunk);
   if (rows) {
     int64_t wider = chunkInRow(ctx, *rows, tiles);
@@ -226,12 +226,12 @@ RowScope::RowScope(Context &ctx, ValueRange tiles, int64_t vectorDim, int64_t ch
     }
   }
   ctx.rows = rows ? &*rows : nullptr;
-  stepsBefore = ctx.analysis->assumeSteps(rows ? &rows->outside : nullptr);
+  savedStrides = ctx.analysis->assumeStrides(rows ? &rows->outside : nullptr);
 }
 
 RowScope::~RowScope() {
-  ctx.rows = rowsBefore;
-  ctx.analysis->assumeSteps(stepsBefore);
+  ctx.rows = savedRows;
+  ctx.analysis->assumeStrides(savedStrides);
 }
 
 void forEachRow(Context &ctx, const TileIndex &tileIndex, Value to, ValueRange masks,
@@ -248,8 +248,8 @@ void forEachRow(Context &ctx, const TileIndex &tileIndex, Value to, ValueRange m
   Value isAny = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, to, constantIndex(b, 0));
   count = arith::SelectOp::create(b, isAny, count, constantIndex(b, 0));
   Value start = arith::SubIOp::create(b, arith::MulIOp::create(b, firstRow, rows.length), first);
-  TileAnalysis::Steps steps = stepsInRow(rows, masks);
-  Index startBefore = ctx.rowStart, nextBefore = ctx.rowNext;
+  TileAnalysis::Strides strides = stridesInRow(rows, masks);
+  Index savedStart = ctx.rowStart, savedNext = ctx.rowNext;
   forLoop(ctx, constantIndex(b, 0), count, 1, [&](Value row) {
     Value from = arith::AddIOp::create(b, start, arith::MulIOp::create(b, row, rows.length));
     Value end = arith::MinSIOp::create(b, arith::AddIOp::create(b, from, rows.length), to);
@@ -258,29 +258,29 @@ void forEachRow(Context &ctx, const TileIndex &tileIndex, Value to, ValueRange m
     ctx.rowStart = {from, level};
     Value lastOfRow = arith::SubIOp::create(b, end, one);
     ctx.rowNext = {arith::MinSIOp::create(b, arith::AddIOp::create(b, from, one), lastOfRow), level};
-    TileAnalysis::Steps *outside = ctx.analysis->assumeSteps(&steps);
+    TileAnalysis::Strides *outside = ctx.analysis->assumeStrides(&strides);
     body(from, end);
-    ctx.analysis->assumeSteps(outside);
+    ctx.analysis->assumeStrides(outside);
   });
-  ctx.rowStart = startBefore;
-  ctx.rowNext = nextBefore;
+  ctx.rowStart = savedStart;
+  ctx.rowNext = savedNext;
 }
 
 void inVectorRows(Context &ctx, ValueRange masks, llvm::function_ref<void()> body) {
-  TileAnalysis::Steps steps = stepsInRow(*ctx.rows, masks);
-  TileAnalysis::Steps *outside = ctx.analysis->assumeSteps(&steps);
+  TileAnalysis::Strides strides = stridesInRow(*ctx.rows, masks);
+  TileAnalysis::Strides *outside = ctx.analysis->assumeStrides(&strides);
   ctx.isRowOfVector = true;
   body();
   ctx.isRowOfVector = false;
-  ctx.analysis->assumeSteps(outside);
+  ctx.analysis->assumeStrides(outside);
 }
 
 bool isOneInRow(Context &ctx, Value tile, int64_t dim, ValueRange masks) {
   if (!ctx.rows) return false;
-  TileAnalysis::Steps steps = stepsInRow(*ctx.rows, masks);
-  TileAnalysis::Steps *before = ctx.analysis->assumeSteps(&steps);
+  TileAnalysis::Strides strides = stridesInRow(*ctx.rows, masks);
+  TileAnalysis::Strides *before = ctx.analysis->assumeStrides(&strides);
   bool result = ctx.analysis->strideOf(tile, dim).isZero();
-  ctx.analysis->assumeSteps(before);
+  ctx.analysis->assumeStrides(before);
   return result;
 }
 
@@ -297,8 +297,8 @@ Value lanesInRow(Context &ctx, const TileIndex &tileIndex) {
   if (!ctx.rowEnd || tileIndex.vector < 0) return {};
   ImplicitLocOpBuilder &b = ctx.b;
   Value left = arith::SubIOp::create(b, ctx.rowEnd, tileIndex.at[tileIndex.vector].value);
-  Value most = splat(b, arith::TruncIOp::create(b, b.getI32Type(), left), tileIndex.lanes);
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, iota(b, b.getI32Type(), tileIndex.lanes, 1), most);
+  Value remaining = splat(b, arith::TruncIOp::create(b, b.getI32Type(), left), tileIndex.lanes);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, iota(b, b.getI32Type(), tileIndex.lanes, 1), remaining);
 }
 
 } // namespace tilewright::cpu

@@ -1,4 +1,4 @@
-// Tiles in scratch memory: where they lie, how they get there, and which of them can share it.
+// Tiles in scratch memory: their layout, how they are written, and which of them share memory.
 
 #include "cpu/scratch.h"
 
@@ -18,7 +18,7 @@ using namespace tilewright::tt;
 
 namespace tilewright::cpu {
 
-/// Four bodies hide the loop and the latency of a short chain; long chains keep the processor busy by themselves.
+/// Four bodies hide the loop overhead and the latency of a short chain; long chains keep the CPU busy by themselves.
 int64_t unrollFor(int64_t cost) {
   return cost <= 60 ? 4 : cost <= 120 ? 2 : 1;
 }
@@ -69,7 +69,7 @@ Value bufferAddress(Context &ctx, const Buffer &buffer, const TileIndex &tileInd
   ImplicitLocOpBuilder &b = ctx.b;
   int64_t bytes = elementBytes(buffer.element);
   Value address = buffer.offset ? pointerAtConstant(b, buffer.base, buffer.offset * bytes) : buffer.base;
-  // The outer dimensions are added first, so that all but the last addition leave the inner loop.
+  // The outer dimensions are added first, so all but the last addition are hoisted out of the inner loop.
   for (size_t d = 0; d < tileIndex.at.size(); ++d) {
     if (int64_t(d) == tileIndex.vector || tileIndex.at[d].value == ctx.zeroIndex) continue;
     address = pointerAt(b, address, tileIndex.at[d].value, buffer.strides[d] * bytes);
@@ -101,16 +101,16 @@ void materialize(Context &ctx, Value tile, const Buffer &to) {
 }
 
 namespace {
-/// The end of a row that is one number from some index on: it is filled in rather than computed element by element.
-struct Filling {
+/// The tail of a row, whose elements are all equal: it is filled instead of computed.
+struct Tail {
   Value from, value;
 };
 } // namespace
 
-static std::optional<Filling> fillingOf(Context &ctx, Value tile, int64_t vectorDim, int64_t chunk) {
-  constexpr int64_t shortest = 8; // vectors that it might save; below that, checking costs as much
+static std::optional<Tail> tailOf(Context &ctx, Value tile, int64_t vectorDim, int64_t chunk) {
+  constexpr int64_t minVectors = 8; // vectors that it may save; with fewer, the check costs as much
   int64_t size = shapeOf(tile)[0];
-  if (ctx.fallback || shapeOf(tile).size() != 1 || vectorDim != 0 || size < shortest * chunk) return std::nullopt;
+  if (ctx.fallback || shapeOf(tile).size() != 1 || vectorDim != 0 || size < minVectors * chunk) return std::nullopt;
   std::optional<MaskedTail> tail = maskedTail(ctx, tile, 0);
   if (!tail) return std::nullopt;
   ImplicitLocOpBuilder &b = ctx.b;
@@ -118,19 +118,19 @@ static std::optional<Filling> fillingOf(Context &ctx, Value tile, int64_t vector
   begin = arith::AndIOp::create(b, arith::AddIOp::create(b, begin, constantIndex(b, chunk - 1)), constantIndex(b, -chunk));
   TileIndex last;
   last.at.push_back({indexConstant(ctx, size - 1), 0});
-  return Filling{begin, evaluateScalar(ctx, tile, last)};
+  return Tail{begin, evaluateScalar(ctx, tile, last)};
 }
 
-static void fill(Context &ctx, const Buffer &to, const Filling &filling, int64_t size, int64_t chunk) {
-  Value lanes = splat(ctx.b, filling.value, chunk);
-  forLoop(ctx, filling.from, constantIndex(ctx.b, size), chunk, [&](Value index) {
+static void fill(Context &ctx, const Buffer &to, const Tail &tail, int64_t size, int64_t chunk) {
+  Value lanes = splat(ctx.b, tail.value, chunk);
+  forLoop(ctx, tail.from, constantIndex(ctx.b, size), chunk, [&](Value index) {
     TileIndex tileIndex{{{index, 0}}, 0, chunk};
     storeChunk(ctx, to, lanes, tileIndex);
   });
 }
 
-/// Carried tiles that are updated in place where a mask holds, and stay as they are elsewhere: %new = select %mask, %x, %old. Returns the
-/// mask, if it is one for all of them and its bounds are certain; null otherwise.
+/// Returns the mask of carried tiles that are updated in place where it holds and keep their value elsewhere: %new = select %mask, %x,
+/// %old. Null unless all tiles have the same mask and its bounds are certain.
 static Value updateMask(Context &ctx, ValueRange tiles, llvm::ArrayRef<Buffer> to) {
   Value mask;
   for (auto [tile, target] : llvm::zip(tiles, to)) {
@@ -161,20 +161,20 @@ void materializeSlice(Context &ctx, Value tile, const Buffer &to, Value rows, Va
     applyMasks(ctx, spec, {tile}, rows || columns ? Value() : updateMask(ctx, {tile}, {to}));
     if (rows) limitExtent(ctx, spec, 0, rows);
     if (columns) limitExtent(ctx, spec, 1, columns);
-    std::optional<Filling> filling = fillingOf(ctx, tile, vectorDim, chunk);
-    if (filling) limitExtent(ctx, spec, 0, filling->from);
+    std::optional<Tail> tail = tailOf(ctx, tile, vectorDim, chunk);
+    if (tail) limitExtent(ctx, spec, 0, tail->from);
     Type element = getElementTypeOrSelf(tile);
     if (isa<PointerType>(element)) element = b.getI64Type();
     emitLoops(
         ctx, spec,
         [&](llvm::ArrayRef<TileIndex> tileIndices) {
-          // All reads before all writes: the target may be what the tile is computed from, at the same places.
+          // All reads before all writes: the target may be an input of the tile, at the same indices.
           llvm::SmallVector<Value> values = evaluateAll(ctx, tile, tileIndices, element);
           for (auto [tileIndex, value] : llvm::zip(tileIndices, values))
             storeChunk(ctx, to, value, tileIndex);
         },
         vectorDim);
-    if (filling) fill(ctx, to, *filling, shape[0], chunk);
+    if (tail) fill(ctx, to, *tail, shape[0], chunk);
   });
 }
 
@@ -238,7 +238,7 @@ bool isZeroTile(Value tile) {
   return matchPattern(tile, m_AnyZeroFloat()) || matchPattern(tile, m_Zero());
 }
 
-/// A tile that its loop carries on, whose old value nothing reads after `position`, is computed directly into the carried buffer.
+/// Returns the carried buffer if the loop carries `tile` and nothing reads the old value after `position`: the tile is computed into it.
 std::optional<Buffer> carriedTarget(Context &ctx, Value tile, Operation *position) {
   for (OpOperand &use : tile.getUses()) {
     auto yield = dyn_cast<scf::YieldOp>(use.getOwner());
@@ -246,7 +246,7 @@ std::optional<Buffer> carriedTarget(Context &ctx, Value tile, Operation *positio
     auto loop = dyn_cast<scf::ForOp>(yield->getParentOp());
     if (!loop) continue;
     Value argument = loop.getRegionIterArg(use.getOperandNumber());
-    // Only one slot may carry it, or the two would share a buffer.
+    // Only one carried value may use it, or two would share a buffer.
     int64_t slots = llvm::count_if(tile.getUses(), [&](OpOperand &u) { return u.getOwner() == yield; });
     if (slots != 1 || ctx.analysis->isReadAfter(argument, position)) return std::nullopt;
     auto found = ctx.buffers.find(argument);

@@ -5,7 +5,7 @@
 // RUN: sed s/bf16/f16/g %S/narrow_dots.mlir > %t.few.mlir
 // RUN: tilewright compile %t.few.mlir --kernel f16 --emit asm --target cpu:amx | FileCheck %s --check-prefix=FEW
 // RUN: tilewright compile %s --emit asm --target cpu:amx | FileCheck %s --check-prefix=SMALL
-// On a machine with matrix instructions, tiles are configured once for all programs that a call runs, and released afterwards.
+// On a CPU with AMX, tiles are configured once for all programs that a call runs, and released afterwards.
 
 // BF16-NOT: vdpbf16ps
 // BF16: tilezero %tmm0
@@ -24,7 +24,7 @@
 // BYTES: ldtilecfg
 // BYTES: tilerelease
 
-// Without instructions for fp16, each number is two of bf16: two planes of each operand, four products of a tile in each.
+// Without AMX instructions for fp16, each number is the sum of two bf16 numbers: two planes per operand, four MMAs of a tile in each.
 // HALVES-NOT: vfmadd
 // HALVES: tileloadd
 // HALVES: tdpbf16ps %tmm6, %tmm4, %tmm0
@@ -34,12 +34,12 @@
 // HALVES: tdpbf16ps %tmm7, %tmm5, %tmm3
 // HALVES-NOT: vfmadd
 
-// For fewer sums it would take longer to cut the numbers in two than is saved.
+// With fewer sums, splitting the numbers takes longer than AMX saves.
 // FEW-NOT: tdpbf16ps
 // FEW: vfmadd
 // FEW-NOT: tdpbf16ps
 
-// Products that do not fill a tile are left to vectors: 16 elements of k are half a tile.
+// Dots that do not fill an AMX tile use vector instructions: 16 elements of k are half a tile.
 // SMALL-NOT: tilecfg
 // SMALL-NOT: vdpbf16ps
 // SMALL: vfmadd

@@ -1,6 +1,6 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// What several carried tiles have in common is computed once, in one loop.
+// Common subexpressions of several carried tiles are computed once, in one loop.
 // CHECK-LABEL: llvm.func internal @carried_together.program
 // CHECK-COUNT-4: arith.negf
 // CHECK-NOT: arith.negf

@@ -1,8 +1,8 @@
-// RUN: tilewright compile %s --kernel product --emit loops --target cpu:avx512 | FileCheck %s
+// RUN: tilewright compile %s --kernel matmul --emit loops --target cpu:avx512 | FileCheck %s
 // RUN: tilewright compile %s --kernel doubled --emit loops --target cpu:avx512 | FileCheck %s --check-prefix=DOUBLED
 
-// In the last turn, blocks of registers are stored where the results belong, if A lies elsewhere; behind the loop nothing is left to be stored then.
-// CHECK-LABEL: llvm.func internal @product.program
+// In the last iteration, register blocks are stored to the results' destination, if it does not overlap A. Then no store is left after the loop.
+// CHECK-LABEL: llvm.func internal @matmul.program
 // CHECK: %[[DONE:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %false) -> (i1)
 // CHECK: %[[DUE:.*]] = arith.ori
 // CHECK: %[[APART:.*]] = arith.ori
@@ -16,7 +16,7 @@
 // CHECK: %[[LEFT:.*]] = arith.xori %[[DONE]]
 // CHECK: scf.if %[[LEFT]]
 // CHECK: llvm.store
-tt.func public @product(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %stride: i64, %steps: i32) {
+tt.func public @matmul(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %stride: i64, %steps: i32) {
   %none = arith.constant dense<0.0> : tensor<64x64xf32>
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
@@ -45,7 +45,7 @@ tt.func public @product(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %s
   tt.return
 }
 
-// What is stored is not the results themselves: they wait in scratch.
+// The stored value is not the dot's result itself, so the results stay in scratch.
 // DOUBLED-LABEL: llvm.func internal @doubled.program
 // DOUBLED-NOT: arith.cmpi ule
 tt.func public @doubled(%a: !tt.ptr<f32>, %c: !tt.ptr<f32>) {

@@ -3,7 +3,7 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 --kernel of_product | FileCheck %s --check-prefix=PRODUCT
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 --kernel of_product --no-fp-fusion | FileCheck %s --check-prefix=UNFUSED
 
-// x - max(x) is at most 0: 2^n is one shift, for results below the smallest normal number too. In general it is two, after one that halves n.
+// x - max(x) is at most 0, so 2^n takes one shift, even for subnormal results. In general it takes two shifts, and one more that halves n.
 
 // ROWS-LABEL: llvm.func internal @softmax_rows.program
 // ROWS-NOT: arith.shrui
@@ -34,7 +34,7 @@ tt.func public @softmax_rows(%x: !tt.ptr<f32>, %out: !tt.ptr<f32>) {
   tt.return
 }
 
-// The maxima of the rows are subtracted along the columns: nothing is known about the differences.
+// Row maxima are subtracted along the columns, so the differences may be positive.
 // OTHER-LABEL: llvm.func internal @other_axis.program
 // OTHER: arith.shrui
 // OTHER: llvm.return

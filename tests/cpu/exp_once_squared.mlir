@@ -1,6 +1,6 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// The sum of exp(x) squared is what needs exp(x) first: the loop of the sum computes it, once, and stores it for the second sum.
+// The sum of exp(x) squared is the first to need exp(x). Its loop computes exp(x) once and stores it for the second sum.
 // CHECK-LABEL: llvm.func internal @exp_once_squared.program
 // CHECK-SAME: %[[ARENA:[a-z0-9]+]]: !llvm.ptr) {
 // CHECK: scf.for %[[I:[a-z0-9]+]] =

@@ -4,8 +4,8 @@
 // RUN: sed -e '/constant 17/d' -e 's/%c: !tt.ptr<f32>/&, %m: i32, %n: i32/' %s > %t.ttir
 // RUN: tilewright compile %t.ttir --emit loops --target cpu:avx2 | FileCheck %s --check-prefix=MORE
 
-// If only one row is needed, which is known when the program runs, its products need no panels. The same holds for one column.
-// CHECK-LABEL: llvm.func internal @product.program
+// The GEMV path: if only one row is needed, which is known at run time, the matrix is not packed. The same holds for one column.
+// CHECK-LABEL: llvm.func internal @matmul.program
 // CHECK: %[[ROWS:.*]] = arith.cmpi sle, %{{.*}}, %c1_i64{{.*}} : i64
 // CHECK: scf.if %[[ROWS]]
 // CHECK: llvm.intr.fma
@@ -15,11 +15,11 @@
 // CHECK: llvm.intr.fma
 // CHECK: llvm.return
 
-// A matrix whose last tile has several rows and columns gets no such code. If its size is an argument, launches choose.
-// MORE-LABEL: llvm.func internal @product.program
+// A matrix whose last tile has several rows and columns gets no such code. If its size is an argument, the launch decides.
+// MORE-LABEL: llvm.func internal @matmul.program
 // MORE-NOT: arith.cmpi sle, %{{.*}}, %c1_i64
 // MORE: llvm.return
-tt.func public @product(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>) {
+tt.func public @matmul(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>) {
   %m = arith.constant 17 : i32
   %n = arith.constant 17 : i32
   %none = arith.constant dense<0.0> : tensor<16x16xf32>

@@ -1,5 +1,5 @@
-"""Code for a single row or column of a product is made for launches whose last tile has one, or has one behind whole blocks of registers
-(16 rows with 32 registers, and a vector of columns); `explain` names the condition."""
+"""Launches get the GEMV path if their last tile has a single row or column, or has one after whole register blocks (16 rows with 32
+registers, and a vector of columns). `explain` names the condition."""
 # RUN: tilewright explain %s --target cpu:avx2 --signature '*fp32:16, *fp32:16, i32, i32:16' | FileCheck %s
 # RUN: tilewright explain %s --target cpu:avx2 --signature '*fp32:16, *fp32:16, 33, i32:16' | FileCheck %s --check-prefix=KNOWN
 # RUN: tilewright explain %s --target cpu:avx512 --signature '*fp32:16, *fp32:16, i32, i32:16' | FileCheck %s --check-prefix=WIDE
@@ -24,7 +24,7 @@ import triton.language as tl
 
 
 @triton.jit
-def product(a_ptr, c_ptr, M, N):
+def matmul(a_ptr, c_ptr, M, N):
     i, k = tl.program_id(0) * 32 + tl.arange(0, 32), tl.arange(0, 32)
     a = tl.load(a_ptr + i[:, None] * 32 + k[None, :])
     b = tl.load(a_ptr + k[:, None] * 32 + k[None, :])

@@ -1,15 +1,15 @@
-// RUN: tilewright compile %s --kernel deferred --emit loops --target cpu:avx512 | FileCheck %s
-// RUN: tilewright compile %s --kernel in_time --emit loops --target cpu:avx512 | FileCheck %s --check-prefix=TIMELY
+// RUN: tilewright compile %s --kernel blocked --emit loops --target cpu:avx512 | FileCheck %s
+// RUN: tilewright compile %s --kernel not_blocked --emit loops --target cpu:avx512 | FileCheck %s --check-prefix=ALONE
 
-// Eight turns of 32 along K are multiplied together: each packs its rows of B at their place among 256, and remembers where its A lies.
-// The product is there once, in a loop over what waited and cannot wait for this turn, and over what is due with it.
-// CHECK-LABEL: llvm.func internal @deferred.program
+// Eight iterations of 32 along K are multiplied together. Each packs its rows of B at their offset among 256, and records the address of A.
+// The micro-kernel is emitted once, in a loop: over a pending block that this iteration does not extend, and over the one that it completes.
+// CHECK-LABEL: llvm.func internal @blocked.program
 // CHECK-SAME: %[[SCRATCH:[a-z0-9]+]]: !llvm.ptr) {
-// CHECK: scf.for %[[TURN:.*]] = %{{.*}} to
+// CHECK: scf.for %[[ITERATION:.*]] = %{{.*}} to
 // CHECK: %[[WITHIN:.*]] = arith.andi %[[FIRST:.*]], %c255_i64
 // CHECK: %[[FULL:.*]] = arith.cmpi eq, %[[WITHIN]], %c224_i64
 // CHECK: %[[LAST:.*]] = arith.cmpi ule
-// CHECK: %[[DUE:.*]] = arith.ori %[[FULL]], %[[LAST]]
+// CHECK: %[[FLUSHED:.*]] = arith.ori %[[FULL]], %[[LAST]]
 // CHECK: %[[A:.*]] = llvm.inttoptr
 // CHECK: scf.if
 // CHECK: llvm.getelementptr %{{.*}}[%[[WITHIN]]] {{.*}}!llvm.array<128 x i8>
@@ -19,11 +19,11 @@
 // CHECK: llvm.ptrtoint %[[A]]
 // CHECK: %[[BASE:.*]] = llvm.load %[[STATE]]
 // CHECK: llvm.store %[[END]]
-// CHECK: %[[TO:.*]] = arith.select %[[DUE]]
+// CHECK: %[[TO:.*]] = arith.select %[[FLUSHED]]
 // CHECK: scf.for %{{.*}} = %{{.*}} to %[[TO]]
 // CHECK: llvm.intr.fma
 // CHECK: llvm.return
-tt.func public @deferred(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %stride: i64, %steps: i32) {
+tt.func public @blocked(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %stride: i64, %steps: i32) {
   %none = arith.constant dense<0.0> : tensor<64x64xf32>
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
@@ -69,11 +69,11 @@ tt.func public @deferred(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %
   tt.return
 }
 
-// A sum that something else in the loop reads has every product in time.
-// TIMELY-LABEL: llvm.func internal @in_time.program
-// TIMELY-NOT: arith.andi %{{.*}}, %c255_i64
-// TIMELY: llvm.return
-tt.func public @in_time(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %stride: i64, %steps: i32) {
+// If another operation in the loop reads the sum, each dot is multiplied in its own iteration.
+// ALONE-LABEL: llvm.func internal @not_blocked.program
+// ALONE-NOT: arith.andi %{{.*}}, %c255_i64
+// ALONE: llvm.return
+tt.func public @not_blocked(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %stride: i64, %steps: i32) {
   %none = arith.constant dense<0.0> : tensor<64x64xf32>
   %halves = arith.constant dense<0.5> : tensor<64x64xf32>
   %zero = arith.constant 0 : i32

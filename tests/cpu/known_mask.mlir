@@ -1,6 +1,6 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// Up to the mask's bound the mask is true for whole vectors, so selections by it need no comparison; behind the bound there is one.
+// Up to the mask's bound the mask is true for whole vectors, so selects by it need no comparison; after the bound they need one.
 // CHECK-LABEL: llvm.func internal @masked.program
 // CHECK: %[[FULL:.*]] = arith.andi %{{.*}}, %{{.*}} : i64
 // CHECK: scf.for %{{.*}} to

@@ -1,7 +1,7 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// Beyond the mask a row of exp(x) is one number. A row that is shorter than the block computes it once and fills the stored tile with it;
-// a row that fills the block does not compute it.
+// Beyond the mask all elements of exp(x) are equal. A row that is shorter than the block computes that value once and fills the stored tile
+// with it. A row that fills the block does not compute it.
 // CHECK-LABEL: llvm.func internal @last_of_short_rows.program
 // CHECK: scf.for
 // CHECK: scf.if

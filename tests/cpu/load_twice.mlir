@@ -1,7 +1,7 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// The maximum loads x, and the store loads it again, which is cheaper than keeping it in scratch. The scratch pointer (%arg9) is
-// used only if %out turns out to overlap %x.
+// The maximum loads x, and the store loads it again, which is cheaper than storing it in scratch. The scratch pointer (%arg9) is
+// used only if %out overlaps %x.
 // CHECK-LABEL: llvm.func internal @load_twice.program
 // CHECK-SAME: %[[ARENA:[a-z0-9]+]]: !llvm.ptr) {
 // CHECK-NOT: %[[ARENA]]

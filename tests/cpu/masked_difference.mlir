@@ -1,7 +1,7 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// A difference under the mask of its row is wanted twice. A mask that ends a loop costs nothing, so the difference costs little more than
-// its load: it is computed twice, and the row does not go to scratch.
+// A difference under the mask of its row has two readers. A mask that ends a loop costs nothing, so the difference costs little more than
+// its load. It is computed twice, and the row is not stored in scratch.
 // CHECK-LABEL: llvm.func internal @masked_difference.program
 // CHECK-SAME: %[[ARENA:[a-z0-9]+]]: !llvm.ptr) {
 // CHECK-NOT: llvm.getelementptr %[[ARENA]]

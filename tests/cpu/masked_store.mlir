@@ -1,7 +1,7 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// The masked store becomes an unrolled loop without masks, and a masked rest. Whether to stream is decided once, outside the loops, and only the
-// unrolled loop has a version for it. If %out overlaps %x, one simple loop loads all of x, and another one stores it.
+// The masked store becomes an unrolled loop without masks, and a masked remainder. One check outside the loops decides on non-temporal stores,
+// and only the unrolled loop has a version for them. If %out overlaps %x, one simple loop loads all of x, and another one stores it.
 // CHECK-LABEL: llvm.func internal @masked.program
 // CHECK: %[[LARGE:.*]] = arith.cmpi sgt
 // CHECK: %[[ALIGNED:.*]] = arith.cmpi eq

@@ -1,7 +1,7 @@
 // RUN: tilewright compile %s --emit asm --target cpu:avx2 | FileCheck %s
 
-// In the loop NaN costs nothing: `x > best ? x : best` is one instruction, and keeps `best` if x is NaN. Only if the result is -inf is the
-// row read again, by the operation that tells NaN from -inf.
+// In the loop NaN costs nothing: `x > best ? x : best` is one instruction, and returns `best` if x is NaN. Only if the result is -inf is the
+// row read again, by the operation that distinguishes NaN from -inf.
 // CHECK-LABEL: row_max.program:
 // CHECK-NOT: vcmpunordps
 // CHECK: vmaxps

@@ -3,7 +3,7 @@
 // RUN: tilewright compile %s --kernel bf16 --emit asm --target cpu:avx512 | FileCheck %s --check-prefix=FP32
 // RUN: tilewright compile %s --kernel bytes --emit asm --target cpu:avx512 | FileCheck %s --check-prefix=WORDS
 // RUN: tilewright compile %s --kernel bytes --emit loops --target cpu:avx512-dot | FileCheck %s --check-prefix=SUMS
-// Products of narrow types use their own instructions if the machine has them; otherwise the operands are widened while they are packed.
+// Dots of narrow types use their own instructions if the CPU has them; otherwise the operands are upcast while they are packed.
 
 // BF16-NOT: vfmadd
 // BF16: vdpbf16ps
@@ -34,8 +34,8 @@ tt.func public @bf16(%a: !tt.ptr<bf16>, %b: !tt.ptr<bf16>, %c: !tt.ptr<f32>) {
   tt.return
 }
 
-// One side of the instruction has unsigned bytes: 128 is added to B's as they are packed. Sums start from 128 times those of A's rows,
-// which are read where they lie, sixteen and more elements at once.
+// One operand of the instruction has unsigned bytes: packing adds 128 to B's bytes. Sums start from -128 times the sums of A's rows, which
+// are read in place, at least sixteen elements at once.
 // SUMS-LABEL: @bytes.program
 // SUMS: arith.xori {{.*}} : vector<64xi8>
 // SUMS: scf.for {{.*}} iter_args({{.*}}) -> (vector<16xi32>)

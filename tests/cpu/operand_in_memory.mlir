@@ -1,7 +1,7 @@
 // RUN: tilewright compile %s --kernel whole --emit loops --target cpu:avx2 | FileCheck %s --check-prefix=WHOLE
 // RUN: tilewright compile %s --kernel masked --emit loops --target cpu:avx2 | FileCheck %s --check-prefix=MASKED
 
-// Rows of A that are contiguous along K are read directly by the product: nothing of A is packed. The launch gives the stride of the rows.
+// Rows of A that are contiguous along K are read directly by the dot, and A is not copied. The launch gives the stride of the rows.
 // WHOLE-LABEL: llvm.func internal @whole.program
 // WHOLE: %[[ROW:.*]] = arith.subi
 // WHOLE-NOT: scf.if
@@ -32,7 +32,7 @@ tt.func public @whole(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %str
   tt.return
 }
 
-// If the mask leaves elements out, the operand is packed instead.
+// If the mask excludes elements, the operand is copied instead.
 // MASKED-LABEL: llvm.func internal @masked.program
 // MASKED: %[[READABLE:.*]] = arith.cmpi sge
 // MASKED: %[[FROM:.*]]:2 = scf.if %[[READABLE]]

@@ -1,17 +1,17 @@
 // RUN: split-file %s %t
-// RUN: tilewright compile %t/kept.mlir --emit loops --target cpu:avx2 | FileCheck %t/kept.mlir
+// RUN: tilewright compile %t/cached.mlir --emit loops --target cpu:avx2 | FileCheck %t/cached.mlir
 // RUN: tilewright compile %t/stored.mlir --emit loops --target cpu:avx2 | FileCheck %t/stored.mlir
 
-//--- kept.mlir
-// An iteration packs panels of B unless an earlier program has left panels that were made from the same scalars.
-// CHECK-LABEL: llvm.func internal @kept.program
+//--- cached.mlir
+// An iteration packs panels of B unless an earlier program has left panels that were packed with the same scalars.
+// CHECK-LABEL: llvm.func internal @cached.program
 // CHECK-SAME: %[[SCRATCH:[a-z0-9]+]]: !llvm.ptr) {
 // CHECK: %[[NEAR:.*]] = llvm.getelementptr %arg7[
 // CHECK: llvm.getelementptr %[[SCRATCH]][-
 // CHECK-NEXT: arith.constant
-// CHECK-NEXT: %[[KEPT:.*]] = llvm.getelementptr %[[SCRATCH]][-
+// CHECK-NEXT: %[[CACHED:.*]] = llvm.getelementptr %[[SCRATCH]][-
 // CHECK: %[[KEY:.*]] = llvm.ptrtoint %[[NEAR]]
-// CHECK: llvm.load %[[KEPT]]
+// CHECK: llvm.load %[[CACHED]]
 // CHECK: %[[HEADER:.*]] = llvm.getelementptr {{.*}} !llvm.array<64 x i8>
 // CHECK: %[[WORD:.*]] = llvm.getelementptr %[[HEADER]][8]
 // CHECK: %[[LEFT:.*]] = llvm.load %[[WORD]]
@@ -20,13 +20,13 @@
 // CHECK: llvm.intr.prefetch
 // CHECK: llvm.store %[[KEY]]
 // CHECK: llvm.intr.fma
-// A launch begins without kept panels.
-// CHECK-LABEL: llvm.func @kept.entry
+// A launch begins with an empty cache.
+// CHECK-LABEL: llvm.func @cached.entry
 // CHECK: %[[BEGUN:.*]] = llvm.load %arg4
 // CHECK: %[[IS_NEW:.*]] = arith.cmpi eq, %[[BEGUN]]
 // CHECK: scf.if %[[IS_NEW]]
 // CHECK: llvm.store
-tt.func public @kept(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %n: i32, %stride: i32) {
+tt.func public @cached(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %n: i32, %stride: i32) {
   %zero = arith.constant 0 : i32
   %pid = tt.get_program_id x : i32
   %side = arith.constant 16 : i32
@@ -63,7 +63,7 @@ tt.func public @kept(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %n: i
 }
 
 //--- stored.mlir
-// A program that stores in front of the loop may have changed B: it packs for itself.
+// A program with a store before the loop may have changed B, so it does not use the cache.
 // CHECK-LABEL: llvm.func internal @stored_before.program
 // CHECK-SAME: %[[SCRATCH:[a-z0-9]+]]: !llvm.ptr) {
 // CHECK-NOT: arith.cmpi slt, %{{.*}}, %c2_i64

@@ -1,8 +1,8 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// Memory is idle while a product is computed, so the code that packs one iteration's operands prefetches those of the next. The offset of A is carried
-// by the loop, that of B comes from the loop's variable. (A is doubled, because otherwise it would be read in place.)
-// CHECK-LABEL: llvm.func internal @product.program
+// Memory is idle during a dot, so the code that packs one iteration's operands prefetches those of the next. The loop carries the offset of A;
+// that of B depends on the induction variable. (A is doubled, because otherwise it would be read in place.)
+// CHECK-LABEL: llvm.func internal @matmul.program
 // CHECK: scf.for {{.*}} iter_args(%[[OFFSET:.*]] = %{{.*}}) -> (i32)
 // CHECK: %[[NEXT:.*]] = arith.addi %[[OFFSET]]
 // CHECK: %[[MORE:.*]] = arith.cmpi slt
@@ -13,7 +13,7 @@
 // CHECK: arith.select
 // CHECK: llvm.intr.prefetch
 // CHECK: llvm.intr.fma
-tt.func public @product(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %n: i32, %stride: i32) {
+tt.func public @matmul(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %n: i32, %stride: i32) {
   %zero = arith.constant 0 : i32
   %step = arith.constant 16 : i32
   %none = arith.constant dense<0.0> : tensor<16x16xf32>

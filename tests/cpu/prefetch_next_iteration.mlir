@@ -1,7 +1,7 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// Rows that are not adjacent in memory: while a row is read again, the next one is prefetched; after the last row, the first one of
-// the next program is, if there is such a program.
+// Rows that are not adjacent in memory: while a row is read again, the next one is prefetched. The last row prefetches the first one of the
+// next program, if there is one.
 // CHECK-LABEL: llvm.func internal @softmax.program
 // CHECK: scf.for
 // CHECK: scf.for

@@ -4,7 +4,7 @@
 
 // While a panel of B is multiplied, every four steps along K prefetch a line of the following panel, and one of the rows of A that the next
 // iteration (or the next program) reads. A is not copied.
-// CHECK-LABEL: llvm.func internal @product.program
+// CHECK-LABEL: llvm.func internal @matmul.program
 // CHECK: %[[AHEAD:.*]] = arith.select
 // CHECK: %[[A:.*]] = llvm.inttoptr
 // CHECK: scf.for
@@ -15,8 +15,8 @@
 // CHECK-NOT: prefetch
 // CHECK: llvm.intr.fma
 // ASM: prefetcht1
-// With 16 registers 32 steps share what finding addresses takes: their own loop has none.
-// FEW-LABEL: llvm.func internal @product.program
+// With 16 registers, 32 steps share one address computation: their own loop has no prefetch.
+// FEW-LABEL: llvm.func internal @matmul.program
 // FEW: "llvm.intr.prefetch"({{.*}}) <{cache = 1 : i32, hint = 2 : i32, rw = 0 : i32}>
 // FEW: scf.for {{.*}} iter_args
 // FEW-NOT: prefetch
@@ -24,7 +24,7 @@
 // FEW: scf.yield
 // FEW: scf.yield
 // FEW: llvm.store
-tt.func public @product(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %stride: i64, %steps: i32) {
+tt.func public @matmul(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %stride: i64, %steps: i32) {
   %none = arith.constant dense<0.0> : tensor<128x128xf32>
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32

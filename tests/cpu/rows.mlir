@@ -1,6 +1,6 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// x // 96 is one number and x % 96 moves by one in each row of 96 indices: the row's number is loaded once, and its elements are contiguous.
+// In each row of 96 indices, x // 96 is uniform and x % 96 has stride 1: the row's index is loaded once, and its elements are contiguous.
 // CHECK-LABEL: llvm.func internal @gather_rows.program
 // CHECK-NOT: gather
 // CHECK: scf.for

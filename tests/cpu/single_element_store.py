@@ -1,5 +1,5 @@
-"""The last vector of a tile of nine has one element: it is stored alone. LLVM's own code for such a masked store of truncated numbers is
-wider than the element."""
+"""The last vector of a tile of nine elements has one element, which is stored alone. LLVM's own code for such a masked store of truncated
+numbers writes more than the element."""
 # RUN: tilewright compile %s --kernel narrow --target cpu:avx512 --signature 'a=*i32:16,x=*i64:16,wide=*i64:16,out=*u8:16' --emit llvm | FileCheck %s
 import triton
 import triton.language as tl

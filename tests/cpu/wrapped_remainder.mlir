@@ -1,7 +1,7 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// (start + i) % n is a contiguous range up to where it wraps around: if n is at least a vector, loops run from one such place to the next
-// and load vectors; the other version gathers.
+// (start + i) % n is a contiguous range up to the index at which it wraps around. If n is at least a vector, loops run from one such index to
+// the next and load vectors; the other version gathers.
 // CHECK-LABEL: llvm.func internal @wrapped.program
 // CHECK: scf.if
 // CHECK: arith.divui

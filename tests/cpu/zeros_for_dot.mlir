@@ -1,6 +1,6 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
-// Zeros that a loop carries to a product are not written where the loop has a turn: the first product writes its sums, and later
-// ones add to them.
+// Zeros that a loop carries to a dot are not written if the loop has an iteration: the first dot writes its sums, and later ones add to
+// them.
 // CHECK-LABEL: llvm.func internal @summed.program
 // CHECK: %[[NONE:.*]] = arith.cmpi sge, %[[BEGIN:.*]], %[[END:.*]] : i32
 // CHECK-NEXT: scf.if %[[NONE]]

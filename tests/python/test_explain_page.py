@@ -66,7 +66,7 @@ def test_a_page_holds_all_that_it_shows(target, tmp_path):
     code = linked["generate-ptx" if "cuda" in target else "generate-code"]
     assert any(("wgmma.mma_async" if "cuda" in target else "vfmadd") in text for text in code)
     assert not any(text.lstrip().startswith((".loc", ".file")) for stage in data["stages"] for text in stage["text"])
-    products = next(section for section in data["sections"] if section["title"] == "Products")
+    products = next(section for section in data["sections"] if section["title"] == "Dots")
     assert [fact["line"] for fact in products["remarks"]] == [dot]
 
 
@@ -123,7 +123,7 @@ def test_every_kernel_of_the_gallery_is_explained(target):
         titles = {section["title"] for section in said["sections"]}
         text = subprocess.run([COMMAND, "compile", ROOT / "examples" / f"{example}.py", "--kernel", kernel, "--signature", signature, "--emit", "tt"],
                               capture_output=True, text=True, check=True).stdout
-        assert "Memory" in titles and ("Products" in titles) == ("tt.dot" in text), (kernel, titles)
+        assert "Memory" in titles and ("Dots" in titles) == ("tt.dot" in text), (kernel, titles)
         for section in said["sections"]:
             assert all(fact["text"] and fact.get("line", 1) > 0 for fact in section["remarks"])
 

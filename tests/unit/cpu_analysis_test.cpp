@@ -1,4 +1,4 @@
-// What the CPU lowering knows of tiles before it emits code: steps, overflow, masks; and what it checks when the program runs.
+// Tests the CPU back end's analysis of tiles (strides, overflow, masks) and its run-time checks.
 #include "cpu/conditions.h"
 #include "cpu/evaluate.h"
 #include "cpu/lower.h"
@@ -28,7 +28,7 @@ MLIRContext &ttContext() {
   return *context;
 }
 
-/// A kernel of a pointer %x and an i32 %n, with a range %r and a splat %ns of %n, then `body`; the last tile is asked about.
+/// A kernel of a pointer %x and an i32 %n, with a range %r and a splat %ns of %n, then `body`; tests query the last tile.
 struct Kernel {
   explicit Kernel(const std::string &body) {
     std::string text = "tt.func public @k(%x: !tt.ptr<f32>, %n: i32) {\n"
@@ -44,14 +44,14 @@ struct Kernel {
 };
 
 const address::FailedGuards nothing;
-/// Nothing may be taken for granted about launches.
+/// Every launch guard has failed, so the analysis may not assume anything about launches.
 address::FailedGuards all() {
-  address::FailedGuards refuted;
-  refuted.insert(everyGuard);
-  return refuted;
+  address::FailedGuards failed;
+  failed.insert(everyGuard);
+  return failed;
 }
 
-TEST(Analysis, aSumThatMayOverflowMovesOnlyModulo) {
+TEST(Analysis, aSumThatMayOverflowHasAModularStride) {
   Kernel kernel("%s = arith.addi %r, %ns : tensor<64xi32>\n");
   TileAnalysis analysis(kernel.function(), all());
   Stride step = analysis.strideOf(kernel.last(), 0);
@@ -63,46 +63,46 @@ TEST(Analysis, aSumThatMayOverflowMovesOnlyModulo) {
   EXPECT_TRUE(analysis.guards().empty());
 }
 
-TEST(Analysis, thatNothingOverflowsIsAFactOfLaunches) {
+TEST(Analysis, noOverflowIsALaunchGuard) {
   Kernel kernel("%s = arith.addi %r, %ns : tensor<64xi32>\n");
   TileAnalysis analysis(kernel.function(), nothing);
   EXPECT_TRUE(analysis.isExact(kernel.last()));
   ASSERT_EQ(analysis.guards().size(), 1u);
   EXPECT_EQ(analysis.guards()[0].name, "argument 1 + i0 fits in 32 bits");
-  address::FailedGuards refuted;
-  refuted.insert(analysis.guards()[0].name);
-  TileAnalysis without(kernel.function(), refuted);
+  address::FailedGuards failed;
+  failed.insert(analysis.guards()[0].name);
+  TileAnalysis without(kernel.function(), failed);
   EXPECT_FALSE(without.isExact(kernel.last()));
 }
 
-TEST(Analysis, narrowOffsetsOfPointersAreWidenedNumbers) {
+TEST(Analysis, narrowPointerOffsetsAreExtended) {
   Kernel kernel("%s = arith.addi %r, %ns : tensor<64xi32>\n"
                 "%xs = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>\n"
                 "%p = tt.addptr %xs, %s : tensor<64x!tt.ptr<f32>>, tensor<64xi32>\n");
-  TileAnalysis trusting(kernel.function(), nothing), careful(kernel.function(), all());
+  TileAnalysis trusting(kernel.function(), nothing), withoutGuards(kernel.function(), all());
   EXPECT_FALSE(trusting.strideOf(kernel.last(), 0).isConditional());
   EXPECT_EQ(trusting.guards().size(), 1u);
-  EXPECT_EQ(careful.strideOf(kernel.last(), 0).amount, 4);
-  EXPECT_TRUE(careful.strideOf(kernel.last(), 0).widens);
+  EXPECT_EQ(withoutGuards.strideOf(kernel.last(), 0).amount, 4);
+  EXPECT_TRUE(withoutGuards.strideOf(kernel.last(), 0).extends);
 }
 
-TEST(Analysis, aRemainderIsNoLargerThanItsDivisor) {
+TEST(Analysis, aRemainderIsBelowItsDivisor) {
   Kernel kernel("%s = arith.addi %r, %ns : tensor<64xi32>\n"
                 "%c = arith.constant dense<1000> : tensor<64xi32>\n"
                 "%m = arith.remsi %s, %c : tensor<64xi32>\n"
                 "%p = arith.muli %m, %c : tensor<64xi32>\n");
-  TileAnalysis careful(kernel.function(), all());
-  EXPECT_TRUE(careful.isExact(kernel.last()));
+  TileAnalysis withoutGuards(kernel.function(), all());
+  EXPECT_TRUE(withoutGuards.isExact(kernel.last()));
 }
 
-TEST(Analysis, whatIsNoPolynomialIsNotExact) {
-  // A square grows by no fixed step: what is known of its terms says nothing about it.
+TEST(Analysis, aSquareIsNotExact) {
+  // A square has no fixed stride: the strides of its factors do not bound it.
   Kernel kernel("%q = arith.muli %r, %r : tensor<64xi32>\n");
   TileAnalysis analysis(kernel.function(), nothing);
   EXPECT_FALSE(analysis.isExact(kernel.last()));
 }
 
-TEST(Analysis, whatCannotOverflowIsWidenedWithoutACondition) {
+TEST(Analysis, extensionWithoutOverflowNeedsNoCondition) {
   Kernel kernel("%c = arith.constant dense<1000> : tensor<64xi32>\n"
                 "%p = arith.muli %r, %c : tensor<64xi32>\n"
                 "%w = arith.extsi %p : tensor<64xi32> to tensor<64xi64>\n");
@@ -113,22 +113,22 @@ TEST(Analysis, whatCannotOverflowIsWidenedWithoutACondition) {
   EXPECT_TRUE(analysis.guards().empty());
 }
 
-TEST(Analysis, aProductThatOverflowsIsWidenedOnACondition) {
+TEST(Analysis, extensionOfAnOverflowingMultiplicationNeedsACondition) {
   Kernel kernel("%c = arith.constant dense<1103515245> : tensor<64xi32>\n"
                 "%p = arith.muli %r, %c : tensor<64xi32>\n"
                 "%w = arith.extsi %p : tensor<64xi32> to tensor<64xi64>\n");
   TileAnalysis analysis(kernel.function(), nothing);
-  EXPECT_TRUE(analysis.strideOf(kernel.last(), 0).widens);
+  EXPECT_TRUE(analysis.strideOf(kernel.last(), 0).extends);
 }
 
-TEST(Analysis, narrowIntegersHaveNoStep) {
+TEST(Analysis, narrowIntegersHaveNoStride) {
   Kernel kernel("%t = arith.trunci %r : tensor<64xi32> to tensor<64xi8>\n"
                 "%w = arith.extsi %t : tensor<64xi8> to tensor<64xi32>\n");
   TileAnalysis analysis(kernel.function(), nothing);
   EXPECT_EQ(analysis.strideOf(kernel.last(), 0).kind, Stride::other);
 }
 
-TEST(Analysis, aContiguityHintIsNoStep) {
+TEST(Analysis, aContiguityHintIsNotAStride) {
   Kernel kernel("%c = arith.constant dense<3> : tensor<64xi32>\n"
                 "%p = arith.muli %r, %c : tensor<64xi32>\n"
                 "%m = arith.remsi %p, %ns {tt.contiguity = dense<64> : tensor<1xi32>} : tensor<64xi32>\n");
@@ -136,7 +136,7 @@ TEST(Analysis, aContiguityHintIsNoStep) {
   EXPECT_EQ(analysis.strideOf(kernel.last(), 0).kind, Stride::other);
 }
 
-TEST(Analysis, aMaskSaysWhetherItsIndexMayOverflow) {
+TEST(Analysis, aMaskTellsWhetherItsIndexMayOverflow) {
   Kernel certain("%m = arith.cmpi slt, %r, %ns : tensor<64xi32>\n");
   Kernel shifted("%s = arith.addi %r, %ns : tensor<64xi32>\n"
                  "%m = arith.cmpi slt, %s, %ns : tensor<64xi32>\n");
@@ -165,7 +165,7 @@ TEST(Analysis, aLongChainIsCut) {
   EXPECT_EQ(stored, 2);
 }
 
-TEST(Conditions, masksThatAreCertainNeedNone) {
+TEST(Conditions, certainMasksNeedNoCheck) {
   Kernel kernel("%m = arith.cmpi slt, %r, %ns : tensor<64xi32>\n");
   std::optional<CpuTarget> target = cpuTarget("avx2");
   Context ctx(*kernel.module, *target, true);
@@ -174,7 +174,7 @@ TEST(Conditions, masksThatAreCertainNeedNone) {
   EXPECT_FALSE(masksExactly(ctx, kernel.last(), {64}));
 }
 
-TEST(Conditions, overflowOfAMaskIsLookedFor) {
+TEST(Conditions, overflowOfAMaskIsChecked) {
   Kernel kernel("%s = arith.addi %r, %ns : tensor<64xi32>\n"
                 "%m = arith.cmpi slt, %s, %ns : tensor<64xi32>\n");
   Value mask = kernel.last();
@@ -195,8 +195,8 @@ TEST(Conditions, overflowOfAMaskIsLookedFor) {
   EXPECT_EQ(cast<IntegerAttr>(most.getValue()).getInt(), 2147483647 - 63);
 }
 
-/// From how many bytes on, by the code of a kernel that stores %d to a row, its output goes past the caches; 0 where it never does.
-int64_t streamsFrom(const std::string &body, const CpuTarget &target) {
+/// Returns the output size in bytes from which on a kernel that stores %d to a row uses non-temporal stores; 0: never.
+int64_t nonTemporalFrom(const std::string &body, const CpuTarget &target) {
   Kernel kernel(body + "%xs = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>\n"
                        "%xp = tt.addptr %xs, %r : tensor<64x!tt.ptr<f32>>, tensor<64xi32>\n"
                        "tt.store %xp, %d : tensor<64x!tt.ptr<f32>>\n");
@@ -211,18 +211,18 @@ int64_t streamsFrom(const std::string &body, const CpuTarget &target) {
   return from;
 }
 
-TEST(Store, outputsOfProductsPassASlowLastLevelEarlier) {
+TEST(Store, dotsUseNonTemporalStoresEarlierIfTheLastLevelCacheIsSlow) {
   CpuTarget slow = *cpuTarget("avx2");
   slow.l2Bytes = 2 << 20, slow.cachedOutputBytes = 8 << 20, slow.llcBytes = 24 << 20;
   CpuTarget fast = slow;
   fast.cachedOutputBytes = fast.llcBytes;
   std::string row = "%d = arith.sitofp %r : tensor<64xi32> to tensor<64xf32>\n";
-  std::string product = "%one = arith.constant dense<1.0> : tensor<8x8xf32>\n"
-                        "%c = tt.dot %one, %one, %one : tensor<8x8xf32> * tensor<8x8xf32> -> tensor<8x8xf32>\n"
-                        "%d = tt.reshape %c : tensor<8x8xf32> -> tensor<64xf32>\n";
-  EXPECT_EQ(streamsFrom(row, slow), slow.cachedOutputBytes);
-  EXPECT_EQ(streamsFrom(product, slow), slow.l2Bytes);
-  EXPECT_EQ(streamsFrom(product, fast), fast.llcBytes);
+  std::string dot = "%one = arith.constant dense<1.0> : tensor<8x8xf32>\n"
+                    "%c = tt.dot %one, %one, %one : tensor<8x8xf32> * tensor<8x8xf32> -> tensor<8x8xf32>\n"
+                    "%d = tt.reshape %c : tensor<8x8xf32> -> tensor<64xf32>\n";
+  EXPECT_EQ(nonTemporalFrom(row, slow), slow.cachedOutputBytes);
+  EXPECT_EQ(nonTemporalFrom(dot, slow), slow.l2Bytes);
+  EXPECT_EQ(nonTemporalFrom(dot, fast), fast.llcBytes);
 }
 
 } // namespace

@@ -22,7 +22,7 @@ template <typename T> void checkMasked(const CpuTarget &target, Type (*element)(
     Value mask = lanes == 1 ? extractLane(b, oddLanes(b, args[2], 2), 1) : oddLanes(b, args[2], lanes);
     Value other = isa<FloatType>(element(b)) ? constantFloat(b, type, 7) : constantInt(b, type, 7);
     maskedStore(b, maskedLoad(b, type, args[0], mask, other, sizeof(T)), pointerAtConstant(b, args[1], lanes * sizeof(T)), mask, sizeof(T));
-    store(b, maskedLoad(b, type, args[0], mask, other, sizeof(T)), args[1], sizeof(T), /*streaming=*/false);
+    store(b, maskedLoad(b, type, args[0], mask, other, sizeof(T)), args[1], sizeof(T), /*nonTemporal=*/false);
   });
   ASSERT_TRUE(kernel);
   std::vector<T> in(lanes), out(2 * lanes, T(3));
@@ -71,12 +71,12 @@ TEST(CpuEmit, GatherAndScatterReverse) {
 TEST(CpuEmit, BooleansAndByteFloatsLieInBytes) {
   for (const CpuTarget &target : runnableTargets()) {
     Compiled kernel(target, 2, [&](ImplicitLocOpBuilder &b, ValueRange args) {
-      store(b, load(b, vectorOf(b.getI1Type(), 8), args[0], 1), args[1], 1, /*streaming=*/false);
+      store(b, load(b, vectorOf(b.getI1Type(), 8), args[0], 1), args[1], 1, /*nonTemporal=*/false);
       Type byteFloat = Float8E5M2Type::get(b.getContext());
       Value floats = load(b, vectorOf(byteFloat, 8), pointerAtConstant(b, args[0], 8), 1);
       floats = insertLane(b, floats, extractLane(b, floats, 7), 0);
       floats = shuffle(b, floats, splat(b, constantFloat(b, byteFloat, 1), 8), {0, 1, 2, 3, 4, 5, 6, 8});
-      store(b, floats, pointerAtConstant(b, args[1], 8), 1, /*streaming=*/false);
+      store(b, floats, pointerAtConstant(b, args[1], 8), 1, /*nonTemporal=*/false);
     });
     ASSERT_TRUE(kernel);
     std::vector<uint8_t> in = {1, 0, 1, 1, 0, 0, 1, 0, 10, 11, 12, 13, 14, 15, 16, 17}, out(16, 99);
@@ -85,14 +85,14 @@ TEST(CpuEmit, BooleansAndByteFloatsLieInBytes) {
   }
 }
 
-TEST(CpuEmit, StreamingStoresAndLoops) {
+TEST(CpuEmit, NonTemporalStoresAndLoops) {
   for (const CpuTarget &target : runnableTargets()) {
     Compiled kernel(target, 2, [&](ImplicitLocOpBuilder &b, ValueRange args) {
       auto loop = scf::ForOp::create(b, constantIndex(b, 0), constantIndex(b, 256), constantIndex(b, 8));
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
       Value value = load(b, vectorOf(b.getF32Type(), 8), pointerAt(b, args[0], loop.getInductionVar(), 4), 32);
-      store(b, fma(b, value, value, value), pointerAt(b, args[1], loop.getInductionVar(), 4), 32, /*streaming=*/true);
+      store(b, fma(b, value, value, value), pointerAt(b, args[1], loop.getInductionVar(), 4), 32, /*nonTemporal=*/true);
     });
     ASSERT_TRUE(kernel);
     Aligned<float> in(256), out(256);
@@ -106,7 +106,7 @@ TEST(CpuEmit, StreamingStoresAndLoops) {
 
 TEST(Codegen, TextOfEachKind) {
   Body copy = [](ImplicitLocOpBuilder &b, ValueRange args) {
-    store(b, load(b, vectorOf(b.getF32Type(), 8), args[0], 4), args[1], 32, /*streaming=*/true);
+    store(b, load(b, vectorOf(b.getF32Type(), 8), args[0], 4), args[1], 32, /*nonTemporal=*/true);
   };
   std::optional<CpuTarget> target = cpuTarget("avx2");
   ASSERT_TRUE(target);
@@ -131,7 +131,7 @@ TEST(Codegen, FusionOnlyWhereAllowed) {
       Value x = load(b, vectorOf(b.getF32Type(), 8), args[0], 4);
       Value y = load(b, vectorOf(b.getF32Type(), 8), pointerAtConstant(b, args[0], 32), 4);
       Value product = arith::MulFOp::create(b, x, y);
-      store(b, arith::AddFOp::create(b, product, x), args[0], 4, /*streaming=*/false);
+      store(b, arith::AddFOp::create(b, product, x), args[0], 4, /*nonTemporal=*/false);
     });
     if (allowed) allowFpFusion(*module);
     ASSERT_TRUE(succeeded(lowerToLlvm(*module)));

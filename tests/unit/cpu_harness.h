@@ -1,5 +1,4 @@
-// Builds a function from a few lines of emission code, compiles it for one level of processor and calls it: what the tests of the CPU's
-// emission have in common.
+// Test support for CPU code generation: builds a function from a few lines of emission code, compiles it for one CPU target and calls it.
 #pragma once
 
 #include "codegen/jit.h"
@@ -17,15 +16,15 @@ namespace tilewright::cpu {
 
 mlir::MLIRContext &testContext();
 
-/// The levels that this machine runs: sse2 and, where there are, avx2 and avx512.
+/// Returns the targets that this machine runs: sse2 and, if available, avx2 and avx512.
 std::vector<CpuTarget> runnableTargets();
 
 using Body = std::function<void(ImplicitLocOpBuilder &, ValueRange pointers)>;
 
-/// A module with one function `kernel` of `pointers` pointer arguments.
+/// Builds a module with one function `kernel` of `pointers` pointer arguments.
 mlir::OwningOpRef<mlir::ModuleOp> buildModule(int64_t pointers, const Body &body);
 
-/// A compiled function of up to four pointers; a failure on the way fails the test.
+/// A compiled function of up to four pointers; a compilation failure fails the test.
 class Compiled {
 public:
   Compiled(const CpuTarget &target, int64_t pointers, const Body &body);

@@ -32,7 +32,7 @@ Compiled compileUnary(const CpuTarget &target, llvm::function_ref<Value(Implicit
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value x = load(b, vectorOf(element, lanes), pointerAt(b, args[0], loop.getInductionVar(), bytes), bytes);
-    store(b, function(b, x), pointerAt(b, args[1], loop.getInductionVar(), bytes), bytes, /*streaming=*/false);
+    store(b, function(b, x), pointerAt(b, args[1], loop.getInductionVar(), bytes), bytes, /*nonTemporal=*/false);
   });
 }
 
@@ -73,7 +73,7 @@ double errorInUlps(float value, double expected) {
   return std::fabs(value - expected) / std::ldexp(1.0, std::max(exponent - 24, -149));
 }
 
-/// Whether both are NaN, or the same zero or infinity, or near. One rounding away from overflow either is right.
+/// True if both are NaN, the same zero or infinity, or within the error bound. One rounding away from overflow, both results are correct.
 bool isNear(const Unary &unary, float x, float value) {
   double expected = unary.reference(x);
   float rounded = static_cast<float>(expected);
@@ -89,7 +89,7 @@ void expectNear(const Unary &unary, const CpuTarget &target, float x, float valu
                                        << unary.reference(x);
 }
 
-/// One in how many of all bit patterns is tried. CPU_MATH_STRIDE=1 tries every argument of fp32, which takes minutes for a function.
+/// Returns the stride through all bit patterns. CPU_MATH_STRIDE=1 tests every fp32 argument, which takes minutes per function.
 uint64_t stride() {
   const char *text = std::getenv("CPU_MATH_STRIDE");
   return std::max<uint64_t>(1, text ? std::strtoull(text, nullptr, 10) : 65521);
@@ -134,8 +134,8 @@ TEST(CpuMath, SpecialValues) {
     }
 }
 
-// Processors to which subnormal results are slow compute them in another way.
-TEST(CpuMath, SubnormalResultsHaveTheSameBitsOnEveryProcessor) {
+// CPUs with slow subnormal results compute them by another sequence.
+TEST(CpuMath, SubnormalResultsHaveTheSameBitsOnEveryCpu) {
   using namespace floats;
   for (const CpuTarget &target : runnableTargets())
     for (auto *function : {inlineExp, inlineExp2, inlineExpNotPositive, inlineExp2NotPositive}) {
@@ -157,24 +157,23 @@ TEST(CpuMath, SubnormalResultsHaveTheSameBitsOnEveryProcessor) {
     }
 }
 
-// Vectors of sixteen numbers are tables for it, or two of eight are. Their results, and those of fewer numbers, are the same and never
-// beyond 1.
+// The tables are one vector of sixteen numbers or two of eight. Both give the same results, also for shorter vectors, and never exceed 1.
 TEST(CpuMath, ErfByTablesIsRoundedNearlyOnce) {
   std::vector<float> ofFirstTarget;
   for (const CpuTarget &target : runnableTargets()) {
     if (target.vectorBytes < 32) continue;
     std::vector<float> x(blockSize), y(blockSize), fewer(blockSize);
-    for (int64_t turn = 0; turn < 64; ++turn) {
+    for (int64_t round = 0; round < 64; ++round) {
       for (int64_t i = 0; i < blockSize; ++i)
-        x[i] = static_cast<float>(i * 64 + turn) * (turn % 2 == 0 ? 1.0f : -1.0f) * (4.1f / (blockSize * 64));
-      if (turn == 0) x[1] = INFINITY, x[2] = -INFINITY, x[3] = -0.0f, x[4] = 3.875f, x[5] = 3.87499976f;
+        x[i] = static_cast<float>(i * 64 + round) * (round % 2 == 0 ? 1.0f : -1.0f) * (4.1f / (blockSize * 64));
+      if (round == 0) x[1] = INFINITY, x[2] = -INFINITY, x[3] = -0.0f, x[4] = 3.875f, x[5] = 3.87499976f;
       compileUnary(target, MathFunction::erf, Float32Type::get(&testContext()), 16)(x.data(), y.data());
       for (int64_t i = 0; i < blockSize; ++i) {
         ASSERT_LE(errorInUlps(y[i], std::erf(double(x[i]))), 0.85) << x[i];
         ASSERT_LE(std::fabs(y[i]), 1.0f) << x[i];
         ASSERT_EQ(std::signbit(y[i]), std::signbit(x[i])) << x[i];
       }
-      if (turn != 0) continue;
+      if (round != 0) continue;
       EXPECT_EQ(y[1], 1.0f);
       EXPECT_EQ(y[2], -1.0f);
       if (ofFirstTarget.empty()) ofFirstTarget = y;
@@ -187,7 +186,7 @@ TEST(CpuMath, ErfByTablesIsRoundedNearlyOnce) {
   }
 }
 
-// Quotients close to the middle between two numbers come from fractions near one another, and near 1 and 2.
+// Quotients close to a midpoint between two numbers come from fractions close to each other, and close to 1 and 2.
 TEST(CpuMath, DivisionByOneNumberIsRoundedOnce) {
   std::mt19937_64 random(1);
   auto number = [&](int64_t least, int64_t most, uint64_t fraction) {
@@ -202,14 +201,14 @@ TEST(CpuMath, DivisionByOneNumberIsRoundedOnce) {
     int64_t lanes = target.vectorBytes / 4;
     float divisor = 0;
     auto divide = [&](ImplicitLocOpBuilder &b, Value x) {
-      Value place = constantInt(b, b.getI64Type(), reinterpret_cast<int64_t>(&divisor));
-      return divideBySame(b, x, load(b, b.getF32Type(), intToPointer(b, place), 4));
+      Value address = constantInt(b, b.getI64Type(), reinterpret_cast<int64_t>(&divisor));
+      return divideBySame(b, x, load(b, b.getF32Type(), intToPointer(b, address), 4));
     };
     Compiled kernel = compileUnary(target, divide, Float32Type::get(&testContext()), lanes);
     ASSERT_TRUE(kernel);
     std::vector<float> x(blockSize), y(blockSize);
-    for (int64_t turn = 0; turn < 200; ++turn) {
-      divisor = turn < 10 ? specials[turn] : turn % 8 == 0 ? number(-126, 127, 0) : number(-20, 20, 0);
+    for (int64_t round = 0; round < 200; ++round) {
+      divisor = round < 10 ? specials[round] : round % 8 == 0 ? number(-126, 127, 0) : number(-20, 20, 0);
       uint64_t fraction = std::bit_cast<uint32_t>(divisor) & 0x7fffff;
       for (int64_t i = 0; i < blockSize; ++i)
         x[i] = i < 512 ? specials[i % 10] : i < 1024 ? number(-126, 127, fraction) : number(-79, 100, fraction);
@@ -222,8 +221,8 @@ TEST(CpuMath, DivisionByOneNumberIsRoundedOnce) {
   }
 }
 
-// In groups as the bodies of a loop are: one number that needs a real division is beside others that do not.
-TEST(CpuMath, ShortDivisionIsChosenWhereItIsExact) {
+// In groups like the bodies of an unrolled loop: one number that needs a true division is in a group with others that do not.
+TEST(CpuMath, FastDivisionIsChosenOnlyIfExact) {
   std::mt19937_64 random(2);
   auto magnitude = [&](int64_t least, int64_t most) {
     uint64_t exponent = static_cast<uint64_t>(127 + least) + random() % static_cast<uint64_t>(most - least);
@@ -236,7 +235,7 @@ TEST(CpuMath, ShortDivisionIsChosenWhereItIsExact) {
     for (bool isBelowTwo : {false, true}) {
       if (!target.fma) continue;
       int64_t lanes = target.vectorBytes / 4, group = 4 * lanes;
-      // args: x, divisor, quotients, whether each group is short
+      // args: x, divisor, quotients, whether each group takes the fast path
       Compiled kernel(target, 4, [&](ImplicitLocOpBuilder &b, ValueRange args) {
         auto loop = scf::ForOp::create(b, constantIndex(b, 0), constantIndex(b, blockSize), constantIndex(b, group));
         OpBuilder::InsertionGuard guard(b);
@@ -245,43 +244,43 @@ TEST(CpuMath, ShortDivisionIsChosenWhereItIsExact) {
         llvm::SmallVector<Value> x;
         for (int64_t i = 0; i < 4; ++i)
           x.push_back(load(b, vectorOf(b.getF32Type(), lanes), pointerAtConstant(b, pointerAt(b, args[0], at, 4), i * lanes * 4), 4));
-        Value isShort = arith::ExtUIOp::create(b, b.getI32Type(), dividesShortly(b, x, divisor, isBelowTwo));
-        store(b, isShort, pointerAt(b, args[3], at, 4), 4, /*streaming=*/false);
+        Value isFast = arith::ExtUIOp::create(b, b.getI32Type(), canDivideFast(b, x, divisor, isBelowTwo));
+        store(b, isFast, pointerAt(b, args[3], at, 4), 4, /*nonTemporal=*/false);
         for (int64_t i = 0; i < 4; ++i)
-          store(b, divideShortly(b, x[i], divisor), pointerAtConstant(b, pointerAt(b, args[2], at, 4), i * lanes * 4), 4,
-                /*streaming=*/false);
+          store(b, divideFast(b, x[i], divisor), pointerAtConstant(b, pointerAt(b, args[2], at, 4), i * lanes * 4), 4,
+                /*nonTemporal=*/false);
       });
       ASSERT_TRUE(kernel);
       std::vector<float> x(blockSize), y(blockSize);
-      std::vector<int32_t> isShort(blockSize);
-      int64_t shortGroups = 0;
-      for (int64_t turn = 0; turn < 300; ++turn) {
-        float divisor = turn % 4 == 0 ? magnitude(-126, 128) : magnitude(-40, 40);
-        if (turn < 11) divisor = specials[turn];
-        if (turn % 2 && !isBelowTwo) divisor = -divisor;
+      std::vector<int32_t> isFast(blockSize);
+      int64_t fastGroups = 0;
+      for (int64_t round = 0; round < 300; ++round) {
+        float divisor = round % 4 == 0 ? magnitude(-126, 128) : magnitude(-40, 40);
+        if (round < 11) divisor = specials[round];
+        if (round % 2 && !isBelowTwo) divisor = -divisor;
         for (float &value : x)
           value = isBelowTwo ? magnitude(-63, 1) : (random() % 2 ? 1.0f : -1.0f) * magnitude(-64, 64);
         for (int64_t first = 0; first < blockSize; first += 2 * group) // every second group
           x[first + static_cast<int64_t>(random() % static_cast<uint64_t>(group))] =
               isBelowTwo ? smallSpecials[random() % std::size(smallSpecials)] : specials[random() % std::size(specials)];
-        kernel(x.data(), &divisor, y.data(), isShort.data());
+        kernel(x.data(), &divisor, y.data(), isFast.data());
         for (int64_t i = 0; i < blockSize; ++i) {
-          if (!isShort[i - i % group]) continue;
-          shortGroups += i % group == 0;
+          if (!isFast[i - i % group]) continue;
+          fastGroups += i % group == 0;
           if (float expected = x[i] / divisor; !std::isnan(expected) || !std::isnan(y[i])) {
             ASSERT_EQ(std::bit_cast<uint32_t>(y[i]), std::bit_cast<uint32_t>(expected)) << x[i] << " / " << divisor;
           }
         }
       }
-      EXPECT_GT(shortGroups, 100 * blockSize / group) << target.name; // most groups of most divisors
+      EXPECT_GT(fastGroups, 100 * blockSize / group) << target.name; // most groups of most divisors
     }
 }
 
-TEST(CpuMath, NormalExpHasTheSameBitsWhereItIsChosen) {
+TEST(CpuMath, FastExpHasTheSameBits) {
   for (const CpuTarget &target : runnableTargets())
     for (bool isBase2 : {false, true}) {
       if (!target.fma) continue;
-      std::vector<float> x(blockSize), longForm(blockSize), fastPath(blockSize), isShort(blockSize);
+      std::vector<float> x(blockSize), slowPath(blockSize), fastPath(blockSize), isFast(blockSize);
       float bound = isBase2 ? -126.0f : -87.33655f;
       for (int64_t i = 0; i < blockSize; ++i)
         x[i] = i < 64 ? bound + (i - 32) * 8e-6f : -i * (128.0f / blockSize);
@@ -297,13 +296,13 @@ TEST(CpuMath, NormalExpHasTheSameBitsWhereItIsChosen) {
           compileUnary(target, isBase2 ? MathFunction::exp2NotPositive : MathFunction::expNotPositive, f32, target.vectorBytes / 4);
       Compiled brief = compileUnary(target, isBase2 ? MathFunction::exp2Normal : MathFunction::expNormal, f32, target.vectorBytes / 4);
       ASSERT_TRUE(choice && full && brief);
-      choice(x.data(), isShort.data()), full(x.data(), longForm.data()), brief(x.data(), fastPath.data());
+      choice(x.data(), isFast.data()), full(x.data(), slowPath.data()), brief(x.data(), fastPath.data());
       int64_t count = 0;
       for (int64_t i = 0; i < blockSize; ++i) {
-        if (!isShort[i]) continue;
+        if (!isFast[i]) continue;
         ++count;
-        if (std::isnan(longForm[i]) && std::isnan(fastPath[i])) continue;
-        ASSERT_EQ(std::bit_cast<uint32_t>(fastPath[i]), std::bit_cast<uint32_t>(longForm[i])) << x[i];
+        if (std::isnan(slowPath[i]) && std::isnan(fastPath[i])) continue;
+        ASSERT_EQ(std::bit_cast<uint32_t>(fastPath[i]), std::bit_cast<uint32_t>(slowPath[i])) << x[i];
       }
       EXPECT_GT(count, blockSize / 2) << target.name;
     }
@@ -338,7 +337,7 @@ TEST(CpuMath, TwoOperands) {
     for (MathFunction function : {MathFunction::pow, MathFunction::atan2, MathFunction::hypot, MathFunction::fmod}) {
       Compiled kernel(target, 3, [&](ImplicitLocOpBuilder &b, ValueRange args) {
         Type type = vectorOf(b.getF32Type(), count);
-        store(b, emitMath(b, target, function, {load(b, type, args[0], 4), load(b, type, args[1], 4)}), args[2], 4, /*streaming=*/false);
+        store(b, emitMath(b, target, function, {load(b, type, args[0], 4), load(b, type, args[1], 4)}), args[2], 4, /*nonTemporal=*/false);
       });
       ASSERT_TRUE(kernel);
       for (int64_t round = 0; round < 3; ++round) { // the last round holds quotients beyond the fraction's width
@@ -392,7 +391,7 @@ template <typename Source> void checkNarrowing(const CpuTarget &target, Type sou
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value x = load(b, vectorOf(source, lanes), pointerAt(b, args[0], loop.getInductionVar(), sizeof(Source)), sizeof(Source));
-    store(b, convertFloat(b, target, x, element, truncate), pointerAt(b, args[1], loop.getInductionVar(), bytes), 1, /*streaming=*/false);
+    store(b, convertFloat(b, target, x, element, truncate), pointerAt(b, args[1], loop.getInductionVar(), bytes), 1, /*nonTemporal=*/false);
   });
   ASSERT_TRUE(kernel);
   const llvm::fltSemantics &semantics = cast<FloatType>(element).getFloatSemantics();
@@ -451,7 +450,7 @@ TEST(CpuConvert, WidenIsExactForEveryPattern) {
         b.setInsertionPointToStart(loop.getBody());
         Value x = load(b, vectorOf(element, 8), pointerAt(b, args[0], loop.getInductionVar(), bytes), 1);
         store(b, convertFloat(b, target, x, b.getF32Type(), false), pointerAt(b, args[1], loop.getInductionVar(), 4), 4,
-              /*streaming=*/false);
+              /*nonTemporal=*/false);
       });
       ASSERT_TRUE(kernel);
       std::vector<uint8_t> x(count * bytes);

@@ -17,7 +17,7 @@ namespace {
 struct Case {
   int64_t m, n, k;
   bool fromZero;
-  bool limited; // only a part of it, known when the code runs
+  bool limited; // only a part is needed, known at run time
 };
 
 CpuTarget tileTarget() {
@@ -43,12 +43,12 @@ uint32_t ofHalves(int value) {
   uint32_t high = std::bit_cast<uint32_t>(number) & 0xffff0000;
   return high | std::bit_cast<uint32_t>(number - std::bit_cast<float>(high)) >> 16;
 }
-uint32_t exchanged(uint32_t word) {
+uint32_t swapped(uint32_t word) {
   return word >> 16 | word << 16;
 }
 
-// Integers, so that every product and sum is exact and the order of additions cannot hide a mistake; bytes of all sizes.
-template <typename Bits, typename Sum, Bits (*bitsOf)(int)> void checkProduct(Type operand, Type result, const Case &test) {
+// Small integers: all multiplications and sums are exact, so the order of additions cannot hide a bug. Bytes cover their whole range.
+template <typename Bits, typename Sum, Bits (*bitsOf)(int)> void checkDot(Type operand, Type result, const Case &test) {
   CpuTarget target = tileTarget();
   ASSERT_TRUE(fitsTiles(target, operand, test.m, test.n, test.k));
   bool isHalves = isOfHalves(operand);
@@ -62,16 +62,16 @@ template <typename Bits, typename Sum, Bits (*bitsOf)(int)> void checkProduct(Ty
   Compiled kernel(target, 3, [&](ImplicitLocOpBuilder &b, ValueRange args) {
     DotLimits limits;
     if (test.limited) limits = {constantIndex(b, rows), constantIndex(b, columns), constantIndex(b, length)};
-    DotPlan placed = plan;
-    if (test.limited) placed.aRowBytes = constantIndex(b, plan.aRow * sizeof(Bits)); // as where A is read in memory
+    DotPlan limitedPlan = plan;
+    if (test.limited) limitedPlan.aRowBytes = constantIndex(b, plan.aRow * sizeof(Bits)); // as if A is read in memory
     configureTiles(b);
-    emitDotLoops(b, target, placed, args[0], args[1], args[2], test.fromZero, limits);
+    emitDotLoops(b, target, limitedPlan, args[0], args[1], args[2], test.fromZero, limits);
     releaseTiles(b);
   });
   ASSERT_TRUE(kernel);
 
   std::mt19937 random(1);
-  int range = sizeof(Bits) == 1 ? 256 : isHalves ? 601 : 17; // of halves to 9 bits: more than bf16 has
+  int range = sizeof(Bits) == 1 ? 256 : isHalves ? 601 : 17; // split numbers have 9 bits: more than bf16
   auto number = [&] { return static_cast<int>(random() % range) - range / 2; };
   std::vector<int> left(test.m * test.k), right(test.k * test.n);
   Aligned<Bits> a((isHalves ? 2 : 1) * test.m * plan.aRow), b((isHalves ? 2 : 1) * test.k * test.n);
@@ -80,7 +80,7 @@ template <typename Bits, typename Sum, Bits (*bitsOf)(int)> void checkProduct(Ty
     for (int64_t p = 0; p < test.k; ++p) {
       left[i * test.k + p] = p < length ? number() : 0;
       a[i * plan.aRow + p] = bitsOf(left[i * test.k + p]);
-      if constexpr (sizeof(Bits) == 4) a[(test.m + i) * plan.aRow + p] = exchanged(a[i * plan.aRow + p]);
+      if constexpr (sizeof(Bits) == 4) a[(test.m + i) * plan.aRow + p] = swapped(a[i * plan.aRow + p]);
     }
   for (int64_t p = 0; p < test.k; ++p)
     for (int64_t j = 0; j < test.n; ++j) {
@@ -116,10 +116,10 @@ TEST(MatrixTiles, EveryShapeAndType) {
   Builder b(&testContext());
   for (const Case &test : {Case{16, 16, 64, true, false}, Case{32, 32, 64, false, false}, Case{64, 16, 128, true, false},
                            Case{16, 64, 192, false, false}, Case{64, 64, 256, false, true}, Case{128, 32, 64, true, true}}) {
-    checkProduct<uint8_t, int32_t, ofByte>(b.getI8Type(), b.getI32Type(), test);
-    checkProduct<uint16_t, float, ofBf16>(b.getBF16Type(), b.getF32Type(), test);
-    checkProduct<uint16_t, float, ofFp16>(b.getF16Type(), b.getF32Type(), test);
-    checkProduct<uint32_t, float, ofHalves>(b.getI32Type(), b.getF32Type(), test);
+    checkDot<uint8_t, int32_t, ofByte>(b.getI8Type(), b.getI32Type(), test);
+    checkDot<uint16_t, float, ofBf16>(b.getBF16Type(), b.getF32Type(), test);
+    checkDot<uint16_t, float, ofFp16>(b.getF16Type(), b.getF32Type(), test);
+    checkDot<uint32_t, float, ofHalves>(b.getI32Type(), b.getF32Type(), test);
   }
 }
 
@@ -148,13 +148,13 @@ TEST(MatrixTiles, EveryHalfIsTheSumOfTwoNumbersOfBf16) {
       } else {
         ASSERT_EQ(high + low, number) << i;
         ASSERT_TRUE(number == 0 || high != 0) << i;
-        ASSERT_EQ(second[i], std::isfinite(number) ? exchanged(words[i]) : 0) << i;
+        ASSERT_EQ(second[i], std::isfinite(number) ? swapped(words[i]) : 0) << i;
       }
     }
   }
 }
 
-TEST(MatrixTiles, OnlyWholeTilesOfWhatTheMachineHas) {
+TEST(MatrixTiles, OnlyWholeTilesOfSupportedTypes) {
   Builder b(&testContext());
   CpuTarget target = *cpuTarget("amx");
   EXPECT_TRUE(fitsTiles(target, b.getBF16Type(), 16, 16, 32));

@@ -14,11 +14,11 @@ namespace {
 struct Case {
   int64_t m, n, k;
   bool fromZero;
-  bool limited; // only a part of it, known when the code runs
+  bool limited; // only a part is needed, known at run time
   bool columnMajorA;
 };
 
-// Small integers: every product and sum is exact in every type, so the order of additions cannot hide a mistake.
+// Small integers: all multiplications and sums are exact in every type, so the order of additions cannot hide a bug.
 template <typename Operand, typename Result> void checkDot(const CpuTarget &target, Type operand, Type result, const Case &test) {
   DotPlan plan;
   plan.group = operand.isInteger(16) ? 2 : operand.isInteger(8) ? 4 : 1;
@@ -28,7 +28,7 @@ template <typename Operand, typename Result> void checkDot(const CpuTarget &targ
   plan.aCol = test.columnMajorA ? test.m + 2 : 1;
   plan.panel = panelWidth(target, result, test.n);
   plan.cRow = test.n + 8;
-  // Whole blocks are computed: no more than these, and the others are looked at nowhere.
+  // Whole register blocks are computed, so elements slightly beyond these limits may change.
   int64_t rows = test.limited ? (test.m + 1) / 2 : test.m, columns = test.limited ? (test.n + 1) / 2 : test.n;
   int64_t length = test.limited ? (test.k + 1) / 2 : test.k;
   Compiled kernel(target, 4, [&](ImplicitLocOpBuilder &b, ValueRange args) {
@@ -130,7 +130,7 @@ template <typename T> void checkTranspose(const CpuTarget &target, Type element,
       rows.push_back(load(b, vectorOf(element, n), pointerAtConstant(b, args[0], i * n * sizeof(T)), sizeof(T)));
     SmallVector<Value> columns = transposeSquare(b, rows);
     for (int64_t i = 0; i < n; ++i)
-      store(b, columns[i], pointerAtConstant(b, args[1], i * n * sizeof(T)), sizeof(T), /*streaming=*/false);
+      store(b, columns[i], pointerAtConstant(b, args[1], i * n * sizeof(T)), sizeof(T), /*nonTemporal=*/false);
   });
   ASSERT_TRUE(kernel);
   std::vector<T> in(n * n), out(n * n);

@@ -441,17 +441,17 @@ private:
     for (int64_t d = 0; d < space.rank(); ++d) {
       cpu::Stride step = tiles.strideOf(value, d);
       e.steps.push_back(step);
-      key = llvm::hash_combine(key, static_cast<int>(step.kind), step.amount, step.wraps, step.widens, step.modular);
+      key = llvm::hash_combine(key, static_cast<int>(step.kind), step.amount, step.wraps, step.extends, step.modular);
       Operation *op = value.getDefiningOp();
       bool wraps = isa<arith::RemSIOp, arith::RemUIOp>(op) && step.wraps;
-      bool widens = cpu::extendedFrom(op) && step.widens && !tiles.extendsWithoutWrap(op, d);
+      bool extends = cpu::extendedFrom(op) && step.extends && !tiles.extendsWithoutWrap(op, d);
       std::vector<bool> checked(space.scalars.size(), true);
       for (size_t which = 0; which < space.scalars.size(); ++which) {
         for (size_t operand : e.operands)
           if (!pool[operand].checked[static_cast<size_t>(d)][which]) checked[which] = false;
         if (!isDefined(i, which)) continue;
         if (wraps && !staysBelow(i, d, which)) checked[which] = false;
-        if (widens && !extendsWithoutWrap(i, which)) checked[which] = false;
+        if (extends && !extendsWithoutWrap(i, which)) checked[which] = false;
         if (step.kind != cpu::Stride::other && (checked[which] || !step.isConditional())) checkStep(i, step, d, which);
       }
       e.checked.push_back(std::move(checked));

@@ -1,14 +1,14 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
 // Rows are loaded at index % M, and nothing is stored from row M on: rows that wrap around are masked, so no tile at a matrix's edge is gathered.
-// CHECK-LABEL: llvm.func internal @product.program
+// CHECK-LABEL: llvm.func internal @matmul.program
 // CHECK-NOT: gather
 // CHECK-NOT: arith.remsi
 // CHECK: llvm.intr.masked.load
 // CHECK: llvm.intr.fma
 // CHECK-NOT: gather
 // CHECK: llvm.return
-tt.func public @product(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %m: i32, %n: i32) {
+tt.func public @matmul(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %m: i32, %n: i32) {
   %none = arith.constant dense<0.0> : tensor<16x16xf32>
   %size = arith.constant 16 : i32
   %pid = tt.get_program_id x : i32

@@ -1,8 +1,8 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 | FileCheck %s
 
-// Where masks of both operands end along K, the copy of A (where its rows cannot be read that far) and the panels of B end there, too. So
-// does the product: of what unrolled steps leave, each step is a turn.
-// CHECK-LABEL: llvm.func internal @product.program
+// If the masks of both operands end along K, the copy of A (if its rows cannot be read that far) and the panels of B end there, too. So does
+// the loop over K: after the unrolled steps, each remaining step is an iteration.
+// CHECK-LABEL: llvm.func internal @matmul.program
 // CHECK: %[[LENGTH:.*]] = arith.maxsi
 // CHECK: scf.if
 // CHECK: } else {
@@ -15,7 +15,7 @@
 // CHECK: llvm.intr.fma
 // CHECK: scf.for {{.*}} = %[[WHOLE]] to %[[LENGTH]] step %c1
 // CHECK: llvm.intr.fma
-tt.func public @product(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %size: i32) {
+tt.func public @matmul(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>, %size: i32) {
   %i = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
   %rows = tt.expand_dims %i {axis = 1 : i32} : tensor<64xi32> -> tensor<64x1xi32>
   %columns = tt.expand_dims %i {axis = 0 : i32} : tensor<64xi32> -> tensor<1x64xi32>
