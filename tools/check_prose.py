@@ -248,7 +248,7 @@ def texts(document):
 
 
 def sentences(text):
-    text = re.sub(r"`[^`]*`", " code ", text)
+    text = re.sub(r"`[^`]*`(?:,? (?:and |or )?`[^`]*`)*", " code ", text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"\b(e\.g|i\.e|vs|cf|approx|etc|No|Fig)\.", r"\1", text)
     return re.split(r"(?<=[.!?])[\"')*_\]]*\s+(?=[A-Z0-9\"'(*_\[c])", text)

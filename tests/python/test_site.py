@@ -89,6 +89,14 @@ def test_the_reference_is_whole(pages):
         assert path in pages[f"reference/{page}.md"]
 
 
+def test_the_committed_reference_is_current(site):
+    """docs/reference has what the compiler's tables give, and nothing else."""
+    folder = ROOT / "docs" / "reference"
+    generated = dict(site.reference(pathlib.Path(tilewright.__file__).absolute().parents[2]))
+    assert sorted(path.name for path in folder.iterdir()) == sorted(generated)
+    assert [name for name, text in generated.items() if (folder / name).read_text() != text] == [], "run tools/site.py --reference"
+
+
 def test_nothing_comes_from_the_network(pages):
     config = (ROOT / "mkdocs.yml").read_text()
     assert "font: false" in config and "polyfills: [assets/iframe-worker.js]" in config and "http" not in config
