@@ -95,13 +95,13 @@ PROSE = [(rf"\b(?:{pattern})\b(?![-_/.]\w)", replacement, files) for pattern, re
 IDENTIFIERS = [(rf"(?<![^ ])(?:{pattern})(?![^ ])", replacement, files) for pattern, replacement, files in [
     (r"turns?", "iteration(s)", "*"),
     (r"turned|turning", "transposed", "*"),
-    (r"products?", "dot, matmul, GEMM or MMA", "*"),
+    (r"\w+ products?|products? \w+", "dot, matmul, GEMM or MMA", "*"),  # alone it is a product of numbers
     (r"anew", "volatile", "*"),
     (r"facts?", "assumption, guard", "*"),
     (r"refut\w+", "failed guard", "*"),
     (r"careful|carefully", "fallback, slow path", "*"),
     (r"short form", "fast path", "*"),
-    (r"are apart|is apart|apart", "noalias, disjoint", "*"),
+    (r"are apart|is apart|apart", "noalias, disjoint; difference of numbers", "*"),
     (r"wideners?|widen apart", "upcast, dequantize partition", "*"),
     (r"processors?", "CPU, SM", "*"),
     (r"cards?", "GPU, device", "*"),
@@ -155,6 +155,9 @@ IDENTIFIERS = [(rf"(?<![^ ])(?:{pattern})(?![^ ])", replacement, files) for patt
 # Findings that are right as they are: (files, the words or the identifier, why).
 ALLOWED = [
     ("python/*", "type_canonicalisation_dict", "Triton's name"),
+    ("src/cpu/analysis.cpp", "productStep", "the stride of a product of indices"),
+    ("src/gpu/tiles/axis_info.cpp", "ofProduct", "a product of indices"),
+    ("src/evaluate/libdevice.py", "_of_product", "a product of numbers"),
 ]
 
 
