@@ -4,9 +4,9 @@
     tools/api_table.py --names SOURCE...          writes docs/triton_names.txt from checkouts of Triton (their folder python) or unpacked wheels, all
                                                   their names together: read without running anything
     tools/api_table.py                            writes docs/api.md from that list and the package as it is (PYTHONPATH=build/python)
-    tools/api_table.py --check                    says what is wrong with docs/api.md, and exits with 1 if anything is
+    tools/api_table.py --check                    prints the differences from docs/api.md; the exit status is 1 if there is one
 
-A name that is there is "same", unless a row of NOTES says how it differs. One that is not there needs a row that says why.
+An existing name is "same", unless a row of NOTES states a difference. An absent name needs a row with the reason.
 """
 
 import argparse
@@ -32,12 +32,12 @@ triton.profiler triton.profiler.data triton.profiler.hooks.hook triton.profiler.
 triton.profiler.viewer
 """.split()
 
-# (pattern of names, state, reason): the first that fits.
+# (pattern of names, state, reason): the first match applies.
 NOTES = [row.split(None, 2) for row in (ROOT / "docs/api_notes.txt").read_text().splitlines() if row and not row.startswith("#")]
 
 
 def module_file(source, module):
-    """The file of a module in a checkout. The profiler's lies in a folder of its own."""
+    """The file of a module in a checkout. The profiler has a separate folder."""
     parts = module.split(".")
     checkout = source.parent / "third_party/proton/proton"  # a wheel has it where it is imported from
     is_apart = parts[1:2] == ["profiler"] and checkout.exists()
@@ -59,7 +59,7 @@ def targets(node):
 
 
 def is_internal(path, node):
-    """Classes whose methods nobody calls from outside."""
+    """Classes whose methods are internal."""
     return path.stem in ("interpreter", "code_generator") or any(ast.unparse(base) == "ast.NodeVisitor" for base in node.bases)
 
 
@@ -78,7 +78,7 @@ def names_of(path):
         elif isinstance(node, ast.ClassDef) and not node.name.startswith("_") and not is_internal(path, node):
             names += [f"{node.name}.{name}" for item in node.body if isinstance(item, ast.FunctionDef) for name in targets(item)
                       if not name.startswith("_")]
-    if not names:  # a package that only gathers
+    if not names:  # a package that only imports
         names = [item.asname or item.name for node in body if isinstance(node, ast.ImportFrom) for item in node.names]
     return sorted(name for name in set(names) if not name.startswith("_"))
 
@@ -127,12 +127,15 @@ def table():
     for module, name, state, reason in rows():
         found.setdefault(module, []).append((name, state, reason))
         if state == "absent" and not reason:
-            problems.append(f"{module}.{name} is absent, and docs/api_notes.txt does not say why")
+            problems.append(f"{module}.{name} is absent, and docs/api_notes.txt has no reason")
     counts = {state: sum(row[1] == state for group in found.values() for row in group) for state in ("same", "differs", "absent")}
-    lines = ["# The Python interface beside Triton's", "",
-             "Every public name of Triton's Python package: *same* (it is here and means the same), *differs* (it is here, and what is",
-             "different stands beside it), *absent* (it is not, for the reason given). Written by `tools/api_table.py` from",
-             "`docs/triton_names.txt`, Triton's names by module, and `docs/api_notes.txt`; a test holds it to the package.", "",
+    lines = ["# The Python interface, compared with Triton's", "",
+             "Every public name of Triton's Python package, with its state:", "",
+             "- *same*: it exists and means the same;",
+             "- *differs*: it exists, and the table states the difference;",
+             "- *absent*: it does not exist, and the table states the reason.", "",
+             "`tools/api_table.py` writes this page from `docs/triton_names.txt`, Triton's names by module, and `docs/api_notes.txt`. A test compares it with",
+             "the package.", "",
              f"{counts['same']} names are the same, {counts['differs']} differ, {counts['absent']} are absent."]
     for module, group in found.items():
         same = [f"`{name}`" for name, state, _ in group if state == "same"]
@@ -144,7 +147,7 @@ def table():
             if state != "same":
                 by_reason.setdefault((state, reason), []).append(f"`{name}`")
         if by_reason:
-            lines += ["", "| name | state | |", "| --- | --- | --- |"]
+            lines += ["", "| name | state | difference or reason |", "| --- | --- | --- |"]
             lines += [f"| {', '.join(names)} | {state} | {reason} |" for (state, reason), names in by_reason.items()]
     return "\n".join(lines) + "\n", problems
 
@@ -161,7 +164,7 @@ def main():
     if not given.check:
         TABLE.write_text(text)
     elif text != TABLE.read_text():
-        problems.append("docs/api.md is not what the package is: run tools/api_table.py")
+        problems.append("docs/api.md is out of date: run tools/api_table.py")
     print("\n".join(problems), end="\n" if problems else "")
     return 1 if problems else 0
 

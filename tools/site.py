@@ -1,6 +1,7 @@
-"""Prepares the pages of the site: those of docs/, and the reference, which is generated from the tables of the compiler.
+"""Prepares the pages of the site, and generates the reference from the tables of the compiler.
 
-    tools/site.py --build build          writes build/pages, of which mkdocs makes build/site (`make docs` does both)
+    tools/site.py --reference            writes docs/reference, which is committed; a test compares it with the tables
+    tools/site.py --build build          writes build/pages, the input of mkdocs for build/site (`make docs` does both)
     tools/site.py --share                copies the code of each page into its translation
 
 The sources of the reference: src/evaluate/reference/*.txt by way of `tilewright explain --json`, the help of each command,
@@ -19,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 CODE = re.compile(r"^```.*?^```$", re.M | re.S)
 BREAK = re.compile(r"([\u3000-\u9fff\uff00-\uffef])\n *(?=[\u3000-\u9fff\uff00-\uffef])")  # between Chinese characters: no space
-NOTE = "*Generated from the compiler's own tables.*"
+NOTE = "*Generated from the compiler's tables by `tools/site.py --reference`.*"
 
 
 def call(build, *words):
@@ -30,7 +31,7 @@ def call(build, *words):
 
 
 def split_examples(text):
-    """(text, examples): the examples stand behind the text."""
+    """(text, examples): the examples follow the text."""
     before, prompt, after = text.partition("\n>>>")
     return before.strip(), (prompt + after).strip()
 
@@ -47,7 +48,7 @@ def groups():
 
 
 def function_page(title, intro, rows):
-    """A page of those functions that `rows` has: path -> (signature, summary, reference)."""
+    """A page of the functions in `rows`: path -> (signature, summary, reference)."""
     lines, last = [f"# {title}", "", NOTE, "", intro, ""], None
     for heading, names in groups():
         here = [name for name in names if name in rows]
@@ -67,14 +68,14 @@ def language_pages(build):
     known = json.loads(call(build, "explain", "--json"))
     rows = {row["name"]: (row["signature"], row["text"], row.get("reference", "")) for row in known if row["kind"] == "builtin"}
     library = {row["name"]: (row["signature"], row["text"], row.get("reference", "")) for row in known if row["kind"] == "function"}
-    examples = ("Below an expression of an example stands its value. All examples run in the project's tests, on the interpreter, on compiled code and "
-                "on simulated GPU code.")
+    examples = ("The line below an expression is its value. The project's tests run all examples on the interpreter, on compiled code and on simulated GPU "
+                "code.")
     yield "language.md", function_page(
-        "The language", "The functions of `triton.language` that the compiler knows. `tl.math` has the mathematical ones under the same names. "
-        "What is written in the language itself is on the page [Library](library.md). " + examples, rows)
+        "The language", "The builtin functions of `triton.language`. `tl.math` has the mathematical functions under the same names. Functions that are "
+        "written in the language itself are on the page [Library](library.md). " + examples, rows)
     yield "library.md", function_page(
-        "The library", "The functions of `triton.language` that are written in the language itself (`src/evaluate/prelude.py`) and compiled "
-        "with the kernels that call them. " + examples, library)
+        "The library", "The functions of `triton.language` that are written in the language itself (`src/evaluate/prelude.py`). They are compiled with the "
+        "kernels that call them. " + examples, library)
     yield "libdevice.md", libdevice_page(rows)
     yield "diagnostics.md", diagnostics_page([row for row in known if row["kind"] == "diagnostic"])
 
@@ -91,9 +92,9 @@ def libdevice_types():
 def libdevice_page(rows):
     types = libdevice_types()
     lines = ["# Functions of libdevice", "", NOTE, "",
-             "`from triton.language.extra import libdevice`, then `libdevice.tanh(x)` in a kernel. They are there on CPUs as well, in `fp32` and",
-             "`fp64` as far as upstream has both; [Accuracy of libdevice](../libdevice.md) says how exact they are. What stands here as x, y, z are the",
-             "arguments in their order, and `_rd`, `_rn`, `_ru`, `_rz` name the rounding: down, to nearest, up, towards zero.", "", "| function | of | what it does |", "| --- | --- | --- |"]
+             "`from triton.language.extra import libdevice`, then `libdevice.tanh(x)` in a kernel. The functions exist on CPUs too, with the types of Triton.",
+             "[Accuracy of libdevice](../libdevice.md) has their errors. x, y, z are the arguments in order. The suffixes `_rd`, `_rn`, `_ru`, `_rz` are the",
+             "rounding modes: down, to nearest, up, towards zero.", "", "| function | types | result |", "| --- | --- | --- |"]
     by_text = collections.OrderedDict()
     for path, (signature, summary, _) in rows.items():
         if path.startswith("extra.libdevice."):
@@ -105,8 +106,8 @@ def libdevice_page(rows):
 
 def diagnostics_page(rows):
     lines = ["# Diagnostics", "", NOTE, "",
-             "Every message, by the name under which `tilewright explain NAME` knows it. Numbers in braces stand for what a message names: types, shapes,",
-             "parameters. A message comes with file, line, column and a caret.", "", "| name | message | what to do |", "| --- | --- | --- |"]
+             "Every message, with its name for `tilewright explain NAME`. Numbers in braces are placeholders for types, shapes, parameters and other values. A",
+             "message has a file, a line, a column and a caret.", "", "| name | message | remedy |", "| --- | --- | --- |"]
     escape = lambda text: text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*").replace("`", "\\`")
     return "\n".join(lines + [f"| `{row['name']}` | {escape(row['text'])} | {escape(row['help'])} |" for row in rows]) + "\n"
 
@@ -116,7 +117,7 @@ def diagnostics_page(rows):
 
 def commands_page(build):
     names = [name for name in call(build, "completion", "words").split() if name not in ("--help", "opt")]
-    lines = ["# Commands", "", NOTE, "", "`tilewright` needs no Python, but for `verify`, `bench` and `profile`, which run yours. Its manual page is `tilewright man`.", "",
+    lines = ["# Commands", "", NOTE, "", "`tilewright` needs no Python, except for `verify`, `bench` and `profile`, which run your Python files. `tilewright man` is its manual page.", "",
              "```text", call(build, "--help").strip(), "```", ""]
     for name in names:
         lines += [f"## {name}", "", "```text", call(build, name, "--help").strip(), "```", ""]
@@ -125,16 +126,28 @@ def commands_page(build):
 
 def settings_page():
     rows = re.findall(r'^SETTING\((\w+), "([^"]*)", "([^"]*)"\)', (ROOT / "src/support/settings.def").read_text(), re.M)
-    lines = ["# Settings", "", NOTE, "", "Variables of the environment; `tilewright info` shows their values. The first value is the default.", "",
+    lines = ["# Settings", "", NOTE, "", "Environment variables. `tilewright info` prints their values. The first value is the default.", "",
              "| variable | values | meaning |", "| --- | --- | --- |"]
     return "\n".join(lines + [f"| `{name}` | {values.replace('|', chr(92) + '|')} | {meaning} |" for name, values, meaning in rows]) + "\n"
 
 
 def cpp_page():
-    lines = ["# C and C++", "", "Three headers and one library, `libtilewright`. [Embed in C++](../howto/embed.md) shows a program. What follows are the headers themselves.", ""]
+    lines = ["# C and C++", "", "Three headers and one library, `libtilewright`. [Embed in C++](../howto/embed.md) shows a program. This page contains the headers.", ""]
     for name, language in (("tilewright.h", "cpp"), ("author.h", "cpp"), ("c.h", "c")):
         lines += [f"## tilewright/{name}", "", f"```{language}", (ROOT / "include/tilewright" / name).read_text().strip(), "```", ""]
     return "\n".join(lines)
+
+
+def reference(build):
+    """(name, text) of each page of the reference."""
+    yield from language_pages(build)
+    yield from (("commands.md", commands_page(build)), ("settings.md", settings_page()), ("cpp.md", cpp_page()))
+
+
+def write_reference(build, folder):
+    folder.mkdir(exist_ok=True)
+    for name, text in reference(build):
+        (folder / name).write_text(text)
 
 
 def prepare(build, pages):
@@ -142,13 +155,11 @@ def prepare(build, pages):
     shutil.copytree(DOCS, pages, ignore=shutil.ignore_patterns("*.txt"))
     for translation in pages.rglob("*.zh.md"):
         translation.write_text(BREAK.sub(r"\1", translation.read_text()))
-    (pages / "reference").mkdir()
-    for name, text in [*language_pages(build), ("commands.md", commands_page(build)), ("settings.md", settings_page()), ("cpp.md", cpp_page())]:
-        (pages / "reference" / name).write_text(text)
+    write_reference(build, pages / "reference")
 
 
 def share():
-    """Translations have the code of their page; only what stands between the blocks is theirs."""
+    """Copies the code of each page into its translation, which keeps its own text between the blocks."""
     for translation in sorted(DOCS.rglob("*.zh.md")):
         blocks = CODE.findall(translation.with_name(translation.name.replace(".zh.md", ".md")).read_text())
         text = translation.read_text()
@@ -162,8 +173,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--share", action="store_true")
+    parser.add_argument("--reference", action="store_true")
     given = parser.parse_args()
-    share() if given.share else prepare(given.build, given.build / "pages")
+    if given.share:
+        share()
+    elif given.reference:
+        write_reference(given.build, DOCS / "reference")
+    else:
+        prepare(given.build, given.build / "pages")
 
 
 if __name__ == "__main__":

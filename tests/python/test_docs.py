@@ -22,8 +22,8 @@ import tilewright
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = ["index.md", "authors.md", *sorted(path.relative_to(DOCS).as_posix() for folder in ("tutorial", "howto", "explanation")
-                                           for path in (DOCS / folder).glob("*.md") if not path.name.endswith(".zh.md"))]
+PAGES = ["index.md", *sorted(path.relative_to(DOCS).as_posix() for folder in ("tutorial", "howto", "explanation")
+                             for path in (DOCS / folder).glob("*.md") if not path.name.endswith(".zh.md"))]
 BLOCK = re.compile(r"(?:<!-- (needs \w+|exact) -->\n)?^```(\w*)\n(.*?)^```$", re.M | re.S)
 FILE = re.compile(r"(?:#|//) (\w+\.(?:py|c))\n")
 LANGUAGES = {"python", "c", "sh", "text", "console", "cpp", "cmake"}

@@ -27,7 +27,7 @@ def test_every_command_is_here(tmp_path):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_examples(command, tmp_path):
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    (tmp_path / "add.py").write_text(re.search(r"^```python\n(# add.py.*?)^```", (ROOT / "docs" / "authors.md").read_text(), re.M | re.S)[1])
+    (tmp_path / "add.py").write_text(re.search(r"^```python\n(# add.py.*?)^```", (ROOT / "docs" / "howto" / "verify.md").read_text(), re.M | re.S)[1])
     text = run(f"tilewright {command} --help", tmp_path).stdout
     lines = re.findall(r"^  # (.+)\n  (.+)$", text.partition("\nexamples:\n")[2], re.M)
     assert lines

@@ -120,7 +120,7 @@ class tensor:
     def permute(self, *dims: Any) -> tensor:
         """Dimensions in another order."""
     def cat(self, other: Any, can_reorder: Any = ..., dim: Any = ...) -> tensor:
-        """One tile behind the other along a dimension."""
+        """The concatenation of two tiles along a dimension."""
     def item(self) -> tensor:
         """The one element of a tile as a scalar."""
     def add(self, y: Any, sanitize_overflow: Any = ...) -> tensor:
@@ -170,7 +170,7 @@ class tensor:
     def ceil(self) -> tensor:
         """The next integral value above."""
     def dot(self, other: Any, acc: Any = ..., input_precision: Any = ..., allow_tf32: Any = ..., max_num_imprecise_acc: Any = ..., out_dtype: Any = ...) -> tensor:
-        """Matrix product, added to acc."""
+        """Matrix multiplication (matmul), added to acc."""
     def reduce(self, axis: Any, combine_fn: Any, keep_dims: Any = ...) -> Any:
         """Tiles combined along an axis by a jit function."""
     def associative_scan(self, axis: Any, combine_fn: Any, reverse: Any = ...) -> Any:
@@ -255,10 +255,10 @@ class PropagateNan:
 def program_id(axis: Any) -> tensor:
     """Which program this is along axis 0, 1 or 2 of the grid.
 
-    The number of this program along one axis of the grid. Programs of a launch run in no promised order and see the same arguments; this number is
-    what tells them apart.
+    Returns the number of this program along one axis of the grid. All programs of a launch get the same arguments, and their order is undefined. This number
+    selects the data of a program.
 
-    - axis: 0, 1 or 2, known at compile time. An axis that the launch's grid does not have counts one program, number 0.
+    - axis: 0, 1 or 2, known at compile time. If the grid does not have the axis, the number is 0.
 
     The result is an int32 scalar.
 
@@ -270,7 +270,7 @@ def program_id(axis: Any) -> tensor:
 def num_programs(axis: Any) -> tensor:
     """How many programs there are along axis 0, 1 or 2 of the grid.
 
-    How many programs the launch has along one axis of the grid. A kernel whose programs share a number of tiles strides by it:
+    Returns the number of programs along one axis of the grid. A persistent kernel uses it as the stride of its loop over tiles:
     `for tile in range(tl.program_id(0), tiles, tl.num_programs(0))`.
 
     - axis: 0, 1 or 2, known at compile time.
@@ -283,10 +283,9 @@ def num_programs(axis: Any) -> tensor:
 def arange(start: Any, end: Any) -> tensor:
     """Start, start + 1, ..., end - 1 as int32; the length is a power of two.
 
-    The integers from start to end - 1 as a tile of one dimension. Nearly every tile of a kernel begins with one: offsets, masks and coordinates are
-    arithmetic on it.
+    Creates a tile of one dimension with the integers from start to end - 1. Kernels compute offsets, masks and coordinates from it.
 
-    - start, end: integers known at compile time. Their difference is a power of two, or any number in a kernel marked `@triton.jit(any_size=True)`.
+    - start, end: integers known at compile time. Their difference is a power of two, or any number in a kernel with `@triton.jit(any_size=True)`.
 
     The result has the type int32.
 
@@ -302,11 +301,11 @@ def arange(start: Any, end: Any) -> tensor:
 def full(shape: Any, value: Any, dtype: Any) -> tensor:
     """A tile with one value everywhere.
 
-    A tile with one value everywhere.
+    Creates a tile whose elements all have one value.
 
-    - shape: a tuple of sizes known at compile time, each a power of two; or one such number.
+    - shape: a tuple of sizes known at compile time, each a power of two, or one such number.
     - value: a number, or a scalar of the running kernel.
-    - dtype: the type of the elements; the value is converted to it.
+    - dtype: the type of the elements. The value is converted to it.
 
     >>> tl.full((2, 2), 7, tl.float32)
     [[7.0, 7.0], [7.0, 7.0]]
@@ -316,9 +315,9 @@ def full(shape: Any, value: Any, dtype: Any) -> tensor:
 def zeros(shape: Any, dtype: Any) -> tensor:
     """A tile of zeros.
 
-    A tile of zeros: how an accumulator begins.
+    Creates a tile of zeros, for example an accumulator.
 
-    - shape: a tuple of sizes known at compile time, each a power of two; or one such number.
+    - shape: a tuple of sizes known at compile time, each a power of two, or one such number.
     - dtype: the type of the elements.
 
     >>> tl.zeros((2, 2), tl.float32)
@@ -327,9 +326,9 @@ def zeros(shape: Any, dtype: Any) -> tensor:
 def zeros_like(input: Any) -> tensor:
     """A tile of zeros with the shape and type of another.
 
-    A tile of zeros with the shape and the type of another.
+    Creates a tile of zeros with the shape and the type of another tile.
 
-    - input: the other tile. Its values do not matter and are not computed for this.
+    - input: the other tile. Its values are not used.
 
     >>> tl.zeros_like(tl.arange(0, 4))
     [0, 0, 0, 0]
@@ -337,13 +336,13 @@ def zeros_like(input: Any) -> tensor:
 def cast(input: Any, dtype: Any, fp_downcast_rounding: Any = ..., bitcast: Any = ...) -> tensor:
     """The same values as another type, or with bitcast the same bits.
 
-    The same values as another type; `x.to(dtype)` is the same. Floats become integers by cutting off what follows the point, and narrower floats by
-    rounding to the nearest, halves to even. Integers become narrower by losing their upper bits.
+    Converts values to another type. `x.to(dtype)` is the same. A conversion of floats to integers truncates. A conversion to a narrower float rounds to
+    nearest, ties to even. A conversion to a narrower integer drops the upper bits.
 
     - input: a tile or a scalar.
-    - dtype: the new type. A pointer becomes an int64 and back.
-    - fp_downcast_rounding: for a conversion to a narrower float: "rtne", to the nearest (the default), or "rtz", towards zero.
-    - bitcast: True keeps the bits in place of the values; both types have the same width then.
+    - dtype: the new type. Pointers convert to int64 and back.
+    - fp_downcast_rounding: the rounding for a narrower float: "rtne", to nearest even (the default), or "rtz", towards zero.
+    - bitcast: True keeps the bits instead of the values. Both types must have the same width.
 
     >>> tl.cast(tl.arange(0, 4) * 0.6, tl.int32)
     [0, 0, 1, 1]
@@ -355,9 +354,9 @@ def cast(input: Any, dtype: Any, fp_downcast_rounding: Any = ..., bitcast: Any =
 def to_tensor(x: Any) -> tensor:
     """A number as a run-time value.
 
-    A number that is known at compile time as a value of the running kernel, so that it has a type and methods. A value that already is one stays.
+    Converts a compile-time number to a run-time value, which has a type and methods. A run-time value stays as it is.
 
-    - x: a number, a constexpr, a scalar or a tile. An integer becomes an int32, or an int64 where it needs one; a float becomes a float32.
+    - x: a number, a constexpr, a scalar or a tile. An integer becomes an int32, or an int64 if it needs 64 bits. A float becomes an fp32.
 
     >>> tl.to_tensor(3).to(tl.float32) / 2
     1.5
@@ -365,9 +364,9 @@ def to_tensor(x: Any) -> tensor:
 def broadcast(input: Any, other: Any) -> tensor:
     """Both tiles in their common shape.
 
-    Both tiles in their common shape. Operators do this by themselves; it is needed where a function wants two tiles of one shape.
+    Broadcasts two tiles to their common shape. Operators do this implicitly. Use it for functions that need two tiles of one shape.
 
-    - input, other: tiles or scalars. Shapes are compared from their last dimensions; sizes are equal, or one of them is 1.
+    - input, other: tiles or scalars. Shapes are compared from their last dimensions. Two sizes must be equal, or one of them must be 1.
 
     The result is a tuple of two tiles.
 
@@ -380,10 +379,10 @@ def broadcast(input: Any, other: Any) -> tensor:
 def broadcast_to(input: Any, *shape: Any) -> tensor:
     """Dimensions of size 1 repeated up to a shape.
 
-    Dimensions of size 1 repeated up to a shape; a scalar becomes a tile of that shape.
+    Repeats dimensions of size 1 up to a shape. A scalar becomes a tile of that shape.
 
-    - input: a tile of as many dimensions as the shape has, or a scalar.
-    - shape: sizes, as one tuple or one by one.
+    - input: a tile with as many dimensions as the shape, or a scalar.
+    - shape: the sizes, as one tuple or as separate arguments.
 
     >>> tl.broadcast_to(tl.arange(0, 2)[:, None], (2, 4))
     [[0, 0, 0, 0], [1, 1, 1, 1]]
@@ -391,10 +390,10 @@ def broadcast_to(input: Any, *shape: Any) -> tensor:
 def expand_dims(input: Any, axis: Any) -> tensor:
     """New dimensions of size 1.
 
-    New dimensions of size 1. `x[:, None]` is the same and easier to read.
+    Inserts dimensions of size 1. `x[:, None]` is the same and easier to read.
 
     - input: a tile or a scalar.
-    - axis: where the new dimension will be in the result, or a tuple of such places; negative ones count from the end.
+    - axis: the index of the new dimension in the result, or a tuple of indices. Negative indices count from the end.
 
     >>> tl.expand_dims(tl.arange(0, 2), 0)
     [[0, 1]]
@@ -404,10 +403,10 @@ def expand_dims(input: Any, axis: Any) -> tensor:
 def squeeze(x: Any, dim: Any) -> tensor:
     """A dimension of size 1 taken away.
 
-    A dimension of size 1 taken away.
+    Removes a dimension of size 1.
 
     - x: a tile.
-    - dim: which dimension.
+    - dim: the index of the dimension.
 
     >>> tl.squeeze(tl.arange(0, 2)[:, None], 1)
     [0, 1]
@@ -415,10 +414,10 @@ def squeeze(x: Any, dim: Any) -> tensor:
 def unsqueeze(x: Any, dim: Any) -> tensor:
     """A new dimension of size 1.
 
-    A new dimension of size 1.
+    Inserts a dimension of size 1.
 
     - x: a tile.
-    - dim: where it will be in the result.
+    - dim: its index in the result.
 
     >>> tl.unsqueeze(tl.arange(0, 2), 1)
     [[0], [1]]
@@ -426,11 +425,11 @@ def unsqueeze(x: Any, dim: Any) -> tensor:
 def reshape(input: Any, *shape: Any, can_reorder: Any = ...) -> tensor:
     """The same elements, row by row, in another shape.
 
-    The same elements, row by row, in another shape.
+    Returns the same elements, in row-major order, in another shape.
 
     - input: a tile.
-    - shape: sizes, as one tuple or one by one; their product is the number of elements.
-    - can_reorder: True lets the compiler put the elements in any order, where only their set matters; it can be cheaper on a GPU.
+    - shape: the sizes, as one tuple or as separate arguments. Their product is the number of elements.
+    - can_reorder: True allows any order of the elements, which can be cheaper on a GPU.
 
     >>> tl.reshape(tl.arange(0, 4), (2, 2))
     [[0, 1], [2, 3]]
@@ -440,10 +439,10 @@ def reshape(input: Any, *shape: Any, can_reorder: Any = ...) -> tensor:
 def view(input: Any, *shape: Any) -> tensor:
     """The same elements in another shape, in any order.
 
-    The same elements in another shape, in any order: `reshape` with can_reorder=True. Where the order counts, use `reshape`.
+    Returns the same elements in another shape, in any order, as `reshape` with can_reorder=True. If the order matters, use `reshape`.
 
     - input: a tile.
-    - shape: sizes, as one tuple or one by one; their product is the number of elements.
+    - shape: the sizes, as one tuple or as separate arguments. Their product is the number of elements.
 
     >>> tl.sum(tl.view(tl.arange(0, 4), (2, 2)))
     6
@@ -451,10 +450,10 @@ def view(input: Any, *shape: Any) -> tensor:
 def ravel(x: Any, can_reorder: Any = ...) -> tensor:
     """All elements in one dimension.
 
-    All elements of a tile in one dimension, row by row.
+    Returns all elements of a tile in one dimension, in row-major order.
 
     - x: a tile.
-    - can_reorder: True lets the compiler put the elements in any order.
+    - can_reorder: True allows any order of the elements.
 
     >>> tl.ravel(tl.arange(0, 4)[:, None] + tl.zeros((4, 2), tl.int32))
     [0, 0, 1, 1, 2, 2, 3, 3]
@@ -462,10 +461,10 @@ def ravel(x: Any, can_reorder: Any = ...) -> tensor:
 def trans(input: Any, *dims: Any) -> tensor:
     """Dimensions in another order; without dims, the two of a matrix swapped.
 
-    Dimensions in another order; `x.T` swaps the last two. On a GPU an operand of `tl.dot` is transposed as it is read, without a copy.
+    Permutes the dimensions. `x.T` swaps the last two. On a GPU, a transposed operand of `tl.dot` needs no copy.
 
     - input: a tile of at least two dimensions.
-    - dims: the old numbers of the new dimensions, as one tuple or one by one. Without them, the last two are swapped.
+    - dims: the old indices of the new dimensions, as one tuple or as separate arguments. Without them, the last two are swapped.
 
     >>> tl.trans(tl.reshape(tl.arange(0, 4), (2, 2)))
     [[0, 2], [1, 3]]
@@ -475,22 +474,22 @@ def trans(input: Any, *dims: Any) -> tensor:
 def permute(input: Any, *dims: Any) -> tensor:
     """Dimensions in another order.
 
-    Dimensions in another order.
+    Permutes the dimensions.
 
     - input: a tile.
-    - dims: the old numbers of the new dimensions, as one tuple or one by one.
+    - dims: the old indices of the new dimensions, as one tuple or as separate arguments.
 
     >>> tl.permute(tl.reshape(tl.arange(0, 4), (1, 2, 2)), (2, 1, 0))
     [[[0], [2]], [[1], [3]]]
     """
 def cat(input: Any, other: Any, can_reorder: Any = ..., dim: Any = ...) -> tensor:
-    """One tile behind the other along a dimension.
+    """The concatenation of two tiles along a dimension.
 
-    One tile behind the other.
+    Concatenates two tiles.
 
     - input, other: tiles of one type and shape.
-    - can_reorder: for upstream's sake; the elements stay in order here, with True as well.
-    - dim: the dimension along which they are put together.
+    - can_reorder: accepted for compatibility with Triton. The elements always stay in order.
+    - dim: the dimension of the concatenation.
 
     >>> tl.cat(tl.arange(0, 2), tl.arange(2, 4), can_reorder=True)
     [0, 1, 2, 3]
@@ -498,9 +497,9 @@ def cat(input: Any, other: Any, can_reorder: Any = ..., dim: Any = ...) -> tenso
 def join(a: Any, b: Any) -> tensor:
     """Two tiles side by side in a new last dimension.
 
-    Two tiles side by side in a new last dimension of size 2. `tl.split` takes them apart again.
+    Joins two tiles in a new last dimension of size 2. `tl.split` is the inverse.
 
-    - a, b: tiles of one type; they are broadcast to a common shape.
+    - a, b: tiles of one type. They are broadcast to a common shape.
 
     >>> tl.join(tl.arange(0, 2), tl.arange(2, 4))
     [[0, 2], [1, 3]]
@@ -508,11 +507,11 @@ def join(a: Any, b: Any) -> tensor:
 def split(a: Any) -> Any:
     """The two halves of a last dimension of size 2.
 
-    The two halves of a last dimension of size 2. With `reshape` in front it takes neighbors apart, as real and imaginary parts.
+    Splits a last dimension of size 2 into two tiles. After a `reshape`, it separates adjacent elements, such as real and imaginary parts.
 
     - a: a tile whose last dimension has the size 2.
 
-    The result is a tuple of two tiles, of scalars for a tile of one dimension.
+    The result is a tuple of two tiles. For a tile of one dimension, it is a tuple of two scalars.
 
     >>> even, odd = tl.split(tl.reshape(tl.arange(0, 4), (2, 2)))
     >>> even
@@ -525,7 +524,7 @@ def split(a: Any) -> Any:
 def item(input: Any) -> tensor:
     """The one element of a tile as a scalar.
 
-    The one element of a tile as a scalar.
+    Returns the only element of a tile as a scalar.
 
     - input: a tile with a single element.
 
@@ -535,10 +534,10 @@ def item(input: Any) -> tensor:
 def where(condition: Any, x: Any, y: Any) -> tensor:
     """X where the condition is true, y elsewhere; both are computed.
 
-    Picks from two tiles, element by element. Both are computed in full: it does not guard a load, which needs a mask of its own.
+    Selects elements from two tiles. Both are computed completely, so a load in one of them needs its own mask.
 
     - condition: a tile or a scalar of int1.
-    - x, y: what to take where it is true, and where it is false. All three are broadcast to a common shape, x and y to a common type.
+    - x, y: the values where it is true, and where it is false. All three are broadcast to a common shape; x and y are converted to a common type.
 
     >>> x = tl.arange(0, 4)
     >>> tl.where(x < 2, x, -1)
@@ -547,12 +546,12 @@ def where(condition: Any, x: Any, y: Any) -> tensor:
 def add(x: Any, y: Any, sanitize_overflow: Any = ...) -> tensor:
     """X + y.
 
-    The sum, the difference or the product of two values; the operators `+`, `-` and `*` are the same.
+    Adds, subtracts or multiplies two values. The operators `+`, `-` and `*` are the same.
 
-    - x, y: tiles, scalars or numbers; they are broadcast to a common shape and converted to a common type.
-    - sanitize_overflow: False leaves out the check for overflow that a kernel launched with debug=True has.
+    - x, y: tiles, scalars or numbers. They are broadcast to a common shape and converted to a common type.
+    - sanitize_overflow: False removes the overflow check of launches with debug=True.
 
-    Integers wrap around where they overflow.
+    Integers wrap around on overflow.
 
     >>> tl.add(tl.arange(0, 4), 1)
     [1, 2, 3, 4]
@@ -562,12 +561,12 @@ def add(x: Any, y: Any, sanitize_overflow: Any = ...) -> tensor:
 def sub(x: Any, y: Any, sanitize_overflow: Any = ...) -> tensor:
     """X - y.
 
-    The sum, the difference or the product of two values; the operators `+`, `-` and `*` are the same.
+    Adds, subtracts or multiplies two values. The operators `+`, `-` and `*` are the same.
 
-    - x, y: tiles, scalars or numbers; they are broadcast to a common shape and converted to a common type.
-    - sanitize_overflow: False leaves out the check for overflow that a kernel launched with debug=True has.
+    - x, y: tiles, scalars or numbers. They are broadcast to a common shape and converted to a common type.
+    - sanitize_overflow: False removes the overflow check of launches with debug=True.
 
-    Integers wrap around where they overflow.
+    Integers wrap around on overflow.
 
     >>> tl.add(tl.arange(0, 4), 1)
     [1, 2, 3, 4]
@@ -577,12 +576,12 @@ def sub(x: Any, y: Any, sanitize_overflow: Any = ...) -> tensor:
 def mul(x: Any, y: Any, sanitize_overflow: Any = ...) -> tensor:
     """X * y.
 
-    The sum, the difference or the product of two values; the operators `+`, `-` and `*` are the same.
+    Adds, subtracts or multiplies two values. The operators `+`, `-` and `*` are the same.
 
-    - x, y: tiles, scalars or numbers; they are broadcast to a common shape and converted to a common type.
-    - sanitize_overflow: False leaves out the check for overflow that a kernel launched with debug=True has.
+    - x, y: tiles, scalars or numbers. They are broadcast to a common shape and converted to a common type.
+    - sanitize_overflow: False removes the overflow check of launches with debug=True.
 
-    Integers wrap around where they overflow.
+    Integers wrap around on overflow.
 
     >>> tl.add(tl.arange(0, 4), 1)
     [1, 2, 3, 4]
@@ -592,10 +591,10 @@ def mul(x: Any, y: Any, sanitize_overflow: Any = ...) -> tensor:
 def minimum(x: Any, y: Any, propagate_nan: Any = ...) -> tensor:
     """The smaller of two, element by element.
 
-    The smaller or the larger of two values, element by element. `tl.min` and `tl.max` are other functions: they reduce one tile.
+    Returns the smaller or the larger of two values, element by element. `tl.min` and `tl.max` are different: they reduce one tile.
 
     - x, y: tiles, scalars or numbers of a common type.
-    - propagate_nan: `tl.PropagateNan.NONE`, the default, gives the other value where one is NaN; `tl.PropagateNan.ALL` gives NaN.
+    - propagate_nan: if one value is NaN, `tl.PropagateNan.NONE`, the default, returns the other value, and `tl.PropagateNan.ALL` returns NaN.
 
     >>> tl.minimum(tl.arange(0, 4), 2)
     [0, 1, 2, 2]
@@ -607,10 +606,10 @@ def minimum(x: Any, y: Any, propagate_nan: Any = ...) -> tensor:
 def maximum(x: Any, y: Any, propagate_nan: Any = ...) -> tensor:
     """The larger of two, element by element.
 
-    The smaller or the larger of two values, element by element. `tl.min` and `tl.max` are other functions: they reduce one tile.
+    Returns the smaller or the larger of two values, element by element. `tl.min` and `tl.max` are different: they reduce one tile.
 
     - x, y: tiles, scalars or numbers of a common type.
-    - propagate_nan: `tl.PropagateNan.NONE`, the default, gives the other value where one is NaN; `tl.PropagateNan.ALL` gives NaN.
+    - propagate_nan: if one value is NaN, `tl.PropagateNan.NONE`, the default, returns the other value, and `tl.PropagateNan.ALL` returns NaN.
 
     >>> tl.minimum(tl.arange(0, 4), 2)
     [0, 1, 2, 2]
@@ -622,11 +621,11 @@ def maximum(x: Any, y: Any, propagate_nan: Any = ...) -> tensor:
 def clamp(x: Any, min: Any, max: Any, propagate_nan: Any = ...) -> tensor:
     """X, but not below min nor above max.
 
-    A value that is not below one bound nor above another.
+    Limits a value to the range from min to max.
 
-    - x: a tile or a scalar; integers from Triton 3.9 on.
-    - min, max: the bounds; where min is above max the result is not defined.
-    - propagate_nan: as for `tl.minimum`; with ALL a NaN in x stays one.
+    - x: a tile or a scalar. Integers need Triton 3.9 or later.
+    - min, max: the bounds. If min is above max, the result is undefined.
+    - propagate_nan: as for `tl.minimum`. With ALL, a NaN in x stays NaN.
 
     >>> tl.clamp(tl.arange(0, 4) * 1.0, 0.5, 2.5)
     [0.5, 1.0, 2.0, 2.5]
@@ -636,9 +635,9 @@ def clamp(x: Any, min: Any, max: Any, propagate_nan: Any = ...) -> tensor:
 def abs(x: Any) -> tensor:
     """Absolute value.
 
-    The absolute value.
+    Returns the absolute value.
 
-    - x: a tile or a scalar of integers or floats. Of a signed integer, the smallest value stays what it is.
+    - x: a tile or a scalar of integers or floats. The smallest value of a signed integer type stays negative.
 
     >>> tl.abs(tl.arange(0, 4) - 2)
     [2, 1, 0, 1]
@@ -646,11 +645,11 @@ def abs(x: Any) -> tensor:
 def fdiv(x: Any, y: Any, ieee_rounding: Any = ..., approx: Any = ...) -> tensor:
     """Float division.
 
-    Division of floats, where a GPU may take the faster instruction.
+    Divides floats. A GPU may use its faster, approximate instruction.
 
     - x, y: floats.
-    - ieee_rounding: True rounds as IEEE asks for. CPUs always do.
-    - approx: True allows an approximation; it excludes ieee_rounding.
+    - ieee_rounding: True rounds as IEEE 754 requires. CPUs always do.
+    - approx: True allows an approximation. It excludes ieee_rounding.
 
     >>> tl.fdiv(1.0, 4.0)
     0.25
@@ -658,9 +657,9 @@ def fdiv(x: Any, y: Any, ieee_rounding: Any = ..., approx: Any = ...) -> tensor:
 def div_rn(x: Any, y: Any) -> tensor:
     """Fp32 division, rounded to nearest.
 
-    Division of float32, rounded to the nearest number on every machine.
+    Divides fp32 values, rounded to nearest on every machine.
 
-    - x, y: float32.
+    - x, y: fp32.
 
     >>> tl.div_rn(1.0, 4.0)
     0.25
@@ -668,9 +667,9 @@ def div_rn(x: Any, y: Any) -> tensor:
 def umulhi(x: Any, y: Any) -> tensor:
     """The upper half of an unsigned product.
 
-    The upper half of the product of two unsigned integers, which their own type does not hold. Hashes and random numbers are made with it.
+    Returns the upper half of the product of two unsigned integers. Hashes and random number generators use it.
 
-    - x, y: integers of 32 or 64 bits, taken as unsigned.
+    - x, y: integers of 32 or 64 bits, interpreted as unsigned.
 
     >>> tl.umulhi(tl.full((1,), 1 << 31, tl.uint32), tl.full((1,), 6, tl.uint32))
     [3]
@@ -678,7 +677,7 @@ def umulhi(x: Any, y: Any) -> tensor:
 def fma(x: Any, y: Any, z: Any) -> tensor:
     """X * y + z.
 
-    x * y + z with one rounding in place of two.
+    Computes x * y + z with one rounding.
 
     - x, y, z: floats, broadcast to a common shape.
 
@@ -688,10 +687,10 @@ def fma(x: Any, y: Any, z: Any) -> tensor:
 def exp(x: Any) -> tensor:
     """E to the power x.
 
-    The exponential function: e, or 2, to the power x. On GPUs and CPUs alike `exp2` is the cheaper one, so loops that take many exponentials fold log2(e)
-    into a factor that they have anyway.
+    Computes e, or 2, to the power x. `exp2` is cheaper on GPUs and CPUs. A loop with many exponentials can multiply an existing factor by log2(e) and
+    use `exp2`.
 
-    - x: a tile or a scalar of float32 or float64. Convert narrower floats first.
+    - x: a tile or a scalar of fp32 or fp64. Convert narrower floats first.
 
     >>> tl.exp(tl.arange(0, 2) * 1.0)
     [1.0, 2.71828]
@@ -703,10 +702,10 @@ def exp(x: Any) -> tensor:
 def exp2(x: Any) -> tensor:
     """2 to the power x.
 
-    The exponential function: e, or 2, to the power x. On GPUs and CPUs alike `exp2` is the cheaper one, so loops that take many exponentials fold log2(e)
-    into a factor that they have anyway.
+    Computes e, or 2, to the power x. `exp2` is cheaper on GPUs and CPUs. A loop with many exponentials can multiply an existing factor by log2(e) and
+    use `exp2`.
 
-    - x: a tile or a scalar of float32 or float64. Convert narrower floats first.
+    - x: a tile or a scalar of fp32 or fp64. Convert narrower floats first.
 
     >>> tl.exp(tl.arange(0, 2) * 1.0)
     [1.0, 2.71828]
@@ -718,9 +717,9 @@ def exp2(x: Any) -> tensor:
 def log(x: Any) -> tensor:
     """Natural logarithm.
 
-    The logarithm to base e, or to base 2. Of 0 it is -inf, of what is below 0 NaN.
+    Computes the logarithm to base e, or to base 2. The logarithm of 0 is -inf, and that of a negative number is NaN.
 
-    - x: a tile or a scalar of float32 or float64.
+    - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.log2(8.0)
     3.0
@@ -730,9 +729,9 @@ def log(x: Any) -> tensor:
 def log2(x: Any) -> tensor:
     """Logarithm to base 2.
 
-    The logarithm to base e, or to base 2. Of 0 it is -inf, of what is below 0 NaN.
+    Computes the logarithm to base e, or to base 2. The logarithm of 0 is -inf, and that of a negative number is NaN.
 
-    - x: a tile or a scalar of float32 or float64.
+    - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.log2(8.0)
     3.0
@@ -742,9 +741,9 @@ def log2(x: Any) -> tensor:
 def sin(x: Any) -> tensor:
     """Sine.
 
-    The sine and the cosine of an angle in radians.
+    Computes the sine or the cosine of an angle in radians.
 
-    - x: a tile or a scalar of float32 or float64.
+    - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.sin(tl.arange(0, 2) * 1.5707964)
     [0.0, 1.0]
@@ -754,9 +753,9 @@ def sin(x: Any) -> tensor:
 def cos(x: Any) -> tensor:
     """Cosine.
 
-    The sine and the cosine of an angle in radians.
+    Computes the sine or the cosine of an angle in radians.
 
-    - x: a tile or a scalar of float32 or float64.
+    - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.sin(tl.arange(0, 2) * 1.5707964)
     [0.0, 1.0]
@@ -766,10 +765,10 @@ def cos(x: Any) -> tensor:
 def sqrt(x: Any) -> tensor:
     """Square root.
 
-    The square root, or 1 divided by it. On GPUs `rsqrt` is one instruction, `sqrt` an approximation that is right to about one unit in the last place;
-    `tl.sqrt_rn` rounds.
+    Computes the square root, or 1 divided by it. On GPUs, `rsqrt` is one instruction, and `sqrt` is an approximation within about one unit in the last
+    place. `tl.sqrt_rn` rounds to nearest.
 
-    - x: a tile or a scalar of float32 or float64.
+    - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.sqrt(16.0)
     4.0
@@ -779,10 +778,10 @@ def sqrt(x: Any) -> tensor:
 def rsqrt(x: Any) -> tensor:
     """1 / square root.
 
-    The square root, or 1 divided by it. On GPUs `rsqrt` is one instruction, `sqrt` an approximation that is right to about one unit in the last place;
-    `tl.sqrt_rn` rounds.
+    Computes the square root, or 1 divided by it. On GPUs, `rsqrt` is one instruction, and `sqrt` is an approximation within about one unit in the last
+    place. `tl.sqrt_rn` rounds to nearest.
 
-    - x: a tile or a scalar of float32 or float64.
+    - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.sqrt(16.0)
     4.0
@@ -792,9 +791,9 @@ def rsqrt(x: Any) -> tensor:
 def sqrt_rn(x: Any) -> tensor:
     """Fp32 square root, rounded to nearest.
 
-    The square root of float32, rounded to the nearest number on every machine.
+    Computes the square root of fp32 values, rounded to nearest on every machine.
 
-    - x: a tile or a scalar of float32.
+    - x: a tile or a scalar of fp32.
 
     >>> tl.sqrt_rn(2.0)
     1.41421
@@ -802,9 +801,9 @@ def sqrt_rn(x: Any) -> tensor:
 def erf(x: Any) -> tensor:
     """Error function.
 
-    The error function, of which the exact GELU is made: `0.5 * x * (1 + tl.erf(x * 0.70710678))`.
+    Computes the error function. The exact GELU uses it: `0.5 * x * (1 + tl.erf(x * 0.70710678))`.
 
-    - x: a tile or a scalar of float32 or float64.
+    - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.erf(tl.arange(0, 2) * 1.0)
     [0.0, 0.842701]
@@ -812,9 +811,9 @@ def erf(x: Any) -> tensor:
 def floor(x: Any) -> tensor:
     """The next integral value below.
 
-    The next integral value below, or above, as a float.
+    Rounds down, or up, to an integral value, as a float.
 
-    - x: a tile or a scalar of float32 or float64.
+    - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.floor(-1.5)
     -2.0
@@ -824,9 +823,9 @@ def floor(x: Any) -> tensor:
 def ceil(x: Any) -> tensor:
     """The next integral value above.
 
-    The next integral value below, or above, as a float.
+    Rounds down, or up, to an integral value, as a float.
 
-    - x: a tile or a scalar of float32 or float64.
+    - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.floor(-1.5)
     -2.0
@@ -836,12 +835,12 @@ def ceil(x: Any) -> tensor:
 def extern_elementwise(lib_name: Any, lib_path: Any, args: Any, arg_type_symbol_dict: Any, is_pure: Any) -> tensor:
     """A function of a device library on each element.
 
-    A function of a device library on each element. `tl.extra.libdevice` is made of it; kernels call that.
+    Applies a function of a device library to each element. Kernels usually call `tl.extra.libdevice`, which uses it.
 
-    - lib_name, lib_path: name and file of the library; functions of libdevice are built in, whatever the file.
+    - lib_name, lib_path: name and file of the library. The functions of libdevice are built in, so the file is ignored.
     - args: tiles or scalars.
     - arg_type_symbol_dict: {(types of the arguments): (name of the function, type of its result)}.
-    - is_pure: True where it has no effect but its result.
+    - is_pure: True if it has no side effects.
 
     >>> tl.extra.libdevice.tanh(tl.zeros((2,), tl.float32))
     [0.0, 0.0]
@@ -849,15 +848,15 @@ def extern_elementwise(lib_name: Any, lib_path: Any, args: Any, arg_type_symbol_
 def inline_asm_elementwise(asm: Any, constraints: Any, args: Any, dtype: Any, is_pure: Any, pack: Any) -> tensor:
     """Target assembly on each element.
 
-    Assembly of the target on each element: PTX on GPUs, x86 in AT&T syntax on CPUs. A kernel for both asks `tl.target_info.is_cuda()`. The interpreter
-    and the simulator run no assembly.
+    Applies assembly of the target to each element: PTX on GPUs, x86 in AT&T syntax on CPUs. A kernel for both tests `tl.target_info.is_cuda()`. The
+    interpreter and the simulator cannot run assembly.
 
-    - asm: the text; `$0` is the first result.
-    - constraints: LLVM's, results first: "=r,r,r".
+    - asm: the text. `$0` is the first result.
+    - constraints: LLVM's constraints, results first: "=r,r,r".
     - args: tiles, broadcast to a common shape.
     - dtype: the result's type, or a tuple of them.
-    - is_pure: True where it has no effect but its results.
-    - pack: how many neighbors one piece of assembly takes.
+    - is_pure: True if it has no side effects.
+    - pack: the number of adjacent elements per piece of assembly.
 
     >>> x = tl.arange(0, 4)
     >>> if tl.target_info.is_cuda():
@@ -870,66 +869,65 @@ def inline_asm_elementwise(asm: Any, constraints: Any, args: Any, dtype: Any, is
 def load(pointer: Any, mask: Any = ..., other: Any = ..., boundary_check: Any = ..., padding_option: Any = ..., cache_modifier: Any = ..., eviction_policy: Any = ..., volatile: Any = ...) -> tensor:
     """Elements at pointers; where the mask is false, other or any value.
 
-    The elements at pointers. A kernel reads all its tensors by this function; how wide the accesses are follows from the arithmetic that made the
-    pointers.
+    Loads the elements at pointers. The compiler derives the width of the accesses from the arithmetic of the pointers.
 
     - pointer: a scalar pointer, a tile of pointers (a pointer plus offsets), or a block pointer of `tl.make_block_ptr`.
-    - mask: int1, broadcast to the pointer's shape. Where it is false nothing is read. Every element that may lie outside of the tensor needs it.
-    - other: the value of elements where the mask is false. Without it they are undefined, and a kernel may not use them.
-    - boundary_check: of a block pointer: the dimensions in which it may reach over the edge.
-    - padding_option: of a block pointer: "zero" or "nan" for what lies over the edge.
-    - cache_modifier: a GPU's hint: ".ca", ".cg", ".cs" or ".cv".
-    - eviction_policy: a GPU's hint: "evict_first" or "evict_last".
-    - volatile: True reads memory anew each time. A loop that waits until another program, or the host, has stored something reads it so, or by an
-      atomic operation; what follows the loop is read after it.
+    - mask: int1, broadcast to the pointer's shape. Where it is false, nothing is loaded. Mask every element that may be outside of the tensor.
+    - other: the value of elements where the mask is false. Without it, they are undefined, and a kernel must not use them.
+    - boundary_check: for a block pointer: the dimensions in which the block may exceed the tensor.
+    - padding_option: for a block pointer: "zero" or "nan", the value outside of the tensor.
+    - cache_modifier: a hint for GPUs: ".ca", ".cg", ".cs" or ".cv".
+    - eviction_policy: a hint for GPUs: "evict_first" or "evict_last".
+    - volatile: True reads memory each time: the load is never merged, moved or removed. A loop that waits for a store of another program, or of the host,
+      needs it, or an atomic operation. Loads after the loop are executed after it.
 
-    The result has the pointer's shape and the type that it points to; bool is stored as a byte and becomes int1.
+    The result has the shape of the pointer and its element type. A bool in memory is a byte, and becomes int1.
 
     >>> # x_ptr points at the float32 0, 1, ..., 63
     >>> tl.load(x_ptr + tl.arange(0, 4))
     [0.0, 1.0, 2.0, 3.0]
-    >>> at = tl.arange(0, 4)
-    >>> tl.load(x_ptr + at, mask=at < 2, other=-1.0)
+    >>> offs = tl.arange(0, 4)
+    >>> tl.load(x_ptr + offs, mask=offs < 2, other=-1.0)
     [0.0, 1.0, -1.0, -1.0]
-    >>> tl.load(x_ptr + at, other=0.0)
+    >>> tl.load(x_ptr + offs, other=0.0)
     error: 'other' is given without a mask
-    >>> tl.load(x_ptr + at, mask=at)
+    >>> tl.load(x_ptr + offs, mask=offs)
     error: a mask must be of type int1
     """
 def store(pointer: Any, value: Any, mask: Any = ..., boundary_check: Any = ..., cache_modifier: Any = ..., eviction_policy: Any = ...) -> None:
     """Elements to pointers, where the mask is true.
 
-    Writes elements to pointers.
+    Stores elements at pointers.
 
     - pointer: a scalar pointer, a tile of pointers, or a block pointer.
-    - value: what to write; it is broadcast to the pointer's shape and converted to the type that it points to.
-    - mask: int1, broadcast to the pointer's shape. Where it is false nothing is written.
-    - boundary_check: of a block pointer: the dimensions in which it may reach over the edge; what lies there is not written.
-    - cache_modifier: a GPU's hint: ".wb", ".cg", ".cs" or ".wt".
-    - eviction_policy: a GPU's hint: "evict_first" or "evict_last".
+    - value: the values. They are broadcast to the shape of the pointer and converted to its element type.
+    - mask: int1, broadcast to the pointer's shape. Where it is false, nothing is stored.
+    - boundary_check: for a block pointer: the dimensions in which the block may exceed the tensor. Nothing is stored there.
+    - cache_modifier: a hint for GPUs: ".wb", ".cg", ".cs" or ".wt".
+    - eviction_policy: a hint for GPUs: "evict_first" or "evict_last".
 
-    Within a program, a load that follows sees what was stored. Between programs only atomic operations order anything.
+    Within a program, later loads see the stored values. Between programs, only atomic operations define an order.
 
     >>> # x_ptr points at the float32 0, 1, ..., 63
-    >>> at = tl.arange(0, 4)
-    >>> tl.store(x_ptr + at, at * at, mask=at > 1)
-    >>> tl.load(x_ptr + at)
+    >>> offs = tl.arange(0, 4)
+    >>> tl.store(x_ptr + offs, offs * offs, mask=offs > 1)
+    >>> tl.load(x_ptr + offs)
     [0.0, 1.0, 4.0, 9.0]
-    >>> tl.store(at, 1.0)
+    >>> tl.store(offs, 1.0)
     error: tl.store needs a pointer
     """
 def make_block_ptr(base: Any, shape: Any, strides: Any, offsets: Any, block_shape: Any, order: Any) -> tensor:
     """A pointer to a block of a strided tensor.
 
-    A pointer to a block of a strided tensor. It keeps the tensor's extents and strides, so that edges are a matter of `boundary_check` and not of masks.
-    New kernels use `tl.make_tensor_descriptor`, which does the same and reaches a GPU's copy engine.
+    Creates a pointer to a block of a strided tensor. It keeps the extents and strides of the tensor, so `boundary_check` replaces masks. In new kernels, use
+    `tl.make_tensor_descriptor`, which does the same and maps to TMA. Triton removed block pointers in 3.9; Tilewright keeps them.
 
     - base: a pointer to the tensor's first element.
     - shape: its extents.
     - strides: its strides in elements.
-    - offsets: where the block begins, in elements; int32.
+    - offsets: the start of the block in elements, int32.
     - block_shape: the block's extents, known at compile time, each a power of two.
-    - order: the dimensions from the fastest in memory to the slowest: (1, 0) for rows.
+    - order: the dimensions from the fastest to the slowest in memory: (1, 0) for row-major.
 
     >>> # x_ptr points at the float32 0, 1, ..., 63
     >>> block = tl.make_block_ptr(x_ptr, (3, 8), (8, 1), (0, 0), (4, 2), (1, 0))
@@ -939,10 +937,10 @@ def make_block_ptr(base: Any, shape: Any, strides: Any, offsets: Any, block_shap
 def advance(base: Any, offsets: Any) -> tensor:
     """A block pointer moved by offsets in elements.
 
-    A block pointer moved. The old one stays as it is, so the result has to be used: `block = tl.advance(block, (0, BLOCK_K))`.
+    Returns a moved block pointer. The argument does not change, so use the result: `block = tl.advance(block, (0, BLOCK_K))`.
 
     - base: a block pointer.
-    - offsets: by how many elements along each dimension.
+    - offsets: the number of elements along each dimension.
 
     >>> # x_ptr points at the float32 0, 1, ..., 63
     >>> block = tl.make_block_ptr(x_ptr, (8, 8), (8, 1), (0, 0), (2, 2), (1, 0))
@@ -952,16 +950,16 @@ def advance(base: Any, offsets: Any) -> tensor:
 def make_tensor_descriptor(base: Any, shape: Any, strides: Any, block_shape: Any, padding_option: Any = ...) -> tensor:
     """A strided tensor with the shape of the blocks taken from it.
 
-    A tensor in memory together with the shape of the blocks that are taken from it. `load` and `store` of a descriptor mind the tensor's edges, and on
-    Hopper and later GPUs they are copies by the tensor memory accelerator.
+    Creates a descriptor: a tensor in memory together with the shape of the blocks to access. Its `load` and `store` check the bounds of the tensor. On
+    Hopper and later GPUs, they are copies by the tensor memory accelerator (TMA).
 
     - base: a pointer to the tensor's first element.
     - shape: its extents, one to five of them.
-    - strides: its strides in elements; the last one is the constant 1.
-    - block_shape: the block's extents, known at compile time; the last one holds at least 16 bytes.
-    - padding_option: "zero", the default, or "nan": what a load gives outside of the tensor.
+    - strides: its strides in elements. The last one is the constant 1.
+    - block_shape: the block's extents, known at compile time. The last dimension has at least 16 bytes.
+    - padding_option: "zero", the default, or "nan": the value of a load outside of the tensor.
 
-    A kernel on a GPU brings its own scratch memory for descriptors; `triton.set_allocator` is accepted and not called.
+    A kernel on a GPU allocates the scratch memory for descriptors itself. `triton.set_allocator` is accepted and never called.
 
     >>> # x_ptr points at the float32 0, 1, ..., 63
     >>> desc = tl.make_tensor_descriptor(x_ptr, [3, 8], [8, 1], [4, 4])
@@ -973,10 +971,10 @@ def make_tensor_descriptor(base: Any, shape: Any, strides: Any, block_shape: Any
 def load_tensor_descriptor(desc: Any, offsets: Any) -> tensor:
     """The block of a descriptor at element offsets.
 
-    The block of a descriptor that begins at element offsets; `desc.load(offsets)` is the same.
+    Loads the block of a descriptor at element offsets. `desc.load(offsets)` is the same.
 
     - desc: a tensor descriptor.
-    - offsets: one int32 for each dimension. Elements outside of the tensor are zero, or NaN where the descriptor says so.
+    - offsets: one int32 for each dimension. Elements outside of the tensor are zero, or NaN if the descriptor has padding_option="nan".
 
     >>> # x_ptr points at the float32 0, 1, ..., 63
     >>> desc = tl.make_tensor_descriptor(x_ptr, [8, 8], [8, 1], [1, 4])
@@ -986,7 +984,7 @@ def load_tensor_descriptor(desc: Any, offsets: Any) -> tensor:
 def store_tensor_descriptor(desc: Any, offsets: Any, value: Any) -> tensor:
     """A block to element offsets of a descriptor.
 
-    Writes a block; `desc.store(offsets, value)` is the same. What lies outside of the tensor is left out.
+    Stores a block. `desc.store(offsets, value)` is the same. Elements outside of the tensor are skipped.
 
     - desc: a tensor descriptor.
     - offsets: one int32 for each dimension.
@@ -1001,15 +999,15 @@ def store_tensor_descriptor(desc: Any, offsets: Any, value: Any) -> tensor:
 def atomic_add(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
     """Add to memory at once; the result is what was there.
 
-    Adds to memory, each element at once, whatever other programs do.
+    Adds to memory, each element atomically.
 
     - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits, or to fp16, bf16, fp32 or fp64.
-    - val: what to add; it is broadcast to the pointer's shape and converted.
-    - mask: int1; where it is false nothing happens, and the result is undefined.
-    - sem: "acq_rel" (the default), "acquire", "release" or "relaxed": what it orders besides.
-    - scope: "gpu" (the default), "cta" for the threads of one program, "sys" for all devices. All are one on CPUs.
+    - val: the value to add. It is broadcast to the shape of the pointer and converted.
+    - mask: int1. Where it is false, nothing happens, and the result is undefined.
+    - sem: "acq_rel" (the default), "acquire", "release" or "relaxed": the memory order.
+    - scope: "gpu" (the default), "cta" for the threads of one program, "sys" for all devices. On CPUs, all are the same.
 
-    The result is what was in memory before. Sums of floats depend on the order in which programs come, and so differ by a rounding from run to run.
+    The result is the old value. The order of the programs is undefined, so sums of floats can differ by rounding from run to run.
 
     >>> # x_ptr points at the float32 0, 1, ..., 63
     >>> tl.atomic_add(x_ptr + tl.arange(0, 4), 10.0)
@@ -1020,14 +1018,14 @@ def atomic_add(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: A
 def atomic_max(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
     """Maximum with memory at once; the result is what was there.
 
-    The larger, or the smaller, of a value and what is in memory, each element at once.
+    Stores the larger, or the smaller, of a value and memory, each element atomically.
 
     - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits, or to fp32 or fp64.
-    - val: what to compare with; broadcast and converted.
-    - mask: int1; where it is false nothing happens.
+    - val: the value to compare with, broadcast and converted.
+    - mask: int1. Where it is false, nothing happens.
     - sem, scope: as for `tl.atomic_add`.
 
-    The result is what was in memory before.
+    The result is the old value.
 
     >>> # i_ptr points at the int32 0, 1, ..., 63
     >>> tl.atomic_max(i_ptr + tl.arange(0, 4), 2)
@@ -1038,14 +1036,14 @@ def atomic_max(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: A
 def atomic_min(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
     """Minimum with memory at once; the result is what was there.
 
-    The larger, or the smaller, of a value and what is in memory, each element at once.
+    Stores the larger, or the smaller, of a value and memory, each element atomically.
 
     - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits, or to fp32 or fp64.
-    - val: what to compare with; broadcast and converted.
-    - mask: int1; where it is false nothing happens.
+    - val: the value to compare with, broadcast and converted.
+    - mask: int1. Where it is false, nothing happens.
     - sem, scope: as for `tl.atomic_add`.
 
-    The result is what was in memory before.
+    The result is the old value.
 
     >>> # i_ptr points at the int32 0, 1, ..., 63
     >>> tl.atomic_max(i_ptr + tl.arange(0, 4), 2)
@@ -1056,14 +1054,14 @@ def atomic_min(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: A
 def atomic_and(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
     """Bitwise and with memory at once; the result is what was there.
 
-    Combines the bits of a value with those in memory, each element at once.
+    Combines the bits of a value with those in memory, each element atomically.
 
     - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits.
-    - val: the bits; broadcast and converted.
-    - mask: int1; where it is false nothing happens.
+    - val: the bits, broadcast and converted.
+    - mask: int1. Where it is false, nothing happens.
     - sem, scope: as for `tl.atomic_add`.
 
-    The result is what was in memory before.
+    The result is the old value.
 
     >>> # x_ptr points at the float32 0, 1, ..., 63
     >>> # i_ptr points at the int32 0, 1, ..., 63
@@ -1077,14 +1075,14 @@ def atomic_and(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: A
 def atomic_or(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
     """Bitwise or with memory at once; the result is what was there.
 
-    Combines the bits of a value with those in memory, each element at once.
+    Combines the bits of a value with those in memory, each element atomically.
 
     - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits.
-    - val: the bits; broadcast and converted.
-    - mask: int1; where it is false nothing happens.
+    - val: the bits, broadcast and converted.
+    - mask: int1. Where it is false, nothing happens.
     - sem, scope: as for `tl.atomic_add`.
 
-    The result is what was in memory before.
+    The result is the old value.
 
     >>> # x_ptr points at the float32 0, 1, ..., 63
     >>> # i_ptr points at the int32 0, 1, ..., 63
@@ -1098,14 +1096,14 @@ def atomic_or(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: An
 def atomic_xor(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
     """Exclusive or with memory at once; the result is what was there.
 
-    Combines the bits of a value with those in memory, each element at once.
+    Combines the bits of a value with those in memory, each element atomically.
 
     - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits.
-    - val: the bits; broadcast and converted.
-    - mask: int1; where it is false nothing happens.
+    - val: the bits, broadcast and converted.
+    - mask: int1. Where it is false, nothing happens.
     - sem, scope: as for `tl.atomic_add`.
 
-    The result is what was in memory before.
+    The result is the old value.
 
     >>> # x_ptr points at the float32 0, 1, ..., 63
     >>> # i_ptr points at the int32 0, 1, ..., 63
@@ -1119,14 +1117,14 @@ def atomic_xor(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: A
 def atomic_xchg(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
     """Write at once; the result is what was there.
 
-    Writes to memory and gets what was there, in one step.
+    Exchanges a value with memory, atomically, and returns the old value.
 
     - pointer: a scalar pointer or a tile of pointers to types of 32 or 64 bits.
-    - val: what to write; broadcast and converted.
-    - mask: int1; where it is false nothing happens.
+    - val: the new value, broadcast and converted.
+    - mask: int1. Where it is false, nothing happens.
     - sem, scope: as for `tl.atomic_add`.
 
-    A lock is freed with it: `tl.atomic_xchg(lock, 0, sem="release")`.
+    To release a lock: `tl.atomic_xchg(lock, 0, sem="release")`.
 
     >>> # i_ptr points at the int32 0, 1, ..., 63
     >>> tl.atomic_xchg(i_ptr + 5, 9)
@@ -1137,14 +1135,14 @@ def atomic_xchg(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: 
 def atomic_cas(pointer: Any, cmp: Any, val: Any, sem: Any = ..., scope: Any = ...) -> tensor:
     """Write where memory equals cmp; the result is what was there.
 
-    Writes to memory where it holds an expected value, in one step. A lock is taken with it: `while tl.atomic_cas(lock, 0, 1) == 1: pass`.
+    Stores a value where memory has an expected value, atomically (compare and swap). To take a lock: `while tl.atomic_cas(lock, 0, 1) == 1: pass`.
 
     - pointer: a scalar pointer or a tile of pointers to types of 16, 32 or 64 bits.
     - cmp: the expected value.
-    - val: what to write where memory equals it.
+    - val: the new value where memory equals it.
     - sem, scope: as for `tl.atomic_add`.
 
-    The result is what was in memory before: it equals cmp where val was written.
+    The result is the old value: it equals cmp where val was stored.
 
     >>> # i_ptr points at the int32 0, 1, ..., 63
     >>> tl.atomic_cas(i_ptr + 5, 5, 1)
@@ -1153,18 +1151,18 @@ def atomic_cas(pointer: Any, cmp: Any, val: Any, sem: Any = ..., scope: Any = ..
     1
     """
 def dot(input: Any, other: Any, acc: Any = ..., input_precision: Any = ..., allow_tf32: Any = ..., max_num_imprecise_acc: Any = ..., out_dtype: Any = ...) -> tensor:
-    """Matrix product, added to acc.
+    """Matrix multiplication (matmul), added to acc.
 
-    The product of two matrices, plus an accumulator. On GPUs it becomes tensor-core instructions, on CPUs a register-blocked micro-kernel, whatever the
-    block sizes are.
+    Multiplies two matrices and adds an accumulator (matmul). On GPUs, it uses tensor cores (MMA instructions). On CPUs, it uses a register-blocked
+    micro-kernel, for all block sizes.
 
-    - input: a tile of M x K, or with batch dimensions in front.
+    - input: a tile of M x K, with optional batch dimensions before M.
     - other: a tile of K x N, with the same batch dimensions.
-    - acc: a tile of M x N that the product is added to. `acc = tl.dot(a, b, acc)` is what a loop over K says.
-    - input_precision: for fp32 operands: "tf32" (the default on GPUs), "tf32x3", "ieee", "bf16x3" or "bf16x6". CPUs multiply fp32 exactly as fp32.
-    - allow_tf32: an older name: False means "ieee". A value that only a launch knows counts as True.
-    - max_num_imprecise_acc: of fp8 on Hopper: how many products a tensor core may add up by itself.
-    - out_dtype: the result's type: tl.float32, the default, or tl.float16 for products of fp16 and fp8.
+    - acc: a tile of M x N, the accumulator. A loop over K uses `acc = tl.dot(a, b, acc)`.
+    - input_precision: for fp32 operands: "tf32" (the default on GPUs), "tf32x3", "ieee", "bf16x3" or "bf16x6". CPUs always multiply in fp32.
+    - allow_tf32: an older name: False means "ieee". A run-time value counts as True.
+    - max_num_imprecise_acc: for fp8 on Hopper: the promotion interval, that is how many products a tensor core accumulates before an fp32 addition.
+    - out_dtype: the result's type: tl.float32, the default, or tl.float16 for operands of fp16 and fp8.
 
     Both operands have one type: fp8, fp16, bf16, fp32, fp64 or int8. The result is fp32, fp64 for fp64 and int32 for int8.
 
@@ -1177,22 +1175,22 @@ def dot(input: Any, other: Any, acc: Any = ..., input_precision: Any = ..., allo
     error: both operands must have one type
     """
 def dot_scaled(lhs: Any, lhs_scale: Any, lhs_format: Any, rhs: Any, rhs_scale: Any, rhs_format: Any, acc: Any = ..., fast_math: Any = ..., lhs_k_pack: Any = ..., rhs_k_pack: Any = ..., out_dtype: Any = ...) -> tensor:
-    """Matrix product of operands in microscaling formats, added to acc.
+    """Matrix multiplication of operands in microscaling formats, added to acc.
 
-    The product of two matrices in microscaling formats: 32 neighbors along K (16 for e4m3 scales, as nvfp4 has them) share one scale.
+    Multiplies two matrices in microscaling formats: 32 adjacent elements along K share one scale (16 for e4m3 scales, as in nvfp4).
 
-    - lhs: a tile of M x K; of e2m1 two numbers lie in each byte, so that it is M x K/2 of uint8.
-    - lhs_scale: a tile of M x K/32 of uint8, whose bytes are powers of two (e8m0), or of float8e4nv; None for no scale.
+    - lhs: a tile of M x K. For e2m1, each byte has two numbers, so it is M x K/2 of uint8.
+    - lhs_scale: a tile of M x K/32 of uint8, whose bytes are powers of two (e8m0), or of fp8e4nv. None means no scale.
     - lhs_format: "e2m1", "e4m3", "e5m2", "bf16" or "fp16".
     - rhs: a tile of K x N.
     - rhs_scale: a tile of N x K/32: the scales of the right operand are transposed.
     - rhs_format: as lhs_format.
-    - acc: a tile of M x N of fp32 that the product is added to.
-    - fast_math: True leaves out what a NaN scale does.
-    - lhs_k_pack, rhs_k_pack: False: the two numbers of an e2m1 byte are neighbors along M, or N, and not along K.
-    - out_dtype: tl.float32, as without it.
+    - acc: a tile of M x N of fp32, the accumulator.
+    - fast_math: True ignores NaN scales.
+    - lhs_k_pack, rhs_k_pack: False: the two numbers of an e2m1 byte are adjacent along M, or N, instead of K.
+    - out_dtype: tl.float32, the default.
 
-    Numbers are multiplied as bf16 or fp16, which hold all of these formats.
+    The multiplication uses bf16 or fp16, which represent all of these formats.
 
     >>> ones = tl.full((32, 32), 1.0, tl.bfloat16)
     >>> twos = tl.full((32, 1), 128, tl.uint8)
@@ -1202,12 +1200,12 @@ def dot_scaled(lhs: Any, lhs_scale: Any, lhs_format: Any, rhs: Any, rhs_scale: A
 def reduce(input: Any, axis: Any, combine_fn: Any, keep_dims: Any = ...) -> Any:
     """Tiles combined along an axis by a jit function.
 
-    Combines the elements of a tile along one axis by a function of yours. `tl.sum`, `tl.max` and the others are made of it.
+    Reduces a tile along one axis with a combine function. `tl.sum`, `tl.max` and other reductions use it.
 
     - input: a tile, or a tuple of tiles of one shape, which are combined together.
-    - axis: the axis that goes away; None combines all elements.
-    - combine_fn: a `@triton.jit` function of two values (of twice as many as there are tiles) that returns one (as many as there are tiles). It has to be
-      associative and commutative: nothing is promised about the order.
+    - axis: the axis to reduce. None reduces all elements.
+    - combine_fn: a `@triton.jit` function of two values that returns one. For n tiles, it has 2 n parameters and returns n values. It must be associative and
+      commutative, because the order is undefined.
     - keep_dims: True keeps the axis with the size 1.
 
     >>> @triton.jit
@@ -1219,12 +1217,12 @@ def reduce(input: Any, axis: Any, combine_fn: Any, keep_dims: Any = ...) -> Any:
 def associative_scan(input: Any, axis: Any, combine_fn: Any, reverse: Any = ...) -> Any:
     """Running combination along an axis by a jit function.
 
-    The running combination of the elements along an axis, by a function of yours: element i of the result is what elements 0 to i give.
+    Computes a scan along an axis with a combine function: element i of the result combines elements 0 to i.
 
     - input: a tile, or a tuple of tiles of one shape, which are combined together.
-    - axis: the axis along which it runs.
-    - combine_fn: a `@triton.jit` function of two values (of twice as many as there are tiles) that returns one; it has to be associative.
-    - reverse: True runs from the end.
+    - axis: the axis of the scan.
+    - combine_fn: a `@triton.jit` function of two values that returns one. For n tiles, it has 2 n parameters and returns n values. It must be associative.
+    - reverse: True starts at the end.
 
     >>> @triton.jit
     ... def larger(a, b):
@@ -1235,13 +1233,13 @@ def associative_scan(input: Any, axis: Any, combine_fn: Any, reverse: Any = ...)
 def histogram(input: Any, num_bins: Any, mask: Any = ...) -> tensor:
     """How often each of 0 ... num_bins - 1 occurs.
 
-    How often each of the numbers 0 to num_bins - 1 occurs in a tile.
+    Counts how often each of the numbers 0 to num_bins - 1 occurs in a tile.
 
     - input: a tile of integers of one dimension.
-    - num_bins: how many numbers are counted, known at compile time, a power of two.
-    - mask: int1 of the same shape: which elements count.
+    - num_bins: the number of bins, known at compile time, a power of two.
+    - mask: int1 of the same shape. Elements with a false mask do not count.
 
-    The result is a tile of num_bins int32. Elements outside of the range are not for it: mask them out.
+    The result is a tile of num_bins int32. Elements outside of the range must be masked off.
 
     >>> tl.histogram(tl.arange(0, 8) // 3, 4)
     [3, 3, 2, 0]
@@ -1251,11 +1249,11 @@ def histogram(input: Any, num_bins: Any, mask: Any = ...) -> tensor:
 def gather(src: Any, index: Any, axis: Any) -> tensor:
     """Elements picked along an axis by index.
 
-    Elements of a tile picked along an axis by their index. It picks from a tile that the program has; `tl.load` of a tile of pointers picks from memory.
+    Gathers elements of a tile along an axis by index. It reads a tile of the program; to gather from memory, use `tl.load` with a tile of pointers.
 
     - src: a tile.
-    - index: a tile of integers whose other dimensions are those of src; each index is inside of the axis.
-    - axis: the axis that is indexed.
+    - index: a tile of integers. Its other dimensions are those of src. Each index must be within the axis.
+    - axis: the axis of the indices.
 
     >>> tl.gather(tl.arange(0, 4) * 10, tl.flip(tl.arange(0, 4)), 0)
     [30, 20, 10, 0]
@@ -1263,11 +1261,11 @@ def gather(src: Any, index: Any, axis: Any) -> tensor:
 def map_elementwise(scalar_fn: Any, *args: Any, pack: Any = ...) -> tensor:
     """A jit function on each element, with control flow of its own.
 
-    A function of scalars on each element, which may have branches and loops of its own: elements take different ways, where `tl.where` computes both.
+    Applies a scalar function to each element. The function may have branches and loops, and each element executes only its own branch.
 
     - scalar_fn: a `@triton.jit` function of scalars that returns scalars.
     - args: tiles, broadcast to a common shape.
-    - pack: how many neighbors one call takes; it then has pack parameters for each tile and returns pack values for each result.
+    - pack: the number of adjacent elements per call. The function has pack parameters for each tile and returns pack values for each result.
 
     >>> @triton.jit
     ... def collatz(n):
@@ -1282,11 +1280,11 @@ def map_elementwise(scalar_fn: Any, *args: Any, pack: Any = ...) -> tensor:
 def multiple_of(input: Any, values: Any) -> tensor:
     """Promise: the first of each group of elements is a multiple.
 
-    Promises that the first of each group of elements is a multiple of a number, where the compiler cannot see it. CPUs do not believe it and ask the
-    arithmetic alone; on GPUs a wrong promise gives a wrong result.
+    Promises that the first of each group of elements is a multiple of a number. On CPUs, the compiler ignores it and uses only the arithmetic. On GPUs, a
+    false promise gives wrong results.
 
     - input: a tile or a scalar of integers or pointers.
-    - values: a number, or one for each dimension, known at compile time.
+    - values: a number, or one per dimension, known at compile time.
 
     >>> tl.multiple_of(tl.arange(0, 4), 4)
     [0, 1, 2, 3]
@@ -1294,10 +1292,10 @@ def multiple_of(input: Any, values: Any) -> tensor:
 def max_contiguous(input: Any, values: Any) -> tensor:
     """Promise: so many elements in a row rise by one.
 
-    Promises that so many elements in a row rise by one.
+    Promises that this many adjacent elements are consecutive numbers.
 
     - input: a tile of integers or pointers.
-    - values: a number, or one for each dimension, known at compile time.
+    - values: a number, or one per dimension, known at compile time.
 
     >>> tl.max_contiguous(tl.arange(0, 4), 4)
     [0, 1, 2, 3]
@@ -1305,10 +1303,10 @@ def max_contiguous(input: Any, values: Any) -> tensor:
 def max_constancy(input: Any, values: Any) -> tensor:
     """Promise: so many elements in a row are equal.
 
-    Promises that so many elements in a row are equal.
+    Promises that this many adjacent elements are equal.
 
     - input: a tile.
-    - values: a number, or one for each dimension, known at compile time.
+    - values: a number, or one per dimension, known at compile time.
 
     >>> tl.max_constancy(tl.zeros((4,), tl.int32), 4)
     [0, 0, 0, 0]
@@ -1316,7 +1314,7 @@ def max_constancy(input: Any, values: Any) -> tensor:
 def assume(cond: Any) -> None:
     """Promise: the condition holds.
 
-    Promises that a condition holds; the compiler may use it. If it does not hold, the result is undefined.
+    Promises that a condition holds, so that the compiler may use it. If it does not hold, the result is undefined.
 
     - cond: a scalar of int1.
 
@@ -1327,10 +1325,10 @@ def assume(cond: Any) -> None:
 def expect_zero(x: Any, mask: Any) -> tensor:
     """X; with debug on, the program ends where the mask holds and x is not zero.
 
-    A value as it is. In a kernel launched with debug=True the program ends where the mask holds and the value is not zero.
+    Returns its argument. In a launch with debug=True, the program ends with an error if the mask is true and the value is not zero.
 
     - x: a tile.
-    - mask: int1: where it has to be zero.
+    - mask: int1: the elements that must be zero.
 
     >>> tl.expect_zero(tl.arange(0, 4), tl.arange(0, 4) < 1)
     [0, 1, 2, 3]
@@ -1338,7 +1336,7 @@ def expect_zero(x: Any, mask: Any) -> tensor:
 def debug_barrier() -> None:
     """All threads of the program meet.
 
-    All threads of the program meet. Tiles need none: it is for kernels that use assembly or memory by ways of their own.
+    A barrier for all threads of the program (CTA barrier). Operations on tiles do not need it. Kernels with inline assembly may need it.
 
     >>> tl.debug_barrier()
     >>> tl.arange(0, 2)
@@ -1347,10 +1345,10 @@ def debug_barrier() -> None:
 def static_print(*values: Any, sep: Any = ..., end: Any = ..., file: Any = ..., flush: Any = ...) -> None:
     """Print while compiling.
 
-    Prints while the kernel is compiled, once for each version of it: values known at compile time, and types and shapes of others.
+    Prints at compile time, once per compiled version of the kernel: compile-time values, and the types and shapes of run-time values.
 
-    - values: what to print.
-    - sep, end, file, flush: as for Python's print; file and flush change nothing.
+    - values: the values to print.
+    - sep, end, file, flush: as for Python's print. file and flush have no effect.
 
     >>> tl.static_print("elements:", tl.arange(0, 4).shape)
     >>> tl.arange(0, 2)
@@ -1359,10 +1357,10 @@ def static_print(*values: Any, sep: Any = ..., end: Any = ..., file: Any = ..., 
 def static_assert(cond: Any, msg: Any = ...) -> None:
     """Stop compiling if the condition is false.
 
-    Stops compiling where a condition is false: for what sizes and types have to be.
+    Stops the compilation if a condition is false, for example a condition on sizes and types.
 
-    - cond: known at compile time.
-    - msg: what to say.
+    - cond: a compile-time condition.
+    - msg: the message.
 
     >>> x = tl.arange(0, 4)
     >>> tl.static_assert(x.dtype == tl.int32)
@@ -1372,13 +1370,13 @@ def static_assert(cond: Any, msg: Any = ...) -> None:
 def device_print(prefix: Any, *args: Any, hex: Any = ...) -> None:
     """Print each element while running.
 
-    Prints each element while the kernel runs, with the program's number and the element's index.
+    Prints each element at run time, with the program's number and the element's index.
 
-    - prefix: a string, printed in front.
+    - prefix: a string, printed first.
     - args: tiles and scalars.
-    - hex: True prints numbers as hexadecimal.
+    - hex: True prints hexadecimal numbers.
 
-    Mask what is printed by the program's number (`if tl.program_id(0) == 0:`): all programs print otherwise.
+    All programs print. To print one program, use `if tl.program_id(0) == 0:`.
 
     >>> tl.device_print("pid", tl.program_id(0))
     >>> tl.arange(0, 2)
@@ -1387,12 +1385,12 @@ def device_print(prefix: Any, *args: Any, hex: Any = ...) -> None:
 def device_assert(cond: Any, msg: Any = ..., mask: Any = ...) -> None:
     """With debug on, end the program if an element is false.
 
-    Ends the program where a condition is false and says which element of which program it was. It is compiled only with debug=True at the launch, with
+    Ends the program if a condition is false, and reports the element and the program. It is compiled only with debug=True at the launch, with
     TRITON_DEBUG=1, or with `--debug` of the command.
 
     - cond: int1, a tile or a scalar.
-    - msg: what to say.
-    - mask: int1: which elements count.
+    - msg: the message.
+    - mask: int1. Elements with a false mask are not checked.
 
     >>> x = tl.arange(0, 4)
     >>> tl.device_assert(x >= 0, "offsets are not negative")
@@ -1410,7 +1408,7 @@ def _promote_bfloat16_to_float32(t: Any) -> tensor:
 def tuple(args: Any) -> tensor:
     """Several values as one.
 
-    Several values as one.
+    Several values in one tuple.
 
     - args: values of any kind.
 
@@ -1421,7 +1419,7 @@ def tuple(args: Any) -> tensor:
 def constexpr_type(value: Any) -> tensor:
     """The type of one constant.
 
-    The type of one constant, as signatures of specialised functions have it.
+    The type of one constant, in signatures of specialized functions.
 
     - value: the constant.
     """
@@ -1431,12 +1429,12 @@ def tuple_type(types: Any, fields: Any = ...) -> tensor:
     The type of a tuple.
 
     - types: those of its items.
-    - fields: their names, where it is a namedtuple.
+    - fields: their names, for a namedtuple.
     """
 def aggregate_replace(instance: Any, *fields: Any) -> tensor:
     """An aggregate with other values for some of its fields.
 
-    An aggregate (`@triton.aggregate`) with other values for some of its fields.
+    Returns a copy of an aggregate (`@triton.aggregate`) with other values for some fields.
 
     - instance: the aggregate.
     - fields: the new values, by name.
@@ -1444,7 +1442,7 @@ def aggregate_replace(instance: Any, *fields: Any) -> tensor:
 def cdiv(x: Any, div: Any) -> tensor:
     """X / div, rounded up; of integers.
 
-    The quotient of two integers, rounded up: how many blocks cover so many elements.
+    Divides two integers and rounds up: the number of blocks that cover x elements.
 
     - x: an integer, not negative.
     - div: an integer, positive.
@@ -1457,9 +1455,9 @@ def cdiv(x: Any, div: Any) -> tensor:
 def sigmoid(x: Any) -> tensor:
     """1 / (1 + exp(-x)).
 
-    1 / (1 + exp(-x)).
+    Computes 1 / (1 + exp(-x)).
 
-    - x: a tile or a scalar of float32 or float64.
+    - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.sigmoid(tl.zeros((2,), tl.float32))
     [0.5, 0.5]
@@ -1467,12 +1465,12 @@ def sigmoid(x: Any) -> tensor:
 def softmax(x: Any, dim: Any = ..., keep_dims: Any = ..., ieee_rounding: Any = ...) -> tensor:
     """Exp(x - max) / sum of these along a dimension; without one, the first. The shape stays, whatever keep_dims says.
 
-    exp(x - max(x)) divided by the sum of these, along a dimension: numbers in [0, 1] that add up to 1.
+    Computes exp(x - max(x)) divided by its sum, along a dimension. The results are in [0, 1], and their sum is 1.
 
-    - x: a tile of float32 or float64. Lanes that are not part of a line hold -inf.
-    - dim: the dimension; None for the first.
-    - keep_dims: taken for older programs; the shape stays in any case.
-    - ieee_rounding: True rounds the division as IEEE asks for on GPUs too.
+    - x: a tile of fp32 or fp64. Set padding elements to -inf.
+    - dim: the dimension, or None for the first.
+    - keep_dims: accepted for compatibility. The shape always stays.
+    - ieee_rounding: True rounds the division as IEEE 754 requires, on GPUs too.
 
     >>> tl.softmax(tl.zeros((4,), tl.float32))
     [0.25, 0.25, 0.25, 0.25]
@@ -1480,14 +1478,14 @@ def softmax(x: Any, dim: Any = ..., keep_dims: Any = ..., ieee_rounding: Any = .
     [1.0, 1.0]
     """
 def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> tensor:
-    """Place (i, j) of a grid walked row by row becomes the place of a walk in groups of size_g rows, which keeps operands of products in a GPU's cache.
+    """Index (i, j) in row-major order becomes an index in groups of size_g rows, which keeps operands of a matmul in a GPU's L2 cache.
 
-    Another order of walking a grid: place (i, j) of a walk row by row becomes the place of a walk in groups of size_g rows. Programs that run at the same
-    time then share operands of a product in a GPU's L2 cache.
+    Reorders the programs of a grid for the L2 cache: the index (i, j) in row-major order becomes the index in an order by groups of size_g rows. Then
+    concurrent programs share operands of a matmul in the L2 cache.
 
-    - i, j: the place: row and column of this program's tile.
-    - size_i, size_j: how many rows and columns of tiles there are.
-    - size_g: rows of a group.
+    - i, j: the row and the column of this program's tile.
+    - size_i, size_j: the number of rows and columns of tiles.
+    - size_g: the number of rows in a group.
 
     The result is a tuple (i, j).
 
@@ -1500,11 +1498,11 @@ def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> tensor:
 def atomic_load(pointer: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
     """Elements of 32 or 64 bits, each read at once; the order is 'acquire' unless sem says 'relaxed'.
 
-    Reads elements at once, ordered with what other programs store.
+    Loads elements atomically, ordered with the stores of other programs.
 
-    - pointer: a pointer, or a tile of pointers, to integers or floats of 32 or 64 bits. The memory must be writable: machines read by an operation that writes nothing new.
-    - mask: where it is false, nothing is read and the result is undefined.
-    - sem: "acquire", the default, makes what the program that wrote the value had stored before visible; "relaxed" only reads.
+    - pointer: a pointer, or a tile of pointers, to integers or floats of 32 or 64 bits. The memory must be writable, because the hardware uses a read-modify-write operation.
+    - mask: where it is false, nothing is loaded, and the result is undefined.
+    - sem: "acquire", the default, makes the earlier stores of the program that stored the value visible. "relaxed" only loads.
     - scope: as for `tl.atomic_add`.
 
     >>> # i_ptr points at the int32 0, 1, ..., 63
@@ -1514,12 +1512,12 @@ def atomic_load(pointer: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...)
 def atomic_store(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
     """Elements of 32 or 64 bits, each written at once; the order is 'release' unless sem says 'relaxed'.
 
-    Writes elements at once, ordered with what the program stored before.
+    Stores elements atomically, ordered with the earlier stores of the program.
 
     - pointer: a pointer, or a tile of pointers, to integers or floats of 32 or 64 bits.
-    - val: what is written; it is converted to the elements' type.
-    - mask: where it is false, nothing is written.
-    - sem: "release", the default, makes what the program stored before visible to one that reads the value by an acquire; "relaxed" only writes.
+    - val: the new value. It is converted to the type of the elements.
+    - mask: where it is false, nothing is stored.
+    - sem: "release", the default, makes the earlier stores of the program visible to an acquire that loads the value. "relaxed" only stores.
     - scope: as for `tl.atomic_add`.
 
     >>> # i_ptr points at the int32 0, 1, ..., 63
@@ -1530,15 +1528,15 @@ def atomic_store(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope:
 def atomic_poll(pointer: Any, expected_value: Any, sem: Any = ..., scope: Any = ..., timeout_ns: Any = ...) -> tensor:
     """Waits until memory equals the expected value, at each address; the result is true there.
 
-    Waits until memory holds an expected value: a program waits for one that came before it in the launch's order.
+    Waits until memory has an expected value. A program may wait for one with a lower number in the launch.
 
     - pointer: a pointer, or a tile of pointers, to integers. A tile waits for all its elements.
     - expected_value: the value to wait for.
-    - sem: "acquire", the default, makes what the other program stored before visible; "relaxed" only reads.
+    - sem: "acquire", the default, makes the earlier stores of the other program visible. "relaxed" only loads.
     - scope: as for `tl.atomic_add`.
-    - timeout_ns: None, or how long to wait at most, in nanoseconds of a GPU's clock; memory is looked at once in any case. CPUs refuse a limit.
+    - timeout_ns: None, or the longest wait in nanoseconds of a GPU's clock. Memory is read at least once. On CPUs, a limit is an error.
 
-    The result is true, or false where the time was over first.
+    The result is true, or false after a timeout.
 
     >>> # i_ptr points at the int32 0, 1, ..., 63
     >>> tl.atomic_poll(i_ptr + 3, 3)
@@ -1547,7 +1545,7 @@ def atomic_poll(pointer: Any, expected_value: Any, sem: Any = ..., scope: Any = 
 def interleave(a: Any, b: Any) -> tensor:
     """A[0], b[0], a[1], b[1], ... along the last dimension.
 
-    The elements of two tiles by turns along the last dimension.
+    Interleaves the elements of two tiles along the last dimension.
 
     - a, b: tiles of one type and shape.
 
@@ -1557,14 +1555,14 @@ def interleave(a: Any, b: Any) -> tensor:
 def sum(input: Any, axis: Any = ..., keep_dims: Any = ..., dtype: Any = ...) -> tensor:
     """The sum along an axis, or of all elements; integers below 32 bits are summed in 32.
 
-    The sum along an axis, or of all elements.
+    Sums the elements along an axis, or all elements.
 
     - input: a tile of integers or floats.
-    - axis: the axis that goes away; None sums all elements up.
+    - axis: the axis to reduce. None sums all elements.
     - keep_dims: True keeps the axis with the size 1, so that the result broadcasts against the input.
-    - dtype: the type that is summed in; by default the input's, and int32 or uint32 for integers below 32 bits.
+    - dtype: the type of the accumulation. The default is the input's type, or int32 or uint32 for integers below 32 bits.
 
-    fp16 and bf16 are summed in their own type: convert first where a sum is long.
+    The accumulation of fp16 and bf16 is in their own type: convert to fp32 before a long sum.
 
     >>> x = tl.reshape(tl.arange(0, 8), (2, 4))
     >>> tl.sum(x, axis=1)
@@ -1579,15 +1577,15 @@ def sum(input: Any, axis: Any = ..., keep_dims: Any = ..., dtype: Any = ...) -> 
 def max(input: Any, axis: Any = ..., return_indices: Any = ..., return_indices_tie_break_left: Any = ..., keep_dims: Any = ...) -> Any:
     """The largest element along an axis, or of all; with return_indices its index as well, of equals the first.
 
-    The largest, or the smallest, element along an axis, or of all. `tl.maximum` and `tl.minimum` are other functions: they compare two tiles.
+    Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
 
     - input: a tile of integers or floats.
-    - axis: the axis that goes away; None takes all elements.
+    - axis: the axis to reduce. None reduces all elements.
     - return_indices: True returns a tuple: the elements, and their indices along the axis as int32.
-    - return_indices_tie_break_left: of equal elements the first index counts; False allows any.
+    - return_indices_tie_break_left: True returns the first index of equal elements. False allows any of them.
     - keep_dims: True keeps the axis with the size 1.
 
-    NaN is left out where there is a number. bf16 becomes fp32, integers below 32 bits become int32.
+    NaN is ignored if there is a number. bf16 becomes fp32, and integers below 32 bits become int32.
 
     >>> x = tl.reshape((tl.arange(0, 8) * 3) % 8, (2, 4))
     >>> x
@@ -1601,15 +1599,15 @@ def max(input: Any, axis: Any = ..., return_indices: Any = ..., return_indices_t
 def min(input: Any, axis: Any = ..., return_indices: Any = ..., return_indices_tie_break_left: Any = ..., keep_dims: Any = ...) -> Any:
     """The smallest element along an axis, or of all; with return_indices its index as well, of equals the first.
 
-    The largest, or the smallest, element along an axis, or of all. `tl.maximum` and `tl.minimum` are other functions: they compare two tiles.
+    Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
 
     - input: a tile of integers or floats.
-    - axis: the axis that goes away; None takes all elements.
+    - axis: the axis to reduce. None reduces all elements.
     - return_indices: True returns a tuple: the elements, and their indices along the axis as int32.
-    - return_indices_tie_break_left: of equal elements the first index counts; False allows any.
+    - return_indices_tie_break_left: True returns the first index of equal elements. False allows any of them.
     - keep_dims: True keeps the axis with the size 1.
 
-    NaN is left out where there is a number. bf16 becomes fp32, integers below 32 bits become int32.
+    NaN is ignored if there is a number. bf16 becomes fp32, and integers below 32 bits become int32.
 
     >>> x = tl.reshape((tl.arange(0, 8) * 3) % 8, (2, 4))
     >>> x
@@ -1623,14 +1621,14 @@ def min(input: Any, axis: Any = ..., return_indices: Any = ..., return_indices_t
 def argmax(input: Any, axis: Any, tie_break_left: Any = ..., keep_dims: Any = ...) -> tensor:
     """The index of the largest element along an axis; of equals the first, unless tie_break_left is False.
 
-    The index of the largest, or the smallest, element along an axis.
+    Returns the index of the largest, or the smallest, element along an axis.
 
     - input: a tile of integers or floats.
-    - axis: the axis that goes away.
-    - tie_break_left: of equal elements the first index counts; False allows any, which is cheaper.
+    - axis: the axis to reduce.
+    - tie_break_left: True returns the first index of equal elements. False allows any of them, which is cheaper.
     - keep_dims: True keeps the axis with the size 1.
 
-    The result is int32. A NaN stands behind every number.
+    The result is int32. Any number wins over NaN.
 
     >>> tl.argmax((tl.arange(0, 8) * 3) % 8, axis=0)
     5
@@ -1640,14 +1638,14 @@ def argmax(input: Any, axis: Any, tie_break_left: Any = ..., keep_dims: Any = ..
 def argmin(input: Any, axis: Any, tie_break_left: Any = ..., keep_dims: Any = ...) -> tensor:
     """The index of the smallest element along an axis; of equals the first, unless tie_break_left is False.
 
-    The index of the largest, or the smallest, element along an axis.
+    Returns the index of the largest, or the smallest, element along an axis.
 
     - input: a tile of integers or floats.
-    - axis: the axis that goes away.
-    - tie_break_left: of equal elements the first index counts; False allows any, which is cheaper.
+    - axis: the axis to reduce.
+    - tie_break_left: True returns the first index of equal elements. False allows any of them, which is cheaper.
     - keep_dims: True keeps the axis with the size 1.
 
-    The result is int32. A NaN stands behind every number.
+    The result is int32. Any number wins over NaN.
 
     >>> tl.argmax((tl.arange(0, 8) * 3) % 8, axis=0)
     5
@@ -1657,10 +1655,10 @@ def argmin(input: Any, axis: Any, tie_break_left: Any = ..., keep_dims: Any = ..
 def xor_sum(input: Any, axis: Any = ..., keep_dims: Any = ...) -> tensor:
     """All elements along an axis combined by ^; of integers.
 
-    All elements along an axis combined by exclusive or.
+    Reduces the elements along an axis with exclusive or.
 
     - input: a tile of integers.
-    - axis: the axis that goes away; None combines all elements.
+    - axis: the axis to reduce. None reduces all elements.
     - keep_dims: True keeps the axis with the size 1.
 
     >>> tl.xor_sum(tl.arange(0, 8) + 1, axis=0)
@@ -1671,10 +1669,10 @@ def xor_sum(input: Any, axis: Any = ..., keep_dims: Any = ...) -> tensor:
 def reduce_or(input: Any, axis: Any = ..., keep_dims: Any = ...) -> tensor:
     """All elements along an axis combined by |; of integers.
 
-    All elements along an axis combined by bitwise or. Of conditions: whether any is true.
+    Reduces the elements along an axis with bitwise or. For conditions, it returns whether any is true.
 
     - input: a tile of integers or int1.
-    - axis: the axis that goes away; None combines all elements.
+    - axis: the axis to reduce. None reduces all elements.
     - keep_dims: True keeps the axis with the size 1.
 
     >>> tl.reduce_or(tl.arange(0, 4) == 2, axis=0)
@@ -1683,12 +1681,12 @@ def reduce_or(input: Any, axis: Any = ..., keep_dims: Any = ...) -> tensor:
 def cumsum(input: Any, axis: Any = ..., reverse: Any = ..., dtype: Any = ...) -> tensor:
     """Sums of all elements up to each along an axis; reverse: from each to the end.
 
-    Running sums along an axis: element i is the sum of elements 0 to i.
+    Computes prefix sums along an axis: element i is the sum of elements 0 to i.
 
     - input: a tile of integers or floats. bf16 becomes fp32.
-    - axis: the axis along which it runs; 0 by default.
+    - axis: the axis of the scan, 0 by default.
     - reverse: True sums from each element to the end.
-    - dtype: the type that is summed in; by default the input's, and int32 or uint32 for integers below 32 bits.
+    - dtype: the type of the accumulation. The default is the input's type, or int32 or uint32 for integers below 32 bits.
 
     >>> tl.cumsum(tl.arange(0, 4))
     [0, 1, 3, 6]
@@ -1698,12 +1696,12 @@ def cumsum(input: Any, axis: Any = ..., reverse: Any = ..., dtype: Any = ...) ->
 def cumprod(input: Any, axis: Any = ..., reverse: Any = ..., dtype: Any = ...) -> tensor:
     """Products of all elements up to each along an axis; reverse: from each to the end.
 
-    Running products along an axis: element i is the product of elements 0 to i.
+    Computes prefix products along an axis: element i is the product of elements 0 to i.
 
     - input: a tile of integers or floats. bf16 becomes fp32.
-    - axis: the axis along which it runs; 0 by default.
+    - axis: the axis of the scan, 0 by default.
     - reverse: True multiplies from each element to the end.
-    - dtype: a type that the elements are converted to first.
+    - dtype: the type to which the elements are converted first.
 
     >>> tl.cumprod(tl.arange(1, 5))
     [1, 2, 6, 24]
@@ -1711,11 +1709,11 @@ def cumprod(input: Any, axis: Any = ..., reverse: Any = ..., dtype: Any = ...) -
 def sort(x: Any, dim: Any = ..., descending: Any = ...) -> tensor:
     """The elements in order along the last dimension.
 
-    The elements of each line along the last dimension, in order.
+    Sorts the elements along the last dimension. No element is lost. NaN comes after all numbers, or first with descending=True.
 
     - x: a tile of integers or floats.
-    - dim: the last dimension, or None for it; no other can be sorted.
-    - descending: True begins with the largest.
+    - dim: the last dimension, or None for it. Other dimensions cannot be sorted.
+    - descending: True starts with the largest.
 
     >>> tl.sort((tl.arange(0, 8) * 3) % 8)
     [0, 1, 2, 3, 4, 5, 6, 7]
@@ -1725,12 +1723,12 @@ def sort(x: Any, dim: Any = ..., descending: Any = ...) -> tensor:
 def sort_impl(x: Any, k: Any = ..., dim: Any = ..., descending: Any = ...) -> tensor:
     """What sort and topk are made of: with k, the first k of them.
 
-    What `tl.sort` and `tl.topk` are made of.
+    The implementation of `tl.sort` and `tl.topk`.
 
     - x: a tile of integers or floats.
-    - k: how many elements of each line are wanted; None for all.
+    - k: the number of elements to return, or None for all.
     - dim: the last dimension, or None for it.
-    - descending: True begins with the largest.
+    - descending: True starts with the largest.
 
     >>> tl.sort_impl((tl.arange(0, 8) * 3) % 8, k=2)
     [0, 1]
@@ -1738,13 +1736,13 @@ def sort_impl(x: Any, k: Any = ..., dim: Any = ..., descending: Any = ...) -> te
 def topk(x: Any, k: Any, dim: Any = ..., descending: Any = ...) -> tensor:
     """The k largest elements along the last dimension, in order; descending=False: the smallest. k is a power of two.
 
-    The k largest elements of each line along the last dimension, in order. It costs less than to sort them all. Where some are left out, elements of
-    less than 32 bits become float32 or int32, as those of `tl.max` do.
+    Returns the k largest elements along the last dimension, in order. It is cheaper than a full sort. If k is less than the size, elements of less than
+    32 bits become fp32 or int32, as with `tl.max`.
 
     - x: a tile of integers or floats.
-    - k: how many, a power of two, known at compile time.
+    - k: the number of elements, a power of two, known at compile time.
     - dim: the last dimension, or None for it.
-    - descending: False gives the smallest, beginning with the smallest.
+    - descending: False returns the smallest elements, in ascending order.
 
     >>> tl.topk((tl.arange(0, 8) * 3) % 8, 2)
     [7, 6]
@@ -1752,11 +1750,11 @@ def topk(x: Any, k: Any, dim: Any = ..., descending: Any = ...) -> tensor:
 def bitonic_merge(x: Any, dim: Any = ..., descending: Any = ...) -> tensor:
     """Sorts along the last dimension what first rises and then falls.
 
-    Sorts lines that first rise and then fall (or the other way): one stage of a sorting network, for merging two sorted halves of which one is flipped.
+    Sorts bitonic sequences along the last dimension: they first rise and then fall, or the reverse. It merges two sorted halves, one of them flipped.
 
     - x: a tile of integers or floats.
     - dim: the last dimension, or None for it.
-    - descending: True begins with the largest.
+    - descending: True starts with the largest.
 
     >>> x = tl.arange(0, 8)
     >>> tl.bitonic_merge(tl.where(x < 4, x, 11 - x))
@@ -1765,10 +1763,10 @@ def bitonic_merge(x: Any, dim: Any = ..., descending: Any = ...) -> tensor:
 def flip(x: Any, dim: Any = ...) -> tensor:
     """The elements in reverse along a dimension; without one, the last.
 
-    The elements in reverse along a dimension.
+    Reverses the elements along a dimension.
 
     - x: a tile.
-    - dim: which dimension; None for the last.
+    - dim: the dimension, or None for the last.
 
     >>> tl.flip(tl.arange(0, 4))
     [3, 2, 1, 0]
@@ -1776,11 +1774,11 @@ def flip(x: Any, dim: Any = ...) -> tensor:
 def philox_impl(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any, n_rounds: Any = ...) -> tensor:
     """Rounds of Philox on four counters with two keys: four tiles of random bits.
 
-    The rounds of Philox alone.
+    Runs only the rounds of Philox.
 
     - c0, c1, c2, c3: counters, unsigned, of 32 or 64 bits.
     - k0, k1: keys of the same type.
-    - n_rounds: how many.
+    - n_rounds: the number of rounds.
 
     >>> zero = tl.zeros((1,), tl.uint32)
     >>> a, b, c, d = tl.philox_impl(zero, zero, zero, zero, zero, zero, 10)
@@ -1790,11 +1788,11 @@ def philox_impl(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any, n_rounds: 
 def philox(seed: Any, c0: Any, c1: Any, c2: Any, c3: Any, n_rounds: Any = ...) -> tensor:
     """Four tiles of random bits for a seed and four counters.
 
-    Four tiles of random bits for a seed and four counters: what the other functions are made of.
+    Generates four tiles of random bits from a seed and four counters. The other random functions use it.
 
-    - seed: an integer scalar; 64 bits of it count.
+    - seed: an integer scalar of up to 64 bits.
     - c0, c1, c2, c3: counters: tiles of integers of 32 or 64 bits.
-    - n_rounds: rounds of Philox.
+    - n_rounds: the number of Philox rounds.
 
     >>> zero = tl.zeros((1,), tl.uint32)
     >>> a, b, c, d = tl.philox(0, zero, zero, zero, zero)
@@ -1804,11 +1802,11 @@ def philox(seed: Any, c0: Any, c1: Any, c2: Any, c3: Any, n_rounds: Any = ...) -
 def randint4x(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
     """Four tiles of random 32-bit integers for a scalar seed and a tile of offsets, at the cost of one.
 
-    Four tiles of random 32-bit integers, at the cost of one.
+    Generates four tiles of random 32-bit integers, at the cost of one.
 
     - seed: an integer scalar.
     - offset: a tile of integers.
-    - n_rounds: rounds of Philox.
+    - n_rounds: the number of Philox rounds.
 
     >>> a, b, c, d = tl.randint4x(7, tl.arange(0, 4))
     >>> a == tl.randint(7, tl.arange(0, 4))
@@ -1817,11 +1815,11 @@ def randint4x(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
 def randint(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
     """Random 32-bit integers for a scalar seed and a tile of offsets; equal ones give equal numbers.
 
-    Random 32-bit integers, unsigned.
+    Generates random unsigned 32-bit integers.
 
     - seed: an integer scalar.
-    - offset: a tile of integers; equal seeds and offsets give equal numbers.
-    - n_rounds: rounds of Philox.
+    - offset: a tile of integers. Equal seeds and offsets give equal numbers.
+    - n_rounds: the number of Philox rounds.
 
     >>> tl.randint(7, tl.arange(0, 4)) % 1
     [0, 0, 0, 0]
@@ -1829,7 +1827,7 @@ def randint(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
 def uint_to_uniform_float(x: Any) -> tensor:
     """Random bits as floats in [0, 1).
 
-    Random bits as floats in [0, 1).
+    Converts random bits to floats in [0, 1).
 
     - x: a tile of integers of 32 or 64 bits.
 
@@ -1839,9 +1837,9 @@ def uint_to_uniform_float(x: Any) -> tensor:
 def pair_uniform_to_normal(u1: Any, u2: Any) -> tensor:
     """Two tiles of uniform floats as two of normal ones (Box-Muller).
 
-    Two tiles of uniform floats as two of normal ones (Box and Muller's way).
+    Converts two tiles of uniform floats to two of normal floats (Box-Muller).
 
-    - u1, u2: tiles of float32 in [0, 1).
+    - u1, u2: tiles of fp32 in [0, 1).
 
     >>> a, b = tl.pair_uniform_to_normal(tl.full((1,), 0.5, tl.float32), tl.full((1,), 0.25, tl.float32))
     >>> b
@@ -1850,13 +1848,13 @@ def pair_uniform_to_normal(u1: Any, u2: Any) -> tensor:
 def rand(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
     """Random float32 in [0, 1) for a scalar seed and a tile of offsets; equal ones give equal numbers.
 
-    Random float32 in [0, 1), made by Philox from a seed and an offset: no state, so any element can be made again, in backward passes for example.
+    Generates random fp32 numbers in [0, 1) with Philox, from a seed and an offset. It has no state, so a backward pass can regenerate any element.
 
     - seed: an integer scalar.
-    - offset: a tile of integers; equal seeds and offsets give equal numbers.
-    - n_rounds: rounds of Philox; fewer are faster and less random.
+    - offset: a tile of integers. Equal seeds and offsets give equal numbers.
+    - n_rounds: the number of Philox rounds. Fewer rounds are faster and less random.
 
-    The numbers are those of upstream Triton.
+    The numbers are the same as Triton's.
 
     >>> tl.rand(7, tl.arange(0, 4)) < 1.0
     [True, True, True, True]
@@ -1864,11 +1862,11 @@ def rand(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
 def rand4x(seed: Any, offsets: Any, n_rounds: Any = ...) -> tensor:
     """Four tiles of random float32 in [0, 1), at the cost of one.
 
-    Four tiles of random float32 in [0, 1), at the cost of one: Philox makes four numbers at a time.
+    Generates four tiles of random fp32 numbers in [0, 1), at the cost of one: Philox makes four numbers at a time.
 
     - seed: an integer scalar.
     - offsets: a tile of integers.
-    - n_rounds: rounds of Philox.
+    - n_rounds: the number of Philox rounds.
 
     >>> a, b, c, d = tl.rand4x(7, tl.arange(0, 4))
     >>> a == tl.rand(7, tl.arange(0, 4))
@@ -1877,11 +1875,11 @@ def rand4x(seed: Any, offsets: Any, n_rounds: Any = ...) -> tensor:
 def randn(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
     """Random float32 of mean 0 and variance 1 for a scalar seed and a tile of offsets.
 
-    Random float32 of mean 0 and variance 1.
+    Generates random fp32 numbers with mean 0 and variance 1.
 
     - seed: an integer scalar.
-    - offset: a tile of integers; equal seeds and offsets give equal numbers.
-    - n_rounds: rounds of Philox.
+    - offset: a tile of integers. Equal seeds and offsets give equal numbers.
+    - n_rounds: the number of Philox rounds.
 
     >>> tl.randn(7, tl.arange(0, 4)) == tl.randn(7, tl.arange(0, 4))
     [True, True, True, True]
@@ -1889,11 +1887,11 @@ def randn(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
 def randn4x(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
     """Four tiles of random float32 of mean 0 and variance 1, at the cost of one.
 
-    Four tiles of random float32 of mean 0 and variance 1, at the cost of one.
+    Generates four tiles of random fp32 numbers with mean 0 and variance 1, at the cost of one.
 
     - seed: an integer scalar.
     - offset: a tile of integers.
-    - n_rounds: rounds of Philox.
+    - n_rounds: the number of Philox rounds.
 
     >>> a, b, c, d = tl.randn4x(7, tl.arange(0, 4))
     >>> a == tl.randn(7, tl.arange(0, 4))

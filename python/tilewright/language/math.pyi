@@ -5,10 +5,10 @@ from . import tensor as tensor
 def exp(x: Any) -> tensor:
     """E to the power x.
 
-    The exponential function: e, or 2, to the power x. On GPUs and CPUs alike `exp2` is the cheaper one, so loops that take many exponentials fold log2(e)
-    into a factor that they have anyway.
+    Computes e, or 2, to the power x. `exp2` is cheaper on GPUs and CPUs. A loop with many exponentials can multiply an existing factor by log2(e) and
+    use `exp2`.
 
-    - x: a tile or a scalar of float32 or float64. Convert narrower floats first.
+    - x: a tile or a scalar of fp32 or fp64. Convert narrower floats first.
 
     >>> tl.exp(tl.arange(0, 2) * 1.0)
     [1.0, 2.71828]
@@ -20,10 +20,10 @@ def exp(x: Any) -> tensor:
 def exp2(x: Any) -> tensor:
     """2 to the power x.
 
-    The exponential function: e, or 2, to the power x. On GPUs and CPUs alike `exp2` is the cheaper one, so loops that take many exponentials fold log2(e)
-    into a factor that they have anyway.
+    Computes e, or 2, to the power x. `exp2` is cheaper on GPUs and CPUs. A loop with many exponentials can multiply an existing factor by log2(e) and
+    use `exp2`.
 
-    - x: a tile or a scalar of float32 or float64. Convert narrower floats first.
+    - x: a tile or a scalar of fp32 or fp64. Convert narrower floats first.
 
     >>> tl.exp(tl.arange(0, 2) * 1.0)
     [1.0, 2.71828]
@@ -35,9 +35,9 @@ def exp2(x: Any) -> tensor:
 def log(x: Any) -> tensor:
     """Natural logarithm.
 
-    The logarithm to base e, or to base 2. Of 0 it is -inf, of what is below 0 NaN.
+    Computes the logarithm to base e, or to base 2. The logarithm of 0 is -inf, and that of a negative number is NaN.
 
-    - x: a tile or a scalar of float32 or float64.
+    - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.log2(8.0)
     3.0
@@ -47,9 +47,9 @@ def log(x: Any) -> tensor:
 def log2(x: Any) -> tensor:
     """Logarithm to base 2.
 
-    The logarithm to base e, or to base 2. Of 0 it is -inf, of what is below 0 NaN.
+    Computes the logarithm to base e, or to base 2. The logarithm of 0 is -inf, and that of a negative number is NaN.
 
-    - x: a tile or a scalar of float32 or float64.
+    - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.log2(8.0)
     3.0
@@ -59,9 +59,9 @@ def log2(x: Any) -> tensor:
 def sin(x: Any) -> tensor:
     """Sine.
 
-    The sine and the cosine of an angle in radians.
+    Computes the sine or the cosine of an angle in radians.
 
-    - x: a tile or a scalar of float32 or float64.
+    - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.sin(tl.arange(0, 2) * 1.5707964)
     [0.0, 1.0]
@@ -71,9 +71,9 @@ def sin(x: Any) -> tensor:
 def cos(x: Any) -> tensor:
     """Cosine.
 
-    The sine and the cosine of an angle in radians.
+    Computes the sine or the cosine of an angle in radians.
 
-    - x: a tile or a scalar of float32 or float64.
+    - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.sin(tl.arange(0, 2) * 1.5707964)
     [0.0, 1.0]
@@ -83,10 +83,10 @@ def cos(x: Any) -> tensor:
 def sqrt(x: Any) -> tensor:
     """Square root.
 
-    The square root, or 1 divided by it. On GPUs `rsqrt` is one instruction, `sqrt` an approximation that is right to about one unit in the last place;
-    `tl.sqrt_rn` rounds.
+    Computes the square root, or 1 divided by it. On GPUs, `rsqrt` is one instruction, and `sqrt` is an approximation within about one unit in the last
+    place. `tl.sqrt_rn` rounds to nearest.
 
-    - x: a tile or a scalar of float32 or float64.
+    - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.sqrt(16.0)
     4.0
@@ -96,10 +96,10 @@ def sqrt(x: Any) -> tensor:
 def rsqrt(x: Any) -> tensor:
     """1 / square root.
 
-    The square root, or 1 divided by it. On GPUs `rsqrt` is one instruction, `sqrt` an approximation that is right to about one unit in the last place;
-    `tl.sqrt_rn` rounds.
+    Computes the square root, or 1 divided by it. On GPUs, `rsqrt` is one instruction, and `sqrt` is an approximation within about one unit in the last
+    place. `tl.sqrt_rn` rounds to nearest.
 
-    - x: a tile or a scalar of float32 or float64.
+    - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.sqrt(16.0)
     4.0
@@ -109,9 +109,9 @@ def rsqrt(x: Any) -> tensor:
 def sqrt_rn(x: Any) -> tensor:
     """Fp32 square root, rounded to nearest.
 
-    The square root of float32, rounded to the nearest number on every machine.
+    Computes the square root of fp32 values, rounded to nearest on every machine.
 
-    - x: a tile or a scalar of float32.
+    - x: a tile or a scalar of fp32.
 
     >>> tl.sqrt_rn(2.0)
     1.41421
@@ -119,9 +119,9 @@ def sqrt_rn(x: Any) -> tensor:
 def erf(x: Any) -> tensor:
     """Error function.
 
-    The error function, of which the exact GELU is made: `0.5 * x * (1 + tl.erf(x * 0.70710678))`.
+    Computes the error function. The exact GELU uses it: `0.5 * x * (1 + tl.erf(x * 0.70710678))`.
 
-    - x: a tile or a scalar of float32 or float64.
+    - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.erf(tl.arange(0, 2) * 1.0)
     [0.0, 0.842701]
@@ -129,9 +129,9 @@ def erf(x: Any) -> tensor:
 def floor(x: Any) -> tensor:
     """The next integral value below.
 
-    The next integral value below, or above, as a float.
+    Rounds down, or up, to an integral value, as a float.
 
-    - x: a tile or a scalar of float32 or float64.
+    - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.floor(-1.5)
     -2.0
@@ -141,9 +141,9 @@ def floor(x: Any) -> tensor:
 def ceil(x: Any) -> tensor:
     """The next integral value above.
 
-    The next integral value below, or above, as a float.
+    Rounds down, or up, to an integral value, as a float.
 
-    - x: a tile or a scalar of float32 or float64.
+    - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.floor(-1.5)
     -2.0
@@ -153,9 +153,9 @@ def ceil(x: Any) -> tensor:
 def abs(x: Any) -> tensor:
     """Absolute value.
 
-    The absolute value.
+    Returns the absolute value.
 
-    - x: a tile or a scalar of integers or floats. Of a signed integer, the smallest value stays what it is.
+    - x: a tile or a scalar of integers or floats. The smallest value of a signed integer type stays negative.
 
     >>> tl.abs(tl.arange(0, 4) - 2)
     [2, 1, 0, 1]
@@ -163,11 +163,11 @@ def abs(x: Any) -> tensor:
 def fdiv(x: Any, y: Any, ieee_rounding: Any = ..., approx: Any = ...) -> tensor:
     """Float division.
 
-    Division of floats, where a GPU may take the faster instruction.
+    Divides floats. A GPU may use its faster, approximate instruction.
 
     - x, y: floats.
-    - ieee_rounding: True rounds as IEEE asks for. CPUs always do.
-    - approx: True allows an approximation; it excludes ieee_rounding.
+    - ieee_rounding: True rounds as IEEE 754 requires. CPUs always do.
+    - approx: True allows an approximation. It excludes ieee_rounding.
 
     >>> tl.fdiv(1.0, 4.0)
     0.25
@@ -175,9 +175,9 @@ def fdiv(x: Any, y: Any, ieee_rounding: Any = ..., approx: Any = ...) -> tensor:
 def div_rn(x: Any, y: Any) -> tensor:
     """Fp32 division, rounded to nearest.
 
-    Division of float32, rounded to the nearest number on every machine.
+    Divides fp32 values, rounded to nearest on every machine.
 
-    - x, y: float32.
+    - x, y: fp32.
 
     >>> tl.div_rn(1.0, 4.0)
     0.25
@@ -185,9 +185,9 @@ def div_rn(x: Any, y: Any) -> tensor:
 def umulhi(x: Any, y: Any) -> tensor:
     """The upper half of an unsigned product.
 
-    The upper half of the product of two unsigned integers, which their own type does not hold. Hashes and random numbers are made with it.
+    Returns the upper half of the product of two unsigned integers. Hashes and random number generators use it.
 
-    - x, y: integers of 32 or 64 bits, taken as unsigned.
+    - x, y: integers of 32 or 64 bits, interpreted as unsigned.
 
     >>> tl.umulhi(tl.full((1,), 1 << 31, tl.uint32), tl.full((1,), 6, tl.uint32))
     [3]
@@ -195,7 +195,7 @@ def umulhi(x: Any, y: Any) -> tensor:
 def fma(x: Any, y: Any, z: Any) -> tensor:
     """X * y + z.
 
-    x * y + z with one rounding in place of two.
+    Computes x * y + z with one rounding.
 
     - x, y, z: floats, broadcast to a common shape.
 

@@ -5,14 +5,14 @@ from . import tensor as tensor
 def current_target() -> tensor:
     """The target's name.
 
-    The name of the target that the kernel is compiled for, known at compile time: "cuda" or "cpu".
+    Returns the name of the target, known at compile time: "cuda" or "cpu".
 
     >>> tl.static_print(tl.target_info.current_target())
     """
 def is_cuda() -> tensor:
     """Whether the target is an NVIDIA GPU.
 
-    Whether the target is an NVIDIA GPU, known at compile time: an `if` on it is decided while compiling.
+    Returns whether the target is an NVIDIA GPU. The value is known at compile time, so an `if` on it compiles one branch.
 
     >>> tl.arange(0, 2 if tl.target_info.is_cuda() else 2)
     [0, 1]
@@ -20,7 +20,7 @@ def is_cuda() -> tensor:
 def cuda_capability_geq(major: Any, minor: Any = ...) -> tensor:
     """Whether the target is an NVIDIA GPU of this capability or a later one.
 
-    Whether the target is an NVIDIA GPU of this compute capability or a later one, known at compile time.
+    Returns whether the target is an NVIDIA GPU of this compute capability or a later one, known at compile time.
 
     - major, minor: 9 and 0 for Hopper.
 
@@ -30,7 +30,7 @@ def cuda_capability_geq(major: Any, minor: Any = ...) -> tensor:
 def is_hip() -> tensor:
     """Whether the target is an AMD GPU.
 
-    Whether the target is an AMD GPU, or one of a kind. It never is: kernels that ask take their other branch.
+    Returns whether the target is an AMD GPU, or a kind of it. The result is always False.
 
     >>> tl.target_info.is_hip()
     False
@@ -38,7 +38,7 @@ def is_hip() -> tensor:
 def is_hip_cdna3() -> tensor:
     """Whether the target is an AMD MI300.
 
-    Whether the target is an AMD GPU, or one of a kind. It never is: kernels that ask take their other branch.
+    Returns whether the target is an AMD GPU, or a kind of it. The result is always False.
 
     >>> tl.target_info.is_hip()
     False
@@ -46,7 +46,7 @@ def is_hip_cdna3() -> tensor:
 def is_hip_cdna4() -> tensor:
     """Whether the target is an AMD MI350.
 
-    Whether the target is an AMD GPU, or one of a kind. It never is: kernels that ask take their other branch.
+    Returns whether the target is an AMD GPU, or a kind of it. The result is always False.
 
     >>> tl.target_info.is_hip()
     False
@@ -54,7 +54,7 @@ def is_hip_cdna4() -> tensor:
 def is_hip_gfx1250() -> tensor:
     """Whether the target is an AMD GPU of that name.
 
-    Whether the target is an AMD GPU, or one of a kind. It never is: kernels that ask take their other branch.
+    Returns whether the target is an AMD GPU, or a kind of it. The result is always False.
 
     >>> tl.target_info.is_hip()
     False

@@ -27,7 +27,7 @@ def cospi(arg0: Any) -> tensor:
 def erf(arg0: Any) -> tensor:
     """The error function."""
 def erfc(arg0: Any) -> tensor:
-    """1 - erf(x), exact where that is small."""
+    """1 - erf(x), accurate for small results."""
 def erfcinv(arg0: Any) -> tensor:
     """The inverse of erfc."""
 def erfcx(arg0: Any) -> tensor:
@@ -41,7 +41,7 @@ def exp10(arg0: Any) -> tensor:
 def exp2(arg0: Any) -> tensor:
     """2 to the power x."""
 def expm1(arg0: Any) -> tensor:
-    """Exp(x) - 1, exact near 0."""
+    """Exp(x) - 1, accurate near 0."""
 def floor(arg0: Any) -> tensor:
     """The next integral value below."""
 def lgamma(arg0: Any) -> tensor:
@@ -51,13 +51,13 @@ def log(arg0: Any) -> tensor:
 def log10(arg0: Any) -> tensor:
     """The logarithm to base 10."""
 def log1p(arg0: Any) -> tensor:
-    """Log(1 + x), exact near 0."""
+    """Log(1 + x), accurate near 0."""
 def log2(arg0: Any) -> tensor:
     """The logarithm to base 2."""
 def logb(arg0: Any) -> tensor:
     """The exponent of a float as a float."""
 def nearbyint(arg0: Any) -> tensor:
-    """The nearest integral value, halves to even."""
+    """The nearest integral value, ties to even."""
 def normcdf(arg0: Any) -> tensor:
     """The cumulative distribution function of the normal distribution."""
 def normcdfinv(arg0: Any) -> tensor:
@@ -65,9 +65,9 @@ def normcdfinv(arg0: Any) -> tensor:
 def rcbrt(arg0: Any) -> tensor:
     """1 / cube root."""
 def rint(arg0: Any) -> tensor:
-    """The nearest integral value, halves to even."""
+    """The nearest integral value, ties to even."""
 def round(arg0: Any) -> tensor:
-    """The nearest integral value, halves away from zero."""
+    """The nearest integral value, ties away from zero."""
 def rsqrt(arg0: Any) -> tensor:
     """1 / square root."""
 def sin(arg0: Any) -> tensor:
@@ -85,7 +85,7 @@ def tanh(arg0: Any) -> tensor:
 def tgamma(arg0: Any) -> tensor:
     """The gamma function."""
 def trunc(arg0: Any) -> tensor:
-    """What is before the point."""
+    """The integral part, rounded towards zero."""
 def j0(arg0: Any) -> tensor:
     """The Bessel function of the first kind, of order 0 or 1."""
 def j1(arg0: Any) -> tensor:
@@ -103,17 +103,17 @@ def atan2(arg0: Any, arg1: Any) -> tensor:
 def copysign(arg0: Any, arg1: Any) -> tensor:
     """The first value with the sign of the second."""
 def fdim(arg0: Any, arg1: Any) -> tensor:
-    """X - y where that is positive, else 0."""
+    """X - y if that is positive, else 0."""
 def fmod(arg0: Any, arg1: Any) -> tensor:
-    """The remainder of a division that is cut off: its sign is that of x."""
+    """The remainder of a truncating division, with the sign of x."""
 def hypot(arg0: Any, arg1: Any) -> tensor:
-    """The length of the vector (x, y), without overflow on the way."""
+    """The length of the vector (x, y), without intermediate overflow."""
 def nextafter(arg0: Any, arg1: Any) -> tensor:
-    """The next float from x on towards y."""
+    """The next float after x towards y."""
 def pow(arg0: Any, arg1: Any) -> tensor:
     """X to the power y."""
 def remainder(arg0: Any, arg1: Any) -> tensor:
-    """X - n * y for the integer n that is nearest to x / y."""
+    """X - n * y, where n is the integer nearest to x / y."""
 def rhypot(arg0: Any, arg1: Any) -> tensor:
     """1 / hypot(x, y)."""
 def fma(arg0: Any, arg1: Any, arg2: Any) -> tensor:
@@ -143,27 +143,27 @@ def signbit(arg0: Any) -> tensor:
 def saturatef(arg0: Any) -> tensor:
     """A value clamped to [0, 1]; NaN becomes 0."""
 def llrint(arg0: Any) -> tensor:
-    """The nearest integer as int64, halves to even."""
+    """The nearest integer as int64, ties to even."""
 def llround(arg0: Any) -> tensor:
-    """The nearest integer as int64, halves away from zero."""
+    """The nearest integer as int64, ties away from zero."""
 def norm3d(arg0: Any, arg1: Any, arg2: Any) -> tensor:
-    """The length of a vector of three, without overflow on the way."""
+    """The length of a vector of three, without intermediate overflow."""
 def norm4d(arg0: Any, arg1: Any, arg2: Any, arg3: Any) -> tensor:
-    """The length of a vector of four, without overflow on the way."""
+    """The length of a vector of four, without intermediate overflow."""
 def jn(arg0: Any, arg1: Any) -> tensor:
     """The Bessel function of the first kind, of order arg0 at arg1."""
 def yn(arg0: Any, arg1: Any) -> tensor:
     """The Bessel function of the second kind, of order arg0 at arg1."""
 def clz(arg0: Any) -> tensor:
-    """How many zero bits are in front of the first one."""
+    """The number of leading zero bits."""
 def popc(arg0: Any) -> tensor:
-    """How many bits are one."""
+    """The number of set bits."""
 def brev(arg0: Any) -> tensor:
     """The bits in reverse order."""
 def ffs(arg0: Any) -> tensor:
-    """The place of the lowest bit that is one, counted from 1; 0 if there is none."""
+    """The index of the lowest set bit, counted from 1; 0 if no bit is set."""
 def byte_perm(arg0: Any, arg1: Any, arg2: Any) -> tensor:
-    """Four bytes picked from the eight of two integers by the lower four hexadecimal digits of the third."""
+    """Four bytes of the eight in two integers, selected by the lower four hexadecimal digits of the third."""
 def mulhi(arg0: Any, arg1: Any) -> tensor:
     """The upper half of the product of two integers."""
 def mul24(arg0: Any, arg1: Any) -> tensor:
@@ -175,21 +175,21 @@ def hadd(arg0: Any, arg1: Any) -> tensor:
 def rhadd(arg0: Any, arg1: Any) -> tensor:
     """The mean of two integers, rounded up."""
 def fast_sinf(arg0: Any) -> tensor:
-    """The cosine, sine or tangent by a GPU's approximate instructions."""
+    """The cosine, sine or tangent with a GPU's approximate instructions."""
 def fast_cosf(arg0: Any) -> tensor:
-    """The cosine, sine or tangent by a GPU's approximate instructions."""
+    """The cosine, sine or tangent with a GPU's approximate instructions."""
 def fast_log2f(arg0: Any) -> tensor:
-    """The logarithm to base 10, 2 or e by a GPU's approximate instruction."""
+    """The logarithm to base 10, 2 or e with a GPU's approximate instruction."""
 def fast_logf(arg0: Any) -> tensor:
-    """The logarithm to base 10, 2 or e by a GPU's approximate instruction."""
+    """The logarithm to base 10, 2 or e with a GPU's approximate instruction."""
 def fast_expf(arg0: Any) -> tensor:
-    """10, or e, to the power x by a GPU's approximate instruction."""
+    """10, or e, to the power x with a GPU's approximate instruction."""
 def fast_tanf(arg0: Any) -> tensor:
-    """The cosine, sine or tangent by a GPU's approximate instructions."""
+    """The cosine, sine or tangent with a GPU's approximate instructions."""
 def fast_exp10f(arg0: Any) -> tensor:
-    """10, or e, to the power x by a GPU's approximate instruction."""
+    """10, or e, to the power x with a GPU's approximate instruction."""
 def fast_log10f(arg0: Any) -> tensor:
-    """The logarithm to base 10, 2 or e by a GPU's approximate instruction."""
+    """The logarithm to base 10, 2 or e with a GPU's approximate instruction."""
 def fast_powf(arg0: Any, arg1: Any) -> tensor:
     """An approximate power."""
 def fast_dividef(arg0: Any, arg1: Any) -> tensor:
@@ -209,29 +209,29 @@ def sqrt_rn(arg0: Any) -> tensor:
 def rcp_rn(arg0: Any) -> tensor:
     """The reciprocal, rounded down, to nearest, up, or towards zero."""
 def float2int_rn(arg0: Any) -> tensor:
-    """Fp32 as int32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp32 as int32, rounded down, to nearest, up, or towards zero; saturates."""
 def double2int_rn(arg0: Any) -> tensor:
-    """Fp64 as int32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp64 as int32, rounded down, to nearest, up, or towards zero; saturates."""
 def int2float_rn(arg0: Any) -> tensor:
     """Int32 as fp32, rounded down, to nearest, up, or towards zero."""
 def float2uint_rn(arg0: Any) -> tensor:
-    """Fp32 as uint32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp32 as uint32, rounded down, to nearest, up, or towards zero; saturates."""
 def double2uint_rn(arg0: Any) -> tensor:
-    """Fp64 as uint32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp64 as uint32, rounded down, to nearest, up, or towards zero; saturates."""
 def uint2float_rn(arg0: Any) -> tensor:
     """Uint32 as fp32, rounded down, to nearest, up, or towards zero."""
 def float2ll_rn(arg0: Any) -> tensor:
-    """Fp32 as int64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp32 as int64, rounded down, to nearest, up, or towards zero; saturates."""
 def double2ll_rn(arg0: Any) -> tensor:
-    """Fp64 as int64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp64 as int64, rounded down, to nearest, up, or towards zero; saturates."""
 def ll2float_rn(arg0: Any) -> tensor:
     """Int64 as fp32, rounded down, to nearest, up, or towards zero."""
 def ll2double_rn(arg0: Any) -> tensor:
     """Int64 as fp64, rounded down, to nearest, up, or towards zero."""
 def float2ull_rn(arg0: Any) -> tensor:
-    """Fp32 as uint64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp32 as uint64, rounded down, to nearest, up, or towards zero; saturates."""
 def double2ull_rn(arg0: Any) -> tensor:
-    """Fp64 as uint64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp64 as uint64, rounded down, to nearest, up, or towards zero; saturates."""
 def ull2float_rn(arg0: Any) -> tensor:
     """Uint64 as fp32, rounded down, to nearest, up, or towards zero."""
 def ull2double_rn(arg0: Any) -> tensor:
@@ -253,29 +253,29 @@ def sqrt_rz(arg0: Any) -> tensor:
 def rcp_rz(arg0: Any) -> tensor:
     """The reciprocal, rounded down, to nearest, up, or towards zero."""
 def float2int_rz(arg0: Any) -> tensor:
-    """Fp32 as int32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp32 as int32, rounded down, to nearest, up, or towards zero; saturates."""
 def double2int_rz(arg0: Any) -> tensor:
-    """Fp64 as int32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp64 as int32, rounded down, to nearest, up, or towards zero; saturates."""
 def int2float_rz(arg0: Any) -> tensor:
     """Int32 as fp32, rounded down, to nearest, up, or towards zero."""
 def float2uint_rz(arg0: Any) -> tensor:
-    """Fp32 as uint32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp32 as uint32, rounded down, to nearest, up, or towards zero; saturates."""
 def double2uint_rz(arg0: Any) -> tensor:
-    """Fp64 as uint32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp64 as uint32, rounded down, to nearest, up, or towards zero; saturates."""
 def uint2float_rz(arg0: Any) -> tensor:
     """Uint32 as fp32, rounded down, to nearest, up, or towards zero."""
 def float2ll_rz(arg0: Any) -> tensor:
-    """Fp32 as int64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp32 as int64, rounded down, to nearest, up, or towards zero; saturates."""
 def double2ll_rz(arg0: Any) -> tensor:
-    """Fp64 as int64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp64 as int64, rounded down, to nearest, up, or towards zero; saturates."""
 def ll2float_rz(arg0: Any) -> tensor:
     """Int64 as fp32, rounded down, to nearest, up, or towards zero."""
 def ll2double_rz(arg0: Any) -> tensor:
     """Int64 as fp64, rounded down, to nearest, up, or towards zero."""
 def float2ull_rz(arg0: Any) -> tensor:
-    """Fp32 as uint64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp32 as uint64, rounded down, to nearest, up, or towards zero; saturates."""
 def double2ull_rz(arg0: Any) -> tensor:
-    """Fp64 as uint64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp64 as uint64, rounded down, to nearest, up, or towards zero; saturates."""
 def ull2float_rz(arg0: Any) -> tensor:
     """Uint64 as fp32, rounded down, to nearest, up, or towards zero."""
 def ull2double_rz(arg0: Any) -> tensor:
@@ -297,29 +297,29 @@ def sqrt_rd(arg0: Any) -> tensor:
 def rcp_rd(arg0: Any) -> tensor:
     """The reciprocal, rounded down, to nearest, up, or towards zero."""
 def float2int_rd(arg0: Any) -> tensor:
-    """Fp32 as int32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp32 as int32, rounded down, to nearest, up, or towards zero; saturates."""
 def double2int_rd(arg0: Any) -> tensor:
-    """Fp64 as int32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp64 as int32, rounded down, to nearest, up, or towards zero; saturates."""
 def int2float_rd(arg0: Any) -> tensor:
     """Int32 as fp32, rounded down, to nearest, up, or towards zero."""
 def float2uint_rd(arg0: Any) -> tensor:
-    """Fp32 as uint32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp32 as uint32, rounded down, to nearest, up, or towards zero; saturates."""
 def double2uint_rd(arg0: Any) -> tensor:
-    """Fp64 as uint32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp64 as uint32, rounded down, to nearest, up, or towards zero; saturates."""
 def uint2float_rd(arg0: Any) -> tensor:
     """Uint32 as fp32, rounded down, to nearest, up, or towards zero."""
 def float2ll_rd(arg0: Any) -> tensor:
-    """Fp32 as int64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp32 as int64, rounded down, to nearest, up, or towards zero; saturates."""
 def double2ll_rd(arg0: Any) -> tensor:
-    """Fp64 as int64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp64 as int64, rounded down, to nearest, up, or towards zero; saturates."""
 def ll2float_rd(arg0: Any) -> tensor:
     """Int64 as fp32, rounded down, to nearest, up, or towards zero."""
 def ll2double_rd(arg0: Any) -> tensor:
     """Int64 as fp64, rounded down, to nearest, up, or towards zero."""
 def float2ull_rd(arg0: Any) -> tensor:
-    """Fp32 as uint64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp32 as uint64, rounded down, to nearest, up, or towards zero; saturates."""
 def double2ull_rd(arg0: Any) -> tensor:
-    """Fp64 as uint64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp64 as uint64, rounded down, to nearest, up, or towards zero; saturates."""
 def ull2float_rd(arg0: Any) -> tensor:
     """Uint64 as fp32, rounded down, to nearest, up, or towards zero."""
 def ull2double_rd(arg0: Any) -> tensor:
@@ -341,29 +341,29 @@ def sqrt_ru(arg0: Any) -> tensor:
 def rcp_ru(arg0: Any) -> tensor:
     """The reciprocal, rounded down, to nearest, up, or towards zero."""
 def float2int_ru(arg0: Any) -> tensor:
-    """Fp32 as int32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp32 as int32, rounded down, to nearest, up, or towards zero; saturates."""
 def double2int_ru(arg0: Any) -> tensor:
-    """Fp64 as int32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp64 as int32, rounded down, to nearest, up, or towards zero; saturates."""
 def int2float_ru(arg0: Any) -> tensor:
     """Int32 as fp32, rounded down, to nearest, up, or towards zero."""
 def float2uint_ru(arg0: Any) -> tensor:
-    """Fp32 as uint32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp32 as uint32, rounded down, to nearest, up, or towards zero; saturates."""
 def double2uint_ru(arg0: Any) -> tensor:
-    """Fp64 as uint32, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp64 as uint32, rounded down, to nearest, up, or towards zero; saturates."""
 def uint2float_ru(arg0: Any) -> tensor:
     """Uint32 as fp32, rounded down, to nearest, up, or towards zero."""
 def float2ll_ru(arg0: Any) -> tensor:
-    """Fp32 as int64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp32 as int64, rounded down, to nearest, up, or towards zero; saturates."""
 def double2ll_ru(arg0: Any) -> tensor:
-    """Fp64 as int64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp64 as int64, rounded down, to nearest, up, or towards zero; saturates."""
 def ll2float_ru(arg0: Any) -> tensor:
     """Int64 as fp32, rounded down, to nearest, up, or towards zero."""
 def ll2double_ru(arg0: Any) -> tensor:
     """Int64 as fp64, rounded down, to nearest, up, or towards zero."""
 def float2ull_ru(arg0: Any) -> tensor:
-    """Fp32 as uint64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp32 as uint64, rounded down, to nearest, up, or towards zero; saturates."""
 def double2ull_ru(arg0: Any) -> tensor:
-    """Fp64 as uint64, rounded down, to nearest, up, or towards zero; too large ones become the largest."""
+    """Fp64 as uint64, rounded down, to nearest, up, or towards zero; saturates."""
 def ull2float_ru(arg0: Any) -> tensor:
     """Uint64 as fp32, rounded down, to nearest, up, or towards zero."""
 def ull2double_ru(arg0: Any) -> tensor:
@@ -395,7 +395,7 @@ def double2loint(arg0: Any) -> tensor:
 def double2hiint(arg0: Any) -> tensor:
     """The upper, or the lower, 32 bits of an fp64."""
 def rcp64h(arg0: Any) -> tensor:
-    """An approximate reciprocal of an fp64 by its upper half."""
+    """An approximate reciprocal of an fp64, from its upper half."""
 def rnorm3d(arg0: Any, arg1: Any, arg2: Any) -> tensor:
     """1 / norm3d(x, y, z)."""
 def rnorm4d(arg0: Any, arg1: Any, arg2: Any, arg3: Any) -> tensor:

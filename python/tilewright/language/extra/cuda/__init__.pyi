@@ -5,17 +5,17 @@ from ... import tensor as tensor
 def globaltimer() -> tensor:
     """The GPU's clock in nanoseconds.
 
-    A GPU's clock in nanoseconds, as int64.
+    Returns the GPU's clock in nanoseconds, as int64.
     """
 def smid() -> tensor:
     """Which multiprocessor this is.
 
-    Which multiprocessor of a GPU the program runs on, as int32.
+    Returns the index of the SM on which the program runs, as int32.
     """
 def num_threads() -> tensor:
     """Threads of a program.
 
-    How many threads, or warps, a program has on the target: num_warps of the launch.
+    Returns the number of threads, or warps, of a program: num_warps of the launch.
 
     >>> tl.extra.cuda.num_threads() == 32 * tl.extra.cuda.num_warps()
     True
@@ -23,7 +23,7 @@ def num_threads() -> tensor:
 def num_warps() -> tensor:
     """Warps of a program.
 
-    How many threads, or warps, a program has on the target: num_warps of the launch.
+    Returns the number of threads, or warps, of a program: num_warps of the launch.
 
     >>> tl.extra.cuda.num_threads() == 32 * tl.extra.cuda.num_warps()
     True
@@ -31,7 +31,7 @@ def num_warps() -> tensor:
 def convert_custom_float8_sm80(arg: Any, dst_ty: Any, fp_downcast_rounding: Any = ...) -> tensor:
     """Conversion from or to fp8e4b15.
 
-    Conversion from or to float8e4b15. `x.to(...)` does it without being asked.
+    Converts from or to fp8e4b15. `x.to(...)` does the same.
 
     - arg: a tile.
     - dst_ty: the new type.
@@ -43,7 +43,7 @@ def convert_custom_float8_sm80(arg: Any, dst_ty: Any, fp_downcast_rounding: Any 
 def convert_custom_float8_sm70(arg: Any, dst_ty: Any, fp_downcast_rounding: Any = ...) -> tensor:
     """Conversion from or to fp8e4b15.
 
-    Conversion from or to float8e4b15. `x.to(...)` does it without being asked.
+    Converts from or to fp8e4b15. `x.to(...)` does the same.
 
     - arg: a tile.
     - dst_ty: the new type.
@@ -55,15 +55,15 @@ def convert_custom_float8_sm70(arg: Any, dst_ty: Any, fp_downcast_rounding: Any 
 def gdc_wait() -> tensor:
     """Wait for the kernel before this one.
 
-    Waits until the kernel before this one is done, where they overlap (programmatic dependent launch; launch_pdl=True). Nothing of its results may be
-    read before. On CPUs it does nothing: one launch follows the other.
+    Waits until the previous kernel is done, if the two overlap (programmatic dependent launch, launch_pdl=True). Do not read its results before this call.
+    On CPUs, launches do not overlap, and it does nothing.
 
     >>> tl.extra.cuda.gdc_wait()
     """
 def gdc_launch_dependents() -> tensor:
     """Let the next kernel start.
 
-    Lets the next kernel begin while this one still runs (programmatic dependent launch).
+    Allows the next kernel to start while this one still runs (programmatic dependent launch).
 
     >>> tl.extra.cuda.gdc_launch_dependents()
     """
