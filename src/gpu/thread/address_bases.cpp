@@ -7,10 +7,10 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// Looked at under one key: those that agree in it and are too far away all the same.
+/// The maximum number of bases compared under one key. Bases with the same key may still be too far away.
 constexpr size_t maxLookups = 8;
 
-// What a key stands for, besides terms: all of a form's; all but the term with a given monomial; all but some uniform term.
+// What a key stands for, besides terms: all terms of a form; all but the term with a given monomial; all but one uniform term.
 constexpr uint64_t whole = 0, lesser = 0x9e3779b97f4a7c15;
 
 static uint64_t hashOf(const Monomial &monomial) {
@@ -26,7 +26,7 @@ static uint64_t hashOf(const Form &form) {
   return hash;
 }
 
-/// Forms whose constants are at most `farthest` apart are in one stretch or in neighbouring ones.
+/// Forms whose constants differ by at most `maxDistance` are in the same bucket or in adjacent buckets.
 static int64_t stretchOf(int64_t constant) {
   return constant >> 23;
 }
@@ -90,7 +90,7 @@ void Bases::add(Value address, Form form) {
 void Bases::leave(Block *block) {
   auto found = homes.find(block);
   if (found == homes.end()) return;
-  for (size_t place : llvm::reverse(found->second)) { // the last ones are at the ends of their lists
+  for (size_t place : llvm::reverse(found->second)) { // the newest ones are at the ends of their lists
     forEachKey(all[place].form, [&](uint64_t key) {
       auto &places = index.find(key)->second;
       places.erase(llvm::find(llvm::reverse(places), place).base() - 1);

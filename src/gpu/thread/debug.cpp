@@ -1,5 +1,4 @@
-// A kernel's output (print, assert), and foreign code that this compiler does
-// not analyse: the kernel's own PTX, and functions that are mapped over tiles.
+// A kernel's output (print, assert), and code that this compiler does not analyze: inline PTX, and functions mapped over tiles.
 #include "gpu/thread/lowerings.h"
 #include "ir/assembly.h"
 #include "ir/location.h"
@@ -24,7 +23,7 @@ static std::string escaped(StringRef text) {
   return result;
 }
 
-/// What printf takes: i32, i64 or f64, and its format.
+/// A value as printf takes it (i32, i64 or f64), and its format.
 static std::pair<Value, std::string> printable(ImplicitLocOpBuilder &b, Value value, Type element, bool isSigned, bool hex) {
   int64_t bits = value.getType().getIntOrFloatBitWidth();
   if (isa<tt::PointerType>(element)) return {value, "0x%llx"};
@@ -44,8 +43,8 @@ static std::pair<Value, std::string> printable(ImplicitLocOpBuilder &b, Value va
   return {value, isSigned ? "%d" : "%u"};
 }
 
-/// Prints a line for each element, by the first thread that holds it: `pid
-/// (0, 1, 0) idx ( 7, 12) prefix: value`. Every thread prints a scalar.
+/// Prints one line per element, from the first thread that holds it: `pid (0, 1, 0) idx ( 7, 12) prefix: value`. A scalar is printed by
+/// every thread.
 LogicalResult lowerPrint(ThreadContext &t, tt::PrintOp op) {
   SmallVector<Value> start;
   for (int32_t axis = 0; axis < 3; ++axis)
@@ -114,7 +113,7 @@ LogicalResult lowerAssert(ThreadContext &t, tt::AssertOp op) {
 
 //===------------------------------------------------------------------------------------------------------- foreign code
 
-/// `packed_element` registers of each operand go into one piece of assembly. Small ones share words of 32 bits.
+/// Each piece of inline assembly takes `packed_element` registers of each operand. Small elements are packed in words of 32 bits.
 LogicalResult lowerInlineAsm(ThreadContext &t, tt::ElementwiseInlineAsmOp op) {
   int64_t pack = op.getPackedElement();
   auto perWordOf = [&](Type type) {

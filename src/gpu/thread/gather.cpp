@@ -1,5 +1,5 @@
-// Operations whose elements come from places known only at run time, or from two tiles: one side
-// puts its tile into shared memory in row-major order, and the other reads what it needs by index.
+// Operations whose element indices are known only at run time, or that join two tiles. One side writes its tile to shared memory in
+// row-major order, and the other reads elements by index.
 #include "gpu/thread/lowerings.h"
 #include "ir/refusal.h"
 
@@ -50,7 +50,7 @@ LogicalResult lowerGather(ThreadContext &t, tt::GatherOp op) {
   sync(t);
   ThreadValues results;
   for (auto [reg, index] : llvm::enumerate(*where)) {
-    // flat = (outer * to + i) * inner + rest; i is replaced. An index outside the tile reads some element of the tile.
+    // flat = (outer * to + i) * inner + rest; i is replaced. An index out of bounds reads some element of the tile.
     Value flat = flatIndex(t, layout, static_cast<int64_t>(reg));
     Value rest = arith::AndIOp::create(t.b, flat, t.i32(inner - 1));
     Value outer = arith::ShRUIOp::create(t.b, flat, t.i32(llvm::Log2_64(static_cast<uint64_t>(inner * to))));
@@ -68,7 +68,7 @@ LogicalResult lowerGather(ThreadContext &t, tt::GatherOp op) {
   return success();
 }
 
-/// Counters in shared memory, to which all threads add.
+/// Uses counters in shared memory, which all threads increment atomically.
 LogicalResult lowerHistogram(ThreadContext &t, tt::HistogramOp op) {
   auto tile = cast<RankedTensorType>(op.getType());
   if (!tile.getElementType().isInteger(32))

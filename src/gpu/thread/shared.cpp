@@ -1,7 +1,7 @@
-// Buffers in shared memory, and what fills and empties them. A buffer's value is the address of its first byte; where an element of it lies
-// is said by its type, so that every access is one address of the thread plus constants:
+// Buffers in shared memory, their loads, stores and asynchronous copies. A buffer's value is the address of its first byte. The type says
+// where each element is, so that every access is one address per thread plus constants:
 //   ttg.load_shared %buffer : !ttg.buffer<1 x f16, #ttg.shared<128x64, ...>> -> tensor<128x64xf16, #operand>
-//   -> place = XOR over the bits of lane and warp; ldmatrix.x4 [buffer + place], ldmatrix.x4 [buffer + place + 2048], ...
+//   -> offset = XOR over the bits of lane and warp; ldmatrix.x4 [buffer + offset], ldmatrix.x4 [buffer + offset + 2048], ...
 #include "gpu/layout/verify_plan.h"
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/named_barriers.h"
@@ -25,8 +25,8 @@ static SharedLayout sharedOf(Value buffer) {
 //===------------------------------------------------------------------------------------------------------------- addresses
 
 namespace {
-/// Addresses of a thread's registers in a tile in shared memory: few registers with addresses, and constants to be added. `nothing`: a zero
-/// that makes them different ones in each iteration for ptxas, or null.
+/// Addresses of a thread's registers in a tile in shared memory: a few registers with addresses, plus constants. `variantZero`: a
+/// loop-variant zero that stops ptxas from hoisting the addresses (see loopVariantZero), or null.
 class SharedAddresses {
 public:
   SharedAddresses(ThreadContext &t, Value base, const Layout &layout, const SharedLayout &shared, Value nothing)
@@ -70,7 +70,7 @@ static Value allocated(ThreadContext &t, Operation *op) {
 
 LogicalResult lowerAlloc(ThreadContext &t, ttg::AllocOp op) {
   Value address = allocated(t, op);
-  if (!address) return bug(op, "this buffer has no place in shared memory");
+  if (!address) return bug(op, "this buffer has no offset in shared memory");
   t.set(op.getResult(), {address});
   return success();
 }
@@ -85,10 +85,9 @@ static void makeBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
 
 LogicalResult lowerAllocBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
   Value address = allocated(t, op);
-  if (!address) return bug(op, "these barriers have no place in shared memory");
+  if (!address) return bug(op, "these barriers have no offset in shared memory");
   t.set(op.getResult(), {address});
-  // Those that stand one behind the other are made at the last of them, in one branch: ptxas puts a fence in front of each branch's. All
-  // see them there.
+  // Consecutive allocations are initialized together, at the last of them, in one branch: ptxas inserts a fence before each branch.
   Operation *next = op->getNextNode();
   while (isa<arith::ConstantOp>(next))
     next = next->getNextNode();
@@ -104,7 +103,7 @@ LogicalResult lowerAllocBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
       makeBarriers(t, barriers);
   }
   ptx::MbarrierInitFenceOp::create(t.b);
-  if (t.hasProducer && t.config.getCtas() != 1) { // blocks arrive at one another's barriers
+  if (t.hasProducer && t.config.getCtas() != 1) { // CTAs arrive at each other's barriers
     ptx::ClusterArriveOp::create(t.b, /*relaxed=*/true);
     ptx::ClusterWaitOp::create(t.b);
   } else {
@@ -130,7 +129,7 @@ static Value barrierAt(ThreadContext &t, Value barriers, Value index) {
   return arith::AddIOp::create(t.b, t.getScalar(barriers), arith::ShLIOp::create(t.b, t.getScalar(index), t.i32(3)));
 }
 
-/// Bits of 1 to 8 bytes as an integer, and back.
+/// Packs values of 1 to 8 bytes in total into an integer, and back.
 Value packed(ThreadContext &t, ValueRange values) {
   int64_t bits = 0;
   for (Value value : values)
@@ -149,13 +148,13 @@ ThreadValues unpacked(ThreadContext &t, Value word, Type element) {
   return {word.getType() == element ? word : Value(arith::BitcastOp::create(t.b, element, word))};
 }
 
-/// Whether the plan of an access to a buffer holds; if not, `op` is told.
+/// Verifies the plan of an access to a buffer, and reports an error on `op` if it is invalid.
 template <typename Plan>
 static LogicalResult prove(Operation *op, const SharedLayout &shared, const Layout &layout, const Plan &plan,
                            std::optional<std::string> (*verify)(const Plan &, const Layout &, const SharedLayout &)) {
   std::optional<std::string> wrong = verifyBuffer(shared);
   if (!wrong) wrong = verify(plan, layout, shared);
-  return wrong ? bug(op, "the plan of its access to shared memory does not hold: " + *wrong) : success();
+  return wrong ? bug(op, "the plan of its access to shared memory is invalid: " + *wrong) : success();
 }
 
 FailureOr<ThreadValues> loadTile(ThreadContext &t, Operation *op, Value base, const Layout &layout, const SharedLayout &shared, Type type) {
@@ -266,7 +265,7 @@ LogicalResult lowerCtaBarrier(ThreadContext &t, ttg::CtaBarrierOp op) {
 
 LogicalResult lowerFenceAsync(ThreadContext &t, ttg::FenceAsyncOp op) {
   if (op->hasAttr(ttg::interleavedStoresName)) interleaveStores(t);
-  if (t.target.tma) ptx::FenceAsyncOp::create(t.b); // older ones have no engine that it could matter to
+  if (t.target.tma) ptx::FenceAsyncOp::create(t.b); // older GPUs have no TMA
   return success();
 }
 
@@ -278,7 +277,7 @@ LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
   SharedLayout shared = sharedOf(op.getBuffer());
   VectorAccess access = vectorAccess(layout, shared);
   if (failed(prove(op, shared, layout, access, verifyVectors))) return failure();
-  // As wide as both memories have the same neighbours: pointers' are `ttg.vector` registers.
+  // The width is limited by contiguous elements in both memories: for pointers, `ttg.vector` registers.
   auto width = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
   int64_t elements = std::min(width ? width.getInt() : 1, registersInOrder(access));
   int64_t bytes = elements * shared.elementBytes();
@@ -291,18 +290,18 @@ LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
       size_t reg = static_cast<size_t>(vector.registers[i]);
       auto [address, offset] = places.of(vector.registers[i]);
       Value mask = op.getMask() ? t.get(op.getMask())[reg] : Value();
-      // Copies would write the same bytes again; a false mask writes zeros, so that it cannot keep them off.
-      if (first) return bug(op, "a tile that several threads hold cannot be copied asynchronously");
+      // A copy by several threads would write the same bytes again. A false mask writes zeros, so it cannot prevent that.
+      if (first) return bug(op, "a tile with elements held by several threads cannot be copied asynchronously");
       ptx::CopyAsyncOp::create(t.b, address, pointers[reg], mask, static_cast<uint32_t>(bytes), static_cast<uint32_t>(offset));
     }
   return success();
 }
 
-/// The boxes of a tile: one a block of columns. `emit` gets a box's coordinates and the address of its bytes.
+/// Emits the TMA boxes of a tile: one for each block of columns. `emit` gets the coordinates of a box and its address in the buffer.
 static LogicalResult forBoxes(ThreadContext &t, Operation *op, Value buffer, ValueRange coordinates,
                               llvm::function_ref<void(ValueRange, Value)> emit) {
   std::optional<TmaBox> box = copiedBox(allocOf(buffer));
-  if (!box) return bug(op, "the copy engine cannot fill this buffer");
+  if (!box) return bug(op, "TMA cannot fill this buffer");
   Value base = t.getScalar(buffer);
   for (int64_t i = 0; i < box->copies; ++i) {
     SmallVector<Value> at;
@@ -314,7 +313,7 @@ static LogicalResult forBoxes(ThreadContext &t, Operation *op, Value buffer, Val
   return success();
 }
 
-/// Of the threads that come by: the producer's first, where it is the producer's work.
+/// The predicate of the thread that issues a TMA copy: the first lane of the producer warp, if the copy is the producer's work.
 static Value startsCopies(ThreadContext &t, Operation *op) {
   if (!op->hasAttr(ttg::producerName)) return isFirstThread(t);
   return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));
@@ -346,17 +345,17 @@ LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
   });
 }
 
-/// Whether stores of an iteration before may still be under way, which come in no order with this one. Those of one iteration are apart;
-/// additions come in any order.
+/// True if TMA stores of an earlier iteration may still be in flight, which are not ordered with this one. Stores of one iteration are
+/// disjoint, and additions commute.
 static bool mayOvertake(ttg::TmaStoreOp op) {
   if (op.getAdds()) return false;
   if (!op->getParentOfType<scf::ForOp>() && !op->getParentOfType<scf::WhileOp>()) return false;
   for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode())
-    if (auto store = dyn_cast<ttg::TmaStoreOp>(before); store && !store.getAdds()) return false; // it has waited for all of them
+    if (auto store = dyn_cast<ttg::TmaStoreOp>(before); store && !store.getAdds()) return false; // that store has waited for all earlier ones
   return true;
 }
 
-/// What a warpgroup that stores its own rows adds to the first row's number, and to the address of a box.
+/// For a per-warp-group store: what a warpgroup adds to the first row and to the address of a box, and its first thread.
 struct WarpGroupRows {
   Value row, offset, isFirst;
 };
@@ -384,7 +383,7 @@ LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op) {
     auto reduce = op.getAdds() ? ptx::ReduxAttr::get(t.b.getContext(), ptx::Redux::add) : ptx::ReduxAttr();
     ptx::TmaStoreOp::create(t.b, t.getScalar(op.getMap()), place, address, predicate, reduce);
   });
-  if (succeeded(done)) ptx::TmaCommitOp::create(t.b); // of the other threads: empty groups
+  if (succeeded(done)) ptx::TmaCommitOp::create(t.b); // the other threads commit empty groups
   return done;
 }
 
@@ -400,7 +399,7 @@ LogicalResult lowerBarrierWait(ThreadContext &t, ttg::BarrierWaitOp op) {
   return success();
 }
 
-/// One lane arrives for its warp, once all threads of the warp have come this far.
+/// One lane arrives for its warp, after all threads of the warp have reached this point.
 LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp op) {
   ptx::WarpBarrierOp::create(t.b);
   Value predicate = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));

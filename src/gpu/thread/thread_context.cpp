@@ -1,4 +1,4 @@
-// Types, values and places of one thread: see thread_context.h.
+// Types, values, indices and barriers of one thread: see thread_context.h.
 #include "gpu/thread/thread_context.h"
 
 #include "gpu/schedule/named_barriers.h"
@@ -51,7 +51,7 @@ Value ThreadContext::i64(int64_t value) {
   return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
 }
 Value ThreadContext::constant(Type type, Attribute value) {
-  // An 8-bit float is its bits.
+  // An 8-bit float is represented by its bits.
   if (auto number = dyn_cast<FloatAttr>(value); number && number.getType() != type)
     value = b.getIntegerAttr(type, number.getValue().bitcastToAPInt());
   return arith::ConstantOp::create(b, cast<TypedAttr>(value));
@@ -71,7 +71,7 @@ Value programCount(ThreadContext &t, int64_t axis) {
 }
 
 Value xorBases(ThreadContext &t, Value place, const std::vector<uint32_t> &bases) {
-  // Bits that move equally far are handled together: one mask and one shift.
+  // Bits that move by the same distance share one mask and one shift.
   std::map<int64_t, int64_t> masks; // by distance
   for (size_t from = 0; from < bases.size(); ++from)
     for (uint32_t rest = bases[from]; rest; rest &= rest - 1)
