@@ -477,7 +477,7 @@ static Lowering loweringOf(Operation *op) {
   static const DenseMap<TypeID, Lowering> table = tableOf<
       // control flow
       lowerFor, lowerIf, lowerWhile,
-      // places, constants, shapes
+      // program and partition ids, constants, shapes
       lowerConstant, lowerProgramId, lowerProgramCount, lowerClusterRank, lowerWarpId, lowerWarpBarrier, lowerMaxRegisters, lowerNamed, lowerNamedArrive, lowerRange, lowerSplat, lowerUnsplat, lowerExpandDims,
       lowerReshape, lowerBroadcast, lowerTrans, lowerJoin, lowerSplit, lowerCat,
       // element by element
@@ -489,11 +489,11 @@ static Lowering loweringOf(Operation *op) {
       lowerLoad, lowerStore, lowerAtomic, lowerCompareSwap,
       // buffers in shared memory
       lowerAlloc, lowerAllocBarriers, lowerStage, lowerView, lowerLoadShared, lowerStoreShared, lowerCtaBarrier, lowerFenceAsync,
-      // copies that run behind the program's back
+      // asynchronous copies
       lowerBarrierExpect, lowerBarrierWait, lowerBarrierArrive, lowerCopyAsync, lowerCopyCommit, lowerCopyWait, lowerTmaLoad, lowerTmaStore, lowerTmaStoreWait,
-      // products
+      // matrix multiplication
       lowerDot, lowerWgmma, lowerWgmmaWait, lowerFmaDot,
-      // what a kernel says to the outside
+      // print and assert
       lowerPrint, lowerAssert>();
   // clang-format on
   return table.lookup(op->getName().getTypeID());

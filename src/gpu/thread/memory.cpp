@@ -1,7 +1,7 @@
 // Global memory from one thread. Registers with contiguous elements in memory are one access, as far as assign-layouts has proven that
 // they are contiguous (ttg.vector):
 //   before: %v = tt.load %p {ttg.vector = 4} : tensor<512x!tt.ptr<f32>, #four_a_thread>
-//   after:  %v:4 = ptx.load_global %p0 -> f32, f32, f32, f32         the addresses of the others are not used, and go
+//   after:  %v:4 = ptx.load_global %p0 -> f32, f32, f32, f32         the other addresses are unused, and are removed
 #include "gpu/thread/lowerings.h"
 #include "gpu/tiles/layout_cost.h"
 #include "ir/refusal.h"
