@@ -15,7 +15,7 @@ struct GlobalAccess {
   bool writes = false;
   bool changes = false;                ///< it belongs to another iteration, which accessed other elements
   std::optional<tt::RMWOp> blind = {}; ///< an atomic operation with an unused result; operations of the same kind may overtake it
-  mlir::Value base = {}; ///< the kernel argument that the pointer is derived from; null if unknown
+  mlir::Value base = {};               ///< the kernel argument that the pointer is derived from; null if unknown
 };
 
 class AccessLog {
@@ -30,17 +30,17 @@ public:
   struct Mark {
     size_t begin, end;
   };
-  Mark place() const { return {begin, entries.size()}; }
+  Mark mark() const { return {begin, entries.size()}; }
   /// Returns to the mark, and returns a copy of the accesses that were added after it and still matter.
-  llvm::SmallVector<GlobalAccess> takeSince(Mark place);
+  llvm::SmallVector<GlobalAccess> takeSince(Mark mark);
 
 private:
   using Key = std::pair<void *, unsigned>;
   static Key keyOf(const GlobalAccess &access);
 
   llvm::SmallVector<GlobalAccess> entries;
-  size_t begin = 0;                   // earlier entries no longer matter
-  llvm::DenseMap<Key, size_t> places; // where an access was added last; the entry may have been forgotten since
+  size_t begin = 0;                      // earlier entries no longer matter
+  llvm::DenseMap<Key, size_t> positions; // where an access was added last; the entry may have been forgotten since
 };
 
 } // namespace tilewright::gpu

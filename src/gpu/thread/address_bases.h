@@ -40,7 +40,7 @@ struct Form {
 /// form is the sum of the hashes of its terms.
 class Bases {
 public:
-  static constexpr int64_t farthest = (int64_t(1) << 23) - 1; // of a load's or store's immediate offset
+  static constexpr int64_t maxDistance = (int64_t(1) << 23) - 1; // of a load's or store's immediate offset
 
   /// `isUniform`: true if all threads have the same value of the monomial.
   explicit Bases(std::function<bool(const Monomial &)> isUniform) : isUniform(std::move(isUniform)) {}
@@ -61,17 +61,17 @@ private:
     Form form;
   };
   struct Near {
-    size_t place;
+    size_t position;
     Form distance;
   };
 
   template <typename F> void forEachKey(const Form &form, F &&f) const;
-  void look(uint64_t hash, const Form &form, size_t maxTerms, std::optional<Near> &best) const;
+  void lookUp(uint64_t hash, const Form &form, size_t maxTerms, std::optional<Near> &best) const;
 
   std::function<bool(const Monomial &)> isUniform;
   std::vector<Base> all;
-  std::unordered_map<uint64_t, llvm::SmallVector<size_t, 1>> index; // indices into `all`, in ascending order
-  llvm::DenseMap<mlir::Block *, llvm::SmallVector<size_t>> homes;   // the indices of the bases that a block contains
+  std::unordered_map<uint64_t, llvm::SmallVector<size_t, 1>> index;      // indices into `all`, in ascending order
+  llvm::DenseMap<mlir::Block *, llvm::SmallVector<size_t>> basesOfBlock; // the indices of the bases that a block contains
 };
 
 } // namespace tilewright::gpu

@@ -17,7 +17,7 @@ public:
 
   ThreadValues run() {
     for (const ThreadValues &pair : pairs)
-      numbers.push_back(widened(pair[0]));
+      numbers.push_back(extended(pair[0]));
     Value best = numbers.front();
     for (Value number : ArrayRef(numbers).drop_front())
       best = betterNumber(best, number);
@@ -29,7 +29,7 @@ public:
       index = index ? betterIndex(index, candidate) : candidate;
     }
     index = redux(indexKind(), index);
-    return {isFloat && isNumberUsed ? bitsAt(index, holds) : narrowed(best), index};
+    return {isFloat && isNumberUsed ? bitsAt(index, holds) : truncated(best), index};
   }
 
 private:
@@ -61,31 +61,31 @@ private:
     return pick.largest ? Value(arith::MaxNumFOp::create(t.b, a, b)) : arith::MinNumFOp::create(t.b, a, b);
   }
   /// The number as f32 or i32, which represent every number exactly.
-  Value widened(Value number) {
+  Value extended(Value number) {
     if (type.getIntOrFloatBitWidth() == 32) return number;
     if (isFloat) return arith::ExtFOp::create(t.b, t.b.getF32Type(), number);
     if (pick.unsignedValue) return arith::ExtUIOp::create(t.b, t.b.getI32Type(), number);
     return arith::ExtSIOp::create(t.b, t.b.getI32Type(), number);
   }
-  Value narrowed(Value number) {
+  Value truncated(Value number) {
     if (type.getIntOrFloatBitWidth() == 32) return number;
     return isFloat ? Value(arith::TruncFOp::create(t.b, type, number)) : arith::TruncIOp::create(t.b, type, number);
   }
   /// Flips the bits of negative numbers except the sign, so that integers order like floats. It is its own inverse.
-  Value turned(Value bits) {
+  Value flipNegative(Value bits) {
     Value sign = arith::ShRSIOp::create(t.b, bits, t.i32(31));
     return arith::XOrIOp::create(t.b, bits, arith::AndIOp::create(t.b, sign, t.i32(std::numeric_limits<int32_t>::max())));
   }
   /// An integer that orders like the float. Zeros of both signs are equal, and NaN is before or after every number.
   Value toKey(Value number) {
     Value withoutSignOfZero = arith::AddFOp::create(t.b, number, t.zero(number.getType()));
-    Value key = turned(arith::BitcastOp::create(t.b, t.b.getI32Type(), withoutSignOfZero));
+    Value key = flipNegative(arith::BitcastOp::create(t.b, t.b.getI32Type(), withoutSignOfZero));
     bool isLast = pick.largest == pick.isNanBest;
     int64_t end = isLast ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int32_t>::min();
     return arith::SelectOp::create(t.b, isNan(number), t.i32(end), key);
   }
   /// The inverse of toKey. The keys of NaN, at the two ends, give NaN.
-  Value fromKey(Value key) { return arith::BitcastOp::create(t.b, t.b.getF32Type(), turned(key)); }
+  Value fromKey(Value key) { return arith::BitcastOp::create(t.b, t.b.getF32Type(), flipNegative(key)); }
   Value isNan(Value number) { return arith::CmpFOp::create(t.b, arith::CmpFPredicate::UNO, number, number); }
   /// If NaN comes first, a NaN is the best number. If it comes last, a NaN is the best only if all numbers are NaN.
   Value isBest(Value number, Value best) {

@@ -45,14 +45,14 @@ static ThreadValues shuffleThreadValues(ThreadContext &t, const ThreadValues &he
 static FailureOr<ThreadValues> exchangeThreadValues(ThreadContext &t, Operation *op, const ThreadValues &held, const Layout &from,
                                                     const Layout &to, const ScratchPlan &plan) {
   Value base = scratch(t, op);
-  sync(t); // all threads have read the earlier contents of this scratch memory
+  ctaBarrier(t); // all threads have read the earlier contents of this scratch memory
   if (failed(storeTile(t, op, base, from, plan.shared, held, plan.storeMatrix.has_value(), Value()))) return failure();
-  sync(t);
+  ctaBarrier(t);
   return loadTile(t, op, base, to, plan.shared, held.front().getType());
 }
 
-static FailureOr<ThreadValues> invalidPlan(Operation *op, const std::string &wrong) {
-  return bug(op, "the plan of its layout conversion is invalid: " + wrong);
+static FailureOr<ThreadValues> invalidPlan(Operation *op, const std::string &error) {
+  return bug(op, "the plan of its layout conversion is invalid: " + error);
 }
 
 FailureOr<ThreadValues> convertThreadValues(ThreadContext &t, Operation *op, const ThreadValues &held, const Layout &from,
@@ -63,7 +63,7 @@ FailureOr<ThreadValues> convertThreadValues(ThreadContext &t, Operation *op, con
   ThreadValues results;
   if (plan.kind < Conversion::shuffle) {
     std::vector<std::optional<int64_t>> registers = sameThreadRegisters(to, from);
-    if (std::optional<std::string> wrong = verifyRegisters(registers, from, to)) return invalidPlan(op, *wrong);
+    if (std::optional<std::string> error = verifyRegisters(registers, from, to)) return invalidPlan(op, *error);
     for (std::optional<int64_t> reg : registers)
       results.push_back(held[static_cast<size_t>(*reg)]);
     return results;
@@ -73,7 +73,7 @@ FailureOr<ThreadValues> convertThreadValues(ThreadContext &t, Operation *op, con
     stored.push_back(toMemory(t, value));
   FailureOr<ThreadValues> loaded;
   if (plan.shuffle) {
-    if (std::optional<std::string> wrong = verifyShuffle(*plan.shuffle, from, to)) return invalidPlan(op, *wrong);
+    if (std::optional<std::string> error = verifyShuffle(*plan.shuffle, from, to)) return invalidPlan(op, *error);
     loaded = shuffleThreadValues(t, stored, *plan.shuffle);
   } else {
     loaded = exchangeThreadValues(t, op, stored, from, to, *plan.scratch);

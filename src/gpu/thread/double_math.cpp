@@ -29,7 +29,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
-constexpr double ln2High = 0.6931471803691238, ln2Low = 1.9082149292705877e-10; // the first has 32 bits: its products with exponents are exact
+constexpr double ln2High = 0.6931471803691238,
+                 ln2Low = 1.9082149292705877e-10; // the first has 32 bits: its products with exponents are exact
 
 struct Angle {
   Value rest, quadrant; // |rest| <= pi/4 (a little more is possible), quadrant i64

@@ -17,9 +17,9 @@ FailureOr<ThreadValues> combine(ThreadContext &t, Block &block, ValueRange first
     t.set(block.getArgument(static_cast<unsigned>(i)), {first[i]});
     t.set(block.getArgument(static_cast<unsigned>(i + count)), {second[i]});
   }
-  Location place = t.b.getLoc();
+  Location location = t.b.getLoc();
   if (failed(lowerBlock(t, block))) return failure();
-  t.b.setLoc(place);
+  t.b.setLoc(location);
   ThreadValues results;
   for (Value value : block.getTerminator()->getOperands())
     results.push_back(t.getScalar(value));
@@ -35,15 +35,14 @@ LogicalResult lowerReadCluster(ThreadContext &t, ttg::ReadClusterOp op) {
   Type type = held.front().getType(), stored = memoryType(t, type);
   int64_t bytes = memoryBits(stored) / 8, threads = t.config.getWarps() << laneBits;
   Value own = arith::AddIOp::create(t.b, scratch(t, op), arith::MulIOp::create(t.b, t.thread, t.i32(bytes)));
-  sync(t);
+  ctaBarrier(t);
   for (auto [reg, value] : llvm::enumerate(held))
     ptx::StoreSharedOp::create(t.b, own, ValueRange{toMemory(t, value)}, Value(),
                                static_cast<uint32_t>(static_cast<int64_t>(reg) * threads * bytes));
-  meet(t);
+  clusterBarrier(t);
   t.sinceBarrier.clear(); // later accesses to global memory come after all earlier accesses of all CTAs
-  auto partner = op->getAttrOfType<IntegerAttr>(ttg::peerName);
-  Value other =
-      partner ? Value(arith::XOrIOp::create(t.b, ptx::ClusterRankOp::create(t.b, t.b.getI32Type()), t.i32(partner.getInt()))) : Value();
+  auto peer = op->getAttrOfType<IntegerAttr>(ttg::peerName);
+  Value other = peer ? Value(arith::XOrIOp::create(t.b, ptx::ClusterRankOp::create(t.b, t.b.getI32Type()), t.i32(peer.getInt()))) : Value();
   for (auto [block, result] : llvm::enumerate(op.getResults())) {
     Value from = other ? other : t.i32(static_cast<int64_t>(block));
     ThreadValues parts_;
@@ -180,15 +179,15 @@ static LogicalResult reduceLanes(ThreadContext &t, Block &region, bool isSymmetr
 
 /// Reduces registers and lanes of an argmin or argmax reduction where the lanes of a warp hold a single row. Copies do no harm.
 static void argReduceInWarps(ThreadContext &t, const ArgReduction &pick, bool isNumberUsed, const ReductionPlan &plan, HeldTiles &held) {
-  HeldTiles picked;
+  HeldTiles reducedPairs;
   for (uint64_t base = 0; base < held.size(); ++base) {
     if (base & plan.registerMask) continue;
     HeldTiles pairs;
     for (uint64_t reg = base; reg < held.size(); ++reg)
       if ((reg & ~plan.registerMask) == base) pairs.push_back(held[reg]);
-    picked.push_back(argReduceInWarp(t, pick, pairs, isNumberUsed));
+    reducedPairs.push_back(argReduceInWarp(t, pick, pairs, isNumberUsed));
   }
-  held = std::move(picked);
+  held = std::move(reducedPairs);
 }
 
 namespace {
@@ -198,19 +197,19 @@ class WarpPartials {
 public:
   WarpPartials(ThreadContext &t, const ReductionPlan &plan, ValueRange operands, Value base)
       : partCount(int64_t(1) << llvm::popcount(plan.warpMask)), t(t), reduced(plan.result), base(base) {
-    int64_t slots = elementCount(reduced.shape), total = 0;
+    int64_t elements = elementCount(reduced.shape), total = 0;
     for (Value operand : operands) {
       bytes.push_back(memoryBits(memoryType(t, operand.getType())) / 8);
       total = (total + 7) / 8 * 8;
       starts.push_back(total);
-      total += bytes.back() * slots * partCount;
+      total += bytes.back() * elements * partCount;
     }
   }
   Value address(size_t operand, size_t reg, Value part) const {
-    Value slot = flatIndex(t, reduced, static_cast<int64_t>(reg));
-    Value place = arith::AddIOp::create(t.b, arith::MulIOp::create(t.b, slot, t.i32(partCount)), part);
+    Value element = flatIndex(t, reduced, static_cast<int64_t>(reg));
+    Value index = arith::AddIOp::create(t.b, arith::MulIOp::create(t.b, element, t.i32(partCount)), part);
     return arith::AddIOp::create(t.b, arith::AddIOp::create(t.b, base, t.i32(starts[operand])),
-                                 arith::MulIOp::create(t.b, place, t.i32(bytes[operand])));
+                                 arith::MulIOp::create(t.b, index, t.i32(bytes[operand])));
   }
   const int64_t partCount;
 
@@ -246,7 +245,7 @@ static uint64_t sharingLanes(uint64_t freeLanes, int64_t partCount) {
 }
 
 /// The lane's number among the lanes that share: the bits of `sharing`, compacted.
-static Value shareOfLane(ThreadContext &t, uint64_t sharing) {
+static Value sharingIndexOfLane(ThreadContext &t, uint64_t sharing) {
   std::vector<uint32_t> bases(laneBits, 0);
   uint32_t next = 1;
   for (int64_t bit = 0; bit < laneBits; ++bit)
@@ -272,7 +271,7 @@ static ThreadValues readPart(ThreadContext &t, const WarpPartials &parts, size_t
 static LogicalResult readWarps(ThreadContext &t, Block &region, bool isSymmetric, const WarpPartials &parts, uint64_t sharing,
                                HeldTiles &held) {
   int64_t shares = int64_t(1) << llvm::popcount(sharing);
-  Value share = sharing ? shareOfLane(t, sharing) : Value();
+  Value share = sharing ? sharingIndexOfLane(t, sharing) : Value();
   for (auto [reg, values] : llvm::enumerate(held)) {
     ThreadValues sum;
     for (int64_t first = 0; first < parts.partCount; first += shares) {
@@ -296,7 +295,7 @@ static void argReduceOfWarps(ThreadContext &t, const ArgReduction &pick, bool is
 
 namespace {
 /// The argmin or argmax reduction, if the operation is one.
-struct Picking {
+struct ArgReduceChoice {
   std::optional<ArgReduction> pick;
   bool inWarps = false; ///< the lanes of a warp hold a single row
   bool isNumberUsed = false;
@@ -304,16 +303,16 @@ struct Picking {
 };
 } // namespace
 
-static Picking pickingOf(tt::ReduceOp op, const ReductionPlan &plan) {
-  Picking picking{argReduction(op)};
-  picking.inWarps = picking.pick && plan.result.freeMask(Axis::lane) == allLaneBits;
-  picking.isNumberUsed = !op->getResult(0).use_empty();
-  return picking;
+static ArgReduceChoice pickingOf(tt::ReduceOp op, const ReductionPlan &plan) {
+  ArgReduceChoice choice{argReduction(op)};
+  choice.inWarps = choice.pick && plan.result.freeMask(Axis::lane) == allLaneBits;
+  choice.isNumberUsed = !op->getResult(0).use_empty();
+  return choice;
 }
 
 /// Combines warps: each writes its partial value to shared memory, and all read the values.
-static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const Picking &picking, const Layout &layout, const ReductionPlan &plan,
-                                 HeldTiles &held) {
+static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const ArgReduceChoice &choice, const Layout &layout,
+                                 const ReductionPlan &plan, HeldTiles &held) {
   const Layout &reduced = plan.result;
   WarpPartials parts(t, plan, held.front(), scratch(t, op));
   Value part = valueOfWarp(t, layout, plan.warpMask);
@@ -323,16 +322,16 @@ static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const Pickin
   Value copies = arith::AndIOp::create(t.b, t.thread, t.i32(static_cast<int64_t>(freeLanes | freeWarps << laneBits)));
   Value first = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, copies, t.i32(0));
   if (static_cast<int64_t>(held.size()) != reduced.registersPerThread()) return bug(op, "several registers hold the same element");
-  sync(t);
+  ctaBarrier(t);
   for (auto [reg, values] : llvm::enumerate(held))
     for (auto [i, value] : llvm::enumerate(values))
       ptx::StoreSharedOp::create(t.b, parts.address(i, reg, part), ValueRange{toMemory(t, value)}, first);
-  sync(t);
-  if (picking.inWarps) {
-    argReduceOfWarps(t, *picking.pick, picking.isNumberUsed, parts, held);
+  ctaBarrier(t);
+  if (choice.inWarps) {
+    argReduceOfWarps(t, *choice.pick, choice.isNumberUsed, parts, held);
     return success();
   }
-  return readWarps(t, op.getCombineOp().front(), picking.isSymmetric(), parts, sharingLanes(freeLanes, parts.partCount), held);
+  return readWarps(t, op.getCombineOp().front(), choice.isSymmetric(), parts, sharingLanes(freeLanes, parts.partCount), held);
 }
 
 LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op) {
@@ -343,12 +342,12 @@ LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op) {
   Block &region = op.getCombineOp().front();
   FailureOr<HeldTiles> held = heldIn(t, op, op.getSrcs(), layout);
   if (failed(held)) return failure();
-  Picking picking = pickingOf(op, *plan);
-  if (picking.inWarps)
-    argReduceInWarps(t, *picking.pick, picking.isNumberUsed, *plan, *held);
-  else if (failed(reduceRegisters(t, region, *plan, *held)) || failed(reduceLanes(t, region, picking.isSymmetric(), plan->laneMask, *held)))
+  ArgReduceChoice choice = pickingOf(op, *plan);
+  if (choice.inWarps)
+    argReduceInWarps(t, *choice.pick, choice.isNumberUsed, *plan, *held);
+  else if (failed(reduceRegisters(t, region, *plan, *held)) || failed(reduceLanes(t, region, choice.isSymmetric(), plan->laneMask, *held)))
     return failure();
-  if (plan->warpMask && failed(reduceWarps(t, op, picking, layout, *plan, *held))) return failure();
+  if (plan->warpMask && failed(reduceWarps(t, op, choice, layout, *plan, *held))) return failure();
   return setInLayouts(t, op, *held, plan->result);
 }
 

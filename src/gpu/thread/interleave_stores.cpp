@@ -28,23 +28,23 @@ public:
   }
 
   /// Reorders the operations before `end`, which stays in its position.
-  void take(OpBuilder &b, Operation *end) {
+  void reorder(OpBuilder &b, Operation *end) {
     bool mayReadStored = false;
     for (Operation *op : llvm::reverse(part.getArrayRef())) {
       if (auto store = dyn_cast<ptx::StoreSharedOp>(op)) add(store);
       mayReadStored |= isa<ptx::LoadSharedOp>(op) && !groups.empty();
     }
     if (groups.size() < 2 || mayReadStored) return;
-    bringLoads(groups[0], end);
+    moveLoadsToEnd(groups[0], end);
     for (size_t i = 0; i < groups.size(); ++i) {
-      if (i + 1 < groups.size()) bringLoads(groups[i + 1], end);
+      if (i + 1 < groups.size()) moveLoadsToEnd(groups[i + 1], end);
       for (Operation *store : groups[i].stores)
-        bring(store, end);
+        moveToEnd(store, end);
       b.setInsertionPoint(end);
       if (i + 1 < groups.size()) ptx::WarpBarrierOp::create(b, end->getLoc());
     }
     for (Operation *op : llvm::reverse(part.getArrayRef())) // used only by operations after the stores
-      bring(op, end);
+      moveToEnd(op, end);
   }
 
 private:
@@ -72,21 +72,21 @@ private:
   }
 
   /// Moves the operation, and the operations that it depends on, before `end`.
-  void bring(Operation *op, Operation *end) {
-    if (!op || !part.contains(op) || !placed.insert(op).second) return;
+  void moveToEnd(Operation *op, Operation *end) {
+    if (!op || !part.contains(op) || !moved.insert(op).second) return;
     for (Value operand : op->getOperands())
-      bring(operand.getDefiningOp(), end);
+      moveToEnd(operand.getDefiningOp(), end);
     op->moveBefore(end);
   }
 
-  void bringLoads(Group &group, Operation *end) {
+  void moveLoadsToEnd(Group &group, Operation *end) {
     for (Operation *load : group.loads)
-      bring(load, end);
+      moveToEnd(load, end);
   }
 
   llvm::SetVector<Operation *> part; // in reverse order
   SmallVector<Group> groups;
-  DenseSet<Operation *> placed;
+  DenseSet<Operation *> moved;
 };
 } // namespace
 
@@ -95,7 +95,7 @@ void interleaveStores(ThreadContext &t) {
   if (block->empty()) return;
   OpBuilder::InsertionGuard guard(t.b);
   Operation *end = ptx::WarpBarrierOp::create(t.b);
-  StoreInterleaver(end->getPrevNode()).take(t.b, end);
+  StoreInterleaver(end->getPrevNode()).reorder(t.b, end);
   end->erase();
 }
 

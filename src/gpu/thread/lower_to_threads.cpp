@@ -86,9 +86,9 @@ static LogicalResult lowerAddPtr(ThreadContext &t, tt::AddPtrOp op) {
   return lowerElements(t, op, [&](ValueRange operands) -> Value {
     Value offset = operands[1];
     if (!offset.getType().isInteger(64)) {
-      auto wide = arith::ExtSIOp::create(t.b, t.b.getI64Type(), offset);
-      if (op->hasAttr(ttg::noWrapName)) wide->setAttr(ttg::noWrapName, t.b.getUnitAttr());
-      offset = wide;
+      auto extended = arith::ExtSIOp::create(t.b, t.b.getI64Type(), offset);
+      if (op->hasAttr(ttg::noWrapName)) extended->setAttr(ttg::noWrapName, t.b.getUnitAttr());
+      offset = extended;
     }
     return arith::AddIOp::create(t.b, operands[0], arith::MulIOp::create(t.b, offset, t.i64(bytes)));
   });
@@ -96,11 +96,11 @@ static LogicalResult lowerAddPtr(ThreadContext &t, tt::AddPtrOp op) {
 
 /// Bounds of the index of the elements that threads hold in a register: the smallest and the largest one, or values beyond them.
 static std::pair<int64_t, int64_t> indicesOf(const Layout &layout, int64_t reg) {
-  uint32_t least = layout.apply(reg, 0, 0, 0), other = 0;
+  uint32_t first = layout.apply(reg, 0, 0, 0), other = 0;
   for (Axis axis : {Axis::lane, Axis::warp, Axis::block})
     for (uint32_t basis : layout.basesOf(axis))
       other |= basis;
-  return {least & ~other, least | other};
+  return {first & ~other, first | other};
 }
 
 /// Contiguous elements with a uniform comparison use the result of the first one. If 16 divides the length of a row, its mask takes one
@@ -122,17 +122,17 @@ static LogicalResult lowerCompare(ThreadContext &t, arith::CmpIOp op) {
   compareOnce(t, op);
   std::optional<RowLength> row = rowLengthOf(op);
   if (!row || cast<RankedTensorType>(op.getType()).getNumElements() != row->block) return success();
-  std::optional<int64_t> least = row->constant, most = row->constant;
+  std::optional<int64_t> minLength = row->constant, maxLength = row->constant;
   if (row->length) {
     auto function = cast<tt::FuncOp>(row->length.getOwner()->getParentOp());
-    if (auto known = function.getArgAttrOfType<IntegerAttr>(row->length.getArgNumber(), ttg::maxValueName)) most = known.getInt();
+    if (auto known = function.getArgAttrOfType<IntegerAttr>(row->length.getArgNumber(), ttg::maxValueName)) maxLength = known.getInt();
   }
   Layout layout = ttg::layoutOf(op.getType());
   ThreadValues results = t.get(op.getResult());
   for (auto [reg, result] : llvm::enumerate(results)) {
     auto [first, last] = indicesOf(layout, static_cast<int64_t>(reg));
-    bool isBehind = most && first >= *most, isInside = least && last < *least;
-    if (isBehind || isInside) result = t.constant(t.b.getI1Type(), t.b.getBoolAttr(isInside));
+    bool isOutside = maxLength && first >= *maxLength, isInside = minLength && last < *minLength;
+    if (isOutside || isInside) result = t.constant(t.b.getI1Type(), t.b.getBoolAttr(isInside));
   }
   t.set(op.getResult(), std::move(results));
   return success();
@@ -358,7 +358,7 @@ static void scatterCarried(ThreadContext &t, ValueRange values, ArrayRef<bool> i
 
 static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
   waitAtBarrier(t);
-  AccessLog::Mark before = t.sinceBarrier.place();
+  AccessLog::Mark before = t.sinceBarrier.mark();
   expectIteration(t, loop);
   SmallVector<bool> inWords = carriedInWords(t, loop);
   auto fresh = scf::ForOp::create(t.b, t.getScalar(loop.getLowerBound()), t.getScalar(loop.getUpperBound()), t.getScalar(loop.getStep()),
@@ -382,8 +382,8 @@ namespace {
 /// In the branch of the dequantize partition, threads and warps are numbered from 0.
 class PartitionIds {
 public:
-  PartitionIds(ThreadContext &t, bool isRole) : t(t), thread(t.thread), warp(t.warp) {
-    if (!isRole) return;
+  PartitionIds(ThreadContext &t, bool isDequantizePartition) : t(t), thread(t.thread), warp(t.warp) {
+    if (!isDequantizePartition) return;
     t.thread = arith::AndIOp::create(t.b, thread, t.i32((warpsOfGroup << laneBits) - 1));
     t.warp = arith::AndIOp::create(t.b, warp, t.i32(warpsOfGroup - 1));
   }
@@ -401,7 +401,7 @@ static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
   for (Type type : branch.getResultTypes())
     t.appendTypes(type, types);
   auto fresh = scf::IfOp::create(t.b, types, t.getScalar(branch.getCondition()), /*withElseRegion=*/!branch.getElseRegion().empty());
-  AccessLog::Mark before = t.sinceBarrier.place();
+  AccessLog::Mark before = t.sinceBarrier.mark();
   SmallVector<GlobalAccess> added;
   for (auto [from, to] : llvm::zip(branch->getRegions(), fresh->getRegions())) {
     if (from.empty()) continue;
@@ -422,7 +422,7 @@ static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
 static LogicalResult lowerWhile(ThreadContext &t, scf::WhileOp loop) {
   waitAtBarrier(t);
   if (Operation *attempt = triedBy(loop); attempt && t.config.getCtas() == 1) return lowerSpin(t, loop, attempt);
-  AccessLog::Mark before = t.sinceBarrier.place();
+  AccessLog::Mark before = t.sinceBarrier.mark();
   expectIteration(t, loop);
   SmallVector<Type> types, beforeTypes;
   for (Type type : loop.getResultTypes())
@@ -506,7 +506,7 @@ static LogicalResult lowerOp(ThreadContext &t, Operation *op) {
   if ((dialect == "arith" || dialect == "ub") && op->getNumResults() == 1) return lowerElementwise(t, op);
   if (name == "llvm.intr.assume") return success();
   if (name == "gpu.barrier") {
-    meet(t);
+    clusterBarrier(t);
     return success();
   }
   return refuse(op, Diag::notOnGpus, {"'" + name.str() + "'", ""});

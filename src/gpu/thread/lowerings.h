@@ -63,7 +63,7 @@ LogicalResult lowerTmaStoreWait(ThreadContext &t, ttg::TmaStoreWaitOp op);
 mlir::FailureOr<ThreadValues> loadTile(ThreadContext &t, mlir::Operation *op, Value base, const Layout &layout, const SharedLayout &shared,
                                        Type type);
 LogicalResult storeTile(ThreadContext &t, mlir::Operation *op, Value base, const Layout &layout, const SharedLayout &shared,
-                        mlir::ValueRange held, bool stmatrix, Value nothing);
+                        mlir::ValueRange held, bool stmatrix, Value variantZero);
 /// Packs contiguous values into one integer, the first in the lowest bits; and back.
 Value packed(ThreadContext &t, mlir::ValueRange values);
 ThreadValues unpacked(ThreadContext &t, Value word, Type element);

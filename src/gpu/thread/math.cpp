@@ -73,8 +73,8 @@ ThreadValues convertFloats(ThreadContext &t, const ThreadValues &values, Type fr
   if (isByteFloat(from)) return convertFloats(t, upcastBytes(t, values, from), t.b.getF32Type(), to, towardZero);
   floats::MathOps m(t.b, fusedMultiplyAdd, t.b.getF32Type());
   ThreadValues results;
-  bool widens = from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
-  if (isByteFloat(to) || (from.getIntOrFloatBitWidth() == 16 && !widens)) { // by way of f32
+  bool extends = from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
+  if (isByteFloat(to) || (from.getIntOrFloatBitWidth() == 16 && !extends)) { // by way of f32
     if (!from.isF32()) {
       for (Value value : values)
         results.push_back(from.isF64() ? floats::narrowDouble(m, value, /*toOdd=*/!towardZero)
@@ -84,7 +84,7 @@ ThreadValues convertFloats(ThreadContext &t, const ThreadValues &values, Type fr
     return narrowToBytes(t, values, to, towardZero);
   }
   for (Value value : values) {
-    if (widens)
+    if (extends)
       results.push_back(arith::ExtFOp::create(t.b, to, value));
     else if (!towardZero)
       results.push_back(arith::TruncFOp::create(t.b, to, value));
@@ -141,7 +141,8 @@ LogicalResult lowerElementwise(ThreadContext &t, Operation *op) {
   if (auto truncation = dyn_cast<arith::TruncFOp>(op)) {
     std::optional<arith::RoundingMode> mode = truncation.getRoundingmode();
     bool known = !mode || *mode == arith::RoundingMode::to_nearest_even || *mode == arith::RoundingMode::toward_zero;
-    if (!known) return refuse(op, Diag::notOnGpus, {"this rounding mode of a conversion", "round to nearest even ('rtne') or toward zero ('rtz')"});
+    if (!known)
+      return refuse(op, Diag::notOnGpus, {"this rounding mode of a conversion", "round to nearest even ('rtne') or toward zero ('rtz')"});
     return lowerFloatConversion(t, op, mode == arith::RoundingMode::toward_zero);
   }
   bool onlyMoves = isa<arith::SelectOp, arith::BitcastOp>(op) || op->getName().getDialectNamespace() == "ub";

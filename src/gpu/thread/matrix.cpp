@@ -62,24 +62,24 @@ class Registers {
 public:
   explicit Registers(const Layout &layout) : shape(layout.shape) {
     for (int64_t reg = layout.registersPerThread(); reg-- > 0;)
-      places[layout.apply(reg, 0, 0, 0)] = reg;
+      registers[layout.apply(reg, 0, 0, 0)] = reg;
   }
   /// Nothing if another thread holds the element.
   std::optional<size_t> at(const Dims &coordinates) const {
-    auto place = places.find(flatOf(shape, coordinates));
-    return place == places.end() ? std::nullopt : std::optional(static_cast<size_t>(place->second));
+    auto found = registers.find(flatOf(shape, coordinates));
+    return found == registers.end() ? std::nullopt : std::optional(static_cast<size_t>(found->second));
   }
   /// The elements of the first thread, in row-major order.
   std::vector<Dims> elements() const {
     std::vector<Dims> all;
-    for (auto [flat, reg] : places)
+    for (auto [flat, reg] : registers)
       all.push_back(coordinatesOf(shape, flat));
     return all;
   }
 
 private:
   Dims shape;
-  std::map<uint32_t, int64_t> places;
+  std::map<uint32_t, int64_t> registers;
 };
 } // namespace
 
@@ -180,9 +180,8 @@ LogicalResult lowerDot(ThreadContext &t, tt::DotOp op) {
       for (size_t reg : *registers)
         cs.push_back(sums[reg]);
       ThreadValues c = asRegisters(t, cs, accumulatorsOfRegister(element));
-      auto product =
-          ptx::MmaOp::create(t.b, ValueRange(c).getTypes(), as, bs, c, a.getFormat(), second.getFormat(), accumulatorOf(element));
-      for (auto [reg, value] : llvm::zip(*registers, asElements(t, product.getD(), accumulatorsOfRegister(element), element)))
+      auto mma = ptx::MmaOp::create(t.b, ValueRange(c).getTypes(), as, bs, c, a.getFormat(), second.getFormat(), accumulatorOf(element));
+      for (auto [reg, value] : llvm::zip(*registers, asElements(t, mma.getD(), accumulatorsOfRegister(element), element)))
         sums[reg] = value;
     }
   }
@@ -237,23 +236,23 @@ using PackedA = llvm::MapVector<std::pair<int64_t, int64_t>, SmallVector<Value>>
 
 /// `kDim`: the K dimension; `result`: the accumulators' layout; `variantZero`: added to the address. Nothing if wgmma cannot read the
 /// buffer.
-static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer, int64_t kDim, const Layout &result, Value nothing) {
+static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer, int64_t kDim, const Layout &result, Value variantZero) {
   SharedLayout shared = cast<ttg::BufferType>(buffer.getType()).getLayout().layout();
   std::optional<MatrixDescriptor> descriptor = describe(shared, kDim);
   if (!descriptor) return std::nullopt;
-  LinearMap places = shared.inverse();
+  LinearMap offsets = shared.inverse();
   std::vector<uint32_t> groups;
   for (auto [bit, basis] : llvm::enumerate(result.basesOf(Axis::warp))) {
     Dims at = coordinatesOf(result.shape, basis);
     Dims element = kDim == 1 ? Dims{at[0], 0} : Dims{0, at[1]};
     bool warpgroup = bit >= 2; // lower bits are the warps of a warpgroup, which share a descriptor
-    groups.push_back(warpgroup ? places.apply(flatOf(shared.shape, element)) * static_cast<uint32_t>(shared.elementBytes()) : 0);
+    groups.push_back(warpgroup ? offsets.apply(flatOf(shared.shape, element)) * static_cast<uint32_t>(shared.elementBytes()) : 0);
   }
   Value address = arith::AddIOp::create(t.b, t.getScalar(buffer), xorBases(t, t.warp, groups));
-  if (nothing) address = arith::AddIOp::create(t.b, address, nothing);
+  if (variantZero) address = arith::AddIOp::create(t.b, address, variantZero);
   // In a cluster, higher bits of a shared address are the CTA's rank. A descriptor has other fields there.
-  constexpr int64_t placeInBlock = (1 << 18) - 1;
-  if (t.config.getCtas() != 1) address = arith::AndIOp::create(t.b, address, t.i32(placeInBlock));
+  constexpr int64_t offsetInCta = (1 << 18) - 1;
+  if (t.config.getCtas() != 1) address = arith::AndIOp::create(t.b, address, t.i32(offsetInCta));
   Value start = arith::AddIOp::create(t.b, arith::ShRUIOp::create(t.b, address, t.i32(4)), t.i32(static_cast<int64_t>(descriptor->low)));
   return SharedOperand{shared, *descriptor, start};
 }
@@ -262,8 +261,8 @@ static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer
 static bool isConstant(Value buffer, scf::ForOp loop) {
   for (Operation *op = buffer.getDefiningOp(); op && loop->isAncestor(op); op = op->getOperand(0).getDefiningOp()) {
     if (isa<ttg::AllocOp>(op)) return true;
-    auto slot = dyn_cast<ttg::StageOp>(op);
-    if (slot ? !loop.isDefinedOutsideOfLoop(slot.getIndex()) : !isa<ttg::ViewOp>(op)) return false;
+    auto stage = dyn_cast<ttg::StageOp>(op);
+    if (stage ? !loop.isDefinedOutsideOfLoop(stage.getIndex()) : !isa<ttg::ViewOp>(op)) return false;
   }
   return true;
 }
@@ -273,13 +272,13 @@ static bool isConstant(Value buffer, scf::ForOp loop) {
 static bool hasManyConstantDescriptors(ThreadContext &t, scf::ForOp loop) {
   constexpr int64_t many = 16, rowsOfInstruction = 64, bytesOfInstruction = 32, warpsOfGroup = 4;
   int64_t descriptors = 0;
-  for (auto product : loop.getBody()->getOps<ttg::WgmmaOp>()) {
-    ttg::BufferType second = product.getB().getType();
+  for (auto mma : loop.getBody()->getOps<ttg::WgmmaOp>()) {
+    ttg::BufferType second = mma.getB().getType();
     int64_t steps = llvm::divideCeil(second.getShape()[0] * second.getElementType().getIntOrFloatBitWidth() / 8, bytesOfInstruction);
-    auto first = dyn_cast<ttg::BufferType>(product.getA().getType());
-    if (first && isConstant(product.getA(), loop))
+    auto first = dyn_cast<ttg::BufferType>(mma.getA().getType());
+    if (first && isConstant(mma.getA(), loop))
       descriptors += steps * llvm::divideCeil(first.getShape()[0] / (t.config.getWarps() / warpsOfGroup), rowsOfInstruction);
-    if (isConstant(product.getB(), loop)) descriptors += steps;
+    if (isConstant(mma.getB(), loop)) descriptors += steps;
   }
   return descriptors >= many;
 }
@@ -287,9 +286,9 @@ static bool hasManyConstantDescriptors(ThreadContext &t, scf::ForOp loop) {
 Value loopVariantZero(ThreadContext &t, Operation *op, Value buffer) {
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
   if (!loop || !isConstant(buffer, loop) || !hasManyConstantDescriptors(t, loop)) return {};
-  for (auto slot : loop.getBody()->getOps<ttg::StageOp>())
-    if (slot->isBeforeInBlock(op) && !isConstant(slot, loop))
-      return arith::AndIOp::create(t.b, t.getScalar(slot), t.i32(std::numeric_limits<int32_t>::min()));
+  for (auto stage : loop.getBody()->getOps<ttg::StageOp>())
+    if (stage->isBeforeInBlock(op) && !isConstant(stage, loop))
+      return arith::AndIOp::create(t.b, t.getScalar(stage), t.i32(std::numeric_limits<int32_t>::min()));
   return {};
 }
 
@@ -369,10 +368,10 @@ static FailureOr<WarpgroupMma> mmaOf(ThreadContext &t, ttg::WgmmaOp op) {
 }
 
 /// The number of the CTA's warps with rows in the MMA extent, where `first` is the first row of the first warpgroup.
-static int64_t warpsWithRows(ThreadContext &t, const WarpgroupMma &product, int64_t first) {
+static int64_t warpsWithRows(ThreadContext &t, const WarpgroupMma &mma, int64_t first) {
   constexpr int64_t rowsOfInstruction = 64, warpsOfGroup = 4;
-  if (product.extent.empty()) return t.config.getWarps();
-  int64_t groups = (product.extent[0] - first + rowsOfInstruction - 1) / rowsOfInstruction;
+  if (mma.extent.empty()) return t.config.getWarps();
+  int64_t groups = (mma.extent[0] - first + rowsOfInstruction - 1) / rowsOfInstruction;
   return std::min<int64_t>(t.config.getWarps(), groups * warpsOfGroup);
 }
 
@@ -382,13 +381,13 @@ struct Columns {
 };
 
 /// The accumulators of each instruction. Columns that some warpgroups skip come first: the last instruction ends the group.
-static SmallVector<Columns> columnsOf(ThreadContext &t, const WarpgroupMma &product) {
+static SmallVector<Columns> columnsOf(ThreadContext &t, const WarpgroupMma &mma) {
   SmallVector<std::pair<int64_t, Columns>> byWarps;
-  for (int64_t start = 0; start < product.layout.registersPerThread(); start += product.columns / 2) {
-    if (!isInMmaExtent(product.layout, product.extent, start)) continue;
-    Dims at = coordinatesOf(product.layout.shape, product.layout.apply(start, 0, 0, 0));
-    int64_t columns = product.extent.empty() ? product.columns : std::min(product.columns, product.extent[1] - at[1]);
-    byWarps.push_back({warpsWithRows(t, product, at[0]), {start, columns / 2}});
+  for (int64_t start = 0; start < mma.layout.registersPerThread(); start += mma.columns / 2) {
+    if (!isInMmaExtent(mma.layout, mma.extent, start)) continue;
+    Dims at = coordinatesOf(mma.layout.shape, mma.layout.apply(start, 0, 0, 0));
+    int64_t columns = mma.extent.empty() ? mma.columns : std::min(mma.columns, mma.extent[1] - at[1]);
+    byWarps.push_back({warpsWithRows(t, mma, at[0]), {start, columns / 2}});
   }
   llvm::sort(byWarps, [](const auto &x, const auto &y) { return std::pair(x.first, x.second.start) < std::pair(y.first, y.second.start); });
   return SmallVector<Columns>(llvm::make_second_range(byWarps));
@@ -396,18 +395,18 @@ static SmallVector<Columns> columnsOf(ThreadContext &t, const WarpgroupMma &prod
 
 /// Issues the instructions of the depths [from, to) for some columns. They add to the registers `sums`, unless the predicate `reads` is
 /// false.
-static FailureOr<ThreadValues> startColumns(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupMma &product, Columns columns,
-                                            ThreadValues sums, Value reads, int64_t from, int64_t to) {
-  Dims at = coordinatesOf(product.layout.shape, product.layout.apply(columns.start, 0, 0, 0));
-  int64_t warps = warpsWithRows(t, product, at[0]);
-  for (int64_t k = from; k < to; k += product.step) {
-    const std::optional<SharedOperand> &first = product.first;
-    SmallVector<Value> aValues = first ? SmallVector<Value>{first->matrix(t, {at[0], k})} : product.packedA.lookup({at[0], k});
+static FailureOr<ThreadValues> startColumns(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupMma &mma, Columns columns, ThreadValues sums,
+                                            Value reads, int64_t from, int64_t to) {
+  Dims at = coordinatesOf(mma.layout.shape, mma.layout.apply(columns.start, 0, 0, 0));
+  int64_t warps = warpsWithRows(t, mma, at[0]);
+  for (int64_t k = from; k < to; k += mma.step) {
+    const std::optional<SharedOperand> &first = mma.first;
+    SmallVector<Value> aValues = first ? SmallVector<Value>{first->matrix(t, {at[0], k})} : mma.packedA.lookup({at[0], k});
     if (aValues.empty()) return bug(op, "the first operand is not in wgmma's layout"), FailureOr<ThreadValues>(failure());
-    Value bValue = product.second.matrix(t, {k, at[1]});
+    Value bValue = mma.second.matrix(t, {k, at[1]});
     auto started = ptx::WgmmaOp::create(t.b, ValueRange(sums).getTypes(), aValues, bValue, sums, k == from ? reads : Value(),
-                                        static_cast<uint32_t>(2 * columns.count), product.aFormat, product.bFormat, product.dFormat,
-                                        first && !first->descriptor.alongK, !product.second.descriptor.alongK);
+                                        static_cast<uint32_t>(2 * columns.count), mma.aFormat, mma.bFormat, mma.dFormat,
+                                        first && !first->descriptor.alongK, !mma.second.descriptor.alongK);
     if (warps != t.config.getWarps()) started->setAttr(ptx::partialWarpsName, t.b.getI64IntegerAttr(warps));
     sums.assign(started.getD().begin(), started.getD().end());
   }
@@ -415,14 +414,14 @@ static FailureOr<ThreadValues> startColumns(ThreadContext &t, ttg::WgmmaOp op, c
 }
 
 /// Issues the instructions of all depths, and commits the group.
-static FailureOr<ThreadValues> issueMmas(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupMma &product, ThreadValues sums, Value reads) {
+static FailureOr<ThreadValues> issueMmas(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupMma &mma, ThreadValues sums, Value reads) {
   ptx::WgmmaFenceOp::create(t.b);
-  for (Columns columns : columnsOf(t, product)) {
-    auto place = sums.begin() + columns.start / product.ofRegister;
-    ThreadValues before(place, place + columns.count / product.ofRegister);
-    FailureOr<ThreadValues> part = startColumns(t, op, product, columns, before, reads, 0, product.depth);
+  for (Columns columns : columnsOf(t, mma)) {
+    auto start = sums.begin() + columns.start / mma.ofRegister;
+    ThreadValues before(start, start + columns.count / mma.ofRegister);
+    FailureOr<ThreadValues> part = startColumns(t, op, mma, columns, before, reads, 0, mma.depth);
     if (failed(part)) return failure();
-    llvm::copy(*part, place);
+    llvm::copy(*part, start);
   }
   ptx::WgmmaCommitOp::create(t.b);
   return sums;
@@ -441,17 +440,17 @@ struct PromotedPart {
 
 /// Splits the MMAs into promoted parts. `every`: the promotion interval, in elements of K. If a part of the tile is multiplied, all
 /// columns are promoted together.
-static std::vector<PromotedPart> promotedParts(ThreadContext &t, const WarpgroupMma &product, int64_t every) {
-  int64_t steps = std::max<int64_t>(1, llvm::divideCeil(every, product.step));
-  int64_t most = product.extent.empty() ? registersOfPromotedPart : product.layout.registersPerThread();
+static std::vector<PromotedPart> promotedParts(ThreadContext &t, const WarpgroupMma &mma, int64_t every) {
+  int64_t steps = std::max<int64_t>(1, llvm::divideCeil(every, mma.step));
+  int64_t limit = mma.extent.empty() ? registersOfPromotedPart : mma.layout.registersPerThread();
   std::vector<PromotedPart> parts;
-  for (int64_t from = 0; from < product.depth; from += steps * product.step) {
-    auto begin = [&] { parts.push_back({from, std::min(product.depth, from + steps * product.step), {}}); };
+  for (int64_t from = 0; from < mma.depth; from += steps * mma.step) {
+    auto begin = [&] { parts.push_back({from, std::min(mma.depth, from + steps * mma.step), {}}); };
     begin();
-    for (Columns all : columnsOf(t, product))
-      for (int64_t start = 0; start < all.count; start += most) {
-        int64_t count = std::min(most, all.count - start);
-        if (parts.back().registers + count > most) begin();
+    for (Columns all : columnsOf(t, mma))
+      for (int64_t start = 0; start < all.count; start += limit) {
+        int64_t count = std::min(limit, all.count - start);
+        if (parts.back().registers + count > limit) begin();
         parts.back().columns.push_back({all.start + start, count});
         parts.back().registers += count;
       }
@@ -460,26 +459,26 @@ static std::vector<PromotedPart> promotedParts(ThreadContext &t, const Warpgroup
 }
 
 /// Adds up the promoted partial sums in registers. ptxas overlaps the additions of one part with the MMA of the next.
-static FailureOr<ThreadValues> promote(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupMma &product, ThreadValues sums, Value reads) {
+static FailureOr<ThreadValues> promote(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupMma &mma, ThreadValues sums, Value reads) {
   Value zero = t.constant(t.b.getF32Type(), t.b.getF32FloatAttr(0)), no = t.constant(t.b.getI1Type(), t.b.getBoolAttr(false));
   if (reads)
     for (Value &sum : sums)
       sum = arith::SelectOp::create(t.b, reads, sum, zero);
-  for (const PromotedPart &part : promotedParts(t, product, *op.getPromotionInterval())) {
+  for (const PromotedPart &part : promotedParts(t, mma, *op.getPromotionInterval())) {
     ptx::WgmmaFenceOp::create(t.b);
     ThreadValues values;
-    SmallVector<Value *> places;
+    SmallVector<Value *> targets;
     for (Columns columns : part.columns) {
       ThreadValues zeros(static_cast<size_t>(columns.count), zero);
-      FailureOr<ThreadValues> started = startColumns(t, op, product, columns, zeros, no, part.from, part.to);
+      FailureOr<ThreadValues> started = startColumns(t, op, mma, columns, zeros, no, part.from, part.to);
       if (failed(started)) return failure();
       values.append(*started);
       for (int64_t i = 0; i < columns.count; ++i)
-        places.push_back(&sums[static_cast<size_t>(columns.start + i)]);
+        targets.push_back(&sums[static_cast<size_t>(columns.start + i)]);
     }
     ptx::WgmmaCommitOp::create(t.b);
     auto done = ptx::WgmmaWaitOp::create(t.b, ValueRange(values).getTypes(), 0, values);
-    for (auto [sum, value] : llvm::zip(places, done.getResults()))
+    for (auto [sum, value] : llvm::zip(targets, done.getResults()))
       *sum = arith::AddFOp::create(t.b, *sum, value);
   }
   return sums;
@@ -492,16 +491,15 @@ static bool isDoneAtOnce(Value sums) {
 }
 
 LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
-  FailureOr<WarpgroupMma> product = mmaOf(t, op);
-  if (failed(product)) return failure();
+  FailureOr<WarpgroupMma> mma = mmaOf(t, op);
+  if (failed(mma)) return failure();
   Value reads = readsAccumulators(t, op);
-  ThreadValues before = asRegisters(t, t.get(op.getC()), product->ofRegister);
-  FailureOr<ThreadValues> sums =
-      op.getPromotionInterval() ? promote(t, op, *product, before, reads) : issueMmas(t, op, *product, before, reads);
+  ThreadValues before = asRegisters(t, t.get(op.getC()), mma->ofRegister);
+  FailureOr<ThreadValues> sums = op.getPromotionInterval() ? promote(t, op, *mma, before, reads) : issueMmas(t, op, *mma, before, reads);
   if (failed(sums)) return failure();
   if (isDoneAtOnce(op.getD())) {
     auto done = ptx::WgmmaWaitOp::create(t.b, ValueRange(*sums).getTypes(), 0, *sums);
-    sums = asElements(t, done.getResults(), product->ofRegister, getElementTypeOrSelf(op.getD().getType()));
+    sums = asElements(t, done.getResults(), mma->ofRegister, getElementTypeOrSelf(op.getD().getType()));
   }
   t.set(op.getD(), std::move(*sums));
   return success();
@@ -549,38 +547,38 @@ namespace {
 class FmaOperand {
 public:
   /// `limit`: the maximum number of contiguous elements in one load.
-  FmaOperand(ThreadContext &t, ttg::FmaDotOp op, bool isA, int64_t most)
+  FmaOperand(ThreadContext &t, ttg::FmaDotOp op, bool isA, int64_t limit)
       : t(t), op(op), isA(isA), result(ttg::layoutOf(op.getType())), type(cast<ttg::BufferType>((isA ? op.getA() : op.getB()).getType())) {
     const SharedLayout &shared = type.getLayout().layout();
     if (shared != SharedLayout::rowMajor(shared.shape, shared.elementBits, rowMajorOrder(static_cast<int64_t>(shared.shape.size()))))
       chunks = shared.shape.back() * bytes() - 16;
     for (int axis : {0, 1})
       for (uint32_t basis : result.basesOf(axis == 0 ? Axis::lane : Axis::warp))
-        places[axis].push_back(static_cast<uint32_t>(permuted(offsetOf(coordinatesOf(result.shape, basis)))));
-    Value ofLane = xorBases(t, t.lane, places[0]), ofWarp = xorBases(t, t.warp, places[1]);
+        threadOffsets[axis].push_back(static_cast<uint32_t>(permuted(offsetOf(coordinatesOf(result.shape, basis)))));
+    Value ofLane = xorBases(t, t.lane, threadOffsets[0]), ofWarp = xorBases(t, t.warp, threadOffsets[1]);
     start = t.getScalar(isA ? op.getA() : op.getB());
     if (chunks)
       inTile = arith::XOrIOp::create(t.b, ofLane, ofWarp);
     else
       start = arith::AddIOp::create(t.b, start, arith::AddIOp::create(t.b, ofLane, ofWarp));
-    while (2 * neighbors <= most && mayRead(2 * neighbors))
-      neighbors *= 2;
+    while (2 * contiguous <= limit && mayRead(2 * contiguous))
+      contiguous *= 2;
   }
 
-  int64_t getContiguous() const { return neighbors; }
+  int64_t getContiguous() const { return contiguous; }
 
   /// Prepares for the iterations of the loop from `k` on.
   void enter(Value k) {
     Value along = arith::MulIOp::create(t.b, k, t.i32(strideOfK()));
-    place = chunks ? Value(arith::XOrIOp::create(t.b, inTile, along)) : arith::AddIOp::create(t.b, start, along);
+    address = chunks ? Value(arith::XOrIOp::create(t.b, inTile, along)) : arith::AddIOp::create(t.b, start, along);
   }
 
   /// The factor of the result's element at `at` in iteration `k`, in the result's type. Each is loaded once.
   FailureOr<Value> element(const Dims &at, int64_t k) {
     int64_t offset = offsetOf(at) + k * strideOfK();
-    Value &known = wide[offset];
+    Value &known = factors[offset];
     if (known) return known;
-    FailureOr<Value> made = widened(read(offset));
+    FailureOr<Value> made = converted(read(offset));
     if (succeeded(made)) known = *made;
     return made;
   }
@@ -594,15 +592,16 @@ private:
     constexpr int64_t maxBytes = 16;
     auto isMultiple = [&](int64_t offset) { return offset % (count * bytes()) == 0; };
     int64_t row = (isA ? type.getShape().back() : result.shape.back()) * bytes();
-    return count * bytes() <= maxBytes && isMultiple(row) && llvm::all_of(places[0], isMultiple) && llvm::all_of(places[1], isMultiple);
+    return count * bytes() <= maxBytes && isMultiple(row) && llvm::all_of(threadOffsets[0], isMultiple) &&
+           llvm::all_of(threadOffsets[1], isMultiple);
   }
 
   Value read(int64_t offset) {
     Value &known = loaded[offset];
     if (known) return known;
-    int64_t first = offset - offset % (neighbors * bytes()), there = permuted(first);
-    SmallVector<Type> types(static_cast<size_t>(neighbors), t.scalarType(type.getElementType()));
-    Value from = chunks ? atChunk(there & chunks) : place;
+    int64_t first = offset - offset % (contiguous * bytes()), there = permuted(first);
+    SmallVector<Type> types(static_cast<size_t>(contiguous), t.scalarType(type.getElementType()));
+    Value from = chunks ? atChunk(there & chunks) : address;
     auto load = ptx::LoadSharedOp::create(t.b, types, from, Value(), static_cast<uint32_t>(there & ~chunks));
     for (auto [i, value] : llvm::enumerate(load.getValues()))
       loaded[first + static_cast<int64_t>(i) * bytes()] = value;
@@ -615,7 +614,7 @@ private:
   /// The thread's address with these bits of its chunk index flipped.
   Value atChunk(int64_t bits) {
     Value &known = atChunks[bits];
-    if (!known) known = arith::AddIOp::create(t.b, start, bits ? Value(arith::XOrIOp::create(t.b, place, t.i32(bits))) : place);
+    if (!known) known = arith::AddIOp::create(t.b, start, bits ? Value(arith::XOrIOp::create(t.b, address, t.i32(bits))) : address);
     return known;
   }
 
@@ -626,7 +625,7 @@ private:
     return (isA ? (batch * result.shape[m] + at[m]) * depth : batch * depth * result.shape[n] + at[n]) * bytes();
   }
 
-  FailureOr<Value> widened(Value value) {
+  FailureOr<Value> converted(Value value) {
     Type element = type.getElementType(), wideType = t.scalarType(getElementTypeOrSelf(op.getType()));
     if (value.getType() == wideType) return value;
     if (isa<IntegerType>(wideType) && isa<IntegerType>(element)) return Value(arith::ExtSIOp::create(t.b, wideType, value));
@@ -639,11 +638,12 @@ private:
   bool isA;
   Layout result;
   ttg::BufferType type;
-  std::vector<uint32_t> places[2]; // offsets in bytes of the lanes' and the warps' bits: registers add constants to a thread's offset
-  int64_t neighbors = 1;
-  int64_t chunks = 0;                              // the bits of a byte offset that are its 16-byte chunk index, if chunks are permuted
-  Value start, inTile, place;                      // with permuted chunks: the buffer, the thread's offset in it, and that at the loop's K
-  std::map<int64_t, Value> loaded, wide, atChunks; // by offset
+  std::vector<uint32_t>
+      threadOffsets[2]; // offsets in bytes of the lanes' and the warps' bits: registers add constants to a thread's offset
+  int64_t contiguous = 1;
+  int64_t chunks = 0;           // the bits of a byte offset that are its 16-byte chunk index, if chunks are permuted
+  Value start, inTile, address; // with permuted chunks: the buffer, the thread's offset in it, and that at the loop's K
+  std::map<int64_t, Value> loaded, factors, atChunks; // by offset
 };
 } // namespace
 

@@ -79,7 +79,7 @@ static bool barrierBeforeAccess(ThreadContext &t, const GlobalAccess &next) {
     return (next.writes || before.writes) && !isOrdered(t, before, next) && !basesAreDisjoint(t, next.pointer, base, before);
   });
   if (!clashes) return false;
-  meet(t);
+  clusterBarrier(t);
   t.sinceBarrier.clear();
   return true;
 }
@@ -106,9 +106,9 @@ static bool mayBeOvertaken(ThreadContext &t, Operation *op) {
 
 bool orderAccess(ThreadContext &t, Operation *op) {
   GlobalAccess access = *accessOf(op);
-  bool met = barrierBeforeAccess(t, access);
+  bool isSynchronized = barrierBeforeAccess(t, access);
   if (mayBeOvertaken(t, op)) t.sinceBarrier.add(access);
-  return met;
+  return isSynchronized;
 }
 
 void expectIteration(ThreadContext &t, Operation *loop) {
@@ -185,23 +185,23 @@ static Value both(ThreadContext &t, Value x, Value y) {
 
 /// Sends the results of an operation from the threads that perform it to all threads that hold them. This needs a barrier, so all earlier
 /// work of the CTA is done. `isSynchronized`: a barrier comes right before the operation.
-static ThreadValues shareResults(ThreadContext &t, Operation *op, const ThreadValues &results, Type pointer, bool met = false) {
+static ThreadValues shareResults(ThreadContext &t, Operation *op, const ThreadValues &results, Type pointer, bool isSynchronized = false) {
   if (t.isAlone || scratchBytes(op) == 0) return results;
   Type type = results.front().getType();
   Value base = scratch(t, op);
-  if (!met) sync(t); // all threads have read the earlier contents of this scratch memory
+  if (!isSynchronized) ctaBarrier(t); // all threads have read the earlier contents of this scratch memory
   auto tile = dyn_cast<RankedTensorType>(pointer);
   if (tile)
     storeFlat(t, base, results, ttg::layoutOf(tile), 0);
   else
     ptx::StoreSharedOp::create(t.b, base, ValueRange{toMemory(t, results.front())}, performs(t, pointer));
-  sync(t);
+  ctaBarrier(t);
   if (t.config.getCtas() == 1) t.sinceBarrier.clear();
   return tile ? loadAllFlat(t, base, ttg::layoutOf(tile), type) : ThreadValues{loadFlat(t, base, t.i32(0), type)};
 }
 
 LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
-  bool met = !t.isAlone && orderAccess(t, op);
+  bool isSynchronized = !t.isAlone && orderAccess(t, op);
   // Threads that each load the element could see different values, and diverge.
   bool isShared = scratchBytes(op) != 0;
   Value first = isShared ? performs(t, op.getPtr().getType()) : Value();
@@ -239,7 +239,7 @@ LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
     for (Value value : load.getValues())
       results.push_back(fromMemory(t, value, type));
   }
-  t.set(op.getResult(), shareResults(t, op, results, op.getPtr().getType(), met));
+  t.set(op.getResult(), shareResults(t, op, results, op.getPtr().getType(), isSynchronized));
   return success();
 }
 
@@ -314,7 +314,7 @@ static void orderAtomic(ThreadContext &t, Operation *op, ptx::Order order) {
   bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
   if (releases && hasStoresByEngine(op)) ptx::TmaWaitOp::create(t.b, 0, /*read=*/false);
   if (releases && !isa<RankedTensorType>(op->getOperand(0).getType())) {
-    meet(t);
+    clusterBarrier(t);
     t.sinceBarrier.clear();
   }
   orderAccess(t, op);
@@ -348,8 +348,8 @@ static Value atomicByCompareSwap(ThreadContext &t, tt::AtomicRMWOp op, ptx::Orde
   Value goesOn = predicate ? predicate : always;
   auto loop = scf::WhileOp::create(t.b, TypeRange{bits}, ValueRange{first.getValues()[0], goesOn});
   OpBuilder::InsertionGuard guard(t.b);
-  SmallVector<Location> places(2, t.b.getLoc());
-  Block *test = t.b.createBlock(&loop.getBefore(), {}, TypeRange{bits, t.b.getI1Type()}, places);
+  SmallVector<Location> locations(2, t.b.getLoc());
+  Block *test = t.b.createBlock(&loop.getBefore(), {}, TypeRange{bits, t.b.getI1Type()}, locations);
   scf::ConditionOp::create(t.b, test->getArgument(1), ValueRange{test->getArgument(0)});
   Block *body = t.b.createBlock(&loop.getAfter(), {}, TypeRange{bits}, {t.b.getLoc()});
   Value seen = body->getArgument(0);
@@ -459,13 +459,13 @@ static bool isSpinLock(scf::WhileOp loop, tt::AtomicCASOp swap) {
 }
 
 /// A pause between attempts is a number of sleeps of this many nanoseconds.
-constexpr uint32_t nap = 100;
+constexpr uint32_t sleepNanoseconds = 100;
 
 /// The number of sleeps of the first pause; each further pause has half as many. So programs that have waited long retry often, and new
 /// ones do not. Many programs on an SM that retry at once slow down each attempt, and also the release that they wait for.
-static int64_t napsOf(ThreadContext &t) {
-  constexpr int64_t residentWarps = 64, most = 16;
-  return std::clamp<int64_t>(residentWarps / t.config.getWarps(), 1, most);
+static int64_t sleepsOf(ThreadContext &t) {
+  constexpr int64_t residentWarps = 64, maxSleeps = 16;
+  return std::clamp<int64_t>(residentWarps / t.config.getWarps(), 1, maxSleeps);
 }
 
 /// The retry loop of a lock. A fence before it performs the release once, instead of one in each attempt.
@@ -474,18 +474,18 @@ static LogicalResult lowerSpinLock(ThreadContext &t, scf::WhileOp loop, tt::Atom
   bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
   if (releases) ptx::FenceOp::create(t.b, scopeOf(swap.getScope()));
   Type i32 = t.b.getI32Type();
-  auto fresh = scf::WhileOp::create(t.b, TypeRange{i32}, ValueRange{t.i32(napsOf(t))});
+  auto fresh = scf::WhileOp::create(t.b, TypeRange{i32}, ValueRange{t.i32(sleepsOf(t))});
   Block *attempt = t.b.createBlock(&fresh.getBefore(), {}, TypeRange{i32}, {t.b.getLoc()});
   if (failed(lowerBlock(t, loop.getBefore().front()))) return failure();
   if (releases) attempt->walk([&](ptx::CompareSwapOp op) { op->setAttr(ptx::alreadyReleasedName, t.b.getUnitAttr()); });
   scf::ConditionOp::create(t.b, t.getScalar(loop.getConditionOp().getCondition()), ValueRange{attempt->getArgument(0)});
   Block *pause = t.b.createBlock(&fresh.getAfter(), {}, TypeRange{i32}, {t.b.getLoc()});
-  Value naps = pause->getArgument(0);
-  auto repeated = scf::ForOp::create(t.b, t.i32(0), naps, t.i32(1));
+  Value sleeps = pause->getArgument(0);
+  auto repeated = scf::ForOp::create(t.b, t.i32(0), sleeps, t.i32(1));
   t.b.setInsertionPointToStart(repeated.getBody());
-  ptx::SleepOp::create(t.b, nap);
+  ptx::SleepOp::create(t.b, sleepNanoseconds);
   t.b.setInsertionPointToEnd(pause);
-  Value half = arith::ShRUIOp::create(t.b, naps, t.i32(1));
+  Value half = arith::ShRUIOp::create(t.b, sleeps, t.i32(1));
   scf::YieldOp::create(t.b, ValueRange{arith::MaxUIOp::create(t.b, half, t.i32(1))});
   return success();
 }
@@ -513,7 +513,7 @@ LogicalResult lowerSpin(ThreadContext &t, scf::WhileOp loop, Operation *attempt)
     t.isAlone = false;
     if (failed(lowered)) return failure();
   }
-  sync(t);
+  ctaBarrier(t);
   t.sinceBarrier.clear();
   return success();
 }

@@ -51,8 +51,8 @@ static std::map<int64_t, ThreadValues> totalsOfWarp(ThreadContext &t, Operation 
                                                     int64_t bit) {
   Value base = scratch(t, op);
   int64_t threads = t.config.getWarps() << laneBits;
-  Value neighbour = arith::XOrIOp::create(t.b, t.thread, t.i32(bit << laneBits));
-  sync(t);
+  Value peer = arith::XOrIOp::create(t.b, t.thread, t.i32(bit << laneBits));
+  ctaBarrier(t);
   std::map<int64_t, ThreadValues> others;
   for (bool loads : {false, true}) {
     int64_t start = 0;
@@ -60,7 +60,7 @@ static std::map<int64_t, ThreadValues> totalsOfWarp(ThreadContext &t, Operation 
       Type type = totals.begin()->second[i].getType(), inMemory = memoryType(t, type);
       int64_t bytes = inMemory.getIntOrFloatBitWidth() / 8;
       start = (start + 7) / 8 * 8;
-      Value address = arith::AddIOp::create(t.b, base, arith::MulIOp::create(t.b, loads ? neighbour : t.thread, t.i32(bytes)));
+      Value address = arith::AddIOp::create(t.b, base, arith::MulIOp::create(t.b, loads ? peer : t.thread, t.i32(bytes)));
       for (auto &[reg, total] : totals) {
         if (loads) {
           auto load = ptx::LoadSharedOp::create(t.b, TypeRange{inMemory}, address, Value(), static_cast<uint32_t>(start));
@@ -71,7 +71,7 @@ static std::map<int64_t, ThreadValues> totalsOfWarp(ThreadContext &t, Operation 
         start += threads * bytes;
       }
     }
-    if (!loads) sync(t);
+    if (!loads) ctaBarrier(t);
   }
   return others;
 }

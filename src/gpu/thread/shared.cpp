@@ -29,22 +29,22 @@ namespace {
 /// loop-variant zero that stops ptxas from hoisting the addresses (see loopVariantZero), or null.
 class SharedAddresses {
 public:
-  SharedAddresses(ThreadContext &t, Value base, const Layout &layout, const SharedLayout &shared, Value nothing)
+  SharedAddresses(ThreadContext &t, Value base, const Layout &layout, const SharedLayout &shared, Value variantZero)
       : t(t), offsets(offsetBases(layout, shared)), additive(splitAdd(offsets)), base(base) {
     inTile = arith::XOrIOp::create(t.b, xorBases(t, t.lane, offsets[static_cast<size_t>(Axis::lane)]),
                                    xorBases(t, t.warp, offsets[static_cast<size_t>(Axis::warp)]));
-    if (nothing) inTile = arith::AddIOp::create(t.b, inTile, nothing);
+    if (variantZero) inTile = arith::AddIOp::create(t.b, inTile, variantZero);
   }
 
   std::pair<Value, uint32_t> of(int64_t reg) {
     const std::vector<uint32_t> &registers = offsets[static_cast<size_t>(Axis::reg)];
-    uint32_t added = 0, turned = 0;
+    uint32_t added = 0, xored = 0;
     for (size_t bit = 0; bit < registers.size(); ++bit)
-      if (reg >> bit & 1) (additive >> bit & 1 ? added : turned) ^= registers[bit];
-    Value &address = addresses[turned];
+      if (reg >> bit & 1) (additive >> bit & 1 ? added : xored) ^= registers[bit];
+    Value &address = addresses[xored];
     if (!address) {
-      Value place = turned ? Value(arith::XOrIOp::create(t.b, inTile, t.i32(turned))) : inTile;
-      address = arith::AddIOp::create(t.b, base, place);
+      Value offset = xored ? Value(arith::XOrIOp::create(t.b, inTile, t.i32(xored))) : inTile;
+      address = arith::AddIOp::create(t.b, base, offset);
     }
     return {address, added};
   }
@@ -78,8 +78,8 @@ LogicalResult lowerAlloc(ThreadContext &t, ttg::AllocOp op) {
 static void makeBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
   constexpr int64_t barrierBytes = 8;
   for (int64_t i = 0; i < cast<ttg::BarriersType>(op.getType()).getCount(); ++i) {
-    Value place = arith::AddIOp::create(t.b, t.getScalar(op.getResult()), t.i32(i * barrierBytes));
-    ptx::MbarrierInitOp::create(t.b, place, op.getArrivals(), Value());
+    Value barrier = arith::AddIOp::create(t.b, t.getScalar(op.getResult()), t.i32(i * barrierBytes));
+    ptx::MbarrierInitOp::create(t.b, barrier, op.getArrivals(), Value());
   }
 }
 
@@ -152,21 +152,21 @@ ThreadValues unpacked(ThreadContext &t, Value word, Type element) {
 template <typename Plan>
 static LogicalResult prove(Operation *op, const SharedLayout &shared, const Layout &layout, const Plan &plan,
                            std::optional<std::string> (*verify)(const Plan &, const Layout &, const SharedLayout &)) {
-  std::optional<std::string> wrong = verifyBuffer(shared);
-  if (!wrong) wrong = verify(plan, layout, shared);
-  return wrong ? bug(op, "the plan of its access to shared memory is invalid: " + *wrong) : success();
+  std::optional<std::string> error = verifyBuffer(shared);
+  if (!error) error = verify(plan, layout, shared);
+  return error ? bug(op, "the plan of its access to shared memory is invalid: " + *error) : success();
 }
 
 FailureOr<ThreadValues> loadTile(ThreadContext &t, Operation *op, Value base, const Layout &layout, const SharedLayout &shared, Type type) {
   Type inMemory = memoryType(t, type);
-  SharedAddresses places(t, base, layout, shared, Value());
+  SharedAddresses addresses(t, base, layout, shared, Value());
   ThreadValues results(static_cast<size_t>(layout.registersPerThread()), Value());
   if (std::optional<MatrixPlan> matrix = matricesRead(layout, shared, type)) {
     if (failed(prove(op, shared, layout, *matrix, verifyMatrices))) return failure();
-    Value place = arith::XOrIOp::create(t.b, xorBases(t, t.lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
-                                        xorBases(t, t.warp, matrix->warpOffsets));
+    Value offsetInTile = arith::XOrIOp::create(t.b, xorBases(t, t.lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
+                                               xorBases(t, t.warp, matrix->warpOffsets));
     for (const MatrixPlan::Instruction &instruction : matrix->instructions) {
-      Value address = arith::AddIOp::create(t.b, base, arith::XOrIOp::create(t.b, place, t.i32(instruction.offset)));
+      Value address = arith::AddIOp::create(t.b, base, arith::XOrIOp::create(t.b, offsetInTile, t.i32(instruction.offset)));
       SmallVector<Type> words(static_cast<size_t>(matrix->matrices), t.b.getI32Type());
       auto load = ptx::LdmatrixOp::create(t.b, words, address, matrix->transposed);
       for (auto [index, word] : llvm::enumerate(load.getValues()))
@@ -179,7 +179,7 @@ FailureOr<ThreadValues> loadTile(ThreadContext &t, Operation *op, Value base, co
   if (failed(prove(op, shared, layout, access, verifyVectors))) return failure();
   for (const VectorAccess::Vector &vector : access.vectors) {
     if (results[static_cast<size_t>(vector.registers[0])]) continue;
-    auto [address, offset] = places.of(vector.registers[0]);
+    auto [address, offset] = addresses.of(vector.registers[0]);
     // At most 8 values are loaded at once: more are packed in words.
     size_t count = vector.registers.size();
     size_t perWord = count > 8 ? count / 4 : 1;
@@ -200,15 +200,15 @@ FailureOr<ThreadValues> loadTile(ThreadContext &t, Operation *op, Value base, co
 }
 
 LogicalResult storeTile(ThreadContext &t, Operation *op, Value base, const Layout &layout, const SharedLayout &shared, ValueRange held,
-                        bool stmatrix, Value nothing) {
+                        bool stmatrix, Value variantZero) {
   Type type = held.front().getType();
   if (std::optional<MatrixPlan> matrix = matricesWritten(layout, shared, type, stmatrix)) {
     if (failed(prove(op, shared, layout, *matrix, verifyMatrices))) return failure();
-    Value place = arith::XOrIOp::create(t.b, xorBases(t, t.lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
-                                        xorBases(t, t.warp, matrix->warpOffsets));
-    if (nothing) place = arith::AddIOp::create(t.b, place, nothing);
+    Value offsetInTile = arith::XOrIOp::create(t.b, xorBases(t, t.lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
+                                               xorBases(t, t.warp, matrix->warpOffsets));
+    if (variantZero) offsetInTile = arith::AddIOp::create(t.b, offsetInTile, variantZero);
     for (const MatrixPlan::Instruction &instruction : matrix->instructions) {
-      Value address = arith::AddIOp::create(t.b, base, arith::XOrIOp::create(t.b, place, t.i32(instruction.offset)));
+      Value address = arith::AddIOp::create(t.b, base, arith::XOrIOp::create(t.b, offsetInTile, t.i32(instruction.offset)));
       SmallVector<Value> words;
       for (int64_t i = 0; i < matrix->matrices; ++i)
         words.push_back(packed(
@@ -217,7 +217,7 @@ LogicalResult storeTile(ThreadContext &t, Operation *op, Value base, const Layou
     }
     return success();
   }
-  SharedAddresses places(t, base, layout, shared, nothing);
+  SharedAddresses addresses(t, base, layout, shared, variantZero);
   Value first = holdsFirstCopy(t, layout);
   VectorAccess access = vectorAccess(layout, shared);
   if (failed(prove(op, shared, layout, access, verifyVectors))) return failure();
@@ -236,7 +236,7 @@ LogicalResult storeTile(ThreadContext &t, Operation *op, Value base, const Layou
         words.push_back(packed(t, ValueRange(values).slice(i, perWord)));
       values = words;
     }
-    auto [address, offset] = places.of(vector.registers[0]);
+    auto [address, offset] = addresses.of(vector.registers[0]);
     ptx::StoreSharedOp::create(t.b, address, values, first, static_cast<uint32_t>(offset));
   }
   return success();
@@ -257,7 +257,7 @@ LogicalResult lowerStoreShared(ThreadContext &t, ttg::StoreSharedOp op) {
 }
 
 LogicalResult lowerCtaBarrier(ThreadContext &t, ttg::CtaBarrierOp op) {
-  if (!t.hasProducer || !op.getAllWarps()) return sync(t), success();
+  if (!t.hasProducer || !op.getAllWarps()) return ctaBarrier(t), success();
   int64_t warps = t.config.getWarps() + 1 + (op->getParentOfType<tt::FuncOp>()->hasAttr(ttg::dequantizePartitionName) ? warpsOfGroup : 0);
   ptx::BarrierOp::create(t.b, allWarpsBarrier, static_cast<uint32_t>(warps << laneBits));
   return success();
@@ -282,13 +282,13 @@ LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
   int64_t elements = std::min(width ? width.getInt() : 1, registersInOrder(access));
   int64_t bytes = elements * shared.elementBytes();
   if (bytes < 4) return bug(op, "an asynchronous copy moves 4 bytes at least");
-  SharedAddresses places(t, t.getScalar(op.getBuffer()), layout, shared, Value());
+  SharedAddresses addresses(t, t.getScalar(op.getBuffer()), layout, shared, Value());
   const ThreadValues &pointers = t.get(op.getPointers());
   Value first = holdsFirstCopy(t, layout);
   for (const VectorAccess::Vector &vector : access.vectors)
     for (size_t i = 0; i < vector.registers.size(); i += static_cast<size_t>(elements)) {
       size_t reg = static_cast<size_t>(vector.registers[i]);
-      auto [address, offset] = places.of(vector.registers[i]);
+      auto [address, offset] = addresses.of(vector.registers[i]);
       Value mask = op.getMask() ? t.get(op.getMask())[reg] : Value();
       // A copy by several threads would write the same bytes again. A false mask writes zeros, so it cannot prevent that.
       if (first) return bug(op, "a tile with elements held by several threads cannot be copied asynchronously");
@@ -331,17 +331,17 @@ LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
   int64_t parts = isForAll ? *boxesPerCta(cast<ttg::BufferType>(op.getBuffer().getType()), blocks) : 1;
   return forBoxes(t, op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
     Value starts = predicate;
-    SmallVector<Value> place(at);
+    SmallVector<Value> coordinates(at);
     if (parts != 1) { // its rows of each box
       TmaBox whole = *copiedBox(allocOf(op.getBuffer()));
       int64_t rows = whole.box[1] / parts;
-      place[1] = arith::AddIOp::create(t.b, place[1], arith::MulIOp::create(t.b, rank, t.i32(rows)));
+      coordinates[1] = arith::AddIOp::create(t.b, coordinates[1], arith::MulIOp::create(t.b, rank, t.i32(rows)));
       address = arith::AddIOp::create(t.b, address, arith::MulIOp::create(t.b, rank, t.i32(rows * whole.spanBytes)));
     } else if (isForAll) {
       Value isMine = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, rank, t.i32(box++ % blocks));
       starts = arith::AndIOp::create(t.b, predicate, isMine);
     }
-    ptx::TmaLoadOp::create(t.b, t.getScalar(op.getMap()), place, address, barrier, starts, evict, all);
+    ptx::TmaLoadOp::create(t.b, t.getScalar(op.getMap()), coordinates, address, barrier, starts, evict, all);
   });
 }
 
@@ -351,7 +351,8 @@ static bool mayOvertake(ttg::TmaStoreOp op) {
   if (op.getAdds()) return false;
   if (!op->getParentOfType<scf::ForOp>() && !op->getParentOfType<scf::WhileOp>()) return false;
   for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode())
-    if (auto store = dyn_cast<ttg::TmaStoreOp>(before); store && !store.getAdds()) return false; // that store has waited for all earlier ones
+    if (auto store = dyn_cast<ttg::TmaStoreOp>(before); store && !store.getAdds())
+      return false; // that store has waited for all earlier ones
   return true;
 }
 
@@ -375,13 +376,13 @@ LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op) {
   Value predicate = own ? rows.isFirst : isFirstThread(t);
   if (mayOvertake(op)) ptx::TmaWaitOp::create(t.b, 0, /*read=*/false);
   LogicalResult done = forBoxes(t, op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
-    SmallVector<Value> place(at);
+    SmallVector<Value> coordinates(at);
     if (own) {
-      place[1] = arith::AddIOp::create(t.b, place[1], rows.row);
+      coordinates[1] = arith::AddIOp::create(t.b, coordinates[1], rows.row);
       address = arith::AddIOp::create(t.b, address, rows.offset);
     }
     auto reduce = op.getAdds() ? ptx::ReduxAttr::get(t.b.getContext(), ptx::Redux::add) : ptx::ReduxAttr();
-    ptx::TmaStoreOp::create(t.b, t.getScalar(op.getMap()), place, address, predicate, reduce);
+    ptx::TmaStoreOp::create(t.b, t.getScalar(op.getMap()), coordinates, address, predicate, reduce);
   });
   if (succeeded(done)) ptx::TmaCommitOp::create(t.b); // the other threads commit empty groups
   return done;

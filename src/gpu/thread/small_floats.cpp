@@ -46,8 +46,8 @@ static ThreadValues pairsOfF16(ThreadContext &t, Value word, bool small) {
   Value magnitudes = arith::AndIOp::create(t.b, word, t.i32(0x77777777)), up = arith::ShLIOp::create(t.b, word, t.i32(4));
   ThreadValues pairs;
   for (int64_t half = 0; half < 2; ++half) {
-    Value places = half ? Value(arith::ShRUIOp::create(t.b, magnitudes, t.i32(16))) : magnitudes;
-    Value bytes = ptx::PermuteOp::create(t.b, t.b.getI32Type(), t.i32(first), t.i32(last), places);
+    Value selectors = half ? Value(arith::ShRUIOp::create(t.b, magnitudes, t.i32(16))) : magnitudes;
+    Value bytes = ptx::PermuteOp::create(t.b, t.b.getI32Type(), t.i32(first), t.i32(last), selectors);
     Value signs = arith::AndIOp::create(t.b, permute(t, up, word, 0xd9c8 + 0x2222 * half), t.i32(int64_t(0x80808080)));
     bytes = arith::OrIOp::create(t.b, bytes, signs);
     for (int64_t selector : {0x1404, 0x3424})
@@ -66,11 +66,11 @@ static ThreadValues smallF16(ThreadContext &t, Value word) {
     Value sign = arith::AndIOp::create(t.b, up, t.i32(int64_t(0x80808080)));
     Value bytes = arith::OrIOp::create(t.b, sign, arith::AndIOp::create(t.b, rest, t.i32(0x1c1c1c1c)));
     auto pairs = ptx::UnpackOp::create(t.b, TypeRange{i16, i16}, bytes);
-    for (auto [place, pair] : llvm::enumerate(pairs.getResults())) {
+    for (auto [index, pair] : llvm::enumerate(pairs.getResults())) {
       Value both = ptx::ConvertOp::create(t.b, t.b.getI32Type(), pair, ptx::Format::e4m3, ptx::Format::f16);
       auto halves = ptx::UnpackOp::create(t.b, TypeRange{half, half}, both);
       for (size_t i : {0U, 1U})
-        numbers[4 * place + 2 * i + isHigh] = halves.getResult(static_cast<unsigned>(i));
+        numbers[4 * index + 2 * i + isHigh] = halves.getResult(static_cast<unsigned>(i));
     }
   }
   return numbers;
@@ -121,9 +121,9 @@ LogicalResult lowerUnpackE2m1(ThreadContext &t, ttg::UnpackE2m1Op op) {
   SmallVector<size_t> order = contiguousFirst(from, dim);
   ThreadValues bytes, results;
   SmallVector<size_t> locationOf(order.size());
-  for (auto [place, reg] : llvm::enumerate(order)) {
+  for (auto [index, reg] : llvm::enumerate(order)) {
     bytes.push_back(t.get(op.getBytes())[reg]);
-    locationOf[reg] = place;
+    locationOf[reg] = index;
   }
   ThreadValues numbers = unpackE2m1(t, bytes, getElementTypeOrSelf(op.getType()), op.getSmall(), evenOddInterleave);
   auto byteOf = [&](uint32_t flat) {

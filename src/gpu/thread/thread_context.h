@@ -30,11 +30,12 @@ struct ThreadContext {
   llvm::DenseMap<Value, ThreadValues> parts;
   AccessLog sinceBarrier;
   llvm::DenseMap<std::pair<Value, Value>, bool>
-      disjointBases;        ///< by the kernel arguments of pointers: cached results of ttg::assumeNoAlias
-  bool hasProducer = false; ///< a producer warpgroup follows the kernel's warps; it holds no tiles, and takes part only in barriers of all warps
-  bool hasArrived = false;  ///< the CTA has arrived at a cluster barrier, and has not waited for it
-  bool isAlone = false;     ///< the code being lowered runs in one thread of the CTA, without barriers
-  int64_t sharedBytes = 0;  ///< of scratch memory that operations have requested
+      disjointBases; ///< by the kernel arguments of pointers: cached results of ttg::assumeNoAlias
+  bool hasProducer =
+      false; ///< a producer warpgroup follows the kernel's warps; it holds no tiles, and takes part only in barriers of all warps
+  bool hasArrived = false; ///< the CTA has arrived at a cluster barrier, and has not waited for it
+  bool isAlone = false;    ///< the code being lowered runs in one thread of the CTA, without barriers
+  int64_t sharedBytes = 0; ///< of scratch memory that operations have requested
 
   // ---- types: pointers are i64, buffers and barriers i32, 8-bit floats i8
   Type scalarType(Type element);
@@ -56,7 +57,7 @@ struct ThreadContext {
 // ---- where a thread is
 
 /// XOR of `bases[i]` over the bits set in `index`.
-Value xorBases(ThreadContext &t, Value place, const std::vector<uint32_t> &bases);
+Value xorBases(ThreadContext &t, Value index, const std::vector<uint32_t> &bases);
 /// The row-major index of the element in register `reg` of `layout`, as i32.
 Value flatIndex(ThreadContext &t, const Layout &layout, int64_t reg);
 /// True in the threads that hold the first copy of their elements; null if there are no copies.
@@ -69,9 +70,9 @@ Value programCount(ThreadContext &t, int64_t axis);
 // ---- what threads do together
 
 /// Inserts a barrier of the CTA's threads that hold tiles.
-void sync(ThreadContext &t);
+void ctaBarrier(ThreadContext &t);
 /// Inserts a barrier of all threads of the program, in all CTAs of the cluster. After it, they see each other's writes.
-void meet(ThreadContext &t);
+void clusterBarrier(ThreadContext &t);
 /// Arrives at the cluster barrier, without waiting; `waitAtBarrier` waits if there was an arrival. In between, peers may still be
 /// reading: nothing they read changes, and no control flow enters or leaves a loop or branch.
 void arriveAtBarrier(ThreadContext &t);

@@ -83,9 +83,9 @@ private:
     for (auto [i, mask] : llvm::enumerate(single))
       all = arith::OrIOp::create(b, all, bitsOf(mask, int64_t(1) << i));
     Value elements = arith::ShRUIOp::create(b, shift, t.i32(llvm::Log2_64(static_cast<uint64_t>(elementBytes))));
-    Value placed = arith::ShLIOp::create(b, all, elements);
-    Value low = isNonZero(arith::AndIOp::create(b, placed, t.i32((int64_t(1) << count) - 1)));
-    return {logicalAnd(common, low), logicalAnd(common, isNonZero(arith::ShRUIOp::create(b, placed, t.i32(count))))};
+    Value shiftedMask = arith::ShLIOp::create(b, all, elements);
+    Value low = isNonZero(arith::AndIOp::create(b, shiftedMask, t.i32((int64_t(1) << count) - 1)));
+    return {logicalAnd(common, low), logicalAnd(common, isNonZero(arith::ShRUIOp::create(b, shiftedMask, t.i32(count))))};
   }
 
   SmallVector<Value> load(Value address, Value predicate, ptx::Cache cache, ptx::Eviction eviction) {
@@ -116,12 +116,12 @@ private:
     if (single.empty()) return words; // words that are not loaded are zero
     int64_t each = wordBytes / elementBytes, bits = 8 * elementBytes;
     for (auto [i, word] : llvm::enumerate(words)) {
-      Value kept = t.i32(0);
+      Value mask = t.i32(0);
       for (int64_t j = 0; j < each; ++j) {
         auto ones = static_cast<int32_t>(((uint64_t(1) << bits) - 1) << (j * bits));
-        kept = arith::OrIOp::create(b, kept, bitsOf(single[i * static_cast<size_t>(each) + static_cast<size_t>(j)], ones));
+        mask = arith::OrIOp::create(b, mask, bitsOf(single[i * static_cast<size_t>(each) + static_cast<size_t>(j)], ones));
       }
-      word = arith::AndIOp::create(b, word, kept);
+      word = arith::AndIOp::create(b, word, mask);
     }
     return words;
   }
