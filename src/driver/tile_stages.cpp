@@ -102,7 +102,7 @@ static ParseResult parseOperation(OpAsmParser &parser, OperationState &result) {
 static ParseResult refuseOperation(OpAsmParser &parser, OperationState &) {
   // The parser names the operation.
   return parser.emitError(parser.getNameLoc())
-         << "has no counterpart in tt IR, because it is part of a schedule of copies, buffers and barriers;  "
+         << "has no counterpart in tt IR, because it is part of a schedule of copies, buffers and barriers; "
             "pass the kernel's .ttir file, or TTGIR before upstream's pipeliner (num_stages=1)";
 }
 
