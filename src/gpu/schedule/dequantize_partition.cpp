@@ -1,17 +1,17 @@
-// Where threads widen both operands of a product, all that tensor cores read is written to shared memory and read again, and nobody
-// multiplies while all widen. A warpgroup of its own can widen the second operand, into a ring, while two others widen the first one, which
-// goes from their registers into the product:
-//   before: for i { a = widen (copied a)    b = widen (copied b)    sync    store a, b    fence    sync    multiply    wait }
-//   after:  warpgroups 0, 1:    for i { a = widen (copied a)    wait until b is made    multiply by registers    wait    arrive: read }
-//           one more:           for i { b = widen (copied b)    store b    fence    arrive: b is made }
+// Where threads dequantize both operands of an MMA, all that tensor cores read is written to shared memory and read again, and no warp
+// multiplies while all dequantize. A warpgroup of its own can dequantize the second operand, into a circular buffer, while two others
+// dequantize the first one, which goes from their registers into the MMA:
+//   before: for i { a = dequantize (copied a)    b = dequantize (copied b)    barrier   store a, b   fence   barrier   multiply   wait }
+//   after:  warpgroups 0, 1:    for i { a = dequantize (copied a)   wait until b is made   multiply by registers   wait   arrive: read }
+//           one more:           for i { b = dequantize (copied b)    store b    fence    arrive: b is made }
 // Here the loop is rewritten as if all warps did all of it; what is the third warpgroup's is marked (`ttg.dequantize_partition`), and
 // specialize-warps takes it apart. Of a tile that the third one computes each thread holds whole rows along K, and warps 4 to 7 hold copies
 // of what 0 to 3 hold.
 //
-// Registers of the first operand hold pairs of neighbors along K, eight numbers apart. So that a thread reads sixteen neighbors at a time,
-// K is gone through in another order, by both operands (thread_value_groups.h). Of its rows one half is widened while products of the other
-// half run. What the loop carries beside its sums, the largest of some scales' exponents, is computed by who loads the scales, and comes to
-// the others behind the loop.
+// Registers of the first operand hold pairs of adjacent elements along K, eight numbers apart. So that a thread reads sixteen adjacent
+// elements at a time, K is gone through in another order, by both operands (thread_value_groups.h). Of its rows one half is dequantized
+// while MMAs of the other half run. What the loop carries next to its sums, the largest of some scales' exponents, is computed by the
+// warpgroup that loads the scales, and comes to the others after the loop.
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/relayout.h"
 #include "gpu/schedule/thread_value_groups.h"
@@ -111,7 +111,7 @@ private:
     return others == 5 && waitsForIt();
   }
 
-  /// The product is waited for in its iteration, and adds to what the loop carries.
+  /// The MMA is waited for in its iteration, and adds to what the loop carries.
   bool waitsForIt() {
     auto wait = dyn_cast<ttg::WgmmaWaitOp>(*mma.getD().user_begin());
     auto sum = dyn_cast<BlockArgument>(mma.getC());
@@ -119,7 +119,7 @@ private:
            sum.getOwner() == loop.getBody() && sum.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == wait.getResults()[0];
   }
 
-  /// Whether nothing that others may load is stored in front of the loop's end, or by a loop over tiles around it: the third warpgroup
+  /// Whether nothing that others may load is stored before the loop's end, or by a loop over tiles around it: the third warpgroup
   /// does not wait for the others' stores, and is ahead of them by a tile.
   bool storesLater() {
     auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
@@ -137,7 +137,7 @@ private:
     return !walk.wasInterrupted();
   }
 
-  /// Whether a block of three warpgroups and a producer's begins with enough registers for the product's sums, needs them all in the end,
+  /// Whether a CTA of three warpgroups and a producer's begins with enough registers for the MMA's sums, needs them all in the end,
   /// and whether shared memory, its port that is, has less to do.
   bool suits() {
     constexpr int64_t rowsOfInstruction = 64, minDepth = 32, otherRegistersNextToSums = 26;
@@ -147,7 +147,7 @@ private:
     int64_t depth = tile.getDimSize(depthOf(second, 0)), rows = tile.getDimSize(depthOf(second, 1));
     bool bits16 = tile.getElementTypeBitWidth() == 16 && result.getElementType().isF32();
     bool sumsFit = columns / 2 + otherRegistersNextToSums <= firstRegisters(config, target, /*widener=*/true);
-    constexpr int64_t sumsOfBlock = 128; // with fewer another block fits beside this one, and fills its gaps
+    constexpr int64_t sumsOfBlock = 128; // with fewer another CTA fits next to this one, and fills its gaps
     bool fills = registersOf(result) >= sumsOfBlock;
     bool twoBlocks = result.getDimSize(0) == 4 * rowsOfInstruction; // of rows, for each of two warpgroups
     return bits16 && twoBlocks && sumsFit && fills && rows >= threadsOfDequantizePartition && depth >= minDepth &&
@@ -174,7 +174,7 @@ public:
     if (!right.canMake(c.second.store.getSrc(), rowLayout)) return false;
     if (right.copied().size() != 1 || cast<ttg::DescriptorLoadOp>(right.copied().front()).getOrder()[0] != along) return false;
     if (c.first->isCopied()) return true;
-    // Where a byte holds several numbers, who widens them has enough to do.
+    // Where a byte holds several numbers, dequantizing them is enough work for that warpgroup.
     auto copied = cast<RankedTensorType>(right.copied().front()->getResult(0).getType());
     if (copied.getNumElements() == rightTile.getNumElements()) findScales(c.first->store.getSrc());
     auto leftTile = cast<RankedTensorType>(c.first->store.getSrc().getType());
@@ -215,7 +215,7 @@ public:
   }
 
 private:
-  /// Whether copies are given back as soon as they have been read, not together with what is widened, behind the products. Of 4096 on an
+  /// Whether copies are released as soon as they have been read, not together with what is dequantized, after the MMAs. Of 4096 on an
   /// H100, together and so, in TFLOP/s: nvfp4 617 and 627, mxfp8 in a loop over tiles 666 and 668, but mxfp4 589 and 581, mxfp8 x mxfp4 618
   /// and 610, mxfp4 x mxfp8 606 and 590: where numbers are unpacked, and exponents compared, an arrival more costs more than it brings.
   void releaseCopiesFirst() {
@@ -225,9 +225,9 @@ private:
   }
 
   /// Where the tile depends on what the loop copies, what it depends on besides that comes from loads to registers alone: scales, before
-  /// each is repeated for its group. Whoever widens the second operand makes those of the first one, too, and leaves them in a buffer: a
-  /// fence waits for loads from memory, and the others have none then. Product of mxfp8 of 4096 on an H100: 617 TFLOP/s without, 643 so,
-  /// 603 where the others compute with the bytes, 631 where they do and read them an iteration early.
+  /// each is repeated for its group. The warpgroup that dequantizes the second operand makes those of the first one, too, and leaves them
+  /// in a buffer: a fence waits for loads from memory, and the others have none then. A matmul of mxfp8 of 4096 on an H100: 617 TFLOP/s
+  /// without, 643 so, 603 where the others compute with the bytes, 631 where they do and read them an iteration early.
   void findScales(Value tile) {
     Operation *op = tile.getDefiningOp();
     if (!isTile(tile) || !op || op->getBlock() != c.loop.getBody() || isa<ttg::DescriptorLoadOp>(op)) return;
@@ -282,7 +282,7 @@ private:
     return ttg::BufferType::get(tile.getContext(), 1, tile.getElementType(), ttg::SharedAttr::get(tile.getContext(), plain));
   }
 
-  /// A buffer for the tile. Of powers of two in fp16 the upper byte is enough: four slots fit beside a tile that is stored.
+  /// A buffer for the tile. Of powers of two in fp16 the upper byte is enough: four stages fit next to a tile that is stored.
   static ttg::BufferType bufferOf(Value tile) {
     auto type = cast<RankedTensorType>(tile.getType());
     Type element = isInUpperByte(tile) ? Type(IntegerType::get(tile.getContext(), 8)) : type.getElementType();
@@ -328,7 +328,7 @@ private:
     return arith::TruncIOp::create(b, loc, type.clone(b.getI8Type()), arith::ShRUIOp::create(b, loc, bits, eight));
   }
 
-  /// In front of the builder's place the tile is stored for the others.
+  /// Before the builder's insertion point the tile is stored for the others.
   void passOn(Value tile) {
     Value made = right.make(tile, rowsOfThreads(ttg::shapeOf(tile.getType()), 1));
     if (isInUpperByte(tile)) made = upperBytes(made);
@@ -342,7 +342,7 @@ private:
     left.readFrom(tile, buffer);
   }
 
-  /// What is computed from the scales that are passed on stands in front of the first product, behind their store.
+  /// What is computed from the scales that are passed on stands before the first MMA, after their store.
   void readBySecondStage(Operation *mma) {
     DenseSet<Operation *> late;
     for (Operation &op : llvm::make_early_inc_range(*mma->getBlock())) {
@@ -381,7 +381,7 @@ private:
     return {shape[static_cast<size_t>(c.first->order[0])], shape[static_cast<size_t>(c.first->order[1])]};
   }
 
-  /// Half of the rows, in the layout of a product's first operand, in front of the builder's place.
+  /// Half of the rows, in the layout of an MMA's first operand, before the builder's insertion point.
   Value operandHalf(RowHalves &halves, Value tile, size_t which) {
     Value half = halves.half(b, tile, which);
     half = Reorder(cast<RankedTensorType>(half.getType()), c.depthOf(*c.first, 1), evenOddInterleave).apply(b, half);
@@ -391,8 +391,8 @@ private:
     return tt::TransOp::create(b, half.getLoc(), type, half, ArrayRef<int32_t>{1, 0});
   }
 
-  /// Two products of half as many rows, of which one runs while the other one's rows are widened:
-  ///   widen rows 0    start product 0    wait for product 1 of the iteration before    widen rows 1    start product 1    wait for product
+  /// Two MMAs of half as many rows, of which one runs while the other one's rows are dequantized:
+  ///   dequantize rows 0    start MMA 0    wait for MMA 1 of the iteration before    dequantize rows 1    start MMA 1    wait for MMA
   ///   0
   void passInRegisters() {
     Value tile = left.make(c.first->store.getSrc(), operandLayout);
@@ -434,7 +434,7 @@ private:
     c.first->alloc->erase();
   }
 
-  /// Where the loop's sums are wanted: what stands in front of that, the largest of the exponents, is computed under the last products.
+  /// Where the loop's sums are wanted: what stands before that, the largest of the exponents, is computed under the last MMAs.
   Operation *beforeSums(unsigned number) {
     Operation *place = c.loop->getNextNode();
     auto uses = [&](Operation *op) { return llvm::is_contained(op->getOperands(), c.loop.getResult(number)); };
@@ -443,7 +443,7 @@ private:
     return place;
   }
 
-  /// The loop over tiles that carries on what the loop begins with and carries as well, and nobody else looks at in it; or null.
+  /// The loop over tiles that carries on what the loop begins with and carries as well, and has no other use in it; or null.
   scf::ForOp tilesOf(unsigned i) {
     auto init = dyn_cast<BlockArgument>(c.loop.getInitArgs()[i]);
     auto tiles = init ? dyn_cast<scf::ForOp>(init.getOwner()->getParentOp()) : scf::ForOp();
@@ -459,7 +459,7 @@ private:
     return tiles ? tiles.getTiedLoopInit(cast<BlockArgument>(init))->get() : init;
   }
 
-  /// Tiles that the loop carries for nobody but themselves are computed in the layout in which what they are made of is loaded.
+  /// Tiles that the loop carries only for themselves are computed in the layout in which what they are made of is loaded.
   void carryMaxima() {
     for (unsigned i = 0, end = c.loop.getNumRegionIterArgs(); i < end; ++i) {
       BlockArgument carried = c.loop.getRegionIterArg(i);
@@ -511,7 +511,7 @@ private:
   }
 
   /// Where the others only compare the tile with a constant, they get what that gives, a byte each. That takes little of shared memory,
-  /// beside rings and a tile's buffer that are in use throughout a loop over tiles.
+  /// next to circular buffers and a tile's buffer that are in use throughout a loop over tiles.
   bool forwardCompared(OpResult old, Value tile) {
     auto compared = old.hasOneUse() ? dyn_cast<arith::CmpIOp>(*old.user_begin()) : arith::CmpIOp();
     DenseIntElementsAttr limit;
@@ -554,7 +554,7 @@ private:
   Candidate &c;
   ttg::ConfigAttr config;
   Relayout left, right;
-  bool evenOddInterleave = false; ///< which neighbors registers hold
+  bool evenOddInterleave = false; ///< which elements registers hold
   bool comparesExponents = false;
   SmallVector<Value> scales; ///< of the first operand, which are passed on
   DenseSet<Value> searched;  ///< for them
@@ -581,7 +581,7 @@ bool partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, const GpuT
     if (!candidate.match()) continue;
     Rewrite rewrite(function, candidate, config);
     if (!rewrite.plan()) continue;
-    // The rings must fit, what is copied and what is made of it.
+    // The circular buffers must fit, what is copied and what is made of it.
     int64_t bytes = rewrite.bytesOfScales();
     loop.walk([&](ttg::DescriptorLoadOp load) {
       auto tile = cast<RankedTensorType>(load.getType());

@@ -1,8 +1,9 @@
-// The ring of what a warpgroup of its own widens (dequantize_partition.cpp), and who waits for whom. In iteration i, slot i mod stages:
+// The circular buffer of what a warpgroup of its own dequantizes (dequantize_partition.cpp), and which partition waits for which. In
+// iteration i, stage i mod stages:
 //   producer   wait: empty    start copies
-//   widener    wait: copied, read    read, widen, store    fence    arrive: empty, made
-//   others     wait: copied          read    fence    arrive: empty    widen    wait: made    multiply    arrive, once that is over: read
-// Or the others give all back behind the product, and `empty` says all: where they multiply by what was copied, and where that is faster.
+//   dequant    wait: copied, read    read, dequantize, store    fence    arrive: empty, made
+//   others     wait: copied          read    fence    arrive: empty    dequantize    wait: made    multiply, wait    arrive: read
+// Or the others release all after the MMA, and `empty` says all: where they multiply by what was copied, and where that is faster.
 #include "gpu/schedule/dequantize_partition.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -28,7 +29,7 @@ static void markDequantizePartition(Operation *op) {
   op->setAttr(ttg::dequantizePartitionName, UnitAttr::get(op->getContext()));
 }
 
-/// Who first reads, in an iteration, what is widened for it.
+/// The operation that first reads, in an iteration, what is dequantized for it.
 static Operation *firstReader(LoopSchedule &schedule) {
   for (Operation &op : *schedule.loop.getBody())
     for (ttg::StoreSharedOp store : schedule.computed)
@@ -36,7 +37,7 @@ static Operation *firstReader(LoopSchedule &schedule) {
   return schedule.loop.getBody()->getTerminator();
 }
 
-/// What the stores of the warpgroup that widens are computed from, in an iteration.
+/// What the stores of the warpgroup that dequantizes are computed from, in an iteration.
 static llvm::SetVector<Operation *> dequantizeOps(LoopSchedule &schedule) {
   llvm::SetVector<Operation *> part;
   BackwardSliceOptions options;
@@ -97,7 +98,7 @@ void fillDequantized(LoopSchedule &schedule, Value stageIndex, Value parity, Arr
   ttg::BarrierWaitOp::create(b, loc, made, stageIndex, parity);
 }
 
-/// Whether the operation reads a slot of one of the buffers.
+/// Whether the operation reads a stage of one of the buffers.
 static bool readsStage(Operation *op, ArrayRef<Value> buffers) {
   return isa<ttg::LoadSharedOp, ttg::WgmmaOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
            Operation *stageIndex = operand.getDefiningOp();
@@ -107,9 +108,9 @@ static bool readsStage(Operation *op, ArrayRef<Value> buffers) {
          });
 }
 
-/// A fence waits for loads that were made in front of it, so that they stand behind it. That of the warps that multiply stands in front of
-/// their first product, where they have computed what they read, and the loads behind that. Where a word of scales holds those of two
-/// iterations alone, both stand at the top: products of 4096 on an H200, at the top and there, mxfp8 x mxfp4 577 and 612 TFLOP/s, nvfp4 567
+/// A fence waits for loads that were made before it, so that they stand after it. That of the warps that multiply stands before
+/// their first MMA, where they have computed what they read, and the loads after that. Where a word of scales holds those of two
+/// iterations alone, both stand at the top: matmuls of 4096 on an H200, at the top and there, mxfp8 x mxfp4 577 and 612 TFLOP/s, nvfp4 567
 /// and 543.
 void prefetchLoadsInPartitions(LoopSchedule &schedule, int64_t registers) {
   constexpr int64_t manyBytes = 4;

@@ -33,7 +33,7 @@ public:
     return !layout.freeMask(Axis::lane) && firstColumnOf(layout).has_value();
   }
 
-  /// Whether rows begin with a multiple of 16 bytes. Leaves dead operations in front of the loop if they do not.
+  /// Whether rows begin with a multiple of 16 bytes. Leaves dead operations before the loop if they do not.
   bool begin(OpBuilder &b, scf::ForOp loop) {
     SmallVector<Value> operands = {load.getPtr()};
     if (load.getMask()) operands.push_back(load.getMask());

@@ -60,7 +60,7 @@ static std::optional<int64_t> advanceOf(Value value, scf::ForOp loop) {
 }
 
 /// How many bytes the load's bytes move in every iteration, if a word holds those of whole iterations. A mask that varies would have to be
-/// remembered for each word: that cost the gallery's product of mxfp8 and mxfp4 7 % on an H200.
+/// remembered for each word: that cost an example's matmul of mxfp8 and mxfp4 7 % on an H200.
 static std::optional<int64_t> stepOf(tt::LoadOp load, scf::ForOp loop) {
   auto isInvariant = [&](Value value) { return !value || loop.isDefinedOutsideOfLoop(value); };
   if (cast<RankedTensorType>(load.getType()).getElementTypeBitWidth() != 8 || load->hasAttr(ttg::unalignedName)) return {};
@@ -80,7 +80,7 @@ class Words {
 public:
   Words(tt::LoadOp load, int64_t step) : load(load), loc(load.getLoc()), tile(cast<RankedTensorType>(load.getType())), step(step) {}
 
-  /// The words of the first iteration, in front of the loop. Where the rows are known to begin with a word, all have the offsets of their
+  /// The words of the first iteration, before the loop. Where the rows are known to begin with a word, all have the offsets of their
   /// columns.
   Held first(OpBuilder &b, scf::ForOp loop) {
     begin(b, loop);
@@ -157,8 +157,8 @@ private:
 };
 } // namespace
 
-/// Whether nobody but a warpgroup that widens loads to registers. Of what it computes, the other two are taken to hold copies of one
-/// another's. Where those load scales as well, 16 bytes for the one are no gain: products of 4096 on an H100, with eight and with 16, mxfp8
+/// True if only the dequantize partition loads to registers. Of what it computes, the other two are taken to hold copies of one
+/// another's. Where those load scales as well, 16 bytes for the one are no gain: matmuls of 4096 on an H100, with eight and with 16, mxfp8
 /// x mxfp4 622 and 614 TFLOP/s, nvfp4 620 and 618, but bf16 x mxfp4, where it is alone, 690 and 708.
 static bool dequantizePartitionLoadsAlone(scf::ForOp loop) {
   return isDequantizing(loop) && llvm::all_of(loop.getBody()->getOps<tt::LoadOp>(), [](tt::LoadOp load) {
@@ -170,7 +170,7 @@ bool loadScaleWords(LoopSchedule &schedule, tt::LoadOp load, Operation *place) {
   std::optional<int64_t> step = stepOf(load, schedule.loop);
   if (!step) return false;
   if (dequantizePartitionLoadsAlone(schedule.loop) && loadScaleRows(schedule, load, *step, place)) return true;
-  // A word holds those of several iterations, and more of them than one access brings of neighbors.
+  // A word holds those of several iterations, and more of them than one access brings of contiguous elements.
   auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
   if (*step * (vector ? vector.getInt() : 1) >= wordBytes) return false;
   Words words(load, *step);

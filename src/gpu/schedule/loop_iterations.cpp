@@ -3,7 +3,7 @@
 //   %x = scf.for %i ... iter_args(%d = %start) {              two iterations ahead:
 //     %p = tt.addptr %base, %d                                  %e = %d + 2 * %by     %q = tt.addptr %base, %e
 //     scf.yield (%d + %by)
-// This file also has what loops carry for the copies: the slot and the parity of an iteration.
+// This file also has what loops carry for the copies: the stage and the parity of an iteration.
 #include "gpu/schedule/loop_schedule.h"
 #include "ir/refusal.h"
 

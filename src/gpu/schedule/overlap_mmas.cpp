@@ -1,12 +1,13 @@
-// Products are waited for where they stand, so that the next one starts only when the threads have nothing to do, and they compute while
+// MMAs are waited for where they stand, so that the next one starts only when the threads have nothing to do, and they compute while
 // tensor cores idle. Attention backward, an iteration:
 //   before: s = QK    wait s    p = exp2(s)    dv += pG    wait dv    dp = GV    wait dp    ds = p * dp    dk += ds Q    wait dk
 //   after:  s = QK    dp = GV    wait s    p = exp2(s)    dv += pG    wait dp    ds = p * dp    dk += ds Q    wait dv, dk
-// A product whose operands lie in shared memory starts behind the first product that nothing keeps it from; a wait stands before the first
-// use of what it lets through. Products end in the order in which they start, so that a wait counts those that may still run. Neither goes
-// past anything by which threads tell one another, or the producer of copies, that a buffer has been read. There are two exceptions: where
-// the last product of an iteration runs on over the back edge, the slots of the iteration before are refilled behind the first wait, and
-// what reads this iteration's slots may start in front of that; and where a producer alone fills what a product reads, syncs tell nobody.
+// An MMA whose operands lie in shared memory starts after the first MMA that nothing keeps it from; a wait stands before the first use of
+// what it lets through. MMAs end in the order in which they start, so that a wait counts those that may still run. Neither goes past
+// anything by which threads tell one another, or the producer of copies, that a buffer has been read. There are two exceptions: where the
+// last MMA of an iteration stays in flight across the back edge, the stages of the iteration before are refilled after the first wait, and
+// what reads this iteration's stages may start before that; and where a producer alone fills what an MMA reads, barriers have no reader to
+// tell.
 #include "gpu/passes.h"
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/tiles/tile_equivalence.h"
@@ -21,7 +22,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-/// Whether a product may be started, and waited for, on either side of the operation: it says nothing about buffers.
+/// Whether an MMA may be started, and waited for, on either side of the operation: it says nothing about buffers.
 bool mayPass(Operation *op) {
   if (op->hasAttr(ttg::producerName)) return true; // another warp's
   return isMemoryEffectFree(op) || isa<ttg::WgmmaOp, ttg::WgmmaWaitOp, ttg::BarrierWaitOp, ttg::LoadSharedOp, tt::LoadOp>(op);
@@ -29,7 +30,7 @@ bool mayPass(Operation *op) {
 
 class MmaOverlap {
 public:
-  /// `registers` are there beside all accumulators. `roles`: a producer fills rings.
+  /// `registers` are there next to all accumulators. `warpSpecialized`: a producer fills circular buffers.
   MmaOverlap(Block &block, int64_t registers, bool warpSpecialized) : block(block), registers(registers), warpSpecialized(warpSpecialized) {
     for (auto wait : block.getOps<ttg::WgmmaWaitOp>())
       refillsBefore |= llvm::any_of(wait.getTiles(), [](Value tile) { return isa<BlockArgument>(tile); });
@@ -49,7 +50,7 @@ public:
   }
 
 private:
-  /// Moves a load to registers in front of the first product that it does not depend on, with what computes its address: it is on its way
+  /// Moves a load to registers before the first MMA that it does not depend on, with what computes its address: it is on its way
   /// while that one runs.
   void hoistLoads(tt::LoadOp load) {
     auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
@@ -72,7 +73,7 @@ private:
       if (first->isBeforeInBlock(op)) op->moveBefore(first);
   }
 
-  /// Moves the product, with what readies its operands, behind the first product before it that it may follow.
+  /// Moves the MMA, with the operations that compute its operands, after the first MMA before it that it may follow.
   void issueEarly(ttg::WgmmaOp mma) {
     if (isa<RankedTensorType>(mma.getA().getType())) return;
     llvm::SmallPtrSet<Operation *, 8> needed;
@@ -97,14 +98,15 @@ private:
       op->moveAfter(before);
   }
 
-  /// Whether an operation refills slots of the iteration before, or makes sure that they have been read. What has one slot is no ring.
+  /// Whether an operation refills stages of the iteration before, or makes sure that they have been read. What has one stage is no circular
+  /// buffer.
   static bool isRefill(Operation *op) {
     if (auto copy = dyn_cast<ttg::TmaLoadOp>(op)) return copy.getBarriers().getType().getCount() > 1;
     if (auto expect = dyn_cast<ttg::BarrierExpectOp>(op)) return expect.getBarriers().getType().getCount() > 1;
     return isa<ttg::CtaBarrierOp, ttg::FenceAsyncOp, ttg::BarrierArriveOp>(op);
   }
 
-  /// Whether the copy engine alone writes the operand in the loop, as a slot of a ring.
+  /// Whether TMA alone writes the operand in the loop, as a stage of a circular buffer.
   bool isInCircularBuffer(Value operand) {
     ttg::AllocOp alloc = allocOf(operand);
     return alloc && llvm::all_of(accessesOf(alloc), [&](Operation *access) {
@@ -121,7 +123,7 @@ private:
     });
   }
 
-  /// How many products start before `place` and behind the last one that the wait lets through.
+  /// How many MMAs start before `place` and after the last one that the wait lets through.
   static int64_t startedBehind(ttg::WgmmaWaitOp wait, Operation *place) {
     int64_t count = 0;
     for (Operation *op = place->getPrevNode(); op; op = op->getPrevNode()) {
@@ -132,7 +134,7 @@ private:
     return 0;
   }
 
-  /// Registers that the products which the wait lets through read their first operands from.
+  /// Registers that the MMAs which the wait lets through read their first operands from.
   static int64_t operandsOf(ttg::WgmmaWaitOp wait) {
     int64_t registers = 0;
     for (Value tile : wait.getTiles())
@@ -141,7 +143,7 @@ private:
     return registers;
   }
 
-  /// Whether nobody but a producer learns from threads that the products which the wait lets through have read their buffers: then syncs
+  /// True if only a producer learns from threads that the MMAs which the wait lets through have read their buffers: then barriers
   /// are no concern of theirs.
   bool readsForProducer(ttg::WgmmaWaitOp wait) {
     auto isWrittenByThreads = [&](Value operand) {
@@ -182,7 +184,7 @@ private:
     if (Operation *computed = computeBeforeWait(wait)) passThrough(wait, computed->getResult(0));
   }
 
-  /// What is computed under the products that the wait lets through, and used behind it: the last such tile of numbers; null if there is
+  /// What is computed under the MMAs that the wait lets through, and used after it: the last such tile of numbers; null if there is
   /// none.
   Operation *computeBeforeWait(ttg::WgmmaWaitOp wait) {
     for (Operation *op = wait->getPrevNode(); op && !isa<ttg::WgmmaOp, ttg::WgmmaWaitOp>(op); op = op->getPrevNode()) {
@@ -223,7 +225,7 @@ private:
   Block &block;
   int64_t registers;
   bool warpSpecialized;
-  bool refillsBefore = false; ///< refills fill slots of the iteration before: its last product runs on until a wait of this one
+  bool refillsBefore = false; ///< refills fill stages of the iteration before: its last MMA stays in flight until a wait of this one
 };
 
 } // namespace

@@ -1,11 +1,11 @@
 // A program that makes several tiles of a result, one after another, has a loop over tiles
-// around the loop over K. Between the products of two tiles nothing multiplies; meanwhile
+// around the loop over K. Between the MMAs of two tiles nothing multiplies; meanwhile
 // the next tile's first operands can be copied, and the last tile's result can be stored:
 //   before: for %tile { start copies 0 .. S-2    for %k { ... }    store the tile, wait until it has been read }
 //   after:  start copies 0 .. S-2 of the first tile
 //           for %tile { for %k { ... }    start copies 0 .. S-2 of the next tile    wait for the store before    store the tile }
 //           wait for the last store
-// The ring, and the buffer of the result, are in use throughout the loop over tiles.
+// The circular buffer, and the buffer of the result, are in use throughout the loop over tiles.
 #include "gpu/schedule/loop_schedule.h"
 #include "ir/scaled_dot.h"
 #include "ir/volatile_load.h"
@@ -29,7 +29,7 @@ static SmallVector<Value> valuesAtEntry(OpBuilder &b, const LoopSchedule &schedu
 }
 
 /// Whether a loop over tiles with such an operation may only load where its author says: it
-/// waits until others have written what is loaded, or it has a second loop with its own ring.
+/// waits until others have written what is loaded, or it has a second loop with its own circular buffer.
 static bool mayWait(Operation *op, scf::ForOp loop) {
   if (op == loop || loop->isProperAncestor(op)) return isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
   auto load = dyn_cast<tt::LoadOp>(op);
@@ -84,8 +84,8 @@ SmallVector<DeeperBuffer> bytesHeldByStores(scf::ForOp loop) {
   return kept;
 }
 
-/// The sync before which the thread that starts the stores waits until the last store has read the buffer. A sync before the
-/// store's own serves for that, too, if no other store is started between them; then the store's own sync has nothing left to do.
+/// The barrier before which the thread that starts the stores waits until the last store has read the buffer. A barrier before the
+/// store's own serves for that, too, if no other store is started between them; then the store's own barrier has nothing left to do.
 static Operation *barrierAfterWait(const TileStore &store) {
   for (Operation *op = store.sync->getPrevNode(); op && op->getNumRegions() == 0 && !isa<ttg::TmaStoreOp>(op); op = op->getPrevNode())
     if (isa<ttg::CtaBarrierOp>(op)) return op;

@@ -119,7 +119,7 @@ template <typename Op> static int64_t conversionsAround(Op op, const Layout &wor
   return bytes;
 }
 
-/// Warps along the dimension write their parts side by side, one operand behind the other, each at a multiple of 8 bytes.
+/// Warps along the dimension write their parts side by side, one operand after the other, each at a multiple of 8 bytes.
 static int64_t reductionBytes(tt::ReduceOp op) {
   Layout working = reductionLayout(ttg::layoutOf(op.getSrcs().front().getType()), op.getAxis());
   std::optional<ReductionPlan> plan = reductionPlan(working, op.getAxis());
@@ -132,7 +132,7 @@ static int64_t reductionBytes(tt::ReduceOp op) {
   return std::max(total, conversions);
 }
 
-/// A warp's totals for its neighbour: at most one for each thread and each run of registers.
+/// A warp's totals for the next warp: at most one for each thread and each run of registers.
 static int64_t scanBytes(tt::ScanOp op) {
   Layout given = ttg::layoutOf(op.getSrcs().front().getType()), working = scanLayout(given, op.getAxis());
   int64_t threads = int64_t(1) << (working.bits(Axis::lane) + working.bits(Axis::warp));

@@ -1,11 +1,11 @@
-// One warp starts the copies of a loop, the others multiply. Whoever does both lets the tensor cores wait while it computes addresses, and
-// a sync an iteration, for the slot that is filled again, keeps all warps in step: none computes while another multiplies.
-//   before: for i { wait until slot is empty (producer)   start copies (producer)   wait until it is full   multiply   arrive: read }
+// One warp starts the copies of a loop, the others multiply. A warp that does both lets the tensor cores wait while it computes addresses,
+// and a barrier an iteration, for the stage that is filled again, keeps all warps in step: none computes while another multiplies.
+//   before: for i { wait until stage is empty (producer)   start copies (producer)   wait until it is full   multiply   arrive: read }
 //   after:  if warp < 8 { for i { wait until it is full   multiply   arrive: read } }
-//           else if warp == 8 { for i { wait until slot is empty   start copies } }
+//           else if warp == 8 { for i { wait until stage is empty   start copies } }
 // The producer's program is the kernel's without everything that its copies do not need: loops, bounds, coordinates. It takes part in the
-// syncs that guard bytes of a ring which had another use before (`everybody`). It has a warpgroup to itself, because registers move between
-// whole warpgroups: it keeps few, and the others take what it leaves.
+// barriers that guard bytes of a circular buffer which had another use before (`all_warps`). It has a warpgroup to itself, because
+// registers move between whole warpgroups: it keeps few, and the others take what it leaves.
 #include "gpu/passes.h"
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
@@ -25,14 +25,14 @@ namespace tilewright::gpu {
 
 constexpr int64_t producerRegisters = 24, dequantizeRegisters = 72, loaderRegisters = 88, registerStep = 8, maxRegisterLimit = 240;
 
-/// One warpgroup that multiplies cannot use half of a multiprocessor's registers:
-/// two such blocks run there.
+/// One warpgroup that multiplies cannot use half of an SM's registers:
+/// two such CTAs run there.
 int64_t firstRegisters(ttg::ConfigAttr config, const GpuTarget &target, bool dequantizes) {
   int64_t groups = config.getWarps() / warpsOfGroup, blocks = groups == 1 ? 2 : 1, helpers = dequantizes ? 2 : 1;
   return target.registersPerSM / blocks / ((groups + helpers) * warpsOfGroup << laneBits) / registerStep * registerStep;
 }
 
-/// What the producer's warpgroup gives away, and the one that widens, which keeps `widener`, is shared by the others.
+/// What the producer's warpgroup gives away, and the one that dequantizes, which keeps `dequantizes`, is shared by the others.
 static int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target, int64_t dequantizes) {
   int64_t groups = config.getWarps() / warpsOfGroup, each = firstRegisters(config, target, dequantizes != 0);
   int64_t helpers = dequantizes != 0 ? 2 : 1, kept = producerRegisters + dequantizes;
@@ -61,9 +61,10 @@ static bool isAskedSomewhere(tt::FuncOp function) {
   return walk.wasInterrupted();
 }
 
-/// One warpgroup computes or stores while another multiplies: that is what roles give, by letting them drift apart. Where nothing is
-/// computed between products, and all meet to store, they cost a little (product of 4096 on an H100: 709 TFLOP/s, 713 without), and where a
-/// second block fits on a multiprocessor it already fills the gaps (attention, 128 x 64 tiles of 64 columns: 346 TFLOP/s, 412 without).
+/// One warpgroup computes or stores while another multiplies: that is the gain of warp specialization, because warpgroups run decoupled.
+/// Where nothing is computed between MMAs, and all synchronize to store, it costs a little (a matmul of 4096 on an H100: 709 TFLOP/s, 713
+/// without), and where a second CTA fits on an SM it already fills the gaps (attention, 128 x 64 tiles of 64 columns: 346 TFLOP/s, 412
+/// without).
 static std::optional<std::string> whyNoWarpSpecializationGain(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config,
                                                               const GpuTarget &target) {
   if (llvm::any_of(loops, isAsked)) return {};
@@ -88,7 +89,7 @@ std::optional<std::string> whyNotWarpSpecialized(tt::FuncOp function, ttg::Confi
   return "of so many warpgroups none gets registers worth the change";
 }
 
-/// Whether the sums of each product's instruction fit in the registers that a block begins with: ptxas wants that (C7602), whatever a warp
+/// Whether the sums of each MMA's instruction fit in the registers that a CTA begins with: ptxas wants that (C7602), whatever a warp
 /// gets later.
 static bool fitsAtFirst(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target) {
   constexpr int64_t otherRegistersNextToSums = 26, rows = 64; // m64n256 with sums of 32 bits takes 154
@@ -104,7 +105,7 @@ static bool fitsAtFirst(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget
 }
 
 /// Whether rows of what is copied may begin within a sector of the L2: each line of a box then is one sector more, and what a
-/// multiprocessor gets from there takes longer than the products.
+/// SM gets from there takes longer than the MMAs.
 static bool startsInSectors(const Copy &copy, tt::FuncOp function) {
   constexpr int64_t sector = 32;
   auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load);
@@ -171,14 +172,15 @@ std::optional<std::string> whyNotWarpSpecialized(ArrayRef<LoopSchedule> loops, t
   };
   if (config.getCtas() != 1) {
     if (!llvm::all_of(loops, sharesTiles)) return "several blocks work on a program, and read no tile that is the same for all";
-    // Product of 4096 in tiles of 256x256 on an H200, with roles and without: rows 8208 bytes apart 676 and 568 TFLOP/s, 8192 703 and 719.
+    // A matmul of 4096 in tiles of 256x256 on an H200, with warp specialization and without: rows 8208 bytes apart 676 and 568 TFLOP/s, 8192
+    // 703 and 719.
     if (llvm::any_of(loops, isAsked) || llvm::any_of(loops, isOdd)) return {};
     return "several blocks work on a program, and all rows begin with a sector of the L2";
   }
   return whyNoWarpSpecializationGain(loops, config, target);
 }
 
-/// A role's program: the skeleton of a block, behind the change of registers. `only`: the one warp that runs it; null: all do.
+/// A partition's program: the skeleton of a block of operations, after the change of registers. `only`: the one warp that runs it; null: all do.
 static void fillPartition(OpBuilder &b, Location loc, const Skeleton &skeleton, Block &from, int64_t registers, int64_t first, Value warp,
                           Value only) {
   ptx::MaxRegistersOp::create(b, loc, registers > first, static_cast<uint32_t>(registers));
@@ -191,7 +193,7 @@ static void fillPartition(OpBuilder &b, Location loc, const Skeleton &skeleton, 
   skeleton.clone(from, b, map);
 }
 
-/// A loop's initial value that nobody looks at.
+/// A loop's initial value that is never used.
 static Value anything(Value init) {
   Type element = getElementTypeOrSelf(init.getType());
   if (!isa<IntegerType, FloatType>(element)) return init;
@@ -200,7 +202,7 @@ static Value anything(Value init) {
   return arith::ConstantOp::create(b, init.getLoc(), b.getZeroAttr(init.getType()));
 }
 
-/// Of what a loop carries, the values that nobody but other roles' operations needs stay what they are.
+/// Of what a loop carries, the values that only operations of other partitions need stay what they are.
 static void keepUnneeded(tt::FuncOp function, Block &consumers) {
   Skeleton needed(function, /*tiles=*/true);
   consumers.walk([&](Operation *op) {
@@ -219,7 +221,7 @@ static void keepUnneeded(tt::FuncOp function, Block &consumers) {
   });
 }
 
-/// What only a branch needs is computed there: in front of it, and of the loop before it, it would take registers.
+/// What only a branch needs is computed there: before it, and of the loop before it, it would take registers.
 static void sinkIntoBranches(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
     if (op.use_empty() || op.getNumRegions() != 0 || !isMemoryEffectFree(&op)) continue;
@@ -236,11 +238,12 @@ static void sinkIntoBranches(Block &block) {
   }
 }
 
-/// Registers beside which places spill. Attention backward with fewer of them is 2 to 5 % slower if places of its stores go behind the loop
+/// The number of accumulator registers from which on addresses spill. Attention backward has fewer, and is 2 to 5 % slower if the addresses
+/// of its stores move after the loop
 /// (64 columns, causal, 4096 and 8192 on an H200), by the same instructions.
 constexpr int64_t manyAccumulators = 128;
 
-/// Of the product that leaves the most results in a thread.
+/// Of the MMA that leaves the most results in a thread.
 static int64_t accumulatorsOfThread(tt::FuncOp function, ttg::ConfigAttr config) {
   int64_t most = 0;
   function.walk([&](ttg::WgmmaOp mma) {
@@ -250,8 +253,8 @@ static int64_t accumulatorsOfThread(tt::FuncOp function, ttg::ConfigAttr config)
   return most;
 }
 
-/// Places and masks that are computed in front of a loop and used behind it alone, by stores, are computed there: in front of it, they
-/// would take registers beside the accumulators (192x176 of a product: 12 of 240 were spilled).
+/// Addresses and masks that are computed before a loop and used after it alone, by stores, are computed there: before it, they
+/// would take registers next to the accumulators (192x176 of a matmul: 12 of 240 were spilled).
 static void sinkAfterLoops(Block &block) {
   auto isNumbers = [](Type type) { return isa<RankedTensorType>(type) && !isa<FloatType>(getElementTypeOrSelf(type)); };
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
@@ -269,7 +272,7 @@ namespace {
 /// What the warps that hold no accumulators run.
 struct Helpers {
   Skeleton producer, dequantizes;
-  bool widens, loads; ///< whether one warpgroup widens, and loads for the others
+  bool widens, loads; ///< whether one warpgroup dequantizes, and loads for the others
   int64_t registers() const { return !widens ? 0 : loads ? loaderRegisters : dequantizeRegisters; }
 };
 } // namespace
@@ -288,7 +291,7 @@ static FailureOr<Helpers> helpersOf(tt::FuncOp function) {
   return helpers;
 }
 
-/// The programs of the helpers, at the builder's place.
+/// The programs of the helpers, at the builder's insertion point.
 static void fillPartitions(OpBuilder &b, Location loc, const Helpers &helpers, Block &from, ttg::ConfigAttr config, const GpuTarget &target,
                            Value warp, Value firstHelper) {
   int64_t first = firstRegisters(config, target, helpers.widens);

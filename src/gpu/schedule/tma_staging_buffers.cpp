@@ -1,5 +1,5 @@
-// Tiles that go through tensor maps are moved by the copy engine, to and from buffers in shared memory. Before anything runs ahead, each
-// such load is stored to a buffer that the engine can fill, by itself, and each store goes by way of a buffer:
+// Tiles that go through tensor maps are moved by TMA, to and from buffers in shared memory. Before anything runs ahead, each
+// such load is stored to a buffer that TMA can fill, by itself, and each store goes by way of a buffer:
 //   before: %x = ttg.descriptor_load %map    store_shared %x, %p    store_shared %x, %q    add %x, ...
 //   after:  %x = ttg.descriptor_load %map    store_shared %x, %p    %y = ttg.descriptor_load %map    store_shared %y, %r
 //           %z = load_shared %r    add %z, ...
@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// Erases a store to a buffer, and with the last of its neighbours what stood around them: sync, stores, fence, sync.
+/// Erases a store to a buffer, and with the last of the adjacent stores what stood around them: barrier, stores, fence, barrier.
 void eraseStore(ttg::StoreSharedOp store) {
   Operation *before = store->getPrevNode(), *after = store->getNextNode();
   store->erase();
@@ -58,7 +58,7 @@ static ttg::AllocOp ownBuffer(ttg::StoreSharedOp store) {
   return alloc;
 }
 
-/// A tile that several products read is stored once for each: one buffer does where the layouts agree.
+/// A tile that several MMAs read is stored once for each: one buffer does where the layouts agree.
 static void mergeBuffers(Operation *load) {
   SmallVector<ttg::StoreSharedOp> stores;
   for (Operation *user : load->getResult(0).getUsers())
@@ -107,7 +107,7 @@ static Readers readersOf(ArrayRef<OpOperand *> uses, Block *block) {
   return readers;
 }
 
-/// The store of a load's tile to a buffer that the copy engine can fill, where the use is one; or null.
+/// The store of a load's tile to a buffer that TMA can fill, where the use is one; or null.
 static ttg::StoreSharedOp directStore(ttg::DescriptorLoadOp load, OpOperand &use) {
   auto store = dyn_cast<ttg::StoreSharedOp>(use.getOwner());
   ttg::AllocOp alloc = store && store->getBlock() == load->getBlock() ? ownBuffer(store) : ttg::AllocOp();
@@ -116,7 +116,7 @@ static ttg::StoreSharedOp directStore(ttg::DescriptorLoadOp load, OpOperand &use
   return isDirect ? store : ttg::StoreSharedOp();
 }
 
-/// Less than the tile is copied only where the copy engine fills the buffers that products read.
+/// Less than the tile is copied only where TMA fills the buffers that MMAs read.
 static void copyAllForPeers(ttg::DescriptorLoadOp load) {
   if (copiedExtent(load).empty()) return;
   bool forDots = llvm::all_of(load.getResult().getUses(), [&](OpOperand &use) {
@@ -130,7 +130,7 @@ static void copyAllForPeers(ttg::DescriptorLoadOp load) {
     if (auto store = dyn_cast<ttg::StoreSharedOp>(user)) allocOf(store.getBuffer())->removeAttr(ttg::copiedExtentName);
 }
 
-/// Afterwards every load through a map has one use: it is stored to a buffer that the copy engine can fill, in the same block.
+/// Afterwards every load through a map has one use: it is stored to a buffer that TMA can fill, in the same block.
 static LogicalResult giveBuffers(ttg::DescriptorLoadOp load) {
   SmallVector<OpOperand *> others;
   SmallVector<ttg::StoreSharedOp> direct;

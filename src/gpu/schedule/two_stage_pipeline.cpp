@@ -1,14 +1,14 @@
-// Attention's iteration is a chain: scores = QK, softmax of the scores, weights times V. A warpgroup that waits for each product
+// Attention's iteration is a chain: scores = QK, softmax of the scores, weights times V. A warpgroup that waits for each MMA
 // computes nothing while tensor cores work for it. So the chain is cut in two, and its second part runs an iteration late: both
-// products start one after the other, and the softmax of one iteration runs while the previous iteration's weights are multiplied by V.
+// MMAs start one after the other, and the softmax of one iteration runs while the previous iteration's weights are multiplied by V.
 //   before: for i in [0, n) { s = QK(i)    wait 0    p = softmax(s)    o += pV(i)    wait 0 }
 //   after:  if n > 0 { s = QK(0)    wait 0    p = softmax(s) }
-//           for i in [1, n) { turn    s = QK(i)    o += pV(i - 1)    pass    wait 1: s    p = softmax(s)    wait 0: o }
+//           for i in [1, n) { ping-pong wait    s = QK(i)    o += pV(i - 1)    arrive    wait 1: s    p = softmax(s)    wait 0: o }
 //           if n > 0 { o += pV(n - 1)    wait 0 }
 // What the second part takes from the first (the weights, the factor by which the sum shrinks) is carried by the loop. The
-// weights are packed only after the last wait, because the running product reads its first operand from their registers.
-// Two warpgroups take turns: while one starts its products, the other computes. Without turns they would
-// start products at the same time, each waiting for the other's, and then compute at the same time.
+// weights are packed only after the last wait, because the running MMA reads its first operand from their registers.
+// Two warpgroups alternate: while one starts its MMAs, the other computes. Without ping-pong barriers they would
+// start MMAs at the same time, each waiting for the other's, and then compute at the same time.
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/named_barriers.h"
 
@@ -21,7 +21,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 namespace {
-/// The two parts of an iteration. The loop's last product belongs to the second one.
+/// The two parts of an iteration. The loop's last MMA belongs to the second one.
 class TwoStages {
 public:
   TwoStages(scf::ForOp loop, ttg::WgmmaOp ahead) : loop(loop), ahead(ahead), body(loop.getBody()) {
@@ -60,7 +60,7 @@ public:
     return true;
   }
 
-  /// Adds waits for copies that only the second part reads, what tells behind its wait that an iteration's copies have been read, and what
+  /// Adds waits for copies that only the second part reads, what tells after its wait that an iteration's copies have been read, and what
   /// gives a value another shape.
   void addWaitsAndShapes() {
     bool waited = false;
@@ -123,8 +123,8 @@ private:
   llvm::SmallPtrSet<Operation *, 32> late;
 };
 
-/// Whose turn it is to start products: each of two warpgroups waits at a barrier of its own, where the other one arrives. The first turn is
-/// the first one's; in the last iteration nobody waits for the second one.
+/// The ping-pong barriers by which two warpgroups alternate in starting MMAs. Each waits at its own barrier, where the other one arrives.
+/// The first warpgroup starts first. In the last iteration no warpgroup waits for the second one.
 class PingPong {
 public:
   PingPong(OpBuilder &b, scf::ForOp loop) : b(b), loop(loop), loc(loop.getLoc()) {
@@ -235,7 +235,7 @@ private:
     return branch;
   }
 
-  /// The conversion, to be moved after the last wait, that makes the first operand of the last product; null if there is none.
+  /// The conversion, to be moved after the last wait, that makes the first operand of the last MMA; null if there is none.
   Operation *packing() {
     Operation *pack = parts.last.getA().getDefiningOp();
     bool packs = isa_and_nonnull<arith::TruncFOp>(pack) && pack->getBlock() == parts.body && pack->hasOneUse() && !parts.isLate(pack);
@@ -258,11 +258,11 @@ private:
     b.setInsertionPointToEnd(fresh.getBody());
     Operation *begin = &parts.body->front(), *started = parts.last->getNextNode(), *end = parts.body->getTerminator(), *pack = packing();
     auto early = [&](Operation *op) { return !parts.isLate(op) && op != pack; };
-    auto shrinks = [&](Operation *op) { return parts.isLate(op) && isMemoryEffectFree(op); }; // what the last product adds to
+    auto shrinks = [&](Operation *op) { return parts.isLate(op) && isMemoryEffectFree(op); }; // what the last MMA adds to
     auto others = [&](Operation *op) { return parts.isLate(op) && !isMemoryEffectFree(op); };
     clone(begin, parts.last, shrinks, before);
     clone(begin, parts.ahead, early, now);
-    iterations.wait(); // and does not meet the others until it is passed on
+    iterations.wait(); // and does not overlap with the others until it is passed on
     clone(parts.ahead, firstWait, early, now);
     clone(begin, started, others, before);
     iterations.pass();
@@ -291,7 +291,7 @@ private:
     return {};
   }
 
-  /// The packed values go through the wait for the last product, so that they are not packed
+  /// The packed values go through the wait for the last MMA, so that they are not packed
   /// before it; and so does their sum, so that the wait does not move above what is computed.
   void packLast(Operation *pack, IRMapping &before, IRMapping &now) {
     auto own = cast<ttg::WgmmaWaitOp>(*parts.last.getD().user_begin());

@@ -1,10 +1,10 @@
 // Plans that prove themselves before they become code. The rules are stated independently of how the planners found their answers, so that
-// a planner's mistake is a refusal that names it, never a wrong number. What a plan assumes about an iteration of a loop with S slots:
-//   A ring's copy for iteration t is started before the loop, for t < S - lag, or in iteration t - (S - lag): so each iteration's wait has
-//   one arrival, and it is started before the wait. The copy that iteration i starts goes to the slot that iteration i - lag has read. With
-//   lag 0 this iteration's own readers must stand before the sync that the refills stand behind; with lag 1 the iteration before's are
-//   over, but for products that run on over the back edge, which are retired behind the last product that starts, or at a wait of the
-//   iteration for all; with lag 2 these are over, too.
+// a planner's mistake is a refusal that names it, never a wrong number. What a plan assumes about an iteration of a loop with S stages:
+//   With the release distance d, a circular buffer's copy for iteration t is started before the loop, for t < S - d, or in iteration t - (S
+//   - d): so each iteration's wait has one arrival, and it is started before the wait. The copy that iteration i starts goes to the stage
+//   that iteration i - d has read. With d = 0 this iteration's own readers must stand before the barrier that the refills stand after; with
+//   d = 1 the iteration before's are over, but for MMAs that stay in flight across the back edge, which are drained after the last MMA that
+//   starts, or at a wait of the iteration for all; with d = 2 these are over, too.
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/shared_plan.h"
 
@@ -14,21 +14,21 @@ namespace tilewright::gpu {
 
 //===------------------------------------------------------------------------------------------------------------- schedules
 
-/// Whether `op` stands in the block at or behind `earlier`.
+/// Whether `op` stands in the block at or after `earlier`.
 static bool notBefore(Operation *op, Operation *earlier) {
   return op == earlier || earlier->isBeforeInBlock(op);
 }
 
-/// Where this warp is done with what an access reads: for an asynchronous product, at the next wait for all products.
+/// Where this warp is done with what an access reads: for an asynchronous MMA, at the next wait for all MMAs.
 static Operation *endOfRead(Operation *access, Operation *inBody) {
   if (!isa<ttg::WgmmaOp>(access)) return inBody;
-  if (access != inBody) return inBody; // an inner loop drains its products before it ends
+  if (access != inBody) return inBody; // an inner loop drains its MMAs before it ends
   for (Operation *op = access->getNextNode(); op; op = op->getNextNode())
     if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op); wait && wait.getPending() == 0) return op;
   return nullptr;
 }
 
-/// Every access to a ring's buffers stands between the ring's first reader and the place where its slot is retired.
+/// Every access to a circular buffer's buffers stands between the circular buffer's first reader and the place where its stage is drained.
 static std::optional<std::string> verifyReaders(const CircularBuffer &circularBuffer, scf::ForOp loop) {
   if (circularBuffer.copies.empty() || !circularBuffer.firstReader || !circularBuffer.lastReader)
     return "a ring has no copies or no readers";
@@ -50,15 +50,15 @@ static std::optional<std::string> verifyReaders(const CircularBuffer &circularBu
   return {};
 }
 
-/// The refill of a ring comes after the last read of the slot that it fills.
+/// The refill of a circular buffer comes after the last read of the stage that it fills.
 static std::optional<std::string> verifyRefill(const LoopSchedule &schedule, const CircularBuffer &circularBuffer, bool isAhead) {
   if (schedule.warpSpecialized) {
-    // The place where an iteration says that it has read the slot of iteration i - lag.
+    // The place where an iteration says that it has read the stage of iteration i - releaseDistance.
     if (!schedule.refillAfter) return "nobody says that a slot was read";
     if (circularBuffer.releaseDistance != (schedule.inFlight.empty() ? 0 : 1)) return "a turn speaks for another one than it has read";
   }
   if (isAhead) {
-    // Its product of the previous iteration was retired at the end of that iteration, and the sync there has made that known to all.
+    // Its MMA of the previous iteration was drained at the end of that iteration, and the barrier there has made that known to all.
     ttg::WgmmaOp ahead = schedule.prefetchedMma;
     if (circularBuffer.firstReader != ahead.getOperation()) return "what is started ahead is not the first ring's reader";
     scf::ForOp loop = schedule.loop;
@@ -90,7 +90,7 @@ static std::optional<std::string> verifyRefill(const LoopSchedule &schedule, con
   return {};
 }
 
-/// The wait that retires the products of the iteration before waits for all that were started, and stands before the next ones start.
+/// The wait that drains the MMAs of the iteration before waits for all that were started, and stands before the next ones start.
 static std::optional<std::string> verifyDraining(const LoopSchedule &schedule) {
   ttg::WgmmaWaitOp wait = schedule.drainingWait;
   scf::ForOp loop = schedule.loop;
@@ -111,7 +111,7 @@ std::optional<std::string> verify(const LoopSchedule &schedule) {
   for (ttg::WgmmaOp mma : schedule.inFlight)
     if (mma->getBlock() != loop.getBody()) return "a product of an inner loop runs on";
   if (std::optional<std::string> wrong = verifyDraining(schedule)) return wrong;
-  std::optional<int64_t> asyncDistance; // one wait serves all rings by cp.async: it counts groups, one an iteration
+  std::optional<int64_t> asyncDistance; // one wait serves all circular buffers by cp.async: it counts groups, one an iteration
   for (const CircularBuffer &circularBuffer : schedule.circularBuffers) {
     if (circularBuffer.releaseDistance < 0 || circularBuffer.distance(schedule.stages) < 1)
       return "a copy is started after it is waited for";
