@@ -67,17 +67,17 @@ int64_t accumulatorsOf(scf::ForOp loop) {
     use.first = staysInPlace ? mma.getOperation() : &body->front();
     use.last = last;
   });
-  int64_t most = 0;
+  int64_t maxRegisters = 0;
   auto count = [&](Operation *at) {
     int64_t registers = 0;
     for (const InUse &use : results)
       if (use.at(at)) registers += use.registers;
-    most = std::max(most, registers);
+    maxRegisters = std::max(maxRegisters, registers);
   };
   count(&body->front());
   for (const InUse &use : results)
     if (use.first) count(use.first);
-  return most;
+  return maxRegisters;
 }
 
 int64_t registersOfMmas(scf::ForOp loop) {

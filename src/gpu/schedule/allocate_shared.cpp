@@ -28,7 +28,7 @@ public:
   LogicalResult run() {
     plan = planShared(function);
     if (plan.bytes > target.sharedBytes) return tooMuch();
-    if (std::optional<std::string> wrong = verify(plan)) return bug(function, "the plan of its shared memory does not hold: " + *wrong);
+    if (std::optional<std::string> error = verify(plan)) return bug(function, "the plan of its shared memory is invalid: " + *error);
     for (const Reservation &reservation : plan.reservations)
       reservation.op->setAttr(ttg::offsetName, b.getI64IntegerAttr(reservation.offset));
     function->setAttr(ttg::sharedBytesName, b.getI64IntegerAttr(plan.bytes));

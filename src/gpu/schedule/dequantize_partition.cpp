@@ -61,7 +61,7 @@ public:
   ttg::WgmmaOp mma;
   std::optional<Stored> first; ///< null: already in registers
   Stored second;
-  Operation *syncs[2] = {nullptr, nullptr}; ///< around the stores and their fence
+  Operation *barriers[2] = {nullptr, nullptr}; ///< around the stores and their fence
   Operation *fence = nullptr;
 
   int64_t depthOf(const Stored &operand, int64_t dim) const { return operand.order[static_cast<size_t>(dim)]; }
@@ -100,10 +100,11 @@ private:
     Operation *begin = left->store, *end = right->store;
     if (end->isBeforeInBlock(begin)) std::swap(begin, end);
     if (begin->getNextNode() != end) return false;
-    syncs[0] = begin->getPrevNode();
+    barriers[0] = begin->getPrevNode();
     fence = end->getNextNode();
-    syncs[1] = fence->getNextNode();
-    if (!isa_and_nonnull<ttg::CtaBarrierOp>(syncs[0]) || !isa_and_nonnull<ttg::CtaBarrierOp>(syncs[1]) || !isa<ttg::FenceAsyncOp>(fence))
+    barriers[1] = fence->getNextNode();
+    if (!isa_and_nonnull<ttg::CtaBarrierOp>(barriers[0]) || !isa_and_nonnull<ttg::CtaBarrierOp>(barriers[1]) ||
+        !isa<ttg::FenceAsyncOp>(fence))
       return false;
     int64_t others = 0;
     for (Operation &op : loop.getBody()->without_terminator())
@@ -146,7 +147,7 @@ private:
     auto tile = cast<RankedTensorType>(second.store.getSrc().getType());
     int64_t depth = tile.getDimSize(depthOf(second, 0)), rows = tile.getDimSize(depthOf(second, 1));
     bool bits16 = tile.getElementTypeBitWidth() == 16 && result.getElementType().isF32();
-    bool sumsFit = columns / 2 + otherRegistersNextToSums <= firstRegisters(config, target, /*widener=*/true);
+    bool sumsFit = columns / 2 + otherRegistersNextToSums <= firstRegisters(config, target, /*dequantizes=*/true);
     constexpr int64_t sumsOfBlock = 128; // with fewer another CTA fits next to this one, and fills its gaps
     bool fills = registersOf(result) >= sumsOfBlock;
     bool twoBlocks = result.getDimSize(0) == 4 * rowsOfInstruction; // of rows, for each of two warpgroups
@@ -195,20 +196,20 @@ public:
   }
 
   void run() {
-    Value wide = right.make(c.second.store.getSrc(), rowLayout);
+    Value dequantized = right.make(c.second.store.getSrc(), rowLayout);
     b.setInsertionPoint(c.second.store);
     for (Value tile : scales)
       passOn(tile);
     if (!scales.empty()) function->setAttr(ttg::forwardsScalesName, b.getUnitAttr());
     if (!c.first->isCopied()) {
-      wide = Reorder(cast<RankedTensorType>(wide.getType()), c.depthOf(c.second, 0), evenOddInterleave).apply(b, wide);
+      dequantized = Reorder(cast<RankedTensorType>(dequantized.getType()), c.depthOf(c.second, 0), evenOddInterleave).apply(b, dequantized);
       passInRegisters();
     }
-    c.second.store.getSrcMutable().assign(wide);
+    c.second.store.getSrcMutable().assign(dequantized);
     for (Operation *op : {c.second.store.getOperation(), c.fence})
       op->setAttr(ttg::dequantizePartitionName, b.getUnitAttr());
-    for (Operation *sync : c.syncs)
-      sync->erase();
+    for (Operation *barrier : c.barriers)
+      barrier->erase();
     carryMaxima();
     releaseCopiesFirst();
     ttg::eraseDead(function);
@@ -221,7 +222,7 @@ private:
   void releaseCopiesFirst() {
     auto unpacks = c.loop.getBody()->getOps<ttg::UnpackE2m1Op>();
     if (comparesExponents && unpacks.begin() != unpacks.end()) return;
-    if (ttg::WgmmaWaitOp retires = drainingWaitIn(c.loop)) retires->setAttr(ttg::releasesCopiesFirstName, b.getUnitAttr());
+    if (ttg::WgmmaWaitOp drains = drainingWaitIn(c.loop)) drains->setAttr(ttg::releasesCopiesFirstName, b.getUnitAttr());
   }
 
   /// Where the tile depends on what the loop copies, what it depends on besides that comes from loads to registers alone: scales, before
@@ -344,14 +345,14 @@ private:
 
   /// What is computed from the scales that are passed on stands before the first MMA, after their store.
   void readBySecondStage(Operation *mma) {
-    DenseSet<Operation *> late;
+    DenseSet<Operation *> moved;
     for (Operation &op : llvm::make_early_inc_range(*mma->getBlock())) {
-      if (&op == mma || late.contains(&op)) return;
+      if (&op == mma || moved.contains(&op)) return;
       auto load = dyn_cast<ttg::LoadSharedOp>(op);
       bool reads = load && allocOf(load.getBuffer()) && allocOf(load.getBuffer())->getBlock() == mma->getBlock();
-      bool follows = llvm::any_of(op.getOperands(), [&](Value operand) { return late.contains(operand.getDefiningOp()); });
+      bool follows = llvm::any_of(op.getOperands(), [&](Value operand) { return moved.contains(operand.getDefiningOp()); });
       if (!reads && !follows) continue;
-      late.insert(&op);
+      moved.insert(&op);
       op.moveBefore(mma);
     }
   }
@@ -386,8 +387,8 @@ private:
     Value half = halves.half(b, tile, which);
     half = Reorder(cast<RankedTensorType>(half.getType()), c.depthOf(*c.first, 1), evenOddInterleave).apply(b, half);
     if (c.first->order[0] == 0) return half;
-    Layout turned = ttg::layoutOf(half.getType()).transposed({1, 0});
-    auto type = ttg::withLayout(RankedTensorType::get(turned.shape, getElementTypeOrSelf(half.getType())), turned);
+    Layout transposed = ttg::layoutOf(half.getType()).transposed({1, 0});
+    auto type = ttg::withLayout(RankedTensorType::get(transposed.shape, getElementTypeOrSelf(half.getType())), transposed);
     return tt::TransOp::create(b, half.getLoc(), type, half, ArrayRef<int32_t>{1, 0});
   }
 
@@ -436,11 +437,12 @@ private:
 
   /// Where the loop's sums are wanted: what stands before that, the largest of the exponents, is computed under the last MMAs.
   Operation *beforeSums(unsigned number) {
-    Operation *place = c.loop->getNextNode();
+    Operation *insertionPoint = c.loop->getNextNode();
     auto uses = [&](Operation *op) { return llvm::is_contained(op->getOperands(), c.loop.getResult(number)); };
-    while (!uses(place) && (place->getNumRegions() == 0 || isa<tt::ReduceOp>(place)) && !place->hasTrait<OpTrait::IsTerminator>())
-      place = place->getNextNode();
-    return place;
+    while (!uses(insertionPoint) && (insertionPoint->getNumRegions() == 0 || isa<tt::ReduceOp>(insertionPoint)) &&
+           !insertionPoint->hasTrait<OpTrait::IsTerminator>())
+      insertionPoint = insertionPoint->getNextNode();
+    return insertionPoint;
   }
 
   /// The loop over tiles that carries on what the loop begins with and carries as well, and has no other use in it; or null.
@@ -520,8 +522,8 @@ private:
     auto type = cast<RankedTensorType>(compared.getType());
     auto bytes = cast<RankedTensorType>(type.clone(b.getI8Type()));
     auto own = [&](RankedTensorType like) { return ttg::withLayout(like, ttg::layoutOf(tile.getType())); };
-    Value most = arith::ConstantOp::create(b, loc, limit.resizeSplat(cast<ShapedType>(tile.getType())));
-    Value found = arith::CmpIOp::create(b, loc, compared.getPredicate(), tile, most);
+    Value maximum = arith::ConstantOp::create(b, loc, limit.resizeSplat(cast<ShapedType>(tile.getType())));
+    Value found = arith::CmpIOp::create(b, loc, compared.getPredicate(), tile, maximum);
     Value passed = forwardBytes(arith::ExtUIOp::create(b, loc, own(bytes), found), bytes);
     b.setInsertionPoint(compared);
     Value zero = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(bytes, Attribute(b.getI8IntegerAttr(0))));
@@ -534,8 +536,8 @@ private:
   Value forwardBytes(Value tile, RankedTensorType type) {
     Location loc = tile.getLoc();
     MLIRContext *context = b.getContext();
-    Value place = ttg::AllocOp::create(b, loc, plainBuffer(type));
-    place.getDefiningOp()->setAttr(ttg::liveThroughoutName, b.getUnitAttr());
+    Value buffer = ttg::AllocOp::create(b, loc, plainBuffer(type));
+    buffer.getDefiningOp()->setAttr(ttg::liveThroughoutName, b.getUnitAttr());
     auto mark = [&](Operation *op) { op->setAttr(ttg::dequantizePartitionName, b.getUnitAttr()); };
     auto zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
     Value made;
@@ -544,10 +546,10 @@ private:
       b.setInsertionPointToStart(&function.getBody().front());
       made = ttg::AllocBarriersOp::create(b, loc, ttg::BarriersType::get(context, 1), static_cast<uint32_t>(warpsOfGroup));
     }
-    mark(ttg::StoreSharedOp::create(b, loc, tile, place));
+    mark(ttg::StoreSharedOp::create(b, loc, tile, buffer));
     mark(ttg::BarrierArriveOp::create(b, loc, made, zero, Value()));
     ttg::BarrierWaitOp::create(b, loc, made, zero, zero);
-    return ttg::LoadSharedOp::create(b, loc, type, place);
+    return ttg::LoadSharedOp::create(b, loc, type, buffer);
   }
 
   tt::FuncOp function;
@@ -571,7 +573,7 @@ bool isDequantizing(scf::ForOp loop) {
 bool partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
   constexpr int64_t minStages = 3;
   if (config.getWarps() != 2 * warpsOfGroup || config.getCtas() != 1 || config.getStages() < 2) return false;
-  if (whyNotWarpSpecialized(function, config, target) || mayLearnOfWrites(function)) return false;
+  if (warpSpecializationObstacle(function, config, target) || mayLearnOfWrites(function)) return false;
   if (function.walk([](scf::WhileOp) { return WalkResult::interrupt(); }).wasInterrupted()) return false;
   SmallVector<scf::ForOp> loops(function.getBody().getOps<scf::ForOp>());
   for (scf::ForOp tiles : SmallVector<scf::ForOp>(loops))
@@ -587,9 +589,9 @@ bool partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, const GpuT
       auto tile = cast<RankedTensorType>(load.getType());
       bytes += tile.getNumElements() * std::max<int64_t>(8, tile.getElementTypeBitWidth()) / 8;
     });
-    ttg::AllocOp wide = candidate.second.alloc;
-    int64_t depth = llvm::divideCeil(minStages * (bytes + wide.getType().tileBytes()), wide.getType().tileBytes());
-    if (planShared(function, {{wide, depth, loop}}).bytes > target.sharedBytes) continue;
+    ttg::AllocOp dequantized = candidate.second.alloc;
+    int64_t depth = llvm::divideCeil(minStages * (bytes + dequantized.getType().tileBytes()), dequantized.getType().tileBytes());
+    if (planShared(function, {{dequantized, depth, loop}}).bytes > target.sharedBytes) continue;
     rewrite.run();
     function->setAttr(ttg::dequantizePartitionName, UnitAttr::get(function.getContext()));
     return true;

@@ -14,13 +14,13 @@ bool isDequantizing(mlir::scf::ForOp loop);
 /// The wait after which, in a loop whose first operand is dequantized by halves, the MMAs of the iteration before are over; else null.
 ttg::WgmmaWaitOp drainingWaitIn(mlir::scf::ForOp loop);
 /// All stages of the iteration before have been read there.
-void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp retires);
+void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp drains);
 /// What another warpgroup dequantizes goes to stages as the copies do, the same ones: they are empty when those are. It says that it has
 /// read what was copied, and that a stage is made (barriers `made`), at one place; the others wait for that before their MMA. Where these
 /// read copies to registers alone, they may release the copies at once, and what is dequantized, after its MMAs, by barriers of its own
 /// (`wideEmpty`, else null).
 void fillDequantized(LoopSchedule &schedule, mlir::Value stageIndex, mlir::Value parity, llvm::ArrayRef<mlir::Value> empty,
-                     mlir::Value made, mlir::Value wideEmpty);
+                     mlir::Value made, mlir::Value dequantizedEmpty);
 /// Puts the loads to registers of both partitions an iteration early, if `registers` reach for that, and has the others fence what they
 /// read.
 void prefetchLoadsInPartitions(LoopSchedule &schedule, int64_t registers);
@@ -38,7 +38,7 @@ bool mayLearnOfWrites(tt::FuncOp function);
 
 /// Makes the loop's loads to registers an iteration early, if `registers` of a thread reach for that: at its top, or after an
 /// operation.
-void prefetchLoads(LoopSchedule &schedule, int64_t registers, llvm::function_ref<mlir::Operation *(tt::LoadOp)> behind = {});
+void prefetchLoads(LoopSchedule &schedule, int64_t registers, llvm::function_ref<mlir::Operation *(tt::LoadOp)> after = {});
 /// Lets threads store what they have computed before they compute the rest.
 void interleaveStores(LoopSchedule &schedule);
 

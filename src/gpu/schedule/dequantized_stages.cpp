@@ -19,8 +19,8 @@ ttg::WgmmaWaitOp drainingWaitIn(scf::ForOp loop) {
   return {};
 }
 
-void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp retires) {
-  schedule.refillAfter = retires;
+void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp drains) {
+  schedule.refillAfter = drains;
   for (CircularBuffer &circularBuffer : schedule.circularBuffers)
     circularBuffer.releaseDistance = 1;
 }
@@ -59,7 +59,7 @@ static void releaseCopies(LoopSchedule &schedule, Value stageIndex, ArrayRef<Val
   }
 }
 
-void fillDequantized(LoopSchedule &schedule, Value stageIndex, Value parity, ArrayRef<Value> empty, Value made, Value wideEmpty) {
+void fillDequantized(LoopSchedule &schedule, Value stageIndex, Value parity, ArrayRef<Value> empty, Value made, Value dequantizedEmpty) {
   scf::ForOp loop = schedule.loop;
   Location loc = loop.getLoc();
   OpBuilder b(loop);
@@ -69,12 +69,12 @@ void fillDequantized(LoopSchedule &schedule, Value stageIndex, Value parity, Arr
     ttg::BufferType type = alloc.getType();
     b.setInsertionPoint(schedule.crossTilePrefetch ? loop->getParentOp() : loop.getOperation());
     auto all = ttg::BufferType::get(b.getContext(), schedule.stages, type.getElementType(), type.getLayout());
-    Value slots = ttg::AllocOp::create(b, alloc.getLoc(), all);
+    Value stages = ttg::AllocOp::create(b, alloc.getLoc(), all);
     b.setInsertionPointToStart(loop.getBody());
-    alloc.getResult().replaceAllUsesWith(ttg::StageOp::create(b, alloc.getLoc(), type, slots, stageIndex));
+    alloc.getResult().replaceAllUsesWith(ttg::StageOp::create(b, alloc.getLoc(), type, stages, stageIndex));
     alloc.erase();
   }
-  if (wideEmpty) {
+  if (dequantizedEmpty) {
     releaseCopies(schedule, stageIndex, empty);
     llvm::SetVector<Operation *> widening = dequantizeOps(schedule);
     for (Operation &op : *loop.getBody()) {
@@ -83,14 +83,14 @@ void fillDequantized(LoopSchedule &schedule, Value stageIndex, Value parity, Arr
       if (!touches) continue;
       b.setInsertionPoint(&op);
       auto one = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(1));
-      markDequantizePartition(ttg::BarrierWaitOp::create(b, loc, wideEmpty, stageIndex, arith::XOrIOp::create(b, loc, parity, one)));
+      markDequantizePartition(ttg::BarrierWaitOp::create(b, loc, dequantizedEmpty, stageIndex, arith::XOrIOp::create(b, loc, parity, one)));
       break;
     }
   }
-  Operation *behind = schedule.computed.back();
-  while (!isa<ttg::FenceAsyncOp>(behind))
-    behind = behind->getNextNode();
-  b.setInsertionPointAfter(behind);
+  Operation *after = schedule.computed.back();
+  while (!isa<ttg::FenceAsyncOp>(after))
+    after = after->getNextNode();
+  b.setInsertionPointAfter(after);
   for (Value barriers : empty)
     markDequantizePartition(ttg::BarrierArriveOp::create(b, loc, barriers, stageIndex, Value()));
   markDequantizePartition(ttg::BarrierArriveOp::create(b, loc, made, stageIndex, Value()));

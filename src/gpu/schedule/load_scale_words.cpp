@@ -92,10 +92,10 @@ public:
   /// The words of the next iteration: the same ones, except where a new word begins.
   Held next(OpBuilder &b, scf::ForOp loop, const Held &held) {
     Value way = arith::AddIOp::create(b, loc, held.way, arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(step)));
-    Value place = indexAt(b, way), byte = arith::AndIOp::create(b, loc, place, constant(b, wordBytes - 1));
+    Value index = indexAt(b, way), byte = arith::AndIOp::create(b, loc, index, constant(b, wordBytes - 1));
     Value begins = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, byte, constant(b, step));
     Value wanted = arith::AndIOp::create(b, loc, isWanted(b, LoopIterations(loop).existsLater(b, 1)), begins);
-    return {loadAt(b, place, wanted, held.words), way};
+    return {loadAt(b, index, wanted, held.words), way};
   }
 
   /// The load's result, taken from its words.
@@ -123,12 +123,12 @@ private:
   }
 
   /// The words around places where `wanted` is true, and `before` elsewhere.
-  Value loadAt(OpBuilder &b, Value place, Value wanted, Value before) {
-    Value whole = arith::AndIOp::create(b, loc, place, constant(b, -wordBytes));
+  Value loadAt(OpBuilder &b, Value index, Value wanted, Value before) {
+    Value whole = arith::AndIOp::create(b, loc, index, constant(b, -wordBytes));
     Value pointers = tt::AddPtrOp::create(b, loc, start.getType(), start, whole);
     auto pointer = cast<tt::PointerType>(getElementTypeOrSelf(pointers.getType()));
-    Type wide = with(tt::PointerType::get(b.getI64Type(), pointer.getAddressSpace()));
-    auto words = tt::LoadOp::create(b, loc, tt::BitcastOp::create(b, loc, wide, pointers), wanted, before);
+    Type wordPointer = with(tt::PointerType::get(b.getI64Type(), pointer.getAddressSpace()));
+    auto words = tt::LoadOp::create(b, loc, tt::BitcastOp::create(b, loc, wordPointer, pointers), wanted, before);
     words.setCache(load.getCache());
     words.setEvict(load.getEvict());
     words->setAttr(ttg::alignedWordsName, b.getUnitAttr());
@@ -166,10 +166,10 @@ static bool dequantizePartitionLoadsAlone(scf::ForOp loop) {
          });
 }
 
-bool loadScaleWords(LoopSchedule &schedule, tt::LoadOp load, Operation *place) {
+bool loadScaleWords(LoopSchedule &schedule, tt::LoadOp load, Operation *insertionPoint) {
   std::optional<int64_t> step = stepOf(load, schedule.loop);
   if (!step) return false;
-  if (dequantizePartitionLoadsAlone(schedule.loop) && loadScaleRows(schedule, load, *step, place)) return true;
+  if (dequantizePartitionLoadsAlone(schedule.loop) && loadScaleRows(schedule, load, *step, insertionPoint)) return true;
   // A word holds those of several iterations, and more of them than one access brings of contiguous elements.
   auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
   if (*step * (vector ? vector.getInt() : 1) >= wordBytes) return false;
@@ -179,9 +179,9 @@ bool loadScaleWords(LoopSchedule &schedule, tt::LoadOp load, Operation *place) {
   scf::ForOp loop = schedule.loop = withMoreCarried(schedule.loop, {first.words, first.way});
   auto own = loop.getRegionIterArgs().take_back(2);
   Held held{own[0], own[1]};
-  b.setInsertionPoint(load->isBeforeInBlock(place) ? load : place); // before the next words, which use the same registers
+  b.setInsertionPoint(load->isBeforeInBlock(insertionPoint) ? load : insertionPoint); // before the next words, which use the same registers
   load.replaceAllUsesWith(words.bytes(b, held));
-  b.setInsertionPoint(place);
+  b.setInsertionPoint(insertionPoint);
   Held next = words.next(b, loop, held);
   Operation *yield = loop.getBody()->getTerminator();
   yield->insertOperands(yield->getNumOperands(), {next.words, next.way});

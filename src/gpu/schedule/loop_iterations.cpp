@@ -228,7 +228,7 @@ FailureOr<SmallVector<Value>> carryState(Operation *place, ArrayRef<Value> initi
   for (Operation *op : around) {
     auto loop = dyn_cast<scf::WhileOp>(op);
     bool carries = isa<scf::ForOp, scf::IfOp>(op) || (loop && loop.getAfter().isAncestor(place->getParentRegion()));
-    if (!carries) return bug(op, "nothing can be carried through it to a copy by the copy engine");
+    if (!carries) return bug(op, "it cannot carry the stage index to a TMA copy");
   }
   size_t count = initial.size();
   SmallVector<Value> state(initial);

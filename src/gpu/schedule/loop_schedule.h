@@ -52,14 +52,15 @@ struct LoopSchedule {
   llvm::SmallVector<UnpipelinedLoad> unpipelined;
   llvm::SmallVector<ttg::StoreSharedOp> computed; ///< of MMAs' operands that threads make; none if there is no space for two of each
   int64_t computedStages = 2;                     ///< how many there are of each
-  llvm::SmallVector<ttg::WgmmaOp> inFlight; ///< MMAs that stay in flight across the back edge; without any, an iteration waits for all of its own
-  ttg::WgmmaWaitOp drainingWait;            ///< it drains the MMAs in flight of the iteration before; null: they drain one another
-  ttg::WgmmaOp prefetchedMma;                     ///< an MMA that is started an iteration early: prefetchMma. It alone reads the first circular buffer
-  mlir::Operation *refillAfter = nullptr;   ///< one barrier, then all refills, stand after it; null: at the top of the iteration
+  llvm::SmallVector<ttg::WgmmaOp>
+      inFlight;                  ///< MMAs that stay in flight across the back edge; without any, an iteration waits for all of its own
+  ttg::WgmmaWaitOp drainingWait; ///< it drains the MMAs in flight of the iteration before; null: they drain one another
+  ttg::WgmmaOp prefetchedMma;    ///< an MMA that is started an iteration early: prefetchMma. It alone reads the first circular buffer
+  mlir::Operation *refillAfter = nullptr; ///< one barrier, then all refills, stand after it; null: at the top of the iteration
   ttg::CtaBarrierOp publishBarrier; ///< `refillAfter` where it is itself that barrier: it shows MMAs what threads have made of all stages
   bool crossTilePrefetch = false;   ///< the first copies of the loop's next run are started after this one (persistent_loop.cpp)
   bool warpSpecialized = false;     ///< a warp of its own refills; after `refillAfter` the others only say that they have read
-  bool runsDecoupled = false;       ///< with warp specialization no warpgroup waits for another one, from tile to tile (per_warp_group_store.cpp)
+  bool runsDecoupled = false; ///< with warp specialization no warpgroup waits for another one, from tile to tile (per_warp_group_store.cpp)
 };
 
 /// The loads that may run ahead in the loop. `stages` has not been chosen yet.
@@ -77,11 +78,11 @@ bool isMulticastToAllCtas(const CircularBuffer &circularBuffer, const Copy &copy
 /// its rows of every box (as many parts as CTAs). Null if neither is possible.
 std::optional<int64_t> boxesPerCta(ttg::BufferType tile, int64_t blocks);
 /// Why the CTAs of a cluster cannot fill one another's stages, as far as the kernel outside its loops decides that.
-std::optional<std::string> whyNoMulticast(tt::FuncOp function);
+std::optional<std::string> multicastObstacle(tt::FuncOp function);
 /// Why a kernel with these loops, placed, has no warp that only starts copies; null if it gets one (specialize_warps.cpp).
-std::optional<std::string> whyNotWarpSpecialized(llvm::ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target);
+std::optional<std::string> warpSpecializationObstacle(llvm::ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target);
 /// The same, as far as no schedule decides it.
-std::optional<std::string> whyNotWarpSpecialized(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
+std::optional<std::string> warpSpecializationObstacle(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
 /// Whether the loop may write what `load` reads: then the load cannot run ahead. After an atomic operation nothing is known.
 bool mayBeWritten(tt::LoadOp load, mlir::scf::ForOp loop);
 /// Registers of a thread for a tile.
@@ -116,16 +117,16 @@ void overlapComputedOperands(LoopSchedule &schedule, int64_t registers);
 
 /// Replaces a load of bytes an iteration early, before `place`, by a word of memory
 /// that serves several iterations; false if a word does not hold them (load_scale_words.cpp).
-bool loadScaleWords(LoopSchedule &schedule, tt::LoadOp load, mlir::Operation *place);
+bool loadScaleWords(LoopSchedule &schedule, tt::LoadOp load, mlir::Operation *insertionPoint);
 /// The same, 16 bytes at a time, where each thread has rows to itself that begin with a multiple of 16 bytes (load_scale_rows.cpp). The
 /// load's bytes move by `step` in every iteration.
-bool loadScaleRows(LoopSchedule &schedule, tt::LoadOp load, int64_t step, mlir::Operation *place);
+bool loadScaleRows(LoopSchedule &schedule, tt::LoadOp load, int64_t step, mlir::Operation *insertionPoint);
 
-/// Whether an iteration of the loop, from its first MMA `ahead` on,
+/// True if an iteration of the loop, from its first MMA `firstMma` on,
 /// can be cut into two parts, the second of which runs one iteration late.
-bool canPipelineTwoStages(mlir::scf::ForOp loop, ttg::WgmmaOp ahead);
+bool canPipelineTwoStages(mlir::scf::ForOp loop, ttg::WgmmaOp firstMma);
 /// Cuts it: the loop has one iteration less, and the missing parts stand before and after it. Returns the new loop.
-mlir::scf::ForOp pipelineTwoStages(mlir::scf::ForOp loop, ttg::WgmmaOp ahead);
+mlir::scf::ForOp pipelineTwoStages(mlir::scf::ForOp loop, ttg::WgmmaOp firstMma);
 
 /// Lets the MMAs in flight continue until the next iteration's have started, or
 /// until its `drainingWait`. Returns the wait that drains the previous iteration.

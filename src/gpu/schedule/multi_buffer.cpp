@@ -40,11 +40,11 @@ static ttg::CtaBarrierOp barrierBefore(const LoopSchedule &schedule, ttg::StoreS
 }
 
 int64_t stagesForComputed(const LoopSchedule &schedule, tt::FuncOp function, const GpuTarget &target) {
-  for (int64_t slots = stagesWithoutWaiting; slots > 1; --slots) {
+  for (int64_t stages = stagesWithoutWaiting; stages > 1; --stages) {
     SmallVector<DeeperBuffer> deeper;
     for (ttg::StoreSharedOp store : schedule.computed)
-      deeper.push_back({allocOf(store.getBuffer()), slots, schedule.loop});
-    if (planShared(function, deeper).bytes <= target.sharedBytes) return slots;
+      deeper.push_back({allocOf(store.getBuffer()), stages, schedule.loop});
+    if (planShared(function, deeper).bytes <= target.sharedBytes) return stages;
   }
   return 1;
 }
@@ -114,13 +114,13 @@ static int64_t heldBy(tt::LoadOp load) {
 }
 
 /// Makes the load an iteration early, before `place`, in a loop that carries what it brings.
-static void prefetchLoad(LoopSchedule &schedule, tt::LoadOp load, Operation *place) {
+static void prefetchLoad(LoopSchedule &schedule, tt::LoadOp load, Operation *insertionPoint) {
   OpBuilder b(schedule.loop);
   LoopIterations before(schedule.loop);
   Value first = loadOf(b, load, before.ofIteration(b, load->getOperands(), 0), before.existsIteration(b, 0));
   schedule.loop = withMoreCarried(schedule.loop, first);
   LoopIterations iterations(schedule.loop);
-  b.setInsertionPoint(place);
+  b.setInsertionPoint(insertionPoint);
   Value next = loadOf(b, load, iterations.later(b, load->getOperands(), 1), iterations.existsLater(b, 1));
   load.replaceAllUsesWith(schedule.loop.getRegionIterArgs().back());
   Operation *yield = schedule.loop.getBody()->getTerminator();
@@ -128,19 +128,19 @@ static void prefetchLoad(LoopSchedule &schedule, tt::LoadOp load, Operation *pla
   load.erase();
 }
 
-void prefetchLoads(LoopSchedule &schedule, int64_t registers, function_ref<Operation *(tt::LoadOp)> behind) {
+void prefetchLoads(LoopSchedule &schedule, int64_t registers, function_ref<Operation *(tt::LoadOp)> after) {
   SmallVector<tt::LoadOp> loads = movableLoads(schedule);
   int64_t held = 0;
   for (tt::LoadOp load : loads)
     held += heldBy(load);
   if (loads.empty() || 2 * held > registers) return;
-  DenseMap<Operation *, Operation *> places; // by what they stand after
+  DenseMap<Operation *, Operation *> barriers; // by what they stand after
   for (tt::LoadOp load : loads) {
-    Operation *before = behind ? behind(load) : nullptr, *&place = places[before];
+    Operation *before = after ? after(load) : nullptr, *&barrier = barriers[before];
     OpBuilder b = OpBuilder::atBlockBegin(schedule.loop.getBody());
     if (before) b.setInsertionPointAfter(before);
-    if (!place) place = ptx::WarpBarrierOp::create(b, schedule.loop.getLoc());
-    if (!loadScaleWords(schedule, load, place)) prefetchLoad(schedule, load, place);
+    if (!barrier) barrier = ptx::WarpBarrierOp::create(b, schedule.loop.getLoc());
+    if (!loadScaleWords(schedule, load, barrier)) prefetchLoad(schedule, load, barrier);
   }
 }
 

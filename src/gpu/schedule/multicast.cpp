@@ -65,14 +65,14 @@ bool isMulticastToAllCtas(const CircularBuffer &circularBuffer, const Copy &copy
   return isSameInBlocks(decides);
 }
 
-std::optional<std::string> whyNoMulticast(tt::FuncOp function) {
+std::optional<std::string> multicastObstacle(tt::FuncOp function) {
   int64_t stores = 0; // one alone waits for no other access
   WalkResult walk = function.walk([&](Operation *op) {
-    bool meets = isa<tt::LoadOp, tt::AtomicRMWOp, tt::AtomicCASOp, ttg::ReadClusterOp, scf::WhileOp>(op);
-    if (isa<tt::StoreOp>(op)) meets |= ++stores > 1 || op->getParentOfType<scf::ForOp>();
-    return meets ? WalkResult::interrupt() : WalkResult::advance();
+    bool mayNeedBarrier = isa<tt::LoadOp, tt::AtomicRMWOp, tt::AtomicCASOp, ttg::ReadClusterOp, scf::WhileOp>(op);
+    if (isa<tt::StoreOp>(op)) mayNeedBarrier |= ++stores > 1 || op->getParentOfType<scf::ForOp>();
+    return mayNeedBarrier ? WalkResult::interrupt() : WalkResult::advance();
   });
-  if (walk.wasInterrupted()) return "the blocks of a program may have to meet";
+  if (walk.wasInterrupted()) return "the CTAs of a program may need a barrier";
   return {};
 }
 

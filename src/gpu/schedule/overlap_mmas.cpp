@@ -124,9 +124,9 @@ private:
   }
 
   /// How many MMAs start before `place` and after the last one that the wait lets through.
-  static int64_t startedBehind(ttg::WgmmaWaitOp wait, Operation *place) {
+  static int64_t startedAfter(ttg::WgmmaWaitOp wait, Operation *position) {
     int64_t count = 0;
-    for (Operation *op = place->getPrevNode(); op; op = op->getPrevNode()) {
+    for (Operation *op = position->getPrevNode(); op; op = op->getPrevNode()) {
       if (!isa<ttg::WgmmaOp>(op)) continue;
       if (llvm::is_contained(wait.getTiles(), op->getResult(0))) return count;
       ++count;
@@ -144,7 +144,7 @@ private:
   }
 
   /// True if only a producer learns from threads that the MMAs which the wait lets through have read their buffers: then barriers
-  /// are no concern of theirs.
+  /// do not concern them.
   bool readsForProducer(ttg::WgmmaWaitOp wait) {
     auto isWrittenByThreads = [&](Value operand) {
       ttg::AllocOp alloc = allocOf(operand);
@@ -161,12 +161,12 @@ private:
 
   /// Moves the wait down to the first use of its tiles, or into a wait on the way that lets them through as well.
   void secondStageWait(ttg::WgmmaWaitOp wait) {
-    bool ownProducts = !wait.getTiles().empty() && llvm::all_of(wait.getTiles(), [&](Value tile) {
+    bool ownMmas = !wait.getTiles().empty() && llvm::all_of(wait.getTiles(), [&](Value tile) {
       if (auto carried = dyn_cast<BlockArgument>(tile)) return carried.getOwner() == &block; // of the iteration before
       auto mma = tile.getDefiningOp<ttg::WgmmaOp>();
       return mma && mma->getBlock() == &block;
     });
-    if (wait.getPending() != 0 || !ownProducts) return;
+    if (wait.getPending() != 0 || !ownMmas) return;
     auto reads = [&](Operation *op) {
       return llvm::any_of(wait->getUsers(), [&](Operation *user) { return block.findAncestorOpInBlock(*user) == op; });
     };
@@ -175,12 +175,12 @@ private:
       return mayPass(op) ||
              (anyBarrier && isa<ttg::AllocOp, ttg::CtaBarrierOp, ttg::FenceAsyncOp, ttg::StoreSharedOp, ttg::TmaStoreWaitOp>(op));
     };
-    Operation *place = wait->getNextNode();
-    for (; !place->hasTrait<OpTrait::IsTerminator>() && passes(place) && !reads(place); place = place->getNextNode())
-      if (auto other = dyn_cast<ttg::WgmmaWaitOp>(place); other && other.getPending() <= startedBehind(wait, other))
+    Operation *position = wait->getNextNode();
+    for (; !position->hasTrait<OpTrait::IsTerminator>() && passes(position) && !reads(position); position = position->getNextNode())
+      if (auto other = dyn_cast<ttg::WgmmaWaitOp>(position); other && other.getPending() <= startedAfter(wait, other))
         return merge(wait, other);
-    wait->moveBefore(place);
-    wait.setPending(static_cast<uint32_t>(startedBehind(wait, place)));
+    wait->moveBefore(position);
+    wait.setPending(static_cast<uint32_t>(startedAfter(wait, position)));
     if (Operation *computed = computeBeforeWait(wait)) passThrough(wait, computed->getResult(0));
   }
 

@@ -117,11 +117,11 @@ static void halveBox(Value map, ttg::BufferType type) {
 void storePerWarpGroup(scf::ForOp tiles) {
   OpBuilder b(tiles.getContext());
   for (auto store : tiles.getBody()->getOps<ttg::TmaStoreOp>()) {
-    Operation *behind = store->getPrevNode(), *before = behind->getPrevNode()->getPrevNode()->getPrevNode();
-    for (Operation *sync : {before, behind}) {
-      b.setInsertionPoint(sync);
-      barrierInGroup(b, sync->getLoc());
-      sync->erase();
+    Operation *after = store->getPrevNode(), *before = after->getPrevNode()->getPrevNode()->getPrevNode();
+    for (Operation *barrier : {before, after}) {
+      b.setInsertionPoint(barrier);
+      barrierInGroup(b, barrier->getLoc());
+      barrier->erase();
     }
     halveBox(store.getMap(), cast<ttg::BufferType>(store.getBuffer().getType()));
     store->setAttr(ttg::storePerWarpGroupName, b.getUnitAttr());

@@ -73,15 +73,15 @@ SmallVector<TileStore> storesOf(scf::ForOp loop) {
 }
 
 SmallVector<DeeperBuffer> bytesHeldByStores(scf::ForOp loop) {
-  SmallVector<DeeperBuffer> kept;
+  SmallVector<DeeperBuffer> buffers;
   SmallVector<ttg::BufferType> types;
   for (const TileStore &store : storesOf(loop)) {
     ttg::AllocOp alloc = store.alloc;
     bool shares = llvm::is_contained(types, alloc.getType());
     if (!shares) types.push_back(alloc.getType());
-    kept.push_back({alloc, shares ? 0 : 1, loop});
+    buffers.push_back({alloc, shares ? 0 : 1, loop});
   }
-  return kept;
+  return buffers;
 }
 
 /// The barrier before which the thread that starts the stores waits until the last store has read the buffer. A barrier before the
@@ -93,19 +93,19 @@ static Operation *barrierAfterWait(const TileStore &store) {
 }
 
 void letStoresRun(scf::ForOp loop) {
-  SmallVector<ttg::AllocOp> kept;
+  SmallVector<ttg::AllocOp> buffers;
   for (TileStore &store : storesOf(loop)) {
     store.wait->moveBefore(barrierAfterWait(store));
-    auto same = llvm::find_if(kept, [&](ttg::AllocOp other) { return other.getType() == store.alloc.getType(); });
-    if (same == kept.end()) {
+    auto same = llvm::find_if(buffers, [&](ttg::AllocOp other) { return other.getType() == store.alloc.getType(); });
+    if (same == buffers.end()) {
       store.alloc->moveBefore(loop);
-      kept.push_back(store.alloc);
+      buffers.push_back(store.alloc);
       continue;
     }
     store.alloc.getResult().replaceAllUsesWith(same->getResult());
     store.alloc->erase();
   }
-  if (kept.empty()) return;
+  if (buffers.empty()) return;
   OpBuilder b(loop.getContext());
   b.setInsertionPointAfter(loop);
   ttg::TmaStoreWaitOp::create(b, loop.getLoc(), 0);

@@ -33,10 +33,10 @@ public:
   LogicalResult run() {
     waitForStores(function);
     if (target.cpAsync) stageRowsInShared(function);
-    bool widens = partitionDequantize(function, config, target);
+    bool dequantizes = partitionDequantize(function, config, target);
     if (failed(stageTmaTransfers(function))) return failure();
     function.walk([&](scf::ForOp loop) { loops.push_back(loop); }); // inner ones first
-    warpSpecialized = widens || choosePartitions();
+    warpSpecialized = dequantizes || choosePartitions();
     for (size_t i = 0; i < loops.size(); ++i)
       if (failed(pipelineLoop(cast<scf::ForOp>(loops[i])))) return failure();
 
@@ -92,11 +92,11 @@ private:
     Value barriers = allocBarriers(1, 1), zero = entryI32(0);
     barrierBefore(group, loc);
     b.setInsertionPoint(group.first); // the stores that stay remain side by side
-    Operation *place = ttg::BarrierExpectOp::create(b, loc, barriers, zero, static_cast<int32_t>(group.bytes), Value());
+    Operation *expect = ttg::BarrierExpectOp::create(b, loc, barriers, zero, static_cast<int32_t>(group.bytes), Value());
     for (ttg::StoreSharedOp store : group.stores) {
       auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
       auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
-      if (!alloc->isBeforeInBlock(place)) alloc->moveBefore(place);
+      if (!alloc->isBeforeInBlock(expect)) alloc->moveBefore(expect);
       FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), alloc.getType(), load.getOrder(), 1);
       if (failed(map)) return failure();
       auto copy = ttg::TmaLoadOp::create(b, load.getLoc(), *map, load.getCoordinates(), alloc, barriers, zero, Value(), load.getEvict());
@@ -153,7 +153,7 @@ private:
 
   /// Whether a warp of its own starts the copies of all loops.
   bool choosePartitions() {
-    notWarpSpecialized = whyNotWarpSpecialized(function, config, target);
+    notWarpSpecialized = warpSpecializationObstacle(function, config, target);
     if (notWarpSpecialized) return false; // said where a loop loads ahead
     std::vector<LoopSchedule> schedules;
     for (Operation *loop : loops) {
@@ -165,9 +165,9 @@ private:
       schedule.runsDecoupled = mayRunDecoupled(schedule);
       schedules.push_back(std::move(schedule));
     }
-    std::optional<std::string> why = whyNotWarpSpecialized(schedules, config, target);
-    if (why && !schedules.empty()) function->setAttr(ttg::notWarpSpecializedName, b.getStringAttr(*why));
-    return !why;
+    std::optional<std::string> reason = warpSpecializationObstacle(schedules, config, target);
+    if (reason && !schedules.empty()) function->setAttr(ttg::notWarpSpecializedName, b.getStringAttr(*reason));
+    return !reason;
   }
 
   /// Whether the warpgroups of a kernel with warp specialization need no barrier from one tile of this loop to the next.
@@ -189,17 +189,18 @@ private:
     if (!goesOn && !schedule.circularBuffers.empty()) left.reset();
     int64_t stages = goesOn ? left->stages : stagesOf(schedule, wanted);
     schedule.warpSpecialized = isWarpSpecialized;
-    if (isDequantizing(schedule.loop) && stages < 2) return bug(loop, "the rings of a widened operand do not fit");
+    if (isDequantizing(schedule.loop) && stages < 2)
+      return bug(loop, "the circular buffers of a dequantized operand do not fit in shared memory");
     if (isWarpSpecialized && stages > 1) stages = keepStagesAcrossTiles(schedule, stages, goesOn);
     if (stages > 1 || !schedule.computed.empty()) scheduleRefills(schedule, stages, config, target);
-    if (ttg::WgmmaWaitOp retires = drainingWaitIn(loop)) releaseAfter(schedule, retires);
+    if (ttg::WgmmaWaitOp drains = drainingWaitIn(loop)) releaseAfter(schedule, drains);
     if ((schedule.inFlight.empty() || schedule.drainingWait) && !isDequantizing(schedule.loop)) schedule.computed.clear();
     if (stages > 1 && !isWarpSpecialized) stages = prefetchAcrossTiles(schedule);
     if (stages > 1) letStoresRun(schedule.loop);
     recordDecision(schedule, wanted);
     if (stages < 2) return overlap(schedule, wanted), success();
     if (std::optional<std::string> wrong = drainingWaitIn(loop) ? std::nullopt : verify(schedule))
-      return bug(loop, "its schedule does not hold: " + *wrong);
+      return bug(loop, "its schedule is invalid: " + *wrong);
     overlap(schedule, wanted);
     return expand(schedule);
   }
@@ -277,16 +278,16 @@ private:
     }
     bool own = canStorePerWarpGroup(tiles), runs = own || isDequantizing(schedule.loop);
     if (runs) llvm::append_range(shared, bytesHeldByStores(tiles));
-    int64_t kept = goesOn ? stages : affordableStages(schedule, stages, tiles, shared);
-    schedule.crossTilePrefetch = kept >= std::min(stages, enoughStages);
+    int64_t affordable = goesOn ? stages : affordableStages(schedule, stages, tiles, shared);
+    schedule.crossTilePrefetch = affordable >= std::min(stages, enoughStages);
     if (!schedule.crossTilePrefetch) return stages;
     if (runs) letStoresRun(tiles);
     if (own) storePerWarpGroup(tiles);
-    return kept;
+    return affordable;
   }
 
   /// The buffers and barriers of a circular buffer.
-  struct Slots {
+  struct StageBuffers {
     SmallVector<Value> buffers; // one for each copy
     Value barriers;             // its copies are there
     Value empty;                // its stages have been read; set if copies have a producer
@@ -298,18 +299,19 @@ private:
   struct LeftBuffers {
     Operation *loop;
     int64_t stages;
-    std::vector<Slots> slots; // of each circular buffer
-    SmallVector<Value> state; // stage and parity of the next iteration
+    std::vector<StageBuffers> stageBuffers; // of each circular buffer
+    SmallVector<Value> state;               // stage and parity of the next iteration
   };
 
-  /// Whether a loop's circular buffers may be those that are left. They stay in use until then: all that is must fit.
+  /// Whether a loop's circular buffers may be those that an earlier loop has left. They stay in use up to this loop, so all of them must
+  /// fit.
   bool mayGoOn(const LoopSchedule &schedule, int64_t wanted) {
     if (left->loop->getBlock() != schedule.loop->getBlock() || wanted < left->stages) return false;
-    if (left->slots.size() != schedule.circularBuffers.size()) return false;
+    if (left->stageBuffers.size() != schedule.circularBuffers.size()) return false;
     SmallVector<DeeperBuffer> deeper = bytesHeldByStores(schedule.loop);
-    for (auto [circularBuffer, slots] : llvm::zip(schedule.circularBuffers, left->slots)) {
-      if (circularBuffer.copies.size() != slots.buffers.size()) return false;
-      for (auto [copy, buffer] : llvm::zip(circularBuffer.copies, slots.buffers)) {
+    for (auto [circularBuffer, stageBuffers] : llvm::zip(schedule.circularBuffers, left->stageBuffers)) {
+      if (circularBuffer.copies.size() != stageBuffers.buffers.size()) return false;
+      for (auto [copy, buffer] : llvm::zip(circularBuffer.copies, stageBuffers.buffers)) {
         ttg::BufferType own = ttg::AllocOp(copy.alloc).getType(), there = cast<ttg::BufferType>(buffer.getType());
         bool isSame = own.getElementType() == there.getElementType() && own.getLayout() == there.getLayout();
         if (!isSame || copiedExtent(copy.alloc) != copiedExtent(buffer.getDefiningOp())) return false;
@@ -321,23 +323,26 @@ private:
   }
 
   /// Starts the copies of one iteration. `operands`: those of all loads, one after the other.
-  LogicalResult issue(const CircularBuffer &circularBuffer, const Slots &slots, ArrayRef<Value> operands, Value stageIndex, Value exists) {
+  LogicalResult issue(const CircularBuffer &circularBuffer, const StageBuffers &stageBuffers, ArrayRef<Value> operands, Value stageIndex,
+                      Value exists) {
     Location loc = circularBuffer.copies.front().load->getLoc();
     if (circularBuffer.tma)
-      producersWork(ttg::BarrierExpectOp::create(b, loc, slots.barriers, stageIndex, static_cast<int32_t>(slots.bytes), exists));
+      producersWork(
+          ttg::BarrierExpectOp::create(b, loc, stageBuffers.barriers, stageIndex, static_cast<int32_t>(stageBuffers.bytes), exists));
     for (size_t i = 0; i < circularBuffer.copies.size(); ++i) {
       Copy copy = circularBuffer.copies[i];
       loc = copy.load->getLoc();
       auto type = copy.alloc.getType();
       ArrayRef<Value> own = operands.take_front(copy.load->getNumOperands());
       operands = operands.drop_front(copy.load->getNumOperands());
-      Value buffer = ttg::StageOp::create(b, loc, type, slots.buffers[i], stageIndex);
+      Value buffer = ttg::StageOp::create(b, loc, type, stageBuffers.buffers[i], stageIndex);
       if (auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load)) {
         bool forAll = isWarpSpecialized && config.getCtas() != 1 && isMulticastToAllCtas(circularBuffer, copy, config);
         int64_t parts = forAll ? *boxesPerCta(type, config.getCtas()) : 1;
         FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), type, load.getOrder(), parts);
         if (failed(map)) return failure();
-        auto started = ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, slots.barriers, stageIndex, exists, load.getEvict());
+        auto started =
+            ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, stageBuffers.barriers, stageIndex, exists, load.getEvict());
         if (Attribute split = load->getAttr(ttg::ctaSplitName)) started->setAttr(ttg::ctaSplitName, split);
         if (forAll) started->setAttr(ttg::multicastName, b.getUnitAttr());
         producersWork(started);
@@ -349,8 +354,8 @@ private:
       Value mask = tt::SplatOp::create(b, loc, bits, exists);
       if (load.getMask()) mask = arith::AndIOp::create(b, loc, mask, own[1]);
       auto async = ttg::CopyAsyncOp::create(b, loc, own[0], buffer, mask);
-      for (NamedAttribute fact : load->getDiscardableAttrs()) // its width; why it has no descriptor
-        async->setAttr(fact.getName(), fact.getValue());
+      for (NamedAttribute attribute : load->getDiscardableAttrs()) // its width; why it has no descriptor
+        async->setAttr(attribute.getName(), attribute.getValue());
     }
     return success();
   }
@@ -380,20 +385,20 @@ private:
         old.replaceUsesWithIf(now, [&](OpOperand &use) { return use.getOwner() == end || finalDrains.contains(use.getOwner()); });
       return done;
     }
-    FailureOr<SmallVector<Value>> behind = carryState(schedule.loop, {zero, zero}, update, replaced);
-    if (failed(behind) || failed(done)) return failure();
-    if (schedule.warpSpecialized && config.getCtas() != 1) outlastArrivals(schedule, *behind);
+    FailureOr<SmallVector<Value>> stateAfter = carryState(schedule.loop, {zero, zero}, update, replaced);
+    if (failed(stateAfter) || failed(done)) return failure();
+    if (schedule.warpSpecialized && config.getCtas() != 1) outlastArrivals(schedule, *stateAfter);
     return success();
   }
 
   /// A CTA must not end before the others have told it what they have read: its producer waits until all stages are empty, in the order
   /// in which it would fill them. At a barrier of the cluster all warps would wait until their stores have reached memory.
-  void outlastArrivals(LoopSchedule &schedule, ArrayRef<Value> behind) {
+  void outlastArrivals(LoopSchedule &schedule, ArrayRef<Value> stateAfter) {
     Location loc = schedule.loop.getLoc();
     Operation *end = function.getBody().front().getTerminator(), *before = end->getPrevNode();
     b.setInsertionPoint(end);
-    Value stageIndex = behind[0], parity = arith::XOrIOp::create(b, loc, behind[1], i32(loc, 1));
-    for (int64_t turn = 0; turn < schedule.stages; ++turn) {
+    Value stageIndex = stateAfter[0], parity = arith::XOrIOp::create(b, loc, stateAfter[1], i32(loc, 1));
+    for (int64_t iteration = 0; iteration < schedule.stages; ++iteration) {
       for (Value empty : lastEmpty)
         producersWork(ttg::BarrierWaitOp::create(b, loc, empty, stageIndex, parity));
       std::tie(stageIndex, parity) = stageAfter(b, loc, stageIndex, parity, schedule.stages);
@@ -409,12 +414,12 @@ private:
     int64_t stages;
     bool copyAsync;                               ///< some circular buffer is filled by cp.async
     bool fence;                                   ///< TMA writes where threads read
-    std::vector<Slots> slots = {};                ///< of each circular buffer
+    std::vector<StageBuffers> stageBuffers = {};  ///< of each circular buffer
     std::vector<SmallVector<Value>> sources = {}; ///< operands of each circular buffer's loads, in an iteration
     Value stageIndex = {}, parity = {};           ///< of an iteration
     Operation *lastStage = nullptr;               ///< the stages of an iteration stand at its top, up to here
     Operation *top = nullptr;                     ///< and what else stands there, up to here
-    Value wideEmpty = {};                         ///< what has been dequantized in a stage has been read; null: released with the copies
+    Value dequantizedEmpty = {};                  ///< what has been dequantized in a stage has been read; null: released with the copies
   };
 
   static bool isAsync(const CircularBuffer &circularBuffer) { return !circularBuffer.tma; }
@@ -425,7 +430,7 @@ private:
                               [](const CircularBuffer &circularBuffer) { return circularBuffer.tma && circularBuffer.threadsRead; });
     Expansion e{schedule, schedule.loop.getLoc(), schedule.stages, llvm::any_of(schedule.circularBuffers, isAsync), fence};
     if (left)
-      e.slots = left->slots;
+      e.stageBuffers = left->stageBuffers;
     else
       allocateStages(e);
     if (e.schedule.warpSpecialized) return expandPartitions(e, state);
@@ -438,7 +443,7 @@ private:
     carryStage(e, state);
     takeStages(e);
     // In iteration i every reader reads stage i mod stages.
-    meet(e);
+    addBarrier(e);
     // After the barrier all threads have read the stage of iteration i - releaseDistance: the copies of iteration i + distance go there.
     if (failed(refill(e))) return failure();
     if (schedule.crossTilePrefetch && failed(nextTile(e, *next))) return failure();
@@ -455,32 +460,34 @@ private:
   LogicalResult expandPartitions(Expansion &e, SmallVector<Value> &state) {
     function->setAttr(ttg::warpSpecializedName, b.getUnitAttr());
     if (!left) allotEmpty(e);
-    ttg::WgmmaWaitOp retires = drainingWaitIn(e.schedule.loop);
-    if (retires && retires->hasAttr(ttg::releasesCopiesFirstName)) e.wideEmpty = allocBarriers(e.stages, config.getWarps());
+    ttg::WgmmaWaitOp drains = drainingWaitIn(e.schedule.loop);
+    if (drains && drains->hasAttr(ttg::releasesCopiesFirstName)) e.dequantizedEmpty = allocBarriers(e.stages, config.getWarps());
     carryStage(e, state);
     takeStages(e);
     b.setInsertionPointAfter(e.lastStage);
     Value before = arith::XOrIOp::create(b, e.loc, e.parity, i32(e.loc, 1));
-    producersWork(ttg::BarrierWaitOp::create(b, e.loc, e.slots.front().empty, e.stageIndex, before));
+    producersWork(ttg::BarrierWaitOp::create(b, e.loc, e.stageBuffers.front().empty, e.stageIndex, before));
     // In iteration i the producer fills stage i mod stages, once all have read what iteration i - stages had there.
-    for (auto [circularBuffer, slots] : llvm::zip(e.schedule.circularBuffers, e.slots)) {
+    for (auto [circularBuffer, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
       Operation *last = circularBuffer.copies.front().load;
       for (const Copy &copy : circularBuffer.copies)
         if (last->isBeforeInBlock(copy.load)) last = copy.load;
       b.setInsertionPoint(last);
-      if (slots.empty != e.slots.front().empty) producersWork(ttg::BarrierWaitOp::create(b, e.loc, slots.empty, e.stageIndex, before));
-      if (failed(issue(circularBuffer, slots, operandsOf(circularBuffer), e.stageIndex, Value()))) return failure();
+      if (stageBuffers.empty != e.stageBuffers.front().empty)
+        producersWork(ttg::BarrierWaitOp::create(b, e.loc, stageBuffers.empty, e.stageIndex, before));
+      if (failed(issue(circularBuffer, stageBuffers, operandsOf(circularBuffer), e.stageIndex, Value()))) return failure();
     }
     release(e);
     if (isDequantizing(e.schedule.loop))
       fillDequantized(e.schedule, e.stageIndex, e.parity, emptyBarriers(e).getArrayRef(), allocBarriers(e.stages, warpsOfGroup),
-                      e.wideEmpty);
+                      e.dequantizedEmpty);
     ttg::BarrierWaitOp arrival = waits(e);
     advance(e, arrival, state);
     if (!e.schedule.inFlight.empty() || drainingWaitIn(e.schedule.loop)) releaseLast(e, state);
     lastEmpty = emptyBarriers(e).takeVector();
     left.reset();
-    if (isa<tt::FuncOp>(e.schedule.loop->getParentOp()) || e.schedule.crossTilePrefetch) left = {e.schedule.loop, e.stages, e.slots, state};
+    if (isa<tt::FuncOp>(e.schedule.loop->getParentOp()) || e.schedule.crossTilePrefetch)
+      left = {e.schedule.loop, e.stages, e.stageBuffers, state};
     return success();
   }
 
@@ -488,20 +495,20 @@ private:
   void allotEmpty(Expansion &e) {
     int64_t readers = config.getWarps() * config.getCtas() + (isDequantizing(e.schedule.loop) ? warpsOfGroup : 0);
     Value shared;
-    for (auto [index, slots] : llvm::enumerate(e.slots)) {
-      if (index == 0 && e.schedule.prefetchedMma && e.slots.size() > 1) {
-        slots.empty = allocBarriers(e.stages, readers);
+    for (auto [index, stageBuffers] : llvm::enumerate(e.stageBuffers)) {
+      if (index == 0 && e.schedule.prefetchedMma && e.stageBuffers.size() > 1) {
+        stageBuffers.empty = allocBarriers(e.stages, readers);
         continue;
       }
       if (!shared) shared = allocBarriers(e.stages, readers);
-      slots.empty = shared;
+      stageBuffers.empty = shared;
     }
   }
 
   static llvm::SetVector<Value> emptyBarriers(const Expansion &e) {
     llvm::SetVector<Value> barriers;
-    for (const Slots &slots : e.slots)
-      barriers.insert(slots.empty);
+    for (const StageBuffers &stageBuffers : e.stageBuffers)
+      barriers.insert(stageBuffers.empty);
     return barriers;
   }
 
@@ -510,19 +517,19 @@ private:
   void release(Expansion &e) {
     scf::ForOp loop = e.schedule.loop;
     Value stageIndex = e.stageIndex, exists;
-    bool retires = drainingWaitIn(loop) != nullptr;
+    bool drains = drainingWaitIn(loop) != nullptr;
     b.setInsertionPointAfter(e.schedule.inFlight.empty() ? e.schedule.refillAfter : keepInFlight(e.schedule));
-    if (retires || !e.schedule.inFlight.empty()) {
+    if (drains || !e.schedule.inFlight.empty()) {
       stageIndex = stageAround(b, e.loc, e.stageIndex, -1, e.stages);
       exists = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
     }
     if (!e.schedule.computed.empty() && !isDequantizing(e.schedule.loop)) ttg::CtaBarrierOp::create(b, e.loc);
     if (e.fence && !isDequantizing(e.schedule.loop)) ttg::FenceAsyncOp::create(b, e.loc);
-    if (e.wideEmpty) return arrive(e.loc, e.wideEmpty, stageIndex, exists);
+    if (e.dequantizedEmpty) return arrive(e.loc, e.dequantizedEmpty, stageIndex, exists);
     for (Value empty : emptyBarriers(e)) {
       OpBuilder::InsertionGuard guard(b);
-      bool ahead = e.schedule.prefetchedMma && empty == e.slots.front().empty && empty != e.slots.back().empty;
-      if (ahead) b.setInsertionPointAfter(*e.schedule.prefetchedMma.getD().user_begin());
+      bool isPrefetched = e.schedule.prefetchedMma && empty == e.stageBuffers.front().empty && empty != e.stageBuffers.back().empty;
+      if (isPrefetched) b.setInsertionPointAfter(*e.schedule.prefetchedMma.getD().user_begin());
       arrive(e.loc, empty, stageIndex, exists);
     }
   }
@@ -536,7 +543,7 @@ private:
     b.setInsertionPointAfter(drained);
     Value stageIndex = stageAround(b, e.loc, state[0], -1, e.stages);
     if (e.fence && !isDequantizing(loop)) ttg::FenceAsyncOp::create(b, e.loc);
-    if (e.wideEmpty) return arrive(e.loc, e.wideEmpty, stageIndex, LoopIterations(loop).existsIteration(b, 0));
+    if (e.dequantizedEmpty) return arrive(e.loc, e.dequantizedEmpty, stageIndex, LoopIterations(loop).existsIteration(b, 0));
     for (Value empty : emptyBarriers(e))
       arrive(e.loc, empty, stageIndex, LoopIterations(loop).existsIteration(b, 0));
   }
@@ -551,13 +558,13 @@ private:
   void allocateStages(Expansion &e) {
     b.setInsertionPoint(e.schedule.crossTilePrefetch ? e.schedule.loop->getParentOp() : e.schedule.loop.getOperation());
     for (const CircularBuffer &circularBuffer : e.schedule.circularBuffers) {
-      Slots &slots = e.slots.emplace_back();
-      if (circularBuffer.tma) slots.barriers = allocBarriers(e.stages, 1);
+      StageBuffers &stageBuffers = e.stageBuffers.emplace_back();
+      if (circularBuffer.tma) stageBuffers.barriers = allocBarriers(e.stages, 1);
       for (Copy copy : circularBuffer.copies) {
         ttg::BufferType type = copy.alloc.getType();
-        slots.bytes += copiedBytes(copy.alloc);
+        stageBuffers.bytes += copiedBytes(copy.alloc);
         auto deep = ttg::BufferType::get(b.getContext(), e.stages, type.getElementType(), type.getLayout());
-        slots.buffers.push_back(copyingAsMuch(ttg::AllocOp::create(b, copy.alloc.getLoc(), deep), copy.alloc));
+        stageBuffers.buffers.push_back(copyingAsMuch(ttg::AllocOp::create(b, copy.alloc.getLoc(), deep), copy.alloc));
       }
     }
   }
@@ -586,7 +593,7 @@ private:
       bool committed = false;
       for (auto [index, circularBuffer] : llvm::enumerate(e.schedule.circularBuffers)) {
         if (iteration >= circularBuffer.distance(e.stages)) continue;
-        if (failed(issue(circularBuffer, e.slots[index], operandsAt(index, iteration), stageIndex, exists))) return failure();
+        if (failed(issue(circularBuffer, e.stageBuffers[index], operandsAt(index, iteration), stageIndex, exists))) return failure();
         committed |= !circularBuffer.tma;
       }
       if (committed) ttg::CopyCommitOp::create(b, e.loc);
@@ -657,8 +664,8 @@ private:
     for (const CircularBuffer &circularBuffer : e.schedule.circularBuffers)
       e.sources.push_back(operandsOf(circularBuffer));
     b.setInsertionPointToStart(e.schedule.loop.getBody());
-    for (auto [circularBuffer, slots] : llvm::zip(e.schedule.circularBuffers, e.slots))
-      for (auto [copy, buffer] : llvm::zip(circularBuffer.copies, slots.buffers)) {
+    for (auto [circularBuffer, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers))
+      for (auto [copy, buffer] : llvm::zip(circularBuffer.copies, stageBuffers.buffers)) {
         Value current = ttg::StageOp::create(b, copy.alloc.getLoc(), copy.alloc.getType(), buffer, e.stageIndex);
         e.lastStage = current.getDefiningOp();
         copy.alloc.getResult().replaceUsesWithIf(current, [&](OpOperand &use) { return use.getOwner() != copy.store; });
@@ -668,7 +675,7 @@ private:
 
   /// The barrier that refills stand after. With cp.async one at the top, after each thread's wait for its own copies, shows them to the
   /// others: refills stand after that, or after a second one where an MMA of the iteration before may still read at the top.
-  void meet(Expansion &e) {
+  void addBarrier(Expansion &e) {
     Operation *lastReader = e.schedule.inFlight.empty() ? nullptr : keepInFlight(e.schedule);
     if (e.schedule.publishBarrier) return b.setInsertionPointAfter(e.schedule.publishBarrier);
     bool mmas = false;
@@ -701,12 +708,12 @@ private:
         Value &exists = existing[distance], &target = targets[distance];
         if (!exists) exists = iterations.existsLater(b, distance);
         if (!target) target = stageAround(b, e.loc, e.stageIndex, distance, e.stages);
-        if (failed(issue(circularBuffer, e.slots[index], iterations.later(b, e.sources[index], distance), target, exists)))
+        if (failed(issue(circularBuffer, e.stageBuffers[index], iterations.later(b, e.sources[index], distance), target, exists)))
           return failure();
       }
       return success();
     };
-    if (failed(issueLater(e.schedule.prefetchedMma ? 1 : 0, e.slots.size()))) return failure();
+    if (failed(issueLater(e.schedule.prefetchedMma ? 1 : 0, e.stageBuffers.size()))) return failure();
     if (e.schedule.prefetchedMma) {
       b.setInsertionPointAfter(e.lastStage);
       if (failed(issueLater(0, 1))) return failure();
@@ -719,12 +726,12 @@ private:
   /// The wait of each circular buffer, before its first reader, in place of its loads. Returns that of the first circular buffer.
   ttg::BarrierWaitOp waits(Expansion &e) {
     ttg::BarrierWaitOp arrival;
-    for (auto [circularBuffer, slots] : llvm::zip(e.schedule.circularBuffers, e.slots)) {
+    for (auto [circularBuffer, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
       if (circularBuffer.tma && isDequantizing(e.schedule.loop)) {
-        waitInPartitions(e.schedule, slots.buffers, slots.barriers, e.stageIndex, e.parity);
+        waitInPartitions(e.schedule, stageBuffers.buffers, stageBuffers.barriers, e.stageIndex, e.parity);
       } else if (circularBuffer.tma) {
         b.setInsertionPoint(circularBuffer.firstReader);
-        auto wait = ttg::BarrierWaitOp::create(b, e.loc, slots.barriers, e.stageIndex, e.parity);
+        auto wait = ttg::BarrierWaitOp::create(b, e.loc, stageBuffers.barriers, e.stageIndex, e.parity);
         if (!arrival) arrival = wait;
       }
       for (Copy copy : circularBuffer.copies) {
@@ -744,7 +751,7 @@ private:
     if (e.schedule.prefetchedMma) b.setInsertionPointAfter(e.top);
     auto [nextStage, nextParity] = stageAfter(b, e.loc, e.stageIndex, e.parity, e.stages);
     yield->insertOperands(yield->getNumOperands(), {nextStage, nextParity});
-    if (e.schedule.prefetchedMma && e.schedule.warpSpecialized) return rotate(e, state);
+    if (e.schedule.prefetchedMma && e.schedule.warpSpecialized) return pipelineStages(e, state);
     if (e.schedule.prefetchedMma) {
       Operation *before = loop;
       loop = e.schedule.loop = prefetchMma(e.schedule, arrival, state, {nextStage, nextParity}, nextParity.getDefiningOp());
@@ -759,7 +766,7 @@ private:
 
   /// A loop that goes through its iterations in two parts (two_stage_pipeline.cpp) has one iteration less: the producer gets a loop of its
   /// own.
-  void rotate(Expansion &e, SmallVector<Value> &state) {
+  void pipelineStages(Expansion &e, SmallVector<Value> &state) {
     scf::ForOp loop = e.schedule.loop;
     b.setInsertionPoint(loop);
     Skeleton copies(loop->getParentOp());

@@ -61,10 +61,10 @@ scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival,
   b.setInsertionPointAfter(top);
   Value more = LoopIterations(loop).existsLater(b, 1);
   Value at = arith::SelectOp::create(b, loc, more, next[0], stageIndex), phase = arith::SelectOp::create(b, loc, more, next[1], parity);
-  Operation *place = phase.getDefiningOp();
+  Operation *insertAfter = phase.getDefiningOp();
   for (Operation *op : ArrayRef(work).drop_back()) {
-    op->moveAfter(place);
-    place = op;
+    op->moveAfter(insertAfter);
+    insertAfter = op;
     if (isa<ttg::StageOp>(op)) op->replaceUsesOfWith(stageIndex, at);
   }
   mma->setAttr(ttg::iterationOffsetName, b.getI32IntegerAttr(1));

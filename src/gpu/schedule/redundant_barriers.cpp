@@ -23,7 +23,7 @@ namespace {
 
 struct Bytes {
   int64_t first = 0, end = 0;
-  bool meets(Bytes other) const { return first < other.end && other.first < end; }
+  bool overlaps(Bytes other) const { return first < other.end && other.first < end; }
 };
 
 /// Of an alloc, or of an operation with scratch.
@@ -51,20 +51,20 @@ public:
   void run() {
     for (size_t at = 0; at < ops.size(); ++at) {
       auto sync = dyn_cast<ttg::CtaBarrierOp>(ops[at]);
-      if (sync && !sync.getAllWarps()) syncs.push_back(at);
+      if (sync && !sync.getAllWarps()) barriers.push_back(at);
       if (sync && sync.getAllWarps()) return;
       if (!sync && !add(at)) return;
     }
     bool usedBefore = false;
     SmallVector<Operation *> dropped;
-    for (size_t i = 0; i < syncs.size();) {
+    for (size_t i = 0; i < barriers.size();) {
       if (isNeeded(i)) {
         ++i;
         continue;
       }
       usedBefore |= reachesOtherWarps(i);
-      dropped.push_back(ops[syncs[i]]);
-      syncs.erase(syncs.begin() + std::ptrdiff_t(i));
+      dropped.push_back(ops[barriers[i]]);
+      barriers.erase(barriers.begin() + std::ptrdiff_t(i));
     }
     if (usedBefore) {
       OpBuilder b(loop);
@@ -118,24 +118,25 @@ private:
   }
 
   /// How far a place is after the i-th barrier, on the way through this iteration and the next one.
-  size_t behind(size_t i, size_t place) const { return (place + ops.size() - syncs[i]) % ops.size(); }
+  size_t distance(size_t i, size_t position) const { return (position + ops.size() - barriers[i]) % ops.size(); }
 
   /// Whether an access begins after the i-th barrier, and before the next one.
   bool beginsAfter(size_t i, const Access &access) const {
-    size_t next = syncs.size() == 1 ? ops.size() : behind(i, syncs[(i + 1) % syncs.size()]);
-    return behind(i, access.begin) < next;
+    size_t next = barriers.size() == 1 ? ops.size() : distance(i, barriers[(i + 1) % barriers.size()]);
+    return distance(i, access.begin) < next;
   }
 
   /// Whether an access ends before the i-th barrier, and after the one before.
   bool endsBefore(size_t i, const Access &access) const {
-    return behind(i, access.end) > behind(i, syncs[(i + syncs.size() - 1) % syncs.size()]);
+    return distance(i, access.end) > distance(i, barriers[(i + barriers.size() - 1) % barriers.size()]);
   }
 
   /// Whether the i-th barrier alone stands between two accesses that must not overlap.
   bool isNeeded(size_t i) const {
     return llvm::any_of(accesses, [&](const Access &x) {
-      return endsBefore(i, x) &&
-             llvm::any_of(accesses, [&](const Access &y) { return beginsAfter(i, y) && (x.writes || y.writes) && x.bytes.meets(y.bytes); });
+      return endsBefore(i, x) && llvm::any_of(accesses, [&](const Access &y) {
+               return beginsAfter(i, y) && (x.writes || y.writes) && x.bytes.overlaps(y.bytes);
+             });
     });
   }
 
@@ -147,14 +148,14 @@ private:
       bool inside =
           alloc ? llvm::all_of(accessesOf(alloc), [&](Operation *access) { return loop->isAncestor(access); }) : loop->isAncestor(op);
       if (inside || !op->hasAttr(ttg::offsetName) || isa<ttg::AllocBarriersOp>(op)) return;
-      found |= llvm::any_of(accesses, [&](const Access &y) { return beginsAfter(i, y) && y.bytes.meets(bytesOf(op)); });
+      found |= llvm::any_of(accesses, [&](const Access &y) { return beginsAfter(i, y) && y.bytes.overlaps(bytesOf(op)); });
     });
     return found;
   }
 
   scf::ForOp loop;
   SmallVector<Operation *> ops;
-  SmallVector<size_t> syncs; ///< those that are left
+  SmallVector<size_t> barriers; ///< those that are left
   SmallVector<Access> accesses;
 };
 

@@ -54,7 +54,7 @@ SmallVector<Operation *> accessesOf(ttg::AllocOp alloc) {
 }
 
 /// The next wait that lets every MMA before it through; null if the block has none.
-static Operation *retirement(Operation *mma) {
+static Operation *drainOf(Operation *mma) {
   for (Operation *op = mma->getNextNode(); op; op = op->getNextNode())
     if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op))
       if (wait.getPending() == 0) return op;
@@ -95,12 +95,12 @@ bool mayBeWritten(tt::LoadOp load, scf::ForOp loop) {
 static Result<void> checkCopyAsync(tt::LoadOp load, ttg::AllocOp alloc, scf::ForOp loop, bool mayCopyAsync) {
   constexpr int64_t minBytes = 4;
   auto tile = cast<RankedTensorType>(load.getType());
-  if (!mayCopyAsync) return Failure{"there is no cp.async"};
+  if (!mayCopyAsync) return Failure{"the GPU has no cp.async"};
   if (tt::isVolatileLoad(load)) return Failure{"it is volatile"};
   if (mayBeWritten(load, loop)) return Failure{"the loop may write what it reads"};
   if (load.getOther() && !isZero(load.getOther())) return Failure{"elements outside of its mask are not 0"};
   if (tile.getElementType() != alloc.getType().getElementType()) return Failure{"the buffer holds elements of another type"};
-  if (asyncBytes(load, alloc) < minBytes) return Failure{"cp.async moves 4 bytes at least"};
+  if (asyncBytes(load, alloc) < minBytes) return Failure{"cp.async copies at least 4 bytes"};
   return {};
 }
 
@@ -110,7 +110,7 @@ static Result<void> checkPrefetch(Operation *load, ttg::AllocOp alloc, LoopItera
   bool falls = matchPattern(loop.getStep(), m_Constant(&step)) && !step.getValue().isStrictlyPositive();
   if (loop.getUnsignedCmp() || falls) return Failure{"the loop does not count up in signed numbers"};
   if (!llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); }))
-    return Failure{"its address is not known ahead of the iteration"};
+    return Failure{"its address cannot be computed before the iteration"};
   auto plain = dyn_cast<tt::LoadOp>(load);
   return plain ? checkCopyAsync(plain, alloc, loop, mayCopyAsync) : Result<void>{};
 }
@@ -124,7 +124,7 @@ static bool findReaders(CircularBuffer &circularBuffer, const Copy &copy, Block 
     Operation *reader = body->findAncestorOpInBlock(*access);
     bool threads = isa<ttg::LoadSharedOp, ttg::FmaDotOp>(access), mma = isa<ttg::WgmmaOp>(access);
     if (!reader || !store->isBeforeInBlock(reader) || !(threads || mma)) return false;
-    Operation *lastReader = mma && reader == access ? retirement(access) : reader;
+    Operation *lastReader = mma && reader == access ? drainOf(access) : reader;
     if (!lastReader) return false;
     circularBuffer.threadsRead |= threads;
     circularBuffer.mmaRead |= mma;
@@ -224,10 +224,10 @@ LoopSchedule scheduleLoop(scf::ForOp loop, bool mayCopyAsync) {
     CircularBuffer circularBuffer;
     circularBuffer.tma = isa<ttg::DescriptorLoadOp>(load);
     circularBuffer.copies.push_back({load, store, alloc});
-    Result<void> ahead = checkPrefetch(load, alloc, iterations, mayCopyAsync);
-    if (!ahead && isa<tt::LoadOp>(load) && isForDots(store, alloc)) schedule.computed.push_back(store);
-    if (!ahead)
-      schedule.unpipelined.push_back({load, ahead.error()});
+    Result<void> isPrefetchable = checkPrefetch(load, alloc, iterations, mayCopyAsync);
+    if (!isPrefetchable && isa<tt::LoadOp>(load) && isForDots(store, alloc)) schedule.computed.push_back(store);
+    if (!isPrefetchable)
+      schedule.unpipelined.push_back({load, isPrefetchable.error()});
     else if (!findReaders(circularBuffer, circularBuffer.copies.front(), body))
       schedule.unpipelined.push_back({load, "its buffer is still in use at the end of the iteration"});
     else
@@ -442,10 +442,10 @@ void recordDecision(const LoopSchedule &schedule, int64_t wanted) {
   if (wanted < 2)
     reason = "num_stages is " + std::to_string(wanted);
   else if (schedule.circularBuffers.empty())
-    reason = schedule.unpipelined.empty() ? "it loads to registers, and only copies to shared memory run ahead"
-                                          : "none of its loads can run ahead";
+    reason = schedule.unpipelined.empty() ? "it only loads to registers, and only copies to shared memory are pipelined"
+                                          : "none of its loads can be pipelined";
   else if (schedule.stages < wanted)
-    reason = "shared memory has no space for more";
+    reason = "shared memory is too small for more";
   MLIRContext *context = loop.getContext();
   loop->setAttr(ttg::loopScheduleName, ttg::LoopScheduleAttr::get(context, schedule.stages, wanted, int64_t(schedule.inFlight.size()),
                                                                   bool(schedule.prefetchedMma), reason));

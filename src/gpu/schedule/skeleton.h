@@ -29,7 +29,7 @@ private:
 
   mlir::Operation *within;
   bool tiles;
-  llvm::DenseSet<mlir::Operation *> kept;
+  llvm::DenseSet<mlir::Operation *> included;
   llvm::DenseSet<mlir::Value> needed;
   bool computable = true;
 };

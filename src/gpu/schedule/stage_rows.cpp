@@ -40,13 +40,13 @@ public:
       for (Value operand : op.getOperands())
         if (isHeld(operand, &op)) held[operand] = regions.lookup(&op);
     DenseMap<int64_t, int64_t> across; // registers, by the region after a reduction
-    int64_t most = 0;
+    int64_t maxRegisters = 0;
     for (auto [each, last] : held) {
       if (!canRematerialize(each)) return false;
       for (int64_t region = regions.lookup(each.getDefiningOp()) + 1; region <= last; ++region)
-        most = std::max(most, across[region] += registersOf(each.getType()));
+        maxRegisters = std::max(maxRegisters, across[region] += registersOf(each.getType()));
     }
-    return most >= much && !rows.empty();
+    return maxRegisters >= much && !rows.empty();
   }
 
   void run() {

@@ -36,18 +36,18 @@ Operation *keepInFlight(LoopSchedule &schedule) {
   for (ttg::WgmmaWaitOp wait : waits)
     if (wait.use_empty()) wait.erase();
   ttg::WgmmaOp last = schedule.inFlight.back();
-  Operation *retire = nullptr;
+  Operation *previousWait = nullptr;
   if (schedule.drainingWait) {
-    retire = drainAt(schedule.drainingWait, cast<BlockArgument>(last.getC()));
+    previousWait = drainAt(schedule.drainingWait, cast<BlockArgument>(last.getC()));
   } else {
     b.setInsertionPointAfter(last);
-    retire = ttg::WgmmaWaitOp::create(b, last.getLoc(), TypeRange(), static_cast<int32_t>(schedule.inFlight.size()), ValueRange());
+    previousWait = ttg::WgmmaWaitOp::create(b, last.getLoc(), TypeRange(), static_cast<int32_t>(schedule.inFlight.size()), ValueRange());
   }
   b.setInsertionPointAfter(loop);
   auto drain = ttg::WgmmaWaitOp::create(b, last.getLoc(), TypeRange(ValueRange(sums)), 0, sums);
   for (auto [sum, drained] : llvm::zip(sums, drain.getResults()))
     sum.replaceAllUsesExcept(drained, drain);
-  return retire;
+  return previousWait;
 }
 
 } // namespace tilewright::gpu

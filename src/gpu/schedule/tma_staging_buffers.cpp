@@ -3,7 +3,7 @@
 //   before: %x = ttg.descriptor_load %map    store_shared %x, %p    store_shared %x, %q    add %x, ...
 //   after:  %x = ttg.descriptor_load %map    store_shared %x, %p    %y = ttg.descriptor_load %map    store_shared %y, %r
 //           %z = load_shared %r    add %z, ...
-// What threads read is read where it is first computed with: until then it takes no registers.
+// A tile that threads read is loaded right before its first use, so that it takes no registers earlier.
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/tiles/demanded_extent.h"
 
@@ -66,17 +66,17 @@ static void mergeBuffers(Operation *load) {
       if (store->getBlock() == load->getBlock() && ownBuffer(store)) stores.push_back(store);
   llvm::sort(stores, [](ttg::StoreSharedOp x, ttg::StoreSharedOp y) { return x->isBeforeInBlock(y); });
   for (size_t i = 0; i < stores.size(); ++i) {
-    ttg::AllocOp kept = ownBuffer(stores[i]);
-    if (!kept) continue;
+    ttg::AllocOp merged = ownBuffer(stores[i]);
+    if (!merged) continue;
     for (size_t j = i + 1; j < stores.size();) {
       ttg::AllocOp other = ownBuffer(stores[j]);
-      if (other.getType() != kept.getType()) {
+      if (other.getType() != merged.getType()) {
         ++j;
         continue;
       }
-      kept->moveBefore(load);
+      merged->moveBefore(load);
       eraseStore(stores[j]);
-      other.replaceAllUsesWith(kept.getResult());
+      other.replaceAllUsesWith(merged.getResult());
       other.erase();
       stores.erase(stores.begin() + static_cast<ptrdiff_t>(j));
     }
