@@ -48,7 +48,7 @@ static bool loopSumsLoads(scf::ForOp loop) {
 /// - Kernels that reallocate registers between warps need one. Without it ptxas does not know the number of registers, and ignores
 /// setmaxnreg. They promise as many CTAs as their registers allow.
 /// - Warpgroup MMAs promise one CTA: their accumulators fill the registers anyway, and ptxas then schedules with all of them.
-/// - Kernels that sum loads in a loop promise as many as fit. Otherwise ptxas places the additions of one load before the next load, and
+/// - Kernels that sum loads in a loop promise one CTA. Otherwise ptxas places the additions of one load before the next load, and
 /// an iteration waits for memory several times. On an H200, sums of columns of 2048 x 32768 take 119 us without and 80 us with the
 /// promise.
 /// - Others make no promise. With one, ptxas would use all registers for one CTA, whose loads no longer overlap with the arithmetic of
@@ -56,13 +56,13 @@ static bool loopSumsLoads(scf::ForOp loop) {
 static int64_t minCtasPerSm(tt::FuncOp function, int64_t threads, const GpuTarget &target) {
   constexpr int64_t threadsOfGroup = 128;
   int64_t more = 0, fewer = 0;
-  bool products = false, sums = false;
+  bool hasMmas = false, sumsLoads = false;
   function.walk([&](Operation *op) {
-    products |= isa<ptx::WgmmaOp>(op);
-    if (auto loop = dyn_cast<scf::ForOp>(op)) sums |= loopSumsLoads(loop);
+    hasMmas |= isa<ptx::WgmmaOp>(op);
+    if (auto loop = dyn_cast<scf::ForOp>(op)) sumsLoads |= loopSumsLoads(loop);
     if (auto change = dyn_cast<ptx::MaxRegistersOp>(op)) (change.getIncrease() ? more : fewer) = change.getCount();
   });
-  if (more == 0 || fewer == 0) return products || sums || more || fewer;
+  if (more == 0 || fewer == 0) return hasMmas || sumsLoads || more || fewer;
   return std::max<int64_t>(1, target.registersPerSM / ((threads - threadsOfGroup) * more + threadsOfGroup * fewer));
 }
 

@@ -113,7 +113,7 @@ static std::string wgmmaText(ptx::WgmmaOp op, bool fresh, ArrayRef<std::string> 
 
 /// One branch around all instructions. With a predicate for each, ptxas would make a branch for each, with fences of its own. Both paths
 /// need a fence after the branch, or ptxas serializes the MMAs (C7520).
-static std::string isPartial(const std::string &text, int64_t warps) {
+static std::string branchAround(const std::string &text, int64_t warps) {
   constexpr int64_t threadsOfWarp = 32;
   return "{ .reg .pred others; .reg .b32 thread; mov.u32 thread, %tid.x; setp.ge.u32 others, thread, " +
          std::to_string(warps * threadsOfWarp) + "; @others bra behind;\n\twgmma.fence.sync.aligned;\n\t" + text +
@@ -140,7 +140,7 @@ static LogicalResult lower(ptx::WgmmaOp op, PrintContext &at) {
   std::string text;
   for (ptx::WgmmaOp each : llvm::reverse(chain))
     text += (text.empty() ? "" : "\n\t") + wgmmaText(each, fresh && each == first, d, code);
-  if (auto warps = op->getAttrOfType<IntegerAttr>(ptx::partialWarpsName)) text = isPartial(text, warps.getInt());
+  if (auto warps = op->getAttrOfType<IntegerAttr>(ptx::partialWarpsName)) text = branchAround(text, warps.getInt());
   replace(op, code.emit(text, Effect::mma));
   for (ptx::WgmmaOp each : ArrayRef(chain).drop_front())
     each->erase();
@@ -149,11 +149,11 @@ static LogicalResult lower(ptx::WgmmaOp op, PrintContext &at) {
 
 /// A store to shared memory whose predicate depends on values: ptxas computes them first, and does not move the store. The store never
 /// executes, because the number of SMs is never 0, but ptxas cannot know that.
-static std::string emitSchedulingBarrier(ArrayRef<std::string> values, const std::string &multiprocessors) {
+static std::string emitSchedulingBarrier(ArrayRef<std::string> values, const std::string &smCount) {
   std::string text = "{ .reg .pred never; .reg .b32 bits; mov.b32 bits, " + values.front() + "; ";
   for (const std::string &value : values.drop_front())
     text += "or.b32 bits, bits, " + value + "; ";
-  return text + "setp.eq.s32 never, " + multiprocessors +
+  return text + "setp.eq.s32 never, " + smCount +
          ", 0; setp.eq.and.b32 never, bits, 0x7fa00001, never; @never st.shared.b32 [bits], bits; } ";
 }
 
@@ -173,12 +173,12 @@ static LogicalResult lower(ptx::WgmmaWaitOp op, PrintContext &at) {
   if (auto computed = op->getAttrOfType<IntegerAttr>(ptx::computeBeforeWaitName)) {
     Asm count(at);
     std::string result = count.out(IntegerType::get(op.getContext(), 32));
-    std::string multiprocessors = code.in(count.emit("mov.u32 " + result + ", %nsmid;", Effect::none).front());
+    std::string smCount = code.in(count.emit("mov.u32 " + result + ", %nsmid;", Effect::none).front());
     int64_t step = op->hasAttr(ptx::nameEveryValueName) ? 1 : std::max<int64_t>(1, computed.getInt() / named);
     SmallVector<std::string> values;
     for (size_t i = names.size(); i > names.size() - static_cast<size_t>(computed.getInt()); i -= static_cast<size_t>(step))
       if (op.getValues()[i - 1].getType().isF32()) values.push_back(names[i - 1]);
-    if (!values.empty()) text += emitSchedulingBarrier(values, multiprocessors);
+    if (!values.empty()) text += emitSchedulingBarrier(values, smCount);
   }
   replace(op, code.emit(text + "wgmma.wait_group.sync.aligned " + std::to_string(op.getPending()) + ";", Effect::writes));
   return success();

@@ -191,8 +191,8 @@ static void argReduceInWarps(ThreadContext &t, const ArgReduction &pick, bool is
 }
 
 namespace {
-/// Where the warps of a reduction store their partial values: `partCount` contiguous parts for each element of the result. The operands
-/// follow one another, each at a multiple of 8 bytes. Registers are those of the plan's result, in order.
+/// The shared memory for the partial values of a reduction's warps: `partCount` contiguous parts for each element of the result. The
+/// operands follow one another, each at a multiple of 8 bytes. Registers are those of the plan's result, in order.
 class WarpPartials {
 public:
   WarpPartials(ThreadContext &t, const ReductionPlan &plan, ValueRange operands, Value base)

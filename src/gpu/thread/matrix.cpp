@@ -608,7 +608,7 @@ private:
     return loaded[offset];
   }
 
-  /// Where the byte of the row-major order is stored, for rows of 64 and 128 bytes as in SharedLayout::swizzled.
+  /// The stored offset of a byte of the row-major order, for rows of 64 and 128 bytes as in SharedLayout::swizzled.
   int64_t permuted(int64_t offset) const { return offset ^ (offset >> 3 & chunks); }
 
   /// The thread's address with these bits of its chunk index flipped.

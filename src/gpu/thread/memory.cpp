@@ -302,7 +302,7 @@ static ptx::Atomic atomicOf(tt::RMWOp kind) {
 }
 
 /// True if the kernel has TMA stores, which may still be in flight.
-static bool hasStoresByEngine(Operation *op) {
+static bool hasTmaStores(Operation *op) {
   WalkResult walk = op->getParentOfType<tt::FuncOp>().walk([](ttg::TmaStoreOp) { return WalkResult::interrupt(); });
   return walk.wasInterrupted();
 }
@@ -312,7 +312,7 @@ static bool hasStoresByEngine(Operation *op) {
 static void orderAtomic(ThreadContext &t, Operation *op, ptx::Order order) {
   if (t.isAlone) return;
   bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
-  if (releases && hasStoresByEngine(op)) ptx::TmaWaitOp::create(t.b, 0, /*read=*/false);
+  if (releases && hasTmaStores(op)) ptx::TmaWaitOp::create(t.b, 0, /*read=*/false);
   if (releases && !isa<RankedTensorType>(op->getOperand(0).getType())) {
     clusterBarrier(t);
     t.sinceBarrier.clear();

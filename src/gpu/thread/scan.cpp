@@ -1,6 +1,6 @@
 // A scan processes the bits of the coordinate along its dimension from the lowest on. A bit may belong to registers, lanes or warps.
-// Before bit k, each element holds the combination of its aligned group of 2^k elements up to itself, and every thread of a group knows
-// the group's total. Then
+// Before bit k, each element holds the combination of its aligned group of 2^k elements up to itself. Every thread of a group knows the
+// group's total. Then
 //     in the upper group of each pair:  value = combine(total of the lower group, value)
 //     in both:                          total = combine(lower total, upper total)
 // A total comes from another register, by a butterfly shuffle, or from another warp through shared memory. Values are updated late: what

@@ -9,8 +9,8 @@
 //   bytes 0 and 1: %m = permute 0x3e3c3800, 0x46444240 by (and %w, 0x77777777): the upper bytes of four magnitudes
 //                  %s = signs of the bytes of (shl %w, 4) and %w alternately    %b = or %m, (and %s, 0x80808080)
 //                  0, byte 0 of %b, 0, byte 1 of %b: two numbers
-// If a thread stores every second number contiguously, and numbers times 2^-6 are wanted, all high halves are bytes of e4m3 except for
-// the position of their bits. So are all low halves of (shl %w, 4):
+// A thread may store every second number contiguously, and want numbers times 2^-6. Then all high halves are bytes of e4m3 except for the
+// position of their bits. So are all low halves of (shl %w, 4):
 //                  %b = or (and %w, 0x80808080), (and (shr %w, 2), 0x1c1c1c1c)    two conversions of two bytes each
 #include "gpu/thread/lowerings.h"
 #include "ir/refusal.h"

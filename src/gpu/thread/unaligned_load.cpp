@@ -76,7 +76,7 @@ private:
   Value isNonZero(Value value) { return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, value, t.i32(0)); }
   Value bitsOf(Value mask, int64_t bits) { return arith::SelectOp::create(b, mask, t.i32(bits), t.i32(0)); }
 
-  /// Whether an element of the first words is needed, and whether one of the words after them is; null: always.
+  /// The conditions that an element of the first words is needed, and one of the words after them; null: always.
   std::pair<Value, Value> wanted() {
     if (single.empty()) return {common, logicalAnd(common, isNonZero(shift))};
     Value all = t.i32(0);
