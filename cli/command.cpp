@@ -234,7 +234,7 @@ std::optional<FileKernel> loadKernel(const std::string &path, const std::string 
         list += (list.empty() ? "" : ", ") + one;
       diagnostics.error({}, Diag::invalidOption,
                         {names.empty() ? "'" + path + "' has no kernel" : "'" + path + "' has several kernels: " + list,
-                         names.empty() ? "mark a function @triton.jit" : "choose one by --kernel NAME"});
+                         names.empty() ? "mark a function @triton.jit" : "choose one with --kernel NAME"});
       return std::nullopt;
     }
   }

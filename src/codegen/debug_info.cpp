@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// GDB sets a breakpoint in the function, and reads the list when that is reached. It looks up both by these names.
+// GDB finds both by these names. It sets a breakpoint in the function, and reads the list when the breakpoint is hit.
 extern "C" {
 struct jit_code_entry {
   jit_code_entry *next, *previous;
@@ -49,7 +49,7 @@ static std::mutex &listLock() {
   return *lock;
 }
 
-/// The debugger relocates the debug sections by itself, where the headers say at which addresses the others lie.
+/// Sets the addresses of sections in the headers, so that the debugger can relocate the debug sections.
 static void placeSections(std::string &object, const std::vector<LoadedSection> &sections) {
   auto *header = reinterpret_cast<Elf64_Ehdr *>(object.data());
   if (object.size() < sizeof(*header) || header->e_shoff + uint64_t(header->e_shnum) * sizeof(Elf64_Shdr) > object.size()) return;
@@ -63,8 +63,8 @@ static void placeSections(std::string &object, const std::vector<LoadedSection> 
 }
 
 static void appendToPerfMap(const std::vector<LoadedFunction> &functions) {
-  // perf reads this file and no other. Everybody may put files there, and another compiler of this process may have begun this one: it is
-  // appended to if it is a file of this user's, and left alone if it is not.
+  // perf only reads this file. The folder is writable by all users, and another compiler of this process may have created the file. So it
+  // is appended to if this user owns it, and otherwise left alone.
   std::string path = "/tmp/perf-" + std::to_string(::getpid()) + ".map";
   int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
   struct stat status{};

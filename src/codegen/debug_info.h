@@ -1,12 +1,13 @@
-// Debug information: where in the kernel's file an instruction comes from. With TILEWRIGHT_DEBUG_INFO=1
+// Debug information: the line of the kernel's file that an instruction comes from. With TILEWRIGHT_DEBUG_INFO=1
 //
-//     gdb           break kernel.py:12, backtraces and steps by lines of the kernel: objects carry DWARF line tables, and are registered by
+//     gdb           break kernel.py:12, backtraces, stepping by lines of the kernel: objects have DWARF line tables, and are registered
+//     through
 //                   GDB's interface for JIT compilers
-//     perf report   add_kernel in place of [JIT] tid 31249: /tmp/perf-PID.map names what has been loaded
+//     perf report   add_kernel instead of [JIT] tid 31249: /tmp/perf-PID.map names the loaded functions
 //     Nsight, SASS  .file and .loc in PTX, and ptxas -lineinfo
 //
-// Without it code does not know its lines, so that a kernel which only moves in its file is found in the cache; with it the place of the
-// kernel is part of the key. No instruction differs. TRITON_DISABLE_LINE_INFO=1, upstream's variable, turns it off.
+// Without it, code has no line numbers, so a kernel that only moves within its file is found in the cache. With it, the kernel's location
+// is part of the cache key. No instruction differs. Upstream's variable TRITON_DISABLE_LINE_INFO=1 turns it off.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace tilewright {
 
 bool debugInfoIsOn();
 
-/// Where a section of an object has been loaded.
+/// The address at which a section of an object has been loaded.
 struct LoadedSection {
   std::string name;
   uint64_t address = 0;
@@ -29,7 +30,7 @@ struct LoadedFunction {
   uint64_t begin = 0, end = 0;
 };
 
-/// Debuggers know an object as long as this lives.
+/// Registers an object with debuggers during its lifetime.
 class DebuggedObject {
 public:
   DebuggedObject(const std::string &object, const std::vector<LoadedSection> &sections, const std::vector<LoadedFunction> &functions);

@@ -1,8 +1,8 @@
-// A kernel prints each tile at once (codegen/tile_text), by one call of stdio, so that lines of concurrent programs do not
-// mix. Compiled code calls once for each element, in order; the call for a tile's last element prints the tile.
+// A kernel prints each tile as a whole (codegen/tile_text), by one call of stdio, so that lines of concurrent programs do not mix.
+// Compiled code calls once for each element, in order; the call for the last element prints the tile.
 //
-// After a failed assertion, a program must not continue to the memory access that the assertion guards. Compiled programs
-// own nothing (no locks, no heap), so longjmp leaves them; a run of programs that does not fail pays one setjmp for this.
+// After a failed assertion, a program must not continue to the memory access that the assertion guards. Compiled programs own no
+// resources (locks, heap memory), so longjmp can end them. A run without failures only costs one setjmp.
 
 #include "codegen/host_calls.h"
 
@@ -25,7 +25,7 @@ struct Guard {
   std::jmp_buf leave;
 };
 } // namespace
-// In the TLS model that needs no call to be reached: signal handlers read it.
+// Uses a TLS model that needs no call, because signal handlers read it.
 [[gnu::tls_model("initial-exec")]] static thread_local Guard *current = nullptr;
 
 RunningLaunch *runningLaunch() {
@@ -41,7 +41,7 @@ void leaveIfStopped(uintptr_t counter) {
 
 bool runGuarded(RunningLaunch &launch, void (*run)(void *), void *data) {
   Guard guard{&launch, {}};
-  Guard *volatile outer = current; // read again after a jump
+  Guard *volatile outer = current; // read again after longjmp
   current = &guard;
   bool done = _setjmp(guard.leave) == 0;
   if (done) run(data);
@@ -49,7 +49,8 @@ bool runGuarded(RunningLaunch &launch, void (*run)(void *), void *data) {
   return done;
 }
 
-/// `(  7, 12)`: each number is as wide as the largest one of its dimension. Moves `format` behind the extents and their semicolon.
+/// `(  7, 12)`: each number is padded to the width of the largest one of its dimension. Advances `format` past the extents and their
+/// semicolon.
 static std::string indexText(llvm::StringRef &format, int64_t element) {
   llvm::SmallVector<int64_t> extents;
   auto [list, rest] = format.split(';');
@@ -94,8 +95,8 @@ static void tilewrightPrint(int32_t x, int32_t y, int32_t z, const char *given, 
   std::fflush(stdout);
 }
 
-/// A kernel that prints without end spends nearly all its time here.
-static void tilewrightPrintAndLook(int32_t x, int32_t y, int32_t z, const char *given, int64_t element, uint64_t bits) {
+/// Also checks for an interruption: a kernel that prints endlessly spends nearly all its time here.
+static void tilewrightPrintAndCheck(int32_t x, int32_t y, int32_t z, const char *given, int64_t element, uint64_t bits) {
   tilewrightPrint(x, y, z, given, element, bits);
   if (current) leaveIfStopped(current->launch->codeBegin);
 }
@@ -123,7 +124,7 @@ static void tilewrightAssertFailed(int32_t x, int32_t y, int32_t z, const char *
 }
 
 void *hostCall(llvm::StringRef name) {
-  if (name == hostNames.print) return reinterpret_cast<void *>(tilewrightPrintAndLook);
+  if (name == hostNames.print) return reinterpret_cast<void *>(tilewrightPrintAndCheck);
   if (name == hostNames.assertFailed) return reinterpret_cast<void *>(tilewrightAssertFailed);
   return nullptr;
 }

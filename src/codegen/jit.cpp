@@ -1,6 +1,6 @@
-// A kernel's object is small and complete: one function, constants, calls of math functions. LLVM's full JIT (sessions, lazy lookup, symbol
-// tables shared by many modules) would cost more than linking it, so the linker underneath, JITLink, is used alone: parse the ELF bytes
-// into a graph, let it lay out and relocate them, keep the mapping alive.
+// A kernel's object is small and complete: one function, constants, calls of math functions. LLVM's full JIT (sessions, lazy lookup,
+// shared symbol tables) would cost more time than the linking itself. So its linker, JITLink, is used directly: it parses the ELF bytes
+// into a graph, lays out and relocates the sections, and keeps the mapping.
 
 #include "codegen/jit.h"
 
@@ -22,8 +22,8 @@ using namespace llvm;
 
 namespace tilewright {
 
-// Conversions of 16-bit floats: the compiler's run-time library has them, but libgcc lacks them on some systems.
-// By the calling convention a 16-bit float travels in the low half of a vector register's first lane.
+// Conversions of 16-bit floats. They belong to the compiler's run-time library, but libgcc lacks them on some systems. By the calling
+// convention, a 16-bit float is passed in the low half of the first lane of a vector register.
 extern "C" {
 static _Float16 tilewrightTruncFloatHalf(float value) {
   return __builtin_bit_cast(_Float16, halfBits(value));
@@ -54,13 +54,13 @@ static void *ownSymbol(StringRef name) {
   return table.lookup(name);
 }
 
-// The host program may lack libm, or have it where dlsym(RTLD_DEFAULT) does not look; libmvec is missing on some systems.
+// The host program may lack libm, or have it where dlsym(RTLD_DEFAULT) does not find it. Some systems lack libmvec.
 static void *findSymbol(StringRef name) {
   if (void *own = ownSymbol(name)) return own;
   std::string text = name.str();
   if (void *address = ::dlsym(RTLD_DEFAULT, text.c_str())) return address;
   for (const char *library : {"libmvec.so.1", "libm.so.6", "libc.so.6", "libgcc_s.so.1"})
-    if (void *handle = ::dlopen(library, RTLD_LAZY | RTLD_LOCAL)) // opened once, counted afterwards
+    if (void *handle = ::dlopen(library, RTLD_LAZY | RTLD_LOCAL)) // opened once, then reference counted
       if (void *address = ::dlsym(handle, text.c_str())) return address;
   return nullptr;
 }
@@ -93,7 +93,7 @@ static const std::shared_ptr<orc::SymbolStringPool> &symbolPool() {
 
 namespace {
 
-// All callbacks come on the linking thread before link() returns, because the memory manager works in this process.
+// All callbacks run on the linking thread before link() returns, because the memory manager works in this process.
 class LinkContext : public jitlink::JITLinkContext {
 public:
   LinkContext(Linked &loaded, std::string &error) : JITLinkContext(nullptr), loaded(loaded), error(error) {}
@@ -106,7 +106,7 @@ public:
     for (const auto &[name, flags] : wanted) {
       void *address = findSymbol(*name);
       if (!address && flags != jitlink::SymbolLookupFlags::WeaklyReferencedSymbol)
-        return continuation->run(createStringError("nothing on this system defines '" + *name + "'"));
+        return continuation->run(createStringError("no library on this system defines '" + *name + "'"));
       found[name] = {orc::ExecutorAddr::fromPtr(address), JITSymbolFlags::Exported};
     }
     continuation->run(std::move(found));
@@ -159,7 +159,7 @@ LoadedObject::~LoadedObject() {
 
 std::shared_ptr<LoadedObject> LoadedObject::load(const std::string &object, std::string &error) {
   error.clear();
-  // A damaged file would be parsed up to the damage; the parser itself checks everything else.
+  // The parser checks everything except truncation, which would otherwise be read up to the end.
   if (identify_magic(object) != file_magic::elf_relocatable) {
     error = "it is not a relocatable ELF object";
     return nullptr;
@@ -173,7 +173,7 @@ std::shared_ptr<LoadedObject> LoadedObject::load(const std::string &object, std:
   Linked &linked = loaded->impl->linked;
   jitlink::link(std::move(*graph), std::make_unique<LinkContext>(linked, error));
   if (!error.empty() || !linked.memory) {
-    if (error.empty()) error = "the linker gave no result";
+    if (error.empty()) error = "the linker returned no result";
     return nullptr;
   }
   if (debugInfoIsOn()) linked.debugged = std::make_unique<DebuggedObject>(object, linked.sections, linked.functions);

@@ -1,4 +1,4 @@
-// Object code -> code that can be called, in this process, by LLVM's JIT linker. No file, no assembler, no linker program.
+// Loads object code into this process with LLVM's JIT linker. No files or other programs are involved.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tilewright {
 
-/// Keeps the code of one object mapped.
+/// Owns the mapped code of one object.
 class LoadedObject {
 public:
   /// Links `object` (ELF bytes) against this process, libm and libmvec. On failure returns null and sets `error`.
@@ -16,7 +16,7 @@ public:
   ~LoadedObject();
   /// Null if there is no such symbol.
   void *lookup(const std::string &symbol) const;
-  /// The memory that its code occupies: [first, second).
+  /// The memory range of its code: [first, second).
   std::pair<uintptr_t, uintptr_t> codeRange() const;
 
 private:

@@ -1,5 +1,5 @@
-// The format is that of tools/perf/Documentation/jitdump-specification.txt: a header, then records,
-// all in the machine's byte order. Times are those of CLOCK_MONOTONIC, which perf uses with -k mono.
+// The format is specified in tools/perf/Documentation/jitdump-specification.txt: a header, then records, all in the machine's byte order.
+// Times are from CLOCK_MONOTONIC, which perf uses with -k mono.
 #include "codegen/jitdump.h"
 
 #include "support/files.h"
@@ -36,7 +36,7 @@ class Record {
 public:
   explicit Record(RecordKind kind) {
     add(uint32_t(kind));
-    add(uint32_t(0)); // its size, filled in once it is known
+    add(uint32_t(0)); // its size, filled in at the end
     add(nanoseconds());
   }
   template <typename Number> void add(Number number) { bytes.append(reinterpret_cast<const char *>(&number), sizeof(number)); }
@@ -54,7 +54,7 @@ private:
   std::string bytes;
 };
 
-/// $JITDUMPDIR, or the folder under ~/.debug where perf and its agents keep such files: perf finds a dump by its mapping, wherever it is.
+/// Returns $JITDUMPDIR, or the folder under ~/.debug that perf and its agents use. perf finds a dump through its mapping, in any folder.
 std::string dumpFolder() {
   if (const char *named = std::getenv("JITDUMPDIR"); named && *named) return named;
   if (const char *home = std::getenv("HOME"); home && *home)
@@ -63,14 +63,14 @@ std::string dumpFolder() {
   return ::mkdtemp(folder.data()) ? folder : "";
 }
 
-/// A file that is new. What an earlier process with this number has left is removed; links and what is not this user's stay as they are.
+/// Opens a new file. A file of an earlier process with this id is removed; links and files of other users are not touched.
 int openFresh(const std::string &path) {
   struct stat status{};
   if (::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid()) ::unlink(path.c_str());
   return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-/// The dump of this process. A forked child writes none: its functions are its parent's.
+/// The dump of this process. A forked child does not write one: its functions are those of its parent.
 class JitDump {
 public:
   static JitDump &get() {
@@ -97,7 +97,7 @@ private:
     for (uint64_t word : {nanoseconds(), uint64_t(0)})
       std::fwrite(&word, 8, 1, file);
     std::fflush(file);
-    // Nothing reads from there: perf notes the mapping, and with it the file's name.
+    // The mapping is never read: perf records it, and so learns the file's name.
     ::mmap(nullptr, static_cast<size_t>(::sysconf(_SC_PAGESIZE)), PROT_READ | PROT_EXEC, MAP_PRIVATE, ::fileno(file), 0);
   }
 
@@ -113,20 +113,20 @@ struct LineEntry {
 
 } // namespace
 
-/// The line table of an object whose sections are at these places.
+/// The line table of an object whose sections are loaded at these addresses.
 static std::vector<LineEntry> linesOf(const std::string &bytes, ArrayRef<LoadedSection> sections) {
   std::vector<LineEntry> lines;
   Expected<std::unique_ptr<object::ObjectFile>> object = object::ObjectFile::createObjectFile(MemoryBufferRef(bytes, "kernel"));
   if (!object) return consumeError(object.takeError()), lines;
-  std::vector<uint64_t> places; // by the section's index in the object
+  std::vector<uint64_t> addresses; // by the section's index in the object
   for (const object::SectionRef &section : (*object)->sections()) {
     Expected<StringRef> name = section.getName();
-    uint64_t place = 0;
+    uint64_t address = 0;
     for (const LoadedSection &loaded : sections)
-      if (name && loaded.name == *name) place = loaded.address;
+      if (name && loaded.name == *name) address = loaded.address;
     if (!name) consumeError(name.takeError());
-    places.resize(std::max<size_t>(places.size(), section.getIndex() + 1));
-    places[section.getIndex()] = place;
+    addresses.resize(std::max<size_t>(addresses.size(), section.getIndex() + 1));
+    addresses[section.getIndex()] = address;
   }
   std::unique_ptr<DWARFContext> context = DWARFContext::create(**object);
   for (const std::unique_ptr<DWARFUnit> &unit : context->compile_units()) {
@@ -136,9 +136,9 @@ static std::vector<LineEntry> linesOf(const std::string &bytes, ArrayRef<LoadedS
       uint64_t index = row.Address.SectionIndex;
       std::string file;
       bool isKnown =
-          index < places.size() && places[index] && !row.EndSequence && row.Line > 0 &&
+          index < addresses.size() && addresses[index] && !row.EndSequence && row.Line > 0 &&
           table->getFileNameByIndex(row.File, unit->getCompilationDir(), DILineInfoSpecifier::FileLineInfoKind::AbsoluteFilePath, file);
-      if (isKnown) lines.push_back({places[index] + row.Address.Address, row.Line, std::move(file)});
+      if (isKnown) lines.push_back({addresses[index] + row.Address.Address, row.Line, std::move(file)});
     }
   }
   return lines;
@@ -159,7 +159,7 @@ void appendToJitDump(const std::string &object, const std::vector<LoadedSection>
       for (const LineEntry &line : own) {
         record.add(line.address);
         record.add(line.line);
-        record.add(uint32_t(0)); // which of several copies
+        record.add(uint32_t(0)); // discriminator
         record.add(line.file);
       }
       dump.write(record.take());

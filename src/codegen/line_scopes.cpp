@@ -39,7 +39,7 @@ static LLVM::DISubprogramAttr scopeOf(LLVM::LLVMFuncOp function, LLVM::DICompile
 }
 
 namespace {
-/// The places of one function.
+/// The line scopes of one function.
 class LineScopes {
 public:
   explicit LineScopes(LLVM::DISubprogramAttr scope) : scope(scope) {}

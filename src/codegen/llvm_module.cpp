@@ -1,5 +1,5 @@
-// LLVM's -O3 spends most of its time on what the lowerings have already decided (vectors, unrolling, blocking), so a short list of passes
-// replaces it, the same for every target.
+// The lowerings have already chosen vectors, unrolling and blocking, on which LLVM's -O3 spends most of its time. So a short list of
+// passes replaces -O3, the same for every target.
 #include "codegen/llvm_module.h"
 
 #include "codegen/debug_info.h"
@@ -51,7 +51,7 @@ using namespace llvm;
 namespace tilewright {
 
 namespace {
-/// Collects errors that LLVM reports while it works; by default it would print a line on stderr and exit.
+/// Collects errors that LLVM reports; the default handler would print a line on stderr and exit.
 class CollectErrors : public DiagnosticHandler {
 public:
   explicit CollectErrors(std::string &text) : text(text) {}
@@ -83,15 +83,15 @@ static std::unique_ptr<TargetMachine> createMachine(const CodeGenerator &generat
   std::unique_ptr<TargetMachine> machine(found->createTargetMachine(triple, generator.cpu, generator.features, options, Reloc::PIC_,
                                                                     generator.model,
                                                                     llvmOptimizes() ? CodeGenOptLevel::Default : CodeGenOptLevel::None));
-  // Once its register is reused, a parameter could be described as the value that the caller
-  // passed. Our callers do not keep what they pass, so no debugger could find it there.
+  // If a parameter's register is reused, LLVM could describe it by the value that the caller passed. Our callers do not preserve that
+  // value, so a debugger would not find it.
   if (machine) machine->Options.SupportsDebugEntryValues = false;
   return machine;
 }
 
-/// Null, with the reason in `error`, where this build of LLVM makes no code for the generator. A machine holds tables
-/// of what its processor can do, which take a twentieth of a small kernel's compilation to make, so each thread keeps
-/// the last one. It also accumulates names of what was compiled, so it is made anew from time to time, as contexts are.
+/// Returns null, with the reason in `error`, if this build of LLVM has no back end for the generator. A target machine has tables of its
+/// CPU's features; creating them takes a twentieth of a small kernel's compile time. So each thread keeps the last one. It accumulates
+/// the names of compiled functions, so it is replaced from time to time, like contexts.
 static std::shared_ptr<TargetMachine> machineFor(const CodeGenerator &generator, bool fuse, std::string &error) {
   struct Stored {
     std::string key;
@@ -107,7 +107,7 @@ static std::shared_ptr<TargetMachine> machineFor(const CodeGenerator &generator,
   return last.machine;
 }
 
-/// The only lane of a constant mask that is true.
+/// The only true lane of a constant mask.
 static std::optional<uint64_t> onlyLane(const Value *mask) {
   auto constant = dyn_cast<Constant>(mask);
   if (!constant) return std::nullopt;
@@ -120,8 +120,8 @@ static std::optional<uint64_t> onlyLane(const Value *mask) {
   return only;
 }
 
-/// Masked stores of one element become plain ones. LLVM 22's code generation for x86 does so as well, but where the vector comes from a
-/// truncation it stores the wide element, and writes past the tile:
+/// Turns masked stores of one element into scalar stores. LLVM 22's code generation for x86 does so as well, but it is wrong if the
+/// vector is a truncation. Then it stores the wide element, and writes past the tile:
 ///   masked.store (trunc <8 x i64> %x to <8 x i8>), %p, <i1 true, i1 false, ...>      movq %x, (%p)
 static void storeSingleElements(Function &function) {
   SmallVector<std::pair<IntrinsicInst *, uint64_t>> found;
@@ -169,7 +169,7 @@ static void cleanUp(Module &module, TargetMachine &machine) {
   }
 }
 
-/// What LLVM itself assumes about a kernel's own assembly; empty if the assembly satisfies that.
+/// Checks LLVM's assumptions about a kernel's inline assembly; returns the violated one, or an empty string.
 static std::string problemOfAssembly(const Module &module) {
   for (const Function &function : module)
     for (const Instruction &instruction : instructions(function)) {
@@ -190,20 +190,20 @@ static std::string textOf(const Module &module) {
   return text;
 }
 
-/// Sets a switch that LLVM has only for the whole process. Where it is read while passes are added, each compilation sets its own value.
+/// Sets a global option of LLVM. It is read while passes are added, so each compilation sets its own value.
 template <typename T> static void setSwitch(StringRef name, T value) {
   if (auto *found = static_cast<cl::opt<T> *>(cl::getRegisteredOptions().lookup(name))) found->setValue(value);
 }
 
-/// Processors' code goes without loop strength reduction, which takes a quarter of the time of code generation: what changes along a loop
-/// is an index times a scale here, which fits their addressing modes, and the code without it is no slower and a tenth shorter. (Without
-/// scheduling after register allocation, a twentieth of the time, products are 3 % slower on a Zen 5: it starts their loads earlier.)
+/// CPU code is generated without loop strength reduction, which takes a quarter of the code generation time. Addresses in loops are an
+/// index times a scale, which fits the addressing modes. Without the pass, code is a tenth shorter and not slower. Post-RA scheduling
+/// takes a twentieth of the time and stays: without it, matmuls are 3 % slower on Zen 5.
 ///
-/// LLVM's older analysis, which looks only at values, follows where variables are. It finds as many of them in the gallery's
-/// kernels as the newer one, which follows all registers and stack slots, and debug info then takes less of the compile time.
+/// LLVM's older debug-value analysis only looks at values. It finds as many variables in the example kernels as the newer one, which
+/// follows all registers and stack slots, and takes less compile time.
 ///
-/// Before an address is computed where it is used, LLVM looks at all uses of its base, again for each address, up to
-/// a hundred uses. The micro-kernels' panels have that many; with a limit of forty the gallery's code is the same.
+/// Before LLVM sinks an address computation to its use, it looks at up to a hundred uses of the base, for each address. The
+/// micro-kernels' panels have that many. A limit of forty gives the same code for the examples.
 static bool addPasses(legacy::PassManager &passes, TargetMachine &machine, raw_pwrite_stream &out, CodeGenFileType type) {
   static std::mutex lock;
   std::lock_guard<std::mutex> guard(lock);
@@ -219,7 +219,7 @@ static bool addPasses(legacy::PassManager &passes, TargetMachine &machine, raw_p
   return !machine.addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true);
 }
 
-/// Assembly or an object file. Null if the machine has no emitter for it.
+/// Emits assembly or an object file. Null if the target machine has no emitter for it.
 static std::optional<std::string> emitFile(Module &module, TargetMachine &machine, CodeGenFileType type) {
   SmallString<0> bytes;
   raw_svector_ostream out(bytes);
@@ -229,8 +229,7 @@ static std::optional<std::string> emitFile(Module &module, TargetMachine &machin
   return std::string(bytes);
 }
 
-/// Debuggers are also told about variables that are nowhere, so that they say "optimized out" and
-/// not that there is no such variable. Variables that never have a place get only this record.
+/// Keeps records of variables without a location, so that debuggers print "optimized out" instead of an unknown-variable error.
 static void keepVariables(Module &module) {
   for (Function &function : module) {
     SetVector<Metadata *> variables;
@@ -259,7 +258,7 @@ std::optional<std::string> generate(mlir::ModuleOp module, const CodeGenerator &
   context.setDiagnosticHandler(std::make_unique<CollectErrors>(error));
   if (debugInfoIsOn()) addLineScopes(module, generator.triple.starts_with("nvptx"));
   std::unique_ptr<Module> translated = mlir::translateModuleToLLVMIR(module, context, "kernel");
-  if (!translated) return std::nullopt; // the translation has reported why
+  if (!translated) return std::nullopt; // the translation has reported the error
   translated->setTargetTriple(machine->getTargetTriple());
   translated->setDataLayout(machine->createDataLayout());
   if (std::string problem = problemOfAssembly(*translated); !problem.empty()) {
@@ -276,7 +275,7 @@ std::optional<std::string> generate(mlir::ModuleOp module, const CodeGenerator &
   auto type = kind == CodeKind::assembly ? CodeGenFileType::AssemblyFile : CodeGenFileType::ObjectFile;
   std::optional<std::string> code = emitFile(*translated, *machine, type);
   if (code && error.empty()) return code;
-  refuse(module, Diag::codeRefused, {error.empty() ? "there is no emitter for this kind of file" : error});
+  refuse(module, Diag::codeRefused, {error.empty() ? "LLVM has no emitter for this kind of file" : error});
   return std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-// What code generation for processors and for GPUs shares: a module of LLVM IR is cleaned up and written out.
+// The part of code generation that CPUs and GPUs share: optimizes a module of LLVM IR and emits it.
 #pragma once
 
 #include "codegen/object.h"
@@ -18,18 +18,18 @@ namespace tilewright {
 /// The attribute of a module that allowFpFusion sets.
 constexpr llvm::StringLiteral fusionAttribute = "tilewright.fp_fusion";
 
-/// A kind of machine that code is made for.
+/// A target of code generation.
 struct CodeGenerator {
   llvm::StringRef triple;
   std::string cpu, features;
-  std::optional<llvm::CodeModel::Model> model; ///< none: the processor's own
-  void (*prepare)(llvm::Function &);           ///< for each function, before the clean-up
-  void (*finish)(llvm::Function &);            ///< for each function with a body, after it
+  std::optional<llvm::CodeModel::Model> model; ///< none: the target's default
+  void (*prepare)(llvm::Function &);           ///< for each function, before optimization
+  void (*finish)(llvm::Function &);            ///< for each function with a body, after optimization
 };
 
-/// Translates a module of LLVM dialect functions to LLVM IR, cleans up what a simple emitter leaves (repeated address
-/// arithmetic, dead code, invariant values in loops), and returns it as text, assembly or an object. If LLVM cannot do
-/// that, returns null and reports an error on the module. The generator's kind of processor must be registered with LLVM.
+/// Translates a module of LLVM dialect functions to LLVM IR and optimizes it: common address arithmetic, dead code, loop-invariant
+/// values. Returns it as text, assembly or an object. On failure, returns null and reports an error on the module. The generator's target
+/// must be registered with LLVM.
 std::optional<std::string> generate(mlir::ModuleOp module, const CodeGenerator &generator, CodeKind kind);
 
 } // namespace tilewright

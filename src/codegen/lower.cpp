@@ -1,6 +1,6 @@
-// The CPU lowering leaves llvm.func bodies of structured loops and scalar or 1-D vector arithmetic. Upstream MLIR knows how each of these
-// becomes the LLVM dialect; this file only strings its patterns together: structured control flow to branches first (its patterns create
-// cf and arith operations), then everything to the LLVM dialect in one more walk.
+// The CPU lowering produces llvm.func bodies of structured loops and scalar or 1-D vector arithmetic. Upstream MLIR has patterns from
+// each of these to the LLVM dialect, and this file applies them. Structured control flow becomes branches first, because its patterns
+// create cf and arith operations. Then everything becomes the LLVM dialect in one more walk.
 #include "codegen/lower.h"
 
 #include "codegen/ptx/effect.h"
@@ -34,7 +34,7 @@ using namespace mlir;
 
 namespace tilewright {
 
-/// Our patterns match completely before they change anything, so no changes need to be recorded for rollback.
+/// The patterns match completely before they change anything, so no rollback is needed.
 static ConversionConfig configuration() {
   ConversionConfig config;
   config.allowPatternRollback = false;
@@ -43,8 +43,8 @@ static ConversionConfig configuration() {
 
 // ---- loops whose counter may pass the largest number of its type
 
-/// Whether the threads of a block act together in the loop: tensor cores, barriers, asynchronous copies. One register more would cost
-/// spills there.
+/// True if the threads of a CTA cooperate in the loop: tensor cores, barriers, asynchronous copies. One more register would cause spills
+/// there.
 static bool actsTogether(scf::ForOp loop) {
   return loop
       ->walk([](Operation *op) {
@@ -54,8 +54,8 @@ static bool actsTogether(scf::ForOp loop) {
       .wasInterrupted();
 }
 
-/// The counter after the last iteration is at least `upper` and may not fit: then `iv + step < upper` holds forever. A loop of vectors or
-/// tiles, which the compiler has made, counts what lies in memory, in 64 bits.
+/// True if the induction variable may overflow: then `iv + step < upper` would always hold. A loop over vectors or tiles, created by the
+/// compiler, counts elements in memory with 64 bits, and cannot overflow.
 static bool mayWrap(scf::ForOp loop) {
   Type type = loop.getInductionVar().getType();
   bool isLong = type.isIndex() || type.getIntOrFloatBitWidth() >= 64;
@@ -72,8 +72,8 @@ static bool mayWrap(scf::ForOp loop) {
 /// Compares before it adds:
 ///   before: scf.for %i = %lower to %upper step %step { BODY }
 ///   after:  if %lower < %upper { do { BODY } while (%i < %last, %i += %step) }        %last = %upper - %step, saturated
-/// An iteration takes as many instructions. Where registers are scarce, the test needs no other than the loop's own, and takes one
-/// instruction more: %upper - %i > %step, unsigned, since %i < %upper holds there.
+/// An iteration has the same number of instructions. If registers are scarce, the test uses only the loop's own registers, and one more
+/// instruction: %upper - %i > %step, unsigned, because %i < %upper holds there.
 static scf::IfOp compareBeforeAdding(scf::ForOp loop, PatternRewriter &rewriter) {
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
   Type type = loop.getInductionVar().getType();
@@ -103,7 +103,7 @@ static scf::IfOp compareBeforeAdding(scf::ForOp loop, PatternRewriter &rewriter)
   Block *again = b.createBlock(&repeated.getAfter(), {}, types, locations);
   scf::YieldOp::create(b, again->getArguments());
   rewriter.inlineBlockBefore(loop.getBody(), test, test->end(), test->getArguments());
-  auto yield = cast<scf::YieldOp>(test->back()); // its operands are arguments of the new block from here on
+  auto yield = cast<scf::YieldOp>(test->back()); // from here on its operands are arguments of the new block
   SmallVector<Value> next = {Value()};
   llvm::append_range(next, yield.getOperands());
   rewriter.eraseOp(yield);
@@ -117,15 +117,15 @@ static scf::IfOp compareBeforeAdding(scf::ForOp loop, PatternRewriter &rewriter)
   return branch;
 }
 
-/// The structured operations of a region, except those nested in others.
+/// The structured operations of a region that are not nested in others.
 static void collectOutermost(Region &region, llvm::SmallVectorImpl<Operation *> &found) {
   for (Block &block : region)
     for (Operation &op : block)
       if (op.getNumRegions() > 0 && isa<scf::SCFDialect>(op.getDialect())) found.push_back(&op);
 }
 
-/// Goes from the last to the first: each one splits its block and moves what follows it, which is little if that is in blocks of its own
-/// already. From the first on, a kernel of a thousand loops in a row took quadratic time. Outer operations go before those inside them.
+/// Processes the operations from the last to the first. Each lowering splits its block and moves the operations after it. In this order
+/// few operations are moved, so the time is linear in the number of loops. Outer operations come before those nested in them.
 static LogicalResult lowerStructured(Region &region, PatternRewriter &rewriter, PatternApplicator &patterns) {
   llvm::SmallVector<Operation *> waiting;
   collectOutermost(region, waiting);
@@ -154,8 +154,8 @@ static LogicalResult lowerStructuredLoops(ModuleOp module) {
   return success();
 }
 
-/// The lowerings write a constant wherever one is used, and sums with zero. What is folded
-/// here need not be converted, verified and translated, which takes five times as long.
+/// The lowerings create many constants, and additions of zero. Folding them here is five times as fast as converting, verifying and
+/// translating them.
 static void foldConstants(ModuleOp module) {
   OperationFolder folder(module.getContext());
   module.walk([&](Operation *op) {

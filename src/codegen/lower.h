@@ -9,9 +9,10 @@ class DialectRegistry;
 
 namespace tilewright {
 
-/// scf, arith, cf, ub (on scalars and 1-D vectors) -> the LLVM dialect, inside llvm.func bodies. No index type occurs.
+/// Converts scf, arith, cf and ub (on scalars and 1-D vectors) to the LLVM dialect, inside llvm.func bodies. There must be no index
+/// types.
 llvm::LogicalResult lowerToLlvm(mlir::ModuleOp module);
-/// The dialects and translations that lowering and code generation need.
+/// Registers the dialects and translations that lowering and code generation need.
 void registerCodegenDialects(mlir::DialectRegistry &registry);
 
 } // namespace tilewright

@@ -1,7 +1,7 @@
-// A kernel must compile in milliseconds at its first launch, and the lowering has already chosen vectors, unrolling and
-// blocking. So LLVM's -O3 does not fit (vectorisers, unrollers, interprocedural passes: most of its time, and several undo
-// the lowering's choices). What does is to clean up what a simple emitter leaves (repeated address arithmetic, dead code,
-// invariant values in loops), and then instruction selection, scheduling and register allocation, which LLVM does well.
+// A kernel must compile in milliseconds at its first launch, and the lowering has already chosen vectors, unrolling and blocking. So
+// LLVM's -O3 is not used: vectorizers, unrollers and interprocedural passes take most of its time, and some undo these choices. Instead,
+// a short list of passes cleans up repeated address arithmetic, dead code and loop-invariant values. Then LLVM selects instructions,
+// schedules them and allocates registers.
 #include "codegen/object.h"
 
 #include "codegen/llvm_module.h"
@@ -19,7 +19,7 @@ void LLVMInitializeX86TargetInfo();
 void LLVMInitializeX86Target();
 void LLVMInitializeX86TargetMC();
 void LLVMInitializeX86AsmPrinter();
-void LLVMInitializeX86AsmParser(); // for a kernel's own assembly
+void LLVMInitializeX86AsmParser(); // for inline assembly in kernels
 }
 
 namespace tilewright {
@@ -28,7 +28,7 @@ void allowFpFusion(mlir::ModuleOp module) {
   module->setAttr(fusionAttribute, mlir::UnitAttr::get(module.getContext()));
 }
 
-/// No unwind tables: nothing that a kernel calls throws.
+/// Omits unwind tables: the functions that a kernel calls do not throw.
 static void prepare(Function &function) {
   function.setDoesNotThrow();
 }

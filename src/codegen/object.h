@@ -1,4 +1,4 @@
-// The LLVM dialect -> LLVM IR -> optimised -> object code. No file beyond this border includes headers of LLVM IR.
+// The LLVM dialect -> LLVM IR -> optimized -> object code. Only files in codegen/ include headers of LLVM IR.
 #pragma once
 
 #include "support/target.h"
@@ -14,15 +14,15 @@ namespace tilewright {
 
 enum class CodeKind { llvm, assembly, object };
 
-/// False where DISABLE_LLVM_OPT asks for code as LLVM first makes it: to tell whether the optimiser causes
-/// a wrong number, or to compile quickly. It is read once a process, and is part of the key of cached code.
+/// False if DISABLE_LLVM_OPT asks for unoptimized code, to find out whether the optimizer causes a wrong result, or to compile quickly.
+/// It is read once per process, and is part of the key of cached code.
 bool llvmOptimizes();
 
-/// Lets code generation fuse a * b + c of this module into one rounding (the language's default; its strict mode leaves it off).
+/// Lets code generation fuse a * b + c in this module. This is the language's default; its strict mode does not.
 void allowFpFusion(mlir::ModuleOp module);
 
-/// Optimises a module of LLVM dialect functions for `target` and returns it as text
-/// or bytes. If LLVM refuses it, returns null and reports an error on the module.
+/// Optimizes a module of LLVM dialect functions for `target` and returns it as text or bytes. If LLVM rejects it, returns null and
+/// reports an error on the module.
 std::optional<std::string> generateCode(mlir::ModuleOp module, const CpuTarget &target, CodeKind kind);
 
 } // namespace tilewright

@@ -25,11 +25,11 @@ public:
 char StackArguments::identity = 0;
 } // namespace
 
-/// A place where a caller has left a value, and which nothing overwrites.
-static bool isUnchangingArgument(const MachineInstr &says, const MachineFrameInfo &frame) {
-  const MachineOperand &place = says.getDebugOperand(0);
-  return says.isDebugOffsetImm() && place.isFI() && frame.isFixedObjectIndex(place.getIndex()) &&
-         frame.isImmutableObjectIndex(place.getIndex());
+/// True for an argument in a stack slot that the caller has written and that is never overwritten.
+static bool isUnchangingArgument(const MachineInstr &record, const MachineFrameInfo &frame) {
+  const MachineOperand &operand = record.getDebugOperand(0);
+  return record.isDebugOffsetImm() && operand.isFI() && frame.isFixedObjectIndex(operand.getIndex()) &&
+         frame.isImmutableObjectIndex(operand.getIndex());
 }
 
 bool StackArguments::runOnMachineFunction(MachineFunction &function) {
@@ -38,11 +38,12 @@ bool StackArguments::runOnMachineFunction(MachineFunction &function) {
   for (const MachineBasicBlock &block : function)
     for (const MachineInstr &instruction : block)
       if (instruction.isDebugValue()) ++assignments[instruction.getDebugVariable()];
-  for (MachineInstr &says : make_early_inc_range(function.front())) {
-    if (!says.isNonListDebugValue() || !says.getDebugVariable()->isParameter() || assignments[says.getDebugVariable()] != 1) continue;
-    if (!isUnchangingArgument(says, function.getFrameInfo())) continue;
-    function.setVariableDbgInfo(says.getDebugVariable(), says.getDebugExpression(), says.getDebugOperand(0).getIndex(), says.getDebugLoc());
-    says.eraseFromParent();
+  for (MachineInstr &record : make_early_inc_range(function.front())) {
+    if (!record.isNonListDebugValue() || !record.getDebugVariable()->isParameter() || assignments[record.getDebugVariable()] != 1) continue;
+    if (!isUnchangingArgument(record, function.getFrameInfo())) continue;
+    function.setVariableDbgInfo(record.getDebugVariable(), record.getDebugExpression(), record.getDebugOperand(0).getIndex(),
+                                record.getDebugLoc());
+    record.eraseFromParent();
   }
   return true;
 }

@@ -8,7 +8,7 @@ namespace tilewright {
 
 constexpr int64_t numbersPerLine = 8;
 constexpr int64_t fraction = 5;    // ".1234"
-constexpr int64_t widestFixed = 8; // a tile of floats with more characters before the fraction is printed with exponents
+constexpr int64_t widestFixed = 8; // if the integer parts of a tile of floats are wider, it is printed with exponents
 
 int64_t PrintFormat::count() const {
   int64_t product = 1;
@@ -34,7 +34,7 @@ PrintFormat parsePrintFormat(llvm::StringRef text) {
 }
 
 static std::string numberText(const PrintFormat &format, uint64_t bits, const char *floatFormat) {
-  char number[400]; // the largest double has 309 digits in front of the point
+  char number[400]; // the largest double has 309 digits before the point
   double value;
   std::memcpy(&value, &bits, sizeof(value));
   if (format.width < 64 && format.kind != 'f') bits &= (uint64_t(1) << format.width) - 1;
@@ -52,7 +52,7 @@ static std::string numberText(const PrintFormat &format, uint64_t bits, const ch
   return number;
 }
 
-/// Numbers with their points, or last digits, aligned. There is a column for the sign if any number has one.
+/// Aligns numbers at their points, or at their last digits. There is a column for the sign if any number has one.
 static void align(llvm::MutableArrayRef<std::string> texts, int64_t afterPoint) {
   int64_t digits = 0, sign = 0;
   for (const std::string &text : texts) {
@@ -64,17 +64,17 @@ static void align(llvm::MutableArrayRef<std::string> texts, int64_t afterPoint) 
     text.insert(0, std::max<int64_t>(digits + sign + afterPoint - int64_t(text.size()), 0), ' ');
 }
 
-/// Whether the numbers are too wide, or too different, for fixed notation.
+/// True if the numbers are too wide, or too different, for fixed notation.
 static bool wantExponents(llvm::ArrayRef<std::string> texts) {
-  int64_t most = 0, least = INT64_MAX, sign = 0;
+  int64_t widest = 0, narrowest = INT64_MAX, sign = 0;
   for (const std::string &text : texts) {
     int64_t negative = text[0] == '-', digits = int64_t(text.size()) - negative - fraction;
     sign = std::max(sign, negative);
     if (digits <= 0) continue; // inf and nan
-    most = std::max(most, digits);
-    least = std::min(least, digits);
+    widest = std::max(widest, digits);
+    narrowest = std::min(narrowest, digits);
   }
-  return most + 2 + sign > widestFixed || most - least > 3;
+  return widest + 2 + sign > widestFixed || widest - narrowest > 3;
 }
 
 static std::string nested(llvm::ArrayRef<int64_t> extents, llvm::ArrayRef<std::string> texts, int64_t indent) {

@@ -1,9 +1,9 @@
-// How tl.device_print shows a tile on a CPU: all of it at once, eight numbers a line, aligned, as triton-cpu does.
+// The text of tl.device_print for a tile on a CPU: the whole tile, eight numbers per line, aligned, as triton-cpu prints it.
 //
 //   (1, 0, 0) x: [ -1,   0,   1,  20,
 //                  21, 100]
 //
-// (Real lines have eight numbers.) A GPU prints one element a line, because nothing there could put the threads' lines together.
+// (Actual lines have eight numbers.) A GPU prints one element per line, because its threads' lines cannot be joined.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -15,9 +15,9 @@
 
 namespace tilewright {
 
-/// How compiled code describes a print: `KIND HEX WIDTH EXTENTS ; PREFIX`, as in "i-32,4,8; x: ".
+/// The description of a print in compiled code: `KIND HEX WIDTH EXTENTS ; PREFIX`, as in "i-32,4,8; x: ".
 struct PrintFormat {
-  char kind; // f: a double's bits; i, u: an integer; p: an address; n: nothing but the prefix
+  char kind; // f: a double's bits; i, u: an integer; p: an address; n: only the prefix
   bool hex;
   unsigned width; // of the element, in bits
   llvm::SmallVector<int64_t> extents;

@@ -1,6 +1,5 @@
-// Linkers write a build id into an object file's notes if they are asked to. Where there is
-// one, it identifies the content; otherwise code and constants are hashed as they are in
-// memory (some milliseconds a megabyte, so only then). A self-contained build contains LLVM.
+// Linkers can write a build id into an object file's notes. If there is one, it identifies the content. Otherwise, code and constants are
+// hashed in memory, which takes some milliseconds per megabyte. A self-contained build contains LLVM.
 #include "driver/build_id.h"
 
 #include "support/hash.h"
@@ -18,8 +17,8 @@ namespace tilewright {
 
 namespace {
 struct Search {
-  std::vector<uintptr_t> addresses; // code whose object files are wanted
-  std::set<uintptr_t> seen;         // objects, by where they are loaded
+  std::vector<uintptr_t> addresses; // code whose object files are searched for
+  std::set<uintptr_t> seen;         // object files, by their load address
   Hasher hasher;
 };
 } // namespace
@@ -48,7 +47,7 @@ static int visit(dl_phdr_info *info, size_t, void *data) {
   if (!wanted || !search.seen.insert(info->dlpi_addr).second) return 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const auto &header = info->dlpi_phdr[i];
-    bool isConstant = header.p_type == PT_LOAD && !(header.p_flags & PF_W); // code, and the tables that it reads
+    bool isConstant = header.p_type == PT_LOAD && !(header.p_flags & PF_W); // code and read-only data
     if (header.p_type != PT_NOTE && (named || !isConstant)) continue;
     search.hasher.add(std::string_view(reinterpret_cast<const char *>(info->dlpi_addr + header.p_vaddr), header.p_memsz));
   }

@@ -1,11 +1,11 @@
-// Which compiler this is, for cache keys: code of another build may differ in every byte.
+// Identifies this build of the compiler in cache keys: another build may generate different code.
 #pragma once
 
 #include <string>
 
 namespace tilewright {
 
-/// The digest of the object file that holds this code and, where LLVM and MLIR are shared libraries, of those as well.
+/// The digest of the object file with this code, and of LLVM and MLIR if they are shared libraries.
 std::string buildId();
 
 } // namespace tilewright

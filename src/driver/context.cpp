@@ -13,9 +13,10 @@
 
 namespace tilewright {
 
-/// Each compilation leaves 50 to 300 KiB of attributes and locations behind; so many of them cost less than a new context each time.
+/// Each compilation adds 50 to 300 KiB of attributes and locations to its context. This many compilations cost less than a new context
+/// each.
 constexpr int64_t compilationsOfOne = 64;
-/// Contexts that wait for work: so many threads can compile without filling new contexts.
+/// The maximum number of idle contexts: as many threads can compile without creating new ones.
 constexpr size_t maxWaiting = 4;
 
 static mlir::DialectRegistry allDialects() {
@@ -34,7 +35,7 @@ public:
   std::recursive_mutex lock; // a callback of a running program may compile
   int64_t compilations = 0;  // guarded by the pool's lock
 
-  /// Done before the last unlock. What is put down later waits for the next holder, or for the end of the context.
+  /// Runs before the last unlock. A module that is dropped later waits for the next holder, or for the end of the context.
   void release() {
     std::vector<mlir::OwningOpRef<mlir::ModuleOp>> dropped;
     {
@@ -46,7 +47,7 @@ public:
   }
 
   std::mutex deadLock;
-  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> dead; // declared after the context, so that it is destroyed first
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> dead; // declared after the context, so it is destroyed first
 };
 
 namespace {
@@ -62,7 +63,7 @@ static Pool &pool() {
   return pool;
 }
 
-/// A context of the pool, locked; null if all are in use. A context that has done its share of compilations leaves the pool.
+/// Takes a locked context from the pool; null if all are in use. A context that has reached its number of compilations leaves the pool.
 static std::shared_ptr<SharedContext> takeFree() {
   std::lock_guard<std::mutex> guard(pool().lock);
   auto &contexts = pool().contexts;

@@ -1,8 +1,8 @@
-// MLIR contexts hold all types, attributes and locations that modules name, and never release any.
+// MLIR contexts own all types, attributes and locations that modules use, and never release any.
 //
-// It takes half a millisecond and half a megabyte to fill a context with dialects, so a few are kept for the next compilation. A
-// context grows with every kernel, so each serves a bounded number of them, and is destroyed after the last program that was made
-// in it. One thread uses a context at a time: it holds the context while it compiles there, or runs a program that lives there.
+// Filling a context with dialects takes half a millisecond and half a megabyte, so a few contexts are reused. A context grows with every
+// kernel, so each is used for a limited number of them. It is destroyed after the last program in it. Only one thread uses a context at a
+// time: to compile in it, or to run a program from it.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -15,12 +15,12 @@ namespace tilewright {
 /// A context and its lock.
 class SharedContext;
 
-/// One thread's hold on a context, as long as this object lives. A thread may hold a context several times.
+/// One thread's lock of a context, for the lifetime of this object. A thread may lock a context several times.
 class ContextHold {
 public:
-  /// Any free context, for one compilation.
+  /// Locks any free context, for one compilation.
   static ContextHold any();
-  /// This one, as soon as no other thread holds it.
+  /// Locks this context, and waits until it is free.
   explicit ContextHold(std::shared_ptr<SharedContext> context);
   ~ContextHold();
   ContextHold(ContextHold &&other) noexcept;
@@ -36,8 +36,8 @@ private:
   std::shared_ptr<SharedContext> context; // null after a move
 };
 
-/// Destroys a module now or, if another thread holds its context, when that thread lets go. It never
-/// waits: the thread that drops a program may hold what the other thread waits for (Python's lock).
+/// Destroys a module now or, if another thread holds its context, when that thread releases it. It never waits: this thread may hold a
+/// lock that the other thread needs (Python's).
 void destroyIn(const std::shared_ptr<SharedContext> &context, mlir::OwningOpRef<mlir::ModuleOp> module);
 
 } // namespace tilewright

@@ -1,6 +1,6 @@
-// MLIR's diagnostics as ours, while a compilation runs. There are three kinds:
-//   a pass refuses the kernel (ir/refusal.h)         -> its row of diagnostics.def, at the kernel's line
-//   a pass, or the check after it, finds our bug     -> internalError, with the step
+// Forwards MLIR's diagnostics to this compiler's diagnostics during a compilation. There are three kinds:
+//   a pass rejects the kernel (ir/refusal.h)         -> its row of diagnostics.def, at the kernel's line
+//   a pass, or the check after it, finds a bug      -> internalError, with the step
 //   MLIR's parser and verifiers on a user's IR text  -> invalidIr
 #pragma once
 
@@ -17,11 +17,11 @@ public:
   /// `source` may be null. `dump`: the folder with the input of each step, or empty.
   DiagnosticForwarder(mlir::MLIRContext &context, const SourceFile *source, std::string dump, Diagnostics &diagnostics);
 
-  /// Sets the step that runs from here on. Before the first one, errors are about the source.
+  /// Sets the step that runs next. Errors before the first step are about the source.
   void enter(llvm::StringRef step);
-  /// From here to the next step, every error is our bug, because it is about what a step left behind.
+  /// From here to the next step, every error is a bug of the compiler, because it is about the output of a step.
   void enterCheck() { checking = true; }
-  /// Reports our bug in the running step.
+  /// Reports a bug of the compiler in the running step.
   void bug(const std::string &what);
 
 private:
@@ -29,7 +29,7 @@ private:
 
   const SourceFile *source;
   std::string dump, step;
-  bool checking = false, refused = false;
+  bool checking = false, rejected = false;
   Diagnostics &diagnostics;
   mlir::ScopedDiagnosticHandler handler;
 };

@@ -1,7 +1,8 @@
-// THE pipeline: how source becomes machine code, for every door (a Python function, a C++ program, IR text) and every machine.
+// The compiler's pipeline from source to machine code, for every front end (a Python function, a C++ program, IR text) and every target.
 //
-// The steps and their order are a table (steps.cpp). A door chooses where to begin, where to end, and who watches. After each
-// step the module is verified and searched for what the step has promised to remove; so a bug of ours is reported where it arose.
+// The steps and their order are a table (steps.cpp). An entry point chooses the first and the last step, and the observers. After each
+// step, the module is verified, and checked for operations that the step should have removed. So a bug is reported in the step that
+// caused it.
 
 #include "driver/steps.h"
 
@@ -32,18 +33,18 @@ Compilation::Compilation(const CompileRequest &request, Stage wanted, Diagnostic
 }
 
 namespace {
-/// Numbers of a module, in a tenth of the verifier's time: `all` is another one after any change that the verifier looks at, `code` after
-/// any but to the attributes of functions.
+/// Hashes of a module, in a tenth of the verifier's time. `all` changes with everything that the verifier checks. `code` does not change
+/// with the attributes of functions.
 struct Fingerprint {
   uint64_t code = 0, all = 0;
 };
 
-/// What is known about the module between two steps.
+/// The known state of the module between two steps.
 struct Known {
-  llvm::SmallVector<llvm::StringRef> gone; // what the steps so far have promised to have removed
-  std::optional<Fingerprint> right;        // the module was verified, and searched for `gone`
-  std::optional<uint64_t> simple;          // the code in which simplify has nothing to do
-  bool isSimple = false;                   // so is what the step that has just run left
+  llvm::SmallVector<llvm::StringRef> gone; // the operations that must have been removed by now
+  std::optional<Fingerprint> verified;     // the module that was verified, and searched for `gone`
+  std::optional<uint64_t> simple;          // the code on which simplify has no effect
+  bool isSimple = false;                   // the same for the output of the step that has just run
 };
 } // namespace
 
@@ -83,8 +84,8 @@ static Fingerprint fingerprint(ModuleOp module) {
   return print;
 }
 
-/// What a step left is well-formed. A module as it was before is as well-formed as it was: half of the steps leave most kernels as they
-/// are. Where only attributes of functions have changed, only functions are looked at.
+/// Verifies the output of a step. If the module has not changed, there is nothing to do: half of the steps change nothing in most
+/// kernels. If only attributes of functions have changed, only the functions are verified.
 static bool isWellFormed(Compilation &c, const std::optional<Fingerprint> &before, const Fingerprint &now) {
   if (std::exchange(c.isVerified, false)) return true;
   if (!before || before->code != now.code) return succeeded(verify(*c.module));
@@ -92,31 +93,31 @@ static bool isWellFormed(Compilation &c, const std::optional<Fingerprint> &befor
                                                 [](tt::FuncOp kernel) { return succeeded(verify(kernel, /*verifyRecursively=*/false)); });
 }
 
-/// What a step left is well-formed and holds nothing that must be gone.
+/// True if the output of a step is well-formed and has none of the operations that must be gone.
 static bool check(Compilation &c, const Step &step, Known &known) {
   c.errors.enterCheck();
-  if (step.changesDialects) known.gone.clear(), known.right.reset();
+  if (step.changesDialects) known.gone.clear(), known.verified.reset();
   llvm::StringRef(step.gone).split(known.gone, ' ', -1, /*KeepEmpty=*/false);
   Fingerprint now = fingerprint(*c.module);
-  if (!isWellFormed(c, known.right, now)) return false;
-  bool searched = known.gone.empty() || (step.gone.empty() && known.right && known.right->code == now.code);
-  known.right = now;
+  if (!isWellFormed(c, known.verified, now)) return false;
+  bool searched = known.gone.empty() || (step.gone.empty() && known.verified && known.verified->code == now.code);
+  known.verified = now;
   if (std::exchange(known.isSimple, false)) known.simple = now.code;
   std::string left = searched ? "" : leftOver(*c.module, known.gone);
   if (left.empty()) return true;
-  c.errors.bug("'" + left + "' must not be in the module any more");
+  c.errors.bug("the module still contains '" + left + "'");
   return false;
 }
 
-/// Simplifies nothing where the code is as it was when there was nothing left to simplify.
+/// Runs a step. Skips simplify if the code has not changed since simplify had no effect.
 static bool perform(const Step &step, Compilation &c, Known &known) {
   if (step.pass != simplify) return succeeded(step.pass ? step.pass(*c.module) : step.run(c));
-  known.isSimple = (known.right && known.simple == known.right->code) || simplifyAll(*c.module);
+  known.isSimple = (known.verified && known.simple == known.verified->code) || simplifyAll(*c.module);
   return true;
 }
 
-/// MLIR and LLVM recurse, the deeper the longer a kernel is, and do not ask how much stack is left. The first step asks (support/stack.h),
-/// and calls back into Python, which knows the thread that it is on.
+/// The stack for the steps after the first: MLIR and LLVM recurse deeper for longer kernels, and do not check the stack. The first step
+/// checks it itself (support/stack.h), and calls back into Python, which depends on the current thread.
 constexpr int64_t stackOfSteps = 4 << 20;
 
 static bool runStep(const Step &step, Compilation &c, Known &known) {
@@ -124,7 +125,7 @@ static bool runStep(const Step &step, Compilation &c, Known &known) {
   auto start = std::chrono::steady_clock::now();
   bool done = perform(step, c, known);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!done && !c.diagnostics.hasErrors()) c.errors.bug("it gives no reason");
+  if (!done && !c.diagnostics.hasErrors()) c.errors.bug("it failed without an error message");
   if (!done) return false;
   bool isCode = !c.output.empty();
   ModuleOp module = *c.module;
@@ -134,7 +135,7 @@ static bool runStep(const Step &step, Compilation &c, Known &known) {
   return true;
 }
 
-/// Runs the steps from `from` (empty: the first) to `until`. The first step always runs: it makes the module.
+/// Runs the steps from `from` (empty: the first) to `until`. The first step always runs: it creates the module.
 static bool runSteps(Compilation &c, llvm::StringRef from, llvm::StringRef until) {
   if (!c.request.options.check(c.request.gpu ? &*c.request.gpu : nullptr, c.diagnostics)) return false;
   Known known;
@@ -174,7 +175,7 @@ static std::optional<std::string> emit(const CompileRequest &request, llvm::Stri
   if (until != lastStepOf(Stage::cubin, true)) return irText(*c.module);
   diagnostics.error(
       {}, Diag::invalidOption,
-      {"a cubin for " + request.gpu->name + " needs ptxas, which is not found", "put it on PATH, or name it in TILEWRIGHT_PTXAS"});
+      {"a cubin for " + request.gpu->name + " needs ptxas, which was not found", "add it to PATH, or set TILEWRIGHT_PTXAS to its path"});
   return std::nullopt;
 }
 

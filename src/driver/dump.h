@@ -1,6 +1,6 @@
-// A folder with what each step of one compilation left, in order, without the steps that changed nothing:
+// Writes the output of each step of a compilation to a folder, in order; steps that changed nothing are omitted:
 //   00_source.py  01_emit-tiles.mlir  02_inline-calls.mlir ... 24_generate-ptx.ptx
-// Any of the .mlir files is a whole input for the steps after it: tilewright compile DIR/15_assign-layouts.mlir --from select-tensor-cores
+// Each .mlir file is a complete input for the following steps: tilewright compile DIR/15_assign-layouts.mlir --from select-tensor-cores
 #pragma once
 
 #include "driver/compile.h"
@@ -9,11 +9,11 @@ namespace tilewright {
 
 class Dump {
 public:
-  /// Makes the folder and writes the source. Files of an earlier dump that are not written again stay.
+  /// Creates the folder and writes the source. Files of an earlier dump that are not overwritten remain.
   Dump(std::string folder, llvm::StringRef source, llvm::StringRef suffix);
   /// For CompileRequest::onStep.
   void see(const StepDone &done);
-  /// Why a file could not be written; empty if all were.
+  /// The error of a file that could not be written; empty if there was none.
   const std::string &problem() const { return failed; }
 
 private:

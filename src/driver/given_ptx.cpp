@@ -10,7 +10,7 @@ namespace {
 struct Entry {
   std::string name;
   int64_t parameters = 0;
-  std::optional<int64_t> threads; // of a block: .reqntid
+  std::optional<int64_t> threads; // per CTA: .reqntid
 };
 } // namespace
 
@@ -34,14 +34,14 @@ bool takePtx(llvm::StringRef text, GpuArtifact &artifact, Diagnostics &diagnosti
   constexpr llvm::StringLiteral advice = "begin with `kernel.asm[\"ptx\"]` of the same launch";
   std::optional<Entry> entry = entryOf(text);
   if (!entry) {
-    diagnostics.error({}, Diag::invalidOption, {"ir_override: the PTX has no kernel, or several", advice.str()});
+    diagnostics.error({}, Diag::invalidOption, {"ir_override: the PTX must have exactly one kernel", advice.str()});
     return false;
   }
   auto wanted = static_cast<int64_t>(artifact.slots.size() + artifact.maps.size());
   if (entry->parameters < wanted || entry->parameters > wanted + GpuArtifact::scratchParameters) {
     diagnostics.error({}, Diag::invalidOption,
                       {"ir_override: the PTX's kernel '" + entry->name + "' has " + std::to_string(entry->parameters) +
-                           " parameters, and the launch brings " + std::to_string(wanted),
+                           " parameters, but the launch passes " + std::to_string(wanted),
                        advice.str()});
     return false;
   }

@@ -1,4 +1,4 @@
-// PTX that a launch brings in place of what the compiler would make (ir_override): the compiler's own, changed by hand, or upstream's.
+// PTX that replaces the compiler's own in a launch (ir_override): the compiler's PTX edited by hand, or upstream's.
 #pragma once
 
 #include "support/artifact.h"
@@ -8,10 +8,10 @@
 
 namespace tilewright {
 
-/// Whether the text of an ir_override is PTX rather than tt IR.
+/// True if the text of an ir_override is PTX rather than tt IR.
 bool isPtx(llvm::StringRef text);
-/// Makes `text` the artifact's code, with the kernel's name and number of threads from the text. Its parameters must be those
-/// of the artifact, and up to `GpuArtifact::scratchParameters` pointers after them, which are null. False after an error.
+/// Makes `text` the artifact's code, with the kernel's name and number of threads from the text. Its parameters must be those of the
+/// artifact, followed by up to `GpuArtifact::scratchParameters` pointers, which are null. False after an error.
 bool takePtx(llvm::StringRef text, GpuArtifact &artifact, Diagnostics &diagnostics);
 
 } // namespace tilewright

@@ -20,7 +20,7 @@ using namespace mlir;
 namespace tilewright {
 
 namespace {
-/// Checks for text on which MLIR's parser would end the process; no compiler writes such text.
+/// Finds text on which MLIR's parser would abort the process; compilers do not write such text.
 struct Hostile {
   Diag why;
   std::string argument;
@@ -28,19 +28,19 @@ struct Hostile {
 };
 } // namespace
 
-/// What follows "array" if the parser takes the elements' width, which is all that it knows of them, for granted; empty otherwise.
+/// The type after "array" if the parser would accept it without a check of its width, and then fail; otherwise empty.
 static std::string hostileArray(llvm::StringRef text) {
   llvm::StringRef type = text.ltrim();
   if (!type.consume_front("<")) return "";
   type = type.ltrim().take_while([](char c) { return llvm::isAlnum(c) || c == '_' || c == '!' || c == '.'; });
   for (llvm::StringRef known : {"", "i1", "i8", "i16", "i32", "i64", "f32", "f64"})
     if (type == known) return "";
-  return "no attribute is an array of " + type.str();
+  return "an attribute cannot be an array of " + type.str();
 }
 
 /// The parser recurses into brackets, and allocates as many results as a use such as %x#12 implies.
 static std::optional<Hostile> hostilePart(llvm::StringRef text) {
-  constexpr int64_t deepest = 1000, maxResults = 1 << 16;
+  constexpr int64_t maxDepth = 1000, maxResults = 1 << 16;
   int64_t depth = 0;
   for (size_t at = 0; at < text.size(); ++at) {
     char c = text[at];
@@ -50,7 +50,7 @@ static std::optional<Hostile> hostilePart(llvm::StringRef text) {
     } else if (text.substr(at).starts_with("//")) {
       at = std::min(text.find('\n', at), text.size());
     } else if (c == '{' || c == '(' || c == '[') {
-      if (++depth > deepest) return Hostile{Diag::nestedTooDeeply, std::to_string(deepest), static_cast<uint32_t>(at)};
+      if (++depth > maxDepth) return Hostile{Diag::nestedTooDeeply, std::to_string(maxDepth), static_cast<uint32_t>(at)};
     } else if (llvm::isAlpha(c) || c == '_') {
       llvm::StringRef word = text.substr(at).take_while([](char x) { return llvm::isAlnum(x) || x == '_' || x == '.' || x == '$'; });
       std::string problem = word == "array" ? hostileArray(text.substr(at + word.size())) : "";
@@ -60,7 +60,7 @@ static std::optional<Hostile> hostilePart(llvm::StringRef text) {
       llvm::StringRef number = text.substr(at + 1).take_while(llvm::isDigit);
       uint64_t value = 0;
       if (!number.empty() && (number.getAsInteger(10, value) || value > maxResults))
-        return Hostile{Diag::invalidIr, "no operation has a result with the number " + number.str(), static_cast<uint32_t>(at)};
+        return Hostile{Diag::invalidIr, "there is no operation result with the number " + number.str(), static_cast<uint32_t>(at)};
     } else if (c == '}' || c == ')' || c == ']') {
       --depth;
     }
@@ -68,8 +68,8 @@ static std::optional<Hostile> hostilePart(llvm::StringRef text) {
   return std::nullopt;
 }
 
-/// MLIR reports operations of unknown dialects with advice about options that this program does not have. So they are admitted first,
-/// and reported afterwards.
+/// For operations of unknown dialects, MLIR's error suggests options that this program does not have. So they are accepted at first, and
+/// reported afterwards.
 static OwningOpRef<ModuleOp> parse(MLIRContext &context, const SourceFile &file) {
   context.allowUnregisteredDialects(true);
   ParserConfig config(&context, /*verifyAfterParse=*/false);
@@ -114,7 +114,7 @@ OwningOpRef<ModuleOp> readIrText(MLIRContext &context, const SourceFile &file, c
     if (function.getName() != name) function.setPrivate();
   }
   if (found) return module;
-  std::string hint = names.empty() ? "no tt.func of it is public" : "its kernels are " + names;
+  std::string hint = names.empty() ? "it has no public tt.func" : "its kernels are " + names;
   diagnostics.error({}, Diag::unknownKernel, {name, std::string(file.name()), hint});
   return nullptr;
 }
@@ -146,13 +146,13 @@ static LinkedText unlinked(llvm::StringRef text) {
 LinkedText linkedIrText(ModuleOp module, llvm::StringRef file) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  AsmState::LocationMap places;
-  AsmState state(module, OpPrintingFlags().printNameLocAsPrefix(true), &places);
+  AsmState::LocationMap locations;
+  AsmState state(module, OpPrintingFlags().printNameLocAsPrefix(true), &locations);
   module->print(stream, state);
   LinkedText linked = unlinked(text);
-  for (const auto &[op, place] : places) {
+  for (const auto &[op, location] : locations) {
     SourceLine source = sourceLineOf(op->getLoc(), file);
-    if (source.file == file && place.first >= 1 && place.first <= linked.lines.size()) linked.lines[place.first - 1] = source.line;
+    if (source.file == file && location.first >= 1 && location.first <= linked.lines.size()) linked.lines[location.first - 1] = source.line;
   }
   return linked;
 }
@@ -160,16 +160,16 @@ LinkedText linkedIrText(ModuleOp module, llvm::StringRef file) {
 LinkedText linkedAssembly(llvm::StringRef assembly, llvm::StringRef file) {
   auto [folder, name] = file.rsplit('/');
   if (name.empty()) name = file;
-  llvm::StringSet<> ours; // numbers of the kernel's file; PTX says them at its end
+  llvm::StringSet<> ours; // the file numbers of the kernel's file; PTX lists them at its end
   for (llvm::StringRef text : llvm::split(assembly, '\n'))
     if (llvm::StringRef number = text.trim(); number.consume_front(".file") && number.contains(name))
       ours.insert(number.ltrim().split(' ').first);
   LinkedText linked;
   int64_t line = 0;
   for (llvm::StringRef text : llvm::split(assembly.rtrim(), '\n')) {
-    llvm::StringRef word = text.trim(), place = word;
-    if (place.consume_front(".loc")) {
-      auto [number, rest] = place.ltrim().split(' ');
+    llvm::StringRef word = text.trim(), directive = word;
+    if (directive.consume_front(".loc")) {
+      auto [number, rest] = directive.ltrim().split(' ');
       if (!ours.contains(number) || rest.split(' ').first.getAsInteger(10, line)) line = 0;
     }
     if (word.starts_with(".loc") || word.starts_with(".file") || word.starts_with(".Ltmp")) continue;

@@ -1,5 +1,5 @@
-// What a kernel does, for programs that inspect kernels without MLIR's classes: the operations of its tt IR, with
-// numbers for values, blocks and regions. Code generators use it to find out which arguments a kernel writes to.
+// A kernel's tt operations as plain data, for programs that inspect kernels without MLIR's classes. Values, blocks and regions are
+// numbers. Code generators use it to find the arguments that a kernel writes to.
 #pragma once
 
 #include "driver/compile.h"
@@ -23,14 +23,14 @@ struct TileBlock {
 
 struct TileOperations {
   std::string text;                      // the whole module
-  std::vector<TileOperation> operations; // operations in an operation's regions precede it
+  std::vector<TileOperation> operations; // the operations in an operation's regions come before it
   std::vector<TileBlock> blocks;
-  std::vector<std::vector<int64_t>> shapes; // of all values; empty for values that are no tiles
+  std::vector<std::vector<int64_t>> shapes; // of all values; empty for values that are not tiles
 };
 
 TileOperations operationsOf(mlir::ModuleOp module);
-/// The operations as the front end emits them, before any simplification: a store under
-/// a condition that is false for these constants is among them. Null after an error.
+/// The operations as the front end emits them, before simplification. So a store under a constant false condition is included. Null after
+/// an error.
 std::optional<TileOperations> emittedOperations(const CompileRequest &request, Diagnostics &diagnostics);
 
 } // namespace tilewright

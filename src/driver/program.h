@@ -1,5 +1,5 @@
-// Kernels as IR that an engine runs: tiles for the interpreter, threads for the simulator. A program
-// lives as long as its owner wants, on any thread: it keeps the context in which its module was made.
+// Kernels as IR that an engine executes: tiles for the interpreter, threads for the simulator. A program may live as long as its owner
+// wants, on any thread: it keeps the context of its module.
 #pragma once
 
 #include "driver/compile.h"
@@ -7,7 +7,7 @@
 
 namespace tilewright {
 
-/// A program's module, with its context held: other threads that run programs of the same context wait until this object is gone.
+/// A program's module, with its context locked: other threads that run programs of the same context wait for this object's destruction.
 class HeldModule {
 public:
   HeldModule(ContextHold hold, mlir::ModuleOp module) : hold(std::move(hold)), module(module) {}
@@ -36,7 +36,7 @@ private:
 class TileProgram {
 public:
   static std::unique_ptr<TileProgram> create(const CompileRequest &request, Diagnostics &diagnostics);
-  /// The same in simpler terms: one function, which reaches memory only through tiles of pointers.
+  /// The same, simplified to one function that accesses memory only through tiles of pointers.
   static std::unique_ptr<TileProgram> createSimplified(const CompileRequest &request, Diagnostics &diagnostics);
   HeldModule hold() const { return owned.hold(); }
   TileProgram(std::shared_ptr<SharedContext> context, mlir::OwningOpRef<mlir::ModuleOp> module);
@@ -51,7 +51,7 @@ public:
   static std::unique_ptr<ThreadProgram> create(const CompileRequest &request, Diagnostics &diagnostics);
   ~ThreadProgram();
   HeldModule hold() const { return owned.hold(); }
-  /// What the kernel needs from a launch; without code.
+  /// The launch requirements of the kernel, without code.
   const GpuArtifact &artifact() const { return *launch; }
   ThreadProgram(std::shared_ptr<SharedContext> context, mlir::OwningOpRef<mlir::ModuleOp> module, std::unique_ptr<GpuArtifact> launch);
 

@@ -18,8 +18,8 @@ const SourceFile *KernelSource::file() const {
   return jit && jit->module ? jit->module->source.get() : nullptr;
 }
 
-/// What a signature's text does not say: which of its words are constants (tl.float32 is written like a number's type), how
-/// the members of a tuple are called, and what functions do.
+/// Hashes the parts of an argument that the signature's text lacks: which words are constants (tl.float32 is written like a type), the
+/// names of a tuple's members, and the code of functions.
 static void addArgument(Hasher &hasher, const ArgumentSpec &spec) {
   if (spec.constant) hasher.add("constant").add(dependencyHash(*spec.constant));
   hasher.addInteger(static_cast<int64_t>(spec.members.size())).addInteger(static_cast<int64_t>(spec.fieldNames.size()));
@@ -38,21 +38,21 @@ std::string KernelSource::hash(llvm::ArrayRef<ArgumentSpec> args) const {
   return hasher.hex();
 }
 
-/// The text that replaces `module` and takes its arguments. The promises
-/// about those are what their launch found, not what the text says.
+/// Parses the text that replaces `module` and takes its arguments. The attributes of the arguments come from the launch, not from the
+/// text.
 static OwningOpRef<ModuleOp> overridden(ModuleOp module, const std::string &name, const std::string &text, Diagnostics &diagnostics) {
   std::shared_ptr<const SourceFile> file = SourceFile::create("ir_override", text, 1);
   DiagnosticForwarder errors(*module.getContext(), file.get(), "", diagnostics);
   OwningOpRef<ModuleOp> other = readIrText(*module.getContext(), *file, name, diagnostics);
   if (!other) return nullptr;
-  auto wanted = module.lookupSymbol<tt::FuncOp>(name), given = other->lookupSymbol<tt::FuncOp>(name);
-  if (!wanted || !given || wanted.getFunctionType() != given.getFunctionType()) {
+  auto wanted = module.lookupSymbol<tt::FuncOp>(name), replacement = other->lookupSymbol<tt::FuncOp>(name);
+  if (!wanted || !replacement || wanted.getFunctionType() != replacement.getFunctionType()) {
     diagnostics.error({}, Diag::invalidOption,
-                      {"ir_override: the text has no kernel '" + name + "' of the type " + spelled(wanted.getFunctionType()),
+                      {"ir_override: the text has no kernel '" + name + "' with the type " + spelled(wanted.getFunctionType()),
                        "begin with `kernel.asm[\"ttir\"]` of the same launch"});
     return nullptr;
   }
-  given.setAllArgAttrs(wanted.getAllArgAttrs());
+  replacement.setAllArgAttrs(wanted.getAllArgAttrs());
   return other;
 }
 
@@ -63,13 +63,13 @@ OwningOpRef<ModuleOp> KernelSource::emit(MLIRContext &context, llvm::ArrayRef<Ar
   if (!module || options.overrideText.empty()) return module;
   if (!isPtx(options.overrideText)) return overridden(*module, jit->name, options.overrideText, diagnostics);
   if (options.backend == "cuda") return module; // it replaces the kernel after code generation
-  diagnostics.error({}, Diag::invalidOption, {"ir_override: PTX is code of GPUs", "give a .ttir file, or launch with tensors on a GPU"});
+  diagnostics.error({}, Diag::invalidOption, {"ir_override: PTX only runs on GPUs", "pass a .ttir file, or launch with tensors on a GPU"});
   return nullptr;
 }
 
 //===------------------------------------------------------------------------------------------------------------ IR text
 
-/// The language's type of an argument. Integers in the IR have no sign: they count as signed, and a launch may pass either kind.
+/// The language's type of an argument. Integers in the IR have no sign: they are treated as signed, and a launch may pass either kind.
 static std::optional<tilewright::Type> languageTypeOf(mlir::Type type) {
   if (auto pointer = dyn_cast<tt::PointerType>(type)) {
     std::optional<tilewright::Type> element = languageTypeOf(pointer.getPointeeType());
@@ -88,7 +88,7 @@ static std::optional<tilewright::Type> languageTypeOf(mlir::Type type) {
   return std::nullopt;
 }
 
-/// "x_ptr" from loc("x_ptr"), where upstream keeps names of arguments; otherwise "arg0".
+/// "x_ptr" from loc("x_ptr"), where upstream stores the names of arguments; otherwise "arg0".
 static std::string parameterName(BlockArgument argument) {
   if (auto named = dyn_cast<NameLoc>(argument.getLoc())) return named.getName().str();
   return "arg" + std::to_string(argument.getArgNumber());
@@ -126,9 +126,9 @@ std::shared_ptr<const IrKernel> readIrKernel(const std::string &text, const std:
   }
   if (!found || names != found.getName()) {
     if (names.empty())
-      diagnostics.error({}, Diag::invalidOption, {"'" + fileName + "' has no kernel", "a kernel is a tt.func that is public"});
+      diagnostics.error({}, Diag::invalidOption, {"'" + fileName + "' has no kernel", "a kernel is a public tt.func"});
     else
-      diagnostics.error({}, Diag::invalidOption, {"'" + fileName + "' has several kernels: " + names, "choose one by --kernel NAME"});
+      diagnostics.error({}, Diag::invalidOption, {"'" + fileName + "' has several kernels: " + names, "choose one with --kernel NAME"});
     return nullptr;
   }
   describe(found, *kernel);

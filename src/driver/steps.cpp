@@ -28,7 +28,7 @@ namespace tilewright {
 
 //===------------------------------------------------------------------------------------------ steps that are not passes
 
-/// TTGIR has been generated for a number of warps, which stands in its module.
+/// Takes the number of warps that TTGIR was generated for from its module.
 static bool takeWarps(Compilation &c) {
   Attribute number = c.module.get()->removeAttr("ttg.num-warps");
   if (!number) return true;
@@ -50,7 +50,7 @@ static LogicalResult link(Compilation &c) {
   return success(linkLibrary(*c.module, c.options, c.diagnostics));
 }
 
-/// Loops are the first form that knows about a launch: the slots of its arguments, the scratch memory of a worker.
+/// Converts to loops. This form is the first with launch information: the slots of arguments, and the scratch memory of a worker.
 static LogicalResult toLoops(Compilation &c) {
   LoopsInfo info;
   info.onExplained = c.request.onExplained;
@@ -71,7 +71,7 @@ static LogicalResult loopsToLlvm(Compilation &c) {
   return lowerToLlvm(*c.module);
 }
 
-/// The text, with its assumptions in front, for people: whoever launches it by other means must satisfy them.
+/// The text with its assumptions as comments before it. Callers that launch it by other means must satisfy them.
 static std::string withGuards(const std::string &text, llvm::StringRef comment, llvm::ArrayRef<LaunchGuard> guards) {
   std::string lines;
   for (const LaunchGuard &guard : guards)
@@ -79,7 +79,7 @@ static std::string withGuards(const std::string &text, llvm::StringRef comment, 
   return lines + text;
 }
 
-/// Gives the function of an object the name that the request wants, and the object the size of its scratch memory.
+/// Gives an object's function the requested symbol, and adds a symbol for the size of its scratch memory.
 static void nameSymbols(Compilation &c) {
   const std::string &symbol = c.request.symbol;
   if (symbol.empty()) return;
@@ -100,8 +100,8 @@ static LogicalResult generateForCpu(Compilation &c) {
   return success();
 }
 
-/// Marks the arguments that the author excludes from specialisation, and descriptors, for whose alignment hosts vouch.
-static void noteNotSpecialized(tt::FuncOp kernel, const CompileRequest &request) {
+/// Marks the arguments that the author excludes from specialization, and descriptors, whose alignment the host guarantees.
+static void markNotSpecialized(tt::FuncOp kernel, const CompileRequest &request) {
   const JitFunction &face = *request.kernel.face();
   unsigned slot = 0;
   for (auto [parameter, spec] : llvm::zip(face.parameters, request.args)) {
@@ -112,7 +112,7 @@ static void noteNotSpecialized(tt::FuncOp kernel, const CompileRequest &request)
   }
 }
 
-/// A name as PTX allows it. Python's letters are those of all scripts: the bytes of the others are spelled as numbers.
+/// A name in PTX's characters: the bytes of non-ASCII letters in Python's names become numbers.
 static std::string ptxName(llvm::StringRef name) {
   std::string spelled;
   for (char c : name)
@@ -120,13 +120,13 @@ static std::string ptxName(llvm::StringRef name) {
   return spelled;
 }
 
-static void noteFailed(tt::FuncOp kernel, const CompileRequest &request) {
+static void markFailedGuards(tt::FuncOp kernel, const CompileRequest &request) {
   llvm::SmallVector<llvm::StringRef> failedGuards(request.failedGuardsOf.begin(), request.failedGuardsOf.end());
   if (!failedGuards.empty()) kernel->setAttr(ttg::failedGuardsName, Builder(kernel.getContext()).getStrArrayAttr(failedGuards));
 }
 
-/// Writes on the kernel what it is compiled for, so that passes need only
-/// the module. Notes the slots while arguments still have their types.
+/// Stores the options of the compilation on the kernel, so that passes only need the module. Records the slots while arguments still have
+/// their types.
 static LogicalResult configure(Compilation &c) {
   for (auto kernel : c.module->getOps<tt::FuncOp>()) {
     c.gpu.entry = ptxName(kernel.getName());
@@ -140,13 +140,13 @@ static LogicalResult configure(Compilation &c) {
     auto target = StringAttr::get(kernel.getContext(), c.request.gpu->name);
     kernel->setAttr(ttg::configName, ttg::ConfigAttr::get(kernel.getContext(), c.options.numWarps, c.options.numCtas, c.options.numStages,
                                                           c.options.maxnreg.value_or(0), target));
-    noteFailed(kernel, c.request);
-    noteNotSpecialized(kernel, c.request);
+    markFailedGuards(kernel, c.request);
+    markNotSpecialized(kernel, c.request);
   }
   return success();
 }
 
-/// What a launch must provide: threads, shared memory, tensor maps.
+/// Collects the requirements of a launch: threads, shared memory, tensor maps.
 static LogicalResult collectLaunchGuards(Compilation &c) {
   for (auto kernel : c.module->getOps<tt::FuncOp>()) {
     std::optional<std::vector<gpu::TensorMapSpec>> maps = gpu::takeTensorMaps(kernel);
@@ -154,7 +154,7 @@ static LogicalResult collectLaunchGuards(Compilation &c) {
     c.gpu.maps = std::move(*maps);
     c.gpu.guards = gpu::collectLaunchGuards(kernel);
     auto launch = kernel->getAttrOfType<ptx::KernelAttr>(ptx::kernelName);
-    if (!launch) return bug(kernel, "it does not say how many threads it has");
+    if (!launch) return bug(kernel, "it has no number of threads");
     c.gpu.warps = launch.getThreads() / 32;
     c.gpu.ctas = launch.getCluster();
     c.gpu.sharedBytes = launch.getSharedBytes();
@@ -187,13 +187,13 @@ static LogicalResult generateForGpu(Compilation &c) {
   return success();
 }
 
-/// One thread makes eight e2m1 numbers from one register at a time. Blocks that share tiles have no such operation.
+/// One thread converts eight e2m1 numbers from one register at a time. Programs with several CTAs have no such operation.
 static LogicalResult expandForGpus(Compilation &c) {
   if (c.options.numCtas != 1) return expandScaledDots(*c.module);
   constexpr int64_t warpsOfTwoGroups = 8;
   bool isWarpSpecialized = c.request.gpu->setmaxnreg && c.request.gpu->tma && c.options.numWarps == warpsOfTwoGroups;
   for (auto kernel : c.module->getOps<tt::FuncOp>())
-    noteFailed(kernel, c.request);
+    markFailedGuards(kernel, c.request);
   return expandScaledDots(
       *c.module,
       [](ImplicitLocOpBuilder &b, mlir::Value bytes, int64_t dim, mlir::Type number, bool small) -> mlir::Value {
@@ -206,7 +206,7 @@ static LogicalResult expandForGpus(Compilation &c) {
       isWarpSpecialized ? AssumeNoAlias(ttg::assumeNoAlias) : AssumeNoAlias());
 }
 
-/// Without an assembler on this machine the PTX is the artifact, and the driver assembles it.
+/// Without ptxas the PTX is the artifact, and the driver assembles it.
 static LogicalResult assemble(Compilation &c) {
   c.gpu.ptx = std::move(c.output);
   c.output.clear();
@@ -229,95 +229,95 @@ static LogicalResult assemble(Compilation &c) {
 
 // clang-format off
 constexpr Step steps[] = {
-    // tt: tiles, for any machine
+    // tt: tiles, for all targets
     {"emit-tiles", Machine::any, nullptr, emitKernel, "",
      "translate the Python function, or read the IR text"},
     {"link-library", Machine::any, nullptr, link, "",
-     "bring in the functions of libdevice that are written in the language"},
+     "link the libdevice functions that are written in the language"},
     {"inline-calls", Machine::any, inlineCalls, nullptr, "tt.call cf.",
-     "replace every call by what it calls, and branches by structured control flow"},
+     "inline all calls, and replace branches by structured control flow"},
     {"simplify-calls", Machine::any, simplify, nullptr, "",
-     "clean up what inlining has left"},
+     "simplify the code after inlining"},
     {"unroll-loops", Machine::any, unrollLoops, nullptr, "",
-     "repeat the bodies of loops whose author asks for it"},
+     "unroll loops whose author requests it (loop_unroll_factor)"},
     {"expand-block-pointers", Machine::any, expandBlockPointers, nullptr,
      "tt.make_tensor_ptr tt.advance tt.make_tensor_descriptor tt.descriptor_load tt.descriptor_store tt.descriptor_reduce tt.descriptor_gather tt.descriptor_scatter",
-     "turn block pointers and tensor descriptors into tiles of pointers with masks"},
+     "replace block pointers and tensor descriptors by tiles of pointers with masks"},
     {"expand-scaled-dots", Machine::cpu, expandScaledDots, nullptr, "tt.dot_scaled",
-     "turn products of microscaling formats into products of bf16 or fp16"},
+     "replace dots of microscaling formats by dots of bf16 or fp16"},
     {"expand-scaled-dots-for-gpus", Machine::gpu, nullptr, expandForGpus, "tt.dot_scaled",
-     "the same, with numbers of e2m1 made from bytes by one operation, and loops in fp16 first"},
+     "the same for GPUs: one operation unpacks e2m1 numbers, and loops use fp16 where possible"},
     {"pad-tiles", Machine::any, padTiles, nullptr, "",
-     "bring tiles of any size to powers of two"},
+     "pad tiles to powers of two"},
     {"simplify", Machine::any, simplify, nullptr, "",
-     "fold, canonicalise, remove what is common or unused, and hoist out of loops"},
+     "fold and canonicalize; eliminate common and dead code; hoist loop invariants"},
     {"scalarize-carried", Machine::any, scalarizeCarried, nullptr, "",
-     "carry one scalar through a loop where a tile only moves by a uniform amount"},
+     "replace loop-carried tiles that move by a uniform amount by one scalar"},
     {"simplify-again", Machine::any, simplify, nullptr, "",
-     "bring the carried scalars to the bases of their pointers"},
+     "add the carried scalars to the bases of their pointers"},
 
-    // processors: loops of vectors
+    // CPUs: loops of vectors
     {"lower-to-loops", Machine::cpu, nullptr, toLoops, "tt. tile",
-     "turn tiles into loop nests of vectors", true},
+     "lower tiles to loop nests of vectors", true},
     {"lower-to-llvm", Machine::cpu, nullptr, loopsToLlvm, "scf. arith. math. cf. ub.",
-     "turn loops and arithmetic into the LLVM dialect", true},
+     "lower loops and arithmetic to the LLVM dialect", true},
     {"generate-code", Machine::cpu, nullptr, generateForCpu, "",
-     "select instructions: object code"},
+     "generate object code with LLVM"},
 
     // GPUs: tiles with layouts
     {"strict-rounding", Machine::gpu, nullptr, applyStrictRounding, "",
-     "round divisions and square roots to nearest, where the numerics are strict"},
+     "round divisions and square roots to nearest, if numerics are strict"},
     {"configure", Machine::gpu, nullptr, configure, "",
-     "say on the kernel what it is compiled for"},
+     "store the target and the options on the kernel"},
     {"specialize-divisibility", Machine::gpu, gpu::specializeDivisibility, nullptr, "",
-     "let launches whose arguments are multiples of 8, 4 or 2 have wider accesses"},
+     "use wider accesses in versions for arguments that are multiples of 8, 4 or 2"},
     {"specialize-lengths", Machine::gpu, gpu::specializeLengths, nullptr, "",
-     "let launches whose rows are well below their block's size leave out what lies behind them"},
+     "skip the padding of rows in versions for rows well below the block size"},
     {"split-precision", Machine::gpu, gpu::splitPrecision, nullptr, "",
-     "compute products of f32 as several of tf32 or bf16, where their author asks for it"},
+     "split f32 dots into several of tf32 or bf16, if their author requests it"},
     {"split-ctas", Machine::gpu, gpu::splitCtas, nullptr, "",
-     "let the blocks of a program share its tiles"},
+     "distribute the tiles of a program over the CTAs of a cluster"},
     {"modulo-to-mask", Machine::gpu, gpu::moduloToMask, nullptr, "",
-     "turn the modulo in addresses of products' operands into masks"},
+     "replace the modulo in addresses of dot operands by masks"},
     {"form-descriptors", Machine::gpu, gpu::formDescriptors, nullptr, "",
-     "load and store products' tiles through tensor maps, where addresses are affine"},
+     "use TMA tensor maps for tiles of dots with affine addresses"},
     {"simplify-addresses", Machine::gpu, simplify, nullptr, "",
-     "drop the address arithmetic that tensor maps have replaced"},
+     "remove the address arithmetic that tensor maps have replaced"},
     {"choose-warps", Machine::gpu, gpu::chooseWarps, nullptr, "",
-     "take more warps than asked for where accumulators do not fit"},
+     "use more warps than requested if accumulators do not fit"},
     {"hoist-loads", Machine::gpu, gpu::hoistLoads, nullptr, "",
-     "load in front of a branch that waits for memory what it loads and is stored behind it, and a few weights of a row in front of its sums"},
+     "hoist loads before branches that wait for memory, and a row's weights before its reductions"},
     {"assume-no-wrap", Machine::gpu, gpu::assumeNoWrap, nullptr, "",
-     "note which offsets of 32 bits do not wrap around, and ask launches for it"},
+     "mark 32-bit offsets that do not wrap, with launch guards for the assumption"},
     {"assign-layouts", Machine::gpu, gpu::assignLayouts, nullptr, "",
-     "say which thread of a GPU holds which element of each tile"},
+     "assign a layout to each tile: which thread holds which element"},
     {"optimize-thread-locality", Machine::gpu, gpu::optimizeThreadLocality, nullptr, "",
-     "add up behind a loop, once, what its iterations sum over threads"},
+     "hoist cross-thread reductions out of loops"},
     {"select-tensor-cores", Machine::gpu, gpu::selectTensorCores, nullptr, "",
-     "turn products into instructions, and their operands into buffers"},
+     "select MMA instructions for dots, and shared-memory buffers for operands"},
     {"pipeline-loops", Machine::gpu, gpu::pipeline, nullptr, "ttg.descriptor_load ttg.descriptor_store",
-     "start loads ahead of the loop that needs them, through rings in shared memory"},
+     "pipeline loads in loops through circular buffers in shared memory"},
     {"overlap-mmas", Machine::gpu, gpu::overlapMmas, nullptr, "",
-     "start products earlier and wait for them later, within an iteration"},
+     "issue MMAs earlier and wait for them later within an iteration"},
     {"allocate-shared", Machine::gpu, gpu::allocateShared, nullptr, "",
-     "give buffers, barriers and scratch their places in shared memory"},
+     "allocate shared memory for buffers, barriers and scratch"},
     {"specialize-warps", Machine::gpu, gpu::specializeWarps, nullptr, "",
-     "part the warp that starts copies from those that multiply"},
+     "specialize warps: a producer warp issues TMA copies, consumer warps multiply"},
     // ptx: the scalars of one thread
     {"lower-to-threads", Machine::gpu, gpu::lowerToThreads, nullptr, "ttg. tile",
-     "turn tiles with layouts into one GPU thread's scalars", true},
+     "lower tiles with layouts to the scalars of one GPU thread", true},
     {"simplify-threads", Machine::gpu, simplify, nullptr, "",
-     "clean up one thread's scalars"},
+     "simplify the scalars of one thread"},
     {"cse-addresses", Machine::gpu, gpu::cseAddresses, nullptr, "",
-     "let addresses of a GPU thread at constant distances share their computation"},
+     "compute addresses of a thread from one another if they are at constant distances"},
     {"collect-launch-guards", Machine::gpu, nullptr, collectLaunchGuards, "",
-     "note what a launch must bring: threads, shared memory, tensor maps"},
+     "collect the launch requirements: threads, shared memory, tensor maps"},
     {"lower-ptx", Machine::gpu, nullptr, threadsToLlvm, "tt. ptx. scf. arith. math. cf. ub.",
-     "spell each PTX operation for LLVM", true},
+     "lower ptx operations to inline assembly and LLVM intrinsics", true},
     {"generate-ptx", Machine::gpu, nullptr, generateForGpu, "",
-     "select instructions: PTX"},
+     "generate PTX with LLVM"},
     {"assemble", Machine::gpu, nullptr, assemble, "",
-     "assemble the PTX, where there is ptxas"},
+     "assemble the PTX, if ptxas is available"},
 };
 // clang-format on
 
@@ -326,11 +326,11 @@ llvm::ArrayRef<Step> allSteps() {
 }
 
 std::vector<const Step *> stepsFor(const CompileRequest &request) {
-  std::vector<const Step *> way;
+  std::vector<const Step *> selected;
   auto machine = static_cast<uint8_t>(request.gpu ? Machine::gpu : Machine::cpu);
   for (const Step &step : steps)
-    if (static_cast<uint8_t>(step.machine) & machine) way.push_back(&step);
-  return way;
+    if (static_cast<uint8_t>(step.machine) & machine) selected.push_back(&step);
+  return selected;
 }
 
 llvm::StringRef lastStepOf(Stage stage, bool gpu) {
@@ -358,8 +358,8 @@ std::string leftOver(ModuleOp module, llvm::ArrayRef<llvm::StringRef> gone) {
     if (fresh)
       for (llvm::StringRef name : gone) {
         llvm::StringRef kind = op->getName().getStringRef();
-        bool kept = kind == "tt.func" || kind == "tt.return"; // a kernel is one to its end
-        if (!kept && (name.ends_with(".") ? kind.starts_with(name) : kind == name)) known->second = false;
+        bool isFunction = kind == "tt.func" || kind == "tt.return"; // a kernel stays a tt.func until the end
+        if (!isFunction && (name.ends_with(".") ? kind.starts_with(name) : kind == name)) known->second = false;
       }
     bool tile = noTiles && llvm::any_of(op->getResultTypes(), [](mlir::Type type) { return isa<RankedTensorType>(type); });
     if (known->second && !tile) return WalkResult::advance();

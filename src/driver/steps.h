@@ -1,5 +1,5 @@
-// The steps from source to machine code, in their order: one table, which the compiler runs, `tilewright opt` offers as passes, --time and
-// --dump list, --from and --until name, and docs/architecture.md explains.
+// The steps from source to machine code, in one table. The compiler runs it, `tilewright opt` offers it as passes, --time and --dump list
+// it, --from and --until name its rows, and docs/architecture.md explains it.
 #pragma once
 
 #include "driver/compile.h"
@@ -12,19 +12,19 @@
 
 namespace tilewright {
 
-/// One compilation: what the steps work on.
+/// The state of one compilation.
 struct Compilation {
   Compilation(const CompileRequest &request, Stage wanted, Diagnostics &diagnostics);
 
   const CompileRequest &request;
-  KernelOptions options; // the request's options, with facts of the target
-  Stage wanted;          // the kind of code that the last step makes
+  KernelOptions options; // the request's options, completed for the target
+  Stage wanted;          // the kind of code that the last step generates
   Diagnostics &diagnostics;
   ContextHold context;
   DiagnosticForwarder errors;
 
   mlir::OwningOpRef<mlir::ModuleOp> module; // until code is generated
-  bool isVerified = false;                  // the module, by the step that brought it
+  bool isVerified = false;                  // the step that created the module has verified it
   std::string output;                       // then
   CpuArtifact cpu;
   GpuArtifact gpu;
@@ -35,23 +35,23 @@ enum class Machine : uint8_t { cpu = 1, gpu = 2, any = 3 };
 struct Step {
   llvm::StringLiteral name;
   Machine machine;
-  /// A pass is a function of the module alone; other steps need more of the compilation. One of the two is set.
+  /// A pass only needs the module; other steps need more of the compilation. One of the two is set.
   llvm::LogicalResult (*pass)(mlir::ModuleOp);
   llvm::LogicalResult (*run)(Compilation &);
-  /// What the module may no longer contain from here on: names of operations, "cf." for a whole dialect, "tile" for values of tile type.
+  /// Operations that the module must not contain after this step: names, "cf." for a whole dialect, "tile" for values of tile type.
   llvm::StringLiteral gone;
   llvm::StringLiteral summary;
-  /// The dialects change here: what earlier steps have promised about the old ones no longer matters.
+  /// The dialects change here: the `gone` rows of earlier steps no longer apply.
   bool changesDialects = false;
 };
 
-/// All steps, of all machines.
+/// All steps, of all targets.
 llvm::ArrayRef<Step> allSteps();
-/// The steps of the request's machine, in their order.
+/// The steps for the request's target, in order.
 std::vector<const Step *> stepsFor(const CompileRequest &request);
-/// The step after which a kernel is at this stage.
+/// The last step of this stage.
 llvm::StringRef lastStepOf(Stage stage, bool gpu);
-/// Which of the names in `gone` the module still contains; empty if none.
+/// The first of the names in `gone` that the module still contains; empty if there is none.
 std::string leftOver(mlir::ModuleOp module, llvm::ArrayRef<llvm::StringRef> gone);
 
 } // namespace tilewright

@@ -4,12 +4,12 @@
 
 namespace tilewright {
 
-/// For numerics="strict" on GPUs: divisions and square roots of fp32 and narrower become those that are rounded to nearest.
+/// For numerics="strict" on GPUs: makes divisions and square roots of fp32 and narrower types correctly rounded.
 ///
 ///   %q = arith.divf %x, %y : f32      ->  %q = tt.precise_divf %x, %y : f32
 ///   %r = math.rsqrt %x : f32          ->  %r = tt.precise_divf 1, (tt.precise_sqrt %x)
 ///
-/// Code for CPUs rounds these to nearest in any case.
+/// Code for CPUs rounds them correctly in any case.
 void setStrictRounding(mlir::ModuleOp module);
 
 } // namespace tilewright

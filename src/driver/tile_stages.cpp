@@ -1,12 +1,12 @@
-// What upstream's TTGIR adds to tt IR, and what becomes of it:
+// Converts upstream's TTGIR to tt IR:
 //   tensor<64x64xf16, #blocked>, #ttg.blocked<...>       tensor<64x64xf16>: a layout says nothing about values
 //   ttg.convert_layout %x                                %x
-//   ttg.local_alloc %x, ttg.local_load %b                the value that the buffer holds, since nothing else is ever written to it
+//   ttg.local_alloc %x, ttg.local_load %b                the buffer's value, which never changes
 //   ttg.memdesc_trans %b {order = ...}                   tt.trans
-//   ttng.warp_group_dot %a, %b, %c                       tt.dot; its wait passes on the tiles
+//   ttng.warp_group_dot %a, %b, %c                       tt.dot; its wait returns the tiles
 //   ttg.barrier, ttng.fence_async_shared, local_dealloc  gpu.barrier, nothing, nothing
-//   ttg.local_alloc (), ttg.async_..., ttng.init_barrier refused: a schedule, in which a value is wherever a loop has put it
-// The text is parsed in a context of its own, because this compiler has a ttg dialect, too.
+//   ttg.local_alloc (), ttg.async_..., ttng.init_barrier rejected: part of a schedule, in which buffers change
+// The text is parsed in a separate context, because this compiler has a ttg dialect of its own.
 #include "driver/tile_stages.h"
 
 #include "driver/diagnose.h"
@@ -26,7 +26,7 @@ constexpr llvm::StringLiteral warpsName = "ttg.num-warps";
 
 //===------------------------------------------------------------------------------------------------ types and attributes
 
-/// A layout is read for its syntax and forgotten: `<{sizePerThread = [1, 4], parent = #other}>`, or nothing.
+/// Parses a layout and drops it: `<{sizePerThread = [1, 4], parent = #other}>`, or nothing.
 static Attribute parseLayout(DialectAsmParser &parser) {
   StringRef name;
   Attribute parameters;
@@ -42,7 +42,7 @@ static Attribute parseLayout(DialectAsmParser &parser) {
   return UnitAttr::get(parser.getContext());
 }
 
-/// A buffer is the tile that it holds: `<64x64xf16, #shared, #smem, mutable, 3x64x64>`.
+/// A buffer becomes the tile that it holds: `<64x64xf16, #shared, #smem, mutable, 3x64x64>`.
 static Type parseBuffer(DialectAsmParser &parser) {
   StringRef name;
   llvm::SMLoc at = parser.getCurrentLocation();
@@ -58,7 +58,7 @@ static Type parseBuffer(DialectAsmParser &parser) {
     if (parsed.has_value() ? failed(*parsed) : failed(parser.parseDimensionList(whole, false, false))) return {};
   }
   if (parser.parseGreater()) return {};
-  if (!RankedTensorType::isValidElementType(element)) return parser.emitError(at, "a buffer has no elements of ") << element, Type();
+  if (!RankedTensorType::isValidElementType(element)) return parser.emitError(at, "a buffer cannot have elements of ") << element, Type();
   return RankedTensorType::get(shape, element, UnitAttr::get(parser.getContext()));
 }
 
@@ -73,8 +73,8 @@ static ParseResult parseBarrier(OpAsmParser &parser, OperationState &result) {
   return parser.parseOptionalAttrDict(result.attributes);
 }
 
-/// `%a, %b {...} : T, T`, `: T * T -> T`, `: T -> T` or `: (T) -> T`. A wait gives what it takes; a multiplication's result is its third
-/// operand's type.
+/// `%a, %b {...} : T, T`, `: T * T -> T`, `: T -> T` or `: (T) -> T`. A wait returns its operands. The result of a dot has the type of
+/// its third operand.
 static ParseResult parseOperation(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::UnresolvedOperand, 4> operands;
   SmallVector<Type> types, made;
@@ -101,8 +101,9 @@ static ParseResult parseOperation(OpAsmParser &parser, OperationState &result) {
 
 static ParseResult refuseOperation(OpAsmParser &parser, OperationState &) {
   // The parser names the operation.
-  return parser.emitError(parser.getNameLoc()) << "has no counterpart in tt IR: it belongs to a schedule of copies, buffers and barriers; "
-                                                  "give the kernel's .ttir file, or TTGIR from before upstream's pipeliner (num_stages=1)";
+  return parser.emitError(parser.getNameLoc())
+         << "has no counterpart in tt IR, because it is part of a schedule of copies, buffers and barriers; "
+            "pass the kernel's .ttir file, or TTGIR before upstream's pipeliner (num_stages=1)";
 }
 
 static bool isMapped(StringRef name) {
@@ -112,7 +113,7 @@ static bool isMapped(StringRef name) {
 }
 
 namespace {
-/// One of upstream's dialects, for its text alone.
+/// One of upstream's dialects, for parsing only.
 class TextDialect : public Dialect {
 public:
   TextDialect(StringRef name, MLIRContext *context, TypeID id) : Dialect(name, context, id) { allowUnknownOperations(); }
@@ -149,7 +150,7 @@ static void dropEncodings(ModuleOp module) {
   replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
 }
 
-/// What takes the operation's place; null after an error.
+/// The values that replace an operation's results; null after an error.
 static std::optional<SmallVector<Value>> replacementOf(Operation *op) {
   StringRef name = op->getName().getStringRef();
   OpBuilder b(op);
@@ -159,12 +160,12 @@ static std::optional<SmallVector<Value>> replacementOf(Operation *op) {
   if (name == "ttng.warp_group_dot_wait") return SmallVector<Value>(op->getOperands());
   if (op->getNumOperands() == 0 && name == "ttg.local_alloc")
     return error(
-        "makes a buffer that is written later; give the kernel's .ttir file, or TTGIR from before upstream's pipeliner (num_stages=1)");
+        "allocates a buffer that is written later; pass the kernel's .ttir file, or TTGIR before upstream's pipeliner (num_stages=1)");
   if (op->getNumResults() != 1) return error("has no result");
   Type made = op->getResult(0).getType();
   if (name == "ttng.warp_group_dot") {
     if (op->getNumOperands() != 3 || !llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>))
-      return error("takes two tiles and an accumulator, and no condition");
+      return error("must have two tiles and an accumulator, and no predicate");
     auto dot =
         tt::DotOp::create(b, op->getLoc(), made, op->getOperand(0), op->getOperand(1), op->getOperand(2), tt::InputPrecision::IEEE, 0);
     if (auto precision = op->getAttrOfType<IntegerAttr>("inputPrecision"))
@@ -173,7 +174,7 @@ static std::optional<SmallVector<Value>> replacementOf(Operation *op) {
       dot.setMaxNumImpreciseAcc(static_cast<uint32_t>(inexact.getInt()));
     return SmallVector<Value>{dot};
   }
-  if (op->getNumOperands() != 1) return error("takes one tile");
+  if (op->getNumOperands() != 1) return error("must have one tile as its operand");
   Value tile = op->getOperand(0);
   if (name == "ttg.memdesc_trans") {
     auto order = op->getAttrOfType<DenseI32ArrayAttr>("order");

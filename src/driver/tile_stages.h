@@ -1,4 +1,4 @@
-// Upstream's TTGIR (.ttgir files), read as tt IR. Its layouts say how one compiler distributes tiles over threads; this compiler chooses
+// Reads upstream's TTGIR (.ttgir files) as tt IR. Its layouts distribute tiles over threads for another compiler; this compiler chooses
 // its own.
 #pragma once
 
@@ -11,11 +11,11 @@
 
 namespace tilewright {
 
-/// Whether the text is TTGIR: its modules say how many warps they are for.
+/// True if the text is TTGIR: its modules have a number of warps.
 bool isTtgir(llvm::StringRef text);
 
-/// The same program as text of tt IR, with the places of the file. The module's "ttg.num-warps" stays. Null after an error, for what has
-/// no counterpart: buffers that are written several times, barriers, copies that run in the background.
+/// The same program as tt IR text, with the locations of the file. The attribute "ttg.num-warps" of the module stays. Null after an
+/// error: there is no counterpart for buffers that are written several times, barriers and asynchronous copies.
 std::optional<std::string> withoutLayouts(const SourceFile &file, Diagnostics &diagnostics);
 
 } // namespace tilewright

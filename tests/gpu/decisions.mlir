@@ -25,7 +25,7 @@ tt.func public @k(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %q: !tt.ptr<f16
     %a = tt.load %pa : tensor<64x64x!tt.ptr<f16>>
     %pb = tt.addptr %qs, %at : tensor<64x64x!tt.ptr<f16>>, tensor<64x64xi32>
     // LAYOUTS: tt.load {{.*}}ttg.access = #ttg.access<sectors = {{[0-9]+}}, narrowed = false>, ttg.unaligned, ttg.vector = 8 : i32}
-    // LOOP: tt.load {{.*}}ttg.not_pipelined = "cp.async moves 4 bytes at least"
+    // LOOP: tt.load {{.*}}ttg.not_pipelined = "cp.async copies at least 4 bytes"
     %b = tt.load %pb : tensor<64x64x!tt.ptr<f16>>
     // LAYOUTS: tt.dot {{.*}}ttg.dot_choice = #ttg.dot_choice<kind = wgmma, columns = 64, aInRegisters = false, reason = "">
     %d = tt.dot %a, %b, %acc : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>

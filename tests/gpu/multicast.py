@@ -54,12 +54,12 @@ import triton.language as tl
 # Without a request by the author, the blocks copy for one another if rows begin at odd multiples of 16 bytes.
 # ODD: one more warp starts the copies
 # ODD: each copies a part
-# EVEN: no warp of its own for copies: several blocks work on a program, and all rows begin with a sector of the L2
+# EVEN: no warp of its own for copies: the program has several CTAs, and all rows start at an L2 sector
 
 # FOUR: one more warp starts the copies
 # FOUR: 64x128 f16 from b by TMA: {{.*}} box {64, 16}
 # FOUR: each copies a part
-# MEET: no warp of its own for copies: the blocks of a program may have to meet
+# MEET: no warp of its own for copies: the CTAs of a program may need a barrier
 
 
 @triton.jit

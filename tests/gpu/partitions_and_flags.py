@@ -11,7 +11,7 @@ import triton.language as tl
 # FLAG: atom
 # FLAG-NOT: setmaxnreg
 # FLAG: cp.async.bulk.tensor
-# WHY: the kernel may wait until another program has written what is loaded
+# WHY: the kernel may wait for data that another program writes
 @triton.jit
 def product(a_ptr, b_ptr, out_ptr, K, flag_ptr, WAIT: tl.constexpr):
     if WAIT:

@@ -92,7 +92,7 @@ tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.
 // A product without other computations gains nothing, and gets roles only on request. It runs on over the back edge: an iteration releases the slot
 // of the previous one, and the last slot is released after the loop. Here an outer loop repeats the loop, and the ring continues.
 // CHECK-LABEL: tt.func public @unasked
-// CHECK-SAME: ttg.not_warp_specialized = "nothing is computed between the products"
+// CHECK-SAME: ttg.not_warp_specialized = "there is no computation between the dots to overlap with"
 // CHECK-NOT: max_registers
 // CHECK-LABEL: tt.func public @asked
 // CHECK: ttg.alloc_barriers {arrivals = 8

@@ -59,7 +59,7 @@ import triton.language as tl
 # PAIR: wgmma m64n216k16
 # PAIR: each copies a part
 # MEETS-DAG: wgmma m64n216k16
-# MEETS-DAG: no warp of its own for copies: the blocks of a program may have to meet
+# MEETS-DAG: no warp of its own for copies: the CTAs of a program may need a barrier
 
 
 @triton.jit(any_size=True)

@@ -194,7 +194,7 @@ def test_ptx_in_place_of_the_compilers(tmp_path, monkeypatch):
     """, tmp_path, monkeypatch, library, ANSWERS.format(library=library))
     lines = output.splitlines()
     assert lines[:3] == ["True", "True", "4"]
-    assert "'scale' has 6 parameters, and the launch brings 3" in lines[3] and "no kernel, or several" in lines[4]
+    assert "'scale' has 6 parameters, but the launch passes 3" in lines[3] and "exactly one kernel" in lines[4]
 
 
 def test_memory_without_a_tensor_library(tmp_path, monkeypatch):

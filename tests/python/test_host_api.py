@@ -205,12 +205,12 @@ def test_ir_in_place_of_the_kernels_own(tmp_path, engine):
         path.write_text(path.read_text().replace("3.000000e+00", "5.000000e+00"))
         tuned[(2,)](x, out, 64)
         np.testing.assert_array_equal(out, 5 * x)
-        with pytest.raises(Exception, match="ir_override: the text has no kernel 'tuned' of the type"):
+        with pytest.raises(Exception, match="ir_override: the text has no kernel 'tuned' with the type"):
             plain[(2,)](x.astype(np.int32), out, 64, BLOCK=32, ir_override=path)
         with pytest.raises(ValueError, match="no .ttir and no .ptx file"):
             plain[(2,)](x, out, 64, BLOCK=32, ir_override="tripled.ttgir")
         (tmp_path / "code.ptx").write_text(".visible .entry tuned()")
-        with pytest.raises(Exception, match="ir_override: PTX is code of GPUs"):
+        with pytest.raises(Exception, match="ir_override: PTX only runs on GPUs"):
             plain[(2,)](x, out, 64, BLOCK=32, ir_override=tmp_path / "code.ptx")
         with pytest.raises(FileNotFoundError, match="ir_override: cannot read"):
             plain[(2,)](x, out, 64, BLOCK=32, ir_override="nowhere.ttir")

@@ -153,7 +153,7 @@ TEST_F(Accesses, EachOnce) {
 TEST_F(Accesses, AMeetingInABranchForgetsNothingBeforeIt) {
   GlobalAccess before = access(true), inThen = access(true), afterMeeting = access(true), inElse = access(true);
   log.add(before);
-  AccessLog::Mark branch = log.place();
+  AccessLog::Mark branch = log.mark();
   log.add(inThen);
   log.clear();
   log.add({before, afterMeeting});
@@ -177,7 +177,7 @@ TEST_F(Accesses, BranchesInARowCopyTheirOwn) {
   size_t copied = 0;
   constexpr size_t branches = 1000;
   for (size_t i = 0; i < branches; ++i) {
-    AccessLog::Mark branch = log.place();
+    AccessLog::Mark branch = log.mark();
     log.add({shared, access(true)});
     llvm::SmallVector<GlobalAccess> added = log.takeSince(branch);
     copied += added.size();

@@ -1,4 +1,4 @@
-// Inside the lowering of the ptx dialect: pieces of inline assembly, built one operand at a time.
+// Part of the lowering of the ptx dialect: inline assembly, built one operand at a time.
 //     Asm code(at);
 //     std::string to = code.out(f32), address = code.address(pointer, 16);
 //     code.emit("ld.shared.b32 " + to + ", " + address + ";", Effect::reads)
@@ -20,21 +20,21 @@
 
 #include <string>
 
-namespace tilewright::spell {
+namespace tilewright::ptx_print {
 
 using llvm::ArrayRef, llvm::LogicalResult, llvm::SmallVector, llvm::StringRef;
 using mlir::ArrayAttr, mlir::ImplicitLocOpBuilder, mlir::ModuleOp, mlir::Operation, mlir::Type, mlir::TypeRange, mlir::Value,
     mlir::ValueRange;
 namespace LLVM = mlir::LLVM;
 
-/// Where code is emitted, and for what.
+/// The insertion point and the target of emitted code.
 struct PrintContext {
   ImplicitLocOpBuilder b;
   ModuleOp module;
   Operation *function;
   const GpuTarget &target;
   bool flushesExp2;
-  bool narrowsInPairs = false; ///< sums of products (pairs.cpp)
+  bool convertsInPairs = false; ///< packs pairs of converted accumulators (pairs.cpp)
 
   Value i32(int64_t value) { return LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(static_cast<int32_t>(value))); }
   Value i64(uint64_t value) { return LLVM::ConstantOp::create(b, b.getI64Type(), b.getI64IntegerAttr(static_cast<int64_t>(value))); }
@@ -49,7 +49,7 @@ inline int64_t bitsOf(Type type) {
   return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 64;
 }
 
-/// One piece of inline assembly: outputs get their names first, then inputs; the names are "$0", "$1", ...
+/// One piece of inline assembly. Outputs are named before inputs; the names are "$0", "$1", ...
 class Asm {
 public:
   explicit Asm(PrintContext &at) : at(at) {}
@@ -70,14 +70,14 @@ public:
     operands.push_back(toRegister(value));
     name();
   }
-  /// The address operand "[$2+16]"; constants that are added to the base are part of it.
+  /// The address operand "[$2+16]". Constants that are added to the base become part of it.
   std::string address(Value base, int64_t offset = 0) {
-    constexpr int64_t farthest = int64_t(1) << 23; // what fits into an instruction
+    constexpr int64_t maxOffset = int64_t(1) << 23; // the range of an immediate offset
     while (auto add = base.getDefiningOp<mlir::arith::AddIOp>()) {
       llvm::APInt distance;
       if (!mlir::matchPattern(add.getRhs(), mlir::m_ConstantInt(&distance))) break;
       int64_t sum = offset + distance.getSExtValue();
-      if (sum < -farthest || sum >= farthest) break;
+      if (sum < -maxOffset || sum >= maxOffset) break;
       offset = sum;
       base = add.getLhs();
     }
@@ -85,7 +85,7 @@ public:
     if (offset) text += "+" + std::to_string(offset);
     return text + "]";
   }
-  /// "@$5 ", or nothing where there is no predicate.
+  /// "@$5 ", or an empty string without a predicate.
   std::string when(Value predicate) { return predicate ? "@" + in(predicate) + " " : std::string(); }
 
   SmallVector<Value> emit(const std::string &text, Effect effect) {
@@ -164,7 +164,7 @@ inline void replace(Operation *op, ValueRange values) {
   op->erase();
 }
 
-/// An instruction without operands.
+/// Emits an instruction without operands.
 inline LogicalResult plain(Operation *op, PrintContext &at, const std::string &text) {
   Asm(at).emit(text, Effect::writes);
   replace(op, {});
@@ -173,22 +173,23 @@ inline LogicalResult plain(Operation *op, PrintContext &at, const std::string &t
 
 // ---- bits in words
 
-/// Two floats of 16 bits as a vector. Products that share a word become one instruction, as far back as their operands form pairs.
+/// Two 16-bit floats as a vector. Multiplications of both become one packed instruction, recursively as far as their operands are pairs.
 Value pairOf(PrintContext &at, Value low, Value high, int64_t depth);
-constexpr int64_t deepestPair = 4;
-/// Whether `pairOf` finds an instruction for both.
-bool computedAlike(Value low, Value high);
-/// The vector, if floats of 32 bits are narrowed to it in this kernel: both, or one beside a constant. Null if not.
-Value narrowedPair(PrintContext &at, Value low, Value high);
-/// The other floats of 32 bits that a kernel narrows to 16: each is narrowed as one of a pair.
-void narrowNextToZeros(PrintContext &at);
+constexpr int64_t maxPairDepth = 4;
+/// True if `pairOf` finds an instruction for both.
+bool isSameComputation(Value low, Value high);
+/// The packed conversion of two f32 values to 16 bits, if this kernel packs them: of both values, or of one value and a constant. Null
+/// otherwise.
+Value convertedPair(PrintContext &at, Value low, Value high);
+/// Converts the remaining f32 values to 16 bits in pairs with a zero.
+void convertNextToZeros(PrintContext &at);
 
-/// The bits of the values, one after another, the first lowest, as one integer.
+/// Packs the bits of the values into one integer, the first value in the lowest bits.
 inline Value packBits(PrintContext &at, ValueRange values, Type to) {
   if (values.size() == 1) return at.bitcast(values.front(), to);
-  if (values.size() == 2 && computedAlike(values[0], values[1])) return at.bitcast(pairOf(at, values[0], values[1], deepestPair), to);
+  if (values.size() == 2 && isSameComputation(values[0], values[1])) return at.bitcast(pairOf(at, values[0], values[1], maxPairDepth), to);
   if (values.size() == 2)
-    if (Value vector = narrowedPair(at, values[0], values[1])) return at.bitcast(vector, to);
+    if (Value vector = convertedPair(at, values[0], values[1])) return at.bitcast(vector, to);
   Type element = values.front().getType();
   Value vector = LLVM::PoisonOp::create(at.b, mlir::VectorType::get({static_cast<int64_t>(values.size())}, element));
   for (auto [index, value] : llvm::enumerate(values))
@@ -213,4 +214,4 @@ inline bool isFp8(ptx::Format format) {
 LogicalResult printMemory(Operation *op, PrintContext &at);
 LogicalResult printMatrix(Operation *op, PrintContext &at);
 
-} // namespace tilewright::spell
+} // namespace tilewright::ptx_print

@@ -1,9 +1,9 @@
-// PTX -> cubin by NVIDIA's assembler, a separate program: it reads a file, writes a file, and says what the kernel costs:
+// PTX -> cubin by NVIDIA's assembler, a separate program. It reads a file, writes a file, and reports the resources of the kernel:
 //     ptxas info    : 0 bytes gmem
 //     ptxas info    : Compiling entry function 'add' for 'sm_NN'
 //         0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 //     ptxas info    : Used 24 registers, used 1 barriers, 1024 bytes smem, 540 bytes cmem[0]
-// Where it is not installed, the driver assembles the same text when the kernel is loaded.
+// If ptxas is not installed, the driver assembles the same text when the kernel is loaded.
 #include "codegen/ptx/text.h"
 
 #include "codegen/debug_info.h"
@@ -37,7 +37,7 @@ std::string findPtxas() {
   const char *path = std::getenv("PATH");
   std::istringstream folders(path ? path : "");
   for (std::string folder; std::getline(folders, folder, ':');) {
-    // An empty part, such as that of "PATH=:/bin", means the present folder to a shell: whatever lies there is not run.
+    // An empty part, such as that of "PATH=:/bin", means the current folder to a shell. Programs there are not run.
     std::string file = folder + "/ptxas";
     if (!folder.empty() && isProgram(file)) return file;
   }
@@ -50,7 +50,7 @@ static void addWords(std::vector<std::string> &words, const std::string &text) {
     words.push_back(word);
 }
 
-/// The words for ptxas that upstream's settings of the environment add.
+/// The ptxas options that upstream's environment variables add.
 static std::vector<std::string> wordsOfSettings() {
   std::vector<std::string> words;
   if (isSwitchedOn("DISABLE_PTXAS_OPT", false)) words = {"--opt-level", "0"};
@@ -70,22 +70,22 @@ std::string assemblerIdentity() {
 
 namespace {
 
-/// A folder that is removed with its contents.
-class Workplace {
+/// A temporary folder, which is removed with its contents.
+class TemporaryFolder {
 public:
-  Workplace() {
+  TemporaryFolder() {
     const char *parent = std::getenv("TMPDIR");
     folder = std::string(parent && *parent ? parent : "/tmp") + "/tilewright-XXXXXX";
     if (!::mkdtemp(folder.data())) folder.clear();
   }
-  ~Workplace() {
+  ~TemporaryFolder() {
     if (folder.empty()) return;
     for (const char *name : {"kernel.ptx", "kernel.cubin", "log"})
       ::unlink(file(name).c_str());
     ::rmdir(folder.c_str());
   }
-  Workplace(const Workplace &) = delete;
-  Workplace &operator=(const Workplace &) = delete;
+  TemporaryFolder(const TemporaryFolder &) = delete;
+  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
   bool ok() const { return !folder.empty(); }
   std::string file(const char *name) const { return folder + "/" + name; }
 
@@ -100,7 +100,7 @@ static std::string readFile(const std::string &path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-/// Runs a program with its output in `log`; its exit status, or -1 with the reason in `error`.
+/// Runs a program with its output in `log`. Returns its exit status, or -1 with the reason in `error`.
 static int runProgram(std::vector<std::string> words, const std::string &log, std::string &error) {
   std::vector<char *> arguments;
   for (std::string &word : words)
@@ -127,7 +127,7 @@ static int runProgram(std::vector<std::string> words, const std::string &log, st
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// The largest number N of all "BEFORE<N>AFTER" in the log.
+/// Returns the largest number N of all "BEFORE<N>AFTER" in the log.
 static int64_t largest(std::string_view log, std::string_view before, std::string_view after) {
   int64_t result = 0;
   for (size_t end = log.find(after); end != std::string_view::npos; end = log.find(after, end + 1)) {
@@ -140,36 +140,36 @@ static int64_t largest(std::string_view log, std::string_view before, std::strin
   return result;
 }
 
-/// The cubin of `ptx`, assembled in `place`.
-static std::optional<Cubin> runPtxas(const std::string &program, const Workplace &place, const std::string &ptx, const GpuTarget &target,
-                                     const std::string &options, std::string &error) {
+/// Returns the cubin of `ptx`, assembled in `folder`.
+static std::optional<Cubin> runPtxas(const std::string &program, const TemporaryFolder &folder, const std::string &ptx,
+                                     const GpuTarget &target, const std::string &options, std::string &error) {
   for (const char *name : {"kernel.cubin", "log"})
-    ::unlink(place.file(name).c_str());
-  std::ofstream source(place.file("kernel.ptx"), std::ios::binary);
+    ::unlink(folder.file(name).c_str());
+  std::ofstream source(folder.file("kernel.ptx"), std::ios::binary);
   source << ptx;
   source.close();
   if (!source) {
     error = "cannot write a temporary file for ptxas";
     return std::nullopt;
   }
-  std::vector<std::string> words = {program, "-v", "-arch=" + target.name, place.file("kernel.ptx"), "-o", place.file("kernel.cubin")};
+  std::vector<std::string> words = {program, "-v", "-arch=" + target.name, folder.file("kernel.ptx"), "-o", folder.file("kernel.cubin")};
   if (debugInfoIsOn()) words.push_back("-lineinfo");
   for (std::string &word : wordsOfSettings())
     words.push_back(std::move(word));
   addWords(words, options);
-  int status = runProgram(std::move(words), place.file("log"), error);
+  int status = runProgram(std::move(words), folder.file("log"), error);
   if (status < 0) return std::nullopt;
   Cubin cubin;
-  cubin.log = readFile(place.file("log"));
-  if (status == 0) cubin.bytes = readFile(place.file("kernel.cubin"));
+  cubin.log = readFile(folder.file("log"));
+  if (status == 0) cubin.bytes = readFile(folder.file("kernel.cubin"));
   if (cubin.bytes.empty()) {
-    error = "ptxas refuses the code (status " + std::to_string(status) + "): " + cubin.log;
+    error = "ptxas failed (status " + std::to_string(status) + "): " + cubin.log;
     return std::nullopt;
   }
   if (!std::string_view(cubin.bytes)
            .starts_with("\x7f"
                         "ELF")) {
-    error = program + " writes something else than a cubin";
+    error = program + " did not write a cubin";
     return std::nullopt;
   }
   cubin.registers = largest(cubin.log, "Used ", " registers");
@@ -179,10 +179,10 @@ static std::optional<Cubin> runPtxas(const std::string &program, const Workplace
   return cubin;
 }
 
-/// Whether slightly fewer registers a thread would let two blocks run on a multiprocessor instead of one. One block's loads then
-/// run while the other waits at a barrier or a lock (layer norm backward, rows of 8192: 134 registers 1257 GB/s, 128 registers
-/// 1583 on an H100). Products fill the machine with one block, and a kernel that sets its own number of registers gets that.
-static bool nearlyTwoBlocks(std::string_view ptx, int64_t registers) {
+/// True if slightly fewer registers per thread let two CTAs run on an SM instead of one. Then the loads of one CTA overlap with the
+/// barriers and locks of the other. On an H100, layer norm backward with rows of 8192 has 1257 GB/s with 134 registers, and 1583 with
+/// 128. Matmuls fill the SM with one CTA, and kernels that set their own number of registers are excluded.
+static bool nearlyTwoCtas(std::string_view ptx, int64_t registers) {
   constexpr int64_t all = 65536;
   for (std::string_view word : {"mma", ".maxnreg", ".minnctapersm"})
     if (ptx.find(word) != std::string_view::npos) return false;
@@ -195,19 +195,19 @@ static bool nearlyTwoBlocks(std::string_view ptx, int64_t registers) {
 std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target, const std::string &options, std::string &error) {
   std::string program = findPtxas();
   if (program.empty()) {
-    error = "there is no ptxas on PATH (TILEWRIGHT_PTXAS can name one)";
+    error = "ptxas was not found on PATH; set TILEWRIGHT_PTXAS to its path";
     return std::nullopt;
   }
-  Workplace place;
-  if (!place.ok()) {
+  TemporaryFolder folder;
+  if (!folder.ok()) {
     error = "cannot write a temporary file for ptxas";
     return std::nullopt;
   }
-  std::optional<Cubin> cubin = runPtxas(program, place, ptx, target, options, error);
-  if (cubin && nearlyTwoBlocks(ptx, cubin->registers)) {
+  std::optional<Cubin> cubin = runPtxas(program, folder, ptx, target, options, error);
+  if (cubin && nearlyTwoCtas(ptx, cubin->registers)) {
     std::string two = ptx, refused;
     two.insert(two.find('\n', two.find(".reqntid ")), "\n.minnctapersm 2");
-    std::optional<Cubin> smaller = runPtxas(program, place, two, target, options, refused);
+    std::optional<Cubin> smaller = runPtxas(program, folder, two, target, options, refused);
     if (smaller && smaller->spillBytes == 0 && smaller->localBytes <= cubin->localBytes) return smaller;
   }
   return cubin;

@@ -1,5 +1,5 @@
-// MLIR cannot express three facts about inline assembly, so the translation adds them to LLVM's call:
-//     asm "bar.sync 0;"       Effect::writes    -> convergent: not to be copied into, or moved out of, a branch
+// MLIR cannot express three properties of inline assembly, so the translation adds them to LLVM's call:
+//     asm "bar.sync 0;"       Effect::writes    -> convergent: not duplicated into, or moved out of, a branch
 //     asm "ld.shared ..."     Effect::reads     -> memory(read): may be merged and dropped, not moved across a store
 //     asm "ex2.approx ..."    Effect::none      -> memory(none)
 #include "codegen/ptx/effect.h"
@@ -27,7 +27,7 @@ static void describe(llvm::CallBase &call, Effect effect) {
   if (staysInPlace(effect)) {
     call.setConvergent();
     if (!touchesMemory(effect)) call.setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
-    if (effect == Effect::product) call.addFnAttr(llvm::Attribute::get(call.getContext(), keepRolledName));
+    if (effect == Effect::mma) call.addFnAttr(llvm::Attribute::get(call.getContext(), keepRolledName));
     return;
   }
   call.addFnAttr(llvm::Attribute::WillReturn);

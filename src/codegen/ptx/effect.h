@@ -1,5 +1,5 @@
-// What an instruction does besides computing its results. The code that spells the inline assembly says it as an attribute,
-// which becomes attributes of LLVM's call when the module is translated; nobody reads it back from the assembly's text.
+// The effect of an instruction besides computing its results. The code that prints the inline assembly stores it as an attribute. The
+// translation turns it into attributes of LLVM's call, so no code parses the assembly text.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -16,9 +16,9 @@ namespace tilewright {
 enum class Effect : int32_t {
   none,     ///< may be merged, moved and dropped
   reads,    ///< reads memory; may be dropped
-  together, ///< threads act together, on registers alone: stays where it is
-  writes,   ///< or writes memory, or makes others' writes visible: stays where it is
-  product   ///< like writes, and the loop around it must not be unrolled: wgmma
+  together, ///< warp-collective, on registers only; not moved
+  writes,   ///< also writes memory, or makes writes visible; not moved
+  mma       ///< like writes, and the loop around it must not be unrolled: wgmma
 };
 
 inline bool staysInPlace(Effect effect) {

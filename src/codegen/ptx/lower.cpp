@@ -1,10 +1,10 @@
-// A kernel of one GPU thread is a tt.func; LLVM wants a function of its own kind, with what the launch must know as attributes:
+// Turns the tt.func of a GPU kernel into an llvm.func, with the launch parameters as attributes:
 //     tt.func public @add(%x: i64, %m: !ptx.tensor_map) attributes {ptx.kernel = #ptx.kernel<threads = 128, sharedBytes = 0>}
 // becomes
 //     llvm.func ptx_kernelcc @add(%x: i64, %m: !llvm.ptr {llvm.byval = !llvm.array<128 x i8>, llvm.align = 64})
 //         attributes {passthrough = [["nvvm.reqntid", "128"]]}
-// The instructions are spelled first (spell.cpp), then the frame is changed, then the upstream patterns turn loops and arithmetic into
-// the LLVM dialect as they do for the CPU.
+// The instructions are printed first (print.cpp), then the function is converted. Then the upstream patterns turn loops and arithmetic
+// into the LLVM dialect, as for the CPU.
 #include "codegen/ptx/lower.h"
 
 #include "codegen/lower.h"
@@ -32,7 +32,7 @@ static LogicalResult checkArguments(tt::FuncOp function) {
   return success();
 }
 
-/// Whether an iteration loads, in several instructions, and has no other visible effect.
+/// True if an iteration loads with several instructions and has no other visible effect.
 static bool loopSumsLoads(scf::ForOp loop) {
   int64_t loads = 0;
   bool others = false;
@@ -44,40 +44,42 @@ static bool loopSumsLoads(scf::ForOp loop) {
   return loads > 1 && !others;
 }
 
-/// How many blocks a multiprocessor is promised to hold at least (minctasm); 0: no promise. Warps that hand registers to one another need
-/// one: without it ptxas does not know how many registers there are, and ignores setmaxnreg. They get as many blocks as their registers
-/// allow. Products of warpgroups get one block: their accumulators fill the registers anyway, and ptxas schedules around them with all it
-/// can get. Other kernels must have no promise, or ptxas would spend a multiprocessor's registers on one block, and one block's loads
-/// could no longer run under another's arithmetic (swiglu, 512 threads: 96 registers a thread instead of 39). Kernels that sum what a loop
-/// loads are the exception: else ptxas puts one load's additions before the next load, and an iteration waits for memory several times (on
-/// an H200: sums of columns, 2048 rows of 32768, 119 and 80 us; a layer norm that sums rows of 8192 in loops 2761 and 3364 GB/s).
-static int64_t promisedBlocks(tt::FuncOp function, int64_t threads, const GpuTarget &target) {
+/// The minimum number of CTAs per SM that the kernel promises (minnctapersm); 0: none.
+/// - Kernels that reallocate registers between warps need one. Without it ptxas does not know the number of registers, and ignores
+/// setmaxnreg. They promise as many CTAs as their registers allow.
+/// - Warpgroup MMAs promise one CTA: their accumulators fill the registers anyway, and ptxas then schedules with all of them.
+/// - Kernels that sum loads in a loop promise one CTA. Otherwise ptxas places the additions of one load before the next load, and
+/// an iteration waits for memory several times. On an H200, sums of columns of 2048 x 32768 take 119 us without and 80 us with the
+/// promise.
+/// - Others make no promise. With one, ptxas would use all registers for one CTA, whose loads no longer overlap with the arithmetic of
+/// another. For example, swiglu with 512 threads used 96 registers per thread instead of 39.
+static int64_t minCtasPerSm(tt::FuncOp function, int64_t threads, const GpuTarget &target) {
   constexpr int64_t threadsOfGroup = 128;
   int64_t more = 0, fewer = 0;
-  bool products = false, sums = false;
+  bool hasMmas = false, sumsLoads = false;
   function.walk([&](Operation *op) {
-    products |= isa<ptx::WgmmaOp>(op);
-    if (auto loop = dyn_cast<scf::ForOp>(op)) sums |= loopSumsLoads(loop);
+    hasMmas |= isa<ptx::WgmmaOp>(op);
+    if (auto loop = dyn_cast<scf::ForOp>(op)) sumsLoads |= loopSumsLoads(loop);
     if (auto change = dyn_cast<ptx::MaxRegistersOp>(op)) (change.getIncrease() ? more : fewer) = change.getCount();
   });
-  if (more == 0 || fewer == 0) return products || sums || more || fewer;
+  if (more == 0 || fewer == 0) return hasMmas || sumsLoads || more || fewer;
   return std::max<int64_t>(1, target.registersPerSM / ((threads - threadsOfGroup) * more + threadsOfGroup * fewer));
 }
 
-/// What the driver and ptxas must know. The number of threads is exact (reqntid).
-static ArrayAttr launchAttributes(Builder &b, ptx::KernelAttr kernel, int64_t blocks) {
+/// The attributes for the driver and ptxas. The number of threads is exact (reqntid).
+static ArrayAttr launchAttributes(Builder &b, ptx::KernelAttr kernel, int64_t ctas) {
   SmallVector<Attribute> attributes;
   auto add = [&](StringRef name, int64_t value) { attributes.push_back(b.getStrArrayAttr({name, std::to_string(value)})); };
   add("nvvm.reqntid", kernel.getThreads());
   if (kernel.getMaxRegisters() > 0)
     add("nvvm.maxnreg", kernel.getMaxRegisters());
-  else if (blocks > 0)
-    add("nvvm.minctasm", blocks);
+  else if (ctas > 0)
+    add("nvvm.minctasm", ctas);
   if (kernel.getCluster() > 1) add("nvvm.cluster_dim", kernel.getCluster());
   return b.getArrayAttr(attributes);
 }
 
-static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel, int64_t blocks) {
+static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel, int64_t ctas) {
   OpBuilder b(function);
   MLIRContext *context = b.getContext();
   SmallVector<Type> types;
@@ -85,8 +87,8 @@ static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel, int64_t blo
   for (Type type : function.getArgumentTypes()) {
     bool map = isa<ptx::TensorMapType>(type);
     types.push_back(map ? LLVM::LLVMPointerType::get(context) : type);
-    // The 128 bytes themselves are the parameter. generatePtx adds nvvm.grid_constant:
-    // without it LLVM copies them to local memory, where the copy engine cannot read them.
+    // The 128 bytes themselves are the parameter. generatePtx adds nvvm.grid_constant. Without it, LLVM copies them to local memory,
+    // which TMA cannot read.
     NamedAttribute byValue(b.getStringAttr("llvm.byval"), TypeAttr::get(LLVM::LLVMArrayType::get(b.getI8Type(), 128)));
     NamedAttribute align(b.getStringAttr("llvm.align"), b.getI64IntegerAttr(64));
     argumentAttributes.push_back(map ? b.getDictionaryAttr({byValue, align}) : b.getDictionaryAttr({}));
@@ -94,7 +96,7 @@ static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel, int64_t blo
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
   auto lowered = LLVM::LLVMFuncOp::create(b, function.getLoc(), function.getName(), type);
   lowered.setCConv(LLVM::CConv::PTX_Kernel);
-  lowered.setPassthroughAttr(launchAttributes(b, kernel, blocks));
+  lowered.setPassthroughAttr(launchAttributes(b, kernel, ctas));
   lowered.setArgAttrsAttr(b.getArrayAttr(argumentAttributes));
   lowered.getBody().takeBody(function.getBody());
   lowered.walk([](tt::ReturnOp op) {
@@ -107,18 +109,18 @@ static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel, int64_t blo
 
 static LogicalResult lowerKernel(ModuleOp module, tt::FuncOp function, const GpuTarget &target, bool flushesExp2) {
   auto kernel = function->getAttrOfType<ptx::KernelAttr>(ptx::kernelName);
-  if (!kernel) return bug(function, "it does not say how many threads it has");
+  if (!kernel) return bug(function, "it has no number of threads");
   if (function.isExternal() || !function.getResultTypes().empty()) return bug(function, "a kernel has a body and no results");
   if (kernel.getThreads() <= 0 || kernel.getThreads() > target.threadsPerBlock || kernel.getThreads() % 32)
-    return bug(function, "a block has whole warps, not " + std::to_string(kernel.getThreads()) + " threads");
+    return bug(function, "a CTA has whole warps, not " + std::to_string(kernel.getThreads()) + " threads");
   if (kernel.getCluster() > 1 && !target.clusters)
     return refuse(function, Diag::noClusters, {std::to_string(kernel.getCluster()), target.name});
   if (failed(checkArguments(function))) return failure();
   for (BlockArgument argument : function.getBody().getArguments())
     if (isa<ptx::TensorMapType>(argument.getType())) argument.setType(LLVM::LLVMPointerType::get(module.getContext()));
-  int64_t blocks = promisedBlocks(function, kernel.getThreads(), target);
+  int64_t ctas = minCtasPerSm(function, kernel.getThreads(), target);
   if (failed(lowerPtx(module, function, target, flushesExp2))) return failure();
-  changeFrame(function, kernel, blocks);
+  changeFrame(function, kernel, ctas);
   return success();
 }
 

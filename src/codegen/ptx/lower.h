@@ -1,4 +1,4 @@
-// The ptx dialect -> the LLVM dialect: how each instruction of a GPU thread is spelled.
+// The ptx dialect -> the LLVM dialect.
 #pragma once
 
 #include "llvm/Support/LogicalResult.h"
@@ -11,9 +11,9 @@ namespace tilewright {
 
 struct GpuTarget;
 
-/// Turns each kernel of the module (a tt.func with the attribute `ptx.kernel`, whose body is scf, arith, cf, ub and ptx on scalars) into an
-/// llvm.func that generatePtx takes. An instruction that the target lacks, or of a form that PTX lacks, is an error on its operation.
-/// `flushesExp2`: exp2 gives 0 where its result is a denormal.
+/// Turns each kernel of the module into an llvm.func for generatePtx. A kernel is a tt.func with the attribute `ptx.kernel`; its body is
+/// scf, arith, cf, ub and ptx on scalars. Instructions that the target or PTX lacks are errors on their operations. `flushesExp2`: exp2
+/// returns 0 instead of a denormal.
 llvm::LogicalResult lowerPtxToLlvm(mlir::ModuleOp module, const GpuTarget &target, bool flushesExp2);
 
 } // namespace tilewright

@@ -1,15 +1,15 @@
-// The text for each instruction in the kernel. LLVM IR cannot express a warp's view of memory and
-// of its own threads, so most instructions are inline assembly whose operands are the registers:
+// Prints each instruction of the kernel. LLVM IR cannot express a warp's view of memory and of its threads, so most instructions are
+// inline assembly whose operands are the registers:
 //     ptx.load_shared %a if %p {offset = 16 : i32} -> f32, f32
 // becomes
 //     asm "@$3 ld.shared.v2.b32 {$0, $1}, [$2+16];", "=f,=f,r,b,~{memory}"(%a, %p)
-// Where LLVM has an intrinsic that it understands (thread numbers, shuffles), the intrinsic is used, so that values stay analysable.
-// Each function below handles one operation: its PTX, and the rule that makes it right.
+// Where LLVM has an intrinsic that it understands (thread ids, shuffles), the intrinsic is used, so that LLVM can analyze the values.
+// Each function below prints one operation, with the rule that makes the PTX correct.
 #include "codegen/ptx/print.h"
 
 #include "codegen/ptx/asm.h"
-#include "gpu/machine/ptx_attributes.h"
 #include "gpu/machine/ptx.h"
+#include "gpu/machine/ptx_attributes.h"
 #include "ir/float_range.h"
 #include "ir/refusal.h"
 #include "ir/text_constant.h"
@@ -22,7 +22,7 @@
 
 using namespace mlir;
 
-namespace tilewright::spell {
+namespace tilewright::ptx_print {
 
 /// The value as 32-bit registers, and back; small values are in the low bits.
 static SmallVector<Value> toI32(PrintContext &at, Value value) {
@@ -40,7 +40,7 @@ static Value fromI32(PrintContext &at, ValueRange words, Type type) {
 
 // ---- place
 
-/// A special register whose values are known to lie in [0, end): LLVM then folds divisions and sign tests of it.
+/// A special register with values in [0, end): LLVM can then fold divisions and sign tests.
 static Value special(PrintContext &at, StringRef name, int64_t end) {
   auto call =
       LLVM::CallIntrinsicOp::create(at.b, at.integer(32), at.b.getStringAttr(("llvm.nvvm.read.ptx.sreg." + name).str()), ValueRange{});
@@ -62,7 +62,7 @@ static LogicalResult lower(ptx::ThreadIdOp op, PrintContext &at) {
   return success();
 }
 
-/// ptxas cannot know that thread_id / 32 is equal in a whole warp; after a shuffle it can, and uses uniform registers for what follows.
+/// ptxas cannot see that thread_id / 32 is uniform in a warp. After a shuffle it can, and uses uniform registers.
 static LogicalResult lower(ptx::WarpIdOp op, PrintContext &at) {
   Value own = LLVM::LShrOp::create(at.b, threadId(at), at.i32(5));
   replace(op, at.intrinsic("llvm.nvvm.shfl.sync.idx.i32", at.integer(32), {at.i32(-1), own, at.i32(0), at.i32(31)}));
@@ -96,7 +96,7 @@ static LogicalResult lower(ptx::SmIdOp op, PrintContext &at) {
   return success();
 }
 
-/// The launch decides how much there is, so the symbol is external and has no size. It is aligned for the widest swizzle pattern.
+/// The launch sets the size, so the symbol is external and has no size. It is aligned for the widest swizzle pattern.
 static LogicalResult lower(ptx::SharedBaseOp op, PrintContext &at) {
   static constexpr StringLiteral name = "shared_memory";
   if (!at.module.lookupSymbol(name)) {
@@ -111,7 +111,7 @@ static LogicalResult lower(ptx::SharedBaseOp op, PrintContext &at) {
   return success();
 }
 
-/// elect.sync picks a lane, with a predicate that is known to be uniform; on older cards lane 0 serves.
+/// elect.sync selects a lane, with a predicate that is known to be uniform. Older GPUs use lane 0.
 static LogicalResult lower(ptx::ElectOp op, PrintContext &at) {
   if (!at.target.elect) {
     Value lane = LLVM::AndOp::create(at.b, threadId(at), at.i32(31));
@@ -133,7 +133,7 @@ static LogicalResult lower(ptx::ClockOp op, PrintContext &at) {
 
 // ---- the threads of a warp and of a block. All 32 lanes take part, so the mask is full.
 
-/// The last operand clamps: lanes above 31 do not exist for idx, bfly and down, lanes below 0 for up.
+/// The last operand clamps the lane number: at most 31 for idx, bfly and down, at least 0 for up.
 static LogicalResult lower(ptx::ShuffleOp op, PrintContext &at) {
   std::string name = "llvm.nvvm.shfl.sync." + ptx::stringifyShuffle(op.getKind()).str() + ".i32";
   Value clamp = at.i32(op.getKind() == ptx::Shuffle::up ? 0 : 31);
@@ -160,10 +160,10 @@ static LogicalResult lower(ptx::MatchAnyOp op, PrintContext &at) {
   return success();
 }
 
-/// Barrier numbers are constants where possible: a register makes ptxas reserve all sixteen.
+/// Barrier numbers are constants where possible: with a register, ptxas reserves all sixteen barriers.
 static LogicalResult barrier(Operation *op, PrintContext &at, StringRef name, int64_t id, int64_t threads) {
-  if (id > 15) return bug(op, "a block has barriers 0 to 15, not " + std::to_string(id));
-  if (threads % 32) return bug(op, "whole warps meet at a barrier, not " + std::to_string(threads) + " threads");
+  if (id > 15) return bug(op, "a CTA has barriers 0 to 15, not " + std::to_string(id));
+  if (threads % 32) return bug(op, "a barrier takes whole warps, not " + std::to_string(threads) + " threads");
   std::string text = name.str() + " " + std::to_string(id);
   if (threads) text += ", " + std::to_string(threads);
   return plain(op, at, text + ";");
@@ -177,7 +177,7 @@ static LogicalResult lower(ptx::BarrierOp op, PrintContext &at) {
   return barrier(op, at, "bar.sync", op.getId(), op.getThreads());
 }
 static LogicalResult lower(ptx::BarrierArriveOp op, PrintContext &at) {
-  if (!op.getThreads()) return bug(op, "bar.arrive names the number of threads");
+  if (!op.getThreads()) return bug(op, "bar.arrive needs a number of threads");
   return barrier(op, at, "bar.arrive", op.getId(), op.getThreads());
 }
 static LogicalResult lower(ptx::WarpBarrierOp op, PrintContext &at) {
@@ -214,7 +214,7 @@ static std::string roundingIntrinsic(ptx::Unit kind) {
   }
 }
 
-/// Without .ftz, unless it is asked for: denormals stay. For f64 only 1/sqrt has an approximation; the others are rounded correctly there.
+/// Without .ftz, unless requested, to keep denormals. For f64 only 1/sqrt is an approximation; the others are correctly rounded.
 static LogicalResult lower(ptx::SpecialOp op, PrintContext &at) {
   Type type = op.getValue().getType();
   std::string name = ptx::stringifyUnit(op.getKind()).str();
@@ -256,10 +256,10 @@ static LogicalResult lower(ptx::PermuteOp op, PrintContext &at) {
   return success();
 }
 
-/// As many bits go in as come out, and all parts have one type.
+/// Checks that all parts have one type, and have as many bits in total as the whole.
 static LogicalResult checkParts(Operation *op, Type whole, TypeRange parts) {
   if (parts.empty() || !llvm::all_equal(parts) || bitsOf(parts.front()) * static_cast<int64_t>(parts.size()) != bitsOf(whole))
-    return bug(op, "the parts do not fill " + spelled(whole));
+    return bug(op, "the parts do not have the bits of " + spelled(whole));
   return success();
 }
 
@@ -303,7 +303,7 @@ static LogicalResult lower(ptx::ConvertOp op, PrintContext &at) {
 }
 
 /// Floats to integers: saturated, and 0 for NaN. LLVM's operation is poison there, and converts to 8 bits by way of 16. The instruction
-/// saturates to 8 bits as well. From f64 and to 64 bits it does not make 0 of NaN; that takes a selection.
+/// saturates to 8 bits as well. From f64 and to 64 bits it does not convert NaN to 0, which takes a select.
 static Value convertToInteger(PrintContext &at, Value value, Type to, bool isSigned, bool checksNan) {
   int64_t bits = bitsOf(to), fromBits = bitsOf(value.getType());
   auto number = [&](double constant) -> Value {
@@ -334,7 +334,7 @@ static void printConversion(Operation *op, PrintContext &at) {
   replace(op, convertToInteger(at, value, to, isSigned, bounds.checksNan));
 }
 
-/// Text and constraints are the kernel's own; LLVM checks them.
+/// Text and constraints come from the kernel; LLVM checks them.
 static LogicalResult lower(ptx::InlineOp op, PrintContext &at) {
   SmallVector<Type> types(op->getResultTypes());
   Type whole;
@@ -342,7 +342,7 @@ static LogicalResult lower(ptx::InlineOp op, PrintContext &at) {
   if (types.size() > 1) whole = LLVM::LLVMStructType::getLiteral(at.b.getContext(), types);
   auto call = LLVM::InlineAsmOp::create(at.b, whole ? TypeRange(whole) : TypeRange(), op.getOperands(), op.getText(), op.getConstraints(),
                                         !op.getPure(), false, LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-  bool memory = op.getConstraints().contains("~{memory}"); // the kernel's own constraints say so
+  bool memory = op.getConstraints().contains("~{memory}"); // declared by the kernel's constraints
   setEffect(call, op.getPure() ? (memory ? Effect::reads : Effect::none) : (memory ? Effect::writes : Effect::together));
   SmallVector<Value> values;
   for (int64_t i = 0, count = types.size(); i < count; ++i)
@@ -353,7 +353,7 @@ static LogicalResult lower(ptx::InlineOp op, PrintContext &at) {
 
 // ---- debugging
 
-/// The address of `text`, with a zero byte at its end, in global memory.
+/// The address of `text`, with a terminating zero byte, in global memory.
 static Value literal(PrintContext &at, StringRef text) {
   Value address = LLVM::AddressOfOp::create(at.b, textConstant(at.b, at.module, text, /*addressSpace=*/1));
   return LLVM::AddrSpaceCastOp::create(at.b, LLVM::LLVMPointerType::get(at.b.getContext()), address);
@@ -379,7 +379,7 @@ static LogicalResult lower(ptx::PrintOp op, PrintContext &at) {
         return bug(op, "a value of type " + spelled(type) + " cannot be printed");
     Type record = LLVM::LLVMStructType::getLiteral(at.b.getContext(), types);
     {
-      OpBuilder::InsertionGuard guard(at.b); // in the entry block; inside a loop it would take more stack in each iteration
+      OpBuilder::InsertionGuard guard(at.b); // in the entry block; inside a loop, each iteration would use more stack
       at.b.setInsertionPointToStart(&at.function->getRegion(0).front());
       buffer = LLVM::AllocaOp::create(at.b, pointer, record, at.i32(1), /*alignment=*/8);
     }
@@ -394,7 +394,7 @@ static LogicalResult lower(ptx::PrintOp op, PrintContext &at) {
   return success();
 }
 
-/// __assertfail(message, file, line, function, size of a character) prints with block and thread, and traps.
+/// __assertfail(message, file, line, function, size of a character) prints with CTA and thread, and traps.
 static LogicalResult lower(ptx::AssertFailOp op, PrintContext &at) {
   Type pointer = LLVM::LLVMPointerType::get(at.b.getContext());
   LLVM::LLVMFuncOp fail =
@@ -422,12 +422,12 @@ static LogicalResult printOne(Operation *op, PrintContext &at) {
       .Default([&](Operation *) { return printMemory(op, at); });
 }
 
-} // namespace tilewright::spell
+} // namespace tilewright::ptx_print
 
 namespace tilewright {
 
 LogicalResult lowerPtx(ModuleOp module, Operation *function, const GpuTarget &target, bool flushesExp2) {
-  spell::PrintContext at{ImplicitLocOpBuilder(function->getLoc(), module.getContext()), module, function, target, flushesExp2};
+  ptx_print::PrintContext at{ImplicitLocOpBuilder(function->getLoc(), module.getContext()), module, function, target, flushesExp2};
   SmallVector<Operation *> operations;
   bool multiplies = false, reallocatesRegisters = false;
   function->walk([&](Operation *op) {
@@ -435,13 +435,13 @@ LogicalResult lowerPtx(ModuleOp module, Operation *function, const GpuTarget &ta
     multiplies |= isa<ptx::WgmmaOp>(op);
     reallocatesRegisters |= isa<ptx::MaxRegistersOp>(op);
   });
-  at.narrowsInPairs = multiplies && reallocatesRegisters;
+  at.convertsInPairs = multiplies && reallocatesRegisters;
   for (Operation *op : operations) {
     at.b.setInsertionPoint(op);
     at.b.setLoc(op->getLoc());
-    if (failed(spell::printOne(op, at))) return failure();
+    if (failed(ptx_print::printOne(op, at))) return failure();
   }
-  if (at.narrowsInPairs) spell::narrowNextToZeros(at);
+  if (at.convertsInPairs) ptx_print::convertNextToZeros(at);
   return success();
 }
 

@@ -1,4 +1,4 @@
-// Inside the lowering of the ptx dialect: one operation -> inline assembly or an intrinsic.
+// Part of the lowering of the ptx dialect: one operation -> inline assembly or an intrinsic.
 #pragma once
 
 #include "llvm/Support/LogicalResult.h"
@@ -12,7 +12,7 @@ namespace tilewright {
 
 struct GpuTarget;
 
-/// Replaces every ptx operation inside `function`. Arguments of type !ptx.tensor_map are !llvm.ptr already.
+/// Replaces every ptx operation inside `function`. Arguments of type !ptx.tensor_map are already !llvm.ptr.
 llvm::LogicalResult lowerPtx(mlir::ModuleOp module, mlir::Operation *function, const GpuTarget &target, bool flushesExp2);
 
 } // namespace tilewright

@@ -1,9 +1,9 @@
-// How matrix instructions are spelled. The names say the shape, which follows from the formats; the registers follow from the shape:
+// Prints matrix instructions. The name has the shape, which follows from the formats; the registers follow from the shape:
 //     ptx.wgmma %da, %db, %c... {n = 64, bf16, bf16, f32}   asm "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {$0, ...}, $64, $65,
 //     1, ..."
 #include "codegen/ptx/asm.h"
-#include "gpu/machine/ptx_attributes.h"
 #include "gpu/machine/ptx.h"
+#include "gpu/machine/ptx_attributes.h"
 #include "ir/refusal.h"
 
 #include "mlir/IR/Matchers.h"
@@ -13,7 +13,7 @@
 
 using namespace mlir;
 
-namespace tilewright::spell {
+namespace tilewright::ptx_print {
 
 // ---- matrix instructions
 
@@ -35,7 +35,7 @@ static LogicalResult lower(ptx::MmaOp op, PrintContext &at) {
   ptx::Format a = op.getAFormat(), c = op.getCFormat();
   if (failed(need(op, at, isFp8(a) ? at.target.fp8Mma : a == ptx::Format::tf32 ? at.target.tf32Mma : at.target.bf16Mma))) return failure();
   if (depthOf(a) != depthOf(op.getBFormat()) || op.getC().getTypes() != op.getD().getTypes())
-    return bug(op, "operands of a product belong together");
+    return bug(op, "the operands of an mma do not match");
   Asm code(at);
   SmallVector<std::string> names[4]; // d a b c
   for (Value value : op.getD())
@@ -61,7 +61,7 @@ static LogicalResult lower(ptx::WgmmaCommitOp op, PrintContext &at) {
   return failed(need(op, at, at.target.wgmma)) ? failure() : plain(op, at, "wgmma.commit_group.sync.aligned;");
 }
 
-/// The count of columns is a multiple of 16 for 8-bit integers (from 32 on), and a multiple of 8 for all other types.
+/// The number of columns is a multiple of 16 for 8-bit integers (from 32 on), and a multiple of 8 for all other types.
 static LogicalResult checkWgmma(ptx::WgmmaOp op) {
   int64_t n = op.getN();
   ptx::Format a = op.getAFormat(), c = op.getCFormat();
@@ -79,9 +79,9 @@ static LogicalResult checkWgmma(ptx::WgmmaOp op) {
   return success();
 }
 
-/// Whether the only use of this product is another product that adds to its result, with only
-/// scalars computed between the two. First operands in registers would have to be available earlier.
-static bool goesOn(ptx::WgmmaOp op) {
+/// True if the only use of this MMA is another MMA that adds to its result, with only side-effect-free operations between the two. An A
+/// operand in registers would have to be available earlier.
+static bool isChained(ptx::WgmmaOp op) {
   if (op.getD().front().use_empty()) return false;
   auto next = dyn_cast<ptx::WgmmaOp>(*op.getD().front().user_begin());
   if (!next || next->getBlock() != op->getBlock() || next.getUseC() || next.getA().size() != 1 || !llvm::equal(next.getC(), op.getD()))
@@ -93,9 +93,9 @@ static bool goesOn(ptx::WgmmaOp op) {
   return true;
 }
 
-/// One instruction, whose accumulators are named `d`. After the descriptors follow scale-d (a predicate, 1, or 0 for
-/// a new sum), scale-a and scale-b (only for floats), trans-a (only for descriptors) and trans-b (only for 16 bits).
-static std::string spelled(ptx::WgmmaOp op, bool fresh, ArrayRef<std::string> d, Asm &code) {
+/// One instruction with the accumulators `d`. The descriptors are followed by scale-d (a predicate, 1, or 0 for a new sum), scale-a and
+/// scale-b (only for floats), trans-a (only for descriptors) and trans-b (only for 16 bits).
+static std::string wgmmaText(ptx::WgmmaOp op, bool fresh, ArrayRef<std::string> d, Asm &code) {
   ptx::Format a = op.getAFormat();
   SmallVector<std::string> registers;
   for (Value value : op.getA())
@@ -111,21 +111,21 @@ static std::string spelled(ptx::WgmmaOp op, bool fresh, ArrayRef<std::string> d,
          formats(op.getCFormat(), a, op.getBFormat()) + " " + braces(d, true) + ", " + braces(registers) + ", " + b + ", " + tail + ";";
 }
 
-/// One branch around all of it, since ptxas would make one of each predicate, with fences of its own: without one behind each way to a
-/// product, ptxas lets each product wait for the one before (C7520).
-static std::string isPartial(const std::string &text, int64_t warps) {
+/// One branch around all instructions. With a predicate for each, ptxas would make a branch for each, with fences of its own. Both paths
+/// need a fence after the branch, or ptxas serializes the MMAs (C7520).
+static std::string branchAround(const std::string &text, int64_t warps) {
   constexpr int64_t threadsOfWarp = 32;
   return "{ .reg .pred others; .reg .b32 thread; mov.u32 thread, %tid.x; setp.ge.u32 others, thread, " +
          std::to_string(warps * threadsOfWarp) + "; @others bra behind;\n\twgmma.fence.sync.aligned;\n\t" + text +
          "\n\tbehind: }\n\twgmma.fence.sync.aligned;";
 }
 
-/// The accumulators are read and written in place: each output is tied to its input. Products that add to one sum are one piece of
-/// assembly, at the place of the last: each names up to 128 registers, and that number accounts for most of a product's time in LLVM.
+/// The accumulators are updated in place: each output is tied to its input. MMAs that add to one sum are one piece of assembly, at the
+/// position of the last. Each piece names up to 128 registers, which accounts for most of LLVM's compile time for an MMA.
 static LogicalResult lower(ptx::WgmmaOp op, PrintContext &at) {
   if (failed(need(op, at, at.target.wgmma)) || failed(checkWgmma(op))) return failure();
-  if (goesOn(op)) return success();
-  SmallVector<ptx::WgmmaOp> chain = {op}; // products that this one adds to and that were not spelled yet
+  if (isChained(op)) return success();
+  SmallVector<ptx::WgmmaOp> chain = {op}; // MMAs that this one adds to and that are not printed yet
   while (auto before = chain.back().getC().front().getDefiningOp<ptx::WgmmaOp>())
     chain.push_back(before);
   ptx::WgmmaOp first = chain.back();
@@ -139,30 +139,30 @@ static LogicalResult lower(ptx::WgmmaOp op, PrintContext &at) {
       code.tie(value, index);
   std::string text;
   for (ptx::WgmmaOp each : llvm::reverse(chain))
-    text += (text.empty() ? "" : "\n\t") + spelled(each, fresh && each == first, d, code);
-  if (auto warps = op->getAttrOfType<IntegerAttr>(ptx::partialWarpsName)) text = isPartial(text, warps.getInt());
-  replace(op, code.emit(text, Effect::product));
+    text += (text.empty() ? "" : "\n\t") + wgmmaText(each, fresh && each == first, d, code);
+  if (auto warps = op->getAttrOfType<IntegerAttr>(ptx::partialWarpsName)) text = branchAround(text, warps.getInt());
+  replace(op, code.emit(text, Effect::mma));
   for (ptx::WgmmaOp each : ArrayRef(chain).drop_front())
     each->erase();
   return success();
 }
 
-/// A store to shared memory whose predicate depends on values: ptxas computes them first, and leaves the store in
-/// its place. The store never happens, because there are always multiprocessors, but ptxas cannot know how many.
-static std::string emitSchedulingBarrier(ArrayRef<std::string> values, const std::string &multiprocessors) {
+/// A store to shared memory whose predicate depends on values: ptxas computes them first, and does not move the store. The store never
+/// executes, because the number of SMs is never 0, but ptxas cannot know that.
+static std::string emitSchedulingBarrier(ArrayRef<std::string> values, const std::string &smCount) {
   std::string text = "{ .reg .pred never; .reg .b32 bits; mov.b32 bits, " + values.front() + "; ";
   for (const std::string &value : values.drop_front())
     text += "or.b32 bits, bits, " + value + "; ";
-  return text + "setp.eq.s32 never, " + multiprocessors +
+  return text + "setp.eq.s32 never, " + smCount +
          ", 0; setp.eq.and.b32 never, bits, 0x7fa00001, never; @never st.shared.b32 [bits], bits; } ";
 }
 
-/// The accumulators pass through the instruction, although it does not name them: nothing that uses
-/// them can move above it. It names a few, or all, of the values that must be computed before it.
+/// The accumulators pass through the wait, although it does not name them, so that no use moves above it. It names some or all of the
+/// values that must be computed before it.
 static LogicalResult lower(ptx::WgmmaWaitOp op, PrintContext &at) {
   constexpr int64_t named = 8;
   if (failed(need(op, at, at.target.wgmma))) return failure();
-  if (op.getValues().getTypes() != op.getResults().getTypes()) return bug(op, "what goes through a wait keeps its types");
+  if (op.getValues().getTypes() != op.getResults().getTypes()) return bug(op, "the operands and results of a wait have the same types");
   Asm code(at);
   SmallVector<std::string> names;
   for (Value value : op.getResults())
@@ -173,12 +173,12 @@ static LogicalResult lower(ptx::WgmmaWaitOp op, PrintContext &at) {
   if (auto computed = op->getAttrOfType<IntegerAttr>(ptx::computeBeforeWaitName)) {
     Asm count(at);
     std::string result = count.out(IntegerType::get(op.getContext(), 32));
-    std::string multiprocessors = code.in(count.emit("mov.u32 " + result + ", %nsmid;", Effect::none).front());
+    std::string smCount = code.in(count.emit("mov.u32 " + result + ", %nsmid;", Effect::none).front());
     int64_t step = op->hasAttr(ptx::nameEveryValueName) ? 1 : std::max<int64_t>(1, computed.getInt() / named);
     SmallVector<std::string> values;
     for (size_t i = names.size(); i > names.size() - static_cast<size_t>(computed.getInt()); i -= static_cast<size_t>(step))
       if (op.getValues()[i - 1].getType().isF32()) values.push_back(names[i - 1]);
-    if (!values.empty()) text += emitSchedulingBarrier(values, multiprocessors);
+    if (!values.empty()) text += emitSchedulingBarrier(values, smCount);
   }
   replace(op, code.emit(text + "wgmma.wait_group.sync.aligned " + std::to_string(op.getPending()) + ";", Effect::writes));
   return success();
@@ -197,7 +197,7 @@ LogicalResult printMatrix(Operation *op, PrintContext &at) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ptx::MmaOp, ptx::WgmmaFenceOp, ptx::WgmmaCommitOp, ptx::WgmmaOp, ptx::WgmmaWaitOp, ptx::MaxRegistersOp>(
           [&](auto concrete) { return lower(concrete, at); })
-      .Default([](Operation *unknown) { return bug(unknown, "this instruction has no spelling"); });
+      .Default([](Operation *unknown) { return bug(unknown, "this instruction cannot be printed"); });
 }
 
-} // namespace tilewright::spell
+} // namespace tilewright::ptx_print

@@ -1,4 +1,4 @@
-// How accesses to memory are spelled: loads, stores, atomics, and asynchronous copies (cp.async, mbarriers, tensor maps).
+// Prints memory accesses: loads, stores, atomics, and asynchronous copies (cp.async, mbarriers, tensor maps).
 //     ptx.load_global %a if %p -> f16, f16, f16, f16        asm "@$3 ld.global.v2.b32 {$0, $1}, [$2];": two values share a word
 #include "codegen/ptx/asm.h"
 #include "gpu/machine/ptx.h"
@@ -8,14 +8,14 @@
 
 using namespace mlir;
 
-namespace tilewright::spell {
+namespace tilewright::ptx_print {
 
 namespace {
 
 /// How an access of `count` values is divided into registers: PTX takes 1, 2 or 4 of one size, so small values share 32-bit words.
 struct Access {
   int64_t perWord = 1, words = 1, wordBits = 0;
-  Type wordType; // null: the value's own
+  Type wordType; // null: the type of the values
   Type word(Type value) const { return wordType ? wordType : value; }
   std::string suffix() const { return (words > 1 ? ".v" + std::to_string(words) : std::string()) + ".b" + std::to_string(wordBits); }
 };
@@ -27,9 +27,9 @@ static FailureOr<Access> accessOf(Operation *op, PrintContext &at, TypeRange typ
   if (!count) return bug(op, "an access needs a value");
   int64_t bits = bitsOf(types.front());
   if (!llvm::all_equal(types) || bits < 8 || !types.front().isIntOrFloat())
-    return bug(op, "the values of an access have one type of 8 to 64 bits");
+    return bug(op, "the values of an access must have one type of 8 to 64 bits");
   if (!llvm::isPowerOf2_64(count) || count * bits > 128)
-    return bug(op, "no access takes " + std::to_string(count) + " values of " + std::to_string(bits) + " bits");
+    return bug(op, "an access cannot take " + std::to_string(count) + " values of " + std::to_string(bits) + " bits");
   Access access;
   access.wordBits = bits >= 32 ? bits : std::min<int64_t>(32, count * bits);
   access.perWord = access.wordBits / bits;
@@ -56,14 +56,14 @@ static SmallVector<Value> fromWords(PrintContext &at, const Access &access, Valu
 
 // ---- memory
 
-/// Cache operators and eviction priorities exclude each other. An operator can be part of the meaning (cv); a priority never is.
+/// Cache operators and eviction priorities exclude each other. An operator can have a meaning (cv: volatile); a priority never has.
 static std::string cachePolicy(ptx::Cache cache, ptx::Eviction evict) {
   if (cache != ptx::Cache::none) return "." + ptx::stringifyCache(cache).str();
   if (evict != ptx::Eviction::normal) return ".L1::" + ptx::stringifyEviction(evict).str();
   return "";
 }
 
-/// The registers that a load fills.
+/// The registers that a load writes.
 static SmallVector<std::string> wordsOut(Asm &code, const Access &access, Type value) {
   SmallVector<std::string> names;
   for (int64_t i = 0; i < access.words; ++i)
@@ -71,7 +71,7 @@ static SmallVector<std::string> wordsOut(Asm &code, const Access &access, Type v
   return names;
 }
 
-/// Where the predicate is false the registers keep their contents, so they start as `other`.
+/// With a false predicate the registers keep their contents, so they start as `other`.
 static LogicalResult lower(ptx::LoadGlobalOp op, PrintContext &at) {
   auto types = op.getValues().getTypes();
   FailureOr<Access> access = accessOf(op, at, types);
@@ -127,7 +127,7 @@ static LogicalResult lower(ptx::LoadSharedOp op, PrintContext &at) {
   return success();
 }
 
-/// mapa turns a block's own address into that of the same place in another block.
+/// mapa turns a shared address of this CTA into that of the same offset in another CTA.
 static LogicalResult lower(ptx::LoadBlockOp op, PrintContext &at) {
   if (failed(need(op, at, at.target.clusters))) return failure();
   auto types = op.getValues().getTypes();
@@ -186,7 +186,7 @@ static LogicalResult lower(ptx::StmatrixOp op, PrintContext &at) {
   return success();
 }
 
-/// ".add.u32", ".min.s64", ".add.noftz.f16x2", ".add.v4.f32": the operation with the type that it needs. Empty: PTX has no such atomic.
+/// ".add.u32", ".min.s64", ".add.noftz.f16x2", ".add.v4.f32": the operation and its type. Empty if PTX has no such atomic.
 static std::string atomicKind(ptx::Atomic kind, Type type, size_t count, const GpuTarget &target) {
   std::string bits = std::to_string(bitsOf(type));
   if (kind == ptx::Atomic::fadd) {
@@ -209,14 +209,14 @@ static std::string atomicKind(ptx::Atomic kind, Type type, size_t count, const G
   }
 }
 
-/// LLVM's atomicrmw loses order and scope on this target, so the instruction is spelled out. Where the result is not used and the order
-/// allows it, ptxas makes the cheaper `red` by itself. Scope and order have the sequence of upstream's text, which tests look for.
+/// LLVM's atomicrmw loses order and scope on this target, so the instruction is printed. If the result is unused and the order allows it,
+/// ptxas selects the cheaper `red`. Scope and order are printed in upstream's sequence, which tests check.
 static LogicalResult lower(ptx::AtomicOp op, PrintContext &at) {
   ValueRange values = op.getValues();
   constexpr size_t maxBits = 128;
   if (values.empty() || !llvm::isPowerOf2_64(values.size()) || !llvm::all_equal(values.getTypes()) ||
       values.size() * size_t(bitsOf(values.front().getType())) > maxBits)
-    return bug(op, "an atomic takes one value, or neighbors of at most 16 bytes");
+    return bug(op, "an atomic takes one value, or contiguous values of at most 16 bytes");
   if (op.getScope() == ptx::Scope::cluster && failed(need(op, at, at.target.clusters))) return failure();
   std::string kind = atomicKind(op.getOp(), values.front().getType(), values.size(), at.target);
   if (kind.empty())
@@ -243,7 +243,7 @@ static LogicalResult lower(ptx::AtomicOp op, PrintContext &at) {
   return success();
 }
 
-/// What is left of the order where a fence in front has released.
+/// The order without its release, if a fence before the loop has already released.
 static ptx::Order ownOrder(ptx::CompareSwapOp op) {
   if (!op->hasAttr(ptx::alreadyReleasedName)) return op.getOrder();
   bool acquires = op.getOrder() == ptx::Order::acquire || op.getOrder() == ptx::Order::acq_rel;
@@ -253,7 +253,7 @@ static ptx::Order ownOrder(ptx::CompareSwapOp op) {
 static LogicalResult lower(ptx::CompareSwapOp op, PrintContext &at) {
   if (op.getScope() == ptx::Scope::cluster && failed(need(op, at, at.target.clusters))) return failure();
   int64_t bits = bitsOf(op.getValue().getType());
-  if (bits < 16) return bug(op, "there is no compare-and-swap of " + std::to_string(bits) + " bits");
+  if (bits < 16) return bug(op, "PTX has no compare-and-swap of " + std::to_string(bits) + " bits");
   Asm code(at);
   std::string to = code.out(op.getOld().getType()), address = code.address(op.getAddress());
   std::string compare = code.in(op.getCompare()), value = code.in(op.getValue());
@@ -284,7 +284,7 @@ static LogicalResult lower(ptx::PrefetchTensorMapOp op, PrintContext &at) {
 
 // ---- asynchronous copies
 
-/// Bytes beyond the source's size are written as zeros, so a false predicate means a source of zero bytes.
+/// The bytes after the source size are filled with zeros, so a false predicate becomes a source size of zero.
 static LogicalResult lower(ptx::CopyAsyncOp op, PrintContext &at) {
   int64_t bytes = op.getBytes();
   if (failed(need(op, at, at.target.cpAsync))) return failure();
@@ -331,10 +331,10 @@ static LogicalResult lower(ptx::MbarrierExpectOp op, PrintContext &at) {
   return onBarrier(op, at, "mbarrier.arrive.expect_tx.shared::cta.b64 _,", op.getBarrier(), ", " + std::to_string(op.getBytes()),
                    op.getPredicate());
 }
-/// Arrives at the barriers of all blocks of the cluster, which have the same address in each. A release in the block's scope
-/// is enough: only products have read what another block's engine overwrites, and those are over. For a release in the
-/// cluster's scope, ptxas adds a fence for the whole card (MEMBAR.ALL.GPU), for which each warp would wait twice an iteration.
-static LogicalResult arriveInBlocks(ptx::MbarrierArriveOp op, PrintContext &at, int64_t blocks) {
+/// Arrives at the barriers of all CTAs of the cluster, which have the same address in each. A release in CTA scope is enough: only MMAs
+/// have read the memory that another CTA's TMA overwrites, and they have completed. For a release in cluster scope ptxas adds a GPU-wide
+/// fence (MEMBAR.ALL.GPU), which would delay each warp twice per iteration.
+static LogicalResult arriveInCtas(ptx::MbarrierArriveOp op, PrintContext &at, int64_t blocks) {
   if (failed(need(op, at, at.target.clusters))) return failure();
   Asm code(at);
   std::string address = code.in(op.getBarrier()), predicate = code.when(op.getPredicate());
@@ -347,14 +347,15 @@ static LogicalResult arriveInBlocks(ptx::MbarrierArriveOp op, PrintContext &at, 
   return success();
 }
 
-/// Older cards take one arrival at a time.
+/// Older GPUs take one arrival at a time.
 static LogicalResult lower(ptx::MbarrierArriveOp op, PrintContext &at) {
   if (op.getCount() != 1 && failed(need(op, at, at.target.mbarrierTransactions))) return failure();
   std::string count = op.getCount() == 1 ? "" : ", " + std::to_string(op.getCount());
-  if (auto blocks = op->getAttrOfType<IntegerAttr>(ptx::inCtasName)) return arriveInBlocks(op, at, blocks.getInt());
+  if (auto blocks = op->getAttrOfType<IntegerAttr>(ptx::inCtasName)) return arriveInCtas(op, at, blocks.getInt());
   return onBarrier(op, at, "mbarrier.arrive.shared::cta.b64 _,", op.getBarrier(), count, op.getPredicate());
 }
-/// try_wait sleeps in hardware for a while and may then fail, so it is repeated; labels in braces are local. Older cards can only test.
+/// try_wait suspends the thread for a limited time and may then fail, so it is repeated; labels in braces are local. Older GPUs only have
+/// test_wait.
 static LogicalResult lower(ptx::MbarrierWaitOp op, PrintContext &at) {
   if (failed(need(op, at, at.target.mbarrier))) return failure();
   Asm code(at);
@@ -380,7 +381,7 @@ static LogicalResult checkTensor(Operation *op, PrintContext &at, size_t rank) {
   return rank >= 1 && rank <= 5 ? success() : bug(op, "a tensor map has 1 to 5 dimensions, not " + std::to_string(rank));
 }
 
-/// The policies are constants that the L2 cache understands; createpolicy would compute the same ones.
+/// The policies are constants for the L2 cache, equal to the results of createpolicy.
 static LogicalResult lower(ptx::TmaLoadOp op, PrintContext &at) {
   if (failed(checkTensor(op, at, op.getCoordinates().size()))) return failure();
   Asm code(at);
@@ -426,7 +427,7 @@ static LogicalResult lower(ptx::TmaWaitOp op, PrintContext &at) {
   if (failed(need(op, at, at.target.tma))) return failure();
   return plain(op, at, std::string("cp.async.bulk.wait_group") + (op.getRead() ? ".read " : " ") + std::to_string(op.getPending()) + ";");
 }
-/// Only for shared memory: the unqualified fence waits for global writes, too.
+/// Only for shared memory: the unqualified fence also waits for global writes.
 static LogicalResult lower(ptx::FenceAsyncOp op, PrintContext &at) {
   return failed(need(op, at, at.target.tma)) ? failure() : plain(op, at, "fence.proxy.async.shared::cta;");
 }
@@ -441,4 +442,4 @@ LogicalResult printMemory(Operation *op, PrintContext &at) {
       .Default([&](Operation *) { return printMatrix(op, at); });
 }
 
-} // namespace tilewright::spell
+} // namespace tilewright::ptx_print

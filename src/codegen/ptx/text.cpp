@@ -1,6 +1,6 @@
-// ptxas compiles PTX once more, allocates registers and schedules. So LLVM only cleans up what a simple emitter
-// leaves (repeated address arithmetic, dead code, invariant values in loops) and selects instructions; as for
-// the CPU, a short list of passes does that in milliseconds. They know what inline assembly does: effect.cpp.
+// ptxas compiles PTX again: it allocates registers and schedules. So LLVM only cleans up repeated address arithmetic, dead code and
+// loop-invariant values, and selects instructions. As for the CPU, a short list of passes does that in milliseconds. They know the
+// effects of inline assembly: effect.cpp.
 #include "codegen/ptx/text.h"
 
 #include "codegen/llvm_module.h"
@@ -38,8 +38,8 @@ static bool keepsLoopRolled(const Instruction &instruction) {
   return call && call->hasFnAttr(keepRolledName);
 }
 
-/// By itself ptxas unrolls loops, and a loop of wgmma then waits where the
-/// schedule did not intend it. The mark on a loop becomes .pragma "nounroll".
+/// ptxas unrolls loops by default, and a loop of wgmma then waits where the schedule did not intend it. The loop metadata becomes .pragma
+/// "nounroll".
 static void keepLoopsRolled(Function &function) {
   if (none_of(instructions(function), keepsLoopRolled)) return;
   DominatorTree dominators(function);

@@ -1,7 +1,7 @@
-// How many registers of a thread the results of a loop's products take, and how many there are. Results that are in use one after the other
+// How many registers of a thread the results of a loop's MMAs take, and how many there are. Results that are in use one after the other
 // share registers. Attention backward in one kernel:
 //   s = KQ    p = VG    w = exp2(s)    dv += wG    x = w * p    store x    dq = xK    dk += xQ    store dq
-// dv and dk are in use throughout, s and p until x is packed, dq behind that: what is counted is dv + dk + the larger one of s + p and dq.
+// dv and dk are in use throughout, s and p until x is packed, dq after that: what is counted is dv + dk + the larger one of s + p and dq.
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/registers.h"
@@ -18,7 +18,7 @@ int64_t registersOf(Type tile) {
 }
 
 namespace {
-/// From which operation of the loop's body on a product's result is in use, and until which; null: throughout.
+/// From which operation of the loop's body on an MMA's result is in use, and until which; null: throughout.
 struct InUse {
   Operation *first = nullptr, *last = nullptr;
   int64_t registers = 0;
@@ -28,7 +28,7 @@ struct InUse {
 };
 } // namespace
 
-/// Whether threads write the operand in an iteration: then its product starts where it stands, behind them.
+/// Whether threads write the operand in an iteration: then its MMA starts where it stands, after them.
 static bool isWrittenByThreads(Value operand, Block *body) {
   ttg::AllocOp alloc = allocOf(operand);
   return !alloc || llvm::any_of(accessesOf(alloc), [&](Operation *access) {
@@ -67,17 +67,17 @@ int64_t accumulatorsOf(scf::ForOp loop) {
     use.first = staysInPlace ? mma.getOperation() : &body->front();
     use.last = last;
   });
-  int64_t most = 0;
+  int64_t maxRegisters = 0;
   auto count = [&](Operation *at) {
     int64_t registers = 0;
     for (const InUse &use : results)
       if (use.at(at)) registers += use.registers;
-    most = std::max(most, registers);
+    maxRegisters = std::max(maxRegisters, registers);
   };
   count(&body->front());
   for (const InUse &use : results)
     if (use.first) count(use.first);
-  return most;
+  return maxRegisters;
 }
 
 int64_t registersOfMmas(scf::ForOp loop) {
@@ -91,7 +91,7 @@ int64_t registersOfMmas(scf::ForOp loop) {
 }
 
 int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool warpSpecialized) {
-  constexpr int64_t copyRegisters = 16; // slots and coordinates, which a producer has in the place of others
+  constexpr int64_t copyRegisters = 16; // stages and coordinates, which a producer has in the place of others
   int64_t threads = config.getWarps() << laneBits;
   int64_t available = warpSpecialized ? consumerRegisters(config, target) + copyRegisters
                                       : std::min(target.registersPerThread, target.registersPerSM / threads);

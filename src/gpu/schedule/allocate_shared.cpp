@@ -1,11 +1,11 @@
 // Gives every buffer, barrier and scratch reservation its offset in shared memory, and makes sharing safe.
-//   before: %ring = ttg.alloc : !ttg.buffer<4 x f16, ...>                         %out = ttg.alloc : !ttg.buffer<1 x f16, ...>
-//   after:  %ring = ttg.alloc {ttg.offset = 0} : !ttg.buffer<4 x f16, ...>        %out = ttg.alloc {ttg.offset = 0} : ...
+//   before: %buffer = ttg.alloc : !ttg.buffer<4 x f16, ...>                         %out = ttg.alloc : !ttg.buffer<1 x f16, ...>
+//   after:  %buffer = ttg.alloc {ttg.offset = 0} : !ttg.buffer<4 x f16, ...>        %out = ttg.alloc {ttg.offset = 0} : ...
 // The rule for bytes that had another use before: a thread is done with the earlier use when the reservation's time begins (shared_plan.h);
-// before the reservation's first access all threads must meet, and if the copy engine makes that access, each has fenced before they meet.
-// A reservation's first access stands where its alloc stands, so that one sync there serves all iterations of a loop behind it. Scratch
-// needs nothing: its operations meet before they write. Syncs with no access to shared memory since the last one go, and in loops those
-// that others make needless (redundant_barriers.cpp).
+// before the reservation's first access all threads must pass a barrier, and if TMA makes that access, each has fenced before that barrier.
+// A reservation's first access stands where its alloc stands, so that one barrier there serves all iterations of a loop after it. Scratch
+// needs nothing: its operations have a barrier before they write. Barriers with no access to shared memory since the last one are removed,
+// and in loops those that others make redundant (redundant_barriers.cpp).
 #include "gpu/passes.h"
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
@@ -28,7 +28,7 @@ public:
   LogicalResult run() {
     plan = planShared(function);
     if (plan.bytes > target.sharedBytes) return tooMuch();
-    if (std::optional<std::string> wrong = verify(plan)) return bug(function, "the plan of its shared memory does not hold: " + *wrong);
+    if (std::optional<std::string> error = verify(plan)) return bug(function, "the plan of its shared memory is invalid: " + *error);
     for (const Reservation &reservation : plan.reservations)
       reservation.op->setAttr(ttg::offsetName, b.getI64IntegerAttr(reservation.offset));
     function->setAttr(ttg::sharedBytesName, b.getI64IntegerAttr(plan.bytes));
@@ -114,7 +114,7 @@ private:
       b.setInsertionPoint(first);
       sync = ttg::CtaBarrierOp::create(b, alloc.getLoc());
     }
-    // Who fills the reservation, the producer or the warpgroup that widens, waits, too.
+    // The producer or the dequantize partition that fills the reservation waits, too.
     if (llvm::any_of(accessesOf(alloc),
                      [](Operation *access) { return access->hasAttr(ttg::producerName) || access->hasAttr(ttg::dequantizePartitionName); }))
       cast<ttg::CtaBarrierOp>(sync).setAllWarps(true);
@@ -124,7 +124,8 @@ private:
     }
   }
 
-  /// Erases syncs that follow another one with nothing between them. `synced`: whether shared memory has not been touched since a sync.
+  /// Erases barriers that follow another one with nothing between them. `synced`: whether shared memory has not been touched since a
+  /// barrier.
   void dropBarriers(Block &block, bool &synced) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (isa<ttg::CtaBarrierOp>(op)) {

@@ -1,4 +1,4 @@
-// The copy engine moves a box of a tensor, and swizzles it as the buffer's layout says: which buffer a tile gets that goes through a tensor
+// TMA moves a box of a tensor, and swizzles it as the buffer's layout says: which buffer a tile gets that goes through a tensor
 // map, and which map belongs to a buffer. One tensor may be copied in several boxes: each is a map of its own.
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/tiles/demanded_extent.h"
@@ -35,7 +35,7 @@ FailureOr<ttg::BufferType> bufferForCopies(Operation *op, Type tile, ArrayRef<in
   auto shared = type.getRank() == 1 ? SharedLayout::rowMajor(ttg::shapeOf(type), bits, dimsOf(order))
                                     : SharedLayout::swizzled(ttg::shapeOf(type), bits, 128, dimsOf(order));
   auto buffer = ttg::BufferType::get(context, 1, type.getElementType(), ttg::SharedAttr::get(context, shared));
-  if (!boxOf(buffer, order)) return bug(op, "the copy engine has no box for " + spelled(tile));
+  if (!boxOf(buffer, order)) return bug(op, "TMA has no box for " + spelled(tile));
   return buffer;
 }
 

@@ -5,12 +5,12 @@
 
 namespace tilewright::gpu {
 
-/// Loads that are copied together where they stand: those whose tiles are stored one beside the other.
+/// Loads that are copied together where they stand: those whose tiles are stored next to each other.
 struct CopyGroup {
   ttg::StoreSharedOp first;                       ///< of the whole run of stores
   llvm::SmallVector<ttg::StoreSharedOp> stores{}; ///< those that copies replace
   int64_t others = 0;                             ///< stores of the run that are threads' work
-  mlir::Operation *reader = nullptr;              ///< who first reads one of the buffers
+  mlir::Operation *reader = nullptr;              ///< the first reader of one of the buffers
   int64_t bytes = 0;
   bool threadsRead = false;
 };

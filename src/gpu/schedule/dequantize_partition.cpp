@@ -1,17 +1,17 @@
-// Where threads widen both operands of a product, all that tensor cores read is written to shared memory and read again, and nobody
-// multiplies while all widen. A warpgroup of its own can widen the second operand, into a ring, while two others widen the first one, which
-// goes from their registers into the product:
-//   before: for i { a = widen (copied a)    b = widen (copied b)    sync    store a, b    fence    sync    multiply    wait }
-//   after:  warpgroups 0, 1:    for i { a = widen (copied a)    wait until b is made    multiply by registers    wait    arrive: read }
-//           one more:           for i { b = widen (copied b)    store b    fence    arrive: b is made }
+// Where threads dequantize both operands of an MMA, all that tensor cores read is written to shared memory and read again, and no warp
+// multiplies while all dequantize. A warpgroup of its own can dequantize the second operand, into a circular buffer, while two others
+// dequantize the first one, which goes from their registers into the MMA:
+//   before: for i { a = dequantize (copied a)    b = dequantize (copied b)    barrier   store a, b   fence   barrier   multiply   wait }
+//   after:  warpgroups 0, 1:    for i { a = dequantize (copied a)   wait until b is made   multiply by registers   wait   arrive: read }
+//           one more:           for i { b = dequantize (copied b)    store b    fence    arrive: b is made }
 // Here the loop is rewritten as if all warps did all of it; what is the third warpgroup's is marked (`ttg.dequantize_partition`), and
 // specialize-warps takes it apart. Of a tile that the third one computes each thread holds whole rows along K, and warps 4 to 7 hold copies
 // of what 0 to 3 hold.
 //
-// Registers of the first operand hold pairs of neighbors along K, eight numbers apart. So that a thread reads sixteen neighbors at a time,
-// K is gone through in another order, by both operands (thread_value_groups.h). Of its rows one half is widened while products of the other
-// half run. What the loop carries beside its sums, the largest of some scales' exponents, is computed by who loads the scales, and comes to
-// the others behind the loop.
+// Registers of the first operand hold pairs of adjacent elements along K, eight numbers apart. So that a thread reads sixteen adjacent
+// elements at a time, K is gone through in another order, by both operands (thread_value_groups.h). Of its rows one half is dequantized
+// while MMAs of the other half run. What the loop carries next to its sums, the largest of some scales' exponents, is computed by the
+// warpgroup that loads the scales, and comes to the others after the loop.
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/relayout.h"
 #include "gpu/schedule/thread_value_groups.h"
@@ -61,7 +61,7 @@ public:
   ttg::WgmmaOp mma;
   std::optional<Stored> first; ///< null: already in registers
   Stored second;
-  Operation *syncs[2] = {nullptr, nullptr}; ///< around the stores and their fence
+  Operation *barriers[2] = {nullptr, nullptr}; ///< around the stores and their fence
   Operation *fence = nullptr;
 
   int64_t depthOf(const Stored &operand, int64_t dim) const { return operand.order[static_cast<size_t>(dim)]; }
@@ -100,10 +100,11 @@ private:
     Operation *begin = left->store, *end = right->store;
     if (end->isBeforeInBlock(begin)) std::swap(begin, end);
     if (begin->getNextNode() != end) return false;
-    syncs[0] = begin->getPrevNode();
+    barriers[0] = begin->getPrevNode();
     fence = end->getNextNode();
-    syncs[1] = fence->getNextNode();
-    if (!isa_and_nonnull<ttg::CtaBarrierOp>(syncs[0]) || !isa_and_nonnull<ttg::CtaBarrierOp>(syncs[1]) || !isa<ttg::FenceAsyncOp>(fence))
+    barriers[1] = fence->getNextNode();
+    if (!isa_and_nonnull<ttg::CtaBarrierOp>(barriers[0]) || !isa_and_nonnull<ttg::CtaBarrierOp>(barriers[1]) ||
+        !isa<ttg::FenceAsyncOp>(fence))
       return false;
     int64_t others = 0;
     for (Operation &op : loop.getBody()->without_terminator())
@@ -111,7 +112,7 @@ private:
     return others == 5 && waitsForIt();
   }
 
-  /// The product is waited for in its iteration, and adds to what the loop carries.
+  /// The MMA is waited for in its iteration, and adds to what the loop carries.
   bool waitsForIt() {
     auto wait = dyn_cast<ttg::WgmmaWaitOp>(*mma.getD().user_begin());
     auto sum = dyn_cast<BlockArgument>(mma.getC());
@@ -119,7 +120,7 @@ private:
            sum.getOwner() == loop.getBody() && sum.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == wait.getResults()[0];
   }
 
-  /// Whether nothing that others may load is stored in front of the loop's end, or by a loop over tiles around it: the third warpgroup
+  /// Whether nothing that others may load is stored before the loop's end, or by a loop over tiles around it: the third warpgroup
   /// does not wait for the others' stores, and is ahead of them by a tile.
   bool storesLater() {
     auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
@@ -137,7 +138,7 @@ private:
     return !walk.wasInterrupted();
   }
 
-  /// Whether a block of three warpgroups and a producer's begins with enough registers for the product's sums, needs them all in the end,
+  /// Whether a CTA of three warpgroups and a producer's begins with enough registers for the MMA's sums, needs them all in the end,
   /// and whether shared memory, its port that is, has less to do.
   bool suits() {
     constexpr int64_t rowsOfInstruction = 64, minDepth = 32, otherRegistersNextToSums = 26;
@@ -146,8 +147,8 @@ private:
     auto tile = cast<RankedTensorType>(second.store.getSrc().getType());
     int64_t depth = tile.getDimSize(depthOf(second, 0)), rows = tile.getDimSize(depthOf(second, 1));
     bool bits16 = tile.getElementTypeBitWidth() == 16 && result.getElementType().isF32();
-    bool sumsFit = columns / 2 + otherRegistersNextToSums <= firstRegisters(config, target, /*widener=*/true);
-    constexpr int64_t sumsOfBlock = 128; // with fewer another block fits beside this one, and fills its gaps
+    bool sumsFit = columns / 2 + otherRegistersNextToSums <= firstRegisters(config, target, /*dequantizes=*/true);
+    constexpr int64_t sumsOfBlock = 128; // with fewer another CTA fits next to this one, and fills its gaps
     bool fills = registersOf(result) >= sumsOfBlock;
     bool twoBlocks = result.getDimSize(0) == 4 * rowsOfInstruction; // of rows, for each of two warpgroups
     return bits16 && twoBlocks && sumsFit && fills && rows >= threadsOfDequantizePartition && depth >= minDepth &&
@@ -174,7 +175,7 @@ public:
     if (!right.canMake(c.second.store.getSrc(), rowLayout)) return false;
     if (right.copied().size() != 1 || cast<ttg::DescriptorLoadOp>(right.copied().front()).getOrder()[0] != along) return false;
     if (c.first->isCopied()) return true;
-    // Where a byte holds several numbers, who widens them has enough to do.
+    // Where a byte holds several numbers, dequantizing them is enough work for that warpgroup.
     auto copied = cast<RankedTensorType>(right.copied().front()->getResult(0).getType());
     if (copied.getNumElements() == rightTile.getNumElements()) findScales(c.first->store.getSrc());
     auto leftTile = cast<RankedTensorType>(c.first->store.getSrc().getType());
@@ -195,39 +196,39 @@ public:
   }
 
   void run() {
-    Value wide = right.make(c.second.store.getSrc(), rowLayout);
+    Value dequantized = right.make(c.second.store.getSrc(), rowLayout);
     b.setInsertionPoint(c.second.store);
     for (Value tile : scales)
       passOn(tile);
     if (!scales.empty()) function->setAttr(ttg::forwardsScalesName, b.getUnitAttr());
     if (!c.first->isCopied()) {
-      wide = Reorder(cast<RankedTensorType>(wide.getType()), c.depthOf(c.second, 0), evenOddInterleave).apply(b, wide);
+      dequantized = Reorder(cast<RankedTensorType>(dequantized.getType()), c.depthOf(c.second, 0), evenOddInterleave).apply(b, dequantized);
       passInRegisters();
     }
-    c.second.store.getSrcMutable().assign(wide);
+    c.second.store.getSrcMutable().assign(dequantized);
     for (Operation *op : {c.second.store.getOperation(), c.fence})
       op->setAttr(ttg::dequantizePartitionName, b.getUnitAttr());
-    for (Operation *sync : c.syncs)
-      sync->erase();
+    for (Operation *barrier : c.barriers)
+      barrier->erase();
     carryMaxima();
     releaseCopiesFirst();
     ttg::eraseDead(function);
   }
 
 private:
-  /// Whether copies are given back as soon as they have been read, not together with what is widened, behind the products. Of 4096 on an
+  /// Whether copies are released as soon as they have been read, not together with what is dequantized, after the MMAs. Of 4096 on an
   /// H100, together and so, in TFLOP/s: nvfp4 617 and 627, mxfp8 in a loop over tiles 666 and 668, but mxfp4 589 and 581, mxfp8 x mxfp4 618
   /// and 610, mxfp4 x mxfp8 606 and 590: where numbers are unpacked, and exponents compared, an arrival more costs more than it brings.
   void releaseCopiesFirst() {
     auto unpacks = c.loop.getBody()->getOps<ttg::UnpackE2m1Op>();
     if (comparesExponents && unpacks.begin() != unpacks.end()) return;
-    if (ttg::WgmmaWaitOp retires = drainingWaitIn(c.loop)) retires->setAttr(ttg::releasesCopiesFirstName, b.getUnitAttr());
+    if (ttg::WgmmaWaitOp drains = drainingWaitIn(c.loop)) drains->setAttr(ttg::releasesCopiesFirstName, b.getUnitAttr());
   }
 
   /// Where the tile depends on what the loop copies, what it depends on besides that comes from loads to registers alone: scales, before
-  /// each is repeated for its group. Whoever widens the second operand makes those of the first one, too, and leaves them in a buffer: a
-  /// fence waits for loads from memory, and the others have none then. Product of mxfp8 of 4096 on an H100: 617 TFLOP/s without, 643 so,
-  /// 603 where the others compute with the bytes, 631 where they do and read them an iteration early.
+  /// each is repeated for its group. The warpgroup that dequantizes the second operand makes those of the first one, too, and leaves them
+  /// in a buffer: a fence waits for loads from memory, and the others have none then. A matmul of mxfp8 of 4096 on an H100: 617 TFLOP/s
+  /// without, 643 so, 603 where the others compute with the bytes, 631 where they do and read them an iteration early.
   void findScales(Value tile) {
     Operation *op = tile.getDefiningOp();
     if (!isTile(tile) || !op || op->getBlock() != c.loop.getBody() || isa<ttg::DescriptorLoadOp>(op)) return;
@@ -282,7 +283,7 @@ private:
     return ttg::BufferType::get(tile.getContext(), 1, tile.getElementType(), ttg::SharedAttr::get(tile.getContext(), plain));
   }
 
-  /// A buffer for the tile. Of powers of two in fp16 the upper byte is enough: four slots fit beside a tile that is stored.
+  /// A buffer for the tile. Of powers of two in fp16 the upper byte is enough: four stages fit next to a tile that is stored.
   static ttg::BufferType bufferOf(Value tile) {
     auto type = cast<RankedTensorType>(tile.getType());
     Type element = isInUpperByte(tile) ? Type(IntegerType::get(tile.getContext(), 8)) : type.getElementType();
@@ -328,7 +329,7 @@ private:
     return arith::TruncIOp::create(b, loc, type.clone(b.getI8Type()), arith::ShRUIOp::create(b, loc, bits, eight));
   }
 
-  /// In front of the builder's place the tile is stored for the others.
+  /// Before the builder's insertion point the tile is stored for the others.
   void passOn(Value tile) {
     Value made = right.make(tile, rowsOfThreads(ttg::shapeOf(tile.getType()), 1));
     if (isInUpperByte(tile)) made = upperBytes(made);
@@ -342,16 +343,16 @@ private:
     left.readFrom(tile, buffer);
   }
 
-  /// What is computed from the scales that are passed on stands in front of the first product, behind their store.
+  /// What is computed from the scales that are passed on stands before the first MMA, after their store.
   void readBySecondStage(Operation *mma) {
-    DenseSet<Operation *> late;
+    DenseSet<Operation *> moved;
     for (Operation &op : llvm::make_early_inc_range(*mma->getBlock())) {
-      if (&op == mma || late.contains(&op)) return;
+      if (&op == mma || moved.contains(&op)) return;
       auto load = dyn_cast<ttg::LoadSharedOp>(op);
       bool reads = load && allocOf(load.getBuffer()) && allocOf(load.getBuffer())->getBlock() == mma->getBlock();
-      bool follows = llvm::any_of(op.getOperands(), [&](Value operand) { return late.contains(operand.getDefiningOp()); });
+      bool follows = llvm::any_of(op.getOperands(), [&](Value operand) { return moved.contains(operand.getDefiningOp()); });
       if (!reads && !follows) continue;
-      late.insert(&op);
+      moved.insert(&op);
       op.moveBefore(mma);
     }
   }
@@ -381,18 +382,18 @@ private:
     return {shape[static_cast<size_t>(c.first->order[0])], shape[static_cast<size_t>(c.first->order[1])]};
   }
 
-  /// Half of the rows, in the layout of a product's first operand, in front of the builder's place.
+  /// Half of the rows, in the layout of an MMA's first operand, before the builder's insertion point.
   Value operandHalf(RowHalves &halves, Value tile, size_t which) {
     Value half = halves.half(b, tile, which);
     half = Reorder(cast<RankedTensorType>(half.getType()), c.depthOf(*c.first, 1), evenOddInterleave).apply(b, half);
     if (c.first->order[0] == 0) return half;
-    Layout turned = ttg::layoutOf(half.getType()).transposed({1, 0});
-    auto type = ttg::withLayout(RankedTensorType::get(turned.shape, getElementTypeOrSelf(half.getType())), turned);
+    Layout transposed = ttg::layoutOf(half.getType()).transposed({1, 0});
+    auto type = ttg::withLayout(RankedTensorType::get(transposed.shape, getElementTypeOrSelf(half.getType())), transposed);
     return tt::TransOp::create(b, half.getLoc(), type, half, ArrayRef<int32_t>{1, 0});
   }
 
-  /// Two products of half as many rows, of which one runs while the other one's rows are widened:
-  ///   widen rows 0    start product 0    wait for product 1 of the iteration before    widen rows 1    start product 1    wait for product
+  /// Two MMAs of half as many rows, of which one runs while the other one's rows are dequantized:
+  ///   dequantize rows 0    start MMA 0    wait for MMA 1 of the iteration before    dequantize rows 1    start MMA 1    wait for MMA
   ///   0
   void passInRegisters() {
     Value tile = left.make(c.first->store.getSrc(), operandLayout);
@@ -434,16 +435,17 @@ private:
     c.first->alloc->erase();
   }
 
-  /// Where the loop's sums are wanted: what stands in front of that, the largest of the exponents, is computed under the last products.
+  /// Where the loop's sums are wanted: what stands before that, the largest of the exponents, is computed under the last MMAs.
   Operation *beforeSums(unsigned number) {
-    Operation *place = c.loop->getNextNode();
+    Operation *insertionPoint = c.loop->getNextNode();
     auto uses = [&](Operation *op) { return llvm::is_contained(op->getOperands(), c.loop.getResult(number)); };
-    while (!uses(place) && (place->getNumRegions() == 0 || isa<tt::ReduceOp>(place)) && !place->hasTrait<OpTrait::IsTerminator>())
-      place = place->getNextNode();
-    return place;
+    while (!uses(insertionPoint) && (insertionPoint->getNumRegions() == 0 || isa<tt::ReduceOp>(insertionPoint)) &&
+           !insertionPoint->hasTrait<OpTrait::IsTerminator>())
+      insertionPoint = insertionPoint->getNextNode();
+    return insertionPoint;
   }
 
-  /// The loop over tiles that carries on what the loop begins with and carries as well, and nobody else looks at in it; or null.
+  /// The loop over tiles that carries on what the loop begins with and carries as well, and has no other use in it; or null.
   scf::ForOp tilesOf(unsigned i) {
     auto init = dyn_cast<BlockArgument>(c.loop.getInitArgs()[i]);
     auto tiles = init ? dyn_cast<scf::ForOp>(init.getOwner()->getParentOp()) : scf::ForOp();
@@ -459,7 +461,7 @@ private:
     return tiles ? tiles.getTiedLoopInit(cast<BlockArgument>(init))->get() : init;
   }
 
-  /// Tiles that the loop carries for nobody but themselves are computed in the layout in which what they are made of is loaded.
+  /// Tiles that the loop carries only for themselves are computed in the layout in which what they are made of is loaded.
   void carryMaxima() {
     for (unsigned i = 0, end = c.loop.getNumRegionIterArgs(); i < end; ++i) {
       BlockArgument carried = c.loop.getRegionIterArg(i);
@@ -511,7 +513,7 @@ private:
   }
 
   /// Where the others only compare the tile with a constant, they get what that gives, a byte each. That takes little of shared memory,
-  /// beside rings and a tile's buffer that are in use throughout a loop over tiles.
+  /// next to circular buffers and a tile's buffer that are in use throughout a loop over tiles.
   bool forwardCompared(OpResult old, Value tile) {
     auto compared = old.hasOneUse() ? dyn_cast<arith::CmpIOp>(*old.user_begin()) : arith::CmpIOp();
     DenseIntElementsAttr limit;
@@ -520,8 +522,8 @@ private:
     auto type = cast<RankedTensorType>(compared.getType());
     auto bytes = cast<RankedTensorType>(type.clone(b.getI8Type()));
     auto own = [&](RankedTensorType like) { return ttg::withLayout(like, ttg::layoutOf(tile.getType())); };
-    Value most = arith::ConstantOp::create(b, loc, limit.resizeSplat(cast<ShapedType>(tile.getType())));
-    Value found = arith::CmpIOp::create(b, loc, compared.getPredicate(), tile, most);
+    Value maximum = arith::ConstantOp::create(b, loc, limit.resizeSplat(cast<ShapedType>(tile.getType())));
+    Value found = arith::CmpIOp::create(b, loc, compared.getPredicate(), tile, maximum);
     Value passed = forwardBytes(arith::ExtUIOp::create(b, loc, own(bytes), found), bytes);
     b.setInsertionPoint(compared);
     Value zero = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(bytes, Attribute(b.getI8IntegerAttr(0))));
@@ -534,8 +536,8 @@ private:
   Value forwardBytes(Value tile, RankedTensorType type) {
     Location loc = tile.getLoc();
     MLIRContext *context = b.getContext();
-    Value place = ttg::AllocOp::create(b, loc, plainBuffer(type));
-    place.getDefiningOp()->setAttr(ttg::liveThroughoutName, b.getUnitAttr());
+    Value buffer = ttg::AllocOp::create(b, loc, plainBuffer(type));
+    buffer.getDefiningOp()->setAttr(ttg::liveThroughoutName, b.getUnitAttr());
     auto mark = [&](Operation *op) { op->setAttr(ttg::dequantizePartitionName, b.getUnitAttr()); };
     auto zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
     Value made;
@@ -544,17 +546,17 @@ private:
       b.setInsertionPointToStart(&function.getBody().front());
       made = ttg::AllocBarriersOp::create(b, loc, ttg::BarriersType::get(context, 1), static_cast<uint32_t>(warpsOfGroup));
     }
-    mark(ttg::StoreSharedOp::create(b, loc, tile, place));
+    mark(ttg::StoreSharedOp::create(b, loc, tile, buffer));
     mark(ttg::BarrierArriveOp::create(b, loc, made, zero, Value()));
     ttg::BarrierWaitOp::create(b, loc, made, zero, zero);
-    return ttg::LoadSharedOp::create(b, loc, type, place);
+    return ttg::LoadSharedOp::create(b, loc, type, buffer);
   }
 
   tt::FuncOp function;
   Candidate &c;
   ttg::ConfigAttr config;
   Relayout left, right;
-  bool evenOddInterleave = false; ///< which neighbors registers hold
+  bool evenOddInterleave = false; ///< which elements registers hold
   bool comparesExponents = false;
   SmallVector<Value> scales; ///< of the first operand, which are passed on
   DenseSet<Value> searched;  ///< for them
@@ -571,7 +573,7 @@ bool isDequantizing(scf::ForOp loop) {
 bool partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
   constexpr int64_t minStages = 3;
   if (config.getWarps() != 2 * warpsOfGroup || config.getCtas() != 1 || config.getStages() < 2) return false;
-  if (whyNotWarpSpecialized(function, config, target) || mayLearnOfWrites(function)) return false;
+  if (warpSpecializationObstacle(function, config, target) || mayLearnOfWrites(function)) return false;
   if (function.walk([](scf::WhileOp) { return WalkResult::interrupt(); }).wasInterrupted()) return false;
   SmallVector<scf::ForOp> loops(function.getBody().getOps<scf::ForOp>());
   for (scf::ForOp tiles : SmallVector<scf::ForOp>(loops))
@@ -581,15 +583,15 @@ bool partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, const GpuT
     if (!candidate.match()) continue;
     Rewrite rewrite(function, candidate, config);
     if (!rewrite.plan()) continue;
-    // The rings must fit, what is copied and what is made of it.
+    // The circular buffers must fit, what is copied and what is made of it.
     int64_t bytes = rewrite.bytesOfScales();
     loop.walk([&](ttg::DescriptorLoadOp load) {
       auto tile = cast<RankedTensorType>(load.getType());
       bytes += tile.getNumElements() * std::max<int64_t>(8, tile.getElementTypeBitWidth()) / 8;
     });
-    ttg::AllocOp wide = candidate.second.alloc;
-    int64_t depth = llvm::divideCeil(minStages * (bytes + wide.getType().tileBytes()), wide.getType().tileBytes());
-    if (planShared(function, {{wide, depth, loop}}).bytes > target.sharedBytes) continue;
+    ttg::AllocOp dequantized = candidate.second.alloc;
+    int64_t depth = llvm::divideCeil(minStages * (bytes + dequantized.getType().tileBytes()), dequantized.getType().tileBytes());
+    if (planShared(function, {{dequantized, depth, loop}}).bytes > target.sharedBytes) continue;
     rewrite.run();
     function->setAttr(ttg::dequantizePartitionName, UnitAttr::get(function.getContext()));
     return true;

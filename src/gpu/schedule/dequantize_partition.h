@@ -1,43 +1,44 @@
-// A warpgroup that only widens the second operand of a product: what the pipeline, specialize-warps and the lowering must know of it.
+// A warpgroup that only dequantizes the second operand of an MMA: what the pipeline, specialize-warps and the lowering must know of it.
 #pragma once
 
 #include "gpu/schedule/loop_schedule.h"
 
 namespace tilewright::gpu {
 
-/// Gives the widening of a second operand to a warpgroup of its own, in one loop of the kernel, if that pays; whether it did. The loop's
-/// copies need a producer then.
+/// Gives the dequantization of a second operand to a warpgroup of its own, in one loop of the kernel, if that pays; whether it did. The
+/// loop's copies need a producer then.
 bool partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
-/// Whether the loop is such a one. What is widened apart has as many slots as the rings.
+/// Whether the loop is such a one. What the dequantize partition makes has as many stages as the circular buffers.
 bool isDequantizing(mlir::scf::ForOp loop);
 
-/// The wait behind which, in a loop whose first operand is widened by halves, the products of the iteration before are over; else null.
+/// The wait after which, in a loop whose first operand is dequantized by halves, the MMAs of the iteration before are over; else null.
 ttg::WgmmaWaitOp drainingWaitIn(mlir::scf::ForOp loop);
-/// All slots of the iteration before have been read there.
-void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp retires);
-/// What another warpgroup widens goes to slots as the copies do, the same ones: they are empty when those are. It says that it has read
-/// what was copied, and that a slot is made (barriers `made`), at one place; the others wait for that in front of their product. Where
-/// these read copies to registers alone, they may give the copies back at once, and what is widened, behind its products, by barriers of
-/// its own
+/// All stages of the iteration before have been read there.
+void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp drains);
+/// What another warpgroup dequantizes goes to stages as the copies do, the same ones: they are empty when those are. It says that it has
+/// read what was copied, and that a stage is made (barriers `made`), at one place; the others wait for that before their MMA. Where these
+/// read copies to registers alone, they may release the copies at once, and what is dequantized, after its MMAs, by barriers of its own
 /// (`wideEmpty`, else null).
 void fillDequantized(LoopSchedule &schedule, mlir::Value stageIndex, mlir::Value parity, llvm::ArrayRef<mlir::Value> empty,
-                     mlir::Value made, mlir::Value wideEmpty);
-/// Puts the loads to registers of both roles an iteration early, if `registers` reach for that, and has the others fence what they read.
+                     mlir::Value made, mlir::Value dequantizedEmpty);
+/// Puts the loads to registers of both partitions an iteration early, if `registers` reach for that, and has the others fence what they
+/// read.
 void prefetchLoadsInPartitions(LoopSchedule &schedule, int64_t registers);
-/// Each of the two roles waits where it first reads a slot of `buffers`.
+/// Each of the two partitions waits where it first reads a stage of `buffers`.
 void waitInPartitions(LoopSchedule &schedule, llvm::ArrayRef<mlir::Value> buffers, mlir::Value barriers, mlir::Value stageIndex,
                       mlir::Value parity);
 
-/// As many registers a thread has at first, in a block with a producer and, perhaps, a warpgroup that widens.
+/// The registers of a thread at the start, in a CTA with a producer and, perhaps, a warpgroup that dequantizes.
 int64_t firstRegisters(ttg::ConfigAttr config, const GpuTarget &target, bool dequantizes);
-/// Registers of a thread that multiplies beside both.
+/// Registers of a thread that multiplies next to both.
 int64_t registersNextToDequantize(ttg::ConfigAttr config, const GpuTarget &target);
-/// Whether a kernel may learn that another program has written something: who does not wait with the others would read too early.
+/// Whether a kernel may learn that another program has written something: a partition that does not wait with the others would read too
+/// early.
 bool mayLearnOfWrites(tt::FuncOp function);
 
-/// Makes the loop's loads to registers an iteration early, if `registers` of a thread reach for that: at its top, or behind an
+/// Makes the loop's loads to registers an iteration early, if `registers` of a thread reach for that: at its top, or after an
 /// operation.
-void prefetchLoads(LoopSchedule &schedule, int64_t registers, llvm::function_ref<mlir::Operation *(tt::LoadOp)> behind = {});
+void prefetchLoads(LoopSchedule &schedule, int64_t registers, llvm::function_ref<mlir::Operation *(tt::LoadOp)> after = {});
 /// Lets threads store what they have computed before they compute the rest.
 void interleaveStores(LoopSchedule &schedule);
 

@@ -1,8 +1,9 @@
-// The ring of what a warpgroup of its own widens (dequantize_partition.cpp), and who waits for whom. In iteration i, slot i mod stages:
+// The circular buffer of what a warpgroup of its own dequantizes (dequantize_partition.cpp), and which partition waits for which. In
+// iteration i, stage i mod stages:
 //   producer   wait: empty    start copies
-//   widener    wait: copied, read    read, widen, store    fence    arrive: empty, made
-//   others     wait: copied          read    fence    arrive: empty    widen    wait: made    multiply    arrive, once that is over: read
-// Or the others give all back behind the product, and `empty` says all: where they multiply by what was copied, and where that is faster.
+//   dequant    wait: copied, read    read, dequantize, store    fence    arrive: empty, made
+//   others     wait: copied          read    fence    arrive: empty    dequantize    wait: made    multiply, wait    arrive: read
+// Or the others release all after the MMA, and `empty` says all: where they multiply by what was copied, and where that is faster.
 #include "gpu/schedule/dequantize_partition.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -18,8 +19,8 @@ ttg::WgmmaWaitOp drainingWaitIn(scf::ForOp loop) {
   return {};
 }
 
-void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp retires) {
-  schedule.refillAfter = retires;
+void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp drains) {
+  schedule.refillAfter = drains;
   for (CircularBuffer &circularBuffer : schedule.circularBuffers)
     circularBuffer.releaseDistance = 1;
 }
@@ -28,7 +29,7 @@ static void markDequantizePartition(Operation *op) {
   op->setAttr(ttg::dequantizePartitionName, UnitAttr::get(op->getContext()));
 }
 
-/// Who first reads, in an iteration, what is widened for it.
+/// The operation that first reads, in an iteration, what is dequantized for it.
 static Operation *firstReader(LoopSchedule &schedule) {
   for (Operation &op : *schedule.loop.getBody())
     for (ttg::StoreSharedOp store : schedule.computed)
@@ -36,7 +37,7 @@ static Operation *firstReader(LoopSchedule &schedule) {
   return schedule.loop.getBody()->getTerminator();
 }
 
-/// What the stores of the warpgroup that widens are computed from, in an iteration.
+/// What the stores of the warpgroup that dequantizes are computed from, in an iteration.
 static llvm::SetVector<Operation *> dequantizeOps(LoopSchedule &schedule) {
   llvm::SetVector<Operation *> part;
   BackwardSliceOptions options;
@@ -58,7 +59,7 @@ static void releaseCopies(LoopSchedule &schedule, Value stageIndex, ArrayRef<Val
   }
 }
 
-void fillDequantized(LoopSchedule &schedule, Value stageIndex, Value parity, ArrayRef<Value> empty, Value made, Value wideEmpty) {
+void fillDequantized(LoopSchedule &schedule, Value stageIndex, Value parity, ArrayRef<Value> empty, Value made, Value dequantizedEmpty) {
   scf::ForOp loop = schedule.loop;
   Location loc = loop.getLoc();
   OpBuilder b(loop);
@@ -68,12 +69,12 @@ void fillDequantized(LoopSchedule &schedule, Value stageIndex, Value parity, Arr
     ttg::BufferType type = alloc.getType();
     b.setInsertionPoint(schedule.crossTilePrefetch ? loop->getParentOp() : loop.getOperation());
     auto all = ttg::BufferType::get(b.getContext(), schedule.stages, type.getElementType(), type.getLayout());
-    Value slots = ttg::AllocOp::create(b, alloc.getLoc(), all);
+    Value stages = ttg::AllocOp::create(b, alloc.getLoc(), all);
     b.setInsertionPointToStart(loop.getBody());
-    alloc.getResult().replaceAllUsesWith(ttg::StageOp::create(b, alloc.getLoc(), type, slots, stageIndex));
+    alloc.getResult().replaceAllUsesWith(ttg::StageOp::create(b, alloc.getLoc(), type, stages, stageIndex));
     alloc.erase();
   }
-  if (wideEmpty) {
+  if (dequantizedEmpty) {
     releaseCopies(schedule, stageIndex, empty);
     llvm::SetVector<Operation *> widening = dequantizeOps(schedule);
     for (Operation &op : *loop.getBody()) {
@@ -82,14 +83,14 @@ void fillDequantized(LoopSchedule &schedule, Value stageIndex, Value parity, Arr
       if (!touches) continue;
       b.setInsertionPoint(&op);
       auto one = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(1));
-      markDequantizePartition(ttg::BarrierWaitOp::create(b, loc, wideEmpty, stageIndex, arith::XOrIOp::create(b, loc, parity, one)));
+      markDequantizePartition(ttg::BarrierWaitOp::create(b, loc, dequantizedEmpty, stageIndex, arith::XOrIOp::create(b, loc, parity, one)));
       break;
     }
   }
-  Operation *behind = schedule.computed.back();
-  while (!isa<ttg::FenceAsyncOp>(behind))
-    behind = behind->getNextNode();
-  b.setInsertionPointAfter(behind);
+  Operation *after = schedule.computed.back();
+  while (!isa<ttg::FenceAsyncOp>(after))
+    after = after->getNextNode();
+  b.setInsertionPointAfter(after);
   for (Value barriers : empty)
     markDequantizePartition(ttg::BarrierArriveOp::create(b, loc, barriers, stageIndex, Value()));
   markDequantizePartition(ttg::BarrierArriveOp::create(b, loc, made, stageIndex, Value()));
@@ -97,7 +98,7 @@ void fillDequantized(LoopSchedule &schedule, Value stageIndex, Value parity, Arr
   ttg::BarrierWaitOp::create(b, loc, made, stageIndex, parity);
 }
 
-/// Whether the operation reads a slot of one of the buffers.
+/// Whether the operation reads a stage of one of the buffers.
 static bool readsStage(Operation *op, ArrayRef<Value> buffers) {
   return isa<ttg::LoadSharedOp, ttg::WgmmaOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
            Operation *stageIndex = operand.getDefiningOp();
@@ -107,9 +108,9 @@ static bool readsStage(Operation *op, ArrayRef<Value> buffers) {
          });
 }
 
-/// A fence waits for loads that were made in front of it, so that they stand behind it. That of the warps that multiply stands in front of
-/// their first product, where they have computed what they read, and the loads behind that. Where a word of scales holds those of two
-/// iterations alone, both stand at the top: products of 4096 on an H200, at the top and there, mxfp8 x mxfp4 577 and 612 TFLOP/s, nvfp4 567
+/// A fence waits for loads that were made before it, so that they stand after it. That of the warps that multiply stands before
+/// their first MMA, where they have computed what they read, and the loads after that. Where a word of scales holds those of two
+/// iterations alone, both stand at the top: matmuls of 4096 on an H200, at the top and there, mxfp8 x mxfp4 577 and 612 TFLOP/s, nvfp4 567
 /// and 543.
 void prefetchLoadsInPartitions(LoopSchedule &schedule, int64_t registers) {
   constexpr int64_t manyBytes = 4;

@@ -33,7 +33,7 @@ public:
     return !layout.freeMask(Axis::lane) && firstColumnOf(layout).has_value();
   }
 
-  /// Whether rows begin with a multiple of 16 bytes. Leaves dead operations in front of the loop if they do not.
+  /// Whether rows begin with a multiple of 16 bytes. Leaves dead operations before the loop if they do not.
   bool begin(OpBuilder &b, scf::ForOp loop) {
     SmallVector<Value> operands = {load.getPtr()};
     if (load.getMask()) operands.push_back(load.getMask());
@@ -45,16 +45,17 @@ public:
   }
 
   /// Replaces the load.
-  bool run(LoopSchedule &schedule, Operation *place) {
+  bool run(LoopSchedule &schedule, Operation *insertionPoint) {
     OpBuilder b(schedule.loop);
     if (!begin(b, schedule.loop)) return false;
     Value way = constant(b, 0);
     Value first = loadAt(b, way, LoopIterations(schedule.loop).existsIteration(b, 0), Value());
     scf::ForOp loop = schedule.loop = withMoreCarried(schedule.loop, {first, way});
     ValueRange held = loop.getRegionIterArgs().take_back(2);
-    b.setInsertionPoint(load->isBeforeInBlock(place) ? load : place); // before the next words, which use the same registers
+    b.setInsertionPoint(load->isBeforeInBlock(insertionPoint) ? load
+                                                              : insertionPoint); // before the next words, which use the same registers
     load.replaceAllUsesWith(bytes(b, held[0], held[1]));
-    b.setInsertionPoint(place);
+    b.setInsertionPoint(insertionPoint);
     Value next = arith::AddIOp::create(b, loc, held[1], constant(b, step));
     Value wanted = arith::AndIOp::create(b, loc, LoopIterations(loop).existsLater(b, 1), begins(b, next));
     Value words = loadAt(b, next, wanted, held[0]);
@@ -135,14 +136,14 @@ private:
   Value loadAt(OpBuilder &b, Value way, Value wanted, Value before) {
     Layout group = groupLayout();
     auto pointer = cast<tt::PointerType>(getElementTypeOrSelf(rows.getType()));
-    Type wide = tt::PointerType::get(b.getI64Type(), pointer.getAddressSpace());
+    Type wordPointer = tt::PointerType::get(b.getI64Type(), pointer.getAddressSpace());
     Value there = tt::AddPtrOp::create(b, loc, rows.getType(), rows, splat(b, way, ttg::layoutOf(rows.getType())));
-    Value words = tt::BitcastOp::create(b, loc, typed(ttg::layoutOf(rows.getType()), wide), there);
-    Value places = inColumns(b, words, group);
-    places = tt::AddPtrOp::create(b, loc, places.getType(), places, columnsOf(b, group, b.getI32Type()));
+    Value words = tt::BitcastOp::create(b, loc, typed(ttg::layoutOf(rows.getType()), wordPointer), there);
+    Value wordPointers = inColumns(b, words, group);
+    wordPointers = tt::AddPtrOp::create(b, loc, wordPointers.getType(), wordPointers, columnsOf(b, group, b.getI32Type()));
     Value all = splat(b, wanted, group);
     if (mask) all = arith::AndIOp::create(b, loc, all, inColumns(b, mask, group));
-    auto loaded = tt::LoadOp::create(b, loc, places, all, before);
+    auto loaded = tt::LoadOp::create(b, loc, wordPointers, all, before);
     loaded.setCache(load.getCache());
     loaded.setEvict(load.getEvict());
     loaded->setAttr(ttg::alignedWordsName, b.getUnitAttr());
@@ -179,9 +180,9 @@ private:
 };
 } // namespace
 
-bool loadScaleRows(LoopSchedule &schedule, tt::LoadOp load, int64_t step, Operation *place) {
+bool loadScaleRows(LoopSchedule &schedule, tt::LoadOp load, int64_t step, Operation *insertionPoint) {
   ScaleRows words(load, step);
-  return words.suits() && words.run(schedule, place);
+  return words.suits() && words.run(schedule, insertionPoint);
 }
 
 } // namespace tilewright::gpu

@@ -60,7 +60,7 @@ static std::optional<int64_t> advanceOf(Value value, scf::ForOp loop) {
 }
 
 /// How many bytes the load's bytes move in every iteration, if a word holds those of whole iterations. A mask that varies would have to be
-/// remembered for each word: that cost the gallery's product of mxfp8 and mxfp4 7 % on an H200.
+/// remembered for each word: that cost an example's matmul of mxfp8 and mxfp4 7 % on an H200.
 static std::optional<int64_t> stepOf(tt::LoadOp load, scf::ForOp loop) {
   auto isInvariant = [&](Value value) { return !value || loop.isDefinedOutsideOfLoop(value); };
   if (cast<RankedTensorType>(load.getType()).getElementTypeBitWidth() != 8 || load->hasAttr(ttg::unalignedName)) return {};
@@ -80,7 +80,7 @@ class Words {
 public:
   Words(tt::LoadOp load, int64_t step) : load(load), loc(load.getLoc()), tile(cast<RankedTensorType>(load.getType())), step(step) {}
 
-  /// The words of the first iteration, in front of the loop. Where the rows are known to begin with a word, all have the offsets of their
+  /// The words of the first iteration, before the loop. Where the rows are known to begin with a word, all have the offsets of their
   /// columns.
   Held first(OpBuilder &b, scf::ForOp loop) {
     begin(b, loop);
@@ -92,10 +92,10 @@ public:
   /// The words of the next iteration: the same ones, except where a new word begins.
   Held next(OpBuilder &b, scf::ForOp loop, const Held &held) {
     Value way = arith::AddIOp::create(b, loc, held.way, arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(step)));
-    Value place = indexAt(b, way), byte = arith::AndIOp::create(b, loc, place, constant(b, wordBytes - 1));
+    Value index = indexAt(b, way), byte = arith::AndIOp::create(b, loc, index, constant(b, wordBytes - 1));
     Value begins = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, byte, constant(b, step));
     Value wanted = arith::AndIOp::create(b, loc, isWanted(b, LoopIterations(loop).existsLater(b, 1)), begins);
-    return {loadAt(b, place, wanted, held.words), way};
+    return {loadAt(b, index, wanted, held.words), way};
   }
 
   /// The load's result, taken from its words.
@@ -123,12 +123,12 @@ private:
   }
 
   /// The words around places where `wanted` is true, and `before` elsewhere.
-  Value loadAt(OpBuilder &b, Value place, Value wanted, Value before) {
-    Value whole = arith::AndIOp::create(b, loc, place, constant(b, -wordBytes));
+  Value loadAt(OpBuilder &b, Value index, Value wanted, Value before) {
+    Value whole = arith::AndIOp::create(b, loc, index, constant(b, -wordBytes));
     Value pointers = tt::AddPtrOp::create(b, loc, start.getType(), start, whole);
     auto pointer = cast<tt::PointerType>(getElementTypeOrSelf(pointers.getType()));
-    Type wide = with(tt::PointerType::get(b.getI64Type(), pointer.getAddressSpace()));
-    auto words = tt::LoadOp::create(b, loc, tt::BitcastOp::create(b, loc, wide, pointers), wanted, before);
+    Type wordPointer = with(tt::PointerType::get(b.getI64Type(), pointer.getAddressSpace()));
+    auto words = tt::LoadOp::create(b, loc, tt::BitcastOp::create(b, loc, wordPointer, pointers), wanted, before);
     words.setCache(load.getCache());
     words.setEvict(load.getEvict());
     words->setAttr(ttg::alignedWordsName, b.getUnitAttr());
@@ -157,8 +157,8 @@ private:
 };
 } // namespace
 
-/// Whether nobody but a warpgroup that widens loads to registers. Of what it computes, the other two are taken to hold copies of one
-/// another's. Where those load scales as well, 16 bytes for the one are no gain: products of 4096 on an H100, with eight and with 16, mxfp8
+/// True if only the dequantize partition loads to registers. Of what it computes, the other two are taken to hold copies of one
+/// another's. Where those load scales as well, 16 bytes for the one are no gain: matmuls of 4096 on an H100, with eight and with 16, mxfp8
 /// x mxfp4 622 and 614 TFLOP/s, nvfp4 620 and 618, but bf16 x mxfp4, where it is alone, 690 and 708.
 static bool dequantizePartitionLoadsAlone(scf::ForOp loop) {
   return isDequantizing(loop) && llvm::all_of(loop.getBody()->getOps<tt::LoadOp>(), [](tt::LoadOp load) {
@@ -166,11 +166,11 @@ static bool dequantizePartitionLoadsAlone(scf::ForOp loop) {
          });
 }
 
-bool loadScaleWords(LoopSchedule &schedule, tt::LoadOp load, Operation *place) {
+bool loadScaleWords(LoopSchedule &schedule, tt::LoadOp load, Operation *insertionPoint) {
   std::optional<int64_t> step = stepOf(load, schedule.loop);
   if (!step) return false;
-  if (dequantizePartitionLoadsAlone(schedule.loop) && loadScaleRows(schedule, load, *step, place)) return true;
-  // A word holds those of several iterations, and more of them than one access brings of neighbors.
+  if (dequantizePartitionLoadsAlone(schedule.loop) && loadScaleRows(schedule, load, *step, insertionPoint)) return true;
+  // A word holds those of several iterations, and more of them than one access brings of contiguous elements.
   auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
   if (*step * (vector ? vector.getInt() : 1) >= wordBytes) return false;
   Words words(load, *step);
@@ -179,9 +179,9 @@ bool loadScaleWords(LoopSchedule &schedule, tt::LoadOp load, Operation *place) {
   scf::ForOp loop = schedule.loop = withMoreCarried(schedule.loop, {first.words, first.way});
   auto own = loop.getRegionIterArgs().take_back(2);
   Held held{own[0], own[1]};
-  b.setInsertionPoint(load->isBeforeInBlock(place) ? load : place); // before the next words, which use the same registers
+  b.setInsertionPoint(load->isBeforeInBlock(insertionPoint) ? load : insertionPoint); // before the next words, which use the same registers
   load.replaceAllUsesWith(words.bytes(b, held));
-  b.setInsertionPoint(place);
+  b.setInsertionPoint(insertionPoint);
   Held next = words.next(b, loop, held);
   Operation *yield = loop.getBody()->getTerminator();
   yield->insertOperands(yield->getNumOperands(), {next.words, next.way});

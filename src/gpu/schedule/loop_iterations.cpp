@@ -3,7 +3,7 @@
 //   %x = scf.for %i ... iter_args(%d = %start) {              two iterations ahead:
 //     %p = tt.addptr %base, %d                                  %e = %d + 2 * %by     %q = tt.addptr %base, %e
 //     scf.yield (%d + %by)
-// This file also has what loops carry for the copies: the slot and the parity of an iteration.
+// This file also has what loops carry for the copies: the stage and the parity of an iteration.
 #include "gpu/schedule/loop_schedule.h"
 #include "ir/refusal.h"
 
@@ -228,7 +228,7 @@ FailureOr<SmallVector<Value>> carryState(Operation *place, ArrayRef<Value> initi
   for (Operation *op : around) {
     auto loop = dyn_cast<scf::WhileOp>(op);
     bool carries = isa<scf::ForOp, scf::IfOp>(op) || (loop && loop.getAfter().isAncestor(place->getParentRegion()));
-    if (!carries) return bug(op, "nothing can be carried through it to a copy by the copy engine");
+    if (!carries) return bug(op, "it cannot carry the stage index to a TMA copy");
   }
   size_t count = initial.size();
   SmallVector<Value> state(initial);

@@ -1,5 +1,5 @@
 // Which loads of a loop run ahead of it, and where their buffers are read and written again: the schedule that the pipeline
-// acts on. It is plain data, so that a pass that splits a loop by roles (copies here, products there) can read it as well.
+// acts on. It is plain data, so that a pass that splits a loop by partitions (copies here, MMAs there) can read it as well.
 #pragma once
 
 #include "gpu/schedule/shared_plan.h"
@@ -26,16 +26,16 @@ struct Copy {
   ttg::AllocOp alloc;
 };
 
-/// Copies of one loop that are needed at the same place: they arrive together. Each has a buffer of `stages` slots; iteration i uses slot i
-/// mod stages.
+/// Copies of one loop that are needed at the same place: they arrive together. Each has a buffer of `stages` tiles; iteration i uses
+/// stage i mod stages.
 struct CircularBuffer {
   bool tma = false; ///< otherwise cp.async
   llvm::SmallVector<Copy> copies;
   mlir::Operation *firstReader = nullptr; ///< in the loop's body, as all operations here
-  mlir::Operation *lastReader = nullptr;  ///< after it, this warp has read an iteration's slot
+  mlir::Operation *lastReader = nullptr;  ///< after it, this warp has read an iteration's stage
   bool threadsRead = false;               ///< by load_shared or fma_dot
   bool mmaRead = false;                   ///< by wgmma
-  int64_t releaseDistance = 1;            ///< the refill of iteration i goes to the slot of iteration i - lag
+  int64_t releaseDistance = 1;            ///< the refill of iteration i goes to the stage of iteration i - releaseDistance
   int64_t distance(int64_t stages) const { return stages - releaseDistance; } ///< how many iterations a copy is ahead
 };
 
@@ -50,98 +50,101 @@ struct LoopSchedule {
   int64_t stages = 1;
   llvm::SmallVector<CircularBuffer> circularBuffers; ///< none: the loop has no load that may run ahead
   llvm::SmallVector<UnpipelinedLoad> unpipelined;
-  llvm::SmallVector<ttg::StoreSharedOp> computed; ///< of products' operands that threads make; none if there is no space for two of each
+  llvm::SmallVector<ttg::StoreSharedOp> computed; ///< of MMAs' operands that threads make; none if there is no space for two of each
   int64_t computedStages = 2;                     ///< how many there are of each
-  llvm::SmallVector<ttg::WgmmaOp> inFlight; ///< products that run on over the back edge; without any, an iteration waits for all of its own
-  ttg::WgmmaWaitOp drainingWait;            ///< it retires the products in flight of the iteration before; null: they retire one another
-  ttg::WgmmaOp prefetchedMma;                     ///< a product that is started an iteration early: prefetchMma. It alone reads the first ring
-  mlir::Operation *refillAfter = nullptr;   ///< one sync, then all refills, stand behind it; null: at the top of the iteration
-  ttg::CtaBarrierOp publishBarrier; ///< `refillAfter` where it is itself that sync: it shows products what threads have made of all slots
-  bool crossTilePrefetch = false;   ///< the first copies of the loop's next run are started behind this one (persistent_loop.cpp)
-  bool warpSpecialized = false;     ///< a warp of its own refills; behind `refillAfter` the others only say that they have read
-  bool runsDecoupled = false;       ///< with roles no warpgroup waits for another one, from tile to tile (per_warp_group_store.cpp)
+  llvm::SmallVector<ttg::WgmmaOp>
+      inFlight;                  ///< MMAs that stay in flight across the back edge; without any, an iteration waits for all of its own
+  ttg::WgmmaWaitOp drainingWait; ///< it drains the MMAs in flight of the iteration before; null: they drain one another
+  ttg::WgmmaOp prefetchedMma;    ///< an MMA that is started an iteration early: prefetchMma. It alone reads the first circular buffer
+  mlir::Operation *refillAfter = nullptr; ///< one barrier, then all refills, stand after it; null: at the top of the iteration
+  ttg::CtaBarrierOp publishBarrier; ///< `refillAfter` where it is itself that barrier: it shows MMAs what threads have made of all stages
+  bool crossTilePrefetch = false;   ///< the first copies of the loop's next run are started after this one (persistent_loop.cpp)
+  bool warpSpecialized = false;     ///< a warp of its own refills; after `refillAfter` the others only say that they have read
+  bool runsDecoupled = false; ///< with warp specialization no warpgroup waits for another one, from tile to tile (per_warp_group_store.cpp)
 };
 
 /// The loads that may run ahead in the loop. `stages` has not been chosen yet.
 LoopSchedule scheduleLoop(mlir::scf::ForOp loop, bool mayCopyAsync);
-/// Chooses, for a depth, which products stay in flight and when slots are filled again. Needs stages > 1.
+/// Chooses, for a depth, which MMAs stay in flight and when stages are filled again. Needs stages > 1.
 void scheduleRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config, const GpuTarget &target);
 /// Notes on the loop, and on its loads, what was decided and why (ttg.loop_schedule, ttg.not_pipelined). `wanted`: the stages asked for.
 void recordDecision(const LoopSchedule &schedule, int64_t wanted);
-/// Whether a loop's accumulators leave a multiprocessor too few registers for a second block.
+/// Whether a loop's accumulators leave an SM too few registers for a second CTA.
 bool limitsToOneCtaPerSM(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target);
-/// Whether all blocks of a program load the same tile in every iteration, so
-/// that each can bring a part of it (multicast.cpp): only products may read it.
+/// Whether all CTAs of a cluster load the same tile in every iteration, so
+/// that each can bring a part of it (multicast.cpp): only MMAs may read it.
 bool isMulticastToAllCtas(const CircularBuffer &circularBuffer, const Copy &copy, ttg::ConfigAttr config);
-/// How they share a tile's boxes: they take turns at whole boxes (1), or each brings
-/// its rows of every box (as many parts as blocks). Null if neither is possible.
+/// How they share a tile's boxes: they alternate in whole boxes (1), or each brings
+/// its rows of every box (as many parts as CTAs). Null if neither is possible.
 std::optional<int64_t> boxesPerCta(ttg::BufferType tile, int64_t blocks);
-/// Why the blocks of a program cannot fill one another's slots, as far as the kernel outside its loops decides that.
-std::optional<std::string> whyNoMulticast(tt::FuncOp function);
+/// Why the CTAs of a cluster cannot fill one another's stages, as far as the kernel outside its loops decides that.
+std::optional<std::string> multicastObstacle(tt::FuncOp function);
 /// Why a kernel with these loops, placed, has no warp that only starts copies; null if it gets one (specialize_warps.cpp).
-std::optional<std::string> whyNotWarpSpecialized(llvm::ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target);
+std::optional<std::string> warpSpecializationObstacle(llvm::ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target);
 /// The same, as far as no schedule decides it.
-std::optional<std::string> whyNotWarpSpecialized(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
+std::optional<std::string> warpSpecializationObstacle(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
 /// Whether the loop may write what `load` reads: then the load cannot run ahead. After an atomic operation nothing is known.
 bool mayBeWritten(tt::LoadOp load, mlir::scf::ForOp loop);
 /// Registers of a thread for a tile.
 int64_t registersOf(mlir::Type tile);
-/// Registers of a thread for the results of a loop's products, as many as are in use at one time, and how many there are for them
+/// Registers of a thread for the results of a loop's MMAs, as many as are in use at one time, and how many there are for them
 /// (accumulators.cpp).
 int64_t accumulatorsOf(mlir::scf::ForOp loop);
 int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool warpSpecialized);
-/// The same for products by mma.sync or by threads, with their operands, as if all of it were there at one time.
+/// The same for MMAs by mma.sync or by threads, with their operands, as if all of it were there at one time.
 int64_t registersOfMmas(mlir::scf::ForOp loop);
 /// Registers of a multiplying thread, where another warpgroup has left it some.
 int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target);
-/// What is wrong with a schedule, as text, or null: every iteration's wait must have its arrival, and a slot
-/// may be filled again only after all threads have read it. Checked before a schedule becomes code (proof.cpp).
+/// What is wrong with a schedule, as text, or null: every iteration's wait must have its arrival, and a stage
+/// may be filled again only after all threads have read it. Checked before a schedule becomes code (verify_schedule.cpp).
 std::optional<std::string> verify(const LoopSchedule &schedule);
 
-/// Starts `schedule.ahead` of the next iteration at the top of each, behind `top`, and carries its result. `arrival` waits for its ring;
-/// `first`: slot and parity of the first iteration, `next`: of the next one. Returns the loop that has taken the place of the schedule's.
+/// Starts `schedule.prefetchedMma` of the next iteration at the top of each, after `top`, and carries its result. `arrival` waits for its
+/// circular buffer; `first`: stage and parity of the first iteration, `next`: of the next one. Returns the loop that has taken the place of
+/// the schedule's.
 mlir::scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, mlir::ValueRange first, mlir::ValueRange next,
                              mlir::Operation *top);
 
-/// The number of slots of a buffer that threads fill for products with which nobody needs to wait for the readers of a slot.
+/// The number of stages of a buffer that threads fill for MMAs with which no thread needs to wait for the readers of a stage.
 constexpr int64_t stagesWithoutWaiting = 3;
-/// The sync after the stores to such buffers, if threads have read before it what was loaded ahead for them; otherwise null.
+/// The barrier after the stores to such buffers, if threads have read before it what was loaded ahead for them; otherwise null.
 ttg::CtaBarrierOp barrierAfterComputed(const LoopSchedule &schedule, int64_t stages);
-/// How many slots there is space for, in each buffer that threads fill for products.
+/// How many stages there is space for, in each buffer that threads fill for MMAs.
 int64_t stagesForComputed(const LoopSchedule &schedule, tt::FuncOp function, const GpuTarget &target);
-/// Gives each buffer that threads fill for products several slots, which iterations use in turn: one is filled
-/// while products read the others. Loads to registers start an iteration early, if a thread's `registers` suffice.
+/// Gives each buffer that threads fill for MMAs several stages, which iterations use alternately: one is filled
+/// while MMAs read the others. Loads to registers start an iteration early, if a thread's `registers` suffice.
 void overlapComputedOperands(LoopSchedule &schedule, int64_t registers);
 
 /// Replaces a load of bytes an iteration early, before `place`, by a word of memory
 /// that serves several iterations; false if a word does not hold them (load_scale_words.cpp).
-bool loadScaleWords(LoopSchedule &schedule, tt::LoadOp load, mlir::Operation *place);
+bool loadScaleWords(LoopSchedule &schedule, tt::LoadOp load, mlir::Operation *insertionPoint);
 /// The same, 16 bytes at a time, where each thread has rows to itself that begin with a multiple of 16 bytes (load_scale_rows.cpp). The
 /// load's bytes move by `step` in every iteration.
-bool loadScaleRows(LoopSchedule &schedule, tt::LoadOp load, int64_t step, mlir::Operation *place);
+bool loadScaleRows(LoopSchedule &schedule, tt::LoadOp load, int64_t step, mlir::Operation *insertionPoint);
 
-/// Whether an iteration of the loop, from its first product `ahead` on,
+/// True if an iteration of the loop, from its first MMA `firstMma` on,
 /// can be cut into two parts, the second of which runs one iteration late.
-bool canPipelineTwoStages(mlir::scf::ForOp loop, ttg::WgmmaOp ahead);
+bool canPipelineTwoStages(mlir::scf::ForOp loop, ttg::WgmmaOp firstMma);
 /// Cuts it: the loop has one iteration less, and the missing parts stand before and after it. Returns the new loop.
-mlir::scf::ForOp pipelineTwoStages(mlir::scf::ForOp loop, ttg::WgmmaOp ahead);
+mlir::scf::ForOp pipelineTwoStages(mlir::scf::ForOp loop, ttg::WgmmaOp firstMma);
 
-/// Lets the products in flight run on until the next iteration's have started, or
-/// until its `retiring`. Returns the wait that retires the previous iteration.
+/// Lets the MMAs in flight continue until the next iteration's have started, or
+/// until its `drainingWait`. Returns the wait that drains the previous iteration.
 mlir::Operation *keepInFlight(LoopSchedule &schedule);
 
-/// The loop around the schedule's whose next iteration's first copies can be started early, behind the products of this one; null if there
+/// The loop around the schedule's whose next iteration's first copies can be started early, after the MMAs of this one; null if there
 /// is none. The schedule must have been placed.
 mlir::scf::ForOp persistentLoop(const LoopSchedule &schedule);
-/// The buffers through which tiles leave a loop, as they are used if stores run on: one for all tiles of a type, throughout the loop.
+/// The buffers through which tiles leave a loop, as they are used if stores stay in flight: one for all tiles of a type, throughout the
+/// loop.
 llvm::SmallVector<DeeperBuffer> bytesHeldByStores(mlir::scf::ForOp loop);
-/// Lets the stores of a loop run on until their buffer is written again.
+/// Lets the stores of a loop stay in flight until their buffer is written again.
 void letStoresRun(mlir::scf::ForOp loop);
-/// Branches that store tiles once more (tt.overwrites) wait until all that the copy engine stores before has been written.
+/// Branches that store tiles once more (tt.overwrites) wait until all that TMA stores before has been written.
 void waitForStores(tt::FuncOp function);
 
-/// A result on its way out, in a loop: sync    store_shared    fence_async    sync    tma_store    tma_store_wait 0. The buffer
-/// is used by nobody else.
+/// A result on its way out, in a loop: barrier    store_shared    fence_async    barrier    tma_store    tma_store_wait 0. The buffer
+/// has no other use.
 struct TileStore {
   ttg::AllocOp alloc;
   mlir::Operation *sync = nullptr;
@@ -150,15 +153,16 @@ struct TileStore {
   ttg::TmaStoreWaitOp wait;
 };
 llvm::SmallVector<TileStore> storesOf(mlir::scf::ForOp loop);
-/// Erases syncs of loops that other syncs make unnecessary; everything in shared memory must have its place (redundant_barriers.cpp).
+/// Erases barriers of loops that other barriers make unnecessary; everything in shared memory must have its offset
+/// (redundant_barriers.cpp).
 void eliminateRedundantBarriers(tt::FuncOp function);
 /// Whether each of two warpgroups can store the rows that it holds, without ever touching memory that the other stores to
 /// (per_warp_group_store.cpp).
 bool canStorePerWarpGroup(mlir::scf::ForOp tiles);
-/// Lets them do that, once stores run on: a warpgroup meets only itself.
+/// Lets them do that, once stores stay in flight: a warpgroup only synchronizes its own warps.
 void storePerWarpGroup(mlir::scf::ForOp tiles);
 
-/// How the copy engine moves the buffer, if its dimensions have this order in memory. Dimensions of extent 1 may be anywhere.
+/// How TMA moves the buffer, if its dimensions have this order in memory. Dimensions of extent 1 may be anywhere.
 std::optional<TmaBox> boxOf(ttg::BufferType type, llvm::ArrayRef<int32_t> order);
 /// A buffer for a tile that goes through a tensor map.
 mlir::FailureOr<ttg::BufferType> bufferForCopies(mlir::Operation *op, mlir::Type tile, llvm::ArrayRef<int32_t> order);
@@ -168,17 +172,17 @@ mlir::FailureOr<mlir::Value> mapFor(tt::FuncOp function, mlir::Operation *op, ml
                                     llvm::ArrayRef<int32_t> order, int64_t parts);
 
 /// Gives every transfer through a tensor map buffers of its own (tma_staging_buffers.cpp): afterwards each load through a map has one use,
-/// the store to a buffer that the copy engine can fill, in the same block, and no store through a map is left.
+/// the store to a buffer that TMA can fill, in the same block, and no store through a map is left.
 llvm::LogicalResult stageTmaTransfers(tt::FuncOp function);
-/// Erases a store to a buffer, and with the last of its neighbours what stood around them: sync, stores, fence, sync.
+/// Erases a store to a buffer, and with the last of the adjacent stores what stood around them: barrier, stores, fence, barrier.
 void eraseStore(ttg::StoreSharedOp store);
 
 /// Keeps long rows that are reduced several times in shared memory, in the form in which they came (stage_rows.cpp).
 void stageRowsInShared(tt::FuncOp function);
 
-/// The alloc that slots and views refer to; null for anything else.
+/// The alloc that stages and views refer to; null for anything else.
 ttg::AllocOp allocOf(mlir::Value buffer);
-/// Every operation that reads or writes the buffer, through slots and views.
+/// Every operation that reads or writes the buffer, through stages and views.
 llvm::SmallVector<mlir::Operation *> accessesOf(ttg::AllocOp alloc);
 
 /// The same arithmetic for another iteration of a loop: clones what a value is computed from, with the induction variable and loop-carried
@@ -209,8 +213,8 @@ private:
 /// The loop with more carried values; the caller appends what is yielded for them. The old one is gone.
 mlir::scf::ForOp withMoreCarried(mlir::scf::ForOp loop, mlir::ValueRange inits);
 /// State that survives all iterations of all loops around `place`: it starts as `initial` at the function's entry, and at
-/// `place`, `update` computes its next value from its present one. `replaced` is told about loops that had to be rebuilt. Returns the state
-/// behind all of them.
+/// `place`, `update` computes its next value from its present one. `replaced` is called for loops that had to be rebuilt. Returns the state
+/// after all of them.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>> carryState(mlir::Operation *place, llvm::ArrayRef<mlir::Value> initial,
                                                            llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)> update,
                                                            llvm::function_ref<void(mlir::Operation *, mlir::Operation *)> replaced);

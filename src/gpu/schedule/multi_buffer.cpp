@@ -1,14 +1,14 @@
-// A product's operand that threads compute, from smaller numbers or from what was loaded to registers, goes through a buffer. With one
-// buffer threads and tensor cores take turns; with two, threads fill one while the product before reads the other:
-//   before: for i { compute    sync    store to %p    fence    sync    start product i    wait 0 }
-//   after:  for i { compute    store to %p[i mod 2]   fence    sync    start product i    wait 1: product i - 1 is over    sync }
-// Slot i mod 2 was read by product i - 2. Its warp has waited for it behind product i - 1, and the last sync has shown that to all. With
-// three slots the sync in front of product i - 1 has shown that product i - 3 is over, and there is no other one.
+// An MMA's operand that threads compute, from smaller numbers or from what was loaded to registers, goes through a buffer. With one
+// buffer threads and tensor cores alternate; with two, threads fill one while the MMA before reads the other:
+//   before: for i { compute    barrier    store to %p    fence    barrier    start MMA i    wait 0 }
+//   after:  for i { compute    store to %p[i mod 2]   fence    barrier    start MMA i    wait 1: MMA i - 1 is over    barrier }
+// Stage i mod 2 was read by MMA i - 2. Its warp has waited for it after MMA i - 1, and the last barrier has shown that to all. With
+// three stages the barrier before MMA i - 1 has shown that MMA i - 3 is over, and there is no other one.
 //
-// What threads load to registers they load at the top of the iteration before. ptxas moves a load behind the arithmetic, which takes fewer
-// registers; then the fence waits for it (mxfp8 product of 4096 on an H200: a third of all stalls). A barrier of the warp, which no load
-// passes, stands behind them. Two iterations early would be too early: the loop carries what was loaded from one register to the next, and
-// at its end waits for the loads that it has just started (the same product, scales alone: more than a third of all stalls).
+// What threads load to registers they load at the top of the iteration before. ptxas moves a load after the arithmetic, which takes fewer
+// registers; then the fence waits for it (mxfp8 matmul of 4096 on an H200: a third of all stalls). A barrier of the warp, which no load
+// passes, stands after them. Two iterations early would be too early: the loop carries what was loaded from one register to the next, and
+// at its end waits for the loads that it has just started (the same MMA, scales alone: more than a third of all stalls).
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/tiles/layout_cost.h"
 #include "ir/volatile_load.h"
@@ -26,7 +26,7 @@ static bool isCopied(const LoopSchedule &schedule, Operation *load) {
   });
 }
 
-/// The sync in front of a row of stores, if all of them go to such buffers or become copies that run ahead: those wait for themselves.
+/// The barrier before a row of stores, if all of them go to such buffers or become copies that run ahead: those wait for themselves.
 static ttg::CtaBarrierOp barrierBefore(const LoopSchedule &schedule, ttg::StoreSharedOp store) {
   auto waitsForItself = [&](ttg::StoreSharedOp each) {
     return isCopied(schedule, each.getSrc().getDefiningOp()) || llvm::is_contained(schedule.computed, each);
@@ -40,11 +40,11 @@ static ttg::CtaBarrierOp barrierBefore(const LoopSchedule &schedule, ttg::StoreS
 }
 
 int64_t stagesForComputed(const LoopSchedule &schedule, tt::FuncOp function, const GpuTarget &target) {
-  for (int64_t slots = stagesWithoutWaiting; slots > 1; --slots) {
+  for (int64_t stages = stagesWithoutWaiting; stages > 1; --stages) {
     SmallVector<DeeperBuffer> deeper;
     for (ttg::StoreSharedOp store : schedule.computed)
-      deeper.push_back({allocOf(store.getBuffer()), slots, schedule.loop});
-    if (planShared(function, deeper).bytes <= target.sharedBytes) return slots;
+      deeper.push_back({allocOf(store.getBuffer()), stages, schedule.loop});
+    if (planShared(function, deeper).bytes <= target.sharedBytes) return stages;
   }
   return 1;
 }
@@ -54,7 +54,7 @@ static void multiBuffer(LoopSchedule &schedule) {
   Location loc = old.getLoc();
   OpBuilder b(old);
   auto number = [&](int64_t value) { return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value))); };
-  if (!isa<tt::FuncOp>(old->getParentOp())) ttg::CtaBarrierOp::create(b, loc); // behind the readers of the loop's last run
+  if (!isa<tt::FuncOp>(old->getParentOp())) ttg::CtaBarrierOp::create(b, loc); // after the readers of the loop's last run
   scf::ForOp loop = schedule.loop = withMoreCarried(old, ValueRange(Value(number(0))));
   Value stageIndex = loop.getRegionIterArgs().back();
   for (ttg::StoreSharedOp store : schedule.computed)
@@ -113,14 +113,14 @@ static int64_t heldBy(tt::LoadOp load) {
   return registers / sharedAccesses(ttg::layoutOf(tile), repeatsOf(load));
 }
 
-/// Makes the load an iteration early, in front of `place`, in a loop that carries what it brings.
-static void prefetchLoad(LoopSchedule &schedule, tt::LoadOp load, Operation *place) {
+/// Makes the load an iteration early, before `place`, in a loop that carries what it brings.
+static void prefetchLoad(LoopSchedule &schedule, tt::LoadOp load, Operation *insertionPoint) {
   OpBuilder b(schedule.loop);
   LoopIterations before(schedule.loop);
   Value first = loadOf(b, load, before.ofIteration(b, load->getOperands(), 0), before.existsIteration(b, 0));
   schedule.loop = withMoreCarried(schedule.loop, first);
   LoopIterations iterations(schedule.loop);
-  b.setInsertionPoint(place);
+  b.setInsertionPoint(insertionPoint);
   Value next = loadOf(b, load, iterations.later(b, load->getOperands(), 1), iterations.existsLater(b, 1));
   load.replaceAllUsesWith(schedule.loop.getRegionIterArgs().back());
   Operation *yield = schedule.loop.getBody()->getTerminator();
@@ -128,19 +128,19 @@ static void prefetchLoad(LoopSchedule &schedule, tt::LoadOp load, Operation *pla
   load.erase();
 }
 
-void prefetchLoads(LoopSchedule &schedule, int64_t registers, function_ref<Operation *(tt::LoadOp)> behind) {
+void prefetchLoads(LoopSchedule &schedule, int64_t registers, function_ref<Operation *(tt::LoadOp)> after) {
   SmallVector<tt::LoadOp> loads = movableLoads(schedule);
   int64_t held = 0;
   for (tt::LoadOp load : loads)
     held += heldBy(load);
   if (loads.empty() || 2 * held > registers) return;
-  DenseMap<Operation *, Operation *> places; // by what they stand behind
+  DenseMap<Operation *, Operation *> barriers; // by what they stand after
   for (tt::LoadOp load : loads) {
-    Operation *before = behind ? behind(load) : nullptr, *&place = places[before];
+    Operation *before = after ? after(load) : nullptr, *&barrier = barriers[before];
     OpBuilder b = OpBuilder::atBlockBegin(schedule.loop.getBody());
     if (before) b.setInsertionPointAfter(before);
-    if (!place) place = ptx::WarpBarrierOp::create(b, schedule.loop.getLoc());
-    if (!loadScaleWords(schedule, load, place)) prefetchLoad(schedule, load, place);
+    if (!barrier) barrier = ptx::WarpBarrierOp::create(b, schedule.loop.getLoc());
+    if (!loadScaleWords(schedule, load, barrier)) prefetchLoad(schedule, load, barrier);
   }
 }
 
@@ -159,7 +159,7 @@ void overlapComputedOperands(LoopSchedule &schedule, int64_t registers) {
   multiBuffer(schedule);
   interleaveStores(schedule);
   prefetchLoads(schedule, registers);
-  if (!schedule.circularBuffers.empty()) return; // the pipeline lets the products run on
+  if (!schedule.circularBuffers.empty()) return; // the pipeline lets the MMAs stay in flight
   OpBuilder b(schedule.loop);
   b.setInsertionPointAfter(keepInFlight(schedule));
   if (schedule.computedStages == 2) ttg::CtaBarrierOp::create(b, schedule.loop.getLoc());

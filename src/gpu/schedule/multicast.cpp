@@ -1,8 +1,8 @@
-// The blocks of a program share its product's rows, or its columns: one operand of each block is its own, the other is the same for all.
-//   before: block 0 copies A0 and B, block 1 copies A1 and B
-//   after:  block 0 copies A0 and the first half of B to both blocks, block 1 copies A1 and the second half to both
-// A block's slot is filled by all blocks, so it is empty when the readers of all have read what is in theirs: they say so to all. It takes
-// a warp of its own for copies, which waits for nothing else, and a kernel whose blocks never meet on the way.
+// The CTAs of a cluster share the rows, or the columns, of a matmul: each has one operand of its own, and shares the other.
+//   before: CTA 0 copies A0 and B, CTA 1 copies A1 and B
+//   after:  CTA 0 copies A0 and the first half of B to both CTAs, CTA 1 copies A1 and the second half to both
+// A CTA's stage is filled by all CTAs, so it is empty when the readers of all have read what is in theirs: they say so to all. It takes
+// a warp of its own for copies, which waits for nothing else, and a kernel whose CTAs never synchronize on the way.
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/tiles/demanded_extent.h"
 
@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// Whether a value is the same in all blocks: it is computed from arguments and program numbers alone.
+/// Whether a value is the same in all CTAs: it is computed from arguments and program numbers alone.
 static bool isSameInBlocks(ValueRange values) {
   llvm::SmallSetVector<Value, 16> seen(values.begin(), values.end());
   for (size_t i = 0; i < seen.size(); ++i) {
@@ -48,7 +48,7 @@ std::optional<int64_t> boxesPerCta(ttg::BufferType tile, int64_t blocks) {
 }
 
 bool isMulticastToAllCtas(const CircularBuffer &circularBuffer, const Copy &copy, ttg::ConfigAttr config) {
-  if (circularBuffer.threadsRead) return false; // what they have read, arrivals at other blocks' barriers would have to order
+  if (circularBuffer.threadsRead) return false; // what they have read, arrivals at other CTAs' barriers would have to order
   auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load);
   std::optional<int64_t> parts = load ? boxesPerCta(ttg::AllocOp(copy.alloc).getType(), config.getCtas()) : std::nullopt;
   if (!parts || (*parts != 1 && copiedBox(copy.alloc)->box[1] % (rowsOfPattern * *parts) != 0)) return false;
@@ -65,14 +65,14 @@ bool isMulticastToAllCtas(const CircularBuffer &circularBuffer, const Copy &copy
   return isSameInBlocks(decides);
 }
 
-std::optional<std::string> whyNoMulticast(tt::FuncOp function) {
+std::optional<std::string> multicastObstacle(tt::FuncOp function) {
   int64_t stores = 0; // one alone waits for no other access
   WalkResult walk = function.walk([&](Operation *op) {
-    bool meets = isa<tt::LoadOp, tt::AtomicRMWOp, tt::AtomicCASOp, ttg::ReadClusterOp, scf::WhileOp>(op);
-    if (isa<tt::StoreOp>(op)) meets |= ++stores > 1 || op->getParentOfType<scf::ForOp>();
-    return meets ? WalkResult::interrupt() : WalkResult::advance();
+    bool mayNeedBarrier = isa<tt::LoadOp, tt::AtomicRMWOp, tt::AtomicCASOp, ttg::ReadClusterOp, scf::WhileOp>(op);
+    if (isa<tt::StoreOp>(op)) mayNeedBarrier |= ++stores > 1 || op->getParentOfType<scf::ForOp>();
+    return mayNeedBarrier ? WalkResult::interrupt() : WalkResult::advance();
   });
-  if (walk.wasInterrupted()) return "the blocks of a program may have to meet";
+  if (walk.wasInterrupted()) return "the CTAs of a program may need a barrier";
   return {};
 }
 

@@ -1,12 +1,13 @@
-// Products are waited for where they stand, so that the next one starts only when the threads have nothing to do, and they compute while
+// MMAs are waited for where they stand, so that the next one starts only when the threads have nothing to do, and they compute while
 // tensor cores idle. Attention backward, an iteration:
 //   before: s = QK    wait s    p = exp2(s)    dv += pG    wait dv    dp = GV    wait dp    ds = p * dp    dk += ds Q    wait dk
 //   after:  s = QK    dp = GV    wait s    p = exp2(s)    dv += pG    wait dp    ds = p * dp    dk += ds Q    wait dv, dk
-// A product whose operands lie in shared memory starts behind the first product that nothing keeps it from; a wait stands before the first
-// use of what it lets through. Products end in the order in which they start, so that a wait counts those that may still run. Neither goes
-// past anything by which threads tell one another, or the producer of copies, that a buffer has been read. There are two exceptions: where
-// the last product of an iteration runs on over the back edge, the slots of the iteration before are refilled behind the first wait, and
-// what reads this iteration's slots may start in front of that; and where a producer alone fills what a product reads, syncs tell nobody.
+// An MMA whose operands lie in shared memory starts after the first MMA that nothing keeps it from; a wait stands before the first use of
+// what it lets through. MMAs end in the order in which they start, so that a wait counts those that may still run. Neither goes past
+// anything by which threads tell one another, or the producer of copies, that a buffer has been read. There are two exceptions: where the
+// last MMA of an iteration stays in flight across the back edge, the stages of the iteration before are refilled after the first wait, and
+// what reads this iteration's stages may start before that; and where a producer alone fills what an MMA reads, barriers have no reader to
+// tell.
 #include "gpu/passes.h"
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/tiles/tile_equivalence.h"
@@ -21,7 +22,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-/// Whether a product may be started, and waited for, on either side of the operation: it says nothing about buffers.
+/// Whether an MMA may be started, and waited for, on either side of the operation: it says nothing about buffers.
 bool mayPass(Operation *op) {
   if (op->hasAttr(ttg::producerName)) return true; // another warp's
   return isMemoryEffectFree(op) || isa<ttg::WgmmaOp, ttg::WgmmaWaitOp, ttg::BarrierWaitOp, ttg::LoadSharedOp, tt::LoadOp>(op);
@@ -29,7 +30,7 @@ bool mayPass(Operation *op) {
 
 class MmaOverlap {
 public:
-  /// `registers` are there beside all accumulators. `roles`: a producer fills rings.
+  /// `registers` are there next to all accumulators. `warpSpecialized`: a producer fills circular buffers.
   MmaOverlap(Block &block, int64_t registers, bool warpSpecialized) : block(block), registers(registers), warpSpecialized(warpSpecialized) {
     for (auto wait : block.getOps<ttg::WgmmaWaitOp>())
       refillsBefore |= llvm::any_of(wait.getTiles(), [](Value tile) { return isa<BlockArgument>(tile); });
@@ -49,7 +50,7 @@ public:
   }
 
 private:
-  /// Moves a load to registers in front of the first product that it does not depend on, with what computes its address: it is on its way
+  /// Moves a load to registers before the first MMA that it does not depend on, with what computes its address: it is on its way
   /// while that one runs.
   void hoistLoads(tt::LoadOp load) {
     auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
@@ -72,7 +73,7 @@ private:
       if (first->isBeforeInBlock(op)) op->moveBefore(first);
   }
 
-  /// Moves the product, with what readies its operands, behind the first product before it that it may follow.
+  /// Moves the MMA, with the operations that compute its operands, after the first MMA before it that it may follow.
   void issueEarly(ttg::WgmmaOp mma) {
     if (isa<RankedTensorType>(mma.getA().getType())) return;
     llvm::SmallPtrSet<Operation *, 8> needed;
@@ -97,14 +98,15 @@ private:
       op->moveAfter(before);
   }
 
-  /// Whether an operation refills slots of the iteration before, or makes sure that they have been read. What has one slot is no ring.
+  /// Whether an operation refills stages of the iteration before, or makes sure that they have been read. What has one stage is no circular
+  /// buffer.
   static bool isRefill(Operation *op) {
     if (auto copy = dyn_cast<ttg::TmaLoadOp>(op)) return copy.getBarriers().getType().getCount() > 1;
     if (auto expect = dyn_cast<ttg::BarrierExpectOp>(op)) return expect.getBarriers().getType().getCount() > 1;
     return isa<ttg::CtaBarrierOp, ttg::FenceAsyncOp, ttg::BarrierArriveOp>(op);
   }
 
-  /// Whether the copy engine alone writes the operand in the loop, as a slot of a ring.
+  /// Whether TMA alone writes the operand in the loop, as a stage of a circular buffer.
   bool isInCircularBuffer(Value operand) {
     ttg::AllocOp alloc = allocOf(operand);
     return alloc && llvm::all_of(accessesOf(alloc), [&](Operation *access) {
@@ -121,10 +123,10 @@ private:
     });
   }
 
-  /// How many products start before `place` and behind the last one that the wait lets through.
-  static int64_t startedBehind(ttg::WgmmaWaitOp wait, Operation *place) {
+  /// How many MMAs start before `place` and after the last one that the wait lets through.
+  static int64_t startedAfter(ttg::WgmmaWaitOp wait, Operation *position) {
     int64_t count = 0;
-    for (Operation *op = place->getPrevNode(); op; op = op->getPrevNode()) {
+    for (Operation *op = position->getPrevNode(); op; op = op->getPrevNode()) {
       if (!isa<ttg::WgmmaOp>(op)) continue;
       if (llvm::is_contained(wait.getTiles(), op->getResult(0))) return count;
       ++count;
@@ -132,7 +134,7 @@ private:
     return 0;
   }
 
-  /// Registers that the products which the wait lets through read their first operands from.
+  /// Registers that the MMAs which the wait lets through read their first operands from.
   static int64_t operandsOf(ttg::WgmmaWaitOp wait) {
     int64_t registers = 0;
     for (Value tile : wait.getTiles())
@@ -141,8 +143,8 @@ private:
     return registers;
   }
 
-  /// Whether nobody but a producer learns from threads that the products which the wait lets through have read their buffers: then syncs
-  /// are no concern of theirs.
+  /// True if only a producer learns from threads that the MMAs which the wait lets through have read their buffers: then barriers
+  /// do not concern them.
   bool readsForProducer(ttg::WgmmaWaitOp wait) {
     auto isWrittenByThreads = [&](Value operand) {
       ttg::AllocOp alloc = allocOf(operand);
@@ -159,12 +161,12 @@ private:
 
   /// Moves the wait down to the first use of its tiles, or into a wait on the way that lets them through as well.
   void secondStageWait(ttg::WgmmaWaitOp wait) {
-    bool ownProducts = !wait.getTiles().empty() && llvm::all_of(wait.getTiles(), [&](Value tile) {
+    bool ownMmas = !wait.getTiles().empty() && llvm::all_of(wait.getTiles(), [&](Value tile) {
       if (auto carried = dyn_cast<BlockArgument>(tile)) return carried.getOwner() == &block; // of the iteration before
       auto mma = tile.getDefiningOp<ttg::WgmmaOp>();
       return mma && mma->getBlock() == &block;
     });
-    if (wait.getPending() != 0 || !ownProducts) return;
+    if (wait.getPending() != 0 || !ownMmas) return;
     auto reads = [&](Operation *op) {
       return llvm::any_of(wait->getUsers(), [&](Operation *user) { return block.findAncestorOpInBlock(*user) == op; });
     };
@@ -173,16 +175,16 @@ private:
       return mayPass(op) ||
              (anyBarrier && isa<ttg::AllocOp, ttg::CtaBarrierOp, ttg::FenceAsyncOp, ttg::StoreSharedOp, ttg::TmaStoreWaitOp>(op));
     };
-    Operation *place = wait->getNextNode();
-    for (; !place->hasTrait<OpTrait::IsTerminator>() && passes(place) && !reads(place); place = place->getNextNode())
-      if (auto other = dyn_cast<ttg::WgmmaWaitOp>(place); other && other.getPending() <= startedBehind(wait, other))
+    Operation *position = wait->getNextNode();
+    for (; !position->hasTrait<OpTrait::IsTerminator>() && passes(position) && !reads(position); position = position->getNextNode())
+      if (auto other = dyn_cast<ttg::WgmmaWaitOp>(position); other && other.getPending() <= startedAfter(wait, other))
         return merge(wait, other);
-    wait->moveBefore(place);
-    wait.setPending(static_cast<uint32_t>(startedBehind(wait, place)));
+    wait->moveBefore(position);
+    wait.setPending(static_cast<uint32_t>(startedAfter(wait, position)));
     if (Operation *computed = computeBeforeWait(wait)) passThrough(wait, computed->getResult(0));
   }
 
-  /// What is computed under the products that the wait lets through, and used behind it: the last such tile of numbers; null if there is
+  /// What is computed under the MMAs that the wait lets through, and used after it: the last such tile of numbers; null if there is
   /// none.
   Operation *computeBeforeWait(ttg::WgmmaWaitOp wait) {
     for (Operation *op = wait->getPrevNode(); op && !isa<ttg::WgmmaOp, ttg::WgmmaWaitOp>(op); op = op->getPrevNode()) {
@@ -223,7 +225,7 @@ private:
   Block &block;
   int64_t registers;
   bool warpSpecialized;
-  bool refillsBefore = false; ///< refills fill slots of the iteration before: its last product runs on until a wait of this one
+  bool refillsBefore = false; ///< refills fill stages of the iteration before: its last MMA stays in flight until a wait of this one
 };
 
 } // namespace

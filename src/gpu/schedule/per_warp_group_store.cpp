@@ -1,11 +1,11 @@
-// If all warps must meet to store a tile, nothing multiplies between two tiles of a product. Where
+// If all warps must pass a barrier to store a tile, nothing multiplies between two tiles of a matmul. Where
 // copies have a warp of their own, each of two warpgroups stores the rows that it holds: it meets
 // only itself, so one stores while the other still multiplies, or continues with the next tile.
-//   before: tma_store_wait 0    sync    store_shared %tile, %p    fence_async    sync    tma_store %p
-//   after:  tma_store_wait 0    a warpgroup's sync    store_shared %tile, %p    fence_async    a warpgroup's sync    tma_store %p, own rows
+//   before: tma_store_wait 0    barrier    store_shared %tile, %p    fence_async    barrier    tma_store %p
+//   after:  tma_store_wait 0    warpgroup barrier    store_shared %tile, %p    fence_async    warpgroup barrier    tma_store half of %p
 // A program's stores take effect in order. Those of one warpgroup do, because it waits for its own. Those of two
 // warpgroups have no order, so they must not touch the same memory: a tile's rows start at a multiple of their
-// number, so that each row belongs to the same warpgroup in all tiles, and what goes through other maps lies apart.
+// number, so that each row belongs to the same warpgroup in all tiles, and what goes through other maps is disjoint.
 #include "gpu/machine/ptx_attributes.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/named_barriers.h"
@@ -44,7 +44,7 @@ static bool holdsRowsOfOneWarpGroup(RankedTensorType tile) {
   return layout.basesOf(Axis::warp).size() == groupBit + 1;
 }
 
-/// Whether the halves of the buffer are boxes of the copy engine, with rows one after another.
+/// Whether the halves of the buffer are boxes of TMA, with rows one after another.
 static bool hasBoxes(ttg::BufferType type) {
   constexpr int64_t swizzleStart = 1024;
   std::optional<TmaBox> box = tmaBox(type.getLayout().layout());
@@ -96,7 +96,7 @@ bool canStorePerWarpGroup(scf::ForOp tiles) {
   return true;
 }
 
-/// All threads of a warpgroup meet.
+/// All threads of a warpgroup synchronize.
 static void barrierInGroup(OpBuilder &b, Location loc) {
   auto barrier = ptx::BarrierOp::create(b, loc, groupBarrier, static_cast<uint32_t>(warpsOfGroup << laneBits));
   barrier->setAttr(ptx::perWarpGroupName, b.getUnitAttr());
@@ -117,11 +117,11 @@ static void halveBox(Value map, ttg::BufferType type) {
 void storePerWarpGroup(scf::ForOp tiles) {
   OpBuilder b(tiles.getContext());
   for (auto store : tiles.getBody()->getOps<ttg::TmaStoreOp>()) {
-    Operation *behind = store->getPrevNode(), *before = behind->getPrevNode()->getPrevNode()->getPrevNode();
-    for (Operation *sync : {before, behind}) {
-      b.setInsertionPoint(sync);
-      barrierInGroup(b, sync->getLoc());
-      sync->erase();
+    Operation *after = store->getPrevNode(), *before = after->getPrevNode()->getPrevNode()->getPrevNode();
+    for (Operation *barrier : {before, after}) {
+      b.setInsertionPoint(barrier);
+      barrierInGroup(b, barrier->getLoc());
+      barrier->erase();
     }
     halveBox(store.getMap(), cast<ttg::BufferType>(store.getBuffer().getType()));
     store->setAttr(ttg::storePerWarpGroupName, b.getUnitAttr());

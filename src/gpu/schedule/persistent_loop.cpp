@@ -1,11 +1,11 @@
 // A program that makes several tiles of a result, one after another, has a loop over tiles
-// around the loop over K. Between the products of two tiles nothing multiplies; meanwhile
+// around the loop over K. Between the MMAs of two tiles nothing multiplies; meanwhile
 // the next tile's first operands can be copied, and the last tile's result can be stored:
 //   before: for %tile { start copies 0 .. S-2    for %k { ... }    store the tile, wait until it has been read }
 //   after:  start copies 0 .. S-2 of the first tile
 //           for %tile { for %k { ... }    start copies 0 .. S-2 of the next tile    wait for the store before    store the tile }
 //           wait for the last store
-// The ring, and the buffer of the result, are in use throughout the loop over tiles.
+// The circular buffer, and the buffer of the result, are in use throughout the loop over tiles.
 #include "gpu/schedule/loop_schedule.h"
 #include "ir/scaled_dot.h"
 #include "ir/volatile_load.h"
@@ -29,7 +29,7 @@ static SmallVector<Value> valuesAtEntry(OpBuilder &b, const LoopSchedule &schedu
 }
 
 /// Whether a loop over tiles with such an operation may only load where its author says: it
-/// waits until others have written what is loaded, or it has a second loop with its own ring.
+/// waits until others have written what is loaded, or it has a second loop with its own circular buffer.
 static bool mayWait(Operation *op, scf::ForOp loop) {
   if (op == loop || loop->isProperAncestor(op)) return isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
   auto load = dyn_cast<tt::LoadOp>(op);
@@ -73,19 +73,19 @@ SmallVector<TileStore> storesOf(scf::ForOp loop) {
 }
 
 SmallVector<DeeperBuffer> bytesHeldByStores(scf::ForOp loop) {
-  SmallVector<DeeperBuffer> kept;
+  SmallVector<DeeperBuffer> buffers;
   SmallVector<ttg::BufferType> types;
   for (const TileStore &store : storesOf(loop)) {
     ttg::AllocOp alloc = store.alloc;
     bool shares = llvm::is_contained(types, alloc.getType());
     if (!shares) types.push_back(alloc.getType());
-    kept.push_back({alloc, shares ? 0 : 1, loop});
+    buffers.push_back({alloc, shares ? 0 : 1, loop});
   }
-  return kept;
+  return buffers;
 }
 
-/// The sync before which the thread that starts the stores waits until the last store has read the buffer. A sync before the
-/// store's own serves for that, too, if no other store is started between them; then the store's own sync has nothing left to do.
+/// The barrier before which the thread that starts the stores waits until the last store has read the buffer. A barrier before the
+/// store's own serves for that, too, if no other store is started between them; then the store's own barrier has nothing left to do.
 static Operation *barrierAfterWait(const TileStore &store) {
   for (Operation *op = store.sync->getPrevNode(); op && op->getNumRegions() == 0 && !isa<ttg::TmaStoreOp>(op); op = op->getPrevNode())
     if (isa<ttg::CtaBarrierOp>(op)) return op;
@@ -93,19 +93,19 @@ static Operation *barrierAfterWait(const TileStore &store) {
 }
 
 void letStoresRun(scf::ForOp loop) {
-  SmallVector<ttg::AllocOp> kept;
+  SmallVector<ttg::AllocOp> buffers;
   for (TileStore &store : storesOf(loop)) {
     store.wait->moveBefore(barrierAfterWait(store));
-    auto same = llvm::find_if(kept, [&](ttg::AllocOp other) { return other.getType() == store.alloc.getType(); });
-    if (same == kept.end()) {
+    auto same = llvm::find_if(buffers, [&](ttg::AllocOp other) { return other.getType() == store.alloc.getType(); });
+    if (same == buffers.end()) {
       store.alloc->moveBefore(loop);
-      kept.push_back(store.alloc);
+      buffers.push_back(store.alloc);
       continue;
     }
     store.alloc.getResult().replaceAllUsesWith(same->getResult());
     store.alloc->erase();
   }
-  if (kept.empty()) return;
+  if (buffers.empty()) return;
   OpBuilder b(loop.getContext());
   b.setInsertionPointAfter(loop);
   ttg::TmaStoreWaitOp::create(b, loop.getLoc(), 0);

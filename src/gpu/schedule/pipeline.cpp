@@ -1,10 +1,10 @@
-// A product waits for its operands, and the copy engine idles while it multiplies. Loads that only feed a buffer are made to run ahead:
+// An MMA waits for its operands, and TMA idles while it multiplies. Loads that only feed a buffer are made to run ahead:
 //   before: scf.for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.wgmma %p ... wait }
-//   after:  start the copies of iterations 0 .. S-2 into slots of a ring
-//           scf.for %i { wait for slot i mod S    ttg.wgmma %slot    retire the product before    sync    start the copy of i + S-1 }
-// Each ring has one mbarrier a slot; slot and parity are carried, through loops around the loop, too, so that nothing is divided and
-// barriers are initialised once. Loads that no loop can hide become copies that are waited for, and stores through a tensor map go by way
-// of a buffer: what is left has no tile that the copy engine moves. What an iteration looks like is decided in schedule_loop.cpp.
+//   after:  start the copies of iterations 0 .. S-2 into stages of a circular buffer
+//           scf.for %i { wait for stage i mod S    ttg.wgmma %stage    drain the MMA before    barrier    start the copy of i + S-1 }
+// Each circular buffer has one mbarrier a stage; stage and parity are carried, through loops around the loop, too, so that nothing is
+// divided and barriers are initialized once. Loads that no loop can hide become copies that are waited for, and stores through a tensor map
+// go by way of a buffer: what is left has no tile that TMA moves. What an iteration looks like is decided in schedule_loop.cpp.
 #include "gpu/passes.h"
 #include "gpu/schedule/copy_group.h"
 #include "gpu/schedule/dequantize_partition.h"
@@ -33,10 +33,10 @@ public:
   LogicalResult run() {
     waitForStores(function);
     if (target.cpAsync) stageRowsInShared(function);
-    bool widens = partitionDequantize(function, config, target);
+    bool dequantizes = partitionDequantize(function, config, target);
     if (failed(stageTmaTransfers(function))) return failure();
     function.walk([&](scf::ForOp loop) { loops.push_back(loop); }); // inner ones first
-    warpSpecialized = widens || choosePartitions();
+    warpSpecialized = dequantizes || choosePartitions();
     for (size_t i = 0; i < loops.size(); ++i)
       if (failed(pipelineLoop(cast<scf::ForOp>(loops[i])))) return failure();
 
@@ -85,18 +85,18 @@ private:
     if (!again && sync && group.others == 0) sync->erase();
   }
 
-  /// The first of `left`, and those stored beside it: the copies start where the tiles were stored, and the first reader of one waits.
+  /// The first of `left`, and those stored next to it: the copies start where the tiles were stored, and the first reader of one waits.
   LogicalResult copyWithoutPipelining(SmallVectorImpl<ttg::DescriptorLoadOp> &left) {
     CopyGroup group = groupOf(left.front(), left);
     Location loc = group.stores.front().getLoc();
     Value barriers = allocBarriers(1, 1), zero = entryI32(0);
     barrierBefore(group, loc);
     b.setInsertionPoint(group.first); // the stores that stay remain side by side
-    Operation *place = ttg::BarrierExpectOp::create(b, loc, barriers, zero, static_cast<int32_t>(group.bytes), Value());
+    Operation *expect = ttg::BarrierExpectOp::create(b, loc, barriers, zero, static_cast<int32_t>(group.bytes), Value());
     for (ttg::StoreSharedOp store : group.stores) {
       auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
       auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
-      if (!alloc->isBeforeInBlock(place)) alloc->moveBefore(place);
+      if (!alloc->isBeforeInBlock(expect)) alloc->moveBefore(expect);
       FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), alloc.getType(), load.getOrder(), 1);
       if (failed(map)) return failure();
       auto copy = ttg::TmaLoadOp::create(b, load.getLoc(), *map, load.getCoordinates(), alloc, barriers, zero, Value(), load.getEvict());
@@ -129,8 +129,8 @@ private:
     return config.getStages();
   }
 
-  /// The deepest rings that fit, counted in iterations, if they are in use throughout `around`: what else is in shared memory meanwhile
-  /// stays where it is.
+  /// The deepest circular buffers that fit, counted in iterations, if they are in use throughout `around`: what else is in shared memory
+  /// meanwhile stays where it is.
   int64_t affordableStages(const LoopSchedule &schedule, int64_t wanted, scf::ForOp around, ArrayRef<DeeperBuffer> others) {
     for (int64_t stages = wanted; stages > 1; --stages) {
       SmallVector<DeeperBuffer> deeper(others);
@@ -148,12 +148,12 @@ private:
     return 1;
   }
 
-  /// As many stages are enough to keep a ring through a loop over tiles, if that takes one of more.
+  /// As many stages are enough to keep a circular buffer through a loop over tiles, if that takes one of more.
   static constexpr int64_t enoughStages = 3;
 
   /// Whether a warp of its own starts the copies of all loops.
   bool choosePartitions() {
-    notWarpSpecialized = whyNotWarpSpecialized(function, config, target);
+    notWarpSpecialized = warpSpecializationObstacle(function, config, target);
     if (notWarpSpecialized) return false; // said where a loop loads ahead
     std::vector<LoopSchedule> schedules;
     for (Operation *loop : loops) {
@@ -165,12 +165,12 @@ private:
       schedule.runsDecoupled = mayRunDecoupled(schedule);
       schedules.push_back(std::move(schedule));
     }
-    std::optional<std::string> why = whyNotWarpSpecialized(schedules, config, target);
-    if (why && !schedules.empty()) function->setAttr(ttg::notWarpSpecializedName, b.getStringAttr(*why));
-    return !why;
+    std::optional<std::string> reason = warpSpecializationObstacle(schedules, config, target);
+    if (reason && !schedules.empty()) function->setAttr(ttg::notWarpSpecializedName, b.getStringAttr(*reason));
+    return !reason;
   }
 
-  /// Whether the warpgroups of a kernel with roles need not meet from one tile of this loop to the next.
+  /// Whether the warpgroups of a kernel with warp specialization need no barrier from one tile of this loop to the next.
   bool mayRunDecoupled(const LoopSchedule &schedule) {
     scf::ForOp tiles = persistentLoop(schedule);
     if (!tiles || !canStorePerWarpGroup(tiles)) return false;
@@ -189,22 +189,23 @@ private:
     if (!goesOn && !schedule.circularBuffers.empty()) left.reset();
     int64_t stages = goesOn ? left->stages : stagesOf(schedule, wanted);
     schedule.warpSpecialized = isWarpSpecialized;
-    if (isDequantizing(schedule.loop) && stages < 2) return bug(loop, "the rings of a widened operand do not fit");
+    if (isDequantizing(schedule.loop) && stages < 2)
+      return bug(loop, "the circular buffers of a dequantized operand do not fit in shared memory");
     if (isWarpSpecialized && stages > 1) stages = keepStagesAcrossTiles(schedule, stages, goesOn);
     if (stages > 1 || !schedule.computed.empty()) scheduleRefills(schedule, stages, config, target);
-    if (ttg::WgmmaWaitOp retires = drainingWaitIn(loop)) releaseAfter(schedule, retires);
+    if (ttg::WgmmaWaitOp drains = drainingWaitIn(loop)) releaseAfter(schedule, drains);
     if ((schedule.inFlight.empty() || schedule.drainingWait) && !isDequantizing(schedule.loop)) schedule.computed.clear();
     if (stages > 1 && !isWarpSpecialized) stages = prefetchAcrossTiles(schedule);
     if (stages > 1) letStoresRun(schedule.loop);
     recordDecision(schedule, wanted);
     if (stages < 2) return overlap(schedule, wanted), success();
     if (std::optional<std::string> wrong = drainingWaitIn(loop) ? std::nullopt : verify(schedule))
-      return bug(loop, "its schedule does not hold: " + *wrong);
+      return bug(loop, "its schedule is invalid: " + *wrong);
     overlap(schedule, wanted);
     return expand(schedule);
   }
 
-  /// The deepest rings that fit, 1 if there are none: with two of each buffer that threads fill, or else without.
+  /// The deepest circular buffers that fit, 1 if there are none: with two of each buffer that threads fill, or else without.
   int64_t stagesOf(LoopSchedule &schedule, int64_t wanted) {
     if (schedule.circularBuffers.empty()) {
       schedule.computedStages = stagesForComputed(schedule, function, target);
@@ -213,7 +214,7 @@ private:
     }
     SmallVector<DeeperBuffer> stored = bytesHeldByStores(schedule.loop);
     if (isDequantizing(schedule.loop)) return affordableStages(schedule, wanted, schedule.loop, stored);
-    // Where registers leave space for a second block, a third slot would take its shared memory.
+    // Where registers leave space for a second CTA, a third stage would take its shared memory.
     if (limitsToOneCtaPerSM(schedule, config, target) && barrierAfterComputed(schedule, wanted)) {
       schedule.computedStages = stagesWithoutWaiting;
       int64_t stages = affordableStages(schedule, wanted, schedule.loop, stored);
@@ -226,14 +227,14 @@ private:
     return affordableStages(schedule, wanted, schedule.loop, stored);
   }
 
-  /// Whether an iteration's products are all made of operands in registers, or multiplied by threads: these wait for what is loaded.
+  /// Whether an iteration's MMAs are all made of operands in registers, or multiplied by threads: these wait for what is loaded.
   static bool multipliesByThreads(scf::ForOp loop) {
     auto has = [&](auto ops) { return ops.begin() != ops.end(); };
     Block *body = loop.getBody();
     return !has(body->getOps<ttg::WgmmaOp>()) && (has(body->getOps<tt::DotOp>()) || has(body->getOps<ttg::FmaDotOp>()));
   }
 
-  /// Products of operands that threads compute run on while the next iteration's are made, or at least loaded.
+  /// MMAs of operands that threads compute stay in flight while the next iteration's are made, or at least loaded.
   void overlap(LoopSchedule &schedule, int64_t wanted) {
     bool byThreads = wanted > 1 && !isWarpSpecialized && multipliesByThreads(schedule.loop);
     if (schedule.computed.empty() && !byThreads) return;
@@ -250,8 +251,8 @@ private:
     llvm::replace(loops, before, schedule.loop.getOperation());
   }
 
-  /// Where a loop over tiles is around the loop, its ring need not drain between them. Returns the stages there are then: that may take one
-  /// of many.
+  /// Where a loop over tiles is around the loop, its circular buffer need not drain between them. Returns the stages there are then: that
+  /// may take one of many.
   int64_t prefetchAcrossTiles(LoopSchedule &schedule) {
     scf::ForOp tiles = persistentLoop(schedule);
     if (!tiles) return schedule.stages;
@@ -263,12 +264,12 @@ private:
     return stages;
   }
 
-  /// The same for a loop whose copies have a producer: it fills the ring for the next tile while this one is stored, if the ring's bytes
-  /// have no other use meanwhile.
+  /// The same for a loop whose copies have a producer: it fills the circular buffer for the next tile while this one is stored, if the
+  /// circular buffer's bytes have no other use meanwhile.
   int64_t keepStagesAcrossTiles(LoopSchedule &schedule, int64_t stages, bool goesOn) {
     auto tiles = dyn_cast<scf::ForOp>(schedule.loop->getParentOp());
     if (!tiles || !isa<tt::FuncOp>(tiles->getParentOp())) return stages;
-    SmallVector<DeeperBuffer> shared; // by a loop behind this one that goes on with the ring
+    SmallVector<DeeperBuffer> shared; // by a loop after this one that goes on with the circular buffer
     for (auto next : tiles.getBody()->getOps<scf::ForOp>()) {
       if (!schedule.loop->isBeforeInBlock(next)) continue;
       for (const CircularBuffer &circularBuffer : scheduleLoop(next, target.cpAsync).circularBuffers)
@@ -277,39 +278,40 @@ private:
     }
     bool own = canStorePerWarpGroup(tiles), runs = own || isDequantizing(schedule.loop);
     if (runs) llvm::append_range(shared, bytesHeldByStores(tiles));
-    int64_t kept = goesOn ? stages : affordableStages(schedule, stages, tiles, shared);
-    schedule.crossTilePrefetch = kept >= std::min(stages, enoughStages);
+    int64_t affordable = goesOn ? stages : affordableStages(schedule, stages, tiles, shared);
+    schedule.crossTilePrefetch = affordable >= std::min(stages, enoughStages);
     if (!schedule.crossTilePrefetch) return stages;
     if (runs) letStoresRun(tiles);
     if (own) storePerWarpGroup(tiles);
-    return kept;
+    return affordable;
   }
 
-  /// The buffers and barriers of a ring.
-  struct Slots {
+  /// The buffers and barriers of a circular buffer.
+  struct StageBuffers {
     SmallVector<Value> buffers; // one for each copy
     Value barriers;             // its copies are there
-    Value empty;                // its slots have been read: where copies have a producer; of rings that are read together the same
+    Value empty;                // its stages have been read; set if copies have a producer
     int64_t bytes = 0;
   };
 
-  /// What a loop at the top of a kernel has left for one behind it with the same tiles: the producer fills the slots for the second one's
+  /// What a loop at the top of a kernel has left for one after it with the same tiles: the producer fills the stages for the second one's
   /// first iterations while the first one's last iterations are computed.
   struct LeftBuffers {
     Operation *loop;
     int64_t stages;
-    std::vector<Slots> slots; // of each ring
-    SmallVector<Value> state; // slot and parity of the next iteration
+    std::vector<StageBuffers> stageBuffers; // of each circular buffer
+    SmallVector<Value> state;               // stage and parity of the next iteration
   };
 
-  /// Whether a loop's rings may be those that are left. They stay in use until then: all that is must fit.
+  /// Whether a loop's circular buffers may be those that an earlier loop has left. They stay in use up to this loop, so all of them must
+  /// fit.
   bool mayGoOn(const LoopSchedule &schedule, int64_t wanted) {
     if (left->loop->getBlock() != schedule.loop->getBlock() || wanted < left->stages) return false;
-    if (left->slots.size() != schedule.circularBuffers.size()) return false;
+    if (left->stageBuffers.size() != schedule.circularBuffers.size()) return false;
     SmallVector<DeeperBuffer> deeper = bytesHeldByStores(schedule.loop);
-    for (auto [circularBuffer, slots] : llvm::zip(schedule.circularBuffers, left->slots)) {
-      if (circularBuffer.copies.size() != slots.buffers.size()) return false;
-      for (auto [copy, buffer] : llvm::zip(circularBuffer.copies, slots.buffers)) {
+    for (auto [circularBuffer, stageBuffers] : llvm::zip(schedule.circularBuffers, left->stageBuffers)) {
+      if (circularBuffer.copies.size() != stageBuffers.buffers.size()) return false;
+      for (auto [copy, buffer] : llvm::zip(circularBuffer.copies, stageBuffers.buffers)) {
         ttg::BufferType own = ttg::AllocOp(copy.alloc).getType(), there = cast<ttg::BufferType>(buffer.getType());
         bool isSame = own.getElementType() == there.getElementType() && own.getLayout() == there.getLayout();
         if (!isSame || copiedExtent(copy.alloc) != copiedExtent(buffer.getDefiningOp())) return false;
@@ -320,24 +322,27 @@ private:
     return planShared(function, deeper).bytes <= target.sharedBytes;
   }
 
-  /// Starts the copies of one iteration. `operands`: those of all loads, one behind the other.
-  LogicalResult issue(const CircularBuffer &circularBuffer, const Slots &slots, ArrayRef<Value> operands, Value stageIndex, Value exists) {
+  /// Starts the copies of one iteration. `operands`: those of all loads, one after the other.
+  LogicalResult issue(const CircularBuffer &circularBuffer, const StageBuffers &stageBuffers, ArrayRef<Value> operands, Value stageIndex,
+                      Value exists) {
     Location loc = circularBuffer.copies.front().load->getLoc();
     if (circularBuffer.tma)
-      producersWork(ttg::BarrierExpectOp::create(b, loc, slots.barriers, stageIndex, static_cast<int32_t>(slots.bytes), exists));
+      producersWork(
+          ttg::BarrierExpectOp::create(b, loc, stageBuffers.barriers, stageIndex, static_cast<int32_t>(stageBuffers.bytes), exists));
     for (size_t i = 0; i < circularBuffer.copies.size(); ++i) {
       Copy copy = circularBuffer.copies[i];
       loc = copy.load->getLoc();
       auto type = copy.alloc.getType();
       ArrayRef<Value> own = operands.take_front(copy.load->getNumOperands());
       operands = operands.drop_front(copy.load->getNumOperands());
-      Value buffer = ttg::StageOp::create(b, loc, type, slots.buffers[i], stageIndex);
+      Value buffer = ttg::StageOp::create(b, loc, type, stageBuffers.buffers[i], stageIndex);
       if (auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load)) {
         bool forAll = isWarpSpecialized && config.getCtas() != 1 && isMulticastToAllCtas(circularBuffer, copy, config);
         int64_t parts = forAll ? *boxesPerCta(type, config.getCtas()) : 1;
         FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), type, load.getOrder(), parts);
         if (failed(map)) return failure();
-        auto started = ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, slots.barriers, stageIndex, exists, load.getEvict());
+        auto started =
+            ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, stageBuffers.barriers, stageIndex, exists, load.getEvict());
         if (Attribute split = load->getAttr(ttg::ctaSplitName)) started->setAttr(ttg::ctaSplitName, split);
         if (forAll) started->setAttr(ttg::multicastName, b.getUnitAttr());
         producersWork(started);
@@ -349,8 +354,8 @@ private:
       Value mask = tt::SplatOp::create(b, loc, bits, exists);
       if (load.getMask()) mask = arith::AndIOp::create(b, loc, mask, own[1]);
       auto async = ttg::CopyAsyncOp::create(b, loc, own[0], buffer, mask);
-      for (NamedAttribute fact : load->getDiscardableAttrs()) // its width; why it has no descriptor
-        async->setAttr(fact.getName(), fact.getValue());
+      for (NamedAttribute attribute : load->getDiscardableAttrs()) // its width; why it has no descriptor
+        async->setAttr(attribute.getName(), attribute.getValue());
     }
     return success();
   }
@@ -370,7 +375,7 @@ private:
     };
     auto replaced = [&](Operation *old, Operation *now) { llvm::replace(loops, old, now); };
     if (!tma) {
-      update({zero, zero}); // no phase to be continued: every run of the loop starts at slot 0
+      update({zero, zero}); // no phase to be continued: every run of the loop starts at stage 0
       return done;
     }
     if (left) {
@@ -380,20 +385,20 @@ private:
         old.replaceUsesWithIf(now, [&](OpOperand &use) { return use.getOwner() == end || finalDrains.contains(use.getOwner()); });
       return done;
     }
-    FailureOr<SmallVector<Value>> behind = carryState(schedule.loop, {zero, zero}, update, replaced);
-    if (failed(behind) || failed(done)) return failure();
-    if (schedule.warpSpecialized && config.getCtas() != 1) outlastArrivals(schedule, *behind);
+    FailureOr<SmallVector<Value>> stateAfter = carryState(schedule.loop, {zero, zero}, update, replaced);
+    if (failed(stateAfter) || failed(done)) return failure();
+    if (schedule.warpSpecialized && config.getCtas() != 1) outlastArrivals(schedule, *stateAfter);
     return success();
   }
 
-  /// A block must not end before the others have told it what they have read: its producer waits until all slots are empty, in the order in
-  /// which it would fill them. At a barrier of the cluster all warps would wait until their stores have reached memory.
-  void outlastArrivals(LoopSchedule &schedule, ArrayRef<Value> behind) {
+  /// A CTA must not end before the others have told it what they have read: its producer waits until all stages are empty, in the order
+  /// in which it would fill them. At a barrier of the cluster all warps would wait until their stores have reached memory.
+  void outlastArrivals(LoopSchedule &schedule, ArrayRef<Value> stateAfter) {
     Location loc = schedule.loop.getLoc();
     Operation *end = function.getBody().front().getTerminator(), *before = end->getPrevNode();
     b.setInsertionPoint(end);
-    Value stageIndex = behind[0], parity = arith::XOrIOp::create(b, loc, behind[1], i32(loc, 1));
-    for (int64_t turn = 0; turn < schedule.stages; ++turn) {
+    Value stageIndex = stateAfter[0], parity = arith::XOrIOp::create(b, loc, stateAfter[1], i32(loc, 1));
+    for (int64_t iteration = 0; iteration < schedule.stages; ++iteration) {
       for (Value empty : lastEmpty)
         producersWork(ttg::BarrierWaitOp::create(b, loc, empty, stageIndex, parity));
       std::tie(stageIndex, parity) = stageAfter(b, loc, stageIndex, parity, schedule.stages);
@@ -407,127 +412,129 @@ private:
     LoopSchedule &schedule;
     Location loc;
     int64_t stages;
-    bool copyAsync;                               ///< some ring is filled by cp.async
-    bool fence;                                   ///< the copy engine writes where threads read
-    std::vector<Slots> slots = {};                ///< of each ring
-    std::vector<SmallVector<Value>> sources = {}; ///< operands of each ring's loads, in an iteration
+    bool copyAsync;                               ///< some circular buffer is filled by cp.async
+    bool fence;                                   ///< TMA writes where threads read
+    std::vector<StageBuffers> stageBuffers = {};  ///< of each circular buffer
+    std::vector<SmallVector<Value>> sources = {}; ///< operands of each circular buffer's loads, in an iteration
     Value stageIndex = {}, parity = {};           ///< of an iteration
-    Operation *lastStage = nullptr;               ///< the slots of an iteration stand at its top, up to here
+    Operation *lastStage = nullptr;               ///< the stages of an iteration stand at its top, up to here
     Operation *top = nullptr;                     ///< and what else stands there, up to here
-    Value wideEmpty = {};                         ///< what has been widened in a slot has been read; null: given back with the copies
+    Value dequantizedEmpty = {};                  ///< what has been dequantized in a stage has been read; null: released with the copies
   };
 
   static bool isAsync(const CircularBuffer &circularBuffer) { return !circularBuffer.tma; }
 
-  /// `state`: slot and parity of the first iteration, then of the iteration behind the last one.
+  /// `state`: stage and parity of the first iteration, then of the iteration after the last one.
   LogicalResult expand(LoopSchedule &schedule, SmallVector<Value> &state) {
     bool fence = llvm::any_of(schedule.circularBuffers,
                               [](const CircularBuffer &circularBuffer) { return circularBuffer.tma && circularBuffer.threadsRead; });
     Expansion e{schedule, schedule.loop.getLoc(), schedule.stages, llvm::any_of(schedule.circularBuffers, isAsync), fence};
     if (left)
-      e.slots = left->slots;
+      e.stageBuffers = left->stageBuffers;
     else
       allocateStages(e);
     if (e.schedule.warpSpecialized) return expandPartitions(e, state);
-    // No copy is under way, and no thread reads a slot once the sync at the head of the prologue is over. A loop over tiles has started the
-    // first copies in its iteration before, behind a sync as well.
+    // No copy is under way, and no thread reads a stage once the barrier at the head of the prologue is over. A loop over tiles has started
+    // the first copies in its iteration before, after a barrier as well.
     FailureOr<NextTile> next;
     if (schedule.crossTilePrefetch) next = firstTile(e);
     if (schedule.crossTilePrefetch ? failed(next) : failed(prologue(e, state))) return failure();
-    // The copies of iterations 0 .. distance-1 are under way, iteration t's to slot state[0] + t; the loop begins.
+    // The copies of iterations 0 .. distance-1 are under way, iteration t's to stage state[0] + t; the loop begins.
     carryStage(e, state);
     takeStages(e);
-    // In iteration i every reader reads slot i mod stages.
-    meet(e);
-    // Behind the sync all threads have read the slot of iteration i - lag: the copies of iteration i + distance go there.
+    // In iteration i every reader reads stage i mod stages.
+    addBarrier(e);
+    // After the barrier all threads have read the stage of iteration i - releaseDistance: the copies of iteration i + distance go there.
     if (failed(refill(e))) return failure();
     if (schedule.crossTilePrefetch && failed(nextTile(e, *next))) return failure();
     // Iteration i + 1 finds the copies of iterations up to i + distance under way, as iteration i found those up to i - 1 + distance.
     ttg::BarrierWaitOp arrival = waits(e);
-    // Every reader stands behind the wait for its slot's copy; the loads themselves are gone.
+    // Every reader stands after the wait for its stage's copy; the loads themselves are gone.
     advance(e, arrival, state);
-    // Behind the loop the copies of all iterations have been waited for: each iteration waited for its own.
+    // After the loop the copies of all iterations have been waited for: each iteration waited for its own.
     return success();
   }
 
   /// The same for a loop whose copies have a producer: it goes through the iterations on its own, so that there is nothing to start before
-  /// the loop. A slot's first use finds it empty: a fresh barrier has completed the phase of parity 1.
+  /// the loop. A stage's first use finds it empty: a fresh barrier has completed the phase of parity 1.
   LogicalResult expandPartitions(Expansion &e, SmallVector<Value> &state) {
     function->setAttr(ttg::warpSpecializedName, b.getUnitAttr());
     if (!left) allotEmpty(e);
-    ttg::WgmmaWaitOp retires = drainingWaitIn(e.schedule.loop);
-    if (retires && retires->hasAttr(ttg::releasesCopiesFirstName)) e.wideEmpty = allocBarriers(e.stages, config.getWarps());
+    ttg::WgmmaWaitOp drains = drainingWaitIn(e.schedule.loop);
+    if (drains && drains->hasAttr(ttg::releasesCopiesFirstName)) e.dequantizedEmpty = allocBarriers(e.stages, config.getWarps());
     carryStage(e, state);
     takeStages(e);
     b.setInsertionPointAfter(e.lastStage);
     Value before = arith::XOrIOp::create(b, e.loc, e.parity, i32(e.loc, 1));
-    producersWork(ttg::BarrierWaitOp::create(b, e.loc, e.slots.front().empty, e.stageIndex, before));
-    // In iteration i the producer fills slot i mod stages, once all have read what iteration i - stages had there.
-    for (auto [circularBuffer, slots] : llvm::zip(e.schedule.circularBuffers, e.slots)) {
+    producersWork(ttg::BarrierWaitOp::create(b, e.loc, e.stageBuffers.front().empty, e.stageIndex, before));
+    // In iteration i the producer fills stage i mod stages, once all have read what iteration i - stages had there.
+    for (auto [circularBuffer, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
       Operation *last = circularBuffer.copies.front().load;
       for (const Copy &copy : circularBuffer.copies)
         if (last->isBeforeInBlock(copy.load)) last = copy.load;
       b.setInsertionPoint(last);
-      if (slots.empty != e.slots.front().empty) producersWork(ttg::BarrierWaitOp::create(b, e.loc, slots.empty, e.stageIndex, before));
-      if (failed(issue(circularBuffer, slots, operandsOf(circularBuffer), e.stageIndex, Value()))) return failure();
+      if (stageBuffers.empty != e.stageBuffers.front().empty)
+        producersWork(ttg::BarrierWaitOp::create(b, e.loc, stageBuffers.empty, e.stageIndex, before));
+      if (failed(issue(circularBuffer, stageBuffers, operandsOf(circularBuffer), e.stageIndex, Value()))) return failure();
     }
     release(e);
     if (isDequantizing(e.schedule.loop))
       fillDequantized(e.schedule, e.stageIndex, e.parity, emptyBarriers(e).getArrayRef(), allocBarriers(e.stages, warpsOfGroup),
-                      e.wideEmpty);
+                      e.dequantizedEmpty);
     ttg::BarrierWaitOp arrival = waits(e);
     advance(e, arrival, state);
     if (!e.schedule.inFlight.empty() || drainingWaitIn(e.schedule.loop)) releaseLast(e, state);
     lastEmpty = emptyBarriers(e).takeVector();
     left.reset();
-    if (isa<tt::FuncOp>(e.schedule.loop->getParentOp()) || e.schedule.crossTilePrefetch) left = {e.schedule.loop, e.stages, e.slots, state};
+    if (isa<tt::FuncOp>(e.schedule.loop->getParentOp()) || e.schedule.crossTilePrefetch)
+      left = {e.schedule.loop, e.stages, e.stageBuffers, state};
     return success();
   }
 
-  /// A ring whose product starts ahead of the others has been read before theirs: it is given back on its own.
+  /// A circular buffer whose MMA starts ahead of the others has been read before theirs: it is released on its own.
   void allotEmpty(Expansion &e) {
     int64_t readers = config.getWarps() * config.getCtas() + (isDequantizing(e.schedule.loop) ? warpsOfGroup : 0);
     Value shared;
-    for (auto [index, slots] : llvm::enumerate(e.slots)) {
-      if (index == 0 && e.schedule.prefetchedMma && e.slots.size() > 1) {
-        slots.empty = allocBarriers(e.stages, readers);
+    for (auto [index, stageBuffers] : llvm::enumerate(e.stageBuffers)) {
+      if (index == 0 && e.schedule.prefetchedMma && e.stageBuffers.size() > 1) {
+        stageBuffers.empty = allocBarriers(e.stages, readers);
         continue;
       }
       if (!shared) shared = allocBarriers(e.stages, readers);
-      slots.empty = shared;
+      stageBuffers.empty = shared;
     }
   }
 
   static llvm::SetVector<Value> emptyBarriers(const Expansion &e) {
     llvm::SetVector<Value> barriers;
-    for (const Slots &slots : e.slots)
-      barriers.insert(slots.empty);
+    for (const StageBuffers &stageBuffers : e.stageBuffers)
+      barriers.insert(stageBuffers.empty);
     return barriers;
   }
 
-  /// Behind `refillAfter` an iteration's slots have been read; those of the one before, where products run on over the back edge. What
-  /// starts ahead has read its own where it is waited for.
+  /// After `refillAfter` an iteration's stages have been read; those of the one before, where MMAs stay in flight across the back edge.
+  /// What starts ahead has read its own where it is waited for.
   void release(Expansion &e) {
     scf::ForOp loop = e.schedule.loop;
     Value stageIndex = e.stageIndex, exists;
-    bool retires = drainingWaitIn(loop) != nullptr;
+    bool drains = drainingWaitIn(loop) != nullptr;
     b.setInsertionPointAfter(e.schedule.inFlight.empty() ? e.schedule.refillAfter : keepInFlight(e.schedule));
-    if (retires || !e.schedule.inFlight.empty()) {
+    if (drains || !e.schedule.inFlight.empty()) {
       stageIndex = stageAround(b, e.loc, e.stageIndex, -1, e.stages);
       exists = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
     }
     if (!e.schedule.computed.empty() && !isDequantizing(e.schedule.loop)) ttg::CtaBarrierOp::create(b, e.loc);
     if (e.fence && !isDequantizing(e.schedule.loop)) ttg::FenceAsyncOp::create(b, e.loc);
-    if (e.wideEmpty) return arrive(e.loc, e.wideEmpty, stageIndex, exists);
+    if (e.dequantizedEmpty) return arrive(e.loc, e.dequantizedEmpty, stageIndex, exists);
     for (Value empty : emptyBarriers(e)) {
       OpBuilder::InsertionGuard guard(b);
-      bool ahead = e.schedule.prefetchedMma && empty == e.slots.front().empty && empty != e.slots.back().empty;
-      if (ahead) b.setInsertionPointAfter(*e.schedule.prefetchedMma.getD().user_begin());
+      bool isPrefetched = e.schedule.prefetchedMma && empty == e.stageBuffers.front().empty && empty != e.stageBuffers.back().empty;
+      if (isPrefetched) b.setInsertionPointAfter(*e.schedule.prefetchedMma.getD().user_begin());
       arrive(e.loc, empty, stageIndex, exists);
     }
   }
 
-  /// Behind the loop its last iteration's products are over, too.
+  /// After the loop its last iteration's MMAs are over, too.
   void releaseLast(Expansion &e, ArrayRef<Value> state) {
     scf::ForOp loop = e.schedule.loop;
     Operation *drained = loop->getNextNode();
@@ -536,33 +543,33 @@ private:
     b.setInsertionPointAfter(drained);
     Value stageIndex = stageAround(b, e.loc, state[0], -1, e.stages);
     if (e.fence && !isDequantizing(loop)) ttg::FenceAsyncOp::create(b, e.loc);
-    if (e.wideEmpty) return arrive(e.loc, e.wideEmpty, stageIndex, LoopIterations(loop).existsIteration(b, 0));
+    if (e.dequantizedEmpty) return arrive(e.loc, e.dequantizedEmpty, stageIndex, LoopIterations(loop).existsIteration(b, 0));
     for (Value empty : emptyBarriers(e))
       arrive(e.loc, empty, stageIndex, LoopIterations(loop).existsIteration(b, 0));
   }
 
-  /// Says that this warp has read a slot: to the producers of all blocks, which fill it.
+  /// Says that this warp has read a stage: to the producers of all CTAs, which fill it.
   void arrive(Location loc, Value empty, Value stageIndex, Value exists) {
     auto arrival = ttg::BarrierArriveOp::create(b, loc, empty, stageIndex, exists);
     if (config.getCtas() != 1) arrival->setAttr(ttg::inAllCtasName, b.getUnitAttr());
   }
 
-  /// The buffers of each ring, `stages` tiles deep, and its barriers.
+  /// The buffers of each circular buffer, `stages` tiles deep, and its barriers.
   void allocateStages(Expansion &e) {
     b.setInsertionPoint(e.schedule.crossTilePrefetch ? e.schedule.loop->getParentOp() : e.schedule.loop.getOperation());
     for (const CircularBuffer &circularBuffer : e.schedule.circularBuffers) {
-      Slots &slots = e.slots.emplace_back();
-      if (circularBuffer.tma) slots.barriers = allocBarriers(e.stages, 1);
+      StageBuffers &stageBuffers = e.stageBuffers.emplace_back();
+      if (circularBuffer.tma) stageBuffers.barriers = allocBarriers(e.stages, 1);
       for (Copy copy : circularBuffer.copies) {
         ttg::BufferType type = copy.alloc.getType();
-        slots.bytes += copiedBytes(copy.alloc);
+        stageBuffers.bytes += copiedBytes(copy.alloc);
         auto deep = ttg::BufferType::get(b.getContext(), e.stages, type.getElementType(), type.getLayout());
-        slots.buffers.push_back(copyingAsMuch(ttg::AllocOp::create(b, copy.alloc.getLoc(), deep), copy.alloc));
+        stageBuffers.buffers.push_back(copyingAsMuch(ttg::AllocOp::create(b, copy.alloc.getLoc(), deep), copy.alloc));
       }
     }
   }
 
-  /// The first iterations' copies, before the loop; if it runs again and again, after all threads have read the last iterations' slots.
+  /// The first iterations' copies, before the loop; if it runs again and again, after all threads have read the last iterations' stages.
   LogicalResult prologue(Expansion &e, ArrayRef<Value> state) {
     scf::ForOp loop = e.schedule.loop;
     if (loop->getParentOfType<scf::ForOp>() || loop->getParentOfType<scf::WhileOp>()) {
@@ -577,7 +584,7 @@ private:
         });
   }
 
-  /// The first iterations' copies, to the slots from `first` on. `existsAt` and `operandsAt` make what an iteration needs, where it is
+  /// The first iterations' copies, to the stages from `first` on. `existsAt` and `operandsAt` make what an iteration needs, where it is
   /// needed.
   LogicalResult startFirst(Expansion &e, Value first, function_ref<Value(int64_t)> existsAt,
                            function_ref<SmallVector<Value>(size_t, int64_t)> operandsAt) {
@@ -586,7 +593,7 @@ private:
       bool committed = false;
       for (auto [index, circularBuffer] : llvm::enumerate(e.schedule.circularBuffers)) {
         if (iteration >= circularBuffer.distance(e.stages)) continue;
-        if (failed(issue(circularBuffer, e.slots[index], operandsAt(index, iteration), stageIndex, exists))) return failure();
+        if (failed(issue(circularBuffer, e.stageBuffers[index], operandsAt(index, iteration), stageIndex, exists))) return failure();
         committed |= !circularBuffer.tma;
       }
       if (committed) ttg::CopyCommitOp::create(b, e.loc);
@@ -595,13 +602,13 @@ private:
   }
 
   /// What the first copies of a loop need, in terms of the iteration of the loop around it: of each iteration whether it exists, and the
-  /// operands of each ring. These values are patterns for those of other tiles.
+  /// operands of each circular buffer. These values are patterns for those of other tiles.
   struct NextTile {
     SmallVector<Value> exists;
-    SmallVector<SmallVector<SmallVector<Value>>> operands; // by ring and iteration
+    SmallVector<SmallVector<SmallVector<Value>>> operands; // by circular buffer and iteration
   };
 
-  /// Starts the copies of the first tile, in front of the loop over tiles.
+  /// Starts the copies of the first tile, before the loop over tiles.
   FailureOr<NextTile> firstTile(Expansion &e) {
     auto tiles = cast<scf::ForOp>(e.schedule.loop->getParentOp());
     b.setInsertionPoint(e.schedule.loop);
@@ -622,7 +629,7 @@ private:
     return next;
   }
 
-  /// Starts the copies of the next tile, once all threads have read the slots of this one.
+  /// Starts the copies of the next tile, once all threads have read the stages of this one.
   LogicalResult nextTile(Expansion &e, const NextTile &next) {
     Value first = e.schedule.loop.getResults().take_back(2).front();
     Operation *drained = e.schedule.loop->getNextNode();
@@ -642,7 +649,7 @@ private:
         [&](size_t circularBuffer, int64_t iteration) { return of(next.operands[circularBuffer][size_t(iteration)]); });
   }
 
-  /// The loop carries the slot and the parity of its iteration.
+  /// The loop carries the stage and the parity of its iteration.
   void carryStage(Expansion &e, ArrayRef<Value> state) {
     scf::ForOp old = e.schedule.loop;
     scf::ForOp loop = e.schedule.loop = withMoreCarried(old, state);
@@ -652,13 +659,13 @@ private:
     e.parity = carried[1];
   }
 
-  /// Readers read this iteration's slots in place of the buffers of one tile.
+  /// Readers read this iteration's stages in place of the buffers of one tile.
   void takeStages(Expansion &e) {
     for (const CircularBuffer &circularBuffer : e.schedule.circularBuffers)
       e.sources.push_back(operandsOf(circularBuffer));
     b.setInsertionPointToStart(e.schedule.loop.getBody());
-    for (auto [circularBuffer, slots] : llvm::zip(e.schedule.circularBuffers, e.slots))
-      for (auto [copy, buffer] : llvm::zip(circularBuffer.copies, slots.buffers)) {
+    for (auto [circularBuffer, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers))
+      for (auto [copy, buffer] : llvm::zip(circularBuffer.copies, stageBuffers.buffers)) {
         Value current = ttg::StageOp::create(b, copy.alloc.getLoc(), copy.alloc.getType(), buffer, e.stageIndex);
         e.lastStage = current.getDefiningOp();
         copy.alloc.getResult().replaceUsesWithIf(current, [&](OpOperand &use) { return use.getOwner() != copy.store; });
@@ -666,9 +673,9 @@ private:
     e.top = e.lastStage;
   }
 
-  /// The sync that refills stand behind. With cp.async one at the top, behind each thread's wait for its own copies, shows them to the
-  /// others: refills stand behind that, or behind a second one where a product of the iteration before may still read at the top.
-  void meet(Expansion &e) {
+  /// The barrier that refills stand after. With cp.async one at the top, after each thread's wait for its own copies, shows them to the
+  /// others: refills stand after that, or after a second one where an MMA of the iteration before may still read at the top.
+  void addBarrier(Expansion &e) {
     Operation *lastReader = e.schedule.inFlight.empty() ? nullptr : keepInFlight(e.schedule);
     if (e.schedule.publishBarrier) return b.setInsertionPointAfter(e.schedule.publishBarrier);
     bool mmas = false;
@@ -689,8 +696,8 @@ private:
     ttg::CtaBarrierOp::create(b, e.loc);
   }
 
-  /// The copies of later iterations. The first ring of a product that is started ahead is filled at the top: its slot has been free since
-  /// the iteration before.
+  /// The copies of later iterations. The first circular buffer of an MMA that is started ahead is filled at the top: its stage has been
+  /// free since the iteration before.
   LogicalResult refill(Expansion &e) {
     LoopIterations iterations(e.schedule.loop);
     auto issueLater = [&](size_t first, size_t end) -> LogicalResult {
@@ -701,12 +708,12 @@ private:
         Value &exists = existing[distance], &target = targets[distance];
         if (!exists) exists = iterations.existsLater(b, distance);
         if (!target) target = stageAround(b, e.loc, e.stageIndex, distance, e.stages);
-        if (failed(issue(circularBuffer, e.slots[index], iterations.later(b, e.sources[index], distance), target, exists)))
+        if (failed(issue(circularBuffer, e.stageBuffers[index], iterations.later(b, e.sources[index], distance), target, exists)))
           return failure();
       }
       return success();
     };
-    if (failed(issueLater(e.schedule.prefetchedMma ? 1 : 0, e.slots.size()))) return failure();
+    if (failed(issueLater(e.schedule.prefetchedMma ? 1 : 0, e.stageBuffers.size()))) return failure();
     if (e.schedule.prefetchedMma) {
       b.setInsertionPointAfter(e.lastStage);
       if (failed(issueLater(0, 1))) return failure();
@@ -716,15 +723,15 @@ private:
     return success();
   }
 
-  /// The wait of each ring, before its first reader, in place of its loads. Returns that of the first ring.
+  /// The wait of each circular buffer, before its first reader, in place of its loads. Returns that of the first circular buffer.
   ttg::BarrierWaitOp waits(Expansion &e) {
     ttg::BarrierWaitOp arrival;
-    for (auto [circularBuffer, slots] : llvm::zip(e.schedule.circularBuffers, e.slots)) {
+    for (auto [circularBuffer, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
       if (circularBuffer.tma && isDequantizing(e.schedule.loop)) {
-        waitInPartitions(e.schedule, slots.buffers, slots.barriers, e.stageIndex, e.parity);
+        waitInPartitions(e.schedule, stageBuffers.buffers, stageBuffers.barriers, e.stageIndex, e.parity);
       } else if (circularBuffer.tma) {
         b.setInsertionPoint(circularBuffer.firstReader);
-        auto wait = ttg::BarrierWaitOp::create(b, e.loc, slots.barriers, e.stageIndex, e.parity);
+        auto wait = ttg::BarrierWaitOp::create(b, e.loc, stageBuffers.barriers, e.stageIndex, e.parity);
         if (!arrival) arrival = wait;
       }
       for (Copy copy : circularBuffer.copies) {
@@ -736,7 +743,7 @@ private:
     return arrival;
   }
 
-  /// The next iteration's slot. `state` becomes that of the iteration behind the last one.
+  /// The next iteration's stage. `state` becomes that of the iteration after the last one.
   void advance(Expansion &e, ttg::BarrierWaitOp arrival, SmallVector<Value> &state) {
     scf::ForOp loop = e.schedule.loop;
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
@@ -744,7 +751,7 @@ private:
     if (e.schedule.prefetchedMma) b.setInsertionPointAfter(e.top);
     auto [nextStage, nextParity] = stageAfter(b, e.loc, e.stageIndex, e.parity, e.stages);
     yield->insertOperands(yield->getNumOperands(), {nextStage, nextParity});
-    if (e.schedule.prefetchedMma && e.schedule.warpSpecialized) return rotate(e, state);
+    if (e.schedule.prefetchedMma && e.schedule.warpSpecialized) return pipelineStages(e, state);
     if (e.schedule.prefetchedMma) {
       Operation *before = loop;
       loop = e.schedule.loop = prefetchMma(e.schedule, arrival, state, {nextStage, nextParity}, nextParity.getDefiningOp());
@@ -759,7 +766,7 @@ private:
 
   /// A loop that goes through its iterations in two parts (two_stage_pipeline.cpp) has one iteration less: the producer gets a loop of its
   /// own.
-  void rotate(Expansion &e, SmallVector<Value> &state) {
+  void pipelineStages(Expansion &e, SmallVector<Value> &state) {
     scf::ForOp loop = e.schedule.loop;
     b.setInsertionPoint(loop);
     Skeleton copies(loop->getParentOp());
@@ -773,7 +780,7 @@ private:
     copies.clone(loop, b, map)->setAttr(ttg::producerName, b.getUnitAttr());
     for (Operation *op : work)
       op->erase();
-    // So that neither needs the other's loop, where the ring goes on follows from the number of iterations.
+    // So that neither needs the other's loop, where the circular buffer goes on follows from the number of iterations.
     Value rounds = LoopIterations(loop).count(b, 2 * e.stages);
     Value total = arith::AddIOp::create(b, e.loc, state[0], rounds), stages = i32(e.loc, e.stages);
     Value flips = arith::AndIOp::create(b, e.loc, arith::DivUIOp::create(b, e.loc, total, stages), i32(e.loc, 1));
@@ -793,7 +800,7 @@ private:
   std::optional<std::string> notWarpSpecialized; // why the machine, or the launch, has none
   std::optional<LeftBuffers> left;
   SmallVector<Value> lastEmpty;      // of the loop at hand
-  DenseSet<Operation *> finalDrains; // at the kernel's end, until the other blocks have read all slots
+  DenseSet<Operation *> finalDrains; // at the kernel's end, until the other CTAs have read all stages
 };
 
 } // namespace

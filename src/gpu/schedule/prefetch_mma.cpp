@@ -3,8 +3,8 @@
 //   before: for i { wait for K(i)    s = QK(i)    wait 0    p = softmax(s)    wait for V(i)    o += pV(i)    wait 0 }
 //   after:  s = QK(0)
 //           for i { wait for K(i+1)    t = QK(i+1)    p = softmax(s)    wait for V(i)    o += pV(i)    wait 0    s = t }
-// The last iteration has no next one: it multiplies its own K again, which is still in its slot, and the result is not
-// used. That costs one product for each loop; a branch around the product would cost something in every iteration.
+// The last iteration has no next one: it multiplies its own K again, which is still in its stage, and the result is not
+// used. That costs one MMA for each loop; a branch around the MMA would cost something in every iteration.
 #include "gpu/schedule/loop_schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// The slots and views in the loop's body that a product reads through, each before its users.
+/// The stages and views in the loop's body that an MMA reads through, each before its users.
 static SmallVector<Operation *> buffersOf(ttg::WgmmaOp mma) {
   SmallVector<Operation *> chain;
   for (Value operand : {Value(mma.getA()), Value(mma.getB())}) {
@@ -49,7 +49,7 @@ scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival,
   b.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(b, loc, mma.getC());
   b.setInsertionPointAfter(branch);
-  ttg::CtaBarrierOp::create(b, loc); // its slot is filled again at the top of the loop
+  ttg::CtaBarrierOp::create(b, loc); // its stage is filled again at the top of the loop
 
   loop = withMoreCarried(loop, branch.getResults());
   stageIndex = arrival.getIndex(); // the new loop's
@@ -61,17 +61,17 @@ scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival,
   b.setInsertionPointAfter(top);
   Value more = LoopIterations(loop).existsLater(b, 1);
   Value at = arith::SelectOp::create(b, loc, more, next[0], stageIndex), phase = arith::SelectOp::create(b, loc, more, next[1], parity);
-  Operation *place = phase.getDefiningOp();
+  Operation *insertAfter = phase.getDefiningOp();
   for (Operation *op : ArrayRef(work).drop_back()) {
-    op->moveAfter(place);
-    place = op;
+    op->moveAfter(insertAfter);
+    insertAfter = op;
     if (isa<ttg::StageOp>(op)) op->replaceUsesOfWith(stageIndex, at);
   }
   mma->setAttr(ttg::iterationOffsetName, b.getI32IntegerAttr(1));
   arrival.getIndexMutable().assign(at);
   arrival.getParityMutable().assign(phase);
 
-  // It is done where the iteration's last product is.
+  // It is done where the iteration's last MMA is.
   ttg::WgmmaWaitOp last;
   for (auto each : loop.getBody()->getOps<ttg::WgmmaWaitOp>())
     last = each;

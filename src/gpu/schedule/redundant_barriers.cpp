@@ -1,12 +1,13 @@
-// Passes put a sync wherever one may be needed. In a loop one often does the work of another: what the next iteration must not do too early
-// stands behind two syncs then. Attention backward, an iteration, with what each sync is there for:
-//   sync (A)    store x    sync (B: x is written)    dq = xK    wait dq    sync (C)    store dq    sync (D: dq is written)    tma_store dq
-// A keeps x from being written while dq = xK of the iteration before reads it: behind D nobody reads it any more, so A goes. C keeps dq
-// from being written while the store before reads it, which its thread has waited for in front of B: C goes, too.
+// Passes put a barrier wherever one may be needed. In a loop one often does the work of another: what the next iteration must not do too
+// early stands after two barriers then. Attention backward, an iteration, with what each barrier is there for:
+//   barrier (A)    store x    barrier (B: x is written)    dq = xK    wait dq    barrier (C)    store dq    barrier (D: dq is written)
+//   tma_store dq
+// A keeps x from being written while dq = xK of the iteration before reads it: after D it is not read any more, so A goes. C keeps dq
+// from being written while the store before reads it, which its thread has waited for before B: C goes, too.
 //
-// A sync stays if it alone stands between two accesses to the same bytes, one of which writes: between the end of the first, which of a
-// product or of a copy is where it is waited for, and the beginning of the second, in this iteration or the next one. What the bytes were
-// used for outside of the loop is over in front of it: a sync stands there then.
+// A barrier stays if it alone stands between two accesses to the same bytes, one of which writes: between the end of the first, which of an
+// MMA or of a copy is where it is waited for, and the beginning of the second, in this iteration or the next one. What the bytes were
+// used for outside of the loop is over before it: a barrier stands there then.
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/scratch.h"
@@ -22,7 +23,7 @@ namespace {
 
 struct Bytes {
   int64_t first = 0, end = 0;
-  bool meets(Bytes other) const { return first < other.end && other.first < end; }
+  bool overlaps(Bytes other) const { return first < other.end && other.first < end; }
 };
 
 /// Of an alloc, or of an operation with scratch.
@@ -50,20 +51,20 @@ public:
   void run() {
     for (size_t at = 0; at < ops.size(); ++at) {
       auto sync = dyn_cast<ttg::CtaBarrierOp>(ops[at]);
-      if (sync && !sync.getAllWarps()) syncs.push_back(at);
+      if (sync && !sync.getAllWarps()) barriers.push_back(at);
       if (sync && sync.getAllWarps()) return;
       if (!sync && !add(at)) return;
     }
     bool usedBefore = false;
     SmallVector<Operation *> dropped;
-    for (size_t i = 0; i < syncs.size();) {
+    for (size_t i = 0; i < barriers.size();) {
       if (isNeeded(i)) {
         ++i;
         continue;
       }
       usedBefore |= reachesOtherWarps(i);
-      dropped.push_back(ops[syncs[i]]);
-      syncs.erase(syncs.begin() + std::ptrdiff_t(i));
+      dropped.push_back(ops[barriers[i]]);
+      barriers.erase(barriers.begin() + std::ptrdiff_t(i));
     }
     if (usedBefore) {
       OpBuilder b(loop);
@@ -74,7 +75,7 @@ public:
   }
 
 private:
-  /// Where the product, or the store, that starts at `at` is waited for; nothing if that is not known.
+  /// Where the MMA, or the store, that starts at `at` is waited for; nothing if that is not known.
   std::optional<size_t> endOf(size_t at) {
     int64_t started = 0;
     for (size_t next = at + 1; next < at + ops.size(); ++next) {
@@ -116,29 +117,30 @@ private:
     return isMemoryEffectFree(op) && !hidesScratch;
   }
 
-  /// How far a place is behind the i-th sync, on the way through this iteration and the next one.
-  size_t behind(size_t i, size_t place) const { return (place + ops.size() - syncs[i]) % ops.size(); }
+  /// How far a place is after the i-th barrier, on the way through this iteration and the next one.
+  size_t distance(size_t i, size_t position) const { return (position + ops.size() - barriers[i]) % ops.size(); }
 
-  /// Whether an access begins behind the i-th sync, and before the next one.
+  /// Whether an access begins after the i-th barrier, and before the next one.
   bool beginsAfter(size_t i, const Access &access) const {
-    size_t next = syncs.size() == 1 ? ops.size() : behind(i, syncs[(i + 1) % syncs.size()]);
-    return behind(i, access.begin) < next;
+    size_t next = barriers.size() == 1 ? ops.size() : distance(i, barriers[(i + 1) % barriers.size()]);
+    return distance(i, access.begin) < next;
   }
 
-  /// Whether an access ends before the i-th sync, and behind the one before.
+  /// Whether an access ends before the i-th barrier, and after the one before.
   bool endsBefore(size_t i, const Access &access) const {
-    return behind(i, access.end) > behind(i, syncs[(i + syncs.size() - 1) % syncs.size()]);
+    return distance(i, access.end) > distance(i, barriers[(i + barriers.size() - 1) % barriers.size()]);
   }
 
-  /// Whether the i-th sync alone stands between two accesses that must not meet.
+  /// Whether the i-th barrier alone stands between two accesses that must not overlap.
   bool isNeeded(size_t i) const {
     return llvm::any_of(accesses, [&](const Access &x) {
-      return endsBefore(i, x) &&
-             llvm::any_of(accesses, [&](const Access &y) { return beginsAfter(i, y) && (x.writes || y.writes) && x.bytes.meets(y.bytes); });
+      return endsBefore(i, x) && llvm::any_of(accesses, [&](const Access &y) {
+               return beginsAfter(i, y) && (x.writes || y.writes) && x.bytes.overlaps(y.bytes);
+             });
     });
   }
 
-  /// Whether what begins behind the i-th sync is at bytes that have other uses elsewhere in the kernel.
+  /// Whether what begins after the i-th barrier is at bytes that have other uses elsewhere in the kernel.
   bool reachesOtherWarps(size_t i) {
     bool found = false;
     loop->getParentOfType<tt::FuncOp>().walk([&](Operation *op) {
@@ -146,14 +148,14 @@ private:
       bool inside =
           alloc ? llvm::all_of(accessesOf(alloc), [&](Operation *access) { return loop->isAncestor(access); }) : loop->isAncestor(op);
       if (inside || !op->hasAttr(ttg::offsetName) || isa<ttg::AllocBarriersOp>(op)) return;
-      found |= llvm::any_of(accesses, [&](const Access &y) { return beginsAfter(i, y) && y.bytes.meets(bytesOf(op)); });
+      found |= llvm::any_of(accesses, [&](const Access &y) { return beginsAfter(i, y) && y.bytes.overlaps(bytesOf(op)); });
     });
     return found;
   }
 
   scf::ForOp loop;
   SmallVector<Operation *> ops;
-  SmallVector<size_t> syncs; ///< those that are left
+  SmallVector<size_t> barriers; ///< those that are left
   SmallVector<Access> accesses;
 };
 

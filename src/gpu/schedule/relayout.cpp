@@ -54,7 +54,7 @@ std::optional<Layout> Relayout::layoutOfLoads(const Dims &shape) const {
   return {};
 }
 
-/// How many neighbors one access brings: what their addresses allow, in this layout.
+/// How many contiguous elements one access brings: what their addresses allow, in this layout.
 void Relayout::keepAccessWidth(tt::LoadOp load, const Layout &want) {
   load->removeAttr(ttg::vectorName);
   AxisAnalysis axes(function);

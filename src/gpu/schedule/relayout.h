@@ -21,7 +21,7 @@ public:
   /// read. `canMake` needs no buffer yet.
   void readFrom(mlir::Value tile, mlir::Value buffer) { buffers[tile] = buffer; }
 
-  /// Loads of tiles by the copy engine that are made again.
+  /// Loads of tiles by TMA that are made again.
   llvm::ArrayRef<mlir::Operation *> copied() const { return copies; }
   /// The layout in which a tile of that shape is loaded by threads; nothing if there is none.
   std::optional<Layout> layoutOfLoads(const Dims &shape) const;

@@ -1,20 +1,20 @@
-// What may run ahead in a loop, and in what order an iteration does its work. Of iteration i, with S slots:
-//   products that accumulate in place:      wait for slot i; start product i; retire product i-1; sync; refill slot i-1 for i+S-1
-//   products that are waited for:           wait for K; multiply; sync; refill K's slot i for i+S, V's slot i-1 for i+S-1; ...;
-//                                           wait for V; multiply
-//   the same, a product started ahead:      refill K's slot i for i+S; start product i+1 with K; ...;
-//                                           wait for V; multiply; retire both; sync; refill V's slot i
-//   products of what threads compute:       compute; fill buffer i mod 2; sync; start product i; retire product i-1; sync
-//   the same, from tiles in shared memory:  wait for all; compute; fill buffer i mod 3; sync; refill all slots i for i+S; start product i;
-//                                           retire product i-1
-//   the last one accumulates in place:      start product i; retire it, and the last one of i-1; sync; refill all slots i-1 for i+S-1; ...;
-//                                           start the last one of i
-//   three products or more:                 wait for all; multiply and compute; sync; refill all slots i for i+S
-//   cp.async, whose data a sync must show:  wait for the thread's own copies; sync; refill slot i-1; multiply
-//   the same, products that run on:         wait for the thread's own copies; sync; start product i; retire product i-1; sync; refill slot
-//                                           i-1 for i+S-1
-// The last sync proves to the thread that issues copies that all threads have read the slot it fills. Which slot that is, relative to the
-// iteration, is a ring's lag.
+// What may run ahead in a loop, and in what order an iteration does its work. Of iteration i, with S stages:
+//   MMAs that accumulate in place:            wait for stage i; start MMA i; drain MMA i-1; barrier; refill stage i-1 for i+S-1
+//   MMAs that are waited for:                 wait for K; multiply; barrier; refill K's stage i for i+S, V's stage i-1 for i+S-1; ...; wait
+//                                             for V; multiply
+//   the same, an MMA started ahead:           refill K's stage i for i+S; start MMA i+1 with K; ...; wait for V; multiply; drain both;
+//                                             barrier; refill V's stage i
+//   MMAs of what threads compute:             compute; fill buffer i mod 2; barrier; start MMA i; drain MMA i-1; barrier
+//   the same, from tiles in shared memory:    wait for all; compute; fill buffer i mod 3; barrier; refill all stages i for i+S; start MMA
+//                                             i; drain MMA i-1
+//   the last one accumulates in place:        start MMA i; drain it, and the last one of i-1; barrier; refill all stages i-1 for i+S-1;
+//                                             ...; start the last one of i
+//   three MMAs or more:                       wait for all; multiply and compute; barrier; refill all stages i for i+S
+//   cp.async, whose data a barrier must show: wait for the thread's own copies; barrier; refill stage i-1; multiply
+//   the same, MMAs that stay in flight:       wait for the thread's own copies; barrier; start MMA i; drain MMA i-1; barrier; refill stage
+//                                             i-1 for i+S-1
+// The last barrier proves to the thread that issues copies that all threads have read the stage it fills. Which stage that is, relative to
+// the iteration, is a circular buffer's release distance.
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "ir/volatile_load.h"
@@ -53,8 +53,8 @@ SmallVector<Operation *> accessesOf(ttg::AllocOp alloc) {
   return accesses;
 }
 
-/// The next wait that lets every product before it through; null if the block has none.
-static Operation *retirement(Operation *mma) {
+/// The next wait that lets every MMA before it through; null if the block has none.
+static Operation *drainOf(Operation *mma) {
   for (Operation *op = mma->getNextNode(); op; op = op->getNextNode())
     if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op))
       if (wait.getPending() == 0) return op;
@@ -95,12 +95,12 @@ bool mayBeWritten(tt::LoadOp load, scf::ForOp loop) {
 static Result<void> checkCopyAsync(tt::LoadOp load, ttg::AllocOp alloc, scf::ForOp loop, bool mayCopyAsync) {
   constexpr int64_t minBytes = 4;
   auto tile = cast<RankedTensorType>(load.getType());
-  if (!mayCopyAsync) return Failure{"there is no cp.async"};
+  if (!mayCopyAsync) return Failure{"the GPU has no cp.async"};
   if (tt::isVolatileLoad(load)) return Failure{"it is volatile"};
   if (mayBeWritten(load, loop)) return Failure{"the loop may write what it reads"};
   if (load.getOther() && !isZero(load.getOther())) return Failure{"elements outside of its mask are not 0"};
   if (tile.getElementType() != alloc.getType().getElementType()) return Failure{"the buffer holds elements of another type"};
-  if (asyncBytes(load, alloc) < minBytes) return Failure{"cp.async moves 4 bytes at least"};
+  if (asyncBytes(load, alloc) < minBytes) return Failure{"cp.async copies at least 4 bytes"};
   return {};
 }
 
@@ -110,12 +110,13 @@ static Result<void> checkPrefetch(Operation *load, ttg::AllocOp alloc, LoopItera
   bool falls = matchPattern(loop.getStep(), m_Constant(&step)) && !step.getValue().isStrictlyPositive();
   if (loop.getUnsignedCmp() || falls) return Failure{"the loop does not count up in signed numbers"};
   if (!llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); }))
-    return Failure{"its address is not known ahead of the iteration"};
+    return Failure{"its address cannot be computed before the iteration"};
   auto plain = dyn_cast<tt::LoadOp>(load);
   return plain ? checkCopyAsync(plain, alloc, loop, mayCopyAsync) : Result<void>{};
 }
 
-/// Who reads the buffer, and where that is over; false if something else touches it, or not all of it is over by the end of an iteration.
+/// The readers of the buffer, and where they are done; false if something else touches it, or not all of it is over by the end of an
+/// iteration.
 static bool findReaders(CircularBuffer &circularBuffer, const Copy &copy, Block *body) {
   ttg::StoreSharedOp store = copy.store;
   for (Operation *access : accessesOf(copy.alloc)) {
@@ -123,7 +124,7 @@ static bool findReaders(CircularBuffer &circularBuffer, const Copy &copy, Block 
     Operation *reader = body->findAncestorOpInBlock(*access);
     bool threads = isa<ttg::LoadSharedOp, ttg::FmaDotOp>(access), mma = isa<ttg::WgmmaOp>(access);
     if (!reader || !store->isBeforeInBlock(reader) || !(threads || mma)) return false;
-    Operation *lastReader = mma && reader == access ? retirement(access) : reader;
+    Operation *lastReader = mma && reader == access ? drainOf(access) : reader;
     if (!lastReader) return false;
     circularBuffer.threadsRead |= threads;
     circularBuffer.mmaRead |= mma;
@@ -133,7 +134,7 @@ static bool findReaders(CircularBuffer &circularBuffer, const Copy &copy, Block 
   return circularBuffer.firstReader != nullptr;
 }
 
-/// Copies that are first read at one place are one ring.
+/// Copies that are first read at one place are one circular buffer.
 static void addCircularBuffer(LoopSchedule &schedule, CircularBuffer circularBuffer) {
   auto same = llvm::find_if(schedule.circularBuffers,
                             [&](CircularBuffer &r) { return r.tma == circularBuffer.tma && r.firstReader == circularBuffer.firstReader; });
@@ -151,7 +152,7 @@ static bool isOfRows(const CircularBuffer &circularBuffer) {
   return llvm::all_of(circularBuffer.copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });
 }
 
-/// Rows of numbers arrive with the tile that is read last before them: one barrier a slot for both, and one wait.
+/// Rows of numbers arrive with the tile that is read last before them: one barrier a stage for both, and one wait.
 static void mergeRows(LoopSchedule &schedule) {
   for (size_t i = 0; i < schedule.circularBuffers.size();) {
     CircularBuffer &rows = schedule.circularBuffers[i];
@@ -171,7 +172,7 @@ static void mergeRows(LoopSchedule &schedule) {
   }
 }
 
-/// Tiles that threads read one right behind the other arrive together: they would wait for each.
+/// Tiles that threads read one right after the other arrive together: they would wait for each.
 static void mergeAdjacent(LoopSchedule &schedule) {
   auto isPassed = [](Operation *op) { // what is left of the copies, too
     return isa<ttg::LoadSharedOp, ttg::DescriptorLoadOp, ttg::AllocOp, ttg::CtaBarrierOp, ttg::StoreSharedOp>(op) || isMemoryEffectFree(op);
@@ -197,7 +198,7 @@ static void mergeAdjacent(LoopSchedule &schedule) {
   }
 }
 
-/// Whether a buffer is filled in the loop for products alone, which stand behind it.
+/// Whether a buffer is filled in the loop for MMAs alone, which stand after it.
 static bool isForDots(ttg::StoreSharedOp store, ttg::AllocOp alloc) {
   if (!alloc || alloc.getType().getDepth() != 1 || alloc->getBlock() != store->getBlock()) return false;
   return llvm::all_of(accessesOf(alloc), [&](Operation *access) {
@@ -223,17 +224,17 @@ LoopSchedule scheduleLoop(scf::ForOp loop, bool mayCopyAsync) {
     CircularBuffer circularBuffer;
     circularBuffer.tma = isa<ttg::DescriptorLoadOp>(load);
     circularBuffer.copies.push_back({load, store, alloc});
-    Result<void> ahead = checkPrefetch(load, alloc, iterations, mayCopyAsync);
-    if (!ahead && isa<tt::LoadOp>(load) && isForDots(store, alloc)) schedule.computed.push_back(store);
-    if (!ahead)
-      schedule.unpipelined.push_back({load, ahead.error()});
+    Result<void> isPrefetchable = checkPrefetch(load, alloc, iterations, mayCopyAsync);
+    if (!isPrefetchable && isa<tt::LoadOp>(load) && isForDots(store, alloc)) schedule.computed.push_back(store);
+    if (!isPrefetchable)
+      schedule.unpipelined.push_back({load, isPrefetchable.error()});
     else if (!findReaders(circularBuffer, circularBuffer.copies.front(), body))
       schedule.unpipelined.push_back({load, "its buffer is still in use at the end of the iteration"});
     else
       addCircularBuffer(schedule, std::move(circularBuffer));
   }
   auto mmas = body->getOps<ttg::WgmmaOp>();
-  constexpr int64_t manyMmas = 3; // of fewer, the first one may start an iteration early, and has a ring to itself
+  constexpr int64_t manyMmas = 3; // of fewer, the first one may start an iteration early, and has a circular buffer to itself
   if (std::distance(mmas.begin(), mmas.end()) >= manyMmas) mergeRows(schedule);
   if (!schedule.computed.empty()) mergeAdjacent(schedule);
   return schedule;
@@ -241,7 +242,7 @@ LoopSchedule scheduleLoop(scf::ForOp loop, bool mayCopyAsync) {
 
 //===--------------------------------------------------------------------------------------------------------------- order
 
-/// Whether the product itself, an iteration later, is the only user of its sum in the loop.
+/// Whether the MMA itself, an iteration later, is the only user of its sum in the loop.
 static bool accumulatesInPlace(ttg::WgmmaOp mma, scf::ForOp loop) {
   auto sum = dyn_cast<BlockArgument>(mma.getC());
   if (!sum || sum.getOwner() != loop.getBody() || !sum.hasOneUse() || !mma.getD().hasOneUse()) return false;
@@ -252,7 +253,7 @@ static bool accumulatesInPlace(ttg::WgmmaOp mma, scf::ForOp loop) {
   return lastReader.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == lastReader;
 }
 
-/// Whether what a product reads lies in a ring, or in a buffer that the loop does not write.
+/// Whether what an MMA reads lies in a circular buffer, or in a buffer that the loop does not write.
 static bool staysInBuffer(LoopSchedule &schedule, Value operand) {
   ttg::AllocOp alloc = allocOf(operand);
   if (!alloc) return false;
@@ -263,7 +264,7 @@ static bool staysInBuffer(LoopSchedule &schedule, Value operand) {
   });
 }
 
-/// The products of a loop, if all of them may run on over its back edge: their sums stay in the accumulators, and nothing they read is
+/// The MMAs of a loop, if all of them may stay in flight over its back edge: their sums stay in the accumulators, and nothing they read is
 /// written while they may still be reading. One that may not makes every iteration wait, and then the others gain nothing.
 static SmallVector<ttg::WgmmaOp> mmasInFlight(LoopSchedule &schedule) {
   SmallVector<ttg::WgmmaOp> mmas;
@@ -285,10 +286,10 @@ static SmallVector<ttg::WgmmaOp> mmasInFlight(LoopSchedule &schedule) {
   return mmas;
 }
 
-/// The wait of an iteration that retires its last product of the iteration before: the first one, if the product accumulates in place
-/// behind it. Null if there is none, or the registers do not suffice: meanwhile the product keeps those of its first operand.
+/// The wait of an iteration that drains its last MMA of the iteration before: the first one, if the MMA accumulates in place
+/// after it. Null if there is none, or the registers do not suffice: meanwhile the MMA keeps those of its first operand.
 static ttg::WgmmaWaitOp drainingWait(LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
-  constexpr int64_t minDots = 3; // of two, the second one's slot would be filled an iteration later than it is free
+  constexpr int64_t minDots = 3; // of two, the second one's stage would be filled an iteration later than it is free
   Block *body = schedule.loop.getBody();
   ttg::WgmmaOp last;
   int64_t inLoop = 0, inBody = 0;
@@ -308,8 +309,8 @@ static ttg::WgmmaWaitOp drainingWait(LoopSchedule &schedule, ttg::ConfigAttr con
   return registersOf(last.getA().getType()) <= available ? first : ttg::WgmmaWaitOp();
 }
 
-/// A product that may be started an iteration early: alone it reads the first ring, everything else it reads stays as it is, and another
-/// product follows in the iteration, which a thread waits for anyway. Its result then exists twice; the registers must suffice.
+/// An MMA that may be started an iteration early: alone it reads the first circular buffer, everything else it reads stays as it is, and
+/// another MMA follows in the iteration, which a thread waits for anyway. Its result then exists twice; the registers must suffice.
 static ttg::WgmmaOp chooseMmaToPrefetch(LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
   Block *body = schedule.loop.getBody();
   CircularBuffer *first = &schedule.circularBuffers.front();
@@ -344,7 +345,7 @@ static ttg::WgmmaOp chooseMmaToPrefetch(LoopSchedule &schedule, ttg::ConfigAttr 
   if (schedule.warpSpecialized && !rotates) return {};
   for (auto each : body->getOps<ttg::WgmmaWaitOp>())
     last = each;
-  // Where several blocks share a multiprocessor, one multiplies while another does its softmax: then the registers are worth more.
+  // Where several CTAs share an SM, one multiplies while another does its softmax: then the registers are worth more.
   bool suits = limitsToOneCtaPerSM(schedule, config, target) && inBody && mmas > 0 && last != wait && last.getPending() == 0 &&
                registers <= registersForTiles(config, target, schedule.warpSpecialized);
   return suits ? mma : ttg::WgmmaOp();
@@ -359,7 +360,7 @@ ttg::CtaBarrierOp barrierAfterComputed(const LoopSchedule &schedule, int64_t sta
   if (!isa_and_nonnull<ttg::FenceAsyncOp>(op)) return {};
   auto sync = dyn_cast_or_null<ttg::CtaBarrierOp>(op->getNextNode());
   auto areRead = [&](const CircularBuffer &circularBuffer) {
-    // Behind it the products of the iteration before the last one are over: a slot of three would be filled only when it is needed.
+    // After it the MMAs of the iteration before the last one are over: a stage of three would be filled only when it is needed.
     bool isFree = circularBuffer.mmaRead ? !circularBuffer.threadsRead && stages > 3 : circularBuffer.lastReader->isBeforeInBlock(sync);
     return circularBuffer.tma && isFree;
   };
@@ -404,8 +405,8 @@ void scheduleRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr con
     return;
   }
   if (schedule.prefetchedMma || schedule.warpSpecialized) {
-    // All of the iteration is over behind its last product. The first ring's slot has been free since the iteration before: it is filled at
-    // the top, or a producer is told of it where the product that starts ahead is waited for.
+    // All of the iteration is over after its last MMA. The first circular buffer's stage has been free since the iteration before: it is
+    // filled at the top, or a producer learns of it where the MMA that starts ahead is waited for.
     for (auto wait : schedule.loop.getBody()->getOps<ttg::WgmmaWaitOp>())
       schedule.refillAfter = wait;
     for (CircularBuffer &circularBuffer : schedule.circularBuffers) {
@@ -415,7 +416,7 @@ void scheduleRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr con
     }
     return;
   }
-  // Two products take turns with what is computed between them; of more, some run at one time, and a sync among them would part them.
+  // Two MMAs alternate with what is computed between them; of more, some run at one time, and a barrier among them would part them.
   auto mmas = schedule.loop.getBody()->getOps<ttg::WgmmaOp>();
   bool early = std::distance(mmas.begin(), mmas.end()) <= 2;
   schedule.refillAfter = schedule.circularBuffers.front().lastReader;
@@ -441,10 +442,10 @@ void recordDecision(const LoopSchedule &schedule, int64_t wanted) {
   if (wanted < 2)
     reason = "num_stages is " + std::to_string(wanted);
   else if (schedule.circularBuffers.empty())
-    reason = schedule.unpipelined.empty() ? "it loads to registers, and only copies to shared memory run ahead"
-                                          : "none of its loads can run ahead";
+    reason = schedule.unpipelined.empty() ? "it only loads to registers, and only copies to shared memory are pipelined"
+                                          : "none of its loads can be pipelined";
   else if (schedule.stages < wanted)
-    reason = "shared memory has no space for more";
+    reason = "shared memory is too small for more";
   MLIRContext *context = loop.getContext();
   loop->setAttr(ttg::loopScheduleName, ttg::LoopScheduleAttr::get(context, schedule.stages, wanted, int64_t(schedule.inFlight.size()),
                                                                   bool(schedule.prefetchedMma), reason));

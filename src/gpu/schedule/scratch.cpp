@@ -119,33 +119,33 @@ template <typename Op> static int64_t conversionsAround(Op op, const Layout &wor
   return bytes;
 }
 
-/// Warps along the dimension write their parts side by side, one operand behind the other, each at a multiple of 8 bytes.
+/// Warps along the dimension write their parts side by side, one operand after the other, each at a multiple of 8 bytes.
 static int64_t reductionBytes(tt::ReduceOp op) {
   Layout working = reductionLayout(ttg::layoutOf(op.getSrcs().front().getType()), op.getAxis());
   std::optional<ReductionPlan> plan = reductionPlan(working, op.getAxis());
   if (!plan) return 0;
   int64_t conversions = conversionsAround(op, working, plan->result);
   if (!plan->warpMask) return conversions;
-  int64_t slots = elementCount(plan->result.shape) << std::popcount(plan->warpMask), total = 0;
+  int64_t elements = elementCount(plan->result.shape) << std::popcount(plan->warpMask), total = 0;
   for (Value source : op.getSrcs())
-    total = (total + 7) / 8 * 8 + slots * bytesOf(source.getType());
+    total = (total + 7) / 8 * 8 + elements * bytesOf(source.getType());
   return std::max(total, conversions);
 }
 
-/// A warp's totals for its neighbour: at most one for each thread and each run of registers.
+/// A warp's totals for the next warp: at most one for each thread and each run of registers.
 static int64_t scanBytes(tt::ScanOp op) {
   Layout given = ttg::layoutOf(op.getSrcs().front().getType()), working = scanLayout(given, op.getAxis());
   int64_t threads = int64_t(1) << (working.bits(Axis::lane) + working.bits(Axis::warp));
-  int64_t slots = 0, total = 0;
+  int64_t elements = 0, total = 0;
   if (std::optional<std::vector<AxisBit>> order = scanOrder(working, op.getAxis())) {
     bool crossesWarps = llvm::any_of(*order, [](const AxisBit &bit) { return bit.axis == Axis::warp; });
     int64_t run = 0; // elements that differ only in the lowest bits, which are registers, share a total
     while (run < static_cast<int64_t>(order->size()) && (*order)[static_cast<size_t>(run)].axis == Axis::reg)
       ++run;
-    if (crossesWarps) slots = (working.registersPerThread() >> run) * threads;
+    if (crossesWarps) elements = (working.registersPerThread() >> run) * threads;
   }
   for (Value source : op.getSrcs())
-    total = (total + 7) / 8 * 8 + slots * bytesOf(source.getType());
+    total = (total + 7) / 8 * 8 + elements * bytesOf(source.getType());
   return std::max(total, conversionsAround(op, working, working));
 }
 

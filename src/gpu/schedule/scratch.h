@@ -42,7 +42,7 @@ Layout reductionLayout(const Layout &layout, int64_t dim);
 int64_t scratchBytes(mlir::Operation *op);
 /// The next exchange in adding up the sums of blocks (split_k_in_cluster.h); null: none.
 ttg::ReadClusterOp nextOfSum(ttg::ReadClusterOp exchange);
-/// Where all blocks must have read what an exchange has left for them: before this operation, or at the exchange if it has left much.
+/// Where all CTAs must have read what an exchange has left for them: before this operation, or at the exchange if it has left much.
 mlir::Operation *lastUseOfExchange(mlir::Operation *exchange);
 
 } // namespace tilewright::gpu

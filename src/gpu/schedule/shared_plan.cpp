@@ -1,7 +1,7 @@
-// Shared memory is small, and most of it is needed for a part of the kernel only: the ring of a loop's operands until the loop is over, the
-// space for a result on its way out after that. Reservations that are never in use together share bytes:
-//   ring of 4 stages     [0, 192K)   operations 10 .. 80
-//   result, 64K          [0, 64K)    operations 85 .. 90
+// Shared memory is small, and most of it is needed for a part of the kernel only: the circular buffer of a loop's operands until the loop
+// is over, the space for a result on its way out after that. Reservations that are never in use together share bytes:
+//   circular buffer of 4 stages    [0, 192K)   operations 10 .. 80
+//   result, 64K                    [0, 64K)    operations 85 .. 90
 // In use means from the first access to the last one; where the accesses stand in a loop that does not contain the alloc, throughout the
 // loop. What runs asynchronously ends where it is waited for. Reservations are placed by decreasing size, each at the lowest offset that is
 // free.
@@ -51,7 +51,7 @@ private:
       }
   }
 
-  /// The first of `waits` (which are in order) behind `from`.
+  /// The first of `waits` (which are in order) after `from`.
   int64_t waitAfter(ArrayRef<int64_t> waits, int64_t from) const {
     const int64_t *wait = llvm::lower_bound(waits, from);
     return wait == waits.end() ? end : *wait;

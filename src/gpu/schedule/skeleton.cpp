@@ -7,7 +7,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 void Skeleton::keep(Operation *op) {
-  if (op == within || !within->isAncestor(op) || !kept.insert(op).second) return;
+  if (op == within || !within->isAncestor(op) || !included.insert(op).second) return;
   keep(op->getParentOp());
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
@@ -55,7 +55,7 @@ void Skeleton::need(Value value) {
 
 void Skeleton::clone(Block &from, OpBuilder &b, IRMapping &map) const {
   for (Operation &op : from.without_terminator()) {
-    if (!kept.contains(&op)) continue;
+    if (!included.contains(&op)) continue;
     if (auto loop = dyn_cast<scf::ForOp>(op))
       clone(loop, b, map);
     else if (auto branch = dyn_cast<scf::IfOp>(op))

@@ -19,7 +19,7 @@ public:
   bool needs(mlir::Value value) const { return needed.contains(value); }
   /// Whether all of it can be computed a second time, by one warp or by a warpgroup.
   bool isComputable() const { return computable; }
-  /// The kept operations of a block, at the builder's place.
+  /// The kept operations of a block, at the builder's insertion point.
   void clone(mlir::Block &from, mlir::OpBuilder &b, mlir::IRMapping &map) const;
   /// The same of one loop.
   mlir::scf::ForOp clone(mlir::scf::ForOp loop, mlir::OpBuilder &b, mlir::IRMapping &map) const;
@@ -29,7 +29,7 @@ private:
 
   mlir::Operation *within;
   bool tiles;
-  llvm::DenseSet<mlir::Operation *> kept;
+  llvm::DenseSet<mlir::Operation *> included;
   llvm::DenseSet<mlir::Value> needed;
   bool computable = true;
 };

@@ -1,11 +1,11 @@
-// One warp starts the copies of a loop, the others multiply. Whoever does both lets the tensor cores wait while it computes addresses, and
-// a sync an iteration, for the slot that is filled again, keeps all warps in step: none computes while another multiplies.
-//   before: for i { wait until slot is empty (producer)   start copies (producer)   wait until it is full   multiply   arrive: read }
+// One warp starts the copies of a loop, the others multiply. A warp that does both lets the tensor cores wait while it computes addresses,
+// and a barrier an iteration, for the stage that is filled again, keeps all warps in step: none computes while another multiplies.
+//   before: for i { wait until stage is empty (producer)   start copies (producer)   wait until it is full   multiply   arrive: read }
 //   after:  if warp < 8 { for i { wait until it is full   multiply   arrive: read } }
-//           else if warp == 8 { for i { wait until slot is empty   start copies } }
+//           else if warp == 8 { for i { wait until stage is empty   start copies } }
 // The producer's program is the kernel's without everything that its copies do not need: loops, bounds, coordinates. It takes part in the
-// syncs that guard bytes of a ring which had another use before (`everybody`). It has a warpgroup to itself, because registers move between
-// whole warpgroups: it keeps few, and the others take what it leaves.
+// barriers that guard bytes of a circular buffer which had another use before (`all_warps`). It has a warpgroup to itself, because
+// registers move between whole warpgroups: it keeps few, and the others take what it leaves.
 #include "gpu/passes.h"
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
@@ -25,14 +25,14 @@ namespace tilewright::gpu {
 
 constexpr int64_t producerRegisters = 24, dequantizeRegisters = 72, loaderRegisters = 88, registerStep = 8, maxRegisterLimit = 240;
 
-/// One warpgroup that multiplies cannot use half of a multiprocessor's registers:
-/// two such blocks run there.
+/// One warpgroup that multiplies cannot use half of an SM's registers:
+/// two such CTAs run there.
 int64_t firstRegisters(ttg::ConfigAttr config, const GpuTarget &target, bool dequantizes) {
   int64_t groups = config.getWarps() / warpsOfGroup, blocks = groups == 1 ? 2 : 1, helpers = dequantizes ? 2 : 1;
   return target.registersPerSM / blocks / ((groups + helpers) * warpsOfGroup << laneBits) / registerStep * registerStep;
 }
 
-/// What the producer's warpgroup gives away, and the one that widens, which keeps `widener`, is shared by the others.
+/// What the producer's warpgroup gives away, and the one that dequantizes, which keeps `dequantizes`, is shared by the others.
 static int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target, int64_t dequantizes) {
   int64_t groups = config.getWarps() / warpsOfGroup, each = firstRegisters(config, target, dequantizes != 0);
   int64_t helpers = dequantizes != 0 ? 2 : 1, kept = producerRegisters + dequantizes;
@@ -40,7 +40,7 @@ static int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target
 }
 
 int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target) {
-  return consumerRegisters(config, target, /*widener=*/0);
+  return consumerRegisters(config, target, /*dequantizes=*/0);
 }
 
 int64_t registersNextToDequantize(ttg::ConfigAttr config, const GpuTarget &target) {
@@ -61,34 +61,34 @@ static bool isAskedSomewhere(tt::FuncOp function) {
   return walk.wasInterrupted();
 }
 
-/// One warpgroup computes or stores while another multiplies: that is what roles give, by letting them drift apart. Where nothing is
-/// computed between products, and all meet to store, they cost a little (product of 4096 on an H100: 709 TFLOP/s, 713 without), and where a
-/// second block fits on a multiprocessor it already fills the gaps (attention, 128 x 64 tiles of 64 columns: 346 TFLOP/s, 412 without).
-static std::optional<std::string> whyNoWarpSpecializationGain(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config,
-                                                              const GpuTarget &target) {
+/// One warpgroup computes or stores while another multiplies: that is the gain of warp specialization, because warpgroups run decoupled.
+/// Where nothing is computed between MMAs, and all synchronize to store, it costs a little (a matmul of 4096 on an H100: 709 TFLOP/s, 713
+/// without), and where a second CTA fits on an SM it already fills the gaps (attention, 128 x 64 tiles of 64 columns: 346 TFLOP/s, 412
+/// without).
+static std::optional<std::string> gainObstacle(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target) {
   if (llvm::any_of(loops, isAsked)) return {};
   if (llvm::any_of(loops, [](const LoopSchedule &schedule) { return schedule.runsDecoupled; })) return {};
   if (llvm::all_of(loops, [](const LoopSchedule &schedule) { return !schedule.inFlight.empty() && !schedule.drainingWait; }))
-    return "nothing is computed between the products";
+    return "there is no computation between the dots to overlap with";
   if (llvm::none_of(loops, [&](const LoopSchedule &schedule) { return limitsToOneCtaPerSM(schedule, config, target); }))
-    return "a second block fits on a multiprocessor, and multiplies while this one computes";
+    return "a second CTA fits on the SM, and uses the tensor cores while this one computes";
   return {};
 }
 
-std::optional<std::string> whyNotWarpSpecialized(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  if (!target.setmaxnreg || !target.tma) return "warps of " + target.name + " cannot hand registers to one another";
+std::optional<std::string> warpSpecializationObstacle(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  if (!target.setmaxnreg || !target.tma) return "warps of " + target.name + " cannot reallocate registers between warps";
   if (config.getCtas() != 1)
-    if (std::optional<std::string> why = whyNoMulticast(function)) return why;
-  if (config.getMaxRegisters() != 0) return "the number of registers is given";
+    if (std::optional<std::string> reason = multicastObstacle(function)) return reason;
+  if (config.getMaxRegisters() != 0) return "maxnreg sets the number of registers";
   int64_t warps = config.getWarps(), groups = warps / warpsOfGroup;
   if (groups == 0 || (groups + 1) * warpsOfGroup << laneBits > target.threadsPerBlock)
-    return "only 4, 8 and 16 warps are warpgroups beside which there is space for one more";
+    return "it needs num_warps of 4, 8 or 16, to leave space for the producer warpgroup";
   if (groups == 2 || config.getCtas() != 1 || isAskedSomewhere(function)) return {};
-  if (groups == 1) return "one warpgroup alone has nobody to compute while it multiplies";
-  return "of so many warpgroups none gets registers worth the change";
+  if (groups == 1) return "a single warpgroup has no other one to overlap with";
+  return "with so many warpgroups, none gains enough registers";
 }
 
-/// Whether the sums of each product's instruction fit in the registers that a block begins with: ptxas wants that (C7602), whatever a warp
+/// Whether the sums of each MMA's instruction fit in the registers that a CTA begins with: ptxas wants that (C7602), whatever a warp
 /// gets later.
 static bool fitsAtFirst(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target) {
   constexpr int64_t otherRegistersNextToSums = 26, rows = 64; // m64n256 with sums of 32 bits takes 154
@@ -97,14 +97,14 @@ static bool fitsAtFirst(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget
     int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(type), config.getWarps());
     if (!mmaExtent(mma).empty()) columns = std::min(columns, mmaExtent(mma)[1]);
     int64_t sums = rows * columns * type.getElementTypeBitWidth() / 32 / (warpsOfGroup << laneBits);
-    return sums + otherRegistersNextToSums <= firstRegisters(config, target, /*widener=*/false) ? WalkResult::advance()
-                                                                                                : WalkResult::interrupt();
+    return sums + otherRegistersNextToSums <= firstRegisters(config, target, /*dequantizes=*/false) ? WalkResult::advance()
+                                                                                                    : WalkResult::interrupt();
   });
   return !walk.wasInterrupted();
 }
 
 /// Whether rows of what is copied may begin within a sector of the L2: each line of a box then is one sector more, and what a
-/// multiprocessor gets from there takes longer than the products.
+/// SM gets from there takes longer than the MMAs.
 static bool startsInSectors(const Copy &copy, tt::FuncOp function) {
   constexpr int64_t sector = 32;
   auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load);
@@ -133,32 +133,32 @@ bool mayLearnOfWrites(tt::FuncOp function) {
   return found;
 }
 
-std::optional<std::string> whyNotWarpSpecialized(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target) {
-  if (loops.empty()) return "no loop loads ahead";
+std::optional<std::string> warpSpecializationObstacle(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target) {
+  if (loops.empty()) return "no loop has a pipelined load";
   auto function = scf::ForOp(loops.front().loop)->getParentOfType<tt::FuncOp>();
-  if (std::optional<std::string> why = whyNotWarpSpecialized(function, config, target)) return why;
-  if (mayLearnOfWrites(function)) return "the kernel may wait until another program has written what is loaded";
+  if (std::optional<std::string> reason = warpSpecializationObstacle(function, config, target)) return reason;
+  if (mayLearnOfWrites(function)) return "the kernel may wait for data that another program writes";
   Skeleton producer(function);
   for (const LoopSchedule &schedule : loops)
     if (config.getWarps() != 2 * warpsOfGroup && accumulatorsOf(schedule.loop) > registersForTiles(config, target, /*roles=*/true))
-      return "its accumulators do not fit in " + std::to_string(consumerRegisters(config, target)) + " registers a thread";
+      return "its accumulators do not fit in " + std::to_string(consumerRegisters(config, target)) + " registers per thread";
   for (const LoopSchedule &schedule : loops)
     if (!fitsAtFirst(schedule.loop, config, target))
-      return "a product's sums do not fit in the " + std::to_string(firstRegisters(config, target, /*widener=*/false)) +
-             " registers that a block begins with";
+      return "the accumulators of an MMA do not fit in the " + std::to_string(firstRegisters(config, target, /*dequantizes=*/false)) +
+             " registers per thread at the start of a CTA";
   for (const LoopSchedule &schedule : loops)
     for (const CircularBuffer &circularBuffer : schedule.circularBuffers) {
       if (!circularBuffer.tma) return "a loop's tiles are not copied by TMA";
       bool isRow =
           llvm::all_of(circularBuffer.copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });
-      if (!circularBuffer.mmaRead && !isRow) return "a loop's tiles are read by no product of warpgroups";
+      if (!circularBuffer.mmaRead && !isRow) return "a loop's tiles are not operands of a warpgroup MMA";
       for (const Copy &copy : circularBuffer.copies) {
         producer.keep(copy.load->getParentOp());
         for (Value operand : copy.load->getOperands())
           producer.need(operand);
       }
     }
-  if (!producer.isComputable()) return "what is loaded depends on what was loaded before";
+  if (!producer.isComputable()) return "the addresses of the loads depend on earlier loads";
   auto sharesTiles = [&](const LoopSchedule &schedule) {
     return llvm::any_of(schedule.circularBuffers, [&](const CircularBuffer &circularBuffer) {
       return llvm::any_of(circularBuffer.copies, [&](const Copy &copy) { return isMulticastToAllCtas(circularBuffer, copy, config); });
@@ -170,15 +170,17 @@ std::optional<std::string> whyNotWarpSpecialized(ArrayRef<LoopSchedule> loops, t
     });
   };
   if (config.getCtas() != 1) {
-    if (!llvm::all_of(loops, sharesTiles)) return "several blocks work on a program, and read no tile that is the same for all";
-    // Product of 4096 in tiles of 256x256 on an H200, with roles and without: rows 8208 bytes apart 676 and 568 TFLOP/s, 8192 703 and 719.
+    if (!llvm::all_of(loops, sharesTiles)) return "the program has several CTAs, and they have no tile in common";
+    // A matmul of 4096 in tiles of 256x256 on an H200, with warp specialization and without: rows 8208 bytes apart 676 and 568 TFLOP/s,
+    // 8192 703 and 719.
     if (llvm::any_of(loops, isAsked) || llvm::any_of(loops, isOdd)) return {};
-    return "several blocks work on a program, and all rows begin with a sector of the L2";
+    return "the program has several CTAs, and all rows start at an L2 sector";
   }
-  return whyNoWarpSpecializationGain(loops, config, target);
+  return gainObstacle(loops, config, target);
 }
 
-/// A role's program: the skeleton of a block, behind the change of registers. `only`: the one warp that runs it; null: all do.
+/// A partition's program: the skeleton of a block of operations, after the change of registers. `only`: the one warp that runs it; null:
+/// all do.
 static void fillPartition(OpBuilder &b, Location loc, const Skeleton &skeleton, Block &from, int64_t registers, int64_t first, Value warp,
                           Value only) {
   ptx::MaxRegistersOp::create(b, loc, registers > first, static_cast<uint32_t>(registers));
@@ -191,7 +193,7 @@ static void fillPartition(OpBuilder &b, Location loc, const Skeleton &skeleton, 
   skeleton.clone(from, b, map);
 }
 
-/// A loop's initial value that nobody looks at.
+/// A loop's initial value that is never used.
 static Value anything(Value init) {
   Type element = getElementTypeOrSelf(init.getType());
   if (!isa<IntegerType, FloatType>(element)) return init;
@@ -200,7 +202,7 @@ static Value anything(Value init) {
   return arith::ConstantOp::create(b, init.getLoc(), b.getZeroAttr(init.getType()));
 }
 
-/// Of what a loop carries, the values that nobody but other roles' operations needs stay what they are.
+/// Of what a loop carries, the values that only operations of other partitions need stay what they are.
 static void keepUnneeded(tt::FuncOp function, Block &consumers) {
   Skeleton needed(function, /*tiles=*/true);
   consumers.walk([&](Operation *op) {
@@ -219,7 +221,7 @@ static void keepUnneeded(tt::FuncOp function, Block &consumers) {
   });
 }
 
-/// What only a branch needs is computed there: in front of it, and of the loop before it, it would take registers.
+/// What only a branch needs is computed there: before it, and of the loop before it, it would take registers.
 static void sinkIntoBranches(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
     if (op.use_empty() || op.getNumRegions() != 0 || !isMemoryEffectFree(&op)) continue;
@@ -236,22 +238,23 @@ static void sinkIntoBranches(Block &block) {
   }
 }
 
-/// Registers beside which places spill. Attention backward with fewer of them is 2 to 5 % slower if places of its stores go behind the loop
+/// The number of accumulator registers from which on addresses spill. Attention backward has fewer, and is 2 to 5 % slower if the addresses
+/// of its stores move after the loop
 /// (64 columns, causal, 4096 and 8192 on an H200), by the same instructions.
 constexpr int64_t manyAccumulators = 128;
 
-/// Of the product that leaves the most results in a thread.
+/// Of the MMA that leaves the most results in a thread.
 static int64_t accumulatorsOfThread(tt::FuncOp function, ttg::ConfigAttr config) {
-  int64_t most = 0;
+  int64_t maxRegisters = 0;
   function.walk([&](ttg::WgmmaOp mma) {
     auto type = cast<RankedTensorType>(mma.getD().getType());
-    most = std::max(most, type.getNumElements() * type.getElementTypeBitWidth() / 32 / (config.getWarps() << laneBits));
+    maxRegisters = std::max(maxRegisters, type.getNumElements() * type.getElementTypeBitWidth() / 32 / (config.getWarps() << laneBits));
   });
-  return most;
+  return maxRegisters;
 }
 
-/// Places and masks that are computed in front of a loop and used behind it alone, by stores, are computed there: in front of it, they
-/// would take registers beside the accumulators (192x176 of a product: 12 of 240 were spilled).
+/// Addresses and masks that are computed before a loop and used after it alone, by stores, are computed there: before it, they
+/// would take registers next to the accumulators (192x176 of a matmul: 12 of 240 were spilled).
 static void sinkAfterLoops(Block &block) {
   auto isNumbers = [](Type type) { return isa<RankedTensorType>(type) && !isa<FloatType>(getElementTypeOrSelf(type)); };
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
@@ -259,9 +262,9 @@ static void sinkAfterLoops(Block &block) {
     Operation *first = nullptr;
     for (Operation *user : op.getUsers())
       if (Operation *around = block.findAncestorOpInBlock(*user); !first || around->isBeforeInBlock(first)) first = around;
-    bool isBehind =
+    bool isAfterLoop =
         std::any_of(std::next(op.getIterator()), first->getIterator(), [](Operation &between) { return isa<scf::ForOp>(between); });
-    if (isBehind) op.moveBefore(first);
+    if (isAfterLoop) op.moveBefore(first);
   }
 }
 
@@ -269,8 +272,8 @@ namespace {
 /// What the warps that hold no accumulators run.
 struct Helpers {
   Skeleton producer, dequantizes;
-  bool widens, loads; ///< whether one warpgroup widens, and loads for the others
-  int64_t registers() const { return !widens ? 0 : loads ? loaderRegisters : dequantizeRegisters; }
+  bool hasDequantizePartition, loads; ///< whether one warpgroup dequantizes, and loads for the others
+  int64_t registers() const { return !hasDequantizePartition ? 0 : loads ? loaderRegisters : dequantizeRegisters; }
 };
 } // namespace
 
@@ -283,16 +286,17 @@ static FailureOr<Helpers> helpersOf(tt::FuncOp function) {
     if (op->hasAttr(ttg::producerName) || allWarps) helpers.producer.keep(op);
     if (op != function && (op->hasAttr(ttg::dequantizePartitionName) || allWarps)) helpers.dequantizes.keep(op);
   });
-  if (!helpers.producer.isComputable()) return bug(function, "the producer cannot compute what it needs"), failure();
-  if (helpers.widens && !helpers.dequantizes.isComputable()) return bug(function, "who widens cannot compute what it needs"), failure();
+  if (!helpers.producer.isComputable()) return bug(function, "the producer cannot compute its addresses"), failure();
+  if (helpers.hasDequantizePartition && !helpers.dequantizes.isComputable())
+    return bug(function, "the dequantize partition cannot compute its operands"), failure();
   return helpers;
 }
 
-/// The programs of the helpers, at the builder's place.
+/// The programs of the helpers, at the builder's insertion point.
 static void fillPartitions(OpBuilder &b, Location loc, const Helpers &helpers, Block &from, ttg::ConfigAttr config, const GpuTarget &target,
                            Value warp, Value firstHelper) {
-  int64_t first = firstRegisters(config, target, helpers.widens);
-  if (helpers.widens) {
+  int64_t first = firstRegisters(config, target, helpers.hasDequantizePartition);
+  if (helpers.hasDequantizePartition) {
     Value second = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(config.getWarps() + warpsOfGroup)));
     Value isDequantizePartition = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp, second);
     auto role = scf::IfOp::create(b, loc, isDequantizePartition, /*withElseRegion=*/true);
@@ -305,11 +309,11 @@ static void fillPartitions(OpBuilder &b, Location loc, const Helpers &helpers, B
 }
 
 /// The others are left with what is theirs.
-static void leaveToConsumers(tt::FuncOp function, Block &consumers, bool widens) {
+static void leaveToConsumers(tt::FuncOp function, Block &consumers, bool hasDequantizePartition) {
   consumers.walk([](Operation *op) {
     if (op->hasAttr(ttg::producerName) || op->hasAttr(ttg::dequantizePartitionName)) op->erase();
   });
-  if (!widens) return;
+  if (!hasDequantizePartition) return;
   keepUnneeded(function, consumers);
   ttg::eraseDead(function);
   sinkIntoBranches(consumers);
@@ -337,7 +341,7 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const Gp
 
   b.setInsertionPointToStart(parted.thenBlock());
   fillPartitions(b, loc, *helpers, *consumers, config, target, warp, firstHelper);
-  leaveToConsumers(function, *consumers, helpers->widens);
+  leaveToConsumers(function, *consumers, helpers->hasDequantizePartition);
   ttg::eraseDead(function);
   if (accumulatorsOfThread(function, config) > manyAccumulators) sinkAfterLoops(*consumers);
 
@@ -347,10 +351,10 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const Gp
     bool tile = llvm::any_of(op->getResultTypes(), [](Type type) { return isa<RankedTensorType>(type); });
     return isa<ttg::BarrierWaitOp>(op) || (tile && !isMemoryEffectFree(op));
   };
-  Operation *place = &consumers->front();
-  while (!readsTile(place) && place->getNumRegions() == 0 && !place->hasTrait<OpTrait::IsTerminator>())
-    place = place->getNextNode();
-  b.setInsertionPoint(place);
+  Operation *insertionPoint = &consumers->front();
+  while (!readsTile(insertionPoint) && insertionPoint->getNumRegions() == 0 && !insertionPoint->hasTrait<OpTrait::IsTerminator>())
+    insertionPoint = insertionPoint->getNextNode();
+  b.setInsertionPoint(insertionPoint);
   ptx::MaxRegistersOp::create(b, loc, true, static_cast<uint32_t>(consumerRegisters(config, target, helpers->registers())));
   ttg::eraseDead(function);
   return success();

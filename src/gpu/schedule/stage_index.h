@@ -1,4 +1,4 @@
-// The slots of a ring, which iterations use in turn: slot and parity are carried, so that nothing is divided.
+// The stages of a circular buffer, which iterations use alternately: stage and parity are carried, so that nothing is divided.
 #pragma once
 
 #include "gpu/schedule/loop_schedule.h"
@@ -9,12 +9,12 @@
 
 namespace tilewright::gpu {
 
-/// (slot + by) mod stages, for 0 <= slot < stages and |by| <= stages.
+/// (stage + by) mod stages, for 0 <= stage < stages and |by| <= stages.
 mlir::Value stageAround(mlir::OpBuilder &b, mlir::Location loc, mlir::Value stageIndex, int64_t by, int64_t stages);
-/// The slot behind one, and its parity, which holds for one way around the ring.
+/// The stage after one, and its parity, which holds for one way around the circular buffer.
 std::pair<mlir::Value, mlir::Value> stageAfter(mlir::OpBuilder &b, mlir::Location loc, mlir::Value stageIndex, mlir::Value parity,
                                                int64_t stages);
-/// What the copies of an iteration need: the operands of all loads, one behind the other.
+/// What the copies of an iteration need: the operands of all loads, one after the other.
 llvm::SmallVector<mlir::Value> operandsOf(const CircularBuffer &circularBuffer);
 
 } // namespace tilewright::gpu

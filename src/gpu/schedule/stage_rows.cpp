@@ -1,11 +1,11 @@
 // A long row is reduced several times, and between two reductions threads hold it: in 32 bits, although it came in 16. So many
-// registers leave few blocks on a multiprocessor, and while one block waits for a reduction, too few loads are in flight. The
-// row stays in shared memory instead, as it came, and what is computed from it is computed anew after each reduction:
+// registers leave few CTAs on an SM, and while one CTA waits for a reduction, too few loads are in flight. The
+// row stays in shared memory instead, as it came, and what is computed from it is computed again after each reduction:
 //   before: %x = extf (load %p)    %m = reduce %x    %c = %x - %m    %v = reduce (%c * %c)    store (%c * ...)
 //   after:  copy_async %p to %row    wait    %m = reduce (extf (load_shared %row))    %v = reduce ((extf (load_shared %row) - %m) ^ 2)
 //           store ((extf (load_shared %row) - %m) * ...)
 // Each thread reads only what it has copied itself, so no threads need to meet. If something is held that cannot be computed
-// anew, or that costs more than additions and multiplications, nothing would be gained, and everything stays as it is.
+// again, or that costs more than additions and multiplications, nothing would be gained, and everything stays as it is.
 #include "gpu/schedule/loop_schedule.h"
 #include "ir/volatile_load.h"
 #include "support/target.h"
@@ -39,14 +39,14 @@ public:
     for (Operation &op : block)
       for (Value operand : op.getOperands())
         if (isHeld(operand, &op)) held[operand] = regions.lookup(&op);
-    DenseMap<int64_t, int64_t> across; // registers, by the region behind a reduction
-    int64_t most = 0;
+    DenseMap<int64_t, int64_t> across; // registers, by the region after a reduction
+    int64_t maxRegisters = 0;
     for (auto [each, last] : held) {
       if (!canRematerialize(each)) return false;
       for (int64_t region = regions.lookup(each.getDefiningOp()) + 1; region <= last; ++region)
-        most = std::max(most, across[region] += registersOf(each.getType()));
+        maxRegisters = std::max(maxRegisters, across[region] += registersOf(each.getType()));
     }
-    return most >= much && !rows.empty();
+    return maxRegisters >= much && !rows.empty();
   }
 
   void run() {
@@ -92,7 +92,7 @@ private:
     return llvm::all_of(op->getOperands(), [&](Value operand) { return canRematerialize(operand); });
   }
 
-  /// The same value, computed in front of `user` from what is in shared memory.
+  /// The same value, computed before `user` from what is in shared memory.
   Value remake(Value value, Operation *user) {
     Operation *op = value.getDefiningOp();
     bool isTile = op && op->getBlock() == &block && isa<RankedTensorType>(value.getType()) &&

@@ -1,16 +1,16 @@
-// A product that accumulates in place is waited for only once the next one has started: tensor cores never idle over the back edge.
-//   before: for i { d = product i of c    wait 0    yield d }
-//   after:  for i { d = product i of c    wait 1: product i - 1 is over    yield d }    wait 0
-// Where an iteration waits for another product before that one, this wait also retires the accumulating product of the previous iteration:
-//   before: for i { s = other i    wait 0: s    d = product i of c    wait 0    yield d }
-//   after:  for i { s = other i    wait 0: s, c = product i - 1    d = product i of c    yield d }    wait 0
+// An MMA that accumulates in place is waited for only once the next one has started: tensor cores never idle over the back edge.
+//   before: for i { d = MMA i of c    wait 0    yield d }
+//   after:  for i { d = MMA i of c    wait 1: MMA i - 1 is over    yield d }    wait 0
+// Where an iteration waits for another MMA before that one, this wait also drains the accumulating MMA of the previous iteration:
+//   before: for i { s = other i    wait 0: s    d = MMA i of c    wait 0    yield d }
+//   after:  for i { s = other i    wait 0: s, c = MMA i - 1    d = MMA i of c    yield d }    wait 0
 #include "gpu/schedule/loop_schedule.h"
 
 using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// The iteration's wait with one more tile: the accumulator of the previous iteration's product.
+/// The iteration's wait with one more tile: the accumulator of the previous iteration's MMA.
 static Operation *drainAt(ttg::WgmmaWaitOp wait, BlockArgument sum) {
   OpBuilder b(wait);
   SmallVector<Value> tiles(wait.getTiles());
@@ -36,18 +36,18 @@ Operation *keepInFlight(LoopSchedule &schedule) {
   for (ttg::WgmmaWaitOp wait : waits)
     if (wait.use_empty()) wait.erase();
   ttg::WgmmaOp last = schedule.inFlight.back();
-  Operation *retire = nullptr;
+  Operation *previousWait = nullptr;
   if (schedule.drainingWait) {
-    retire = drainAt(schedule.drainingWait, cast<BlockArgument>(last.getC()));
+    previousWait = drainAt(schedule.drainingWait, cast<BlockArgument>(last.getC()));
   } else {
     b.setInsertionPointAfter(last);
-    retire = ttg::WgmmaWaitOp::create(b, last.getLoc(), TypeRange(), static_cast<int32_t>(schedule.inFlight.size()), ValueRange());
+    previousWait = ttg::WgmmaWaitOp::create(b, last.getLoc(), TypeRange(), static_cast<int32_t>(schedule.inFlight.size()), ValueRange());
   }
   b.setInsertionPointAfter(loop);
   auto drain = ttg::WgmmaWaitOp::create(b, last.getLoc(), TypeRange(ValueRange(sums)), 0, sums);
   for (auto [sum, drained] : llvm::zip(sums, drain.getResults()))
     sum.replaceAllUsesExcept(drained, drain);
-  return retire;
+  return previousWait;
 }
 
 } // namespace tilewright::gpu

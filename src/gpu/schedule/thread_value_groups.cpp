@@ -16,7 +16,7 @@ static Value reshaped(OpBuilder &b, Value tile, const Layout &layout) {
   return tt::ReshapeOp::create(b, tile.getLoc(), typed(cast<RankedTensorType>(tile.getType()), layout), tile, false, false);
 }
 
-static Value turned(OpBuilder &b, Value tile, ArrayRef<int32_t> order) {
+static Value transposed(OpBuilder &b, Value tile, ArrayRef<int32_t> order) {
   Layout layout = ttg::layoutOf(tile.getType()).transposed(Dims(order.begin(), order.end()));
   return tt::TransOp::create(b, tile.getLoc(), typed(cast<RankedTensorType>(tile.getType()), layout), tile, order);
 }
@@ -44,7 +44,7 @@ std::pair<SmallVector<int64_t>, SmallVector<int32_t>> Reorder::steps() const {
 Value Reorder::apply(OpBuilder &b, Value value) const {
   auto [areDisjoint, order] = steps();
   Value parts = reshaped(b, value, ttg::layoutOf(value.getType()).reshaped(Dims(areDisjoint.begin(), areDisjoint.end())));
-  Value inOrder = turned(b, parts, order);
+  Value inOrder = transposed(b, parts, order);
   return reshaped(b, inOrder, ttg::layoutOf(inOrder.getType()).reshaped(ttg::shapeOf(tile)));
 }
 
@@ -90,7 +90,7 @@ Value RowHalves::half(OpBuilder &b, Value tile, size_t which) {
 Value RowHalves::whole(OpBuilder &b, Value low, Value high, RankedTensorType type) {
   Layout joined = ttg::layoutOf(low.getType()).joined();
   Value both = tt::JoinOp::create(b, low.getLoc(), typed(type, joined), low, high);
-  both = turned(b, both, {2, 0, 1});
+  both = transposed(b, both, {2, 0, 1});
   both = reshaped(b, both, ttg::layoutOf(both.getType()).reshaped(ttg::shapeOf(type)));
   return ttg::ConvertLayoutOp::create(b, low.getLoc(), type, both);
 }
@@ -111,7 +111,7 @@ void RowHalves::cut(Value tile) {
   b.setInsertionPointAfterValue(tile);
   auto type = cast<RankedTensorType>(tile.getType());
   Dims way = order();
-  Value parts = turned(b, reshaped(b, tile, areDisjoint(type)), SmallVector<int32_t>(way.begin(), way.end()));
+  Value parts = transposed(b, reshaped(b, tile, areDisjoint(type)), SmallVector<int32_t>(way.begin(), way.end()));
   auto split = tt::SplitOp::create(b, tile.getLoc(), TypeRange{halved(type), halved(type)}, parts);
   lows[tile] = split.getOutLHS();
   highs[tile] = split.getOutRHS();

@@ -1,4 +1,4 @@
-// A tile as products by warpgroups with their first operand in registers want it: with K in another order, and by halves of its rows.
+// A tile as MMAs by warpgroups with their first operand in registers want it: with K in another order, and by halves of its rows.
 #pragma once
 
 #include "gpu/tiles/ttg.h"
@@ -7,7 +7,7 @@ namespace tilewright::gpu {
 
 /// K in the order in which registers of a first operand hold what neighbors in memory are. Of K's number, the highest bits first:
 ///   memory: c c s s .. p q    operand: s s .. p c c q        c: the thread in its row, s: the instruction
-/// Or with every second number beside another one, as those that share bytes with neighbors are made:
+/// Or with every second number next to another one, as those that share bytes with neighbors are made:
 ///   memory: c c s s .. q p    operand: s s .. p c c q
 class Reorder {
 public:
@@ -30,7 +30,7 @@ class RowHalves {
 public:
   /// `rows`: the dimension that is cut. A thread holds elements of both halves in different registers.
   explicit RowHalves(int64_t rows) : rows(rows) {}
-  /// In front of the builder's place.
+  /// Before the builder's insertion point.
   mlir::Value half(mlir::OpBuilder &b, mlir::Value tile, size_t which);
   /// The whole again.
   static mlir::Value whole(mlir::OpBuilder &b, mlir::Value low, mlir::Value high, mlir::RankedTensorType type);

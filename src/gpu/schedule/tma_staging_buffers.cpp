@@ -1,9 +1,9 @@
-// Tiles that go through tensor maps are moved by the copy engine, to and from buffers in shared memory. Before anything runs ahead, each
-// such load is stored to a buffer that the engine can fill, by itself, and each store goes by way of a buffer:
+// Tiles that go through tensor maps are moved by TMA, to and from buffers in shared memory. Before anything runs ahead, each
+// such load is stored to a buffer that TMA can fill, by itself, and each store goes by way of a buffer:
 //   before: %x = ttg.descriptor_load %map    store_shared %x, %p    store_shared %x, %q    add %x, ...
 //   after:  %x = ttg.descriptor_load %map    store_shared %x, %p    %y = ttg.descriptor_load %map    store_shared %y, %r
 //           %z = load_shared %r    add %z, ...
-// What threads read is read where it is first computed with: until then it takes no registers.
+// A tile that threads read is loaded right before its first use, so that it takes no registers earlier.
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/tiles/demanded_extent.h"
 
@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// Erases a store to a buffer, and with the last of its neighbours what stood around them: sync, stores, fence, sync.
+/// Erases a store to a buffer, and with the last of the adjacent stores what stood around them: barrier, stores, fence, barrier.
 void eraseStore(ttg::StoreSharedOp store) {
   Operation *before = store->getPrevNode(), *after = store->getNextNode();
   store->erase();
@@ -58,7 +58,7 @@ static ttg::AllocOp ownBuffer(ttg::StoreSharedOp store) {
   return alloc;
 }
 
-/// A tile that several products read is stored once for each: one buffer does where the layouts agree.
+/// A tile that several MMAs read is stored once for each: one buffer does where the layouts agree.
 static void mergeBuffers(Operation *load) {
   SmallVector<ttg::StoreSharedOp> stores;
   for (Operation *user : load->getResult(0).getUsers())
@@ -66,17 +66,17 @@ static void mergeBuffers(Operation *load) {
       if (store->getBlock() == load->getBlock() && ownBuffer(store)) stores.push_back(store);
   llvm::sort(stores, [](ttg::StoreSharedOp x, ttg::StoreSharedOp y) { return x->isBeforeInBlock(y); });
   for (size_t i = 0; i < stores.size(); ++i) {
-    ttg::AllocOp kept = ownBuffer(stores[i]);
-    if (!kept) continue;
+    ttg::AllocOp merged = ownBuffer(stores[i]);
+    if (!merged) continue;
     for (size_t j = i + 1; j < stores.size();) {
       ttg::AllocOp other = ownBuffer(stores[j]);
-      if (other.getType() != kept.getType()) {
+      if (other.getType() != merged.getType()) {
         ++j;
         continue;
       }
-      kept->moveBefore(load);
+      merged->moveBefore(load);
       eraseStore(stores[j]);
-      other.replaceAllUsesWith(kept.getResult());
+      other.replaceAllUsesWith(merged.getResult());
       other.erase();
       stores.erase(stores.begin() + static_cast<ptrdiff_t>(j));
     }
@@ -107,7 +107,7 @@ static Readers readersOf(ArrayRef<OpOperand *> uses, Block *block) {
   return readers;
 }
 
-/// The store of a load's tile to a buffer that the copy engine can fill, where the use is one; or null.
+/// The store of a load's tile to a buffer that TMA can fill, where the use is one; or null.
 static ttg::StoreSharedOp directStore(ttg::DescriptorLoadOp load, OpOperand &use) {
   auto store = dyn_cast<ttg::StoreSharedOp>(use.getOwner());
   ttg::AllocOp alloc = store && store->getBlock() == load->getBlock() ? ownBuffer(store) : ttg::AllocOp();
@@ -116,7 +116,7 @@ static ttg::StoreSharedOp directStore(ttg::DescriptorLoadOp load, OpOperand &use
   return isDirect ? store : ttg::StoreSharedOp();
 }
 
-/// Less than the tile is copied only where the copy engine fills the buffers that products read.
+/// Less than the tile is copied only where TMA fills the buffers that MMAs read.
 static void copyAllForPeers(ttg::DescriptorLoadOp load) {
   if (copiedExtent(load).empty()) return;
   bool forDots = llvm::all_of(load.getResult().getUses(), [&](OpOperand &use) {
@@ -130,7 +130,7 @@ static void copyAllForPeers(ttg::DescriptorLoadOp load) {
     if (auto store = dyn_cast<ttg::StoreSharedOp>(user)) allocOf(store.getBuffer())->removeAttr(ttg::copiedExtentName);
 }
 
-/// Afterwards every load through a map has one use: it is stored to a buffer that the copy engine can fill, in the same block.
+/// Afterwards every load through a map has one use: it is stored to a buffer that TMA can fill, in the same block.
 static LogicalResult giveBuffers(ttg::DescriptorLoadOp load) {
   SmallVector<OpOperand *> others;
   SmallVector<ttg::StoreSharedOp> direct;

@@ -1,14 +1,14 @@
-// Attention's iteration is a chain: scores = QK, softmax of the scores, weights times V. A warpgroup that waits for each product
+// Attention's iteration is a chain: scores = QK, softmax of the scores, weights times V. A warpgroup that waits for each MMA
 // computes nothing while tensor cores work for it. So the chain is cut in two, and its second part runs an iteration late: both
-// products start one after the other, and the softmax of one iteration runs while the previous iteration's weights are multiplied by V.
+// MMAs start one after the other, and the softmax of one iteration runs while the previous iteration's weights are multiplied by V.
 //   before: for i in [0, n) { s = QK(i)    wait 0    p = softmax(s)    o += pV(i)    wait 0 }
 //   after:  if n > 0 { s = QK(0)    wait 0    p = softmax(s) }
-//           for i in [1, n) { turn    s = QK(i)    o += pV(i - 1)    pass    wait 1: s    p = softmax(s)    wait 0: o }
+//           for i in [1, n) { ping-pong wait    s = QK(i)    o += pV(i - 1)    arrive    wait 1: s    p = softmax(s)    wait 0: o }
 //           if n > 0 { o += pV(n - 1)    wait 0 }
 // What the second part takes from the first (the weights, the factor by which the sum shrinks) is carried by the loop. The
-// weights are packed only after the last wait, because the running product reads its first operand from their registers.
-// Two warpgroups take turns: while one starts its products, the other computes. Without turns they would
-// start products at the same time, each waiting for the other's, and then compute at the same time.
+// weights are packed only after the last wait, because the running MMA reads its first operand from their registers.
+// Two warpgroups alternate: while one starts its MMAs, the other computes. Without ping-pong barriers they would
+// start MMAs at the same time, each waiting for the other's, and then compute at the same time.
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/named_barriers.h"
 
@@ -21,59 +21,60 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 namespace {
-/// The two parts of an iteration. The loop's last product belongs to the second one.
+/// The two parts of an iteration. The loop's last MMA belongs to the second one.
 class TwoStages {
 public:
-  TwoStages(scf::ForOp loop, ttg::WgmmaOp ahead) : loop(loop), ahead(ahead), body(loop.getBody()) {
+  TwoStages(scf::ForOp loop, ttg::WgmmaOp firstMma) : loop(loop), firstMma(firstMma), body(loop.getBody()) {
     for (auto mma : body->getOps<ttg::WgmmaOp>())
       last = mma;
-    if (last == ahead) return;
+    if (last == firstMma) return;
     addSecondStage(last);
     // A carried value that the second part makes belongs to it, and so does everything that uses the value.
-    for (size_t before = 0; before != late.size();) {
-      before = late.size();
+    for (size_t before = 0; before != secondStage.size();) {
+      before = secondStage.size();
       for (BlockArgument carried : loop.getRegionIterArgs())
-        if (isLate(carried)) addUsers(carried);
+        if (isInSecondStage(carried)) addUsers(carried);
     }
   }
 
   /// Notes on the operations of the second part that they work for the previous iteration.
   void markSecondStage() const {
-    for (Operation *op : late)
+    for (Operation *op : secondStage)
       op->setAttr(ttg::iterationOffsetName, Builder(op->getContext()).getI32IntegerAttr(-1));
   }
 
-  bool isLate(Operation *op) const { return op && late.contains(op); }
-  bool isLate(BlockArgument carried) { return isLate(loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp()); }
+  bool isInSecondStage(Operation *op) const { return op && secondStage.contains(op); }
+  bool isInSecondStage(BlockArgument carried) { return isInSecondStage(loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp()); }
 
   /// Whether the parts can be separated: the second one only computes and multiplies, and everything that it takes can be carried.
   bool stagesAreIndependent() {
-    if (last == ahead || isLate(ahead)) return false;
-    for (Operation *op : late)
+    if (last == firstMma || isInSecondStage(firstMma)) return false;
+    for (Operation *op : secondStage)
       if (op->getNumRegions() != 0 || !(isa<ttg::WgmmaOp, ttg::WgmmaWaitOp>(op) || isMemoryEffectFree(op))) return false;
     for (Value value : forwarded())
       if (!isa<IntegerType, FloatType, IndexType>(getElementTypeOrSelf(value.getType())) && !isOnlyForSecondStage(value)) return false;
     for (BlockArgument carried : loop.getRegionIterArgs()) {
       auto from = dyn_cast<BlockArgument>(loop.getTiedLoopYieldedValue(carried)->get());
-      if (from && from.getOwner() == body && from != loop.getInductionVar() && isLate(from) && !isLate(carried)) return false;
+      if (from && from.getOwner() == body && from != loop.getInductionVar() && isInSecondStage(from) && !isInSecondStage(carried))
+        return false;
     }
     return true;
   }
 
-  /// Adds waits for copies that only the second part reads, what tells behind its wait that an iteration's copies have been read, and what
+  /// Adds waits for copies that only the second part reads, what tells after its wait that an iteration's copies have been read, and what
   /// gives a value another shape.
   void addWaitsAndShapes() {
     bool waited = false;
     for (Operation &op : *body) {
-      waited |= isa<ttg::WgmmaWaitOp>(op) && isLate(&op);
-      if (isa<ttg::BarrierWaitOp>(op) && isLate(readerAfter(&op))) late.insert(&op);
+      waited |= isa<ttg::WgmmaWaitOp>(op) && isInSecondStage(&op);
+      if (isa<ttg::BarrierWaitOp>(op) && isInSecondStage(readerAfter(&op))) secondStage.insert(&op);
       if (!isa<ttg::BarrierArriveOp>(op) || !waited) continue;
-      late.insert(&op);
-      if (isa<ttg::FenceAsyncOp>(op.getPrevNode())) late.insert(op.getPrevNode());
+      secondStage.insert(&op);
+      if (isa<ttg::FenceAsyncOp>(op.getPrevNode())) secondStage.insert(op.getPrevNode());
     }
     for (Operation &op : llvm::reverse(*body)) {
       bool isShape = isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::SplatOp, ttg::StageOp, ttg::ViewOp>(op);
-      if (isShape && llvm::all_of(op.getUsers(), [&](Operation *user) { return isLate(user); })) late.insert(&op);
+      if (isShape && llvm::all_of(op.getUsers(), [&](Operation *user) { return isInSecondStage(user); })) secondStage.insert(&op);
     }
   }
 
@@ -81,12 +82,12 @@ public:
   llvm::SetVector<Value> forwarded() {
     llvm::SetVector<Value> values;
     for (Operation &op : *body) {
-      if (!isLate(&op)) continue;
+      if (!isInSecondStage(&op)) continue;
       for (Value operand : op.getOperands()) {
         auto argument = dyn_cast<BlockArgument>(operand);
         Operation *from = operand.getDefiningOp();
-        bool own = argument ? argument.getOwner() != body || (argument != loop.getInductionVar() && isLate(argument))
-                            : from->getBlock() != body || isLate(from);
+        bool own = argument ? argument.getOwner() != body || (argument != loop.getInductionVar() && isInSecondStage(argument))
+                            : from->getBlock() != body || isInSecondStage(from);
         if (!own) values.insert(operand);
       }
     }
@@ -94,7 +95,7 @@ public:
   }
 
   scf::ForOp loop;
-  ttg::WgmmaOp ahead, last;
+  ttg::WgmmaOp firstMma, last;
   Block *body;
 
 private:
@@ -102,7 +103,7 @@ private:
   bool isOnlyForSecondStage(Value value) {
     return isa<ttg::BufferType>(value.getType()) && llvm::all_of(value.getUsers(), [&](Operation *user) {
              auto store = dyn_cast<ttg::StoreSharedOp>(user);
-             return store ? isa_and_nonnull<ttg::DescriptorLoadOp>(store.getSrc().getDefiningOp()) : isLate(user);
+             return store ? isa_and_nonnull<ttg::DescriptorLoadOp>(store.getSrc().getDefiningOp()) : isInSecondStage(user);
            });
   }
   static Operation *readerAfter(Operation *wait) {
@@ -115,16 +116,16 @@ private:
       if (Operation *op = body->findAncestorOpInBlock(*user); op && !op->hasTrait<OpTrait::IsTerminator>()) addSecondStage(op);
   }
   void addSecondStage(Operation *op) {
-    if (!late.insert(op).second) return;
+    if (!secondStage.insert(op).second) return;
     for (Value result : op->getResults())
       addUsers(result);
   }
 
-  llvm::SmallPtrSet<Operation *, 32> late;
+  llvm::SmallPtrSet<Operation *, 32> secondStage;
 };
 
-/// Whose turn it is to start products: each of two warpgroups waits at a barrier of its own, where the other one arrives. The first turn is
-/// the first one's; in the last iteration nobody waits for the second one.
+/// The ping-pong barriers by which two warpgroups alternate in starting MMAs. Each waits at its own barrier, where the other one arrives.
+/// The first warpgroup starts first. In the last iteration no warpgroup waits for the second one.
 class PingPong {
 public:
   PingPong(OpBuilder &b, scf::ForOp loop) : b(b), loop(loop), loc(loop.getLoc()) {
@@ -172,9 +173,9 @@ class Rotator {
 public:
   explicit Rotator(TwoStages &parts)
       : parts(parts), loop(parts.loop), loc(loop.getLoc()), b(loop), handed(parts.forwarded().takeVector()),
-        firstWait(cast<ttg::WgmmaWaitOp>(*parts.ahead.getD().user_begin())) {
+        firstWait(cast<ttg::WgmmaWaitOp>(*parts.firstMma.getD().user_begin())) {
     for (BlockArgument carried : loop.getRegionIterArgs())
-      (parts.isLate(carried) ? secondStageCarried : carriedOn).push_back(carried);
+      (parts.isInSecondStage(carried) ? secondStageCarried : carriedOn).push_back(carried);
   }
 
   scf::ForOp run() {
@@ -222,7 +223,7 @@ private:
     for (BlockArgument each : carriedOn)
       map.map(each, loop.getTiedLoopInit(each)->get());
     for (Operation &op : parts.body->without_terminator())
-      if (!parts.isLate(&op)) b.clone(op, map);
+      if (!parts.isInSecondStage(&op)) b.clone(op, map);
     SmallVector<Value> results = yielded(carriedOn, map);
     for (Value each : handed)
       results.push_back(map.lookupOrDefault(each));
@@ -235,10 +236,11 @@ private:
     return branch;
   }
 
-  /// The conversion, to be moved after the last wait, that makes the first operand of the last product; null if there is none.
+  /// The conversion, to be moved after the last wait, that makes the first operand of the last MMA; null if there is none.
   Operation *packing() {
     Operation *pack = parts.last.getA().getDefiningOp();
-    bool packs = isa_and_nonnull<arith::TruncFOp>(pack) && pack->getBlock() == parts.body && pack->hasOneUse() && !parts.isLate(pack);
+    bool packs =
+        isa_and_nonnull<arith::TruncFOp>(pack) && pack->getBlock() == parts.body && pack->hasOneUse() && !parts.isInSecondStage(pack);
     return packs ? pack : nullptr;
   }
 
@@ -257,18 +259,18 @@ private:
     if (!fresh.getBody()->empty()) fresh.getBody()->back().erase();
     b.setInsertionPointToEnd(fresh.getBody());
     Operation *begin = &parts.body->front(), *started = parts.last->getNextNode(), *end = parts.body->getTerminator(), *pack = packing();
-    auto early = [&](Operation *op) { return !parts.isLate(op) && op != pack; };
-    auto shrinks = [&](Operation *op) { return parts.isLate(op) && isMemoryEffectFree(op); }; // what the last product adds to
-    auto others = [&](Operation *op) { return parts.isLate(op) && !isMemoryEffectFree(op); };
+    auto early = [&](Operation *op) { return !parts.isInSecondStage(op) && op != pack; };
+    auto shrinks = [&](Operation *op) { return parts.isInSecondStage(op) && isMemoryEffectFree(op); }; // what the last MMA adds to
+    auto others = [&](Operation *op) { return parts.isInSecondStage(op) && !isMemoryEffectFree(op); };
     clone(begin, parts.last, shrinks, before);
-    clone(begin, parts.ahead, early, now);
-    iterations.wait(); // and does not meet the others until it is passed on
-    clone(parts.ahead, firstWait, early, now);
+    clone(begin, parts.firstMma, early, now);
+    iterations.wait(); // and does not overlap with the others until it is passed on
+    clone(parts.firstMma, firstWait, early, now);
     clone(begin, started, others, before);
     iterations.pass();
     clone(firstWait, end, early, now);
     now.lookup(firstWait.getResults()[0]).getDefiningOp<ttg::WgmmaWaitOp>().setPending(1);
-    clone(started, end, [&](Operation *op) { return parts.isLate(op); }, before);
+    clone(started, end, [&](Operation *op) { return parts.isInSecondStage(op); }, before);
     if (pack) packLast(pack, before, now);
     SmallVector<Value> results = yielded(secondStageCarried, before);
     llvm::append_range(results, yielded(carriedOn, now));
@@ -286,12 +288,13 @@ private:
   Value sumOf(Value packed) {
     for (Operation *user : packed.getUsers()) {
       auto reduce = dyn_cast<tt::ReduceOp>(user);
-      if (reduce && reduce->getBlock() == parts.body && reduce.getNumResults() == 1 && !parts.isLate(user)) return reduce.getResult()[0];
+      if (reduce && reduce->getBlock() == parts.body && reduce.getNumResults() == 1 && !parts.isInSecondStage(user))
+        return reduce.getResult()[0];
     }
     return {};
   }
 
-  /// The packed values go through the wait for the last product, so that they are not packed
+  /// The packed values go through the wait for the last MMA, so that they are not packed
   /// before it; and so does their sum, so that the wait does not move above what is computed.
   void packLast(Operation *pack, IRMapping &before, IRMapping &now) {
     auto own = cast<ttg::WgmmaWaitOp>(*parts.last.getD().user_begin());
@@ -324,7 +327,7 @@ private:
     for (auto [each, result] : llvm::zip(handed, results.take_back(handed.size())))
       map.map(each, result);
     for (Operation &op : parts.body->without_terminator())
-      if (parts.isLate(&op)) b.clone(op, map);
+      if (parts.isInSecondStage(&op)) b.clone(op, map);
     scf::YieldOp::create(b, loc, yielded(secondStageCarried, map));
     b.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(b, loc, results.take_front(secondStageCarried.size()));
@@ -342,12 +345,12 @@ private:
 };
 } // namespace
 
-bool canPipelineTwoStages(scf::ForOp loop, ttg::WgmmaOp ahead) {
-  return TwoStages(loop, ahead).stagesAreIndependent();
+bool canPipelineTwoStages(scf::ForOp loop, ttg::WgmmaOp firstMma) {
+  return TwoStages(loop, firstMma).stagesAreIndependent();
 }
 
-scf::ForOp pipelineTwoStages(scf::ForOp loop, ttg::WgmmaOp ahead) {
-  TwoStages parts(loop, ahead);
+scf::ForOp pipelineTwoStages(scf::ForOp loop, ttg::WgmmaOp firstMma) {
+  TwoStages parts(loop, firstMma);
   parts.addWaitsAndShapes();
   parts.markSecondStage();
   return Rotator(parts).run();

@@ -1,10 +1,10 @@
 // Plans that prove themselves before they become code. The rules are stated independently of how the planners found their answers, so that
-// a planner's mistake is a refusal that names it, never a wrong number. What a plan assumes about an iteration of a loop with S slots:
-//   A ring's copy for iteration t is started before the loop, for t < S - lag, or in iteration t - (S - lag): so each iteration's wait has
-//   one arrival, and it is started before the wait. The copy that iteration i starts goes to the slot that iteration i - lag has read. With
-//   lag 0 this iteration's own readers must stand before the sync that the refills stand behind; with lag 1 the iteration before's are
-//   over, but for products that run on over the back edge, which are retired behind the last product that starts, or at a wait of the
-//   iteration for all; with lag 2 these are over, too.
+// a planner's mistake is a refusal that names it, never a wrong number. What a plan assumes about an iteration of a loop with S stages:
+//   With the release distance d, a circular buffer's copy for iteration t is started before the loop, for t < S - d, or in iteration t - (S
+//   - d): so each iteration's wait has one arrival, and it is started before the wait. The copy that iteration i starts goes to the stage
+//   that iteration i - d has read. With d = 0 this iteration's own readers must stand before the barrier that the refills stand after; with
+//   d = 1 the iteration before's are over, but for MMAs that stay in flight across the back edge, which are drained after the last MMA that
+//   starts, or at a wait of the iteration for all; with d = 2 these are over, too.
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/shared_plan.h"
 
@@ -14,89 +14,89 @@ namespace tilewright::gpu {
 
 //===------------------------------------------------------------------------------------------------------------- schedules
 
-/// Whether `op` stands in the block at or behind `earlier`.
+/// Whether `op` stands in the block at or after `earlier`.
 static bool notBefore(Operation *op, Operation *earlier) {
   return op == earlier || earlier->isBeforeInBlock(op);
 }
 
-/// Where this warp is done with what an access reads: for an asynchronous product, at the next wait for all products.
+/// Where this warp is done with what an access reads: for an asynchronous MMA, at the next wait for all MMAs.
 static Operation *endOfRead(Operation *access, Operation *inBody) {
   if (!isa<ttg::WgmmaOp>(access)) return inBody;
-  if (access != inBody) return inBody; // an inner loop drains its products before it ends
+  if (access != inBody) return inBody; // an inner loop drains its MMAs before it ends
   for (Operation *op = access->getNextNode(); op; op = op->getNextNode())
     if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op); wait && wait.getPending() == 0) return op;
   return nullptr;
 }
 
-/// Every access to a ring's buffers stands between the ring's first reader and the place where its slot is retired.
+/// Every access to a circular buffer's buffers stands between the circular buffer's first reader and the place where its stage is drained.
 static std::optional<std::string> verifyReaders(const CircularBuffer &circularBuffer, scf::ForOp loop) {
   if (circularBuffer.copies.empty() || !circularBuffer.firstReader || !circularBuffer.lastReader)
-    return "a ring has no copies or no readers";
+    return "a circular buffer has no copies or no readers";
   if (circularBuffer.firstReader->getBlock() != loop.getBody() || circularBuffer.lastReader->getBlock() != loop.getBody())
-    return "a ring is read outside of its loop";
+    return "a circular buffer is read outside its loop";
   for (const Copy &copy : circularBuffer.copies) {
     ttg::StoreSharedOp store = copy.store;
     ttg::AllocOp alloc = copy.alloc;
     for (Operation *access : accessesOf(alloc)) {
       if (access == store) continue;
       Operation *inBody = loop.getBody()->findAncestorOpInBlock(*access);
-      if (!inBody) return "a slot is read outside of the loop";
-      if (!notBefore(inBody, circularBuffer.firstReader)) return "a slot is read before the wait for its copy";
+      if (!inBody) return "a stage is read outside the loop";
+      if (!notBefore(inBody, circularBuffer.firstReader)) return "a stage is read before the wait for its copy";
       Operation *end = endOfRead(access, inBody);
-      if (!end) return "a product is never waited for";
-      if (!notBefore(circularBuffer.lastReader, end)) return "a slot is given back while it is still read";
+      if (!end) return "an MMA is never waited for";
+      if (!notBefore(circularBuffer.lastReader, end)) return "a stage is released while it is still being read";
     }
   }
   return {};
 }
 
-/// The refill of a ring comes after the last read of the slot that it fills.
-static std::optional<std::string> verifyRefill(const LoopSchedule &schedule, const CircularBuffer &circularBuffer, bool isAhead) {
+/// The refill of a circular buffer comes after the last read of the stage that it fills.
+static std::optional<std::string> verifyRefill(const LoopSchedule &schedule, const CircularBuffer &circularBuffer, bool isPrefetched) {
   if (schedule.warpSpecialized) {
-    // The place where an iteration says that it has read the slot of iteration i - lag.
-    if (!schedule.refillAfter) return "nobody says that a slot was read";
-    if (circularBuffer.releaseDistance != (schedule.inFlight.empty() ? 0 : 1)) return "a turn speaks for another one than it has read";
+    // The place where an iteration says that it has read the stage of iteration i - releaseDistance.
+    if (!schedule.refillAfter) return "no warp releases the stages";
+    if (circularBuffer.releaseDistance != (schedule.inFlight.empty() ? 0 : 1)) return "an iteration releases a stage of another iteration";
   }
-  if (isAhead) {
-    // Its product of the previous iteration was retired at the end of that iteration, and the sync there has made that known to all.
-    ttg::WgmmaOp ahead = schedule.prefetchedMma;
-    if (circularBuffer.firstReader != ahead.getOperation()) return "what is started ahead is not the first ring's reader";
+  if (isPrefetched) {
+    // Its MMA of the previous iteration was drained at the end of that iteration, and the barrier there has made that known to all.
+    ttg::WgmmaOp prefetched = schedule.prefetchedMma;
+    if (circularBuffer.firstReader != prefetched.getOperation()) return "the prefetched MMA does not read the first circular buffer";
     scf::ForOp loop = schedule.loop;
     if (schedule.warpSpecialized)
       for (auto wait : loop.getBody()->getOps<ttg::WgmmaWaitOp>())
-        if (!notBefore(schedule.refillAfter, wait)) return "a slot is given back while what is started ahead reads it";
+        if (!notBefore(schedule.refillAfter, wait)) return "a stage is released while the prefetched MMA reads it";
     if (circularBuffer.releaseDistance != 0 || !schedule.refillAfter)
-      return "the ring of what is started ahead is filled too late or too early";
+      return "the circular buffer of the prefetched MMA has a wrong release distance";
     return {};
   }
   if (schedule.inFlight.empty()) {
     if (circularBuffer.releaseDistance >= 1) return {};
-    if (!schedule.refillAfter) return "a slot is filled at the top of the iteration that reads it";
-    if (!notBefore(schedule.refillAfter, circularBuffer.lastReader)) return "a slot is filled before its last read";
+    if (!schedule.refillAfter) return "a stage is filled at the top of the iteration that reads it";
+    if (!notBefore(schedule.refillAfter, circularBuffer.lastReader)) return "a stage is filled before its last read";
     return {};
   }
   if (ttg::CtaBarrierOp publishBarrier = schedule.publishBarrier) {
     bool read = circularBuffer.mmaRead ? circularBuffer.releaseDistance >= 2 : circularBuffer.lastReader->isBeforeInBlock(publishBarrier);
-    if (!read || schedule.refillAfter != publishBarrier) return "a slot is filled before it has been read";
-    if (schedule.computedStages < stagesWithoutWaiting) return "a buffer is filled while a product reads it";
+    if (!read || schedule.refillAfter != publishBarrier) return "a stage is filled before it has been read";
+    if (schedule.computedStages < stagesWithoutWaiting) return "a buffer is filled while an MMA reads it";
     return {};
   }
-  if (circularBuffer.releaseDistance == 0) return "a slot is filled while a product that runs on reads it";
+  if (circularBuffer.releaseDistance == 0) return "a stage is filled while an MMA in flight reads it";
   ttg::WgmmaOp last = schedule.inFlight.back();
   ttg::WgmmaWaitOp wait = schedule.drainingWait;
-  Operation *retires = wait ? wait.getOperation() : last.getOperation();
-  if (circularBuffer.releaseDistance == 1 && (!schedule.refillAfter || !notBefore(schedule.refillAfter, retires)))
-    return "a slot is filled before the product that reads it is retired";
+  Operation *drains = wait ? wait.getOperation() : last.getOperation();
+  if (circularBuffer.releaseDistance == 1 && (!schedule.refillAfter || !notBefore(schedule.refillAfter, drains)))
+    return "a stage is filled before the MMA that reads it is drained";
   return {};
 }
 
-/// The wait that retires the products of the iteration before waits for all that were started, and stands before the next ones start.
+/// The wait that drains the MMAs of the iteration before waits for all that were started, and stands before the next ones start.
 static std::optional<std::string> verifyDraining(const LoopSchedule &schedule) {
   ttg::WgmmaWaitOp wait = schedule.drainingWait;
   scf::ForOp loop = schedule.loop;
   if (!wait) return {};
-  if (schedule.inFlight.size() != 1) return "not one product runs on until a wait of the next iteration";
-  if (wait->getBlock() != loop.getBody() || wait.getPending() != 0) return "what runs on is not waited for in the next iteration";
+  if (schedule.inFlight.size() != 1) return "not exactly one MMA is in flight until a wait of the next iteration";
+  if (wait->getBlock() != loop.getBody() || wait.getPending() != 0) return "the MMA in flight is not waited for in the next iteration";
   ttg::WgmmaOp mma = schedule.inFlight.front();
   if (!wait->isBeforeInBlock(mma)) return "a sum is added to before it is waited for";
   return {};
@@ -104,27 +104,28 @@ static std::optional<std::string> verifyDraining(const LoopSchedule &schedule) {
 
 std::optional<std::string> verify(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
-  if (schedule.stages < 2) return "one slot cannot be filled while it is read";
-  if (schedule.circularBuffers.empty()) return "nothing runs ahead";
-  if (schedule.refillAfter && schedule.refillAfter->getBlock() != loop.getBody()) return "slots are filled outside of the loop";
-  if (schedule.prefetchedMma && !schedule.inFlight.empty()) return "a product is started ahead of others that run on";
+  if (schedule.stages < 2) return "a single stage cannot be filled while it is read";
+  if (schedule.circularBuffers.empty()) return "no load is prefetched";
+  if (schedule.refillAfter && schedule.refillAfter->getBlock() != loop.getBody()) return "stages are filled outside the loop";
+  if (schedule.prefetchedMma && !schedule.inFlight.empty()) return "an MMA is prefetched while others are in flight";
   for (ttg::WgmmaOp mma : schedule.inFlight)
-    if (mma->getBlock() != loop.getBody()) return "a product of an inner loop runs on";
-  if (std::optional<std::string> wrong = verifyDraining(schedule)) return wrong;
-  std::optional<int64_t> asyncDistance; // one wait serves all rings by cp.async: it counts groups, one an iteration
+    if (mma->getBlock() != loop.getBody()) return "an MMA of an inner loop is in flight";
+  if (std::optional<std::string> error = verifyDraining(schedule)) return error;
+  std::optional<int64_t> asyncDistance; // one wait serves all circular buffers by cp.async: it counts groups, one an iteration
   for (const CircularBuffer &circularBuffer : schedule.circularBuffers) {
     if (circularBuffer.releaseDistance < 0 || circularBuffer.distance(schedule.stages) < 1)
       return "a copy is started after it is waited for";
     if (!circularBuffer.tma) {
       if (schedule.warpSpecialized) return "copies by threads have no producer";
-      if (schedule.refillAfter && schedule.inFlight.empty()) return "copies by threads are shown to all at the top of an iteration only";
+      if (schedule.refillAfter && schedule.inFlight.empty())
+        return "copies by threads only become visible to all threads at the top of an iteration";
       if (asyncDistance.value_or(circularBuffer.distance(schedule.stages)) != circularBuffer.distance(schedule.stages))
         return "copies of different iterations are waited for together";
       asyncDistance = circularBuffer.distance(schedule.stages);
     }
-    if (std::optional<std::string> wrong = verifyReaders(circularBuffer, loop)) return wrong;
-    bool isAhead = schedule.prefetchedMma && &circularBuffer == schedule.circularBuffers.begin();
-    if (std::optional<std::string> wrong = verifyRefill(schedule, circularBuffer, isAhead)) return wrong;
+    if (std::optional<std::string> error = verifyReaders(circularBuffer, loop)) return error;
+    bool isPrefetched = schedule.prefetchedMma && &circularBuffer == schedule.circularBuffers.begin();
+    if (std::optional<std::string> error = verifyRefill(schedule, circularBuffer, isPrefetched)) return error;
   }
   return {};
 }
@@ -136,8 +137,8 @@ std::optional<std::string> verify(const SharedPlan &plan) {
   SmallVector<const Reservation *> byOffset;
   for (const Reservation &reservation : plan.reservations) {
     if (reservation.offset < 0 || reservation.bytes < 0 || reservation.offset + reservation.bytes > plan.bytes)
-      return "a place lies outside of the memory asked for";
-    if (reservation.first > reservation.last) return "a place is given up before it is used";
+      return "a reservation is outside the requested memory";
+    if (reservation.first > reservation.last) return "a reservation ends before it begins";
     auto alloc = dyn_cast<ttg::AllocOp>(reservation.op);
     bool isPlain = alloc && alloc.getType().tileBytes() % swizzleStart != 0; // small, and in order
     if (alloc && reservation.offset % (isPlain ? plainStart : swizzleStart)) return "a buffer does not start where its swizzle does";
@@ -149,7 +150,7 @@ std::optional<std::string> verify(const SharedPlan &plan) {
     for (size_t j = i + 1; j < byOffset.size() && byOffset[j]->offset < byOffset[i]->offset + byOffset[i]->bytes; ++j) {
       const Reservation &x = *byOffset[i], &y = *byOffset[j];
       bool together = x.isBarriers || y.isBarriers || (x.first <= y.last && y.first <= x.last);
-      if (together && x.overlaps(y)) return "two places that are in use at the same time overlap";
+      if (together && x.overlaps(y)) return "two reservations that are in use at the same time overlap";
     }
   return {};
 }

@@ -13,7 +13,7 @@ AccessLog::Key AccessLog::keyOf(const GlobalAccess &access) {
 
 void AccessLog::add(const GlobalAccess &access) {
   Key key = keyOf(access);
-  auto [found, isNew] = places.try_emplace(key, entries.size());
+  auto [found, isNew] = positions.try_emplace(key, entries.size());
   size_t &at = found->second;
   if (!isNew && at >= begin && at < entries.size() && keyOf(entries[at]) == key) return;
   at = entries.size();
@@ -26,10 +26,10 @@ void AccessLog::add(ArrayRef<GlobalAccess> accesses) {
     add(access);
 }
 
-SmallVector<GlobalAccess> AccessLog::takeSince(Mark place) {
-  SmallVector<GlobalAccess> added(ArrayRef(entries).drop_front(std::max(begin, place.end)));
-  entries.truncate(place.end);
-  begin = place.begin;
+SmallVector<GlobalAccess> AccessLog::takeSince(Mark mark) {
+  SmallVector<GlobalAccess> added(ArrayRef(entries).drop_front(std::max(begin, mark.end)));
+  entries.truncate(mark.end);
+  begin = mark.begin;
   return added;
 }
 

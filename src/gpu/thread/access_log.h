@@ -1,6 +1,6 @@
-// The accesses to global memory that a thread has made since all threads last met: a later one may have to wait for another meeting.
-// A branch or a loop adds what it does to what came before it. Nothing is copied for that, as a kernel may have thousands of branches in
-// a row: the log remembers where the branch began, goes back to that place, and takes what each part of the branch has added.
+// The global-memory accesses of a thread since the last barrier of all threads. A later access may need another barrier.
+// A branch or loop appends its accesses to those before it. Nothing is copied, because a kernel may have thousands of branches in a row.
+// The log remembers where the branch began, returns to that mark, and takes what each region has added.
 #pragma once
 
 #include "ir/tt.h"
@@ -9,38 +9,38 @@
 
 namespace tilewright::gpu {
 
-/// An access to global memory that the thread has made.
+/// An access of the thread to global memory.
 struct GlobalAccess {
   mlir::Value pointer;
   bool writes = false;
-  bool changes = false;                ///< it belongs to another iteration, and accessed other elements
-  std::optional<tt::RMWOp> blind = {}; ///< an atomic operation whose result is unused; others of its kind may overtake it
-  mlir::Value base = {}; ///< the kernel's argument that the pointer comes from, as the log has found it; null where it has not
+  bool changes = false;                ///< it belongs to another iteration, which accessed other elements
+  std::optional<tt::RMWOp> blind = {}; ///< an atomic operation with an unused result; operations of the same kind may overtake it
+  mlir::Value base = {};               ///< the kernel argument that the pointer is derived from; null if unknown
 };
 
 class AccessLog {
 public:
-  /// Adds an access, unless the log has it.
+  /// Adds an access, unless the log contains it already.
   void add(const GlobalAccess &access);
   void add(llvm::ArrayRef<GlobalAccess> accesses);
-  /// All threads have met: no earlier access matters any longer.
+  /// Forgets all earlier accesses, after a barrier of all threads.
   void clear() { begin = entries.size(); }
   llvm::ArrayRef<GlobalAccess> accesses() const { return llvm::ArrayRef(entries).drop_front(begin); }
 
   struct Mark {
     size_t begin, end;
   };
-  Mark place() const { return {begin, entries.size()}; }
-  /// Goes back to the place, and returns what was added behind it and still matters. That alone is copied.
-  llvm::SmallVector<GlobalAccess> takeSince(Mark place);
+  Mark mark() const { return {begin, entries.size()}; }
+  /// Returns to the mark, and returns a copy of the accesses that were added after it and still matter.
+  llvm::SmallVector<GlobalAccess> takeSince(Mark mark);
 
 private:
   using Key = std::pair<void *, unsigned>;
   static Key keyOf(const GlobalAccess &access);
 
   llvm::SmallVector<GlobalAccess> entries;
-  size_t begin = 0;                   // those before it no longer matter
-  llvm::DenseMap<Key, size_t> places; // where an access was added last, which may be forgotten by now
+  size_t begin = 0;                      // earlier entries no longer matter
+  llvm::DenseMap<Key, size_t> positions; // where an access was added last; the entry may have been forgotten since
 };
 
 } // namespace tilewright::gpu

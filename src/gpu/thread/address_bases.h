@@ -1,4 +1,4 @@
-// Forms of addresses, and the addresses that later ones may be expressed by (cse_addresses.cpp).
+// Addresses as linear forms, and the base addresses that later addresses can be computed from (cse_addresses.cpp).
 #pragma once
 
 #include "mlir/IR/Block.h"
@@ -16,8 +16,8 @@
 
 namespace tilewright::gpu {
 
-/// A product of at most two values: i64, or i32 that are sign-extended. They are numbered as they are met, so that code does not depend on
-/// where values lie in the compiler's memory.
+/// A product of at most two values: i64, or sign-extended i32. Values are numbered in the order of the walk, so that the code does not
+/// depend on their addresses in the compiler.
 using Monomial = std::vector<size_t>;
 
 /// constant + sum of factor * monomial.
@@ -35,24 +35,24 @@ struct Form {
   }
 };
 
-/// The addresses that can be seen from where a function is being walked. One that a given address is near to is found by a few look-ups,
-/// however many there are: each is entered under the hash of its form, and under the hashes of its form without one term. A form's hash is
-/// the sum of its terms' hashes.
+/// The addresses that dominate the walk's current position. A few hash look-ups find one near a given address, however many there are.
+/// Each address is entered under the hash of its form, and under the hash of its form without each of its uniform terms. The hash of a
+/// form is the sum of the hashes of its terms.
 class Bases {
 public:
-  static constexpr int64_t farthest = (int64_t(1) << 23) - 1; // of a constant in a load or a store
+  static constexpr int64_t maxDistance = (int64_t(1) << 23) - 1; // of a load's or store's immediate offset
 
-  /// `isUniform`: whether all threads have the same value of it.
+  /// `isUniform`: true if all threads have the same value of the monomial.
   explicit Bases(std::function<bool(const Monomial &)> isUniform) : isUniform(std::move(isUniform)) {}
 
   struct Found {
     mlir::Value address;
-    Form distance; // from there: a constant of at most `farthest`, and at most one term, a uniform one
+    Form distance; // from `address`: a constant of at most `maxDistance`, and at most one term, which is uniform
   };
-  /// The first address from which the form is at a constant distance; else the first one from which it is at one with a term.
+  /// Returns the first address at a constant distance from the form, else the first one at a distance with one uniform term.
   std::optional<Found> nearest(const Form &form) const;
   void add(mlir::Value address, Form form);
-  /// Nothing behind the block sees what is in it.
+  /// Removes the addresses of the block, which dominate nothing after it.
   void leave(mlir::Block *block);
 
 private:
@@ -61,17 +61,17 @@ private:
     Form form;
   };
   struct Near {
-    size_t place;
+    size_t position;
     Form distance;
   };
 
   template <typename F> void forEachKey(const Form &form, F &&f) const;
-  void look(uint64_t hash, const Form &form, size_t maxTerms, std::optional<Near> &best) const;
+  void lookUp(uint64_t hash, const Form &form, size_t maxTerms, std::optional<Near> &best) const;
 
   std::function<bool(const Monomial &)> isUniform;
   std::vector<Base> all;
-  std::unordered_map<uint64_t, llvm::SmallVector<size_t, 1>> index; // places in `all`, the first one first
-  llvm::DenseMap<mlir::Block *, llvm::SmallVector<size_t>> homes;   // which of them a block holds
+  std::unordered_map<uint64_t, llvm::SmallVector<size_t, 1>> index;      // indices into `all`, in ascending order
+  llvm::DenseMap<mlir::Block *, llvm::SmallVector<size_t>> basesOfBlock; // the indices of the bases that a block contains
 };
 
 } // namespace tilewright::gpu

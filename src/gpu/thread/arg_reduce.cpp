@@ -1,6 +1,6 @@
-// Reductions that pick a pair of a number and its index, where a row lies in whole warps: each thread finds its best number, the warp the
-// best of those in one instruction (redux, which knows integers alone), and then the best index among the pairs that hold it.
-//   5 butterflies of 2 shuffles, a comparison of pairs behind each  ->  2 redux, 3 comparisons for each pair that a thread holds
+// argmin and argmax reductions of rows that lie in whole warps. Each thread finds its best number, and one instruction (redux) finds the
+// best one of the warp. Redux only takes integers. The same is done for the best index among the pairs with that number.
+// 5 butterflies of 2 shuffles, each followed by a comparison of pairs  ->  2 redux, 3 comparisons for each pair of a thread
 #include "gpu/thread/lowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,7 +17,7 @@ public:
 
   ThreadValues run() {
     for (const ThreadValues &pair : pairs)
-      numbers.push_back(widened(pair[0]));
+      numbers.push_back(extended(pair[0]));
     Value best = numbers.front();
     for (Value number : ArrayRef(numbers).drop_front())
       best = betterNumber(best, number);
@@ -29,7 +29,7 @@ public:
       index = index ? betterIndex(index, candidate) : candidate;
     }
     index = redux(indexKind(), index);
-    return {isFloat && isNumberUsed ? bitsAt(index, holds) : narrowed(best), index};
+    return {isFloat && isNumberUsed ? bitsAt(index, holds) : truncated(best), index};
   }
 
 private:
@@ -60,40 +60,40 @@ private:
     if (pick.isNanBest) return pick.largest ? Value(arith::MaximumFOp::create(t.b, a, b)) : arith::MinimumFOp::create(t.b, a, b);
     return pick.largest ? Value(arith::MaxNumFOp::create(t.b, a, b)) : arith::MinNumFOp::create(t.b, a, b);
   }
-  /// As f32 or i32, in which every number has its place.
-  Value widened(Value number) {
+  /// The number as f32 or i32, which represent every number exactly.
+  Value extended(Value number) {
     if (type.getIntOrFloatBitWidth() == 32) return number;
     if (isFloat) return arith::ExtFOp::create(t.b, t.b.getF32Type(), number);
     if (pick.unsignedValue) return arith::ExtUIOp::create(t.b, t.b.getI32Type(), number);
     return arith::ExtSIOp::create(t.b, t.b.getI32Type(), number);
   }
-  Value narrowed(Value number) {
+  Value truncated(Value number) {
     if (type.getIntOrFloatBitWidth() == 32) return number;
     return isFloat ? Value(arith::TruncFOp::create(t.b, type, number)) : arith::TruncIOp::create(t.b, type, number);
   }
-  /// The sign of negative numbers turns their other bits around; it is its own inverse.
-  Value turned(Value bits) {
+  /// Flips the bits of negative numbers except the sign, so that integers order like floats. It is its own inverse.
+  Value flipNegative(Value bits) {
     Value sign = arith::ShRSIOp::create(t.b, bits, t.i32(31));
     return arith::XOrIOp::create(t.b, bits, arith::AndIOp::create(t.b, sign, t.i32(std::numeric_limits<int32_t>::max())));
   }
-  /// An integer in the order of floats: zeros of both signs are equal, and a NaN is before or behind every number.
+  /// An integer that orders like the float. Zeros of both signs are equal, and NaN is before or after every number.
   Value toKey(Value number) {
     Value withoutSignOfZero = arith::AddFOp::create(t.b, number, t.zero(number.getType()));
-    Value key = turned(arith::BitcastOp::create(t.b, t.b.getI32Type(), withoutSignOfZero));
+    Value key = flipNegative(arith::BitcastOp::create(t.b, t.b.getI32Type(), withoutSignOfZero));
     bool isLast = pick.largest == pick.isNanBest;
     int64_t end = isLast ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int32_t>::min();
     return arith::SelectOp::create(t.b, isNan(number), t.i32(end), key);
   }
-  /// Of the two ends, which no number has, it makes NaNs.
-  Value fromKey(Value key) { return arith::BitcastOp::create(t.b, t.b.getF32Type(), turned(key)); }
+  /// The inverse of toKey. The keys of NaN, at the two ends, give NaN.
+  Value fromKey(Value key) { return arith::BitcastOp::create(t.b, t.b.getF32Type(), flipNegative(key)); }
   Value isNan(Value number) { return arith::CmpFOp::create(t.b, arith::CmpFPredicate::UNO, number, number); }
-  /// A NaN that is before every number is the best, if there is one; one that is behind them is the best if all are NaNs.
+  /// If NaN comes first, a NaN is the best number. If it comes last, a NaN is the best only if all numbers are NaN.
   Value isBest(Value number, Value best) {
     if (!isFloat) return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, number, best);
     Value isEqual = arith::CmpFOp::create(t.b, arith::CmpFPredicate::OEQ, number, best);
     return arith::OrIOp::create(t.b, isEqual, isNan(pick.isNanBest ? number : best));
   }
-  /// The number that stands at the index, with its sign of zero.
+  /// The bits of the number at the index, including the sign of a zero.
   Value bitsAt(Value index, ArrayRef<Value> holds) {
     Type bitsType = t.b.getIntegerType(type.getIntOrFloatBitWidth());
     Value all;
@@ -115,7 +115,7 @@ private:
   bool isNumberUsed;
   Type type;
   bool isFloat;
-  SmallVector<Value> numbers; ///< of the pairs, widened
+  SmallVector<Value> numbers; ///< of the pairs, extended to 32 bits
 };
 } // namespace
 

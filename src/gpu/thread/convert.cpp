@@ -1,5 +1,5 @@
-// A tile in another layout. Elements that stay in their thread are renamed; those that stay in their warp may go by
-// shuffles; the rest goes through shared memory in an order that both sides can access widely and without bank conflicts:
+// Layout conversion. Elements that stay in their thread are renamed, and those that stay in their warp may use shuffles. Other elements
+// go through shared memory, in an order with wide accesses and no bank conflicts on both sides:
 //     ttg.convert_layout : #rows -> #columns      barrier; st.shared.v4 ...; barrier; ld.shared.v4 ...
 #include "gpu/layout/verify_plan.h"
 #include "gpu/thread/lowerings.h"
@@ -45,25 +45,25 @@ static ThreadValues shuffleThreadValues(ThreadContext &t, const ThreadValues &he
 static FailureOr<ThreadValues> exchangeThreadValues(ThreadContext &t, Operation *op, const ThreadValues &held, const Layout &from,
                                                     const Layout &to, const ScratchPlan &plan) {
   Value base = scratch(t, op);
-  sync(t); // all threads have read what was in this scratch memory before
+  ctaBarrier(t); // all threads have read the earlier contents of this scratch memory
   if (failed(storeTile(t, op, base, from, plan.shared, held, plan.storeMatrix.has_value(), Value()))) return failure();
-  sync(t);
+  ctaBarrier(t);
   return loadTile(t, op, base, to, plan.shared, held.front().getType());
 }
 
-static FailureOr<ThreadValues> invalidPlan(Operation *op, const std::string &wrong) {
-  return bug(op, "the plan of its conversion does not hold: " + wrong);
+static FailureOr<ThreadValues> invalidPlan(Operation *op, const std::string &error) {
+  return bug(op, "the plan of its layout conversion is invalid: " + error);
 }
 
 FailureOr<ThreadValues> convertThreadValues(ThreadContext &t, Operation *op, const ThreadValues &held, const Layout &from,
                                             const Layout &to) {
   Type type = held.front().getType();
   ConversionPlan plan = planConversion(from, to, type, t.target);
-  if (plan.kind == Conversion::cluster) return bug(op, "it moves a tile between the blocks of a cluster");
+  if (plan.kind == Conversion::cluster) return bug(op, "it moves a tile between the CTAs of a cluster");
   ThreadValues results;
   if (plan.kind < Conversion::shuffle) {
     std::vector<std::optional<int64_t>> registers = sameThreadRegisters(to, from);
-    if (std::optional<std::string> wrong = verifyRegisters(registers, from, to)) return invalidPlan(op, *wrong);
+    if (std::optional<std::string> error = verifyRegisters(registers, from, to)) return invalidPlan(op, *error);
     for (std::optional<int64_t> reg : registers)
       results.push_back(held[static_cast<size_t>(*reg)]);
     return results;
@@ -73,7 +73,7 @@ FailureOr<ThreadValues> convertThreadValues(ThreadContext &t, Operation *op, con
     stored.push_back(toMemory(t, value));
   FailureOr<ThreadValues> loaded;
   if (plan.shuffle) {
-    if (std::optional<std::string> wrong = verifyShuffle(*plan.shuffle, from, to)) return invalidPlan(op, *wrong);
+    if (std::optional<std::string> error = verifyShuffle(*plan.shuffle, from, to)) return invalidPlan(op, *error);
     loaded = shuffleThreadValues(t, stored, *plan.shuffle);
   } else {
     loaded = exchangeThreadValues(t, op, stored, from, to, *plan.scratch);

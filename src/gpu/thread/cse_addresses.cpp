@@ -1,10 +1,10 @@
-// The registers of a thread usually lie at a constant distance from one another in memory, or at one that is the same for all threads, but
-// each has computed its address from the start:
+// Common subexpressions of addresses. The registers of a thread usually lie at constant distances in memory, or at distances that are
+// equal for all threads. But each address has been computed from the start:
 //   before: %p = %x + 4 * sext(%i)        %q = %x + 4 * sext(%i + 128)        %r = %x + 4 * sext(%i + 8 * %stride)
 //   after:  %p = %x + 4 * sext(%i)        %q = %p + 512                       %r = %p + 32 * sext(%stride)
-// A constant is part of the instruction that uses the address, and the product is computed once for a whole warp. Addresses are compared as
-// polynomials over values of unknown content. A sign extension of a sum is the sum of sign extensions where the extension is marked as
-// exact (gpu/tiles/no_wrap); any other one is a value of unknown content itself.
+// A constant becomes the immediate offset of the access, and the product is computed once per warp. Addresses are compared as polynomials
+// over opaque values. A sign extension of a sum is the sum of the sign extensions if the sum is marked as not wrapping
+// (gpu/tiles/no_wrap). Any other sign extension is opaque.
 #include "gpu/passes.h"
 #include "gpu/thread/address_bases.h"
 #include "gpu/tiles/ttg.h"
@@ -117,13 +117,13 @@ private:
     return form;
   }
 
-  /// The same in all threads, and of 32 bits: a distance between registers, not a base.
+  /// True for an i32 value that is equal in all threads: a distance between registers, not a base.
   bool isUniform(Value value, int depth) {
     if (!value.getType().isInteger(32) || depth > deepest) return false;
     if (auto argument = dyn_cast<BlockArgument>(value)) return isa<tt::FuncOp>(argument.getOwner()->getParentOp());
     Operation *op = value.getDefiningOp();
     if (isa<ptx::BlockIdOp, ptx::BlockCountOp>(op)) return true;
-    // A sum that was not looked through may have wrapped around on its own.
+    // A sum that the form did not look through may have wrapped around.
     if (depth == 0 && isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ShLIOp, arith::TruncIOp>(op)) return false;
     if (op->getName().getDialectNamespace() != "arith") return false;
     auto known = uniform.find({value, depth});
@@ -139,7 +139,7 @@ private:
     Value address = operand.get();
     Form form = formOf(address, 0);
     if (llvm::all_of(form.terms, [&](const auto &term) { return isUniform(term.first); }))
-      return; // nothing that tells threads or bases apart
+      return; // nothing that distinguishes threads or bases
     std::optional<Bases::Found> base = bases.nearest(form);
     if (!base) return bases.add(address, std::move(form));
     if (base->address == address) return;

@@ -1,5 +1,4 @@
-// A kernel's output (print, assert), and foreign code that this compiler does
-// not analyse: the kernel's own PTX, and functions that are mapped over tiles.
+// A kernel's output (print, assert), and code that this compiler does not analyze: inline PTX, and functions mapped over tiles.
 #include "gpu/thread/lowerings.h"
 #include "ir/assembly.h"
 #include "ir/location.h"
@@ -24,7 +23,7 @@ static std::string escaped(StringRef text) {
   return result;
 }
 
-/// What printf takes: i32, i64 or f64, and its format.
+/// A value as printf takes it (i32, i64 or f64), and its format.
 static std::pair<Value, std::string> printable(ImplicitLocOpBuilder &b, Value value, Type element, bool isSigned, bool hex) {
   int64_t bits = value.getType().getIntOrFloatBitWidth();
   if (isa<tt::PointerType>(element)) return {value, "0x%llx"};
@@ -38,23 +37,23 @@ static std::pair<Value, std::string> printable(ImplicitLocOpBuilder &b, Value va
     return {value.getType().isF64() ? value : Value(arith::ExtFOp::create(b, b.getF64Type(), value)), "%f"};
   if (bits == 64) return {value, isSigned ? "%lld" : "%llu"};
   if (bits < 32) {
-    Type wide = b.getI32Type();
-    value = isSigned ? Value(arith::ExtSIOp::create(b, wide, value)) : Value(arith::ExtUIOp::create(b, wide, value));
+    Type extended = b.getI32Type();
+    value = isSigned ? Value(arith::ExtSIOp::create(b, extended, value)) : Value(arith::ExtUIOp::create(b, extended, value));
   }
   return {value, isSigned ? "%d" : "%u"};
 }
 
-/// Prints a line for each element, by the first thread that holds it: `pid
-/// (0, 1, 0) idx ( 7, 12) prefix: value`. Every thread prints a scalar.
+/// Prints one line per element, from the first thread that holds it: `pid (0, 1, 0) idx ( 7, 12) prefix: value`. A scalar is printed by
+/// every thread.
 LogicalResult lowerPrint(ThreadContext &t, tt::PrintOp op) {
   SmallVector<Value> start;
   for (int32_t axis = 0; axis < 3; ++axis)
     start.push_back(programId(t, axis));
   std::string head = "pid (%u, %u, %u)", prefix = escaped(op.getPrefix());
-  auto line = [&](Value speaks, const std::string &format, ArrayRef<Value> values) {
+  auto line = [&](Value printsHere, const std::string &format, ArrayRef<Value> values) {
     OpBuilder::InsertionGuard guard(t.b);
-    if (speaks) {
-      auto branch = scf::IfOp::create(t.b, speaks, /*withElseRegion=*/false);
+    if (printsHere) {
+      auto branch = scf::IfOp::create(t.b, printsHere, /*withElseRegion=*/false);
       t.b.setInsertionPointToStart(branch.thenBlock());
     }
     SmallVector<Value> all(start);
@@ -75,22 +74,22 @@ LogicalResult lowerPrint(ThreadContext &t, tt::PrintOp op) {
       values = upcastBytes(t, values, element);
     Layout layout;
     if (tile) layout = ttg::layoutOf(tile);
-    Value speaks = tile ? holdsFirstCopy(t, layout) : Value();
+    Value printsHere = tile ? holdsFirstCopy(t, layout) : Value();
     for (auto [reg, value] : llvm::enumerate(values)) {
-      SmallVector<Value> shown;
-      SmallVector<std::string> places;
-      for (int64_t dim = 0, behind = tile ? tile.getNumElements() : 1; tile && dim < tile.getRank(); ++dim) {
+      SmallVector<Value> printed;
+      SmallVector<std::string> indexFormats;
+      for (int64_t dim = 0, innerElements = tile ? tile.getNumElements() : 1; tile && dim < tile.getRank(); ++dim) {
         int64_t size = tile.getDimSize(dim);
-        behind /= size;
+        innerElements /= size;
         Value coordinate = arith::ShRUIOp::create(t.b, flatIndex(t, layout, static_cast<int64_t>(reg)),
-                                                  t.i32(llvm::Log2_64(static_cast<uint64_t>(behind))));
-        shown.push_back(arith::AndIOp::create(t.b, coordinate, t.i32(size - 1)));
+                                                  t.i32(llvm::Log2_64(static_cast<uint64_t>(innerElements))));
+        printed.push_back(arith::AndIOp::create(t.b, coordinate, t.i32(size - 1)));
         int64_t width = std::to_string(size - 1).size();
-        places.push_back("%" + (width > 1 ? std::to_string(width) : std::string()) + "u");
+        indexFormats.push_back("%" + (width > 1 ? std::to_string(width) : std::string()) + "u");
       }
       auto [number_, format] = printable(t.b, value, element, isSigned, op.getHex());
-      shown.push_back(number_);
-      line(speaks, head + " idx (" + llvm::join(places, ", ") + ")" + prefix + which + format, shown);
+      printed.push_back(number_);
+      line(printsHere, head + " idx (" + llvm::join(indexFormats, ", ") + ")" + prefix + which + format, printed);
     }
   }
   return success();
@@ -104,9 +103,9 @@ LogicalResult lowerAssert(ThreadContext &t, tt::AssertOp op) {
   }
   std::string file = "unknown";
   int64_t line = 0;
-  if (FileLineColLoc place = locationOf(op.getLoc())) {
-    file = place.getFilename().str();
-    line = place.getLine();
+  if (FileLineColLoc location = locationOf(op.getLoc())) {
+    file = location.getFilename().str();
+    line = location.getLine();
   }
   ptx::AssertFailOp::create(t.b, op.getMessage(), file, op->getParentOfType<tt::FuncOp>().getName(), static_cast<uint32_t>(line), fails);
   return success();
@@ -114,7 +113,7 @@ LogicalResult lowerAssert(ThreadContext &t, tt::AssertOp op) {
 
 //===------------------------------------------------------------------------------------------------------- foreign code
 
-/// `packed_element` registers of each operand go into one piece of assembly. Small ones share words of 32 bits.
+/// Each piece of inline assembly takes `packed_element` registers of each operand. Small elements are packed in words of 32 bits.
 LogicalResult lowerInlineAsm(ThreadContext &t, tt::ElementwiseInlineAsmOp op) {
   int64_t pack = op.getPackedElement();
   auto perWordOf = [&](Type type) {
@@ -174,9 +173,9 @@ LogicalResult lowerMapElementwise(ThreadContext &t, tt::MapElementwiseOp op) {
     for (Value source_ : op.getSrcs())
       for (int64_t i = 0; i < pack; ++i)
         t.set(block.getArgument(argument++), {t.get(source_)[static_cast<size_t>(first + i)]});
-    Location place = t.b.getLoc();
+    Location location = t.b.getLoc();
     if (failed(lowerBlock(t, block))) return failure();
-    t.b.setLoc(place);
+    t.b.setLoc(location);
     for (auto [index, value] : llvm::enumerate(block.getTerminator()->getOperands()))
       results[index / static_cast<size_t>(pack)].push_back(t.getScalar(value));
   }

@@ -1,9 +1,9 @@
-// Each function brings its argument into a small interval by arithmetic that loses nothing, evaluates
-// a series there, puts back what was taken out, and handles the rest by selects: infinities, zeros,
-// NaN. The series are Taylor's, whose coefficients need no table; only erfc has fitted ones.
+// Each function reduces its argument to a small interval without rounding, evaluates a series there, and undoes the reduction. Selects
+// handle infinities, zeros and NaN. The series are Taylor series, whose coefficients need no table; only erfc uses fitted coefficients.
 //
-// Angles are difficult. x mod pi/2 of a large x depends on bits of 2/pi far behind the point: the bits that x's exponent
-// shifts to the point are selected and multiplied by x's 53 bits in integers, and what stands before the point drops out:
+// Trigonometric functions of large arguments are difficult: x mod pi/2 depends on bits of 2/pi far after the binary point. The bits that
+// the exponent of x shifts to the point are selected, and multiplied by the 53 bits of x as integers. The part before the point drops
+// out:
 //     x = M * 2^E,  2/pi = 0.101000101111...   ->   (M * (192 bits of 2/pi from bit E on)) mod 2^192 = quadrant and fraction
 #include "gpu/thread/double_math.h"
 
@@ -29,7 +29,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
-constexpr double ln2High = 0.6931471803691238, ln2Low = 1.9082149292705877e-10; // the first with 32 bits: exact products with exponents
+constexpr double ln2High = 0.6931471803691238,
+                 ln2Low = 1.9082149292705877e-10; // the first has 32 bits: its products with exponents are exact
 
 struct Angle {
   Value rest, quadrant; // |rest| <= pi/4 (a little more is possible), quadrant i64
@@ -39,7 +40,7 @@ struct Log {
   Value high, low;
 };
 
-/// 2/pi: a word of zeros, then the bits after the point.
+/// 2/pi: a zero word, then the bits after the binary point.
 constexpr std::array<uint64_t, 20> twoOverPi = {0,
                                                 0xa2f9836e4e441529,
                                                 0xfc2757d1f534ddc0,
@@ -111,7 +112,7 @@ private:
   struct Nearest {
     Value whole, integer;
   };
-  /// The nearest whole number for |x| < 2^51: adding 1.5 * 2^52 leaves it in the low bits. For other x the result is meaningless.
+  /// The nearest integer for |x| < 2^51: after adding 1.5 * 2^52, the low bits hold it. For other x the result is meaningless.
   Nearest nearest(Value x) {
     Value anchor = m.real(0x1.8p52), shifted = m.add(x, anchor);
     return {m.subtract(shifted, anchor), m.subtractWords(m.bits(shifted), m.bits(anchor))};
@@ -120,13 +121,13 @@ private:
   Value half(Value x) { return m.multiply(x, m.real(0.5)); }
   Value isNan(Value x) { return m.compare(arith::CmpFPredicate::UNO, x, x); }
   Value greater(Value x, double y) { return m.less(m.real(y), x); }
-  Value isNegative(Value x) { return m.compareWords(arith::CmpIPredicate::slt, m.bits(x), m.word(0)); } // -0 too
-  Value clamp(Value x, double low, double high) {                                                       // NaN stays
+  Value isNegative(Value x) { return m.compareWords(arith::CmpIPredicate::slt, m.bits(x), m.word(0)); } // true for -0 also
+  Value clamp(Value x, double low, double high) {                                                       // keeps NaN
     x = m.select(m.less(x, m.real(low)), m.real(low), x);
     return m.select(greater(x, high), m.real(high), x);
   }
 
-  /// 2^k for a whole k of -1022 to 1023.
+  /// 2^k for an integer k of -1022 to 1023.
   Value powerOfTwo(Value k) { return m.fromBits(m.shiftLeft(m.addWords(k, m.word(1023)), 52)); }
   /// y * 2^k for k of -2044 to 2046, with one rounding at most.
   Value scale(Value y, Value k) {
@@ -201,7 +202,7 @@ private:
     Value halfSquare = m.multiply(half(f), f);
     return {exponent, f, m.subtract(halfSquare, m.multiply(s, m.add(halfSquare, series)))};
   }
-  /// Minus infinity for zeros, NaN for negative numbers; infinity and NaN stay as they are.
+  /// Corrects the logarithm for special arguments: -inf for zeros, NaN for negative numbers; infinity and NaN stay.
   Value logOfSpecial(Value x, Value result) {
     result = m.select(m.less(x, m.real(infinity)), result, x);
     Value outside = m.select(m.equal(x, m.real(0)), m.real(-infinity), m.real(notANumber));
@@ -224,7 +225,7 @@ private:
     Value low = m.multiplyAdd(parts.exponent, 1.1451100898021838e-10, rest);
     return logOfSpecial(x, m.multiplyAdd(parts.exponent, 0.3010299955494702, low));
   }
-  /// log(u) for u = 1 + x rounded, plus what the rounding lost.
+  /// log(u) for u = 1 + x rounded, plus a correction for the rounding.
   Value log1p(Value x) {
     Value u = m.add(x, m.real(1));
     Value lost = m.divide(m.subtract(x, m.subtract(u, m.real(1))), u);
@@ -234,7 +235,7 @@ private:
     Value result = m.select(whole, m.add(plain, lost), u);
     return m.select(m.equal(x, m.real(0)), x, m.select(special, plain, result));
   }
-  /// The logarithm as a sum of two numbers, for pow. x must be positive.
+  /// The logarithm of a positive x as the sum of two numbers, for pow.
   Log wideLog(Value x) {
     LogParts parts = splitLog(x);
     Value main = m.multiply(parts.exponent, m.real(ln2High)); // exact
@@ -278,7 +279,7 @@ private:
 
   // ---- angles
 
-  /// |x| below 2^27: x - k pi/2 with pi/2 as the sum of three numbers. The first step is exact.
+  /// For |x| < 2^27: x - k pi/2 with pi/2 as the sum of three numbers. The first step is exact.
   Angle reduceNear(Value x) {
     Nearest k = nearest(m.multiply(x, m.real(0.6366197723675814)));
     Value minus = negate(k.whole);
@@ -319,7 +320,7 @@ private:
     first = m.addWords(first, arith::ExtUIOp::create(b, m.wordType, second.getOverflow()));
     Value quadrant = m.shiftRight(first, 62);
     Value high = m.bitOr(m.shiftLeft(first, 2), m.shiftRight(second.getSum(), 62));
-    // From one half on, the fraction is negative and the quadrant is the next.
+    // If the fraction is at least one half, it is negative and the quadrant is the next one.
     quadrant = m.addWords(quadrant, m.shiftRight(high, 63));
     Value fraction = m.multiply(arith::SIToFPOp::create(b, m.realType, high), m.real(0x1p-64));
     Value rest = m.shiftLeft(second.getSum(), 2);
@@ -386,7 +387,7 @@ private:
     Value sine = sinOfRest(angle.rest), cosine = cosOfRest(angle.rest), odd = oddBit(angle.quadrant, 0);
     return keepZero(x, m.divide(m.select(odd, cosine, sine), m.select(odd, negate(sine), cosine)));
   }
-  /// x itself where it is zero: the reduction forgets its sign.
+  /// Returns x itself if it is zero, because the argument reduction loses the sign of zero.
   Value keepZero(Value x, Value value) { return m.select(m.equal(x, m.real(0)), x, value); }
 
   /// From 0 to infinity: the reciprocal reduces to [0, 1], the difference from pi/4 to |z| <= tan(pi/8).
@@ -474,7 +475,7 @@ private:
 
   // ---- erf
 
-  /// Below 1: the series of its integral.
+  /// For |x| < 1: the series of the integral.
   Value erfNearZero(Value x) {
     Value square = m.multiply(x, x);
     SmallVector<double> coefficients;
@@ -485,7 +486,7 @@ private:
     }
     return m.multiply(x, m.polynomial(square, coefficients));
   }
-  /// erfc of 0.5 and more: e^(-x^2) g / (1 + 2x), where g, near 1.1 everywhere, is a sum of Chebyshev polynomials of (x - 2.5) / (x + 2.5).
+  /// erfc of x >= 0.5: e^(-x^2) g / (1 + 2x). g is close to 1.1, and is a sum of Chebyshev polynomials of (x - 2.5) / (x + 2.5).
   Value erfcOfPositive(Value x) {
     static constexpr double coefficients[] = {
         1.1771189339755783,      0.01421274082732332,    -0.10037710257743795,   0.04838422197495771,    -0.012607425531069104,
@@ -494,7 +495,7 @@ private:
         -1.3187750369729465e-10, -8.268090806120331e-12, 5.9379251241790284e-12, 1.0596357288540175e-12, -1.9892259921437084e-13,
         -8.474653109110982e-14,  -2.518334370166951e-16, 4.974971993791261e-15,  7.988345428788568e-16,  -1.7595071895673927e-16,
         -8.156341907511675e-17};
-    x = m.select(greater(x, 40), m.real(40), x); // 0 from 27.3 on
+    x = m.select(greater(x, 40), m.real(40), x); // erfc is 0 from 27.3 on
     Value t = m.divide(m.subtract(x, m.real(2.5)), m.add(x, m.real(2.5)));
     Value twice = m.add(t, t), last = m.real(0), beforeLast = m.real(0);
     for (size_t i = std::size(coefficients); i-- > 1;) {
@@ -503,7 +504,7 @@ private:
       last = next;
     }
     Value g = m.subtract(m.multiplyAdd(t, last, m.real(coefficients[0])), beforeLast);
-    // The rounding of x^2 would show in its exponential.
+    // The rounding error of x^2 would be visible in its exponential.
     Value square = m.multiply(x, x), lost = m.multiplyAdd(x, x, negate(square));
     Value power = exp(negate(square));
     power = m.multiplyAdd(power, negate(lost), power);

@@ -1,4 +1,4 @@
-// How threads exchange values. A reduction combines registers, then lanes by butterfly shuffles, then warps through shared memory.
+// Exchange of values between threads. A reduction combines registers, then lanes by butterfly shuffles, then warps through shared memory.
 #include "gpu/thread/lowerings.h"
 #include "gpu/tiles/split_k_in_cluster.h"
 #include "ir/refusal.h"
@@ -17,32 +17,32 @@ FailureOr<ThreadValues> combine(ThreadContext &t, Block &block, ValueRange first
     t.set(block.getArgument(static_cast<unsigned>(i)), {first[i]});
     t.set(block.getArgument(static_cast<unsigned>(i + count)), {second[i]});
   }
-  Location place = t.b.getLoc();
+  Location location = t.b.getLoc();
   if (failed(lowerBlock(t, block))) return failure();
-  t.b.setLoc(place);
+  t.b.setLoc(location);
   ThreadValues results;
   for (Value value : block.getTerminator()->getOperands())
     results.push_back(t.getScalar(value));
   return results;
 }
 
-/// Threads with the same number hold the same elements in all blocks, so each has its own place, at the same address in the other
-/// blocks. It stays unchanged until all have read it: where it has few bytes, the others are waited for only before the next exchange.
+/// Exchanges a tile between the CTAs of the cluster (DSMEM). Threads with the same number hold the same elements in all CTAs. So each
+/// thread has its own space in shared memory, at the same address in every CTA. It is not overwritten until all CTAs have read it. If
+/// there is a later exchange for the same sum, which has space of its own, there is no barrier here.
 LogicalResult lowerReadCluster(ThreadContext &t, ttg::ReadClusterOp op) {
   waitAtBarrier(t);
   ThreadValues held = t.get(op.getSrc());
   Type type = held.front().getType(), stored = memoryType(t, type);
   int64_t bytes = memoryBits(stored) / 8, threads = t.config.getWarps() << laneBits;
   Value own = arith::AddIOp::create(t.b, scratch(t, op), arith::MulIOp::create(t.b, t.thread, t.i32(bytes)));
-  sync(t);
+  ctaBarrier(t);
   for (auto [reg, value] : llvm::enumerate(held))
     ptx::StoreSharedOp::create(t.b, own, ValueRange{toMemory(t, value)}, Value(),
                                static_cast<uint32_t>(static_cast<int64_t>(reg) * threads * bytes));
-  meet(t);
-  t.sinceBarrier.clear(); // later accesses to global memory come after all earlier ones of all blocks
-  auto partner = op->getAttrOfType<IntegerAttr>(ttg::peerName);
-  Value other =
-      partner ? Value(arith::XOrIOp::create(t.b, ptx::ClusterRankOp::create(t.b, t.b.getI32Type()), t.i32(partner.getInt()))) : Value();
+  clusterBarrier(t);
+  t.sinceBarrier.clear(); // later accesses to global memory come after all earlier accesses of all CTAs
+  auto peer = op->getAttrOfType<IntegerAttr>(ttg::peerName);
+  Value other = peer ? Value(arith::XOrIOp::create(t.b, ptx::ClusterRankOp::create(t.b, t.b.getI32Type()), t.i32(peer.getInt()))) : Value();
   for (auto [block, result] : llvm::enumerate(op.getResults())) {
     Value from = other ? other : t.i32(static_cast<int64_t>(block));
     ThreadValues parts_;
@@ -53,8 +53,8 @@ LogicalResult lowerReadCluster(ThreadContext &t, ttg::ReadClusterOp op) {
     }
     t.set(result, std::move(parts_));
   }
-  if (nextOfSum(op)) return success(); // that one has its own place: the others may still read this one
-  arriveAtBarrier(t);                  // it ends when the others have read these values
+  if (nextOfSum(op)) return success(); // the next exchange has its own space, so peers may still read this one
+  arriveAtBarrier(t);                  // completes when the peers have read these values
   if (lastUseOfExchange(op) == op) waitAtBarrier(t);
   return success();
 }
@@ -102,8 +102,8 @@ LogicalResult setInLayouts(ThreadContext &t, Operation *op, const HeldTiles &hel
 
 //===----------------------------------------------------------------------------------------------------------- reductions
 
-/// Registers: those that differ only along the dimension are combined into the one whose bits along it are 0; only these
-/// remain. The order follows the layout, not the elements: as in upstream, a combination is associative and commutative.
+/// Combines registers that differ only along the dimension into the one whose bits along it are 0. Only these remain. The order follows
+/// the layout, not the elements: as in upstream, a combination is associative and commutative.
 static LogicalResult reduceRegisters(ThreadContext &t, Block &region, const ReductionPlan &plan, HeldTiles &held) {
   int64_t registers = static_cast<int64_t>(held.size());
   for (int64_t bit = 0; (int64_t(1) << bit) < registers; ++bit) {
@@ -124,8 +124,8 @@ static LogicalResult reduceRegisters(ThreadContext &t, Block &region, const Redu
   return success();
 }
 
-/// Combines the values of two lanes whose numbers differ in this bit. Both combine in the same order, so that they get
-/// the same bits, unless the order does not matter.
+/// Combines the values of two lanes whose numbers differ in this bit. Both lanes combine in the same order, unless the combination is
+/// symmetric. So they get the same bits.
 static LogicalResult combineLanePairs(ThreadContext &t, Block &region, bool isSymmetric, int64_t bit, HeldTiles &held) {
   int64_t distance = int64_t(1) << bit;
   Value isLater = arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, arith::AndIOp::create(t.b, t.lane, t.i32(distance)), t.i32(0));
@@ -145,7 +145,7 @@ static LogicalResult combineLanePairs(ThreadContext &t, Block &region, bool isSy
 
 constexpr uint64_t allLaneBits = (uint64_t(1) << laneBits) - 1;
 
-/// What one instruction does for a whole warp, if the region is it: one operation on i32.
+/// The redux instruction that implements the region for a whole warp: one operation on i32. Nothing for other regions.
 static std::optional<ptx::Redux> reduxOf(Block &region) {
   if (region.getNumArguments() != 2 || !region.getArgument(0).getType().isInteger(32) || !llvm::hasNItems(region, 2)) return std::nullopt;
   Operation &op = region.front();
@@ -164,7 +164,7 @@ static std::optional<ptx::Redux> reduxOf(Block &region) {
       .Default([](Operation &) { return std::nullopt; });
 }
 
-/// Lanes: one instruction, or a butterfly for each bit, after which all of them hold the result.
+/// Combines lanes by one redux, or by a butterfly for each bit. After that, all of the lanes hold the result.
 static LogicalResult reduceLanes(ThreadContext &t, Block &region, bool isSymmetric, uint64_t laneMask, HeldTiles &held) {
   std::optional<ptx::Redux> redux = laneMask == allLaneBits ? reduxOf(region) : std::nullopt;
   if (redux) {
@@ -177,39 +177,39 @@ static LogicalResult reduceLanes(ThreadContext &t, Block &region, bool isSymmetr
   return success();
 }
 
-/// Registers and lanes of a reduction that picks pairs, where nothing but a row lies along the lanes of a warp: copies do no harm.
+/// Reduces registers and lanes of an argmin or argmax reduction where the lanes of a warp hold a single row. Copies do no harm.
 static void argReduceInWarps(ThreadContext &t, const ArgReduction &pick, bool isNumberUsed, const ReductionPlan &plan, HeldTiles &held) {
-  HeldTiles picked;
+  HeldTiles reducedPairs;
   for (uint64_t base = 0; base < held.size(); ++base) {
     if (base & plan.registerMask) continue;
     HeldTiles pairs;
     for (uint64_t reg = base; reg < held.size(); ++reg)
       if ((reg & ~plan.registerMask) == base) pairs.push_back(held[reg]);
-    picked.push_back(argReduceInWarp(t, pick, pairs, isNumberUsed));
+    reducedPairs.push_back(argReduceInWarp(t, pick, pairs, isNumberUsed));
   }
-  held = std::move(picked);
+  held = std::move(reducedPairs);
 }
 
 namespace {
-/// Where the warps of a reduction leave their values: `partCount` parts side by side for each element of the result,
-/// one operand after another, each at a multiple of 8 bytes. Registers are those of the plan's result, in order.
+/// The shared memory for the partial values of a reduction's warps: `partCount` contiguous parts for each element of the result. The
+/// operands follow one another, each at a multiple of 8 bytes. Registers are those of the plan's result, in order.
 class WarpPartials {
 public:
   WarpPartials(ThreadContext &t, const ReductionPlan &plan, ValueRange operands, Value base)
       : partCount(int64_t(1) << llvm::popcount(plan.warpMask)), t(t), reduced(plan.result), base(base) {
-    int64_t slots = elementCount(reduced.shape), total = 0;
+    int64_t elements = elementCount(reduced.shape), total = 0;
     for (Value operand : operands) {
       bytes.push_back(memoryBits(memoryType(t, operand.getType())) / 8);
       total = (total + 7) / 8 * 8;
       starts.push_back(total);
-      total += bytes.back() * slots * partCount;
+      total += bytes.back() * elements * partCount;
     }
   }
   Value address(size_t operand, size_t reg, Value part) const {
-    Value slot = flatIndex(t, reduced, static_cast<int64_t>(reg));
-    Value place = arith::AddIOp::create(t.b, arith::MulIOp::create(t.b, slot, t.i32(partCount)), part);
+    Value element = flatIndex(t, reduced, static_cast<int64_t>(reg));
+    Value index = arith::AddIOp::create(t.b, arith::MulIOp::create(t.b, element, t.i32(partCount)), part);
     return arith::AddIOp::create(t.b, arith::AddIOp::create(t.b, base, t.i32(starts[operand])),
-                                 arith::MulIOp::create(t.b, place, t.i32(bytes[operand])));
+                                 arith::MulIOp::create(t.b, index, t.i32(bytes[operand])));
   }
   const int64_t partCount;
 
@@ -221,7 +221,7 @@ private:
 };
 } // namespace
 
-/// Which of the warps along the dimension this one is.
+/// The number of this warp among those along the dimension.
 static Value valueOfWarp(ThreadContext &t, const Layout &layout, uint64_t warpMask) {
   std::vector<uint32_t> bases(layout.basesOf(Axis::warp).size(), 0);
   uint32_t next = 1;
@@ -233,9 +233,9 @@ static Value valueOfWarp(ThreadContext &t, const Layout &layout, uint64_t warpMa
   return xorBases(t, t.warp, bases);
 }
 
-/// Bits of the lanes that would read the same parts and share them instead: each lane reads what one warp has left,
-/// and a second butterfly combines the values (a row over 32 warps: 1 load and 5 shuffles instead of 32 loads).
-/// Fewer than 16 parts are read by every lane: loads from shared memory overlap, and shuffles wait for one another.
+/// The bits of the lanes that share the reading of partial values. Without sharing, these lanes would all read the same parts. Each lane
+/// reads the part of one warp, and a second butterfly combines the values. A row over 32 warps takes 1 load and 5 shuffles instead of 32
+/// loads. Fewer than 16 parts are read by every lane, because loads from shared memory overlap and dependent shuffles do not.
 static uint64_t sharingLanes(uint64_t freeLanes, int64_t partCount) {
   constexpr int64_t minPartsToShare = 16;
   uint64_t sharing = 0;
@@ -244,8 +244,8 @@ static uint64_t sharingLanes(uint64_t freeLanes, int64_t partCount) {
   return sharing;
 }
 
-/// The lane's number among those that share: the bits of `sharing`, side by side.
-static Value shareOfLane(ThreadContext &t, uint64_t sharing) {
+/// The lane's number among the lanes that share: the bits of `sharing`, compacted.
+static Value sharingIndexOfLane(ThreadContext &t, uint64_t sharing) {
   std::vector<uint32_t> bases(laneBits, 0);
   uint32_t next = 1;
   for (int64_t bit = 0; bit < laneBits; ++bit)
@@ -256,7 +256,7 @@ static Value shareOfLane(ThreadContext &t, uint64_t sharing) {
   return xorBases(t, t.lane, bases);
 }
 
-/// The part of one warp, or of the one that `part` says in this lane, for the result's register.
+/// Reads the partial values of a result register: of the warp number `part`, which may differ from lane to lane.
 static ThreadValues readPart(ThreadContext &t, const WarpPartials &parts, size_t reg, Value part, const ThreadValues &like) {
   ThreadValues read;
   for (auto [i, value] : llvm::enumerate(like)) {
@@ -267,11 +267,11 @@ static ThreadValues readPart(ThreadContext &t, const WarpPartials &parts, size_t
   return read;
 }
 
-/// All threads read what the warps have left; lanes that share read one part each.
+/// All threads read the partial values of the warps. Lanes that share read one part each.
 static LogicalResult readWarps(ThreadContext &t, Block &region, bool isSymmetric, const WarpPartials &parts, uint64_t sharing,
                                HeldTiles &held) {
   int64_t shares = int64_t(1) << llvm::popcount(sharing);
-  Value share = sharing ? shareOfLane(t, sharing) : Value();
+  Value share = sharing ? sharingIndexOfLane(t, sharing) : Value();
   for (auto [reg, values] : llvm::enumerate(held)) {
     ThreadValues sum;
     for (int64_t first = 0; first < parts.partCount; first += shares) {
@@ -286,7 +286,7 @@ static LogicalResult readWarps(ThreadContext &t, Block &region, bool isSymmetric
   return reduceLanes(t, region, isSymmetric, sharing, held);
 }
 
-/// Each lane reads the part of one warp, and the warp picks again.
+/// Each lane reads the part of one warp, and the warp reduces again.
 static void argReduceOfWarps(ThreadContext &t, const ArgReduction &pick, bool isNumberUsed, const WarpPartials &parts, HeldTiles &held) {
   Value part = arith::AndIOp::create(t.b, t.lane, t.i32(parts.partCount - 1));
   for (auto [reg, values] : llvm::enumerate(held))
@@ -294,43 +294,44 @@ static void argReduceOfWarps(ThreadContext &t, const ArgReduction &pick, bool is
 }
 
 namespace {
-/// What a reduction that picks pairs may do.
-struct Picking {
+/// The argmin or argmax reduction, if the operation is one.
+struct ArgReduceChoice {
   std::optional<ArgReduction> pick;
-  bool inWarps = false; ///< no lane holds anything but its row
+  bool inWarps = false; ///< the lanes of a warp hold a single row
   bool isNumberUsed = false;
   bool isSymmetric() const { return pick && pick->isSymmetric; }
 };
 } // namespace
 
-static Picking pickingOf(tt::ReduceOp op, const ReductionPlan &plan) {
-  Picking picking{argReduction(op)};
-  picking.inWarps = picking.pick && plan.result.freeMask(Axis::lane) == allLaneBits;
-  picking.isNumberUsed = !op->getResult(0).use_empty();
-  return picking;
+static ArgReduceChoice pickingOf(tt::ReduceOp op, const ReductionPlan &plan) {
+  ArgReduceChoice choice{argReduction(op)};
+  choice.inWarps = choice.pick && plan.result.freeMask(Axis::lane) == allLaneBits;
+  choice.isNumberUsed = !op->getResult(0).use_empty();
+  return choice;
 }
 
-/// Warps: each writes what it has to shared memory, and all read it.
-static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const Picking &picking, const Layout &layout, const ReductionPlan &plan,
-                                 HeldTiles &held) {
+/// Combines warps: each writes its partial value to shared memory, and all read the values.
+static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const ArgReduceChoice &choice, const Layout &layout,
+                                 const ReductionPlan &plan, HeldTiles &held) {
   const Layout &reduced = plan.result;
   WarpPartials parts(t, plan, held.front(), scratch(t, op));
   Value part = valueOfWarp(t, layout, plan.warpMask);
-  // In `reduced`, bits along the dimension distinguish copies, so that exactly one lane stores; each warp along it stores its part.
+  // In `reduced`, bits along the dimension distinguish copies. So exactly one lane stores, and each warp along the dimension stores its
+  // part.
   uint64_t freeLanes = reduced.freeMask(Axis::lane), freeWarps = reduced.freeMask(Axis::warp) & ~plan.warpMask;
   Value copies = arith::AndIOp::create(t.b, t.thread, t.i32(static_cast<int64_t>(freeLanes | freeWarps << laneBits)));
   Value first = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, copies, t.i32(0));
-  if (static_cast<int64_t>(held.size()) != reduced.registersPerThread()) return bug(op, "its registers hold copies");
-  sync(t);
+  if (static_cast<int64_t>(held.size()) != reduced.registersPerThread()) return bug(op, "several registers hold the same element");
+  ctaBarrier(t);
   for (auto [reg, values] : llvm::enumerate(held))
     for (auto [i, value] : llvm::enumerate(values))
       ptx::StoreSharedOp::create(t.b, parts.address(i, reg, part), ValueRange{toMemory(t, value)}, first);
-  sync(t);
-  if (picking.inWarps) {
-    argReduceOfWarps(t, *picking.pick, picking.isNumberUsed, parts, held);
+  ctaBarrier(t);
+  if (choice.inWarps) {
+    argReduceOfWarps(t, *choice.pick, choice.isNumberUsed, parts, held);
     return success();
   }
-  return readWarps(t, op.getCombineOp().front(), picking.isSymmetric(), parts, sharingLanes(freeLanes, parts.partCount), held);
+  return readWarps(t, op.getCombineOp().front(), choice.isSymmetric(), parts, sharingLanes(freeLanes, parts.partCount), held);
 }
 
 LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op) {
@@ -341,12 +342,12 @@ LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op) {
   Block &region = op.getCombineOp().front();
   FailureOr<HeldTiles> held = heldIn(t, op, op.getSrcs(), layout);
   if (failed(held)) return failure();
-  Picking picking = pickingOf(op, *plan);
-  if (picking.inWarps)
-    argReduceInWarps(t, *picking.pick, picking.isNumberUsed, *plan, *held);
-  else if (failed(reduceRegisters(t, region, *plan, *held)) || failed(reduceLanes(t, region, picking.isSymmetric(), plan->laneMask, *held)))
+  ArgReduceChoice choice = pickingOf(op, *plan);
+  if (choice.inWarps)
+    argReduceInWarps(t, *choice.pick, choice.isNumberUsed, *plan, *held);
+  else if (failed(reduceRegisters(t, region, *plan, *held)) || failed(reduceLanes(t, region, choice.isSymmetric(), plan->laneMask, *held)))
     return failure();
-  if (plan->warpMask && failed(reduceWarps(t, op, picking, layout, *plan, *held))) return failure();
+  if (plan->warpMask && failed(reduceWarps(t, op, choice, layout, *plan, *held))) return failure();
   return setInLayouts(t, op, *held, plan->result);
 }
 

@@ -1,5 +1,5 @@
-// Operations whose elements come from places known only at run time, or from two tiles: one side
-// puts its tile into shared memory in row-major order, and the other reads what it needs by index.
+// Operations whose element indices are known only at run time, or that join two tiles. One side writes its tile to shared memory in
+// row-major order, and the other reads elements by index.
 #include "gpu/thread/lowerings.h"
 #include "ir/refusal.h"
 
@@ -13,16 +13,16 @@ void storeFlat(ThreadContext &t, Value base, const ThreadValues &held, const Lay
   int64_t bytes = memoryType(t, held.front().getType()).getIntOrFloatBitWidth() / 8;
   Value first = holdsFirstCopy(t, layout);
   for (auto [reg, value] : llvm::enumerate(held)) {
-    Value place = arith::MulIOp::create(t.b, flatIndex(t, layout, static_cast<int64_t>(reg)), t.i32(bytes));
-    ptx::StoreSharedOp::create(t.b, arith::AddIOp::create(t.b, base, place), ValueRange{toMemory(t, value)}, first,
+    Value offset = arith::MulIOp::create(t.b, flatIndex(t, layout, static_cast<int64_t>(reg)), t.i32(bytes));
+    ptx::StoreSharedOp::create(t.b, arith::AddIOp::create(t.b, base, offset), ValueRange{toMemory(t, value)}, first,
                                static_cast<uint32_t>(firstElement * bytes));
   }
 }
 
 Value loadFlat(ThreadContext &t, Value base, Value index, Type type) {
   Type inMemory = memoryType(t, type);
-  Value place = arith::MulIOp::create(t.b, index, t.i32(inMemory.getIntOrFloatBitWidth() / 8));
-  auto load = ptx::LoadSharedOp::create(t.b, TypeRange{inMemory}, arith::AddIOp::create(t.b, base, place), Value());
+  Value offset = arith::MulIOp::create(t.b, index, t.i32(inMemory.getIntOrFloatBitWidth() / 8));
+  auto load = ptx::LoadSharedOp::create(t.b, TypeRange{inMemory}, arith::AddIOp::create(t.b, base, offset), Value());
   return fromMemory(t, load.getValues()[0], type);
 }
 
@@ -45,30 +45,30 @@ LogicalResult lowerGather(ThreadContext &t, tt::GatherOp op) {
       indexLayout == layout ? FailureOr<ThreadValues>(indices) : convertThreadValues(t, op, indices, indexLayout, layout);
   if (failed(where)) return failure();
   Value base = scratch(t, op);
-  sync(t);
+  ctaBarrier(t);
   storeFlat(t, base, held, ttg::layoutOf(source), 0);
-  sync(t);
+  ctaBarrier(t);
   ThreadValues results;
   for (auto [reg, index] : llvm::enumerate(*where)) {
-    // flat = (outer * to + i) * inner + rest; i is replaced. An index outside the tile reads some element of the tile.
+    // flat = (outer * to + i) * inner + rest; i is replaced. An index out of bounds reads some element of the tile.
     Value flat = flatIndex(t, layout, static_cast<int64_t>(reg));
     Value rest = arith::AndIOp::create(t.b, flat, t.i32(inner - 1));
     Value outer = arith::ShRUIOp::create(t.b, flat, t.i32(llvm::Log2_64(static_cast<uint64_t>(inner * to))));
-    Value narrow = index;
-    if (index.getType().getIntOrFloatBitWidth() > 32) narrow = arith::TruncIOp::create(t.b, t.b.getI32Type(), index);
-    if (index.getType().getIntOrFloatBitWidth() < 32) narrow = arith::ExtUIOp::create(t.b, t.b.getI32Type(), index);
-    Value inside = arith::AndIOp::create(t.b, narrow, t.i32(from - 1));
-    (narrow == index ? inside : narrow).getDefiningOp()->setAttr(ptx::indexBelowName, t.b.getI64IntegerAttr(from));
+    Value index32 = index;
+    if (index.getType().getIntOrFloatBitWidth() > 32) index32 = arith::TruncIOp::create(t.b, t.b.getI32Type(), index);
+    if (index.getType().getIntOrFloatBitWidth() < 32) index32 = arith::ExtUIOp::create(t.b, t.b.getI32Type(), index);
+    Value inside = arith::AndIOp::create(t.b, index32, t.i32(from - 1));
+    (index32 == index ? inside : index32).getDefiningOp()->setAttr(ptx::indexBelowName, t.b.getI64IntegerAttr(from));
     Value along = arith::MulIOp::create(t.b, inside, t.i32(inner));
-    Value place =
+    Value source =
         arith::AddIOp::create(t.b, arith::MulIOp::create(t.b, outer, t.i32(inner * from)), arith::AddIOp::create(t.b, along, rest));
-    results.push_back(loadFlat(t, base, place, held.front().getType()));
+    results.push_back(loadFlat(t, base, source, held.front().getType()));
   }
   t.set(op.getResult(), std::move(results));
   return success();
 }
 
-/// Counters in shared memory, to which all threads add.
+/// Uses counters in shared memory, which all threads increment atomically.
 LogicalResult lowerHistogram(ThreadContext &t, tt::HistogramOp op) {
   auto tile = cast<RankedTensorType>(op.getType());
   if (!tile.getElementType().isInteger(32))
@@ -76,14 +76,14 @@ LogicalResult lowerHistogram(ThreadContext &t, tt::HistogramOp op) {
   int64_t bins = tile.getNumElements(), threads = t.config.getWarps() << laneBits;
   Layout layout = ttg::layoutOf(op.getSrc().getType());
   Value base = scratch(t, op);
-  sync(t);
+  ctaBarrier(t);
   for (int64_t start = 0; start < bins; start += threads) {
-    Value place = arith::AddIOp::create(t.b, base, arith::MulIOp::create(t.b, t.thread, t.i32(4)));
+    Value address = arith::AddIOp::create(t.b, base, arith::MulIOp::create(t.b, t.thread, t.i32(4)));
     Value inside;
     if (start + threads > bins) inside = arith::CmpIOp::create(t.b, arith::CmpIPredicate::ult, t.thread, t.i32(bins - start));
-    ptx::StoreSharedOp::create(t.b, place, ValueRange{t.i32(0)}, inside, static_cast<uint32_t>(4 * start));
+    ptx::StoreSharedOp::create(t.b, address, ValueRange{t.i32(0)}, inside, static_cast<uint32_t>(4 * start));
   }
-  sync(t);
+  ctaBarrier(t);
   Value first = holdsFirstCopy(t, layout);
   for (auto [reg, value] : llvm::enumerate(t.get(op.getSrc()))) {
     Type type = value.getType();
@@ -96,10 +96,10 @@ LogicalResult lowerHistogram(ThreadContext &t, tt::HistogramOp op) {
     Value bin = value;
     if (bits > 32) bin = arith::TruncIOp::create(t.b, t.b.getI32Type(), value);
     if (bits < 32) bin = arith::ExtUIOp::create(t.b, t.b.getI32Type(), value);
-    Value place = arith::AddIOp::create(t.b, base, arith::MulIOp::create(t.b, bin, t.i32(4)));
-    ptx::AddSharedOp::create(t.b, place, t.i32(1), counts);
+    Value address = arith::AddIOp::create(t.b, base, arith::MulIOp::create(t.b, bin, t.i32(4)));
+    ptx::AddSharedOp::create(t.b, address, t.i32(1), counts);
   }
-  sync(t);
+  ctaBarrier(t);
   t.set(op.getResult(), loadAllFlat(t, base, ttg::layoutOf(tile), t.b.getI32Type()));
   return success();
 }
@@ -114,10 +114,10 @@ LogicalResult lowerCat(ThreadContext &t, tt::CatOp op) {
     return success();
   }
   Value base = scratch(t, op);
-  sync(t);
+  ctaBarrier(t);
   storeFlat(t, base, first, half, 0);
   storeFlat(t, base, second, half, elementCount(half.shape));
-  sync(t);
+  ctaBarrier(t);
   t.set(op.getResult(), loadAllFlat(t, base, whole, first.front().getType()));
   return success();
 }

@@ -1,9 +1,11 @@
-// What threads make for a product from tiles in shared memory is stored, fenced and made visible at the end. ptxas computes all
-// of it and then stores, so that first shared memory has nothing to do, and then nothing else has. This pass interleaves the two:
+// Interleaves stores with their producers. Threads may compute an MMA operand from tiles in shared memory. It is stored, fenced and made
+// visible at the end. ptxas computes all of it and then stores, so shared memory is idle first and the arithmetic units are idle after.
+// This pass interleaves the two:
 //   before: load a    load b    load c    compute    store a'    store b'    store c'    fence
 //   after:  load a    load b    compute   store a'   warp barrier    load c    compute   store b'    warp barrier    compute    store c'
 //   fence
-// A barrier of the warp follows the stores of what one load has brought, because no store moves across it. One load is ahead.
+// A warp barrier follows the stores of each group, because no store moves across it. The loads of the next group come before the stores
+// of this one.
 #include "gpu/thread/lowerings.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -17,7 +19,7 @@ namespace tilewright::gpu {
 namespace {
 class StoreInterleaver {
 public:
-  /// `last`: of the part, which begins where anything else has an effect on memory.
+  /// `last`: the last operation of the part. The part begins after the previous operation with another effect on memory.
   explicit StoreInterleaver(Operation *last) {
     for (Operation *op = last; op && op->getNumRegions() == 0; op = op->getPrevNode()) {
       if (!isa<ptx::StoreSharedOp, ptx::LoadSharedOp>(op) && !isMemoryEffectFree(op)) break;
@@ -25,28 +27,28 @@ public:
     }
   }
 
-  /// Puts them in a new order before `end`, which stays in its place.
-  void take(OpBuilder &b, Operation *end) {
+  /// Reorders the operations before `end`, which stays in its position.
+  void reorder(OpBuilder &b, Operation *end) {
     bool mayReadStored = false;
     for (Operation *op : llvm::reverse(part.getArrayRef())) {
       if (auto store = dyn_cast<ptx::StoreSharedOp>(op)) add(store);
       mayReadStored |= isa<ptx::LoadSharedOp>(op) && !groups.empty();
     }
     if (groups.size() < 2 || mayReadStored) return;
-    bringLoads(groups[0], end);
+    moveLoadsToEnd(groups[0], end);
     for (size_t i = 0; i < groups.size(); ++i) {
-      if (i + 1 < groups.size()) bringLoads(groups[i + 1], end);
+      if (i + 1 < groups.size()) moveLoadsToEnd(groups[i + 1], end);
       for (Operation *store : groups[i].stores)
-        bring(store, end);
+        moveToEnd(store, end);
       b.setInsertionPoint(end);
       if (i + 1 < groups.size()) ptx::WarpBarrierOp::create(b, end->getLoc());
     }
-    for (Operation *op : llvm::reverse(part.getArrayRef())) // what only the stores' successors use
-      bring(op, end);
+    for (Operation *op : llvm::reverse(part.getArrayRef())) // used only by operations after the stores
+      moveToEnd(op, end);
   }
 
 private:
-  /// Stores of what the same loads have brought.
+  /// Stores of values from the same loads.
   struct Group {
     llvm::SetVector<Operation *> loads;
     SmallVector<Operation *> stores;
@@ -69,22 +71,22 @@ private:
     groups.back().stores.push_back(store);
   }
 
-  /// Moves the operation, and what it is computed from, before `end`.
-  void bring(Operation *op, Operation *end) {
-    if (!op || !part.contains(op) || !placed.insert(op).second) return;
+  /// Moves the operation, and the operations that it depends on, before `end`.
+  void moveToEnd(Operation *op, Operation *end) {
+    if (!op || !part.contains(op) || !moved.insert(op).second) return;
     for (Value operand : op->getOperands())
-      bring(operand.getDefiningOp(), end);
+      moveToEnd(operand.getDefiningOp(), end);
     op->moveBefore(end);
   }
 
-  void bringLoads(Group &group, Operation *end) {
+  void moveLoadsToEnd(Group &group, Operation *end) {
     for (Operation *load : group.loads)
-      bring(load, end);
+      moveToEnd(load, end);
   }
 
-  llvm::SetVector<Operation *> part; // from its end to its start
+  llvm::SetVector<Operation *> part; // in reverse order
   SmallVector<Group> groups;
-  DenseSet<Operation *> placed;
+  DenseSet<Operation *> moved;
 };
 } // namespace
 
@@ -93,7 +95,7 @@ void interleaveStores(ThreadContext &t) {
   if (block->empty()) return;
   OpBuilder::InsertionGuard guard(t.b);
   Operation *end = ptx::WarpBarrierOp::create(t.b);
-  StoreInterleaver(end->getPrevNode()).take(t.b, end);
+  StoreInterleaver(end->getPrevNode()).reorder(t.b, end);
   end->erase();
 }
 

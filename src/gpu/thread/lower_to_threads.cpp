@@ -1,7 +1,7 @@
 // A kernel in terms of tiles becomes the program of one thread:
 //   before: %z = arith.addf %x, %y : tensor<256xf32, #a>      where #a gives each of 128 threads two elements
 //   after:  %z0 = arith.addf %x0, %y0 : f32                   %z1 = arith.addf %x1, %y1 : f32
-// Nothing is decided here: layouts say who holds what, and each operation becomes what its own types ask for.
+// This pass makes no decisions: layouts say which thread holds which element, and each operation is lowered according to its types.
 #include "gpu/machine/ptx_attributes.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/dequantize_partition.h"
@@ -41,9 +41,9 @@ LogicalResult lowerElements(ThreadContext &t, Operation *op, llvm::function_ref<
   return success();
 }
 
-/// A constant tile of different elements: halves are chosen between by the bits of the element's index.
+/// Lowers a constant tile with different elements: the bits of the element's index select between halves of the table.
 static LogicalResult lowerTable(ThreadContext &t, Operation *op, DenseElementsAttr table) {
-  constexpr int64_t largest = 256; // one select an element and register
+  constexpr int64_t largest = 256; // one select per element and register
   if (table.getNumElements() > largest)
     return refuse(op, Diag::notOnGpus, {"a constant tile of more than " + std::to_string(largest) + " different elements", "load it"});
   Layout layout = ttg::layoutOf(op->getResult(0).getType());
@@ -86,24 +86,25 @@ static LogicalResult lowerAddPtr(ThreadContext &t, tt::AddPtrOp op) {
   return lowerElements(t, op, [&](ValueRange operands) -> Value {
     Value offset = operands[1];
     if (!offset.getType().isInteger(64)) {
-      auto wide = arith::ExtSIOp::create(t.b, t.b.getI64Type(), offset);
-      if (op->hasAttr(ttg::noWrapName)) wide->setAttr(ttg::noWrapName, t.b.getUnitAttr());
-      offset = wide;
+      auto extended = arith::ExtSIOp::create(t.b, t.b.getI64Type(), offset);
+      if (op->hasAttr(ttg::noWrapName)) extended->setAttr(ttg::noWrapName, t.b.getUnitAttr());
+      offset = extended;
     }
     return arith::AddIOp::create(t.b, operands[0], arith::MulIOp::create(t.b, offset, t.i64(bytes)));
   });
 }
 
-/// The least and the greatest index of what threads hold in a register, or some below and above.
+/// Bounds of the index of the elements that threads hold in a register: the smallest and the largest one, or values beyond them.
 static std::pair<int64_t, int64_t> indicesOf(const Layout &layout, int64_t reg) {
-  uint32_t least = layout.apply(reg, 0, 0, 0), other = 0;
+  uint32_t first = layout.apply(reg, 0, 0, 0), other = 0;
   for (Axis axis : {Axis::lane, Axis::warp, Axis::block})
     for (uint32_t basis : layout.basesOf(axis))
       other |= basis;
-  return {least & ~other, least | other};
+  return {first & ~other, first | other};
 }
 
-/// Neighbors whose comparison has one result have that of the first one: a mask of a row that 16 divides takes one for every 16 bytes.
+/// Contiguous elements with a uniform comparison use the result of the first one. If 16 divides the length of a row, its mask takes one
+/// comparison for every 16 bytes.
 static void compareOnce(ThreadContext &t, arith::CmpIOp op) {
   Dims repeats = repeatsOf(op);
   if (repeats.empty()) return;
@@ -115,23 +116,23 @@ static void compareOnce(ThreadContext &t, arith::CmpIOp op) {
   t.set(op.getResult(), std::move(results));
 }
 
-/// Columns that a row has in any case, or in no launch of this version, are not compared with its length.
+/// Columns that are always inside a row, or always outside in this version of the kernel, are not compared with its length.
 static LogicalResult lowerCompare(ThreadContext &t, arith::CmpIOp op) {
   if (failed(lowerElementwise(t, op))) return failure();
   compareOnce(t, op);
   std::optional<RowLength> row = rowLengthOf(op);
   if (!row || cast<RankedTensorType>(op.getType()).getNumElements() != row->block) return success();
-  std::optional<int64_t> least = row->constant, most = row->constant;
+  std::optional<int64_t> minLength = row->constant, maxLength = row->constant;
   if (row->length) {
     auto function = cast<tt::FuncOp>(row->length.getOwner()->getParentOp());
-    if (auto known = function.getArgAttrOfType<IntegerAttr>(row->length.getArgNumber(), ttg::maxValueName)) most = known.getInt();
+    if (auto known = function.getArgAttrOfType<IntegerAttr>(row->length.getArgNumber(), ttg::maxValueName)) maxLength = known.getInt();
   }
   Layout layout = ttg::layoutOf(op.getType());
   ThreadValues results = t.get(op.getResult());
   for (auto [reg, result] : llvm::enumerate(results)) {
     auto [first, last] = indicesOf(layout, static_cast<int64_t>(reg));
-    bool isBehind = most && first >= *most, isInside = least && last < *least;
-    if (isBehind || isInside) result = t.constant(t.b.getI1Type(), t.b.getBoolAttr(isInside));
+    bool isOutside = maxLength && first >= *maxLength, isInside = minLength && last < *minLength;
+    if (isOutside || isInside) result = t.constant(t.b.getI1Type(), t.b.getBoolAttr(isInside));
   }
   t.set(op.getResult(), std::move(results));
   return success();
@@ -153,7 +154,7 @@ static LogicalResult mapRegisters(ThreadContext &t, Operation *op, Value from, c
   const ThreadValues &held = t.get(from);
   ThreadValues results;
   for (std::optional<int64_t> reg : sourceRegisters(result, ttg::layoutOf(from.getType()), map)) {
-    if (!reg) return bug(op, "its layout and that of its operand do not fit");
+    if (!reg) return bug(op, "its layout does not match that of its operand");
     results.push_back(held[static_cast<size_t>(*reg)]);
   }
   t.set(op->getResult(0), std::move(results));
@@ -170,7 +171,7 @@ static LogicalResult lowerJoin(ThreadContext &t, tt::JoinOp op) {
   return success();
 }
 
-/// The one element is held by all threads.
+/// All threads hold the single element.
 static LogicalResult lowerUnsplat(ThreadContext &t, tt::UnsplatOp op) {
   t.set(op.getResult(), {t.get(op.getSrc()).front()});
   return success();
@@ -306,17 +307,18 @@ static LogicalResult lowerClamp(ThreadContext &t, tt::ClampFOp op) {
 
 //===------------------------------------------------------------------------------------------------------- control flow
 
-/// The operations of a loop's body or of a branch.
+/// Lowers the operations of a loop body or of a branch.
 static LogicalResult lowerPart(ThreadContext &t, Block &block) {
   if (failed(lowerBlock(t, block))) return failure();
   waitAtBarrier(t);
   return success();
 }
 
-/// Of the values that a loop carries, those that it loads for a later iteration: small elements that come in words of 32 bits stay in them.
+/// For each value that a loop carries, whether it stays packed in 32-bit words: small elements that are loaded for a later iteration in
+/// such words.
 static SmallVector<bool> carriedInWords(ThreadContext &t, scf::ForOp loop) {
   return llvm::map_to_vector(loop.getYieldedValues(), [&](Value value) {
-    auto argument = dyn_cast<BlockArgument>(value); // of what is loaded several iterations before, a later one's
+    auto argument = dyn_cast<BlockArgument>(value); // a value loaded several iterations ahead
     if (argument && argument.getOwner() == loop.getBody() && argument != loop.getInductionVar())
       value = loop.getTiedLoopYieldedValue(argument)->get();
     auto load = value.getDefiningOp<tt::LoadOp>();
@@ -356,7 +358,7 @@ static void scatterCarried(ThreadContext &t, ValueRange values, ArrayRef<bool> i
 
 static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
   waitAtBarrier(t);
-  AccessLog::Mark before = t.sinceBarrier.place();
+  AccessLog::Mark before = t.sinceBarrier.mark();
   expectIteration(t, loop);
   SmallVector<bool> inWords = carriedInWords(t, loop);
   auto fresh = scf::ForOp::create(t.b, t.getScalar(loop.getLowerBound()), t.getScalar(loop.getUpperBound()), t.getScalar(loop.getStep()),
@@ -371,17 +373,17 @@ static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
     if (failed(lowerPart(t, *loop.getBody()))) return failure();
     scf::YieldOp::create(t.b, gatherCarried(t, loop.getBody()->getTerminator()->getOperands(), inWords));
   }
-  t.sinceBarrier.add(t.sinceBarrier.takeSince(before)); // behind what came before: there may have been no iteration
+  t.sinceBarrier.add(t.sinceBarrier.takeSince(before)); // added to the accesses before the loop, which may have no iteration
   scatterCarried(t, loop.getResults(), inWords, fresh.getResults());
   return success();
 }
 
 namespace {
-/// In the branch of a warpgroup that widens, its threads and warps count from 0.
+/// In the branch of the dequantize partition, threads and warps are numbered from 0.
 class PartitionIds {
 public:
-  PartitionIds(ThreadContext &t, bool isRole) : t(t), thread(t.thread), warp(t.warp) {
-    if (!isRole) return;
+  PartitionIds(ThreadContext &t, bool isDequantizePartition) : t(t), thread(t.thread), warp(t.warp) {
+    if (!isDequantizePartition) return;
     t.thread = arith::AndIOp::create(t.b, thread, t.i32((warpsOfGroup << laneBits) - 1));
     t.warp = arith::AndIOp::create(t.b, warp, t.i32(warpsOfGroup - 1));
   }
@@ -399,7 +401,7 @@ static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
   for (Type type : branch.getResultTypes())
     t.appendTypes(type, types);
   auto fresh = scf::IfOp::create(t.b, types, t.getScalar(branch.getCondition()), /*withElseRegion=*/!branch.getElseRegion().empty());
-  AccessLog::Mark before = t.sinceBarrier.place();
+  AccessLog::Mark before = t.sinceBarrier.mark();
   SmallVector<GlobalAccess> added;
   for (auto [from, to] : llvm::zip(branch->getRegions(), fresh->getRegions())) {
     if (from.empty()) continue;
@@ -411,7 +413,7 @@ static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
     scf::YieldOp::create(t.b, t.gather(from.front().getTerminator()->getOperands()));
     llvm::append_range(added, t.sinceBarrier.takeSince(before));
   }
-  // Behind it either part may have run, or none.
+  // After the branch, either region may have run, or none.
   t.sinceBarrier.add(added);
   t.scatter(branch.getResults(), fresh.getResults());
   return success();
@@ -420,7 +422,7 @@ static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
 static LogicalResult lowerWhile(ThreadContext &t, scf::WhileOp loop) {
   waitAtBarrier(t);
   if (Operation *attempt = triedBy(loop); attempt && t.config.getCtas() == 1) return lowerSpin(t, loop, attempt);
-  AccessLog::Mark before = t.sinceBarrier.place();
+  AccessLog::Mark before = t.sinceBarrier.mark();
   expectIteration(t, loop);
   SmallVector<Type> types, beforeTypes;
   for (Type type : loop.getResultTypes())
@@ -443,7 +445,7 @@ static LogicalResult lowerWhile(ThreadContext &t, scf::WhileOp loop) {
   if (failed(fill(fresh.getBefore(), loop.getBefore().front(), beforeTypes)) ||
       failed(fill(fresh.getAfter(), loop.getAfter().front(), types)))
     return failure();
-  t.sinceBarrier.add(t.sinceBarrier.takeSince(before)); // behind what came before: there may have been no iteration
+  t.sinceBarrier.add(t.sinceBarrier.takeSince(before)); // added to the accesses before the loop, which may have no iteration
   t.scatter(loop.getResults(), fresh.getResults());
   return success();
 }
@@ -454,7 +456,7 @@ namespace {
 using Lowering = LogicalResult (*)(ThreadContext &, Operation *);
 using Row = std::pair<TypeID, Lowering>;
 
-/// A row of the table: the operation is the type of the function's second argument.
+/// A row of the table: the operation is the type of the function's second parameter.
 template <auto function> struct RowOf;
 template <typename Op, LogicalResult (*function)(ThreadContext &, Op)> struct RowOf<function> {
   static LogicalResult lower(ThreadContext &t, Operation *op) { return function(t, cast<Op>(op)); }
@@ -469,13 +471,13 @@ template <auto... functions> static DenseMap<TypeID, Lowering> tableOf() {
   return table;
 }
 
-/// What there is for GPUs. Operations of arith and math on tiles are lowered by their names: math.cpp.
+/// The lowerings of the GPU back end. Operations of arith and math on tiles are lowered by name: math.cpp.
 static Lowering loweringOf(Operation *op) {
   // clang-format off
   static const DenseMap<TypeID, Lowering> table = tableOf<
       // control flow
       lowerFor, lowerIf, lowerWhile,
-      // places, constants, shapes
+      // program and partition ids, constants, shapes
       lowerConstant, lowerProgramId, lowerProgramCount, lowerClusterRank, lowerWarpId, lowerWarpBarrier, lowerMaxRegisters, lowerNamed, lowerNamedArrive, lowerRange, lowerSplat, lowerUnsplat, lowerExpandDims,
       lowerReshape, lowerBroadcast, lowerTrans, lowerJoin, lowerSplit, lowerCat,
       // element by element
@@ -487,11 +489,11 @@ static Lowering loweringOf(Operation *op) {
       lowerLoad, lowerStore, lowerAtomic, lowerCompareSwap,
       // buffers in shared memory
       lowerAlloc, lowerAllocBarriers, lowerStage, lowerView, lowerLoadShared, lowerStoreShared, lowerCtaBarrier, lowerFenceAsync,
-      // copies that run behind the program's back
+      // asynchronous copies
       lowerBarrierExpect, lowerBarrierWait, lowerBarrierArrive, lowerCopyAsync, lowerCopyCommit, lowerCopyWait, lowerTmaLoad, lowerTmaStore, lowerTmaStoreWait,
-      // products
+      // matrix multiplication
       lowerDot, lowerWgmma, lowerWgmmaWait, lowerFmaDot,
-      // what a kernel says to the outside
+      // print and assert
       lowerPrint, lowerAssert>();
   // clang-format on
   return table.lookup(op->getName().getTypeID());
@@ -504,7 +506,7 @@ static LogicalResult lowerOp(ThreadContext &t, Operation *op) {
   if ((dialect == "arith" || dialect == "ub") && op->getNumResults() == 1) return lowerElementwise(t, op);
   if (name == "llvm.intr.assume") return success();
   if (name == "gpu.barrier") {
-    meet(t);
+    clusterBarrier(t);
     return success();
   }
   return refuse(op, Diag::notOnGpus, {"'" + name.str() + "'", ""});
@@ -520,7 +522,8 @@ LogicalResult lowerBlock(ThreadContext &t, Block &block) {
 
 //===------------------------------------------------------------------------------------------------------------ function
 
-/// The copy engine reads a map from memory before its first copy. Asked for at once, the map comes while the first address is computed.
+/// Prefetches the tensor maps. TMA reads a map from memory before its first copy; the prefetch overlaps this with the first address
+/// computation.
 static void prefetchMaps(ImplicitLocOpBuilder &b, Value thread, ValueRange arguments) {
   SmallVector<Value> maps = llvm::filter_to_vector(arguments, [](Value argument) { return isa<ptx::TensorMapType>(argument.getType()); });
   if (maps.empty()) return;
@@ -536,7 +539,7 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
   ThreadContext t(source.getLoc(), config, target);
   SmallVector<Type> arguments;
   for (Type type : source.getArgumentTypes()) {
-    if (isa<tt::TensorDescType>(type)) return bug(source, "a descriptor among its arguments was not expanded");
+    if (isa<tt::TensorDescType>(type)) return bug(source, "one of its arguments is a tensor descriptor that was not expanded");
     arguments.push_back(t.scalarType(type));
   }
   t.hasProducer = source->hasAttr(ttg::warpSpecializedName);

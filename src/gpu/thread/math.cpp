@@ -1,6 +1,6 @@
-// Functions and formats of floats. f32 has instructions for some functions, and the arithmetic of ir/float_functions.cpp for the
-// most used others; the rest goes through f64 (double_math.cpp). Smaller floats are computed in f32. 8-bit floats are bytes,
-// which are only converted:   %c = arith.addf %a, %b : f8E5M2   ->   two bytes to f16x2 to f32, addf, f32 pair to two bytes
+// Functions and formats of floats. f32 has instructions for some functions; ir/float_functions.cpp computes other common ones in f32. The
+// rest use f64 (double_math.cpp). Smaller floats are computed in f32. 8-bit floats are bytes, which are only converted:
+//     %c = arith.addf %a, %b : f8E5M2   ->   two bytes to f16x2 to f32, addf, f32 pair to two bytes
 #include "gpu/thread/double_math.h"
 #include "gpu/thread/lowerings.h"
 #include "ir/refusal.h"
@@ -73,8 +73,8 @@ ThreadValues convertFloats(ThreadContext &t, const ThreadValues &values, Type fr
   if (isByteFloat(from)) return convertFloats(t, upcastBytes(t, values, from), t.b.getF32Type(), to, towardZero);
   floats::MathOps m(t.b, fusedMultiplyAdd, t.b.getF32Type());
   ThreadValues results;
-  bool widens = from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
-  if (isByteFloat(to) || (from.getIntOrFloatBitWidth() == 16 && !widens)) { // by way of f32
+  bool extends = from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
+  if (isByteFloat(to) || (from.getIntOrFloatBitWidth() == 16 && !extends)) { // by way of f32
     if (!from.isF32()) {
       for (Value value : values)
         results.push_back(from.isF64() ? floats::narrowDouble(m, value, /*toOdd=*/!towardZero)
@@ -84,7 +84,7 @@ ThreadValues convertFloats(ThreadContext &t, const ThreadValues &values, Type fr
     return narrowToBytes(t, values, to, towardZero);
   }
   for (Value value : values) {
-    if (widens)
+    if (extends)
       results.push_back(arith::ExtFOp::create(t.b, to, value));
     else if (!towardZero)
       results.push_back(arith::TruncFOp::create(t.b, to, value));
@@ -103,7 +103,7 @@ LogicalResult lowerFloatConversion(ThreadContext &t, Operation *op, bool towardZ
   return success();
 }
 
-/// Arithmetic of 8-bit floats is that of f32, rounded.
+/// Arithmetic of 8-bit floats is done in f32 and rounded.
 static LogicalResult lowerByteFloats(ThreadContext &t, Operation *op) {
   SmallVector<ThreadValues> operands;
   for (Value operand : op->getOperands()) {
@@ -125,7 +125,7 @@ static LogicalResult lowerByteFloats(ThreadContext &t, Operation *op) {
   return success();
 }
 
-/// f32 within 2 ULP, like upstream's `/`; the precise division is a separate operation.
+/// Division of f32 within 2 ULP, like upstream's `/`; the precise division is a separate operation.
 static Value divide(ThreadContext &t, Value x, Value y) {
   Type type = x.getType();
   if (type.isF64()) return arith::DivFOp::create(t.b, x, y);
@@ -141,7 +141,8 @@ LogicalResult lowerElementwise(ThreadContext &t, Operation *op) {
   if (auto truncation = dyn_cast<arith::TruncFOp>(op)) {
     std::optional<arith::RoundingMode> mode = truncation.getRoundingmode();
     bool known = !mode || *mode == arith::RoundingMode::to_nearest_even || *mode == arith::RoundingMode::toward_zero;
-    if (!known) return refuse(op, Diag::notOnGpus, {"this rounding of a conversion", "round to the nearest even number, or towards zero"});
+    if (!known)
+      return refuse(op, Diag::notOnGpus, {"this rounding mode of a conversion", "round to nearest even ('rtne') or toward zero ('rtz')"});
     return lowerFloatConversion(t, op, mode == arith::RoundingMode::toward_zero);
   }
   bool onlyMoves = isa<arith::SelectOp, arith::BitcastOp>(op) || op->getName().getDialectNamespace() == "ub";
@@ -160,22 +161,21 @@ LogicalResult lowerElementwise(ThreadContext &t, Operation *op) {
 
 namespace {
 
-/// Functions of f32 and f64 that take a few operations of either.
+/// Functions of f32 and f64 that only use a few operations of either.
 class ScalarOrPacked {
 public:
   ScalarOrPacked(ImplicitLocOpBuilder &b, Type type) : b(b), m(b, fusedMultiplyAdd, type) {}
 
   Value unit(ptx::Unit kind, Value x) { return ptx::SpecialOp::create(b, x.getType(), kind, x); }
 
-  /// e^x = 2^n 2^rest with a whole n and a rest of about -0.5..0.5, in 8 instructions. Adding 1.5 2^23
-  /// rounds a number to a whole one, which is then in the low bits, where a shift makes an exponent of
-  /// it. n is first clamped to -126..126, as a fraction of that range (ptxas makes fma.sat of the two):
-  /// beyond it the rest grows instead, so that overflow, denormals, infinities and NaN come out right.
+  /// e^x = 2^n 2^rest with an integer n and a rest of about -0.5..0.5, in 8 instructions. Adding 1.5 2^23 rounds a number to an integer
+  /// in its low bits; a shift then makes it an exponent. n is first clamped to -126..126, as a fraction of that range, so that ptxas
+  /// emits fma.sat. Beyond the range the rest grows instead, so that overflow, denormals, infinities and NaN are right.
   Value exp(Value x) {
     constexpr double range = 252, log2e = 1.4426950408889634, log2eLow = 1.925963033500011e-08, rounding = 0x1.8p23;
     Value part = m.multiplyAdd(x, m.real(log2e / range), m.real(0.5));
     part = arith::MinNumFOp::create(b, arith::MaxNumFOp::create(b, part, m.real(0)), m.real(1));
-    Value shifted = m.multiplyAdd(part, m.real(range), m.real(rounding + 127 - range / 2)); // in its low bits n + 127
+    Value shifted = m.multiplyAdd(part, m.real(range), m.real(rounding + 127 - range / 2)); // n + 127 in the low bits
     Value whole = m.subtract(shifted, m.real(rounding + 127));
     Value rest = m.multiplyAdd(x, m.real(log2e), arith::NegFOp::create(b, whole));
     rest = m.multiplyAdd(x, m.real(log2eLow), rest);
@@ -189,8 +189,8 @@ public:
     return m.withSignOf(m.add(whole, m.select(up, m.real(1), m.real(0))), x);
   }
 
-  /// x - n y for the whole n that leaves a rest of x's sign below |y|. As long as the rest is larger, it
-  /// subtracts a multiple of y times a power of two that leaves fewer bits than the fraction has, which is exact.
+  /// x - n y for the integer n that leaves a remainder below |y|, with the sign of x. While the remainder is larger, a multiple of y
+  /// times a power of two is subtracted. The multiple leaves fewer bits than the fraction has, so this is exact.
   Value fmod(Value x, Value y) {
     Value divisor = m.absolute(y), start = m.absolute(x);
     Value broken = arith::OrIOp::create(b, m.equal(divisor, m.real(0)),
@@ -206,7 +206,8 @@ public:
       scf::ConditionOp::create(b, goesOn, ValueRange{test->getArgument(0)});
       Block *body = b.createBlock(&loop.getAfter(), {}, TypeRange{m.realType}, {b.getLoc()});
       Value rest = body->getArgument(0);
-      // 2^distance, in two factors because it is above the largest number where the divisor is subnormal; it leaves a quotient that fits.
+      // 2^distance leaves a quotient that fits. It is computed in two factors, because with a subnormal divisor it exceeds the largest
+      // number.
       Value distance = m.subtractWords(m.subtractWords(exponentOf(rest), exponent), m.word(m.fraction - 1));
       distance = arith::MaxSIOp::create(b, distance, m.word(0));
       Value half = m.shiftRight(distance, 1);
@@ -220,7 +221,7 @@ public:
     return m.select(broken, m.real(std::numeric_limits<double>::quiet_NaN()), result); // of infinity, by 0 ...
   }
 
-  /// The exponent of a positive number, biased as the field is, which subnormal numbers continue below 1.
+  /// The biased exponent of a positive number; subnormal numbers continue it below 1.
   Value exponentOf(Value x) {
     Value isNormal = m.lessOrEqual(m.real(std::ldexp(1.0, 1 - bias())), x);
     Value field = m.shiftRight(m.bits(m.select(isNormal, x, m.multiply(x, m.real(std::ldexp(1.0, m.fraction))))), m.fraction);
@@ -230,7 +231,7 @@ public:
   Value powerOfTwo(Value exponent) { return m.fromBits(m.shiftLeft(m.addWords(exponent, m.word(bias())), m.fraction)); }
   int bias() const { return m.width == 64 ? 1023 : 127; }
 
-  /// Null if it is none of these.
+  /// Null if the function is not one of these.
   Value call(StringRef name, ValueRange x) {
     if (name == "sqrt") return unit(m.width == 64 ? ptx::Unit::sqrt_rn : ptx::Unit::sqrt, x[0]);
     if (name == "rsqrt") return unit(ptx::Unit::rsqrt, x[0]);
@@ -283,7 +284,7 @@ Value mathFunction(ThreadContext &t, StringRef name, ValueRange x) {
   return arith::TruncFOp::create(t.b, type, doubleFunction(t.b, name, operands, /*shortResult=*/true));
 }
 
-/// The names that this file has for libdevice's function ("__nv_fast_expf"); candidates, best first.
+/// The names in this file of a libdevice function ("__nv_fast_expf"), the preferred one first.
 static SmallVector<StringRef, 2> functionsOfSymbol(StringRef symbol) {
   symbol.consume_front("__nv_");
   symbol.consume_front("fast_");
@@ -305,8 +306,8 @@ LogicalResult lowerExtern(ThreadContext &t, tt::ExternElementwiseOp op) {
   return succeeded(result) ? result : notBuilt(op, op.getSymbol());
 }
 
-/// Whether the numbers are f32 sums or products, rounded to half a unit in their last place: such a unit of x changes e^x by |x| 2^-24 of
-/// it. Masks may have put constants in their place.
+/// True if the numbers are f32 sums or products, so they are already rounded to half a unit in the last place. Such a unit of x changes
+/// e^x by |x| 2^-24 of its value. A mask may have replaced numbers by constants.
 static bool areRounded(Value numbers, int64_t deepest = 4) {
   Operation *from = numbers.getDefiningOp();
   if (!from || deepest == 0) return false;
@@ -318,8 +319,7 @@ static bool areRounded(Value numbers, int64_t deepest = 4) {
   return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, math::FmaOp, tt::DotOp, ttg::WgmmaWaitOp>(from);
 }
 
-/// e^x as 2^(x log2 e): where x is rounded, the product's own rounding changes the result no more than that of x has. Upstream's way for
-/// all x.
+/// e^x as 2^(x log2 e). If x is rounded, the rounding of the product adds no larger error than that of x. Upstream does this for all x.
 static Value shortExp(ThreadContext &t, Value x) {
   constexpr double log2e = 1.4426950408889634;
   Value power = arith::MulFOp::create(t.b, x, t.constant(x.getType(), t.b.getFloatAttr(x.getType(), log2e)));
@@ -333,7 +333,7 @@ LogicalResult lowerMath(ThreadContext &t, Operation *op) {
     return lowerElements(
         t, op, [&](ValueRange x) -> Value { return arith::MaxSIOp::create(t.b, x[0], arith::SubIOp::create(t.b, t.zero(element), x[0])); });
   if (isa<math::FmaOp>(op)) return lowerElements(t, op, [&](ValueRange x) -> Value { return ptx::FmaOp::create(t.b, x[0], x[1], x[2]); });
-  if (isa<math::AbsFOp>(op)) // of any width, and of 8-bit floats: the sign is the highest bit
+  if (isa<math::AbsFOp>(op)) // of any width, including 8-bit floats: clears the sign, the highest bit
     return lowerElements(t, op, [&](ValueRange x) -> Value {
       auto bits = t.b.getIntegerType(element.getIntOrFloatBitWidth());
       Value whole = x[0].getType() == bits ? x[0] : Value(arith::BitcastOp::create(t.b, bits, x[0]));

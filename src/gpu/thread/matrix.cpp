@@ -1,5 +1,5 @@
-// Products. The layouts have been chosen so that a thread already holds what its instruction wants; what is left is to find the registers
-// of each instruction, and where in shared memory its operands start:
+// Matrix multiplication. The layouts give each thread the registers that its MMA instruction takes. This file finds the registers of each
+// instruction, and the addresses of its operands in shared memory:
 //   ttg.wgmma %a, %b, %c : 128x64 * 64x256, 8 warps
 //   -> a warpgroup multiplies its 64 rows by 4 wgmma m64n256k16, each of which starts 32 bytes further along K
 #include "gpu/machine/ptx_attributes.h"
@@ -34,12 +34,12 @@ static ptx::Format accumulatorOf(Type element) {
   return element.isF32() ? ptx::Format::f32 : element.isF16() ? ptx::Format::f16 : ptx::Format::s32;
 }
 
-/// Accumulators of 16 bits share a register with their neighbour of the next column.
+/// 16-bit accumulators share a register with that of the next column.
 static int64_t accumulatorsOfRegister(Type element) {
   return element.isF16() ? 2 : 1;
 }
 
-/// Elements as the registers of instructions.
+/// Packs elements into the registers of instructions.
 static ThreadValues asRegisters(ThreadContext &t, ValueRange elements, int64_t ofRegister) {
   ThreadValues registers;
   for (size_t i = 0; i < elements.size(); i += static_cast<size_t>(ofRegister))
@@ -56,36 +56,37 @@ static ThreadValues asElements(ThreadContext &t, ValueRange registers, int64_t o
 }
 
 namespace {
-/// Which register of the first thread holds an element. Other threads' are the same register, elsewhere in the tile.
+/// Maps an element to the register of the first thread that holds it. Other threads use the same register, for other elements of the
+/// tile.
 class Registers {
 public:
   explicit Registers(const Layout &layout) : shape(layout.shape) {
     for (int64_t reg = layout.registersPerThread(); reg-- > 0;)
-      places[layout.apply(reg, 0, 0, 0)] = reg;
+      registers[layout.apply(reg, 0, 0, 0)] = reg;
   }
-  /// Nothing if it is another thread's.
+  /// Nothing if another thread holds the element.
   std::optional<size_t> at(const Dims &coordinates) const {
-    auto place = places.find(flatOf(shape, coordinates));
-    return place == places.end() ? std::nullopt : std::optional(static_cast<size_t>(place->second));
+    auto found = registers.find(flatOf(shape, coordinates));
+    return found == registers.end() ? std::nullopt : std::optional(static_cast<size_t>(found->second));
   }
-  /// The elements that the first thread holds, in row-major order.
+  /// The elements of the first thread, in row-major order.
   std::vector<Dims> elements() const {
     std::vector<Dims> all;
-    for (auto [flat, reg] : places)
+    for (auto [flat, reg] : registers)
       all.push_back(coordinatesOf(shape, flat));
     return all;
   }
 
 private:
   Dims shape;
-  std::map<uint32_t, int64_t> places;
+  std::map<uint32_t, int64_t> registers;
 };
 } // namespace
 
 //===------------------------------------------------------------------------------------------------------------- mma.sync
 
 namespace {
-/// An operand of mma.sync, as 32-bit words of neighbours along K. Words are made once, however many instructions read them.
+/// An operand of mma.sync, as 32-bit words of contiguous elements along K. Each word is packed once, even if many instructions read it.
 class MmaOperand {
 public:
   MmaOperand(ThreadContext &t, Value tile, size_t kDim)
@@ -96,7 +97,7 @@ public:
   }
   ptx::Format getFormat() const { return format; }
 
-  /// The word that starts at an element. Null: this thread does not hold it.
+  /// The word that starts at an element. Null if this thread does not hold it.
   Value word(Dims at) {
     Value &known = words[at];
     if (known) return known;
@@ -108,7 +109,7 @@ public:
       values.push_back(held[*reg]);
       ++at[kDim];
     }
-    return known = packed(t, values); // of f32 the instruction takes the upper bits, as wgmma does
+    return known = packed(t, values); // f32: the instruction takes the upper bits, as wgmma does
   }
 
 private:
@@ -121,7 +122,7 @@ private:
 };
 } // namespace
 
-/// Which columns of the tile the bits of an instruction's column number are. Nothing if operand and result do not agree.
+/// The columns of the tile that the bits of an instruction's column number stand for. Nothing if operand and result do not match.
 static std::optional<std::array<int64_t, 3>> columnsOfMma(const Layout &second, const Layout &result) {
   std::array<int64_t, 3> columns;
   for (size_t bit = 0; bit < columns.size(); ++bit)
@@ -179,9 +180,8 @@ LogicalResult lowerDot(ThreadContext &t, tt::DotOp op) {
       for (size_t reg : *registers)
         cs.push_back(sums[reg]);
       ThreadValues c = asRegisters(t, cs, accumulatorsOfRegister(element));
-      auto product =
-          ptx::MmaOp::create(t.b, ValueRange(c).getTypes(), as, bs, c, a.getFormat(), second.getFormat(), accumulatorOf(element));
-      for (auto [reg, value] : llvm::zip(*registers, asElements(t, product.getD(), accumulatorsOfRegister(element), element)))
+      auto mma = ptx::MmaOp::create(t.b, ValueRange(c).getTypes(), as, bs, c, a.getFormat(), second.getFormat(), accumulatorOf(element));
+      for (auto [reg, value] : llvm::zip(*registers, asElements(t, mma.getD(), accumulatorsOfRegister(element), element)))
         sums[reg] = value;
     }
   }
@@ -200,14 +200,14 @@ struct MatrixDescriptor {
 };
 } // namespace
 
-/// `kDim`: the dimension that products run along.
+/// `kDim`: the K dimension of the operand.
 static std::optional<MatrixDescriptor> describe(const SharedLayout &shared, int64_t kDim) {
   std::optional<TileSwizzle> swizzle = spanOf(shared);
   if (!swizzle || swizzle->spanBytes == 0) return std::nullopt;
   MatrixDescriptor descriptor;
   descriptor.alongK = swizzle->order[0] == kDim;
   uint64_t span = static_cast<uint64_t>(swizzle->spanBytes), mode = span == 128 ? 1 : span == 64 ? 2 : 3;
-  // Along K one instruction stays within a span. Otherwise its rows are K, and blocks of columns lie one behind the other.
+  // Along K one instruction stays within a span. Otherwise the rows of a span are K, and blocks of columns follow one another.
   uint64_t leading = descriptor.alongK ? 16 : static_cast<uint64_t>(shared.shape[static_cast<size_t>(kDim)]) * span;
   descriptor.low = leading / 16 << 16;
   descriptor.high = mode << 30 | 8 * span / 16;
@@ -230,55 +230,55 @@ struct SharedOperand {
   }
 };
 
-/// The words of A's registers, by the first row and column of what an instruction reads.
+/// The words of A's registers, by the first row and column of an instruction's fragment.
 using PackedA = llvm::MapVector<std::pair<int64_t, int64_t>, SmallVector<Value>>;
 } // namespace
 
-/// `kDim`: the dimension that products run along; `result`: the accumulators' layout; `nothing`: added to the address. Nothing if wgmma
-/// cannot read the buffer.
-static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer, int64_t kDim, const Layout &result, Value nothing) {
+/// `kDim`: the K dimension; `result`: the accumulators' layout; `variantZero`: added to the address. Nothing if wgmma cannot read the
+/// buffer.
+static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer, int64_t kDim, const Layout &result, Value variantZero) {
   SharedLayout shared = cast<ttg::BufferType>(buffer.getType()).getLayout().layout();
   std::optional<MatrixDescriptor> descriptor = describe(shared, kDim);
   if (!descriptor) return std::nullopt;
-  LinearMap places = shared.inverse();
+  LinearMap offsets = shared.inverse();
   std::vector<uint32_t> groups;
   for (auto [bit, basis] : llvm::enumerate(result.basesOf(Axis::warp))) {
     Dims at = coordinatesOf(result.shape, basis);
     Dims element = kDim == 1 ? Dims{at[0], 0} : Dims{0, at[1]};
-    bool warpgroup = bit >= 2; // lower ones are the warps of a warpgroup, which share a descriptor
-    groups.push_back(warpgroup ? places.apply(flatOf(shared.shape, element)) * static_cast<uint32_t>(shared.elementBytes()) : 0);
+    bool warpgroup = bit >= 2; // lower bits are the warps of a warpgroup, which share a descriptor
+    groups.push_back(warpgroup ? offsets.apply(flatOf(shared.shape, element)) * static_cast<uint32_t>(shared.elementBytes()) : 0);
   }
   Value address = arith::AddIOp::create(t.b, t.getScalar(buffer), xorBases(t, t.warp, groups));
-  if (nothing) address = arith::AddIOp::create(t.b, address, nothing);
-  // In a cluster higher bits of an address say which block's memory it is; a descriptor has other things there.
-  constexpr int64_t placeInBlock = (1 << 18) - 1;
-  if (t.config.getCtas() != 1) address = arith::AndIOp::create(t.b, address, t.i32(placeInBlock));
+  if (variantZero) address = arith::AddIOp::create(t.b, address, variantZero);
+  // In a cluster, higher bits of a shared address are the CTA's rank. A descriptor has other fields there.
+  constexpr int64_t offsetInCta = (1 << 18) - 1;
+  if (t.config.getCtas() != 1) address = arith::AndIOp::create(t.b, address, t.i32(offsetInCta));
   Value start = arith::AddIOp::create(t.b, arith::ShRUIOp::create(t.b, address, t.i32(4)), t.i32(static_cast<int64_t>(descriptor->low)));
   return SharedOperand{shared, *descriptor, start};
 }
 
-/// Whether the loop's iterations read the same bytes through the buffer.
+/// True if all iterations of the loop read the same bytes through the buffer.
 static bool isConstant(Value buffer, scf::ForOp loop) {
   for (Operation *op = buffer.getDefiningOp(); op && loop->isAncestor(op); op = op->getOperand(0).getDefiningOp()) {
     if (isa<ttg::AllocOp>(op)) return true;
-    auto slot = dyn_cast<ttg::StageOp>(op);
-    if (slot ? !loop.isDefinedOutsideOfLoop(slot.getIndex()) : !isa<ttg::ViewOp>(op)) return false;
+    auto stage = dyn_cast<ttg::StageOp>(op);
+    if (stage ? !loop.isDefinedOutsideOfLoop(stage.getIndex()) : !isa<ttg::ViewOp>(op)) return false;
   }
   return true;
 }
 
-/// Whether the products of the loop have many descriptors that it does not change: one for every 64 rows of a warpgroup, or all columns,
-/// and every step along K.
+/// True if the MMAs of the loop have many loop-invariant descriptors. There is one for each step along K, and for each 64 rows of a
+/// warpgroup or for all columns.
 static bool hasManyConstantDescriptors(ThreadContext &t, scf::ForOp loop) {
   constexpr int64_t many = 16, rowsOfInstruction = 64, bytesOfInstruction = 32, warpsOfGroup = 4;
   int64_t descriptors = 0;
-  for (auto product : loop.getBody()->getOps<ttg::WgmmaOp>()) {
-    ttg::BufferType second = product.getB().getType();
+  for (auto mma : loop.getBody()->getOps<ttg::WgmmaOp>()) {
+    ttg::BufferType second = mma.getB().getType();
     int64_t steps = llvm::divideCeil(second.getShape()[0] * second.getElementType().getIntOrFloatBitWidth() / 8, bytesOfInstruction);
-    auto first = dyn_cast<ttg::BufferType>(product.getA().getType());
-    if (first && isConstant(product.getA(), loop))
+    auto first = dyn_cast<ttg::BufferType>(mma.getA().getType());
+    if (first && isConstant(mma.getA(), loop))
       descriptors += steps * llvm::divideCeil(first.getShape()[0] / (t.config.getWarps() / warpsOfGroup), rowsOfInstruction);
-    if (isConstant(product.getB(), loop)) descriptors += steps;
+    if (isConstant(mma.getB(), loop)) descriptors += steps;
   }
   return descriptors >= many;
 }
@@ -286,13 +286,13 @@ static bool hasManyConstantDescriptors(ThreadContext &t, scf::ForOp loop) {
 Value loopVariantZero(ThreadContext &t, Operation *op, Value buffer) {
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
   if (!loop || !isConstant(buffer, loop) || !hasManyConstantDescriptors(t, loop)) return {};
-  for (auto slot : loop.getBody()->getOps<ttg::StageOp>())
-    if (slot->isBeforeInBlock(op) && !isConstant(slot, loop))
-      return arith::AndIOp::create(t.b, t.getScalar(slot), t.i32(std::numeric_limits<int32_t>::min()));
+  for (auto stage : loop.getBody()->getOps<ttg::StageOp>())
+    if (stage->isBeforeInBlock(op) && !isConstant(stage, loop))
+      return arith::AndIOp::create(t.b, t.getScalar(stage), t.i32(std::numeric_limits<int32_t>::min()));
   return {};
 }
 
-/// Registers of A are packed before the fence that orders them with the products. `step`: elements of K of one instruction.
+/// Packs the registers of A, before the fence that orders them with the MMAs. `step`: elements of K per instruction.
 static FailureOr<PackedA> packA(ThreadContext &t, ttg::WgmmaOp op, int64_t step) {
   PackedA packedA;
   Type type = op.getA().getType();
@@ -315,8 +315,8 @@ static FailureOr<PackedA> packA(ThreadContext &t, ttg::WgmmaOp op, int64_t step)
   return packedA;
 }
 
-/// Null: the accumulators are read from the first product on. One that starts from zeros does not read them, so that no instruction has to
-/// write them.
+/// The predicate of reading the accumulators in the first MMA; null if they are always read. An MMA that starts from zero does not read
+/// them, so no instruction has to clear them.
 static Value readsAccumulators(ThreadContext &t, ttg::WgmmaOp op) {
   if (op.getUseC()) return t.getScalar(op.getUseC());
   bool zeros = matchPattern(op.getC(), m_PosZeroFloat()) || matchPattern(op.getC(), m_Zero());
@@ -324,15 +324,15 @@ static Value readsAccumulators(ThreadContext &t, ttg::WgmmaOp op) {
 }
 
 namespace {
-/// A product by warpgroups, ready to be emitted.
+/// A dot on warpgroups, ready to be emitted.
 struct WarpgroupMma {
   ptx::Format aFormat, bFormat, dFormat;
-  int64_t depth, step, columns; // along K: all, and of one instruction; columns of one instruction, where they are all multiplied
+  int64_t depth, step, columns; // K: in total, and per instruction; columns per instruction, without a reduced extent
   int64_t ofRegister;           // accumulators
-  SmallVector<int64_t> extent;  // rows and columns that are multiplied; none: all
+  SmallVector<int64_t> extent;  // the rows and columns of the MMA extent; none: all
   Layout layout;                // of the accumulators
   std::optional<SharedOperand> first;
-  PackedA packedA; // without `first`
+  PackedA packedA; // used if `first` is not set
   SharedOperand second;
 };
 } // namespace
@@ -345,7 +345,7 @@ static FailureOr<WarpgroupMma> mmaOf(ThreadContext &t, ttg::WgmmaOp op) {
   auto aBuffer = dyn_cast<ttg::BufferType>(op.getA().getType());
   Type aElement = aBuffer ? aBuffer.getElementType() : getElementTypeOrSelf(op.getA().getType());
   int64_t depth = bType.getShape()[0], step = 256 / aElement.getIntOrFloatBitWidth();
-  // Columns of an instruction: as far as registers run on before they reach the next rows or repeat (Layout::wgmmaAccumulator).
+  // Columns per instruction: as many as follow in the registers before the next rows or a repetition (Layout::wgmmaAccumulator).
   int64_t warps = t.config.getWarps(), columns = Layout::wgmmaColumns(layout.shape, warps);
   if (layout != Layout::wgmmaAccumulator(layout.shape, warps, columns)) return refuseLayout("these accumulators are not in wgmma's layout");
   std::optional<SharedOperand> second = sharedOperand(t, op.getB(), 0, layout, loopVariantZero(t, op, op.getB())), first;
@@ -367,61 +367,61 @@ static FailureOr<WarpgroupMma> mmaOf(ThreadContext &t, ttg::WgmmaOp op) {
                       *second};
 }
 
-/// How many of the block's warps have rows that are multiplied, of those that begin at row `first` in the first warpgroup.
-static int64_t warpsWithRows(ThreadContext &t, const WarpgroupMma &product, int64_t first) {
+/// The number of the CTA's warps with rows in the MMA extent, where `first` is the first row of the first warpgroup.
+static int64_t warpsWithRows(ThreadContext &t, const WarpgroupMma &mma, int64_t first) {
   constexpr int64_t rowsOfInstruction = 64, warpsOfGroup = 4;
-  if (product.extent.empty()) return t.config.getWarps();
-  int64_t groups = (product.extent[0] - first + rowsOfInstruction - 1) / rowsOfInstruction;
+  if (mma.extent.empty()) return t.config.getWarps();
+  int64_t groups = (mma.extent[0] - first + rowsOfInstruction - 1) / rowsOfInstruction;
   return std::min<int64_t>(t.config.getWarps(), groups * warpsOfGroup);
 }
 
-/// What one instruction adds to at a time: some of a thread's accumulators, whose columns lie side by side.
+/// The accumulators of one instruction: contiguous columns of a thread.
 struct Columns {
   int64_t start = 0, count = 0; // accumulators
 };
 
-/// The accumulators of the instructions. What not all warpgroups multiply comes first: the last one ends the group.
-static SmallVector<Columns> columnsOf(ThreadContext &t, const WarpgroupMma &product) {
+/// The accumulators of each instruction. Columns that some warpgroups skip come first: the last instruction ends the group.
+static SmallVector<Columns> columnsOf(ThreadContext &t, const WarpgroupMma &mma) {
   SmallVector<std::pair<int64_t, Columns>> byWarps;
-  for (int64_t start = 0; start < product.layout.registersPerThread(); start += product.columns / 2) {
-    if (!isInMmaExtent(product.layout, product.extent, start)) continue;
-    Dims at = coordinatesOf(product.layout.shape, product.layout.apply(start, 0, 0, 0));
-    int64_t columns = product.extent.empty() ? product.columns : std::min(product.columns, product.extent[1] - at[1]);
-    byWarps.push_back({warpsWithRows(t, product, at[0]), {start, columns / 2}});
+  for (int64_t start = 0; start < mma.layout.registersPerThread(); start += mma.columns / 2) {
+    if (!isInMmaExtent(mma.layout, mma.extent, start)) continue;
+    Dims at = coordinatesOf(mma.layout.shape, mma.layout.apply(start, 0, 0, 0));
+    int64_t columns = mma.extent.empty() ? mma.columns : std::min(mma.columns, mma.extent[1] - at[1]);
+    byWarps.push_back({warpsWithRows(t, mma, at[0]), {start, columns / 2}});
   }
   llvm::sort(byWarps, [](const auto &x, const auto &y) { return std::pair(x.first, x.second.start) < std::pair(y.first, y.second.start); });
   return SmallVector<Columns>(llvm::make_second_range(byWarps));
 }
 
-/// Starts the instructions of the depths [from, to) for some columns; they add to the registers `sums`, unless `reads` says that they do
-/// not begin with them.
-static FailureOr<ThreadValues> startColumns(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupMma &product, Columns columns,
-                                            ThreadValues sums, Value reads, int64_t from, int64_t to) {
-  Dims at = coordinatesOf(product.layout.shape, product.layout.apply(columns.start, 0, 0, 0));
-  int64_t warps = warpsWithRows(t, product, at[0]);
-  for (int64_t k = from; k < to; k += product.step) {
-    const std::optional<SharedOperand> &first = product.first;
-    SmallVector<Value> aValues = first ? SmallVector<Value>{first->matrix(t, {at[0], k})} : product.packedA.lookup({at[0], k});
+/// Issues the instructions of the depths [from, to) for some columns. They add to the registers `sums`, unless the predicate `reads` is
+/// false.
+static FailureOr<ThreadValues> startColumns(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupMma &mma, Columns columns, ThreadValues sums,
+                                            Value reads, int64_t from, int64_t to) {
+  Dims at = coordinatesOf(mma.layout.shape, mma.layout.apply(columns.start, 0, 0, 0));
+  int64_t warps = warpsWithRows(t, mma, at[0]);
+  for (int64_t k = from; k < to; k += mma.step) {
+    const std::optional<SharedOperand> &first = mma.first;
+    SmallVector<Value> aValues = first ? SmallVector<Value>{first->matrix(t, {at[0], k})} : mma.packedA.lookup({at[0], k});
     if (aValues.empty()) return bug(op, "the first operand is not in wgmma's layout"), FailureOr<ThreadValues>(failure());
-    Value bValue = product.second.matrix(t, {k, at[1]});
+    Value bValue = mma.second.matrix(t, {k, at[1]});
     auto started = ptx::WgmmaOp::create(t.b, ValueRange(sums).getTypes(), aValues, bValue, sums, k == from ? reads : Value(),
-                                        static_cast<uint32_t>(2 * columns.count), product.aFormat, product.bFormat, product.dFormat,
-                                        first && !first->descriptor.alongK, !product.second.descriptor.alongK);
+                                        static_cast<uint32_t>(2 * columns.count), mma.aFormat, mma.bFormat, mma.dFormat,
+                                        first && !first->descriptor.alongK, !mma.second.descriptor.alongK);
     if (warps != t.config.getWarps()) started->setAttr(ptx::partialWarpsName, t.b.getI64IntegerAttr(warps));
     sums.assign(started.getD().begin(), started.getD().end());
   }
   return sums;
 }
 
-/// Starts the instructions of all depths, and commits them.
-static FailureOr<ThreadValues> issueMmas(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupMma &product, ThreadValues sums, Value reads) {
+/// Issues the instructions of all depths, and commits the group.
+static FailureOr<ThreadValues> issueMmas(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupMma &mma, ThreadValues sums, Value reads) {
   ptx::WgmmaFenceOp::create(t.b);
-  for (Columns columns : columnsOf(t, product)) {
-    auto place = sums.begin() + columns.start / product.ofRegister;
-    ThreadValues before(place, place + columns.count / product.ofRegister);
-    FailureOr<ThreadValues> part = startColumns(t, op, product, columns, before, reads, 0, product.depth);
+  for (Columns columns : columnsOf(t, mma)) {
+    auto start = sums.begin() + columns.start / mma.ofRegister;
+    ThreadValues before(start, start + columns.count / mma.ofRegister);
+    FailureOr<ThreadValues> part = startColumns(t, op, mma, columns, before, reads, 0, mma.depth);
     if (failed(part)) return failure();
-    llvm::copy(*part, place);
+    llvm::copy(*part, start);
   }
   ptx::WgmmaCommitOp::create(t.b);
   return sums;
@@ -430,7 +430,7 @@ static FailureOr<ThreadValues> issueMmas(ThreadContext &t, ttg::WgmmaOp op, cons
 //===------------------------------------------------------------------------------------------- sums that leave tensor cores
 
 namespace {
-/// What leaves the tensor cores as one: the sum of the depths [from, to), of some columns.
+/// A partial sum that is promoted together: the depths [from, to) of some columns.
 struct PromotedPart {
   int64_t from, to;
   SmallVector<Columns> columns;
@@ -438,18 +438,19 @@ struct PromotedPart {
 };
 } // namespace
 
-/// `every`: after how many elements of K a sum leaves the tensor cores. Of a tile that is multiplied in part, all columns leave together.
-static std::vector<PromotedPart> promotedParts(ThreadContext &t, const WarpgroupMma &product, int64_t every) {
-  int64_t steps = std::max<int64_t>(1, llvm::divideCeil(every, product.step));
-  int64_t most = product.extent.empty() ? registersOfPromotedPart : product.layout.registersPerThread();
+/// Splits the MMAs into promoted parts. `every`: the promotion interval, in elements of K. If a part of the tile is multiplied, all
+/// columns are promoted together.
+static std::vector<PromotedPart> promotedParts(ThreadContext &t, const WarpgroupMma &mma, int64_t every) {
+  int64_t steps = std::max<int64_t>(1, llvm::divideCeil(every, mma.step));
+  int64_t limit = mma.extent.empty() ? registersOfPromotedPart : mma.layout.registersPerThread();
   std::vector<PromotedPart> parts;
-  for (int64_t from = 0; from < product.depth; from += steps * product.step) {
-    auto begin = [&] { parts.push_back({from, std::min(product.depth, from + steps * product.step), {}}); };
+  for (int64_t from = 0; from < mma.depth; from += steps * mma.step) {
+    auto begin = [&] { parts.push_back({from, std::min(mma.depth, from + steps * mma.step), {}}); };
     begin();
-    for (Columns all : columnsOf(t, product))
-      for (int64_t start = 0; start < all.count; start += most) {
-        int64_t count = std::min(most, all.count - start);
-        if (parts.back().registers + count > most) begin();
+    for (Columns all : columnsOf(t, mma))
+      for (int64_t start = 0; start < all.count; start += limit) {
+        int64_t count = std::min(limit, all.count - start);
+        if (parts.back().registers + count > limit) begin();
         parts.back().columns.push_back({all.start + start, count});
         parts.back().registers += count;
       }
@@ -457,49 +458,48 @@ static std::vector<PromotedPart> promotedParts(ThreadContext &t, const Warpgroup
   return parts;
 }
 
-/// Threads add up the sums that leave the tensor cores. ptxas lets them add one part while the next one is multiplied.
-static FailureOr<ThreadValues> promote(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupMma &product, ThreadValues sums, Value reads) {
+/// Adds up the promoted partial sums in registers. ptxas overlaps the additions of one part with the MMA of the next.
+static FailureOr<ThreadValues> promote(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupMma &mma, ThreadValues sums, Value reads) {
   Value zero = t.constant(t.b.getF32Type(), t.b.getF32FloatAttr(0)), no = t.constant(t.b.getI1Type(), t.b.getBoolAttr(false));
   if (reads)
     for (Value &sum : sums)
       sum = arith::SelectOp::create(t.b, reads, sum, zero);
-  for (const PromotedPart &part : promotedParts(t, product, *op.getPromotionInterval())) {
+  for (const PromotedPart &part : promotedParts(t, mma, *op.getPromotionInterval())) {
     ptx::WgmmaFenceOp::create(t.b);
     ThreadValues values;
-    SmallVector<Value *> places;
+    SmallVector<Value *> targets;
     for (Columns columns : part.columns) {
       ThreadValues zeros(static_cast<size_t>(columns.count), zero);
-      FailureOr<ThreadValues> started = startColumns(t, op, product, columns, zeros, no, part.from, part.to);
+      FailureOr<ThreadValues> started = startColumns(t, op, mma, columns, zeros, no, part.from, part.to);
       if (failed(started)) return failure();
       values.append(*started);
       for (int64_t i = 0; i < columns.count; ++i)
-        places.push_back(&sums[static_cast<size_t>(columns.start + i)]);
+        targets.push_back(&sums[static_cast<size_t>(columns.start + i)]);
     }
     ptx::WgmmaCommitOp::create(t.b);
     auto done = ptx::WgmmaWaitOp::create(t.b, ValueRange(values).getTypes(), 0, values);
-    for (auto [sum, value] : llvm::zip(places, done.getResults()))
+    for (auto [sum, value] : llvm::zip(targets, done.getResults()))
       *sum = arith::AddFOp::create(t.b, *sum, value);
   }
   return sums;
 }
 
-/// Accumulators that share a register are separate values of the thread only when the product is done.
+/// Accumulators that share a register become separate values only when the MMA has completed.
 static bool isDoneAtOnce(Value sums) {
   bool isSum = !sums.getDefiningOp() || isa<ttg::WgmmaOp, scf::ForOp>(sums.getDefiningOp());
   return isSum && accumulatorsOfRegister(getElementTypeOrSelf(sums.getType())) > 1;
 }
 
 LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
-  FailureOr<WarpgroupMma> product = mmaOf(t, op);
-  if (failed(product)) return failure();
+  FailureOr<WarpgroupMma> mma = mmaOf(t, op);
+  if (failed(mma)) return failure();
   Value reads = readsAccumulators(t, op);
-  ThreadValues before = asRegisters(t, t.get(op.getC()), product->ofRegister);
-  FailureOr<ThreadValues> sums =
-      op.getPromotionInterval() ? promote(t, op, *product, before, reads) : issueMmas(t, op, *product, before, reads);
+  ThreadValues before = asRegisters(t, t.get(op.getC()), mma->ofRegister);
+  FailureOr<ThreadValues> sums = op.getPromotionInterval() ? promote(t, op, *mma, before, reads) : issueMmas(t, op, *mma, before, reads);
   if (failed(sums)) return failure();
   if (isDoneAtOnce(op.getD())) {
     auto done = ptx::WgmmaWaitOp::create(t.b, ValueRange(*sums).getTypes(), 0, *sums);
-    sums = asElements(t, done.getResults(), product->ofRegister, getElementTypeOrSelf(op.getD().getType()));
+    sums = asElements(t, done.getResults(), mma->ofRegister, getElementTypeOrSelf(op.getD().getType()));
   }
   t.set(op.getD(), std::move(*sums));
   return success();
@@ -507,7 +507,7 @@ LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
 
 LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
   Sums sums = partialSums(op->getParentOfType<tt::FuncOp>());
-  auto isUnderWay = [&](Value tile, size_t reg) { // whether a product may be adding to it
+  auto isUnderWay = [&](Value tile, size_t reg) { // true if an MMA in flight may write the register
     if (isDoneAtOnce(tile)) return false;
     auto sum = sums.find(tile);
     return sum == sums.end() || isInMmaExtent(ttg::layoutOf(tile.getType()), sum->second, static_cast<int64_t>(reg));
@@ -517,7 +517,7 @@ LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
     for (auto [reg, part] : llvm::enumerate(t.get(tile)))
       if (isUnderWay(tile, reg)) values.push_back(part);
   auto wait = ptx::WgmmaWaitOp::create(t.b, ValueRange(values).getTypes(), op.getPending(), values);
-  int64_t computed = 0; // what is no product's result is to be computed before; a sum stands for all that it adds up
+  int64_t computed = 0; // values that do not come from an MMA are to be computed before the wait; a sum stands for all its terms
   for (Value tile : op.getTiles()) {
     Operation *from = tile.getDefiningOp();
     auto parts = static_cast<int64_t>(t.get(tile).size());
@@ -542,43 +542,43 @@ LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
 //===------------------------------------------------------------------------------------------------- multiply and add
 
 namespace {
-/// An operand of a product by threads: elements in plain order in shared memory, but for the 16-byte chunks of A's rows, which may be
-/// permuted; read where a loop over K has come to, as many neighbors at a time as 16 bytes hold: of A along K, of B along a row.
+/// An operand of a dot on CUDA cores: in shared memory in row-major order, except that the 16-byte chunks of A's rows may be permuted. It
+/// is read at the K of a loop, as many contiguous elements at a time as 16 bytes hold: along K for A, along a row for B.
 class FmaOperand {
 public:
-  /// `most`: neighbors at a time.
-  FmaOperand(ThreadContext &t, ttg::FmaDotOp op, bool isA, int64_t most)
+  /// `limit`: the maximum number of contiguous elements in one load.
+  FmaOperand(ThreadContext &t, ttg::FmaDotOp op, bool isA, int64_t limit)
       : t(t), op(op), isA(isA), result(ttg::layoutOf(op.getType())), type(cast<ttg::BufferType>((isA ? op.getA() : op.getB()).getType())) {
     const SharedLayout &shared = type.getLayout().layout();
     if (shared != SharedLayout::rowMajor(shared.shape, shared.elementBits, rowMajorOrder(static_cast<int64_t>(shared.shape.size()))))
       chunks = shared.shape.back() * bytes() - 16;
     for (int axis : {0, 1})
       for (uint32_t basis : result.basesOf(axis == 0 ? Axis::lane : Axis::warp))
-        places[axis].push_back(static_cast<uint32_t>(permuted(offsetOf(coordinatesOf(result.shape, basis)))));
-    Value ofLane = xorBases(t, t.lane, places[0]), ofWarp = xorBases(t, t.warp, places[1]);
+        threadOffsets[axis].push_back(static_cast<uint32_t>(permuted(offsetOf(coordinatesOf(result.shape, basis)))));
+    Value ofLane = xorBases(t, t.lane, threadOffsets[0]), ofWarp = xorBases(t, t.warp, threadOffsets[1]);
     start = t.getScalar(isA ? op.getA() : op.getB());
     if (chunks)
       inTile = arith::XOrIOp::create(t.b, ofLane, ofWarp);
     else
       start = arith::AddIOp::create(t.b, start, arith::AddIOp::create(t.b, ofLane, ofWarp));
-    while (2 * neighbors <= most && mayRead(2 * neighbors))
-      neighbors *= 2;
+    while (2 * contiguous <= limit && mayRead(2 * contiguous))
+      contiguous *= 2;
   }
 
-  int64_t getContiguous() const { return neighbors; }
+  int64_t getContiguous() const { return contiguous; }
 
-  /// Readies it for the iterations of the loop from `k` on.
+  /// Prepares for the iterations of the loop from `k` on.
   void enter(Value k) {
     Value along = arith::MulIOp::create(t.b, k, t.i32(strideOfK()));
-    place = chunks ? Value(arith::XOrIOp::create(t.b, inTile, along)) : arith::AddIOp::create(t.b, start, along);
+    address = chunks ? Value(arith::XOrIOp::create(t.b, inTile, along)) : arith::AddIOp::create(t.b, start, along);
   }
 
-  /// What the result's element at `at` is multiplied from in the iteration `k`, in the result's type. Read once.
+  /// The factor of the result's element at `at` in iteration `k`, in the result's type. Each is loaded once.
   FailureOr<Value> element(const Dims &at, int64_t k) {
     int64_t offset = offsetOf(at) + k * strideOfK();
-    Value &known = wide[offset];
+    Value &known = factors[offset];
     if (known) return known;
-    FailureOr<Value> made = widened(read(offset));
+    FailureOr<Value> made = converted(read(offset));
     if (succeeded(made)) known = *made;
     return made;
   }
@@ -587,49 +587,50 @@ private:
   int64_t bytes() const { return type.getLayout().layout().elementBytes(); }
   int64_t strideOfK() const { return isA ? bytes() : result.shape.back() * bytes(); }
 
-  /// Whether a thread may read so many neighbors at once: they begin at a multiple of their size, and end in their row.
+  /// True if a thread may load this many contiguous elements at once: they start at a multiple of their size, and end within their row.
   bool mayRead(int64_t count) const {
     constexpr int64_t maxBytes = 16;
     auto isMultiple = [&](int64_t offset) { return offset % (count * bytes()) == 0; };
     int64_t row = (isA ? type.getShape().back() : result.shape.back()) * bytes();
-    return count * bytes() <= maxBytes && isMultiple(row) && llvm::all_of(places[0], isMultiple) && llvm::all_of(places[1], isMultiple);
+    return count * bytes() <= maxBytes && isMultiple(row) && llvm::all_of(threadOffsets[0], isMultiple) &&
+           llvm::all_of(threadOffsets[1], isMultiple);
   }
 
   Value read(int64_t offset) {
     Value &known = loaded[offset];
     if (known) return known;
-    int64_t first = offset - offset % (neighbors * bytes()), there = permuted(first);
-    SmallVector<Type> types(static_cast<size_t>(neighbors), t.scalarType(type.getElementType()));
-    Value from = chunks ? atChunk(there & chunks) : place;
+    int64_t first = offset - offset % (contiguous * bytes()), there = permuted(first);
+    SmallVector<Type> types(static_cast<size_t>(contiguous), t.scalarType(type.getElementType()));
+    Value from = chunks ? atChunk(there & chunks) : address;
     auto load = ptx::LoadSharedOp::create(t.b, types, from, Value(), static_cast<uint32_t>(there & ~chunks));
     for (auto [i, value] : llvm::enumerate(load.getValues()))
       loaded[first + static_cast<int64_t>(i) * bytes()] = value;
     return loaded[offset];
   }
 
-  /// Where the byte of the plain order is: as SharedLayout::swizzled has it for rows of 64 and 128 bytes.
+  /// The stored offset of a byte of the row-major order, for rows of 64 and 128 bytes as in SharedLayout::swizzled.
   int64_t permuted(int64_t offset) const { return offset ^ (offset >> 3 & chunks); }
 
-  /// The thread's place, with these bits of its chunk's number turned.
+  /// The thread's address with these bits of its chunk index flipped.
   Value atChunk(int64_t bits) {
     Value &known = atChunks[bits];
-    if (!known) known = arith::AddIOp::create(t.b, start, bits ? Value(arith::XOrIOp::create(t.b, place, t.i32(bits))) : place);
+    if (!known) known = arith::AddIOp::create(t.b, start, bits ? Value(arith::XOrIOp::create(t.b, address, t.i32(bits))) : address);
     return known;
   }
 
-  /// Of the row of A, or the column of B, that the result's element at `at` needs, batches included.
+  /// The offset of the row of A, or the column of B, that the result's element at `at` needs, batches included.
   int64_t offsetOf(const Dims &at) const {
     size_t rank = result.shape.size(), m = rank - 2, n = rank - 1;
     int64_t batch = rank == 3 ? at[0] : 0, depth = isA ? type.getShape().back() : type.getShape()[m];
     return (isA ? (batch * result.shape[m] + at[m]) * depth : batch * depth * result.shape[n] + at[n]) * bytes();
   }
 
-  FailureOr<Value> widened(Value value) {
+  FailureOr<Value> converted(Value value) {
     Type element = type.getElementType(), wideType = t.scalarType(getElementTypeOrSelf(op.getType()));
     if (value.getType() == wideType) return value;
     if (isa<IntegerType>(wideType) && isa<IntegerType>(element)) return Value(arith::ExtSIOp::create(t.b, wideType, value));
     if (isa<FloatType>(wideType) && isa<FloatType>(element)) return convertFloats(t, {value}, element, wideType, /*towardZero=*/false)[0];
-    return refuse(op, Diag::notOnGpus, {"a product of " + spelled(element) + " in " + spelled(wideType), "convert the operands first"});
+    return refuse(op, Diag::notOnGpus, {"a matmul of " + spelled(element) + " in " + spelled(wideType), "convert the operands first"});
   }
 
   ThreadContext &t;
@@ -637,16 +638,17 @@ private:
   bool isA;
   Layout result;
   ttg::BufferType type;
-  std::vector<uint32_t> places[2]; // of the lanes' and the warps' bits, in bytes: registers add constants to a thread's
-  int64_t neighbors = 1;
-  int64_t chunks = 0;                              // the bits of a byte's offset that number its 16-byte chunk, where chunks are permuted
-  Value start, inTile, place;                      // with permuted chunks: the buffer, the thread in it, and that at the loop's K
-  std::map<int64_t, Value> loaded, wide, atChunks; // by offset
+  std::vector<uint32_t>
+      threadOffsets[2]; // offsets in bytes of the lanes' and the warps' bits: registers add constants to a thread's offset
+  int64_t contiguous = 1;
+  int64_t chunks = 0;           // the bits of a byte offset that are its 16-byte chunk index, if chunks are permuted
+  Value start, inTile, address; // with permuted chunks: the buffer, the thread's offset in it, and that at the loop's K
+  std::map<int64_t, Value> loaded, factors, atChunks; // by offset
 };
 } // namespace
 
 LogicalResult lowerFmaDot(ThreadContext &t, ttg::FmaDotOp op) {
-  constexpr int64_t maxAtOnce = 512, maxContiguous = 8; // multiplications of an iteration; elements of a load
+  constexpr int64_t maxAtOnce = 512, maxContiguous = 8; // multiplications per iteration; elements per load
   Layout layout = ttg::layoutOf(op.getType());
   int64_t depth = cast<ttg::BufferType>(op.getA().getType()).getShape().back(), registers = layout.registersPerThread();
   FmaOperand a(t, op, true, std::clamp<int64_t>(maxAtOnce / registers, 1, maxContiguous)), second(t, op, false, maxContiguous);

@@ -1,7 +1,7 @@
-// Global memory from one thread. Registers that hold neighbours in memory are one access, as far as assign-layouts has proven it
-// (ttg.vector):
+// Global memory from one thread. Registers with contiguous elements in memory are one access, as far as assign-layouts has proven that
+// they are contiguous (ttg.vector):
 //   before: %v = tt.load %p {ttg.vector = 4} : tensor<512x!tt.ptr<f32>, #four_a_thread>
-//   after:  %v:4 = ptx.load_global %p0 -> f32, f32, f32, f32         the addresses of the others are not used, and go
+//   after:  %v:4 = ptx.load_global %p0 -> f32, f32, f32, f32         the other addresses are unused, and are removed
 #include "gpu/thread/lowerings.h"
 #include "gpu/tiles/layout_cost.h"
 #include "ir/refusal.h"
@@ -50,20 +50,20 @@ ptx::Eviction evictionOf(tt::EvictionPolicy policy) {
   return ptx::Eviction::normal;
 }
 
-/// Whether each element is touched by one thread alone.
+/// True if each element is accessed by a single thread.
 static bool isExclusive(Value pointer) {
   if (!isa<RankedTensorType>(pointer.getType())) return false;
   Layout layout = ttg::layoutOf(pointer.getType());
   return !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp);
 }
 
-/// Whether one thread makes both accesses to each address, or nobody can observe their order.
+/// True if one thread makes both accesses to each address, or if no thread can observe their order.
 static bool isOrdered(ThreadContext &t, const GlobalAccess &before, const GlobalAccess &next) {
   if (before.blind && before.blind == next.blind) return true;
   return !before.changes && before.pointer == next.pointer && t.config.getCtas() == 1 && isExclusive(next.pointer);
 }
 
-/// ttg::assumeNoAlias, which is asked once for each two arguments: a kernel may have thousands of accesses.
+/// ttg::assumeNoAlias, cached for each pair of arguments: a kernel may have thousands of accesses.
 static bool basesAreDisjoint(ThreadContext &t, Value pointer, Value base, const GlobalAccess &before) {
   if (!base || !before.base || base == before.base) return false;
   auto [known, isNew] = t.disjointBases.try_emplace({base, before.base}, false);
@@ -71,20 +71,21 @@ static bool basesAreDisjoint(ThreadContext &t, Value pointer, Value base, const 
   return known->second;
 }
 
-/// All threads meet, if one of them may have made an access that the next access must not overtake. Returns whether they do.
+/// Inserts a barrier of all threads if one of them may have made an access that the next access must not overtake. Returns true if it
+/// did.
 static bool barrierBeforeAccess(ThreadContext &t, const GlobalAccess &next) {
   Value base = address::baseArgument(next.pointer);
   bool clashes = llvm::any_of(t.sinceBarrier.accesses(), [&](const GlobalAccess &before) {
     return (next.writes || before.writes) && !isOrdered(t, before, next) && !basesAreDisjoint(t, next.pointer, base, before);
   });
   if (!clashes) return false;
-  meet(t);
+  clusterBarrier(t);
   t.sinceBarrier.clear();
   return true;
 }
 
-/// What a load, a copy, a store or an atomic operation does to memory; null for others. Atomic operations
-/// of one kind may come in any order unless they exchange, or the value that one has found is used.
+/// The effect on memory of a load, copy, store or atomic operation; null for other operations. Atomic operations of one kind commute,
+/// except exchanges and those with a used result.
 static std::optional<GlobalAccess> accessOf(Operation *op) {
   if (auto load = dyn_cast<tt::LoadOp>(op)) return GlobalAccess{load.getPtr()};
   if (auto copy = dyn_cast<ttg::CopyAsyncOp>(op)) return GlobalAccess{copy.getPointers()};
@@ -97,17 +98,17 @@ static std::optional<GlobalAccess> accessOf(Operation *op) {
   return access;
 }
 
-/// Whether later stores must look back at the access. Of copies by threads those of one block need not: the threads wait for
-/// their copies and meet before they use what was copied. Those of another block have not met them.
+/// True if later stores must be ordered after the access. Asynchronous copies of the same CTA need no order: its threads wait for their
+/// copies, and pass a barrier before they use the data. The threads of another CTA do not.
 static bool mayBeOvertaken(ThreadContext &t, Operation *op) {
   return !isa<ttg::CopyAsyncOp>(op) || t.config.getCtas() > 1;
 }
 
 bool orderAccess(ThreadContext &t, Operation *op) {
   GlobalAccess access = *accessOf(op);
-  bool met = barrierBeforeAccess(t, access);
+  bool isSynchronized = barrierBeforeAccess(t, access);
   if (mayBeOvertaken(t, op)) t.sinceBarrier.add(access);
-  return met;
+  return isSynchronized;
 }
 
 void expectIteration(ThreadContext &t, Operation *loop) {
@@ -119,7 +120,7 @@ void expectIteration(ThreadContext &t, Operation *loop) {
   });
 }
 
-/// How many consecutive registers one access takes.
+/// The number of consecutive registers of one access.
 static size_t widthOf(Operation *op) {
   auto width = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
   return width ? static_cast<size_t>(width.getInt()) : 1;
@@ -129,13 +130,13 @@ static bool isTrue(Value predicate) {
   return matchPattern(predicate, m_One());
 }
 
-/// Whether one of the conditions that must hold never does.
+/// True if one of the predicate's conditions is the constant false.
 static bool isFalse(Value predicate) {
   auto both = predicate.getDefiningOp<arith::AndIOp>();
   return matchPattern(predicate, m_Zero()) || (both && (isFalse(both.getLhs()) || isFalse(both.getRhs())));
 }
 
-/// The result of a masked-off load, in the type that memory has.
+/// The result of a masked-off load, in its memory type.
 static SmallVector<Value> otherOf(ThreadContext &t, tt::LoadOp op, size_t reg, size_t width, Type inMemory) {
   SmallVector<Value> other;
   for (size_t i = 0; i < width; ++i)
@@ -153,13 +154,13 @@ static SmallVector<Value> masksOf(ThreadContext &t, tt::LoadOp op, size_t reg, s
 }
 
 namespace {
-/// The accesses of a load that a thread makes, each once: others are the same element of memory.
+/// Finds repeated accesses of a load in one thread: accesses to the same elements of memory are made once.
 class Repeats {
 public:
   explicit Repeats(tt::LoadOp op) : repeats(repeatsOf(op)) {
     if (!repeats.empty()) layout = ttg::layoutOf(op.getType());
   }
-  /// The first register of an earlier access that is the same as that from `reg` on; otherwise `reg`.
+  /// The first register of an earlier access to the same elements as that of `reg`; otherwise `reg`.
   size_t firstOf(size_t reg) {
     if (repeats.empty()) return reg;
     return first.try_emplace(accessKey(layout, repeats, static_cast<int64_t>(reg)), reg).first->second;
@@ -182,26 +183,26 @@ static Value both(ThreadContext &t, Value x, Value y) {
   return x && y ? Value(arith::AndIOp::create(t.b, x, y)) : x ? x : y;
 }
 
-/// What the threads that perform an operation have found, for all threads that hold it. The threads meet on the way, and all earlier work
-/// of the block is done. `met`: they have met right before the operation.
-static ThreadValues shareResults(ThreadContext &t, Operation *op, const ThreadValues &results, Type pointer, bool met = false) {
+/// Sends the results of an operation from the threads that perform it to all threads that hold them. This needs a barrier, so all earlier
+/// work of the CTA is done. `isSynchronized`: a barrier comes right before the operation.
+static ThreadValues shareResults(ThreadContext &t, Operation *op, const ThreadValues &results, Type pointer, bool isSynchronized = false) {
   if (t.isAlone || scratchBytes(op) == 0) return results;
   Type type = results.front().getType();
   Value base = scratch(t, op);
-  if (!met) sync(t); // all threads have read what was in this scratch memory before
+  if (!isSynchronized) ctaBarrier(t); // all threads have read the earlier contents of this scratch memory
   auto tile = dyn_cast<RankedTensorType>(pointer);
   if (tile)
     storeFlat(t, base, results, ttg::layoutOf(tile), 0);
   else
     ptx::StoreSharedOp::create(t.b, base, ValueRange{toMemory(t, results.front())}, performs(t, pointer));
-  sync(t);
+  ctaBarrier(t);
   if (t.config.getCtas() == 1) t.sinceBarrier.clear();
   return tile ? loadAllFlat(t, base, ttg::layoutOf(tile), type) : ThreadValues{loadFlat(t, base, t.i32(0), type)};
 }
 
 LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
-  bool met = !t.isAlone && orderAccess(t, op);
-  // Threads that loaded one element each for itself could find different values, and go different ways.
+  bool isSynchronized = !t.isAlone && orderAccess(t, op);
+  // Threads that each load the element could see different values, and diverge.
   bool isShared = scratchBytes(op) != 0;
   Value first = isShared ? performs(t, op.getPtr().getType()) : Value();
   Repeats repeats(op);
@@ -238,7 +239,7 @@ LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
     for (Value value : load.getValues())
       results.push_back(fromMemory(t, value, type));
   }
-  t.set(op.getResult(), shareResults(t, op, results, op.getPtr().getType(), met));
+  t.set(op.getResult(), shareResults(t, op, results, op.getPtr().getType(), isSynchronized));
   return success();
 }
 
@@ -300,26 +301,26 @@ static ptx::Atomic atomicOf(tt::RMWOp kind) {
   return ptx::Atomic::exch;
 }
 
-/// Whether the copy engine may still be writing to memory for the kernel.
-static bool hasStoresByEngine(Operation *op) {
+/// True if the kernel has TMA stores, which may still be in flight.
+static bool hasTmaStores(Operation *op) {
   WalkResult walk = op->getParentOfType<tt::FuncOp>().walk([](ttg::TmaStoreOp) { return WalkResult::interrupt(); });
   return walk.wasInterrupted();
 }
 
-/// The atomic operation on a scalar is one thread's, for the block: it releases what the other threads did before as well. What the copy
-/// engine does for a thread is finished before the thread releases it.
+/// Inserts barriers for an atomic operation on a scalar. One thread performs it for the CTA, and its release covers the accesses of all
+/// threads. TMA stores are completed before the release.
 static void orderAtomic(ThreadContext &t, Operation *op, ptx::Order order) {
   if (t.isAlone) return;
   bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
-  if (releases && hasStoresByEngine(op)) ptx::TmaWaitOp::create(t.b, 0, /*read=*/false);
+  if (releases && hasTmaStores(op)) ptx::TmaWaitOp::create(t.b, 0, /*read=*/false);
   if (releases && !isa<RankedTensorType>(op->getOperand(0).getType())) {
-    meet(t);
+    clusterBarrier(t);
     t.sinceBarrier.clear();
   }
   orderAccess(t, op);
 }
 
-/// What memory holds afterwards.
+/// The value in memory after the operation.
 static Value combined(ImplicitLocOpBuilder &b, tt::RMWOp kind, Value old, Value value) {
   switch (kind) {
   case tt::RMWOp::AND: return arith::AndIOp::create(b, old, value);
@@ -341,14 +342,14 @@ static Value atomicByCompareSwap(ThreadContext &t, tt::AtomicRMWOp op, ptx::Orde
   Type type = value.getType(), bits = t.b.getIntegerType(type.getIntOrFloatBitWidth());
   auto asBits = [&](Value x) -> Value { return x.getType() == bits ? x : Value(arith::BitcastOp::create(t.b, bits, x)); };
   Value always = arith::ConstantOp::create(t.b, t.b.getBoolAttr(true));
-  // Volatile, because other threads may be changing it.
+  // Volatile, because other threads may change the value.
   auto first =
       ptx::LoadGlobalOp::create(t.b, TypeRange{bits}, address, predicate, ValueRange(), ptx::Cache::none, ptx::Eviction::normal, true);
   Value goesOn = predicate ? predicate : always;
   auto loop = scf::WhileOp::create(t.b, TypeRange{bits}, ValueRange{first.getValues()[0], goesOn});
   OpBuilder::InsertionGuard guard(t.b);
-  SmallVector<Location> places(2, t.b.getLoc());
-  Block *test = t.b.createBlock(&loop.getBefore(), {}, TypeRange{bits, t.b.getI1Type()}, places);
+  SmallVector<Location> locations(2, t.b.getLoc());
+  Block *test = t.b.createBlock(&loop.getBefore(), {}, TypeRange{bits, t.b.getI1Type()}, locations);
   scf::ConditionOp::create(t.b, test->getArgument(1), ValueRange{test->getArgument(0)});
   Block *body = t.b.createBlock(&loop.getAfter(), {}, TypeRange{bits}, {t.b.getLoc()});
   Value seen = body->getArgument(0);
@@ -373,7 +374,7 @@ LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op) {
   bool isAdd = op.getAtomicRmwOp() == tt::RMWOp::FADD;
   bool native = bits >= 32 || (isAdd && (type.isF16() || (type.isBF16() && t.target.bf16Atomics)));
   orderAtomic(t, op, order);
-  // One fence for all elements of a thread, where each would have one of its own.
+  // One fence for all elements of a thread, instead of one for each element.
   const ThreadValues &addresses = t.get(op.getPtr());
   size_t width = widthOf(op);
   bool fenced = native && addresses.size() > width && order != ptx::Order::relaxed;
@@ -424,10 +425,11 @@ LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op) {
 
 //===----------------------------------------------------------------------------------------------------------- spinning
 
-// A lock is tried again and again:                       while tl.atomic_cas(lock, 0, 1) == 1: pass
-// A flag is looked at again and again:                   while tl.load(flag, volatile=True) == 0: pass
-// Three barriers in each attempt, by which all threads learn what the first one has found, would
-// keep the block from taking a lock that has just become free; so would a release in each, which waits for all stores.
+// Spin locks and spin loops:
+//     while tl.atomic_cas(lock, 0, 1) == 1: pass
+//     while tl.load(flag, volatile=True) == 0: pass
+// An attempt by all threads takes three barriers to share the result of the first one. That delays taking a lock that has just become
+// free. A release in each attempt does so as well, because it waits for all stores.
 
 Operation *triedBy(scf::WhileOp loop) {
   auto isAttempt = [](Operation &op) {
@@ -444,7 +446,7 @@ Operation *triedBy(scf::WhileOp loop) {
   return isPlain && isScalar && llvm::hasSingleElement(loop.getAfter().front()) ? &*attempt : nullptr;
 }
 
-/// Whether each attempt takes a lock, and the loop goes on where another program has it: then the attempt has changed nothing.
+/// True if each attempt tries to take a lock, and the loop continues while another program holds it. A failed attempt changes nothing.
 static bool isSpinLock(scf::WhileOp loop, tt::AtomicCASOp swap) {
   auto compare = loop.getConditionOp().getCondition().getDefiningOp<arith::CmpIOp>();
   APInt expected, taken, seen;
@@ -456,34 +458,34 @@ static bool isSpinLock(scf::WhileOp loop, tt::AtomicCASOp swap) {
          (goesOn == arith::CmpIPredicate::ne ? seen == expected : goesOn == arith::CmpIPredicate::eq && seen != expected);
 }
 
-/// A pause between attempts is some naps of so many nanoseconds.
-constexpr uint32_t nap = 100;
+/// A pause between attempts is a number of sleeps of this many nanoseconds.
+constexpr uint32_t sleepNanoseconds = 100;
 
-/// The naps of the first pause; each further one has half as many. Programs that have waited for long ask often, those that have just come
-/// do not: the more of them a multiprocessor runs, the longer an attempt takes where all ask, and the release that they wait for.
-static int64_t napsOf(ThreadContext &t) {
-  constexpr int64_t residentWarps = 64, most = 16;
-  return std::clamp<int64_t>(residentWarps / t.config.getWarps(), 1, most);
+/// The number of sleeps of the first pause; each further pause has half as many. So programs that have waited long retry often, and new
+/// ones do not. Many programs on an SM that retry at once slow down each attempt, and also the release that they wait for.
+static int64_t sleepsOf(ThreadContext &t) {
+  constexpr int64_t residentWarps = 64, maxSleeps = 16;
+  return std::clamp<int64_t>(residentWarps / t.config.getWarps(), 1, maxSleeps);
 }
 
-/// `while` the attempts of `lowerSpin` fail: in front of them a fence releases what the program has done, once.
+/// The retry loop of a lock. A fence before it performs the release once, instead of one in each attempt.
 static LogicalResult lowerSpinLock(ThreadContext &t, scf::WhileOp loop, tt::AtomicCASOp swap) {
   ptx::Order order = orderOf(swap.getSem());
   bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
   if (releases) ptx::FenceOp::create(t.b, scopeOf(swap.getScope()));
   Type i32 = t.b.getI32Type();
-  auto fresh = scf::WhileOp::create(t.b, TypeRange{i32}, ValueRange{t.i32(napsOf(t))});
+  auto fresh = scf::WhileOp::create(t.b, TypeRange{i32}, ValueRange{t.i32(sleepsOf(t))});
   Block *attempt = t.b.createBlock(&fresh.getBefore(), {}, TypeRange{i32}, {t.b.getLoc()});
   if (failed(lowerBlock(t, loop.getBefore().front()))) return failure();
   if (releases) attempt->walk([&](ptx::CompareSwapOp op) { op->setAttr(ptx::alreadyReleasedName, t.b.getUnitAttr()); });
   scf::ConditionOp::create(t.b, t.getScalar(loop.getConditionOp().getCondition()), ValueRange{attempt->getArgument(0)});
   Block *pause = t.b.createBlock(&fresh.getAfter(), {}, TypeRange{i32}, {t.b.getLoc()});
-  Value naps = pause->getArgument(0);
-  auto repeated = scf::ForOp::create(t.b, t.i32(0), naps, t.i32(1));
+  Value sleeps = pause->getArgument(0);
+  auto repeated = scf::ForOp::create(t.b, t.i32(0), sleeps, t.i32(1));
   t.b.setInsertionPointToStart(repeated.getBody());
-  ptx::SleepOp::create(t.b, nap);
+  ptx::SleepOp::create(t.b, sleepNanoseconds);
   t.b.setInsertionPointToEnd(pause);
-  Value half = arith::ShRUIOp::create(t.b, naps, t.i32(1));
+  Value half = arith::ShRUIOp::create(t.b, sleeps, t.i32(1));
   scf::YieldOp::create(t.b, ValueRange{arith::MaxUIOp::create(t.b, half, t.i32(1))});
   return success();
 }
@@ -511,7 +513,7 @@ LogicalResult lowerSpin(ThreadContext &t, scf::WhileOp loop, Operation *attempt)
     t.isAlone = false;
     if (failed(lowered)) return failure();
   }
-  sync(t);
+  ctaBarrier(t);
   t.sinceBarrier.clear();
   return success();
 }

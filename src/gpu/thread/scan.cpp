@@ -1,11 +1,11 @@
-// A scan goes through the bits of the coordinate along its dimension, the lowest first, whether a register, a lane or a warp holds them.
-// Before bit k, each element holds the combination of its aligned group of 2^k up to itself, and every thread of a group knows the group's
-// total; then
+// A scan processes the bits of the coordinate along its dimension from the lowest on. A bit may belong to registers, lanes or warps.
+// Before bit k, each element holds the combination of its aligned group of 2^k elements up to itself. Every thread of a group knows the
+// group's total. Then
 //     in the upper group of each pair:  value = combine(total of the lower group, value)
 //     in both:                          total = combine(lower total, upper total)
-// A total comes from another register, by a butterfly shuffle, or through shared memory from another
-// warp. Values wait: what precedes this thread's lowest run of registers is gathered in `before` and
-// combined with them once, at the end. A reverse scan does the same with the bits inverted.
+// A total comes from another register, by a butterfly shuffle, or from another warp through shared memory. Values are updated late: what
+// precedes this thread's lowest run of registers is combined in `before`, and added to the values once, at the end. A reverse scan
+// inverts the bits.
 #include "gpu/thread/lowerings.h"
 #include "ir/refusal.h"
 
@@ -19,13 +19,13 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 namespace {
-/// What precedes a run of registers. `exists` null: there is something if `values` is not empty.
+/// The combination of all elements before a run of registers. `exists` null: there is one if `values` is not empty.
 struct Before {
   ThreadValues values;
   Value exists;
 };
 
-/// A scan in progress. A run is a set of registers that hold neighbours along the dimension; its own elements are combined already.
+/// A scan in progress. A run is a set of registers with contiguous elements along the dimension; its own elements are already combined.
 struct Scan {
   tt::ScanOp op;
   bool reverse = false;
@@ -45,13 +45,14 @@ static std::map<int64_t, ThreadValues> totalsOfLane(ThreadContext &t, const std:
   return others;
 }
 
-/// A slot for each total and thread: its warp's neighbour reads what the thread of the same lane wrote.
+/// Exchanges totals between warps through shared memory. Each thread writes its totals, and reads those of the same lane in the warp that
+/// differs by `bit`.
 static std::map<int64_t, ThreadValues> totalsOfWarp(ThreadContext &t, Operation *op, const std::map<int64_t, ThreadValues> &totals,
                                                     int64_t bit) {
   Value base = scratch(t, op);
   int64_t threads = t.config.getWarps() << laneBits;
-  Value neighbour = arith::XOrIOp::create(t.b, t.thread, t.i32(bit << laneBits));
-  sync(t);
+  Value peer = arith::XOrIOp::create(t.b, t.thread, t.i32(bit << laneBits));
+  ctaBarrier(t);
   std::map<int64_t, ThreadValues> others;
   for (bool loads : {false, true}) {
     int64_t start = 0;
@@ -59,7 +60,7 @@ static std::map<int64_t, ThreadValues> totalsOfWarp(ThreadContext &t, Operation 
       Type type = totals.begin()->second[i].getType(), inMemory = memoryType(t, type);
       int64_t bytes = inMemory.getIntOrFloatBitWidth() / 8;
       start = (start + 7) / 8 * 8;
-      Value address = arith::AddIOp::create(t.b, base, arith::MulIOp::create(t.b, loads ? neighbour : t.thread, t.i32(bytes)));
+      Value address = arith::AddIOp::create(t.b, base, arith::MulIOp::create(t.b, loads ? peer : t.thread, t.i32(bytes)));
       for (auto &[reg, total] : totals) {
         if (loads) {
           auto load = ptx::LoadSharedOp::create(t.b, TypeRange{inMemory}, address, Value(), static_cast<uint32_t>(start));
@@ -70,12 +71,12 @@ static std::map<int64_t, ThreadValues> totalsOfWarp(ThreadContext &t, Operation 
         start += threads * bytes;
       }
     }
-    if (!loads) sync(t);
+    if (!loads) ctaBarrier(t);
   }
   return others;
 }
 
-/// Handles the lowest bits, as long as they are registers: values are combined at once. Returns how many bits those were.
+/// Handles the lowest bits while they are register bits: values are combined at once. Returns the number of these bits.
 static FailureOr<size_t> scanRuns(ThreadContext &t, Scan &scan, ArrayRef<AxisBit> order) {
   size_t next = 0;
   int64_t registers = static_cast<int64_t>(scan.held.size());
@@ -101,7 +102,7 @@ static FailureOr<size_t> scanRuns(ThreadContext &t, Scan &scan, ArrayRef<AxisBit
   return next;
 }
 
-/// Puts `lower` before what precedes a run, in the threads where `applies` holds (null: in all).
+/// Combines `lower` with what precedes a run, in the threads where `applies` holds (null: in all).
 static LogicalResult prepend(ThreadContext &t, Scan &scan, Before &run, const ThreadValues &lower, Value applies) {
   if (run.values.empty()) {
     run.values = lower;
@@ -125,14 +126,14 @@ static LogicalResult prepend(ThreadContext &t, Scan &scan, Before &run, const Th
   return success();
 }
 
-/// The same for all runs that the total of `group` belongs to.
+/// Does the same for all runs that belong to the total of `group`.
 static LogicalResult prependToGroup(ThreadContext &t, Scan &scan, int64_t group, const ThreadValues &lower, Value applies) {
   for (auto &[run, preceding] : scan.before)
     if ((run & ~scan.doneMask) == group && failed(prepend(t, scan, preceding, lower, applies))) return failure();
   return success();
 }
 
-/// Handles a bit that distinguishes registers, above bits that do not.
+/// Handles a register bit above bits of other kinds.
 static LogicalResult scanRegisters(ThreadContext &t, Scan &scan, int64_t bit) {
   std::map<int64_t, ThreadValues> joined;
   for (auto &[reg, total] : scan.totals) {
@@ -148,7 +149,7 @@ static LogicalResult scanRegisters(ThreadContext &t, Scan &scan, int64_t bit) {
   return success();
 }
 
-/// Handles a bit that distinguishes lanes or warps. After the last one the total of the whole is not needed.
+/// Handles a lane or warp bit. After the last one the total is not needed.
 static LogicalResult scanThreads(ThreadContext &t, Scan &scan, Axis axis, int64_t bit, bool isLast) {
   Value own = axis == Axis::lane ? t.lane : t.warp;
   Value isUpper = arith::CmpIOp::create(t.b, scan.reverse ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ne,
@@ -171,7 +172,7 @@ static LogicalResult scanThreads(ThreadContext &t, Scan &scan, Axis axis, int64_
   return success();
 }
 
-/// What precedes each run, combined into its values.
+/// Combines what precedes each run into its values.
 static LogicalResult addPreceding(ThreadContext &t, Scan &scan) {
   for (size_t reg = 0; reg < scan.held.size(); ++reg) {
     const Before &preceding = scan.before[static_cast<int64_t>(reg) & ~scan.runMask];
@@ -197,7 +198,7 @@ LogicalResult lowerScan(ThreadContext &t, tt::ScanOp op) {
   for (size_t next = *done; next < order->size(); ++next) {
     auto [axis, number] = (*order)[next];
     int64_t bit = int64_t(1) << number;
-    if (axis == Axis::block) return bug(op, "it runs along a dimension that is split over blocks");
+    if (axis == Axis::block) return bug(op, "it runs along a dimension that is split over CTAs");
     bool isLast = next + 1 == order->size();
     if (failed(axis == Axis::reg ? scanRegisters(t, scan, bit) : scanThreads(t, scan, axis, bit, isLast))) return failure();
   }

@@ -1,7 +1,7 @@
-// Buffers in shared memory, and what fills and empties them. A buffer's value is the address of its first byte; where an element of it lies
-// is said by its type, so that every access is one address of the thread plus constants:
+// Buffers in shared memory, their loads, stores and asynchronous copies. A buffer's value is the address of its first byte. The type says
+// where each element is, so that every access is one address per thread plus constants:
 //   ttg.load_shared %buffer : !ttg.buffer<1 x f16, #ttg.shared<128x64, ...>> -> tensor<128x64xf16, #operand>
-//   -> place = XOR over the bits of lane and warp; ldmatrix.x4 [buffer + place], ldmatrix.x4 [buffer + place + 2048], ...
+//   -> offset = XOR over the bits of lane and warp; ldmatrix.x4 [buffer + offset], ldmatrix.x4 [buffer + offset + 2048], ...
 #include "gpu/layout/verify_plan.h"
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/named_barriers.h"
@@ -25,26 +25,26 @@ static SharedLayout sharedOf(Value buffer) {
 //===------------------------------------------------------------------------------------------------------------- addresses
 
 namespace {
-/// Addresses of a thread's registers in a tile in shared memory: few registers with addresses, and constants to be added. `nothing`: a zero
-/// that makes them different ones in each iteration for ptxas, or null.
+/// Addresses of a thread's registers in a tile in shared memory: a few registers with addresses, plus constants. `variantZero`: a
+/// loop-variant zero that stops ptxas from hoisting the addresses (see loopVariantZero), or null.
 class SharedAddresses {
 public:
-  SharedAddresses(ThreadContext &t, Value base, const Layout &layout, const SharedLayout &shared, Value nothing)
+  SharedAddresses(ThreadContext &t, Value base, const Layout &layout, const SharedLayout &shared, Value variantZero)
       : t(t), offsets(offsetBases(layout, shared)), additive(splitAdd(offsets)), base(base) {
     inTile = arith::XOrIOp::create(t.b, xorBases(t, t.lane, offsets[static_cast<size_t>(Axis::lane)]),
                                    xorBases(t, t.warp, offsets[static_cast<size_t>(Axis::warp)]));
-    if (nothing) inTile = arith::AddIOp::create(t.b, inTile, nothing);
+    if (variantZero) inTile = arith::AddIOp::create(t.b, inTile, variantZero);
   }
 
   std::pair<Value, uint32_t> of(int64_t reg) {
     const std::vector<uint32_t> &registers = offsets[static_cast<size_t>(Axis::reg)];
-    uint32_t added = 0, turned = 0;
+    uint32_t added = 0, xored = 0;
     for (size_t bit = 0; bit < registers.size(); ++bit)
-      if (reg >> bit & 1) (additive >> bit & 1 ? added : turned) ^= registers[bit];
-    Value &address = addresses[turned];
+      if (reg >> bit & 1) (additive >> bit & 1 ? added : xored) ^= registers[bit];
+    Value &address = addresses[xored];
     if (!address) {
-      Value place = turned ? Value(arith::XOrIOp::create(t.b, inTile, t.i32(turned))) : inTile;
-      address = arith::AddIOp::create(t.b, base, place);
+      Value offset = xored ? Value(arith::XOrIOp::create(t.b, inTile, t.i32(xored))) : inTile;
+      address = arith::AddIOp::create(t.b, base, offset);
     }
     return {address, added};
   }
@@ -70,7 +70,7 @@ static Value allocated(ThreadContext &t, Operation *op) {
 
 LogicalResult lowerAlloc(ThreadContext &t, ttg::AllocOp op) {
   Value address = allocated(t, op);
-  if (!address) return bug(op, "this buffer has no place in shared memory");
+  if (!address) return bug(op, "this buffer has no offset in shared memory");
   t.set(op.getResult(), {address});
   return success();
 }
@@ -78,17 +78,16 @@ LogicalResult lowerAlloc(ThreadContext &t, ttg::AllocOp op) {
 static void makeBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
   constexpr int64_t barrierBytes = 8;
   for (int64_t i = 0; i < cast<ttg::BarriersType>(op.getType()).getCount(); ++i) {
-    Value place = arith::AddIOp::create(t.b, t.getScalar(op.getResult()), t.i32(i * barrierBytes));
-    ptx::MbarrierInitOp::create(t.b, place, op.getArrivals(), Value());
+    Value barrier = arith::AddIOp::create(t.b, t.getScalar(op.getResult()), t.i32(i * barrierBytes));
+    ptx::MbarrierInitOp::create(t.b, barrier, op.getArrivals(), Value());
   }
 }
 
 LogicalResult lowerAllocBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
   Value address = allocated(t, op);
-  if (!address) return bug(op, "these barriers have no place in shared memory");
+  if (!address) return bug(op, "these barriers have no offset in shared memory");
   t.set(op.getResult(), {address});
-  // Those that stand one behind the other are made at the last of them, in one branch: ptxas puts a fence in front of each branch's. All
-  // see them there.
+  // Consecutive allocations are initialized together, at the last of them, in one branch: ptxas inserts a fence before each branch.
   Operation *next = op->getNextNode();
   while (isa<arith::ConstantOp>(next))
     next = next->getNextNode();
@@ -104,7 +103,7 @@ LogicalResult lowerAllocBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
       makeBarriers(t, barriers);
   }
   ptx::MbarrierInitFenceOp::create(t.b);
-  if (t.hasProducer && t.config.getCtas() != 1) { // blocks arrive at one another's barriers
+  if (t.hasProducer && t.config.getCtas() != 1) { // CTAs arrive at each other's barriers
     ptx::ClusterArriveOp::create(t.b, /*relaxed=*/true);
     ptx::ClusterWaitOp::create(t.b);
   } else {
@@ -130,7 +129,7 @@ static Value barrierAt(ThreadContext &t, Value barriers, Value index) {
   return arith::AddIOp::create(t.b, t.getScalar(barriers), arith::ShLIOp::create(t.b, t.getScalar(index), t.i32(3)));
 }
 
-/// Bits of 1 to 8 bytes as an integer, and back.
+/// Packs values of 1 to 8 bytes in total into an integer, and back.
 Value packed(ThreadContext &t, ValueRange values) {
   int64_t bits = 0;
   for (Value value : values)
@@ -149,25 +148,25 @@ ThreadValues unpacked(ThreadContext &t, Value word, Type element) {
   return {word.getType() == element ? word : Value(arith::BitcastOp::create(t.b, element, word))};
 }
 
-/// Whether the plan of an access to a buffer holds; if not, `op` is told.
+/// Verifies the plan of an access to a buffer, and reports an error on `op` if it is invalid.
 template <typename Plan>
 static LogicalResult prove(Operation *op, const SharedLayout &shared, const Layout &layout, const Plan &plan,
                            std::optional<std::string> (*verify)(const Plan &, const Layout &, const SharedLayout &)) {
-  std::optional<std::string> wrong = verifyBuffer(shared);
-  if (!wrong) wrong = verify(plan, layout, shared);
-  return wrong ? bug(op, "the plan of its access to shared memory does not hold: " + *wrong) : success();
+  std::optional<std::string> error = verifyBuffer(shared);
+  if (!error) error = verify(plan, layout, shared);
+  return error ? bug(op, "the plan of its access to shared memory is invalid: " + *error) : success();
 }
 
 FailureOr<ThreadValues> loadTile(ThreadContext &t, Operation *op, Value base, const Layout &layout, const SharedLayout &shared, Type type) {
   Type inMemory = memoryType(t, type);
-  SharedAddresses places(t, base, layout, shared, Value());
+  SharedAddresses addresses(t, base, layout, shared, Value());
   ThreadValues results(static_cast<size_t>(layout.registersPerThread()), Value());
   if (std::optional<MatrixPlan> matrix = matricesRead(layout, shared, type)) {
     if (failed(prove(op, shared, layout, *matrix, verifyMatrices))) return failure();
-    Value place = arith::XOrIOp::create(t.b, xorBases(t, t.lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
-                                        xorBases(t, t.warp, matrix->warpOffsets));
+    Value offsetInTile = arith::XOrIOp::create(t.b, xorBases(t, t.lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
+                                               xorBases(t, t.warp, matrix->warpOffsets));
     for (const MatrixPlan::Instruction &instruction : matrix->instructions) {
-      Value address = arith::AddIOp::create(t.b, base, arith::XOrIOp::create(t.b, place, t.i32(instruction.offset)));
+      Value address = arith::AddIOp::create(t.b, base, arith::XOrIOp::create(t.b, offsetInTile, t.i32(instruction.offset)));
       SmallVector<Type> words(static_cast<size_t>(matrix->matrices), t.b.getI32Type());
       auto load = ptx::LdmatrixOp::create(t.b, words, address, matrix->transposed);
       for (auto [index, word] : llvm::enumerate(load.getValues()))
@@ -180,7 +179,7 @@ FailureOr<ThreadValues> loadTile(ThreadContext &t, Operation *op, Value base, co
   if (failed(prove(op, shared, layout, access, verifyVectors))) return failure();
   for (const VectorAccess::Vector &vector : access.vectors) {
     if (results[static_cast<size_t>(vector.registers[0])]) continue;
-    auto [address, offset] = places.of(vector.registers[0]);
+    auto [address, offset] = addresses.of(vector.registers[0]);
     // At most 8 values are loaded at once: more are packed in words.
     size_t count = vector.registers.size();
     size_t perWord = count > 8 ? count / 4 : 1;
@@ -201,15 +200,15 @@ FailureOr<ThreadValues> loadTile(ThreadContext &t, Operation *op, Value base, co
 }
 
 LogicalResult storeTile(ThreadContext &t, Operation *op, Value base, const Layout &layout, const SharedLayout &shared, ValueRange held,
-                        bool stmatrix, Value nothing) {
+                        bool stmatrix, Value variantZero) {
   Type type = held.front().getType();
   if (std::optional<MatrixPlan> matrix = matricesWritten(layout, shared, type, stmatrix)) {
     if (failed(prove(op, shared, layout, *matrix, verifyMatrices))) return failure();
-    Value place = arith::XOrIOp::create(t.b, xorBases(t, t.lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
-                                        xorBases(t, t.warp, matrix->warpOffsets));
-    if (nothing) place = arith::AddIOp::create(t.b, place, nothing);
+    Value offsetInTile = arith::XOrIOp::create(t.b, xorBases(t, t.lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
+                                               xorBases(t, t.warp, matrix->warpOffsets));
+    if (variantZero) offsetInTile = arith::AddIOp::create(t.b, offsetInTile, variantZero);
     for (const MatrixPlan::Instruction &instruction : matrix->instructions) {
-      Value address = arith::AddIOp::create(t.b, base, arith::XOrIOp::create(t.b, place, t.i32(instruction.offset)));
+      Value address = arith::AddIOp::create(t.b, base, arith::XOrIOp::create(t.b, offsetInTile, t.i32(instruction.offset)));
       SmallVector<Value> words;
       for (int64_t i = 0; i < matrix->matrices; ++i)
         words.push_back(packed(
@@ -218,7 +217,7 @@ LogicalResult storeTile(ThreadContext &t, Operation *op, Value base, const Layou
     }
     return success();
   }
-  SharedAddresses places(t, base, layout, shared, nothing);
+  SharedAddresses addresses(t, base, layout, shared, variantZero);
   Value first = holdsFirstCopy(t, layout);
   VectorAccess access = vectorAccess(layout, shared);
   if (failed(prove(op, shared, layout, access, verifyVectors))) return failure();
@@ -237,7 +236,7 @@ LogicalResult storeTile(ThreadContext &t, Operation *op, Value base, const Layou
         words.push_back(packed(t, ValueRange(values).slice(i, perWord)));
       values = words;
     }
-    auto [address, offset] = places.of(vector.registers[0]);
+    auto [address, offset] = addresses.of(vector.registers[0]);
     ptx::StoreSharedOp::create(t.b, address, values, first, static_cast<uint32_t>(offset));
   }
   return success();
@@ -258,7 +257,7 @@ LogicalResult lowerStoreShared(ThreadContext &t, ttg::StoreSharedOp op) {
 }
 
 LogicalResult lowerCtaBarrier(ThreadContext &t, ttg::CtaBarrierOp op) {
-  if (!t.hasProducer || !op.getAllWarps()) return sync(t), success();
+  if (!t.hasProducer || !op.getAllWarps()) return ctaBarrier(t), success();
   int64_t warps = t.config.getWarps() + 1 + (op->getParentOfType<tt::FuncOp>()->hasAttr(ttg::dequantizePartitionName) ? warpsOfGroup : 0);
   ptx::BarrierOp::create(t.b, allWarpsBarrier, static_cast<uint32_t>(warps << laneBits));
   return success();
@@ -266,7 +265,7 @@ LogicalResult lowerCtaBarrier(ThreadContext &t, ttg::CtaBarrierOp op) {
 
 LogicalResult lowerFenceAsync(ThreadContext &t, ttg::FenceAsyncOp op) {
   if (op->hasAttr(ttg::interleavedStoresName)) interleaveStores(t);
-  if (t.target.tma) ptx::FenceAsyncOp::create(t.b); // older ones have no engine that it could matter to
+  if (t.target.tma) ptx::FenceAsyncOp::create(t.b); // older GPUs have no TMA
   return success();
 }
 
@@ -278,31 +277,31 @@ LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
   SharedLayout shared = sharedOf(op.getBuffer());
   VectorAccess access = vectorAccess(layout, shared);
   if (failed(prove(op, shared, layout, access, verifyVectors))) return failure();
-  // As wide as both memories have the same neighbours: pointers' are `ttg.vector` registers.
+  // The width is limited by contiguous elements in both memories: for pointers, `ttg.vector` registers.
   auto width = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
   int64_t elements = std::min(width ? width.getInt() : 1, registersInOrder(access));
   int64_t bytes = elements * shared.elementBytes();
   if (bytes < 4) return bug(op, "an asynchronous copy moves 4 bytes at least");
-  SharedAddresses places(t, t.getScalar(op.getBuffer()), layout, shared, Value());
+  SharedAddresses addresses(t, t.getScalar(op.getBuffer()), layout, shared, Value());
   const ThreadValues &pointers = t.get(op.getPointers());
   Value first = holdsFirstCopy(t, layout);
   for (const VectorAccess::Vector &vector : access.vectors)
     for (size_t i = 0; i < vector.registers.size(); i += static_cast<size_t>(elements)) {
       size_t reg = static_cast<size_t>(vector.registers[i]);
-      auto [address, offset] = places.of(vector.registers[i]);
+      auto [address, offset] = addresses.of(vector.registers[i]);
       Value mask = op.getMask() ? t.get(op.getMask())[reg] : Value();
-      // Copies would write the same bytes again; a false mask writes zeros, so that it cannot keep them off.
-      if (first) return bug(op, "a tile that several threads hold cannot be copied asynchronously");
+      // A copy by several threads would write the same bytes again. A false mask writes zeros, so it cannot prevent that.
+      if (first) return bug(op, "a tile with elements held by several threads cannot be copied asynchronously");
       ptx::CopyAsyncOp::create(t.b, address, pointers[reg], mask, static_cast<uint32_t>(bytes), static_cast<uint32_t>(offset));
     }
   return success();
 }
 
-/// The boxes of a tile: one a block of columns. `emit` gets a box's coordinates and the address of its bytes.
+/// Emits the TMA boxes of a tile: one for each block of columns. `emit` gets the coordinates of a box and its address in the buffer.
 static LogicalResult forBoxes(ThreadContext &t, Operation *op, Value buffer, ValueRange coordinates,
                               llvm::function_ref<void(ValueRange, Value)> emit) {
   std::optional<TmaBox> box = copiedBox(allocOf(buffer));
-  if (!box) return bug(op, "the copy engine cannot fill this buffer");
+  if (!box) return bug(op, "TMA cannot fill this buffer");
   Value base = t.getScalar(buffer);
   for (int64_t i = 0; i < box->copies; ++i) {
     SmallVector<Value> at;
@@ -314,7 +313,7 @@ static LogicalResult forBoxes(ThreadContext &t, Operation *op, Value buffer, Val
   return success();
 }
 
-/// Of the threads that come by: the producer's first, where it is the producer's work.
+/// The predicate of the thread that issues a TMA copy: the first lane of the producer warp, if the copy is the producer's work.
 static Value startsCopies(ThreadContext &t, Operation *op) {
   if (!op->hasAttr(ttg::producerName)) return isFirstThread(t);
   return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));
@@ -332,31 +331,32 @@ LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
   int64_t parts = isForAll ? *boxesPerCta(cast<ttg::BufferType>(op.getBuffer().getType()), blocks) : 1;
   return forBoxes(t, op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
     Value starts = predicate;
-    SmallVector<Value> place(at);
+    SmallVector<Value> coordinates(at);
     if (parts != 1) { // its rows of each box
       TmaBox whole = *copiedBox(allocOf(op.getBuffer()));
       int64_t rows = whole.box[1] / parts;
-      place[1] = arith::AddIOp::create(t.b, place[1], arith::MulIOp::create(t.b, rank, t.i32(rows)));
+      coordinates[1] = arith::AddIOp::create(t.b, coordinates[1], arith::MulIOp::create(t.b, rank, t.i32(rows)));
       address = arith::AddIOp::create(t.b, address, arith::MulIOp::create(t.b, rank, t.i32(rows * whole.spanBytes)));
     } else if (isForAll) {
       Value isMine = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, rank, t.i32(box++ % blocks));
       starts = arith::AndIOp::create(t.b, predicate, isMine);
     }
-    ptx::TmaLoadOp::create(t.b, t.getScalar(op.getMap()), place, address, barrier, starts, evict, all);
+    ptx::TmaLoadOp::create(t.b, t.getScalar(op.getMap()), coordinates, address, barrier, starts, evict, all);
   });
 }
 
-/// Whether stores of an iteration before may still be under way, which come in no order with this one. Those of one iteration are apart;
-/// additions come in any order.
+/// True if TMA stores of an earlier iteration may still be in flight, which are not ordered with this one. Stores of one iteration are
+/// disjoint, and additions commute.
 static bool mayOvertake(ttg::TmaStoreOp op) {
   if (op.getAdds()) return false;
   if (!op->getParentOfType<scf::ForOp>() && !op->getParentOfType<scf::WhileOp>()) return false;
   for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode())
-    if (auto store = dyn_cast<ttg::TmaStoreOp>(before); store && !store.getAdds()) return false; // it has waited for all of them
+    if (auto store = dyn_cast<ttg::TmaStoreOp>(before); store && !store.getAdds())
+      return false; // that store has waited for all earlier ones
   return true;
 }
 
-/// What a warpgroup that stores its own rows adds to the first row's number, and to the address of a box.
+/// For a per-warp-group store: what a warpgroup adds to the first row and to the address of a box, and its first thread.
 struct WarpGroupRows {
   Value row, offset, isFirst;
 };
@@ -376,15 +376,15 @@ LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op) {
   Value predicate = own ? rows.isFirst : isFirstThread(t);
   if (mayOvertake(op)) ptx::TmaWaitOp::create(t.b, 0, /*read=*/false);
   LogicalResult done = forBoxes(t, op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
-    SmallVector<Value> place(at);
+    SmallVector<Value> coordinates(at);
     if (own) {
-      place[1] = arith::AddIOp::create(t.b, place[1], rows.row);
+      coordinates[1] = arith::AddIOp::create(t.b, coordinates[1], rows.row);
       address = arith::AddIOp::create(t.b, address, rows.offset);
     }
     auto reduce = op.getAdds() ? ptx::ReduxAttr::get(t.b.getContext(), ptx::Redux::add) : ptx::ReduxAttr();
-    ptx::TmaStoreOp::create(t.b, t.getScalar(op.getMap()), place, address, predicate, reduce);
+    ptx::TmaStoreOp::create(t.b, t.getScalar(op.getMap()), coordinates, address, predicate, reduce);
   });
-  if (succeeded(done)) ptx::TmaCommitOp::create(t.b); // of the other threads: empty groups
+  if (succeeded(done)) ptx::TmaCommitOp::create(t.b); // the other threads commit empty groups
   return done;
 }
 
@@ -400,7 +400,7 @@ LogicalResult lowerBarrierWait(ThreadContext &t, ttg::BarrierWaitOp op) {
   return success();
 }
 
-/// One lane arrives for its warp, once all threads of the warp have come this far.
+/// One lane arrives for its warp, after all threads of the warp have reached this point.
 LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp op) {
   ptx::WarpBarrierOp::create(t.b);
   Value predicate = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));

@@ -1,4 +1,4 @@
-// Types, values and places of one thread: see thread_context.h.
+// Types, values, indices and barriers of one thread: see thread_context.h.
 #include "gpu/thread/thread_context.h"
 
 #include "gpu/schedule/named_barriers.h"
@@ -51,7 +51,7 @@ Value ThreadContext::i64(int64_t value) {
   return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
 }
 Value ThreadContext::constant(Type type, Attribute value) {
-  // An 8-bit float is its bits.
+  // An 8-bit float is represented by its bits.
   if (auto number = dyn_cast<FloatAttr>(value); number && number.getType() != type)
     value = b.getIntegerAttr(type, number.getValue().bitcastToAPInt());
   return arith::ConstantOp::create(b, cast<TypedAttr>(value));
@@ -70,15 +70,15 @@ Value programCount(ThreadContext &t, int64_t axis) {
   return axis == 0 && t.config.getCtas() > 1 ? Value(arith::DivUIOp::create(t.b, blocks, t.i32(t.config.getCtas()))) : blocks;
 }
 
-Value xorBases(ThreadContext &t, Value place, const std::vector<uint32_t> &bases) {
-  // Bits that move equally far are handled together: one mask and one shift.
+Value xorBases(ThreadContext &t, Value index, const std::vector<uint32_t> &bases) {
+  // Bits that move by the same distance share one mask and one shift.
   std::map<int64_t, int64_t> masks; // by distance
   for (size_t from = 0; from < bases.size(); ++from)
     for (uint32_t rest = bases[from]; rest; rest &= rest - 1)
       masks[llvm::countr_zero(rest) - static_cast<int64_t>(from)] |= int64_t(1) << from;
   Value sum;
   for (auto [distance, mask] : masks) {
-    Value part = arith::AndIOp::create(t.b, place, t.i32(mask));
+    Value part = arith::AndIOp::create(t.b, index, t.i32(mask));
     if (distance > 0) part = arith::ShLIOp::create(t.b, part, t.i32(distance));
     if (distance < 0) part = arith::ShRUIOp::create(t.b, part, t.i32(-distance));
     sum = sum ? Value(arith::XOrIOp::create(t.b, sum, part)) : part;
@@ -87,15 +87,15 @@ Value xorBases(ThreadContext &t, Value place, const std::vector<uint32_t> &bases
 }
 
 Value flatIndex(ThreadContext &t, const Layout &layout, int64_t reg) {
-  Value place =
+  Value index =
       arith::XOrIOp::create(t.b, xorBases(t, t.lane, layout.basesOf(Axis::lane)), xorBases(t, t.warp, layout.basesOf(Axis::warp)));
   uint32_t moved = 0, own = layout.apply(reg, 0, 0, 0);
   for (Axis axis : {Axis::lane, Axis::warp})
     for (uint32_t basis : layout.basesOf(axis))
       moved |= basis;
   // Bits that only registers set are added: values that differ by a constant can share an address.
-  if (moved & own) return arith::XOrIOp::create(t.b, place, t.i32(own));
-  return arith::AddIOp::create(t.b, place, t.i32(own));
+  if (moved & own) return arith::XOrIOp::create(t.b, index, t.i32(own));
+  return arith::AddIOp::create(t.b, index, t.i32(own));
 }
 
 Value holdsFirstCopy(ThreadContext &t, const Layout &layout) {
@@ -109,16 +109,16 @@ Value isFirstThread(ThreadContext &t) {
   return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.thread, t.i32(0));
 }
 
-void sync(ThreadContext &t) {
+void ctaBarrier(ThreadContext &t) {
   if (t.hasProducer)
     ptx::BarrierOp::create(t.b, tilesBarrier, static_cast<uint32_t>(t.config.getWarps() << laneBits));
   else
     ptx::BarrierOp::create(t.b);
 }
 
-void meet(ThreadContext &t) {
+void clusterBarrier(ThreadContext &t) {
   if (t.config.getCtas() == 1) {
-    sync(t);
+    ctaBarrier(t);
     return;
   }
   waitAtBarrier(t);
@@ -137,8 +137,8 @@ void waitAtBarrier(ThreadContext &t) {
 }
 
 Value scratch(ThreadContext &t, Operation *op) {
-  auto place = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
-  int64_t offset = place ? place.getInt() : 0;
+  auto attribute = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
+  int64_t offset = attribute ? attribute.getInt() : 0;
   t.sharedBytes = std::max(t.sharedBytes, offset + gpu::scratchBytes(op));
   Value base = ptx::SharedBaseOp::create(t.b, t.b.getI32Type());
   return offset ? arith::AddIOp::create(t.b, base, t.i32(offset)) : base;

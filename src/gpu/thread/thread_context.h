@@ -1,6 +1,6 @@
-// What every lowering of an operation on tiles to one thread's scalars works with. A tile becomes as many scalars as the thread has
-// registers in the tile's layout: the context knows which scalars stand for which value, and where the next operation is put. The
-// lowerings themselves are free functions, declared in lowerings.h.
+// The context of the lowerings from operations on tiles to scalars of one thread. A tile becomes as many scalars as the thread has
+// registers in the tile's layout. The context maps each value to its scalars, and has the insertion point. The lowerings are free
+// functions, declared in lowerings.h.
 #pragma once
 
 #include "gpu/thread/access_log.h"
@@ -16,7 +16,7 @@ namespace tilewright::gpu {
 using mlir::LogicalResult;
 using mlir::Type;
 using mlir::Value;
-/// The scalars that stand for a value, one for each register of the thread.
+/// The scalars of a value, one for each register of the thread.
 using ThreadValues = llvm::SmallVector<Value, 4>;
 
 struct ThreadContext {
@@ -26,15 +26,16 @@ struct ThreadContext {
   ttg::ConfigAttr config;
   GpuTarget target;
   mlir::ImplicitLocOpBuilder b;
-  Value thread, lane, warp; ///< the thread's numbers, as i32: `lane` in its warp, `warp` and `thread` in its block
+  Value thread, lane, warp; ///< the thread's indices, as i32: `lane` in its warp, `warp` and `thread` in its CTA
   llvm::DenseMap<Value, ThreadValues> parts;
   AccessLog sinceBarrier;
   llvm::DenseMap<std::pair<Value, Value>, bool>
-      disjointBases;        ///< by the arguments that pointers come from: what ttg::assumeNoAlias has said
-  bool hasProducer = false; ///< a warpgroup after the kernel's warps holds no tiles, and takes part only in syncs for everybody
-  bool hasArrived = false;  ///< at a barrier of the cluster that it has not waited for yet
-  bool isAlone = false;     ///< the code lowered now runs in one thread of the block, and meets no other
-  int64_t sharedBytes = 0;  ///< of scratch memory that operations have requested
+      disjointBases; ///< by the kernel arguments of pointers: cached results of ttg::assumeNoAlias
+  bool hasProducer =
+      false; ///< a producer warpgroup follows the kernel's warps; it holds no tiles, and takes part only in barriers of all warps
+  bool hasArrived = false; ///< the CTA has arrived at a cluster barrier, and has not waited for it
+  bool isAlone = false;    ///< the code being lowered runs in one thread of the CTA, without barriers
+  int64_t sharedBytes = 0; ///< of scratch memory that operations have requested
 
   // ---- types: pointers are i64, buffers and barriers i32, 8-bit floats i8
   Type scalarType(Type element);
@@ -55,28 +56,28 @@ struct ThreadContext {
 
 // ---- where a thread is
 
-/// XOR of `bases[i]` over the bits set in `place`.
-Value xorBases(ThreadContext &t, Value place, const std::vector<uint32_t> &bases);
-/// The row-major index in the tile of the element in register `reg` of `layout`, as i32.
+/// XOR of `bases[i]` over the bits set in `index`.
+Value xorBases(ThreadContext &t, Value index, const std::vector<uint32_t> &bases);
+/// The row-major index of the element in register `reg` of `layout`, as i32.
 Value flatIndex(ThreadContext &t, const Layout &layout, int64_t reg);
-/// True in the threads that hold the first copy of their elements; null if nothing is held twice.
+/// True in the threads that hold the first copy of their elements; null if there are no copies.
 Value holdsFirstCopy(ThreadContext &t, const Layout &layout);
 Value isFirstThread(ThreadContext &t);
-/// Of the launch's grid along an axis: the program, and how many there are.
+/// The program id along an axis of the launch grid, and the number of programs.
 Value programId(ThreadContext &t, int64_t axis);
 Value programCount(ThreadContext &t, int64_t axis);
 
 // ---- what threads do together
 
-/// The threads of the block that hold tiles meet.
-void sync(ThreadContext &t);
-/// All threads of the program meet, and see what the others have written.
-void meet(ThreadContext &t);
-/// The first half of a meeting, which does not wait; `waitAtBarrier` waits, once the first half has happened. Between
-/// the halves nothing changes what others may still be reading, and no control flow enters or leaves a loop or branch.
+/// Inserts a barrier of the CTA's threads that hold tiles.
+void ctaBarrier(ThreadContext &t);
+/// Inserts a barrier of all threads of the program, in all CTAs of the cluster. After it, they see each other's writes.
+void clusterBarrier(ThreadContext &t);
+/// Arrives at the cluster barrier, without waiting; `waitAtBarrier` waits if there was an arrival. In between, peers may still be
+/// reading: nothing they read changes, and no control flow enters or leaves a loop or branch.
 void arriveAtBarrier(ThreadContext &t);
 void waitAtBarrier(ThreadContext &t);
-/// The shared memory that scratchBytes promises to `op`. All threads may use it between two barriers.
+/// The shared memory that scratchBytes reserves for `op`. All threads may use it between two barriers.
 Value scratch(ThreadContext &t, mlir::Operation *op);
 
 } // namespace tilewright::gpu

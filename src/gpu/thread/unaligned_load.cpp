@@ -1,10 +1,10 @@
-// Eight halves of a row that starts anywhere, as a product of rows of 1025 reads them. One by one they are
-// eight loads, and eight stores to shared memory; a cp.async needs addresses that are multiples of 4 bytes.
-//   before: %v = tt.load %p {ttg.unaligned, ttg.vector = 8}       %p is a multiple of 2 bytes alone
-//   after:  %low:4 = ptx.load_global (%p and not 15)    %high:4 = ptx.load_global (%p and not 15) + 16 if it is wanted
+// Loads eight 16-bit elements of a row that starts at any element, as a matmul with rows of 1025 needs them. One by one, they are eight
+// loads and eight stores to shared memory; cp.async needs addresses that are multiples of 4 bytes.
+//   before: %v = tt.load %p {ttg.unaligned, ttg.vector = 8}       %p is only a multiple of 2 bytes
+//   after:  %low:4 = ptx.load_global (%p and not 15)    %high:4 = ptx.load_global (%p and not 15) + 16 if it is needed
 //           the four words of %high:%low from byte %p and 15 on: by 8 bytes, by 4, and by the rest (prmt)
-// Masks of rows and of columns are separated: what differs from element to element is the same in all rows, and is computed once for
-// them. A load whose bytes are all unneeded is omitted: memory before a tensor's first row, or after its last one, may not exist.
+// Masks of rows and of columns are separated: conditions that differ between elements are the same in all rows, and are computed once. If
+// no byte is needed, there is no load: memory before the first row or after the last row of a tensor may not exist.
 #include "gpu/thread/lowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t wordBytes = 4;
 
-/// The conditions all of which must hold for this one.
+/// Collects the conditions whose conjunction is the mask.
 void collectConditions(Value mask, llvm::SmallSetVector<Value, 4> &conditions) {
   auto both = mask.getDefiningOp<arith::AndIOp>();
   if (matchPattern(mask, m_One())) return;
@@ -76,16 +76,16 @@ private:
   Value isNonZero(Value value) { return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, value, t.i32(0)); }
   Value bitsOf(Value mask, int64_t bits) { return arith::SelectOp::create(b, mask, t.i32(bits), t.i32(0)); }
 
-  /// Whether an element of the first words is needed, and one of the words after them; null: always.
+  /// The conditions that an element of the first words is needed, and one of the words after them; null: always.
   std::pair<Value, Value> wanted() {
     if (single.empty()) return {common, logicalAnd(common, isNonZero(shift))};
     Value all = t.i32(0);
     for (auto [i, mask] : llvm::enumerate(single))
       all = arith::OrIOp::create(b, all, bitsOf(mask, int64_t(1) << i));
     Value elements = arith::ShRUIOp::create(b, shift, t.i32(llvm::Log2_64(static_cast<uint64_t>(elementBytes))));
-    Value placed = arith::ShLIOp::create(b, all, elements);
-    Value low = isNonZero(arith::AndIOp::create(b, placed, t.i32((int64_t(1) << count) - 1)));
-    return {logicalAnd(common, low), logicalAnd(common, isNonZero(arith::ShRUIOp::create(b, placed, t.i32(count))))};
+    Value shiftedMask = arith::ShLIOp::create(b, all, elements);
+    Value low = isNonZero(arith::AndIOp::create(b, shiftedMask, t.i32((int64_t(1) << count) - 1)));
+    return {logicalAnd(common, low), logicalAnd(common, isNonZero(arith::ShRUIOp::create(b, shiftedMask, t.i32(count))))};
   }
 
   SmallVector<Value> load(Value address, Value predicate, ptx::Cache cache, ptx::Eviction eviction) {
@@ -95,7 +95,7 @@ private:
     return SmallVector<Value>(op.getValues());
   }
 
-  /// Of twice as many words, those from byte `shift` on.
+  /// Half of the words, from byte `shift` on.
   SmallVector<Value> shifted(SmallVector<Value> words) {
     size_t wantedWords = words.size() / 2;
     for (size_t step = wantedWords / 2; step > 0; step /= 2) {
@@ -111,17 +111,17 @@ private:
     return words;
   }
 
-  /// Zeros where an element is masked off.
+  /// Sets elements that are masked off to zero.
   SmallVector<Value> masked(SmallVector<Value> words) {
-    if (single.empty()) return words; // what is not loaded is zero
+    if (single.empty()) return words; // words that are not loaded are zero
     int64_t each = wordBytes / elementBytes, bits = 8 * elementBytes;
     for (auto [i, word] : llvm::enumerate(words)) {
-      Value kept = t.i32(0);
+      Value mask = t.i32(0);
       for (int64_t j = 0; j < each; ++j) {
         auto ones = static_cast<int32_t>(((uint64_t(1) << bits) - 1) << (j * bits));
-        kept = arith::OrIOp::create(b, kept, bitsOf(single[i * static_cast<size_t>(each) + static_cast<size_t>(j)], ones));
+        mask = arith::OrIOp::create(b, mask, bitsOf(single[i * static_cast<size_t>(each) + static_cast<size_t>(j)], ones));
       }
-      word = arith::AndIOp::create(b, word, kept);
+      word = arith::AndIOp::create(b, word, mask);
     }
     return words;
   }
@@ -131,7 +131,7 @@ private:
   Value common;              // the condition of all elements; null: none
   SmallVector<Value> single; // the additional condition of each element; none, or one for each
   int64_t count, elementBytes, bytes;
-  Value shift, start; // bytes before the first needed one; the aligned address
+  Value shift, start; // bytes before the first needed element; the aligned address
 };
 
 } // namespace
