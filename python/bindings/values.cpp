@@ -232,7 +232,8 @@ static Value valueOfModule(nb::handle object) {
   std::string name = moduleName(object);
   llvm::StringRef rest = name;
   if (rest.consume_front("tilewright") || rest.consume_front("triton")) {
-    if (std::shared_ptr<Namespace> ours = languageModule("triton" + rest.str())) return Value::nameSpace(ours);
+    bool isTritons = !rest.empty() || memberOr(object, "__version__", nb::none()).equal(nb::str(tritonVersion().text.c_str()));
+    if (std::shared_ptr<Namespace> ours = languageModule((isTritons ? "triton" : "tilewright") + rest.str())) return Value::nameSpace(ours);
   }
   return Value::nameSpace(objectScope(object, name));
 }
