@@ -63,7 +63,7 @@ def build(version, jobs, scratch):
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     env["CMAKE_BUILD_PARALLEL_LEVEL"] = str(jobs)
     if shutil.which("ccache"):
-        env |= {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CCACHE_BASEDIR": str(root), "CCACHE_NOHASHDIR": "true"}
+        env |= {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache", "CCACHE_BASEDIR": str(root), "CCACHE_NOHASHDIR": "true"}
     tools = root / "build" / f"wheel-venv-{version}"  # pip of its own: an old one may not know what it is to build
     if not (tools / "bin" / "pip").exists():
         subprocess.run([python, "-m", "venv", tools], check=True)

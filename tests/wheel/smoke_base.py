@@ -144,7 +144,7 @@ def test_another_llvm_in_the_process():
     others = sorted(glob.glob("/usr/lib/llvm-*/lib/libLLVM*.so*") + glob.glob("/usr/lib/x86_64-linux-gnu/libLLVM*.so*"))
     assert others, "install libllvm22, which this test loads first"
     program = f"import ctypes; ctypes.CDLL({others[-1]!r}, ctypes.RTLD_GLOBAL)\nimport smoke_base\nsmoke_base.test_a_kernel()\nprint('done')"
-    environment = os.environ | {"PYTHONPATH": os.path.dirname(os.path.abspath(__file__)), "TILEWRIGHT_CACHE": "0"}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([os.path.dirname(os.path.abspath(__file__)), os.environ.get("PYTHONPATH", "")]), "TILEWRIGHT_CACHE": "0"}
     done = run(sys.executable, "-c", program, env=environment)
     assert done.stdout == "done\n", done.stderr
 

@@ -82,7 +82,7 @@ def test_an_error_points_at_the_line(random):
 
 def test_the_interpreter(tmp_path):
     program = "import numpy as np, smoke_numpy\nsmoke_numpy.test_softmax(np.random.default_rng(1))\nprint('done')"
-    environment = os.environ | {"TRITON_INTERPRET": "1", "PYTHONPATH": os.path.dirname(os.path.abspath(__file__))}
+    environment = os.environ | {"TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join([os.path.dirname(os.path.abspath(__file__)), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=120)
     assert done.stdout == "done\n", done.stderr
 
@@ -99,6 +99,7 @@ def double_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + i, tl.load(x_ptr + i, mask=i < n) * 2, mask=i < n)
 
 def kernel_fn(x):
+    x = np.ascontiguousarray(x)
     out = np.empty_like(x)
     double_kernel[(triton.cdiv(x.size, 64),)](x, out, x.size, BLOCK=64)
     return out
