@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 import zipfile
 
 root = pathlib.Path(__file__).resolve().parent.parent
@@ -64,11 +65,15 @@ def build(version, jobs, scratch):
     env["CMAKE_BUILD_PARALLEL_LEVEL"] = str(jobs)
     if shutil.which("ccache"):
         env |= {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache", "CCACHE_BASEDIR": str(root), "CCACHE_NOHASHDIR": "true"}
-    tools = root / "build" / f"wheel-venv-{version}"  # pip of its own: an old one may not know what it is to build
-    if not (tools / "bin" / "pip").exists():
-        subprocess.run([python, "-m", "venv", tools], check=True)
-    (root / "build").mkdir(exist_ok=True)
-    run_with_progress([tools / "bin" / "python", "-m", "pip", "wheel", "-v", "--no-deps", "--wheel-dir", scratch, "."], env, root / "build" / f"wheel-{version}.log")
+    # The build back end is installed once, at a place that does not change: else ccache would not find the bindings again.
+    tools = root / "build" / f"wheel-venv-{version}"
+    pip = [tools / "bin" / "python", "-m", "pip"]
+    if not (tools / "complete").exists():
+        subprocess.run([python, "-m", "venv", "--clear", tools], check=True)
+        requires = tomllib.loads((root / "pyproject.toml").read_text())["build-system"]["requires"]
+        subprocess.run([*pip, "install", "-q", "--disable-pip-version-check", *requires], env=env, check=True)
+        (tools / "complete").touch()
+    run_with_progress([*pip, "wheel", "-v", "--no-deps", "--no-build-isolation", "--wheel-dir", scratch, "."], env, root / "build" / f"wheel-{version}.log")
     (built,) = pathlib.Path(scratch).glob("*.whl")
     return built
 
@@ -113,6 +118,8 @@ def faults_of_library(path):
     else:
         names = {line.split()[-1].partition("@")[0] for line in output_of("nm", "-D", "--defined-only", path).splitlines()}
         yield from (f"{path.name} exports {name}" for name in sorted(names) if not re.fullmatch(allowed, name))
+    if str(root).encode() in path.read_bytes():
+        yield f"{path.name} names the folder that it was built in"
     if ".symtab" in output_of("readelf", "-SW", path):
         yield f"{path.name} is not stripped"
 
