@@ -26,6 +26,8 @@ LINKED = [
     ("LLVM", r"libLLVM.*", "Apache-2.0 WITH LLVM-exception", "Optimizer and code generators for x86-64 and NVPTX"),
     ("zlib", r"libz", "Zlib", "Compression"),
     ("zstd", r"libzstd", "BSD-3-Clause", "Compression"),
+    ("glibc", r"libc_nonshared", "LGPL-2.1-or-later", "The part of the C library that every shared library has, with an exception for linking"),
+    ("libgcc", r"libgcc(_eh)?", "GPL-3.0-or-later WITH GCC-exception-3.1", "Support functions of the compiler"),
     ("nanobind", r"libnanobind.*", "BSD-3-Clause", "Bindings of C++ to Python"),
 ]
 # Sources by other authors inside LLVM's libLLVMSupport; their notices are in LLVM's license file or public domain.
@@ -70,9 +72,9 @@ def from_debian(archives, llvm):
     """purl, version and the file of the license of one component."""
     package = debian_package(sorted(archives)[0])
     if not package:
-        return f"pkg:generic/llvm@{llvm}", llvm, None
+        return None, llvm, None
     name, full = package
-    version = re.sub(r"^\d+:|[+.]dfsg.*|-[^-]*$", "", re.sub(r"[+.]dfsg.*", "", full))
+    version = re.sub(r"^\d+:", "", re.sub(r"-[^-]*$|[+.]dfsg.*", "", full))  # that of the authors: 1.2.13 of 1:1.2.13.dfsg-1
     return f"pkg:deb/debian/{name}@{full.replace(':', '%3A').replace('+', '%2B')}?arch=amd64", version, pathlib.Path("/usr/share/doc", name, "copyright")
 
 
