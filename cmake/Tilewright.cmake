@@ -24,7 +24,7 @@ function(tilewright_library name)
 endfunction()
 
 # tilewright_precompile(target owner HEADERS): the target uses the owner's precompiled headers. The owner itself states them; all targets of an owner
-# have the same options for the compiler.
+# have the same options for the compiler. Headers in <> keep the path of the checkout out of what ccache compares.
 function(tilewright_precompile target owner)
   if(NOT TILEWRIGHT_PCH OR NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
     return()
