@@ -177,7 +177,9 @@ public:
 
 private:
   bool isOfLanguage() const {
-    return PyFunction_Check(function.get()) && memberOr(nb::handle(function.get()), "__triton_builtin__", nb::none()).ptr() == Py_True;
+    nb::handle marked(function.get());
+    if (memberOr(marked, "__triton_builtin__", nb::none()).ptr() != Py_True) return false;
+    return nb::isinstance(marked, nb::module_::import_("types").attr("FunctionType")); // PyFunction_Check is not in the stable interface
   }
 
   Shared function;
