@@ -64,7 +64,7 @@ def build(version, jobs, scratch):
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     env["CMAKE_BUILD_PARALLEL_LEVEL"] = str(jobs)
     if shutil.which("ccache"):
-        env |= {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache", "CCACHE_BASEDIR": str(root), "CCACHE_NOHASHDIR": "true"}
+        env |= {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": str(root / "tools" / "ccache.sh"), "CCACHE_BASEDIR": str(root), "CCACHE_NOHASHDIR": "true"}
     # The build back end is installed once, at a place that does not change: else ccache would not find the bindings again.
     tools = root / "build" / f"wheel-venv-{version}"
     pip = [tools / "bin" / "python", "-m", "pip"]

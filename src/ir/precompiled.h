@@ -1,4 +1,5 @@
-// The headers that most files with IR include, compiled once. No file relies on it: each includes what it uses, and builds with TILEWRIGHT_PCH=OFF.
+// The headers that most files with IR include, compiled once. No file relies on it: each includes what it uses, and builds with
+// TILEWRIGHT_PCH=OFF.
 #include "ir/tt.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
