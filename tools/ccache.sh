@@ -3,8 +3,8 @@
 #
 #     tools/ccache.sh clang++-22 ...
 #
-# A precompiled header holds absolute paths. ccache therefore compares, in its place, the file NAME.pch.sum: a checksum of all headers in it. Paths
-# into the build folder, where ninja starts compilers, become relative.
+# A precompiled header holds absolute paths, so that it is made in each build folder. What ccache compares in its place is the file NAME.pch.sum: a
+# checksum of all headers in it. Paths into the build folder, where ninja starts compilers, become relative.
 export CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=true
 makes=
 for word; do
@@ -17,6 +17,6 @@ for word; do
   set -- "$@" "$word"
 done
 [ "$makes" ] || exec ccache "$@"
-ccache "$@" || exit
+"$@" || exit
 # "a.pch: b.h c.h" over several lines; names with blanks are no headers of ours.
 sed -e 's/^[^:]*://' -e 's/\\$//' "$depends" | xargs cat | sha256sum >"${depends%.d}.sum"
