@@ -10,7 +10,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := true
 export PYTHONPATH := $(CURDIR)/$(BUILD)/python
 
-.PHONY: all setup demo check test bench release docs asan tsan coverage format clean help
+.PHONY: all setup demo check test bench release wheel wheel-test docs asan tsan coverage format clean help
 
 all: setup
 	@test -f $(BUILD)/build.ninja || cmake --preset dev -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON) >$(BUILD)/configure.log 2>&1 \
@@ -39,6 +39,14 @@ release: setup
 	@cmake --preset release -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON)
 	@ninja -C $(BUILD)/release -j $(JOBS)
 	@$(PYTHON) tools/size.py $(BUILD)/release
+
+# dist/*.whl for each Python, checked against what their names promise.
+wheel: setup
+	@python3 tools/wheel.py --jobs $(JOBS) $(WHEEL_FLAGS)
+
+# Installs them into fresh environments and runs tests/wheel there. Closes with "N passed, N failed".
+wheel-test:
+	@python3 tools/wheel_test.py $(WHEEL_TEST_FLAGS)
 
 # The site, in English and Chinese. Its tools have an environment of their own, made at the first call.
 docs: all
@@ -80,6 +88,8 @@ help:
 	@echo 'make test       run all tests              (TEST_FLAGS="--only unit lit")'
 	@echo 'make bench      compare with rivals         (BENCH_FLAGS="--only gemm" or "--sweep")'
 	@echo 'make release    build self-contained, print the sizes'
+	@echo 'make wheel      build dist/*.whl            (WHEEL_FLAGS="--python 3.12")'
+	@echo 'make wheel-test install and test them       (WHEEL_TEST_FLAGS="--only 3.12-numpy2")'
 	@echo 'make docs       build the site into build/site'
 	@echo 'make asan       build and test with the address and undefined-behaviour sanitizers'
 	@echo 'make tsan       build and test launches and compilation from eight threads with the thread sanitizer'

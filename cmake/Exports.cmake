@@ -1,6 +1,6 @@
 # Writes what libtilewright exports, as a script for the linker:
 #
-#     cmake -DNM=nm -DVERSION=0.1.0 -DOBJECTS="a.o;b.o" -DOUT=exports.ld -P cmake/Exports.cmake
+#     cmake -DNM=nm -DVERSION=0.2.0 -DOBJECTS="a.o;b.o" -DOUT=exports.ld -P cmake/Exports.cmake
 #
 # The C interface is for everybody. The Python extension calls the C++ functions behind it, so that those which its objects name are exported
 # as well, under a version of their own that promises nothing from one release to the next. Everything else stays hidden: a host process may

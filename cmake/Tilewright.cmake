@@ -1,9 +1,10 @@
 # The functions that build files use.
 
 # tilewright_library(gpu NEEDS ir support FILES a.cpp b.cpp): a static library that sees only what it needs.
+# PRECOMPILED: its files include MLIR's headers, which src/ir/precompiled.h compiles once.
 # FOR_PYTHON: the Python extension calls its functions, so that libtilewright must be able to export them (Exports.cmake chooses).
 function(tilewright_library name)
-  cmake_parse_arguments(ARG "FOR_PYTHON" "" "NEEDS;FILES" ${ARGN})
+  cmake_parse_arguments(ARG "FOR_PYTHON;PRECOMPILED" "" "NEEDS;FILES" ${ARGN})
   add_library(tilewright_${name} STATIC ${ARG_FILES})
   if(ARG_FOR_PYTHON)
     set_target_properties(tilewright_${name} PROPERTIES CXX_VISIBILITY_PRESET default)
@@ -12,11 +13,28 @@ function(tilewright_library name)
     target_link_libraries(tilewright_${name} PUBLIC tilewright_${need})
   endforeach()
   target_compile_options(tilewright_${name} PRIVATE -Wall -Wextra -Wno-unused-parameter -fno-exceptions)
+  if(ARG_PRECOMPILED)
+    tilewright_precompile(tilewright_${name} tilewright_ir)
+  endif()
   foreach(dialect tt ptx ttg)
     if(TARGET tilewright_${dialect}_tablegen)
       add_dependencies(tilewright_${name} tilewright_${dialect}_tablegen)
     endif()
   endforeach()
+endfunction()
+
+# tilewright_precompile(target owner HEADERS): the target uses the owner's precompiled headers. The owner itself states them; all targets of an owner
+# have the same options for the compiler. Headers in <> keep the path of the checkout out of what ccache compares.
+function(tilewright_precompile target owner)
+  if(NOT TILEWRIGHT_PCH OR NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp") # for ccache
+  if(target STREQUAL owner)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  else()
+    target_precompile_headers(${target} REUSE_FROM ${owner})
+  endif()
 endfunction()
 
 # tilewright_dialect(tt): the generated parts of src/ir/tt.td, in the build folder beside it.
@@ -39,10 +57,14 @@ endfunction()
 add_library(tilewright_llvm INTERFACE)
 add_library(tilewright_llvm_support INTERFACE) # LLVM's containers and streams alone
 if(TILEWRIGHT_STATIC)
-  target_link_libraries(tilewright_llvm_support INTERFACE ${LLVM_LIBRARY_DIR}/libLLVMSupport.a ${LLVM_LIBRARY_DIR}/libLLVMDemangle.a z zstd dl pthread)
+  # The archives of zlib and zstd: a wheel may need no shared library besides those of C and C++.
+  find_library(tilewright_zlib libz.a REQUIRED)
+  find_library(tilewright_zstd libzstd.a REQUIRED)
+  set(tilewright_compression ${tilewright_zlib} ${tilewright_zstd})
+  target_link_libraries(tilewright_llvm_support INTERFACE ${LLVM_LIBRARY_DIR}/libLLVMSupport.a ${LLVM_LIBRARY_DIR}/libLLVMDemangle.a ${tilewright_compression} dl pthread)
   file(GLOB tilewright_archives ${LLVM_LIBRARY_DIR}/libMLIR*.a ${LLVM_LIBRARY_DIR}/libLLVM*.a)
   list(FILTER tilewright_archives EXCLUDE REGEX "CAPI|Test|MLIRExecutionEngineShared|SPIRV|AMDGPU|AArch64|ARM|Mips|Hexagon|RISCV|PowerPC|SystemZ|WebAssembly|Sparc|BPF|AVR|MSP430|Lanai|XCore|VE|LoongArch|M68k|Xtensa")
-  target_link_libraries(tilewright_llvm INTERFACE -Wl,--start-group ${tilewright_archives} -Wl,--end-group z zstd dl pthread)
+  target_link_libraries(tilewright_llvm INTERFACE -Wl,--start-group ${tilewright_archives} -Wl,--end-group ${tilewright_compression} dl pthread)
 else()
   target_link_libraries(tilewright_llvm_support INTERFACE LLVM)
   target_link_libraries(tilewright_llvm INTERFACE MLIR LLVM)

@@ -196,7 +196,7 @@ def host_module(module, names, head):
 
 def files():
     testing = [name for name, value in vars(tilewright.testing).items() if not name.startswith("_") and getattr(value, "__module__", "").endswith("testing")]
-    made = {FOLDER.parent / "__init__.pyi": host_module(tilewright, [*tilewright.__all__, "tilewright_version"], PACKAGE),
+    made = {FOLDER.parent / "__init__.pyi": host_module(tilewright, [*tilewright.__all__, "tilewright_version", "triton_version"], PACKAGE),
             FOLDER.parent / "testing.pyi": host_module(tilewright.testing, testing, "from typing import Any\n\n")}
     made |= {FOLDER / "__init__.pyi": language(), FOLDER.parent / "py.typed": ""}
     for path in sorted({row[0].rpartition(".")[0] for row in rows()} - {"", "tensor", "tensor_descriptor"}):

@@ -25,7 +25,7 @@ typedef struct TwKernel TwKernel;
 typedef struct TwError TwError;
 typedef struct TwMeta TwMeta;
 
-/* "0.1.0" */
+/* "0.2.0" */
 TW_API const char *twVersion(void);
 
 /* The message with its file, line, caret and advice, ready to be printed. */

@@ -51,7 +51,8 @@ static void closeGate(std::chrono::seconds most) {
 
 void defineCompiling(nb::module_ &module) {
   // Callbacks take the lock by PyGILState_Ensure, which knows the main interpreter's threads only: in another one they would wait for ever.
-  if (PyInterpreterState_Get() != PyInterpreterState_Main()) throw std::runtime_error("tilewright runs in Python's main interpreter only");
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0)
+    throw std::runtime_error("tilewright runs in Python's main interpreter only");
   nb::object os = nb::module_::import_("os"), atexit = nb::module_::import_("atexit");
   nb::object before = nb::cpp_function([] { closeGate(std::chrono::hours(1)); });
   nb::object after = nb::cpp_function(&openCompileGate);

@@ -177,7 +177,9 @@ public:
 
 private:
   bool isOfLanguage() const {
-    return PyFunction_Check(function.get()) && memberOr(nb::handle(function.get()), "__triton_builtin__", nb::none()).ptr() == Py_True;
+    nb::handle marked(function.get());
+    if (memberOr(marked, "__triton_builtin__", nb::none()).ptr() != Py_True) return false;
+    return nb::isinstance(marked, nb::module_::import_("types").attr("FunctionType")); // PyFunction_Check is not in the stable interface
   }
 
   Shared function;
@@ -232,7 +234,8 @@ static Value valueOfModule(nb::handle object) {
   std::string name = moduleName(object);
   llvm::StringRef rest = name;
   if (rest.consume_front("tilewright") || rest.consume_front("triton")) {
-    if (std::shared_ptr<Namespace> ours = languageModule("triton" + rest.str())) return Value::nameSpace(ours);
+    bool isTritons = !rest.empty() || memberOr(object, "__version__", nb::none()).equal(nb::str(tritonVersion().text.c_str()));
+    if (std::shared_ptr<Namespace> ours = languageModule((isTritons ? "triton" : "tilewright") + rest.str())) return Value::nameSpace(ours);
   }
   return Value::nameSpace(objectScope(object, name));
 }

@@ -6,8 +6,8 @@
 
 from . import _core
 
-__version__ = _core.triton_version  # of the language and the host API: TILEWRIGHT_TRITON_VERSION or the default
-tilewright_version = _core.__version__  # of the compiler
+__version__ = tilewright_version = _core.__version__  # Tilewright's. `triton.tilewright_version` exists only where `import triton` gives Tilewright.
+triton_version = _core.triton_version  # the release of Triton that `triton.__version__` reports: TILEWRIGHT_TRITON_VERSION or the default
 
 from .errors import TritonError  # noqa: E402
 from . import knobs, language  # noqa: E402

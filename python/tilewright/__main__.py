@@ -6,11 +6,16 @@ import runpy
 import sys
 import types
 
-from . import _alias, _traceback, tilewright_version
+from . import _alias, _traceback, __version__
 
 _USAGE = """usage: python -m tilewright [-m module | -c text | script.py] [arguments...]
        python -m tilewright --version
-       python -m tilewright --path    the folder that PYTHONPATH has to name for the same"""
+       python -m tilewright --path      the folder that PYTHONPATH has to name for the same
+       python -m tilewright --include   the folder of the headers for C and C++
+       python -m tilewright --library   the library for C and C++
+       python -m tilewright --cmake     the folder that -Dtilewright_DIR= has to name for find_package(tilewright)"""
+
+_FILES = {"--include": "include", "--library": "libtilewright.so.0", "--cmake": "cmake"}
 
 
 def _run_text(text):
@@ -33,9 +38,11 @@ def main():
         print(_USAGE)
         sys.exit(0 if arguments else 2)
     if arguments[0] in ("-V", "--version"):
-        return print(f"Tilewright {tilewright_version}")
+        return print(f"Tilewright {__version__}")
     if arguments[0] == "--path":
         return print(_alias.path())
+    if arguments[0] in _FILES:
+        return print(os.path.join(os.path.dirname(os.path.abspath(__file__)), _FILES[arguments[0]]))
     if arguments[0] in ("-m", "-c") and len(arguments) < 2:
         sys.exit(_USAGE)
     _alias.install()

@@ -1,4 +1,8 @@
-"""`import triton` finds Tilewright: the same module objects under a second name."""
+"""`import triton` finds Tilewright: the same module objects under a second name.
+
+The package itself is a module of its own, because `triton.__version__` is a release of Triton and `tilewright.__version__` is Tilewright's. It has the
+same names and the same values.
+"""
 
 import importlib
 import importlib.abc
@@ -6,12 +10,43 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
+import types
+
+
+class _Triton(types.ModuleType):
+    """The module `triton`: the names of `tilewright`, and Triton's __version__. What is set here is set there."""
+
+    def __getattr__(self, name):
+        try:
+            return getattr(sys.modules["tilewright"], name)
+        except AttributeError:
+            raise AttributeError(f"module 'triton' has no attribute {name!r}") from None
+
+    def __setattr__(self, name, value):
+        if name != "__version__":
+            setattr(sys.modules["tilewright"], name, value)
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name):
+        if name != "__version__":
+            delattr(sys.modules["tilewright"], name)
+        vars(self).pop(name, None)
+
+    def __dir__(self):
+        return dir(sys.modules["tilewright"])
+
+
+def _make_triton():
+    own = sys.modules["tilewright"]
+    module = _Triton("triton")
+    vars(module).update(vars(own), __version__=own.triton_version)
+    return module
 
 
 class _Loader(importlib.abc.Loader):
     def create_module(self, spec):
-        module = importlib.import_module("tilewright" + spec.name.removeprefix("triton"))
-        self._own_spec, self._own_loader = module.__spec__, module.__loader__
+        module = _make_triton() if spec.name == "triton" else importlib.import_module("tilewright" + spec.name.removeprefix("triton"))
+        self._own_spec, self._own_loader = module.__spec__, module.__loader__  # of the package as well: children start by this name
         return module
 
     def get_code(self, name):

@@ -55,7 +55,7 @@ def adopt():
         if hasattr(function, "cache_clear"):
             function.cache_clear()
     if _NAMES_TRITON in sys.modules:
-        vars(sys.modules[_NAMES_TRITON])["triton"] = sys.modules["tilewright"]
+        vars(sys.modules[_NAMES_TRITON])["triton"] = sys.modules["triton"]
     for name, names in _NOTED.items():
         if name in sys.modules:
             _renew(sys.modules[name], names)

@@ -1,5 +1,6 @@
 // `import triton.language as tl` without Python: namespaces whose members are builtins, types, functions of the prelude, and decorators.
-// `tilewright` is another name for `triton` here. Those parts of triton that belong to the host (testing, compiler, ...) are HostValues.
+// `tilewright` is another name for `triton` here, with a __version__ of its own. Those parts of triton that belong to the host (testing,
+// compiler, ...) are HostValues.
 #include "evaluate/builtins.h"
 #include "evaluate/decorators.h"
 #include "evaluate/libdevice.h"
@@ -164,13 +165,13 @@ constexpr llvm::StringLiteral hostMembers[] = {"compile",          "reinterpret"
                                                "CompilationError", "OutOfResources", "InterpreterError", "autotuner",       "aggregate",
                                                "verify",           "bench"};
 
-std::shared_ptr<Namespace> makeTriton() {
+std::shared_ptr<Namespace> makeTriton(const std::string &version) {
   auto triton = table("triton", false);
   for (const char *name : {"jit", "autotune", "heuristics", "Config", "constexpr_function"})
     triton->add(name, decoratorNamed(name));
   triton->add("cdiv", *pythonFunction("triton.cdiv")).add("next_power_of_2", *pythonFunction("triton.next_power_of_2"));
   triton->add("language", Value::nameSpace(languagePart(""))).add("runtime", Value::nameSpace(makeRuntime()));
-  triton->add("__version__", Value::string(tritonVersion().text));
+  triton->add("__version__", Value::string(version));
   triton->add("must_use_result", nativeFunctionOfHost("must_use_result", mustUseResult));
   for (llvm::StringRef name : hostModules) {
     auto module = table("triton." + name.str(), true);
@@ -192,11 +193,11 @@ std::shared_ptr<const JitFunction> libdeviceFunction(llvm::StringRef name) {
 }
 
 std::shared_ptr<Namespace> languageModule(llvm::StringRef path) {
-  static const std::shared_ptr<Namespace> triton = makeTriton();
+  static const std::shared_ptr<Namespace> triton = makeTriton(tritonVersion().text), tilewright = makeTriton(TILEWRIGHT_VERSION);
   llvm::SmallVector<llvm::StringRef> parts;
   path.split(parts, '.');
   if (parts[0] != "triton" && parts[0] != "tilewright") return nullptr;
-  std::shared_ptr<Namespace> module = triton;
+  std::shared_ptr<Namespace> module = parts[0] == "triton" ? triton : tilewright;
   for (llvm::StringRef part : llvm::drop_begin(parts)) {
     Diagnostics ignored;
     MaybeValue member = module->lookup(part, ignored);

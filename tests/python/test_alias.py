@@ -1,5 +1,6 @@
 """`import triton` finds Tilewright, in a program and in all processes that it starts, in whatever way."""
 
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -36,7 +37,7 @@ def write(tmp_path, name, text):
 
 
 def test_the_command(tmp_path):
-    assert run(tmp_path, "-m", "tilewright", "--version").strip() == f"Tilewright {tilewright.tilewright_version}"
+    assert run(tmp_path, "-m", "tilewright", "--version").strip() == f"Tilewright {tilewright.__version__}"
     text = KERNEL + "print(filled(int(sys.argv[1])), triton.__name__)"
     assert run(tmp_path, "-m", "tilewright", "-c", text, "3").split() == ["24", "tilewright"]
     write(tmp_path, "program.py", "print(filled(2), __name__, sys.argv[1:])")
@@ -93,7 +94,7 @@ def test_submodules_keep_their_identities(tmp_path):
         import triton.language as tl, tilewright, tilewright.runtime.jit
         assert triton.runtime.driver is driver is again and hasattr(driver, "active")
         assert triton.jit is jit and triton.compile is compile and triton.runtime.JITFunction is triton.runtime.jit.JITFunction
-        assert triton is tilewright and triton.runtime.jit is tilewright.runtime.jit and tl.core.constexpr is tl.constexpr
+        assert triton.runtime is tilewright.runtime and triton.runtime.jit is tilewright.runtime.jit and tl.core.constexpr is tl.constexpr
         print("same")
     """))
     assert run(tmp_path, "-m", "tilewright", "program.py").strip() == "same"
@@ -103,3 +104,35 @@ def test_modules_run_under_the_second_name(tmp_path):
     done = subprocess.run([sys.executable, "-m", "tilewright", "-m", "triton.profiler.viewer", "-h"], cwd=tmp_path, capture_output=True,
                           text=True, timeout=60)
     assert done.returncode == 0 and "FILE.hatchet" in done.stdout
+
+
+VERSIONS = """
+    import triton, tilewright
+    print(tilewright.__version__, triton.__version__, triton.tilewright_version, tilewright.triton_version, triton.compiler.compiled.__name__)
+
+    triton.added, triton.cdiv = 5, max
+    assert tilewright.added == 5 and tilewright.cdiv is max and "added" in dir(triton)
+    del triton.added
+    assert not hasattr(tilewright, "added") and not hasattr(triton, "added")
+    tilewright.later = 6
+    assert triton.later == 6
+
+    OWN = tl.constexpr(triton.tilewright_version)
+
+    @triton.jit
+    def versions(x_ptr):
+        tl.store(x_ptr, triton.__version__ == "3.8.0")
+        tl.store(x_ptr + 1, tilewright.__version__ == OWN)
+
+    x = np.zeros(2, np.int32)
+    versions[(1,)](x)
+    assert x.tolist() == [1, 1], x
+"""
+
+
+def test_each_name_has_its_version(tmp_path):
+    """`triton.__version__` is a release of Triton, `tilewright.__version__` the one that the package's metadata has; all else is shared."""
+    write(tmp_path, "program.py", VERSIONS)
+    env = os.environ | {"TILEWRIGHT_TRITON_VERSION": "3.8.0"}
+    own = importlib.metadata.version("tilewright")
+    assert run(tmp_path, "-m", "tilewright", "program.py", env=env).split() == [own, "3.8.0", own, "3.8.0", "tilewright.compiler.compiled"]

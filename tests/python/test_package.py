@@ -28,7 +28,7 @@ from triton.runtime import driver
 from triton.language.extra import libdevice
 import triton.testing, triton.compiler.errors
 import tilewright
-assert triton is tilewright and tl is tilewright.language and libdevice is tilewright.language.extra.libdevice
+assert vars(triton)["jit"] is tilewright.jit and tl is tilewright.language and libdevice is tilewright.language.extra.libdevice
 assert triton.__spec__.name == "tilewright"
 assert driver.active.get_current_target().backend == "cpu"
 try:

@@ -136,7 +136,7 @@ class CompiledKernel:
     @property
     def metadata(self):
         if self._metadata is None:
-            from .. import __version__
+            from .. import triton_version
             gpu = self._handle.gpu
             target = GPUTarget("cuda", gpu["capability"], 32) if gpu else GPUTarget("cpu", _core.target()["level"], 1)
             given = src_options(self._src) | self._handle.options
@@ -144,7 +144,7 @@ class CompiledKernel:
             # On a CPU, a program's scratch memory takes the place of shared memory. Host code divides by this number: it is not 0.
             arena = self._handle.arena_bytes
             facts = (self.name, self.hash, target, gpu["shared"] if gpu else max(arena, 1), arena, (gpu["num_ctas"] if gpu else 1, 1, 1),
-                     None, 0, 1, 0, 1, __version__)
+                     None, 0, 1, 0, 1, triton_version)
             self._metadata = KernelMetadata(*facts, **asdict(options))
         return self._metadata
 
