@@ -26,9 +26,9 @@ bool Emitter::grow(int64_t operations) {
   unit.operations += operations;
   if (unit.operations <= most) return true;
   if (unrolled.empty())
-    ops.fail(Diag::kernelTooLarge, {std::to_string(most), "is added, calls inlined,"});
+    ops.fail(Diag::kernelTooLarge, {std::to_string(most), "this statement is added and calls are inlined"});
   else
-    ops.failAt(unrolled.front(), Diag::kernelTooLarge, {std::to_string(most), "is unrolled"});
+    ops.failAt(unrolled.front(), Diag::kernelTooLarge, {std::to_string(most), "this loop is unrolled"});
   return false;
 }
 

@@ -67,7 +67,7 @@ static LogicalResult verifyTileSize(Operation *op, Type type) {
   int64_t elements = 1;
   for (int64_t size : tile.getShape()) {
     if (size <= 0 || (!llvm::isPowerOf2_64(size) && !allowsAnySize(op)))
-      return op->emitOpError("has a tile with a dimension of ") << size << " elements, which is no power of two: " << tile;
+      return op->emitOpError("has a tile with a dimension of ") << size << " elements, which is not a power of two: " << tile;
     if (size > maxTileElements || (elements *= size) > maxTileElements)
       return op->emitOpError("has a tile of more than ") << maxTileElements << " elements: " << tile;
   }
@@ -123,7 +123,7 @@ LogicalResult ReturnOp::verify() {
 
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto func = symbols.lookupNearestSymbolFrom<FuncOp>(*this, getCalleeAttr());
-  if (!func) return emitOpError("calls @") << getCallee() << ", which is no function of this module";
+  if (!func) return emitOpError("calls @") << getCallee() << ", but this module has no such function";
   FunctionType type = func.getFunctionType();
   if (TypeRange(type.getInputs()) != TypeRange(getArgs()) || TypeRange(type.getResults()) != TypeRange(getResults()))
     return emitOpError("does not fit @") << getCallee() << ", whose type is " << type;

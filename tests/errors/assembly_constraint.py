@@ -14,7 +14,7 @@
 # RUN: tilewright compile %t/k.py --kernel k --signature '*i32, HOW="=x,m"' --emit obj -o %t.o
 
 # CHECK_MEMORY: k.py:7:9: error: the constraint '=m' of this assembly names no register of this target that holds i32
-# CHECK_MEMORY: help: registers are named as in LLVM
+# CHECK_MEMORY: help: constraints are named as in LLVM
 # FLAG: error: the constraint '=@ccz' of this assembly names no register of this target that holds i32
 # INDIRECT: error: the constraint '=*r' of this assembly names no register of this target that holds i32
 # X87: error: the constraint '=f' of this assembly names no register of this target that holds i32

@@ -86,7 +86,7 @@ module {
 
 // LIMITED: %globaltimer
 // LIMITED: %globaltimer
-// CLOCK: error: this is PTX, the assembly of NVIDIA's GPUs, and the kernel is compiled for a CPU
+// CLOCK: error: this is PTX, the assembly of NVIDIA GPUs, but the kernel is compiled for a CPU
 //--- limited.mlir
 module {
   tt.func public @k(%i: !tt.ptr<i32>, %v: i32, %ns: i64, %o: !tt.ptr<i1>) {

@@ -18,7 +18,7 @@ tt.func @range_empty() {
 // -----
 
 tt.func @power_of_two() {
-  // expected-error @+1 {{dimension of 48 elements, which is no power of two}}
+  // expected-error @+1 {{dimension of 48 elements, which is not a power of two}}
   %r = tt.make_range {end = 48 : i32, start = 0 : i32} : tensor<48xi32>
   tt.return
 }
@@ -143,7 +143,7 @@ tt.func @return_type(%x: i32) -> f32 {
 // -----
 
 tt.func @unknown_callee() {
-  // expected-error @+1 {{calls @nobody, which is no function of this module}}
+  // expected-error @+1 {{calls @nobody, but this module has no such function}}
   tt.call @nobody() : () -> ()
   tt.return
 }

@@ -71,7 +71,7 @@ LogicalResult unroll(scf::ForOp loop, int64_t factor) {
   int64_t operations = 0;
   loop.getBody()->walk([&](Operation *) { ++operations; });
   if (factor > maxOperations / std::max<int64_t>(operations, 1))
-    return refuse(loop, Diag::kernelTooLarge, {std::to_string(maxOperations), "is unrolled"});
+    return refuse(loop, Diag::kernelTooLarge, {std::to_string(maxOperations), "this loop is unrolled"});
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
   Value step = loop.getStep();
   Value middle = endOfGroups(b, loop, factor);
