@@ -1,4 +1,4 @@
-// Block pointers and tensor descriptors: strided tensors in memory, from which whole blocks are taken.
+// Block pointers and tensor descriptors: a kernel loads and stores whole blocks of a strided tensor.
 
 #include "frontend/builtin_emitters.h"
 
@@ -8,7 +8,7 @@ namespace tilewright {
 
 using Value = tilewright::Value;
 
-// A number or integer scalar as `width` bits; offsets are i32 and must not be cut.
+// Returns a number or integer scalar as `width` bits. Offsets are i32, and a wider one is an error.
 static mlir::Value indexValue(Emitter &e, Arguments &args, size_t i, const Operand &x, int64_t width) {
   Scalar scalar = width == 64 ? Scalar::int64 : Scalar::int32;
   if (x.isNumber()) {
@@ -132,8 +132,7 @@ static bool readDescriptor(Emitter &e, Arguments &args, llvm::SmallVectorImpl<ml
   return indexValues(e, args, 1, 32, offsets) && sameRank(e, args, 1, offsets.size(), args[0].type.shape().size());
 }
 
-// What a descriptor with round_f32_to_tf32 gives, as the copy engine does it: 13 bits less of fraction, halves to even. Infinities and NaN
-// stay as they are.
+// Rounds as TMA does for a descriptor with round_f32_to_tf32: the fraction loses 13 bits, ties round to even. Infinities and NaN stay.
 static Maybe asDescribed(Semantics &s, const Operand &loaded, DescriptorMode mode) {
   if (!mode.roundsToTf32) return loaded;
   auto &b = s.b;
@@ -179,7 +178,7 @@ Maybe emitDescriptorStore(Emitter &e, Arguments &args) {
   return Operand::none();
 }
 
-// What the copy engine adds, compares and combines, whatever machine this is for.
+// True if TMA supports this reduction of this type. The same types are allowed on every target.
 static bool reduces(tt::DescriptorReduceKind kind, Scalar scalar) {
   bool isHalf = scalar == Scalar::fp16 || scalar == Scalar::bf16, isWide = isInteger(scalar) && bitWidth(scalar) >= 32;
   switch (kind) {
@@ -219,9 +218,9 @@ Maybe emitDescriptorXor(Emitter &e, Arguments &args) {
   return descriptorReduce(e, args, tt::DescriptorReduceKind::XOR);
 }
 
-// ---- rows by their numbers
+// ---- rows by index
 
-// The rows and the column of a gather or scatter, and the tile that it moves. False after an error.
+// Reads the arguments of a gather or scatter: row indices, column and tile. Returns false after an error.
 static bool readRows(Emitter &e, Arguments &args, size_t rows, size_t column, mlir::Value &offset, Type &moved) {
   auto wrong = [&](size_t i, llvm::StringRef wanted) {
     e.ops.failAt(args.ranges[i], Diag::rowsAccess, {args.builtin.path.str(), wanted.str(), args[i].describe()});
@@ -230,9 +229,9 @@ static bool readRows(Emitter &e, Arguments &args, size_t rows, size_t column, ml
   const Operand &descriptor = args[0], &numbers = args[rows];
   constexpr int64_t minRowsOfAll = 8;
   if (descriptor.kind != Operand::Kind::descriptor || descriptor.type.shape().size() != 2 || descriptor.type.shape()[0] != 1)
-    return wrong(0, "a descriptor of single rows, block_shape=[1, N]");
+    return wrong(0, "a descriptor with block_shape=[1, N]");
   if (!numbers.isBlock() || numbers.type.shape().size() != 1 || !numbers.type.element().isScalar() || !isInteger(numbers.type.scalar()))
-    return wrong(rows, "a tile of row numbers with one dimension");
+    return wrong(rows, "a one-dimensional tile of row indices");
   int64_t count = numbers.type.shape()[0], width = descriptor.type.shape()[1], bytes = byteSize(descriptor.type.element().scalar());
   if (count < minRowsOfAll) return wrong(rows, "at least 8 rows");
   if (width * bytes < 32) return wrong(0, "rows of at least 32 bytes");

@@ -1,4 +1,4 @@
-// Builtins that make tiles and change their shapes.
+// Builtins that create tiles and change their shapes.
 
 #include "evaluate/pointer_depth.h"
 #include "frontend/builtin_emitters.h"
@@ -54,7 +54,7 @@ Maybe emitArange(Emitter &e, Arguments &args) {
   return Operand::of(op.getResult(), type);
 }
 
-// A number as a constant of `type`, a scalar or one-element tile converted to it.
+// Returns a number as a constant of `type`, or converts a scalar or one-element tile to `type`.
 static Maybe scalarOf(Emitter &e, Arguments &args, size_t index, const Type &type) {
   if (args[index].isNumber() && type.isScalar()) {
     if (type.scalar() == Scalar::void_) return e.ops.failAt(args.ranges[index], Diag::castImpossible, {args[index].describe(), type.str()});
@@ -286,7 +286,7 @@ Maybe emitPermute(Emitter &e, Arguments &args) {
   return order ? permuted(e, args, *x, *order) : std::nullopt;
 }
 
-// Joins two tiles: it puts them side by side in a new dimension before `dim`, and then merges the two dimensions.
+// Concatenates two tiles: joins them along a new dimension before `dim`, then merges the two dimensions.
 static Operand concatenated(Emitter &e, const Operand &x, const Operand &y, int64_t dim) {
   llvm::SmallVector<int64_t> pairs(x.type.shape()), permuted, result(x.type.shape());
   pairs.push_back(2);

@@ -1,4 +1,4 @@
-// Builtins that promise, check, print or ask something, and those that only one machine has.
+// Hints, checks, printing, queries of the target, and builtins of one target only.
 
 #include "evaluate/evaluate.h"
 #include "frontend/builtin_emitters.h"
@@ -25,7 +25,7 @@ static Maybe hint(Emitter &e, Arguments &args, llvm::StringRef name, bool scalar
   if (Operation *op = x->handle.getDefiningOp()) {
     op->setDiscardableAttr(name, attribute);
   } else if (auto argument = dyn_cast<BlockArgument>(x->handle)) {
-    // A kernel parameter: the promise becomes the argument's.
+    // A hint about a kernel parameter becomes an attribute of the argument.
     auto function = dyn_cast_or_null<tt::FuncOp>(argument.getOwner()->getParentOp());
     if (function && name == tt::divisibilityName && numbers.size() == 1)
       function.setArgAttr(argument.getArgNumber(), name, e.ops.b.getI32IntegerAttr(numbers[0]));
@@ -42,7 +42,7 @@ Maybe emitMaxConstancy(Emitter &e, Arguments &args) {
   return hint(e, args, tt::constancyName, false);
 }
 
-// Operations of dialects that only pass through here are made by name: their headers are heavy, and nothing else in them is needed.
+// Creates an operation by name. This avoids the large headers of dialects that this file otherwise does not use.
 static void makeByName(Emitter &e, llvm::StringRef dialect, llvm::StringRef name, ValueRange operands,
                        llvm::ArrayRef<NamedAttribute> attributes) {
   if (!e.unit.context->getOrLoadDialect(dialect)) return; // not registered: the caller cannot use the hint
@@ -63,7 +63,7 @@ Maybe emitAssume(Emitter &e, Arguments &args) {
 }
 
 Maybe emitDebugBarrier(Emitter &e, Arguments &args) {
-  if (e.unit.options->backend == "cuda") makeByName(e, "gpu", "gpu.barrier", {}, {}); // on a CPU one thread runs a program
+  if (e.unit.options->backend == "cuda") makeByName(e, "gpu", "gpu.barrier", {}, {}); // on a CPU, one thread runs each program
   return Operand::none();
 }
 
@@ -78,7 +78,7 @@ Maybe emitStaticAssert(Emitter &e, Arguments &args) {
   return e.ops.fail(Diag::staticAssertFailed, {text.empty() ? "" : ": " + text});
 }
 
-// What is known of a run-time value while compiling: "int32[constexpr[128]]", "fp32[]" for a scalar.
+// Returns the type of a run-time value as text: "int32[constexpr[128]]", or "fp32[]" for a scalar.
 static std::string typeText(const Operand &value) {
   if (!value.isRuntime()) return value.describe();
   std::string text = (value.isBlock() ? value.type.element() : value.type).str() + "[";
@@ -88,7 +88,7 @@ static std::string typeText(const Operand &value) {
   return text + "]";
 }
 
-// A constexpr shows its value.
+// Prints the value of a constexpr, and the type of a run-time value.
 Maybe emitStaticPrint(Emitter &e, Arguments &args) {
   std::optional<std::string> separator = args.string(1), end = separator ? args.string(2) : std::nullopt;
   if (!end) return std::nullopt;
@@ -97,14 +97,14 @@ Maybe emitStaticPrint(Emitter &e, Arguments &args) {
     std::optional<Value> value = args[0].items[i].value();
     text += (i ? *separator : "") + (value ? strOf(*value) : typeText(args[0].items[i]));
   }
-  spend(200); // nobody reads a line among a million
+  spend(200); // limits the number of lines
   e.unit.diagnostics->warning(args.range, Diag::staticPrint, {text + (args.isNone(2) ? "\n" : *end)});
   return Operand::none();
 }
 
 // ---- at run time
 
-// Upstream's form of the text before the values: one space before it, ": " behind it.
+// Returns the text that upstream prints before the values: a space, the text, and ": ".
 static std::string printPrefix(std::string prefix, bool hasValues) {
   auto endsWith = [&](llvm::StringRef tail) { return llvm::StringRef(prefix).ends_with(tail); };
   if (hasValues && !endsWith(" ")) prefix += " ";
@@ -170,7 +170,7 @@ Maybe emitOnlyInFor(Emitter &e, Arguments &args) {
                     {"tl." + args.builtin.path.str() + " outside a 'for'", "write 'for i in tl." + args.builtin.path.str() + "(...):'"});
 }
 
-// The condition itself. Whether code may move out of the loop is a hint that nothing here uses.
+// Returns the condition itself. The hint that disables loop-invariant code motion has no effect.
 Maybe emitCondition(Emitter &e, Arguments &args) {
   return args[0];
 }
@@ -192,7 +192,7 @@ Maybe emitCapabilityGeq(Emitter &e, Arguments &args) {
 
 // ---- NVIDIA's own, in its assembly
 
-// One scalar that an instruction gives.
+// Returns the scalar result of an instruction.
 static Operand special(Emitter &e, llvm::StringRef assembly, llvm::StringRef constraints, Type type) {
   auto op = tt::ElementwiseInlineAsmOp::create(e.ops.b, e.ops.irType(type), assembly, constraints, false, 1, ValueRange());
   return Operand::of(op->getResult(0), type);
@@ -200,7 +200,7 @@ static Operand special(Emitter &e, llvm::StringRef assembly, llvm::StringRef con
 
 static bool isForNvidia(Emitter &e, Arguments &args) {
   if (e.unit.options->backend == "cuda") return true;
-  e.ops.fail(Diag::refusedBuiltin, {args.builtin.path.str() + " on a CPU", "it names a part of NVIDIA's GPUs"});
+  e.ops.fail(Diag::refusedBuiltin, {args.builtin.path.str() + " on a CPU", "it exists only on NVIDIA GPUs"});
   return false;
 }
 
@@ -219,7 +219,7 @@ Maybe emitNumWarps(Emitter &e, Arguments &args) {
   return Operand::of(Value::integer(e.unit.options->numWarps));
 }
 
-// Where kernels do not overlap, the previous kernel is done and the next one starts in time anyway.
+// Without overlapping kernels this does nothing: the previous kernel has ended, and the next one starts after this one.
 static Maybe dependency(Emitter &e, bool waits) {
   if (e.unit.options->backend == "cuda" && e.unit.options->capability >= 90) tt::createGridDependency(e.ops.b, e.ops.b.getLoc(), waits);
   return Operand::none();

@@ -83,7 +83,7 @@ static std::string problemOf(AssemblyKind kind, StringRef constraint, Type type,
   }
   constraint.consume_front(isOutput ? "&" : "%");
   if (kind == AssemblyKind::x86 ? fitsX86(constraint, type, isOutput) : fitsPtx(constraint, type, isOutput)) return "";
-  return "names no register of this target that holds " + spelled(type);
+  return "names no register of this target that can hold " + spelled(type);
 }
 
 static LogicalResult checkConstraints(tt::ElementwiseInlineAsmOp op, AssemblyKind kind, ArrayRef<Type> outputs, ArrayRef<Type> inputs) {
@@ -96,19 +96,19 @@ static LogicalResult checkConstraints(tt::ElementwiseInlineAsmOp op, AssemblyKin
   auto wrong = [&](StringRef constraint, const std::string &why) { return refuse(op, Diag::assemblyConstraint, {constraint.str(), why}); };
   SmallVector<StringRef> all;
   text.split(all, ',');
-  if (all.size() > maxConstraints) return wrong(text.take_front(40), "is one of more than " + std::to_string(maxConstraints));
+  if (all.size() > maxConstraints)
+    return wrong(text.take_front(40), "is one of more than " + std::to_string(maxConstraints) + " constraints");
   enum { output, input, clobber } last = output;
   for (StringRef constraint : all) {
     constraint = constraint.trim();
     auto kindOf = constraint.starts_with("=") ? output : constraint.starts_with("~") ? clobber : input;
-    if (kindOf < last)
-      return wrong(constraint, "stands after constraints that it must precede: outputs come first, then inputs, then clobbers");
+    if (kindOf < last) return wrong(constraint, "is in the wrong order: outputs come first, then inputs, then clobbers");
     last = kindOf;
     if (kindOf != clobber) continue;
     StringRef name = constraint.drop_front();
     bool isName = name.consume_front("{") && name.consume_back("}") && !name.empty() &&
                   llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
-    if (!isName) return wrong(constraint, "is no clobber: those are written ~{memory} or ~{rax}");
+    if (!isName) return wrong(constraint, "is not a clobber, which is written ~{memory} or ~{rax}");
   }
   for (auto [constraint, type] : llvm::zip(named.outputs, outputs))
     if (std::string why = problemOf(kind, constraint, type, named.outputs, outputs, true); !why.empty())

@@ -178,14 +178,13 @@ static std::vector<std::string> timeLines(const LaunchTime &time) {
                   scaledText(time.bytesPerSecond, "B/s") + ", " + scaledText(time.operationsPerSecond, "FLOP/s"));
   double bound = std::max(time.memory, time.arithmetic);
   std::string moved =
-      time.tensorBytes > 0 ? scaledText(time.tensorBytes, "B") + " of tensors, each once" : "if no two programs load the same";
+      time.tensorBytes > 0 ? scaledText(time.tensorBytes, "B") + " of tensors, each counted once" : "if no two programs load the same data";
   lines.push_back("bound           " + secondsText(bound) + ", by " + (time.memory >= time.arithmetic ? "memory" : "arithmetic") +
                   ": memory " + secondsText(time.memory) + " (" + moved + "), arithmetic " + secondsText(time.arithmetic));
-  lines.push_back("predicted       " + secondsText(time.predicted) + ", roughly: what waits for what within a program is left out");
+  lines.push_back("predicted       " + secondsText(time.predicted) + ", roughly: the model ignores dependences within a program");
   if (time.measured.size() == 3)
     lines.push_back("measured        " + secondsText(time.measured[0]) + " (20 % " + secondsText(time.measured[1]) + ", 80 % " +
-                    secondsText(time.measured[2]) + "): " + std::to_string(std::lround(100 * bound / time.measured[0])) +
-                    " % of what the bound allows");
+                    secondsText(time.measured[2]) + "): " + std::to_string(std::lround(100 * bound / time.measured[0])) + "% of the bound");
   return lines;
 }
 
@@ -285,7 +284,8 @@ llvm::json::Object explanationJson(const Explanation &explanation) {
   for (const LaunchGuard &guard : explanation.guards)
     guards.push_back(llvm::json::Object{{"text", guard.name}, {"versioning_request", guard.isVersioningRequest}});
   for (const RemarkSection &section : explanation.sections)
-    if (!section.remarks.empty()) sections.push_back(llvm::json::Object{{"title", section.title}, {"remarks", remarksJson(section.remarks)}});
+    if (!section.remarks.empty())
+      sections.push_back(llvm::json::Object{{"title", section.title}, {"remarks", remarksJson(section.remarks)}});
   for (const LayoutPicture &layout : explanation.layouts)
     layouts.push_back(layoutJson(layout));
   for (const Timeline &timeline : explanation.timelines)

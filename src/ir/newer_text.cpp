@@ -104,7 +104,7 @@ static ParseResult parseAtomicStore(OpAsmParser &parser, OperationState &result)
       parser.parseColonType(pointer))
     return failure();
   SmallVector<Type> types = {pointer, pointeeTile(pointer), maskOf(pointer)};
-  if (operands.size() < 2 || operands.size() > 3) return parser.emitError(at, "needs an address, a value and perhaps a mask");
+  if (operands.size() < 2 || operands.size() > 3) return parser.emitError(at, "needs an address, a value and an optional mask");
   return parser.resolveOperands(operands, ArrayRef<Type>(types).take_front(operands.size()), at, result.operands);
 }
 
@@ -194,7 +194,7 @@ static LogicalResult expect(Operation *op, ArrayRef<Type> operands, size_t neede
   size_t count = op->getNumOperands();
   bool fits = count >= needed && count <= operands.size() && TypeRange(op->getOperandTypes()) == TypeRange(operands.take_front(count)) &&
               TypeRange(op->getResultTypes()) == results;
-  return fits ? success() : op->emitOpError("has operands or a result whose types do not belong together");
+  return fits ? success() : op->emitOpError("has operands or a result whose types do not match");
 }
 
 static LogicalResult upgradeLoad(Operation *op) {
@@ -277,7 +277,7 @@ template <typename OpTy> static LogicalResult upgradePolicy(OpTy op) {
   std::optional<CacheModifier> cache = symbolizeCacheModifier(modifier ? modifier.getValue() : "none");
   StringRef word = eviction ? eviction.getValue() : "evict_normal";
   std::optional<EvictionPolicy> evict = symbolizeEvictionPolicy(word == "evict_normal" ? "normal" : word);
-  if (!cache || !evict) return op->emitOpError("has a cache policy of words that this compiler does not know: ") << policy;
+  if (!cache || !evict) return op->emitOpError("has an unknown cache policy: ") << policy;
   op.setCache(*cache);
   op.setEvict(*evict);
   op->removeDiscardableAttr(policyName);

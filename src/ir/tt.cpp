@@ -63,7 +63,7 @@ static LogicalResult verifyTileSize(Operation *op, Type type) {
   if (auto desc = dyn_cast<TensorDescType>(type)) type = desc.getBlockType();
   auto tile = dyn_cast<RankedTensorType>(type);
   if (!tile) return success();
-  if (!tile.hasStaticShape()) return op->emitOpError("has a tile whose shape is not known: ") << tile;
+  if (!tile.hasStaticShape()) return op->emitOpError("has a tile of unknown shape: ") << tile;
   int64_t elements = 1;
   for (int64_t size : tile.getShape()) {
     if (size <= 0 || (!llvm::isPowerOf2_64(size) && !allowsAnySize(op)))
@@ -151,7 +151,8 @@ static LogicalResult verifySameElement(Operation *op, Type source, Type result) 
 LogicalResult MakeRangeOp::verify() {
   RankedTensorType type = tileType(getResult());
   int64_t size = int64_t(getEnd()) - int64_t(getStart());
-  if (type.getRank() != 1 || !type.getElementType().isInteger(32)) return emitOpError("gives a one-dimensional tile of i32, not ") << type;
+  if (type.getRank() != 1 || !type.getElementType().isInteger(32))
+    return emitOpError("returns a one-dimensional tile of i32, not ") << type;
   if (size <= 0) return emitOpError("must end (") << int32_t(getEnd()) << ") after its start (" << int32_t(getStart()) << ")";
   if (type.getDimSize(0) != size) return emitOpError("has ") << size << " elements, but its type is " << type;
   return success();
@@ -238,7 +239,7 @@ LogicalResult TransOp::verify() {
     return emitOpError("names ") << getOrder().size() << " dimensions of a tile that has " << from.getRank();
   SmallVector<int64_t> want;
   for (int32_t dim : getOrder()) {
-    if (dim < 0 || dim >= from.getRank() || seen[dim]) return emitOpError("order is no permutation of 0 to ") << from.getRank() - 1;
+    if (dim < 0 || dim >= from.getRank() || seen[dim]) return emitOpError("order is not a permutation of 0 to ") << from.getRank() - 1;
     seen[dim] = true;
     want.push_back(from.getDimSize(dim));
   }
@@ -249,7 +250,7 @@ LogicalResult TransOp::verify() {
 LogicalResult CatOp::verify() {
   RankedTensorType from = tileType(getLhs()), to = tileType(getResult());
   if (from.getRank() != 1 || to.getRank() != 1 || to.getDimSize(0) != 2 * from.getDimSize(0))
-    return emitOpError("puts two one-dimensional tiles behind each other: ") << from << " twice is not " << to;
+    return emitOpError("concatenates two one-dimensional tiles: ") << from << " twice is not " << to;
   return verifySameElement(*this, from, to);
 }
 
@@ -261,7 +262,7 @@ static bool isJoined(RankedTensorType half, RankedTensorType whole) {
 }
 LogicalResult JoinOp::verify() {
   if (!isJoined(tileType(getLhs()), tileType(getResult())))
-    return emitOpError("of ") << getLhs().getType() << " has a new last dimension of 2, which " << getType() << " has not";
+    return emitOpError("of ") << getLhs().getType() << " must add a last dimension of 2, but the result is " << getType();
   return verifySameElement(*this, getLhs().getType(), getType());
 }
 LogicalResult SplitOp::verify() {
@@ -374,7 +375,7 @@ static LogicalResult verifyBounds(Operation *op, Type pointer, ArrayRef<int32_t>
   return success();
 }
 LogicalResult LoadOp::verify() {
-  if (getOther() && !getMask()) return emitOpError("has a value for where the mask is false, but no mask");
+  if (getOther() && !getMask()) return emitOpError("has 'other', but no mask");
   if (getPadding() && !isBlockPointer(getPtr().getType())) return emitOpError("has padding, which only a block pointer has");
   return verifyBounds(*this, getPtr().getType(), getBoundaryCheck(), bool(getMask()));
 }
@@ -454,7 +455,7 @@ static LogicalResult verifyRows(Operation *op, TensorDescType desc, RankedTensor
   RankedTensorType block = desc.getBlockType();
   if (block.getRank() != 2 || block.getDimSize(0) != 1) return op->emitOpError("needs a descriptor of single rows, not of ") << block;
   if (rows.getRank() != 1 || !rows.getElementType().isInteger())
-    return op->emitOpError("needs a one-dimensional tile of row numbers, not ") << rows;
+    return op->emitOpError("needs a one-dimensional tile of row indices, not ") << rows;
   if (tile.getRank() != 2 || tile.getDimSize(0) != rows.getDimSize(0) || tile.getDimSize(1) != block.getDimSize(1) ||
       tile.getElementType() != block.getElementType())
     return op->emitOpError("has a tile of ") << tile << " for " << rows.getDimSize(0) << " rows of " << block;
@@ -560,7 +561,7 @@ LogicalResult SortOp::verify() {
   bool fits = from.getRank() == to.getRank() && from.getRank() > 0 && from.getShape().drop_back() == to.getShape().drop_back();
   int64_t length = fits ? from.getShape().back() : 0, kept = fits ? to.getShape().back() : 0;
   if (!fits || kept > length || !llvm::isPowerOf2_64(length) || !llvm::isPowerOf2_64(kept))
-    return emitOpError("cannot make ") << to << " of " << from << ": lines have lengths of powers of two, and none gets longer";
+    return emitOpError("cannot make ") << to << " of " << from << ": the length of a line must be a power of two and must not grow";
   return verifySameElement(*this, from, to);
 }
 

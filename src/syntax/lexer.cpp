@@ -247,7 +247,7 @@ void Lexer::changeIndentation(Indentation now) {
   }
   if (indents.size() == 1 && now.column < indents.back().column)
     return fail(lineBegin, at + 1, Diag::badIndentation,
-                {"this line is indented less than the first statement of the source", "indent both alike"});
+                {"this line is indented less than the first statement of the source", "indent both equally"});
   fail(lineBegin, at, Diag::badIndentation,
        {"this indentation does not match any block above", "align the line with the block that it belongs to"});
 }
@@ -617,7 +617,8 @@ bool Lexer::checkName(uint32_t begin) {
     if (c >= 0x80 && !isNameCharacter(c)) {
       std::string advice;
       if (c == 0x2018 || c == 0x2019 || c == 0x201c || c == 0x201d) advice = "use the plain quotes ' or \"";
-      if (c == 0xa0 || (c >= 0x2000 && c <= 0x200d) || c == 0x3000 || c == 0xfeff) advice = "it looks like a space or nothing; replace it";
+      if (c == 0xa0 || (c >= 0x2000 && c <= 0x200d) || c == 0x3000 || c == 0xfeff)
+        advice = "it is invisible or looks like a space; replace it";
       if ((c >= 0x2010 && c <= 0x2015) || c == 0x2212) advice = "use the plain minus '-'";
       if (c == 0xd7) advice = "use '*' to multiply";
       std::string code = llvm::utohexstr(c);

@@ -197,7 +197,7 @@ std::string Parser::parameterName(const std::vector<Parameter> &before) {
   if (at(Tok::leftParen)) fail(range, Diag::invalidParameter, {"a parameter is a plain name", "unpack the tuple in the body"});
   std::string name = identifier("the name of a parameter");
   for (const Parameter &other : before)
-    if (other.name == name) fail(range, Diag::invalidParameter, {"the parameter '" + name + "' stands twice", "rename one of them"});
+    if (other.name == name) fail(range, Diag::invalidParameter, {"the parameter '" + name + "' is given twice", "rename one of them"});
   return name;
 }
 
@@ -213,7 +213,7 @@ std::vector<Parameter> Parser::parameters(Tok end, bool annotations) {
     }
     if (accept(Tok::slash)) {
       if (list.empty()) fail(range, Diag::invalidParameter, {"'/' needs a parameter before it", ""});
-      if (sawSlash || sawStar) fail(range, Diag::invalidParameter, {sawSlash ? "'/' stands twice" : "'/' must stand before '*'", ""});
+      if (sawSlash || sawStar) fail(range, Diag::invalidParameter, {sawSlash ? "'/' is given twice" : "'/' must stand before '*'", ""});
       sawSlash = true;
       for (Parameter &parameter : list)
         parameter.kind = ParameterKind::positionalOnly;
@@ -223,7 +223,7 @@ std::vector<Parameter> Parser::parameters(Tok end, bool annotations) {
     Parameter parameter;
     if (at(Tok::star)) {
       if (sawStar)
-        fail(range, Diag::invalidParameter, {"'*' stands twice", "only one parameter can take the remaining positional arguments"});
+        fail(range, Diag::invalidParameter, {"'*' is given twice", "only one parameter can take the remaining positional arguments"});
       accept(Tok::star);
       sawStar = keywordOnly = true;
       if (at(Tok::comma)) {

@@ -399,7 +399,7 @@ void Parser::arguments(std::vector<Expr *> &args, std::vector<Keyword> &keywords
         value = comprehension(ComprehensionKind::generator, start, value, nullptr);
         bool alone = args.empty() && keywords.empty() && (at(Tok::rightParen) || (at(Tok::comma) && peekKind(1) == Tok::rightParen));
         if (!alone)
-          fail(value->range, Diag::invalidArgument, {"a generator expression beside other arguments needs parentheses of its own", ""});
+          fail(value->range, Diag::invalidArgument, {"a generator expression with other arguments needs its own parentheses", ""});
       } else if (at(Tok::assign)) {
         fail(rangeFrom(start), Diag::invalidArgument, {"only a name can stand before '=' in a call", "write '==' to compare"});
       } else if (!star && sawUnpacking) {

@@ -58,7 +58,7 @@ tt.func @reshape_count(%x: tensor<4xi32>) {
 // -----
 
 tt.func @trans_order(%x: tensor<4x8xi32>) {
-  // expected-error @+1 {{order is no permutation of 0 to 1}}
+  // expected-error @+1 {{order is not a permutation of 0 to 1}}
   %t = tt.trans %x {order = array<i32: 1, 1>} : tensor<4x8xi32> -> tensor<8x8xi32>
   tt.return
 }

@@ -262,7 +262,7 @@ static std::string describe(Value value) {
   if (auto id = dyn_cast_or_null<tt::GetProgramIdOp>(op)) return "program_id(" + std::to_string(static_cast<int64_t>(id.getAxis())) + ")";
   if (auto count = dyn_cast_or_null<tt::GetNumProgramsOp>(op))
     return "num_programs(" + std::to_string(static_cast<int64_t>(count.getAxis())) + ")";
-  return isa_and_nonnull<tt::LoadOp>(op) ? "(a value from memory)" : "(a value that is computed)";
+  return isa_and_nonnull<tt::LoadOp>(op) ? "(a loaded value)" : "(a computed value)";
 }
 
 std::string Indices::textOf(int64_t factor) {

@@ -105,7 +105,7 @@ Result<Polynomial> Indices::congruentElement(Value tile, ArrayRef<int64_t> dims)
   std::tuple key(static_cast<const void *>(tile.getAsOpaquePointer()), std::vector<int64_t>(dims.begin(), dims.end()), namesTiles);
   if (auto found = knownElements.find(key); found != knownElements.end()) return found->second;
   llvm::SaveAndRestore deeper(depth, depth + 1);
-  Result<Polynomial> result = depth > deepest ? Failure{"an index is computed in too many steps"} : evaluateElement(tile, dims);
+  Result<Polynomial> result = depth > deepest ? Failure{"an index is computed by too many operations"} : evaluateElement(tile, dims);
   if (result && !result->isShort()) result = Failure{"an index is a sum of too many terms"};
   if (!result && namesTiles) result = opaqueElement(tile, dims);
   knownElements.insert({std::move(key), result});
@@ -121,10 +121,11 @@ Result<Polynomial> Indices::evaluateBinaryElement(Kind kind, Operation *op, Arra
     parts[i] = elementOrOpaque(operand, dims);
     extents[i] = extentsOf(operand, dims);
     // Read as unsigned, a negative number is a large one.
-    if (isUnsigned && !fitsUnsigned(parts[i], extentsOf(operand, dims))) return Failure{"an index is unsigned, and may be negative"};
+    if (isUnsigned && !fitsUnsigned(parts[i], extentsOf(operand, dims)))
+      return Failure{"an unsigned operation may have a negative operand"};
   }
   if (kind == Kind::quotient && mayOverflow(parts[0], extents[0], parts[1], extents[1], bitsOf(op->getResult(0).getType())))
-    return Failure{"the least number may be divided by -1"};
+    return Failure{"the smallest integer may be divided by -1"};
   return atom({kind, op->getResult(0), nullptr, std::move(parts[0]), std::move(parts[1])});
 }
 
@@ -155,7 +156,7 @@ Result<Polynomial> Indices::evaluateElement(Value tile, ArrayRef<int64_t> dims) 
       .Case<arith::ExtUIOp>([&](auto o) -> Result<Polynomial> {
         Result<Polynomial> narrow = element(o.getIn(), dims);
         if (!narrow || fitsUnsigned(*narrow, extentsOf(o.getIn(), dims))) return narrow;
-        return Failure{"an index is unsigned, and may be negative as a signed one"};
+        return Failure{"an unsigned index may be negative as a signed number"};
       })
       .Case<arith::AddIOp>([&](auto) { return ofBoth([](const Polynomial &a, const Polynomial &b) { return a + b; }); })
       .Case<arith::SubIOp>([&](auto) { return ofBoth([](const Polynomial &a, const Polynomial &b) { return a - b; }); })
@@ -168,14 +169,14 @@ Result<Polynomial> Indices::evaluateElement(Value tile, ArrayRef<int64_t> dims) 
         });
       })
       .Case<arith::RemSIOp, arith::RemUIOp>([&](auto) -> Result<Polynomial> {
-        return namesTiles ? evaluateBinaryElement(Kind::remainder, op, dims) : Failure{"an index is taken modulo something"};
+        return namesTiles ? evaluateBinaryElement(Kind::remainder, op, dims) : Failure{"an index is the result of a modulo"};
       })
       .Case<arith::DivSIOp, arith::DivUIOp>([&](auto) -> Result<Polynomial> {
-        return namesTiles ? evaluateBinaryElement(Kind::quotient, op, dims) : Failure{"an index is divided"};
+        return namesTiles ? evaluateBinaryElement(Kind::quotient, op, dims) : Failure{"an index is the result of a division"};
       })
       .Case<arith::MinSIOp, arith::MaxSIOp>([&](auto) -> Result<Polynomial> {
         Kind kind = isa<arith::MinSIOp>(op) ? Kind::least : Kind::most;
-        return namesTiles ? evaluateBinaryElement(kind, op, dims) : Failure{"an index is the smaller or the larger of two"};
+        return namesTiles ? evaluateBinaryElement(kind, op, dims) : Failure{"an index is a minimum or maximum"};
       })
       .Case<tt::LoadOp>([](auto) { return Failure{"indices come from memory"}; })
       .Default([](Operation *other) { return Failure{"an index comes from " + other->getName().getStringRef().str()}; });
@@ -216,7 +217,7 @@ Result<Indices::Pointer> Indices::pointer(Value value, ArrayRef<int64_t> dims) {
 
 //===---------------------------------------------------------------------------------------------------------------- masks
 
-constexpr const char *moreThanBounds = "its mask is more than comparisons of indices with bounds";
+constexpr const char *moreThanBounds = "its mask is not made of comparisons of indices with bounds";
 
 Result<void> Indices::collect(Value mask, ArrayRef<int64_t> dims, Mask &parts) {
   APInt flag;
@@ -254,7 +255,7 @@ Result<void> Indices::compare(Operation *comparison, ArrayRef<int64_t> dims, Mas
   parts.conjuncts.push_back(*left - *right - Polynomial(orEqual ? 1 : 0));
   if (!isUnsigned) return {};
   // Read as unsigned, a negative number is larger than any bound, and a negative bound larger than any number.
-  if (!fitsUnsigned(*right, extentsOf(greater, dims))) return Failure{"in its mask, an unsigned bound may be beyond the signed numbers"};
+  if (!fitsUnsigned(*right, extentsOf(greater, dims))) return Failure{"in its mask, an unsigned bound may exceed the signed range"};
   parts.conjuncts.push_back(Polynomial(-1) - *left);
   return {};
 }

@@ -170,7 +170,7 @@ LogicalResult constant(Program &program, Operation *op) {
     return success();
   }
   auto dense = dyn_cast<DenseElementsAttr>(value);
-  if (!dense) return program.giveUp(op, "the interpreter does not know this kind of constant");
+  if (!dense) return program.giveUp(op, "the interpreter does not support this kind of constant");
   Tile tile(dense.getNumElements(), 0);
   bool isFloat = isa<FloatType>(dense.getElementType());
   auto read = [&](auto values) {
@@ -286,7 +286,7 @@ LogicalResult clamp(Program &program, Operation *op) {
 
 LogicalResult nextAfter(Program &program, Operation *op) {
   Format format = formatOf(op->getResult(0).getType());
-  if (format.kind != Format::f32 && format.kind != Format::f64) return program.fail(op, "nextafter is known for f32 and f64 only");
+  if (format.kind != Format::f32 && format.kind != Format::f64) return program.fail(op, "nextafter supports only f32 and f64");
   Reader a(program, op->getOperand(0)), b(program, op->getOperand(1));
   return eachElement(program, op, [&](int64_t i) {
     double x = decodeFloat(format, a[i]), y = decodeFloat(format, b[i]);
@@ -329,7 +329,7 @@ LogicalResult truncateFloat(Program &program, Operation *op) {
   Format from = formatOf(op->getOperand(0).getType()), to = formatOf(op->getResult(0).getType());
   auto mode = cast<arith::TruncFOp>(op).getRoundingmode();
   if (mode && *mode != arith::RoundingMode::to_nearest_even && *mode != arith::RoundingMode::toward_zero)
-    return program.giveUp(op, "the interpreter knows only rounding to nearest even and toward zero");
+    return program.giveUp(op, "the interpreter supports only rounding to nearest even and toward zero");
   bool towardZero = mode == arith::RoundingMode::toward_zero;
   Reader a(program, op->getOperand(0));
   return eachElement(program, op,
@@ -364,7 +364,7 @@ LogicalResult externElementwise(Program &program, Operation *op) {
     meaning = findRow(("extern." + name).str());
     if (!meaning) meaning = findRow(("math." + name).str());
   }
-  if (!meaning) return program.giveUp(op, "the interpreter does not know the library function '" + symbol + "'");
+  if (!meaning) return program.giveUp(op, "the interpreter does not support the library function '" + symbol + "'");
   return meaning(program, op);
 }
 

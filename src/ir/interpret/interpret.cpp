@@ -219,7 +219,7 @@ LogicalResult Program::step(Operation &op) {
   if (options.stop && options.stop->load(std::memory_order_relaxed)) return giveUp(&op, "interrupted");
   if (options.maxWork && (launch.work += workOf(op)) > options.maxWork) return giveUp(&op, "the launch is too large");
   if (options.maxSteps && ++steps > options.maxSteps)
-    return fail(&op, "no end after " + Twine(options.maxSteps) + " operations: the program waits for something that does not come");
+    return fail(&op, "no end after " + Twine(options.maxSteps) + " operations: the program waits for an event that never occurs");
   if (options.onStep) {
     auto text = [this](Value value) {
       auto found = values.find(value);
@@ -238,7 +238,7 @@ LogicalResult Program::step(Operation &op) {
       if (!entry->second) entry->second = find(name);
   }
   Meaning meaning = entry->second; // the map may grow while a nested region runs
-  if (!meaning) return giveUp(&op, "the interpreter does not know the operation '" + op.getName().getStringRef() + "'");
+  if (!meaning) return giveUp(&op, "the interpreter does not support the operation '" + op.getName().getStringRef() + "'");
   if (!options.checkBounds) return options.onWarning ? runWatched(*this, &op, meaning) : meaning(*this, &op);
   if (failed(checkDefined(*this, &op)) || failed(meaning(*this, &op))) return failure();
   return followUndefined(*this, &op, meaning);
@@ -296,8 +296,7 @@ static llvm::Expected<Tile> argumentValue(const InterpretArg &arg, Type type, in
     tile.block = std::move(block);
     return tile;
   }
-  if (isa<RankedTensorType>(type) || tt::isBlockPointer(type))
-    return wrong("a scalar, a pointer or a descriptor: no other comes from outside");
+  if (isa<RankedTensorType>(type) || tt::isBlockPointer(type)) return wrong("a scalar, a pointer or a descriptor");
   Format format = formatOf(type);
   if (isa<tt::PointerType>(type)) {
     if (arg.kind == InterpretArg::pointer) return Tile(address);
@@ -424,7 +423,7 @@ llvm::Error Scheduler::run(int64_t first, int64_t last) {
   if (!isOver && !waiting.empty()) {
     Program &program = waiting.front()->program;
     (void)program.fail(waiting.front()->waitsAt,
-                       "deadlock: a turn of this loop changes nothing, and no program can go on that could end it; " +
+                       "deadlock: an iteration of this loop changes nothing, and no other program can run and end it; " +
                            Twine(waiting.size()) + (waiting.size() == 1 ? " program waits" : " programs wait") +
                            " for a lock that is never released or a flag that is never set");
     error = std::move(program.error);

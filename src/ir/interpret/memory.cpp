@@ -125,7 +125,8 @@ LogicalResult noteAccess(Program &program, const Element &at, uint64_t address, 
   if (!clash->sameStore) return reportRace(program, at, *clash);
   if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(at.op)) return success(); // one block's elements, which the scope of a block orders
   if (std::memcmp(reinterpret_cast<const void *>(address), &bits, at.format.bytes) == 0) return success();
-  return program.fail(at.op, "race: " + accessText(program, at) + ": another element of this store has stored another value there");
+  return program.fail(at.op,
+                      "race: " + accessText(program, at) + ": another element of this store writes another value to the same address");
 }
 
 // ---- single elements
@@ -448,7 +449,7 @@ LogicalResult descriptorReduce(Program &program, Operation *op) {
   case tt::DescriptorReduceKind::AND: kind = tt::RMWOp::AND; break;
   case tt::DescriptorReduceKind::OR: kind = tt::RMWOp::OR; break;
   case tt::DescriptorReduceKind::XOR: kind = tt::RMWOp::XOR; break;
-  default: return program.giveUp(op, "the interpreter does not know this kind of tt.descriptor_reduce");
+  default: return program.giveUp(op, "the interpreter does not support this kind of tt.descriptor_reduce");
   }
   const Tile &value = program.get(reduce.getSrc());
   ++program.launch.stores;

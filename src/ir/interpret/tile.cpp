@@ -415,7 +415,7 @@ LogicalResult mapElementwise(Program &program, Operation *op) {
 }
 
 LogicalResult assembly(Program &program, Operation *op) {
-  return program.giveUp(op, "the interpreter runs no assembly: run the kernel compiled, or say this in the language");
+  return program.giveUp(op, "the interpreter cannot run assembly: compile the kernel, or write this in the language");
 }
 
 LogicalResult histogram(Program &program, Operation *op) {

@@ -22,8 +22,8 @@ static bool isUndefined(const Tile &tile, int64_t element) {
 }
 
 static LogicalResult report(Program &program, Operation *op, const Tile &tile, const Twine &what) {
-  return program.fail(op, what + " is not defined: it comes from the load at " + locationText(tile.undefined->load) +
-                              ", whose mask is off there and which has no 'other'");
+  return program.fail(op, what + " is undefined: it comes from the load at " + locationText(tile.undefined->load) +
+                              ", whose mask is false there and which has no 'other'");
 }
 
 /// An access through `pointer`, with `value` (null for loads).

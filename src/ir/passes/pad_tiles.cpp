@@ -261,8 +261,10 @@ LogicalResult guard(Operation *op) {
       .Case([&](tt::AtomicCASOp) { return refuseTile(op, tile, "use another atomic, which has a mask, or a size that is a power of 2"); })
       .Case([&](tt::PrintOp) { return refuseTile(op, tile, "print a tile whose size is a power of 2, or a reduction of this one"); })
       .Default([&](Operation *other) {
-        bool isForeign = isa<tt::ElementwiseInlineAsmOp, tt::ExternElementwiseOp>(other) && !isPure(other);
-        return isForeign ? refuseTile(other, tile, "foreign code with effects needs sizes that are powers of 2") : success();
+        bool hasExternalEffects = isa<tt::ElementwiseInlineAsmOp, tt::ExternElementwiseOp>(other) && !isPure(other);
+        return hasExternalEffects
+                   ? refuseTile(other, tile, "assembly or a library function with side effects needs sizes that are powers of 2")
+                   : success();
       });
 }
 
