@@ -274,7 +274,7 @@ private:
 
 /// True if a statement of a loop's body may end the iteration: by break or continue of this loop, or by a return.
 bool leavesIteration(const ast::Stmt &stmt);
-/// Whether a loop's options say early_exit=True.
+/// True if a loop's options say early_exit=True.
 bool asksForExit(const ast::Stmt &stmt);
 /// True for a loop with early exits that contains a return.
 bool isLoopWithReturn(const ast::Stmt &stmt);

@@ -41,7 +41,7 @@ void Emitter::enterCarried(const LoopState &state, Block &block) {
   }
 }
 
-// Whether `name` is the variable of a `for` in the statement.
+// True if `name` is the variable of a `for` in the statement.
 static bool isLoopVariable(const ast::Stmt &stmt, llvm::StringRef name) {
   if (auto *loop = dyn_cast<ast::ForStmt>(&stmt))
     if (auto *target = dyn_cast<ast::NameExpr>(loop->target); target && target->name == name) return true;

@@ -118,7 +118,7 @@ public:
   bool promote(Operand &x, Operand &y, Promotion how, llvm::StringRef what);
   /// Converts three operands to one type and shape. The numbers among them are promoted last, as a group.
   bool promoteThree(Operand (&operands)[3], llvm::StringRef what);
-  /// Whether the language follows the rules of 3.9.
+  /// True if the language follows the rules of 3.9.
   bool follows39() const { return unit.options->rules == LanguageRules::triton39; }
   Maybe binary(ast::BinaryOp op, const Operand &x, const Operand &y);
   Maybe unary(ast::UnaryOp op, const Operand &x);

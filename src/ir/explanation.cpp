@@ -92,7 +92,7 @@ std::string stepsText(Operation *function, Value pointer) {
   for (int64_t dim : dims) {
     if (tile.getShape()[static_cast<size_t>(dim)] == 1) continue;
     address::Polynomial step = found->offset.along(dim);
-    if (step.isZero()) return ""; // does not depend on that coordinate
+    if (step.isZero()) return ""; // independent of that coordinate
     parts.push_back("along dimension " + std::to_string(dim) + (parts.empty() ? " moves" : "") + " by " + indices.text(step) +
                     (parts.empty() ? " elements" : ""));
   }
@@ -138,8 +138,7 @@ std::string SourceText::titled(const SourceLine &where) {
 
 //===---------------------------------------------------------------------------------------------------------------------- as text
 
-/// The facts that the code relies on, or those that it would prefer, under a heading; nothing where there are none.
-/// A condition on an index of several sizes is a formula that nobody reads: the text only counts those.
+/// Lists the assumptions, or the versioning requests, under a heading; "" if there are none. Only counts conditions with long formulas.
 static std::string launchGuardsText(StringRef heading, ArrayRef<LaunchGuard> guards, bool versioningRequests) {
   constexpr size_t longest = 90;
   std::string text;
@@ -167,7 +166,7 @@ static std::string sectionText(const RemarkSection &section, SourceText &source)
   return text;
 }
 
-/// The bound, the estimate and the measured time, a line each.
+/// Returns the bound, the estimate and the measured time, one line each.
 static std::vector<std::string> timeLines(const LaunchTime &time) {
   std::vector<std::string> lines;
   std::string program = scaledText(time.programBytes, "B") + " loaded and stored, " + scaledText(time.programOperations, "FLOP");

@@ -1,5 +1,5 @@
-// What the tt dialect's operations check, fold and touch. Every verifier states a fact about a single operation; facts about the stage
-// of a module are not checked here. Folders only move shapes and constants: whatever needs a new operation is a pattern in simplify.cpp.
+// Verifiers, folders and memory effects of the tt dialect's operations. A verifier checks a single operation; the stage of a module is not
+// checked here. Folders only change shapes and constants. Patterns that need new operations are in simplify.cpp.
 #include "ir/tt.h"
 
 #include "ir/volatile_load.h"
@@ -30,7 +30,7 @@ Type tt::withElement(Type type, Type element) {
   return element;
 }
 
-// These three answer for every type, even for an invalid one: the parser asks before the verifier has run.
+// These three accept every type, even an invalid one, because the parser calls them before the verifier runs.
 Type tt::pointeeTile(Type type) {
   auto pointer = dyn_cast<PointerType>(getElementTypeOrSelf(type));
   return pointer ? withElement(type, pointer.getPointeeType()) : type;
@@ -52,7 +52,7 @@ RankedTensorType TensorDescType::getBlockType() const {
   return cast<RankedTensorType>(withElement(stored, IntegerType::get(getContext(), integer.getWidth())));
 }
 
-/// Called only for tiles of other sizes, so that nothing else pays for it.
+/// Called only for tiles whose sizes are not powers of two, because it searches the enclosing function.
 static bool allowsAnySize(Operation *op) {
   auto function = op->getParentOfType<FuncOp>();
   return function && function->hasAttr(anySizeName);
@@ -136,7 +136,7 @@ static RankedTensorType tileType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// A constant splat with another shape; shape operations leave its one value as it is.
+/// Returns a constant splat with another shape.
 static OpFoldResult reshapedSplat(Attribute source, Type result) {
   if (auto splat = dyn_cast_if_present<SplatElementsAttr>(source)) return splat.resizeSplat(cast<ShapedType>(result));
   return {};
@@ -254,7 +254,7 @@ LogicalResult CatOp::verify() {
   return verifySameElement(*this, from, to);
 }
 
-/// `half` with another dimension of 2 at its end is `whole`.
+/// True if `whole` is `half` with a new last dimension of 2.
 static bool isJoined(RankedTensorType half, RankedTensorType whole) {
   SmallVector<int64_t> want(half.getShape());
   want.push_back(2);
@@ -362,7 +362,7 @@ void StoreOp::build(OpBuilder &builder, OperationState &state, Value ptr, Value 
   build(builder, state, ptr, value, Value(), ArrayRef<int32_t>(), CacheModifier::NONE, EvictionPolicy::NORMAL);
 }
 
-/// Bounds are checked by a block pointer's own dimensions, or by a mask: never by both.
+/// Verifies bounds checks: a block pointer has boundaryCheck, other pointers a mask.
 static LogicalResult verifyBounds(Operation *op, Type pointer, ArrayRef<int32_t> boundaryCheck, bool masked) {
   if (!isBlockPointer(pointer)) {
     if (!boundaryCheck.empty()) return op->emitOpError("has boundaryCheck, which only a block pointer has");
@@ -432,7 +432,7 @@ LogicalResult MakeTensorDescOp::verify() {
   return success();
 }
 
-/// The block may lack its leading dimensions of one element, which the language allows to be left out.
+/// Verifies the type of a block. It may omit leading dimensions of one element, as the language allows.
 static LogicalResult verifyBlockAccess(Operation *op, TensorDescType desc, RankedTensorType tile, size_t indices) {
   RankedTensorType block = desc.getBlockType();
   if (indices != size_t(block.getRank()))
@@ -486,7 +486,7 @@ LogicalResult DotOp::verify() {
   return success();
 }
 
-/// The region of a reduction or a scan takes two elements of each tile and ends with one of each.
+/// Verifies the region of a reduction or a scan, which takes two elements of each tile and returns one of each.
 static LogicalResult verifyCombine(Operation *op, ValueRange srcs, Region &combine) {
   if (srcs.empty()) return op->emitOpError("needs a tile");
   Block &body = combine.front();
@@ -506,7 +506,7 @@ static LogicalResult verifyCombine(Operation *op, ValueRange srcs, Region &combi
   return success();
 }
 
-/// Layouts are checked by the code that chooses them.
+/// Returns the type without its layout. The code that chooses layouts checks them.
 static Type withoutLayout(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);
   return tile ? RankedTensorType::get(tile.getShape(), tile.getElementType()) : type;

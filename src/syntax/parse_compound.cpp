@@ -1,4 +1,4 @@
-// Statements with blocks of their own. Each makes its node once the header is read, because a compound statement's range is its header.
+// Compound statements. Each node is created after its header, because the range of a compound statement is its header.
 
 #include "syntax/parser_impl.h"
 
@@ -157,7 +157,7 @@ Stmt *Parser::decorated() {
   return nullptr;
 }
 
-// [T: int, *Ts, **P = ...] means nothing to a compiler; the brackets only have to match, which the lexer has checked.
+// Skips [T: int, *Ts, **P = ...], which the compiler ignores. The lexer has checked that the brackets match.
 void Parser::typeParameters() {
   if (!at(Tok::leftSquare)) return;
   int64_t open = 0;
@@ -278,7 +278,7 @@ Stmt *Parser::classStatement(std::vector<Expr *> decorators) {
   return node;
 }
 
-// `match` is an ordinary name unless a block of cases follows its line.
+// True if `match` begins a match statement. It is an ordinary name unless a block of cases follows its line.
 bool Parser::atMatchStatement() const {
   if (!atName("match") || peekKind(1) == Tok::newline) return false;
   size_t i = next;

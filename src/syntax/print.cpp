@@ -1,4 +1,4 @@
-// The tree as text: one node a line, two blanks deeper than its parent; each child stands under the name of its role.
+// Prints the tree as text: one node a line, indented by two spaces more than its parent. Each child has the name of its role:
 //   function scale
 //     parameter x
 //     assign
@@ -154,7 +154,7 @@ void Printer::print(const char *role, const Expr *expr) {
   inside([&] { children(*expr); });
 }
 
-// Long: one case for each kind of expression, to be read as a table.
+// Long, but a table: one case for each kind of expression.
 void Printer::children(const Expr &expr) {
   switch (expr.kind) {
   case ExprKind::name:
@@ -266,7 +266,7 @@ std::string Printer::head(const Stmt &statement) {
   return "";
 }
 
-// Long: one case for each kind of statement, to be read as a table.
+// Long, but a table: one case for each kind of statement.
 void Printer::print(const Stmt &statement) {
   line(head(statement));
   ++depth;

@@ -1,7 +1,7 @@
-// How large can an index be? The answer is an interval computation (support/launch_guards.h), made from what each atom is:
+// Builds the interval computation (support/launch_guards.h) that bounds an index, from the definition of each atom:
 //     program_id(0) // (8*n)  ->  quotient [0, programs - 1] / (8 * slot n)
-// It is evaluated three times: with nothing known about the launch (is the bound proven?), with the
-// numbers of an ordinary launch (is it worth assuming?), and at each launch with that launch's numbers.
+// It is evaluated three times. Without knowledge of the launch, it shows if the bound is proven. With the values of an ordinary launch, it
+// shows if the bound is worth assuming. With the values of a launch, it is the launch guard.
 #include "ir/address/indices.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -14,10 +14,10 @@ using namespace mlir;
 
 namespace tilewright::address {
 
-/// One computation. Atoms that occur in it twice are computed once.
+/// One interval computation. An atom that occurs twice is computed once.
 struct Indices::Bounds {
   using Kind = BoundNode::Kind;
-  static constexpr size_t enough = 512; // a longer computation follows no further operations
+  static constexpr size_t enough = 512; // a longer computation follows no more operations
   Indices &indices;
   Extents extents;
   std::vector<BoundNode> nodes{};
@@ -63,7 +63,7 @@ struct Indices::Bounds {
 
   int64_t makeAtom(int64_t factor) {
     if (indices.isArgument(factor)) return push(Kind::slot, factor, 0);
-    Atom atom = indices.atomAt(factor); // asking may make atoms
+    Atom atom = indices.atomAt(factor); // a copy, because bounding it may create atoms
     auto two = [&](Kind kind) {
       int64_t left = ofPolynomial(atom.left), right = ofPolynomial(atom.right);
       return push(kind, left, right);
@@ -84,7 +84,7 @@ struct Indices::Bounds {
     return between(INT64_MIN, INT64_MAX);
   }
 
-  /// 0 to (upper - lower + step - 1) / step - 1.
+  /// The iteration of a loop, from 0 to (upper - lower + step - 1) / step - 1.
   int64_t ofIteration(scf::ForOp loop) {
     Polynomial step = indices.scalar(loop.getStep());
     Polynomial distance = indices.scalar(loop.getUpperBound()) - indices.scalar(loop.getLowerBound()) + step - Polynomial(1);
@@ -98,7 +98,7 @@ struct Indices::Bounds {
   /// The operand of an operation whose result has the coordinates `dims`.
   int64_t ofOperand(Value operand, ArrayRef<int64_t> dims) { return ofPolynomial(indices.elementOrOpaque(operand, dims)); }
 
-  /// All elements of another tile, wherever they are.
+  /// Bounds all elements of another tile, at any coordinates.
   int64_t ofAll(Value tile) {
     Extents own(cast<RankedTensorType>(tile.getType()).getShape());
     std::swap(extents, own);
@@ -121,7 +121,7 @@ struct Indices::Bounds {
     return indices.isProven(shifted, extents, 0, INT64_MAX) ? half : push(Kind::sum, half, between(-1, 0));
   }
 
-  /// A scalar (`dims` is empty), or the element of a tile.
+  /// Bounds a scalar (`dims` is empty), or the element of a tile.
   int64_t ofValue(Value value, ArrayRef<int64_t> dims) {
     Operation *op = value.getDefiningOp();
     if (!op) return ofType(value.getType());
@@ -153,7 +153,7 @@ struct Indices::Bounds {
         .Default([&](Operation *) { return ofType(value.getType()); });
   }
 
-  /// Numbers of the machine that only the operation itself knows: the rank of a block in its cluster.
+  /// Uses the range that the operation declares, for example the rank of a CTA in its cluster.
   int64_t ofInterface(InferIntRangeInterface op, Value value) {
     int64_t made = ofType(value.getType());
     op.inferResultRanges(ArrayRef<ConstantIntRanges>(), [&](Value, const ConstantIntRanges &ranges) {
@@ -189,7 +189,7 @@ Indices::Bounds Indices::boundsOf(const Polynomial &value, const Extents &extent
   return bounds;
 }
 
-/// Nothing is known but the types of the arguments and how large a grid can be.
+/// Knows only the types of the arguments and the maximum size of a grid.
 static BoundContext unknownLaunch(tt::FuncOp function) {
   BoundContext context;
   for (Type type : function.getArgumentTypes()) {
@@ -201,7 +201,7 @@ static BoundContext unknownLaunch(tt::FuncOp function) {
   return context;
 }
 
-/// A small launch of an ordinary kind: a fact that does not hold there is hardly worth a version of the kernel.
+/// The values of a small ordinary launch. An assumption that fails there is not worth a version of the kernel.
 static BoundContext ordinaryLaunch(tt::FuncOp function) {
   BoundContext context;
   context.slots.assign(function.getNumArguments(), Interval{256, 256});
@@ -209,8 +209,8 @@ static BoundContext ordinaryLaunch(tt::FuncOp function) {
   return context;
 }
 
-/// Whether the fact says that a product of arguments is no larger than a single argument, as what lies inside
-/// a dimension is no larger than its stride. A launch in which all numbers are equal cannot judge such a fact.
+/// True if the assumption says that a product of arguments is at most a single argument, for example that the extent inside a dimension is
+/// at most its stride. The ordinary launch, whose values are all equal, cannot evaluate such an assumption.
 static bool boundsProducts(const Polynomial &value, int64_t arguments) {
   auto isKnown = [&](const Term &term) { return llvm::all_of(term.factors, [&](int64_t factor) { return factor < arguments; }); };
   auto isProduct = [](const Term &term) { return term.factors.size() > 1; };
@@ -228,7 +228,7 @@ bool Indices::isProven(const Polynomial &value, const Extents &extents, int64_t 
 }
 
 bool Indices::mayOverflow(const Polynomial &dividend, const Extents &of, const Polynomial &divisor, const Extents &by, int64_t bits) {
-  // An index of 32 bits or more that is divided by a negative number, and is the least of its type, is no index into memory.
+  // An index into memory of 32 bits or more is never the smallest integer of its type divided by a negative number.
   return bits < 32 && !isProven(divisor, by, 0, INT64_MAX) && !isProven(dividend, of, (INT64_MIN >> (64 - bits)) + 1, INT64_MAX);
 }
 
@@ -255,7 +255,7 @@ bool Indices::assume(const Polynomial &value, const Extents &extents, int64_t le
   return true;
 }
 
-/// Narrow arithmetic is often meant to wrap around, so nothing is assumed about it.
+/// Assumes nothing about narrow arithmetic, because it often wraps around on purpose.
 bool Indices::fits(const Polynomial &value, const Extents &extents, int64_t bits) {
   int64_t least = INT64_MIN >> (64 - bits), most = INT64_MAX >> (64 - bits);
   return bits >= 32 ? assume(value, extents, least, most) : isProven(value, extents, least, most);

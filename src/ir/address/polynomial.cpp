@@ -1,5 +1,4 @@
-// See polynomial.h. Coefficients wrap around like 64-bit integers. So do sums and
-// products of addresses, so equal polynomials are equal addresses in any case.
+// See polynomial.h. Coefficients wrap around as 64-bit integers, as addresses do. So equal polynomials are always equal addresses.
 #include "ir/address/polynomial.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,5 @@
-// See indices.h. This file finds each element's index, pointer and mask in terms of the tile's coordinates. A tile
-// that it does not understand gets no name, unlike a scalar; the reason is kept instead, for `tilewright explain`.
+// See indices.h. This file expresses each element's index, pointer and mask by the tile's coordinates. Unlike a scalar, a tile that the
+// analysis cannot follow does not become an atom; the result is the failure reason, for `tilewright explain`.
 #include "ir/address/indices.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -37,7 +37,7 @@ std::optional<SmallVector<int64_t>> sourceDims(Operation *op, ArrayRef<int64_t> 
   return std::nullopt;
 }
 
-/// How many elements a tile has along each of the coordinates.
+/// Returns the number of elements of a tile along each coordinate.
 static SmallVector<int64_t> extentsOf(Value tile, ArrayRef<int64_t> dims) {
   SmallVector<int64_t> extents;
   auto type = dyn_cast<RankedTensorType>(tile.getType());
@@ -52,8 +52,7 @@ static SmallVector<int64_t> extentsOf(Value tile, ArrayRef<int64_t> dims) {
 Result<Polynomial> Indices::element(Value tile, ArrayRef<int64_t> dims) {
   auto type = dyn_cast<RankedTensorType>(tile.getType());
   if (!type) return scalar(tile);
-  // Whether an index fits is asked of everything that it is computed from as well, but only
-  // once for each: the key is that of the exact element, with the width added behind the dims.
+  // The check for wraparound also visits all operands, each only once. Its key is that of the exact element, with the width after the dims.
   int64_t bits = bitsOf(type);
   std::vector<int64_t> exactly(dims.begin(), dims.end());
   exactly.push_back(bits);
@@ -66,7 +65,8 @@ Result<Polynomial> Indices::element(Value tile, ArrayRef<int64_t> dims) {
   return index;
 }
 
-/// An atom that is a sum itself was too long, or was no polynomial: it is not known whether it has left its range.
+/// True if a factor is an atom that is itself a sum, because that sum was too long or not a polynomial. Such an atom may have wrapped
+/// around.
 bool Indices::isMadeOfSums(const Polynomial &value) const {
   auto isSum = [&](int64_t factor) {
     if (isArgument(factor) || atomAt(factor).kind != Kind::value) return false;
@@ -120,7 +120,7 @@ Result<Polynomial> Indices::evaluateBinaryElement(Kind kind, Operation *op, Arra
     Value operand = op->getOperand(i);
     parts[i] = elementOrOpaque(operand, dims);
     extents[i] = extentsOf(operand, dims);
-    // Read as unsigned, a negative number is a large one.
+    // As an unsigned number, a negative number is large.
     if (isUnsigned && !fitsUnsigned(parts[i], extentsOf(operand, dims)))
       return Failure{"an unsigned operation may have a negative operand"};
   }
@@ -187,7 +187,7 @@ Result<Indices::Pointer> Indices::pointer(Value value, ArrayRef<int64_t> dims) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
     if (!loop) return Pointer{value, {}};
     if (isa<RankedTensorType>(value.getType())) return Failure{"a loop carries its pointers"};
-    // The distance is the one that a carried integer would have.
+    // The offset is that of a carried integer with the same increment.
     if (std::optional<Polynomial> each = incrementOf(argument)) {
       Result<Pointer> init = pointer(loop.getInitArgs()[argument.getArgNumber() - 1], dims);
       if (!init) return init;
@@ -204,7 +204,7 @@ Result<Indices::Pointer> Indices::pointer(Value value, ArrayRef<int64_t> dims) {
   if (auto moved = dyn_cast<tt::AddPtrOp>(op)) {
     Result<Pointer> from = pointer(moved.getPtr(), dims);
     if (!from) return from;
-    // Addresses have 64 bits, too, so wider offsets may wrap around.
+    // Offsets of 64 bits may wrap around, as addresses do.
     bool isWide = getElementTypeOrSelf(moved.getOffset().getType()).getIntOrFloatBitWidth() >= 64;
     Result<Polynomial> offset = isWide ? congruentElement(moved.getOffset(), dims) : element(moved.getOffset(), dims);
     if (!offset) return Failure{offset.error()};
@@ -254,7 +254,7 @@ Result<void> Indices::compare(Operation *comparison, ArrayRef<int64_t> dims, Mas
   bool isUnsigned = predicate == P::ult || predicate == P::ule || predicate == P::ugt || predicate == P::uge;
   parts.conjuncts.push_back(*left - *right - Polynomial(orEqual ? 1 : 0));
   if (!isUnsigned) return {};
-  // Read as unsigned, a negative number is larger than any bound, and a negative bound larger than any number.
+  // As unsigned numbers, a negative index is larger than any bound, and a negative bound is larger than any index.
   if (!fitsUnsigned(*right, extentsOf(greater, dims))) return Failure{"in its mask, an unsigned bound may exceed the signed range"};
   parts.conjuncts.push_back(Polynomial(-1) - *left);
   return {};
