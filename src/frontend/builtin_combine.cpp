@@ -73,7 +73,7 @@ Maybe emitDot(Emitter &e, Arguments &args) {
   Maybe x = args.tile(0), y = x ? args.tile(1) : std::nullopt;
   if (!y) return std::nullopt;
   for (size_t i : {0, 1})
-    if (!args[i].type.element().isScalar()) return args.wrong(i, "a tile of numbers");
+    if (!args[i].type.element().isScalar()) return args.typeError(i, "a tile of numbers");
   warnOfOldTypes(e, args, x->type.scalar(), y->type.scalar());
   if (isFloat(x->type.scalar()) && isFloat(y->type.scalar()) && (isCustomFloat(*x) || isCustomFloat(*y)))
     for (Maybe *side : {&x, &y})
@@ -135,9 +135,9 @@ Maybe emitDot(Emitter &e, Arguments &args) {
 // Returns the tiles of a reduction: one tile, or a tuple of tiles of one shape.
 static std::optional<std::vector<Operand>> inputTiles(Emitter &e, Arguments &args) {
   std::optional<std::vector<Operand>> inputs = args.list(0);
-  if (inputs->empty()) return args.wrong(0, "at least one tile");
+  if (inputs->empty()) return args.typeError(0, "at least one tile");
   for (const Operand &input : *inputs) {
-    if (!input.isBlock()) return args.wrong(0, "a tile or a tuple of tiles");
+    if (!input.isBlock()) return args.typeError(0, "a tile or a tuple of tiles");
     if (input.type.shape() != inputs->front().type.shape())
       return e.ops.failAt(args.ranges[0], Diag::combineShapes, {inputs->front().describe(), input.describe()});
   }
@@ -339,9 +339,9 @@ static std::optional<Mapped> mapRegion(Emitter &e, Arguments &args, const std::v
 Maybe emitMapElementwise(Emitter &e, Arguments &args) {
   std::optional<int64_t> pack = args.integer(2);
   if (!pack) return std::nullopt;
-  if (*pack < 1) return args.wrong(2, "at least 1");
+  if (*pack < 1) return args.typeError(2, "at least 1");
   std::vector<Operand> inputs = args[1].items;
-  if (inputs.empty()) return args.wrong(1, "at least one tile");
+  if (inputs.empty()) return args.typeError(1, "at least one tile");
   for (Operand &input : inputs) {
     Maybe tensor = e.ops.toTensor(input);
     if (!tensor) return std::nullopt;
@@ -350,7 +350,7 @@ Maybe emitMapElementwise(Emitter &e, Arguments &args) {
   for (size_t round = 0; round < 2; ++round)
     for (Operand &input : inputs)
       if (!e.ops.broadcast(inputs[0], input)) return std::nullopt;
-  if (!inputs[0].isBlock()) return args.wrong(1, "a tile");
+  if (!inputs[0].isBlock()) return args.typeError(1, "a tile");
   llvm::SmallVector<mlir::Value> handles;
   for (const Operand &input : inputs)
     handles.push_back(input.handle);
@@ -378,7 +378,7 @@ Maybe emitHistogram(Emitter &e, Arguments &args) {
   std::optional<int64_t> bins = x ? args.integer(1) : std::nullopt;
   if (!bins || !e.ops.checkShape({*bins})) return std::nullopt;
   if (x->type.shape().size() != 1 || !x->type.element().isScalar() || !isInteger(x->type.scalar()))
-    return args.wrong(0, "a tile of integers with one dimension");
+    return args.typeError(0, "a tile of integers with one dimension");
   mlir::Value mask;
   if (!args.isNone(2)) {
     Maybe given = args.tensor(2);
@@ -398,11 +398,11 @@ Maybe emitGather(Emitter &e, Arguments &args) {
   int64_t rank = static_cast<int64_t>(x->type.shape().size());
   if (*axis < -rank || *axis >= rank) return e.ops.failAt(args.ranges[2], Diag::axisRange, {std::to_string(*axis), std::to_string(rank)});
   if (*axis < 0) *axis += rank;
-  if (!index->type.element().isScalar() || !isInteger(index->type.scalar())) return args.wrong(1, "a tile of integers");
+  if (!index->type.element().isScalar() || !isInteger(index->type.scalar())) return args.typeError(1, "a tile of integers");
   bool fits = static_cast<int64_t>(index->type.shape().size()) == rank;
   for (int64_t dim = 0; fits && dim < rank; ++dim)
     fits = dim == *axis || index->type.shape()[dim] == x->type.shape()[dim];
-  if (!fits) return args.wrong(1, "the shape of the source except along the axis");
+  if (!fits) return args.typeError(1, "the shape of the source except along the axis");
   Type type = Type::block(x->type.element(), index->type.shape());
   return Operand::of(tt::GatherOp::create(e.ops.b, e.ops.irType(type), x->handle, index->handle, static_cast<uint32_t>(*axis)).getResult(),
                      type);

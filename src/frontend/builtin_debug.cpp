@@ -18,7 +18,7 @@ static Maybe hint(Emitter &e, Arguments &args, llvm::StringRef name, bool scalar
   if (!values) return std::nullopt;
   size_t rank = x->type.shape().size();
   if (values->size() != (scalars ? std::max<size_t>(1, rank) : rank))
-    return args.wrong(1, "one number for each dimension of " + x->describe());
+    return args.typeError(1, "one number for each dimension of " + x->describe());
   std::vector<int32_t> numbers(values->begin(), values->end());
   auto type = RankedTensorType::get({static_cast<int64_t>(numbers.size())}, e.ops.b.getI32Type());
   Attribute attribute = DenseIntElementsAttr::get(type, numbers);
@@ -55,7 +55,7 @@ static void makeByName(Emitter &e, llvm::StringRef dialect, llvm::StringRef name
 Maybe emitAssume(Emitter &e, Arguments &args) {
   Maybe condition = args.tensor(0);
   if (!condition) return std::nullopt;
-  if (condition->isBlock()) return args.wrong(0, "a scalar condition");
+  if (condition->isBlock()) return args.typeError(0, "a scalar condition");
   Maybe truth = e.ops.truth(*condition);
   if (!truth) return std::nullopt;
   makeByName(e, "llvm", "llvm.intr.assume", truth->handle, e.ops.b.getNamedAttr("op_bundle_sizes", e.ops.b.getDenseI32ArrayAttr({})));
@@ -121,7 +121,7 @@ Maybe emitDevicePrint(Emitter &e, Arguments &args) {
   std::optional<bool> hex = prefix ? args.boolean(2) : std::nullopt;
   if (!hex) return std::nullopt;
   for (char c : *prefix)
-    if (static_cast<unsigned char>(c) < 32 && c != '\n' && c != '\t') return args.wrong(0, "printable text");
+    if (static_cast<unsigned char>(c) < 32 && c != '\n' && c != '\t') return args.typeError(0, "printable text");
   llvm::SmallVector<mlir::Value> handles;
   llvm::SmallVector<int32_t> isSignedValue;
   for (const Operand &item : args[1].items) {
@@ -138,7 +138,7 @@ Maybe emitDevicePrint(Emitter &e, Arguments &args) {
 
 Maybe emitDeviceAssert(Emitter &e, Arguments &args) {
   std::optional<Value> message = args[1].value();
-  if (!message) return args.wrong(1, "a text");
+  if (!message) return args.typeError(1, "a text");
   Maybe condition = args.tensor(0);
   if (!condition) return std::nullopt;
   if (!e.unit.options->debug) return Operand::none();
@@ -239,7 +239,7 @@ Maybe emitInlineAsm(Emitter &e, Arguments &args) {
   std::optional<int64_t> pack = pure ? args.integer(5) : std::nullopt;
   if (!pack) return std::nullopt;
   if (*pack < 1 || *pack > tt::maxPackedElements || !llvm::isPowerOf2_64(static_cast<uint64_t>(*pack)))
-    return args.wrong(5, "a power of two, at most " + std::to_string(tt::maxPackedElements));
+    return args.typeError(5, "a power of two, at most " + std::to_string(tt::maxPackedElements));
   std::optional<std::vector<Operand>> inputs = args.list(2);
   for (Operand &input : *inputs) {
     Maybe value = e.ops.toTensor(input);
@@ -256,7 +256,7 @@ Maybe emitInlineAsm(Emitter &e, Arguments &args) {
   std::vector<Operand> wanted = *args.list(3);
   for (const Operand &item : wanted) {
     const Type *type = item.isConstant() ? item.constant.asType() : nullptr;
-    if (!type || *type == Type(Scalar::void_)) return args.wrong(3, "a dtype or a tuple of them");
+    if (!type || *type == Type(Scalar::void_)) return args.typeError(3, "a dtype or a tuple of them");
     results.push_back(Operand::of(mlir::Value(), inputs->empty() ? *type : like.withElement(*type)));
     types.push_back(e.ops.irType(results.back().type));
   }

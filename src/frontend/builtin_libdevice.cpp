@@ -107,7 +107,7 @@ Maybe emitExternElementwise(Emitter &e, Arguments &args) {
   std::optional<bool> isPure = table ? args.boolean(4) : std::nullopt;
   if (!isPure) return std::nullopt;
   const Dict *rows = table->asDict();
-  if (!rows) return args.wrong(3, "a dict of (type, ...): (symbol, type)");
+  if (!rows) return args.typeError(3, "a dict of (type, ...): (symbol, type)");
   std::vector<Operand> values;
   for (const Operand &each : *given) {
     Maybe value = e.ops.toTensor(each);
@@ -122,7 +122,7 @@ Maybe emitExternElementwise(Emitter &e, Arguments &args) {
   if (!entry) entry = entryFor(*rows, values);
   const std::string *symbol = entry ? entry->items[0].asString() : nullptr;
   const Type *type = entry ? entry->items[1].asType() : nullptr;
-  if (!symbol || !type) return args.wrong(2, "arguments with the types of one of its entries");
+  if (!symbol || !type) return args.typeError(2, "arguments with the types of one of its entries");
   if (llvm::none_of(libraryOverloads(), [&](const LibraryOverload &each) { return each.symbol == *symbol; }))
     return e.ops.fail(Diag::refusedBuiltin, {"extern_elementwise of '" + *symbol + "'", "only functions of libdevice are linked"});
   if (!broadcastAll(e, values)) return std::nullopt;

@@ -12,7 +12,7 @@ using Value = tilewright::Value;
 
 Maybe emitWhere(Emitter &e, Arguments &args) {
   for (size_t i = 0; i < 3; ++i)
-    if (!args[i].isRuntime() && !args[i].isNumber()) return args.wrong(i, "a tile or a number");
+    if (!args[i].isRuntime() && !args[i].isNumber()) return args.typeError(i, "a tile or a number");
   if (const Type &condition = args[0].type; args[0].isRuntime() && condition.element() != Type(Scalar::int1))
     e.unit.diagnostics->warning(args.ranges[0], Diag::badValue,
                                 {"the condition of tl.where is " + condition.element().str() + " and not a boolean: compare it with 0"});
@@ -42,7 +42,7 @@ static std::optional<tt::PropagateNan> nanRule(Arguments &args, size_t i) {
   if (!rule) return std::nullopt;
   if (*rule == "all") return tt::PropagateNan::ALL;
   if (*rule == "none") return tt::PropagateNan::NONE;
-  return args.wrong(i, "tl.PropagateNan.NONE or tl.PropagateNan.ALL");
+  return args.typeError(i, "tl.PropagateNan.NONE or tl.PropagateNan.ALL");
 }
 
 // Returns an operand of a builtin. With the rules of 3.9, a number stays a number until its type is decided. With the rules of 3.8, it has
@@ -126,7 +126,7 @@ Maybe emitLogicalOr(Emitter &e, Arguments &args) {
 Maybe emitAbs(Emitter &e, Arguments &args) {
   Maybe x = args.tensor(0);
   if (!x) return std::nullopt;
-  if (!x->type.scalarType().isScalar()) return args.wrong(0, "numbers");
+  if (!x->type.scalarType().isScalar()) return args.typeError(0, "numbers");
   Scalar scalar = x->type.scalar();
   if (scalar == Scalar::fp8e4b15) {
     Maybe bits = e.ops.bitcast(*x, Type(Scalar::uint8));

@@ -82,7 +82,7 @@ static std::optional<std::vector<int32_t>> boundaryCheck(Arguments &args, size_t
   if (!given) return std::nullopt;
   std::set<int64_t> dims(given->begin(), given->end());
   if (dims.size() != given->size() || (!dims.empty() && (*dims.begin() < 0 || *dims.rbegin() >= rank)))
-    return args.wrong(i, "different dimensions of the block, from 0 to " + std::to_string(rank - 1));
+    return args.typeError(i, "different dimensions of the block, from 0 to " + std::to_string(rank - 1));
   return std::vector<int32_t>(dims.begin(), dims.end());
 }
 

@@ -79,7 +79,7 @@ struct Arguments {
   std::shared_ptr<const JitFunction> function(size_t i);
   Maybe tensor(size_t i); // as a run-time value
   Maybe tile(size_t i);   // as a run-time value with dimensions
-  std::nullopt_t wrong(size_t i, llvm::StringRef expected);
+  std::nullopt_t typeError(size_t i, llvm::StringRef expected);
 };
 
 using BuiltinEmitter = Maybe (*)(Emitter &, Arguments &);

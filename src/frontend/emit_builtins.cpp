@@ -140,7 +140,7 @@ Maybe Emitter::callBuiltin(const Builtin &builtin, CallArguments given) {
 
 // ---- checked access to arguments
 
-std::nullopt_t Arguments::wrong(size_t i, llvm::StringRef expected) {
+std::nullopt_t Arguments::typeError(size_t i, llvm::StringRef expected) {
   return emitter.ops.failAt(ranges[i], Diag::callArgumentType,
                             {("tl." + builtin.path).str(), names[i], expected.str(), values[i].describe()});
 }
@@ -155,9 +155,9 @@ std::optional<int64_t> Arguments::integer(size_t i) {
   std::optional<Value> value = constant(i);
   if (!value) return std::nullopt;
   std::optional<Int> number = value->toInt();
-  if (!number) return wrong(i, "an integer");
+  if (!number) return typeError(i, "an integer");
   const Int limit = Int(1) << 62;
-  if (*number > limit || *number < -limit) return wrong(i, "an integer of 64 bits");
+  if (*number > limit || *number < -limit) return typeError(i, "an integer of 64 bits");
   return static_cast<int64_t>(*number);
 }
 
@@ -172,7 +172,7 @@ std::optional<std::string> Arguments::string(size_t i) {
   if (!value) return std::nullopt;
   if (value->isNone()) return std::string();
   if (const std::string *text = value->asString()) return *text;
-  return wrong(i, "a string");
+  return typeError(i, "a string");
 }
 
 std::optional<Type> Arguments::type(size_t i) {
@@ -181,7 +181,7 @@ std::optional<Type> Arguments::type(size_t i) {
   if (const Type *type = value->asType()) return *type;
   if (const std::string *text = value->asString())
     if (std::optional<Type> type = parseTypeName(*text)) return type;
-  return wrong(i, "a dtype such as tl.float32");
+  return typeError(i, "a dtype such as tl.float32");
 }
 
 static bool collectIntegers(const Operand &x, std::vector<int64_t> &numbers) {
@@ -195,7 +195,7 @@ static bool collectIntegers(const Operand &x, std::vector<int64_t> &numbers) {
 std::optional<std::vector<int64_t>> Arguments::integers(size_t i) {
   std::vector<int64_t> numbers;
   if (collectIntegers(values[i], numbers)) return numbers;
-  return wrong(i, "integers known at compile time");
+  return typeError(i, "integers known at compile time");
 }
 
 std::optional<std::vector<Operand>> Arguments::list(size_t i) {
@@ -205,13 +205,13 @@ std::optional<std::vector<Operand>> Arguments::list(size_t i) {
 
 std::shared_ptr<const JitFunction> Arguments::function(size_t i) {
   std::shared_ptr<const JitFunction> function = values[i].isConstant() ? values[i].constant.asFunction() : nullptr;
-  if (!function) wrong(i, "a function marked with @triton.jit");
+  if (!function) typeError(i, "a function marked with @triton.jit");
   return function;
 }
 
 Maybe Arguments::tensor(size_t i) {
   if (values[i].isRuntime()) return values[i];
-  if (!values[i].isNumber()) return wrong(i, "a tile or a number");
+  if (!values[i].isNumber()) return typeError(i, "a tile or a number");
   SourceRange before = emitter.ops.where;
   emitter.ops.where = ranges[i];
   Maybe result = emitter.ops.toTensor(values[i]);
@@ -221,7 +221,7 @@ Maybe Arguments::tensor(size_t i) {
 
 Maybe Arguments::tile(size_t i) {
   if (values[i].isBlock()) return values[i];
-  return wrong(i, "a tile");
+  return typeError(i, "a tile");
 }
 
 // ---- call expressions

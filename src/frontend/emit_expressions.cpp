@@ -22,13 +22,13 @@ bool Emitter::step(SourceRange range) {
 }
 
 bool Emitter::grow(int64_t operations) {
-  constexpr int64_t most = 1 << 18; // two seconds of compilation
+  constexpr int64_t maxOperations = 1 << 18; // two seconds of compilation
   unit.operations += operations;
-  if (unit.operations <= most) return true;
+  if (unit.operations <= maxOperations) return true;
   if (unrolled.empty())
-    ops.fail(Diag::kernelTooLarge, {std::to_string(most), "this statement is added and calls are inlined"});
+    ops.fail(Diag::kernelTooLarge, {std::to_string(maxOperations), "this statement is added and calls are inlined"});
   else
-    ops.failAt(unrolled.front(), Diag::kernelTooLarge, {std::to_string(most), "this loop is unrolled"});
+    ops.failAt(unrolled.front(), Diag::kernelTooLarge, {std::to_string(maxOperations), "this loop is unrolled"});
   return false;
 }
 

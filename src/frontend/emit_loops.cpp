@@ -95,10 +95,10 @@ bool Emitter::unrolledLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> bou
     ops.failAt(stmt.iterable->range, Diag::rangeStep, {});
     return false;
   }
-  const Int most = 65536; // limits the copies of a body
+  const Int maxIterations = 65536; // limits the copies of a body
   Int count = values[2] > 0 ? (values[1] - values[0]) / values[2] : (values[0] - values[1]) / -values[2];
-  if (count > most) {
-    ops.failAt(stmt.iterable->range, Diag::unrollCount, {Value::integer(count).repr(), Value::integer(most).repr()});
+  if (count > maxIterations) {
+    ops.failAt(stmt.iterable->range, Diag::unrollCount, {Value::integer(count).repr(), Value::integer(maxIterations).repr()});
     return false;
   }
   Maybe ignored;

@@ -16,15 +16,15 @@ using Value = tilewright::Value;
 
 // ---- operands
 
-// Returns the number of values in a tuple of tuples, up to `most`.
-static int64_t countItems(const Value &value, int64_t most, int64_t level) {
+// Returns the number of values in a tuple of tuples, up to `limit`.
+static int64_t countItems(const Value &value, int64_t limit, int64_t level) {
   constexpr int64_t deepest = 64;
   const Sequence *sequence = value.asSequence();
   if (!sequence) return 1;
-  if (level > deepest) return most + 1;
+  if (level > deepest) return limit + 1;
   int64_t count = 1;
   for (const Value &item : sequence->items)
-    if (count <= most) count += countItems(item, most - count, level + 1);
+    if (count <= limit) count += countItems(item, limit - count, level + 1);
   return count;
 }
 
@@ -169,9 +169,9 @@ static bool isLibrary(const SourceRange &range) {
 
 // Adds notes for the innermost calls and for the kernel's own call. A long chain omits the calls between them.
 static void addNotes(const Unit &unit, size_t calls, Diagnostic &diagnostic) {
-  constexpr size_t most = 8;
+  constexpr size_t maxNotes = 8;
   for (size_t i = calls; i-- > 0;)
-    if (!isLibrary(unit.calls[i]) && (diagnostic.notes.size() < most || i == 0))
+    if (!isLibrary(unit.calls[i]) && (diagnostic.notes.size() < maxNotes || i == 0))
       diagnostic.notes.push_back(Diagnostics::note(unit.calls[i], "called from here"));
 }
 

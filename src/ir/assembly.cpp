@@ -79,11 +79,11 @@ static std::string problemOf(AssemblyKind kind, StringRef constraint, Type type,
     if (constraint.getAsInteger(10, tied) || tied >= outputs.size()) return "is tied to an output that does not exist";
     bool areIntegers = types[tied].isInteger() && type.isInteger();
     if (areIntegers || types[tied] == type || bitsOf(types[tied]) == bitsOf(type)) return "";
-    return "is tied to output " + std::to_string(tied) + ", which has another size: " + spelled(types[tied]) + ", not " + spelled(type);
+    return "is tied to output " + std::to_string(tied) + ", which has another size: " + mlirText(types[tied]) + ", not " + mlirText(type);
   }
   constraint.consume_front(isOutput ? "&" : "%");
   if (kind == AssemblyKind::x86 ? fitsX86(constraint, type, isOutput) : fitsPtx(constraint, type, isOutput)) return "";
-  return "names no register of this target that can hold " + spelled(type);
+  return "names no register of this target that can hold " + mlirText(type);
 }
 
 static LogicalResult checkConstraints(tt::ElementwiseInlineAsmOp op, AssemblyKind kind, ArrayRef<Type> outputs, ArrayRef<Type> inputs) {
@@ -93,28 +93,31 @@ static LogicalResult checkConstraints(tt::ElementwiseInlineAsmOp op, AssemblyKin
   if (named.outputs.size() != outputs.size() || named.inputs.size() != inputs.size())
     return refuse(op, Diag::assemblyOperands,
                   {counts(outputs.size(), inputs.size()), text.str(), counts(named.outputs.size(), named.inputs.size())});
-  auto wrong = [&](StringRef constraint, const std::string &why) { return refuse(op, Diag::assemblyConstraint, {constraint.str(), why}); };
+  auto reportConstraint = [&](StringRef constraint, const std::string &why) {
+    return refuse(op, Diag::assemblyConstraint, {constraint.str(), why});
+  };
   SmallVector<StringRef> all;
   text.split(all, ',');
   if (all.size() > maxConstraints)
-    return wrong(text.take_front(40), "is one of more than " + std::to_string(maxConstraints) + " constraints");
+    return reportConstraint(text.take_front(40), "is one of more than " + std::to_string(maxConstraints) + " constraints");
   enum { output, input, clobber } last = output;
   for (StringRef constraint : all) {
     constraint = constraint.trim();
     auto kindOf = constraint.starts_with("=") ? output : constraint.starts_with("~") ? clobber : input;
-    if (kindOf < last) return wrong(constraint, "is in the wrong order: outputs come first, then inputs, then clobbers");
+    if (kindOf < last) return reportConstraint(constraint, "is in the wrong order: outputs come first, then inputs, then clobbers");
     last = kindOf;
     if (kindOf != clobber) continue;
     StringRef name = constraint.drop_front();
     bool isName = name.consume_front("{") && name.consume_back("}") && !name.empty() &&
                   llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
-    if (!isName) return wrong(constraint, "is not a clobber, which is written ~{memory} or ~{rax}");
+    if (!isName) return reportConstraint(constraint, "is not a clobber, which is written ~{memory} or ~{rax}");
   }
   for (auto [constraint, type] : llvm::zip(named.outputs, outputs))
     if (std::string why = problemOf(kind, constraint, type, named.outputs, outputs, true); !why.empty())
-      return wrong("=" + constraint.str(), why);
+      return reportConstraint("=" + constraint.str(), why);
   for (auto [constraint, type] : llvm::zip(named.inputs, inputs))
-    if (std::string why = problemOf(kind, constraint, type, named.outputs, outputs, false); !why.empty()) return wrong(constraint, why);
+    if (std::string why = problemOf(kind, constraint, type, named.outputs, outputs, false); !why.empty())
+      return reportConstraint(constraint, why);
   return success();
 }
 
@@ -205,13 +208,13 @@ static size_t nestingOf(StringRef text) {
 
 static LogicalResult checkText(tt::ElementwiseInlineAsmOp op, AssemblyKind kind, size_t operands) {
   StringRef text = op.getAsmString();
-  auto wrong = [&](const std::string &why) { return refuse(op, Diag::assemblyText, {why}); };
+  auto reportText = [&](const std::string &why) { return refuse(op, Diag::assemblyText, {why}); };
   if (kind == AssemblyKind::x86 && looksLikePtx(text)) return refuse(op, Diag::foreignAssembly, {});
-  if (text.size() > maxText) return wrong("it has more than " + std::to_string(maxText) + " characters");
-  if (std::string why = referencesProblem(text, operands); !why.empty()) return wrong(why);
+  if (text.size() > maxText) return reportText("it has more than " + std::to_string(maxText) + " characters");
+  if (std::string why = referencesProblem(text, operands); !why.empty()) return reportText(why);
   if (kind == AssemblyKind::ptx) return success(); // only ptxas reads it, in a separate process
-  if (text.contains('"')) return wrong("it contains a '\"', which neither instructions nor data need");
-  if (nestingOf(text) > maxNesting) return wrong("its expressions nest more than " + std::to_string(maxNesting) + " deep");
+  if (text.contains('"')) return reportText("it contains a '\"', which neither instructions nor data need");
+  if (nestingOf(text) > maxNesting) return reportText("its expressions nest more than " + std::to_string(maxNesting) + " deep");
   if (std::string name = foreignDirective(text); !name.empty()) return refuse(op, Diag::assemblyDirective, {name});
   return success();
 }

@@ -270,11 +270,11 @@ static llvm::json::Object timeJson(const LaunchTime &time) {
 }
 
 void dropRepeated(Explanation &explanation) {
-  std::set<std::string> toldGuards;
-  llvm::erase_if(explanation.guards, [&](const LaunchGuard &guard) { return !toldGuards.insert(guard.name).second; });
+  std::set<std::string> seenGuards;
+  llvm::erase_if(explanation.guards, [&](const LaunchGuard &guard) { return !seenGuards.insert(guard.name).second; });
   for (RemarkSection &section : explanation.sections) {
-    std::set<std::pair<SourceLine, std::string>> told;
-    llvm::erase_if(section.remarks, [&](const Remark &remark) { return !told.insert({remark.where, remark.text}).second; });
+    std::set<std::pair<SourceLine, std::string>> seen;
+    llvm::erase_if(section.remarks, [&](const Remark &remark) { return !seen.insert({remark.where, remark.text}).second; });
   }
 }
 

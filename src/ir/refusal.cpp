@@ -56,10 +56,10 @@ template <typename T> static std::string printed(T value) {
   return text;
 }
 
-std::string spelled(Type type) {
+std::string mlirText(Type type) {
   return printed(type);
 }
-std::string spelled(Attribute attribute) {
+std::string mlirText(Attribute attribute) {
   return printed(attribute);
 }
 

@@ -38,7 +38,7 @@ struct Refusal {
 std::optional<Refusal> refusalOf(mlir::Diagnostic &diagnostic);
 
 /// Returns a type or attribute as the IR prints it, for arguments of messages.
-std::string spelled(mlir::Type type);
-std::string spelled(mlir::Attribute attribute);
+std::string mlirText(mlir::Type type);
+std::string mlirText(mlir::Attribute attribute);
 
 } // namespace tilewright

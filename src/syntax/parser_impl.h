@@ -109,7 +109,7 @@ private:
 
   template <typename T> T *make(SourceRange range) { return module->make<T>(range); }
 
-  /// Adds a level of nesting during its lifetime. Converts to false, after an error, if the nesting is too deep.
+  /// Adds a level of nesting during its lifetime. Reports an error if the nesting is too deep.
   class Level;
   /// The chain length of one operand or trailer sequence. Its destructor merges it into the parent's.
   class Chain;

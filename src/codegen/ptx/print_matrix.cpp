@@ -2,8 +2,8 @@
 //     ptx.wgmma %da, %db, %c... {n = 64, bf16, bf16, f32}   asm "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {$0, ...}, $64, $65,
 //     1, ..."
 #include "codegen/ptx/asm.h"
-#include "gpu/machine/ptx_attributes.h"
 #include "gpu/machine/ptx.h"
+#include "gpu/machine/ptx_attributes.h"
 #include "ir/refusal.h"
 
 #include "mlir/IR/Matchers.h"
@@ -95,7 +95,7 @@ static bool goesOn(ptx::WgmmaOp op) {
 
 /// One instruction, whose accumulators are named `d`. After the descriptors follow scale-d (a predicate, 1, or 0 for
 /// a new sum), scale-a and scale-b (only for floats), trans-a (only for descriptors) and trans-b (only for 16 bits).
-static std::string spelled(ptx::WgmmaOp op, bool fresh, ArrayRef<std::string> d, Asm &code) {
+static std::string mlirText(ptx::WgmmaOp op, bool fresh, ArrayRef<std::string> d, Asm &code) {
   ptx::Format a = op.getAFormat();
   SmallVector<std::string> registers;
   for (Value value : op.getA())
@@ -139,7 +139,7 @@ static LogicalResult lower(ptx::WgmmaOp op, PrintContext &at) {
       code.tie(value, index);
   std::string text;
   for (ptx::WgmmaOp each : llvm::reverse(chain))
-    text += (text.empty() ? "" : "\n\t") + spelled(each, fresh && each == first, d, code);
+    text += (text.empty() ? "" : "\n\t") + mlirText(each, fresh && each == first, d, code);
   if (auto warps = op->getAttrOfType<IntegerAttr>(ptx::partialWarpsName)) text = isPartial(text, warps.getInt());
   replace(op, code.emit(text, Effect::product));
   for (ptx::WgmmaOp each : ArrayRef(chain).drop_front())

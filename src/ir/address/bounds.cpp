@@ -27,7 +27,7 @@ struct Indices::Bounds {
     nodes.push_back({kind, first, second});
     return static_cast<int64_t>(nodes.size()) - 1;
   }
-  int64_t between(int64_t least, int64_t most) { return push(Kind::between, least, most); }
+  int64_t between(int64_t low, int64_t high) { return push(Kind::between, low, high); }
   int64_t number(int64_t value) { return between(value, value); }
 
   int64_t ofType(Type type) {
@@ -78,8 +78,8 @@ struct Indices::Bounds {
     case Indices::Kind::trip: return ofIteration(cast<scf::ForOp>(atom.loop));
     case Indices::Kind::quotient: return two(Kind::quotient);
     case Indices::Kind::remainder: return two(Kind::remainder);
-    case Indices::Kind::least: return two(Kind::least);
-    case Indices::Kind::most: return two(Kind::most);
+    case Indices::Kind::minimum: return two(Kind::least);
+    case Indices::Kind::maximum: return two(Kind::most);
     }
     return between(INT64_MIN, INT64_MAX);
   }
@@ -89,8 +89,8 @@ struct Indices::Bounds {
     Polynomial step = indices.scalar(loop.getStep());
     Polynomial distance = indices.scalar(loop.getUpperBound()) - indices.scalar(loop.getLowerBound()) + step - Polynomial(1);
     int64_t dividend = ofPolynomial(distance), divisor = push(Kind::most, ofPolynomial(step), number(1));
-    int64_t turns = push(Kind::quotient, dividend, divisor);
-    return push(Kind::counter, number(0), turns);
+    int64_t iterations = push(Kind::quotient, dividend, divisor);
+    return push(Kind::counter, number(0), iterations);
   }
 
   int64_t ofUnsigned(int64_t bits) { return between(0, bits >= 63 ? INT64_MAX : (int64_t(1) << bits) - 1); }
@@ -171,11 +171,11 @@ std::optional<Polynomial> Indices::withIterations(const Polynomial &value) {
       auto loop = cast<scf::ForOp>(op);
       Polynomial lower = scalar(loop.getLowerBound());
       if (lower.constant()) continue;
-      Polynomial turned = lower + *product(scalar(loop.getStep()), atom({Kind::trip, {}, op})), result;
+      Polynomial byIteration = lower + *product(scalar(loop.getStep()), atom({Kind::trip, {}, op})), result;
       for (Term rest : value.terms) {
         Polynomial replaced(1);
         for (; llvm::is_contained(rest.factors, factor); rest.factors.erase(llvm::find(rest.factors, factor)))
-          replaced = *product(replaced, turned);
+          replaced = *product(replaced, byIteration);
         result = result + *product(replaced, Polynomial(rest));
       }
       return result;
@@ -211,20 +211,20 @@ static BoundContext ordinaryLaunch(tt::FuncOp function) {
 
 /// True if the assumption says that a product of arguments is at most a single argument, for example that the extent inside a dimension is
 /// at most its stride. The ordinary launch, whose values are all equal, cannot evaluate such an assumption.
-static bool boundsProducts(const Polynomial &value, int64_t arguments) {
+static bool boundsMonomial(const Polynomial &value, int64_t arguments) {
   auto isKnown = [&](const Term &term) { return llvm::all_of(term.factors, [&](int64_t factor) { return factor < arguments; }); };
-  auto isProduct = [](const Term &term) { return term.factors.size() > 1; };
-  return llvm::all_of(value.terms, [&](const Term &term) { return isKnown(term) && (term.coefficient < 0 || !isProduct(term)); }) &&
-         llvm::any_of(value.terms, isProduct) && llvm::any_of(value.terms, [](const Term &term) { return term.coefficient > 0; });
+  auto isMonomial = [](const Term &term) { return term.factors.size() > 1; };
+  return llvm::all_of(value.terms, [&](const Term &term) { return isKnown(term) && (term.coefficient < 0 || !isMonomial(term)); }) &&
+         llvm::any_of(value.terms, isMonomial) && llvm::any_of(value.terms, [](const Term &term) { return term.coefficient > 0; });
 }
 
-bool Indices::isProven(const Polynomial &value, int64_t least, int64_t most) {
-  return isProven(value, {}, least, most);
+bool Indices::isProven(const Polynomial &value, int64_t low, int64_t high) {
+  return isProven(value, {}, low, high);
 }
 
-bool Indices::isProven(const Polynomial &value, const Extents &extents, int64_t least, int64_t most) {
-  if (std::optional<int64_t> known = value.constant()) return *known >= least && *known <= most;
-  return tilewright::evaluate(boundsOf(value, extents).nodes, unknownLaunch(function)).isWithin(least, most);
+bool Indices::isProven(const Polynomial &value, const Extents &extents, int64_t low, int64_t high) {
+  if (std::optional<int64_t> known = value.constant()) return *known >= low && *known <= high;
+  return tilewright::evaluate(boundsOf(value, extents).nodes, unknownLaunch(function)).isWithin(low, high);
 }
 
 bool Indices::mayOverflow(const Polynomial &dividend, const Extents &of, const Polynomial &divisor, const Extents &by, int64_t bits) {
@@ -232,33 +232,33 @@ bool Indices::mayOverflow(const Polynomial &dividend, const Extents &of, const P
   return bits < 32 && !isProven(divisor, by, 0, INT64_MAX) && !isProven(dividend, of, (INT64_MIN >> (64 - bits)) + 1, INT64_MAX);
 }
 
-bool Indices::assume(const Polynomial &value, int64_t least, int64_t most) {
-  return assume(value, {}, least, most);
+bool Indices::assume(const Polynomial &value, int64_t low, int64_t high) {
+  return assume(value, {}, low, high);
 }
 
-static std::string nameOfGuard(const std::string &value, int64_t least, int64_t most) {
-  if (least == 0 && most == INT64_MAX) return value + " >= 0";
+static std::string nameOfGuard(const std::string &value, int64_t low, int64_t high) {
+  if (low == 0 && high == INT64_MAX) return value + " >= 0";
   for (int64_t bits : {32, 64})
-    if (least == INT64_MIN >> (64 - bits) && most == INT64_MAX >> (64 - bits)) return value + " fits in " + std::to_string(bits) + " bits";
-  return value + " is from " + std::to_string(least) + " to " + std::to_string(most);
+    if (low == INT64_MIN >> (64 - bits) && high == INT64_MAX >> (64 - bits)) return value + " fits in " + std::to_string(bits) + " bits";
+  return value + " is from " + std::to_string(low) + " to " + std::to_string(high);
 }
 
-bool Indices::assume(const Polynomial &value, const Extents &extents, int64_t least, int64_t most) {
-  if (std::optional<int64_t> known = value.constant()) return *known >= least && *known <= most;
+bool Indices::assume(const Polynomial &value, const Extents &extents, int64_t low, int64_t high) {
+  if (std::optional<int64_t> known = value.constant()) return *known >= low && *known <= high;
   Bounds bounds = boundsOf(value, extents);
-  if (tilewright::evaluate(bounds.nodes, unknownLaunch(function)).isWithin(least, most)) return true;
-  LaunchGuard guard{nameOfGuard(text(value), least, most), std::move(bounds.nodes), least, most};
+  if (tilewright::evaluate(bounds.nodes, unknownLaunch(function)).isWithin(low, high)) return true;
+  LaunchGuard guard{nameOfGuard(text(value), low, high), std::move(bounds.nodes), low, high};
   if (failedGuards.contains(everyGuard) || failedGuards.contains(guard.name)) return false;
-  bool isOrdinary = tilewright::evaluate(guard.nodes, ordinaryLaunch(function)).isWithin(least, most);
-  if (!isOrdinary && !boundsProducts(value, numArguments)) return false;
+  bool isOrdinary = tilewright::evaluate(guard.nodes, ordinaryLaunch(function)).isWithin(low, high);
+  if (!isOrdinary && !boundsMonomial(value, numArguments)) return false;
   if (!llvm::is_contained(assumed, guard)) assumed.push_back(std::move(guard));
   return true;
 }
 
 /// Assumes nothing about narrow arithmetic, because it often wraps around on purpose.
 bool Indices::fits(const Polynomial &value, const Extents &extents, int64_t bits) {
-  int64_t least = INT64_MIN >> (64 - bits), most = INT64_MAX >> (64 - bits);
-  return bits >= 32 ? assume(value, extents, least, most) : isProven(value, extents, least, most);
+  int64_t low = INT64_MIN >> (64 - bits), high = INT64_MAX >> (64 - bits);
+  return bits >= 32 ? assume(value, extents, low, high) : isProven(value, extents, low, high);
 }
 
 } // namespace tilewright::address

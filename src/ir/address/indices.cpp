@@ -132,8 +132,8 @@ Polynomial Indices::evaluate(Value value) {
       .Case<arith::DivUIOp>([&](auto) { return evaluateBinary(Kind::quotient, op, true); })
       .Case<arith::RemSIOp>([&](auto) { return evaluateBinary(Kind::remainder, op, false); })
       .Case<arith::RemUIOp>([&](auto) { return evaluateBinary(Kind::remainder, op, true); })
-      .Case<arith::MinSIOp>([&](auto) { return evaluateBinary(Kind::least, op, false); })
-      .Case<arith::MaxSIOp>([&](auto) { return evaluateBinary(Kind::most, op, false); })
+      .Case<arith::MinSIOp>([&](auto) { return evaluateBinary(Kind::minimum, op, false); })
+      .Case<arith::MaxSIOp>([&](auto) { return evaluateBinary(Kind::maximum, op, false); })
       .Case<scf::ForOp>([&](auto) { return evaluateLoopResult(cast<OpResult>(value)); })
       .Default([&](Operation *) { return opaque(value); });
 }
@@ -274,8 +274,8 @@ std::string Indices::textOf(int64_t factor) {
   case Kind::trip: return "(a loop's iteration)";
   case Kind::quotient: return "((" + text(atom.left) + ") // (" + text(atom.right) + "))";
   case Kind::remainder: return "((" + text(atom.left) + ") % (" + text(atom.right) + "))";
-  case Kind::least: return "min(" + text(atom.left) + ", " + text(atom.right) + ")";
-  case Kind::most: return "max(" + text(atom.left) + ", " + text(atom.right) + ")";
+  case Kind::minimum: return "min(" + text(atom.left) + ", " + text(atom.right) + ")";
+  case Kind::maximum: return "max(" + text(atom.left) + ", " + text(atom.right) + ")";
   }
   return "?";
 }

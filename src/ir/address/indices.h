@@ -60,10 +60,10 @@ public:
   Result<Pointer> pointer(mlir::Value value, llvm::ArrayRef<int64_t> dims);
   Result<Mask> mask(mlir::Value tile, llvm::ArrayRef<int64_t> dims);
 
-  /// True only if the value (without coordinates) is in [least, most] in every launch.
-  bool isProven(const Polynomial &value, int64_t least, int64_t most);
+  /// True only if the value (without coordinates) is in [low, high] in every launch.
+  bool isProven(const Polynomial &value, int64_t low, int64_t high);
   /// The same, or assumes it: then `guards` contains the assumption. False if an ordinary launch would not satisfy it.
-  bool assume(const Polynomial &value, int64_t least, int64_t most);
+  bool assume(const Polynomial &value, int64_t low, int64_t high);
   bool isNonNegative(const Polynomial &value) { return isProven(value, 0, INT64_MAX); }
   bool assumeNonNegative(const Polynomial &value) { return assume(value, 0, INT64_MAX); }
   /// Proves or assumes that all elements of a tile, or a scalar, are not negative.
@@ -88,7 +88,7 @@ public:
   std::string text(const Polynomial &value);
 
 private:
-  enum class Kind { value, induction, trip, quotient, remainder, least, most };
+  enum class Kind { value, induction, trip, quotient, remainder, minimum, maximum };
   struct Atom {
     Kind kind = Kind::value;
     mlir::Value value;                 // null for the number of a loop's iterations
@@ -123,8 +123,8 @@ private:
 
   std::optional<Polynomial> withIterations(const Polynomial &value);
   Bounds boundsOf(const Polynomial &value, const Extents &extents);
-  bool isProven(const Polynomial &value, const Extents &extents, int64_t least, int64_t most);
-  bool assume(const Polynomial &value, const Extents &extents, int64_t least, int64_t most);
+  bool isProven(const Polynomial &value, const Extents &extents, int64_t low, int64_t high);
+  bool assume(const Polynomial &value, const Extents &extents, int64_t low, int64_t high);
   /// True if the signed and the unsigned reading are the same number.
   bool fitsUnsigned(const Polynomial &value, const Extents &extents) { return assume(value, extents, 0, INT64_MAX); }
   bool fits(const Polynomial &value, const Extents &extents, int64_t bits);

@@ -11,7 +11,7 @@ namespace tilewright::address {
 static int64_t wrappingSum(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
-static int64_t wrappingProduct(int64_t a, int64_t b) {
+static int64_t wrappingMul(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
 
@@ -64,7 +64,7 @@ Polynomial operator+(const Polynomial &a, const Polynomial &b) {
 Polynomial operator-(const Polynomial &a, const Polynomial &b) {
   Polynomial sum = a;
   for (const Term &term : b.terms)
-    sum.add({wrappingProduct(-1, term.coefficient), term.dim, term.factors});
+    sum.add({wrappingMul(-1, term.coefficient), term.dim, term.factors});
   return sum;
 }
 
@@ -73,7 +73,7 @@ std::optional<Polynomial> product(const Polynomial &a, const Polynomial &b) {
   for (const Term &x : a.terms)
     for (const Term &y : b.terms) {
       if (x.dim >= 0 && y.dim >= 0) return std::nullopt;
-      Term term{wrappingProduct(x.coefficient, y.coefficient), std::max(x.dim, y.dim), x.factors};
+      Term term{wrappingMul(x.coefficient, y.coefficient), std::max(x.dim, y.dim), x.factors};
       llvm::append_range(term.factors, y.factors);
       llvm::sort(term.factors);
       sum.add(std::move(term));

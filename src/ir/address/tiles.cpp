@@ -175,7 +175,7 @@ Result<Polynomial> Indices::evaluateElement(Value tile, ArrayRef<int64_t> dims) 
         return namesTiles ? evaluateBinaryElement(Kind::quotient, op, dims) : Failure{"an index is the result of a division"};
       })
       .Case<arith::MinSIOp, arith::MaxSIOp>([&](auto) -> Result<Polynomial> {
-        Kind kind = isa<arith::MinSIOp>(op) ? Kind::least : Kind::most;
+        Kind kind = isa<arith::MinSIOp>(op) ? Kind::minimum : Kind::maximum;
         return namesTiles ? evaluateBinaryElement(kind, op, dims) : Failure{"an index is a minimum or maximum"};
       })
       .Case<tt::LoadOp>([](auto) { return Failure{"indices come from memory"}; })

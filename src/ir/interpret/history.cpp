@@ -76,13 +76,13 @@ std::optional<AccessHistory::Clash> AccessHistory::note(uint32_t agent, uint32_t
         noteRead(cell);
         continue;
       }
-      bool sameStore = !access.atomic && cell.write.time != 0 && cell.write.where == access.where && cell.turn == access.turn;
+      bool sameStore = !access.atomic && cell.write.time != 0 && cell.write.where == access.where && cell.execution == access.execution;
       if (!sameStore) compare(cell.write, true);
       for (const Seen &read : cell.reads)
         compare(read, false);
       if (!clash && sameStore) clash = Clash{cell.write.program, access.where, true, false, true};
       cell.write = seen;
-      cell.turn = access.turn;
+      cell.execution = access.execution;
       cell.reads[0] = cell.reads[1] = Seen();
     }
   }

@@ -26,9 +26,9 @@ public:
     uint64_t address = 0;
     int64_t bytes = 0;
     bool writes = false;
-    bool atomic = false; // atomic for all programs of the launch
-    uint32_t where = 0;  // the operation, numbered by the caller
-    uint32_t turn = 0;   // the number of its execution, which the stores of one tile share
+    bool atomic = false;    // atomic for all programs of the launch
+    uint32_t where = 0;     // the operation, numbered by the caller
+    uint32_t execution = 0; // the number of its execution, which the stores of one tile share
   };
   /// The earlier access that conflicts with this one.
   struct Clash {
@@ -60,7 +60,7 @@ private:
   };
   struct Cell {
     Seen write;
-    uint32_t turn = 0;
+    uint32_t execution = 0;
     Seen reads[2]; // by two different programs since the last write
   };
   /// The cells of 4096 bytes. A cell has the size of the smallest access to the page so far.

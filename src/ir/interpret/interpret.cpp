@@ -279,13 +279,13 @@ FailureOr<SmallVector<Tile>> Program::call(Operation *from, StringRef callee, Sm
 /// Returns the value of a kernel's argument, or an error if its kind does not match its type.
 static llvm::Expected<Tile> argumentValue(const InterpretArg &arg, Type type, int64_t number, bool checkBounds) {
   uint64_t address = checkBounds ? taggedPointer(arg.bits, arg.memory) : arg.bits;
-  auto wrong = [&](const char *expected) {
+  auto mismatch = [&](const char *expected) {
     return llvm::make_error<InterpretError>("argument " + std::to_string(number) + " must be " + expected, std::array<int64_t, 3>{});
   };
   if (auto descriptor = dyn_cast<tt::TensorDescType>(type)) {
     int64_t rank = descriptor.getBlockType().getRank();
     if (arg.kind != InterpretArg::descriptor || int64_t(arg.shape.size()) != rank || int64_t(arg.strides.size()) != rank)
-      return wrong("a tensor descriptor of its block's rank");
+      return mismatch("a tensor descriptor of its block's rank");
     auto block = std::make_shared<MemoryBlock>();
     block->base = address;
     block->shape.assign(arg.shape.begin(), arg.shape.end());
@@ -296,18 +296,18 @@ static llvm::Expected<Tile> argumentValue(const InterpretArg &arg, Type type, in
     tile.block = std::move(block);
     return tile;
   }
-  if (isa<RankedTensorType>(type) || tt::isBlockPointer(type)) return wrong("a scalar, a pointer or a descriptor");
+  if (isa<RankedTensorType>(type) || tt::isBlockPointer(type)) return mismatch("a scalar, a pointer or a descriptor");
   Format format = formatOf(type);
   if (isa<tt::PointerType>(type)) {
     if (arg.kind == InterpretArg::pointer) return Tile(address);
-    return wrong("a pointer");
+    return mismatch("a pointer");
   }
   if (format.kind != Format::integer) {
     if (arg.kind == InterpretArg::floating) return Tile(encodeFloat(format, arg.value));
-    return wrong("a float");
+    return mismatch("a float");
   }
   if (arg.kind == InterpretArg::integer) return Tile(arg.bits & format.mask());
-  return wrong("an integer");
+  return mismatch("an integer");
 }
 
 // ---- the programs of a launch
@@ -442,14 +442,14 @@ llvm::Error Scheduler::run(int64_t first, int64_t last) {
 llvm::Error interpret(ModuleOp module, StringRef name, ArrayRef<InterpretArg> args, std::array<int64_t, 3> grid, int64_t first,
                       int64_t last, const InterpretOptions &options) {
   using namespace interp;
-  auto wrong = [](const Twine &text) { return llvm::make_error<InterpretError>(text.str(), std::array<int64_t, 3>{}); };
+  auto mismatch = [](const Twine &text) { return llvm::make_error<InterpretError>(text.str(), std::array<int64_t, 3>{}); };
   auto kernel = module.lookupSymbol<tt::FuncOp>(name);
-  if (!kernel || kernel.isExternal()) return wrong("there is no kernel '" + name + "'");
+  if (!kernel || kernel.isExternal()) return mismatch("there is no kernel '" + name + "'");
   ArrayRef<Type> types = kernel.getFunctionType().getInputs();
   if (types.size() != args.size())
-    return wrong("kernel '" + name + "' takes " + Twine(types.size()) + " arguments, not " + Twine(args.size()));
+    return mismatch("kernel '" + name + "' takes " + Twine(types.size()) + " arguments, not " + Twine(args.size()));
   if (grid[0] < 0 || grid[1] < 0 || grid[2] < 0 || first < 0 || last < first || last > grid[0] * grid[1] * grid[2])
-    return wrong("programs " + Twine(first) + " to " + Twine(last) + " are not all in the grid");
+    return mismatch("programs " + Twine(first) + " to " + Twine(last) + " are not all in the grid");
 
   SmallVector<Tile> values;
   for (auto [number, arg] : llvm::enumerate(args)) {

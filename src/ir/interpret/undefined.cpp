@@ -134,7 +134,7 @@ static void followSort(Program &program, tt::SortOp op, llvm::BitVector &marks) 
 }
 
 /// Marks an element of a dot if an element of its row of A, of its column of B, or its addend is undefined: 0 times any value may be NaN.
-static void followProduct(Program &program, tt::DotOp op, llvm::BitVector &marks) {
+static void followDot(Program &program, tt::DotOp op, llvm::BitVector &marks) {
   const Tile &a = program.get(op.getA()), &b = program.get(op.getB()), &c = program.get(op.getC());
   auto type = cast<RankedTensorType>(op.getA().getType());
   int64_t rank = type.getRank(), rows = type.getDimSize(rank - 2), inner = type.getDimSize(rank - 1);
@@ -174,7 +174,7 @@ LogicalResult followUndefined(Program &program, Operation *op, Meaning meaning) 
   } else if (auto sort = dyn_cast<tt::SortOp>(op)) {
     followSort(program, sort, marks[0]);
   } else if (auto dot = dyn_cast<tt::DotOp>(op)) {
-    followProduct(program, dot, marks.front());
+    followDot(program, dot, marks.front());
   } else {
     bool elementwise = llvm::all_of(op->getOperands(), [&](Value operand) {
       int64_t size = program.get(operand).size();

@@ -304,7 +304,7 @@ struct ExpandDescriptorReduce : Pattern<tt::DescriptorReduceOp> {
     }
     if (!atomic)
       return refuse(op, Diag::descriptorReduceType,
-                    {tt::stringifyDescriptorReduceKind(op.getKind()).str(), spelled(tile.getElementType())});
+                    {tt::stringifyDescriptorReduceKind(op.getKind()).str(), mlirText(tile.getElementType())});
     Emitter emit(rewriter, op.getLoc(), tile);
     Access access = emit.access(Block(operands.getDesc(), tile.getRank()), op.getIndices(), allDims(tile));
     tt::AtomicRMWOp::create(emit.b, tile, *atomic, access.pointers, emit.shaped(op.getSrc(), tile), access.mask, tt::MemSemantic::RELAXED,

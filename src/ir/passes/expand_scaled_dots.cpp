@@ -117,11 +117,11 @@ private:
     SmallVector<int64_t> shape(typeOf(bytes).getShape());
     shape.push_back(2);
     Value pairs = tt::JoinOp::create(b, RankedTensorType::get(shape, byte), low, high);
-    return merged(turned(pairs, typeOf(bytes).getRank(), dim + 1), dim);
+    return merged(moveDim(pairs, typeOf(bytes).getRank(), dim + 1), dim);
   }
 
   /// Moves dimension `from` of a tile before dimension `to`.
-  Value turned(Value tile, int64_t from, int64_t to) {
+  Value moveDim(Value tile, int64_t from, int64_t to) {
     if (from == to) return tile;
     SmallVector<int32_t> order;
     for (int64_t dim = 0, rank = typeOf(tile).getRank(); dim < rank; ++dim)
@@ -176,7 +176,7 @@ private:
   /// dimension comes first.
   Value repeated(Value scale, int64_t depth) {
     int64_t rank = typeOf(scale).getRank();
-    Value inOrder = turned(scale, rank - 1, depth);
+    Value inOrder = moveDim(scale, rank - 1, depth);
     SmallVector<int64_t> shape(typeOf(inOrder).getShape());
     shape.insert(shape.begin() + depth + 1, 1);
     auto axis = static_cast<uint32_t>(depth + 1);
@@ -189,10 +189,10 @@ private:
   /// above the smallest one. The exponent 0, which fp16 cannot represent, counts as far above. A mask disables scales and numbers together.
   Value narrowScale(Value scale, bool small) {
     Type word = b.getI32Type();
-    int64_t least = small ? minExponent - smaller : minExponent;
+    int64_t smallest = small ? minExponent - smaller : minExponent;
     Value exponent = arith::ExtUIOp::create(b, withElement(scale, word), scale);
-    Value zero = constant(exponent, word, 0), below = constant(exponent, word, least - 1);
-    Value above = arith::SubIOp::create(b, exponent, constant(exponent, word, least));
+    Value zero = constant(exponent, word, 0), below = constant(exponent, word, smallest - 1);
+    Value above = arith::SubIOp::create(b, exponent, constant(exponent, word, smallest));
     auto load = scale.getDefiningOp<tt::LoadOp>();
     if (load && load.getMask()) above = arith::SelectOp::create(b, load.getMask(), above, zero);
     exponents.push_back(above);
@@ -233,13 +233,13 @@ scf::ForOp repeatableLoop(tt::DotScaledOp op) {
     if (x.format != tt::ScaleDotElemType::E4M3 && x.format != tt::ScaleDotElemType::E2M1) return {};
     if (x.scale && !isExponents(x)) return {};
   }
-  int64_t products = 0;
+  int64_t dots = 0;
   for (Operation &each : loop.getBody()->without_terminator()) {
     auto load = dyn_cast<tt::LoadOp>(each);
-    products += isa<tt::DotScaledOp>(each);
+    dots += isa<tt::DotScaledOp>(each);
     if (each.getNumRegions() != 0 || !(isMemoryEffectFree(&each) || (load && !load.getIsVolatile()))) return {};
   }
-  return products == 1 ? loop : scf::ForOp();
+  return dots == 1 ? loop : scf::ForOp();
 }
 
 /// True if a value depends on results of `loop`, which is in the persistent loop `tiles`.
@@ -289,10 +289,10 @@ scf::ForOp repeatableTiles(tt::DotScaledOp op, scf::ForOp loop, AssumeNoAlias as
   return tiles;
 }
 
-Value isAbove(ImplicitLocOpBuilder &b, Value tile, int64_t most) {
+Value isAbove(ImplicitLocOpBuilder &b, Value tile, int64_t bound) {
   Type word = b.getI32Type();
   auto type = tileType(tile);
-  Value limit = arith::ConstantOp::create(b, DenseElementsAttr::get(type, Attribute(b.getI32IntegerAttr(static_cast<int32_t>(most)))));
+  Value limit = arith::ConstantOp::create(b, DenseElementsAttr::get(type, Attribute(b.getI32IntegerAttr(static_cast<int32_t>(bound)))));
   Value above = arith::ExtUIOp::create(b, type, arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, tile, limit));
   Value row = tt::ReshapeOp::create(b, RankedTensorType::get({type.getNumElements()}, word), above, false, false);
   auto largest = tt::ReduceOp::create(b, ValueRange{row}, 0);
@@ -385,8 +385,8 @@ void computeInHalfFirst(tt::DotScaledOp op, scf::ForOp loop, UnpackE2m1 unpackE2
   size_t results = slow.getNumResults();
   b.setInsertionPointAfter(whole);
   Value again;
-  for (auto [above, most] : llvm::zip(fast.getResults().drop_front(results), limits)) {
-    Value some = isAbove(b, above, most);
+  for (auto [above, limit] : llvm::zip(fast.getResults().drop_front(results), limits)) {
+    Value some = isAbove(b, above, limit);
     again = again ? Value(arith::OrIOp::create(b, again, some)) : some;
   }
   auto branch = scf::IfOp::create(b, slow.getResultTypes(), again, /*withElseRegion=*/results != 0);
@@ -409,9 +409,9 @@ LogicalResult tilewright::expandScaledDots(ModuleOp module) {
 }
 
 LogicalResult tilewright::expandScaledDots(ModuleOp module, UnpackE2m1 unpackE2m1, AssumeNoAlias assumeNoAlias) {
-  SmallVector<tt::DotScaledOp> products;
-  module.walk([&](tt::DotScaledOp op) { products.push_back(op); });
-  for (tt::DotScaledOp op : products)
+  SmallVector<tt::DotScaledOp> dots;
+  module.walk([&](tt::DotScaledOp op) { dots.push_back(op); });
+  for (tt::DotScaledOp op : dots)
     if (scf::ForOp loop = unpackE2m1 ? repeatableLoop(op) : scf::ForOp()) computeInHalfFirst(op, loop, unpackE2m1, assumeNoAlias);
   WalkResult walk =
       module.walk([&](tt::DotScaledOp op) { return succeeded(expand(op, unpackE2m1)) ? WalkResult::advance() : WalkResult::interrupt(); });

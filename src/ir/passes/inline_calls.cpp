@@ -33,7 +33,7 @@ public:
 };
 
 /// Replaces a switch on an index by a chain of scf.if, so that later stages need not support switches.
-void turnIntoIfs(scf::IndexSwitchOp op) {
+void convertToIfs(scf::IndexSwitchOp op) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   Value flag = op.getArg();
@@ -107,7 +107,7 @@ private:
         return bug(func, "its branches could not be turned into if and while");
     }
     func.walk([](scf::IndexSwitchOp op) {
-      if (!op.getCases().empty()) turnIntoIfs(op);
+      if (!op.getCases().empty()) convertToIfs(op);
     });
     return success();
   }

@@ -76,15 +76,15 @@ Value indexAlong(B &b, ArrayRef<int64_t> shape, int64_t dim) {
 /// Returns the mask of the valid elements, in the dimensions selected by `counts`; null if all are valid.
 Value validElements(B &b, Type type, llvm::function_ref<bool(int64_t)> counts) {
   ArrayRef<int64_t> shape = tileOf(type).getShape();
-  Value real;
+  Value valid;
   for (int64_t dim = 0, rank = static_cast<int64_t>(shape.size()); dim < rank; ++dim) {
     if (!isUneven(shape[dim]) || !counts(dim)) continue;
     Value index = indexAlong(b, shape, dim);
     Value size = constantTile(b, RankedTensorType::get(shape, b.getI32Type()), shape[dim]);
     Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index, size);
-    real = real ? Value(arith::AndIOp::create(b, real, inside)) : inside;
+    valid = valid ? Value(arith::AndIOp::create(b, valid, inside)) : inside;
   }
-  return real;
+  return valid;
 }
 Value validElements(B &b, Type type) {
   return validElements(b, type, [](int64_t) { return true; });
@@ -96,10 +96,10 @@ Value bothOf(B &b, Value mask, Value other) {
 
 /// Masks a load. Padding elements are zero unless the load has `other`: dots need zeros there.
 void maskLoad(B &b, tt::LoadOp load) {
-  Value real = validElements(b, load.getType());
+  Value valid = validElements(b, load.getType());
   bool isNumber = !isa<tt::PointerType>(getElementTypeOrSelf(load.getType()));
   if (!load.getOther() && isNumber) load.getOtherMutable().assign(constantTile(b, tileOf(load.getType()), 0));
-  load.getMaskMutable().assign(bothOf(b, load.getMask(), real));
+  load.getMaskMutable().assign(bothOf(b, load.getMask(), valid));
 }
 
 /// True if the padding elements of a tile are known to be zero.
@@ -115,8 +115,8 @@ bool isZeroBeyond(Value tile) {
 void clearAlongK(B &b, OpOperand &operand, int64_t dim) {
   auto type = tileOf(operand.get().getType());
   if (!isUneven(type.getDimSize(dim)) || isZeroBeyond(operand.get())) return;
-  Value real = validElements(b, type, [&](int64_t other) { return other == dim; });
-  operand.set(arith::SelectOp::create(b, real, operand.get(), constantTile(b, type, 0)));
+  Value valid = validElements(b, type, [&](int64_t other) { return other == dim; });
+  operand.set(arith::SelectOp::create(b, valid, operand.get(), constantTile(b, type, 0)));
 }
 
 /// Returns the neutral element of a region that is one operation of both arguments; null for others. It is -0.0 for sums (0.0 + -0.0 is
@@ -158,11 +158,11 @@ TypedAttr neutralElement(Region &combine) {
 /// Handles any combine region: a flag for each element says if it is valid. Combining with an invalid element returns the other one.
 ///   before: tt.reduce(%x)     { (a, b): combine(a, b) }
 ///   after:  tt.reduce(%x, %m) { (a, ma, b, mb): ma & mb ? combine(a, b) : ma ? a : b, ma | mb }
-template <typename Op> void combineValidElements(Op op, Value real) {
+template <typename Op> void combineValidElements(Op op, Value valid) {
   B b(op.getLoc(), op);
   auto count = static_cast<unsigned>(op.getSrcs().size());
   SmallVector<Value> sources(op.getSrcs());
-  sources.push_back(real);
+  sources.push_back(valid);
   Op wide;
   if constexpr (std::is_same_v<Op, tt::ScanOp>)
     wide = tt::ScanOp::create(b, sources, static_cast<int32_t>(op.getAxis()), op.getReverse());
@@ -190,19 +190,19 @@ template <typename Op> void neutralizeBeyond(B &b, Op op) {
   auto type = tileOf(op.getSrcs().front().getType());
   auto axis = static_cast<int64_t>(op.getAxis());
   if (!isUneven(type.getDimSize(axis))) return;
-  Value real = validElements(b, type, [&](int64_t dim) { return dim == axis; });
-  if (op.getSrcs().size() > 1) return combineValidElements(op, real);
+  Value valid = validElements(b, type, [&](int64_t dim) { return dim == axis; });
+  if (op.getSrcs().size() > 1) return combineValidElements(op, valid);
   TypedAttr neutral = neutralElement(op.getCombineOp());
-  if (!neutral) return combineValidElements(op, real);
+  if (!neutral) return combineValidElements(op, valid);
   Value filled = arith::ConstantOp::create(b, splatOf(type, neutral));
-  op->setOperand(0, arith::SelectOp::create(b, real, op->getOperand(0), filled));
+  op->setOperand(0, arith::SelectOp::create(b, valid, op->getOperand(0), filled));
 }
 
 /// Sets padding indices to 0, so that they are inside the source.
 void keepIndicesInside(B &b, tt::GatherOp gather) {
   auto type = tileOf(gather.getIndices().getType());
-  if (Value real = validElements(b, type))
-    gather.getIndicesMutable().assign(arith::SelectOp::create(b, real, gather.getIndices(), constantTile(b, type, 0)));
+  if (Value valid = validElements(b, type))
+    gather.getIndicesMutable().assign(arith::SelectOp::create(b, valid, gather.getIndices(), constantTile(b, type, 0)));
 }
 
 /// Fills the padding with copies of the last valid elements, because a mapped function may loop until a value satisfies a condition.
@@ -218,7 +218,7 @@ void repeatLastElements(B &b, OpOperand &operand) {
 }
 
 LogicalResult refuseTile(Operation *op, Value tile, const char *advice) {
-  return refuse(op, Diag::anySize, {op->getName().getStringRef().str(), spelled(tile.getType()), advice});
+  return refuse(op, Diag::anySize, {op->getName().getStringRef().str(), mlirText(tile.getType()), advice});
 }
 
 LogicalResult guard(Operation *op) {
@@ -232,8 +232,8 @@ LogicalResult guard(Operation *op) {
         return access.getMaskMutable().assign(bothOf(b, access.getMask(), validElements(b, access.getPtr().getType()))), success();
       })
       .Case([&](tt::HistogramOp histogram) {
-        Value real = validElements(b, histogram.getSrc().getType());
-        return histogram.getMaskMutable().assign(bothOf(b, histogram.getMask(), real)), success();
+        Value valid = validElements(b, histogram.getSrc().getType());
+        return histogram.getMaskMutable().assign(bothOf(b, histogram.getMask(), valid)), success();
       })
       .Case([&](tt::DotOp dot) {
         int64_t rank = tileOf(dot.getA().getType()).getRank();
@@ -254,8 +254,8 @@ LogicalResult guard(Operation *op) {
         return success();
       })
       .Case([&](tt::AssertOp check) {
-        Value real = validElements(b, tile.getType()), all = constantTile(b, tileOf(real.getType()), 1);
-        Value beyond = arith::XOrIOp::create(b, real, all);
+        Value valid = validElements(b, tile.getType()), all = constantTile(b, tileOf(valid.getType()), 1);
+        Value beyond = arith::XOrIOp::create(b, valid, all);
         return check->setOperand(0, arith::OrIOp::create(b, tile, beyond)), success();
       })
       .Case([&](tt::AtomicCASOp) { return refuseTile(op, tile, "use another atomic, which has a mask, or a size that is a power of 2"); })
@@ -277,13 +277,13 @@ SmallVector<int64_t> stridesOf(ArrayRef<int64_t> shape) {
   return strides;
 }
 
-/// Returns the row-major position in the padded tile of the valid element `number`.
-int64_t locationOf(int64_t number, ArrayRef<int64_t> shape) {
-  int64_t place = 0;
-  SmallVector<int64_t> real = stridesOf(shape), padded = stridesOf(paddedShape(shape));
+/// Returns the row-major index in the padded tile of the valid element `number`.
+int64_t paddedIndex(int64_t number, ArrayRef<int64_t> shape) {
+  int64_t index = 0;
+  SmallVector<int64_t> valid = stridesOf(shape), padded = stridesOf(paddedShape(shape));
   for (size_t dim = 0; dim < shape.size(); ++dim)
-    place += number / real[dim] % shape[dim] * padded[dim];
-  return place;
+    index += number / valid[dim] % shape[dim] * padded[dim];
+  return index;
 }
 
 RankedTensorType flat(RankedTensorType type, int64_t elements) {
@@ -351,7 +351,7 @@ void repairShape(const ShapeChange &change) {
   auto reshape = cast<tt::ReshapeOp>(change.op);
   bool isSame = tileOf(reshape.getSrc().getType()).getNumElements() == to.getNumElements();
   for (int64_t i = 0; isSame && i < elements; ++i)
-    isSame = locationOf(i, change.from) == locationOf(i, change.to);
+    isSame = paddedIndex(i, change.from) == paddedIndex(i, change.to);
   if (isSame) return;
   reshape.getResult().replaceAllUsesWith(gatherShape(b, reshape.getSrc(), change.from, change.to, to));
   reshape.erase();
@@ -369,7 +369,7 @@ LogicalResult padTypes(Operation *op) {
   llvm::for_each(op->getResults(), pad);
   auto type = tileOf(op->getResult(0).getType());
   if (type && type.getNumElements() > tt::maxTileElements)
-    return refuse(op, Diag::tileTooLarge, {spelled(type), std::to_string(tt::maxTileElements)});
+    return refuse(op, Diag::tileTooLarge, {mlirText(type), std::to_string(tt::maxTileElements)});
   if (auto range = dyn_cast<tt::MakeRangeOp>(op)) {
     range->setAttr(tt::validExtentName, Builder(op->getContext()).getDenseI64ArrayAttr(range.getEnd() - range.getStart()));
     range.setEnd(range.getStart() + static_cast<uint32_t>(type.getNumElements()));

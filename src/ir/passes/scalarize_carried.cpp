@@ -121,7 +121,7 @@ Value nextDistance(OpBuilder &b, Value distance, ArrayRef<Move> moves) {
 }
 
 /// Replaces the tile `carried` (a block argument or a loop's result) by the distance. Its users then read `start` moved by the distance.
-void turnIntoOffset(OpBuilder &b, Value carried, Value start) {
+void replaceByDistance(OpBuilder &b, Value carried, Value start) {
   carried.setType(distanceType(start.getType()));
   auto [tile, splat] = movedTile(b, carried.getLoc(), start, carried);
   carried.replaceAllUsesExcept(tile, splat);
@@ -144,11 +144,11 @@ void scalarize(scf::ForOp loop) {
     OpBuilder b(loop);
     loop.getInitArgsMutable()[index].assign(zeroDistance(b, loop.getLoc(), start.getType()));
     b.setInsertionPointToStart(loop.getBody());
-    turnIntoOffset(b, arg, start);
+    replaceByDistance(b, arg, start);
     b.setInsertionPoint(yield);
     yield->setOperand(index, nextDistance(b, arg, *moves));
     b.setInsertionPointAfter(loop);
-    turnIntoOffset(b, loop.getResult(index), start);
+    replaceByDistance(b, loop.getResult(index), start);
   }
 }
 
@@ -170,14 +170,14 @@ void scalarize(scf::WhileOp loop) {
     OpBuilder b(loop);
     loop.getInitsMutable()[index].assign(zeroDistance(b, loop.getLoc(), start.getType()));
     b.setInsertionPointToStart(loop.getBeforeBody());
-    turnIntoOffset(b, arg, start);
+    replaceByDistance(b, arg, start);
     condition.getArgsMutable()[place].assign(arg);
     b.setInsertionPointToStart(loop.getAfterBody());
-    turnIntoOffset(b, after, start);
+    replaceByDistance(b, after, start);
     b.setInsertionPoint(yield);
     yield->setOperand(index, nextDistance(b, after, *moves));
     b.setInsertionPointAfter(loop);
-    turnIntoOffset(b, loop.getResult(place), start);
+    replaceByDistance(b, loop.getResult(place), start);
   }
 }
 

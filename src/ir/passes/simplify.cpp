@@ -270,10 +270,10 @@ FrozenRewritePatternSet collectPatterns(MLIRContext *context) {
 }
 
 /// Caches the patterns of a context, because collecting them takes a fifth of the time to simplify a small kernel.
-class KeptPatterns : public DialectInterface::Base<KeptPatterns> {
+class CachedPatterns : public DialectInterface::Base<CachedPatterns> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(KeptPatterns)
-  explicit KeptPatterns(Dialect *dialect) : Base(dialect) {}
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CachedPatterns)
+  explicit CachedPatterns(Dialect *dialect) : Base(dialect) {}
 
   /// Collects the patterns again if a dialect has been loaded since.
   const FrozenRewritePatternSet &get() {
@@ -290,8 +290,8 @@ private:
 
 const FrozenRewritePatternSet &patternsOf(MLIRContext *context) {
   auto *dialect = context->getOrLoadDialect<tt::TTDialect>();
-  const auto *kept = dialect->getRegisteredInterface<KeptPatterns>();
-  return (kept ? const_cast<KeptPatterns *>(kept) : &dialect->addInterface<KeptPatterns>())->get();
+  const auto *cached = dialect->getRegisteredInterface<CachedPatterns>();
+  return (cached ? const_cast<CachedPatterns *>(cached) : &dialect->addInterface<CachedPatterns>())->get();
 }
 
 /// Replaces poison by zero, after the patterns have used it, because every back end supports zero.
@@ -321,10 +321,10 @@ bool isLong(Region &region) {
 /// would have ten thousand locations, so this keeps only the first few.
 struct ShortLocations : RewriterBase::Listener {
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint previous) override {
-    constexpr size_t most = 8;
+    constexpr size_t maxLocations = 8;
     auto fused = dyn_cast<FusedLoc>(op->getLoc());
-    if (previous.isSet() || !fused || fused.getLocations().size() <= most) return;
-    op->setLoc(FusedLoc::get(op->getContext(), fused.getLocations().take_front(most)));
+    if (previous.isSet() || !fused || fused.getLocations().size() <= maxLocations) return;
+    op->setLoc(FusedLoc::get(op->getContext(), fused.getLocations().take_front(maxLocations)));
   }
 };
 
