@@ -57,8 +57,8 @@ void DiagnosticForwarder::enter(llvm::StringRef next) {
 
 void DiagnosticForwarder::bug(const std::string &what) {
   std::string again = dump.empty()
-                          ? "--dump=DIR of 'tilewright compile' keeps what went into the step, and --from " + step + " repeats it"
-                          : "the file before '" + step + "' in " + dump + " went into the step, and --from " + step + " repeats it";
+                          ? "--dump=DIR of 'tilewright compile' saves the input of the step, and --from " + step + " repeats it"
+                          : "the file before '" + step + "' in " + dump + " is the input of the step, and --from " + step + " repeats it";
   diagnostics.error({}, Diag::internalError, {step, what, again});
 }
 

@@ -10,7 +10,7 @@ namespace tilewright {
 
 using Value = tilewright::Value;
 
-// ---- hints: attributes of the operation that made the value, with upstream's names
+// ---- hints: attributes of the operation that defines the value, with upstream's names
 
 static Maybe hint(Emitter &e, Arguments &args, llvm::StringRef name, bool scalars) {
   Maybe x = args.tensor(0);

@@ -125,7 +125,7 @@ Maybe Semantics::castRounded(const Operand &x, const Type &wanted, llvm::StringR
       if (narrowing) mode = tt::RoundingModeAttr::get(unit.context, rounding == "rtz" ? tt::RoundingMode::RTZ : tt::RoundingMode::RTNE);
       return made(tt::FpToFpOp::create(b, ir, x.handle, mode).getResult());
     }
-    // fp16 and bf16 are converted to one another, and to fp64, by way of fp32.
+    // fp16 and bf16 are converted to one another, and to fp64, through fp32.
     if (bitWidth(source) == bitWidth(target) || (isSixteenBitFloat(source) && target != Scalar::fp32)) return throughFp32();
     if (narrowing) return made(arith::TruncFOp::create(b, ir, x.handle).getResult());
     return made(arith::ExtFOp::create(b, ir, x.handle).getResult());

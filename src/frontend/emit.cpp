@@ -370,7 +370,7 @@ OwningOpRef<ModuleOp> emitTiles(MLIRContext &context, const JitFunction &kernel,
   }
   // The verifier finds what the checks above have missed. Its message becomes an error at the operation's location.
   std::string message;
-  SourceRange place = kernel.decl->nameRange;
+  SourceRange range = kernel.decl->nameRange;
   {
     ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
       if (message.empty()) {
@@ -382,7 +382,7 @@ OwningOpRef<ModuleOp> emitTiles(MLIRContext &context, const JitFunction &kernel,
     });
     if (succeeded(verify(*module))) return module;
   }
-  emitter.ops.failAt(place, Diag::invalidTiles, {message.empty() ? "no reason given" : message});
+  emitter.ops.failAt(range, Diag::invalidTiles, {message.empty() ? "no reason given" : message});
   return {};
 }
 

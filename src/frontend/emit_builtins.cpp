@@ -354,10 +354,10 @@ Maybe Emitter::pythonCall(const Callable &callee, const CallArguments &args) {
     if (known == "abs" && args.positional.size() == 1) return callBuiltin(*findBuiltin("abs"), args);
     if (std::optional<Maybe> made = helperCall(callee, args)) return *made;
     llvm::StringRef plain = known.split(" [").first; // without a fingerprint
-    std::string ours = inLanguage(plain), own = "mark it with @triton.jit if it is yours";
+    std::string suggestion = inLanguage(plain), own = "mark it with @triton.jit if it is yours";
     std::string advice = known == "int" || known == "float" ? "convert with .to(tl.int32) or .to(tl.float32)"
                          : known == "len"                   ? "use x.shape[0] for a tile; pass the size of a tensor as an argument"
-                         : !ours.empty()                    ? "call " + ours + ", or " + own
+                         : !suggestion.empty()              ? "call " + suggestion + ", or " + own
                                                             : own + "; instead of a library function, call one of triton.language";
     return ops.fail(Diag::hostCall, {plain.str(), advice});
   }

@@ -136,8 +136,8 @@ std::string Emitter::inLanguage(llvm::StringRef name) {
 }
 
 std::nullopt_t Emitter::failHostName(SourceRange range, llvm::StringRef name, const HostValue &host) {
-  std::string ours = inLanguage(name);
-  std::string advice = ours.empty() ? "pass it as a tl.constexpr parameter, or make it a plain constant" : "write " + ours;
+  std::string suggestion = inLanguage(name);
+  std::string advice = suggestion.empty() ? "pass it as a tl.constexpr parameter, or make it a plain constant" : "write " + suggestion;
   return ops.failAt(range, Diag::hostName, {name.str(), host.description, advice});
 }
 
@@ -158,9 +158,9 @@ Maybe Emitter::name(const ast::NameExpr &expr) {
   std::vector<std::string> names = function.globals->names();
   for (auto &[name, value] : locals)
     names.push_back(name.str());
-  std::string ours = inLanguage(expr.name);
-  if (ours.empty()) return unknown(expr.range, Diag::unknownName, {expr.name}, expr.name, names);
-  unit.diagnostics->error(expr.range, Diag::unknownName, {expr.name}).hint = "write " + ours;
+  std::string suggestion = inLanguage(expr.name);
+  if (suggestion.empty()) return unknown(expr.range, Diag::unknownName, {expr.name}, expr.name, names);
+  unit.diagnostics->error(expr.range, Diag::unknownName, {expr.name}).hint = "write " + suggestion;
   ops.addCallNotes();
   return std::nullopt;
 }

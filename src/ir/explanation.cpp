@@ -21,10 +21,10 @@ namespace tilewright {
 SourceLine sourceLineOf(Location location, StringRef kernelFile) {
   SourceLine found;
   location->walk([&](Location part) {
-    auto place = dyn_cast<FileLineColLoc>(part);
-    if (!place) return WalkResult::advance();
-    bool own = place.getFilename().getValue() == kernelFile;
-    if (own || found.file.empty()) found = {place.getFilename().str(), int64_t(place.getLine())};
+    auto fileLoc = dyn_cast<FileLineColLoc>(part);
+    if (!fileLoc) return WalkResult::advance();
+    bool own = fileLoc.getFilename().getValue() == kernelFile;
+    if (own || found.file.empty()) found = {fileLoc.getFilename().str(), int64_t(fileLoc.getLine())};
     return own ? WalkResult::interrupt() : WalkResult::advance();
   });
   return found;

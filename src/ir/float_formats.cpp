@@ -93,7 +93,7 @@ Value narrowBits(MathOps &m, Value x, const Layout &layout, bool truncate) {
   Value isSmall = m.compareWords(arith::CmpIPredicate::slt, magnitude, m.word((128 - layout.bias) << 23));
   Value result = m.select(isSmall, small, normal);
 
-  // Too large: 8-bit formats saturate; the others round to infinity, or toward zero to the largest finite number.
+  // Too large: 8-bit formats saturate; other formats round to infinity, or toward zero to the largest finite number.
   int64_t limit = layout.bits == 8 || truncate ? layout.largest : layout.infinity();
   result = m.select(m.compareWords(arith::CmpIPredicate::sgt, result, m.word(limit)), m.word(limit), result);
   if (layout.bits != 8 && truncate)

@@ -10,6 +10,6 @@ namespace tilewright {
 mlir::FileLineColLoc locationOf(mlir::Location location);
 
 /// True if the location is in the language's library, which is written in the language itself.
-bool isInLibrary(mlir::FileLineColLoc place);
+bool isInLibrary(mlir::FileLineColLoc fileLoc);
 
 } // namespace tilewright

@@ -1,5 +1,5 @@
-// The tt dialect: target-independent operations of one program on its tiles. Operation names, operand order, attributes and text are those of
-// the TTIR of Triton 3.6, so that its files can be read and compared. Tiles are builtin ranked tensors, scalars are builtin scalars.
+// The tt dialect: target-independent operations of one program on its tiles. Operation names, operand order, attributes and text are those
+// of the TTIR of Triton 3.6, so that its files can be read and compared. Tiles are builtin ranked tensors, scalars are builtin scalars.
 // Arithmetic is in `arith` and `math`, control flow in `scf` and `cf`.
 #ifndef TILEWRIGHT_TT_TD
 #define TILEWRIGHT_TT_TD
@@ -105,8 +105,8 @@ def TT_ScaleDotElemType : TTEnum<"ScaleDotElemType", "element format of a scaled
 
 //===---------------------------------------------------------------------------------------------------------- operations
 
-// Every tile of an operation has dimensions that are powers of two, and at most tt::maxTileElements elements. In a function with tt.any_size,
-// dimensions may have other sizes until pad-tiles.
+// Every tile of an operation has dimensions that are powers of two, and at most tt::maxTileElements elements. In a function with
+// tt.any_size, dimensions may have other sizes until pad-tiles.
 def TT_TileSizes : NativeOpTrait<"TileSizes"> { let cppNamespace = "::tilewright::tt"; }
 
 class TTOp<string name, list<Trait> traits = []> : Op<TTDialect, name, !listconcat([TT_TileSizes], traits)>;

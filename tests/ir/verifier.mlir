@@ -183,7 +183,7 @@ tt.func @packed_nothing(%x: tensor<16xi8>) {
 // -----
 
 tt.func @sorted(%x: tensor<2x16xf32>) {
-  // expected-error @+1 {{lines have lengths of powers of two, and none gets longer}}
+  // expected-error @+1 {{the length of a line must be a power of two and must not grow}}
   %y = tt.sort %x : tensor<2x16xf32> -> tensor<2x32xf32>
   tt.return
 }

@@ -108,7 +108,7 @@ def test_cuda_missing(tmp_path, monkeypatch):
         print(x.sum())
     """, tmp_path, monkeypatch, "/nonexistent/libcuda.so.1")
     assert output.startswith("cpu\n") and output.endswith("32.0\n")
-    assert "NVIDIA driver cannot be used" in output and "/nonexistent" in output and "install the driver" in output
+    assert "cannot use the NVIDIA driver" in output and "/nonexistent" in output and "install the driver" in output
 
 
 def test_devices(tmp_path, monkeypatch):

@@ -667,7 +667,7 @@ TEST(Signature, Errors) {
       signatureOf("*fp32:16, n=zork"),
       "13: signature: 'zork' is neither a type nor a constant | types are *fp32, *fp16, i32, i64, fp32, ...; strings need quotes");
   EXPECT_EQ(signatureOf("*fp32:17, i32"),
-            "7: signature: ':17' is no divisibility | write ':16' where the value or address is a multiple of 16");
+            "7: signature: ':17' is not a divisibility | write ':16' where the value or address is a multiple of 16");
   EXPECT_EQ(signatureOf("*fp32,,i32"), "7: signature: there is nothing between two commas | " + takes);
   EXPECT_EQ(signatureOf("n=i32, *fp32"), "8: signature: an unnamed argument follows a named one | " + takes);
   EXPECT_EQ(signatureOf("i32,i32,i32,1,2,3,4"), "19: signature: there are more arguments than the 6 parameters | " + takes);

@@ -256,7 +256,7 @@ class Autotuner(KernelInterface):
     def _tensor(self, kwargs, name, where):
         """The argument `name`, which `where` mentions; None if this call leaves the tensor out."""
         if name not in kwargs and name not in self._arg_set:
-            raise KeyError(f"{where} names '{name}', which is no parameter of kernel '{self.__name__}'")
+            raise KeyError(f"{where} names '{name}', which is not a parameter of kernel '{self.__name__}'")
         return kwargs.get(name)
 
     def _prepare(self, kwargs, reset_only=False):

@@ -18,13 +18,13 @@ static int64_t wrappingMul(int64_t a, int64_t b) {
 void Polynomial::add(Term term) {
   if (term.coefficient == 0) return;
   auto less = [](const Term &a, const Term &b) { return std::tie(a.dim, a.factors) < std::tie(b.dim, b.factors); };
-  auto place = llvm::lower_bound(terms, term, less);
-  if (place == terms.end() || !place->sameFactors(term)) {
-    terms.insert(place, std::move(term));
+  auto it = llvm::lower_bound(terms, term, less);
+  if (it == terms.end() || !it->sameFactors(term)) {
+    terms.insert(it, std::move(term));
     return;
   }
-  place->coefficient = wrappingSum(place->coefficient, term.coefficient);
-  if (place->coefficient == 0) terms.erase(place);
+  it->coefficient = wrappingSum(it->coefficient, term.coefficient);
+  if (it->coefficient == 0) terms.erase(it);
 }
 
 bool Polynomial::isShort() const {

@@ -157,13 +157,13 @@ Meaning findControl(StringRef name) {
 }
 
 std::string locationText(Operation *op) {
-  FileLineColLoc place = locationOf(op->getLoc());
-  return place ? (place.getFilename().getValue() + ":" + Twine(place.getLine()) + ":" + Twine(place.getColumn())).str() : "";
+  FileLineColLoc fileLoc = locationOf(op->getLoc());
+  return fileLoc ? (fileLoc.getFilename().getValue() + ":" + Twine(fileLoc.getLine()) + ":" + Twine(fileLoc.getColumn())).str() : "";
 }
 
 uint32_t Launch::numberOf(Operation *op) {
-  auto [entry, isNew] = numbers.try_emplace(op, places.size());
-  if (isNew) places.push_back(op);
+  auto [entry, isNew] = numbers.try_emplace(op, operations.size());
+  if (isNew) operations.push_back(op);
   return entry->second;
 }
 
@@ -175,20 +175,20 @@ void Program::start(int64_t which) {
 }
 
 FileLineColLoc Program::locationOf(Operation *op) const {
-  FileLineColLoc place = tilewright::locationOf(op->getLoc());
+  FileLineColLoc fileLoc = tilewright::locationOf(op->getLoc());
   for (Operation *caller : llvm::reverse(callers)) {
-    if (place && !isInLibrary(place)) break;
-    if (FileLineColLoc outer = tilewright::locationOf(caller->getLoc())) place = outer;
+    if (fileLoc && !isInLibrary(fileLoc)) break;
+    if (FileLineColLoc outer = tilewright::locationOf(caller->getLoc())) fileLoc = outer;
   }
-  return place;
+  return fileLoc;
 }
 
 LogicalResult Program::fail(Operation *op, const Twine &text) {
   error = std::make_unique<InterpretError>(text.str(), id);
-  if (FileLineColLoc place = locationOf(op)) {
-    error->file = place.getFilename().str();
-    error->line = place.getLine();
-    error->column = place.getColumn();
+  if (FileLineColLoc fileLoc = locationOf(op)) {
+    error->file = fileLoc.getFilename().str();
+    error->line = fileLoc.getLine();
+    error->column = fileLoc.getColumn();
   }
   return failure();
 }

@@ -111,7 +111,7 @@ LogicalResult reportRace(Program &program, const Element &at, const AccessHistor
   return program.fail(at.op, "race: " + accessText(program, at) + (range ? " in '" + range->name + "'" : "") + ": program (" +
                                  Twine(other % grid[0]) + ", " + Twine(other / grid[0] % grid[1]) + ", " +
                                  Twine(other / (grid[0] * grid[1])) + ") has " + (clash.wrote ? "stored" : "loaded") + " there" +
-                                 (clash.atomic ? " by an atomic" : "") + " at " + locationText(program.launch.places[clash.where]) +
+                                 (clash.atomic ? " by an atomic" : "") + " at " + locationText(program.launch.operations[clash.where]) +
                                  ", and no atomics order the two");
 }
 
@@ -149,9 +149,9 @@ LogicalResult writeAt(Program &program, const Element &at, uint64_t bits) {
   FailureOr<uint64_t> address = checkedAddress(program, at);
   if (isa<tt::PointerType>(getElementTypeOrSelf(at.type))) bits = program.launch.addressOf(bits);
   if (failed(address) || failed(noteAccess(program, at, *address, true, false, bits))) return failure();
-  void *place = reinterpret_cast<void *>(*address);
-  program.launch.changes += std::memcmp(place, &bits, at.format.bytes) != 0;
-  std::memcpy(place, &bits, at.format.bytes);
+  void *target = reinterpret_cast<void *>(*address);
+  program.launch.changes += std::memcmp(target, &bits, at.format.bytes) != 0;
+  std::memcpy(target, &bits, at.format.bytes);
   return success();
 }
 
@@ -172,9 +172,9 @@ LogicalResult eachBlockElement(const Launch &launch, const MemoryBlock &block, A
     uint64_t offset = 0; // wraps, as addresses do
     bool inside = true;
     for (int64_t dim = 0; dim < rank; ++dim) {
-      int64_t place = start[dim] + index[dim];
-      if (checked[dim] && (place < 0 || place >= block.shape[dim])) inside = false;
-      offset += uint64_t(place) * uint64_t(block.strides[dim]);
+      int64_t position = start[dim] + index[dim];
+      if (checked[dim] && (position < 0 || position >= block.shape[dim])) inside = false;
+      offset += uint64_t(position) * uint64_t(block.strides[dim]);
     }
     if (failed(visit(element, inside ? std::optional<uint64_t>(launch.moved(block.base, offset * bytes)) : std::nullopt))) return failure();
     for (int64_t dim = rank - 1; dim >= 0 && ++index[dim] == tileShape[dim]; --dim)
@@ -536,9 +536,9 @@ static LogicalResult stop(Program &program, tt::PrintOp op, ArrayAttr names) {
   std::vector<InterpretLocal> locals;
   for (auto [number, value] : llvm::enumerate(op.getArgs()))
     locals.push_back(shown(program, cast<StringAttr>(names[number]).getValue(), value, op.getIsSigned()[number] > 0));
-  auto place = op.getLoc()->findInstanceOf<FileLineColLoc>();
+  auto fileLoc = op.getLoc()->findInstanceOf<FileLineColLoc>();
   std::array<int64_t, 3> id = {program.id[0], program.id[1], program.id[2]};
-  bool goesOn = program.options.onBreakpoint(place ? place.getFilename().getValue() : "", place ? place.getLine() : 0, id, locals);
+  bool goesOn = program.options.onBreakpoint(fileLoc ? fileLoc.getFilename().getValue() : "", fileLoc ? fileLoc.getLine() : 0, id, locals);
   return goesOn ? success() : program.fail(op, "ended at a breakpoint");
 }
 
@@ -572,8 +572,8 @@ LogicalResult checkCondition(Program &program, Operation *op, Value condition, S
   const Tile &tile = program.get(condition);
   for (int64_t i = 0; i < tile.size(); ++i) {
     if (tile.elements[i]) continue;
-    std::string place = isa<RankedTensorType>(condition.getType()) ? " at element " + indexText(condition.getType(), i) : "";
-    return program.fail(op, "device-side assertion failed" + place + (message.empty() ? "" : ": ") + message);
+    std::string where = isa<RankedTensorType>(condition.getType()) ? " at element " + indexText(condition.getType(), i) : "";
+    return program.fail(op, "device-side assertion failed" + where + (message.empty() ? "" : ": ") + message);
   }
   return success();
 }

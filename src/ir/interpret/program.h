@@ -87,8 +87,8 @@ struct Launch {
   mlir::ModuleOp module;
   std::array<int64_t, 3> grid;
   const InterpretOptions &options;
-  std::optional<AccessHistory> history;  // if races are looked for
-  std::vector<mlir::Operation *> places; // by their number in the history
+  std::optional<AccessHistory> history;      // if races are looked for
+  std::vector<mlir::Operation *> operations; // by their number in the history
   llvm::DenseMap<mlir::Operation *, uint32_t> numbers;
   uint32_t stores = 0;  // executed so far
   uint64_t changes = 0; // of memory, so far

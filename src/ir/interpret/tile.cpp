@@ -220,8 +220,8 @@ std::vector<double> scaledNumbers(Program &program, const tt::ScaledOperand &ope
   int64_t rows = shape[shape.size() - 2] * perColumn, batches = shape.size() == 3 ? shape[0] : 1;
   auto rounded = [&](double x) { return decodeFloat(format, encodeFloat(format, x)); };
   std::vector<double> numbers;
-  for (int64_t place = 0; place < batches * rows * columns; ++place) {
-    int64_t row = place / columns % rows, column = place % columns, batch = place / columns / rows;
+  for (int64_t position = 0; position < batches * rows * columns; ++position) {
+    int64_t row = position / columns % rows, column = position % columns, batch = position / columns / rows;
     int64_t stored = (batch * rows + row) / perColumn * shape.back() + column / perRow;
     int64_t half = each == 1 ? 0 : packsColumns ? column % 2 : row % 2;
     uint64_t bits = tile.elements[stored] >> (4 * half) & (each == 2 ? 15 : ~uint64_t(0));
@@ -262,7 +262,7 @@ struct Lanes {
       inner *= tile.getDimSize(dim);
     count = tile.getNumElements() / length;
   }
-  int64_t element(int64_t lane, int64_t place) const { return (lane / inner * length + place) * inner + lane % inner; }
+  int64_t element(int64_t lane, int64_t index) const { return (lane / inner * length + index) * inner + lane % inner; }
 };
 
 /// True if a region may run on the elements of many lanes at once: it must be pure and element-wise. With an observer, the result is false,
@@ -282,13 +282,13 @@ template <typename F> LogicalResult combineAlong(Program &program, Operation *op
   for (int64_t firstLane = 0; firstLane < lanes.count; firstLane += atOnce) {
     SmallVector<Tile> soFar;
     for (int64_t step = 0; step < lanes.length; ++step) {
-      int64_t place = reverse ? lanes.length - 1 - step : step;
+      int64_t index = reverse ? lanes.length - 1 - step : step;
       SmallVector<Tile> next;
       for (int64_t source = 0; source < sources; ++source) {
         const Tile &tile = program.get(op->getOperand(source));
         next.emplace_back(atOnce, 0);
         for (int64_t lane = 0; lane < atOnce; ++lane)
-          next.back().elements[lane] = tile.elements[lanes.element(firstLane + lane, place)];
+          next.back().elements[lane] = tile.elements[lanes.element(firstLane + lane, index)];
       }
       if (step == 0) {
         soFar = std::move(next);
@@ -303,7 +303,7 @@ template <typename F> LogicalResult combineAlong(Program &program, Operation *op
       }
       for (int64_t source = 0; source < sources; ++source)
         for (int64_t lane = 0; lane < atOnce; ++lane)
-          visit(source, lanes.element(firstLane + lane, place), soFar[source].elements[lane]);
+          visit(source, lanes.element(firstLane + lane, index), soFar[source].elements[lane]);
     }
   }
   return success();
@@ -360,8 +360,8 @@ LogicalResult reduce(Program &program, Operation *op) {
     const Tile &tile = program.get(source);
     Tile &sorted = level.emplace_back(tile.size(), 0);
     for (int64_t lane = 0; lane < lanes.count; ++lane)
-      for (int64_t place = 0; place < lanes.length; ++place)
-        sorted.elements[lane * lanes.length + place] = tile.elements[lanes.element(lane, place)];
+      for (int64_t index = 0; index < lanes.length; ++index)
+        sorted.elements[lane * lanes.length + index] = tile.elements[lanes.element(lane, index)];
   }
   for (int64_t length = lanes.length; length > 1; length = (length + 1) / 2) {
     SmallVector<Tile> waiting = length % 2 ? takeLast(level, lanes.count, length) : SmallVector<Tile>();

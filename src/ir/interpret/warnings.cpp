@@ -55,8 +55,8 @@ LogicalResult runWatched(Program &program, Operation *op, Meaning meaning) {
   if (!name.empty()) std::feclearexcept(FE_ALL_EXCEPT);
   if (failed(meaning(program, op))) return failure();
   auto warn = [&](const Twine &text) {
-    FileLineColLoc place = program.locationOf(op);
-    program.options.onWarning(place ? place.getFilename().getValue() : "", place ? place.getLine() : 0, text.str());
+    FileLineColLoc fileLoc = program.locationOf(op);
+    program.options.onWarning(fileLoc ? fileLoc.getFilename().getValue() : "", fileLoc ? fileLoc.getLine() : 0, text.str());
   };
   if (isOfNansAlone(program, op)) warn("All-NaN slice encountered");
   int raised = name.empty() ? 0 : std::fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID);

@@ -316,9 +316,9 @@ Value gatherShape(B &b, Value from, ArrayRef<int64_t> fromShape, ArrayRef<int64_
   Value source = tt::ReshapeOp::create(b, flat(type, type.getNumElements()), from, false, false);
   int64_t count = to.getNumElements();
   auto indexType = RankedTensorType::get({count}, b.getI32Type());
-  Value place = tt::MakeRangeOp::create(b, indexType, 0, static_cast<uint32_t>(count));
+  Value position = tt::MakeRangeOp::create(b, indexType, 0, static_cast<uint32_t>(count));
   SmallVector<int64_t> padded = paddedShape(toShape), fromPadded = paddedShape(fromShape);
-  Value number = renumbered(b, place, stridesOf(padded), padded, stridesOf(toShape));
+  Value number = renumbered(b, position, stridesOf(padded), padded, stridesOf(toShape));
   // The index of a padding element may be that of any element, but is never outside of the source.
   Value index = renumbered(b, number, stridesOf(fromShape), fromShape, stridesOf(fromPadded));
   Value gathered = tt::GatherOp::create(b, flat(to, count), source, index, 0);

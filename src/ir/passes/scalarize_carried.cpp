@@ -159,11 +159,11 @@ void scalarize(scf::WhileOp loop) {
   for (auto [index, arg] : llvm::enumerate(loop.getBeforeArguments())) {
     if (!canMove(arg.getType())) continue;
     SmallVector<int64_t> yielded;
-    for (auto [place, value] : llvm::enumerate(condition.getArgs()))
-      if (value == arg) yielded.push_back(place);
+    for (auto [index, value] : llvm::enumerate(condition.getArgs()))
+      if (value == arg) yielded.push_back(index);
     if (yielded.size() != 1) continue;
-    int64_t place = yielded.front();
-    BlockArgument after = loop.getAfterArguments()[place];
+    int64_t index = yielded.front();
+    BlockArgument after = loop.getAfterArguments()[index];
     std::optional<SmallVector<Move>> moves = chainOf(after, yield.getOperand(index), loop.getAfterBody());
     if (!moves || moves->empty() || !fits(arg.getType(), *moves)) continue;
     Value start = loop.getInits()[index];
@@ -171,13 +171,13 @@ void scalarize(scf::WhileOp loop) {
     loop.getInitsMutable()[index].assign(zeroDistance(b, loop.getLoc(), start.getType()));
     b.setInsertionPointToStart(loop.getBeforeBody());
     replaceByDistance(b, arg, start);
-    condition.getArgsMutable()[place].assign(arg);
+    condition.getArgsMutable()[index].assign(arg);
     b.setInsertionPointToStart(loop.getAfterBody());
     replaceByDistance(b, after, start);
     b.setInsertionPoint(yield);
     yield->setOperand(index, nextDistance(b, after, *moves));
     b.setInsertionPointAfter(loop);
-    replaceByDistance(b, loop.getResult(place), start);
+    replaceByDistance(b, loop.getResult(index), start);
   }
 }
 
