@@ -663,9 +663,8 @@ TEST(Signature, Errors) {
   EXPECT_EQ(signatureOf("*fp32, BLOCK=1, c=*fp32"), "1: signature: 'n' is not given | " + takes);
   EXPECT_EQ(signatureOf("*fp32, BLOK=1"), "8: signature: 'k' has no parameter 'BLOK' | did you mean 'BLOCK'? " + takes);
   EXPECT_EQ(signatureOf("*fp32, x_ptr=*fp32"), "8: signature: 'x_ptr' is given twice | ");
-  EXPECT_EQ(
-      signatureOf("*fp32:16, n=zork"),
-      "13: signature: 'zork' is neither a type nor a constant | types are *fp32, *fp16, i32, i64, fp32, ...; strings need quotes");
+  EXPECT_EQ(signatureOf("*fp32:16, n=zork"),
+            "13: signature: 'zork' is neither a type nor a constant | types are *fp32, *fp16, i32, i64, fp32, ...; strings need quotes");
   EXPECT_EQ(signatureOf("*fp32:17, i32"),
             "7: signature: ':17' is not a divisibility | write ':16' where the value or address is a multiple of 16");
   EXPECT_EQ(signatureOf("*fp32,,i32"), "7: signature: there is nothing between two commas | " + takes);

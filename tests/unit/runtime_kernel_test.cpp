@@ -121,11 +121,11 @@ TEST(Launch, FactBroken) {
   artifact.object = sampleObject();
   artifact.slots = {SlotKind::pointer, SlotKind::i32};
   artifact.guards = {{"n*program_id(0) >= 0",
-                     {{BoundNode::Kind::slot, 1, 0}, {BoundNode::Kind::program, 0, 0}, {BoundNode::Kind::product, 0, 1}},
-                     0,
-                     INT64_MAX,
-                     -1,
-                     -1}};
+                      {{BoundNode::Kind::slot, 1, 0}, {BoundNode::Kind::program, 0, 0}, {BoundNode::Kind::product, 0, 1}},
+                      0,
+                      INT64_MAX,
+                      -1,
+                      -1}};
   Diagnostics diagnostics;
   std::shared_ptr<CompiledKernel> kernel = CompiledKernel::load(artifact, diagnostics);
   ASSERT_TRUE(kernel);

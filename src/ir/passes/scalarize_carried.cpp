@@ -159,11 +159,11 @@ void scalarize(scf::WhileOp loop) {
   for (auto [index, arg] : llvm::enumerate(loop.getBeforeArguments())) {
     if (!canMove(arg.getType())) continue;
     SmallVector<int64_t> yielded;
-    for (auto [index, value] : llvm::enumerate(condition.getArgs()))
-      if (value == arg) yielded.push_back(index);
+    for (auto [position, value] : llvm::enumerate(condition.getArgs()))
+      if (value == arg) yielded.push_back(position);
     if (yielded.size() != 1) continue;
-    int64_t index = yielded.front();
-    BlockArgument after = loop.getAfterArguments()[index];
+    int64_t passed = yielded.front();
+    BlockArgument after = loop.getAfterArguments()[passed];
     std::optional<SmallVector<Move>> moves = chainOf(after, yield.getOperand(index), loop.getAfterBody());
     if (!moves || moves->empty() || !fits(arg.getType(), *moves)) continue;
     Value start = loop.getInits()[index];
@@ -171,13 +171,13 @@ void scalarize(scf::WhileOp loop) {
     loop.getInitsMutable()[index].assign(zeroDistance(b, loop.getLoc(), start.getType()));
     b.setInsertionPointToStart(loop.getBeforeBody());
     replaceByDistance(b, arg, start);
-    condition.getArgsMutable()[index].assign(arg);
+    condition.getArgsMutable()[passed].assign(arg);
     b.setInsertionPointToStart(loop.getAfterBody());
     replaceByDistance(b, after, start);
     b.setInsertionPoint(yield);
     yield->setOperand(index, nextDistance(b, after, *moves));
     b.setInsertionPointAfter(loop);
-    replaceByDistance(b, loop.getResult(index), start);
+    replaceByDistance(b, loop.getResult(passed), start);
   }
 }
 
