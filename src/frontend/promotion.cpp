@@ -1,4 +1,4 @@
-// The operators. First, both operands are converted to one type, by rules close to NumPy's: a Python number takes the type of the other
+// The operators. First, both operands are converted to one type, by rules close to NumPy's. A Python number takes the type of the other
 // operand unless its kind is higher (bool < int < float). Then they are broadcast. The type then selects the operation.
 
 #include "frontend/semantics.h"

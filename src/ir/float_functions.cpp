@@ -84,8 +84,8 @@ Value multiplyToSubnormal(MathOps &m, Value x, Value y, Underflow underflow) {
   return m.fromBits(m.subtractWords(m.bits(m.multiplyAdd(x, y, base)), m.bits(base)));
 }
 
-/// Returns 2^whole * fraction for a fraction near 1 and a whole number from -151 to 129, in two steps, so that the result may be subnormal
-/// or overflow. NaN in `fraction` stays NaN for any `word`.
+/// Returns 2^whole * fraction for a fraction near 1 and a whole number from -151 to 129. Multiplies in two steps, so that the result may
+/// be subnormal or overflow. NaN in `fraction` stays NaN for any `word`.
 Value scaleHalved(MathOps &m, Value fraction, Value word, Underflow underflow) {
   Value first = m.shiftRight(word, 1);
   Value second = m.subtractWords(word, first);

@@ -8,7 +8,7 @@ namespace tilewright::tt {
 /// True if the load is volatile or has the cache modifier cv. Such a load is never merged, moved or repeated.
 bool isVolatileLoad(LoadOp load);
 
-/// True if loads of one address by two threads may return different values, so that the program must load each element once: the load is
+/// True if loads of one address by two threads may return different values. The program must then load each element once. Such a load is
 /// volatile, or it is in a `while` loop and the kernel stores to its memory.
 bool mayChangeMeanwhile(LoadOp load);
 

@@ -209,8 +209,8 @@ static BoundContext ordinaryLaunch(tt::FuncOp function) {
   return context;
 }
 
-/// True if the assumption says that a product of arguments is at most a single argument, for example that the extent inside a dimension is
-/// at most its stride. The ordinary launch, whose values are all equal, cannot evaluate such an assumption.
+/// True if the assumption says that a product of arguments is at most a single argument. Example: the extent inside a dimension is at
+/// most its stride. The ordinary launch, whose values are all equal, cannot evaluate such an assumption.
 static bool boundsMonomial(const Polynomial &value, int64_t arguments) {
   auto isKnown = [&](const Term &term) { return llvm::all_of(term.factors, [&](int64_t factor) { return factor < arguments; }); };
   auto isMonomial = [](const Term &term) { return term.factors.size() > 1; };

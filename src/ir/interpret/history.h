@@ -5,9 +5,9 @@
 //   program 1:  while tl.load(flag) == 0: ...        program 1:  while tl.atomic_add(flag, 0) == 0: ...;  tl.load(data)
 //   a race: nothing orders the load and the store    no race: the atomic reads a value that program 0 released
 //
-// Programs run one after another here. A race is a pair of accesses of two programs to one byte, at least one of them a write and at least
-// one not atomic, without a chain of releases and acquires from the first to the second. A release stores the vector clock of its program
-// at its word; an acquire of the word merges that clock. The result is deterministic.
+// Programs run one after another here. A race is a pair of accesses of two programs to one byte. At least one of them is a write, and at
+// least one is not atomic. No chain of releases and acquires leads from the first to the second. A release stores the vector clock of its
+// program at its word; an acquire of the word merges that clock. The result is deterministic.
 #pragma once
 
 #include "llvm/ADT/DenseMap.h"

@@ -1,5 +1,5 @@
-// Replaces a dot of operands in microscaling formats by a dot of the dequantized operands in bf16 (in fp16 if an operand is fp16), which
-// represent every fp4 and fp8 number. Upstream does the same for targets without such an MMA:
+// Replaces a dot of operands in microscaling formats by a dot of the dequantized operands. These are in bf16, or in fp16 if an operand is
+// fp16; both represent every fp4 and fp8 number. Upstream does the same for targets without such an MMA:
 //   before: %d = tt.dot_scaled %a scale %s, %b, %c lhs = e2m1 rhs = bf16 : tensor<128x32xi8>, tensor<128x2xi8> * tensor<64x128xbf16> -> ...
 //   after:  %scaled = the halves of %a's bytes, interleaved, as bf16, times the 128x2 powers of two of %s, each repeated 32 times
 //           tt.dot %scaled, %b, %c : tensor<128x64xbf16> * tensor<64x128xbf16> -> tensor<128x128xf32>

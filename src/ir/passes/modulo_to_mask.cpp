@@ -3,8 +3,8 @@
 //   after:  %r = x + range                     %a = load (base + %r * stride + ...), mask: x + range < M, other 0
 // The wrapped rows are garbage that the store's mask drops. An address with a modulo is not a polynomial: TMA cannot load it, and a CPU
 // would gather the elements one by one if a tile extends beyond the tensor. The pass drops the modulo if each row of the loaded tile only
-// reaches the same row of stored tiles, and every store masks rows from M on. x must not be negative, so that the modulo changes nothing
-// below M. The pass proves this, or a launch guard checks it.
+// reaches the same row of stored tiles. Every store must mask rows from M on. The index x must not be negative, so that the modulo
+// changes nothing below M. The pass proves this, or a launch guard checks it.
 #include "ir/modulo_to_mask.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
