@@ -52,7 +52,7 @@ static FailureOr<Program> createProgram(Context &ctx, FuncOp source, LoopsInfo &
   Program program;
   for (Type type : source.getArgumentTypes()) {
     std::optional<SlotKind> slot = slotKindOf(type);
-    if (!slot) return tilewright::refuse(source, Diag::argumentSlot, {spelled(type)});
+    if (!slot) return tilewright::refuse(source, Diag::argumentSlot, {mlirText(type)});
     info.slots.push_back(*slot);
     program.arguments.push_back({program.arguments.size(), lowered(ctx, type)});
   }

@@ -48,7 +48,7 @@ static OwningOpRef<ModuleOp> overridden(ModuleOp module, const std::string &name
   auto wanted = module.lookupSymbol<tt::FuncOp>(name), replacement = other->lookupSymbol<tt::FuncOp>(name);
   if (!wanted || !replacement || wanted.getFunctionType() != replacement.getFunctionType()) {
     diagnostics.error({}, Diag::invalidOption,
-                      {"ir_override: the text has no kernel '" + name + "' with the type " + spelled(wanted.getFunctionType()),
+                      {"ir_override: the text has no kernel '" + name + "' with the type " + mlirText(wanted.getFunctionType()),
                        "begin with `kernel.asm[\"ttir\"]` of the same launch"});
     return nullptr;
   }

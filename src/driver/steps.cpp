@@ -133,7 +133,7 @@ static LogicalResult configure(Compilation &c) {
     kernel.setName(c.gpu.entry);
     for (mlir::Type type : kernel.getArgumentTypes()) {
       std::optional<SlotKind> slot = slotKindOf(type);
-      if (!slot) return refuse(kernel, Diag::argumentSlot, {spelled(type)});
+      if (!slot) return refuse(kernel, Diag::argumentSlot, {mlirText(type)});
       c.gpu.slots.push_back(*slot);
     }
     c.gpu.writes = writtenArguments(kernel);

@@ -170,13 +170,14 @@ MaybeValue importModule(Namespace &scope, llvm::StringRef module, int64_t level,
     MaybeValue found = findBelow(scope, importFolder(scope, level), module, diagnostics);
     if (!found && !fileScope(scope)) return hostModule(module);
     if (!found && errorCount(diagnostics) == errors)
-      return fail(diagnostics, range, Diag::moduleNotFound, {dotted(module, level), joined(importFolder(scope, level), module) + ".py"});
+      return fail(diagnostics, range, Diag::moduleNotFound,
+                  {dotted(module, level), "the compiler looks for " + joined(importFolder(scope, level), module) + ".py"});
     return found;
   }
   if (std::shared_ptr<Namespace> ours = languageModule(module)) return Value::nameSpace(std::move(ours));
   llvm::StringRef package = module.split('.').first;
   if (package == "triton" || package == "tilewright")
-    return fail(diagnostics, range, Diag::moduleNotFound, {module.str(), "what it should be"});
+    return fail(diagnostics, range, Diag::moduleNotFound, {module.str(), "check the name of the module"});
   if (std::shared_ptr<Namespace> python = pythonModule(module)) return Value::nameSpace(std::move(python));
   bool isHelper = module.starts_with("torch._inductor.runtime");
   if (!isWellKnown(package) || isHelper) {

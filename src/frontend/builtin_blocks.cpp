@@ -1,4 +1,4 @@
-// Block pointers and tensor descriptors: strided tensors in memory, from which whole blocks are taken.
+// Block pointers and tensor descriptors: a kernel loads and stores whole blocks of a strided tensor.
 
 #include "frontend/builtin_emitters.h"
 
@@ -8,19 +8,19 @@ namespace tilewright {
 
 using Value = tilewright::Value;
 
-// A number or integer scalar as `width` bits; offsets are i32 and must not be cut.
+// Returns a number or integer scalar as `width` bits. Offsets are i32, and a wider one is an error.
 static mlir::Value indexValue(Emitter &e, Arguments &args, size_t i, const Operand &x, int64_t width) {
   Scalar scalar = width == 64 ? Scalar::int64 : Scalar::int32;
   if (x.isNumber()) {
     std::optional<Int> number = x.constant.toInt();
-    if (!number) return args.wrong(i, "integers"), mlir::Value();
+    if (!number) return args.typeError(i, "integers"), mlir::Value();
     const Int limit = Int(1) << (width - 1);
     if (*number < -limit || *number >= limit)
       return e.ops.failAt(args.ranges[i], Diag::scalarRange, {x.constant.repr(), scalarName(scalar).str()}), mlir::Value();
     return e.ops.scalarConstant(x.constant, scalar).handle;
   }
   if (!x.isRuntime() || !x.type.scalarType().isScalar() || !isInteger(x.type.scalar()) || x.type.elements() != 1)
-    return args.wrong(i, "integer scalars"), mlir::Value();
+    return args.typeError(i, "integer scalars"), mlir::Value();
   if (bitWidth(x.type.scalar()) > width) return e.ops.failAt(args.ranges[i], Diag::offsetWidth, {x.describe()}), mlir::Value();
   Maybe value = e.ops.cast(e.ops.item(x), Type(scalar));
   return value ? value->handle : mlir::Value();
@@ -37,7 +37,7 @@ static bool indexValues(Emitter &e, Arguments &args, size_t i, int64_t width, ll
 
 static bool sameRank(Emitter &e, Arguments &args, size_t i, size_t have, size_t want) {
   if (have == want) return true;
-  args.wrong(i, std::to_string(want) + (want == 1 ? " entry" : " entries") + ", one for each dimension");
+  args.typeError(i, std::to_string(want) + (want == 1 ? " entry" : " entries") + ", one for each dimension");
   return false;
 }
 
@@ -58,7 +58,7 @@ Maybe emitMakeBlockPtr(Emitter &e, Arguments &args) {
   std::vector<int64_t> sorted = *order;
   std::sort(sorted.begin(), sorted.end());
   for (size_t i = 0; i < sorted.size(); ++i)
-    if (sorted[i] != static_cast<int64_t>(i)) return args.wrong(5, "each dimension once, the fastest first");
+    if (sorted[i] != static_cast<int64_t>(i)) return args.typeError(5, "each dimension once, the fastest first");
   Type element = base.type.element();
   if (element == Type(Scalar::int1)) {
     Maybe bytes = e.ops.cast(base, Type::pointer(Type(Scalar::int8), base.type.isConst(), base.type.addressSpace()));
@@ -73,7 +73,7 @@ Maybe emitMakeBlockPtr(Emitter &e, Arguments &args) {
 
 Maybe emitAdvance(Emitter &e, Arguments &args) {
   const Operand &base = args[0];
-  if (!base.isBlockPointer()) return args.wrong(0, "a block pointer");
+  if (!base.isBlockPointer()) return args.typeError(0, "a block pointer");
   llvm::SmallVector<mlir::Value> offsets;
   if (!indexValues(e, args, 1, 32, offsets) || !sameRank(e, args, 1, offsets.size(), base.type.element().shape().size()))
     return std::nullopt;
@@ -91,7 +91,7 @@ Maybe emitMakeTensorDescriptor(Emitter &e, Arguments &args) {
   std::optional<std::string> padding = block ? args.string(4) : std::nullopt;
   if (!padding || !e.ops.checkShape(*block)) return std::nullopt;
   size_t rank = block->size();
-  if (rank < 1 || rank > 5) return args.wrong(3, "1 to 5 dimensions");
+  if (rank < 1 || rank > 5) return args.typeError(3, "1 to 5 dimensions");
   if (!sameRank(e, args, 1, shape->size(), rank) || !sameRank(e, args, 2, strides->size(), rank)) return std::nullopt;
   Type element = base.type.element();
   int64_t bytes = element.isScalar() ? byteSize(element.scalar()) : 8;
@@ -126,14 +126,13 @@ Maybe emitMakeTensorDescriptor(Emitter &e, Arguments &args) {
 
 static bool readDescriptor(Emitter &e, Arguments &args, llvm::SmallVectorImpl<mlir::Value> &offsets) {
   if (args[0].kind != Operand::Kind::descriptor) {
-    args.wrong(0, "a tensor descriptor");
+    args.typeError(0, "a tensor descriptor");
     return false;
   }
   return indexValues(e, args, 1, 32, offsets) && sameRank(e, args, 1, offsets.size(), args[0].type.shape().size());
 }
 
-// What a descriptor with round_f32_to_tf32 gives, as the copy engine does it: 13 bits less of fraction, halves to even. Infinities and NaN
-// stay as they are.
+// Rounds as TMA does for a descriptor with round_f32_to_tf32: the fraction loses 13 bits, ties round to even. Infinities and NaN stay.
 static Maybe asDescribed(Semantics &s, const Operand &loaded, DescriptorMode mode) {
   if (!mode.roundsToTf32) return loaded;
   auto &b = s.b;
@@ -179,7 +178,7 @@ Maybe emitDescriptorStore(Emitter &e, Arguments &args) {
   return Operand::none();
 }
 
-// What the copy engine adds, compares and combines, whatever machine this is for.
+// True if TMA supports this reduction of this type. The same types are allowed on every target.
 static bool reduces(tt::DescriptorReduceKind kind, Scalar scalar) {
   bool isHalf = scalar == Scalar::fp16 || scalar == Scalar::bf16, isWide = isInteger(scalar) && bitWidth(scalar) >= 32;
   switch (kind) {
@@ -219,27 +218,27 @@ Maybe emitDescriptorXor(Emitter &e, Arguments &args) {
   return descriptorReduce(e, args, tt::DescriptorReduceKind::XOR);
 }
 
-// ---- rows by their numbers
+// ---- rows by index
 
-// The rows and the column of a gather or scatter, and the tile that it moves. False after an error.
+// Reads the arguments of a gather or scatter: row indices, column and tile. Returns false after an error.
 static bool readRows(Emitter &e, Arguments &args, size_t rows, size_t column, mlir::Value &offset, Type &moved) {
-  auto wrong = [&](size_t i, llvm::StringRef wanted) {
+  auto typeError = [&](size_t i, llvm::StringRef wanted) {
     e.ops.failAt(args.ranges[i], Diag::rowsAccess, {args.builtin.path.str(), wanted.str(), args[i].describe()});
     return false;
   };
   const Operand &descriptor = args[0], &numbers = args[rows];
   constexpr int64_t minRowsOfAll = 8;
   if (descriptor.kind != Operand::Kind::descriptor || descriptor.type.shape().size() != 2 || descriptor.type.shape()[0] != 1)
-    return wrong(0, "a descriptor of single rows, block_shape=[1, N]");
+    return typeError(0, "a descriptor with block_shape=[1, N]");
   if (!numbers.isBlock() || numbers.type.shape().size() != 1 || !numbers.type.element().isScalar() || !isInteger(numbers.type.scalar()))
-    return wrong(rows, "a tile of row numbers with one dimension");
+    return typeError(rows, "a one-dimensional tile of row indices");
   int64_t count = numbers.type.shape()[0], width = descriptor.type.shape()[1], bytes = byteSize(descriptor.type.element().scalar());
-  if (count < minRowsOfAll) return wrong(rows, "at least 8 rows");
-  if (width * bytes < 32) return wrong(0, "rows of at least 32 bytes");
+  if (count < minRowsOfAll) return typeError(rows, "at least 8 rows");
+  if (width * bytes < 32) return typeError(0, "rows of at least 32 bytes");
   Maybe start = args.tensor(column);
   if (!start) return false;
   if (start->isBlock() || !start->type.isScalar() || !isInteger(start->type.scalar()))
-    return wrong(column, "an integer as the first column");
+    return typeError(column, "an integer as the first column");
   start = e.ops.cast(*start, Type(Scalar::int32));
   if (!start) return false;
   offset = start->handle;

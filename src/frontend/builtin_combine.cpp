@@ -1,4 +1,4 @@
-// Builtins in which elements meet: dot, reductions and scans by a jit function, histogram, gather, sort.
+// Builtins that combine elements: dot, reductions and scans by a jit function, histogram, gather, sort.
 
 #include "frontend/builtin_emitters.h"
 
@@ -31,7 +31,8 @@ static std::optional<tt::InputPrecision> precision(Emitter &e, Arguments &args) 
     return named ? named : e.ops.failAt(args.range, Diag::badOption, {"'" + setting + "'", "the setting TRITON_F32_DEFAULT", names});
   }
   if (args.isNone(3)) {
-    bool isGiven = !args.isNone(4) && !args[4].isRuntime(); // a value that only a launch knows cannot choose: it allows, as upstream does
+    bool isGiven =
+        !args.isNone(4) && !args[4].isRuntime(); // a run-time value cannot select the precision: as upstream, it then allows tf32
     std::optional<bool> allow = isGiven ? args.boolean(4) : std::optional(true);
     if (!allow) return std::nullopt;
     return isGpu && *allow ? tt::InputPrecision::TF32 : tt::InputPrecision::IEEE;
@@ -42,7 +43,7 @@ static std::optional<tt::InputPrecision> precision(Emitter &e, Arguments &args) 
   return named ? named : e.ops.failAt(args.ranges[3], Diag::badOption, {"'" + *text + "'", "input_precision", names});
 }
 
-// The operation has one batch dimension, so several are merged into one.
+// Merges several batch dimensions into one, because the operation has one.
 static Operand oneBatch(Emitter &e, const Operand &tile) {
   llvm::ArrayRef<int64_t> shape = tile.type.shape();
   size_t rank = shape.size();
@@ -50,7 +51,7 @@ static Operand oneBatch(Emitter &e, const Operand &tile) {
   return e.ops.reshape(tile, {tile.type.elements() / (shape[rank - 2] * shape[rank - 1]), shape[rank - 2], shape[rank - 1]}, false);
 }
 
-/// No machine multiplies fp8e4b15; fp16 holds its numbers.
+/// True for fp8e4b15, which no target multiplies. fp16 represents all its values.
 static bool isCustomFloat(const Operand &x) {
   return x.type.scalar() == Scalar::fp8e4b15;
 }
@@ -59,20 +60,20 @@ static bool multiplies(Scalar scalar) {
   return isFloat(scalar) || scalar == Scalar::int8;
 }
 
-// These are upstream's words: programs search messages for them.
+// The text is upstream's: programs search messages for it.
 static void warnOfOldTypes(Emitter &e, const Arguments &args, Scalar left, Scalar right) {
   if (e.unit.options->backend != "cuda" || e.unit.options->capability < 90) return;
   if (left != Scalar::fp8e4b15 && right != Scalar::fp8e4b15) return;
   e.unit.diagnostics->warning(
       args.range, Diag::badValue,
-      {"the use of fp8e4b15 is deprecated on Hopper and later architectures: its numbers are converted before each product"});
+      {"the use of fp8e4b15 is deprecated on Hopper and later architectures: its values are converted before each dot"});
 }
 
 Maybe emitDot(Emitter &e, Arguments &args) {
   Maybe x = args.tile(0), y = x ? args.tile(1) : std::nullopt;
   if (!y) return std::nullopt;
   for (size_t i : {0, 1})
-    if (!args[i].type.element().isScalar()) return args.wrong(i, "a tile of numbers");
+    if (!args[i].type.element().isScalar()) return args.typeError(i, "a tile of numbers");
   warnOfOldTypes(e, args, x->type.scalar(), y->type.scalar());
   if (isFloat(x->type.scalar()) && isFloat(y->type.scalar()) && (isCustomFloat(*x) || isCustomFloat(*y)))
     for (Maybe *side : {&x, &y})
@@ -131,12 +132,12 @@ Maybe emitDot(Emitter &e, Arguments &args) {
 
 // ---- reduce and scan
 
-// The tiles of a reduction: one, or a tuple of them with one shape.
+// Returns the tiles of a reduction: one tile, or a tuple of tiles of one shape.
 static std::optional<std::vector<Operand>> inputTiles(Emitter &e, Arguments &args) {
   std::optional<std::vector<Operand>> inputs = args.list(0);
-  if (inputs->empty()) return args.wrong(0, "at least one tile");
+  if (inputs->empty()) return args.typeError(0, "at least one tile");
   for (const Operand &input : *inputs) {
-    if (!input.isBlock()) return args.wrong(0, "a tile or a tuple of tiles");
+    if (!input.isBlock()) return args.typeError(0, "a tile or a tuple of tiles");
     if (input.type.shape() != inputs->front().type.shape())
       return e.ops.failAt(args.ranges[0], Diag::combineShapes, {inputs->front().describe(), input.describe()});
   }
@@ -150,7 +151,7 @@ static std::optional<int64_t> axisOf(Emitter &e, Arguments &args, int64_t rank) 
   return *axis < 0 ? *axis + rank : *axis;
 }
 
-// The region: two elements of each tile in, one of each out, by a call of the function.
+// Fills the region with a call of the function. It takes two elements of each tile and returns one of each.
 template <typename Return> static bool combineRegion(Emitter &e, Arguments &args, Region &region, const std::vector<Operand> &inputs) {
   std::shared_ptr<const JitFunction> function = args.function(2);
   if (!function) return false;
@@ -237,7 +238,7 @@ Maybe emitReduce(Emitter &e, Arguments &args) {
   return results ? Maybe(oneOrTuple(args, std::move(*results))) : std::nullopt;
 }
 
-// The tile together with the index of each element along the axis (among all elements, where there is no axis).
+// Reduces the tile together with the index of each element along the axis. Without an axis, the index counts all elements.
 Maybe emitReduceWithIndices(Emitter &e, Arguments &args) {
   Maybe x = args.tile(0);
   std::optional<bool> keep = x ? args.boolean(3) : std::nullopt;
@@ -249,7 +250,7 @@ Maybe emitReduceWithIndices(Emitter &e, Arguments &args) {
   }
   size_t rank = x->type.shape().size();
   Operand input = *x;
-  if (!axis && rank > 1) input = e.ops.reshape(input, {input.type.elements()}, false); // in order: the index counts
+  if (!axis && rank > 1) input = e.ops.reshape(input, {input.type.elements()}, false); // the order matters, because indices are reduced too
   int64_t length = input.type.shape()[axis.value_or(0)];
   Type indexType = Type::block(Type(Scalar::int32), {length});
   Operand index =
@@ -269,7 +270,7 @@ Maybe emitReduceWithIndices(Emitter &e, Arguments &args) {
 
 Maybe emitPromoteBf16(Emitter &e, Arguments &args) {
   Maybe x = args.tensor(0);
-  if (!x || x->type.scalarType() != Type(Scalar::bf16) || e.ops.follows39()) return x; // since 3.9 it stays bf16
+  if (!x || x->type.scalarType() != Type(Scalar::bf16) || e.ops.follows39()) return x; // with the rules of 3.9 it stays bf16
   return e.ops.cast(*x, Type(Scalar::fp32));
 }
 
@@ -297,13 +298,14 @@ Maybe emitScan(Emitter &e, Arguments &args) {
 
 // ---- a function on each element
 
-// What a mapped function gives for `pack` elements: a value, or a tuple of them.
+// The result of a mapped function for `pack` elements: a value, or a tuple of values.
 struct Mapped {
   std::vector<Operand> values;
   bool isTuple;
 };
 
-// The region: `pack` elements of each tile in, `pack` of each result out, by a call of the function. Nothing after an error.
+// Fills the region with a call of the function. It takes `pack` elements of each tile and returns `pack` of each result. Nothing after an
+// error.
 static std::optional<Mapped> mapRegion(Emitter &e, Arguments &args, const std::vector<Operand> &inputs, int64_t pack, Region &region) {
   std::shared_ptr<const JitFunction> function = args.function(0);
   if (!function) return std::nullopt;
@@ -337,9 +339,9 @@ static std::optional<Mapped> mapRegion(Emitter &e, Arguments &args, const std::v
 Maybe emitMapElementwise(Emitter &e, Arguments &args) {
   std::optional<int64_t> pack = args.integer(2);
   if (!pack) return std::nullopt;
-  if (*pack < 1) return args.wrong(2, "at least 1");
+  if (*pack < 1) return args.typeError(2, "at least 1");
   std::vector<Operand> inputs = args[1].items;
-  if (inputs.empty()) return args.wrong(1, "at least one tile");
+  if (inputs.empty()) return args.typeError(1, "at least one tile");
   for (Operand &input : inputs) {
     Maybe tensor = e.ops.toTensor(input);
     if (!tensor) return std::nullopt;
@@ -348,11 +350,11 @@ Maybe emitMapElementwise(Emitter &e, Arguments &args) {
   for (size_t round = 0; round < 2; ++round)
     for (Operand &input : inputs)
       if (!e.ops.broadcast(inputs[0], input)) return std::nullopt;
-  if (!inputs[0].isBlock()) return args.wrong(1, "a tile");
+  if (!inputs[0].isBlock()) return args.typeError(1, "a tile");
   llvm::SmallVector<mlir::Value> handles;
   for (const Operand &input : inputs)
     handles.push_back(input.handle);
-  // The result's type is known only once the call is emitted, so the operation is made afterwards and the region moves into it.
+  // The result type is known once the call is emitted. So the operation is created afterwards, and the region moves into it.
   Region region;
   std::optional<Mapped> mapped = mapRegion(e, args, inputs, *pack, region);
   if (!mapped) return std::nullopt;
@@ -376,7 +378,7 @@ Maybe emitHistogram(Emitter &e, Arguments &args) {
   std::optional<int64_t> bins = x ? args.integer(1) : std::nullopt;
   if (!bins || !e.ops.checkShape({*bins})) return std::nullopt;
   if (x->type.shape().size() != 1 || !x->type.element().isScalar() || !isInteger(x->type.scalar()))
-    return args.wrong(0, "a tile of integers with one dimension");
+    return args.typeError(0, "a tile of integers with one dimension");
   mlir::Value mask;
   if (!args.isNone(2)) {
     Maybe given = args.tensor(2);
@@ -396,11 +398,11 @@ Maybe emitGather(Emitter &e, Arguments &args) {
   int64_t rank = static_cast<int64_t>(x->type.shape().size());
   if (*axis < -rank || *axis >= rank) return e.ops.failAt(args.ranges[2], Diag::axisRange, {std::to_string(*axis), std::to_string(rank)});
   if (*axis < 0) *axis += rank;
-  if (!index->type.element().isScalar() || !isInteger(index->type.scalar())) return args.wrong(1, "a tile of integers");
+  if (!index->type.element().isScalar() || !isInteger(index->type.scalar())) return args.typeError(1, "a tile of integers");
   bool fits = static_cast<int64_t>(index->type.shape().size()) == rank;
   for (int64_t dim = 0; fits && dim < rank; ++dim)
     fits = dim == *axis || index->type.shape()[dim] == x->type.shape()[dim];
-  if (!fits) return args.wrong(1, "the shape of the source except along the axis");
+  if (!fits) return args.typeError(1, "the shape of the source except along the axis");
   Type type = Type::block(x->type.element(), index->type.shape());
   return Operand::of(tt::GatherOp::create(e.ops.b, e.ops.irType(type), x->handle, index->handle, static_cast<uint32_t>(*axis)).getResult(),
                      type);
@@ -416,7 +418,7 @@ Maybe emitCheckTopk(Emitter &e, Arguments &args) {
   return Operand::none();
 }
 
-/// Where there are loops to sort with (processors), sorting is one operation. GPUs have the network, which is written in the language.
+/// On CPUs, sorting is one operation that is lowered to loops. On GPUs, it is a bitonic network written in the language.
 Maybe emitSort(Emitter &e, Arguments &args) {
   Maybe x = args.tile(0);
   std::optional<int64_t> kept = x ? args.integer(1) : std::nullopt;

@@ -1,4 +1,4 @@
-// Builtins that make tiles and change their shapes.
+// Builtins that create tiles and change their shapes.
 
 #include "evaluate/pointer_depth.h"
 #include "frontend/builtin_emitters.h"
@@ -54,7 +54,7 @@ Maybe emitArange(Emitter &e, Arguments &args) {
   return Operand::of(op.getResult(), type);
 }
 
-// A number as a constant of `type`, a scalar or one-element tile converted to it.
+// Returns a number as a constant of `type`, or converts a scalar or one-element tile to `type`.
 static Maybe scalarOf(Emitter &e, Arguments &args, size_t index, const Type &type) {
   if (args[index].isNumber() && type.isScalar()) {
     if (type.scalar() == Scalar::void_) return e.ops.failAt(args.ranges[index], Diag::castImpossible, {args[index].describe(), type.str()});
@@ -63,7 +63,7 @@ static Maybe scalarOf(Emitter &e, Arguments &args, size_t index, const Type &typ
   }
   Maybe value = args.tensor(index);
   if (!value) return std::nullopt;
-  if (value->isBlock() && value->type.elements() != 1) return args.wrong(index, "a scalar");
+  if (value->isBlock() && value->type.elements() != 1) return args.typeError(index, "a scalar");
   return e.ops.cast(e.ops.item(*value), type);
 }
 
@@ -120,7 +120,7 @@ Maybe emitConstexpr(Emitter &e, Arguments &args) {
 }
 
 Maybe emitTuple(Emitter &e, Arguments &args) {
-  if (!args[0].isTuple()) return args.wrong(0, "a tuple");
+  if (!args[0].isTuple()) return args.typeError(0, "a tuple");
   return args[0];
 }
 
@@ -141,7 +141,7 @@ Maybe emitTupleType(Emitter &e, Arguments &args) {
   std::vector<Operand> items = *args.list(0);
   for (const Operand &item : items) {
     const Type *type = item.isConstant() ? item.constant.asType() : nullptr;
-    if (!type) return args.wrong(0, "types");
+    if (!type) return args.typeError(0, "types");
     types.push_back(type->str());
   }
   return Operand::of(Value::type(Type::ofTuple(types)));
@@ -153,7 +153,7 @@ Maybe emitPointerType(Emitter &e, Arguments &args) {
   std::optional<bool> isConst = space ? args.boolean(2) : std::nullopt;
   if (!isConst) return std::nullopt;
   if (pointerDepth(*element) >= maxPointerDepth)
-    return args.wrong(0, "a type of at most " + std::to_string(maxPointerDepth) + " levels of pointers");
+    return args.typeError(0, "a type of at most " + std::to_string(maxPointerDepth) + " levels of pointers");
   return Operand::of(Value::type(Type::pointer(*element, *isConst, *space)));
 }
 
@@ -215,7 +215,7 @@ Maybe emitSqueeze(Emitter &e, Arguments &args) {
   if (axis) axis = wrapAxis(args, 1, *axis, static_cast<int64_t>(x->type.shape().size()));
   if (!axis) return std::nullopt;
   llvm::SmallVector<int64_t> shape(x->type.shape());
-  if (shape[*axis] != 1) return args.wrong(1, "a dimension of size 1");
+  if (shape[*axis] != 1) return args.typeError(1, "a dimension of size 1");
   shape.erase(shape.begin() + *axis);
   return shape.empty() ? e.ops.item(*x) : e.ops.reshape(*x, shape, false);
 }
@@ -258,7 +258,7 @@ static Maybe permuted(Emitter &e, Arguments &args, const Operand &x, llvm::Array
   for (int64_t dim : order) {
     if (dim < 0) dim += static_cast<int64_t>(from.size());
     if (order.size() != from.size() || dim < 0 || dim >= static_cast<int64_t>(from.size()) || seen[dim])
-      return args.wrong(1, "each dimension of " + x.describe() + " once");
+      return args.typeError(1, "each dimension of " + x.describe() + " once");
     seen[dim] = true;
     dims.push_back(static_cast<int32_t>(dim));
     shape.push_back(from[dim]);
@@ -286,7 +286,7 @@ Maybe emitPermute(Emitter &e, Arguments &args) {
   return order ? permuted(e, args, *x, *order) : std::nullopt;
 }
 
-// Joins two tiles: it puts them side by side in a new dimension before `dim`, and then merges the two dimensions.
+// Concatenates two tiles: joins them along a new dimension before `dim`, then merges the two dimensions.
 static Operand concatenated(Emitter &e, const Operand &x, const Operand &y, int64_t dim) {
   llvm::SmallVector<int64_t> pairs(x.type.shape()), permuted, result(x.type.shape());
   pairs.push_back(2);
@@ -353,7 +353,7 @@ Maybe emitSplit(Emitter &e, Arguments &args) {
 Maybe emitItem(Emitter &e, Arguments &args) {
   Maybe x = args.tensor(0);
   if (!x) return std::nullopt;
-  if (x->type.elements() != 1) return args.wrong(0, "a tile of one element");
+  if (x->type.elements() != 1) return args.typeError(0, "a tile of one element");
   return e.ops.item(*x);
 }
 

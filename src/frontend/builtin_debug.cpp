@@ -1,4 +1,4 @@
-// Builtins that promise, check, print or ask something, and those that only one machine has.
+// Hints, checks, printing, queries of the target, and builtins of one target only.
 
 #include "evaluate/evaluate.h"
 #include "frontend/builtin_emitters.h"
@@ -10,7 +10,7 @@ namespace tilewright {
 
 using Value = tilewright::Value;
 
-// ---- hints: attributes of the operation that made the value, with upstream's names
+// ---- hints: attributes of the operation that defines the value, with upstream's names
 
 static Maybe hint(Emitter &e, Arguments &args, llvm::StringRef name, bool scalars) {
   Maybe x = args.tensor(0);
@@ -18,14 +18,14 @@ static Maybe hint(Emitter &e, Arguments &args, llvm::StringRef name, bool scalar
   if (!values) return std::nullopt;
   size_t rank = x->type.shape().size();
   if (values->size() != (scalars ? std::max<size_t>(1, rank) : rank))
-    return args.wrong(1, "one number for each dimension of " + x->describe());
+    return args.typeError(1, "one number for each dimension of " + x->describe());
   std::vector<int32_t> numbers(values->begin(), values->end());
   auto type = RankedTensorType::get({static_cast<int64_t>(numbers.size())}, e.ops.b.getI32Type());
   Attribute attribute = DenseIntElementsAttr::get(type, numbers);
   if (Operation *op = x->handle.getDefiningOp()) {
     op->setDiscardableAttr(name, attribute);
   } else if (auto argument = dyn_cast<BlockArgument>(x->handle)) {
-    // A kernel parameter: the promise becomes the argument's.
+    // A hint about a kernel parameter becomes an attribute of the argument.
     auto function = dyn_cast_or_null<tt::FuncOp>(argument.getOwner()->getParentOp());
     if (function && name == tt::divisibilityName && numbers.size() == 1)
       function.setArgAttr(argument.getArgNumber(), name, e.ops.b.getI32IntegerAttr(numbers[0]));
@@ -42,7 +42,7 @@ Maybe emitMaxConstancy(Emitter &e, Arguments &args) {
   return hint(e, args, tt::constancyName, false);
 }
 
-// Operations of dialects that only pass through here are made by name: their headers are heavy, and nothing else in them is needed.
+// Creates an operation by name. This avoids the large headers of dialects that this file otherwise does not use.
 static void makeByName(Emitter &e, llvm::StringRef dialect, llvm::StringRef name, ValueRange operands,
                        llvm::ArrayRef<NamedAttribute> attributes) {
   if (!e.unit.context->getOrLoadDialect(dialect)) return; // not registered: the caller cannot use the hint
@@ -55,7 +55,7 @@ static void makeByName(Emitter &e, llvm::StringRef dialect, llvm::StringRef name
 Maybe emitAssume(Emitter &e, Arguments &args) {
   Maybe condition = args.tensor(0);
   if (!condition) return std::nullopt;
-  if (condition->isBlock()) return args.wrong(0, "a scalar condition");
+  if (condition->isBlock()) return args.typeError(0, "a scalar condition");
   Maybe truth = e.ops.truth(*condition);
   if (!truth) return std::nullopt;
   makeByName(e, "llvm", "llvm.intr.assume", truth->handle, e.ops.b.getNamedAttr("op_bundle_sizes", e.ops.b.getDenseI32ArrayAttr({})));
@@ -63,7 +63,7 @@ Maybe emitAssume(Emitter &e, Arguments &args) {
 }
 
 Maybe emitDebugBarrier(Emitter &e, Arguments &args) {
-  if (e.unit.options->backend == "cuda") makeByName(e, "gpu", "gpu.barrier", {}, {}); // on a CPU one thread runs a program
+  if (e.unit.options->backend == "cuda") makeByName(e, "gpu", "gpu.barrier", {}, {}); // on a CPU, one thread runs each program
   return Operand::none();
 }
 
@@ -78,7 +78,7 @@ Maybe emitStaticAssert(Emitter &e, Arguments &args) {
   return e.ops.fail(Diag::staticAssertFailed, {text.empty() ? "" : ": " + text});
 }
 
-// What is known of a run-time value while compiling: "int32[constexpr[128]]", "fp32[]" for a scalar.
+// Returns the type of a run-time value as text: "int32[constexpr[128]]", or "fp32[]" for a scalar.
 static std::string typeText(const Operand &value) {
   if (!value.isRuntime()) return value.describe();
   std::string text = (value.isBlock() ? value.type.element() : value.type).str() + "[";
@@ -88,7 +88,7 @@ static std::string typeText(const Operand &value) {
   return text + "]";
 }
 
-// A constexpr shows its value.
+// Prints the value of a constexpr, and the type of a run-time value.
 Maybe emitStaticPrint(Emitter &e, Arguments &args) {
   std::optional<std::string> separator = args.string(1), end = separator ? args.string(2) : std::nullopt;
   if (!end) return std::nullopt;
@@ -97,14 +97,14 @@ Maybe emitStaticPrint(Emitter &e, Arguments &args) {
     std::optional<Value> value = args[0].items[i].value();
     text += (i ? *separator : "") + (value ? strOf(*value) : typeText(args[0].items[i]));
   }
-  spend(200); // nobody reads a line among a million
+  spend(200); // limits the number of lines
   e.unit.diagnostics->warning(args.range, Diag::staticPrint, {text + (args.isNone(2) ? "\n" : *end)});
   return Operand::none();
 }
 
 // ---- at run time
 
-// Upstream's form of the text before the values: one space before it, ": " behind it.
+// Returns the text that upstream prints before the values: a space, the text, and ": ".
 static std::string printPrefix(std::string prefix, bool hasValues) {
   auto endsWith = [&](llvm::StringRef tail) { return llvm::StringRef(prefix).ends_with(tail); };
   if (hasValues && !endsWith(" ")) prefix += " ";
@@ -121,7 +121,7 @@ Maybe emitDevicePrint(Emitter &e, Arguments &args) {
   std::optional<bool> hex = prefix ? args.boolean(2) : std::nullopt;
   if (!hex) return std::nullopt;
   for (char c : *prefix)
-    if (static_cast<unsigned char>(c) < 32 && c != '\n' && c != '\t') return args.wrong(0, "printable text");
+    if (static_cast<unsigned char>(c) < 32 && c != '\n' && c != '\t') return args.typeError(0, "printable text");
   llvm::SmallVector<mlir::Value> handles;
   llvm::SmallVector<int32_t> isSignedValue;
   for (const Operand &item : args[1].items) {
@@ -138,7 +138,7 @@ Maybe emitDevicePrint(Emitter &e, Arguments &args) {
 
 Maybe emitDeviceAssert(Emitter &e, Arguments &args) {
   std::optional<Value> message = args[1].value();
-  if (!message) return args.wrong(1, "a text");
+  if (!message) return args.typeError(1, "a text");
   Maybe condition = args.tensor(0);
   if (!condition) return std::nullopt;
   if (!e.unit.options->debug) return Operand::none();
@@ -170,7 +170,7 @@ Maybe emitOnlyInFor(Emitter &e, Arguments &args) {
                     {"tl." + args.builtin.path.str() + " outside a 'for'", "write 'for i in tl." + args.builtin.path.str() + "(...):'"});
 }
 
-// The condition itself. Whether code may move out of the loop is a hint that nothing here uses.
+// Returns the condition itself. The hint that disables loop-invariant code motion has no effect.
 Maybe emitCondition(Emitter &e, Arguments &args) {
   return args[0];
 }
@@ -192,7 +192,7 @@ Maybe emitCapabilityGeq(Emitter &e, Arguments &args) {
 
 // ---- NVIDIA's own, in its assembly
 
-// One scalar that an instruction gives.
+// Returns the scalar result of an instruction.
 static Operand special(Emitter &e, llvm::StringRef assembly, llvm::StringRef constraints, Type type) {
   auto op = tt::ElementwiseInlineAsmOp::create(e.ops.b, e.ops.irType(type), assembly, constraints, false, 1, ValueRange());
   return Operand::of(op->getResult(0), type);
@@ -200,7 +200,7 @@ static Operand special(Emitter &e, llvm::StringRef assembly, llvm::StringRef con
 
 static bool isForNvidia(Emitter &e, Arguments &args) {
   if (e.unit.options->backend == "cuda") return true;
-  e.ops.fail(Diag::refusedBuiltin, {args.builtin.path.str() + " on a CPU", "it names a part of NVIDIA's GPUs"});
+  e.ops.fail(Diag::refusedBuiltin, {args.builtin.path.str() + " on a CPU", "it exists only on NVIDIA GPUs"});
   return false;
 }
 
@@ -219,7 +219,7 @@ Maybe emitNumWarps(Emitter &e, Arguments &args) {
   return Operand::of(Value::integer(e.unit.options->numWarps));
 }
 
-// Where kernels do not overlap, the previous kernel is done and the next one starts in time anyway.
+// Without overlapping kernels this does nothing: the previous kernel has ended, and the next one starts after this one.
 static Maybe dependency(Emitter &e, bool waits) {
   if (e.unit.options->backend == "cuda" && e.unit.options->capability >= 90) tt::createGridDependency(e.ops.b, e.ops.b.getLoc(), waits);
   return Operand::none();
@@ -239,7 +239,7 @@ Maybe emitInlineAsm(Emitter &e, Arguments &args) {
   std::optional<int64_t> pack = pure ? args.integer(5) : std::nullopt;
   if (!pack) return std::nullopt;
   if (*pack < 1 || *pack > tt::maxPackedElements || !llvm::isPowerOf2_64(static_cast<uint64_t>(*pack)))
-    return args.wrong(5, "a power of two, at most " + std::to_string(tt::maxPackedElements));
+    return args.typeError(5, "a power of two, at most " + std::to_string(tt::maxPackedElements));
   std::optional<std::vector<Operand>> inputs = args.list(2);
   for (Operand &input : *inputs) {
     Maybe value = e.ops.toTensor(input);
@@ -256,7 +256,7 @@ Maybe emitInlineAsm(Emitter &e, Arguments &args) {
   std::vector<Operand> wanted = *args.list(3);
   for (const Operand &item : wanted) {
     const Type *type = item.isConstant() ? item.constant.asType() : nullptr;
-    if (!type || *type == Type(Scalar::void_)) return args.wrong(3, "a dtype or a tuple of them");
+    if (!type || *type == Type(Scalar::void_)) return args.typeError(3, "a dtype or a tuple of them");
     results.push_back(Operand::of(mlir::Value(), inputs->empty() ? *type : like.withElement(*type)));
     types.push_back(e.ops.irType(results.back().type));
   }

@@ -1,4 +1,4 @@
-// The functions behind the rows of builtins.def; they live in builtin_*.cpp.
+// Declares the emitter of each row of builtins.def. Their definitions are in builtin_*.cpp.
 #pragma once
 
 #include "frontend/emit.h"
@@ -7,7 +7,7 @@ namespace tilewright {
 
 #define BUILTIN(path, signature, summary, function) Maybe function(Emitter &emitter, Arguments &args);
 #include "evaluate/builtins.def"
-/// All functions of libdevice.def.
+/// Emits a call of any function of libdevice.def.
 Maybe emitLibdevice(Emitter &emitter, Arguments &args);
 
 } // namespace tilewright

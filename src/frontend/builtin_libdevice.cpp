@@ -1,6 +1,5 @@
-// libdevice: a call becomes the operation that upstream's would be, tt.extern_elementwise with the symbol of the overload that its
-// arguments choose. Functions that are written in the language (libdevice.py) are put in their place by linkLibrary, whichever door the
-// operation came through:
+// libdevice: as upstream, a call becomes tt.extern_elementwise with the symbol of the overload for its argument types. linkLibrary then
+// replaces operations whose function is written in the language (libdevice.py), both from kernels and from IR text:
 //   before: %y = tt.extern_elementwise %x {symbol = "__nv_erfinvf"} : (tensor<64xf32>) -> tensor<64xf32>
 //   after:  %y = tt.call @erfinv__fp32S64S__(%x), and that function
 
@@ -39,10 +38,10 @@ static const LibraryOverload *findOverload(llvm::StringRef name, llvm::ArrayRef<
   return nullptr;
 }
 
-/// All values in one shape.
+/// Broadcasts all values to one shape.
 static bool broadcastAll(Emitter &e, std::vector<Operand> &values) {
   Operand head = values[0];
-  for (size_t round = 0; round < 2; ++round) // twice: the last may have made the common shape larger
+  for (size_t round = 0; round < 2; ++round) // twice: the last value may have enlarged the common shape
     for (Operand &value : values)
       if (!e.ops.broadcast(head, value)) return false;
   return true;
@@ -87,9 +86,9 @@ Maybe emitLibdevice(Emitter &e, Arguments &args) {
   return overload->result == "b" ? e.ops.cast(result, Type(Scalar::int1)) : Maybe(result);
 }
 
-// ---- core.extern_elementwise: the author names the symbol for each list of types
+// ---- core.extern_elementwise: the kernel's author names the symbol for each list of types
 
-/// The (symbol, result) that a table {(type, ...): (symbol, type)} has for these values; null for none.
+/// Returns the entry (symbol, type) of a table {(type, ...): (symbol, type)} for the types of these values, or null.
 static const Sequence *entryFor(const Dict &table, llvm::ArrayRef<Operand> values) {
   for (const auto &[key, entry] : table.items) {
     const Sequence *types = key.asSequence(), *found = entry.asSequence();
@@ -108,7 +107,7 @@ Maybe emitExternElementwise(Emitter &e, Arguments &args) {
   std::optional<bool> isPure = table ? args.boolean(4) : std::nullopt;
   if (!isPure) return std::nullopt;
   const Dict *rows = table->asDict();
-  if (!rows) return args.wrong(3, "a dict of (type, ...): (symbol, type)");
+  if (!rows) return args.typeError(3, "a dict of (type, ...): (symbol, type)");
   std::vector<Operand> values;
   for (const Operand &each : *given) {
     Maybe value = e.ops.toTensor(each);
@@ -123,9 +122,9 @@ Maybe emitExternElementwise(Emitter &e, Arguments &args) {
   if (!entry) entry = entryFor(*rows, values);
   const std::string *symbol = entry ? entry->items[0].asString() : nullptr;
   const Type *type = entry ? entry->items[1].asType() : nullptr;
-  if (!symbol || !type) return args.wrong(2, "values of the types of one of its rows");
+  if (!symbol || !type) return args.typeError(2, "arguments with the types of one of its entries");
   if (llvm::none_of(libraryOverloads(), [&](const LibraryOverload &each) { return each.symbol == *symbol; }))
-    return e.ops.fail(Diag::refusedBuiltin, {"extern_elementwise of '" + *symbol + "'", "functions of libdevice alone are linked"});
+    return e.ops.fail(Diag::refusedBuiltin, {"extern_elementwise of '" + *symbol + "'", "only functions of libdevice are linked"});
   if (!broadcastAll(e, values)) return std::nullopt;
   llvm::SmallVector<mlir::Value> handles;
   for (const Operand &value : values)
@@ -149,7 +148,7 @@ static bool hasType(mlir::Type type, char letter) {
   return scalar == Scalar::fp32 ? element.isF32() : element.isF64();
 }
 
-/// The row that the operation names, if its function is written in the language; the back ends report other types.
+/// Returns the row that the operation names if its function is written in the language, else null. Back ends report unsupported types.
 static const LibraryOverload *definedOverload(tt::ExternElementwiseOp op) {
   for (const LibraryOverload &overload : libraryOverloads()) {
     if (overload.symbol != op.getSymbol() || overload.definition.empty()) continue;
@@ -161,7 +160,7 @@ static const LibraryOverload *definedOverload(tt::ExternElementwiseOp op) {
   return nullptr;
 }
 
-/// The operation as a call of its definition; null after an error.
+/// Replaces the operation by a call of its definition. Returns nothing after an error.
 static Maybe callDefinition(Unit &unit, tt::ExternElementwiseOp op, const LibraryOverload &overload) {
   auto [name, rounding] = overload.definition.split(' ');
   std::shared_ptr<const JitFunction> function = libdeviceFunction(name);

@@ -1,4 +1,4 @@
-// Elementwise builtins: choosing, arithmetic by name, mathematical functions.
+// Elementwise builtins: tl.where, named arithmetic, mathematical functions.
 
 #include "frontend/builtin_emitters.h"
 
@@ -12,14 +12,14 @@ using Value = tilewright::Value;
 
 Maybe emitWhere(Emitter &e, Arguments &args) {
   for (size_t i = 0; i < 3; ++i)
-    if (!args[i].isRuntime() && !args[i].isNumber()) return args.wrong(i, "a tile or a number");
+    if (!args[i].isRuntime() && !args[i].isNumber()) return args.typeError(i, "a tile or a number");
   if (const Type &condition = args[0].type; args[0].isRuntime() && condition.element() != Type(Scalar::int1))
     e.unit.diagnostics->warning(args.ranges[0], Diag::badValue,
                                 {"the condition of tl.where is " + condition.element().str() + " and not a boolean: compare it with 0"});
   return e.ops.where_(args[0], args[1], args[2]);
 }
 
-// x + y by name; of two constexprs, too, the result is a run-time value.
+// Emits named arithmetic such as tl.add. The result is a run-time value even for two constexprs.
 static Maybe arithmetic(Emitter &e, Arguments &args, Maybe (Semantics::*operation)(Operand, Operand, bool)) {
   std::optional<bool> checked = args.boolean(2);
   if (!checked) return std::nullopt;
@@ -42,16 +42,17 @@ static std::optional<tt::PropagateNan> nanRule(Arguments &args, size_t i) {
   if (!rule) return std::nullopt;
   if (*rule == "all") return tt::PropagateNan::ALL;
   if (*rule == "none") return tt::PropagateNan::NONE;
-  return args.wrong(i, "tl.PropagateNan.NONE or tl.PropagateNan.ALL");
+  return args.typeError(i, "tl.PropagateNan.NONE or tl.PropagateNan.ALL");
 }
 
-// An operand of a builtin. Since 3.9 a number stays one until its type is decided; up to 3.8 it has the type of its own.
+// Returns an operand of a builtin. With the rules of 3.9, a number stays a number until its type is decided. With the rules of 3.8, it has
+// its own type.
 static Maybe operandOf(Emitter &e, Arguments &args, size_t i) {
   if (e.ops.follows39() && args[i].isNumber()) return args[i];
   return args.tensor(i);
 }
 
-// An operand that is compared. Up to 3.8 bf16 is compared as fp32.
+// Returns an operand of a comparison. With the rules of 3.8, bf16 is compared as fp32.
 static Maybe comparedOf(Emitter &e, Arguments &args, size_t i) {
   Maybe x = operandOf(e, args, i);
   if (x && !e.ops.follows39() && x->type.scalarType() == Type(Scalar::bf16)) return e.ops.cast(*x, Type(Scalar::fp32));
@@ -125,7 +126,7 @@ Maybe emitLogicalOr(Emitter &e, Arguments &args) {
 Maybe emitAbs(Emitter &e, Arguments &args) {
   Maybe x = args.tensor(0);
   if (!x) return std::nullopt;
-  if (!x->type.scalarType().isScalar()) return args.wrong(0, "numbers");
+  if (!x->type.scalarType().isScalar()) return args.typeError(0, "numbers");
   Scalar scalar = x->type.scalar();
   if (scalar == Scalar::fp8e4b15) {
     Maybe bits = e.ops.bitcast(*x, Type(Scalar::uint8));
@@ -136,7 +137,7 @@ Maybe emitAbs(Emitter &e, Arguments &args) {
   return x;
 }
 
-// ---- division and products with their own rounding or width
+// ---- division and multiplication with explicit rounding or width
 
 static bool pairOf(Emitter &e, Arguments &args, Operand &x, Operand &y, Semantics::Promotion how) {
   Maybe left = operandOf(e, args, 0), right = left ? operandOf(e, args, 1) : std::nullopt;
@@ -156,7 +157,7 @@ Maybe emitFdiv(Emitter &e, Arguments &args) {
   if (!pairOf(e, args, x, y, {.division = e.ops.follows39()})) return std::nullopt;
   std::optional<bool> rounds = args.boolean(2), approximate = rounds ? args.boolean(3) : std::nullopt;
   if (!approximate) return std::nullopt;
-  if (*rounds && *approximate) return e.ops.fail(Diag::callArgumentType, {"tl.fdiv", "approx", "False beside ieee_rounding=True", "True"});
+  if (*rounds && *approximate) return e.ops.fail(Diag::callArgumentType, {"tl.fdiv", "approx", "False with ieee_rounding=True", "True"});
   if (!isFloat(x.type.scalar())) return wrongType(e, args, x, "floats", ".to(tl.float32)");
   if (*rounds && x.type.scalar() == Scalar::fp32)
     return Operand::of(tt::PreciseDivFOp::create(e.ops.b, x.handle, y.handle).getResult(), x.type);

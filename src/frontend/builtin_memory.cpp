@@ -43,9 +43,9 @@ static std::optional<tt::EvictionPolicy> eviction(Arguments &args, size_t i) {
                  {"evict_normal", tt::EvictionPolicy::NORMAL}});
 }
 
-// ---- what loads, stores and atomics have in common
+// ---- shared by loads, stores and atomics
 
-/// A run-time value or a number as what lies in memory of the type.
+/// Converts a run-time value or a number to the representation of `scalar` in memory.
 static Maybe converted(Emitter &e, Arguments &args, size_t i, const Type &scalar) {
   if (args[i].isNumber() && scalar == Type(Scalar::int1))
     return e.ops.scalarConstant(Value::integer(args[i].constant.truth()), Scalar::int8);
@@ -55,7 +55,7 @@ static Maybe converted(Emitter &e, Arguments &args, size_t i, const Type &scalar
   return value ? e.ops.castForMemory(*value, scalar) : std::nullopt;
 }
 
-/// The mask as i1 values, or a disengaged operand where none is given.
+/// Reads the mask as i1 values. `mask` is empty if none is given.
 static bool readMask(Emitter &e, Arguments &args, size_t i, Maybe &mask) {
   if (args.isNone(i)) return true;
   mask = args.tensor(i);
@@ -65,12 +65,12 @@ static bool readMask(Emitter &e, Arguments &args, size_t i, Maybe &mask) {
   return false;
 }
 
-/// Whether there are elements behind it: none lie behind pointers to void, which are converted first.
+/// True for pointers to elements. Pointers to void must be converted first.
 static bool isPointer(const Operand &x) {
   return x.isRuntime() && x.type.scalarType().isPointer() && !x.isBlockPointer() && x.type.scalarType().element() != Type(Scalar::void_);
 }
 
-/// Booleans lie in memory as bytes: the pointer to them as one to int8.
+/// Converts a pointer to booleans to a pointer to int8, because booleans are bytes in memory.
 static Maybe bytePointer(Emitter &e, const Operand &pointer) {
   Type type = pointer.type.scalarType();
   if (type.element() != Type(Scalar::int1)) return pointer;
@@ -82,7 +82,7 @@ static std::optional<std::vector<int32_t>> boundaryCheck(Arguments &args, size_t
   if (!given) return std::nullopt;
   std::set<int64_t> dims(given->begin(), given->end());
   if (dims.size() != given->size() || (!dims.empty() && (*dims.begin() < 0 || *dims.rbegin() >= rank)))
-    return args.wrong(i, "different dimensions of the block, from 0 to " + std::to_string(rank - 1));
+    return args.typeError(i, "different dimensions of the block, from 0 to " + std::to_string(rank - 1));
   return std::vector<int32_t>(dims.begin(), dims.end());
 }
 
@@ -116,7 +116,7 @@ Maybe emitLoad(Emitter &e, Arguments &args) {
     op.setCache(*cache);
     op.setEvict(*evict);
     op.setIsVolatile(*isVolatile);
-    bool isBool = type.element() == Type(Scalar::int1); // its bytes, as upstream has it
+    bool isBool = type.element() == Type(Scalar::int1); // booleans are bytes in memory, as upstream
     return Operand::of(op.getResult(), isBool ? type.withElement(Type(Scalar::int8)) : type);
   }
   if (!isPointer(given)) return e.ops.failAt(args.ranges[0], Diag::notAPointer, {"load", given.describe()});
@@ -180,7 +180,7 @@ Maybe emitStore(Emitter &e, Arguments &args) {
   if (!isPointer(given)) return e.ops.failAt(args.ranges[0], Diag::notAPointer, {"store", given.describe()});
   if (!args[3].isTuple() || !args[3].items.empty()) return blockOnly(e, args, 3);
   Type element = given.type.scalarType().element();
-  bool isAddress = args[1].isRuntime() && args[1].type.scalarType().isPointer(); // an integer of 64 bits holds it
+  bool isAddress = args[1].isRuntime() && args[1].type.scalarType().isPointer(); // stored as an integer of 64 bits
   bool needsSame = element.isPointer() || (isAddress && element != Type(Scalar::int64));
   bool isSame = args[1].isRuntime() && args[1].type.scalarType() == element;
   if ((needsSame && !isSame) || (!args[1].isRuntime() && !args[1].isNumber()))
@@ -201,7 +201,7 @@ Maybe emitStore(Emitter &e, Arguments &args) {
     if (wide.type.shape() != pointer.type.shape())
       return e.ops.failAt(args.ranges[index], Diag::storeShape, {args[index].describe(), given.describe()});
   }
-  // Converted last, as upstream does: broadcasting costs nothing, and the text stays comparable.
+  // As upstream, converts after the broadcast: this keeps the IR comparable with upstream's.
   Maybe bytes = bytePointer(e, pointer), stored = args[1].isRuntime() ? e.ops.castForMemory(*value, element) : value;
   if (!bytes || !stored) return std::nullopt;
   auto op = tt::StoreOp::create(b, bytes->handle, stored->handle, mask ? mask->handle : mlir::Value());
@@ -293,8 +293,8 @@ Maybe emitAtomicXchg(Emitter &e, Arguments &args) {
   return simpleAtomic(e, args, tt::RMWOp::XCHG, false);
 }
 
-// Floats of one sign have the order of their bits: the larger of two floats is the larger signed integer if the new
-// value is not negative, and the smaller unsigned integer if it is. Two masked operations do this without a loop.
+// Atomic maximum or minimum of floats by two masked integer atomics, without a loop. If the new value is not negative, the larger of two
+// floats is the larger signed integer. If it is negative, the larger one is the smaller unsigned integer.
 static Maybe atomicExtremum(Emitter &e, Arguments &args, bool isMax) {
   std::optional<Atomic> atomic = readAtomic(e, args);
   if (!atomic) return std::nullopt;
@@ -352,7 +352,7 @@ Maybe emitAtomicCas(Emitter &e, Arguments &args) {
     if (!*operand) return std::nullopt;
   }
   auto op = tt::AtomicCASOp::create(e.ops.b, value->handle.getType(), pointer.handle, expected->handle, value->handle, *order, *scope);
-  // Between integers of one width nothing is converted: what was there has the type of the value.
+  // Integers of one width need no conversion: the old value has the type of the new one.
   Type type = value->type, given = args[2].type.scalarType();
   bool isInteger =
       args[2].isRuntime() && given.isScalar() && tilewright::isInteger(given.scalar()) && tilewright::isInteger(element.scalar());

@@ -1,4 +1,4 @@
-// tl.dot_scaled. What upstream accepts is said in ir/scaled_dot.h; ir/passes/expand_scaled_dots.cpp says what it means.
+// tl.dot_scaled. ir/scaled_dot.h checks the operands as upstream does; ir/passes/expand_scaled_dots.cpp defines the result.
 //   tl.dot_scaled(a, a_scale, "e2m1", b, b_scale, "e4m3")     a: uint8 [M, K / 2], two numbers in a byte, the first in the low half
 //                                                             a_scale: uint8 [M, K / 32]; b: [K, N]; b_scale: uint8 [N, K / 32]
 
@@ -38,7 +38,7 @@ static std::nullopt_t invalid(Emitter &e, SourceRange range, const std::string &
   return e.ops.failAt(range, Diag::invalidArgument, {problem, advice});
 }
 
-/// The operand whose tile, scale and format are the arguments from `first` on; nothing after an error.
+/// Reads an operand whose tile, scale and format are the arguments from `first` on. Returns nothing after an error.
 static std::optional<tt::ScaledOperand> readOperand(Emitter &e, Arguments &args, size_t first, size_t packing) {
   std::optional<std::string> name = args.string(first + 2);
   std::optional<bool> packedAlongK = name ? args.boolean(packing) : std::nullopt;
@@ -74,7 +74,7 @@ Maybe emitDotScaled(Emitter &e, Arguments &args) {
   std::optional<tt::ScaledOperand> left = fastMath ? readOperand(e, args, 0, 8) : std::nullopt;
   std::optional<tt::ScaledOperand> right = left ? readOperand(e, args, 3, 9) : std::nullopt;
   if (!right) return std::nullopt;
-  std::string advice = "operands are [M, K] and [K, N], scales [M, K / 32] and [N, K / 32]; two numbers of e2m1 lie in a byte";
+  std::string advice = "operands are [M, K] and [K, N], scales [M, K / 32] and [N, K / 32]; a byte holds two e2m1 numbers";
   if (std::string problem = problemOf(*left, *right); !problem.empty()) return invalid(e, args.range, problem, advice);
   llvm::SmallVector<int64_t> shape(cast<RankedTensorType>(left->tile.getType()).getShape().drop_back(2));
   shape.append({left->outer(), right->outer()});

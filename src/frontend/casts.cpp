@@ -1,5 +1,5 @@
-// Conversions between element types. The route is upstream's: 16-bit floats meet other types by way of fp32, fp8 types by tt.fp_to_fp,
-// bool is "not equal to zero" on the way in and 0 or 1 on the way out.
+// Conversions between element types, with upstream's steps: 16-bit floats go through fp32, and fp8 types use tt.fp_to_fp. A conversion to
+// bool compares with zero; a conversion from bool gives 0 or 1.
 
 #include "frontend/semantics.h"
 
@@ -16,15 +16,15 @@ static bool isSixteenBitFloat(Scalar scalar) {
   return scalar == Scalar::fp16 || scalar == Scalar::bf16;
 }
 
-// ---- fp8e4b15: a sign, four bits of exponent with fp16's bias, three of fraction; no infinity, no NaN. It has no type of its own in the
-// IR, so that its conversions are arithmetic on bytes.
+// ---- fp8e4b15: a sign, four exponent bits with fp16's bias, three fraction bits, no infinity, no NaN. The IR has no type for it, so its
+// conversions are arithmetic on bytes.
 
 static Operand constantLike(Semantics &s, const Operand &x, int64_t value) {
   Operand constant = s.integerConstant(value, x.type.scalar());
   return x.isBlock() ? s.splat(constant, x.type.shape()) : constant;
 }
 
-/// The exponents are those of fp16: the bits without the sign, moved to where they lie there, subnormals included.
+/// Converts to fp16: shifts the bits without the sign to their position in fp16. This is right for subnormals too.
 static Operand halfOfFp8e4b15(Semantics &s, const Operand &x) {
   auto &b = s.b;
   Operand byte = Operand::of(x.handle, x.type.withElement(Type(Scalar::uint8)));
@@ -37,8 +37,8 @@ static Operand halfOfFp8e4b15(Semantics &s, const Operand &x) {
   return *s.bitcast(Operand::of(joined, bits.type), Type(Scalar::fp16));
 }
 
-/// Like upstream's instructions, by way of fp16 that is cut off: 1.75 is the largest
-/// number, which infinities and NaN become as well, and halves round away from zero.
+/// Converts as upstream's instructions do, through truncated fp16. The result is at most 1.75, also for infinities and NaN. Ties round away
+/// from zero.
 static Maybe fp8e4b15Of(Semantics &s, const Operand &x, bool truncates) {
   auto &b = s.b;
   Scalar source = x.type.scalar();
@@ -75,7 +75,7 @@ Maybe Semantics::cast(const Operand &x, const Type &type) {
   return castRounded(x, type, "");
 }
 
-/// Between addresses, and from and to integers of 64 bits.
+/// Converts between pointer types, and between pointers and integers of 64 bits.
 Maybe Semantics::castPointer(const Operand &x, const Type &type) {
   Type from = x.type.scalarType(), to = type.scalarType();
   mlir::Type ir = irType(type);
@@ -125,7 +125,7 @@ Maybe Semantics::castRounded(const Operand &x, const Type &wanted, llvm::StringR
       if (narrowing) mode = tt::RoundingModeAttr::get(unit.context, rounding == "rtz" ? tt::RoundingMode::RTZ : tt::RoundingMode::RTNE);
       return made(tt::FpToFpOp::create(b, ir, x.handle, mode).getResult());
     }
-    // fp16 and bf16 are converted to one another, and to fp64, by way of fp32.
+    // fp16 and bf16 are converted to one another, and to fp64, through fp32.
     if (bitWidth(source) == bitWidth(target) || (isSixteenBitFloat(source) && target != Scalar::fp32)) return throughFp32();
     if (narrowing) return made(arith::TruncFOp::create(b, ir, x.handle).getResult());
     return made(arith::ExtFOp::create(b, ir, x.handle).getResult());

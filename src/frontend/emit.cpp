@@ -1,5 +1,5 @@
-// Functions: one tt.func for a kernel and one for each jit function that it calls, made once for each combination of argument types and
-// constexprs. Constexprs are gone from the IR: they are part of the function's name.
+// Functions: one tt.func for the kernel, and one for each jit function that it calls, for each combination of argument types and
+// constexprs. Constexprs are not arguments in the IR; they are part of the function's name.
 
 #include "frontend/emit.h"
 #include "evaluate/evaluate.h"
@@ -32,7 +32,7 @@ static std::string mangle(const Type &type) {
   return text + "S" + (type.descriptorMode().padsWithNan ? "nan" : "") + (type.descriptorMode().roundsToTf32 ? "tf32" : "");
 }
 
-/// What distinguishes constants with equal texts: the object that a function, class or module is.
+/// Returns the address of the object that a function, class or module constant stands for. It distinguishes constants with equal texts.
 static const void *identityOf(const Value &constant) {
   if (std::shared_ptr<const JitFunction> function = constant.asFunction()) return function->decl;
   if (const Builtin *builtin = constant.asBuiltin()) return builtin;
@@ -40,7 +40,7 @@ static const void *identityOf(const Value &constant) {
   return constant.asNamespace().get();
 }
 
-/// "kernels" for folder/kernels.py; "" for what is no file.
+/// Returns "kernels" for folder/kernels.py, and "" if the source is not a file.
 static llvm::StringRef moduleName(const ast::Module &module) {
   llvm::StringRef file = module.source->name();
   return file.starts_with("<") ? "" : llvm::sys::path::stem(file);
@@ -56,15 +56,15 @@ static std::string shownConstant(const Value &constant) {
   return constant.repr();
 }
 
-/// The class of an instance as its file calls it.
+/// Returns the name of a class for messages, with its module.
 static std::string shownClass(Namespace &type) {
   Diagnostics trial;
   std::optional<Value> module = type.lookup("__module__", trial);
   return qualified(module && module->asString() ? *module->asString() : "", type.classInfo()->name);
 }
 
-// An argument in a function's name: i32, c42 for a constant, TfpS16S_c2T for a tuple, file.Class<i32, c42>. `key` tells functions of one
-// name apart, too.
+// Returns an argument's part of a function's name: i32, c42 for a constant, TfpS16S_c2T for a tuple, file.Class<i32, c42>. Appends to `key`
+// what distinguishes functions of equal names.
 static std::string describeArgument(const Operand &x, std::string &key) {
   if (x.isConstant()) {
     bool isFloating = x.constant.asFloat(), isBoolean = x.constant.asBool();
@@ -111,7 +111,7 @@ Maybe Emitter::emitBody(tt::FuncOp op, std::vector<Operand> args) {
   Flow flow = sequence(function.decl->body, nullptr, result);
   if (flow == Flow::failed) return std::nullopt;
   if (!result) result = Operand::none();
-  if (flow != Flow::returned) ops.at(function.decl->nameRange); // no statement says it
+  if (flow != Flow::returned) ops.at(function.decl->nameRange); // the return is implicit
   llvm::SmallVector<mlir::Value> handles;
   flatten(*result, handles);
   tt::ReturnOp::create(ops.b, handles);
@@ -119,7 +119,7 @@ Maybe Emitter::emitBody(tt::FuncOp op, std::vector<Operand> args) {
   return result;
 }
 
-/// Each call recurses through the emitter, a few frames deep.
+/// Limits the depth of calls, because each call recurses through the emitter.
 static constexpr size_t maxCalls = 200;
 
 static tt::FuncOp makeFunction(Unit &unit, llvm::StringRef name, llvm::ArrayRef<mlir::Type> inputs, bool isPublic, bool noInline,
@@ -182,10 +182,10 @@ std::optional<std::vector<Operand>> Emitter::bindCall(const JitFunction &callee,
   return args;
 }
 
-// The function's tt.func for these arguments, with the handles in them replaced by its own. False after an error.
+// Creates the function's tt.func for these arguments. Handles in the arguments become its block arguments. Returns false after an error.
 bool Emitter::instantiate(const JitFunction &callee, Unit::Function &entry, const std::string &symbol, std::vector<Operand> args,
                           SourceRange range) {
-  constexpr int64_t cost = 64; // of a function, counted in operations
+  constexpr int64_t cost = 64; // of a function, in operations
   if (!grow(cost)) return false;
   llvm::SmallVector<mlir::Value> handles;
   for (const Operand &arg : args)
@@ -226,7 +226,7 @@ Maybe Emitter::callFunction(const JitFunction &callee, CallArguments given) {
     flatten(arg, handles);
   }
   auto [found, isNew] = unit.functions.try_emplace(key);
-  Unit::Function &target = found->second; // stays where it is: entries of a StringMap do not move
+  Unit::Function &target = found->second; // the reference stays valid: entries of a StringMap do not move
   if (!isNew && !target.finished) return ops.failAt(range, Diag::recursiveCall, {callee.name});
   ops.at(range);
   if (isNew) {
@@ -255,7 +255,7 @@ std::optional<Value> Emitter::languageName(llvm::StringRef name) {
 
 // ---- kernels
 
-// One parameter as tt.func arguments, and as the value that its name stands for once they are there.
+// Adds the tt.func arguments of one parameter, and the operand that its name stands for in the body.
 static bool addParameter(Semantics &ops, const ArgumentSpec &spec, llvm::SmallVectorImpl<mlir::Type> &inputs,
                          llvm::SmallVectorImpl<int64_t> &divisibility) {
   if (spec.constant) return true;
@@ -269,7 +269,7 @@ static bool addParameter(Semantics &ops, const ArgumentSpec &spec, llvm::SmallVe
   if (!ops.checkShape(spec.type.shape())) return false;
   inputs.push_back(ops.irType(Type::pointer(spec.type.element(), false, 1)));
   divisibility.push_back(spec.divisibility);
-  // The promises about a descriptor hold for its base, its strides and the length of its rows in bytes.
+  // The divisibility of a descriptor applies to its base, its strides and the length of its rows in bytes.
   int64_t elements = std::max<int64_t>(1, spec.divisibility * 8 / bitWidth(spec.type.element().scalar()));
   size_t rank = spec.type.shape().size();
   for (size_t i = 0; i < 2 * rank; ++i) {
@@ -346,14 +346,14 @@ static bool isValid(ModuleOp module, Semantics &ops, SourceRange range) {
 
 OwningOpRef<ModuleOp> emitTiles(MLIRContext &context, const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> args,
                                 const KernelOptions &options, Diagnostics &diagnostics) {
-  Budget budget; // of all that is evaluated and emitted for this kernel
+  Budget budget; // limits evaluation and emission for this kernel
   context.loadDialect<tt::TTDialect, arith::ArithDialect, scf::SCFDialect>();
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
   Unit unit{&context, *module, &options, &diagnostics, {}, {}, 0, {}, kernel.anySize};
   Emitter emitter(unit, kernel);
   emitter.ops.at(kernel.decl->nameRange);
   const std::vector<JitFunction::Parameter> &parameters = kernel.parameters;
-  // The arguments of a `*args` parameter come one by one, or as one tuple.
+  // The signature gives the arguments of a `*args` parameter one by one, or as one tuple.
   bool variadic = !parameters.empty() && parameters.back().isVariadic;
   if (variadic && args.size() == parameters.size() &&
       (!args.back().members.empty() || (args.back().constant && args.back().constant->asSequence())))

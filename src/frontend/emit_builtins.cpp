@@ -1,4 +1,4 @@
-// Calls: arguments are bound to a builtin's parameters, get the checks that all builtins need, and go to its emitter.
+// Calls: binds arguments to a builtin's parameters, makes the checks common to all builtins, and calls the builtin's emitter.
 
 #include "evaluate/evaluate.h"
 #include "frontend/builtin_emitters.h"
@@ -53,7 +53,7 @@ static Value parseDefault(llvm::StringRef text) {
   return Value::none();
 }
 
-// "load(pointer, mask=None, *rest)": the parameters. Defaults hold no commas.
+// Parses the parameters of a signature such as "load(pointer, mask=None, *rest)". Defaults contain no commas.
 static std::vector<Parameter> parseSignature(llvm::StringRef signature) {
   std::vector<Parameter> parameters;
   llvm::StringRef list = signature.drop_front(signature.find('(') + 1).drop_back();
@@ -70,7 +70,7 @@ static std::vector<Parameter> parseSignature(llvm::StringRef signature) {
   return parameters;
 }
 
-/// Read from the signature when a kernel first calls the builtin: kernels use a few of the hundreds.
+/// Returns the parameters of the builtin. Parses the signature at the first call, because a kernel uses only a few builtins.
 static const std::vector<Parameter> &parametersOf(const Builtin &builtin) {
   static std::mutex lock;
   static std::map<const Builtin *, std::vector<Parameter>> known;
@@ -118,7 +118,7 @@ std::optional<Arguments> Emitter::bind(const Builtin &builtin, CallArguments giv
     bound[i] = true;
     args.values[i] = std::move(keyword.value);
     args.ranges[i] = keyword.range;
-    // `shape=...` for a variadic parameter gives the whole list.
+    // `shape=...` for a variadic parameter passes the whole list.
     if (parameters[i].variadic && !args.values[i].isTuple()) args.values[i] = Operand::tuple({args.values[i]});
   }
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -140,7 +140,7 @@ Maybe Emitter::callBuiltin(const Builtin &builtin, CallArguments given) {
 
 // ---- checked access to arguments
 
-std::nullopt_t Arguments::wrong(size_t i, llvm::StringRef expected) {
+std::nullopt_t Arguments::typeError(size_t i, llvm::StringRef expected) {
   return emitter.ops.failAt(ranges[i], Diag::callArgumentType,
                             {("tl." + builtin.path).str(), names[i], expected.str(), values[i].describe()});
 }
@@ -155,9 +155,9 @@ std::optional<int64_t> Arguments::integer(size_t i) {
   std::optional<Value> value = constant(i);
   if (!value) return std::nullopt;
   std::optional<Int> number = value->toInt();
-  if (!number) return wrong(i, "an integer");
+  if (!number) return typeError(i, "an integer");
   const Int limit = Int(1) << 62;
-  if (*number > limit || *number < -limit) return wrong(i, "an integer of 64 bits");
+  if (*number > limit || *number < -limit) return typeError(i, "an integer of 64 bits");
   return static_cast<int64_t>(*number);
 }
 
@@ -172,7 +172,7 @@ std::optional<std::string> Arguments::string(size_t i) {
   if (!value) return std::nullopt;
   if (value->isNone()) return std::string();
   if (const std::string *text = value->asString()) return *text;
-  return wrong(i, "a string");
+  return typeError(i, "a string");
 }
 
 std::optional<Type> Arguments::type(size_t i) {
@@ -181,7 +181,7 @@ std::optional<Type> Arguments::type(size_t i) {
   if (const Type *type = value->asType()) return *type;
   if (const std::string *text = value->asString())
     if (std::optional<Type> type = parseTypeName(*text)) return type;
-  return wrong(i, "a dtype such as tl.float32");
+  return typeError(i, "a dtype such as tl.float32");
 }
 
 static bool collectIntegers(const Operand &x, std::vector<int64_t> &numbers) {
@@ -195,7 +195,7 @@ static bool collectIntegers(const Operand &x, std::vector<int64_t> &numbers) {
 std::optional<std::vector<int64_t>> Arguments::integers(size_t i) {
   std::vector<int64_t> numbers;
   if (collectIntegers(values[i], numbers)) return numbers;
-  return wrong(i, "integers known at compile time");
+  return typeError(i, "integers known at compile time");
 }
 
 std::optional<std::vector<Operand>> Arguments::list(size_t i) {
@@ -205,13 +205,13 @@ std::optional<std::vector<Operand>> Arguments::list(size_t i) {
 
 std::shared_ptr<const JitFunction> Arguments::function(size_t i) {
   std::shared_ptr<const JitFunction> function = values[i].isConstant() ? values[i].constant.asFunction() : nullptr;
-  if (!function) wrong(i, "a function marked with @triton.jit");
+  if (!function) typeError(i, "a function marked with @triton.jit");
   return function;
 }
 
 Maybe Arguments::tensor(size_t i) {
   if (values[i].isRuntime()) return values[i];
-  if (!values[i].isNumber()) return wrong(i, "a tile or a number");
+  if (!values[i].isNumber()) return typeError(i, "a tile or a number");
   SourceRange before = emitter.ops.where;
   emitter.ops.where = ranges[i];
   Maybe result = emitter.ops.toTensor(values[i]);
@@ -221,7 +221,7 @@ Maybe Arguments::tensor(size_t i) {
 
 Maybe Arguments::tile(size_t i) {
   if (values[i].isBlock()) return values[i];
-  return wrong(i, "a tile");
+  return typeError(i, "a tile");
 }
 
 // ---- call expressions
@@ -258,7 +258,7 @@ std::optional<CallArguments> Emitter::arguments(const ast::CallExpr &expr) {
   return args;
 }
 
-// The message of `@triton.must_use_result` for a function whose result is thrown away.
+// Reports the message of `@triton.must_use_result` if the result of the call is not used.
 bool Emitter::checkUsed(const Operand &callee, const ast::CallExpr &expr) {
   const Value &called = callee.constant; // of a method, too
   std::shared_ptr<const JitFunction> jit = called.asFunction();
@@ -302,7 +302,7 @@ Maybe Emitter::call(const Operand &callee, CallArguments args) {
   return ops.failAt(args.range, Diag::notCallableHere, {callee.describe()});
 }
 
-// Python's functions and host functions run on constexprs at compile time; a few also have a meaning for run-time values.
+// Python functions and host functions run on constexprs at compile time. A few also support run-time values.
 Maybe Emitter::callWithConstants(const Callable &callee, const CallArguments &args, Diagnostics &diagnostics) {
   std::vector<Value> values;
   std::vector<std::pair<std::string, Value>> keywords;
@@ -322,7 +322,7 @@ Maybe Emitter::pythonCall(const Callable &callee, const CallArguments &args) {
   if (known == "isinstance") return isInstance(args);
   if (known == "hasattr" || known == "getattr") return attributeByName(args, known == "hasattr");
   if (known == "breakpoint") return breakpoint(args);
-  if (known == "print") { // as upstream: at run time, the values behind an optional text
+  if (known == "print") { // as upstream: at run time, an optional text and the values
     CallArguments print = args;
     if (print.positional.empty() || !print.positional[0].isConstant() || !print.positional[0].constant.asString()) {
       print.positional.insert(print.positional.begin(), Operand::of(Value::string("")));
@@ -354,17 +354,17 @@ Maybe Emitter::pythonCall(const Callable &callee, const CallArguments &args) {
     if (known == "abs" && args.positional.size() == 1) return callBuiltin(*findBuiltin("abs"), args);
     if (std::optional<Maybe> made = helperCall(callee, args)) return *made;
     llvm::StringRef plain = known.split(" [").first; // without a fingerprint
-    std::string ours = inLanguage(plain), own = "mark it with @triton.jit if it is yours";
+    std::string suggestion = inLanguage(plain), own = "mark it with @triton.jit if it is yours";
     std::string advice = known == "int" || known == "float" ? "convert with .to(tl.int32) or .to(tl.float32)"
-                         : known == "len" ? "a tile has a shape, x.shape[0]; the size of a tensor is an argument of its own"
-                         : !ours.empty()  ? "call " + ours + ", or " + own
-                                          : own + "; in place of a library's function call one of triton.language";
+                         : known == "len"                   ? "use x.shape[0] for a tile; pass the size of a tensor as an argument"
+                         : !suggestion.empty()              ? "call " + suggestion + ", or " + own
+                                                            : own + "; instead of a library function, call one of triton.language";
     return ops.fail(Diag::hostCall, {plain.str(), advice});
   }
   if ((known == "min" || known == "max") && args.positional.size() > 1)
     for (const Operand &value : args.positional)
       if (const double *number = value.constant.asFloat(); number && (std::isnan(*number) || (*number == 0 && std::signbit(*number))))
-        return ops.fail(Diag::badCall, {name + "() of constants does not say what it gives for NaN and -0.0: use tl." + name + "imum"});
+        return ops.fail(Diag::badCall, {name + "() of constants is ambiguous for NaN and -0.0: use tl." + name + "imum"});
   return callWithConstants(callee, args, *unit.diagnostics);
 }
 
@@ -375,7 +375,7 @@ std::optional<Maybe> Emitter::helperCall(const Callable &callee, const CallArgum
   return bound ? inlineHelper(*helper, std::move(*bound), args.range) : Maybe();
 }
 
-// The interpreter stops here and shows the named numbers and tiles. Compiled code has nobody to ask.
+// The interpreter stops here and shows the named numbers and tiles. In compiled code, breakpoint() is an error.
 Maybe Emitter::breakpoint(const CallArguments &args) {
   if (!unit.options->breakpoints)
     return refuse(args.range, "a breakpoint in compiled code", "run the kernel on the interpreter: TRITON_INTERPRET=1"), std::nullopt;
@@ -456,7 +456,7 @@ Maybe Emitter::isInstance(const CallArguments &args) {
       host = true;
   }
   if (!result && host)
-    return ops.fail(Diag::unsupportedSyntax, {"isinstance with this type", "ask for tl.tensor, tl.constexpr, tl.tuple or tl.dtype"});
+    return ops.fail(Diag::unsupportedSyntax, {"isinstance with this type", "test for tl.tensor, tl.constexpr, tl.tuple or tl.dtype"});
   return Operand::of(Value::boolean(result));
 }
 

@@ -1,15 +1,15 @@
-// What a loop carries: the names to which its body, or a `while`'s condition, gives another value.
+// Loop-carried values: the names to which the body, or the condition of a `while`, assigns another value.
 //
 //   s = 0                                    %s = scf.for ... iter_args(%arg = %zero) {
 //   for i in range(n):                         %next = arith.addi %arg, %i
 //     s += i                                   scf.yield %next
 //
-// To find them, the body is emitted once with a block argument for each bound name that has a value before the loop;
-// names that come out as they went in get their old values back. Two things may make it necessary to emit the body again:
-// - a name is a constexpr before the loop and a run-time value at its end: it becomes a run-time value before the loop;
-// - a name is the variable of a loop and changes its type: no value can stand for both, so it has none, in the loop
-//   and after it.
-// Names that first appear inside a loop are unknown after it: it may not have run. A `while`'s condition has run, so its names are known.
+// To find them, the emitter emits the body with a block argument for each bound name that has a value before the loop. Unchanged names get
+// their old values back. The body is emitted again in two cases:
+// - A name is a constexpr before the loop and a run-time value at its end: it becomes a run-time value before the loop.
+// - A name is the variable of a loop and changes its type: the name then has no value in and after the loop.
+// Names that first appear inside a loop are undefined after it, because the loop may not run. The condition of a `while` always runs, so
+// its names stay defined.
 
 #include "frontend/emit.h"
 
@@ -41,7 +41,7 @@ void Emitter::enterCarried(const LoopState &state, Block &block) {
   }
 }
 
-// Whether `name` is the variable of a `for` in the statement.
+// True if `name` is the variable of a `for` in the statement.
 static bool isLoopVariable(const ast::Stmt &stmt, llvm::StringRef name) {
   if (auto *loop = dyn_cast<ast::ForStmt>(&stmt))
     if (auto *target = dyn_cast<ast::NameExpr>(loop->target); target && target->name == name) return true;
@@ -50,7 +50,7 @@ static bool isLoopVariable(const ast::Stmt &stmt, llvm::StringRef name) {
   return found;
 }
 
-// The last statement of a loop that binds `name`: the place to point at where its type is wrong.
+// Returns the last statement of a loop that binds `name`, for errors about its type.
 static const ast::Stmt &lastBinding(const ast::Stmt &stmt, llvm::StringRef name) {
   const ast::Stmt *last = nullptr;
   auto look = [&](const ast::Stmt &inner) {
@@ -66,7 +66,7 @@ bool Emitter::failCarried(const LoopState &state, llvm::StringRef name, const Op
   return false;
 }
 
-// A constexpr that has another value at the end of the body.
+// Handles a constexpr that has another value at the end of the body.
 bool Emitter::endConstant(LoopState &state, llvm::StringRef name) {
   auto end = locals.find(name);
   if (end == locals.end()) return state.lost.push_back(name), true;
@@ -105,7 +105,7 @@ std::optional<llvm::SmallVector<mlir::Value>> Emitter::endCarried(LoopState &sta
   return ends;
 }
 
-// Block arguments of unchanged names become what they were before the loop; those of changed names keep their order.
+// Replaces block arguments of unchanged names by the values before the loop. Those of changed names keep their order.
 void LoopState::moveInto(Block &from, size_t keep, Block &into) const {
   for (size_t i = inits.size(); i-- > 0;) {
     if (changed.test(i)) continue;
@@ -162,7 +162,7 @@ bool Emitter::carryLoop(const ast::Stmt &stmt, llvm::function_ref<bool(LoopState
       locals[name] = *tensor;
     }
     for (llvm::StringRef name : state.lost)
-      forget(name, "as the variable of a loop on or below line " + std::to_string(lineOf(stmt.range)) + ", where its type is another");
+      forget(name, "as a loop variable of another type, on or below line " + std::to_string(lineOf(stmt.range)));
   }
 }
 

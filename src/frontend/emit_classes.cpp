@@ -1,11 +1,11 @@
-// Namedtuples and aggregates in kernels. An instance is a tuple of operands with its class beside it; it has no form of its own in the IR.
+// Namedtuples and aggregates in kernels. An instance is a tuple of operands with a pointer to its class. The IR has no type for it.
 //
 //   p = Pair(a, b)         the fields, or what Pair.__init__ assigns to self.x, emitted here
 //   p.first, p.unpack()    a field; a method, called with the instance
 //   p[0], p + q            Pair.__getitem__, Pair.__add__
 //
-// Upstream runs methods that are Python's own functions (not marked with @triton.jit) while it compiles. Here their
-// statements are emitted where they are called, and their constants stay constants, which has the same effect.
+// Upstream runs methods without @triton.jit as Python code during compilation. Here the emitter emits their statements at the call, and
+// constants stay constants. The effect is the same.
 #include "evaluate/evaluate.h"
 #include "frontend/builtin_emitters.h"
 
@@ -14,7 +14,7 @@ namespace tilewright {
 // ---- helpers
 
 Maybe Emitter::inlineHelper(const JitFunction &helper, std::vector<Operand> args, SourceRange range) {
-  constexpr size_t maxCalls = 200; // they recurse through the emitter
+  constexpr size_t maxCalls = 200; // each call recurses through the emitter
   if (unit.calls.size() >= maxCalls) return ops.failAt(range, Diag::nestedTooDeeply, {std::to_string(maxCalls)});
   unit.helpers.push_back(helper.module);
   Emitter inner(unit, helper);
@@ -32,7 +32,7 @@ Maybe Emitter::inlineHelper(const JitFunction &helper, std::vector<Operand> args
   return result ? result : Operand::none();
 }
 
-// What a class holds under a name, as something that can be called: a jit function, or a helper of Python's.
+// Returns the callable member of a class under a name: a jit function or a Python helper.
 std::optional<Value> Emitter::classMember(const Operand &object, llvm::StringRef name) {
   if (!object.cls) return std::nullopt;
   Diagnostics ignored;
@@ -83,7 +83,7 @@ Maybe Emitter::initialize(const std::shared_ptr<Namespace> &type, CallArguments 
   const ClassInfo &info = *type->classInfo();
   if (info.make && llvm::all_of(args.positional, [](const Operand &x) { return x.value().has_value(); }) &&
       llvm::all_of(args.keywords, [](const CallArguments::Keyword &x) { return x.value.value().has_value(); })) {
-    Diagnostics trial; // __init__ may make tiles of constants: then it is followed here
+    Diagnostics trial; // __init__ may create tiles from constants: then its statements are emitted
     Maybe made = callWithConstants(*info.make, args, trial);
     if (made) return made;
   }
@@ -113,7 +113,7 @@ bool Emitter::assignField(const ast::AttributeExpr &target, const Operand &value
   bool inInitializer = function.isHelper && function.name == "__init__" && !function.parameters.empty() && name &&
                        name->name == function.parameters[0].name && self != locals.end() && self->second.cls;
   if (!inInitializer) {
-    refuse(target.range, "assignment to an attribute", "values do not change; tl.aggregate_replace makes a changed copy of an aggregate");
+    refuse(target.range, "assignment to an attribute", "values are immutable; tl.aggregate_replace returns a changed copy of an aggregate");
     return false;
   }
   for (size_t i = 0; i < self->second.fields.size(); ++i)
@@ -192,7 +192,7 @@ std::optional<Maybe> Emitter::binaryMethod(ast::BinaryOp op, const Operand &x, c
   return callMethod(y, ("__r" + methodOf(op)).str(), {x}, range);
 }
 
-// What y is asked where x has no answer: 2 < c is c > 2.
+// Returns the comparison of y with x if x has no method: 2 < c is c > 2.
 static ast::CompareOp mirrored(ast::CompareOp op) {
   switch (op) {
   case ast::CompareOp::lt: return ast::CompareOp::gt;

@@ -1,5 +1,5 @@
-// Loops that are left early: `for i in tl.range(n, early_exit=True)` and `while tl.condition(c, early_exit=True)` may contain
-// break, continue and return. Upstream refuses these, so a loop has to ask for them; other loops are emitted as usual.
+// Loops with early exits: `for i in tl.range(n, early_exit=True)` and `while tl.condition(c, early_exit=True)` may contain break, continue
+// and return. Upstream rejects these statements, so a loop must request them.
 //
 //   for i in tl.range(n, early_exit=True):           over = False; i = 0
 //     if bad(i): break                               while not over and i < n:
@@ -8,8 +8,8 @@
 //                                                      if not skip: work(i)
 //                                                      i += 1
 //
-// The marks are local names that no program can spell, so that branches and loops merge and carry them like any other. A return leaves all
-// loops around it, and what follows them runs under `if not returned`.
+// The flags are local names that no program can contain. Branches and loops merge and carry them like all names. A return leaves all
+// enclosing loops, and the code after them runs under `if not returned`.
 #include "frontend/emit.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -64,7 +64,7 @@ static Operand truthConstant(bool value) {
   return Operand::of(Value::boolean(value));
 }
 
-// A return leaves all loops around it, so that all of them must be loops that may be left.
+// A return leaves all enclosing loops, so all of them must allow early exits.
 bool Emitter::markReturn(const ast::ReturnStmt &stmt) {
   if (!llvm::all_of(loops, [](bool leaves) { return leaves; })) return ops.failAt(stmt.range, Diag::returnInLoop, {}), false;
   if (stmt.value && !isa<ast::NoneExpr>(stmt.value))
@@ -88,7 +88,7 @@ bool Emitter::markExit(const ast::Stmt &stmt) {
 Emitter::Flow Emitter::mayLeave(llvm::ArrayRef<ast::Stmt *> statements) {
   const ast::Stmt &stmt = *statements.front();
   bool leaves = stmt.kind == ast::StmtKind::break_ || stmt.kind == ast::StmtKind::continue_ || isa<ast::ReturnStmt>(&stmt);
-  if (leaves) return markExit(stmt) ? Flow::next : Flow::failed; // what follows is never reached
+  if (leaves) return markExit(stmt) ? Flow::next : Flow::failed; // the rest is unreachable
   if (!statement(stmt)) return Flow::failed;
   llvm::ArrayRef<ast::Stmt *> rest = statements.drop_front();
   if (rest.empty()) return Flow::next;
@@ -175,13 +175,13 @@ bool Emitter::leavingLoop(const ast::Stmt &stmt, llvm::ArrayRef<ast::Stmt *> sta
 }
 
 bool Emitter::leavingWhile(const ast::WhileStmt &stmt) {
-  if (exits.size() == std::size(overNames)) return refuse(stmt.range, "deeper nesting of loops that are left early", "");
+  if (exits.size() == std::size(overNames)) return refuse(stmt.range, "deeper nesting of loops with early exits", "");
   auto goesOn = [&] { return condition(*stmt.condition); };
   return leavingLoop(stmt, stmt.body, goesOn, [] {}, [] { return true; });
 }
 
 bool Emitter::leavingFor(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> given) {
-  if (exits.size() == std::size(overNames)) return refuse(stmt.range, "deeper nesting of loops that are left early", "");
+  if (exits.size() == std::size(overNames)) return refuse(stmt.range, "deeper nesting of loops with early exits", "");
   std::optional<Int> constant = given[2].isConstant() ? given[2].constant.toInt() : std::nullopt;
   if (constant && *constant == 0) return ops.failAt(stmt.iterable->range, Diag::rangeStep, {}), false;
   std::optional<std::vector<Operand>> bounds = commonBounds(given);
@@ -193,7 +193,7 @@ bool Emitter::leavingFor(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> given
   auto goesOn = [&] { return ops.compare(falls ? ast::CompareOp::gt : ast::CompareOp::lt, locals.find(index)->second, (*bounds)[1]); };
   auto start = [&] { setLocal(target, locals.find(index)->second); };
   llvm::StringRef over = overNames[exits.size()];
-  auto advance = [&] { // the loop is over where the counter passes the last number of its type
+  auto advance = [&] { // the loop ends if the counter would overflow its type
     Operand now = locals.find(index)->second;
     Maybe next = ops.add(now, (*bounds)[2], /*checked=*/false);
     Maybe wraps = next ? ops.compare(falls ? ast::CompareOp::gt : ast::CompareOp::lt, *next, now) : std::nullopt;

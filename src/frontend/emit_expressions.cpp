@@ -1,5 +1,5 @@
-// Expressions. What only involves constexprs is computed here and now, with Python's meaning; anything that touches a run-time value emits
-// code. Both kinds meet freely: `BLOCK * 2 + offsets` multiplies now and adds at run time.
+// Expressions. An expression of constexprs is evaluated at compile time, with Python's meaning. An expression with a run-time value emits
+// code. Both kinds mix: `BLOCK * 2 + offsets` multiplies at compile time and adds at run time.
 
 #include "evaluate/evaluate.h"
 #include "evaluate/libdevice.h"
@@ -22,13 +22,13 @@ bool Emitter::step(SourceRange range) {
 }
 
 bool Emitter::grow(int64_t operations) {
-  constexpr int64_t most = 1 << 18; // two seconds of compilation
+  constexpr int64_t maxOperations = 1 << 18; // two seconds of compilation
   unit.operations += operations;
-  if (unit.operations <= most) return true;
+  if (unit.operations <= maxOperations) return true;
   if (unrolled.empty())
-    ops.fail(Diag::kernelTooLarge, {std::to_string(most), "is added, calls inlined,"});
+    ops.fail(Diag::kernelTooLarge, {std::to_string(maxOperations), "this statement is added and calls are inlined"});
   else
-    ops.failAt(unrolled.front(), Diag::kernelTooLarge, {std::to_string(most), "is unrolled"});
+    ops.failAt(unrolled.front(), Diag::kernelTooLarge, {std::to_string(maxOperations), "this loop is unrolled"});
   return false;
 }
 
@@ -40,7 +40,7 @@ Maybe Emitter::expression(const ast::Expr &expr) {
   return result;
 }
 
-// What an aggregate's class may define for an operator.
+// Returns the name of the method that implements an operator.
 static llvm::StringRef methodOf(ast::UnaryOp op) {
   switch (op) {
   case ast::UnaryOp::minus: return "__neg__";
@@ -51,7 +51,7 @@ static llvm::StringRef methodOf(ast::UnaryOp op) {
   return "";
 }
 
-// Long: one case for each kind of expression, to be read as a table.
+// Long, but a table: one case for each kind of expression.
 Maybe Emitter::expressionWithin(const ast::Expr &expr) {
   ops.at(expr.range);
   switch (expr.kind) {
@@ -136,8 +136,8 @@ std::string Emitter::inLanguage(llvm::StringRef name) {
 }
 
 std::nullopt_t Emitter::failHostName(SourceRange range, llvm::StringRef name, const HostValue &host) {
-  std::string ours = inLanguage(name);
-  std::string advice = ours.empty() ? "pass it as a tl.constexpr parameter, or make it a plain constant" : "write " + ours;
+  std::string suggestion = inLanguage(name);
+  std::string advice = suggestion.empty() ? "pass it as a tl.constexpr parameter, or make it a plain constant" : "write " + suggestion;
   return ops.failAt(range, Diag::hostName, {name.str(), host.description, advice});
 }
 
@@ -158,9 +158,9 @@ Maybe Emitter::name(const ast::NameExpr &expr) {
   std::vector<std::string> names = function.globals->names();
   for (auto &[name, value] : locals)
     names.push_back(name.str());
-  std::string ours = inLanguage(expr.name);
-  if (ours.empty()) return unknown(expr.range, Diag::unknownName, {expr.name}, expr.name, names);
-  unit.diagnostics->error(expr.range, Diag::unknownName, {expr.name}).hint = "write " + ours;
+  std::string suggestion = inLanguage(expr.name);
+  if (suggestion.empty()) return unknown(expr.range, Diag::unknownName, {expr.name}, expr.name, names);
+  unit.diagnostics->error(expr.range, Diag::unknownName, {expr.name}).hint = "write " + suggestion;
   ops.addCallNotes();
   return std::nullopt;
 }
@@ -173,7 +173,7 @@ Maybe Emitter::attributeOf(const ast::AttributeExpr &expr) {
   return attribute(*object, expr.name, expr.nameRange.file ? expr.nameRange : expr.range);
 }
 
-/// torch.version.hip and the like: what is known of a package that is host code. Nothing where that is all host code's.
+/// Returns the known value of a host attribute such as torch.version.hip, or nothing.
 Maybe Emitter::hostAnswer(const ast::AttributeExpr &expr) {
   llvm::SmallVector<llvm::StringRef> path{expr.name};
   const ast::Expr *root = expr.object;
@@ -191,7 +191,7 @@ Maybe Emitter::hostAnswer(const ast::AttributeExpr &expr) {
   return value->asHost() ? std::nullopt : Maybe(Operand::of(*value));
 }
 
-/// The host object that a name or an attribute stands for: "torch.float32", whatever the file calls it. Empty where it is a kernel's value.
+/// Returns the path of the host object that a name or an attribute stands for ("torch.float32"), also for aliases. Empty for kernel values.
 std::string Emitter::hostPath(const ast::Expr &expr) {
   if (const auto *member = dyn_cast<ast::AttributeExpr>(&expr)) {
     std::string object = hostPath(*member->object);
@@ -205,7 +205,7 @@ std::string Emitter::hostPath(const ast::Expr &expr) {
   return value && value->asNamespace() ? value->asNamespace()->path() : "";
 }
 
-/// torch.finfo(torch.float32) and torch.iinfo(...), which are numbers known here, though the type is host code.
+/// Evaluates torch.finfo(torch.float32) and torch.iinfo(...), although the type is host code.
 Maybe Emitter::typeLimits(const ast::CallExpr &expr) {
   if (expr.args.size() != 1 || !expr.keywords.empty()) return std::nullopt;
   std::string callee = hostPath(*expr.callee);
@@ -265,20 +265,20 @@ Maybe Emitter::compareTwo(ast::CompareOp op, const Operand &x, const Operand &y,
     if (!result) return ops.addCallNotes(), std::nullopt;
     return Operand::of(*result);
   }
-  if (op == ast::CompareOp::is || op == ast::CompareOp::isNot) { // a run-time value is no constexpr: `mask is None`
+  if (op == ast::CompareOp::is || op == ast::CompareOp::isNot) { // for example `mask is None`: a run-time value is not a constexpr
     bool same = x.isRuntime() && y.isRuntime() && x.handle == y.handle;
     return Operand::of(Value::boolean(same == (op == ast::CompareOp::is)));
   }
   return ops.compare(op, x, y);
 }
 
-// a < b < c is a < b and b < c, with b evaluated once.
+// Emits a < b < c as a < b and b < c, with b evaluated once.
 Maybe Emitter::compare(const ast::CompareExpr &expr) {
   Maybe left = expression(*expr.operands[0]), result, last;
   for (size_t i = 0; left && i < expr.ops.size(); ++i) {
     const ast::Expr &operand = *expr.operands[i + 1];
     if (result && !ast::boundNames(operand).empty())
-      return refuse(operand.range, "':=' in a chain of comparisons, behind one at run time,", "assign before"), std::nullopt;
+      return refuse(operand.range, "':=' after a run-time comparison in a chain of comparisons", "assign before"), std::nullopt;
     Maybe right = expression(operand);
     Maybe link = right ? compareTwo(expr.ops[i], *left, *right, expr.range) : std::nullopt;
     if (!link) return std::nullopt;
@@ -295,7 +295,7 @@ Maybe Emitter::compare(const ast::CompareExpr &expr) {
   return result ? result : last;
 }
 
-// Constexprs decide at once where they can, and otherwise drop out; the remaining operands are combined at run time.
+// Constexprs decide the result at compile time if they can. Otherwise they drop out, and the other operands are combined at run time.
 Maybe Emitter::booleanOp(const ast::BoolOpExpr &expr) {
   Maybe result, last;
   for (const ast::Expr *operand : expr.operands) {
@@ -449,7 +449,7 @@ bool Emitter::comprehensionItems(const ast::ComprehensionExpr &expr, size_t dept
 Maybe Emitter::comprehension(const ast::ComprehensionExpr &expr) {
   if (expr.what != ast::ComprehensionKind::list && expr.what != ast::ComprehensionKind::generator)
     return refuse(expr.range, "this comprehension", "use a list comprehension over tuples"), std::nullopt;
-  // A comprehension's variables are its own; what := binds in it belongs to the function.
+  // The variables of a comprehension are local to it, but := in it binds a name of the function.
   std::vector<std::pair<llvm::StringRef, Maybe>> hidden;
   for (const ast::ComprehensionExpr::For &loop : expr.loops)
     for (llvm::StringRef name : targetNames(*loop.target)) {
@@ -491,7 +491,7 @@ Maybe Emitter::subscript(const ast::SubscriptExpr &expr) {
       return ops.failAt(expr.index->range, Diag::tupleIndex, {Value::integer(*position).repr(), std::to_string(object->items.size())});
     return object->items[static_cast<size_t>(at)];
   }
-  // `kernel[grid](...)` and the like mean nothing in a kernel; subscripts of constant strings, dicts and lists do.
+  // A launch `kernel[grid](...)` is not allowed in a kernel. Subscripts of constant strings, dicts and lists are.
   Maybe index = expression(*expr.index);
   if (!index) return std::nullopt;
   ops.at(expr.range);
@@ -521,15 +521,15 @@ Maybe Emitter::sliceTuple(const Operand &object, const ast::SliceExpr &slice) {
   return Operand::tuple(std::move(items));
 }
 
-// x[:, None] may only select whole dimensions and add new ones. An index after the last dimension
-// counts as the place after it: upstream lets a scalar be indexed this way, and kernels use it.
+// x[:, None] may only select whole dimensions and add new ones. As upstream, an index after the last dimension adds a dimension there, so a
+// scalar can be indexed.
 Maybe Emitter::expandByIndex(const Operand &object, const ast::SubscriptExpr &expr) {
   std::vector<ast::Expr *> parts{expr.index};
   if (auto *tuple = dyn_cast<ast::TupleExpr>(expr.index)) parts = tuple->elements;
   auto isNone = [](const ast::Expr *bound) { return !bound || isa<ast::NoneExpr>(bound); };
   std::string advice = object.type.isPointer()
                            ? "tl.load(pointer + offsets) reads, and tl.store(pointer + offsets, value) writes"
-                           : "elements of a tile are not addressed; load the part that is needed, or use tl.gather or tl.where";
+                           : "elements of a tile have no addresses; load the part that you need, or use tl.gather or tl.where";
   Operand result = object;
   for (size_t i = 0; i < parts.size(); ++i) {
     if (auto *slice = dyn_cast<ast::SliceExpr>(parts[i])) {
@@ -577,8 +577,7 @@ Maybe Emitter::attribute(const Operand &object, llvm::StringRef name, SourceRang
       return isMethod ? method(object, *member) : Operand::of(*member);
     }
     if (!object.cls && llvm::is_contained({"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"}, name))
-      return ops.failAt(range, Diag::unsupportedSyntax,
-                        {"a list that changes", "a list is a tuple here: 'x = x + [y]' makes a longer one"});
+      return ops.failAt(range, Diag::unsupportedSyntax, {"changing a list", "a list is immutable here: write 'x = x + [y]'"});
     if (!object.value() || !object.fields.empty()) return ops.failAt(range, Diag::unknownMember, {object.describe(), name.str()});
     return constantAttribute(object, name, range);
   case Operand::Kind::constant: return constantAttribute(object, name, range);
@@ -587,7 +586,7 @@ Maybe Emitter::attribute(const Operand &object, llvm::StringRef name, SourceRang
   return ops.failAt(range, Diag::unknownMember, {object.describe(), name.str()});
 }
 
-// A number is a constexpr; where an attribute exists only at run time, the number is taken as a run-time value.
+// True for attributes that only run-time values have. A number with such an attribute becomes a run-time value.
 static bool isTensorAttribute(llvm::StringRef name) {
   return name == "dtype" || name == "shape" || name == "to" || name == "T" || isMethod(name);
 }
@@ -652,7 +651,7 @@ Maybe Emitter::constantAttribute(const Operand &object, llvm::StringRef name, So
   if (object.isConstant()) {
     bool plain =
         object.isNumber() || object.isNone() || object.constant.asString() || object.constant.asType() || object.constant.asFunction();
-    if (plain && name == "value") return object; // a tl.constexpr stands for what it holds
+    if (plain && name == "value") return object; // a tl.constexpr stands for its value
     if ((object.isNumber() || object.isNone() || object.constant.asString()) && name == "type")
       return Operand::of(Value::type(object.languageType()));
     if (object.isNumber() && isTensorAttribute(name)) {

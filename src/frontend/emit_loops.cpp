@@ -1,4 +1,4 @@
-// Loops: their bounds, and the scf operation around a body. What a loop carries from one iteration to the next is emit_carried.cpp's.
+// Loops: the bounds, and the scf operation around a body. emit_carried.cpp handles loop-carried values.
 
 #include "frontend/emit.h"
 
@@ -11,7 +11,7 @@ namespace tilewright {
 
 using Value = tilewright::Value;
 
-/// A parameter of tl.range that asks the compiler for something, and the attribute of the loop that carries it.
+/// A parameter of tl.range that is a hint, and the attribute of the loop that holds it.
 struct LoopHint {
   llvm::StringLiteral parameter, attribute;
   bool isNumber;
@@ -31,7 +31,7 @@ bool Emitter::forLoop(const ast::ForStmt &stmt) {
   if (!stmt.otherwise.empty()) return refuse(stmt.range, "'for ... else'", "");
   if (!isa<ast::NameExpr>(stmt.target)) return refuse(stmt.target->range, "a loop over several variables", "use one loop variable");
   auto *iterable = dyn_cast<ast::CallExpr>(stmt.iterable);
-  if (!iterable) return refuse(stmt.iterable->range, "a loop over this", "loop over range, tl.range or tl.static_range");
+  if (!iterable) return refuse(stmt.iterable->range, "a loop over this object", "loop over range, tl.range or tl.static_range");
   Maybe callee = expression(*iterable->callee);
   std::optional<CallArguments> args = callee ? arguments(*iterable) : std::nullopt;
   if (!args) return false;
@@ -44,7 +44,7 @@ bool Emitter::forLoop(const ast::ForStmt &stmt) {
     isPython = false;
   }
   if (!isPython && !(builtin && (builtin->path == "range" || builtin->path == "static_range")))
-    return refuse(stmt.iterable->range, "a loop over this", "loop over range, tl.range or tl.static_range");
+    return refuse(stmt.iterable->range, "a loop over this object", "loop over range, tl.range or tl.static_range");
 
   std::vector<Operand> bounds;
   std::vector<std::pair<std::string, Value>> wishes;
@@ -95,10 +95,10 @@ bool Emitter::unrolledLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> bou
     ops.failAt(stmt.iterable->range, Diag::rangeStep, {});
     return false;
   }
-  const Int most = 65536; // more copies of a body than any kernel wants
+  const Int maxIterations = 65536; // limits the copies of a body
   Int count = values[2] > 0 ? (values[1] - values[0]) / values[2] : (values[0] - values[1]) / -values[2];
-  if (count > most) {
-    ops.failAt(stmt.iterable->range, Diag::unrollCount, {Value::integer(count).repr(), Value::integer(most).repr()});
+  if (count > maxIterations) {
+    ops.failAt(stmt.iterable->range, Diag::unrollCount, {Value::integer(count).repr(), Value::integer(maxIterations).repr()});
     return false;
   }
   Maybe ignored;
@@ -132,7 +132,7 @@ std::optional<std::vector<Operand>> Emitter::commonBounds(llvm::ArrayRef<Operand
              (bitWidth(scalar->type.scalar()) == bitWidth(type->scalar()) && !isSigned(scalar->type.scalar())))
       type = scalar->type;
   }
-  // Widened with the signedness of the common type, because the loop compares in that type.
+  // Extends with the signedness of the common type, because the loop compares in that type.
   auto widen = [&](Operand &bound) {
     if (bitWidth(bound.type.scalar()) == bitWidth(type->scalar())) return bound.type = *type, void();
     mlir::Type ir = ops.irType(*type);
@@ -144,7 +144,7 @@ std::optional<std::vector<Operand>> Emitter::commonBounds(llvm::ArrayRef<Operand
   return bounds;
 }
 
-/// Whether a step is positive whatever the launch: made of constants and of how many programs there are.
+/// True if a step is positive in every launch: computed from constants and the number of programs.
 static bool isPositive(mlir::Value value) {
   llvm::APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant))) return constant.isStrictlyPositive();
@@ -171,7 +171,7 @@ bool Emitter::runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> give
       ops.failAt(stmt.iterable->range, Diag::rangeStep, {});
       return false;
     }
-    if (*constant < 0) { // scf.for only rises: run the mirror image
+    if (*constant < 0) { // scf.for only counts up: negate the induction variable
       falling = true;
       step = Operand::of(Value::integer(-*constant));
       std::swap(low, high);
@@ -254,7 +254,7 @@ ValueRange Emitter::closeWhile(LoopState &state, Block &test, mlir::Value holds,
   return loop.getResults();
 }
 
-// The body gets the values that the condition has seen, including those that the condition itself has made.
+// The body gets the values of the condition, including those that the condition assigns.
 bool Emitter::whileLoop(const ast::WhileStmt &stmt) {
   if (!stmt.otherwise.empty()) return refuse(stmt.range, "'while ... else'", "");
   if (asksForExit(stmt)) return leavingWhile(stmt);

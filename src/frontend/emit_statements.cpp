@@ -1,4 +1,5 @@
-// Statements: assignments, branches, returns. A branch on a constexpr picks its arm here and now; one on a run-time value becomes scf.if.
+// Statements: assignments, branches, returns. A branch on a constexpr selects its arm at compile time. One on a run-time value becomes
+// scf.if.
 
 #include "frontend/emit.h"
 
@@ -81,7 +82,7 @@ bool Emitter::assertion(const ast::AssertStmt &stmt) {
     args.positional.push_back(*value);
     args.ranges.push_back(expr->range);
   }
-  bool known = function.isHelper && args.positional[0].value(); // Python's own assert, of what it knows
+  bool known = function.isHelper && args.positional[0].value(); // Python's assert on a constant
   return callBuiltin(*findBuiltin(known ? "static_assert" : "device_assert"), std::move(args)).has_value();
 }
 
@@ -149,7 +150,7 @@ bool Emitter::assign(const ast::Expr &target, const Operand &value) {
     bool keep = function.isHelper || (annotatedConstexpr.contains(name->name) && value.value());
     Maybe decayed = keep ? Maybe(value) : ops.decay(value);
     if (!decayed) return false;
-    // Operations carry the name of the variable they define, which dumps and messages show.
+    // The location of an operation carries the name of the variable that it defines, for dumps and messages.
     if (decayed->isRuntime())
       if (Operation *op = decayed->handle.getDefiningOp(); op && op->getNumResults() == 1 && !isa<NameLoc>(op->getLoc()))
         op->setLoc(NameLoc::get(ops.b.getStringAttr(name->name), op->getLoc()));
@@ -223,7 +224,7 @@ static void yieldAtEnd(ImplicitLocOpBuilder &b, Block &block, ValueRange values)
   scf::YieldOp::create(b, values);
 }
 
-// An scf.if around two finished blocks, whose values are `thenValues` and `elseValues`.
+// Creates an scf.if around two finished blocks, which yield `thenValues` and `elseValues`.
 static scf::IfOp makeIf(ImplicitLocOpBuilder &b, mlir::Value condition, Block &thenBlock, Block &elseBlock, ValueRange thenValues,
                         ValueRange elseValues) {
   bool withElse = !thenValues.empty() || !elseBlock.empty();
@@ -251,7 +252,7 @@ bool Emitter::ifStatement(const ast::IfStmt &stmt) {
   return joinArms(stmt.range, "'if'", test->handle, thenArm, elseArm).has_value();
 }
 
-// The names that may have another value after one arm: those from before, in order, then those that both arms define.
+// Returns the names that an arm may change: those from before the branch, in order, then those that both arms define.
 std::vector<llvm::StringRef> Emitter::namesAfter(const Arm &thenArm, const Arm &elseArm, const std::string &where) {
   std::vector<llvm::StringRef> names, fresh;
   for (auto &[name, value] : locals)
@@ -271,7 +272,7 @@ std::vector<llvm::StringRef> Emitter::namesAfter(const Arm &thenArm, const Arm &
   return names;
 }
 
-// A constexpr in one arm, and another constexpr or a run-time value in the other: both become run-time values if the types agree.
+// If one arm has a constexpr and the other arm another constexpr or a run-time value, converts both to run-time values of one type.
 bool Emitter::agree(Arm &thenArm, Operand &left, Arm &elseArm, Operand &right) {
   if (sameType(left, right)) return true;
   if (left.isTuple() && right.isTuple() && left.items.size() == right.items.size()) {
@@ -290,7 +291,7 @@ bool Emitter::agree(Arm &thenArm, Operand &left, Arm &elseArm, Operand &right) {
   return sameType(left, right);
 }
 
-// The locals are those from before both arms when this is called, and those that hold after them when it returns.
+// On entry, the locals are those before both arms. On return, they are those after both arms.
 Maybe Emitter::joinArms(SourceRange range, llvm::StringRef what, mlir::Value test, Arm &thenArm, Arm &elseArm) {
   ops.at(range);
   std::string where = "in one arm of the " + what.str() + " on line " + std::to_string(range.file->position(range.begin).line);
@@ -299,7 +300,7 @@ Maybe Emitter::joinArms(SourceRange range, llvm::StringRef what, mlir::Value tes
   Locals after = locals;
   for (llvm::StringRef name : namesAfter(thenArm, elseArm, where)) {
     auto inThen = thenArm.locals.find(name), inElse = elseArm.locals.find(name);
-    if (inThen == thenArm.locals.end() || inElse == elseArm.locals.end()) { // a loop variable that an arm used up
+    if (inThen == thenArm.locals.end() || inElse == elseArm.locals.end()) { // a loop variable that is undefined after an arm
       after.erase(name);
       forgotten.try_emplace(name, where);
       continue;
@@ -331,8 +332,8 @@ Maybe Emitter::joinArms(SourceRange range, llvm::StringRef what, mlir::Value tes
   return rebuild(value, rest);
 }
 
-// An `if` with a return in it: what follows the `if` is emitted into each arm that goes on, so that every path ends in the function's
-// value.
+// Emits an `if` that contains a return. The code after the `if` is emitted into each arm that does not return, so that every path ends with
+// the function's value.
 Emitter::Flow Emitter::returningIf(const ast::IfStmt &stmt, const Tail *tail, Maybe &result) {
   Maybe test = condition(*stmt.condition);
   if (!test) return Flow::failed;
@@ -346,7 +347,7 @@ Emitter::Flow Emitter::returningIf(const ast::IfStmt &stmt, const Tail *tail, Ma
   ops.at(stmt.range);
 
   Operand thenValue = thenArm.value.value_or(Operand::none()), elseValue = elseArm.value.value_or(Operand::none());
-  // A path that falls off the end of a function with a value has nothing to return: any value will do.
+  // A path without a return, in a function that returns a value, may return any value.
   auto anyValue = [&](const Operand &like, Block &block) {
     OpBuilder::InsertionGuard guard(ops.b);
     ops.b.setInsertionPointToEnd(&block);

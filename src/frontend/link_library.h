@@ -1,4 +1,4 @@
-// Functions of libdevice that are written in the language come into a module when it has been emitted, or read.
+// Links the libdevice functions that are written in the language into an emitted or parsed module.
 #pragma once
 
 #include "support/options.h"
@@ -11,8 +11,7 @@ namespace tilewright {
 
 class Diagnostics;
 
-/// Replaces operations that name a function of libdevice (tt.extern_elementwise) by calls of it where libdevice.py defines it. False after
-/// an error.
+/// Replaces each tt.extern_elementwise by a call if libdevice.py defines its function. Returns false after an error.
 bool linkLibrary(mlir::ModuleOp module, const KernelOptions &options, Diagnostics &diagnostics);
 
 } // namespace tilewright

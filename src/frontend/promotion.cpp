@@ -1,5 +1,5 @@
-// The operators. First both operands are brought to one type, by rules close to NumPy's: a Python number follows the tile it meets unless
-// it is of a higher kind (bool < int < float); then they are broadcast; then the type picks the operation.
+// The operators. First, both operands are converted to one type, by rules close to NumPy's. A Python number takes the type of the other
+// operand unless its kind is higher (bool < int < float). Then they are broadcast. The type then selects the operation.
 
 #include "frontend/semantics.h"
 
@@ -25,7 +25,7 @@ static int kindOf(Scalar scalar) {
   return isFloat(scalar) ? 2 : 1;
 }
 
-// C's rule: the wider wins, and of two of one width the unsigned.
+// C's rule: the wider type, or the unsigned one of two types of one width.
 static Scalar promotedInteger(Scalar x, Scalar y) {
   if (isSigned(x) == isSigned(y)) return bitWidth(x) > bitWidth(y) ? x : y;
   if (!isSigned(x)) return bitWidth(x) >= bitWidth(y) ? x : y;
@@ -59,7 +59,7 @@ std::optional<Scalar> Semantics::promotedScalar(Scalar x, bool xNumber, Scalar y
   return promotedInteger(x, y);
 }
 
-// Whether `number` is one of the values of the integer type `scalar`.
+// True if the integer type `scalar` can represent `number`.
 static bool holds(Scalar scalar, const Value &number) {
   std::optional<Int> value = number.toInt();
   if (!value) return true;
@@ -83,7 +83,7 @@ bool Semantics::promote(Operand &x, Operand &y, Promotion how, llvm::StringRef w
   }
   bool xNumber = x.isNumber(), yNumber = y.isNumber();
   Operand xGiven = x, yGiven = y;
-  // A number's own type is needed to decide; the constant is made once the type is known.
+  // The decision uses the number's own type. The constant is created once the type is known.
   auto typed = [&](Operand &operand) {
     if (!operand.isNumber()) return true;
     Maybe tensor = toTensor(operand);
@@ -108,7 +108,7 @@ bool Semantics::promote(Operand &x, Operand &y, Promotion how, llvm::StringRef w
   if (how.arithmetic && !xType.isPointer() && !yType.isPointer()) {
     std::optional<Scalar> scalar = promotedScalar(xType.scalar(), xNumber, yType.scalar(), yNumber, how.division, what);
     if (!scalar) return false;
-    if (*scalar == Scalar::fp8e4b15 && what != "where") scalar = Scalar::fp16; // it has no arithmetic; fp16 holds all its numbers
+    if (*scalar == Scalar::fp8e4b15 && what != "where") scalar = Scalar::fp16; // it has no arithmetic; fp16 represents all its values
     for (int side = 0; side < 2; ++side) {
       Operand &operand = side ? y : x;
       if (operand.type.scalarType() == Type(*scalar)) {
@@ -126,8 +126,8 @@ bool Semantics::promote(Operand &x, Operand &y, Promotion how, llvm::StringRef w
   return broadcast(x, y);
 }
 
-// Up to 3.8 the three were brought together two by two, as tiles. Since 3.9 the tiles have one type and the numbers have one; then
-// these two meet, so that the order of the operands does not matter.
+// With the rules of 3.8, promotes the operands pairwise, as tiles. With the rules of 3.9, finds one type for the tiles and one for the
+// numbers, and promotes these two. Then the order of the operands does not matter.
 bool Semantics::promoteThree(Operand (&operands)[3], llvm::StringRef what) {
   std::optional<Scalar> tiles, numbers;
   for (const Operand &each : operands) {
@@ -157,8 +157,8 @@ static bool isOfLibdevice(const SourceRange &range) {
   return range.file && range.file->name() == "<prelude> libdevice";
 }
 
-// With debug on, a signed or unsigned result that does not fit is a run-time error: computed in 64 bits, compared with the bounds.
-// The mathematical functions' own integers, the bits of floats, wrap around on purpose.
+// With debug on, an integer overflow is a run-time error: the operation is repeated in 64 bits and compared with the bounds. Integers in
+// the library's mathematical functions may wrap around.
 void Semantics::checkOverflow(ast::BinaryOp op, const Operand &x, const Operand &y) {
   Scalar scalar = x.type.scalarType().scalar();
   if (!unit.options->debug || !unit.options->sanitizeOverflow || bitWidth(scalar) >= 64 || isOfLibdevice(where)) return;
@@ -185,7 +185,7 @@ Maybe Semantics::add(Operand x, Operand y, bool checked) {
   if (x.type.scalarType().isPointer()) {
     if (x.type.scalarType().element() == Type(Scalar::void_)) return fail(Diag::operandTypes, {"+", x.type.str(), y.type.str()});
     Scalar offset = y.type.scalar();
-    // Offsets are signed to tt.addptr: an unsigned one is widened so that it stays positive.
+    // tt.addptr takes signed offsets, so an unsigned offset is zero-extended.
     if (!isSigned(offset) && bitWidth(offset) < 64) {
       Maybe wide = cast(y, Type(Scalar::int64));
       if (!wide) return std::nullopt;
@@ -243,7 +243,7 @@ Maybe Semantics::remainder(Operand x, Operand y) {
 }
 
 Maybe Semantics::bitwise(ast::BinaryOp op, Operand x, Operand y) {
-  // Whether >> repeats the sign is the left operand's to say (a number has its partner's type), not the common type's.
+  // The type of the left operand decides if >> repeats the sign, not the common type. A number takes the type of the other operand.
   const Type &shifted = (x.isNumber() ? y : x).type;
   bool arithmetic = shifted.scalarType().isScalar() && isSigned(shifted.scalarType().scalar());
   if (!promote(x, y, {}, symbol(op))) return std::nullopt;
@@ -333,7 +333,7 @@ Maybe Semantics::where_(Operand condition, Operand x, Operand y) {
   if (condition.isBlock()) {
     if (!broadcast(condition, x) || !broadcast(x, y) || !broadcast(condition, x)) return std::nullopt;
   } else if (x.isBlock()) {
-    // One condition for the whole tile: arith.select takes it as it is, upstream's text has it repeated.
+    // Broadcasts a scalar condition, as upstream's IR does, although arith.select would accept the scalar.
     if (!broadcast(condition, x)) return std::nullopt;
   }
   return Operand::of(arith::SelectOp::create(b, condition.handle, x.handle, y.handle).getResult(), x.type);

@@ -1,4 +1,4 @@
-// Operands, constants, shapes and the reporting of errors: the ground that the operators and builtins stand on.
+// Operands, constants, shapes and error reporting, which the operators and builtins use.
 
 #include "frontend/semantics.h"
 
@@ -16,15 +16,15 @@ using Value = tilewright::Value;
 
 // ---- operands
 
-// The number of values in a tuple of tuples, as far as that is at most `most`.
-static int64_t countItems(const Value &value, int64_t most, int64_t level) {
+// Returns the number of values in a tuple of tuples, up to `limit`.
+static int64_t countItems(const Value &value, int64_t limit, int64_t level) {
   constexpr int64_t deepest = 64;
   const Sequence *sequence = value.asSequence();
   if (!sequence) return 1;
-  if (level > deepest) return most + 1;
+  if (level > deepest) return limit + 1;
   int64_t count = 1;
   for (const Value &item : sequence->items)
-    if (count <= most) count += countItems(item, most - count, level + 1);
+    if (count <= limit) count += countItems(item, limit - count, level + 1);
   return count;
 }
 
@@ -162,16 +162,16 @@ void Semantics::at(SourceRange range) {
   b.setLoc(locationOf(range));
 }
 
-// The user's own files: an error inside the library's source is reported at the call that led there.
+// True for the source of the library. An error in it is reported at the user's call.
 static bool isLibrary(const SourceRange &range) {
   return range.file && range.file->name().rfind("<prelude>", 0) == 0;
 }
 
-// The innermost calls, and the outermost one, which the kernel makes: what lies between in a long chain helps nobody.
+// Adds notes for the innermost calls and for the kernel's own call. A long chain omits the calls between them.
 static void addNotes(const Unit &unit, size_t calls, Diagnostic &diagnostic) {
-  constexpr size_t most = 8;
+  constexpr size_t maxNotes = 8;
   for (size_t i = calls; i-- > 0;)
-    if (!isLibrary(unit.calls[i]) && (diagnostic.notes.size() < most || i == 0))
+    if (!isLibrary(unit.calls[i]) && (diagnostic.notes.size() < maxNotes || i == 0))
       diagnostic.notes.push_back(Diagnostics::note(unit.calls[i], "called from here"));
 }
 
@@ -189,14 +189,14 @@ std::nullopt_t Semantics::fail(Diag id, std::initializer_list<std::string> args)
 
 void Semantics::addCallNotes() {
   if (unit.diagnostics->all().empty() || unit.calls.empty()) return;
-  // The collection is const to readers only; the error was added by an evaluator that does not know of calls.
+  // An evaluator without the chain of calls has added the error. The const_cast is valid: the diagnostics object itself is not const.
   Diagnostic &last = const_cast<Diagnostic &>(unit.diagnostics->all().back());
   if (last.notes.empty()) addNotes(unit, unit.calls.size(), last);
 }
 
 // ---- types and constants
 
-/// Blocks of booleans are bytes in memory.
+/// Returns the type in memory: booleans are bytes there.
 static Type inMemory(const Type &pointee) {
   bool isBools = pointee.isBlock() && pointee.element() == Type(Scalar::int1);
   return isBools ? pointee.withElement(Type(Scalar::int8)) : pointee;
@@ -207,7 +207,7 @@ mlir::Type Semantics::irType(const Type &type) {
   switch (type.kind()) {
   case Type::Kind::pointer: return tt::PointerType::get(irType(inMemory(type.element())), static_cast<int>(type.addressSpace()));
   case Type::Kind::block: return RankedTensorType::get(type.shape(), irType(type.element()));
-  case Type::Kind::descriptor: { // the only type of the IR that says so of unsigned elements: their minimum is another operation
+  case Type::Kind::descriptor: { // unlike other IR types, it marks unsigned elements, for minimum and maximum
     Type stored = type.element() == Type(Scalar::int1) ? Type(Scalar::int8) : type.element();
     mlir::Type element = irType(stored);
     if (stored.isScalar() && isInteger(stored.scalar()) && !isSigned(stored.scalar()))
@@ -215,7 +215,7 @@ mlir::Type Semantics::irType(const Type &type) {
     return tt::TensorDescType::get(context, RankedTensorType::get(type.shape(), element));
   }
   case Type::Kind::constant:
-  case Type::Kind::tuple: return mlir::NoneType::get(context); // types that are only compared
+  case Type::Kind::tuple: return mlir::NoneType::get(context); // only compared, never created
   case Type::Kind::scalar: break;
   }
   switch (type.scalar()) {
@@ -223,7 +223,7 @@ mlir::Type Semantics::irType(const Type &type) {
   case Scalar::int1: return IntegerType::get(context, 1);
   case Scalar::int8:
   case Scalar::uint8:
-  case Scalar::fp8e4b15: return IntegerType::get(context, 8); // fp8e4b15 has no type of its own in the IR
+  case Scalar::fp8e4b15: return IntegerType::get(context, 8); // the IR has no type for fp8e4b15
   case Scalar::int16:
   case Scalar::uint16: return IntegerType::get(context, 16);
   case Scalar::int32:
@@ -269,7 +269,7 @@ bool Semantics::checkShape(llvm::ArrayRef<int64_t> shape) {
   return true;
 }
 
-/// The byte of the format that casts.cpp converts to: by way of fp16 cut off, not above 1.75, halves away from zero.
+/// Converts a number as casts.cpp does: through truncated fp16, at most 1.75, ties away from zero.
 static int64_t fp8e4b15Bits(double number) {
   APFloat half(number);
   bool inexact = false;
@@ -278,7 +278,7 @@ static int64_t fp8e4b15Bits(double number) {
   return static_cast<int64_t>((bits >> 8 & 0x80) | (std::min<uint64_t>(bits & 0x7fff, 0x3f00) + 0x40) >> 7);
 }
 
-// The type that a number has on its own: the first of int32, uint32, int64, uint64 that holds it; fp32 unless only fp64 can.
+// The type of a number without other operands: the first of int32, uint32, int64, uint64 that can represent it; fp32, or fp64 if necessary.
 std::optional<Scalar> ownType(const Value &number) {
   if (number.asBool()) return Scalar::int1;
   if (const Int *integer = number.asInt()) {
@@ -294,7 +294,7 @@ std::optional<Scalar> ownType(const Value &number) {
   return fits ? Scalar::fp32 : Scalar::fp64;
 }
 
-/// A literal of an 8-bit float, as the conversion at run time makes it: by way of the number's own type, and saturated.
+/// Converts a literal to an 8-bit float as the conversion at run time does: from the number's own type, with saturation.
 static APFloat asFp8(double number, const llvm::fltSemantics &semantics) {
   APFloat value(number);
   bool inexact = false;
@@ -315,13 +315,13 @@ Operand Semantics::scalarConstant(const Value &number, Scalar type) {
     APFloat value = isFp8(type) ? asFp8(real, floatType.getFloatSemantics()) : APFloat(real);
     bool inexact = false;
     value.convert(floatType.getFloatSemantics(), APFloat::rmNearestTiesToEven, &inexact);
-    if (isFp8(type) && !value.isZero()) { // MLIR's arithmetic on constants of these types does not saturate: it sees bits
+    if (isFp8(type) && !value.isZero()) { // as bits, because MLIR's constant folding of these types does not saturate
       mlir::Value bits = arith::ConstantOp::create(b, b.getI8IntegerAttr(static_cast<int8_t>(value.bitcastToAPInt().getZExtValue())));
       return Operand::of(tt::BitcastOp::create(b, ir, bits).getResult(), Type(type));
     }
     attribute = FloatAttr::get(ir, value);
   } else {
-    // Of an integer, the lowest bits. A float is converted as at run time: toward zero, saturated, 0 for NaN.
+    // Takes the lowest bits of an integer. Converts a float as at run time: toward zero, saturated, 0 for NaN.
     unsigned width = ir.getIntOrFloatBitWidth();
     llvm::APSInt bits(width, /*isUnsigned=*/!isSigned(type));
     bool isExact = false;

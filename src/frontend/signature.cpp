@@ -1,7 +1,7 @@
-// "x_ptr=*fp32:16, n=i32, BLOCK=1024": for what a kernel is compiled, as the command line and tests say it.
+// Signatures such as "x_ptr=*fp32:16, n=i32, BLOCK=1024": the types and constants for which a kernel is compiled.
 //
-// A word is a type (with `:16` where value or address is a multiple of 16) or a literal; literals make constants. What is not given comes
-// from the parameter's default, the first autotune configuration, the heuristics, or the parameter's annotation, in this order.
+// A word is a type (with `:16` if the value or address is a multiple of 16) or a literal, which makes a constant. A missing parameter takes
+// its default, the value of the first autotune configuration, of the heuristics, or its annotation, in this order.
 #include "evaluate/evaluate.h"
 #include "frontend/frontend.h"
 #include "syntax/parser.h"
@@ -63,7 +63,7 @@ private:
     return {source.get(), static_cast<uint32_t>(begin), static_cast<uint32_t>(begin + part.size())};
   }
 
-  /// The parts between commas that stand outside of brackets and quotes, each with its name before '='. `text` is a part of the source.
+  /// Splits at commas outside of brackets and quotes. Each part has the name before its '='. `text` is a part of the source.
   std::optional<std::vector<Entry>> split(llvm::StringRef text) {
     std::vector<Entry> entries;
     int64_t depth = 0;
@@ -95,7 +95,7 @@ private:
         entry.name = text.substr(start, equals - start).trim();
         entry.text = text.substr(equals + 1, i - equals - 1).trim();
       }
-      bool lastAndEmpty = i == text.size() && part.trim().empty(); // nothing at all, or a comma at the end
+      bool lastAndEmpty = i == text.size() && part.trim().empty(); // empty text, or a comma at the end
       if (!lastAndEmpty) {
         entry.range = rangeOf(part.trim().empty() ? text.substr(start, 1) : part.trim());
         if (entry.text.empty())
@@ -111,9 +111,9 @@ private:
   }
 
   std::optional<size_t> position(const Entry &entry, size_t index, bool sawName) {
-    if (sawName) return error(entry.range, "a word without a name stands after one with a name", listed());
+    if (sawName) return error(entry.range, "an unnamed argument follows a named one", listed());
     if (index >= kernel.parameters.size())
-      return error(entry.range, "there are more words than the " + std::to_string(kernel.parameters.size()) + " parameters", listed());
+      return error(entry.range, "there are more arguments than the " + std::to_string(kernel.parameters.size()) + " parameters", listed());
     return index;
   }
 
@@ -132,26 +132,26 @@ private:
     ArgumentSpec result;
     llvm::StringRef inside = entry.text;
     if (!parameter.isConstexpr && inside.consume_front("(") && inside.consume_back(")")) return tuple(inside, parameter);
-    auto [word, facts] = entry.text.rsplit(':');
-    bool hasGuard = word.size() != entry.text.size() && parseTypeName(word);
-    std::optional<Type> type = parseTypeName(hasGuard ? word : entry.text);
+    auto [word, suffix] = entry.text.rsplit(':');
+    bool hasSuffix = word.size() != entry.text.size() && parseTypeName(word);
+    std::optional<Type> type = parseTypeName(hasSuffix ? word : entry.text);
     if (type && !parameter.isConstexpr) {
       int64_t divisibility = 1;
-      if (hasGuard && (facts.trim().getAsInteger(10, divisibility) || divisibility < 1 || (divisibility & (divisibility - 1))))
-        return error(rangeOf(facts), "':" + facts.str() + "' is no divisibility",
+      if (hasSuffix && (suffix.trim().getAsInteger(10, divisibility) || divisibility < 1 || (divisibility & (divisibility - 1))))
+        return error(rangeOf(suffix), "':" + suffix.str() + "' is not a divisibility",
                      "write ':16' where the value or address is a multiple of 16");
       bool isInt = type->isScalar() && isInteger(type->scalar());
-      if (hasGuard && !isInt && !type->isPointer()) return error(rangeOf(facts), "only integers and pointers have a divisibility", "");
-      if (hasGuard && divisibility == 1 && isInt) { // upstream's word for "always 1"
+      if (hasSuffix && !isInt && !type->isPointer()) return error(rangeOf(suffix), "only integers and pointers have a divisibility", "");
+      if (hasSuffix && divisibility == 1 && isInt) { // upstream's notation for a value that is always 1
         result.constant = Value::integer(1);
         return result;
       }
       if (parameter.isConst && type->isPointer()) type = Type::pointer(type->element(), true, type->addressSpace());
       result.type = *type;
-      result.divisibility = type->isDescriptor() ? 16 : divisibility; // hosts make no others
+      result.divisibility = type->isDescriptor() ? 16 : divisibility; // host descriptors are always aligned
       return result;
     }
-    if (type && !hasGuard) {
+    if (type && !hasSuffix) {
       result.constant = Value::type(*type);
       return result;
     }
@@ -160,14 +160,14 @@ private:
     return result;
   }
 
-  /// A tuple argument: a constant if all of it is, else its members one by one.
+  /// Reads a tuple argument: a constant if all members are constants, else its members one by one.
   std::optional<ArgumentSpec> tuple(llvm::StringRef inside, const JitFunction::Parameter &parameter) {
     std::optional<std::vector<Entry>> entries = split(inside);
     if (!entries) return std::nullopt;
     ArgumentSpec result;
     Values constants;
     for (const Entry &entry : *entries) {
-      if (!entry.name.empty()) return error(entry.range, "the members of a tuple have no names", "");
+      if (!entry.name.empty()) return error(entry.range, "members of a tuple cannot be named", "");
       std::optional<ArgumentSpec> member = spec(entry, parameter);
       if (!member) return std::nullopt;
       if (member->constant) constants.push_back(*member->constant);
@@ -180,7 +180,7 @@ private:
     return result;
   }
 
-  /// A literal of Python, read by our own parser; words that are types count inside tuples too.
+  /// Parses a Python literal. Inside tuples, words may be types too.
   MaybeValue literal(const Entry &entry, const JitFunction::Parameter &parameter) {
     Diagnostics parsing;
     std::shared_ptr<const ast::Module> module = parse(SourceFile::create("<signature>", entry.text.str() + "\n", 1), parsing);
@@ -193,7 +193,7 @@ private:
     }
     return error(rangeOf(entry.text), "'" + entry.text.str() + "' is neither a type nor a constant",
                  parameter.isConstexpr ? "give '" + parameter.name + "' a literal such as 128, 'relu', True or fp16"
-                                       : "types are *fp32, *fp16, i32, i64, fp32, ...; strings stand in quotes");
+                                       : "types are *fp32, *fp16, i32, i64, fp32, ...; strings need quotes");
   }
 
   struct TypeNames : Namespace {
@@ -218,7 +218,7 @@ private:
     for (const auto &[name, function] : kernel.heuristics) {
       auto parameter = llvm::find_if(kernel.parameters, [&name = name](const JitFunction::Parameter &p) { return p.name == name; });
       if (parameter == kernel.parameters.end() || specs[static_cast<size_t>(parameter - kernel.parameters.begin())]) continue;
-      Diagnostics trial; // a heuristic that asks for a run-time value has no answer here; the parameter is then missing
+      Diagnostics trial; // a heuristic that needs a run-time value fails; the parameter is then missing
       MaybeValue value = callValue(function, {knownConstants(specs)}, {}, parameter->range, trial);
       if (value && !value->asHost()) specs[static_cast<size_t>(parameter - kernel.parameters.begin())] = constantSpec(*value);
     }

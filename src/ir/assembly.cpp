@@ -8,9 +8,9 @@ using namespace mlir;
 
 namespace tilewright {
 
-/// Far more than kernels have. LLVM's assembler for x86 recurses into parentheses and signs of expressions.
+/// Limits far above what kernels need. LLVM's assembler for x86 recurses into parentheses and signs of expressions.
 constexpr size_t maxText = 16384, maxNesting = 64, maxConstraints = 1024;
-/// Bytes: a cache line. LLVM fills what is left out, however much that is.
+/// In bytes, a cache line. LLVM emits padding up to any alignment, so the alignment needs a limit.
 constexpr uint64_t maxAlignment = 64;
 
 AssemblyOperands assemblyOperands(StringRef constraints) {
@@ -29,7 +29,7 @@ AssemblyOperands assemblyOperands(StringRef constraints) {
 
 //===----------------------------------------------------------------------------------------------------- constraints
 
-/// Whether the name is that of a register for integers and addresses, other than the stack's.
+/// True for the name of a register for integers and addresses, except the stack registers.
 static bool isGeneralRegister(StringRef name) {
   StringRef number = name;
   unsigned index = 0;
@@ -41,8 +41,8 @@ static bool isGeneralRegister(StringRef name) {
   return llvm::is_contained({"ax", "bx", "cx", "dx", "si", "di", "al", "bl", "cl", "dl", "sil", "dil"}, name);
 }
 
-/// Whether a constraint of x86 names registers that hold the type. LLVM does not check this for all of them: "f", x87's stack, and "y",
-/// MMX's registers, end the process with some types, "m" as an output with every type.
+/// True if an x86 constraint names registers that can hold the type. LLVM does not check all of them: "f" (the x87 stack) and "y" (MMX)
+/// crash with some types, "m" as an output with every type.
 static bool fitsX86(StringRef name, Type type, bool isOutput) {
   bool isVector = isa<VectorType>(type), isInteger = type.isInteger();
   bool isWide = type.isIntOrFloat() && type.getIntOrFloatBitWidth() >= 32;
@@ -59,7 +59,7 @@ static bool fitsX86(StringRef name, Type type, bool isOutput) {
   return name.consume_front("xmm") && !name.getAsInteger(10, number) && number < 16 && isWide;
 }
 
-/// PTX's registers have the width of the letter; ptxas checks whether instructions fit.
+/// True if the register has the width of the type. ptxas checks the instructions.
 static bool fitsPtx(StringRef name, Type type, bool isOutput) {
   if (name == "i" || name == "n") return !isOutput;
   return !isa<VectorType>(type) && llvm::is_contained({"b", "c", "h", "r", "l", "q", "f", "d"}, name);
@@ -71,7 +71,7 @@ static int64_t bitsOf(Type type) {
   return (vector ? vector.getNumElements() : 1) * (element.isIntOrFloat() ? int64_t(element.getIntOrFloatBitWidth()) : 64);
 }
 
-/// What is wrong with one operand's constraint; empty if nothing is.
+/// Returns the error in one operand's constraint, or "".
 static std::string problemOf(AssemblyKind kind, StringRef constraint, Type type, ArrayRef<StringRef> outputs, ArrayRef<Type> types,
                              bool isOutput) {
   size_t tied = 0;
@@ -79,11 +79,11 @@ static std::string problemOf(AssemblyKind kind, StringRef constraint, Type type,
     if (constraint.getAsInteger(10, tied) || tied >= outputs.size()) return "is tied to an output that does not exist";
     bool areIntegers = types[tied].isInteger() && type.isInteger();
     if (areIntegers || types[tied] == type || bitsOf(types[tied]) == bitsOf(type)) return "";
-    return "is tied to output " + std::to_string(tied) + ", which has another size: " + spelled(types[tied]) + ", not " + spelled(type);
+    return "is tied to output " + std::to_string(tied) + ", which has another size: " + mlirText(types[tied]) + ", not " + mlirText(type);
   }
   constraint.consume_front(isOutput ? "&" : "%");
   if (kind == AssemblyKind::x86 ? fitsX86(constraint, type, isOutput) : fitsPtx(constraint, type, isOutput)) return "";
-  return "names no register of this target that holds " + spelled(type);
+  return "names no register of this target that can hold " + mlirText(type);
 }
 
 static LogicalResult checkConstraints(tt::ElementwiseInlineAsmOp op, AssemblyKind kind, ArrayRef<Type> outputs, ArrayRef<Type> inputs) {
@@ -93,35 +93,38 @@ static LogicalResult checkConstraints(tt::ElementwiseInlineAsmOp op, AssemblyKin
   if (named.outputs.size() != outputs.size() || named.inputs.size() != inputs.size())
     return refuse(op, Diag::assemblyOperands,
                   {counts(outputs.size(), inputs.size()), text.str(), counts(named.outputs.size(), named.inputs.size())});
-  auto wrong = [&](StringRef constraint, const std::string &why) { return refuse(op, Diag::assemblyConstraint, {constraint.str(), why}); };
+  auto reportConstraint = [&](StringRef constraint, const std::string &why) {
+    return refuse(op, Diag::assemblyConstraint, {constraint.str(), why});
+  };
   SmallVector<StringRef> all;
   text.split(all, ',');
-  if (all.size() > maxConstraints) return wrong(text.take_front(40), "is one of more than " + std::to_string(maxConstraints));
+  if (all.size() > maxConstraints)
+    return reportConstraint(text.take_front(40), "is one of more than " + std::to_string(maxConstraints) + " constraints");
   enum { output, input, clobber } last = output;
   for (StringRef constraint : all) {
     constraint = constraint.trim();
     auto kindOf = constraint.starts_with("=") ? output : constraint.starts_with("~") ? clobber : input;
-    if (kindOf < last)
-      return wrong(constraint, "stands after constraints that it must precede: outputs come first, then inputs, then clobbers");
+    if (kindOf < last) return reportConstraint(constraint, "is in the wrong order: outputs come first, then inputs, then clobbers");
     last = kindOf;
     if (kindOf != clobber) continue;
     StringRef name = constraint.drop_front();
     bool isName = name.consume_front("{") && name.consume_back("}") && !name.empty() &&
                   llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
-    if (!isName) return wrong(constraint, "is no clobber: those are written ~{memory} or ~{rax}");
+    if (!isName) return reportConstraint(constraint, "is not a clobber, which is written ~{memory} or ~{rax}");
   }
   for (auto [constraint, type] : llvm::zip(named.outputs, outputs))
     if (std::string why = problemOf(kind, constraint, type, named.outputs, outputs, true); !why.empty())
-      return wrong("=" + constraint.str(), why);
+      return reportConstraint("=" + constraint.str(), why);
   for (auto [constraint, type] : llvm::zip(named.inputs, inputs))
-    if (std::string why = problemOf(kind, constraint, type, named.outputs, outputs, false); !why.empty()) return wrong(constraint, why);
+    if (std::string why = problemOf(kind, constraint, type, named.outputs, outputs, false); !why.empty())
+      return reportConstraint(constraint, why);
   return success();
 }
 
 //===-------------------------------------------------------------------------------------------------------------- text
 
-/// In PTX a dot follows the instruction's name (mov.b32) or precedes a declaration (.reg), and special registers have names such as %smid;
-/// no x86 instruction has a dot.
+/// True if the text looks like PTX, where a dot follows an instruction's name (mov.b32) or precedes a declaration (.reg), or a special
+/// register such as %smid occurs. No x86 instruction has a dot.
 static bool looksLikePtx(StringRef text) {
   if (text.contains("%globaltimer") || text.contains("%smid") || text.contains("%laneid") || text.contains("%tid.")) return true;
   while (!text.empty()) {
@@ -137,7 +140,7 @@ static bool looksLikePtx(StringRef text) {
   return false;
 }
 
-/// What is wrong with what follows a "$", which is taken from the front of `text`; empty if nothing is.
+/// Returns the error in the text after a "$", or "". Removes that text from the front of `text`.
 static std::string referenceProblem(StringRef &text, size_t operands) {
   std::string limit = operands ? "the last one is $" + std::to_string(operands - 1) : "there is none";
   if (text.consume_front("$")) return "";
@@ -158,7 +161,7 @@ static std::string referenceProblem(StringRef &text, size_t operands) {
   return text.consume_front("}") ? "" : "'${' has no '}'";
 }
 
-/// What is wrong with the references to operands; empty if nothing is.
+/// Returns the error in the references to operands, or "".
 static std::string referencesProblem(StringRef text, size_t operands) {
   if (text.contains('\0')) return "it contains a byte 0";
   while (true) {
@@ -168,13 +171,13 @@ static std::string referencesProblem(StringRef text, size_t operands) {
   }
 }
 
-/// Whether the directive only emits the bytes that follow it.
+/// True if the directive only emits data.
 static bool isDataDirective(StringRef name) {
   return llvm::is_contained({".byte", ".short", ".value", ".2byte", ".long", ".int", ".4byte", ".quad", ".8byte"}, name);
 }
 
-/// The first directive of x86 assembly that is not of the few allowed; empty if there is none. A word that begins with a dot is one
-/// wherever it stands, so that no label, separator or comment hides it; .Lname is a label.
+/// Returns the first directive of x86 assembly that is not allowed, or "". Every word that begins with a dot counts as a directive, so that
+/// no label, separator or comment hides one. Only .Lname is a label.
 static std::string foreignDirective(StringRef text) {
   for (size_t at = text.find('.'); at != StringRef::npos; at = text.find('.', at + 1)) {
     char before = at ? text[at - 1] : ' ';
@@ -191,7 +194,7 @@ static std::string foreignDirective(StringRef text) {
   return "";
 }
 
-/// How deep parentheses, and signs in a row, make the assembler recurse.
+/// Returns how deep nested parentheses and consecutive signs make the assembler recurse.
 static size_t nestingOf(StringRef text) {
   size_t open = 0, deepest = 0, signs = 0;
   for (char c : text) {
@@ -205,13 +208,13 @@ static size_t nestingOf(StringRef text) {
 
 static LogicalResult checkText(tt::ElementwiseInlineAsmOp op, AssemblyKind kind, size_t operands) {
   StringRef text = op.getAsmString();
-  auto wrong = [&](const std::string &why) { return refuse(op, Diag::assemblyText, {why}); };
+  auto reportText = [&](const std::string &why) { return refuse(op, Diag::assemblyText, {why}); };
   if (kind == AssemblyKind::x86 && looksLikePtx(text)) return refuse(op, Diag::foreignAssembly, {});
-  if (text.size() > maxText) return wrong("it has more than " + std::to_string(maxText) + " characters");
-  if (std::string why = referencesProblem(text, operands); !why.empty()) return wrong(why);
-  if (kind == AssemblyKind::ptx) return success(); // only ptxas reads it, in a process of its own
-  if (text.contains('"')) return wrong("it contains a '\"', which neither instructions nor data need");
-  if (nestingOf(text) > maxNesting) return wrong("its expressions nest more than " + std::to_string(maxNesting) + " deep");
+  if (text.size() > maxText) return reportText("it has more than " + std::to_string(maxText) + " characters");
+  if (std::string why = referencesProblem(text, operands); !why.empty()) return reportText(why);
+  if (kind == AssemblyKind::ptx) return success(); // only ptxas reads it, in a separate process
+  if (text.contains('"')) return reportText("it contains a '\"', which neither instructions nor data need");
+  if (nestingOf(text) > maxNesting) return reportText("its expressions nest more than " + std::to_string(maxNesting) + " deep");
   if (std::string name = foreignDirective(text); !name.empty()) return refuse(op, Diag::assemblyDirective, {name});
   return success();
 }

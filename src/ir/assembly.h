@@ -1,5 +1,5 @@
-// The kernel's own assembly (tl.inline_asm_elementwise), checked before LLVM sees it. LLVM takes its text and constraints from compilers:
-// an operand that does not exist, a constraint without a register or a directive such as .rept end the process, or never end.
+// Checks the kernel's inline assembly (tl.inline_asm_elementwise) before LLVM reads it. LLVM trusts text and constraints: a missing
+// operand, a constraint without a register or a directive such as .rept can crash or hang the process.
 #pragma once
 
 #include "ir/tt.h"
@@ -8,12 +8,12 @@ namespace tilewright {
 
 enum class AssemblyKind { x86, ptx };
 
-/// Reports on `op` what LLVM or its assembler could not take. `outputs` and `inputs` are the types of the registers, in the constraints'
-/// order.
+/// Reports an error on `op` for assembly that LLVM or its assembler cannot handle. `outputs` and `inputs` are the types of the registers,
+/// in the order of the constraints.
 llvm::LogicalResult checkAssembly(tt::ElementwiseInlineAsmOp op, AssemblyKind kind, llvm::ArrayRef<mlir::Type> outputs,
                                   llvm::ArrayRef<mlir::Type> inputs);
 
-/// The operands that constraints name, without the "=" of outputs; clobbers are left out.
+/// The operands of the constraints, without the "=" of outputs and without clobbers.
 struct AssemblyOperands {
   llvm::SmallVector<llvm::StringRef> outputs, inputs;
 };

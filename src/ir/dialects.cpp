@@ -1,5 +1,5 @@
-// All dialects that a module may hold before lowering. The gpu and llvm dialects are here for two operations of upstream's text,
-// gpu.barrier (tl.debug_barrier) and llvm.intr.assume (tl.assume); their headers are why this is a file of its own.
+// Registers all dialects that a module may contain before lowering. The gpu and llvm dialects are needed for two operations of upstream's
+// IR, gpu.barrier (tl.debug_barrier) and llvm.intr.assume (tl.assume). This is a separate file because their headers are large.
 #include "ir/tt.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"

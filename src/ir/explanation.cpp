@@ -21,10 +21,10 @@ namespace tilewright {
 SourceLine sourceLineOf(Location location, StringRef kernelFile) {
   SourceLine found;
   location->walk([&](Location part) {
-    auto place = dyn_cast<FileLineColLoc>(part);
-    if (!place) return WalkResult::advance();
-    bool own = place.getFilename().getValue() == kernelFile;
-    if (own || found.file.empty()) found = {place.getFilename().str(), int64_t(place.getLine())};
+    auto fileLoc = dyn_cast<FileLineColLoc>(part);
+    if (!fileLoc) return WalkResult::advance();
+    bool own = fileLoc.getFilename().getValue() == kernelFile;
+    if (own || found.file.empty()) found = {fileLoc.getFilename().str(), int64_t(fileLoc.getLine())};
     return own ? WalkResult::interrupt() : WalkResult::advance();
   });
   return found;
@@ -92,7 +92,7 @@ std::string stepsText(Operation *function, Value pointer) {
   for (int64_t dim : dims) {
     if (tile.getShape()[static_cast<size_t>(dim)] == 1) continue;
     address::Polynomial step = found->offset.along(dim);
-    if (step.isZero()) return ""; // does not depend on that coordinate
+    if (step.isZero()) return ""; // independent of that coordinate
     parts.push_back("along dimension " + std::to_string(dim) + (parts.empty() ? " moves" : "") + " by " + indices.text(step) +
                     (parts.empty() ? " elements" : ""));
   }
@@ -138,8 +138,7 @@ std::string SourceText::titled(const SourceLine &where) {
 
 //===---------------------------------------------------------------------------------------------------------------------- as text
 
-/// The facts that the code relies on, or those that it would prefer, under a heading; nothing where there are none.
-/// A condition on an index of several sizes is a formula that nobody reads: the text only counts those.
+/// Lists the assumptions, or the versioning requests, under a heading; "" if there are none. Only counts conditions with long formulas.
 static std::string launchGuardsText(StringRef heading, ArrayRef<LaunchGuard> guards, bool versioningRequests) {
   constexpr size_t longest = 90;
   std::string text;
@@ -167,7 +166,7 @@ static std::string sectionText(const RemarkSection &section, SourceText &source)
   return text;
 }
 
-/// The bound, the estimate and the measured time, a line each.
+/// Returns the bound, the estimate and the measured time, one line each.
 static std::vector<std::string> timeLines(const LaunchTime &time) {
   std::vector<std::string> lines;
   std::string program = scaledText(time.programBytes, "B") + " loaded and stored, " + scaledText(time.programOperations, "FLOP");
@@ -178,14 +177,13 @@ static std::vector<std::string> timeLines(const LaunchTime &time) {
                   scaledText(time.bytesPerSecond, "B/s") + ", " + scaledText(time.operationsPerSecond, "FLOP/s"));
   double bound = std::max(time.memory, time.arithmetic);
   std::string moved =
-      time.tensorBytes > 0 ? scaledText(time.tensorBytes, "B") + " of tensors, each once" : "if no two programs load the same";
+      time.tensorBytes > 0 ? scaledText(time.tensorBytes, "B") + " of tensors, each counted once" : "if no two programs load the same data";
   lines.push_back("bound           " + secondsText(bound) + ", by " + (time.memory >= time.arithmetic ? "memory" : "arithmetic") +
                   ": memory " + secondsText(time.memory) + " (" + moved + "), arithmetic " + secondsText(time.arithmetic));
-  lines.push_back("predicted       " + secondsText(time.predicted) + ", roughly: what waits for what within a program is left out");
+  lines.push_back("predicted       " + secondsText(time.predicted) + ", roughly: the model ignores dependences within a program");
   if (time.measured.size() == 3)
     lines.push_back("measured        " + secondsText(time.measured[0]) + " (20 % " + secondsText(time.measured[1]) + ", 80 % " +
-                    secondsText(time.measured[2]) + "): " + std::to_string(std::lround(100 * bound / time.measured[0])) +
-                    " % of what the bound allows");
+                    secondsText(time.measured[2]) + "): " + std::to_string(std::lround(100 * bound / time.measured[0])) + "% of the bound");
   return lines;
 }
 
@@ -272,11 +270,11 @@ static llvm::json::Object timeJson(const LaunchTime &time) {
 }
 
 void dropRepeated(Explanation &explanation) {
-  std::set<std::string> toldGuards;
-  llvm::erase_if(explanation.guards, [&](const LaunchGuard &guard) { return !toldGuards.insert(guard.name).second; });
+  std::set<std::string> seenGuards;
+  llvm::erase_if(explanation.guards, [&](const LaunchGuard &guard) { return !seenGuards.insert(guard.name).second; });
   for (RemarkSection &section : explanation.sections) {
-    std::set<std::pair<SourceLine, std::string>> told;
-    llvm::erase_if(section.remarks, [&](const Remark &remark) { return !told.insert({remark.where, remark.text}).second; });
+    std::set<std::pair<SourceLine, std::string>> seen;
+    llvm::erase_if(section.remarks, [&](const Remark &remark) { return !seen.insert({remark.where, remark.text}).second; });
   }
 }
 
@@ -285,7 +283,8 @@ llvm::json::Object explanationJson(const Explanation &explanation) {
   for (const LaunchGuard &guard : explanation.guards)
     guards.push_back(llvm::json::Object{{"text", guard.name}, {"versioning_request", guard.isVersioningRequest}});
   for (const RemarkSection &section : explanation.sections)
-    if (!section.remarks.empty()) sections.push_back(llvm::json::Object{{"title", section.title}, {"remarks", remarksJson(section.remarks)}});
+    if (!section.remarks.empty())
+      sections.push_back(llvm::json::Object{{"title", section.title}, {"remarks", remarksJson(section.remarks)}});
   for (const LayoutPicture &layout : explanation.layouts)
     layouts.push_back(layoutJson(layout));
   for (const Timeline &timeline : explanation.timelines)

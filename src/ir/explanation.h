@@ -1,6 +1,5 @@
-// What became of a kernel, for its author: facts with the lines of the source that they are about. A back end makes one while the
-// operations still exist (cpu/explain.cpp, gpu/explain.cpp); as text, as JSON, and as the page of `tilewright explain --html` it is the
-// same for all.
+// Explains to a kernel's author how it was compiled: remarks with source lines. A back end creates the explanation while the operations
+// exist (cpu/explain.cpp, gpu/explain.cpp). The output as text, JSON or the page of `tilewright explain --html` is common to all back ends.
 #pragma once
 
 #include "support/launch_guards.h"
@@ -22,16 +21,16 @@ class Value;
 
 namespace tilewright {
 
-/// A line of a source file; no file: not known.
+/// A line of a source file. Without a file, it is unknown.
 struct SourceLine {
   std::string file;
   int64_t line = 0;
   auto operator<=>(const SourceLine &) const = default;
 };
 
-/// The innermost place in the kernel's own file; places in the language's library are skipped.
+/// Returns the innermost location in the kernel's own file, skipping locations in the language's library.
 SourceLine sourceLineOf(mlir::Location location, llvm::StringRef kernelFile);
-/// The file that contains a function; "" where that is not known.
+/// Returns the file that contains a function, or "".
 std::string sourceFileOf(mlir::Operation *function);
 
 struct Remark {
@@ -44,22 +43,22 @@ struct RemarkSection {
   std::vector<Remark> remarks;
 };
 
-/// Which thread holds which element of a tile: a corner of it, row by row.
+/// The thread that holds each element of a tile: a corner of the tile, row by row.
 struct LayoutPicture {
   struct Owner {
-    int64_t warp, lane, element; // of the thread's own
+    int64_t warp, lane, element; // the index among the thread's elements
   };
-  std::string name, text; // "L3"; the whole text about it
+  std::string name, text; // "L3"; its description
   std::vector<int64_t> lines;
   int64_t rows = 0, columns = 0;
   std::vector<Owner> owners;
 };
 
-/// What one part of the machine does in one iteration of a pipelined loop, in the order of the program.
+/// The work of one hardware unit in one iteration of a pipelined loop, in program order.
 struct TimelineEvent {
   SourceLine where;
   std::string worker, what; // "copies", "tensor cores", "threads"
-  int64_t ahead = 0;        // how many iterations before the one that it belongs to
+  int64_t ahead = 0;        // prefetch distance in iterations
 };
 
 struct Timeline {
@@ -68,22 +67,22 @@ struct Timeline {
   std::vector<TimelineEvent> events; // of one iteration
 };
 
-/// How much more memory an access moves than it needs: the cache lines or sectors that it touches, for the bytes of its elements.
+/// The traffic of an access compared with the bytes of its elements: whole cache lines or sectors are moved.
 struct AccessWaste {
   SourceLine where;
-  double ratio = 1; // 8: of eight bytes that come from memory, one is needed
+  double ratio = 1; // 8: one of eight moved bytes is used
 };
 
-/// What a launch has to do, and how long that takes: at least, as estimated, and as measured, in seconds.
+/// The work of a launch and its time in seconds: lower bound, estimate and measurement.
 struct LaunchTime {
-  double programBytes = 0, programOperations = 0; // what one program loads and stores, and computes
-  bool isExact = true;                            // false: the number of some loop's iterations is a guess
+  double programBytes = 0, programOperations = 0; // of one program: bytes loaded and stored, operations
+  bool isExact = true;                            // false: the trip count of a loop is a guess
 
-  int64_t programs = 0;              // of the launch; 0: no launch was described, and nothing more is known
-  std::string machine;               // which machine's roof it is, and where that comes from
-  double tensorBytes = 0;            // of all tensors, each counted once; 0: not known, so that all loads and stores of the programs count
-  double memory = 0, arithmetic = 0; // at the rates of the roof; the launch takes at least the longer of the two
-  double bytesPerSecond = 0, operationsPerSecond = 0; // of the roof
+  int64_t programs = 0;                               // of the launch; 0: no launch was given, and the fields below are unknown
+  std::string machine;                                // the machine of the peak rates, and their source
+  double tensorBytes = 0;                             // of all tensors, each counted once; 0: unknown, then all loads and stores count
+  double memory = 0, arithmetic = 0;                  // times at the peak rates; the larger one is the lower bound
+  double bytesPerSecond = 0, operationsPerSecond = 0; // the peak rates
   double predicted = 0;
   std::vector<double> measured; // the median, the 20th and the 80th percentile; empty: it did not run
 };
@@ -95,40 +94,40 @@ struct Explanation {
   std::optional<LaunchTime> time;
   std::vector<LaunchGuard> guards;
   std::vector<RemarkSection> sections;
-  std::vector<AccessWaste> waste; // accesses that move more than they need
+  std::vector<AccessWaste> waste; // accesses that move more bytes than they use
   std::vector<LayoutPicture> layouts;
   std::vector<Timeline> timelines;
 };
 
-/// Drops what is said about a line a second time: loops are unrolled, and operations are copied.
+/// Drops repeated remarks about a line, which unrolled loops and copied operations produce.
 void dropRepeated(Explanation &explanation);
 std::string explanationText(const Explanation &explanation);
 llvm::json::Object explanationJson(const Explanation &explanation);
 
 //===----------------------------------------------------------------------------------------------------------- parts of sentences
 
-/// "128x64 f16"; pointers as "pointers to f16".
+/// Returns "128x64 f16", or "pointers to f16".
 std::string tileText(mlir::Type type);
-/// "12.40 us".
+/// Returns "12.40 us".
 std::string secondsText(double seconds);
-/// Three digits and a unit: "1.18 MB" of 1180000 and "B".
+/// Returns three digits and a unit: "1.18 MB" for 1180000 and "B".
 std::string scaledText(double number, llvm::StringRef unit);
-/// "1 byte", "2 bytes"; `several` where an s is not enough.
+/// Returns "1 byte" or "2 bytes". `several` is an irregular plural.
 std::string countText(int64_t number, llvm::StringRef one, llvm::StringRef several);
 std::string countText(int64_t number, llvm::StringRef one);
 
-/// "a step along dimension 0 moves by cols elements, along dimension 1 by 1": how a tile of pointers is laid out. "" where nobody knows.
+/// Returns the strides of a tile of pointers: "a step along dimension 0 moves by cols elements, along dimension 1 by 1". "" if unknown.
 std::string stepsText(mlir::Operation *function, mlir::Value pointer);
 
 constexpr size_t explanationWidth = 120; // columns of the text
 
-/// Breaks words into lines of at most this many columns.
+/// Wraps the text at `explanationWidth` columns.
 std::string paragraph(llvm::StringRef text, size_t indent);
 
-/// The source files of a kernel, where they can be read.
+/// The readable source files of a kernel.
 class SourceText {
 public:
-  /// "matmul.py:60  a = tl.load(...)".
+  /// Returns "matmul.py:60  a = tl.load(...)".
   std::string titled(const SourceLine &where);
   llvm::StringRef code(const SourceLine &where);
 

@@ -1,12 +1,12 @@
-// Every small float is a sign, E bits of exponent and M bits of fraction, so one pair of routines converts them all from and to f32:
+// Every small float has a sign, E exponent bits and M fraction bits, so one pair of routines converts all of them from and to f32:
 //
-//   wider:    the bits without the sign, moved so that their fraction meets f32's, are the value times a power of two. This holds for
-//             subnormal numbers, too, so one multiplication puts the exponent right.
-//   narrower: normal results: add half a unit of the last place kept to the bits (and one more if that place is odd), shift, correct
-//             the exponent. Subnormal results: add the power of two at which f32's own last place is theirs.
+//   upcast:   shift the bits without the sign so that the fraction is at f32's position. The result is the value times a power of two, also
+//             for subnormal numbers. So one multiplication corrects the exponent.
+//   downcast: normal results: add half a unit of the last kept place to the bits (and one more if that place is odd), shift, correct the
+//             exponent. Subnormal results: add the power of two at which f32's last place is the last place of the result.
 //
-// 8-bit formats saturate: numbers that are too large, and infinities, become the largest finite
-// value; NaN stays NaN. f16 and bf16 overflow to infinity as IEEE says (toward zero: to the largest).
+// 8-bit formats saturate: numbers that are too large, and infinities, become the largest finite value. NaN stays NaN. f16 and bf16 overflow
+// to infinity as in IEEE 754, and with rounding toward zero to the largest finite value.
 #include "ir/float_math.h"
 
 #include "llvm/ADT/APFloat.h"
@@ -21,9 +21,9 @@ namespace {
 
 struct Layout {
   int64_t bits, fraction, bias;
-  bool hasInfinity; // an exponent of all ones means infinity or NaN
+  bool hasInfinity; // an exponent of all ones is infinity or NaN
   bool hasNegativeZero;
-  int64_t notANumber; // without its sign, where one is allowed
+  int64_t notANumber; // without its sign, if it has one
   int64_t largest;    // the largest finite value's bits
 
   int64_t magnitudeMask() const { return (int64_t(1) << (bits - 1)) - 1; }
@@ -58,7 +58,7 @@ double powerOfTwo(int64_t exponent) {
 
 constexpr int64_t f32Infinity = 0x7f800000, f32SignMask = 0x80000000;
 
-/// bf16 is f32's upper half, so only rounding is needed. NaN is made quiet first, so that rounding cannot turn it into infinity.
+/// Converts to bf16, f32's upper half, by rounding. NaN is made quiet first, so that rounding cannot change it to infinity.
 Value narrowToUpperHalf(MathOps &m, Value x, bool truncate) {
   Value bits = m.bits(x);
   Value rounded = bits;
@@ -93,7 +93,7 @@ Value narrowBits(MathOps &m, Value x, const Layout &layout, bool truncate) {
   Value isSmall = m.compareWords(arith::CmpIPredicate::slt, magnitude, m.word((128 - layout.bias) << 23));
   Value result = m.select(isSmall, small, normal);
 
-  // Too large: 8-bit formats saturate; the others round to infinity, or toward zero to the largest finite number.
+  // Too large: 8-bit formats saturate; other formats round to infinity, or toward zero to the largest finite number.
   int64_t limit = layout.bits == 8 || truncate ? layout.largest : layout.infinity();
   result = m.select(m.compareWords(arith::CmpIPredicate::sgt, result, m.word(limit)), m.word(limit), result);
   if (layout.bits != 8 && truncate)
@@ -121,7 +121,7 @@ Value widenFromBits(MathOps &m, Value bits, Type element) {
     Value special = m.compareWords(arith::CmpIPredicate::sge, magnitude, m.word(layout.infinity()));
     result = m.select(special, m.bitOr(aligned, m.word(f32Infinity)), result);
   } else {
-    // One pattern is NaN: all ones, or the pattern that would be minus zero.
+    // NaN has one pattern: all ones, or the pattern of minus zero.
     Value special = layout.hasNegativeZero ? m.compareWords(arith::CmpIPredicate::eq, magnitude, m.word(layout.notANumber))
                                            : m.compareWords(arith::CmpIPredicate::eq, raw, m.word(layout.notANumber));
     result = m.select(special, m.word(f32Infinity | 0x400000), result);
@@ -148,7 +148,7 @@ Value narrowDouble(MathOps &m, Value x, bool toOdd) {
   Value nearest = arith::TruncFOp::create(m.b, m.realType, x);
   Value back = arith::ExtFOp::create(m.b, x.getType(), nearest);
   Value tooLarge = wide.less(wide.absolute(x), wide.absolute(back));
-  // An infinity that came from rounding a finite number is too large as well; one that was infinite is not.
+  // An infinity from rounding a finite number is too large. An infinite input is not.
   Value result = m.bits(nearest);
   result = m.subtractWords(result, arith::ExtUIOp::create(m.b, m.wordType, tooLarge));
   if (toOdd) result = m.bitOr(result, arith::ExtUIOp::create(m.b, m.wordType, wide.compare(arith::CmpFPredicate::ONE, x, back)));

@@ -1,10 +1,10 @@
-// exp, log, tanh and erf of f32 are in every second kernel (softmax, GELU, cross entropy). A call of a vector library spills
-// all registers around it; a dozen instructions in the loop do not. Each function here brings its argument into a small
-// interval by exact arithmetic, evaluates a minimax polynomial there (Remez, weighted by the relative error of the result,
-// coefficients rounded to f32), puts the exponent back, and handles the rest by selects: infinities, NaN, zeros, subnormals.
+// Inline exp, log, tanh and erf of f32. Many kernels use them (softmax, GELU, cross entropy), and a call of a vector library would spill
+// all registers around it. Each function reduces its argument to a small interval by exact arithmetic. There it evaluates a minimax
+// polynomial (Remez, weighted by the relative error of the result, coefficients rounded to f32). Then it restores the exponent. Selects
+// handle infinities, NaN, zeros and subnormals.
 //
-// Beside each: the largest error found over the inputs of all magnitudes (every 13th bit pattern, for exp and exp2 every 29th), in units in
-// the last place of the true value, with fused multiply-add and without.
+// The comment of each function has the largest error found, in units in the last place of the true value, with fused multiply-add and
+// without. The inputs were every 13th bit pattern, for exp and exp2 every 29th.
 #include "ir/float_math.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -57,36 +57,35 @@ Value MathOps::polynomial(Value x, ArrayRef<double> coefficients) {
 namespace {
 
 struct Reduced {
-  Value word, rest; // x = whole * unit + rest; the low nine bits of `word` are those of whole + bias
+  Value word, rest; // x = whole * unit + rest; the low nine bits of `word` are the low bits of whole + bias
 };
 
-/// Adding 1.5 * 2^23 leaves the nearest whole number in the low bits of
-/// the sum. Adding a bias as well makes these bits an exponent field.
+/// Adding 1.5 * 2^23 leaves the nearest whole number in the low bits of the sum. With a bias, these bits are an exponent field.
 constexpr double roundsToWhole = 12582912.0;
 
-constexpr int64_t lift = 24; // 2^-24 times the smallest normal number is below the smallest number
+constexpr int64_t lift = 24; // 2^-24 times the smallest normal number is below the smallest subnormal number
 
-/// Biases for the three ways to put 2^whole back.
+/// Biases for the three ways to multiply by 2^whole.
 constexpr int64_t plain = 0, halved = 2 * 127, lifted = 127 + lift;
 
-/// A result is below the smallest normal number where `argument` is less than `bound`; `subnormals` says how long that takes.
+/// The result is below the smallest normal number if `argument` is less than `bound`. `subnormals` is the cost of such results.
 struct Underflow {
   Subnormals subnormals;
   Value argument;
   double bound;
 };
 
-/// x * y. An instruction with a subnormal result takes Intel's processors about a hundred cycles, and masked lanes have no
-/// other results. There 2^-126 is added within the one rounding: the sum is a normal number whose last place is that of the
-/// subnormal numbers, and the difference of the two as integers is the subnormal number's bits. Both ways give the same bits.
+/// Returns x * y. An instruction with a subnormal result takes about a hundred cycles on Intel CPUs, and masked lanes often have such
+/// results. There the fused multiply-add also adds 2^-126. The sum is a normal number with the last place of the subnormal numbers. The
+/// integer difference of its bits and those of 2^-126 is the subnormal number's bits. Both ways give the same bits.
 Value multiplyToSubnormal(MathOps &m, Value x, Value y, Underflow underflow) {
   if (underflow.subnormals == Subnormals::atSpeed) return m.multiply(x, y);
   Value base = m.select(m.less(underflow.argument, m.real(underflow.bound)), m.real(0x1p-126), m.real(0));
   return m.fromBits(m.subtractWords(m.bits(m.multiplyAdd(x, y, base)), m.bits(base)));
 }
 
-/// 2^whole * fraction for a fraction near 1 and a whole number of -151 to 129: in two steps, so that the result may be subnormal or
-/// overflow. NaN in `fraction` stays NaN, whatever the word holds.
+/// Returns 2^whole * fraction for a fraction near 1 and a whole number from -151 to 129. Multiplies in two steps, so that the result may
+/// be subnormal or overflow. NaN in `fraction` stays NaN for any `word`.
 Value scaleHalved(MathOps &m, Value fraction, Value word, Underflow underflow) {
   Value first = m.shiftRight(word, 1);
   Value second = m.subtractWords(word, first);
@@ -94,18 +93,18 @@ Value scaleHalved(MathOps &m, Value fraction, Value word, Underflow underflow) {
   return multiplyToSubnormal(m, partly, m.fromBits(m.shiftLeft(second, 23)), underflow);
 }
 
-/// The same for a fraction already multiplied by 2^-24, and a whole number of -150 to 103: 2^(whole + 24) is a normal number, and the one
-/// rounding is that of the product.
+/// The same for a fraction already multiplied by 2^-24, and a whole number from -150 to 103. 2^(whole + 24) is a normal number, and only
+/// the product rounds.
 Value scaleLifted(MathOps &m, Value fraction, Value word, Underflow underflow) {
   return multiplyToSubnormal(m, fraction, m.fromBits(m.shiftLeft(word, 23)), underflow);
 }
 
-/// The same for a plain fraction, where the result is a normal number.
+/// The same for a plain fraction and a normal result.
 Value scaleNormal(MathOps &m, Value fraction, Value word) {
   return m.fromBits(m.addWords(m.bits(fraction), m.shiftLeft(word, 23)));
 }
 
-/// NaN stays NaN.
+/// Returns max(x, low). NaN stays NaN.
 Value atLeast(MathOps &m, Value x, double low) {
   return m.select(m.less(x, m.real(low)), m.real(low), x);
 }
@@ -115,7 +114,7 @@ Value clamp(MathOps &m, Value x, double low, double high) {
   return m.select(m.less(m.real(high), x), m.real(high), x);
 }
 
-/// x = whole * ln 2 + rest, |rest| <= ln 2 / 2. 355 / 512 is ln 2 in nine bits: its products are exact.
+/// Reduces x = whole * ln 2 + rest, |rest| <= ln 2 / 2. 355 / 512 is ln 2 in nine bits, so its products are exact.
 Reduced reduceExp(MathOps &m, Value x, int64_t bias) {
   Value shifted = m.multiplyAdd(x, 1.4426950216293335, m.real(roundsToWhole + bias));
   Value whole = m.subtract(shifted, m.real(roundsToWhole + bias));
@@ -124,8 +123,8 @@ Reduced reduceExp(MathOps &m, Value x, int64_t bias) {
   return {m.bits(shifted), rest};
 }
 
-/// unit * e^x for |x| <= ln 2 / 2 and a power of two, which costs nothing: degree 6, 2^-28.2. Horner's rule covers
-/// the last two coefficients, which are 1, as well: one operation less than 1 + (x + x^2 P(x)), and just as exact.
+/// Returns unit * e^x for |x| <= ln 2 / 2 and a power of two `unit`: degree 6, 2^-28.2. The last two coefficients are 1, and Horner's rule
+/// includes them. This needs one operation less than 1 + (x + x^2 P(x)) and is as exact.
 Value expOfRest(MathOps &m, Value x, double unit = 1) {
   double coefficients[] = {1, 1, 0.4999999403953552, 0.16666515171527863, 0.04166845604777336, 0.008369418792426586, 0.001381317968480289};
   for (double &coefficient : coefficients)
@@ -139,7 +138,7 @@ Reduced reduceExp2(MathOps &m, Value x, int64_t bias) {
   return {m.bits(shifted), m.subtract(x, whole)};
 }
 
-/// unit * 2^x for |x| <= 1/2; degree 6, 2^-28.9.
+/// Returns unit * 2^x for |x| <= 1/2; degree 6, 2^-28.9.
 Value exp2OfRest(MathOps &m, Value x, double unit = 1) {
   double coefficients[] = {
       1, 0.6931471824645996, 0.24022647738456726, 0.055503323674201965, 0.00961843691766262, 0.0013398873852565885, 0.00015353354683611542};
@@ -163,7 +162,7 @@ Split splitForLog(MathOps &m, Value x) {
   return {exponent, m.subtract(mantissa, m.real(1))};
 }
 
-/// NaN for negative numbers, minus infinity for zeros; infinity and NaN stay as they are.
+/// Returns NaN for negative numbers and minus infinity for zeros. Infinity and NaN stay.
 Value logOfSpecial(MathOps &m, Value x, Value result) {
   result = m.select(m.less(x, m.real(infinity)), result, x);
   Value outside = m.select(m.equal(x, m.real(0)), m.real(-infinity), m.real(notANumber));

@@ -1,6 +1,5 @@
-// Short names for the arithmetic of one float type and of the integers that hold its bits, for
-// scalars and vectors alike: a polynomial written with them reads like its formula. What both
-// back ends compute this way is here, too: functions of f32, and the formats of small floats.
+// Short names for the arithmetic of a float type and of the integers that hold its bits, for scalars and vectors. A polynomial written with
+// them reads like its formula. The functions of f32 and the conversions of small floats below are common to both back ends.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,12 +11,12 @@ using mlir::ImplicitLocOpBuilder;
 using mlir::Type;
 using mlir::Value;
 
-/// x * y + z with one rounding, as a back end spells it.
+/// Creates x * y + z with one rounding, for one back end.
 using FusedMultiplyAdd = Value (*)(ImplicitLocOpBuilder &b, Value x, Value y, Value z);
 
 class MathOps {
 public:
-  /// `type`: f32 or f64, or a vector of them. `fused`: null where the machine has no such instruction.
+  /// `type`: f32 or f64, or a vector of them. `fused`: null if the target has no such instruction.
   MathOps(ImplicitLocOpBuilder &b, FusedMultiplyAdd fused, Type type);
 
   ImplicitLocOpBuilder &b;
@@ -32,10 +31,10 @@ public:
   Value subtract(Value x, Value y) { return mlir::arith::SubFOp::create(b, x, y); }
   Value multiply(Value x, Value y) { return mlir::arith::MulFOp::create(b, x, y); }
   Value divide(Value x, Value y) { return mlir::arith::DivFOp::create(b, x, y); }
-  /// x * y + z, with one rounding where the machine can.
+  /// Returns x * y + z, with one rounding if the target supports it.
   Value multiplyAdd(Value x, Value y, Value z);
   Value multiplyAdd(Value x, double y, Value z) { return multiplyAdd(x, real(y), z); }
-  /// c[0] + c[1] x + c[2] x^2 + ... by Horner's rule.
+  /// Returns c[0] + c[1] x + c[2] x^2 + ... by Horner's rule.
   Value polynomial(Value x, llvm::ArrayRef<double> coefficients);
 
   /// Ordered comparisons: false for NaN.
@@ -59,15 +58,15 @@ public:
   Value shiftRightSigned(Value x, int64_t count) { return mlir::arith::ShRSIOp::create(b, x, word(count)); }
 
   Value absolute(Value x) { return fromBits(bitAnd(bits(x), magnitudeMask())); }
-  /// The magnitude of the first (which must not be negative) with the sign of the second.
+  /// Returns the first value, which must not be negative, with the sign of the second.
   Value withSignOf(Value magnitude, Value sign) { return fromBits(bitOr(bits(magnitude), bitAnd(bits(sign), ~magnitudeMask()))); }
   int64_t magnitudeMask() const { return width == 64 ? INT64_MAX : INT32_MAX; }
 };
 
-/// How long a multiplication takes whose result is below the smallest normal number: as long as any other, or a hundred cycles.
+/// The cost of a multiplication with a subnormal result: as any other, or about a hundred cycles.
 enum class Subnormals { atSpeed, slow };
 
-/// f32 only. Within 2 ULP of the true value for every input (measured maxima stand beside the coefficients).
+/// f32 only. Within 2 ULP of the true value for every input. float_functions.cpp has the measured maxima.
 Value inlineExp(MathOps &m, Subnormals subnormals, Value x);
 Value inlineExp2(MathOps &m, Subnormals subnormals, Value x);
 /// For arguments of at most 71 (103), or NaN.
@@ -75,7 +74,7 @@ Value inlineExpNotPositive(MathOps &m, Subnormals subnormals, Value x);
 Value inlineExp2NotPositive(MathOps &m, Subnormals subnormals, Value x);
 /// Below these, results are subnormal numbers or zero.
 constexpr double expTiny = -87.33655, exp2Tiny = -126;
-/// The same bits, for arguments that are not below these either, or NaN.
+/// The same bits, for arguments that are also not below these bounds, or NaN.
 Value inlineExpNormal(MathOps &m, Value x);
 Value inlineExp2Normal(MathOps &m, Value x);
 Value inlineLog(MathOps &m, Value x);
@@ -83,15 +82,14 @@ Value inlineLog2(MathOps &m, Value x);
 Value inlineTanh(MathOps &m, Value x);
 Value inlineErf(MathOps &m, Value x);
 
-/// f16, bf16 or an 8-bit float to f32, and f32 to them: round to nearest even; toward zero if `truncate`. `m`: of f32. 8-bit formats
-/// saturate, others overflow to infinity.
+/// Convert f16, bf16 or an 8-bit float to f32, and f32 to them: round to nearest even, or toward zero if `truncate`. `m`: of f32. 8-bit
+/// formats saturate, others overflow to infinity.
 Value widenFloat(MathOps &m, Value value, Type element);
 Value narrowFloat(MathOps &m, Value x, Type element, bool truncate);
 /// The same with the small float as its bits, in an integer of its width.
 Value widenFromBits(MathOps &m, Value bits, Type element);
 Value narrowToBits(MathOps &m, Value x, Type element, bool truncate);
-/// f64 to f32 toward zero. `toOdd`: if anything was lost, the last
-/// bit is set, so that a second rounding can see it. `m`: of f32.
+/// Converts f64 to f32 toward zero. `toOdd`: sets the last bit if the result is inexact, so that a second rounding is right. `m`: of f32.
 Value narrowDouble(MathOps &m, Value x, bool toOdd);
 
 } // namespace tilewright::floats

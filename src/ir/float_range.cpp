@@ -21,7 +21,7 @@ constexpr int64_t maxDepth = 8;
 
 FloatRange rangeAt(Value value, int64_t depth);
 
-/// Every number of the type.
+/// The range of all numbers of the type.
 FloatRange rangeOfType(Type type) {
   auto element = cast<FloatType>(getElementTypeOrSelf(type));
   const llvm::fltSemantics &semantics = element.getFloatSemantics();
@@ -30,7 +30,7 @@ FloatRange rangeOfType(Type type) {
   return {-largest, largest, true};
 }
 
-/// A bound as the nearest number of the type: rounding keeps the order, so it may round what lies within the bounds, too.
+/// Rounds a bound to the nearest number of the type. Rounding keeps the order, so rounded values stay within rounded bounds.
 double rounded(double bound, Type type) {
   llvm::APFloat number(bound);
   bool inexact;
@@ -73,7 +73,7 @@ FloatRange joined(const FloatRange &x, const FloatRange &y) {
   return {std::min(x.low, y.low), std::max(x.high, y.high), x.maybeNan || y.maybeNan};
 }
 
-/// The larger of two numbers; beside a NaN the other one.
+/// The range of the larger of two numbers. If one is NaN, the result is the other one.
 FloatRange largerNumber(const FloatRange &x, const FloatRange &y) {
   double low = std::max(x.low, y.low);
   if (x.maybeNan) low = y.low;

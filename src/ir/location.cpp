@@ -7,7 +7,7 @@ using namespace mlir;
 namespace tilewright {
 
 FileLineColLoc locationOf(Location location) {
-  if (auto place = dyn_cast<FileLineColLoc>(location)) return place;
+  if (auto fileLoc = dyn_cast<FileLineColLoc>(location)) return fileLoc;
   if (auto named = dyn_cast<NameLoc>(location)) return locationOf(named.getChildLoc());
   if (auto callSite = dyn_cast<CallSiteLoc>(location)) {
     FileLineColLoc callee = locationOf(callSite.getCallee());
@@ -17,12 +17,12 @@ FileLineColLoc locationOf(Location location) {
   }
   if (auto fused = dyn_cast<FusedLoc>(location))
     for (Location part : fused.getLocations())
-      if (FileLineColLoc place = locationOf(part)) return place;
+      if (FileLineColLoc fileLoc = locationOf(part)) return fileLoc;
   return nullptr;
 }
 
-bool isInLibrary(FileLineColLoc place) {
-  return place.getFilename().getValue().starts_with("<prelude>");
+bool isInLibrary(FileLineColLoc fileLoc) {
+  return fileLoc.getFilename().getValue().starts_with("<prelude>");
 }
 
 } // namespace tilewright

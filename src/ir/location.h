@@ -1,15 +1,15 @@
-// Where operations come from, for messages.
+// Source locations of operations, for messages.
 #pragma once
 
 #include "mlir/IR/Location.h"
 
 namespace tilewright {
 
-/// The place in a file; null where none is known. For an operation that was inlined from the language's own library: the call in the user's
-/// file that led there.
+/// Returns the location in a file, or null if unknown. For an operation inlined from the language's library, returns the call in the user's
+/// file.
 mlir::FileLineColLoc locationOf(mlir::Location location);
 
-/// Whether the place lies in the language's own library, which is written in the language as well.
-bool isInLibrary(mlir::FileLineColLoc place);
+/// True if the location is in the language's library, which is written in the language itself.
+bool isInLibrary(mlir::FileLineColLoc fileLoc);
 
 } // namespace tilewright

@@ -7,12 +7,11 @@
 
 namespace tilewright {
 
-/// Whether an operation that this library does not know keeps what lies at
-/// a place along a dimension of its tile at the same place in its result.
+/// True if an operation of another dialect keeps the position of each element along a dimension.
 using KeepsPosition = llvm::function_ref<bool(mlir::Operation *, int64_t dim)>;
 
-/// A product's rows may be loaded at index % M where rows from M on are never stored: the modulo becomes a mask, so
-/// that addresses stay affine. Returns the facts about launches that this relies on; refuted facts are not used.
+/// Replaces a modulo in addresses by a mask: rows of a dot are loaded at index % M, and rows from M on are never stored. Then addresses are
+/// affine. Returns the assumptions that this relies on. Does not assume what `failedGuards` contains.
 std::vector<LaunchGuard> moduloToMask(tt::FuncOp function, const address::FailedGuards &failedGuards, KeepsPosition keepsPosition);
 
 } // namespace tilewright

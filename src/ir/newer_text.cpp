@@ -1,11 +1,11 @@
-// Text of newer Triton versions, read as the operations of 3.6 that say the same:
+// Reads the text of newer Triton versions as equivalent operations of version 3.6:
 //   3.8   !tt.tensordesc<32x64xf16>                                                 !tt.tensordesc<tensor<32x64xf16>>
 //   3.9   tt.load %p {cachePolicy = #tt.cache_policy<cache_modifier = cg, ...>}     tt.load %p cacheModifier = cg
 //   3.9   tt.approx_divf %x, %y                                                     arith.divf %x, %y
 //   3.9   tt.atomic_load acquire, gpu, %p, %mask                                    an atomic "or" of 0 with the element's bits
 //   3.9   tt.atomic_store release, gpu, %p, %v, %mask                               an atomic exchange of the element's bits
 //   3.9   tt.atomic_poll acquire, gpu, %p, %expected timeout %ns                    a loop of atomic reads
-// The dialect's hooks parse what has no counterpart of one operation as unregistered operations, and upgrade() replaces them.
+// The dialect's hooks parse operations without a single counterpart as unregistered operations, and upgrade() replaces them.
 #include "ir/newer_text.h"
 
 #include "ir/tt.h"
@@ -26,7 +26,7 @@ constexpr llvm::StringLiteral semName = "sem", scopeName = "scope";
 mlir::Type TensorDescType::parse(AsmParser &parser) {
   Type stored;
   SmallVector<int64_t> shape;
-  Attribute layout; // of shared memory, in text of upstream's later stages
+  Attribute layout; // of shared memory, in IR of upstream's later stages
   if (parser.parseLess()) return {};
   llvm::SMLoc at = parser.getCurrentLocation();
   OptionalParseResult whole = parser.parseOptionalType(stored);
@@ -48,7 +48,7 @@ void TensorDescType::print(AsmPrinter &printer) const {
   printer << "<" << getStoredType() << ">";
 }
 
-/// `<cache_modifier = cg, eviction_policy = evict_last>`, as a dictionary of its words.
+/// Parses `<cache_modifier = cg, eviction_policy = evict_last>` into a dictionary of its words.
 static Attribute parseCachePolicy(AsmParser &parser) {
   NamedAttrList words;
   auto field = [&]() -> ParseResult {
@@ -104,7 +104,7 @@ static ParseResult parseAtomicStore(OpAsmParser &parser, OperationState &result)
       parser.parseColonType(pointer))
     return failure();
   SmallVector<Type> types = {pointer, pointeeTile(pointer), maskOf(pointer)};
-  if (operands.size() < 2 || operands.size() > 3) return parser.emitError(at, "needs an address, a value and perhaps a mask");
+  if (operands.size() < 2 || operands.size() > 3) return parser.emitError(at, "needs an address, a value and an optional mask");
   return parser.resolveOperands(operands, ArrayRef<Type>(types).take_front(operands.size()), at, result.operands);
 }
 
@@ -148,7 +148,7 @@ std::optional<Dialect::ParseOpHook> TTDialect::getParseOperationHook(StringRef n
 //===------------------------------------------------------------------------------------------------------------ upgrade
 
 namespace {
-/// An atomic access that is being replaced: its parts, and the element's bits as integers.
+/// An atomic access to be replaced: its parts, with the element's bits as integers.
 struct Access {
   ImplicitLocOpBuilder b;
   Value pointer; ///< to integers of the element's width
@@ -167,7 +167,7 @@ struct Access {
 };
 } // namespace
 
-/// Null, after an error, if the operation does not take such an address.
+/// Returns the access, or null after an error if the operation does not support its address.
 static std::optional<Access> accessOf(Operation *op, bool floats) {
   auto sem = op->getAttrOfType<MemSemanticAttr>(semName);
   auto scope = op->getAttrOfType<MemSyncScopeAttr>(scopeName);
@@ -189,12 +189,12 @@ static std::optional<Access> accessOf(Operation *op, bool floats) {
   return access;
 }
 
-/// Whether the operation's operands and results have these types; an empty type is that of an operand that may be missing.
+/// Checks the types of the operation's operands and results. An empty type stands for an optional operand.
 static LogicalResult expect(Operation *op, ArrayRef<Type> operands, size_t needed, TypeRange results) {
   size_t count = op->getNumOperands();
   bool fits = count >= needed && count <= operands.size() && TypeRange(op->getOperandTypes()) == TypeRange(operands.take_front(count)) &&
               TypeRange(op->getResultTypes()) == results;
-  return fits ? success() : op->emitOpError("has operands or a result whose types do not belong together");
+  return fits ? success() : op->emitOpError("has operands or a result whose types do not match");
 }
 
 static LogicalResult upgradeLoad(Operation *op) {
@@ -215,7 +215,7 @@ static LogicalResult upgradeStore(Operation *op) {
   return success();
 }
 
-/// Whether all elements are true.
+/// Returns an i1 that is true if all elements are true.
 static Value allOf(ImplicitLocOpBuilder &b, Value found) {
   auto tile = dyn_cast<RankedTensorType>(found.getType());
   if (!tile) return found;
@@ -229,7 +229,8 @@ static Value allOf(ImplicitLocOpBuilder &b, Value found) {
   return reduce->getResult(0);
 }
 
-/// A GPU's clock, one number for all threads of a program: each of up to 1024 threads reads it, and they agree on the latest.
+/// Reads a GPU's clock, with one value for all threads of a program: each of up to 1024 threads reads it, and the result is the latest
+/// value.
 static Value nanoseconds(ImplicitLocOpBuilder &b) {
   constexpr int32_t threads = 1024;
   Value thread = MakeRangeOp::create(b, RankedTensorType::get({threads}, b.getI32Type()), 0, threads);
@@ -243,7 +244,7 @@ static Value nanoseconds(ImplicitLocOpBuilder &b) {
   return reduce->getResult(0);
 }
 
-/// Reads until all elements have been seen to be equal, each once, or the time is over; the result says which have been.
+/// Reads until each element has been equal once, or until the timeout. The result is true for elements that have been equal.
 static LogicalResult upgradePoll(Operation *op) {
   std::optional<Access> access = accessOf(op, false);
   if (!access) return failure();
@@ -269,7 +270,7 @@ static LogicalResult upgradePoll(Operation *op) {
   return success();
 }
 
-/// The policy of an access in one attribute, of which this IR has two.
+/// Splits the cache policy of an access, one attribute, into the two attributes of this IR.
 template <typename OpTy> static LogicalResult upgradePolicy(OpTy op) {
   auto policy = dyn_cast_if_present<DictionaryAttr>(op->getDiscardableAttr(policyName));
   if (!policy) return success();
@@ -277,7 +278,7 @@ template <typename OpTy> static LogicalResult upgradePolicy(OpTy op) {
   std::optional<CacheModifier> cache = symbolizeCacheModifier(modifier ? modifier.getValue() : "none");
   StringRef word = eviction ? eviction.getValue() : "evict_normal";
   std::optional<EvictionPolicy> evict = symbolizeEvictionPolicy(word == "evict_normal" ? "normal" : word);
-  if (!cache || !evict) return op->emitOpError("has a cache policy of words that this compiler does not know: ") << policy;
+  if (!cache || !evict) return op->emitOpError("has an unknown cache policy: ") << policy;
   op.setCache(*cache);
   op.setEvict(*evict);
   op->removeDiscardableAttr(policyName);

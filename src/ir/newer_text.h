@@ -1,4 +1,4 @@
-// Text of Triton versions after 3.6: what the dialect's parser has admitted becomes the operations that this compiler works on.
+// Converts parsed operations of Triton versions after 3.6 to the operations of this compiler.
 #pragma once
 
 #include "llvm/Support/LogicalResult.h"
@@ -12,14 +12,13 @@ class Operation;
 
 namespace tilewright::tt {
 
-/// Replaces operations and attributes of newer versions in a module that has just been parsed and is not verified yet. Errors are
-/// reported on the operation.
+/// Replaces operations and attributes of newer versions in a parsed module that is not verified yet. Reports errors on the operation.
 llvm::LogicalResult upgrade(mlir::ModuleOp module);
 
-/// Waits for the kernel before this one, or lets the next kernel start: PTX of GPUs from sm_90 on.
+/// Creates PTX that waits for the previous kernel, or lets the next kernel start. Needs sm_90.
 mlir::Operation *createGridDependency(mlir::OpBuilder &builder, mlir::Location loc, bool waits);
 
-/// Replaces tt.grid_dependency_*. Where kernels do not overlap (`exist` is false), there is nothing to wait for.
+/// Replaces tt.grid_dependency_*. If kernels do not overlap (`exist` is false), removes them.
 void expandGridDependencies(mlir::ModuleOp module, bool exist);
 
 } // namespace tilewright::tt

@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace tilewright {
 
-/// The metadata: one array, the row's number first.
+/// Attaches the metadata: one array, which starts with the number of the row.
 static void attach(mlir::Diagnostic &diagnostic, MLIRContext *context, Diag id, const std::vector<std::string> &args) {
   Builder b(context);
   SmallVector<Attribute> parts{b.getI64IntegerAttr(static_cast<int64_t>(id))};
@@ -56,10 +56,10 @@ template <typename T> static std::string printed(T value) {
   return text;
 }
 
-std::string spelled(Type type) {
+std::string mlirText(Type type) {
   return printed(type);
 }
-std::string spelled(Attribute attribute) {
+std::string mlirText(Attribute attribute) {
   return printed(attribute);
 }
 

@@ -1,10 +1,10 @@
-// How a pass says no. There are two ways, which never meet:
+// How a pass reports an error. There are two ways:
 //
-//   refuse(op, Diag::descriptorReduceType, {"min", "f64"})     the kernel asks for what is not there: a row of diagnostics.def, at its line
-//   bug(op, "a load without a layout")                         the compiler has broken its own rules: told as our bug, with step and op
+//   refuse(op, Diag::descriptorReduceType, {"min", "f64"})     the kernel uses an unsupported feature: a row of diagnostics.def, at its
+//   line bug(op, "a load without a layout")                         the compiler violates an invariant: reported as a bug, with pass and
+//   operation
 //
-// Both go through MLIR's diagnostics, so that passes remain plain functions on a module, and the pass driver shows the
-// messages as well. The row and its arguments travel with the text as metadata of the diagnostic; nobody parses the text.
+// Both use MLIR's diagnostics, so that passes remain plain functions on a module. The row and its arguments are metadata of the diagnostic.
 #pragma once
 
 #include "support/diagnostics.h"
@@ -23,22 +23,22 @@ class Type;
 
 namespace tilewright {
 
-/// Refuses the kernel at this place. The result converts to failure() and takes notes (attachNote).
+/// Reports an error of the kernel at this location. The result converts to failure() and accepts notes (attachNote).
 mlir::InFlightDiagnostic refuse(mlir::Location at, Diag id, const std::vector<std::string> &args);
 mlir::InFlightDiagnostic refuse(mlir::Operation *op, Diag id, const std::vector<std::string> &args);
 
-/// Reports something impossible in a correct compiler. `what` is a clause about the operation: "its tile has no layout".
+/// Reports a bug of the compiler. `what` is a clause about the operation: "its tile has no layout".
 mlir::InFlightDiagnostic bug(mlir::Operation *op, const std::string &what);
 
-/// What refuse() or bug() said; null for diagnostics of MLIR and its dialects.
+/// The arguments of refuse() or bug().
 struct Refusal {
   Diag id;
-  std::vector<std::string> args; // of a bug: what, and the operation's name
+  std::vector<std::string> args; // of a bug: `what`, and the operation's name
 };
 std::optional<Refusal> refusalOf(mlir::Diagnostic &diagnostic);
 
-/// A type or attribute as the IR spells it, for arguments of messages.
-std::string spelled(mlir::Type type);
-std::string spelled(mlir::Attribute attribute);
+/// Returns a type or attribute as the IR prints it, for arguments of messages.
+std::string mlirText(mlir::Type type);
+std::string mlirText(mlir::Attribute attribute);
 
 } // namespace tilewright

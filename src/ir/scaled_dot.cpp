@@ -46,7 +46,7 @@ int64_t scaleGroup(const ScaledOperand &left, const ScaledOperand &right) {
   return right.group() ? right.group() : 32;
 }
 
-/// A float of its format, or the bits of one as an integer.
+/// True if an element is a float of the format, or an integer with the bits of such a float.
 static bool holds(Type element, ScaleDotElemType format) {
   switch (format) {
   case ScaleDotElemType::E4M3: return element.isInteger(8) || isa<Float8E4M3FNType>(element);
@@ -54,7 +54,7 @@ static bool holds(Type element, ScaleDotElemType format) {
   case ScaleDotElemType::E2M1: return element.isInteger(8);
   case ScaleDotElemType::BF16: return element.isInteger(16) || element.isBF16();
   case ScaleDotElemType::FP16: return element.isInteger(16) || element.isF16();
-  default: return false; // floats of 6 bits only have names, in upstream as well
+  default: return false; // as upstream, floats of 6 bits are not supported
   }
 }
 

@@ -1,4 +1,4 @@
-// Which launch slot a kernel's argument takes, by its type in the IR.
+// The kind of launch slot for a kernel argument, by its type in the IR.
 #pragma once
 
 #include "support/slots.h"
@@ -11,7 +11,7 @@ class Type;
 
 namespace tilewright {
 
-/// Null for types that no launch can pass.
+/// Returns null for types that a launch cannot pass.
 std::optional<SlotKind> slotKindOf(mlir::Type type);
 
 } // namespace tilewright

@@ -1,4 +1,4 @@
-// Texts that code refers to, as constants of the module.
+// String constants of a module.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -13,7 +13,7 @@ class GlobalOp;
 
 namespace tilewright {
 
-/// The constant that holds `text` and a zero byte, in this address space. Equal texts are one constant.
+/// Returns the constant with `text` and a zero byte, in this address space. Equal texts share one constant.
 mlir::LLVM::GlobalOp textConstant(mlir::OpBuilder &b, mlir::ModuleOp module, llvm::StringRef text, unsigned addressSpace);
 
 } // namespace tilewright

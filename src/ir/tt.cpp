@@ -1,5 +1,5 @@
-// What the tt dialect's operations check, fold and touch. Every verifier states a fact about a single operation; facts about the stage
-// of a module are not checked here. Folders only move shapes and constants: whatever needs a new operation is a pattern in simplify.cpp.
+// Verifiers, folders and memory effects of the tt dialect's operations. A verifier checks a single operation; the stage of a module is not
+// checked here. Folders only change shapes and constants. Patterns that need new operations are in simplify.cpp.
 #include "ir/tt.h"
 
 #include "ir/volatile_load.h"
@@ -30,7 +30,7 @@ Type tt::withElement(Type type, Type element) {
   return element;
 }
 
-// These three answer for every type, even for an invalid one: the parser asks before the verifier has run.
+// These three accept every type, even an invalid one, because the parser calls them before the verifier runs.
 Type tt::pointeeTile(Type type) {
   auto pointer = dyn_cast<PointerType>(getElementTypeOrSelf(type));
   return pointer ? withElement(type, pointer.getPointeeType()) : type;
@@ -52,7 +52,7 @@ RankedTensorType TensorDescType::getBlockType() const {
   return cast<RankedTensorType>(withElement(stored, IntegerType::get(getContext(), integer.getWidth())));
 }
 
-/// Called only for tiles of other sizes, so that nothing else pays for it.
+/// Called only for tiles whose sizes are not powers of two, because it searches the enclosing function.
 static bool allowsAnySize(Operation *op) {
   auto function = op->getParentOfType<FuncOp>();
   return function && function->hasAttr(anySizeName);
@@ -63,11 +63,11 @@ static LogicalResult verifyTileSize(Operation *op, Type type) {
   if (auto desc = dyn_cast<TensorDescType>(type)) type = desc.getBlockType();
   auto tile = dyn_cast<RankedTensorType>(type);
   if (!tile) return success();
-  if (!tile.hasStaticShape()) return op->emitOpError("has a tile whose shape is not known: ") << tile;
+  if (!tile.hasStaticShape()) return op->emitOpError("has a tile of unknown shape: ") << tile;
   int64_t elements = 1;
   for (int64_t size : tile.getShape()) {
     if (size <= 0 || (!llvm::isPowerOf2_64(size) && !allowsAnySize(op)))
-      return op->emitOpError("has a tile with a dimension of ") << size << " elements, which is no power of two: " << tile;
+      return op->emitOpError("has a tile with a dimension of ") << size << " elements, which is not a power of two: " << tile;
     if (size > maxTileElements || (elements *= size) > maxTileElements)
       return op->emitOpError("has a tile of more than ") << maxTileElements << " elements: " << tile;
   }
@@ -123,7 +123,7 @@ LogicalResult ReturnOp::verify() {
 
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto func = symbols.lookupNearestSymbolFrom<FuncOp>(*this, getCalleeAttr());
-  if (!func) return emitOpError("calls @") << getCallee() << ", which is no function of this module";
+  if (!func) return emitOpError("calls @") << getCallee() << ", but this module has no such function";
   FunctionType type = func.getFunctionType();
   if (TypeRange(type.getInputs()) != TypeRange(getArgs()) || TypeRange(type.getResults()) != TypeRange(getResults()))
     return emitOpError("does not fit @") << getCallee() << ", whose type is " << type;
@@ -136,7 +136,7 @@ static RankedTensorType tileType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// A constant splat with another shape; shape operations leave its one value as it is.
+/// Returns a constant splat with another shape.
 static OpFoldResult reshapedSplat(Attribute source, Type result) {
   if (auto splat = dyn_cast_if_present<SplatElementsAttr>(source)) return splat.resizeSplat(cast<ShapedType>(result));
   return {};
@@ -151,7 +151,8 @@ static LogicalResult verifySameElement(Operation *op, Type source, Type result) 
 LogicalResult MakeRangeOp::verify() {
   RankedTensorType type = tileType(getResult());
   int64_t size = int64_t(getEnd()) - int64_t(getStart());
-  if (type.getRank() != 1 || !type.getElementType().isInteger(32)) return emitOpError("gives a one-dimensional tile of i32, not ") << type;
+  if (type.getRank() != 1 || !type.getElementType().isInteger(32))
+    return emitOpError("returns a one-dimensional tile of i32, not ") << type;
   if (size <= 0) return emitOpError("must end (") << int32_t(getEnd()) << ") after its start (" << int32_t(getStart()) << ")";
   if (type.getDimSize(0) != size) return emitOpError("has ") << size << " elements, but its type is " << type;
   return success();
@@ -238,7 +239,7 @@ LogicalResult TransOp::verify() {
     return emitOpError("names ") << getOrder().size() << " dimensions of a tile that has " << from.getRank();
   SmallVector<int64_t> want;
   for (int32_t dim : getOrder()) {
-    if (dim < 0 || dim >= from.getRank() || seen[dim]) return emitOpError("order is no permutation of 0 to ") << from.getRank() - 1;
+    if (dim < 0 || dim >= from.getRank() || seen[dim]) return emitOpError("order is not a permutation of 0 to ") << from.getRank() - 1;
     seen[dim] = true;
     want.push_back(from.getDimSize(dim));
   }
@@ -249,11 +250,11 @@ LogicalResult TransOp::verify() {
 LogicalResult CatOp::verify() {
   RankedTensorType from = tileType(getLhs()), to = tileType(getResult());
   if (from.getRank() != 1 || to.getRank() != 1 || to.getDimSize(0) != 2 * from.getDimSize(0))
-    return emitOpError("puts two one-dimensional tiles behind each other: ") << from << " twice is not " << to;
+    return emitOpError("concatenates two one-dimensional tiles: ") << from << " twice is not " << to;
   return verifySameElement(*this, from, to);
 }
 
-/// `half` with another dimension of 2 at its end is `whole`.
+/// True if `whole` is `half` with a new last dimension of 2.
 static bool isJoined(RankedTensorType half, RankedTensorType whole) {
   SmallVector<int64_t> want(half.getShape());
   want.push_back(2);
@@ -261,7 +262,7 @@ static bool isJoined(RankedTensorType half, RankedTensorType whole) {
 }
 LogicalResult JoinOp::verify() {
   if (!isJoined(tileType(getLhs()), tileType(getResult())))
-    return emitOpError("of ") << getLhs().getType() << " has a new last dimension of 2, which " << getType() << " has not";
+    return emitOpError("of ") << getLhs().getType() << " must add a last dimension of 2, but the result is " << getType();
   return verifySameElement(*this, getLhs().getType(), getType());
 }
 LogicalResult SplitOp::verify() {
@@ -361,7 +362,7 @@ void StoreOp::build(OpBuilder &builder, OperationState &state, Value ptr, Value 
   build(builder, state, ptr, value, Value(), ArrayRef<int32_t>(), CacheModifier::NONE, EvictionPolicy::NORMAL);
 }
 
-/// Bounds are checked by a block pointer's own dimensions, or by a mask: never by both.
+/// Verifies bounds checks: a block pointer has boundaryCheck, other pointers a mask.
 static LogicalResult verifyBounds(Operation *op, Type pointer, ArrayRef<int32_t> boundaryCheck, bool masked) {
   if (!isBlockPointer(pointer)) {
     if (!boundaryCheck.empty()) return op->emitOpError("has boundaryCheck, which only a block pointer has");
@@ -374,7 +375,7 @@ static LogicalResult verifyBounds(Operation *op, Type pointer, ArrayRef<int32_t>
   return success();
 }
 LogicalResult LoadOp::verify() {
-  if (getOther() && !getMask()) return emitOpError("has a value for where the mask is false, but no mask");
+  if (getOther() && !getMask()) return emitOpError("has 'other', but no mask");
   if (getPadding() && !isBlockPointer(getPtr().getType())) return emitOpError("has padding, which only a block pointer has");
   return verifyBounds(*this, getPtr().getType(), getBoundaryCheck(), bool(getMask()));
 }
@@ -431,7 +432,7 @@ LogicalResult MakeTensorDescOp::verify() {
   return success();
 }
 
-/// The block may lack its leading dimensions of one element, which the language allows to be left out.
+/// Verifies the type of a block. It may omit leading dimensions of one element, as the language allows.
 static LogicalResult verifyBlockAccess(Operation *op, TensorDescType desc, RankedTensorType tile, size_t indices) {
   RankedTensorType block = desc.getBlockType();
   if (indices != size_t(block.getRank()))
@@ -454,7 +455,7 @@ static LogicalResult verifyRows(Operation *op, TensorDescType desc, RankedTensor
   RankedTensorType block = desc.getBlockType();
   if (block.getRank() != 2 || block.getDimSize(0) != 1) return op->emitOpError("needs a descriptor of single rows, not of ") << block;
   if (rows.getRank() != 1 || !rows.getElementType().isInteger())
-    return op->emitOpError("needs a one-dimensional tile of row numbers, not ") << rows;
+    return op->emitOpError("needs a one-dimensional tile of row indices, not ") << rows;
   if (tile.getRank() != 2 || tile.getDimSize(0) != rows.getDimSize(0) || tile.getDimSize(1) != block.getDimSize(1) ||
       tile.getElementType() != block.getElementType())
     return op->emitOpError("has a tile of ") << tile << " for " << rows.getDimSize(0) << " rows of " << block;
@@ -485,7 +486,7 @@ LogicalResult DotOp::verify() {
   return success();
 }
 
-/// The region of a reduction or a scan takes two elements of each tile and ends with one of each.
+/// Verifies the region of a reduction or a scan, which takes two elements of each tile and returns one of each.
 static LogicalResult verifyCombine(Operation *op, ValueRange srcs, Region &combine) {
   if (srcs.empty()) return op->emitOpError("needs a tile");
   Block &body = combine.front();
@@ -505,7 +506,7 @@ static LogicalResult verifyCombine(Operation *op, ValueRange srcs, Region &combi
   return success();
 }
 
-/// Layouts are checked by the code that chooses them.
+/// Returns the type without its layout. The code that chooses layouts checks them.
 static Type withoutLayout(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);
   return tile ? RankedTensorType::get(tile.getShape(), tile.getElementType()) : type;
@@ -560,7 +561,7 @@ LogicalResult SortOp::verify() {
   bool fits = from.getRank() == to.getRank() && from.getRank() > 0 && from.getShape().drop_back() == to.getShape().drop_back();
   int64_t length = fits ? from.getShape().back() : 0, kept = fits ? to.getShape().back() : 0;
   if (!fits || kept > length || !llvm::isPowerOf2_64(length) || !llvm::isPowerOf2_64(kept))
-    return emitOpError("cannot make ") << to << " of " << from << ": lines have lengths of powers of two, and none gets longer";
+    return emitOpError("cannot make ") << to << " of " << from << ": the length of a line must be a power of two and must not grow";
   return verifySameElement(*this, from, to);
 }
 

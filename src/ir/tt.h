@@ -1,4 +1,4 @@
-// The tt dialect's C++ face. The operations themselves are in tt.td.
+// The C++ interface of the tt dialect. tt.td defines the operations.
 #pragma once
 
 #include "ir/tt_attributes.h"
@@ -18,29 +18,28 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace tilewright::tt {
-/// The largest tile, in elements (upstream's limit).
+/// The maximum size of a tile, in elements (upstream's limit).
 constexpr int64_t maxTileElements = 1048576;
 
-/// Most elements that one piece of inline assembly takes of each operand: four words of 32 bits for each of 8 bytes, far above what
-/// kernels use.
+/// The maximum number of elements of each operand for one piece of inline assembly, far above what kernels use.
 constexpr int64_t maxPackedElements = 128;
 
 bool isPointerOrTileOfPointers(mlir::Type type);
 bool isBlockPointer(mlir::Type type);
-/// What a (tile of) pointer(s) or a block pointer points to, in the shape that a load through it has.
+/// Returns the type of a load through a (tile of) pointer(s) or a block pointer.
 mlir::Type pointeeTile(mlir::Type type);
-/// `type` with the element type `element`: a tile keeps its shape.
+/// Returns `type` with the element type `element`. A tile keeps its shape.
 mlir::Type withElement(mlir::Type type, mlir::Type element);
-/// The mask type of an access through `type`: i1 in the shape that a load has.
+/// Returns the mask type of an access through `type`: i1 in the shape of a load.
 mlir::Type maskOf(mlir::Type type);
-/// For a block pointer, the pointer to its tile's element.
+/// Returns the pointer to the element of a block pointer's tile.
 mlir::Type elementPointer(mlir::Type blockPointer);
-/// Whether every tile of the operation has a size that the language allows; errors are reported on `op`.
+/// Verifies the size of every tile of the operation. Reports errors on `op`.
 llvm::LogicalResult verifyTileSizes(mlir::Operation *op);
 template <typename ConcreteOp> struct TileSizes : public mlir::OpTrait::TraitBase<ConcreteOp, TileSizes> {
   static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return verifyTileSizes(op); }
 };
-/// All dialects a module of ours may hold before lowering: tt, arith, math, scf, cf, ub.
+/// Registers all dialects that a module may contain before lowering: tt, arith, math, scf, cf, ub, and gpu and llvm for single operations.
 void registerDialects(mlir::DialectRegistry &registry);
 } // namespace tilewright::tt
 

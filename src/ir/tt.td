@@ -1,6 +1,6 @@
-// The tt dialect: what one program does to its tiles, before any machine is chosen. Operation names, operand order, attributes and text
-// are those of upstream Triton 3.6's TTIR, so that its files can be read and ours compared with them. Tiles are builtin ranked tensors,
-// scalars are builtin scalars; arithmetic is `arith` and `math`, control flow is `scf` and `cf`.
+// The tt dialect: target-independent operations of one program on its tiles. Operation names, operand order, attributes and text are those
+// of the TTIR of Triton 3.6, so that its files can be read and compared. Tiles are builtin ranked tensors, scalars are builtin scalars.
+// Arithmetic is in `arith` and `math`, control flow in `scf` and `cf`.
 #ifndef TILEWRIGHT_TT_TD
 #define TILEWRIGHT_TT_TD
 
@@ -42,13 +42,13 @@ def TT_Pointer : TTType<"Pointer", "ptr"> {
 }
 
 def TT_TensorDesc : TTType<"TensorDesc", "tensordesc"> {
-  let summary = "a strided tensor in memory with the shape of the blocks taken from it; its integers may be marked as unsigned (ui32)";
+  let summary = "a strided tensor in memory with a block shape; its integers may be marked as unsigned (ui32)";
   let parameters = (ins "::mlir::RankedTensorType":$storedType);
   let hasCustomAssemblyFormat = 1; // <tensor<32x64xf16>>, and <32x64xf16> as upstream prints it from 3.8 on
   let extraClassDeclaration = [{
-    /// The type of its blocks as values: without a sign, as all values of the IR are.
+    /// Returns the type of its blocks as values, which are signless as all values of the IR.
     ::mlir::RankedTensorType getBlockType() const;
-    /// Whether the minimum and maximum of its elements are those of unsigned integers.
+    /// True if the minimum and maximum of its elements are those of unsigned integers.
     bool hasUnsignedElements() const { return getStoredType().getElementType().isUnsignedInteger(); }
   }];
 }
@@ -87,7 +87,7 @@ def TT_PropagateNan : TTEnum<"PropagateNan", "what NaN does to min, max and clam
 def TT_MemSemantic : TTEnum<"MemSemantic", "memory order",
   [I32EnumAttrCase<"RELAXED", 1, "relaxed">, I32EnumAttrCase<"ACQUIRE", 2, "acquire">, I32EnumAttrCase<"RELEASE", 3, "release">,
    I32EnumAttrCase<"ACQUIRE_RELEASE", 4, "acq_rel">]>;
-def TT_MemSyncScope : TTEnum<"MemSyncScope", "who sees the order",
+def TT_MemSyncScope : TTEnum<"MemSyncScope", "scope of the memory order",
   [I32EnumAttrCase<"GPU", 1, "gpu">, I32EnumAttrCase<"CTA", 2, "cta">, I32EnumAttrCase<"SYSTEM", 3, "sys">]>;
 def TT_RMWOp : TTEnum<"RMWOp", "atomic operation",
   [I32EnumAttrCase<"AND", 1, "and">, I32EnumAttrCase<"OR", 2, "or">, I32EnumAttrCase<"XOR", 3, "xor">, I32EnumAttrCase<"ADD", 4, "add">,
@@ -105,8 +105,8 @@ def TT_ScaleDotElemType : TTEnum<"ScaleDotElemType", "element format of a scaled
 
 //===---------------------------------------------------------------------------------------------------------- operations
 
-// Every tile that an operation touches has a power of two of elements, at most tt::maxTileElements. In a function with tt.any_size the
-// dimensions may have other sizes, until pad-tiles.
+// Every tile of an operation has dimensions that are powers of two, and at most tt::maxTileElements elements. In a function with
+// tt.any_size, dimensions may have other sizes until pad-tiles.
 def TT_TileSizes : NativeOpTrait<"TileSizes"> { let cppNamespace = "::tilewright::tt"; }
 
 class TTOp<string name, list<Trait> traits = []> : Op<TTDialect, name, !listconcat([TT_TileSizes], traits)>;
@@ -115,7 +115,7 @@ class TTSame<string name> : TTOp<name, [Pure, Elementwise, SameOperandsAndResult
 // ---- functions
 
 def TT_FuncOp : TTOp<"func", [AffineScope, AutomaticAllocationScope, CallableOpInterface, FunctionOpInterface, IsolatedFromAbove]> {
-  let summary = "a kernel or a function that one calls";
+  let summary = "a kernel, or a function that a kernel calls";
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, OptionalAttr<StrAttr>:$sym_visibility,
                        OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region AnyRegion:$body);
@@ -150,24 +150,24 @@ def TT_CallOp : TTOp<"call", [CallOpInterface, DeclareOpInterfaceMethods<SymbolU
   }];
 }
 
-// ---- the program's place in the grid
+// ---- the program's position in the grid
 
 def TT_GetProgramIdOp : TTOp<"get_program_id", [Pure]> {
-  let summary = "which program this is, along one axis of the grid";
+  let summary = "index of the program along one axis of the grid";
   let arguments = (ins TT_Axis:$axis);
   let results = (outs I32:$result);
   let assemblyFormat = "$axis attr-dict `:` type($result)";
 }
 def TT_GetNumProgramsOp : TTOp<"get_num_programs", [Pure]> {
-  let summary = "how many programs there are along one axis of the grid";
+  let summary = "number of programs along one axis of the grid";
   let arguments = (ins TT_Axis:$axis);
   let results = (outs I32:$result);
   let assemblyFormat = "$axis attr-dict `:` type($result)";
 }
 
-// From Triton 3.9 on. The pipeline replaces both as soon as it knows the target.
+// For Triton 3.9. The pipeline replaces both when it knows the target.
 def TT_GridDependencyWaitOp : TTOp<"grid_dependency_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "waits until the kernel before this one has written its results";
+  let summary = "waits until the previous kernel has written its results";
   let assemblyFormat = "attr-dict";
 }
 def TT_GridDependencyLaunchDependentsOp : TTOp<"grid_dependency_launch_dependents", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -233,14 +233,14 @@ def TT_TransOp : TTOp<"trans", [Pure]> {
   let hasVerifier = 1;
 }
 def TT_CatOp : TTOp<"cat", [Pure, SameTypeOperands]> {
-  let summary = "one 1-D tile behind another";
+  let summary = "concatenation of two 1-D tiles";
   let arguments = (ins TT_Tile:$lhs, TT_Tile:$rhs);
   let results = (outs TT_Tile:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
   let hasVerifier = 1;
 }
 def TT_JoinOp : TTOp<"join", [Pure, SameTypeOperands]> {
-  let summary = "two tiles side by side in a new last dimension of size 2";
+  let summary = "two tiles interleaved in a new last dimension of size 2";
   let arguments = (ins TT_Tile:$lhs, TT_Tile:$rhs);
   let results = (outs TT_Tile:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
@@ -341,7 +341,7 @@ def TT_ElementwiseInlineAsmOp : TTOp<"elementwise_inline_asm", [Elementwise, Con
   }];
 }
 def TT_MapElementwiseOp : TTOp<"map_elementwise", [SameOperandsAndResultShape, RecursiveMemoryEffects]> {
-  let summary = "the region on `pack` elements at a time of each tile; control flow inside may differ from element to element";
+  let summary = "applies the region to `pack` elements of each tile at a time; its control flow may differ for each element";
   let arguments = (ins Variadic<TT_Tile>:$srcs, I32Attr:$pack);
   let results = (outs Variadic<TT_Tile>:$result);
   let regions = (region AnyRegion:$scalarOp);
@@ -388,7 +388,7 @@ def TT_StoreOp : TTOp<"store", [DeclareOpInterfaceMethods<MemoryEffectsOpInterfa
   let hasVerifier = 1;
 }
 def TT_AtomicRMWOp : TTOp<"atomic_rmw", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "read, modify and write each element at once; the result is what was there before";
+  let summary = "atomic read-modify-write of each element; the result is the old value";
   let arguments = (ins TT_RMWOp:$atomic_rmw_op, TT_AnyPtr:$ptr, TT_Any:$val, Optional<TT_BoolLike>:$mask,
                        TT_MemSemantic:$sem, TT_MemSyncScope:$scope);
   let results = (outs TT_Any:$result);
@@ -397,7 +397,7 @@ def TT_AtomicRMWOp : TTOp<"atomic_rmw", [DeclareOpInterfaceMethods<MemoryEffects
   let hasVerifier = 1;
 }
 def TT_AtomicCASOp : TTOp<"atomic_cas", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "write `val` where the element equals `cmp`; the result is what was there before";
+  let summary = "atomic write of `val` if the element equals `cmp`; the result is the old value";
   let arguments = (ins TT_AnyPtr:$ptr, TT_Any:$cmp, TT_Any:$val, TT_MemSemantic:$sem, TT_MemSyncScope:$scope);
   let results = (outs TT_Any:$result);
   let assemblyFormat = "$sem `,` $scope `,` $ptr `,` $cmp `,` $val attr-dict `:` functional-type(operands, $result)";
@@ -446,7 +446,7 @@ def TT_DescriptorStoreOp : TTOp<"descriptor_store", [DeclareOpInterfaceMethods<M
   let hasVerifier = 1;
 }
 def TT_DescriptorReduceOp : TTOp<"descriptor_reduce", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "a block combined with what is at element offsets, each element at once; nothing outside the tensor";
+  let summary = "atomic reduction of a block into memory at element offsets; nothing outside the tensor";
   let arguments = (ins TT_DescriptorReduceKind:$kind, TT_TensorDesc:$desc, TT_Tile:$src, Variadic<I32>:$indices);
   let assemblyFormat = "$kind `,` $desc `[` $indices `]` `,` $src attr-dict `:` qualified(type($desc)) `,` type($src)";
   let hasVerifier = 1;
@@ -538,7 +538,7 @@ def TT_SortOp : TTOp<"sort", [Pure]> {
 // ---- debugging
 
 def TT_PrintOp : TTOp<"print", [MemoryEffects<[MemWrite]>]> {
-  let summary = "print each element with its place";
+  let summary = "print each element with its index";
   let arguments = (ins StrAttr:$prefix, BoolAttr:$hex, Variadic<TT_Any>:$args, DenseI32ArrayAttr:$isSigned);
   let assemblyFormat = "$prefix attr-dict (`:` $args^ `:` type($args))?";
 }

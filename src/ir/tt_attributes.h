@@ -1,4 +1,4 @@
-// The discardable attributes of the tt dialect: what each means, on which operation it stands, who writes it and who reads it.
+// The discardable attributes of the tt dialect: meaning, operation, writers and readers of each.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"

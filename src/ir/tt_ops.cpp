@@ -1,4 +1,4 @@
-// The generated half of the tt dialect, in a file of its own because it compiles slowly; tt.cpp has what is written by hand.
+// The generated code of the tt dialect, in a separate file because it compiles slowly. tt.cpp has the rest.
 #include "ir/tt.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"

@@ -13,7 +13,7 @@ bool isVolatileLoad(LoadOp load) {
   return load.getIsVolatile() || load.getCache() == CacheModifier::CV;
 }
 
-/// Where a store or an atomic operation writes to; null for others.
+/// Returns the pointer to which a store or an atomic operation writes; null for others.
 static Value writtenBy(Operation *op) {
   if (auto store = dyn_cast<StoreOp>(op)) return store.getPtr();
   return isa<AtomicRMWOp, AtomicCASOp>(op) ? op->getOperand(0) : Value();
@@ -23,7 +23,7 @@ bool mayChangeMeanwhile(LoadOp load) {
   if (isVolatileLoad(load)) return true;
   if (!isa_and_nonnull<scf::WhileOp>(load->getParentOfType<LoopLikeOpInterface>().getOperation())) return false;
   Value base = address::baseArgument(load.getPtr());
-  // Pointers from memory: a grouped matrix multiplication reads a table of them in such a loop, and stores through one.
+  // Loaded pointers: a grouped GEMM reads a table of pointers in such a loop, and stores through one of them.
   bool mayBeWritten = load.getCache() == CacheModifier::CG;
   WalkResult walk = load->getParentOfType<FuncOp>().walk([&](Operation *op) {
     Value pointer = writtenBy(op), written = pointer ? Value(address::baseArgument(pointer)) : Value();

@@ -1,15 +1,15 @@
-// Loads of memory that other programs may store to meanwhile. Two loads of one address may return different values there.
+// Loads of memory to which other programs may store at the same time. Two loads of one address may return different values.
 #pragma once
 
 #include "ir/tt.h"
 
 namespace tilewright::tt {
 
-/// Whether the load is volatile, or says that no cache may answer it. Such a load is never merged, moved or repeated.
+/// True if the load is volatile or has the cache modifier cv. Such a load is never merged, moved or repeated.
 bool isVolatileLoad(LoadOp load);
 
-/// Whether two loads of one address, made by two threads, may return different values: the load is volatile, or it is repeated in a
-/// `while` loop and the kernel stores to its memory. The program must load each element once.
+/// True if loads of one address by two threads may return different values. The program must then load each element once. Such a load is
+/// volatile, or it is in a `while` loop and the kernel stores to its memory.
 bool mayChangeMeanwhile(LoadOp load);
 
 } // namespace tilewright::tt

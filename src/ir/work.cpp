@@ -25,7 +25,7 @@ static bool isArithmetic(Operation *op) {
          isa<math::MathDialect>(op->getDialect());
 }
 
-/// A reduction applies its body between all neighbours.
+/// Returns the operations of a reduction, scan or map: those of its region, times the number of applications.
 static double combined(Operation *op) {
   double inside = 0;
   op->getRegion(0).walk([&](Operation *inner) { inside += isArithmetic(inner); });

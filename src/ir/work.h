@@ -1,4 +1,4 @@
-// How much arithmetic a kernel does, for the bench's TFLOP/s and the tuner's first guess.
+// Counts the arithmetic of a kernel, for the benchmark's TFLOP/s and the tuner's initial configuration.
 #pragma once
 
 namespace mlir {
@@ -7,9 +7,9 @@ class Operation;
 
 namespace tilewright {
 
-/// The operations on floats, and those of products of any type, that one execution of `op` does: for each
-/// element of a tile one for an addition, a multiplication, a maximum or minimum, or a function; for each term
-/// of a product two. Masked-off elements count as well. Operations inside a reduction count as part of it.
+/// Returns the number of float operations, and of operations of dots of any type, in one execution of `op`. Each element of a tile counts
+/// one for an addition, a multiplication, a maximum or minimum, or a function. Each term of a dot counts two. Masked-off elements count
+/// too. Operations inside a reduction count as part of it.
 double arithmeticOf(mlir::Operation *op);
 
 } // namespace tilewright

@@ -1,10 +1,9 @@
-// An argument's address is followed forwards, through arithmetic, tiles, loops, branches and calls, until it reaches an operation that
-// writes:
+// Follows the address of each argument forwards, through arithmetic, tiles, loops, branches and calls, to operations that write:
 //
 //   %p = tt.splat %out       %q = tt.addptr %p, %offsets      tt.store %q, %v        %out is written
-//   %v = tt.load %x_ptrs                                                             a loaded value is no address: the walk ends here
+//   %v = tt.load %x_ptrs                                                             a loaded value is not an address: the walk ends here
 //
-// It may find too many arguments, but never too few: whatever is computed from an address counts as an address.
+// The result is conservative: every value computed from an address counts as an address.
 
 #include "ir/written_arguments.h"
 
@@ -20,7 +19,7 @@ namespace tilewright {
 
 namespace {
 
-/// Whether the operation may write to what this operand points to.
+/// True if the operation may write through this operand.
 bool writesThrough(OpOperand &use) {
   Operation *op = use.getOwner();
   if (auto store = dyn_cast<tt::StoreOp>(op)) return use.get() == store.getPtr();
@@ -75,7 +74,7 @@ private:
     add(loop.getResult(index));
   }
 
-  /// The value leaves its block.
+  /// Follows a value that leaves its block.
   void followExit(Operation *exit, unsigned index) {
     Operation *parent = exit->getParentOp();
     if (auto branch = dyn_cast<BranchOpInterface>(exit)) {
@@ -88,7 +87,7 @@ private:
       add(loop.getAfterArguments()[index - 1]);
       add(loop.getResult(index - 1));
     } else if (auto function = dyn_cast<tt::FuncOp>(parent)) {
-      // The value is a result of the calls of a function that was not inlined.
+      // The value is a result of the calls of this function.
       if (std::optional<SymbolTable::UseRange> uses = SymbolTable::getSymbolUses(function, function->getParentOp()))
         for (const SymbolTable::SymbolUse &use : *uses)
           if (index < use.getUser()->getNumResults()) add(use.getUser()->getResult(index));

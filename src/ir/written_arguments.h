@@ -1,4 +1,4 @@
-// Which arguments a kernel may write to: a launch must not pass read-only memory for these.
+// Finds the arguments to which a kernel may write. A launch must not pass read-only memory for these.
 #pragma once
 
 #include "ir/tt.h"
@@ -7,8 +7,8 @@
 
 namespace tilewright {
 
-/// For each argument of `kernel`, whether a store or an atomic may reach memory through it. Where a pointer comes from several arguments
-/// (a select, a branch), all of them count.
+/// Returns a flag for each argument of `kernel`: true if a store or an atomic may write through it. If a pointer comes from several
+/// arguments (a select, a branch), all of them count.
 std::vector<bool> writtenArguments(tt::FuncOp kernel);
 
 } // namespace tilewright

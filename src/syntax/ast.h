@@ -1,5 +1,5 @@
-// The syntax tree of a Python module. All of Python's statements and expressions are represented, because a kernel file also holds host
-// code; the front end gives meaning to the part that kernels reach. Nodes are owned by their Module and never change after parsing.
+// The syntax tree of a Python module. It represents all statements and expressions of Python, because a kernel file also contains host
+// code. The front end compiles the part that kernels use. The Module owns the nodes, which never change after parsing.
 #pragma once
 
 #include "support/source.h"
@@ -65,7 +65,7 @@ struct NameExpr : ExprOf<ExprKind::name> {
   using ExprOf::ExprOf;
   std::string name;
 };
-/// A value of 128 bits; a longer literal is an error of ours, not of Python's.
+/// A value of 128 bits. A longer literal is an error, unlike in Python.
 struct IntegerExpr : ExprOf<ExprKind::integer> {
   using ExprOf::ExprOf;
   __int128 value = 0;
@@ -372,7 +372,7 @@ struct ClassStmt : StmtOf<StmtKind::class_> {
   std::vector<Keyword> keywords;
   Block body;
 };
-/// Host code only: the patterns are parsed and dropped; `subject` and the bodies are kept.
+/// Host code only: the parser drops the patterns, and keeps `subject` and the bodies.
 struct MatchStmt : StmtOf<StmtKind::match> {
   using StmtOf::StmtOf;
   Expr *subject = nullptr;

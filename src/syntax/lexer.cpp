@@ -1,9 +1,9 @@
-// Python's lexical grammar has three kinds of memory, and each is a stack here:
-//   - the indentation of the open blocks, from which indent and dedent tokens are made;
-//   - the open brackets, inside which line breaks mean nothing;
-//   - the open f-strings, whose text is read one way and whose {fields} another.
-// A field of an f-string is a bracket as well: f"{a[1]:>{w}}" opens '{', '[', closes ']', turns to text again at ':', and so on.
-// Everything is one loop over these stacks, so no input can overflow the machine's stack.
+// The state of Python's lexical grammar consists of three stacks:
+//   - the indentation of the open blocks, for indent and dedent tokens
+//   - the open brackets, inside which line breaks have no meaning
+//   - the open f-strings, whose text and {fields} are read differently
+// A field of an f-string is a bracket too: f"{a[1]:>{w}}" opens '{', '[', closes ']', returns to text at ':', and so on. The lexer is one
+// loop over these stacks, so no input can overflow the native stack.
 
 #include "syntax/lexer.h"
 
@@ -29,7 +29,7 @@ std::string describe(Tok kind) {
 
 namespace {
 
-// One table lookup answers most of what the lexer asks about a byte.
+// Character classes, for one table lookup for each byte.
 enum CharClass : uint8_t { isLetter = 1, isDigit = 2, isHexDigit = 4, isBlank = 8 };
 struct CharTable {
   uint8_t bits[256] = {};
@@ -38,7 +38,7 @@ struct CharTable {
       bits[c] = bits[c - 32] = isLetter;
     bits[static_cast<int>('_')] = isLetter;
     for (int c = 0x80; c < 0x100; ++c)
-      bits[c] = isLetter; // checked once the name is complete
+      bits[c] = isLetter; // checked when the name is complete
     for (int c = '0'; c <= '9'; ++c)
       bits[c] = isDigit | isHexDigit;
     for (int c = 'a'; c <= 'f'; ++c)
@@ -71,7 +71,7 @@ constexpr KeywordStarts keywordStarts;
 
 Tok keywordOrName(std::string_view text) {
   if (text.size() < 2 || text.size() > 8) return Tok::name;
-  // Sorted by length, so that a name is compared with the few keywords of its own length.
+  // Keywords are sorted by length, so a name is compared only with the keywords of its length.
   for (size_t i = keywordStarts.at[text.size()]; i < keywordStarts.at[text.size() + 1]; ++i)
     if (keywords[i].spelling[0] == text[0] && keywords[i].spelling == text) return keywords[i].kind;
   return Tok::name;
@@ -81,7 +81,7 @@ struct Bracket {
   char open; // '(' '[' '{'
   uint32_t begin;
   bool isField;  // the '{' of an f-string
-  bool inFormat; // past the field's ':'
+  bool inFormat; // after the field's ':'
 };
 
 struct FString {
@@ -89,12 +89,12 @@ struct FString {
   char quote;
   bool triple;
   bool raw;
-  size_t brackets; // how many were open before it
+  size_t brackets; // the number of brackets open before it
 };
 
 struct Indentation {
   int64_t column;      // tabs go to the next multiple of 8
-  int64_t columnTabs1; // tabs are one column wide: where the two orders of lines differ, the meaning depends on the width of tabs
+  int64_t columnTabs1; // tabs are one column wide; if the two columns order lines differently, the meaning depends on the tab width
 };
 
 class Lexer {
@@ -138,7 +138,7 @@ private:
   void finish();
 
   static constexpr int64_t maxErrors = 10;
-  static constexpr size_t maxDepth = 400; // the parser's limit is lower; this one only bounds the stacks
+  static constexpr size_t maxDepth = 400; // bounds the stacks; the parser's limit is lower
 
   const SourceFile &source;
   std::string_view text;
@@ -247,7 +247,7 @@ void Lexer::changeIndentation(Indentation now) {
   }
   if (indents.size() == 1 && now.column < indents.back().column)
     return fail(lineBegin, at + 1, Diag::badIndentation,
-                {"this line is indented less than the first statement of the source", "indent both alike"});
+                {"this line is indented less than the first statement of the source", "indent both equally"});
   fail(lineBegin, at, Diag::badIndentation,
        {"this indentation does not match any block above", "align the line with the block that it belongs to"});
 }
@@ -352,8 +352,8 @@ void Lexer::string(uint32_t begin, std::string_view prefix) {
   push(Tok::string, begin);
 }
 
-// The text of an f-string, or of the format of a field, up to where something else begins.
-/// What follows a backslash is neither a brace of a field nor the end of the string.
+/// Skips an escape in the text of an f-string, or of a field's format. The character after a backslash is neither the brace of a field nor
+/// the end of the string.
 void Lexer::skipEscape(bool raw) {
   char next = peek(1);
   if (next == '{' || next == '}') {
@@ -377,7 +377,7 @@ void Lexer::openField() {
   push(Tok::leftBrace, begin);
 }
 
-/// Whether the string ends here: at its quotes or, if they are missing, where the line or the text ends.
+/// Closes the string at its quotes or, if they are missing, at the end of the line or the text.
 void Lexer::closeString(uint32_t quotes) {
   brackets.resize(fstrings.back().brackets);
   fstrings.pop_back();
@@ -426,7 +426,7 @@ void Lexer::fstringText() {
   closeString(0);
 }
 
-// Digits with single underscores between them. `last` is the character before.
+// Skips digits with single underscores between them. `last` is the previous character.
 void Lexer::digits(int classes, char last) {
   for (; at < size; ++at) {
     char c = text[at];
@@ -479,7 +479,7 @@ void Lexer::number() {
       return badNumber(begin, "a decimal number cannot begin with 0", "write " + octal + ", or 0o" + octal + " for an octal number");
     }
   }
-  // "1if x else 2" is Python, "1abc" is not.
+  // "1if x else 2" is valid Python, "1abc" is not.
   if (at < size && is(text[at], isLetter)) {
     uint32_t end = at;
     while (end < size && is(text[end], isLetter | isDigit))
@@ -522,7 +522,7 @@ void Lexer::close(char c) {
     std::string right(1, open == '(' ? ')' : open == '[' ? ']' : '}');
     fail(begin, at, Diag::mismatchedBracket,
          {std::string(1, c), std::string(1, open), std::to_string(lineOf(brackets.back().begin)), right});
-    errors = maxErrors + 1; // what follows would only be more of the same
+    errors = maxErrors + 1; // stops here: more errors would repeat this one
     at = size;
     return;
   }
@@ -592,8 +592,8 @@ void Lexer::strangeCharacter() {
   fail(begin, at, Diag::invalidCharacter, {name, c == '$' || c == '?' || c == '`' ? "" : "remove it"});
 }
 
-// Characters beyond ASCII that cannot be part of a name: signs, punctuation, spaces, emoji. A short list of ranges instead of Unicode's
-// full tables; a letter is never refused.
+// True if a character beyond ASCII may be part of a name. A short list of ranges excludes signs, punctuation, spaces and emoji, instead of
+// Unicode's full tables. It accepts every letter.
 bool isNameCharacter(uint32_t c) {
   struct Range {
     uint32_t first, last;
@@ -617,7 +617,8 @@ bool Lexer::checkName(uint32_t begin) {
     if (c >= 0x80 && !isNameCharacter(c)) {
       std::string advice;
       if (c == 0x2018 || c == 0x2019 || c == 0x201c || c == 0x201d) advice = "use the plain quotes ' or \"";
-      if (c == 0xa0 || (c >= 0x2000 && c <= 0x200d) || c == 0x3000 || c == 0xfeff) advice = "it looks like a space or nothing; replace it";
+      if (c == 0xa0 || (c >= 0x2000 && c <= 0x200d) || c == 0x3000 || c == 0xfeff)
+        advice = "it is invisible or looks like a space; replace it";
       if ((c >= 0x2010 && c <= 0x2015) || c == 0x2212) advice = "use the plain minus '-'";
       if (c == 0xd7) advice = "use '*' to multiply";
       std::string code = llvm::utohexstr(c);

@@ -1,4 +1,4 @@
-// The values of literals: escapes in strings, numbers with underscores in any base.
+// Decodes literals: escapes in strings, numbers with underscores in any base.
 
 #include "syntax/lexer.h"
 
@@ -49,7 +49,7 @@ public:
     out.reserve(end - at);
     while (at < end) {
       char c = text[at];
-      if (c == '\r') { // line breaks in a string are "\n" whatever the file has
+      if (c == '\r') { // line breaks in a string are always "\n"
         out += '\n';
         at += at + 1 < end && text[at + 1] == '\n' ? 2 : 1;
       } else if (style.formatted && (c == '{' || c == '}')) {
@@ -120,7 +120,7 @@ private:
       break;
     default: break;
     }
-    // Python keeps the backslash of an escape it does not know. An f-string's "\{" is a backslash before a brace.
+    // Python keeps the backslash of an unknown escape. An f-string's "\{" is a backslash before a brace.
     out += '\\';
     --at;
     if (style.formatted && (c == '{' || c == '}')) return;
@@ -194,7 +194,7 @@ double decodeFloat(std::string_view spelling) {
     if (c != '_') digits += c;
   double value = 0;
   if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec == std::errc()) return value;
-  // Beyond the range of doubles the result is the nearest value: infinity or zero.
+  // Outside the range of doubles, the result is infinity or zero.
   llvm::APFloat wide(llvm::APFloat::IEEEdouble());
   if (llvm::Expected<llvm::APFloat::opStatus> status = wide.convertFromString(digits, llvm::APFloat::rmNearestTiesToEven); !status)
     llvm::consumeError(status.takeError());

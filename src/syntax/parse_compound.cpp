@@ -1,4 +1,4 @@
-// Statements with blocks of their own. Each makes its node once the header is read, because a compound statement's range is its header.
+// Compound statements. Each node is created after its header, because the range of a compound statement is its header.
 
 #include "syntax/parser_impl.h"
 
@@ -157,7 +157,7 @@ Stmt *Parser::decorated() {
   return nullptr;
 }
 
-// [T: int, *Ts, **P = ...] means nothing to a compiler; the brackets only have to match, which the lexer has checked.
+// Skips [T: int, *Ts, **P = ...], which the compiler ignores. The lexer has checked that the brackets match.
 void Parser::typeParameters() {
   if (!at(Tok::leftSquare)) return;
   int64_t open = 0;
@@ -197,7 +197,7 @@ std::string Parser::parameterName(const std::vector<Parameter> &before) {
   if (at(Tok::leftParen)) fail(range, Diag::invalidParameter, {"a parameter is a plain name", "unpack the tuple in the body"});
   std::string name = identifier("the name of a parameter");
   for (const Parameter &other : before)
-    if (other.name == name) fail(range, Diag::invalidParameter, {"the parameter '" + name + "' stands twice", "rename one of them"});
+    if (other.name == name) fail(range, Diag::invalidParameter, {"the parameter '" + name + "' is given twice", "rename one of them"});
   return name;
 }
 
@@ -213,7 +213,7 @@ std::vector<Parameter> Parser::parameters(Tok end, bool annotations) {
     }
     if (accept(Tok::slash)) {
       if (list.empty()) fail(range, Diag::invalidParameter, {"'/' needs a parameter before it", ""});
-      if (sawSlash || sawStar) fail(range, Diag::invalidParameter, {sawSlash ? "'/' stands twice" : "'/' must stand before '*'", ""});
+      if (sawSlash || sawStar) fail(range, Diag::invalidParameter, {sawSlash ? "'/' is given twice" : "'/' must stand before '*'", ""});
       sawSlash = true;
       for (Parameter &parameter : list)
         parameter.kind = ParameterKind::positionalOnly;
@@ -223,7 +223,7 @@ std::vector<Parameter> Parser::parameters(Tok end, bool annotations) {
     Parameter parameter;
     if (at(Tok::star)) {
       if (sawStar)
-        fail(range, Diag::invalidParameter, {"'*' stands twice", "only one parameter can take the remaining positional arguments"});
+        fail(range, Diag::invalidParameter, {"'*' is given twice", "only one parameter can take the remaining positional arguments"});
       accept(Tok::star);
       sawStar = keywordOnly = true;
       if (at(Tok::comma)) {
@@ -278,7 +278,7 @@ Stmt *Parser::classStatement(std::vector<Expr *> decorators) {
   return node;
 }
 
-// `match` is an ordinary name unless a block of cases follows its line.
+// True if `match` begins a match statement. It is an ordinary name unless a block of cases follows its line.
 bool Parser::atMatchStatement() const {
   if (!atName("match") || peekKind(1) == Tok::newline) return false;
   size_t i = next;

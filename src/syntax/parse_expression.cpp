@@ -1,4 +1,5 @@
-// Python's expressions, loosest binding first: each rule calls the next tighter one. One function handles all binary operators.
+// Python's expressions, lowest precedence first. Each rule calls the rule of the next higher precedence. One function handles all binary
+// operators.
 
 #include "syntax/parser_impl.h"
 
@@ -232,7 +233,7 @@ BinaryOperator binaryOperator(Tok kind) {
 }
 } // namespace
 
-// Operators that bind at least as tightly as `minimum`, all grouping to the left.
+// Parses operators with a precedence of at least `minimum`, all left-associative.
 Expr *Parser::binary(int64_t minimum) {
   Chain links(*this);
   uint32_t start = begin();
@@ -291,7 +292,7 @@ Expr *Parser::power() {
   return node;
 }
 
-// An atom and its trailers: .name (arguments) [index].
+// Parses an atom and its trailers: .name (arguments) [index].
 Expr *Parser::primary() {
   Chain links(*this);
   uint32_t start = begin();
@@ -399,7 +400,7 @@ void Parser::arguments(std::vector<Expr *> &args, std::vector<Keyword> &keywords
         value = comprehension(ComprehensionKind::generator, start, value, nullptr);
         bool alone = args.empty() && keywords.empty() && (at(Tok::rightParen) || (at(Tok::comma) && peekKind(1) == Tok::rightParen));
         if (!alone)
-          fail(value->range, Diag::invalidArgument, {"a generator expression beside other arguments needs parentheses of its own", ""});
+          fail(value->range, Diag::invalidArgument, {"a generator expression with other arguments needs its own parentheses", ""});
       } else if (at(Tok::assign)) {
         fail(rangeFrom(start), Diag::invalidArgument, {"only a name can stand before '=' in a call", "write '==' to compare"});
       } else if (!star && sawUnpacking) {
@@ -475,7 +476,7 @@ Expr *Parser::number() {
   return node;
 }
 
-// Adjacent literals are one string; if one of them is an f-string, all of it is.
+// Joins adjacent string literals. If one of them is an f-string, the result is an f-string.
 Expr *Parser::strings() {
   size_t count = 0;
   while (peekKind(count) == Tok::string)
@@ -503,7 +504,7 @@ Expr *Parser::strings() {
     if (!at(Tok::fstringEnd)) failExpected("the end of the f-string", "");
     accept(Tok::fstringEnd);
   }
-  // Literal text between two values is one piece, however it was written.
+  // Literal text between two values is one part.
   std::vector<FStringExpr::Part> parts;
   for (FStringExpr::Part &part : node->parts) {
     if (!part.value && !parts.empty() && !parts.back().value)
@@ -543,7 +544,7 @@ Expr *Parser::plainStrings(size_t count) {
   return node;
 }
 
-// Text and fields up to `end`: the end of the f-string, or the '}' after a format.
+// Parses text and fields up to `end`: the end of the f-string, or the '}' after a format.
 void Parser::fstring(FStringExpr *out, Tok end, bool raw) {
   while (!failed && !at(end)) {
     if (at(Tok::fstringMiddle)) {
@@ -697,7 +698,7 @@ Expr *Parser::braceDisplay() {
   }
 }
 
-// Parses from the first `for` on; the element stands before it.
+// Parses from the first `for` on. The element before it is already parsed.
 Expr *Parser::comprehension(ComprehensionKind what, uint32_t start, Expr *element, Expr *value) {
   if (isa<StarredExpr>(element)) fail(element->range, Diag::unexpectedToken, {"'*'", "unpacking is not possible in a comprehension"});
   std::vector<ComprehensionExpr::For> loops;

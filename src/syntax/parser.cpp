@@ -1,4 +1,4 @@
-// Python's statements, the tokens below them, and what happens after a mistake. Expressions are in parse_expression.cpp.
+// Python's statements, access to tokens, and error recovery. Expressions are in parse_expression.cpp.
 
 #include "syntax/parser.h"
 #include "syntax/parser_impl.h"
@@ -14,7 +14,7 @@ using llvm::isa;
 std::shared_ptr<const Module> parse(std::shared_ptr<const SourceFile> source, Diagnostics &diagnostics) {
   size_t before = diagnostics.all().size();
   std::vector<Token> tokens = lex(*source, diagnostics);
-  if (diagnostics.all().size() != before) return nullptr; // what the parser would say about such tokens helps nobody
+  if (diagnostics.all().size() != before) return nullptr; // parser errors about invalid tokens would be misleading
   return Parser(std::move(source), std::move(tokens), diagnostics).run();
 }
 
@@ -27,7 +27,7 @@ std::shared_ptr<const Module> Parser::run() {
   while (tokens[next].kind != Tok::endOfFile) {
     Block statements = statementsUntilDedent();
     module->body.insert(module->body.end(), statements.begin(), statements.end());
-    if (tokens[next].kind != Tok::endOfFile) ++next; // the end of a block whose start was skipped after a mistake
+    if (tokens[next].kind != Tok::endOfFile) ++next; // the end of a block whose start was skipped after an error
   }
   if (errors != 0) return nullptr;
   return module;
@@ -76,14 +76,14 @@ void Parser::fail(SourceRange range, Diag id, std::initializer_list<std::string>
   diagnostics.error(range, id, args);
 }
 
-// Reports a mistake after which the text can still be read as it stands.
+// Reports an error after which parsing continues at the current token.
 void Parser::report(SourceRange range, Diag id, std::initializer_list<std::string> args) {
   ++errors;
   diagnostics.error(range, id, args);
   if (errors >= maxErrors) next = tokens.size() - 1;
 }
 
-// Something that is missing is reported after the last token if the line ends here, otherwise at the present one.
+// Reports something missing: after the last token if the line ends here, otherwise at the current token.
 void Parser::failExpected(std::string what, std::string advice) {
   bool lineEnds = at(Tok::newline) || at(Tok::endOfFile) || at(Tok::indent) || at(Tok::dedent);
   SourceRange range = lineEnds ? SourceRange{source.get(), previousEnd, previousEnd} : tokenRange();
@@ -118,7 +118,7 @@ void Parser::expectEndOfHeader(std::string header, SourceRange start) {
   accept(Tok::colon);
 }
 
-// Skips the rest of the statement with the mistake: its line, its block, and the blocks that continue it.
+// Skips the rest of the statement with the error: its line, its block, and the blocks that continue it.
 void Parser::recover() {
   failed = false;
   if (errors >= maxErrors) {
@@ -154,7 +154,7 @@ Block Parser::statementsUntilDedent() {
   return out;
 }
 
-// The statements after a ':' just taken.
+// Parses the statements after a ':'.
 Block Parser::block(std::string header, uint32_t headerBegin) {
   Block out;
   if (failed) return out;
@@ -260,7 +260,7 @@ static std::string describeTarget(Expr *expr) {
   }
 }
 
-// Reports and answers false if nothing can be stored to `target`. `single`: where a tuple or list is not allowed either.
+// Reports an error and returns false if `target` cannot be assigned. `single`: a tuple or list is not allowed either.
 bool Parser::checkTarget(Expr *target, std::string action, bool single) {
   auto checkAll = [&](const std::vector<Expr *> &elements) {
     for (Expr *element : elements) {

@@ -9,9 +9,9 @@ namespace tilewright {
 /// Indented text (the source of a method or a nested function) is accepted: its common leading indentation is removed.
 std::shared_ptr<const ast::Module> parse(std::shared_ptr<const SourceFile> source, Diagnostics &diagnostics);
 
-/// The tree as text, one node a line, indented: what `--emit ast` shows.
+/// Returns the tree as text, one node a line, indented, for `--emit ast`.
 std::string printAst(const ast::Module &module);
-/// How the text spells an operator with one operand: "not".
+/// Returns the text of a unary operator: "not".
 const char *operatorText(ast::UnaryOp op);
 
 } // namespace tilewright

@@ -1,13 +1,12 @@
-// The recursive-descent parser, shared by parse_expression.cpp and parser.cpp (statements). Not for other folders.
+// The recursive-descent parser, for the files of this folder: parser.cpp, parse_compound.cpp and parse_expression.cpp.
 //
-// How errors work without exceptions. The first mistake in a statement is reported, and from then on `kind()` answers Tok::error whatever
-// the text holds: no rule accepts that, so every rule returns at once (with some node, never null where one is promised) and the parser
-// unwinds to the loop over statements. That loop puts the real tokens back, skips to the next statement and goes on, so that one run
-// reports the mistakes of several statements.
+// Errors work without exceptions. The parser reports the first error in a statement, and then `kind()` returns Tok::error. No rule accepts
+// this token, so every rule returns (with some node, never null if one is required), and the parser unwinds to the loop over statements.
+// That loop restores the tokens, skips to the next statement and continues. So one run reports the errors of several statements.
 //
-// How deep it may go. `depth` counts nesting, and a small stack ends it earlier, so the machine's stack is safe here. Chains such as a.b.c
-// or a + b + c nest to the left without recursion in the parser, but whatever walks the tree recurses; `chain` counts them, so that no tree
-// is too deep for a walker.
+// The depth is limited. `depth` counts nesting, and a small stack ends it earlier, so the parser cannot overflow the native stack. Chains
+// such as a.b.c or a + b + c nest to the left without recursion in the parser, but every tree walk recurses. `chain` counts them, so that
+// no tree is too deep for a walk.
 #pragma once
 
 #include "support/stack.h"
@@ -110,9 +109,9 @@ private:
 
   template <typename T> T *make(SourceRange range) { return module->make<T>(range); }
 
-  /// One more level of nesting for as long as it lives; false (after an error) if that is too deep.
+  /// Adds a level of nesting during its lifetime. Reports an error if the nesting is too deep.
   class Level;
-  /// The chain length of one operand or trailer sequence, merged into its parent's at the end.
+  /// The chain length of one operand or trailer sequence. Its destructor merges it into the parent's.
   class Chain;
 
   static constexpr int64_t maxDepth = 200;

@@ -1,4 +1,4 @@
-// The tree as text: one node a line, two blanks deeper than its parent; each child stands under the name of its role.
+// Prints the tree as text: one node a line, indented by two spaces more than its parent. Each child has the name of its role:
 //   function scale
 //     parameter x
 //     assign
@@ -37,7 +37,7 @@ std::string quoted(std::string_view text) {
   return out + "'";
 }
 
-std::string spelled(__int128 value) {
+std::string textOf(__int128 value) {
   if (value == 0) return "0";
   std::string digits;
   for (unsigned __int128 rest = static_cast<unsigned __int128>(value); rest != 0; rest /= 10)
@@ -45,18 +45,18 @@ std::string spelled(__int128 value) {
   return digits;
 }
 
-std::string spelled(double value) {
+std::string textOf(double value) {
   char buffer[40];
   std::to_chars_result end = std::to_chars(buffer, buffer + sizeof(buffer), value);
   std::string text(buffer, end.ptr);
   return text.find_first_not_of("0123456789") == std::string::npos ? text + ".0" : text;
 }
 
-const char *spelled(BinaryOp op) {
+const char *textOf(BinaryOp op) {
   static constexpr const char *names[] = {"+", "-", "*", "@", "/", "//", "%", "**", "<<", ">>", "&", "|", "^"};
   return names[static_cast<size_t>(op)];
 }
-const char *spelled(CompareOp op) {
+const char *textOf(CompareOp op) {
   static constexpr const char *names[] = {"==", "!=", "<", "<=", ">", ">=", "is", "is not", "in", "not in"};
   return names[static_cast<size_t>(op)];
 }
@@ -110,8 +110,8 @@ private:
 std::string Printer::head(const Expr &expr) {
   switch (expr.kind) {
   case ExprKind::name: return "name " + cast<NameExpr>(expr).name;
-  case ExprKind::integer: return "integer " + spelled(cast<IntegerExpr>(expr).value);
-  case ExprKind::floating: return "float " + spelled(cast<FloatExpr>(expr).value);
+  case ExprKind::integer: return "integer " + textOf(cast<IntegerExpr>(expr).value);
+  case ExprKind::floating: return "float " + textOf(cast<FloatExpr>(expr).value);
   case ExprKind::string: return (cast<StringExpr>(expr).isBytes ? "bytes " : "string ") + quoted(cast<StringExpr>(expr).value);
   case ExprKind::boolean: return cast<BoolExpr>(expr).value ? "True" : "False";
   case ExprKind::none: return "None";
@@ -127,12 +127,12 @@ std::string Printer::head(const Expr &expr) {
   case ExprKind::call: return "call";
   case ExprKind::starred: return "starred";
   case ExprKind::unary: return std::string("unary ") + operatorText(cast<UnaryExpr>(expr).op);
-  case ExprKind::binary: return std::string("binary ") + spelled(cast<BinaryExpr>(expr).op);
+  case ExprKind::binary: return std::string("binary ") + textOf(cast<BinaryExpr>(expr).op);
   case ExprKind::boolean_op: return cast<BoolOpExpr>(expr).isAnd ? "and" : "or";
   case ExprKind::compare: {
     std::string text = "compare";
     for (CompareOp op : cast<CompareExpr>(expr).ops)
-      text += std::string(" ") + spelled(op);
+      text += std::string(" ") + textOf(op);
     return text;
   }
   case ExprKind::conditional: return "conditional";
@@ -154,7 +154,7 @@ void Printer::print(const char *role, const Expr *expr) {
   inside([&] { children(*expr); });
 }
 
-// Long: one case for each kind of expression, to be read as a table.
+// Long, but a table: one case for each kind of expression.
 void Printer::children(const Expr &expr) {
   switch (expr.kind) {
   case ExprKind::name:
@@ -235,7 +235,7 @@ std::string Printer::head(const Stmt &statement) {
   switch (statement.kind) {
   case StmtKind::expression: return "expression";
   case StmtKind::assign: return "assign";
-  case StmtKind::augAssign: return std::string("assign ") + spelled(cast<AugAssignStmt>(statement).op) + "=";
+  case StmtKind::augAssign: return std::string("assign ") + textOf(cast<AugAssignStmt>(statement).op) + "=";
   case StmtKind::annAssign: return "declare";
   case StmtKind::return_: return "return";
   case StmtKind::pass: return "pass";
@@ -266,7 +266,7 @@ std::string Printer::head(const Stmt &statement) {
   return "";
 }
 
-// Long: one case for each kind of statement, to be read as a table.
+// Long, but a table: one case for each kind of statement.
 void Printer::print(const Stmt &statement) {
   line(head(statement));
   ++depth;

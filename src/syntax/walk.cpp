@@ -1,5 +1,5 @@
-// One complete list of the parts of each kind of node. Functions that collect names, hash or search need only a few lines on top of it, and
-// none of them can forget a kind of expression.
+// Visits the parts of each kind of node. Functions that collect names, hash or search the tree use it, so none of them can miss a kind of
+// expression.
 #include "syntax/walk.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -44,7 +44,7 @@ void visitComprehension(const ComprehensionExpr &expr, VisitExpr visit) {
 
 } // namespace
 
-// Long: one case for each kind of expression, to be read as a table.
+// Long, but a table: one case for each kind of expression.
 void forEachPart(const Expr &expr, VisitExpr visit) {
   switch (expr.kind) {
   case ExprKind::name:
@@ -91,7 +91,7 @@ void forEachPart(const Expr &expr, VisitExpr visit) {
   }
 }
 
-// Long: one case for each kind of statement, to be read as a table.
+// Long, but a table: one case for each kind of statement.
 void forEachPart(const Stmt &stmt, VisitExpr visit, llvm::function_ref<void(const Stmt &)> visitStmt) {
   auto block = [&](const Block &statements) {
     for (const Stmt *inner : statements)
@@ -179,7 +179,7 @@ struct Binder {
       if (one) target(*one);
   }
   void expression(const Expr &expr) {
-    if (const auto *lambda = llvm::dyn_cast<LambdaExpr>(&expr)) // its body is a scope of its own
+    if (const auto *lambda = llvm::dyn_cast<LambdaExpr>(&expr)) // its body is a separate scope
       return visitDefaults(lambda->parameters, [&](const Expr &part) { expression(part); });
     if (const auto *named = llvm::dyn_cast<NamedExpr>(&expr)) names.insert(named->name);
     forEachPart(expr, [&](const Expr &part) { expression(part); });
@@ -205,7 +205,7 @@ struct Binder {
       break;
     case StmtKind::import: imported(cast<ImportStmt>(stmt).names); break;
     case StmtKind::importFrom: imported(cast<ImportFromStmt>(stmt).names); break;
-    case StmtKind::function: { // the body is a scope of its own
+    case StmtKind::function: { // the body is a separate scope
       const auto &function = cast<FunctionStmt>(stmt);
       names.insert(function.name);
       for (const Expr *decorator : function.decorators)

@@ -60,7 +60,7 @@ GUIDES = [  # (expression for the message, kind that is wrong, kinds that may be
     (r"does not take int", "pointer", FLOATS),
     (r"pointer<.*fp\d+|'(//|%|&|\||<<|>>|\^)' cannot be applied.*fp|integer scalars, not fp|a mask must be", "pointer", INTEGERS + ["*i1:16"]),
     (r"'(//|%)' cannot be applied.*fp|integer scalars, not fp", "scalar", ["i32"]),
-    (r"has the value|must be known|static assertion|is not a condition|elements, the new shape|arange", "constexpr", None),
+    (r"has the value|must be known|static assertion|is not a condition|the new shape has|arange", "constexpr", None),
 ]
 
 

@@ -6,5 +6,5 @@ import triton.language as tl
 @triton.jit(any_size=True)
 def k(x):
     i = tl.arange(0, 24)
-    # CHECK: :[[#@LINE+1]]:5: error: 'tt.atomic_cas' is not there for a tile of tensor<24x!tt.ptr<i32>>, which has a size that is no power of 2
+    # CHECK: :[[#@LINE+1]]:5: error: 'tt.atomic_cas' does not support a tile of tensor<24x!tt.ptr<i32>>, which has a size that is not a power of 2
     tl.atomic_cas(x + i, i, i)

@@ -13,13 +13,13 @@
 # RUN: tilewright compile %t/k.py --kernel k --signature '*i32, HOW="={eax},0"' --emit obj -o %t.o
 # RUN: tilewright compile %t/k.py --kernel k --signature '*i32, HOW="=x,m"' --emit obj -o %t.o
 
-# CHECK_MEMORY: k.py:7:9: error: the constraint '=m' of this assembly names no register of this target that holds i32
-# CHECK_MEMORY: help: registers are named as in LLVM
-# FLAG: error: the constraint '=@ccz' of this assembly names no register of this target that holds i32
-# INDIRECT: error: the constraint '=*r' of this assembly names no register of this target that holds i32
-# X87: error: the constraint '=f' of this assembly names no register of this target that holds i32
+# CHECK_MEMORY: k.py:7:9: error: the constraint '=m' of this assembly names no register of this target that can hold i32
+# CHECK_MEMORY: help: constraints are named as in LLVM
+# FLAG: error: the constraint '=@ccz' of this assembly names no register of this target that can hold i32
+# INDIRECT: error: the constraint '=*r' of this assembly names no register of this target that can hold i32
+# X87: error: the constraint '=f' of this assembly names no register of this target that can hold i32
 # TIED: error: the constraint '1' of this assembly is tied to an output that does not exist
-# ORDER: error: the constraint '=r' of this assembly stands after constraints that it must precede
+# ORDER: error: the constraint '=r' of this assembly is in the wrong order
 # CLOBBER: error: the constraint '~memory' of this assembly is no clobber
 # NONE: error: this assembly has 1 output and 1 input operands, but its constraints '' name 0 output and 0 input
 # FEW: error: this assembly has 1 output and 1 input operands, but its constraints '=r' name 1 output and 0 input

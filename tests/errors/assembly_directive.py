@@ -8,7 +8,7 @@
 # RUN: not tilewright compile %t/k.py --kernel k --signature '*i32, TEXT=".macro m"' --emit obj -o %t.o 2>&1 | FileCheck %s --check-prefix=MACRO
 # RUN: tilewright compile %t/k.py --kernel k --signature '*i32, TEXT=".p2align 4; .Lhere${:uid}: .byte 0x90; .align 16"' --emit obj -o %t.o
 
-# CHECK_REPEAT: k.py:7:9: error: inline assembly of CPUs has instructions, labels and data, not '.rept'
+# CHECK_REPEAT: k.py:7:9: error: inline assembly for CPUs may contain instructions, labels and data, but not '.rept'
 # CHECK_REPEAT: help: allowed are .byte, .short, .long, .quad, and .align, .balign and .p2align up to 64 bytes
 # FILL: not '.fill'
 # ALIGN: not '.align 1073741824'

@@ -10,7 +10,7 @@
 # RUN: tilewright compile %t/k.py --kernel k --signature '*i32, TEXT="addl $$16, ${0:k}"' --emit obj -o %t.o
 
 # CHECK_NUMBER: k.py:7:9: error: this assembly cannot be read: there is no operand $16: the last one is $1
-# CHECK_NUMBER: help: operands are $0, $1, ..., outputs first; a '$' of the assembly itself, as before constants of x86, is written $$
+# CHECK_NUMBER: help: operands are $0, $1, ..., outputs first; write a '$' of the assembly itself, as before x86 constants, as $$
 # END: k.py:7:9: error: this assembly cannot be read: a '$' stands before the end, not before an operand's number
 # OTHER: error: this assembly cannot be read: a '$' stands before '(', not before an operand's number
 # BRACE: error: this assembly cannot be read: '${' has no '}'

@@ -3,7 +3,7 @@ import triton
 import triton.language as tl
 
 
-# CHECK: error: kernel 'k' has two @triton.autotune
+# CHECK: error: kernel 'k' has two @triton.autotune decorators
 # CHECK: help: put all configurations into one list
 @triton.autotune(configs=[triton.Config({"A": 8}), triton.Config({"A": 4})], key=[])
 @triton.autotune(configs=[triton.Config({"B": 8}), triton.Config({"B": 4})], key=[])

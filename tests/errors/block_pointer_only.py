@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def k(x_ptr):
-    # CHECK: :[[#@LINE+1]]:39: error: 'boundary_check' is only for block pointers
+    # CHECK: :[[#@LINE+1]]:39: error: 'boundary_check' applies only to block pointers
     x = tl.load(x_ptr, boundary_check=(0,))

@@ -6,7 +6,7 @@ import triton.language as tl
 @triton.constexpr_function
 def f(n):
     # CHECK: :[[#@LINE+2]]:{{[0-9]+}}: error: calls at compile time are nested more than 500 deep
-    # CHECK: help: does the recursion end?
+    # CHECK: help: check that the recursion ends
     return f(n + 1)
 
 

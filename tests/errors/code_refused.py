@@ -1,6 +1,6 @@
 # RUN: not tilewright compile %s --signature '*i32' --target cpu --emit obj -o %t.o 2>&1 | FileCheck %s
-# CHECK: error: LLVM refuses the code of this kernel: <inline asm>:1:2: invalid instruction mnemonic 'frobnicate'
-# CHECK: help: where the kernel has inline assembly, that is what to look at
+# CHECK: error: LLVM rejects the code of this kernel: <inline asm>:1:2: invalid instruction mnemonic 'frobnicate'
+# CHECK: help: if the kernel has inline assembly, check it
 import triton
 import triton.language as tl
 

@@ -1,5 +1,5 @@
 // RUN: not tilewright compile %s --emit asm 2>&1 | FileCheck %s
-// CHECK: combine_operation.mlir:[[#@LINE+11]]:10: error: 'scf.for' inside a combine function is not there on CPUs
+// CHECK: combine_operation.mlir:[[#@LINE+11]]:10: error: 'scf.for' is not supported in a combine function on CPUs
 // CHECK: help: combine with scalar arithmetic, comparisons and tl.where
 tt.func public @k(%p: !tt.ptr<f32>) {
   %s = tt.splat %p : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>

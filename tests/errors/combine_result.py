@@ -9,5 +9,5 @@ def f(a, b):
 
 @triton.jit
 def k(x_ptr):
-    # CHECK: :[[#@LINE+1]]:40: error: the combine function 'f' returns int1, but int32 is combined
+    # CHECK: :[[#@LINE+1]]:40: error: the combine function 'f' returns int1, but the elements are int32
     x = tl.reduce(tl.arange(0, 16), 0, f)

@@ -9,5 +9,5 @@ def f(a, b, c, d):
 
 @triton.jit
 def k(x_ptr):
-    # CHECK: :[[#@LINE+1]]:19: error: all tiles combined together must have one shape, not <['16'], int32> and <['32'], int32>
+    # CHECK: :[[#@LINE+1]]:19: error: all tiles that are combined must have the same shape, not <['16'], int32> and <['32'], int32>
     x = tl.reduce((tl.arange(0, 16), tl.arange(0, 32)), 0, f)

@@ -5,7 +5,7 @@ import triton.language as tl
 
 @triton.autotune(configs=[triton.Config({"B": 8}), triton.Config({"B": 16})], key=[])
 @triton.jit
-# CHECK: :[[#@LINE+1]]:{{[0-9]+}}: error: 'B' of kernel 'k' is both given by the caller and chosen by the tuner
+# CHECK: :[[#@LINE+1]]:{{[0-9]+}}: error: 'B' of kernel 'k' is set by the caller and by the tuner
 def k(x_ptr, B: tl.constexpr):
-    # CHECK: help: leave it to one of them
+    # CHECK: help: set it in one place only
     pass

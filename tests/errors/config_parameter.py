@@ -3,7 +3,7 @@ import triton
 import triton.language as tl
 
 
-# CHECK: error: a configuration of kernel 'k' sets 'BLOCK', which is no parameter of it
+# CHECK: error: a configuration of kernel 'k' sets 'BLOCK', which is not a parameter of the kernel
 # CHECK: help: its parameters are: x_ptr, B
 @triton.autotune(configs=[triton.Config({"BLOCK": 8})], key=[])
 @triton.jit

@@ -1,6 +1,6 @@
 // RUN: not tilewright compile %s --emit asm 2>&1 | FileCheck %s
-// CHECK: cpu_function.mlir:[[#@LINE+5]]:8: error: the function 'myFunction' is not there on CPUs
-// CHECK: help: use a function of tl.math
+// CHECK: cpu_function.mlir:[[#@LINE+5]]:8: error: the function 'myFunction' is not supported on CPUs
+// CHECK: help: use functions of tl.math
 tt.func public @k(%p: !tt.ptr<f32>) {
   %s = tt.splat %p : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
   %x = tt.load %s : tensor<16x!tt.ptr<f32>>

@@ -1,5 +1,5 @@
 // RUN: not tilewright compile %s --emit asm 2>&1 | FileCheck %s
-// CHECK: cpu_operation.mlir:[[#@LINE+4]]:8: error: 'math.atan' is not there on CPUs
+// CHECK: cpu_operation.mlir:[[#@LINE+4]]:8: error: 'math.atan' is not supported on CPUs
 // CHECK: help: write it in terms of other operations
 tt.func public @k(%p: !tt.ptr<f32>) {
   %x = tt.load %p : !tt.ptr<f32>

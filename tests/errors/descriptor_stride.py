@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def k(x_ptr, n):
-    # CHECK: :[[#@LINE+1]]:50: error: the last stride of a tensor descriptor is the constant 1, not int32
+    # CHECK: :[[#@LINE+1]]:50: error: the last stride of a tensor descriptor must be the constant 1, not int32
     d = tl.make_tensor_descriptor(x_ptr, [n, n], [1, n], [16, 16])

@@ -1,5 +1,5 @@
 // RUN: not tilewright compile %s --emit asm 2>&1 | FileCheck %s
-// CHECK: dot_integers.mlir:[[#@LINE+6]]:8: error: a product of 16-bit integers is not there on CPUs
+// CHECK: dot_integers.mlir:[[#@LINE+6]]:8: error: tl.dot of 16-bit integers is not supported on CPUs
 // CHECK: help: convert the operands to int8, fp32 or fp64 first
 tt.func public @k(%p: !tt.ptr<i16>, %q: !tt.ptr<i32>) {
   %s = tt.splat %p : !tt.ptr<i16> -> tensor<16x16x!tt.ptr<i16>>

@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def k(x_ptr):
-    # CHECK: :[[#@LINE+1]]:9: error: tl.dot of fp16 and fp32: both operands must have one type
+    # CHECK: :[[#@LINE+1]]:9: error: tl.dot of fp16 and fp32: both operands must have the same type
     x = tl.dot(tl.zeros((16, 16), tl.float16), tl.zeros((16, 16), tl.float32))

@@ -1,5 +1,5 @@
 // RUN: not tilewright compile %s --emit asm 2>&1 | FileCheck %s
-// CHECK: error: a loop without an end in the body of an element-wise map
+// CHECK: error: the body of an element-wise map contains a loop without an end
 // CHECK: help: give the loop a condition that ends it
 tt.func public @k(%p: tensor<16x!tt.ptr<f32>>, %x: tensor<16xf32>) {
   %y = "tt.map_elementwise"(%x) <{pack = 1 : i32}> ({

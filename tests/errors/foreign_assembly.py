@@ -6,6 +6,6 @@ import triton.language as tl
 @triton.jit
 def k(x):
     i = tl.arange(0, 64)
-    # CHECK: :[[#@LINE+1]]:9: error: this is PTX, the assembly of NVIDIA's GPUs, and the kernel is compiled for a CPU
+    # CHECK: :[[#@LINE+1]]:9: error: this is PTX, the assembly of NVIDIA GPUs, but the kernel is compiled for a CPU
     y = tl.inline_asm_elementwise("{ .reg .b32 a; mov.b32 $0, $1; }", "=r,r", [i], dtype=tl.int32, is_pure=True, pack=1)
     tl.store(x + i, y)

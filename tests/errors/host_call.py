@@ -16,5 +16,5 @@ def k(x_ptr, n):
 @triton.jit
 def lengths(x_ptr, n):
     # LENGTHS: :[[#@LINE+2]]:9: error: 'len' runs at compile time and cannot take run-time values
-    # LENGTHS: help: a tile has a shape, x.shape[0]; the size of a tensor is an argument of its own
+    # LENGTHS: help: use x.shape[0] for a tile; pass the size of a tensor as an argument
     n = len(x_ptr)

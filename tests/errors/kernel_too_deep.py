@@ -10,7 +10,7 @@ def nested(x_ptr, n, N: tl.constexpr):
             if n > 2:
                 if n > 3:
                     if N > 0:
-                        # CHECK: :[[#@LINE+1]]:{{.*}} error: what functions this kernel calls are nested more than 400 levels deep
+                        # CHECK: :[[#@LINE+1]]:{{.*}} error: the functions that this kernel calls nest loops and branches more than 400 levels deep
                         nested(x_ptr, n, N - 1)
 
 

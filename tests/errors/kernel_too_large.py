@@ -7,7 +7,7 @@ import triton.language as tl
 
 @triton.jit
 def k(x_ptr):
-    # CHECK: :[[#@LINE+1]]:{{.*}} error: this kernel grows beyond 262144 operations when what stands here is unrolled
+    # CHECK: :[[#@LINE+1]]:{{.*}} error: this kernel has more than 262144 operations after this loop is unrolled
     for i in tl.static_range(1000):
         for j in tl.static_range(1000):
             tl.store(x_ptr + i, tl.load(x_ptr + j))
@@ -17,7 +17,7 @@ def k(x_ptr):
 def twice(x, N: tl.constexpr):
     if N == 0:
         return x * 1.5
-    # CALLS: :[[#@LINE+1]]:{{.*}} error: this kernel grows beyond 262144 operations when what stands here is added, calls inlined
+    # CALLS: :[[#@LINE+1]]:{{.*}} error: this kernel has more than 262144 operations after this statement is added and calls are inlined
     return twice(twice(x, N - 1), N - 1)
 
 
@@ -28,7 +28,7 @@ def of_calls(x_ptr):
 
 @triton.jit
 def of_empty_loops(x_ptr):
-    # EMPTY: :[[#@LINE+1]]:{{.*}} error: evaluation at compile time does not end within {{[0-9]+}} steps
+    # EMPTY: :[[#@LINE+1]]:{{.*}} error: evaluation at compile time takes more than {{[0-9]+}} steps
     for i in tl.static_range(1000):
         for j in tl.static_range(1000):
             for m in tl.static_range(1000):

@@ -10,5 +10,5 @@ def nothing(x):
 
 @triton.jit
 def k(x_ptr):
-    # CHECK: :[[#@LINE+1]]:28: error: the function 'nothing' gives None
+    # CHECK: :[[#@LINE+1]]:28: error: the function 'nothing' returns None
     x = tl.map_elementwise(nothing, tl.arange(0, 16))

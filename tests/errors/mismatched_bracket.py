@@ -6,5 +6,5 @@ import triton.language as tl
 @triton.jit
 def k(x_ptr):
     # CHECK: :[[#@LINE+2]]:{{[0-9]+}}: error: ']' does not close '(' of line [[#@LINE+2]]
-    # CHECK: help: write ')' here, or close with ']' what is opened by '('
+    # CHECK: help: write ')' here, or change '(' to match ']'
     x = (1]

@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def k(x_ptr):
-    # CHECK: :[[#@LINE+1]]:{{[0-9]+}}: error: cannot shift by -1: a shift count is not negative
+    # CHECK: :[[#@LINE+1]]:{{[0-9]+}}: error: cannot shift by -1: a shift count cannot be negative
     tl.static_print(1 << -1)

@@ -5,7 +5,7 @@ import triton.language as tl
 
 @triton.autotune(configs="auto", key=[])
 @triton.jit
-# CHECK: :[[#@LINE+1]]:{{[0-9]+}}: error: there is no guess at BLOCK of kernel 'k': no combination works; the smallest sizes fail: {{.+}}
+# CHECK: :[[#@LINE+1]]:{{[0-9]+}}: error: cannot choose an initial configuration (BLOCK) for kernel 'k': no combination works; the smallest sizes fail: {{.+}}
 def k(x_ptr, BLOCK: tl.constexpr):
-    # CHECK: help: pass them, or list configurations in place of "auto"
+    # CHECK: help: pass the values, or list configurations instead of "auto"
     tl.store(x_ptr, tl.arrange(0, BLOCK))

@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def k(x_ptr, n):
-    # CHECK: :[[#@LINE+1]]:46: error: offsets of blocks have 32 bits, not int64
+    # CHECK: :[[#@LINE+1]]:46: error: block offsets must have 32 bits, not int64
     p = tl.make_block_ptr(x_ptr, (n,), (1,), (n,), (16,), (0,))

@@ -4,7 +4,7 @@ import triton.language as tl
 
 
 # CHECK: error: no configuration of kernel 'k' is left after pruning
-# CHECK: help: early_config_prune has to keep at least one
+# CHECK: help: early_config_prune must keep at least one
 @triton.autotune(configs=[triton.Config({"B": 8}), triton.Config({"B": 4})], key=[],
                  prune_configs_by={"early_config_prune": lambda configs, named_args, **kwargs: []})
 @triton.jit

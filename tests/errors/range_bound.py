@@ -5,6 +5,6 @@ import triton.language as tl
 
 @triton.jit
 def k(x_ptr, n):
-    # CHECK: :[[#@LINE+1]]:14: error: the bounds and the step of a loop are integer scalars, not fp32
+    # CHECK: :[[#@LINE+1]]:14: error: the bounds and the step of a loop must be integer scalars, not fp32
     for i in range(n):
         pass

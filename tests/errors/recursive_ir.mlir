@@ -4,8 +4,8 @@ tt.func public @k(%n: i32) {
   tt.return
 }
 tt.func private @down(%n: i32) -> i32 {
-  // CHECK: recursive_ir.mlir:[[#@LINE+2]]:8: error: @down is still running when it is called here
-  // CHECK: help: functions cannot recurse: write it as a loop
+  // CHECK: recursive_ir.mlir:[[#@LINE+2]]:8: error: @down calls itself
+  // CHECK: help: functions cannot recurse: write a loop
   %r = tt.call @down(%n) : (i32) -> i32
   tt.return %r : i32
 }

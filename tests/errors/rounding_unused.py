@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def k(x_ptr):
-    # CHECK: :[[#@LINE+1]]:9: error: fp_downcast_rounding has no meaning for int32 to fp16
+    # CHECK: :[[#@LINE+1]]:9: error: fp_downcast_rounding does not apply to int32 to fp16
     x = tl.arange(0, 16).to(tl.float16, fp_downcast_rounding="rtz")

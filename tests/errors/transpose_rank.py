@@ -5,5 +5,5 @@ import triton.language as tl
 
 @triton.jit
 def k(x_ptr):
-    # CHECK: :[[#@LINE+1]]:26: error: <['16'], int32> has no two dimensions to swap
+    # CHECK: :[[#@LINE+1]]:26: error: <['16'], int32> has fewer than two dimensions, so none can be swapped
     x = tl.arange(0, 16).T

@@ -5,8 +5,8 @@ import triton.language as tl
 
 
 # CHECK: choosing among 2 configurations
-# CHECK: warning: the tuned configurations in '{{.*}}tuned_file.py.tmp.json' cannot be used: it is not JSON: {{.+}}
-# CHECK: help: 'tilewright tune --export FILE' writes such files
+# CHECK: warning: cannot use the tuned configurations in '{{.*}}tuned_file.py.tmp.json': it is not JSON: {{.+}}
+# CHECK: help: write such a file with 'tilewright tune --export FILE'
 @triton.autotune(configs=[triton.Config({"B": 8}), triton.Config({"B": 4})], key=[])
 @triton.jit
 def k(x_ptr, B: tl.constexpr):

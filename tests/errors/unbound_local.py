@@ -7,6 +7,6 @@ WIDTH = tl.constexpr(4)
 
 @triton.jit
 def k(x_ptr):
-    # CHECK: :[[#@LINE+1]]:21: error: 'WIDTH' is not defined: it is read before this function gives it a value
+    # CHECK: :[[#@LINE+1]]:21: error: 'WIDTH' is not defined: this function reads it before it assigns a value to it
     tl.store(x_ptr, WIDTH)
     WIDTH = 5.0

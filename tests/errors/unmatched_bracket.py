@@ -5,6 +5,6 @@ import triton.language as tl
 
 @triton.jit
 def k(x_ptr):
-    # CHECK: :[[#@LINE+2]]:{{[0-9]+}}: error: ']' closes nothing
-    # CHECK: help: remove it, or add the '[' it belongs to
+    # CHECK: :[[#@LINE+2]]:{{[0-9]+}}: error: ']' has no opening bracket
+    # CHECK: help: remove it, or add the matching '['
     x = 1]

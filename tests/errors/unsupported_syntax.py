@@ -24,8 +24,8 @@ def rest(x_ptr):
 @triton.jit
 def grows(x_ptr):
     items = [1]
-    # GROWS: :[[#@LINE+2]]:11: error: a list that changes is not supported in a kernel
-    # GROWS: help: a list is a tuple here: 'x = x + [y]' makes a longer one
+    # GROWS: :[[#@LINE+2]]:11: error: changing a list is not supported in a kernel
+    # GROWS: help: a list is immutable here: write 'x = x + [y]'
     items.append(tl.program_id(0))
 
 

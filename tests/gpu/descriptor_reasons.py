@@ -50,9 +50,9 @@ def addresses(a, b, out, index, n, sn, sh, odd):
     total = add(total, tl.load(a + rows * 0 + cols))
     # ADDRESS: tt.load {{.*}}no_descriptor = "indices come from memory"
     total = add(total, tl.load(a + tl.load(index + i)[:, None] * sn + cols))
-    # ADDRESS: tt.load {{.*}}no_descriptor = "an index is divided"
+    # ADDRESS: tt.load {{.*}}no_descriptor = "an index is the result of a division"
     total = add(total, tl.load(a + rows // 2 * sn + cols))
-    # ADDRESS: tt.load {{.*}}no_descriptor = "an index is taken modulo something"
+    # ADDRESS: tt.load {{.*}}no_descriptor = "an index is the result of a modulo"
     total = add(total, tl.load(a + rows % n * sn + cols))
     # ADDRESS: tt.load {{.*}}no_descriptor = "an index is multiplied by an index"
     total = add(total, tl.load(a + rows * sn + cols * cols))
@@ -87,14 +87,14 @@ def masks(a, out, limit, n, m, sn):
     # MASK: arith.select
     # MASK: ttg.tma_load
     total = add(total, tl.load(tile, mask=(rows < n) & (pid != m)))
-    # MASK: tt.load {{.*}}no_descriptor = "its mask is more than comparisons of indices with bounds"
+    # MASK: tt.load {{.*}}no_descriptor = "its mask is not made of comparisons of indices with bounds"
     total = add(total, tl.load(tile, mask=(rows < n) | (cols < m)))
-    # MASK: tt.load {{.*}}no_descriptor = "in its mask, an index is taken modulo something"
+    # MASK: tt.load {{.*}}no_descriptor = "in its mask, an index is the result of a modulo"
     total = add(total, tl.load(tile, mask=rows % 2 < n))
     # By the bound, row 0 is the tensor's row pid; by the address, it is row 0.
     # MASK: tt.load {{.*}}no_descriptor = "the bound of dimension 0 is computed in the kernel, or does not move with the address"
     total = add(total, tl.load(tile, mask=pid * 64 + rows < n))
-    # MASK: tt.load {{.*}}no_descriptor = "in its mask, an index may leave the range of its 32 bits: n - (a value from memory)"
+    # MASK: tt.load {{.*}}no_descriptor = "in its mask, an index may leave the range of its 32 bits: n - (a loaded value)"
     total = add(total, tl.load(tile, mask=rows < n - tl.load(limit)))
     for k in range(m):
         total = add(total, tl.load(tile + 64 * k))

@@ -34,7 +34,7 @@ def shifted(x, w, o, shift, n, stride):
 def loaded(x, o, p):
     r, k = tl.arange(0, 64), tl.arange(0, 64)
     start = tl.load(p)
-    # LOADED: tt.load {{.*}}no_descriptor = "an index may leave the range of its 32 bits: (a value from memory) + i1"
+    # LOADED: tt.load {{.*}}no_descriptor = "an index may leave the range of its 32 bits: (a loaded value) + i1"
     v = tl.dot(tl.load(x + r[:, None] * 64 + (k + start)[None, :]), tl.load(x + r[:, None] * 64 + k[None, :])).to(tl.float16)
     # Columns from memory are signed, and the mask has a lower bound, which becomes the map's.
     # LOADED: arith.maxsi

@@ -12,7 +12,7 @@
 import triton
 import triton.language as tl
 
-# OLD: num_ctas is 4, but sm_80 has no clusters of blocks
+# OLD: num_ctas is 4, but sm_80 has no clusters of CTAs
 
 
 @triton.jit

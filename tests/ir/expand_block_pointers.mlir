@@ -80,7 +80,7 @@ tt.func public @descriptors(%d: !tt.tensordesc<tensor<1x16xf16>>, %m: i32, %n: i
 
 // -----
 
-// expected-error @+1 {{argument 0 is a descriptor, but 1 sizes (i32) and 1 strides (i64) do not follow it}}
+// expected-error @+1 {{argument 0 is a descriptor, but the arguments after it are not its 1 sizes (i32) and 1 strides (i64)}}
 tt.func public @alone(%d: !tt.tensordesc<tensor<16xf16>>, %i: i32) {
   tt.return
 }
@@ -89,7 +89,7 @@ tt.func public @alone(%d: !tt.tensordesc<tensor<16xf16>>, %i: i32) {
 
 tt.func public @float_minimum(%base: !tt.ptr<f32>, %n: i32, %s: i64, %v: tensor<16xf32>) {
   %d = tt.make_tensor_descriptor %base, [%n], [%s] : <f32>, <tensor<16xf32>>
-  // expected-error @+2 {{cannot do 'min' on elements of f32 in a tensor descriptor}}
+  // expected-error @+2 {{'min' does not support elements of f32 in a tensor descriptor}}
   // expected-error @+1 {{failed to legalize operation 'tt.descriptor_reduce'}}
   tt.descriptor_reduce min, %d[%n], %v : !tt.tensordesc<tensor<16xf32>>, tensor<16xf32>
   tt.return

@@ -83,7 +83,7 @@ tt.func public @kernel(%n: i32) {
   tt.return
 }
 tt.func private @down(%n: i32) -> i32 {
-  // expected-error @+1 {{@down is still running when it is called here}}
+  // expected-error @+1 {{@down calls itself}}
   %r = tt.call @down(%n) : (i32) -> i32
   tt.return %r : i32
 }

@@ -86,7 +86,7 @@ module {
 
 // LIMITED: %globaltimer
 // LIMITED: %globaltimer
-// CLOCK: error: this is PTX, the assembly of NVIDIA's GPUs, and the kernel is compiled for a CPU
+// CLOCK: error: this is PTX, the assembly of NVIDIA GPUs, but the kernel is compiled for a CPU
 //--- limited.mlir
 module {
   tt.func public @k(%i: !tt.ptr<i32>, %v: i32, %ns: i64, %o: !tt.ptr<i1>) {
@@ -119,7 +119,7 @@ module {
   }
 }
 
-// MIXED: mixed.mlir:3:10: error: 'tt.atomic_load' op has operands or a result whose types do not belong together
+// MIXED: mixed.mlir:3:10: error: 'tt.atomic_load' op has operands or a result whose types do not match
 //--- mixed.mlir
 module {
   tt.func public @k(%p: !tt.ptr<f32>) {
@@ -128,7 +128,7 @@ module {
   }
 }
 
-// POLICY: policy.mlir:3:10: error: 'tt.load' op has a cache policy of words that this compiler does not know
+// POLICY: policy.mlir:3:10: error: 'tt.load' op has an unknown cache policy
 //--- policy.mlir
 module {
   tt.func public @k(%p: !tt.ptr<f32>) {

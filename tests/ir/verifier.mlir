@@ -18,7 +18,7 @@ tt.func @range_empty() {
 // -----
 
 tt.func @power_of_two() {
-  // expected-error @+1 {{dimension of 48 elements, which is no power of two}}
+  // expected-error @+1 {{dimension of 48 elements, which is not a power of two}}
   %r = tt.make_range {end = 48 : i32, start = 0 : i32} : tensor<48xi32>
   tt.return
 }
@@ -58,7 +58,7 @@ tt.func @reshape_count(%x: tensor<4xi32>) {
 // -----
 
 tt.func @trans_order(%x: tensor<4x8xi32>) {
-  // expected-error @+1 {{order is no permutation of 0 to 1}}
+  // expected-error @+1 {{order is not a permutation of 0 to 1}}
   %t = tt.trans %x {order = array<i32: 1, 1>} : tensor<4x8xi32> -> tensor<8x8xi32>
   tt.return
 }
@@ -143,7 +143,7 @@ tt.func @return_type(%x: i32) -> f32 {
 // -----
 
 tt.func @unknown_callee() {
-  // expected-error @+1 {{calls @nobody, which is no function of this module}}
+  // expected-error @+1 {{calls @nobody, but this module has no such function}}
   tt.call @nobody() : () -> ()
   tt.return
 }
@@ -183,7 +183,7 @@ tt.func @packed_nothing(%x: tensor<16xi8>) {
 // -----
 
 tt.func @sorted(%x: tensor<2x16xf32>) {
-  // expected-error @+1 {{lines have lengths of powers of two, and none gets longer}}
+  // expected-error @+1 {{the length of a line must be a power of two and must not grow}}
   %y = tt.sort %x : tensor<2x16xf32> -> tensor<2x32xf32>
   tt.return
 }

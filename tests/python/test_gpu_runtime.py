@@ -108,7 +108,7 @@ def test_cuda_missing(tmp_path, monkeypatch):
         print(x.sum())
     """, tmp_path, monkeypatch, "/nonexistent/libcuda.so.1")
     assert output.startswith("cpu\n") and output.endswith("32.0\n")
-    assert "NVIDIA driver cannot be used" in output and "/nonexistent" in output and "install the driver" in output
+    assert "cannot use the NVIDIA driver" in output and "/nonexistent" in output and "install the driver" in output
 
 
 def test_devices(tmp_path, monkeypatch):
@@ -292,10 +292,10 @@ def test_tensors_that_no_map_can_be_made_for(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("answers, message", [
-    ("answers[0] = 12030", "the NVIDIA driver is too old: it speaks CUDA 12.3, and at least 12.4 is needed"),
-    ("answers[0] = 11080", "it speaks CUDA 11.8, and at least 12.0 is needed"),
-    ("answers[3], answers[5] = 7, 5", "Fake H100 (device 0) has compute capability 7.5, for which no code is made"),
-    ("answers[1] = 0", "there is no CUDA device 0: this machine has none"),
+    ("answers[0] = 12030", "the NVIDIA driver is too old: it supports CUDA 12.3, but at least 12.4 is needed"),
+    ("answers[0] = 11080", "it supports CUDA 11.8, but at least 12.0 is needed"),
+    ("answers[3], answers[5] = 7, 5", "Fake H100 (device 0) has compute capability 7.5, which the compiler does not support"),
+    ("answers[1] = 0", "cannot use CUDA device 0: this machine has none"),
     ("import os; os.environ['TILEWRIGHT_GPU_TARGET'] = 'sm_91'", "TILEWRIGHT_GPU_TARGET is 'sm_91', whose code Fake H100 does not run"),
 ])
 def test_devices_that_cannot_be_used(tmp_path, monkeypatch, answers, message):
@@ -369,7 +369,7 @@ def test_commands_on_a_device(tmp_path, monkeypatch):
     status, found, _ = command("run", "--device", "cuda", "--time")
     assert "time: median 2.500 ms (20% 2.500 ms, 80% 2.500 ms) on Fake H100" in found
     for device, message in (("gpu", "--device is cpu, cuda or cuda:N, and not 'gpu'"), ("cuda:x", "and not 'cuda:x'"),
-                            ("cuda:5", "there is no CUDA device 5")):
+                            ("cuda:5", "cannot use CUDA device 5")):
         status, _, said = command("run", "--device", device)
         assert status == 1 and message in said
     status, _, said = command("run", "--device", "cuda", "--interpret")

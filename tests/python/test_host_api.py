@@ -615,7 +615,7 @@ def test_extremes_of_constants():
 
     compiled_for(CPU, kernel, {"A": 1.0, "B": 0.0})
     for value in (-0.0, float("nan")):
-        with pytest.raises(triton.CompilationError, match="min.. of constants does not say what it gives for NaN and -0.0: use tl.minimum"):
+        with pytest.raises(triton.CompilationError, match="min.. of constants is ambiguous for NaN and -0.0: use tl.minimum"):
             compiled_for(CPU, kernel, {"A": 1.0, "B": value})
 
 

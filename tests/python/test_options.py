@@ -51,7 +51,7 @@ def test_descriptions(scale, target, options, message):
 def test_only_gpus_run_out_of_threads_and_clusters(scale, numbers):
     with pytest.raises(OutOfResources, match="threads, Required: 2048, Hardware limit: 1024"):
         described(scale, GPUTarget("cuda", 90, 32), num_warps=64)
-    with pytest.raises(ValueError, match="num_ctas is 2, but sm_80 has no clusters of blocks"):
+    with pytest.raises(ValueError, match="num_ctas is 2, but sm_80 has no clusters of CTAs"):
         described(scale, GPUTarget("cuda", 80, 32), num_ctas=2)
     out = np.zeros_like(numbers)
     scale[(4,)](numbers, out, 200, 2.0, num_warps=64, num_ctas=2)

@@ -267,7 +267,7 @@ def test_tensors_that_a_call_does_without(option):
 
 def test_wrong_names_of_tensors():
     kernel = make(do_bench=quick, reset_to_zero=["y_ptr"])
-    with pytest.raises(KeyError, match="reset_to_zero names 'y_ptr', which is no parameter of kernel 'kernel'"):
+    with pytest.raises(KeyError, match="reset_to_zero names 'y_ptr', which is not a parameter of kernel 'kernel'"):
         kernel[GRID](np.zeros(100, np.float32), 100)
 
 

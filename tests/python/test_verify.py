@@ -168,7 +168,7 @@ def test_inputs_are_fresh_and_repeatable(judge, tmp_path):
     ([("def get_inputs", "def inputs"), ("def kernel_fn", "def fn")], "does not define kernel_fn, what is judged; nor get_inputs, the inputs of both"),
     ([("def kernel_fn(x, y):", "def kernel_fn(x, y:")], "kernel.py' raises SyntaxError at .*kernel.py:11: "),
     ([("import numpy", "import nympy")], "kernel.py' raises ModuleNotFoundError at .*kernel.py:2: "),
-    ([("    return [np", "    return 7\n    return [np")], "get_inputs.. has to give a list or a dict of inputs, not a int"),
+    ([("    return [np", "    return 7\n    return [np")], "get_inputs.. must return a list or a dict of inputs, not a int"),
     ([("    return [np", "    raise OSError('no data')\n    return [np")], "get_inputs.. raises OSError at .*: no data"),
     ([("    return [np.random.standard_normal(2048).astype(np.float32), ", "    x = "), ("2048).astype(np.float32)]", "2048)\n    return [x, x[5:]]")],
      "inputs 0 and 1 of get_inputs.. share memory"),

@@ -128,5 +128,5 @@ def test_wrong_text_is_refused():
 
 
 def test_the_interpreter_refuses():
-    with triton.engine("interpret"), pytest.raises(Exception, match="the interpreter runs no assembly"):
+    with triton.engine("interpret"), pytest.raises(Exception, match="the interpreter cannot run assembly"):
         rotate_kernel[(1, )](np.zeros(128, np.int32), np.zeros(128, np.int32), 128, B=128)

@@ -295,5 +295,5 @@ def test_division_that_may_be_approximate():
     x, out = np.random.default_rng(15).standard_normal(N).astype(np.float32), np.zeros(N, np.float32)
     approximate_division_kernel[(1,)](x, out, N=N, ROUNDS=False)
     np.testing.assert_allclose(out, x / np.float32(3.7), rtol=3e-7)
-    with pytest.raises(triton.CompilationError, match="'approx' must be False beside ieee_rounding=True"):
+    with pytest.raises(triton.CompilationError, match="'approx' must be False with ieee_rounding=True"):
         approximate_division_kernel[(1,)](x, out, N=N, ROUNDS=True)

@@ -330,7 +330,7 @@ def what_is_defined(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
                                           (product_over_it, "an element that is stored"), (branch_on_it, "the condition")])
 def test_undefined_elements(kernel, what):
     x, out = np.ones(16, np.float32), np.zeros(16, np.float32)
-    problem = rf"{what} is not defined: it comes from the load at .*test_sanitizer.py:\d+:\d+, whose mask is off there"
+    problem = rf"{what} is undefined: it comes from the load at .*test_sanitizer.py:\d+:\d+, whose mask is false there"
     with triton.engine("interpret", check_bounds=True), pytest.raises(ERROR, match=problem):
         kernel[(1,)](x, out, 10, BLOCK=16)
     kernel[(1,)](x, out, 16 if kernel is not branch_on_it else 3, BLOCK=16)

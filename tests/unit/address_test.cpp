@@ -82,7 +82,7 @@ TEST(Indices, ANumberThatMayHaveWrappedIsNotWidened) {
   FailedGuards refuted;
   refuted.insert(trusting.guards()[0].name);
   Indices careful(kernel.function(), refuted);
-  EXPECT_EQ(careful.text(careful.scalar(wide)), "(a value that is computed)");
+  EXPECT_EQ(careful.text(careful.scalar(wide)), "(a computed value)");
   EXPECT_TRUE(careful.guards().empty());
 }
 

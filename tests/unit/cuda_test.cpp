@@ -78,7 +78,7 @@ TEST_F(Cuda, DriverIsMissing) {
 TEST_F(Cuda, DriverIsTooOld) {
   fake().version = 11080;
   EXPECT_FALSE(Driver::open(FAKE_CUDA, diagnostics));
-  EXPECT_TRUE(isError(Diag::cudaTooOld, "CUDA 11.8, and at least 12.0"));
+  EXPECT_TRUE(isError(Diag::cudaTooOld, "CUDA 11.8, but at least 12.0"));
 }
 
 TEST_F(Cuda, MachineWithoutDriver) {
@@ -104,9 +104,9 @@ TEST_F(Cuda, Devices) {
   EXPECT_FALSE(CudaDevice::get(1, diagnostics));
   EXPECT_TRUE(isError(Diag::cudaUnsupported, "Fake T4 (device 1) has compute capability 7.5"));
   EXPECT_FALSE(CudaDevice::get(2, diagnostics));
-  EXPECT_TRUE(isError(Diag::cudaNoDevice, "there is no CUDA device 2: devices are numbered from 0 to 1"));
+  EXPECT_TRUE(isError(Diag::cudaNoDevice, "cannot use CUDA device 2: devices are numbered from 0 to 1"));
   EXPECT_FALSE(CudaDevice::get(-2, diagnostics));
-  EXPECT_TRUE(isError(Diag::cudaNoDevice, "there is no CUDA device -2"));
+  EXPECT_TRUE(isError(Diag::cudaNoDevice, "cannot use CUDA device -2"));
 }
 
 TEST_F(Cuda, Launch) {
@@ -173,7 +173,7 @@ TEST_F(Cuda, CodeForAnOlderDevice) {
   EXPECT_EXIT(opens("89", 12040, "sm_89", ""), succeeds, "");
   EXPECT_EXIT(opens("sm_99", 13000, "", "TILEWRIGHT_GPU_TARGET is 'sm_99', whose code Fake H100 does not run"), succeeds, "");
   // A driver may take the code of older devices and not that of its own.
-  EXPECT_EXIT(opens("", 12030, "", "it speaks CUDA 12.3, and at least 12.4 is needed"), succeeds, "");
+  EXPECT_EXIT(opens("", 12030, "", "it supports CUDA 12.3, but at least 12.4 is needed"), succeeds, "");
   EXPECT_EXIT(opens("sm_80", 12030, "sm_80", ""), succeeds, "");
   EXPECT_EXIT(opens("sm_90", 13000, "sm_90", ""), succeeds, "");
   fake().major[0] = 12; // newer than Hopper
@@ -257,7 +257,7 @@ TEST_F(Cuda, CodeThatDoesNotLoad) {
   fake().ptxStatus = 218;
   fake().errorLog = "ptxas fatal: line 3\n";
   EXPECT_FALSE(loads(artifact()));
-  EXPECT_NE(diagnostics.render().find("cannot be assembled: "), std::string::npos);
+  EXPECT_NE(diagnostics.render().find("cannot assemble the GPU code of kernel "), std::string::npos);
   EXPECT_TRUE(isError(Diag::assemblerFailed, "ptxas fatal: line 3"));
   fake().ptxStatus = 222;
   EXPECT_FALSE(loads(artifact()));
@@ -375,7 +375,7 @@ TEST_F(Cuda, TensorMapsAreEncodedOnce) {
   EXPECT_EQ(fake().encodes, 3);
   slots[0] = 0x10008;
   EXPECT_FALSE(kernel.launch({1, 1, 1}, slots, {}, diagnostics));
-  EXPECT_TRUE(isError(Diag::tensorMapRefused, "cannot be moved in tiles: its address is not a multiple of 16 bytes"));
+  EXPECT_TRUE(isError(Diag::tensorMapRefused, ": its address is not a multiple of 16 bytes"));
   slots[0] = 0x30000;
   fake().encodeStatus = 1;
   EXPECT_FALSE(kernel.launch({1, 1, 1}, slots, {}, diagnostics));

@@ -132,7 +132,7 @@ TEST(Operators, Errors) {
   EXPECT_EQ(errorOf("x = 1.5 % 0\n", "x"), "1:5: division by zero");
   EXPECT_EQ(errorOf("x = (1 << 126) * 4\n", "x"), "1:5: the result of '*' needs more than 128 bits");
   EXPECT_EQ(errorOf("x = 2 ** 127\n", "x"), "1:5: the result of '**' needs more than 128 bits");
-  EXPECT_EQ(errorOf("x = 1 << -1\n", "x"), "1:5: cannot shift by -1: a shift count is not negative");
+  EXPECT_EQ(errorOf("x = 1 << -1\n", "x"), "1:5: cannot shift by -1: a shift count cannot be negative");
   EXPECT_EQ(errorOf("x = 1 + 'a'\n", "x"), "1:5: '+' cannot be applied to an int and a string");
   EXPECT_EQ(errorOf("x = [1] < 2\n", "x"), "1:5: '<' cannot be applied to a list and an int");
   EXPECT_EQ(errorOf("x = (1, 2)[2]\n", "x"), "1:5: index 2 is out of range: a tuple has length 2");
@@ -142,8 +142,8 @@ TEST(Operators, Errors) {
   EXPECT_EQ(errorOf("def f():\n  return y\ny = f()\n", "y"), "3:1: the value of 'y' depends on itself");
   EXPECT_EQ(errorOf("x = 5()\n", "x"), "1:5: an int cannot be called at compile time");
   EXPECT_EQ(errorOf("def f(n): return f(n + 1)\nx = f(0)\n", "x"),
-            "1:18: calls at compile time are nested more than 500 deep | does the recursion end?");
-  EXPECT_EQ(errorOf("def f():\n  while True: pass\nx = f()\n", "x").substr(0, 45), "2:3: evaluation at compile time does not end ");
+            "1:18: calls at compile time are nested more than 500 deep | check that the recursion ends");
+  EXPECT_EQ(errorOf("def f():\n  while True: pass\nx = f()\n", "x").substr(0, 45), "2:3: evaluation at compile time takes more th");
   EXPECT_EQ(errorOf("def f(a, b=1): return a\nx = f()\n", "x"), "2:5: f() needs a value for 'a'");
   EXPECT_EQ(errorOf("def f(a): return a\nx = f(1, c=2)\n", "x"), "2:5: f() has no parameter 'c'");
   EXPECT_EQ(errorOf("a, b = 1, 2, 3\n", "a"), "1:1: cannot unpack 3 values into 2 names");
@@ -511,7 +511,7 @@ TEST(Kernels, Errors) {
 }
 
 TEST(ModuleErrors, ModuleNotFound) {
-  EXPECT_EQ(errorOf("from .missing import f\n", "f"), "1:1: cannot find the module '.missing' | put ./missing.py beside this file");
+  EXPECT_EQ(errorOf("from .missing import f\n", "f"), "1:1: cannot find the module '.missing' | the compiler looks for ./missing.py");
 }
 
 TEST(Language, Namespaces) {
@@ -663,14 +663,13 @@ TEST(Signature, Errors) {
   EXPECT_EQ(signatureOf("*fp32, BLOCK=1, c=*fp32"), "1: signature: 'n' is not given | " + takes);
   EXPECT_EQ(signatureOf("*fp32, BLOK=1"), "8: signature: 'k' has no parameter 'BLOK' | did you mean 'BLOCK'? " + takes);
   EXPECT_EQ(signatureOf("*fp32, x_ptr=*fp32"), "8: signature: 'x_ptr' is given twice | ");
-  EXPECT_EQ(
-      signatureOf("*fp32:16, n=zork"),
-      "13: signature: 'zork' is neither a type nor a constant | types are *fp32, *fp16, i32, i64, fp32, ...; strings stand in quotes");
+  EXPECT_EQ(signatureOf("*fp32:16, n=zork"),
+            "13: signature: 'zork' is neither a type nor a constant | types are *fp32, *fp16, i32, i64, fp32, ...; strings need quotes");
   EXPECT_EQ(signatureOf("*fp32:17, i32"),
-            "7: signature: ':17' is no divisibility | write ':16' where the value or address is a multiple of 16");
+            "7: signature: ':17' is not a divisibility | write ':16' where the value or address is a multiple of 16");
   EXPECT_EQ(signatureOf("*fp32,,i32"), "7: signature: there is nothing between two commas | " + takes);
-  EXPECT_EQ(signatureOf("n=i32, *fp32"), "8: signature: a word without a name stands after one with a name | " + takes);
-  EXPECT_EQ(signatureOf("i32,i32,i32,1,2,3,4"), "19: signature: there are more words than the 6 parameters | " + takes);
+  EXPECT_EQ(signatureOf("n=i32, *fp32"), "8: signature: an unnamed argument follows a named one | " + takes);
+  EXPECT_EQ(signatureOf("i32,i32,i32,1,2,3,4"), "19: signature: there are more arguments than the 6 parameters | " + takes);
   EXPECT_EQ(signatureOf("*fp32, ACT='a"), "8: signature: a string is not closed | ");
 }
 

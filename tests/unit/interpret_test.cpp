@@ -223,7 +223,7 @@ TEST(Interpret, LibraryFunctions) {
           tileKernel("f32", "f32", 2,
                      R"(%r = tt.extern_elementwise %x {libname = "", libpath = "", symbol = "__nv_nosuchf", pure = true} : (@T@) -> @U@)"))
           .run({pointer(x), pointer(x), pointer(out)})
-          .find("does not know the library function '__nv_nosuchf'"),
+          .find("does not support the library function '__nv_nosuchf'"),
       std::string::npos);
 }
 

@@ -286,8 +286,9 @@ TEST_F(Api, GridFunctionsMayTuneAnotherKey) {
     return plain(meta);
   };
   ASSERT_TRUE(accumulate.launch(itself, {x, out, 999}));
-  EXPECT_NE(problem.find("kernel 'accumulate' is launched for (x_ptr=*fp32, out_ptr=*fp32, n=999) while it is being tuned for the same"),
-            std::string::npos)
+  EXPECT_NE(
+      problem.find("kernel 'accumulate' is launched for (x_ptr=*fp32, out_ptr=*fp32, n=999) while it is being tuned for the same key"),
+      std::string::npos)
       << problem;
 }
 

@@ -81,8 +81,8 @@ TEST_F(Cache, FindsEveryDamage) {
     EXPECT_FALSE(loadCached(key, CacheKind::kernel, diagnostics));
     EXPECT_EQ(static_cast<int64_t>(diagnostics.all().size()), ++warnings);
     EXPECT_EQ(diagnostics.all().back().id, Diag::damagedCache);
-    EXPECT_NE(diagnostics.all().back().message.find("; it is made again"), std::string::npos);
-    EXPECT_FALSE(readFile(path(key))); // removed, so that it is made again
+    EXPECT_NE(diagnostics.all().back().message.find("; it is replaced"), std::string::npos);
+    EXPECT_FALSE(readFile(path(key))); // removed, so that it is written again
   };
   for (size_t size : {size_t(0), size_t(5), size_t(79), size_t(80), good->size() - 1})
     expectDamaged(good->substr(0, size));

@@ -54,7 +54,7 @@ TEST(SyntaxErrors, Blocks) {
 
 TEST(SyntaxErrors, Brackets) {
   EXPECT_EQ(errors("a = (1,\nb = 2\n"), "1:5: '(' was never closed\n");
-  EXPECT_EQ(errors("a = 1)\n"), "1:6: ')' closes nothing\n");
+  EXPECT_EQ(errors("a = 1)\n"), "1:6: ')' has no opening bracket\n");
   EXPECT_EQ(errors("a = [(1, 2]\n"), "1:11: ']' does not close '(' of line 1\n");
 }
 

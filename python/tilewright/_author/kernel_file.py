@@ -76,7 +76,7 @@ class KernelFile:
         elif isinstance(given, (list, tuple)):
             inputs = dict(enumerate(given))
         else:
-            raise KernelFileError(f"get_inputs() has to give a list or a dict of inputs, not a {type(given).__name__}")
+            raise KernelFileError(f"get_inputs() must return a list or a dict of inputs, not a {type(given).__name__}")
         self._check_aliases(inputs)
         return inputs
 

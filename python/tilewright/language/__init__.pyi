@@ -434,7 +434,7 @@ def reshape(input: Any, *shape: Any, can_reorder: Any = ...) -> tensor:
     >>> tl.reshape(tl.arange(0, 4), (2, 2))
     [[0, 1], [2, 3]]
     >>> tl.reshape(tl.arange(0, 4), (2, 4))
-    error: has 4 elements, the new shape has 8
+    error: has 4 elements, but the new shape has 8
     """
 def view(input: Any, *shape: Any) -> tensor:
     """The same elements in another shape, in any order.
@@ -469,7 +469,7 @@ def trans(input: Any, *dims: Any) -> tensor:
     >>> tl.trans(tl.reshape(tl.arange(0, 4), (2, 2)))
     [[0, 2], [1, 3]]
     >>> tl.trans(tl.arange(0, 4))
-    error: has no two dimensions to swap
+    error: has fewer than two dimensions, so none can be swapped
     """
 def permute(input: Any, *dims: Any) -> tensor:
     """Dimensions in another order.
@@ -1172,7 +1172,7 @@ def dot(input: Any, other: Any, acc: Any = ..., input_precision: Any = ..., allo
     >>> tl.dot(a, tl.zeros((32, 16), tl.float32))
     error: inner sizes or batches differ
     >>> tl.dot(a, tl.zeros((16, 16), tl.float16))
-    error: both operands must have one type
+    error: both operands must have the same type
     """
 def dot_scaled(lhs: Any, lhs_scale: Any, lhs_format: Any, rhs: Any, rhs_scale: Any, rhs_format: Any, acc: Any = ..., fast_math: Any = ..., lhs_k_pack: Any = ..., rhs_k_pack: Any = ..., out_dtype: Any = ...) -> tensor:
     """Matrix multiplication of operands in microscaling formats, added to acc.

@@ -256,7 +256,7 @@ class Autotuner(KernelInterface):
     def _tensor(self, kwargs, name, where):
         """The argument `name`, which `where` mentions; None if this call leaves the tensor out."""
         if name not in kwargs and name not in self._arg_set:
-            raise KeyError(f"{where} names '{name}', which is no parameter of kernel '{self.__name__}'")
+            raise KeyError(f"{where} names '{name}', which is not a parameter of kernel '{self.__name__}'")
         return kwargs.get(name)
 
     def _prepare(self, kwargs, reset_only=False):
@@ -532,8 +532,8 @@ class Autotuner(KernelInterface):
             if key in self.cache:
                 return self.cache[key]
             if key in measuring.under_way:
-                raise AutotunerError(f"kernel '{self.__name__}' is launched for {key} while it is being tuned for the same; "
-                                     "its grid function, hooks and benchmark may launch it with another key only")
+                raise AutotunerError(f"kernel '{self.__name__}' is launched for {key} while it is being tuned for the same key; "
+                                     "its grid function, hooks and benchmark may launch it only with another key")
             outer = self.nargs
             self.nargs = dict(zip(self.arg_names, args))
             measuring.under_way.add(key)

@@ -70,11 +70,11 @@ def guess(tuner, kernel, make_config, args, kwargs, failures):
     launch = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
     found = _core.choose_initial_sizes(kernel, args, launch, names, _estimate(tuner, kernel, args, kwargs, failures))
     wanted = ", ".join(names) or "the sizes"
-    advice = 'pass them, or list configurations in place of "auto"'
+    advice = 'pass the values, or list configurations instead of "auto"'
     if found is None:
-        raise AutotunerError(f"there is no guess at {wanted} of kernel '{tuner.__name__}': no combination works; {advice}")
+        raise AutotunerError(f"cannot choose an initial configuration ({wanted}) for kernel '{tuner.__name__}': no combination works; {advice}")
     configs = [make_config(sizes) for sizes in found if sizes is not None]
     difference = _difference(tuner, args, kwargs, configs, failures) if names and len(configs) == 2 else None
     if difference:
-        raise AutotunerError(f"there is no guess at {wanted} of kernel '{tuner.__name__}': {difference}; {advice}")
+        raise AutotunerError(f"cannot choose an initial configuration ({wanted}) for kernel '{tuner.__name__}': {difference}; {advice}")
     return configs[0]

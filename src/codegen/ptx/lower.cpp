@@ -27,7 +27,7 @@ static LogicalResult checkArguments(tt::FuncOp function) {
   for (Type type : function.getArgumentTypes()) {
     if (isa<ptx::TensorMapType, Float16Type, BFloat16Type, Float32Type, Float64Type>(type)) continue;
     if (type.isSignlessInteger() && llvm::is_contained({1u, 8u, 16u, 32u, 64u}, type.getIntOrFloatBitWidth())) continue;
-    return refuse(function, Diag::argumentSlot, {spelled(type)});
+    return refuse(function, Diag::argumentSlot, {mlirText(type)});
   }
   return success();
 }

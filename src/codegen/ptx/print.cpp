@@ -235,7 +235,7 @@ static LogicalResult lower(ptx::SpecialOp op, PrintContext &at) {
     bool flushes = op.getKind() == ptx::Unit::ex2 && at.flushesExp2;
     name = op.getKind() == ptx::Unit::sqrt_rn ? "sqrt.rn.f32" : name + (flushes ? ".approx.ftz.f32" : ".approx.f32");
   } else {
-    return bug(op, "there is no " + name + " of " + spelled(type));
+    return bug(op, "there is no " + name + " of " + mlirText(type));
   }
   replace(op, compute(at, name, type, op.getValue()));
   return success();
@@ -259,7 +259,7 @@ static LogicalResult lower(ptx::PermuteOp op, PrintContext &at) {
 /// Checks that all parts have one type, and have as many bits in total as the whole.
 static LogicalResult checkParts(Operation *op, Type whole, TypeRange parts) {
   if (parts.empty() || !llvm::all_equal(parts) || bitsOf(parts.front()) * static_cast<int64_t>(parts.size()) != bitsOf(whole))
-    return bug(op, "the parts do not have the bits of " + spelled(whole));
+    return bug(op, "the parts do not have the bits of " + mlirText(whole));
   return success();
 }
 
@@ -376,7 +376,7 @@ static LogicalResult lower(ptx::PrintOp op, PrintContext &at) {
     SmallVector<Type> types(op.getValues().getTypes());
     for (Type type : types)
       if (!type.isInteger(32) && !type.isInteger(64) && !type.isF64())
-        return bug(op, "a value of type " + spelled(type) + " cannot be printed");
+        return bug(op, "a value of type " + mlirText(type) + " cannot be printed");
     Type record = LLVM::LLVMStructType::getLiteral(at.b.getContext(), types);
     {
       OpBuilder::InsertionGuard guard(at.b); // in the entry block; inside a loop, each iteration would use more stack

@@ -221,7 +221,7 @@ static LogicalResult lower(ptx::AtomicOp op, PrintContext &at) {
   std::string kind = atomicKind(op.getOp(), values.front().getType(), values.size(), at.target);
   if (kind.empty())
     return refuse(op, Diag::gpuInstruction,
-                  {at.target.name, "the atomic '" + ptx::stringifyAtomic(op.getOp()).str() + "' of " + spelled(values.front().getType())});
+                  {at.target.name, "the atomic '" + ptx::stringifyAtomic(op.getOp()).str() + "' of " + mlirText(values.front().getType())});
   size_t perWord = values.size() > 1 && bitsOf(values.front().getType()) == 16 ? 2 : 1, words = values.size() / perWord;
   Type word = perWord == 2 ? at.integer(32) : values.front().getType();
   Asm code(at);

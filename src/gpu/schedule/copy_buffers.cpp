@@ -35,7 +35,7 @@ FailureOr<ttg::BufferType> bufferForCopies(Operation *op, Type tile, ArrayRef<in
   auto shared = type.getRank() == 1 ? SharedLayout::rowMajor(ttg::shapeOf(type), bits, dimsOf(order))
                                     : SharedLayout::swizzled(ttg::shapeOf(type), bits, 128, dimsOf(order));
   auto buffer = ttg::BufferType::get(context, 1, type.getElementType(), ttg::SharedAttr::get(context, shared));
-  if (!boxOf(buffer, order)) return bug(op, "TMA has no box for " + spelled(tile));
+  if (!boxOf(buffer, order)) return bug(op, "TMA has no box for " + mlirText(tile));
   return buffer;
 }
 

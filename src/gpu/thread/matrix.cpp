@@ -630,7 +630,7 @@ private:
     if (value.getType() == wideType) return value;
     if (isa<IntegerType>(wideType) && isa<IntegerType>(element)) return Value(arith::ExtSIOp::create(t.b, wideType, value));
     if (isa<FloatType>(wideType) && isa<FloatType>(element)) return convertFloats(t, {value}, element, wideType, /*towardZero=*/false)[0];
-    return refuse(op, Diag::notOnGpus, {"a matmul of " + spelled(element) + " in " + spelled(wideType), "convert the operands first"});
+    return refuse(op, Diag::notOnGpus, {"a matmul of " + mlirText(element) + " in " + mlirText(wideType), "convert the operands first"});
   }
 
   ThreadContext &t;

@@ -38,7 +38,7 @@ static HostExpr exprOf(Attribute terms) {
 static std::optional<TensorMapSpec> specOf(tt::FuncOp kernel, ttg::TensorMapAttr recipe) {
   std::optional<MapElement> element = elementOf(recipe.getElement());
   if (!element) {
-    bug(kernel, "there is no tensor map for elements of type " + spelled(recipe.getElement()));
+    bug(kernel, "there is no tensor map for elements of type " + mlirText(recipe.getElement()));
     return std::nullopt;
   }
   if (recipe.getBox().size() != static_cast<int64_t>(recipe.getDims().size())) {

@@ -157,12 +157,12 @@ private:
   LogicalResult check(Operation *op, Type type) {
     auto tile = dyn_cast<RankedTensorType>(type);
     if (!tile || known.contains(tile)) return success();
-    if (!hasLayout(tile)) return bug(op, "this tile has no layout, assign-layouts must run before: " + spelled(tile));
+    if (!hasLayout(tile)) return bug(op, "this tile has no layout, assign-layouts must run before: " + mlirText(tile));
     gpu::Layout layout = layoutOf(tile);
-    if (ArrayRef<int64_t>(layout.shape) != tile.getShape()) return bug(op, "a layout of another shape than its tile's: " + spelled(tile));
+    if (ArrayRef<int64_t>(layout.shape) != tile.getShape()) return bug(op, "a layout of another shape than its tile's: " + mlirText(tile));
     if (layout.bits(gpu::Axis::lane) != gpu::laneBits || int64_t(1) << layout.bits(gpu::Axis::warp) != warps || !layout.isSurjective())
       return bug(op, "a layout that is not for all elements of its tile and the " + std::to_string(warps) +
-                         " warps of this kernel: " + spelled(tile));
+                         " warps of this kernel: " + mlirText(tile));
     known.insert(tile);
     return success();
   }

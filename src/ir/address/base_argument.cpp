@@ -1,5 +1,5 @@
-// Which argument does this pointer come from? The analysis follows address arithmetic, changes of shape
-// and loops that only move a pointer; a pointer that was loaded, or chosen from two, has no base.
+// Finds the kernel argument from which a pointer is computed. The analysis follows address arithmetic, shape operations and loops that only
+// advance a pointer. A pointer that was loaded, or selected from two, has no base.
 //     %p = addptr (splat %a) %offsets; scf.for iter_args(%q = %p) { ... yield (addptr %q, %step) }     %q, the loop's result: %a
 #include "ir/address/indices.h"
 
@@ -9,17 +9,18 @@ using namespace mlir;
 
 namespace tilewright::address {
 
-/// Operations whose first operand has the same base as their result. The GPU's tiles have one more, which is recognised by its effect:
+/// True for operations whose first operand has the same base as their result. The layout conversion of the GPU dialect is recognized
+/// without its name:
 static bool keepsBase(Operation *op) {
   if (isa<tt::AddPtrOp, tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp, tt::BitcastOp>(op)) return true;
-  // it takes one tile of pointers, returns the same one, and changes nothing but its layout.
+  // it takes one tile of pointers and returns the same tile in another layout.
   return op->getNumOperands() == 1 && op->getNumResults() == 1 && op->getNumRegions() == 0 && isPure(op) &&
          isa<RankedTensorType>(op->getOperand(0).getType()) && isa<RankedTensorType>(op->getResult(0).getType()) &&
          getElementTypeOrSelf(op->getOperand(0).getType()) == getElementTypeOrSelf(op->getResult(0).getType()) &&
          !isa<tt::TTDialect>(op->getDialect());
 }
 
-/// Whether a loop's next pointer is its present one, moved; walks from `next` back to `carried`.
+/// True if a loop only advances a pointer; walks from `next` back to `carried`.
 static bool onlyMoves(Value next, Value carried) {
   while (next != carried) {
     Operation *op = next.getDefiningOp();

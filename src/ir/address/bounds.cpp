@@ -1,7 +1,7 @@
-// How large can an index be? The answer is an interval computation (support/launch_guards.h), made from what each atom is:
+// Builds the interval computation (support/launch_guards.h) that bounds an index, from the definition of each atom:
 //     program_id(0) // (8*n)  ->  quotient [0, programs - 1] / (8 * slot n)
-// It is evaluated three times: with nothing known about the launch (is the bound proven?), with the
-// numbers of an ordinary launch (is it worth assuming?), and at each launch with that launch's numbers.
+// It is evaluated three times. Without knowledge of the launch, it shows if the bound is proven. With the values of an ordinary launch, it
+// shows if the bound is worth assuming. With the values of a launch, it is the launch guard.
 #include "ir/address/indices.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -14,10 +14,10 @@ using namespace mlir;
 
 namespace tilewright::address {
 
-/// One computation. Atoms that occur in it twice are computed once.
+/// One interval computation. An atom that occurs twice is computed once.
 struct Indices::Bounds {
   using Kind = BoundNode::Kind;
-  static constexpr size_t enough = 512; // a longer computation follows no further operations
+  static constexpr size_t enough = 512; // a longer computation follows no more operations
   Indices &indices;
   Extents extents;
   std::vector<BoundNode> nodes{};
@@ -27,7 +27,7 @@ struct Indices::Bounds {
     nodes.push_back({kind, first, second});
     return static_cast<int64_t>(nodes.size()) - 1;
   }
-  int64_t between(int64_t least, int64_t most) { return push(Kind::between, least, most); }
+  int64_t between(int64_t low, int64_t high) { return push(Kind::between, low, high); }
   int64_t number(int64_t value) { return between(value, value); }
 
   int64_t ofType(Type type) {
@@ -63,7 +63,7 @@ struct Indices::Bounds {
 
   int64_t makeAtom(int64_t factor) {
     if (indices.isArgument(factor)) return push(Kind::slot, factor, 0);
-    Atom atom = indices.atomAt(factor); // asking may make atoms
+    Atom atom = indices.atomAt(factor); // a copy, because bounding it may create atoms
     auto two = [&](Kind kind) {
       int64_t left = ofPolynomial(atom.left), right = ofPolynomial(atom.right);
       return push(kind, left, right);
@@ -78,19 +78,19 @@ struct Indices::Bounds {
     case Indices::Kind::trip: return ofIteration(cast<scf::ForOp>(atom.loop));
     case Indices::Kind::quotient: return two(Kind::quotient);
     case Indices::Kind::remainder: return two(Kind::remainder);
-    case Indices::Kind::least: return two(Kind::least);
-    case Indices::Kind::most: return two(Kind::most);
+    case Indices::Kind::minimum: return two(Kind::least);
+    case Indices::Kind::maximum: return two(Kind::most);
     }
     return between(INT64_MIN, INT64_MAX);
   }
 
-  /// 0 to (upper - lower + step - 1) / step - 1.
+  /// The iteration of a loop, from 0 to (upper - lower + step - 1) / step - 1.
   int64_t ofIteration(scf::ForOp loop) {
     Polynomial step = indices.scalar(loop.getStep());
     Polynomial distance = indices.scalar(loop.getUpperBound()) - indices.scalar(loop.getLowerBound()) + step - Polynomial(1);
     int64_t dividend = ofPolynomial(distance), divisor = push(Kind::most, ofPolynomial(step), number(1));
-    int64_t turns = push(Kind::quotient, dividend, divisor);
-    return push(Kind::counter, number(0), turns);
+    int64_t iterations = push(Kind::quotient, dividend, divisor);
+    return push(Kind::counter, number(0), iterations);
   }
 
   int64_t ofUnsigned(int64_t bits) { return between(0, bits >= 63 ? INT64_MAX : (int64_t(1) << bits) - 1); }
@@ -98,7 +98,7 @@ struct Indices::Bounds {
   /// The operand of an operation whose result has the coordinates `dims`.
   int64_t ofOperand(Value operand, ArrayRef<int64_t> dims) { return ofPolynomial(indices.elementOrOpaque(operand, dims)); }
 
-  /// All elements of another tile, wherever they are.
+  /// Bounds all elements of another tile, at any coordinates.
   int64_t ofAll(Value tile) {
     Extents own(cast<RankedTensorType>(tile.getType()).getShape());
     std::swap(extents, own);
@@ -121,7 +121,7 @@ struct Indices::Bounds {
     return indices.isProven(shifted, extents, 0, INT64_MAX) ? half : push(Kind::sum, half, between(-1, 0));
   }
 
-  /// A scalar (`dims` is empty), or the element of a tile.
+  /// Bounds a scalar (`dims` is empty), or the element of a tile.
   int64_t ofValue(Value value, ArrayRef<int64_t> dims) {
     Operation *op = value.getDefiningOp();
     if (!op) return ofType(value.getType());
@@ -153,7 +153,7 @@ struct Indices::Bounds {
         .Default([&](Operation *) { return ofType(value.getType()); });
   }
 
-  /// Numbers of the machine that only the operation itself knows: the rank of a block in its cluster.
+  /// Uses the range that the operation declares, for example the rank of a CTA in its cluster.
   int64_t ofInterface(InferIntRangeInterface op, Value value) {
     int64_t made = ofType(value.getType());
     op.inferResultRanges(ArrayRef<ConstantIntRanges>(), [&](Value, const ConstantIntRanges &ranges) {
@@ -171,11 +171,11 @@ std::optional<Polynomial> Indices::withIterations(const Polynomial &value) {
       auto loop = cast<scf::ForOp>(op);
       Polynomial lower = scalar(loop.getLowerBound());
       if (lower.constant()) continue;
-      Polynomial turned = lower + *product(scalar(loop.getStep()), atom({Kind::trip, {}, op})), result;
+      Polynomial byIteration = lower + *product(scalar(loop.getStep()), atom({Kind::trip, {}, op})), result;
       for (Term rest : value.terms) {
         Polynomial replaced(1);
         for (; llvm::is_contained(rest.factors, factor); rest.factors.erase(llvm::find(rest.factors, factor)))
-          replaced = *product(replaced, turned);
+          replaced = *product(replaced, byIteration);
         result = result + *product(replaced, Polynomial(rest));
       }
       return result;
@@ -189,7 +189,7 @@ Indices::Bounds Indices::boundsOf(const Polynomial &value, const Extents &extent
   return bounds;
 }
 
-/// Nothing is known but the types of the arguments and how large a grid can be.
+/// Knows only the types of the arguments and the maximum size of a grid.
 static BoundContext unknownLaunch(tt::FuncOp function) {
   BoundContext context;
   for (Type type : function.getArgumentTypes()) {
@@ -201,7 +201,7 @@ static BoundContext unknownLaunch(tt::FuncOp function) {
   return context;
 }
 
-/// A small launch of an ordinary kind: a fact that does not hold there is hardly worth a version of the kernel.
+/// The values of a small ordinary launch. An assumption that fails there is not worth a version of the kernel.
 static BoundContext ordinaryLaunch(tt::FuncOp function) {
   BoundContext context;
   context.slots.assign(function.getNumArguments(), Interval{256, 256});
@@ -209,56 +209,56 @@ static BoundContext ordinaryLaunch(tt::FuncOp function) {
   return context;
 }
 
-/// Whether the fact says that a product of arguments is no larger than a single argument, as what lies inside
-/// a dimension is no larger than its stride. A launch in which all numbers are equal cannot judge such a fact.
-static bool boundsProducts(const Polynomial &value, int64_t arguments) {
+/// True if the assumption says that a product of arguments is at most a single argument. Example: the extent inside a dimension is at
+/// most its stride. The ordinary launch, whose values are all equal, cannot evaluate such an assumption.
+static bool boundsMonomial(const Polynomial &value, int64_t arguments) {
   auto isKnown = [&](const Term &term) { return llvm::all_of(term.factors, [&](int64_t factor) { return factor < arguments; }); };
-  auto isProduct = [](const Term &term) { return term.factors.size() > 1; };
-  return llvm::all_of(value.terms, [&](const Term &term) { return isKnown(term) && (term.coefficient < 0 || !isProduct(term)); }) &&
-         llvm::any_of(value.terms, isProduct) && llvm::any_of(value.terms, [](const Term &term) { return term.coefficient > 0; });
+  auto isMonomial = [](const Term &term) { return term.factors.size() > 1; };
+  return llvm::all_of(value.terms, [&](const Term &term) { return isKnown(term) && (term.coefficient < 0 || !isMonomial(term)); }) &&
+         llvm::any_of(value.terms, isMonomial) && llvm::any_of(value.terms, [](const Term &term) { return term.coefficient > 0; });
 }
 
-bool Indices::isProven(const Polynomial &value, int64_t least, int64_t most) {
-  return isProven(value, {}, least, most);
+bool Indices::isProven(const Polynomial &value, int64_t low, int64_t high) {
+  return isProven(value, {}, low, high);
 }
 
-bool Indices::isProven(const Polynomial &value, const Extents &extents, int64_t least, int64_t most) {
-  if (std::optional<int64_t> known = value.constant()) return *known >= least && *known <= most;
-  return tilewright::evaluate(boundsOf(value, extents).nodes, unknownLaunch(function)).isWithin(least, most);
+bool Indices::isProven(const Polynomial &value, const Extents &extents, int64_t low, int64_t high) {
+  if (std::optional<int64_t> known = value.constant()) return *known >= low && *known <= high;
+  return tilewright::evaluate(boundsOf(value, extents).nodes, unknownLaunch(function)).isWithin(low, high);
 }
 
 bool Indices::mayOverflow(const Polynomial &dividend, const Extents &of, const Polynomial &divisor, const Extents &by, int64_t bits) {
-  // An index of 32 bits or more that is divided by a negative number, and is the least of its type, is no index into memory.
+  // An index into memory of 32 bits or more is never the smallest integer of its type divided by a negative number.
   return bits < 32 && !isProven(divisor, by, 0, INT64_MAX) && !isProven(dividend, of, (INT64_MIN >> (64 - bits)) + 1, INT64_MAX);
 }
 
-bool Indices::assume(const Polynomial &value, int64_t least, int64_t most) {
-  return assume(value, {}, least, most);
+bool Indices::assume(const Polynomial &value, int64_t low, int64_t high) {
+  return assume(value, {}, low, high);
 }
 
-static std::string nameOfGuard(const std::string &value, int64_t least, int64_t most) {
-  if (least == 0 && most == INT64_MAX) return value + " >= 0";
+static std::string nameOfGuard(const std::string &value, int64_t low, int64_t high) {
+  if (low == 0 && high == INT64_MAX) return value + " >= 0";
   for (int64_t bits : {32, 64})
-    if (least == INT64_MIN >> (64 - bits) && most == INT64_MAX >> (64 - bits)) return value + " fits in " + std::to_string(bits) + " bits";
-  return value + " is from " + std::to_string(least) + " to " + std::to_string(most);
+    if (low == INT64_MIN >> (64 - bits) && high == INT64_MAX >> (64 - bits)) return value + " fits in " + std::to_string(bits) + " bits";
+  return value + " is from " + std::to_string(low) + " to " + std::to_string(high);
 }
 
-bool Indices::assume(const Polynomial &value, const Extents &extents, int64_t least, int64_t most) {
-  if (std::optional<int64_t> known = value.constant()) return *known >= least && *known <= most;
+bool Indices::assume(const Polynomial &value, const Extents &extents, int64_t low, int64_t high) {
+  if (std::optional<int64_t> known = value.constant()) return *known >= low && *known <= high;
   Bounds bounds = boundsOf(value, extents);
-  if (tilewright::evaluate(bounds.nodes, unknownLaunch(function)).isWithin(least, most)) return true;
-  LaunchGuard guard{nameOfGuard(text(value), least, most), std::move(bounds.nodes), least, most};
+  if (tilewright::evaluate(bounds.nodes, unknownLaunch(function)).isWithin(low, high)) return true;
+  LaunchGuard guard{nameOfGuard(text(value), low, high), std::move(bounds.nodes), low, high};
   if (failedGuards.contains(everyGuard) || failedGuards.contains(guard.name)) return false;
-  bool isOrdinary = tilewright::evaluate(guard.nodes, ordinaryLaunch(function)).isWithin(least, most);
-  if (!isOrdinary && !boundsProducts(value, numArguments)) return false;
+  bool isOrdinary = tilewright::evaluate(guard.nodes, ordinaryLaunch(function)).isWithin(low, high);
+  if (!isOrdinary && !boundsMonomial(value, numArguments)) return false;
   if (!llvm::is_contained(assumed, guard)) assumed.push_back(std::move(guard));
   return true;
 }
 
-/// Narrow arithmetic is often meant to wrap around, so nothing is assumed about it.
+/// Assumes nothing about narrow arithmetic, because it often wraps around on purpose.
 bool Indices::fits(const Polynomial &value, const Extents &extents, int64_t bits) {
-  int64_t least = INT64_MIN >> (64 - bits), most = INT64_MAX >> (64 - bits);
-  return bits >= 32 ? assume(value, extents, least, most) : isProven(value, extents, least, most);
+  int64_t low = INT64_MIN >> (64 - bits), high = INT64_MAX >> (64 - bits);
+  return bits >= 32 ? assume(value, extents, low, high) : isProven(value, extents, low, high);
 }
 
 } // namespace tilewright::address

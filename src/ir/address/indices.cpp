@@ -1,4 +1,4 @@
-// See indices.h. A value is evaluated from its operands, down to arguments, ranges and opaque values; only loops are difficult:
+// See indices.h. A value is evaluated from its operands, down to arguments, ranges and opaque values. Values that a loop carries:
 //     scf.for %iv = %lower to %upper step 64 iter_args(%d = %init) { ... yield %d + 64 * %stride }
 //     in the loop   %d = init + (iv - lower) * stride                after it   init + (upper - lower) * stride, if 64 divides that
 #include "ir/address/indices.h"
@@ -15,7 +15,7 @@ namespace tilewright::address {
 
 //===--------------------------------------------------------------------------------------------------------------- atoms
 
-// The number of an argument's atom is the argument's index; other atoms follow.
+// The atom of an argument has the argument's index as its number. Other atoms follow.
 
 bool Indices::isOfArguments(const Polynomial &value) const {
   return llvm::all_of(value.terms, [&](const Term &term) { return llvm::all_of(term.factors, [&](int64_t a) { return isArgument(a); }); });
@@ -34,7 +34,7 @@ Polynomial Indices::atom(Atom fresh) {
   return Polynomial(Term{1, -1, {numArguments + static_cast<int64_t>(index)}});
 }
 
-/// The largest power of two that divides `number`; 0 for 0.
+/// Returns the largest power of two that divides `number`; 0 for 0.
 static int64_t powerOfTwoIn(int64_t number) {
   return static_cast<int64_t>(static_cast<uint64_t>(number) & (0 - static_cast<uint64_t>(number)));
 }
@@ -56,7 +56,7 @@ int64_t bitsOf(Type type) {
   return element.isIndex() ? 64 : static_cast<int64_t>(element.getIntOrFloatBitWidth());
 }
 
-/// Whether the value's congruent polynomial may have left the range of its type. All other polynomials are exact from the start.
+/// True if the value's polynomial is only congruent, because it may leave the range of its type. All other polynomials are exact.
 static bool mayWrap(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
@@ -75,7 +75,7 @@ Polynomial Indices::scalar(Value value) {
 Polynomial Indices::congruent(Value value) {
   auto found = known.find(value);
   if (found != known.end()) return found->second;
-  // A carried value that leads back to itself is opaque to questions that are asked meanwhile.
+  // A carried value that depends on itself is opaque while it is evaluated.
   if (depth > deepest || !inProgress.insert(value.getAsOpaquePointer()).second) return opaque(value);
   llvm::SaveAndRestore deeper(depth, depth + 1);
   Polynomial result = evaluate(value);
@@ -87,7 +87,7 @@ Polynomial Indices::congruent(Value value) {
 
 Polynomial Indices::evaluateBinary(Kind kind, Operation *op, bool isUnsigned) {
   Polynomial left = scalar(op->getOperand(0)), right = scalar(op->getOperand(1));
-  // Read as unsigned, a negative number is a large one.
+  // As an unsigned number, a negative number is large.
   if (isUnsigned && !(assumeNonNegative(left) && assumeNonNegative(right))) return opaque(op->getResult(0));
   if (kind == Kind::quotient && mayOverflow(left, {}, right, {}, bitsOf(op->getResult(0).getType()))) return opaque(op->getResult(0));
   std::optional<int64_t> by = right.constant();
@@ -100,7 +100,7 @@ Polynomial Indices::evaluateBinary(Kind kind, Operation *op, bool isUnsigned) {
 Polynomial Indices::evaluateExtension(Operation *op, bool isUnsigned) {
   Value narrow = op->getOperand(0), wide = op->getResult(0);
   if (narrow.getType().isInteger(1) || wide.getType().isInteger(1)) return opaque(wide);
-  if (bitsOf(wide.getType()) < bitsOf(narrow.getType())) return congruent(narrow); // an index_cast that narrows
+  if (bitsOf(wide.getType()) < bitsOf(narrow.getType())) return congruent(narrow); // a narrowing index_cast
   Polynomial value = scalar(narrow);
   bool asSigned = !isUnsigned || isNonNegative(value) || (bitsOf(narrow.getType()) >= 32 && assumeNonNegative(value));
   return asSigned ? value : opaque(wide);
@@ -132,8 +132,8 @@ Polynomial Indices::evaluate(Value value) {
       .Case<arith::DivUIOp>([&](auto) { return evaluateBinary(Kind::quotient, op, true); })
       .Case<arith::RemSIOp>([&](auto) { return evaluateBinary(Kind::remainder, op, false); })
       .Case<arith::RemUIOp>([&](auto) { return evaluateBinary(Kind::remainder, op, true); })
-      .Case<arith::MinSIOp>([&](auto) { return evaluateBinary(Kind::least, op, false); })
-      .Case<arith::MaxSIOp>([&](auto) { return evaluateBinary(Kind::most, op, false); })
+      .Case<arith::MinSIOp>([&](auto) { return evaluateBinary(Kind::minimum, op, false); })
+      .Case<arith::MaxSIOp>([&](auto) { return evaluateBinary(Kind::maximum, op, false); })
       .Case<scf::ForOp>([&](auto) { return evaluateLoopResult(cast<OpResult>(value)); })
       .Default([&](Operation *) { return opaque(value); });
 }
@@ -163,7 +163,7 @@ std::optional<Polynomial> Indices::incrementOf(BlockArgument carried) {
   return step && isInvariant(*step, loop) ? step : std::nullopt;
 }
 
-/// `distance` / step * `increment`, where the division is exact term by term.
+/// Returns `distance` / step * `increment` if the division is exact in each term.
 std::optional<Polynomial> Indices::overSteps(const Polynomial &distance, Operation *loop, const Polynomial &increment) {
   std::optional<int64_t> step = scalar(cast<scf::ForOp>(loop).getStep()).constant();
   if (!step || *step <= 0) return std::nullopt;
@@ -178,7 +178,7 @@ Polynomial Indices::evaluateCarried(BlockArgument carried) {
   if (!each) return opaque(carried);
   Polynomial init = congruent(loop.getInitArgs()[carried.getArgNumber() - 1]);
   Polynomial distance = scalar(loop.getInductionVar()) - scalar(loop.getLowerBound());
-  // iv - lower is a multiple of the step, whatever its terms are.
+  // iv - lower is always a multiple of the step.
   if (std::optional<Polynomial> moved = overSteps(distance, loop, *each)) return init + *moved;
   return init + *product(atom({Kind::trip, {}, loop}), *each);
 }
@@ -191,7 +191,7 @@ Polynomial Indices::evaluateLoopResult(OpResult result) {
   if (each->isZero()) return init;
   Polynomial distance = scalar(loop.getUpperBound()) - scalar(loop.getLowerBound());
   std::optional<int64_t> step = scalar(loop.getStep()).constant();
-  // The last iteration may go beyond the upper bound, and there may be none at all.
+  // The last iteration may pass the upper bound, and the loop may have no iterations.
   bool exact = step && *step > 0 && distance.dividedBy(*step) && assumeNonNegative(distance);
   if (!exact) return opaque(result);
   return init + *overSteps(distance, loop, *each);
@@ -256,13 +256,13 @@ Value Indices::make(OpBuilder &b, Location location, const Polynomial &value, in
   return sum ? sum : constant(0);
 }
 
-/// What an atom other than an argument is called in messages: "program_id(0)", "(M + 127) / 128".
+/// Returns the text of an atom that is not an argument, for messages: "program_id(0)", "(M + 127) / 128".
 static std::string describe(Value value) {
   Operation *op = value ? value.getDefiningOp() : nullptr;
   if (auto id = dyn_cast_or_null<tt::GetProgramIdOp>(op)) return "program_id(" + std::to_string(static_cast<int64_t>(id.getAxis())) + ")";
   if (auto count = dyn_cast_or_null<tt::GetNumProgramsOp>(op))
     return "num_programs(" + std::to_string(static_cast<int64_t>(count.getAxis())) + ")";
-  return isa_and_nonnull<tt::LoadOp>(op) ? "(a value from memory)" : "(a value that is computed)";
+  return isa_and_nonnull<tt::LoadOp>(op) ? "(a loaded value)" : "(a computed value)";
 }
 
 std::string Indices::textOf(int64_t factor) {
@@ -274,8 +274,8 @@ std::string Indices::textOf(int64_t factor) {
   case Kind::trip: return "(a loop's iteration)";
   case Kind::quotient: return "((" + text(atom.left) + ") // (" + text(atom.right) + "))";
   case Kind::remainder: return "((" + text(atom.left) + ") % (" + text(atom.right) + "))";
-  case Kind::least: return "min(" + text(atom.left) + ", " + text(atom.right) + ")";
-  case Kind::most: return "max(" + text(atom.left) + ", " + text(atom.right) + ")";
+  case Kind::minimum: return "min(" + text(atom.left) + ", " + text(atom.right) + ")";
+  case Kind::maximum: return "max(" + text(atom.left) + ", " + text(atom.right) + ")";
   }
   return "?";
 }

@@ -1,5 +1,4 @@
-// See polynomial.h. Coefficients wrap around like 64-bit integers. So do sums and
-// products of addresses, so equal polynomials are equal addresses in any case.
+// See polynomial.h. Coefficients wrap around as 64-bit integers, as addresses do. So equal polynomials are always equal addresses.
 #include "ir/address/polynomial.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -12,20 +11,20 @@ namespace tilewright::address {
 static int64_t wrappingSum(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
-static int64_t wrappingProduct(int64_t a, int64_t b) {
+static int64_t wrappingMul(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
 
 void Polynomial::add(Term term) {
   if (term.coefficient == 0) return;
   auto less = [](const Term &a, const Term &b) { return std::tie(a.dim, a.factors) < std::tie(b.dim, b.factors); };
-  auto place = llvm::lower_bound(terms, term, less);
-  if (place == terms.end() || !place->sameFactors(term)) {
-    terms.insert(place, std::move(term));
+  auto it = llvm::lower_bound(terms, term, less);
+  if (it == terms.end() || !it->sameFactors(term)) {
+    terms.insert(it, std::move(term));
     return;
   }
-  place->coefficient = wrappingSum(place->coefficient, term.coefficient);
-  if (place->coefficient == 0) terms.erase(place);
+  it->coefficient = wrappingSum(it->coefficient, term.coefficient);
+  if (it->coefficient == 0) terms.erase(it);
 }
 
 bool Polynomial::isShort() const {
@@ -65,7 +64,7 @@ Polynomial operator+(const Polynomial &a, const Polynomial &b) {
 Polynomial operator-(const Polynomial &a, const Polynomial &b) {
   Polynomial sum = a;
   for (const Term &term : b.terms)
-    sum.add({wrappingProduct(-1, term.coefficient), term.dim, term.factors});
+    sum.add({wrappingMul(-1, term.coefficient), term.dim, term.factors});
   return sum;
 }
 
@@ -74,7 +73,7 @@ std::optional<Polynomial> product(const Polynomial &a, const Polynomial &b) {
   for (const Term &x : a.terms)
     for (const Term &y : b.terms) {
       if (x.dim >= 0 && y.dim >= 0) return std::nullopt;
-      Term term{wrappingProduct(x.coefficient, y.coefficient), std::max(x.dim, y.dim), x.factors};
+      Term term{wrappingMul(x.coefficient, y.coefficient), std::max(x.dim, y.dim), x.factors};
       llvm::append_range(term.factors, y.factors);
       llvm::sort(term.factors);
       sum.add(std::move(term));

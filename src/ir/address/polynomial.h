@@ -1,5 +1,5 @@
-// Sums of products of integers whose values are not known yet:  2*stride_am*program_id(0) + i.
-// A factor ("atom") is only a number here; indices.h says what it stands for. A term may hold one coordinate of a tile as well.
+// Sums of products of unknown integers:  2*stride_am*program_id(0) + i.
+// A factor ("atom") is only a number here; indices.h defines its meaning. A term may contain one coordinate of a tile.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace tilewright::address {
 
 struct Term {
   int64_t coefficient = 0;
-  int64_t dim = -1;               // of the tile, whose coordinate is a factor; -1: none
-  std::vector<int64_t> factors{}; // atoms, in order; one may stand more than once
+  int64_t dim = -1;               // the dimension of the tile whose coordinate is a factor; -1: none
+  std::vector<int64_t> factors{}; // sorted atoms, which may repeat
   bool sameFactors(const Term &other) const { return dim == other.dim && factors == other.factors; }
   bool operator==(const Term &) const = default;
 };
 
-/// A sum of terms with different factors, none of which is zero. In one order, so that equality is that of the terms.
+/// A sum of nonzero terms with different factors, in a fixed order, so that equal polynomials have equal terms.
 struct Polynomial {
   std::vector<Term> terms;
 
@@ -26,22 +26,22 @@ struct Polynomial {
   void add(Term term);
 
   bool isZero() const { return terms.empty(); }
-  /// Whether it is worth computing with. Addresses are; `x * x`, repeated, doubles in length each time.
+  /// True if the polynomial is short enough to compute with. Addresses are short; repeated squaring doubles the length each time.
   bool isShort() const;
-  /// The value, where it has no factors.
+  /// Returns the value if there are no factors.
   std::optional<int64_t> constant() const;
-  /// What the coordinate along `dim` is multiplied with; -1: the terms without a coordinate.
+  /// Returns the factor of the coordinate along `dim`; for -1, the terms without a coordinate.
   Polynomial along(int64_t dim) const;
-  /// Where all coefficients are multiples of `number` (not 0), the quotient.
+  /// Returns the quotient if all coefficients are multiples of `number`, which must not be 0.
   std::optional<Polynomial> dividedBy(int64_t number) const;
   bool operator==(const Polynomial &) const = default;
 };
 
 Polynomial operator+(const Polynomial &a, const Polynomial &b);
 Polynomial operator-(const Polynomial &a, const Polynomial &b);
-/// Null where two coordinates would be multiplied.
+/// Returns the product, or null if it would multiply two coordinates.
 std::optional<Polynomial> product(const Polynomial &a, const Polynomial &b);
-/// The quotient of two terms, where factors and coefficient divide.
+/// Returns the quotient of two terms if factors and coefficient divide.
 std::optional<Term> quotient(const Term &a, const Term &b);
 
 } // namespace tilewright::address

@@ -1,5 +1,5 @@
-// See indices.h. This file finds each element's index, pointer and mask in terms of the tile's coordinates. A tile
-// that it does not understand gets no name, unlike a scalar; the reason is kept instead, for `tilewright explain`.
+// See indices.h. This file expresses each element's index, pointer and mask by the tile's coordinates. Unlike a scalar, a tile that the
+// analysis cannot follow does not become an atom; the result is the failure reason, for `tilewright explain`.
 #include "ir/address/indices.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -37,7 +37,7 @@ std::optional<SmallVector<int64_t>> sourceDims(Operation *op, ArrayRef<int64_t> 
   return std::nullopt;
 }
 
-/// How many elements a tile has along each of the coordinates.
+/// Returns the number of elements of a tile along each coordinate.
 static SmallVector<int64_t> extentsOf(Value tile, ArrayRef<int64_t> dims) {
   SmallVector<int64_t> extents;
   auto type = dyn_cast<RankedTensorType>(tile.getType());
@@ -52,8 +52,7 @@ static SmallVector<int64_t> extentsOf(Value tile, ArrayRef<int64_t> dims) {
 Result<Polynomial> Indices::element(Value tile, ArrayRef<int64_t> dims) {
   auto type = dyn_cast<RankedTensorType>(tile.getType());
   if (!type) return scalar(tile);
-  // Whether an index fits is asked of everything that it is computed from as well, but only
-  // once for each: the key is that of the exact element, with the width added behind the dims.
+  // The check for wraparound also visits all operands, each only once. Its key is that of the exact element, with the width after the dims.
   int64_t bits = bitsOf(type);
   std::vector<int64_t> exactly(dims.begin(), dims.end());
   exactly.push_back(bits);
@@ -66,7 +65,8 @@ Result<Polynomial> Indices::element(Value tile, ArrayRef<int64_t> dims) {
   return index;
 }
 
-/// An atom that is a sum itself was too long, or was no polynomial: it is not known whether it has left its range.
+/// True if a factor is an atom that is itself a sum, because that sum was too long or not a polynomial. Such an atom may have wrapped
+/// around.
 bool Indices::isMadeOfSums(const Polynomial &value) const {
   auto isSum = [&](int64_t factor) {
     if (isArgument(factor) || atomAt(factor).kind != Kind::value) return false;
@@ -105,7 +105,7 @@ Result<Polynomial> Indices::congruentElement(Value tile, ArrayRef<int64_t> dims)
   std::tuple key(static_cast<const void *>(tile.getAsOpaquePointer()), std::vector<int64_t>(dims.begin(), dims.end()), namesTiles);
   if (auto found = knownElements.find(key); found != knownElements.end()) return found->second;
   llvm::SaveAndRestore deeper(depth, depth + 1);
-  Result<Polynomial> result = depth > deepest ? Failure{"an index is computed in too many steps"} : evaluateElement(tile, dims);
+  Result<Polynomial> result = depth > deepest ? Failure{"an index is computed by too many operations"} : evaluateElement(tile, dims);
   if (result && !result->isShort()) result = Failure{"an index is a sum of too many terms"};
   if (!result && namesTiles) result = opaqueElement(tile, dims);
   knownElements.insert({std::move(key), result});
@@ -120,11 +120,12 @@ Result<Polynomial> Indices::evaluateBinaryElement(Kind kind, Operation *op, Arra
     Value operand = op->getOperand(i);
     parts[i] = elementOrOpaque(operand, dims);
     extents[i] = extentsOf(operand, dims);
-    // Read as unsigned, a negative number is a large one.
-    if (isUnsigned && !fitsUnsigned(parts[i], extentsOf(operand, dims))) return Failure{"an index is unsigned, and may be negative"};
+    // As an unsigned number, a negative number is large.
+    if (isUnsigned && !fitsUnsigned(parts[i], extentsOf(operand, dims)))
+      return Failure{"an unsigned operation may have a negative operand"};
   }
   if (kind == Kind::quotient && mayOverflow(parts[0], extents[0], parts[1], extents[1], bitsOf(op->getResult(0).getType())))
-    return Failure{"the least number may be divided by -1"};
+    return Failure{"the smallest integer may be divided by -1"};
   return atom({kind, op->getResult(0), nullptr, std::move(parts[0]), std::move(parts[1])});
 }
 
@@ -155,7 +156,7 @@ Result<Polynomial> Indices::evaluateElement(Value tile, ArrayRef<int64_t> dims) 
       .Case<arith::ExtUIOp>([&](auto o) -> Result<Polynomial> {
         Result<Polynomial> narrow = element(o.getIn(), dims);
         if (!narrow || fitsUnsigned(*narrow, extentsOf(o.getIn(), dims))) return narrow;
-        return Failure{"an index is unsigned, and may be negative as a signed one"};
+        return Failure{"an unsigned index may be negative as a signed number"};
       })
       .Case<arith::AddIOp>([&](auto) { return ofBoth([](const Polynomial &a, const Polynomial &b) { return a + b; }); })
       .Case<arith::SubIOp>([&](auto) { return ofBoth([](const Polynomial &a, const Polynomial &b) { return a - b; }); })
@@ -168,14 +169,14 @@ Result<Polynomial> Indices::evaluateElement(Value tile, ArrayRef<int64_t> dims) 
         });
       })
       .Case<arith::RemSIOp, arith::RemUIOp>([&](auto) -> Result<Polynomial> {
-        return namesTiles ? evaluateBinaryElement(Kind::remainder, op, dims) : Failure{"an index is taken modulo something"};
+        return namesTiles ? evaluateBinaryElement(Kind::remainder, op, dims) : Failure{"an index is the result of a modulo"};
       })
       .Case<arith::DivSIOp, arith::DivUIOp>([&](auto) -> Result<Polynomial> {
-        return namesTiles ? evaluateBinaryElement(Kind::quotient, op, dims) : Failure{"an index is divided"};
+        return namesTiles ? evaluateBinaryElement(Kind::quotient, op, dims) : Failure{"an index is the result of a division"};
       })
       .Case<arith::MinSIOp, arith::MaxSIOp>([&](auto) -> Result<Polynomial> {
-        Kind kind = isa<arith::MinSIOp>(op) ? Kind::least : Kind::most;
-        return namesTiles ? evaluateBinaryElement(kind, op, dims) : Failure{"an index is the smaller or the larger of two"};
+        Kind kind = isa<arith::MinSIOp>(op) ? Kind::minimum : Kind::maximum;
+        return namesTiles ? evaluateBinaryElement(kind, op, dims) : Failure{"an index is a minimum or maximum"};
       })
       .Case<tt::LoadOp>([](auto) { return Failure{"indices come from memory"}; })
       .Default([](Operation *other) { return Failure{"an index comes from " + other->getName().getStringRef().str()}; });
@@ -186,7 +187,7 @@ Result<Indices::Pointer> Indices::pointer(Value value, ArrayRef<int64_t> dims) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
     if (!loop) return Pointer{value, {}};
     if (isa<RankedTensorType>(value.getType())) return Failure{"a loop carries its pointers"};
-    // The distance is the one that a carried integer would have.
+    // The offset is that of a carried integer with the same increment.
     if (std::optional<Polynomial> each = incrementOf(argument)) {
       Result<Pointer> init = pointer(loop.getInitArgs()[argument.getArgNumber() - 1], dims);
       if (!init) return init;
@@ -203,7 +204,7 @@ Result<Indices::Pointer> Indices::pointer(Value value, ArrayRef<int64_t> dims) {
   if (auto moved = dyn_cast<tt::AddPtrOp>(op)) {
     Result<Pointer> from = pointer(moved.getPtr(), dims);
     if (!from) return from;
-    // Addresses have 64 bits, too, so wider offsets may wrap around.
+    // Offsets of 64 bits may wrap around, as addresses do.
     bool isWide = getElementTypeOrSelf(moved.getOffset().getType()).getIntOrFloatBitWidth() >= 64;
     Result<Polynomial> offset = isWide ? congruentElement(moved.getOffset(), dims) : element(moved.getOffset(), dims);
     if (!offset) return Failure{offset.error()};
@@ -216,7 +217,7 @@ Result<Indices::Pointer> Indices::pointer(Value value, ArrayRef<int64_t> dims) {
 
 //===---------------------------------------------------------------------------------------------------------------- masks
 
-constexpr const char *moreThanBounds = "its mask is more than comparisons of indices with bounds";
+constexpr const char *moreThanBounds = "its mask is not made of comparisons of indices with bounds";
 
 Result<void> Indices::collect(Value mask, ArrayRef<int64_t> dims, Mask &parts) {
   APInt flag;
@@ -253,8 +254,8 @@ Result<void> Indices::compare(Operation *comparison, ArrayRef<int64_t> dims, Mas
   bool isUnsigned = predicate == P::ult || predicate == P::ule || predicate == P::ugt || predicate == P::uge;
   parts.conjuncts.push_back(*left - *right - Polynomial(orEqual ? 1 : 0));
   if (!isUnsigned) return {};
-  // Read as unsigned, a negative number is larger than any bound, and a negative bound larger than any number.
-  if (!fitsUnsigned(*right, extentsOf(greater, dims))) return Failure{"in its mask, an unsigned bound may be beyond the signed numbers"};
+  // As unsigned numbers, a negative index is larger than any bound, and a negative bound is larger than any index.
+  if (!fitsUnsigned(*right, extentsOf(greater, dims))) return Failure{"in its mask, an unsigned bound may exceed the signed range"};
   parts.conjuncts.push_back(Polynomial(-1) - *left);
   return {};
 }

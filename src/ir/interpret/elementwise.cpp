@@ -1,6 +1,6 @@
-// The meaning of operations on single elements: arith, math, tt's own, and the functions of math libraries. Each row of scalar_ops.def is
-// one operation and what it does to one element; the templates here are the loops around it. Operands may have one element where the
-// others have many (a constant in the region of a reduction): it stands for all of them.
+// The meaning of operations on single elements: arith, math, some of tt, and the functions of math libraries. Each row of scalar_ops.def
+// defines one operation on one element; the templates here are the loops around it. An operand with one element stands for a tile with
+// equal elements, for example a constant in the region of a reduction.
 #include "ir/interpret/program.h"
 #include "ir/interpret/scalar_ops.h"
 
@@ -10,7 +10,7 @@
 
 #include <cmath>
 
-#pragma STDC FP_CONTRACT OFF // a product rounds before it is added, unless the operation is fma
+#pragma STDC FP_CONTRACT OFF // only fma fuses a multiplication and an addition
 
 using namespace mlir;
 
@@ -26,7 +26,7 @@ int64_t countOf(Program &program, Operation *op) {
   return count;
 }
 
-/// Reads the elements of one operand; a single one is repeated.
+/// Reads the elements of one operand, and repeats a single element.
 struct Reader {
   const uint64_t *data;
   int64_t stride;
@@ -42,7 +42,7 @@ template <typename F> LogicalResult eachElement(Program &program, Operation *op,
   return success();
 }
 
-// F is a lambda without captures: its type alone carries the meaning, so each operation becomes a plain function.
+// F is a lambda without captures. Its type defines the operation, so each operation becomes a plain function.
 template <typename F> Meaning integers(F) { // (a, b, width)
   return [](Program &program, Operation *op) {
     Format format = formatOf(op->getResult(0).getType());
@@ -50,7 +50,7 @@ template <typename F> Meaning integers(F) { // (a, b, width)
     return eachElement(program, op, [&](int64_t i) { return F()(a[i], b[i], format.bits) & format.mask(); });
   };
 }
-/// Takes one integer and its width.
+/// Like integers, for one operand.
 template <typename F> Meaning integer(F) { // (a, width)
   return [](Program &program, Operation *op) {
     Format from = formatOf(op->getOperand(0).getType()), to = formatOf(op->getResult(0).getType());
@@ -58,7 +58,7 @@ template <typename F> Meaning integer(F) { // (a, width)
     return eachElement(program, op, [&](int64_t i) { return F()(a[i], from.bits) & to.mask(); });
   };
 }
-/// Like integers, but the second operand must not be zero; in a tile, a zero there gives `atZero`.
+/// Like integers, but the second operand must not be zero. In a tile, a zero divisor gives `atZero`.
 template <typename F, typename G> Meaning division(F, G) { // atZero(a), result(a, b, width)
   return [](Program &program, Operation *op) {
     Format format = formatOf(op->getResult(0).getType());
@@ -103,7 +103,7 @@ template <typename F> Meaning conversion(F) {
     return eachElement(program, op, [&](int64_t i) { return F()(a[i], from, to) & to.mask(); });
   };
 }
-/// Both halves of an integer operation with two results.
+/// An integer operation with two results.
 template <typename F> Meaning integerPair(F) { // (a, b, width) -> pair
   return [](Program &program, Operation *op) {
     Format low = formatOf(op->getResult(0).getType()), high = formatOf(op->getResult(1).getType());
@@ -170,7 +170,7 @@ LogicalResult constant(Program &program, Operation *op) {
     return success();
   }
   auto dense = dyn_cast<DenseElementsAttr>(value);
-  if (!dense) return program.giveUp(op, "the interpreter does not know this kind of constant");
+  if (!dense) return program.giveUp(op, "the interpreter does not support this kind of constant");
   Tile tile(dense.getNumElements(), 0);
   bool isFloat = isa<FloatType>(dense.getElementType());
   auto read = [&](auto values) {
@@ -217,7 +217,7 @@ LogicalResult compareIntegers(Program &program, Operation *op) {
 LogicalResult compareFloats(Program &program, Operation *op) {
   Format format = formatOf(op->getOperand(0).getType());
   Reader a(program, op->getOperand(0)), b(program, op->getOperand(1));
-  // A predicate is a set of outcomes; every one of the sixteen is a choice among these four.
+  // A predicate is a set of these four outcomes.
   enum Outcome { less = 1, equal = 2, greater = 4, unordered = 8 };
   int64_t accepted = 0;
   switch (cast<arith::CmpFOp>(op).getPredicate()) {
@@ -247,7 +247,7 @@ LogicalResult compareFloats(Program &program, Operation *op) {
 
 LogicalResult select(Program &program, Operation *op) {
   const Tile &condition = program.get(op->getOperand(0));
-  if (condition.size() == 1) { // also for block pointers and whole tiles
+  if (condition.size() == 1) { // also selects block pointers and whole tiles
     Tile chosen = program.get(op->getOperand(condition.scalar() ? 1 : 2));
     int64_t count = countOf(program, op);
     if (chosen.size() == 1 && count > 1) chosen = Tile(count, chosen.scalar());
@@ -265,7 +265,7 @@ LogicalResult fusedMultiplyAdd(Program &program, Operation *op) {
     double x = decodeFloat(format, a[i]), y = decodeFloat(format, b[i]), z = decodeFloat(format, c[i]);
     if (format.kind == Format::f64) return llvm::bit_cast<uint64_t>(std::fma(x, y, z));
     if (format.kind == Format::f32) return llvm::bit_cast<uint32_t>(std::fmaf(float(x), float(y), float(z)));
-    llvm::APFloat value(*format.semantics, llvm::APInt(format.bits, a[i])); // a double's fma would round twice
+    llvm::APFloat value(*format.semantics, llvm::APInt(format.bits, a[i])); // an fma in double precision would round twice
     value.fusedMultiplyAdd(llvm::APFloat(*format.semantics, llvm::APInt(format.bits, b[i])),
                            llvm::APFloat(*format.semantics, llvm::APInt(format.bits, c[i])), llvm::APFloat::rmNearestTiesToEven);
     return value.bitcastToAPInt().getZExtValue();
@@ -286,7 +286,7 @@ LogicalResult clamp(Program &program, Operation *op) {
 
 LogicalResult nextAfter(Program &program, Operation *op) {
   Format format = formatOf(op->getResult(0).getType());
-  if (format.kind != Format::f32 && format.kind != Format::f64) return program.fail(op, "nextafter is known for f32 and f64 only");
+  if (format.kind != Format::f32 && format.kind != Format::f64) return program.fail(op, "nextafter supports only f32 and f64");
   Reader a(program, op->getOperand(0)), b(program, op->getOperand(1));
   return eachElement(program, op, [&](int64_t i) {
     double x = decodeFloat(format, a[i]), y = decodeFloat(format, b[i]);
@@ -329,7 +329,7 @@ LogicalResult truncateFloat(Program &program, Operation *op) {
   Format from = formatOf(op->getOperand(0).getType()), to = formatOf(op->getResult(0).getType());
   auto mode = cast<arith::TruncFOp>(op).getRoundingmode();
   if (mode && *mode != arith::RoundingMode::to_nearest_even && *mode != arith::RoundingMode::toward_zero)
-    return program.giveUp(op, "the interpreter knows only rounding to nearest even and toward zero");
+    return program.giveUp(op, "the interpreter supports only rounding to nearest even and toward zero");
   bool towardZero = mode == arith::RoundingMode::toward_zero;
   Reader a(program, op->getOperand(0));
   return eachElement(program, op,
@@ -352,7 +352,7 @@ LogicalResult pointerToInteger(Program &program, Operation *op) {
 
 Meaning findRow(StringRef name);
 
-/// A function of libdevice or a C math library by its symbol: `__nv_sinf`, `__nv_sin` and `sinf` mean what math.sin means, and so on.
+/// Runs a function of libdevice or a C math library by its symbol: `__nv_sinf`, `__nv_sin` and `sinf` are math.sin, and so on.
 LogicalResult externElementwise(Program &program, Operation *op) {
   StringRef symbol = cast<tt::ExternElementwiseOp>(op).getSymbol();
   StringRef name = symbol;
@@ -364,7 +364,7 @@ LogicalResult externElementwise(Program &program, Operation *op) {
     meaning = findRow(("extern." + name).str());
     if (!meaning) meaning = findRow(("math." + name).str());
   }
-  if (!meaning) return program.giveUp(op, "the interpreter does not know the library function '" + symbol + "'");
+  if (!meaning) return program.giveUp(op, "the interpreter does not support the library function '" + symbol + "'");
   return meaning(program, op);
 }
 
@@ -396,7 +396,7 @@ void addElements(Table &table) {
 #include "ir/interpret/scalar_ops.def"
 }
 
-/// Operations that have attributes, several results, or operands of several kinds.
+/// Adds the operations that have attributes, several results, or operands of several kinds.
 void addOthers(Table &table) {
   using Wide = unsigned __int128;
   table["arith.constant"] = constant;

@@ -21,7 +21,7 @@ bool AccessHistory::isKnown(uint32_t program, uint32_t earlier, uint32_t time) c
 }
 
 AccessHistory::Page &AccessHistory::pageFor(uint64_t address, int64_t bytes) {
-  constexpr uint64_t widest = 16; // the most that one thread loads or stores at once
+  constexpr uint64_t widest = 16; // the maximum size of one access of a thread
   int64_t wanted = int64_t(1) << llvm::countr_zero(address | uint64_t(bytes) | widest);
   if (lastNumber == address / pageBytes && lastPage->cellBytes <= wanted) return *lastPage;
   std::unique_ptr<Page> &page = pages[address / pageBytes];
@@ -30,7 +30,7 @@ AccessHistory::Page &AccessHistory::pageFor(uint64_t address, int64_t bytes) {
     page = std::make_unique<Page>();
     page->cellBytes = wanted;
     page->cells.resize(pageBytes / uint64_t(wanted));
-  } else if (page->cellBytes > wanted) { // each cell is split into several, which remember the same
+  } else if (page->cellBytes > wanted) { // split each cell into several with the same history
     int64_t parts = page->cellBytes / wanted;
     std::vector<Cell> cells;
     cells.reserve(page->cells.size() * size_t(parts));
@@ -57,7 +57,7 @@ std::optional<AccessHistory::Clash> AccessHistory::note(uint32_t agent, uint32_t
     if (!clash && !(earlier.atomic && access.atomic) && !isOrdered(earlier))
       clash = Clash{earlier.program, earlier.where, wrote, bool(earlier.atomic), false};
   };
-  // Two readers are enough, although a store may forget one: if the agent that stores is one of them, the other is left.
+  // Two readers are enough: if the storing agent is one of them, the other one remains.
   auto noteRead = [&](Cell &cell) {
     for (Seen &read : cell.reads)
       if (read.time == 0 || read.program == agent) {
@@ -76,13 +76,13 @@ std::optional<AccessHistory::Clash> AccessHistory::note(uint32_t agent, uint32_t
         noteRead(cell);
         continue;
       }
-      bool sameStore = !access.atomic && cell.write.time != 0 && cell.write.where == access.where && cell.turn == access.turn;
+      bool sameStore = !access.atomic && cell.write.time != 0 && cell.write.where == access.where && cell.execution == access.execution;
       if (!sameStore) compare(cell.write, true);
       for (const Seen &read : cell.reads)
         compare(read, false);
       if (!clash && sameStore) clash = Clash{cell.write.program, access.where, true, false, true};
       cell.write = seen;
-      cell.turn = access.turn;
+      cell.execution = access.execution;
       cell.reads[0] = cell.reads[1] = Seen();
     }
   }

@@ -1,8 +1,8 @@
-// The reference interpreter runs the programs of a kernel one after another, and each operation by its meaning (program.h).
-// This file has what surrounds single operations: control flow, calls, places of errors, and the walk through the grid.
+// The reference interpreter runs the programs of a kernel one after another, and each operation by its meaning (program.h). This file has
+// the control flow, calls, locations of errors, and the scheduler of the grid.
 //
-// A region is run block by block until an operation leaves it; that operation's operands are the region's results. So tt.return, scf.yield,
-// scf.condition and the ends of combining regions need no meaning of their own, and branches between blocks are the only jumps.
+// A region runs block by block until a terminator leaves it. The terminator's operands are the region's results. So tt.return, scf.yield,
+// scf.condition and the terminators of combine regions need no meaning, and branches between blocks are the only jumps.
 #include "ir/interpret/program.h"
 #include "ir/location.h"
 
@@ -47,7 +47,7 @@ LogicalResult runFor(Program &program, Operation *op) {
   auto loop = cast<scf::ForOp>(op);
   Format format = formatOf(loop.getInductionVar().getType());
   bool isUnsigned = loop.getUnsignedCmp();
-  auto bound = [&](Value value) -> __int128 { // wide enough for the step past the last iteration
+  auto bound = [&](Value value) -> __int128 { // wide enough for the step after the last iteration
     uint64_t bits = program.get(value).scalar();
     if (isUnsigned) return bits;
     return signExtend(bits, format.bits);
@@ -69,15 +69,15 @@ bool sameTiles(ArrayRef<Tile> a, ArrayRef<Tile> b) {
   return llvm::equal(a, b, [](const Tile &x, const Tile &y) { return x.elements == y.elements && x.block == y.block; });
 }
 
-/// An iteration that changes neither memory nor what the loop carries would be repeated
-/// for ever, unless another program changes memory: so that program runs next.
+/// Runs a while loop. An iteration that changes neither memory nor the carried values would repeat forever, so other programs run next.
 LogicalResult runWhile(Program &program, Operation *op) {
   auto loop = cast<scf::WhileOp>(op);
   SmallVector<Tile> carried = copies(program, loop.getInits());
   while (true) {
     SmallVector<Tile> before = carried;
     uint64_t changes = program.launch.changes;
-    FailureOr<SmallVector<Tile>> tested = program.run(loop.getBefore(), std::move(carried)); // the condition, then what it passes on
+    FailureOr<SmallVector<Tile>> tested =
+        program.run(loop.getBefore(), std::move(carried)); // the condition, then the values that it passes
     if (failed(tested)) return failure();
     bool goesOn = tested->front().scalar();
     tested->erase(tested->begin());
@@ -105,12 +105,12 @@ LogicalResult runCall(Program &program, Operation *op) {
   return setResults(program, op, program.call(op, call.getCallee(), copies(program, call.getArgs())));
 }
 
-/// One program is one thread here, so there is nothing to wait for, and a kernel's assumptions have no effect.
+/// Does nothing: for barriers, because each program is one thread here, and for the kernel's assumptions.
 LogicalResult nothing(Program &, Operation *) {
   return success();
 }
 
-/// The block that a branch goes to and the arguments it takes along; null for an operation that leaves the region.
+/// Returns the target block of a branch and its arguments; null for an operation that leaves the region.
 std::pair<Block *, ValueRange> target(Program &program, Operation *op) {
   if (auto branch = dyn_cast<cf::BranchOp>(op)) return {branch.getDest(), branch.getDestOperands()};
   if (auto branch = dyn_cast<cf::CondBranchOp>(op)) {
@@ -127,7 +127,7 @@ std::pair<Block *, ValueRange> target(Program &program, Operation *op) {
   return {nullptr, {}};
 }
 
-/// The first operation in `function` that has a value of a type that cannot be computed with, or null.
+/// Returns the first operation in `function` with a value of an unsupported type, or null.
 Operation *findUnsupportedType(tt::FuncOp function) {
   Operation *found = nullptr;
   function.walk([&](Operation *op) {
@@ -157,13 +157,13 @@ Meaning findControl(StringRef name) {
 }
 
 std::string locationText(Operation *op) {
-  FileLineColLoc place = locationOf(op->getLoc());
-  return place ? (place.getFilename().getValue() + ":" + Twine(place.getLine()) + ":" + Twine(place.getColumn())).str() : "";
+  FileLineColLoc fileLoc = locationOf(op->getLoc());
+  return fileLoc ? (fileLoc.getFilename().getValue() + ":" + Twine(fileLoc.getLine()) + ":" + Twine(fileLoc.getColumn())).str() : "";
 }
 
 uint32_t Launch::numberOf(Operation *op) {
-  auto [entry, isNew] = numbers.try_emplace(op, places.size());
-  if (isNew) places.push_back(op);
+  auto [entry, isNew] = numbers.try_emplace(op, operations.size());
+  if (isNew) operations.push_back(op);
   return entry->second;
 }
 
@@ -175,20 +175,20 @@ void Program::start(int64_t which) {
 }
 
 FileLineColLoc Program::locationOf(Operation *op) const {
-  FileLineColLoc place = tilewright::locationOf(op->getLoc());
+  FileLineColLoc fileLoc = tilewright::locationOf(op->getLoc());
   for (Operation *caller : llvm::reverse(callers)) {
-    if (place && !isInLibrary(place)) break;
-    if (FileLineColLoc outer = tilewright::locationOf(caller->getLoc())) place = outer;
+    if (fileLoc && !isInLibrary(fileLoc)) break;
+    if (FileLineColLoc outer = tilewright::locationOf(caller->getLoc())) fileLoc = outer;
   }
-  return place;
+  return fileLoc;
 }
 
 LogicalResult Program::fail(Operation *op, const Twine &text) {
   error = std::make_unique<InterpretError>(text.str(), id);
-  if (FileLineColLoc place = locationOf(op)) {
-    error->file = place.getFilename().str();
-    error->line = place.getLine();
-    error->column = place.getColumn();
+  if (FileLineColLoc fileLoc = locationOf(op)) {
+    error->file = fileLoc.getFilename().str();
+    error->line = fileLoc.getLine();
+    error->column = fileLoc.getColumn();
   }
   return failure();
 }
@@ -199,7 +199,7 @@ LogicalResult Program::giveUp(Operation *op, const Twine &text) {
   return failed;
 }
 
-/// The elements that an operation computes. Eight products of a dot take about as long as one element.
+/// Returns the number of elements that an operation computes. Eight multiplications of a dot count as one element.
 static int64_t workOf(Operation &op) {
   auto sizeOf = [](Type type) {
     auto tile = dyn_cast<RankedTensorType>(type);
@@ -219,7 +219,7 @@ LogicalResult Program::step(Operation &op) {
   if (options.stop && options.stop->load(std::memory_order_relaxed)) return giveUp(&op, "interrupted");
   if (options.maxWork && (launch.work += workOf(op)) > options.maxWork) return giveUp(&op, "the launch is too large");
   if (options.maxSteps && ++steps > options.maxSteps)
-    return fail(&op, "no end after " + Twine(options.maxSteps) + " operations: the program waits for something that does not come");
+    return fail(&op, "no end after " + Twine(options.maxSteps) + " operations: the program waits for an event that never occurs");
   if (options.onStep) {
     auto text = [this](Value value) {
       auto found = values.find(value);
@@ -237,8 +237,8 @@ LogicalResult Program::step(Operation &op) {
     for (auto find : {findElementwise, findTile, findMemory, findControl})
       if (!entry->second) entry->second = find(name);
   }
-  Meaning meaning = entry->second; // the map may grow while a nested region runs
-  if (!meaning) return giveUp(&op, "the interpreter does not know the operation '" + op.getName().getStringRef() + "'");
+  Meaning meaning = entry->second; // a copy, because the map may grow while a nested region runs
+  if (!meaning) return giveUp(&op, "the interpreter does not support the operation '" + op.getName().getStringRef() + "'");
   if (!options.checkBounds) return options.onWarning ? runWatched(*this, &op, meaning) : meaning(*this, &op);
   if (failed(checkDefined(*this, &op)) || failed(meaning(*this, &op))) return failure();
   return followUndefined(*this, &op, meaning);
@@ -261,12 +261,12 @@ FailureOr<SmallVector<Tile>> Program::run(Region &region, SmallVector<Tile> args
 FailureOr<SmallVector<Tile>> Program::call(Operation *from, StringRef callee, SmallVector<Tile> args) {
   auto function = module.lookupSymbol<tt::FuncOp>(callee);
   if (!function || function.isExternal()) return fail(from, "there is no function '" + callee + "' to call");
-  constexpr size_t deepest = 256; // the language has no recursion; a module read from text might
+  constexpr size_t deepest = 256; // the language has no recursion, but IR text may have
   if (callers.size() == deepest) return fail(from, "calls are nested too deeply");
   if (checked.insert(function.getOperation()).second)
     if (Operation *op = findUnsupportedType(function))
       return giveUp(op, "the interpreter cannot compute with a type of '" + op->getName().getStringRef() + "'");
-  // A function that calls itself must not overwrite its caller's values.
+  // A recursive function must not overwrite its caller's values.
   llvm::DenseMap<Value, Tile> callerValues = std::exchange(values, llvm::DenseMap<Value, Tile>());
   callers.push_back(from);
   llvm::scope_exit restore([&] {
@@ -276,16 +276,16 @@ FailureOr<SmallVector<Tile>> Program::call(Operation *from, StringRef callee, Sm
   return run(function.getBody(), std::move(args));
 }
 
-/// The value of a kernel's argument, or an error if its kind does not match its type.
+/// Returns the value of a kernel's argument, or an error if its kind does not match its type.
 static llvm::Expected<Tile> argumentValue(const InterpretArg &arg, Type type, int64_t number, bool checkBounds) {
   uint64_t address = checkBounds ? taggedPointer(arg.bits, arg.memory) : arg.bits;
-  auto wrong = [&](const char *expected) {
+  auto mismatch = [&](const char *expected) {
     return llvm::make_error<InterpretError>("argument " + std::to_string(number) + " must be " + expected, std::array<int64_t, 3>{});
   };
   if (auto descriptor = dyn_cast<tt::TensorDescType>(type)) {
     int64_t rank = descriptor.getBlockType().getRank();
     if (arg.kind != InterpretArg::descriptor || int64_t(arg.shape.size()) != rank || int64_t(arg.strides.size()) != rank)
-      return wrong("a tensor descriptor of its block's rank");
+      return mismatch("a tensor descriptor of its block's rank");
     auto block = std::make_shared<MemoryBlock>();
     block->base = address;
     block->shape.assign(arg.shape.begin(), arg.shape.end());
@@ -296,28 +296,27 @@ static llvm::Expected<Tile> argumentValue(const InterpretArg &arg, Type type, in
     tile.block = std::move(block);
     return tile;
   }
-  if (isa<RankedTensorType>(type) || tt::isBlockPointer(type))
-    return wrong("a scalar, a pointer or a descriptor: no other comes from outside");
+  if (isa<RankedTensorType>(type) || tt::isBlockPointer(type)) return mismatch("a scalar, a pointer or a descriptor");
   Format format = formatOf(type);
   if (isa<tt::PointerType>(type)) {
     if (arg.kind == InterpretArg::pointer) return Tile(address);
-    return wrong("a pointer");
+    return mismatch("a pointer");
   }
   if (format.kind != Format::integer) {
     if (arg.kind == InterpretArg::floating) return Tile(encodeFloat(format, arg.value));
-    return wrong("a float");
+    return mismatch("a float");
   }
   if (arg.kind == InterpretArg::integer) return Tile(arg.bits & format.mask());
-  return wrong("an integer");
+  return mismatch("an integer");
 }
 
 // ---- the programs of a launch
 //
-// A program has a stack of its own, so that it may stop in a loop that waits for another one and go on later.
+// Each program has its own stack, so that it can stop in a loop that waits for another program, and continue later.
 
 namespace {
 
-/// Runs the programs [first, last) in order; those that wait are looked at again whenever memory has changed.
+/// Runs the programs [first, last) in order. Waiting programs continue when memory has changed.
 class Scheduler {
 public:
   Scheduler(Launch &launch, tt::FuncOp kernel, ArrayRef<Tile> args) : launch(launch), kernel(kernel), args(args) {
@@ -332,16 +331,16 @@ private:
     Scheduler &scheduler;
     std::unique_ptr<char[]> stack;
     Operation *waitsAt = nullptr;
-    uint64_t seen = 0; // the changes of memory when it began to wait
+    uint64_t seen = 0; // the number of memory changes when it began to wait
     bool finished = false, succeeded = false, giveUp = false;
     Runner(Launch &launch, Scheduler &scheduler) : program(launch), scheduler(scheduler) {}
   };
 
   static void enter(uint32_t low, uint32_t high);
   void begin(Runner &runner);
-  /// Lets the runner continue. False if this ends the launch.
+  /// Continues the runner. Returns false if this ends the launch.
   bool resume(Runner &runner);
-  /// Lets those programs continue for which memory has changed, until none is left. False if this ends the launch.
+  /// Continues the programs for which memory has changed, until none is left. Returns false if this ends the launch.
   bool resumeWaiting();
 
   Launch &launch;
@@ -363,7 +362,7 @@ void Scheduler::enter(uint32_t low, uint32_t high) {
 }
 
 void Scheduler::begin(Runner &runner) {
-  constexpr size_t stackBytes = 8 << 20; // only what is used takes memory
+  constexpr size_t stackBytes = 8 << 20; // only used pages take memory
   runner.finished = runner.succeeded = runner.giveUp = false;
   if (!runner.stack) runner.stack = std::unique_ptr<char[]>(new char[stackBytes]);
   runner.program.waitForOthers = [this, self = &runner](Operation *loop) {
@@ -424,7 +423,7 @@ llvm::Error Scheduler::run(int64_t first, int64_t last) {
   if (!isOver && !waiting.empty()) {
     Program &program = waiting.front()->program;
     (void)program.fail(waiting.front()->waitsAt,
-                       "deadlock: a turn of this loop changes nothing, and no program can go on that could end it; " +
+                       "deadlock: an iteration of this loop changes nothing, and no other program can run and end it; " +
                            Twine(waiting.size()) + (waiting.size() == 1 ? " program waits" : " programs wait") +
                            " for a lock that is never released or a flag that is never set");
     error = std::move(program.error);
@@ -443,14 +442,14 @@ llvm::Error Scheduler::run(int64_t first, int64_t last) {
 llvm::Error interpret(ModuleOp module, StringRef name, ArrayRef<InterpretArg> args, std::array<int64_t, 3> grid, int64_t first,
                       int64_t last, const InterpretOptions &options) {
   using namespace interp;
-  auto wrong = [](const Twine &text) { return llvm::make_error<InterpretError>(text.str(), std::array<int64_t, 3>{}); };
+  auto mismatch = [](const Twine &text) { return llvm::make_error<InterpretError>(text.str(), std::array<int64_t, 3>{}); };
   auto kernel = module.lookupSymbol<tt::FuncOp>(name);
-  if (!kernel || kernel.isExternal()) return wrong("there is no kernel '" + name + "'");
+  if (!kernel || kernel.isExternal()) return mismatch("there is no kernel '" + name + "'");
   ArrayRef<Type> types = kernel.getFunctionType().getInputs();
   if (types.size() != args.size())
-    return wrong("kernel '" + name + "' takes " + Twine(types.size()) + " arguments, not " + Twine(args.size()));
+    return mismatch("kernel '" + name + "' takes " + Twine(types.size()) + " arguments, not " + Twine(args.size()));
   if (grid[0] < 0 || grid[1] < 0 || grid[2] < 0 || first < 0 || last < first || last > grid[0] * grid[1] * grid[2])
-    return wrong("programs " + Twine(first) + " to " + Twine(last) + " are not all in the grid");
+    return mismatch("programs " + Twine(first) + " to " + Twine(last) + " are not all in the grid");
 
   SmallVector<Tile> values;
   for (auto [number, arg] : llvm::enumerate(args)) {

@@ -1,6 +1,6 @@
-// The meaning of operations that touch memory or the outside: loads, stores, atomics, block pointers and descriptors, print and assert.
-// All of them go through readAt, writeAt and atomicAt, which first check the address and, where races are
-// looked for, the history of the bytes: a bad access is an error that names the operation, not a crash.
+// The meaning of operations with side effects: loads, stores, atomics, block pointers and descriptors, print and assert. All accesses go
+// through readAt, writeAt and atomicAt, which first check the address and, with race checks, the history of the bytes. A bad access is an
+// error that names the operation, not a crash.
 #include "ir/interpret/program.h"
 #include "support/mapped.h"
 
@@ -19,7 +19,7 @@ using namespace mlir;
 namespace tilewright::interp {
 namespace {
 
-/// `(  7, 12)`: each number is as wide as the largest one of its dimension, as in upstream's output.
+/// Returns `(  7, 12)`: each number is as wide as the largest one of its dimension, as in upstream's output.
 std::string indexText(Type type, int64_t element) {
   auto tile = dyn_cast<RankedTensorType>(type);
   SmallVector<std::string> numbers;
@@ -37,7 +37,7 @@ std::string indexText(Type type, int64_t element) {
 
 // ---- addresses
 
-/// One element's access: the pointer with what it knows about its argument and, for messages, its place in a tile of `type`.
+/// An access of one element: the tagged pointer and, for messages, the element's index in a tile of `type`.
 struct Element {
   Operation *op;
   Type type;
@@ -46,7 +46,7 @@ struct Element {
   Format format;
 };
 
-/// The argument's memory that the pointer was computed from, or null.
+/// Returns the memory range of the argument from which the pointer was computed, or null.
 const MemoryRange *rangeOf(const Program &program, uint64_t pointer) {
   uint64_t tag = pointer >> addressBits;
   bool isTagged = program.options.checkBounds && tag != 0 && tag <= program.options.memory.size();
@@ -65,7 +65,7 @@ bool contains(const MemoryRange &range, uint64_t address, int64_t bytes) {
   return !range.isKnown || (address >= range.begin && address < range.end && uint64_t(bytes) <= range.end - address);
 }
 
-/// Where `address` lies, which is outside of `range`: `8 bytes after the end of 'x'`.
+/// Describes an `address` outside of `range`: `8 bytes after the end of 'x'`.
 std::string distanceText(const MemoryRange &range, uint64_t address) {
   std::string name = "'" + range.name + "'";
   if (address < range.begin) return std::to_string(range.begin - address) + " bytes before the start of " + name;
@@ -88,16 +88,16 @@ std::string outsideText(const Program &program, const Element &at) {
   return nearest == memory.end() ? "the kernel was given no memory" : distanceText(*nearest, address);
 }
 
-/// The address, if the program may touch it. The common case, a good address, must not build any text.
+/// Returns the address if the program may access it. The common case, a valid address, must not build any text.
 FailureOr<uint64_t> checkedAddress(Program &program, const Element &at) {
-  constexpr uint64_t firstPage = 4096; // never mapped: a null pointer, perhaps with a small offset
+  constexpr uint64_t firstPage = 4096; // never mapped: a null pointer, possibly with a small offset
   uint64_t address = program.launch.addressOf(at.pointer);
   if (address < firstPage) return program.fail(at.op, accessText(program, at) + ": a null pointer");
   if (!program.options.checkBounds) return address;
   auto holds = [&](const MemoryRange &range) { return contains(range, address, at.format.bytes); };
   const MemoryRange *range = rangeOf(program, at.pointer);
   if (range ? holds(*range) : llvm::any_of(program.options.memory, holds)) return address;
-  // A pointer that was loaded, or made of a number, may point to a tensor that is no argument: a grouped GEMM keeps such pointers.
+  // A pointer that was loaded, or converted from an integer, may point to a tensor that is not an argument, for example in a grouped GEMM.
   if (!range && program.options.tagsArguments && isMapped(address, at.format.bytes)) return address;
   return program.fail(at.op, accessText(program, at) + " is out of bounds: " + outsideText(program, at));
 }
@@ -111,11 +111,11 @@ LogicalResult reportRace(Program &program, const Element &at, const AccessHistor
   return program.fail(at.op, "race: " + accessText(program, at) + (range ? " in '" + range->name + "'" : "") + ": program (" +
                                  Twine(other % grid[0]) + ", " + Twine(other / grid[0] % grid[1]) + ", " +
                                  Twine(other / (grid[0] * grid[1])) + ") has " + (clash.wrote ? "stored" : "loaded") + " there" +
-                                 (clash.atomic ? " by an atomic" : "") + " at " + locationText(program.launch.places[clash.where]) +
+                                 (clash.atomic ? " by an atomic" : "") + " at " + locationText(program.launch.operations[clash.where]) +
                                  ", and no atomics order the two");
 }
 
-/// Remembers the access where races are looked for. `bits`: what is stored.
+/// Records the access if races are checked. `bits`: the stored value.
 LogicalResult noteAccess(Program &program, const Element &at, uint64_t address, bool writes, bool atomic, uint64_t bits) {
   Launch &launch = program.launch;
   if (!launch.history) return success();
@@ -123,9 +123,10 @@ LogicalResult noteAccess(Program &program, const Element &at, uint64_t address, 
   std::optional<AccessHistory::Clash> clash = launch.history->note(uint32_t(program.number), access);
   if (!clash) return success();
   if (!clash->sameStore) return reportRace(program, at, *clash);
-  if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(at.op)) return success(); // one block's elements, which the scope of a block orders
+  if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(at.op)) return success(); // elements of one program, which the CTA scope orders
   if (std::memcmp(reinterpret_cast<const void *>(address), &bits, at.format.bytes) == 0) return success();
-  return program.fail(at.op, "race: " + accessText(program, at) + ": another element of this store has stored another value there");
+  return program.fail(at.op,
+                      "race: " + accessText(program, at) + ": another element of this store writes another value to the same address");
 }
 
 // ---- single elements
@@ -139,7 +140,7 @@ uint64_t readMemory(uint64_t address, const Format &format) {
 FailureOr<uint64_t> readAt(Program &program, const Element &at) {
   FailureOr<uint64_t> address = checkedAddress(program, at);
   auto load = dyn_cast<tt::LoadOp>(at.op);
-  bool atomic = load && load.getIsVolatile(); // as PTX has it: a relaxed load, which orders nothing
+  bool atomic = load && load.getIsVolatile(); // as in PTX: a relaxed load, which orders nothing
   if (failed(address) || failed(noteAccess(program, at, *address, false, atomic, 0))) return failure();
   return readMemory(*address, at.format);
 }
@@ -148,9 +149,9 @@ LogicalResult writeAt(Program &program, const Element &at, uint64_t bits) {
   FailureOr<uint64_t> address = checkedAddress(program, at);
   if (isa<tt::PointerType>(getElementTypeOrSelf(at.type))) bits = program.launch.addressOf(bits);
   if (failed(address) || failed(noteAccess(program, at, *address, true, false, bits))) return failure();
-  void *place = reinterpret_cast<void *>(*address);
-  program.launch.changes += std::memcmp(place, &bits, at.format.bytes) != 0;
-  std::memcpy(place, &bits, at.format.bytes);
+  void *target = reinterpret_cast<void *>(*address);
+  program.launch.changes += std::memcmp(target, &bits, at.format.bytes) != 0;
+  std::memcpy(target, &bits, at.format.bytes);
   return success();
 }
 
@@ -158,8 +159,8 @@ uint64_t padding(const Format &format, bool nan) {
   return nan && format.kind != Format::integer ? encodeFloat(format, NAN) : 0;
 }
 
-/// Walks the elements of a block in row-major order: visit(element, pointer), without a pointer for those that lie outside
-/// the tensor along a checked dimension. `start` is added to the block's own offsets. Stops where visit fails.
+/// Calls visit(element, pointer) for the elements of a block in row-major order, without a pointer for elements outside the tensor along a
+/// checked dimension. `start` is added to the block's own offsets. Stops if visit fails.
 template <typename F>
 LogicalResult eachBlockElement(const Launch &launch, const MemoryBlock &block, ArrayRef<int64_t> tileShape, ArrayRef<int64_t> start,
                                ArrayRef<bool> checked, int64_t bytes, F visit) {
@@ -171,9 +172,9 @@ LogicalResult eachBlockElement(const Launch &launch, const MemoryBlock &block, A
     uint64_t offset = 0; // wraps, as addresses do
     bool inside = true;
     for (int64_t dim = 0; dim < rank; ++dim) {
-      int64_t place = start[dim] + index[dim];
-      if (checked[dim] && (place < 0 || place >= block.shape[dim])) inside = false;
-      offset += uint64_t(place) * uint64_t(block.strides[dim]);
+      int64_t position = start[dim] + index[dim];
+      if (checked[dim] && (position < 0 || position >= block.shape[dim])) inside = false;
+      offset += uint64_t(position) * uint64_t(block.strides[dim]);
     }
     if (failed(visit(element, inside ? std::optional<uint64_t>(launch.moved(block.base, offset * bytes)) : std::nullopt))) return failure();
     for (int64_t dim = rank - 1; dim >= 0 && ++index[dim] == tileShape[dim]; --dim)
@@ -266,7 +267,7 @@ LogicalResult store(Program &program, Operation *op) {
   return success();
 }
 
-// ---- atomics: all of them as sequentially consistent compare-and-swap loops, which is more order than any of them asks for
+// ---- atomics: all are sequentially consistent compare-and-swap loops, which is at least the required order
 
 template <typename Word, typename F> uint64_t atomicUpdate(uint64_t address, F update) {
   Word *word = reinterpret_cast<Word *>(address);
@@ -276,7 +277,7 @@ template <typename Word, typename F> uint64_t atomicUpdate(uint64_t address, F u
   return before;
 }
 
-/// What an atomic orders. With the scope of one block it orders nothing for other programs.
+/// The memory order of an atomic. With CTA scope, it does not order accesses of other programs.
 struct Order {
   bool acquires = false, releases = false, forAll = true;
   Order(tt::MemSemantic sem, tt::MemSyncScope scope)
@@ -297,7 +298,7 @@ template <typename F> FailureOr<uint64_t> atomicAt(Program &program, const Eleme
   case 4: before = atomicUpdate<uint32_t>(*address, update); break;
   default: before = atomicUpdate<uint64_t>(*address, update); break;
   }
-  bool changed = readMemory(*address, at.format) != before; // the programs that share memory all run on this thread
+  bool changed = readMemory(*address, at.format) != before; // all programs that share memory run on this thread
   program.launch.changes += changed;
   if (failed(noteAccess(program, at, *address, changed, order.forAll, 0))) return failure();
   if (history && order.releases && order.forAll) history->release(uint32_t(program.number), *address);
@@ -411,7 +412,7 @@ LogicalResult advance(Program &program, Operation *op) {
   return success();
 }
 
-// The shape to walk is the descriptor's; a loaded or stored tile may have dropped dimensions of size 1 from it.
+// Returns the block shape of the descriptor. A loaded or stored tile may omit dimensions of size 1.
 RankedTensorType blockOf(Type descriptor) {
   return cast<tt::TensorDescType>(descriptor).getBlockType();
 }
@@ -448,7 +449,7 @@ LogicalResult descriptorReduce(Program &program, Operation *op) {
   case tt::DescriptorReduceKind::AND: kind = tt::RMWOp::AND; break;
   case tt::DescriptorReduceKind::OR: kind = tt::RMWOp::OR; break;
   case tt::DescriptorReduceKind::XOR: kind = tt::RMWOp::XOR; break;
-  default: return program.giveUp(op, "the interpreter does not know this kind of tt.descriptor_reduce");
+  default: return program.giveUp(op, "the interpreter does not support this kind of tt.descriptor_reduce");
   }
   const Tile &value = program.get(reduce.getSrc());
   ++program.launch.stores;
@@ -461,7 +462,7 @@ LogicalResult descriptorReduce(Program &program, Operation *op) {
                           });
 }
 
-/// Rows of a 2-D tensor that a tile of row numbers picks: visit(element of the picked tile, address or nothing).
+/// Calls visit(element, address or nothing) for the elements of the rows of a 2-D tensor that a tile of row indices selects.
 template <typename F>
 LogicalResult eachArgReduction(Program &program, const MemoryBlock &block, Value rows, Value column, RankedTensorType tile, F visit) {
   int64_t columns = tile.getDimSize(1), bytes = formatOf(tile).bytes;
@@ -508,7 +509,7 @@ LogicalResult descriptorScatter(Program &program, Operation *op) {
 
 // ---- print and assert
 
-/// The value of a variable, as NumPy would hold it.
+/// Returns the value of a variable in NumPy's representation.
 static InterpretLocal shown(Program &program, StringRef name, Value value, bool isSigned) {
   Type element = getElementTypeOrSelf(value.getType());
   Format format = formatOf(element);
@@ -525,7 +526,7 @@ static InterpretLocal shown(Program &program, StringRef name, Value value, bool 
     if (isa<tt::PointerType>(element)) bits = program.launch.addressOf(bits);
     if (isFloat && !isWide) bits = llvm::bit_cast<uint32_t>(static_cast<float>(decodeFloat(format, bits)));
     int64_t bytes = isFloat && !isWide ? 4 : format.bytes;
-    local.bytes.append(reinterpret_cast<const char *>(&bits), static_cast<size_t>(bytes)); // processors here are little-endian
+    local.bytes.append(reinterpret_cast<const char *>(&bits), static_cast<size_t>(bytes)); // the supported CPUs are little-endian
   }
   return local;
 }
@@ -535,9 +536,9 @@ static LogicalResult stop(Program &program, tt::PrintOp op, ArrayAttr names) {
   std::vector<InterpretLocal> locals;
   for (auto [number, value] : llvm::enumerate(op.getArgs()))
     locals.push_back(shown(program, cast<StringAttr>(names[number]).getValue(), value, op.getIsSigned()[number] > 0));
-  auto place = op.getLoc()->findInstanceOf<FileLineColLoc>();
+  auto fileLoc = op.getLoc()->findInstanceOf<FileLineColLoc>();
   std::array<int64_t, 3> id = {program.id[0], program.id[1], program.id[2]};
-  bool goesOn = program.options.onBreakpoint(place ? place.getFilename().getValue() : "", place ? place.getLine() : 0, id, locals);
+  bool goesOn = program.options.onBreakpoint(fileLoc ? fileLoc.getFilename().getValue() : "", fileLoc ? fileLoc.getLine() : 0, id, locals);
   return goesOn ? success() : program.fail(op, "ended at a breakpoint");
 }
 
@@ -571,8 +572,8 @@ LogicalResult checkCondition(Program &program, Operation *op, Value condition, S
   const Tile &tile = program.get(condition);
   for (int64_t i = 0; i < tile.size(); ++i) {
     if (tile.elements[i]) continue;
-    std::string place = isa<RankedTensorType>(condition.getType()) ? " at element " + indexText(condition.getType(), i) : "";
-    return program.fail(op, "device-side assertion failed" + place + (message.empty() ? "" : ": ") + message);
+    std::string where = isa<RankedTensorType>(condition.getType()) ? " at element " + indexText(condition.getType(), i) : "";
+    return program.fail(op, "device-side assertion failed" + where + (message.empty() ? "" : ": ") + message);
   }
   return success();
 }

@@ -1,5 +1,5 @@
-// Numbers of every element type as bit patterns. A float is computed as a double and rounded once to its own format. That is
-// exact for +, -, *, / and sqrt, because a double has more than twice the digits of f32; so no format needs its own arithmetic.
+// Numbers of every element type as bit patterns. Floats are computed in double and rounded once to their own format. The result is
+// correctly rounded for +, -, *, / and sqrt, because a double has more than twice the digits of f32. So no format needs its own arithmetic.
 #include "ir/interpret/program.h"
 
 #include "llvm/ADT/APFloat.h"
@@ -79,8 +79,7 @@ double decodeFloat(const Format &format, uint64_t bits) {
   }
 }
 
-// After one rounding, the value in units of the format's last place at its
-// magnitude is an integer; its carry moves into the exponent by itself.
+// After one rounding, the value in units of the format's last place is an integer. Its carry increments the exponent.
 static uint64_t encodeIeee(const Format &format, double value) {
   uint64_t sign = uint64_t(std::signbit(value)) << (format.bits - 1);
   uint64_t infinity = (format.mask() >> 1) >> format.mantissa << format.mantissa;
@@ -89,7 +88,7 @@ static uint64_t encodeIeee(const Format &format, double value) {
   uint64_t largest = format.bits == 8 ? infinity - 1 : infinity; // 8-bit formats saturate
   if (std::isinf(value)) return sign | largest;
   int64_t exponent = std::max<int64_t>(int64_t(llvm::bit_cast<uint64_t>(magnitude) >> 52) - 1023, format.minExponent);
-  if (exponent > 200) return sign | largest; // beyond every small format, bf16's 2^127 included
+  if (exponent > 200) return sign | largest; // larger than every small format, including bf16's 2^127
   double inUnits = magnitude * powerOfTwo(format.mantissa - exponent);
   constexpr double roundsToInteger = 0x1p52;
   uint64_t units = uint64_t((inUnits + roundsToInteger) - roundsToInteger);
@@ -117,13 +116,13 @@ uint64_t encodeFloat(const Format &format, double value) {
 
 uint64_t encodeTowardZero(const Format &format, double value) {
   uint64_t nearest = encodeFloat(format, value);
-  // The pattern below is the next value toward zero in every format here.
+  // In every format here, the previous bit pattern is the next value toward zero.
   return std::fabs(decodeFloat(format, nearest)) > std::fabs(value) && std::isfinite(value) ? nearest - 1 : nearest;
 }
 
 double integerAsDouble(uint64_t magnitude, bool negative) {
   int64_t excess = int64_t(llvm::bit_width(magnitude)) - 53;
-  if (excess > 0) { // keep 53 bits and note in the last one that something was lost: the final rounding then cannot meet a false tie
+  if (excess > 0) { // keep 53 bits; the last one is sticky, so that the final rounding sees no false tie
     bool lost = magnitude & ((uint64_t(1) << excess) - 1);
     magnitude = ((magnitude >> excess) | uint64_t(lost)) << excess;
   }

@@ -1,4 +1,5 @@
-// The inside of the interpreter: how values are held, and what the meaning of an operation may use. Only this folder includes it.
+// The internals of the interpreter: the representation of values, and the interface for the meaning of operations. Only this folder
+// includes it.
 #pragma once
 
 #include "ir/interpret/history.h"
@@ -16,15 +17,15 @@
 
 namespace tilewright::interp {
 
-/// A strided tensor in memory, as a block pointer (with offsets) or a tensor descriptor (offsets are zero) names it.
+/// A strided tensor in memory, for a block pointer (with offsets) or a tensor descriptor (with zero offsets).
 struct MemoryBlock {
   uint64_t base = 0;
   llvm::SmallVector<int64_t, 4> shape, strides, offsets;
   bool padWithNan = false;
 };
 
-/// A value: the elements in row-major order (one for a scalar), or a block. The MLIR value's type has the shape and the element type.
-/// An element is its bit pattern, zero-extended; so loads, stores, selections and bitcasts keep NaN payloads.
+/// A value: the elements in row-major order (one for a scalar), or a block. The MLIR value's type has the shape and the element type. An
+/// element is its bit pattern, zero-extended. So loads, stores, selections and bitcasts keep NaN payloads.
 struct Tile {
   llvm::SmallVector<uint64_t, 1> elements;
   std::shared_ptr<const MemoryBlock> block;
@@ -39,40 +40,39 @@ struct Tile {
 
 // ---- numbers: numbers.cpp
 
-/// How one element type is held in memory and read as a number.
+/// The representation of one element type in memory and as a number.
 struct Format {
   enum Kind { integer, f32, f64, ieee, other }; // ieee: at most 16 bits with infinities and subnormals; other: through APFloat
   Kind kind = integer;
   int64_t bits = 64;    // 64 for pointers and index
   int64_t bytes = 8;    // in memory; 1 for i1
-  int64_t mantissa = 0; // stored bits of it
+  int64_t mantissa = 0; // its stored bits
   int64_t minExponent = 0;
   const llvm::fltSemantics *semantics = nullptr;
 
   uint64_t mask() const { return bits == 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1; }
 };
-/// Whether values of `type` can be computed with: (tiles of) integers up to 64 bits, floats up to f64, pointers; block pointers,
-/// descriptors.
+/// True for supported types: (tiles of) integers up to 64 bits, floats up to f64 and pointers; block pointers; descriptors.
 bool isSupported(mlir::Type type);
-/// The format of `type`'s elements.
+/// Returns the format of `type`'s elements.
 Format formatOf(mlir::Type type);
 double decodeFloat(const Format &format, uint64_t bits);
 /// Rounds to nearest even. 8-bit formats saturate.
 uint64_t encodeFloat(const Format &format, double value);
 /// Rounds toward zero.
 uint64_t encodeTowardZero(const Format &format, double value);
-/// The double that rounds to the same value as the integer itself, in every format of at most 32 bits.
+/// Returns a double that rounds to the same value as the integer, in every format of at most 32 bits.
 double integerAsDouble(uint64_t magnitude, bool negative);
 int64_t signExtend(uint64_t value, int64_t bits);
-/// As tt.print writes it.
+/// Returns the text that tt.print writes.
 std::string printElement(const Format &format, bool isPointer, bool isSigned, bool hex, uint64_t bits);
-/// As a reader wants to see it: shortest form, shape in brackets, long tiles cut.
+/// Returns a readable text: shortest form, shape in brackets, long tiles truncated.
 std::string describe(mlir::Type type, const Tile &tile);
 
-// ---- pointers that know their argument
+// ---- pointers tagged with their argument
 //
-// Where bounds are checked, the 16 bits of a pointer that no address of a process uses say which argument it was computed from: 0 for
-// none, or 1 + the number of its MemoryRange. Arithmetic keeps them; what becomes an integer, or goes to memory, loses them.
+// If bounds are checked, the 16 unused high bits of a pointer are a tag: 0, or 1 + the index of the MemoryRange of its argument. Pointer
+// arithmetic keeps the tag. A conversion to an integer and a store to memory drop it.
 
 constexpr int64_t addressBits = 48;
 constexpr uint64_t addressMask = (uint64_t(1) << addressBits) - 1;
@@ -82,13 +82,13 @@ inline uint64_t taggedPointer(uint64_t address, int64_t range) {
 
 // ---- the running programs: interpret.cpp
 
-/// What the programs of one launch share.
+/// The state that the programs of one launch share.
 struct Launch {
   mlir::ModuleOp module;
   std::array<int64_t, 3> grid;
   const InterpretOptions &options;
-  std::optional<AccessHistory> history;  // if races are looked for
-  std::vector<mlir::Operation *> places; // by the number that the history knows each by
+  std::optional<AccessHistory> history;      // if races are looked for
+  std::vector<mlir::Operation *> operations; // by their number in the history
   llvm::DenseMap<mlir::Operation *, uint32_t> numbers;
   uint32_t stores = 0;  // executed so far
   uint64_t changes = 0; // of memory, so far
@@ -98,7 +98,7 @@ struct Launch {
       : module(module), grid(grid), options(options) {}
   uint32_t numberOf(mlir::Operation *op);
   uint64_t addressOf(uint64_t pointer) const { return options.checkBounds ? pointer & addressMask : pointer; }
-  /// `pointer` moved by `bytes`; it still belongs to the same argument, however far it moves.
+  /// Returns `pointer` moved by `bytes`. It keeps its tag.
   uint64_t moved(uint64_t pointer, uint64_t bytes) const {
     if (!options.checkBounds) return pointer + bytes;
     return ((pointer + bytes) & addressMask) | (pointer & ~addressMask);
@@ -112,13 +112,13 @@ public:
   const Tile &get(mlir::Value value) const { return values.find(value)->second; }
   void set(mlir::Value value, Tile tile) { values[value] = std::move(tile); }
   /// Records the error that ends the run.
-  /// For an operation of the language's own library: of the call that led there. Null where no place is known.
+  /// Returns the location of an operation, or null. For an operation of the language's library, returns the location of the user's call.
   mlir::FileLineColLoc locationOf(mlir::Operation *op) const;
   llvm::LogicalResult fail(mlir::Operation *op, const llvm::Twine &text);
-  /// The same, where the interpreter is at fault and not the kernel.
+  /// The same for an error of the interpreter, not of the kernel.
   llvm::LogicalResult giveUp(mlir::Operation *op, const llvm::Twine &text);
-  /// Runs `region` from its first block with `args` as that block's arguments, until an operation that leaves it; the results are that
-  /// operation's operands.
+  /// Runs `region` from its first block, with `args` as that block's arguments, until a terminator leaves it. Returns the terminator's
+  /// operands.
   llvm::FailureOr<llvm::SmallVector<Tile>> run(mlir::Region &region, llvm::SmallVector<Tile> args);
   llvm::FailureOr<llvm::SmallVector<Tile>> call(mlir::Operation *from, llvm::StringRef callee, llvm::SmallVector<Tile> args);
 
@@ -130,11 +130,12 @@ public:
   const InterpretOptions &options;
   std::unique_ptr<InterpretError> error;
   bool stopped = false;                         // by onStep
-  llvm::SmallVector<mlir::Operation *> callers; // the calls that the program is in, outermost first
-  /// Lets other programs run until one has changed memory; false if none can, or the run is over. Unset where there are no others.
+  llvm::SmallVector<mlir::Operation *> callers; // the active calls, outermost first
+  /// Runs other programs until one has changed memory. Returns false if none can run, or the run has ended. Unset if there are no other
+  /// programs.
   std::function<bool(mlir::Operation *)> waitForOthers;
 
-  /// Begins another program of the grid with nothing computed.
+  /// Starts another program of the grid, without computed values.
   void start(int64_t number);
 
 private:
@@ -146,18 +147,18 @@ private:
   int64_t steps = 0;
 };
 
-/// `file:line:column` of an operation, or nothing.
+/// Returns `file:line:column` of an operation, or "".
 std::string locationText(mlir::Operation *op);
 
-/// What an operation does: reads its operands from the program and sets its results.
+/// The meaning of an operation: reads its operands from the program and sets its results.
 using Meaning = llvm::LogicalResult (*)(Program &, mlir::Operation *);
-/// The meaning of the operation called `name`, or null. Each file knows its own operations.
+/// Return the meaning of the operation `name`, or null. Each file has its own operations.
 Meaning findElementwise(llvm::StringRef name); // elementwise.cpp: arith, math, casts, libm functions
 Meaning findMemory(llvm::StringRef name);      // memory.cpp: loads, stores, atomics, block pointers, print and assert
 Meaning findTile(llvm::StringRef name);        // tile.cpp: creation, shape, dot, reduce, scan
 Meaning findControl(llvm::StringRef name);     // interpret.cpp: structured control flow, calls
 
-/// Runs an operation's meaning, and tells options.onWarning what NumPy would say about the result.
+/// Runs an operation's meaning, and reports NumPy's warnings about the result to options.onWarning.
 llvm::LogicalResult runWatched(Program &program, mlir::Operation *op, Meaning meaning);
 
 } // namespace tilewright::interp

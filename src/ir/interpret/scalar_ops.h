@@ -1,4 +1,4 @@
-// What rows of scalar_ops.def call: minima and maxima, in which a signed zero is below an unsigned one.
+// Functions for the rows of scalar_ops.def: minima and maxima in which -0 is less than +0.
 #pragma once
 
 #include <cmath>

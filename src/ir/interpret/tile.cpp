@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numeric>
 
-#pragma STDC FP_CONTRACT OFF // a dot rounds its products before it adds them
+#pragma STDC FP_CONTRACT OFF // a dot rounds its products before the addition
 
 using namespace mlir;
 
@@ -40,7 +40,7 @@ LogicalResult splat(Program &program, Operation *op) {
   program.set(op->getResult(0), Tile(tileType(op->getResult(0)).getNumElements(), program.get(op->getOperand(0)).scalar()));
   return success();
 }
-/// Operations that keep the elements and their order: expand_dims, reshape, unsplat.
+/// Runs operations that keep the elements and their order: expand_dims, reshape, unsplat.
 LogicalResult keep(Program &program, Operation *op) {
   program.set(op->getResult(0), Tile(program.get(op->getOperand(0))));
   return success();
@@ -60,7 +60,7 @@ SmallVector<int64_t> stridesOf(ArrayRef<int64_t> shape) {
   return strides;
 }
 
-/// A tile of `shape` whose element at each index is the source's at the sum of index times `sourceStrides`.
+/// Returns a tile of `shape` whose element at each index is the source's element at the sum of index times `sourceStrides`.
 Tile pick(const Tile &source, ArrayRef<int64_t> shape, ArrayRef<int64_t> sourceStrides) {
   Tile result(std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>()), 0);
   SmallVector<int64_t> index(shape.size(), 0);
@@ -133,7 +133,7 @@ template <typename Number, typename F> std::vector<Number> numbersOf(const Tile 
   return numbers;
 }
 
-// For each element of the sum, k ascends; the inner loop runs along a row so that the compiler can make vectors of it.
+// For each element, k ascends. The inner loop runs along a row, so that the compiler can vectorize it.
 template <typename Number, typename Round>
 void multiplyAdd(DotSizes size, const std::vector<Number> &a, const std::vector<Number> &b, std::vector<Number> &sum, Round round) {
   for (int64_t row = 0; row < size.batches * size.rows; ++row) {
@@ -148,7 +148,7 @@ void multiplyAdd(DotSizes size, const std::vector<Number> &a, const std::vector<
   }
 }
 
-/// a * b + c where the elements of a and b have been decoded already.
+/// Returns a * b + c, with the elements of a and b already decoded.
 Tile floatDot(DotSizes size, const Format &format, const std::vector<double> &a, const std::vector<double> &b, const Tile &c) {
   Tile result(c.size(), 0);
   if (format.kind == Format::f32) {
@@ -175,7 +175,7 @@ LogicalResult dot(Program &program, Operation *op) {
   DotSizes size{shapeC.size() == 3 ? shapeC[0] : 1, shapeC[shapeC.size() - 2], shapeC.back(), shapeA.back()};
   const Tile &a = program.get(dotOp.getA()), &b = program.get(dotOp.getB()), &c = program.get(dotOp.getC());
   Format formatA = formatOf(dotOp.getA().getType()), formatB = formatOf(dotOp.getB().getType()), format = formatOf(dotOp.getC().getType());
-  if (format.kind == Format::integer) { // wrapping once at the end is the same as wrapping at each step
+  if (format.kind == Format::integer) { // one truncation at the end is the same as one at each step
     auto decoder = [](const Format &from) { return [&from](uint64_t bits) { return uint64_t(signExtend(bits, from.bits)); }; };
     std::vector<uint64_t> sum(c.elements.begin(), c.elements.end());
     multiplyAdd<uint64_t>(size, numbersOf<uint64_t>(a, decoder(formatA)), numbersOf<uint64_t>(b, decoder(formatB)), sum,
@@ -201,27 +201,27 @@ Type elementOf(MLIRContext *context, tt::ScaleDotElemType kind) {
   }
 }
 
-/// A scale as a number of `format`: an exponent with f32's bias (0 means 2^-127; 255 means NaN, or infinity where NaN is not handled), or a
-/// float.
+/// Returns a scale as a number of `format`. The scale is a float, or an exponent with f32's bias: 0 is 2^-127; 255 is NaN, or infinity with
+/// fastMath.
 double scaleNumber(const Format &from, const Format &format, uint64_t bits, bool fastMath) {
   if (from.kind != Format::integer) return decodeFloat(format, encodeFloat(format, decodeFloat(from, bits)));
   if (bits == 255) return fastMath ? INFINITY : NAN;
   return decodeFloat(format, encodeFloat(format, std::ldexp(1.0, int64_t(bits) - 127)));
 }
 
-/// One operand of dot_scaled as numbers: batches of [outer, depth] for the left one and of [depth, outer] for the right one.
+/// Returns one dequantized operand of dot_scaled: batches of [outer, depth] for the left one and of [depth, outer] for the right one.
 std::vector<double> scaledNumbers(Program &program, const tt::ScaledOperand &operand, int64_t group, const Format &format, bool fastMath) {
   ArrayRef<int64_t> shape = tileType(operand.tile).getShape();
   Format element = formatOf(elementOf(operand.tile.getContext(), operand.format));
   const Tile &tile = program.get(operand.tile);
-  int64_t each = operand.format == tt::ScaleDotElemType::E2M1 ? 2 : 1; // in a byte, the first in the low half
+  int64_t each = operand.format == tt::ScaleDotElemType::E2M1 ? 2 : 1; // elements in a byte, the first one in the low half
   bool packsColumns = operand.packedAlongK == operand.isLeft;
   int64_t columns = shape.back() * (packsColumns ? each : 1), perRow = packsColumns ? each : 1, perColumn = packsColumns ? 1 : each;
   int64_t rows = shape[shape.size() - 2] * perColumn, batches = shape.size() == 3 ? shape[0] : 1;
   auto rounded = [&](double x) { return decodeFloat(format, encodeFloat(format, x)); };
   std::vector<double> numbers;
-  for (int64_t place = 0; place < batches * rows * columns; ++place) {
-    int64_t row = place / columns % rows, column = place % columns, batch = place / columns / rows;
+  for (int64_t position = 0; position < batches * rows * columns; ++position) {
+    int64_t row = position / columns % rows, column = position % columns, batch = position / columns / rows;
     int64_t stored = (batch * rows + row) / perColumn * shape.back() + column / perRow;
     int64_t half = each == 1 ? 0 : packsColumns ? column % 2 : row % 2;
     uint64_t bits = tile.elements[stored] >> (4 * half) & (each == 2 ? 15 : ~uint64_t(0));
@@ -254,7 +254,7 @@ LogicalResult dotScaled(Program &program, Operation *op) {
 
 // ---- reductions and scans
 
-/// The lanes of a tile along an axis: each is a run of elements that are combined with one another.
+/// The lanes of a tile along an axis. The elements of a lane are combined with each other.
 struct Lanes {
   int64_t length, inner, count;
   Lanes(RankedTensorType tile, int64_t axis) : length(tile.getDimSize(axis)), inner(1) {
@@ -262,19 +262,19 @@ struct Lanes {
       inner *= tile.getDimSize(dim);
     count = tile.getNumElements() / length;
   }
-  int64_t element(int64_t lane, int64_t place) const { return (lane / inner * length + place) * inner + lane % inner; }
+  int64_t element(int64_t lane, int64_t index) const { return (lane / inner * length + index) * inner + lane % inner; }
 };
 
-/// Whether a region may run on the elements of many lanes at once: it must only compute, and do so
-/// element by element. Somebody who steps through a program wants to see one element at a time.
+/// True if a region may run on the elements of many lanes at once: it must be pure and element-wise. With an observer, the result is false,
+/// because it sees one element at a time.
 bool runsOnManyLanes(Program &program, Region &region) {
   if (program.options.onStep || !llvm::hasSingleElement(region)) return false;
   return llvm::all_of(region.front().without_terminator(),
                       [](Operation &op) { return findElementwise(op.getName().getStringRef()) != nullptr; });
 }
 
-/// For each lane, goes along its places in order and lets the region combine the result so far
-/// with the next element: visit(source number, element, value) sees the result after each place.
+/// For each lane, combines the result so far with the next element, in order. Calls visit(source number, element, value) with the result
+/// after each element.
 template <typename F> LogicalResult combineAlong(Program &program, Operation *op, int64_t axis, bool reverse, Region &region, F visit) {
   Lanes lanes(tileType(op->getOperand(0)), axis);
   int64_t atOnce = runsOnManyLanes(program, region) ? lanes.count : 1;
@@ -282,13 +282,13 @@ template <typename F> LogicalResult combineAlong(Program &program, Operation *op
   for (int64_t firstLane = 0; firstLane < lanes.count; firstLane += atOnce) {
     SmallVector<Tile> soFar;
     for (int64_t step = 0; step < lanes.length; ++step) {
-      int64_t place = reverse ? lanes.length - 1 - step : step;
+      int64_t index = reverse ? lanes.length - 1 - step : step;
       SmallVector<Tile> next;
       for (int64_t source = 0; source < sources; ++source) {
         const Tile &tile = program.get(op->getOperand(source));
         next.emplace_back(atOnce, 0);
         for (int64_t lane = 0; lane < atOnce; ++lane)
-          next.back().elements[lane] = tile.elements[lanes.element(firstLane + lane, place)];
+          next.back().elements[lane] = tile.elements[lanes.element(firstLane + lane, index)];
       }
       if (step == 0) {
         soFar = std::move(next);
@@ -303,13 +303,13 @@ template <typename F> LogicalResult combineAlong(Program &program, Operation *op
       }
       for (int64_t source = 0; source < sources; ++source)
         for (int64_t lane = 0; lane < atOnce; ++lane)
-          visit(source, lanes.element(firstLane + lane, place), soFar[source].elements[lane]);
+          visit(source, lanes.element(firstLane + lane, index), soFar[source].elements[lane]);
     }
   }
   return success();
 }
 
-/// The two operands of the combinations of one level of a reduction: the elements at even places, then those at odd ones.
+/// Returns the two operands of one level of a reduction: the elements at even positions, then those at odd positions.
 SmallVector<Tile> pairsOf(ArrayRef<Tile> level, int64_t first, int64_t count) {
   SmallVector<Tile> args;
   for (int64_t side = 0; side < 2; ++side)
@@ -321,7 +321,7 @@ SmallVector<Tile> pairsOf(ArrayRef<Tile> level, int64_t first, int64_t count) {
   return args;
 }
 
-/// The last element of each lane of `length`, removed from the level.
+/// Removes the last element of each lane of `length` from the level, and returns these elements.
 SmallVector<Tile> takeLast(SmallVector<Tile> &level, int64_t lanes, int64_t length) {
   SmallVector<Tile> taken;
   for (Tile &tile : level) {
@@ -337,7 +337,7 @@ SmallVector<Tile> takeLast(SmallVector<Tile> &level, int64_t lanes, int64_t leng
   return taken;
 }
 
-/// One more element at the end of each lane of `length`.
+/// Appends one element to each lane of `length`.
 void append(SmallVector<Tile> &level, ArrayRef<Tile> last, int64_t lanes, int64_t length) {
   for (auto [tile, end] : llvm::zip_equal(level, last)) {
     Tile longer(lanes * (length + 1), 0);
@@ -350,7 +350,7 @@ void append(SmallVector<Tile> &level, ArrayRef<Tile> last, int64_t lanes, int64_
   }
 }
 
-/// Combines neighbours, then the results of neighbours, until each lane has one result; the last of an odd number waits.
+/// Combines adjacent elements, then adjacent results, until each lane has one result. The last element of an odd number waits.
 LogicalResult reduce(Program &program, Operation *op) {
   auto reduceOp = cast<tt::ReduceOp>(op);
   Lanes lanes(tileType(op->getOperand(0)), reduceOp.getAxis());
@@ -360,8 +360,8 @@ LogicalResult reduce(Program &program, Operation *op) {
     const Tile &tile = program.get(source);
     Tile &sorted = level.emplace_back(tile.size(), 0);
     for (int64_t lane = 0; lane < lanes.count; ++lane)
-      for (int64_t place = 0; place < lanes.length; ++place)
-        sorted.elements[lane * lanes.length + place] = tile.elements[lanes.element(lane, place)];
+      for (int64_t index = 0; index < lanes.length; ++index)
+        sorted.elements[lane * lanes.length + index] = tile.elements[lanes.element(lane, index)];
   }
   for (int64_t length = lanes.length; length > 1; length = (length + 1) / 2) {
     SmallVector<Tile> waiting = length % 2 ? takeLast(level, lanes.count, length) : SmallVector<Tile>();
@@ -372,7 +372,7 @@ LogicalResult reduce(Program &program, Operation *op) {
       if (failed(combined)) return failure();
       for (auto [tile, values] : llvm::zip_equal(next, *combined))
         for (int64_t i = 0; i < atOnce; ++i)
-          tile.elements[first + i] = values.elements[values.size() == 1 ? 0 : i]; // one: the region gave a constant
+          tile.elements[first + i] = values.elements[values.size() == 1 ? 0 : i]; // one: the region returned a constant
     }
     level = std::move(next);
     if (!waiting.empty()) append(level, waiting, lanes.count, length / 2);
@@ -394,7 +394,7 @@ LogicalResult scan(Program &program, Operation *op) {
   return success();
 }
 
-/// The region's arguments are `pack` elements of the first tile, then as many of the second, and so on; so are its results.
+/// Runs a mapped region. Its arguments are `pack` elements of the first tile, then of the second, and so on; likewise its results.
 LogicalResult mapElementwise(Program &program, Operation *op) {
   auto map = cast<tt::MapElementwiseOp>(op);
   int64_t pack = map.getPack(), count = tileType(op->getOperand(0)).getNumElements();
@@ -415,7 +415,7 @@ LogicalResult mapElementwise(Program &program, Operation *op) {
 }
 
 LogicalResult assembly(Program &program, Operation *op) {
-  return program.giveUp(op, "the interpreter runs no assembly: run the kernel compiled, or say this in the language");
+  return program.giveUp(op, "the interpreter cannot run assembly: compile the kernel, or write this in the language");
 }
 
 LogicalResult histogram(Program &program, Operation *op) {
@@ -469,9 +469,9 @@ public:
 
 private:
   bool greater(uint64_t a, uint64_t b) const { return isUnsigned ? a > b : signExtend(a, format.bits) > signExtend(b, format.bits); }
-  /// Which of two elements stays where only the first elements of a line are wanted.
+  /// Returns the element that stays if only the first elements of a line are needed.
   uint64_t better(uint64_t a, uint64_t b) const { return greater(a, b) == falling ? a : b; }
-  /// Orders runs whose halves are ordered against each other: all the same way if there is one run, else alternately.
+  /// Merges bitonic runs. Sorts all runs in one direction if there is one run, else in alternating directions.
   void merge(int64_t run) {
     for (int64_t distance = run / 2; distance > 0; distance /= 2)
       for (int64_t i = 0; i < int64_t(line.size()); ++i) {

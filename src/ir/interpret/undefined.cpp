@@ -1,4 +1,4 @@
-// Operations that move elements are run a second time, on the marks themselves: an undefined element goes where its mark goes.
+// Operations that move elements run a second time, on the marks: the mark of an undefined element moves with it.
 #include "ir/interpret/program.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,11 +22,11 @@ static bool isUndefined(const Tile &tile, int64_t element) {
 }
 
 static LogicalResult report(Program &program, Operation *op, const Tile &tile, const Twine &what) {
-  return program.fail(op, what + " is not defined: it comes from the load at " + locationText(tile.undefined->load) +
-                              ", whose mask is off there and which has no 'other'");
+  return program.fail(op, what + " is undefined: it comes from the load at " + locationText(tile.undefined->load) +
+                              ", whose mask is false there and which has no 'other'");
 }
 
-/// An access through `pointer`, with `value` (null for loads).
+/// Checks an access through `pointer`, with `value` (null for loads).
 static LogicalResult checkAccess(Program &program, Operation *op, Value pointer, Value mask, ArrayRef<Value> values) {
   const Tile &pointers = program.get(pointer);
   const Tile *on = mask ? &program.get(mask) : nullptr;
@@ -58,14 +58,14 @@ LogicalResult checkDefined(Program &program, Operation *op) {
       .Default([](Operation *) { return success(); });
 }
 
-/// Whether `op` only moves elements of `operand`.
+/// True if `op` only moves elements of `operand`.
 static bool moves(Operation *op, OpOperand &operand) {
   if (isa<tt::GatherOp>(op)) return operand.getOperandNumber() == 0;
   return isa<tt::SplatOp, tt::UnsplatOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::BroadcastOp, tt::TransOp, tt::CatOp, tt::JoinOp, tt::SplitOp>(
       op);
 }
 
-/// The marks of the results of `op`, from the marks of its operands.
+/// Returns the marks of the results of `op`, from the marks of its operands.
 static FailureOr<SmallVector<Tile>> movedMarks(Program &program, Operation *op, Meaning meaning) {
   SmallVector<Tile> operands, results;
   for (OpOperand &operand : op->getOpOperands()) {
@@ -90,7 +90,7 @@ static FailureOr<SmallVector<Tile>> movedMarks(Program &program, Operation *op, 
   return results;
 }
 
-/// Whether element `i` of an elementwise operation's result is undefined.
+/// True if element `i` of an elementwise operation's result is undefined.
 static bool follows(Program &program, Operation *op, int64_t i) {
   auto at = [&](Value value) { return isUndefined(program.get(value), i); };
   auto bits = [&](Value value) { return program.get(value).elements[program.get(value).size() == 1 ? 0 : i]; };
@@ -98,7 +98,7 @@ static bool follows(Program &program, Operation *op, int64_t i) {
     if (at(select.getCondition())) return true;
     return at(bits(select.getCondition()) ? select.getTrueValue() : select.getFalseValue());
   }
-  if (isa<arith::AndIOp, arith::OrIOp>(op)) { // a defined operand may decide the result alone
+  if (isa<arith::AndIOp, arith::OrIOp>(op)) { // one defined operand may decide the result
     bool isAnd = isa<arith::AndIOp>(op);
     uint64_t decides = isAnd ? 0 : formatOf(op->getResult(0).getType()).mask();
     for (Value operand : op->getOperands())
@@ -107,7 +107,7 @@ static bool follows(Program &program, Operation *op, int64_t i) {
   return llvm::any_of(op->getOperands(), at);
 }
 
-/// Marks, in each line along an axis with an undefined element in some operand, the whole line, or what follows that element.
+/// Marks each line along an axis that has an undefined element in some operand: the whole line, or the elements after that element.
 static void followAlong(Program &program, Operation *op, int64_t axis, bool keepsAxis, bool reverse, llvm::BitVector &marks) {
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   int64_t length = type.getDimSize(axis), inner = 1;
@@ -124,7 +124,7 @@ static void followAlong(Program &program, Operation *op, int64_t axis, bool keep
   }
 }
 
-/// An undefined element may end up anywhere in its line.
+/// Marks the whole line of an undefined element, because sorting may move it anywhere in its line.
 static void followSort(Program &program, tt::SortOp op, llvm::BitVector &marks) {
   int64_t length = cast<RankedTensorType>(op.getSrc().getType()).getShape().back();
   int64_t kept = cast<RankedTensorType>(op.getType()).getShape().back();
@@ -133,8 +133,8 @@ static void followSort(Program &program, tt::SortOp op, llvm::BitVector &marks) 
     if (isUndefined(source, i)) marks.set(i / length * kept, (i / length + 1) * kept);
 }
 
-/// An element of a product is undefined if one of its row of A, its column of B, or its addend is: 0 times anything may be NaN.
-static void followProduct(Program &program, tt::DotOp op, llvm::BitVector &marks) {
+/// Marks an element of a dot if an element of its row of A, of its column of B, or its addend is undefined: 0 times any value may be NaN.
+static void followDot(Program &program, tt::DotOp op, llvm::BitVector &marks) {
   const Tile &a = program.get(op.getA()), &b = program.get(op.getB()), &c = program.get(op.getC());
   auto type = cast<RankedTensorType>(op.getA().getType());
   int64_t rank = type.getRank(), rows = type.getDimSize(rank - 2), inner = type.getDimSize(rank - 1);
@@ -154,7 +154,8 @@ LogicalResult followUndefined(Program &program, Operation *op, Meaning meaning) 
   for (Value operand : op->getOperands())
     if (const Tile &tile = program.get(operand); tile.undefined && !load) load = tile.undefined->load;
   bool isReduction = isa<tt::ReduceOp, tt::ScanOp>(op);
-  if (!load || (op->getNumRegions() != 0 && !isReduction) || isa<tt::CallOp>(op)) return success(); // the callee has been followed
+  if (!load || (op->getNumRegions() != 0 && !isReduction) || isa<tt::CallOp>(op))
+    return success(); // the operations of the callee have been marked
   SmallVector<llvm::BitVector> marks;
   for (Value result : op->getResults())
     marks.emplace_back(program.get(result).size());
@@ -173,7 +174,7 @@ LogicalResult followUndefined(Program &program, Operation *op, Meaning meaning) 
   } else if (auto sort = dyn_cast<tt::SortOp>(op)) {
     followSort(program, sort, marks[0]);
   } else if (auto dot = dyn_cast<tt::DotOp>(op)) {
-    followProduct(program, dot, marks.front());
+    followDot(program, dot, marks.front());
   } else {
     bool elementwise = llvm::all_of(op->getOperands(), [&](Value operand) {
       int64_t size = program.get(operand).size();

@@ -1,11 +1,11 @@
-// Elements that no load defined: where a mask is off and the load has no `other`, a tile holds anything.
+// Undefined elements: if a mask is false and the load has no `other`, the element has any value.
 //
 //     x = tl.load(x_ptr + i, mask=i < n)      elements from n on: undefined
-//     tl.store(out_ptr + i, x, mask=i < n)    good: they are not stored
-//     tl.store(sum_ptr, tl.sum(x))            bad: they are in the sum
+//     tl.store(out_ptr + i, x, mask=i < n)    valid: they are not stored
+//     tl.store(sum_ptr, tl.sum(x))            error: they are in the sum
 //
-// With the sanitizer, tiles carry a bit for each such element. What is computed from one is undefined, too, except by a selection
-// of another value, or an `&` with false. To store one, or to let one decide where to store, load or branch, is an error.
+// With the sanitizer, tiles have a bit for each undefined element. A result computed from one is undefined too, unless a select takes
+// another value, or the operation is an `&` with false. It is an error to store one, or to use one in an address, a mask or a branch.
 #pragma once
 
 #include "llvm/ADT/BitVector.h"
@@ -24,16 +24,16 @@ struct Tile;
 
 struct Undefined {
   llvm::BitVector elements;
-  mlir::Operation *load; // where the first of them came from
+  mlir::Operation *load; // the load of the first of them
 };
-/// Null: every element is defined.
+/// Null if every element is defined.
 using UndefinedElements = std::shared_ptr<const Undefined>;
 
-/// Marks the elements of a load's result that its mask leaves out.
+/// Marks the elements of a load's result whose mask is false.
 void markUndefined(Tile &result, const Tile &mask, mlir::Operation *load);
-/// Called before an operation: an error where the operation lets an undefined element leave its tile.
+/// Called before an operation. Reports an error if the operation uses an undefined element in a store, an address, a mask or a branch.
 llvm::LogicalResult checkDefined(Program &program, mlir::Operation *op);
-/// Called after an operation whose results are computed from its operands (not a load): marks what is undefined in them.
+/// Called after an operation other than a load: marks the undefined elements of its results.
 llvm::LogicalResult followUndefined(Program &program, mlir::Operation *op, llvm::LogicalResult (*meaning)(Program &, mlir::Operation *));
 
 } // namespace tilewright::interp

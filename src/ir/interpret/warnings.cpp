@@ -1,8 +1,9 @@
-// What NumPy would warn about. With TRITON_INTERPRET=1 upstream runs kernels on
-// NumPy, and NumPy's warnings are how users find the first NaN of a program:
+// Warnings that NumPy would give. With TRITON_INTERPRET=1, upstream runs kernels on NumPy, and users find the first NaN of a program by its
+// warnings:
 //     x / y      where y has a zero        divide by zero encountered in divide
 //     x - y      where both are infinite   invalid value encountered in subtract
-// The processor notes such results in its status word: an operation that NumPy watches clears it, runs, and reads it.
+// The CPU records such results in its floating-point status flags. For each watched operation, the interpreter clears, runs, and reads
+// them.
 #include "ir/interpret/program.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -14,7 +15,7 @@ using namespace mlir;
 
 namespace tilewright::interp {
 
-/// NumPy's name for the function that computes the operation's result; empty where NumPy does not warn.
+/// Returns NumPy's name of the operation's function; empty if NumPy does not warn.
 static StringRef numpyName(Operation *op) {
   StringRef name = op->getName().getStringRef();
   StringRef found = llvm::StringSwitch<StringRef>(name)
@@ -38,7 +39,7 @@ static bool hasNan(const Program &program, Value value) {
   return llvm::any_of(program.get(value).elements, [&](uint64_t bits) { return std::isnan(decodeFloat(format, bits)); });
 }
 
-/// For a maximum or minimum that ignores NaN: whether a part of the tile has nothing but NaN.
+/// For a maximum or minimum that ignores NaN: true if a reduced line of the tile has only NaN.
 static bool isOfNansAlone(Program &program, Operation *op) {
   auto reduce = dyn_cast<tt::ReduceOp>(op);
   if (!reduce || reduce->getNumResults() != 1 || !isa<FloatType>(getElementTypeOrSelf(reduce->getResult(0).getType()))) return false;
@@ -54,8 +55,8 @@ LogicalResult runWatched(Program &program, Operation *op, Meaning meaning) {
   if (!name.empty()) std::feclearexcept(FE_ALL_EXCEPT);
   if (failed(meaning(program, op))) return failure();
   auto warn = [&](const Twine &text) {
-    FileLineColLoc place = program.locationOf(op);
-    program.options.onWarning(place ? place.getFilename().getValue() : "", place ? place.getLine() : 0, text.str());
+    FileLineColLoc fileLoc = program.locationOf(op);
+    program.options.onWarning(fileLoc ? fileLoc.getFilename().getValue() : "", fileLoc ? fileLoc.getLine() : 0, text.str());
   };
   if (isOfNansAlone(program, op)) warn("All-NaN slice encountered");
   int raised = name.empty() ? 0 : std::fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID);

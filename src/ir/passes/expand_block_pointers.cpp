@@ -1,11 +1,11 @@
-// Block pointers and tensor descriptors name a block of a strided tensor by base, shape, strides and offsets. Back ends know only tiles of
-// pointers and masks, so each becomes its scalars, wherever it goes: through loops, branches and selects as well.
+// Block pointers and tensor descriptors describe a block of a strided tensor by base, shape, strides and offsets. Back ends support only
+// tiles of pointers and masks. So this pass replaces each by its scalars, also in loops, branches and selects.
 //   before: %v = tt.load %block {boundaryCheck = array<i32: 0>, padding = 1 : i32} : !tt.ptr<tensor<64xf16>>
 //   after:  %origin = tt.addptr %base, (%offset * %stride)                    scalar, i64
-//           %ptrs = tt.addptr (splat %origin), (range * splat %stride)        the only part that differs from element to element
+//           %ptrs = tt.addptr (splat %origin), (range * splat %stride)        the only part that depends on the element
 //           %mask = range >= splat(-%offset) and range < splat(%shape - %offset)
 //           %v = tt.load %ptrs, %mask, %zero
-// Everything is computed in i64, so that tensors of more than 2^31 elements are addressed correctly. A descriptor always checks its bounds.
+// All arithmetic is in i64, for tensors of more than 2^31 elements. A descriptor always checks its bounds.
 // Parts of a block pointer:  base, shape i64, strides i64, offsets i32.     Parts of a descriptor: base, shape i64, strides i64, nan i1.
 #include "ir/passes.h"
 #include "ir/refusal.h"
@@ -41,7 +41,7 @@ struct Access {
   Value pointers, mask;
 };
 
-/// Writes the arithmetic of one block at one place.
+/// Emits the arithmetic of one block at one insertion point.
 class Emitter {
 public:
   Emitter(OpBuilder &builder, Location loc, RankedTensorType tile) : b(loc, builder), tile(tile) {}
@@ -50,14 +50,14 @@ public:
     return v.getType().isInteger(64) ? v : arith::ExtSIOp::create(b, tt::withElement(v.getType(), b.getI64Type()), v).getResult();
   }
 
-  /// 0, 1, ... along `dim`, as i64, in the shape that has 1 in all other dimensions.
+  /// Returns 0, 1, ... along `dim`, as i64, with size 1 in all other dimensions.
   Value range(int64_t dim) {
     int64_t size = tile.getDimSize(dim);
     Value range = tt::MakeRangeOp::create(b, RankedTensorType::get({size}, b.getI32Type()), 0, size);
     return along(wide(range), dim);
   }
 
-  /// A 1-D tile along `dim`.
+  /// Expands a 1-D tile along `dim`.
   Value along(Value v, int64_t dim) {
     for (int64_t axis = 0; axis < tile.getRank(); ++axis)
       if (axis != dim) {
@@ -77,14 +77,14 @@ public:
 
   Value both(Value mask, Value other) { return mask ? arith::AndIOp::create(b, mask, other).getResult() : other; }
 
-  /// low <= v < high for each element.
+  /// Returns low <= v < high for each element.
   Value within(Value v, Value low, Value high) {
     Value above = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, v, splatLike(low, v));
     Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, v, splatLike(high, v));
     return broadcast(arith::AndIOp::create(b, above, below));
   }
 
-  /// The tile of pointers to `block` at `offsets`, and the mask of what lies inside the tensor in the dimensions `checked`.
+  /// Returns the tile of pointers to `block` at `offsets`, and the mask of the elements inside the tensor in the dimensions `checked`.
   Access access(const Block &block, ValueRange offsets, ArrayRef<int32_t> checked) {
     Value origin = block.base;
     for (auto [offset, stride] : llvm::zip(offsets, block.strides))
@@ -98,7 +98,7 @@ public:
     return {pointers, mask};
   }
 
-  /// Rows `rows` of a two-dimensional tensor from `column` on.
+  /// Returns the access to rows `rows` of a two-dimensional tensor, from `column` on.
   Access rows(const Block &block, Value rows, Value column) {
     Value start = tt::AddPtrOp::create(b, block.base, arith::MulIOp::create(b, wide(column), block.strides[1]));
     Value row = along(wide(rows), 0), index = range(1);
@@ -111,7 +111,7 @@ public:
 
   Value constant(int64_t value) { return arith::ConstantOp::create(b, b.getI64IntegerAttr(value)); }
 
-  /// What an element outside the tensor reads as.
+  /// Returns the value of an element outside the tensor.
   Value padding(bool nan) {
     Type element = tile.getElementType();
     if (auto type = dyn_cast<FloatType>(element); type && nan)
@@ -122,7 +122,7 @@ public:
     }
     return arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(tile)));
   }
-  /// The same where only the last part of the descriptor says which value.
+  /// The same, selected at run time by the last part of the descriptor.
   Value padding(Value nan) {
     if (std::optional<int64_t> known = getConstantIntValue(nan)) return padding(*known != 0);
     return isa<FloatType>(tile.getElementType()) ? arith::SelectOp::create(b, nan, padding(true), padding(false)).getResult()
@@ -134,7 +134,7 @@ public:
   ImplicitLocOpBuilder b;
 
 private:
-  /// Whether the offset is visibly at least 0, so that only the upper bound needs a check.
+  /// True if the offset is provably at least 0, so that only the upper bound needs a check.
   static bool isNonNegative(Value v) {
     if (std::optional<int64_t> known = getConstantIntValue(v)) return *known >= 0;
     if (auto extended = v.getDefiningOp<arith::ExtSIOp>()) return isNonNegative(extended.getIn());
@@ -144,7 +144,7 @@ private:
     return isa_and_present<tt::GetProgramIdOp, tt::GetNumProgramsOp>(v.getDefiningOp());
   }
 
-  /// 0 <= offset + index < shape, with what is uniform on one side.
+  /// Returns 0 <= offset + index < shape, with the uniform operands on one side.
   Value inside(Value index, Value offset, Value shape) {
     if (isNonNegative(offset)) {
       Value rest = arith::SubIOp::create(b, shape, offset);
@@ -272,10 +272,9 @@ std::optional<tt::RMWOp> atomicOf(tt::DescriptorReduceKind kind, tt::TensorDescT
   return std::nullopt;
 }
 
-/// The minimum or maximum of 16-bit floats, by two integer atomics. The bits of non-negative numbers have the order of
-/// the numbers; the bits of negative ones have the reverse order. A new non-negative number can only be the minimum of
-/// non-negative numbers, for which signed integers give the right order; a new negative number is below all of those
-/// and below negative ones with smaller bits, for which the maximum of unsigned integers gives the right one.
+/// Emits the minimum or maximum of 16-bit floats by two integer atomics. The bits of non-negative numbers have the order of the numbers,
+/// the bits of negative numbers the reverse order. For the minimum with a non-negative number, the signed minimum of the bits is right. For
+/// the minimum with a negative number, the unsigned maximum of the bits is right. The maximum is symmetric.
 void reduceHalves(Emitter &emit, Value numbers, const Access &access, bool isMinimum) {
   auto asIntegers = [&](Type type) { return tt::withElement(type, emit.b.getI16Type()); };
   Type pointer = tt::withElement(access.pointers.getType(), tt::PointerType::get(emit.b.getI16Type(), 1));
@@ -305,7 +304,7 @@ struct ExpandDescriptorReduce : Pattern<tt::DescriptorReduceOp> {
     }
     if (!atomic)
       return refuse(op, Diag::descriptorReduceType,
-                    {tt::stringifyDescriptorReduceKind(op.getKind()).str(), spelled(tile.getElementType())});
+                    {tt::stringifyDescriptorReduceKind(op.getKind()).str(), mlirText(tile.getElementType())});
     Emitter emit(rewriter, op.getLoc(), tile);
     Access access = emit.access(Block(operands.getDesc(), tile.getRank()), op.getIndices(), allDims(tile));
     tt::AtomicRMWOp::create(emit.b, tile, *atomic, access.pointers, emit.shaped(op.getSrc(), tile), access.mask, tt::MemSemantic::RELAXED,
@@ -347,7 +346,7 @@ struct ExpandSelect : Pattern<arith::SelectOp> {
   }
 };
 
-/// A block that some path never makes: its parts are never read.
+/// A block that is undefined on some path. Its parts are never read.
 struct ExpandPoison : Pattern<ub::PoisonOp> {
   using Pattern::Pattern;
   LogicalResult matchAndRewrite(ub::PoisonOp op, Operands, ConversionPatternRewriter &rewriter) const override {
@@ -361,7 +360,7 @@ struct ExpandPoison : Pattern<ub::PoisonOp> {
   }
 };
 
-/// A kernel's descriptor argument is followed by its shape (i32) and its strides (i64); the launcher passes the base in its place.
+/// Replaces a kernel's descriptor argument by its base. Its shape (i32) and strides (i64) follow as arguments.
 LogicalResult openArguments(tt::FuncOp func) {
   SmallVector<Type> types(func.getArgumentTypes());
   for (auto [index, type] : llvm::enumerate(func.getArgumentTypes())) {
@@ -405,7 +404,7 @@ void addConversions(TypeConverter &converter) {
   });
 }
 
-/// Refuses what reads or makes a block pointer or a descriptor as a value of its own: it has no bits, and no tile holds it.
+/// Reports operations that take or return a block pointer or a descriptor as a value. These have no bits and cannot be elements of a tile.
 LogicalResult checkUses(ModuleOp module) {
   auto isExpanded = [](Operation *op) {
     return isa<tt::MakeTensorPtrOp, tt::MakeTensorDescOp, tt::AdvanceOp, tt::LoadOp, tt::StoreOp, tt::DescriptorLoadOp,
@@ -416,7 +415,7 @@ LogicalResult checkUses(ModuleOp module) {
   Operation *found = nullptr;
   module.walk([&](Operation *op) {
     bool uses = llvm::any_of(op->getOperandTypes(), isBlock) || llvm::any_of(op->getResultTypes(), isBlock);
-    if (auto func = dyn_cast<tt::FuncOp>(op)) uses = llvm::any_of(func.getArgumentTypes(), isBlock); // descriptors have been opened
+    if (auto func = dyn_cast<tt::FuncOp>(op)) uses = llvm::any_of(func.getArgumentTypes(), isBlock); // descriptors have been replaced
     bool isMoved = isa<tt::LoadOp>(op) ? isBlock(op->getResult(0).getType()) : isa<tt::StoreOp>(op) && isBlock(op->getOperand(1).getType());
     if (!uses || (isExpanded(op) && !isMoved)) return WalkResult::advance();
     found = op;

@@ -1,12 +1,12 @@
-// A product of operands in microscaling formats is the product of the numbers that they stand for, in bf16 (in fp16 if an operand is fp16),
-// which hold every fp4 and fp8 number; upstream computes so where a machine has no such product:
+// Replaces a dot of operands in microscaling formats by a dot of the dequantized operands. These are in bf16, or in fp16 if an operand is
+// fp16; both represent every fp4 and fp8 number. Upstream does the same for targets without such an MMA:
 //   before: %d = tt.dot_scaled %a scale %s, %b, %c lhs = e2m1 rhs = bf16 : tensor<128x32xi8>, tensor<128x2xi8> * tensor<64x128xbf16> -> ...
-//   after:  the halves of %a's bytes, side by side, as bf16; times the 128x2 powers of two of %s, each repeated 32 times;
+//   after:  %scaled = the halves of %a's bytes, interleaved, as bf16, times the 128x2 powers of two of %s, each repeated 32 times
 //           tt.dot %scaled, %b, %c : tensor<128x64xbf16> * tensor<64x128xbf16> -> tensor<128x128xf32>
 //
-// A scale is e8m0, the exponent of an f32, where 255 means NaN; or it is a small float whose value is multiplied as it is. An exponent
-// of 0 is 2^-127. In fp16, exponents outside that format's range give 0 or infinity. NaN is put into the scale before the scale is
-// repeated: its product with anything is NaN. With fastMath, 255 is not looked for, and gives infinity.
+// A scale is e8m0, the exponent of an f32, or a small float that is a factor itself. The exponent 0 is 2^-127, and 255 is NaN. In fp16,
+// exponents outside the range of fp16 give 0 or infinity. NaN is inserted into the scale before the scale is repeated, because its product
+// with any number is NaN. With fastMath, there is no check for 255, which gives infinity.
 #include "ir/passes.h"
 #include "ir/refusal.h"
 #include "ir/scaled_dot.h"
@@ -28,12 +28,12 @@ RankedTensorType tileType(Value tile) {
   return cast<RankedTensorType>(tile.getType());
 }
 
-/// Whether the operand has scales of e8m0.
+/// True if the operand has scales of e8m0.
 bool isExponents(const tt::ScaledOperand &x) {
   return x.scale && tileType(x.scale).getElementType().isInteger(8);
 }
 
-/// Operations at one place, on tiles of any shape.
+/// Emits operations on tiles of any shape at one insertion point.
 class Builder {
 public:
   Builder(tt::DotScaledOp op, UnpackE2m1 unpackE2m1, bool narrow)
@@ -42,7 +42,7 @@ public:
                (unpackE2m1 && isExactInHalf(leftOf(op)) && isExactInHalf(rightOf(op)))),
         number(isHalf ? Type(b.getF16Type()) : Type(b.getBF16Type())) {}
 
-  /// The numbers of an operand.
+  /// Returns the dequantized operand.
   Value operand(const tt::ScaledOperand &x) {
     int64_t last = x.rank() - 1, depth = x.isLeft ? last : last - 1, outer = x.isLeft ? last - 1 : last;
     bool small = isSmall(x, narrow);
@@ -55,21 +55,21 @@ public:
     return arith::MulFOp::create(b, numbers, repeated(scale, depth));
   }
 
-  /// How far above the least exponent scales may reach if fp16 is to hold every number times its scale, for e4m3 or e2m1.
+  /// Returns how far above the smallest exponent scales may be, if fp16 must represent every number times its scale, for e4m3 or e2m1.
   static int64_t maxAbove(const tt::ScaledOperand &x) {
-    return x.format == tt::ScaleDotElemType::E4M3 ? 21 : 29; // 448 * 2^7; a scale of 2^9, which is 2^15 beside small numbers
+    return x.format == tt::ScaleDotElemType::E4M3 ? 21 : 29; // 448 * 2^7; a scale of 2^9, or 2^15 with small numbers
   }
 
-  SmallVector<Value> exponents; ///< of narrow scales, above the least one
+  SmallVector<Value> exponents; ///< of narrow scales, above the smallest one
 
 private:
   static constexpr int64_t minExponent = 113; // 2^-14
-  static constexpr int64_t smaller = 6;       // numbers of e2m1 are made times 2^-6, if their scales are made times 2^6
-  /// Whether fp16, like bf16, holds each number times its scale: from 0.5 * 2^-9 to 6 * 448, in six bits.
+  static constexpr int64_t smaller = 6;       // numbers of e2m1 are scaled by 2^-6 and their scales by 2^6
+  /// True if fp16, like bf16, represents each number times its scale: from 0.5 * 2^-9 to 6 * 448, in six bits.
   static bool isExactInHalf(const tt::ScaledOperand &x) {
     return x.format == tt::ScaleDotElemType::E2M1 && x.scale && isa<Float8E4M3FNType>(typeOf(x.scale).getElementType());
   }
-  /// Whether the machine makes the operand's numbers smaller, and fp16 holds its scales that much larger.
+  /// True if the target scales the operand's numbers down, and fp16 can represent the larger scales.
   bool isSmall(const tt::ScaledOperand &x, bool narrow) const {
     return unpackE2m1 && isHalf && x.format == tt::ScaleDotElemType::E2M1 && x.scale && (isExactInHalf(x) || (narrow && isExponents(x)));
   }
@@ -84,7 +84,7 @@ private:
     return arith::ConstantOp::create(b, DenseElementsAttr::get(type, Attribute(b.getIntegerAttr(element, value))));
   }
 
-  /// The bits of a float format, given as integers, as that format.
+  /// Returns integers that are the bits of a float format as that format.
   Value withFormat(Value tile, tt::ScaleDotElemType format) {
     if (isa<FloatType>(typeOf(tile).getElementType())) return tile;
     Type element = b.getF16Type();
@@ -102,14 +102,14 @@ private:
     return tt::FpToFpOp::create(b, withElement(floats, number), floats, nearest);
   }
 
-  /// The two numbers of each byte, along `dim`.
+  /// Returns the two numbers of each byte, along `dim`.
   Value pairs(Value bytes, int64_t dim, bool small) {
     if (Value numbers = unpackE2m1 ? unpackE2m1(b, bytes, dim, number, small) : Value()) return numbers;
     Value numbers = fourBits(unpack(bytes, dim));
     return small ? Value(arith::DivFOp::create(b, numbers, sixtyFour(numbers))) : numbers;
   }
 
-  /// Two elements for each byte along `dim`, the low half first; each in a byte of its own.
+  /// Returns two bytes for each byte along `dim`: the low half, then the high half.
   Value unpack(Value bytes, int64_t dim) {
     Type byte = b.getI8Type();
     Value low = arith::AndIOp::create(b, bytes, constant(bytes, byte, 15));
@@ -117,11 +117,11 @@ private:
     SmallVector<int64_t> shape(typeOf(bytes).getShape());
     shape.push_back(2);
     Value pairs = tt::JoinOp::create(b, RankedTensorType::get(shape, byte), low, high);
-    return merged(turned(pairs, typeOf(bytes).getRank(), dim + 1), dim);
+    return merged(moveDim(pairs, typeOf(bytes).getRank(), dim + 1), dim);
   }
 
-  /// Dimension `from` of a tile brought in front of dimension `to`.
-  Value turned(Value tile, int64_t from, int64_t to) {
+  /// Moves dimension `from` of a tile before dimension `to`.
+  Value moveDim(Value tile, int64_t from, int64_t to) {
     if (from == to) return tile;
     SmallVector<int32_t> order;
     for (int64_t dim = 0, rank = typeOf(tile).getRank(); dim < rank; ++dim)
@@ -141,8 +141,8 @@ private:
     return tt::ReshapeOp::create(b, RankedTensorType::get(shape, typeOf(tile).getElementType()), tile, false, false);
   }
 
-  /// e2m1 in the low half of bytes: a sign, two bits of exponent and one of fraction. Its values
-  /// 0 and 1 are 0 and 0.5; the bits of the others are those of a wider float with another bias.
+  /// Converts e2m1 in the low half of bytes: a sign, two exponent bits, one fraction bit. The bit patterns 0 and 1 are 0 and 0.5. The other
+  /// patterns are those of a wider float with another bias.
   Value fourBits(Value bytes) {
     Type word = b.getI16Type();
     int64_t fraction = isHalf ? 10 : 7, half = isHalf ? 0x3800 : 0x3f00; // the bits of 0.5: an exponent one below the bias
@@ -159,11 +159,11 @@ private:
 
   Value scaleNumbers(Value scale) {
     if (isa<FloatType>(typeOf(scale).getElementType())) return toNumber(scale);
-    // To fp16 by way of f32, whose exponents these are.
+    // To fp16 through f32, whose exponents these are.
     Type word = isHalf ? b.getI32Type() : b.getI16Type();
     Value exponent = arith::ExtUIOp::create(b, withElement(scale, word), scale);
     Value bits = arith::ShLIOp::create(b, exponent, constant(exponent, word, isHalf ? 23 : 7));
-    if (!isHalf) bits = arith::MaxUIOp::create(b, bits, constant(exponent, word, 0x40)); // 2^-127 is subnormal; fp16 has 0 for it
+    if (!isHalf) bits = arith::MaxUIOp::create(b, bits, constant(exponent, word, 0x40)); // 2^-127 is subnormal; in fp16 it is 0
     if (!fastMath) {
       Value isNan = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, exponent, constant(exponent, word, 255));
       bits = arith::SelectOp::create(b, isNan, constant(exponent, word, isHalf ? 0x7fc00000 : 0x7fc0), bits);
@@ -172,11 +172,11 @@ private:
     return isHalf ? toNumber(power) : power;
   }
 
-  /// A scale for each group of an operand, [outer, groups], as one for each element: [outer, depth], or [depth, outer] where the inner
+  /// Repeats a scale for each group of an operand, [outer, groups], for each element: [outer, depth], or [depth, outer] if the inner
   /// dimension comes first.
   Value repeated(Value scale, int64_t depth) {
     int64_t rank = typeOf(scale).getRank();
-    Value inOrder = turned(scale, rank - 1, depth);
+    Value inOrder = moveDim(scale, rank - 1, depth);
     SmallVector<int64_t> shape(typeOf(inOrder).getShape());
     shape.insert(shape.begin() + depth + 1, 1);
     auto axis = static_cast<uint32_t>(depth + 1);
@@ -185,14 +185,14 @@ private:
     return merged(tt::BroadcastOp::create(b, RankedTensorType::get(shape, number), expanded), depth);
   }
 
-  /// 0, or a power of two that is a normal number of fp16, larger for small numbers; how far its exponent lies above the least is noted.
-  /// The exponent 0, which fp16 has no number for, lies far above. Where a mask leaves a scale out, the numbers are left out with it.
+  /// Returns the scale as 0 or a power of two that is a normal number of fp16, larger for small numbers. Records how far its exponent is
+  /// above the smallest one. The exponent 0, which fp16 cannot represent, counts as far above. A mask disables scales and numbers together.
   Value narrowScale(Value scale, bool small) {
     Type word = b.getI32Type();
-    int64_t least = small ? minExponent - smaller : minExponent;
+    int64_t smallest = small ? minExponent - smaller : minExponent;
     Value exponent = arith::ExtUIOp::create(b, withElement(scale, word), scale);
-    Value zero = constant(exponent, word, 0), below = constant(exponent, word, least - 1);
-    Value above = arith::SubIOp::create(b, exponent, constant(exponent, word, least));
+    Value zero = constant(exponent, word, 0), below = constant(exponent, word, smallest - 1);
+    Value above = arith::SubIOp::create(b, exponent, constant(exponent, word, smallest));
     auto load = scale.getDefiningOp<tt::LoadOp>();
     if (load && load.getMask()) above = arith::SelectOp::create(b, load.getMask(), above, zero);
     exponents.push_back(above);
@@ -222,7 +222,7 @@ LogicalResult expand(tt::DotScaledOp op, UnpackE2m1 unpackE2m1) {
   return success();
 }
 
-/// A loop that does nothing but compute such a product's sum, which may be computed twice.
+/// Returns the loop that only accumulates this dot and may run twice, or null.
 scf::ForOp repeatableLoop(tt::DotScaledOp op) {
   constexpr int64_t minRows = 64;
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
@@ -233,16 +233,16 @@ scf::ForOp repeatableLoop(tt::DotScaledOp op) {
     if (x.format != tt::ScaleDotElemType::E4M3 && x.format != tt::ScaleDotElemType::E2M1) return {};
     if (x.scale && !isExponents(x)) return {};
   }
-  int64_t products = 0;
+  int64_t dots = 0;
   for (Operation &each : loop.getBody()->without_terminator()) {
     auto load = dyn_cast<tt::LoadOp>(each);
-    products += isa<tt::DotScaledOp>(each);
+    dots += isa<tt::DotScaledOp>(each);
     if (each.getNumRegions() != 0 || !(isMemoryEffectFree(&each) || (load && !load.getIsVolatile()))) return {};
   }
-  return products == 1 ? loop : scf::ForOp();
+  return dots == 1 ? loop : scf::ForOp();
 }
 
-/// Whether a value does not depend on what `loop`, in a loop over tiles, computes.
+/// True if a value depends on results of `loop`, which is in the persistent loop `tiles`.
 bool dependsOn(Value value, scf::ForOp loop, scf::ForOp tiles) {
   llvm::SetVector<Value> sources;
   sources.insert(value);
@@ -255,16 +255,16 @@ bool dependsOn(Value value, scf::ForOp loop, scf::ForOp tiles) {
     Operation *op = sources[i].getDefiningOp();
     if (op == loop) return true;
     if (!tiles->isProperAncestor(op)) continue;
-    if (op->getNumRegions() != 0) return true; // what is inside is not looked at
+    if (op->getNumRegions() != 0) return true; // regions are not analyzed
     sources.insert_range(op->getOperands());
   }
   return false;
 }
 
-/// A loop over tiles around such a loop that may run twice as a whole: it stores, but nothing that it loads, and it stores to the same
-/// places whatever the products are.
+/// Returns the persistent loop around such a loop if it may run twice as a whole, or null. It must not store to memory that it loads, and
+/// its store addresses must not depend on the dots.
 scf::ForOp repeatableTiles(tt::DotScaledOp op, scf::ForOp loop, AssumeNoAlias assumeNoAlias) {
-  constexpr int64_t minElements = 256 * 128; // of a tile whose operands a further warpgroup widens
+  constexpr int64_t minElements = 256 * 128; // of a tile whose operands a separate warpgroup dequantizes
   auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
   if (!assumeNoAlias || !tiles || tiles.getUnsignedCmp() || !isa<tt::FuncOp>(tiles->getParentOp())) return {};
   if (leftOf(op).outer() * rightOf(op).outer() < minElements) return {};
@@ -289,10 +289,10 @@ scf::ForOp repeatableTiles(tt::DotScaledOp op, scf::ForOp loop, AssumeNoAlias as
   return tiles;
 }
 
-Value isAbove(ImplicitLocOpBuilder &b, Value tile, int64_t most) {
+Value isAbove(ImplicitLocOpBuilder &b, Value tile, int64_t bound) {
   Type word = b.getI32Type();
   auto type = tileType(tile);
-  Value limit = arith::ConstantOp::create(b, DenseElementsAttr::get(type, Attribute(b.getI32IntegerAttr(static_cast<int32_t>(most)))));
+  Value limit = arith::ConstantOp::create(b, DenseElementsAttr::get(type, Attribute(b.getI32IntegerAttr(static_cast<int32_t>(bound)))));
   Value above = arith::ExtUIOp::create(b, type, arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, tile, limit));
   Value row = tt::ReshapeOp::create(b, RankedTensorType::get({type.getNumElements()}, word), above, false, false);
   auto largest = tt::ReduceOp::create(b, ValueRange{row}, 0);
@@ -306,7 +306,7 @@ Value isAbove(ImplicitLocOpBuilder &b, Value tile, int64_t most) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, largest.getResult()[0], zero);
 }
 
-/// The same loop in fp16, which carries on the largest exponents as well. Those so far: `above`.
+/// Returns the same loop in fp16, which also carries the largest exponents. `above`: their initial values.
 scf::ForOp inHalf(scf::ForOp loop, ValueRange above, UnpackE2m1 unpackE2m1) {
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
   SmallVector<Value> inits(loop.getInitArgs());
@@ -336,7 +336,7 @@ scf::ForOp inHalf(scf::ForOp loop, ValueRange above, UnpackE2m1 unpackE2m1) {
   return fast;
 }
 
-/// The loop over tiles with its inner loop in fp16, and what that carries carried from tile to tile.
+/// Returns the persistent loop with its inner loop in fp16. It carries the largest exponents from tile to tile.
 scf::ForOp tilesInHalf(scf::ForOp tiles, scf::ForOp loop, ValueRange above, UnpackE2m1 unpackE2m1) {
   IRRewriter rewriter(tiles.getContext());
   rewriter.setInsertionPoint(tiles);
@@ -354,12 +354,12 @@ scf::ForOp tilesInHalf(scf::ForOp tiles, scf::ForOp loop, ValueRange above, Unpa
   return fresh;
 }
 
-/// First runs the loop in fp16, which takes half the instructions, and notes how large and
-/// small the scales are. Where fp16 has not held all numbers, the original loop runs as well.
+/// First runs the loop in fp16, which needs half the instructions, and records the largest exponent of the scales. If fp16 could not
+/// represent all numbers, the original loop runs too.
 ///   before: %d = scf.for (%c) { tt.dot_scaled }
 ///   after:  %x, %above = scf.for (%c, 0) { tt.dot in fp16; the largest exponent }
 ///           %d = scf.if %above > 21 { scf.for (%c) { tt.dot_scaled } } else { %x }
-/// A loop over tiles around it runs as a whole, where it may: so that no tile waits for what is done about the one before.
+/// A persistent loop around it runs as a whole if possible. Then no tile waits for the check of the previous tile.
 ///   before: scf.for { %d = scf.for (%c) { tt.dot_scaled }    tt.store %d }
 ///   after:  %above = scf.for (0) { %x, %largest = scf.for (%c, %above so far) { tt.dot in fp16; ... }    tt.store %x }
 ///           scf.if %above > 21 { scf.for { %d = scf.for (%c) { tt.dot_scaled }    tt.store %d {tt.overwrites} } }
@@ -385,8 +385,8 @@ void computeInHalfFirst(tt::DotScaledOp op, scf::ForOp loop, UnpackE2m1 unpackE2
   size_t results = slow.getNumResults();
   b.setInsertionPointAfter(whole);
   Value again;
-  for (auto [above, most] : llvm::zip(fast.getResults().drop_front(results), limits)) {
-    Value some = isAbove(b, above, most);
+  for (auto [above, limit] : llvm::zip(fast.getResults().drop_front(results), limits)) {
+    Value some = isAbove(b, above, limit);
     again = again ? Value(arith::OrIOp::create(b, again, some)) : some;
   }
   auto branch = scf::IfOp::create(b, slow.getResultTypes(), again, /*withElseRegion=*/results != 0);
@@ -409,9 +409,9 @@ LogicalResult tilewright::expandScaledDots(ModuleOp module) {
 }
 
 LogicalResult tilewright::expandScaledDots(ModuleOp module, UnpackE2m1 unpackE2m1, AssumeNoAlias assumeNoAlias) {
-  SmallVector<tt::DotScaledOp> products;
-  module.walk([&](tt::DotScaledOp op) { products.push_back(op); });
-  for (tt::DotScaledOp op : products)
+  SmallVector<tt::DotScaledOp> dots;
+  module.walk([&](tt::DotScaledOp op) { dots.push_back(op); });
+  for (tt::DotScaledOp op : dots)
     if (scf::ForOp loop = unpackE2m1 ? repeatableLoop(op) : scf::ForOp()) computeInHalfFirst(op, loop, unpackE2m1, assumeNoAlias);
   WalkResult walk =
       module.walk([&](tt::DotScaledOp op) { return succeeded(expand(op, unpackE2m1)) ? WalkResult::advance() : WalkResult::interrupt(); });

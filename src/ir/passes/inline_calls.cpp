@@ -1,8 +1,8 @@
-// The back ends lower one function of structured control flow. The front end gives several functions, and an early `return` is a branch
-// between blocks. So every body is first lifted to scf, which makes it one block, and then put where it is called, callees before callers.
+// Back ends lower one function with structured control flow. The front end emits several functions, and an early `return` is a branch
+// between blocks. So this pass first lifts every body to scf, which makes it one block. Then it inlines the bodies, callees before callers.
 //   before: cf.cond_br %done, ^bb1, ^bb2    ^bb1: tt.return    ^bb2: ... tt.call @helper(%x) ... tt.return
 //   after:  scf.if %done {} else { ... the body of @helper, with %x for its argument ... }    tt.return
-// A function that calls itself, directly or through others, is an error: tiles have no stack.
+// A function that calls itself, directly or through other functions, is an error: tiles have no stack.
 #include "ir/passes.h"
 #include "ir/refusal.h"
 #include "ir/tt.h"
@@ -19,7 +19,7 @@ using namespace tilewright;
 
 namespace {
 
-/// Upstream's lifting, plus a return after a loop that never ends.
+/// MLIR's lifting, plus a return after an infinite loop.
 class Lifting : public ControlFlowToSCFTransformation {
 public:
   FailureOr<Operation *> createUnreachableTerminator(Location loc, OpBuilder &builder, Region &region) override {
@@ -32,8 +32,8 @@ public:
   }
 };
 
-/// Where upstream writes a switch on an index, a few branches on a number are made here: no later stage needs more than scf.if.
-void turnIntoIfs(scf::IndexSwitchOp op) {
+/// Replaces a switch on an index by a chain of scf.if, so that later stages need not support switches.
+void convertToIfs(scf::IndexSwitchOp op) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   Value flag = op.getArg();
@@ -107,7 +107,7 @@ private:
         return bug(func, "its branches could not be turned into if and while");
     }
     func.walk([](scf::IndexSwitchOp op) {
-      if (!op.getCases().empty()) turnIntoIfs(op);
+      if (!op.getCases().empty()) convertToIfs(op);
     });
     return success();
   }

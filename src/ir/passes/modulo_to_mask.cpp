@@ -1,10 +1,10 @@
-// Many kernels load the operands of a product without a mask for rows, and keep addresses inside the tensor by a modulo:
+// Many kernels load the operands of a dot without a mask for rows, and keep addresses inside the tensor by a modulo:
 //   before: %r = (x + range) % M               %a = load (base + %r * stride + ...)                 ... store %c, mask: x + range < M
 //   after:  %r = x + range                     %a = load (base + %r * stride + ...), mask: x + range < M, other 0
-// What wraps around is garbage that the store's mask drops. An address with a modulo is no polynomial: no tensor
-// map describes it, and a CPU would gather the elements one by one wherever a tile extends beyond the tensor.
-// The pass drops the modulo where each row of the loaded tile only reaches the same row of what is stored, and every store masks rows
-// from M on. x must not be negative, so that the modulo changes nothing below M: this is proven, or a fact that the launch checks.
+// The wrapped rows are garbage that the store's mask drops. An address with a modulo is not a polynomial: TMA cannot load it, and a CPU
+// would gather the elements one by one if a tile extends beyond the tensor. The pass drops the modulo if each row of the loaded tile only
+// reaches the same row of stored tiles. Every store must mask rows from M on. The index x must not be negative, so that the modulo
+// changes nothing below M. The pass proves this, or a launch guard checks it.
 #include "ir/modulo_to_mask.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -27,7 +27,7 @@ struct Candidate {
   int64_t dim;   // of the load's result
 };
 
-/// The tile's elements along `dim` are at (start + coordinate) % size.
+/// The tile's elements along `dim` have the index (start + coordinate) % size.
 struct Wraparound {
   Operation *op;
   int64_t dim;
@@ -72,7 +72,7 @@ private:
         find(operand, dims, found);
   }
 
-  /// The kernel relies on what was assumed only if the modulo goes.
+  /// Removes the modulo if possible. Adds the assumptions to the kernel's guards only in this case.
   void tryToDrop(tt::LoadOp load, const Candidate &candidate) {
     Indices indices(function, failedGuards);
     Result<Polynomial> index = indices.element(candidate.op->getOperand(0), {0}), size = indices.element(candidate.op->getOperand(1), {0});
@@ -107,13 +107,13 @@ private:
     return product;
   }
 
-  /// Notes where the rows of a used tile go; false where they may mix, or may be stored.
+  /// Follows the rows of a used tile to its users. Returns false if rows may mix or may be stored.
   bool follow(OpOperand &use, int64_t dim, const Wraparound &wrap, llvm::SetVector<std::pair<Value, int64_t>> &reached) {
     Operation *op = use.getOwner();
     size_t number = use.getOperandNumber();
     if (auto dot = dyn_cast<tt::DotOp>(op)) {
       int64_t inner = cast<RankedTensorType>(dot.getA().getType()).getRank() - (number == 0 ? 1 : 2);
-      if (number < 2 && dim == inner) return false; // summed over
+      if (number < 2 && dim == inner) return false; // summed along the inner dimension
       reached.insert({dot.getResult(), dim});
       return true;
     }
@@ -143,7 +143,7 @@ private:
       Operation *parent = yield->getParentOp();
       if (!isa<scf::ForOp, scf::IfOp>(parent)) return false;
       auto loop = dyn_cast<scf::ForOp>(parent);
-      // In the next iteration and after the loop, `start` must still have the value that it had at the load.
+      // In the next iteration and after the loop, `start` must have the same value as at the load.
       if (loop && !wrap.indices.isInvariant(wrap.beyond, loop)) return false;
       if (loop) reached.insert({loop.getRegionIterArgs()[number], dim});
       reached.insert({parent->getResult(unsigned(number)), dim});
@@ -171,7 +171,7 @@ private:
 
   //===------------------------------------------------------------------------------------------------------- the change
 
-  /// `value` with the modulo replaced by its operand, computed anew from there on. Other loads may still need the modulo.
+  /// Returns `value` with the modulo replaced by its operand, and clones the operations after it. Other loads may still need the modulo.
   Value without(Value value, Operation *wrap, llvm::DenseMap<Value, Value> &made) {
     Operation *op = value.getDefiningOp();
     if (!op || !isa<RankedTensorType>(value.getType())) return value;
@@ -196,7 +196,7 @@ private:
   void drop(tt::LoadOp load, const Wraparound &wrap) {
     llvm::DenseMap<Value, Value> made;
     load.getPtrMutable().assign(without(load.getPtr(), wrap.op, made));
-    // The mask is made where the modulo was, outside of loops that do not change it.
+    // The mask is computed at the modulo, outside of loops that do not change it.
     OpBuilder b(wrap.op);
     Location location = wrap.op->getLoc();
     Value mask = arith::CmpIOp::create(b, location, arith::CmpIPredicate::slt, wrap.op->getOperand(0), wrap.op->getOperand(1));

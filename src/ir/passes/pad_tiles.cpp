@@ -1,12 +1,12 @@
-// Tiles of any size (@triton.jit(any_size=True)) become tiles whose sizes are powers of two, which is all that the machines' lowerings
-// know. What lies beyond the real size is computed and thrown away: it is masked where memory is touched, and neutral where elements meet.
+// Pads tiles of any size (@triton.jit(any_size=True)) to powers of two, because the lowerings support only these. Padding elements are
+// computed and not used: they are masked in memory accesses, and neutral elements in reductions.
 //   before: %i = tt.make_range {end = 96} : tensor<96xi32>          after: %i = tt.make_range {end = 128} : tensor<128xi32>
 //           %x = tt.load %p : tensor<96x!tt.ptr<f32>>                      %m = arith.cmpi slt, %range, 96
 //           %s = tt.reduce %x, add                                        %x = tt.load %p, %m, 0.0
 //                                                                         %s = tt.reduce (arith.select %m, %x, -0.0), add
-// First the masks and neutral elements are put in. "Index < 96" is true of every element of a tile of 96, so until here nothing has changed
-// its meaning. Then all types grow at once. Only changes of shape have to be looked at after that: where the elements of one row of the old
-// shape do not follow those of the row before in the new one, they are gathered.
+// First, the pass inserts masks and neutral elements. "Index < 96" is true for every element of a tile of 96, so this does not change the
+// result. Then all types grow at once. After that, only reshapes need work: if the rows of the old shape are not contiguous in the new
+// shape, the elements are gathered.
 #include "ir/passes.h"
 #include "ir/refusal.h"
 #include "ir/tt.h"
@@ -59,7 +59,7 @@ Value constantTile(B &b, RankedTensorType type, int64_t value) {
   return arith::ConstantOp::create(b, splatOf(type, attribute));
 }
 
-/// The index along `dim` of each element of a tile of this shape (i32).
+/// Returns the index along `dim` of each element of a tile of this shape (i32).
 Value indexAlong(B &b, ArrayRef<int64_t> shape, int64_t dim) {
   Type i32 = b.getI32Type();
   Value index = tt::MakeRangeOp::create(b, RankedTensorType::get({shape[dim]}, i32), 0, static_cast<uint32_t>(shape[dim]));
@@ -73,18 +73,18 @@ Value indexAlong(B &b, ArrayRef<int64_t> shape, int64_t dim) {
   return tt::BroadcastOp::create(b, RankedTensorType::get(shape, i32), index);
 }
 
-/// Which elements are real, looking at those dimensions that `counts` admits; null: all of them are.
+/// Returns the mask of the valid elements, in the dimensions selected by `counts`; null if all are valid.
 Value validElements(B &b, Type type, llvm::function_ref<bool(int64_t)> counts) {
   ArrayRef<int64_t> shape = tileOf(type).getShape();
-  Value real;
+  Value valid;
   for (int64_t dim = 0, rank = static_cast<int64_t>(shape.size()); dim < rank; ++dim) {
     if (!isUneven(shape[dim]) || !counts(dim)) continue;
     Value index = indexAlong(b, shape, dim);
     Value size = constantTile(b, RankedTensorType::get(shape, b.getI32Type()), shape[dim]);
     Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index, size);
-    real = real ? Value(arith::AndIOp::create(b, real, inside)) : inside;
+    valid = valid ? Value(arith::AndIOp::create(b, valid, inside)) : inside;
   }
-  return real;
+  return valid;
 }
 Value validElements(B &b, Type type) {
   return validElements(b, type, [](int64_t) { return true; });
@@ -94,15 +94,15 @@ Value bothOf(B &b, Value mask, Value other) {
   return mask ? Value(arith::AndIOp::create(b, mask, other)) : other;
 }
 
-/// A load gives zeros beyond the real elements, unless its `other` says something else: products want them there.
+/// Masks a load. Padding elements are zero unless the load has `other`: dots need zeros there.
 void maskLoad(B &b, tt::LoadOp load) {
-  Value real = validElements(b, load.getType());
+  Value valid = validElements(b, load.getType());
   bool isNumber = !isa<tt::PointerType>(getElementTypeOrSelf(load.getType()));
   if (!load.getOther() && isNumber) load.getOtherMutable().assign(constantTile(b, tileOf(load.getType()), 0));
-  load.getMaskMutable().assign(bothOf(b, load.getMask(), real));
+  load.getMaskMutable().assign(bothOf(b, load.getMask(), valid));
 }
 
-/// Whether a tile is known to be zero beyond its real elements.
+/// True if the padding elements of a tile are known to be zero.
 bool isZeroBeyond(Value tile) {
   Operation *op = tile.getDefiningOp();
   if (auto load = dyn_cast_or_null<tt::LoadOp>(op)) return load.getOther() && isZeroBeyond(load.getOther());
@@ -111,16 +111,16 @@ bool isZeroBeyond(Value tile) {
   return matchPattern(tile, m_Zero()) || matchPattern(tile, m_AnyZeroFloat());
 }
 
-/// What is added up in a product: zeros along K.
+/// Sets the padding of a dot's operand along K to zero.
 void clearAlongK(B &b, OpOperand &operand, int64_t dim) {
   auto type = tileOf(operand.get().getType());
   if (!isUneven(type.getDimSize(dim)) || isZeroBeyond(operand.get())) return;
-  Value real = validElements(b, type, [&](int64_t other) { return other == dim; });
-  operand.set(arith::SelectOp::create(b, real, operand.get(), constantTile(b, type, 0)));
+  Value valid = validElements(b, type, [&](int64_t other) { return other == dim; });
+  operand.set(arith::SelectOp::create(b, valid, operand.get(), constantTile(b, type, 0)));
 }
 
-/// The element that changes nothing, for a region that is one operation of both arguments; null for others. -0.0 is that of sums (0.0 +
-/// -0.0 is 0.0), NaN that of extrema which drop it.
+/// Returns the neutral element of a region that is one operation of both arguments; null for others. It is -0.0 for sums (0.0 + -0.0 is
+/// 0.0), and NaN for extrema that ignore NaN.
 TypedAttr neutralElement(Region &combine) {
   Block &body = combine.front();
   if (body.getNumArguments() != 2 || !llvm::hasNItems(body, 2)) return {};
@@ -155,14 +155,14 @@ TypedAttr neutralElement(Region &combine) {
       .Default([](Operation *) { return TypedAttr(); });
 }
 
-/// Any combination: each element brings along whether it is real, and one that is not leaves the other as it is.
+/// Handles any combine region: a flag for each element says if it is valid. Combining with an invalid element returns the other one.
 ///   before: tt.reduce(%x)     { (a, b): combine(a, b) }
 ///   after:  tt.reduce(%x, %m) { (a, ma, b, mb): ma & mb ? combine(a, b) : ma ? a : b, ma | mb }
-template <typename Op> void combineValidElements(Op op, Value real) {
+template <typename Op> void combineValidElements(Op op, Value valid) {
   B b(op.getLoc(), op);
   auto count = static_cast<unsigned>(op.getSrcs().size());
   SmallVector<Value> sources(op.getSrcs());
-  sources.push_back(real);
+  sources.push_back(valid);
   Op wide;
   if constexpr (std::is_same_v<Op, tt::ScanOp>)
     wide = tt::ScanOp::create(b, sources, static_cast<int32_t>(op.getAxis()), op.getReverse());
@@ -190,22 +190,22 @@ template <typename Op> void neutralizeBeyond(B &b, Op op) {
   auto type = tileOf(op.getSrcs().front().getType());
   auto axis = static_cast<int64_t>(op.getAxis());
   if (!isUneven(type.getDimSize(axis))) return;
-  Value real = validElements(b, type, [&](int64_t dim) { return dim == axis; });
-  if (op.getSrcs().size() > 1) return combineValidElements(op, real);
+  Value valid = validElements(b, type, [&](int64_t dim) { return dim == axis; });
+  if (op.getSrcs().size() > 1) return combineValidElements(op, valid);
   TypedAttr neutral = neutralElement(op.getCombineOp());
-  if (!neutral) return combineValidElements(op, real);
+  if (!neutral) return combineValidElements(op, valid);
   Value filled = arith::ConstantOp::create(b, splatOf(type, neutral));
-  op->setOperand(0, arith::SelectOp::create(b, real, op->getOperand(0), filled));
+  op->setOperand(0, arith::SelectOp::create(b, valid, op->getOperand(0), filled));
 }
 
-/// Beyond the real elements an index is 0, and no place outside of the source.
+/// Sets padding indices to 0, so that they are inside the source.
 void keepIndicesInside(B &b, tt::GatherOp gather) {
   auto type = tileOf(gather.getIndices().getType());
-  if (Value real = validElements(b, type))
-    gather.getIndicesMutable().assign(arith::SelectOp::create(b, real, gather.getIndices(), constantTile(b, type, 0)));
+  if (Value valid = validElements(b, type))
+    gather.getIndicesMutable().assign(arith::SelectOp::create(b, valid, gather.getIndices(), constantTile(b, type, 0)));
 }
 
-/// What is mapped may loop until a value fits, so it is given real ones everywhere: the last ones again.
+/// Fills the padding with copies of the last valid elements, because a mapped function may loop until a value satisfies a condition.
 void repeatLastElements(B &b, OpOperand &operand) {
   auto type = tileOf(operand.get().getType());
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
@@ -218,7 +218,7 @@ void repeatLastElements(B &b, OpOperand &operand) {
 }
 
 LogicalResult refuseTile(Operation *op, Value tile, const char *advice) {
-  return refuse(op, Diag::anySize, {op->getName().getStringRef().str(), spelled(tile.getType()), advice});
+  return refuse(op, Diag::anySize, {op->getName().getStringRef().str(), mlirText(tile.getType()), advice});
 }
 
 LogicalResult guard(Operation *op) {
@@ -232,8 +232,8 @@ LogicalResult guard(Operation *op) {
         return access.getMaskMutable().assign(bothOf(b, access.getMask(), validElements(b, access.getPtr().getType()))), success();
       })
       .Case([&](tt::HistogramOp histogram) {
-        Value real = validElements(b, histogram.getSrc().getType());
-        return histogram.getMaskMutable().assign(bothOf(b, histogram.getMask(), real)), success();
+        Value valid = validElements(b, histogram.getSrc().getType());
+        return histogram.getMaskMutable().assign(bothOf(b, histogram.getMask(), valid)), success();
       })
       .Case([&](tt::DotOp dot) {
         int64_t rank = tileOf(dot.getA().getType()).getRank();
@@ -244,7 +244,7 @@ LogicalResult guard(Operation *op) {
       })
       .Case([&](tt::ReduceOp reduce) { return neutralizeBeyond(b, reduce), success(); })
       .Case([&](tt::ScanOp scan) {
-        if (scan.getReverse()) neutralizeBeyond(b, scan); // in order of the indices, the real elements come first
+        if (scan.getReverse()) neutralizeBeyond(b, scan); // in index order, the valid elements come first
         return success();
       })
       .Case([&](tt::GatherOp gather) { return keepIndicesInside(b, gather), success(); })
@@ -254,15 +254,17 @@ LogicalResult guard(Operation *op) {
         return success();
       })
       .Case([&](tt::AssertOp check) {
-        Value real = validElements(b, tile.getType()), all = constantTile(b, tileOf(real.getType()), 1);
-        Value beyond = arith::XOrIOp::create(b, real, all);
+        Value valid = validElements(b, tile.getType()), all = constantTile(b, tileOf(valid.getType()), 1);
+        Value beyond = arith::XOrIOp::create(b, valid, all);
         return check->setOperand(0, arith::OrIOp::create(b, tile, beyond)), success();
       })
       .Case([&](tt::AtomicCASOp) { return refuseTile(op, tile, "use another atomic, which has a mask, or a size that is a power of 2"); })
       .Case([&](tt::PrintOp) { return refuseTile(op, tile, "print a tile whose size is a power of 2, or a reduction of this one"); })
       .Default([&](Operation *other) {
-        bool isForeign = isa<tt::ElementwiseInlineAsmOp, tt::ExternElementwiseOp>(other) && !isPure(other);
-        return isForeign ? refuseTile(other, tile, "foreign code with effects needs sizes that are powers of 2") : success();
+        bool hasExternalEffects = isa<tt::ElementwiseInlineAsmOp, tt::ExternElementwiseOp>(other) && !isPure(other);
+        return hasExternalEffects
+                   ? refuseTile(other, tile, "assembly or a library function with side effects needs sizes that are powers of 2")
+                   : success();
       });
 }
 
@@ -275,20 +277,20 @@ SmallVector<int64_t> stridesOf(ArrayRef<int64_t> shape) {
   return strides;
 }
 
-/// Where the real element of this number, in row-major order, lies in the padded tile.
-int64_t locationOf(int64_t number, ArrayRef<int64_t> shape) {
-  int64_t place = 0;
-  SmallVector<int64_t> real = stridesOf(shape), padded = stridesOf(paddedShape(shape));
+/// Returns the row-major index in the padded tile of the valid element `number`.
+int64_t paddedIndex(int64_t number, ArrayRef<int64_t> shape) {
+  int64_t index = 0;
+  SmallVector<int64_t> valid = stridesOf(shape), padded = stridesOf(paddedShape(shape));
   for (size_t dim = 0; dim < shape.size(); ++dim)
-    place += number / real[dim] % shape[dim] * padded[dim];
-  return place;
+    index += number / valid[dim] % shape[dim] * padded[dim];
+  return index;
 }
 
 RankedTensorType flat(RankedTensorType type, int64_t elements) {
   return RankedTensorType::get({elements}, type.getElementType());
 }
 
-/// Arithmetic on a tile of i32, with numbers.
+/// Arithmetic on a tile of i32 and a constant.
 Value times(B &b, Value tile, int64_t value) {
   return value == 1 ? tile : Value(arith::MulIOp::create(b, tile, constantTile(b, tileOf(tile.getType()), value)));
 }
@@ -299,7 +301,7 @@ Value remainder(B &b, Value tile, int64_t value) {
   return arith::RemUIOp::create(b, tile, constantTile(b, tileOf(tile.getType()), value));
 }
 
-/// Numbers of elements by one numbering as those by another one: coordinates are taken by `from`, and put together by `to`.
+/// Converts linear element indices: the strides `from` give the coordinates, the strides `to` the new index.
 Value renumbered(B &b, Value number, ArrayRef<int64_t> from, ArrayRef<int64_t> sizes, ArrayRef<int64_t> to) {
   Value sum = constantTile(b, tileOf(number.getType()), 0);
   for (size_t dim = 0; dim < sizes.size(); ++dim)
@@ -307,23 +309,23 @@ Value renumbered(B &b, Value number, ArrayRef<int64_t> from, ArrayRef<int64_t> s
   return sum;
 }
 
-/// `from`, a padded tile of the real shape `fromShape`, as one of the real shape `toShape` whose real elements are the same ones in
-/// row-major order.
+/// Reshapes `from`, a padded tile of the valid shape `fromShape`, to the valid shape `toShape`. The valid elements keep their row-major
+/// order.
 Value gatherShape(B &b, Value from, ArrayRef<int64_t> fromShape, ArrayRef<int64_t> toShape, RankedTensorType to) {
   auto type = tileOf(from.getType());
   Value source = tt::ReshapeOp::create(b, flat(type, type.getNumElements()), from, false, false);
   int64_t count = to.getNumElements();
   auto indexType = RankedTensorType::get({count}, b.getI32Type());
-  Value place = tt::MakeRangeOp::create(b, indexType, 0, static_cast<uint32_t>(count));
+  Value position = tt::MakeRangeOp::create(b, indexType, 0, static_cast<uint32_t>(count));
   SmallVector<int64_t> padded = paddedShape(toShape), fromPadded = paddedShape(fromShape);
-  Value number = renumbered(b, place, stridesOf(padded), padded, stridesOf(toShape));
-  // Beyond the real elements the number may be that of another one, but never outside of the source.
+  Value number = renumbered(b, position, stridesOf(padded), padded, stridesOf(toShape));
+  // The index of a padding element may be that of any element, but is never outside of the source.
   Value index = renumbered(b, number, stridesOf(fromShape), fromShape, stridesOf(fromPadded));
   Value gathered = tt::GatherOp::create(b, flat(to, count), source, index, 0);
   return tt::ReshapeOp::create(b, to, gathered, false, false);
 }
 
-/// Real shapes of what changes its shape, as they were before all types grew.
+/// The valid shapes of a reshape, before all types grow.
 struct ShapeChange {
   Operation *op;
   SmallVector<int64_t> from, to;
@@ -336,7 +338,7 @@ void repairShape(const ShapeChange &change) {
     elements *= size;
   B b(change.op->getLoc(), change.op);
   if (auto cat = dyn_cast<tt::CatOp>(change.op)) {
-    // One padded tile behind the other: a tile of 2 x the real length, whose rows are padded.
+    // Two padded tiles: a tile of 2 x the valid length, whose rows are padded.
     b.setInsertionPointAfter(cat);
     SmallVector<int64_t> rows = {2, change.from[0]};
     auto pairs = RankedTensorType::get(paddedShape(rows), to.getElementType());
@@ -349,7 +351,7 @@ void repairShape(const ShapeChange &change) {
   auto reshape = cast<tt::ReshapeOp>(change.op);
   bool isSame = tileOf(reshape.getSrc().getType()).getNumElements() == to.getNumElements();
   for (int64_t i = 0; isSame && i < elements; ++i)
-    isSame = locationOf(i, change.from) == locationOf(i, change.to);
+    isSame = paddedIndex(i, change.from) == paddedIndex(i, change.to);
   if (isSame) return;
   reshape.getResult().replaceAllUsesWith(gatherShape(b, reshape.getSrc(), change.from, change.to, to));
   reshape.erase();
@@ -367,7 +369,7 @@ LogicalResult padTypes(Operation *op) {
   llvm::for_each(op->getResults(), pad);
   auto type = tileOf(op->getResult(0).getType());
   if (type && type.getNumElements() > tt::maxTileElements)
-    return refuse(op, Diag::tileTooLarge, {spelled(type), std::to_string(tt::maxTileElements)});
+    return refuse(op, Diag::tileTooLarge, {mlirText(type), std::to_string(tt::maxTileElements)});
   if (auto range = dyn_cast<tt::MakeRangeOp>(op)) {
     range->setAttr(tt::validExtentName, Builder(op->getContext()).getDenseI64ArrayAttr(range.getEnd() - range.getStart()));
     range.setEnd(range.getStart() + static_cast<uint32_t>(type.getNumElements()));

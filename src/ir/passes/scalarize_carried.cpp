@@ -1,10 +1,10 @@
-// A loop over K usually carries a tile of pointers that moves by the same amount everywhere. Carried as a tile, it would have to be stored
-// or kept in registers, and no later pass could see how its elements lie. Carried as one scalar, it is recomputed where it is used.
+// A loop over K usually carries a tile of pointers and advances all of them by the same amount. A carried tile would need memory or
+// registers, and later passes could not see its structure. This pass carries one scalar instead and recomputes the tile at its uses.
 //   before: %r = scf.for ... iter_args(%p = %start) { ... scf.yield (tt.addptr %p, tt.splat %step) }
 //   after:  %d = scf.for ... iter_args(%m = 0)      { %p = tt.addptr %start, tt.splat %m ... scf.yield (%m + %step) }
 //           %r = tt.addptr %start, tt.splat %d
-// The scalar of an integer tile has the tile's type, so it wraps around as the tile does. That of pointers is i64: steps are widened
-// before they are added, as by tt.addptr, so a distance beyond a step's type is right. Inner loops go first, and leave chains again.
+// The scalar of an integer tile has the tile's element type, so it wraps around as the tile does. The scalar of pointers is i64. Steps are
+// extended before they are added, as in tt.addptr, so the sum may exceed the type of a step. Inner loops go first and leave chains again.
 #include "ir/passes.h"
 #include "ir/tt.h"
 
@@ -16,7 +16,7 @@ using namespace tilewright;
 
 namespace {
 
-/// The one scalar that all elements of `tile` have, or null. May make scalar operations at the builder's place, so `tile` must be
+/// Returns the scalar that all elements of `tile` equal, or null. May create scalar operations at the insertion point, so `tile` must be
 /// visible there.
 class Uniform {
 public:
@@ -60,7 +60,7 @@ struct Move {
   bool minus;
 };
 
-/// The moves from `carried` to `next`, or null where that is not a chain of moves inside `body`.
+/// Returns the moves from `carried` to `next`, or null if they are not a chain of moves inside `body`.
 std::optional<SmallVector<Move>> chainOf(Value carried, Value next, Block *body) {
   SmallVector<Move> moves;
   for (Value at = next; at != carried;) {
@@ -90,7 +90,7 @@ bool canMove(Type type) {
   return tile && (tile.getElementType().isInteger() || isa<tt::PointerType>(tile.getElementType()));
 }
 
-/// The type of the scalar that says how far a tile has moved.
+/// Returns the type of the carried scalar.
 Type distanceType(Type tile) {
   Type element = getElementTypeOrSelf(tile);
   return isa<tt::PointerType>(element) ? IntegerType::get(element.getContext(), 64) : element;
@@ -100,7 +100,7 @@ Value zeroDistance(OpBuilder &b, Location loc, Type tile) {
   return arith::ConstantOp::create(b, loc, b.getIntegerAttr(distanceType(tile), 0));
 }
 
-/// `start` moved by the scalar `distance`; also returns the operation that reads `distance`.
+/// Returns `start` moved by the scalar `distance`, and the operation that reads `distance`.
 std::pair<Value, Operation *> movedTile(OpBuilder &b, Location loc, Value start, Value distance) {
   auto type = cast<RankedTensorType>(start.getType());
   auto splat = tt::SplatOp::create(b, loc, tt::withElement(type, distance.getType()), distance);
@@ -108,7 +108,7 @@ std::pair<Value, Operation *> movedTile(OpBuilder &b, Location loc, Value start,
   return {arith::AddIOp::create(b, loc, start, splat), splat};
 }
 
-/// The distance after one more iteration.
+/// Returns the distance after one more iteration.
 Value nextDistance(OpBuilder &b, Value distance, ArrayRef<Move> moves) {
   for (const Move &move : llvm::reverse(moves)) {
     Location loc = move.offset.getLoc();
@@ -120,14 +120,14 @@ Value nextDistance(OpBuilder &b, Value distance, ArrayRef<Move> moves) {
   return distance;
 }
 
-/// Turns the tile value `carried` (a block argument or a loop's result) into the distance, and lets its users read `start` moved by it.
-void turnIntoOffset(OpBuilder &b, Value carried, Value start) {
+/// Replaces the tile `carried` (a block argument or a loop's result) by the distance. Its users then read `start` moved by the distance.
+void replaceByDistance(OpBuilder &b, Value carried, Value start) {
   carried.setType(distanceType(start.getType()));
   auto [tile, splat] = movedTile(b, carried.getLoc(), start, carried);
   carried.replaceAllUsesExcept(tile, splat);
 }
 
-/// Whether all moves fit the distance: steps wider than i64 do not.
+/// True if the distance can represent all moves. It cannot represent steps wider than i64.
 bool fits(Type tile, ArrayRef<Move> moves) {
   int64_t width = distanceType(tile).getIntOrFloatBitWidth();
   return llvm::all_of(moves,
@@ -144,40 +144,40 @@ void scalarize(scf::ForOp loop) {
     OpBuilder b(loop);
     loop.getInitArgsMutable()[index].assign(zeroDistance(b, loop.getLoc(), start.getType()));
     b.setInsertionPointToStart(loop.getBody());
-    turnIntoOffset(b, arg, start);
+    replaceByDistance(b, arg, start);
     b.setInsertionPoint(yield);
     yield->setOperand(index, nextDistance(b, arg, *moves));
     b.setInsertionPointAfter(loop);
-    turnIntoOffset(b, loop.getResult(index), start);
+    replaceByDistance(b, loop.getResult(index), start);
   }
 }
 
-/// A while loop whose condition hands the tile on as it is: argument before -> argument after -> chain -> argument before.
+/// Handles a while loop whose condition passes the tile unchanged: argument before -> argument after -> chain -> argument before.
 void scalarize(scf::WhileOp loop) {
   scf::ConditionOp condition = loop.getConditionOp();
   scf::YieldOp yield = loop.getYieldOp();
   for (auto [index, arg] : llvm::enumerate(loop.getBeforeArguments())) {
     if (!canMove(arg.getType())) continue;
     SmallVector<int64_t> yielded;
-    for (auto [place, value] : llvm::enumerate(condition.getArgs()))
-      if (value == arg) yielded.push_back(place);
+    for (auto [position, value] : llvm::enumerate(condition.getArgs()))
+      if (value == arg) yielded.push_back(position);
     if (yielded.size() != 1) continue;
-    int64_t place = yielded.front();
-    BlockArgument after = loop.getAfterArguments()[place];
+    int64_t passed = yielded.front();
+    BlockArgument after = loop.getAfterArguments()[passed];
     std::optional<SmallVector<Move>> moves = chainOf(after, yield.getOperand(index), loop.getAfterBody());
     if (!moves || moves->empty() || !fits(arg.getType(), *moves)) continue;
     Value start = loop.getInits()[index];
     OpBuilder b(loop);
     loop.getInitsMutable()[index].assign(zeroDistance(b, loop.getLoc(), start.getType()));
     b.setInsertionPointToStart(loop.getBeforeBody());
-    turnIntoOffset(b, arg, start);
-    condition.getArgsMutable()[place].assign(arg);
+    replaceByDistance(b, arg, start);
+    condition.getArgsMutable()[passed].assign(arg);
     b.setInsertionPointToStart(loop.getAfterBody());
-    turnIntoOffset(b, after, start);
+    replaceByDistance(b, after, start);
     b.setInsertionPoint(yield);
     yield->setOperand(index, nextDistance(b, after, *moves));
     b.setInsertionPointAfter(loop);
-    turnIntoOffset(b, loop.getResult(place), start);
+    replaceByDistance(b, loop.getResult(passed), start);
   }
 }
 

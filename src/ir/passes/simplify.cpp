@@ -1,11 +1,10 @@
-// One clean-up for every stage above the machines: folders, upstream's canonicalisation of arith and scf, the patterns below, then what
-// does not change leaves its loop, and what is computed twice is computed once. Nothing later may need the result to have a certain form.
+// The clean-up for every target-neutral stage: folders, MLIR's canonicalization of arith and scf, the patterns below, loop-invariant code
+// motion, and common subexpression elimination. Later passes must not rely on the form of the result.
 //
-// The patterns have one direction: what is the same for all elements becomes scalar, and scalars move towards the base of an address.
+// The patterns have one direction: uniform tiles become scalars, and scalars move towards the base of an address.
 //   before: addptr (broadcast (addptr (splat %base), %rows)), (splat %distance)
 //   after:  broadcast (addptr (splat (addptr %base, %distance)), %rows)
-// An offset is sign-extended before it is added, so offsets of addptr may change places; two of them may be added to one another only as
-// i64.
+// An offset is sign-extended before it is added, so offsets of addptr may be swapped. Two offsets may only be added as i64.
 #include "ir/passes.h"
 #include "ir/tt.h"
 
@@ -37,13 +36,13 @@ bool isZeroTile(Value v) {
   return matchPattern(v, m_Zero()) || matchPattern(v, m_AnyZeroFloat());
 }
 
-/// Whether a pattern can see that all elements of `v` are the same.
+/// True if a pattern can see that all elements of `v` are equal.
 bool isSplat(Value v) {
   DenseElementsAttr constant;
   return v.getDefiningOp<tt::SplatOp>() || (matchPattern(v, m_Constant(&constant)) && constant.isSplat());
 }
 
-/// The scalar of what isSplat accepts.
+/// Returns the scalar of a value that isSplat accepts.
 Value scalarOf(PatternRewriter &rewriter, Value v) {
   if (auto splat = v.getDefiningOp<tt::SplatOp>()) return splat.getSrc();
   DenseElementsAttr constant;
@@ -51,7 +50,7 @@ Value scalarOf(PatternRewriter &rewriter, Value v) {
   return arith::ConstantOp::create(rewriter, v.getLoc(), cast<TypedAttr>(constant.getSplatValue<Attribute>()));
 }
 
-/// Element-wise on splats: the operation on the scalars, and one splat.
+/// An element-wise operation on splats becomes the operation on the scalars, and one splat.
 struct ScalarizeElementwise : RewritePattern {
   explicit ScalarizeElementwise(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
@@ -78,7 +77,7 @@ struct ScalarizeElementwise : RewritePattern {
   }
 };
 
-/// A shape operation on a splat is a splat of the new shape.
+/// A shape operation on a splat becomes a splat of the new shape.
 template <typename Op> struct ShapeOfSplat : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
@@ -127,7 +126,7 @@ LogicalResult addOffsets(tt::AddPtrOp op, PatternRewriter &rewriter) {
   auto before = op.getPtr().getDefiningOp<tt::AddPtrOp>();
   if (!before || before.getOffset().getType() != op.getOffset().getType() || !getElementTypeOrSelf(op.getOffset().getType()).isInteger(64))
     return failure();
-  if (isSplat(op.getOffset()) != isSplat(before.getOffset())) return failure(); // the uniform one goes to the base instead
+  if (isSplat(op.getOffset()) != isSplat(before.getOffset())) return failure(); // the uniform offset moves to the base instead
   Value sum = arith::AddIOp::create(rewriter, op.getLoc(), before.getOffset(), op.getOffset());
   rewriter.replaceOpWithNewOp<tt::AddPtrOp>(op, before.getPtr(), sum);
   return success();
@@ -151,7 +150,7 @@ LogicalResult uniformOffsetFirst(tt::AddPtrOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// dot(a, b, 0) + c -> dot(a, b, c), in the line of the product: that is where the time goes.
+/// dot(a, b, 0) + c -> dot(a, b, c), with the location of the dot, because it takes most of the time.
 template <typename Add> struct AddToDot : OpRewritePattern<Add> {
   using OpRewritePattern<Add>::OpRewritePattern;
   LogicalResult matchAndRewrite(Add op, PatternRewriter &rewriter) const override {
@@ -168,7 +167,7 @@ template <typename Add> struct AddToDot : OpRewritePattern<Add> {
   }
 };
 
-/// Whether `v` has its value where `op` stands, without a look at other blocks.
+/// True if `v` is defined before `op`. Does not look at other blocks.
 bool isReadyBefore(Value v, Operation *op) {
   if (Operation *def = v.getDefiningOp(); def && def->getBlock() == op->getBlock()) return def->isBeforeInBlock(op);
   return v.getParentRegion()->isAncestor(op->getParentRegion());
@@ -220,13 +219,12 @@ LogicalResult atomicWithTrueMask(tt::AtomicRMWOp op, PatternRewriter &rewriter) 
   return success();
 }
 
-/// What a loop or a branch hands on twice: where two results, or two arguments of a region, get the same values from everywhere, one is
-/// enough.
+/// Merges two results, or two arguments of a region, that always get the same values.
 struct MergeEqualInputs : OpInterfaceRewritePattern<RegionBranchOpInterface> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
 
   LogicalResult matchAndRewrite(RegionBranchOpInterface op, PatternRewriter &rewriter) const override {
-    using Sources = std::vector<std::pair<Operation *, void *>>; // who hands it on, and what that is
+    using Sources = std::vector<std::pair<Operation *, void *>>; // the terminator or operation that passes the value, and the value
     RegionBranchInverseSuccessorMapping operands;
     op.getSuccessorInputOperandMapping(operands);
     bool changed = false;
@@ -263,7 +261,7 @@ FrozenRewritePatternSet collectPatterns(MLIRContext *context) {
                ShapeOfSplat<tt::TransOp>, AddToDot<arith::AddFOp>, AddToDot<arith::AddIOp>>(context);
   patterns.add(unsplatOfSplat).add(broadcastOfBroadcast).add(splitOfJoin).add(bitcastOfBitcast).add(pointerOfAddress).add(addOffsets);
   patterns.add(uniformOffsetFirst).add(selectOfLoad).add(loadWithKnownMask).add(storeWithKnownMask).add(atomicWithTrueMask);
-  // MLIR's own pattern for it compares each two, most of the time of a loop that carries a hundred registers.
+  // Removes MLIR's pattern for this, which compares each pair and is slow for loops that carry a hundred values.
   llvm::erase_if(patterns.getNativePatterns(), [](const std::unique_ptr<RewritePattern> &pattern) {
     return pattern->getDebugName().ends_with("::RemoveDuplicateSuccessorInputUses");
   });
@@ -271,13 +269,13 @@ FrozenRewritePatternSet collectPatterns(MLIRContext *context) {
   return std::move(patterns);
 }
 
-/// A context keeps its patterns: collecting them takes a fifth of the time that a small kernel's simplification takes.
-class KeptPatterns : public DialectInterface::Base<KeptPatterns> {
+/// Caches the patterns of a context, because collecting them takes a fifth of the time to simplify a small kernel.
+class CachedPatterns : public DialectInterface::Base<CachedPatterns> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(KeptPatterns)
-  explicit KeptPatterns(Dialect *dialect) : Base(dialect) {}
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CachedPatterns)
+  explicit CachedPatterns(Dialect *dialect) : Base(dialect) {}
 
-  /// Anew where a dialect has been loaded since.
+  /// Collects the patterns again if a dialect has been loaded since.
   const FrozenRewritePatternSet &get() {
     MLIRContext *context = getDialect()->getContext();
     size_t now = context->getLoadedDialects().size();
@@ -292,11 +290,11 @@ private:
 
 const FrozenRewritePatternSet &patternsOf(MLIRContext *context) {
   auto *dialect = context->getOrLoadDialect<tt::TTDialect>();
-  const auto *kept = dialect->getRegisteredInterface<KeptPatterns>();
-  return (kept ? const_cast<KeptPatterns *>(kept) : &dialect->addInterface<KeptPatterns>())->get();
+  const auto *cached = dialect->getRegisteredInterface<CachedPatterns>();
+  return (cached ? const_cast<CachedPatterns *>(cached) : &dialect->addInterface<CachedPatterns>())->get();
 }
 
-/// A value that nothing reads stands for many; after the patterns have made use of that, zero is one that every machine can make.
+/// Replaces poison by zero, after the patterns have used it, because every back end supports zero.
 bool replacePoison(ModuleOp module) {
   bool changed = false;
   module.walk([&changed](ub::PoisonOp op) {
@@ -314,30 +312,30 @@ bool replacePoison(ModuleOp module) {
 }
 
 bool isLong(Region &region) {
-  int64_t left = 512; // where the time of the driver begins to show
+  int64_t left = 512; // bounds the time of the driver
   region.walk([&](Operation *) { return --left > 0 ? WalkResult::advance() : WalkResult::interrupt(); });
   return left == 0;
 }
 
-/// MLIR's patterns give what they make the places of all that they match. A sum of ten thousand constants, which becomes one constant,
-/// would carry ten thousand places, and each step of the way there a list of its own: the first few say enough.
+/// Shortens fused locations. MLIR's patterns fuse the locations of all operations that they match. A folded sum of ten thousand constants
+/// would have ten thousand locations, so this keeps only the first few.
 struct ShortLocations : RewriterBase::Listener {
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint previous) override {
-    constexpr size_t most = 8;
+    constexpr size_t maxLocations = 8;
     auto fused = dyn_cast<FusedLoc>(op->getLoc());
-    if (previous.isSet() || !fused || fused.getLocations().size() <= most) return;
-    op->setLoc(FusedLoc::get(op->getContext(), fused.getLocations().take_front(most)));
+    if (previous.isSet() || !fused || fused.getLocations().size() <= maxLocations) return;
+    op->setLoc(FusedLoc::get(op->getContext(), fused.getLocations().take_front(maxLocations)));
   }
 };
 
-/// Whenever an operation changes, the driver asks of each operation around it whether it is dead, and so looks at all that is inside of
-/// that. The long body of an `if` or of a loop is therefore simplified by itself first. Says whether nothing is left to do.
+/// Applies the patterns. For each changed operation, the driver checks if the enclosing operations are dead, which visits their whole
+/// bodies. So the long body of an `if` or a loop is simplified on its own first. Returns true if a fixed point is reached.
 bool applyPatterns(ModuleOp module) {
   GreedyRewriteConfig config;
   ShortLocations locations;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled).setUseTopDownTraversal().setListener(&locations);
   const FrozenRewritePatternSet &patterns = patternsOf(module.getContext());
-  // What is left unfinished is still right.
+  // An unfinished simplification is still correct.
   module.walk([&](Operation *op) {
     if (!isa<scf::SCFDialect>(op->getDialect())) return;
     for (Region &region : op->getRegions())

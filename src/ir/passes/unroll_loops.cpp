@@ -1,12 +1,11 @@
-// The author of a loop may ask for copies of its body, so that one iteration does the work of several (tl.range's loop_unroll_factor).
+// Unrolls loops whose author requests it (tl.range's loop_unroll_factor).
 //   before: scf.for %i = %low to %high step %step { BODY(%i) } {tt.loop_unroll_factor = 2}
 //   after:  scf.for %i = %low to %middle step 2 * %step { BODY(%i); BODY(%i + %step) }
 //           scf.for %i = %middle to %high step %step { BODY(%i) } {tt.num_stages = 1}
-// %middle lies after as many whole groups as there are iterations for. A loop without iterations may have
-// bounds in any order, and the distance of its bounds may exceed their type as a signed number: so the count
-// of iterations is unsigned, and zero where there are none. scf's own unrolling assumes that the bounds rise.
-// Where %middle would lie beyond the largest number of the type, the second loop has one group more to do; where
-// 2 * %step would, it has them all.
+// %middle is the end of the last whole group of iterations. A loop without iterations may have bounds in any order, and the difference of
+// the bounds may overflow as a signed number. So the trip count is unsigned, and zero if there are no iterations. MLIR's scf unrolling
+// assumes ordered bounds. If %middle would overflow its type, the second loop handles one more group. If 2 * %step would overflow, it
+// handles all iterations.
 #include "ir/passes.h"
 #include "ir/refusal.h"
 #include "ir/tt.h"
@@ -23,7 +22,7 @@ namespace {
 
 constexpr int64_t maxOperations = 262144; // in all copies of a body
 
-/// Where the last whole group of `factor` iterations ends.
+/// Returns the end of the last whole group of `factor` iterations.
 Value endOfGroups(ImplicitLocOpBuilder &b, scf::ForOp loop, int64_t factor) {
   Type type = loop.getStep().getType();
   auto constant = [&](int64_t value) -> Value { return arith::ConstantOp::create(b, b.getIntegerAttr(type, value)); };
@@ -44,7 +43,7 @@ Value endOfGroups(ImplicitLocOpBuilder &b, scf::ForOp loop, int64_t factor) {
   return b.createOrFold<arith::SelectOp>(isBeyond, b.createOrFold<arith::SubIOp>(end, group), end);
 }
 
-/// Appends `factor` - 1 copies of the body to it, each with the values that the copy before it would have yielded.
+/// Appends `factor` - 1 copies of the body to it. Each copy uses the values that the previous copy would have yielded.
 void repeatBody(scf::ForOp loop, Value step, int64_t factor) {
   Block *body = loop.getBody();
   Operation *yield = body->getTerminator();
@@ -71,7 +70,7 @@ LogicalResult unroll(scf::ForOp loop, int64_t factor) {
   int64_t operations = 0;
   loop.getBody()->walk([&](Operation *) { ++operations; });
   if (factor > maxOperations / std::max<int64_t>(operations, 1))
-    return refuse(loop, Diag::kernelTooLarge, {std::to_string(maxOperations), "is unrolled"});
+    return refuse(loop, Diag::kernelTooLarge, {std::to_string(maxOperations), "this loop is unrolled"});
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
   Value step = loop.getStep();
   Value middle = endOfGroups(b, loop, factor);

@@ -101,13 +101,13 @@ static void gridFunctions() {
   auto tensor = [](Meta m) { return Grid(m["x"]); };
   expectError(scale.launch(tensor, {x, o, 100, {"B", 32}}), "reads 'x'", "a tensor in place of a number");
   auto none = [](Meta m) { return Grid(cdiv(m["n"], 0)); };
-  expectError(scale.launch(none, {x, o, 100, {"B", 32}}), "a grid is one to three extents", "a division by zero");
+  expectError(scale.launch(none, {x, o, 100, {"B", 32}}), "a grid has one to three extents", "a division by zero");
   auto asks = [](Meta m) { return Grid(cdiv(m["n"], m.has("BLOCK") ? m["BLOCK"] : m["B"])); };
   Result<void> done = scale.launch(asks, {x, o, 100, {"B", 32}});
   expect(done && o[99] == 2, "a function that asks first", done.error());
   static_assert(cdiv(7, 2) == 4 && cdiv(8, 2) == 4 && cdiv(0, 5) == 0 && cdiv(-3, 2) == -1 && cdiv(5, -2) == -1);
   static_assert(cdiv(std::numeric_limits<int64_t>::max(), 2) == (int64_t{1} << 62));
-  expectError(scale.launch(Grid(-1), {x, o, 100, {"B", 32}}), "a grid is one to three extents", "a negative grid");
+  expectError(scale.launch(Grid(-1), {x, o, 100, {"B", 32}}), "a grid has one to three extents", "a negative grid");
   expectError(kernelOf("softmax").launch([](Meta m) { return Grid(m["rows"]); }, {x, o, 10}), "reads 'rows'", "a tuned kernel's grid");
 }
 
