@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-import plot
+import svg
 from measure import Report, aligned, fastest, randn, require_close
 
 # Below this no size of a sweep should be; above, it is as good as the rival.
@@ -99,7 +99,7 @@ class Sweep:
     def draw(self, name, title, across, upward, sizes, rates):
         lines = {each: [rate[each] for rate in rates] for each in rates[0]}
         path = self.folder / f"sweep_{name}.svg"
-        path.write_text(plot.lines(title, across, upward, sizes, lines))
+        path.write_text(svg.lines(title, across, upward, sizes, lines))
         print(path)
 
 

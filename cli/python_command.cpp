@@ -54,7 +54,7 @@ const CommandSpec &benchSpec() {
           OptionSpec{"--roofline", "FILE.svg", "draw the kernel under the machine's roof"},
           OptionSpec{"--output", "FILE.json", "write the results, for --compare"},
           OptionSpec{"--compare", "", "two results: which differ by more than noise? Status 1 where one is slower"},
-          OptionSpec{"--measure-roof", "", "measure the machine again, and keep that"}})
+          OptionSpec{"--measure-peaks", "", "measure the machine again, and keep that"}})
       result.options.push_back(option);
     return result;
   }();
@@ -71,7 +71,7 @@ const CommandSpec &profileSpec() {
       "  tilewright profile --trace trace.json script.py --its-own-option\n",
       {{"--json", "", "one JSON object on the standard output"},
        {"--trace", "FILE", "write launches, and compilations step by step, as Chrome's tracing viewer reads them"},
-       {"--no-roof", "", "do not measure the machine"}}};
+       {"--no-peaks", "", "do not measure the machine"}}};
   return spec;
 }
 

@@ -18,7 +18,7 @@ import sys
 root = pathlib.Path(__file__).resolve().parent.parent
 LONGEST_FILE, LONGEST_FUNCTION = 800, 60
 ORDER = ["support", "syntax", "evaluate", "ir", "frontend", "cpu", "gpu/layout", "gpu/machine", "gpu/tiles", "gpu/schedule", "gpu/thread", "gpu", "codegen",
-         "pipeline", "runtime/cuda", "runtime", "tune", "author", "api"]
+         "driver", "runtime/cuda", "runtime", "tune", "author", "api"]
 # Headers that folders on both sides of a border share: plain data, and declarations of passes.
 SHARED = {"gpu/artifact.h", "gpu/passes.h"}
 MACHINE = re.compile(r"/(?:home|Users|work|root)/\w")

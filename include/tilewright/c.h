@@ -244,7 +244,7 @@ TW_API const char *twMeasurementJson(const TwMeasurement *measurement);
 TW_API char *twMeasurementRoofline(const TwMeasurement *measurement, const char *title);
 
 typedef struct TwChange {
-  int32_t verdict; /* -1: faster, 0: no difference beyond chance, 1: slower */
+  int32_t result; /* -1: faster, 0: no difference beyond chance, 1: slower */
   double ratio;    /* the time of `after` over that of `before`, less what the machine changed */
   double machine;  /* the same quotient for the reference; 1 if there is none */
 } TwChange;

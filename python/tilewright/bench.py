@@ -14,7 +14,7 @@ import sys
 import time
 
 from . import _core, verify as verification
-from ._author import command, roof, tensors
+from ._author import command, peaks, tensors
 from ._author.allocations import torch_mode
 from ._author.kernel_file import KernelFile, KernelFileError, describe_exception
 from ._author.work import CountedLaunches
@@ -110,7 +110,7 @@ def _measure(file, inputs, warmup, repeat):
     return times
 
 
-def bench(path, options=verification.Options(), warmup=10, repeat=40, measure_roof=False, tell=lambda verdict: None):
+def bench(path, options=verification.Options(), warmup=10, repeat=40, measure_peaks=False, tell=lambda verdict: None):
     """The results as a dict, or the report of a verification that failed."""
     report = verification.verify(path, options, tell)
     if not report.correct:
@@ -125,8 +125,8 @@ def bench(path, options=verification.Options(), warmup=10, repeat=40, measure_ro
     on_gpu = [value for value in inputs.values() if tensors.is_tensor(value) and tensors.is_on_gpu(value)]
     device = str(on_gpu[0].device) if on_gpu else "cpu"
     measured = lambda peaks_now: _core.Measurement(kernel, reference, warmup, work, peaks_now)
-    own = roof.peaks_of(device, measure_roof)
-    own = roof.beaten(own, device, work, measured(own).milliseconds / 1e3)
+    own = peaks.peaks_of(device, measure_peaks)
+    own = peaks.beaten(own, device, work, measured(own).milliseconds / 1e3)
     return {**json.loads(measured(own).json()), "file": file.path}
 
 
@@ -188,7 +188,7 @@ def _parse(arguments):
     parser.add_argument("--roofline", metavar="FILE.svg", help="draw the kernel under the machine's roof")
     parser.add_argument("--output", metavar="FILE.json", help="write the results, for --compare")
     parser.add_argument("--compare", action="store_true", help="two results: which differ by more than noise?")
-    parser.add_argument("--measure-roof", action="store_true", help="measure the machine again, and keep that")
+    parser.add_argument("--measure-peaks", action="store_true", help="measure the machine again, and keep that")
     line = parser.parse_args(arguments)
     if not line.compare and len(line.file) != 1:
         parser.error("bench wants one FILE, or --compare OLD.json NEW.json")
@@ -203,7 +203,7 @@ def main(arguments):
     with command.results_alone() as results:
         if line.compare:
             return _compare_main(line, results)
-        found = bench(line.file[0], options, line.warmup, line.repeat, line.measure_roof)
+        found = bench(line.file[0], options, line.warmup, line.repeat, line.measure_peaks)
         if isinstance(found, verification.Report):
             raise command.CommandError(f"nothing is measured before the kernel is right: {found.details}", found.as_dict())
         problems = [command.write_file(line.output, json.dumps(command.to_json(found)) + "\n") if line.output else None,

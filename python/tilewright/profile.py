@@ -10,7 +10,7 @@ import sys
 import time
 
 from . import _alias, _core, _traceback, knobs
-from ._author import command, roof
+from ._author import command, peaks
 from ._author.kernel_file import describe_exception
 from ._author.work import WorkCounter
 from .profiler import clock, hooks, session
@@ -23,7 +23,7 @@ def _parser():
     parser = command.Parser("profile", description=_DESCRIPTION)
     parser.add_argument("--json", action="store_true", help="one JSON object on the standard output")
     parser.add_argument("--trace", metavar="FILE", help="write launches, and compilations step by step, as Chrome's tracing viewer reads them")
-    parser.add_argument("--no-roof", action="store_true", help="do not measure the machine")
+    parser.add_argument("--no-peaks", action="store_true", help="do not measure the machine")
     parser.add_argument("script", metavar="SCRIPT")
     parser.add_argument("arguments", nargs=command.argparse.REMAINDER, metavar="...")
     return parser
@@ -174,7 +174,7 @@ def profile(script, arguments=(), wants_trace=False, wants_peaks=True):
         print(f"tilewright: kernels are timed by events, which adds a few microseconds to each, as {clock.recorder.why}", file=sys.stderr)
     rows = rows_of(tree)
     device = "cpu" if "CPU" in devices else f"cuda:{next(iter(devices['CUDA']))}"
-    add_rates(rows, roof.peaks_of(device) if wants_peaks and rows else None)
+    add_rates(rows, peaks.peaks_of(device) if wants_peaks and rows else None)
     return rows, trace
 
 

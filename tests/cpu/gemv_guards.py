@@ -7,16 +7,16 @@
 import triton
 import triton.language as tl
 
-# CHECK: Faster code is made for launches that break that
+# CHECK: Launches that fail these guards get a faster version
 # CHECK-NEXT: M % 32 is not 1
 # CHECK-NEXT: N % 32 is not 0
 # CHECK-NEXT: N % 8 is not 0
 
-# KNOWN: Faster code is made for launches that break that
+# KNOWN: Launches that fail these guards get a faster version
 # KNOWN-NEXT: N % 32 is not 0
 # KNOWN-NEXT: N % 8 is not 0
 
-# WIDE: Faster code is made for launches that break that
+# WIDE: Launches that fail these guards get a faster version
 # WIDE-NEXT: M % 32 is not 1
 # WIDE-NEXT: N % 32 is not 0
 # WIDE-NEXT: M % 16 is not 1

@@ -1,6 +1,6 @@
 // Passes leave their decisions and the reasons on operations, and explain prints them. Here one operand's rows are aligned, and the other's are not.
 // RUN: tilewright opt %s --assign-layouts | FileCheck %s --check-prefix=LAYOUTS
-// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --pipeline | FileCheck %s --check-prefix=LOOP
+// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --pipeline-loops | FileCheck %s --check-prefix=LOOP
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 

@@ -25,8 +25,8 @@ if rows begin at multiples of 16 bytes, and passes those of the first operand to
 # CHECK-NEXT: ttg.fence_async
 # CHECK-NEXT: ttg.barrier_arrive
 # CHECK-NEXT: ttg.barrier_arrive
-# CHECK: tt.load {{.*}}{ttg.vector = 2 : i32, ttg.aligned_words} : tensor<256x2x!tt.ptr<i64>
-# CHECK: tt.load {{.*}}{ttg.vector = 2 : i32, ttg.aligned_words} : tensor<128x2x!tt.ptr<i64>
+# CHECK: tt.load {{.*}}{ttg.aligned_words, ttg.vector = 2 : i32} : tensor<256x2x!tt.ptr<i64>
+# CHECK: tt.load {{.*}}{ttg.aligned_words, ttg.vector = 2 : i32} : tensor<128x2x!tt.ptr<i64>
 # CHECK: scf.yield
 
 # After the loop, it compares the exponents that it has seen, and passes on what that gives.

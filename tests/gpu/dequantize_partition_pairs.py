@@ -22,7 +22,7 @@ the other half. Where the first operand has no scales, whoever widens loads 16 b
 
 # MIXED: ptx.max_registers false 72
 # MIXED: ttg.unpack_e2m1
-# MIXED: tt.load {{.*}}{ttg.vector = 2 : i32, ttg.aligned_words} : tensor<128x2x!tt.ptr<i64>
+# MIXED: tt.load {{.*}}{ttg.aligned_words, ttg.vector = 2 : i32} : tensor<128x2x!tt.ptr<i64>
 # MIXED: scf.yield
 
 # PTX-NOT: prmt.b32 {{.*}}, 1178878528

@@ -162,7 +162,7 @@ def taken(a, out, index, n, sn, sh, sb):
 
 
 # Two stores to one tensor, which do not overlap if its rows do not.
-# APART: taken for granted: -1*n + sn >= 0
+# APART: assumes: -1*n + sn >= 0
 @triton.jit
 def halves(a, out, n, sn):
     i, half = tl.arange(0, 64), tl.arange(0, 32)

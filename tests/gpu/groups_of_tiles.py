@@ -20,7 +20,7 @@ begins, because then a negative number means memory before the tensor, where no 
 # COPIES: scf.yield
 
 # CHECK: 64x64 f16 from w by TMA: dims {n, k, any}, strides {n, stride}
-# CHECK: Taken for granted
+# CHECK: Assumed, and checked
 # CHECK: -1*n*k + stride >= 0
 # OPEN: no_descriptor = "its start in a dimension with the stride stride may be negative"
 import triton

@@ -9,13 +9,13 @@ import triton
 import triton.language as tl
 
 # The store's mask begins at 0, but the hardware cannot store before its tensor: neither the shift nor the stride may be negative.
-# SHIFT-DAG: // taken for granted: stride >= 0
-# SHIFT-DAG: // taken for granted: shift >= 0
-# SHIFT-DAG: // taken for granted: x and o do not overlap
+# SHIFT-DAG: // assumes: stride >= 0
+# SHIFT-DAG: // assumes: shift >= 0
+# SHIFT-DAG: // assumes: x and o do not overlap
 # SHIFT: .version
 # SHIFT: cp.async.bulk.tensor.2d.shared
 # SHIFT: cp.async.bulk.tensor.2d.global
-# EXPLAIN: Taken for granted, and checked at every launch
+# EXPLAIN: Assumed, and checked at every launch
 # EXPLAIN: stride >= 0
 
 

@@ -16,7 +16,7 @@ import triton.language as tl
 # ODD-DAG: "stride is no multiple of 2"
 # EIGHT: cp.async.bulk.tensor.2d
 # A preference is not taken for granted.
-# TWO-NOT: taken for granted: stride is
+# TWO-NOT: assumes: stride is
 # TWO: cp.async.ca.shared.global {{.*}}, 4
 
 
@@ -37,8 +37,8 @@ def product(a, b, c, m, k, stride):
 # ROWS-DAG: "n is no multiple of 4"
 # ROWS-DAG: "n is no multiple of 2"
 # ROWS-NOT: scale is no
-# EXPLAIN-NOT: Taken for granted
-# EXPLAIN: Faster code is made for launches that break that
+# EXPLAIN-NOT: Assumed, and checked
+# EXPLAIN: Launches that fail these guards get a faster version
 # EXPLAIN-NEXT: n is no multiple of 4
 
 

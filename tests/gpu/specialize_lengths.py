@@ -17,7 +17,7 @@ import triton.language as tl
 # LONG-DAG: "n is more than 224"
 
 # Of a thread's eight elements, five are left.
-# SHORT: taken for granted: argument 2 is at most 160
+# SHORT: assumes: argument 2 is at most 160
 # SHORT-COUNT-5: ld.global
 # SHORT-NOT: ld.global
 # SHORT-COUNT-5: st.global
@@ -28,7 +28,7 @@ import triton.language as tl
 # FOUR-NOT: is more than
 # FEW-NOT: is more than
 
-# EXPLAIN: Faster code is made for launches that break that
+# EXPLAIN: Launches that fail these guards get a faster version
 # EXPLAIN: n is more than 160
 
 

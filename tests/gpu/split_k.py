@@ -48,9 +48,9 @@ def product(a, b, c, k, M: tl.constexpr, K: tl.constexpr):
 
 
 # An iteration uses the sum, and needs all of it.
-# SEEN-NOT: partner
+# SEEN-NOT: ttg.peer
 # SEEN: tt.dot {{.*}} -> tensor<32x64xf32
-# SEEN-NOT: partner
+# SEEN-NOT: ttg.peer
 @triton.jit
 def seen(a, b, c, k):
     m, n, i = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 128)
@@ -63,10 +63,10 @@ def seen(a, b, c, k):
 
 
 # An fp8 sum that is added up by threads every 128 elements of K is not split.
-# EXACT-NOT: partner
+# EXACT-NOT: ttg.peer
 # EXACT: ttg.wgmma {{.*}}promotionInterval = 128
-# EXACT-NOT: partner
-# FAST: ttg.read_cluster {{.*}}partner
+# EXACT-NOT: ttg.peer
+# FAST: ttg.read_cluster {{.*}}ttg.peer
 @triton.jit
 def exact(a, b, c, k, EVERY: tl.constexpr):
     m, n, i = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 128)

@@ -1,13 +1,13 @@
 """Products of tiles whose sizes are not powers of two: wgmma multiplies by the real columns, and shared memory holds no others."""
-# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=176,T=0,WS=0' --until pipeline | FileCheck %s --check-prefix=TILES
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=176,T=0,WS=0' --until pipeline-loops | FileCheck %s --check-prefix=TILES
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=176,T=0,WS=0' --emit ptx | FileCheck %s
-# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=170,T=1,WS=0' --until pipeline | FileCheck %s --check-prefix=ALONG
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=170,T=1,WS=0' --until pipeline-loops | FileCheck %s --check-prefix=ALONG
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=176,T=0,WS=0' --emit ptx | FileCheck %s --check-prefix=ROWS
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=256,BN=216,T=0,WS=0' --emit ptx | FileCheck %s --check-prefix=LARGE
-# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=64,BN=216,T=0,WS=0' --until pipeline | FileCheck %s --check-prefix=SHARED
-# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp32:16,b=*fp32:16,c=*fp32:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=80,T=0,WS=0' --until pipeline | FileCheck %s --check-prefix=TURNED
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=64,BN=216,T=0,WS=0' --until pipeline-loops | FileCheck %s --check-prefix=SHARED
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp32:16,b=*fp32:16,c=*fp32:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=80,T=0,WS=0' --until pipeline-loops | FileCheck %s --check-prefix=TURNED
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=256,BN=216,T=0,WS=1' | FileCheck %s --check-prefix=PAIR
-# RUN: tilewright compile %s --kernel bytes_of_numbers --target cuda:sm_90a --num-warps 8 --num-stages 4 --signature 'a=*u8:16,b=*u8:16,c=*fp32:16,M=i32,N=i32:16,K=i32:16,BN=144' --until pipeline | FileCheck %s --check-prefix=BYTES
+# RUN: tilewright compile %s --kernel bytes_of_numbers --target cuda:sm_90a --num-warps 8 --num-stages 4 --signature 'a=*u8:16,b=*u8:16,c=*fp32:16,M=i32,N=i32:16,K=i32:16,BN=144' --until pipeline-loops | FileCheck %s --check-prefix=BYTES
 # RUN: tilewright explain %s --kernel bytes_of_numbers --target cuda:sm_90a --num-warps 8 --num-stages 4 --signature 'a=*u8:16,b=*u8:16,c=*fp32:16,M=i32,N=i32:16,K=i32:16,BN=144' | FileCheck %s --check-prefix=EXACT
 # RUN: tilewright explain %s --kernel twice --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8' | FileCheck %s --check-prefix=MEETS
 
@@ -48,11 +48,11 @@ import triton.language as tl
 # LARGE-NOT: wgmma.mma_async
 
 # Two warpgroups share the columns: each multiplies half of the tile.
-# SHARED-NOT: ttg.copied
+# SHARED-NOT: ttg.copied_extent
 # SHARED-NOT: ttg.mma_extent
 
 # tf32 needs rows along K. Threads transpose the whole tile.
-# TURNED-NOT: ttg.copied
+# TURNED-NOT: ttg.copied_extent
 # TURNED: ttg.mma_extent
 
 # Blocks share copies although threads store the tile; with two stores, the blocks might have to wait for each other.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tilewright import _core, bench, verify
-from tilewright._author import roof
+from tilewright._author import peaks
 from tilewright._author.kernel_file import KernelFileError
 
 _PRODUCT = """
@@ -160,9 +160,9 @@ def test_refuses_what_is_wrong(product):
 def test_roof_is_measured_once(monkeypatch):
     calls = []
     monkeypatch.setattr(_core, "measure_cpu", lambda: calls.append(1) or {"bytes_per_second": 1e9, "float32": 2e9, "float64": 1e9})
-    assert roof.peaks_of("cpu") == roof.peaks_of("cpu")
+    assert peaks.peaks_of("cpu") == peaks.peaks_of("cpu")
     assert len(calls) == 1
-    roof.peaks_of("cpu", anew=True)
+    peaks.peaks_of("cpu", remeasure=True)
     assert len(calls) == 2
 
 
@@ -171,16 +171,16 @@ def test_a_disturbed_roof_is_measured_again(monkeypatch):
     rates = iter([{"bytes_per_second": 1e9, "float32": 3e9, "float64": 1e9, "disturbed": True},
                   {"bytes_per_second": 2e9, "float32": 2e9, "float64": 1e9, "disturbed": False}])
     monkeypatch.setattr(_core, "measure_cpu", lambda: next(rates))
-    assert roof.peaks_of("cpu", anew=True)["disturbed"]
-    again = roof.peaks_of("cpu")
+    assert peaks.peaks_of("cpu", remeasure=True)["disturbed"]
+    again = peaks.peaks_of("cpu")
     assert again["bytes_per_second"] == 2e9 and again["float32"] == 3e9 and not again["disturbed"]
-    assert roof.peaks_of("cpu") == again  # nothing is measured again
+    assert peaks.peaks_of("cpu") == again  # nothing is measured again
 
 
 def test_a_roof_that_cannot_be_measured(monkeypatch):
     monkeypatch.setattr(_core, "measure_cpu", lambda: 1 // 0)
     with pytest.raises(ZeroDivisionError):
-        roof.peaks_of("cpu", anew=True)
+        peaks.peaks_of("cpu", remeasure=True)
 
 
 def test_a_disturbed_roof_is_told():
@@ -194,15 +194,15 @@ def test_a_disturbed_roof_is_told():
 
 def test_a_roof_that_a_kernel_goes_through_was_too_low(monkeypatch):
     monkeypatch.setattr(_core, "measure_cpu", lambda: {"bytes_per_second": 1e9, "float32": 2e9, "float64": 1e9})
-    own = roof.peaks_of("cpu", anew=True)
+    own = peaks.peaks_of("cpu", remeasure=True)
     large = 4 * _core.target()["llc_bytes"]
     work = lambda bytes, operations: _core.Work(bytes, operations, False, "float32")
-    assert roof.beaten(own, "cpu", work(10**9, 1e9), 1.0) is own
-    assert roof.beaten(own, "cpu", work(1000, 5e9), 1.0)["float32"] == 5e9
-    raised = roof.beaten(roof.peaks_of("cpu"), "cpu", work(large, 1.0), large / 3e9)
-    assert raised["bytes_per_second"] == pytest.approx(3e9) and roof.peaks_of("cpu") == raised and raised["float32"] == 5e9
+    assert peaks.beaten(own, "cpu", work(10**9, 1e9), 1.0) is own
+    assert peaks.beaten(own, "cpu", work(1000, 5e9), 1.0)["float32"] == 5e9
+    raised = peaks.beaten(peaks.peaks_of("cpu"), "cpu", work(large, 1.0), large / 3e9)
+    assert raised["bytes_per_second"] == pytest.approx(3e9) and peaks.peaks_of("cpu") == raised and raised["float32"] == 5e9
     # Data that fit into caches tell nothing about memory.
-    assert roof.beaten(raised, "cpu", work(1000, 1.0), 1e-9) is raised
+    assert peaks.beaten(raised, "cpu", work(1000, 1.0), 1e-9) is raised
 
 
 def test_roof_is_plausible():

@@ -4,6 +4,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import xml.etree.ElementTree
 
 BENCHMARKS = pathlib.Path(__file__).resolve().parents[2] / "benchmarks"
 
@@ -17,16 +18,16 @@ def test_attention(tmp_path):
     assert all(row["ours"] > 0 and row["rivals"]["NumPy"] > 0 and row["share"] > 0 for row in rows), rows
 
 
-def test_table():
-    """In the table of a stored run, each row has its size and its ratio in the machine's column."""
-    done = subprocess.run([sys.executable, "table.py", "Zen 5=cpu_zen5:2026-11-22e"], cwd=BENCHMARKS, capture_output=True, text=True, check=True)
-    lines = done.stdout.splitlines()
-    assert lines[0] == "| work | size | type | threads | rival | reach | win | Zen 5 |"
-    assert "| gemm | 512 | fp32 | 1 | OpenBLAS | 0.90 | 1.02 | 1.92 |" in lines
-
-
-def test_roofline():
-    command = [sys.executable, "roofline.py", "cpu_xeon_emeraldrapids", "2026-11-24_amx", "2026-11-24_amx_again"]
-    picture = subprocess.run(command, cwd=BENCHMARKS, capture_output=True, text=True, check=True).stdout
-    assert picture == (BENCHMARKS.parent / "docs" / "roofline_xeon.svg").read_text()
-    assert "attention backward causal 2x4096x128 bf16" in picture and "product int8 2048 int8" in picture
+def test_pictures():
+    """Pictures are well-formed, and name each line and each range."""
+    script = """if True:
+        import svg
+        print(svg.lines("a < b", "size", "GFLOP/s", [64, 100, 4096], {"ours": [1, 2, 3], "OpenBLAS": [2, 2, 2.5]}))
+        print("----")
+        print(svg.ranges("ratios", [("a GPU", [("matmul", 0.8, 1.1, 20)])], 0.5, 5, [0.5, 1, 5]))"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=BENCHMARKS, capture_output=True, text=True, check=True)
+    lines, ranges = done.stdout.split("----\n")
+    texts = lambda picture: [node.text for node in xml.etree.ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")]
+    assert {"a < b", "ours", "OpenBLAS", "size", "GFLOP/s", "4096"} <= set(texts(lines))
+    assert {"a GPU", "matmul", "1.10  (0.80 to 20.00)", "0.5x"} <= set(texts(ranges)) and "<path" in ranges
+    assert lines.count("<polyline") == 2 and "prefers-color-scheme: dark" in lines

@@ -61,19 +61,20 @@ def test_a_small_checkout(tmp_path):
     (kernels.parent / "triton_kernels.py").write_text("answer = 42\n")
     (kernels / "test_one.py").write_text("import triton_kernels\ndef test_answer(): assert triton_kernels.answer == 42\n")
     (tutorials / "01-first.py").write_text("import triton\nprint(triton.cdiv(7, 2))\n")
-    page = tmp_path / "page.md"
-    page.write_text("# Old\n\n## On cpu\n\nold\n\n## By hand\n\nkept\n")
-    command = [sys.executable, RUN, "--triton-src", tmp_path / "source", "--jobs", "2", "--limit", "5", "--page", page, "--results", tmp_path / "results"]
+    page, data = tmp_path / "page.md", tmp_path / "data.json"
+    data.write_text(json.dumps({"inductor": [{"tests": "test_fp8.py", "machine": "H100", "date": "2026-01-01", "passed": 6, "skipped": 0, "failed": 0, "why": ""}]}))
+    command = [sys.executable, RUN, "--triton-src", tmp_path / "source", "--jobs", "2", "--limit", "5", "--page", page, "--data", data, "--results", tmp_path / "results"]
     done = subprocess.run(command, env=dict(os.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     text = page.read_text() if page.exists() else ""
-    assert "| language/test_few.py | 5 | 2 |  | 1 | 1 | 1 |  |" in text, done.stdout
-    assert "| triton_kernels/test_one.py | 1 |" in text, done.stdout
-    assert "| language/test_broken.py |  |  | 1 |" in text and "| tutorials/01-first.py | 1 |" in text, text
-    assert "| WRONG NUMBER | another result than upstream's | 1 | `test_few.py::test_number` |" in text, text
-    assert "Of 12 cases that are neither skipped nor expected to fail, 7 pass" in text, text
-    assert text.endswith("\n## By hand\n\nkept\n") and "\nold\n" not in text, text
-    assert "1 of them want hardware or tools that are not here: of the other 11, 63.6 % pass" in text, text
-    assert "By suites, samples weighed: language 55.6 %, triton_kernels 100.0 %, tutorials 100.0 %." in text, text
+    stored = json.loads(data.read_text())
+    files = stored["cpu"]["files"]
+    assert files["language/test_few.py"] == {"of": 10, "passed": 5, "failed": 2, "timeout": 1, "crash": 1, "skipped": 1}, done.stdout
+    assert files["triton_kernels/test_one.py"] == {"of": 1, "passed": 1}, done.stdout
+    assert files["language/test_broken.py"] == {"of": 1, "error": 1} and files["tutorials/01-first.py"] == {"of": 1, "passed": 1}, text
+    wrong = {"kind": "WRONG NUMBER", "reason": "the result differs from Triton's", "cases": 1, "example": "test_few.py::test_number"}
+    assert wrong in stored["cpu"]["classes"], stored
+    assert "| language | 5 | 4 | 1 | 55.6% |" in text and "| **all** | 7 | 4 | 1 | 63.6% |" in text, text
+    assert "| `test_fp8.py` | H100, 2026-01-01 | 6 |  |  |  |" in text, text
 
 
 def test_results_of_several_machines(tmp_path):
@@ -92,12 +93,27 @@ def test_results_of_several_machines(tmp_path):
     visit({"end": "unit/language/test_many.py::(collection)", "outcome": "error", "message": "No module named 'torch'"})
     visit({"of": 8}, end("test_op[a/b]", "failed", "assert 1 == 2"), end("test_op[b]", "passed"), end("test_min_dot_size[x]", "failed", "DID NOT RAISE"))
     visit({"of": 8}, end("test_op[a/b]", "passed"), end("test_op[c]", "passed"))
-    page = tmp_path / "page.md"
-    subprocess.run([sys.executable, RUN, "--triton-src", tmp_path, "--device", "cuda", "--only-page", "--page", page, "--results", tmp_path / "none",
+    page, data = tmp_path / "page.md", tmp_path / "data.json"
+    subprocess.run([sys.executable, RUN, "--triton-src", tmp_path, "--device", "cuda", "--only-page", "--page", page, "--data", data, "--results", tmp_path / "none",
                     "--with", *visits], check=True)
     text = page.read_text()
-    assert "| language/test_many.py (4 of 8) | 3 | 1 |" in text and "Of 4 cases that are neither skipped nor expected to fail, 3 pass" in text, text
-    assert "1 more assert a refusal of what is taken here" in text and "| products of tiles of any size | 1 |" in text, text
+    assert json.loads(data.read_text())["cuda"]["files"] == {"language/test_many.py": {"of": 8, "passed": 3, "failed": 1}}
+    assert "| language | 3 | 1 |  | 75.0% |" in text and "| extension | asserts that Triton refuses what Tilewright accepts" in text, text
+
+
+def test_the_page_is_what_its_data_says():
+    done = subprocess.run([sys.executable, RUN.parent / "page.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert len((RUN.parents[2] / "docs/conformance.md").read_text().splitlines()) <= 60
+
+
+def test_cases_that_only_compile_want_no_hardware():
+    sys.path.insert(0, str(RUN.parent))
+    from classes import ELSEWHERE, classify
+    kinds = [classify(name, message)[0] for name, message in (
+        ("test_compile_only.py::test_compile_only_sm100", "there is no GPU target sm_100"), ("test_compile_only.py::test_fp8_compiles_for_multiple_architectures_hip", "gfx942"),
+        ("test_core.py::test_add", "Found no NVIDIA driver on your system"))]
+    assert kinds == ["other target", "other target", "needs a GPU"] and ELSEWHERE & set(kinds) == {"needs a GPU"}
 
 
 LIBRARY = """
@@ -144,20 +160,19 @@ for line in sys.stdin:
 
 
 def test_kernels_of_libraries(tmp_path):
-    library, page, judge = tmp_path / "libraries/some/inner", tmp_path / "page.md", tmp_path / "judge"
+    library, page, data, judge = tmp_path / "libraries/some/inner", tmp_path / "page.md", tmp_path / "data.json", tmp_path / "judge"
     library.mkdir(parents=True)
     (library / "ops.py").write_text(LIBRARY)
     (library / "helpers.py").write_text("import triton\n\n@triton.jit\ndef halved(x):\n    return x / 2\n")
-    page.write_text("# Page\n\n## By hand\n\nkept\n\n## Kernel libraries\n\nold\n")
     judge.write_text(JUDGE.format(python=sys.executable))
     judge.chmod(0o755)
     command = pathlib.Path(tilewright.__file__).absolute().parents[2] / "bin/tilewright"
     subprocess.run([sys.executable, RUN.parent / "libraries", tmp_path / "libraries", "--judge", judge, "--command", command, "--results", tmp_path / "results",
-                    "--page", page, "--jobs", "1"], check=True)
-    text = page.read_text()
-    assert "kept" in text and "old" not in text
-    assert "| some | 3 | 3 | 1 | 1 | 1 | 1 |  |  | 1 |" in text, text
-    assert "| some | `refused` | triton.language has no 'no_such_function' |" in text
+                    "--page", page, "--data", data, "--jobs", "1"], check=True)
+    stored = json.loads(data.read_text())["libraries"]
+    assert stored["rows"] == {"some": {"found": 3, "sampled": 3, "compiled": 1, "CPU": 1, "PTX": 1, "guess": 1, "refused here alone": 1}}
+    assert ["some", "refused", "triton.language has no 'no_such_function'"] in stored["refused"]
+    assert "of 3 kernels 1 compile, 1 to an object for CPUs and 1 to PTX. Of the others, Triton refuses 1 as well" in page.read_text()
 
 
 def test_a_wrong_number_is_called_rounding_for_two_cases_alone():

@@ -48,7 +48,7 @@ def run(tmp_path):
 
 
 def test_kernels_with_calls_bytes_and_operations(run, tmp_path):
-    done = run("--json", "--no-roof", "--trace", tmp_path / "trace.json")
+    done = run("--json", "--no-peaks", "--trace", tmp_path / "trace.json")
     assert done.returncode == 0, done.stderr
     assert "the script has run --json" in done.stderr
     rows = {row["kernel"]: row for row in json.loads(done.stdout)["kernels"]}
@@ -82,7 +82,7 @@ def causal_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
 x = np.ones((100, 256), np.float32)
 causal_kernel[(100,)](x, np.empty_like(x), BLOCK=256)
 """)
-    done = subprocess.run([sys.executable, "-m", "tilewright.profile", "--json", "--no-roof", script], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", "tilewright.profile", "--json", "--no-peaks", script], capture_output=True, text=True)
     (row,) = json.loads(done.stdout)["kernels"]
     assert row["flops"] == pytest.approx(256 * 100 * 101 / 2, rel=0.02)  # the first program does one addition for each lane, the last one 100
 
@@ -107,13 +107,13 @@ def test_a_table_beside_the_roof(run):
 
 
 def test_a_script_that_fails_is_told(run, tmp_path):
-    done = run("--no-roof", arguments=())
+    done = run("--no-peaks", arguments=())
     assert done.returncode == 1 and "IndexError at " in done.stderr.splitlines()[-1]
     assert "tilewright/profile.py" not in done.stderr and 'sys.argv[1]' in done.stderr  # the script's own lines alone
     assert done.stdout == ""
-    done = run("--no-roof", "--json", arguments=())
+    done = run("--no-peaks", "--json", arguments=())
     assert done.returncode == 1 and "IndexError" in json.loads(done.stdout)["error"]
-    done = run("--no-roof", "--json", "--trace", "/no/such/folder/trace.json")  # the results are not lost
+    done = run("--no-peaks", "--json", "--trace", "/no/such/folder/trace.json")  # the results are not lost
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert json.loads(done.stdout)["kernels"] and "cannot write '/no/such/folder/trace.json'" in json.loads(done.stdout)["error"]
     (tmp_path / "broken.py").write_bytes(b"print('no end'\0")
@@ -126,7 +126,7 @@ def test_a_script_that_fails_is_told(run, tmp_path):
 @pytest.mark.skipif(not COMMAND.exists(), reason="the command is not beside this package: it is not a build folder's")
 def test_the_command(tmp_path):
     (tmp_path / "script.py").write_text(_SCRIPT)
-    done = subprocess.run([COMMAND, "profile", "--no-roof", tmp_path / "script.py", "2", "--whatever"], capture_output=True, text=True)
+    done = subprocess.run([COMMAND, "profile", "--no-peaks", tmp_path / "script.py", "2", "--whatever"], capture_output=True, text=True)
     assert done.returncode == 0 and "scale_kernel" in done.stdout and "the script has run --whatever" in done.stderr
     wrong = subprocess.run([COMMAND, "profile", "--traces", tmp_path / "script.py"], capture_output=True, text=True)
     assert wrong.returncode == 1 and "--trace" in wrong.stderr

@@ -1,4 +1,4 @@
-"""The machine's measured limits of memory and arithmetic, kept in the cache folder until `tilewright bench --measure-roof` measures again."""
+"""The machine's measured limits of memory and arithmetic, kept in the cache folder until `tilewright bench --measure-peaks` measures again."""
 
 from .. import _core
 from . import tensors
@@ -22,12 +22,12 @@ def _measure(device):
     return _core.measure_cpu() if device == "cpu" else _core.measure_gpu(tensors.torch().device(device).index or 0)
 
 
-def peaks_of(device, anew=False):
+def peaks_of(device, remeasure=False):
     """{"bytes_per_second": ..., "float32": operations a second, ...} of "cpu" or a CUDA device of PyTorch's.
 
     Measured once and kept (src/tune/machine_peaks), unless other programs disturbed the measurement.
     """
-    return _core.peaks_of(_machine(device), lambda: _measure(device), anew)
+    return _core.peaks_of(_machine(device), lambda: _measure(device), remeasure)
 
 
 def beaten(own, device, work, seconds):

@@ -17,6 +17,9 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../../../benchmarks"))
+import svg  # noqa: E402
+
 CAPACITY = 1 << 14  # the most stamps of a warp
 WARPS = 32
 
@@ -122,21 +125,17 @@ WIDTH, LEFT, LANE, GAP = 1100, 120, 16, 4
 LONGEST = 60000  # cycles
 
 
-def text(x, y, content, anchor="start", size=12):
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" font-family="sans-serif">{content}</text>'
-
-
 def takes_part(row, last):
     """Whether a warp does something: a producer's warpgroup has three warps that end at once."""
     return len(row) > 2 and row[-1][1] > last / 10
 
 
-def panel(warps, first, last, top):
-    """(the picture's rows for all warps between two clocks, their height)."""
+def panel(drawing, warps, first, last, top):
+    """Draws the rows of all warps between two clocks; returns their height."""
     place = lambda clock: LEFT + (min(max(clock, first), last) - first) / (last - first) * (WIDTH - LEFT - 20)
-    parts, y = [], top
+    y = top
     for number, row in warps:
-        parts.append(text(LEFT - 8, y + LANE - 4, f"warp {number}", "end"))
+        drawing.text(LEFT - 8, y + LANE - 4, f"warp {number}", "end")
         shapes, end = {}, 0.0
         for (state, clock), (_, until) in zip(row, row[1:]):
             x, width = place(clock), place(until) - place(clock)
@@ -144,33 +143,33 @@ def panel(warps, first, last, top):
                 continue
             shapes.setdefault(state, []).append(f"M{x:.1f} {y}h{width:.1f}v{LANE}h-{width:.1f}z")
             end = x + width
-        parts += [f'<path fill="{STATES[state][1]}" d="{"".join(drawn)}"/>' for state, drawn in shapes.items()]
+        for state, drawn in shapes.items():
+            drawing.path("".join(drawn), STATES[state][1])
         y += LANE + GAP
     step = 10 ** (len(str(int(last - first))) - 1)
     step = step if (last - first) / step > 4 else step // 2
     for clock in range(-(-int(first) // step) * step, int(last) + 1, step):
-        parts.append(f'<line x1="{place(clock):.1f}" y1="{top}" x2="{place(clock):.1f}" y2="{y}" stroke="#888" stroke-width="0.4"/>')
-        parts.append(text(place(clock), y + 14, clock, "middle", 11))
-    return parts, y + 24 - top
+        drawing.line(place(clock), top, place(clock), y, "faint", 0.4)
+        drawing.text(place(clock), y + 14, clock, size=11)
+    return y + 24 - top
 
 
 def picture(title, warps, excerpt):
     """A picture of the beginning of a block, or of all of it, and of an excerpt between two clocks."""
     last = max(row[-1][1] for row in warps if row)
     warps = [(number, row) for number, row in enumerate(warps) if takes_part(row, last)]
-    parts, y = [text(WIDTH / 2, 22, title, "middle", 14)], 40
-    x = LEFT
+    drawing, x, y = svg.Picture(WIDTH), LEFT, 40
+    drawing.text(WIDTH / 2, 22, title, size=14)
     for name, color in STATES[:-1]:
-        parts.append(f'<rect x="{x}" y="{y}" width="12" height="12" fill="{color}"/>' + text(x + 16, y + 11, name))
+        drawing.rectangle(x, y, 12, 12, color)
+        drawing.text(x + 16, y + 11, name, "start")
         x += 40 + 7 * len(name)
     y += 30
     for first, until in ((0, min(last, LONGEST)), excerpt):
-        made, height = panel(warps, first, until, y)
-        parts += made
-        y += height + 16
-    parts.append(text(WIDTH / 2, y, "cycles of the multiprocessor since the block's first stamp", "middle"))
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y + 16}" width="{WIDTH}" height="{y + 16}">'
-    return "\n".join([head, '<rect width="100%" height="100%" fill="white"/>', *parts, "</svg>", ""])
+        y += panel(drawing, warps, first, until, y) + 16
+    drawing.text(WIDTH / 2, y, "cycles of the multiprocessor since the block's first stamp")
+    drawing.height = y + 16
+    return str(drawing)
 
 
 def shares(warps):
