@@ -44,7 +44,7 @@ import triton.language as tl
 # PTX-NOT: red.global
 # EXPLAIN: 64x128 f32 added to sum_ptr by TMA
 # An addition that orders other accesses is made by threads.
-# ORDERS: no tensor map: it orders other accesses, which sem="relaxed" would not
+# ORDERS: no tensor map: it orders other accesses; sem="relaxed" does not
 # THREADS-NOT: cp.reduce
 # THREADS: atom.global{{.*}}.add.{{.*}}f32
 # THREADS-NOT: cp.reduce

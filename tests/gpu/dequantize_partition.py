@@ -75,7 +75,7 @@ if rows begin at multiples of 16 bytes, and passes those of the first operand to
 # PTX: wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16
 # PTX: wgmma.wait_group.sync.aligned 1
 
-# WHY: one more warp starts the copies of a loop, 4 more widen the second operand of its product
+# WHY: one extra warp starts the copies of a loop, 4 extra warps dequantize the second operand of its dot
 # WHY: wgmma m64n128k16, A widened in registers, B in shared memory
 # WHY: wgmma m64n128k16, A and B in shared memory
 

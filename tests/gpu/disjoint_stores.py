@@ -37,7 +37,7 @@ def parts(a, b, c, k, s):
 
 
 # In a loop, a program may take one branch after the other.
-# LOOP: no tensor map: the kernel writes to c by several stores, which may
+# LOOP: the kernel writes to c by several
 @triton.jit
 def branches(a, b, c, k, s, REPEATS: tl.constexpr):
     if REPEATS:

@@ -47,7 +47,7 @@ def loaded(x, o, p):
     # LOADED: tt.load {{.*}}no_descriptor = "its start in dimension 0 may be negative"
     at = start.to(tl.int64) + r
     ww = tl.load(x + at[:, None] * 64 + k[None, :])
-    # LOADED: tt.store {{.*}}no_descriptor = "it may start before its tensor"
+    # LOADED: tt.store {{.*}}no_descriptor = "its tile may start before the tensor"
     tl.store(o + at[:, None] * 64 + k[None, :], tl.dot(v, ww), mask=((at >= 0) & (at < 64))[:, None])
 
 

@@ -40,26 +40,26 @@ import triton.language as tl
 # ONE-NOT: multicast
 
 # EXPLAIN: 64x128 f16 from b by TMA
-# EXPLAIN: each copies a part
+# EXPLAIN: multicasts
 
-# LARGE: 2 blocks share a program, because the registers of one do not hold its sums
-# LARGE: one more warp starts the copies
-# LARGE: each copies a part
+# LARGE: 2 CTAs share a program, because the registers of one cannot hold its accumulators
+# LARGE: one extra warp starts the copies
+# LARGE: multicasts
 # FITS-NOT: share a program
 
 # One box holds the tile: each block copies half of its rows.
 # COLUMNS: 64x128 f16 from b by TMA: {{.*}} box {64, 64}
-# COLUMNS: each copies a part
+# COLUMNS: multicasts
 
 # Without a request by the author, the blocks copy for one another if rows begin at odd multiples of 16 bytes.
-# ODD: one more warp starts the copies
-# ODD: each copies a part
-# EVEN: no warp of its own for copies: several blocks work on a program, and all rows begin with a sector of the L2
+# ODD: one extra warp starts the copies
+# ODD: multicasts
+# EVEN: no warp specialization: several blocks work on a program, and all rows begin with a sector of the L2
 
-# FOUR: one more warp starts the copies
+# FOUR: one extra warp starts the copies
 # FOUR: 64x128 f16 from b by TMA: {{.*}} box {64, 16}
-# FOUR: each copies a part
-# MEET: no warp of its own for copies: the blocks of a program may have to meet
+# FOUR: multicasts
+# MEET: no warp specialization: the blocks of a program may have to meet
 
 
 @triton.jit

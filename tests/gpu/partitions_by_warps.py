@@ -14,12 +14,12 @@
 import triton
 import triton.language as tl
 
-# HAS: one more warp starts the copies
-# WIDE: no warp of its own for copies: a product's sums do not fit in the 128 registers that a block begins with
-# LARGE: no warp of its own for copies: its accumulators do not fit in 112 registers a thread
-# MANY: no warp of its own for copies: only 4, 8 and 16 warps are warpgroups
-# ONE: no warp of its own for copies: one warpgroup alone has nobody to compute while it multiplies
-# FOUR: no warp of its own for copies: of so many warpgroups none gets registers worth the change
+# HAS: one extra warp starts the copies
+# WIDE: no warp specialization: a product's sums do not fit in the 128 registers that a block begins with
+# LARGE: no warp specialization: its accumulators do not fit in 112 registers a thread
+# MANY: no warp specialization: only 4, 8 and 16 warps are warpgroups
+# ONE: no warp specialization: one warpgroup alone has nobody to compute while it multiplies
+# FOUR: no warp specialization: of so many warpgroups none gets registers worth the change
 # TWELVE: num_warps must be a power of 2, not 12
 
 # PTX4: .reqntid 256

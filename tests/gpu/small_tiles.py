@@ -18,7 +18,7 @@ import triton.language as tl
 # LARGE: cp.async.bulk.tensor
 # WGMMA: cp.async.bulk.tensor
 # WGMMA: wgmma.mma_async
-# WHY: no tensor map: the tiles of an iteration are small, and threads read them
+# WHY: no tensor map: the tiles of an iteration are small and are read by threads
 @triton.jit
 def k(a, b, c, depth, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     m, n, d = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)

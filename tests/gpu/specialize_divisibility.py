@@ -10,10 +10,10 @@ import triton
 import triton.language as tl
 
 # The number of rows limits no access along a row.
-# ODD-NOT: "m is no multiple
-# ODD-DAG: "k is no multiple of 8"
-# ODD-DAG: "stride is no multiple of 8"
-# ODD-DAG: "stride is no multiple of 2"
+# ODD-NOT: "m is not a multiple
+# ODD-DAG: "k is not a multiple of 8"
+# ODD-DAG: "stride is not a multiple of 8"
+# ODD-DAG: "stride is not a multiple of 2"
 # EIGHT: cp.async.bulk.tensor.2d
 # A preference is not taken for granted.
 # TWO-NOT: assumes: stride is
@@ -33,13 +33,13 @@ def product(a, b, c, m, k, stride):
 
 
 # An access of 16 bytes is four elements; more would not widen it.
-# ROWS-NOT: n is no multiple of 8
-# ROWS-DAG: "n is no multiple of 4"
-# ROWS-DAG: "n is no multiple of 2"
-# ROWS-NOT: scale is no
+# ROWS-NOT: n is not a multiple of 8
+# ROWS-DAG: "n is not a multiple of 4"
+# ROWS-DAG: "n is not a multiple of 2"
+# ROWS-NOT: scale is not
 # EXPLAIN-NOT: Assumed, and checked
 # EXPLAIN: Launches that fail these guards get a faster version
-# EXPLAIN-NEXT: n is no multiple of 4
+# EXPLAIN-NEXT: n is not a multiple of 4
 
 
 @triton.jit
@@ -49,9 +49,9 @@ def rows(x, n, scale):
     tl.store(place, tl.load(place, mask=at < n) * scale, mask=at < n)
 
 
-# EXCLUDED-NOT: no multiple
+# EXCLUDED-NOT: not a multiple
 # EXCLUDED: tt.func
-# EXCLUDED-NOT: no multiple
+# EXCLUDED-NOT: not a multiple
 
 
 @triton.jit(do_not_specialize=["n"])

@@ -46,10 +46,10 @@ def softmax(x_ptr, out_ptr):
     tl.store(out_ptr + i, e / tl.sum(e, 0))
 
 
-# TWO: 4 warps, {{.*}}2 blocks share a program, because the registers of one do not hold its rows
+# TWO: 4 warps, {{.*}}2 CTAs share a program, because the registers of one cannot hold its rows
 # The rows fill the registers of eight blocks, the largest number.
-# EIGHT: 32 warps, {{.*}}8 blocks share a program, because the registers of one do not hold its rows
-# ONE-NOT: blocks share a program
+# EIGHT: 32 warps, {{.*}}8 CTAs share a program, because the registers of one cannot hold its rows
+# ONE-NOT: CTAs share a program
 # The blocks wait for one another once for each exchange: the wait for the first one's readers is before the second one.
 # MEET: ptx.cluster_arrive
 # MEET-NEXT: ptx.cluster_wait

@@ -12,7 +12,7 @@ import triton
 import triton.language as tl
 
 
-# EXPLAIN: wgmma m64n64k16, A and B in shared memory; each block multiplies a part of K,
+# EXPLAIN: wgmma m64n64k16, A and B in shared memory; each CTA computes a part of K,
 # EXPLAIN: 64x64 f16 from a by TMA
 # EXPLAIN: along dimension 1
 # EXPLAIN: 64x64 f16 from b by TMA

@@ -29,7 +29,7 @@ import triton.language as tl
 # CHECK-NOT: ttg.tma_store_wait
 # CHECK: }
 # CHECK: ttg.tma_store_wait 0
-# WHY: 3 stages of 16384 bytes{{.*}}; goes on from tile to tile
+# WHY: 3 stages of 16384 bytes{{.*}}; prefetches across tiles
 @triton.jit
 def product(a_ptr, b_ptr, out_ptr, M, N, K, programs):
     a_desc = tl.make_tensor_descriptor(a_ptr, [M, K], [K, 1], [64, 64])

@@ -21,7 +21,7 @@ import triton.language as tl
 # They are copied by cp.async with 4 bytes.
 # ALIGNED-NOT: ttg.unaligned
 
-# EXPLAIN: by the aligned words around them, shifted: rows start anywhere
+# EXPLAIN: as aligned words that threads shift
 
 # There is no loop in which loads could run ahead.
 # ONCE-NOT: ttg.unaligned

@@ -28,9 +28,9 @@ as many of the real columns as the others, so that the first one does not have m
 # CHECK-COUNT-8: m64n176k16
 # CHECK-NOT: wgmma.mma_async
 
-# Both blocks need the same rows: each copies half of them for both.
+# Both blocks need the same rows: each loads half of them and multicasts it.
 # PAIR: wgmma m64n160k16
-# PAIR: of it: each copies a part of it for all
+# PAIR: multicasts
 
 # 128 rows suffice for the two warpgroups of each block.
 # ROWS: tt.valid_extent = array<i64: 128, 216>
@@ -47,7 +47,7 @@ as many of the real columns as the others, so that the first one does not have m
 # SQUARE: arith.constant 72 : i32
 # SQUARE: tt.dot {{.*}}tt.valid_extent = array<i64: 192, 72>{{.*}} -> tensor<256x128xf32>
 # SHARED: wgmma m64n72k16
-# SHARED: of it: each copies a part of it for all
+# SHARED: multicasts
 # APART-NOT: array<i64: 192, 72>
 # APART: tt.dot
 

@@ -57,9 +57,9 @@ import triton.language as tl
 
 # Blocks share copies although threads store the tile; with two stores, the blocks might have to wait for each other.
 # PAIR: wgmma m64n216k16
-# PAIR: each copies a part
+# PAIR: multicasts
 # MEETS-DAG: wgmma m64n216k16
-# MEETS-DAG: no warp of its own for copies: the blocks of a program may have to meet
+# MEETS-DAG: no warp specialization: the blocks of a program may have to meet
 
 
 @triton.jit(any_size=True)
@@ -93,7 +93,7 @@ def twice(a, b, c, M, N, K):
 # BYTES: box = [128, 144]
 # BYTES: ttg.alloc {ttg.copied_extent = array<i64: 144, 128>} : <4 x i8
 # BYTES: ttg.mma_extent = array<i64: 128, 144>
-# EXACT: one more warp starts the copies
+# EXACT: one extra warp starts the copies
 # EXACT: no spills
 @triton.jit(any_size=True)
 def bytes_of_numbers(a, b, c, M, N, K, BN: tl.constexpr):

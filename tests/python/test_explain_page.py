@@ -66,8 +66,8 @@ def test_a_page_holds_all_that_it_shows(target, tmp_path):
     code = linked["generate-ptx" if "cuda" in target else "generate-code"]
     assert any(("wgmma.mma_async" if "cuda" in target else "vfmadd") in text for text in code)
     assert not any(text.lstrip().startswith((".loc", ".file")) for stage in data["stages"] for text in stage["text"])
-    products = next(section for section in data["sections"] if section["title"] == "Products")
-    assert [fact["line"] for fact in products["facts"]] == [dot]
+    products = next(section for section in data["sections"] if section["title"] == "Dots")
+    assert [fact["line"] for fact in products["remarks"]] == [dot]
 
 
 def test_a_page_of_a_gpu_has_layouts_and_a_timeline(tmp_path):
@@ -84,7 +84,7 @@ def test_a_page_of_a_gpu_has_layouts_and_a_timeline(tmp_path):
     (timeline,) = data["timelines"]
     assert timeline["stages"] == 4 and timeline["line"] == line_of("for k in range")
     assert [(event["worker"], event["line"], event["ahead"]) for event in timeline["events"]] == [
-        ("products", line_of("tl.dot(a, b)"), 0), ("copies", line_of("a = tl.load"), 3), ("copies", line_of("b = tl.load"), 3)]
+        ("dots", line_of("tl.dot(a, b)"), 0), ("copies", line_of("a = tl.load"), 3), ("copies", line_of("b = tl.load"), 3)]
 
 
 def test_a_timeline_shows_work_of_other_iterations(tmp_path):
@@ -95,7 +95,7 @@ def test_a_timeline_shows_work_of_other_iterations(tmp_path):
     timelines = json.loads(_Page(page.read_text()).data)["timelines"]
     scores, sums = (1 + [text in line for line in source.read_text().splitlines()].index(True) for text in ("tl.dot(q, k)", "acc = tl.dot(weights"))
     for timeline in timelines:
-        ahead = {event["line"]: event["ahead"] for event in timeline["events"] if event["worker"] == "products"}
+        ahead = {event["line"]: event["ahead"] for event in timeline["events"] if event["worker"] == "dots"}
         assert ahead == {scores: 1, sums: 0}  # the next scores start before these weights are multiplied
         assert [event["ahead"] for event in timeline["events"] if event["worker"] == "producer warp"] == [3, 3]
 
@@ -104,7 +104,7 @@ def test_spilled_registers_are_told_by_line():
     done = subprocess.run([COMMAND, "explain", f"{ROOT}/tests/cli/Inputs/slow.py:long_row", "--target", "cuda:sm_80", "--num-warps", "1", "--json",
                            "--signature", "*fp32:16, *fp32:16, 16384"], capture_output=True, text=True, check=True)
     said = json.loads(done.stdout)
-    spilled = [fact["text"] for section in said["sections"] if section["title"].startswith("Spilled registers") for fact in section["facts"]]
+    spilled = [fact["text"] for section in said["sections"] if section["title"].startswith("Spilled registers") for fact in section["remarks"]]
     if shutil.which("ptxas"):  # only ptxas knows
         assert "bytes spilled" in " ".join(said["resources"]) and "load: 512 registers a thread for 16384" in spilled
     else:
@@ -123,9 +123,9 @@ def test_every_kernel_of_the_gallery_is_explained(target):
         titles = {section["title"] for section in said["sections"]}
         text = subprocess.run([COMMAND, "compile", ROOT / "examples" / f"{example}.py", "--kernel", kernel, "--signature", signature, "--emit", "tt"],
                               capture_output=True, text=True, check=True).stdout
-        assert "Memory" in titles and ("Products" in titles) == ("tt.dot" in text), (kernel, titles)
+        assert "Memory" in titles and ("Dots" in titles) == ("tt.dot" in text), (kernel, titles)
         for section in said["sections"]:
-            assert all(fact["text"] and fact.get("line", 1) > 0 for fact in section["facts"])
+            assert all(fact["text"] and fact.get("line", 1) > 0 for fact in section["remarks"])
 
 
 @pytest.fixture(scope="module")
