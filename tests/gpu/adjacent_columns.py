@@ -1,6 +1,6 @@
-"""Products by mma.sync of tf32 whose B lies along N: ldmatrix turns no 32-bit elements, so the columns of a thread in two or four instructions are
-neighbors, which it loads at once, without bank conflicts, and of which it stores four at once. B that lies along K has ldmatrix as before, and
-products that add to one sum have one layout."""
+"""tf32 dots by mma.sync with B contiguous along N. ldmatrix does not transpose 32-bit elements, so a thread's columns of two or four instructions are
+contiguous. It loads them at once without bank conflicts, and stores four at once. B contiguous along K uses ldmatrix, and dots that accumulate into
+one tile have one layout."""
 # RUN: tilewright compile %s --kernel k --target cuda:sm_90a --emit ptx --signature '*fp32:16, *fp32:16, *fp32:16, i32:16, 32, 32, 32, 1' | FileCheck %s --check-prefix=PAIRS
 # RUN: tilewright compile %s --kernel k --target cuda:sm_90a --emit ptx --signature '*fp32:16, *fp32:16, *fp32:16, i32:16, 16, 128, 32, 1' | FileCheck %s --check-prefix=FOURS
 # RUN: tilewright compile %s --kernel k --target cuda:sm_90a --emit ptx --signature '*fp32:16, *fp32:16, *fp32:16, i32:16, 16, 32, 32, 1' | FileCheck %s --check-prefix=SINGLE

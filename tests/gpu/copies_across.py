@@ -1,5 +1,5 @@
-# A copy of two rows' neighbors in memory would leave them as neighbors along K: where the buffer's rows lie the other way, numbers are copied
-# one by one.
+# A copy of two contiguous elements along a row would make them contiguous along K. If the buffer's rows run the other way, elements are copied one by
+# one.
 # RUN: tilewright compile %s --kernel product --target cuda:sm_80 --num-warps 1 --emit ptx \
 # RUN:   --signature 'a=*fp32:16, b=*fp32:16, c=*fp32:16, rows=i32:2, turns=i32' | FileCheck %s
 # RUN: tilewright run %s --kernel product --arg a="randint(-3,4):f32[96,64]" --arg b="randint(-3,4):f32[96,64]" --arg c=zeros:f32[64,64] --arg rows=18 \

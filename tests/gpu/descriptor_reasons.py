@@ -1,4 +1,4 @@
-"""Loads of operands that the copy engine cannot perform keep the reason as an attribute; other loads beside them go through the engine."""
+"""Loads of operands that TMA cannot perform have the reason as an attribute; the other loads next to them use TMA."""
 # RUN: tilewright compile %s --kernel addresses --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,b=*fp16,out=*fp32,index=*i32,n=i32,sn=i32:16,sh=i32:16,odd=i32' | FileCheck %s --check-prefix=ADDRESS
 # RUN: tilewright compile %s --kernel masks --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,out=*fp32,limit=*i32,n=i32,m=i32,sn=i32:16' | FileCheck %s --check-prefix=MASK
 # RUN: tilewright compile %s --kernel in_place --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,sn=i32:16' | FileCheck %s --check-prefix=PLACE
@@ -83,7 +83,7 @@ def masks(a, out, limit, n, m, sn):
     total = add(total, tl.load(tile, mask=rows < cols))
     # MASK: tt.load {{.*}}no_descriptor = "its mask compares a multiple of an index"
     total = add(total, tl.load(tile, mask=2 * rows < n))
-    # If a condition for the whole tile is false, the tile is moved out of the tensor.
+    # If a condition for the whole tile is false, the tile moves out of the tensor.
     # MASK: arith.select
     # MASK: ttg.tma_load
     total = add(total, tl.load(tile, mask=(rows < n) & (pid != m)))
@@ -91,7 +91,7 @@ def masks(a, out, limit, n, m, sn):
     total = add(total, tl.load(tile, mask=(rows < n) | (cols < m)))
     # MASK: tt.load {{.*}}no_descriptor = "in its mask, an index is taken modulo something"
     total = add(total, tl.load(tile, mask=rows % 2 < n))
-    # By the bound, row 0 is the tensor's row pid; by the address, it is row 0.
+    # The bound implies that row 0 is the tensor's row pid; the address implies row 0.
     # MASK: tt.load {{.*}}no_descriptor = "the bound of dimension 0 is computed in the kernel or does not match the address"
     total = add(total, tl.load(tile, mask=pid * 64 + rows < n))
     # MASK: tt.load {{.*}}no_descriptor = "in its mask, an index may leave the range of its 32 bits: n - (a value from memory)"
@@ -161,7 +161,7 @@ def taken(a, out, index, n, sn, sh, sb):
     write(out, total)
 
 
-# Two stores to one tensor, which do not overlap if its rows do not.
+# Two stores to one tensor are disjoint if its rows are.
 # APART: assumes: -1*n + sn >= 0
 @triton.jit
 def halves(a, out, n, sn):
@@ -176,7 +176,7 @@ def halves(a, out, n, sn):
     tl.store(out + i[:, None] * sn + (half + 32)[None, :], right, mask=(half + 32 < n)[None, :])
 
 
-# Each launch makes a map, and each block fetches it. That does not pay for tiles that are copied once.
+# Each launch creates a map, and each CTA prefetches it. That does not pay off for tiles that are copied once.
 # ONCE-NOT: tma
 # ONCE-COUNT-2: no_descriptor = "no loop loads tiles that TMA could prefetch"
 # ONCE-NOT: tma

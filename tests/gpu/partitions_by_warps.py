@@ -1,4 +1,4 @@
-"""A separate warp for copies, in kernels with one, two and four warpgroups: only kernels with two get it without a request."""
+"""Warp specialization in kernels with one, two and four warp groups: only kernels with two get it without a request."""
 # RUN: tilewright explain %s --kernel asked --target cuda:sm_90a --num-warps 4 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=64,N=128' | FileCheck %s --check-prefix=HAS
 # RUN: tilewright explain %s --kernel asked --target cuda:sm_90a --num-warps 16 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=256,N=128' | FileCheck %s --check-prefix=HAS
 # RUN: tilewright explain %s --kernel asked --target cuda:sm_90a --num-warps 4 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=64,N=256' | FileCheck %s --check-prefix=WIDE
@@ -7,7 +7,7 @@
 # RUN: tilewright explain %s --kernel plain --target cuda:sm_90a --num-warps 4 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=64,N=128' | FileCheck %s --check-prefix=ONE
 # RUN: tilewright explain %s --kernel plain --target cuda:sm_90a --num-warps 16 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=256,N=128' | FileCheck %s --check-prefix=FOUR
 # RUN: not tilewright explain %s --kernel asked --target cuda:sm_90a --num-warps 12 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=64,N=128' 2>&1 | FileCheck %s --check-prefix=TWELVE
-# The two kinds of warps together have as many registers as a block begins with.
+# Both kinds of warps together have as many registers as a CTA starts with.
 # RUN: tilewright compile %s --kernel asked --target cuda:sm_90a --num-warps 4 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=64,N=128' --emit ptx | FileCheck %s --check-prefix=PTX4
 # RUN: tilewright compile %s --kernel asked --target cuda:sm_90a --num-warps 16 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=256,N=128' --emit ptx | FileCheck %s --check-prefix=PTX16
 

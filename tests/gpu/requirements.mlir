@@ -1,4 +1,4 @@
-// A pass checks its requirements, and reports the operation that violates them.
+// A pass verifies its requirements, and reports the operation that violates them.
 // RUN: tilewright opt %s --select-tensor-cores -split-input-file -verify-diagnostics
 // RUN: tilewright opt %s --pipeline-loops -split-input-file -verify-diagnostics
 // RUN: tilewright opt %s --allocate-shared -split-input-file -verify-diagnostics

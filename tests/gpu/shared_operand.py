@@ -1,4 +1,4 @@
-"""Two products read one tile, one of them with fewer columns at a time: the tile is copied once, in a form that both can read."""
+"""Two dots read one tile, one of them with fewer columns at a time: the tile is copied once, in a layout that both can read."""
 # RUN: tilewright explain %s --kernel products --target cuda:sm_90a --num-warps 8 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16' | FileCheck %s
 
 import triton

@@ -1,4 +1,4 @@
-"""Arguments that are not multiples of 16: the kernel's preferences about them, and its code for multiples of 8, 4 or 2."""
+"""Arguments that are not multiples of 16: the versions that the kernel requests, and its code for multiples of 8, 4 or 2."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,m=i32,k=i32,stride=i32' --until specialize-divisibility | FileCheck %s --check-prefix=ODD
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ptx --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,m=i32,k=i32,stride=i32:8' | FileCheck %s --check-prefix=EIGHT
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ptx --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,m=i32,k=i32:2,stride=i32:2' | FileCheck %s --check-prefix=TWO
@@ -15,7 +15,7 @@ import triton.language as tl
 # ODD-DAG: "stride is not a multiple of 8"
 # ODD-DAG: "stride is not a multiple of 2"
 # EIGHT: cp.async.bulk.tensor.2d
-# A preference is not taken for granted.
+# The kernel does not rely on a versioning request.
 # TWO-NOT: assumes: stride is
 # TWO: cp.async.ca.shared.global {{.*}}, 4
 
@@ -32,7 +32,7 @@ def product(a, b, c, m, k, stride):
     tl.store(c + rows[:, None] * 64 + columns[None, :], total, mask=rows[:, None] < m)
 
 
-# An access of 16 bytes is four elements; more would not widen it.
+# An access of 16 bytes is four elements; more divisibility would not make it wider.
 # ROWS-NOT: n is not a multiple of 8
 # ROWS-DAG: "n is not a multiple of 4"
 # ROWS-DAG: "n is not a multiple of 2"
