@@ -494,7 +494,7 @@ struct Explainer::Impl {
     buffers.push_back({op.getLoc(), lineOf(op.getLoc()), text + " " + llvm::join(parts, "; ")});
   }
 
-  /// Returns the number of alternating buffers for operands that the loop's threads compute (multi_buffer.cpp); 0 for one or none.
+  /// Returns the number of buffers for operands that the loop's threads compute (multi_buffer.cpp); 0 for one or none.
   static int64_t computedStages(scf::ForOp loop) {
     int64_t stages = 0;
     loop.getBody()->walk([&](ttg::StoreSharedOp store) {
@@ -552,7 +552,7 @@ struct Explainer::Impl {
       text = countText(made.getStages(), "stage") + " of " + countText(bytes, "byte") + ": " + llvm::join(parts, ", ");
       if (!reason.empty()) text += "; num_stages asks for " + std::to_string(made.getWanted()) + ", but " + reason;
     } else if (int64_t stages = computedStages(loop)) {
-      text = "threads write computed operands to " + countText(stages, "alternating buffer") +
+      text = "threads write computed operands to " + countText(stages, "buffer") +
              ", while the previous dot reads another one; no loads are prefetched: " + reason;
     } else {
       text = "not pipelined, each iteration waits for its loads: " + reason;

@@ -16,32 +16,32 @@ struct CtaSplit {
   bool isShardedAlong(int64_t other) const { return dim == other; }
   bool operator==(const CtaSplit &) const = default;
 };
-inline const CtaSplit whole;
+inline const CtaSplit replicated;
 
-inline CtaSplit along(int64_t dim) {
+inline CtaSplit shardedAlong(int64_t dim) {
   return {dim};
 }
 /// Returns the same split of a tile without the dimension `gone`, which must not be the split one.
 inline CtaSplit withoutDim(CtaSplit form, int64_t gone) {
-  return form.dim && *form.dim > gone ? along(*form.dim - 1) : form;
+  return form.dim && *form.dim > gone ? shardedAlong(*form.dim - 1) : form;
 }
 /// Returns the same split of a tile with an additional dimension `added`.
 inline CtaSplit withDim(CtaSplit form, int64_t added) {
-  return form.dim && *form.dim >= added ? along(*form.dim + 1) : form;
+  return form.dim && *form.dim >= added ? shardedAlong(*form.dim + 1) : form;
 }
 
 /// Returns the split of a reshape's source for the split `form` of its result: the dimension with as many elements before it.
 inline CtaSplit sourceOfReshape(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to, CtaSplit form, int64_t blocks) {
-  if (form.isReplicated()) return whole;
+  if (form.isReplicated()) return replicated;
   int64_t before = 1;
   for (int64_t extent : to.take_front(size_t(*form.dim)))
     before *= extent;
   int64_t passed = 1;
   for (auto [dim, extent] : llvm::enumerate(from)) {
-    if (passed == before && extent > 1) return extent >= blocks ? along(int64_t(dim)) : whole;
+    if (passed == before && extent > 1) return extent >= blocks ? shardedAlong(int64_t(dim)) : replicated;
     passed *= extent;
   }
-  return whole;
+  return replicated;
 }
 
 } // namespace tilewright::gpu

@@ -319,7 +319,8 @@ private:
     if (!plan) return plan;
     if (failedGuards.contains(everyGuard) || failedGuards.contains(mapGuardName(plan->base.getArgNumber())))
       return Failure{"the launch could not create a tensor map for " + nameOf(plan->base)};
-    if (!provesItself(indices, *plan, pointers, mask, demanded)) return Failure{"internal error: the tensor map does not match the access"};
+    if (!verifyTensorMap(indices, *plan, pointers, mask, demanded))
+      return Failure{"internal error: the tensor map does not match the access"};
     return plan;
   }
 
@@ -379,7 +380,7 @@ private:
       if (indices.divisorOf(term) * bytes % mapAlignment != 0)
         return Failure{"its rows may end inside a 16-byte chunk: " + indices.text(inner.bound) + " is not known to be a multiple of " +
                        std::to_string(mapAlignment / bytes)};
-    if (!plan.wholly.conditions.empty() || !plan.wholly.conjuncts.empty()) return Failure{"its mask may be false for the whole tile"};
+    if (!plan.tileMask.conditions.empty() || !plan.tileMask.conjuncts.empty()) return Failure{"its mask may be false for the whole tile"};
     for (const MapDimension &dim : plan.dims)
       if (!indices.assumeNonNegative(dim.start)) return Failure{"its tile may start before the tensor"};
     return {};
@@ -439,9 +440,9 @@ private:
     SmallVector<Value> result;
     for (const MapDimension &dim : plan.dims)
       result.push_back(coordinate(indices, dim, location));
-    SmallVector<Value> conditions(plan.wholly.conditions);
+    SmallVector<Value> conditions(plan.tileMask.conditions);
     auto constant = [&](TypedAttr number) { return arith::ConstantOp::create(b, location, number).getResult(); };
-    for (const Conjunct &conjunct : plan.wholly.conjuncts) // 64 bits, because a difference of two 32-bit values may need more than 32
+    for (const Conjunct &conjunct : plan.tileMask.conjuncts) // 64 bits, because a difference of two 32-bit values may need more than 32
       conditions.push_back(arith::CmpIOp::create(b, location, arith::CmpIPredicate::slt, indices.make(b, location, conjunct, 64),
                                                  constant(b.getI64IntegerAttr(0))));
     if (conditions.empty()) return result;

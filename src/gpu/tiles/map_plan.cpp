@@ -3,7 +3,7 @@
 //   head * stride_kh      an additional dimension of the map, without bound
 //   16 * stride_am        the start of the dimension with this stride
 //   64                    the start of the contiguous dimension
-// The choice of the dimension is free: `provesItself` checks the complete plan at the end.
+// The choice of the dimension is free: `verifyTensorMap` checks the complete plan at the end.
 #include "gpu/tiles/map_plan.h"
 
 #include "gpu/layout/layout.h"
@@ -126,7 +126,7 @@ private:
     if (!mask) return {};
     Result<Mask> parts = indices.mask(mask, ownDims(mask));
     if (!parts) return Failure{parts.error()};
-    plan_.wholly.conditions = parts->conditions;
+    plan_.tileMask.conditions = parts->conditions;
     for (const Conjunct &conjunct : parts->conjuncts) {
       int64_t along = -1;
       for (size_t d = 0; d < shape.size(); ++d) {
@@ -137,7 +137,7 @@ private:
       Polynomial remainder = conjunct.along(-1);
       if (along < 0) {
         std::optional<int64_t> known = remainder.constant();
-        if (!known || *known >= 0) plan_.wholly.conjuncts.push_back(remainder);
+        if (!known || *known >= 0) plan_.tileMask.conjuncts.push_back(remainder);
         continue;
       }
       std::optional<int64_t> factor = conjunct.along(along).constant();
@@ -348,7 +348,7 @@ Result<MapPlan> planTensorMap(Indices &indices, tt::FuncOp kernel, Value pointer
   return Planner(indices, kernel, pointers, mask, demanded).plan();
 }
 
-bool provesItself(Indices &indices, const MapPlan &plan, Value pointers, Value mask, ArrayRef<int64_t> demanded) {
+bool verifyTensorMap(Indices &indices, const MapPlan &plan, Value pointers, Value mask, ArrayRef<int64_t> demanded) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(pointers.getType()).getShape();
   Result<Indices::Pointer> pointer = indices.pointer(pointers, ownDims(pointers));
   if (!pointer || pointer->base != plan.base) return false;
@@ -369,7 +369,7 @@ bool provesItself(Indices &indices, const MapPlan &plan, Value pointers, Value m
   for (auto [moved, extent] : llvm::zip(plan.box, demanded))
     if (moved < extent) return false;
   // Every bound of the map must be a bound of the mask, or hold in any case.
-  SmallVector<Conjunct> bounds(plan.wholly.conjuncts);
+  SmallVector<Conjunct> bounds(plan.tileMask.conjuncts);
   for (const MapDimension &dim : plan.dims) {
     if (!dim.bound.isZero()) bounds.push_back(coordinate(dim) - dim.bound);
     if (!dim.fixed && !indices.assumeNonNegative(dim.start) && !isOutsideWhereNegative(indices, plan, dim)) return false;
@@ -381,7 +381,7 @@ bool provesItself(Indices &indices, const MapPlan &plan, Value pointers, Value m
     return end && llvm::any_of(plan.dims, [&](const MapDimension &dim) { return dim.tileDim == *end && !dim.bound.isZero(); });
   };
   // Every bound of the mask must be a bound of the map, or hold in any case. For a lower bound it suffices that the start is not negative.
-  return plan.wholly.conditions == original.conditions && llvm::all_of(original.conjuncts, [&](const Conjunct &bound) {
+  return plan.tileMask.conditions == original.conditions && llvm::all_of(original.conjuncts, [&](const Conjunct &bound) {
            Polynomial start = Polynomial(-1) - bound.along(-1);
            return llvm::is_contained(bounds, bound) || isPastDemanded(bound) || (bound.constant() && *bound.constant() < 0) ||
                   (isLower(bound) && indices.isNonNegative(start));

@@ -1,6 +1,6 @@
 // A plan for a tensor map: the address and the mask of one load or store as a box in a tensor.
 //     a + (m0 + i) * stride_am + (k0 + j), where m0 + i < M     ->     base a, dims {k: start k0; m: start m0, stride stride_am, bound M}
-// Each plan is verified before use: `provesItself` expands it into an address and a mask and compares these with the original ones.
+// Each plan is verified before use: `verifyTensorMap` expands it into an address and a mask and compares these with the original ones.
 #pragma once
 
 #include "ir/address/indices.h"
@@ -22,7 +22,7 @@ struct MapPlan {
   mlir::BlockArgument base;
   address::Polynomial offset;           // in elements; the host adds it to the base
   llvm::SmallVector<MapDimension> dims; // innermost first
-  address::Mask wholly;                 // the condition under which any of the tile exists
+  address::Mask tileMask;               // the condition under which any of the tile exists
   llvm::SmallVector<int64_t> box;       // by dimension of the tile: how many elements are copied. Elements past them are not demanded
 };
 
@@ -34,7 +34,7 @@ Result<MapPlan> planTensorMap(address::Indices &indices, tt::FuncOp kernel, mlir
                               llvm::ArrayRef<int64_t> demanded = {});
 
 /// True if the plan copies exactly the demanded elements that the pointers and the mask select, to and from the same positions.
-bool provesItself(address::Indices &indices, const MapPlan &plan, mlir::Value pointers, mlir::Value mask,
-                  llvm::ArrayRef<int64_t> demanded = {});
+bool verifyTensorMap(address::Indices &indices, const MapPlan &plan, mlir::Value pointers, mlir::Value mask,
+                     llvm::ArrayRef<int64_t> demanded = {});
 
 } // namespace tilewright::gpu

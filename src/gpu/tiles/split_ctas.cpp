@@ -19,7 +19,6 @@
 //
 // Scalars are replicated. Memory operations on replicated tiles and scalars run in the first CTA only, which sends results that may change
 // (atomics, volatile loads) to the other CTAs.
-// from there (atomics, volatile loads) the others get from it.
 #include "gpu/passes.h"
 #include "gpu/tiles/cta_split.h"
 #include "gpu/tiles/demanded_extent.h"
@@ -192,8 +191,8 @@ private:
   bool canSplit(Shape shape, int64_t dim) { return shape[size_t(dim)] >= blocks; }
   CtaSplit firstOf(Shape shape) {
     for (int64_t dim = 0; dim < int64_t(shape.size()); ++dim)
-      if (canSplit(shape, dim)) return along(dim);
-    return whole;
+      if (canSplit(shape, dim)) return shardedAlong(dim);
+    return replicated;
   }
   /// Returns the split of the tile's class. A rematerializable value has the default split, with which a class starts.
   CtaSplit formOf(Value tile) {
@@ -210,24 +209,24 @@ private:
 
   /// Returns the split of a dot's result. A dot that only accumulates keeps enough rows for wgmma in each CTA, if possible.
   CtaSplit splitOfDot(tt::DotOp dot) {
-    if (dot->hasAttr(ttg::splitKName)) return whole;
+    if (dot->hasAttr(ttg::splitKName)) return replicated;
     Shape shape = shapeOf(leaderOf(dot.getD()));
     size_t rows = shape.size() - 2, columns = rows + 1;
-    if (unevenSplit) return along(int64_t(columns));
-    if (shape.size() == 3 && canSplit(shape, 0)) return along(0);
+    if (unevenSplit) return shardedAlong(int64_t(columns));
+    if (shape.size() == 3 && canSplit(shape, 0)) return shardedAlong(0);
     bool enoughColumns = shape[columns] / blocks >= minRowsOfAll;
     bool losesRows = shape[rows] >= warpgroupRows && shape[rows] / blocks < warpgroupRows;
-    if (losesRows && enoughColumns && sumOf(dot)) return along(int64_t(columns));
-    if (shape[rows] / blocks >= minRowsOfAll) return along(int64_t(rows));
-    return enoughColumns ? along(int64_t(columns)) : whole;
+    if (losesRows && enoughColumns && sumOf(dot)) return shardedAlong(int64_t(columns));
+    if (shape[rows] / blocks >= minRowsOfAll) return shardedAlong(int64_t(rows));
+    return enoughColumns ? shardedAlong(int64_t(columns)) : replicated;
   }
 
   Forms splitsOfDot(tt::DotOp dot) {
     CtaSplit form = formOf(dot.getD());
     int64_t rows = int64_t(shapeOf(dot.getD()).size()) - 2;
-    if (dot->hasAttr(ttg::splitKName)) return {{along(1), along(0), whole}, {whole}};
-    if (form.isShardedAlong(rows)) return {{form, whole, form}, {form}};
-    if (form.isShardedAlong(rows + 1)) return {{whole, form, form}, {form}};
+    if (dot->hasAttr(ttg::splitKName)) return {{shardedAlong(1), shardedAlong(0), replicated}, {replicated}};
+    if (form.isShardedAlong(rows)) return {{form, replicated, form}, {form}};
+    if (form.isShardedAlong(rows + 1)) return {{replicated, form, form}, {form}};
     return {{form, form, form}, {form}};
   }
 
@@ -237,7 +236,7 @@ private:
 
   /// Values that control flow passes have the split of the value that receives them.
   Forms formsOfControlFlow(Operation *op) {
-    Forms its = allOf(op, whole);
+    Forms its = allOf(op, replicated);
     auto operandsAs = [&](ValueRange targets) {
       size_t first = op->getNumOperands() - targets.size();
       for (auto [i, target] : llvm::enumerate(targets))
@@ -261,35 +260,37 @@ private:
     CtaSplit form = formOfAny(op->getOperands());
     Forms its = allOf(op, form);
     for (CtaSplit &result : its.results)
-      result = form.isShardedAlong(op.getAxis()) ? whole : withoutDim(form, op.getAxis());
+      result = form.isShardedAlong(op.getAxis()) ? replicated : withoutDim(form, op.getAxis());
     return its;
   }
 
   /// Returns the splits of a reshape-like operation, derived from that of its result.
   Forms formsOfShape(Operation *op) {
     CtaSplit form = formOf(op->getResult(0));
-    if (op->hasAttr(ttg::clusterReduceName)) return {{whole}, {form}};
+    if (op->hasAttr(ttg::clusterReduceName)) return {{replicated}, {form}};
     return llvm::TypeSwitch<Operation *, Forms>(op)
         .Case([&](tt::ExpandDimsOp expand) { return Forms{{withoutDim(form, expand.getAxis())}, {form}}; })
         .Case([&](tt::BroadcastOp broadcast) {
           bool repeats = form.dim && shapeOf(broadcast.getSrc())[size_t(*form.dim)] == 1;
-          return Forms{{repeats ? whole : form}, {form}};
+          return Forms{{repeats ? replicated : form}, {form}};
         })
-        .Case([&](tt::TransOp trans) { return Forms{{form.dim ? along(trans.getOrder()[size_t(*form.dim)]) : whole}, {form}}; })
+        .Case([&](tt::TransOp trans) { return Forms{{form.dim ? shardedAlong(trans.getOrder()[size_t(*form.dim)]) : replicated}, {form}}; })
         .Case([&](tt::ReshapeOp reshape) {
           CtaSplit source = sourceOfReshape(shapeOf(reshape.getSrc()), shapeOf(reshape.getResult()), form, blocks);
-          return Forms{{source}, {source.isReplicated() ? whole : form}};
+          return Forms{{source}, {source.isReplicated() ? replicated : form}};
         })
-        .Case([&](tt::JoinOp join) { return allOf(op, form.isShardedAlong(int64_t(shapeOf(join.getResult()).size()) - 1) ? whole : form); })
+        .Case([&](tt::JoinOp join) {
+          return allOf(op, form.isShardedAlong(int64_t(shapeOf(join.getResult()).size()) - 1) ? replicated : form);
+        })
         .Case([&](tt::SplitOp) { return allOf(op, form); })
-        .Default([&](Operation *) { return allOf(op, whole); });
+        .Default([&](Operation *) { return allOf(op, replicated); });
   }
 
   Forms formsOf(Operation *op) {
     if (isElementwiseOnTiles(op)) return allOf(op, formOf(op->getResult(0)));
     return llvm::TypeSwitch<Operation *, Forms>(op)
         .Case<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::AssertOp>([&](auto) {
-          if (!isTile(op->getOperand(0))) return allOf(op, whole);
+          if (!isTile(op->getOperand(0))) return allOf(op, replicated);
           SmallVector<Value> values(op->getResults());
           llvm::append_range(values, op->getOperands());
           return allOf(op, formOfAny(values));
@@ -300,14 +301,14 @@ private:
         .Case([&](tt::ReduceOp reduce) { return formsOfReduction(reduce); })
         .Case([&](tt::ScanOp scan) {
           CtaSplit form = formOf(op->getResult(0));
-          return allOf(op, form.isShardedAlong(scan.getAxis()) ? whole : form);
+          return allOf(op, form.isShardedAlong(scan.getAxis()) ? replicated : form);
         })
         .Case([&](tt::DotOp dot) { return splitsOfDot(dot); })
         .Case([&](tt::GatherOp gather) {
           CtaSplit form = formOf(gather.getResult());
-          return Forms{{form.isShardedAlong(gather.getAxis()) ? whole : form, form}, {form}};
+          return Forms{{form.isShardedAlong(gather.getAxis()) ? replicated : form, form}, {form}};
         })
-        .Default([&](Operation *) { return allOf(op, whole); });
+        .Default([&](Operation *) { return allOf(op, replicated); });
   }
 
   /// True if no tile needs another split than it has. Slices of an uneven split unevenSplit, so they cannot be exchanged.
@@ -350,7 +351,7 @@ private:
   int64_t changeCost(Value tile, CtaSplit from, CtaSplit to) {
     if (from == to) return 0;
     int64_t elements = elementsOf(tile);
-    return (from == whole ? 0 : exchangeStart + exchangeEach * elements) + (to == whole ? 0 : sliceStart + elements);
+    return (from == replicated ? 0 : exchangeStart + exchangeEach * elements) + (to == replicated ? 0 : sliceStart + elements);
   }
 
   int64_t costOf(Operation *op) {
@@ -366,7 +367,7 @@ private:
     if (!main) return cost * weightOf(op);
     if (auto reduce = dyn_cast<tt::ReduceOp>(op); reduce && its.operands[0].isShardedAlong(reduce.getAxis()))
       cost += exchangeStart + exchangeEach * elementsOf(main) / shapeOf(main)[reduce.getAxis()];
-    bool isReplicated = (isa<tt::ReduceOp, tt::StoreOp>(op) ? its.operands : its.results)[0] == whole;
+    bool isReplicated = (isa<tt::ReduceOp, tt::StoreOp>(op) ? its.operands : its.results)[0] == replicated;
     int64_t each = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp>(op) ? accessEach : 1;
     return (cost + each * elementsOf(main) / (isReplicated ? 1 : blocks)) * weightOf(op);
   }
@@ -380,11 +381,11 @@ private:
         .Case([&](tt::ReduceOp) { return formsOf(op).results[0]; })
         .Case([&](tt::ExpandDimsOp expand) { return withDim(form, expand.getAxis()); })
         .Case([&](tt::TransOp trans) {
-          if (form.isReplicated()) return whole;
-          return along(llvm::find(trans.getOrder(), *form.dim) - trans.getOrder().begin());
+          if (form.isReplicated()) return replicated;
+          return shardedAlong(llvm::find(trans.getOrder(), *form.dim) - trans.getOrder().begin());
         })
         .Case([&](tt::ReshapeOp) { return sourceOfReshape(shapeOf(tile), shapeOf(op->getOperand(0)), form, blocks); })
-        .Case([&](tt::SplitOp) { return form.isShardedAlong(int64_t(shapeOf(tile).size())) ? whole : form; })
+        .Case([&](tt::SplitOp) { return form.isShardedAlong(int64_t(shapeOf(tile).size())) ? replicated : form; })
         .Case([&](tt::JoinOp) { return form; })
         .Default([&](Operation *) { return firstOf(shapeOf(tile)); });
   }
@@ -401,7 +402,7 @@ private:
 
   void choose() {
     for (Value leader : leaders) // in a loop, a start may depend on a class that has none yet
-      chosen[leader] = along(0);
+      chosen[leader] = shardedAlong(0);
     for (Value leader : leaders) // in program order, as are the first members of the classes
       chosen[leader] = startOf(leader);
     DenseSet<Value> fixed;
@@ -415,7 +416,7 @@ private:
         dots.push_back(op);
       } else if (op->hasAttr(ttg::clusterReduceName)) { // columns: a CTA's part of the accumulator registers
         Value leader = leaderOf(op->getResult(0));
-        chosen[leader] = along(1);
+        chosen[leader] = shardedAlong(1);
         fixed.insert(leader);
       }
     for (Operation *op : dots)
@@ -441,9 +442,9 @@ private:
       return sum;
     };
     int64_t least = cost(before);
-    SmallVector<CtaSplit> candidates = {whole};
+    SmallVector<CtaSplit> candidates = {replicated};
     for (int64_t dim = 0; dim < int64_t(shapeOf(leader).size()); ++dim)
-      if (canSplit(shapeOf(leader), dim)) candidates.push_back(along(dim));
+      if (canSplit(shapeOf(leader), dim)) candidates.push_back(shardedAlong(dim));
     for (CtaSplit form : candidates)
       if (int64_t sum = cost(form); sum < least) {
         least = sum;
@@ -465,15 +466,15 @@ private:
   }
 
   Value inForm(Value value, CtaSplit want) {
-    if (cheap.contains(value)) return want == whole ? value : sliceOfRematerializable(value, want);
+    if (cheap.contains(value)) return want == replicated ? value : sliceOfRematerializable(value, want);
     CtaSplit has = forms.lookup(value);
     if (has == want) return value;
     Value &copy = copies[{value, want.dim}];
     if (copy) return copy;
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfterValue(value);
-    Value all = has == whole ? value : gathered(value, has);
-    Value made = want == whole ? all : sliced(all, want);
+    Value all = has == replicated ? value : gathered(value, has);
+    Value made = want == replicated ? all : sliced(all, want);
     forms[made] = want;
     return copies[{value, want.dim}] = made;
   }
@@ -516,9 +517,9 @@ private:
   static CtaSplit sourceOfRematerializable(Operation *op, CtaSplit form) {
     return llvm::TypeSwitch<Operation *, CtaSplit>(op)
         .Case([&](tt::ExpandDimsOp expand) { return withoutDim(form, expand.getAxis()); })
-        .Case([&](tt::TransOp trans) { return along(trans.getOrder()[size_t(*form.dim)]); })
+        .Case([&](tt::TransOp trans) { return shardedAlong(trans.getOrder()[size_t(*form.dim)]); })
         .Default([&](Operation *) {
-          return cast<RankedTensorType>(op->getOperand(0).getType()).getDimSize(unsigned(*form.dim)) == 1 ? whole : form;
+          return cast<RankedTensorType>(op->getOperand(0).getType()).getDimSize(unsigned(*form.dim)) == 1 ? replicated : form;
         });
   }
 
@@ -639,7 +640,7 @@ private:
     SmallVector<OpOperand *> uses = usesOf(result);
     b.setInsertionPointAfter(op);
     Value shared = asIn(readAllCtas(asTile(result)).front(), result.getType());
-    forms[shared] = whole;
+    forms[shared] = replicated;
     for (OpOperand *use : uses)
       use->set(shared);
   }
@@ -683,7 +684,7 @@ private:
     if (auto store = dyn_cast<tt::StoreOp>(op); store && unevenSplit && its.operands[0].dim)
       storeOwn(b, store, *its.operands[0].dim, *unevenSplit);
     bool onMemory = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp>(op);
-    if (onMemory && (its.operands.empty() || its.operands[0] == whole)) guard(op);
+    if (onMemory && (its.operands.empty() || its.operands[0] == replicated)) guard(op);
     recordDecision(op, its);
     auto reduce = dyn_cast<tt::ReduceOp>(op);
     bool isPart = reduce && its.operands[0].isShardedAlong(reduce.getAxis());
@@ -695,7 +696,7 @@ private:
     if (isPart) results = combined(reduce);
     for (auto [result, replacement, users] : llvm::zip(op->getResults(), results, uses)) {
       if (isTile(result) && !users.empty()) {
-        forms.try_emplace(replacement, whole);
+        forms.try_emplace(replacement, replicated);
         replacement = inForm(replacement, formOf(result));
       }
       if (replacement != result)
