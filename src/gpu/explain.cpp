@@ -248,28 +248,28 @@ struct Explainer::Impl {
   }
 
   void visitDot(tt::DotOp dot) {
-    auto product = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
+    auto choice = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
     Type a = dot.getA().getType(), b = dot.getB().getType();
     int64_t step = 256 / bitsOf(getElementTypeOrSelf(a));
-    std::string held = product.getAInRegisters() ? "A in registers, B in shared memory" : "A and B in shared memory", family, how;
-    switch (product.getKind()) {
+    std::string held = choice.getAInRegisters() ? "A in registers, B in shared memory" : "A and B in shared memory", family, how;
+    switch (choice.getKind()) {
     case ttg::MmaKind::wgmma:
-      family = "wgmma m64n" + std::to_string(std::min(product.getColumns(), mmaExtent(dot)[1])) + "k" + std::to_string(step);
+      family = "wgmma m64n" + std::to_string(std::min(choice.getColumns(), mmaExtent(dot)[1])) + "k" + std::to_string(step);
       how = family + ", " + held;
-      if (product.getAInRegisters()) families.push_back({ttg::layoutOf(a), "operand A of " + family});
+      if (choice.getAInRegisters()) families.push_back({ttg::layoutOf(a), "operand A of " + family});
       break;
     case ttg::MmaKind::mma:
       family = "mma.sync m16n8k" + std::to_string(step);
-      how = family + ", A and B in registers; no wgmma: " + product.getReason().str();
+      how = family + ", A and B in registers; no wgmma: " + choice.getReason().str();
       families.push_back({ttg::layoutOf(a), "operand A of " + family});
       families.push_back({ttg::layoutOf(b), "operand B of " + family});
       break;
     case ttg::MmaKind::fma:
       family = "multiply-add";
-      how = "multiply-add instructions, " + held + "; no tensor cores: " + product.getReason().str();
+      how = "multiply-add instructions, " + held + "; no tensor cores: " + choice.getReason().str();
       break;
     }
-    bool threads = product.getKind() == ttg::MmaKind::fma;
+    bool threads = choice.getKind() == ttg::MmaKind::fma;
     families.push_back({ttg::layoutOf(dot.getType()), (threads ? "result of " : "accumulator of ") + family});
     dots.push_back({dot.getLoc(), lineOf(dot.getLoc()),
                     tileText(a) + " * " + tileText(b) + " -> " + tileText(dot.getType()) + ": " + how + splitText(dot)});

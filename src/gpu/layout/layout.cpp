@@ -177,8 +177,8 @@ static uint32_t sumOf(const std::vector<uint32_t> &columns, uint64_t bits) {
   return sum;
 }
 
-uint32_t Layout::apply(const HardwareLocation &place) const {
-  std::array<int64_t, 4> parts = {place.reg, place.lane, place.warp, place.block};
+uint32_t Layout::apply(const HardwareLocation &location) const {
+  std::array<int64_t, 4> parts = {location.reg, location.lane, location.warp, location.block};
   uint32_t flat = 0;
   for (size_t axis = 0; axis < parts.size(); ++axis)
     flat ^= sumOf(bases[axis], static_cast<uint64_t>(parts[axis]));
@@ -192,8 +192,8 @@ LinearMap Layout::map() const {
   return result;
 }
 
-uint64_t Layout::inputOf(const HardwareLocation &place) const {
-  std::array<int64_t, 4> parts = {place.reg, place.lane, place.warp, place.block};
+uint64_t Layout::inputOf(const HardwareLocation &location) const {
+  std::array<int64_t, 4> parts = {location.reg, location.lane, location.warp, location.block};
   uint64_t input = 0;
   int64_t shift = 0;
   for (Axis axis : allAxes) {

@@ -6,7 +6,7 @@
 //   16 x 8 accumulator of mma.sync: reg=[[0,1],[8,0]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[] block=[]
 //   register 3 of lane 5 = binary 11, 00101: [0,1]^[8,0]^[0,2]^[1,0] = row 9, column 3
 // A shared layout does the same for the bits of an offset in shared memory. The compiler's questions (which registers can one store cover,
-// which lanes must exchange data, are there bank conflicts) are linear algebra, and all families of layouts share one implementation. This
+// which lanes must exchange data, are there bank conflicts) are linear algebra. All families of layouts share one implementation. This
 // library does not use MLIR, so its layouts are plain values that can be tested alone.
 #pragma once
 

@@ -153,8 +153,8 @@ static int64_t groupsAlongN(const Dims &shape, int64_t warps) {
 }
 
 int64_t Layout::wgmmaColumns(const Dims &shape, int64_t warps) {
-  constexpr int64_t most = 256;
-  return std::min(most, shape[1] / groupsAlongN(shape, warps));
+  constexpr int64_t maxColumns = 256;
+  return std::min(maxColumns, shape[1] / groupsAlongN(shape, warps));
 }
 
 Layout Layout::wgmmaAccumulator(const Dims &shape, int64_t warps, int64_t instrN) {

@@ -78,10 +78,10 @@ static std::vector<HardwareLocation> holdersOf(const Layout &layout, const Linea
     for (size_t i = 0; i < count; ++i)
       inputs.push_back(inputs[i] ^ reduced.tag ^ uint64_t(1) << bit);
   }
-  std::vector<HardwareLocation> places;
+  std::vector<HardwareLocation> locations;
   for (uint64_t input : inputs)
-    places.push_back(layout.locationOf(input));
-  return places;
+    locations.push_back(layout.locationOf(input));
+  return locations;
 }
 
 std::string picture(const Layout &layout, int64_t rows, int64_t columns) {
@@ -91,16 +91,16 @@ std::string picture(const Layout &layout, int64_t rows, int64_t columns) {
   bool several = false;
   for (int64_t row = 0; row < grid.shownRows; ++row)
     for (int64_t column = 0; column < grid.shownColumns; ++column) {
-      std::vector<HardwareLocation> places = holdersOf(layout, map, static_cast<uint32_t>(row * grid.columns + column));
-      std::string cell = places.empty() ? "-" : "";
-      for (size_t i = 0; i < std::min(places.size(), listedHolders); ++i) {
-        const HardwareLocation &place = places[i];
+      std::vector<HardwareLocation> locations = holdersOf(layout, map, static_cast<uint32_t>(row * grid.columns + column));
+      std::string cell = locations.empty() ? "-" : "";
+      for (size_t i = 0; i < std::min(locations.size(), listedHolders); ++i) {
+        const HardwareLocation &location = locations[i];
         cell += i ? "," : "";
-        if (layout.bits(Axis::block) > 0) cell += "B" + std::to_string(place.block) + ".";
-        cell += "T" + std::to_string((place.warp << layout.bits(Axis::lane)) + place.lane) + ":" + std::to_string(place.reg);
+        if (layout.bits(Axis::block) > 0) cell += "B" + std::to_string(location.block) + ".";
+        cell += "T" + std::to_string((location.warp << layout.bits(Axis::lane)) + location.lane) + ":" + std::to_string(location.reg);
       }
-      several |= places.size() > listedHolders;
-      if (places.size() > listedHolders) cell += "+" + std::to_string(places.size() - listedHolders);
+      several |= locations.size() > listedHolders;
+      if (locations.size() > listedHolders) cell += "+" + std::to_string(locations.size() - listedHolders);
       cells.push_back(cell);
     }
   std::string legend = layout.bits(Axis::block) > 0 ? "B<block>.T<thread>:<register>" : "T<thread>:<register>";

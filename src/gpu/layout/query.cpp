@@ -118,10 +118,10 @@ std::optional<ReductionPlan> reductionPlan(const Layout &layout, int64_t dim) {
     }
   plan.result = layout.withoutDim(dim);
   for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg) {
-    int64_t kept = 0, place = 0;
+    int64_t result = 0, position = 0;
     for (int64_t bit = 0; bit < layout.bits(Axis::reg); ++bit)
-      if (!(plan.registerMask >> bit & 1)) kept |= (reg >> bit & 1) << place++;
-    plan.resultRegister.push_back(kept);
+      if (!(plan.registerMask >> bit & 1)) result |= (reg >> bit & 1) << position++;
+    plan.resultRegister.push_back(result);
   }
   // Without the dimension, a register bit must not repeat other ones. Canonical layouts had no repeated bits.
   if (plan.result.bits(Axis::reg) + std::popcount(plan.registerMask) != layout.bits(Axis::reg)) return std::nullopt;
@@ -136,10 +136,10 @@ std::optional<std::vector<AxisBit>> scanOrder(const Layout &layout, int64_t dim)
     for (int64_t bit = 0; bit < layout.bits(axis); ++bit) {
       uint32_t basis = layout.basesOf(axis)[bit];
       if (!(basis & field)) continue;
-      int64_t place = std::countr_zero(basis / unit);
-      if (!std::has_single_bit(basis) || held[place]) return std::nullopt;
-      held[place] = true;
-      order[place] = AxisBit{axis, bit};
+      int64_t position = std::countr_zero(basis / unit);
+      if (!std::has_single_bit(basis) || held[position]) return std::nullopt;
+      held[position] = true;
+      order[position] = AxisBit{axis, bit};
     }
   if (std::find(held.begin(), held.end(), false) != held.end()) return std::nullopt;
   return order;

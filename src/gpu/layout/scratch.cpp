@@ -1,7 +1,7 @@
 // Chooses the shared layout for a conversion between two distributed layouts. An offset has, from the lowest bit up: vector bits (registers
 // of both sides, if they share any), bank bits and row bits. Lanes of one phase conflict if they differ only in the row bits. So the row
-// bits should span a space that intersects neither side's span of (vector, lanes of a phase). For two spaces with the intersection I and
-// the remainders E and F, the largest such space is spanned by the vectors outside both, and by sums e + f.
+// bits should span a space that intersects neither side's span of (vector, lanes of a phase). Let E and F
+// extend the intersection of two spaces to each of them. The largest such space is spanned by the vectors outside both, and by sums e + f.
 //   f32 32x32, rows to columns, one element a lane: rows r_i, columns c_i; row bits = r_i + c_i: the diagonal swizzle, derived
 // The function tries a few choices of the vector bits and compares the exact number of wavefronts.
 #include "gpu/layout/layout.h"
@@ -16,7 +16,7 @@ static int64_t log2Of(int64_t value) {
   return std::bit_width(static_cast<uint64_t>(value)) - 1;
 }
 
-static Vectors widened(const std::vector<uint32_t> &bases) {
+static Vectors toVectors(const std::vector<uint32_t> &bases) {
   Vectors result;
   for (uint32_t basis : bases)
     if (basis != 0) result.push_back(basis);
@@ -35,7 +35,7 @@ static Vectors firstOf(Vectors vectors, int64_t count) {
 
 // Returns how many of the first vector bits are registers of this side: its vector width.
 static int64_t vectorBitsOf(const Layout &side, const Vectors &vector) {
-  Echelon registers = spanOfAll(widened(side.basesOf(Axis::reg)));
+  Echelon registers = spanOfAll(toVectors(side.basesOf(Axis::reg)));
   int64_t bits = 0;
   while (bits < static_cast<int64_t>(vector.size()) && registers.contains(vector[bits]))
     ++bits;
@@ -47,7 +47,7 @@ static Vectors phaseOf(const Layout &side, const Vectors &vector, int64_t elemen
   int64_t own = vectorBitsOf(side, vector), lanes = std::min<int64_t>(laneBits, log2Of(1024 / elementBits) - own);
   std::vector<uint32_t> laneBases = side.basesOf(Axis::lane);
   laneBases.resize(std::min<size_t>(laneBases.size(), static_cast<size_t>(lanes)));
-  return join(vector, widened(laneBases));
+  return join(vector, toVectors(laneBases));
 }
 
 static SharedLayout layoutAround(const Layout &src, const Layout &dst, int64_t elementBits, Vectors vector) {
@@ -89,12 +89,12 @@ static std::pair<int64_t, int64_t> costOf(const VectorAccess &vectors, const std
 ScratchPlan optimalScratch(const Layout &src, const Layout &dst, int64_t elementBits, MatrixInstructions available) {
   elementBits = std::max<int64_t>(elementBits, 8);
   int64_t vectorMax = log2Of(128 / elementBits);
-  SplitPair registers = splitPair(widened(src.basesOf(Axis::reg)), widened(dst.basesOf(Axis::reg)), {});
+  SplitPair registers = splitPair(toVectors(src.basesOf(Axis::reg)), toVectors(dst.basesOf(Axis::reg)), {});
   ScratchPlan best;
   std::pair<int64_t, int64_t> bestCost = {INT64_MAX, INT64_MAX};
   for (int64_t common = std::min(vectorMax, static_cast<int64_t>(registers.shared.size())); common >= 0; --common) {
     Vectors vector = firstOf(registers.shared, common);
-    for (const Vectors &extension : {Vectors{}, widened(src.basesOf(Axis::reg)), widened(dst.basesOf(Axis::reg))}) {
+    for (const Vectors &extension : {Vectors{}, toVectors(src.basesOf(Axis::reg)), toVectors(dst.basesOf(Axis::reg))}) {
       Vectors wide = firstOf(independentOf({}, join(vector, extension)), vectorMax);
       ScratchPlan plan;
       plan.shared = layoutAround(src, dst, elementBits, wide);

@@ -23,7 +23,7 @@ int64_t ShufflePlan::selectCount() const {
   return std::count_if(sendSelect.begin(), sendSelect.end(), isSet) + std::count_if(receiveSelect.begin(), receiveSelect.end(), isSet);
 }
 
-static Vectors widened(const std::vector<uint32_t> &bases) {
+static Vectors toVectors(const std::vector<uint32_t> &bases) {
   return Vectors(bases.begin(), bases.end());
 }
 
@@ -32,8 +32,8 @@ static Vectors join(Vectors left, const Vectors &right) {
   return left;
 }
 
-// Chooses for each lane bit of the target the element (relative to lane 0's) of a round, in lane + span(Q), so that the span W of these
-// elements does not intersect P. Prefers elements that the same lane of the source holds: whole rounds then need no shuffle.
+// Chooses for each lane bit of the target the element (relative to lane 0's) of a round, in lane + span(Q). The span W of these elements
+// must not intersect P. Prefers elements that the same lane of the source holds: whole rounds then need no shuffle.
 static std::optional<Vectors> chooseElements(const Vectors &sourceRegs, const Vectors &sourceLanes, const Vectors &targetChoice,
                                              const Vectors &targetLanes) {
   std::vector<std::optional<uint64_t>> chosen(targetLanes.size());
@@ -105,7 +105,7 @@ std::optional<ShufflePlan> planShuffle(const Layout &src, const Layout &dst) {
   if (src.bits(Axis::lane) != dst.bits(Axis::lane) || src.bits(Axis::warp) != dst.bits(Axis::warp) ||
       src.bits(Axis::block) != dst.bits(Axis::block))
     return std::nullopt;
-  Vectors sourceRegs = widened(src.basesOf(Axis::reg)), sourceLanes = widened(src.basesOf(Axis::lane)), markers;
+  Vectors sourceRegs = toVectors(src.basesOf(Axis::reg)), sourceLanes = toVectors(src.basesOf(Axis::lane)), markers;
   Echelon held = spanOfAll(sourceRegs);
   for (size_t lane = 0; lane < sourceLanes.size(); ++lane)
     if (!held.add(sourceLanes[lane])) {
@@ -113,7 +113,7 @@ std::optional<ShufflePlan> planShuffle(const Layout &src, const Layout &dst) {
       sourceLanes[lane] |= markers.back();
     }
   Source source(sourceRegs, sourceLanes);
-  Vectors targetRegs = widened(dst.basesOf(Axis::reg)), targetLanes = widened(dst.basesOf(Axis::lane));
+  Vectors targetRegs = toVectors(dst.basesOf(Axis::reg)), targetLanes = toVectors(dst.basesOf(Axis::lane));
   for (uint64_t element : join(targetRegs, targetLanes))
     if (!source.find(element)) return std::nullopt;
 

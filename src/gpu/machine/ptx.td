@@ -237,7 +237,7 @@ def Ptx_ClusterWaitOp : PtxTogether<"cluster_wait"> { let assemblyFormat = "attr
 def Ptx_CopyAsyncOp : PtxEffect<"copy_async"> {
   let summary = "cp.async: copies 4, 8 or 16 bytes from global to shared memory; where the predicate is false it writes zeros and reads "
                 "nothing. cg (16 bytes): bypasses L1";
-  // No eviction priority: with one, and a shared address that is a register plus a uniform register, ptxas (12.8 and 13.0) encodes both
+  // No eviction priority: ptxas (12.8 and 13.0) miscompiles it if the shared address is a register plus a uniform register. It encodes both
   // uniform registers of the LDGSTS in one field, which the GPU rejects as an illegal instruction.
   let arguments = (ins I32:$shared, I64:$global, Optional<I1>:$predicate, I32Attr:$bytes, DefaultValuedAttr<I32Attr, "0">:$offset);
   let assemblyFormat = "$shared `,` $global (`if` $predicate^)? attr-dict";

@@ -3,7 +3,7 @@
 //   %sum = scf.for %i = %lo to %hi step %c iter_args(%s = %zero) { ... }     lanes may run different numbers of iterations:
 //     mask = lanes with i < hi; while any is left: run the body under it, step i, take lanes out
 //
-// A warp that has to wait yields to the scheduler, which runs the other warps in a random order from the seed, some of them far ahead of
+// A warp that has to wait yields to the scheduler, which runs the other warps in a random order from the seed. Some warps run far ahead of
 // the rest. If no warp makes progress in a whole round and no TMA instruction is pending, the block is deadlocked.
 #include "gpu/machine/simulate_program.h"
 #include "ir/location.h"
@@ -60,9 +60,9 @@ public:
   std::optional<SimulationError> error;
 
   int32_t number(Value value) {
-    auto [place, isNew] = numbers.try_emplace(value, int32_t(program.values));
-    if (isNew) ++program.values;
-    return place->second;
+    auto [it, inserted] = numbers.try_emplace(value, int32_t(program.values));
+    if (inserted) ++program.values;
+    return it->second;
   }
   void decode(Region &region, Body &body) {
     if (region.empty()) return;
@@ -335,7 +335,7 @@ bool Warp::fencedSince(int64_t lane, uint32_t writeEpoch, uint32_t seenEpoch) co
 
 // ---- a block
 
-std::string Block::place(uint32_t op) const {
+std::string Block::locationOf(uint32_t op) const {
   return textOf(program.ops[op]->getLoc());
 }
 std::string Block::nameOf(uint32_t op) const {
@@ -350,8 +350,8 @@ static void enterWarp(uint32_t low, uint32_t high) {
   swapcontext(&warp->context, warp->scheduler);
 }
 
-void Block::start(std::array<int64_t, 3> place, ucontext_t &scheduler) {
-  id = place;
+void Block::start(std::array<int64_t, 3> blockId, ucontext_t &scheduler) {
+  id = blockId;
   int64_t warpCount = program.kernel.getThreads() / lanesPerWarp;
   int64_t sharedBytes = program.kernel.getSharedBytes();
   shared.assign(size_t(sharedBytes), 0xff);
@@ -437,13 +437,13 @@ bool Cluster::runRound(bool stopping) {
   for (Warp *warp : live) {
     bool goesOn = true;
     while (goesOn) {
-      warp->advanced = looked = false;
+      warp->advanced = hasPolled = false;
       swapcontext(&scheduler, &warp->context);
       bool further = warp->advanced && warp->spinsSince != launch.changes;
       advanced |= further || warp->finished;
       stopping = isStopping();
       goesOn = further && !warp->finished && !stopping && random() % 8 != 0;
-      paused = looked && !stopping && launch.random() % 8 == 0;
+      paused = hasPolled && !stopping && launch.random() % 8 == 0;
       if (paused) break;
     }
     if (paused) break;

@@ -87,9 +87,8 @@ struct SimulationError {
 /// - an access outside the given memory or the kernel's shared memory, a misaligned one, a warp-wide instruction with inactive lanes;
 /// - two warps (or a warp and an asynchronous copy) that access the same bytes of shared memory, at least one writing, without an order.
 ///   bar.sync and mbarriers order warps; the order of a warp's instructions orders its lanes;
-/// - the same for two warps of one cluster, or a warp and a TMA instruction, in global memory, unless both are atomics or store the value
-/// that
-///   memory already holds. A TMA store is complete after a tma_wait without .read, and may write at any time before;
+/// - the same for two warps of one cluster, or a warp and a TMA instruction, in global memory. Two atomics do not race, nor does a store of
+///   the value that memory already holds. A TMA store is complete after a tma_wait without .read, and may write at any time before;
 /// - wgmma or a TMA instruction on bytes that a thread has written without executing fence_async afterwards;
 /// - accumulators used without a wgmma_wait; a wgmma whose registers were written after the last wgmma_fence;
 /// - a deadlock, with the location where each warp waits. A cluster that waits for memory to change lets later clusters run;

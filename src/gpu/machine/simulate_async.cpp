@@ -102,17 +102,17 @@ static void completePhase(Mbarrier &barrier) {
 
 /// Returns the mbarrier of a block at a lane's address, or null after an error.
 static Mbarrier *find(Warp &warp, const Step &step, int64_t lane, Block &block, uint64_t address) {
-  auto place = block.mbarriers.find(address);
-  if (place == block.mbarriers.end()) {
+  auto it = block.mbarriers.find(address);
+  if (it == block.mbarriers.end()) {
     warp.fail(step, "no mbarrier was initialized at byte " + llvm::Twine(int64_t(address) - int64_t(sharedBase)) + " of shared memory",
               lane);
     return nullptr;
   }
-  Mbarrier &barrier = place->second;
+  Mbarrier &barrier = it->second;
   bool isOwn = &block == &warp.block && barrier.initWarp == warp.index;
   if (!isOwn && at(warp.knownOf(block), barrier.initWarp) < barrier.initEpoch) {
     warp.fail(step,
-              "race: warp " + llvm::Twine(barrier.initWarp) + " initialized this mbarrier (" + warp.block.place(barrier.initOp) +
+              "race: warp " + llvm::Twine(barrier.initWarp) + " initialized this mbarrier (" + warp.block.locationOf(barrier.initOp) +
                   "), and nothing orders the two accesses",
               lane, barrier.initOp);
     return nullptr;
@@ -215,8 +215,8 @@ static bool mbarrierWait(Warp &warp, const Step &step) {
     if (parity > 1) return warp.fail(step, "a parity is 0 or 1, not " + llvm::Twine(parity), lane);
     // The mbarrier may be gone when this warp continues; the check below finds that.
     auto passed = [&] {
-      auto place = warp.block.mbarriers.find(address);
-      return place == warp.block.mbarriers.end() || (place->second.phase & 1) != parity;
+      auto it = warp.block.mbarriers.find(address);
+      return it == warp.block.mbarriers.end() || (it->second.phase & 1) != parity;
     };
     std::string what = "parity " + std::to_string(parity) + " of the mbarrier at byte " + std::to_string(address - sharedBase);
     if (!passed() && !warp.waitUntil(step, what, passed)) return false;
@@ -327,7 +327,7 @@ static bool startLoad(Warp &warp, const Step &step, int64_t lane, Block &target,
   Mbarrier *barrier = find(warp, step, lane, target, copy->barrier);
   if (!barrier) return false;
   if (!barrier->fenced)
-    return warp.fail(step, "mbarrier_init_fence is missing after the initialization (" + warp.block.place(barrier->initOp) + ")", lane,
+    return warp.fail(step, "mbarrier_init_fence is missing after the initialization (" + warp.block.locationOf(barrier->initOp) + ")", lane,
                      barrier->initOp);
   const Chunk &chunk = copy->chunks[0];
   bool fits = &target == &warp.block ? warp.touch(step, lane, chunk.address, chunk.bytes, Warp::Access::asyncWrite, 128)

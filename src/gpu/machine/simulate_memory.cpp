@@ -102,7 +102,7 @@ static bool checkLastWrite(Warp &warp, const Step &step, int64_t lane, Block &bl
   bool isAsync = access == Access::asyncRead || access == Access::asyncWrite;
   bool writes = access != Access::read && access != Access::asyncRead, byWarp = byte.writeAgent < int64_t(block.warps.size());
   if (!byte.writeEpoch || (access == Access::add && byte.added)) return true;
-  auto write = [&] { return block.nameOf(byte.writeOp) + " at " + block.place(byte.writeOp); };
+  auto write = [&] { return block.nameOf(byte.writeOp) + " at " + block.locationOf(byte.writeOp); };
   bool isOwn = &block == &warp.block && byte.writeAgent == warp.index;
   if (sim::at(known, byte.writeAgent) < byte.writeEpoch && !isOwn) {
     std::string agent = byWarp ? "warp " + std::to_string(byte.writeAgent) + ", lane " + std::to_string(byte.writeLane)
@@ -128,7 +128,7 @@ static bool checkReaders(Warp &warp, const Step &step, int64_t lane, Block &bloc
       if (sim::at(warp.knownOf(*block.cluster.blocks[size_t(read.block)]), read.warp) < read.epoch)
         return warp.fail(step,
                          "race: writes bytes that warp " + llvm::Twine(read.warp) + " of block " + llvm::Twine(read.block) +
-                             " of the cluster read (" + block.nameOf(read.op) + " at " + block.place(read.op) +
+                             " of the cluster read (" + block.nameOf(read.op) + " at " + block.locationOf(read.op) +
                              ") without a cluster barrier in between" + byteText(at),
                          lane, read.op);
     block.remoteReads.erase(remote);
@@ -142,7 +142,7 @@ static bool checkReaders(Warp &warp, const Step &step, int64_t lane, Block &bloc
     if (sim::at(known, other) >= read.epoch) continue;
     std::string agent = other < warps ? "warp " + std::to_string(other) : "warpgroup " + std::to_string(other - warps);
     return warp.fail(step,
-                     "race: writes bytes that " + agent + " read (" + block.nameOf(read.op) + " at " + block.place(read.op) +
+                     "race: writes bytes that " + agent + " read (" + block.nameOf(read.op) + " at " + block.locationOf(read.op) +
                          "), and nothing orders the two accesses" + byteText(at),
                      lane, read.op);
   }
@@ -156,13 +156,14 @@ static bool checkByte(Warp &warp, const Step &step, int64_t lane, Block &block, 
   if (byte.holdsBarrier) return warp.fail(step, "touches the mbarrier at byte " + llvm::Twine(at - sharedBase), lane);
   if (byte.owner) {
     uint32_t op = block.copyOps[byte.owner];
-    return warp.fail(
-        step, "race: an asynchronous copy (" + block.nameOf(op) + " at " + block.place(op) + ") still fills these bytes" + byteText(at),
-        lane, op);
+    return warp.fail(step,
+                     "race: an asynchronous copy (" + block.nameOf(op) + " at " + block.locationOf(op) + ") still fills these bytes" +
+                         byteText(at),
+                     lane, op);
   }
   if (writes && byte.inFlightReads) {
     std::optional<uint32_t> op = readerInFlight(block, at);
-    std::string reader = op ? block.nameOf(*op) + " at " + block.place(*op) : "an asynchronous instruction";
+    std::string reader = op ? block.nameOf(*op) + " at " + block.locationOf(*op) : "an asynchronous instruction";
     return warp.fail(step, "race: writes bytes that " + reader + " may still be reading" + byteText(at), lane, op.value_or(step.number));
   }
   return checkLastWrite(warp, step, lane, block, at, access) && (!writes || checkReaders(warp, step, lane, block, at));
@@ -204,7 +205,7 @@ bool Warp::touchRemote(const Step &step, int64_t lane, Block &from, uint64_t add
     if (byte.owner || byte.holdsBarrier || (byte.writeEpoch && sim::at(known, byte.writeAgent) < byte.writeEpoch))
       return fail(step,
                   "race: reads bytes that block " + llvm::Twine(from.rank) + " of the cluster wrote (" + block.nameOf(byte.writeOp) +
-                      " at " + block.place(byte.writeOp) + ") without a cluster barrier in between" + byteText(at),
+                      " at " + block.locationOf(byte.writeOp) + ") without a cluster barrier in between" + byteText(at),
                   lane, byte.writeOp);
     from.remoteReads[at].push_back({block.rank, index, clock[size_t(index)], step.number});
   }
@@ -282,7 +283,7 @@ bool Warp::noteLaunch(const Step &step, int64_t lane, const GlobalAccess &access
               "race: access of " + llvm::Twine(access.bytes) + " bytes at " + hex(address) + (range ? " in " + range->name : "") +
                   ": program (" + llvm::Twine(other % grid[0]) + ", " + llvm::Twine(other / grid[0] % grid[1]) + ", " +
                   llvm::Twine(other / (grid[0] * grid[1])) + ") has " + (clash->wrote ? "stored" : "loaded") + " there" +
-                  (clash->atomic ? " by an atomic" : "") + " (" + block.nameOf(clash->where) + " at " + block.place(clash->where) +
+                  (clash->atomic ? " by an atomic" : "") + " (" + block.nameOf(clash->where) + " at " + block.locationOf(clash->where) +
                   "), and no atomics order the two",
               lane, clash->where);
 }
@@ -296,7 +297,7 @@ bool Warp::knows(uint32_t agent, uint32_t time) const {
 bool Warp::failTouched(const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, const AccessHistory::Clash &clash) {
   uint64_t address = pointer & interp::addressMask;
   const SimulatedMemory *range = rangeOf(block.options, pointer);
-  std::string other = block.nameOf(clash.where) + " at " + block.place(clash.where);
+  std::string other = block.nameOf(clash.where) + " at " + block.locationOf(clash.where);
   std::string what = "race: access of " + std::to_string(bytes) + " bytes at " + hex(address) + (range ? " in " + range->name : "") + ": ";
   if (clash.program & tmaStoreAgents)
     return fail(step,
@@ -323,9 +324,9 @@ bool Warp::noteGlobal(const Step &step, int64_t lane, const GlobalAccess &access
 
 static bool write(Warp &warp, const Step &step, int64_t lane, uint64_t pointer, uint64_t address, const void *value, int64_t bytes) {
   if (!warp.noteGlobal(step, lane, {pointer, bytes, true, false, false, value})) return false;
-  void *place = reinterpret_cast<void *>(address);
-  warp.block.cluster.launch.changes += std::memcmp(place, value, size_t(bytes)) != 0;
-  std::memcpy(place, value, size_t(bytes));
+  void *data = reinterpret_cast<void *>(address);
+  warp.block.cluster.launch.changes += std::memcmp(data, value, size_t(bytes)) != 0;
+  std::memcpy(data, value, size_t(bytes));
   return true;
 }
 
@@ -384,7 +385,7 @@ static bool loadGlobal(Warp &warp, const Step &step) {
   }
   if (!op.getIsVolatile() && op.getCache() != ptx::Cache::cv) return true;
   warp.advanced = true; // a loop may wait for a store of another warp
-  warp.block.cluster.looked = true;
+  warp.block.cluster.hasPolled = true;
   return warp.yield();
 }
 
@@ -443,14 +444,14 @@ static bool loadBlock(Warp &warp, const Step &step) {
 /// Two lanes may write one byte in one instruction only if they write the same value.
 static bool checkLanesAgree(Warp &warp, const Step &step, uint32_t writes, int64_t bytes, int64_t count) {
   uint64_t offset = uint64_t(cast<ptx::StoreSharedOp>(step.op).getOffset());
-  std::array<std::pair<uint64_t, int64_t>, 32> places; // address, lane
+  std::array<std::pair<uint64_t, int64_t>, 32> accesses; // address, lane
   size_t active = 0;
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
-    if (writes >> lane & 1) places[active++] = {warp.block.local(warp.get(step, 0)[size_t(lane)] + offset), lane};
-  std::sort(places.begin(), places.begin() + active);
-  auto meets = [&](const auto &a, const auto &b) { return a.first + uint64_t(bytes * count) > b.first; };
-  if (std::adjacent_find(places.begin(), places.begin() + active, meets) == places.begin() + active) return true;
-  for (auto [address, lane] : llvm::ArrayRef(places).take_front(active))
+    if (writes >> lane & 1) accesses[active++] = {warp.block.local(warp.get(step, 0)[size_t(lane)] + offset), lane};
+  std::sort(accesses.begin(), accesses.begin() + active);
+  auto overlaps = [&](const auto &a, const auto &b) { return a.first + uint64_t(bytes * count) > b.first; };
+  if (std::adjacent_find(accesses.begin(), accesses.begin() + active, overlaps) == accesses.begin() + active) return true;
+  for (auto [address, lane] : llvm::ArrayRef(accesses).take_front(active))
     for (int64_t i = 0; i < count; ++i) {
       uint64_t at = address + uint64_t(i * bytes);
       if (std::memcmp(warp.block.at(at), &warp.get(step, size_t(1 + i))[size_t(lane)], size_t(bytes)) == 0) continue;
@@ -468,10 +469,10 @@ static bool storeShared(Warp &warp, const Step &step) {
     uint64_t address = warp.block.local(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
     if (!warp.touch(step, lane, address, bytes * count, Warp::Access::write, bytes * count)) return false;
     for (int64_t i = 0; i < count; ++i) {
-      void *place = warp.block.at(address + uint64_t(i * bytes));
+      void *data = warp.block.at(address + uint64_t(i * bytes));
       const void *value = &warp.get(step, size_t(1 + i))[size_t(lane)];
-      warp.block.cluster.launch.changes += std::memcmp(place, value, size_t(bytes)) != 0;
-      std::memcpy(place, value, size_t(bytes));
+      warp.block.cluster.launch.changes += std::memcmp(data, value, size_t(bytes)) != 0;
+      std::memcpy(data, value, size_t(bytes));
     }
   }
   return checkLanesAgree(warp, step, writes, bytes, count);
@@ -525,13 +526,13 @@ static std::optional<uint64_t> atomicAt(Warp &warp, const Step &step, int64_t la
   uint32_t program = uint32_t(warp.block.cluster.number);
   bool forAll = scope != ptx::Scope::cta, acquires = order == ptx::Order::acquire || order == ptx::Order::acq_rel;
   if (launch.history && acquires && forAll) launch.history->acquire(program, *address);
-  void *place = reinterpret_cast<void *>(*address);
+  void *data = reinterpret_cast<void *>(*address);
   uint64_t old = 0;
-  std::memcpy(&old, place, size_t(bytes));
+  std::memcpy(&old, data, size_t(bytes));
   uint64_t now = update(old);
   bool changed = std::memcmp(&old, &now, size_t(bytes)) != 0;
   launch.changes += changed;
-  std::memcpy(place, &now, size_t(bytes));
+  std::memcpy(data, &now, size_t(bytes));
   if (!warp.noteGlobal(step, lane, {pointer, bytes, changed, true, forAll})) return std::nullopt;
   bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
   if (launch.history && releases && forAll) launch.history->release(program, *address);

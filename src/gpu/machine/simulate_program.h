@@ -196,9 +196,9 @@ struct Cluster {
   AccessHistory touched; // global memory, by its warps and its TMA stores
   uint32_t stores = 0;   // of TMA, so far
   ucontext_t scheduler{};
-  uint64_t seen = 0;   // the launch's changes when it began to wait
-  bool looked = false; // a warp has just loaded memory that other clusters may change
-  bool paused = false; // it does not wait: other clusters run in between
+  uint64_t seen = 0;      // the launch's changes when it began to wait
+  bool hasPolled = false; // a warp has just loaded memory that other clusters may change
+  bool paused = false;    // it does not wait: other clusters run in between
 
   explicit Cluster(Launch &launch) : launch(launch) {}
   void start(std::array<int64_t, 3> first, int64_t number); // the position of its first block
@@ -374,7 +374,7 @@ public:
   int64_t readers() const { return int64_t(warps.size() + (warps.size() + 3) / 4); }
   void noteWrite(uint64_t address, int64_t size, int64_t agent, uint32_t epoch, int64_t lane, uint32_t op);
   uint32_t newCopy(uint32_t op);
-  std::string place(uint32_t op) const;
+  std::string locationOf(uint32_t op) const;
   std::string nameOf(uint32_t op) const;
   /// Executes one pending TMA instruction; false if there is none or it failed.
   bool runEngine();

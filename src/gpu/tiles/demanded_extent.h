@@ -1,7 +1,7 @@
 // pad-tiles pads the operands and the result of a dot to powers of two. Nothing reads the padded rows and columns of the result:
 //   %d = tt.dot %a, %b, %c {tt.valid_extent = [128, 152]} : tensor<128x64xf16> * tensor<64x256xf16> -> tensor<128x256xf32>
-// Padding costs nothing: wgmma uses N=152, TMA copies only as much of B as the instruction reads, the rest of B's buffer is free, and no
-// accumulator registers exist for padding. The padding of a tile may hold any value.
+// Padding costs nothing: wgmma uses N=152, and TMA copies only as much of B as the instruction reads. The rest of B's buffer is free, and
+// no accumulator registers exist for padding. The padding of a tile may hold any value.
 #pragma once
 
 #include "gpu/tiles/ttg.h"

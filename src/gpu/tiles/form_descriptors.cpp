@@ -371,8 +371,8 @@ private:
     return {};
   }
 
-  /// Verifies that a TMA store stays inside its tensor. An H100 clips a store past the end of a row to 16 bytes instead of to elements, and
-  /// a box that starts before the tensor is an illegal instruction. Loads have neither restriction.
+  /// Verifies that a TMA store stays inside its tensor. An H100 clips a store past the end of a row to 16 bytes instead of to elements. A
+  /// box that starts before the tensor is an illegal instruction. Loads have neither restriction.
   Result<void> checkStore(Indices &indices, const MapPlan &plan, Type tile) {
     int64_t bytes = cast<RankedTensorType>(tile).getElementTypeBitWidth() / 8;
     const MapDimension &inner = plan.dims.front();

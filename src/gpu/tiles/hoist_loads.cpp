@@ -5,8 +5,8 @@
 //                         yield %x + %old }                                    else { yield %x + %old }
 //           tt.store %p, %sum, %mask                                    tt.store %p, %sum, %mask
 // The branch waits for memory, and the load inside it would wait again while other programs wait for the lock. After hoisting both loads
-// are in flight together. The speculative load is safe: the store after the branch accesses the same addresses in any case, and up to it
-// the program does not wait for another program that would have to write them first.
+// are in flight together. The speculative load is safe: the store after the branch accesses the same addresses in any case. Up to that
+// store the program does not wait for another program, so no other program has to write them first.
 //
 // Case 2: the weights of a normalized row, which are loaded at their use:
 //   before: %x = tt.load; %mean = tt.reduce ...; %w = tt.load; tt.store       after: %x = tt.load; %w = tt.load; %mean = tt.reduce ...

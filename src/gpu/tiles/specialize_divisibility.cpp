@@ -1,6 +1,6 @@
 // Specializes a kernel on arguments that are multiples of 8, 4 or 2. Launches are specialized on multiples of 16 in any case. Smaller
-// divisors still widen accesses: rows of 1000 halves begin at multiples of 16 bytes, rows of 1002 at multiples of 4. If the divisibility of
-// an argument limits the width of an access, the kernel requests a version by a guard, on which it does not rely:
+// divisors still make accesses wider: rows of 1000 halves begin at multiples of 16 bytes, rows of 1002 at multiples of 4. If the
+// divisibility of an argument limits the width of an access, the kernel requests a version by a guard, on which it does not rely:
 //     requests: stride_am is not a multiple of 8
 // For a launch with the stride 1000 this guard fails, and the launch uses a version that relies on the opposite:
 //     failed: stride_am is not a multiple of 8      ->      %stride_am {tt.divisibility = 8}, relies on: stride_am is a multiple of 8

@@ -4,7 +4,7 @@
 //   after:  %i = tt.make_range {0, 64} + rank * 64          %x = tt.load %p : tensor<64x!tt.ptr<f32>>        with two CTAs
 //   before: %sum = tt.reduce %x                             after: %a, %b = ttg.read_cluster (tt.reduce %x);  %sum = %a + %b
 // A tile is sharded along a dimension, or replicated in every CTA. As for layouts (layout_plan.h), tiles linked by elementwise operations
-// and control flow form a class with one split, and rematerializable values are computed in each split that a user needs. A dot splits its
+// and control flow form a class with one split. Rematerializable values are computed in each split that a user needs. A dot splits its
 // rows. With too few rows it splits its columns, or K (split_k_in_cluster.h). The other operand is replicated.
 //
 // Other classes start split along the first dimension that is long enough, and change while that lowers the cost: every CTA repeats the

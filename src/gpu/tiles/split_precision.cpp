@@ -1,5 +1,5 @@
 // Emulates f32 dots by tf32 or bf16 tensor cores, which have 11 or 8 bits of mantissa. Each operand becomes a sum of such parts, and the
-// dot becomes several dots of the parts (Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores", 2022):
+// dot becomes several dots (Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores", 2022):
 //   before: tt.dot %a, %b, %c, inputPrecision = tf32x3 : f32
 //   after:  a = a0 + a1, b = b0 + b1 in tf32     %s = a1 b0 + a0 b1     dot(a0, b0, %c) + %s
 // bf16x3 does the same in bf16; bf16x6 has three parts of each operand. The omitted terms are smaller than the last bits of f32, or of the
