@@ -10,7 +10,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := true
 export PYTHONPATH := $(CURDIR)/$(BUILD)/python
 
-.PHONY: all setup demo test bench release docs asan tsan format clean help
+.PHONY: all setup demo check test bench release docs asan tsan coverage format clean help
 
 all: setup
 	@test -f $(BUILD)/build.ninja || cmake --preset dev -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON) >$(BUILD)/configure.log 2>&1 \
@@ -23,7 +23,11 @@ setup:
 demo: all
 	@$(PYTHON) -m tilewright examples/run_all.py
 
-# Closes with "N passed, N failed".
+# What to run after each change, in a few minutes: unit tests, lit with all error messages, and a fifth of tests/run, each case on one engine.
+check: all
+	@$(PYTHON) tools/run_tests.py --build $(BUILD) --only unit lit run --sample 20 $(TEST_FLAGS)
+
+# Closes with "N passed, N failed, N skipped".
 test: all
 	@$(PYTHON) tools/run_tests.py --build $(BUILD) $(TEST_FLAGS)
 
@@ -60,18 +64,26 @@ tsan: setup
 	@ninja -C $(BUILD)/tsan -j $(JOBS) threads_test engine_threads_test runtime_test
 	@ctest --test-dir $(BUILD)/tsan --output-on-failure -R 'threads_test|runtime_test'
 
+# How much of each folder the tests of `make check` execute, at least as much as tests/coverage.json says.
+coverage: setup
+	@cmake --preset coverage -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON)
+	@ninja -C $(BUILD)/coverage -j $(JOBS)
+	@$(PYTHON) tools/coverage.py --build $(BUILD)/coverage $(COVERAGE_FLAGS)
+
 format: setup
 	@git ls-files -co --exclude-standard -- '*.cpp' '*.h' | xargs -r clang-format-22 -i
 
 help:
 	@echo 'make            set the machine up, build the command and the Python package'
 	@echo 'make demo       run every example and print a table'
+	@echo 'make check      run a sample of the tests, in a few minutes'
 	@echo 'make test       run all tests              (TEST_FLAGS="--only unit lit")'
 	@echo 'make bench      compare with rivals         (BENCH_FLAGS="--only gemm" or "--sweep")'
 	@echo 'make release    build self-contained, print the sizes'
 	@echo 'make docs       build the site into build/site'
 	@echo 'make asan       build and test with the address and undefined-behaviour sanitizers'
 	@echo 'make tsan       build and test launches and compilation from eight threads with the thread sanitizer'
+	@echo 'make coverage   report what the tests of make check execute, by folder'
 	@echo 'make format     format the C++ sources'
 	@echo 'make clean      remove what was built'
 

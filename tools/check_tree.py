@@ -19,8 +19,8 @@ root = pathlib.Path(__file__).resolve().parent.parent
 LONGEST_FILE, LONGEST_FUNCTION = 800, 60
 ORDER = ["support", "syntax", "evaluate", "ir", "frontend", "cpu", "gpu/layout", "gpu/machine", "gpu/tiles", "gpu/schedule", "gpu/thread", "gpu", "codegen",
          "driver", "runtime/cuda", "runtime", "tune", "author", "api"]
-# Headers that folders on both sides of a border share: plain data, and declarations of passes.
-SHARED = {"gpu/artifact.h", "gpu/passes.h"}
+# Headers that earlier folders may include as well: declarations of passes.
+SHARED = {"gpu/passes.h"}
 MACHINE = re.compile(r"/(?:home|Users|work|root)/\w")
 
 
@@ -52,21 +52,30 @@ def includes(path, text):
             yield f"{inside}:{number}: {own} includes {match[1]}, which comes after it" if not crosses else f"{inside}:{number}: cpu and gpu do not see each other"
 
 
+# What opens a block that is not the body of a function.
+BLOCK = re.compile(r"(template\s*<.*>\s*)?(typedef |static |constexpr |const |inline )*(namespace|struct|class|enum|union|extern|if|for|while|switch|do|else|return|case|try|catch)\b|[}\[]")
+
+
 def functions(text):
-    """(first line, name, lines, comment) of each function whose definition starts in the first column or two further in."""
+    """(first line, name, lines, comment) of each function whose definition starts in the first column or two further in.
+
+    The signature may wrap: it goes back from the line that ends with "{" to the end of the statement or comment in front of it.
+    """
     lines = text.splitlines()
     for start, line in enumerate(lines):
-        indent = re.match(r"(  )?(?=[A-Za-z_])", line)
-        opens = line.endswith("{") and "(" in "".join(lines[max(0, start - 3):start + 1])
-        if not indent or not opens or re.match(r"\s*(namespace|struct|class|enum|union|extern|if|for|while|switch|do|else|return|case)\b", line) or "= {" in line or "=> {" in line:
-            continue
-        end = next((i for i in range(start + 1, len(lines)) if lines[i].startswith((indent[0] or "") + "}")), None)
-        if end is None:
+        if not line.endswith("{") or line.endswith("= {") or line.lstrip().startswith(("//", "#")):
             continue
         first = start
-        while first > 0 and lines[first - 1] and not lines[first - 1].lstrip().startswith(("//", "}", "#")) and not lines[first - 1].endswith((";", "{", ":")):
+        while first > 0 and (before := lines[first - 1].strip()) and not before.startswith(("//", "#")) and not before.endswith((";", "{", "}", ":", "*/")):
             first -= 1
-        name = re.search(r"([\w:~]+|operator\S+)\s*\(", " ".join(lines[first:start + 1]))
+        signature = " ".join(each.strip() for each in lines[first:start + 1])
+        indent = re.match(" *", lines[first])[0]
+        if len(indent) not in (0, 2) or "(" not in signature or signature.count("(") != signature.count(")") or BLOCK.match(signature):
+            continue  # an open parenthesis: a lambda that is an argument of a call
+        end = next((i for i in range(start + 1, len(lines)) if lines[i].startswith(indent + "}")), None)
+        if end is None:
+            continue
+        name = re.search(r"(operator\s*\S+?|[\w:~]+)\s*\(", signature)
         comment = first - 1
         while comment > 0 and lines[comment].lstrip().startswith("//"):
             comment -= 1
@@ -127,6 +136,7 @@ def circles():
 
 def main():
     problems, owners = list(circles()), {}
+    problems += [f"tools/check_tree.py: SHARED names {each}, which is not there" for each in sorted(SHARED) if not (root / "src" / each).exists()]
     for path in tracked():
         name = path.relative_to(root).as_posix()
         if path.suffix not in {".cpp", ".h", ".py", ".td", ".def", ".c", ".md", ".txt", ".cmake", ".test", ".mlir", ""} or name.startswith("benchmarks/results"):

@@ -178,15 +178,9 @@ static void warnOf(const std::set<std::tuple<std::string, int64_t, std::string>>
       throw nb::python_error();
 }
 
-/// Runs on the interpreter or the simulator; a null grid only compiles.
-nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *grid, llvm::ArrayRef<Argument> arguments,
-                          const LaunchOptions &options) {
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (isOnDevice(arguments[i]))
-      raise(PyExc_ValueError, "parameter '" + state.function->parameters[i].name + "': the tensor is on a GPU, and the " +
-                                  engineName(engineState().engine) + " engine runs on the CPU; move it with .cpu()");
-  std::optional<GpuTarget> target;
-  if (engineState().engine == Engine::simulate) target = gpuTargetOfText(engineState().target);
+/// What an interpreted kernel is kept by: its specialization, options and, for the simulator, its target.
+static std::string interpretedKey(const PyKernel::State &state, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options,
+                                  const std::optional<GpuTarget> &target) {
   SpecializationKey key;
   appendSpecializationKey(*state.function, arguments, key);
   std::string text(key.begin(), key.end());
@@ -197,34 +191,97 @@ nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *g
   if (target)
     text += target->name + " " + std::to_string(options.kernel.numWarps) + " " + std::to_string(options.kernel.numStages) + " " +
             std::to_string(options.kernel.numCtas);
-  auto &entry = state.interpreted[text];
-  if (!entry.first) {
-    Diagnostics diagnostics;
-    auto compiled = std::make_shared<PyCompiled>();
-    std::optional<std::vector<ArgumentSpec>> specs = specialize(*state.function, arguments, diagnostics);
-    if (!specs) raiseErrors(diagnostics, state.function.get());
-    compiled->specs = std::move(*specs);
-    compiled->function = state.function;
-    compiled->options = options.kernel;
-    compiled->options.breakpoints = !target;
-    compiled->simulated = target;
-    if (target) {
-      compiled->options.backend = "cuda";
-      compiled->options.capability = target->capability;
-    }
-    std::vector<UsedGlobal> used;
-    std::shared_ptr<InterpretedKernel> made;
-    {
-      Recorder recorder(used);
-      WithoutGil release;
-      Compiling compiling;
-      made = InterpretedKernel::create(compiled->request(), diagnostics);
-    }
-    showWarnings(diagnostics);
-    if (!made) raiseErrors(diagnostics, state.function.get());
-    storeUsed(state, used);
-    entry = {made, share(compiledObject(compiled, self))};
+  return text;
+}
+
+static std::pair<std::shared_ptr<InterpretedKernel>, Shared> compileInterpreted(nb::handle self, PyKernel::State &state,
+                                                                                llvm::ArrayRef<Argument> arguments,
+                                                                                const LaunchOptions &options,
+                                                                                const std::optional<GpuTarget> &target) {
+  Diagnostics diagnostics;
+  auto compiled = std::make_shared<PyCompiled>();
+  std::optional<std::vector<ArgumentSpec>> specs = specialize(*state.function, arguments, diagnostics);
+  if (!specs) raiseErrors(diagnostics, state.function.get());
+  compiled->specs = std::move(*specs);
+  compiled->function = state.function;
+  compiled->options = options.kernel;
+  compiled->options.breakpoints = !target;
+  compiled->simulated = target;
+  if (target) {
+    compiled->options.backend = "cuda";
+    compiled->options.capability = target->capability;
   }
+  std::vector<UsedGlobal> used;
+  std::shared_ptr<InterpretedKernel> made;
+  {
+    Recorder recorder(used);
+    WithoutGil release;
+    Compiling compiling;
+    made = InterpretedKernel::create(compiled->request(), diagnostics);
+  }
+  showWarnings(diagnostics);
+  if (!made) raiseErrors(diagnostics, state.function.get());
+  storeUsed(state, used);
+  return {made, share(compiledObject(compiled, self))};
+}
+
+/// Runs the programs of a grid; raises what a breakpoint, the kernel or the interpreter has raised.
+static void runPrograms(PyKernel::State &state, const InterpretedKernel &kernel, const Grid &grid, llvm::ArrayRef<Argument> arguments) {
+  Diagnostics diagnostics;
+  if (!programCount(grid, diagnostics) || !kernel.checkMemory(arguments, diagnostics)) raiseErrors(diagnostics, state.function.get());
+  std::string printed, problem;
+  bool checkBounds = engineState().checkBounds, interrupted = false;
+  std::exception_ptr raised;
+  auto onBreakpoint = [&](llvm::StringRef file, int64_t line, std::array<int64_t, 3> program, llvm::ArrayRef<InterpretLocal> locals) {
+    show(printed);
+    return stopAt(state.name, file, line, program, locals, raised);
+  };
+  std::set<std::tuple<std::string, int64_t, std::string>> noticed;
+  std::function<void(llvm::StringRef, int64_t, llvm::StringRef)> onWarning;
+  if (state.wantsInterpreter && !engineState().isChosen) // in place of upstream's interpreter, which computes with NumPy
+    onWarning = [&](llvm::StringRef file, int64_t line, llvm::StringRef text) { noticed.emplace(file.str(), line, text.str()); };
+  {
+    Interruptible here;
+    const std::atomic<bool> *stop = here.stop() ? here.stop() : &interpreterEnds();
+    WithoutGil release;
+    Compiling compiling;
+    engineState().gaveUp = false;
+    if (engineState().maxWork > 0) {
+      SanitizedRun run = kernel.sanitize(grid, arguments, engineState().maxWork);
+      problem = std::move(run.text);
+      engineState().gaveUp = run.outcome == SanitizedRun::unknown;
+    } else {
+      auto print = [&](llvm::StringRef text) { printed += text; };
+      problem = kernel.run(grid, arguments, {checkBounds, print, onBreakpoint, onWarning, stop});
+    }
+    interrupted = stop->load();
+  }
+  if (raised) std::rethrow_exception(raised);
+  warnOf(noticed, state);
+  bool tellsUnchecked = checkBounds && engineState().maxWork == 0;
+  for (const std::string &name : tellsUnchecked ? kernel.unchecked(arguments) : std::vector<std::string>()) {
+    std::string text = "the extent of '" + name + "' is not known: accesses through it are not checked";
+    if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) < 0) throw nb::python_error();
+  }
+  show(printed);
+  if (!problem.empty() && interrupted) diagnostics.error({}, Diag::interruptedLaunch, {state.function->name});
+  if (diagnostics.hasErrors()) raiseErrors(diagnostics, state.function.get());
+  if (problem.empty()) return;
+  static constinit PackageMember type("runtime.errors", "InterpreterError");
+  raise(type.ptr(), problem);
+}
+
+/// Runs on the interpreter or the simulator; a null grid only compiles.
+nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *grid, llvm::ArrayRef<Argument> arguments,
+                          const LaunchOptions &options) {
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (isOnDevice(arguments[i]))
+      raise(PyExc_ValueError, "parameter '" + state.function->parameters[i].name + "': the tensor is on a GPU, and the " +
+                                  engineName(engineState().engine) + " engine runs on the CPU; move it with .cpu()");
+  std::optional<GpuTarget> target;
+  if (engineState().engine == Engine::simulate) target = gpuTargetOfText(engineState().target);
+  auto &entry = state.interpreted[interpretedKey(state, arguments, options, target)];
+  if (!entry.first) entry = compileInterpreted(self, state, arguments, options, target);
   std::shared_ptr<InterpretedKernel> kernel = entry.first;
   Shared object = entry.second;
   if (grid && engineState().isCounting) {
@@ -236,51 +293,7 @@ nb::object runInterpreted(nb::handle self, PyKernel::State &state, const Grid *g
     }
     return nb::borrow(object.get());
   }
-  if (grid) {
-    Diagnostics diagnostics;
-    if (!programCount(*grid, diagnostics) || !kernel->checkMemory(arguments, diagnostics)) raiseErrors(diagnostics, state.function.get());
-    std::string printed, problem;
-    bool checkBounds = engineState().checkBounds, interrupted = false;
-    std::exception_ptr raised;
-    auto onBreakpoint = [&](llvm::StringRef file, int64_t line, std::array<int64_t, 3> program, llvm::ArrayRef<InterpretLocal> locals) {
-      show(printed);
-      return stopAt(state.name, file, line, program, locals, raised);
-    };
-    std::set<std::tuple<std::string, int64_t, std::string>> noticed;
-    std::function<void(llvm::StringRef, int64_t, llvm::StringRef)> onWarning;
-    if (state.wantsInterpreter && !engineState().isChosen) // in place of upstream's interpreter, which computes with NumPy
-      onWarning = [&](llvm::StringRef file, int64_t line, llvm::StringRef text) { noticed.emplace(file.str(), line, text.str()); };
-    {
-      Interruptible here;
-      const std::atomic<bool> *stop = here.stop() ? here.stop() : &interpreterEnds();
-      WithoutGil release;
-      Compiling compiling;
-      engineState().gaveUp = false;
-      if (engineState().maxWork > 0) {
-        SanitizedRun run = kernel->sanitize(*grid, arguments, engineState().maxWork);
-        problem = std::move(run.text);
-        engineState().gaveUp = run.outcome == SanitizedRun::unknown;
-      } else {
-        auto print = [&](llvm::StringRef text) { printed += text; };
-        problem = kernel->run(*grid, arguments, {checkBounds, print, onBreakpoint, onWarning, stop});
-      }
-      interrupted = stop->load();
-    }
-    if (raised) std::rethrow_exception(raised);
-    warnOf(noticed, state);
-    bool tellsUnchecked = checkBounds && engineState().maxWork == 0;
-    for (const std::string &name : tellsUnchecked ? kernel->unchecked(arguments) : std::vector<std::string>()) {
-      std::string text = "the extent of '" + name + "' is not known: accesses through it are not checked";
-      if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) < 0) throw nb::python_error();
-    }
-    show(printed);
-    if (!problem.empty() && interrupted) diagnostics.error({}, Diag::interruptedLaunch, {state.function->name});
-    if (diagnostics.hasErrors()) raiseErrors(diagnostics, state.function.get());
-    if (!problem.empty()) {
-      static constinit PackageMember type("runtime.errors", "InterpreterError");
-      raise(type.ptr(), problem);
-    }
-  }
+  if (grid) runPrograms(state, *kernel, *grid, arguments);
   return nb::borrow(object.get());
 }
 

@@ -9,20 +9,27 @@ namespace tilewright {
 
 namespace {
 
-/// [[fill]align][sign][#][0][width][,][.precision][type]
+/// [[fill]align][sign][#][0][width][grouping][.precision][type]
 struct FormatSpec {
-  char fill = ' ', align = 0, sign = '-', type = 0;
-  bool alternate = false, grouped = false;
+  llvm::StringRef fill = " "; // one character
+  char align = 0, sign = 0, grouping = 0, type = 0;
+  bool alternate = false;
   int64_t width = 0, precision = -1;
+
+  bool padsWithZeros() const { return fill == "0" && align == '='; }
 };
 
-std::optional<FormatSpec> parseSpec(llvm::StringRef text) {
+constexpr int64_t widest = 10000;
+
+std::optional<FormatSpec> parseSpec(llvm::StringRef text, bool isNumber) {
   constexpr llvm::StringLiteral aligns = "<>^=";
   FormatSpec spec;
-  if (text.size() > 1 && aligns.contains(text[1])) {
-    spec.fill = text[0];
-    spec.align = text[1];
-    text = text.drop_front(2);
+  llvm::StringRef first = text.empty() ? text : characters(text).front();
+  bool hasFill = text.size() > first.size() && aligns.contains(text[first.size()]);
+  if (hasFill) {
+    spec.fill = first;
+    spec.align = text[first.size()];
+    text = text.drop_front(first.size() + 1);
   } else if (!text.empty() && aligns.contains(text[0])) {
     spec.align = text[0];
     text = text.drop_front();
@@ -32,13 +39,15 @@ std::optional<FormatSpec> parseSpec(llvm::StringRef text) {
     text = text.drop_front();
   }
   spec.alternate = text.consume_front("#");
-  if (text.consume_front("0") && !spec.align) {
-    spec.fill = '0';
-    spec.align = '=';
+  if (!hasFill && text.consume_front("0")) {
+    spec.fill = "0";
+    if (!spec.align && isNumber) spec.align = '=';
   }
-  constexpr int64_t widest = 10000;
   text.consumeInteger(10, spec.width);
-  spec.grouped = text.consume_front(",") || text.consume_front("_");
+  if (!text.empty() && (text[0] == ',' || text[0] == '_')) {
+    spec.grouping = text[0];
+    text = text.drop_front();
+  }
   if (text.consume_front(".") && text.consumeInteger(10, spec.precision)) return std::nullopt;
   if (!text.empty()) {
     spec.type = text[0];
@@ -58,8 +67,8 @@ std::string inBase(Int value, int base, bool upper) {
   return text;
 }
 
-std::string printDouble(double value, int64_t precision, char type) {
-  std::string pattern = "%." + std::to_string(precision) + type;
+std::string printDouble(double value, int64_t precision, const char *flag, char type) {
+  std::string pattern = std::string("%") + flag + "." + std::to_string(precision) + type;
   int size = std::snprintf(nullptr, 0, pattern.c_str(), value);
   std::string text(static_cast<size_t>(size) + 1, '\0');
   std::snprintf(text.data(), text.size(), pattern.c_str(), value);
@@ -67,25 +76,45 @@ std::string printDouble(double value, int64_t precision, char type) {
   return text;
 }
 
-void group(std::string &digits) {
-  size_t end = digits.find_first_not_of("0123456789");
-  for (int64_t at = static_cast<int64_t>(std::min(end, digits.size())) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<size_t>(at), 1, ',');
+/// Separates groups of `size` digits. With fewer than `minimum` characters, zeros are added in front, in groups as well.
+std::string group(llvm::StringRef digits, char separator, size_t size, int64_t minimum) {
+  std::string reversed;
+  size_t left = digits.size(), inGroup = 0;
+  while (left > 0 || (!digits.empty() && static_cast<int64_t>(reversed.size()) < minimum)) {
+    if (inGroup == size) reversed += separator;
+    inGroup = inGroup == size ? 1 : inGroup + 1;
+    reversed += left > 0 ? digits[--left] : '0';
+  }
+  return {reversed.rbegin(), reversed.rend()};
 }
 
-std::string pad(std::string sign, std::string body, const FormatSpec &spec, char naturalAlign) {
-  int64_t missing = spec.width - static_cast<int64_t>(sign.size() + characters(body).size());
-  if (missing <= 0) return sign + body;
+/// `front` is a sign and a prefix such as 0x.
+std::string pad(const std::string &front, const std::string &body, const FormatSpec &spec, char naturalAlign) {
+  int64_t missing = spec.width - static_cast<int64_t>(characters(front).size() + characters(body).size());
+  if (missing <= 0) return front + body;
   char align = spec.align ? spec.align : naturalAlign;
-  auto fill = [&](int64_t count) { return std::string(static_cast<size_t>(count), spec.fill); };
-  if (align == '=') return sign + fill(missing) + body;
-  if (align == '<') return sign + body + fill(missing);
-  if (align == '^') return fill(missing / 2) + sign + body + fill(missing - missing / 2);
-  return fill(missing) + sign + body;
+  auto fill = [&](int64_t count) {
+    std::string text;
+    while (count-- > 0)
+      text += spec.fill;
+    return text;
+  };
+  if (align == '=') return front + fill(missing) + body;
+  if (align == '<') return front + body + fill(missing);
+  if (align == '^') return fill(missing / 2) + front + body + fill(missing - missing / 2);
+  return fill(missing) + front + body;
+}
+
+/// `rest` follows the digits and is not grouped: a fraction, an exponent.
+std::string padNumber(const std::string &front, llvm::StringRef digits, llvm::StringRef rest, const FormatSpec &spec) {
+  if (!spec.grouping) return pad(front, (digits + rest).str(), spec, '>');
+  size_t size = spec.type && llvm::StringRef("boxX").contains(spec.type) ? 4 : 3;
+  int64_t minimum = spec.padsWithZeros() ? spec.width - static_cast<int64_t>(front.size() + rest.size()) : 0;
+  return pad(front, group(digits, spec.grouping, size, minimum) + rest.str(), spec, '>');
 }
 
 std::string signOf(bool negative, const FormatSpec &spec) {
-  return negative ? "-" : spec.sign == '-' ? "" : std::string(1, spec.sign);
+  return negative ? "-" : spec.sign == '-' || !spec.sign ? "" : std::string(1, spec.sign);
 }
 
 std::string utf8(Int code) {
@@ -98,37 +127,116 @@ std::string utf8(Int code) {
 }
 
 std::optional<std::string> formatInt(Int value, const FormatSpec &spec) {
-  std::string body;
+  if (spec.precision >= 0) return std::nullopt;
+  if (spec.grouping && spec.type && !llvm::StringRef(spec.grouping == '_' ? "dboxX" : "d").contains(spec.type)) return std::nullopt;
+  std::string prefix = signOf(value < 0, spec);
+  if (spec.alternate && spec.type && llvm::StringRef("boxX").contains(spec.type)) prefix += {'0', spec.type};
   switch (spec.type) {
   case 0:
   case 'd':
-  case 'n': body = inBase(value, 10, false); break;
+  case 'n': return padNumber(prefix, inBase(value, 10, false), "", spec);
   case 'x':
-  case 'X': body = (spec.alternate ? "0x" : "") + inBase(value, 16, spec.type == 'X'); break;
-  case 'b': body = (spec.alternate ? "0b" : "") + inBase(value, 2, false); break;
-  case 'o': body = (spec.alternate ? "0o" : "") + inBase(value, 8, false); break;
-  case 'c': body = utf8(value); break;
+  case 'X': return padNumber(prefix, inBase(value, 16, spec.type == 'X'), "", spec);
+  case 'b': return padNumber(prefix, inBase(value, 2, false), "", spec);
+  case 'o': return padNumber(prefix, inBase(value, 8, false), "", spec);
+  case 'c':
+    return spec.sign || spec.alternate || value < 0 || value > 0x10ffff ? std::nullopt : std::optional(pad("", utf8(value), spec, '>'));
   default: return std::nullopt;
   }
-  if (spec.grouped) group(body);
-  return pad(signOf(value < 0, spec), body, spec, '>');
 }
 
-std::optional<std::string> formatDouble(double value, FormatSpec spec) {
-  bool negative = std::signbit(value) && !std::isnan(value);
-  double magnitude = std::fabs(value);
-  std::string body;
-  if (spec.type == 0 && spec.precision < 0) {
-    body = floatToString(magnitude);
-  } else if (spec.type == '%') {
-    body = printDouble(magnitude * 100, spec.precision < 0 ? 6 : spec.precision, 'f') + "%";
-  } else if (spec.type == 0 || llvm::StringRef("eEfFgG").contains(spec.type)) {
-    body = printDouble(magnitude, spec.precision < 0 ? 6 : spec.precision, spec.type ? spec.type : 'g');
-  } else {
-    return std::nullopt;
+/// The fewest digits that read back as the number, or `precision` of them: like `g`, but "2.0" and not "2".
+std::string plainDouble(double magnitude, int64_t precision, bool alternate) {
+  bool isShortest = precision < 0;
+  std::string text = floatToString(magnitude);
+  if (!isShortest) {
+    precision = std::max<int64_t>(precision, 1);
+    text = printDouble(magnitude, precision - 1, "", 'e');
+    int64_t exponent = std::atoi(text.c_str() + text.find('e') + 1);
+    if (exponent >= -4 && exponent < precision - 1) text = printDouble(magnitude, precision - 1 - exponent, "#", 'f');
   }
-  if (spec.grouped) group(body);
-  return pad(signOf(negative, spec), body, spec, '>');
+  llvm::StringRef mantissa = llvm::StringRef(text).take_front(text.find('e')), exponent = llvm::StringRef(text).drop_front(mantissa.size());
+  if (!isShortest && !alternate && mantissa.contains('.')) mantissa = mantissa.rtrim('0');
+  bool endsInPoint = mantissa.ends_with(".");
+  if (alternate || !endsInPoint) return (mantissa + (alternate && !mantissa.contains('.') ? "." : "") + exponent).str();
+  return exponent.empty() ? (mantissa + "0").str() : (mantissa.drop_back() + exponent).str();
+}
+
+std::optional<std::string> formatDouble(double value, const FormatSpec &spec) {
+  if (spec.type && !llvm::StringRef("eEfFgGn%").contains(spec.type)) return std::nullopt;
+  if (spec.grouping && spec.type == 'n') return std::nullopt;
+  double magnitude = std::fabs(value);
+  int64_t precision = spec.precision < 0 ? 6 : spec.precision;
+  const char *flag = spec.alternate && std::isfinite(value) ? "#" : "";
+  std::string body;
+  if (spec.type == 0 && std::isfinite(value))
+    body = plainDouble(magnitude, spec.precision, spec.alternate);
+  else if (spec.type == '%')
+    body = printDouble(magnitude * 100, precision, flag, 'f') + "%";
+  else
+    body = printDouble(magnitude, precision, flag, spec.type == 'n' || spec.type == 0 ? 'g' : spec.type);
+  size_t digits = std::min(body.find_first_not_of("0123456789"), body.size());
+  return padNumber(signOf(std::signbit(value) && !std::isnan(value), spec), llvm::StringRef(body).take_front(digits),
+                   llvm::StringRef(body).drop_front(digits), spec);
+}
+
+std::optional<std::string> formatString(llvm::StringRef text, const FormatSpec &spec) {
+  if ((spec.type && spec.type != 's') || spec.align == '=' || spec.sign || spec.alternate || spec.grouping) return std::nullopt;
+  std::vector<llvm::StringRef> all = characters(text);
+  if (spec.precision >= 0 && spec.precision < static_cast<int64_t>(all.size()))
+    text = text.take_front(static_cast<size_t>(all[static_cast<size_t>(spec.precision)].data() - text.data()));
+  return pad("", text.str(), spec, '<');
+}
+
+/// One conversion of the % operator, of `type`; `text` is what is between the % and it: [flags][width][.precision].
+std::optional<std::string> formatConversion(const Value &value, llvm::StringRef text, char type) {
+  FormatSpec spec;
+  bool isLeft = false, hasZeros = false;
+  for (; !text.empty() && llvm::StringRef("#0- +").contains(text[0]); text = text.drop_front()) {
+    spec.alternate |= text[0] == '#';
+    isLeft |= text[0] == '-';
+    hasZeros |= text[0] == '0';
+    if (text[0] == '+' || (text[0] == ' ' && !spec.sign)) spec.sign = text[0];
+  }
+  text.consumeInteger(10, spec.width);
+  if (text.consume_front(".") && text.consumeInteger(10, spec.precision)) spec.precision = 0;
+  if (!text.empty() || spec.width > widest || spec.precision > widest) return std::nullopt;
+  spec.align = isLeft ? '<' : '>';
+  std::optional<Int> integer = value.toInt();
+  if (type == 'r' || type == 's' || (type == 'c' && value.asString())) {
+    if (type == 'c' && characters(*value.asString()).size() != 1) return std::nullopt;
+    if (type == 'c') spec.precision = -1;
+    spec.sign = 0;
+    spec.alternate = false;
+    return formatString(type == 'r' ? value.repr() : strOf(value), spec);
+  }
+  if (type == 'c') {
+    spec = {.align = spec.align, .type = 'c', .width = spec.width};
+    return integer ? formatInt(*integer, spec) : std::nullopt;
+  }
+  if (hasZeros && !isLeft) {
+    spec.fill = "0";
+    spec.align = '=';
+  }
+  spec.type = type;
+  if (llvm::StringRef("eEfFgG").contains(type)) return value.toDouble() ? formatDouble(*value.toDouble(), spec) : std::nullopt;
+  bool isDecimal = type == 'd' || type == 'i' || type == 'u';
+  if (isDecimal) spec.type = 'd';
+  constexpr double limit = 1e38; // of Int
+  if (isDecimal && !integer && value.toDouble() && std::fabs(*value.toDouble()) < limit) integer = static_cast<Int>(*value.toDouble());
+  if (!integer) return std::nullopt;
+  // A precision asks for as many digits: zeros after the sign and the prefix.
+  if (int64_t digits = std::exchange(spec.precision, -1); digits >= 0) {
+    FormatSpec inner = spec;
+    inner.fill = "0";
+    inner.align = '=';
+    bool hasSign = *integer < 0 || spec.sign, hasPrefix = spec.alternate && !isDecimal;
+    inner.width = std::max(digits + hasSign + 2 * hasPrefix, spec.padsWithZeros() ? spec.width : 0);
+    spec.align = isLeft ? '<' : '>';
+    spec.fill = " ";
+    return pad("", *formatInt(*integer, inner), spec, '>');
+  }
+  return formatInt(*integer, spec);
 }
 
 } // namespace
@@ -141,15 +249,15 @@ std::string strOf(const Value &value) {
 
 std::optional<std::string> formatValue(const Value &value, llvm::StringRef text, SourceRange range, Diagnostics &diagnostics) {
   if (text.empty()) return strOf(value);
-  std::optional<FormatSpec> spec = parseSpec(text);
+  std::optional<FormatSpec> spec = parseSpec(text, !value.asString());
   std::optional<std::string> result;
-  if (spec && value.toInt() && !llvm::StringRef("eEfFgG%").contains(spec->type ? spec->type : ' '))
+  if (spec && value.asString())
+    result = formatString(*value.asString(), *spec);
+  else if (spec && value.toInt() && !llvm::StringRef("eEfFgG%").contains(spec->type ? spec->type : ' '))
     result = formatInt(*value.toInt(), *spec);
   else if (spec && value.toDouble())
     result = formatDouble(*value.toDouble(), *spec);
-  else if (spec && (spec->type == 0 || spec->type == 's'))
-    result = pad("", spec->precision >= 0 ? strOf(value).substr(0, static_cast<size_t>(spec->precision)) : strOf(value), *spec, '<');
-  if (!result) fail(diagnostics, range, Diag::badValue, {"'" + text.str() + "' is no format for " + value.describe()});
+  if (!result) fail(diagnostics, range, Diag::badValue, {"'" + text.str() + "' is not a format for " + value.describe()});
   return result;
 }
 
@@ -169,11 +277,9 @@ MaybeValue percentFormat(const std::string &text, const Value &values, SourceRan
       out += '%';
     } else {
       if (next >= args.size()) return fail(diagnostics, range, Diag::badValue, {"the text has more formats than there are values"});
-      char type = text[end];
-      std::string spec = text.substr(i + 1, end - i - 1);
-      Value value = type == 'r' ? Value::string(args[next].repr()) : type == 's' ? Value::string(strOf(args[next])) : args[next];
-      if (type != 'r' && type != 's') spec += type == 'i' || type == 'u' ? 'd' : type;
-      std::optional<std::string> piece = formatValue(value, spec, range, diagnostics);
+      std::string conversion = text.substr(i, end - i + 1);
+      std::optional<std::string> piece = formatConversion(args[next], llvm::StringRef(conversion).drop_front().drop_back(), text[end]);
+      if (!piece) fail(diagnostics, range, Diag::badValue, {"'" + conversion + "' is not a format for " + args[next].describe()});
       if (!piece || !spendBytes(static_cast<int64_t>(piece->size()))) return std::nullopt;
       out += *piece;
       ++next;

@@ -309,6 +309,41 @@ static Operand bindParameter(Semantics &ops, const ArgumentSpec &spec, llvm::Arr
   return result;
 }
 
+/// The value of each parameter; the last is a tuple of the remaining arguments if the kernel is variadic.
+static std::vector<Operand> bindParameters(Semantics &ops, llvm::ArrayRef<ArgumentSpec> args, llvm::ArrayRef<BlockArgument> arguments,
+                                           size_t parameters, bool variadic) {
+  std::vector<Operand> values;
+  for (size_t i = 0; i < args.size(); ++i) {
+    Operand value = bindParameter(ops, args[i], arguments);
+    if (variadic && i >= parameters - 1) {
+      if (values.size() < parameters) values.push_back(Operand::tuple({}));
+      values.back().items.push_back(std::move(value));
+    } else {
+      values.push_back(std::move(value));
+    }
+  }
+  if (variadic && values.size() < parameters) values.push_back(Operand::tuple({}));
+  return values;
+}
+
+/// The verifier sees what the checks of the front end have missed; its message becomes an error at `range`, not a crash later.
+static bool isValid(ModuleOp module, Semantics &ops, SourceRange range) {
+  std::string message;
+  {
+    ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+      if (message.empty()) {
+        message = diagnostic.str();
+        if (auto location = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
+          message += " (line " + std::to_string(location.getLine()) + ")";
+      }
+      return success();
+    });
+    if (succeeded(verify(module))) return true;
+  }
+  ops.failAt(range, Diag::invalidTiles, {message.empty() ? "no reason given" : message});
+  return false;
+}
+
 OwningOpRef<ModuleOp> emitTiles(MLIRContext &context, const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> args,
                                 const KernelOptions &options, Diagnostics &diagnostics) {
   Budget budget; // of all that is evaluated and emitted for this kernel
@@ -350,39 +385,13 @@ OwningOpRef<ModuleOp> emitTiles(MLIRContext &context, const JitFunction &kernel,
     if (divisibility[i] > 1) op.setArgAttr(i, tt::divisibilityName, emitter.ops.b.getI32IntegerAttr(static_cast<int32_t>(divisibility[i])));
   }
   llvm::SmallVector<BlockArgument> arguments(op.getBody().front().getArguments());
-  llvm::ArrayRef<BlockArgument> rest = arguments;
-  std::vector<Operand> values;
-  for (size_t i = 0; i < args.size(); ++i) {
-    Operand value = bindParameter(emitter.ops, args[i], rest);
-    if (variadic && i >= parameters.size() - 1) {
-      if (values.size() < parameters.size()) values.push_back(Operand::tuple({}));
-      values.back().items.push_back(std::move(value));
-    } else {
-      values.push_back(std::move(value));
-    }
-  }
-  if (variadic && values.size() < parameters.size()) values.push_back(Operand::tuple({}));
-  Maybe result = emitter.emitBody(op, std::move(values));
+  Maybe result = emitter.emitBody(op, bindParameters(emitter.ops, args, arguments, parameters.size(), variadic));
   if (!result) return {};
   if (!op.getFunctionType().getResults().empty() || !result->isNone()) {
     emitter.ops.failAt(kernel.decl->nameRange, Diag::kernelResult, {kernel.name, result->describe()});
     return {};
   }
-  // The verifier sees what the checks above have missed; its message becomes an error at the operation's place, not a crash later.
-  std::string message;
-  SourceRange place = kernel.decl->nameRange;
-  {
-    ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
-      if (message.empty()) {
-        message = diagnostic.str();
-        if (auto location = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
-          message += " (line " + std::to_string(location.getLine()) + ")";
-      }
-      return success();
-    });
-    if (succeeded(verify(*module))) return module;
-  }
-  emitter.ops.failAt(place, Diag::invalidTiles, {message.empty() ? "no reason given" : message});
+  if (isValid(*module, emitter.ops, kernel.decl->nameRange)) return module;
   return {};
 }
 

@@ -66,6 +66,17 @@ bool mismatch(const JitFunction::Parameter &parameter, const Argument &argument,
   return false;
 }
 
+/// A function, type, builtin or other callable is part of the kernel; other constants are an error.
+bool specializeConstant(const JitFunction::Parameter &parameter, const Argument &argument, ArgumentSpec &spec, Diagnostics &diagnostics) {
+  std::optional<Value> value = argument.value();
+  if (value->asFunction() || value->asType() || value->asBuiltin() || value->asCallable()) {
+    spec.constant = std::move(value);
+    return true;
+  }
+  diagnostics.error(parameter.range, Diag::unsupportedArgument, {parameter.name, argument.describe()});
+  return false;
+}
+
 bool specializeOne(const JitFunction::Parameter &parameter, const Argument &argument, const Declared &declared, ArgumentSpec &spec,
                    Diagnostics &diagnostics) {
   const Type *annotation = declared.annotation;
@@ -102,15 +113,7 @@ bool specializeOne(const JitFunction::Parameter &parameter, const Argument &argu
     spec.type = Type::descriptor(Type(argument.element()), argument.blockShape(), argument.descriptorMode());
     if (isMultipleOf16(argument, declared)) spec.divisibility = 16;
     return true;
-  case Argument::Kind::constant: {
-    std::optional<Value> value = argument.value();
-    if (value->asFunction() || value->asType() || value->asBuiltin() || value->asCallable()) {
-      spec.constant = std::move(value);
-      return true;
-    }
-    diagnostics.error(parameter.range, Diag::unsupportedArgument, {parameter.name, argument.describe()});
-    return false;
-  }
+  case Argument::Kind::constant: return specializeConstant(parameter, argument, spec, diagnostics);
   case Argument::Kind::tuple: {
     if (argument.members().empty()) {
       spec.constant = Value::tuple({});

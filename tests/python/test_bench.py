@@ -228,10 +228,10 @@ def results(path, kernel, reference, device="cpu"):
 def test_compare(tmp_path):
     times = 1 + 0.1 * np.random.default_rng(1).random(40)
     old = results(tmp_path / "old.json", times, times)
-    assert bench.compare(old, results(tmp_path / "new.json", times * 2, times))["verdict"] == "slower"
+    assert bench.compare(old, results(tmp_path / "new.json", times * 2, times))["result"] == "slower"
     # On a machine that is half as fast, the reference is slower, too.
     found = bench.compare(old, results(tmp_path / "new.json", times * 2, times * 2))
-    assert found["verdict"] == "same" and found["machine"] == pytest.approx(2) and found["ratio"] == pytest.approx(1)
+    assert found["result"] == "same" and found["machine"] == pytest.approx(2) and found["ratio"] == pytest.approx(1)
     with pytest.raises(KernelFileError, match="two machines"):
         bench.compare(old, results(tmp_path / "new.json", times, times, "another"))
     (tmp_path / "new.json").write_text("{}")
@@ -258,7 +258,7 @@ def test_command(product, tmp_path):
     assert measured.stdout.startswith("kernel ") and "of what" in measured.stdout
     xml.etree.ElementTree.parse(picture)
     compared = subprocess.run([*call, "--compare", str(one), str(one), "--json"], capture_output=True, text=True)
-    assert compared.returncode == 0 and json.loads(compared.stdout)["verdict"] == "same"
+    assert compared.returncode == 0 and json.loads(compared.stdout)["result"] == "same"
     for wrong, message in ((["--compare", str(one)], "--compare wants two files"), ([str(product), str(product)], "bench wants one FILE"),
                            ([str(product), "--repeat", "0"], "--repeat")):
         done = subprocess.run([*call, *wrong], capture_output=True, text=True)

@@ -45,7 +45,7 @@ def test_room_for_two_blocks():
     tensors = ["dx_ptr", "dy_ptr", "dw_ptr", "db_ptr", "x_ptr", "weight_ptr"]
     types = [*(f"{name}=*fp16:16" for name in tensors), "mean_ptr=*fp32:16", "rstd_ptr=*fp32:16", "lock_ptr=*i32:16", "row_stride=i32:16",
              "n_cols=i32:16", "GROUPS=96", "BLOCK_SIZE=8192"]
-    said = subprocess.run([COMMAND, "explain", ROOT / "tests" / "gpu" / "card" / "model_kernels.py", "--kernel",
+    said = subprocess.run([COMMAND, "explain", ROOT / "tests" / "gpu" / "device" / "model_kernels.py", "--kernel",
                            "norm_backward_locked_kernel", "--num-warps", "8", "--signature", ",".join(types)], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True).stdout
     registers = re.search(r"registers +(\d+) a thread, no spills", said)

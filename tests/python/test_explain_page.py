@@ -148,12 +148,12 @@ def test_a_browser_shows_a_line_in_every_stage(browse, tmp_path):
     shown = browse(page, f"stages&{dot}")
     assert f"Line {dot} in every stage" in shown and "wgmma.mma_async" in shown and "ttg.wgmma" in shown
     assert f'class="line linked pinned lit" data-line="{dot}"' in shown
-    assert '<div class="tab" id="facts-tab" hidden="">' in shown and '<div class="tab" id="stages-tab">' in shown
+    assert '<div class="tab" id="remarks-tab" hidden="">' in shown and '<div class="tab" id="stages-tab">' in shown
     assert shown.count("<rect") > 64 * 64  # layouts and the timeline
 
 
 def test_a_browser_shows_the_facts_of_a_processor(browse, tmp_path):
-    shown = browse(made_page(tmp_path, "cpu:avx2"), "facts")
+    shown = browse(made_page(tmp_path, "cpu:avx2"), "remarks")
     assert "128x64 f16 from a_ptr: 8 at a time (16 bytes), contiguous along dimension 1" in shown
     assert 'data-tab="layouts"' not in shown and 'data-tab="stages"' in shown
 
@@ -183,7 +183,7 @@ def test_a_browser_shows_the_source_in_colors(browse, tmp_path):
                 self.lines[-1] += data
                 self.kinds[-1].append((self.spans[-1], data))
 
-    shown = browse(made_page(tmp_path, "cpu:avx2"), "facts")
+    shown = browse(made_page(tmp_path, "cpu:avx2"), "remarks")
     page = Lines(shown[shown.index('id="source"'):shown.index('id="everywhere"')])
     source = MATMUL.read_text().rstrip().split("\n")
     assert [line.rstrip() for line in page.lines] == [line.rstrip() for line in source]

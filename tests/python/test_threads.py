@@ -138,6 +138,7 @@ def test_a_none_argument_is_neither_reset_nor_restored():
 
 @triton.jit
 def wait_kernel(flag_ptr, out_ptr):
+    tl.atomic_add(out_ptr + 1, 1)  # it runs
     while tl.load(flag_ptr, volatile=True) == 0:
         pass
     tl.store(out_ptr, 1)
@@ -149,11 +150,10 @@ import numpy as np
 sys.path.insert(0, sys.argv[1])
 from test_threads import wait_kernel
 
-flag, out, seen = np.zeros(1, np.int32), np.zeros(1, np.int32), []
-wait_kernel[(1,)](np.ones(1, np.int32), out)  # compiled
-out[0] = 0
+flag, out, seen = np.zeros(1, np.int32), np.zeros(2, np.int32), []
 def store():
-    time.sleep(0.2)
+    while out[1] == 0:
+        time.sleep(0.001)
     seen.append(int(out[0]))
     flag[0] = 1
 thread = threading.Thread(target=store)

@@ -3,12 +3,44 @@ float64 gives the expected results.
 
     TRITON_DEBUG=1 make test TEST_FLAGS="--only run"             each kernel with its assertions, and with checks for overflow
     TILEWRIGHT_DEBUG_INFO=1 make test TEST_FLAGS="--only run"    each kernel with the lines and variables for debuggers
+
+With `--sample 20`, as in `make check`, a fifth of the cases of each file runs, each case on one engine.
 """
+
+import collections
+import itertools
 
 import gpu_device
 import pytest
 
 import tilewright
+
+
+def pytest_addoption(parser):
+    parser.addoption("--sample", type=int, metavar="PERCENT", help="run this part of each file's cases, and each of them on one engine")
+
+
+def sample(items, percent):
+    """The same items at each call: cases at equal distances, at least one of each file, and the engines alternate."""
+    files = collections.defaultdict(lambda: collections.defaultdict(dict))
+    for item in items:
+        function, _, values = item.nodeid.rstrip("]").partition("[")
+        engine = item.callspec.params.get("engine") if values else None
+        files[item.path][function, *(value for value in values.split("-") if value != engine)][engine] = item
+    engines = itertools.count()
+    for cases in files.values():
+        cases = list(cases.values())
+        count = -(-len(cases) * percent // 100)
+        for i in range(count):
+            case = list(cases[i * len(cases) // count].values())
+            yield case[next(engines) % len(case)]
+
+
+def pytest_collection_modifyitems(config, items):
+    if percent := config.getoption("--sample"):
+        kept = list(sample(items, percent))
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        items[:] = kept
 
 
 def pytest_configure(config):

@@ -265,14 +265,8 @@ static bool isBlocking() {
   return blocking;
 }
 
-bool GpuKernel::launch(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64_t> slots, const GpuLaunch &launch,
-                       Diagnostics &diagnostics) const {
-  const Loaded *where = loaded(launch.device, diagnostics);
-  if (!where) return false;
-  if (slots.size() != code.slots.size()) {
-    diagnostics.error({}, Diag::slotMismatch, {code.entry, std::to_string(code.slots.size()), std::to_string(slots.size())});
-    return false;
-  }
+/// The sizes of a launch; nothing after an error.
+static std::optional<LaunchConfig> configOf(const GpuArtifact &code, const std::array<int64_t, 3> &grid, Diagnostics &diagnostics) {
   int64_t extents[] = {grid[0] * code.ctas, grid[1], grid[2]};
   constexpr int64_t limits[] = {INT32_MAX, 65535, 65535};
   LaunchConfig config{};
@@ -281,17 +275,19 @@ bool GpuKernel::launch(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64
       diagnostics.error({}, Diag::badGrid,
                         {"extent " + std::to_string(i) + " of the grid is " + std::to_string(grid[i]) + ", and a GPU takes up to " +
                          std::to_string(limits[i] / (i == 0 ? code.ctas : 1))});
-      return false;
+      return std::nullopt;
     }
     config.grid[i] = static_cast<uint32_t>(extents[i]);
     config.block[i] = i == 0 ? static_cast<uint32_t>(32 * code.warps) : 1;
   }
   config.sharedBytes = static_cast<uint32_t>(code.sharedBytes);
-  config.stream = launch.stream;
-  LaunchAttribute attributes[3];
-  config.attributes = attributes;
+  return config;
+}
+
+/// Adds the attributes of a launch, at most three, for which `config` has room.
+static void addAttributes(LaunchConfig &config, const GpuArtifact &code, const GpuLaunch &launch) {
   auto add = [&](LaunchAttribute::Id id) -> LaunchAttribute & {
-    LaunchAttribute &attribute = attributes[config.attributeCount++];
+    LaunchAttribute &attribute = config.attributes[config.attributeCount++];
     attribute.id = id;
     attribute.value.flag = 1;
     return attribute;
@@ -303,6 +299,23 @@ bool GpuKernel::launch(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64
   }
   if (launch.cooperative) add(LaunchAttribute::cooperative);
   if (launch.programmaticLaunch) add(LaunchAttribute::programmaticSerialization);
+}
+
+bool GpuKernel::launch(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64_t> slots, const GpuLaunch &launch,
+                       Diagnostics &diagnostics) const {
+  const Loaded *where = loaded(launch.device, diagnostics);
+  if (!where) return false;
+  if (slots.size() != code.slots.size()) {
+    diagnostics.error({}, Diag::slotMismatch, {code.entry, std::to_string(code.slots.size()), std::to_string(slots.size())});
+    return false;
+  }
+  std::optional<LaunchConfig> sizes = configOf(code, grid, diagnostics);
+  if (!sizes) return false;
+  LaunchConfig config = *sizes;
+  config.stream = launch.stream;
+  LaunchAttribute attributes[3];
+  config.attributes = attributes;
+  addAttributes(config, code, launch);
 
   llvm::SmallVector<TensorMap, 6> maps(code.maps.size());
   if (!maps.empty() && !encodeMaps(*where, slots, maps.data(), diagnostics)) return false;
