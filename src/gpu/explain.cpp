@@ -1,10 +1,10 @@
-// See the header. An example of what is said:
+// Collects the remarks of `explain`. Example:
 //     matmul.py:60  a = tl.load(a_ptrs, mask=...)
-//         128x64 f16 from a_ptr by TMA: dims {K, M}, strides {stride_am}, box {64, 128}, swizzle 128; in a ring of 4
+//         128x64 f16 from a_ptr by TMA: dims {K, M}, strides {stride_am}, box {64, 128}, swizzle 128, in 4 stages
 //     L2  128x256, 128 registers a thread for f32: accumulator of wgmma m64n256k16
-// What passes have decided stands in the module: in types, in operations, and where neither says why, in attributes (`ttg.dot_choice`,
-// `ttg.access`, `ttg.loop_schedule` and others, ttg.td). Nothing is decided here a second time. Facts become text at once, where the
-// operations that they are about still exist; only what is grouped later stays a structure.
+// The decisions of passes are in the module: in types, in operations and, for their reasons, in attributes (`ttg.dot_choice`, `ttg.access`,
+// `ttg.loop_schedule` and others, ttg.td). This file decides nothing again. It turns each decision into text while its operation exists;
+// only what is grouped later stays a structure.
 #include "gpu/explain.h"
 
 #include "gpu/schedule/dequantize_partition.h"
@@ -67,7 +67,7 @@ int64_t bitsOf(Type element) {
 std::string shapeOfBits(const Layout &layout) {
   std::string text;
   int64_t copies = 1;
-  const char *names[] = {"registers", "lanes", "warps", "blocks"};
+  const char *names[] = {"registers", "lanes", "warps", "CTAs"};
   for (Axis axis : allAxes) {
     Dims moved(layout.shape.size(), 1);
     bool mixed = false;
@@ -85,19 +85,19 @@ std::string shapeOfBits(const Layout &layout) {
              : mixed       ? "across dimensions"
                            : extents(moved));
   }
-  if (copies > 1) text += ", each element held " + std::to_string(copies) + " times";
+  if (copies > 1) text += ", each element is held " + std::to_string(copies) + " times";
   return text;
 }
 
 std::string swizzleText(const SharedLayout &shared) {
   std::optional<TileSwizzle> swizzle = spanOf(shared);
-  if (!swizzle) return "16-byte chunks permuted";
-  if (swizzle->spanBytes == 0) return "in plain order";
+  if (!swizzle) return "16-byte chunks swizzled";
+  if (swizzle->spanBytes == 0) return "not swizzled";
   return "swizzle " + std::to_string(swizzle->spanBytes) +
          (swizzle->order[0] + 1 == int64_t(shared.shape.size()) ? "" : ", dimension " + std::to_string(swizzle->order[0]) + " contiguous");
 }
 
-/// As many columns as fit.
+/// Returns the picture with as many columns as fit in the explanation's width.
 std::string fittedPicture(const Layout &layout, int64_t rows) {
   for (int64_t columns = 16; columns > 1; columns /= 2) {
     std::string text = picture(layout, rows, columns);
@@ -123,14 +123,14 @@ struct TileUse {
 struct TileLayout {
   Layout layout;
   std::vector<TileUse> uses;
-  bool worth = false;          // more than addresses and masks live in it
-  bool held = false;           // in registers, in the end: what the copy engine moves is not
-  bool late = false;           // comes up when buffers are chosen
+  bool worth = false;          // holds more than addresses and masks
+  bool held = false;           // finally in registers: a tile that TMA copies is not
+  bool late = false;           // first found after buffers are chosen
   int64_t bits = 0;            // of the widest elements
-  ttg::ChoiceAttr choice = {}; // of the class that it costs most; null: it follows from others
+  ttg::ChoiceAttr choice = {}; // of the most expensive class with this layout; null: no class has it
 };
 
-/// A fact about an operation, which is found again, in later steps, by its location.
+/// A remark about an operation. Later steps find the operation again by its location.
 struct FoundRemark {
   Location location;
   SourceLine where;
@@ -149,11 +149,11 @@ struct Explainer::Impl {
   std::vector<std::pair<Layout, std::string>> families;
   std::vector<Timeline> timelines;
   std::vector<AccessWaste> waste;
-  std::map<std::pair<SourceLine, std::string>, std::string> steps; // of the pointers of a line to an argument
+  std::map<std::pair<SourceLine, std::string>, std::string> steps; // strides of the pointers of a line to an argument
   std::vector<FoundRemark> accesses, dots, reductions, loops, conversions, buffers;
   mutable SourceText source;
 
-  SourceLine place(Location location) const { return sourceLineOf(location, file); }
+  SourceLine lineOf(Location location) const { return sourceLineOf(location, file); }
 
   size_t layoutIndex(const Layout &layout) {
     for (size_t i = 0; i < tiles.size(); ++i)
@@ -164,7 +164,7 @@ struct Explainer::Impl {
   std::string layoutName(const Layout &layout) { return "L" + std::to_string(layoutIndex(layout) + 1); }
   TileLayout &layoutOf(Type tile) { return tiles[layoutIndex(ttg::layoutOf(tile))]; }
 
-  /// The kernel's argument that a pointer is made from.
+  /// Returns the name of the kernel's argument that a pointer is derived from.
   static std::string baseOf(Value pointer) {
     BlockArgument base = address::baseArgument(pointer);
     return base ? address::nameOf(base) : "memory";
@@ -177,18 +177,18 @@ struct Explainer::Impl {
     if (!tile || !ttg::hasLayout(type)) return;
     TileLayout &entry = layoutOf(type);
     entry.worth |= worth;
-    bool isAddress = isa<tt::PointerType>(tile.getElementType()); // made where it is used
+    bool isAddress = isa<tt::PointerType>(tile.getElementType()); // computed at its use
     if (!isAddress) entry.bits = std::max(entry.bits, bitsOf(tile.getElementType()));
-    entry.uses.push_back({place(op->getLoc()), what.starts_with("descriptor_load") ? "load" : what.str(), textOf(tile.getElementType())});
+    entry.uses.push_back({lineOf(op->getLoc()), what.starts_with("descriptor_load") ? "load" : what.str(), textOf(tile.getElementType())});
   }
 
-  /// Numbers in the order of the source, which is not that of the operations any more.
+  /// Numbers the layouts in source order, which differs from the order of the operations.
   void nameLayouts(tt::FuncOp kernel) {
     std::map<SourceLine, std::vector<Layout>> found;
     kernel.walk([&](Operation *op) {
       for (Value result : op->getResults())
         if (ttg::hasLayout(result.getType()) && !isPlumbing(op->getName().stripDialect()))
-          found[place(op->getLoc())].push_back(ttg::layoutOf(result.getType()));
+          found[lineOf(op->getLoc())].push_back(ttg::layoutOf(result.getType()));
     });
     for (const auto &[where, layouts] : found)
       if (where.line)
@@ -226,52 +226,52 @@ struct Explainer::Impl {
         if (tile.layout == choice.getLayout().layout() && (!tile.choice || tile.choice.getCost() < choice.getCost())) tile.choice = choice;
   }
 
-  /// How the blocks of a program share the tile of an operation; "" where there is one block.
+  /// Returns how the CTAs of a cluster split the tile of an operation; "" for one CTA.
   static std::string splitText(Operation *op) {
     auto split = op->getAttrOfType<IntegerAttr>(ttg::ctaSplitName);
     if (!split) return "";
     bool isForAll = op->hasAttr(ttg::multicastName);
-    if (op->hasAttr(ttg::splitKName)) return "; each block multiplies a part of K, and they add up behind the loop";
+    if (op->hasAttr(ttg::splitKName)) return "; each CTA computes a part of K, and the CTAs add their sums after the loop";
     if (split.getInt() < 0)
-      return isForAll ? "; every block has all of it: each copies a part of it for all" : "; every block has all of it";
-    return "; a block's part along dimension " + std::to_string(split.getInt());
+      return isForAll ? "; replicated in every CTA: each loads a part and multicasts it" : "; replicated in every CTA";
+    return "; split across CTAs along dimension " + std::to_string(split.getInt());
   }
 
-  /// While addresses have no layouts yet.
+  /// Records the strides of accesses, while the addresses have no layouts yet.
   void seeAddresses(tt::FuncOp kernel) {
     file = sourceFileOf(kernel);
     kernel.walk([&](Operation *op) {
       if (!isa<tt::LoadOp, tt::StoreOp>(op)) return;
       Value pointer = op->getOperand(0);
-      if (std::string text = stepsText(kernel, pointer); !text.empty()) steps[{place(op->getLoc()), baseOf(pointer)}] = text;
+      if (std::string text = stepsText(kernel, pointer); !text.empty()) steps[{lineOf(op->getLoc()), baseOf(pointer)}] = text;
     });
   }
 
   void visitDot(tt::DotOp dot) {
-    auto product = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
+    auto choice = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
     Type a = dot.getA().getType(), b = dot.getB().getType();
     int64_t step = 256 / bitsOf(getElementTypeOrSelf(a));
-    std::string held = product.getAInRegisters() ? "A in registers, B in shared memory" : "A and B in shared memory", family, how;
-    switch (product.getKind()) {
+    std::string held = choice.getAInRegisters() ? "A in registers, B in shared memory" : "A and B in shared memory", family, how;
+    switch (choice.getKind()) {
     case ttg::MmaKind::wgmma:
-      family = "wgmma m64n" + std::to_string(std::min(product.getColumns(), mmaExtent(dot)[1])) + "k" + std::to_string(step);
+      family = "wgmma m64n" + std::to_string(std::min(choice.getColumns(), mmaExtent(dot)[1])) + "k" + std::to_string(step);
       how = family + ", " + held;
-      if (product.getAInRegisters()) families.push_back({ttg::layoutOf(a), "operand A of " + family});
+      if (choice.getAInRegisters()) families.push_back({ttg::layoutOf(a), "operand A of " + family});
       break;
     case ttg::MmaKind::mma:
       family = "mma.sync m16n8k" + std::to_string(step);
-      how = family + ", A and B in registers; no wgmma: " + product.getReason().str();
+      how = family + ", A and B in registers; no wgmma: " + choice.getReason().str();
       families.push_back({ttg::layoutOf(a), "operand A of " + family});
       families.push_back({ttg::layoutOf(b), "operand B of " + family});
       break;
     case ttg::MmaKind::fma:
-      family = "multiply and add";
-      how = "multiplications and additions, " + held + "; no tensor cores: " + product.getReason().str();
+      family = "multiply-add";
+      how = "multiply-add instructions, " + held + "; no tensor cores: " + choice.getReason().str();
       break;
     }
-    bool threads = product.getKind() == ttg::MmaKind::fma;
+    bool threads = choice.getKind() == ttg::MmaKind::fma;
     families.push_back({ttg::layoutOf(dot.getType()), (threads ? "result of " : "accumulator of ") + family});
-    dots.push_back({dot.getLoc(), place(dot.getLoc()),
+    dots.push_back({dot.getLoc(), lineOf(dot.getLoc()),
                     tileText(a) + " * " + tileText(b) + " -> " + tileText(dot.getType()) + ": " + how + splitText(dot)});
   }
 
@@ -282,16 +282,16 @@ struct Explainer::Impl {
     std::optional<ReductionPlan> plan = reductionPlan(layout, dim);
     std::string text = tileText(tile) + " in " + layoutName(layout) + " along dimension " + std::to_string(dim) + ": ";
     if (!plan) {
-      text += "in another layout, by way of shared memory";
+      text += "after a conversion to another layout";
     } else {
       int64_t results = layout.registersPerThread() >> std::popcount(plan->registerMask), steps = std::popcount(plan->laneMask);
       results *= static_cast<int64_t>(reduce.getSrcs().size());
-      text +=
-          countText(int64_t(1) << std::popcount(plan->registerMask), "element") + " in the thread, " +
-          (steps ? countText(results * steps, "shuffle") + " of " + countText(steps, "step") : "no shuffles") + ", " +
-          (plan->warpMask ? std::to_string(int64_t(1) << std::popcount(plan->warpMask)) + " warps meet in shared memory" : "no other warp");
+      text += countText(int64_t(1) << std::popcount(plan->registerMask), "element") + " in each thread, " +
+              (steps ? countText(results * steps, "shuffle") + " in " + countText(steps, "step") : "no shuffles") + ", " +
+              (plan->warpMask ? std::to_string(int64_t(1) << std::popcount(plan->warpMask)) + " warps exchange through shared memory"
+                              : "within one warp");
     }
-    reductions.push_back({reduce.getLoc(), place(reduce.getLoc()), text + splitText(reduce)});
+    reductions.push_back({reduce.getLoc(), lineOf(reduce.getLoc()), text + splitText(reduce)});
   }
 
   void seeAccess(Operation *op) {
@@ -308,17 +308,17 @@ struct Explainer::Impl {
     auto tile = dyn_cast<RankedTensorType>(type);
     if (!tile) return; // a scalar
     std::string text = tileText(type) + verb;
-    if (pointer) { // else the map is not complete yet
+    if (pointer) { // a descriptor's map is not complete yet
       size_t before = waste.size();
       text += baseOf(pointer) + accessText(op, pointer.getType(), bitsOf(tile.getElementType()) / 8) + splitText(op);
-      auto found = steps.find({place(op->getLoc()), baseOf(pointer)});
+      auto found = steps.find({lineOf(op->getLoc()), baseOf(pointer)});
       if (waste.size() > before && found != steps.end()) text += "; " + found->second;
     }
     if (auto reason = op->getAttrOfType<StringAttr>(ttg::noDescriptorName)) text += "; no tensor map: " + reason.str();
-    accesses.push_back({op->getLoc(), place(op->getLoc()), text});
+    accesses.push_back({op->getLoc(), lineOf(op->getLoc()), text});
   }
 
-  /// " in L7: 4 accesses of 16 bytes a thread; a warp's takes 512 bytes from 16 sectors of 32 bytes, coalesced".
+  /// Returns " in L7: 4 accesses of 16 bytes a thread; each access of a warp takes 512 bytes from 16 sectors of 32 bytes, coalesced".
   std::string accessText(Operation *op, Type pointers, int64_t elementBytes) {
     Layout layout = ttg::layoutOf(pointers);
     auto vector = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
@@ -326,13 +326,13 @@ struct Explainer::Impl {
     int64_t each = vector ? vector.getInt() : 1, lanes = 32 >> std::popcount(layout.freeMask(Axis::lane));
     int64_t bytes = each * elementBytes * lanes, needed = std::max<int64_t>(1, bytes / 32);
     if (access.getSectors() > needed)
-      waste.push_back({place(op->getLoc()), static_cast<double>(access.getSectors()) / static_cast<double>(needed)});
+      waste.push_back({lineOf(op->getLoc()), static_cast<double>(access.getSectors()) / static_cast<double>(needed)});
     return " in " + layoutName(layout) + ": " + countText(layout.registersPerThread() / each, "access", "accesses") + " of " +
-           countText(each * elementBytes, "byte") + " a thread; a warp's takes " + countText(bytes, "byte") + " from " +
+           countText(each * elementBytes, "byte") + " a thread; each access of a warp takes " + countText(bytes, "byte") + " from " +
            countText(access.getSectors(), "sector") + " of 32 bytes" +
-           (access.getSectors() > needed ? ", not coalesced (" + std::to_string(needed) + " would do)" : ", coalesced") +
-           (op->hasAttr(ttg::unalignedName) ? ", by the aligned words around them, shifted: rows start anywhere" : "") +
-           (access.getNarrowed() ? "; wider ones would need a mask that neighbours share" : "");
+           (access.getSectors() > needed ? ", not coalesced (" + std::to_string(needed) + " would suffice)" : ", coalesced") +
+           (op->hasAttr(ttg::unalignedName) ? ", as aligned words that threads shift, because rows are unaligned" : "") +
+           (access.getNarrowed() ? "; a wider access would need one mask value for all its elements" : "");
   }
 
   //===-------------------------------------------------------------------------------------------- after allocate-shared
@@ -373,18 +373,17 @@ struct Explainer::Impl {
     heading = name + " for cuda:" + config.getTarget().str() + ": " + countText(config.getWarps(), "warp") + ", num_stages " +
               std::to_string(stagesWanted);
     if (auto asked = kernel->getAttrOfType<IntegerAttr>(ttg::requestedWarpsName))
-      heading += "; accumulators do not fit into the registers of the " + countText(asked.getInt(), "warp") + " asked for";
+      heading += "; raised from " + countText(asked.getInt(), "warp") + ", whose registers cannot hold the accumulators";
     if (auto why = kernel->getAttrOfType<StringAttr>(ttg::moreCtasName)) heading += "; " + why.str();
     if (kernel->hasAttr(ttg::dequantizePartitionName))
-      heading += "; one more warp starts the copies of a loop, 4 more widen the second operand of its product";
+      heading += "; one extra warp starts the copies of a loop, 4 extra warps dequantize the second operand of its dot";
     else if (kernel->hasAttr(ttg::warpSpecializedName))
-      heading += "; one more warp starts the copies of the loops, the others only multiply and compute";
-    if (auto why = kernel->getAttrOfType<StringAttr>(ttg::notWarpSpecializedName))
-      heading += "; no warp of its own for copies: " + why.str();
-    llvm::SmallPtrSet<const void *, 16> told; // the start of a ring and its loop have the same locations
+      heading += "; one extra warp starts the copies of the loops (warp specialization)";
+    if (auto why = kernel->getAttrOfType<StringAttr>(ttg::notWarpSpecializedName)) heading += "; no warp specialization: " + why.str();
+    llvm::SmallPtrSet<const void *, 16> reported; // a loop and its prologue of copies have the same location
     auto add = [&](Operation *op, const std::string &text) {
-      if (!told.insert(op->getLoc().getAsOpaquePointer()).second) return;
-      for (FoundRemark &remark : accesses) // several, where a loop was unrolled
+      if (!reported.insert(op->getLoc().getAsOpaquePointer()).second) return;
+      for (FoundRemark &remark : accesses) // several, if a loop was unrolled
         if (remark.location == op->getLoc()) remark.text += text;
     };
     inMachine = true;
@@ -412,24 +411,24 @@ struct Explainer::Impl {
     });
   }
 
-  /// A first operand that stays in registers because another warpgroup widens the second one.
+  /// Updates the remark of a dot whose first operand stays in registers, because a dequantize partition writes the second one.
   void seeOperand(ttg::WgmmaOp op) {
     static constexpr llvm::StringLiteral before = "A and B in shared memory";
     if (!isa<RankedTensorType>(op.getA().getType())) return;
     for (FoundRemark &remark : dots)
       if (size_t at = remark.text.find(before); remark.location == op->getLoc() && at != std::string::npos)
-        remark.text.replace(at, before.size(), "A widened in registers, B in shared memory");
+        remark.text.replace(at, before.size(), "A dequantized in registers, B in shared memory");
   }
 
   static std::string notPipelinedText(Operation *load) {
     auto reason = load->getAttrOfType<StringAttr>(ttg::notPipelinedName);
-    return reason ? "; it does not run ahead: " + reason.str() : "";
+    return reason ? "; not prefetched: " + reason.str() : "";
   }
 
   static std::string depthText(Value buffer) {
     ttg::AllocOp alloc = allocOf(buffer);
     int64_t depth = alloc ? alloc.getType().getDepth() : 1;
-    return depth > 1 ? ", in a ring of " + std::to_string(depth) : ", waited for at once";
+    return depth > 1 ? ", in " + std::to_string(depth) + " stages" : ", without prefetching";
   }
 
   void seeConversion(ttg::ConvertLayoutOp op, const GpuTarget &target) {
@@ -447,18 +446,18 @@ struct Explainer::Impl {
           accessText(from, scratch.shared, matricesWritten(from, scratch.shared, tile.getElementType(), scratch.storeMatrix.has_value())) +
           ", read " + accessText(to, scratch.shared, matricesRead(to, scratch.shared, tile.getElementType()));
     } else {
-      text += "between blocks";
+      text += "between CTAs";
     }
-    conversions.push_back({op.getLoc(), place(op.getLoc()), text});
+    conversions.push_back({op.getLoc(), lineOf(op.getLoc()), text});
   }
 
   static std::string accessText(const Layout &layout, const SharedLayout &shared, const std::optional<MatrixPlan> &matrix) {
     auto conflicts = [](int64_t extra) {
       return extra ? " with " + countText(extra, "extra wavefront") + " for bank conflicts" : std::string(" without bank conflicts");
     };
-    if (matrix) return std::string("as matrices of 8x8") + (matrix->transposed ? ", transposed," : "") + conflicts(matrix->conflicts);
+    if (matrix) return std::string("as 8x8 matrices") + (matrix->transposed ? ", transposed," : "") + conflicts(matrix->conflicts);
     int64_t bytes = vectorAccess(layout, shared).bytes;
-    return "by " + countText(bytes, "byte") + conflicts(bankConflicts(layout, shared, bytes));
+    return countText(bytes, "byte") + " at a time" + conflicts(bankConflicts(layout, shared, bytes));
   }
 
   void seeBuffer(ttg::AllocOp op, const GpuTarget &target) {
@@ -466,9 +465,9 @@ struct Explainer::Impl {
     SharedLayout shared = type.getLayout().layout();
     auto offset = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
     std::string text = extents(type.getShape()) + " " + textOf(type.getElementType()) + ", " +
-                       (type.getDepth() > 1 ? std::to_string(type.getDepth()) + " times, " : "") +
+                       (type.getDepth() > 1 ? std::to_string(type.getDepth()) + " stages, " : "") +
                        std::to_string(type.getDepth() * type.tileBytes()) + " bytes" +
-                       (offset ? " from " + std::to_string(offset.getInt()) : std::string()) + ", " + swizzleText(shared) + ":";
+                       (offset ? " at offset " + std::to_string(offset.getInt()) : std::string()) + ", " + swizzleText(shared) + ":";
     std::vector<std::string> parts;
     for (Operation *access : accessesOf(op)) {
       std::string part;
@@ -489,24 +488,24 @@ struct Explainer::Impl {
           .Case([&](ttg::TmaLoadOp) { part = "written by TMA"; })
           .Case([&](ttg::TmaStoreOp) { part = "read by TMA"; })
           .Case([&](ttg::WgmmaOp) { part = "read by wgmma"; })
-          .Case([&](ttg::FmaDotOp) { part = "read by a product, element by element"; });
+          .Case([&](ttg::FmaDotOp) { part = "read by multiply-add instructions, element by element"; });
       if (!part.empty() && !llvm::is_contained(parts, part)) parts.push_back(part);
     }
-    buffers.push_back({op.getLoc(), place(op.getLoc()), text + " " + llvm::join(parts, "; ")});
+    buffers.push_back({op.getLoc(), lineOf(op.getLoc()), text + " " + llvm::join(parts, "; ")});
   }
 
-  /// The buffers in turn of operands that the loop's threads compute (multi_buffer.cpp); 0 where there is one or none.
+  /// Returns the number of buffers for operands that the loop's threads compute (multi_buffer.cpp); 0 for one or none.
   static int64_t computedStages(scf::ForOp loop) {
-    int64_t slots = 0;
+    int64_t stages = 0;
     loop.getBody()->walk([&](ttg::StoreSharedOp store) {
       ttg::AllocOp alloc = allocOf(store.getBuffer());
-      if (alloc && alloc.getType().getDepth() > 1) slots = std::max(slots, alloc.getType().getDepth());
+      if (alloc && alloc.getType().getDepth() > 1) stages = std::max(stages, alloc.getType().getDepth());
     });
-    return slots;
+    return stages;
   }
 
-  /// The loop, and in front of it the one that starts its copies, where a warp of its own does.
-  static SmallVector<scf::ForOp, 2> threadValueCount(scf::ForOp loop) {
+  /// Returns the loop, and before it the producer's loop if a producer warp starts its copies.
+  static SmallVector<scf::ForOp, 2> loopAndProducer(scf::ForOp loop) {
     SmallVector<scf::ForOp, 2> parts;
     for (Operation *op = loop->getPrevNode(); op; op = op->getPrevNode()) {
       auto before = dyn_cast<scf::ForOp>(op);
@@ -518,9 +517,9 @@ struct Explainer::Impl {
     return parts;
   }
 
-  /// Their operations, without those of loops inside.
-  static void walkParts(scf::ForOp loop, llvm::function_ref<void(Operation *)> see) {
-    for (scf::ForOp part : threadValueCount(loop))
+  /// Visits the operations of the loop and its producer, without those of nested loops.
+  static void walkLoop(scf::ForOp loop, llvm::function_ref<void(Operation *)> see) {
+    for (scf::ForOp part : loopAndProducer(loop))
       part.getBody()->walk([&](Operation *op) {
         if (op->getParentOfType<scf::ForOp>() == part) see(op);
       });
@@ -529,7 +528,7 @@ struct Explainer::Impl {
   void seeLoop(scf::ForOp loop) {
     auto made = loop->getAttrOfType<ttg::LoopScheduleAttr>(ttg::loopScheduleName);
     if (!made) return;
-    llvm::MapVector<Operation *, bool> circularBuffers; // and whether the copy engine fills them
+    llvm::MapVector<Operation *, bool> circularBuffers; // and whether TMA fills them
     bool loads = false;
     auto see = [&](Operation *op) {
       loads |= isa<tt::LoadOp>(op) && isa<RankedTensorType>(op->getResult(0).getType());
@@ -540,7 +539,7 @@ struct Explainer::Impl {
       ttg::AllocOp alloc = buffer ? allocOf(buffer) : ttg::AllocOp();
       if (alloc && alloc.getType().getDepth() == made.getStages()) circularBuffers.insert({alloc, isa<ttg::TmaLoadOp>(op)});
     };
-    walkParts(loop, see);
+    walkLoop(loop, see);
     int64_t bytes = 0;
     std::vector<std::string> parts;
     for (auto [alloc, tma] : circularBuffers) {
@@ -552,45 +551,45 @@ struct Explainer::Impl {
     if (made.getStages() > 1) {
       text = countText(made.getStages(), "stage") + " of " + countText(bytes, "byte") + ": " + llvm::join(parts, ", ");
       if (!reason.empty()) text += "; num_stages asks for " + std::to_string(made.getWanted()) + ", but " + reason;
-    } else if (int64_t slots = computedStages(loop)) {
-      text = "operands that threads compute are made in " + countText(slots, "buffer") +
-             ", while the product before reads another; no copies run ahead: " + reason;
+    } else if (int64_t stages = computedStages(loop)) {
+      text = "threads write computed operands to " + countText(stages, "buffer") +
+             ", while the previous dot reads another one; no loads are prefetched: " + reason;
     } else {
-      text = "not pipelined, each iteration waits for what it loads: " + reason;
+      text = "not pipelined, each iteration waits for its loads: " + reason;
     }
-    if (made.getInFlight()) text += "; " + countText(made.getInFlight(), "product") + " may be in flight";
-    if (loop->hasAttr(ttg::crossTilePrefetchName)) text += "; goes on from tile to tile";
-    if (made.getPrefetchesMma()) text += "; a product of the next iteration is started early";
-    if (made.getStages() > 1 && loads) text += "; other loads go to registers in their own iteration";
-    loops.push_back({loop.getLoc(), place(loop.getLoc()), text});
+    if (made.getInFlight()) text += "; " + countText(made.getInFlight(), "dot") + " may be in flight";
+    if (loop->hasAttr(ttg::crossTilePrefetchName)) text += "; prefetches across tiles";
+    if (made.getPrefetchesMma()) text += "; a dot of the next iteration starts early";
+    if (made.getStages() > 1 && loads) text += "; other loads are not prefetched and go to registers";
+    loops.push_back({loop.getLoc(), lineOf(loop.getLoc()), text});
     if (made.getStages() > 1) seeTimeline(loop, made.getStages());
   }
 
-  /// Who does what in one iteration. Copies belong to a later one: as many as the ring has further slots.
+  /// Records which warps execute each operation of an iteration. Copies belong to a later one, by the number of stages minus one.
   void seeTimeline(scf::ForOp loop, int64_t stages) {
-    Timeline timeline{place(loop.getLoc()), stages, {}};
+    Timeline timeline{lineOf(loop.getLoc()), stages, {}};
     bool isWarpSpecialized = loop->getParentOfType<tt::FuncOp>()->hasAttr(ttg::warpSpecializedName);
     auto add = [&](Operation *op, const char *worker, int64_t ahead) {
       if (auto shift = op->getAttrOfType<IntegerAttr>(ttg::iterationOffsetName)) ahead += shift.getInt();
-      TimelineEvent event{place(op->getLoc()), worker, op->getName().stripDialect().str(), ahead};
+      TimelineEvent event{lineOf(op->getLoc()), worker, op->getName().stripDialect().str(), ahead};
       bool again = !timeline.events.empty() && timeline.events.back().worker == event.worker && timeline.events.back().where == event.where;
       if (!again && !event.where.file.empty()) timeline.events.push_back(std::move(event));
     };
-    walkParts(loop, [&](Operation *op) {
+    walkLoop(loop, [&](Operation *op) {
       if (isa<ttg::TmaLoadOp, ttg::CopyAsyncOp>(op))
         add(op, isWarpSpecialized ? "producer warp" : "copies", stages - 1);
       else if (isa<ttg::WgmmaOp, ttg::FmaDotOp, tt::DotOp>(op))
-        add(op, "products", 0);
+        add(op, "dots", 0);
       else if (isa<tt::LoadOp, tt::StoreOp>(op) && op->getParentOp() == loop)
         add(op, "memory", 0);
       else if (isa<tt::ReduceOp>(op) || (isa<math::MathDialect>(op->getDialect()) && llvm::any_of(op->getResultTypes(), ttg::hasLayout)))
-        add(op, isWarpSpecialized ? "other warps" : "threads", 0);
+        add(op, isWarpSpecialized ? "consumer warps" : "threads", 0);
     });
-    int64_t least = 0; // the iteration that the latest work belongs to is the one that the others are ahead of
+    int64_t last = 0; // distances count from the last operation's iteration
     for (const TimelineEvent &event : timeline.events)
-      least = std::min(least, event.ahead);
+      last = std::min(last, event.ahead);
     for (TimelineEvent &event : timeline.events)
-      event.ahead -= least;
+      event.ahead -= last;
     timelines.push_back(std::move(timeline));
   }
 
@@ -604,7 +603,7 @@ struct Explainer::Impl {
   }
 
   std::vector<RemarkSection> sections() const {
-    return {section("Products", dots),
+    return {section("Dots", dots),
             section("Loops", loops),
             section("Memory", accesses),
             section("Reductions", reductions),
@@ -612,17 +611,16 @@ struct Explainer::Impl {
             section("Buffers in shared memory", buffers)};
   }
 
-  /// Which tiles a thread holds most of, where its registers do not suffice: ptxas does not say whose it spills.
+  /// Returns the tiles with the most registers a thread: ptxas does not report which registers it spills.
   RemarkSection spilled() const {
-    RemarkSection made{"Spilled registers: these tiles take the most; more warps, or smaller tiles, leave less of them to a thread",
-                           {}};
+    RemarkSection made{"Spilled registers: these tiles take the most; more warps or smaller tiles need fewer registers a thread", {}};
     std::vector<const TileLayout *> largest;
     auto words = [](const TileLayout *tile) { return tile->layout.registersPerThread() * std::max<int64_t>(tile->bits, 32) / 32; };
     for (const TileLayout &tile : tiles)
       if (tile.held && tile.worth) largest.push_back(&tile);
     llvm::sort(largest, [&](const TileLayout *a, const TileLayout *b) { return words(a) > words(b); });
-    constexpr size_t most = 2; // layouts
-    for (const TileLayout *tile : ArrayRef(largest).take_front(most)) {
+    constexpr size_t maxLayouts = 2;
+    for (const TileLayout *tile : ArrayRef(largest).take_front(maxLayouts)) {
       std::map<SourceLine, std::string> lines;
       for (const TileUse &use : tile->uses)
         if (!use.where.file.empty() && !isPlumbing(use.op) && use.op != "make_range" && !StringRef(use.type).starts_with("pointers"))
@@ -633,7 +631,7 @@ struct Explainer::Impl {
     return made;
   }
 
-  /// What spreads scalars and lines to tiles goes without saying.
+  /// True for operations that only broadcast scalars or rows to tiles; the explanation omits them.
   static bool isPlumbing(StringRef op) {
     return llvm::is_contained({"constant", "splat", "broadcast", "expand_dims", "convert_layout"}, op);
   }
@@ -653,9 +651,9 @@ struct Explainer::Impl {
       text += countText(registers, "element") + " a thread, up to " + countText(words, "register");
     else
       text += "goes to shared memory without passing through registers";
-    llvm::SmallSet<std::string, 4> told;
+    llvm::SmallSet<std::string, 4> reported;
     for (const auto &[layout, family] : families)
-      if (layout == tile.layout && told.insert(family).second) text += "; " + family;
+      if (layout == tile.layout && reported.insert(family).second) text += "; " + family;
     text += "\n";
     if (tile.held && tile.choice) text += paragraph(choiceText(tile.choice), 6);
     if (tile.held) text += paragraph(shapeOfBits(tile.layout), 6);
@@ -674,10 +672,10 @@ struct Explainer::Impl {
     return text;
   }
 
-  /// A corner of the tile, for a drawing.
+  /// Returns the corner of the tile as a picture.
   LayoutPicture layoutPicture(size_t index) const {
     const TileLayout &tile = tiles[index];
-    constexpr int64_t most = 64;
+    constexpr int64_t maxExtent = 64;
     LayoutPicture made;
     made.name = "L" + std::to_string(index + 1), made.text = layoutText(index, false);
     std::set<int64_t> lines;
@@ -686,11 +684,11 @@ struct Explainer::Impl {
     made.lines.assign(lines.begin(), lines.end());
     if (!tile.held || !tile.worth || tile.layout.shape.empty()) return made;
     int64_t columns = tile.layout.shape.back(), rows = elementCount(tile.layout.shape) / columns;
-    made.rows = std::min(rows, most), made.columns = std::min(columns, most);
+    made.rows = std::min(rows, maxExtent), made.columns = std::min(columns, maxExtent);
     made.owners.resize(static_cast<size_t>(made.rows * made.columns));
     LinearMap map = tile.layout.map();
     int64_t inBlock = tile.layout.bits(Axis::reg) + tile.layout.bits(Axis::lane) + tile.layout.bits(Axis::warp);
-    for (int64_t input = (int64_t(1) << inBlock) - 1; input >= 0; --input) { // of several holders the first is shown
+    for (int64_t input = (int64_t(1) << inBlock) - 1; input >= 0; --input) { // the first of several locations is shown
       int64_t at = map.apply(static_cast<uint64_t>(input));
       if (at / columns >= made.rows || at % columns >= made.columns) continue;
       HardwareLocation owner = tile.layout.locationOf(static_cast<uint64_t>(input));
@@ -729,7 +727,7 @@ Explanation Explainer::explanation(const GpuArtifact &artifact) const {
   made.kernel = impl->name, made.target = "cuda:" + artifact.target, made.file = impl->file, made.heading = impl->heading;
   made.resources.push_back("shared memory   " + std::to_string(artifact.sharedBytes) + " of " + std::to_string(impl->sharedMax) + " bytes");
   std::string spills = artifact.spillBytes > 0 ? countText(artifact.spillBytes, "byte") + " spilled" : "no spills";
-  made.resources.push_back("registers       " + (artifact.registers < 0 ? "not known without ptxas"
+  made.resources.push_back("registers       " + (artifact.registers < 0 ? "unknown without ptxas"
                                                                         : std::to_string(artifact.registers) + " a thread, " + spills));
   made.guards = artifact.guards;
   if (artifact.spillBytes > 0) made.sections.push_back(impl->spilled());

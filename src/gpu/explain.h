@@ -1,7 +1,8 @@
-// What became of a kernel, for its author: where each tile lives, how memory is reached, what products and loops turned into, and why not
-// something better. The compiler shows its module after each step; facts are taken down as they appear, since later steps lose them:
-//     assign-layouts    tiles and their layouts, the width of accesses, which instruction each product gets
-//     allocate-shared   which loads became copies, rings, buffers, conversions
+// Explains the compilation of a kernel to its author: the layout of each tile, the memory accesses, the instructions of dots, the schedules
+// of loops, and why nothing better was possible. The compiler calls see() after each step. Remarks are recorded as they appear, because
+// later steps lose their operations:
+//     assign-layouts    tiles and their layouts, the width of accesses, the instruction of each dot
+//     allocate-shared   the loads that became copies, circular buffers, buffers, conversions
 #pragma once
 
 #include "ir/explanation.h"
@@ -22,10 +23,10 @@ class Explainer {
 public:
   Explainer();
   ~Explainer();
-  /// After the GPU step `step`, by its name in the pipeline.
+  /// Records the remarks of the module after the GPU step with this name.
   void see(llvm::StringRef step, mlir::ModuleOp module);
   Explanation explanation(const GpuArtifact &artifact) const;
-  /// The layouts of one name ("L3"), or of a line by its number, in larger pictures. Null if there is none.
+  /// Returns larger pictures of the layout with this name ("L3"), or of the layouts of a line number. Null if there is none.
   std::optional<std::string> layouts(llvm::StringRef wanted) const;
 
 private:

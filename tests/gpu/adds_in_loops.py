@@ -1,5 +1,5 @@
-"""Additions by the copy engine: an atomic addition of a product's result, whose old values are unused and which orders nothing else. In a loop
-the engine adds while the next iteration is computed."""
+"""Additions by TMA: an atomic addition of a dot's result, with unused old values and relaxed order. In a loop TMA adds while the next iteration
+runs."""
 # RUN: tilewright compile %s --kernel gradients --num-warps 8 --num-stages 2 --target cuda:sm_90a --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,*fp32:16,i32:16,"relaxed"' | FileCheck %s
 # RUN: tilewright compile %s --kernel gradients --num-warps 8 --num-stages 2 --target cuda:sm_90a --emit ptx --signature '*fp16:16,*fp16:16,*fp16:16,*fp32:16,i32:16,"relaxed"' | FileCheck %s --check-prefix=PTX
 # RUN: tilewright explain %s --kernel gradients --num-warps 8 --num-stages 2 --target cuda:sm_90a --signature '*fp16:16,*fp16:16,*fp16:16,*fp32:16,i32:16,"relaxed"' | FileCheck %s --check-prefix=EXPLAIN
@@ -13,9 +13,9 @@ import triton
 import triton.language as tl
 
 
-# Two syncs in each iteration: the weights are written, and the sum that leaves is written. The previous store has read its buffer before the
-# first one, and the readers of the weights are done with them after the second one. The product that accumulates in registers runs on over the back
-# edge, and the one that is added to `v` until the wait for the result that leaves.
+# Two CTA barriers in each iteration: the weights are written, and the stored result is written. The previous TMA store has read its buffer before the
+# first one, and the readers of the weights are done after the second one. The MMA that accumulates in registers stays in flight across the back edge,
+# and the one that is added to `v` until the wait for the stored result.
 # CHECK: scf.for
 # CHECK: } else {
 # CHECK: scf.for
@@ -38,13 +38,13 @@ import triton.language as tl
 # CHECK-NEXT: ttg.tma_store {{.*}} {adds}
 # CHECK-NOT: ttg.cta_barrier
 # CHECK: scf.yield
-# The engine has read the last store's buffer before its bytes are used for something else.
+# TMA has read the last store's buffer before its bytes are reused.
 # CHECK: ttg.tma_store_wait 0
 # PTX: cp.reduce.async.bulk.tensor.{{.*}}.add.tile.bulk_group
 # PTX-NOT: red.global
 # EXPLAIN: 64x128 f32 added to sum_ptr by TMA
-# An addition that orders other accesses is made by threads.
-# ORDERS: no tensor map: it orders other accesses, which sem="relaxed" would not
+# Threads perform an addition that orders other accesses.
+# ORDERS: no tensor map: it orders other accesses; sem="relaxed" does not
 # THREADS-NOT: cp.reduce
 # THREADS: atom.global{{.*}}.add.{{.*}}f32
 # THREADS-NOT: cp.reduce
@@ -84,7 +84,7 @@ def descriptor(a_ptr, b_ptr, out_ptr, K):
     out_desc.atomic_add([0, 0], product(a_ptr, b_ptr, K))
 
 
-# The engine's additions have no order with respect to the threads' own accesses.
+# TMA additions are not ordered with the threads' own accesses.
 # READS: the kernel also reads out_ptr
 @triton.jit
 def reads(a_ptr, b_ptr, out_ptr, K):

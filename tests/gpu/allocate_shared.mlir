@@ -5,13 +5,13 @@
 #turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]], block []>
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 
-// Three buffers with disjoint lifetimes share bytes. All threads have finished with the first one before the second one is written.
+// Three buffers with disjoint live ranges share bytes. All threads have finished with the first one before the second one is written.
 // CHECK-LABEL: tt.func @share
 // CHECK-SAME: ttg.shared_bytes = 8192
 tt.func @share(%t: tensor<64x64xf16, #tile>) attributes {ttg.config = #config} {
   // CHECK: ttg.alloc {ttg.offset = 0 : i64}
   %a = ttg.alloc : !ttg.buffer<1 x f16, #shared>
-  // the first sync guards nothing
+  // the first barrier is redundant
   // CHECK-NEXT: ttg.alloc {ttg.offset = 0 : i64}
   // CHECK-NEXT: ttg.store_shared
   // CHECK-NEXT: ttg.cta_barrier
@@ -41,7 +41,7 @@ tt.func @share(%t: tensor<64x64xf16, #tile>) attributes {ttg.config = #config} {
 #turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]], block []>
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 
-// A buffer that is in use throughout a loop keeps its bytes: the conversion's scratch lies behind it. Barriers lie behind everything.
+// A buffer that is live throughout a loop keeps its bytes: the conversion's scratch comes after it. Barriers come after everything.
 // CHECK-LABEL: tt.func @loop
 // CHECK-SAME: ttg.shared_bytes = 32784
 tt.func @loop(%t: tensor<64x64xf16, #tile>, %n: i32) attributes {ttg.config = #config} {
@@ -69,7 +69,7 @@ tt.func @loop(%t: tensor<64x64xf16, #tile>, %n: i32) attributes {ttg.config = #c
 #turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]], block []>
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 
-// The copy engine writes where threads wrote in the previous iteration: the threads fence and synchronise.
+// TMA writes where threads have written in the previous iteration: the threads fence and synchronize.
 // CHECK-LABEL: tt.func @engine
 tt.func @engine(%t: tensor<64x64xf16, #tile>, %n: i32, %m: !ptx.tensor_map) attributes {ttg.config = #config} {
   %w = ttg.alloc_barriers : !ttg.barriers<1>

@@ -1,4 +1,4 @@
-"""Inline assembly gets neighbours of a row, whatever layout the tile has around it, because its result for one element may depend on the others."""
+"""Inline assembly gets contiguous elements of a row in any layout of the tile, because its result for one element may depend on the other ones."""
 # RUN: tilewright compile %s --kernel columns --target cuda:sm_90a --emit ttg --signature 'x=*u8:16,y=*u8:16' | FileCheck %s --check-prefix=COLUMNS
 # RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --emit ttg --signature 'x=*u8:16,y=*u8:16' | FileCheck %s --check-prefix=ROWS
 

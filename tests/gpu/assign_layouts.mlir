@@ -1,6 +1,6 @@
 // RUN: tilewright opt %s --assign-layouts -split-input-file | FileCheck %s
 
-// lanes lie along the elements; the address is computed in the layout in which it is used, and never converted
+// lanes run along the elements; the address is computed in the layout of its use, and never converted
 // CHECK: #layout = #ttg.layout<256, reg
 // CHECK-LABEL: tt.func public @copy
 tt.func public @copy(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
@@ -16,7 +16,7 @@ tt.func public @copy(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>) attributes {"ttg.config
 
 // -----
 
-// the result of a reduction is stored in the layout that it has, which is cheaper than an exchange
+// the result of a reduction is stored in its own layout, which costs less than an exchange
 // CHECK-LABEL: tt.func public @rows
 tt.func public @rows(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %y: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
   %flat = tt.make_range {start = 0 : i32, end = 4096 : i32} : tensor<4096xi32>
@@ -41,7 +41,7 @@ tt.func public @rows(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %y: !tt.ptr<
 
 // -----
 
-// Pairs are split and joined again: the joined tile prefers no layout, and takes that of the store, which stays wide.
+// Pairs are split and joined again: the joined tile has no preferred layout, and gets that of the store, which stays wide.
 // CHECK-LABEL: tt.func public @pairs
 // CHECK: tt.load {{.*}} ttg.vector = 4 : i32}
 // CHECK-NOT: ttg.convert_layout
@@ -65,7 +65,7 @@ tt.func public @pairs(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %y: !tt.ptr
 
 // -----
 
-// read along rows and written along columns: there is one conversion, and both accesses are wide
+// read along rows and written along columns: one conversion makes both accesses wide
 // CHECK-LABEL: tt.func public @transpose
 // CHECK: tt.load {{.*}} ttg.vector = 4 : i32}
 // CHECK-COUNT-1: ttg.convert_layout
@@ -93,8 +93,8 @@ tt.func public @transpose(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %y: !tt
 
 // -----
 
-// Attention: the row maxima have the scores' layout without columns, which fits the output's rows; the weights are operand A in their layout. Nothing
-// is converted in the loop, and only the output after it.
+// Attention: the row maxima have the scores' layout without columns, which matches the output's rows; the weights are operand A in their layout. No
+// conversion is in the loop, and only the output is converted after it.
 // CHECK-LABEL: tt.func public @attention
 // CHECK: scf.for
 // CHECK-NOT: ttg.convert_layout %{{.*}}f32

@@ -1,4 +1,4 @@
-// The width of an access shows what is known about its addresses and its mask.
+// The width of an access shows the axis info of its addresses and its mask.
 // RUN: tilewright opt %s --assign-layouts -split-input-file | FileCheck %s
 
 // program * 64 + range, and a mask whose bound is a multiple of 16: 8 elements of 16 bits
@@ -23,7 +23,7 @@ tt.func public @masked(%x: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32 {t
 
 // -----
 
-// a pointer aligned to 8 bytes allows two elements; a bound about which nothing is known allows one
+// a pointer aligned to 8 bytes permits two elements; an unknown bound permits one
 // CHECK-LABEL: tt.func public @unaligned
 tt.func public @unaligned(%x: !tt.ptr<f32> {tt.divisibility = 8 : i32}, %n: i32) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
   %i = tt.make_range {start = 0 : i32, end = 1024 : i32} : tensor<1024xi32>

@@ -1,4 +1,4 @@
-# The accesses since the last barrier are recorded once, however many branches follow one another.
+# The accesses since the last barrier are recorded once, for any number of consecutive branches.
 # RUN: tilewright compile %s --target cuda:sm_90a --emit threads --signature 'p=*i32:16, q=*i32:16, n=i32' | FileCheck %s
 import triton
 import triton.language as tl

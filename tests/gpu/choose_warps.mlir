@@ -2,7 +2,7 @@
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 
-// Two sums of 128 registers in each thread are carried, and another product's 32 are live at the same time: with 8 warps a thread holds half of that.
+// Two accumulators of 128 registers a thread are carried, and another dot's 32 are live at the same time: with 8 warps a thread holds half of that.
 // CHECK-LABEL: tt.func public @two
 // CHECK-SAME: warps = 8
 // CHECK-SAME: ttg.requested_warps = 4
@@ -25,7 +25,7 @@ tt.func public @two(%a: tensor<128x64xf16>, %b: tensor<64x128xf16>, %c: tensor<6
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 
-// One sum of 128 registers fits, and so do products that follow one another: one is finished when the next begins.
+// One accumulator of 128 registers fits, and so do consecutive dots: each is finished when the next begins.
 // CHECK-LABEL: tt.func public @one
 // CHECK-NOT: requested_warps
 // CHECK-SAME: warps = 4
@@ -50,7 +50,7 @@ tt.func public @one(%a: tensor<128x64xf16>, %b: tensor<64x128xf16>, %n: i32) att
 
 #config = #ttg.config<warps = 8, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 
-// 16 warps have no more registers than 8: a sum that does not fit stays as it is.
+// 16 warps have no more registers than 8: an accumulator that does not fit changes nothing.
 // CHECK-LABEL: tt.func public @never
 // CHECK-NOT: requested_warps
 // CHECK-SAME: warps = 8

@@ -1,4 +1,5 @@
-// Passes leave their decisions and the reasons on operations, and explain prints them. Here one operand's rows are aligned, and the other's are not.
+// Passes store their decisions and reasons on operations, and explain prints them. Here the rows of one operand are aligned, those of the other are
+// not.
 // RUN: tilewright opt %s --assign-layouts | FileCheck %s --check-prefix=LAYOUTS
 // RUN: tilewright opt %s --assign-layouts --select-tensor-cores --pipeline-loops | FileCheck %s --check-prefix=LOOP
 

@@ -1,4 +1,4 @@
-"""Loads move to the loads before a reduction together with what they need, in an order in which everything is defined before it is used."""
+"""Loads move to the loads before a reduction together with their operands, in an order that defines each value before its use."""
 # RUN: tilewright compile %s --kernel chosen --target cuda:sm_90a --until hoist-loads --signature '*i32, *i32, *i32, B=64' | FileCheck %s --check-prefix=CHOSEN
 # RUN: tilewright compile %s --kernel counted --target cuda:sm_90a --until hoist-loads --signature '*i32, *i32, *i32, *i32, B=64' | FileCheck %s --check-prefix=COUNTED
 # RUN: tilewright compile %s --kernel chosen --target cuda:sm_80 --emit ptx --signature '*i32, *i32, *i32, B=64' -o /dev/null

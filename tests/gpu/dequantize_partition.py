@@ -1,6 +1,6 @@
-"""A separate warpgroup widens the second operand of a product, row by row, into a ring; two others widen the first one, half of its rows at a
-time, in registers, while the products of the other half run. A producer starts the copies. The widener also loads the scales of both, 16 bytes of a row at a time
-if rows begin at multiples of 16 bytes, and passes those of the first operand to the others through shared memory."""
+"""A separate warp group dequantizes the second operand of a dot, row by row, into a circular buffer. Two consumer warp groups dequantize the first
+one in registers, half of its rows at a time, while the MMAs of the other half run. A producer starts the copies. The dequantize partition also loads
+the scales of both, 16 bytes of a row at a time if rows begin at multiples of 16 bytes. It passes those of the first operand through shared memory."""
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ttg --signature 'a=*fp8e4nv:16,b=*fp8e4nv:16,sa=*u8:16,sb=*u8:16,out=*fp16:16,M=i32:16,N=i32:16,K=i32:16,stride=i32:16,BLOCK_M=256,STORES=False' --num-warps 8 --num-stages 4 | FileCheck %s
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ptx --signature 'a=*fp8e4nv:16,b=*fp8e4nv:16,sa=*u8:16,sb=*u8:16,out=*fp16:16,M=i32:16,N=i32:16,K=i32:16,stride=i32:16,BLOCK_M=256,STORES=False' --num-warps 8 --num-stages 4 | FileCheck %s --check-prefix=PTX
 # RUN: tilewright explain %s --kernel scaled --target cuda:sm_90a --signature 'a=*fp8e4nv:16,b=*fp8e4nv:16,sa=*u8:16,sb=*u8:16,out=*fp16:16,M=i32:16,N=i32:16,K=i32:16,stride=i32:16,BLOCK_M=256,STORES=False' --num-warps 8 --num-stages 4 | FileCheck %s --check-prefix=WHY
@@ -11,8 +11,8 @@ if rows begin at multiples of 16 bytes, and passes those of the first operand to
 # RUN: tilewright run %s --interpret --kernel scaled --grid 1 --num-warps 8 --num-stages 4 --arg a='randint(0,120):fp8e4nv[256x1088]' --arg b='randint(0,120):fp8e4nv[128x1088]' --arg sa='randint(118,130):u8[256x48]' --arg sb='randint(118,130):u8[128x48]' --arg out=zeros:f32[256x128] --arg M=250 --arg N=120 --arg K=1088 --arg stride=48 --arg BLOCK_M=256 --arg STORES=False --out out=%t.npy
 # RUN: tilewright run %s --simulate --kernel scaled --grid 1 --num-warps 8 --num-stages 4 --arg a='randint(0,120):fp8e4nv[256x1088]' --arg b='randint(0,120):fp8e4nv[128x1088]' --arg sa='randint(118,130):u8[256x48]' --arg sb='randint(118,130):u8[128x48]' --arg out=zeros:f32[256x128] --arg M=250 --arg N=120 --arg K=1088 --arg stride=48 --arg BLOCK_M=256 --arg STORES=False --check out=%t.npy --rtol 1e-3 --atol 1e-3
 
-# The widener reads from its own slot, and a slot is complete once all its warps have fenced. It also releases the copies' slots. It waits for
-# the copies, and until what it has widened before in its slot has been multiplied.
+# The dequantize partition reads from its own stage, and a stage is full after all its warps have fenced. It also releases the stages of the copies.
+# It waits for the copies, and until the MMAs have read the previous contents of its stage.
 # CHECK-DAG: ttg.alloc_barriers {arrivals = 12
 # CHECK-DAG: ttg.alloc_barriers {arrivals = 8
 # CHECK: ptx.max_registers false 88
@@ -29,7 +29,7 @@ if rows begin at multiples of 16 bytes, and passes those of the first operand to
 # CHECK: tt.load {{.*}}{ttg.aligned_words, ttg.vector = 2 : i32} : tensor<128x2x!tt.ptr<i64>
 # CHECK: scf.yield
 
-# After the loop, it compares the exponents that it has seen, and passes on what that gives.
+# After the loop, it compares the exponents that it has seen, and passes on the result.
 # CHECK: arith.cmpi ugt
 # CHECK: ttg.store_shared {{.*}} : tensor<{{128|256}}x2xi8
 # CHECK-NEXT: ttg.barrier_arrive
@@ -75,11 +75,11 @@ if rows begin at multiples of 16 bytes, and passes those of the first operand to
 # PTX: wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16
 # PTX: wgmma.wait_group.sync.aligned 1
 
-# WHY: one more warp starts the copies of a loop, 4 more widen the second operand of its product
+# WHY: one extra warp starts the copies of a loop, 4 extra warps dequantize the second operand of its dot
 # WHY: wgmma m64n128k16, A widened in registers, B in shared memory
 # WHY: wgmma m64n128k16, A and B in shared memory
 
-# There is no widener if few sums leave space for a second block, if rows begin anywhere, so that TMA cannot copy them, or if the loop stores.
+# There is no dequantize partition if few accumulators leave space for a second CTA, if unaligned rows exclude TMA, or if the loop stores.
 # SMALL-NOT: ttg.dequantize_partition
 import triton
 import triton.language as tl

@@ -1,11 +1,11 @@
-"""A loop over tiles around a product whose second operand a separate warpgroup widens: that warpgroup and the producer go on with the next
-tile while this one is stored, through the same slots. Not so where a tile's stores may reach what the next one loads."""
+"""A persistent loop around a dot with a dequantize partition: that partition and the producer continue with the next tile while this one is stored,
+with the same stages. They do not if a tile's stores may overlap the next one's loads."""
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ttg --signature 'a=*u8:16,b=*u8:16,sa=*fp8e4nv:16,sb=*fp8e4nv:16,out=*fp16:16,M=i32:16,N=i32:16,width=i32:16,stride=i32:16,BACK=False' --num-warps 8 --num-stages 4 | FileCheck %s
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ttg --signature 'a=*u8:16,b=*u8:16,sa=*fp8e4nv:16,sb=*fp8e4nv:16,out=*fp16:16,M=i32:16,N=i32:16,width=i32:16,stride=i32:16,BACK=True' --num-warps 8 --num-stages 4 | FileCheck %s --check-prefix=NONE
 # RUN: tilewright run %s --interpret --kernel scaled --grid 2 --num-warps 8 --num-stages 4 --arg a='randint(0,255):u8[768x160]' --arg b='randint(0,255):u8[256x160]' --arg sa='randint(1,126):fp8e4nv[768x32]' --arg sb='randint(1,126):fp8e4nv[256x32]' --arg out=zeros:f32[768x256] --arg M=768 --arg N=256 --arg width=160 --arg stride=32 --arg BACK=False --out out=%t.npy
 # RUN: tilewright run %s --simulate --kernel scaled --grid 2 --num-warps 8 --num-stages 4 --arg a='randint(0,255):u8[768x160]' --arg b='randint(0,255):u8[256x160]' --arg sa='randint(1,126):fp8e4nv[768x32]' --arg sb='randint(1,126):fp8e4nv[256x32]' --arg out=zeros:f32[768x256] --arg M=768 --arg N=256 --arg width=160 --arg stride=32 --arg BACK=False --check out=%t.npy --rtol 1e-3 --atol 20000
 
-# Buffers of both rings lie in front of the loop over tiles, in each role.
+# The circular buffers are before the persistent loop, in each partition.
 # CHECK: ptx.max_registers false 72
 # CHECK: ttg.alloc {{.*}} : <4 x f16
 # CHECK: scf.for

@@ -1,5 +1,5 @@
-"""Tiles of narrow numbers that threads widen for products are copied to shared memory ahead, and an iteration has one sync: after it, products read
-the numbers that threads have widened from all slots, and the slots are filled again. The tiles arrive together."""
+"""Narrow tiles that threads dequantize for dots are prefetched to shared memory, and an iteration has one CTA barrier. After it, MMAs read the
+dequantized values of all stages, and the stages are refilled. The tiles arrive together."""
 # RUN: tilewright compile %s --kernel widened --target cuda:sm_90a --emit ttg --signature 'a=*i8:16,b=*i8:16,out=*fp32:16,M=i32:16,K=i32:16,BLOCK_K=64' --num-warps 8 --num-stages 3 | FileCheck %s
 # RUN: tilewright explain %s --kernel widened --target cuda:sm_90a --signature 'a=*i8:16,b=*i8:16,out=*fp32:16,M=i32:16,K=i32:16,BLOCK_K=256' --num-stages 3 | FileCheck %s --check-prefix=LARGE
 # RUN: tilewright run %s --simulate --kernel widened --grid 1 --num-warps 8 --num-stages 3 --arg a=arange:i8[128x256] --arg b=arange:i8[256x256] --arg out=zeros:f32[128x256] --arg M=128 --arg K=256 --arg BLOCK_K=64

@@ -1,4 +1,4 @@
-"""Loads of operands that the copy engine cannot perform keep the reason as an attribute; other loads beside them go through the engine."""
+"""Loads of operands that TMA cannot perform have the reason as an attribute; the other loads next to them use TMA."""
 # RUN: tilewright compile %s --kernel addresses --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,b=*fp16,out=*fp32,index=*i32,n=i32,sn=i32:16,sh=i32:16,odd=i32' | FileCheck %s --check-prefix=ADDRESS
 # RUN: tilewright compile %s --kernel masks --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,out=*fp32,limit=*i32,n=i32,m=i32,sn=i32:16' | FileCheck %s --check-prefix=MASK
 # RUN: tilewright compile %s --kernel in_place --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,sn=i32:16' | FileCheck %s --check-prefix=PLACE
@@ -60,7 +60,7 @@ def addresses(a, b, out, index, n, sn, sh, odd):
     total = add(total, tl.load(a + (rows - pid * 64) * sn + cols))
     # ADDRESS: tt.load {{.*}}no_descriptor = "odd is not known to be a multiple of 16 bytes"
     total = add(total, tl.load(a + pid * odd + rows * sn + cols))
-    # ADDRESS: tt.load {{.*}}no_descriptor = "a tensor map of 6 dimensions is needed"
+    # ADDRESS: tt.load {{.*}}no_descriptor = "it needs a tensor map of 6 dimensions; the maximum is 5"
     total = add(total, tl.load(a + pid * sh + pid * n * 8 + pid * odd * 8 + pid * odd * sh + rows * sn + cols))
     # ADDRESS: tt.load {{.*}}isVolatile = true{{.*}}no_descriptor = "it is volatile"
     total = add(total, tl.load(a + rows * sn + cols, volatile=True))
@@ -75,7 +75,7 @@ def masks(a, out, limit, n, m, sn):
     pid = tl.program_id(0)
     total = tl.zeros((64, 64), tl.float32)
     tile = a + rows * sn + cols
-    # MASK: tt.load {{.*}}no_descriptor = "elements outside of its mask are not 0"
+    # MASK: tt.load {{.*}}no_descriptor = "elements outside its mask are not 0"
     total = add(total, tl.load(tile, mask=rows < n, other=1.0))
     # MASK: tt.load {{.*}}no_descriptor = "its mask has two bounds in dimension 0"
     total = add(total, tl.load(tile, mask=(rows < n) & (rows < m)))
@@ -83,7 +83,7 @@ def masks(a, out, limit, n, m, sn):
     total = add(total, tl.load(tile, mask=rows < cols))
     # MASK: tt.load {{.*}}no_descriptor = "its mask compares a multiple of an index"
     total = add(total, tl.load(tile, mask=2 * rows < n))
-    # If a condition for the whole tile is false, the tile is moved out of the tensor.
+    # If a condition for the whole tile is false, the tile moves out of the tensor.
     # MASK: arith.select
     # MASK: ttg.tma_load
     total = add(total, tl.load(tile, mask=(rows < n) & (pid != m)))
@@ -91,8 +91,8 @@ def masks(a, out, limit, n, m, sn):
     total = add(total, tl.load(tile, mask=(rows < n) | (cols < m)))
     # MASK: tt.load {{.*}}no_descriptor = "in its mask, an index is the result of a modulo"
     total = add(total, tl.load(tile, mask=rows % 2 < n))
-    # By the bound, row 0 is the tensor's row pid; by the address, it is row 0.
-    # MASK: tt.load {{.*}}no_descriptor = "the bound of dimension 0 is computed in the kernel, or does not move with the address"
+    # The bound implies that row 0 is the tensor's row pid; the address implies row 0.
+    # MASK: tt.load {{.*}}no_descriptor = "the bound of dimension 0 is computed in the kernel or does not match the address"
     total = add(total, tl.load(tile, mask=pid * 64 + rows < n))
     # MASK: tt.load {{.*}}no_descriptor = "in its mask, an index may leave the range of its 32 bits: n - (a loaded value)"
     total = add(total, tl.load(tile, mask=rows < n - tl.load(limit)))
@@ -104,13 +104,13 @@ def masks(a, out, limit, n, m, sn):
 @triton.jit
 def large(a, out, sn):
     m, k, n = tl.arange(0, 512), tl.arange(0, 16), tl.arange(0, 16)
-    # LARGE: tt.load {{.*}}no_descriptor = "its tile does not fit the boxes of the copy engine"
+    # LARGE: tt.load {{.*}}no_descriptor = "its tile does not fit a TMA box"
     x = tl.load(a + m[:, None] * sn + k[None, :])
     total = tl.zeros((512, 16), tl.float32)
     for i in range(sn):
         # LARGE: ttg.tma_load
         total = tl.dot(x, tl.load(a + (16 * i + k[:, None]) * sn + n[None, :]), total)
-    # LARGE: tt.store {{.*}}no_descriptor = "its tile does not fit the boxes of the copy engine"
+    # LARGE: tt.store {{.*}}no_descriptor = "its tile does not fit a TMA box"
     tl.store(out + m[:, None] * sn + n[None, :], total)
 
 
@@ -128,8 +128,8 @@ def in_place(a, b, c, sn):
     product = total.to(tl.float16)
     # PLACE: tt.store {{.*}}no_descriptor = "the kernel also reads a"
     tl.store(a + tile, product)
-    # PLACE: tt.store {{.*}}no_descriptor = "the kernel writes to c by several stores, which may meet"
-    # PLACE: tt.store {{.*}}no_descriptor = "the kernel writes to c by several stores, which may meet"
+    # PLACE: tt.store {{.*}}no_descriptor = "the kernel writes to c by several stores, which may overlap"
+    # PLACE: tt.store {{.*}}no_descriptor = "the kernel writes to c by several stores, which may overlap"
     tl.store(c + tile, product)
     tl.store(c + 4096 + tile, product)
 
@@ -138,11 +138,11 @@ def in_place(a, b, c, sn):
 def through_table(a, table):
     i = tl.arange(0, 64)
     tile = i[:, None] * 64 + i[None, :]
-    # TABLE: tt.load {{.*}}no_descriptor = "the kernel writes through pointers whose tensor is not known"
-    # TABLE: tt.load {{.*}}no_descriptor = "its base is no argument of the kernel"
+    # TABLE: tt.load {{.*}}no_descriptor = "the kernel writes through pointers whose tensor is unknown"
+    # TABLE: tt.load {{.*}}no_descriptor = "its base is not an argument of the kernel"
     x = tl.load(a + tile)
     y = tl.load(tl.load(table).to(tl.pointer_type(tl.float16)) + tile)
-    # TABLE: tt.store {{.*}}no_descriptor = "its base is no argument of the kernel"
+    # TABLE: tt.store {{.*}}no_descriptor = "its base is not an argument of the kernel"
     tl.store(tl.load(table + 1).to(tl.pointer_type(tl.float32)) + tile, tl.dot(x, y))
 
 
@@ -161,7 +161,7 @@ def taken(a, out, index, n, sn, sh, sb):
     write(out, total)
 
 
-# Two stores to one tensor, which do not overlap if its rows do not.
+# Two stores to one tensor are disjoint if its rows are.
 # APART: assumes: -1*n + sn >= 0
 @triton.jit
 def halves(a, out, n, sn):
@@ -176,9 +176,9 @@ def halves(a, out, n, sn):
     tl.store(out + i[:, None] * sn + (half + 32)[None, :], right, mask=(half + 32 < n)[None, :])
 
 
-# Each launch makes a map, and each block fetches it. That does not pay for tiles that are copied once.
+# Each launch creates a map, and each CTA prefetches it. That does not pay off for tiles that are copied once.
 # ONCE-NOT: tma
-# ONCE-COUNT-2: no_descriptor = "no loop copies tiles that a map would bring"
+# ONCE-COUNT-2: no_descriptor = "no loop loads tiles that TMA could prefetch"
 # ONCE-NOT: tma
 @triton.jit
 def once(a, out):

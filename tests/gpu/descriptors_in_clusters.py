@@ -1,5 +1,5 @@
-"""In a cluster, addresses in shared memory have the block's number in their upper bits, for which matrix descriptors have no field: it would
-change the stride between groups of columns, in all blocks but the first."""
+"""In a cluster, shared-memory addresses have the CTA's rank in their upper bits, for which matrix descriptors have no field: these bits would change
+the stride between groups of columns, in all CTAs but the first."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-ctas 2 --emit ptx --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16' | FileCheck %s --check-prefix=CLUSTER
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-ctas 1 --emit ptx --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16' | FileCheck %s --check-prefix=BLOCK
 

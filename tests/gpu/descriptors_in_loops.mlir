@@ -4,8 +4,8 @@
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// Two products, each with eight descriptors of a loop-invariant first operand: ptxas would keep all of them in registers. So they
-// are computed as sums with a bit that depends on the iteration but is always 0, the highest bit of the second operand's address.
+// Two dots, each with eight descriptors of a loop-invariant first operand, which ptxas would keep in registers. So they are computed as sums with a
+// loop-variant bit that is always 0, the highest bit of the second operand's address.
 // CHECK-LABEL: tt.func @many
 // CHECK: scf.for
 // CHECK: %[[bit:.*]] = arith.constant -2147483648 : i32

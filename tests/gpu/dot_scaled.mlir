@@ -1,4 +1,4 @@
-// On Hopper, a product of operands with block scales becomes a product of bf16: the numbers are computed in registers, from which wgmma reads them.
+// On Hopper, a dot of operands with block scales becomes a bf16 dot: threads compute the operand in registers, from which wgmma reads it.
 // RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ptx | FileCheck %s
 // CHECK: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
 
@@ -14,9 +14,9 @@ tt.func public @scaled(%p: !tt.ptr<f8E4M3FN>, %s: !tt.ptr<i8>, %o: !tt.ptr<f32>)
   tt.return
 }
 
-// ---- numbers of four bits, eight in a register: one multiplication and one mask separate two of them
+// ---- 4-bit values, eight in a register: one multiplication and one mask separate two of them
 // RUN: tilewright compile %s --kernel packed --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=PACKED
-// The two are neighbours, so nothing reorders them afterwards. One instruction scales both. Here all bytes are the same.
+// The two are adjacent, so nothing reorders them afterwards. One instruction scales both. Here all bytes are the same.
 // PACKED: prmt.b32 {{.*}}, 0xc480U
 // PACKED-COUNT-4: and.b32 {{.*}}, -2118090304
 // PACKED-NOT: prmt

@@ -1,5 +1,5 @@
-"""Neighbors of a row whose comparison with a length that 16 divides has one result are compared once a thread, also where the mask chooses between values;
-a length that nothing is known of, and a hint that may be wrong, are compared element by element. So is all in blocks of fewer than 16 warps."""
+"""Adjacent elements of a row whose comparison with a multiple of 16 has one result are compared once a thread, also if the mask is used in a select.
+An unknown length, and a hint that may be wrong, are compared element by element. So are all in CTAs of fewer than 16 warps."""
 # RUN: tilewright compile %s --kernel centred --target cuda:sm_90a --num-warps 16 --until assign-layouts --signature 'x=*fp16:16,y=*fp16:16,n=i32:16,hint=i32' | FileCheck %s --check-prefix=NOTE
 # RUN: tilewright compile %s --kernel centred --target cuda:sm_90a --num-warps 16 --emit ptx --signature 'x=*fp16:16,y=*fp16:16,n=i32:16,hint=i32' | FileCheck %s --check-prefix=ONCE
 # RUN: tilewright compile %s --kernel centred --target cuda:sm_90a --num-warps 8 --emit ptx --signature 'x=*fp16:16,y=*fp16:16,n=i32:16,hint=i32' | FileCheck %s --check-prefix=EACH

@@ -2,7 +2,7 @@
 
 #config = #ttg.config<warps = 1, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_80">
 
-// A condition that depends on the launch becomes a fact to check; a certain one needs no fact.
+// A condition that depends on the launch becomes a launch guard; a proven one needs no guard.
 // CHECK-LABEL: tt.func public @rows
 // CHECK-SAME: ttg.launch_guards = [#ttg.launch_guard<name = "128*program_id(0) + i0 fits in 32 bits"
 // CHECK: tt.addptr {{.*}} {ttg.no_wrap}
@@ -26,7 +26,7 @@ tt.func public @rows(%x: !tt.ptr<f32>) attributes {ttg.config = #config} {
 
 #config = #ttg.config<warps = 1, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_80">
 
-// A launch has refuted the fact, so the code does not rely on it. Numbers from memory may have any value.
+// The guard has failed for a launch, so the code does not rely on it. Loaded values may be anything.
 // CHECK-LABEL: tt.func public @refuted
 // CHECK-NOT: ttg.launch_guards
 // CHECK-NOT: ttg.no_wrap
@@ -52,7 +52,7 @@ tt.func public @refuted(%x: !tt.ptr<f32>, %n: !tt.ptr<i32>) attributes {ttg.conf
 
 #config = #ttg.config<warps = 1, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_80">
 
-// A remainder is less than its divisor, whatever the dividend is.
+// A remainder is less than its divisor for any dividend.
 // CHECK-LABEL: tt.func public @remainder
 // CHECK-NOT: ttg.launch_guards
 // CHECK: tt.addptr {{.*}} {ttg.no_wrap}

@@ -1,4 +1,4 @@
-# Atomic operations on a tile: one fence before all elements of a thread and one after them give them their order; neighbors of 16 bytes are one operation.
+# Atomic operations on a tile: one fence before all elements of a thread and one after them order them; 16 contiguous bytes are one operation.
 # RUN: tilewright compile %s --kernel k --signature '*fp32:16, *fp32:16, "acq_rel", 1024' --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=BOTH
 # RUN: tilewright compile %s --kernel k --signature '*fp32:16, *fp32:16, "release", 1024' --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=RELEASE
 # RUN: tilewright compile %s --kernel k --signature '*fp32:16, *fp32:16, "acquire", 1024' --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=ACQUIRE

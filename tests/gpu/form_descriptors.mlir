@@ -54,7 +54,7 @@ tt.func public @product(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %b: !tt.p
     %anext = arith.addi %at, %c64 : i32
     %c8192 = arith.constant 8192 : i32
     %bnext = arith.addi %bt, %c8192 : i32
-    // only the sum is still carried
+    // only the accumulator is still carried
     // CHECK: scf.yield %{{[0-9a-z_]+}} : tensor<64x64xf32>
     scf.yield %d, %anext, %bnext : tensor<64x64xf32>, i32, i32
   }

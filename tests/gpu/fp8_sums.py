@@ -1,4 +1,4 @@
-# max_num_imprecise_acc: after so many products, threads add the tensor cores' sum to one in fp32.
+# max_num_imprecise_acc: after this many elements of K, threads add the tensor cores' sum to one in fp32.
 # RUN: tilewright compile %s --kernel k --signature '*fp8e5, *fp8e5, *fp32, 64' --target cuda:sm_90a --emit ptx | FileCheck %s
 # RUN: tilewright compile %s --kernel k --signature '*fp8e5, *fp8e5, *fp32, None' --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=REST
 # RUN: tilewright compile %s --kernel wide --signature '*fp8e5, *fp8e5, *fp32' --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=WIDE
@@ -24,7 +24,7 @@ def k(a, b, c, EVERY: tl.constexpr):
     tl.store(c + m[:, None] * 64 + m[None, :], tl.dot(x, y, z, max_num_imprecise_acc=EVERY))
 
 
-# Sums of 256 columns are added up in two parts: together with the fp32 sums they would take 256 registers of a thread.
+# 256 columns are promoted in two parts: together with the fp32 sums they would take 256 registers of a thread.
 # WIDE-COUNT-4: wgmma.mma_async.sync.aligned.m64n128k32.f32.e5m2.e5m2
 # WIDE: wgmma.wait_group.sync.aligned 0
 # WIDE-COUNT-64: add{{.*}}.f32
@@ -40,8 +40,8 @@ def wide(a, b, c):
     tl.store(c + m[:, None] * 256 + n[None, :], tl.dot(x, y, z, max_num_imprecise_acc=128))
 
 
-# One warpgroup adds up while the other multiplies: a warp starts the copies, so that the two need not synchronise. No part is in flight when a
-# warp signals that it has read the slot.
+# One warp group promotes while the other one runs its MMAs: a producer warp starts the copies, so they need not synchronize. No part is in flight
+# when a warp releases the stage.
 # LOOP: ptx.max_registers true
 # LOOP: scf.for
 # LOOP: ttg.barrier_wait

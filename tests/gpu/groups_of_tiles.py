@@ -1,10 +1,10 @@
-"""There is a matrix for each group, and the group's number comes from memory. It can be a coordinate of a tensor map if a group ends before the next one
-begins, because then a negative number means memory before the tensor, where no kernel reads."""
+"""There is a matrix for each group, and the group's index is loaded. It can be a coordinate of a tensor map if a group ends before the next one
+begins, because a negative index then means memory before the tensor, where no kernel reads."""
 # RUN: tilewright explain %s --kernel grouped --target cuda:sm_90a --signature 'x=*fp16:16,w=*fp16:16,out=*fp32:16,group=*i32:16,n=i32:16,k=i32:16,stride=i32:16,BOUNDED=True' | FileCheck %s
 # RUN: tilewright compile %s --kernel grouped --target cuda:sm_90a --emit ttg --signature 'x=*fp16:16,w=*fp16:16,out=*fp32:16,group=*i32:16,n=i32:16,k=i32:16,stride=i32:16,BOUNDED=False' | FileCheck %s --check-prefix=OPEN
 # RUN: tilewright compile %s --kernel grouped --target cuda:sm_90a --emit ttg --signature 'x=*fp16:16,w=*fp16:16,out=*fp32:16,group=*i64:16,n=i32:16,k=i32:16,stride=i32:16,BOUNDED=True' | FileCheck %s --check-prefix=OPEN
 
-# Copies by threads run as far ahead as those by the copy engine: a slot is filled again as soon as the previous product is finished.
+# Copies by threads are prefetched as far as those by TMA: a stage is refilled when the previous MMA is finished.
 # RUN: tilewright compile %s --kernel grouped --target cuda:sm_90a --emit ttg --signature 'x=*fp16:16,w=*fp16:16,out=*fp32:16,group=*i64:16,n=i32:16,k=i32:16,stride=i32:16,BOUNDED=True' --num-stages 4 | FileCheck %s --check-prefix=COPIES
 
 # COPIES-COUNT-3: ttg.copy_commit

@@ -1,4 +1,4 @@
-# fp16 products with fp16 sums are summed in fp16: two neighbours share a register of the accumulator.
+# fp16 dots with fp16 accumulators use fp16 MMAs: two adjacent elements share a register of the accumulator.
 # RUN: tilewright compile %s --kernel looped --signature '*fp16:16, *fp16:16, *fp16:16, i32:16, 128, 256, 64' --num-warps 8 --num-stages 4 --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=WGMMA
 # RUN: tilewright compile %s --kernel looped --signature '*fp16:16, *fp16:16, *fp16:16, i32:16, 32, 32, 32' --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=MMA
 # RUN: tilewright compile %s --kernel looped --signature '*fp16:16, *fp16:16, *fp16:16, i32:16, 64, 64, 32' --target cuda:sm_80 --emit ptx | FileCheck %s --check-prefix=MMA
@@ -16,7 +16,7 @@ import triton
 import triton.language as tl
 
 
-# The carried sums stay packed: nothing is converted in the loop, and a thread holds 64 registers of sums.
+# The carried accumulators stay packed: nothing is converted in the loop, and a thread holds 64 registers of them.
 # WGMMA-NOT: cvt.rn.f16.f32
 # WGMMA-COUNT-4: wgmma.mma_async.sync.aligned.m64n256k16.f16.f16.f16
 # WGMMA: wgmma.wait_group.sync.aligned 0
@@ -35,7 +35,7 @@ def looped(a, b, c, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     tl.store(c + m[:, None] * N + n[None, :], acc)
 
 
-# The sums of one product are the other one's first operand in registers, without a conversion.
+# The result of one dot is the other one's first operand in registers, without a conversion.
 # CHAIN-COUNT-4: wgmma.mma_async.sync.aligned.m64n64k16.f16.f16.f16
 # CHAIN: wgmma.wait_group.sync.aligned 0
 # CHAIN-COUNT-4: wgmma.mma_async.sync.aligned.m64n64k16.f16.f16.f16 {{.*}}{{[{]}}%r{{[0-9]+, %r[0-9]+, %r[0-9]+, %r[0-9]+[}]}}, %rd

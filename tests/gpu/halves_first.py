@@ -1,5 +1,5 @@
-"""A loop that only adds up a product of mxfp8 or mxfp4 runs in fp16, and records the largest and smallest scales. If fp16 could not hold all
-numbers times their scales, the loop runs again in bf16."""
+"""A loop that only accumulates an mxfp8 or mxfp4 dot runs in fp16, and records the largest and smallest scales. If fp16 could not hold all values
+times their scales, the loop runs again in bf16."""
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --until expand-scaled-dots-for-gpus --signature 'a=*u8:16,b=*u8:16,sa=*u8:16,sb=*u8:16,out=*fp32:16,K=i32:16,stride=i32:16,A="e4m3",STORES=False' --num-warps 8 | FileCheck %s
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ptx --signature 'a=*u8:16,b=*u8:16,sa=*u8:16,sb=*u8:16,out=*fp32:16,K=i32:16,stride=i32:16,A="e4m3",STORES=False' --num-warps 8 | FileCheck %s --check-prefix=PTX
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --until expand-scaled-dots-for-gpus --signature 'a=*u8:16,b=*u8:16,sa=*u8:16,sb=*u8:16,out=*fp32:16,K=i32:16,stride=i32:16,A="e5m2",STORES=False' --num-warps 8 | FileCheck %s --check-prefix=ONCE

@@ -1,4 +1,4 @@
-"""Weights of a normalized row are loaded beside the row, where a few registers hold them: not in front of a store that may change them, nor where rows are long."""
+"""Weights of a normalized row are loaded next to the row if few registers hold them: not before a store that may change them, nor with long rows."""
 # RUN: tilewright compile %s --kernel k --target cuda:sm_90a --until hoist-loads --num-warps 2 --signature 'x=*fp16:16,w=*fp16:16,y=*fp16:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=EARLY
 # RUN: tilewright compile %s --kernel k --target cuda:sm_90a --until hoist-loads --num-warps 2 --signature 'x=*fp16:16,w=*fp16:16,y=*fp16:16,n=i32:16,BLOCK=4096' | FileCheck %s --check-prefix=LATE
 # RUN: tilewright compile %s --kernel stored --target cuda:sm_90a --until hoist-loads --num-warps 2 --signature 'x=*fp16:16,w=*fp16:16,y=*fp16:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=LATE

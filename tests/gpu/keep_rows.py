@@ -1,4 +1,4 @@
-"""A long row of 16-bit numbers on which two reductions depend in turn stays in shared memory; threads read it again after each."""
+"""A long row of 16-bit values with two dependent reductions stays in shared memory; threads read it again after each reduction."""
 # RUN: tilewright compile %s --kernel norm --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp16:16,*fp16:16,i32:16,16384' | FileCheck %s
 # RUN: tilewright compile %s --kernel norm --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp16:16,*fp16:16,i32:16,4096' | FileCheck %s --check-prefix=HELD
 # RUN: tilewright compile %s --kernel norm --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp32:16,*fp32:16,i32:16,16384' | FileCheck %s --check-prefix=HELD
@@ -17,7 +17,7 @@ import triton.language as tl
 # CHECK: tt.reduce
 # CHECK: ttg.load_shared %[[row]]
 # CHECK: tt.store
-# Rows of few registers or of 32-bit numbers, and rows whose exponentials would be computed twice, are held in registers.
+# Rows of few registers or of 32-bit values, and rows whose exponentials would be computed twice, stay in registers.
 # HELD-NOT: ttg.load_shared
 # HELD: tt.store
 @triton.jit

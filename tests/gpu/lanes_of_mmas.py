@@ -1,5 +1,5 @@
-"""Products by threads: lanes 0 and 1 have the same columns, 0 and 2 the same rows, so that half a warp reads 16 bytes a lane of either operand at once.
-The chunks of A's rows are permuted: rows that begin at one bank would be read one after the other."""
+"""Dots by threads: lanes 0 and 1 have the same columns, 0 and 2 the same rows, so half a warp reads 16 bytes a lane of each operand at once. The
+chunks of A's rows are swizzled to avoid bank conflicts."""
 # RUN: tilewright compile %s --target cuda:sm_90a --until assign-layouts --signature '*fp32:16, *fp32:16, *fp32:16, i32:16, 32, 32, 32' | FileCheck %s --check-prefix=EIGHT
 # RUN: tilewright compile %s --target cuda:sm_90a --until assign-layouts --signature '*fp32:16, *fp32:16, *fp32:16, i32:16, 16, 512, 32' | FileCheck %s --check-prefix=WIDE
 # RUN: tilewright compile %s --target cuda:sm_90a --until select-tensor-cores --signature '*fp32:16, *fp32:16, *fp32:16, i32:16, 32, 32, 32' | FileCheck %s --check-prefix=CHUNKS

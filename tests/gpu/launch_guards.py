@@ -1,4 +1,4 @@
-"""The conditions of maps on a launch are named in the PTX and by explain. If no launch can check a condition, there is no map."""
+"""The PTX and explain list the launch guards of maps. If no launch can check a condition, there is no map."""
 # RUN: tilewright compile %s --kernel shifted --target cuda:sm_90a --emit ptx --signature 'x=*fp16:16,w=*fp16:16,o=*fp32:16,shift=i32:16,n=i32:16,stride=i32:16' | FileCheck %s --check-prefix=SHIFT
 # RUN: tilewright explain %s --kernel shifted --target cuda:sm_90a --signature 'x=*fp16:16,w=*fp16:16,o=*fp32:16,shift=i32:16,n=i32:16,stride=i32:16' | FileCheck %s --check-prefix=EXPLAIN
 # RUN: tilewright compile %s --kernel loaded --target cuda:sm_90a --emit ttg --signature 'x=*fp16:16,o=*fp32:16,p=*i32' | FileCheck %s --check-prefix=LOADED
@@ -36,29 +36,29 @@ def loaded(x, o, p):
     start = tl.load(p)
     # LOADED: tt.load {{.*}}no_descriptor = "an index may leave the range of its 32 bits: (a loaded value) + i1"
     v = tl.dot(tl.load(x + r[:, None] * 64 + (k + start)[None, :]), tl.load(x + r[:, None] * 64 + k[None, :])).to(tl.float16)
-    # Columns from memory are signed, and the mask has a lower bound, which becomes the map's.
+    # Loaded columns are signed, and the mask has a lower bound, which becomes the map's.
     # LOADED: arith.maxsi
     # LOADED: arith.minsi
     # LOADED: ttg.tma_load
     c = k + start.to(tl.int64)
     for i in range(0, 4):
         v = tl.dot(v, tl.load(x + r[:, None] * 64 + c[None, :], mask=((c >= 0) & (c < 64))[None, :], other=0.0)).to(tl.float16)
-    # Without a mask, negative rows would be read, which a map does not have.
+    # Without a mask the kernel would read negative rows, which a map does not have.
     # LOADED: tt.load {{.*}}no_descriptor = "its start in dimension 0 may be negative"
     at = start.to(tl.int64) + r
     ww = tl.load(x + at[:, None] * 64 + k[None, :])
-    # LOADED: tt.store {{.*}}no_descriptor = "it may start before its tensor"
+    # LOADED: tt.store {{.*}}no_descriptor = "its tile may start before the tensor"
     tl.store(o + at[:, None] * 64 + k[None, :], tl.dot(v, ww), mask=((at >= 0) & (at < 64))[:, None])
 
 
 @triton.jit
 def widened(x, w, o, a, stride):
     r, k = tl.arange(0, 64), tl.arange(0, 64)
-    # Narrow arithmetic that may wrap around gives another number than wide arithmetic.
+    # Narrow arithmetic that may wrap around differs from wide arithmetic.
     # WIDE: tt.load {{.*}}no_descriptor = "an index may leave the range of its 8 bits: a + i1"
     c = (k.to(tl.uint8) + a.to(tl.uint8)).to(tl.int32)
     v = tl.load(x + r[:, None] * 256 + c[None, :])
-    # In 64 bits nothing wraps around, so no condition is needed.
+    # 64-bit arithmetic does not wrap around, so no guard is needed.
     # WIDE: ttg.tma_load
     total = tl.zeros((64, 64), tl.float32)
     for i in range(0, 4):

@@ -1,4 +1,4 @@
-"""Programs add to sums guarded by a lock: one thread acquires the lock, and the sums are loaded together with the flag that decides on their use."""
+"""Programs accumulate sums under a lock: one thread acquires the lock, and the sums are loaded together with the flag that decides on their use."""
 # RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --until hoist-loads --signature '*fp32:16,*fp32:16,*i32:16,i32' | FileCheck %s --check-prefix=EARLY
 # RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --emit threads --signature '*fp32:16,*fp32:16,*i32:16,i32' | FileCheck %s --check-prefix=SPIN
 # RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --emit ptx --signature '*fp32:16,*fp32:16,*i32:16,i32:16' | FileCheck %s --check-prefix=PTX
@@ -24,7 +24,7 @@ import triton.language as tl
 
 # The other threads wait once, until the lock is acquired.
 # SPIN: ptx.barrier
-# What the program has done is released once, and the pauses between attempts become shorter.
+# The program's writes are released once, and the pauses between attempts become shorter.
 # SPIN: scf.if
 # SPIN-NEXT: ptx.fence gpu
 # SPIN-NEXT: scf.while
@@ -60,7 +60,7 @@ def add_behind_lock(x_ptr, sum_ptr, lock_ptr, n, BLOCK: tl.constexpr = 512):
     tl.atomic_xchg(lock_ptr, 0)
 
 
-# If the condition is known without memory, the load stays in its branch.
+# If the condition does not depend on memory, the load stays in its branch.
 # KNOWN: scf.if
 # KNOWN: tt.load
 
@@ -103,7 +103,7 @@ def waits_in_between(x_ptr, sum_ptr, flag_ptr, BLOCK: tl.constexpr = 512):
     tl.store(sum_ptr + offsets, x)
 
 
-# Who waits for a flag changes nothing by it and is told at once: no pauses, and each attempt has its order.
+# A wait for a flag changes nothing and must end at once: no pauses, and each attempt has its order.
 # FLAG: scf.while
 # FLAG-NEXT: ptx.compare_swap acq_rel
 # FLAG-NOT: ptx.sleep

@@ -21,7 +21,7 @@ tt.func public @gather(%x: !tt.ptr<i32>) attributes {"ttg.config" = #ttg.config<
 
 #row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
 #bins = #ttg.layout<16, reg [], lane [[1], [2], [4], [8], [0]], warp [[0], [0]], block []>
-// counters are zeroed, added to, read
+// counters are cleared, incremented, read
 // CHECK-LABEL: tt.func @histogram
 // CHECK-SAME: sharedBytes = 64
 // CHECK: ptx.store_shared
@@ -41,7 +41,7 @@ tt.func public @histogram(%x: !tt.ptr<i32>) attributes {"ttg.config" = #ttg.conf
 
 #half = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
 #whole = #ttg.layout<512, reg [[1], [256]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
-// each thread has one tile's registers followed by the other's: nothing moves
+// each thread has the registers of one tile, then those of the other: no data moves
 // CHECK-LABEL: tt.func @cat
 // CHECK-SAME: sharedBytes = 0
 // CHECK-NOT: ptx.barrier

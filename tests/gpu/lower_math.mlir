@@ -1,6 +1,6 @@
 // RUN: tilewright opt %s --lower-to-threads -split-input-file | FileCheck %s
 
-// division is correctly rounded only on request; exp uses the chip's 2^x; rounding is an instruction
+// division is correctly rounded only on request; exp uses the hardware's 2^x; rounding is an instruction
 // CHECK-LABEL: tt.func @functions
 // CHECK: ptx.divide
 // CHECK: arith.divf
@@ -19,7 +19,7 @@ tt.func public @functions(%x: !tt.ptr<f32>, %a: f32, %b: f32) attributes {"ttg.c
 
 // -----
 
-// e^x of a sum or a product uses short code, because their rounding matters as much; e^x of a number from memory is exact to the last place
+// e^x of a sum or a product uses short code, because their rounding matters as much; e^x of a loaded value is exact to the last digit
 // CHECK-LABEL: tt.func @short_exp
 // CHECK: arith.subf
 // CHECK-NEXT: arith.constant 1.442695
@@ -48,7 +48,7 @@ tt.func public @exp_of_a_number(%x: !tt.ptr<f32>, %a: f32) attributes {"ttg.conf
 // -----
 
 #row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
-// arithmetic on 8-bit floats happens in f32; they are converted two at a time
+// arithmetic on 8-bit floats is in f32; two values are converted at a time
 // CHECK-LABEL: tt.func @bytes
 // CHECK: ptx.convert %{{.*}} e5m2 -> f16
 // CHECK-COUNT-2: arith.addf {{.*}} : f32

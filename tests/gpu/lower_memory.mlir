@@ -1,6 +1,6 @@
 // RUN: tilewright opt %s --lower-to-threads -split-input-file | FileCheck %s
 
-// one thread performs it after a barrier, and tells the result to the others
+// one thread performs it after a barrier, and broadcasts the result
 // CHECK-LABEL: tt.func @scalar
 // CHECK-SAME: sharedBytes = 4
 // CHECK: ptx.barrier
@@ -38,7 +38,7 @@ tt.func public @loop(%x: !tt.ptr<bf16>, %v: bf16) attributes {"ttg.config" = #tt
 
 // -----
 
-// one thread initialises consecutive barriers in one branch, and one fence shows them to all
+// one thread initializes consecutive mbarriers in one branch, and one fence makes them visible to all
 // CHECK-LABEL: tt.func @barriers
 // CHECK: scf.if
 // CHECK-NOT: scf.if

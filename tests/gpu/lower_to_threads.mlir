@@ -19,7 +19,7 @@ tt.func public @scale(%x: !tt.ptr<f32>, %by: f32) attributes {"ttg.config" = #tt
 
 // -----
 
-// a sum over 32 warps: each lane reads the part of one warp, and five more butterflies combine the parts
+// a sum over 32 warps: each lane reads the part of one warp, and five more butterfly shuffles combine the parts
 // CHECK-LABEL: tt.func @manyWarps
 tt.func public @manyWarps(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<warps = 32, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
   %i = tt.make_range {start = 0 : i32, end = 1024 : i32} : tensor<1024xi32>
@@ -44,7 +44,7 @@ tt.func public @manyWarps(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>) attributes {"ttg.c
 
 // -----
 
-// a sum over one warp combines registers, then lanes by five butterflies, without shared memory
+// a sum over one warp combines registers, then lanes by five butterfly shuffles, without shared memory
 // CHECK-LABEL: tt.func @sum
 tt.func public @sum(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<warps = 1, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
   %i = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
@@ -86,7 +86,7 @@ tt.func public @wide(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %n: i32 {tt.
 
 // -----
 
-// elements that other threads read are overwritten only after all have read them; a thread's own elements need no barrier
+// elements that other threads read are overwritten only after all reads; a thread's own elements need no barrier
 // CHECK-LABEL: tt.func @reverse
 tt.func public @reverse(%x: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
   %i = tt.make_range {start = 0 : i32, end = 128 : i32} : tensor<128xi32>

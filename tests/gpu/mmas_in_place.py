@@ -1,4 +1,4 @@
-"""Products over one of their own operands: blocks of one program have read all of it before one of them stores."""
+"""Dots over one of their own operands: the CTAs of a program have read all of it before one of them stores."""
 # RUN: tilewright run %s --kernel product --grid 1 --arg 'x=randint(-2,2):f16[64x64]' --arg 'w=randint(-2,2):f16[64x64]' --arg B=64 --arg OVER_X=True --out x=%t.npy
 # RUN: tilewright run %s --simulate --kernel product --num-ctas 2 --num-stages 3 --grid 1 --arg 'x=randint(-2,2):f16[64x64]' --arg 'w=randint(-2,2):f16[64x64]' --arg B=64 --arg OVER_X=True --check x=%t.npy
 # RUN: tilewright run %s --simulate --kernel product --num-ctas 4 --num-warps 8 --num-stages 2 --grid 1 --arg 'x=randint(-2,2):f16[64x64]' --arg 'w=randint(-2,2):f16[64x64]' --arg B=64 --arg OVER_X=True --check x=%t.npy
@@ -14,7 +14,7 @@ import triton.language as tl
 # CHECK: ptx.cluster_wait
 # CHECK: ptx.store_global
 
-# One block has met since it copied.
+# One CTA has synchronized since its copy.
 # ALONE: ptx.copy_async
 # ALONE-NOT: cluster
 

@@ -1,4 +1,4 @@
-"""Rows of a product are loaded at index % M: the modulo is dropped if the store masks the same rows, and kept if it does not."""
+"""Rows of a dot are loaded at index % M: the modulo is dropped if the store masks the same rows, and stays otherwise."""
 # RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,m=i32,n=i32,sn=i32:16,BY=0,MASK=0' | FileCheck %s --check-prefix=DROPPED
 # RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,m=i32,n=i32,sn=i32:16,BY=0,MASK=1' | FileCheck %s --check-prefix=KEPT
 # RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,m=i32,n=i32,sn=i32:16,BY=1,MASK=0' | FileCheck %s --check-prefix=KEPT
@@ -47,7 +47,7 @@ def inner(a, b, c, m, sn):
 
 @triton.jit
 def chained(a, b, c, m, sn):
-    # Through a transposed product, a reduction along the other dimension, a loop and a second product, a row stays a row.
+    # Through a transposed dot, a reduction along the other dimension, a loop and a second dot, a row stays a row.
     i = tl.arange(0, 64)
     first = tl.program_id(0) * 64
     x = tl.load(a + ((first + i) % m)[:, None] * sn + i[None, :])

@@ -2,8 +2,8 @@
 # RUN: tilewright explain %s --target cuda:sm_90a --num-warps 4 --signature 'a_ptr=*fp16:16,b_ptr=*fp16:16,c_ptr=*fp32:16,k=i32:16,M=128,N=128' | FileCheck %s --check-prefix=ASKED
 # RUN: tilewright run %s --simulate --grid 1 --num-warps 4 --arg a_ptr=randn:f16[128x128] --arg b_ptr=randn:f16[128x256] --arg c_ptr=zeros:f32[128x256] --arg k=128 --arg M=128 --arg N=256
 #
-# A sum of 128x256 needs 256 registers in each of 128 threads, so the kernel gets 8 warps. A sum of 128x128 fits.
-# MORE: 8 warps, num_stages 3; accumulators do not fit into the registers of the 4 warps asked for
+# An accumulator of 128x256 needs 256 registers in each of 128 threads, so the kernel gets 8 warps. One of 128x128 fits.
+# MORE: 8 warps, num_stages 3; raised from 4 warps, whose registers cannot hold the accumulators
 # ASKED: 4 warps, num_stages 3
 # ASKED-NOT: do not fit
 import triton

@@ -1,4 +1,4 @@
-"""All blocks of a program read the same operand of a product: each copies a part of it for all."""
+"""All CTAs of a program read the same operand of a dot: each loads a part and multicasts it."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' --emit ptx | FileCheck %s
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' --emit ptx | FileCheck %s --check-prefix=ONE
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=EXPLAIN
@@ -7,7 +7,7 @@
 # RUN: tilewright explain %s --kernel plain --target cuda:sm_90a --num-warps 4 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:8,N=i32:16' | FileCheck %s --check-prefix=ODD
 # RUN: tilewright explain %s --kernel plain --target cuda:sm_90a --num-warps 4 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=EVEN
 # RUN: tilewright explain %s --kernel counted --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16,n=*i32:16' | FileCheck %s --check-prefix=MEET
-# One block cannot hold these sums.
+# One CTA cannot hold these accumulators.
 # RUN: tilewright explain %s --kernel large --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=256' | FileCheck %s --check-prefix=LARGE
 # RUN: tilewright explain %s --kernel large --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=128' | FileCheck %s --check-prefix=FITS
 # RUN: tilewright explain %s --kernel large --target cuda:sm_80 --num-warps 8 --num-stages 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=256' | FileCheck %s --check-prefix=FITS
@@ -15,7 +15,7 @@
 import triton
 import triton.language as tl
 
-# A slot is empty when eight warps of each block have read it; nobody arrives before the barriers of both blocks exist.
+# A stage is empty when eight warps of each CTA have read it; no warp arrives before the mbarriers of both CTAs exist.
 # CHECK: mbarrier.init.shared::cta.b64 {{.*}}, 16;
 # CHECK: barrier.cluster.arrive.relaxed
 # CHECK: barrier.cluster.wait
@@ -23,15 +23,15 @@ import triton.language as tl
 # CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [
 # CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
 # CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
-# A block ends when all of its slots are empty: the producer waits for that, and nobody at a barrier of the cluster.
+# A CTA ends when all of its stages are empty: the producer waits for that, and no warp waits at a cluster barrier.
 # CHECK-NOT: barrier.cluster
 # CHECK-COUNT-3: mbarrier.try_wait
 # CHECK-NOT: mbarrier.try_wait
 # CHECK: bra.uni{{.*}}$L__BB
-# A consumer waits for a slot to be full. A descriptor has the address within the block's memory, without the block's number.
+# A consumer waits for a full stage. A descriptor has the address in the CTA's memory, without the CTA's rank.
 # CHECK-COUNT-1: mbarrier.try_wait
 # CHECK: and.b32 {{.*}}, 16320;
-# No fence for the whole card precedes an arrival in the other block.
+# No fence of GPU scope precedes an arrival in the other CTA.
 # CHECK: mapa.shared::cluster.u32 there, {{.*}}, 0; {{.*}}mbarrier.arrive.release.cta.shared::cluster.b64 {{.*}}, 1;
 # CHECK-NOT: mbarrier.try_wait
 # CHECK-NOT: barrier.cluster
@@ -40,26 +40,26 @@ import triton.language as tl
 # ONE-NOT: multicast
 
 # EXPLAIN: 64x128 f16 from b by TMA
-# EXPLAIN: each copies a part
+# EXPLAIN: multicasts
 
-# LARGE: 2 blocks share a program, because the registers of one do not hold its sums
-# LARGE: one more warp starts the copies
-# LARGE: each copies a part
+# LARGE: 2 CTAs share a program, because the registers of one cannot hold its accumulators
+# LARGE: one extra warp starts the copies
+# LARGE: multicasts
 # FITS-NOT: share a program
 
-# One box holds the tile: each block copies half of its rows.
+# One box holds the tile: each CTA copies half of its rows.
 # COLUMNS: 64x128 f16 from b by TMA: {{.*}} box {64, 64}
-# COLUMNS: each copies a part
+# COLUMNS: multicasts
 
-# Without a request by the author, the blocks copy for one another if rows begin at odd multiples of 16 bytes.
-# ODD: one more warp starts the copies
-# ODD: each copies a part
-# EVEN: no warp of its own for copies: the program has several CTAs, and all rows start at an L2 sector
+# Without a request by the author, the CTAs multicast if rows begin at odd multiples of 16 bytes.
+# ODD: one extra warp starts the copies
+# ODD: multicasts
+# EVEN: no warp specialization: the program has several CTAs, and all rows start at an L2 sector
 
-# FOUR: one more warp starts the copies
+# FOUR: one extra warp starts the copies
 # FOUR: 64x128 f16 from b by TMA: {{.*}} box {64, 16}
-# FOUR: each copies a part
-# MEET: no warp of its own for copies: the CTAs of a program may need a barrier
+# FOUR: multicasts
+# MEET: no warp specialization: the CTAs of a program may need a barrier
 
 
 @triton.jit

@@ -2,7 +2,7 @@
 # RUN: tilewright run %s --kernel 加倍_kernel --simulate --grid 1 --arg x_ptr=ones:f32[100] --arg out_ptr=zeros:f32[100] --arg n=100 \
 # RUN:   --arg BLOCK=128 --print out_ptr | FileCheck %s --check-prefix=DOUBLED
 
-# Names may have letters of all scripts in Python, but not in PTX.
+# Python permits names with letters of all scripts, PTX does not.
 # CHECK: .entry _E5_8A_A0_E5_80_8D_kernel(
 # DOUBLED: least 2, greatest 2
 import triton

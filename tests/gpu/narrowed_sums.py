@@ -1,5 +1,4 @@
-"""Sums of a product are narrowed in pairs where warps hand registers to one another: of one that is narrowed alone ptxas makes a pair itself, and
-lets each product wait for the one before."""
+"""Accumulators are narrowed in pairs if warps exchange registers. ptxas makes a pair of a single narrowed value, and then serializes the MMAs."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 5 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=224,HALVES=False' --emit ptx | FileCheck %s
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 5 --num-ctas 2 --signature 'a=*bf16:16,b=*bf16:16,c=*bf16:16,M=i32,N=i32:8,K=i32:8,BM=224,HALVES=False' --emit ptx | FileCheck %s
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,HALVES=True' --emit ptx | FileCheck %s --check-prefixes=CHECK,ALONE
@@ -8,7 +7,7 @@ lets each product wait for the one before."""
 # RUN: tilewright run %s --kernel product --grid '2, 1' --arg 'a=randint(-4,4):f16[232x72]' --arg 'b=randint(-4,4):f16[72x104]' --arg c=zeros:f16[232x104] --arg M=232 --arg N=104 --arg K=72 --arg BM=224 --arg HALVES=False --out c=%t.npy
 # RUN: tilewright run %s --simulate --kernel product --grid '2, 1' --num-warps 8 --num-stages 5 --num-ctas 2 --arg 'a=randint(-4,4):f16[232x72]' --arg 'b=randint(-4,4):f16[72x104]' --arg c=zeros:f16[232x104] --arg M=232 --arg N=104 --arg K=72 --arg BM=224 --arg HALVES=False --check c=%t.npy
 
-# Of 112 columns, 8 have zeros beside them in a thread's 16 bytes; halves that are compared are not stored in pairs.
+# 8 of 112 columns are next to zeros in a thread's 16 bytes; halves that are compared are not stored in pairs.
 # CHECK: setmaxnreg
 # CHECK-NOT: cvt.rn.{{b?}}f16.f32
 # ALONE: cvt.rn.f16x2.f32 pair, 0f00000000, {{.*}} cvt.u16.u32

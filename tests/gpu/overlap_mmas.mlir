@@ -3,8 +3,8 @@
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// Attention backward: the second scores start after the first ones, before the exponential, on which they do not depend. The wait
-// for their copy moves with them; one wait serves both sums. The row's load starts before any product.
+// Attention backward: the second scores start after the first ones, before the exponential, on which they do not depend. The wait for their copy
+// moves with them; one wait serves both accumulators. The row's load starts before any MMA.
 // CHECK-LABEL: tt.func public @backward
 // CHECK: scf.for
 // CHECK: tt.load
@@ -62,7 +62,7 @@ tt.func public @backward(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %rows: !tt
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[128]]], box = [], element = f16, swizzle = 0>
 
-// Two accumulators of 128 registers leave no registers for a product that starts early, nor for its operand.
+// Two accumulators of 128 registers leave no registers for an MMA that starts early, nor for its operand.
 // CHECK-LABEL: tt.func public @full
 // CHECK: scf.for
 // CHECK: ttg.wgmma
@@ -95,9 +95,9 @@ tt.func public @full(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tenso
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// The last product accumulates in place: it runs on over the back edge, until the next iteration's first wait. After that wait the slots of the
-// previous iteration are filled again; products that read this iteration's slots start before it. The exponential's result passes through the wait for
-// the product that runs meanwhile.
+// The last MMA accumulates in place and stays in flight across the back edge, until the next iteration's first wait. After that wait the stages of
+// the previous iteration are refilled; MMAs that read this iteration's stages start before it. The exponential's result passes through the wait for
+// the MMA that runs at the same time.
 // CHECK-LABEL: tt.func public @runs_on
 // CHECK: scf.for {{.*}} iter_args(%[[sum:.*]] = %{{.*}}, %[[slot:.*]] = %{{.*}}, %[[parity:.*]] = %{{.*}})
 // CHECK: ttg.barrier_wait %{{.*}}[%[[slot]]], %[[parity]]

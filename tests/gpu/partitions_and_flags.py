@@ -1,4 +1,5 @@
-"""A producer of copies does not wait with the other warps, so a kernel that may wait for another program's writes gets no roles, even on request."""
+"""A producer of copies does not wait with the other warps, so a kernel that may wait for another program's writes is not specialized, even on
+request."""
 # RUN: tilewright compile %s --kernel product --num-warps 8 --target cuda:sm_90a --emit ptx --signature '*fp16:16,*fp16:16,*fp32:16,i32:16,*i32,WAIT=False' | FileCheck %s --check-prefix=ROLES
 # RUN: tilewright compile %s --kernel product --num-warps 8 --target cuda:sm_90a --emit ptx --signature '*fp16:16,*fp16:16,*fp32:16,i32:16,*i32,WAIT=True' | FileCheck %s --check-prefix=FLAG
 # RUN: tilewright explain %s --kernel product --num-warps 8 --target cuda:sm_90a --signature '*fp16:16,*fp16:16,*fp32:16,i32:16,*i32,WAIT=True' | FileCheck %s --check-prefix=WHY

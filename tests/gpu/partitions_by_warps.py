@@ -1,4 +1,4 @@
-"""A separate warp for copies, in kernels with one, two and four warpgroups: only kernels with two get it without a request."""
+"""Warp specialization in kernels with one, two and four warp groups: only kernels with two get it without a request."""
 # RUN: tilewright explain %s --kernel asked --target cuda:sm_90a --num-warps 4 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=64,N=128' | FileCheck %s --check-prefix=HAS
 # RUN: tilewright explain %s --kernel asked --target cuda:sm_90a --num-warps 16 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=256,N=128' | FileCheck %s --check-prefix=HAS
 # RUN: tilewright explain %s --kernel asked --target cuda:sm_90a --num-warps 4 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=64,N=256' | FileCheck %s --check-prefix=WIDE
@@ -7,19 +7,19 @@
 # RUN: tilewright explain %s --kernel plain --target cuda:sm_90a --num-warps 4 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=64,N=128' | FileCheck %s --check-prefix=ONE
 # RUN: tilewright explain %s --kernel plain --target cuda:sm_90a --num-warps 16 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=256,N=128' | FileCheck %s --check-prefix=FOUR
 # RUN: not tilewright explain %s --kernel asked --target cuda:sm_90a --num-warps 12 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=64,N=128' 2>&1 | FileCheck %s --check-prefix=TWELVE
-# The two kinds of warps together have as many registers as a block begins with.
+# Both kinds of warps together have as many registers as a CTA starts with.
 # RUN: tilewright compile %s --kernel asked --target cuda:sm_90a --num-warps 4 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=64,N=128' --emit ptx | FileCheck %s --check-prefix=PTX4
 # RUN: tilewright compile %s --kernel asked --target cuda:sm_90a --num-warps 16 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:16,M=256,N=128' --emit ptx | FileCheck %s --check-prefix=PTX16
 
 import triton
 import triton.language as tl
 
-# HAS: one more warp starts the copies
-# WIDE: no warp of its own for copies: the accumulators of an MMA do not fit in the 128 registers per thread at the start of a CTA
-# LARGE: no warp of its own for copies: its accumulators do not fit in 112 registers per thread
-# MANY: no warp of its own for copies: only 4, 8 and 16 warps are warpgroups
-# ONE: no warp of its own for copies: a single warpgroup has no other one to overlap with
-# FOUR: no warp of its own for copies: with so many warpgroups, none gains enough registers
+# HAS: one extra warp starts the copies
+# WIDE: no warp specialization: the accumulators of an MMA do not fit in the 128 registers per thread at the start of a CTA
+# LARGE: no warp specialization: its accumulators do not fit in 112 registers per thread
+# MANY: no warp specialization: only 4, 8 and 16 warps are warpgroups
+# ONE: no warp specialization: a single warpgroup has no other one to overlap with
+# FOUR: no warp specialization: with so many warpgroups, none gains enough registers
 # TWELVE: num_warps must be a power of 2, not 12
 
 # PTX4: .reqntid 256

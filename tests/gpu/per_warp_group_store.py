@@ -1,4 +1,4 @@
-"""A product's loop over tiles gets a warp for copies, and each of two warpgroups stores its own rows, so that neither waits for the other."""
+"""A persistent matmul is warp-specialized, and each of two warp groups stores its own rows, so that neither waits for the other."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,i32:16,i32,128' | FileCheck %s
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --emit ptx --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,i32:16,i32,128' | FileCheck %s --check-prefix=PTX
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,i32:16,i32,64' | FileCheck %s --check-prefix=MEETS
@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 
 
-# The map's box is a warpgroup's half of a tile of 128 rows.
+# The map's box is a warp group's half of a tile of 128 rows.
 # CHECK: tensor_map<base = 2, {{.*}} box = [64, 64], element = f16
 # CHECK: ptx.max_registers false
 # CHECK: ttg.tma_load
@@ -25,20 +25,20 @@ import triton.language as tl
 # CHECK-NEXT: ttg.fence_async
 # CHECK-NEXT: ptx.barrier {id = 4 : i32, ptx.per_warp_group, threads = 128 : i32}
 # CHECK-NEXT: ttg.tma_store {{.*}} {ttg.per_warp_group_store}
-# The number of a warpgroup's barrier is computed.
+# The id of a warp group's barrier is computed.
 # PTX: shr.u32 id, id, 7; add.u32 id, id, 4; bar.sync id, 128;
-# Products that add to one sum are in one piece of inline assembly.
+# MMAs that accumulate into one tile are in one piece of inline assembly.
 # PTX: wgmma.fence
 # PTX: wgmma.mma_async
 # PTX-NEXT: wgmma.mma_async
 # PTX-NEXT: wgmma.mma_async
 # PTX-NEXT: wgmma.mma_async
-# If a tile's rows need not start at a multiple of 128, stores of two warpgroups may overlap in memory, so they stay in order. So does a store
-# for which other programs may be waiting.
+# If a tile's rows need not start at a multiple of 128, stores of two warp groups may overlap in memory, so they stay in order. So does a store that
+# other programs may wait for.
 # MEETS-NOT: ttg.per_warp_group_store
 # MEETS: ttg.tma_store
 # MEETS-NOT: ttg.per_warp_group_store
-# Programs that wait for the count must find the stored data: the copy engine has written it, and not only read its buffers.
+# Programs that wait for the count must find the stored data: TMA has written it, and not only read its buffers.
 # TELLS: cp.async.bulk.tensor.2d.global.shared::cta
 # TELLS: cp.async.bulk.wait_group 0;
 # TELLS: bar.sync 0;

@@ -1,6 +1,6 @@
-"""Reductions that pick a number and its index, whatever their region looks like: two redux for a warp, and two for all warps, in place of shuffles.
-A value that is asked for comes by one more of each, with the sign of its zero. Another reduction of pairs goes by shuffles. Sums of integers
-have an instruction of their own."""
+"""Reductions that select a value and its index, in any form of their region: two redux for a warp and two for all warps, instead of shuffles. If the
+kernel uses the value, it comes by one more of each, with the sign of its zero. Other reductions of pairs use shuffles. Integer sums have an
+instruction of their own."""
 # RUN: tilewright compile %s --kernel first_largest --target cuda:sm_90a --emit ptx --signature '*fp32:16,*i32:16,N=1024' | FileCheck %s --check-prefix=INDEX
 # RUN: tilewright compile %s --kernel first_largest --target cuda:sm_90a --emit ptx --signature '*i32:16,*i32:16,N=32' --num-warps 1 | FileCheck %s --check-prefix=SHORT
 # RUN: tilewright compile %s --kernel nan_first --target cuda:sm_90a --emit ptx --signature '*fp32:16,*i32:16,*fp32:16,N=1024' | FileCheck %s --check-prefix=BOTH

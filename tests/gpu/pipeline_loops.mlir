@@ -3,7 +3,7 @@
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// Products accumulate in place: copies are two iterations ahead, and an iteration's product still runs while the next one is started. A and B share a barrier.
+// MMAs accumulate in place: copies are two iterations ahead, and an iteration's MMA still runs when the next one starts. A and B share an mbarrier.
 // CHECK-LABEL: tt.func public @gemm
 // CHECK-SAME: box = [64, 64], element = f16, swizzle = 128
 // CHECK-DAG: %[[full:.*]] = ttg.alloc_barriers : <3>
@@ -23,7 +23,7 @@
 // CHECK: %[[d:.*]] = ttg.wgmma %[[mine]], {{.*}}, %[[acc]]
 // CHECK-NEXT: ttg.wgmma_wait 1
 // CHECK-NEXT: ttg.cta_barrier
-// iteration i + 2, into the slot of iteration i - 1
+// iteration i + 2, into the stage of iteration i - 1
 // CHECK: %[[exists:.*]] = arith.cmpi ugt
 // CHECK: %[[target:.*]] = arith.select
 // CHECK: arith.addi %[[i]], %{{.*}} : i32
@@ -52,9 +52,9 @@ tt.func public @gemm(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tenso
 #config = #ttg.config<warps = 8, ctas = 1, stages = 2, maxRegisters = 240, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// Attention: keys and values have separate barriers. The next iteration's scores are started before this one's are used, so that they are
-// computed while threads work. There is one sync, at the iteration's end: values are refilled there, keys at the top of the next one. Queries are copied
-// once. The number of registers is given, so that no warpgroup can give some of its own to others (specialize_warps.mlir tests that).
+// Attention: keys and values have separate mbarriers. The next iteration's scores start before this one's are used, so that they overlap with the
+// threads' work. One CTA barrier ends the iteration: values are refilled there, keys at the start of the next one. Queries are copied once. The
+// number of registers is fixed, so warp groups cannot exchange registers (specialize_warps.mlir tests that).
 // CHECK-LABEL: tt.func public @attention
 // CHECK-DAG: %[[q:.*]] = ttg.alloc_barriers : <1>
 // CHECK: ttg.barrier_expect %[[q]]
@@ -108,7 +108,7 @@ tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 128, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// Two blocks share a multiprocessor and overlap each other, so a block's own iterations do not. One sync serves both buffers: keys are refilled once they
+// Two CTAs share an SM and overlap each other, so a CTA's own iterations do not. One CTA barrier serves both buffers: keys are refilled after they
 // have been read, two iterations ahead, and values an iteration later.
 // CHECK-LABEL: tt.func public @in_turns
 // CHECK-DAG: %[[q:.*]] = ttg.alloc_barriers : <1>
@@ -155,8 +155,8 @@ tt.func public @in_turns(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.t
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_80">
 
-// Without a copy engine every thread copies (cp.async): groups are counted, and one sync at the top shows the data to all and frees the slot
-// of the previous iteration. The pointers of a later iteration are the carried offset plus the steps until then.
+// Without TMA every thread copies (cp.async): groups are counted. One CTA barrier at the start makes the data visible and frees the stage of the
+// previous iteration. The pointers of a later iteration are the carried offset plus the steps up to it.
 // CHECK-LABEL: tt.func public @copies
 // CHECK: ttg.copy_async
 // CHECK: ttg.copy_commit
@@ -207,8 +207,8 @@ tt.func public @copies(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// A loop around the loop: barriers are initialised once, and slot and parity continue from tile to tile. The result is stored through a buffer. The first
-// tile's copies are in front of both loops.
+// A persistent loop: mbarriers are initialized once, and stage and parity continue from tile to tile. The result is stored through a buffer. The
+// first tile's copies are before both loops.
 // CHECK-LABEL: tt.func public @persistent
 // CHECK: ttg.alloc_barriers : <3>
 // CHECK: scf.if
@@ -252,7 +252,7 @@ tt.func public @persistent(%p: !tt.ptr<f16>, %n: i32, %tiles: i32, %x: !ptx.tens
 #config = #ttg.config<warps = 4, ctas = 1, stages = 1, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// One stage: the wait for the copy is where the tile is read, and the parity of its barrier flips with every use.
+// One stage: the wait for the copy is at the read of the tile, and the parity of its mbarrier flips with every use.
 // CHECK-LABEL: tt.func public @alone
 // CHECK: scf.for {{.*}} iter_args(%[[parity:.*]] = %{{.*}})
 // CHECK-NOT: ttg.cta_barrier
@@ -280,7 +280,7 @@ tt.func public @alone(%o: !tt.ptr<f16>, %n: i32, %x: !ptx.tensor_map {ttg.tensor
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// Threads write A, the copy engine B: what the threads wrote is fenced and shown to all as before.
+// Threads write A, TMA writes B: a fence and a barrier make the threads' writes visible.
 // CHECK-LABEL: tt.func public @both
 // CHECK: ttg.tma_load
 // CHECK-NEXT: ttg.store_shared
@@ -304,8 +304,8 @@ tt.func public @both(%o: !tt.ptr<f32>, %f: f16, %x: !ptx.tensor_map {ttg.tensor_
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// An operand that threads compute has two buffers: one is filled while the previous product reads the other. Its inputs are loaded an
-// iteration early, before all computations.
+// An operand that threads compute has two buffers: one is written while the previous MMA reads the other. Its inputs are loaded an iteration early,
+// before all computations.
 // CHECK-LABEL: tt.func public @computed
 // CHECK: %[[both:.*]] = ttg.alloc : <2 x f16,
 // CHECK: %[[first:.*]] = tt.load {{.*}} : tensor<64x64x!tt.ptr<i8>

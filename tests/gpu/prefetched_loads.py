@@ -1,4 +1,4 @@
-"""Packed numbers for a product by mma.sync are loaded an iteration before they are unpacked; with one stage they are not, nor where the product's sums and
+"""Packed values for a dot by mma.sync are loaded an iteration before they are unpacked. They are not with one stage, nor if the accumulators and
 operands take the registers."""
 # RUN: tilewright compile %s --target cuda:sm_90a --until pipeline-loops --signature 'a=*fp16:16,q=*i32:16,o=*fp16:16,N=i32:16,K=i32:16' --num-stages 3 | FileCheck %s --check-prefix=AHEAD
 # RUN: tilewright compile %s --target cuda:sm_90a --until pipeline-loops --signature 'a=*fp16:16,q=*i32:16,o=*fp16:16,N=i32:16,K=i32:16' --num-stages 1 | FileCheck %s --check-prefix=ONE

@@ -1,5 +1,5 @@
-"""Loads that read one place for several elements of a tile (eight packed numbers in an int32, scales of groups) are made once a thread: registers lie along
-those elements. What differs by a mask, or by what stands for masked elements, is loaded for itself."""
+"""Loads that read one address for several elements of a tile (eight packed values in an int32, scales of groups) execute once a thread: registers run
+along those elements. Elements with different masks, or different values for masked elements, are loaded separately."""
 # RUN: tilewright compile %s --kernel unpacked --target cuda:sm_90a --emit ptx --signature 'q=*i32:16,s=*fp16:16,o=*fp16:16,N=i32:16' | FileCheck %s --check-prefix=ONCE
 # RUN: tilewright compile %s --kernel masked --target cuda:sm_90a --emit ptx --signature 'q=*i32:16,o=*i32:16,k=i32,MASK="groups"' | FileCheck %s --check-prefix=GROUPS
 # RUN: tilewright compile %s --kernel masked --target cuda:sm_90a --emit ptx --signature 'q=*i32:16,o=*i32:16,k=i32,MASK="each"' | FileCheck %s --check-prefix=EACH

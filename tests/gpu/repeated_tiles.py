@@ -1,6 +1,6 @@
-"""A loop over tiles whose products of mxfp8 or mxfp4 run in fp16 carries the largest exponents through all tiles. If fp16 could not hold all
-numbers times their scales, the loop over tiles runs again in bf16 behind it, and stores each tile once more. Not where it may load what it
-stores, or where a product says what is stored: then each tile's own loop is repeated."""
+"""A persistent loop whose mxfp8 or mxfp4 dots run in fp16 carries the largest exponents through all tiles. If fp16 could not hold all values times
+their scales, the persistent loop runs again in bf16 afterwards, and overwrites each tile. If it may load its own stores, or a dot decides what is
+stored, each tile's inner loop is repeated instead."""
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --until expand-scaled-dots-for-gpus --signature 'a=*fp8e4nv:16,b=*fp8e4nv:16,sa=*u8:16,sb=*u8:16,out=*fp16:16,M=i32:16,N=i32:16,K=i32:16,stride=i32:16,BACK=0' --num-warps 8 --num-stages 4 | FileCheck %s
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ttg --signature 'a=*fp8e4nv:16,b=*fp8e4nv:16,sa=*u8:16,sb=*u8:16,out=*fp16:16,M=i32:16,N=i32:16,K=i32:16,stride=i32:16,BACK=0' --num-warps 8 --num-stages 4 | FileCheck %s --check-prefix=ROLES
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ptx --signature 'a=*fp8e4nv:16,b=*fp8e4nv:16,sa=*u8:16,sb=*u8:16,out=*fp16:16,M=i32:16,N=i32:16,K=i32:16,stride=i32:16,BACK=0' --num-warps 8 --num-stages 4 | FileCheck %s --check-prefix=PTX
@@ -25,7 +25,7 @@ stores, or where a product says what is stored: then each tile's own loop is rep
 # CHECK: tt.dot {{.*}}xbf16>
 # CHECK: tt.store {{.*}}tt.overwrites
 
-# Four slots of 40.5 KB beside the tile that is stored; the largest exponents are compared behind the tiles, by who loads the scales.
+# Four stages of 40.5 KB next to the tile that is stored; the partition that loads the scales compares the largest exponents after all tiles.
 # ROLES: ptx.max_registers false 88
 # ROLES: ttg.alloc {{.*}} : <4 x i8, {{.*}}256x2
 # ROLES: scf.for

@@ -1,4 +1,4 @@
-// A pass checks its requirements, and reports the operation that violates them.
+// A pass verifies its requirements, and reports the operation that violates them.
 // RUN: tilewright opt %s --select-tensor-cores -split-input-file -verify-diagnostics
 // RUN: tilewright opt %s --pipeline-loops -split-input-file -verify-diagnostics
 // RUN: tilewright opt %s --allocate-shared -split-input-file -verify-diagnostics
@@ -7,7 +7,7 @@
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 
 tt.func public @no_layout() attributes {ttg.config = #config} {
-  // expected-error @+1 {{this tile has no layout, assign-layouts must run before}}
+  // expected-error @+1 {{this tile has no layout; assign-layouts must run first}}
   %i = tt.make_range {start = 0 : i32, end = 256 : i32} : tensor<256xi32>
   tt.return
 }
@@ -33,7 +33,7 @@ tt.func public @no_layout_in_a_loop(%n: i32, %x: f32) attributes {ttg.config = #
 #half = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]], block []>
 
 tt.func public @another_shape() attributes {ttg.config = #config} {
-  // expected-error @+1 {{a layout of another shape than its tile's}}
+  // expected-error @+1 {{the layout and its tile have different shapes}}
   %i = tt.make_range {start = 0 : i32, end = 256 : i32} : tensor<256xi32, #half>
   tt.return
 }
@@ -44,7 +44,7 @@ tt.func public @another_shape() attributes {ttg.config = #config} {
 #four = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]], block []>
 
 tt.func public @another_number_of_warps() attributes {ttg.config = #config} {
-  // expected-error @+1 {{a layout that is not for all elements of its tile and the 8 warps of this kernel}}
+  // expected-error @+1 {{the layout does not cover all elements of its tile with the 8 warps of this kernel}}
   %i = tt.make_range {start = 0 : i32, end = 128 : i32} : tensor<128xi32, #four>
   tt.return
 }
@@ -55,7 +55,7 @@ tt.func public @another_number_of_warps() attributes {ttg.config = #config} {
 #part = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [0]], block []>
 
 tt.func public @not_all_elements() attributes {ttg.config = #config} {
-  // expected-error @+1 {{a layout that is not for all elements of its tile}}
+  // expected-error @+1 {{the layout does not cover all elements of its tile}}
   %i = tt.make_range {start = 0 : i32, end = 128 : i32} : tensor<128xi32, #part>
   tt.return
 }
@@ -74,7 +74,7 @@ tt.func public @two_layouts(%p: tensor<256x!tt.ptr<f32>, #a>, %o: tensor<256xi32
 
 // -----
 
-// expected-error @+1 {{there is no ttg.config on this kernel}}
+// expected-error @+1 {{this kernel has no ttg.config}}
 tt.func public @no_config() {
   tt.return
 }

@@ -1,8 +1,8 @@
 # RUN: tilewright compile %s --target cuda:sm_90a --emit ttg --signature 'q_ptr=*fp16:16,k_ptr=*fp16:16,v_ptr=*fp16:16,row_ptr=*fp32:16,out_ptr=*fp32:16,n=i32:16' | FileCheck %s
 # RUN: tilewright run %s --simulate --grid 1 --arg q_ptr=randn:f16[64x64] --arg k_ptr=randn:f16[256x64] --arg v_ptr=randn:f16[256x64] --arg row_ptr=randn:f32[256] --arg out_ptr=zeros:f32[64x64] --arg n=256
 #
-# In a loop with three products, a row of numbers arrives together with the last tile that is read before it: one barrier serves both, and their bytes
-# are announced together.
+# In a loop with three dots, a row of values arrives together with the last tile that is read before it: one mbarrier serves both, and their bytes are
+# announced together.
 # CHECK: scf.for
 # CHECK-COUNT-2: ttg.barrier_wait
 # CHECK-NOT: ttg.barrier_wait

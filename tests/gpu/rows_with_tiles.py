@@ -2,8 +2,8 @@
 # RUN: tilewright compile %s --target cuda:sm_80 --emit ttg --signature 'a_ptr=*fp16:16,b_ptr=*fp16:16,scale_ptr=*fp32:16,out_ptr=*fp32:16,k=i32:16' | FileCheck %s --check-prefix=OLDER
 # RUN: tilewright run %s --simulate --grid 1 --arg a_ptr=randn:f16[64x256] --arg b_ptr=randn:f16[256x64] --arg scale_ptr=randn:f32[256] --arg out_ptr=zeros:f32[64x64] --arg k=256
 #
-# A row of numbers that each iteration loads besides a product's tiles is copied with them, and is read from shared memory where it is first used: after
-# the product. A row outside a loop, and any row on a machine without a copy engine, goes to registers at once.
+# A row of values that each iteration loads next to a dot's tiles is copied with them, and is read from shared memory at its first use: after the MMA.
+# A row outside a loop, and any row on a GPU without TMA, goes to registers at once.
 # CHECK: tt.load {{.*}} tensor<64x!tt.ptr<f32>
 # CHECK: scf.for
 # CHECK-NOT: tt.load

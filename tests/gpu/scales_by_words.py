@@ -1,5 +1,5 @@
-"""A loop that reads two scales of each row in an iteration loads a word of eight bytes of scales every fourth iteration. The first half of the widened
-numbers is stored before the rest is computed."""
+"""A loop that reads two scales of each row in an iteration loads a word of eight bytes of scales every fourth iteration. The first half of the
+dequantized values is stored before the rest is computed."""
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ttg --signature 'a=*u8:16,s=*u8:16,b=*bf16:16,out=*fp32:16,K=i32:16,stride=i32:16' --num-warps 8 --num-stages 3 | FileCheck %s
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit threads --signature 'a=*u8:16,s=*u8:16,b=*bf16:16,out=*fp32:16,K=i32:16,stride=i32:16' --num-warps 8 --num-stages 3 | FileCheck %s --check-prefix=THREADS
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ttg --signature 'a=*u8:16,s=*u8:16,b=*bf16:16,out=*fp32:16,K=i32:16,stride=i32' --num-warps 8 --num-stages 3 | FileCheck %s --check-prefix=ANYWHERE

@@ -19,7 +19,7 @@ def scattered(a, b, out, rows, k):
     tl.store(out + row[:, None] * 256 + n[None, :], total.to(tl.float8e5), mask=(row >= 0)[:, None])
 
 
-# The same holds in a loop over tiles, with a tile of equal pointers that is made before the loop.
+# The same holds in a persistent loop, with a tile of equal pointers that is computed before the loop.
 # RUN: tilewright compile %s --kernel at_one_place --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,b=*fp16:16,out=*fp16:16,rows=*i32:16,k=i32:16,stride=i32:16,tiles=i32' | FileCheck %s --check-prefix PLACE
 # PLACE-NOT: convert_layout {{.*}} : tensor<128x256x!tt.ptr
 # PLACE: tt.store

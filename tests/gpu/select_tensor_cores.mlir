@@ -1,4 +1,4 @@
-// Freed memory is filled with a pattern, so that a use of it is noticed.
+// Freed memory is filled with a pattern, so that a use after free is noticed.
 // RUN: env MALLOC_PERTURB_=165 tilewright opt %s --assign-layouts --select-tensor-cores -split-input-file | FileCheck %s
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
@@ -42,7 +42,7 @@ tt.func public @wgmma(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %o
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 
-// Weights that come from a product are already in registers, in the layout in which wgmma reads A.
+// Weights computed from a dot are already in registers, in the layout in which wgmma reads A.
 // CHECK-LABEL: tt.func public @chained
 // CHECK: ttg.wgmma
 // CHECK: %[[s:.*]] = ttg.wgmma_wait 0
@@ -87,7 +87,8 @@ tt.func public @mma(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %o: !tt.ptr<f32>) attrib
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 
-// fp32 at full precision uses multiplications and additions, with operands read element by element from plain buffers. Sums of bf16 are computed in fp32.
+// fp32 at full precision uses multiply-add instructions, with operands read element by element from row-major buffers. bf16 results are computed in
+// fp32.
 // CHECK-LABEL: tt.func public @others
 // CHECK: ttg.fma_dot
 // CHECK: arith.extf
@@ -112,7 +113,7 @@ tt.func public @others(%p: !tt.ptr<f32>, %h: !tt.ptr<bf16>, %o: !tt.ptr<f32>, %g
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 
-// A transposed tile is multiplied by itself, and by its own transposition: unused transpositions are removed, each once.
+// A transposed tile is multiplied by itself, and by its own transposition: unused transpositions are erased, each once.
 // CHECK-LABEL: tt.func public @same_transposed
 // CHECK-COUNT-4: ttg.wgmma {{.*}} -> tensor
 // CHECK-NOT: tt.trans
@@ -141,7 +142,7 @@ tt.func public @same_transposed(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %o: !tt.ptr<
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 
-// Floats that are loaded as integers and bitcast: the buffer holds the integers, so that a copy can fill it.
+// Floats loaded as integers and bitcast: the buffer holds the integers, so that a copy can fill it.
 // CHECK-LABEL: tt.func public @bits
 // CHECK: %[[bits:.*]] = ttg.alloc : <1 x i8,
 // CHECK: %[[floats:.*]] = ttg.view %[[bits]] {{.*}} -> <1 x f8E4M3FN,

@@ -1,6 +1,6 @@
 // RUN: tilewright opt %s --cse-addresses | FileCheck %s
 
-// registers at constant distances share one address; instructions take the distances as immediates
+// registers at constant distances share one address; the distances are immediates of the instructions
 // CHECK-LABEL: tt.func @rows
 // CHECK-SAME: (%[[X:.*]]: i64, %[[I:.*]]: i32, %[[S:.*]]: i32)
 tt.func @rows(%x: i64, %i: i32, %s: i32) {

@@ -1,4 +1,4 @@
-"""Two products read one tile, one of them with fewer columns at a time: the tile is copied once, in a form that both can read."""
+"""Two dots read one tile, one of them with fewer columns at a time: the tile is copied once, in a layout that both can read."""
 # RUN: tilewright explain %s --kernel products --target cuda:sm_90a --num-warps 8 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16' | FileCheck %s
 
 import triton
@@ -7,7 +7,7 @@ import triton.language as tl
 
 # CHECK: 128x64 f16 * 64x64 f16 -> 128x64 f32: wgmma m64n64k16
 # CHECK: 64x64 f16 * 64x64 f16 -> 64x64 f32: wgmma m64n32k16
-# CHECK: 3 stages of 32768 bytes: 128x64 f16 by TMA, 64x64 f16 by TMA, 64x64 f16 by TMA; 2 products
+# CHECK: 3 stages of 32768 bytes: 128x64 f16 by TMA, 64x64 f16 by TMA, 64x64 f16 by TMA; 2 dots
 @triton.jit
 def products(a, b, c, k):
     first, second, n, i = tl.arange(0, 128), 128 + tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 64)

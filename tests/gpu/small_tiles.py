@@ -1,4 +1,4 @@
-# Small tiles that threads read are copied by threads, because slots that the copy engine refills need a fence in every iteration.
+# Small tiles that threads read are copied by threads, because stages that TMA refills need a fence in every iteration.
 # RUN: tilewright compile %s --signature '*fp16:16, *fp16:16, *fp16:16, i32:16, 32, 32, 32' --num-stages 3 --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=SMALL
 # RUN: tilewright compile %s --signature '*fp16:16, *fp16:16, *fp16:16, i32:16, 32, 64, 64' --num-stages 3 --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=SMALL
 # RUN: tilewright compile %s --signature '*fp16:16, *fp16:16, *fp16:16, i32:16, 32, 128, 64' --num-stages 3 --target cuda:sm_90a --emit ptx | FileCheck %s --check-prefix=LARGE
@@ -18,7 +18,7 @@ import triton.language as tl
 # LARGE: cp.async.bulk.tensor
 # WGMMA: cp.async.bulk.tensor
 # WGMMA: wgmma.mma_async
-# WHY: no tensor map: the tiles of an iteration are small, and threads read them
+# WHY: no tensor map: the tiles of an iteration are small and are read by threads
 @triton.jit
 def k(a, b, c, depth, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     m, n, d = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)

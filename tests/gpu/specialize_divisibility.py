@@ -1,4 +1,4 @@
-"""Arguments that are not multiples of 16: the kernel's preferences about them, and its code for multiples of 8, 4 or 2."""
+"""Arguments that are not multiples of 16: the versions that the kernel requests, and its code for multiples of 8, 4 or 2."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,m=i32,k=i32,stride=i32' --until specialize-divisibility | FileCheck %s --check-prefix=ODD
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ptx --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,m=i32,k=i32,stride=i32:8' | FileCheck %s --check-prefix=EIGHT
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ptx --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,m=i32,k=i32:2,stride=i32:2' | FileCheck %s --check-prefix=TWO
@@ -10,12 +10,12 @@ import triton
 import triton.language as tl
 
 # The number of rows limits no access along a row.
-# ODD-NOT: "m is no multiple
-# ODD-DAG: "k is no multiple of 8"
-# ODD-DAG: "stride is no multiple of 8"
-# ODD-DAG: "stride is no multiple of 2"
+# ODD-NOT: "m is not a multiple
+# ODD-DAG: "k is not a multiple of 8"
+# ODD-DAG: "stride is not a multiple of 8"
+# ODD-DAG: "stride is not a multiple of 2"
 # EIGHT: cp.async.bulk.tensor.2d
-# A preference is not taken for granted.
+# The kernel does not rely on a versioning request.
 # TWO-NOT: assumes: stride is
 # TWO: cp.async.ca.shared.global {{.*}}, 4
 
@@ -32,14 +32,14 @@ def product(a, b, c, m, k, stride):
     tl.store(c + rows[:, None] * 64 + columns[None, :], total, mask=rows[:, None] < m)
 
 
-# An access of 16 bytes is four elements; more would not widen it.
-# ROWS-NOT: n is no multiple of 8
-# ROWS-DAG: "n is no multiple of 4"
-# ROWS-DAG: "n is no multiple of 2"
-# ROWS-NOT: scale is no
+# An access of 16 bytes is four elements; more divisibility would not make it wider.
+# ROWS-NOT: n is not a multiple of 8
+# ROWS-DAG: "n is not a multiple of 4"
+# ROWS-DAG: "n is not a multiple of 2"
+# ROWS-NOT: scale is not
 # EXPLAIN-NOT: Assumed, and checked
 # EXPLAIN: Launches that fail these guards get a faster version
-# EXPLAIN-NEXT: n is no multiple of 4
+# EXPLAIN-NEXT: n is not a multiple of 4
 
 
 @triton.jit
@@ -49,9 +49,9 @@ def rows(x, n, scale):
     tl.store(place, tl.load(place, mask=at < n) * scale, mask=at < n)
 
 
-# EXCLUDED-NOT: no multiple
+# EXCLUDED-NOT: not a multiple
 # EXCLUDED: tt.func
-# EXCLUDED-NOT: no multiple
+# EXCLUDED-NOT: not a multiple
 
 
 @triton.jit(do_not_specialize=["n"])

@@ -1,4 +1,4 @@
-"""Rows that are much shorter than their block: the kernel's preferences about their length, and the code that a version for short rows leaves out."""
+"""Rows that are much shorter than their block: the versions that the kernel requests, and the code that a version for short rows omits."""
 # RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --num-warps 1 --signature 'x=*fp32:16,y=*fp32:16,n=i32' --until specialize-lengths | FileCheck %s --check-prefix=LONG
 # RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --num-warps 1 --signature 'x=*fp32:16,y=*fp32:16,n=i32' --until configure -o %t.mlir
 # RUN: sed -i 's/attributes {/attributes {ttg.failed_guards = ["argument 2 is more than 160", "argument 2 is more than 192", "argument 2 is more than 224"], /' %t.mlir
@@ -16,14 +16,14 @@ import triton.language as tl
 # LONG-DAG: "n is more than 192"
 # LONG-DAG: "n is more than 224"
 
-# Of a thread's eight elements, five are left.
+# Five of a thread's eight elements remain.
 # SHORT: assumes: argument 2 is at most 160
 # SHORT-COUNT-5: ld.global
 # SHORT-NOT: ld.global
 # SHORT-COUNT-5: st.global
 # SHORT-NOT: st.global
 
-# A thread has four elements, of which three are left. With two accesses of four elements, none could be left out.
+# Three of a thread's four elements remain. With two accesses of four elements, none could be omitted.
 # FOUR: "n is more than 192"
 # FOUR-NOT: is more than
 # FEW-NOT: is more than
@@ -40,14 +40,14 @@ def rows(x, y, n):
     tl.store(y + row + columns, value - tl.max(value, axis=0), mask=columns < n)
 
 
-# It is not known where a program begins: n is a bound for all programs together.
+# The start of a program is unknown: n is a bound for all programs together.
 @triton.jit
 def blocks(x, y, n):
     columns = tl.program_id(0) * 256 + tl.arange(0, 256)
     tl.store(y + columns, tl.load(x + columns, mask=columns < n, other=0.0), mask=columns < n)
 
 
-# 96 columns are real for every thread, and 4 more for some.
+# 96 columns are valid for every thread, and 4 more for some.
 # KNOWN-COUNT-3: {{^.}}ld.global
 # KNOWN: @%p{{[0-9]+}} ld.global
 # KNOWN-NOT: ld.global

@@ -3,9 +3,9 @@
 #config = #ttg.config<warps = 8, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// Attention: threads compute between the products, and the accumulators fill a multiprocessor. Warp 8 starts all copies of the loop,
-// once eight warps have signalled that they have read a slot; the others never synchronise in the loop. The warps that use the queries copy them. Keys
-// are read before the values of the same iteration, so their slots are released separately, as soon as their product is finished.
+// Attention: threads compute between the MMAs, and the accumulators fill an SM. Warp 8 starts all copies of the loop, after eight warps have released
+// a stage; the consumer warps never synchronize in the loop. The warps that use the queries copy them. Keys are read before the values of the same
+// iteration, so their stages are released separately, when their MMA has finished.
 // CHECK-LABEL: tt.func public @attention
 // CHECK: %[[q:.*]] = ttg.alloc_barriers {ttg.offset = {{.*}}} : <1>
 // CHECK: %[[valuesRead:.*]] = ttg.alloc_barriers {arrivals = 8 : i32, ttg.offset = {{.*}}} : <3>
@@ -28,14 +28,14 @@
 // CHECK: ttg.barrier_expect %[[q]]
 // CHECK: ptx.max_registers true 240
 // CHECK: ttg.barrier_wait %[[q]]
-// The first scores, if there are any; their result is passed to the second part of the iteration, which runs late.
+// The first scores, if there are any; their result is passed to the second stage of the iteration.
 // CHECK: %[[first:.*]]:5 = scf.if
 // CHECK: ttg.barrier_wait %[[keys]]
 // CHECK-NEXT: ttg.wgmma
 // CHECK-NEXT: ttg.wgmma_wait 0
 // CHECK-NEXT: ttg.barrier_arrive %[[keysRead]]
 // CHECK: arith.truncf
-// The second warpgroup lets the first one continue.
+// The second warp group lets the first one continue.
 // CHECK: ptx.barrier_arrive {id = 2
 // CHECK: scf.for {{.*}}, %[[slot:[^ ]*]] = %[[first]]#2, %[[parity:[^ ]*]] = %[[first]]#3, %[[weights:[^ ]*]] = %[[first]]#4
 // CHECK-NOT: barrier_expect
@@ -55,7 +55,7 @@
 // CHECK-NEXT: arith.truncf %[[both]]#1
 // CHECK-NEXT: ttg.barrier_arrive %[[valuesRead]][%[[slot]]]
 // CHECK: scf.yield
-// The last iteration's second part.
+// The last iteration's second stage.
 // CHECK: scf.if
 // CHECK: ttg.barrier_wait %[[values]]
 // CHECK-NEXT: ttg.wgmma
@@ -89,8 +89,9 @@ tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.
 #config = #ttg.config<warps = 8, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// A product without other computations gains nothing, and gets roles only on request. It runs on over the back edge: an iteration releases the slot
-// of the previous one, and the last slot is released after the loop. Here an outer loop repeats the loop, and the ring continues.
+// An MMA without other computations gains nothing, and gets warp specialization only on request. It stays in flight across the back edge: an
+// iteration releases the previous stage, and the last stage is released after the loop. Here an outer loop repeats the loop, and the circular buffer
+// continues.
 // CHECK-LABEL: tt.func public @unasked
 // CHECK-SAME: ttg.not_warp_specialized = "there is no computation between the dots to overlap with"
 // CHECK-NOT: max_registers

@@ -1,8 +1,8 @@
-// Two blocks share a program.
+// Two CTAs share a program.
 // RUN: tilewright opt %s --split-ctas -split-input-file | FileCheck %s
 
 #config = #ttg.config<warps = 4, ctas = 2, stages = 3, maxRegisters = 0, target = "sm_90a">
-// Each block adds up its half; both combine the two sums, and only the first block stores the result.
+// Each CTA sums its half; both combine the two sums, and only the first CTA stores the result.
 // CHECK-LABEL: tt.func public @sum
 // CHECK: %[[rank:.*]] = ptx.cluster_rank
 // CHECK: %[[first:.*]] = arith.cmpi eq, %[[rank]]
@@ -32,7 +32,7 @@ tt.func public @sum(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>) attributes {ttg.config =
 // -----
 
 #config = #ttg.config<warps = 4, ctas = 2, stages = 3, maxRegisters = 0, target = "sm_90a">
-// A product splits its rows: the second operand is whole in both blocks, and nothing is exchanged.
+// A dot splits its rows: the second operand is replicated in both CTAs, and nothing is exchanged.
 // CHECK-LABEL: tt.func public @product
 // CHECK-NOT: ttg.read_cluster
 // CHECK: tt.dot {{.*}} : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
@@ -71,7 +71,7 @@ tt.func public @columns(%p: !tt.ptr<f16>, %o: !tt.ptr<f32>) attributes {ttg.conf
 // -----
 
 #config = #ttg.config<warps = 4, ctas = 2, stages = 3, maxRegisters = 0, target = "sm_90a">
-// The first block performs a single access to memory, and gives its result to the others.
+// The first CTA performs a scalar memory access, and sends its result to the other one.
 // CHECK-LABEL: tt.func public @count
 // CHECK: %[[first:.*]] = arith.cmpi eq
 // CHECK: %[[old:.*]] = tt.atomic_rmw {{.*}}, %[[first]]

@@ -1,4 +1,4 @@
-"""The program of one block of several: tiles are slices, products split their rows, and there are exchanges only where slices are combined."""
+"""The program of one CTA of several: tiles are slices, dots split their rows, and only combinations of slices need exchanges."""
 # RUN: tilewright compile %s --kernel matmul --target cuda:sm_90a --num-ctas 2 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32,i32:16' | FileCheck %s --check-prefix=MATMUL
 # RUN: tilewright compile %s --kernel softmax --target cuda:sm_90a --num-ctas 4 --emit ttg --signature '*fp32:16,*fp32:16' | FileCheck %s --check-prefix=SOFTMAX
 # RUN: tilewright compile %s --kernel softmax --target cuda:sm_90a --num-ctas 4 --emit ptx --signature '*fp32:16,*fp32:16' | FileCheck %s --check-prefix=PTX
@@ -46,11 +46,11 @@ def softmax(x_ptr, out_ptr):
     tl.store(out_ptr + i, e / tl.sum(e, 0))
 
 
-# TWO: 4 warps, {{.*}}2 blocks share a program, because the registers of one do not hold its rows
-# The rows fill the registers of eight blocks, the largest number.
-# EIGHT: 32 warps, {{.*}}8 blocks share a program, because the registers of one do not hold its rows
-# ONE-NOT: blocks share a program
-# The blocks wait for one another once for each exchange: the wait for the first one's readers is before the second one.
+# TWO: 4 warps, {{.*}}2 CTAs share a program, because the registers of one cannot hold its rows
+# The rows fill the registers of eight CTAs, the maximum.
+# EIGHT: 32 warps, {{.*}}8 CTAs share a program, because the registers of one cannot hold its rows
+# ONE-NOT: CTAs share a program
+# The CTAs synchronize once for each exchange: the wait for the first one's readers is before the second one.
 # MEET: ptx.cluster_arrive
 # MEET-NEXT: ptx.cluster_wait
 # MEET: ptx.cluster_arrive

@@ -1,4 +1,4 @@
-"""There are too few rows to give each block of a program a warpgroup's product: the blocks multiply parts of K, and add up after the loop."""
+"""There are too few rows for a wgmma in each CTA: the CTAs compute parts of K, and add their sums after the loop."""
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-ctas 2 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,M=64,K=128' | FileCheck %s --check-prefix=EXPLAIN
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-ctas 4 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,M=64,K=256' | FileCheck %s
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-ctas 2 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,M=128,K=128' | FileCheck %s --check-prefix=ROWS
@@ -12,12 +12,12 @@ import triton
 import triton.language as tl
 
 
-# EXPLAIN: wgmma m64n64k16, A and B in shared memory; each block multiplies a part of K,
+# EXPLAIN: wgmma m64n64k16, A and B in shared memory; each CTA computes a part of K,
 # EXPLAIN: 64x64 f16 from a by TMA
 # EXPLAIN: along dimension 1
 # EXPLAIN: 64x64 f16 from b by TMA
 # EXPLAIN: along dimension 0
-# The parts of four blocks are added up in two exchanges of a half each; each block stores a quarter.
+# Four CTAs add their parts in two exchanges of a half each; each CTA stores a quarter.
 # CHECK: scf.for
 # CHECK: ttg.wgmma {{.*}} -> tensor<64x64xf32
 # CHECK: scf.yield
@@ -26,10 +26,10 @@ import triton.language as tl
 # CHECK: ttg.read_cluster {{.*}}ttg.peer = 1 : i64} : tensor<64x16xf32
 # CHECK-NEXT: arith.addf
 # CHECK: ttg.tma_store {{.*}} : <1 x f16, #ttg.shared<64x16
-# The blocks synchronise once for each exchange, because each has its own buffer, and at the end, when all have read.
+# The CTAs synchronize once for each exchange, because each has a separate buffer, and at the end, after all reads.
 # MEET-COUNT-3: barrier.cluster.arrive
 # MEET-NOT: barrier.cluster.arrive
-# With enough rows, each block has its own. With too small a K, each has its own columns.
+# With enough rows, the CTAs split the rows. With too small a K, they split the columns.
 # ROWS-NOT: read_cluster
 # ROWS: ttg.wgmma {{.*}} -> tensor<64x64xf32
 # ROWS-NOT: read_cluster
@@ -47,7 +47,7 @@ def product(a, b, c, k, M: tl.constexpr, K: tl.constexpr):
     tl.store(c + m[:, None] * 64 + n[None, :], acc.to(tl.float16))
 
 
-# An iteration uses the sum, and needs all of it.
+# An iteration uses the accumulator, and needs all of it.
 # SEEN-NOT: ttg.peer
 # SEEN: tt.dot {{.*}} -> tensor<32x64xf32
 # SEEN-NOT: ttg.peer
@@ -62,7 +62,7 @@ def seen(a, b, c, k):
     tl.store(c + m[:, None] * 64 + n[None, :], acc.to(tl.float16))
 
 
-# An fp8 sum that is added up by threads every 128 elements of K is not split.
+# An fp8 accumulator that threads promote every 128 elements of K is not split.
 # EXACT-NOT: ttg.peer
 # EXACT: ttg.wgmma {{.*}}promotionInterval = 128
 # EXACT-NOT: ttg.peer

@@ -1,4 +1,4 @@
-"""Products of more precision than tf32 become several products of tf32 or bf16 on tensor cores; others are multiplied and added in f32."""
+"""Dots with more precision than tf32 become several dots of tf32 or bf16 on tensor cores; other ones use f32 multiply-add."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ptx --signature 'a=*fp32:16,b=*fp32:16,c=*fp32:16,K=64,M=64,P="tf32x3"' | FileCheck %s --check-prefix=TF32
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ptx --signature 'a=*fp32:16,b=*fp32:16,c=*fp32:16,K=32,M=32,P="bf16x3"' | FileCheck %s --check-prefix=BF16
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --until split-precision --signature 'a=*fp32:16,b=*fp32:16,c=*fp32:16,K=32,M=32,P="bf16x6"' | FileCheck %s --check-prefix=SIX

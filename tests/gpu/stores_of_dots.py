@@ -1,4 +1,4 @@
-"""Accumulators hold short pieces of many rows. They are stored 16 bytes at a time: words change lanes by shuffles, and narrower numbers go
+"""Accumulators hold short pieces of many rows. They are stored 16 bytes at a time: words move between lanes by shuffles, and narrower values go
 through shared memory."""
 # RUN: tilewright compile %s --kernel scattered --target cuda:sm_90a --emit ptx --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,rows=*i32:16,M=64,N=64' | FileCheck %s --check-prefix=WORDS
 # RUN: tilewright compile %s --kernel scattered --target cuda:sm_90a --emit ptx --signature 'a=*i8:16,b=*i8:16,c=*i32:16,rows=*i32:16,M=32,N=32' | FileCheck %s --check-prefix=WORDS

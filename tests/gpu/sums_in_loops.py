@@ -1,4 +1,4 @@
-"""A loop that only loads and sums issues its loads together: PTX promises ptxas one block for each multiprocessor. A loop that also stores gets no promise."""
+"""A loop that only loads and sums issues its loads together: PTX promises ptxas one CTA for each SM. A loop that also stores gets no promise."""
 # RUN: tilewright compile %s --kernel columns --target cuda:sm_90a --emit ptx --signature '*fp16:16,*fp32:16,i32,i32:16' | FileCheck %s --check-prefix=SUMS
 # RUN: tilewright compile %s --kernel doubled --target cuda:sm_90a --emit ptx --signature '*fp16:16,*fp16:16,i32,i32:16' | FileCheck %s --check-prefix=STORES
 

@@ -1,5 +1,5 @@
-"""A loop that only adds up sums over a tile carries the sums of single threads: its body has no shuffle and no barrier. Behind it they are summed once, and
-added to what the sum began with. A sum that the loop looks at stays in it."""
+"""A loop that only accumulates reductions of a tile carries per-thread sums: its body has no shuffle and no barrier. One reduction after the loop
+adds them to the initial value. A sum that the loop reads stays in it."""
 # RUN: tilewright compile %s --kernel columns --target cuda:sm_90a --until optimize-thread-locality --signature 'x=*fp32:16,o=*fp32:16,M=i32,N=i32:16' --num-warps 8 | FileCheck %s --check-prefix=TILES
 # RUN: tilewright compile %s --kernel columns --target cuda:sm_90a --emit ptx --signature 'x=*fp32:16,o=*fp32:16,M=i32,N=i32:16' --num-warps 8 | FileCheck %s --check-prefix=LOOP
 # RUN: tilewright compile %s --kernel vector --target cuda:sm_90a --emit ptx --signature 'w=*fp16:16,x=*fp16:16,o=*fp32:16,K=i32:16' | FileCheck %s --check-prefix=LOOP

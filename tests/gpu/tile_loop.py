@@ -1,4 +1,4 @@
-"""A loop over tiles around the loop over K: the next tile's first copies start after the products, and a tile's store runs on meanwhile."""
+"""A persistent loop around the loop over K: the next tile's first copies start after the MMAs, and a tile's store stays in flight."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ttg --signature '*fp16:16,*fp16:16,*fp32:16,i32:16,i32:16,i32:16,i32' | FileCheck %s
 # RUN: tilewright compile %s --kernel waits --target cuda:sm_90a --emit ttg --signature '*fp16:16,*fp16:16,*fp32:16,i32:16,i32:16,i32:16,i32,*i32' | FileCheck %s --check-prefix=WAITS
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --signature '*fp16:16,*fp16:16,*fp32:16,i32:16,i32:16,i32:16,i32' | FileCheck %s --check-prefix=WHY
@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 
 
-# The first tile's copies, in front of both loops.
+# The first tile's copies, before both loops.
 # CHECK: scf.if
 # CHECK: ttg.tma_load
 # CHECK: scf.for
@@ -16,12 +16,12 @@ import triton.language as tl
 # CHECK: ttg.wgmma
 # CHECK: ttg.tma_load
 # CHECK: ttg.loop_schedule
-# The next tile's copies start as soon as all threads have read the slots.
+# The next tile's copies start when all threads have read the stages.
 # CHECK: ttg.wgmma_wait 0
 # CHECK-NEXT: ttg.cta_barrier
 # CHECK: scf.if
 # CHECK: ttg.tma_load
-# The buffer is free when the previous store has read it; nobody waits for this one.
+# The buffer is free when the previous store has read it; no warp waits for this one.
 # CHECK: ttg.tma_store_wait 0
 # CHECK-NEXT: ttg.cta_barrier
 # CHECK: ttg.store_shared
@@ -29,7 +29,7 @@ import triton.language as tl
 # CHECK-NOT: ttg.tma_store_wait
 # CHECK: }
 # CHECK: ttg.tma_store_wait 0
-# WHY: 3 stages of 16384 bytes{{.*}}; goes on from tile to tile
+# WHY: 3 stages of 16384 bytes{{.*}}; prefetches across tiles
 @triton.jit
 def product(a_ptr, b_ptr, out_ptr, M, N, K, programs):
     a_desc = tl.make_tensor_descriptor(a_ptr, [M, K], [K, 1], [64, 64])
@@ -44,7 +44,7 @@ def product(a_ptr, b_ptr, out_ptr, M, N, K, programs):
         out_desc.store([row, column], acc)
 
 
-# A tile's inputs may not exist before the program has waited for them.
+# A tile's inputs may not be written before the program has waited for them.
 # WAITS: scf.for
 # WAITS: tt.atomic_rmw
 # WAITS: ttg.tma_load

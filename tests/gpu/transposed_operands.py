@@ -1,4 +1,4 @@
-# wgmma reads 32-bit operands only along K. Threads transpose operands that are contiguous along the other dimension, in blocks of 4x4: 16 bytes at a time
+# wgmma reads 32-bit operands only along K. Threads transpose operands that are contiguous along the other dimension, in blocks of 4x4: 16 bytes
 # in both directions.
 # RUN: tilewright explain %s --signature '*fp32:16, *fp32:16, *fp32:16, i32:16' --num-warps 8 --target cuda:sm_90a | FileCheck %s
 # RUN: tilewright run %s --arg a="randint(-3,4):f32[128,64]" --arg b="randint(-3,4):f32[64,128]" --arg c=zeros:f32[128,128] --arg k=64 --grid 1 --num-warps 8 --out c=%t.npy
@@ -10,8 +10,8 @@ import triton.language as tl
 
 # CHECK: wgmma m64n128k8, A and B in shared memory
 # CHECK: Buffers in shared memory
-# CHECK: 32x128 f32, {{.*}} dimension 0 contiguous: written in L{{[0-9]+}} by 16 bytes
-# CHECK: 32x128 f32, {{.*}} written by TMA; read in L{{[0-9]+}} by 16 bytes
+# CHECK: 32x128 f32, {{.*}} dimension 0 contiguous: written in L{{[0-9]+}} 16 bytes
+# CHECK: 32x128 f32, {{.*}} written by TMA; read in L{{[0-9]+}} 16 bytes
 @triton.jit
 def k(a, b, c, k):
     m, n, d = tl.arange(0, 128), tl.arange(0, 128), tl.arange(0, 32)

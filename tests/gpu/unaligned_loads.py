@@ -1,4 +1,4 @@
-"""Rows of a product that start at any address: the aligned words around eight neighbours are loaded and shifted."""
+"""Rows of a dot that start at any address: the aligned words around eight contiguous elements are loaded and shifted."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --until assign-layouts --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32' | FileCheck %s --check-prefix=PLAN
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --emit ptx --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32' | FileCheck %s --check-prefix=PTX
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --until assign-layouts --signature 'a=*fp16:16,b=*fp16:16,c=*fp32:16,k=i32:2' | FileCheck %s --check-prefix=ALIGNED
@@ -18,12 +18,12 @@ import triton.language as tl
 # PTX: st.shared.v4.b32
 # PTX: wgmma
 
-# They are copied by cp.async with 4 bytes.
+# cp.async copies them, 4 bytes at a time.
 # ALIGNED-NOT: ttg.unaligned
 
-# EXPLAIN: by the aligned words around them, shifted: rows start anywhere
+# EXPLAIN: as aligned words that threads shift
 
-# There is no loop in which loads could run ahead.
+# There is no loop in which loads could be prefetched.
 # ONCE-NOT: ttg.unaligned
 
 

@@ -1,5 +1,5 @@
-"""Blocks split a product's columns if its rows are no multiple of what all warpgroups multiply. If any_size has made the tile larger, each block has
-as many of the real columns as the others, so that the first one does not have most of them."""
+"""CTAs split a dot's columns if its rows do not divide evenly among all warp groups. If pad-tiles has padded the columns, each CTA gets the same
+number of valid columns."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=352' --until split-ctas | FileCheck %s --check-prefix=SPLIT
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=352' --emit ptx | FileCheck %s
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 5 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=320' | FileCheck %s --check-prefix=PAIR
@@ -18,7 +18,7 @@ as many of the real columns as the others, so that the first one does not have m
 # RUN: tilewright run %s --kernel product --grid '1, 2' --arg a=randn:f16[100x72] --arg b=randn:f16[72x328] --arg c=zeros:f16[100x328] --arg M=100 --arg N=328 --arg K=72 --arg BM=128 --arg BN=320 --out c=%t.npy
 # RUN: tilewright run %s --simulate --kernel product --grid '1, 2' --num-warps 8 --num-stages 4 --num-ctas 2 --arg a=randn:f16[100x72] --arg b=randn:f16[72x328] --arg c=zeros:f16[100x328] --arg M=100 --arg N=328 --arg K=72 --arg BM=128 --arg BN=320 --check c=%t.npy --rtol 1e-2 --atol 1e-2
 
-# The second block's columns begin at 176; it has 256 of them, of which the first 176 are real and stored.
+# The second CTA's columns begin at 176; it has 256 of them, of which the first 176 are valid and stored.
 # SPLIT: tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32>
 # SPLIT: arith.constant 176 : i32
 # SPLIT: tt.dot {{.*}}tt.valid_extent = array<i64: 192, 176>{{.*}} -> tensor<256x256xf32>
@@ -28,14 +28,14 @@ as many of the real columns as the others, so that the first one does not have m
 # CHECK-COUNT-8: m64n176k16
 # CHECK-NOT: wgmma.mma_async
 
-# Both blocks need the same rows: each copies half of them for both.
+# Both CTAs need the same rows: each loads half of them and multicasts it.
 # PAIR: wgmma m64n160k16
-# PAIR: of it: each copies a part of it for all
+# PAIR: multicasts
 
-# 128 rows suffice for the two warpgroups of each block.
+# 128 rows suffice for the two warp groups of each CTA.
 # ROWS: tt.valid_extent = array<i64: 128, 216>
 
-# The warps that multiply compute the addresses of their stores after the loop, because the sums take most registers in it.
+# The consumer warps compute the addresses of their stores after the loop, because the accumulators take most registers in it.
 # BEHIND: ptx.max_registers true 240
 # BEHIND-NOT: tt.make_range
 # BEHIND: scf.for
@@ -43,15 +43,16 @@ as many of the real columns as the others, so that the first one does not have m
 # BEHIND: tt.make_range {end = 256
 # BEHIND: tt.store
 
-# A tile of as many rows as columns, both padded to 256: ranges tell them apart. Rows that are split as well keep blocks from sharing columns.
+# A tile of as many rows as columns, both padded to 256: ranges distinguish them. If the rows are split as well, CTAs cannot split the columns
+# unevenly.
 # SQUARE: arith.constant 72 : i32
 # SQUARE: tt.dot {{.*}}tt.valid_extent = array<i64: 192, 72>{{.*}} -> tensor<256x128xf32>
 # SHARED: wgmma m64n72k16
-# SHARED: of it: each copies a part of it for all
+# SHARED: multicasts
 # APART-NOT: array<i64: 192, 72>
 # APART: tt.dot
 
-# Elements of a row are combined: blocks split the padded tile.
+# Elements of a row are combined: CTAs split the padded tile.
 # SUMMED-NOT: array<i64: 192, 176>
 # SUMMED: tt.dot
 

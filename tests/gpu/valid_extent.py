@@ -1,4 +1,4 @@
-"""Products of tiles whose sizes are not powers of two: wgmma multiplies by the real columns, and shared memory holds no others."""
+"""Dots of tiles whose sizes are not powers of two: wgmma computes only the valid columns, and shared memory holds no other ones."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=176,T=0,WS=0' --until pipeline-loops | FileCheck %s --check-prefix=TILES
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=176,T=0,WS=0' --emit ptx | FileCheck %s
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=170,T=1,WS=0' --until pipeline-loops | FileCheck %s --check-prefix=ALONG
@@ -14,13 +14,13 @@
 import triton
 import triton.language as tl
 
-# Three groups of 64 columns hold the 176. The others are never read.
+# Three groups of 64 columns hold the 176. The remaining columns are never read.
 # TILES: box = [64, 64]
 # TILES: ttg.alloc {ttg.copied_extent = array<i64: 64, 192>} : <3 x f16, #ttg.shared<64x256
 # TILES: ttg.barrier_expect {{.*}}, 40960
 # TILES: ttg.wgmma {{.*}} {ttg.mma_extent = array<i64: 128, 176>}
 
-# One instruction has 176 columns, of which each thread holds 88 sums; there are no others.
+# One instruction has 176 columns; each thread holds 88 accumulators and no more.
 # CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n176k16
 # CHECK-NOT: wgmma.mma_async
 # CHECK: wgmma.wait_group
@@ -31,7 +31,7 @@ import triton.language as tl
 # ALONG: ttg.barrier_expect {{.*}}, 38912
 # ALONG: ttg.mma_extent = array<i64: 128, 176>
 
-# The second warpgroup has 64 of the 192 rows. The first one's second product comes first, in a branch with its own fences.
+# The second warp group has 64 of the 192 rows. The first one's second MMA comes first, in a branch with its own fences.
 # ROWS: mbarrier.arrive.expect_tx.shared::cta.b64 {{.*}}, 49152;
 # ROWS: wgmma.fence
 # ROWS: setp.ge.u32 others, thread, 128; @others bra behind;
@@ -42,12 +42,12 @@ import triton.language as tl
 # ROWS-COUNT-4: m64n176k16
 # ROWS-NOT: wgmma.mma_async
 
-# Sums of 216 registers in each thread stay in one block.
+# Accumulators of 216 registers in each thread stay in one CTA.
 # LARGE-NOT: barrier.cluster
 # LARGE-COUNT-8: m64n216k16
 # LARGE-NOT: wgmma.mma_async
 
-# Two warpgroups share the columns: each multiplies half of the tile.
+# Two warp groups split the columns: each computes half of the tile.
 # SHARED-NOT: ttg.copied_extent
 # SHARED-NOT: ttg.mma_extent
 
@@ -55,11 +55,11 @@ import triton.language as tl
 # TURNED-NOT: ttg.copied_extent
 # TURNED: ttg.mma_extent
 
-# Blocks share copies although threads store the tile; with two stores, the blocks might have to wait for each other.
+# CTAs multicast although threads store the tile; with two stores, the CTAs might have to wait for each other.
 # PAIR: wgmma m64n216k16
-# PAIR: each copies a part
+# PAIR: multicasts
 # MEETS-DAG: wgmma m64n216k16
-# MEETS-DAG: no warp of its own for copies: the CTAs of a program may need a barrier
+# MEETS-DAG: no warp specialization: the CTAs of a program may need a barrier
 
 
 @triton.jit(any_size=True)
@@ -88,12 +88,12 @@ def twice(a, b, c, M, N, K):
     tl.store(c + rows[:, None] * N + columns + 1, sums.to(tl.float16), mask=(rows[:, None] < M) & (columns + 1 < N))
 
 
-# Bytes that are numbers of eight bits have maps as well, of the 144 rows of B that the product looks at.
+# Bytes with 8-bit floats have maps as well, of the 144 rows of B that the dot demands.
 # BYTES: box = [128, 128]
 # BYTES: box = [128, 144]
 # BYTES: ttg.alloc {ttg.copied_extent = array<i64: 144, 128>} : <4 x i8
 # BYTES: ttg.mma_extent = array<i64: 128, 144>
-# EXACT: one more warp starts the copies
+# EXACT: one extra warp starts the copies
 # EXACT: no spills
 @triton.jit(any_size=True)
 def bytes_of_numbers(a, b, c, M, N, K, BN: tl.constexpr):

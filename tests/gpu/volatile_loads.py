@@ -1,5 +1,5 @@
-"""A load of memory that another program may store to meanwhile has one result for all threads that hold it: one thread loads, and shares what it has found.
-Threads that loaded for themselves could leave a loop at different iterations, and wait at different barriers."""
+"""A load of memory that another program may store to at the same time has one result for all threads that hold it: one thread loads and broadcasts
+it. Threads with separate loads could leave a loop at different iterations, and wait at different barriers."""
 # RUN: tilewright compile %s --kernel lookback --target cuda:sm_90a --emit ptx --signature 'flags=*i32,out=*i32,HOW="volatile"' | FileCheck %s --check-prefixes=SCALAR,VOLATILE
 # RUN: tilewright compile %s --kernel lookback --target cuda:sm_90a --emit ptx --signature 'flags=*i32,out=*i32,HOW="uncached"' | FileCheck %s --check-prefixes=SCALAR,UNCACHED
 # RUN: tilewright compile %s --kernel lookback --target cuda:sm_90a --emit ptx --signature 'flags=*i32,out=*i32,HOW="masked"' | FileCheck %s --check-prefixes=SCALAR,VOLATILE
@@ -25,7 +25,7 @@ import triton.language as tl
 # SCALAR: bar.sync 0
 # SCALAR: ld.shared.b32
 # SCALAR-NOT: bar.sync
-# Nothing stores to what this load reads.
+# Nothing stores to the memory that this load reads.
 # OTHER-NOT: st.shared
 # CLUSTER: ld.volatile.global.b32
 # CLUSTER: st.shared.b32

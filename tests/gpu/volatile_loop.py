@@ -3,7 +3,7 @@ import triton
 import triton.language as tl
 
 
-# A loop that only waits is kept if its loads are volatile.
+# A loop that only waits stays if its loads are volatile.
 # CHECK: scf.while
 # CHECK: ptx.load_global {{.*}}isVolatile
 # CHECK: ptx.store_global

@@ -149,7 +149,7 @@ TEST(MapPlan, ProvesItselfAndADoctoredOneDoesNot) {
   Indices indices(kernel.function(), nothing);
   Result<gpu::MapPlan> plan = gpu::planTensorMap(indices, kernel.function(), load.getPtr(), load.getMask());
   ASSERT_TRUE(plan) << plan.error();
-  auto proves = [&](const gpu::MapPlan &doctored) { return gpu::provesItself(indices, doctored, load.getPtr(), load.getMask()); };
+  auto proves = [&](const gpu::MapPlan &doctored) { return gpu::verifyTensorMap(indices, doctored, load.getPtr(), load.getMask()); };
   EXPECT_TRUE(proves(*plan));
   ASSERT_EQ(plan->dims.size(), 2u);
   gpu::MapPlan doctored = *plan;
@@ -174,7 +174,7 @@ TEST(MapPlan, ProvesItselfAndADoctoredOneDoesNot) {
   doctored.dims[1].fixed = true;
   EXPECT_FALSE(proves(doctored)); // a lower bound that the mask has not
   doctored = *plan;
-  doctored.wholly.conjuncts.push_back(Polynomial(-1));
+  doctored.tileMask.conjuncts.push_back(Polynomial(-1));
   EXPECT_FALSE(proves(doctored));
 }
 

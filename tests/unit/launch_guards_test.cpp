@@ -94,9 +94,9 @@ TEST(LaunchGuard, OfTensorsThatMayOverlap) {
   EXPECT_TRUE(holds(apart, {slots, bytes, {}}));
 }
 
-// Slot 0 is no multiple of 8: preferred, since there is faster code for multiples.
+// Slot 0 is not a multiple of 8: requested, because there is faster code for multiples.
 LaunchGuard noMultiple() {
-  return {"n is no multiple of 8", {{Kind::slot, 0, 0}, {Kind::between, 8, 8}, {Kind::remainder, 0, 1}}, 0, 0, -1, -1, true};
+  return {"n is not a multiple of 8", {{Kind::slot, 0, 0}, {Kind::between, 8, 8}, {Kind::remainder, 0, 1}}, 0, 0, -1, -1, true};
 }
 
 TEST(LaunchGuard, ThatIsPreferred) {
@@ -105,8 +105,8 @@ TEST(LaunchGuard, ThatIsPreferred) {
     EXPECT_EQ(holds(noMultiple(), {slots, {}, {}}), number % 8 != 0) << number;
   }
   std::vector<LaunchGuard> facts = {noMultiple(), offsetFits()};
-  EXPECT_TRUE(areVersioningRequests(facts, {"n is no multiple of 8"}));
-  EXPECT_FALSE(areVersioningRequests(facts, {"n is no multiple of 8", "offset"}));
+  EXPECT_TRUE(areVersioningRequests(facts, {"n is not a multiple of 8"}));
+  EXPECT_FALSE(areVersioningRequests(facts, {"n is not a multiple of 8", "offset"}));
   EXPECT_FALSE(areVersioningRequests(facts, {"another kernel's"}));
 }
 

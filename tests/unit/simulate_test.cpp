@@ -186,7 +186,7 @@ TEST(Simulate, SharedMemoryAndBarrier) {
   EXPECT_EQ(simulateText(again, run), "");
   std::string wrong = again;
   wrong.erase(wrong.rfind("  ptx.barrier\n"), std::strlen("  ptx.barrier\n"));
-  expectError(wrong, run, "with nothing between that orders them");
+  expectError(wrong, run, "and nothing orders the two accesses");
   expectError(unmarked(kernel(64, 128, "%out: i64", exchange)), run, "outside of shared memory");
 }
 
@@ -436,10 +436,10 @@ TEST(Simulate, RacesInGlobalMemory) {
   std::string add = turnedAround("  %v = ptx.atomic add acq_rel gpu %other, %one : i32 -> i32 // HERE");
   for (const std::string &text : {load, store, add}) {
     EXPECT_EQ(simulateText(text, run), "");
-    expectError(without(text, "  ptx.barrier\n"), run, "with nothing between that orders them");
+    expectError(without(text, "  ptx.barrier\n"), run, "and nothing orders the two accesses");
   }
   // A barrier of one warp alone orders nothing; an access of the same warp needs none.
-  expectError(replaced(load, "  ptx.barrier\n", "  ptx.warp_barrier\n"), run, "with nothing between that orders them");
+  expectError(replaced(load, "  ptx.barrier\n", "  ptx.warp_barrier\n"), run, "and nothing orders the two accesses");
   EXPECT_EQ(simulateText(without(replaced(load, "load_global %other", "load_global %at"), "  ptx.barrier\n"), run), "");
   // Atomics do not race with each other, nor do stores of what is there already.
   std::string adds =
@@ -591,7 +591,7 @@ TEST(Simulate, Wgmma) {
         sum += av[size_t(row * 64 + k)] * bv[size_t(column * 64 + k)];
       ASSERT_EQ(out[size_t(thread * 8 + e)], sum) << thread << " " << e;
     }
-  expectError(wgmmaKernel(true, false), run, "did not go through a wgmma_wait");
+  expectError(wgmmaKernel(true, false), run, "is used without a wgmma_wait");
   expectError(unmarked(wgmmaKernel(false, true)), run, "wgmma_fence is missing");
   expectError(without(unmarked(text), "  ptx.mbarrier_wait %bar, %c0\n"), run, "race: ");
   // One warp's wait speaks for the whole warpgroup; no wait, and the bytes are not free.
@@ -636,7 +636,7 @@ TEST(Simulate, WgmmaTransposed) {
 
 TEST(Simulate, RefusesByName) {
   expectError(kernel(32, 0, "", "  %r = ptx.inline \"mov\", \"=r\" true () : () -> i32 // HERE"), {},
-              "ptx.inline is not built in the simulator");
+              "ptx.inline is not supported by the simulator");
 }
 
 } // namespace

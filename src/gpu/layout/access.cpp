@@ -1,5 +1,5 @@
-// Registers to shared memory and back. The composition shared^-1 o layout gives the byte offset that each bit of the place adds, and from
-// those few numbers follow the width of vectors, the fit of ldmatrix and stmatrix, and the conflicts of banks.
+// Register accesses to shared memory. The composition shared^-1 o layout gives the byte offset that each bit of the location adds. Vector
+// width, the use of ldmatrix and stmatrix, and bank conflicts follow from these offsets.
 //   f16, reg=[[0,1],[0,2],[8,0]], row-major 16x16: registers add 2, 4 and 256 bytes: vectors of 4 elements (8 bytes), two of them
 #include "gpu/layout/layout.h"
 
@@ -35,7 +35,7 @@ uint64_t splitAdd(const OffsetBases &offsets) {
     for (uint32_t offset : offsets[static_cast<size_t>(axis)])
       touched |= offset;
   uint64_t additive = (uint64_t(1) << registers.size()) - 1;
-  // A register bit that must be XORed touches further offset bits, which may deny others: repeat until nothing changes.
+  // A register bit that must be XORed touches more offset bits, which may exclude other register bits: repeat until nothing changes.
   for (bool changed = true; changed;) {
     changed = false;
     for (size_t bit = 0; bit < registers.size(); ++bit)
@@ -50,8 +50,8 @@ uint64_t splitAdd(const OffsetBases &offsets) {
 
 //===------------------------------------------------------------------------------------------------------------- bank conflicts
 
-// Extra wavefronts of lanes that access `bytes` each: 128 bytes go at once, so that wide accesses run in phases of fewer lanes. In a phase,
-// every further distinct word of one bank costs a wavefront.
+// Returns the extra wavefronts of lanes that access `bytes` each. 128 bytes are one wavefront, so wide accesses run in phases of fewer
+// lanes. In a phase, every additional distinct word of one bank costs a wavefront.
 static int64_t conflictsOf(const std::vector<uint32_t> &laneOffsets, int64_t bytes) {
   int64_t lanes = int64_t(1) << laneOffsets.size(), phase = std::min<int64_t>(lanes, 128 / std::max<int64_t>(bytes, 4));
   LinearMap offsets{laneOffsets};
@@ -128,9 +128,9 @@ int64_t registersInOrder(const VectorAccess &access) {
 
 //===----------------------------------------------------------------------------------------------------- ldmatrix and stmatrix
 
-// One 8x8 matrix of 16-bit elements is 8 rows of 16 bytes at addresses of 8 lanes. Plainly, lane l holds 4 bytes at 4 * (l & 3) of row l /
-// 4; transposed, its two elements are of rows 2 * (l & 3) and the next, at element l / 4. So three bits must walk through the 16 bytes, and
-// the bits that choose the row and the matrix may lie anywhere: they become the address bits of the lanes that supply addresses.
+// One 8x8 matrix of 16-bit elements is 8 rows of 16 bytes at addresses of 8 lanes. Not transposed, lane l holds the 4 bytes at 4 * (l & 3)
+// of row l / 4. Transposed, it holds element l / 4 of the rows 2 * (l & 3) and the next one. So three bits must move through the 16 bytes.
+// The bits that select the row and the matrix are free: they become the address bits of the lanes.
 static std::optional<MatrixPlan> matrixPlan(const Layout &layout, const SharedLayout &shared, bool transposed) {
   if (shared.elementBits > 32 || layout.bits(Axis::lane) != laneBits) return std::nullopt;
   if (transposed && shared.elementBits != 16) return std::nullopt;
@@ -139,7 +139,7 @@ static std::optional<MatrixPlan> matrixPlan(const Layout &layout, const SharedLa
   int64_t wordBits = log2Of(32 / shared.elementBits);
   if (static_cast<int64_t>(regs.size()) < wordBits) return std::nullopt;
 
-  std::vector<uint32_t> within, rows, others; // offsets that walk through a row, that choose it, that choose the matrix and more
+  std::vector<uint32_t> within, rows, others; // offsets that move through a row, select the row, and select the matrix
   others.assign(regs.begin() + wordBits, regs.end());
   if (transposed) {
     within = {lanes[2], lanes[3], lanes[4]};
@@ -179,19 +179,19 @@ std::optional<MatrixPlan> ldmatrixPlan(const Layout &dst, const SharedLayout &sh
   return matrixPlan(dst, shared, /*transposed=*/true);
 }
 
-// The instruction is the exact inverse; registers that hold copies write the same bytes twice.
+// stmatrix is the exact inverse; registers with copies write the same bytes twice.
 std::optional<MatrixPlan> stmatrixPlan(const Layout &src, const SharedLayout &shared) {
   return ldmatrixPlan(src, shared);
 }
 
-//===-------------------------------------------------------------------------------------------------------------- copy engine
+//===-------------------------------------------------------------------------------------------------------------- TMA
 
 std::optional<TileSwizzle> spanOf(const SharedLayout &shared) {
   int64_t rank = static_cast<int64_t>(shared.shape.size());
   Dims order = rowMajorOrder(rank);
-  std::sort(order.begin(), order.end(), std::greater<>()); // the plain order is tried first
+  std::sort(order.begin(), order.end(), std::greater<>()); // try the row-major order first
   do {
-    if (rank > 0 && shared.shape[order[0]] == 1 && elementCount(shared.shape) > 1) continue; // nothing lies along it
+    if (rank > 0 && shared.shape[order[0]] == 1 && elementCount(shared.shape) > 1) continue; // the dimension has one element
     for (int64_t span : {128, 64, 32, 0})
       if (span <= widestSpan(shared.shape, shared.elementBits, order) &&
           shared == SharedLayout::swizzled(shared.shape, shared.elementBits, span, order))

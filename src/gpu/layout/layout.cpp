@@ -1,5 +1,5 @@
-// The algebra of layouts: coordinates, places, inverses, direct sums and quotients, and the text form. Every operation changes the images
-// of the bits only, so its cost is the number of bits (about 20), never the number of elements.
+// The algebra of layouts: coordinates, locations, inverses, direct sums and quotients, and the text form. Every operation changes only the
+// images of the bits, so its cost is the number of bits (about 20), never the number of elements.
 //   reshape 16x8 -> 8x16:  reg=[[8,0]] -> reg=[[4,0]]: the same flat index 64, read in another shape
 #include "gpu/layout/layout.h"
 
@@ -169,7 +169,7 @@ int64_t Layout::elementBits() const {
   return log2Of(elementCount(shape));
 }
 
-/// The sum of those columns whose bit is set.
+/// Returns the sum of the columns whose bit is set.
 static uint32_t sumOf(const std::vector<uint32_t> &columns, uint64_t bits) {
   uint32_t sum = 0;
   for (size_t bit = 0; bit < columns.size(); ++bit)
@@ -177,8 +177,8 @@ static uint32_t sumOf(const std::vector<uint32_t> &columns, uint64_t bits) {
   return sum;
 }
 
-uint32_t Layout::apply(const HardwareLocation &place) const {
-  std::array<int64_t, 4> parts = {place.reg, place.lane, place.warp, place.block};
+uint32_t Layout::apply(const HardwareLocation &location) const {
+  std::array<int64_t, 4> parts = {location.reg, location.lane, location.warp, location.block};
   uint32_t flat = 0;
   for (size_t axis = 0; axis < parts.size(); ++axis)
     flat ^= sumOf(bases[axis], static_cast<uint64_t>(parts[axis]));
@@ -192,8 +192,8 @@ LinearMap Layout::map() const {
   return result;
 }
 
-uint64_t Layout::inputOf(const HardwareLocation &place) const {
-  std::array<int64_t, 4> parts = {place.reg, place.lane, place.warp, place.block};
+uint64_t Layout::inputOf(const HardwareLocation &location) const {
+  std::array<int64_t, 4> parts = {location.reg, location.lane, location.warp, location.block};
   uint64_t input = 0;
   int64_t shift = 0;
   for (Axis axis : allAxes) {
@@ -251,7 +251,8 @@ Layout product(const Layout &inner, const Layout &outer) {
   return result;
 }
 
-// The bits of one axis in product order, or nothing if the tile's are not there (at the front, or anywhere) or others cut through the tile.
+// Returns the bits of one axis in product order. Returns nothing if the tile's bits are absent (at the front, or anywhere) or overlap other
+// ones.
 static std::optional<std::vector<int64_t>> tileBits(const Layout &layout, const Layout &tile, Axis axis, bool anywhere) {
   const std::vector<uint32_t> &bases = layout.basesOf(axis);
   std::vector<int64_t> order;
@@ -351,7 +352,7 @@ std::string SharedLayout::text() const {
 }
 
 namespace {
-// Reads the text form; every function says whether what it wanted was there.
+// Reads the text form; every function returns whether it found what it expects.
 struct Reader {
   std::string_view rest;
 
@@ -452,7 +453,7 @@ size_t hashOf(const Layout &layout) {
   for (int64_t extent : layout.shape)
     hash = mixed(hash, static_cast<uint64_t>(extent));
   for (const std::vector<uint32_t> &axis : layout.bases) {
-    hash = mixed(hash, axis.size() + 0x100000000u); // a bit must not pass from one axis to the next unseen
+    hash = mixed(hash, axis.size() + 0x100000000u); // distinguishes a bit of this axis from one of the next axis
     for (uint32_t basis : axis)
       hash = mixed(hash, basis);
   }

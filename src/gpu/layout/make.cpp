@@ -1,4 +1,5 @@
-// The families of layouts, each as a few lines: "these bits run along that dimension from where the last ones stopped".
+// Constructors of the layout families. Each is a few lines: "these bits run along that dimension, from the position after the previous
+// bits".
 //   blocked 16x16, 1x4 a thread, 8x4 lanes:  reg 4 along dim 1, lane 4 along dim 1, lane 8 along dim 0, the rest in registers
 //   -> reg=[[0,1],[0,2],[8,0]] lane=[[0,4],[0,8],[1,0],[2,0],[4,0]]
 #include "gpu/layout/layout.h"
@@ -17,7 +18,7 @@ class Maker {
 public:
   explicit Maker(const Dims &shape) : reached(shape.size(), 1) { layout.shape = shape; }
 
-  /// Takes the next log2(count) bits of the axis along `dim`; bits beyond the tile hold copies (register bits are left out).
+  /// Takes the next log2(count) bits of the axis along `dim`; bits past the tile hold copies (register bits are omitted).
   void take(Axis axis, int64_t dim, int64_t count) {
     for (; count > 1; count /= 2) {
       if (reached[dim] < layout.shape[dim]) {
@@ -30,12 +31,12 @@ public:
       }
     }
   }
-  /// The next log2(count) bits of the axis hold copies.
+  /// Makes the next log2(count) bits of the axis hold copies.
   void copies(Axis axis, int64_t count) {
     for (; count > 1; count /= 2)
       layout.basesOf(axis).push_back(0);
   }
-  /// The rest of the tile repeats in registers.
+  /// Covers the remainder of the tile by more registers.
   Layout rest(const Dims &order) {
     for (int64_t dim : order)
       take(Axis::reg, dim, layout.shape[dim] / reached[dim]);
@@ -45,7 +46,7 @@ public:
 
 private:
   Layout layout;
-  Dims reached; // how far each dimension is covered
+  Dims reached; // covered extent of each dimension
 };
 } // namespace
 
@@ -124,36 +125,36 @@ std::vector<int64_t> Layout::adjacentColumns(int64_t columns, int64_t warpsN) {
   constexpr int64_t instructionBits = 3, bitsOfSpan = 5, maxContiguous = 2; // 8 columns; 32 of 32 bits in 128 bytes; 16 bytes
   int64_t bits = log2Of(columns), firstRepeat = instructionBits + log2Of(warpsN), repeats = bits - firstRepeat;
   if (repeats < 1) return {};
-  int64_t neighbors = std::min(repeats, maxContiguous), widest = std::min(bits, bitsOfSpan) - 1;
+  int64_t contiguous = std::min(repeats, maxContiguous), widest = std::min(bits, bitsOfSpan) - 1;
   std::vector<int64_t> to(static_cast<size_t>(bits), -1);
-  auto place = [&](int64_t from, int64_t at) { to[static_cast<size_t>(from)] = at; };
-  for (int64_t i = 0; i < neighbors; ++i)
-    place(firstRepeat + i, i);
-  // Of what 128 bytes hold at a time, a phase of 8 or 16 lanes reads four rows of K: the last bit of its columns is one that no row moves.
-  for (int64_t i = 0, next = neighbors; i < instructionBits; ++i)
-    place(i, i == 2 - neighbors ? widest : next++);
+  auto set = [&](int64_t from, int64_t target) { to[static_cast<size_t>(from)] = target; };
+  for (int64_t i = 0; i < contiguous; ++i)
+    set(firstRepeat + i, i);
+  // In 128 bytes, a phase of 8 or 16 lanes reads four rows of K: the last bit of its columns is one that no row's swizzle changes.
+  for (int64_t i = 0, next = contiguous; i < instructionBits; ++i)
+    set(i, i == 2 - contiguous ? widest : next++);
   for (int64_t from = 0, at = 0; from < bits; ++from) {
     if (to[static_cast<size_t>(from)] >= 0) continue;
     while (std::find(to.begin(), to.end(), at) != to.end())
       ++at;
-    place(from, at);
+    set(from, at);
   }
   return to;
 }
 
-// How many of the warpgroups split M: each needs 64 rows.
+// Returns the number of warp groups that split M: each needs 64 rows.
 static int64_t groupsAlongM(const Dims &shape, int64_t warps) {
   return std::max<int64_t>(1, std::min(warps / 4, shape[0] / 64));
 }
 
-// ... and those that are left split N.
+// Returns the number of the remaining warp groups, which split N.
 static int64_t groupsAlongN(const Dims &shape, int64_t warps) {
   return std::max<int64_t>(1, warps / 4 / groupsAlongM(shape, warps));
 }
 
 int64_t Layout::wgmmaColumns(const Dims &shape, int64_t warps) {
-  constexpr int64_t most = 256;
-  return std::min(most, shape[1] / groupsAlongN(shape, warps));
+  constexpr int64_t maxColumns = 256;
+  return std::min(maxColumns, shape[1] / groupsAlongN(shape, warps));
 }
 
 Layout Layout::wgmmaAccumulator(const Dims &shape, int64_t warps, int64_t instrN) {
@@ -166,7 +167,7 @@ Layout Layout::wgmmaAccumulator(const Dims &shape, int64_t warps, int64_t instrN
   maker.take(Axis::reg, 1, instrN / 8);
   maker.take(Axis::warp, 0, std::min<int64_t>(warps, 4));
   maker.take(Axis::warp, 0, groupsM);
-  maker.take(Axis::reg, 1, shape[1] / groupsN / instrN); // a group's columns are contiguous
+  maker.take(Axis::reg, 1, shape[1] / groupsN / instrN); // a warp group's columns are contiguous
   maker.take(Axis::warp, 1, groupsN);
   return maker.rest({1, 0});
 }
@@ -187,7 +188,7 @@ Layout Layout::wgmmaOperandA(const Dims &shape, int64_t warps, int64_t elementBi
 
 //===--------------------------------------------------------------------------------------------------------------- shared layouts
 
-// Flat indices of the bits of a plain order.
+// Returns the flat indices of the bits of an unswizzled order.
 static std::vector<uint32_t> plainBases(const Dims &shape, const Dims &order) {
   std::vector<uint32_t> bases;
   for (int64_t dim : order)

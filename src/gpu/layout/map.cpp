@@ -1,4 +1,4 @@
-// Questions about maps are answered by Gaussian elimination over F2, with one machine word a vector.
+// Linear maps over F2 by Gaussian elimination, with one machine word for each vector.
 #include "gpu/layout/map.h"
 
 #include <algorithm>
@@ -31,8 +31,8 @@ Echelon spanOfAll(const Vectors &vectors) {
   return span;
 }
 
-// Vectors of `right` carry themselves as tags, those of `left` carry 0: where a vector of `right`
-// vanishes, what was subtracted from `left` equals what came from `right`, so the tag lies in both.
+// Vectors of `right` have themselves as tags, those of `left` have 0. If a vector of `right` reduces to 0, the part subtracted from `left`
+// equals the part from `right`, so the tag is in both spans.
 Vectors intersection(const Vectors &left, const Vectors &right) {
   Echelon span = spanOfAll(left);
   Vectors common;
@@ -74,7 +74,7 @@ static Vectors join(Vectors left, const Vectors &right) {
 
 SplitPair splitPair(const Vectors &p, const Vectors &q, const Vectors &whole) {
   SplitPair result;
-  // Vectors that both lists contain literally come first: sparse vectors make short addresses.
+  // Vectors that are literally in both lists come first: sparse vectors make short addresses.
   Vectors literal;
   for (uint64_t vector : p)
     if (std::find(q.begin(), q.end(), vector) != q.end()) literal.push_back(vector);
@@ -112,7 +112,7 @@ std::optional<uint64_t> LinearMap::solve(uint32_t output) const {
   return reduced.tag;
 }
 
-// Output bits outside the image are sent to 0 by adding their unit vectors with an empty tag. Inputs fit 32 bits: tiles and blocks do.
+// Output bits outside the image map to 0: their unit vectors have an empty tag. Inputs fit in 32 bits, as tiles and CTAs do.
 LinearMap LinearMap::pseudoInverse(int64_t outputBits) const {
   Echelon span = solver(*this);
   for (int64_t bit = 0; bit < outputBits; ++bit)

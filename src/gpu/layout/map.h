@@ -1,5 +1,5 @@
-// Linear maps over F2, on vectors of at most 64 bits held in machine words: what layouts are made of. Addition is XOR, a map is the list
-// of the images of its input bits, and every question (is it onto? which inputs give this output?) is Gaussian elimination.
+// Linear maps over F2 on vectors of at most 64 bits, stored in machine words: the basis of layouts. Addition is XOR, and a map is the list
+// of the images of its input bits. Gaussian elimination answers every question (is it onto, which inputs give this output).
 //   map {1, 2, 8}: input 0b101 -> 1 ^ 8 = 9
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace tilewright::gpu {
 
-/// A growing span in echelon form. Every vector has a tag, to which all additions apply as well; the
-/// caller chooses what tags mean (input bits: for solving; the vector itself or 0: for intersecting).
+/// A growing span in echelon form. Every vector has a tag, and all additions apply to the tags as well. The caller defines the meaning of
+/// tags (input bits: for solving; the vector itself or 0: for intersecting).
 class Echelon {
 public:
   struct Reduced {
@@ -36,15 +36,15 @@ private:
 using Vectors = std::vector<uint64_t>;
 
 Echelon spanOfAll(const Vectors &vectors);
-/// A basis of what two spans share.
+/// Returns a basis of the intersection of two spans.
 Vectors intersection(const Vectors &left, const Vectors &right);
-/// Those of `vectors` that, taken in order, each enlarge the span of `base`.
+/// Returns those of `vectors` that, taken in order, each enlarge the span of `base`.
 Vectors independentOf(const Vectors &base, const Vectors &vectors);
-/// A vector of the affine space (a + span(p)) that also lies in (b + span(q)).
+/// Returns a vector of the affine space (a + span(p)) that is also in (b + span(q)).
 std::optional<uint64_t> commonPoint(uint64_t a, const Vectors &p, uint64_t b, const Vectors &q);
 
-/// Subspaces P and Q of a space, sorted for the choice of a third one that meets neither: P = span(shared, left), Q = span(shared, right),
-/// and `outside` completes both to the whole. A sum of one of left and one of right lies in neither of them.
+/// Subspaces P and Q of a space, sorted for the choice of a third one that intersects neither: P = span(shared, left), Q = span(shared,
+/// right), and `outside` completes both to the whole. A sum of one vector of left and one of right is in neither of them.
 struct SplitPair {
   Vectors shared, left, right, outside;
 };
@@ -59,13 +59,15 @@ public:
   int64_t rank() const;
   bool isInjective() const { return rank() == static_cast<int64_t>(columns.size()); }
   bool isSurjective(int64_t outputBits) const { return rank() == outputBits; }
-  /// The input with the smallest pivots for this output: input bits whose columns depend on earlier ones stay 0. Null if it is no image.
+  /// Returns the input with the smallest pivots for this output: input bits whose columns depend on earlier ones stay 0. Null if there is
+  /// none.
   std::optional<uint64_t> solve(uint32_t output) const;
-  /// G with L G L = L: a right inverse if L is onto, the inverse if it is a bijection. Columns that depend on earlier ones are never used.
+  /// Returns G with L G L = L: a right inverse if L is onto, the inverse if it is a bijection. Never uses columns that depend on earlier
+  /// ones.
   LinearMap pseudoInverse(int64_t outputBits) const;
-  /// First `inner`, then this.
+  /// Applies `inner` first, then this map.
   LinearMap compose(const LinearMap &inner) const;
-  /// The direct sum: inputs and outputs of `high` above those of this, which has `outputBits` outputs.
+  /// Returns the direct sum: inputs and outputs of `high` above those of this map, which has `outputBits` outputs.
   LinearMap product(const LinearMap &high, int64_t outputBits) const;
 
   bool operator==(const LinearMap &) const = default;

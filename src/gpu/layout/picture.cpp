@@ -1,8 +1,8 @@
-// Layouts as grids, for dumps and for people. Row r, column c of the grid is element (r, c) of the tile:
+// Prints layouts as grids, for dumps and for users. Row r, column c of the grid is element (r, c) of the tile:
 //           0      1      2
 //     0  T0:0   T0:1   T1:0       thread 0 holds elements (0,0) and (0,1) in its registers 0 and 1
 //     1  T4:0   T4:1   T5:0
-// The last dimension runs to the right, all others downwards.
+// The last dimension runs to the right, all other dimensions run down.
 #include "gpu/layout/layout.h"
 
 #include <algorithm>
@@ -59,10 +59,10 @@ struct Grid {
 
 constexpr int64_t defaultRows = 16, defaultColumns = 16;
 constexpr int64_t sharedBanks = 32, bankBytes = 4;
-constexpr size_t namedHolders = 2; // further ones are counted
+constexpr size_t listedHolders = 2; // more locations are only counted
 } // namespace
 
-// All inputs of the map that give an element: one of them, and sums with the kernel's basis.
+// Returns all inputs of the map that give an element: one of them, plus all sums with the kernel's basis.
 static std::vector<HardwareLocation> holdersOf(const Layout &layout, const LinearMap &map, uint32_t flat) {
   std::optional<uint64_t> one = map.solve(flat);
   if (!one) return {};
@@ -78,10 +78,10 @@ static std::vector<HardwareLocation> holdersOf(const Layout &layout, const Linea
     for (size_t i = 0; i < count; ++i)
       inputs.push_back(inputs[i] ^ reduced.tag ^ uint64_t(1) << bit);
   }
-  std::vector<HardwareLocation> places;
+  std::vector<HardwareLocation> locations;
   for (uint64_t input : inputs)
-    places.push_back(layout.locationOf(input));
-  return places;
+    locations.push_back(layout.locationOf(input));
+  return locations;
 }
 
 std::string picture(const Layout &layout, int64_t rows, int64_t columns) {
@@ -91,16 +91,16 @@ std::string picture(const Layout &layout, int64_t rows, int64_t columns) {
   bool several = false;
   for (int64_t row = 0; row < grid.shownRows; ++row)
     for (int64_t column = 0; column < grid.shownColumns; ++column) {
-      std::vector<HardwareLocation> places = holdersOf(layout, map, static_cast<uint32_t>(row * grid.columns + column));
-      std::string cell = places.empty() ? "-" : "";
-      for (size_t i = 0; i < std::min(places.size(), namedHolders); ++i) {
-        const HardwareLocation &place = places[i];
+      std::vector<HardwareLocation> locations = holdersOf(layout, map, static_cast<uint32_t>(row * grid.columns + column));
+      std::string cell = locations.empty() ? "-" : "";
+      for (size_t i = 0; i < std::min(locations.size(), listedHolders); ++i) {
+        const HardwareLocation &location = locations[i];
         cell += i ? "," : "";
-        if (layout.bits(Axis::block) > 0) cell += "B" + std::to_string(place.block) + ".";
-        cell += "T" + std::to_string((place.warp << layout.bits(Axis::lane)) + place.lane) + ":" + std::to_string(place.reg);
+        if (layout.bits(Axis::block) > 0) cell += "B" + std::to_string(location.block) + ".";
+        cell += "T" + std::to_string((location.warp << layout.bits(Axis::lane)) + location.lane) + ":" + std::to_string(location.reg);
       }
-      several |= places.size() > namedHolders;
-      if (places.size() > namedHolders) cell += "+" + std::to_string(places.size() - namedHolders);
+      several |= locations.size() > listedHolders;
+      if (locations.size() > listedHolders) cell += "+" + std::to_string(locations.size() - listedHolders);
       cells.push_back(cell);
     }
   std::string legend = layout.bits(Axis::block) > 0 ? "B<block>.T<thread>:<register>" : "T<thread>:<register>";

@@ -1,5 +1,5 @@
-// Questions about one or two distributed layouts: which registers already hold a needed element, how far a conversion
-// must reach, which bits run along a dimension. None of them looks at elements; the bases answer them all.
+// Queries on one or two distributed layouts: which registers already hold a needed element, which kind of conversion is needed, which bits
+// run along a dimension. All of them inspect the bases, never the elements.
 //   src reg=[[0,1],[8,0]], dst reg=[[8,0],[0,1]], equal lanes and warps: a renaming, dst registers 0 1 2 3 = src registers 0 2 1 3
 #include "gpu/layout/layout.h"
 
@@ -10,7 +10,7 @@ namespace tilewright::gpu {
 
 //===------------------------------------------------------------------------------------------------------ registers, conversions
 
-// An element of dst at (r, thread) is D r ^ T' thread, of src S s ^ T thread: for one s to serve all threads, T and T' must be equal.
+// An element of dst at (r, thread) is D r ^ T' thread, of src S s ^ T thread. One s serves all threads only if T and T' are equal.
 std::vector<std::optional<int64_t>> sameThreadRegisters(const Layout &dst, const Layout &src) {
   std::vector<std::optional<int64_t>> result(dst.registersPerThread());
   for (Axis axis : {Axis::lane, Axis::warp, Axis::block})
@@ -30,7 +30,8 @@ std::vector<std::optional<int64_t>> sourceRegisters(const Layout &dst, const Lay
   return sameThreadRegisters(wanted, src);
 }
 
-// Whether each element that a block needs is in that block: what block bit b needs may differ from its own share by what its threads hold.
+// True if each element that a CTA needs is in that CTA. For block bit b, the needed and the held element may differ by what its threads
+// hold.
 static bool staysInBlock(const Layout &src, const Layout &dst) {
   Echelon held;
   for (Axis axis : {Axis::reg, Axis::lane, Axis::warp})
@@ -61,7 +62,7 @@ Conversion classifyConversion(const Layout &src, const Layout &dst) {
 
 //===----------------------------------------------------------------------------------------------------------- along dimensions
 
-// The bit field of a dimension in flat indices: its lowest bit, and all of it.
+// Returns the bit field of a dimension in flat indices: its lowest bit, and all of it.
 static uint32_t unitOf(const Dims &shape, int64_t dim) {
   uint32_t unit = 1;
   for (size_t after = dim + 1; after < shape.size(); ++after)
@@ -96,7 +97,7 @@ int64_t contiguousRun(const Layout &layout, const Dims &order) {
   int64_t run = 0;
   while (run < static_cast<int64_t>(steps.size()) && steps[run] == uint32_t(1) << run)
     ++run;
-  // Register bits beyond the run must not cut into it: register 2 may be element 5, but then run 4 has no register 0..3.
+  // Register bits past the run must not split it: register 2 may be element 5, but then run 4 has no register 0..3.
   for (int64_t cut = 0; cut < run; ++cut)
     for (int64_t bit = run; bit < layout.bits(Axis::reg); ++bit)
       if (layout.basesOf(Axis::reg)[bit] & unit << cut) run = cut;
@@ -117,12 +118,12 @@ std::optional<ReductionPlan> reductionPlan(const Layout &layout, int64_t dim) {
     }
   plan.result = layout.withoutDim(dim);
   for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg) {
-    int64_t kept = 0, place = 0;
+    int64_t result = 0, position = 0;
     for (int64_t bit = 0; bit < layout.bits(Axis::reg); ++bit)
-      if (!(plan.registerMask >> bit & 1)) kept |= (reg >> bit & 1) << place++;
-    plan.resultRegister.push_back(kept);
+      if (!(plan.registerMask >> bit & 1)) result |= (reg >> bit & 1) << position++;
+    plan.resultRegister.push_back(result);
   }
-  // Without the dimension a register bit may repeat others only if it did before, which canonical layouts exclude.
+  // Without the dimension, a register bit must not repeat other ones. Canonical layouts had no repeated bits.
   if (plan.result.bits(Axis::reg) + std::popcount(plan.registerMask) != layout.bits(Axis::reg)) return std::nullopt;
   return plan;
 }
@@ -135,10 +136,10 @@ std::optional<std::vector<AxisBit>> scanOrder(const Layout &layout, int64_t dim)
     for (int64_t bit = 0; bit < layout.bits(axis); ++bit) {
       uint32_t basis = layout.basesOf(axis)[bit];
       if (!(basis & field)) continue;
-      int64_t place = std::countr_zero(basis / unit);
-      if (!std::has_single_bit(basis) || held[place]) return std::nullopt;
-      held[place] = true;
-      order[place] = AxisBit{axis, bit};
+      int64_t position = std::countr_zero(basis / unit);
+      if (!std::has_single_bit(basis) || held[position]) return std::nullopt;
+      held[position] = true;
+      order[position] = AxisBit{axis, bit};
     }
   if (std::find(held.begin(), held.end(), false) != held.end()) return std::nullopt;
   return order;

@@ -1,9 +1,9 @@
-// The shared layout between two distributed ones. Bits of an offset are, from below: those of a vector (registers of both sides, if they
-// share any), those of the bank, and those of the row of banks. Lanes of one phase conflict if they differ in the row alone; so the row
-// bits should span a space that meets neither side's span of (vector, lanes of a phase). Of two spaces that share I and have E, F of their
-// own, the largest space that meets neither is spanned by what is outside both and by sums e + f.
-//   f32 32x32, rows to columns, one element a lane: rows r_i, columns c_i; row bits = r_i + c_i: the diagonal swizzle, found, not known
-// A few choices of the vector bits are tried, and the exact count of wavefronts decides.
+// Chooses the shared layout for a conversion between two distributed layouts. An offset has, from the lowest bit up: vector bits (registers
+// of both sides, if they share any), bank bits and row bits. Lanes of one phase conflict if they differ only in the row bits. So the row
+// bits should span a space that intersects neither side's span of (vector, lanes of a phase). Let E and F
+// extend the intersection of two spaces to each of them. The largest such space is spanned by the vectors outside both, and by sums e + f.
+//   f32 32x32, rows to columns, one element a lane: rows r_i, columns c_i; row bits = r_i + c_i: the diagonal swizzle, derived
+// The function tries a few choices of the vector bits and compares the exact number of wavefronts.
 #include "gpu/layout/layout.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ static int64_t log2Of(int64_t value) {
   return std::bit_width(static_cast<uint64_t>(value)) - 1;
 }
 
-static Vectors widened(const std::vector<uint32_t> &bases) {
+static Vectors toVectors(const std::vector<uint32_t> &bases) {
   Vectors result;
   for (uint32_t basis : bases)
     if (basis != 0) result.push_back(basis);
@@ -33,21 +33,21 @@ static Vectors firstOf(Vectors vectors, int64_t count) {
   return vectors;
 }
 
-// How many of the first vector bits are registers of this side: its own vector width.
+// Returns how many of the first vector bits are registers of this side: its vector width.
 static int64_t vectorBitsOf(const Layout &side, const Vectors &vector) {
-  Echelon registers = spanOfAll(widened(side.basesOf(Axis::reg)));
+  Echelon registers = spanOfAll(toVectors(side.basesOf(Axis::reg)));
   int64_t bits = 0;
   while (bits < static_cast<int64_t>(vector.size()) && registers.contains(vector[bits]))
     ++bits;
   return bits;
 }
 
-// What one phase of an access touches: the vector and as many lanes as fit 128 bytes.
+// Returns the span that one phase of an access touches: the vector and as many lanes as fit in 128 bytes.
 static Vectors phaseOf(const Layout &side, const Vectors &vector, int64_t elementBits) {
   int64_t own = vectorBitsOf(side, vector), lanes = std::min<int64_t>(laneBits, log2Of(1024 / elementBits) - own);
   std::vector<uint32_t> laneBases = side.basesOf(Axis::lane);
   laneBases.resize(std::min<size_t>(laneBases.size(), static_cast<size_t>(lanes)));
-  return join(vector, widened(laneBases));
+  return join(vector, toVectors(laneBases));
 }
 
 static SharedLayout layoutAround(const Layout &src, const Layout &dst, int64_t elementBits, Vectors vector) {
@@ -56,18 +56,18 @@ static SharedLayout layoutAround(const Layout &src, const Layout &dst, int64_t e
     whole.push_back(uint64_t(1) << bit);
   int64_t bankBits = log2Of(1024 / elementBits), rowCount = std::max<int64_t>(0, static_cast<int64_t>(whole.size()) - bankBits);
   SplitPair split = splitPair(phaseOf(src, vector, elementBits), phaseOf(dst, vector, elementBits), whole);
-  // Elements of one word never conflict: fill the word with what lanes of both sides share.
+  // Elements of one word never conflict: fill the word with lane bits that both sides share.
   int64_t wordBits = std::max<int64_t>(0, log2Of(32 / std::min<int64_t>(elementBits, 32)));
   if (static_cast<int64_t>(vector.size()) < wordBits) vector = firstOf(join(vector, independentOf(vector, split.shared)), wordBits);
 
-  Vectors apart = split.outside;
+  Vectors conflictFree = split.outside;
   size_t pairs = std::min(split.left.size(), split.right.size());
   for (size_t i = 0; i < pairs; ++i)
-    apart.push_back(split.left[i] ^ split.right[i]);
-  // If more rows are needed, the side with spare bits of its own provides them, then both sides do.
+    conflictFree.push_back(split.left[i] ^ split.right[i]);
+  // If more rows are needed, take bits that only one side has, then bits that both sides share.
   Vectors rest = join(Vectors(split.left.begin() + pairs, split.left.end()), Vectors(split.right.begin() + pairs, split.right.end()));
   std::reverse(split.shared.begin(), split.shared.end());
-  Vectors rows = firstOf(independentOf(vector, join(join(apart, rest), split.shared)), rowCount);
+  Vectors rows = firstOf(independentOf(vector, join(join(conflictFree, rest), split.shared)), rowCount);
   Vectors banks = independentOf(join(vector, rows), whole);
 
   SharedLayout shared;
@@ -78,7 +78,7 @@ static SharedLayout layoutAround(const Layout &src, const Layout &dst, int64_t e
   return shared;
 }
 
-// Wavefronts, then instructions.
+// Returns wavefronts, then instructions.
 static std::pair<int64_t, int64_t> costOf(const VectorAccess &vectors, const std::optional<MatrixPlan> &matrix) {
   std::pair<int64_t, int64_t> cost = {vectors.wavefronts, static_cast<int64_t>(vectors.vectors.size())};
   if (!matrix) return cost;
@@ -89,12 +89,12 @@ static std::pair<int64_t, int64_t> costOf(const VectorAccess &vectors, const std
 ScratchPlan optimalScratch(const Layout &src, const Layout &dst, int64_t elementBits, MatrixInstructions available) {
   elementBits = std::max<int64_t>(elementBits, 8);
   int64_t vectorMax = log2Of(128 / elementBits);
-  SplitPair registers = splitPair(widened(src.basesOf(Axis::reg)), widened(dst.basesOf(Axis::reg)), {});
+  SplitPair registers = splitPair(toVectors(src.basesOf(Axis::reg)), toVectors(dst.basesOf(Axis::reg)), {});
   ScratchPlan best;
   std::pair<int64_t, int64_t> bestCost = {INT64_MAX, INT64_MAX};
   for (int64_t common = std::min(vectorMax, static_cast<int64_t>(registers.shared.size())); common >= 0; --common) {
     Vectors vector = firstOf(registers.shared, common);
-    for (const Vectors &extension : {Vectors{}, widened(src.basesOf(Axis::reg)), widened(dst.basesOf(Axis::reg))}) {
+    for (const Vectors &extension : {Vectors{}, toVectors(src.basesOf(Axis::reg)), toVectors(dst.basesOf(Axis::reg))}) {
       Vectors wide = firstOf(independentOf({}, join(vector, extension)), vectorMax);
       ScratchPlan plan;
       plan.shared = layoutAround(src, dst, elementBits, wide);

@@ -1,9 +1,9 @@
-// Conversions within warps. In one shuffle every lane offers one register and reads from one lane, so a round must be a set of
-// elements of which each lane holds exactly one before and needs exactly one after. Such sets are the cosets of a space W that meets
-// neither the span P of the source's registers nor the span Q of the target's: no lane has two elements of a coset, on either side.
+// Plans conversions inside warps. In one shuffle every lane sends one register and reads from one lane. So a round is a set of elements of
+// which each lane holds exactly one before and needs exactly one after. Such sets are the cosets of a space W that intersects neither the
+// span P of the source's registers nor the span Q of the target's: no lane has two elements of a coset, on either side.
 //   transpose 2x2, row in the register, column in the lane -> the reverse:  P = <row>, Q = <column>, W = <row+column>
 //     coset {00, 11}: each lane keeps its own;  coset {01, 10}: one shuffle, lanes swap. Two registers, one shuffle instead of two.
-// Lanes that hold copies get marker bits (bit 32 + lane), which make them distinct: reading one copy or another is then a choice of W.
+// Lanes with copies get marker bits (bit 32 + lane), which make them distinct: the choice between copies is then a choice of W.
 #include "gpu/layout/layout.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ int64_t ShufflePlan::selectCount() const {
   return std::count_if(sendSelect.begin(), sendSelect.end(), isSet) + std::count_if(receiveSelect.begin(), receiveSelect.end(), isSet);
 }
 
-static Vectors widened(const std::vector<uint32_t> &bases) {
+static Vectors toVectors(const std::vector<uint32_t> &bases) {
   return Vectors(bases.begin(), bases.end());
 }
 
@@ -32,8 +32,8 @@ static Vectors join(Vectors left, const Vectors &right) {
   return left;
 }
 
-// For each lane bit of the target, the element (relative to lane 0's) that the lane takes part with in a round: in lane + span(Q), such
-// that their span W does not meet P. Where the same lane of the source holds one, it is preferred: whole rounds then need no shuffle.
+// Chooses for each lane bit of the target the element (relative to lane 0's) of a round, in lane + span(Q). The span W of these elements
+// must not intersect P. Prefers elements that the same lane of the source holds: whole rounds then need no shuffle.
 static std::optional<Vectors> chooseElements(const Vectors &sourceRegs, const Vectors &sourceLanes, const Vectors &targetChoice,
                                              const Vectors &targetLanes) {
   std::vector<std::optional<uint64_t>> chosen(targetLanes.size());
@@ -45,7 +45,7 @@ static std::optional<Vectors> chooseElements(const Vectors &sourceRegs, const Ve
     else
       open.push_back(targetLanes[lane]);
   }
-  // The others: complete W to a complement of Q. What lies in P only is paired with what lies in Q only; their sums lie in neither.
+  // Complete W to a complement of Q. Pair vectors that are only in P with vectors that are only in Q; their sums are in neither.
   Vectors target = join(targetChoice, space);
   Vectors whole = join(target, open);
   SplitPair split = splitPair(intersection(join(sourceRegs, space), whole), target, whole);
@@ -63,7 +63,7 @@ static std::optional<Vectors> chooseElements(const Vectors &sourceRegs, const Ve
 }
 
 namespace {
-// Where the source holds an element: register and lane, as XOR masks.
+// The register and lane of the source that hold an element, as XOR masks.
 struct Held {
   uint32_t reg = 0, lane = 0;
 };
@@ -86,7 +86,7 @@ private:
 };
 } // namespace
 
-/// One for each register of the target, those of one distance between lanes beside each other. `offered`: the register that a lane sends.
+/// Returns one round for each register of the target, sorted by the distance between lanes. `offered`: the register that a lane sends.
 static std::vector<ShufflePlan::Round> roundsOf(const Layout &dst, const Source &source, const std::function<uint32_t(uint32_t)> &offered,
                                                 bool butterfly) {
   std::vector<ShufflePlan::Round> rounds;
@@ -105,7 +105,7 @@ std::optional<ShufflePlan> planShuffle(const Layout &src, const Layout &dst) {
   if (src.bits(Axis::lane) != dst.bits(Axis::lane) || src.bits(Axis::warp) != dst.bits(Axis::warp) ||
       src.bits(Axis::block) != dst.bits(Axis::block))
     return std::nullopt;
-  Vectors sourceRegs = widened(src.basesOf(Axis::reg)), sourceLanes = widened(src.basesOf(Axis::lane)), markers;
+  Vectors sourceRegs = toVectors(src.basesOf(Axis::reg)), sourceLanes = toVectors(src.basesOf(Axis::lane)), markers;
   Echelon held = spanOfAll(sourceRegs);
   for (size_t lane = 0; lane < sourceLanes.size(); ++lane)
     if (!held.add(sourceLanes[lane])) {
@@ -113,7 +113,7 @@ std::optional<ShufflePlan> planShuffle(const Layout &src, const Layout &dst) {
       sourceLanes[lane] |= markers.back();
     }
   Source source(sourceRegs, sourceLanes);
-  Vectors targetRegs = widened(dst.basesOf(Axis::reg)), targetLanes = widened(dst.basesOf(Axis::lane));
+  Vectors targetRegs = toVectors(dst.basesOf(Axis::reg)), targetLanes = toVectors(dst.basesOf(Axis::lane));
   for (uint64_t element : join(targetRegs, targetLanes))
     if (!source.find(element)) return std::nullopt;
 
@@ -121,12 +121,12 @@ std::optional<ShufflePlan> planShuffle(const Layout &src, const Layout &dst) {
   if (!elements) return std::nullopt;
 
   ShufflePlan plan;
-  Echelon choice; // the register of the target that holds the chosen element; markers do not matter to it
+  Echelon choice; // the register of the target that holds the chosen element; independent of markers
   for (size_t bit = 0; bit < targetRegs.size(); ++bit)
     choice.add(targetRegs[bit], uint64_t(1) << bit);
   for (uint64_t marker : markers)
     choice.add(marker, 0);
-  Echelon sender; // lane -> register it offers, from the chosen elements; any value does for lanes that no one reads
+  Echelon sender; // lane -> register that it sends, from the chosen elements; unread lanes may send any value
   plan.butterfly = true;
   for (size_t lane = 0; lane < targetLanes.size(); ++lane) {
     std::optional<Held> from = source.find((*elements)[lane]);
@@ -142,7 +142,7 @@ std::optional<ShufflePlan> planShuffle(const Layout &src, const Layout &dst) {
   for (size_t lane = 0; lane < sourceLanes.size(); ++lane)
     plan.sendSelect.push_back(offered(uint32_t(1) << lane));
 
-  // A warp may want a share shifted against the one it holds; the shift is one more constant of the round.
+  // A warp may need elements shifted against those that it holds; the shift is one more constant of the round.
   for (Axis axis : {Axis::warp, Axis::block})
     for (int64_t bit = 0; bit < src.bits(axis); ++bit) {
       std::optional<Held> from = source.find(src.basesOf(axis)[bit] ^ dst.basesOf(axis)[bit]);

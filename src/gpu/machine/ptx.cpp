@@ -1,4 +1,4 @@
-// The generated half of the ptx dialect, alone in its file because it compiles slowly.
+// The generated part of the ptx dialect, in a separate file because it compiles slowly.
 #include "gpu/machine/ptx.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,7 +18,7 @@
 #define GET_OP_CLASSES
 #include "gpu/machine/ptx_ops.cpp.inc"
 
-/// 16 blocks are the most that any processor supports, and only on request.
+/// At most 16 blocks per cluster, and only on request.
 void tilewright::ptx::ClusterRankOp::inferResultRanges(llvm::ArrayRef<mlir::ConstantIntRanges>, mlir::SetIntRangeFn set) {
   set(getResult(), mlir::ConstantIntRanges::fromSigned(llvm::APInt(32, 0), llvm::APInt(32, 15)));
 }

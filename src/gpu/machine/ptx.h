@@ -1,4 +1,4 @@
-// The ptx dialect's C++ face. The operations themselves are in ptx.td.
+// C++ declarations of the ptx dialect. The operations are defined in ptx.td.
 #pragma once
 
 #include "gpu/machine/ptx_attributes.h"

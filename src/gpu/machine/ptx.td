@@ -1,7 +1,7 @@
-// The ptx dialect: what one thread does. Each operation is one PTX instruction (or one fixed sequence of them) that the back end uses, on
-// scalars: the tile lowering emits it, codegen/ptx/spell*.cpp spell it, and the simulator executes it, so that what is proven is what runs.
-// Around it stand arith, scf and ub on scalars. Global addresses are i64, shared addresses are i32 (bytes from the start of the shared
-// window, as PTX has them), 8-bit floats are i8, packed registers are i32.
+// The ptx dialect: instructions of one thread. Each operation is one PTX instruction (or a fixed sequence) of the back end, on scalars.
+// lower-to-threads emits it, codegen/ptx/print*.cpp print it, and the simulator executes it, so tests check the code that runs.
+// Other operations are arith, scf and ub on scalars. Global addresses are i64, shared addresses are i32 (bytes from the start of PTX's
+// shared window), 8-bit floats are i8, packed registers are i32.
 #ifndef TILEWRIGHT_PTX_TD
 #define TILEWRIGHT_PTX_TD
 
@@ -23,13 +23,13 @@ def PtxDialect : Dialect {
 
 def Ptx_TensorMap : TypeDef<PtxDialect, "TensorMap"> {
   let mnemonic = "tensor_map";
-  let summary = "a kernel parameter of 128 bytes that tells the copy engine about a strided tensor";
+  let summary = "a kernel parameter of 128 bytes that describes a strided tensor to TMA";
 }
 
 def Ptx_Kernel : AttrDef<PtxDialect, "Kernel"> {
   let mnemonic = "kernel";
-  let summary = "how a kernel is launched; the attribute `ptx.kernel` of its tt.func, whose body is scf, arith, ub and ptx on scalars, and "
-                "whose arguments are i64 (pointers too), smaller integers and floats, then tensor maps";
+  let summary = "launch parameters of a kernel; the attribute `ptx.kernel` of its tt.func. Its body is scf, arith, ub and ptx on scalars; "
+                "its arguments are i64 (pointers too), smaller integers and floats, then tensor maps";
   let parameters = (ins "int64_t":$threads, "int64_t":$sharedBytes, DefaultValuedParameter<"int64_t", "1">:$cluster,
                         DefaultValuedParameter<"int64_t", "0">:$maxRegisters);
   let assemblyFormat = "`<` struct(params) `>`";
@@ -43,11 +43,11 @@ def Ptx_Cache : PtxEnum<"Cache", "cache operator",
    I32EnumAttrCase<"wb", 5>, I32EnumAttrCase<"wt", 6>]>;
 def Ptx_Eviction : PtxEnum<"Eviction", "L1 eviction priority",
   [I32EnumAttrCase<"normal", 0>, I32EnumAttrCase<"evict_first", 1>, I32EnumAttrCase<"evict_last", 2>]>;
-def Ptx_Shuffle : PtxEnum<"Shuffle", "which lane is read",
+def Ptx_Shuffle : PtxEnum<"Shuffle", "the source lane",
   [I32EnumAttrCase<"idx", 0>, I32EnumAttrCase<"bfly", 1>, I32EnumAttrCase<"up", 2>, I32EnumAttrCase<"down", 3>]>;
 def Ptx_Order : PtxEnum<"Order", "memory order",
   [I32EnumAttrCase<"relaxed", 0>, I32EnumAttrCase<"acquire", 1>, I32EnumAttrCase<"release", 2>, I32EnumAttrCase<"acq_rel", 3>]>;
-def Ptx_Scope : PtxEnum<"Scope", "who sees the order",
+def Ptx_Scope : PtxEnum<"Scope", "memory scope",
   [I32EnumAttrCase<"cta", 0>, I32EnumAttrCase<"cluster", 1>, I32EnumAttrCase<"gpu", 2>, I32EnumAttrCase<"sys", 3>]>;
 def Ptx_Atomic : PtxEnum<"Atomic", "atomic operation",
   [I32EnumAttrCase<"add", 0>, I32EnumAttrCase<"min", 1>, I32EnumAttrCase<"max", 2>, I32EnumAttrCase<"umin", 3>, I32EnumAttrCase<"umax", 4>,
@@ -60,8 +60,8 @@ def Ptx_Format : PtxEnum<"Format", "element format",
   [I32EnumAttrCase<"f16", 0>, I32EnumAttrCase<"bf16", 1>, I32EnumAttrCase<"tf32", 2>, I32EnumAttrCase<"e4m3", 3>,
    I32EnumAttrCase<"e5m2", 4>, I32EnumAttrCase<"s8", 5>, I32EnumAttrCase<"u8", 6>, I32EnumAttrCase<"f32", 7>, I32EnumAttrCase<"s32", 8>,
    I32EnumAttrCase<"f64", 9>]>;
-// Functions that the chip has an instruction for. approx: as PTX's .approx (f32), with denormals flushed where PTX has only .ftz. ex2
-// flushes them, too: the form that does not takes four instructions.
+// Functions with a hardware instruction. approx: PTX's .approx (f32), with denormals flushed if PTX has only .ftz. ex2 flushes them, too:
+// the variant without flushing takes four instructions.
 def Ptx_Unit : PtxEnum<"Unit", "special function",
   [I32EnumAttrCase<"ex2", 0>, I32EnumAttrCase<"lg2", 1>, I32EnumAttrCase<"rsqrt", 2>, I32EnumAttrCase<"rcp", 3>,
    I32EnumAttrCase<"sqrt", 4>, I32EnumAttrCase<"sin", 5>, I32EnumAttrCase<"cos", 6>, I32EnumAttrCase<"tanh", 7>,
@@ -69,22 +69,22 @@ def Ptx_Unit : PtxEnum<"Unit", "special function",
    I32EnumAttrCase<"rint", 12>]>;
 
 class PtxOp<string name, list<Trait> traits = []> : Op<PtxDialect, name, traits>;
-// Instructions that the threads of a warp (or more) execute together keep their place.
+// Instructions that the threads of a warp (or more) execute together; they are not moved.
 class PtxTogether<string name, list<Trait> traits = []> : PtxOp<name, !listconcat([MemoryEffects<[MemRead, MemWrite]>], traits)>;
 class PtxEffect<string name, list<Trait> traits = []> : PtxOp<name, !listconcat([MemoryEffects<[MemRead, MemWrite]>], traits)>;
 
-// ---- place
+// ---- position
 
 class PtxSpecial<string name, string text, list<Trait> traits = []> : PtxOp<name, !listconcat([Pure], traits)> {
   let summary = text;
   let results = (outs I32:$result);
   let assemblyFormat = "attr-dict";
 }
-def Ptx_ThreadIdOp : PtxSpecial<"thread_id", "thread of the block, 0 .. 32 * warps - 1">;
+def Ptx_ThreadIdOp : PtxSpecial<"thread_id", "thread of the CTA, 0 .. 32 * warps - 1">;
 def Ptx_WarpIdOp : PtxSpecial<"warp_id", "thread_id / 32, known to be the same for the whole warp (shfl.idx 0)">;
 def Ptx_LaneIdOp : PtxSpecial<"lane_id", "thread_id mod 32">;
 def Ptx_SharedBaseOp : PtxSpecial<"shared_base", "address of the kernel's dynamic shared memory, a multiple of 1024">;
-def Ptx_ClusterRankOp : PtxSpecial<"cluster_rank", "block of the cluster",
+def Ptx_ClusterRankOp : PtxSpecial<"cluster_rank", "rank of the CTA in its cluster",
                                     [DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]>;
 class PtxAxis<string name, string text> : PtxOp<name, [Pure]> {
   let summary = text;
@@ -100,19 +100,19 @@ def Ptx_ElectOp : PtxTogether<"elect"> {
   let assemblyFormat = "attr-dict";
 }
 def Ptx_ClockOp : PtxEffect<"clock"> {
-  let summary = "global = false: the multiprocessor's cycle counter; true: nanoseconds of the whole chip";
+  let summary = "global = false: the SM's cycle counter; true: nanoseconds of the whole GPU";
   let arguments = (ins BoolAttr:$global);
   let results = (outs I64:$result);
   let assemblyFormat = "$global attr-dict";
 }
-def Ptx_SmIdOp : PtxSpecial<"sm_id", "multiprocessor that this runs on">;
+def Ptx_SmIdOp : PtxSpecial<"sm_id", "SM that this CTA runs on">;
 
-// ---- memory. All values of one access have one type of 8, 16, 32 or 64 bits (not i1) and lie behind one another; there are 1, 2, 4 or 8
-// of them, at most 16 bytes together; the address is a multiple of the size of the access. Without `predicate` the access is made.
+// ---- memory. All values of one access have one type of 8, 16, 32 or 64 bits (not i1) and are contiguous; there are 1, 2, 4 or 8 of them, at
+// most 16 bytes together. The address is a multiple of the size of the access. Without `predicate` the access always executes.
 
 def Ptx_LoadGlobalOp : PtxOp<"load_global", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "values from global memory; where the predicate is false, `other` (or zero, if there is none). A volatile one is always made, "
-                "as an effect of its own: a loop may wait for what it reads";
+  let summary = "loads values from global memory; where the predicate is false, the result is `other` (or zero without `other`). A "
+                "volatile load is never removed or merged: a loop may wait for its value";
   let arguments = (ins I64:$address, Optional<I1>:$predicate, Variadic<AnyType>:$other,
                        DefaultValuedAttr<Ptx_Cache, "::tilewright::ptx::Cache::none">:$cache,
                        DefaultValuedAttr<Ptx_Eviction, "::tilewright::ptx::Eviction::normal">:$evict, UnitAttr:$isVolatile);
@@ -120,56 +120,57 @@ def Ptx_LoadGlobalOp : PtxOp<"load_global", [AttrSizedOperandSegments, DeclareOp
   let assemblyFormat = "$address (`if` $predicate^)? (`else` $other^ `:` type($other))? attr-dict `->` type($values)";
 }
 def Ptx_StoreGlobalOp : PtxOp<"store_global", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
-  let summary = "values to global memory";
+  let summary = "stores values to global memory";
   let arguments = (ins I64:$address, Variadic<AnyType>:$values, Optional<I1>:$predicate,
                        DefaultValuedAttr<Ptx_Cache, "::tilewright::ptx::Cache::none">:$cache,
                        DefaultValuedAttr<Ptx_Eviction, "::tilewright::ptx::Eviction::normal">:$evict);
   let assemblyFormat = "$address `,` $values (`if` $predicate^)? attr-dict `:` type($values)";
 }
 def Ptx_LoadSharedOp : PtxOp<"load_shared", [MemoryEffects<[MemRead]>]> {
-  let summary = "values from shared memory, at address + offset; undefined where the predicate is false";
+  let summary = "loads values from shared memory, at address + offset; undefined where the predicate is false";
   let arguments = (ins I32:$address, Optional<I1>:$predicate, DefaultValuedAttr<I32Attr, "0">:$offset);
   let results = (outs Variadic<AnyType>:$values);
   let assemblyFormat = "$address (`if` $predicate^)? attr-dict `->` type($values)";
 }
 def Ptx_StoreSharedOp : PtxOp<"store_shared", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
-  let summary = "values to shared memory, at address + offset";
+  let summary = "stores values to shared memory, at address + offset";
   let arguments = (ins I32:$address, Variadic<AnyType>:$values, Optional<I1>:$predicate, DefaultValuedAttr<I32Attr, "0">:$offset);
   let assemblyFormat = "$address `,` $values (`if` $predicate^)? attr-dict `:` type($values)";
 }
 def Ptx_LoadBlockOp : PtxOp<"load_block", [MemoryEffects<[MemRead]>]> {
-  let summary = "values from the shared memory of another block of the cluster (mapa, ld.shared::cluster): what lies there at this address "
-                "of one's own";
+  let summary = "loads values from the shared memory of another CTA of the cluster (mapa, ld.shared::cluster), at the same address as in "
+                "this CTA";
   let arguments = (ins I32:$address, I32:$rank);
   let results = (outs Variadic<AnyType>:$values);
   let assemblyFormat = "$address `,` $rank attr-dict `->` type($values)";
 }
 def Ptx_AddSharedOp : PtxEffect<"add_shared"> {
-  let summary = "adds to an i32 in shared memory, at once (red.shared.add): threads that add need no order among themselves";
+  let summary = "adds to an i32 in shared memory atomically (red.shared.add): adding threads need no order between them";
   let arguments = (ins I32:$address, I32:$value, Optional<I1>:$predicate);
   let assemblyFormat = "$address `,` $value (`if` $predicate^)? attr-dict";
 }
 def Ptx_LdmatrixOp : PtxTogether<"ldmatrix"> {
-  let summary = "8x8 matrices of 16-bit elements (1, 2 or 4) from shared memory: lane i gives the address of row i mod 8 of matrix i / 8";
+  let summary = "loads 8x8 matrices of 16-bit elements (1, 2 or 4) from shared memory: lane i gives the address of row i mod 8 of matrix "
+                "i / 8";
   let arguments = (ins I32:$address, UnitAttr:$transposed, DefaultValuedAttr<I32Attr, "0">:$offset);
   let results = (outs Variadic<I32>:$values);
   let assemblyFormat = "$address attr-dict `->` type($values)";
 }
 def Ptx_StmatrixOp : PtxTogether<"stmatrix"> {
-  let summary = "8x8 matrices of 16-bit elements (1, 2 or 4) to shared memory; the inverse of ldmatrix";
+  let summary = "stores 8x8 matrices of 16-bit elements (1, 2 or 4) to shared memory; the inverse of ldmatrix";
   let arguments = (ins I32:$address, Variadic<I32>:$values, UnitAttr:$transposed, DefaultValuedAttr<I32Attr, "0">:$offset);
   let assemblyFormat = "$address `,` $values attr-dict";
 }
 def Ptx_AtomicOp : PtxEffect<"atomic", [AttrSizedOperandSegments]> {
-  let summary = "read, modify, write in global memory; the result is what was there before (undefined where the predicate is false). "
-                "fadd takes one value, or neighbours of at most 16 bytes. fenced: fences around it and others give it its order";
+  let summary = "atomic read-modify-write in global memory; the result is the old value (undefined where the predicate is false). fadd "
+                "takes one value, or contiguous values of at most 16 bytes. fenced: fences around a group of atomics provide the order";
   let arguments = (ins Ptx_Atomic:$op, Ptx_Order:$order, Ptx_Scope:$scope, I64:$address, Variadic<AnyType>:$values,
                        Optional<I1>:$predicate, UnitAttr:$fenced);
   let results = (outs Variadic<AnyType>:$old);
   let assemblyFormat = "$op $order $scope $address `,` $values (`if` $predicate^)? attr-dict `:` type($values) (`->` type($old)^)?";
 }
 def Ptx_CompareSwapOp : PtxEffect<"compare_swap", [AllTypesMatch<["compare", "value", "old"]>]> {
-  let summary = "write `value` where memory equals `compare`, of 16, 32 or 64 bits (integers); the result is what was there before";
+  let summary = "writes `value` where memory equals `compare`, of 16, 32 or 64 bits (integers); the result is the old value";
   let arguments = (ins Ptx_Order:$order, Ptx_Scope:$scope, I64:$address, AnySignlessInteger:$compare, AnySignlessInteger:$value,
                        Optional<I1>:$predicate);
   let results = (outs AnySignlessInteger:$old);
@@ -181,7 +182,7 @@ def Ptx_FenceOp : PtxEffect<"fence"> {
   let assemblyFormat = "$scope attr-dict";
 }
 def Ptx_SleepOp : PtxEffect<"sleep"> {
-  let summary = "the thread stands still for about so many nanoseconds (0 to twice as many)";
+  let summary = "suspends the thread for about this many nanoseconds (0 to twice as many)";
   let arguments = (ins I32Attr:$nanoseconds);
   let assemblyFormat = "$nanoseconds attr-dict";
 }
@@ -190,40 +191,40 @@ def Ptx_PrefetchTensorMapOp : PtxEffect<"prefetch_tensor_map"> {
   let assemblyFormat = "$map attr-dict";
 }
 
-// ---- the threads of a warp and of a block
+// ---- the threads of a warp and of a CTA
 
 def Ptx_ShuffleOp : PtxTogether<"shuffle", [AllTypesMatch<["value", "result"]>]> {
-  let summary = "the value of another lane: `lane` names it (idx), is XORed to this one's (bfly), or is the distance (up, down: out of "
-                "range gives the own value). 8 to 64 bits; all 32 lanes take part";
+  let summary = "the value of another lane: `lane` is its index (idx), is XORed with this lane's index (bfly), or is the distance (up, "
+                "down: out of range gives this lane's value). 8 to 64 bits; all 32 lanes must take part";
   let arguments = (ins Ptx_Shuffle:$kind, AnyType:$value, I32:$lane);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$kind $value `,` $lane attr-dict `:` type($value)";
 }
 def Ptx_ReduxOp : PtxTogether<"redux"> {
-  let summary = "combination of the value over all 32 lanes";
+  let summary = "reduction of the value over all 32 lanes";
   let arguments = (ins Ptx_Redux:$kind, I32:$value);
   let results = (outs I32:$result);
   let assemblyFormat = "$kind $value attr-dict";
 }
 def Ptx_BallotOp : PtxTogether<"ballot"> {
-  let summary = "bit i: the predicate of lane i";
+  let summary = "bit i of the result: the predicate of lane i";
   let arguments = (ins I1:$predicate);
   let results = (outs I32:$result);
   let assemblyFormat = "$predicate attr-dict";
 }
 def Ptx_MatchAnyOp : PtxTogether<"match_any"> {
-  let summary = "bit i: lane i holds the same value as this lane";
+  let summary = "bit i of the result: lane i holds the same value as this lane";
   let arguments = (ins I32:$value);
   let results = (outs I32:$result);
   let assemblyFormat = "$value attr-dict";
 }
 def Ptx_BarrierOp : PtxTogether<"barrier"> {
-  let summary = "bar.sync id [, threads]: all threads of the block (threads = 0) or as many as named; orders their memory accesses";
+  let summary = "bar.sync id [, threads]: all threads of the CTA (threads = 0) or this many; orders their memory accesses";
   let arguments = (ins DefaultValuedAttr<I32Attr, "0">:$id, DefaultValuedAttr<I32Attr, "0">:$threads);
   let assemblyFormat = "attr-dict";
 }
 def Ptx_BarrierArriveOp : PtxTogether<"barrier_arrive"> {
-  let summary = "bar.arrive id, threads: takes part without waiting";
+  let summary = "bar.arrive id, threads: arrives without waiting";
   let arguments = (ins I32Attr:$id, I32Attr:$threads);
   let assemblyFormat = "attr-dict";
 }
@@ -234,21 +235,21 @@ def Ptx_ClusterWaitOp : PtxTogether<"cluster_wait"> { let assemblyFormat = "attr
 // ---- asynchronous copies
 
 def Ptx_CopyAsyncOp : PtxEffect<"copy_async"> {
-  let summary = "cp.async: 4, 8 or 16 bytes from global to shared memory; where the predicate is false zeros are written and nothing is "
-                "read. cg (16 bytes): past L1";
-  // No eviction priority: where it has one and the shared address is a register plus a uniform one, ptxas (12.8 and 13.0) writes an
-  // LDGSTS that names both uniform registers in one field, which the card refuses as an illegal instruction.
+  let summary = "cp.async: copies 4, 8 or 16 bytes from global to shared memory; where the predicate is false it writes zeros and reads "
+                "nothing. cg (16 bytes): bypasses L1";
+  // No eviction priority: ptxas (12.8 and 13.0) miscompiles it if the shared address is a register plus a uniform register. It encodes both
+  // uniform registers of the LDGSTS in one field, which the GPU rejects as an illegal instruction.
   let arguments = (ins I32:$shared, I64:$global, Optional<I1>:$predicate, I32Attr:$bytes, DefaultValuedAttr<I32Attr, "0">:$offset);
   let assemblyFormat = "$shared `,` $global (`if` $predicate^)? attr-dict";
 }
 def Ptx_CopyCommitOp : PtxEffect<"copy_commit"> { let summary = "cp.async.commit_group"; let assemblyFormat = "attr-dict"; }
 def Ptx_CopyWaitOp : PtxEffect<"copy_wait"> {
-  let summary = "cp.async.wait_group: all but the latest `pending` groups of this thread are there";
+  let summary = "cp.async.wait_group: waits until all but the latest `pending` groups of this thread are complete";
   let arguments = (ins I32Attr:$pending);
   let assemblyFormat = "$pending attr-dict";
 }
 def Ptx_MbarrierInitOp : PtxEffect<"mbarrier_init"> {
-  let summary = "8-byte barrier object at a shared address, expecting `count` arrivals a phase; executed where the predicate is true";
+  let summary = "initializes an 8-byte mbarrier at a shared address, with `count` arrivals a phase; executed where the predicate is true";
   let arguments = (ins I32:$barrier, I32Attr:$count, Optional<I1>:$predicate);
   let assemblyFormat = "$barrier `,` $count (`if` $predicate^)? attr-dict";
 }
@@ -257,11 +258,11 @@ def Ptx_MbarrierInvalidateOp : PtxEffect<"mbarrier_invalidate"> {
   let assemblyFormat = "$barrier (`if` $predicate^)? attr-dict";
 }
 def Ptx_MbarrierInitFenceOp : PtxEffect<"mbarrier_init_fence"> {
-  let summary = "fence.mbarrier_init.release.cluster, to be followed by a barrier";
+  let summary = "fence.mbarrier_init.release.cluster; a barrier must follow";
   let assemblyFormat = "attr-dict";
 }
 def Ptx_MbarrierExpectOp : PtxEffect<"mbarrier_expect"> {
-  let summary = "mbarrier.arrive.expect_tx: one arrival, and `bytes` more to come in this phase";
+  let summary = "mbarrier.arrive.expect_tx: one arrival, and `bytes` to expect in this phase";
   let arguments = (ins I32:$barrier, I32Attr:$bytes, Optional<I1>:$predicate);
   let assemblyFormat = "$barrier `,` $bytes (`if` $predicate^)? attr-dict";
 }
@@ -270,31 +271,32 @@ def Ptx_MbarrierArriveOp : PtxEffect<"mbarrier_arrive"> {
   let assemblyFormat = "$barrier (`if` $predicate^)? attr-dict";
 }
 def Ptx_MbarrierWaitOp : PtxEffect<"mbarrier_wait"> {
-  let summary = "spins until the phase of this parity has completed (a fresh barrier passes a wait for parity 1)";
+  let summary = "spins until the phase of this parity has completed (a new mbarrier passes a wait for parity 1)";
   let arguments = (ins I32:$barrier, I32:$parity);
   let assemblyFormat = "$barrier `,` $parity attr-dict";
 }
 def Ptx_TmaLoadOp : PtxEffect<"tma_load", [AttrSizedOperandSegments]> {
-  let summary = "a box of a tensor to shared memory (128-byte aligned; with a swizzle, to its pattern), reported to an mbarrier in bytes. "
-                "One thread issues it. Coordinates in elements, innermost first, may lie outside: zeros";
+  let summary = "copies a box of a tensor to shared memory (128-byte aligned; with a swizzle, to its pattern) and reports its bytes to an "
+                "mbarrier. One thread issues it. Coordinates are in elements, innermost first; out of bounds they give zeros";
   let arguments = (ins Ptx_TensorMap:$map, Variadic<I32>:$coordinates, I32:$shared, I32:$barrier, Optional<I1>:$predicate,
                        DefaultValuedAttr<Ptx_Eviction, "::tilewright::ptx::Eviction::normal">:$evict, OptionalAttr<I32Attr>:$multicast);
   let assemblyFormat = "$map `[` $coordinates `]` `to` $shared `,` $barrier (`if` $predicate^)? attr-dict";
 }
 def Ptx_TmaStoreOp : PtxEffect<"tma_store", [AttrSizedOperandSegments]> {
-  let summary = "a box from shared memory to a tensor (clipped at its bounds), part of this thread's current bulk group; with `reduce` it is "
-                "combined with what is there";
+  let summary = "copies a box from shared memory to a tensor (clipped at its bounds), as part of this thread's current bulk group; "
+                "`reduce` combines it with the data in memory";
   let arguments = (ins Ptx_TensorMap:$map, Variadic<I32>:$coordinates, I32:$shared, Optional<I1>:$predicate, OptionalAttr<Ptx_Redux>:$reduce);
   let assemblyFormat = "$map `[` $coordinates `]` `from` $shared (`if` $predicate^)? attr-dict";
 }
 def Ptx_TmaCommitOp : PtxEffect<"tma_commit"> { let summary = "cp.async.bulk.commit_group"; let assemblyFormat = "attr-dict"; }
 def Ptx_TmaWaitOp : PtxEffect<"tma_wait"> {
-  let summary = "cp.async.bulk.wait_group: all but the latest `pending` groups of this thread have read their source (read) or are done";
+  let summary = "cp.async.bulk.wait_group: waits until all but the latest `pending` groups of this thread have read their source (read) "
+                "or are complete";
   let arguments = (ins I32Attr:$pending, UnitAttr:$read);
   let assemblyFormat = "$pending attr-dict";
 }
 def Ptx_FenceAsyncOp : PtxEffect<"fence_async"> {
-  let summary = "fence.proxy.async.shared::cta: this thread's accesses to shared memory come before later ones of the copy engine and wgmma";
+  let summary = "fence.proxy.async.shared::cta: orders this thread's accesses to shared memory before later ones of TMA and wgmma";
   let assemblyFormat = "attr-dict";
 }
 
@@ -309,12 +311,13 @@ def Ptx_MmaOp : PtxTogether<"mma", [AttrSizedOperandSegments]> {
   let assemblyFormat = "`(` $a `)` `,` `(` $b `)` `,` `(` $c `)` attr-dict `:` `(` type($a) `)` `,` `(` type($b) `)` `,` `(` type($c) `)` `->` `(` type($d) `)`";
 }
 def Ptx_WgmmaFenceOp : PtxTogether<"wgmma_fence"> {
-  let summary = "orders registers written before with wgmma that follow";
+  let summary = "orders previous register writes before the following wgmma";
   let assemblyFormat = "attr-dict";
 }
 def Ptx_WgmmaOp : PtxTogether<"wgmma", [AttrSizedOperandSegments]> {
-  let summary = "wgmma.mma_async m64nNkK of a warpgroup. a: i64 descriptor, or i32 x 4 registers; b: i64 descriptor; c/d: N/2 accumulators "
-                "(f32 or i32; packed i32 x N/4 for f16). useC false: d = a * b. transposed (16-bit only): the operand lies M- or N-major";
+  let summary = "wgmma.mma_async m64nNkK of a warp group. a: i64 descriptor, or i32 x 4 registers; b: i64 descriptor; c/d: N/2 "
+                "accumulators (f32 or i32; packed i32 x N/4 for f16). useC false: d = a * b. transposed (16-bit only): the operand is M- "
+                "or N-major";
   let arguments = (ins Variadic<AnyType>:$a, I64:$b, Variadic<AnyType>:$c, Optional<I1>:$useC, I32Attr:$n, Ptx_Format:$aFormat,
                        Ptx_Format:$bFormat, Ptx_Format:$cFormat, UnitAttr:$aTransposed, UnitAttr:$bTransposed);
   let results = (outs Variadic<AnyType>:$d);
@@ -322,14 +325,14 @@ def Ptx_WgmmaOp : PtxTogether<"wgmma", [AttrSizedOperandSegments]> {
 }
 def Ptx_WgmmaCommitOp : PtxTogether<"wgmma_commit"> { let assemblyFormat = "attr-dict"; }
 def Ptx_WgmmaWaitOp : PtxTogether<"wgmma_wait"> {
-  let summary = "all but the latest `pending` committed groups of this warpgroup are done. Accumulators go through it, so that nothing that "
-                "reads them moves above";
+  let summary = "waits until all but the latest `pending` committed groups of this warp group are complete. Accumulators pass through it, "
+                "so that their uses stay below";
   let arguments = (ins I32Attr:$pending, Variadic<AnyType>:$values);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = "$pending (`,` $values^ `:` type($values))? attr-dict (`->` type($results)^)?";
 }
 def Ptx_MaxRegistersOp : PtxTogether<"max_registers"> {
-  let summary = "setmaxnreg of a warpgroup";
+  let summary = "setmaxnreg of a warp group";
   let arguments = (ins BoolAttr:$increase, I32Attr:$count);
   let assemblyFormat = "$increase $count attr-dict";
 }
@@ -337,7 +340,8 @@ def Ptx_MaxRegistersOp : PtxTogether<"max_registers"> {
 // ---- arithmetic that arith lacks
 
 def Ptx_SpecialOp : PtxOp<"special", [Pure, SameOperandsAndResultType]> {
-  let summary = "special-function unit, f32 (rcp, rsqrt, sqrt, sqrt_rn also f64); floor, ceil, trunc and rint (to even) are exact, of f32 and f64";
+  let summary = "special functions of f32 (rcp, rsqrt, sqrt, sqrt_rn also f64); floor, ceil, trunc and rint (to even) are exact, of f32 "
+                "and f64";
   let arguments = (ins Ptx_Unit:$kind, AnyFloat:$value);
   let results = (outs AnyFloat:$result);
   let assemblyFormat = "$kind $value attr-dict `:` type($value)";
@@ -355,12 +359,12 @@ def Ptx_DivideOp : PtxOp<"divide", [Pure, SameOperandsAndResultType]> {
   let assemblyFormat = "$lhs `,` $rhs attr-dict";
 }
 def Ptx_PermuteOp : PtxOp<"permute", [Pure]> {
-  let summary = "prmt: bytes of b:a chosen by the selector's nibbles";
+  let summary = "prmt: the bytes of b:a that the selector's nibbles select";
   let arguments = (ins I32:$a, I32:$b, I32:$selector);
   let results = (outs I32:$result);
   let assemblyFormat = "$a `,` $b `,` $selector attr-dict";
 }
-// Packs values of 8 or 16 bits (first lowest) into i32 (or i64, or i16), and back. Bits only.
+// Packs values of 8 or 16 bits (first lowest) into i32 (or i64, or i16), and unpacks them, without conversion.
 def Ptx_PackOp : PtxOp<"pack", [Pure]> {
   let arguments = (ins Variadic<AnyType>:$values);
   let results = (outs AnySignlessInteger:$result);
@@ -372,20 +376,20 @@ def Ptx_UnpackOp : PtxOp<"unpack", [Pure]> {
   let assemblyFormat = "$value attr-dict `:` type($value) `->` type($results)";
 }
 def Ptx_ConvertPairOp : PtxOp<"convert_pair", [Pure]> {
-  let summary = "two f32 to two packed 16-bit or 8-bit floats (low half first), round to nearest even; 8-bit formats saturate. "
+  let summary = "converts two f32 to two packed 16-bit or 8-bit floats (low half first), rounded to nearest even; 8-bit formats saturate. "
                 "The result is i32 for f16 and bf16, i16 for e4m3 and e5m2";
   let arguments = (ins F32:$low, F32:$high, Ptx_Format:$format);
   let results = (outs AnySignlessInteger:$result);
   let assemblyFormat = "$low `,` $high $format attr-dict `->` type($result)";
 }
 def Ptx_ConvertOp : PtxOp<"convert", [Pure]> {
-  let summary = "one cvt that arith has no word for: f32 to tf32 (rna, result f32), packed e4m3x2 / e5m2x2 (i16) to packed f16x2 (i32)";
+  let summary = "one cvt without an arith operation: f32 to tf32 (rna, result f32), packed e4m3x2 / e5m2x2 (i16) to packed f16x2 (i32)";
   let arguments = (ins AnyType:$value, Ptx_Format:$from, Ptx_Format:$to);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$value $from `->` $to attr-dict `:` type($value) `->` type($result)";
 }
 def Ptx_InlineOp : PtxEffect<"inline"> {
-  let summary = "PTX text as the kernel gives it (tl.inline_asm_elementwise), with LLVM's constraints";
+  let summary = "the kernel's PTX text (tl.inline_asm_elementwise), with LLVM's constraints";
   let arguments = (ins StrAttr:$text, StrAttr:$constraints, BoolAttr:$pure, Variadic<AnyType>:$operands);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = "$text `,` $constraints $pure `(` $operands `)` attr-dict `:` functional-type($operands, $results)";
@@ -394,7 +398,7 @@ def Ptx_InlineOp : PtxEffect<"inline"> {
 // ---- debugging
 
 def Ptx_PrintOp : PtxEffect<"print"> {
-  let summary = "a line through the driver's printf; `format` is C's, for the operands' types (i32, i64, f64)";
+  let summary = "prints a line through the driver's printf; `format` is C's, for the operands' types (i32, i64, f64)";
   let arguments = (ins StrAttr:$format, Variadic<AnyType>:$values);
   let assemblyFormat = "$format (`,` $values^ `:` type($values))? attr-dict";
 }

@@ -1,10 +1,10 @@
-// The simulator's frame: decoding a kernel into steps, structured control flow under a mask, and the scheduling of warps.
+// The simulator's main loop: decoding a kernel into steps, structured control flow under a mask, and the scheduling of warps.
 //
 //   %sum = scf.for %i = %lo to %hi step %c iter_args(%s = %zero) { ... }     lanes may run different numbers of iterations:
 //     mask = lanes with i < hi; while any is left: run the body under it, step i, take lanes out
 //
-// A warp that has to wait yields to the scheduler, which runs the others in an order drawn from the seed, and some of them far ahead
-// of the rest. If no warp makes progress in a whole round and the copy engine has nothing left to do, the block is deadlocked.
+// A warp that has to wait yields to the scheduler, which runs the other warps in a random order from the seed. Some warps run far ahead of
+// the rest. If no warp makes progress in a whole round and no TMA instruction is pending, the block is deadlocked.
 #include "gpu/machine/simulate_program.h"
 #include "ir/location.h"
 
@@ -60,13 +60,14 @@ public:
   std::optional<SimulationError> error;
 
   int32_t number(Value value) {
-    auto [place, isNew] = numbers.try_emplace(value, int32_t(program.values));
-    if (isNew) ++program.values;
-    return place->second;
+    auto [it, inserted] = numbers.try_emplace(value, int32_t(program.values));
+    if (inserted) ++program.values;
+    return it->second;
   }
   void decode(Region &region, Body &body) {
     if (region.empty()) return;
-    if (!llvm::hasSingleElement(region)) return refuse(region.getParentOp(), "has unstructured control flow, which is not simulated");
+    if (!llvm::hasSingleElement(region))
+      return refuse(region.getParentOp(), "has unstructured control flow, which the simulator does not support");
     Block &block = region.front();
     for (BlockArgument argument : block.getArguments())
       body.arguments.push_back(number(argument));
@@ -80,7 +81,7 @@ public:
       Step &step = body.steps.emplace_back();
       step.op = &op;
       auto handler = table.handlers.find(op.getName().getStringRef());
-      if (handler == table.handlers.end()) return refuse(&op, "is not built in the simulator");
+      if (handler == table.handlers.end()) return refuse(&op, "is not supported by the simulator");
       step.handler = handler->second;
       step.forwards = table.forwards.count(op.getName().getStringRef());
       step.number = uint32_t(program.ops.size());
@@ -132,16 +133,16 @@ static bool runIf(Warp &warp, const Step &step) {
 /// Copies all at once: a value may be both read and written.
 static void copyAll(Warp &warp, ArrayRef<int32_t> from, ArrayRef<int32_t> to) {
   SmallVector<Lanes, 0> lanes;
-  SmallVector<std::pair<uint32_t, uint64_t>> guards;
+  SmallVector<std::pair<uint32_t, uint64_t>> states;
   lanes.reserve(from.size());
   for (int32_t value : from) {
     lanes.push_back(warp.values[size_t(value)]);
-    guards.push_back({warp.inFlight[size_t(value)], warp.definedAt[size_t(value)]});
+    states.push_back({warp.inFlight[size_t(value)], warp.definedAt[size_t(value)]});
   }
   for (auto [index, value] : llvm::enumerate(to)) {
     warp.forLanes([&](int64_t lane) { warp.values[size_t(value)][size_t(lane)] = lanes[index][size_t(lane)]; });
-    warp.inFlight[size_t(value)] = guards[index].first;
-    warp.definedAt[size_t(value)] = guards[index].second;
+    warp.inFlight[size_t(value)] = states[index].first;
+    warp.definedAt[size_t(value)] = states[index].second;
   }
 }
 
@@ -180,7 +181,7 @@ static bool runFor(Warp &warp, const Step &step) {
   return true;
 }
 
-/// Whether an iteration yields, in the active lanes, what it began with.
+/// True if an iteration yields, in the active lanes, the values that it began with.
 static bool sameValues(Warp &warp, ArrayRef<int32_t> yielded, ArrayRef<int32_t> arguments) {
   for (auto [from, to] : llvm::zip(yielded, arguments))
     for (size_t lane = 0; lane < size_t(lanesPerWarp); ++lane)
@@ -204,7 +205,7 @@ static bool runWhile(Warp &warp, const Step &step) {
     if (!goesOn) break;
     copyAll(warp, ArrayRef(test.yielded).drop_front(), body.arguments);
     if (!warp.run(body)) return false;
-    // An iteration that changes neither memory nor what the loop carries is followed by the same one, until another warp changes memory.
+    // An iteration that changes neither memory nor the loop-carried values repeats identically until another warp changes memory.
     bool same = changes == launch.changes && sameValues(warp, body.yielded, test.arguments);
     copyAll(warp, body.yielded, test.arguments);
     warp.spinsSince = same ? std::optional(changes) : std::nullopt;
@@ -223,7 +224,7 @@ static bool runSwitch(Warp &warp, const Step &step) {
   auto select = cast<scf::IndexSwitchOp>(step.op);
   uint32_t before = warp.mask, left = before;
   for (size_t arm = 1; arm <= step.bodies.size(); ++arm) {
-    bool isDefault = arm == step.bodies.size(); // region 0, taken by the lanes that no case took
+    bool isDefault = arm == step.bodies.size(); // region 0, for the lanes that match no case
     const Body &body = step.bodies[isDefault ? 0 : arm];
     uint32_t taken = 0;
     if (!isDefault)
@@ -264,10 +265,10 @@ bool Warp::run(const Body &body) {
     if (block.stopping) return false;
     if (block.options.stop && block.options.stop->load(std::memory_order_relaxed)) return fail(step, "interrupted");
     if (int64_t(++steps) > block.options.maxSteps)
-      return fail(step, "the warp has run " + llvm::Twine(steps) + " instructions: does it spin?");
+      return fail(step, "the warp has run " + llvm::Twine(steps) + " instructions; it may be in an endless loop");
     if (block.program.usesWgmma && !step.forwards)
       for (int32_t operand : step.operands)
-        if (inFlight[size_t(operand)]) return fail(step, "an accumulator is used that did not go through a wgmma_wait for its group");
+        if (inFlight[size_t(operand)]) return fail(step, "an accumulator is used without a wgmma_wait for its group");
     if (step.below && !checkIndex(step)) return false;
     if (!step.handler(*this, step)) return false;
     if (block.program.usesWgmma && !step.forwards)
@@ -334,7 +335,7 @@ bool Warp::fencedSince(int64_t lane, uint32_t writeEpoch, uint32_t seenEpoch) co
 
 // ---- a block
 
-std::string Block::place(uint32_t op) const {
+std::string Block::locationOf(uint32_t op) const {
   return textOf(program.ops[op]->getLoc());
 }
 std::string Block::nameOf(uint32_t op) const {
@@ -349,8 +350,8 @@ static void enterWarp(uint32_t low, uint32_t high) {
   swapcontext(&warp->context, warp->scheduler);
 }
 
-void Block::start(std::array<int64_t, 3> place, ucontext_t &scheduler) {
-  id = place;
+void Block::start(std::array<int64_t, 3> blockId, ucontext_t &scheduler) {
+  id = blockId;
   int64_t warpCount = program.kernel.getThreads() / lanesPerWarp;
   int64_t sharedBytes = program.kernel.getSharedBytes();
   shared.assign(size_t(sharedBytes), 0xff);
@@ -418,7 +419,7 @@ void Cluster::start(std::array<int64_t, 3> first, int64_t which) {
   }
 }
 
-/// If one block stops, all do.
+/// If one block stops, all blocks stop.
 bool Cluster::isStopping() {
   bool stopping = llvm::any_of(blocks, [](const auto &block) { return block->stopping; });
   for (auto &block : blocks)
@@ -426,8 +427,8 @@ bool Cluster::isStopping() {
   return stopping;
 }
 
-/// Lets each warp run until it waits, or part of the way there: a warp may be far ahead
-/// of the others before a barrier holds it. Returns whether any warp made progress, or the cluster pauses.
+/// Runs each warp until it waits, or for a random part of the way: a warp may be far ahead of the other ones before a barrier holds it.
+/// Returns true if any warp made progress, or the cluster pauses.
 bool Cluster::runRound(bool stopping) {
   std::mt19937_64 &random = blocks.front()->random;
   bool advanced = false;
@@ -436,13 +437,13 @@ bool Cluster::runRound(bool stopping) {
   for (Warp *warp : live) {
     bool goesOn = true;
     while (goesOn) {
-      warp->advanced = looked = false;
+      warp->advanced = hasPolled = false;
       swapcontext(&scheduler, &warp->context);
       bool further = warp->advanced && warp->spinsSince != launch.changes;
       advanced |= further || warp->finished;
       stopping = isStopping();
       goesOn = further && !warp->finished && !stopping && random() % 8 != 0;
-      paused = looked && !stopping && launch.random() % 8 == 0;
+      paused = hasPolled && !stopping && launch.random() % 8 == 0;
       if (paused) break;
     }
     if (paused) break;
@@ -467,23 +468,23 @@ std::string Cluster::whatWarpsWaitFor() {
 }
 
 bool Cluster::resume() {
-  constexpr int64_t roundsOfIteration = 32; // at most: a warp stops at volatile loads and barriers
+  constexpr int64_t roundsOfIteration = 32; // a warp stops at volatile loads and barriers
   int64_t idleRounds = 0;
   paused = false;
   while (!live.empty()) {
-    bool stopping = isStopping(); // then every warp leaves at its next iteration
+    bool stopping = isStopping(); // every warp then leaves at its next iteration
     if (runRound(stopping) || isStopping() || live.empty()) {
       if (paused) return true;
       idleRounds = 0;
       continue;
     }
     bool advanced = false;
-    for (auto &block : blocks) // each block has its own engine
+    for (auto &block : blocks) // each block has a separate TMA queue
       advanced |= block->runEngine();
     if (advanced || isStopping()) continue;
     auto spins = [&](Warp *warp) { return warp->spinsSince == launch.changes; };
     if (llvm::any_of(live, spins)) {
-      // A warp that does not spin may wait at a barrier to which those that spin come in their next iteration.
+      // A warp that does not spin may wait at a barrier that the spinning warps reach in their next iteration.
       if (!llvm::all_of(live, spins) && ++idleRounds < roundsOfIteration) continue;
       seen = launch.changes;
       return true;
@@ -547,8 +548,8 @@ static std::unique_ptr<Cluster> makeCluster(Launch &launch, const Program &progr
   return cluster;
 }
 
-/// Runs the clusters in order. One that waits for memory to change is put aside and tried again whenever memory has changed. One that has
-/// paused is put aside for a while.
+/// Runs the clusters in order. A cluster that waits for memory to change is set aside, and retried whenever memory has changed. A paused
+/// one is set aside for a while.
 static std::optional<SimulationError> runGrid(Launch &launch, const Program &program, const SimulatedArguments &args,
                                               std::array<int64_t, 3> grid) {
   constexpr size_t maxWaiting = 1024; // more than any GPU runs at once
@@ -584,7 +585,7 @@ static std::optional<SimulationError> runGrid(Launch &launch, const Program &pro
   }
   runWaiting(/*leavesPaused=*/false);
   for (const auto &cluster : waiting) {
-    cluster->stop(error ? "" : "deadlock, and no other program can go on:");
+    cluster->stop(error ? "" : "deadlock: no program can continue:");
     for (const auto &block : cluster->blocks)
       if (!error && block->error) error = block->error;
   }

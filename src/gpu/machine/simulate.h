@@ -1,5 +1,5 @@
-// Runs a kernel of the ptx dialect on the CPU, thread by thread: it judges the GPU lowering where there is no card. Besides results
-// it reports what a card would usually hide: races in shared memory, missing proxy fences, accumulators read too early, deadlocks.
+// Simulates a kernel of the ptx dialect on the CPU, thread by thread, to check the GPU lowering without a GPU. It also reports errors that
+// a GPU usually hides: races in shared memory, missing proxy fences, accumulators read too early, deadlocks.
 #pragma once
 
 #include "support/artifact.h"
@@ -23,17 +23,17 @@ class ModuleOp;
 
 namespace tilewright::gpu {
 
-/// Host memory that stands for global memory: [begin, end), and the name to use for it in errors.
+/// Host memory that stands for global memory: [begin, end), and its name in errors.
 struct SimulatedMemory {
   uint64_t begin = 0;
   uint64_t end = 0;
   std::string name;
-  /// False: it is not known where the tensor begins and ends, so every access through its argument is allowed.
+  /// False: the bounds of the tensor are unknown, so every access through its argument is allowed.
   bool isKnown = true;
 };
 
-/// A pointer that says which of the SimulateOptions' memory it, and what is computed from it, may touch: the number is in
-/// the upper 16 bits, which no address of a process uses. Sums of addresses and offsets keep it. -1: any of the memory.
+/// Returns a pointer that may only access one of the SimulateOptions' memories. The number of the memory is in the upper 16 bits, which no
+/// address of a process uses; sums of addresses and offsets keep it. -1: any of the memories.
 uint64_t pointerInto(uint64_t address, int64_t memory);
 
 /// A tensor map as the driver would encode it. Dimensions are innermost first; the innermost stride is one element, so `strides` holds
@@ -48,8 +48,8 @@ struct SimulatedTensorMap {
   bool nanFill = false;
 };
 
-/// The parameters of a kernel: `slots` for all that are not tensor maps, in their order, as bits in the parameter's type (addresses of
-/// host memory for pointers); `maps` for the tensor maps.
+/// The parameters of a kernel. `slots`: all but the tensor maps, in order, as bits in the parameter's type (host addresses for pointers).
+/// `maps`: the tensor maps.
 struct SimulatedArguments {
   std::vector<uint64_t> slots;
   std::vector<SimulatedTensorMap> maps;
@@ -57,22 +57,22 @@ struct SimulatedArguments {
 
 struct SimulateOptions {
   std::vector<SimulatedMemory> memory;
-  /// Pointers of arguments carry their numbers: one without a number comes from memory, and may point to any memory that is mapped.
+  /// If true, pointers of arguments have memory numbers. A pointer without one was loaded from memory, and may point to any mapped memory.
   bool tagsArguments = false;
-  /// Two clusters that touch one byte, one of them storing, are an error unless atomics order them or both are atomics.
+  /// If true, accesses of two clusters to one byte, at least one a store, are an error, unless atomics order them or both are atomics.
   bool checkRaces = false;
-  /// Determines the order in which warps run and asynchronous copies finish.
+  /// Determines the order in which warps run and asynchronous copies complete.
   uint64_t seed = 0;
-  /// After so many instructions, a warp counts as waiting for something that never happens.
+  /// After this many instructions the simulator reports that the warp waits for something that never happens.
   int64_t maxSteps = 200'000'000;
-  /// Set to true by another thread, it ends the run with an error.
+  /// Another thread sets it to true to end the run with an error.
   const std::atomic<bool> *stop = nullptr;
-  /// Receives each text that ptx.print makes. Without it, prints are dropped.
+  /// Receives each text of ptx.print. If empty, prints are dropped.
   std::function<void(llvm::StringRef)> print;
 };
 
-/// What a kernel did wrong. `text` names block, warp and lane; `location` is the instruction's and `other`, where there is one, that of
-/// the access it collides with.
+/// An error of a kernel. `text` names the block, warp and lane. `location` is that of the instruction, and `other`, if present, that of the
+/// access it conflicts with.
 struct SimulationError {
   std::string text;
   mlir::Location location;
@@ -84,17 +84,17 @@ struct SimulationError {
 
 /// Runs all blocks of `grid`, one cluster after another (x fastest), of the tt.func `entry` with a ptx.kernel attribute. Returns the first
 /// error:
-/// - an access outside of the given memory or the kernel's shared memory, a misaligned one, a warp-wide instruction with lanes missing;
-/// - two warps (or a warp and an asynchronous copy) that touch the same bytes of shared memory, one of them writing, with nothing that
-///   orders them. Warps are ordered by bar.sync and mbarriers; lanes of one warp by the order of its instructions;
-/// - two warps of one cluster, or a warp and a TMA instruction, that do the same in global memory, unless both are atomics or store what is
-///   there already. A TMA store is over behind a tma_wait that is not .read, and may land at any time until then;
-/// - wgmma or a TMA instruction on bytes that a thread wrote without a fence_async of its own after it;
-/// - accumulators used without a wgmma_wait between; a wgmma whose registers were written after the last wgmma_fence;
-/// - a deadlock, with the place where each warp waits. Clusters that wait for memory to change let later ones run before;
-/// - an operation that has no meaning here (ptx.inline).
-/// Races between clusters are looked for where the options say so. Results are those of the PTX manual; matrix instructions add their
-/// products in f64 and round once; approximate functions are libm's, rounded.
+/// - an access outside the given memory or the kernel's shared memory, a misaligned one, a warp-wide instruction with inactive lanes;
+/// - two warps (or a warp and an asynchronous copy) that access the same bytes of shared memory, at least one writing, without an order.
+///   bar.sync and mbarriers order warps; the order of a warp's instructions orders its lanes;
+/// - the same for two warps of one cluster, or a warp and a TMA instruction, in global memory. Two atomics do not race, nor does a store of
+///   the value that memory already holds. A TMA store is complete after a tma_wait without .read, and may write at any time before;
+/// - wgmma or a TMA instruction on bytes that a thread has written without executing fence_async afterwards;
+/// - accumulators used without a wgmma_wait; a wgmma whose registers were written after the last wgmma_fence;
+/// - a deadlock, with the location where each warp waits. A cluster that waits for memory to change lets later clusters run;
+/// - an operation that the simulator does not support (ptx.inline).
+/// Races between clusters are checked only with `checkRaces`. Results follow the PTX manual. Matrix instructions accumulate in f64 and
+/// round once; approximate functions are libm's, rounded.
 std::optional<SimulationError> simulate(mlir::ModuleOp module, llvm::StringRef entry, std::array<int64_t, 3> grid,
                                         const SimulatedArguments &args, const SimulateOptions &options);
 

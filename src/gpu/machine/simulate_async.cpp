@@ -1,12 +1,12 @@
-// Asynchronous copies and the barriers that report them.
+// Asynchronous copies, and the mbarriers that report their completion.
 //
-// A copy owns the bytes that it fills from its issue until it is known to be complete: no thread may touch them. cp.async lands at
-// copy_wait, as a write by the waiting thread (so other threads need a barrier after it). A TMA instruction is a task of the copy engine,
-// done some time later; its bytes then count as written "by the mbarrier in phase n", and whoever has waited for that phase may read them.
+// A copy owns the bytes that it fills from its issue until its completion is known: no thread may access them. cp.async completes at
+// copy_wait, as a write by the waiting thread (so other threads need a barrier after it). A TMA instruction executes some time after its
+// issue. Its bytes then count as written "by the mbarrier in phase n", and every thread that has waited for that phase may read them.
 //
 //   expect bar, 4096        pending 1 -> 0, 4096 bytes to come
-//   tma_load ... bar        the engine, later: 4096 -> 0, so the phase is over
-//   wait bar, 0             passes now; its warp knows phase 0 of bar, and what all who arrived had done
+//   tma_load ... bar        TMA, later: 4096 -> 0, so the phase completes
+//   wait bar, 0             passes now; its warp is ordered after phase 0 of bar and after all arrivals in it
 #include "gpu/machine/simulate_program.h"
 
 #include "llvm/ADT/bit.h"
@@ -100,20 +100,20 @@ static void completePhase(Mbarrier &barrier) {
   join(barrier.completed, own);
 }
 
-/// The barrier of a block at the address that a lane names, or null after an error.
+/// Returns the mbarrier of a block at a lane's address, or null after an error.
 static Mbarrier *find(Warp &warp, const Step &step, int64_t lane, Block &block, uint64_t address) {
-  auto place = block.mbarriers.find(address);
-  if (place == block.mbarriers.end()) {
-    warp.fail(step, "no mbarrier was initialised at byte " + llvm::Twine(int64_t(address) - int64_t(sharedBase)) + " of shared memory",
+  auto it = block.mbarriers.find(address);
+  if (it == block.mbarriers.end()) {
+    warp.fail(step, "no mbarrier was initialized at byte " + llvm::Twine(int64_t(address) - int64_t(sharedBase)) + " of shared memory",
               lane);
     return nullptr;
   }
-  Mbarrier &barrier = place->second;
+  Mbarrier &barrier = it->second;
   bool isOwn = &block == &warp.block && barrier.initWarp == warp.index;
   if (!isOwn && at(warp.knownOf(block), barrier.initWarp) < barrier.initEpoch) {
     warp.fail(step,
-              "race: warp " + llvm::Twine(barrier.initWarp) + " initialised this mbarrier (" + warp.block.place(barrier.initOp) +
-                  ") with nothing between that orders them",
+              "race: warp " + llvm::Twine(barrier.initWarp) + " initialized this mbarrier (" + warp.block.locationOf(barrier.initOp) +
+                  "), and nothing orders the two accesses",
               lane, barrier.initOp);
     return nullptr;
   }
@@ -166,7 +166,7 @@ static void fenceBarriers(Warp &warp) {
     if (barrier.initWarp == warp.index) barrier.fenced = true;
 }
 
-/// What a lane's arrival at a barrier of `block` does.
+/// Executes a lane's arrival at a barrier of `block`.
 static bool arriveAt(Warp &warp, const Step &step, int64_t lane, Block &block, int64_t count, int64_t bytes) {
   if (&block != &warp.block && block.isDone())
     return warp.fail(step, "block " + llvm::Twine(block.rank) + " of the cluster has ended, and its shared memory with it", lane);
@@ -184,7 +184,7 @@ static bool arriveAt(Warp &warp, const Step &step, int64_t lane, Block &block, i
   return true;
 }
 
-/// In the warp's own block, or in all of the cluster.
+/// Executes arrivals in the warp's own block, or in all blocks of the cluster.
 static bool arrive(Warp &warp, const Step &step, int64_t predicate, int64_t count, int64_t bytes) {
   uint32_t acts = warp.lanesWhere(step, predicate);
   if (!acts) return true;
@@ -213,10 +213,10 @@ static bool mbarrierWait(Warp &warp, const Step &step) {
     uint64_t address = warp.block.local(warp.get(step, 0)[size_t(lane)]), parity = warp.get(step, 1)[size_t(lane)];
     if (!find(warp, step, lane, address)) return false;
     if (parity > 1) return warp.fail(step, "a parity is 0 or 1, not " + llvm::Twine(parity), lane);
-    // The barrier may be gone when this warp continues; that is found then.
+    // The mbarrier may be gone when this warp continues; the check below finds that.
     auto passed = [&] {
-      auto place = warp.block.mbarriers.find(address);
-      return place == warp.block.mbarriers.end() || (place->second.phase & 1) != parity;
+      auto it = warp.block.mbarriers.find(address);
+      return it == warp.block.mbarriers.end() || (it->second.phase & 1) != parity;
     };
     std::string what = "parity " + std::to_string(parity) + " of the mbarrier at byte " + std::to_string(address - sharedBase);
     if (!passed() && !warp.waitUntil(step, what, passed)) return false;
@@ -246,8 +246,8 @@ static int64_t bytesOf(MapElement element) {
 
 static const char *problemOf(const SimulatedTensorMap &map, size_t rank) {
   int64_t bytes = bytesOf(map.element);
-  if (map.dims.size() != rank || rank < 1 || rank > 5) return "the tensor map has another rank than the coordinates";
-  if (map.box.size() != rank || map.strides.size() + 1 != rank) return "the tensor map's box or strides do not fit its rank";
+  if (map.dims.size() != rank || rank < 1 || rank > 5) return "the tensor map and the coordinates have different ranks";
+  if (map.box.size() != rank || map.strides.size() + 1 != rank) return "the tensor map's box or strides do not match its rank";
   if (map.base % 16) return "the tensor map's base is not a multiple of 16 bytes";
   for (int64_t stride : map.strides)
     if (stride * bytes % 16) return "a stride of the tensor map is not a multiple of 16 bytes";
@@ -260,7 +260,7 @@ static const char *problemOf(const SimulatedTensorMap &map, size_t rank) {
   return nullptr;
 }
 
-/// A copy as lane `lane` asks for it, or null after an error. Operands: map, coordinates, shared address.
+/// Returns a copy as lane `lane` requests it, or null after an error. Operands: map, coordinates, shared address.
 static std::shared_ptr<EngineCopy> makeCopy(Warp &warp, const Step &step, int64_t lane, size_t rank) {
   const SimulatedTensorMap &map = warp.block.args.maps[size_t(warp.get(step, 0)[size_t(lane)])];
   if (const char *problem = problemOf(map, rank)) {
@@ -282,7 +282,7 @@ static std::shared_ptr<EngineCopy> makeCopy(Warp &warp, const Step &step, int64_
 }
 
 namespace {
-/// Where one element of a copy lies in global memory, and whether the tensor contains it.
+/// The offset of one element of a copy in global memory, and whether it is inside the tensor.
 struct TensorElement {
   int64_t offset = 0; ///< in elements, from the tensor's base
   bool inside = true;
@@ -305,7 +305,7 @@ static TensorElement elementOf(const EngineCopy &copy, int64_t element) {
   return found;
 }
 
-/// The bytes of a copy in global memory, as runs.
+/// Returns the bytes of a copy in global memory, as runs.
 static std::vector<Chunk> globalRuns(const EngineCopy &copy) {
   int64_t bytes = bytesOf(copy.map->element), count = copy.chunks[0].bytes / bytes;
   std::vector<Chunk> runs;
@@ -321,13 +321,13 @@ static std::vector<Chunk> globalRuns(const EngineCopy &copy) {
   return runs;
 }
 
-/// Hands a load to the engine of a block whose shared memory it fills: another block's, if it is a multicast.
+/// Queues a load in the block whose shared memory it fills: another block's, for a multicast.
 static bool startLoad(Warp &warp, const Step &step, int64_t lane, Block &target, const EngineCopy &made) {
   auto copy = std::make_shared<EngineCopy>(made);
   Mbarrier *barrier = find(warp, step, lane, target, copy->barrier);
   if (!barrier) return false;
   if (!barrier->fenced)
-    return warp.fail(step, "mbarrier_init_fence is missing after the initialisation (" + warp.block.place(barrier->initOp) + ")", lane,
+    return warp.fail(step, "mbarrier_init_fence is missing after the initialization (" + warp.block.locationOf(barrier->initOp) + ")", lane,
                      barrier->initOp);
   const Chunk &chunk = copy->chunks[0];
   bool fits = &target == &warp.block ? warp.touch(step, lane, chunk.address, chunk.bytes, Warp::Access::asyncWrite, 128)
@@ -352,14 +352,14 @@ static bool tmaLoad(Warp &warp, const Step &step) {
     copy->isLoad = true;
     copy->issued = warp.clock;
     copy->barrier = warp.block.local(warp.get(step, rank + 2)[size_t(lane)]);
-    if (targets >> warp.block.cluster.blocks.size()) return warp.fail(step, "the cluster has not so many blocks", lane);
+    if (targets >> warp.block.cluster.blocks.size()) return warp.fail(step, "the cluster has fewer blocks", lane);
     for (const auto &block : warp.block.cluster.blocks)
       if (targets >> block->rank & 1 && !startLoad(warp, step, lane, *block, *copy)) return false;
   }
   return true;
 }
 
-/// What a TMA store writes: at any time from now on, unknown to any warp.
+/// Records the writes of a TMA store: at any time from now on, not ordered with any warp.
 static bool noteStore(Warp &warp, EngineCopy &copy, int64_t lane) {
   Cluster &cluster = warp.block.cluster;
   const Step &step = *copy.step;
@@ -405,7 +405,7 @@ static bool tmaCommit(Warp &warp, const Step &) {
   return true;
 }
 
-/// The source of a store may be reused: what the engine has not stored yet, it stores from what it has read.
+/// Frees the source of a store for reuse: TMA stores the remaining bytes from what it has read.
 static void freeSource(Warp &warp, EngineCopy &copy) {
   const Chunk &chunk = copy.chunks[0];
   const uint8_t *source = warp.block.at(chunk.address);
@@ -415,13 +415,13 @@ static void freeSource(Warp &warp, EngineCopy &copy) {
   warp.block.noteRead(chunk.address, chunk.bytes, warp.index, warp.clock[size_t(warp.index)], copy.step->number);
 }
 
-/// A store is complete: its bytes in global memory now belong to this warp.
+/// Completes a store: its bytes in global memory now belong to this warp.
 static void noteLanded(Warp &warp, const EngineCopy &copy) {
   bool atomic = cast<ptx::TmaStoreOp>(copy.step->op).getReduce().has_value();
   for (const Chunk &run : copy.stored)
     warp.block.cluster.touched.note(agentOf(warp.block.rank, warp.index), warp.clock[size_t(warp.index)],
                                     {run.address & interp::addressMask, run.bytes, true, atomic, copy.step->number, copy.agent},
-                                    [](uint32_t, uint32_t) { return true; }); // it was compared when it began
+                                    [](uint32_t, uint32_t) { return true; }); // compared when the store began
 }
 
 static bool tmaWait(Warp &warp, const Step &step) {
@@ -444,7 +444,7 @@ static bool tmaWait(Warp &warp, const Step &step) {
   return true;
 }
 
-// ---- the copy engine
+// ---- TMA
 
 static ptx::Format formatOf(MapElement element) {
   switch (element) {
@@ -466,7 +466,7 @@ static uint64_t reduce(ptx::Redux kind, MapElement element, uint64_t old, uint64
   return encodeFloat(format, kind == ptx::Redux::add ? a + b : kind == ptx::Redux::min ? std::min(a, b) : std::max(a, b));
 }
 
-/// What a load leaves in shared memory for an element; `memory` null: the tensor does not have it.
+/// Returns the value that a load writes to shared memory for an element; `memory` null: out of bounds.
 static uint64_t loadedElement(const SimulatedTensorMap &map, const void *memory) {
   uint64_t value = 0;
   if (!memory)
@@ -480,7 +480,7 @@ static uint64_t loadedElement(const SimulatedTensorMap &map, const void *memory)
   return value;
 }
 
-/// What a store takes from its source in shared memory.
+/// Returns the value that a store reads from its source in shared memory.
 static uint64_t sourceElement(Block &block, const EngineCopy &copy, uint64_t local, int64_t bytes) {
   if (copy.hasRead.empty()) return block.load(local, bytes);
   uint64_t value = 0;
@@ -488,7 +488,7 @@ static uint64_t sourceElement(Block &block, const EngineCopy &copy, uint64_t loc
   return value;
 }
 
-/// What a load reads, and when: after what its warp knew at the issue, and before the phase of its mbarrier is over.
+/// Records the reads of a load: after everything before its issue, and before its mbarrier's phase completes.
 static bool noteLoad(Block &block, const EngineCopy &copy, const Mbarrier &barrier) {
   for (const Chunk &run : globalRuns(copy)) {
     auto isBefore = [&](uint32_t agent, uint32_t time) {
@@ -503,7 +503,7 @@ static bool noteLoad(Block &block, const EngineCopy &copy, const Mbarrier &barri
   return true;
 }
 
-/// The bytes of a load have arrived: its mbarrier is told.
+/// Reports the arrived bytes of a load to its mbarrier.
 static bool arrive(Block &block, const EngineCopy &copy) {
   auto barrier = block.mbarriers.find(copy.barrier);
   if (barrier == block.mbarriers.end()) return copy.warp->fail(*copy.step, "its mbarrier was invalidated before the copy was over");
@@ -564,7 +564,7 @@ static bool fenceAsync(Warp &warp, const Step &) {
   return true;
 }
 
-/// What it orders is told by the operations that it stands around.
+/// No effect here: the operations around a fence are ordered by their own checks.
 static bool fence(Warp &, const Step &) {
   return true;
 }
@@ -575,7 +575,7 @@ static bool clusterArrive(Warp &warp, const Step &step) {
   warp.clusterTicket = cluster.generation;
   for (auto [into, known] : llvm::zip(cluster.arriving, warp.others))
     join(into, known);
-  // A relaxed one too: what it stands for is the initialisation of mbarriers, after their fence.
+  // A relaxed arrival also counts: the initialization of mbarriers comes before it, with a fence.
   warp.release(cluster.arriving[size_t(warp.block.rank)]);
   cluster.arrived += 1;
   if (cluster.arrived == int64_t(warp.block.warps.size() * cluster.blocks.size())) {

@@ -1,4 +1,4 @@
-// Operations of the simulator that tell the host something: lines of tl.device_print and failed assertions.
+// Debug operations of the simulator: lines of tl.device_print and failed assertions.
 #include "gpu/machine/simulate_program.h"
 
 #include "llvm/ADT/bit.h"
@@ -34,7 +34,7 @@ static bool print(Warp &warp, const Step &step) {
       if (end == llvm::StringRef::npos || next >= step.operands.size()) return warp.fail(step, "the format does not fit the values", lane);
       Format number = interp::formatOf(op.getValues()[next].getType());
       uint64_t bits = warp.get(step, next)[size_t(lane)];
-      std::string flags; // without C's length letters: all integers are passed as 64 bits
+      std::string flags; // without C's length modifiers: all integers are passed as 64 bits
       for (char letter : format.slice(i, end))
         if (letter != 'l' && letter != 'h') flags += letter;
       char letter = format[end], buffer[128];

@@ -1,11 +1,11 @@
-// Matrix instructions. A fragment of K-major 32-bit registers is the same everywhere: with w elements to a register,
+// Matrix instructions. All have the same fragment of K-major 32-bit registers: with w elements to a register,
 //
 //   a, register r, element s of lane l: row l / 4 + 8 * (r & 1), column (l % 4) * w + s + 4 * w * (r / 2)
 //   b (as k, n):                        k = (l % 4) * w + s + 4 * w * r, n = l / 4
 //   d, accumulator e:                   row l / 4 + 8 * (e / 2 & 1), column (l % 4) * 2 + (e & 1) + 8 * (e / 4)
 //
-// wgmma is that for each warp of four, over its own 16 of 64 rows; a and b come from shared memory through descriptors. Each warp computes
-// its rows when it issues the instruction, but its results count as in flight, and the bytes as being read, until wgmma_wait.
+// wgmma does this for each warp of four, on 16 of 64 rows; a and b come from shared memory through descriptors. Each warp computes its rows
+// at the issue. But until wgmma_wait its results count as in flight, and the bytes as being read.
 #include "gpu/machine/ptx_attributes.h"
 #include "gpu/machine/simulate_program.h"
 
@@ -71,7 +71,7 @@ static bool stmatrix(Warp &warp, const Step &step) {
     uint64_t address = warp.block.local(warp.get(step, 0)[row] + uint64_t(op.getOffset()));
     if (!warp.touch(step, int64_t(row), address, 16, Warp::Access::write, 16)) return false;
     const Lanes &values = warp.get(step, 1 + row / 8);
-    // The bytes are remembered as written by the lane that gives the address: its fence_async counts for them.
+    // Record the bytes as written by the lane that gives the address: its fence_async counts for them.
     for (size_t column = 0; column < 8; ++column) {
       size_t outer = op.getTransposed() ? column : row % 8, inner = op.getTransposed() ? row % 8 : column;
       auto element = uint16_t(values[outer * 4 + inner / 2] >> (16 * (inner % 2)));
@@ -83,7 +83,7 @@ static bool stmatrix(Warp &warp, const Step &step) {
 
 // ---- fragments
 
-/// `rows` x K of a warp's `a` registers, which start at operand `first`; K is out's row length.
+/// Gathers `rows` x K of a warp's `a` registers, which start at operand `first`; K is the row length of `out`.
 static void gatherA(const Warp &warp, const Step &step, size_t first, ptx::Format format, int64_t inner, std::vector<double> &out) {
   int64_t bits = bitsOf(format), width = 32 / bits;
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
@@ -94,8 +94,8 @@ static void gatherA(const Warp &warp, const Step &step, size_t first, ptx::Forma
       }
 }
 
-/// d = a * b + c over `rows` rows and n columns, a row-major with `inner` columns, b as n rows of `inner`. Accumulator e of a lane as
-/// above.
+/// Computes d = a * b + c over `rows` rows and n columns, a row-major with `inner` columns, b as n rows of `inner`. Accumulator e of a lane
+/// as above.
 static void multiply(Warp &warp, const Step &step, const std::vector<double> &a, const std::vector<double> &b, int64_t inner, int64_t n,
                      size_t firstC, ptx::Format format, uint32_t lanesWithC) {
   bool packed = format == ptx::Format::f16;
@@ -151,7 +151,7 @@ static bool mma(Warp &warp, const Step &step) {
 // ---- wgmma
 
 namespace {
-/// A matrix in shared memory as a descriptor gives it.
+/// A matrix in shared memory, as described by a matrix descriptor.
 struct Descriptor {
   uint64_t start, leading, stride; // leading and stride byte offsets
   int64_t span;                    // bytes of the swizzle, 0 for none
@@ -162,13 +162,13 @@ struct Descriptor {
     constexpr int64_t spans[] = {0, 128, 64, 32};
     span = spans[bits >> 62];
   }
-  /// Of 16 bytes of row `row`, from byte `byte` of its K.
+  /// Returns the address of 16 bytes of row `row`, from byte `byte` of its K.
   uint64_t kMajor(int64_t row, int64_t byte) const {
     uint64_t group = uint64_t(row / 8) * stride;
     if (!span) return start + group + uint64_t(row % 8 * 16) + uint64_t(byte / 16) * leading;
     return swizzled(start + group + uint64_t(row % 8 * span + byte), span);
   }
-  /// Of 8 elements of 16 bits, from `row` (a multiple of 8) on, at `k`.
+  /// Returns the address of 8 elements of 16 bits, from `row` (a multiple of 8) on, at `k`.
   uint64_t rowMajor(int64_t row, int64_t k) const {
     if (!span) return start + uint64_t(row / 8) * stride + uint64_t(k / 8) * leading + uint64_t(k % 8 * 16);
     int64_t elements = span / 2;
@@ -178,11 +178,11 @@ struct Descriptor {
 };
 } // namespace
 
-/// Reads rows [first, first + rows) of the operand that the descriptor gives, and notes the bytes.
+/// Reads rows [first, first + rows) of the descriptor's operand, and records the bytes.
 static bool readOperand(Warp &warp, const Step &step, uint64_t bits, int64_t first, int64_t rows, ptx::Format format, bool transposed,
                         std::vector<double> &out, std::vector<Chunk> &chunks) {
   Descriptor descriptor(bits);
-  if (descriptor.baseOffset) return warp.fail(step, "descriptors with a base offset are not built in the simulator");
+  if (descriptor.baseOffset) return warp.fail(step, "the simulator does not support descriptors with a base offset");
   int64_t width = bitsOf(format), inner = 256 / width;
   auto read = [&](uint64_t address, auto each) {
     if (!warp.touch(step, -1, address, 16, Warp::Access::asyncRead, 16)) return false;
@@ -213,17 +213,17 @@ static bool wgmma(Warp &warp, const Step &step) {
   int64_t n = op.getN(), bits = bitsOf(aFormat), inner = 256 / bits;
   size_t aSize = op.getA().size(), cSize = op.getC().size(), accumulators = size_t(format == ptx::Format::f16 ? n / 4 : n / 2);
   bool isInt = aFormat == ptx::Format::s8 || aFormat == ptx::Format::u8;
-  if (warp.block.warps.size() % 4) return warp.fail(step, "the block has no whole warpgroups");
-  if (n < 8 || n > 256 || n % 8 || (isInt && n > 32 && n % 16)) return warp.fail(step, "there is no instruction of n = " + llvm::Twine(n));
+  if (warp.block.warps.size() % 4) return warp.fail(step, "the number of warps is not a multiple of 4");
+  if (n < 8 || n > 256 || n % 8 || (isInt && n > 32 && n % 16)) return warp.fail(step, "unsupported n = " + llvm::Twine(n));
   if ((aSize != 1 && aSize != 4) || cSize != accumulators || step.results.size() != accumulators)
     return warp.fail(step, "takes a descriptor or 4 registers, and " + llvm::Twine(accumulators) + " accumulators");
-  if (bitsOf(bFormat) != bits || bits > 32) return warp.fail(step, "there is no instruction of these formats");
-  if ((op.getATransposed() || op.getBTransposed()) && bits != 16) return warp.fail(step, "only 16-bit operands may lie M- or N-major");
+  if (bitsOf(bFormat) != bits || bits > 32) return warp.fail(step, "unsupported formats");
+  if ((op.getATransposed() || op.getBTransposed()) && bits != 16) return warp.fail(step, "only 16-bit operands may be M- or N-major");
   if (op.getATransposed() && aSize == 4) return warp.fail(step, "registers cannot be transposed");
   if (!warp.matrixFence) return warp.fail(step, "wgmma_fence is missing before the first wgmma");
 
   if (auto warps = op->getAttrOfType<IntegerAttr>(ptx::partialWarpsName)) {
-    if (warps.getInt() % 4) return warp.fail(step, "a part of a warpgroup takes part");
+    if (warps.getInt() % 4) return warp.fail(step, "only a part of a warp group takes part");
     if (warp.index >= warps.getInt()) {
       for (size_t i = 0; i < cSize; ++i)
         warp.copy(step.operands[aSize + 1 + i], step.results[i]);
@@ -235,7 +235,7 @@ static bool wgmma(Warp &warp, const Step &step) {
   for (size_t i = 0; i < step.operands.size(); ++i) {
     size_t value = size_t(step.operands[i]);
     bool isC = i > aSize && i <= aSize + cSize, isRegister = (isC && withC) || (aSize == 4 && i < 4);
-    if (warp.inFlight[value] && !isC) return warp.fail(step, "an accumulator is used that did not go through a wgmma_wait for its group");
+    if (warp.inFlight[value] && !isC) return warp.fail(step, "an accumulator is used without a wgmma_wait for its group");
     if (isRegister && !warp.inFlight[value] && warp.definedAt[value] > warp.matrixFence)
       return warp.fail(step, "wgmma_fence is missing: a register was written after the last one");
   }
@@ -272,7 +272,8 @@ static bool wgmmaWait(Warp &warp, const Step &step) {
   size_t pending = size_t(cast<ptx::WgmmaWaitOp>(step.op).getPending());
   for (; warp.matrixGroups.size() > pending; warp.matrixGroups.pop_front())
     warp.matrixDone = warp.matrixGroups.front();
-  // The four warps run a wgmma together: once it is over for one it is for all, so one of them may free the bytes for the others.
+  // The four warps run a wgmma together: when it completes for one, it completes for all, so each warp may free the bytes for the other
+  // ones.
   if (warp.matrixDone) {
     Block &block = warp.block;
     size_t group = size_t(warp.index / 4), component = block.warps.size() + group;
@@ -298,7 +299,7 @@ static bool wgmmaWait(Warp &warp, const Step &step) {
     uint32_t &state = warp.inFlight[size_t(to)];
     if (state && state <= warp.matrixDone) {
       state = 0;
-      warp.definedAt[size_t(to)] = 0; // only wgmma has written it: no fence is needed to go on adding to it
+      warp.definedAt[size_t(to)] = 0; // only wgmma has written it: accumulating into it needs no fence
     }
   }
   return true;

@@ -1,12 +1,11 @@
-// Memory, and the instructions of a warp and of a block that are not asynchronous: loads, stores, atomics, shuffles, barriers. Here is the
-// check for races:
+// Memory, and the synchronous instructions of a warp and of a block: loads, stores, atomics, shuffles, barriers. It also checks for races:
 //
-//   store_shared by warp 0          the byte remembers: written by warp 0 at its time 3
-//   barrier                         all warps learn that warp 0 has passed time 3
-//   load_shared by warp 1           warp 1 knows time 3 of warp 0: fine. Without the barrier: a race, with both places
+//   store_shared by warp 0          the byte stores: written by warp 0 at its time 3
+//   barrier                         all warps are now ordered after time 3 of warp 0
+//   load_shared by warp 1           warp 1 is ordered after time 3 of warp 0: correct. Without the barrier: a race, with both locations
 //
-// In global memory, clusters are compared by the history that the interpreter uses (ir/interpret/history.h),
-// and the warps of one cluster by another such history, whose order comes from the clocks.
+// In global memory, the history of the interpreter (ir/interpret/history.h) compares clusters. Another such history, ordered by the vector
+// clocks, compares the warps of one cluster.
 #include "gpu/machine/ptx_attributes.h"
 #include "gpu/machine/simulate_program.h"
 #include "support/mapped.h"
@@ -28,7 +27,7 @@ using interp::decodeFloat;
 using interp::encodeFloat;
 using interp::signExtend;
 
-// ---- what is known about shared memory
+// ---- access state of shared memory
 
 static std::string hex(uint64_t number) {
   return "0x" + llvm::utohexstr(number, /*LowerCase=*/true);
@@ -71,7 +70,7 @@ uint32_t Block::newCopy(uint32_t op) {
   return ++copies;
 }
 
-/// The asynchronous instruction that may still be reading a byte.
+/// Returns the asynchronous instruction that may still be reading a byte.
 static std::optional<uint32_t> readerInFlight(const Block &block, uint64_t at) {
   auto has = [&](const Chunk &chunk) { return at >= chunk.address && at < chunk.address + uint64_t(chunk.bytes); };
   std::optional<uint32_t> found;
@@ -95,7 +94,7 @@ const Clock &Warp::knownOf(const Block &other) const {
   return &other == &block ? clock : others[size_t(other.rank)];
 }
 
-/// Whether a byte's last write comes before what this warp does to it now.
+/// Checks that a byte's last write happens before this access of the warp.
 static bool checkLastWrite(Warp &warp, const Step &step, int64_t lane, Block &block, uint64_t at, Warp::Access access) {
   using Access = Warp::Access;
   const Clock &known = warp.knownOf(block);
@@ -103,14 +102,14 @@ static bool checkLastWrite(Warp &warp, const Step &step, int64_t lane, Block &bl
   bool isAsync = access == Access::asyncRead || access == Access::asyncWrite;
   bool writes = access != Access::read && access != Access::asyncRead, byWarp = byte.writeAgent < int64_t(block.warps.size());
   if (!byte.writeEpoch || (access == Access::add && byte.added)) return true;
-  auto write = [&] { return block.nameOf(byte.writeOp) + " at " + block.place(byte.writeOp); };
+  auto write = [&] { return block.nameOf(byte.writeOp) + " at " + block.locationOf(byte.writeOp); };
   bool isOwn = &block == &warp.block && byte.writeAgent == warp.index;
   if (sim::at(known, byte.writeAgent) < byte.writeEpoch && !isOwn) {
-    std::string who = byWarp ? "warp " + std::to_string(byte.writeAgent) + ", lane " + std::to_string(byte.writeLane)
-                             : "the copy engine, whose mbarrier this warp has not waited for";
+    std::string agent = byWarp ? "warp " + std::to_string(byte.writeAgent) + ", lane " + std::to_string(byte.writeLane)
+                               : "TMA, whose mbarrier this warp has not waited for";
     return warp.fail(step,
-                     llvm::Twine("race: ") + (writes ? "writes" : "reads") + " bytes that " + who + " wrote (" + write() +
-                         ") with nothing between that orders them" + byteText(at),
+                     llvm::Twine("race: ") + (writes ? "writes" : "reads") + " bytes that " + agent + " wrote (" + write() +
+                         "), and nothing orders the two accesses" + byteText(at),
                      lane, byte.writeOp);
   }
   if (isAsync && byWarp && !block.warps[byte.writeAgent]->fencedSince(byte.writeLane, byte.writeEpoch, sim::at(known, byte.writeAgent)))
@@ -121,7 +120,7 @@ static bool checkLastWrite(Warp &warp, const Step &step, int64_t lane, Block &bl
   return true;
 }
 
-/// Whether the reads of a byte come before this warp writes to it.
+/// Checks that the reads of a byte happen before this warp writes to it.
 static bool checkReaders(Warp &warp, const Step &step, int64_t lane, Block &block, uint64_t at) {
   const Clock &known = warp.knownOf(block);
   if (auto remote = block.remoteReads.find(at); remote != block.remoteReads.end()) {
@@ -129,8 +128,8 @@ static bool checkReaders(Warp &warp, const Step &step, int64_t lane, Block &bloc
       if (sim::at(warp.knownOf(*block.cluster.blocks[size_t(read.block)]), read.warp) < read.epoch)
         return warp.fail(step,
                          "race: writes bytes that warp " + llvm::Twine(read.warp) + " of block " + llvm::Twine(read.block) +
-                             " of the cluster read (" + block.nameOf(read.op) + " at " + block.place(read.op) +
-                             ") with no barrier of the cluster between" + byteText(at),
+                             " of the cluster read (" + block.nameOf(read.op) + " at " + block.locationOf(read.op) +
+                             ") without a cluster barrier in between" + byteText(at),
                          lane, read.op);
     block.remoteReads.erase(remote);
   }
@@ -141,29 +140,30 @@ static bool checkReaders(Warp &warp, const Step &step, int64_t lane, Block &bloc
     if (!(readers >> other & 1)) continue;
     const ReadState &read = block.reads[size_t(at - sharedBase) * size_t(block.readers()) + size_t(other)];
     if (sim::at(known, other) >= read.epoch) continue;
-    std::string who = other < warps ? "warp " + std::to_string(other) : "warpgroup " + std::to_string(other - warps);
+    std::string agent = other < warps ? "warp " + std::to_string(other) : "warpgroup " + std::to_string(other - warps);
     return warp.fail(step,
-                     "race: writes bytes that " + who + " read (" + block.nameOf(read.op) + " at " + block.place(read.op) +
-                         ") with nothing between that orders them" + byteText(at),
+                     "race: writes bytes that " + agent + " read (" + block.nameOf(read.op) + " at " + block.locationOf(read.op) +
+                         "), and nothing orders the two accesses" + byteText(at),
                      lane, read.op);
   }
   return true;
 }
 
-/// Whether no operation in flight, and no earlier one, forbids an access to a byte of a block's shared memory.
+/// Checks that neither an operation in flight nor an earlier one conflicts with an access to a byte of a block's shared memory.
 static bool checkByte(Warp &warp, const Step &step, int64_t lane, Block &block, uint64_t at, Warp::Access access) {
   bool writes = access != Warp::Access::read && access != Warp::Access::asyncRead;
   ByteState &byte = block.state(at);
   if (byte.holdsBarrier) return warp.fail(step, "touches the mbarrier at byte " + llvm::Twine(at - sharedBase), lane);
   if (byte.owner) {
     uint32_t op = block.copyOps[byte.owner];
-    return warp.fail(
-        step, "race: an asynchronous copy (" + block.nameOf(op) + " at " + block.place(op) + ") still fills these bytes" + byteText(at),
-        lane, op);
+    return warp.fail(step,
+                     "race: an asynchronous copy (" + block.nameOf(op) + " at " + block.locationOf(op) + ") still fills these bytes" +
+                         byteText(at),
+                     lane, op);
   }
   if (writes && byte.inFlightReads) {
     std::optional<uint32_t> op = readerInFlight(block, at);
-    std::string reader = op ? block.nameOf(*op) + " at " + block.place(*op) : "an asynchronous instruction";
+    std::string reader = op ? block.nameOf(*op) + " at " + block.locationOf(*op) : "an asynchronous instruction";
     return warp.fail(step, "race: writes bytes that " + reader + " may still be reading" + byteText(at), lane, op.value_or(step.number));
   }
   return checkLastWrite(warp, step, lane, block, at, access) && (!writes || checkReaders(warp, step, lane, block, at));
@@ -205,7 +205,7 @@ bool Warp::touchRemote(const Step &step, int64_t lane, Block &from, uint64_t add
     if (byte.owner || byte.holdsBarrier || (byte.writeEpoch && sim::at(known, byte.writeAgent) < byte.writeEpoch))
       return fail(step,
                   "race: reads bytes that block " + llvm::Twine(from.rank) + " of the cluster wrote (" + block.nameOf(byte.writeOp) +
-                      " at " + block.place(byte.writeOp) + ") with no barrier of the cluster between" + byteText(at),
+                      " at " + block.locationOf(byte.writeOp) + ") without a cluster barrier in between" + byteText(at),
                   lane, byte.writeOp);
     from.remoteReads[at].push_back({block.rank, index, clock[size_t(index)], step.number});
   }
@@ -218,7 +218,7 @@ static bool holds(const SimulatedMemory &range, uint64_t address, int64_t bytes)
   return !range.isKnown || (address >= range.begin && address + uint64_t(bytes) <= range.end);
 }
 
-/// The memory that a pointer was computed from, or null.
+/// Returns the memory that a pointer was computed from, or null.
 static const SimulatedMemory *rangeOf(const SimulateOptions &options, uint64_t pointer) {
   uint64_t tag = pointer >> interp::addressBits;
   return tag && tag <= options.memory.size() ? &options.memory[tag - 1] : nullptr;
@@ -264,7 +264,7 @@ std::optional<uint64_t> Warp::global(const Step &step, int64_t lane, uint64_t po
   if (range ? holds(*range, address, bytes) : llvm::any_of(options.memory, [&](const auto &any) { return holds(any, address, bytes); }))
     return address;
   if (!range && options.tagsArguments && isMapped(address, bytes))
-    return address; // a pointer that was loaded may point to a tensor that is no argument
+    return address; // a loaded pointer may point to a tensor that is not an argument
   return wrong("access of " + llvm::Twine(bytes) + " bytes at " + hex(address) +
                " is outside of the kernel's memory: " + outsideText(options, pointer, bytes));
 }
@@ -275,7 +275,7 @@ bool Warp::noteLaunch(const Step &step, int64_t lane, const GlobalAccess &access
   uint64_t address = access.pointer & interp::addressMask;
   std::optional<AccessHistory::Clash> clash = launch.history->note(
       uint32_t(block.cluster.number), {address, access.bytes, access.writes, access.isForAll, step.number, launch.stores});
-  if (!clash || clash->sameStore) return true; // lanes of one store are compared where they store
+  if (!clash || clash->sameStore) return true; // lanes of one store are compared in the store itself
   std::array<int64_t, 3> grid = launch.clusters;
   const SimulatedMemory *range = rangeOf(block.options, access.pointer);
   int64_t other = clash->program;
@@ -283,7 +283,7 @@ bool Warp::noteLaunch(const Step &step, int64_t lane, const GlobalAccess &access
               "race: access of " + llvm::Twine(access.bytes) + " bytes at " + hex(address) + (range ? " in " + range->name : "") +
                   ": program (" + llvm::Twine(other % grid[0]) + ", " + llvm::Twine(other / grid[0] % grid[1]) + ", " +
                   llvm::Twine(other / (grid[0] * grid[1])) + ") has " + (clash->wrote ? "stored" : "loaded") + " there" +
-                  (clash->atomic ? " by an atomic" : "") + " (" + block.nameOf(clash->where) + " at " + block.place(clash->where) +
+                  (clash->atomic ? " by an atomic" : "") + " (" + block.nameOf(clash->where) + " at " + block.locationOf(clash->where) +
                   "), and no atomics order the two",
               lane, clash->where);
 }
@@ -297,15 +297,16 @@ bool Warp::knows(uint32_t agent, uint32_t time) const {
 bool Warp::failTouched(const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, const AccessHistory::Clash &clash) {
   uint64_t address = pointer & interp::addressMask;
   const SimulatedMemory *range = rangeOf(block.options, pointer);
-  std::string other = block.nameOf(clash.where) + " at " + block.place(clash.where);
+  std::string other = block.nameOf(clash.where) + " at " + block.locationOf(clash.where);
   std::string what = "race: access of " + std::to_string(bytes) + " bytes at " + hex(address) + (range ? " in " + range->name : "") + ": ";
   if (clash.program & tmaStoreAgents)
-    return fail(step, what + "a TMA store (" + other + ") may still be writing there, as no tma_wait for the whole of it is between", lane,
-                clash.where);
+    return fail(step,
+                what + "a TMA store (" + other + ") may still be writing there, because no tma_wait for the complete store is in between",
+                lane, clash.where);
   int64_t component = clash.program & 0xffffff;
-  std::string who = component < int64_t(block.warps.size()) ? "warp " + std::to_string(component) : "the copy engine";
-  if (clash.program >> 24 != block.rank) who += " of block " + std::to_string(clash.program >> 24) + " of the cluster";
-  return fail(step, what + who + (clash.wrote ? " wrote" : " read") + " these bytes (" + other + ") with nothing between that orders them",
+  std::string agent = component < int64_t(block.warps.size()) ? "warp " + std::to_string(component) : "TMA";
+  if (clash.program >> 24 != block.rank) agent += " of block " + std::to_string(clash.program >> 24) + " of the cluster";
+  return fail(step, what + agent + (clash.wrote ? " wrote" : " read") + " these bytes (" + other + "), and nothing orders the two accesses",
               lane, clash.where);
 }
 
@@ -318,14 +319,14 @@ bool Warp::noteGlobal(const Step &step, int64_t lane, const GlobalAccess &access
       [&](uint32_t agent, uint32_t time) { return knows(agent, time); });
   if (!clash || clash->sameStore) return true;
   bool same = access.value && clash->wrote && !std::memcmp(reinterpret_cast<void *>(address), access.value, size_t(access.bytes));
-  return same || failTouched(step, lane, access.pointer, access.bytes, *clash); // whichever comes last, the bytes are the same
+  return same || failTouched(step, lane, access.pointer, access.bytes, *clash); // in any order, the bytes are the same
 }
 
 static bool write(Warp &warp, const Step &step, int64_t lane, uint64_t pointer, uint64_t address, const void *value, int64_t bytes) {
   if (!warp.noteGlobal(step, lane, {pointer, bytes, true, false, false, value})) return false;
-  void *place = reinterpret_cast<void *>(address);
-  warp.block.cluster.launch.changes += std::memcmp(place, value, size_t(bytes)) != 0;
-  std::memcpy(place, value, size_t(bytes));
+  void *data = reinterpret_cast<void *>(address);
+  warp.block.cluster.launch.changes += std::memcmp(data, value, size_t(bytes)) != 0;
+  std::memcpy(data, value, size_t(bytes));
   return true;
 }
 
@@ -335,7 +336,7 @@ static int64_t bytesOf(Type type) {
   return interp::formatOf(type).bytes;
 }
 
-/// A lane's aligned words, of which some bytes may lie outside of a tensor: zeros here, and nobody may use them.
+/// Loads a lane's aligned words. Bytes outside a tensor are zeros, and the kernel must not use them.
 static bool loadUnaligned(Warp &warp, const Step &step, int64_t lane, uint64_t pointer) {
   int64_t bytes = step.to.bytes, count = int64_t(step.results.size()), all = bytes * count;
   llvm::SmallVector<uint8_t, 16> content(size_t(all), 0);
@@ -383,8 +384,8 @@ static bool loadGlobal(Warp &warp, const Step &step) {
     }
   }
   if (!op.getIsVolatile() && op.getCache() != ptx::Cache::cv) return true;
-  warp.advanced = true; // a loop may wait for what another warp writes
-  warp.block.cluster.looked = true;
+  warp.advanced = true; // a loop may wait for a store of another warp
+  warp.block.cluster.hasPolled = true;
   return warp.yield();
 }
 
@@ -440,21 +441,21 @@ static bool loadBlock(Warp &warp, const Step &step) {
   return true;
 }
 
-/// Two lanes may write one byte in one instruction only if they agree: memory then holds what each lane wrote.
+/// Two lanes may write one byte in one instruction only if they write the same value.
 static bool checkLanesAgree(Warp &warp, const Step &step, uint32_t writes, int64_t bytes, int64_t count) {
   uint64_t offset = uint64_t(cast<ptx::StoreSharedOp>(step.op).getOffset());
-  std::array<std::pair<uint64_t, int64_t>, 32> places; // address, lane
+  std::array<std::pair<uint64_t, int64_t>, 32> accesses; // address, lane
   size_t active = 0;
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
-    if (writes >> lane & 1) places[active++] = {warp.block.local(warp.get(step, 0)[size_t(lane)] + offset), lane};
-  std::sort(places.begin(), places.begin() + active);
-  auto meets = [&](const auto &a, const auto &b) { return a.first + uint64_t(bytes * count) > b.first; };
-  if (std::adjacent_find(places.begin(), places.begin() + active, meets) == places.begin() + active) return true;
-  for (auto [address, lane] : llvm::ArrayRef(places).take_front(active))
+    if (writes >> lane & 1) accesses[active++] = {warp.block.local(warp.get(step, 0)[size_t(lane)] + offset), lane};
+  std::sort(accesses.begin(), accesses.begin() + active);
+  auto overlaps = [&](const auto &a, const auto &b) { return a.first + uint64_t(bytes * count) > b.first; };
+  if (std::adjacent_find(accesses.begin(), accesses.begin() + active, overlaps) == accesses.begin() + active) return true;
+  for (auto [address, lane] : llvm::ArrayRef(accesses).take_front(active))
     for (int64_t i = 0; i < count; ++i) {
       uint64_t at = address + uint64_t(i * bytes);
       if (std::memcmp(warp.block.at(at), &warp.get(step, size_t(1 + i))[size_t(lane)], size_t(bytes)) == 0) continue;
-      return warp.fail(step, "race: another lane writes another value to the same place" + byteText(at) + " in this instruction", lane);
+      return warp.fail(step, "race: another lane writes another value to the same address" + byteText(at) + " in this instruction", lane);
     }
   return true;
 }
@@ -468,10 +469,10 @@ static bool storeShared(Warp &warp, const Step &step) {
     uint64_t address = warp.block.local(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
     if (!warp.touch(step, lane, address, bytes * count, Warp::Access::write, bytes * count)) return false;
     for (int64_t i = 0; i < count; ++i) {
-      void *place = warp.block.at(address + uint64_t(i * bytes));
+      void *data = warp.block.at(address + uint64_t(i * bytes));
       const void *value = &warp.get(step, size_t(1 + i))[size_t(lane)];
-      warp.block.cluster.launch.changes += std::memcmp(place, value, size_t(bytes)) != 0;
-      std::memcpy(place, value, size_t(bytes));
+      warp.block.cluster.launch.changes += std::memcmp(data, value, size_t(bytes)) != 0;
+      std::memcpy(data, value, size_t(bytes));
     }
   }
   return checkLanesAgree(warp, step, writes, bytes, count);
@@ -515,8 +516,7 @@ static uint64_t combine(ptx::Atomic kind, const Format &format, uint64_t old, ui
   return combine(ptx::Redux(uint32_t(kind)), format.bits, old, value);
 }
 
-/// One atomic on memory: reads, lets `update` compute what is written, and tells the history. Returns what was there, or nothing after an
-/// error.
+/// Executes one atomic: reads, stores the result of `update`, and records the access. Returns the old value, or nothing after an error.
 template <class Update>
 static std::optional<uint64_t> atomicAt(Warp &warp, const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, ptx::Order order,
                                         ptx::Scope scope, Update update) {
@@ -526,13 +526,13 @@ static std::optional<uint64_t> atomicAt(Warp &warp, const Step &step, int64_t la
   uint32_t program = uint32_t(warp.block.cluster.number);
   bool forAll = scope != ptx::Scope::cta, acquires = order == ptx::Order::acquire || order == ptx::Order::acq_rel;
   if (launch.history && acquires && forAll) launch.history->acquire(program, *address);
-  void *place = reinterpret_cast<void *>(*address);
+  void *data = reinterpret_cast<void *>(*address);
   uint64_t old = 0;
-  std::memcpy(&old, place, size_t(bytes));
+  std::memcpy(&old, data, size_t(bytes));
   uint64_t now = update(old);
   bool changed = std::memcmp(&old, &now, size_t(bytes)) != 0;
   launch.changes += changed;
-  std::memcpy(place, &now, size_t(bytes));
+  std::memcpy(data, &now, size_t(bytes));
   if (!warp.noteGlobal(step, lane, {pointer, bytes, changed, true, forAll})) return std::nullopt;
   bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
   if (launch.history && releases && forAll) launch.history->release(program, *address);
@@ -582,7 +582,7 @@ static bool compareSwap(Warp &warp, const Step &step) {
   return warp.yield();
 }
 
-// ---- place
+// ---- position
 
 template <class Function> static bool perLane(Warp &warp, const Step &step, Function function) {
   Lanes &result = warp.result(step, 0);
@@ -638,7 +638,7 @@ static bool matchAny(Warp &warp, const Step &step) {
 
 // ---- barriers of a block
 
-/// Whether threads of one program may meet here and there: at one operation, or in parts of the kernel that different warps run.
+/// True if threads of one program may be at both operations at the same time: at one operation, or in parts that different warps run.
 static bool mayOverlap(Operation *here, Operation *there) {
   if (here == there || here->getParentRegion() == there->getParentRegion()) return here == there;
   for (Region *region = here->getParentRegion(); region; region = region->getParentRegion())
@@ -649,7 +649,7 @@ static bool mayOverlap(Operation *here, Operation *there) {
   return true;
 }
 
-/// Adds the warp to the barrier; the last one to come opens it.
+/// Adds the warp to the barrier; the last warp to arrive completes it.
 static NamedBarrier *arrive(Warp &warp, const Step &step, int64_t id, int64_t threads) {
   if (!warp.needAllLanes(step)) return nullptr;
   int64_t all = int64_t(warp.block.warps.size()) * lanesPerWarp;
@@ -661,13 +661,13 @@ static NamedBarrier *arrive(Warp &warp, const Step &step, int64_t id, int64_t th
   }
   NamedBarrier &barrier = warp.block.barriers[size_t(id)];
   if (barrier.arrived && barrier.threads != threads) {
-    warp.fail(step, "others wait at barrier " + llvm::Twine(id) + " for " + llvm::Twine(barrier.threads) + " threads, not " +
+    warp.fail(step, "other threads wait at barrier " + llvm::Twine(id) + " for " + llvm::Twine(barrier.threads) + " threads, not " +
                         llvm::Twine(threads));
     return nullptr;
   }
   bool isAll = id == 0 && threads == all;
   if (barrier.arrived && isAll && !mayOverlap(step.op, warp.block.program.ops[barrier.first])) {
-    warp.fail(step, "others wait at another barrier of the block: threads have gone different ways", -1, barrier.first);
+    warp.fail(step, "other threads wait at another barrier of the block: control flow has diverged", -1, barrier.first);
     return nullptr;
   }
   if (!barrier.arrived) barrier.first = step.number;
@@ -707,12 +707,12 @@ void addMemoryHandlers(HandlerTable &table) {
   handlers["ptx.sm_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t) { return 0; }); };
   handlers["ptx.block_id"] = [](Warp &warp, const Step &step) {
     int64_t axis = cast<ptx::BlockIdOp>(step.op).getAxis();
-    if (axis > 2) return warp.fail(step, "there is no such axis");
+    if (axis > 2) return warp.fail(step, "invalid axis");
     return perLane(warp, step, [&](int64_t) { return warp.block.id[size_t(axis)]; });
   };
   handlers["ptx.block_count"] = [](Warp &warp, const Step &step) {
     int64_t axis = cast<ptx::BlockCountOp>(step.op).getAxis();
-    if (axis > 2) return warp.fail(step, "there is no such axis");
+    if (axis > 2) return warp.fail(step, "invalid axis");
     return perLane(warp, step, [&](int64_t) { return warp.block.grid[size_t(axis)]; });
   };
   handlers["ptx.elect"] = [](Warp &warp, const Step &step) {

@@ -1,19 +1,19 @@
-// What the parts of the simulator share: the decoded kernel, a warp, a block.
+// Data structures shared by the parts of the simulator: the decoded kernel, a warp, a block.
 //
-// A kernel is decoded once into steps: handler, numbers of the values it reads and writes, nested bodies. A warp executes steps for its 32
-// lanes together under an active mask; a value is 32 times 64 bits. Each warp has a stack of its own, so that it may stop anywhere (at a
-// barrier) and let others run.
+// A kernel is decoded once into steps: a handler, the numbers of the values it reads and writes, and nested bodies. A warp executes steps
+// for its 32 lanes together under an active mask; a value is 32 times 64 bits. Each warp has a separate stack, so it can stop anywhere (at
+// a barrier) and let other warps run.
 //
-// Order between warps is kept as vector clocks. Component i < warps is warp i's own clock; each warpgroup has one that counts
-// its completed wgmma, because one warp's wgmma_wait tells about all four; and each mbarrier has one that counts its completed
-// phases, so that bytes filled by a copy are known to whoever waited for that phase. A byte of shared memory remembers its
-// last write and, for each warp, the last read since: an access is ordered after them if the warp's clock has reached theirs.
+// Vector clocks record the order between warps. Component i < warps is warp i's own clock. Each warp group has a component that counts its
+// completed wgmma, because one warp's wgmma_wait holds for all four. Each mbarrier has one that counts its completed phases, which orders
+// the bytes of a copy before the warps that waited for that phase. A byte of shared memory stores its last write and, for each warp, the
+// last read since then. An access is ordered after these if the warp's clock has reached theirs.
 //
-// The blocks of a cluster run together. What a warp knows about the warps of another block is a separate
-// clock, which only barriers of the cluster advance, and mbarriers at which blocks arrive for one another.
+// The blocks of a cluster run together. A warp has a separate clock for the warps of each other block. Only cluster barriers and mbarriers
+// with arrivals of several blocks advance it.
 //
-// The same clocks watch global memory: its bytes remember which warp of this cluster touched them last. A TMA store is an agent of
-// its own there, unknown to all warps: only a tma_wait for the whole store (not .read) makes its bytes those of the warp that waited.
+// The same clocks check global memory: its bytes store which warp of this cluster accessed them last. A TMA store is a separate agent,
+// which no warp knows. Only a tma_wait for the complete store (not .read) assigns its bytes to the warp that waited.
 #pragma once
 
 #include "gpu/machine/ptx.h"
@@ -38,12 +38,12 @@ using Format = interp::Format;
 using Lanes = std::array<uint64_t, 32>;
 constexpr int64_t lanesPerWarp = 32;
 constexpr uint32_t allLanes = ~uint32_t(0);
-constexpr uint64_t sharedBase = 1024; // 0 stays invalid, and it is a multiple of 1024 as promised
-constexpr int64_t rankShift = 24;     // of a block of a cluster, in the addresses of its shared memory
+constexpr uint64_t sharedBase = 1024; // address 0 stays invalid, and the base is a multiple of 1024 as promised
+constexpr int64_t rankShift = 24;     // bit position of the block's rank in shared-memory addresses of a cluster
 
 class Warp;
 struct Step;
-/// Executes a step in the warp's active lanes; false ends the warp (the error has been recorded, or the run is being stopped).
+/// Executes a step in the warp's active lanes; false ends the warp (the error is recorded, or the run is being stopped).
 using Handler = bool (*)(Warp &, const Step &);
 
 struct Body {
@@ -57,9 +57,9 @@ struct Step {
   Handler handler = nullptr;
   uint32_t number = 0;   // in Program::ops
   bool forwards = false; // moves accumulators in flight without reading them
-  int64_t below = 0;     // what the first operand must be below, as an index; 0 for anything
+  int64_t below = 0;     // exclusive upper bound of the first operand, as an index; 0 for none
   llvm::SmallVector<int32_t, 4> operands, results;
-  Format from, to; // of the first operand and the first result, where these are numbers
+  Format from, to; // of the first operand and the first result, if these are numbers
   std::vector<Body> bodies;
 };
 
@@ -78,7 +78,7 @@ struct Program {
   Body body;
   int64_t values = 0;
   std::vector<mlir::Operation *> ops;
-  std::vector<uint32_t> firstAt; // for each op: the first of its kind and place. Those of one tile's store share theirs
+  std::vector<uint32_t> firstAt; // for each op: the first one of its kind and location; those of one tile's store share it
   ptx::KernelAttr kernel;
   bool usesWgmma = false;
 };
@@ -93,7 +93,7 @@ inline void join(Clock &into, const Clock &from) {
     into[i] = std::max(into[i], from[i]);
 }
 
-/// What is known about one byte of shared memory.
+/// Access state of one byte of shared memory.
 struct ByteState {
   uint32_t writeOp = 0, writeEpoch = 0; // epoch 0: never written
   uint16_t writeAgent = 0;              // component of the clocks
@@ -102,7 +102,7 @@ struct ByteState {
   bool added = false; // the last write was an atomic addition
   uint16_t inFlightReads = 0;
   uint32_t owner = 0;   // copy in flight that fills it, counted from 1
-  uint64_t readers = 0; // warps that read it since, then warpgroups whose wgmma did
+  uint64_t readers = 0; // warps that have read it since the last write, then warp groups whose wgmma has
 };
 struct ReadState {
   uint32_t epoch = 0, op = 0;
@@ -111,7 +111,7 @@ struct ReadState {
 struct NamedBarrier {
   int64_t threads = 0, arrived = 0; // threads
   int64_t generation = 0;
-  uint32_t first = 0; // the op at which the first of these threads has arrived
+  uint32_t first = 0; // the op at which the first of these threads arrived
   Clock arriving, released;
 };
 
@@ -123,10 +123,10 @@ struct RemoteRead {
 
 struct Mbarrier {
   int64_t count = 0, pending = 0, transactions = 0;
-  uint32_t phase = 0; // the one in progress
+  uint32_t phase = 0; // the current phase
   int64_t component = 0;
   Clock arriving, completed;
-  std::vector<Clock> arrivingOthers, completedOthers; // what those who arrive know of the cluster's blocks
+  std::vector<Clock> arrivingOthers, completedOthers; // the arriving warps' clocks for the blocks of the cluster
   bool fenced = false;
   uint16_t initWarp = 0;
   uint32_t initEpoch = 0, initOp = 0;
@@ -138,8 +138,8 @@ struct Chunk {
   int64_t bytes;
 };
 
-/// A TMA instruction that the copy engine has not executed yet. For a load: bytes and barrier.
-/// For a store for which tma_wait.read comes first: what it has read of shared memory by then.
+/// A TMA instruction that has not executed yet. For a load: bytes and barrier. For a store whose tma_wait.read comes first: the shared
+/// memory that it has read by then.
 struct EngineCopy {
   uint32_t id = 0; // for ByteState::owner
   const Step *step = nullptr;
@@ -151,10 +151,10 @@ struct EngineCopy {
   bool isLoad = false;
   bool done = false;
   std::vector<Chunk> chunks;
-  Clock issued;                 // a load: what its warp knew
+  Clock issued;                 // a load: its warp's clock at the issue
   uint32_t agent = 0;           // a store: in Cluster::touched
   std::vector<Chunk> stored;    // a store: runs of bytes in global memory
-  std::vector<uint8_t> hasRead; // a store: its source, if that may be overwritten by now
+  std::vector<uint8_t> hasRead; // a store: its source, if that may be overwritten
 };
 
 /// A cp.async of one lane.
@@ -175,14 +175,14 @@ struct MatrixRead {
 
 class Block;
 
-/// What all clusters of a launch share.
+/// State that all clusters of a launch share.
 struct Launch {
   const SimulateOptions &options;
   std::array<int64_t, 3> clusters; // of the grid
   std::optional<AccessHistory> history;
   uint32_t stores = 0;                  // executed so far
   uint64_t changes = 0;                 // of global or shared memory, so far
-  std::mt19937_64 random{options.seed}; // when a cluster pauses
+  std::mt19937_64 random{options.seed}; // decides when a cluster pauses
 };
 
 /// Blocks that run together.
@@ -191,21 +191,21 @@ struct Cluster {
   int64_t number = 0; // in launch order
   std::vector<std::unique_ptr<Block>> blocks;
   int64_t arrived = 0, generation = 0;   // of its barrier: warps
-  std::vector<Clock> arriving, released; // what is known of each block
+  std::vector<Clock> arriving, released; // clocks for each block
   std::vector<Warp *> live;
-  AccessHistory touched; // global memory, by its warps and its copy engines
-  uint32_t stores = 0;   // of its copy engines, so far
+  AccessHistory touched; // global memory, by its warps and its TMA stores
+  uint32_t stores = 0;   // of TMA, so far
   ucontext_t scheduler{};
-  uint64_t seen = 0;   // the launch's changes when it began to wait
-  bool looked = false; // a warp has just loaded what other clusters may change
-  bool paused = false; // it does not wait: others run in between
+  uint64_t seen = 0;      // the launch's changes when it began to wait
+  bool hasPolled = false; // a warp has just loaded memory that other clusters may change
+  bool paused = false;    // it does not wait: other clusters run in between
 
   explicit Cluster(Launch &launch) : launch(launch) {}
-  void start(std::array<int64_t, 3> first, int64_t number); // the place of its first block
-  /// Runs until the end or an error (false), or until all its warps wait and some of them for memory to change (true). It may pause after
-  /// a warp's volatile load (true): other clusters run then, and the next warp may find another value.
+  void start(std::array<int64_t, 3> first, int64_t number); // the position of its first block
+  /// Runs until the end or an error (false), or until all its warps wait, some of them for memory to change (true). It may pause after a
+  /// warp's volatile load (true). Other clusters run then, and the next warp may load another value.
   bool resume();
-  /// Ends it, with an error if `why` says so.
+  /// Ends the cluster, with an error if `why` is not empty.
   void stop(llvm::StringRef why);
 
 private:
@@ -221,10 +221,10 @@ public:
   uint32_t mask = allLanes;
   std::vector<Lanes> values;
   std::vector<uint32_t> inFlight;  // for each value: the wgmma that writes it, 0 for none
-  std::vector<uint64_t> definedAt; // for each value: steps so far
+  std::vector<uint64_t> definedAt; // for each value: the number of steps so far
   uint64_t steps = 0;
   Clock clock;
-  std::vector<Clock> others;                              // of the cluster's blocks; its own is not used
+  std::vector<Clock> others;                              // for the blocks of the cluster; its own entry is unused
   std::vector<std::pair<uint32_t, uint32_t>> asyncFences; // epoch, lanes
 
   // cp.async and bulk groups, by lane
@@ -262,17 +262,17 @@ public:
     for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
       if (active(lane)) function(lane);
   }
-  /// Lanes that are active and for which the operand, if there is one, is true.
+  /// Returns the lanes that are active and for which the operand, if there is one, is true.
   uint32_t lanesWhere(const Step &step, int64_t operand) const;
 
   bool run(const Body &body);
   void copy(int32_t from, int32_t to);
   bool fail(const Step &step, const llvm::Twine &text, int64_t lane = -1, std::optional<uint32_t> otherOp = std::nullopt);
-  /// Whether the step's first operand is below step.below in all active lanes.
+  /// True if the step's first operand is below step.below in all active lanes.
   bool checkIndex(const Step &step);
-  /// A warp-wide instruction: all lanes must be active.
+  /// Checks that all lanes are active, for a warp-wide instruction.
   bool needAllLanes(const Step &step);
-  bool yield(); // to the scheduler, and go on later; false when the run is being stopped
+  bool yield(); // to the scheduler, and continue later; false if the run is being stopped
   /// Waits until `ready()`.
   template <class Predicate> bool waitUntil(const Step &step, llvm::StringRef what, Predicate ready) {
     while (!ready()) {
@@ -284,26 +284,26 @@ public:
     advanced = true;
     return true;
   }
-  /// Everything so far happens before what follows the release: this warp's clock goes to `into`.
+  /// Orders everything so far before what follows the release: joins this warp's clock into `into`.
   void release(Clock &into);
   bool fencedSince(int64_t lane, uint32_t writeEpoch, uint32_t seenEpoch) const;
 
-  /// asyncRead, asyncWrite: through the proxy of the copy engine and wgmma. copyWrite: cp.async, which is generic and lands later. add:
-  /// atomic, so that it does not race with others of its kind.
+  /// asyncRead, asyncWrite: through the async proxy (TMA and wgmma). copyWrite: cp.async, in the generic proxy and written later. add:
+  /// atomic, so that it does not race with other additions.
   enum class Access { read, write, add, copyWrite, asyncRead, asyncWrite };
-  /// Bounds, alignment to `alignment`, races; then remembers the access (asynchronous ones are remembered where they complete).
+  /// Checks bounds, alignment and races; then records the access (asynchronous ones are recorded when they complete).
   bool touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes, Access access, int64_t alignment);
-  /// A read from another block's shared memory: bounds, alignment, races.
+  /// Checks bounds, alignment and races of a read from another block's shared memory.
   bool touchRemote(const Step &step, int64_t lane, Block &from, uint64_t address, int64_t bytes);
-  /// What the engine writes to another block's shared memory: bounds, races.
+  /// Checks bounds and races of a TMA write to another block's shared memory.
   bool touchTarget(const Step &step, int64_t lane, Block &target, const Chunk &chunk);
-  /// What this warp knows of a block's warps.
+  /// Returns this warp's clock for a block's warps.
   const Clock &knownOf(const Block &other) const;
-  /// Whether a byte of the kernel's memory is there.
+  /// True if a byte of the kernel's memory exists.
   bool isThere(uint64_t pointer) const;
-  /// Where a pointer into global memory points to: bounds, alignment. Nothing after an error.
+  /// Resolves a pointer into global memory, with checks of bounds and alignment. Returns nothing after an error.
   std::optional<uint64_t> global(const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, int64_t alignment);
-  /// An access to global memory. `value`: what a store writes, null for others.
+  /// An access to global memory. `value`: the stored data, null for other accesses.
   struct GlobalAccess {
     uint64_t pointer = 0;
     int64_t bytes = 0;
@@ -312,13 +312,13 @@ public:
     bool isForAll = false; // for all programs of the launch
     const void *value = nullptr;
   };
-  /// Remembers an access to global memory; false if it races with another cluster's or another warp's.
+  /// Records an access to global memory; false if it races with another cluster's or another warp's.
   bool noteGlobal(const Step &step, int64_t lane, const GlobalAccess &access);
-  /// False if it races with another cluster's.
+  /// Returns false if the access races with another cluster's.
   bool noteLaunch(const Step &step, int64_t lane, const GlobalAccess &access);
-  /// Whether what an agent of Cluster::touched had done by a time of its own comes before what follows here.
+  /// True if the event of an agent of Cluster::touched at `time` happens before what follows here.
   bool knows(uint32_t agent, uint32_t time) const;
-  /// What `clash` is about, in words.
+  /// Reports the race `clash`.
   bool failTouched(const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, const AccessHistory::Clash &clash);
 };
 
@@ -342,7 +342,7 @@ public:
 
   std::vector<uint8_t> shared;
   std::vector<ByteState> bytes;
-  std::vector<ReadState> reads; // byte * readers() + warp, or warps + warpgroup
+  std::vector<ReadState> reads; // byte * readers() + warp, or warps + warp group
   std::vector<std::unique_ptr<Warp>> warps;
   std::array<NamedBarrier, 16> barriers;
   std::map<uint64_t, std::vector<RemoteRead>> remoteReads; // by address: since the last write
@@ -357,12 +357,12 @@ public:
         std::array<int64_t, 3> grid)
       : program(program), args(args), options(options), cluster(cluster), rank(rank), grid(grid), random(options.seed) {}
 
-  /// Makes its warps, which wait for the scheduler.
+  /// Creates its warps, which wait for the scheduler.
   void start(std::array<int64_t, 3> id, ucontext_t &scheduler);
   bool isDone() const;
-  /// Where its shared memory begins, for its threads.
+  /// Returns the start of its shared memory, for its threads.
   uint64_t base() const { return (uint64_t(rank) << rankShift) + sharedBase; }
-  /// An address as the block's threads see it, without the block's number. An address of another block then lies outside shared memory.
+  /// Returns an address without the block's rank. An address of another block is then outside shared memory.
   uint64_t local(uint64_t address) const { return uint32_t(address - (base() - sharedBase)); }
   bool inShared(uint64_t address, int64_t size) const {
     return address >= sharedBase && size >= 0 && address + uint64_t(size) <= sharedBase + shared.size();
@@ -374,19 +374,19 @@ public:
   int64_t readers() const { return int64_t(warps.size() + (warps.size() + 3) / 4); }
   void noteWrite(uint64_t address, int64_t size, int64_t agent, uint32_t epoch, int64_t lane, uint32_t op);
   uint32_t newCopy(uint32_t op);
-  std::string place(uint32_t op) const;
+  std::string locationOf(uint32_t op) const;
   std::string nameOf(uint32_t op) const;
-  /// Lets the copy engine do one of its tasks; false if it has none or the task failed.
+  /// Executes one pending TMA instruction; false if there is none or it failed.
   bool runEngine();
   void checkDone();
 };
 
 std::string textOf(mlir::Location location);
-/// Number formats of matrix operands.
+/// Returns the number format of a matrix operand.
 const Format &numberFormat(ptx::Format format);
 double decodeNumber(ptx::Format format, uint64_t bits);
 uint64_t swizzled(uint64_t address, int64_t span);
-/// Two integers of so many bits, as redux, atomics and reducing stores combine them.
+/// Combines two integers of `bits` bits, like redux, atomics and reducing stores.
 uint64_t combine(ptx::Redux kind, int64_t bits, uint64_t old, uint64_t value);
 
 } // namespace tilewright::gpu::sim

@@ -1,6 +1,6 @@
-// Arithmetic of one lane, with PTX's meaning: integers wrap around, a shift by the width or more gives 0 (or the sign), a zero divisor
-// gives all ones, floats are rounded once to their format. A float of up to 32 bits is computed as a double, which is exact before
-// that rounding. The meaning of arith's operations is in ir/interpret/scalar_ops.def, for the interpreter and for the simulator.
+// Arithmetic of one lane, with PTX's semantics. Integers wrap around. A shift by the width or more gives 0 (or the sign). A zero divisor
+// gives all ones. Floats are rounded once to their format: a float of up to 32 bits is computed as a double, which is exact before that
+// rounding. ir/interpret/scalar_ops.def has the semantics of arith's operations, for the interpreter and the simulator.
 #include "gpu/machine/simulate_program.h"
 #include "ir/interpret/scalar_ops.h"
 
@@ -139,7 +139,7 @@ static bool integerToFloat(Warp &warp, const Step &step) {
   warp.forLanes([&](int64_t lane) {
     uint64_t bits = warp.get(step, 0)[size_t(lane)];
     int64_t number = signExtend(bits, step.from.bits);
-    if (step.to.kind == Format::f64) { // one rounding, by the machine
+    if (step.to.kind == Format::f64) { // one rounding, by the CPU
       result[size_t(lane)] = llvm::bit_cast<uint64_t>(isSigned ? double(number) : double(bits));
       return;
     }
@@ -159,7 +159,7 @@ static bool constant(Warp &warp, const Step &step) {
   else if (auto floating = dyn_cast<FloatAttr>(value))
     bits = floating.getValue().bitcastToAPInt().getZExtValue();
   else
-    return warp.fail(step, "only scalars are simulated");
+    return warp.fail(step, "the simulator supports only scalars");
   warp.forLanes([&](int64_t lane) { warp.result(step, 0)[size_t(lane)] = bits; });
   return true;
 }
@@ -174,7 +174,7 @@ static bool permute(Warp &warp, const Step &step) {
     uint64_t value = 0;
     for (int64_t i = 0; i < 4; ++i) {
       uint64_t nibble = selector >> (4 * i) & 15, byte = bytes >> (8 * (nibble & 7)) & 0xff;
-      if (nibble & 8) byte = byte & 0x80 ? 0xff : 0; // the sign, spread
+      if (nibble & 8) byte = byte & 0x80 ? 0xff : 0; // the replicated sign
       value |= byte << (8 * i);
     }
     warp.result(step, 0)[size_t(lane)] = value;
@@ -295,7 +295,7 @@ double decodeNumber(ptx::Format format, uint64_t bits) {
 static bool convertPair(Warp &warp, const Step &step) {
   ptx::Format kind = cast<ptx::ConvertPairOp>(step.op).getFormat();
   if (kind != ptx::Format::f16 && kind != ptx::Format::bf16 && kind != ptx::Format::e4m3 && kind != ptx::Format::e5m2)
-    return warp.fail(step, "there is no such conversion");
+    return warp.fail(step, "unsupported conversion");
   const Format &format = numberFormat(kind);
   warp.forLanes([&](int64_t lane) {
     uint64_t low = encodeFloat(format, decodeFloat(step.from, warp.get(step, 0)[size_t(lane)]));
@@ -309,11 +309,11 @@ static bool convert(Warp &warp, const Step &step) {
   ptx::Format from = op.getFrom(), to = op.getTo();
   bool toTf32 = from == ptx::Format::f32 && to == ptx::Format::tf32;
   bool fromEight = (from == ptx::Format::e4m3 || from == ptx::Format::e5m2) && to == ptx::Format::f16;
-  if (!toTf32 && !fromEight) return warp.fail(step, "this conversion is not built in the simulator");
+  if (!toTf32 && !fromEight) return warp.fail(step, "the simulator does not support this conversion");
   warp.forLanes([&](int64_t lane) {
     uint64_t bits = warp.get(step, 0)[size_t(lane)];
     Lanes &result = warp.result(step, 0);
-    if (toTf32) { // ties away from zero: half of the last kept place is added to the magnitude
+    if (toTf32) { // ties away from zero: add half of the last mantissa bit to the magnitude
       bool finite = (bits & 0x7f800000) != 0x7f800000;
       result[size_t(lane)] = finite ? (bits + 0x1000) & 0xffffe000 : bits;
       return;

@@ -10,8 +10,8 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 namespace {
-/// What stands for the numbers of two pairs and for their indices in one case. The region only compares them, so that two examples which
-/// compare alike give the same answer.
+/// Stands for the values and the indices of two pairs in one case. The region only compares them, so examples that compare alike give the
+/// same answer.
 struct Example {
   std::array<double, 2> numbers; ///< 0, 1 or NaN
   std::array<int64_t, 2> indices;
@@ -19,23 +19,23 @@ struct Example {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// What comparisons of integers in a region say about their signs.
+/// Records the signedness of the integer comparisons in a region.
 struct Signs {
   bool isSigned = false, isUnsigned = false;
 };
 
-/// A value of the region: a truth value, or one of its arguments: number and index of the first pair, then of the second.
+/// A value inside the region: a truth value, or one of its arguments (value and index of the first pair, then of the second).
 struct Known {
   bool isTruth = false;
   int64_t value = 0;
 };
 
-/// The region, run on an example.
+/// Evaluates the region on an example.
 class Run {
 public:
   Run(Block &block, const Example &example) : block(block), example(example) {}
 
-  /// 1 or 2: the pair that the region returns. Nothing if it does more than compare and choose.
+  /// Returns the pair that the region returns: 1 or 2. Nothing if it does more than compare and choose.
   std::optional<int64_t> picked() {
     for (BlockArgument argument : block.getArguments())
       known[argument] = {false, argument.getArgNumber()};
@@ -79,7 +79,7 @@ private:
     };
     return Known{true, arith::applyCmpPredicate(predicate, number(left->value), number(right->value))};
   }
-  /// Of two truth values.
+  /// Combines two truth values.
   std::optional<Known> combined(Operation &op) const {
     std::optional<Known> left = of(op.getOperand(0)), right = of(op.getOperand(1));
     if (!left || !right || !left->isTruth || !right->isTruth) return std::nullopt;
@@ -102,13 +102,13 @@ private:
   llvm::DenseMap<Value, Known> known;
 };
 
-/// What a region returns for two pairs, whichever comes first.
+/// The pair that a region returns, in either order of the pairs.
 enum class Answer { first, second, either };
 
-/// Runs a region on examples, each in both orders.
-class Judge {
+/// Evaluates a region on examples, each in both orders.
+class PairTester {
 public:
-  explicit Judge(Block &block) : block(block) {}
+  explicit PairTester(Block &block) : block(block) {}
 
   std::optional<Answer> ask(const Example &example) {
     std::optional<int64_t> one = run(example);
@@ -138,27 +138,27 @@ std::optional<ArgReduction> argReduction(tt::ReduceOp op) {
   Type type = block.getArgument(0).getType();
   bool isFloat = type.isF32() || type.isF16();
   if (!isFloat && !(type.isInteger(8) || type.isInteger(16) || type.isInteger(32))) return std::nullopt;
-  Judge judge(block);
+  PairTester tester(block);
   ArgReduction found;
-  // The larger or the smaller number, whatever the indices; of equal numbers one index, whatever the numbers are.
-  std::optional<Answer> larger = judge.ask({{1, 0}, {0, 1}}), ofEqual = judge.ask({{0, 0}, {0, 1}});
-  if (!larger || !ofEqual || *larger == Answer::either || judge.ask({{1, 0}, {1, 0}}) != larger || judge.ask({{1, 0}, {0, 0}}) != larger)
+  // The larger or the smaller value wins, for any indices; for equal values one index wins, for any value.
+  std::optional<Answer> larger = tester.ask({{1, 0}, {0, 1}}), ofEqual = tester.ask({{0, 0}, {0, 1}});
+  if (!larger || !ofEqual || *larger == Answer::either || tester.ask({{1, 0}, {1, 0}}) != larger || tester.ask({{1, 0}, {0, 0}}) != larger)
     return std::nullopt;
   found.largest = *larger == Answer::first;
   found.firstIndex = *ofEqual != Answer::second;
   found.isSymmetric = *ofEqual != Answer::either;
   if (isFloat) {
-    std::optional<Answer> ofNans = judge.ask({{nan, nan}, {0, 1}});
+    std::optional<Answer> ofNans = tester.ask({{nan, nan}, {0, 1}});
     if (!ofNans || (*ofNans != *ofEqual && *ofNans != Answer::either)) return std::nullopt;
     found.isSymmetric &= *ofNans != Answer::either;
-    std::optional<Answer> ofNan = judge.ask({{nan, 0}, {0, 1}});
-    if (!ofNan || judge.ask({{nan, 0}, {1, 0}}) != ofNan || judge.ask({{nan, 0}, {0, 0}}) != ofNan) return std::nullopt;
+    std::optional<Answer> ofNan = tester.ask({{nan, 0}, {0, 1}});
+    if (!ofNan || tester.ask({{nan, 0}, {1, 0}}) != ofNan || tester.ask({{nan, 0}, {0, 0}}) != ofNan) return std::nullopt;
     found.isNanBest = *ofNan == Answer::first;
     found.isSymmetric &= *ofNan != Answer::either;
   }
-  if ((judge.numbers.isSigned && judge.numbers.isUnsigned) || (judge.indices.isSigned && judge.indices.isUnsigned)) return std::nullopt;
-  found.unsignedValue = judge.numbers.isUnsigned;
-  found.unsignedIndex = judge.indices.isUnsigned;
+  if ((tester.numbers.isSigned && tester.numbers.isUnsigned) || (tester.indices.isSigned && tester.indices.isUnsigned)) return std::nullopt;
+  found.unsignedValue = tester.numbers.isUnsigned;
+  found.unsignedIndex = tester.indices.isUnsigned;
   return found;
 }
 

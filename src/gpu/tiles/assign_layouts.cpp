@@ -1,10 +1,10 @@
-// tt says what a program does to a tile, but not which thread holds which element. LayoutPlan decides; here its decisions are
-// written into the types, and conversions are put where an operation wants or leaves another layout than its tile's class has:
+// Writes the decisions of LayoutPlan into the types: which thread holds which element of a tile. It inserts a conversion if an operation
+// needs or produces a layout other than that of the tile's class:
 //   before: %row = tt.reduce %x axis 1 : tensor<64x64xf32> -> tensor<64xf32>
 //   after:  %row = tt.reduce %x axis 1 : tensor<64x64xf32, #a> -> tensor<64xf32, #a without dim 1>
 //           %r = ttg.convert_layout %row : -> tensor<64xf32, #b>       only if the class of %r is in #b
-// Cheap tiles (addresses, masks) are computed once in each layout that is wanted, where they were computed before. Loads and
-// stores get `ttg.vector`: how many neighbours are one access. Why it came so stands beside it (`ttg.dot_choice`, `ttg.access`,
+// Rematerializable values (addresses, masks) are computed once in each layout that a user needs, at the position of the original. Loads and
+// stores get `ttg.vector`: the number of contiguous elements in one access. Attributes record the reasons (`ttg.dot_choice`, `ttg.access`,
 // `ttg.choices`).
 #include "gpu/passes.h"
 #include "gpu/tiles/layout_plan.h"
@@ -36,10 +36,10 @@ public:
       assign(op);
     function->setAttr(ttg::choicesName, plan.choices());
     ttg::eraseDead(function);
-    // Whatever is left must have a layout, or a later pass would meet a tile that it cannot place.
+    // Every remaining tile must have a layout: later passes need one.
     WalkResult walk = function.getBody().walk([](Operation *op) -> WalkResult {
       for (Value result : op->getResults())
-        if (isTile(result) && !ttg::hasLayout(result.getType())) return bug(op, "it got no layout");
+        if (isTile(result) && !ttg::hasLayout(result.getType())) return bug(op, "it has no layout");
       return WalkResult::advance();
     });
     return failure(walk.wasInterrupted());
@@ -48,10 +48,10 @@ public:
 private:
   //===----------------------------------------------------------------------------------------------------------- operands
 
-  /// The layout that the tile has or, if it is cheap, may as well have.
+  /// Returns the tile's layout. For a rematerializable value without one, returns any suitable layout.
   Layout layoutOf(Value tile) { return ttg::hasLayout(tile.getType()) ? ttg::layoutOf(tile.getType()) : plan.layoutOf(tile); }
 
-  /// The tile in the layout `want`: recomputed, or converted where it is made.
+  /// Returns the tile in the layout `want`: recomputed, or converted after its definition.
   Value inLayout(Value value, const Layout &want) {
     RankedTensorType type = ttg::withLayout(cast<RankedTensorType>(value.getType()), want);
     while (value.getType() != type) {
@@ -67,8 +67,8 @@ private:
     return copy;
   }
 
-  /// Whether pointers or integers are made of smaller tiles by a few operations, as where rows are stored at indices from memory. Those
-  /// are converted then: a tile of pointers takes 8 bytes an element on its way through shared memory.
+  /// True if pointers or integers are computed from smaller tiles by a few operations, as for rows stored at indices from memory. Those
+  /// smaller tiles are converted then: a tile of pointers takes 8 bytes an element in shared memory.
   bool isMadeOfRows(Value tile) {
     Type element = getElementTypeOrSelf(tile.getType());
     return (isa<tt::PointerType>(element) || element.isInteger()) &&
@@ -78,7 +78,7 @@ private:
   bool isRematerialized(Value tile, int64_t elements, int64_t depth) {
     Operation *op = tile.getDefiningOp();
     if (!op || depth == 0 || op->getNumResults() != 1 || !isPure(op)) return false;
-    if (isa<tt::SplatOp, tt::MakeRangeOp, arith::ConstantOp>(op)) return true; // part of a cheap tile, computed again with it
+    if (isa<tt::SplatOp, tt::MakeRangeOp, arith::ConstantOp>(op)) return true; // rematerialized with its user
     if (isa<tt::ElementwiseInlineAsmOp>(op) || !(isElementwiseOnTiles(op) || isa<tt::BroadcastOp, tt::ExpandDimsOp>(op))) return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) {
       if (!isTile(operand) || plan.isRematerializable(operand)) return true;
@@ -123,7 +123,7 @@ private:
     for (Value result : op->getResults())
       setType(result);
   }
-  /// The operation leaves its result in `natural`; its class may have another layout.
+  /// Sets the result's layout to `natural`, and converts it if its class has another layout.
   void setResult(Value result, const Layout &natural) {
     if (!isTile(result)) return;
     auto tile = cast<RankedTensorType>(result.getType());
@@ -138,8 +138,8 @@ private:
 
   //===--------------------------------------------------------------------------------------------------------- operations
 
-  /// A thread compares once for neighbors whose result is one, in blocks that fill a multiprocessor's threads: where each has 128 registers
-  /// in any case. With fewer threads ptxas may take more of them for such code, and fewer blocks run side by side.
+  /// Marks comparisons of adjacent elements with equal results, so a thread compares once. Only for CTAs that fill an SM's threads, which
+  /// are limited to 128 registers anyway. With fewer threads ptxas may use more registers for such code, which lowers occupancy.
   void noteRepeats(Operation *op) {
     constexpr int64_t manyWarps = 16;
     auto compare = dyn_cast<arith::CmpIOp>(op);
@@ -149,25 +149,26 @@ private:
   }
 
   void assignAccess(Operation *op, const MemoryAccess &access) {
-    // With a descriptor, only the tile itself has the access's shape; row numbers keep their own layout.
+    // With a descriptor, only the tile itself has the access's shape; row indices keep their own layout.
     for (OpOperand &operand : op->getOpOperands())
       if (isTile(operand.get()))
         want(operand, ttg::shapeOf(operand.get().getType()) == access.layout.shape ? access.layout : layoutOf(operand.get()));
     for (Value result : op->getResults())
       setResult(result, access.layout);
     constexpr int64_t wordBytes = 4;
-    int64_t vector = vectorIn(access.guards, access.layout);
-    if (access.covering && vector * access.guards.bytes < wordBytes) vector = 1;
+    int64_t vector = vectorIn(access.properties, access.layout);
+    if (access.unaligned && vector * access.properties.bytes < wordBytes) vector = 1;
     if (vector > 1) op->setAttr(ttg::vectorName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), vector));
-    if (access.covering && vector > 1) op->setAttr(ttg::unalignedName, UnitAttr::get(op->getContext()));
-    if (!access.guards.repeats.empty()) op->setAttr(ttg::blockRepeatsName, DenseI64ArrayAttr::get(op->getContext(), access.guards.repeats));
+    if (access.unaligned && vector > 1) op->setAttr(ttg::unalignedName, UnitAttr::get(op->getContext()));
+    if (!access.properties.repeats.empty())
+      op->setAttr(ttg::blockRepeatsName, DenseI64ArrayAttr::get(op->getContext(), access.properties.repeats));
     if (!access.pointer) return;
     bool narrowed = access.narrowedByMask && access.layout.registersPerThread() > vector;
-    op->setAttr(ttg::accessName, ttg::AccessAttr::get(op->getContext(), accessSectors(access.guards, access.layout), narrowed));
+    op->setAttr(ttg::accessName, ttg::AccessAttr::get(op->getContext(), accessSectors(access.properties, access.layout), narrowed));
   }
 
   void assignDot(tt::DotOp op) {
-    const DotChoice &choice = plan.product(op);
+    const DotChoice &choice = plan.dotChoice(op);
     op->setAttr(ttg::dotChoiceName, choice.attribute(op.getContext()));
     want(op.getAMutable(), choice.a ? *choice.a : layoutOf(op.getA()));
     want(op.getBMutable(), choice.b ? *choice.b : layoutOf(op.getB()));
@@ -175,7 +176,7 @@ private:
     setResult(op.getResult(), choice.result);
   }
 
-  /// A piece of assembly takes neighbours wherever a thread has registers for them, and a result may depend on all of them.
+  /// Inline assembly gets contiguous elements if a thread has registers for them, and a result may depend on all of them.
   void assignAssembly(tt::ElementwiseInlineAsmOp op) {
     Layout natural = plan.layoutOf(op->getResult(0)), packed = withContiguous(natural, op.getPackedElement(), warps);
     want(op, packed);
@@ -183,7 +184,7 @@ private:
       setResult(result, packed);
   }
 
-  /// An operation that combines along a dimension, in a layout that permits it.
+  /// Handles an operation that combines elements along a dimension, in a layout that permits it.
   void assignCombination(Operation *op) {
     Layout source = layoutOf(op->getOperand(0));
     int64_t axis = isa<tt::ReduceOp>(op) ? cast<tt::ReduceOp>(op).getAxis() : cast<tt::ScanOp>(op).getAxis();
@@ -203,7 +204,7 @@ private:
     setResult(op.getOutRHS(), source.splitHalves()->layout);
   }
 
-  /// What the body of a loop or a branch passes on must have the layout of the value that receives it.
+  /// Values that the body of a loop or a branch yields must have the layout of the value that receives them.
   void assignControlFlow(Operation *op) {
     llvm::TypeSwitch<Operation *>(op)
         .Case<scf::ForOp, scf::WhileOp>([&](auto loop) {

@@ -1,5 +1,5 @@
-// Facts only get weaker while the function is walked repeatedly, from "not reached" on, until nothing changes:
-// a loop-carried scalar is first what it starts with, then what it starts with or what a step has made of it.
+// A fixpoint iteration from "not reached" to weaker results, until nothing changes. A loop-carried scalar first has its initial value, then
+// the initial value or the result of one iteration, and so on.
 //   %d = scf.for iter_args(%d = 0) { yield %d + 128 }      0: divisible by 2^30, then 0 or 128: by 128, then 0 or 256 ...: by 128
 #include "gpu/tiles/axis_info.h"
 
@@ -16,10 +16,10 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-constexpr int64_t most = int64_t(1) << 30; // "any power of two": products of two stay in range
+constexpr int64_t maxPower = int64_t(1) << 30; // the maximum power of two: the product of two stays in range
 
 static int64_t powerIn(int64_t value) {
-  return std::min(most, int64_t(1) << std::min(62, llvm::countr_zero(uint64_t(value))));
+  return std::min(maxPower, int64_t(1) << std::min(62, llvm::countr_zero(uint64_t(value))));
 }
 
 static bool isTracked(Type type) {
@@ -51,7 +51,7 @@ static AxisInfo unknown(Type type) {
   return info;
 }
 
-/// The same scalar everywhere.
+/// Returns the info of a value with all elements equal.
 static AxisInfo uniform(Type type, int64_t divisibility, std::optional<int64_t> constant) {
   AxisInfo info = unknown(type);
   Extents shape = shapeOf(type);
@@ -94,13 +94,13 @@ AxisInfo AxisAnalysis::of(Value value) const {
   return info ? *info : unknown(value.getType());
 }
 
-void AxisAnalysis::meet(Value value, const AxisInfo &info) {
-  auto [place, isNew] = infos.try_emplace(value, info);
-  if (isNew) {
+void AxisAnalysis::join(Value value, const AxisInfo &info) {
+  auto [it, inserted] = infos.try_emplace(value, info);
+  if (inserted) {
     changed = true;
     return;
   }
-  AxisInfo &old = place->second, both = old;
+  AxisInfo &old = it->second, both = old;
   for (size_t dim = 0; dim < old.rank(); ++dim) {
     int64_t contiguity = std::min(old.contiguity[dim], info.contiguity[dim]);
     both.contiguity[dim] = contiguity;
@@ -113,33 +113,33 @@ void AxisAnalysis::meet(Value value, const AxisInfo &info) {
   changed = true;
 }
 
-void AxisAnalysis::meet(Value value, Value source) {
+void AxisAnalysis::join(Value value, Value source) {
   if (!isTracked(value.getType())) return;
-  if (const AxisInfo *info = find(source)) meet(value, AxisInfo(*info));
+  if (const AxisInfo *info = find(source)) join(value, AxisInfo(*info));
 }
 
 void AxisAnalysis::visit(scf::ForOp loop) {
   const AxisInfo *from = find(loop.getLowerBound()), *step = find(loop.getStep());
   if (from && step)
-    meet(loop.getInductionVar(),
+    join(loop.getInductionVar(),
          uniform(loop.getInductionVar().getType(), std::min(from->divisibility[0], step->divisibility[0]), std::nullopt));
   for (auto [init, argument, yielded, result] :
        llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getYieldedValues(), loop.getResults())) {
     for (Value source : {Value(init), Value(yielded)}) {
-      meet(argument, source);
-      meet(result, source);
+      join(argument, source);
+      join(result, source);
     }
   }
 }
 
 void AxisAnalysis::visit(scf::WhileOp loop) {
   for (auto [argument, init, yielded] : llvm::zip(loop.getBeforeArguments(), loop.getInits(), loop.getYieldOp()->getOperands())) {
-    meet(argument, init);
-    meet(argument, yielded);
+    join(argument, init);
+    join(argument, yielded);
   }
   for (auto [argument, result, passed] : llvm::zip(loop.getAfterArguments(), loop.getResults(), loop.getConditionOp().getArgs())) {
-    meet(argument, passed);
-    meet(result, passed);
+    join(argument, passed);
+    join(result, passed);
   }
 }
 
@@ -147,10 +147,10 @@ void AxisAnalysis::visit(scf::IfOp branch) {
   for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()})
     if (!region->empty() && branch.getNumResults())
       for (auto [result, yielded] : llvm::zip(branch.getResults(), region->front().getTerminator()->getOperands()))
-        meet(result, yielded);
+        join(result, yielded);
 }
 
-/// What the kernel's author promises about an operation's result.
+/// Adds the author's hints about an operation's result.
 static void addPromises(AxisInfo &info, Operation *op, Type type) {
   Extents shape = shapeOf(type);
   auto promise = [&](StringRef name, SmallVector<int64_t, 2> &numbers) {
@@ -171,24 +171,24 @@ void AxisAnalysis::visit(Operation *op) {
   if (auto loop = dyn_cast<scf::ForOp>(op)) return visit(loop);
   if (auto loop = dyn_cast<scf::WhileOp>(op)) return visit(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op)) return visit(branch);
-  // The regions of other operations work on scalars about which nothing is known.
+  // Regions of other operations work on scalars without any known properties.
   for (Region &region : op->getRegions())
     for (Block &block : region)
       for (Value argument : block.getArguments())
-        if (isTracked(argument.getType())) meet(argument, unknown(argument.getType()));
+        if (isTracked(argument.getType())) join(argument, unknown(argument.getType()));
   for (Value result : op->getResults()) {
     if (!isTracked(result.getType())) continue;
     std::optional<AxisInfo> info = op->getNumResults() == 1 ? compute(op) : unknown(result.getType());
     if (!info) continue;
     if (trustsPromises) addPromises(*info, op, result.getType());
-    meet(result, *info);
+    join(result, *info);
   }
 }
 
 //===----------------------------------------------------------------------------------------------------------- transfer
 
 namespace {
-/// The facts about an operation's result, from those about its operands; `dim` by `dim`, since dimensions are independent.
+/// Computes the info of an operation's result from that of its operands. Dimensions are independent.
 struct Transfer {
   Operation *op;
   Type type; // of its result
@@ -197,7 +197,7 @@ struct Transfer {
 
   Extents shape() const { return shapeOf(type); }
 
-  /// Equal elements give equal elements.
+  /// Equal operand elements give equal result elements.
   AxisInfo elementwise() const {
     AxisInfo info = unknown(type);
     Extents extents = shape();
@@ -209,7 +209,7 @@ struct Transfer {
     return info;
   }
 
-  /// The same as for elementwise operations, and what divides all of both operands is given by `combine`.
+  /// As above; `combine` gives the divisibility of all elements from that of both operands.
   template <typename Combine> AxisInfo elementwise(Combine combine) const {
     AxisInfo info = elementwise();
     for (size_t dim = 0; dim < info.rank(); ++dim)
@@ -217,7 +217,7 @@ struct Transfer {
     return info;
   }
 
-  /// Truncation towards zero cuts groups below zero differently. Nothing is assumed where there are no groups.
+  /// True if division rounds down. Truncation towards zero cuts groups below zero differently. Without groups no assumption is made.
   bool floors() const {
     bool grouped = false;
     for (size_t dim = 0; dim < shape().size(); ++dim)
@@ -225,8 +225,8 @@ struct Transfer {
     return grouped && indices.assumeNonNegativeElements(op->getOperand(0));
   }
 
-  /// A known power of two, as an operand.
-  AxisInfo powerOfTwo(int64_t number) const { return uniform(type, std::min(most, number), number); }
+  /// Returns the info of a known power of two, as an operand.
+  AxisInfo powerOfTwo(int64_t number) const { return uniform(type, std::min(maxPower, number), number); }
 
   AxisInfo sum(const AxisInfo &a, const AxisInfo &b, bool minus) const {
     AxisInfo info = unknown(type);
@@ -235,10 +235,10 @@ struct Transfer {
       int64_t rising = std::min(a.contiguity[dim], b.constancy[dim]);
       if (!minus) rising = std::max(rising, std::min(a.constancy[dim], b.contiguity[dim]));
       info.contiguity[dim] = rising;
-      info.divisibility[dim] = std::min(a.divisibilityAt(dim, rising), std::min(most, b.divisibilityAt(dim, rising) * scale));
+      info.divisibility[dim] = std::min(a.divisibilityAt(dim, rising), std::min(maxPower, b.divisibilityAt(dim, rising) * scale));
       info.constancy[dim] = std::min(a.constancy[dim], b.constancy[dim]);
     }
-    if (a.constant && b.constant && !isa<tt::PointerType>(getElementTypeOrSelf(type))) { // it wraps around, as 64 bits do
+    if (a.constant && b.constant && !isa<tt::PointerType>(getElementTypeOrSelf(type))) { // wraps around at 64 bits
       auto x = static_cast<uint64_t>(*a.constant), y = static_cast<uint64_t>(*b.constant);
       info.constant = static_cast<int64_t>(minus ? x - y : x + y);
     }
@@ -250,13 +250,13 @@ struct Transfer {
     if (b.constant == 1) return a;
     AxisInfo info = unknown(type);
     for (size_t dim = 0; dim < info.rank(); ++dim) {
-      info.divisibility[dim] = std::min(most, a.divisibilityAt(dim, 1) * b.divisibilityAt(dim, 1));
+      info.divisibility[dim] = std::min(maxPower, a.divisibilityAt(dim, 1) * b.divisibilityAt(dim, 1));
       info.constancy[dim] = std::min(a.constancy[dim], b.constancy[dim]);
     }
     return info;
   }
 
-  /// Groups of this size start at a multiple of their size, and `by` is one multiple of the size within a group.
+  /// Returns the size of groups that start at a multiple of their size, with `by` constant and a multiple of that size within each group.
   static int64_t groupWithin(const AxisInfo &a, const AxisInfo &by, size_t dim) {
     return std::min({a.contiguity[dim], a.divisibility[dim], by.constancy[dim], by.divisibilityAt(dim, 1)});
   }
@@ -284,10 +284,10 @@ struct Transfer {
     return info;
   }
 
-  /// `index < bound`: where groups of n start at multiples of n, and n divides the bound, a whole group is inside or outside.
+  /// `index < bound`: if groups of n start at multiples of n, and n divides the bound, each group is completely inside or outside.
   AxisInfo comparison(arith::CmpIPredicate predicate, const AxisInfo &a, const AxisInfo &b) const {
     using P = arith::CmpIPredicate;
-    bool left = llvm::is_contained({P::slt, P::ult, P::sge, P::uge}, predicate); // the left side may move
+    bool left = llvm::is_contained({P::slt, P::ult, P::sge, P::uge}, predicate); // the left operand may vary
     bool right = llvm::is_contained({P::sgt, P::ugt, P::sle, P::ule}, predicate);
     AxisInfo info = unknown(type);
     for (size_t dim = 0; dim < info.rank(); ++dim) {
@@ -353,7 +353,7 @@ static AxisInfo ofTrans(const Transfer &t) {
   return info;
 }
 
-/// Rows stay rows as far as both shapes have them.
+/// Rows stay contiguous as far as both shapes contain them.
 static AxisInfo ofReshape(const Transfer &t) {
   const AxisInfo &source = t.in[0];
   AxisInfo info = unknown(t.type);
@@ -371,11 +371,11 @@ static AxisInfo ofSum(const Transfer &t) {
   return t.sum(t.in[0], t.in[1], isa<arith::SubIOp>(t.op));
 }
 
-static AxisInfo ofProduct(const Transfer &t) {
+static AxisInfo ofMultiplication(const Transfer &t) {
   return t.dot(t.in[0], t.in[1]);
 }
 
-/// A shift is a product or a quotient.
+/// A shift is a multiplication or a division by a power of two.
 static AxisInfo ofShift(const Transfer &t) {
   std::optional<int64_t> by = t.in[1].constant;
   if (!by || *by < 0 || *by > 30) return t.elementwise();
@@ -399,7 +399,7 @@ static AxisInfo ofAnd(const Transfer &t) {
   return t.elementwise([](int64_t a, int64_t b) { return std::max(a, b); });
 }
 
-/// Or, the smaller one, the larger one: what divides both divides the result.
+/// `or`, min, max: a divisor of both operands divides the result.
 static AxisInfo ofEither(const Transfer &t) {
   return t.elementwise([](int64_t a, int64_t b) { return std::min(a, b); });
 }
@@ -429,7 +429,7 @@ static AxisInfo ofIntegerCast(const Transfer &t) {
   bool narrows = isa<arith::TruncIOp>(t.op);
   if (narrows || (isa<arith::ExtUIOp>(t.op) && info.constant && *info.constant < 0)) info.constant.reset();
   if (!narrows || element.getIntOrFloatBitWidth() >= 32) return info;
-  // Half of the narrow type's numbers rise before they wrap around.
+  // Half of the narrow type's values are consecutive before they wrap around.
   for (size_t dim = 0; dim < info.rank(); ++dim) {
     int64_t rising = std::min(info.contiguity[dim], int64_t(1) << (element.getIntOrFloatBitWidth() - 1));
     info.divisibility[dim] = info.divisibilityAt(dim, rising);
@@ -457,7 +457,7 @@ template <typename... Ops> static void addRule(DenseMap<TypeID, Rule> &table, Ru
   (table.insert({TypeID::get<Ops>(), rule}), ...);
 }
 
-/// Null for operations that have no rule of their own.
+/// Returns null for operations without a rule.
 static Rule ruleOf(Operation *op) {
   static const DenseMap<TypeID, Rule> table = [] {
     DenseMap<TypeID, Rule> rules;
@@ -469,7 +469,7 @@ static Rule ruleOf(Operation *op) {
     addRule<tt::TransOp>(rules, ofTrans);
     addRule<tt::ReshapeOp>(rules, ofReshape);
     addRule<arith::AddIOp, arith::SubIOp, tt::AddPtrOp>(rules, ofSum);
-    addRule<arith::MulIOp>(rules, ofProduct);
+    addRule<arith::MulIOp>(rules, ofMultiplication);
     addRule<arith::ShLIOp, arith::ShRUIOp, arith::ShRSIOp>(rules, ofShift);
     addRule<arith::DivSIOp, arith::DivUIOp>(rules, ofQuotient);
     addRule<arith::RemSIOp, arith::RemUIOp>(rules, ofRemainder);
@@ -490,14 +490,14 @@ std::optional<AxisInfo> AxisAnalysis::compute(Operation *op) {
   for (Value operand : op->getOperands()) {
     const AxisInfo *info = find(operand);
     if (!info && isTracked(operand.getType())) return std::nullopt; // not reached yet
-    // The same float everywhere is a constancy, too: a select or a load may ask.
+    // A uniform float has constancy, too: a select or a load may need it.
     bool same = isa_and_present<tt::SplatOp, arith::ConstantOp>(operand.getDefiningOp());
     in.push_back(info ? *info : same ? uniform(operand.getType(), 1, std::nullopt) : unknown(operand.getType()));
   }
   Transfer transfer{op, op->getResult(0).getType(), in, indices};
   if (Rule rule = ruleOf(op)) {
     AxisInfo info = rule(transfer);
-    // A constant that leaves the range of its type wraps around, before anything widens it.
+    // A constant outside its type's range wraps around before any extension.
     if (auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(transfer.type)); type && info.constant && type.getWidth() < 64)
       info.constant = llvm::SignExtend64(static_cast<uint64_t>(*info.constant), type.getWidth());
     return info;

@@ -1,8 +1,8 @@
-// num_warps is what an author has tuned for some compiler and some machine. The accumulators of a loop may not fit into the registers of so
-// few threads: each product would go to memory and back. A program of twice as many threads computes the same, with half of them in each:
+// Raises num_warps if the accumulators of a loop do not fit into the registers of its threads, where each dot would spill. With twice as
+// many threads, each holds half of them:
 //   4 warps, dk and dv of 128x128 f32 carried, scores of 128x32: 128 + 128 + 2 * 32 registers of 255       8 warps: half of that
-// Only products count: what is computed element by element is needed for a moment. Nothing is changed where they fit, or where twice as
-// many threads would have no more registers together.
+// Only dots count: values of elementwise operations have short live ranges. Nothing changes if the accumulators fit, or if an SM does not
+// have registers for twice as many threads.
 #include "gpu/passes.h"
 #include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/registers.h"
@@ -25,7 +25,7 @@ int64_t bitsOf(Value tile) {
   return elements * (type.getElementType().isIntOrFloat() ? type.getElementTypeBitWidth() : 64);
 }
 
-/// The last place in the block where the product's result is held: through what is made of it element by element, up to another product.
+/// Returns the last use of the dot's result in the block, including elementwise results computed from it.
 Operation *lastUse(tt::DotOp dot) {
   Block *block = dot->getBlock();
   Operation *last = dot;
@@ -33,30 +33,31 @@ Operation *lastUse(tt::DotOp dot) {
   llvm::SmallPtrSet<Operation *, 16> seen;
   while (!reached.empty()) {
     for (Operation *user : reached.pop_back_val()->getUsers()) {
-      Operation *here = block->findAncestorOpInBlock(*user);
-      if (!here || !seen.insert(here).second) continue;
-      if (last->isBeforeInBlock(here)) last = here;
-      if (isElementwiseOnTiles(here) || isa<tt::FpToFpOp>(here)) reached.push_back(here);
+      Operation *op = block->findAncestorOpInBlock(*user);
+      if (!op || !seen.insert(op).second) continue;
+      if (last->isBeforeInBlock(op)) last = op;
+      if (isElementwiseOnTiles(op) || isa<tt::FpToFpOp>(op)) reached.push_back(op);
     }
   }
   return last;
 }
 
-/// Bits of the accumulators that are held at one time in an iteration: what it carries, and the results that live at its fullest product.
+/// Returns the accumulator bits that are live at one time in an iteration: the loop-carried tiles, and the maximum over the dots in the
+/// body.
 int64_t accumulatorBitsOf(scf::ForOp loop) {
-  int64_t carried = 0, most = 0;
+  int64_t carried = 0, maxLive = 0;
   for (BlockArgument argument : loop.getRegionIterArgs())
     if (isTile(argument)) carried += bitsOf(loop.getTiedLoopYieldedValue(argument)->get());
-  SmallVector<std::pair<tt::DotOp, Operation *>> held; // products whose sums are not carried, and their last uses
+  SmallVector<std::pair<tt::DotOp, Operation *>> held; // dots whose accumulators are not carried, and their last uses
   for (auto dot : loop.getBody()->getOps<tt::DotOp>())
     if (!isa<BlockArgument>(dot.getC())) held.push_back({dot, lastUse(dot)});
-  for (auto [here, unused] : held) {
+  for (auto [op, unused] : held) {
     int64_t live = 0;
     for (auto [other, last] : held)
-      if (!here->isBeforeInBlock(other) && here->isBeforeInBlock(last)) live += bitsOf(other.getResult());
-    most = std::max(most, live);
+      if (!op->isBeforeInBlock(other) && op->isBeforeInBlock(last)) live += bitsOf(other.getResult());
+    maxLive = std::max(maxLive, live);
   }
-  return held.empty() && loop.getBody()->getOps<tt::DotOp>().empty() ? 0 : carried + most;
+  return held.empty() && loop.getBody()->getOps<tt::DotOp>().empty() ? 0 : carried + maxLive;
 }
 
 } // namespace
@@ -73,7 +74,7 @@ LogicalResult chooseWarps(ModuleOp module) {
     auto fits = [&] { return bits / 32 <= (warps << laneBits) * (target.registersPerThread - otherRegisters); };
     while (!fits() && 2 * (warps << laneBits) * target.registersPerThread <= target.registersPerSM)
       warps *= 2;
-    // Assembly of the author's may count on the threads that he has asked for.
+    // Inline assembly may depend on the requested number of threads.
     bool isFixed = config.getMaxRegisters() != 0;
     function.walk([&](tt::ElementwiseInlineAsmOp) { isFixed = true; });
     if (warps == config.getWarps() || isFixed) return success();

@@ -1,4 +1,4 @@
-// How a tile of a program of several blocks is shared by them: see split_ctas.cpp.
+// How a tile is split across the CTAs of a cluster: replicated, or sharded along one dimension. See split_ctas.cpp.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -9,39 +9,39 @@
 
 namespace tilewright::gpu {
 
-/// The dimension that a tile is split along; none: the tile is whole.
+/// The dimension that a tile is sharded along; none: the tile is replicated.
 struct CtaSplit {
   std::optional<int64_t> dim;
   bool isReplicated() const { return !dim.has_value(); }
   bool isShardedAlong(int64_t other) const { return dim == other; }
   bool operator==(const CtaSplit &) const = default;
 };
-inline const CtaSplit whole;
+inline const CtaSplit replicated;
 
-inline CtaSplit along(int64_t dim) {
+inline CtaSplit shardedAlong(int64_t dim) {
   return {dim};
 }
-/// The same dimension in a tile that has one less, `gone`; it must not be that one.
+/// Returns the same split of a tile without the dimension `gone`, which must not be the split one.
 inline CtaSplit withoutDim(CtaSplit form, int64_t gone) {
-  return form.dim && *form.dim > gone ? along(*form.dim - 1) : form;
+  return form.dim && *form.dim > gone ? shardedAlong(*form.dim - 1) : form;
 }
-/// The same dimension in a tile that has one more, `added`.
+/// Returns the same split of a tile with an additional dimension `added`.
 inline CtaSplit withDim(CtaSplit form, int64_t added) {
-  return form.dim && *form.dim >= added ? along(*form.dim + 1) : form;
+  return form.dim && *form.dim >= added ? shardedAlong(*form.dim + 1) : form;
 }
 
-/// How the dimension `form` of the result of a change of shape lies in its source: where as many elements stand before both.
+/// Returns the split of a reshape's source for the split `form` of its result: the dimension with as many elements before it.
 inline CtaSplit sourceOfReshape(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to, CtaSplit form, int64_t blocks) {
-  if (form.isReplicated()) return whole;
+  if (form.isReplicated()) return replicated;
   int64_t before = 1;
   for (int64_t extent : to.take_front(size_t(*form.dim)))
     before *= extent;
   int64_t passed = 1;
   for (auto [dim, extent] : llvm::enumerate(from)) {
-    if (passed == before && extent > 1) return extent >= blocks ? along(int64_t(dim)) : whole;
+    if (passed == before && extent > 1) return extent >= blocks ? shardedAlong(int64_t(dim)) : replicated;
     passed *= extent;
   }
-  return whole;
+  return replicated;
 }
 
 } // namespace tilewright::gpu

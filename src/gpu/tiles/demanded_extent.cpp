@@ -1,4 +1,4 @@
-// See valid_extent.h.
+// See demanded_extent.h.
 #include "gpu/tiles/demanded_extent.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -7,27 +7,27 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-//===------------------------------------------------------------------------------------------------------------- products
+//===----------------------------------------------------------------------------------------------------------------- dots
 
 Dims validExtent(tt::DotOp dot) {
-  if (auto real = dot->getAttrOfType<DenseI64ArrayAttr>(tt::validExtentName)) return real.asArrayRef().vec();
+  if (auto valid = dot->getAttrOfType<DenseI64ArrayAttr>(tt::validExtentName)) return valid.asArrayRef().vec();
   return ttg::shapeOf(dot.getType());
 }
 
 void splitValidExtent(tt::DotOp dot, int64_t dim, int64_t blocks, std::optional<int64_t> own) {
   if (!dot->hasAttr(tt::validExtentName)) return;
-  Dims real = validExtent(dot);
-  int64_t &extent = real[static_cast<size_t>(dim)], each = ttg::shapeOf(dot.getType())[static_cast<size_t>(dim)];
+  Dims valid = validExtent(dot);
+  int64_t &extent = valid[static_cast<size_t>(dim)], each = ttg::shapeOf(dot.getType())[static_cast<size_t>(dim)];
   bool isEven = extent == blocks * each;
   extent = own.value_or(each);
   if (isEven || own)
-    dot->setAttr(tt::validExtentName, DenseI64ArrayAttr::get(dot.getContext(), real));
+    dot->setAttr(tt::validExtentName, DenseI64ArrayAttr::get(dot.getContext(), valid));
   else
     dot->removeAttr(tt::validExtentName);
 }
 
 Dims demandedExtent(Value tile) {
-  Dims shape = ttg::shapeOf(tile.getType()), most(shape.size(), 0);
+  Dims shape = ttg::shapeOf(tile.getType()), demanded(shape.size(), 0);
   if (tile.use_empty()) return shape;
   for (OpOperand &use : tile.getUses()) {
     Dims extent = shape;
@@ -38,45 +38,45 @@ Dims demandedExtent(Value tile) {
     } else if (auto transposed = dyn_cast<tt::TransOp>(user)) {
       for (auto [there, dim] : llvm::zip(demandedExtent(transposed.getResult()), transposed.getOrder()))
         extent[static_cast<size_t>(dim)] = there;
-    } else if (auto cast = dyn_cast<tt::BitcastOp>(user)) { // bytes that are numbers of eight bits
+    } else if (auto cast = dyn_cast<tt::BitcastOp>(user)) { // bytes reinterpreted as 8-bit floats
       extent = demandedExtent(cast.getResult());
     }
-    for (auto [all, one] : llvm::zip(most, extent))
+    for (auto [all, one] : llvm::zip(demanded, extent))
       all = std::max(all, one);
   }
-  return most;
+  return demanded;
 }
 
 Dims mmaExtent(tt::DotOp dot) {
-  constexpr int64_t rows = 64, columns = 8, columnsOfBytes = 16; // of wgmma: how it is cut
-  Dims real = validExtent(dot), shape = ttg::shapeOf(dot.getType());
+  constexpr int64_t rows = 64, columns = 8, columnsOfBytes = 16; // granularity of wgmma
+  Dims valid = validExtent(dot), shape = ttg::shapeOf(dot.getType());
   int64_t steps[2] = {rows, getElementTypeOrSelf(dot.getA().getType()).isInteger() ? columnsOfBytes : columns};
-  // A warpgroup may have fewer rows than the others, but no other instruction.
+  // A warp group may have fewer rows than the other ones, but must execute the same instruction.
   Layout layout = ttg::layoutOf(dot.getType());
   for (uint32_t basis : layout.basesOf(Axis::warp))
     if (coordinatesOf(shape, basis)[1] != 0) steps[1] = shape[1];
   Dims extent;
   for (size_t dim : {0, 1})
-    extent.push_back(std::min(shape[dim], (real[dim] + steps[dim] - 1) / steps[dim] * steps[dim]));
+    extent.push_back(std::min(shape[dim], (valid[dim] + steps[dim] - 1) / steps[dim] * steps[dim]));
   return extent;
 }
 
-ArrayRef<int64_t> mmaExtent(ttg::WgmmaOp product) {
-  auto extent = product->getAttrOfType<DenseI64ArrayAttr>(ttg::mmaExtentName);
+ArrayRef<int64_t> mmaExtent(ttg::WgmmaOp wgmma) {
+  auto extent = wgmma->getAttrOfType<DenseI64ArrayAttr>(ttg::mmaExtentName);
   return extent ? extent.asArrayRef() : ArrayRef<int64_t>();
 }
 
 bool isInMmaExtent(const Layout &layout, ArrayRef<int64_t> extent, int64_t reg) {
   if (extent.empty()) return true;
-  Dims first = coordinatesOf(layout.shape, layout.apply(reg, 0, 0, 0)); // other threads' are further on
+  Dims first = coordinatesOf(layout.shape, layout.apply(reg, 0, 0, 0)); // other threads hold later rows and columns
   return first[0] < extent[0] && first[1] < extent[1];
 }
 
-int64_t mmaRegisters(ttg::WgmmaOp product) {
-  Layout layout = ttg::layoutOf(product.getType());
+int64_t mmaRegisters(ttg::WgmmaOp wgmma) {
+  Layout layout = ttg::layoutOf(wgmma.getType());
   int64_t count = 0;
   for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg)
-    count += isInMmaExtent(layout, mmaExtent(product), reg);
+    count += isInMmaExtent(layout, mmaExtent(wgmma), reg);
   return count;
 }
 
@@ -116,7 +116,7 @@ int64_t copiedBytes(ttg::AllocOp alloc) {
 }
 
 int64_t tileBytes(ttg::AllocOp alloc) {
-  constexpr int64_t alignment = 1024; // as of ttg::BufferType
+  constexpr int64_t alignment = 1024; // of ttg::BufferType
   if (copiedExtent(alloc).empty()) return alloc.getType().tileBytes();
   TmaBox box = *copiedBox(alloc);
   int64_t bytes = (box.copies - 1) * box.bytes + bytesOfBox(alloc, box);

@@ -1,42 +1,42 @@
-// Of a product that pad-tiles has made larger, nobody looks at the rows and columns that it has added:
+// pad-tiles pads the operands and the result of a dot to powers of two. Nothing reads the padded rows and columns of the result:
 //   %d = tt.dot %a, %b, %c {tt.valid_extent = [128, 152]} : tensor<128x64xf16> * tensor<64x256xf16> -> tensor<128x256xf32>
-// So wgmma multiplies by 152 columns in place of 256, B is copied as far as its instruction reads, the space behind that in shared memory
-// is free, and no thread has registers for the sums of what is not multiplied. What lies beyond in a tile may be anything there.
+// Padding costs nothing: wgmma uses N=152, and TMA copies only as much of B as the instruction reads. The rest of B's buffer is free, and
+// no accumulator registers exist for padding. The padding of a tile may hold any value.
 #pragma once
 
 #include "gpu/tiles/ttg.h"
 
 namespace tilewright::gpu {
 
-/// How many rows and columns of a product's result are real: all, unless pad-tiles has added some.
+/// Returns how many rows and columns of a dot's result are valid: all, unless pad-tiles has added some.
 Dims validExtent(tt::DotOp dot);
-/// A product has become that of one of several blocks, which share its dimension `dim`: real is what is real in each of them, where they
-/// share what pad-tiles has not made larger or each has `own` of what is real, and else all of it.
+/// Updates the valid extent of a dot that becomes one CTA's slice, split along `dim` into `blocks`. If pad-tiles has not padded `dim`, the
+/// valid extent is divided. If each CTA has `own` valid elements, that is the new extent. Otherwise all elements count as valid.
 void splitValidExtent(tt::DotOp dot, int64_t dim, int64_t blocks, std::optional<int64_t> own);
-/// How much of a tile is looked at, by dimension: all of it, unless products alone read it.
+/// Returns the demanded elements of a tile by dimension: all of it, unless only dots read it.
 Dims demandedExtent(mlir::Value tile);
-/// How many rows and columns the instructions of warpgroups multiply, so that the real ones are among them. The result has a layout.
+/// Returns the rows and columns that wgmma instructions compute so that they cover the valid ones. The result must have a layout.
 Dims mmaExtent(tt::DotOp dot);
 
-/// What `ttg::copiedExtentName` says; none: all.
+/// Returns the value of `ttg::copiedExtentName`; empty: all.
 llvm::ArrayRef<int64_t> copiedExtent(mlir::Operation *op);
-/// `buffer`, which is filled with as much as `other`.
+/// Returns `buffer` with the same copied extent as `other`.
 ttg::AllocOp copyingAsMuch(ttg::AllocOp buffer, ttg::AllocOp other);
-/// How the copy engine fills a buffer; bytes of a tile that it brings, and from one tile to the next.
+/// Returns how TMA fills a buffer.
 std::optional<TmaBox> copiedBox(ttg::AllocOp alloc);
 int64_t copiedBytes(ttg::AllocOp alloc);
 int64_t tileBytes(ttg::AllocOp alloc);
 
-/// What `ttg::mmaExtentName` says; none: all.
-llvm::ArrayRef<int64_t> mmaExtent(ttg::WgmmaOp product);
-/// Whether a product by warpgroups that multiplies so many rows and columns adds to this register of some thread.
+/// Returns the value of `ttg::mmaExtentName`; empty: all.
+llvm::ArrayRef<int64_t> mmaExtent(ttg::WgmmaOp wgmma);
+/// True if a wgmma of this extent accumulates into this register of some thread.
 bool isInMmaExtent(const Layout &layout, llvm::ArrayRef<int64_t> extent, int64_t reg);
-/// How many registers of a thread the product adds to.
-int64_t mmaRegisters(ttg::WgmmaOp product);
+/// Returns how many registers of a thread the wgmma accumulates into.
+int64_t mmaRegisters(ttg::WgmmaOp wgmma);
 
-/// How many rows and columns of tiles products add to, where that is not all.
+/// Maps accumulators to the rows and columns that MMAs compute, if these are not all.
 using Sums = llvm::DenseMap<mlir::Value, llvm::SmallVector<int64_t>>;
-/// Of the results of such products in the function, under their names in other iterations, and behind branches and waits.
+/// Returns the entries for all such MMAs of the function and for aliases of their results: loop-carried values, branch results and waits.
 Sums partialSums(mlir::Operation *function);
 
 } // namespace tilewright::gpu

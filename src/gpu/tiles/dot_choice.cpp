@@ -1,5 +1,7 @@
-// 128x64xf16 * 64x256xf16 with 8 warps where there is wgmma: wgmma m64n256k16, two warpgroups of 64 rows, both operands in shared memory.
-// 16x16xf16 * 16x16xf16: mma.sync m16n8k16. 32x32xf32 with full precision: multiply and add.
+// Chooses the instruction of a dot. Examples:
+//   128x64xf16 * 64x256xf16, 8 warps, a target with wgmma: wgmma m64n256k16, two warp groups of 64 rows, both operands in shared memory
+//   16x16xf16 * 16x16xf16: mma.sync m16n8k16
+//   32x32xf32 * 32x32xf32 with full precision: multiply-add instructions
 #include "gpu/tiles/dot_choice.h"
 
 #include "support/target.h"
@@ -14,8 +16,8 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// Whether `tile` is made element by element, at the product's place, from another product's result: attention's
-/// weights, whether a branch masks them or not. Such an operand is in registers already, in an accumulator's layout.
+/// True if `tile` is computed element by element from another dot's result in the same block, such as the weights of attention, with or
+/// without a mask. Such an operand is already in registers, in an accumulator's layout.
 static bool comesFromDot(Value tile, Block *block) {
   constexpr size_t longest = 64;
   llvm::SetVector<Operation *> seen;
@@ -42,7 +44,7 @@ static bool comesFromDot(Value tile, Block *block) {
   return false;
 }
 
-/// Bits of an element of the operands; 0: no tensor core takes these types.
+/// Returns the element bits of the operands; 0: no tensor core supports these types.
 static int64_t operandBits(tt::DotOp op, const GpuTarget &target) {
   Type a = getElementTypeOrSelf(op.getA().getType()), b = getElementTypeOrSelf(op.getB().getType());
   Type d = getElementTypeOrSelf(op.getType());
@@ -56,26 +58,25 @@ static int64_t operandBits(tt::DotOp op, const GpuTarget &target) {
   return 0;
 }
 
-/// Why no tensor core takes these types; "" where one does.
+/// Returns why no tensor core supports these types; "" if one does.
 static std::string notFormats(tt::DotOp op, const GpuTarget &target) {
   Type a = getElementTypeOrSelf(op.getA().getType()), b = getElementTypeOrSelf(op.getB().getType());
   Type d = getElementTypeOrSelf(op.getType());
   if (operandBits(op, target)) return "";
-  if (a.isF32() && b == a && d == a && target.tf32Mma)
-    return "operands of f32 are multiplied in full precision unless input_precision is 'tf32'";
+  if (a.isF32() && b == a && d == a && target.tf32Mma) return "f32 operands need full precision unless input_precision is 'tf32'";
   std::string text;
-  llvm::raw_string_ostream(text) << "the tensor cores of " << target.name << " have no product of " << a << " and " << b << " in " << d;
+  llvm::raw_string_ostream(text) << "the tensor cores of " << target.name << " cannot multiply " << a << " by " << b << " into " << d;
   return text;
 }
 
-static std::string few(const char *what, int64_t have, int64_t least) {
-  return std::string(what) + " is " + std::to_string(have) + ", less than " + std::to_string(least);
+static std::string few(const char *what, int64_t have, int64_t minimum) {
+  return std::string(what) + " is " + std::to_string(have) + ", less than " + std::to_string(minimum);
 }
 
-/// Why not, or an empty text.
+/// Returns why wgmma is impossible, or an empty text.
 static std::string notWgmma(const Dims &a, const Dims &d, int64_t bits, int64_t warps) {
-  if (d.size() != 2) return "wgmma has no batches";
-  if (warps % 4 != 0) return "wgmma takes groups of 4 warps, and num_warps is " + std::to_string(warps);
+  if (d.size() != 2) return "wgmma does not support batches";
+  if (warps % 4 != 0) return "wgmma needs groups of 4 warps, but num_warps is " + std::to_string(warps);
   if (d[0] < 64) return few("M", d[0], 64);
   if (a[1] * bits < 256) return few("K", a[1], 256 / bits);
   int64_t columns = Layout::wgmmaColumns(d, warps);
@@ -89,8 +90,8 @@ static std::string notMma(const Dims &a, const Dims &d, int64_t bits) {
   return a.back() * bits < 256 ? few("K", a.back(), 256 / bits) : "";
 }
 
-/// Lanes 0 and 1 with the same columns. 16 bytes a lane come to half a warp at once where neighbors in pairs read the same, and only to a
-/// quarter elsewhere: columns are the same for lanes 0 and 1 then, 2 and 3, and rows for lanes 0 and 2, 1 and 3.
+/// Gives lanes 0 and 1 the same columns. With 16 bytes a lane, half a warp loads at once if adjacent pairs of lanes read the same address;
+/// otherwise only a quarter does. So columns are the same for lanes 0 and 1, and for 2 and 3; rows for lanes 0 and 2, and for 1 and 3.
 ///   lanes along n n n m m, of which a half needs 8 times 16 bytes of B: four quarters; along m n n n m: two halves
 static Layout adjacentWarpsShareColumns(const Layout &layout) {
   std::array<std::vector<uint32_t>, 4> bases;
@@ -102,7 +103,7 @@ static Layout adjacentWarpsShareColumns(const Layout &layout) {
   return Layout::fromBases(layout.shape, std::move(bases));
 }
 
-/// Four columns and, where there are enough elements, four rows to a thread: operands are read once for several products.
+/// Returns a layout with four columns and, if there are enough elements, four rows for each thread, so that operands are reused.
 static Layout fmaResult(const Dims &shape, int64_t warps) {
   size_t rank = shape.size(), m = rank - 2, n = rank - 1;
   Dims each(rank, 1), lanes(rank, 1), grid(rank, 1);
@@ -111,20 +112,20 @@ static Layout fmaResult(const Dims &shape, int64_t warps) {
   each[m] = std::min<int64_t>({4, elements / each[n], shape[m]});
   lanes[n] = std::min<int64_t>(8, std::max<int64_t>(1, shape[n] / each[n]));
   lanes[m] = 32 / lanes[n];
-  // A thread reads a row of A and a column of B for each of its rows and columns: the fewest of both.
-  int64_t most = std::min(warps, std::max<int64_t>(1, shape[m] / (each[m] * lanes[m]))), least = INT64_MAX;
-  for (int64_t rows = 1; rows <= most; rows *= 2) {
+  // A thread reads a row of A and a column of B for each of its rows and columns: minimize the sum of both.
+  int64_t maxRows = std::min(warps, std::max<int64_t>(1, shape[m] / (each[m] * lanes[m]))), minRead = INT64_MAX;
+  for (int64_t rows = 1; rows <= maxRows; rows *= 2) {
     int64_t columns = warps / rows, read = llvm::divideCeil(shape[m], lanes[m] * rows) + llvm::divideCeil(shape[n], lanes[n] * columns);
-    if (read > least) continue;
-    least = read;
+    if (read > minRead) continue;
+    minRead = read;
     grid[m] = rows;
     grid[n] = columns;
   }
   return adjacentWarpsShareColumns(Layout::blocked(shape, each, lanes, grid, rowMajorOrder(static_cast<int64_t>(rank))));
 }
 
-/// The grid of warps over the result of mma.sync, rows and columns: rows first where the tile is tall; all of them where a product follows
-/// on this one's rows.
+/// Returns the grid of warps over the result of mma.sync. Rows come first if the tile is tall. All warps split the rows if another dot uses
+/// this one's rows.
 static std::pair<int64_t, int64_t> warpGrid(int64_t rows, int64_t columns, int64_t warps, bool chained) {
   int64_t warpsM = 1, warpsN = 1;
   while (warpsM * warpsN < warps) {
@@ -137,7 +138,7 @@ static std::pair<int64_t, int64_t> warpGrid(int64_t rows, int64_t columns, int64
   return {warpsM, warpsN};
 }
 
-/// The instruction, and why it is no better one.
+/// Returns the instruction, and why a better one is impossible.
 static std::pair<ttg::MmaKind, std::string> kindOf(tt::DotOp op, ttg::ConfigAttr config, const GpuTarget &target) {
   Dims a = ttg::shapeOf(op.getA().getType()), d = ttg::shapeOf(op.getType());
   int64_t bits = operandBits(op, target);
@@ -170,7 +171,7 @@ DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config, bool secondAlongColumn
     choice.result = Layout::mmaAccumulator(d, warpsM, warpsN);
     choice.a = Layout::mmaOperand(a, 0, warpsM, warpsN, kWidth);
     choice.b = Layout::mmaOperand(b, 1, warpsM, warpsN, kWidth);
-    // ldmatrix turns 16 bits alone: of wider elements a thread loads columns of several instructions at once.
+    // ldmatrix transposes only 16-bit elements. For wider ones a thread loads adjacent columns of several instructions at once.
     std::vector<int64_t> columns = Layout::adjacentColumns(d.back(), warpsN);
     if (secondAlongColumns && bits == 32 && d.size() == 2 && !columns.empty()) {
       choice.result = choice.result.withColumnBits(columns);

@@ -1,22 +1,23 @@
-// The copy engine moves a tile by one instruction, if a tensor map says how the tensor lies in memory. A kernel says it by arithmetic:
+// Converts loads and stores of tiles to TMA. One TMA instruction copies a tile if a tensor map describes the tensor in memory. The kernel
+// describes it by arithmetic:
 //   before: %p = a + (m0 + i) * stride_am + (k0 + j)         %mask = m0 + i < M  and  k0 + j < K
 //           %x = tt.load %p, %mask, 0
 //   after:  %x = ttg.descriptor_load %map[k0, m0]            map: base a, dims {K, M}, strides {stride_am}, a new argument
-// The bounds of a mask become the map's extents, since the engine fills with zeros what lies outside. map_plan.h finds the map.
-// A condition of the whole tile has no bound to become: where it is false the tile starts before the tensor, where there is nothing.
+// The bounds of a mask become the map's extents, because TMA fills elements out of bounds with zeros. map_plan.h finds the map. A condition
+// for the whole tile has no extent: if it is false, the coordinates move the tile before the tensor, where TMA reads nothing.
 //
-// Reads and writes of the copy engine come in no order with those of threads to the same memory. So a tensor that a kernel both reads and
-// writes, or writes by two stores that may meet, has no map; and that the tensors of two arguments lie apart is a fact that the launch
-// checks. What stores a tile once more, in a branch behind all stores before, is stored by threads, which wait for these.
+// TMA accesses are not ordered with accesses of threads to the same memory. So a tensor gets no map if the kernel both reads and writes it,
+// or writes it by two stores that may overlap. A launch guard checks that the tensors of two arguments are disjoint. A store that
+// overwrites a tile, in a branch after all previous stores, stays a store by threads, which waits for the TMA stores.
 //
-// The engine adds to memory as well. An atomic addition of a tile that came from a product, whose result nobody uses and which orders
-// nothing else (relaxed), is
+// TMA can also add to memory. An atomic addition becomes
 //   ttg.descriptor_store %x to %map[k0, m0] {adds}
-// Additions to one tensor come in no order with one another, whoever makes them; nothing else may access that tensor.
+// if its tile is computed from a dot, its result is unused and its ordering is relaxed. TMA additions to one tensor have no order, so the
+// kernel must not access that tensor in any other way.
 //
-// A launch makes each map, and a block fetches it before its first copy. Copies that run ahead of a loop are worth that; a kernel that
-// copies each tile once is not, so it keeps its loads and stores (H200, products of one step in 1 to 8192 blocks: 5 to 7 us a call instead
-// of 5 to 8, and mostly the same time on the card; in 8192 blocks fp32 products of 128x128x64 and 64x64x64 are 6 to 7 % slower).
+// A launch creates each map, and a CTA prefetches it before its first copy. That pays off if copies are prefetched in a loop. A kernel that
+// copies each tile once keeps its loads and stores (H200, dots without a K loop in 1 to 8192 CTAs: no gain in device time, at most 7 %
+// loss).
 #include "gpu/passes.h"
 #include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/dot_choice.h"
@@ -41,7 +42,7 @@ namespace {
 
 using address::baseArgument, address::Conjunct, address::Indices, address::nameOf, address::Polynomial, address::Term;
 
-constexpr int64_t farBefore = -(1 << 24); // further from 0 than any tile is long
+constexpr int64_t farBefore = -(1 << 24); // farther from 0 than the extent of any tile
 
 //===------------------------------------------------------------------------------------------------------------- function
 
@@ -50,7 +51,7 @@ bool isElementwise(Operation *op) {
   return op->getNumRegions() == 0 && (dialect == "arith" || dialect == "math" || isa<tt::FpToFpOp, tt::ClampFOp>(op));
 }
 
-/// Whether the tile is made of a product's result.
+/// True if the tile is computed from a dot's result.
 bool comesFromDot(Value tile) {
   llvm::SetVector<Value> seen;
   seen.insert(tile);
@@ -76,8 +77,8 @@ bool comesFromDot(Value tile) {
   return false;
 }
 
-/// Whether threads compute a product's operand from the tile, element by element, and from no other product: then it comes to shared memory
-/// ahead, in small numbers, and takes no registers until it is widened.
+/// True if threads compute a dot's operand from the tile, element by element, and from no other dot. Then the tile can be prefetched to
+/// shared memory in its narrow type, and takes no registers until it is dequantized.
 bool isDequantizedForDot(Value tile) {
   llvm::SetVector<Value> made;
   made.insert(tile);
@@ -96,7 +97,7 @@ int64_t bytesOf(Type tile) {
   return type.getNumElements() * std::max<int64_t>(8, type.getElementTypeBitWidth()) / 8;
 }
 
-/// Whether shared memory holds two of each tile that an iteration loads so, and two of each operand of its products.
+/// True if shared memory holds two stages of each tile to dequantize, and two of each operand of the iteration's dots.
 bool fitsDequantized(scf::ForOp loop, const GpuTarget &target) {
   int64_t bytes = 0;
   for (Operation &op : loop.getBody()->getOperations()) {
@@ -107,7 +108,7 @@ bool fitsDequantized(scf::ForOp loop, const GpuTarget &target) {
   return bytes <= target.sharedBytes;
 }
 
-/// Stops carrying scalars that only made addresses: nothing but their own next value still depends on them.
+/// Stops carrying scalars that only computed addresses: only their own next value still depends on them.
 void dropDeadCarried(scf::ForOp loop) {
   Operation *yield = loop.getBody()->getTerminator();
   for (auto [index, carried] : llvm::enumerate(loop.getRegionIterArgs())) {
@@ -129,40 +130,39 @@ void dropDeadCarried(scf::ForOp loop) {
   }
 }
 
-/// Who reads and writes each tensor.
+/// Counts the reads, writes and additions of one tensor.
 struct Accesses {
   int64_t reads = 0, writes = 0, adds = 0;
   SmallVector<tt::StoreOp> stores;
   bool changes() const { return writes || adds; }
 };
 
-/// Whether an atomic operation is an addition that says nothing about other accesses, and whose result nobody uses.
+/// Succeeds if an atomic operation is an addition that does not order other accesses, and its result is unused.
 Result<void> checkOnlyAdds(tt::AtomicRMWOp op) {
   bool adds = op.getAtomicRmwOp() == tt::RMWOp::ADD || op.getAtomicRmwOp() == tt::RMWOp::FADD;
-  if (!adds) return Failure{"the copy engine only adds"};
+  if (!adds) return Failure{"TMA only replaces atomic additions"};
   if (!op.use_empty()) return Failure{"its result is used"};
-  if (op.getSem() != tt::MemSemantic::RELAXED) return Failure{"it orders other accesses, which sem=\"relaxed\" would not"};
-  if (op.getScope() == tt::MemSyncScope::SYSTEM) return Failure{"it is atomic for the host as well"};
+  if (op.getSem() != tt::MemSemantic::RELAXED) return Failure{"it orders other accesses; sem=\"relaxed\" does not"};
+  if (op.getScope() == tt::MemSyncScope::SYSTEM) return Failure{"it is atomic for the whole system"};
   return {};
 }
 
-/// Whether two tiles of one tensor, each a box of the same map, have no index in common: along some dimension one ends before the other
-/// begins.
+/// True if two tiles of one tensor, each a box of the same map, are disjoint: along some dimension one ends before the other begins.
 bool mapsAreDisjoint(Indices &indices, const MapPlan &x, Value xTile, const MapPlan &y, Value yTile) {
   if (x.dims.size() != y.dims.size() || x.offset != y.offset) return false;
   auto extent = [](Value tile, int64_t dim) { return dim < 0 ? 1 : cast<RankedTensorType>(tile.getType()).getDimSize(unsigned(dim)); };
-  bool apart = false;
+  bool disjoint = false;
   for (auto [a, b] : llvm::zip(x.dims, y.dims)) {
     if (a.stride != b.stride || a.bound != b.bound || a.placeholder || b.placeholder || a.clamped || b.clamped) return false;
-    apart |= indices.isProven(a.start - b.start, extent(yTile, b.tileDim), INT64_MAX) ||
-             indices.isProven(b.start - a.start, extent(xTile, a.tileDim), INT64_MAX);
+    disjoint |= indices.isProven(a.start - b.start, extent(yTile, b.tileDim), INT64_MAX) ||
+                indices.isProven(b.start - a.start, extent(xTile, a.tileDim), INT64_MAX);
   }
-  return apart;
+  return disjoint;
 }
 
-class Former {
+class DescriptorFormer {
 public:
-  Former(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target)
+  DescriptorFormer(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target)
       : function(function), config(config), target(target), b(function.getContext()), failedGuards(ttg::failedGuardsOf(function)) {}
 
   void run() {
@@ -171,14 +171,14 @@ public:
       auto load = dyn_cast<tt::LoadOp>(op);
       auto store = dyn_cast<tt::StoreOp>(op);
       if (load) countAccess(load.getPtr(), 1, 0);
-      bool again = store && store->hasAttr(tt::overwritesName); // the pipeline waits for the stores before
+      bool again = store && store->hasAttr(tt::overwritesName); // pipeline-loops waits for the previous stores
       if (store && !again) countAccess(store.getPtr(), 0, 1).stores.push_back(store);
       auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
       bool adds = atomic && checkOnlyAdds(atomic);
       if (adds) ++countAccess(atomic.getPtr(), 0, 0).adds;
       if (!adds && isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) countAccess(op->getOperand(0), 1, 1);
       auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op);
-      mayTell |= assembly && !assembly.getPure();
+      maySignal |= assembly && !assembly.getPure();
       if (atomic && isCandidate(atomic.getVal().getType()) && comesFromDot(atomic.getVal())) candidates.push_back(op);
       if (load && isCandidate(load.getType()) && (feedsDot(load) || isDequantized(load))) candidates.push_back(op);
       if (store && !again && isCandidate(store.getValue().getType()) && comesFromDot(store.getValue())) candidates.push_back(op);
@@ -193,36 +193,35 @@ public:
     for (auto &[base, count] : accesses)
       if (count.stores.size() > 1 && int64_t(count.stores.size()) == count.writes && storesAreDisjoint(count)) count.writes = 1;
     for (Operation *op : candidates) {
-      Result<void> formed = form(op);
-      if (!formed) op->setAttr(ttg::noDescriptorName, b.getStringAttr(formed.error()));
+      Result<void> converted = convert(op);
+      if (!converted) op->setAttr(ttg::noDescriptorName, b.getStringAttr(converted.error()));
     }
     function.walk([&](tt::LoadOp load) {
-      if (goesWithTiles(load)) (void)formLoad(load);
+      if (goesWithTiles(load)) (void)convertLoad(load);
     });
     function.walk(dropDeadCarried);
   }
 
 private:
-  /// A row of numbers that each iteration loads beside a product's tiles (the sums of a softmax, scales): the copy engine brings it with
-  /// them, and no thread holds it in registers until it is used.
+  /// True for a row that each iteration loads next to a dot's tiles (softmax sums, scales). TMA copies it with them, and no thread holds it
+  /// in registers before its use.
   static bool goesWithTiles(tt::LoadOp load) {
-    constexpr int64_t longest = 256, unit = 16; // of a box, in elements; of the copy engine, in bytes
+    constexpr int64_t longest = 256, unit = 16; // of a box, in elements; of TMA, in bytes
     auto row = dyn_cast<RankedTensorType>(load.getType());
     if (!row || row.getRank() != 1 || row.getDimSize(0) > longest || !isa<scf::ForOp>(load->getParentOp())) return false;
     if (!row.getElementType().isIntOrFloat() || row.getDimSize(0) * row.getElementTypeBitWidth() / 8 % unit != 0) return false;
     return !load->getBlock()->getOps<ttg::DescriptorLoadOp>().empty();
   }
 
-  /// A load in a loop whose tile threads widen for a product.
+  /// True for a load in a loop whose tile threads dequantize for a dot.
   bool isDequantized(tt::LoadOp load) {
     auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
     return loop && isDequantizedForDot(load) && fitsDequantized(loop, target);
   }
 
-  /// Whether the tiles of an iteration's products are small, and threads read them. What threads have read is fenced before the copy engine
-  /// fills it again, in every iteration, and these fences wait for one another on a multiprocessor that runs many small programs: an H100
-  /// took 741 us for 2048x2048x2048 by tiles of 32x32x32, and 139 with cp.async, whose copies need no fence; 255 and 121 for 32x32x64, 91
-  /// and 86 for 32x64x64, 116 and 124 for 16x128x64.
+  /// True if the tiles of an iteration's dots are small, and threads read them. Before TMA refills a buffer that threads have read, each
+  /// iteration needs a fence, and these fences delay one another on an SM with many small CTAs. cp.async needs no fence. An H100 took 741
+  /// us with TMA and 139 us with cp.async for 2048x2048x2048 by tiles of 32x32x32. By tiles of 16x128x64 it took 116 and 124 us.
   bool copiesLittle(scf::ForOp loop) {
     constexpr int64_t smallBytes = 12 << 10;
     auto dots = loop.getBody()->getOps<tt::DotOp>();
@@ -247,7 +246,7 @@ private:
     return count;
   }
 
-  /// Whether at most one of two operations takes place, because they stand in two branches and nothing repeats these.
+  /// True if at most one of two operations runs: they are in two branches of an scf.if that no loop repeats.
   static bool areExclusive(Operation *x, Operation *y) {
     for (Operation *around = x->getParentOp(); around; around = around->getParentOp()) {
       if (!around->isAncestor(y)) continue;
@@ -259,7 +258,7 @@ private:
     return false;
   }
 
-  /// Whether no two stores of one tensor write to one place, in one run of the code around them: then they need no order.
+  /// True if no two stores of one tensor write to one address, in one execution of their block. Then they need no order.
   bool storesAreDisjoint(const Accesses &count) {
     Indices indices(function, failedGuards);
     std::vector<MapPlan> plans;
@@ -283,7 +282,7 @@ private:
     return true;
   }
 
-  /// Whether each element of a map's tensor has one index: no row begins before the one before it has ended, which launches are asked for.
+  /// True if each element of a map's tensor has one index: no row begins before the previous one ends. A launch guard checks that.
   static bool hasOneIndexEach(Indices &indices, const MapPlan &plan) {
     for (size_t i = 0; i + 1 < plan.dims.size(); ++i) {
       const MapDimension &dim = plan.dims[i];
@@ -293,71 +292,71 @@ private:
     return true;
   }
 
-  /// Copies by the copy engine come in no order with other accesses to their memory: there must be none, through no other argument either.
-  Result<void> checkOthers(BlockArgument base, bool writes) {
+  /// TMA copies are not ordered with other accesses to their memory, so no other argument may access it.
+  Result<void> checkOtherAccesses(BlockArgument base, bool writes) {
     for (auto [argument, count] : accesses)
       if (argument != base && (count.changes() || (writes && count.reads)) && !ttg::assumeNoAlias(base, argument))
         return Failure{nameOf(argument) + " may overlap " + nameOf(base)};
     return {};
   }
 
-  /// Barriers of copies are counted in what loops carry; the condition of a while loop carries nothing of its own.
-  static Result<void> checkPlace(Operation *op) {
+  /// Copies count mbarrier phases in loop-carried values; the condition of a while loop has none.
+  static Result<void> checkRegion(Operation *op) {
     for (Region *region = op->getParentRegion(); !isa<tt::FuncOp>(region->getParentOp());
          region = region->getParentOp()->getParentRegion()) {
       Operation *around = region->getParentOp();
       auto loop = dyn_cast<scf::WhileOp>(around);
       if (loop && region == &loop.getBefore()) return Failure{"it is in the condition of a while loop"};
-      if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp>(around)) return Failure{"it is inside of " + around->getName().getStringRef().str()};
+      if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp>(around)) return Failure{"it is inside " + around->getName().getStringRef().str()};
     }
     return {};
   }
 
-  /// The plan of a load or a store, proven. The kernel does not rely on its facts yet.
-  Result<MapPlan> planFor(Operation *op, Indices &indices, Value pointers, Value mask, ArrayRef<int64_t> looked) {
-    if (Result<void> fits = checkPlace(op); !fits) return Failure{fits.error()};
-    Result<MapPlan> plan = planTensorMap(indices, function, pointers, mask, looked);
+  /// Returns the verified plan of a load or a store. The kernel does not rely on its guards yet.
+  Result<MapPlan> planFor(Operation *op, Indices &indices, Value pointers, Value mask, ArrayRef<int64_t> demanded) {
+    if (Result<void> fits = checkRegion(op); !fits) return Failure{fits.error()};
+    Result<MapPlan> plan = planTensorMap(indices, function, pointers, mask, demanded);
     if (!plan) return plan;
     if (failedGuards.contains(everyGuard) || failedGuards.contains(mapGuardName(plan->base.getArgNumber())))
-      return Failure{"the launch could not make a map for " + nameOf(plan->base)};
-    if (!provesItself(indices, *plan, pointers, mask, looked))
-      return Failure{"the map that was found is not what it was made from: a bug of ours"};
+      return Failure{"the launch could not create a tensor map for " + nameOf(plan->base)};
+    if (!verifyTensorMap(indices, *plan, pointers, mask, demanded))
+      return Failure{"internal error: the tensor map does not match the access"};
     return plan;
   }
 
   Result<void> checkWorth() {
     if (copiesInLoop) return {};
-    return Failure{"no loop copies tiles that a map would bring"};
+    return Failure{"no loop loads tiles that TMA could prefetch"};
   }
 
   Result<void> checkElement(Type tile) {
     Type element = cast<RankedTensorType>(tile).getElementType();
     int64_t bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
     if (bits == 8 || bits == 16 || bits == 32 || bits == 64) return {};
-    return Failure{"its elements are no numbers of 1, 2, 4 or 8 bytes"};
+    return Failure{"its elements are not 1, 2, 4 or 8 bytes wide"};
   }
 
   static Result<void> checkAddition(Type tile) {
     Type element = getElementTypeOrSelf(tile);
     if (element.isF16() || element.isBF16() || element.isF32() || element.isInteger(32) || element.isInteger(64)) return {};
-    return Failure{"the copy engine does not add elements of this type"};
+    return Failure{"TMA cannot add elements of this type"};
   }
 
-  Result<void> formLoad(tt::LoadOp op) {
+  Result<void> convertLoad(tt::LoadOp op) {
     if (tt::isVolatileLoad(op)) return Failure{"it is volatile"};
     if (Result<void> fits = checkElement(op.getType()); !fits) return fits;
     Value other = op.getOther();
     if (auto splat = other ? other.getDefiningOp<tt::SplatOp>() : tt::SplatOp()) other = splat.getSrc();
     if (op.getMask() && other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_PosZeroFloat()))
-      return Failure{"elements outside of its mask are not 0"};
+      return Failure{"elements outside its mask are not 0"};
     Indices indices(function, failedGuards);
     Result<MapPlan> plan = planFor(op, indices, op.getPtr(), op.getMask(), demandedExtent(op));
     if (!plan) return Failure{plan.error()};
-    if (unknown.changes()) return Failure{"the kernel writes through pointers whose tensor is not known"};
+    if (unknown.changes()) return Failure{"the kernel writes through pointers whose tensor is unknown"};
     if (accesses[plan->base].changes()) return Failure{"the kernel writes to " + nameOf(plan->base)};
-    if (Result<void> apart = checkOthers(plan->base, /*writes=*/false); !apart) return apart;
+    if (Result<void> disjoint = checkOtherAccesses(plan->base, /*writes=*/false); !disjoint) return disjoint;
     if (isCandidate(op.getType()) && small.contains(op->getParentOp()))
-      return Failure{"the tiles of an iteration are small, and threads read them"};
+      return Failure{"the tiles of an iteration are small and are read by threads"};
     if (Result<void> worth = checkWorth(); !worth) return worth;
     ttg::relyOn(function, indices.guards());
     b.setInsertionPoint(op);
@@ -372,44 +371,44 @@ private:
     return {};
   }
 
-  /// What the copy engine of an H100 does with stores that leave their tensor, as measured: behind the end of a row it clips to 16 bytes,
-  /// not to elements; a box that starts before the tensor is an illegal instruction. Loads know neither.
+  /// Verifies that a TMA store stays inside its tensor. An H100 clips a store past the end of a row to 16 bytes instead of to elements. A
+  /// box that starts before the tensor is an illegal instruction. Loads have neither restriction.
   Result<void> checkStore(Indices &indices, const MapPlan &plan, Type tile) {
     int64_t bytes = cast<RankedTensorType>(tile).getElementTypeBitWidth() / 8;
     const MapDimension &inner = plan.dims.front();
     for (const Term &term : inner.bound.terms)
       if (indices.divisorOf(term) * bytes % mapAlignment != 0)
-        return Failure{"its rows may end within 16 bytes: " + indices.text(inner.bound) + " is not known to be a multiple of " +
+        return Failure{"its rows may end inside a 16-byte chunk: " + indices.text(inner.bound) + " is not known to be a multiple of " +
                        std::to_string(mapAlignment / bytes)};
-    if (!plan.wholly.conditions.empty() || !plan.wholly.conjuncts.empty()) return Failure{"it may not take place at all"};
+    if (!plan.tileMask.conditions.empty() || !plan.tileMask.conjuncts.empty()) return Failure{"its mask may be false for the whole tile"};
     for (const MapDimension &dim : plan.dims)
-      if (!indices.assumeNonNegative(dim.start)) return Failure{"it may start before its tensor"};
+      if (!indices.assumeNonNegative(dim.start)) return Failure{"its tile may start before the tensor"};
     return {};
   }
 
-  Result<void> form(Operation *op) {
+  Result<void> convert(Operation *op) {
     return llvm::TypeSwitch<Operation *, Result<void>>(op)
-        .Case([&](tt::LoadOp load) { return formLoad(load); })
-        .Case([&](tt::StoreOp store) { return formStore(op, store.getPtr(), store.getMask(), store.getValue(), /*adds=*/false); })
+        .Case([&](tt::LoadOp load) { return convertLoad(load); })
+        .Case([&](tt::StoreOp store) { return convertStore(op, store.getPtr(), store.getMask(), store.getValue(), /*adds=*/false); })
         .Case([&](tt::AtomicRMWOp add) {
           Result<void> only = checkOnlyAdds(add);
-          return only ? formStore(op, add.getPtr(), add.getMask(), add.getVal(), /*adds=*/true) : only;
+          return only ? convertStore(op, add.getPtr(), add.getMask(), add.getVal(), /*adds=*/true) : only;
         });
   }
 
-  /// Whether the copy engine may write to the tensor, or add to it.
+  /// Succeeds if TMA may write to the tensor, or add to it.
   Result<void> checkWrite(BlockArgument base, bool adds) {
     const Accesses count = accesses[base];
-    if (unknown.reads || unknown.changes()) return Failure{"the kernel has pointers whose tensor is not known"};
+    if (unknown.reads || unknown.changes()) return Failure{"the kernel has pointers whose tensor is unknown"};
     if (count.reads) return Failure{"the kernel also reads " + nameOf(base)};
     if (adds && count.writes) return Failure{"the kernel also stores to " + nameOf(base)};
     if (!adds && count.adds) return Failure{"the kernel also adds to " + nameOf(base)};
-    if (count.writes > 1) return Failure{"the kernel writes to " + nameOf(base) + " by several stores, which may meet"};
-    if (adds && mayTell) return Failure{"inline assembly may tell other programs of it, which does not wait for the copy engine"};
-    return checkOthers(base, /*writes=*/true);
+    if (count.writes > 1) return Failure{"the kernel writes to " + nameOf(base) + " by several stores, which may overlap"};
+    if (adds && maySignal) return Failure{"inline assembly may signal other programs before the TMA addition completes"};
+    return checkOtherAccesses(base, /*writes=*/true);
   }
 
-  Result<void> formStore(Operation *op, Value pointers, Value mask, Value tile, bool adds) {
+  Result<void> convertStore(Operation *op, Value pointers, Value mask, Value tile, bool adds) {
     if (Result<void> fits = adds ? checkAddition(tile.getType()) : checkElement(tile.getType()); !fits) return fits;
     Indices indices(function, failedGuards);
     Result<MapPlan> plan = planFor(op, indices, pointers, mask, ttg::shapeOf(tile.getType()));
@@ -426,7 +425,8 @@ private:
     return {};
   }
 
-  /// A clamped coordinate may be anything in the kernel. Below -2^30 there is nothing, nor is there beyond the largest extent of a map.
+  /// Creates a coordinate. A clamped one may have any value in the kernel: -2^30 and the largest extent of a map are both outside the
+  /// tensor.
   Value coordinate(Indices &indices, const MapDimension &dim, Location location) {
     if (!dim.clamped) return indices.make(b, location, dim.start, 32);
     auto constant = [&](int64_t number) { return arith::ConstantOp::create(b, location, b.getI64IntegerAttr(number)).getResult(); };
@@ -440,9 +440,9 @@ private:
     SmallVector<Value> result;
     for (const MapDimension &dim : plan.dims)
       result.push_back(coordinate(indices, dim, location));
-    SmallVector<Value> conditions(plan.wholly.conditions);
+    SmallVector<Value> conditions(plan.tileMask.conditions);
     auto constant = [&](TypedAttr number) { return arith::ConstantOp::create(b, location, number).getResult(); };
-    for (const Conjunct &conjunct : plan.wholly.conjuncts) // 64 bits, as a difference of two 32-bit numbers may need more than 32
+    for (const Conjunct &conjunct : plan.tileMask.conjuncts) // 64 bits, because a difference of two 32-bit values may need more than 32
       conditions.push_back(arith::CmpIOp::create(b, location, arith::CmpIPredicate::slt, indices.make(b, location, conjunct, 64),
                                                  constant(b.getI64IntegerAttr(0))));
     if (conditions.empty()) return result;
@@ -492,16 +492,16 @@ private:
   address::FailedGuards failedGuards;
   llvm::MapVector<BlockArgument, Accesses> accesses; // by the kernel's arguments
   Accesses unknown;
-  llvm::SmallPtrSet<Operation *, 4> small; // loops that copy so little that threads do it
+  llvm::SmallPtrSet<Operation *, 4> small; // loops that copy so little that threads do it faster
   bool copiesInLoop = false;
-  bool mayTell = false; ///< inline assembly may tell other programs what has been written
+  bool maySignal = false; ///< inline assembly may tell other programs that this tensor is written
 };
 
 } // namespace
 
 LogicalResult formDescriptors(ModuleOp module) {
   return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-    if (target.tma) Former(function, config, target).run();
+    if (target.tma) DescriptorFormer(function, config, target).run();
     return success();
   });
 }

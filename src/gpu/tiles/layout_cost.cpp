@@ -1,6 +1,6 @@
-// The costs that assign-layouts weighs. An access is counted by the instructions of a thread and the 32-byte sectors that a warp touches
-// with each; a conversion by the way it takes (registers, shuffles, shared memory); a reduction by its shuffles and whether warps must
-// meet.
+// The costs that assign-layouts compares. An access costs a thread's instructions and the 32-byte sectors that a warp touches with each. A
+// conversion costs what its path takes (registers, shuffles, shared memory). A reduction costs its shuffles, and a barrier if it crosses
+// warps.
 #include "gpu/tiles/layout_cost.h"
 
 #include "gpu/tiles/ttg_attributes.h"
@@ -17,35 +17,35 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-// Issue slots, roughly: a barrier waits for the slowest warp, and shared memory answers after 30 cycles.
+// In approximate issue slots: a barrier waits for the slowest warp, and shared memory has a latency of 30 cycles.
 constexpr int64_t exchangeCost = 60, shuffleCost = 2, instructionCost = 4, impossible = 1000;
 constexpr int64_t sectorBytes = 32;
 
 AccessProperties accessProperties(const AxisAnalysis &axes, Value pointer, Value mask) {
-  AccessProperties guards;
+  AccessProperties properties;
   AxisInfo info = axes.of(pointer);
-  guards.bytes = info.unit;
+  properties.bytes = info.unit;
   int64_t rank = static_cast<int64_t>(info.rank());
-  guards.constancy.assign(info.constancy.begin(), info.constancy.end());
+  properties.constancy.assign(info.constancy.begin(), info.constancy.end());
   SmallVector<int64_t> widths;
   for (int64_t dim = 0; dim < rank; ++dim)
     widths.push_back(axes.vectorWidth(pointer, mask, static_cast<size_t>(dim)));
-  guards.order = rowMajorOrder(rank);
-  auto rankOf = [&](int64_t dim) { // later dimensions first where nothing else tells them apart
+  properties.order = rowMajorOrder(rank);
+  auto rankOf = [&](int64_t dim) { // later dimensions first if all else is equal
     return std::tuple(info.contiguity[static_cast<size_t>(dim)], widths[static_cast<size_t>(dim)], dim);
   };
-  llvm::sort(guards.order, [&](int64_t a, int64_t b) { return rankOf(a) > rankOf(b); });
+  llvm::sort(properties.order, [&](int64_t a, int64_t b) { return rankOf(a) > rankOf(b); });
   if (rank) {
-    guards.contiguity = info.contiguity[static_cast<size_t>(guards.order[0])];
-    guards.vectorLimit = widths[static_cast<size_t>(guards.order[0])];
+    properties.contiguity = info.contiguity[static_cast<size_t>(properties.order[0])];
+    properties.vectorLimit = widths[static_cast<size_t>(properties.order[0])];
   }
-  return guards;
+  return properties;
 }
 
 //===------------------------------------------------------------------------------------------------------------ layouts
 
-/// `vector` elements a thread along order[0], lanes along `order`, then warps from its other end. A thread may have more elements along
-/// another dimension, too.
+/// Returns a layout with `vector` elements a thread along order[0], lanes along `order`, then warps along the reversed order. A thread also
+/// has `count` elements along the dimension `more`, unless that is -1.
 static Layout spread(const Dims &shape, int64_t vector, int64_t warps, const Dims &order, int64_t more = -1, int64_t count = 1) {
   size_t rank = shape.size();
   Dims perThread(rank, 1), lanes(rank, 1), warpsAlong(rank, 1);
@@ -59,7 +59,7 @@ static Layout spread(const Dims &shape, int64_t vector, int64_t warps, const Dim
     lanes[at] = std::min(left, shape[at] / perThread[at]);
     left /= lanes[at];
   }
-  lanes[fast] *= left; // a tile smaller than a warp: copies
+  lanes[fast] *= left; // a tile smaller than a warp: lanes hold copies
   left = warps;
   for (int64_t dim : llvm::reverse(order)) {
     size_t at = static_cast<size_t>(dim);
@@ -70,43 +70,43 @@ static Layout spread(const Dims &shape, int64_t vector, int64_t warps, const Dim
   return Layout::blocked(shape, perThread, lanes, warpsAlong, order);
 }
 
-SmallVector<Layout, 2> coalescedLayouts(const Dims &shape, const AccessProperties &guards, int64_t warps) {
-  int64_t each = std::max<int64_t>(1, elementCount(shape) / (warps * 32)); // all threads take part
-  int64_t vector = std::min(guards.vectorLimit, each);
-  SmallVector<Layout, 2> layouts = {spread(shape, vector, warps, guards.order)};
-  Layout other = Layout::coalesced(shape, vector, warps, guards.order);
+SmallVector<Layout, 2> coalescedLayouts(const Dims &shape, const AccessProperties &properties, int64_t warps) {
+  int64_t each = std::max<int64_t>(1, elementCount(shape) / (warps * 32)); // so that all threads hold elements
+  int64_t vector = std::min(properties.vectorLimit, each);
+  SmallVector<Layout, 2> layouts = {spread(shape, vector, warps, properties.order)};
+  Layout other = Layout::coalesced(shape, vector, warps, properties.order);
   if (other != layouts[0]) layouts.push_back(other);
-  for (size_t dim = 0; dim < guards.repeats.size(); ++dim) {
-    int64_t count = std::min(guards.repeats[dim], each / vector);
-    bool isVector = vector > 1 && static_cast<int64_t>(dim) == guards.order[0];
-    if (count > 1 && !isVector) layouts.push_back(spread(shape, vector, warps, guards.order, static_cast<int64_t>(dim), count));
+  for (size_t dim = 0; dim < properties.repeats.size(); ++dim) {
+    int64_t count = std::min(properties.repeats[dim], each / vector);
+    bool isVector = vector > 1 && static_cast<int64_t>(dim) == properties.order[0];
+    if (count > 1 && !isVector) layouts.push_back(spread(shape, vector, warps, properties.order, static_cast<int64_t>(dim), count));
   }
   return layouts;
 }
 
-Layout gatheredInWarps(const Layout &layout, const AccessProperties &guards) {
+Layout gatheredInWarps(const Layout &layout, const AccessProperties &properties) {
   if (layout.shape.empty()) return layout;
-  auto fast = static_cast<size_t>(guards.order[0]);
+  auto fast = static_cast<size_t>(properties.order[0]);
   uint32_t unit = 1;
   for (size_t dim = fast + 1; dim < layout.shape.size(); ++dim)
     unit *= static_cast<uint32_t>(layout.shape[dim]);
-  uint32_t row = unit * static_cast<uint32_t>(layout.shape[fast] - 1), vector = unit * static_cast<uint32_t>(guards.vectorLimit);
+  uint32_t row = unit * static_cast<uint32_t>(layout.shape[fast] - 1), vector = unit * static_cast<uint32_t>(properties.vectorLimit);
   Layout result = layout;
   std::vector<uint32_t> &registers = result.basesOf(Axis::reg), &lanes = result.basesOf(Axis::lane);
-  // Given away are registers that go on along the row, the nearest first: rows stay long.
+  // Exchange the register bits along the row last, and the nearest ones first: rows stay long.
   auto rank = [&](uint32_t basis) { return std::pair((basis & row) == 0, basis); };
-  auto place = registers.begin();
-  for (uint32_t step = unit; step < vector && place != registers.end(); step *= 2, ++place) {
-    auto held = std::find(place, registers.end(), step);
+  auto it = registers.begin();
+  for (uint32_t step = unit; step < vector && it != registers.end(); step *= 2, ++it) {
+    auto held = std::find(it, registers.end(), step);
     if (held == registers.end()) {
       auto lane = llvm::find(lanes, step);
       if (lane == lanes.end()) return layout;
-      for (auto other = place; other != registers.end(); ++other)
+      for (auto other = it; other != registers.end(); ++other)
         if (*other >= vector && (held == registers.end() || rank(*other) < rank(*held))) held = other;
       if (held == registers.end()) return layout;
       std::swap(*held, *lane);
     }
-    std::rotate(place, held, held + 1);
+    std::rotate(it, held, held + 1);
   }
   return result;
 }
@@ -139,19 +139,19 @@ Layout scanLayout(const Dims &shape, int64_t dim, int64_t warps) {
 
 //===-------------------------------------------------------------------------------------------------------------- costs
 
-int64_t vectorIn(const AccessProperties &guards, const Layout &layout) {
-  return layout.shape.empty() ? 1 : std::min(guards.vectorLimit, contiguousRun(layout, guards.order));
+int64_t vectorIn(const AccessProperties &properties, const Layout &layout) {
+  return layout.shape.empty() ? 1 : std::min(properties.vectorLimit, contiguousRun(layout, properties.order));
 }
 
-int64_t accessSectors(const AccessProperties &guards, const Layout &layout) {
+int64_t accessSectors(const AccessProperties &properties, const Layout &layout) {
   if (layout.shape.empty()) return 1;
-  size_t fast = static_cast<size_t>(guards.order[0]);
-  std::array<uint32_t, 32> sectors; // each by the flat coordinates of its first element
+  size_t fast = static_cast<size_t>(properties.order[0]);
+  std::array<uint32_t, 32> sectors; // each as the flat coordinates of its first element
   for (int64_t lane = 0; lane < 32; ++lane) {
     Dims at = layout.coordinates(layout.apply(0, lane, 0, 0));
     for (size_t dim = 0; dim < at.size(); ++dim)
-      if (dim != fast || guards.contiguity == 1) at[dim] /= guards.constancy[dim];
-    at[fast] /= std::clamp<int64_t>(sectorBytes / guards.bytes, 1, guards.contiguity);
+      if (dim != fast || properties.contiguity == 1) at[dim] /= properties.constancy[dim];
+    at[fast] /= std::clamp<int64_t>(sectorBytes / properties.bytes, 1, properties.contiguity);
     sectors[static_cast<size_t>(lane)] = flatOf(layout.shape, at);
   }
   llvm::sort(sectors);
@@ -178,28 +178,28 @@ int64_t sharedAccesses(const Layout &layout, const Dims &repeats) {
   return layout.registersPerThread() / static_cast<int64_t>(keys.size());
 }
 
-int64_t accessCost(const AccessProperties &guards, const Layout &layout) {
-  int64_t vector = layout.shape.empty() ? 1 : vectorIn(guards, layout);
-  return layout.registersPerThread() / (vector * sharedAccesses(layout, guards.repeats)) *
-         (accessSectors(guards, layout) + instructionCost);
+int64_t accessCost(const AccessProperties &properties, const Layout &layout) {
+  int64_t vector = layout.shape.empty() ? 1 : vectorIn(properties, layout);
+  return layout.registersPerThread() / (vector * sharedAccesses(layout, properties.repeats)) *
+         (accessSectors(properties, layout) + instructionCost);
 }
 
-int64_t storeCost(const AccessProperties &guards, const Layout &layout) {
-  // 4096x4096 of f32 transposed by tiles of 32x32 on an H100: 110 us where a warp wrote halves of sectors, 49 through shared memory.
-  constexpr int64_t slotsOfPart = 2;
-  int64_t vector = vectorIn(guards, layout), sectors = accessSectors(guards, layout);
-  int64_t whole = std::min(sectors, (32 * vector * guards.bytes + sectorBytes - 1) / sectorBytes);
-  return accessCost(guards, layout) + layout.registersPerThread() / vector * slotsOfPart * (sectors - whole);
+int64_t storeCost(const AccessProperties &properties, const Layout &layout) {
+  // 4096x4096 of f32 transposed by tiles of 32x32 on an H100: 110 us where a warp writes half sectors, 49 through shared memory.
+  constexpr int64_t slotsPerPartialSector = 2;
+  int64_t vector = vectorIn(properties, layout), sectors = accessSectors(properties, layout);
+  int64_t whole = std::min(sectors, (32 * vector * properties.bytes + sectorBytes - 1) / sectorBytes);
+  return accessCost(properties, layout) + layout.registersPerThread() / vector * slotsPerPartialSector * (sectors - whole);
 }
 
-int64_t streamedStoreCost(const AccessProperties &guards, const Layout &layout) {
-  // Slots of a multiprocessor while the memory of an H200 takes a sector; 512 MiB of f32 written in 32, 64 and 128 bytes of a row at once:
-  // 3.0, 3.9 and 4.1 TB/s; of f16 in 16 and 64 bytes: 1.5 and 3.8.
+int64_t streamedStoreCost(const AccessProperties &properties, const Layout &layout) {
+  // Issue slots of an SM while the memory of an H200 writes one sector. 512 MiB of f32 written with 32, 64 and 128 contiguous bytes of a
+  // row: 3.0, 3.9 and 4.1 TB/s; of f16 with 16 and 64 bytes: 1.5 and 3.8.
   constexpr int64_t sectorSlots = 6, lineSectors = 4, minQuarters = 5;
-  auto fast = static_cast<size_t>(guards.order[0]);
-  int64_t elements = std::clamp<int64_t>(sectorBytes / guards.bytes, 1, guards.contiguity);
+  auto fast = static_cast<size_t>(properties.order[0]);
+  int64_t elements = std::clamp<int64_t>(sectorBytes / properties.bytes, 1, properties.contiguity);
   std::map<Dims, std::set<int64_t>> lines;
-  int64_t vector = vectorIn(guards, layout);
+  int64_t vector = vectorIn(properties, layout);
   for (int64_t lane = 0; lane < 32; ++lane) {
     Dims at = layout.coordinates(layout.apply(0, lane, 0, 0));
     int64_t sector = at[fast] / elements;

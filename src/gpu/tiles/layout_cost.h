@@ -1,4 +1,4 @@
-// What a layout costs, in issue slots of one warp: good enough to choose between layouts, but not to predict times.
+// The cost of a layout in issue slots of one warp. It serves to choose between layouts, not to predict times.
 //     load of 16 bytes a lane, a row of 512 bytes a warp    1 instruction x (16 sectors + 4)
 //     the same bytes one by one, lanes 16 bytes apart       4 instructions x (16 sectors + 4)
 //     through shared memory into another layout             two barriers and the traffic
@@ -9,48 +9,49 @@
 
 namespace tilewright::gpu {
 
-/// How the elements of one access to global memory lie: AxisInfo's facts, put into the order in which a layout should walk the tile.
+/// Describes one access to global memory: its AxisInfo, in the dimension order in which a layout should walk the tile.
 struct AccessProperties {
   int64_t bytes = 1;       ///< of an element
   Dims order;              ///< dimensions, the most contiguous first
   int64_t contiguity = 1;  ///< along order[0]
   Dims constancy;          ///< of the pointers, along each dimension
   int64_t vectorLimit = 1; ///< AxisAnalysis::vectorWidth along order[0]
-  Dims repeats;            ///< of a load: how many neighbors along each dimension are the same element of memory; empty if none are
+  Dims repeats;            ///< of a load: how many adjacent elements along each dimension have one address; empty if none
 };
 AccessProperties accessProperties(const AxisAnalysis &axes, mlir::Value pointer, mlir::Value mask);
 
-/// Layouts that coalesce the access, the preferred one first: lanes along order[0], and warps first
-/// along the slowest dimension, so that few warps meet in a reduction of rows; or along the fastest.
-llvm::SmallVector<Layout, 2> coalescedLayouts(const Dims &shape, const AccessProperties &guards, int64_t warps);
-/// The same elements in each warp, with bits of lanes exchanged for bits of registers until a thread holds facts.vectorLimit neighbors:
-/// shuffles take a tile there. Of accumulators: lanes hold two neighbors of a row each; behind it every second lane holds four.
-Layout gatheredInWarps(const Layout &layout, const AccessProperties &guards);
-/// Where nothing requires a layout: like coalescedLayouts, with one element for each thread.
+/// Returns layouts that coalesce the access, the preferred one first. Lanes run along order[0]. Warps first fill the slowest dimension, so
+/// that few warps take part in a row reduction, or else the fastest.
+llvm::SmallVector<Layout, 2> coalescedLayouts(const Dims &shape, const AccessProperties &properties, int64_t warps);
+/// Returns a layout with the same elements in each warp. It exchanges lane bits for register bits until a thread holds `vectorLimit`
+/// contiguous elements, so a conversion needs only shuffles. For accumulators: lanes hold two contiguous elements of a row; in the result
+/// every second lane holds four.
+Layout gatheredInWarps(const Layout &layout, const AccessProperties &properties);
+/// Returns the layout for tiles without requirements: like coalescedLayouts, with one element for each thread.
 Layout defaultLayout(const Dims &shape, int64_t warps);
-/// A layout in which each thread has `count` neighbours of a row in consecutive registers:
-/// this one with its registers reordered, if that suffices. Where rows are shorter, this one.
+/// Returns a layout in which each thread has `count` contiguous elements of a row in consecutive registers. Reorders registers of `layout`
+/// if that suffices. Returns `layout` itself if rows are shorter.
 Layout withContiguous(const Layout &layout, int64_t count, int64_t warps);
-/// For scans along `dim`: no warps along it, if the other dimensions have room for them.
+/// Returns the layout for scans along `dim`: no warps along it, if the other dimensions have room for them.
 Layout scanLayout(const Dims &shape, int64_t dim, int64_t warps);
 
-/// Which access of a thread, `reg` of its registers, is the same as another one's: those with equal keys.
+/// Returns the key of the access for register `reg` of a thread. Registers with equal keys share one access.
 Dims accessKey(const Layout &layout, const Dims &repeats, int64_t reg);
-/// What `ttg.block_repeats` says of a load or a comparison; empty if nothing.
+/// Returns the `ttg.block_repeats` of a load or a comparison; empty if it has none.
 Dims repeatsOf(mlir::Operation *op);
-/// How many of a thread's registers share one access. 1 where `repeats` is empty.
+/// Returns how many of a thread's registers share one access. 1 where `repeats` is empty.
 int64_t sharedAccesses(const Layout &layout, const Dims &repeats);
-/// The elements that one access of a thread takes.
-int64_t vectorIn(const AccessProperties &guards, const Layout &layout);
-/// 32-byte sectors of memory that a warp touches with one access.
-int64_t accessSectors(const AccessProperties &guards, const Layout &layout);
-int64_t accessCost(const AccessProperties &guards, const Layout &layout);
-/// The same for a store. Parts of sectors cost more than they do where a cache keeps the rest of a sector for the next load.
-int64_t storeCost(const AccessProperties &guards, const Layout &layout);
-/// For a store whose rows are much longer than what a thread holds of them: memory's
-/// share counts, too, and memory takes longer for parts of a line than for whole lines.
-int64_t streamedStoreCost(const AccessProperties &guards, const Layout &layout);
-/// Issue slots of the conversion that is planned for elements of this width (gpu/schedule/scratch).
+/// Returns the number of elements in one access of a thread.
+int64_t vectorIn(const AccessProperties &properties, const Layout &layout);
+/// Returns the number of 32-byte sectors of memory that a warp touches with one access.
+int64_t accessSectors(const AccessProperties &properties, const Layout &layout);
+int64_t accessCost(const AccessProperties &properties, const Layout &layout);
+/// Returns the cost of a store. A partial sector costs more than for a load, where a cache keeps the rest for the next load.
+int64_t storeCost(const AccessProperties &properties, const Layout &layout);
+/// Returns the cost of a store whose rows are much longer than a thread's part of them. It includes memory bandwidth, where partial lines
+/// cost more than whole ones.
+int64_t streamedStoreCost(const AccessProperties &properties, const Layout &layout);
+/// Returns the issue slots of the conversion that is planned for elements of this width (gpu/schedule/scratch).
 int64_t plannedConversionCost(const Layout &from, const Layout &to, int64_t elementBits);
 int64_t conversionCost(const Layout &from, const Layout &to, int64_t elementBits);
 int64_t reductionCost(const Layout &layout, int64_t dim);

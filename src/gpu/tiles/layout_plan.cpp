@@ -1,7 +1,7 @@
-// How classes choose. The attention kernel, as an example:
-//   class of scores [64x64]: dot, scale, exp2, ...            accumulator layout of the product
-//   class of row maxima [64], carried by the loop             neighbours through tt.reduce: the scores' layout without columns
-//   class of the output [64x128], carried by the loop         accumulator layout; its rows broadcast from the maxima: the same layout, free
+// How equivalence classes choose their layouts. Example: the attention kernel.
+//   class of scores [64x64]: dot, scale, exp2, ...            accumulator layout of the dot
+//   class of row maxima [64], carried by the loop             linked by tt.reduce: the scores' layout without columns
+//   class of the output [64x128], carried by the loop         accumulator layout; the broadcast maxima have the same layout, at no cost
 //   pointers, masks, ranges                                   no class
 #include "gpu/tiles/layout_plan.h"
 #include "gpu/tiles/dot_choice.h"
@@ -19,14 +19,14 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-constexpr int64_t deepestRecomputation = 24; // beyond it a conversion is cheaper, and the walk stays short
+constexpr int64_t maxRematerializationDepth = 24; // a longer chain costs more than a conversion, and would slow down the walk
 
 static int64_t bitsOf(Value tile) {
   Type element = getElementTypeOrSelf(tile);
   return element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
 }
 
-//===------------------------------------------------------------------------------------------------- nature of operations
+//===------------------------------------------------------------------------------------------------- layouts of results and sources
 
 static Dims identityOrder(size_t rank) {
   Dims order(rank);
@@ -89,35 +89,37 @@ std::optional<Layout> sourceLayout(Operation *op, const Layout &result) {
       .Default([](Operation *) { return Maybe(); });
 }
 
-//===------------------------------------------------------------------------------------------------ what classes ask for
+//===------------------------------------------------------------------------------------------------ requirements of the classes
 
-/// Of a tile that is contiguous and aligned along order[0].
+/// Returns the properties of a tile that is contiguous and aligned along order[0].
 static AccessProperties rowProperties(Value tile, const Dims &order) {
-  AccessProperties guards;
+  AccessProperties properties;
   Dims shape = ttg::shapeOf(tile.getType());
-  guards.bytes = std::max<int64_t>(1, bitsOf(tile) / 8);
-  guards.order = order;
-  guards.contiguity = shape.empty() ? 1 : shape[static_cast<size_t>(order[0])];
-  guards.constancy.assign(shape.size(), 1);
-  guards.vectorLimit = std::clamp<int64_t>(16 / guards.bytes, 1, guards.contiguity);
-  return guards;
+  properties.bytes = std::max<int64_t>(1, bitsOf(tile) / 8);
+  properties.order = order;
+  properties.contiguity = shape.empty() ? 1 : shape[static_cast<size_t>(order[0])];
+  properties.constancy.assign(shape.size(), 1);
+  properties.vectorLimit = std::clamp<int64_t>(16 / properties.bytes, 1, properties.contiguity);
+  return properties;
 }
 
-/// How many neighbours a load of rows for a product takes that start anywhere, by the words around them: 0 if it is no such load.
-/// Rows that start at multiples of 4 bytes are copied by cp.async, which runs ahead.
-static int64_t coveredBy(Operation *op, const AccessProperties &guards) {
+/// Returns how many contiguous elements an unaligned load of a dot's operand covers with aligned words; 0 if the operation is not such a
+/// load. Rows that start at multiples of 4 bytes are copied by cp.async instead, which can prefetch.
+static int64_t unalignedElements(Operation *op, const AccessProperties &properties) {
   constexpr int64_t widest = 16, minAligned = 4;
   auto load = dyn_cast<tt::LoadOp>(op);
-  if (!load || tt::isVolatileLoad(load) || guards.vectorLimit * guards.bytes >= minAligned || guards.bytes >= minAligned) return 0;
+  if (!load || tt::isVolatileLoad(load) || properties.vectorLimit * properties.bytes >= minAligned || properties.bytes >= minAligned)
+    return 0;
   if (!load->getParentOfType<scf::ForOp>() || !feedsDot(load) || getElementTypeOrSelf(load.getType()).isInteger(1)) return 0;
   Value other = load.getOther();
   if (auto splat = other ? other.getDefiningOp<tt::SplatOp>() : tt::SplatOp()) other = splat.getSrc();
   if (other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_AnyZeroFloat())) return 0;
-  int64_t count = std::min(widest / guards.bytes, guards.contiguity);
-  return count * guards.bytes >= minAligned ? count : 0;
+  int64_t count = std::min(widest / properties.bytes, properties.contiguity);
+  return count * properties.bytes >= minAligned ? count : 0;
 }
 
-/// How many neighbors one atomic operation takes: additions of floats, and pairs of f16 on every card.
+/// Returns how many contiguous elements one atomic operation covers: vectors of floats for additions if the target has them, else pairs of
+/// f16.
 static int64_t contiguousOfAtomic(Operation *op, ttg::ConfigAttr config) {
   constexpr int64_t widest = 128, pair = 32; // bits
   auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
@@ -128,9 +130,9 @@ static int64_t contiguousOfAtomic(Operation *op, ttg::ConfigAttr config) {
   return type.isF16() ? pair / 16 : 1;
 }
 
-/// How many neighbors along each dimension a load reads from one place; empty if no two. `axes` without promises: a wrong one may widen
-/// an access, but moves none.
-///   packed numbers: tl.load(q + (k // 8)[:, None] * N + n[None, :])    8 rows
+/// Returns how many adjacent elements along each dimension a load reads from one address; empty if none. `axes` must ignore the author's
+/// hints: a wrong hint may make an access too wide, but must not redirect it.
+///   packed weights: tl.load(q + (k // 8)[:, None] * N + n[None, :])    8 rows
 static Dims provenRepeats(Operation *op, const AxisAnalysis &axes) {
   auto load = dyn_cast<tt::LoadOp>(op);
   if (!load || tt::isVolatileLoad(load)) return {};
@@ -165,19 +167,19 @@ void LayoutPlan::addAccess(Operation *op, Value pointer, Value mask, Value tile)
   access.mask = mask;
   access.tile = tile;
   if (pointer) {
-    access.guards = accessProperties(axes, pointer, mask);
-    if (int64_t covered = coveredBy(op, access.guards)) {
-      access.covering = true;
-      access.guards.vectorLimit = covered;
+    access.properties = accessProperties(axes, pointer, mask);
+    if (int64_t elements = unalignedElements(op, access.properties)) {
+      access.unaligned = true;
+      access.properties.vectorLimit = elements;
     } else {
-      access.guards.repeats = provenRepeats(op, provenAxes ? *provenAxes : axes);
+      access.properties.repeats = provenRepeats(op, provenAxes ? *provenAxes : axes);
     }
-    access.narrowedByMask = !access.covering && accessProperties(axes, pointer, Value()).vectorLimit > access.guards.vectorLimit;
+    access.narrowedByMask = !access.unaligned && accessProperties(axes, pointer, Value()).vectorLimit > access.properties.vectorLimit;
   } else {
-    access.guards = rowProperties(tile, rowMajorOrder(cast<RankedTensorType>(tile.getType()).getRank()));
+    access.properties = rowProperties(tile, rowMajorOrder(cast<RankedTensorType>(tile.getType()).getRank()));
   }
   if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) {
-    access.guards.vectorLimit = std::min(access.guards.vectorLimit, contiguousOfAtomic(op, config));
+    access.properties.vectorLimit = std::min(access.properties.vectorLimit, contiguousOfAtomic(op, config));
     access.narrowedByMask = false;
   }
   accessOf[op] = accesses.size();
@@ -188,17 +190,17 @@ void LayoutPlan::addAccess(Operation *op, Value pointer, Value mask, Value tile)
 void LayoutPlan::addConversionPoint(Operation *op, Value from, Value to) {
   std::optional<size_t> fromClass = members.find(from), toClass = members.find(to);
   if (!fromClass || !toClass) return;
-  classes[*fromClass].borders.push_back(borders.size());
-  if (*toClass != *fromClass) classes[*toClass].borders.push_back(borders.size());
-  borders.push_back({op, from, to, weightOf(op)});
+  classes[*fromClass].conversionPoints.push_back(conversionPoints.size());
+  if (*toClass != *fromClass) classes[*toClass].conversionPoints.push_back(conversionPoints.size());
+  conversionPoints.push_back({op, from, to, weightOf(op)});
 }
 
-/// The copy engine leaves the tile in shared memory: any layout does, one with wide accesses best.
+/// TMA leaves the tile in shared memory: any layout works, and one with wide accesses is best.
 void LayoutPlan::addTmaTransfer(Value tile, ArrayRef<int32_t> order) {
   if (std::optional<size_t> owner = members.find(tile)) classes[*owner].transfers.push_back({tile, Dims(order.begin(), order.end())});
 }
 
-/// Accesses to memory, and where a class ends and another begins.
+/// Collects memory accesses and layout conversion points.
 void LayoutPlan::collect(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](tt::LoadOp load) { addAccess(op, load.getPtr(), load.getMask(), load.getResult()); })
@@ -218,15 +220,15 @@ void LayoutPlan::collect(Operation *op) {
       .Case([&](ttg::UnpackE2m1Op unpack) { addConversionPoint(op, unpack.getBytes(), unpack.getResult()); });
 }
 
-/// wgmma reads operands of 32 bits along K only. `along`: which dimension of the operand that is.
+/// Records a 32-bit wgmma operand that needs a transposition: wgmma reads these along K only. `along`: the operand's K dimension.
 void LayoutPlan::recordTransposed(tt::DotOp dot, Value operand, int64_t along) {
   auto load = operand.getDefiningOp<ttg::DescriptorLoadOp>();
   std::optional<size_t> owner = members.find(operand);
   if (!load || !owner || bitsOf(operand) != 32 || load.getOrder()[0] == along) return;
-  classes[*owner].turned.push_back({dot, operand, Dims(load.getOrder().begin(), load.getOrder().end())});
+  classes[*owner].transposedLoads.push_back({dot, operand, Dims(load.getOrder().begin(), load.getOrder().end())});
 }
 
-/// Whether the operand is loaded and neighbors in memory are neighbors along `dim`.
+/// True if the operand is loaded and contiguous in memory along `dim`.
 bool LayoutPlan::isLoadedAlong(Value operand, int64_t dim) const {
   while (auto trans = operand.getDefiningOp<tt::TransOp>()) {
     dim = trans.getOrder()[static_cast<size_t>(dim)];
@@ -237,19 +239,19 @@ bool LayoutPlan::isLoadedAlong(Value operand, int64_t dim) const {
   return load && accessProperties(axes, load.getPtr(), load.getMask()).order[0] == dim;
 }
 
-/// Products whose results are one class, like sums that a loop adds two products to, have one layout.
+/// Gives one layout to all dots whose results are in one class, such as two dots that accumulate into one loop-carried sum.
 void LayoutPlan::agree(const Class &one) {
-  auto differs = [&](Operation *dot) { return product(cast<tt::DotOp>(dot)).result != product(cast<tt::DotOp>(one.dots[0])).result; };
+  auto differs = [&](Operation *dot) { return dotChoice(cast<tt::DotOp>(dot)).result != dotChoice(cast<tt::DotOp>(one.dots[0])).result; };
   if (!llvm::any_of(one.dots, differs)) return;
   for (Operation *dot : one.dots)
-    products[dot] = chooseDot(cast<tt::DotOp>(dot), config);
+    dotChoices[dot] = chooseDot(cast<tt::DotOp>(dot), config);
 }
 
-/// Work of a class whose cost depends on its layout, or that says which it must be.
+/// Records the operation with its class if its cost depends on the class's layout, or if it determines that layout.
 void LayoutPlan::describe(Operation *op) {
   if (!isa<tt::ReduceOp, tt::ScanOp, tt::DotOp>(op)) return;
   if (auto dot = dyn_cast<tt::DotOp>(op)) {
-    const DotChoice &choice = products[op] = chooseDot(dot, config, isLoadedAlong(dot.getB(), 1));
+    const DotChoice &choice = dotChoices[op] = chooseDot(dot, config, isLoadedAlong(dot.getB(), 1));
     if (choice.kind == ttg::MmaKind::wgmma && !choice.a) recordTransposed(dot, dot.getA(), 1);
     if (choice.kind == ttg::MmaKind::wgmma) recordTransposed(dot, dot.getB(), 0);
   }
@@ -271,37 +273,36 @@ bool LayoutPlan::holds(const Class &one, Value tile) const {
   return found && &classes[*found] == &one;
 }
 
-/// Where a product's result is stored best. Accumulators lie in short pieces of many rows; what follows is no computation, but the way to
-/// memory.
+/// Returns the cheapest layout to store a dot's result in. An accumulator holds short pieces of many rows, and no computation follows.
 LayoutPlan::Priced LayoutPlan::cheapestStoreOfDot(const MemoryAccess &store, const Layout &tileLayout) const {
-  constexpr int64_t wordBits = 32; // narrower elements share words, and would be taken apart for shuffles
-  Priced best{tileLayout, streamedStoreCost(store.guards, tileLayout)};
-  int64_t bits = store.guards.bytes * 8;
-  SmallVector<Layout> layouts(coalescedLayouts(tileLayout.shape, store.guards, warps));
-  if (bits >= wordBits) layouts.push_back(gatheredInWarps(tileLayout, store.guards));
+  constexpr int64_t wordBits = 32; // shuffles would have to unpack narrower elements from shared words
+  Priced best{tileLayout, streamedStoreCost(store.properties, tileLayout)};
+  int64_t bits = store.properties.bytes * 8;
+  SmallVector<Layout> layouts(coalescedLayouts(tileLayout.shape, store.properties, warps));
+  if (bits >= wordBits) layouts.push_back(gatheredInWarps(tileLayout, store.properties));
   for (const Layout &layout : layouts) {
-    int64_t total = streamedStoreCost(store.guards, layout);
+    int64_t total = streamedStoreCost(store.properties, layout);
     if (total < best.cost) total += plannedConversionCost(tileLayout, layout, bits);
     if (total < best.cost) best = {layout, total};
   }
   return best;
 }
 
-/// Where an access to a tile of this layout runs best, the conversions to there and back included.
+/// Returns the cheapest layout for an access to a tile of this layout, including the conversions before and after it.
 LayoutPlan::Priced LayoutPlan::cheapestAccess(const MemoryAccess &access, const Layout &tileLayout) const {
   std::optional<size_t> owner = members.find(access.tile);
   if (access.pointer && isa<tt::StoreOp>(access.op) && !tileLayout.shape.empty() && owner && !classes[*owner].dots.empty())
     return cheapestStoreOfDot(access, tileLayout);
   auto costIn = [&](const Layout &layout) {
-    return isa<tt::StoreOp>(access.op) ? storeCost(access.guards, layout) : accessCost(access.guards, layout);
+    return isa<tt::StoreOp>(access.op) ? storeCost(access.properties, layout) : accessCost(access.properties, layout);
   };
   Priced best{tileLayout, costIn(tileLayout)};
-  int64_t bits = access.guards.bytes * 8, conversions = 0;
+  int64_t bits = access.properties.bytes * 8, conversions = 0;
   for (Value operand : access.op->getOperands())
     if (isTile(operand) && !cheap.contains(operand)) conversions += 1;
   for (Value result : access.op->getResults())
     if (isTile(result) && !result.use_empty()) conversions += 1;
-  for (const Layout &layout : coalescedLayouts(tileLayout.shape, access.guards, warps)) {
+  for (const Layout &layout : coalescedLayouts(tileLayout.shape, access.properties, warps)) {
     if (layout == tileLayout) continue;
     int64_t total = costIn(layout) + conversions * conversionCost(layout, tileLayout, bits);
     if (total < best.cost) best = {layout, total};
@@ -309,25 +310,25 @@ LayoutPlan::Priced LayoutPlan::cheapestAccess(const MemoryAccess &access, const 
   return best;
 }
 
-/// Wavefronts of both ways.
-int64_t LayoutPlan::transposeCost(const Turned &turned, const Layout &layout) const {
+/// Returns the wavefronts of both the read and the transposed write.
+int64_t LayoutPlan::transposeCost(const TransposedLoad &load, const Layout &layout) const {
   auto wavefronts = [&](const Dims &order) {
-    int64_t bits = bitsOf(turned.tile);
+    int64_t bits = bitsOf(load.tile);
     return vectorAccess(layout, SharedLayout::swizzled(layout.shape, bits, widestSpan(layout.shape, bits, order), order)).wavefronts;
   };
-  return wavefronts(turned.order) + wavefronts({turned.order[1], turned.order[0]});
+  return wavefronts(load.order) + wavefronts({load.order[1], load.order[0]});
 }
 
-/// Blocks of a thread that have as many neighbors as an access takes along both dimensions.
+/// Returns layouts whose threads hold blocks with as many contiguous elements as one access, along both dimensions.
 static SmallVector<Layout> transposedLayouts(const Dims &shape, int64_t warps, const Dims &order) {
-  constexpr int64_t neighbors = 4, threads = 32;
+  constexpr int64_t contiguous = 4, threads = 32;
   SmallVector<Layout> layouts;
   auto fast = static_cast<size_t>(order[0]), slow = static_cast<size_t>(order[1]);
-  for (int64_t lanes : {2, 4}) { // along the slow dimension: banks of both ways
-    Dims each(2, neighbors), grid(2, threads / lanes), groups(2, 1);
+  for (int64_t lanes : {2, 4}) { // along the slow dimension: to avoid bank conflicts in both directions
+    Dims each(2, contiguous), grid(2, threads / lanes), groups(2, 1);
     grid[slow] = lanes;
-    if (neighbors * grid[fast] > shape[fast] || neighbors * lanes > shape[slow]) continue;
-    groups[slow] = std::min(warps, shape[slow] / (neighbors * lanes));
+    if (contiguous * grid[fast] > shape[fast] || contiguous * lanes > shape[slow]) continue;
+    groups[slow] = std::min(warps, shape[slow] / (contiguous * lanes));
     groups[fast] = warps / groups[slow];
     layouts.push_back(Layout::blocked(shape, each, grid, groups, {order[1], order[0]}));
   }
@@ -336,23 +337,23 @@ static SmallVector<Layout> transposedLayouts(const Dims &shape, int64_t warps, c
 
 int64_t LayoutPlan::cost(const Class &chosen, const Layout &layout) const {
   int64_t sum = 0;
-  for (const Turned &turned : chosen.turned)
-    sum += weightOf(turned.dot) * transposeCost(turned, layout);
+  for (const TransposedLoad &load : chosen.transposedLoads)
+    sum += weightOf(load.dot) * transposeCost(load, layout);
   for (size_t index : chosen.accesses)
     sum += weightOf(accesses[index].op) * cheapestAccess(accesses[index], layout).cost;
   for (Operation *op : chosen.reductions)
     sum += weightOf(op) * reductionCost(layout, cast<tt::ReduceOp>(op).getAxis());
   for (Operation *op : chosen.scans)
     sum += weightOf(op) * scanCost(layout, cast<tt::ScanOp>(op).getAxis());
-  for (size_t index : chosen.borders) {
-    const Border &border = borders[index];
-    bool isFrom = holds(chosen, border.from), isTo = holds(chosen, border.to);
-    std::optional<Layout> from = isFrom ? layout : decided(border.from), to = isTo ? layout : decided(border.to);
+  for (size_t index : chosen.conversionPoints) {
+    const ConversionPoint &point = conversionPoints[index];
+    bool isFrom = holds(chosen, point.from), isTo = holds(chosen, point.to);
+    std::optional<Layout> from = isFrom ? layout : decided(point.from), to = isTo ? layout : decided(point.to);
     if (!from || !to) continue;
-    bool backwards = isa<tt::ExpandDimsOp, tt::BroadcastOp>(border.op);
-    std::optional<Layout> natural = backwards ? sourceLayout(border.op, *from) : resultLayout(border.op, *from);
+    bool backwards = isa<tt::ExpandDimsOp, tt::BroadcastOp>(point.op);
+    std::optional<Layout> natural = backwards ? sourceLayout(point.op, *from) : resultLayout(point.op, *from);
     if (!natural) natural = defaultLayout(to->shape, warps); // tt.split of halves in different threads
-    sum += border.weight * conversionCost(*natural, *to, bitsOf(border.to));
+    sum += point.weight * conversionCost(*natural, *to, bitsOf(point.to));
   }
   return sum;
 }
@@ -363,19 +364,19 @@ SmallVector<Layout> LayoutPlan::candidates(const Class &chosen) const {
     if (!llvm::is_contained(layouts, layout)) layouts.push_back(layout);
   };
   for (Operation *dot : chosen.dots)
-    add(product(cast<tt::DotOp>(dot)).result);
-  if (!layouts.empty()) return layouts; // nothing is worth leaving the tensor cores' layout
-  for (size_t index : chosen.borders) {
-    const Border &border = borders[index];
-    bool backwards = isa<tt::ExpandDimsOp, tt::BroadcastOp>(border.op), isFrom = holds(chosen, border.from);
-    std::optional<Layout> other = decided(isFrom ? border.to : border.from);
+    add(dotChoice(cast<tt::DotOp>(dot)).result);
+  if (!layouts.empty()) return layouts; // leaving the accumulator layout never pays off
+  for (size_t index : chosen.conversionPoints) {
+    const ConversionPoint &point = conversionPoints[index];
+    bool backwards = isa<tt::ExpandDimsOp, tt::BroadcastOp>(point.op), isFrom = holds(chosen, point.from);
+    std::optional<Layout> other = decided(isFrom ? point.to : point.from);
     if (!other) continue;
     // `from` is the result of expand_dims and broadcast, and the source of other operations.
     bool toResult = backwards == isFrom;
-    if (std::optional<Layout> layout = toResult ? resultLayout(border.op, *other) : sourceLayout(border.op, *other)) add(*layout);
+    if (std::optional<Layout> layout = toResult ? resultLayout(point.op, *other) : sourceLayout(point.op, *other)) add(*layout);
   }
   for (size_t index : chosen.accesses)
-    for (const Layout &layout : coalescedLayouts(chosen.shape, accesses[index].guards, warps))
+    for (const Layout &layout : coalescedLayouts(chosen.shape, accesses[index].properties, warps))
       add(layout);
   for (Operation *op : chosen.scans)
     add(scanLayout(chosen.shape, cast<tt::ScanOp>(op).getAxis(), warps));
@@ -383,8 +384,8 @@ SmallVector<Layout> LayoutPlan::candidates(const Class &chosen) const {
     if (transfer.order.size() == chosen.shape.size())
       for (const Layout &layout : coalescedLayouts(chosen.shape, rowProperties(transfer.tile, transfer.order), warps))
         add(layout);
-  for (const Turned &turned : chosen.turned)
-    for (const Layout &layout : transposedLayouts(chosen.shape, warps, turned.order))
+  for (const TransposedLoad &load : chosen.transposedLoads)
+    for (const Layout &layout : transposedLayouts(chosen.shape, warps, load.order))
       add(layout);
   if (layouts.empty()) add(defaultLayout(chosen.shape, warps));
   return layouts;
@@ -404,20 +405,21 @@ void LayoutPlan::choose(Class &chosen) {
 }
 
 bool LayoutPlan::hasLinkedClass(const Class &one) const {
-  return llvm::any_of(one.borders, [&](size_t index) { return decided(borders[index].from) || decided(borders[index].to); });
+  return llvm::any_of(one.conversionPoints,
+                      [&](size_t index) { return decided(conversionPoints[index].from) || decided(conversionPoints[index].to); });
 }
 
 bool LayoutPlan::hasPreferences(const Class &one) const {
   return !one.accesses.empty() || !one.reductions.empty() || !one.scans.empty() || !one.dots.empty() || !one.transfers.empty();
 }
 
-/// Products first, then the large, then those beside a class that has chosen. A class that prefers nothing waits for its neighbours:
-/// between x0, x1 = split(reshape(load(p))) and store(q, reshape(join(y0, y1))) the joined tile is as large as the stored one, and would
-/// take any layout, to which the store then has to be converted.
+/// Chooses for dots first, then for large classes, then for classes linked to a decided one. A class without preferences waits for the
+/// classes linked to it. Example: between x0, x1 = split(reshape(load(p))) and store(q, reshape(join(y0, y1))) the joined tile is as large
+/// as the stored one. Chosen first, it could take any layout, and the store would need a conversion.
 void LayoutPlan::chooseAll() {
   auto rank = [&](const Class &one) {
-    bool beside = hasLinkedClass(one);
-    return std::tuple(!one.dots.empty(), beside || hasPreferences(one), one.elements, beside);
+    bool linked = hasLinkedClass(one);
+    return std::tuple(!one.dots.empty(), linked || hasPreferences(one), one.elements, linked);
   };
   for (size_t done = 0; done < classes.size(); ++done) {
     Class *next = nullptr;
@@ -429,12 +431,12 @@ void LayoutPlan::chooseAll() {
 
 LayoutPlan::LayoutPlan(tt::FuncOp function, ttg::ConfigAttr config)
     : config(config), warps(config.getWarps()), axes(function),
-      cheap(function, [](Operation *) { return true; }, deepestRecomputation), members(function, cheap) {
+      cheap(function, [](Operation *) { return true; }, maxRematerializationDepth), members(function, cheap) {
   if (hasPromises(function)) provenAxes.emplace(function, /*trustsPromises=*/false);
   for (const TileEquivalence::Class &one : members.all()) {
-    Class &fresh = classes.emplace_back();
-    fresh.shape = ttg::shapeOf(one.leader.getType());
-    fresh.elements = elementCount(fresh.shape);
+    Class &added = classes.emplace_back();
+    added.shape = ttg::shapeOf(one.leader.getType());
+    added.elements = elementCount(added.shape);
   }
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { collect(op); });
   function.getBody().walk([&](Operation *op) { describe(op); });

@@ -1,9 +1,9 @@
-// See map_plan.h. Addresses are polynomials; a coordinate's factor is the stride of its dimension, and the rest of the address is shared
-// out to the dimensions:
-//   head * stride_kh      a further dimension of the map, without bound
-//   16 * stride_am        the start of the dimension whose stride it is
+// See map_plan.h. Addresses are polynomials. The factor of a coordinate is the stride of its dimension, and the other terms of the address
+// are distributed to the dimensions:
+//   head * stride_kh      an additional dimension of the map, without bound
+//   16 * stride_am        the start of the dimension with this stride
 //   64                    the start of the contiguous dimension
-// Which dimension a term goes to is a choice; that it is still there is proven at the end.
+// The choice of the dimension is free: `verifyTensorMap` checks the complete plan at the end.
 #include "gpu/tiles/map_plan.h"
 
 #include "gpu/layout/layout.h"
@@ -22,12 +22,12 @@ using address::Conjunct, address::Indices, address::Mask, address::ownDims, addr
 constexpr size_t maxDims = 5;
 constexpr int64_t firstCoordinate = -(int64_t(1) << 30), lastCoordinate = INT32_MAX - (1 << 16);
 
-/// Whether a tile at a negative index of this dimension lies in front of its tensor altogether, where no kernel reads: what is inside of
-/// the dimension ends within its stride, which launches are asked for. The copy engine finds nothing there, and coordinates are signed. So
-/// an index that comes from memory (a group, an expert) can be a coordinate.
+/// True if a tile at a negative index of this dimension lies entirely before its tensor. That holds if the inner dimensions end within its
+/// stride, which a launch guard checks. TMA reads nothing there, and coordinates are signed. So an index loaded from memory (a group, an
+/// expert) can be a coordinate.
 bool isOutsideWhereNegative(Indices &indices, const MapPlan &plan, const MapDimension &dim) {
   if (dim.tileDim >= 0 || !plan.offset.isZero() || !indices.isProven(dim.start, INT32_MIN, INT32_MAX)) return false;
-  Polynomial last; // of all that is inside of it
+  Polynomial last; // the last offset inside the dimension
   for (const MapDimension &other : plan.dims) {
     if (&other == &dim || other.placeholder) continue;
     std::optional<Polynomial> part = product(other.bound - Polynomial(1), other.stride);
@@ -37,17 +37,17 @@ bool isOutsideWhereNegative(Indices &indices, const MapPlan &plan, const MapDime
   return indices.assumeNonNegative(dim.stride - Polynomial(1) - last);
 }
 
-/// The dimension of which a bound says that what is behind the elements that are looked at is off:  coordinate - looked < 0
-std::optional<int64_t> endOfDemanded(const Conjunct &bound, ArrayRef<int64_t> shape, ArrayRef<int64_t> looked) {
-  for (auto [dim, extent] : llvm::enumerate(looked))
+/// Returns the dimension whose mask bound excludes exactly the elements past the demanded ones:  coordinate - demanded < 0
+std::optional<int64_t> endOfDemanded(const Conjunct &bound, ArrayRef<int64_t> shape, ArrayRef<int64_t> demanded) {
+  for (auto [dim, extent] : llvm::enumerate(demanded))
     if (extent < shape[dim] && bound == Polynomial(Term{1, int64_t(dim), {}}) - Polynomial(extent)) return int64_t(dim);
   return std::nullopt;
 }
 
 class Planner {
 public:
-  Planner(Indices &indices, tt::FuncOp function, Value pointers, Value mask, ArrayRef<int64_t> looked)
-      : indices(indices), function(function), pointers(pointers), mask(mask), looked(looked) {
+  Planner(Indices &indices, tt::FuncOp function, Value pointers, Value mask, ArrayRef<int64_t> demanded)
+      : indices(indices), function(function), pointers(pointers), mask(mask), demanded(demanded) {
     auto type = cast<RankedTensorType>(pointers.getType());
     shape.assign(type.getShape().begin(), type.getShape().end());
     bytes = cast<tt::PointerType>(type.getElementType()).getPointeeType().getIntOrFloatBitWidth() / 8;
@@ -57,7 +57,7 @@ public:
     Result<Indices::Pointer> pointer = indices.pointer(pointers, ownDims(pointers));
     if (!pointer) return Failure{pointer.error()};
     plan_.base = dyn_cast<BlockArgument>(pointer->base);
-    if (!plan_.base || plan_.base.getOwner() != &function.getBody().front()) return Failure{"its base is no argument of the kernel"};
+    if (!plan_.base || plan_.base.getOwner() != &function.getBody().front()) return Failure{"its base is not an argument of the kernel"};
     auto aligned = function.getArgAttrOfType<IntegerAttr>(plan_.base.getArgNumber(), tt::divisibilityName);
     if (!aligned || aligned.getInt() % mapAlignment != 0)
       return unaligned(indices.text(Polynomial(Term{1, -1, {int64_t(plan_.base.getArgNumber())}})));
@@ -66,9 +66,9 @@ public:
     Result<void> done = findStrides();
     if (done) done = readMask();
     if (done) chooseBox();
-    if (done) done = placeMasked();
-    if (done) done = placeComputed();
-    if (done) done = placeKnown();
+    if (done) done = takeMasked();
+    if (done) done = takeComputed();
+    if (done) done = takeKnown();
     if (done) done = finish();
     if (!done) return Failure{done.error()};
     return plan_;
@@ -77,7 +77,7 @@ public:
 private:
   static Failure unaligned(const std::string &what) { return Failure{what + " is not known to be a multiple of 16 bytes"}; }
   static Failure computedBound(const MapDimension &dim) {
-    return Failure{"the bound of " + name(dim.tileDim) + " is computed in the kernel, or does not move with the address"};
+    return Failure{"the bound of " + name(dim.tileDim) + " is computed in the kernel or does not match the address"};
   }
   bool isAligned(const Polynomial &elements) {
     return llvm::all_of(elements.terms, [&](const Term &term) { return indices.divisorOf(term) * bytes % mapAlignment == 0; });
@@ -102,8 +102,7 @@ private:
     for (size_t d = shape.size(); d-- > 0;)
       if (int64_t(d) != *inner) order.push_back(int64_t(d));
     Dims extents(shape.begin(), shape.end());
-    if (!tmaBox(SharedLayout::swizzled(extents, bytes * 8, 128, order)))
-      return Failure{"its tile does not fit the boxes of the copy engine"};
+    if (!tmaBox(SharedLayout::swizzled(extents, bytes * 8, 128, order))) return Failure{"its tile does not fit a TMA box"};
     plan_.dims.push_back({.tileDim = *inner, .stride = Polynomial(1)});
     for (size_t d = shape.size(); d-- > 0;) {
       if (int64_t(d) == *inner) continue;
@@ -122,12 +121,12 @@ private:
     return {};
   }
 
-  /// Upper bounds give `distance`; comparisons with 0 that are not true anyway say where the tile starts.
+  /// Reads the mask. Upper bounds give `distance`; a comparison with 0 that may be false gives the tile's start.
   Result<void> readMask() {
     if (!mask) return {};
     Result<Mask> parts = indices.mask(mask, ownDims(mask));
     if (!parts) return Failure{parts.error()};
-    plan_.wholly.conditions = parts->conditions;
+    plan_.tileMask.conditions = parts->conditions;
     for (const Conjunct &conjunct : parts->conjuncts) {
       int64_t along = -1;
       for (size_t d = 0; d < shape.size(); ++d) {
@@ -138,14 +137,14 @@ private:
       Polynomial remainder = conjunct.along(-1);
       if (along < 0) {
         std::optional<int64_t> known = remainder.constant();
-        if (!known || *known >= 0) plan_.wholly.conjuncts.push_back(remainder);
+        if (!known || *known >= 0) plan_.tileMask.conjuncts.push_back(remainder);
         continue;
       }
       std::optional<int64_t> factor = conjunct.along(along).constant();
       if (factor != 1 && factor != -1) return Failure{"its mask compares a multiple of an index"};
       MapDimension &dim = dimOf(along);
       if (factor == 1) {
-        if (endOfDemanded(conjunct, shape, looked)) {
+        if (endOfDemanded(conjunct, shape, demanded)) {
           ends.push_back(along);
           continue;
         }
@@ -163,14 +162,14 @@ private:
     return {};
   }
 
-  /// Less than the tile where less is looked at: blocks of columns as wide as a swizzle, rows in steps of an instruction. What that is more
-  /// than what is looked at must not be behind the tensor: a second bound says where that ends.
+  /// Copies less than the tile if less is demanded: columns in blocks of one swizzle span, rows in steps of one instruction. Elements that
+  /// are copied but not demanded must lie inside the tensor, so this needs a second bound that marks the end.
   void chooseBox() {
     constexpr int64_t span = 128, rows = 8;
     plan_.box = shape;
     for (int64_t along : ends) {
       MapDimension &dim = dimOf(along);
-      int64_t &moved = plan_.box[size_t(along)], end = looked[size_t(along)];
+      int64_t &moved = plan_.box[size_t(along)], end = demanded[size_t(along)];
       if (!dim.distance)
         dim.distance = Polynomial(-end);
       else
@@ -185,8 +184,8 @@ private:
     return part;
   }
 
-  /// Takes what the masks say about starts out of the address.
-  Result<void> placeMasked() {
+  /// Subtracts the starts that the mask determines from the address.
+  Result<void> takeMasked() {
     for (MapDimension &dim : plan_.dims) {
       if (!dim.fixed && !dim.distance) continue;
       if (dim.placeholder) return Failure{"its mask bounds " + name(dim.tileDim) + ", which has one element"};
@@ -199,7 +198,7 @@ private:
     return {};
   }
 
-  /// Takes q * stride out of the address, if it is there whole for the first term of `stride`.
+  /// Subtracts q * stride from the address if all its terms are present, for the q of the first term of `stride`.
   bool take(const Term &term, MapDimension &dim) {
     std::optional<Term> factor = quotient(term, dim.stride.terms.back());
     if (!factor) return false;
@@ -210,7 +209,7 @@ private:
     return true;
   }
 
-  /// Dimensions that terms may go to: the larger the stride, the earlier; the contiguous one last.
+  /// Returns the dimensions that may receive terms, by descending stride; the contiguous one comes last.
   SmallVector<MapDimension *> bySize(bool alsoMasked) {
     SmallVector<MapDimension *> result;
     for (MapDimension &dim : plan_.dims)
@@ -222,8 +221,8 @@ private:
     return result;
   }
 
-  /// Terms with program ids, induction variables and the like.
-  Result<void> placeComputed() {
+  /// Distributes terms with program ids, induction variables and other values computed in the kernel.
+  Result<void> takeComputed() {
     while (true) {
       Polynomial computed = computedPart(rest);
       if (computed.isZero()) return {};
@@ -233,13 +232,13 @@ private:
       for (MapDimension *dim : bySize(false))
         if (!taken && (dim->stride.constant() != 1 || plain)) taken = take(term, *dim);
       if (taken) continue;
-      Result<void> further = placeFurther(term);
-      if (!further) return further;
+      Result<void> added = addDimension(term);
+      if (!added) return added;
     }
   }
 
-  /// head * stride_kh: one more dimension with the stride stride_kh.
-  Result<void> placeFurther(const Term &term) {
+  /// Adds a dimension to the map: head * stride_kh gets one with the stride stride_kh.
+  Result<void> addDimension(const Term &term) {
     Term stride{1, -1, {}}, index{term.coefficient, -1, {}};
     for (int64_t factor : term.factors)
       (indices.isArgument(factor) ? stride : index).factors.push_back(factor);
@@ -257,11 +256,11 @@ private:
     return {};
   }
 
-  /// Terms that the host knows as well.
-  Result<void> placeKnown() {
+  /// Distributes terms that the host can compute.
+  Result<void> takeKnown() {
     for (Polynomial left = rest; !left.isZero(); left.terms.erase(left.terms.begin())) {
       Term term = left.terms.front();
-      if (!llvm::is_contained(rest.terms, term)) continue; // gone with one before
+      if (!llvm::is_contained(rest.terms, term)) continue; // subtracted together with a previous term
       bool taken = false, negative = term.coefficient < 0;
       for (MapDimension *dim : bySize(true)) {
         bool unit = dim->stride.constant() == 1;
@@ -283,7 +282,9 @@ private:
   }
 
   Result<void> finish() {
-    if (plan_.dims.size() > maxDims) return Failure{"a tensor map of " + std::to_string(plan_.dims.size()) + " dimensions is needed"};
+    if (plan_.dims.size() > maxDims)
+      return Failure{"it needs a tensor map of " + std::to_string(plan_.dims.size()) + " dimensions; the maximum is " +
+                     std::to_string(maxDims)};
     for (MapDimension &dim : plan_.dims) {
       if (!dim.distance) continue;
       dim.bound = dim.start - *dim.distance;
@@ -295,12 +296,12 @@ private:
     return {};
   }
 
-  /// Elements before the start of a dimension do not exist, so that the tile must not begin there unless the mask says the same. And a
-  /// coordinate has 32 bits, with room for the tile.
+  /// Verifies the start of a dimension. Elements before index 0 do not exist, so the tile must not start there unless the mask excludes
+  /// them. A coordinate must fit in 32 bits, with room for the tile.
   Result<void> finishStart(MapDimension &dim) {
     if (!dim.fixed && !indices.assumeNonNegative(dim.start)) {
       if (isOutsideWhereNegative(indices, plan_, dim)) return {};
-      // What a mask has and the address has not was taken out of it, and is missing now.
+      // The mask's terms were subtracted from the address. Missing ones make the start negative.
       auto masked = [&](const MapDimension &other) { return other.distance && other.stride == dim.stride; };
       auto of = dim.tileDim < 0 ? llvm::find_if(plan_.dims, masked) : plan_.dims.end();
       if (of != plan_.dims.end()) return computedBound(*of);
@@ -314,14 +315,14 @@ private:
   Indices &indices;
   tt::FuncOp function;
   Value pointers, mask;
-  ArrayRef<int64_t> looked;
-  SmallVector<int64_t> shape, ends; // ends: dimensions whose elements behind those that are looked at are masked off
+  ArrayRef<int64_t> demanded;
+  SmallVector<int64_t> shape, ends; // dimensions whose mask excludes the elements past the demanded ones
   int64_t bytes = 0;
-  Polynomial offset, rest; // the address, and what no dimension has taken of it yet
+  Polynomial offset, rest; // the address, and its terms that no dimension has yet
   MapPlan plan_;
 };
 
-/// `value` without the terms of coordinates that are always 0.
+/// Returns `value` without the terms of coordinates that are always 0.
 Polynomial withoutUnit(const Polynomial &value, ArrayRef<int64_t> shape) {
   Polynomial result;
   for (const Term &term : value.terms)
@@ -329,7 +330,7 @@ Polynomial withoutUnit(const Polynomial &value, ArrayRef<int64_t> shape) {
   return result;
 }
 
-/// Whether it is  remainder - coordinate < 0.
+/// True if the bound has the form  remainder - coordinate < 0.
 bool isLower(const Conjunct &bound) {
   SmallVector<const Term *> coordinates;
   for (const Term &term : bound.terms)
@@ -343,21 +344,21 @@ Polynomial coordinate(const MapDimension &dim) {
 
 } // namespace
 
-Result<MapPlan> planTensorMap(Indices &indices, tt::FuncOp kernel, Value pointers, Value mask, ArrayRef<int64_t> looked) {
-  return Planner(indices, kernel, pointers, mask, looked).plan();
+Result<MapPlan> planTensorMap(Indices &indices, tt::FuncOp kernel, Value pointers, Value mask, ArrayRef<int64_t> demanded) {
+  return Planner(indices, kernel, pointers, mask, demanded).plan();
 }
 
-bool provesItself(Indices &indices, const MapPlan &plan, Value pointers, Value mask, ArrayRef<int64_t> looked) {
+bool verifyTensorMap(Indices &indices, const MapPlan &plan, Value pointers, Value mask, ArrayRef<int64_t> demanded) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(pointers.getType()).getShape();
   Result<Indices::Pointer> pointer = indices.pointer(pointers, ownDims(pointers));
   if (!pointer || pointer->base != plan.base) return false;
-  Polynomial place = plan.offset;
+  Polynomial address = plan.offset;
   for (const MapDimension &dim : plan.dims) {
     std::optional<Polynomial> part = product(dim.placeholder ? dim.start : coordinate(dim), dim.stride);
     if (!part) return false;
-    place = place + *part;
+    address = address + *part;
   }
-  if (withoutUnit(place - pointer->offset, shape) != Polynomial()) return false;
+  if (withoutUnit(address - pointer->offset, shape) != Polynomial()) return false;
 
   Mask original;
   if (mask) {
@@ -365,10 +366,10 @@ bool provesItself(Indices &indices, const MapPlan &plan, Value pointers, Value m
     if (!parts) return false;
     original = std::move(*parts);
   }
-  for (auto [moved, extent] : llvm::zip(plan.box, looked))
+  for (auto [moved, extent] : llvm::zip(plan.box, demanded))
     if (moved < extent) return false;
-  // Every bound of the map is one of the mask's, or holds anyway.
-  SmallVector<Conjunct> bounds(plan.wholly.conjuncts);
+  // Every bound of the map must be a bound of the mask, or hold in any case.
+  SmallVector<Conjunct> bounds(plan.tileMask.conjuncts);
   for (const MapDimension &dim : plan.dims) {
     if (!dim.bound.isZero()) bounds.push_back(coordinate(dim) - dim.bound);
     if (!dim.fixed && !indices.assumeNonNegative(dim.start) && !isOutsideWhereNegative(indices, plan, dim)) return false;
@@ -376,11 +377,11 @@ bool provesItself(Indices &indices, const MapPlan &plan, Value pointers, Value m
   }
   if (!llvm::all_of(bounds, [&](const Conjunct &bound) { return llvm::is_contained(original.conjuncts, bound); })) return false;
   auto isPastDemanded = [&](const Conjunct &bound) {
-    std::optional<int64_t> at = endOfDemanded(bound, shape, looked);
-    return at && llvm::any_of(plan.dims, [&](const MapDimension &dim) { return dim.tileDim == *at && !dim.bound.isZero(); });
+    std::optional<int64_t> end = endOfDemanded(bound, shape, demanded);
+    return end && llvm::any_of(plan.dims, [&](const MapDimension &dim) { return dim.tileDim == *end && !dim.bound.isZero(); });
   };
-  // Every bound of the mask is one of the map's, or holds anyway: of lower ones, it is enough if the start is not negative.
-  return plan.wholly.conditions == original.conditions && llvm::all_of(original.conjuncts, [&](const Conjunct &bound) {
+  // Every bound of the mask must be a bound of the map, or hold in any case. For a lower bound it suffices that the start is not negative.
+  return plan.tileMask.conditions == original.conditions && llvm::all_of(original.conjuncts, [&](const Conjunct &bound) {
            Polynomial start = Polynomial(-1) - bound.along(-1);
            return llvm::is_contained(bounds, bound) || isPastDemanded(bound) || (bound.constant() && *bound.constant() < 0) ||
                   (isLower(bound) && indices.isNonNegative(start));

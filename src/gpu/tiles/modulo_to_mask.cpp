@@ -1,4 +1,4 @@
-// ir/passes/modulo_to_mask.cpp, for each kernel.
+// Runs ir/passes/modulo_to_mask.cpp on each kernel.
 #include "ir/modulo_to_mask.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/ttg.h"
@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// Two numbers of e2m1 lie in a byte along one dimension; along the others each stays where it is.
+/// True if each element keeps its index along `dim`: unpacking moves elements only along the dimension of the e2m1 pairs.
 static bool keepsPosition(Operation *op, int64_t dim) {
   auto unpack = dyn_cast<ttg::UnpackE2m1Op>(op);
   return unpack && unpack.getDim() != dim;

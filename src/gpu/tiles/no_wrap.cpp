@@ -1,8 +1,8 @@
-// Offsets of 32 bits wrap around, as their type says. Where they do not, the addresses of one thread's elements
-// have the same distances as the offsets' terms, and share most of their computation (gpu/thread/cse_addresses):
+// Marks 32-bit offsets that do not wrap around. Their terms then give the distances between the addresses of a thread's elements, so that
+// these share most of their computation (gpu/thread/cse_addresses):
 //   before: %p = tt.addptr %x, %offsets            %offsets = 128*program_id(0) + i0, of 32 bits
 //   after:  %p = tt.addptr %x, %offsets {ttg.no_wrap}        and in `ttg.launch_guards`: 128*program_id(0) + i0 fits in 32 bits
-// The mark stands where a narrow number becomes a wide one. Without it each address is computed from the start.
+// The mark is on the operation that extends a 32-bit value to 64 bits. Without it each address is computed separately.
 #include "gpu/passes.h"
 #include "gpu/tiles/ttg.h"
 
@@ -30,7 +30,7 @@ public:
   }
 
 private:
-  /// Threads that hold only one address of each tile have nothing to share.
+  /// True if a thread holds several addresses of some tile, which can share computation.
   bool sharesSomething() {
     int64_t threads = 32 * ttg::configOf(function).getWarps();
     return function
@@ -41,14 +41,14 @@ private:
         .wasInterrupted();
   }
 
-  /// `narrow` becomes a 64-bit number in `op`.
+  /// Marks `op`, which extends `narrow` to 64 bits.
   void mark(Operation *op, Value narrow) {
     auto tile = dyn_cast<RankedTensorType>(narrow.getType());
     if (tile && tile.getElementType().isInteger(32) && indices.assumeNoWrapOf(narrow))
       op->setAttr(ttg::noWrapName, UnitAttr::get(op->getContext()));
   }
 
-  /// An intermediate value of an offset of 64 bits.
+  /// Marks the extensions inside a 64-bit offset.
   void markExtensions(Value offset) {
     SmallVector<Value> work{offset};
     while (!work.empty()) {

@@ -1,10 +1,10 @@
-// Sums that a loop adds up from one sum over threads an iteration:
+// Hoists the cross-thread part of a reduction out of a loop that accumulates one reduction per iteration:
 //   before: for { %s = tt.reduce %x axis 0 : 128x64 -> 64 (over registers, lanes and warps)   %acc += %s }      use %acc
-//   after:  for { %r = tt.reduce %x over registers alone : 128x64 -> 32x64                    %acc += %r }      use init + tt.reduce %acc
-//   axis 0
-// Nothing but the order of additions changes, which is nobody's for sums over a tile, and a thread carries no more values than before: the
-// shuffles, the exchange between warps and their barriers, for which an iteration's loads wait, come once behind the loop. A sum that the
-// loop looks at, or that starts again, stays as it is.
+//   after:  for { %r = tt.reduce %x over registers alone : 128x64 -> 32x64                    %acc += %r }
+//           use init + tt.reduce %acc axis 0
+// Only the order of additions changes, which a reduction does not specify. A thread carries no more values than without the pass. The
+// shuffles, the exchange between warps and its barriers run once after the loop instead of in every iteration. A sum that the loop reads or
+// resets is not changed.
 #include "gpu/passes.h"
 #include "gpu/tiles/ttg.h"
 
@@ -25,24 +25,24 @@ static bool isAddReduction(tt::ReduceOp op) {
 }
 
 namespace {
-/// A run of bits along the dimension that threads hold, or registers, the highest first.
+/// A run of bits along the dimension, all in threads or all in registers, the highest first.
 struct Run {
   bool inRegisters = false;
   int64_t size = 1;
 };
 
-/// acc += convert(reduce(x)) in a loop.
+/// An accumulation acc += convert(reduce(x)) in a loop.
 struct HoistedReduction {
-  unsigned carried = 0;         ///< the number of acc among what the loop carries
-  Operation *add = nullptr;     ///< to acc
+  unsigned carried = 0;         ///< the index of acc among the loop-carried values
+  Operation *add = nullptr;     ///< the addition to acc
   ttg::ConvertLayoutOp convert; ///< may be null
   tt::ReduceOp reduce;
   SmallVector<Run> runs;
 };
 } // namespace
 
-/// How registers and threads hold the bits along the dimension; empty if no thread needs another one's values, or layouts are not that
-/// plain.
+/// Returns how registers and threads hold the bits along the dimension. Empty if no exchange between threads is needed, or the layout is
+/// not a plain one.
 static SmallVector<Run> runsAlong(const Layout &layout, int64_t dim) {
   std::optional<std::vector<AxisBit>> bits = scanOrder(layout, dim);
   if (!bits || !reductionPlan(layout, dim)) return {};
@@ -57,7 +57,7 @@ static SmallVector<Run> runsAlong(const Layout &layout, int64_t dim) {
   return isExchanged ? runs : SmallVector<Run>();
 }
 
-/// What the loop carries as its number `carried`, if it is such a sum.
+/// Returns the accumulation in loop-carried value number `carried`, if there is one.
 static std::optional<HoistedReduction> hoistedReduction(scf::ForOp loop, unsigned carried) {
   BlockArgument acc = loop.getRegionIterArg(carried);
   if (!acc.hasOneUse()) return std::nullopt;
@@ -82,7 +82,7 @@ static Value reshaped(OpBuilder &b, Location loc, Value tile, const Dims &shape)
   return tt::ReshapeOp::create(b, loc, ttg::withLayout(type, ttg::layoutOf(tile.getType()).reshaped(shape)), tile, false, false);
 }
 
-/// The same sum of another tile.
+/// Creates the same reduction of another tile.
 static Value summed(OpBuilder &b, tt::ReduceOp like, Value tile, int64_t axis) {
   Layout layout = ttg::layoutOf(tile.getType()).withoutDim(axis);
   Type type = cast<RankedTensorType>(tile.getType()).getElementType();
@@ -94,30 +94,30 @@ static Value summed(OpBuilder &b, tt::ReduceOp like, Value tile, int64_t axis) {
   return sum->getResult(0);
 }
 
-/// What is left of the tile when each thread has added what it holds: the dimension is as long as there are threads along it.
+/// Reduces the tile inside each thread: the dimension becomes as long as there are threads along it.
 static Value summedInThreads(OpBuilder &b, HoistedReduction &sum) {
   Value tile = sum.reduce.getSrcs()[0];
   Location loc = sum.reduce.getLoc();
   Dims shape = ttg::shapeOf(tile.getType());
   auto dim = static_cast<size_t>(sum.reduce.getAxis());
-  Dims apart(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(dim)), left = apart;
+  Dims split(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(dim)), left = split;
   int64_t threads = 1;
   for (const Run &run : sum.runs) {
-    apart.push_back(run.size);
+    split.push_back(run.size);
     if (!run.inRegisters) threads *= run.size;
   }
   left.push_back(threads);
-  apart.insert(apart.end(), shape.begin() + static_cast<ptrdiff_t>(dim) + 1, shape.end());
+  split.insert(split.end(), shape.begin() + static_cast<ptrdiff_t>(dim) + 1, shape.end());
   left.insert(left.end(), shape.begin() + static_cast<ptrdiff_t>(dim) + 1, shape.end());
   if (threads == shape[dim]) return tile;
-  tile = reshaped(b, loc, tile, apart);
+  tile = reshaped(b, loc, tile, split);
   for (size_t run = sum.runs.size(); run-- > 0;)
     if (sum.runs[run].inRegisters) tile = summed(b, sum.reduce, tile, static_cast<int64_t>(dim + run));
   return reshaped(b, loc, tile, left);
 }
 
-/// Returns the loop that carries the sums of threads.
-static scf::ForOp defer(IRRewriter &rewriter, scf::ForOp loop, HoistedReduction &sum) {
+/// Rewrites the loop to carry per-thread sums, and returns it.
+static scf::ForOp hoist(IRRewriter &rewriter, scf::ForOp loop, HoistedReduction &sum) {
   Location loc = sum.add->getLoc();
   rewriter.setInsertionPoint(sum.reduce);
   Value inThreads = summedInThreads(rewriter, sum);
@@ -141,13 +141,13 @@ static scf::ForOp defer(IRRewriter &rewriter, scf::ForOp loop, HoistedReduction 
   Operation *yield = changed.getBody()->getTerminator();
   yield->setOperand(sum.carried, changed.getRegionIterArg(sum.carried));
   rewriter.setInsertionPointAfter(changed);
-  Value total = summed(rewriter, sum.reduce, changed.getResults().back(), sum.reduce.getAxis());
+  Value reduced = summed(rewriter, sum.reduce, changed.getResults().back(), sum.reduce.getAxis());
   auto inLayoutOf = [&](Value value, Type wanted) -> Value {
     return value.getType() == wanted ? value : ttg::ConvertLayoutOp::create(rewriter, loc, wanted, value).getResult();
   };
   Value result = changed.getResult(sum.carried);
-  Value behind = added(rewriter, init, inLayoutOf(total, result.getType()));
-  rewriter.replaceAllUsesExcept(result, behind, behind.getDefiningOp());
+  Value total = added(rewriter, init, inLayoutOf(reduced, result.getType()));
+  rewriter.replaceAllUsesExcept(result, total, total.getDefiningOp());
   rewriter.eraseOp(sum.add);
   if (sum.convert) rewriter.eraseOp(sum.convert);
   rewriter.eraseOp(sum.reduce);
@@ -160,7 +160,7 @@ LogicalResult optimizeThreadLocality(ModuleOp module) {
   module.walk([&](scf::ForOp loop) { loops.push_back(loop); });
   for (scf::ForOp loop : loops)
     for (unsigned carried = 0; carried < loop.getNumRegionIterArgs(); ++carried)
-      if (std::optional<HoistedReduction> sum = hoistedReduction(loop, carried)) loop = defer(rewriter, loop, *sum);
+      if (std::optional<HoistedReduction> sum = hoistedReduction(loop, carried)) loop = hoist(rewriter, loop, *sum);
   return success();
 }
 

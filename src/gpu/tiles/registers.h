@@ -1,4 +1,4 @@
-// How far the registers of a thread reach: what choose-warps asks before tiles have layouts, and the schedule of a loop afterwards.
+// The register budget of a thread, for choose-warps and the loop schedule.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -11,15 +11,15 @@ class Operation;
 
 namespace tilewright::gpu {
 
-/// What a thread needs besides accumulators: addresses, row values, the temporaries of the arithmetic between two products. With 208 of 255
-/// for accumulators and an operand, attention backward of 64 columns (ptxas 13.0) just fits; with 48 more than that it spills.
+/// Registers of a thread next to accumulators: addresses, row values, temporaries between two dots. Attention backward with 64 columns just
+/// fits with 208 of 255 registers for accumulators and an operand (ptxas 13.0).
 constexpr int64_t otherRegisters = 47;
 
-/// Of the sums of an fp8 product that leave the tensor cores at a time, for threads to add them to the others: 128 columns of 64 rows.
-/// Those of 256 would fill a thread's registers together with what they are added to.
+/// Accumulator registers of an fp8 dot that are promoted (added to the f32 sum) at a time: 128 columns of 64 rows. 256 columns and the sum
+/// itself would exceed a thread's registers.
 constexpr int64_t registersOfPromotedPart = 64;
 
-/// Bits of the accumulators that a loop of the function holds at one time, of the fullest one.
+/// Returns the maximum number of accumulator bits that are live at one time in a loop of the function.
 int64_t accumulatorBits(mlir::Operation *function);
 
 } // namespace tilewright::gpu

@@ -1,5 +1,5 @@
-// Rows are loaded in blocks of a power of two, under a mask: `columns < n` where `columns` is 0, 1, ... along the block. A
-// launch may know a bound on the length of rows (specialize-lengths); registers whose columns all lie beyond it hold nothing.
+// Rows are loaded in blocks of a power of two, under a mask `columns < n` where `columns` is 0, 1, ... along the block. A launch may know a
+// bound on the row length (specialize-lengths). Registers whose columns are all past the bound hold nothing.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -11,7 +11,7 @@
 
 namespace tilewright::gpu {
 
-/// The operands of `columns < n`: how many columns, and an argument of the kernel (null: none) or a constant.
+/// Holds the operands of `columns < n`: the number of columns, and either an argument of the kernel (null: none) or a constant.
 struct RowLength {
   int64_t block = 0;
   mlir::BlockArgument length;

@@ -1,9 +1,8 @@
-// Products become the instructions that assign-layouts has chosen (`ttg.dot_choice`), and operands go where those read them:
+// Replaces dots by the instructions that assign-layouts has chosen (`ttg.dot_choice`), and puts operands where these read them:
 //   before: %d = tt.dot %a, %b, %c : tensor<128x64xf16, #x> * tensor<64x256xf16, #y> -> tensor<128x256xf32, #wgmma>
 //   after:  %p = ttg.alloc    %q = ttg.alloc    ttg.cta_barrier    ttg.store_shared %a, %p    ttg.store_shared %b, %q    ttg.fence_async
-//   ttg.cta_barrier
-//           %e = ttg.wgmma %p, %q, %c    %d = ttg.wgmma_wait 0, %e
-// Nothing overlaps yet: the pipeline turns loads that only feed a buffer into copies that run ahead, and lets products run on.
+//           ttg.cta_barrier    %e = ttg.wgmma %p, %q, %c    %d = ttg.wgmma_wait 0, %e
+// Nothing overlaps yet: pipeline-loops turns loads that only feed a buffer into prefetched copies, and keeps MMAs in flight.
 #include "gpu/passes.h"
 #include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/ttg.h"
@@ -21,7 +20,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-/// An operand, and how its dimensions are those of the tile that goes to shared memory.
+/// An operand, and how its dimensions map to those of the tile in shared memory.
 struct Source {
   Value tile;
   Type element;               // of the operand: the tile has the same bits, perhaps as another type
@@ -36,7 +35,7 @@ public:
     SmallVector<tt::DotOp> dots;
     function.walk([&](tt::DotOp dot) { dots.push_back(dot); });
     for (tt::DotOp dot : dots)
-      noteReach(dot);
+      recordReach(dot);
     for (tt::DotOp dot : dots)
       if (failed(select(dot))) return failure();
     return success();
@@ -48,8 +47,8 @@ private:
     return {operand, getElementTypeOrSelf(operand.getType()), llvm::to_vector(llvm::seq<int32_t>(0, rank))};
   }
 
-  /// Conversions, transpositions and other names of the same bits cost nothing in front of a buffer: it is written in any layout, and read
-  /// along any dimension and as any type.
+  /// Returns the tile that an operand is derived from without cost. Conversions, transpositions and bitcasts before a buffer are free:
+  /// threads write the buffer in any layout, and read it along any dimension and as any type.
   static Source sourceOf(Value operand) {
     Source source = asItIs(operand);
     while (Operation *op = source.tile.getDefiningOp()) {
@@ -68,29 +67,30 @@ private:
     return source;
   }
 
-  /// The dimensions of a tile, that of neighbours in memory first: so it is copied without turning it.
+  /// Returns the dimensions of a tile, the one contiguous in memory first, so that a copy does not transpose it.
   static Dims memoryOrder(Value tile) {
     if (auto load = tile.getDefiningOp<ttg::DescriptorLoadOp>()) return Dims(load.getOrder().begin(), load.getOrder().end());
     Layout layout = ttg::layoutOf(tile.getType());
-    Dims order = rowMajorOrder(static_cast<int64_t>(layout.shape.size())), turned = order;
+    Dims order = rowMajorOrder(static_cast<int64_t>(layout.shape.size())), transposed = order;
     if (order.size() < 2) return order;
-    std::swap(turned[0], turned[1]);
-    return contiguousRun(layout, turned) > contiguousRun(layout, order) ? turned : order;
+    std::swap(transposed[0], transposed[1]);
+    return contiguousRun(layout, transposed) > contiguousRun(layout, order) ? transposed : order;
   }
 
-  /// Several products may read one tile: it is copied once, so that the one that reads the fewest columns at a time can.
-  void noteReach(tt::DotOp dot) {
-    auto product = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
-    bool isWgmma = product && product.getKind() == ttg::MmaKind::wgmma;
-    recordWhole(dot.getA(), 0, dot, isWgmma && !product.getAInRegisters());
+  /// Records how many columns of B each dot reads at a time. Several dots may read one tile; its layout suits the one that reads the
+  /// fewest.
+  void recordReach(tt::DotOp dot) {
+    auto choice = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
+    bool isWgmma = choice && choice.getKind() == ttg::MmaKind::wgmma;
+    recordWhole(dot.getA(), 0, dot, isWgmma && !choice.getAInRegisters());
     recordWhole(dot.getB(), 1, dot, isWgmma);
     if (!isWgmma) return;
     Source source = sourceOf(dot.getB());
-    int64_t &least = reaches.try_emplace({source.tile, source.order[0]}, product.getColumns()).first->second;
-    least = std::min(least, product.getColumns());
+    int64_t &columns = reaches.try_emplace({source.tile, source.order[0]}, choice.getColumns()).first->second;
+    columns = std::min(columns, choice.getColumns());
   }
 
-  /// A tile is wanted whole where a product does not read it by its descriptors, or further than what has been copied.
+  /// Copies the whole tile if a dot does not read it by wgmma, or reads beyond the copied extent.
   void recordWhole(Value operand, size_t dim, tt::DotOp dot, bool byDescriptor) {
     Source source = sourceOf(operand);
     auto load = source.tile.getDefiningOp<ttg::DescriptorLoadOp>();
@@ -99,8 +99,8 @@ private:
     if (!byDescriptor) load->removeAttr(ttg::copiedExtentName);
   }
 
-  /// `along`: the operand's dimension that products run along; `reach`: how much of the other one a warpgroup reads, in elements;
-  /// `either`: memory may run along either of them.
+  /// Returns the layout of the operand's buffer. `along`: the operand's K dimension. `reach`: elements of the other dimension that one
+  /// wgmma reads. `either`: either dimension may be contiguous.
   SharedLayout sharedLayout(const Source &source, size_t along, int64_t reach, bool either) {
     auto tile = cast<RankedTensorType>(source.tile.getType());
     Dims shape = ttg::shapeOf(tile), order = memoryOrder(source.tile);
@@ -111,7 +111,7 @@ private:
     return SharedLayout::swizzled(shape, bits, widest, order);
   }
 
-  /// A buffer that holds the operand, written where that is best: once before the loop if the operand does not change in it.
+  /// Returns a buffer that holds the operand. It is written before the loop if the operand is loop-invariant.
   Value buffered(tt::DotOp dot, const Source &source, const SharedLayout &layout) {
     Type element = cast<RankedTensorType>(source.tile.getType()).getElementType();
     Type stored = element.isInteger(1) ? Type(b.getI8Type()) : element;
@@ -158,7 +158,7 @@ private:
     pending.clear();
   }
 
-  /// What the product is added to. Tensor cores accumulate in 32 bits, and products of fp16 in fp16 where that is asked for.
+  /// Returns the accumulator of the dot. Tensor cores accumulate in 32 bits, or in fp16 for fp16 operands if the dot asks for that.
   Value accumulator(tt::DotOp dot, ttg::MmaKind kind) {
     Value c = dot.getC();
     auto type = cast<RankedTensorType>(c.getType());
@@ -168,17 +168,17 @@ private:
   }
 
   LogicalResult select(tt::DotOp dot) {
-    auto product = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
-    if (!product) return bug(dot, "assign-layouts has not said how it is computed");
-    switch (product.getKind()) {
-    case ttg::MmaKind::wgmma: finish(dot, byWarpgroups(dot, product)); break;
+    auto choice = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
+    if (!choice) return bug(dot, "it has no ttg.dot_choice from assign-layouts");
+    switch (choice.getKind()) {
+    case ttg::MmaKind::wgmma: finish(dot, byWarpgroups(dot, choice)); break;
     case ttg::MmaKind::mma: finish(dot, byWarps(dot)); break;
     case ttg::MmaKind::fma: finish(dot, byThreads(dot)); break;
     }
     return success();
   }
 
-  /// After how many elements of K the sum of an fp8 product leaves the tensor cores. Null: at the end.
+  /// Returns after how many elements of K the sum of an fp8 dot is promoted to f32. Null: at the end.
   IntegerAttr promotionInterval(tt::DotOp dot) {
     auto a = cast<RankedTensorType>(dot.getA().getType());
     int64_t every = dot.getMaxNumImpreciseAcc();
@@ -186,18 +186,18 @@ private:
     return isFp8 && every <= a.getDimSize(1) ? b.getI32IntegerAttr(static_cast<int32_t>(every)) : IntegerAttr();
   }
 
-  Value byWarpgroups(tt::DotOp dot, ttg::DotChoiceAttr product) {
-    // Operands of 16 bits may lie M-major (A) or N-major (B) in shared memory, others along K only.
+  Value byWarpgroups(tt::DotOp dot, ttg::DotChoiceAttr choice) {
+    // In shared memory 16-bit operands may be M-major (A) or N-major (B); other ones must be K-major.
     bool eitherMajor = cast<RankedTensorType>(dot.getA().getType()).getElementTypeBitWidth() == 16;
     auto shared = [&](Value operand, size_t along, int64_t reach) {
       Source source = sourceOf(operand);
       auto known = reaches.find({source.tile, source.order[along]});
-      int64_t least = known == reaches.end() ? reach : std::min(reach, known->second);
-      return buffered(dot, source, sharedLayout(source, along, least, eitherMajor));
+      int64_t columns = known == reaches.end() ? reach : std::min(reach, known->second);
+      return buffered(dot, source, sharedLayout(source, along, columns, eitherMajor));
     };
-    Value a = product.getAInRegisters() ? dot.getA() : shared(dot.getA(), 1, 64), second = shared(dot.getB(), 0, product.getColumns());
+    Value a = choice.getAInRegisters() ? dot.getA() : shared(dot.getA(), 1, 64), second = shared(dot.getB(), 0, choice.getColumns());
     storePending(dot);
-    Value c = accumulator(dot, product.getKind());
+    Value c = accumulator(dot, choice.getKind());
     Dims extent = mmaExtent(dot);
     auto d = ttg::WgmmaOp::create(b, dot.getLoc(), c.getType(), a, second, c, Value(), promotionInterval(dot));
     if (extent != ttg::shapeOf(dot.getType())) d->setAttr(ttg::mmaExtentName, b.getDenseI64ArrayAttr(extent));
@@ -205,7 +205,7 @@ private:
   }
 
   Value byWarps(tt::DotOp dot) {
-    Value a = passed(dot, dot.getA(), 1), second = passed(dot, dot.getB(), 0);
+    Value a = throughShared(dot, dot.getA(), 1), second = throughShared(dot, dot.getB(), 0);
     storePending(dot);
     a = inRegisters(a, dot.getA(), dot.getLoc());
     second = inRegisters(second, dot.getB(), dot.getLoc());
@@ -214,8 +214,8 @@ private:
   }
 
   Value byThreads(tt::DotOp dot) {
-    // Element by element, in plain order. Rows of A that are a power of two apart begin at one bank: what two lanes read of two rows at one
-    // time lies apart where the 16-byte chunks of a row of 64 or 128 bytes are permuted.
+    // Threads read element by element, from a row-major buffer. Rows of A start at the same bank. The swizzle of rows of 64 or 128 bytes
+    // avoids bank conflicts between two lanes that read two rows.
     auto plain = [&](Value operand, bool isA) {
       auto tile = cast<RankedTensorType>(operand.getType());
       int64_t bits = tile.getElementTypeBitWidth(), row = tile.getShape().back() * bits / 8;
@@ -231,16 +231,17 @@ private:
     return ttg::FmaDotOp::create(b, dot.getLoc(), c.getType(), a, second, c);
   }
 
-  /// What was loaded for a product by mma.sync alone passes through a buffer that ldmatrix reads, so that its copy may run ahead; anything
-  /// else stays a tile.
-  Value passed(tt::DotOp dot, Value operand, size_t along) {
+  /// Puts a loaded operand of mma.sync into a buffer that ldmatrix reads, so that its copy can be prefetched. Returns other operands
+  /// unchanged.
+  Value throughShared(tt::DotOp dot, Value operand, size_t along) {
     Source source = sourceOf(operand);
     bool loaded = isa_and_nonnull<tt::LoadOp, ttg::DescriptorLoadOp>(source.tile.getDefiningOp()) && source.order.size() == 2;
     return loaded ? buffered(dot, source, sharedLayout(source, along, 64, true)) : operand;
   }
 
-  Value inRegisters(Value passed, Value operand, Location loc) {
-    return isa<ttg::BufferType>(passed.getType()) ? Value(ttg::LoadSharedOp::create(b, loc, operand.getType(), passed)) : passed;
+  Value inRegisters(Value throughShared, Value operand, Location loc) {
+    return isa<ttg::BufferType>(throughShared.getType()) ? Value(ttg::LoadSharedOp::create(b, loc, operand.getType(), throughShared))
+                                                         : throughShared;
   }
 
   void finish(tt::DotOp dot, Value d) {
@@ -254,7 +255,7 @@ private:
     consider(dot.getB());
     dot.replaceAllUsesWith(d);
     dot.erase();
-    // Both operands may be one tile, or one the other's transposition: each operation is looked at once, and never after it is gone.
+    // Both operands may be one tile, or one a transposition of the other. Visit each operation once, and never after it is erased.
     while (!unused.empty()) {
       Operation *op = unused.pop_back_val();
       if (!op->use_empty()) continue;
@@ -266,8 +267,8 @@ private:
 
   tt::FuncOp function;
   OpBuilder b;
-  DenseMap<std::pair<Value, int32_t>, int64_t> reaches; // of a tile, and its dimension that products run along
-  SmallVector<std::pair<Value, Value>> pending;         // tile, buffer: to be stored right before the product
+  DenseMap<std::pair<Value, int32_t>, int64_t> reaches; // by tile and its K dimension
+  SmallVector<std::pair<Value, Value>> pending;         // tile and buffer: to be stored right before the dot
   DenseMap<std::pair<Value, Type>, Value> hoisted;
 };
 

@@ -1,10 +1,10 @@
-// Launches are specialised on arguments that are multiples of 16, as everywhere in this language. Much that is not one still fills an
-// access: rows of 1000 halves begin at multiples of 16 bytes, rows of 1002 at multiples of 4. So a kernel in which the divisibility of an
-// argument bounds the width of an access says so, by a fact that it prefers to be true without relying on it:
-//     prefers: stride_am is no multiple of 8
-// The launch whose stride is 1000 refutes that, and takes a version of the kernel that relies on the contrary:
-//     refuted: stride_am is no multiple of 8      ->      %stride_am {tt.divisibility = 8}, relies on: stride_am is a multiple of 8
-// All later passes only look at tt.divisibility. Kernels whose arguments are multiples of 16, or do not matter, prefer nothing.
+// Specializes a kernel on arguments that are multiples of 8, 4 or 2. Launches are specialized on multiples of 16 in any case. Smaller
+// divisors still make accesses wider: rows of 1000 halves begin at multiples of 16 bytes, rows of 1002 at multiples of 4. If the
+// divisibility of an argument limits the width of an access, the kernel requests a version by a guard, on which it does not rely:
+//     requests: stride_am is not a multiple of 8
+// For a launch with the stride 1000 this guard fails, and the launch uses a version that relies on the opposite:
+//     failed: stride_am is not a multiple of 8      ->      %stride_am {tt.divisibility = 8}, relies on: stride_am is a multiple of 8
+// Later passes only read tt.divisibility. Kernels whose arguments are multiples of 16, or do not matter, request nothing.
 #include "gpu/passes.h"
 #include "gpu/tiles/axis_info.h"
 #include "gpu/tiles/ttg.h"
@@ -17,7 +17,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-constexpr int64_t specialised = 16, powers[] = {8, 4, 2};
+constexpr int64_t defaultDivisor = 16, powers[] = {8, 4, 2};
 
 class Specializer {
 public:
@@ -28,10 +28,10 @@ public:
     for (BlockArgument argument : function.getArguments())
       if (isCandidate(argument)) candidates.push_back(argument);
     for (BlockArgument argument : candidates)
-      takeFailedGuards(argument);
-    if (candidates.empty() || widthWith(std::nullopt) == widthWith(specialised)) return;
+      applyFailedGuards(argument);
+    if (candidates.empty() || widthWith(std::nullopt) == widthWith(defaultDivisor)) return;
     for (BlockArgument argument : candidates)
-      preferWhatWouldHelp(argument);
+      requestVersions(argument);
   }
 
 private:
@@ -43,12 +43,13 @@ private:
   bool isCandidate(BlockArgument argument) {
     Type type = argument.getType();
     bool counts = isa<tt::PointerType>(type) || type.isInteger(32) || type.isInteger(64);
-    return counts && !function.getArgAttr(argument.getArgNumber(), ttg::notSpecializedName) && divisibilityOf(argument) < specialised;
+    return counts && !function.getArgAttr(argument.getArgNumber(), ttg::notSpecializedName) && divisibilityOf(argument) < defaultDivisor;
   }
 
   static LaunchGuard guardOf(BlockArgument argument, int64_t divisor, bool isVersioningRequest) {
     LaunchGuard guard;
-    guard.name = address::nameOf(argument) + (isVersioningRequest ? " is no multiple of " : " is a multiple of ") + std::to_string(divisor);
+    guard.name =
+        address::nameOf(argument) + (isVersioningRequest ? " is not a multiple of " : " is a multiple of ") + std::to_string(divisor);
     using Kind = BoundNode::Kind;
     guard.nodes = {{Kind::slot, argument.getArgNumber()}, {Kind::between, divisor, divisor}, {Kind::remainder, 0, 1}};
     guard.isVersioningRequest = isVersioningRequest;
@@ -63,7 +64,7 @@ private:
       function.removeArgAttr(argument.getArgNumber(), tt::divisibilityName);
   }
 
-  void takeFailedGuards(BlockArgument argument) {
+  void applyFailedGuards(BlockArgument argument) {
     for (int64_t divisor : powers) {
       if (divisor <= divisibilityOf(argument) || !failedGuards.contains(guardOf(argument, divisor, true).name)) continue;
       LaunchGuard guard = guardOf(argument, divisor, false);
@@ -73,7 +74,7 @@ private:
     }
   }
 
-  /// The widths of all accesses, added up, if all candidates were multiples of `others` (none: as they are), and `one` of `divisor`.
+  /// Returns the sum of the widths of all accesses, if all candidates were multiples of `others` (none: unchanged), and `one` of `divisor`.
   int64_t widthWith(std::optional<int64_t> others, BlockArgument one = {}, int64_t divisor = 1) {
     SmallVector<int64_t> before;
     Attribute guards = function->getAttr(ttg::guardsName);
@@ -94,7 +95,7 @@ private:
     function.walk([&](tt::StoreOp store) { add(store.getPtr(), store.getMask()); });
     for (auto [argument, number] : llvm::zip(candidates, before))
       setDivisibility(argument, number);
-    // The trial must not rely on anything.
+    // The trial must not add guards.
     if (guards)
       function->setAttr(ttg::guardsName, guards);
     else
@@ -102,10 +103,10 @@ private:
     return width;
   }
 
-  void preferWhatWouldHelp(BlockArgument argument) {
-    int64_t wider = widthWith(specialised, argument, powers[0]);
+  void requestVersions(BlockArgument argument) {
+    int64_t wider = widthWith(defaultDivisor, argument, powers[0]);
     for (int64_t divisor : powers) {
-      int64_t narrower = widthWith(specialised, argument, divisor / 2);
+      int64_t narrower = widthWith(defaultDivisor, argument, divisor / 2);
       if (divisor > divisibilityOf(argument) && wider > narrower) ttg::relyOn(function, guardOf(argument, divisor, true));
       wider = narrower;
     }

@@ -1,10 +1,10 @@
-// A row of 1025 numbers is held in a block of 2048, in which 1023 elements are masked off: loaded as zeros, computed with, and not stored.
-// How long rows are is an argument, about which launches know more than the compiler. So if much of
-// a thread's work depends on it, the kernel says that it prefers long rows, without relying on that:
-//     prefers: n_cols is more than 1280, ... is more than 1536, ... is more than 1792             eighths of the block
-// The launch whose n_cols is 1025 refutes all three, and takes a version that relies on the strongest contrary:
+// Specializes a kernel on short rows. A row of 1025 elements is held in a block of 2048, with 1023 elements masked off: loaded as zeros,
+// computed and not stored. The length of rows is an argument. If much of a thread's work depends on it, the kernel requests versions by
+// guards, on which it does not rely:
+//     requests: n_cols is more than 1280, ... is more than 1536, ... is more than 1792             eighths of the block
+// For a launch with n_cols = 1025 all three fail, and the launch uses a version that relies on the strongest opposite:
 //     relies on: n_cols is at most 1280      ->      %n_cols {ttg.max_value = 1280}
-// lower-to-threads leaves out the registers of a thread whose columns all lie behind that: 6 of 16.
+// lower-to-threads omits the registers of a thread whose columns are all past the bound: 6 of 16.
 #include "gpu/passes.h"
 #include "gpu/tiles/axis_info.h"
 #include "gpu/tiles/row_length.h"
@@ -20,7 +20,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 // Blocks are the next power of two, so rows are longer than half a block.
-constexpr int64_t parts = 8, fewest = 5;
+constexpr int64_t parts = 8, minParts = 5;
 
 std::optional<RowLength> rowLengthOf(arith::CmpIOp compare) {
   Value columns = compare.getLhs(), length = compare.getRhs();
@@ -49,7 +49,7 @@ static LaunchGuard guardOf(BlockArgument argument, int64_t bound, bool isVersion
   return guard;
 }
 
-/// The most elements that one access of a thread takes: they can only be left out together.
+/// Returns the maximum number of elements in one access of a thread: they can only be omitted together.
 static int64_t widestAccess(tt::FuncOp function) {
   Attribute guards = function->getAttr(ttg::guardsName);
   AxisAnalysis axes(function);
@@ -61,18 +61,18 @@ static int64_t widestAccess(tt::FuncOp function) {
   };
   function.walk([&](tt::LoadOp load) { look(load.getPtr(), load.getMask()); });
   function.walk([&](tt::StoreOp store) { look(store.getPtr(), store.getMask()); });
-  if (guards) // this question must not rely on anything
+  if (guards) // this query must not add guards
     function->setAttr(ttg::guardsName, guards);
   else
     function->removeAttr(ttg::guardsName);
   return widest;
 }
 
-/// `together`: columns of the row that the threads of a block take with one access.
+/// `together`: columns of the row that the threads of a CTA access at once.
 static void specialize(tt::FuncOp function, const RowLength &row, int64_t together, const address::FailedGuards &failedGuards) {
-  for (int64_t part = fewest; part < parts; ++part) {
+  for (int64_t part = minParts; part < parts; ++part) {
     int64_t bound = row.block * part / parts;
-    if (bound % together) continue; // it would leave out no more than the next one
+    if (bound % together) continue; // it would omit no more than the next bound
     LaunchGuard guard = guardOf(row.length, bound, false);
     if (!failedGuards.contains(guardOf(row.length, bound, true).name)) {
       ttg::relyOn(function, guardOf(row.length, bound, true));
@@ -92,8 +92,8 @@ LogicalResult specializeLengths(ModuleOp module) {
     kernel.walk([&](arith::CmpIOp compare) {
       std::optional<RowLength> row = rowLengthOf(compare);
       if (!row || !row->length || kernel.getArgAttr(row->length.getArgNumber(), ttg::notSpecializedName)) return;
-      auto [place, isNew] = rows.try_emplace(row->length.getArgNumber(), *row);
-      if (!isNew && row->block > place->second.block) place->second = *row;
+      auto [it, inserted] = rows.try_emplace(row->length.getArgNumber(), *row);
+      if (!inserted && row->block > it->second.block) it->second = *row;
     });
     if (rows.empty() || failedGuards.contains(everyGuard)) return success();
     int64_t together = widestAccess(kernel) * config.getWarps() << laneBits;

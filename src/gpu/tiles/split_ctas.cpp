@@ -1,22 +1,24 @@
-// A program may run on several blocks (num_ctas), a cluster. They share its tiles: each holds a slice along one dimension, so that the rest
-// of the compiler sees the program of one block, with smaller tiles.
+// Splits a program across the CTAs of a cluster (num_ctas). Each CTA holds a slice of each tile along one dimension, so the later passes
+// see the program of one CTA, with smaller tiles.
 //   before: %i = tt.make_range {0, 128}                     %x = tt.load %p : tensor<128x!tt.ptr<f32>>
-//   after:  %i = tt.make_range {0, 64} + rank * 64          %x = tt.load %p : tensor<64x!tt.ptr<f32>>        with two blocks
+//   after:  %i = tt.make_range {0, 64} + rank * 64          %x = tt.load %p : tensor<64x!tt.ptr<f32>>        with two CTAs
 //   before: %sum = tt.reduce %x                             after: %a, %b = ttg.read_cluster (tt.reduce %x);  %sum = %a + %b
-// A tile is split along a dimension, or whole: every block has all of it. As for layouts (layout_plan.h), tiles linked by elementwise work
-// and control flow form a class with one answer, and cheap tiles are computed in each form that is wanted. A product splits its rows
-// (its columns, or K, where there are too few rows; see split_k_in_cluster.h): the other operand is whole. Else classes start out split
-// along the first dimension that is long enough and change as long as that makes it cheaper: what is whole is work done by all, and between
-// different forms stands an exchange. Any operation works on whole tiles, so nothing is refused.
+// A tile is sharded along a dimension, or replicated in every CTA. As for layouts (layout_plan.h), tiles linked by elementwise operations
+// and control flow form a class with one split. Rematerializable values are computed in each split that a user needs. A dot splits its
+// rows. With too few rows it splits its columns, or K (split_k_in_cluster.h). The other operand is replicated.
 //
-// Columns that pad-tiles has added are not split: see uneven_n_split.h.
+// Other classes start split along the first dimension that is long enough, and change while that lowers the cost: every CTA repeats the
+// work on replicated tiles, and a change of the split needs a DSMEM exchange. Every operation accepts replicated tiles, so the pass refuses
+// nothing.
 //
-// Where a program has one block, and its rows wait for reductions in more registers than that block has, it gets the fewest blocks whose
-// registers hold them: without, the rows would go to memory and back once more. Where a product's accumulators do not fit in one block, it
-// gets two.
+// If pad-tiles has padded columns, uneven_n_split.h splits the valid ones.
 //
-// Scalars are the same in all blocks. What a block does to memory for a whole tile or a scalar, the first one does alone; what comes back
-// from there (atomics, volatile loads) the others get from it.
+// A program with num_ctas = 1 gets more CTAs in two cases. If its rows wait for reductions in more registers than a CTA has, it gets the
+// fewest CTAs whose registers hold them; otherwise the rows would be loaded again. If a dot's accumulators do not fit in one CTA, it gets
+// two.
+//
+// Scalars are replicated. Memory operations on replicated tiles and scalars run in the first CTA only, which sends results that may change
+// (atomics, volatile loads) to the other CTAs.
 #include "gpu/passes.h"
 #include "gpu/tiles/cta_split.h"
 #include "gpu/tiles/demanded_extent.h"
@@ -44,17 +46,18 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-// Weights of the choice, in elements that one block computes: an exchange is two barriers of the cluster and a way through shared memory. A
-// product's operand is rather loaded by every block than exchanged.
+// Weights of the cost, in elements that one CTA computes. An exchange takes two cluster barriers and a transfer through shared memory.
+// Loading a dot's operand in every CTA costs less than exchanging it.
 constexpr int64_t exchangeStart = 500, exchangeEach = 16, accessEach = 16, sliceStart = 10;
-constexpr int64_t minRowsOfAll = 16; // of a product, in each block: less is no tensor core's work
+constexpr int64_t minRowsOfAll = 16; // of a dot, in each CTA: tensor cores need as many
 
-/// What an operation wants of its operands, and in what form it leaves its results. Scalars have no meaning here.
+/// The splits that an operation requires of its operands and gives its results. Entries for scalars are unused.
 struct Forms {
   SmallVector<CtaSplit> operands, results;
 };
 
-/// Slices of cheap tiles are computed in the blocks, but for those of tables and where a change of shape mixes dimensions.
+/// True if the CTAs can compute slices of this operation's rematerializable result: not for tables, nor for a reshape, which mixes
+/// dimensions.
 bool canSlice(Operation *op) {
   auto constant = dyn_cast<arith::ConstantOp>(op);
   return !isa<tt::ReshapeOp>(op) && (!constant || cast<DenseElementsAttr>(constant.getValue()).isSplat());
@@ -66,40 +69,40 @@ public:
       : function(function), warps(warps), blocks(blocks), b(function.getLoc(), function.getContext()),
         cheap(function, canSlice, std::numeric_limits<int64_t>::max()), classes(function, cheap) {}
 
-  /// Decides in what form each tile is. Nothing is changed yet.
+  /// Decides the split of each tile. Changes nothing.
   void plan() {
     collect();
-    overlap = unevenSplitOf(function, warps, blocks);
+    unevenSplit = unevenSplitOf(function, warps, blocks);
     choose();
-    if (!overlap || (slicesStay() && columnsAlone())) return;
-    overlap.reset();
+    if (!unevenSplit || (slicesStay() && columnsAlone())) return;
+    unevenSplit.reset();
     started.clear();
     choose();
   }
 
-  /// The most registers that tiles take in each of so many threads while a reduction is under way: what was there before and is used behind
-  /// it. Needs a plan.
+  /// Returns the maximum number of registers of a thread, with `threads` threads, that tiles occupy across a reduction: tiles defined
+  /// before it and used after it. Needs a plan.
   int64_t registersAtReductions(int64_t threads) {
-    DenseMap<Operation *, int64_t> places;
-    for (auto [place, op] : llvm::enumerate(ops))
-      places[op] = int64_t(place);
+    DenseMap<Operation *, int64_t> positions;
+    for (auto [position, op] : llvm::enumerate(ops))
+      positions[op] = int64_t(position);
     DenseMap<Operation *, int64_t> bits;
     SmallVector<Operation *> reductions;
     llvm::copy_if(ops, std::back_inserter(reductions), [](Operation *op) { return isa<tt::ReduceOp>(op); });
     for (auto [tile, shape] : shapes) {
       if (!leaderOf(tile)) continue;
-      int64_t first = firstPlace(tile, places), last = lastPlace(tile, places);
+      int64_t first = firstPosition(tile, positions), last = lastPosition(tile, positions);
       for (Operation *reduction : reductions)
-        if (first < places[reduction] && places[reduction] < last)
+        if (first < positions[reduction] && positions[reduction] < last)
           bits[reduction] += elementsOf(tile) / (formOf(tile).isReplicated() ? 1 : blocks) * tileBits(tile);
     }
-    int64_t most = 0;
+    int64_t maxBits = 0;
     for (auto [reduction, sum] : bits)
-      most = std::max(most, sum);
-    return most / 32 / threads;
+      maxBits = std::max(maxBits, sum);
+    return maxBits / 32 / threads;
   }
 
-  /// Follows the plan.
+  /// Rewrites the function according to the plan.
   void apply() {
     SmallVector<Forms> wanted;
     for (Operation *op : ops)
@@ -149,7 +152,7 @@ private:
     }
   }
 
-  /// Where a tile comes in the program.
+  /// Returns the position of a tile in program order.
   ptrdiff_t locationOf(Value tile) { return shapes.find(tile) - shapes.begin(); }
 
   Value leaderOf(Value value) {
@@ -162,68 +165,68 @@ private:
     return element.isIntOrFloat() ? int64_t(element.getIntOrFloatBitWidth()) : 64;
   }
 
-  /// From where on a tile is held, in the order of the text, and where that is over: behind a loop around its last use, if it comes from
-  /// before the loop.
-  static int64_t firstPlace(Value tile, const DenseMap<Operation *, int64_t> &places) {
+  /// Returns the first and the last position at which a tile is live, in program order. A use in a loop extends the range of a tile from
+  /// outside to the end of that loop.
+  static int64_t firstPosition(Value tile, const DenseMap<Operation *, int64_t> &positions) {
     Operation *op = tile.getDefiningOp();
-    if (!op) return places.lookup(tile.getParentRegion()->getParentOp());
-    return op->getNumRegions() && isa<scf::ForOp, scf::WhileOp, scf::IfOp>(op) ? places.lookup(&op->getRegions().back().front().back())
-                                                                               : places.lookup(op);
+    if (!op) return positions.lookup(tile.getParentRegion()->getParentOp());
+    return op->getNumRegions() && isa<scf::ForOp, scf::WhileOp, scf::IfOp>(op) ? positions.lookup(&op->getRegions().back().front().back())
+                                                                               : positions.lookup(op);
   }
-  static int64_t lastPlace(Value tile, const DenseMap<Operation *, int64_t> &places) {
+  static int64_t lastPosition(Value tile, const DenseMap<Operation *, int64_t> &positions) {
     int64_t last = 0;
     for (Operation *user : tile.getUsers()) {
-      last = std::max(last, places.lookup(user));
+      last = std::max(last, positions.lookup(user));
       for (Operation *around = user->getParentOp(); !around->isAncestor(tile.getParentRegion()->getParentOp());
            around = around->getParentOp())
-        if (isa<scf::ForOp, scf::WhileOp>(around)) last = std::max(last, places.lookup(&around->getRegions().back().front().back()));
+        if (isa<scf::ForOp, scf::WhileOp>(around)) last = std::max(last, positions.lookup(&around->getRegions().back().front().back()));
     }
     return last;
   }
 
-  //===-------------------------------------------------------------------------------------------------- nature of operations
+  //===-------------------------------------------------------------------------------------------------- splits of operations
 
   Shape shapeOf(Value tile) { return shapes.find(tile)->second; }
   int64_t elementsOf(Value tile) { return elementCount({shapeOf(tile).begin(), shapeOf(tile).end()}); }
   bool canSplit(Shape shape, int64_t dim) { return shape[size_t(dim)] >= blocks; }
   CtaSplit firstOf(Shape shape) {
     for (int64_t dim = 0; dim < int64_t(shape.size()); ++dim)
-      if (canSplit(shape, dim)) return along(dim);
-    return whole;
+      if (canSplit(shape, dim)) return shardedAlong(dim);
+    return replicated;
   }
-  /// Of its class. Cheap tiles that are not wanted in a certain form have the one that a class would start with.
+  /// Returns the split of the tile's class. A rematerializable value has the default split, with which a class starts.
   CtaSplit formOf(Value tile) {
     Value leader = leaderOf(tile);
     return leader ? chosen.lookup(leader) : firstOf(shapeOf(tile));
   }
 
-  /// Of tiles that have one form together: the first that is in a class decides.
+  /// Returns the split of tiles that must share one: that of the first tile that is in a class.
   CtaSplit formOfAny(ValueRange tiles) {
     for (Value tile : tiles)
       if (leaderOf(tile)) return formOf(tile);
     return formOf(tiles.front());
   }
 
-  /// In which form a product is made. One that only adds up leaves each block enough rows for a warpgroup's product, if it can.
-  CtaSplit formOfProduct(tt::DotOp dot) {
-    if (dot->hasAttr(ttg::splitKName)) return whole;
+  /// Returns the split of a dot's result. A dot that only accumulates keeps enough rows for wgmma in each CTA, if possible.
+  CtaSplit splitOfDot(tt::DotOp dot) {
+    if (dot->hasAttr(ttg::splitKName)) return replicated;
     Shape shape = shapeOf(leaderOf(dot.getD()));
     size_t rows = shape.size() - 2, columns = rows + 1;
-    if (overlap) return along(int64_t(columns));
-    if (shape.size() == 3 && canSplit(shape, 0)) return along(0);
+    if (unevenSplit) return shardedAlong(int64_t(columns));
+    if (shape.size() == 3 && canSplit(shape, 0)) return shardedAlong(0);
     bool enoughColumns = shape[columns] / blocks >= minRowsOfAll;
     bool losesRows = shape[rows] >= warpgroupRows && shape[rows] / blocks < warpgroupRows;
-    if (losesRows && enoughColumns && sumOf(dot)) return along(int64_t(columns));
-    if (shape[rows] / blocks >= minRowsOfAll) return along(int64_t(rows));
-    return enoughColumns ? along(int64_t(columns)) : whole;
+    if (losesRows && enoughColumns && sumOf(dot)) return shardedAlong(int64_t(columns));
+    if (shape[rows] / blocks >= minRowsOfAll) return shardedAlong(int64_t(rows));
+    return enoughColumns ? shardedAlong(int64_t(columns)) : replicated;
   }
 
   Forms splitsOfDot(tt::DotOp dot) {
     CtaSplit form = formOf(dot.getD());
     int64_t rows = int64_t(shapeOf(dot.getD()).size()) - 2;
-    if (dot->hasAttr(ttg::splitKName)) return {{along(1), along(0), whole}, {whole}};
-    if (form.isShardedAlong(rows)) return {{form, whole, form}, {form}};
-    if (form.isShardedAlong(rows + 1)) return {{whole, form, form}, {form}};
+    if (dot->hasAttr(ttg::splitKName)) return {{shardedAlong(1), shardedAlong(0), replicated}, {replicated}};
+    if (form.isShardedAlong(rows)) return {{form, replicated, form}, {form}};
+    if (form.isShardedAlong(rows + 1)) return {{replicated, form, form}, {form}};
     return {{form, form, form}, {form}};
   }
 
@@ -231,9 +234,9 @@ private:
     return {SmallVector<CtaSplit>(op->getNumOperands(), form), SmallVector<CtaSplit>(op->getNumResults(), form)};
   }
 
-  /// What control flow passes on has the form of the value that receives it.
+  /// Values that control flow passes have the split of the value that receives them.
   Forms formsOfControlFlow(Operation *op) {
-    Forms its = allOf(op, whole);
+    Forms its = allOf(op, replicated);
     auto operandsAs = [&](ValueRange targets) {
       size_t first = op->getNumOperands() - targets.size();
       for (auto [i, target] : llvm::enumerate(targets))
@@ -257,35 +260,37 @@ private:
     CtaSplit form = formOfAny(op->getOperands());
     Forms its = allOf(op, form);
     for (CtaSplit &result : its.results)
-      result = form.isShardedAlong(op.getAxis()) ? whole : withoutDim(form, op.getAxis());
+      result = form.isShardedAlong(op.getAxis()) ? replicated : withoutDim(form, op.getAxis());
     return its;
   }
 
-  /// A change of shape, from the form of its result.
+  /// Returns the splits of a reshape-like operation, derived from that of its result.
   Forms formsOfShape(Operation *op) {
     CtaSplit form = formOf(op->getResult(0));
-    if (op->hasAttr(ttg::clusterReduceName)) return {{whole}, {form}};
+    if (op->hasAttr(ttg::clusterReduceName)) return {{replicated}, {form}};
     return llvm::TypeSwitch<Operation *, Forms>(op)
         .Case([&](tt::ExpandDimsOp expand) { return Forms{{withoutDim(form, expand.getAxis())}, {form}}; })
         .Case([&](tt::BroadcastOp broadcast) {
           bool repeats = form.dim && shapeOf(broadcast.getSrc())[size_t(*form.dim)] == 1;
-          return Forms{{repeats ? whole : form}, {form}};
+          return Forms{{repeats ? replicated : form}, {form}};
         })
-        .Case([&](tt::TransOp trans) { return Forms{{form.dim ? along(trans.getOrder()[size_t(*form.dim)]) : whole}, {form}}; })
+        .Case([&](tt::TransOp trans) { return Forms{{form.dim ? shardedAlong(trans.getOrder()[size_t(*form.dim)]) : replicated}, {form}}; })
         .Case([&](tt::ReshapeOp reshape) {
           CtaSplit source = sourceOfReshape(shapeOf(reshape.getSrc()), shapeOf(reshape.getResult()), form, blocks);
-          return Forms{{source}, {source.isReplicated() ? whole : form}};
+          return Forms{{source}, {source.isReplicated() ? replicated : form}};
         })
-        .Case([&](tt::JoinOp join) { return allOf(op, form.isShardedAlong(int64_t(shapeOf(join.getResult()).size()) - 1) ? whole : form); })
+        .Case([&](tt::JoinOp join) {
+          return allOf(op, form.isShardedAlong(int64_t(shapeOf(join.getResult()).size()) - 1) ? replicated : form);
+        })
         .Case([&](tt::SplitOp) { return allOf(op, form); })
-        .Default([&](Operation *) { return allOf(op, whole); });
+        .Default([&](Operation *) { return allOf(op, replicated); });
   }
 
   Forms formsOf(Operation *op) {
     if (isElementwiseOnTiles(op)) return allOf(op, formOf(op->getResult(0)));
     return llvm::TypeSwitch<Operation *, Forms>(op)
         .Case<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::AssertOp>([&](auto) {
-          if (!isTile(op->getOperand(0))) return allOf(op, whole);
+          if (!isTile(op->getOperand(0))) return allOf(op, replicated);
           SmallVector<Value> values(op->getResults());
           llvm::append_range(values, op->getOperands());
           return allOf(op, formOfAny(values));
@@ -296,17 +301,17 @@ private:
         .Case([&](tt::ReduceOp reduce) { return formsOfReduction(reduce); })
         .Case([&](tt::ScanOp scan) {
           CtaSplit form = formOf(op->getResult(0));
-          return allOf(op, form.isShardedAlong(scan.getAxis()) ? whole : form);
+          return allOf(op, form.isShardedAlong(scan.getAxis()) ? replicated : form);
         })
         .Case([&](tt::DotOp dot) { return splitsOfDot(dot); })
         .Case([&](tt::GatherOp gather) {
           CtaSplit form = formOf(gather.getResult());
-          return Forms{{form.isShardedAlong(gather.getAxis()) ? whole : form, form}, {form}};
+          return Forms{{form.isShardedAlong(gather.getAxis()) ? replicated : form, form}, {form}};
         })
-        .Default([&](Operation *) { return allOf(op, whole); });
+        .Default([&](Operation *) { return allOf(op, replicated); });
   }
 
-  /// Whether no tile is wanted in another form than it has: what is whole has no slices that reach into others.
+  /// True if no tile needs another split than it has. Slices of an uneven split unevenSplit, so they cannot be exchanged.
   bool slicesStay() {
     auto stays = [&](auto values, ArrayRef<CtaSplit> wanted) {
       return llvm::all_of(llvm::zip(values, wanted), [&](auto each) {
@@ -321,7 +326,7 @@ private:
     });
   }
 
-  /// Whether no range but those of columns is split.
+  /// True if all split ranges index columns.
   bool columnsAlone() {
     DenseSet<std::pair<Value, int64_t>> seen;
     return llvm::all_of(ops, [&](Operation *op) {
@@ -336,7 +341,7 @@ private:
   bool splitsColumnsAlone(Value tile, CtaSplit form, DenseSet<std::pair<Value, int64_t>> &seen) {
     if (form.isReplicated() || !cheap.contains(tile) || !seen.insert({tile, *form.dim}).second) return true;
     Operation *op = tile.getDefiningOp();
-    if (auto range = dyn_cast<tt::MakeRangeOp>(op)) return isOfColumns(range, *overlap);
+    if (auto range = dyn_cast<tt::MakeRangeOp>(op)) return isOfColumns(range, *unevenSplit);
     CtaSplit source = isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp>(op) ? sourceOfRematerializable(op, form) : form;
     return llvm::all_of(op->getOperands(), [&](Value operand) { return !isTile(operand) || splitsColumnsAlone(operand, source, seen); });
   }
@@ -346,7 +351,7 @@ private:
   int64_t changeCost(Value tile, CtaSplit from, CtaSplit to) {
     if (from == to) return 0;
     int64_t elements = elementsOf(tile);
-    return (from == whole ? 0 : exchangeStart + exchangeEach * elements) + (to == whole ? 0 : sliceStart + elements);
+    return (from == replicated ? 0 : exchangeStart + exchangeEach * elements) + (to == replicated ? 0 : sliceStart + elements);
   }
 
   int64_t costOf(Operation *op) {
@@ -362,12 +367,12 @@ private:
     if (!main) return cost * weightOf(op);
     if (auto reduce = dyn_cast<tt::ReduceOp>(op); reduce && its.operands[0].isShardedAlong(reduce.getAxis()))
       cost += exchangeStart + exchangeEach * elementsOf(main) / shapeOf(main)[reduce.getAxis()];
-    bool isReplicated = (isa<tt::ReduceOp, tt::StoreOp>(op) ? its.operands : its.results)[0] == whole;
+    bool isReplicated = (isa<tt::ReduceOp, tt::StoreOp>(op) ? its.operands : its.results)[0] == replicated;
     int64_t each = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp>(op) ? accessEach : 1;
     return (cost + each * elementsOf(main) / (isReplicated ? 1 : blocks)) * weightOf(op);
   }
 
-  /// As it comes, where a change of shape or a reduction makes it, else split along the first dimension.
+  /// Returns the initial split of a class: that of its operand if a reshape or a reduction defines it, else along the first dimension.
   CtaSplit startOf(Value tile) {
     Operation *op = tile.getDefiningOp();
     if (!op || op->getNumOperands() == 0 || !leaderOf(op->getOperand(0))) return firstOf(shapeOf(tile));
@@ -376,16 +381,16 @@ private:
         .Case([&](tt::ReduceOp) { return formsOf(op).results[0]; })
         .Case([&](tt::ExpandDimsOp expand) { return withDim(form, expand.getAxis()); })
         .Case([&](tt::TransOp trans) {
-          if (form.isReplicated()) return whole;
-          return along(llvm::find(trans.getOrder(), *form.dim) - trans.getOrder().begin());
+          if (form.isReplicated()) return replicated;
+          return shardedAlong(llvm::find(trans.getOrder(), *form.dim) - trans.getOrder().begin());
         })
         .Case([&](tt::ReshapeOp) { return sourceOfReshape(shapeOf(tile), shapeOf(op->getOperand(0)), form, blocks); })
-        .Case([&](tt::SplitOp) { return form.isShardedAlong(int64_t(shapeOf(tile).size())) ? whole : form; })
+        .Case([&](tt::SplitOp) { return form.isShardedAlong(int64_t(shapeOf(tile).size())) ? replicated : form; })
         .Case([&](tt::JoinOp) { return form; })
         .Default([&](Operation *) { return firstOf(shapeOf(tile)); });
   }
 
-  /// The operands of a product, and what they are made of by changes of shape, start out as it wants them.
+  /// Sets the initial split of a dot's operands, and of the tiles that they are reshaped from.
   void startAs(Value tile, CtaSplit form) {
     Value leader = leaderOf(tile);
     if (!leader || !started.insert(leader).second) return;
@@ -396,22 +401,22 @@ private:
   }
 
   void choose() {
-    for (Value leader : leaders) // what a start is derived from may have none yet, in a loop
-      chosen[leader] = along(0);
-    for (Value leader : leaders) // in the program's order, as are the first of each class
+    for (Value leader : leaders) // in a loop, a start may depend on a class that has none yet
+      chosen[leader] = shardedAlong(0);
+    for (Value leader : leaders) // in program order, as are the first members of the classes
       chosen[leader] = startOf(leader);
     DenseSet<Value> fixed;
     SmallVector<Operation *> dots;
     for (Operation *op : ops)
       if (isa<tt::DotOp>(op)) {
         Value leader = leaderOf(op->getResult(0));
-        chosen[leader] = formOfProduct(cast<tt::DotOp>(op));
+        chosen[leader] = splitOfDot(cast<tt::DotOp>(op));
         fixed.insert(leader);
         started.insert(leader);
         dots.push_back(op);
-      } else if (op->hasAttr(ttg::clusterReduceName)) { // columns: a block's part of the accumulator's registers
+      } else if (op->hasAttr(ttg::clusterReduceName)) { // columns: a CTA's part of the accumulator registers
         Value leader = leaderOf(op->getResult(0));
-        chosen[leader] = along(1);
+        chosen[leader] = shardedAlong(1);
         fixed.insert(leader);
       }
     for (Operation *op : dots)
@@ -426,7 +431,7 @@ private:
     }
   }
 
-  /// Takes the cheapest form of a class, as the others are now. Whether that is another one.
+  /// Chooses the cheapest split of a class, given the splits of the other ones. Returns true if it changed.
   bool improve(Value leader) {
     CtaSplit before = chosen[leader], best = before;
     auto cost = [&](CtaSplit form) {
@@ -437,9 +442,9 @@ private:
       return sum;
     };
     int64_t least = cost(before);
-    SmallVector<CtaSplit> candidates = {whole};
+    SmallVector<CtaSplit> candidates = {replicated};
     for (int64_t dim = 0; dim < int64_t(shapeOf(leader).size()); ++dim)
-      if (canSplit(shapeOf(leader), dim)) candidates.push_back(along(dim));
+      if (canSplit(shapeOf(leader), dim)) candidates.push_back(shardedAlong(dim));
     for (CtaSplit form : candidates)
       if (int64_t sum = cost(form); sum < least) {
         least = sum;
@@ -449,7 +454,7 @@ private:
     return best != before;
   }
 
-  //===---------------------------------------------------------------------------------------------------------- other forms
+  //===---------------------------------------------------------------------------------------------------------- changes of the split
 
   Value i32(int64_t value) { return arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(value))); }
 
@@ -461,15 +466,15 @@ private:
   }
 
   Value inForm(Value value, CtaSplit want) {
-    if (cheap.contains(value)) return want == whole ? value : sliceOfRematerializable(value, want);
+    if (cheap.contains(value)) return want == replicated ? value : sliceOfRematerializable(value, want);
     CtaSplit has = forms.lookup(value);
     if (has == want) return value;
     Value &copy = copies[{value, want.dim}];
     if (copy) return copy;
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfterValue(value);
-    Value all = has == whole ? value : gathered(value, has);
-    Value made = want == whole ? all : sliced(all, want);
+    Value all = has == replicated ? value : gathered(value, has);
+    Value made = want == replicated ? all : sliced(all, want);
     forms[made] = want;
     return copies[{value, want.dim}] = made;
   }
@@ -486,8 +491,8 @@ private:
       operands.push_back(isTile(operand) ? inForm(operand, source) : operand);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(op);
-    if (overlap && type.getDimSize(unsigned(*form.dim)) == overlap->extent && statesValidExtent(op, *form.dim, *overlap)) {
-      Value own = ownedElements(b, part.getShape(), *form.dim, *overlap);
+    if (unevenSplit && type.getDimSize(unsigned(*form.dim)) == unevenSplit->extent && statesValidExtent(op, *form.dim, *unevenSplit)) {
+      Value own = ownedElements(b, part.getShape(), *form.dim, *unevenSplit);
       forms[own] = form;
       return copies[{value, form.dim}] = own;
     }
@@ -498,10 +503,10 @@ private:
     if (auto constant = dyn_cast<arith::ConstantOp>(copy))
       constant.setValueAttr(DenseElementsAttr::get(part, cast<DenseElementsAttr>(constant.getValue()).getSplatValue<Attribute>()));
     if (auto range = dyn_cast<tt::MakeRangeOp>(copy)) {
-      int64_t extent = part.getNumElements(), own = overlap && type.getNumElements() == overlap->extent ? overlap->own : extent;
+      int64_t extent = part.getNumElements(), own = unevenSplit && type.getNumElements() == unevenSplit->extent ? unevenSplit->own : extent;
       range.setEnd(static_cast<uint32_t>(range.getStart() + extent));
       dropValidExtent(range);
-      Value bounded = arith::AndIOp::create(b, rank, i32(blocks - 1)); // what it is anyway, for who asks for its bounds
+      Value bounded = arith::AndIOp::create(b, rank, i32(blocks - 1)); // a no-op that gives range analysis the bounds
       Value start = arith::MulIOp::create(b, bounded, i32(own));
       result = arith::AddIOp::create(b, result, tt::SplatOp::create(b, part, start));
     }
@@ -512,19 +517,19 @@ private:
   static CtaSplit sourceOfRematerializable(Operation *op, CtaSplit form) {
     return llvm::TypeSwitch<Operation *, CtaSplit>(op)
         .Case([&](tt::ExpandDimsOp expand) { return withoutDim(form, expand.getAxis()); })
-        .Case([&](tt::TransOp trans) { return along(trans.getOrder()[size_t(*form.dim)]); })
+        .Case([&](tt::TransOp trans) { return shardedAlong(trans.getOrder()[size_t(*form.dim)]); })
         .Default([&](Operation *) {
-          return cast<RankedTensorType>(op->getOperand(0).getType()).getDimSize(unsigned(*form.dim)) == 1 ? whole : form;
+          return cast<RankedTensorType>(op->getOperand(0).getType()).getDimSize(unsigned(*form.dim)) == 1 ? replicated : form;
         });
   }
 
-  SmallVector<Value> ofAllBlocks(Value tile) {
+  SmallVector<Value> readAllCtas(Value tile) {
     return SmallVector<Value>(ttg::ReadClusterOp::create(b, SmallVector<Type>(size_t(blocks), tile.getType()), tile).getResults());
   }
 
-  /// The whole tile: the slices of all blocks, one after the other.
+  /// Returns the whole tile: the concatenated slices of all CTAs.
   Value gathered(Value slice, CtaSplit form) {
-    SmallVector<Value> parts = ofAllBlocks(slice);
+    SmallVector<Value> parts = readAllCtas(slice);
     size_t dim = size_t(*form.dim);
     while (parts.size() > 1) {
       SmallVector<Value> pairs;
@@ -539,7 +544,7 @@ private:
     return parts.front();
   }
 
-  /// The half of a tile that a bit of this block's rank says, and the other one.
+  /// Returns the half of a tile that is selected by a bit of this CTA's rank, and the other half.
   std::pair<Value, Value> halved(Value all, size_t dim, int64_t bit) {
     auto type = cast<RankedTensorType>(all.getType());
     SmallVector<int64_t> halves(type.getShape()), half(type.getShape());
@@ -553,15 +558,15 @@ private:
             arith::SelectOp::create(b, isLater, split.getOutLHS(), split.getOutRHS())};
   }
 
-  /// This block's slice: its half, again and again.
+  /// Returns this CTA's slice by repeated halving.
   Value sliced(Value all, CtaSplit form) {
     for (int64_t bit = blocks / 2; bit; bit /= 2)
       all = halved(all, size_t(*form.dim), bit).first;
     return all;
   }
 
-  /// This block's slice of the sum of all blocks' tiles: each of two gives the other what that one goes on with. All elements are added in
-  /// one order, whichever block does it.
+  /// Returns this CTA's slice of the sum of all CTAs' tiles. In each step two CTAs exchange halves and add. The order of the additions is
+  /// the same in all CTAs.
   Value summed(Value part, CtaSplit form) {
     for (int64_t bit = blocks / 2; bit; bit /= 2) {
       auto [own, given] = halved(part, size_t(*form.dim), bit);
@@ -579,11 +584,11 @@ private:
   }
   Value asIn(Value tile, Type type) { return isa<RankedTensorType>(type) ? tile : Value(tt::UnsplatOp::create(b, tile)); }
 
-  /// What all blocks have found, combined in their order.
+  /// Combines the partial results of all CTAs, in rank order.
   SmallVector<Value> combined(tt::ReduceOp op) {
     SmallVector<SmallVector<Value>> parts(static_cast<size_t>(blocks));
     for (Value result : op.getResult())
-      for (auto [block, tile] : llvm::enumerate(ofAllBlocks(asTile(result))))
+      for (auto [block, tile] : llvm::enumerate(readAllCtas(asTile(result))))
         parts[block].push_back(tile);
     while (parts.size() > 1) {
       SmallVector<SmallVector<Value>> pairs;
@@ -611,18 +616,18 @@ private:
     return llvm::map_to_vector(value.getUses(), [](OpOperand &use) { return &use; });
   }
 
-  /// The first block alone changes memory.
-  void maskOthers(MutableOperandRange mask, Type pointer) {
+  /// Masks a memory operation so that only the first CTA executes it.
+  void maskOtherCtas(MutableOperandRange mask, Type pointer) {
     Value only = isFirst;
     if (auto tile = dyn_cast<RankedTensorType>(pointer)) only = tt::SplatOp::create(b, tile.clone(b.getI1Type()), isFirst);
     mask.assign(mask.empty() ? only : Value(arith::AndIOp::create(b, mask[0].get(), only)));
   }
 
-  /// What an operation on memory does once, with others beside it.
+  /// Restricts a memory operation on replicated operands to one CTA, and sends its result to the other ones.
   void guard(Operation *op) {
     b.setInsertionPoint(op);
-    if (auto store = dyn_cast<tt::StoreOp>(op)) maskOthers(store.getMaskMutable(), store.getPtr().getType());
-    if (auto atomic = dyn_cast<tt::AtomicRMWOp>(op)) maskOthers(atomic.getMaskMutable(), atomic.getPtr().getType());
+    if (auto store = dyn_cast<tt::StoreOp>(op)) maskOtherCtas(store.getMaskMutable(), store.getPtr().getType());
+    if (auto atomic = dyn_cast<tt::AtomicRMWOp>(op)) maskOtherCtas(atomic.getMaskMutable(), atomic.getPtr().getType());
     if (isa<tt::AtomicCASOp>(op)) op->setAttr(ttg::firstCtaName, b.getUnitAttr());
     if (isa<tt::PrintOp>(op)) {
       auto branch = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
@@ -634,13 +639,13 @@ private:
     Value result = op->getResult(0);
     SmallVector<OpOperand *> uses = usesOf(result);
     b.setInsertionPointAfter(op);
-    Value shared = asIn(ofAllBlocks(asTile(result)).front(), result.getType());
-    forms[shared] = whole;
+    Value shared = asIn(readAllCtas(asTile(result)).front(), result.getType());
+    forms[shared] = replicated;
     for (OpOperand *use : uses)
       use->set(shared);
   }
 
-  /// For the operations whose work is worth telling.
+  /// Records the split of operations that `explain` reports.
   void recordDecision(Operation *op, const Forms &its) {
     if (!isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::DotOp, tt::ReduceOp>(op)) return;
     bool consumes = isa<tt::StoreOp, tt::ReduceOp>(op);
@@ -658,7 +663,7 @@ private:
   }
 
   void rewrite(Operation *op, const Forms &its) {
-    if (op->getNumResults() == 1 && cheap.contains(op->getResult(0))) return; // each user has its own
+    if (op->getNumResults() == 1 && cheap.contains(op->getResult(0))) return; // each user has its own copy
     b.setLoc(op->getLoc());
     if (op->hasAttr(ttg::clusterReduceName)) return rewriteSum(op, its.results[0]);
     for (auto [operand, form] : llvm::zip(op->getOpOperands(), its.operands))
@@ -674,11 +679,12 @@ private:
         forms[result] = form;
       }
     if (auto dot = dyn_cast<tt::DotOp>(op); dot && its.results[0].dim)
-      splitValidExtent(dot, *its.results[0].dim, blocks, overlap ? std::optional(overlap->own) : std::nullopt);
+      splitValidExtent(dot, *its.results[0].dim, blocks, unevenSplit ? std::optional(unevenSplit->own) : std::nullopt);
     b.setInsertionPoint(op);
-    if (auto store = dyn_cast<tt::StoreOp>(op); store && overlap && its.operands[0].dim) storeOwn(b, store, *its.operands[0].dim, *overlap);
+    if (auto store = dyn_cast<tt::StoreOp>(op); store && unevenSplit && its.operands[0].dim)
+      storeOwn(b, store, *its.operands[0].dim, *unevenSplit);
     bool onMemory = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp>(op);
-    if (onMemory && (its.operands.empty() || its.operands[0] == whole)) guard(op);
+    if (onMemory && (its.operands.empty() || its.operands[0] == replicated)) guard(op);
     recordDecision(op, its);
     auto reduce = dyn_cast<tt::ReduceOp>(op);
     bool isPart = reduce && its.operands[0].isShardedAlong(reduce.getAxis());
@@ -688,43 +694,43 @@ private:
     SmallVector<Value> results(op->getResults());
     b.setInsertionPointAfter(op);
     if (isPart) results = combined(reduce);
-    for (auto [result, now, users] : llvm::zip(op->getResults(), results, uses)) {
+    for (auto [result, replacement, users] : llvm::zip(op->getResults(), results, uses)) {
       if (isTile(result) && !users.empty()) {
-        forms.try_emplace(now, whole);
-        now = inForm(now, formOf(result));
+        forms.try_emplace(replacement, replicated);
+        replacement = inForm(replacement, formOf(result));
       }
-      if (now != result)
+      if (replacement != result)
         for (OpOperand *user : users)
-          user->set(now);
+          user->set(replacement);
     }
   }
 
   tt::FuncOp function;
   int64_t warps, blocks;
-  std::optional<UnevenSplit> overlap;
+  std::optional<UnevenSplit> unevenSplit;
   ImplicitLocOpBuilder b;
   Value rank, isFirst;
   RematerializableTiles cheap;
   TileEquivalence classes;
   SmallVector<Operation *> ops;
   DenseSet<Value> started;
-  llvm::MapVector<Value, SmallVector<int64_t>> shapes; // in the program's order
+  llvm::MapVector<Value, SmallVector<int64_t>> shapes; // in program order
   SmallVector<Value> leaders;                          // likewise
   DenseMap<Value, SmallVector<Operation *>> touching;
-  DenseMap<Value, CtaSplit> chosen;                                 // of leaders
-  DenseMap<Value, CtaSplit> forms;                                  // as the rewriting goes on
-  DenseMap<std::pair<Value, std::optional<int64_t>>, Value> copies; // by tile and form
+  DenseMap<Value, CtaSplit> chosen;                                 // by class leader
+  DenseMap<Value, CtaSplit> forms;                                  // current splits during the rewrite
+  DenseMap<std::pair<Value, std::optional<int64_t>>, Value> copies; // by tile and split
 };
 
 } // namespace
 
-/// How many blocks a program gets that has none to share its work with. Where registers hold its rows, one: softmax of rows of 32768 on an
-/// H100, 8 warps, 1 and 2 blocks: 2970 and 2784 GB/s. Where they do not, the fewest that do: of 65536, 16 warps: 1768 and 2501 GB/s. With
-/// the most blocks the rows alone have to fit, as little goes to memory then where most of the rows would in one: layer norm backward of
-/// 50257 columns on an H200, 32 warps, 1 and 8 blocks: 310 and 630 GB/s. More blocks than that cost: of 32768 columns, which four blocks
-/// hold in 64 registers a thread without a spill, 4 and 8 blocks: 1188 and 538 GB/s.
-static int64_t blocksFor(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  constexpr int64_t maxCtas = 8, besideRows = 16; // beside the tiles: addresses, masks, parts of sums
+/// Returns how many CTAs a program with num_ctas = 1 gets to hold its rows in registers. One CTA if that suffices: softmax of rows of 32768
+/// on an H100, 8 warps, 1 and 2 CTAs: 2970 and 2784 GB/s. Otherwise the fewest that suffice: rows of 65536, 16 warps: 1768 and 2501 GB/s.
+/// With the maximum number of CTAs only the rows have to fit, without a reserve for other values: layer norm backward of 50257 columns on
+/// an H200, 32 warps, 1 and 8 CTAs: 310 and 630 GB/s. More CTAs than needed are slower: 32768 columns fit in 4 CTAs; 4 and 8 CTAs reach
+/// 1188 and 538 GB/s.
+static int64_t ctasForRows(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  constexpr int64_t maxCtas = 8, otherRegistersNextToRows = 16; // other registers of a thread: addresses, masks, partial sums
   bool reduces = false, others = false;
   function.walk([&](Operation *op) {
     reduces |= isa<tt::ReduceOp>(op);
@@ -737,16 +743,16 @@ static int64_t blocksFor(tt::FuncOp function, ttg::ConfigAttr config, const GpuT
   for (int64_t blocks = 1; blocks <= maxCtas; blocks *= 2) {
     Splitter splitter(function, config.getWarps(), blocks);
     splitter.plan();
-    int64_t beside = blocks < maxCtas ? besideRows : 0;
-    if (splitter.registersAtReductions(threads) + beside <= available) return blocks;
+    int64_t reserved = blocks < maxCtas ? otherRegistersNextToRows : 0;
+    if (splitter.registersAtReductions(threads) + reserved <= available) return blocks;
   }
   return 1;
 }
 
-/// Two blocks where one does not hold the accumulators of a product, with as many warps as have registers for them; 1 elsewhere. Each has
-/// half of the sums, and copies half of the operand that both read (256x256: 1144 bytes of a thread are spilled in one block).
-static int64_t blocksForProduct(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  constexpr int64_t otherRegistersNextToSums = 26; // of a thread that only adds up one product
+/// Returns 2 if one CTA cannot hold the accumulators of a dot in the maximum number of warps; otherwise 1. Each CTA has half of the
+/// accumulators, and loads half of the shared operand (256x256 in one CTA spills 1144 bytes of a thread).
+static int64_t ctasForAccumulators(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  constexpr int64_t otherRegistersNextToSums = 26; // of a thread that only accumulates one dot
   int64_t dots = 0;
   bool others = false;
   function.walk([&](Operation *op) {
@@ -762,19 +768,19 @@ static int64_t blocksForProduct(tt::FuncOp function, ttg::ConfigAttr config, con
 
 LogicalResult splitCtas(ModuleOp module) {
   return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) -> LogicalResult {
-    int64_t forRows = config.getCtas() == 1 ? blocksFor(function, config, target) : 1;
-    int64_t forSums = config.getCtas() == 1 ? blocksForProduct(function, config, target) : 1;
+    int64_t forRows = config.getCtas() == 1 ? ctasForRows(function, config, target) : 1;
+    int64_t forSums = config.getCtas() == 1 ? ctasForAccumulators(function, config, target) : 1;
     if (int64_t blocks = std::max(forRows, forSums); blocks > 1) {
       config = ttg::ConfigAttr::get(function.getContext(), config.getWarps(), blocks, config.getStages(), config.getMaxRegisters(),
                                     config.getTarget());
       function->setAttr(ttg::configName, config);
-      std::string why = std::to_string(blocks) + " blocks share a program, because the registers of one do not hold its " +
-                        (forRows > 1 ? "rows" : "sums");
+      std::string why = std::to_string(blocks) + " CTAs share a program, because the registers of one cannot hold its " +
+                        (forRows > 1 ? "rows" : "accumulators");
       function->setAttr(ttg::moreCtasName, StringAttr::get(function.getContext(), why));
     }
     if (config.getCtas() == 1) return success();
     if (!target.clusters) return refuse(function, Diag::noClusters, {std::to_string(config.getCtas()), target.name});
-    if (config.getCtas() > target.blocksPerCluster) return bug(function, "a program has more blocks than a cluster holds");
+    if (config.getCtas() > target.blocksPerCluster) return bug(function, "num_ctas is larger than a cluster");
     if (std::max(forRows, forSums) == 1) splitK(function, config.getCtas());
     Splitter splitter(function, config.getWarps(), config.getCtas());
     splitter.plan();

@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-constexpr int64_t minBytesOfAll = 64; // of a row of A in each block: what the copy engine brings in less is slow
+constexpr int64_t minBytesOfAll = 64; // of a row of A in each CTA: TMA is slow for less
 
 std::optional<OpResult> sumOf(tt::DotOp dot) {
   auto sum = dyn_cast<BlockArgument>(dot.getC());
@@ -25,7 +25,7 @@ std::optional<OpResult> sumOf(tt::DotOp dot) {
   return result;
 }
 
-/// The sum of an fp8 product may have to leave the tensor cores within a step of K: parts of a step would be too short for that.
+/// True if the sum of an fp8 dot is promoted within one step of K. A CTA's part of the step would be too short for that.
 static bool isExactWithinStride(tt::DotOp dot) {
   auto a = cast<RankedTensorType>(dot.getA().getType());
   return isa<FloatType>(a.getElementType()) && a.getElementTypeBitWidth() == 8 && dot.getMaxNumImpreciseAcc() <= a.getDimSize(1);

@@ -1,8 +1,8 @@
-// A product of few rows in a loop over K: the blocks of a program each multiply a part of every step, and add up at the end. Few tiles of a
-// long K keep all multiprocessors busy that way, and what a block copies is read by no other.
+// In-cluster split-K for a dot with few rows in a loop over K. Each CTA of the cluster computes a part of each K step, and the CTAs add
+// their sums after the loop. So a few tiles with a long K occupy all SMs, and no two CTAs load the same data.
 //   before: for k { %acc = tt.dot %a, %b, %acc }   use %acc
 //   after:  for k { %acc = tt.dot %a, %b, %acc {ttg.split_k} }   %sum = tt.reshape %acc {ttg.cluster_reduce}   use %sum
-// The reshape to the same shape stands for the sum until split-ctas has made an exchange of it.
+// The reshape to the same shape stands for the sum until split-ctas turns it into a DSMEM exchange.
 #pragma once
 
 #include "ir/tt.h"
@@ -11,16 +11,16 @@
 
 namespace tilewright::gpu {
 
-constexpr int64_t warpgroupRows = 64; // of a warpgroup's product
+constexpr int64_t warpgroupRows = 64; // M of one wgmma
 
-/// What a loop leaves of the sum that a product adds to, if the sum starts with zeros and nobody sees it while the loop runs.
+/// Returns the loop result that holds the dot's accumulated sum. Null unless the sum starts with zeros and is unused inside the loop.
 std::optional<mlir::OpResult> sumOf(tt::DotOp dot);
 
-/// Whether so many blocks of a program split all products of a kernel along K: there are too few rows for a warpgroup's product in each,
-/// and a sum that starts with zeros is carried by a loop and used behind it alone.
+/// True if `blocks` CTAs split all dots of a kernel along K. Each dot has too few rows for a wgmma in every CTA. Its sum starts with zeros,
+/// is carried by a loop and is used only after the loop.
 bool isSplitK(tt::FuncOp function, int64_t blocks);
 
-/// Marks the products of such a kernel.
+/// Marks the dots of such a kernel with `ttg.split_k`.
 void splitK(tt::FuncOp function, int64_t blocks);
 
 } // namespace tilewright::gpu

@@ -1,9 +1,9 @@
-// Tensor cores multiply f32 with 11 bits of mantissa (tf32) or 8 (bf16). Where a product asks for more, each operand is a sum of such
-// numbers, and the product one of their products (Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores", 2022):
+// Emulates f32 dots by tf32 or bf16 tensor cores, which have 11 or 8 bits of mantissa. Each operand becomes a sum of such parts, and the
+// dot becomes several dots (Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores", 2022):
 //   before: tt.dot %a, %b, %c, inputPrecision = tf32x3 : f32
 //   after:  a = a0 + a1, b = b0 + b1 in tf32     %s = a1 b0 + a0 b1     dot(a0, b0, %c) + %s
-// bf16x3 is the same in bf16; bf16x6 takes three parts of each operand. What is left out is smaller than the last bits of f32, or of the
-// parts where there are two of bf16. An infinity's second part is no number, and neither is %s then: the first product knows better.
+// bf16x3 does the same in bf16; bf16x6 has three parts of each operand. The omitted terms are smaller than the last bits of f32, or of the
+// parts for bf16x3. An infinity's second part is NaN, and so is %s; a select then drops %s and keeps the first dot.
 #include "gpu/passes.h"
 #include "gpu/tiles/dot_choice.h"
 #include "support/target.h"
@@ -21,7 +21,7 @@ static bool isBf16(Precision precision) {
   return precision == Precision::BF16x3 || precision == Precision::BF16x6;
 }
 
-/// Whether a tensor core takes the product of the parts.
+/// True if tensor cores support the dots of the parts.
 static bool hasTensorCore(tt::DotOp op, ttg::ConfigAttr config, const GpuTarget &target) {
   constexpr int64_t minDepth = 16; // of bf16
   bool isBf = isBf16(op.getInputPrecision());
@@ -37,17 +37,17 @@ static Value constantTile(ImplicitLocOpBuilder &b, RankedTensorType type, Attrib
   return arith::ConstantOp::create(b, type, DenseElementsAttr::get(type, value));
 }
 
-/// The number without the bits that tf32 has not.
+/// Clears the mantissa bits that tf32 lacks.
 static Value cutToTf32(ImplicitLocOpBuilder &b, Value tile) {
   auto type = cast<RankedTensorType>(tile.getType());
   RankedTensorType bits = type.clone(b.getI32Type());
-  constexpr int32_t kept = ~0x1fff;
-  Value cut = arith::AndIOp::create(b, tt::BitcastOp::create(b, bits, tile), constantTile(b, bits, b.getI32IntegerAttr(kept)));
+  constexpr int32_t mask = ~0x1fff;
+  Value cut = arith::AndIOp::create(b, tt::BitcastOp::create(b, bits, tile), constantTile(b, bits, b.getI32IntegerAttr(mask)));
   return tt::BitcastOp::create(b, type, cut);
 }
 
-/// Parts that add up to the tile, the largest first.
-static SmallVector<Value> threadValueCount(ImplicitLocOpBuilder &b, Value tile, Precision precision) {
+/// Returns parts that add up to the tile, the largest first.
+static SmallVector<Value> splitIntoParts(ImplicitLocOpBuilder &b, Value tile, Precision precision) {
   auto type = cast<RankedTensorType>(tile.getType());
   SmallVector<Value> parts;
   size_t count = precision == Precision::BF16x6 ? 3 : 2;
@@ -63,21 +63,21 @@ static SmallVector<Value> threadValueCount(ImplicitLocOpBuilder &b, Value tile, 
 static void split(tt::DotOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   Precision precision = op.getInputPrecision(), each = isBf16(precision) ? Precision::IEEE : Precision::TF32;
-  SmallVector<Value> left = threadValueCount(b, op.getA(), precision), right = threadValueCount(b, op.getB(), precision);
+  SmallVector<Value> left = splitIntoParts(b, op.getA(), precision), right = splitIntoParts(b, op.getB(), precision);
   auto type = cast<RankedTensorType>(op.getType());
-  Attribute real = op->getAttr(tt::validExtentName);
-  auto product = [&](Value a, Value with, Value c) -> Value {
+  Attribute valid = op->getAttr(tt::validExtentName);
+  auto multiply = [&](Value a, Value with, Value c) -> Value {
     auto dot = tt::DotOp::create(b, type, a, with, c, each, 0);
-    if (real) dot->setAttr(tt::validExtentName, real);
+    if (valid) dot->setAttr(tt::validExtentName, valid);
     return dot;
   };
   Value zero = constantTile(b, type, b.getF32FloatAttr(0)), small = zero;
   for (size_t order = left.size() - 1; order > 0; --order) // the smallest first
     for (size_t i = 0; i <= order; ++i)
-      small = product(left[order - i], right[i], small);
+      small = multiply(left[order - i], right[i], small);
   Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, small, small);
   small = arith::SelectOp::create(b, isNumber, small, zero);
-  Value large = product(left[0], right[0], op.getC());
+  Value large = multiply(left[0], right[0], op.getC());
   op.replaceAllUsesWith(arith::AddFOp::create(b, large, small).getResult());
   op.erase();
 }

@@ -16,7 +16,7 @@ static std::optional<MapElement> elementOf(Type type) {
   if (type.isF32()) return MapElement::f32;
   if (type.isF64()) return MapElement::f64;
   if (!type.isIntOrFloat()) return std::nullopt;
-  switch (type.getIntOrFloatBitWidth()) { // 8-bit floats are their bytes
+  switch (type.getIntOrFloatBitWidth()) { // 8-bit floats as bytes
   case 8: return MapElement::u8;
   case 16: return MapElement::u16;
   case 32: return MapElement::s32;
@@ -25,7 +25,7 @@ static std::optional<MapElement> elementOf(Type type) {
   }
 }
 
-/// A list of terms [coefficient, argument, argument, ...]. An argument's number is its slot's.
+/// Converts a list of terms [coefficient, argument, argument, ...]. The number of an argument is that of its slot.
 static HostExpr exprOf(Attribute terms) {
   HostExpr expr;
   for (Attribute attribute : cast<ArrayAttr>(terms)) {

@@ -1,5 +1,5 @@
-// Tensor maps, and a kernel's assumptions, leave the compiler here: what
-// form-descriptors wrote on a kernel's map arguments becomes what a launch evaluates.
+// Exports tensor maps and launch guards from the compiler: what form-descriptors wrote on a kernel's map arguments becomes what a launch
+// evaluates.
 //     %arg9: !ptx.tensor_map {ttg.tensor_map = #ttg.tensor_map<base = 0, ..., strides = [[array<i64: 1, 6>]], box = array<i64: 64, 128>,
 //     ...>} {baseSlot 0, ..., strides {slot 6}, box {64, 128}, ...}
 #pragma once
@@ -12,11 +12,11 @@
 
 namespace tilewright::gpu {
 
-/// The recipes of a kernel's map arguments, in order. Arguments without uses are
-/// removed. If a recipe is incomplete, reports an error on the kernel and returns null.
+/// Returns the recipes of a kernel's map arguments, in order. Removes arguments without uses. Reports an error on the kernel and returns
+/// null if a recipe is incomplete.
 std::optional<std::vector<TensorMapSpec>> takeTensorMaps(tt::FuncOp kernel);
 
-/// What the kernel's code assumes about its launches.
+/// Returns what the kernel's code assumes about its launches.
 std::vector<LaunchGuard> collectLaunchGuards(tt::FuncOp kernel);
 
 } // namespace tilewright::gpu

@@ -1,4 +1,4 @@
-// See the header. The attention kernel, as an example:
+// See the header. Example: the attention kernel:
 //   class of scores [64x64]: dot, scale, exp2, ...            class of row maxima [64], carried by the loop
 //   class of the output [64x128], carried by the loop         pointers, masks, ranges: no class
 #include "gpu/tiles/tile_equivalence.h"
@@ -32,9 +32,9 @@ int64_t weightOf(Operation *op) {
   return weight;
 }
 
-//===--------------------------------------------------------------------------------------------------------- cheap tiles
+//===--------------------------------------------------------------------------------------------------------- rematerializable values
 
-/// Whether the operation's result is cheap if its operands are.
+/// True if the result can be rematerialized whenever all tile operands can.
 static bool staysRematerializable(Operation *op) {
   return isa<tt::MakeRangeOp, tt::SplatOp, ub::PoisonOp, tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp, tt::ReshapeOp, tt::AddPtrOp,
              tt::BitcastOp, tt::IntToPtrOp, tt::PtrToIntOp>(op) ||
@@ -60,17 +60,16 @@ RematerializableTiles::RematerializableTiles(tt::FuncOp function, function_ref<b
 
 void TileEquivalence::add(Value value, const RematerializableTiles &cheap) {
   if (!isTile(value) || cheap.contains(value)) return;
-  links.insert({value, Role::allWarps});
-  keys.push_back({value, Role::allWarps});
+  links.insert(value);
+  values.push_back(value);
 }
 
 void TileEquivalence::unite(ValueRange together) {
-  std::optional<Key> first;
+  Value first;
   for (Value value : together) {
-    Key key(value, Role::allWarps);
-    if (!value || !links.contains(key)) continue; // no mask, a scalar, or a cheap tile
-    if (first) links.unionSets(*first, key);
-    first = key;
+    if (!value || !links.contains(value)) continue; // no mask, a scalar, or a rematerializable value
+    if (first) links.unionSets(first, value);
+    first = value;
   }
 }
 
@@ -96,7 +95,7 @@ void TileEquivalence::linkControlFlow(Operation *op) {
 }
 
 void TileEquivalence::link(Operation *op) {
-  // Pointers that come from memory share the layout of what is moved through them: no layout makes such an access wide.
+  // Pointers loaded from memory share the layout of the accessed tile: no layout makes such an access wide.
   bool together = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::ScanOp, ttg::ReadClusterOp>(op);
   if (together || isElementwiseOnTiles(op)) {
     SmallVector<Value> all(op->getOperands());
@@ -123,18 +122,18 @@ TileEquivalence::TileEquivalence(tt::FuncOp function, const RematerializableTile
           add(argument, cheap);
   });
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { link(op); });
-  DenseMap<Key, size_t> ofLeader;
-  for (const Key &key : keys) {
-    const Key &leader = links.getLeaderValue(key);
-    auto [place, isNew] = ofLeader.try_emplace(leader, classes.size());
-    if (isNew) classes.push_back({leader.first, {}});
-    classes[place->second].members.push_back(key.first);
-    numbers[key] = place->second;
+  DenseMap<Value, size_t> ofLeader;
+  for (Value value : values) {
+    Value leader = links.getLeaderValue(value);
+    auto [it, inserted] = ofLeader.try_emplace(leader, classes.size());
+    if (inserted) classes.push_back({leader, {}});
+    classes[it->second].members.push_back(value);
+    numbers[value] = it->second;
   }
 }
 
-std::optional<size_t> TileEquivalence::find(Value tile, Role role) const {
-  auto found = numbers.find({tile, role});
+std::optional<size_t> TileEquivalence::find(Value tile) const {
+  auto found = numbers.find(tile);
   return found == numbers.end() ? std::nullopt : std::optional(found->second);
 }
 

@@ -1,10 +1,8 @@
-// Which tiles share a choice. Between tiles that elementwise work, loops and branches link, nothing should ever be converted or exchanged:
+// Equivalence classes of tiles. Elementwise operations, loops and branches link tiles, and linked tiles should share one choice:
 //     %y = arith.addf %x, %z        scf.for iter_args(%c = %init) { yield %n }        %x, %y, %z are one class; so are %c, %init, %n
-// So a planner decides once for a class, whatever the decision is about: a layout (layout_plan), or the dimension
-// along which blocks share a tile (split_ctas). Tiles that are cheap to compute (ranges, splats, constants,
-// arithmetic on them: addresses, masks) are in no class: they are computed in each form that is needed.
-//
-// A choice belongs to a tile in a role, not to the tile alone, so that one tile can be held in two ways at once.
+// A pass decides once for each class: a layout (layout_plan), or the dimension along which CTAs split a tile (split_ctas). Rematerializable
+// values (ranges, splats, constants, and arithmetic on them: addresses, masks) are in no class. They are computed in each form that is
+// needed.
 #pragma once
 
 #include "ir/tt.h"
@@ -18,28 +16,24 @@
 namespace tilewright::gpu {
 
 bool isTile(mlir::Value value);
-/// Whether each element of its results, all of them tiles, depends only on the elements at the same place of its operands.
+/// True if all results are tiles, and each element depends only on the elements at the same index of the operands.
 bool isElementwiseOnTiles(mlir::Operation *op);
-/// How often an operation runs, roughly: 8 times as often in a loop as around it.
+/// Returns the estimated relative execution count of an operation: 8 times as often in a loop as around it.
 int64_t weightOf(mlir::Operation *op);
 
-/// Tiles that are recomputed rather than kept.
+/// The tiles that are rematerialized instead of stored.
 class RematerializableTiles {
 public:
-  /// `canRematerialize`: whether the planner can compute the result of such an operation in another form. `deepest`: the longest chain.
+  /// `canRematerialize`: true if the pass can compute the operation's result in another form. `deepest`: the maximum length of a chain.
   RematerializableTiles(tt::FuncOp function, llvm::function_ref<bool(mlir::Operation *)> canRematerialize, int64_t deepest);
   bool contains(mlir::Value tile) const { return depths.contains(tile); }
 
 private:
-  llvm::DenseMap<mlir::Value, int64_t> depths; // of what has to be computed
+  llvm::DenseMap<mlir::Value, int64_t> depths; // length of the chain of operations to recompute
 };
-
-/// The role that holds a tile. As long as all warps of a block do the same work, there is only one.
-enum class Role : uint8_t { allWarps };
 
 class TileEquivalence {
 public:
-  using Key = std::pair<mlir::Value, Role>;
   struct Class {
     mlir::Value leader; ///< the member that represents all members
     llvm::SmallVector<mlir::Value> members;
@@ -47,11 +41,10 @@ public:
 
   TileEquivalence(tt::FuncOp function, const RematerializableTiles &cheap);
 
-  /// In the order of their first members in the program.
+  /// Returns all classes, in the order of their first members in the program.
   llvm::ArrayRef<Class> all() const { return classes; }
-  /// The number of its class; null for cheap tiles, scalars, and tiles that were made later.
-  std::optional<size_t> find(mlir::Value tile, Role role) const;
-  std::optional<size_t> find(mlir::Value tile) const { return find(tile, Role::allWarps); }
+  /// Returns the number of the tile's class. Null for rematerializable values, scalars, and tiles created after the analysis.
+  std::optional<size_t> find(mlir::Value tile) const;
 
 private:
   void add(mlir::Value value, const RematerializableTiles &cheap);
@@ -59,9 +52,9 @@ private:
   void linkControlFlow(mlir::Operation *op);
   void link(mlir::Operation *op);
 
-  llvm::EquivalenceClasses<Key> links;
-  llvm::SmallVector<Key> keys; // in the program's order
-  llvm::DenseMap<Key, size_t> numbers;
+  llvm::EquivalenceClasses<mlir::Value> links;
+  llvm::SmallVector<mlir::Value> values; // in program order
+  llvm::DenseMap<mlir::Value, size_t> numbers;
   llvm::SmallVector<Class> classes;
 };
 

@@ -1,4 +1,4 @@
-// Changes of tiles, as the blocks of a program need them to exchange slices.
+// Builders for tile reshapes that CTAs of a cluster need to exchange slices.
 #pragma once
 
 #include "ir/tt.h"
@@ -8,7 +8,7 @@
 
 namespace tilewright::gpu {
 
-/// The dimension `from` becomes dimension `to`.
+/// Transposes dimension `from` to position `to`.
 inline mlir::Value moved(mlir::ImplicitLocOpBuilder &b, mlir::Value tile, size_t from, size_t to) {
   auto type = mlir::cast<mlir::RankedTensorType>(tile.getType());
   llvm::SmallVector<int32_t> order;

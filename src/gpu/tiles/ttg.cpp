@@ -1,5 +1,5 @@
-// The ttg dialect: its generated half, and how layouts are written. A layout is printed with coordinates, one for each bit, because that is
-// how one thinks of it:   #ttg.layout<8x16, reg [[0, 1]], lane [[0, 2], [0, 4], [0, 8], [1, 0], [2, 0]], warp [[4, 0]], block []>
+// The ttg dialect, and the text form of layouts: one coordinate for each bit, for readability:
+//   #ttg.layout<8x16, reg [[0, 1]], lane [[0, 2], [0, 4], [0, 8], [1, 0], [2, 0]], warp [[4, 0]], block []>
 #include "gpu/tiles/ttg.h"
 
 #include "ir/refusal.h"
@@ -40,25 +40,25 @@ static void printShape(AsmPrinter &printer, ArrayRef<int64_t> shape) {
   llvm::interleave(shape, printer, "x");
 }
 
-/// `8x16`. Extents are powers of two.
+/// Parses `8x16`. Extents are powers of two.
 static ParseResult parseShape(AsmParser &parser, SmallVectorImpl<int64_t> &shape) {
-  SMLoc place = parser.getCurrentLocation();
+  SMLoc loc = parser.getCurrentLocation();
   if (parser.parseDimensionList(shape, /*allowDynamic=*/false, /*withTrailingX=*/false)) return failure();
   for (int64_t extent : shape)
-    if (extent < 1 || (extent & (extent - 1)) != 0) return parser.emitError(place, "extents of layouts are powers of two");
+    if (extent < 1 || (extent & (extent - 1)) != 0) return parser.emitError(loc, "extents of layouts must be powers of two");
   return success();
 }
 
 static ParseResult parseBases(AsmParser &parser, ArrayRef<int64_t> shape, SmallVectorImpl<uint32_t> &bases) {
   return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
-    SMLoc place = parser.getCurrentLocation();
+    SMLoc loc = parser.getCurrentLocation();
     SmallVector<int64_t> coordinates;
     if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() { return parser.parseInteger(coordinates.emplace_back()); }))
       return failure();
-    if (coordinates.size() != shape.size()) return parser.emitError(place, "a basis has one coordinate for each dimension");
+    if (coordinates.size() != shape.size()) return parser.emitError(loc, "a basis must have one coordinate for each dimension");
     int64_t flat = 0;
     for (size_t i = 0; i < shape.size(); ++i) {
-      if (coordinates[i] < 0 || coordinates[i] >= shape[i]) return parser.emitError(place, "a coordinate lies outside the tile");
+      if (coordinates[i] < 0 || coordinates[i] >= shape[i]) return parser.emitError(loc, "a coordinate lies outside the tile");
       flat = flat * shape[i] + coordinates[i];
     }
     bases.push_back(static_cast<uint32_t>(flat));
@@ -115,16 +115,16 @@ ConfigAttr ttg::configOf(Operation *function) {
 LogicalResult ttg::onKernels(ModuleOp module, function_ref<LogicalResult(tt::FuncOp, ConfigAttr, const GpuTarget &)> pass) {
   for (auto function : llvm::make_early_inc_range(module.getOps<tt::FuncOp>())) {
     ConfigAttr config = configOf(function);
-    if (!config) return bug(function, "there is no " + configName.str() + " on this kernel");
+    if (!config) return bug(function, "this kernel has no " + configName.str());
     std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
-    if (!target) return bug(function, "there is no GPU target " + config.getTarget().str());
+    if (!target) return bug(function, "unknown GPU target " + config.getTarget().str());
     if (failed(pass(function, config, *target))) return failure();
   }
   return success();
 }
 
 namespace {
-/// Checks what onKernelsWithLayouts promises, operation by operation. Each type is looked at once.
+/// Verifies what onKernelsWithLayouts guarantees, operation by operation. Each type is checked once.
 class LayoutCheck {
 public:
   explicit LayoutCheck(ConfigAttr config) : warps(config.getWarps()) {}
@@ -140,7 +140,7 @@ public:
   }
 
 private:
-  /// Whether all tiles of the operation have one layout.
+  /// True if all tiles of the operation have one layout.
   static bool agree(Operation *op) {
     Attribute first;
     auto agrees = [&](Type type) {
@@ -157,11 +157,12 @@ private:
   LogicalResult check(Operation *op, Type type) {
     auto tile = dyn_cast<RankedTensorType>(type);
     if (!tile || known.contains(tile)) return success();
-    if (!hasLayout(tile)) return bug(op, "this tile has no layout, assign-layouts must run before: " + mlirText(tile));
+    if (!hasLayout(tile)) return bug(op, "this tile has no layout; assign-layouts must run first: " + mlirText(tile));
     gpu::Layout layout = layoutOf(tile);
-    if (ArrayRef<int64_t>(layout.shape) != tile.getShape()) return bug(op, "a layout of another shape than its tile's: " + mlirText(tile));
+    if (ArrayRef<int64_t>(layout.shape) != tile.getShape())
+      return bug(op, "the layout and its tile have different shapes: " + mlirText(tile));
     if (layout.bits(gpu::Axis::lane) != gpu::laneBits || int64_t(1) << layout.bits(gpu::Axis::warp) != warps || !layout.isSurjective())
-      return bug(op, "a layout that is not for all elements of its tile and the " + std::to_string(warps) +
+      return bug(op, "the layout does not cover all elements of its tile with the " + std::to_string(warps) +
                          " warps of this kernel: " + mlirText(tile));
     known.insert(tile);
     return success();
@@ -181,7 +182,7 @@ LogicalResult ttg::onKernelsWithLayouts(ModuleOp module, function_ref<LogicalRes
 }
 
 void ttg::eraseDead(Operation *root) {
-  // Users before what they use, what is inside before what is around it.
+  // Users before operands, inner operations before enclosing ones.
   root->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
     if (op != root && isOpTriviallyDead(op)) op->erase();
   });
@@ -221,7 +222,7 @@ gpu::SharedLayout SharedAttr::layout() const {
 }
 
 int64_t BufferType::tileBytes() const {
-  constexpr int64_t swizzled = 1024, plain = 128; // what alignment swizzles count on; bytes of threads alone need less
+  constexpr int64_t swizzled = 1024, plain = 128; // alignment that swizzles require; thread accesses need less
   gpu::SharedLayout layout = getLayout().layout();
   bool isPlain = layout.elementBits == 8 && llvm::all_of(layout.bases, [](uint32_t basis) { return llvm::isPowerOf2_32(basis); });
   int64_t alignment = layout.shape.size() == 2 && isPlain && layout.bytes() < swizzled ? plain : swizzled;
@@ -240,7 +241,7 @@ OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
   return getSrc().getType() == getType() ? OpFoldResult(getSrc()) : OpFoldResult();
 }
 
-//===---------------------------------------------------------------------------------------------------------------- facts
+//===---------------------------------------------------------------------------------------------------------------- launch guards
 
 address::FailedGuards ttg::failedGuardsOf(tt::FuncOp kernel) {
   address::FailedGuards failedGuards;
@@ -290,7 +291,7 @@ bool ttg::assumeNoAlias(Value pointer, Value other) {
 #include "gpu/tiles/ttg_ops.cpp.inc"
 
 namespace {
-/// Layouts are long: a dump names each once, at its top.   #layout = #ttg.layout<64x64, ...>      tensor<64x64xf32, #layout>
+/// Layouts are long, so a dump names each once, at its top.   #layout = #ttg.layout<64x64, ...>      tensor<64x64xf32, #layout>
 class Aliases : public OpAsmDialectInterface {
 public:
   using OpAsmDialectInterface::OpAsmDialectInterface;
@@ -302,7 +303,7 @@ public:
 };
 } // namespace
 
-/// Which memory the barrier orders does not matter: gpu.barrier orders all of it.
+/// Parses and ignores the memory kind: gpu.barrier orders all memory.
 static ParseResult parseBarrier(OpAsmParser &parser, OperationState &result) {
   result.name = OperationName("gpu.barrier", parser.getContext());
   StringRef memory;

@@ -1,4 +1,4 @@
-// The ttg dialect's C++ face. The operations themselves are in ttg.td.
+// C++ declarations of the ttg dialect. The operations are defined in ttg.td.
 #pragma once
 
 #include "gpu/layout/layout.h"
@@ -25,30 +25,31 @@ struct GpuTarget;
 
 namespace tilewright::ttg {
 
-/// What the kernel is compiled for; null if it has none.
+/// Returns the kernel's compile configuration; null if it has none.
 ConfigAttr configOf(mlir::Operation *function);
-/// The facts that this kernel must do without.
+/// Returns the launch guards that have failed, so this kernel must not assume them.
 address::FailedGuards failedGuardsOf(tt::FuncOp kernel);
-/// Notes that the kernel's code relies on the facts.
+/// Records that the kernel's code relies on the guards.
 void relyOn(tt::FuncOp kernel, llvm::ArrayRef<LaunchGuard> guards);
-/// Whether the memory behind one pointer may be assumed not to overlap that behind the other:
-/// they come from two arguments whose tensors lie apart. From here on the kernel relies on that.
+/// True if the memory of one pointer may be assumed disjoint from that of the other: they come from two arguments whose tensors do not
+/// overlap. If so, records the assumption as a launch guard of the kernel.
 bool assumeNoAlias(mlir::Value pointer, mlir::Value other);
-/// Runs a pass on each kernel of the module, which it may replace; an error where a kernel has no config, or one for an unknown target.
+/// Runs a pass on each kernel of the module, which it may replace. Reports an error if a kernel has no config, or one for an unknown
+/// target.
 mlir::LogicalResult onKernels(mlir::ModuleOp module,
                               llvm::function_ref<mlir::LogicalResult(tt::FuncOp, ConfigAttr, const GpuTarget &)> pass);
-/// The same for passes that work on tiles with layouts, which are checked first: each tile in the kernel has a layout of its own shape, for
-/// as many threads as the kernel has, that holds all of its elements; and what is combined element by element has one layout.
+/// Runs a pass that works on tiles with layouts, and verifies the layouts first. Each tile's layout has the tile's shape, fits the number
+/// of threads and holds all elements. All operands and results of an elementwise operation have one layout.
 mlir::LogicalResult onKernelsWithLayouts(mlir::ModuleOp module,
                                          llvm::function_ref<mlir::LogicalResult(tt::FuncOp, ConfigAttr, const GpuTarget &)> pass);
 /// Erases operations inside `root` that have no effect and whose results are not used.
 void eraseDead(mlir::Operation *root);
-/// The extents of a tile.
+/// Returns the extents of a tile.
 gpu::Dims shapeOf(mlir::Type tile);
-/// The layout of a tile; it must have one.
+/// Returns the layout of a tile; it must have one.
 gpu::Layout layoutOf(mlir::Type tile);
 bool hasLayout(mlir::Type type);
-/// `tile` with the layout `layout` instead of its own.
+/// Returns the type `tile` with the layout `layout` instead of its own.
 mlir::RankedTensorType withLayout(mlir::RankedTensorType tile, const gpu::Layout &layout);
 
 } // namespace tilewright::ttg

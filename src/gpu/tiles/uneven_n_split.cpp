@@ -13,9 +13,9 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// How many columns of a product each block has, if pad-tiles has added some, and its rows are not to be split.
+/// Returns how many columns of a dot each CTA owns, if pad-tiles has padded the columns and the rows are not to be split.
 static std::optional<int64_t> columnsPerCta(tt::DotOp dot, int64_t warps, int64_t blocks) {
-  constexpr int64_t columnsPerMma = 8, columnsOfBytes = 16, warpsOfGroup = 4; // of wgmma: multiples of so many
+  constexpr int64_t columnsPerMma = 8, columnsOfBytes = 16, warpsOfGroup = 4; // multiples that wgmma requires
   Dims shape = ttg::shapeOf(dot.getType());
   Dims real = validExtent(dot);
   int64_t step = getElementTypeOrSelf(dot.getA().getType()).isInteger() ? columnsOfBytes : columnsPerMma;
@@ -26,13 +26,13 @@ static std::optional<int64_t> columnsPerCta(tt::DotOp dot, int64_t warps, int64_
   return real[1] / blocks;
 }
 
-/// Whether an operation treats all elements of tiles alike, wherever they are.
+/// True if an operation treats all elements of tiles alike, independent of their position.
 static bool isPlain(Operation *op) {
   return isElementwiseOnTiles(op) || isa<tt::MakeRangeOp, tt::SplatOp, tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp, tt::LoadOp,
                                          tt::StoreOp, tt::DotOp, arith::ConstantOp, scf::ForOp, scf::IfOp, scf::YieldOp>(op);
 }
 
-/// Whether tiles of an operation that have so many elements along a dimension may be sliced along it that way.
+/// True if tiles of an operation with `extent` elements along a dimension may be sliced unevenly along it.
 static bool suits(Operation *op, const UnevenSplit &wanted) {
   SmallVector<Value> tiles(op->getOperands());
   llvm::append_range(tiles, op->getResults());
@@ -46,10 +46,10 @@ static bool suits(Operation *op, const UnevenSplit &wanted) {
   return true;
 }
 
-bool isOfColumns(tt::MakeRangeOp range, const UnevenSplit &overlap) {
-  if (ttg::shapeOf(range.getType())[0] != overlap.extent) return true;
+bool isOfColumns(tt::MakeRangeOp range, const UnevenSplit &split) {
+  if (ttg::shapeOf(range.getType())[0] != split.extent) return true;
   auto real = range->getAttrOfType<DenseI64ArrayAttr>(tt::validExtentName);
-  return real && real.asArrayRef().front() == overlap.own * overlap.blocks;
+  return real && real.asArrayRef().front() == split.own * split.blocks;
 }
 
 std::optional<UnevenSplit> unevenSplitOf(tt::FuncOp function, int64_t warps, int64_t blocks) {
@@ -67,7 +67,7 @@ std::optional<UnevenSplit> unevenSplitOf(tt::FuncOp function, int64_t warps, int
   return wanted;
 }
 
-bool statesValidExtent(Operation *op, int64_t dim, const UnevenSplit &overlap) {
+bool statesValidExtent(Operation *op, int64_t dim, const UnevenSplit &split) {
   auto compare = dyn_cast<arith::CmpIOp>(op);
   if (!compare || compare.getPredicate() != arith::CmpIPredicate::slt) return false;
   DenseIntElementsAttr bound;
@@ -76,21 +76,21 @@ bool statesValidExtent(Operation *op, int64_t dim, const UnevenSplit &overlap) {
   while (isa_and_nonnull<tt::ExpandDimsOp, tt::BroadcastOp>(index.getDefiningOp())) {
     if (auto expand = index.getDefiningOp<tt::ExpandDimsOp>()) {
       int64_t axis = expand.getAxis();
-      if (axis == dim) return false; // the rows are compared, of which there are as many
+      if (axis == dim) return false; // the comparison is on the rows, which have the same extent
       if (axis < dim) --dim;
     }
     index = index.getDefiningOp()->getOperand(0);
   }
   auto range = index.getDefiningOp<tt::MakeRangeOp>();
-  return range && range.getStart() == 0 && ttg::shapeOf(range.getType())[0] == overlap.extent &&
-         bound.getSplatValue<APInt>().getSExtValue() == overlap.own * overlap.blocks;
+  return range && range.getStart() == 0 && ttg::shapeOf(range.getType())[0] == split.extent &&
+         bound.getSplatValue<APInt>().getSExtValue() == split.own * split.blocks;
 }
 
-Value ownedElements(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape, int64_t dim, const UnevenSplit &overlap) {
+Value ownedElements(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape, int64_t dim, const UnevenSplit &split) {
   int64_t extent = shape[size_t(dim)], rank = int64_t(shape.size());
   auto indices = RankedTensorType::get({extent}, b.getI32Type());
   Value index = tt::MakeRangeOp::create(b, indices, 0, uint32_t(extent));
-  Value own = arith::ConstantOp::create(b, DenseElementsAttr::get(indices, b.getI32IntegerAttr(int32_t(overlap.own))));
+  Value own = arith::ConstantOp::create(b, DenseElementsAttr::get(indices, b.getI32IntegerAttr(int32_t(split.own))));
   Value mask = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index, own);
   mask.getDefiningOp()->setAttr(ttg::ownColumnsName, b.getUnitAttr());
   SmallVector<int64_t> grown = {extent};
@@ -108,11 +108,11 @@ static bool leavesOutNext(Value mask) {
   return isa<arith::AndIOp, tt::ExpandDimsOp, tt::BroadcastOp>(op) && llvm::any_of(op->getOperands(), leavesOutNext);
 }
 
-void storeOwn(ImplicitLocOpBuilder &b, tt::StoreOp store, int64_t dim, const UnevenSplit &overlap) {
+void storeOwn(ImplicitLocOpBuilder &b, tt::StoreOp store, int64_t dim, const UnevenSplit &split) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(store.getPtr().getType()).getShape();
   Value mask = store.getMask();
-  if (shape[size_t(dim)] * overlap.blocks != overlap.extent || (mask && leavesOutNext(mask))) return;
-  Value own = ownedElements(b, shape, dim, overlap);
+  if (shape[size_t(dim)] * split.blocks != split.extent || (mask && leavesOutNext(mask))) return;
+  Value own = ownedElements(b, shape, dim, split);
   store.getMaskMutable().assign(mask ? Value(arith::AndIOp::create(b, mask, own)) : own);
 }
 
