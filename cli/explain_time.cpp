@@ -31,7 +31,7 @@ std::optional<DescribedLaunch> readLaunch(const CommandLine &line, int &status, 
 
 /// The lines that take the most time by estimate, the longest first. `fromMemory`: the share of loaded bytes that no cache has.
 static RemarkSection heavyLines(const ProgramWork &work, const std::map<SourceLine, double> &waste, const Peaks &peaks, double programs,
-                                    double fromMemory) {
+                                double fromMemory) {
   std::vector<std::pair<double, Remark>> lines;
   double all = 0, productRate = 0;
   for (const auto &[type, operations] : work.dotOperations)

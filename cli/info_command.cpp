@@ -41,7 +41,7 @@ const CommandSpec &infoSpec() {
   return spec;
 }
 
-static llvm::json::Object cacheGuards(const CacheUse &use) {
+static llvm::json::Object cacheProperties(const CacheUse &use) {
   return llvm::json::Object{{"folder", cacheDirectory()}, {"on", cacheEnabled()}, {"entries", use.entries}, {"bytes", use.bytes}};
 }
 
@@ -79,7 +79,7 @@ static std::string nodesText() {
   return std::to_string(nodes.size()) + " of memory, with " + llvm::join(counts, " and ") + " processors";
 }
 
-static int printAssumptions(const CpuTarget &cpu, const CacheUse &use) {
+static int printInfoAsJson(const CpuTarget &cpu, const CacheUse &use) {
   llvm::json::Object values;
   for (const Setting &setting : allSettings()) {
     const char *value = std::getenv(setting.name);
@@ -98,7 +98,7 @@ static int printAssumptions(const CpuTarget &cpu, const CacheUse &use) {
                                {"cached_output_bytes", cpu.cachedOutputBytes},
                                {"threads", defaultThreads()},
                                {"nodes", nodeProperties()},
-                               {"cache", cacheGuards(use)},
+                               {"cache", cacheProperties(use)},
                                {"settings", std::move(values)}});
   return success;
 }
@@ -116,7 +116,7 @@ int infoMain(int argc, char **argv) {
   if (!line->words.empty()) return fail("info takes no words, but got '" + line->words.front() + "'");
   const CpuTarget &cpu = hostCpu();
   CacheUse use = cacheUse();
-  if (line->has("--json")) return printAssumptions(cpu, use);
+  if (line->has("--json")) return printInfoAsJson(cpu, use);
   printVersion();
   HostCpuInfo host = hostCpuInfo();
   std::printf("machine     %s\n", machineText(host).c_str());
@@ -187,7 +187,7 @@ int cacheMain(int argc, char **argv) {
   if (action == "list") return listKernels(line->has("--json"));
   if (!action.empty() && action != "path" && action != "size") return fail("cache knows path, size, list and clear, not '" + action + "'");
   if (line->has("--json")) {
-    printJson(cacheGuards(cacheUse()));
+    printJson(cacheProperties(cacheUse()));
     return success;
   }
   if (action != "size") std::printf("%s\n", cacheDirectory().c_str());

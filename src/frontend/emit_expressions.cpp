@@ -51,7 +51,7 @@ static llvm::StringRef methodOf(ast::UnaryOp op) {
   return "";
 }
 
-// Long, but a table: one case for each kind of expression.
+// Long: one case for each kind of expression, to be read as a table.
 Maybe Emitter::expressionWithin(const ast::Expr &expr) {
   ops.at(expr.range);
   switch (expr.kind) {

@@ -154,7 +154,7 @@ void Printer::print(const char *role, const Expr *expr) {
   inside([&] { children(*expr); });
 }
 
-// Long, but a table: one case for each kind of expression.
+// Long: one case for each kind of expression, to be read as a table.
 void Printer::children(const Expr &expr) {
   switch (expr.kind) {
   case ExprKind::name:
@@ -266,7 +266,7 @@ std::string Printer::head(const Stmt &statement) {
   return "";
 }
 
-// Long, but a table: one case for each kind of statement.
+// Long: one case for each kind of statement, to be read as a table.
 void Printer::print(const Stmt &statement) {
   line(head(statement));
   ++depth;

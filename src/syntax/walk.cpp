@@ -44,7 +44,7 @@ void visitComprehension(const ComprehensionExpr &expr, VisitExpr visit) {
 
 } // namespace
 
-// Long, but a table: one case for each kind of expression.
+// Long: one case for each kind of expression, to be read as a table.
 void forEachPart(const Expr &expr, VisitExpr visit) {
   switch (expr.kind) {
   case ExprKind::name:
@@ -91,7 +91,7 @@ void forEachPart(const Expr &expr, VisitExpr visit) {
   }
 }
 
-// Long, but a table: one case for each kind of statement.
+// Long: one case for each kind of statement, to be read as a table.
 void forEachPart(const Stmt &stmt, VisitExpr visit, llvm::function_ref<void(const Stmt &)> visitStmt) {
   auto block = [&](const Block &statements) {
     for (const Stmt *inner : statements)

@@ -20,7 +20,7 @@
 # X87: error: the constraint '=f' of this assembly names no register of this target that can hold i32
 # TIED: error: the constraint '1' of this assembly is tied to an output that does not exist
 # ORDER: error: the constraint '=r' of this assembly is in the wrong order
-# CLOBBER: error: the constraint '~memory' of this assembly is no clobber
+# CLOBBER: error: the constraint '~memory' of this assembly is not a clobber
 # NONE: error: this assembly has 1 output and 1 input operands, but its constraints '' name 0 output and 0 input
 # FEW: error: this assembly has 1 output and 1 input operands, but its constraints '=r' name 1 output and 0 input
 

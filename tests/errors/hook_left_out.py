@@ -7,7 +7,7 @@ import triton.language as tl
 
 # CHECK: warning: only Python calls the pre_hook of a configuration of kernel 'k'; this tool ignores it
 # CHECK: help: reset_to_zero and restore_value work in every front end
-# CHECK: warning: the hook of @triton.autotune of kernel 'k'
+# CHECK: warning: only Python calls the hook of @triton.autotune of kernel 'k'; this tool ignores it
 @triton.autotune(configs=[triton.Config({"B": 8}, pre_hook=lambda args: args["x_ptr"].zero_()), triton.Config({"B": 4})], key=[],
                  post_hook=lambda args, exception: None)
 @triton.jit

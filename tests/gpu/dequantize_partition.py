@@ -76,7 +76,7 @@ the scales of both, 16 bytes of a row at a time if rows begin at multiples of 16
 # PTX: wgmma.wait_group.sync.aligned 1
 
 # WHY: one extra warp starts the copies of a loop, 4 extra warps dequantize the second operand of its dot
-# WHY: wgmma m64n128k16, A widened in registers, B in shared memory
+# WHY: wgmma m64n128k16, A dequantized in registers, B in shared memory
 # WHY: wgmma m64n128k16, A and B in shared memory
 
 # There is no dequantize partition if few accumulators leave space for a second CTA, if unaligned rows exclude TMA, or if the loop stores.

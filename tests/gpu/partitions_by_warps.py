@@ -17,7 +17,7 @@ import triton.language as tl
 # HAS: one extra warp starts the copies
 # WIDE: no warp specialization: the accumulators of an MMA do not fit in the 128 registers per thread at the start of a CTA
 # LARGE: no warp specialization: its accumulators do not fit in 112 registers per thread
-# MANY: no warp specialization: only 4, 8 and 16 warps are warpgroups
+# MANY: no warp specialization: it needs num_warps of 4, 8 or 16
 # ONE: no warp specialization: a single warpgroup has no other one to overlap with
 # FOUR: no warp specialization: with so many warpgroups, none gains enough registers
 # TWELVE: num_warps must be a power of 2, not 12

@@ -375,7 +375,7 @@ TEST_F(Cuda, TensorMapsAreEncodedOnce) {
   EXPECT_EQ(fake().encodes, 3);
   slots[0] = 0x10008;
   EXPECT_FALSE(kernel.launch({1, 1, 1}, slots, {}, diagnostics));
-  EXPECT_TRUE(isError(Diag::tensorMapRefused, ": its address is not a multiple of 16 bytes"));
+  EXPECT_TRUE(isError(Diag::tensorMapRefused, "TMA cannot access the tensor 'argument 0': its address is not a multiple of 16 bytes"));
   slots[0] = 0x30000;
   fake().encodeStatus = 1;
   EXPECT_FALSE(kernel.launch({1, 1, 1}, slots, {}, diagnostics));

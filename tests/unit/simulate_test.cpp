@@ -226,7 +226,7 @@ TEST(Simulate, WarpsMeetAtOneBarrier) {
   Launch run{{0}, {}, {}};
   EXPECT_EQ(simulateText(right, run), "");
   std::string error = simulateText(replaced(right, "arith.addi %c1, %c1", "arith.addi %w, %c1"), run);
-  EXPECT_NE(error.find("threads have gone different ways"), std::string::npos) << error; // whichever warp comes second finds it
+  EXPECT_NE(error.find("control flow has diverged"), std::string::npos) << error; // whichever warp comes second finds it
 }
 
 // ---- cp.async

@@ -80,6 +80,12 @@ int64_t accumulatorsOf(scf::ForOp loop) {
   return maxRegisters;
 }
 
+bool multipliesByThreads(scf::ForOp loop) {
+  auto has = [&](auto ops) { return ops.begin() != ops.end(); };
+  Block *body = loop.getBody();
+  return !has(body->getOps<ttg::WgmmaOp>()) && (has(body->getOps<tt::DotOp>()) || has(body->getOps<ttg::FmaDotOp>()));
+}
+
 int64_t registersOfMmas(scf::ForOp loop) {
   int64_t registers = 0;
   loop.walk([&](Operation *op) {

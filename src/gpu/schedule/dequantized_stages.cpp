@@ -21,8 +21,8 @@ ttg::WgmmaWaitOp drainingWaitIn(scf::ForOp loop) {
 
 void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp drains) {
   schedule.refillAfter = drains;
-  for (CircularBuffer &circularBuffer : schedule.circularBuffers)
-    circularBuffer.releaseDistance = 1;
+  for (CircularBuffer &circular : schedule.circularBuffers)
+    circular.releaseDistance = 1;
 }
 
 static void markDequantizePartition(Operation *op) {

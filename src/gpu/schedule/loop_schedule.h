@@ -73,7 +73,7 @@ void recordDecision(const LoopSchedule &schedule, int64_t wanted);
 bool limitsToOneCtaPerSM(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target);
 /// Whether all CTAs of a cluster load the same tile in every iteration, so
 /// that each can bring a part of it (multicast.cpp): only MMAs may read it.
-bool isMulticastToAllCtas(const CircularBuffer &circularBuffer, const Copy &copy, ttg::ConfigAttr config);
+bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config);
 /// How they share a tile's boxes: they alternate in whole boxes (1), or each brings
 /// its rows of every box (as many parts as CTAs). Null if neither is possible.
 std::optional<int64_t> boxesPerCta(ttg::BufferType tile, int64_t blocks);
@@ -93,6 +93,8 @@ int64_t accumulatorsOf(mlir::scf::ForOp loop);
 int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool warpSpecialized);
 /// The same for MMAs by mma.sync or by threads, with their operands, as if all of it were there at one time.
 int64_t registersOfMmas(mlir::scf::ForOp loop);
+/// True if the loop's MMAs read their operands from registers, or threads multiply: they wait for the iteration's loads.
+bool multipliesByThreads(mlir::scf::ForOp loop);
 /// Registers of a multiplying thread, where another warpgroup has left it some.
 int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target);
 /// What is wrong with a schedule, as text, or null: every iteration's wait must have its arrival, and a stage

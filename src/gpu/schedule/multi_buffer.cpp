@@ -21,8 +21,8 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 static bool isCopied(const LoopSchedule &schedule, Operation *load) {
-  return llvm::any_of(schedule.circularBuffers, [&](const CircularBuffer &circularBuffer) {
-    return llvm::any_of(circularBuffer.copies, [&](const Copy &copy) { return copy.load == load; });
+  return llvm::any_of(schedule.circularBuffers, [&](const CircularBuffer &circular) {
+    return llvm::any_of(circular.copies, [&](const Copy &copy) { return copy.load == load; });
   });
 }
 

@@ -47,8 +47,8 @@ std::optional<int64_t> boxesPerCta(ttg::BufferType tile, int64_t blocks) {
   return blocks;
 }
 
-bool isMulticastToAllCtas(const CircularBuffer &circularBuffer, const Copy &copy, ttg::ConfigAttr config) {
-  if (circularBuffer.threadsRead) return false; // what they have read, arrivals at other CTAs' barriers would have to order
+bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config) {
+  if (circular.threadsRead) return false; // what they have read, arrivals at other CTAs' barriers would have to order
   auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load);
   std::optional<int64_t> parts = load ? boxesPerCta(ttg::AllocOp(copy.alloc).getType(), config.getCtas()) : std::nullopt;
   if (!parts || (*parts != 1 && copiedBox(copy.alloc)->box[1] % (rowsOfPattern * *parts) != 0)) return false;

@@ -22,8 +22,8 @@ namespace tilewright::gpu {
 static SmallVector<Value> valuesAtEntry(OpBuilder &b, const LoopSchedule &schedule) {
   LoopIterations iterations(schedule.loop);
   SmallVector<Value> values = {iterations.existsIteration(b, 0)};
-  for (const CircularBuffer &circularBuffer : schedule.circularBuffers)
-    for (const Copy &copy : circularBuffer.copies)
+  for (const CircularBuffer &circular : schedule.circularBuffers)
+    for (const Copy &copy : circular.copies)
       llvm::append_range(values, iterations.ofIteration(b, copy.load->getOperands(), 0));
   return values;
 }
@@ -44,8 +44,8 @@ scf::ForOp persistentLoop(const LoopSchedule &schedule) {
   if (schedule.inFlight.empty() || schedule.drainingWait) return {};
   IntegerAttr step;
   if (matchPattern(tiles.getStep(), m_Constant(&step)) && !step.getValue().isStrictlyPositive()) return {};
-  for (const CircularBuffer &circularBuffer : schedule.circularBuffers)
-    if (!circularBuffer.tma || circularBuffer.threadsRead) return {};
+  for (const CircularBuffer &circular : schedule.circularBuffers)
+    if (!circular.tma || circular.threadsRead) return {};
   if (tiles.getBody()
           ->walk([&](Operation *op) { return mayWait(op, loop) ? WalkResult::interrupt() : WalkResult::advance(); })
           .wasInterrupted())

@@ -49,8 +49,6 @@ public:
   }
 
 private:
-  //===--------------------------------------------------------------------------------------------------------- small things
-
   Value i32(Location loc, int64_t value) { return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value))); }
 
   /// A constant that everything in the function may use.
@@ -66,8 +64,6 @@ private:
     return ttg::AllocBarriersOp::create(b, function.getLoc(), ttg::BarriersType::get(b.getContext(), count),
                                         static_cast<uint32_t>(arrivals));
   }
-
-  //===---------------------------------------------------------------------------------------------------- loads without a loop
 
   /// Readies the buffers: perhaps in a loop, where the last iteration's readers must be done first. Elsewhere they have not been read
   /// before.
@@ -122,8 +118,6 @@ private:
         [](Operation *, Operation *) {}));
   }
 
-  //===--------------------------------------------------------------------------------------------------------------- loops
-
   int64_t wantedStages(scf::ForOp loop) {
     if (auto asked = loop->getAttrOfType<IntegerAttr>(tt::numStagesName)) return asked.getInt();
     return config.getStages();
@@ -138,9 +132,9 @@ private:
         deeper.push_back(isDequantizing(schedule.loop) ? DeeperBuffer{allocOf(store.getBuffer()), stages, around}
                                                        : DeeperBuffer{allocOf(store.getBuffer()), schedule.computedStages, schedule.loop});
       int64_t barriers = (warpSpecialized ? 8 * stages : 0) + (isDequantizing(schedule.loop) ? 16 * stages : 0);
-      for (const CircularBuffer &circularBuffer : schedule.circularBuffers) {
-        barriers += circularBuffer.tma ? 8 * stages : 0;
-        for (const Copy &copy : circularBuffer.copies)
+      for (const CircularBuffer &circular : schedule.circularBuffers) {
+        barriers += circular.tma ? 8 * stages : 0;
+        for (const Copy &copy : circular.copies)
           deeper.push_back({copy.alloc, stages, around});
       }
       if (planShared(function, deeper).bytes + barriers <= target.sharedBytes) return stages;
@@ -227,14 +221,7 @@ private:
     return affordableStages(schedule, wanted, schedule.loop, stored);
   }
 
-  /// Whether an iteration's MMAs are all made of operands in registers, or multiplied by threads: these wait for what is loaded.
-  static bool multipliesByThreads(scf::ForOp loop) {
-    auto has = [&](auto ops) { return ops.begin() != ops.end(); };
-    Block *body = loop.getBody();
-    return !has(body->getOps<ttg::WgmmaOp>()) && (has(body->getOps<tt::DotOp>()) || has(body->getOps<ttg::FmaDotOp>()));
-  }
-
-  /// MMAs of operands that threads compute stay in flight while the next iteration's are made, or at least loaded.
+  /// MMAs of operands that threads compute stay in flight while the next iteration's are computed, or at least loaded.
   void overlap(LoopSchedule &schedule, int64_t wanted) {
     bool byThreads = wanted > 1 && !isWarpSpecialized && multipliesByThreads(schedule.loop);
     if (schedule.computed.empty() && !byThreads) return;
@@ -272,8 +259,8 @@ private:
     SmallVector<DeeperBuffer> shared; // by a loop after this one that goes on with the circular buffer
     for (auto next : tiles.getBody()->getOps<scf::ForOp>()) {
       if (!schedule.loop->isBeforeInBlock(next)) continue;
-      for (const CircularBuffer &circularBuffer : scheduleLoop(next, target.cpAsync).circularBuffers)
-        for (const Copy &copy : circularBuffer.copies)
+      for (const CircularBuffer &circular : scheduleLoop(next, target.cpAsync).circularBuffers)
+        for (const Copy &copy : circular.copies)
           shared.push_back({copy.alloc, 0, next});
     }
     bool own = canStorePerWarpGroup(tiles), runs = own || isDequantizing(schedule.loop);
@@ -309,9 +296,9 @@ private:
     if (left->loop->getBlock() != schedule.loop->getBlock() || wanted < left->stages) return false;
     if (left->stageBuffers.size() != schedule.circularBuffers.size()) return false;
     SmallVector<DeeperBuffer> deeper = bytesHeldByStores(schedule.loop);
-    for (auto [circularBuffer, stageBuffers] : llvm::zip(schedule.circularBuffers, left->stageBuffers)) {
-      if (circularBuffer.copies.size() != stageBuffers.buffers.size()) return false;
-      for (auto [copy, buffer] : llvm::zip(circularBuffer.copies, stageBuffers.buffers)) {
+    for (auto [circular, stageBuffers] : llvm::zip(schedule.circularBuffers, left->stageBuffers)) {
+      if (circular.copies.size() != stageBuffers.buffers.size()) return false;
+      for (auto [copy, buffer] : llvm::zip(circular.copies, stageBuffers.buffers)) {
         ttg::BufferType own = ttg::AllocOp(copy.alloc).getType(), there = cast<ttg::BufferType>(buffer.getType());
         bool isSame = own.getElementType() == there.getElementType() && own.getLayout() == there.getLayout();
         if (!isSame || copiedExtent(copy.alloc) != copiedExtent(buffer.getDefiningOp())) return false;
@@ -323,21 +310,21 @@ private:
   }
 
   /// Starts the copies of one iteration. `operands`: those of all loads, one after the other.
-  LogicalResult issue(const CircularBuffer &circularBuffer, const StageBuffers &stageBuffers, ArrayRef<Value> operands, Value stageIndex,
+  LogicalResult issue(const CircularBuffer &circular, const StageBuffers &stageBuffers, ArrayRef<Value> operands, Value stageIndex,
                       Value exists) {
-    Location loc = circularBuffer.copies.front().load->getLoc();
-    if (circularBuffer.tma)
+    Location loc = circular.copies.front().load->getLoc();
+    if (circular.tma)
       producersWork(
           ttg::BarrierExpectOp::create(b, loc, stageBuffers.barriers, stageIndex, static_cast<int32_t>(stageBuffers.bytes), exists));
-    for (size_t i = 0; i < circularBuffer.copies.size(); ++i) {
-      Copy copy = circularBuffer.copies[i];
+    for (size_t i = 0; i < circular.copies.size(); ++i) {
+      Copy copy = circular.copies[i];
       loc = copy.load->getLoc();
       auto type = copy.alloc.getType();
       ArrayRef<Value> own = operands.take_front(copy.load->getNumOperands());
       operands = operands.drop_front(copy.load->getNumOperands());
       Value buffer = ttg::StageOp::create(b, loc, type, stageBuffers.buffers[i], stageIndex);
       if (auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load)) {
-        bool forAll = isWarpSpecialized && config.getCtas() != 1 && isMulticastToAllCtas(circularBuffer, copy, config);
+        bool forAll = isWarpSpecialized && config.getCtas() != 1 && isMulticastToAllCtas(circular, copy, config);
         int64_t parts = forAll ? *boxesPerCta(type, config.getCtas()) : 1;
         FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), type, load.getOrder(), parts);
         if (failed(map)) return failure();
@@ -365,7 +352,7 @@ private:
   }
 
   LogicalResult expand(LoopSchedule &schedule) {
-    bool tma = llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circularBuffer) { return circularBuffer.tma; });
+    bool tma = llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.tma; });
     Value zero = entryI32(0);
     LogicalResult done = success();
     auto update = [&](ValueRange state) -> SmallVector<Value> {
@@ -422,36 +409,35 @@ private:
     Value dequantizedEmpty = {};                  ///< what has been dequantized in a stage has been read; null: released with the copies
   };
 
-  static bool isAsync(const CircularBuffer &circularBuffer) { return !circularBuffer.tma; }
+  static bool isAsync(const CircularBuffer &circular) { return !circular.tma; }
 
   /// `state`: stage and parity of the first iteration, then of the iteration after the last one.
   LogicalResult expand(LoopSchedule &schedule, SmallVector<Value> &state) {
-    bool fence = llvm::any_of(schedule.circularBuffers,
-                              [](const CircularBuffer &circularBuffer) { return circularBuffer.tma && circularBuffer.threadsRead; });
+    bool fence =
+        llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.tma && circular.threadsRead; });
     Expansion e{schedule, schedule.loop.getLoc(), schedule.stages, llvm::any_of(schedule.circularBuffers, isAsync), fence};
     if (left)
       e.stageBuffers = left->stageBuffers;
     else
       allocateStages(e);
     if (e.schedule.warpSpecialized) return expandPartitions(e, state);
-    // No copy is under way, and no thread reads a stage once the barrier at the head of the prologue is over. A loop over tiles has started
-    // the first copies in its iteration before, after a barrier as well.
+    // After the barrier at the head of the prologue, no copy is in flight and no thread reads a stage. A persistent loop has started the
+    // first copies in its previous iteration, after a barrier as well.
     FailureOr<NextTile> next;
     if (schedule.crossTilePrefetch) next = firstTile(e);
     if (schedule.crossTilePrefetch ? failed(next) : failed(prologue(e, state))) return failure();
     // The copies of iterations 0 .. distance-1 are under way, iteration t's to stage state[0] + t; the loop begins.
     carryStage(e, state);
     takeStages(e);
-    // In iteration i every reader reads stage i mod stages.
+    // In iteration i every reader reads stage i mod stages. After the barrier, all threads have read the stage of iteration
+    // i - releaseDistance, and the copies of iteration i + distance go there.
     addBarrier(e);
-    // After the barrier all threads have read the stage of iteration i - releaseDistance: the copies of iteration i + distance go there.
     if (failed(refill(e))) return failure();
     if (schedule.crossTilePrefetch && failed(nextTile(e, *next))) return failure();
     // Iteration i + 1 finds the copies of iterations up to i + distance under way, as iteration i found those up to i - 1 + distance.
     ttg::BarrierWaitOp arrival = waits(e);
-    // Every reader stands after the wait for its stage's copy; the loads themselves are gone.
+    // Every reader stands after the wait for its stage's copy, so no copy is in flight after the loop. The loads themselves are gone.
     advance(e, arrival, state);
-    // After the loop the copies of all iterations have been waited for: each iteration waited for its own.
     return success();
   }
 
@@ -468,14 +454,14 @@ private:
     Value before = arith::XOrIOp::create(b, e.loc, e.parity, i32(e.loc, 1));
     producersWork(ttg::BarrierWaitOp::create(b, e.loc, e.stageBuffers.front().empty, e.stageIndex, before));
     // In iteration i the producer fills stage i mod stages, once all have read what iteration i - stages had there.
-    for (auto [circularBuffer, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
-      Operation *last = circularBuffer.copies.front().load;
-      for (const Copy &copy : circularBuffer.copies)
+    for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
+      Operation *last = circular.copies.front().load;
+      for (const Copy &copy : circular.copies)
         if (last->isBeforeInBlock(copy.load)) last = copy.load;
       b.setInsertionPoint(last);
       if (stageBuffers.empty != e.stageBuffers.front().empty)
         producersWork(ttg::BarrierWaitOp::create(b, e.loc, stageBuffers.empty, e.stageIndex, before));
-      if (failed(issue(circularBuffer, stageBuffers, operandsOf(circularBuffer), e.stageIndex, Value()))) return failure();
+      if (failed(issue(circular, stageBuffers, operandsOf(circular), e.stageIndex, Value()))) return failure();
     }
     release(e);
     if (isDequantizing(e.schedule.loop))
@@ -557,10 +543,10 @@ private:
   /// The buffers of each circular buffer, `stages` tiles deep, and its barriers.
   void allocateStages(Expansion &e) {
     b.setInsertionPoint(e.schedule.crossTilePrefetch ? e.schedule.loop->getParentOp() : e.schedule.loop.getOperation());
-    for (const CircularBuffer &circularBuffer : e.schedule.circularBuffers) {
+    for (const CircularBuffer &circular : e.schedule.circularBuffers) {
       StageBuffers &stageBuffers = e.stageBuffers.emplace_back();
-      if (circularBuffer.tma) stageBuffers.barriers = allocBarriers(e.stages, 1);
-      for (Copy copy : circularBuffer.copies) {
+      if (circular.tma) stageBuffers.barriers = allocBarriers(e.stages, 1);
+      for (Copy copy : circular.copies) {
         ttg::BufferType type = copy.alloc.getType();
         stageBuffers.bytes += copiedBytes(copy.alloc);
         auto deep = ttg::BufferType::get(b.getContext(), e.stages, type.getElementType(), type.getLayout());
@@ -579,8 +565,8 @@ private:
     LoopIterations iterations(loop);
     return startFirst(
         e, state[0], [&](int64_t iteration) { return iterations.existsIteration(b, iteration); },
-        [&](size_t circularBuffer, int64_t iteration) {
-          return iterations.ofIteration(b, operandsOf(e.schedule.circularBuffers[circularBuffer]), iteration);
+        [&](size_t circular, int64_t iteration) {
+          return iterations.ofIteration(b, operandsOf(e.schedule.circularBuffers[circular]), iteration);
         });
   }
 
@@ -591,10 +577,10 @@ private:
     for (int64_t iteration = 0; iteration < e.stages; ++iteration) {
       Value exists = existsAt(iteration), stageIndex = stageAround(b, e.loc, first, iteration, e.stages);
       bool committed = false;
-      for (auto [index, circularBuffer] : llvm::enumerate(e.schedule.circularBuffers)) {
-        if (iteration >= circularBuffer.distance(e.stages)) continue;
-        if (failed(issue(circularBuffer, e.stageBuffers[index], operandsAt(index, iteration), stageIndex, exists))) return failure();
-        committed |= !circularBuffer.tma;
+      for (auto [index, circular] : llvm::enumerate(e.schedule.circularBuffers)) {
+        if (iteration >= circular.distance(e.stages)) continue;
+        if (failed(issue(circular, e.stageBuffers[index], operandsAt(index, iteration), stageIndex, exists))) return failure();
+        committed |= !circular.tma;
       }
       if (committed) ttg::CopyCommitOp::create(b, e.loc);
     }
@@ -616,10 +602,10 @@ private:
     LoopIterations inner(e.schedule.loop), outer(tiles);
     for (int64_t iteration = 0; iteration < e.stages; ++iteration)
       next.exists.push_back(inner.existsIteration(b, iteration));
-    for (const CircularBuffer &circularBuffer : e.schedule.circularBuffers) {
+    for (const CircularBuffer &circular : e.schedule.circularBuffers) {
       auto &own = next.operands.emplace_back();
-      for (int64_t iteration = 0; iteration < circularBuffer.distance(e.stages); ++iteration)
-        own.push_back(inner.ofIteration(b, operandsOf(circularBuffer), iteration));
+      for (int64_t iteration = 0; iteration < circular.distance(e.stages); ++iteration)
+        own.push_back(inner.ofIteration(b, operandsOf(circular), iteration));
     }
     b.setInsertionPoint(tiles);
     auto of = [&](ValueRange values) { return outer.ofIteration(b, values, 0); };
@@ -646,7 +632,7 @@ private:
   LogicalResult startTile(Expansion &e, const NextTile &next, Value first, function_ref<SmallVector<Value>(ValueRange)> of) {
     return startFirst(
         e, first, [&](int64_t iteration) { return of(next.exists[size_t(iteration)]).front(); },
-        [&](size_t circularBuffer, int64_t iteration) { return of(next.operands[circularBuffer][size_t(iteration)]); });
+        [&](size_t circular, int64_t iteration) { return of(next.operands[circular][size_t(iteration)]); });
   }
 
   /// The loop carries the stage and the parity of its iteration.
@@ -661,11 +647,11 @@ private:
 
   /// Readers read this iteration's stages in place of the buffers of one tile.
   void takeStages(Expansion &e) {
-    for (const CircularBuffer &circularBuffer : e.schedule.circularBuffers)
-      e.sources.push_back(operandsOf(circularBuffer));
+    for (const CircularBuffer &circular : e.schedule.circularBuffers)
+      e.sources.push_back(operandsOf(circular));
     b.setInsertionPointToStart(e.schedule.loop.getBody());
-    for (auto [circularBuffer, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers))
-      for (auto [copy, buffer] : llvm::zip(circularBuffer.copies, stageBuffers.buffers)) {
+    for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers))
+      for (auto [copy, buffer] : llvm::zip(circular.copies, stageBuffers.buffers)) {
         Value current = ttg::StageOp::create(b, copy.alloc.getLoc(), copy.alloc.getType(), buffer, e.stageIndex);
         e.lastStage = current.getDefiningOp();
         copy.alloc.getResult().replaceUsesWithIf(current, [&](OpOperand &use) { return use.getOwner() != copy.store; });
@@ -681,9 +667,9 @@ private:
     bool mmas = false;
     if (e.copyAsync) {
       int64_t pending = 0;
-      for (const CircularBuffer &circularBuffer : llvm::make_filter_range(e.schedule.circularBuffers, isAsync)) {
-        mmas |= circularBuffer.mmaRead; // wgmma reads what cp.async wrote
-        pending = circularBuffer.distance(e.stages) - 1;
+      for (const CircularBuffer &circular : llvm::make_filter_range(e.schedule.circularBuffers, isAsync)) {
+        mmas |= circular.mmaRead; // wgmma reads what cp.async wrote
+        pending = circular.distance(e.stages) - 1;
       }
       ttg::CopyWaitOp::create(b, e.loc, static_cast<int32_t>(pending));
     } else {
@@ -703,12 +689,12 @@ private:
     auto issueLater = [&](size_t first, size_t end) -> LogicalResult {
       DenseMap<int64_t, Value> existing, targets; // by distance
       for (size_t index = first; index < end; ++index) {
-        const CircularBuffer &circularBuffer = e.schedule.circularBuffers[index];
-        int64_t distance = circularBuffer.distance(e.stages);
+        const CircularBuffer &circular = e.schedule.circularBuffers[index];
+        int64_t distance = circular.distance(e.stages);
         Value &exists = existing[distance], &target = targets[distance];
         if (!exists) exists = iterations.existsLater(b, distance);
         if (!target) target = stageAround(b, e.loc, e.stageIndex, distance, e.stages);
-        if (failed(issue(circularBuffer, e.stageBuffers[index], iterations.later(b, e.sources[index], distance), target, exists)))
+        if (failed(issue(circular, e.stageBuffers[index], iterations.later(b, e.sources[index], distance), target, exists)))
           return failure();
       }
       return success();
@@ -726,15 +712,15 @@ private:
   /// The wait of each circular buffer, before its first reader, in place of its loads. Returns that of the first circular buffer.
   ttg::BarrierWaitOp waits(Expansion &e) {
     ttg::BarrierWaitOp arrival;
-    for (auto [circularBuffer, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
-      if (circularBuffer.tma && isDequantizing(e.schedule.loop)) {
+    for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
+      if (circular.tma && isDequantizing(e.schedule.loop)) {
         waitInPartitions(e.schedule, stageBuffers.buffers, stageBuffers.barriers, e.stageIndex, e.parity);
-      } else if (circularBuffer.tma) {
-        b.setInsertionPoint(circularBuffer.firstReader);
+      } else if (circular.tma) {
+        b.setInsertionPoint(circular.firstReader);
         auto wait = ttg::BarrierWaitOp::create(b, e.loc, stageBuffers.barriers, e.stageIndex, e.parity);
         if (!arrival) arrival = wait;
       }
-      for (Copy copy : circularBuffer.copies) {
+      for (Copy copy : circular.copies) {
         eraseStore(copy.store);
         copy.load->erase();
         copy.alloc->erase();

@@ -117,7 +117,7 @@ static Result<void> checkPrefetch(Operation *load, ttg::AllocOp alloc, LoopItera
 
 /// The readers of the buffer, and where they are done; false if something else touches it, or not all of it is over by the end of an
 /// iteration.
-static bool findReaders(CircularBuffer &circularBuffer, const Copy &copy, Block *body) {
+static bool findReaders(CircularBuffer &circular, const Copy &copy, Block *body) {
   ttg::StoreSharedOp store = copy.store;
   for (Operation *access : accessesOf(copy.alloc)) {
     if (access == store) continue;
@@ -126,30 +126,30 @@ static bool findReaders(CircularBuffer &circularBuffer, const Copy &copy, Block 
     if (!reader || !store->isBeforeInBlock(reader) || !(threads || mma)) return false;
     Operation *lastReader = mma && reader == access ? drainOf(access) : reader;
     if (!lastReader) return false;
-    circularBuffer.threadsRead |= threads;
-    circularBuffer.mmaRead |= mma;
-    if (!circularBuffer.firstReader || reader->isBeforeInBlock(circularBuffer.firstReader)) circularBuffer.firstReader = reader;
-    if (!circularBuffer.lastReader || circularBuffer.lastReader->isBeforeInBlock(lastReader)) circularBuffer.lastReader = lastReader;
+    circular.threadsRead |= threads;
+    circular.mmaRead |= mma;
+    if (!circular.firstReader || reader->isBeforeInBlock(circular.firstReader)) circular.firstReader = reader;
+    if (!circular.lastReader || circular.lastReader->isBeforeInBlock(lastReader)) circular.lastReader = lastReader;
   }
-  return circularBuffer.firstReader != nullptr;
+  return circular.firstReader != nullptr;
 }
 
 /// Copies that are first read at one place are one circular buffer.
-static void addCircularBuffer(LoopSchedule &schedule, CircularBuffer circularBuffer) {
+static void addCircularBuffer(LoopSchedule &schedule, CircularBuffer circular) {
   auto same = llvm::find_if(schedule.circularBuffers,
-                            [&](CircularBuffer &r) { return r.tma == circularBuffer.tma && r.firstReader == circularBuffer.firstReader; });
+                            [&](CircularBuffer &r) { return r.tma == circular.tma && r.firstReader == circular.firstReader; });
   if (same == schedule.circularBuffers.end()) {
-    schedule.circularBuffers.push_back(std::move(circularBuffer));
+    schedule.circularBuffers.push_back(std::move(circular));
     return;
   }
-  same->copies.push_back(circularBuffer.copies.front());
-  if (same->lastReader->isBeforeInBlock(circularBuffer.lastReader)) same->lastReader = circularBuffer.lastReader;
-  same->threadsRead |= circularBuffer.threadsRead;
-  same->mmaRead |= circularBuffer.mmaRead;
+  same->copies.push_back(circular.copies.front());
+  if (same->lastReader->isBeforeInBlock(circular.lastReader)) same->lastReader = circular.lastReader;
+  same->threadsRead |= circular.threadsRead;
+  same->mmaRead |= circular.mmaRead;
 }
 
-static bool isOfRows(const CircularBuffer &circularBuffer) {
-  return llvm::all_of(circularBuffer.copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });
+static bool isOfRows(const CircularBuffer &circular) {
+  return llvm::all_of(circular.copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });
 }
 
 /// Rows of numbers arrive with the tile that is read last before them: one barrier a stage for both, and one wait.
@@ -157,9 +157,9 @@ static void mergeRows(LoopSchedule &schedule) {
   for (size_t i = 0; i < schedule.circularBuffers.size();) {
     CircularBuffer &rows = schedule.circularBuffers[i];
     CircularBuffer *tiles = nullptr;
-    for (CircularBuffer &circularBuffer : schedule.circularBuffers)
-      if (circularBuffer.tma && rows.tma && !isOfRows(circularBuffer) && circularBuffer.firstReader->isBeforeInBlock(rows.firstReader))
-        if (!tiles || tiles->firstReader->isBeforeInBlock(circularBuffer.firstReader)) tiles = &circularBuffer;
+    for (CircularBuffer &circular : schedule.circularBuffers)
+      if (circular.tma && rows.tma && !isOfRows(circular) && circular.firstReader->isBeforeInBlock(rows.firstReader))
+        if (!tiles || tiles->firstReader->isBeforeInBlock(circular.firstReader)) tiles = &circular;
     if (!isOfRows(rows) || !tiles) {
       ++i;
       continue;
@@ -221,17 +221,17 @@ LoopSchedule scheduleLoop(scf::ForOp loop, bool mayCopyAsync) {
     }
     if (!isLoad && isForDots(store, alloc)) schedule.computed.push_back(store);
     if (!isLoad || !isa<RankedTensorType>(load->getResult(0).getType()) || !alloc || alloc.getType().getDepth() != 1) continue;
-    CircularBuffer circularBuffer;
-    circularBuffer.tma = isa<ttg::DescriptorLoadOp>(load);
-    circularBuffer.copies.push_back({load, store, alloc});
+    CircularBuffer circular;
+    circular.tma = isa<ttg::DescriptorLoadOp>(load);
+    circular.copies.push_back({load, store, alloc});
     Result<void> isPrefetchable = checkPrefetch(load, alloc, iterations, mayCopyAsync);
     if (!isPrefetchable && isa<tt::LoadOp>(load) && isForDots(store, alloc)) schedule.computed.push_back(store);
     if (!isPrefetchable)
       schedule.unpipelined.push_back({load, isPrefetchable.error()});
-    else if (!findReaders(circularBuffer, circularBuffer.copies.front(), body))
+    else if (!findReaders(circular, circular.copies.front(), body))
       schedule.unpipelined.push_back({load, "its buffer is still in use at the end of the iteration"});
     else
-      addCircularBuffer(schedule, std::move(circularBuffer));
+      addCircularBuffer(schedule, std::move(circular));
   }
   auto mmas = body->getOps<ttg::WgmmaOp>();
   constexpr int64_t manyMmas = 3; // of fewer, the first one may start an iteration early, and has a circular buffer to itself
@@ -257,8 +257,8 @@ static bool accumulatesInPlace(ttg::WgmmaOp mma, scf::ForOp loop) {
 static bool staysInBuffer(LoopSchedule &schedule, Value operand) {
   ttg::AllocOp alloc = allocOf(operand);
   if (!alloc) return false;
-  for (CircularBuffer &circularBuffer : schedule.circularBuffers)
-    if (llvm::any_of(circularBuffer.copies, [&](Copy &copy) { return copy.alloc == alloc; })) return true;
+  for (CircularBuffer &circular : schedule.circularBuffers)
+    if (llvm::any_of(circular.copies, [&](Copy &copy) { return copy.alloc == alloc; })) return true;
   return llvm::none_of(accessesOf(alloc), [&](Operation *access) {
     return schedule.loop->isAncestor(access) && !isa<ttg::WgmmaOp, ttg::LoadSharedOp, ttg::FmaDotOp, ttg::TmaStoreOp>(access);
   });
@@ -314,8 +314,8 @@ static ttg::WgmmaWaitOp drainingWait(LoopSchedule &schedule, ttg::ConfigAttr con
 static ttg::WgmmaOp chooseMmaToPrefetch(LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
   Block *body = schedule.loop.getBody();
   CircularBuffer *first = &schedule.circularBuffers.front();
-  for (CircularBuffer &circularBuffer : schedule.circularBuffers)
-    if (circularBuffer.firstReader->isBeforeInBlock(first->firstReader)) first = &circularBuffer;
+  for (CircularBuffer &circular : schedule.circularBuffers)
+    if (circular.firstReader->isBeforeInBlock(first->firstReader)) first = &circular;
   if (first != &schedule.circularBuffers.front()) std::swap(*first, schedule.circularBuffers.front());
   first = &schedule.circularBuffers.front();
   auto mma = dyn_cast<ttg::WgmmaOp>(first->firstReader);
@@ -359,10 +359,10 @@ ttg::CtaBarrierOp barrierAfterComputed(const LoopSchedule &schedule, int64_t sta
     op = op->getNextNode();
   if (!isa_and_nonnull<ttg::FenceAsyncOp>(op)) return {};
   auto sync = dyn_cast_or_null<ttg::CtaBarrierOp>(op->getNextNode());
-  auto areRead = [&](const CircularBuffer &circularBuffer) {
+  auto areRead = [&](const CircularBuffer &circular) {
     // After it the MMAs of the iteration before the last one are over: a stage of three would be filled only when it is needed.
-    bool isFree = circularBuffer.mmaRead ? !circularBuffer.threadsRead && stages > 3 : circularBuffer.lastReader->isBeforeInBlock(sync);
-    return circularBuffer.tma && isFree;
+    bool isFree = circular.mmaRead ? !circular.threadsRead && stages > 3 : circular.lastReader->isBeforeInBlock(sync);
+    return circular.tma && isFree;
   };
   return sync && llvm::all_of(schedule.circularBuffers, areRead) ? sync : ttg::CtaBarrierOp();
 }
@@ -373,25 +373,25 @@ void scheduleRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr con
   schedule.publishBarrier = {};
   schedule.inFlight = mmasInFlight(schedule);
   if (schedule.circularBuffers.empty()) return;
-  bool byThreads = llvm::any_of(schedule.circularBuffers, [](CircularBuffer &circularBuffer) { return !circularBuffer.tma; });
+  bool byThreads = llvm::any_of(schedule.circularBuffers, [](CircularBuffer &circular) { return !circular.tma; });
   if (byThreads) {
     schedule.refillAfter = schedule.inFlight.empty() ? nullptr : schedule.inFlight.back().getOperation();
-    for (CircularBuffer &circularBuffer : schedule.circularBuffers)
-      circularBuffer.releaseDistance = 1;
+    for (CircularBuffer &circular : schedule.circularBuffers)
+      circular.releaseDistance = 1;
     return;
   }
   if (!schedule.inFlight.empty() && !schedule.warpSpecialized && schedule.computedStages == stagesWithoutWaiting)
     schedule.publishBarrier = barrierAfterComputed(schedule, stages);
   if (schedule.publishBarrier) {
     schedule.refillAfter = schedule.publishBarrier;
-    for (CircularBuffer &circularBuffer : schedule.circularBuffers)
-      circularBuffer.releaseDistance = circularBuffer.mmaRead ? 2 : 0;
+    for (CircularBuffer &circular : schedule.circularBuffers)
+      circular.releaseDistance = circular.mmaRead ? 2 : 0;
     return;
   }
   if (!schedule.inFlight.empty()) {
     schedule.refillAfter = schedule.inFlight.back();
-    for (CircularBuffer &circularBuffer : schedule.circularBuffers)
-      circularBuffer.releaseDistance = 1;
+    for (CircularBuffer &circular : schedule.circularBuffers)
+      circular.releaseDistance = 1;
     return;
   }
   schedule.prefetchedMma = chooseMmaToPrefetch(schedule, config, target);
@@ -400,8 +400,8 @@ void scheduleRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr con
     for (auto mma : schedule.loop.getBody()->getOps<ttg::WgmmaOp>())
       schedule.inFlight.assign(1, mma);
     schedule.refillAfter = schedule.drainingWait;
-    for (CircularBuffer &circularBuffer : schedule.circularBuffers)
-      circularBuffer.releaseDistance = 1;
+    for (CircularBuffer &circular : schedule.circularBuffers)
+      circular.releaseDistance = 1;
     return;
   }
   if (schedule.prefetchedMma || schedule.warpSpecialized) {
@@ -409,10 +409,9 @@ void scheduleRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr con
     // filled at the top, or a producer learns of it where the MMA that starts ahead is waited for.
     for (auto wait : schedule.loop.getBody()->getOps<ttg::WgmmaWaitOp>())
       schedule.refillAfter = wait;
-    for (CircularBuffer &circularBuffer : schedule.circularBuffers) {
-      if (!schedule.refillAfter || schedule.refillAfter->isBeforeInBlock(circularBuffer.lastReader))
-        schedule.refillAfter = circularBuffer.lastReader;
-      circularBuffer.releaseDistance = 0;
+    for (CircularBuffer &circular : schedule.circularBuffers) {
+      if (!schedule.refillAfter || schedule.refillAfter->isBeforeInBlock(circular.lastReader)) schedule.refillAfter = circular.lastReader;
+      circular.releaseDistance = 0;
     }
     return;
   }
@@ -420,10 +419,10 @@ void scheduleRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr con
   auto mmas = schedule.loop.getBody()->getOps<ttg::WgmmaOp>();
   bool early = std::distance(mmas.begin(), mmas.end()) <= 2;
   schedule.refillAfter = schedule.circularBuffers.front().lastReader;
-  for (CircularBuffer &circularBuffer : schedule.circularBuffers)
-    if (circularBuffer.lastReader->isBeforeInBlock(schedule.refillAfter) == early) schedule.refillAfter = circularBuffer.lastReader;
-  for (CircularBuffer &circularBuffer : schedule.circularBuffers)
-    circularBuffer.releaseDistance = circularBuffer.lastReader == schedule.refillAfter ? 0 : 1;
+  for (CircularBuffer &circular : schedule.circularBuffers)
+    if (circular.lastReader->isBeforeInBlock(schedule.refillAfter) == early) schedule.refillAfter = circular.lastReader;
+  for (CircularBuffer &circular : schedule.circularBuffers)
+    circular.releaseDistance = circular.lastReader == schedule.refillAfter ? 0 : 1;
 }
 
 /// Whether an iteration loads tiles itself, not in a loop of its own.

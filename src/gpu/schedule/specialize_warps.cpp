@@ -147,12 +147,12 @@ std::optional<std::string> warpSpecializationObstacle(ArrayRef<LoopSchedule> loo
       return "the accumulators of an MMA do not fit in the " + std::to_string(firstRegisters(config, target, /*dequantizes=*/false)) +
              " registers per thread at the start of a CTA";
   for (const LoopSchedule &schedule : loops)
-    for (const CircularBuffer &circularBuffer : schedule.circularBuffers) {
-      if (!circularBuffer.tma) return "a loop's tiles are not copied by TMA";
+    for (const CircularBuffer &circular : schedule.circularBuffers) {
+      if (!circular.tma) return "a loop's tiles are not copied by TMA";
       bool isRow =
-          llvm::all_of(circularBuffer.copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });
-      if (!circularBuffer.mmaRead && !isRow) return "a loop's tiles are not operands of a warpgroup MMA";
-      for (const Copy &copy : circularBuffer.copies) {
+          llvm::all_of(circular.copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });
+      if (!circular.mmaRead && !isRow) return "a loop's tiles are not operands of a warpgroup MMA";
+      for (const Copy &copy : circular.copies) {
         producer.keep(copy.load->getParentOp());
         for (Value operand : copy.load->getOperands())
           producer.need(operand);
@@ -160,13 +160,13 @@ std::optional<std::string> warpSpecializationObstacle(ArrayRef<LoopSchedule> loo
     }
   if (!producer.isComputable()) return "the addresses of the loads depend on earlier loads";
   auto sharesTiles = [&](const LoopSchedule &schedule) {
-    return llvm::any_of(schedule.circularBuffers, [&](const CircularBuffer &circularBuffer) {
-      return llvm::any_of(circularBuffer.copies, [&](const Copy &copy) { return isMulticastToAllCtas(circularBuffer, copy, config); });
+    return llvm::any_of(schedule.circularBuffers, [&](const CircularBuffer &circular) {
+      return llvm::any_of(circular.copies, [&](const Copy &copy) { return isMulticastToAllCtas(circular, copy, config); });
     });
   };
   auto isOdd = [&](const LoopSchedule &schedule) {
-    return llvm::any_of(schedule.circularBuffers, [&](const CircularBuffer &circularBuffer) {
-      return llvm::any_of(circularBuffer.copies, [&](const Copy &copy) { return startsInSectors(copy, function); });
+    return llvm::any_of(schedule.circularBuffers, [&](const CircularBuffer &circular) {
+      return llvm::any_of(circular.copies, [&](const Copy &copy) { return startsInSectors(copy, function); });
     });
   };
   if (config.getCtas() != 1) {

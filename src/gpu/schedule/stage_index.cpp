@@ -26,9 +26,9 @@ std::pair<Value, Value> stageAfter(OpBuilder &b, Location loc, Value stageIndex,
   return {nextStage, arith::XOrIOp::create(b, loc, parity, flip)};
 }
 
-SmallVector<Value> operandsOf(const CircularBuffer &circularBuffer) {
+SmallVector<Value> operandsOf(const CircularBuffer &circular) {
   SmallVector<Value> operands;
-  for (const Copy &copy : circularBuffer.copies)
+  for (const Copy &copy : circular.copies)
     llvm::append_range(operands, copy.load->getOperands());
   return operands;
 }

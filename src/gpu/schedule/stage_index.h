@@ -15,6 +15,6 @@ mlir::Value stageAround(mlir::OpBuilder &b, mlir::Location loc, mlir::Value stag
 std::pair<mlir::Value, mlir::Value> stageAfter(mlir::OpBuilder &b, mlir::Location loc, mlir::Value stageIndex, mlir::Value parity,
                                                int64_t stages);
 /// What the copies of an iteration need: the operands of all loads, one after the other.
-llvm::SmallVector<mlir::Value> operandsOf(const CircularBuffer &circularBuffer);
+llvm::SmallVector<mlir::Value> operandsOf(const CircularBuffer &circular);
 
 } // namespace tilewright::gpu

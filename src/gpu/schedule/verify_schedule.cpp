@@ -29,63 +29,62 @@ static Operation *endOfRead(Operation *access, Operation *inBody) {
 }
 
 /// Every access to a circular buffer's buffers stands between the circular buffer's first reader and the place where its stage is drained.
-static std::optional<std::string> verifyReaders(const CircularBuffer &circularBuffer, scf::ForOp loop) {
-  if (circularBuffer.copies.empty() || !circularBuffer.firstReader || !circularBuffer.lastReader)
-    return "a circular buffer has no copies or no readers";
-  if (circularBuffer.firstReader->getBlock() != loop.getBody() || circularBuffer.lastReader->getBlock() != loop.getBody())
+static std::optional<std::string> verifyReaders(const CircularBuffer &circular, scf::ForOp loop) {
+  if (circular.copies.empty() || !circular.firstReader || !circular.lastReader) return "a circular buffer has no copies or no readers";
+  if (circular.firstReader->getBlock() != loop.getBody() || circular.lastReader->getBlock() != loop.getBody())
     return "a circular buffer is read outside its loop";
-  for (const Copy &copy : circularBuffer.copies) {
+  for (const Copy &copy : circular.copies) {
     ttg::StoreSharedOp store = copy.store;
     ttg::AllocOp alloc = copy.alloc;
     for (Operation *access : accessesOf(alloc)) {
       if (access == store) continue;
       Operation *inBody = loop.getBody()->findAncestorOpInBlock(*access);
       if (!inBody) return "a stage is read outside the loop";
-      if (!notBefore(inBody, circularBuffer.firstReader)) return "a stage is read before the wait for its copy";
+      if (!notBefore(inBody, circular.firstReader)) return "a stage is read before the wait for its copy";
       Operation *end = endOfRead(access, inBody);
       if (!end) return "an MMA is never waited for";
-      if (!notBefore(circularBuffer.lastReader, end)) return "a stage is released while it is still being read";
+      if (!notBefore(circular.lastReader, end)) return "a stage is released while it is still being read";
     }
   }
   return {};
 }
 
 /// The refill of a circular buffer comes after the last read of the stage that it fills.
-static std::optional<std::string> verifyRefill(const LoopSchedule &schedule, const CircularBuffer &circularBuffer, bool isPrefetched) {
+static std::optional<std::string> verifyRefill(const LoopSchedule &schedule, const CircularBuffer &circular, bool isPrefetched) {
   if (schedule.warpSpecialized) {
     // The place where an iteration says that it has read the stage of iteration i - releaseDistance.
     if (!schedule.refillAfter) return "no warp releases the stages";
-    if (circularBuffer.releaseDistance != (schedule.inFlight.empty() ? 0 : 1)) return "an iteration releases a stage of another iteration";
+    if (circular.releaseDistance != (schedule.inFlight.empty() ? 0 : 1)) return "an iteration releases a stage of another iteration";
   }
   if (isPrefetched) {
     // Its MMA of the previous iteration was drained at the end of that iteration, and the barrier there has made that known to all.
     ttg::WgmmaOp prefetched = schedule.prefetchedMma;
-    if (circularBuffer.firstReader != prefetched.getOperation()) return "the prefetched MMA does not read the first circular buffer";
+    if (circular.firstReader != prefetched.getOperation()) return "the prefetched MMA does not read the first circular buffer";
     scf::ForOp loop = schedule.loop;
     if (schedule.warpSpecialized)
       for (auto wait : loop.getBody()->getOps<ttg::WgmmaWaitOp>())
         if (!notBefore(schedule.refillAfter, wait)) return "a stage is released while the prefetched MMA reads it";
-    if (circularBuffer.releaseDistance != 0 || !schedule.refillAfter)
+    if (circular.releaseDistance != 0 || !schedule.refillAfter)
       return "the circular buffer of the prefetched MMA has a wrong release distance";
     return {};
   }
   if (schedule.inFlight.empty()) {
-    if (circularBuffer.releaseDistance >= 1) return {};
+    if (circular.releaseDistance >= 1) return {};
     if (!schedule.refillAfter) return "a stage is filled at the top of the iteration that reads it";
-    if (!notBefore(schedule.refillAfter, circularBuffer.lastReader)) return "a stage is filled before its last read";
+    if (!notBefore(schedule.refillAfter, circular.lastReader)) return "a stage is filled before its last read";
     return {};
   }
   if (ttg::CtaBarrierOp publishBarrier = schedule.publishBarrier) {
-    bool read = circularBuffer.mmaRead ? circularBuffer.releaseDistance >= 2 : circularBuffer.lastReader->isBeforeInBlock(publishBarrier);
+    bool read = circular.mmaRead ? circular.releaseDistance >= 2 : circular.lastReader->isBeforeInBlock(publishBarrier);
     if (!read || schedule.refillAfter != publishBarrier) return "a stage is filled before it has been read";
     if (schedule.computedStages < stagesWithoutWaiting) return "a buffer is filled while an MMA reads it";
     return {};
   }
-  if (circularBuffer.releaseDistance == 0) return "a stage is filled while an MMA in flight reads it";
+  if (circular.releaseDistance == 0) return "a stage is filled while an MMA in flight reads it";
   ttg::WgmmaOp last = schedule.inFlight.back();
   ttg::WgmmaWaitOp wait = schedule.drainingWait;
   Operation *drains = wait ? wait.getOperation() : last.getOperation();
-  if (circularBuffer.releaseDistance == 1 && (!schedule.refillAfter || !notBefore(schedule.refillAfter, drains)))
+  if (circular.releaseDistance == 1 && (!schedule.refillAfter || !notBefore(schedule.refillAfter, drains)))
     return "a stage is filled before the MMA that reads it is drained";
   return {};
 }
@@ -112,20 +111,19 @@ std::optional<std::string> verify(const LoopSchedule &schedule) {
     if (mma->getBlock() != loop.getBody()) return "an MMA of an inner loop is in flight";
   if (std::optional<std::string> error = verifyDraining(schedule)) return error;
   std::optional<int64_t> asyncDistance; // one wait serves all circular buffers by cp.async: it counts groups, one an iteration
-  for (const CircularBuffer &circularBuffer : schedule.circularBuffers) {
-    if (circularBuffer.releaseDistance < 0 || circularBuffer.distance(schedule.stages) < 1)
-      return "a copy is started after it is waited for";
-    if (!circularBuffer.tma) {
+  for (const CircularBuffer &circular : schedule.circularBuffers) {
+    if (circular.releaseDistance < 0 || circular.distance(schedule.stages) < 1) return "a copy is started after it is waited for";
+    if (!circular.tma) {
       if (schedule.warpSpecialized) return "copies by threads have no producer";
       if (schedule.refillAfter && schedule.inFlight.empty())
         return "copies by threads only become visible to all threads at the top of an iteration";
-      if (asyncDistance.value_or(circularBuffer.distance(schedule.stages)) != circularBuffer.distance(schedule.stages))
+      if (asyncDistance.value_or(circular.distance(schedule.stages)) != circular.distance(schedule.stages))
         return "copies of different iterations are waited for together";
-      asyncDistance = circularBuffer.distance(schedule.stages);
+      asyncDistance = circular.distance(schedule.stages);
     }
-    if (std::optional<std::string> error = verifyReaders(circularBuffer, loop)) return error;
-    bool isPrefetched = schedule.prefetchedMma && &circularBuffer == schedule.circularBuffers.begin();
-    if (std::optional<std::string> error = verifyRefill(schedule, circularBuffer, isPrefetched)) return error;
+    if (std::optional<std::string> error = verifyReaders(circular, loop)) return error;
+    bool isPrefetched = schedule.prefetchedMma && &circular == schedule.circularBuffers.begin();
+    if (std::optional<std::string> error = verifyRefill(schedule, circular, isPrefetched)) return error;
   }
   return {};
 }
