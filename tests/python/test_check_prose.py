@@ -28,9 +28,9 @@ def words(lines, path):
 
 def test_words_of_a_comment_a_string_and_an_identifier(tmp_path):
     path = tmp_path / "a.cpp"
-    status, lines = check(path, '#include "device/door.h"\n// The widener runs\n// in front\n// of it.\nint nextIteration(int cards);\nauto text = "it is a verdict";\n')
+    status, lines = check(path, '#include "card/door.h"\n// The widener runs\n// in front\n// of it.\nint nextTurn(int cards);\nauto text = "it is a verdict";\n')
     assert status == 1 and lines[-1] == "5 findings"
-    assert words(lines, path) == [(2, "widener"), (3, "in front of"), (5, "cards"), (5, "nextIteration"), (6, "verdict")]
+    assert words(lines, path) == [(2, "widener"), (3, "in front of"), (5, "cards"), (5, "nextTurn"), (6, "verdict")]
     assert lines[0].endswith("widener -> upcast or dequantize partition")
 
 
