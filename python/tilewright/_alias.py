@@ -83,7 +83,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 def path():
     """The folder that contains a package `triton` which is Tilewright."""
-    # Links are not resolved: in a build folder the sources are links, and the extension lies beside the links, not beside their targets.
+    # Links are not resolved: in a build folder the sources are links, and the extension is in the folder of the links.
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "_as_triton")
 
 

@@ -1,7 +1,7 @@
-"""What Inductor chooses for GPUs, chosen for CPUs: blocks of reductions, and what happens in front of a launch.
+"""Adapts Inductor's heuristics for GPUs to CPUs: the blocks of reductions, and the code that runs before a launch.
 
-`adapt` changes PyTorch's module of heuristics, once, when it is there. Inductor reads `driver.active` in front of the heuristics of each CPU kernel, in the
-processes that it compiles in as well.
+`adapt` changes PyTorch's module of heuristics once, as soon as it is imported. Inductor reads `driver.active` before the heuristics of each CPU
+kernel, in its compile workers as well.
 """
 
 import copy
@@ -53,7 +53,7 @@ def _for_cpu(config, size_hints, inductor_meta):
 
 
 def _launching_at_once(heuristics, run):
-    """CachingAutotuner.run, which after the first launch passes on to the launcher, unless somebody watches."""
+    """CachingAutotuner.run that calls the launcher directly after the first launch, unless a profiler or a debug mode is active."""
     profiler, debug_mode = heuristics.autograd_profiler, heuristics.get_active_debug_mode
 
     @functools.wraps(run)

@@ -7,7 +7,7 @@ from functools import partial
 
 from . import _core, knobs
 
-_LONG_FIRST = 1e3  # milliseconds of a first call that counts, unless something was compiled or tuned in it: what else is new then is little beside it
+_LONG_FIRST = 1e3  # milliseconds: a longer first call is a sample, unless it compiled or tuned something
 
 
 def _quantile(times, quantile):

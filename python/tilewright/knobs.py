@@ -142,7 +142,7 @@ class env_class(env_base):
             raise RuntimeError(f"{self.key} is set to {text!r}, but names a class, as MODULE:CLASS")
         kind = getattr(importlib.import_module(module), name)
         if not any(base.__name__ == self.type for base in kind.mro()):
-            raise RuntimeError(f"{self.key} is set to {text!r}, which is no subclass of {self.type}")
+            raise RuntimeError(f"{self.key} is set to {text!r}, which is not a subclass of {self.type}")
         return kind
 
 

@@ -193,7 +193,7 @@ private:
   Diagnostics &diagnostics;
 };
 
-/// What `import path` or `from path import` finds for code of `scope`: our own module, Python's, a file beside it, or a HostValue.
+/// Resolves `import path` or `from path import` in `scope`: a built-in module, one of Python's, a file in the same folder, or a HostValue.
 /// Nothing after an error (relative imports of missing files).
 MaybeValue importModule(Namespace &scope, llvm::StringRef path, int64_t level, SourceRange range, Diagnostics &diagnostics);
 /// `from module import name`; nothing (and no message) where the module has none.

@@ -83,7 +83,7 @@ bool Evaluator::assignSubscript(const ast::SubscriptExpr &target, const Value &v
   if (object->asHost()) return true;
   MaybeValue index = eval(*target.index);
   if (!index) return false;
-  // The objects behind lists and dicts are not const; Value only hands them out as const.
+  // The objects of lists and dicts are not const; Value only returns them as const.
   if (auto *dict = const_cast<Dict *>(object->asDict())) {
     put(*dict, *index, value);
     return true;
@@ -372,7 +372,7 @@ bool Evaluator::readClassBody(const ast::ClassStmt &decl, ClassInfo &info, llvm:
   return true;
 }
 
-/// What `enum.auto()` is behind the members so far: one more than the last of them; null where that is no integer.
+/// Returns the value of `enum.auto()`: one more than the last member; null if that is not an integer.
 static MaybeValue automatic(const ast::Expr &value, const MaybeValue &last) {
   const auto *call = llvm::dyn_cast<ast::CallExpr>(&value);
   if (!call || lastName(*call->callee) != "auto" || !call->args.empty()) return std::nullopt;

@@ -1,4 +1,4 @@
-// What `import x` finds: the language, Python's own modules, files and folders beside the importing file; everything else is host code.
+// Resolves `import x`: the language, Python's own modules, or files and folders next to the importing file. Everything else is host code.
 #include "evaluate/imports.h"
 
 #include "support/files.h"
@@ -146,7 +146,7 @@ MaybeValue findInstalled(Namespace &scope, llvm::StringRef module, Diagnostics &
   return std::nullopt;
 }
 
-// Packages that never lie beside a kernel file; a folder "torch" there is something else.
+// Packages that are never imported from the folder of a kernel file; a folder "torch" there is ignored.
 bool isWellKnown(llvm::StringRef package) {
   constexpr llvm::StringLiteral names[] = {"torch",      "numpy", "jax",    "typing",     "dataclasses", "enum", "warnings",
                                            "contextlib", "abc",   "pytest", "matplotlib", "pandas",      "cupy", "einops"};

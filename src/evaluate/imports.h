@@ -12,7 +12,7 @@ struct ModuleTable {
   std::string rootPath;
 };
 
-/// A scope that came from a file and can import the files beside it.
+/// The scope of a file, which can import the files in the same folder.
 class FileScope : public SourceNamespace {
 public:
   /// `owned` is the same table in its owner, else null.

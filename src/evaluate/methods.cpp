@@ -258,7 +258,7 @@ MaybeValue popItem(Values &items, const NativeCall &call) {
 }
 
 MaybeValue callList(const Value &object, const NativeCall &call) {
-  // The object behind a list is not const; Value only hands it out as const.
+  // The object of a list is not const; Value only returns it as const.
   Values &items = const_cast<Sequence *>(object.asSequence())->items;
   llvm::StringRef name = call.name;
   const Value *first = call.argument(0, "");

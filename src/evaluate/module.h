@@ -9,7 +9,7 @@
 
 namespace tilewright {
 
-/// The globals of a parsed module. `import helper` finds `helper.py` beside the file.
+/// The globals of a parsed module. `import helper` finds `helper.py` in the same folder.
 std::shared_ptr<Namespace> moduleScope(std::shared_ptr<const ast::Module> module);
 
 /// Reads, parses and wraps a file. Null after an error.

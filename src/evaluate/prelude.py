@@ -240,7 +240,7 @@ def _bitwise_or(a, b):
     return a | b
 
 
-# The order of values for argmax and argmin. A NaN stands behind every number, so the answer is the same in whatever order lanes are combined.
+# The order of values for argmax and argmin. A NaN sorts after every number, so the result does not depend on the order in which lanes are combined.
 
 
 @triton.jit
@@ -448,7 +448,7 @@ def _from_sort_key(key, dtype: tl.constexpr):
     return bits.to(dtype, bitcast=True)
 
 
-# Processors have an operation for this, which does what the network does.
+# CPUs use one operation (tl._sort), which computes the same result as the network.
 @triton.jit
 def sort_impl(x, k: tl.constexpr = None, dim: tl.constexpr = None, descending: tl.constexpr = False):
     axis: tl.constexpr = _axis(dim, len(x.shape))
@@ -477,7 +477,7 @@ def _first_sorted(x, k: tl.constexpr, descending: tl.constexpr):
     return tl._sort(x, k, descending, _sort_network)
 
 
-# Tiles of any size: the network sorts one whose sizes are powers of two. What is added sorts behind the rest.
+# Tiles of any size: the network sorts one whose sizes are powers of two. The padding sorts after the elements.
 
 
 @triton.jit

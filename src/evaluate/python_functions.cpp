@@ -147,7 +147,7 @@ MaybeValue absolute(const NativeCall &call) {
 }
 
 MaybeValue truncated(const NativeCall &call, double x) {
-  if (!(std::fabs(x) < 1.7e38)) return call.badValue(floatToString(x) + " is no integer of at most 128 bits");
+  if (!(std::fabs(x) < 1.7e38)) return call.badValue(floatToString(x) + " is not an integer of at most 128 bits");
   return Value::integer(static_cast<Int>(x));
 }
 

@@ -187,7 +187,7 @@ struct Autotune {
   std::vector<std::string> key, resetToZero, restoreValue;
   Value earlyPrune, perfModel, topK; // of prune_configs_by; None where it has none
   bool hasHook = false;              // a pre_hook or post_hook
-  bool isAuto = false;            // configs="auto": there is no list
+  bool isAuto = false;               // configs="auto": there is no list
 };
 
 /// name -> function of a dict of the arguments by name.
@@ -200,7 +200,7 @@ struct JitFunction {
   const ast::FunctionStmt *decl = nullptr;
   std::shared_ptr<Namespace> globals;
   bool noinline_ = false;
-  bool anySize = false;               // as a kernel: tiles may have sizes that are no powers of two
+  bool anySize = false;               // for a kernel: tiles may have sizes other than powers of two
   bool isHelper = false;              // Python's own function: its statements are emitted where it is called, so that constants stay such
   std::optional<std::string> mustUse; // what to report where its result is thrown away
   std::vector<std::string> doNotSpecialize, doNotSpecializeOnAlignment;

@@ -1,6 +1,6 @@
 """A kernel file: Python that exports
 
-    kernel_fn(*inputs)       what is judged: host code that launches kernels and returns tensors, or writes to its inputs
+    kernel_fn(*inputs)       the function to verify: host code that launches kernels and returns tensors, or writes to its inputs
     reference_fn(*inputs)    what it has to compute
     get_inputs()             fresh inputs: a list in the order of the parameters, or a dict by their names
 """
@@ -15,15 +15,15 @@ from .. import _alias
 from .._errors import TritonError
 from . import tensors
 
-_EXPORTS = {"kernel_fn": "what is judged", "reference_fn": "what it has to compute", "get_inputs": "the inputs of both"}
+_EXPORTS = {"kernel_fn": "the function to verify", "reference_fn": "what it has to compute", "get_inputs": "the inputs of both"}
 
 
 class KernelFileError(TritonError):
-    """A kernel file that cannot be judged, and why."""
+    """A kernel file that cannot be verified, with the reason."""
 
 
 def describe_exception(error):
-    """An exception as text, with its place in the user's files: "ValueError at kernel.py:3: no such shape"."""
+    """An exception as text, with its line in the user's files: "ValueError at kernel.py:3: no such shape"."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"SyntaxError at {error.filename}:{error.lineno}: {error.msg}"
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -44,7 +44,7 @@ def steps(value):
 
 
 def _reach(value):
-    """The offsets of the lowest element and behind the highest one, in elements from the tensor's address."""
+    """Returns the offset of the lowest element and one past the highest, in elements from the tensor's address."""
     if 0 in value.shape:
         return 0, 0
     ways = [(extent - 1) * step for extent, step in zip(value.shape, steps(value))]
@@ -96,8 +96,8 @@ def copy(value):
 
 
 class Guarded:
-    """A tensor of the same shape, type and strides in guarded memory. `content`: whether the values are copied; else it holds the pattern. `around`:
-    the byte in front of it and behind it."""
+    """A tensor of the same shape, type and strides in guarded memory. `content`: True if the values are copied; else the tensor holds the
+    pattern. `around`: the byte that fills the memory before and after it."""
 
     def __init__(self, like, pattern, content, around):
         low, high = _reach(like)
@@ -127,7 +127,7 @@ class Guarded:
             self.tensor.requires_grad_(True)
 
     def is_untouched(self):
-        """Whether nobody wrote in front of the tensor or behind it."""
+        """True if the memory before and after the tensor still holds the guard bytes."""
         around = self.storage[:self.begin], self.storage[self.end:]
         return all(bool((part == self.around).all()) for part in around)
 
@@ -169,8 +169,8 @@ def wait(device):
 
 
 @dataclasses.dataclass
-class Judged:
-    """An input or a result as the judge in C++ asks for it (src/author/verifier.h)."""
+class NamedTensor:
+    """An input or a result, in the form that the verifier in C++ reads (src/author/verifier.h)."""
     name: str  # as messages call it
     value: object
 

@@ -28,7 +28,7 @@ class LaunchWork:
 
 
 class WorkCounter:
-    """Counts launches as hooks see them: (kernel, arguments, keywords, grid). Launches with the same work are analysed once."""
+    """Counts the work of launches that hooks report: (kernel, arguments, keywords, grid). Launches with the same work are analyzed once."""
 
     def __init__(self):
         self._known = {}

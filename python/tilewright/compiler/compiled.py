@@ -1,4 +1,4 @@
-"""The result of a compilation, which launches return, too: one specialisation of a kernel, with the fields that host code reads."""
+"""The result of a compilation, which launches return, too: one specialization of a kernel, with the fields that host code reads."""
 
 from collections import namedtuple
 from dataclasses import asdict, fields
@@ -14,9 +14,9 @@ from .sources import ASTSource
 from .ttgir import as_ttgir
 
 # The attributes that host code reads from a compiled kernel, besides the options that it was compiled with.
-_FACTS = ("name", "hash", "target", "shared", "arena_bytes", "cluster_dims", "tmem_size", "global_scratch_size", "global_scratch_align",
-          "profile_scratch_size", "profile_scratch_align", "triton_version")
-KernelMetadata = namedtuple("KernelMetadata", _FACTS + tuple(field.name for field in fields(Options)))
+_FIELDS = ("name", "hash", "target", "shared", "arena_bytes", "cluster_dims", "tmem_size", "global_scratch_size", "global_scratch_align",
+           "profile_scratch_size", "profile_scratch_align", "triton_version")
+KernelMetadata = namedtuple("KernelMetadata", _FIELDS + tuple(field.name for field in fields(Options)))
 
 
 class AsmDict(dict):
@@ -67,7 +67,7 @@ class AsmDict(dict):
 
 
 class CompiledKernel:
-    """One specialisation of a kernel. `asm` has it at its stages: for a CPU as ttir, loops, llir and asm text and as obj bytes, for a
+    """One specialization of a kernel. `asm` has its code at each stage: for a CPU as ttir, loops, llir and asm text and as obj bytes, for a
     GPU as ttir, ttgir, llir and ptx text, and as cubin bytes where an assembler was found."""
 
     n_max_threads = 1024
@@ -84,7 +84,7 @@ class CompiledKernel:
 
     @staticmethod
     def _called(fn, handle):
-        """The kernel's name, or the one that its `repr` gives to the specialisation."""
+        """Returns the kernel's name, or the name that its `repr` gives to the specialization."""
         if getattr(fn, "_repr", None) is None:
             return handle.name
         types, constants, _ = handle.description
@@ -110,7 +110,7 @@ class CompiledKernel:
 
     @property
     def n_regs(self):
-        """The number of registers of one GPU thread; on a CPU, the number of vector registers that the processor has."""
+        """The number of registers of one GPU thread; on a CPU, the number of its vector registers."""
         gpu = self._handle.gpu
         return gpu["n_regs"] if gpu else _core.target()["registers"]
 
@@ -141,11 +141,11 @@ class CompiledKernel:
             target = GPUTarget("cuda", gpu["capability"], 32) if gpu else GPUTarget("cpu", _core.target()["level"], 1)
             given = src_options(self._src) | self._handle.options
             options = make_backend(target).parse_options(given)
-            # On a CPU, a program's scratch memory takes the place of shared memory. Host code divides by this number: it is not 0.
+            # On a CPU, a program's scratch memory replaces shared memory. Host code divides by this number, so it is at least 1.
             arena = self._handle.arena_bytes
-            facts = (self.name, self.hash, target, gpu["shared"] if gpu else max(arena, 1), arena, (gpu["num_ctas"] if gpu else 1, 1, 1),
-                     None, 0, 1, 0, 1, triton_version)
-            self._metadata = KernelMetadata(*facts, **asdict(options))
+            values = (self.name, self.hash, target, gpu["shared"] if gpu else max(arena, 1), arena, (gpu["num_ctas"] if gpu else 1, 1, 1),
+                      None, 0, 1, 0, 1, triton_version)
+            self._metadata = KernelMetadata(*values, **asdict(options))
         return self._metadata
 
     @property

@@ -63,8 +63,8 @@ class ASTSource:
                 types.append(None)
             else:
                 types.append(word)
-        aligned = [path for path, facts in self.attrs.items()
-                   if any(name == "tt.divisibility" and value % 16 == 0 for name, value in facts)]
+        aligned = [path for path, attributes in self.attrs.items()
+                   if any(name == "tt.divisibility" and value % 16 == 0 for name, value in attributes)]
         return types, constants, aligned
 
     def make_ir(self, target, options, codegen_fns, module_map, context):

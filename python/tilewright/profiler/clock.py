@@ -131,7 +131,7 @@ class CapturedSpan:
 
 
 class Recorder:
-    """CUPTI's records, from the first span of a GPU until nobody measures any more. why: the reason if CUPTI is not available."""
+    """CUPTI's records, from the first span of a GPU to the last user's `stop`. why: the reason if CUPTI is not available."""
 
     def __init__(self):
         self._lock = threading.Lock()
@@ -195,11 +195,11 @@ def scope_span():
     return _device_span(driver.active.get_device_interface(), RecordedScope, ScopeSpan)
 
 
-def device_facts():
-    """{kind: {number: facts}} of the active device, as profiles keep them."""
+def device_properties():
+    """Returns {kind: {number: properties}} of the active device, the form that profiles store."""
     target = driver.active.get_current_target()
-    facts = driver.active.utils.get_device_properties(driver.active.get_current_device())
+    properties = driver.active.utils.get_device_properties(driver.active.get_current_device())
     kind = "CUDA" if target.backend == "cuda" else "CPU"
     return {kind: {str(driver.active.get_current_device()): {
-        "clock_rate": facts["sm_clock_rate"], "memory_clock_rate": facts["mem_clock_rate"], "bus_width": facts["mem_bus_width"],
-        "arch": str(target.arch), "num_sms": facts["multiprocessor_count"]}}}
+        "clock_rate": properties["sm_clock_rate"], "memory_clock_rate": properties["mem_clock_rate"], "bus_width": properties["mem_bus_width"],
+        "arch": str(target.arch), "num_sms": properties["multiprocessor_count"]}}}

@@ -1,7 +1,7 @@
 """Profiles that are being taken.
 
 A profile is a tree of frames: scopes, and kernels below them, each with its time and the metrics that its author gave (flops, bytes). As
-a trace it is also a list of timed events. Times are summed up when the profile is read: until then a frame holds spans, which may not be over.
+a trace it is also a list of timed events. A frame holds spans, which may not have ended. Their times are summed when the profile is read.
 """
 
 import contextlib
@@ -118,7 +118,7 @@ class Session:
         for number, root in self.phases.items():
             if phase in (None, number):
                 whole.merge(root)
-        return [whole.as_dict(), clock.device_facts()]
+        return [whole.as_dict(), clock.device_properties()]
 
     def trace(self):
         """The profile as Chrome's tracing viewer and Perfetto read it: microseconds."""

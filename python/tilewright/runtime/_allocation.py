@@ -22,7 +22,7 @@ def _checked(allocator):
 
 
 def set_allocator(allocator):
-    # Inductor calls this in front of each launch.
+    # Inductor calls this before each launch.
     _allocator.set(allocator if callable(allocator) else _checked(allocator))
 
 

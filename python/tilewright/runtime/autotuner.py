@@ -17,7 +17,7 @@ from .._errors import AutotunerError, CompilationError, InterpreterError, OutOfR
 from ..backends.driver import CPUDriver
 from .driver import driver
 from .guess import guess
-from .jit import REHEARSAL, JITFunction, KernelInterface, pickled_by_name
+from .jit import DRY_RUN, JITFunction, KernelInterface, pickled_by_name
 from .rules import KeptRule
 
 
@@ -467,7 +467,7 @@ class Autotuner(KernelInterface):
 
         def compile(index):
             grid = grids[index]
-            how = dict(warmup=True) if grid is None else dict(warmup=REHEARSAL, grid=grid)
+            how = dict(warmup=True) if grid is None else dict(warmup=DRY_RUN, grid=grid)
             try:
                 self.fn.run(*args, **{**kwargs, **configs[index].all_kwargs(), **how})
             except _FAILURES as error:
@@ -650,7 +650,7 @@ _RUN = Autotuner.run  # launches of known configurations skip this function, but
 
 def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None, warmup=None, rep=None,
              use_cuda_graph=False, do_bench=None, cache_results=None):
-    """Lets measurements choose among `configs`, anew for each combination of values of the parameters named in `key`.
+    """Measures `configs` and chooses the fastest, separately for each combination of values of the parameters named in `key`.
 
     configs="auto": nothing is measured; the constexpr parameters that a launch leaves open, and whose names speak of blocks, tiles or
     groups, get sizes by an estimate. Two combinations run once and are compared: where they disagree, the launch is refused.

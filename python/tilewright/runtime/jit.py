@@ -25,7 +25,7 @@ from .specialization import (  # noqa: F401
     DeviceCaches, compute_cache_key, convert_to_tuple_if_list, get_device_key, make_binder, pack_arguments, preload, serialize_specialization_data)
 
 
-REHEARSAL = "rehearsal"  # a value of `warmup`: compiles the version that this very launch runs, which may differ from the one for its types
+DRY_RUN = "dry_run"  # a value of `warmup`: compiles the version for these arguments, which may differ from the version for their types
 
 
 class KernelInterface:
@@ -293,8 +293,8 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
             kwargs["debug"] = True
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
-        if warmup == REHEARSAL:
-            return self.rehearse(grid, *args, **kwargs)
+        if warmup == DRY_RUN:
+            return self.dry_run(grid, *args, **kwargs)
         if warmup:
             return self._warm_up(args, kwargs)
         if not runtime.launch_enter_hook and not runtime.launch_exit_hook:
@@ -344,7 +344,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         self.pre_run_hooks.append(hook)
 
     def preload(self, specialization_data):
-        """Compiles the specialisation that hooks received as `specialization_data`."""
+        """Compiles the specialization that hooks received as `specialization_data`."""
         return preload(self, specialization_data)
 
     def create_binder(self):
@@ -395,7 +395,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
 
     @property
     def device_caches(self):
-        """The specialisations in memory, by device."""
+        """The specializations in memory, by device."""
         return DeviceCaches(self)
 
     def _unsafe_update_src(self, new_src):
@@ -424,7 +424,7 @@ _RUN = JITFunction.run  # launches skip this function unless something watches t
 
 
 class InterpretedFunction(JITFunction):
-    """A kernel that was made while TRITON_INTERPRET=1: PyTorch recognises such kernels by this class."""
+    """A kernel that was made while TRITON_INTERPRET=1: PyTorch recognizes such kernels by this class."""
 
 
 def _without_function():
@@ -437,9 +437,9 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
         noinline=None, any_size=False):
     """Marks a function as a kernel, or as a function that kernels call.
 
-    repr: a function that returns the name of a specialisation. launch_metadata: a function of (grid, metadata, args) for
+    repr: a function that returns the name of a specialization. launch_metadata: a function of (grid, metadata, args) for
     profilers. do_not_specialize: parameters whose values must not lead to new code. debug: keep device_assert and overflow
-    checks. noinline: keep calls to this function as calls. any_size: tiles of this kernel may have sizes that are no powers of two
+    checks. noinline: keep calls to this function as calls. any_size: tiles of this kernel may have sizes other than powers of two
     (beyond upstream).
     """
 
@@ -619,11 +619,11 @@ def mangle_type(argument):
 
 
 def native_specialize_impl(backend, argument, is_const=False, specialize_value=True, align=True):
-    """(type, facts) of a launch argument, for which a kernel is compiled. The facts are letters that backend.parse_attr takes; for a constant,
-    the constant takes their place."""
+    """(type, attributes) of a launch argument, for which a kernel is compiled. The attributes are letters that backend.parse_attr reads;
+    for a constant, the second member is its value."""
     if isinstance(argument, tuple):
         members = [native_specialize_impl(backend, member, is_const, specialize_value, align) for member in argument]
-        return tuple(word for word, _ in members), tuple(facts for _, facts in members)
+        return tuple(word for word, _ in members), tuple(attributes for _, attributes in members)
     word = mangle_type(argument)
     if word == "constexpr" or (specialize_value and type(argument) is int and argument == 1):
         return "constexpr", argument

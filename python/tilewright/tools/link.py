@@ -1,4 +1,4 @@
-"""Puts variants of a kernel that tools.compile has made behind one name in C.
+"""Combines variants of a kernel that tools.compile wrote under one name in C.
 
     python -m triton.tools.link add.*.h -o add
 
@@ -77,7 +77,7 @@ class HeaderParser:
     def _add(self, function, signature, algorithm):
         named = re.fullmatch(r"(\w+)_([0-9a-f]+)_(\w*)", function)
         if not named:
-            raise LinkerError(f"'{function}' is no name that tools.compile gives")
+            raise LinkerError(f"'{function}' is not a name that tools.compile writes")
         parameters = re.findall(r"(\w+) (\w+)", signature)
         sizes = _sizes(named[3], len(parameters))
         meta = KernelLinkerMeta(named[1], [name for _, name in parameters], [type for type, _ in parameters], sizes, named[2], named[3], named[3],

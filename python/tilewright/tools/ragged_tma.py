@@ -1,4 +1,4 @@
-"""Access to subarrays of unequal length, one behind the other in one tensor, each with an end of its own.
+"""Access to consecutive subarrays of unequal length in one tensor, with the bounds of each.
 
 A descriptor's bounds are fixed by the host, but a kernel learns only while it runs where its subarray ends. So the descriptor gets two more
 dimensions in front, whose offsets undo what the others do: the ragged dimension is 2^30 long, a kernel reads at 2^30 minus the subarray's
@@ -6,7 +6,7 @@ length, so that the descriptor's end is the subarray's, and the offsets of the f
 64 bits: 2^30 steps of the first dimension, each of 2^34 elements less a row, go 2^64 elements, which is nowhere, less 2^30 rows.
 
     descriptor = create_ragged_descriptor(x, [64, 128])                 # x: [rows, columns]
-    load_ragged(descriptor, first_row, rows, [row, column])             # in a kernel: zeros behind the subarray's end
+    load_ragged(descriptor, first_row, rows, [row, column])             # in a kernel: zeros after the subarray's end
 """
 
 import tilewright as triton
