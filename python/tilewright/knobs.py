@@ -364,7 +364,7 @@ compilation_knobs = _group("compilation", lambda: {"listener": None,
 autotuning_knobs = _group("autotuning", lambda: {"listener": None})
 runtime_knobs = _group("runtime", _runtime_start)
 def _fp_fusion_enabled(self, requested):
-    """Whether multiplications and additions are fused in a kernel whose launch asks for `requested` (None: for nothing)."""
+    """True if multiplications and additions are fused in a kernel whose launch asks for `requested` (None: for nothing)."""
     return not self.force_disable_fp_fusion and bool(self.default_fp_fusion if requested is None else requested)
 
 

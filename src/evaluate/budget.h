@@ -23,7 +23,7 @@ public:
 bool spend(int64_t steps);
 /// The same for memory that is about to be allocated.
 bool spendBytes(int64_t bytes);
-/// Whether a recursion may go one level deeper. False where the stack is low, which spends the budget.
+/// True if a recursion may go one level deeper. False where the stack is low, which spends the budget.
 bool mayRecurse();
 /// Gives up on something that nests too deeply, as `mayRecurse` does.
 void spendStack();

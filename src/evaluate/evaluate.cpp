@@ -304,7 +304,7 @@ bool Evaluator::comprehend(const ast::ComprehensionExpr &expr, size_t depth, Val
   return done && good;
 }
 
-/// Whether the conditions after a comprehension's `for` hold; `host` where host code decides that. Null after an error.
+/// True if the conditions after a comprehension's `for` hold; `host` where host code decides that. Null after an error.
 std::optional<bool> Evaluator::filtered(const ast::ComprehensionExpr::For &loop, bool &host) {
   for (const ast::Expr *condition : loop.conditions) {
     MaybeValue value = eval(*condition);

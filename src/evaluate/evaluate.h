@@ -199,7 +199,7 @@ MaybeValue importModule(Namespace &scope, llvm::StringRef path, int64_t level, S
 /// `from module import name`; nothing (and no message) where the module has none.
 MaybeValue importMember(Namespace &scope, const Value &module, llvm::StringRef path, int64_t level, llvm::StringRef name,
                         Diagnostics &diagnostics);
-/// Whether an import names something that cannot exist, so that the code under `except ImportError` runs.
+/// True if an import names something that cannot exist, so that the code under `except ImportError` runs.
 bool importFails(Namespace &scope, const ast::Stmt &stmt);
 /// A module that we do not read: every member is a HostValue.
 Value hostModule(llvm::StringRef path);

@@ -39,10 +39,10 @@ std::optional<Value> evaluateAttribute(const Value &object, llvm::StringRef name
 /// `.primitive_bitwidth`, `.itemsize`, `.name`, `.element_ty`, `.scalar`,
 /// `.is_floating` (a Callable) ... of a type. Null if the type has no such attribute.
 std::optional<Value> typeAttribute(const Type &type, llvm::StringRef name);
-/// Whether a value is `tl.constexpr` itself (as an annotation), or `tl.const`.
+/// True if a value is `tl.constexpr` itself (as an annotation), or `tl.const`.
 bool isConstexprMarker(const Value &value);
 bool isConstMarker(const Value &value);
-/// Whether the annotation of a parameter or variable says tl.constexpr, under any of its names or as text. Reports nothing.
+/// True if the annotation of a parameter or variable says tl.constexpr, under any of its names or as text. Reports nothing.
 bool isConstexprAnnotation(const ast::Expr &annotation, Namespace &globals);
 /// Python's own functions on compile-time values: len min max abs int float bool str tuple list range sum all any zip enumerate sorted
 /// isinstance round divmod pow getattr hasattr, and triton.cdiv, triton.next_power_of_2. Nothing if `name` is not one of them.

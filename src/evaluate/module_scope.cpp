@@ -161,7 +161,7 @@ private:
   Answer holds(const Guard &guard, int64_t order);
   void runInOrder(llvm::StringRef name, std::vector<Binding> &all, int64_t order);
   bool bodyFails(const ast::TryStmt &stmt);
-  /// Whether a statement is like `name = tl.math.tanh`, where the language has no such member.
+  /// True if a statement is like `name = tl.math.tanh`, where the language has no such member.
   bool namesWhatIsMissing(const Binding &binding);
   /// The value of a name where host code decides which of these statements runs: the value that all of them give. A statement
   /// that imports or names something that does not exist does not count: if it ran, the file could not be imported.

@@ -60,7 +60,7 @@ struct Callable {
   /// The function's source, for a kernel that calls it with run-time values: its statements become the kernel's code.
   /// Null where host code must not be followed this way: only constexpr functions, methods of aggregates and builtins may be.
   virtual std::shared_ptr<const JitFunction> asHelper(Diagnostics &diagnostics) const;
-  /// Whether it is an author's function under @tl.core.builtin or @tl.core.extern: it makes code of all its arguments, constants included.
+  /// True if it is an author's function under @tl.core.builtin or @tl.core.extern: it makes code of all its arguments, constants included.
   virtual bool isBuiltin() const { return false; }
   /// As JitFunction::mustUse.
   virtual std::optional<std::string> mustUse() const { return std::nullopt; }

@@ -16,7 +16,7 @@ class DriverBase:
 
     @classmethod
     def is_active(cls):
-        """Whether there is such a machine."""
+        """True if there is such a machine."""
         return True
 
     def get_benchmarker(self):
@@ -192,7 +192,7 @@ def _is_usable():
 class CUDADriver(GPUDriver):
     @classmethod
     def is_active(cls):
-        """Whether there is a GPU for which kernels are compiled. A forked process that compiles for its parent cannot ask CUDA: it uses what
+        """True if there is a GPU for which kernels are compiled. A forked process that compiles for its parent cannot ask CUDA: it uses what
         its parent found, or what PyTorch counted there."""
         if not cls._found:
             cls._found = _is_usable() if _core.cuda_device_count() else _torch_cuda() is not None

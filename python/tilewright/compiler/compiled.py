@@ -121,7 +121,7 @@ class CompiledKernel:
 
     @property
     def from_cache(self):
-        """Whether the code came from the cache folder."""
+        """True if the code came from the cache folder."""
         return self._handle.from_cache
 
     @property

@@ -590,7 +590,7 @@ builtin_max, builtin_min = builtins.max, builtins.min
 
 
 def is_negative_zero(x):
-    """Whether the number x is -0.0."""
+    """True if the number x is -0.0."""
     return x == 0 and _copysign(1, x) < 0
 
 

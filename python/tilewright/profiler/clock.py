@@ -175,7 +175,7 @@ def _device_span(device, recorded, by_events):
 
 
 def on_device():
-    """Whether there is a GPU whose events can be read."""
+    """True if there is a GPU whose events can be read."""
     active = driver.active
     return active.get_current_target().backend == "cuda" and hasattr(active.get_device_interface(), "Event")
 

@@ -24,7 +24,7 @@ def advance_phase(session=0):
 
 
 def is_phase_complete(session=0, phase=0):
-    """Whether a phase is over, and all work that was started in it."""
+    """True if a phase is over, and all work that was started in it."""
     return session is not None and session_of(session).is_complete(phase)
 
 

@@ -48,7 +48,7 @@ class Frame:
         self._spans.append(span)
 
     def is_waiting(self):
-        """Whether there are spans whose times have not been read."""
+        """True if there are spans whose times have not been read."""
         return bool(self._spans) or any(child.is_waiting() for child in self.children.values())
 
     def settle(self):
@@ -91,7 +91,7 @@ class Session:
         return self.phase
 
     def is_complete(self, phase):
-        """Whether a phase is over, and all work that was started in it."""
+        """True if a phase is over, and all work that was started in it."""
         return phase < self.phase and not any(frame.is_waiting() for frame in (self.phases.get(phase),) if frame)
 
     def frame(self, path):

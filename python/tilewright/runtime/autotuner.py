@@ -123,7 +123,7 @@ def _config_of(sizes):
 
 
 def _kept_on_disk(asked, measures_itself):
-    """Whether winners are kept on disk: always if the user asks for it; by default, if the measurement is the tuner's own, which all interfaces share."""
+    """True if winners are kept on disk: always if the user asks for it; by default, if the measurement is the tuner's own, which all interfaces share."""
     if _core.switch_of(os.environ.get("TILEWRIGHT_CACHE_AUTOTUNING", "")) is False:
         return False
     return bool(asked) or knobs.autotuning.cache or (asked is None and not measures_itself)
@@ -139,13 +139,13 @@ class _Measuring:
 
 
 def _compilations_are_watched():
-    """Whether hooks observe compilations, so that they must happen one after the other, each before its launch."""
+    """True if hooks observe compilations, so that they must happen one after the other, each before its launch."""
     runtime = knobs.runtime
     return bool(runtime.debug or runtime.jit_cache_hook or runtime.jit_post_compile_hook or knobs.compilation.listener)
 
 
 def _is_watched():
-    """Whether hooks observe compilations or launches."""
+    """True if hooks observe compilations or launches."""
     return bool(_compilations_are_watched() or knobs.runtime.launch_enter_hook or knobs.runtime.launch_exit_hook)
 
 
@@ -340,7 +340,7 @@ class Autotuner(KernelInterface):
             return error
 
     def _checks_results(self):
-        """Whether the results of configurations are compared: not if hooks of the user may change the inputs of a run, or count runs."""
+        """True if the results of configurations are compared: not if hooks of the user may change the inputs of a run, or count runs."""
         has_hooks = self.user_defined_pre_hook or self.user_defined_post_hook
         return (_core.results_are_checked() and not has_hooks and _core.engine() == "cpu" and _jit_function(self.fn) is not None
                 and not _is_watched())
@@ -379,7 +379,7 @@ class Autotuner(KernelInterface):
             return None
 
     def _is_confirmed(self, args, meta, config, group):
-        """Whether the interpreter computes the results of a group for a configuration, and finds no race and no bad access. None: it cannot tell."""
+        """True if the interpreter computes the results of a group for a configuration, and finds no race and no bad access. None: it cannot tell."""
         named, before, run, after = self._run_of(args, meta, config)
         check = self._call.check
         check.restore()
@@ -410,7 +410,7 @@ class Autotuner(KernelInterface):
         return _core.tune_problem(kernel, kernel.cache_key, self.keys, args, launch)
 
     def _compiles_ahead(self, kernel, configs):
-        """Whether configurations can be compiled ahead of their launches, on other threads, without the user's functions noticing."""
+        """True if configurations can be compiled ahead of their launches, on other threads, without the user's functions noticing."""
         return (kernel is not None and _core.engine() == "cpu" and not self._measures_itself and not kernel.pre_run_hooks
                 and not _compilations_are_watched() and not any(config.pre_hook for config in configs))
 
@@ -551,7 +551,7 @@ class Autotuner(KernelInterface):
         return config
 
     def _has_own_rules(self):
-        """Whether launches may apply the rules themselves: not where a program has replaced Heuristics.run."""
+        """True if launches may apply the rules themselves: not where a program has replaced Heuristics.run."""
         return Heuristics.run is _RULES_RUN and not any("run" in vars(rules) for rules in self._rules)
 
     def __getitem__(self, grid):

@@ -92,7 +92,7 @@ def compiled(fn, kernel, is_warmup):
 
 
 def _names(switch, kernel):
-    """Whether an environment variable is on for a kernel: for all kernels, or by this one's name."""
+    """True if an environment variable is on for a kernel: for all kernels, or by this one's name."""
     value = os.environ.get(switch, "")
     switched = _core.switch_of(value)
     return value == kernel.name if switched is None else switched

@@ -14,7 +14,7 @@ _SIMPLE = (bool, int, float, complex, str, bytes, type(None))
 
 
 def _has(thing, *names):
-    """Whether an object has one of these attributes itself: some objects answer to every name, without end."""
+    """True if an object has one of these attributes itself: some objects answer to every name, without end."""
     return any(inspect.getattr_static(thing, name, None) is not None for name in names)
 
 
