@@ -14,7 +14,7 @@ import types
 
 
 class _Triton(types.ModuleType):
-    """The module `triton`: the names of `tilewright`, and Triton's __version__. What is set here is set there."""
+    """The module `triton`: the names of `tilewright`, and Triton's __version__. An attribute that is set here is set in `tilewright`."""
 
     def __getattr__(self, name):
         try:

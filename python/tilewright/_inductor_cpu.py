@@ -40,7 +40,7 @@ def _with_blocks_for_cpus(cached_autotune):
 
 
 def _for_cpu(config, size_hints, inductor_meta):
-    """The configuration of a loop over one axis. Its partial results fit in the first-level cache, next to what is loaded: rows in vectors of 128, columns
+    """The configuration of a loop over one axis. Its partial results fit in the L1 cache, with the loaded tiles: rows in vectors of 128, columns
     64 at a time and one after another."""
     if set(config.kwargs) != {"XBLOCK", "R0_BLOCK"} or inductor_meta.get("no_x_dim") or not {"x", "r0_"} <= set(size_hints):
         return config

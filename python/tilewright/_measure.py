@@ -19,7 +19,7 @@ def _quantile(times, quantile):
 
 
 def summarize(times, quantiles, return_mode):
-    """What a benchmark returns of the times of its calls: `quantiles` of them (one number for one quantile), or what return_mode names: "all" of them in
+    """Returns a benchmark's result: `quantiles` of the times (one number for one quantile), or the statistic that return_mode names: "all" of them in
     their order, "min", "max", "mean" or "median"."""
     if quantiles is not None:
         ordered = sorted(times)

@@ -38,7 +38,7 @@ def _interpreted(file):
     """The operations of one call, counted by the interpreter while the kernel runs on the CPU, where it does the same work."""
     with torch_mode("cpu" if tensors.torch() is not None else None):
         inputs = {name: tensors.on_cpu(value) if tensors.is_tensor(value) else value for name, value in file.inputs().items()}
-        file.call(file.kernel_fn, inputs)  # tunes what has to be tuned
+        file.call(file.kernel_fn, inputs)  # runs the autotuners
         _core.count_arithmetic(True)
         try:
             file.call(file.kernel_fn, inputs)
@@ -64,7 +64,7 @@ def count_work(file, device):
     """The work of one call with fresh inputs."""
     with torch_mode(device):
         inputs = file.inputs()
-        file.call(file.kernel_fn, inputs)  # tunes what has to be tuned
+        file.call(file.kernel_fn, inputs)  # runs the autotuners
         with CountedLaunches() as launches:
             outputs = file.call(file.kernel_fn, inputs) or []
     touched = _tensors_of(inputs.values(), outputs)

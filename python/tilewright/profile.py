@@ -15,7 +15,7 @@ from ._author.kernel_file import describe_exception
 from ._author.work import WorkCounter
 from .profiler import clock, hooks, session
 
-_DESCRIPTION = """Runs a Python script, in which `import triton` means Tilewright, and says where its kernels' time went: calls, GB/s, TFLOP/s,
+_DESCRIPTION = """Runs a Python script, in which `import triton` means Tilewright, and prints the time of its kernels: calls, GB/s, TFLOP/s,
 and the share of this machine's measured peak. The script's own options follow its name."""
 
 
@@ -94,7 +94,7 @@ def add_rates(rows, machine):
         seconds = max(row["seconds"], 1e-12)
         row["gb_per_s"], row["tflop_per_s"] = row["bytes"] / seconds / 1e9, row["flops"] / seconds / 1e12
         if machine:
-            # The peak of 8-bit products is not measured: tensor cores do twice as many of them as of 16-bit products.
+            # The peak of 8-bit dots is not measured: tensor cores do twice as many operations as for 16-bit dots.
             peaks = {"float8": 2 * machine["float16"], "int8": 2 * machine["float16"], **machine} if "float16" in machine else machine
             other = (row["flops"] - sum(row["products"].values())) / machine["float32"]
             arithmetic = other + sum(flops / peaks.get(operands, machine["float32"]) for operands, flops in row["products"].items())
@@ -129,7 +129,7 @@ class CompileTrace:
 
 
 def _check(script):
-    """Ends with a message of one line if the script is not a program, before anything runs."""
+    """Ends with a message of one line if the script is not a Python program. This check runs before the script."""
     if not os.path.exists(script):
         raise command.CommandError(f"cannot read '{script}': there is no such file")
     if not script.endswith(".py"):

@@ -1,4 +1,4 @@
-// Runs the statements of plain Python functions and of top-level code: what real files do to build their lists of configurations.
+// Runs the statements of plain Python functions and of top-level code, by which files build their lists of configurations.
 #include "evaluate/classes.h"
 #include "evaluate/decorators.h"
 
@@ -26,7 +26,7 @@ llvm::StringRef lastName(const ast::Expr &expr) {
 } // namespace
 
 void Evaluator::bind(llvm::StringRef name, const Value &value) {
-  if (!frame) // := in a module-level expression: its name is seen by what follows in it
+  if (!frame) // := in a module-level expression: the rest of the expression sees its name
     frame = std::make_shared<Frame>();
   Frame *target = frame.get();
   while (target->isComprehension && target->outer)
@@ -344,7 +344,7 @@ MaybeValue Evaluator::define(const ast::FunctionStmt &decl) {
   return value;
 }
 
-/// What kernels use of a class's body: its fields, and its functions by name.
+/// The parts of a class's body that kernels use: its fields, and its functions by name.
 bool Evaluator::readClassBody(const ast::ClassStmt &decl, ClassInfo &info, llvm::StringMap<Value> &members) {
   for (const ast::Stmt *stmt : decl.body) {
     if (const auto *function = llvm::dyn_cast<ast::FunctionStmt>(stmt)) {
@@ -381,7 +381,7 @@ static MaybeValue automatic(const ast::Expr &value, const MaybeValue &last) {
   return number ? MaybeValue(Value::integer(*number + 1)) : std::nullopt;
 }
 
-/// A class of host code. Of an enum the members are known: their values, and those of an IntEnum are numbers themselves.
+/// A class of host code. The members of an enum and their values are known; members of an IntEnum are numbers themselves.
 Value Evaluator::hostClass(const ast::ClassStmt &decl) {
   std::string description = "the class '" + decl.name + "'";
   bool isEnum = false, isNumber = false;

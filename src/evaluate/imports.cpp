@@ -209,7 +209,7 @@ bool importFails(Namespace &scope, const ast::Stmt &stmt) {
   if (!from) return false;
   MaybeValue module = importModule(scope, from->module, from->level, from->range, trial);
   if (!module) return true;
-  // The language's members are known; whether another file has the member is found out where it is used.
+  // The language's members are known; a member of another file is looked up when it is used.
   if (languageModule(from->module) && from->level == 0)
     for (const ast::ImportAlias &alias : from->names)
       if (alias.path != "*" && !importMember(scope, *module, from->module, 0, alias.path, trial)) return true;

@@ -38,7 +38,7 @@ Value integerTypeFunction() {
   });
 }
 
-/// triton.language and the modules below it. `prefix` is what its names have before them in the table of builtins: "", "math.", ...
+/// triton.language and the modules below it. `prefix` is the prefix of its names in the table of builtins: "", "math.", ...
 class LanguageNamespace : public Namespace {
 public:
   explicit LanguageNamespace(llvm::StringRef prefix) : prefix(prefix.str()) {}
@@ -63,7 +63,7 @@ public:
     if (isMath)
       if (const Builtin *builtin = findBuiltin(name)) return Value::builtin(builtin);
     if (!isRoot && !isMath) return std::nullopt;
-    // Functions of the prelude only: what it imports is its own.
+    // Only functions that the prelude defines, not its imports.
     MaybeValue function = preludeScope()->lookup(name, diagnostics);
     return function && (function->asFunction() || function->asCallable()) ? function : std::nullopt;
   }

@@ -209,7 +209,7 @@ MaybeValue sortInPlace(Values &list, const NativeCall &call) {
     keys.push_back(*by);
   }
   if (!list.empty()) return call.badValue("the list is changed while it is sorted");
-  // A key that cannot be compared is reported once; the sort then ends with what it has.
+  // A key that cannot be compared is reported once; the sort then ends early.
   bool failed = false, descending = reverse && reverse->truth();
   auto before = [&](size_t a, size_t b) {
     if (failed) return false;

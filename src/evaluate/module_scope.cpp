@@ -2,9 +2,9 @@
 //
 // A module's statements are read once into a table of which statement binds which name. A name is evaluated when something
 // asks for it, with the value that Python would give it there: a top-level expression sees the statements above it, a function
-// sees the module as it is at the end. So a kernel costs only what it uses, and host code around it is never looked at.
+// sees the module as it is at the end. So only the code that a kernel uses is evaluated, and host code around it is not.
 //   configs = []                                  binds configs
-//   for m in (64, 128): configs.append(...)       binds configs again: run on a copy of what it was
+//   for m in (64, 128): configs.append(...)       binds configs again: run on a copy of the previous value
 //   if is_hip(): ...                              its statements count if the condition says so; a condition of host code leaves it open
 // Functions made here refer to the scope without owning it; what `lookup`
 // hands out owns the scope. So there are no cycles, and nothing leaks.
@@ -161,7 +161,7 @@ private:
   Answer holds(const Guard &guard, int64_t order);
   void runInOrder(llvm::StringRef name, std::vector<Binding> &all, int64_t order);
   bool bodyFails(const ast::TryStmt &stmt);
-  /// True if a statement is like `name = tl.math.tanh`, where the language has no such member.
+  /// True if a statement is like `name = tl.math.tanh` and the language has no such member.
   bool namesWhatIsMissing(const Binding &binding);
   /// The value of a name where host code decides which of these statements runs: the value that all of them give. A statement
   /// that imports or names something that does not exist does not count: if it ran, the file could not be imported.
@@ -327,7 +327,7 @@ Answer ModuleScope::holds(const Guard &guard, int64_t order) {
 }
 
 // Statements in a row, such as `configs.append(...)`, run in one frame from the first to the last, instead of each on
-// a copy of what the one before has made. A mistake in one of them is reported when that one is evaluated by itself.
+// a copy of the previous one's result. A mistake in one of them is reported when that one is evaluated by itself.
 void ModuleScope::runInOrder(llvm::StringRef name, std::vector<Binding> &all, int64_t order) {
   auto end = llvm::find_if(all, [&](const Binding &binding) { return binding.order >= order; });
   auto inRow = [&](const Binding &binding) {

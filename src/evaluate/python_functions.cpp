@@ -221,7 +221,7 @@ MaybeValue toDict(const NativeCall &call) {
 }
 
 MaybeValue rangeOf(const NativeCall &call) {
-  constexpr Int longest = 1 << 20; // lists are made whole; a longer one is not a list of configurations
+  constexpr Int longest = 1 << 20; // lists are created as a whole; a longer one is not a list of configurations
   Int parts[3] = {0, 0, 1};
   if (call.args.empty() || call.args.size() > 3) return needs(call, "one to three ints");
   for (size_t i = 0; i < call.args.size(); ++i) {
@@ -647,7 +647,7 @@ MaybeValue callValue(const Value &callee, const Values &args, const Keywords &ke
 
 namespace {
 
-/// Copies lists and dicts, each one once: what was shared is shared in the copy, too.
+/// Copies lists and dicts, each one once: shared objects are shared in the copy, too.
 struct Copier {
   llvm::DenseMap<const void *, Value> copies;
 

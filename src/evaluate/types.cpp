@@ -31,7 +31,7 @@ const ScalarRow &row(Scalar scalar) {
   return scalarRows[static_cast<size_t>(scalar)];
 }
 
-/// True if `word` stands among the row's other spellings.
+/// True if `word` is one of the row's other spellings.
 bool isAlias(const ScalarRow &scalar, llvm::StringRef word) {
   llvm::SmallVector<llvm::StringRef> words;
   scalar.others.split(words, ' ', -1, false);

@@ -1,4 +1,4 @@
-"""The tensors that a kernel file allocates while it runs: guarded, filled with a pattern where they were made by `empty`, counted, and on the wanted device."""
+"""The tensors that a kernel file allocates while it runs: guarded, filled with a pattern if `empty` made them, counted, and on the wanted device."""
 
 import contextlib
 import functools

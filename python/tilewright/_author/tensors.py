@@ -145,7 +145,7 @@ def _bytes(value):
 
 
 def has_pattern(value, pattern):
-    """For each element, in row-major order, whether all of its bytes are the pattern."""
+    """Returns one bool for each element, in row-major order: True if all of its bytes are the pattern."""
     if dtype_name(value) == "bool":
         pattern >>= 7
     size = item_bytes(value)

@@ -1,4 +1,4 @@
-"""What kernels are compiled for, and the options of a compilation by upstream's names."""
+"""The targets and the options of a compilation, by Triton's names."""
 
 import hashlib
 from dataclasses import dataclass, fields
@@ -26,7 +26,7 @@ class Options:
     warp_size: int = 32
     maxnreg: Optional[int] = None
     debug: bool = False
-    enable_fp_fusion: Optional[bool] = None  # None: what numerics and the knobs say
+    enable_fp_fusion: Optional[bool] = None  # None: chosen by `numerics` and the knobs
     enable_reflect_ftz: Optional[bool] = None
     numerics: Optional[str] = None
     launch_cooperative_grid: bool = False

@@ -192,8 +192,8 @@ def _is_usable():
 class CUDADriver(GPUDriver):
     @classmethod
     def is_active(cls):
-        """True if there is a GPU for which kernels are compiled. A forked process that compiles for its parent cannot ask CUDA: it uses what
-        its parent found, or what PyTorch counted there."""
+        """True if there is a GPU for which kernels are compiled. A forked process that compiles for its parent cannot call CUDA: it uses the
+        result of its parent, or PyTorch's count there."""
         if not cls._found:
             cls._found = _is_usable() if _core.cuda_device_count() else _torch_cuda() is not None
         return cls._found
@@ -215,7 +215,7 @@ class CUDADriver(GPUDriver):
         return torch.device("cuda", self.get_current_device())
 
     def get_current_device(self):
-        """The number of PyTorch's current device. It is 0 in a forked process, where PyTorch must not be asked and nothing is launched."""
+        """Returns the index of PyTorch's current device. It is 0 in a forked process, which must not call CUDA and launches nothing."""
         cuda = _torch_cuda()
         return cuda.current_device() if cuda is not None and not cuda._is_in_bad_fork() else 0
 

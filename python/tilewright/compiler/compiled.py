@@ -20,7 +20,7 @@ KernelMetadata = namedtuple("KernelMetadata", _FIELDS + tuple(field.name for fie
 
 
 class AsmDict(dict):
-    """The kernel's text or bytes at each stage; a stage is made when it is first read."""
+    """The kernel's text or bytes at each stage; a stage is generated when it is first read."""
 
     def __init__(self, handle):
         super().__init__()
@@ -53,7 +53,7 @@ class AsmDict(dict):
     def __iter__(self):
         return iter(self._handle.stages)
 
-    def __len__(self):  # and so the truth of it: a dict's own would count what has been read
+    def __len__(self):  # also used by bool(): a dict's own counts only the stages that were read
         return len(self._handle.stages)
 
     def values(self):
@@ -68,7 +68,7 @@ class AsmDict(dict):
 
 class CompiledKernel:
     """One specialization of a kernel. `asm` has its code at each stage: for a CPU as ttir, loops, llir and asm text and as obj bytes, for a
-    GPU as ttir, ttgir, llir and ptx text, and as cubin bytes where an assembler was found."""
+    GPU as ttir, ttgir, llir and ptx text, and as cubin bytes if an assembler was found."""
 
     n_max_threads = 1024
 
@@ -154,7 +154,7 @@ class CompiledKernel:
 
     @property
     def metadata_group(self):
-        """The paths of files with the kernel's stages. It is empty: the cache keeps a kernel in one file of a form of its own."""
+        """The paths of files with the kernel's stages. It is empty: the cache stores a kernel in one file with its own format."""
         return {}
 
     @property
@@ -187,7 +187,7 @@ class CompiledKernel:
             if exit_hook:
                 exit_hook(launch_metadata)
 
-        return self._handle.runner(run)  # calls it only where there are hooks
+        return self._handle.runner(run)  # calls it only if there are hooks
 
     def _init_handles(self):
         """Loads the code, if it is not loaded, and calls the hooks of knobs.runtime."""

@@ -17,8 +17,8 @@ def get_device_key():
 
 
 class KernelCache:
-    """A kernel's specializations in memory by their keys, including those that an AsyncCompileMode is compiling, and those that a program has put
-    in, under keys of its own. Launches find code by arguments, not here."""
+    """A kernel's specializations in memory by their keys, including those that an AsyncCompileMode is compiling, and those that a program has
+    inserted under its own keys. Launches find code by arguments, not here."""
 
     def __init__(self, fn):
         self._fn = fn
@@ -134,7 +134,7 @@ def _without_functions(value):
 
 def compute_cache_key(kernel_key_cache, specialization, options):
     """A text that identifies a specialization of one kernel: a binder's list of (type, attributes), with the sources of functions among the constants, and
-    its options. `kernel_key_cache` keeps the texts by what they were made from."""
+    its options. `kernel_key_cache` maps the specialization and options to the text."""
     given = (tuple(specialization), str(options))
     if given not in kernel_key_cache:
         kernel_key_cache[given] = f"{_without_functions(specialization)}{options}"
@@ -142,8 +142,8 @@ def compute_cache_key(kernel_key_cache, specialization, options):
 
 
 def pack_arguments(fn, backend, kwargs, bound_args, specialization):
-    """(options, signature by name, constants by path, attributes by path): what a binder has returned, as a compilation takes it. KeyError for keywords that
-    are neither parameters nor options."""
+    """(options, signature by name, constants by path, attributes by path): the result of a binder, as arguments of a
+    compilation. Raises KeyError for keywords that are neither parameters nor options."""
     options = backend.parse_options(kwargs)
     for name in kwargs:
         if name not in fn.arg_names and not hasattr(options, name):
@@ -161,7 +161,7 @@ def convert_to_tuple_if_list(item):
 
 
 def _constant_as_data(value):
-    """A constant in JSON's terms: what JSON has stays as it is, other values are marked."""
+    """A constant as JSON: JSON's own types are unchanged, other values are marked."""
     if isinstance(value, constexpr):
         return {"constexpr": value.value}
     if isinstance(value, dtype):
@@ -187,7 +187,7 @@ def serialize_specialization_data(name, signature, constants, attrs, options, ke
 
 
 class _Stand:
-    """Stands for an argument with a type and an alignment; specialization needs nothing else."""
+    """Replaces an argument by its type and alignment, which are all that specialization reads."""
 
     def __init__(self, element, aligned):
         self.dtype = str_to_ty(element, None)

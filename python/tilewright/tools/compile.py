@@ -67,7 +67,7 @@ def _constant(text):
 
 
 def _words(text):
-    """The words of a signature. A comma between quotes separates nothing."""
+    """The words of a signature. A comma in quotes is not a separator."""
     words = re.findall(r"""(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^,'"])+|(?<=,)(?=,|$)""", text)
     return [word.strip() for word in words]
 
@@ -217,7 +217,7 @@ class _Signature:
         return ASTSource(kernel, types, self.constants, attributes)
 
     def parameters(self, backend, with_ones):
-        """(C type, name) of each value that a launch passes. `with_ones`: whether numbers are included whose hint is 1."""
+        """(C type, name) of each value that a launch passes. `with_ones`: if True, numbers with the hint 1 are included."""
         ones = {list(self.words)[index] for index, hint in self.hints.items() if hint == 1}
         return [(c_text.type_of("i32" if name in ones else word, backend), name) for name, word in self.words.items()
                 if name not in self.constants or with_ones and name in ones]

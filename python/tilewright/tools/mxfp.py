@@ -69,7 +69,7 @@ class MXFP4Tensor(_Numbers):
 
 
 def fp8e8m0_to_float32(scale):
-    """The numbers that bytes of e8m0 stand for."""
+    """The numbers that bytes of e8m0 represent."""
     code = scale.view(torch.uint8)
     powers = torch.ldexp(torch.ones_like(code, dtype=torch.float32), code.to(torch.int32) - _BIAS)
     return torch.where(code == _NAN, torch.nan, powers)
