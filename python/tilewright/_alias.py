@@ -1,6 +1,6 @@
 """`import triton` finds Tilewright: the same module objects under a second name.
 
-The package itself is a module of its own, because `triton.__version__` is a release of Triton and `tilewright.__version__` is Tilewright's. It has the
+The package itself is a separate module, because `triton.__version__` is a release of Triton and `tilewright.__version__` is Tilewright's. It has the
 same names and the same values.
 """
 
@@ -107,5 +107,5 @@ def install():
     sys.meta_path.insert(0, _Finder())
     _hand_on()
     importlib.import_module("triton")
-    # Code generators write annotations such as `tl.constexpr` into text that imports nothing but triton.
+    # Code generators write annotations such as `tl.constexpr` into text that imports only triton.
     sys.modules["tilewright.language.core"].constexpr.__module__ = "triton.language.core"

@@ -181,7 +181,7 @@ def do_bench(machine, fn, warmup=25, rep=100, grad_to_none=None, quantiles=None,
 
 
 def do_bench_cudagraph(machine, fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
-    """As do_bench, with warm caches: on a GPU many calls in one graph, on a CPU, where there are no graphs, one after the other."""
+    """As do_bench, with warm caches: many calls in one graph on a GPU; one call after the other on a CPU, which has no graphs."""
     cuda = cuda_events(machine)
     if cuda is not None:
         return summarize(_bench_graph(cuda, fn, rep, grad_to_none), quantiles, return_mode)

@@ -26,7 +26,7 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
 
 
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
-    """As do_bench, with warm caches: many calls in one graph on a GPU, one call after the other on a CPU, where there are no graphs."""
+    """As do_bench, with warm caches: many calls in one graph on a GPU; one call after the other on a CPU, which has no graphs."""
     return _measure.do_bench_cudagraph(driver.active, fn, rep, grad_to_none, quantiles, return_mode)
 
 
@@ -117,7 +117,7 @@ class Mark:
         self.fn, self.benchmarks = fn, benchmarks
 
     def _measure(self, bench, kwargs):
-        """One row for each x: its values, then for each line the value and its bounds (None where there are none)."""
+        """One row for each x: its values, then for each line the value and its bounds (None if there are none)."""
         rows = []
         with progress(bench.plot_name, len(bench.x_vals) * len(bench.line_vals)) as bar:
             for x in bench.x_vals:

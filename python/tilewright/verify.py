@@ -118,7 +118,7 @@ class _Callbacks:
         return _Run(None, allocations, inputs, outputs, launches.has_dot)
 
     def find_writer(self, result, number, place):
-        """(kernel, program) that wrote an element last. The program is found on the CPU, where the same kernel runs, too."""
+        """(kernel, program) that wrote an element last. The program is found by a run of the same kernel on the CPU."""
         run = self.first
         value = run.outputs[result] if result is not None else list(run.values.values())[number]
         index = numpy.unravel_index(place, tuple(value.shape))

@@ -264,7 +264,7 @@ bool readParameters(JitFunction &function, Diagnostics &diagnostics) {
     if (source.annotation) {
       parameter.isConstexpr = isConstexprAnnotation(*source.annotation, *function.globals);
       if (!parameter.isConstexpr) {
-        // Annotations that mean nothing to the compiler (torch.Tensor, int, a name under TYPE_CHECKING) are for readers and type checkers.
+        // The compiler ignores other annotations (torch.Tensor, int, a name under TYPE_CHECKING): they are for readers and type checkers.
         Diagnostics trial;
         MaybeValue value = evaluate(*source.annotation, *function.globals, nullptr, trial);
         if (value && value->asType())

@@ -1,7 +1,7 @@
 // The internal interface of the evaluator of module-level Python. module.h has the functions that the emission of kernels uses.
 //
 // Which file evaluates what, and when:
-// - module_scope.cpp: the names of a file. It reads the file's statements into a table of which statement binds which name, and evaluates a
+// - module_scope.cpp: the names of a file. It builds a table of the names that each statement binds, and evaluates a
 //   name when a kernel or another name uses it. imports.cpp, language_module.cpp, python_modules.cpp: the modules that `import` resolves
 //   to.
 // - evaluate.cpp: one expression, and the call of a plain function. execute.cpp: one statement. These are recursive and call the
@@ -35,7 +35,7 @@ std::nullopt_t failUnknown(Diagnostics &diagnostics, SourceRange range, Diag id,
                            llvm::StringRef name, const std::vector<std::string> &candidates);
 /// The candidate that `name` is most likely a misspelling of; empty if none is near.
 std::string nearestName(llvm::StringRef name, const std::vector<std::string> &candidates);
-/// "a, b, c" and, where there are more than `most`, "...".
+/// "a, b, c" and, if there are more than `most`, "...".
 std::string joinNames(const std::vector<std::string> &names, int64_t most);
 
 /// One call of a function that is written in C++ rather than in Python.
@@ -129,7 +129,7 @@ struct PlainFunction : Callable {
 /// (CUDA, capability 9.0), on any machine that compiles them.
 Value hostAttribute(const HostValue &object, llvm::StringRef name);
 Value hostCall(const HostValue &callee);
-/// Files ask whether a package or a kind of machine exists, by names such as HAS_TRITON, has_triton, is_flash_attn_available,
+/// Files query packages and kinds of machines by names such as HAS_TRITON, has_triton, is_flash_attn_available,
 /// is_cuda. The result is false for other vendors' GPUs and true for everything else.
 /// Nothing for other names.
 std::optional<bool> isThere(llvm::StringRef path);

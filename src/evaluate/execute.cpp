@@ -306,7 +306,7 @@ Flow Evaluator::runImport(const ast::Stmt &stmt) {
   return Flow::normal;
 }
 
-// Repositories wrap triton.autotune in functions of their own with the same parameters, for example to add caches.
+// Repositories wrap triton.autotune in functions with the same parameters, for example to add caches.
 Value Evaluator::autotuneOfHost(const ast::Expr &decorator) {
   Value host = Value::host("a decorator");
   const auto *call = llvm::dyn_cast<ast::CallExpr>(&decorator);

@@ -94,7 +94,7 @@ MaybeValue FolderNamespace::lookup(llvm::StringRef name, Diagnostics &diagnostic
   return findBelow(*scope, folder, name, diagnostics);
 }
 
-/// `import package.a.b` in package/x/y.py, where the folders between have no __init__.py: the import names a folder above the file.
+/// `import package.a.b` in package/x/y.py, if the folders between have no __init__.py: the import names a folder above the file.
 MaybeValue findInOwnPackage(Namespace &scope, llvm::StringRef dotted, Diagnostics &diagnostics) {
   llvm::SmallString<256> folder(importFolder(scope, 1));
   llvm::sys::fs::make_absolute(folder);

@@ -180,8 +180,8 @@ MaybeValue callString(const std::string &text, const NativeCall &call) {
   return replace(text, *word, call);
 }
 
-/// The order in which `count` things come; equal ones keep theirs. It merges longer and longer runs: that ends, and looks at nothing
-/// outside, even where `before` contradicts itself, as it does for NaN.
+/// Returns the stable sorted order of `count` items. A bottom-up merge sort terminates and stays within bounds even if `before` is not a
+/// strict weak order, as for NaN.
 std::vector<size_t> sortedPlaces(size_t count, llvm::function_ref<bool(size_t, size_t)> before) {
   std::vector<size_t> from(count), into(count);
   std::iota(from.begin(), from.end(), 0);

@@ -54,7 +54,7 @@ class KernelFile:
             sys.path.insert(0, folder)
         spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(path))[0], self.path)
         if spec is None:
-            raise KernelFileError(f"'{path}' is no Python file: its name has to end with .py")
+            raise KernelFileError(f"'{path}' is not a Python file: its name must end with .py")
         module = importlib.util.module_from_spec(spec)
         sys.modules.setdefault(spec.name, module)
         with _blamed(f"'{path}'"):

@@ -1,7 +1,7 @@
-"""NumPy arrays and PyTorch tensors, as far as verify and bench look at them.
+"""The properties of NumPy arrays and PyTorch tensors that verify and bench use.
 
-Memory that is given to a kernel is *guarded*: it lies in the middle of a larger piece, and every byte without data is filled with a
-pattern. Elements that a kernel did not write still have the pattern, and so has the memory around its tensors, unless it wrote out of bounds.
+Memory that is given to a kernel is *guarded*: it is inside a larger allocation, and every byte without data is filled with a
+pattern. Elements that a kernel did not write still have the pattern. So has the memory around its tensors, unless the kernel wrote out of bounds.
 """
 
 import dataclasses
@@ -52,7 +52,7 @@ def _reach(value):
 
 
 def span(value):
-    """(first, end): the addresses between which the elements lie, in bytes."""
+    """(first, end): the address of the first byte of the elements, and the address after the last."""
     low, high = _reach(value)
     return address(value) + low * item_bytes(value), address(value) + high * item_bytes(value)
 
@@ -132,7 +132,7 @@ class Guarded:
         return all(bool((part == self.around).all()) for part in around)
 
     def holds(self, at):
-        """The offset of an address in the tensor, in bytes; None if it lies outside."""
+        """The offset of an address in the tensor, in bytes; None if it is outside."""
         offset = at - address(self.storage)
         return offset - self.begin if self.begin <= offset < self.end else None
 

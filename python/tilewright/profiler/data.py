@@ -1,6 +1,6 @@
-"""Profiles while they are being taken.
+"""Profiles in progress.
 
-A long profile may be divided into phases: advance_phase() begins another one, and complete ones can be read and cleared meanwhile.
+A long profile may be divided into phases: advance_phase() begins another one, and complete phases can be read and cleared while the profile continues.
 """
 
 import struct

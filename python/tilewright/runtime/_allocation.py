@@ -4,7 +4,7 @@ from contextvars import ContextVar
 
 
 class NullAllocator:
-    """The allocator where none was set."""
+    """The allocator if none was set."""
 
     def __call__(self, size, alignment, stream):
         raise RuntimeError("Kernel requires a runtime memory allocation, but no allocator was set. "

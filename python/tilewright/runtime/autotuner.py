@@ -139,7 +139,7 @@ class _Measuring:
 
 
 def _compilations_are_watched():
-    """True if hooks observe compilations, so that they must happen one after the other, each before its launch."""
+    """True if hooks observe compilations, so that they must run one after the other, each before its launch."""
     runtime = knobs.runtime
     return bool(runtime.debug or runtime.jit_cache_hook or runtime.jit_post_compile_hook or knobs.compilation.listener)
 
@@ -166,14 +166,14 @@ class Autotuner(KernelInterface):
         self._arg_set = set(arg_names)
         self.guesses = configs == "auto"
         if isinstance(configs, str) and not self.guesses:
-            raise TypeError(f"@autotune needs a list of Config, or 'auto' for a guess, and not {configs!r}")
+            raise TypeError(f"@autotune needs a list of Config, or 'auto' for an estimate, not {configs!r}")
         self.configs = [] if self.guesses else list(configs)
         self._was_empty = not self.guesses and not self.configs
         if self._was_empty:  # an empty list means one configuration without values, as upstream has it
             self.configs = [Config({})]
         for config in self.configs:
             if not hasattr(config, "all_kwargs"):
-                raise TypeError(f"@autotune needs a list of Config, and {config!r} is none")
+                raise TypeError(f"@autotune needs a list of Config, but {config!r} is not a Config")
         self.keys = list(key)
         self._key_places = [(list(arg_names).index(name), name) for name in self.keys if name in self._arg_set]
         self.cache = {}
@@ -295,7 +295,7 @@ class Autotuner(KernelInterface):
         return named, before, run, after
 
     def _bench(self, *args, config, **meta):
-        """The times of a configuration in milliseconds, infinite if it fails. For subclasses that choose in a `run` of their own."""
+        """The times of a configuration in milliseconds, infinite if it fails. For subclasses that override `run`."""
         self._check_conflicts(meta, [config])
         try:
             return self.do_bench(self._whole_run_of(args, meta, config), quantiles=(0.5, 0.2, 0.8))

@@ -236,7 +236,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         self.any_size = bool(any_size)
         self._repr = repr
         self.launch_metadata = launch_metadata
-        self._interpreted = knobs.runtime.interpret  # the setting at the time when the kernel is made
+        self._interpreted = knobs.runtime.interpret  # the setting when the kernel was created
         self.pre_run_hooks = []
         self.used_global_vals = {}
         self.kernel = None
@@ -455,7 +455,7 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
 
 
 def helper_kernel(function):
-    """A kernel from a Python method or constexpr function, which the compiler follows where the arguments are run-time values."""
+    """A kernel from a Python method or constexpr function, which the compiler inlines if the arguments are run-time values."""
     function = getattr(function, "fn", function)
     made = _HELPERS.get(function)
     if made is None:

@@ -34,7 +34,7 @@ class _Numbers:
 
 
 class MXFP4Tensor(_Numbers):
-    """Numbers of e2m1: a sign, two bits of exponent, one of fraction. It has no infinity and no NaN: what is too large, or no number, becomes
+    """Numbers of e2m1: a sign, two bits of exponent, one of fraction. It has no infinity and no NaN: values that are too large, and NaN, become
     the largest, 6, with its sign."""
 
     def random(self):
@@ -76,7 +76,7 @@ def fp8e8m0_to_float32(scale):
 
 
 class MXScaleTensor(_Numbers):
-    """Numbers of e8m0: powers of two from 2^-127 to 2^127, and NaN. A number becomes the power of two at or below it; what is not positive and
+    """Numbers of e8m0: powers of two from 2^-127 to 2^127, and NaN. A number becomes the power of two at or below it; values that are not positive and
     finite becomes NaN."""
 
     def random(self, low=None, high=None):

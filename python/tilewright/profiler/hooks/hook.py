@@ -21,7 +21,7 @@ class Hook:
         """A launch has returned."""
 
     def activate(self):
-        """The profile goes on."""
+        """The profile is resumed."""
 
     def deactivate(self):
         """The profile pauses."""
