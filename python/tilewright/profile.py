@@ -15,7 +15,7 @@ from ._author.kernel_file import describe_exception
 from ._author.work import WorkCounter
 from .profiler import clock, hooks, session
 
-_DESCRIPTION = """Runs a Python script, in which `import triton` means Tilewright, and prints the time of its kernels: calls, GB/s, TFLOP/s,
+_DESCRIPTION = """Runs a Python script, in which `import triton` means Tilewright, and says where its kernels' time went: calls, GB/s, TFLOP/s,
 and the share of this machine's measured peak. The script's own options follow its name."""
 
 

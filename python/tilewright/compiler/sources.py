@@ -68,7 +68,7 @@ class ASTSource:
         return types, constants, aligned
 
     def make_ir(self, target, options, codegen_fns, module_map, context):
-        """The tt IR that the front end emits, as operations to walk over. Only the target and the options are used; the other arguments exist for compatibility."""
+        """The tt IR that the front end emits, as operations to walk over. Arguments other than the target and the options are ignored."""
         name = str(target.arch) if target.backend == "cuda" else ""
         return Module(*_core.operations_described(self.fn, *self.describe(), vars(options), name))
 

@@ -1,4 +1,4 @@
-"""Allocators for scratch memory that kernels get from their host. Tilewright's kernels allocate their own on CPUs and GPUs: allocators are stored, but not called."""
+"""Allocators for scratch memory of kernels. Tilewright allocates this memory itself: allocators are stored, but not called."""
 
 from contextvars import ContextVar
 

@@ -148,10 +148,10 @@ def pack_arguments(fn, backend, kwargs, bound_args, specialization):
     for name in kwargs:
         if name not in fn.arg_names and not hasattr(options, name):
             raise KeyError(f"Keyword argument {name} was specified but unrecognised")
-    words, attributes = [word for word, _ in specialization], [None if word == "constexpr" else attribute for word, attribute in specialization]
+    words, letters = [word for word, _ in specialization], [None if word == "constexpr" else attribute for word, attribute in specialization]
     values = list(bound_args.values())
     constants = {path: get_iterable_path(values, path) for path in find_paths_if(words, lambda _, word: word == "constexpr")}
-    attributes = {path: backend.parse_attr(get_iterable_path(attributes, path)) for path in find_paths_if(attributes, lambda _, attribute: isinstance(attribute, str))}
+    attributes = {path: backend.parse_attr(get_iterable_path(letters, path)) for path in find_paths_if(letters, lambda _, letter: isinstance(letter, str))}
     return options, dict(zip(fn.arg_names, words)), constants, attributes
 
 
