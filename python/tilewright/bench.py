@@ -1,4 +1,4 @@
-"""`tilewright bench KERNEL.py`: how fast is a kernel, compared with its reference and with the machine's peak?
+"""`tilewright bench KERNEL.py`: how fast is a kernel, compared with its reference and the machine's peak?
 
     python -m tilewright.bench KERNEL.py [--warmup N --repeat N --device D --json --roofline FILE.svg --output FILE.json]
     python -m tilewright.bench --compare OLD.json NEW.json
@@ -180,7 +180,7 @@ def _write_roofline(path, found, file):
 
 
 def _parse(arguments):
-    parser = command.Parser("bench", description="How fast is a kernel, compared with its reference and with the machine's peak?",
+    parser = command.Parser("bench", description="How fast is a kernel, compared with its reference and the machine's peak?",
                             epilog="  tilewright bench kernel.py --roofline roofline.svg --output new.json\n  tilewright bench --compare old.json new.json")
     verification.add_options(parser, nargs="+")
     parser.add_argument("--warmup", type=int, default=10, help="calls before the measured ones; default 10")

@@ -16,7 +16,7 @@ from ._author.work import WorkCounter
 from .profiler import clock, hooks, session
 
 _DESCRIPTION = """Runs a Python script, in which `import triton` means Tilewright, and says where its kernels' time went: calls, GB/s, TFLOP/s,
-and the share of this machine's measured peak. The script's own options follow its name."""
+and the fraction of this machine's measured roofline. The script's own options follow its name."""
 
 
 def _parser():
