@@ -188,7 +188,7 @@ def _parse(arguments):
     parser.add_argument("--roofline", metavar="FILE.svg", help="draw the kernel on the machine's roofline")
     parser.add_argument("--output", metavar="FILE.json", help="write the results, for --compare")
     parser.add_argument("--compare", action="store_true", help="two results: which differ by more than noise?")
-    parser.add_argument("--measure-peaks", action="store_true", help="measure the machine again, and keep that")
+    parser.add_argument("--measure-peaks", action="store_true", help="measure the machine again, and store the result")
     line = parser.parse_args(arguments)
     if not line.compare and len(line.file) != 1:
         parser.error("bench wants one FILE, or --compare OLD.json NEW.json")

@@ -1,7 +1,7 @@
 """A kernel file: Python that exports
 
     kernel_fn(*inputs)       the function to verify: host code that launches kernels and returns tensors, or writes to its inputs
-    reference_fn(*inputs)    what it has to compute
+    reference_fn(*inputs)    the function that computes the expected results
     get_inputs()             fresh inputs: a list in the order of the parameters, or a dict by their names
 """
 
@@ -15,7 +15,7 @@ from .. import _alias
 from .._errors import TritonError
 from . import tensors
 
-_EXPORTS = {"kernel_fn": "the function to verify", "reference_fn": "what it has to compute", "get_inputs": "the inputs of both"}
+_EXPORTS = {"kernel_fn": "the function to verify", "reference_fn": "the function that computes the expected results", "get_inputs": "the inputs of both"}
 
 
 class KernelFileError(TritonError):
