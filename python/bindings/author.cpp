@@ -43,7 +43,7 @@ static author::Numbers toNumbers(nb::object array) {
   return numbers;
 }
 
-/// A value as _author/tensors.py's Judged describes it.
+/// A value as _author/tensors.py's NamedTensor describes it.
 static author::VerifiedOutput toVerified(nb::handle object, Raised &raised) {
   author::VerifiedOutput judged;
   auto text = [&](const char *name) { return nb::cast<std::string>(object.attr(name)); };
@@ -170,7 +170,7 @@ static void defineReports(nb::module_ &module) {
           },
           "(kernel, program) behind the worst element.")
       .def("text", &Output::text);
-  nb::class_<VerifyResult>(module, "Verdict", "What came out for one variant.")
+  nb::class_<VerifyResult>(module, "VerifyResult", "The result for one variant.")
       .def_ro("variant", &VerifyResult::variant)
       .def_prop_ro("kind", [](const VerifyResult &result) { return author::kindName(result.kind); })
       .def_prop_ro(

@@ -350,7 +350,7 @@ static void defineLaunches(nb::class_<PyKernel> &kernel) {
           },
           "The compiled kernel of a launch that is about to follow.", "args"_a, "kwargs"_a)
       .def(
-          "rehearse",
+          "dry_run",
           [](nb::handle_t<PyKernel> self, nb::handle grid, nb::args args, nb::kwargs kwargs) {
             return launchKernel(self, grid, UnpackedArguments(args, kwargs), Purpose::rehearse);
           },

@@ -1,4 +1,4 @@
-"""Tilewright: the Triton tile language with a compiler of its own.
+"""Tilewright: the Triton tile language with its own compiler.
 
     import tilewright as triton
     import tilewright.language as tl

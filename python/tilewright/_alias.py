@@ -1,6 +1,6 @@
 """`import triton` finds Tilewright: the same module objects under a second name.
 
-The package itself is a module of its own, because `triton.__version__` is a release of Triton and `tilewright.__version__` is Tilewright's. It has the
+The package itself is a separate module, because `triton.__version__` is a release of Triton and `tilewright.__version__` is Tilewright's. It has the
 same names and the same values.
 """
 
@@ -14,7 +14,7 @@ import types
 
 
 class _Triton(types.ModuleType):
-    """The module `triton`: the names of `tilewright`, and Triton's __version__. What is set here is set there."""
+    """The module `triton`: the names of `tilewright`, and Triton's __version__. An attribute that is set here is set in `tilewright`."""
 
     def __getattr__(self, name):
         try:
@@ -83,7 +83,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 def path():
     """The folder that contains a package `triton` which is Tilewright."""
-    # Links are not resolved: in a build folder the sources are links, and the extension lies beside the links, not beside their targets.
+    # Links are not resolved: in a build folder the sources are links, and the extension is in the folder of the links.
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "_as_triton")
 
 
@@ -107,5 +107,5 @@ def install():
     sys.meta_path.insert(0, _Finder())
     _hand_on()
     importlib.import_module("triton")
-    # Code generators write annotations such as `tl.constexpr` into text that imports nothing but triton.
+    # Code generators write annotations such as `tl.constexpr` into text that imports only triton.
     sys.modules["tilewright.language.core"].constexpr.__module__ = "triton.language.core"

@@ -1,4 +1,4 @@
-"""The command `tilewright` of an installed package: libtilewright's, which lies beside the extension."""
+"""The command `tilewright` of an installed package. It calls libtilewright, which is in the folder of the extension."""
 
 import ctypes
 import os

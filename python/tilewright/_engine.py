@@ -7,10 +7,10 @@ class engine:
     """`with tilewright.engine("interpret"):` runs kernels on the reference interpreter instead of compiled code ("cpu").
 
     "simulate" compiles them for a GPU (`target`, such as "cuda:sm_80"; None: Hopper) and runs its threads one by one on the CPU, with the host's arrays as its
-    memory; races and deadlocks are errors. It is slow and exact: GPU code is tested with it where there is no GPU.
-    check_bounds: the interpreter and the simulator report accesses through an argument outside of its memory, programs that
-    access one place without an order between them, and loops that wait for ever. An argument whose extent is not known is
-    named in a warning, and not checked. Through a pointer that was loaded from memory, all memory of the process may be accessed.
+    memory; races and deadlocks are errors. It is slow and exact: It tests GPU code on machines without a GPU.
+    check_bounds: the interpreter and the simulator report out-of-bounds accesses through an argument, races between programs,
+    and loops that wait forever. An argument with an unknown extent is named in a warning, and not checked. A pointer that was loaded
+    from memory may access all memory of the process.
     """
 
     def __init__(self, name, check_bounds=False, target=None):

@@ -11,9 +11,9 @@ class TritonError(Exception):
 
 
 class CompilationError(TritonError):
-    """`str(e)` is the rendered message: file, line, column, the line itself with a caret, and what to do.
+    """`str(e)` is the rendered message: file, line, column, the line itself with a caret, and a hint.
 
-    `error_message` is the bare message, `diagnostics` all that was reported, each a dict with name, severity, message,
+    `error_message` is the bare message. `diagnostics` lists all diagnostics, each a dict with name, severity, message,
     args (the values of the message's placeholders), hint, file, line, column, length, text and notes. `src` is the kernel's source.
     """
 
@@ -77,8 +77,8 @@ def _cause_in_function(record):
 
 
 def compilation_error(rendered, diagnostics, src):
-    """The exception for a compilation's diagnostics. Its cause is the bare message of the error, a NameError if Python would raise one, or
-    for an error in a function that the kernel calls, an exception that names the place in that function."""
+    """The exception for a compilation's diagnostics. Its cause is the bare message of the error, or a NameError if Python would raise one.
+    For an error in a function that the kernel calls, the cause is an exception that names the line in that function."""
     errors = [record for record in diagnostics if record["severity"] == "error"]
     first = errors[0]
     name = first["name"].lower()

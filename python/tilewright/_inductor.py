@@ -1,18 +1,18 @@
 """The back end "tilewright" of torch.compile: Inductor, whose Triton kernels Tilewright compiles, on GPUs and on CPUs.
 
-PyTorch finds `compile` by the entry point `torch_dynamo_backends` of the package's metadata. At that time it has imported a few of its modules that ask for
-Triton, and has noted that there is none, or another one. `adopt` makes these modules ask again.
+PyTorch finds `compile` by the entry point `torch_dynamo_backends` of the package's metadata. At that time it has imported a few of its modules that
+import Triton. They have recorded that there is none, or another one. `adopt` makes these modules import it again.
 """
 
 import importlib.util
 import sys
 
-_NOTED = {  # modules that have noted what Triton has, and the names that say so; None for all names
+_NOTED = {  # modules that record which names Triton has, and their variables for this; None for all
     "torch._inductor.runtime.triton_compat": None,
     "torch._inductor.runtime.hints": ("AttrsDescriptorWrapper",),
 }
 _BUILT = "torch._inductor.runtime.triton_heuristics"  # has subclasses of Triton's classes
-_NAMES_TRITON = "torch._dynamo.utils"  # imports it where it is there, and then asks for it by this name
+_NAMES_TRITON = "torch._dynamo.utils"  # imports it if it is installed, and then reads it under this name
 _PARTS = ("torch._inductor", "torch._dynamo", "torch._higher_order_ops", "torch.utils")
 
 
@@ -21,7 +21,7 @@ def _is_ours(module):
 
 
 def _read_again(module):
-    """A copy of a module as it is made now."""
+    """Returns a fresh copy of a module: its file is executed again."""
     spec = importlib.util.spec_from_file_location(module.__name__, module.__file__)
     fresh = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(fresh)

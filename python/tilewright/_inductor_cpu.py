@@ -1,7 +1,7 @@
-"""What Inductor chooses for GPUs, chosen for CPUs: blocks of reductions, and what happens in front of a launch.
+"""Adapts Inductor's heuristics for GPUs to CPUs: the blocks of reductions, and the code that runs before a launch.
 
-`adapt` changes PyTorch's module of heuristics, once, when it is there. Inductor reads `driver.active` in front of the heuristics of each CPU kernel, in the
-processes that it compiles in as well.
+`adapt` changes PyTorch's module of heuristics once, as soon as it is imported. Inductor reads `driver.active` before the heuristics of each CPU
+kernel, in its compile workers as well.
 """
 
 import copy
@@ -40,7 +40,7 @@ def _with_blocks_for_cpus(cached_autotune):
 
 
 def _for_cpu(config, size_hints, inductor_meta):
-    """The configuration of a loop over one axis. Its partial results fit in the first-level cache, next to what is loaded: rows in vectors of 128, columns
+    """The configuration of a loop over one axis. Its partial results fit in the L1 cache, with the loaded tiles: rows in vectors of 128, columns
     64 at a time and one after another."""
     if set(config.kwargs) != {"XBLOCK", "R0_BLOCK"} or inductor_meta.get("no_x_dim") or not {"x", "r0_"} <= set(size_hints):
         return config
@@ -53,7 +53,7 @@ def _for_cpu(config, size_hints, inductor_meta):
 
 
 def _launching_at_once(heuristics, run):
-    """CachingAutotuner.run, which after the first launch passes on to the launcher, unless somebody watches."""
+    """CachingAutotuner.run that calls the launcher directly after the first launch, unless a profiler or a debug mode is active."""
     profiler, debug_mode = heuristics.autograd_profiler, heuristics.get_active_debug_mode
 
     @functools.wraps(run)

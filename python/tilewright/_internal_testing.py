@@ -56,7 +56,7 @@ def is_hopper():
     return is_cuda() and driver.active.get_device_capability()[0] == 9
 
 
-# Tests ask for other vendors' machines; this is none of them.
+# Tests query other vendors' machines: the result is False.
 for _name in ("blackwell", "blackwell_ultra", "sm12x", "hip", "hip_cdna", "hip_cdna2",
               "hip_cdna3", "hip_cdna3_or_newer", "hip_cdna4", "hip_rdna", "hip_rdna3", "hip_rdna4", "hip_gfx11", "hip_gfx12", "hip_gfx1250", "xpu"):
     globals()[f"is_{_name}"] = _is_not
@@ -151,7 +151,7 @@ def default_alloc_fn(size, align, _):
 
 @dataclass
 class ProcessResult:
-    """How a function ended in a process of its own, and that process's standard error."""
+    """The result of a function that ran in a separate process, and the standard error of that process."""
 
     exc: Optional[BaseException]
     driver_stderr_output: str
@@ -159,7 +159,7 @@ class ProcessResult:
 
 @contextlib.contextmanager
 def _stderr_into(path):
-    """Sends everything that is written to file descriptor 2, by whomever, to a file."""
+    """Redirects file descriptor 2 to a file."""
     kept = os.dup(2)
     try:
         with open(path, "wb") as file:

@@ -7,7 +7,7 @@ from functools import partial
 
 from . import _core, knobs
 
-_LONG_FIRST = 1e3  # milliseconds of a first call that counts, unless something was compiled or tuned in it: what else is new then is little beside it
+_LONG_FIRST = 1e3  # milliseconds: a longer first call is a sample, unless it compiled or tuned something
 
 
 def _quantile(times, quantile):
@@ -19,7 +19,7 @@ def _quantile(times, quantile):
 
 
 def summarize(times, quantiles, return_mode):
-    """What a benchmark returns of the times of its calls: `quantiles` of them (one number for one quantile), or what return_mode names: "all" of them in
+    """Returns a benchmark's result: `quantiles` of the times (one number for one quantile), or the statistic that return_mode names: "all" of them in
     their order, "min", "max", "mean" or "median"."""
     if quantiles is not None:
         ordered = sorted(times)
@@ -181,7 +181,7 @@ def do_bench(machine, fn, warmup=25, rep=100, grad_to_none=None, quantiles=None,
 
 
 def do_bench_cudagraph(machine, fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
-    """As do_bench, with warm caches: on a GPU many calls in one graph, on a CPU, where there are no graphs, one after the other."""
+    """As do_bench, with warm caches: many calls in one graph on a GPU; one call after the other on a CPU, which has no graphs."""
     cuda = cuda_events(machine)
     if cuda is not None:
         return summarize(_bench_graph(cuda, fn, rep, grad_to_none), quantiles, return_mode)

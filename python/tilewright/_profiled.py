@@ -1,4 +1,4 @@
-"""Measures the kernels of a call alone, by a profile. This file imports the profiler, which imports _measure.py, so it is a file of its own."""
+"""Measures the kernels of a call alone, by a profile. It is separate from _measure.py, which the profiler imports."""
 
 import os
 import tempfile
@@ -53,5 +53,5 @@ def do_bench(machine, fn, warmup, rep, grad_to_none, quantiles, return_mode):
         finally:
             profiler.finalize(session)
     if not times:
-        raise RuntimeError("the profile has no kernel: what do_bench_proton measures has to launch one")
+        raise RuntimeError("the profile has no kernel: the function that do_bench_proton measures must launch one")
     return summarize(times, quantiles, return_mode)

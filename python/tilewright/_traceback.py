@@ -1,4 +1,4 @@
-"""Short tracebacks for the authors of programs: with the frames of their own files alone."""
+"""Short tracebacks for users: only the frames of their own files."""
 
 import os
 import sys

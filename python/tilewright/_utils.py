@@ -39,7 +39,7 @@ def get_primitive_bitwidth(dtype):
 
 
 def is_iterable(value):
-    """Whether a value has members with paths: lists, tuples, tl.tuple and the types of those."""
+    """True if a value has members with paths: lists, tuples, tl.tuple and the types of those."""
     return isinstance(value, (list, tuple, language_tuple, tuple_type))
 
 

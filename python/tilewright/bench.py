@@ -1,11 +1,11 @@
-"""`tilewright bench KERNEL.py`: how fast is a kernel, beside its reference and beside what the machine can do?
+"""`tilewright bench KERNEL.py`: how fast is a kernel, compared with its reference and the machine's peak?
 
     python -m tilewright.bench KERNEL.py [--warmup N --repeat N --device D --json --roofline FILE.svg --output FILE.json]
     python -m tilewright.bench --compare OLD.json NEW.json
 
-Nothing is measured before verification passes. Kernel and reference are called by turns, with nothing of the inputs in the caches. Bytes are
-those of inputs and outputs, each once; operations on floats are counted in the IR of the launches, and where a loop's length follows from
-data, by the reference interpreter on a few of the programs.
+Nothing is measured before verification passes. Calls of the kernel and of the reference alternate, with cold caches. Bytes are
+those of inputs and outputs, each once. Floating-point operations are counted in the IR of the launches. If a loop's trip count depends on
+data, the reference interpreter counts them while the kernel runs on the CPU.
 """
 
 import json
@@ -38,7 +38,7 @@ def _interpreted(file):
     """The operations of one call, counted by the interpreter while the kernel runs on the CPU, where it does the same work."""
     with torch_mode("cpu" if tensors.torch() is not None else None):
         inputs = {name: tensors.on_cpu(value) if tensors.is_tensor(value) else value for name, value in file.inputs().items()}
-        file.call(file.kernel_fn, inputs)  # tunes what has to be tuned
+        file.call(file.kernel_fn, inputs)  # runs the autotuners
         _core.count_arithmetic(True)
         try:
             file.call(file.kernel_fn, inputs)
@@ -64,7 +64,7 @@ def count_work(file, device):
     """The work of one call with fresh inputs."""
     with torch_mode(device):
         inputs = file.inputs()
-        file.call(file.kernel_fn, inputs)  # tunes what has to be tuned
+        file.call(file.kernel_fn, inputs)  # runs the autotuners
         with CountedLaunches() as launches:
             outputs = file.call(file.kernel_fn, inputs) or []
     touched = _tensors_of(inputs.values(), outputs)
@@ -75,7 +75,7 @@ def count_work(file, device):
 
 # ---- measuring
 
-_MOST_SECONDS = 20  # for warming up and measuring; slower calls are made fewer times than was asked for
+_MOST_SECONDS = 20  # for warming up and measuring; slower functions are called fewer times than requested
 
 
 def _cpu_once(call, inputs):
@@ -95,7 +95,7 @@ def _gpu_once(call, cache):
 
 
 def _measure(file, inputs, warmup, repeat):
-    """Two lists of milliseconds, one for each call of the kernel and of the reference, which alternate."""
+    """Returns two lists of milliseconds: the calls of the kernel and those of the reference, which alternate."""
     calls = [lambda: file.call(file.kernel_fn, inputs), lambda: file.call(file.reference_fn, inputs)]
     gpu = next((value for value in inputs.values() if tensors.is_tensor(value) and tensors.is_on_gpu(value)), None)
     if gpu is not None:
@@ -110,7 +110,7 @@ def _measure(file, inputs, warmup, repeat):
     return times
 
 
-def bench(path, options=verification.Options(), warmup=10, repeat=40, measure_peaks=False, tell=lambda verdict: None):
+def bench(path, options=verification.Options(), warmup=10, repeat=40, measure_peaks=False, tell=lambda result: None):
     """The results as a dict, or the report of a verification that failed."""
     report = verification.verify(path, options, tell)
     if not report.correct:
@@ -130,11 +130,11 @@ def bench(path, options=verification.Options(), warmup=10, repeat=40, measure_pe
     return {**json.loads(measured(own).json()), "file": file.path}
 
 
-# ---- what is shown
+# ---- output
 
 
 def _of(found):
-    """A measurement, made again from results as `bench` returns them."""
+    """Makes a measurement from the results that `bench` returned."""
     own = {name: rate for name, rate in found["roof"].items() if name != "peak"}
     work = Work(found["bytes"], found["flops"], found["has_dot"], found["dtype"])
     return _core.Measurement(found["kernel"]["samples"], found["reference"]["samples"], found["warmup_iters"], work, own)
@@ -149,7 +149,7 @@ def _read(path):
 
 
 def compare(old_path, new_path):
-    """How the second of two files of results differs from the first. The reference is the same code in both: its times show how the machine differed."""
+    """Compares two files of results. The reference is the same code in both: its times show how the machine differed."""
     try:
         return _core.compare_results(_read(old_path), _read(new_path), str(old_path), str(new_path))
     except ValueError as error:
@@ -180,15 +180,15 @@ def _write_roofline(path, found, file):
 
 
 def _parse(arguments):
-    parser = command.Parser("bench", description="How fast is a kernel, beside its reference and beside what the machine can do?",
-                            epilog="  tilewright bench kernel.py --roofline roof.svg --output new.json\n  tilewright bench --compare old.json new.json")
+    parser = command.Parser("bench", description="How fast is a kernel, compared with its reference and the machine's peak?",
+                            epilog="  tilewright bench kernel.py --roofline roofline.svg --output new.json\n  tilewright bench --compare old.json new.json")
     verification.add_options(parser, nargs="+")
     parser.add_argument("--warmup", type=int, default=10, help="calls before the measured ones; default 10")
     parser.add_argument("--repeat", type=int, default=40, help="measured calls; default 40")
-    parser.add_argument("--roofline", metavar="FILE.svg", help="draw the kernel under the machine's roof")
+    parser.add_argument("--roofline", metavar="FILE.svg", help="draw the kernel on the machine's roofline")
     parser.add_argument("--output", metavar="FILE.json", help="write the results, for --compare")
     parser.add_argument("--compare", action="store_true", help="two results: which differ by more than noise?")
-    parser.add_argument("--measure-peaks", action="store_true", help="measure the machine again, and keep that")
+    parser.add_argument("--measure-peaks", action="store_true", help="measure the machine again, and store the result")
     line = parser.parse_args(arguments)
     if not line.compare and len(line.file) != 1:
         parser.error("bench wants one FILE, or --compare OLD.json NEW.json")

@@ -1,7 +1,7 @@
-"""Settings as attributes, in the places where Triton has them. Most are read from the environment until they are set.
+"""Settings as attributes, under Triton's names. Most are read from the environment until they are set.
 
-Settings that this compiler does not use (such as paths of another vendor's tools) exist, so that scripts that set them go on working, and have
-no effect; docs/api.md says which.
+Settings that this compiler does not use (such as paths of another vendor's tools) exist, so that scripts can set them, but have no
+effect; docs/api.md lists them.
 """
 
 import contextlib
@@ -142,7 +142,7 @@ class env_class(env_base):
             raise RuntimeError(f"{self.key} is set to {text!r}, but names a class, as MODULE:CLASS")
         kind = getattr(importlib.import_module(module), name)
         if not any(base.__name__ == self.type for base in kind.mro()):
-            raise RuntimeError(f"{self.key} is set to {text!r}, which is no subclass of {self.type}")
+            raise RuntimeError(f"{self.key} is set to {text!r}, which is not a subclass of {self.type}")
         return kind
 
 
@@ -196,7 +196,7 @@ class CompileTimes(namedtuple("CompileTimes", ("ir_initialization", "lowering_st
 
 
 class HookChain(list):
-    """Functions that are called one after the other. It is a list, so that a launch can see at no cost that it is empty."""
+    """Functions that are called one after the other. It is a list, so that a launch can check at no cost that it is empty."""
 
     def __init__(self, reversed=False):
         self.reversed = reversed
@@ -364,7 +364,7 @@ compilation_knobs = _group("compilation", lambda: {"listener": None,
 autotuning_knobs = _group("autotuning", lambda: {"listener": None})
 runtime_knobs = _group("runtime", _runtime_start)
 def _fp_fusion_enabled(self, requested):
-    """Whether multiplications and additions are fused in a kernel whose launch asks for `requested` (None: for nothing)."""
+    """True if multiplications and additions are fused in a kernel whose launch asks for `requested` (None: the launch does not set it)."""
     return not self.force_disable_fp_fusion and bool(self.default_fp_fusion if requested is None else requested)
 
 

@@ -1,4 +1,4 @@
-"""python -m tilewright.profile script.py [arguments]: where a program's time goes, kernel by kernel, and how near to the machine's roof.
+"""python -m tilewright.profile script.py [arguments]: the time of each kernel of a program, and its share of the machine's peak.
 
 Bytes are counted as `tilewright bench` counts them: each tensor of a launch once. Operations are those of a few programs, spread
 over the grid, times the number of programs; masked-off elements count. A kernel's own `launch_metadata` ("bytes", "flops") replaces both.
@@ -16,7 +16,7 @@ from ._author.work import WorkCounter
 from .profiler import clock, hooks, session
 
 _DESCRIPTION = """Runs a Python script, in which `import triton` means Tilewright, and says where its kernels' time went: calls, GB/s, TFLOP/s,
-and the share of this machine's measured roof. The script's own options stand behind its name."""
+and the fraction of this machine's measured roofline. The script's own options follow its name."""
 
 
 def _parser():
@@ -94,7 +94,7 @@ def add_rates(rows, machine):
         seconds = max(row["seconds"], 1e-12)
         row["gb_per_s"], row["tflop_per_s"] = row["bytes"] / seconds / 1e9, row["flops"] / seconds / 1e12
         if machine:
-            # The peak of 8-bit products is not measured: tensor cores do twice as many of them as of 16-bit products.
+            # The peak of 8-bit dots is not measured: tensor cores do twice as many operations as for 16-bit dots.
             peaks = {"float8": 2 * machine["float16"], "int8": 2 * machine["float16"], **machine} if "float16" in machine else machine
             other = (row["flops"] - sum(row["products"].values())) / machine["float32"]
             arithmetic = other + sum(flops / peaks.get(operands, machine["float32"]) for operands, flops in row["products"].items())
@@ -102,7 +102,7 @@ def add_rates(rows, machine):
 
 
 def text_of(rows):
-    lines = [f"{'kernel':32} {'calls':>7} {'time':>11} {'a call':>11} {'share':>6} {'GB/s':>9} {'TFLOP/s':>9} {'of roof':>8}"]
+    lines = [f"{'kernel':32} {'calls':>7} {'time':>11} {'a call':>11} {'share':>6} {'GB/s':>9} {'TFLOP/s':>9} {'of peak':>8}"]
     for row in rows:
         at_peak = f"{row['fraction_of_peak']:7.0%}" if "fraction_of_peak" in row else "-"
         lines.append(f"{row['kernel'][:32]:32} {row['calls']:7} {row['seconds'] * 1e3:8.3f} ms {row['seconds'] / row['calls'] * 1e6:8.2f} us "
@@ -129,7 +129,7 @@ class CompileTrace:
 
 
 def _check(script):
-    """Ends with a message of one line if the script is not a program, before anything runs."""
+    """Ends with a message of one line if the script is not a Python program. This check runs before the script."""
     if not os.path.exists(script):
         raise command.CommandError(f"cannot read '{script}': there is no such file")
     if not script.endswith(".py"):
@@ -179,7 +179,7 @@ def profile(script, arguments=(), wants_trace=False, wants_peaks=True):
 
 
 def _own_words(words):
-    """The words of the command line in front of the script's name."""
+    """Returns the words of the command line before the script's name."""
     count = 0
     while count < len(words) and words[count].startswith("-"):
         count += 2 if words[count] == "--trace" else 1

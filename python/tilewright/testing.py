@@ -26,7 +26,7 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
 
 
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
-    """As do_bench, with warm caches: many calls in one graph on a GPU, one call after the other on a CPU, where there are no graphs."""
+    """As do_bench, with warm caches: many calls in one graph on a GPU; one call after the other on a CPU, which has no graphs."""
     return _measure.do_bench_cudagraph(driver.active, fn, rep, grad_to_none, quantiles, return_mode)
 
 
@@ -117,7 +117,7 @@ class Mark:
         self.fn, self.benchmarks = fn, benchmarks
 
     def _measure(self, bench, kwargs):
-        """One row for each x: its values, then for each line the value and its bounds (None where there are none)."""
+        """One row for each x: its values, then for each line the value and its bounds (None if there are none)."""
         rows = []
         with progress(bench.plot_name, len(bench.x_vals) * len(bench.line_vals)) as bar:
             for x in bench.x_vals:
@@ -232,8 +232,8 @@ def perf_report(benchmarks):
 def get_dram_gbps(device=None):
     """GB/s between memory and the chip: the peak by its clocks for a GPU, the speed of a large copy for a CPU."""
     if driver.active.get_current_target().backend == "cuda":
-        facts = driver.active.utils.get_device_properties(driver.active.get_current_device() if device is None else device)
-        return facts["mem_clock_rate"] * facts["mem_bus_width"] * 2 / 1e6 / 8
+        properties = driver.active.utils.get_device_properties(driver.active.get_current_device() if device is None else device)
+        return properties["mem_clock_rate"] * properties["mem_bus_width"] * 2 / 1e6 / 8
     return _measured_bandwidth()
 
 
@@ -249,26 +249,26 @@ def _measured_bandwidth():
 def get_max_simd_tflops(dtype, clock_rate, device=None):
     """The peak of fused multiply-adds in TFLOP/s at a clock rate in kHz: two vector units in each core, two operations in each lane."""
     if driver.active.get_current_target().backend == "cuda":
-        facts = driver.active.utils.get_device_properties(driver.active.get_current_device() if device is None else device)
-        lanes = 64 if "64" in str(dtype) or facts["major"] * 10 + facts["minor"] == 80 else 128
-        return facts["multiprocessor_count"] * lanes * 2 * clock_rate * 1e-9
-    facts = _core.target()
+        properties = driver.active.utils.get_device_properties(driver.active.get_current_device() if device is None else device)
+        lanes = 64 if "64" in str(dtype) or properties["major"] * 10 + properties["minor"] == 80 else 128
+        return properties["multiprocessor_count"] * lanes * 2 * clock_rate * 1e-9
+    properties = _core.target()
     bits = 64 if "64" in str(dtype) else 32  # 16-bit floats are computed in fp32
-    lanes = facts["vector_bytes"] * 8 // bits
-    return facts["threads"] * 2 * lanes * 2 * clock_rate * 1e-9
+    lanes = properties["vector_bytes"] * 8 // bits
+    return properties["threads"] * 2 * lanes * 2 * clock_rate * 1e-9
 
 
 def get_max_tensorcore_tflops(dtype, clock_rate, device=None):
-    """The peak of matrix products in TFLOP/s at a clock rate in kHz. A CPU is assumed to multiply by its vector units."""
+    """The peak of matmuls in TFLOP/s at a clock rate in kHz. A CPU is assumed to use its vector units."""
     if driver.active.get_current_target().backend == "cuda":
-        facts = driver.active.utils.get_device_properties(driver.active.get_current_device() if device is None else device)
+        properties = driver.active.utils.get_device_properties(driver.active.get_current_device() if device is None else device)
         word = str(dtype)
         # Operations of one multiprocessor in a cycle on 16-bit floats; other types in proportion to their size.
-        operations = {9: 8192, 8: 4096 if facts["minor"] == 0 else 2048}.get(facts["major"], 0)
+        operations = {9: 8192, 8: 4096 if properties["minor"] == 0 else 2048}.get(properties["major"], 0)
         if not operations:
-            raise RuntimeError(f"get_max_tensorcore_tflops: the peak of {facts['name']} is not known")
+            raise RuntimeError(f"get_max_tensorcore_tflops: the peak of {properties['name']} is not known")
         scale = 2 if "8" in word.replace("128", "") and "int16" not in word else 0.5 if "32" in word else 1
-        return facts["multiprocessor_count"] * operations * scale * clock_rate * 1e-9
+        return properties["multiprocessor_count"] * operations * scale * clock_rate * 1e-9
     return get_max_simd_tflops(dtype, clock_rate, device)
 
 

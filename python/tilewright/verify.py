@@ -3,9 +3,10 @@
     python -m tilewright.verify KERNEL.py [--rtol R] [--atol A] [--device cpu|cuda] [--json]
 
 KERNEL.py exports kernel_fn, reference_fn and get_inputs (see _author/kernel_file.py). Each variant of the inputs (_author/variants.py) is
-made anew, and runs twice, in memory filled with two different patterns: so an element that was not written is recognised for certain, and so is a write
-beyond a tensor. The second run uses many threads. Then the interpreter runs the kernel with all checks, as far as a limit of work goes: it finds races
-between programs, whose numbers are often right, and names the line. If an element is wrong, a further run on the CPU finds the program that wrote it.
+created twice and runs twice, in memory filled with two different patterns. This detects every element that the kernel does not write, and
+writes beyond a tensor. The second run uses many threads. Then the interpreter runs the kernel with all checks, up to a limit of work. It finds
+races between programs, whose results are often right, and names the line. If an element is wrong, another run on the CPU finds the program that
+wrote it.
 """
 
 import dataclasses
@@ -25,11 +26,11 @@ from ._progress import progress
 
 _MANY_THREADS = 8  # of the second run: a race needs several
 
-Output, Report, Verdict = _core.Output, _core.Report, _core.Verdict
+Output, Report, VerifyResult = _core.Output, _core.Report, _core.VerifyResult
 
 
 class _Launches:
-    """Observes the launches of a run: whether a kernel has matrix products."""
+    """Observes the launches of a run. has_dot: True if one of the kernels has a dot."""
 
     def __init__(self):
         self.has_dot = False
@@ -47,7 +48,7 @@ class _Launches:
 
 @dataclasses.dataclass
 class _Run:
-    """The results of kernel_fn or reference_fn, in the form that the judge asks for."""
+    """The results of kernel_fn or reference_fn, in the form that the verifier reads."""
     raised: str = None  # the text of the error that ended it
     allocations: Allocations = None
     values: dict = None  # the inputs
@@ -58,11 +59,11 @@ class _Run:
     def results(self):
         if self.outputs is None:
             return None
-        return [tensors.Judged(f"output {index}", value) for index, value in enumerate(self.outputs)]
+        return [tensors.NamedTensor(f"output {index}", value) for index, value in enumerate(self.outputs)]
 
     @property
     def inputs(self):
-        return [tensors.Judged(f"input {name}", value) for name, value in self.values.items()]
+        return [tensors.NamedTensor(f"input {name}", value) for name, value in self.values.items()]
 
     @property
     def out_of_bounds(self):
@@ -72,7 +73,7 @@ class _Run:
 
 
 class _Callbacks:
-    """A kernel file for the judge in C++ (src/author/judge), which decides what to run, and which results are right."""
+    """The callbacks of the verifier in C++ (src/author/verifier.h), which decides what to run and checks the results."""
 
     def __init__(self, file, options, fresh, bar, tell):
         self.file, self.options, self._fresh, self._bar, self._tell = file, options, fresh, bar, tell
@@ -80,7 +81,7 @@ class _Callbacks:
     def begin(self, variant, number):
         self.variant, self.inputs = variant, variants.derive(variant, self._fresh(number))
         self.first = None  # the kernel's first run
-        return [tensors.Judged(f"input {name}", value) for name, value in self.inputs.items()]
+        return [tensors.NamedTensor(f"input {name}", value) for name, value in self.inputs.items()]
 
     def run(self, is_reference, pattern):
         try:
@@ -104,7 +105,7 @@ class _Callbacks:
         def guarded(value):
             if not tensors.is_tensor(value):
                 return value
-            # An output among the inputs holds the pattern. Booleans that are all true look like it, and may be real values.
+            # An output among the inputs holds the pattern. A tensor of True looks the same but may hold values.
             may_be_blank = value.shape and math.prod(value.shape) and tensors.dtype_name(value) != "bool"
             is_blank = may_be_blank and tensors.has_pattern(value, _core.patterns[0]).all()
             return allocations.guard(value if device is None else tensors.on_cpu(value), not is_blank)
@@ -117,24 +118,24 @@ class _Callbacks:
         return _Run(None, allocations, inputs, outputs, launches.has_dot)
 
     def find_writer(self, result, number, place):
-        """(kernel, program) that wrote an element last. The program is found on the CPU, where the same kernel runs, too."""
+        """(kernel, program) that wrote an element last. The program is found by a run of the same kernel on the CPU."""
         run = self.first
         value = run.outputs[result] if result is not None else list(run.values.values())[number]
         index = numpy.unravel_index(place, tuple(value.shape))
         steps = sum(int(at) * step for at, step in zip(index, tensors.steps(value)))
         size = tensors.item_bytes(value)
         allocated = run.allocations.place(tensors.address(value) + steps * size)
-        if allocated is None:  # the memory was allocated in a way that is not followed
+        if allocated is None:  # the memory was allocated in a way that Allocations does not record
             return None
         try:
             self._call(self.file.kernel_fn, 0, (*allocated, size), "cpu" if self.options.device or tensors.is_on_gpu(value) else None)
         except Exception:
-            pass  # then there is no answer, but the verdict stands
+            pass  # the writer is unknown, but the result is still wrong
         return _core.watched_writer()
 
     def find_fault(self, max_work):
         """The first race, bad access or use of an undefined element that the interpreter finds on the CPU; "" if it finds none, or cannot run
-        the kernel. Of a large launch it runs the first programs."""
+        the kernel. In a large launch, only the first programs run."""
         on_gpu = any(tensors.is_tensor(value) and tensors.is_on_gpu(value) for value in self.inputs.values())
         before = _core.set_engine("interpret", True, None, True, max_work)
         try:
@@ -149,9 +150,9 @@ class _Callbacks:
             _core.set_engine(*before)
         return ""
 
-    def tell(self, verdict):
+    def tell(self, result):
         self._bar.erase()
-        self._tell(verdict)
+        self._tell(result)
         self._bar.step()
 
 
@@ -185,8 +186,8 @@ def _check_device(device):
         raise KernelFileError(f"--device {device}: PyTorch finds no GPU here")
 
 
-def verify(path, options=Options(), tell=lambda verdict: None):
-    """Judges a kernel file and returns the report. Calls `tell` with each verdict as it is found. Raises KernelFileError if the file cannot be judged."""
+def verify(path, options=Options(), tell=lambda result: None):
+    """Verifies a kernel file and returns the report. Calls `tell` with each result as it is found. Raises KernelFileError if it cannot be verified."""
     file = KernelFile(path)
     _check_device(options.device)
 
@@ -220,14 +221,14 @@ def read_options(line):
     return Options(line.rtol, line.atol, line.device, seed=line.seed)
 
 
-def tell(verdict, file):
-    print(verdict.text(), end="", file=file)
+def tell(result, file):
+    print(result.text(), end="", file=file)
     file.flush()
 
 
 def main(arguments):
     parser = command.Parser("verify", description="Does a kernel compute what its reference computes?", epilog=f"Variants: {', '.join(variants.KINDS)}."
-                            " Exit status: 0, 1 where a result is wrong or the file cannot be judged.\n\n"
+                            " Exit status: 0, 1 where a result is wrong or the file cannot be verified.\n\n"
                             "  tilewright verify kernel.py\n  tilewright verify kernel.py --rtol 1e-3 --atol 1e-3 --json\n"
                             "  tilewright verify kernel.py --variants given,odd")
     add_options(parser)
@@ -239,7 +240,7 @@ def main(arguments):
         if kind not in variants.KINDS:
             parser.error(f"--variants knows {', '.join(variants.KINDS)}, not '{kind}'")
     with command.results_alone() as results:
-        report = verify(line.file, options, lambda verdict: None if line.json else tell(verdict, results))
+        report = verify(line.file, options, lambda result: None if line.json else tell(result, results))
         if line.json:
             command.write_json(report.as_dict(), results)
         else:

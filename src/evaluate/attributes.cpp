@@ -10,7 +10,7 @@ namespace tilewright {
 
 namespace {
 
-/// The answer of dtype.is_<question>(). As in Triton, the type of a tile is no kind of number; the type of its elements is.
+/// The result of dtype.is_<question>(). As in Triton, the type of a tile is not numeric; the type of its elements is.
 std::optional<bool> isOfKind(const Type &type, llvm::StringRef question) {
   bool plain = type.isScalar();
   Scalar scalar = plain ? type.scalar() : Scalar::void_;

@@ -1,16 +1,16 @@
-// What evaluation at compile time may use: steps, memory, and the native stack.
+// The limits of compile-time evaluation: steps, memory, and the native stack.
 //
-// Whatever starts an evaluation (a module's name, a kernel's emission) opens a budget, and all that runs inside shares
-// it. Each step of the evaluator, each value that is made, and each item that a comparison, a search or a text looks at
-// takes from it. Once it is spent, loops over items stop where they are. Their results are worthless, but the evaluator
-// asks after every expression and reports the error before they are used. So helpers need no way to report it.
+// The start of an evaluation (of a module's name, or of a kernel's emission) opens a budget, which all nested code shares. Each step of
+// the evaluator, each created value, and each item that a comparison, a search or a text reads takes from it. Once the budget is spent,
+// loops over items stop early. Their results are invalid, but the evaluator checks the budget after every expression and reports the
+// error before they are used. So helpers do not report it.
 #pragma once
 
 #include "support/diagnostics.h"
 
 namespace tilewright {
 
-/// The budget of the evaluation that runs on this thread. The outermost one counts; budgets inside it share it.
+/// The budget of the evaluation that runs on this thread. Nested budgets share the outermost one.
 class Budget {
 public:
   Budget();
@@ -23,7 +23,7 @@ public:
 bool spend(int64_t steps);
 /// The same for memory that is about to be allocated.
 bool spendBytes(int64_t bytes);
-/// Whether a recursion may go one level deeper. False where the stack is low, which spends the budget.
+/// True if a recursion may go one level deeper. If the stack is low, returns false and spends the budget.
 bool mayRecurse();
 /// Gives up on something that nests too deeply, as `mayRecurse` does.
 void spendStack();

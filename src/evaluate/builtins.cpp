@@ -48,8 +48,8 @@ static const Table &language() {
 
 constexpr llvm::StringLiteral libdevicePath = "extra.libdevice.";
 
-/// A table of its own, which most kernels never ask for. All its functions share the one emitter behind the language's last; it finds its
-/// overloads by the path.
+/// A separate table, built on the first use of libdevice. All its functions share one emitter, whose index follows the language's last. The
+/// emitter finds the overloads by the path.
 static const Table &libdevice() {
   static const Table table = [] {
     Table made;

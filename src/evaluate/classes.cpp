@@ -1,5 +1,5 @@
-// A class is a namespace (its methods) that says what it is (its fields). Its instances are sequences of values, or of run-time values in a
-// kernel, with the class beside them:
+// A class is a namespace (its methods) with a description (its fields). Its instances are sequences of values (run-time
+// values in a kernel) with a pointer to the class:
 //   class Point(NamedTuple): x: tl.tensor; y: tl.tensor         Point(a, b).x     is a
 //   @triton.aggregate class Box: ... def area(self): ...        Box(a, b).area()  calls the method with the instance
 #include "evaluate/classes.h"

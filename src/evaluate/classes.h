@@ -1,4 +1,4 @@
-// Classes whose instances kernels hold: namedtuples, and what @triton.aggregate makes.
+// Classes whose instances kernels use: namedtuples and classes under @triton.aggregate.
 #pragma once
 
 #include "evaluate/evaluate.h"
@@ -9,7 +9,7 @@ namespace tilewright {
 Value namedTupleClass(std::string name, std::vector<std::string> fields, std::vector<MaybeValue> defaults);
 /// A class with methods and bases, from its statement. `members` are its functions, decorated; `bases` are classes themselves.
 Value sourceClass(ClassInfo info, llvm::StringMap<Value> members, std::vector<std::shared_ptr<Namespace>> bases);
-/// Calls a class with constants. An aggregate with an __init__ of its own gives a HostValue: kernels follow that.
+/// Calls a class with constants. An aggregate with its own __init__ gives a HostValue: the front end emits the __init__ in kernels.
 MaybeValue makeInstance(const std::shared_ptr<Namespace> &type, const NativeCall &call);
 
 } // namespace tilewright

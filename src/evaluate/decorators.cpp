@@ -1,4 +1,4 @@
-// @triton.jit, @triton.autotune, @triton.heuristics and triton.Config: what makes a plain function of a module a kernel.
+// @triton.jit, @triton.autotune, @triton.heuristics and triton.Config: they make a plain function of a module a kernel.
 #include "evaluate/decorators.h"
 
 #include "evaluate/builtins.h"
@@ -104,7 +104,7 @@ MaybeValue makeConfig(const NativeCall &call) {
     config.kwargs.emplace_back(*key.asString(), value);
   }
   constexpr llvm::StringLiteral known[] = {"kwargs", "num_warps", "num_stages", "num_ctas", "maxnreg", "pre_hook", "ir_override"};
-  for (const auto &[name, value] : call.keywords) // what is left are options of other vendors' back ends
+  for (const auto &[name, value] : call.keywords) // the remaining keywords are options of other vendors' back ends
     if (!llvm::is_contained(known, name) && !value.asHost() && nearestName(name, {"num_warps", "num_stages", "num_ctas", "maxnreg"}) != "")
       return failUnknown(call.diagnostics, call.range, Diag::badConfig, {"Config has no option '" + name + "'", ""}, name,
                          {"num_warps", "num_stages", "num_ctas", "maxnreg"});
@@ -123,7 +123,7 @@ MaybeValue makeConfig(const NativeCall &call) {
   return Value::nameSpace(std::make_shared<ConfigObject>(std::move(config)));
 }
 
-/// The kernel below a decorator; null after an error, or (with `host`) where host code decides what it is.
+/// The kernel below a decorator; null after an error, or (with `host`) if it depends on host code.
 std::shared_ptr<const JitFunction> decorated(const NativeCall &call, bool &host) {
   host = !call.args.empty() && call.args[0].asHost();
   std::shared_ptr<const JitFunction> kernel = call.args.empty() ? nullptr : call.args[0].asFunction();
@@ -197,7 +197,7 @@ MaybeValue heuristics(const NativeCall &call) {
     std::shared_ptr<const JitFunction> kernel = decorated(inner, host);
     if (!kernel) return host ? MaybeValue(inner.args[0]) : std::nullopt;
     auto extended = std::make_shared<JitFunction>(*kernel);
-    extended->heuristics.insert(extended->heuristics.begin(), added.begin(), added.end()); // what stands outermost runs first
+    extended->heuristics.insert(extended->heuristics.begin(), added.begin(), added.end()); // the outermost runs first
     return Value::function(std::move(extended));
   });
 }
@@ -264,7 +264,7 @@ bool readParameters(JitFunction &function, Diagnostics &diagnostics) {
     if (source.annotation) {
       parameter.isConstexpr = isConstexprAnnotation(*source.annotation, *function.globals);
       if (!parameter.isConstexpr) {
-        // Annotations that mean nothing to the compiler (torch.Tensor, int, a name under TYPE_CHECKING) are for readers and type checkers.
+        // The compiler ignores other annotations (torch.Tensor, int, a name under TYPE_CHECKING): they are for readers and type checkers.
         Diagnostics trial;
         MaybeValue value = evaluate(*source.annotation, *function.globals, nullptr, trial);
         if (value && value->asType())

@@ -1,6 +1,6 @@
-// What a kernel's code depends on, as one hash: the key under which compiled code may be used again.
+// Computes a hash of all that a kernel's code depends on: the key for reusing compiled code.
 //
-// The syntax tree is written out without places (so comments, blank lines and moved functions change nothing), together with what each
+// The syntax tree is written out without locations (so comments, blank lines and moved functions change nothing), together with what each
 // global name in it means: a constant's value, another function's own text, a builtin's name. Decorators are left out: configurations and
 // heuristics reach the code as constants, which are part of the key anyway.
 #include "evaluate/builtins.h"
@@ -51,7 +51,7 @@ private:
   const ast::Names *localNames = nullptr;                     // its variables
   std::deque<std::function<void()>> waiting;                  // functions that have been met and are still to be written
   llvm::DenseMap<const void *, int64_t> containers;           // lists and dicts that are written, by their number
-  std::deque<Value> alive;                                    // what `seen` and `containers` point to
+  std::deque<Value> alive;                                    // the values that `seen` and `containers` point to
 
   void put(std::string_view text) { hasher.add(text); }
   void tag(char kind, int64_t what) {
@@ -184,7 +184,7 @@ private:
     if (MaybeValue found = globals->lookup(name, ignored)) value(*found);
   }
 
-  /// helper.BLOCK or tl.math.exp: the member is what matters, not all of the module.
+  /// helper.BLOCK or tl.math.exp: the hash covers the member, not the whole module.
   bool member(const ast::AttributeExpr &attribute) {
     std::vector<const ast::AttributeExpr *> chain{&attribute};
     while (const auto *inner = llvm::dyn_cast<ast::AttributeExpr>(chain.back()->object))

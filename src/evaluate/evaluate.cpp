@@ -304,7 +304,7 @@ bool Evaluator::comprehend(const ast::ComprehensionExpr &expr, size_t depth, Val
   return done && good;
 }
 
-/// Whether the conditions after a comprehension's `for` hold; `host` where host code decides that. Null after an error.
+/// True if the conditions after a comprehension's `for` hold; `host` if that depends on host code. Null after an error.
 std::optional<bool> Evaluator::filtered(const ast::ComprehensionExpr::For &loop, bool &host) {
   for (const ast::Expr *condition : loop.conditions) {
     MaybeValue value = eval(*condition);
@@ -379,7 +379,7 @@ MaybeValue Evaluator::makeFunction(const ast::FunctionStmt *decl, const ast::Lam
   }
   for (const ast::Parameter &parameter : function->parameters()) {
     if (!parameter.defaultValue) continue;
-    // A kernel's defaults are read by readParameters, which reports what is wrong with them.
+    // A kernel's defaults are read by readParameters, which reports their errors.
     MaybeValue value = eval(*parameter.defaultValue);
     if (!value) return std::nullopt;
     function->defaults[parameter.name] = std::move(*value);

@@ -1,18 +1,19 @@
-// The inside of the evaluator of module-level Python. What kernels' own emission needs is in module.h.
+// The internal interface of the evaluator of module-level Python. module.h has the functions that the emission of kernels uses.
 //
 // Which file evaluates what, and when:
-// - module_scope.cpp: the names of a file. It reads the file's statements into a table of which statement binds which name, and evaluates a
-//   name when a kernel or another name asks for it. imports.cpp, language_module.cpp, python_modules.cpp: what `import` finds for it.
-// - evaluate.cpp: one expression, and the call of a plain function. execute.cpp: one statement. These are the recursive heart; everything
-//   that follows is called from there.
+// - module_scope.cpp: the names of a file. It builds a table of the names that each statement binds, and evaluates a
+//   name when a kernel or another name uses it. imports.cpp, language_module.cpp, python_modules.cpp: the modules that `import` resolves
+//   to.
+// - evaluate.cpp: one expression, and the call of a plain function. execute.cpp: one statement. These are recursive and call the
+//   files below.
 // - operators.cpp, attributes.cpp, methods.cpp, format.cpp, python_functions.cpp: operators, `x.name`, `x.name()`, texts, and Python's own
-//   functions on values. decorators.cpp: @triton.jit and its like, which make kernels of functions.
-// - value.cpp: the values. budget.cpp: what all of the above may use; it is asked after every expression.
+//   functions on values. decorators.cpp: @triton.jit and the other decorators, which make kernels of functions.
+// - value.cpp: the values. budget.cpp: the limits of evaluation, checked after every expression.
 // - dependency.cpp: the hash of all that a kernel's code depends on, when a launch looks for it in the cache.
-// A kernel's body is never evaluated here: the front end walks it, and comes here for what is known at compile time.
+// A kernel's body is never evaluated here: the front end walks it, and calls the evaluator for compile-time values.
 //
-// Host code is followed as far as possible: whatever is made from a HostValue is a HostValue, which is not an error. So a file that builds
-// its list of configurations from PyTorch's version still loads, and only a kernel that uses the result hears that it cannot be known.
+// Host code is followed as far as possible. A result of a HostValue is a HostValue, which is not an error. So a file that builds its list
+// of configurations from PyTorch's version still loads. The error is reported only if a kernel uses the result.
 #pragma once
 
 #include "evaluate/budget.h"
@@ -34,7 +35,7 @@ std::nullopt_t failUnknown(Diagnostics &diagnostics, SourceRange range, Diag id,
                            llvm::StringRef name, const std::vector<std::string> &candidates);
 /// The candidate that `name` is most likely a misspelling of; empty if none is near.
 std::string nearestName(llvm::StringRef name, const std::vector<std::string> &candidates);
-/// "a, b, c" and, where there are more than `most`, "...".
+/// "a, b, c" and, if there are more than `most`, "...".
 std::string joinNames(const std::vector<std::string> &names, int64_t most);
 
 /// One call of a function that is written in C++ rather than in Python.
@@ -55,14 +56,14 @@ using NativeBody = std::function<MaybeValue(const NativeCall &)>;
 
 /// A Python function that is written in C++. Calls with a HostValue among the arguments give a HostValue.
 Value nativeFunction(std::string name, NativeBody body);
-/// The same for the functions that look at host values themselves (getattr, decorators, ...).
+/// The same for functions that handle host values themselves (getattr, decorators, ...).
 Value nativeFunctionOfHost(std::string name, NativeBody body);
 
 /// Calls anything callable. HostValues, kernels and builtins give a HostValue: host code may launch kernels.
 MaybeValue callValue(const Value &callee, const Values &args, const Keywords &keywords, SourceRange range, Diagnostics &diagnostics);
 /// The items of a tuple, list, set, string, or dict (its keys); nothing after an error.
 std::optional<Values> iterate(const Value &value, SourceRange range, Diagnostics &diagnostics);
-/// Calls the method `name` of a string, number, list, tuple, set or dict; `hasMethod` says whether there is one.
+/// Calls the method `name` of a string, number, list, tuple, set or dict; `hasMethod` is true if there is one.
 bool hasMethod(const Value &object, llvm::StringRef name);
 MaybeValue callMethod(const Value &object, llvm::StringRef name, const NativeCall &call);
 std::vector<std::string> methodNames(const Value &object);
@@ -92,7 +93,7 @@ struct Frame {
   bool isComprehension = false; // := binds in the frame outside
 };
 
-/// A scope that is made from a syntax tree and keeps it alive.
+/// A scope of a syntax tree, which it keeps alive.
 class SourceNamespace : public Namespace {
 public:
   explicit SourceNamespace(std::shared_ptr<const ast::Module> module) : syntax(std::move(module)) {}
@@ -103,7 +104,7 @@ private:
   std::shared_ptr<const ast::Module> syntax;
 };
 
-/// A plain function of a module (or a lambda: `decl` null), with the variables that it saw where it was made.
+/// A plain function of a module (or a lambda: `decl` null), with the variables of the scope that defines it.
 struct PlainFunction : Callable {
   std::string functionName;
   std::shared_ptr<Namespace> globals;
@@ -123,19 +124,19 @@ struct PlainFunction : Callable {
   std::shared_ptr<Namespace> scope() const;
 };
 
-/// The value of an attribute, or of a call, of a host value. Kernel files ask a few questions
-/// about the machine while they choose configurations; the answers are those of the GPU that
-/// kernels are tuned for (CUDA, capability 9.0), whatever machine compiles them.
+/// The value of an attribute, or of a call, of a host value. Kernel files query the machine
+/// while they choose configurations. The result is that of the GPU that kernels are tuned for
+/// (CUDA, capability 9.0), on any machine that compiles them.
 Value hostAttribute(const HostValue &object, llvm::StringRef name);
 Value hostCall(const HostValue &callee);
-/// Files ask whether a package or a kind of machine exists, by names such as HAS_TRITON, has_triton, is_flash_attn_available,
-/// is_cuda. Kernels are compiled for a machine that has what they need: other vendors' GPUs do not exist there, everything else does.
-/// Nothing for names that do not ask.
+/// Files query packages and kinds of machines by names such as HAS_TRITON, has_triton, is_flash_attn_available,
+/// is_cuda. The result is false for other vendors' GPUs and true for everything else.
+/// Nothing for other names.
 std::optional<bool> isThere(llvm::StringRef path);
 
 int64_t errorCount(const Diagnostics &diagnostics);
 
-/// How a statement ended. `host`: what comes next depends on a host value, so the function's result is a host value, too.
+/// How a statement ended. `host`: the next statement depends on a host value, so the function's result is a host value, too.
 enum class Flow { normal, returned, broke, continued, failed, host };
 
 /// Evaluates expressions and runs statements in one frame.
@@ -157,10 +158,10 @@ public:
   const llvm::StringMap<Value> *locals = nullptr; // searched after the frame and before the globals
 
 private:
-  /// Takes a step of the budget; false after reporting that it is spent.
+  /// Takes a step of the budget; returns false, after an error, if it is spent.
   bool step(SourceRange range);
   MaybeValue evalWithin(const ast::Expr &expr);
-  /// Calls `body` for each item until it says no; false after an error.
+  /// Calls `body` for each item until it returns false; false after an error.
   bool forEach(const Value &iterable, SourceRange range, llvm::function_ref<bool(const Value &)> body);
   MaybeValue name(const ast::NameExpr &expr);
   MaybeValue call(const ast::CallExpr &expr);
@@ -186,22 +187,22 @@ private:
   void bind(llvm::StringRef name, const Value &value);
   bool assignSubscript(const ast::SubscriptExpr &target, const Value &value);
 
-  Budget budget; // whatever runs here runs within a budget
+  Budget budget; // all evaluation in this object shares it
   Namespace &lookups;
   std::shared_ptr<Namespace> closureScope;
   std::shared_ptr<Frame> frame;
   Diagnostics &diagnostics;
 };
 
-/// What `import path` or `from path import` finds for code of `scope`: our own module, Python's, a file beside it, or a HostValue.
+/// Resolves `import path` or `from path import` in `scope`: a built-in module, one of Python's, a file in the same folder, or a HostValue.
 /// Nothing after an error (relative imports of missing files).
 MaybeValue importModule(Namespace &scope, llvm::StringRef path, int64_t level, SourceRange range, Diagnostics &diagnostics);
-/// `from module import name`; nothing (and no message) where the module has none.
+/// `from module import name`; nothing (and no message) if the module has none.
 MaybeValue importMember(Namespace &scope, const Value &module, llvm::StringRef path, int64_t level, llvm::StringRef name,
                         Diagnostics &diagnostics);
-/// Whether an import names something that cannot exist, so that the code under `except ImportError` runs.
+/// True if an import names something that cannot exist, so that the code under `except ImportError` runs.
 bool importFails(Namespace &scope, const ast::Stmt &stmt);
-/// A module that we do not read: every member is a HostValue.
+/// A module that is not read: every member is a HostValue.
 Value hostModule(llvm::StringRef path);
 
 /// triton.Config(...) as module-level code sees it.
@@ -213,10 +214,10 @@ public:
   const Config config;
 };
 
-/// A copy of the value with lists and dicts of its own: code that changes the copy in place leaves the original as it was.
+/// A deep copy of the value: changes to the lists and dicts of the copy do not affect the original.
 Value copyValue(const Value &value);
 
-/// A namespace with a fixed table of members. Other names are HostValues where `restIsHost`, else there are none.
+/// A namespace with a fixed table of members. Other names are HostValues if `restIsHost`, else there are none.
 class TableNamespace : public Namespace {
 public:
   TableNamespace(std::string path, bool restIsHost) : fullPath(std::move(path)), restIsHost(restIsHost) {}

@@ -1,4 +1,4 @@
-// Runs the statements of plain Python functions and of top-level code: what real files do to build their lists of configurations.
+// Runs the statements of plain Python functions and of top-level code, by which files build their lists of configurations.
 #include "evaluate/classes.h"
 #include "evaluate/decorators.h"
 
@@ -26,7 +26,7 @@ llvm::StringRef lastName(const ast::Expr &expr) {
 } // namespace
 
 void Evaluator::bind(llvm::StringRef name, const Value &value) {
-  if (!frame) // := in a module-level expression: its name is seen by what follows in it
+  if (!frame) // := in a module-level expression: the rest of the expression sees its name
     frame = std::make_shared<Frame>();
   Frame *target = frame.get();
   while (target->isComprehension && target->outer)
@@ -83,7 +83,7 @@ bool Evaluator::assignSubscript(const ast::SubscriptExpr &target, const Value &v
   if (object->asHost()) return true;
   MaybeValue index = eval(*target.index);
   if (!index) return false;
-  // The objects behind lists and dicts are not const; Value only hands them out as const.
+  // The objects of lists and dicts are not const; Value only returns them as const.
   if (auto *dict = const_cast<Dict *>(object->asDict())) {
     put(*dict, *index, value);
     return true;
@@ -306,7 +306,7 @@ Flow Evaluator::runImport(const ast::Stmt &stmt) {
   return Flow::normal;
 }
 
-// Repositories wrap triton.autotune in functions of their own with the same parameters, for example to add caches.
+// Repositories wrap triton.autotune in functions with the same parameters, for example to add caches.
 Value Evaluator::autotuneOfHost(const ast::Expr &decorator) {
   Value host = Value::host("a decorator");
   const auto *call = llvm::dyn_cast<ast::CallExpr>(&decorator);
@@ -344,7 +344,7 @@ MaybeValue Evaluator::define(const ast::FunctionStmt &decl) {
   return value;
 }
 
-/// What kernels use of a class's body: its fields, and its functions by name.
+/// The parts of a class's body that kernels use: its fields, and its functions by name.
 bool Evaluator::readClassBody(const ast::ClassStmt &decl, ClassInfo &info, llvm::StringMap<Value> &members) {
   for (const ast::Stmt *stmt : decl.body) {
     if (const auto *function = llvm::dyn_cast<ast::FunctionStmt>(stmt)) {
@@ -372,7 +372,7 @@ bool Evaluator::readClassBody(const ast::ClassStmt &decl, ClassInfo &info, llvm:
   return true;
 }
 
-/// What `enum.auto()` is behind the members so far: one more than the last of them; null where that is no integer.
+/// Returns the value of `enum.auto()`: one more than the last member; null if that is not an integer.
 static MaybeValue automatic(const ast::Expr &value, const MaybeValue &last) {
   const auto *call = llvm::dyn_cast<ast::CallExpr>(&value);
   if (!call || lastName(*call->callee) != "auto" || !call->args.empty()) return std::nullopt;
@@ -381,7 +381,7 @@ static MaybeValue automatic(const ast::Expr &value, const MaybeValue &last) {
   return number ? MaybeValue(Value::integer(*number + 1)) : std::nullopt;
 }
 
-/// A class of host code. Of an enum the members are known: their values, and those of an IntEnum are numbers themselves.
+/// A class of host code. The members of an enum and their values are known; members of an IntEnum are numbers themselves.
 Value Evaluator::hostClass(const ast::ClassStmt &decl) {
   std::string description = "the class '" + decl.name + "'";
   bool isEnum = false, isNumber = false;

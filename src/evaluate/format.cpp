@@ -188,7 +188,7 @@ std::optional<std::string> formatString(llvm::StringRef text, const FormatSpec &
   return pad("", text.str(), spec, '<');
 }
 
-/// One conversion of the % operator, of `type`; `text` is what is between the % and it: [flags][width][.precision].
+/// One conversion of the % operator, of `type`; `text` is the text between the % and the type: [flags][width][.precision].
 std::optional<std::string> formatConversion(const Value &value, llvm::StringRef text, char type) {
   FormatSpec spec;
   bool isLeft = false, hasZeros = false;

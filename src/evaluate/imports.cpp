@@ -1,4 +1,4 @@
-// What `import x` finds: the language, Python's own modules, files and folders beside the importing file; everything else is host code.
+// Resolves `import x`: the language, Python's own modules, or files and folders next to the importing file. Everything else is host code.
 #include "evaluate/imports.h"
 
 #include "support/files.h"
@@ -94,7 +94,7 @@ MaybeValue FolderNamespace::lookup(llvm::StringRef name, Diagnostics &diagnostic
   return findBelow(*scope, folder, name, diagnostics);
 }
 
-/// `import package.a.b` in package/x/y.py, where the folders between have no __init__.py: the import names a folder above the file.
+/// `import package.a.b` in package/x/y.py, if the folders between have no __init__.py: the import names a folder above the file.
 MaybeValue findInOwnPackage(Namespace &scope, llvm::StringRef dotted, Diagnostics &diagnostics) {
   llvm::SmallString<256> folder(importFolder(scope, 1));
   llvm::sys::fs::make_absolute(folder);
@@ -146,7 +146,7 @@ MaybeValue findInstalled(Namespace &scope, llvm::StringRef module, Diagnostics &
   return std::nullopt;
 }
 
-// Packages that never lie beside a kernel file; a folder "torch" there is something else.
+// Packages that are never imported from the folder of a kernel file; a folder "torch" there is ignored.
 bool isWellKnown(llvm::StringRef package) {
   constexpr llvm::StringLiteral names[] = {"torch",      "numpy", "jax",    "typing",     "dataclasses", "enum", "warnings",
                                            "contextlib", "abc",   "pytest", "matplotlib", "pandas",      "cupy", "einops"};
@@ -209,7 +209,7 @@ bool importFails(Namespace &scope, const ast::Stmt &stmt) {
   if (!from) return false;
   MaybeValue module = importModule(scope, from->module, from->level, from->range, trial);
   if (!module) return true;
-  // The language's members are known; whether another file has the member is found out where it is used.
+  // The language's members are known; a member of another file is looked up when it is used.
   if (languageModule(from->module) && from->level == 0)
     for (const ast::ImportAlias &alias : from->names)
       if (alias.path != "*" && !importMember(scope, *module, from->module, 0, alias.path, trial)) return true;

@@ -12,14 +12,14 @@ struct ModuleTable {
   std::string rootPath;
 };
 
-/// A scope that came from a file and can import the files beside it.
+/// The scope of a file, which can import the files in the same folder.
 class FileScope : public SourceNamespace {
 public:
   /// `owned` is the same table in its owner, else null.
   FileScope(std::shared_ptr<const ast::Module> module, const std::shared_ptr<ModuleTable> &table, std::shared_ptr<ModuleTable> owned)
       : SourceNamespace(std::move(module)), shared(table), owned(std::move(owned)) {}
 
-  /// The table, or a new one of its own where the first module is gone.
+  /// The table, or a new one if the first module was destroyed.
   std::shared_ptr<ModuleTable> table() {
     std::shared_ptr<ModuleTable> found = shared.lock();
     if (!found) shared = found = owned = std::make_shared<ModuleTable>();

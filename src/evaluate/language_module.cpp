@@ -1,5 +1,5 @@
 // `import triton.language as tl` without Python: namespaces whose members are builtins, types, functions of the prelude, and decorators.
-// `tilewright` is another name for `triton` here, with a __version__ of its own. Those parts of triton that belong to the host (testing,
+// `tilewright` is another name for `triton` here, with its own __version__. The parts of triton for host code (testing,
 // compiler, ...) are HostValues.
 #include "evaluate/builtins.h"
 #include "evaluate/decorators.h"
@@ -38,7 +38,7 @@ Value integerTypeFunction() {
   });
 }
 
-/// triton.language and the modules below it. `prefix` is what its names have before them in the table of builtins: "", "math.", ...
+/// triton.language and the modules below it. `prefix` is the prefix of its names in the table of builtins: "", "math.", ...
 class LanguageNamespace : public Namespace {
 public:
   explicit LanguageNamespace(llvm::StringRef prefix) : prefix(prefix.str()) {}
@@ -63,7 +63,7 @@ public:
     if (isMath)
       if (const Builtin *builtin = findBuiltin(name)) return Value::builtin(builtin);
     if (!isRoot && !isMath) return std::nullopt;
-    // Functions of the prelude only: what it imports is its own.
+    // Only functions that the prelude defines, not its imports.
     MaybeValue function = preludeScope()->lookup(name, diagnostics);
     return function && (function->asFunction() || function->asCallable()) ? function : std::nullopt;
   }
@@ -98,7 +98,7 @@ std::shared_ptr<Namespace> languagePart(llvm::StringRef prefix) {
 std::shared_ptr<Namespace> LanguageNamespace::nested(llvm::StringRef name) const {
   if (prefix.empty() && (name == "core" || name == "standard" || name == "random")) return languagePart("");
   if (prefix == "extra.cuda." && (name == "gdc" || name == "utils")) return languagePart(prefix); // upstream's files of the same functions
-  // All vendors' libdevices have one list of functions here: the back end knows what a function is called on its machine.
+  // All vendors' libdevices have one list of functions here: the back end maps them to the functions of its machine.
   if (llvm::StringRef(prefix).starts_with("extra.") && (name == "libdevice" || (prefix == "extra." && (name == "hip" || name == "intel"))))
     return languagePart(name == "libdevice" ? "extra.libdevice." : "extra.cuda.");
   return languagePart(prefix + name.str() + ".");

@@ -218,7 +218,7 @@ def logb(x):
     return tl.where(x == 0, -_INFINITY, result)
 
 
-# ---- exact sums and products, and what is made of them by a rounding of one's choice
+# ---- exact sums and products, and their rounding in a chosen direction
 
 
 @triton.jit
@@ -231,14 +231,14 @@ def _two_sum(x, y):
 
 @triton.jit
 def _directed(nearest, rest, rounding: tl.constexpr):
-    """What `nearest` + `rest` becomes, given its nearest number and the sign of what is lacking."""
+    """Rounds `nearest` + `rest` in a direction. `nearest` is the nearest number; only the sign of `rest` is used."""
     if rounding == "rd":
         return tl.where(rest < 0, _down(nearest), nearest)
     elif rounding == "ru":
         return tl.where(rest > 0, _up(nearest), nearest)
     elif rounding == "rz":
         inward = tl.where(nearest > 0, _down(nearest), _up(nearest))
-        # What is lacking at a zero has the sign of the exact result, which rounds to that zero.
+        # At a zero, the rest has the sign of the exact result, which rounds to that zero.
         outside = ((nearest > 0) & (rest < 0)) | ((nearest < 0) & (rest > 0))
         return tl.where(outside, inward, nearest)
     else:
@@ -263,7 +263,7 @@ def _of_sum(x, y, rounding: tl.constexpr):
 
 @triton.jit
 def _scaled(x, n):
-    """x * 2^n where that is a normal number, in steps that are."""
+    """x * 2^n if that is a normal number, in steps that are normal numbers."""
     part = n // 4
     step = _power_of_two(part, x.dtype)
     return x * step * step * step * _power_of_two(n - 3 * part, x.dtype)
@@ -318,14 +318,14 @@ def _of_root(x, rounding: tl.constexpr):
 
 @triton.jit
 def _of_fused(x, y, z, rounding: tl.constexpr):
-    """x * y + z. The three are brought to exponents near each other; what lies far below the rest counts by its sign alone."""
+    """x * y + z. The exponents of the three are brought close together. A term far below the others counts only by its sign."""
     nearest = tl.fma(x, y, z)
     a, m = _split(x)
     b, n = _split(y)
     c, k = _split(z)
     below = k - (m + n)
     high = below > 300
-    product = tl.fma(a, b, 0.0)  # never one with the sum: its error is added below
+    product = tl.fma(a, b, 0.0)  # not fused with the sum: its error is added below
     c = _scaled(c, tl.minimum(tl.maximum(below, -300), 300))
     shift = tl.minimum(tl.maximum(tl.where(high, 300 - k, -m - n), -2200), 2200)
     total, rest = _two_sum(product, c)
@@ -449,7 +449,7 @@ def _whole(x, rounding: tl.constexpr):
 
 @triton.jit
 def _saturated(whole, low: tl.constexpr, high: tl.constexpr, of_nan: tl.constexpr, dtype: tl.constexpr):
-    """A whole number as an integer: the nearest one where it is out of range. `high` is the first number that is too large."""
+    """A whole number as an integer: the nearest one if it is out of range. `high` is the first number that is too large."""
     inside = (whole >= 1.0 * low) & (whole < 1.0 * high)
     result = tl.where(inside, whole, 0.0).to(dtype)
     result = tl.where(whole >= 1.0 * high, high - 1, result).to(dtype)
@@ -541,7 +541,7 @@ def _halves(x):
 @triton.jit
 def ll2float_rounded(x, rounding: tl.constexpr):
     total, rest = _halves(x)
-    # A total that was rounded keeps what it has lost in its last bit, so that it is rounded once more as if it were exact.
+    # Round to odd: the last bit of a rounded total records the lost bits, so that the second rounding is as from the exact value.
     bits = _same_bits(total, tl.int64)
     away = (rest > 0) == (total > 0)
     odd = tl.where((rest != 0) & ((bits & 1) == 0), tl.where(away, bits + 1, bits - 1), bits)
@@ -689,7 +689,7 @@ def fdim(x, y):
 def remainder(x, y):
     """x - n y for the whole n nearest to x / y, the even one of two."""
     divisor = tl.abs(y)
-    # Of 2 y, where that is a number: what is left of it says whether n is even.
+    # The remainder by 2 y, if that is finite, determines whether n is even.
     double = tl.where(divisor < 2.0 ** (_bias(x.dtype) - 1), divisor + divisor, _INFINITY)
     rest = tl.abs(tl.where(double < _INFINITY, libdevice.fmod(x, double), x))
     small = divisor < 2.0 ** (3 - _bias(x.dtype)) # halves of these are not exact

@@ -180,8 +180,8 @@ MaybeValue callString(const std::string &text, const NativeCall &call) {
   return replace(text, *word, call);
 }
 
-/// The order in which `count` things come; equal ones keep theirs. It merges longer and longer runs: that ends, and looks at nothing
-/// outside, even where `before` contradicts itself, as it does for NaN.
+/// Returns the stable sorted order of `count` items. A bottom-up merge sort terminates and stays within bounds even if `before` is not a
+/// strict weak order, as for NaN.
 std::vector<size_t> sortedPlaces(size_t count, llvm::function_ref<bool(size_t, size_t)> before) {
   std::vector<size_t> from(count), into(count);
   std::iota(from.begin(), from.end(), 0);
@@ -209,7 +209,7 @@ MaybeValue sortInPlace(Values &list, const NativeCall &call) {
     keys.push_back(*by);
   }
   if (!list.empty()) return call.badValue("the list is changed while it is sorted");
-  // A key that cannot be compared is reported once; the sort then ends with what it has.
+  // A key that cannot be compared is reported once; the sort then ends early.
   bool failed = false, descending = reverse && reverse->truth();
   auto before = [&](size_t a, size_t b) {
     if (failed) return false;
@@ -258,7 +258,7 @@ MaybeValue popItem(Values &items, const NativeCall &call) {
 }
 
 MaybeValue callList(const Value &object, const NativeCall &call) {
-  // The object behind a list is not const; Value only hands it out as const.
+  // The object of a list is not const; Value only returns it as const.
   Values &items = const_cast<Sequence *>(object.asSequence())->items;
   llvm::StringRef name = call.name;
   const Value *first = call.argument(0, "");

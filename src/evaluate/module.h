@@ -1,7 +1,7 @@
-// A kernel file seen without Python: its module-level names, evaluated when a kernel asks for them.
+// A kernel file, evaluated without Python: its module-level names are evaluated when a kernel uses them.
 //
 // `import triton.language as tl`, constants, helper functions, lambdas, decorators with their Config lists (made by comprehensions and
-// helper functions, as real files do) are understood. Everything else is host code: kept as HostValue and only an error when a kernel uses
+// helper functions, as real files do) are supported. Everything else is host code: a HostValue, and an error only when a kernel uses
 // it.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace tilewright {
 
-/// The globals of a parsed module. `import helper` finds `helper.py` beside the file.
+/// The globals of a parsed module. `import helper` finds `helper.py` in the same folder.
 std::shared_ptr<Namespace> moduleScope(std::shared_ptr<const ast::Module> module);
 
 /// Reads, parses and wraps a file. Null after an error.
@@ -39,21 +39,21 @@ std::optional<Value> evaluateAttribute(const Value &object, llvm::StringRef name
 /// `.primitive_bitwidth`, `.itemsize`, `.name`, `.element_ty`, `.scalar`,
 /// `.is_floating` (a Callable) ... of a type. Null if the type has no such attribute.
 std::optional<Value> typeAttribute(const Type &type, llvm::StringRef name);
-/// Whether a value is `tl.constexpr` itself (as an annotation), or `tl.const`.
+/// True if a value is `tl.constexpr` itself (as an annotation), or `tl.const`.
 bool isConstexprMarker(const Value &value);
 bool isConstMarker(const Value &value);
-/// Whether the annotation of a parameter or variable says tl.constexpr, under any of its names or as text. Reports nothing.
+/// True if the annotation of a parameter or variable says tl.constexpr, under any of its names or as text. Reports nothing.
 bool isConstexprAnnotation(const ast::Expr &annotation, Namespace &globals);
 /// Python's own functions on compile-time values: len min max abs int float bool str tuple list range sum all any zip enumerate sorted
 /// isinstance round divmod pow getattr hasattr, and triton.cdiv, triton.next_power_of_2. Nothing if `name` is not one of them.
 std::optional<Value> pythonFunction(llvm::StringRef name);
 
-/// What a kernel's code depends on, as one hash: its own text (comments, blank lines and line numbers aside), that of all functions it
-/// reaches, and the values of the globals they use.
+/// Returns a hash of all that a kernel's code depends on: its own text (comments, blank lines and line numbers aside), that of all
+/// functions it reaches, and the values of the globals they use.
 std::string dependencyHash(const JitFunction &kernel);
-/// The same of a value: its type and text, and what the functions depend on that it is or contains.
+/// The same of a value: its type and text, and the dependencies of the functions that it is or contains.
 std::string dependencyHash(const Value &value);
-/// The same of a kernel, with the files, lines and columns of all this code: for what names them.
+/// The same of a kernel, with the files, lines and columns of all this code, for results that contain them.
 std::string locationsHash(const JitFunction &kernel);
 
 } // namespace tilewright

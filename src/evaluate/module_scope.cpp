@@ -1,13 +1,13 @@
 // The names of a kernel file, found without running it.
 //
-// A module's statements are read once into a table of which statement binds which name. A name is evaluated when something
-// asks for it, with the value that Python would give it there: a top-level expression sees the statements above it, a function
-// sees the module as it is at the end. So a kernel costs only what it uses, and host code around it is never looked at.
+// A module's statements are read once into a table of which statement binds which name. A name is evaluated when it is
+// looked up, with the value that Python would give it there: a top-level expression sees the statements above it, a function
+// sees the module after its last statement. So only the code that a kernel uses is evaluated, and host code around it is not.
 //   configs = []                                  binds configs
-//   for m in (64, 128): configs.append(...)       binds configs again: run on a copy of what it was
-//   if is_hip(): ...                              its statements count if the condition says so; a condition of host code leaves it open
-// Functions made here refer to the scope without owning it; what `lookup`
-// hands out owns the scope. So there are no cycles, and nothing leaks.
+//   for m in (64, 128): configs.append(...)       binds configs again: run on a copy of the previous value
+//   if is_hip(): ...                              its statements count if the condition is true; a condition of host code is undecided
+// Functions of a scope refer to it without owning it; values that `lookup`
+// returns own the scope. So there are no reference cycles and no leaks.
 #include "evaluate/evaluate.h"
 #include "evaluate/imports.h"
 #include "support/files.h"
@@ -161,12 +161,12 @@ private:
   Answer holds(const Guard &guard, int64_t order);
   void runInOrder(llvm::StringRef name, std::vector<Binding> &all, int64_t order);
   bool bodyFails(const ast::TryStmt &stmt);
-  /// Whether a statement is like `name = tl.math.tanh`, where the language has no such member.
+  /// True if a statement is like `name = tl.math.tanh` and the language has no such member.
   bool namesWhatIsMissing(const Binding &binding);
-  /// The value of a name where host code decides which of these statements runs: the value that all of them give. A statement
+  /// The value of a name if host code decides which of these statements runs: the value that all of them give. A statement
   /// that imports or names something that does not exist does not count: if it ran, the file could not be imported.
   MaybeValue onlyValue(llvm::StringRef name, llvm::ArrayRef<Binding *> open);
-  /// Null, without an error, where the statement turns out not to bind the name.
+  /// Null, without an error, if the statement does not bind the name.
   MaybeValue valueOf(llvm::StringRef name, Binding &binding, Diagnostics &diagnostics);
   MaybeValue imported(const Binding &binding, Diagnostics &diagnostics);
   MaybeValue runStatement(llvm::StringRef name, const Binding &binding, Diagnostics &diagnostics);
@@ -326,8 +326,8 @@ Answer ModuleScope::holds(const Guard &guard, int64_t order) {
   return first == Answer::yes ? Answer::no : Answer::yes;
 }
 
-// Statements in a row, such as `configs.append(...)`, run in one frame from the first to the last, instead of each on
-// a copy of what the one before has made. A mistake in one of them is reported when that one is evaluated by itself.
+// Consecutive statements, such as `configs.append(...)`, run in one frame, instead of each on
+// a copy of the previous one's result. A mistake in one of them is reported when that one is evaluated by itself.
 void ModuleScope::runInOrder(llvm::StringRef name, std::vector<Binding> &all, int64_t order) {
   auto end = llvm::find_if(all, [&](const Binding &binding) { return binding.order >= order; });
   auto inRow = [&](const Binding &binding) {
@@ -542,8 +542,8 @@ std::vector<std::string> kernelNames(Namespace &module) {
     Diagnostics trial;
     MaybeValue value = scope->lookup(function->name, trial);
     std::shared_ptr<const JitFunction> kernel = value ? value->asFunction() : nullptr;
-    // A kernel with an error in its decorators still exists; whoever asks for it by name gets the error. One below an `if` that does not
-    // hold does not exist.
+    // A kernel with an error in its decorators still exists; a lookup of its name reports the error. A kernel below an `if` whose
+    // condition is false does not exist.
     bool broken = !value && errorCount(trial) != 0 && llvm::any_of(function->decorators, [](const ast::Expr *decorator) {
       const auto *call = llvm::dyn_cast<ast::CallExpr>(decorator);
       const ast::Expr *callee = call ? call->callee : decorator;

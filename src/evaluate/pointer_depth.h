@@ -1,4 +1,4 @@
-// How deeply pointers to pointers may be nested: what reads, prints and compares types calls itself for each level.
+// The maximum depth of pointers to pointers: functions that read, print and compare types recurse once per level.
 #pragma once
 
 #include "evaluate/types.h"

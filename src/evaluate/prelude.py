@@ -1,5 +1,5 @@
 # The part of the language's library that is written in the language: reductions and scans by their combine functions, sorting networks,
-# random numbers. A kernel that calls tl.softmax gets the function of that name from this file, compiled like a function of its own.
+# random numbers. A kernel that calls tl.softmax gets the function of that name from this file, compiled like one of its own functions.
 import triton
 import triton.language as tl
 
@@ -16,7 +16,7 @@ def _log2(n):
     return bits
 
 
-# Generated helpers ask for it: here a constant is its value everywhere.
+# Generated helpers call it. In this compiler a constant is always its value.
 @triton.jit
 def _unwrap_if_constexpr(x):
     return x
@@ -83,7 +83,7 @@ def sigmoid(x):
     return 1 / (1 + tl.exp(-x))
 
 
-# The shape stays, whatever keep_dims says: without the dimension a square tile would be divided by the sums of other rows.
+# The shape does not depend on keep_dims: without the dimension a square tile would be divided by the sums of other rows.
 @triton.jit
 def softmax(x, dim=None, keep_dims=None, ieee_rounding=False):
     axis: tl.constexpr = 0 if dim is None else dim
@@ -148,7 +148,7 @@ def _poll(pointer, expected, sem: tl.constexpr, scope: tl.constexpr):
     return tl.atomic_cas(pointer, expected, expected, sem=sem, scope=scope) == expected
 
 
-# A tile of addresses is read where the expected value has not been seen yet.
+# A tile of addresses is loaded again only for elements whose expected value was not found yet.
 @triton.jit
 def _poll_rest(pointer, expected, found, sem: tl.constexpr, scope: tl.constexpr):
     missing = not found
@@ -160,7 +160,7 @@ def _all(found):
     return min(found.to(tl.int32)) == 1
 
 
-# One number for all threads of a program: each reads a clock of its own, and they agree on the latest.
+# One number for all threads of a program: each thread reads its own clock, and the result is the latest.
 @triton.jit
 def _nanoseconds():
     threads = tl.arange(0, tl.extra.cuda.num_threads())
@@ -240,7 +240,7 @@ def _bitwise_or(a, b):
     return a | b
 
 
-# The order of values for argmax and argmin. A NaN stands behind every number, so the answer is the same in whatever order lanes are combined.
+# The order of values for argmax and argmin. A NaN sorts after every number, so the result does not depend on the order in which lanes are combined.
 
 
 @triton.jit
@@ -408,7 +408,7 @@ def _sort_network(x, k: tl.constexpr, descending: tl.constexpr):
 
 
 # Floats are sorted as integers in the same order: -NaN does not exist, then -inf ... -0.0, 0.0 ... inf, NaN. Equal integers have equal bits, so
-# an exchange loses nothing, whatever it compares.
+# an exchange never loses a value.
 
 
 @triton.constexpr_function
@@ -448,7 +448,7 @@ def _from_sort_key(key, dtype: tl.constexpr):
     return bits.to(dtype, bitcast=True)
 
 
-# Processors have an operation for this, which does what the network does.
+# CPUs use one operation (tl._sort), which computes the same result as the network.
 @triton.jit
 def sort_impl(x, k: tl.constexpr = None, dim: tl.constexpr = None, descending: tl.constexpr = False):
     axis: tl.constexpr = _axis(dim, len(x.shape))
@@ -477,7 +477,7 @@ def _first_sorted(x, k: tl.constexpr, descending: tl.constexpr):
     return tl._sort(x, k, descending, _sort_network)
 
 
-# Tiles of any size: the network sorts one whose sizes are powers of two. What is added sorts behind the rest.
+# Tiles of any size: the network sorts one whose sizes are powers of two. The padding sorts after the elements.
 
 
 @triton.jit

@@ -120,7 +120,7 @@ MaybeValue extreme(const NativeCall &call) {
   }
   if (items.empty()) {
     const Value *otherwise = call.keyword("default");
-    return otherwise ? MaybeValue(*otherwise) : call.badValue(call.name.str() + "() of nothing");
+    return otherwise ? MaybeValue(*otherwise) : call.badValue(call.name.str() + "() of an empty sequence");
   }
   const Value *key = call.keyword("key");
   Value best, bestKey;
@@ -147,7 +147,7 @@ MaybeValue absolute(const NativeCall &call) {
 }
 
 MaybeValue truncated(const NativeCall &call, double x) {
-  if (!(std::fabs(x) < 1.7e38)) return call.badValue(floatToString(x) + " is no integer of at most 128 bits");
+  if (!(std::fabs(x) < 1.7e38)) return call.badValue(floatToString(x) + " is not an integer of at most 128 bits");
   return Value::integer(static_cast<Int>(x));
 }
 
@@ -221,7 +221,7 @@ MaybeValue toDict(const NativeCall &call) {
 }
 
 MaybeValue rangeOf(const NativeCall &call) {
-  constexpr Int longest = 1 << 20; // lists are made whole; a longer one is not a list of configurations
+  constexpr Int longest = 1 << 20; // lists are created as a whole; a longer one is not a list of configurations
   Int parts[3] = {0, 0, 1};
   if (call.args.empty() || call.args.size() > 3) return needs(call, "one to three ints");
   for (size_t i = 0; i < call.args.size(); ++i) {
@@ -315,7 +315,7 @@ MaybeValue mapOrFilter(const NativeCall &call) {
   return Value::list(std::move(result));
 }
 
-/// isinstance for one class; nothing where the class is host code.
+/// isinstance for one class; nothing if the class is host code.
 std::optional<bool> isInstance(const Value &value, const Value &type) {
   std::string name;
   if (const Builtin *builtin = type.asBuiltin())
@@ -449,7 +449,7 @@ MaybeValue textOf(const NativeCall &call) {
 MaybeValue firstOf(const NativeCall &call) {
   std::optional<Values> items = call.args.empty() ? std::nullopt : iterate(call.args[0], call.range, call.diagnostics);
   if (!items) return std::nullopt;
-  if (items->empty()) return call.args.size() > 1 ? MaybeValue(call.args[1]) : call.badValue("next() of nothing");
+  if (items->empty()) return call.args.size() > 1 ? MaybeValue(call.args[1]) : call.badValue("next() of an empty iterator");
   return items->front();
 }
 
@@ -519,7 +519,7 @@ constexpr Row rows[] = {
      },
      false},
     {"print", [](const NativeCall &) -> MaybeValue { return Value::none(); }, true},
-    {"breakpoint", [](const NativeCall &) -> MaybeValue { return Value::none(); }, true}, // host code goes on
+    {"breakpoint", [](const NativeCall &) -> MaybeValue { return Value::none(); }, true}, // host code continues
     {"triton.cdiv", ceilingDivision, false},
     {"triton.next_power_of_2", nextPowerOf2, false},
 };
@@ -613,7 +613,7 @@ static MaybeValue typeLimits(const HostValue &callee, const Values &args) {
     limits->add("max", Value::integer(power - 1)).add("min", Value::integer(isSigned(scalar) ? -power : 0));
     return Value::nameSpace(limits);
   }
-  if (isFp8(scalar)) return std::nullopt; // each of them has infinities and NaNs of its own
+  if (isFp8(scalar)) return std::nullopt; // each of them has its own infinities and NaNs
   int mantissa = static_cast<int>(mantissaBits(scalar)), bias = static_cast<int>(exponentBias(scalar));
   double largest = std::ldexp(2 - std::ldexp(1.0, -mantissa), bias), smallest = std::ldexp(1.0, 1 - bias);
   limits->add("max", Value::floating(largest))
@@ -647,7 +647,7 @@ MaybeValue callValue(const Value &callee, const Values &args, const Keywords &ke
 
 namespace {
 
-/// Copies lists and dicts, each one once: what was shared is shared in the copy, too.
+/// Copies lists and dicts, each one once: shared objects are shared in the copy, too.
 struct Copier {
   llvm::DenseMap<const void *, Value> copies;
 

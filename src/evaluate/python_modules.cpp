@@ -248,7 +248,7 @@ MaybeValue folded(const NativeCall &call) {
   std::optional<Values> items = call.args.size() < 2 ? std::nullopt : iterate(call.args[1], call.range, call.diagnostics);
   if (!items) return call.args.size() < 2 ? MaybeValue(call.badCall("reduce() needs a function and a list")) : std::nullopt;
   if (call.args.size() > 2) items->insert(items->begin(), call.args[2]);
-  if (items->empty()) return call.badValue("reduce() of nothing");
+  if (items->empty()) return call.badValue("reduce() of an empty sequence");
   MaybeValue total = items->front();
   for (size_t i = 1; i < items->size() && total && !total->asHost(); ++i)
     total = callValue(call.args[0], {*total, (*items)[i]}, {}, call.range, call.diagnostics);

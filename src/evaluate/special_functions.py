@@ -1,4 +1,4 @@
-# The second half of libdevice.py's module: special functions. They are computed in fp64, and rounded where the arguments are fp32.
+# The second half of libdevice.py's module: special functions. They are computed in fp64, and rounded if the arguments are fp32.
 #
 # A smooth part of a function is a Chebyshev series; tools/chebyshev.py made the coefficients. docs/libdevice.md states how exact each function
 # is, and the tests hold every engine to that.
@@ -141,14 +141,14 @@ def _series(t, terms: tl.constexpr):
 
 @triton.jit
 def _on(x, low: tl.constexpr, high: tl.constexpr):
-    """From -1 at low to 1 at high; what is outside does not run away."""
+    """Maps [low, high] to [-1, 1]; values outside are clamped."""
     middle: tl.constexpr = (low + high) / 2
     return tl.minimum(tl.maximum((x - middle) * (2 / (high - low)), -1.0), 1.0)
 
 
 @triton.jit
 def _exp_of_square(x, factor: tl.constexpr):
-    """e^(factor x^2), exact where the square has more bits than a number."""
+    """e^(factor x^2), accurate even if the square has more bits than a number."""
     bounded = tl.minimum(tl.abs(x), 1e10)
     square = bounded * bounded
     rest = tl.fma(bounded, bounded, -square)
@@ -312,7 +312,7 @@ def _stirling_rest(x):
 
 @triton.jit
 def _log_gamma_of_positive(x):
-    # Down to 2 ... 3 where x is above; up by one where it is near 0.
+    # Shifts x down to 2 ... 3 if it is larger, and up by one if it is near 0.
     product = tl.full(x.shape, 1.0, tl.float64) if len(x.shape) > 0 else x * 0 + 1
     small = tl.where(x < 0.5, x + 1.0, x)
     for i in tl.static_range(8):
@@ -366,7 +366,7 @@ def _gamma_of_positive(x):
 def tgamma(x):
     wide = x.to(tl.float64)
     magnitude = tl.abs(wide)
-    # Gamma(x) = Gamma(x + 1) / x; of a negative number by its reflection, in two steps where the result is below all normal numbers.
+    # Gamma(x) = Gamma(x + 1) / x; a negative number uses the reflection formula, in two steps if the result is subnormal.
     near_zero = magnitude < 1.0
     right = _gamma_of_positive(tl.where(near_zero, 1.0 + magnitude, magnitude))
     right = tl.where(near_zero, right / magnitude, right)

@@ -31,7 +31,7 @@ const ScalarRow &row(Scalar scalar) {
   return scalarRows[static_cast<size_t>(scalar)];
 }
 
-/// Whether `word` stands among the row's other spellings.
+/// True if `word` is one of the row's other spellings.
 bool isAlias(const ScalarRow &scalar, llvm::StringRef word) {
   llvm::SmallVector<llvm::StringRef> words;
   scalar.others.split(words, ' ', -1, false);
@@ -113,7 +113,7 @@ bool Type::operator==(const Type &other) const {
   return constPointee == other.constPointee && space == other.space && mode == other.mode && dims == other.dims && *inner == *other.inner;
 }
 
-// As a signature has them, behind the block's shape.
+// Returns the words that follow the block's shape in a signature.
 static std::string modeWords(DescriptorMode mode) {
   return (mode.padsWithNan ? std::string(" nan") : std::string()) + (mode.roundsToTf32 ? " tf32" : "");
 }

@@ -248,7 +248,7 @@ Value Value::string(std::string v) {
   return value;
 }
 
-// Sequences and dicts are made as non-const objects: functions of a module that run at compile time append to the lists they made.
+// Sequences and dicts are created as non-const objects: functions that run at compile time append to their lists.
 static void makeSequence(Sequence sequence, Value::Storage &data) {
   spendBytes(static_cast<int64_t>(sizeof(Sequence) + sequence.items.size() * sizeof(Value)));
   data = std::shared_ptr<const Sequence>(std::make_shared<Sequence>(std::move(sequence)));

@@ -1,4 +1,4 @@
-// Compile-time values: what module-level code and constexpr expressions evaluate to.
+// Compile-time values: the results of module-level code and constexpr expressions.
 #pragma once
 
 #include "evaluate/types.h"
@@ -36,7 +36,7 @@ struct NoneType {
 struct EllipsisType {
   bool operator==(const EllipsisType &) const { return true; }
 };
-/// Where the keys of a large set or dict stand, by their hashes.
+/// The positions of the keys of a large set or dict, by their hashes.
 using KeyIndices = std::unordered_multimap<uint64_t, size_t>;
 struct Sequence {
   bool isTuple = true;
@@ -44,7 +44,7 @@ struct Sequence {
   std::vector<std::string> fieldNames; // of a namedtuple or an aggregate
   bool isSet = false;
   KeyIndices places;               // of a set
-  std::shared_ptr<Namespace> type; // the class of an instance, where it is known
+  std::shared_ptr<Namespace> type; // the class of an instance, if known
 };
 struct Dict {
   std::vector<std::pair<Value, Value>> items;
@@ -54,13 +54,13 @@ struct Dict {
 struct Callable {
   virtual ~Callable() = default;
   virtual std::string name() const = 0;
-  /// Returns nothing after reporting to `diagnostics`. `call` is where the call stands.
+  /// Returns nothing after reporting to `diagnostics`. `call` is the location of the call.
   virtual std::optional<Value> call(const std::vector<Value> &args, const std::vector<std::pair<std::string, Value>> &keywords,
                                     SourceRange call, Diagnostics &diagnostics) const = 0;
   /// The function's source, for a kernel that calls it with run-time values: its statements become the kernel's code.
-  /// Null where host code must not be followed this way: only constexpr functions, methods of aggregates and builtins may be.
+  /// Null unless it is a constexpr function, a method of an aggregate or a builtin.
   virtual std::shared_ptr<const JitFunction> asHelper(Diagnostics &diagnostics) const;
-  /// Whether it is an author's function under @tl.core.builtin or @tl.core.extern: it makes code of all its arguments, constants included.
+  /// True if it is a user's function under @tl.core.builtin or @tl.core.extern: it emits code for all its arguments, constants included.
   virtual bool isBuiltin() const { return false; }
   /// As JitFunction::mustUse.
   virtual std::optional<std::string> mustUse() const { return std::nullopt; }
@@ -68,7 +68,7 @@ struct Callable {
 /// A value of host code that the compiler does not follow (a PyTorch object, an unknown module). Only a kernel that uses it gets an error.
 struct HostValue {
   std::string description;
-  std::shared_ptr<const llvm::StringMap<Value>> members; // those that are known of an enum; null for anything else
+  std::shared_ptr<const llvm::StringMap<Value>> members; // the known members of an enum; null for other values
 };
 
 class Value {
@@ -120,7 +120,7 @@ public:
   std::optional<double> toDouble() const;    // number of any kind
   bool truth() const;                        // Python's bool(x)
   bool operator==(const Value &other) const; // Python's ==: 1 == 1.0 == True
-  /// Python's repr: "1024", "'relu'", "(1, 2)"; types as in signatures. Also what enters cache keys.
+  /// Python's repr: "1024", "'relu'", "(1, 2)"; types as in signatures. Cache keys contain it.
   std::string repr() const;
   /// Equal values have equal hashes.
   uint64_t hash() const;
@@ -131,7 +131,7 @@ private:
   Storage data;
 };
 
-/// The place of a key in a set or dict. Changes go through the functions below, which keep `places`.
+/// The position of a key in a set or dict. Changes go through the functions below, which keep `places`.
 std::optional<size_t> findItem(const Sequence &set, const Value &item);
 std::optional<size_t> findKey(const Dict &dict, const Value &key);
 void addItem(Sequence &set, Value item);
@@ -148,11 +148,11 @@ struct ClassInfo {
   };
   std::string name;
   bool isAggregate = false;
-  bool hasInitializer = false;                     // __init__ of its own
+  bool hasInitializer = false;                     // it defines __init__
   std::vector<Field> fields;                       // those of the classes that it inherits from first
   std::vector<std::string> members, staticMembers; // methods
-  std::vector<const void *> lineage;               // what identifies the class, then its bases
-  std::shared_ptr<const Callable> make;            // Python's own class: makes instances of constants; null where there is none
+  std::vector<const void *> lineage;               // identifies the class, then its bases
+  std::shared_ptr<const Callable> make;            // Python's own class: makes instances of constants; null if there is none
 
   bool isA(const ClassInfo &base) const;
   bool isStatic(llvm::StringRef member) const;
@@ -166,11 +166,11 @@ public:
   virtual ~Namespace() = default;
   /// "triton.language", "kernels/matmul.py"
   virtual std::string path() const = 0;
-  /// The member, or nothing where there is none (the caller reports). Errors while evaluating it go to `diagnostics`.
+  /// The member, or nothing if there is none (the caller reports). Errors while evaluating it go to `diagnostics`.
   virtual std::optional<Value> lookup(llvm::StringRef name, Diagnostics &diagnostics) = 0;
   /// All names that may be looked up, for "did you mean".
   virtual std::vector<std::string> names() const { return {}; }
-  /// What makes this namespace a class; null for all other namespaces.
+  /// The class that this namespace is; null for all other namespaces.
   virtual const ClassInfo *classInfo() const { return nullptr; }
 };
 
@@ -185,7 +185,7 @@ struct Config {
 struct Autotune {
   std::vector<Config> configs;
   std::vector<std::string> key, resetToZero, restoreValue;
-  Value earlyPrune, perfModel, topK; // of prune_configs_by; None where it has none
+  Value earlyPrune, perfModel, topK; // of prune_configs_by; None if it has none
   bool hasHook = false;              // a pre_hook or post_hook
   bool isAuto = false;               // configs="auto": there is no list
 };
@@ -193,16 +193,16 @@ struct Autotune {
 /// name -> function of a dict of the arguments by name.
 using Heuristics = std::vector<std::pair<std::string, Value>>;
 
-/// A function marked @triton.jit: its syntax tree and the scope that its names are looked up in.
+/// A function marked @triton.jit: its syntax tree and the scope of its names.
 struct JitFunction {
   std::string name;
   std::shared_ptr<const ast::Module> module; // keeps `decl` alive
   const ast::FunctionStmt *decl = nullptr;
   std::shared_ptr<Namespace> globals;
   bool noinline_ = false;
-  bool anySize = false;               // as a kernel: tiles may have sizes that are no powers of two
-  bool isHelper = false;              // Python's own function: its statements are emitted where it is called, so that constants stay such
-  std::optional<std::string> mustUse; // what to report where its result is thrown away
+  bool anySize = false;               // for a kernel: tiles may have sizes other than powers of two
+  bool isHelper = false;              // Python's own function: its statements are inlined at the call, so that constants stay constants
+  std::optional<std::string> mustUse; // the message if its result is discarded
   std::vector<std::string> doNotSpecialize, doNotSpecializeOnAlignment;
   std::optional<Autotune> autotune;
   Heuristics heuristics; // outermost last to first: the order in which they are applied

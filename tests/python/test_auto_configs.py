@@ -97,7 +97,7 @@ def test_where_nothing_works():
 
 
 def test_other_words_are_refused():
-    with pytest.raises(TypeError, match="'auto' for a guess, and not 'best'"):
+    with pytest.raises(TypeError, match="'auto' for an estimate, not 'best'"):
         product("best")
 
 

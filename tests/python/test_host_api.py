@@ -379,7 +379,7 @@ def test_settings_from_the_environment(knobs, monkeypatch):
     monkeypatch.delenv("TRITON_REDIS_PORT")
     assert knobs.redis.port == 6379
     monkeypatch.setenv("TRITON_CACHE_MANAGER", "collections:OrderedDict")
-    with pytest.raises(RuntimeError, match="no subclass of CacheManager"):
+    with pytest.raises(RuntimeError, match="not a subclass of CacheManager"):
         knobs.cache.manager_class
     monkeypatch.setenv("TRITON_CUDART_PATH", "/cuda")
     assert knobs.build.backend_dirs == {"/cuda"}

@@ -98,11 +98,11 @@ def test_products_have_the_peak_of_their_type():
     assert row["fraction_of_peak"] == 0.25
 
 
-def test_a_table_beside_the_roof(run):
+def test_a_table_with_fractions_of_the_peak(run):
     done = run(arguments=("2", "x"))
     assert done.returncode == 0, done.stderr
     heading, *lines = done.stdout.splitlines()
-    assert heading.split() == ["kernel", "calls", "time", "a", "call", "share", "GB/s", "TFLOP/s", "of", "roof"]
+    assert heading.split() == ["kernel", "calls", "time", "a", "call", "share", "GB/s", "TFLOP/s", "of", "peak"]
     assert any(line.startswith("scale_kernel") and line.rstrip().endswith("%") for line in lines)
 
 

@@ -275,7 +275,7 @@ def test_configurations_that_cannot_be():
     kernel = make(do_bench=quick, configs=[triton.Config({"BLOCK": 32}), triton.Config({"BLOK": 64})])
     with pytest.raises(KeyError, match="BLOK was specified but unrecognised: kernel 'kernel' has the parameters x_ptr, n, BLOCK"):
         kernel[GRID](np.zeros(100, np.float32), 100)
-    with pytest.raises(TypeError, match=r"needs a list of Config, and \{'BLOCK': 32\} is none"):
+    with pytest.raises(TypeError, match=r"needs a list of Config, but \{'BLOCK': 32\} is not a Config"):
         make(configs=[{"BLOCK": 32}])
     # Options of other back ends have no effect here.
     kernel = make(do_bench=quick, configs=[triton.Config({"BLOCK": 32, "waves_per_eu": 2}), triton.Config({"BLOCK": 64, "kpack": 1})])

@@ -164,8 +164,8 @@ def test_inputs_are_fresh_and_repeatable(judge, tmp_path):
 
 
 @pytest.mark.parametrize("changes, message", [
-    ([("def reference_fn", "def other_fn")], "does not define reference_fn, what it has to compute"),
-    ([("def get_inputs", "def inputs"), ("def kernel_fn", "def fn")], "does not define kernel_fn, what is judged; nor get_inputs, the inputs of both"),
+    ([("def reference_fn", "def other_fn")], "does not define reference_fn, the function that computes the expected results"),
+    ([("def get_inputs", "def inputs"), ("def kernel_fn", "def fn")], "does not define kernel_fn, the function to verify; nor get_inputs, the inputs of both"),
     ([("def kernel_fn(x, y):", "def kernel_fn(x, y:")], "kernel.py' raises SyntaxError at .*kernel.py:11: "),
     ([("import numpy", "import nympy")], "kernel.py' raises ModuleNotFoundError at .*kernel.py:2: "),
     ([("    return [np", "    return 7\n    return [np")], "get_inputs.. must return a list or a dict of inputs, not a int"),

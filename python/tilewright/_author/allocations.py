@@ -1,4 +1,4 @@
-"""The tensors that a kernel file allocates while it runs: guarded, filled with a pattern where they were made by `empty`, counted, and on the wanted device."""
+"""The tensors that a kernel file allocates while it runs: guarded, filled with a pattern if `empty` made them, counted, and on the wanted device."""
 
 import contextlib
 import functools
@@ -34,7 +34,7 @@ class Allocations:
         return guarded.tensor
 
     def place(self, address):
-        """(number of the tensor, offset in bytes) of an address; None if it lies in no tensor."""
+        """(number of the tensor, offset in bytes) of an address; None if it is not in a tensor."""
         for number, guarded in reversed(list(enumerate(self.made))):
             offset = guarded.holds(address)
             if offset is not None:
@@ -70,7 +70,7 @@ def _numpy_guarded(allocations):
 
 
 def torch_mode(device, allocations=None):
-    """Within it, PyTorch makes tensors on `device`, whatever the file says, and those of `allocations` are guarded."""
+    """Within it, PyTorch allocates tensors on `device`, even if the file names another device. Those of `allocations` are guarded."""
     torch = tensors.torch()
     if torch is None or (device is None and allocations is None):
         return contextlib.nullcontext()

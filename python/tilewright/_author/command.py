@@ -14,11 +14,11 @@ WRONG = 1  # the exit status of a mistake in the input, and of a kernel that is 
 
 
 class CommandError(TritonError):
-    """Ends a command with an error. facts: a dict of results that exist nevertheless, for --json."""
+    """Ends a command with an error. results: a dict of the results that exist so far, which --json prints."""
 
-    def __init__(self, message, facts=None):
+    def __init__(self, message, results=None):
         super().__init__(message)
-        self.facts = facts or {}
+        self.results = results or {}
 
 
 class Parser(argparse.ArgumentParser):
@@ -45,7 +45,7 @@ def results_alone():
         sys.stdout.flush()
         os.dup2(own, 1)
         os.close(own)
-        with contextlib.suppress(OSError):  # what could not be written has been told
+        with contextlib.suppress(OSError):  # the error is on stderr
             results.close()
 
 
@@ -89,8 +89,8 @@ def _diagnostics(error):
 def _end(error, as_json):
     print(f"tilewright: error: {error}", file=sys.stderr)
     if as_json:
-        with contextlib.suppress(OSError):  # what could not be written has been told
-            write_json({**getattr(error, "facts", {}), "error": str(error), **_diagnostics(error)}, sys.stdout)
+        with contextlib.suppress(OSError):  # the error is on stderr
+            write_json({**getattr(error, "results", {}), "error": str(error), **_diagnostics(error)}, sys.stdout)
             sys.stdout.flush()
     sys.exit(WRONG)
 

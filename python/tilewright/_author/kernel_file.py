@@ -1,7 +1,7 @@
 """A kernel file: Python that exports
 
-    kernel_fn(*inputs)       what is judged: host code that launches kernels and returns tensors, or writes to its inputs
-    reference_fn(*inputs)    what it has to compute
+    kernel_fn(*inputs)       the function to verify: host code that launches kernels and returns tensors, or writes to its inputs
+    reference_fn(*inputs)    the function that computes the expected results
     get_inputs()             fresh inputs: a list in the order of the parameters, or a dict by their names
 """
 
@@ -15,15 +15,15 @@ from .. import _alias
 from .._errors import TritonError
 from . import tensors
 
-_EXPORTS = {"kernel_fn": "what is judged", "reference_fn": "what it has to compute", "get_inputs": "the inputs of both"}
+_EXPORTS = {"kernel_fn": "the function to verify", "reference_fn": "the function that computes the expected results", "get_inputs": "the inputs of both"}
 
 
 class KernelFileError(TritonError):
-    """A kernel file that cannot be judged, and why."""
+    """A kernel file that cannot be verified, with the reason."""
 
 
 def describe_exception(error):
-    """An exception as text, with its place in the user's files: "ValueError at kernel.py:3: no such shape"."""
+    """An exception as text, with its line in the user's files: "ValueError at kernel.py:3: no such shape"."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"SyntaxError at {error.filename}:{error.lineno}: {error.msg}"
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -54,7 +54,7 @@ class KernelFile:
             sys.path.insert(0, folder)
         spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(path))[0], self.path)
         if spec is None:
-            raise KernelFileError(f"'{path}' is no Python file: its name has to end with .py")
+            raise KernelFileError(f"'{path}' is not a Python file: its name must end with .py")
         module = importlib.util.module_from_spec(spec)
         sys.modules.setdefault(spec.name, module)
         with _blamed(f"'{path}'"):

@@ -5,11 +5,11 @@ from . import tensors
 
 
 def _machine(device):
-    """A text that names the machine of a device to people, and in the cache folder, where `tilewright explain` looks for it, too."""
+    """Returns a text that names the machine of a device. It is also the key in the cache folder, which `tilewright explain` reads."""
     if device == "cpu":
         return _core.cpu_text()
-    facts = tensors.torch().cuda.get_device_properties(device)
-    return f"{facts.name} {facts.multi_processor_count} {facts.total_memory}"
+    properties = tensors.torch().cuda.get_device_properties(device)
+    return f"{properties.name} {properties.multi_processor_count} {properties.total_memory}"
 
 
 def _cache_bytes(device):
@@ -31,7 +31,7 @@ def peaks_of(device, remeasure=False):
 
 
 def beaten(own, device, work, seconds):
-    """The roof of a device on which `work` has just taken `seconds`. If the call was faster than the roof, that was measured too low: it is measured
-    again, and is no lower than what the call reached."""
+    """Returns the peaks of a device on which `work` has just taken `seconds`. If the call was faster than these peaks allow, they are measured
+    again, and raised to the rates of the call."""
     reached = _core.reached_beyond(own, work, seconds, _cache_bytes(device))
     return _core.raise_peaks(_machine(device), _measure(device), {**own, **reached}) if reached else own

@@ -1,7 +1,7 @@
-"""NumPy arrays and PyTorch tensors, as far as verify and bench look at them.
+"""The properties of NumPy arrays and PyTorch tensors that verify and bench use.
 
-Memory that is given to a kernel is *guarded*: it lies in the middle of a larger piece, and every byte without data is filled with a
-pattern. Elements that a kernel did not write still have the pattern, and so has the memory around its tensors, unless it wrote out of bounds.
+Memory that is given to a kernel is *guarded*: it is inside a larger allocation, and every byte without data is filled with a
+pattern. Elements that a kernel did not write still have the pattern. So has the memory around its tensors, unless the kernel wrote out of bounds.
 """
 
 import dataclasses
@@ -44,7 +44,7 @@ def steps(value):
 
 
 def _reach(value):
-    """The offsets of the lowest element and behind the highest one, in elements from the tensor's address."""
+    """Returns the offset of the lowest element and one past the highest, in elements from the tensor's address."""
     if 0 in value.shape:
         return 0, 0
     ways = [(extent - 1) * step for extent, step in zip(value.shape, steps(value))]
@@ -52,7 +52,7 @@ def _reach(value):
 
 
 def span(value):
-    """(first, end): the addresses between which the elements lie, in bytes."""
+    """(first, end): the address of the first byte of the elements, and the address after the last."""
     low, high = _reach(value)
     return address(value) + low * item_bytes(value), address(value) + high * item_bytes(value)
 
@@ -96,8 +96,8 @@ def copy(value):
 
 
 class Guarded:
-    """A tensor of the same shape, type and strides in guarded memory. `content`: whether the values are copied; else it holds the pattern. `around`:
-    the byte in front of it and behind it."""
+    """A tensor of the same shape, type and strides in guarded memory. `content`: True if the values are copied; else the tensor holds the
+    pattern. `around`: the byte that fills the memory before and after it."""
 
     def __init__(self, like, pattern, content, around):
         low, high = _reach(like)
@@ -127,12 +127,12 @@ class Guarded:
             self.tensor.requires_grad_(True)
 
     def is_untouched(self):
-        """Whether nobody wrote in front of the tensor or behind it."""
+        """True if the memory before and after the tensor still holds the guard bytes."""
         around = self.storage[:self.begin], self.storage[self.end:]
         return all(bool((part == self.around).all()) for part in around)
 
     def holds(self, at):
-        """The offset of an address in the tensor, in bytes; None if it lies outside."""
+        """The offset of an address in the tensor, in bytes; None if it is outside."""
         offset = at - address(self.storage)
         return offset - self.begin if self.begin <= offset < self.end else None
 
@@ -145,7 +145,7 @@ def _bytes(value):
 
 
 def has_pattern(value, pattern):
-    """For each element, in row-major order, whether all of its bytes are the pattern."""
+    """Returns one bool for each element, in row-major order: True if all of its bytes are the pattern."""
     if dtype_name(value) == "bool":
         pattern >>= 7
     size = item_bytes(value)
@@ -169,8 +169,8 @@ def wait(device):
 
 
 @dataclasses.dataclass
-class Judged:
-    """An input or a result as the judge in C++ asks for it (src/author/verifier.h)."""
+class NamedTensor:
+    """An input or a result, in the form that the verifier in C++ reads (src/author/verifier.h)."""
     name: str  # as messages call it
     value: object
 

@@ -8,8 +8,8 @@ from . import tensors
 KINDS = tuple(_core.variant_kinds)
 
 
-def _facts(value):
-    """The facts of an input on which variants depend: (shape or None, integer or None, greatest index)."""
+def _described(value):
+    """Returns the properties of an input on which variants depend: (shape or None, integer or None, maximum index)."""
     if tensors.is_tensor(value):
         is_index = tensors.is_integer(value) and math.prod(value.shape)
         return list(value.shape), None, int(value.max()) if is_index else -1
@@ -19,7 +19,7 @@ def _facts(value):
 
 def variants(inputs, kinds):
     """All variants of these kinds that can be derived from the inputs."""
-    return _core.variants([_facts(value) for value in inputs.values()], list(kinds))
+    return _core.variants([_described(value) for value in inputs.values()], list(kinds))
 
 
 def _spread(value, variant):
@@ -38,11 +38,11 @@ def derive(variant, inputs):
         return inputs
     if not variant.is_resized:
         return {name: _spread(value, variant) for name, value in inputs.items()}
-    facts = [_facts(value) for value in inputs.values()]
+    described = [_described(value) for value in inputs.values()]
     derived = {}
-    for (name, value), (shape, integer, _) in zip(inputs.items(), facts):
+    for (name, value), (shape, integer, _) in zip(inputs.items(), described):
         if shape is not None:
             derived[name] = tensors.copy(value[tuple(slice(extent) for extent in variant.shape_of(shape))])
         else:
-            derived[name] = value if integer is None else variant.integer_of(integer, facts)
+            derived[name] = value if integer is None else variant.integer_of(integer, described)
     return derived

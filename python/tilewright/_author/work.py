@@ -10,8 +10,9 @@ def is_tensor(value):
 
 
 class LaunchWork:
-    """The work of one launch. bytes: of the tensors among the arguments, each once. other, products: operations on floats, those of products by the
-    type of their operands; None if the kernel does not compile. is_exact: whether the trip counts of all its loops are known."""
+    """The work of one launch. bytes: of the tensors among the arguments, each once. products: floating-point operations of dots, by the type of
+    their operands. other: all other floating-point operations. Both are None if the kernel does not compile. is_exact: True if the trip counts
+    of all its loops are known."""
 
     def __init__(self, bound, counted, programs):
         tensors = {id(value): value for value in bound.values() if is_tensor(value)}
@@ -28,7 +29,7 @@ class LaunchWork:
 
 
 class WorkCounter:
-    """Counts launches as hooks see them: (kernel, arguments, keywords, grid). Launches with the same work are analysed once."""
+    """Counts the work of launches that hooks report: (kernel, arguments, keywords, grid). Launches with the same work are analyzed once."""
 
     def __init__(self):
         self._known = {}

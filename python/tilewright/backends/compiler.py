@@ -1,4 +1,4 @@
-"""What kernels are compiled for, and the options of a compilation by upstream's names."""
+"""The targets and the options of a compilation, by Triton's names."""
 
 import hashlib
 from dataclasses import dataclass, fields
@@ -26,7 +26,7 @@ class Options:
     warp_size: int = 32
     maxnreg: Optional[int] = None
     debug: bool = False
-    enable_fp_fusion: Optional[bool] = None  # None: what numerics and the knobs say
+    enable_fp_fusion: Optional[bool] = None  # None: chosen by `numerics` and the knobs
     enable_reflect_ftz: Optional[bool] = None
     numerics: Optional[str] = None
     launch_cooperative_grid: bool = False
@@ -90,7 +90,7 @@ class BaseBackend:
         return f"{_core.build_id()}-{self.target}"
 
     def parse_options(self, options):
-        """The options with defaults for this machine. Keywords that are no options of a compilation are left out."""
+        """The options with defaults for this machine. Other keywords are ignored."""
         known = {field.name for field in fields(Options)}
         given = {name: value for name, value in options.items() if name in known and value is not None}
         defaults = {"backend_name": self.name, "warp_size": self.target.warp_size, "arch": self._arch()}
@@ -101,7 +101,7 @@ class BaseBackend:
 
     @staticmethod
     def parse_attr(text):
-        """The facts that a specialisation's letters stand for: "D" means a multiple of 16."""
+        """Returns the attributes for the letters of a specialization: "D" means a multiple of 16."""
         return [["tt.divisibility", 16]] if "D" in text else []
 
     @staticmethod

@@ -16,7 +16,7 @@ class DriverBase:
 
     @classmethod
     def is_active(cls):
-        """Whether there is such a machine."""
+        """True if there is such a machine."""
         return True
 
     def get_benchmarker(self):
@@ -49,23 +49,23 @@ class GPUDriver(DriverBase):
 
 class _Utils:
     def get_device_properties(self, device=0):
-        """The CPU's properties by the names that GPU code uses; those that a CPU lacks have neutral values. Code that asks how many
-        programs fit onto a multiprocessor at a time finds that one always does."""
-        facts = _core.target()
+        """Returns the CPU's properties by the names that GPU code uses; those that a CPU lacks have neutral values. A computed
+        occupancy is at least one program per multiprocessor."""
+        properties = _core.target()
         return {
             "max_shared_mem": 1 << 30,
-            "max_num_regs": facts["registers"] * 1024,
-            "multiprocessor_count": facts["threads"],
-            "sm_count": facts["threads"],
+            "max_num_regs": properties["registers"] * 1024,
+            "multiprocessor_count": properties["threads"],
+            "sm_count": properties["threads"],
             "warpSize": 1,
             "warp_size": 1,
             "sm_clock_rate": 0,
             "mem_clock_rate": 0,
             "mem_bus_width": 0,
-            "l2_bytes": facts["l2_bytes"],
-            "llc_bytes": facts["llc_bytes"],
-            "vector_bytes": facts["vector_bytes"],
-            "name": facts["cpu"],
+            "l2_bytes": properties["l2_bytes"],
+            "llc_bytes": properties["llc_bytes"],
+            "vector_bytes": properties["vector_bytes"],
+            "name": properties["cpu"],
         }
 
 
@@ -99,7 +99,7 @@ class _Caches:
 
 
 class _NoDevice:
-    """Stands for torch.cuda on a CPU, so that code may synchronise and count devices: there is one, which needs no waiting."""
+    """Replaces torch.cuda on a CPU, so that code may synchronize and count devices: there is one, and synchronize returns at once."""
 
     Event = _HostEvent
 
@@ -165,7 +165,7 @@ class _CUDAUtils:
 
 
 class _CUDADevice:
-    """Stands for torch.cuda in a process without PyTorch: code may synchronise and count devices."""
+    """Replaces torch.cuda in a process without PyTorch: code may synchronize and count devices."""
 
     def synchronize(self, device=None):
         _core.cuda_synchronize(device or 0)
@@ -177,8 +177,8 @@ class _CUDADevice:
         return _core.cuda_device_count()
 
     def get_device_capability(self, device=None):
-        facts = _core.cuda_device(device or 0)
-        return (facts["major"], facts["minor"])
+        properties = _core.cuda_device(device or 0)
+        return (properties["major"], properties["minor"])
 
 
 def _is_usable():
@@ -192,8 +192,8 @@ def _is_usable():
 class CUDADriver(GPUDriver):
     @classmethod
     def is_active(cls):
-        """Whether there is a GPU for which kernels are compiled. A forked process that compiles for its parent cannot ask CUDA: it uses what
-        its parent found, or what PyTorch counted there."""
+        """True if there is a GPU for which kernels are compiled. A forked process that compiles for its parent cannot call CUDA: it uses the
+        result of its parent, or PyTorch's count there."""
         if not cls._found:
             cls._found = _is_usable() if _core.cuda_device_count() else _torch_cuda() is not None
         return cls._found
@@ -215,7 +215,7 @@ class CUDADriver(GPUDriver):
         return torch.device("cuda", self.get_current_device())
 
     def get_current_device(self):
-        """The number of PyTorch's current device. It is 0 in a forked process, where PyTorch must not be asked and nothing is launched."""
+        """Returns the index of PyTorch's current device. It is 0 in a forked process, which must not call CUDA and launches nothing."""
         cuda = _torch_cuda()
         return cuda.current_device() if cuda is not None and not cuda._is_in_bad_fork() else 0
 
@@ -233,8 +233,8 @@ class CUDADriver(GPUDriver):
         return _torch_cuda() or _CUDADevice()
 
     def get_device_capability(self, device=None):
-        facts = _core.cuda_device(self.get_current_device() if device is None else device)
-        return (facts["major"], facts["minor"])
+        properties = _core.cuda_device(self.get_current_device() if device is None else device)
+        return (properties["major"], properties["minor"])
 
     def get_empty_cache_for_benchmark(self):
         import torch

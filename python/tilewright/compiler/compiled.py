@@ -1,4 +1,4 @@
-"""The result of a compilation, which launches return, too: one specialisation of a kernel, with the fields that host code reads."""
+"""The result of a compilation, which launches return, too: one specialization of a kernel, with the fields that host code reads."""
 
 from collections import namedtuple
 from dataclasses import asdict, fields
@@ -14,13 +14,13 @@ from .sources import ASTSource
 from .ttgir import as_ttgir
 
 # The attributes that host code reads from a compiled kernel, besides the options that it was compiled with.
-_FACTS = ("name", "hash", "target", "shared", "arena_bytes", "cluster_dims", "tmem_size", "global_scratch_size", "global_scratch_align",
-          "profile_scratch_size", "profile_scratch_align", "triton_version")
-KernelMetadata = namedtuple("KernelMetadata", _FACTS + tuple(field.name for field in fields(Options)))
+_FIELDS = ("name", "hash", "target", "shared", "arena_bytes", "cluster_dims", "tmem_size", "global_scratch_size", "global_scratch_align",
+           "profile_scratch_size", "profile_scratch_align", "triton_version")
+KernelMetadata = namedtuple("KernelMetadata", _FIELDS + tuple(field.name for field in fields(Options)))
 
 
 class AsmDict(dict):
-    """The kernel's text or bytes at each stage; a stage is made when it is first read."""
+    """The kernel's text or bytes at each stage; a stage is generated when it is first read."""
 
     def __init__(self, handle):
         super().__init__()
@@ -53,7 +53,7 @@ class AsmDict(dict):
     def __iter__(self):
         return iter(self._handle.stages)
 
-    def __len__(self):  # and so the truth of it: a dict's own would count what has been read
+    def __len__(self):  # also used by bool(): a dict's own counts only the stages that were read
         return len(self._handle.stages)
 
     def values(self):
@@ -67,8 +67,8 @@ class AsmDict(dict):
 
 
 class CompiledKernel:
-    """One specialisation of a kernel. `asm` has it at its stages: for a CPU as ttir, loops, llir and asm text and as obj bytes, for a
-    GPU as ttir, ttgir, llir and ptx text, and as cubin bytes where an assembler was found."""
+    """One specialization of a kernel. `asm` has its code at each stage: for a CPU as ttir, loops, llir and asm text and as obj bytes, for a
+    GPU as ttir, ttgir, llir and ptx text, and as cubin bytes if an assembler was found."""
 
     n_max_threads = 1024
 
@@ -84,7 +84,7 @@ class CompiledKernel:
 
     @staticmethod
     def _called(fn, handle):
-        """The kernel's name, or the one that its `repr` gives to the specialisation."""
+        """Returns the kernel's name, or the name that its `repr` gives to the specialization."""
         if getattr(fn, "_repr", None) is None:
             return handle.name
         types, constants, _ = handle.description
@@ -110,7 +110,7 @@ class CompiledKernel:
 
     @property
     def n_regs(self):
-        """The number of registers of one GPU thread; on a CPU, the number of vector registers that the processor has."""
+        """The number of registers of one GPU thread; on a CPU, the number of its vector registers."""
         gpu = self._handle.gpu
         return gpu["n_regs"] if gpu else _core.target()["registers"]
 
@@ -121,7 +121,7 @@ class CompiledKernel:
 
     @property
     def from_cache(self):
-        """Whether the code came from the cache folder."""
+        """True if the code came from the cache folder."""
         return self._handle.from_cache
 
     @property
@@ -141,11 +141,11 @@ class CompiledKernel:
             target = GPUTarget("cuda", gpu["capability"], 32) if gpu else GPUTarget("cpu", _core.target()["level"], 1)
             given = src_options(self._src) | self._handle.options
             options = make_backend(target).parse_options(given)
-            # On a CPU, a program's scratch memory takes the place of shared memory. Host code divides by this number: it is not 0.
+            # On a CPU, a program's scratch memory replaces shared memory. Host code divides by this number, so it is at least 1.
             arena = self._handle.arena_bytes
-            facts = (self.name, self.hash, target, gpu["shared"] if gpu else max(arena, 1), arena, (gpu["num_ctas"] if gpu else 1, 1, 1),
-                     None, 0, 1, 0, 1, triton_version)
-            self._metadata = KernelMetadata(*facts, **asdict(options))
+            values = (self.name, self.hash, target, gpu["shared"] if gpu else max(arena, 1), arena, (gpu["num_ctas"] if gpu else 1, 1, 1),
+                      None, 0, 1, 0, 1, triton_version)
+            self._metadata = KernelMetadata(*values, **asdict(options))
         return self._metadata
 
     @property
@@ -154,7 +154,7 @@ class CompiledKernel:
 
     @property
     def metadata_group(self):
-        """The paths of files with the kernel's stages. It is empty: the cache keeps a kernel in one file of a form of its own."""
+        """The paths of files with the kernel's stages. It is empty: the cache stores a kernel in one file with its own format."""
         return {}
 
     @property
@@ -187,7 +187,7 @@ class CompiledKernel:
             if exit_hook:
                 exit_hook(launch_metadata)
 
-        return self._handle.runner(run)  # calls it only where there are hooks
+        return self._handle.runner(run)  # calls it only if there are hooks
 
     def _init_handles(self):
         """Loads the code, if it is not loaded, and calls the hooks of knobs.runtime."""

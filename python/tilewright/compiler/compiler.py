@@ -1,4 +1,4 @@
-"""Compilation without a launch: what is compiled, for which machine, with which options."""
+"""Compilation without a launch: a source, a target and options."""
 
 from .. import _core, knobs
 from ..backends import make_backend

@@ -7,7 +7,7 @@ from .sources import ASTSource
 
 
 def replacement(fn, handle):
-    """The path of the .ttir or .ptx file that a launch of `fn` compiles instead, or None. Called only where the setting is on. PTX is for GPUs alone."""
+    """The path of the .ttir or .ptx file that a launch of `fn` compiles instead, or None. Called only if the setting is on. PTX is only for GPUs."""
     folder = Path(knobs.cache.override_dir) / ASTSource.of_handle(fn, handle).hash()
     for stage in ("ttir",) if handle.options["backend_name"] == "cpu" else ("ptx", "ttir"):
         for path in sorted(folder.glob(f"*.{stage}")):

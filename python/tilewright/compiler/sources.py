@@ -38,7 +38,7 @@ class ASTSource:
                    constants, {path: [["tt.divisibility", 16]] for path in aligned})
 
     def _path(self, key):
-        """The path of a constant or a fact: the number of a parameter, followed by indices in nested tuples."""
+        """The path of a constant or an attribute: the index of a parameter, followed by indices in nested tuples."""
         if isinstance(key, str):
             return (self.fn.arg_names.index(key),)
         return key if isinstance(key, tuple) else (key,)
@@ -63,12 +63,12 @@ class ASTSource:
                 types.append(None)
             else:
                 types.append(word)
-        aligned = [path for path, facts in self.attrs.items()
-                   if any(name == "tt.divisibility" and value % 16 == 0 for name, value in facts)]
+        aligned = [path for path, attributes in self.attrs.items()
+                   if any(name == "tt.divisibility" and value % 16 == 0 for name, value in attributes)]
         return types, constants, aligned
 
     def make_ir(self, target, options, codegen_fns, module_map, context):
-        """The tt IR that the front end emits, as operations to walk over. Of upstream's arguments, only the target and the options are used."""
+        """The tt IR that the front end emits, as operations to walk over. Arguments other than the target and the options are ignored."""
         name = str(target.arch) if target.backend == "cuda" else ""
         return Module(*_core.operations_described(self.fn, *self.describe(), vars(options), name))
 

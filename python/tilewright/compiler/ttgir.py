@@ -35,5 +35,5 @@ def as_ttgir(text, ctas, warps, capability):
     def renamed(found):
         return found[1] + _NAMES.get(found[2], f"ttg.{found[2]}")
 
-    facts = f'"ttg.num-ctas" = {ctas} : i32, "ttg.num-warps" = {warps} : i32, ttg.target = "cuda:{capability}", "ttg.threads-per-warp" = 32 : i32'
-    return _OPERATION.sub(renamed, text).replace("module {", f"module attributes {{{facts}}} {{", 1)
+    attributes = f'"ttg.num-ctas" = {ctas} : i32, "ttg.num-warps" = {warps} : i32, ttg.target = "cuda:{capability}", "ttg.threads-per-warp" = 32 : i32'
+    return _OPERATION.sub(renamed, text).replace("module {", f"module attributes {{{attributes}}} {{", 1)

@@ -1,1 +1,1 @@
-"""What Triton keeps in `triton.experimental`."""
+"""The contents of Triton's `triton.experimental`."""

@@ -50,7 +50,7 @@ class _Aggregate(core.base_value, metaclass=_AggregateType):
 
 
 def _as_field(value, note):
-    """A value in the form that its field's annotation asks for: constants as tl.constexpr, tuples of constants as tl.tuple."""
+    """A value in the form that its field's annotation requires: constants as tl.constexpr, tuples of constants as tl.tuple."""
     if note is core.constexpr and not isinstance(value, core.constexpr):
         return core.constexpr(value)
     if note is core.tuple and isinstance(value, tuple):

@@ -1,7 +1,7 @@
 """The names of `triton.language` as Python sees them.
 
-Kernels are compiled from their source, so almost nothing here computes: a builtin is a name with a signature and
-documentation, made from the compiler's own table. The parts that host code really uses are here in full: element types with
+Kernels are compiled from their source, so Python does not execute builtins: a builtin is a name with a signature and
+documentation, from the compiler's own table. The parts that host code uses are implemented here: element types with
 their properties, `constexpr`, and the classes that annotations and isinstance name.
 """
 
@@ -98,7 +98,7 @@ class dtype(base_type):
 
     @property
     def _row(self):
-        """The type's row in the table; None for types that are made of others."""
+        """The type's row in the table; None for composite types."""
         return _ELEMENTS.get(self.name)
 
     @property
@@ -173,7 +173,7 @@ def _add_questions():
         questions.setdefault(f"is_{name}", lambda row, element=element: row == element)
     for name, question in questions.items():
         setattr(dtype, name, ask(question))
-    # pointer_type and block_type, which are made of other types, override these answers.
+    # The composite types pointer_type and block_type override these results.
     for name in ("is_block", "is_ptr", "is_const"):
         setattr(dtype, name, staticmethod(lambda: False))
 
@@ -182,7 +182,7 @@ _add_questions()
 
 
 class _OfParts:
-    """A type that is made of others, and equal to every type of its class with equal `_parts`."""
+    """A composite type. It equals every type of its class with equal `_parts`."""
 
     def __eq__(self, other):
         other = _unwrap_if_constexpr(other)
@@ -318,7 +318,7 @@ class slice_type(dtype):
 
 
 class constexpr_type(_OfParts, base_type):
-    """The type of one constant: every value has a type of its own."""
+    """The type of one constant: every value has its own type."""
 
     _tilewright_path = "triton.language.constexpr_type"
 
@@ -354,7 +354,7 @@ class constexpr(base_value):
         return self.value
 
     def __reduce__(self):
-        # Not by the class: where Tilewright is installed as `triton`, that goes by the other name (_alias.py), which a worker may not have yet.
+        # Not by the class: if Tilewright is installed as `triton`, the class has that name (_alias.py), which a worker may not have yet.
         return constexpr_of, (self.value,)
 
     def __repr__(self):
@@ -590,7 +590,7 @@ builtin_max, builtin_min = builtins.max, builtins.min
 
 
 def is_negative_zero(x):
-    """Whether the number x is -0.0."""
+    """True if the number x is -0.0."""
     return x == 0 and _copysign(1, x) < 0
 
 

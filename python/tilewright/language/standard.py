@@ -6,7 +6,7 @@ globals().update(_core_module._members)
 
 
 def __getattr__(name):
-    # The private names that torch.compile's helpers import from here. They are made late, because the decorator's module imports the language.
+    # The private names that torch.compile's helpers import from here. They are created on first use, because the decorator's module imports the language.
     if name != "_log2":
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     from ..runtime.jit import constexpr_function

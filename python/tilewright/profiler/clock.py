@@ -59,8 +59,8 @@ class EventSpan:
 
 
 class KernelSpan(EventSpan):
-    """Work of which CUPTI has a record: the time of the kernels, and nothing around them. If there is no record, because another profiler has
-    begun meanwhile, events give the time."""
+    """Work with a record of CUPTI: the time of the kernels alone. If another profiler has begun in the meantime, there is no record, and
+    events give the time."""
 
     def __init__(self, device):
         super().__init__(device)
@@ -96,7 +96,7 @@ class ScopeSpan(EventSpan):
 
 
 class RecordedScope(ScopeSpan):
-    """The same where CUPTI records: it also knows which work of the scope was neither one of our launches nor in an inner scope; those have marks."""
+    """The same with CUPTI's records. Launches and inner scopes have marks, so the record also gives the other work of the scope."""
 
     def __init__(self, device):
         super().__init__(device)
@@ -131,7 +131,7 @@ class CapturedSpan:
 
 
 class Recorder:
-    """CUPTI's records, from the first span of a GPU until nobody measures any more. why: the reason if CUPTI is not available."""
+    """CUPTI's records, from the first span of a GPU to `stop`. why: the reason if CUPTI is not available."""
 
     def __init__(self):
         self._lock = threading.Lock()
@@ -162,7 +162,7 @@ def _torch_profiles():
 
 
 def _device_span(device, recorded, by_events):
-    """A span in the current stream of a GPU. device: torch.cuda, or what stands for it."""
+    """A span in the current stream of a GPU. device: torch.cuda, or its replacement."""
     captures = getattr(device, "is_current_stream_capturing", lambda: False)
     if captures():
         return CapturedSpan()
@@ -175,7 +175,7 @@ def _device_span(device, recorded, by_events):
 
 
 def on_device():
-    """Whether there is a GPU whose events can be read."""
+    """True if there is a GPU whose events can be read."""
     active = driver.active
     return active.get_current_target().backend == "cuda" and hasattr(active.get_device_interface(), "Event")
 
@@ -195,11 +195,11 @@ def scope_span():
     return _device_span(driver.active.get_device_interface(), RecordedScope, ScopeSpan)
 
 
-def device_facts():
-    """{kind: {number: facts}} of the active device, as profiles keep them."""
+def device_properties():
+    """Returns {kind: {number: properties}} of the active device, the form that profiles store."""
     target = driver.active.get_current_target()
-    facts = driver.active.utils.get_device_properties(driver.active.get_current_device())
+    properties = driver.active.utils.get_device_properties(driver.active.get_current_device())
     kind = "CUDA" if target.backend == "cuda" else "CPU"
     return {kind: {str(driver.active.get_current_device()): {
-        "clock_rate": facts["sm_clock_rate"], "memory_clock_rate": facts["mem_clock_rate"], "bus_width": facts["mem_bus_width"],
-        "arch": str(target.arch), "num_sms": facts["multiprocessor_count"]}}}
+        "clock_rate": properties["sm_clock_rate"], "memory_clock_rate": properties["mem_clock_rate"], "bus_width": properties["mem_bus_width"],
+        "arch": str(target.arch), "num_sms": properties["multiprocessor_count"]}}}

@@ -1,6 +1,6 @@
-"""Profiles while they are being taken.
+"""Profiles in progress.
 
-A long profile may be divided into phases: advance_phase() begins another one, and complete ones can be read and cleared meanwhile.
+A long profile may be divided into phases: advance_phase() begins another one, and complete phases can be read and cleared while the profile continues.
 """
 
 import struct
@@ -9,7 +9,7 @@ from .session import Frame, session_of
 
 
 def get(session=0, phase=None):
-    """The profile so far, or a phase of it, in the form of its file: [tree, devices]."""
+    """The current profile, or a phase of it, in the form of its file: [tree, devices]."""
     return None if session is None else session_of(session).database(phase)
 
 
@@ -24,7 +24,7 @@ def advance_phase(session=0):
 
 
 def is_phase_complete(session=0, phase=0):
-    """Whether a phase is over, and all work that was started in it."""
+    """True if a phase and all work that it started have ended."""
     return session is not None and session_of(session).is_complete(phase)
 
 

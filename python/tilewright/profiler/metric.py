@@ -1,7 +1,7 @@
 """Metrics that host code gives for scopes and kernels: numbers, or lists of them.
 
-A metric is added up each time its scope is entered. "(pty)" behind its name says that it is a property, which is set, not added; "(exc)" that it is
-the frame's own, so that a viewer does not add it up along the tree. The file has the name without these marks.
+A metric is added up each time its scope is entered. The suffix "(pty)" of its name means a property, which is set, not added. The suffix
+"(exc)" means that the value is exclusive to the frame: a viewer does not sum it along the tree. The file has the name without these suffixes.
 """
 
 # Both as Python numbers and as tensors, floating-point operations are floats, and bytes are ints.

@@ -29,9 +29,9 @@ def _run(target, arguments):
 def main():
     parser = argparse.ArgumentParser(prog="proton", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-n", "--name", help="the profile's file, without its ending")
-    parser.add_argument("-b", "--backend", help="kept, and of no effect")
+    parser.add_argument("-b", "--backend", help="accepted, but has no effect")
     parser.add_argument("-c", "--context", default="shadow", choices=["shadow", "python"])
-    parser.add_argument("-m", "--mode", help="kept, and of no effect")
+    parser.add_argument("-m", "--mode", help="accepted, but has no effect")
     parser.add_argument("-d", "--data", default="tree", choices=["tree", "trace"])
     parser.add_argument("-k", "--hook", choices=["triton"], help="kernels have the metrics that their launch_metadata gives")
     parser.add_argument("target", nargs=argparse.REMAINDER, help="a script with its arguments, or pytest with its own")

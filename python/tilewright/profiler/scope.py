@@ -15,7 +15,7 @@ class scope:
         self.metrics = metrics
 
     def _begin(self):
-        # A scope needs a time of its own only for work that our hooks do not see. On a CPU there is none.
+        # A scope needs its own time only for work without launch hooks. On a CPU there is no such work.
         span = clock.scope_span() if self._is_timed() else clock.HostSpan()
         sessions.stack().append((self.name, span, self._is_timed()))
         try:

@@ -1,7 +1,7 @@
-"""Profiles that are being taken.
+"""Profiles in progress.
 
 A profile is a tree of frames: scopes, and kernels below them, each with its time and the metrics that its author gave (flops, bytes). As
-a trace it is also a list of timed events. Times are summed up when the profile is read: until then a frame holds spans, which may not be over.
+a trace it is also a list of timed events. A frame holds spans, which may not have ended. Their times are summed when the profile is read.
 """
 
 import contextlib
@@ -48,11 +48,11 @@ class Frame:
         self._spans.append(span)
 
     def is_waiting(self):
-        """Whether there are spans whose times have not been read."""
+        """True if there are spans whose times have not been read."""
         return bool(self._spans) or any(child.is_waiting() for child in self.children.values())
 
     def settle(self):
-        """Turns spans that are over into times. The time of work that our kernels did not do is the scope's own."""
+        """Converts the spans that have ended to times. The time of work that our kernels did not do is the scope's own."""
         inside = sum(child.settle() for child in self.children.values())
         own = sum(span.nanoseconds() for span in self._spans) if self.is_kernel else self._own(inside)
         if self._spans and (self.is_kernel or own > 0):
@@ -91,7 +91,7 @@ class Session:
         return self.phase
 
     def is_complete(self, phase):
-        """Whether a phase is over, and all work that was started in it."""
+        """True if a phase and all work that it started have ended."""
         return phase < self.phase and not any(frame.is_waiting() for frame in (self.phases.get(phase),) if frame)
 
     def frame(self, path):
@@ -105,7 +105,7 @@ class Session:
             self.events.append((name, category, threading.get_ident(), span))
 
     def settle(self):
-        """Turns all spans that are over into times."""
+        """Converts all spans that have ended to times."""
         for root in self.phases.values():
             root.settle()
         for _, _, _, span in self.events:
@@ -118,7 +118,7 @@ class Session:
         for number, root in self.phases.items():
             if phase in (None, number):
                 whole.merge(root)
-        return [whole.as_dict(), clock.device_facts()]
+        return [whole.as_dict(), clock.device_properties()]
 
     def trace(self):
         """The profile as Chrome's tracing viewer and Perfetto read it: microseconds."""
@@ -192,7 +192,7 @@ def path_in(session, leaf):
 class Timer(hooks.Hook):
     """Gives each launch its frame and its time, in all active profiles."""
 
-    priority = -100  # the last to be entered: no other hook runs between the clock and the launch
+    priority = -100  # entered last: no other hook runs between the clock and the launch
 
     def __init__(self):
         self._thread = threading.local()
@@ -257,7 +257,7 @@ def activate(session=None):
 
 
 def deactivate(session=None, flushing=False):
-    """Pauses a profile, or all of them. flushing: whether to wait for running work."""
+    """Pauses a profile, or all of them. flushing: if True, waits for running work."""
     with _lock:
         for number in _chosen(session):
             _sessions[number].is_active = False

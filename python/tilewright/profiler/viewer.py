@@ -80,7 +80,7 @@ def parse(metrics, filename, include=None, exclude=None, threshold=None):
 
 
 def print_tree(tree, metrics, depth=100, format=None, print_sorted=False):
-    """Prints the tree: the first metric in front of each frame's name, the others behind it."""
+    """Prints the tree: the first metric before each frame's name, the other metrics after it."""
     print("  ".join(metrics))
 
     def show(node, lead, branch, level):

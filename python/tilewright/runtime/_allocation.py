@@ -1,10 +1,10 @@
-"""Allocators for scratch memory that kernels get from their host. Here kernels have their own, on CPUs and GPUs: allocators are kept, but not called."""
+"""Allocators for scratch memory of kernels. Tilewright allocates this memory itself: allocators are stored, but not called."""
 
 from contextvars import ContextVar
 
 
 class NullAllocator:
-    """The allocator where none was set."""
+    """The allocator if none was set."""
 
     def __call__(self, size, alignment, stream):
         raise RuntimeError("Kernel requires a runtime memory allocation, but no allocator was set. "
@@ -22,7 +22,7 @@ def _checked(allocator):
 
 
 def set_allocator(allocator):
-    # Inductor calls this in front of each launch.
+    # Inductor calls this before each launch.
     _allocator.set(allocator if callable(allocator) else _checked(allocator))
 
 

@@ -1,7 +1,7 @@
 """@autotune and @heuristics: choosing the constants that a kernel leaves open, by measuring or by rules.
 
-The tuner in C++ (src/tune) decides which configuration wins, and what is kept on disk; the command line and the
-C++ interface use it as well. The parts that belong to Python are here: objects, hooks, the user's functions, threads.
+The tuner in C++ (src/tune) chooses the configuration and stores the result on disk; the command line and the
+C++ interface use it as well. This file has the Python parts: objects, hooks, the user's functions, threads.
 """
 
 import inspect
@@ -17,7 +17,7 @@ from .._errors import AutotunerError, CompilationError, InterpreterError, OutOfR
 from ..backends.driver import CPUDriver
 from .driver import driver
 from .guess import guess
-from .jit import REHEARSAL, JITFunction, KernelInterface, pickled_by_name
+from .jit import DRY_RUN, JITFunction, KernelInterface, pickled_by_name
 from .rules import KeptRule
 
 
@@ -32,8 +32,8 @@ _THREADS = ("num_threads", "num_cpu_threads")  # options of a launch
 class Config:
     """One way to compile a kernel: values for its constexpr parameters, and launch options.
 
-    pre_hook: a function of the dict of arguments by name, called before each run. Options of GPUs are kept, and the CPU ignores
-    those that have no meaning there. num_cpu_threads: the number of workers on a CPU; 0 for all.
+    pre_hook: a function of the dict of arguments by name, called before each run. Options of GPUs are stored, and the CPU ignores
+    those that it does not have. num_cpu_threads: the number of workers on a CPU; 0 for all.
     """
 
     def __init__(self, kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, ir_override=None, num_cpu_threads=0):
@@ -108,7 +108,7 @@ def _jit_function(fn):
 
 def _rules_and_kernel(fn):
     """The @heuristics between a tuner and its kernel, outermost first, so that a launch goes through one call and not through one for
-    each; the kernel is None if anything else stands in between."""
+    each; the kernel is None if there is another decorator in between."""
     rules = []
     while type(fn) is Heuristics:
         rules.append(fn)
@@ -123,7 +123,7 @@ def _config_of(sizes):
 
 
 def _kept_on_disk(asked, measures_itself):
-    """Whether winners are kept on disk: always if the user asks for it; by default, if the measurement is the tuner's own, which all interfaces share."""
+    """True if results are stored on disk: if the user asks for it, or by default if the tuner's own measurement is used."""
     if _core.switch_of(os.environ.get("TILEWRIGHT_CACHE_AUTOTUNING", "")) is False:
         return False
     return bool(asked) or knobs.autotuning.cache or (asked is None and not measures_itself)
@@ -139,13 +139,13 @@ class _Measuring:
 
 
 def _compilations_are_watched():
-    """Whether hooks observe compilations, so that they must happen one after the other, each before its launch."""
+    """True if hooks observe compilations, so that they must run one after the other, each before its launch."""
     runtime = knobs.runtime
     return bool(runtime.debug or runtime.jit_cache_hook or runtime.jit_post_compile_hook or knobs.compilation.listener)
 
 
 def _is_watched():
-    """Whether hooks observe compilations or launches."""
+    """True if hooks observe compilations or launches."""
     return bool(_compilations_are_watched() or knobs.runtime.launch_enter_hook or knobs.runtime.launch_exit_hook)
 
 
@@ -166,14 +166,14 @@ class Autotuner(KernelInterface):
         self._arg_set = set(arg_names)
         self.guesses = configs == "auto"
         if isinstance(configs, str) and not self.guesses:
-            raise TypeError(f"@autotune needs a list of Config, or 'auto' for a guess, and not {configs!r}")
+            raise TypeError(f"@autotune needs a list of Config, or 'auto' for an estimate, not {configs!r}")
         self.configs = [] if self.guesses else list(configs)
         self._was_empty = not self.guesses and not self.configs
         if self._was_empty:  # an empty list means one configuration without values, as upstream has it
             self.configs = [Config({})]
         for config in self.configs:
             if not hasattr(config, "all_kwargs"):
-                raise TypeError(f"@autotune needs a list of Config, and {config!r} is none")
+                raise TypeError(f"@autotune needs a list of Config, but {config!r} is not a Config")
         self.keys = list(key)
         self._key_places = [(list(arg_names).index(name), name) for name in self.keys if name in self._arg_set]
         self.cache = {}
@@ -225,7 +225,7 @@ class Autotuner(KernelInterface):
     def restore_copies(self, copies):
         self._call.copies = copies
 
-    # What measures can be given later, too, by either name.
+    # The measuring function can be set later, too, by either name.
 
     @property
     def _do_bench(self):
@@ -295,7 +295,7 @@ class Autotuner(KernelInterface):
         return named, before, run, after
 
     def _bench(self, *args, config, **meta):
-        """The times of a configuration in milliseconds, infinite if it fails. For subclasses that choose in a `run` of their own."""
+        """The times of a configuration in milliseconds, infinite if it fails. For subclasses that override `run`."""
         self._check_conflicts(meta, [config])
         try:
             return self.do_bench(self._whole_run_of(args, meta, config), quantiles=(0.5, 0.2, 0.8))
@@ -340,13 +340,13 @@ class Autotuner(KernelInterface):
             return error
 
     def _checks_results(self):
-        """Whether the results of configurations are compared: not if hooks of the user may change the inputs of a run, or count runs."""
+        """True if the results of configurations are compared: False if the user's hooks may change the inputs of a run, or count runs."""
         has_hooks = self.user_defined_pre_hook or self.user_defined_post_hook
         return (_core.results_are_checked() and not has_hooks and _core.engine() == "cpu" and _jit_function(self.fn) is not None
                 and not _is_watched())
 
     def _check_of(self, args, meta, config, named):
-        """The ResultCheck that compares the results of configurations; None if they are not compared. The first that works makes it."""
+        """The ResultCheck that compares the results of configurations; None if they are not compared. The first configuration that works creates it."""
         if not self._checks_results():
             return None
         if self._call.check is None:
@@ -358,7 +358,7 @@ class Autotuner(KernelInterface):
         return self._call.check
 
     def _try_out(self, args, meta, config):
-        """Runs a configuration once, from the state from which all start. Returns the group of its results; 0 if results are not compared."""
+        """Runs a configuration once, from the common initial state. Returns the group of its results; 0 if results are not compared."""
         named, before, run, after = self._run_of(args, meta, config)
         check = self._check_of(args, meta, config, named)
         group = 0 if check is None else None
@@ -379,7 +379,7 @@ class Autotuner(KernelInterface):
             return None
 
     def _is_confirmed(self, args, meta, config, group):
-        """Whether the interpreter computes the results of a group for a configuration, and finds no race and no bad access. None: it cannot tell."""
+        """True if the interpreter computes the results of a group for a configuration, and finds no race and no bad access. None: unknown."""
         named, before, run, after = self._run_of(args, meta, config)
         check = self._call.check
         check.restore()
@@ -403,19 +403,19 @@ class Autotuner(KernelInterface):
             raise ValueError(f"chosen by the tuner, and given by the call as well: {', '.join(sorted(conflicts))}")
 
     def _problem(self, kernel, args, kwargs, keeps):
-        """The problem under which a winner is kept; None if none is kept, nor pinned by TILEWRIGHT_TUNED."""
+        """The key under which the result is stored; None if it is neither stored nor pinned by TILEWRIGHT_TUNED."""
         if kernel is None or _core.engine() != "cpu" or not (keeps or os.environ.get("TILEWRIGHT_TUNED")):
             return None
         launch = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
         return _core.tune_problem(kernel, kernel.cache_key, self.keys, args, launch)
 
     def _compiles_ahead(self, kernel, configs):
-        """Whether configurations can be compiled ahead of their launches, on other threads, without the user's functions noticing."""
+        """True if configurations can be compiled ahead of their launches, on other threads, without an effect on the user's functions."""
         return (kernel is not None and _core.engine() == "cpu" and not self._measures_itself and not kernel.pre_run_hooks
                 and not _compilations_are_watched() and not any(config.pre_hook for config in configs))
 
     def _grid_of(self, args, kwargs, config):
-        """The grid of a configuration's launch; None if only the launch can tell. The thread that tunes finds it, not those that
+        """The grid of a configuration's launch; None if only the launch computes it. The thread that tunes finds it, not those that
         compile: a grid function may launch this kernel, and would wait for the tuning to end."""
         grid = kwargs.get("grid")
         if not callable(grid):
@@ -431,7 +431,7 @@ class Autotuner(KernelInterface):
             return None
 
     def _same_as(self, kernel, configs):
-        """For each configuration, the index of the first one that means the same: that is measured for both."""
+        """For each configuration, the index of the first equivalent one, which is measured for both."""
         if kernel is None or self._measures_itself or not isinstance(driver.active, CPUDriver):
             return list(range(len(configs)))
         known = {}
@@ -467,7 +467,7 @@ class Autotuner(KernelInterface):
 
         def compile(index):
             grid = grids[index]
-            how = dict(warmup=True) if grid is None else dict(warmup=REHEARSAL, grid=grid)
+            how = dict(warmup=True) if grid is None else dict(warmup=DRY_RUN, grid=grid)
             try:
                 self.fn.run(*args, **{**kwargs, **configs[index].all_kwargs(), **how})
             except _FAILURES as error:
@@ -503,8 +503,8 @@ class Autotuner(KernelInterface):
         return measured
 
     def _key(self, args, kwargs):
-        """The values of the key parameters, the element types of all tensors, and the number of threads where the
-        launch names one, as a tuple. Every launch calls this."""
+        """The values of the key parameters, the element types of all tensors, and the number of threads if the
+        launch sets it, as a tuple. Every launch calls this."""
         count = len(args)
         key = [args[at] if at < count else kwargs[name] for at, name in self._key_places if at < count or name in kwargs]
         for value in args:
@@ -551,7 +551,7 @@ class Autotuner(KernelInterface):
         return config
 
     def _has_own_rules(self):
-        """Whether launches may apply the rules themselves: not where a program has replaced Heuristics.run."""
+        """True if launches may apply the rules themselves: False if a program has replaced Heuristics.run."""
         return Heuristics.run is _RULES_RUN and not any("run" in vars(rules) for rules in self._rules)
 
     def __getitem__(self, grid):
@@ -568,8 +568,8 @@ class Autotuner(KernelInterface):
         return pickled_by_name(self, self.base_fn)
 
     def _fixed_part(self):
-        """The facts that launches of known configurations read (bindings/tuned_launch.cpp): kernel, rules, parameters, names and positions of
-        the key's parameters, defaults, and what becomes known of calls. None if launches have to go through `run`."""
+        """The data that launches with a known configuration read (bindings/tuned_launch.cpp): kernel, rules, parameters, names and positions of
+        the key's parameters, defaults, and a cache of calls. None if launches have to call `run`."""
         kernel = self._launches
         if kernel is None or any(param.is_variadic for param in kernel.params):
             return None
@@ -645,19 +645,19 @@ class Autotuner(KernelInterface):
         raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")
 
 
-_RUN = Autotuner.run  # launches of known configurations skip this function, but not one that a program has put in its place
+_RUN = Autotuner.run  # launches with a known configuration skip this function, unless a program has replaced it
 
 
 def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None, warmup=None, rep=None,
              use_cuda_graph=False, do_bench=None, cache_results=None):
-    """Lets measurements choose among `configs`, anew for each combination of values of the parameters named in `key`.
+    """Measures `configs` and chooses the fastest, separately for each combination of values of the parameters named in `key`.
 
     configs="auto": nothing is measured; the constexpr parameters that a launch leaves open, and whose names speak of blocks, tiles or
-    groups, get sizes by an estimate. Two combinations run once and are compared: where they disagree, the launch is refused.
+    groups, get sizes by an estimate. Two combinations run once and are compared: if their results differ, the launch is refused.
     prune_configs_by: {"early_config_prune": function, "perf_model": function, "top_k": number}. reset_to_zero, restore_value:
     names of tensors to zero before, or to restore after, each measured run. pre_hook(kwargs, reset_only), post_hook(kwargs, exception)
-    replace both. do_bench(call, quantiles) measures. cache_results: whether winners are kept on disk; by default they are
-    if none of the above replaces the tuner's own measurement. With TILEWRIGHT_CACHE_AUTOTUNING=0 none are.
+    replace both. do_bench(call, quantiles) measures. cache_results: if True, results are stored on disk; the default is
+    True unless one of the above replaces the tuner's own measurement. TILEWRIGHT_CACHE_AUTOTUNING=0 turns it off.
     """
 
     def decorate(fn):

@@ -1,7 +1,7 @@
 """Files of host code under a key, in a folder or a remote store, by upstream's interface.
 
-The runtime keeps compiled kernels by itself (src/runtime/cache); this file is for host code that stores its own files beside them, for
-dumps, and for tools that look at the folder.
+The runtime keeps compiled kernels by itself (src/runtime/cache); this file is for host code that stores its own files in the same
+folder, for dumps, and for tools that read the folder.
 """
 
 import base64

@@ -29,8 +29,8 @@ class DriverConfig:
         _inductor_cpu.adapt()
         return self._chosen or self.default
 
-    _default = property(lambda self: vars(self).get("default"), doc="`default`, or None where nobody has asked yet")
-    _active = property(lambda self: self._chosen or self._default, doc="`active`, or None where nobody has asked yet")
+    _default = property(lambda self: vars(self).get("default"), doc="`default`, or None if it was not read yet")
+    _active = property(lambda self: self._chosen or self._default, doc="`active`, or None if it was not read yet")
 
     def set_active(self, driver):
         self._chosen = driver

@@ -22,8 +22,8 @@ class JitFunctionInfo:
 
 
 class LazyDict:
-    """The facts about a launch that its hooks see, computed when a hook asks for them. `kernel`: the compiled kernel. `launch`: what is launched,
-    (kernel, arguments, keywords, grid), where that is known."""
+    """The metadata of a launch that its hooks receive, computed when a hook reads it. `kernel`: the compiled kernel. `launch`: (kernel,
+    arguments, keywords, grid), if known."""
 
     def __init__(self, data, kernel):
         self.data = data
@@ -42,18 +42,18 @@ class LazyDict:
 
 
 def specialization_data(fn, handle):
-    """A specialisation as text, which JITFunction.preload takes back. A program may replace the function that makes it."""
+    """Returns a specialization as text, which JITFunction.preload reads. A program may replace the function that makes it."""
     types, constants, aligned = handle.description
     options = {name: value for name, value in handle.options.items() if name != "backend_name"}
     return sys.modules[f"{__package__}.jit"].serialize_specialization_data(
-        fn._fn_name, _signature(fn, types), constants, _facts(aligned), options, handle.key, driver.active.get_current_target())
+        fn._fn_name, _signature(fn, types), constants, _attributes(aligned), options, handle.key, driver.active.get_current_target())
 
 
 def _signature(fn, types):
     return {name: word or "constexpr" for name, word in zip(fn.arg_names, types)}
 
 
-def _facts(aligned):
+def _attributes(aligned):
     return {tuple(path): [["tt.divisibility", 16]] for path in aligned}
 
 
@@ -64,7 +64,7 @@ def _described(fn, handle, is_warmup):
         "key": handle.key, "signature": _signature(fn, types),
         "device": driver.active.get_current_device(), "constants": constants,
         "extern_libs": None, **handle.options, "launch_cooperative_grid": False,
-        "configs": [_facts(aligned)],
+        "configs": [_attributes(aligned)],
         "specialization_data": specialization_data(fn, handle), "is_warmup": is_warmup,
     }
 
@@ -92,14 +92,14 @@ def compiled(fn, kernel, is_warmup):
 
 
 def _names(switch, kernel):
-    """Whether an environment variable is on for a kernel: for all kernels, or by this one's name."""
+    """True if an environment variable is on for a kernel: for all kernels, or by this one's name."""
     value = os.environ.get(switch, "")
     switched = _core.switch_of(value)
     return value == kernel.name if switched is None else switched
 
 
 def _show_steps(kernel):
-    """Writes the module in front of each step of the compiler to stderr."""
+    """Writes the module before each step of the compiler to stderr."""
     with tempfile.TemporaryDirectory() as folder:
         kernel._handle.dump(folder)
         files = sorted(path for path in Path(folder).iterdir() if path.suffix == ".mlir")

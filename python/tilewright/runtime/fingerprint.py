@@ -14,12 +14,12 @@ _SIMPLE = (bool, int, float, complex, str, bytes, type(None))
 
 
 def _has(thing, *names):
-    """Whether an object has one of these attributes itself: some objects answer to every name, without end."""
+    """True if an object has one of these attributes itself: some objects return an attribute for every name."""
     return any(inspect.getattr_static(thing, name, None) is not None for name in names)
 
 
 def _feed(digest, thing, seen):
-    """Adds what `thing` computes with. `seen`: {id: object}, which keeps the objects, and with them their ids."""
+    """Adds the code and the values that `thing` uses. `seen`: {id: object}, which keeps the objects alive, so that their ids stay unique."""
     if isinstance(thing, _SIMPLE):
         digest.update(repr(thing).encode())
     elif isinstance(thing, types.CodeType):
@@ -78,7 +78,7 @@ _CONSTANTS = {}  # objects that were passed to kernels as constants, each with i
 
 
 def named_constant(value):
-    """(object, name): the object that stands for all objects equal to this one, and a name for cache keys.
+    """(object, name): the representative of all objects equal to this one, and a name for cache keys.
 
     The name depends on the object's contents if pickle can store them. Otherwise it is unique, so that no other process finds code by it.
     """

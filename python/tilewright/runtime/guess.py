@@ -1,4 +1,4 @@
-"""autotune(configs="auto"): sizes by the estimate of src/tune, which runs nothing, and a second combination to check them.
+"""autotune(configs="auto"): sizes by the estimate of src/tune, which runs no kernel, and a second combination to check them.
 
 A parameter that is called BLOCK may not be free (a softmax's block is at least as long as its row). Then two combinations leave
 different results, and the launch is refused.

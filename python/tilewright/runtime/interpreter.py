@@ -1,4 +1,4 @@
-"""Upstream's module for kernels on the interpreter, with the name of its class. A setting decides when a kernel is made which engine runs it."""
+"""Upstream's module for kernels on the interpreter, with the name of its class. A setting chooses the engine when a kernel is created."""
 
 from .jit import InterpretedFunction
 

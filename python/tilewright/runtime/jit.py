@@ -25,7 +25,7 @@ from .specialization import (  # noqa: F401
     DeviceCaches, compute_cache_key, convert_to_tuple_if_list, get_device_key, make_binder, pack_arguments, preload, serialize_specialization_data)
 
 
-REHEARSAL = "rehearsal"  # a value of `warmup`: compiles the version that this very launch runs, which may differ from the one for its types
+DRY_RUN = "dry_run"  # a value of `warmup`: compiles the version for these arguments, which may differ from the version for their types
 
 
 class KernelInterface:
@@ -119,7 +119,7 @@ def executed_source(fn):
 
 
 def _shown(file):
-    """A file's name as valid UTF-8: Python represents bytes that the locale cannot decode in a form of its own."""
+    """A file's name as valid UTF-8: Python represents bytes that the locale cannot decode as surrogates."""
     return os.fsencode(file).decode("utf-8", "replace")
 
 
@@ -141,7 +141,7 @@ def _lines_of(fn):
 
 
 def _held(module, name):
-    """The object at a place of a module, and what it wraps, from the outside to the inside."""
+    """The object under a name of a module, and the objects that it wraps, outermost first."""
     found = importlib.import_module(module)
     for part in name.split("."):
         found = getattr(found, part)
@@ -156,7 +156,7 @@ def held_at(module, name, depth):
 
 
 def pickled_by_name(wrapper, function):
-    """What __reduce__ returns for the wrapper of a function: the name of its place in a module, where other wrappers may be around it."""
+    """Returns the result of __reduce__ for the wrapper of a function: its qualified name in a module. Other wrappers may be around it."""
     module, name = function.__module__, function.__qualname__
     try:
         depth = next(depth for depth, found in enumerate(_held(module, name)) if found is wrapper)
@@ -236,7 +236,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         self.any_size = bool(any_size)
         self._repr = repr
         self.launch_metadata = launch_metadata
-        self._interpreted = knobs.runtime.interpret  # the setting at the time when the kernel is made
+        self._interpreted = knobs.runtime.interpret  # the setting when the kernel was created
         self.pre_run_hooks = []
         self.used_global_vals = {}
         self.kernel = None
@@ -250,7 +250,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         self._cache_key = None
         self._pending = {}  # {key: kernel that an AsyncCompileMode is compiling}
         self._given = {}  # {key: kernel that a program has put into `device_caches`}
-        self._key_cache = {}  # what compute_cache_key has computed
+        self._key_cache = {}  # the results of compute_cache_key
         JITFunction.known[self._fn_name] = self
         self._capture_source("".join(self.raw_src))
 
@@ -277,7 +277,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         self._tell_launches()
 
     def _tell_launches(self):
-        """Called when an attribute has changed that launches ask for (isWatched in bindings/launch.cpp)."""
+        """Called when an attribute that launches read has changed (isWatched in bindings/launch.cpp)."""
         own = self.__dict__
         hooks = own.get("pre_run_hooks")
         self._observe([] if hooks is None else hooks, own.get("debug") is not None or "run" in own)
@@ -288,13 +288,13 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
 
     def run(self, *args, grid, warmup, **kwargs):
         runtime = knobs.runtime
-        # A call may turn off the checks that its kernel asks for, but not those that the process asks for.
+        # A call may turn off the checks that its kernel requests, but not those that the process requests.
         if runtime.debug or (self.debug and kwargs.get("debug") is None):
             kwargs["debug"] = True
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
-        if warmup == REHEARSAL:
-            return self.rehearse(grid, *args, **kwargs)
+        if warmup == DRY_RUN:
+            return self.dry_run(grid, *args, **kwargs)
         if warmup:
             return self._warm_up(args, kwargs)
         if not runtime.launch_enter_hook and not runtime.launch_exit_hook:
@@ -331,7 +331,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         return self._pending[key]
 
     def warmup(self, *args, grid=None, **kwargs):
-        driver.active  # types do not tell the machine, so the active one is meant
+        driver.active  # types do not name a machine: the active one is used
         constant = {param.name for param in self.params if param.is_constexpr}
         wrapped = [value if index in self.constexprs else MockTensor.wrap_dtype(value) for index, value in enumerate(args)]
         named = {name: value if name in constant else MockTensor.wrap_dtype(value) for name, value in kwargs.items()}
@@ -344,7 +344,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         self.pre_run_hooks.append(hook)
 
     def preload(self, specialization_data):
-        """Compiles the specialisation that hooks received as `specialization_data`."""
+        """Compiles the specialization that hooks received as `specialization_data`."""
         return preload(self, specialization_data)
 
     def create_binder(self):
@@ -352,10 +352,10 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         target = driver.active.get_current_target()
         return {}, {}, target, make_backend(target), make_binder(self)
 
-    # What `device_caches` gives is enough to compile a kernel for arguments without a launch, with these functions.
+    # With the members of `device_caches`, these functions compile a kernel for arguments without a launch.
 
     def _pack_args(self, backend, kwargs, bound_args, specialization, options):
-        """(options, signature, constants by path, facts by path) of an ASTSource, from what a binder has returned."""
+        """(options, signature, constants by path, attributes by path) of an ASTSource, from the result of a binder."""
         return pack_arguments(self, backend, kwargs, bound_args, specialization)
 
     @property
@@ -395,7 +395,7 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
 
     @property
     def device_caches(self):
-        """The specialisations in memory, by device."""
+        """The specializations in memory, by device."""
         return DeviceCaches(self)
 
     def _unsafe_update_src(self, new_src):
@@ -420,11 +420,11 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
         return _without_function, (), {**self.__dict__, "_pending": {}, "_given": {}, "_key_cache": {}, "_cache_key": self.cache_key}
 
 
-_RUN = JITFunction.run  # launches skip this function unless something watches them, but not one that a program has put in its place
+_RUN = JITFunction.run  # launches skip this function unless hooks are set or a program has replaced it
 
 
 class InterpretedFunction(JITFunction):
-    """A kernel that was made while TRITON_INTERPRET=1: PyTorch recognises such kernels by this class."""
+    """A kernel that was made while TRITON_INTERPRET=1: PyTorch recognizes such kernels by this class."""
 
 
 def _without_function():
@@ -437,9 +437,9 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
         noinline=None, any_size=False):
     """Marks a function as a kernel, or as a function that kernels call.
 
-    repr: a function that returns the name of a specialisation. launch_metadata: a function of (grid, metadata, args) for
+    repr: a function that returns the name of a specialization. launch_metadata: a function of (grid, metadata, args) for
     profilers. do_not_specialize: parameters whose values must not lead to new code. debug: keep device_assert and overflow
-    checks. noinline: keep calls to this function as calls. any_size: tiles of this kernel may have sizes that are no powers of two
+    checks. noinline: keep calls to this function as calls. any_size: tiles of this kernel may have sizes other than powers of two
     (beyond upstream).
     """
 
@@ -455,7 +455,7 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
 
 
 def helper_kernel(function):
-    """A kernel from a Python method or constexpr function, which the compiler follows where the arguments are run-time values."""
+    """A kernel from a Python method or constexpr function, which the compiler inlines if the arguments are run-time values."""
     function = getattr(function, "fn", function)
     made = _HELPERS.get(function)
     if made is None:
@@ -531,7 +531,7 @@ def constexpr_function(fn):
 
 
 class MockTensor:
-    """Stands for a tensor of an element type where only types matter: in warm-ups."""
+    """Replaces a tensor of an element type in warm-ups, which use only types."""
 
     def __init__(self, dtype, shape=None):
         self.dtype, self.shape = dtype, shape or [1]
@@ -569,7 +569,7 @@ class TensorWrapper:
         self.base, self.dtype = base, dtype
 
     def __getattr__(self, name):
-        if name.startswith("__") or "base" not in vars(self):  # asked by copy and pickle
+        if name.startswith("__") or "base" not in vars(self):  # called by copy and pickle
             raise AttributeError(name)
         return getattr(self.base, name)
 
@@ -619,11 +619,11 @@ def mangle_type(argument):
 
 
 def native_specialize_impl(backend, argument, is_const=False, specialize_value=True, align=True):
-    """(type, facts) of a launch argument, for which a kernel is compiled. The facts are letters that backend.parse_attr takes; for a constant,
-    the constant takes their place."""
+    """(type, attributes) of a launch argument, for which a kernel is compiled. The attributes are letters that backend.parse_attr reads;
+    for a constant, the second member is its value."""
     if isinstance(argument, tuple):
         members = [native_specialize_impl(backend, member, is_const, specialize_value, align) for member in argument]
-        return tuple(word for word, _ in members), tuple(facts for _, facts in members)
+        return tuple(word for word, _ in members), tuple(attributes for _, attributes in members)
     word = mangle_type(argument)
     if word == "constexpr" or (specialize_value and type(argument) is int and argument == 1):
         return "constexpr", argument

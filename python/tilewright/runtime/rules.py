@@ -1,9 +1,9 @@
-"""Keeps the results of rules of @heuristics where the same numbers must give the same result again.
+"""Caches the results of rules of @heuristics whose result depends only on numbers and strings.
 
 Collecting all arguments by name and calling a rule takes longer than the rest of a small launch. Most rules are like
 `lambda args: args["K"] % args["BLOCK_K"] == 0`: their bytecode reads arguments by constant names, and otherwise only
-constants and operators. From integers and strings such a function computes the same value each time. Any other rule, and one that is
-given anything else, is called each time.
+constants and operators. For equal integers and strings such a function returns equal values. All other rules, and rules with other
+arguments, are called each time.
 """
 
 import dis

@@ -1,4 +1,4 @@
-"""The specialisations of a kernel for host code: those in memory, the one that a call would compile, and one from its description."""
+"""The specializations of a kernel for host code: those in memory, the one that a call would compile, and one from its description."""
 
 import json
 from collections import namedtuple
@@ -17,8 +17,8 @@ def get_device_key():
 
 
 class KernelCache:
-    """A kernel's specialisations in memory by their keys, including those that an AsyncCompileMode is compiling, and those that a program has put
-    in, under keys of its own. Launches find code by arguments, not here."""
+    """A kernel's specializations in memory by their keys, including those that an AsyncCompileMode is compiling, and those that a program has
+    inserted under its own keys. Launches find code by arguments, not here."""
 
     def __init__(self, fn):
         self._fn = fn
@@ -63,7 +63,7 @@ class KernelCache:
 
 
 class DeviceCaches:
-    """device_caches[device]: (specialisations, keys, target, back end, binder). There is one list for all devices."""
+    """device_caches[device]: (specializations, keys, target, back end, binder). There is one list for all devices."""
 
     def __init__(self, fn):
         self._fn = fn
@@ -91,13 +91,13 @@ class DeviceCaches:
 
 
 def make_binder(fn):
-    """binder(*arguments, **options): the arguments by name, (type, facts) for each, and the options among the keywords."""
+    """binder(*arguments, **options): the arguments by name, (type, attributes) for each, and the options among the keywords."""
 
     def binder(*args, **kwargs):
         types, constants, aligned = fn._describe(*args, **kwargs).description
         bound = fn._bind(*args, **kwargs)
-        facts = [("constexpr", constants[at,]) if word is None else (word, "D" if (at,) in aligned else "") for at, word in enumerate(types)]
-        return bound, facts, {name: value for name, value in kwargs.items() if name not in fn.arg_names}
+        attributes = [("constexpr", constants[at,]) if word is None else (word, "D" if (at,) in aligned else "") for at, word in enumerate(types)]
+        return bound, attributes, {name: value for name, value in kwargs.items() if name not in fn.arg_names}
 
     return binder
 
@@ -133,8 +133,8 @@ def _without_functions(value):
 
 
 def compute_cache_key(kernel_key_cache, specialization, options):
-    """A text that identifies a specialisation of one kernel: a binder's list of (type, facts), with the sources of functions among the constants, and
-    its options. `kernel_key_cache` keeps the texts by what they were made from."""
+    """A text that identifies a specialization of one kernel: a binder's list of (type, attributes), with the sources of functions among the constants, and
+    its options. `kernel_key_cache` maps the specialization and options to the text."""
     given = (tuple(specialization), str(options))
     if given not in kernel_key_cache:
         kernel_key_cache[given] = f"{_without_functions(specialization)}{options}"
@@ -142,16 +142,16 @@ def compute_cache_key(kernel_key_cache, specialization, options):
 
 
 def pack_arguments(fn, backend, kwargs, bound_args, specialization):
-    """(options, signature by name, constants by path, facts by path): what a binder has returned, as a compilation takes it. KeyError for keywords that
-    are neither parameters nor options."""
+    """(options, signature by name, constants by path, attributes by path): the result of a binder, as arguments of a
+    compilation. Raises KeyError for keywords that are neither parameters nor options."""
     options = backend.parse_options(kwargs)
     for name in kwargs:
         if name not in fn.arg_names and not hasattr(options, name):
             raise KeyError(f"Keyword argument {name} was specified but unrecognised")
-    words, facts = [word for word, _ in specialization], [None if word == "constexpr" else fact for word, fact in specialization]
+    words, letters = [word for word, _ in specialization], [None if word == "constexpr" else attribute for word, attribute in specialization]
     values = list(bound_args.values())
     constants = {path: get_iterable_path(values, path) for path in find_paths_if(words, lambda _, word: word == "constexpr")}
-    attributes = {path: backend.parse_attr(get_iterable_path(facts, path)) for path in find_paths_if(facts, lambda _, fact: isinstance(fact, str))}
+    attributes = {path: backend.parse_attr(get_iterable_path(letters, path)) for path in find_paths_if(letters, lambda _, letter: isinstance(letter, str))}
     return options, dict(zip(fn.arg_names, words)), constants, attributes
 
 
@@ -161,7 +161,7 @@ def convert_to_tuple_if_list(item):
 
 
 def _constant_as_data(value):
-    """A constant in JSON's terms: what JSON has stays as it is, other values are marked."""
+    """A constant as JSON: JSON's own types are unchanged, other values are marked."""
     if isinstance(value, constexpr):
         return {"constexpr": value.value}
     if isinstance(value, dtype):
@@ -176,8 +176,8 @@ def _constant_as_data(value):
 
 
 def serialize_specialization_data(name, signature, constants, attrs, options, key, target):
-    """The description of a specialisation as JSON, which JITFunction.preload takes. signature: {parameter: type}; constants: {path: value}; attrs:
-    {path: [[fact, value]]}; options: an object or dict with the options; target: a GPUTarget."""
+    """The description of a specialization as JSON, which JITFunction.preload takes. signature: {parameter: type}; constants: {path: value}; attrs:
+    {path: [[attribute, value]]}; options: an object or dict with the options; target: a GPUTarget."""
     return json.dumps({
         "name": name, "signature": {parameter: types_as_data(word) for parameter, word in signature.items()},
         "constant_keys": [list(path) for path in constants], "constant_vals": list(map(_constant_as_data, constants.values())),
@@ -187,7 +187,7 @@ def serialize_specialization_data(name, signature, constants, attrs, options, ke
 
 
 class _Stand:
-    """Stands for an argument with a type and an alignment; specialisation needs nothing else."""
+    """Replaces an argument by its type and alignment, which are all that specialization reads."""
 
     def __init__(self, element, aligned):
         self.dtype = str_to_ty(element, None)
@@ -238,7 +238,7 @@ def _argument(fn, constants, aligned, word, path):
 
 
 def preload(fn, data):
-    """Compiles the specialisation that `data` describes, or reads it from the cache folder, so that the next such launch finds it."""
+    """Compiles the specialization that `data` describes, or reads it from the cache folder, so that the next such launch finds it."""
     told = json.loads(data)
     if told["name"] != fn._fn_name:
         raise RuntimeError(f"Specialization data is for {told['name']} but trying to preload for {fn._fn_name}")
@@ -246,7 +246,7 @@ def preload(fn, data):
     if told["target"] != target:
         raise RuntimeError(f"Specialization data is for {told['target']} but trying to preload for {target}")
     constants = dict(zip(map(tuple, told["constant_keys"]), told["constant_vals"]))
-    aligned = {tuple(path) for path, facts in zip(told["attrs_keys"], told["attrs_vals"]) if ["tt.divisibility", 16] in facts}
+    aligned = {tuple(path) for path, attributes in zip(told["attrs_keys"], told["attrs_vals"]) if ["tt.divisibility", 16] in attributes}
     arguments = [_argument(fn, constants, aligned, word, (index,)) for index, word in enumerate(told["signature"].values())]
     options = {name: value for name, value in told["options"].items() if value is not None}
     return fn.launch(None, *arguments, **options)

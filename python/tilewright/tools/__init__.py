@@ -1,4 +1,4 @@
-"""Tools beside the compiler, and the class of linear layouts."""
+"""Command-line tools, and the class of linear layouts."""
 
 from .._C.libtriton.linear_layout import LinearLayout
 

@@ -48,7 +48,7 @@ typedef CUresult TT_ResultTy;
 """,
     "cpu": """#include <stdint.h>
 
-typedef void *TT_StreamTy;  /* of no meaning on a processor */
+typedef void *TT_StreamTy;  /* ignored on a CPU */
 typedef void *TT_Pointer;
 typedef int TT_ResultTy;
 
@@ -166,7 +166,7 @@ TT_ResultTy @NAME@(TT_StreamTy tt_stream@PARAMETERS@) {
 
 TEMPLATES = {"cuda": _CUDA, "cpu": _CPU}
 
-# Linux lets a process use tile registers only after it has asked for them.
+# Linux lets a process use AMX tiles only after it has requested them.
 _TILES = "  static _Atomic int asked;\n  if (!asked) syscall(SYS_arch_prctl, 0x1023, 18), asked = 1;\n"
 
 
@@ -194,7 +194,7 @@ def _argument(index, type, name):
 def _cpu_values(variant):
     assembly = variant.code["code"].replace(variant.code["entry"], f"{variant.name}_programs")
     if "tilewright_" in assembly:
-        raise ValueError("tl.device_print and tl.device_assert need the library: they cannot be compiled to C for a processor")
+        raise ValueError("tl.device_print and tl.device_assert need the library: they cannot be compiled to C for a CPU")
     lines = ["\\t.pushsection .text\\n", *(line.replace("\\", "\\\\").replace('"', '\\"') + "\\n" for line in assembly.splitlines()), "\\t.popsection\\n"]
     tiles = "\ttile" in assembly
     head = variant.code["head_bytes"]

@@ -2,9 +2,9 @@
 
     python -m triton.tools.compile --kernel-name add --signature "*fp32:16, *fp32, i32, 1024" --grid "n/1024, 1, 1" --out-name add add.py
 
-makes add.HASH_0d.c and add.HASH_0d.h, with upstream's names and upstream's calls; python -m triton.tools.link puts several such variants behind
-one name. For a GPU (--target cuda:90:32) the source needs cuda.h and libcuda, for a processor (cpu:avx2:1) a C compiler that takes GNU assembly,
-and libm. Nothing of Tilewright is needed where it runs. So nobody checks the launches there: the code takes nothing for granted about them,
+writes add.HASH_0d.c and add.HASH_0d.h, with Triton's names and calls. python -m triton.tools.link combines several such variants under one
+name. For a GPU (--target cuda:90:32) the source needs cuda.h and libcuda; for a CPU (cpu:avx2:1) it needs libm and a C compiler that accepts
+GNU assembly. The program does not need Tilewright at run time, so no launch guard is checked: the code makes no assumptions about launches,
 and uses no tensor maps.
 """
 
@@ -32,7 +32,7 @@ from tilewright.tools import c_text
 desc = __doc__
 
 
-# A row: the option, its short form, its type, its default (required: ""), and its help.
+# A row: the option, its abbreviation, its type, its default (required: ""), and its help.
 _OPTIONS = (
     ("path", None, str, "", "the Python file with the kernel; it is run, and modules that are not installed are left out"),
     ("kernel-name", "-n", str, "", "the @triton.jit function; @triton.autotune and @triton.heuristics above it are passed over"),
@@ -67,7 +67,7 @@ def _constant(text):
 
 
 def _words(text):
-    """The words of a signature. A comma between quotes separates nothing."""
+    """The words of a signature. A comma in quotes is not a separator."""
     words = re.findall(r"""(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^,'"])+|(?<=,)(?=,|$)""", text)
     return [word.strip() for word in words]
 
@@ -153,7 +153,7 @@ def _executed(path):
 
 
 def _kernel_of(path, name):
-    """The @jit function `name` of a Python file, below other decorators. The file is executed, with its folder in front of sys.path."""
+    """The @jit function `name` of a Python file, below other decorators. The file is executed, with its folder first in sys.path."""
     _alias.install()
     path = Path(path)
     sys.path.insert(0, str(path.parent))
@@ -217,7 +217,7 @@ class _Signature:
         return ASTSource(kernel, types, self.constants, attributes)
 
     def parameters(self, backend, with_ones):
-        """(C type, name) of each value that a launch passes. `with_ones`: whether numbers are included whose hint is 1."""
+        """(C type, name) of each value that a launch passes. `with_ones`: if True, numbers with the hint 1 are included."""
         ones = {list(self.words)[index] for index, hint in self.hints.items() if hint == 1}
         return [(c_text.type_of("i32" if name in ones else word, backend), name) for name, word in self.words.items()
                 if name not in self.constants or with_ones and name in ones]

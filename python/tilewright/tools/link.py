@@ -1,8 +1,8 @@
-"""Puts variants of a kernel that tools.compile has made behind one name in C.
+"""Combines variants of a kernel that tools.compile wrote under one name in C.
 
     python -m triton.tools.link add.*.h -o add
 
-reads what the headers say and writes add.h and add.c. Variants that differ in hints are chosen among by each launch's arguments, the most
+reads the headers and writes add.h and add.c. Variants that differ in hints are chosen among by each launch's arguments, the most
 special one first; those that differ in constants, warps or stages are algorithms, by a number:
 
     TT_ResultTy add(TT_StreamTy stream, ..., int algo_id);     one of add_get_num_algos() algorithms
@@ -71,13 +71,13 @@ class HeaderParser:
                 self._add(*variant.groups())
             elif backend := _BACKEND.match(line):
                 if self.backend_name not in (None, backend[1]):
-                    raise LinkerError(f"one header is for {self.backend_name}, another for {backend[1]}: link them apart")
+                    raise LinkerError(f"one header is for {self.backend_name}, another for {backend[1]}: link them separately")
                 self.backend_name = backend[1]
 
     def _add(self, function, signature, algorithm):
         named = re.fullmatch(r"(\w+)_([0-9a-f]+)_(\w*)", function)
         if not named:
-            raise LinkerError(f"'{function}' is no name that tools.compile gives")
+            raise LinkerError(f"'{function}' is not a name that tools.compile writes")
         parameters = re.findall(r"(\w+) (\w+)", signature)
         sizes = _sizes(named[3], len(parameters))
         meta = KernelLinkerMeta(named[1], [name for _, name in parameters], [type for type, _ in parameters], sizes, named[2], named[3], named[3],
@@ -94,7 +94,7 @@ def _sizes(suffix, count):
     sizes = [None] * count
     for index, kind in re.findall(r"(\d+)([cd])", suffix):
         if int(index) >= count:
-            raise LinkerError(f"the suffix '{suffix}' speaks of argument {index}, but there are {count}")
+            raise LinkerError(f"the suffix '{suffix}' names argument {index}, but there are {count}")
         sizes[int(index)] = _HINTS[kind]
     return sizes
 

@@ -34,7 +34,7 @@ class _Numbers:
 
 
 class MXFP4Tensor(_Numbers):
-    """Numbers of e2m1: a sign, two bits of exponent, one of fraction. It has no infinity and no NaN: what is too large, or no number, becomes
+    """Numbers of e2m1: a sign, two bits of exponent, one of fraction. It has no infinity and no NaN: values that are too large, and NaN, become
     the largest, 6, with its sign."""
 
     def random(self):
@@ -69,14 +69,14 @@ class MXFP4Tensor(_Numbers):
 
 
 def fp8e8m0_to_float32(scale):
-    """The numbers that bytes of e8m0 stand for."""
+    """The numbers that bytes of e8m0 represent."""
     code = scale.view(torch.uint8)
     powers = torch.ldexp(torch.ones_like(code, dtype=torch.float32), code.to(torch.int32) - _BIAS)
     return torch.where(code == _NAN, torch.nan, powers)
 
 
 class MXScaleTensor(_Numbers):
-    """Numbers of e8m0: powers of two from 2^-127 to 2^127, and NaN. A number becomes the power of two at or below it; what is not positive and
+    """Numbers of e8m0: powers of two from 2^-127 to 2^127, and NaN. A number becomes the power of two at or below it; values that are not positive and
     finite becomes NaN."""
 
     def random(self, low=None, high=None):

@@ -1,12 +1,12 @@
-"""Access to subarrays of unequal length, one behind the other in one tensor, each with an end of its own.
+"""Access to consecutive subarrays of unequal length in one tensor, with the bounds of each.
 
-A descriptor's bounds are fixed by the host, but a kernel learns only while it runs where its subarray ends. So the descriptor gets two more
-dimensions in front, whose offsets undo what the others do: the ragged dimension is 2^30 long, a kernel reads at 2^30 minus the subarray's
-length, so that the descriptor's end is the subarray's, and the offsets of the first two dimensions bring the address back. Addresses have
-64 bits: 2^30 steps of the first dimension, each of 2^34 elements less a row, go 2^64 elements, which is nowhere, less 2^30 rows.
+The host sets a descriptor's bounds, but only the kernel knows where its subarray ends. So the descriptor has two more leading dimensions,
+whose offsets cancel the ragged offset. The ragged dimension has 2^30 rows. A kernel reads at 2^30 minus the subarray's length, so that the
+descriptor's end is the subarray's. The offsets of the first two dimensions restore the address. Addresses have 64 bits: 2^30 steps of the
+first dimension are 2^64 elements, which wrap around to 0, minus 2^30 rows.
 
     descriptor = create_ragged_descriptor(x, [64, 128])                 # x: [rows, columns]
-    load_ragged(descriptor, first_row, rows, [row, column])             # in a kernel: zeros behind the subarray's end
+    load_ragged(descriptor, first_row, rows, [row, column])             # in a kernel: zeros after the subarray's end
 """
 
 import tilewright as triton
@@ -34,7 +34,7 @@ def create_ragged_descriptor(T, block_shape, ragged_dim=0):
 
 @triton.jit
 def to_ragged_indices(slice_off, slice_size, row):
-    """The offsets of the two dimensions in front, and of the ragged one."""
+    """The offsets of the two leading dimensions and of the ragged one."""
     length = 0x40000000
     return length, slice_off + slice_size, length - slice_size + row
 

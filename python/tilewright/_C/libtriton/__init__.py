@@ -1,5 +1,5 @@
-"""The parts of upstream's C++ module that programs import: `nvidia.cublas.CublasLt`, to compare a kernel with cuBLAS (here PyTorch calls it),
-GPU memory for programs that have no tensor library, and the calls that precede ASTSource.make_ir."""
+"""The parts of Triton's C++ module that programs import. `nvidia.cublas.CublasLt` compares a kernel with cuBLAS, which PyTorch calls here.
+There is also GPU memory for programs without a tensor library, and the calls that precede ASTSource.make_ir."""
 
 from types import SimpleNamespace
 

@@ -1,1 +1,1 @@
-"""What programs import from the package of upstream's back end for NVIDIA's GPUs."""
+"""The names that programs import from Triton's back end for NVIDIA's GPUs."""

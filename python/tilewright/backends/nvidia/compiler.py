@@ -29,7 +29,7 @@ def get_ptxas(arch):
         try:
             return knobs.nvidia.ptxas_blackwell
         except RuntimeError:
-            pass  # there is none of its own
+            pass  # there is no separate ptxas for Blackwell
     return knobs.nvidia.ptxas
 
 

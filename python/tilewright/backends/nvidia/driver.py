@@ -1,4 +1,4 @@
-"""The driver's class, where CUDA's own driver lies, and tensor maps for launchers of others."""
+"""The driver's class, the location of CUDA's own driver, and tensor maps for other launchers."""
 
 import ctypes
 import functools
@@ -74,8 +74,8 @@ def _bytes_of_swizzle(swizzle):
 
 def fill_tma_descriptor_tiled(address, swizzle, element_size, element_type, block_shape, shape, strides, padding):
     """A TensorMap for tiles of a tensor. address: of its first element; swizzle: 0 to 3 for none, 32, 64 and 128 bytes; element_size: bytes; element_type:
-    CUtensorMapDataType; block_shape, shape and strides: elements, the last axis contiguous; padding: 1 where elements outside of the tensor are NaN, 0
-    where they are zero. RuntimeError where the driver refuses the values."""
+    CUtensorMapDataType; block_shape, shape and strides: elements, the last axis contiguous; padding: 1 if elements outside of the tensor are NaN, 0
+    if they are zero. Raises RuntimeError if the driver refuses the values."""
     rank = len(shape)
 
     def numbers(kind, values):
@@ -104,7 +104,7 @@ def make_tensordesc_arg(descriptor, metadata, base_args=None):
     if metadata is None:
         return decompose_descriptor(descriptor)
     if metadata.get("is_im2col"):
-        raise NotImplementedError("im2col tensor maps are not made here")
+        raise NotImplementedError("im2col tensor maps are not supported")
     if descriptor.strides[-1] != 1:
         raise ValueError("the last axis of a descriptor is contiguous")
     shape = list(descriptor.shape)

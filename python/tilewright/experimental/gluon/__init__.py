@@ -107,7 +107,7 @@ def must_use_result(value, *rest):
 
 
 class _Module(types.ModuleType):
-    """A module of Gluon's. What its language shares with Triton's is the same object here, too."""
+    """A module of Gluon. Names that its language shares with Triton's are the same objects."""
 
     def __getattr__(self, name):
         if name.startswith(("__", "_tilewright")):

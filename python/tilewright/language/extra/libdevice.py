@@ -1,4 +1,4 @@
-"""`tl.extra.libdevice`: NVIDIA's device library by name; the CPU has functions of its own for most of them."""
+"""`tl.extra.libdevice`: NVIDIA's device library by name; the CPU has its own functions for most of them."""
 
 from ..core import members
 

@@ -1,4 +1,4 @@
-"""What happens before and after launches while a profile is taken."""
+"""Hooks that run before and after launches during a profile."""
 
 from .hook import Hook, HookManager
 from .instrumentation import InstrumentationHook

@@ -1,4 +1,4 @@
-"""What happens before and after launches while a profile is taken."""
+"""Hooks that run before and after launches during a profile."""
 
 from ... import knobs
 
@@ -21,7 +21,7 @@ class Hook:
         """A launch has returned."""
 
     def activate(self):
-        """The profile goes on."""
+        """The profile is resumed."""
 
     def deactivate(self):
         """The profile pauses."""

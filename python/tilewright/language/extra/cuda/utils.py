@@ -1,4 +1,4 @@
-"""What a program on a GPU asks about it, and the conversions of fp8e4b15."""
+"""Functions by which a program reads properties of its GPU, and the conversions of fp8e4b15."""
 
 from ...core import members
 
