@@ -127,11 +127,11 @@ const CommandSpec &explainSpec() {
                        "[NAME ... | FILE[:KERNEL] --signature TEXT | --arg NAME=VALUE ... [--target TARGET] [--html OUT]]",
                        "Explains a builtin (tl.dot, math.exp), a diagnostic (dotShapes), or what the compiler made of a kernel. Without a "
                        "name: lists all.",
-                       "Of a kernel in a Python file, line by line: how it reaches memory, what its products became, what was fused and "
+                       "Of a kernel in a Python file, line by line: how it reaches memory, how each dot was lowered, what was fused and "
                        "what stored. On GPUs\n"
-                       "also which loads run ahead and how, buffers and bank conflicts, and which thread holds which element of each tile. "
+                       "also which loads are prefetched and how, buffers and bank conflicts, and which thread holds which element of each tile. "
                        "A signature is as\n"
-                       "in 'tilewright compile'. The page of --html needs nothing but a browser: source, facts, the text of every stage, "
+                       "in 'tilewright compile'. The page of --html needs nothing but a browser: source, remarks, the text of every stage, "
                        "linked by lines.\n"
                        "With --arg and --grid, as in 'tilewright run', it also says how long the launch takes at least on this machine, or "
                        "on a GPU of that\n"

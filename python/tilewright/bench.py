@@ -1,4 +1,4 @@
-"""`tilewright bench KERNEL.py`: how fast is a kernel, beside its reference and beside what the machine can do?
+"""`tilewright bench KERNEL.py`: how fast is a kernel, compared with its reference and the machine's peak?
 
     python -m tilewright.bench KERNEL.py [--warmup N --repeat N --device D --json --roofline FILE.svg --output FILE.json]
     python -m tilewright.bench --compare OLD.json NEW.json
@@ -180,15 +180,15 @@ def _write_roofline(path, found, file):
 
 
 def _parse(arguments):
-    parser = command.Parser("bench", description="How fast is a kernel, beside its reference and beside what the machine can do?",
-                            epilog="  tilewright bench kernel.py --roofline roof.svg --output new.json\n  tilewright bench --compare old.json new.json")
+    parser = command.Parser("bench", description="How fast is a kernel, compared with its reference and the machine's peak?",
+                            epilog="  tilewright bench kernel.py --roofline roofline.svg --output new.json\n  tilewright bench --compare old.json new.json")
     verification.add_options(parser, nargs="+")
     parser.add_argument("--warmup", type=int, default=10, help="calls before the measured ones; default 10")
     parser.add_argument("--repeat", type=int, default=40, help="measured calls; default 40")
-    parser.add_argument("--roofline", metavar="FILE.svg", help="draw the kernel under the machine's roof")
+    parser.add_argument("--roofline", metavar="FILE.svg", help="draw the kernel on the machine's roofline")
     parser.add_argument("--output", metavar="FILE.json", help="write the results, for --compare")
     parser.add_argument("--compare", action="store_true", help="two results: which differ by more than noise?")
-    parser.add_argument("--measure-peaks", action="store_true", help="measure the machine again, and keep that")
+    parser.add_argument("--measure-peaks", action="store_true", help="measure the machine again, and store the result")
     line = parser.parse_args(arguments)
     if not line.compare and len(line.file) != 1:
         parser.error("bench wants one FILE, or --compare OLD.json NEW.json")

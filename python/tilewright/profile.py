@@ -1,4 +1,4 @@
-"""python -m tilewright.profile script.py [arguments]: where a program's time goes, kernel by kernel, and how near to the machine's roof.
+"""python -m tilewright.profile script.py [arguments]: where a program's time goes, kernel by kernel, and how near to the machine's peak.
 
 Bytes are counted as `tilewright bench` counts them: each tensor of a launch once. Operations are those of a few programs, spread
 over the grid, times the number of programs; masked-off elements count. A kernel's own `launch_metadata` ("bytes", "flops") replaces both.
@@ -16,7 +16,7 @@ from ._author.work import WorkCounter
 from .profiler import clock, hooks, session
 
 _DESCRIPTION = """Runs a Python script, in which `import triton` means Tilewright, and says where its kernels' time went: calls, GB/s, TFLOP/s,
-and the share of this machine's measured roof. The script's own options stand behind its name."""
+and the fraction of this machine's measured roofline. The script's own options follow its name."""
 
 
 def _parser():
