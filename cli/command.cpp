@@ -143,7 +143,7 @@ std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, ch
       std::vector<std::string> names;
       for (const OptionSpec &option : spec.options)
         names.push_back(option.name);
-      failUnknown("unknown option '" + name + "'; 'tilewright " + spec.name + " --help' lists those there are", name, names);
+      failUnknown("unknown option '" + name + "'; 'tilewright " + spec.name + " --help' lists the options", name, names);
       return std::nullopt;
     }
     std::string value;

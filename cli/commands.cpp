@@ -67,6 +67,5 @@ extern "C" __attribute__((visibility("default"))) int twCommand(int argc, char *
   std::vector<std::string> names;
   for (const Command &command : commands)
     names.push_back(command.name);
-  return failUnknown("there is no command '" + std::string(name) + "'; 'tilewright --help' lists the commands", std::string(name),
-                     names);
+  return failUnknown("there is no command '" + std::string(name) + "'; 'tilewright --help' lists the commands", std::string(name), names);
 }

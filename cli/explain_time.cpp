@@ -39,8 +39,8 @@ static RemarkSection heavyLines(const ProgramWork &work, const std::map<SourceLi
   for (const auto &[where, done] : work.lines) {
     auto found = waste.find(where);
     double ratio = found == waste.end() ? 1 : found->second;
-    double seconds = done.arithmetic / (peaks.arithmetic / 2) + (dotRate > 0 ? done.dots / dotRate : 0) +
-                     done.bytes * ratio * fromMemory / peaks.bytes;
+    double seconds =
+        done.arithmetic / (peaks.arithmetic / 2) + (dotRate > 0 ? done.dots / dotRate : 0) + done.bytes * ratio * fromMemory / peaks.bytes;
     std::vector<std::string> parts;
     if (done.dots > 0) parts.push_back(scaledText(done.dots * programs, "FLOP") + " of dots");
     if (done.arithmetic > 0) parts.push_back(scaledText(done.arithmetic * programs, "FLOP"));

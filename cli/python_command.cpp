@@ -44,10 +44,9 @@ const CommandSpec &verifySpec() {
 
 const CommandSpec &benchSpec() {
   static const CommandSpec spec = [] {
-    CommandSpec result{
-        "bench", "FILE [options] | --compare OLD.json NEW.json",
-        "Verifies a kernel, then measures it and its reference, and compares both with the measured peak of this machine.", fileDetails,
-        verifierOptions()};
+    CommandSpec result{"bench", "FILE [options] | --compare OLD.json NEW.json",
+                       "Verifies a kernel, then measures it and its reference, and compares both with the measured peak of this machine.",
+                       fileDetails, verifierOptions()};
     for (const OptionSpec &option :
          {OptionSpec{"--warmup", "N", "calls before the measured ones; default 10"},
           OptionSpec{"--repeat", "N", "measured calls; default 40"},

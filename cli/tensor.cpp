@@ -135,7 +135,8 @@ Result<Scalar> scalarWord(const std::string &word) {
 Result<Source> parseSource(const std::string &text) {
   Source source;
   size_t colon = text.rfind(':'), open = text.find('[', colon == std::string::npos ? 0 : colon);
-  if (colon == std::string::npos || open == std::string::npos) return Failure{"'" + text + "' is not a tensor; write one as randn:f32[64x32]"};
+  if (colon == std::string::npos || open == std::string::npos)
+    return Failure{"'" + text + "' is not a tensor; write one as randn:f32[64x32]"};
   std::string generator = text.substr(0, colon);
   if (size_t paren = generator.find('('); paren != std::string::npos) {
     if (generator.back() != ')') return Failure{"'" + generator + "' has no closing parenthesis"};

@@ -19,7 +19,8 @@ const CommandSpec &tuneSpec() {
     CommandSpec result{
         "tune",
         "FILE[:KERNEL] [--space TEXT] [--budget TIME] --grid EXPR --arg NAME=VALUE ... | [--list] [--export FILE] [--import FILE]",
-        "Measures the configurations of @triton.autotune and stores the best; lists, exports and imports what was found. Exit status 1: the "
+        "Measures the configurations of @triton.autotune and stores the best; lists, exports and imports what was found. Exit status 1: "
+        "the "
         "configurations compute different results.",
         launchDetails,
         {{"--space", "TEXT", "measure all combinations in place of the kernel's list: 'BLOCK_M=32,64,128 num_warps=4,8'"},

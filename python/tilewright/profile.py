@@ -1,4 +1,4 @@
-"""python -m tilewright.profile script.py [arguments]: where a program's time goes, kernel by kernel, and how near to the machine's peak.
+"""python -m tilewright.profile script.py [arguments]: the time of each kernel of a program, and its share of the machine's peak.
 
 Bytes are counted as `tilewright bench` counts them: each tensor of a launch once. Operations are those of a few programs, spread
 over the grid, times the number of programs; masked-off elements count. A kernel's own `launch_metadata` ("bytes", "flops") replaces both.
