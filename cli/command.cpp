@@ -143,7 +143,7 @@ std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, ch
       std::vector<std::string> names;
       for (const OptionSpec &option : spec.options)
         names.push_back(option.name);
-      failUnknown("unknown option '" + name + "'; 'tilewright " + spec.name + " --help' lists those there are", name, names);
+      failUnknown("unknown option '" + name + "'; 'tilewright " + spec.name + " --help' lists the options", name, names);
       return std::nullopt;
     }
     std::string value;
@@ -245,7 +245,7 @@ std::optional<FileKernel> loadKernel(const std::string &path, const std::string 
 
 std::optional<Value> evaluateText(const std::string &text, const std::string &what, Namespace &module, const llvm::StringMap<Value> &names,
                                   Diagnostics &diagnostics) {
-  // A lambda refers to its syntax tree as long as it lives, so trees are kept. One grid is evaluated for many configurations.
+  // A lambda refers to its syntax tree as long as it lives, so trees are stored. One grid is evaluated for many configurations.
   static std::map<std::pair<std::string, std::string>, std::shared_ptr<const ast::Module>> trees;
   std::shared_ptr<const ast::Module> &tree = trees[{what, text}];
   if (!tree) tree = parse(SourceFile::create("<" + what + ">", text, 1), diagnostics);
@@ -266,7 +266,7 @@ std::optional<Value> evaluateText(const std::string &text, const std::string &wh
 
 std::vector<OptionSpec> codeOptions() {
   return {{"--num-warps", "N", "as in a launch; a hint on CPUs"},
-          {"--num-ctas", "N", "as in a launch: blocks of a program; of no meaning on CPUs"},
+          {"--num-ctas", "N", "as in a launch: CTAs of a cluster; ignored on CPUs"},
           {"--num-stages", "N", "as in a launch; a hint on CPUs"},
           {"--debug", "", "keep device_assert and overflow checks"},
           {"--no-fp-fusion", "", "do not fuse a*b+c into one rounding"},

@@ -18,13 +18,13 @@ static constexpr Command commands[] = {
     {"run", "run a kernel straight from its file on generated or .npy data; check it, time it, step through it", runSpec, runMain},
     {"tune", "measure a kernel's configurations and keep the best; list, export and import what was found", tuneSpec, tuneMain},
     {"verify", "does a kernel compute what its reference computes, for inputs of all kinds?", verifySpec, verifyMain},
-    {"bench", "how fast is a kernel, beside its reference and beside what the machine can do?", benchSpec, benchMain},
-    {"profile", "where does a script's time go, kernel by kernel, beside what the machine can do?", profileSpec, profileMain},
+    {"bench", "how fast is a kernel, compared with its reference and the machine's peak?", benchSpec, benchMain},
+    {"profile", "where does a script's time go, kernel by kernel, compared with the machine's peak?", profileSpec, profileMain},
     {"opt", "run passes on IR text", nullptr, nullptr},
-    {"explain", "what an error means, what a builtin does, what became of a kernel", explainSpec, explainMain},
-    {"info", "version, processor, threads, caches, settings", infoSpec, infoMain},
+    {"explain", "what an error means, what a builtin does, how a kernel was compiled", explainSpec, explainMain},
+    {"info", "version, CPU, threads, caches, settings", infoSpec, infoMain},
     {"cache", "the folder of compiled kernels: where, how much, which ones; clear it", cacheSpec, cacheMain},
-    {"completion", "what makes a shell complete commands and options", completionSpec, completionMain},
+    {"completion", "a script that makes a shell complete commands and options", completionSpec, completionMain},
     {"man", "all of this as a manual page", manSpec, manMain},
 };
 
@@ -67,6 +67,5 @@ extern "C" __attribute__((visibility("default"))) int twCommand(int argc, char *
   std::vector<std::string> names;
   for (const Command &command : commands)
     names.push_back(command.name);
-  return failUnknown("there is no command '" + std::string(name) + "'; 'tilewright --help' lists those there are", std::string(name),
-                     names);
+  return failUnknown("there is no command '" + std::string(name) + "'; 'tilewright --help' lists the commands", std::string(name), names);
 }

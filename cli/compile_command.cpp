@@ -17,7 +17,7 @@ const CommandSpec &compileSpec() {
     CommandSpec result{
         "compile",
         "FILE[:KERNEL] [--signature TEXT] [--emit STAGE] [-o OUT]",
-        "Compiles a kernel for a processor and prints it at one stage. FILE is a Python file with @triton.jit functions, or "
+        "Compiles a kernel for a CPU or a GPU and prints it at one stage. FILE is a Python file with @triton.jit functions, or "
         "tt IR (.ttir, .mlir), or TTGIR whose loops are not pipelined (.ttgir).",
         "A signature names what each parameter is compiled for, by name or in order:\n"
         "  --signature 'x_ptr=*fp32:16, n=i32, BLOCK_SIZE=1024'      a pointer aligned to 16 bytes, an int, a constexpr\n"

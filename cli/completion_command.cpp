@@ -43,8 +43,8 @@ complete -c tilewright -n 'not __fish_use_subcommand' -a '(tilewright completion
 const CommandSpec &completionSpec() {
   static const CommandSpec spec{"completion",
                                 "bash | zsh | fish",
-                                "Prints what makes a shell complete commands and options.",
-                                "  source <(tilewright completion bash)           in ~/.bashrc; for zsh in ~/.zshrc, behind compinit\n"
+                                "Prints a script that makes a shell complete commands and options.",
+                                "  source <(tilewright completion bash)           in ~/.bashrc; for zsh in ~/.zshrc, after compinit\n"
                                 "  tilewright completion fish | source            in ~/.config/fish/config.fish\n"
                                 "'tilewright completion words [COMMAND]' prints the commands, or the options of one.\n",
                                 {}};

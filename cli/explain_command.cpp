@@ -123,25 +123,26 @@ static int explainName(const std::string &word) {
 const CommandSpec &explainSpec() {
   static const std::string targetHelp = "default " + defaultGpuText();
   static const CommandSpec spec = [] {
-    CommandSpec result{"explain",
-                       "[NAME ... | FILE[:KERNEL] --signature TEXT | --arg NAME=VALUE ... [--target TARGET] [--html OUT]]",
-                       "Explains a builtin (tl.dot, math.exp), a diagnostic (dotShapes), or what the compiler made of a kernel. Without a "
-                       "name: lists all.",
-                       "Of a kernel in a Python file, line by line: how it reaches memory, what its products became, what was fused and "
-                       "what stored. On GPUs\n"
-                       "also which loads run ahead and how, buffers and bank conflicts, and which thread holds which element of each tile. "
-                       "A signature is as\n"
-                       "in 'tilewright compile'. The page of --html needs nothing but a browser: source, facts, the text of every stage, "
-                       "linked by lines.\n"
-                       "With --arg and --grid, as in 'tilewright run', it also says how long the launch takes at least on this machine, or "
-                       "on a GPU of that\n"
-                       "target, and how long by estimate, line by line; with --time how long it takes.\n",
-                       {{"--signature", "TEXT", "what it is compiled for"},
-                        {"--target", "cpu[:LEVEL]|cuda:SM", targetHelp.c_str()},
-                        {"--json", "", "what is known of NAMEs, of a kernel, or of all, as JSON"},
-                        {"--html", "OUT", "a kernel's page, to a file"},
-                        {"--layout", "L3|LINE", "only this layout, or those of a line of the file, in larger pictures"},
-                        {"--time", "", "run the launch, and say how long it takes"}}};
+    CommandSpec result{
+        "explain",
+        "[NAME ... | FILE[:KERNEL] --signature TEXT | --arg NAME=VALUE ... [--target TARGET] [--html OUT]]",
+        "Explains a builtin (tl.dot, math.exp), a diagnostic (dotShapes), or what the compiler made of a kernel. Without a "
+        "name: lists all.",
+        "Of a kernel in a Python file, line by line: how it reaches memory, how each dot was lowered, what was fused and "
+        "what stored. On GPUs\n"
+        "also which loads are prefetched and how, buffers and bank conflicts, and which thread holds which element of each tile. "
+        "A signature is as\n"
+        "in 'tilewright compile'. The page of --html needs nothing but a browser: source, remarks, the text of every stage, "
+        "linked by lines.\n"
+        "With --arg and --grid, as in 'tilewright run', it also says how long the launch takes at least on this machine, or "
+        "on a GPU of that\n"
+        "target, and how long by estimate, line by line; with --time how long it takes.\n",
+        {{"--signature", "TEXT", "what it is compiled for"},
+         {"--target", "cpu[:LEVEL]|cuda:SM", targetHelp.c_str()},
+         {"--json", "", "what is known of NAMEs, of a kernel, or of all, as JSON"},
+         {"--html", "OUT", "a kernel's page, to a file"},
+         {"--layout", "L3|LINE", "only this layout, or those of a line of the file, in larger pictures"},
+         {"--time", "", "run the launch, and say how long it takes"}}};
     for (const OptionSpec &option : launchOptions())
       result.options.push_back(option);
     return result;

@@ -134,7 +134,7 @@ static int checkTime(const Inquiry &inquiry, Diagnostics &diagnostics) {
   if (!inquiry.launch) return fail("--time runs the kernel, and wants --arg and --grid");
   const CompileRequest &request = inquiry.request;
   if (!request.gpu)
-    return request.target.name == hostCpu().name ? int(success) : fail("--time wants code for this processor, cpu:" + hostCpu().name);
+    return request.target.name == hostCpu().name ? int(success) : fail("--time wants code for this CPU, cpu:" + hostCpu().name);
   const gpu::CudaDevice *device = gpu::CudaDevice::get(0, diagnostics);
   if (!device) return report(diagnostics, userError);
   return device->target.name == request.gpu->name ? int(success)
@@ -145,7 +145,7 @@ static int checkTime(const Inquiry &inquiry, Diagnostics &diagnostics) {
 static int readInquiry(const CommandLine &line, Inquiry &inquiry, Diagnostics &diagnostics) {
   CompileRequest &request = inquiry.request;
   if (int failed = readTarget(line, request)) return failed;
-  if (line.has("--layout") && !request.gpu) return fail("--layout is of GPUs: on a processor no thread holds a part of a tile");
+  if (line.has("--layout") && !request.gpu) return fail("--layout needs a GPU target: CPU tiles are not distributed over threads");
   std::optional<KernelOptions> options = readCodeOptions(line);
   if (!options) return userError;
   request.options = *options;
@@ -190,7 +190,7 @@ static bool ask(Inquiry &inquiry, Diagnostics &diagnostics) {
   return explainTime(request, launch, inquiry.grid, inquiry.explanation, diagnostics);
 }
 
-/// The lines of the kernel's file; all of them, as a kernel calls functions beside it.
+/// Returns all lines of the kernel's file, because the kernel may call other functions of it.
 static llvm::json::Object sourceJson(const SourceFile &file) {
   llvm::json::Array lines;
   for (llvm::StringRef line : llvm::split(llvm::StringRef(file.text()).rtrim(), '\n'))
@@ -203,7 +203,7 @@ static int writePage(const Inquiry &inquiry, const std::string &path) {
   object["source"] = sourceJson(*inquiry.request.kernel.file());
   object["stages"] = inquiry.stages->json();
   std::string data = llvm::formatv("{0}", llvm::json::Value(std::move(object))).str(), safe;
-  for (char c : data) // nothing in it may end the script that holds it
+  for (char c : data) // the data must not end the script element that contains it
     safe += c == '<' ? "\\u003c" : std::string(1, c);
   auto [before, after] = llvm::StringRef(page).split("@DATA@");
   Result<void> done = writeOutputFile(path, before.str() + safe + after.str());
@@ -216,7 +216,7 @@ int explainKernel(const CommandLine &line) {
   if (int failed = readInquiry(line, inquiry, diagnostics)) return failed;
   std::string html = line.get("--html", "");
   inquiry.wantsStages = !html.empty();
-  // Only code that knows its lines can be shown beside them.
+  // The page links code to source lines by the debug information.
   if (inquiry.wantsStages) setenv("TILEWRIGHT_DEBUG_INFO", "1", 1);
   if (!ask(inquiry, diagnostics)) return report(diagnostics, ourError);
   if (line.has("--time") && !measureTime(inquiry.request, *inquiry.launch, inquiry.explanation, diagnostics))

@@ -33,16 +33,16 @@ std::optional<DescribedLaunch> readLaunch(const CommandLine &line, int &status, 
 static RemarkSection heavyLines(const ProgramWork &work, const std::map<SourceLine, double> &waste, const Peaks &peaks, double programs,
                                 double fromMemory) {
   std::vector<std::pair<double, Remark>> lines;
-  double all = 0, productRate = 0;
+  double all = 0, dotRate = 0;
   for (const auto &[type, operations] : work.dotOperations)
-    productRate = std::max(productRate, peaks.dotOperations(type));
+    dotRate = std::max(dotRate, peaks.dotOperations(type));
   for (const auto &[where, done] : work.lines) {
     auto found = waste.find(where);
     double ratio = found == waste.end() ? 1 : found->second;
-    double seconds = done.arithmetic / (peaks.arithmetic / 2) + (productRate > 0 ? done.dots / productRate : 0) +
-                     done.bytes * ratio * fromMemory / peaks.bytes;
+    double seconds =
+        done.arithmetic / (peaks.arithmetic / 2) + (dotRate > 0 ? done.dots / dotRate : 0) + done.bytes * ratio * fromMemory / peaks.bytes;
     std::vector<std::string> parts;
-    if (done.dots > 0) parts.push_back(scaledText(done.dots * programs, "FLOP") + " of products");
+    if (done.dots > 0) parts.push_back(scaledText(done.dots * programs, "FLOP") + " of dots");
     if (done.arithmetic > 0) parts.push_back(scaledText(done.arithmetic * programs, "FLOP"));
     if (done.bytes > 0) parts.push_back(scaledText(done.bytes * programs, "B"));
     std::string text = llvm::join(parts, ", ");
@@ -80,15 +80,15 @@ bool explainTime(const CompileRequest &request, const DescribedLaunch *launch, c
     double touched = 0;
     for (const auto &[where, done] : work->lines)
       touched += done.bytes * (waste.count(where) ? waste[where] : 1);
-    double productSeconds = 0;
+    double dotSeconds = 0;
     for (const auto &[type, operations] : work->dotOperations)
-      productSeconds += all * operations / peaks.dotOperations(type);
+      dotSeconds += all * operations / peaks.dotOperations(type);
     time.programs = *programs, time.machine = peaks.machine + ", " + peaks.source;
     time.tensorBytes = static_cast<double>(tensorBytes(arguments));
     double moved = time.tensorBytes > 0 ? time.tensorBytes : all * work->bytes;
     time.bytesPerSecond = peaks.bytes;
     time.memory = moved / peaks.bytes;
-    time.arithmetic = productSeconds + all * work->arithmetic / peaks.arithmetic;
+    time.arithmetic = dotSeconds + all * work->arithmetic / peaks.arithmetic;
     time.operationsPerSecond = time.arithmetic > 0 ? all * time.programOperations / time.arithmetic : peaks.arithmetic;
     // Each tensor once, with what its accesses waste; or all that programs load, where that is less than the tensors.
     double fromMemory = work->bytes > 0 ? std::min(moved * std::max(1.0, touched / work->bytes), all * touched) : moved;

@@ -34,7 +34,7 @@ const CommandSpec &infoSpec() {
   static const CommandSpec spec{
       "info",
       "",
-      "Shows the version, the processor as the compiler sees it, the threads, nodes of memory, the cache folder and all settings.",
+      "Shows the version, the CPU as the compiler sees it, the threads, NUMA nodes, the cache folder and all settings.",
       "Settings are variables of the environment. 1, true, yes, on or y switches a setting on, and 0, false, no, off or n\n"
       "switches it off; any other word leaves it at its default.\n",
       {{"--json", "", "the same as JSON"}}};
@@ -53,9 +53,9 @@ static llvm::json::Object machineProperties(const HostCpuInfo &host) {
       {"model", host.model}, {"narrow_products_used", std::move(narrow)}, {"reported_llc_bytes", host.lastLevelBytes}};
 }
 
-/// "AMD EPYC; products of narrow types: vnni, bf16, amx bf16 (refused by the system)"
+/// "AMD EPYC; dot instructions for narrow types: vnni, bf16, amx bf16 (refused by the system)"
 static std::string machineText(const HostCpuInfo &host) {
-  std::string text = host.model.empty() ? "unknown" : host.model, separator = "; products of narrow types: ";
+  std::string text = host.model.empty() ? "unknown" : host.model, separator = "; dot instructions for narrow types: ";
   for (const CpuFeature &feature : host.narrow) {
     text += separator + feature.name + (feature.reasonUnused.empty() ? "" : " (" + feature.reasonUnused + ")");
     separator = ", ";
@@ -70,13 +70,13 @@ static llvm::json::Array nodeProperties() {
   return nodes;
 }
 
-/// "2 of memory, with 8 and 8 processors"
+/// "2 of memory, with 8 and 8 CPUs"
 static std::string nodesText() {
   std::vector<NumaNode> nodes = numaNodes();
   std::vector<std::string> counts;
   for (const NumaNode &node : nodes)
     counts.push_back(std::to_string(node.cpus.size()));
-  return std::to_string(nodes.size()) + " of memory, with " + llvm::join(counts, " and ") + " processors";
+  return std::to_string(nodes.size()) + " of memory, with " + llvm::join(counts, " and ") + " CPUs";
 }
 
 static int printInfoAsJson(const CpuTarget &cpu, const CacheUse &use) {
@@ -120,10 +120,10 @@ int infoMain(int argc, char **argv) {
   printVersion();
   HostCpuInfo host = hostCpuInfo();
   std::printf("machine     %s\n", machineText(host).c_str());
-  std::printf("processor   %s, level %s: %lld-byte vectors, %lld registers%s%s%s\n", cpu.cpu.c_str(), cpu.name.c_str(),
-              static_cast<long long>(cpu.vectorBytes), static_cast<long long>(cpu.registers), cpu.bf16Dot ? ", products of bf16" : "",
-              cpu.byteDot ? ", products of bytes" : "", cpu.bf16Tiles || cpu.byteTiles ? ", tiles" : "");
-  std::printf("caches      %lld KiB L2, %lld KiB last level of %lld reported; outputs above %lld KiB go past them\n",
+  std::printf("cpu         %s, level %s: %lld-byte vectors, %lld registers%s%s%s\n", cpu.cpu.c_str(), cpu.name.c_str(),
+              static_cast<long long>(cpu.vectorBytes), static_cast<long long>(cpu.registers), cpu.bf16Dot ? ", bf16 dots" : "",
+              cpu.byteDot ? ", byte dots" : "", cpu.bf16Tiles || cpu.byteTiles ? ", tiles" : "");
+  std::printf("caches      %lld KiB L2, %lld KiB last level of %lld reported; outputs above %lld KiB bypass the caches\n",
               static_cast<long long>(cpu.l2Bytes / 1024), static_cast<long long>(cpu.llcBytes / 1024),
               static_cast<long long>(host.lastLevelBytes / 1024), static_cast<long long>(cpu.cachedOutputBytes / 1024));
   std::printf("threads     %lld\n", static_cast<long long>(defaultThreads()));

@@ -12,7 +12,7 @@ namespace json = llvm::json;
 namespace tilewright {
 
 static struct {
-  std::FILE *results = nullptr; // null: nobody asked for JSON
+  std::FILE *results = nullptr; // null without --json
   bool isPrinted = false;
   std::string error; // the first one
   json::Array diagnostics;

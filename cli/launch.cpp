@@ -23,7 +23,7 @@ std::vector<OptionSpec> launchOptions() {
   std::vector<OptionSpec> options = {{"--kernel", "NAME", "the function; not needed where the file has one"},
                                      {"--grid", "EXPR", "how many programs"},
                                      {"--arg", "NAME=VALUE", "one argument; repeat it"},
-                                     {"--threads", "N", "workers; default TILEWRIGHT_NUM_THREADS or all processors"},
+                                     {"--threads", "N", "workers; default TILEWRIGHT_NUM_THREADS or all CPUs"},
                                      {"--seed", "N", "for the generators; default 0"}};
   for (const OptionSpec &option : codeOptions())
     options.push_back(option);
@@ -180,7 +180,7 @@ bool checkIntact(const Setup &setup) {
   bool areIntact = true;
   for (const auto &[name, tensor] : setup.tensors) {
     if (tensor.isIntact()) continue;
-    fail("kernel '" + setup.kernel.function->name + "' writes behind the end of '" + name + "', " + tensor.describe() +
+    fail("kernel '" + setup.kernel.function->name + "' writes past the end of '" + name + "', " + tensor.describe() +
          "; 'tilewright run --sanitize' finds the line");
     areIntact = false;
   }

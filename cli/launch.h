@@ -43,7 +43,7 @@ void addGridFunctions(llvm::StringMap<Value> &names);
 /// The grid over all arguments, chosen ones included; an expression, or a lambda of the dict of arguments as Triton's hosts write it.
 std::optional<Grid> evaluateGrid(const Setup &setup, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics);
 
-/// Whether a kernel wrote only to its tensors, judged by the bytes after them. Reports it if not.
+/// True if the bytes after each tensor are unchanged. Otherwise reports the tensors that the kernel wrote past.
 bool checkIntact(const Setup &setup);
 
 /// "NAME=REST"

@@ -65,7 +65,7 @@ int manMain(int argc, char **argv) {
   print(".SH NAME\n", "tilewright - compiles, runs and measures kernels of the Triton tile language");
   print(".SH SYNOPSIS\n.B tilewright\n", "COMMAND [ARGUMENTS]");
   print(".SH DESCRIPTION\n",
-        "A kernel is a Python function marked @triton.jit; tilewright compiles it for processors and NVIDIA GPUs without Python.");
+        "A kernel is a Python function marked @triton.jit; tilewright compiles it for CPUs and NVIDIA GPUs without Python.");
   std::printf(".SH COMMANDS\n");
   for (const Command &command : allCommands())
     printCommand(command);

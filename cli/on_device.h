@@ -12,7 +12,7 @@ namespace gpu {
 class CudaDevice;
 } // namespace gpu
 
-/// Memory of one GPU that is given back at the end.
+/// Memory of one GPU. The destructor frees it.
 class OnDevice {
 public:
   /// Null after an error.
@@ -21,10 +21,10 @@ public:
   OnDevice(const OnDevice &) = delete;
   OnDevice &operator=(const OnDevice &) = delete;
 
-  /// The argument with a copy of what it points to; one that points to nothing stays as it is. `guarded`: bytes to copy, with what lies
-  /// behind the tensor. Nothing after an error.
+  /// Copies the memory that an argument points to, and returns an argument that points to the copy. Other arguments stay as they are.
+  /// `guarded`: bytes to copy, those after the tensor included. Returns nothing after an error.
   std::optional<Argument> copy(const Argument &argument, size_t guarded, Diagnostics &diagnostics);
-  /// Brings all copies back to where they came from, when what was launched is done. False after an error.
+  /// Waits for the launches, then copies all memory back to the host. False after an error.
   bool fetch(Diagnostics &diagnostics) const;
   const gpu::CudaDevice &gpu() const { return *device; }
 

@@ -6,7 +6,7 @@
 
 namespace tilewright {
 
-/// Reads what codeOptions() offers. Null, after a printed error, if a value is no number; the compiler knows which numbers make sense.
+/// Reads what codeOptions() offers. Null, after a printed error, if a value is not a number; the compiler knows which numbers make sense.
 std::optional<KernelOptions> readCodeOptions(const CommandLine &line);
 
 } // namespace tilewright

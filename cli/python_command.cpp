@@ -1,5 +1,5 @@
 // `tilewright verify`, `bench` and `profile`. Only Python can run the Python functions of a kernel file: these commands check
-// their options as the others do, and then become `python -m tilewright.verify`. What they need from the compiler is C++ again.
+// their options as all commands do, and then replace their process by `python -m tilewright.verify`. That module calls the C++ library.
 
 #include "cli/command.h"
 #include "cli/json_output.h"
@@ -18,8 +18,8 @@ namespace tilewright {
 
 static constexpr const char *fileDetails =
     "FILE is Python, and defines\n"
-    "  kernel_fn(*inputs)     what is judged: it launches kernels, and returns tensors or writes to its inputs\n"
-    "  reference_fn(*inputs)  what it has to compute\n"
+    "  kernel_fn(*inputs)     the function to verify: it launches kernels, and returns tensors or writes to its inputs\n"
+    "  reference_fn(*inputs)  the function that computes the expected results\n"
     "  get_inputs()           fresh inputs: a list, or a dict by parameter\n";
 
 static std::vector<OptionSpec> verifierOptions() {
@@ -44,17 +44,16 @@ const CommandSpec &verifySpec() {
 
 const CommandSpec &benchSpec() {
   static const CommandSpec spec = [] {
-    CommandSpec result{
-        "bench", "FILE [options] | --compare OLD.json NEW.json",
-        "Verifies a kernel, then measures it beside its reference and beside what this machine was measured to be able to do.", fileDetails,
-        verifierOptions()};
+    CommandSpec result{"bench", "FILE [options] | --compare OLD.json NEW.json",
+                       "Verifies a kernel, then measures it and its reference, and compares both with the measured peak of this machine.",
+                       fileDetails, verifierOptions()};
     for (const OptionSpec &option :
          {OptionSpec{"--warmup", "N", "calls before the measured ones; default 10"},
           OptionSpec{"--repeat", "N", "measured calls; default 40"},
-          OptionSpec{"--roofline", "FILE.svg", "draw the kernel under the machine's roof"},
+          OptionSpec{"--roofline", "FILE.svg", "draw the kernel on the machine's roofline"},
           OptionSpec{"--output", "FILE.json", "write the results, for --compare"},
           OptionSpec{"--compare", "", "two results: which differ by more than noise? Status 1 where one is slower"},
-          OptionSpec{"--measure-peaks", "", "measure the machine again, and keep that"}})
+          OptionSpec{"--measure-peaks", "", "measure the machine again, and store the result"}})
       result.options.push_back(option);
     return result;
   }();
@@ -66,8 +65,8 @@ const CommandSpec &profileSpec() {
       "profile",
       "[options] SCRIPT [ARGUMENTS ...]",
       "Runs a Python script, in which `import triton` means Tilewright, and says where its kernels' time went: calls, GB/s, TFLOP/s,\n"
-      "and the share of this machine's measured roof.",
-      "The script's own options stand behind its name.\n"
+      "and the fraction of this machine's measured roofline.",
+      "The script's own options follow its name.\n"
       "  tilewright profile --trace trace.json script.py --its-own-option\n",
       {{"--json", "", "one JSON object on the standard output"},
        {"--trace", "FILE", "write launches, and compilations step by step, as Chrome's tracing viewer reads them"},
@@ -75,13 +74,13 @@ const CommandSpec &profileSpec() {
   return spec;
 }
 
-/// The Python that TILEWRIGHT_PYTHON names, or the one that the package beside the command was built for, or the first on PATH.
+/// The Python that TILEWRIGHT_PYTHON names, or the one that the package next to the command was built for, or the first on PATH.
 static std::string pythonProgram() {
   if (const char *named = std::getenv("TILEWRIGHT_PYTHON"); named && *named) return named;
   return ::access(TILEWRIGHT_PYTHON_EXECUTABLE, X_OK) == 0 ? TILEWRIGHT_PYTHON_EXECUTABLE : "python3";
 }
 
-/// In a build folder the package lies beside the command's folder.
+/// In a build folder the package lies next to the command's folder.
 static void showPackage() {
   std::string own = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
   llvm::SmallString<256> package(llvm::sys::path::parent_path(llvm::sys::path::parent_path(own)));

@@ -25,7 +25,7 @@ const CommandSpec &runSpec() {
   static const CommandSpec spec = [] {
     CommandSpec result{"run",
                        "FILE[:KERNEL] --grid EXPR --arg NAME=VALUE ... [--check NAME=FILE.npy] [--time]",
-                       "Runs a kernel on this machine's processor, or on a GPU.",
+                       "Runs a kernel on this machine's CPU, or on a GPU.",
                        launchDetails,
                        {{"--out", "NAME=FILE.npy", "write a tensor after the run"},
                         {"--check", "NAME=FILE.npy", "compare a tensor with a file after the run"},
@@ -89,8 +89,8 @@ json::Value tensorProperties(const Tensor &tensor) {
                       {"nans", found.nans}};
 }
 
-/// Called after the run; what it reports goes into `facts` as well.
-int showResults(const Setup &setup, json::Object &facts) {
+/// Prints, writes and checks tensors after the run, and adds them to `results`.
+int showResults(const Setup &setup, json::Object &results) {
   int status = success;
   json::Object tensors;
   for (const std::string &name : setup.line.all("--print")) {
@@ -105,9 +105,9 @@ int showResults(const Setup &setup, json::Object &facts) {
   json::Array checks;
   for (const std::string &text : setup.line.all("--check"))
     if (int one = checkTensor(setup, text, checks); one != success) status = one;
-  facts["kernel"] = setup.kernel.function->name;
-  facts["tensors"] = std::move(tensors);
-  facts["checks"] = std::move(checks);
+  results["kernel"] = setup.kernel.function->name;
+  results["tensors"] = std::move(tensors);
+  results["checks"] = std::move(checks);
   return status;
 }
 
@@ -121,7 +121,7 @@ void printTuning(const TuneReport &report, bool withTimings) {
   std::fprintf(stderr, "chosen: %s\n", configText(*report.best()).c_str());
 }
 
-/// By the GPU's clock, with nothing of the tensors in its cache.
+/// Times launches by the GPU's clock, with a cold cache.
 std::optional<Timing> timeOnGpu(const Setup &setup, const TunedKernel::Choice &choice, const std::function<bool()> &launch,
                                 Diagnostics &diagnostics) {
   std::unique_ptr<LaunchMeter> meter = LaunchMeter::create(*setup.kernel.function, choice.arguments, {}, {}, choice.options, diagnostics);
@@ -131,7 +131,7 @@ std::optional<Timing> timeOnGpu(const Setup &setup, const TunedKernel::Choice &c
   return Timing{times[0] / 1e3, times[1] / 1e3, times[2] / 1e3, 0};
 }
 
-void showTime(const Setup &setup, const Timing &timing, const CompiledKernel &compiled, json::Object &facts) {
+void showTime(const Setup &setup, const Timing &timing, const CompiledKernel &compiled, json::Object &results) {
   int64_t threads = setup.options.threads > 0 ? setup.options.threads : defaultThreads();
   std::string where = setup.gpu ? setup.gpu->gpu().name : std::to_string(threads) + " threads";
   json::Object time{{"median_ms", timing.median * 1e3},
@@ -146,16 +146,16 @@ void showTime(const Setup &setup, const Timing &timing, const CompiledKernel &co
     time["threads"] = threads;
     runs = " of " + std::to_string(timing.runs) + " runs";
   }
-  facts["time"] = std::move(time);
+  results["time"] = std::move(time);
   if (setup.line.has("--json")) return;
   std::printf("time: median %s (20%% %s, 80%% %s)%s on %s; %s\n", secondsText(timing.median).c_str(), secondsText(timing.low).c_str(),
               secondsText(timing.high).c_str(), runs.c_str(), where.c_str(),
               compiled.fromCache() ? "code from the cache" : ("compiled in " + secondsText(compiled.compileSeconds())).c_str());
 }
 
-/// Ends a run: with --json all facts are printed.
-int tell(const Setup &setup, json::Object facts, int status) {
-  if (setup.line.has("--json")) printJson(std::move(facts));
+/// Ends a run. With --json it prints all results.
+int finishRun(const Setup &setup, json::Object results, int status) {
+  if (setup.line.has("--json")) printJson(std::move(results));
   return status;
 }
 
@@ -238,13 +238,13 @@ int runMain(int argc, char **argv) {
   std::optional<Grid> extents = grid(choice->arguments, diagnostics);
   if (!extents) return report(diagnostics, ourError);
 
-  json::Object facts;
-  if (choice->report) facts["configuration"] = configText(*choice->report->best());
+  json::Object results;
+  if (choice->report) results["configuration"] = configText(*choice->report->best());
   bool isInterpreted = setup.line.has("--interpret") || setup.line.has("--sanitize") || setup.line.has("--step");
   if (isInterpreted || setup.line.has("--simulate")) {
     int ran = isInterpreted ? interpretRun(setup, *choice, *extents, diagnostics) : simulateRun(setup, *choice, *extents, diagnostics);
-    if (ran == success) ran = showResults(setup, facts);
-    return tell(setup, std::move(facts), ran);
+    if (ran == success) ran = showResults(setup, results);
+    return finishRun(setup, std::move(results), ran);
   }
   std::shared_ptr<const CompiledKernel> compiled = tuned.kernel().compile(choice->arguments, choice->options, diagnostics);
   if (!compiled) return report(diagnostics, ourError);
@@ -252,14 +252,14 @@ int runMain(int argc, char **argv) {
   if (!launch()) return report(diagnostics, ourError);
   if (setup.gpu && !setup.gpu->fetch(diagnostics)) return report(diagnostics, ourError);
   report(diagnostics, success);
-  status = showResults(setup, facts);
-  if (!checkIntact(setup)) return tell(setup, std::move(facts), userError);
-  if (!setup.line.has("--time")) return tell(setup, std::move(facts), status);
+  status = showResults(setup, results);
+  if (!checkIntact(setup)) return finishRun(setup, std::move(results), userError);
+  if (!setup.line.has("--time")) return finishRun(setup, std::move(results), status);
 
   std::optional<Timing> timing = setup.gpu ? timeOnGpu(setup, *choice, launch, diagnostics) : timeRuns(launch, 0.1, 0.5);
   if (!timing) return report(diagnostics, ourError);
-  showTime(setup, *timing, *compiled, facts);
-  return tell(setup, std::move(facts), status);
+  showTime(setup, *timing, *compiled, results);
+  return finishRun(setup, std::move(results), status);
 }
 
 } // namespace tilewright

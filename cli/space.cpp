@@ -34,14 +34,14 @@ static Result<Axis> readAxis(llvm::StringRef word, const JitFunction &kernel) {
   if (list.empty()) return Failure{"'" + word.str() + "' is not NAME=VALUE,VALUE"};
   if (!llvm::is_contained(names, axis.name)) {
     std::string near = nearestName(name, names);
-    return Failure{"'" + axis.name + "' is no parameter of kernel '" + kernel.name + "'" +
+    return Failure{"'" + axis.name + "' is not a parameter of kernel '" + kernel.name + "'" +
                    (near.empty() ? "" : "; did you mean '" + near + "'?")};
   }
   llvm::SmallVector<llvm::StringRef> texts;
   list.split(texts, ',');
   for (llvm::StringRef text : texts) {
     int64_t value = 0;
-    if (text.getAsInteger(10, value)) return Failure{"'" + text.str() + "' of " + axis.name + " is no integer"};
+    if (text.getAsInteger(10, value)) return Failure{"'" + text.str() + "' of " + axis.name + " is not an integer"};
     axis.values.push_back(value);
   }
   return axis;
@@ -79,7 +79,7 @@ Result<double> readSeconds(const std::string &text) {
   double value = std::strtod(text.c_str(), &end);
   std::string unit = end;
   if (end == text.c_str() || !(value > 0) || (unit != "" && unit != "s" && unit != "m"))
-    return Failure{"'" + text + "' is no time, as 90s or 2m is"};
+    return Failure{"'" + text + "' is not a time such as 90s or 2m"};
   return unit == "m" ? 60 * value : value;
 }
 

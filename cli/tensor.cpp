@@ -15,8 +15,8 @@
 
 namespace tilewright {
 
-// A tensor's memory ends with its last page, and on either side of it lies memory that nobody may touch: a kernel that misses a mask is
-// stopped by a signal (runtime/signals.h) or, within the last page, found out by the bytes there.
+// A tensor has its own pages, with inaccessible pages before and after them. A kernel without a needed mask gets a signal there
+// (runtime/signals.h). Within the last page, the canary bytes after the tensor show the write.
 static constexpr char canary = 0x3F;                   // as a float a number near 1, which arithmetic changes
 static constexpr size_t guardBytes = size_t(16) << 20; // address space alone
 
@@ -25,7 +25,7 @@ static size_t pagesOf(size_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-/// Zeros; null where there is no memory.
+/// Returns zeros; null if no memory is left.
 static std::shared_ptr<char> guardedMemory(size_t bytes) {
   size_t used = pagesOf(bytes), whole = used + 2 * guardBytes;
   void *all = ::mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -135,7 +135,8 @@ Result<Scalar> scalarWord(const std::string &word) {
 Result<Source> parseSource(const std::string &text) {
   Source source;
   size_t colon = text.rfind(':'), open = text.find('[', colon == std::string::npos ? 0 : colon);
-  if (colon == std::string::npos || open == std::string::npos) return Failure{"'" + text + "' is no tensor; write one as randn:f32[64x32]"};
+  if (colon == std::string::npos || open == std::string::npos)
+    return Failure{"'" + text + "' is not a tensor; write one as randn:f32[64x32]"};
   std::string generator = text.substr(0, colon);
   if (size_t paren = generator.find('('); paren != std::string::npos) {
     if (generator.back() != ')') return Failure{"'" + generator + "' has no closing parenthesis"};
@@ -234,7 +235,7 @@ Result<Tensor> makeTensor(const std::string &text, uint64_t seed) {
   } else if (name == "ones" || name == "full") {
     fill([&](int64_t) { return parameter(0, 1); });
   } else if (name == "empty") {
-    // A pattern that shows elements nobody wrote: NaN, or -1 as an integer.
+    // A pattern that shows elements without a store: NaN, or -1 as an integer.
     if (isFloat(source->scalar))
       fill([](int64_t) { return std::nan(""); });
     else

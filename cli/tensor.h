@@ -12,7 +12,7 @@
 
 namespace tilewright {
 
-/// A tensor in memory. Elements are reached by their place in row-major order of the shape, however they lie.
+/// A tensor in memory. Elements have an index in row-major order of the shape, whatever the strides are.
 class Tensor {
 public:
   Tensor(Scalar element, std::vector<int64_t> shape, bool transposed);
@@ -23,7 +23,7 @@ public:
   int64_t count() const { return total; }
   int64_t bytes() const { return total * byteSize(scalar); }
   void *data() const { return memory.get(); }
-  /// Whether nothing was written right behind it: up to the end of its last page, which is a part of these bytes.
+  /// True if the canary bytes between the tensor's end and the end of its last page are unchanged.
   bool isIntact() const;
   size_t guardedBytes() const;
   double get(int64_t index) const;

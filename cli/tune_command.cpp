@@ -19,15 +19,16 @@ const CommandSpec &tuneSpec() {
     CommandSpec result{
         "tune",
         "FILE[:KERNEL] [--space TEXT] [--budget TIME] --grid EXPR --arg NAME=VALUE ... | [--list] [--export FILE] [--import FILE]",
-        "Measures the configurations of @triton.autotune and keeps the best; lists, exports and imports what was found. Exit status 1: the "
+        "Measures the configurations of @triton.autotune and stores the best; lists, exports and imports what was found. Exit status 1: "
+        "the "
         "configurations compute different results.",
         launchDetails,
         {{"--space", "TEXT", "measure all combinations in place of the kernel's list: 'BLOCK_M=32,64,128 num_warps=4,8'"},
          {"--budget", "TIME", "begin no other configuration after 90s, or 2m"},
-         {"--list", "", "what is kept, from the command line, Python and C++ alike"},
-         {"--export", "FILE", "write what is kept to a file, of one kernel with --kernel. TILEWRIGHT_TUNED=FILE pins its winners"},
-         {"--import", "FILE", "keep what such a file holds"},
-         {"--json", "", "what was measured, or with --list what is kept, as one JSON object"}}};
+         {"--list", "", "stored configurations, from the command line, Python and C++ alike"},
+         {"--export", "FILE", "write stored configurations to a file, of one kernel with --kernel. TILEWRIGHT_TUNED=FILE pins its winners"},
+         {"--import", "FILE", "store the configurations of such a file"},
+         {"--json", "", "measurements, or with --list stored configurations, as one JSON object"}}};
     result.options.push_back(deviceOption());
     for (const OptionSpec &option : launchOptions())
       result.options.push_back(option);
@@ -36,7 +37,7 @@ const CommandSpec &tuneSpec() {
   return spec;
 }
 
-static std::vector<TunedEntry> keptEntries(const CommandLine &line, Diagnostics &diagnostics) {
+static std::vector<TunedEntry> storedEntries(const CommandLine &line, Diagnostics &diagnostics) {
   std::vector<TunedEntry> entries = allTuned(diagnostics);
   std::string kernel = line.get("--kernel", "");
   llvm::erase_if(entries, [&](const TunedEntry &entry) { return !kernel.empty() && entry.problem.kernel != kernel; });
@@ -51,7 +52,7 @@ static int listEntries(llvm::ArrayRef<TunedEntry> entries, bool asJson) {
   for (const TunedEntry &entry : entries)
     std::printf("%s (%s) on %s\n%s\n", entry.problem.kernel.c_str(), entry.problem.key.c_str(), entry.problem.device.c_str(),
                 timingText(entry.configs[entry.best], entry.results[entry.best], true).c_str());
-  std::printf("kept: %zu\n", entries.size());
+  std::printf("stored: %zu\n", entries.size());
   return success;
 }
 
@@ -88,7 +89,7 @@ static int replaceConfigs(const std::string &text, Setup &setup) {
   return success;
 }
 
-/// A guess, which was not measured, or the fastest; `asSource`: also in the form that a kernel file needs.
+/// Prints the initial configuration, which was not measured, or the fastest. `asSource`: also in the form that a kernel file needs.
 static void printFound(const JitFunction &kernel, const TuneReport &found, bool asSource) {
   std::string about = kernel.name + " (" + found.problem.key + ") on " + found.problem.device;
   const Config &best = *found.best();
@@ -101,21 +102,21 @@ static void printFound(const JitFunction &kernel, const TuneReport &found, bool 
   if (asSource) std::printf("%s\n", configSource(best).c_str());
 }
 
-/// The same for programs, with what all configurations took.
+/// The same as JSON, with the times of all configurations.
 static void printFoundAsJson(const JitFunction &kernel, const TuneReport *found) {
-  llvm::json::Object facts{{"kernel", kernel.name}};
+  llvm::json::Object answer{{"kernel", kernel.name}};
   if (found) {
-    facts["key"] = found->problem.key, facts["device"] = found->problem.device, facts["best"] = configText(*found->best());
-    facts["seconds"] = found->outcome.seconds, facts["guessed"] = kernel.autotune->isAuto;
+    answer["key"] = found->problem.key, answer["device"] = found->problem.device, answer["best"] = configText(*found->best());
+    answer["seconds"] = found->outcome.seconds, answer["guessed"] = kernel.autotune->isAuto;
     llvm::json::Array results;
     for (auto [config, result] : llvm::zip(found->configs, found->outcome.results)) {
       llvm::json::Object row{{"config", configText(*config)}, {"milliseconds", llvm::json::Array(result.milliseconds)}};
       if (!result.failure.empty()) row["failure"] = result.failure;
       results.push_back(std::move(row));
     }
-    facts["results"] = std::move(results);
+    answer["results"] = std::move(results);
   }
-  printJson(std::move(facts));
+  printJson(std::move(answer));
 }
 
 static int measureFile(CommandLine line, Diagnostics &diagnostics) {
@@ -158,12 +159,12 @@ int tuneMain(int argc, char **argv) {
   std::optional<CommandLine> line = readCommandLine(tuneSpec(), argc, argv, status);
   if (!line) return status;
   Diagnostics diagnostics;
-  bool isKept = line->has("--list") || line->has("--export") || line->has("--import") || (line->has("--json") && line->words.empty());
-  if (!isKept) return measureFile(std::move(*line), diagnostics);
+  bool usesStore = line->has("--list") || line->has("--export") || line->has("--import") || (line->has("--json") && line->words.empty());
+  if (!usesStore) return measureFile(std::move(*line), diagnostics);
   if (!line->words.empty()) return fail("--list, --export and --import take no FILE of kernels, but got '" + line->words.front() + "'");
   if (line->has("--import"))
     if (int failed = importFile(line->get("--import", ""), diagnostics)) return failed;
-  std::vector<TunedEntry> entries = keptEntries(*line, diagnostics);
+  std::vector<TunedEntry> entries = storedEntries(*line, diagnostics);
   if (line->has("--export"))
     if (int failed = exportFile(line->get("--export", ""), entries)) return failed;
   if (line->has("--list") || line->has("--json")) listEntries(entries, line->has("--json"));

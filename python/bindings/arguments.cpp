@@ -92,8 +92,8 @@ Scalar scalarOf(nb::handle dtype, nb::handle object, const char *parameter) {
 
 /// How the elements of an array lie in memory.
 struct Extent {
-  int64_t bytes = 0;             // from the first element on, where all elements lie behind it; otherwise 0
-  int64_t before = 0, after = 0; // bytes that the elements take in front of the first one, and from it on
+  int64_t bytes = 0;             // from the first element on if all elements have higher addresses; otherwise 0
+  int64_t before = 0, after = 0; // bytes of the elements before the first one, and from it on
   bool known = false;            // otherwise all of the above is 0
   bool empty = false;            // there are no elements
   bool broadcast = false;        // several elements lie at one place
@@ -184,14 +184,14 @@ Argument torchSubclassArgument(nb::handle object, const char *parameter) {
     refuseWithoutMemory(error, parameter);
   }
   if (!address) return tensorArgument(object, parameter); // it is empty, or only describes a tensor
-  // Other accelerators number their devices, too. Their memory is recognised only by the device's type, which is determined once.
+  // Other accelerators number their devices, too. Only the device's type distinguishes them, which is read once.
   static const bool isCuda = nb::cast<std::string>(object.attr("device").attr("type")) == "cuda";
   if (!isCuda) return tensorArgument(object, parameter);
   StreamHints::current().torch = true;
   return Argument::pointer(address, scalar, 0, device);
 }
 
-// PyTorch's own types, whose methods nobody overrides.
+// PyTorch's own types, whose methods are not overridden.
 Argument torchArgument(nb::handle object, const char *parameter) {
   if (std::optional<TorchTensor> tensor = readTorchTensor(object)) {
     int64_t bytes = byteSize(tensor->element);

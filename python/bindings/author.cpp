@@ -1,5 +1,5 @@
-// The kernel author's bench for Python: the functions of a kernel file, and the tensors that they work on, are Python's; what is right, how
-// it is told, and what times mean is decided in src/author.
+// Verification and benchmarks of a kernel file for Python. The functions of the file and their tensors are Python objects. src/author
+// compares results, writes reports and evaluates times.
 
 #include "core.h"
 #include "raised.h"
@@ -25,7 +25,7 @@ using namespace nb::literals;
 
 namespace tilewright::python {
 
-// ---- what is judged
+// ---- verified outputs
 
 /// The elements of an array of NumPy: of float64, integers, booleans or complex128, back to back.
 static author::Numbers toNumbers(nb::object array) {
@@ -45,25 +45,25 @@ static author::Numbers toNumbers(nb::object array) {
 
 /// A value as _author/tensors.py's NamedTensor describes it.
 static author::VerifiedOutput toVerified(nb::handle object, Raised &raised) {
-  author::VerifiedOutput judged;
+  author::VerifiedOutput output;
   auto text = [&](const char *name) { return nb::cast<std::string>(object.attr(name)); };
   auto flag = [&](const char *name) { return nb::cast<bool>(object.attr(name)); };
-  judged.name = text("name"), judged.type = text("type"), judged.text = text("text");
-  judged.isTensor = flag("is_tensor"), judged.hasShape = flag("has_shape");
-  judged.isFloat = flag("is_float"), judged.isOnGpu = flag("is_on_gpu");
-  judged.shape = nb::cast<std::vector<int64_t>>(object.attr("shape"));
-  judged.address = nb::cast<uint64_t>(object.attr("address")), judged.width = nb::cast<size_t>(object.attr("width"));
+  output.name = text("name"), output.type = text("type"), output.text = text("text");
+  output.isTensor = flag("is_tensor"), output.hasShape = flag("has_shape");
+  output.isFloat = flag("is_float"), output.isOnGpu = flag("is_on_gpu");
+  output.shape = nb::cast<std::vector<int64_t>>(object.attr("shape"));
+  output.address = nb::cast<uint64_t>(object.attr("address")), output.width = nb::cast<size_t>(object.attr("width"));
   Shared value = share(object);
-  judged.numbers = [value, &raised] {
+  output.numbers = [value, &raised] {
     return raised.call(author::Numbers(), [&] { return toNumbers(nb::handle(value.get()).attr("numbers")()); });
   };
-  judged.bytes = [value, &raised] {
+  output.bytes = [value, &raised] {
     return raised.call(std::string(), [&] {
       nb::bytes bytes = nb::cast<nb::bytes>(nb::handle(value.get()).attr("bytes")());
       return std::string(bytes.c_str(), bytes.size());
     });
   };
-  return judged;
+  return output;
 }
 
 static std::vector<author::VerifiedOutput> toAllVerified(nb::handle objects, Raised &raised) {
@@ -84,8 +84,8 @@ static author::VerifiedRun toRun(nb::handle object, Raised &raised) {
   return run;
 }
 
-/// `door`: begin(variant, number), run(is_reference, pattern), find_writer(result, input, place), tell(result), as VerifierCallbacks has
-/// them. The report; a text where the reference does not work for the inputs as given.
+/// `object` has the methods of VerifierCallbacks: begin(variant, number), run(is_reference, pattern), find_writer(result, input, index),
+/// find_fault(max_work) and tell(result). Returns the report, or a text if the reference fails for the inputs as given.
 static nb::object verifyVariants(const std::vector<author::Variant> &variants, nb::object object, std::optional<double> rtol,
                                  std::optional<double> atol) {
   Raised raised;
@@ -98,9 +98,9 @@ static nb::object verifyVariants(const std::vector<author::Variant> &variants, n
     return raised.call(std::optional<author::VerifiedRun>(),
                        [&] { return std::optional(toRun(object.attr("run")(isReference, pattern), raised)); });
   };
-  callbacks.findWriter = [&](std::optional<size_t> result, size_t input, size_t place) {
+  callbacks.findWriter = [&](std::optional<size_t> result, size_t input, size_t index) {
     return raised.call(std::optional<author::Writer>(), [&]() -> std::optional<author::Writer> {
-      nb::object found = object.attr("find_writer")(result, input, place);
+      nb::object found = object.attr("find_writer")(result, input, index);
       if (found.is_none()) return std::nullopt;
       return author::Writer{nb::cast<std::string>(found[0]), nb::cast<std::array<int64_t, 3>>(found[1])};
     });
@@ -140,7 +140,7 @@ static nb::object fromNumber(const author::Number &number) {
 static void defineReports(nb::module_ &module) {
   using author::Output, author::Report, author::VerifyResult;
   auto orNone = [](const std::optional<author::Number> &number) { return number ? fromNumber(*number) : nb::object(nb::none()); };
-  nb::class_<Output>(module, "Output", "One tensor that was judged.")
+  nb::class_<Output>(module, "Output", "One verified tensor.")
       .def_ro("name", &Output::name)
       .def_ro("dtype", &Output::type)
       .def_ro("shape", &Output::shape)
@@ -168,7 +168,7 @@ static void defineReports(nb::module_ &module) {
             auto [x, y, z] = output.writer->program;
             return nb::make_tuple(output.writer->kernel, nb::make_tuple(x, y, z));
           },
-          "(kernel, program) behind the worst element.")
+          "(kernel, program) that wrote the worst element.")
       .def("text", &Output::text);
   nb::class_<VerifyResult>(module, "VerifyResult", "The result for one variant.")
       .def_ro("variant", &VerifyResult::variant)
@@ -181,8 +181,8 @@ static void defineReports(nb::module_ &module) {
       .def_ro("outputs", &VerifyResult::outputs)
       .def("text", &VerifyResult::text)
       .def("__repr__", &VerifyResult::text);
-  nb::class_<Report>(module, "Report", "The verdicts of a verification.")
-      .def_ro("verdicts", &Report::results)
+  nb::class_<Report>(module, "Report", "The results of a verification.")
+      .def_ro("results", &Report::results)
       .def_prop_ro("correct", &Report::isCorrect)
       .def_prop_ro("details", &Report::details)
       .def("text", &Report::text)
@@ -196,10 +196,10 @@ static author::InputProperties toProperties(nb::handle object) {
 }
 
 static std::vector<author::InputProperties> toAllGuards(nb::handle objects) {
-  std::vector<author::InputProperties> facts;
+  std::vector<author::InputProperties> properties;
   for (nb::handle object : nb::iter(objects))
-    facts.push_back(toProperties(object));
-  return facts;
+    properties.push_back(toProperties(object));
+  return properties;
 }
 
 static void defineVerify(nb::module_ &module) {
@@ -236,7 +236,7 @@ static void defineVerify(nb::module_ &module) {
         return threads;
       },
       "threads"_a);
-  module.def("verify", &verifyVariants, "variants"_a, "door"_a, "rtol"_a.none(), "atol"_a.none());
+  module.def("verify", &verifyVariants, "variants"_a, "callbacks"_a, "rtol"_a.none(), "atol"_a.none());
   module.def(
       "tolerances",
       [](const std::string &dtype, bool hasDot, bool isOnGpu) {
@@ -246,20 +246,20 @@ static void defineVerify(nb::module_ &module) {
       "(rtol, atol) of results of a type.", "dtype"_a, "has_dot"_a, "is_on_gpu"_a);
 }
 
-// ---- the roof
+// ---- the machine's peak
 
 static nb::dict fromPeaks(const std::string &machine, const MachinePeaks &peaks) {
-  nb::dict facts;
+  nb::dict entries;
   for (const auto &[name, rate] : peaks.rates)
-    facts[name.c_str()] = rate;
-  facts["disturbed"] = peaks.isDisturbed;
-  facts["device"] = machine;
-  return facts;
+    entries[name.c_str()] = rate;
+  entries["disturbed"] = peaks.isDisturbed;
+  entries["device"] = machine;
+  return entries;
 }
 
-static MachinePeaks toPeaks(nb::dict facts) {
+static MachinePeaks toPeaks(nb::dict entries) {
   MachinePeaks peaks;
-  for (auto [name, value] : facts) {
+  for (auto [name, value] : entries) {
     if (nb::cast<std::string>(name) == "disturbed") peaks.isDisturbed = nb::cast<bool>(value);
     if (nb::isinstance<nb::float_>(value)) peaks.rates[nb::cast<std::string>(name)] = nb::cast<double>(value);
   }
@@ -275,7 +275,7 @@ static nb::dict measuredCpu() {
   return fromPeaks(cpuText(), peaks);
 }
 
-/// What a card reaches.
+/// Measures the peak of a GPU.
 static nb::dict measuredGpu(int64_t ordinal) {
   std::optional<MachinePeaks> peaks;
   std::string machine;
@@ -310,20 +310,21 @@ static nb::dict raisePeaks(const std::string &machine, nb::dict peaks, nb::dict 
   return fromPeaks(machine, raised);
 }
 
-/// What bench and profile ask of the machine.
+/// The machine's peak for bench and profile.
 static void definePeak(nb::module_ &module) {
   module.def("measure_cpu", &measuredCpu,
-             "What this processor reaches: a copy's bytes a second, read and written ones, and operations a second by type.");
-  module.def("measure_gpu", &measuredGpu, "The same of a CUDA device, with products on its tensor cores.", "ordinal"_a = 0);
-  module.def("peaks_of", &peaksOfThisMachine, "What a machine was measured to do; measure() is called where that is not known, or anew.",
-             "machine"_a, "measure"_a, "anew"_a);
-  module.def("raise_peaks", &raisePeaks, "Keeps a machine's roof, each rate raised to that of another one.", "machine"_a, "roof"_a,
-             "other"_a);
+             "The measured peak of this CPU: bytes per second of a copy, reads and writes added, and operations per second by type.");
+  module.def("measure_gpu", &measuredGpu, "The measured peak of a CUDA device, with dots on its tensor cores.", "ordinal"_a = 0);
+  module.def("peaks_of", &peaksOfThisMachine, "The stored peak of a machine. Calls measure() if none is stored, or if remeasure is true.",
+             "machine"_a, "measure"_a, "remeasure"_a);
+  module.def("raise_peaks", &raisePeaks, "Stores a machine's peak, with each rate raised to that of the other peak.", "machine"_a,
+             "peaks"_a, "other"_a);
 }
 
-// ---- what is measured
+// ---- measurements
 
-/// call(function), time(function) -> seconds; the functions are called by turns. Milliseconds of each measured call, by function.
+/// call(function), time(function) -> seconds. Calls of the functions alternate. Returns the milliseconds of each measured call, by
+/// function.
 static std::vector<std::vector<double>> measureFunctions(size_t functions, nb::callable call, nb::callable time, nb::callable step,
                                                          int64_t warmup, int64_t repeat, double maxSeconds) {
   Raised raised;
@@ -365,7 +366,7 @@ static void defineBench(nb::module_ &module) {
             std::string machine = peaks.contains("device") ? nb::cast<std::string>(peaks["device"]) : "";
             new (self) Measurement{std::move(kernel), std::move(reference), warmup, work, toPeaks(peaks), machine};
           },
-          "kernel"_a, "reference"_a, "warmup"_a, "work"_a, "roof"_a)
+          "kernel"_a, "reference"_a, "warmup"_a, "work"_a, "peaks"_a)
       .def_prop_ro("milliseconds", &Measurement::milliseconds)
       .def("json", &Measurement::json)
       .def("text", &Measurement::text)
@@ -378,7 +379,7 @@ static void defineBench(nb::module_ &module) {
       [](nb::dict peaks, const Work &work, double seconds, int64_t cacheBytes) {
         return author::reachedBeyond(toPeaks(peaks), work, seconds, cacheBytes).rates;
       },
-      "The rates that a call shows to be possible beyond a roof.", "roof"_a, "work"_a, "seconds"_a, "cache_bytes"_a);
+      "The rates of a call that are higher than the measured peak.", "peaks"_a, "work"_a, "seconds"_a, "cache_bytes"_a);
   module.def("compare_times", &author::compareTimes, "faster, slower or same: what the new times are.", "before"_a, "after"_a,
              "drift"_a = 1.0);
   module.def("interval_of_median", &author::intervalOfMedian, "times"_a);

@@ -153,13 +153,13 @@ void setOption(Call &call, Option option, nb::handle value, llvm::StringRef name
   call.hasReflectFtz |= option == Option::reflectFtz;
   bool fusion = options.kernel.fpFusion, flushes = options.kernel.flushesExp2;
   if (setKernelOption(options.kernel, option, value, name)) {
-    if (option != Option::numerics) return; // what the others say outweighs it, in whatever order they come
+    if (option != Option::numerics) return; // the other two options override it, in any order
     if (call.hasFusion) options.kernel.fpFusion = fusion;
     if (call.hasReflectFtz) options.kernel.flushesExp2 = flushes;
     return;
   }
   switch (option) {
-  case Option::arch: // a level of processors is no news to them
+  case Option::arch: // a CPU level changes nothing
     if (std::string arch = nb::cast<std::string>(nb::str(value)); !value.is_none() && !cpuTarget(arch)) options.gpu = gpuOfArch(arch);
     return;
   case Option::threads:
@@ -333,7 +333,8 @@ void setStream(Call &call, nb::handle value) {
   call.hasStream = true;
 }
 
-/// Made where it stays: a processor waits for what is copied right behind its making, because the copy is wider than what was written.
+/// Makes an argument in its final memory. A copy right after the stores would stall: its loads are wider than the stores, so the CPU cannot
+/// forward them.
 template <typename F> struct InPlace {
   F make;
   operator Argument() const { return make(); }

@@ -1,5 +1,5 @@
-// Compiled specialisations as Python holds them: made by a launch, from a description of
-// arguments, from IR text, or from the bytes into which another process has turned one.
+// Compiled specializations for Python: made by a launch, from a description of arguments, from IR text, or from the bytes of another
+// process.
 
 #include "compiled.h"
 #include "core.h"
@@ -217,7 +217,8 @@ static nb::dict optionsOf(const PyCompiled &self) {
 
 // ---- to another process and back
 
-/// The kernel as bytes and text: its code, and its tt IR, from which versions for launches that break the code's facts are compiled there.
+/// The kernel as bytes and text: its code, and its tt IR, from which versions for launches that break the code's properties are compiled
+/// there.
 static nb::tuple savedState(const PyCompiled &self) {
   if (!self.compiled) raise(PyExc_TypeError, "a kernel of the interpreter cannot be pickled");
   const gpu::GpuKernel *gpu = self.compiled->gpu();
@@ -261,7 +262,7 @@ static std::shared_ptr<PyCompiled> restored(nb::bytes bytes, const std::string &
   return out;
 }
 
-/// A kernel with a description of its arguments in place of arguments, for a machine: an empty target is this processor.
+/// Makes a request from a kernel and a description of its arguments. An empty target is this CPU.
 static CompileRequest readRequest(PyKernel &kernel, nb::list types, nb::dict constants, nb::list aligned, nb::dict options,
                                   const std::string &target, PyCompiled &out) {
   out.function = kernel.jit();
@@ -275,7 +276,7 @@ static CompileRequest readRequest(PyKernel &kernel, nb::list types, nb::dict con
   return request;
 }
 
-/// triton.compile(ASTSource(...)): specialised by a description instead of arguments.
+/// triton.compile(ASTSource(...)): specialized for a description of arguments.
 static std::shared_ptr<PyCompiled> compileDescribed(PyKernel &kernel, nb::list types, nb::dict constants, nb::list aligned,
                                                     nb::dict options, const std::string &target) {
   auto out = std::make_shared<PyCompiled>();
@@ -316,7 +317,7 @@ static nb::tuple operationsDescribed(PyKernel &kernel, nb::list types, nb::dict 
   return nb::make_tuple(found->text, operations, blocks, found->shapes);
 }
 
-/// triton.compile("kernel.ttir"): an empty target is this processor.
+/// triton.compile("kernel.ttir"): an empty target is this CPU.
 static std::shared_ptr<PyCompiled> compileText(const std::string &text, const std::string &file, nb::dict options,
                                                const std::string &target) {
   auto out = std::make_shared<PyCompiled>();
@@ -361,14 +362,14 @@ static void dumpSteps(const PyCompiled &self, const std::string &folder) {
   if (!dump.problem().empty()) raise(PyExc_OSError, dump.problem());
 }
 
-/// The kernel's code for a program without Tilewright. Nothing checks launches there, so
-/// the code assumes nothing about them. `level`: of the processor; empty: this one's.
+/// The kernel's code for a program without Tilewright. Its launches have no guards, so the code has no assumptions.
+/// `level`: a CPU level; empty: this CPU's.
 static nb::dict standaloneOf(const PyCompiled &self, const std::string &level) {
   CompileRequest request = self.request();
   request.failedGuardsOf = {everyGuard};
-  std::optional<CpuTarget> processor = level.empty() ? hostCpu() : cpuTarget(level);
-  if (!processor) raise(PyExc_ValueError, "there is no processor level '" + level + "': there are " + cpuLevelNames());
-  if (!request.gpu) request.target = *processor;
+  std::optional<CpuTarget> cpuLevel = level.empty() ? hostCpu() : cpuTarget(level);
+  if (!cpuLevel) raise(PyExc_ValueError, "there is no CPU level '" + level + "': there are " + cpuLevelNames());
+  if (!request.gpu) request.target = *cpuLevel;
   Diagnostics diagnostics;
   std::unique_ptr<CpuArtifact> cpu;
   std::unique_ptr<GpuArtifact> gpu;
@@ -403,17 +404,17 @@ static nb::object gpuProperties(PyCompiled &self) {
   if (!kernel) return nb::none();
   const GpuArtifact &artifact = kernel->artifact();
   std::optional<GpuTarget> target = gpuTarget(artifact.target);
-  nb::dict facts;
-  facts["target"] = artifact.target;
-  facts["capability"] = target ? target->capability : int64_t(0);
-  facts["num_warps"] = artifact.warps;
-  facts["num_ctas"] = artifact.ctas;
-  facts["shared"] = artifact.sharedBytes;
-  facts["n_regs"] = std::max<int64_t>(kernel->registers(), 0);
+  nb::dict properties;
+  properties["target"] = artifact.target;
+  properties["capability"] = target ? target->capability : int64_t(0);
+  properties["num_warps"] = artifact.warps;
+  properties["num_ctas"] = artifact.ctas;
+  properties["shared"] = artifact.sharedBytes;
+  properties["n_regs"] = std::max<int64_t>(kernel->registers(), 0);
   // Upstream counts 4-byte registers.
-  facts["n_spills"] = std::max<int64_t>(kernel->spillBytes(), 0) / 4;
-  facts["messages"] = artifact.messages;
-  return facts;
+  properties["n_spills"] = std::max<int64_t>(kernel->spillBytes(), 0) / 4;
+  properties["messages"] = artifact.messages;
+  return properties;
 }
 
 static std::vector<std::string> writtenNames(PyCompiled &self) {
@@ -437,7 +438,7 @@ void defineCompiled(nb::module_ &module) {
           "runner", [](nb::handle self, nb::handle watched) { return nb::steal(runnerOf(self.ptr(), watched.ptr())); }, "watched"_a)
       .def_prop_ro("stages", &stageNames)
       .def("emitted_tiles", [](const PyCompiled &self) { return madeAgain(self, emittedTiles); })
-      .def("standalone", &standaloneOf, "Code that takes nothing for granted about launches, for a program without Tilewright.", "level"_a)
+      .def("standalone", &standaloneOf, "Code without assumptions about launches, for a program without Tilewright.", "level"_a)
       .def_prop_ro("gpu", &gpuProperties)
       .def_prop_ro("name",
                    [](PyCompiled &self) { return self.function   ? self.function->name

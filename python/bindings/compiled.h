@@ -1,4 +1,4 @@
-// A compiled specialisation as Python holds it: what a launch returns.
+// A compiled specialization for Python: the result of a launch.
 #pragma once
 
 #include "core.h"

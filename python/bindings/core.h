@@ -49,8 +49,8 @@ private:
 };
 [[noreturn]] void raise(PyObject *type, const std::string &message);
 
-// What is no Exception (KeyboardInterrupt, SystemExit) may be raised wherever Python runs, and is nobody's answer: it goes on to the
-// caller.
+// KeyboardInterrupt and SystemExit, which are not of class Exception, can be raised wherever Python code runs. They always propagate to
+// the caller.
 /// Drops the Exception that was raised, if any.
 void clearException();
 /// A member of an object; `otherwise` where it has none, or reading it raises an Exception.

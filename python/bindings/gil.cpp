@@ -43,7 +43,7 @@ const std::atomic<bool> &interpreterEnds() {
   return ends;
 }
 
-// Threads behind the gate may need Python's lock to get on.
+// Threads inside the gate may need the GIL to continue.
 static void closeGate(std::chrono::seconds most) {
   WithoutGil release;
   closeCompileGate(most);

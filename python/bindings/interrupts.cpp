@@ -1,16 +1,16 @@
 // Ctrl-C while a kernel runs.
 //
-// Python's own handler of SIGINT only leaves a note, which the interpreter's main thread reads between two instructions of Python:
-// while that thread is in a kernel, nobody reads it. So SIGINT is counted here on its way to Python's handler, and a watcher, a
-// thread that is awake only while kernels are launched, checks every few hundredths of a second: if the main thread has been in
-// the same launch since the last check and SIGINT has come, the launch is stopped (runtime/signals.h), and Python's handler runs.
+// Python's own handler of SIGINT only sets a flag. The interpreter's main thread reads it between two bytecode instructions, so not while
+// the thread is in a kernel. A handler here therefore counts SIGINT before it calls Python's handler. A watcher thread, which is awake only
+// while kernels are launched, checks every 50 ms. If SIGINT has come and the main thread is in the same launch as at the last check, the
+// watcher stops the launch (runtime/signals.h), and Python's handler runs.
 //
-//   main thread     turn 5 ........................................ turn 6, KeyboardInterrupt
+//   main thread     epoch 5 ....................................... epoch 6, KeyboardInterrupt
 //   SIGINT                          count 1 -> Python's handler
-//   watcher              turn 5?            turn 5, count 1: stop
+//   watcher              epoch 5?           epoch 5, count 1: stop
 //
 // This costs a launch two writes to its own memory. If the program has its own handler for SIGINT, which may not raise
-// (asyncio's, for instance), the first SIGINT leaves the launch alone, as any call into C would, and a second one ends it.
+// (asyncio's, for instance), the first SIGINT does not stop the launch, as in any call into C. A second one stops it.
 
 #include "gil.h"
 
@@ -73,29 +73,29 @@ bool isPythonsMainThread() {
 
 } // namespace
 
-/// Of the launches of Python's main thread.
+/// Watches the launches of Python's main thread.
 ///
 /// Both sides write a word and then read the other's; one of them must see the other's write. The watcher
 /// issues the fence between the two (membarrier) where the system can do that, so that launches need none.
 class Watcher {
 public:
-  bool isBusy() const { return turn.load(std::memory_order_relaxed) % 2 == 1; }
+  bool isBusy() const { return epoch.load(std::memory_order_relaxed) % 2 == 1; }
 
   void begin(Interruptible &launch) {
     current.store(&launch, std::memory_order_relaxed);
     countBefore.store(interrupts.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    nextIteration();
+    nextEpoch();
     if (asleep.load(std::memory_order_relaxed)) rouse();
   }
 
   void end() {
-    nextIteration();
+    nextEpoch();
     if (stopping.load(std::memory_order_relaxed)) std::lock_guard<std::mutex> wait(lock);
   }
 
 private:
-  void nextIteration() {
-    turn.store(turn.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  void nextEpoch() {
+    epoch.store(epoch.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     if (fencesHere.load(std::memory_order_relaxed))
       std::atomic_thread_fence(std::memory_order_seq_cst);
     else
@@ -137,7 +137,7 @@ private:
     int64_t idle = 0;
     while (true) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      uint64_t now = turn.load();
+      uint64_t now = epoch.load();
       idle = now == last && now % 2 == 0 ? idle + 1 : 0;
       if (now == last && now % 2 == 1) attend(now);
       if (idle >= 20) {
@@ -152,13 +152,13 @@ private:
     uint32_t seen = wake.load();
     asleep.store(true);
     fence();
-    if (turn.load() == now)
+    if (epoch.load() == now)
       wake.wait(seen);
     else
       asleep.store(false);
   }
 
-  /// The launch with this turn takes long.
+  /// Handles a launch that lasts longer than one check: stops it if SIGINT has come.
   void attend(uint64_t now) {
     hookInterrupt(); // the program may have set a handler in the meantime
     int64_t count = interrupts.load() - countBefore.load();
@@ -171,7 +171,7 @@ private:
     std::lock_guard<std::mutex> guard(lock);
     stopping.store(true);
     fence();
-    bool same = turn.load() == now;
+    bool same = epoch.load() == now;
     if (same) {
       current.load()->stopped.store(true);
       stopPrograms(caller);
@@ -180,7 +180,7 @@ private:
     return same;
   }
 
-  alignas(64) std::atomic<uint64_t> turn{0}; // odd while the main thread is in a launch
+  alignas(64) std::atomic<uint64_t> epoch{0}; // odd while the main thread is in a launch
   std::atomic<Interruptible *> current{nullptr};
   std::atomic<int64_t> countBefore{0};
   alignas(64) std::atomic<bool> asleep{true};

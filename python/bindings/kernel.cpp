@@ -352,9 +352,9 @@ static void defineLaunches(nb::class_<PyKernel> &kernel) {
       .def(
           "dry_run",
           [](nb::handle_t<PyKernel> self, nb::handle grid, nb::args args, nb::kwargs kwargs) {
-            return launchKernel(self, grid, UnpackedArguments(args, kwargs), Purpose::rehearse);
+            return launchKernel(self, grid, UnpackedArguments(args, kwargs), Purpose::dryRun);
           },
-          "A launch but for the run: compiles and loads what it needs.", "grid"_a, "args"_a, "kwargs"_a)
+          "A launch without the run: compiles and loads the kernel.", "grid"_a, "args"_a, "kwargs"_a)
       .def(
           "_describe",
           [](nb::handle_t<PyKernel> self, nb::args args, nb::kwargs kwargs) {

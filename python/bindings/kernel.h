@@ -93,7 +93,7 @@ struct PyKernel::State : llvm::RefCountedBase<PyKernel::State> {
   bool wantsInterpreter = false; // it was made while TRITON_INTERPRET was on
   std::vector<std::string> doNotSpecialize, doNotSpecializeOnAlignment;
 
-  /// A specialisation that was launched lately.
+  /// A recently launched specialization.
   struct Warm : llvm::RefCountedBase<Warm> {
     Warm(SpecializationKey key, std::shared_ptr<const CompiledKernel> compiled, Shared object)
         : key(std::move(key)), compiled(std::move(compiled)), object(std::move(object)) {}
@@ -146,8 +146,8 @@ nb::object runInterpreted(nb::handle kernel, PyKernel::State &state, const Grid 
 
 /// Where the launch runs and, on a GPU, in which stream. False after an error.
 bool place(const JitFunction &function, Call &call, Diagnostics &diagnostics);
-/// What a launch is for: its result, or its code. A rehearsal makes the version that this launch needs.
-enum class Purpose { run, warmup, prepare, rehearse };
+/// The purpose of a launch: its result, or its code. A dry run compiles the version that this launch needs.
+enum class Purpose { run, warmup, prepare, dryRun };
 /// Compiles if needed and runs the grid, or only compiles. The compiled kernel; None where a hook of the host has said not to compile.
 nb::object launchKernel(nb::handle kernel, nb::handle grid, const PyArguments &arguments, Purpose purpose);
 /// What a launch would compile, without its code.

@@ -2,8 +2,8 @@
 //
 // `kernel[grid](x, y, n, BLOCK=64)` is two calls from the interpreter: a subscript, which makes a small object with the grid, and a call of
 // that object by the vectorcall protocol, so that no tuple and no dict is made. A warm launch does this: arguments are converted
-// (arguments.cpp) into the order of the parameters (call.cpp); what they specialise to is compared with what was launched lately; the
-// grid runs. It looks nothing up by name and allocates nothing but that object.
+// (arguments.cpp) into the order of the parameters (call.cpp); their specialization is compared with recent launches; the grid
+// runs. It looks nothing up by name and allocates nothing but that object.
 
 #include "kernel.h"
 
@@ -152,7 +152,7 @@ Shared compileLaunch(nb::handle kernelObject, PyKernel::State &state, const std:
   bool isNew = !compiled;
   Diagnostics diagnostics;
   if (isNew) {
-    bool isAhead = purpose == Purpose::warmup || purpose == Purpose::rehearse;
+    bool isAhead = purpose == Purpose::warmup || purpose == Purpose::dryRun;
     if (!announce(kernelObject, function, call, isAhead)) return nullptr;
     if (!hasStack(stackToCompile, diagnostics)) raiseErrors(diagnostics, function.get());
     if (call.options.device < 0) reportBadAddresses();
@@ -168,7 +168,7 @@ Shared compileLaunch(nb::handle kernelObject, PyKernel::State &state, const std:
     if (!compiled) raiseErrors(diagnostics, function.get());
   }
   Shared object = objectFor(kernelObject, state, compiled, function, call.options);
-  if (isNew) tell(kernelObject, nb::handle(object.get()), purpose == Purpose::warmup || purpose == Purpose::rehearse);
+  if (isNew) tell(kernelObject, nb::handle(object.get()), purpose == Purpose::warmup || purpose == Purpose::dryRun);
   return object;
 }
 
@@ -192,8 +192,8 @@ nb::object launchKernel(nb::handle kernelObject, nb::handle gridObject, const Py
   PyKernel::State &state = *keep;
   Call call;
   readCall(state, *function, arguments, call);
-  bool launch = purpose == Purpose::run || purpose == Purpose::rehearse;
-  call.options.isDryRun = purpose == Purpose::rehearse;
+  bool launch = purpose == Purpose::run || purpose == Purpose::dryRun;
+  call.options.isDryRun = purpose == Purpose::dryRun;
   Grid grid;
   if (launch)
     grid = PyCallable_Check(gridObject.ptr()) ? readGrid(gridObject(boundDict(state, *function, arguments))) : readGrid(gridObject);

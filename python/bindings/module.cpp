@@ -80,36 +80,36 @@ static std::vector<std::pair<std::string, std::string>> languageMembers(const st
 
 static nb::dict targetProperties() {
   const CpuTarget &target = hostCpu();
-  nb::dict facts;
-  facts["level"] = target.name;
-  facts["cpu"] = target.cpu;
-  facts["vector_bytes"] = target.vectorBytes;
-  facts["registers"] = target.registers;
-  facts["l2_bytes"] = target.l2Bytes;
-  facts["llc_bytes"] = target.llcBytes;
-  facts["threads"] = defaultThreads();
-  return facts;
+  nb::dict properties;
+  properties["level"] = target.name;
+  properties["cpu"] = target.cpu;
+  properties["vector_bytes"] = target.vectorBytes;
+  properties["registers"] = target.registers;
+  properties["l2_bytes"] = target.l2Bytes;
+  properties["llc_bytes"] = target.llcBytes;
+  properties["threads"] = defaultThreads();
+  return properties;
 }
 
 static nb::dict cudaDevice(int64_t ordinal) {
   Diagnostics diagnostics;
   const gpu::CudaDevice *device = gpu::CudaDevice::get(ordinal, diagnostics);
   if (!device) raiseErrors(diagnostics, nullptr);
-  nb::dict facts;
-  facts["name"] = device->name;
-  facts["major"] = device->major;
-  facts["minor"] = device->minor;
-  facts["target"] = device->target.name;
-  facts["max_shared_mem"] = device->sharedPerBlock;
-  facts["max_num_regs"] = device->registersPerBlock;
-  facts["multiprocessor_count"] = device->multiprocessors;
-  facts["warpSize"] = device->warpSize;
-  facts["sm_clock_rate"] = device->clockKhz;
-  facts["mem_clock_rate"] = device->memoryClockKhz;
-  facts["mem_bus_width"] = device->memoryBusBits;
-  facts["l2_bytes"] = device->l2Bytes;
-  facts["total_memory"] = device->memoryBytes;
-  return facts;
+  nb::dict properties;
+  properties["name"] = device->name;
+  properties["major"] = device->major;
+  properties["minor"] = device->minor;
+  properties["target"] = device->target.name;
+  properties["max_shared_mem"] = device->sharedPerBlock;
+  properties["max_num_regs"] = device->registersPerBlock;
+  properties["multiprocessor_count"] = device->multiprocessors;
+  properties["warpSize"] = device->warpSize;
+  properties["sm_clock_rate"] = device->clockKhz;
+  properties["mem_clock_rate"] = device->memoryClockKhz;
+  properties["mem_bus_width"] = device->memoryBusBits;
+  properties["l2_bytes"] = device->l2Bytes;
+  properties["total_memory"] = device->memoryBytes;
+  return properties;
 }
 
 static void cudaSynchronize(int64_t ordinal) {
@@ -187,8 +187,8 @@ static nb::object watchedWriter() {
   return nb::make_tuple(kernel, nb::make_tuple(program[0], program[1], program[2]));
 }
 
-/// What verify and bench ask.
-static void defineJudging(nb::module_ &module) {
+/// Functions for verify and bench.
+static void defineVerification(nb::module_ &module) {
   module.def("interpreter_gave_up", [] { return engineState().gaveUp; });
   module.def(
       "count_arithmetic",
@@ -197,10 +197,10 @@ static void defineJudging(nb::module_ &module) {
         return std::exchange(engineState().counted, 0);
       },
       "From here on, or no more, launches of this thread count their operations on floats. Returns those counted so far.", "on"_a);
-  module.def("cpu_text", [] { return cpuText(); }, "What this processor is to launches: its name, its level, the threads.");
+  module.def("cpu_text", [] { return cpuText(); }, "The name of this CPU, its level and the number of threads.");
   module.def(
       "watch_writes", [](uintptr_t address, size_t bytes) { watchWrites(WriteWatch(reinterpret_cast<const char *>(address), bytes)); },
-      "Launches of this thread look which of their programs writes to these bytes; CPU only.", "address"_a, "bytes"_a);
+      "Launches of this thread record which of their programs writes to these bytes; CPU only.", "address"_a, "bytes"_a);
   module.def("watched_writer", &watchedWriter, "Ends the watch: (kernel, program) that wrote last, or None.");
 }
 
@@ -254,7 +254,7 @@ NB_MODULE(_core, module) {
   defineTuner(module);
   defineLaunchPlans(module);
   defineAuthor(module);
-  defineJudging(module);
+  defineVerification(module);
   defineActivities(module);
   module.def("reference", &referenceOf, "What the reference says of a builtin or a function of the library, by its path; may be empty.");
   module.def("builtins", &builtinRows, "Path, signature and summary of every builtin of the language.");

@@ -16,7 +16,7 @@ struct TorchTensor {
 };
 
 /// A tensor whose type is exactly torch.Tensor or torch.nn.Parameter, if it is on a CPU or a CUDA device, has elements, and those are of a
-/// type that was learnt.
+/// known type.
 std::optional<TorchTensor> readTorchTensor(nb::handle tensor);
 /// Teaches the element type of such a tensor, which was found by its attributes.
 void learnTorchTensor(nb::handle tensor, Scalar scalar);

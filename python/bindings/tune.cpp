@@ -1,4 +1,4 @@
-// The tuner's door for Python: @autotune keeps what is Python's (objects, hooks, benchmarks), and asks here which configuration wins.
+// The tuner's front end for Python. @autotune owns the Python objects, hooks and benchmarks; the tuner here chooses the configuration.
 
 #include "kernel.h"
 #include "raised.h"
@@ -46,7 +46,7 @@ static std::string textOfConfig(PyKernel &kernel, nb::handle object) {
   return configText(toConfig(kernel, object));
 }
 
-/// By configuration, the first one that means the same to a processor.
+/// For each configuration, the index of the first one that is equivalent on a CPU.
 static std::vector<size_t> alikeConfigs(PyKernel &kernel, nb::list objects) {
   std::vector<Config> configs;
   for (nb::handle object : objects)
@@ -148,7 +148,7 @@ static nb::tuple tuneConfigs(const std::optional<TuneProblem> &problem, const st
   }
   if (raised.first) std::rethrow_exception(raised.first);
   showWarnings(diagnostics);
-  nb::list disagreements; // what the user is told
+  nb::list disagreements; // warnings for the user
   for (const Measured &result : outcome->results)
     if (outcome->measured && isOtherResults(result.failure)) disagreements.append(result.failure + "; " + decisionText(outcome->decision));
   return nb::make_tuple(outcome->best, fromResults(outcome->results), outcome->measured, outcome->seconds, disagreements);
@@ -163,9 +163,9 @@ static llvm::SmallVector<Argument, 16> tensorArguments(nb::list tensors, StoredO
   return arguments;
 }
 
-/// Times runs as all doors do: before() and after() are not measured, and run() finds `tensors` as prepareCaches leaves them. On a GPU if
-/// `device` is not negative, else on `threads` of the processor's (0: the default). `check`: compares the results of the first run with
-/// those of other configurations. Returns the times, and the group of the results.
+/// Times runs as all front ends do. before() and after() are not measured, and prepareCaches runs before each run(). Runs on a GPU if
+/// `device` is not negative, otherwise on `threads` threads of the CPU (0: the default). `check`: compares the results of the first run
+/// with those of other configurations. Returns the times, and the group of the results.
 static nb::object measureCalls(nb::callable before, nb::callable run, nb::callable after, nb::list tensors, std::optional<double> best,
                                StoredResultCheck *check, int64_t device, uintptr_t stream, int64_t threads) {
   StoredObjects kept;

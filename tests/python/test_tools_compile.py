@@ -203,7 +203,7 @@ def test_what_is_refused(folder):
     compiled(folder, "scaled", "*fp32, 64, fp32, i64, i8, *fp32:8, 0.5", "2, 1, 1", fails="the hint 8 has no meaning")
     compiled(folder, "scaled", "*fp32, 64, fp16, i64, i8, *fp32, 0.5", "2, 1, 1", fails="a parameter of type 'fp16' has no type in C")
     compiled(folder, "scaled", "*fp32, 64, fp32, i64, i8, *fp32, 0.5", "2, 1, 1", "-t", "hip:gfx942:64", fails="there is no C code for the target")
-    compiled(folder, "scaled", "*fp32, 64, fp32, i64, i8, *fp32, 0.5", "2, 1, 1", "-t", "cpu:mmx:1", fails="there is no processor level 'mmx'")
+    compiled(folder, "scaled", "*fp32, 64, fp32, i64, i8, *fp32, 0.5", "2, 1, 1", "-t", "cpu:mmx:1", fails="there is no CPU level 'mmx'")
     compiled(folder, "scaled", "*fp32, 64, fp32, i64, i8, *fp32, 0.5", "2", fails="the grid has three axes")
     compiled(folder, "telling", "*fp32", "1, 1, 1", "-t", "cpu:avx2:1", fails="tl.device_print and tl.device_assert need the library")
 

@@ -53,14 +53,14 @@ def judge(tmp_path, request):
 
 
 def named(report, variant):
-    return next(verdict for verdict in report.verdicts if verdict.variant == variant)
+    return next(verdict for verdict in report.results if verdict.variant == variant)
 
 
 def test_right(judge):
     report = judge()
     assert report.correct
-    assert [verdict.variant for verdict in report.verdicts] == ["as given", "every second element", "2048 -> 0", "2048 -> 1", "2048 -> 2047"]
-    assert {verdict.outcome for verdict in report.verdicts} == {"right"}
+    assert [verdict.variant for verdict in report.results] == ["as given", "every second element", "2048 -> 0", "2048 -> 1", "2048 -> 2047"]
+    assert {verdict.outcome for verdict in report.results} == {"right"}
     assert report.as_dict()["max_abs_diff"] == 0
 
 
@@ -76,7 +76,7 @@ def test_unwritten_elements(judge):
 def test_integers_that_nobody_wrote(judge):
     """Every pattern is also a valid integer, so two patterns are tried."""
     report = judge(("triton.cdiv(x.size, 256)", "x.size // 256"), (".astype(np.float32)", ".astype(np.int8)"), kinds=("odd",))
-    assert report.verdicts[0].outputs[0].unwritten == 255
+    assert report.results[0].outputs[0].unwritten == 255
 
 
 def test_booleans(judge):
@@ -86,12 +86,12 @@ def test_booleans(judge):
                 "[np.ones(2048, bool), np.arange(2048) % 3 > 0]"))
     assert judge(*changes).correct, judge(*changes).details
     report = judge(*changes, ("triton.cdiv(x.size, 256)", "x.size // 256"), kinds=("odd",))
-    assert report.verdicts[0].outputs[0].unwritten == 255
+    assert report.results[0].outputs[0].unwritten == 255
 
 
 def test_program_behind_a_wrong_element(judge):
     report = judge(("tl.load(y_ptr + at, mask=at < n), mask", "tl.load(y_ptr + at, mask=at < n) + (at == 1000), mask"), kinds=("given",))
-    output = report.verdicts[0].outputs[0]
+    output = report.results[0].outputs[0]
     assert output.wrong == 1 and output.worst == (1000,)
     assert output.writer == ("add_kernel", (3, 0, 0))
     assert "[1000]" in report.details and "written by program (3, 0, 0) of add_kernel" in report.details
@@ -106,7 +106,7 @@ def test_writes_out_of_bounds(judge):
 def test_reads_what_is_not_there(judge):
     """The memory around inputs holds NaN, so that an unmasked load shows in the sum."""
     report = judge(("tl.load(x_ptr + at, mask=at < n)", "tl.load(x_ptr + at + 1, mask=at < n) * 0"), kinds=("given",))
-    assert np.isinf(report.verdicts[0].outputs[0].max_abs_diff)
+    assert np.isinf(report.results[0].outputs[0].max_abs_diff)
 
 
 def test_strides_that_are_ignored(judge):
@@ -146,7 +146,7 @@ def test_tolerances(judge):
     assert not judge(close, kinds=("given",)).correct
     assert judge(close, kinds=("given",), atol=1e-3).correct
     half = (".astype(np.float32)", ".astype(np.float16)")
-    output = judge(half, kinds=("given",)).verdicts[0].outputs[0]
+    output = judge(half, kinds=("given",)).results[0].outputs[0]
     assert output.rtol == 1e-3 and output.dtype == "float16"
     assert _core.tolerances("bfloat16", False, False) == (1e-2, 1e-2) and _core.tolerances("int32", True, True) == (0, 0)
     assert _core.tolerances("float32", False, True) == (1e-5, 1e-5)
@@ -198,7 +198,7 @@ def test_paths_that_are_no_files(tmp_path):
 ])
 def test_results_that_cannot_be_compared(judge, change, message):
     report = judge(change, kinds=("given",))
-    assert not report.correct and message in report.verdicts[0].details
+    assert not report.correct and message in report.results[0].details
 
 
 def test_reference_that_gives_a_scalar_of_numpy(judge):
@@ -210,7 +210,7 @@ def test_reference_in_float64(judge):
     exact = "return x + y", "return x.astype(np.float64) + y"
     assert judge(exact).correct
     report = judge(("return x + y", "return x.astype(np.float64) + y + 1e-3"), kinds=("given",))
-    assert not report.correct and "2048 of 2048" in report.verdicts[0].details, report.verdicts[0].details
+    assert not report.correct and "2048 of 2048" in report.results[0].details, report.results[0].details
     report = judge((".astype(np.float32), ", ", "), ("np.empty_like(x)", "np.empty_like(y)"), kinds=("given",))
     assert "output 0 is float32[2048] from kernel_fn, and float64[2048] from reference_fn" in report.details
     report = judge(("np.empty_like(x)", "np.empty(x.shape, np.float16)"), kinds=("given",))
@@ -222,7 +222,7 @@ def test_gallery(example, monkeypatch):
     """Strided, empty and odd inputs, too, are computed or refused."""
     monkeypatch.syspath_prepend(EXAMPLES)
     report = verify.verify(str(example))
-    assert report.correct, [verdict for verdict in report.verdicts if verdict.outcome == "wrong"]
+    assert report.correct, [verdict for verdict in report.results if verdict.outcome == "wrong"]
 
 
 def test_command(tmp_path):

@@ -51,7 +51,7 @@ def test_a_race_is_wrong(tmp_path, shape):
     report = verified(tmp_path, SUMS, shape, kinds=("given",))
     assert not report.correct
     line = SUMS.splitlines().index(ADD.rstrip("\n")) + 1
-    details = report.verdicts[0].details
+    details = report.results[0].details
     assert "the interpreter reports an error" in details and "race: tt." in details and f"sums.py:{line}:" in details, details
 
 

@@ -138,8 +138,8 @@ def verify_examples(folder):
         began = time.time()
         try:
             report = verify.verify(write(folder, f"on_card_{example.stem}.py", GALLERY.format(folder=str(example.parent), name=example.stem)))
-            wrong = [[verdict.variant, verdict.outcome, verdict.details[:300]] for verdict in report.verdicts if verdict.outcome != "right"]
-            yield {"example": example.stem, "correct": report.correct, "variants": len(report.verdicts), "others": wrong,
+            wrong = [[verdict.variant, verdict.outcome, verdict.details[:300]] for verdict in report.results if verdict.outcome != "right"]
+            yield {"example": example.stem, "correct": report.correct, "variants": len(report.results), "others": wrong,
                    "seconds": time.time() - began}
         except Exception as error:
             yield {"example": example.stem, "error": f"{type(error).__name__}: {error}"[:500], "seconds": time.time() - began}
