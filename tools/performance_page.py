@@ -256,9 +256,9 @@ def short_rows(data):
         for group in groups_of(machine):
             rated = group.rows(data[machine][0])
             total, low = total + len(rated), low + sum(ratio < SHORT for ratio, _ in rated)
-    worst = sorted(((ratio, MACHINES[machine][0], group.title) for (machine, group), rated in low_rows(data).items() for ratio, _ in rated[:1]))[:5]
+    worst = sorted(((ratio, MACHINES[machine][0], group.title) for (machine, group), rated in low_rows(data).items() for ratio, _ in rated[:1]))[:3]
     named = "; ".join(f"{title} on {machine} {ratio:.2f}" for ratio, machine, title in worst)
-    return [f"Of {total} rows, {low} are below {SHORT}. The lowest groups, by their worst row: {named}."]
+    return [f"Of {total} rows, {low} are below {SHORT}. The lowest: {named}."]
 
 
 def models(data, head, mean):

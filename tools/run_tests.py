@@ -3,7 +3,7 @@
     tools/run_tests.py [--build build] [--only unit lit python run] [--sample PERCENT] [--jobs N] [--format] [--skips N]
 
 The suites:  unit    the GoogleTest programs that the build folder's CTest knows
-             lit     everything under tests/ that lit finds, and that every diagnostic has a test
+             lit     everything under tests/ that lit finds, that every diagnostic has a test, and the words and sentences of sources and documents
              python  pytest over tests/python
              run     pytest over tests/run: numbers, examples. With --sample 20, a fifth of the cases of each file, each on one engine
              format  with --format: clang-format has nothing to change
@@ -140,6 +140,7 @@ def count_unit(program, report, done, count):
 def run_lit(options, build, env, scratch, count):
     run_check("check_diagnostics.py", env, count)
     run_check("check_tree.py", env, count)
+    run_check("check_prose.py", env, count)
     report = scratch / "lit.json"
     lit = [sys.executable, "-c", "from lit.main import main; main()"]
     command = [*lit, "-v", "--no-progress-bar", "-j", options.jobs, "-o", report, f"--param=bin={build / 'bin'}", root / "tests"]

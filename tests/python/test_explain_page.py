@@ -83,7 +83,7 @@ def test_a_page_of_a_gpu_has_layouts_and_a_timeline(tmp_path):
             assert element == column // 8 * 4 + row % 16 // 8 * 2 + column % 2
     (timeline,) = data["timelines"]
     assert timeline["stages"] == 4 and timeline["line"] == line_of("for k in range")
-    assert [(event["worker"], event["line"], event["ahead"]) for event in timeline["events"]] == [
+    assert [(event["worker"], event["line"], event["prefetch_distance"]) for event in timeline["events"]] == [
         ("dots", line_of("tl.dot(a, b)"), 0), ("copies", line_of("a = tl.load"), 3), ("copies", line_of("b = tl.load"), 3)]
 
 
@@ -95,9 +95,9 @@ def test_a_timeline_shows_work_of_other_iterations(tmp_path):
     timelines = json.loads(_Page(page.read_text()).data)["timelines"]
     scores, sums = (1 + [text in line for line in source.read_text().splitlines()].index(True) for text in ("tl.dot(q, k)", "acc = tl.dot(weights"))
     for timeline in timelines:
-        ahead = {event["line"]: event["ahead"] for event in timeline["events"] if event["worker"] == "dots"}
+        ahead = {event["line"]: event["prefetch_distance"] for event in timeline["events"] if event["worker"] == "dots"}
         assert ahead == {scores: 1, sums: 0}  # the next scores start before these weights are multiplied
-        assert [event["ahead"] for event in timeline["events"] if event["worker"] == "producer warp"] == [3, 3]
+        assert [event["prefetch_distance"] for event in timeline["events"] if event["worker"] == "producer warp"] == [3, 3]
 
 
 def test_spilled_registers_are_told_by_line():
