@@ -16,7 +16,7 @@ namespace tilewright {
 MaybeValue TableNamespace::lookup(llvm::StringRef name, Diagnostics &) {
   if (auto found = members.find(name); found != members.end()) return found->second;
   if (!restIsHost) return std::nullopt;
-  return hostAttribute(HostValue{fullPath}, name);
+  return hostAttribute(HostValue{fullPath, {}}, name);
 }
 
 std::vector<std::string> TableNamespace::names() const {
