@@ -250,15 +250,15 @@ def why_short(data):
 
 
 def short_rows(data):
-    """The sentence on where it loses, by count."""
+    """The number of rows that are slower than the baseline, and a list of the slowest groups."""
     total = low = 0
     for machine in MACHINES:
         for group in groups_of(machine):
             rated = group.rows(data[machine][0])
             total, low = total + len(rated), low + sum(ratio < SHORT for ratio, _ in rated)
     worst = sorted(((ratio, MACHINES[machine][0], group.title) for (machine, group), rated in low_rows(data).items() for ratio, _ in rated[:1]))[:5]
-    named = "; ".join(f"{title} on {machine} {ratio:.2f}" for ratio, machine, title in worst)
-    return [f"Of {total} rows, {low} are below {SHORT}. The lowest groups, by their worst row: {named}."]
+    return [f"Of {total} rows, {low} are below {SHORT}. The lowest groups, by their worst row:", "",
+            *(f"- {title} on {machine}: {ratio:.2f}" for ratio, machine, title in worst), "", "Reasons:"]
 
 
 def models(data, head, mean):

@@ -569,9 +569,9 @@ struct Explainer::Impl {
   void seeTimeline(scf::ForOp loop, int64_t stages) {
     Timeline timeline{lineOf(loop.getLoc()), stages, {}};
     bool isWarpSpecialized = loop->getParentOfType<tt::FuncOp>()->hasAttr(ttg::warpSpecializedName);
-    auto add = [&](Operation *op, const char *worker, int64_t ahead) {
-      if (auto shift = op->getAttrOfType<IntegerAttr>(ttg::iterationOffsetName)) ahead += shift.getInt();
-      TimelineEvent event{lineOf(op->getLoc()), worker, op->getName().stripDialect().str(), ahead};
+    auto add = [&](Operation *op, const char *worker, int64_t offset) {
+      if (auto shift = op->getAttrOfType<IntegerAttr>(ttg::iterationOffsetName)) offset += shift.getInt();
+      TimelineEvent event{lineOf(op->getLoc()), worker, op->getName().stripDialect().str(), offset};
       bool again = !timeline.events.empty() && timeline.events.back().worker == event.worker && timeline.events.back().where == event.where;
       if (!again && !event.where.file.empty()) timeline.events.push_back(std::move(event));
     };
@@ -587,9 +587,9 @@ struct Explainer::Impl {
     });
     int64_t last = 0; // distances count from the last operation's iteration
     for (const TimelineEvent &event : timeline.events)
-      last = std::min(last, event.ahead);
+      last = std::min(last, event.iterationOffset);
     for (TimelineEvent &event : timeline.events)
-      event.ahead -= last;
+      event.iterationOffset -= last;
     timelines.push_back(std::move(timeline));
   }
 

@@ -242,7 +242,7 @@ static llvm::json::Object timelineJson(const Timeline &timeline) {
     llvm::json::Object object = placed(event.where);
     object["worker"] = event.worker;
     object["what"] = event.what;
-    object["ahead"] = event.ahead;
+    object["ahead"] = event.iterationOffset;
     events.push_back(std::move(object));
   }
   llvm::json::Object object = placed(timeline.loop);

@@ -57,8 +57,8 @@ struct LayoutPicture {
 /// The work of one hardware unit in one iteration of a pipelined loop, in program order.
 struct TimelineEvent {
   SourceLine where;
-  std::string worker, what; // "copies", "tensor cores", "threads"
-  int64_t ahead = 0;        // prefetch distance in iterations
+  std::string worker, what;    // "copies", "tensor cores", "threads"
+  int64_t iterationOffset = 0; // prefetch distance in iterations
 };
 
 struct Timeline {

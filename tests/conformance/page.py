@@ -77,7 +77,9 @@ def failures(data):
     lines = ["## Why cases do not pass", "", "| class | reason | " + " | ".join(DEVICES[device] for device in devices) + " | one of them |",
              "| --- | --- |" + " --- |" * len(devices) + " --- |"]
     for kind in sorted(counts, key=lambda kind: -counts[kind].total()):
-        cells = [kind, "; ".join(reasons[kind]), *(counts[kind][device] or "" for device in devices), f"`{examples[kind].partition('[')[0]}`"]
+        listed = list(reasons[kind])
+        text = ". ".join(reason[:1].upper() + reason[1:] for reason in listed) if len(listed) > 2 else "; ".join(listed)
+        cells = [kind, text, *(counts[kind][device] or "" for device in devices), f"`{examples[kind].partition('[')[0]}`"]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return lines + [""]
 

@@ -184,7 +184,7 @@ static bool arriveAt(Warp &warp, const Step &step, int64_t lane, Block &block, i
   return true;
 }
 
-/// Executes arrivals in the warp's own block, or in all blocks of the cluster.
+/// Executes arrivals in the warp's own CTA, or in all CTAs of the cluster.
 static bool arrive(Warp &warp, const Step &step, int64_t predicate, int64_t count, int64_t bytes) {
   uint32_t acts = warp.lanesWhere(step, predicate);
   if (!acts) return true;

@@ -9,8 +9,8 @@
 // the bytes of a copy before the warps that waited for that phase. A byte of shared memory stores its last write and, for each warp, the
 // last read since then. An access is ordered after these if the warp's clock has reached theirs.
 //
-// The blocks of a cluster run together. A warp has a separate clock for the warps of each other block. Only cluster barriers and mbarriers
-// with arrivals of several blocks advance it.
+// The CTAs of a cluster run together. A warp has a separate clock for the warps of each other CTA. Only cluster barriers and mbarriers
+// with arrivals of several CTAs advance it.
 //
 // The same clocks check global memory: its bytes store which warp of this cluster accessed them last. A TMA store is a separate agent,
 // which no warp knows. Only a tma_wait for the complete store (not .read) assigns its bytes to the warp that waited.
@@ -126,7 +126,7 @@ struct Mbarrier {
   uint32_t phase = 0; // the current phase
   int64_t component = 0;
   Clock arriving, completed;
-  std::vector<Clock> arrivingOthers, completedOthers; // the arriving warps' clocks for the blocks of the cluster
+  std::vector<Clock> arrivingOthers, completedOthers; // the arriving warps' clocks for the CTAs of the cluster
   bool fenced = false;
   uint16_t initWarp = 0;
   uint32_t initEpoch = 0, initOp = 0;
@@ -224,7 +224,7 @@ public:
   std::vector<uint64_t> definedAt; // for each value: the number of steps so far
   uint64_t steps = 0;
   Clock clock;
-  std::vector<Clock> others;                              // for the blocks of the cluster; its own entry is unused
+  std::vector<Clock> others;                              // for the CTAs of the cluster; its own entry is unused
   std::vector<std::pair<uint32_t, uint32_t>> asyncFences; // epoch, lanes
 
   // cp.async and bulk groups, by lane

@@ -124,7 +124,7 @@ constexpr llvm::StringLiteral inAllCtasName = "ttg.in_all_ctas";
 /// On a ttg.fence_async (a unit attribute): the stores before it do not alias the loads that they depend on. Read by lower-to-threads,
 /// which interleaves them.
 constexpr llvm::StringLiteral interleavedStoresName = "ttg.interleaved_stores";
-/// On a ttg.tma_store (a unit attribute): each warp group stores its own rows. Read by lower-to-threads.
+/// On a ttg.tma_store (a unit attribute): each warp group stores the rows that it computed. Read by lower-to-threads.
 constexpr llvm::StringLiteral storePerWarpGroupName = "ttg.per_warp_group_store";
 /// On a ttg.tma_store_wait (a unit attribute): it waits until the writes are complete, not only until the buffers have been read. TMA
 /// stores are unordered with respect to stores of threads; after the wait, threads may store to the same addresses. Read by
