@@ -25,7 +25,7 @@ from ._progress import progress
 
 _MANY_THREADS = 8  # of the second run: a race needs several
 
-Output, Report, Verdict = _core.Output, _core.Report, _core.Verdict
+Output, Report, VerifyResult = _core.Output, _core.Report, _core.VerifyResult
 
 
 class _Launches:

@@ -244,19 +244,19 @@ def test_a_warm_launch_is_one_call_of_the_driver(tmp_path, monkeypatch):
     assert output.split() == ["1.0"] * 4
 
 
-def test_a_rehearsal_leaves_the_launch_nothing_to_compile(tmp_path, monkeypatch):
-    """The tuner's rehearsal: these tensors may overlap, so the launch runs another version than the one for its types."""
+def test_a_dry_run_leaves_the_launch_nothing_to_compile(tmp_path, monkeypatch):
+    """The tuner's dry run: these tensors may overlap, so the launch runs another version than the one for its types."""
     library = fake_library()
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
     output = run("""
-        from tilewright.runtime.jit import REHEARSAL
+        from tilewright.runtime.jit import DRY_RUN
 
         def calls(launch):
             before = fake.fakeCudaCalls()
             launch()
             return fake.fakeCudaCalls() - before
 
-        for ahead, num_warps in ((True, 4), (REHEARSAL, 8)):
+        for ahead, num_warps in ((True, 4), (DRY_RUN, 8)):
             call = dict(BLOCK=16, num_warps=num_warps)
             scale.run(Tensor(4096), Tensor(4160), 40, grid=(3,), warmup=ahead, **call)
             print(calls(lambda: scale[(3,)](Tensor(4096), Tensor(4160), 40, **call)) > 1)

@@ -17,7 +17,7 @@ from .._errors import AutotunerError, CompilationError, InterpreterError, OutOfR
 from ..backends.driver import CPUDriver
 from .driver import driver
 from .guess import guess
-from .jit import REHEARSAL, JITFunction, KernelInterface, pickled_by_name
+from .jit import DRY_RUN, JITFunction, KernelInterface, pickled_by_name
 from .rules import KeptRule
 
 
@@ -467,7 +467,7 @@ class Autotuner(KernelInterface):
 
         def compile(index):
             grid = grids[index]
-            how = dict(warmup=True) if grid is None else dict(warmup=REHEARSAL, grid=grid)
+            how = dict(warmup=True) if grid is None else dict(warmup=DRY_RUN, grid=grid)
             try:
                 self.fn.run(*args, **{**kwargs, **configs[index].all_kwargs(), **how})
             except _FAILURES as error:

@@ -25,7 +25,7 @@ from .specialization import (  # noqa: F401
     DeviceCaches, compute_cache_key, convert_to_tuple_if_list, get_device_key, make_binder, pack_arguments, preload, serialize_specialization_data)
 
 
-REHEARSAL = "rehearsal"  # a value of `warmup`: compiles the version that this very launch runs, which may differ from the one for its types
+DRY_RUN = "dry_run"  # a value of `warmup`: compiles the version for these arguments, which may differ from the version for their types
 
 
 class KernelInterface:
@@ -293,8 +293,8 @@ class JITFunction(_core.Kernel, JITCallable, KernelInterface):
             kwargs["debug"] = True
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
-        if warmup == REHEARSAL:
-            return self.rehearse(grid, *args, **kwargs)
+        if warmup == DRY_RUN:
+            return self.dry_run(grid, *args, **kwargs)
         if warmup:
             return self._warm_up(args, kwargs)
         if not runtime.launch_enter_hook and not runtime.launch_exit_hook:
