@@ -187,7 +187,7 @@ struct Autotune {
   std::vector<std::string> key, resetToZero, restoreValue;
   Value earlyPrune, perfModel, topK; // of prune_configs_by; None where it has none
   bool hasHook = false;              // a pre_hook or post_hook
-  bool isAuto = false;            // configs="auto": there is no list
+  bool isAuto = false;               // configs="auto": there is no list
 };
 
 /// name -> function of a dict of the arguments by name.

@@ -129,7 +129,7 @@ import tilewright as triton, tilewright.language as tl
 import sys; sys.path.insert(0, {folder!r})
 from test_numerics import line
 x = np.ones(64, np.float32)
-print(triton.__version__, "fma.rn.f32" in line.warmup(x, x, 3.0, BLOCK=64, grid=(1,), arch="sm90").asm["ptx"])
+print(triton.triton_version, "fma.rn.f32" in line.warmup(x, x, 3.0, BLOCK=64, grid=(1,), arch="sm90").asm["ptx"])
 """
 
 

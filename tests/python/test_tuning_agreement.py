@@ -85,7 +85,7 @@ def test_warps_are_no_votes(x):
 def test_of_two_the_complete_one_runs_and_nothing_is_kept(x, blocks):
     kernel, y = softmax_of(blocks), np.zeros_like(x)
     texts = told(kernel, x, y, COLUMNS)
-    assert len(texts) == 1 and "leaves elements unwritten" in texts[0] and "not kept" in texts[0], texts
+    assert len(texts) == 1 and "leaves elements unwritten" in texts[0] and "is not stored" in texts[0], texts
     np.testing.assert_allclose(y, reference(x), rtol=1e-5)
     assert not entries()
 

@@ -109,7 +109,7 @@ def differences(table):
 def main():
     with open(sys.argv[1]) as file:
         table = Table.read(file)
-    assert table.version == triton.__version__, f"the table is that of {table.version}, the language {triton.__version__}"
+    assert table.version == triton.triton_version, f"the table is that of {table.version}, the language {triton.triton_version}"
     used = set()
     for operation, cell, why in differences(table):
         rule = next((rule for rule in ALLOWED if re.fullmatch(rule[0], operation) and re.fullmatch(rule[1], why)), None)
