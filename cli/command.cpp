@@ -102,7 +102,7 @@ static bool checkSettings() {
   return true;
 }
 
-/// Before anything is read, because mistakes in the options are reported as JSON, too.
+/// Runs before the options are read, because mistakes in them are reported as JSON, too.
 static bool wantsJson(const CommandSpec &spec, llvm::ArrayRef<char *> words) {
   auto has = [&](llvm::StringRef name) { return llvm::is_contained(words, name); };
   bool isKnown = llvm::any_of(spec.options, [](const OptionSpec &option) { return option.name == std::string_view("--json"); });
@@ -168,7 +168,7 @@ std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, ch
   return line;
 }
 
-/// Whether standard error goes to people who want colors (no-color.org).
+/// True if standard error is a terminal and the environment allows colors (no-color.org).
 static bool showsColors() {
   const char *off = std::getenv("NO_COLOR"), *terminal = std::getenv("TERM");
   return ::isatty(STDERR_FILENO) && !(off && *off) && !(terminal && std::string_view(terminal) == "dumb");
@@ -178,7 +178,7 @@ static std::string painted(const std::string &text, const char *color) {
   return showsColors() ? "\033[" + std::string(color) + "m" + text + "\033[0m" : text;
 }
 
-/// A line of Diagnostics::render() with its first word, or its caret, in color.
+/// Colors the first word, or the caret, of a line of Diagnostics::render().
 static std::string paintedLine(llvm::StringRef line) {
   constexpr std::pair<llvm::StringLiteral, const char *> words[] = {
       {"error: ", "1;31"}, {"warning: ", "1;35"}, {"note: ", "1;36"}, {"  help: ", "32"}};

@@ -1,4 +1,4 @@
-// What the sub-commands share: options, errors, exit statuses.
+// Shared by the sub-commands: options, errors, exit statuses.
 #pragma once
 
 #include "evaluate/module.h"
@@ -25,7 +25,7 @@ struct CommandSpec {
   std::vector<OptionSpec> options;
 };
 
-/// A line to try (examples.def), and what it shows.
+/// An example command line (examples.def), and its description.
 struct Example {
   const char *line, *meaning;
 };
@@ -38,7 +38,7 @@ public:
   bool has(const std::string &name) const { return values.count(name) != 0; }
   std::string get(const std::string &name, const std::string &otherwise) const;
   std::vector<std::string> all(const std::string &name) const;
-  /// The option as a number; null, after an error, if it is none.
+  /// The option as a number; null, after an error, if it is not a number.
   std::optional<int64_t> integer(const std::string &name, int64_t otherwise) const;
   /// The same, within bounds.
   std::optional<int64_t> integer(const std::string &name, int64_t otherwise, int64_t least, int64_t greatest) const;
@@ -52,12 +52,12 @@ std::optional<CommandLine> readCommandLine(const CommandSpec &spec, int argc, ch
 
 /// "tilewright: error: text" on stderr; returns userError.
 int fail(const std::string &text);
-/// The same with "; did you mean 'NEAR'?" where one of `names` is close to `given`.
+/// The same with "; did you mean 'NEAR'?" if one of `names` is similar to `given`.
 int failUnknown(const std::string &text, const std::string &given, const std::vector<std::string> &names);
 /// Prints warnings and errors on stderr. userError if there are errors, else `otherwise`.
 int report(const Diagnostics &diagnostics, int otherwise);
 
-/// Whether FILE is IR text by its name: .ttir or .mlir.
+/// True if FILE's name is that of IR text: .ttir or .mlir.
 bool isIrFile(const std::string &path);
 
 /// Loads FILE and finds --kernel (may be empty where the file has one kernel).
@@ -71,7 +71,7 @@ std::optional<FileKernel> loadKernel(const std::string &path, const std::string 
 std::optional<Value> evaluateText(const std::string &text, const std::string &what, Namespace &module, const llvm::StringMap<Value> &names,
                                   Diagnostics &diagnostics);
 
-/// Options that enter the code: --num-warps, --num-ctas, --num-stages, --debug, --no-fp-fusion, --numerics.
+/// Options that change the generated code: --num-warps, --num-ctas, --num-stages, --debug, --no-fp-fusion, --numerics.
 std::vector<OptionSpec> codeOptions();
 
 /// A command: its name, its options, and the function that runs it.

@@ -1,4 +1,4 @@
-// The commands of `tilewright`: everything the library does, without Python.
+// The commands of `tilewright`, which give access to the library without Python.
 
 #include "cli/command.h"
 #include "cli/json_output.h"
@@ -16,7 +16,7 @@ using namespace tilewright;
 static constexpr Command commands[] = {
     {"compile", "a kernel to any stage: syntax tree, tt IR, loops, LLVM IR, assembly, object code", compileSpec, compileMain},
     {"run", "run a kernel straight from its file on generated or .npy data; check it, time it, step through it", runSpec, runMain},
-    {"tune", "measure a kernel's configurations and keep the best; list, export and import what was found", tuneSpec, tuneMain},
+    {"tune", "measure a kernel's configurations and store the best; list, export and import stored results", tuneSpec, tuneMain},
     {"verify", "does a kernel compute what its reference computes, for inputs of all kinds?", verifySpec, verifyMain},
     {"bench", "how fast is a kernel, compared with its reference and the machine's peak?", benchSpec, benchMain},
     {"profile", "where does a script's time go, kernel by kernel, compared with the machine's peak?", profileSpec, profileMain},
@@ -36,19 +36,20 @@ static int printHelp(std::FILE *file, int status) {
   std::fprintf(file, "usage: tilewright COMMAND [ARGUMENTS]\n\nThe Triton tile language, compiled.\n\ncommands:\n");
   for (const auto &command : commands)
     std::fprintf(file, "  %-10s %s\n", command.name, command.summary);
-  std::fprintf(file,
-               "\n'tilewright COMMAND --help' tells more. Exit status: 0, 1 for a mistake in the input, 2 for one of ours. With --json\n"
-               "the standard output is one JSON value, after a mistake {\"error\": TEXT}.\n");
+  std::fprintf(
+      file,
+      "\n'tilewright COMMAND --help' shows its options. Exit status: 0, 1 for a mistake in the input, 2 for one of ours. With --json\n"
+      "the standard output is one JSON value, after a mistake {\"error\": TEXT}.\n");
   return status;
 }
 
-// Output that did not reach its file (because a disk is full) is an error like any other.
+// A failed write of the output (a full disk) is an error.
 static int finish(int status) {
   if (endJson(status) && std::fflush(stdout) == 0 && !std::ferror(stdout)) return status;
   return fail("cannot write the standard output: " + std::string(std::strerror(errno)));
 }
 
-/// Exported, because the self-contained release keeps everything in one library, which the command calls.
+/// Exported, because the self-contained release has one library, which the command calls.
 extern "C" __attribute__((visibility("default"))) int twCommand(int argc, char **argv) {
   if (argc < 2) return printHelp(stderr, userError);
   tilewright::reportBadAddresses();
@@ -60,7 +61,7 @@ extern "C" __attribute__((visibility("default"))) int twCommand(int argc, char *
   if (name == "--version" || name == "-V") return finish(printVersion());
   for (const auto &command : commands) {
     if (name != command.name) continue;
-    // The pass driver takes a whole command line, with a program name in front.
+    // The pass driver takes a whole command line, with the program's name as its first word.
     if (!command.run) return finish(optMain(argc - 1, argv + 1));
     return finish(command.run(argc - 2, argv + 2));
   }

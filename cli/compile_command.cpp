@@ -23,16 +23,16 @@ const CommandSpec &compileSpec() {
         "  --signature 'x_ptr=*fp32:16, n=i32, BLOCK_SIZE=1024'      a pointer aligned to 16 bytes, an int, a constexpr\n"
         "Parameters left out take their defaults.\n",
         {{"--kernel", "NAME", "the function; not needed where the file has one"},
-         {"--signature", "TEXT", "what it is compiled for"},
+         {"--signature", "TEXT", "the types and constants of the parameters"},
          {"--target", "cpu[:LEVEL]|cuda:SM", targets.c_str()},
          {"--emit", "STAGE",
           "ast, tt, loops, llvm, asm, obj or header (C, for the object); of GPUs ast, tt, ttg, threads, llvm, ptx or cubin; default tt"},
          {"--until", "STEP", "in place of --emit: stop after this step; --until steps lists them"},
-         {"--from", "STEP", "FILE is what a dump holds of a kernel before this step: go on with it"},
-         {"--dump", "DIR", "write what each step leaves to numbered files of this folder"},
+         {"--from", "STEP", "FILE is the dump of a kernel before this step: continue with it"},
+         {"--dump", "DIR", "write the IR after each step to numbered files in this folder"},
          {"-o", "OUT", "a file; default the standard output"},
          {"--name", "NAME",
-          "of the function in an object and its header; default the kernel's name with a hash of what it is compiled for"},
+          "of the function in an object and its header; default the kernel's name with a hash of signature, target and options"},
          {"--time", "", "print the seconds of each step"}}};
     for (const OptionSpec &option : codeOptions())
       result.options.push_back(option);
@@ -69,7 +69,7 @@ static int writeOutput(const std::string &bytes, const std::string &path) {
 }
 
 namespace {
-/// What the command line asks for, except the file.
+/// The request of the command line, except the file.
 struct Order {
   CompileRequest request;
   Stage stage = Stage::tt;
@@ -89,7 +89,7 @@ static int listSteps(const CompileRequest &request) {
   return success;
 }
 
-/// 0, or the exit status.
+/// Returns 0, or the exit status.
 static int readTarget(const CommandLine &line, CompileRequest &request) {
   std::string text = line.get("--target", "cpu");
   std::optional<CpuTarget> cpu;
@@ -105,7 +105,7 @@ static int readTarget(const CommandLine &line, CompileRequest &request) {
               gpuTargetNames());
 }
 
-/// How far to compile: to a stage, or to a step. 0, or the exit status.
+/// Reads the last stage or step of the compilation. Returns 0, or the exit status.
 static int readWay(const CommandLine &line, Order &order) {
   bool gpu = order.request.gpu.has_value();
   order.from = line.get("--from", "");
@@ -123,10 +123,11 @@ static int readWay(const CommandLine &line, Order &order) {
     return fail("there is no stage '" + line.get("--emit", "") + "' for " + line.get("--target", "cpu") + "; the stages are " +
                 stageNames(gpu));
   order.stage = *stage;
-  // Callers of an object's function check nothing, so its code must assume nothing.
+  // Callers of an object's function check no guards, so its code has no assumptions.
   if (order.stage == Stage::object) order.request.failedGuardsOf = {everyGuard};
   if (line.has("--name") && order.stage != Stage::object) return fail("--name is of objects and their headers: --emit obj or header");
-  if (line.has("--name") && !isCName(line.get("--name", ""))) return fail("--name wants a name of C, not '" + line.get("--name", "") + "'");
+  if (line.has("--name") && !isCName(line.get("--name", "")))
+    return fail("--name wants a C identifier, not '" + line.get("--name", "") + "'");
   if (order.isHeader && !order.from.empty()) return fail("a header is made from a kernel file or from IR text, not from a dump");
   for (const std::string &step : {order.from, order.until})
     if (!step.empty() && !isStep(order.request, step))
@@ -142,7 +143,7 @@ static std::optional<std::string> compileIt(Order &order, const CommandLine &lin
   return emitStage(order.request, order.stage, diagnostics);
 }
 
-/// The kernel of IR text. 0, or the exit status.
+/// Reads the kernel of IR text. Returns 0, or the exit status.
 static int readText(const std::string &path, const CommandLine &line, Order &order, Diagnostics &diagnostics) {
   if (order.stage == Stage::ast) return fail("IR text has no syntax tree; its stages begin with tt");
   if (line.has("--signature")) return fail("IR text is compiled for the types it has: --signature is for Python files");
@@ -175,7 +176,7 @@ int compileMain(int argc, char **argv) {
   if (isIrFile(path)) {
     if (int failed = readText(path, *line, order, diagnostics)) return failed;
   } else {
-    if (!order.from.empty()) return fail("--from goes on with the text of a dump, not with a Python file");
+    if (!order.from.empty()) return fail("--from continues with the text of a dump, not with a Python file");
     kernel = loadKernel(path, line->get("--kernel", ""), diagnostics);
     if (!kernel) return report(diagnostics, ourError);
     request.kernel = kernel->function.get();

@@ -1,4 +1,4 @@
-// `tilewright completion bash`: a script for the shell, which asks the command itself for the words that may follow.
+// `tilewright completion bash`: a script for the shell, which runs the command to list the possible next words.
 
 #include "cli/command.h"
 

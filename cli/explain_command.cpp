@@ -1,4 +1,4 @@
-// `tilewright explain`: what a builtin does, what a diagnostic means, and what became of a kernel (explain_kernel.h).
+// `tilewright explain`: documentation of builtins and diagnostics, and remarks on a compiled kernel (explain_kernel.h).
 
 #include "cli/command.h"
 #include "cli/explain_kernel.h"
@@ -45,7 +45,7 @@ static void printNames() {
     std::printf("  %-28s %s\n", std::string(row.name).c_str(), std::string(row.text).c_str());
 }
 
-/// What a kernel's author may call a builtin: with or without its module.
+/// The names of a builtin in kernels: with or without its module.
 static llvm::StringRef pathOf(llvm::StringRef word) {
   for (llvm::StringRef prefix : {"triton.language.", "tilewright.language.", "tl."})
     if (word.consume_front(prefix)) break;
@@ -63,7 +63,7 @@ static int failUnknownName(const std::string &word) {
   return failUnknown("there is neither a builtin nor a diagnostic named '" + word + "'", pathOf(word).str(), names);
 }
 
-/// All that is known, or what belongs to these words, as JSON.
+/// The documentation of all names, or of these words, as JSON.
 static int printAsJson(const std::vector<std::string> &words) {
   std::set<std::string> unknown(words.begin(), words.end());
   auto isWanted = [&](std::string_view name) {
@@ -137,9 +137,9 @@ const CommandSpec &explainSpec() {
         "With --arg and --grid, as in 'tilewright run', it also says how long the launch takes at least on this machine, or "
         "on a GPU of that\n"
         "target, and how long by estimate, line by line; with --time how long it takes.\n",
-        {{"--signature", "TEXT", "what it is compiled for"},
+        {{"--signature", "TEXT", "the types and constants of the parameters"},
          {"--target", "cpu[:LEVEL]|cuda:SM", targetHelp.c_str()},
-         {"--json", "", "what is known of NAMEs, of a kernel, or of all, as JSON"},
+         {"--json", "", "the same as JSON"},
          {"--html", "OUT", "a kernel's page, to a file"},
          {"--layout", "L3|LINE", "only this layout, or those of a line of the file, in larger pictures"},
          {"--time", "", "run the launch, and say how long it takes"}}};

@@ -1,4 +1,4 @@
-// Compiles the kernel as for a launch, with observers that note what each step has decided and, for the page, what it has left.
+// Compiles the kernel as for a launch. Observers record the decisions of each step and, for the page, the IR after it.
 #include "cli/explain_kernel.h"
 
 #include "cli/explain_time.h"
@@ -33,7 +33,7 @@ struct StageText {
   LinkedText linked;
 };
 
-/// Notes what the steps of one compilation leave; steps that change nothing leave nothing.
+/// Stores the IR after each step of one compilation that changes it.
 class StageTexts {
 public:
   explicit StageTexts(std::string file) : file(std::move(file)) {}
@@ -66,7 +66,7 @@ private:
   std::vector<StageText> texts;
 };
 
-/// What is asked for, and what the compiler has reported.
+/// The request of the command line, and the reports of the compiler.
 struct Inquiry {
   CompileRequest request;
   FileKernel kernel;
@@ -80,7 +80,7 @@ struct Inquiry {
 
 } // namespace
 
-/// 0, or the exit status.
+/// Returns 0, or the exit status.
 static int readTarget(const CommandLine &line, CompileRequest &request) {
   std::string text = line.get("--target", defaultGpuText());
   std::optional<CpuTarget> cpu;
@@ -93,7 +93,7 @@ static int readTarget(const CommandLine &line, CompileRequest &request) {
               ", and cuda: with one of " + gpuTargetNames());
 }
 
-/// --grid over the constants of a signature. 0, or the exit status.
+/// Evaluates --grid over the constants of a signature. Returns 0, or the exit status.
 static int readGrid(const CommandLine &line, Inquiry &inquiry, Diagnostics &diagnostics) {
   if (!line.has("--grid")) return success;
   Setup setup{line, inquiry.kernel, {}, {}, {}, {}, {}, nullptr};
@@ -104,12 +104,12 @@ static int readGrid(const CommandLine &line, Inquiry &inquiry, Diagnostics &diag
   return inquiry.grid && programCount(*inquiry.grid, diagnostics) ? int(success) : report(diagnostics, userError);
 }
 
-/// What the kernel is compiled for: by --signature, or for the launch that --arg and --grid describe. 0, or the exit status.
+/// Reads the signature: --signature, or the launch that --arg and --grid describe. Returns 0, or the exit status.
 static int readArguments(const CommandLine &line, Inquiry &inquiry, Diagnostics &diagnostics) {
   CompileRequest &request = inquiry.request;
   std::optional<std::vector<ArgumentSpec>> args;
   if (line.has("--arg")) {
-    if (line.has("--signature")) return fail("--arg says what --signature says, and more; give one of them");
+    if (line.has("--signature")) return fail("--arg and --signature both describe the arguments; give one of them");
     int status = success;
     inquiry.launch = readLaunch(line, status, diagnostics);
     if (!inquiry.launch) return status;
@@ -129,7 +129,7 @@ static int readArguments(const CommandLine &line, Inquiry &inquiry, Diagnostics 
   return inquiry.launch ? int(success) : readGrid(line, inquiry, diagnostics);
 }
 
-/// Whether this machine has what the kernel is explained for. 0, or the exit status.
+/// Checks that this machine is the target of the kernel. Returns 0, or the exit status.
 static int checkTime(const Inquiry &inquiry, Diagnostics &diagnostics) {
   if (!inquiry.launch) return fail("--time runs the kernel, and wants --arg and --grid");
   const CompileRequest &request = inquiry.request;
@@ -138,10 +138,10 @@ static int checkTime(const Inquiry &inquiry, Diagnostics &diagnostics) {
   const gpu::CudaDevice *device = gpu::CudaDevice::get(0, diagnostics);
   if (!device) return report(diagnostics, userError);
   return device->target.name == request.gpu->name ? int(success)
-                                                  : fail("--time wants code for the GPU that is here, cuda:" + device->target.name);
+                                                  : fail("--time wants code for this machine's GPU, cuda:" + device->target.name);
 }
 
-/// 0, or the exit status.
+/// Returns 0, or the exit status.
 static int readInquiry(const CommandLine &line, Inquiry &inquiry, Diagnostics &diagnostics) {
   CompileRequest &request = inquiry.request;
   if (int failed = readTarget(line, request)) return failed;
@@ -153,7 +153,7 @@ static int readInquiry(const CommandLine &line, Inquiry &inquiry, Diagnostics &d
   return line.has("--time") ? checkTime(inquiry, diagnostics) : int(success);
 }
 
-/// An object file assumes nothing about its launches, so it may need more scratch memory. False after an error.
+/// An object file has no assumptions about launches, so it may need more scratch memory. False after an error.
 static bool addObjectScratch(Inquiry &inquiry, Diagnostics &diagnostics) {
   CompileRequest request = inquiry.request;
   request.failedGuardsOf = {everyGuard};
@@ -167,7 +167,7 @@ static bool addObjectScratch(Inquiry &inquiry, Diagnostics &diagnostics) {
   return true;
 }
 
-/// Compiles it, which fills the explanation. False after an error.
+/// Compiles the kernel, which fills the explanation. False after an error.
 static bool ask(Inquiry &inquiry, Diagnostics &diagnostics) {
   CompileRequest &request = inquiry.request;
   if (inquiry.wantsStages) inquiry.stages.emplace(std::string(request.kernel.file()->name()));

@@ -1,4 +1,4 @@
-// `tilewright explain FILE`: what became of a kernel, as text, as JSON, or as a page for a browser.
+// `tilewright explain FILE`: remarks on a compiled kernel, as text, as JSON, or as a page for a browser.
 #pragma once
 
 #include "cli/command.h"

@@ -1,5 +1,5 @@
-// A launch's work compared with what a machine can do. The bound counts each tensor once and needs only the machine's rates; the
-// prediction also knows what accesses waste, and what programs cost besides their arithmetic. Neither runs the kernel; measureTime does.
+// A launch's work compared with the machine's peak. The bound counts each tensor once and needs only the machine's rates. The prediction
+// adds the wasted bytes of accesses and the overhead of programs. Neither runs the kernel; measureTime does.
 #include "cli/explain_time.h"
 
 #include "cli/on_device.h"
@@ -29,7 +29,8 @@ std::optional<DescribedLaunch> readLaunch(const CommandLine &line, int &status, 
 
 //===-------------------------------------------------------------------------------------------------------------- estimates
 
-/// The lines that take the most time by estimate, the longest first. `fromMemory`: the share of loaded bytes that no cache has.
+/// The lines that take the most time by estimate, the longest first. `fromMemory`: the fraction of loaded bytes that come from memory, not
+/// from a cache.
 static RemarkSection heavyLines(const ProgramWork &work, const std::map<SourceLine, double> &waste, const Peaks &peaks, double programs,
                                 double fromMemory) {
   std::vector<std::pair<double, Remark>> lines;
@@ -90,7 +91,7 @@ bool explainTime(const CompileRequest &request, const DescribedLaunch *launch, c
     time.memory = moved / peaks.bytes;
     time.arithmetic = dotSeconds + all * work->arithmetic / peaks.arithmetic;
     time.operationsPerSecond = time.arithmetic > 0 ? all * time.programOperations / time.arithmetic : peaks.arithmetic;
-    // Each tensor once, with what its accesses waste; or all that programs load, where that is less than the tensors.
+    // Each tensor once, with the wasted bytes of its accesses; or all bytes that programs load, if these are fewer.
     double fromMemory = work->bytes > 0 ? std::min(moved * std::max(1.0, touched / work->bytes), all * touched) : moved;
     time.predicted = std::max(
         {predictSeconds(*work, *programs, fromMemory, peaks, request.gpu ? &*request.gpu : nullptr), time.memory, time.arithmetic});

@@ -1,4 +1,4 @@
-// How long a kernel takes: at least, given what a machine can do; by estimate; and, where it can run, as measured.
+// The time of a kernel: its lower bound from the machine's peak, an estimate and, if it can run here, a measurement.
 #pragma once
 
 #include "cli/launch.h"
@@ -19,7 +19,7 @@ std::optional<DescribedLaunch> readLaunch(const CommandLine &line, int &status, 
 bool explainTime(const CompileRequest &request, const DescribedLaunch *launch, const std::optional<Grid> &grid, Explanation &explanation,
                  Diagnostics &diagnostics);
 
-/// Runs the launch on the request's machine, again and again, and adds the time that it takes. False after an error.
+/// Runs the launch on the request's machine repeatedly, and adds its time. False after an error.
 bool measureTime(const CompileRequest &request, DescribedLaunch &launch, Explanation &explanation, Diagnostics &diagnostics);
 
 } // namespace tilewright

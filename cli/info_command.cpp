@@ -1,4 +1,4 @@
-// `tilewright info` and `cache`: what there is.
+// `tilewright info` and `cache`: the machine, the settings and the stored kernels.
 
 #include "cli/command.h"
 #include "cli/json_output.h"
@@ -148,7 +148,7 @@ const CommandSpec &cacheSpec() {
   return spec;
 }
 
-/// Compiled kernels by name and target: how many versions, and their bytes.
+/// Compiled kernels by name and target: the number of versions, and their bytes.
 static int listKernels(bool asJson) {
   Diagnostics diagnostics;
   std::map<std::pair<std::string, std::string>, CacheUse> kernels;

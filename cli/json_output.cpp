@@ -21,7 +21,7 @@ static struct {
 void beginJson() {
   std::fflush(stdout);
   int own = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  // Where the standard output is closed, writing to it says so.
+  // If the standard output is closed, the write reports it.
   output = {own < 0 ? stdout : ::fdopen(own, "w"), false, {}, {}};
   if (own >= 0) ::dup2(STDERR_FILENO, STDOUT_FILENO);
 }

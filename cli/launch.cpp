@@ -55,7 +55,7 @@ void addGridFunctions(llvm::StringMap<Value> &names) {
   }
 }
 
-// 0, or the exit status.
+// Returns 0, or the exit status.
 static int readArguments(Setup &setup, Diagnostics &diagnostics) {
   std::optional<int64_t> seed = setup.line.integer("--seed", 0);
   if (!seed) return userError;
@@ -84,7 +84,7 @@ static int readArguments(Setup &setup, Diagnostics &diagnostics) {
   return success;
 }
 
-/// Copies the tensors to the GPU of --device. 0, or the exit status.
+/// Copies the tensors to the GPU of --device. Returns 0, or the exit status.
 static int placeTensors(Setup &setup, Diagnostics &diagnostics) {
   std::string name = setup.line.get("--device", "cpu");
   llvm::StringRef number = name;
@@ -145,7 +145,7 @@ static std::optional<Grid> gridOf(const Value &value, Diagnostics &diagnostics) 
   grid.rank = static_cast<int64_t>(extents.size());
   for (size_t i = 0; i < extents.size() && i < 3; ++i) {
     std::optional<Int> extent = extents[i].toInt();
-    // A host formula with / gives whole floats.
+    // A host formula with / gives floats with integer values.
     if (const double *number = extents[i].asFloat(); !extent && number && *number == std::floor(*number) && std::abs(*number) < 0x1p62)
       extent = static_cast<Int>(*number);
     if (!extent || *extent > std::numeric_limits<int64_t>::max() || *extent < std::numeric_limits<int64_t>::min()) {

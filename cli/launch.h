@@ -9,7 +9,7 @@
 
 namespace tilewright {
 
-/// Everything that the command line says about one launch.
+/// The description of one launch on the command line.
 struct Setup {
   CommandLine line;
   FileKernel kernel;
@@ -28,17 +28,17 @@ struct Setup {
   }
 };
 
-/// --kernel, --grid, --arg, --threads, --seed, and those that enter the code.
+/// --kernel, --grid, --arg, --threads, --seed, and codeOptions().
 std::vector<OptionSpec> launchOptions();
 /// --device, of the commands that run kernels.
 OptionSpec deviceOption();
-/// What a VALUE of --arg and a grid may be, for --help.
+/// The text of --help on the VALUE of --arg and on the grid.
 extern const char *const launchDetails;
 
 /// Reads FILE and the options above. Null after an error; `status` says which.
 std::optional<Setup> readSetup(CommandLine line, const char *command, int &status, Diagnostics &diagnostics);
 
-/// Functions of grids are known without being imported by the kernel file.
+/// Adds the functions that a grid can call without an import in the kernel file.
 void addGridFunctions(llvm::StringMap<Value> &names);
 /// The grid over all arguments, chosen ones included; an expression, or a lambda of the dict of arguments as Triton's hosts write it.
 std::optional<Grid> evaluateGrid(const Setup &setup, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics);
@@ -48,7 +48,7 @@ bool checkIntact(const Setup &setup);
 
 /// "NAME=REST"
 std::optional<std::pair<std::string, std::string>> splitPair(const std::string &text);
-/// One line for a configuration: a star where it is the best, its time, its name.
+/// One line for a configuration: a star if it is the best, its time, its name.
 std::string timingText(const std::string &config, const Measured &result, bool isBest);
 
 } // namespace tilewright

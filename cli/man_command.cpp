@@ -1,4 +1,4 @@
-// `tilewright man`: the manual page, made of what the commands say of themselves (CommandSpec) and of the tables of settings and examples.
+// `tilewright man`: the manual page, made from the commands' CommandSpec and from the tables of settings and examples.
 
 #include "cli/command.h"
 
@@ -13,7 +13,7 @@ const CommandSpec &manSpec() {
   return spec;
 }
 
-/// Text as roff takes it: minus signs that can be copied, no line that looks like a request.
+/// Escapes text for roff: minus signs that can be copied, no line that looks like a request.
 static std::string escaped(std::string_view text) {
   std::string result;
   bool isLineStart = true;

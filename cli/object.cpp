@@ -12,7 +12,7 @@ bool isCName(llvm::StringRef name) {
   return !name.empty() && !llvm::isDigit(name.front()) && llvm::all_of(name, isLetter);
 }
 
-/// What the kernel is compiled for, as text: "x_ptr=*fp32, n=i32, BLOCK=1024"; of IR text its own.
+/// The signature of the kernel as text: "x_ptr=*fp32, n=i32, BLOCK=1024". IR text has its own.
 static std::string variantText(const CompileRequest &request) {
   const JitFunction *function = request.kernel.function();
   return function ? signatureText(*function, request.args) : std::string(request.kernel.file()->text());

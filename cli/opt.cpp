@@ -36,7 +36,7 @@ private:
   tilewright::Step step;
 };
 
-/// LLVM's own help is five hundred lines long, most of them about other tools.
+/// LLVM's own help has hundreds of options of other tools.
 int printHelp() {
   std::printf("usage: tilewright opt [FILE.mlir] --PASS ...\n\nRuns passes on IR text, from the standard input where no FILE is "
               "given.\n\npasses:\n");

@@ -80,7 +80,7 @@ static std::string pythonProgram() {
   return ::access(TILEWRIGHT_PYTHON_EXECUTABLE, X_OK) == 0 ? TILEWRIGHT_PYTHON_EXECUTABLE : "python3";
 }
 
-/// In a build folder the package lies next to the command's folder.
+/// In a build folder the package is next to the command's folder.
 static void showPackage() {
   std::string own = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
   llvm::SmallString<256> package(llvm::sys::path::parent_path(llvm::sys::path::parent_path(own)));
@@ -116,7 +116,7 @@ int benchMain(int argc, char **argv) {
   return runModule(benchSpec(), argc, argv);
 }
 
-/// Words after the script belong to the script.
+/// Words after the script are its own arguments.
 int profileMain(int argc, char **argv) {
   int own = 0, status = 0;
   while (own < argc && argv[own][0] == '-')

@@ -1,4 +1,4 @@
-// `tilewright run`: a kernel from its file, on data that the command line describes, with a check, a time, or a walk through it.
+// `tilewright run`: runs a kernel from its file on data that the command line describes, checks it, times it, or steps through it.
 
 #include "cli/json_output.h"
 #include "cli/launch.h"
@@ -33,7 +33,7 @@ const CommandSpec &runSpec() {
                         {"--atol", "X", "absolute tolerance; default by type"},
                         {"--print", "NAME", "show a tensor after the run"},
                         {"--time", "", "repeat the launch and report its median time"},
-                        {"--json", "", "what was printed, checked, chosen and timed, as one JSON object"},
+                        {"--json", "", "tensors, checks, the configuration and times as one JSON object"},
                         {"--interpret", "", "run the reference interpreter instead of compiled code"},
                         {"--sanitize", "", "interpret, and stop at the first access outside its tensor, race, or wait without end"},
                         {"--simulate", "[=TARGET]", simulateHelp.c_str()},
@@ -196,7 +196,7 @@ int simulateRun(Setup &setup, const TunedKernel::Choice &choice, const Grid &gri
   return problem.empty() ? int(success) : fail(problem);
 }
 
-/// Checks before the run what is read only after it. 0, or the exit status.
+/// Checks before the run the options that are used after it. Returns 0, or the exit status.
 int checkOptions(const Setup &setup) {
   const CommandLine &line = setup.line;
   if (!line.number("--rtol", 0) || !line.number("--atol", 0)) return userError;

@@ -10,7 +10,7 @@ namespace tilewright {
 Result<std::vector<Config>> readSpace(const std::string &text, const JitFunction &kernel);
 /// "90s", "2m", "1.5": seconds.
 Result<double> readSeconds(const std::string &text);
-/// As a kernel file has it: triton.Config({"BLOCK_M": 64}, num_warps=4).
+/// A configuration as source text: triton.Config({"BLOCK_M": 64}, num_warps=4).
 std::string configSource(const Config &config);
 
 } // namespace tilewright

@@ -1,4 +1,4 @@
-// Stepping shows each operation before it runs, with its place in the kernel file, and what it computed once it has run:
+// Stepping shows each operation before it runs, with its line in the kernel file, and its results after it has run:
 //   program (0, 0, 0)  add.py:9:11  %pid = tt.get_program_id x : i32
 //       = 0
 // Commands: Enter or s: one operation. n: to the next program. c: to the end. p NAME: a value by its name in the IR. q: stop.
@@ -36,7 +36,7 @@ class Stepper {
 public:
   Stepper(ModuleOp module, int64_t limit) : state(module, OpPrintingFlags().skipRegions().elideLargeElementsAttrs(8)), limit(limit) {}
 
-  /// Shows the operation and decides whether to go on.
+  /// Shows the operation. True if the run continues.
   bool operator()(const InterpretStep &step) {
     bool newProgram = step.program != program;
     if (!newProgram && previous) showResults(step);
@@ -63,7 +63,7 @@ private:
     std::string text;
     llvm::raw_string_ostream stream(text);
     step.op->print(stream, state);
-    // A trailing location would repeat what is printed in front.
+    // A trailing location would repeat the location that is printed before.
     std::printf("program (%lld, %lld, %lld)  %s  %s\n", static_cast<long long>(step.program[0]), static_cast<long long>(step.program[1]),
                 static_cast<long long>(step.program[2]), locationOf(step.op->getLoc()).c_str(), text.c_str());
     for (mlir::Value operand : step.op->getOperands())

@@ -19,7 +19,7 @@ struct InterpretRun {
   int64_t stepLimit = 0; // with `step`: show this many operations without asking; 0: ask after each
 };
 
-/// Runs all programs in launch order; prints what the kernel prints. The exit status.
+/// Runs all programs in launch order, and prints the kernel's output. Returns the exit status.
 int interpretKernel(const InterpretRun &run);
 
 } // namespace tilewright

@@ -1,4 +1,4 @@
-// Elements pass through double: exact for all types but 64-bit integers beyond 2^53, which no generator makes.
+// Elements are converted through double. This is exact except for 64-bit integers above 2^53, which no generator makes.
 
 #include "cli/tensor.h"
 
@@ -41,7 +41,7 @@ Tensor::Tensor(Scalar element, std::vector<int64_t> shape, bool transposed)
   total = 1;
   for (int64_t extent : extents)
     total *= extent;
-  // The last two axes change places in memory.
+  // The last two axes are swapped in memory.
   std::vector<size_t> order(extents.size());
   for (size_t i = 0; i < order.size(); ++i)
     order[i] = i;

@@ -42,7 +42,7 @@ private:
 
 /// Whether `text` is a tensor source: "randn:f32[64x32]", "randint(0,9):i32[7]", "randn:f16[64x32]^T", "x.npy", "x.npy:bf16".
 bool isTensorSource(const std::string &text);
-/// Makes it. `seed` decides the random ones.
+/// Makes the tensor. `seed` is for the random generators.
 Result<Tensor> makeTensor(const std::string &text, uint64_t seed);
 
 Result<void> writeTensor(const std::string &path, const Tensor &tensor);
@@ -53,10 +53,10 @@ struct Comparison {
 };
 /// |a - b| <= atol + rtol * |b|; NaN equals NaN.
 Comparison compare(const Tensor &result, const Tensor &expected, double rtol, double atol);
-/// Tolerances that rounding in this type calls for.
+/// Tolerances for the rounding of this type.
 std::pair<double, double> defaultTolerances(Scalar scalar);
 
-/// Of the elements that are numbers; infinite, and a mean that is NaN, where there are none.
+/// Statistics of the elements that are numbers. Without any, the bounds are infinite and the mean is NaN.
 struct Extremes {
   double least = INFINITY, greatest = -INFINITY, mean = 0;
   int64_t nans = 0;

@@ -1,4 +1,4 @@
-// `tilewright tune`: measures the configurations of a kernel, and carries what was found from machine to machine.
+// `tilewright tune`: measures the configurations of a kernel, and exports and imports the results.
 
 #include "cli/json_output.h"
 #include "cli/launch.h"
@@ -19,7 +19,7 @@ const CommandSpec &tuneSpec() {
     CommandSpec result{
         "tune",
         "FILE[:KERNEL] [--space TEXT] [--budget TIME] --grid EXPR --arg NAME=VALUE ... | [--list] [--export FILE] [--import FILE]",
-        "Measures the configurations of @triton.autotune and stores the best; lists, exports and imports what was found. Exit status 1: "
+        "Measures the configurations of @triton.autotune and stores the best; lists, exports and imports stored results. Exit status 1: "
         "the "
         "configurations compute different results.",
         launchDetails,
@@ -128,7 +128,7 @@ static int measureFile(CommandLine line, Diagnostics &diagnostics) {
   const JitFunction &kernel = *setup->kernel.function;
   if (!kernel.autotune)
     return fail("kernel '" + kernel.name +
-                "' has no @triton.autotune, and so nothing to choose from; --space 'BLOCK=64,128' says what to try");
+                "' has no @triton.autotune, so it has one configuration; --space 'BLOCK=64,128' says what to try");
   TunedKernel tuned(setup->kernel.function);
   tuned.remeasures = true;
   tuned.triesInitialFirst = setup->line.has("--space");
