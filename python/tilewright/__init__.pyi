@@ -26,7 +26,7 @@ def aggregate(cls: Any) -> Any:
     """Makes a class of annotated fields a value of the language: kernels make instances of it, call its methods, return them."""
 class AsyncCompileMode(Any): ...
 def autotune(configs: Any, key: Any, prune_configs_by: Any = ..., reset_to_zero: Any = ..., restore_value: Any = ..., pre_hook: Any = ..., post_hook: Any = ..., warmup: Any = ..., rep: Any = ..., use_cuda_graph: Any = ..., do_bench: Any = ..., cache_results: Any = ...) -> Any:
-    """Lets measurements choose among `configs`, anew for each combination of values of the parameters named in `key`."""
+    """Measures `configs` and chooses the fastest, separately for each combination of values of the parameters named in `key`."""
 cdiv: Any
 class CompilationError(Any): ...
 def compile(src: Any, target: Any = ..., options: Any = ..., _env_vars: Any = ...) -> Any:

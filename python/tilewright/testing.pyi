@@ -4,7 +4,7 @@ from typing import Any
 def do_bench(fn: Any, warmup: Any = ..., rep: Any = ..., grad_to_none: Any = ..., quantiles: Any = ..., return_mode: Any = ..., flush_cache: Any = ..., measure_time_with_hooks: Any = ...) -> Any:
     """Milliseconds that `fn()` takes, as a float: calls it for about `warmup` and then for about `rep` milliseconds."""
 def do_bench_cudagraph(fn: Any, rep: Any = ..., grad_to_none: Any = ..., quantiles: Any = ..., return_mode: Any = ...) -> Any:
-    """As do_bench, with warm caches: many calls in one graph on a GPU, one call after the other on a CPU, where there are no graphs."""
+    """As do_bench, with warm caches: many calls in one graph on a GPU; one call after the other on a CPU, which has no graphs."""
 def do_bench_proton(fn: Any, warmup: Any = ..., rep: Any = ..., grad_to_none: Any = ..., quantiles: Any = ..., return_mode: Any = ...) -> Any:
     """As do_bench, but the time of the kernels that `fn` launches alone, by a profile of each call: the cost of launches is left out."""
 def cuda_graph_without_gc(*args: Any, **kwargs: Any) -> Any:
@@ -22,7 +22,7 @@ def get_dram_gbps(device: Any = ...) -> Any:
 def get_max_simd_tflops(dtype: Any, clock_rate: Any, device: Any = ...) -> Any:
     """The peak of fused multiply-adds in TFLOP/s at a clock rate in kHz: two vector units in each core, two operations in each lane."""
 def get_max_tensorcore_tflops(dtype: Any, clock_rate: Any, device: Any = ...) -> Any:
-    """The peak of matrix products in TFLOP/s at a clock rate in kHz. A CPU is assumed to multiply by its vector units."""
+    """The peak of matmuls in TFLOP/s at a clock rate in kHz. A CPU is assumed to use its vector units."""
 def nvsmi(attrs: Any) -> Any:
     ...
 def cuda_memcheck(**target_kwargs: Any) -> Any:
