@@ -98,7 +98,7 @@ def test_results_of_several_machines(tmp_path):
                     "--with", *visits], check=True)
     text = page.read_text()
     assert json.loads(data.read_text())["cuda"]["files"] == {"language/test_many.py": {"of": 8, "passed": 3, "failed": 1}}
-    assert "| language | 3 | 1 |  | 75.0% |" in text and "| extension | asserts that Triton refuses what Tilewright accepts" in text, text
+    assert "| language | 3 | 1 |  | 75.0% |" in text and "| extension | Asserts that Triton refuses what Tilewright accepts" in text, text
 
 
 def test_the_page_is_what_its_data_says():
