@@ -89,11 +89,11 @@ Arguments::Arguments(const TwArgument *arguments, size_t count, Diagnostics &dia
 LaunchOptions launchOptions(const TwOptions *options, Diagnostics &diagnostics) {
   LaunchOptions result;
   if (!options) return result;
-  constexpr int64_t maxThreads = 1 << 16, maxOthers = 1 << 16;
+  constexpr int64_t maxThreads = 1 << 16, maxOptionValue = 1 << 16;
   for (auto [name, value, limit] :
-       {std::tuple("threads", options->threads, maxThreads), std::tuple("numWarps", options->numWarps, maxOthers),
-        std::tuple("numStages", options->numStages, maxOthers), std::tuple("numCtas", options->numCtas, maxOthers),
-        std::tuple("maxRegisters", options->maxRegisters, maxOthers)})
+       {std::tuple("threads", options->threads, maxThreads), std::tuple("numWarps", options->numWarps, maxOptionValue),
+        std::tuple("numStages", options->numStages, maxOptionValue), std::tuple("numCtas", options->numCtas, maxOptionValue),
+        std::tuple("maxRegisters", options->maxRegisters, maxOptionValue)})
     if (value < 0 || value > limit)
       diagnostics.error({}, Diag::launchOption, {name, std::to_string(value), "from 0 to " + std::to_string(limit), "0 is the default"});
   result.threads = options->threads;

@@ -227,13 +227,13 @@ static bool readRows(Emitter &e, Arguments &args, size_t rows, size_t column, ml
     return false;
   };
   const Operand &descriptor = args[0], &numbers = args[rows];
-  constexpr int64_t minRowsOfAll = 8;
+  constexpr int64_t minRows = 8;
   if (descriptor.kind != Operand::Kind::descriptor || descriptor.type.shape().size() != 2 || descriptor.type.shape()[0] != 1)
     return typeError(0, "a descriptor with block_shape=[1, N]");
   if (!numbers.isBlock() || numbers.type.shape().size() != 1 || !numbers.type.element().isScalar() || !isInteger(numbers.type.scalar()))
     return typeError(rows, "a one-dimensional tile of row indices");
   int64_t count = numbers.type.shape()[0], width = descriptor.type.shape()[1], bytes = byteSize(descriptor.type.element().scalar());
-  if (count < minRowsOfAll) return typeError(rows, "at least 8 rows");
+  if (count < minRows) return typeError(rows, "at least 8 rows");
   if (width * bytes < 32) return typeError(0, "rows of at least 32 bytes");
   Maybe start = args.tensor(column);
   if (!start) return false;

@@ -20,7 +20,7 @@ static Failure systemFailure() {
 }
 
 /// The limit of a source, library or list of results. A sparse file of any size is easily made.
-static constexpr size_t maxOfSources = size_t(256) << 20;
+static constexpr size_t maxSourceBytes = size_t(256) << 20;
 static constexpr const char *tooLarge = "it is larger than 256 MiB";
 
 /// Reads an open file to its end. Pipes and files under /proc have no size, and not all devices have an end.
@@ -56,8 +56,8 @@ Result<std::string> readFile(const std::string &path) {
   struct stat status{};
   if (::fstat(file.fd, &status) != 0) return systemFailure();
   if (S_ISDIR(status.st_mode)) return Failure{std::strerror(EISDIR)};
-  if (S_ISREG(status.st_mode) && status.st_size > int64_t(maxOfSources)) return Failure{tooLarge};
-  return readAll(file.fd, status, maxOfSources);
+  if (S_ISREG(status.st_mode) && status.st_size > int64_t(maxSourceBytes)) return Failure{tooLarge};
+  return readAll(file.fd, status, maxSourceBytes);
 }
 
 static bool isOthersToWrite(const struct stat &status) {

@@ -91,12 +91,12 @@ static bool refuse(const char *name, int64_t value, const char *wanted, const ch
 
 bool KernelOptions::check(const GpuTarget *gpu, Diagnostics &diagnostics) const {
   if (!checkVersionSettings(diagnostics)) return false;
-  constexpr int64_t maxStages = 65536, maxRegisterLimit = 65536, lanes = 32;
+  constexpr int64_t maxStages = 65536, maxMaxnreg = 65536, lanes = 32;
   if (!isPowerOfTwo(numWarps)) return refuse("num_warps", numWarps, "a power of 2", "4 and 8 are usual", diagnostics);
   if (!isPowerOfTwo(numCtas) || numCtas > 16) return refuse("num_ctas", numCtas, "a power of 2 from 1 to 16", "1 is usual", diagnostics);
   if (numStages < 0 || numStages > maxStages)
     return refuse("num_stages", numStages, "from 0 to 65536", "0 and 1 turn pipelining off; 2 to 5 are usual", diagnostics);
-  if (maxnreg && (*maxnreg < 1 || *maxnreg > maxRegisterLimit))
+  if (maxnreg && (*maxnreg < 1 || *maxnreg > maxMaxnreg))
     return refuse("maxnreg", *maxnreg, "from 1 to 65536", "a GPU's thread has 24 to 255 registers; None sets no limit", diagnostics);
   if (!gpu) return true; // a CPU runs a program on one core and ignores the numbers of warps and CTAs
   if (numWarps > gpu->threadsPerBlock / lanes) {

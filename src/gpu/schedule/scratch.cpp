@@ -195,9 +195,9 @@ ttg::ReadClusterOp nextOfSum(ttg::ReadClusterOp exchange) {
 }
 
 Operation *lastUseOfExchange(Operation *exchange) {
-  constexpr int64_t maxStored = 8192;
+  constexpr int64_t maxReservedBytes = 8192;
   if (ttg::ReadClusterOp next = nextOfSum(cast<ttg::ReadClusterOp>(exchange))) return lastUseOfExchange(next);
-  if (scratchBytes(exchange) > maxStored) return exchange;
+  if (scratchBytes(exchange) > maxReservedBytes) return exchange;
   for (Operation *op = exchange->getNextNode(); op; op = op->getNextNode())
     if (isa<ttg::ReadClusterOp, scf::ForOp, scf::WhileOp, scf::IfOp>(op) || op->hasTrait<OpTrait::IsTerminator>()) return op;
   return exchange;

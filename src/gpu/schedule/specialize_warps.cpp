@@ -23,7 +23,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-constexpr int64_t producerRegisters = 24, dequantizeRegisters = 72, loaderRegisters = 88, registerStep = 8, maxRegisterLimit = 240;
+constexpr int64_t producerRegisters = 24, dequantizeRegisters = 72, loaderRegisters = 88, registerStep = 8, maxThreadRegisters = 240;
 
 /// One warpgroup that multiplies cannot use half of an SM's registers:
 /// two such CTAs run there.
@@ -36,7 +36,7 @@ int64_t firstRegisters(ttg::ConfigAttr config, const GpuTarget &target, bool deq
 static int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target, int64_t dequantizes) {
   int64_t groups = config.getWarps() / warpsOfGroup, each = firstRegisters(config, target, dequantizes != 0);
   int64_t helpers = dequantizes != 0 ? 2 : 1, kept = producerRegisters + dequantizes;
-  return std::min(maxRegisterLimit, (each * (groups + helpers) - kept) / groups / registerStep * registerStep);
+  return std::min(maxThreadRegisters, (each * (groups + helpers) - kept) / groups / registerStep * registerStep);
 }
 
 int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target) {

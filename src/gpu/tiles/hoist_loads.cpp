@@ -118,7 +118,7 @@ static int64_t registersOf(RankedTensorType tile, int64_t threads) {
 
 /// Moves loads after the first reduction of a block up to the loads before it.
 static void loadBeforeReduction(Block &block, int64_t threads) {
-  constexpr int64_t maxRegisterLimit = 16;
+  constexpr int64_t maxHoistedRegisters = 16;
   Operation *last = nullptr; // the last of the loads before the reduction
   int64_t registers = 0;
   bool isAfter = false;
@@ -133,7 +133,7 @@ static void loadBeforeReduction(Block &block, int64_t threads) {
     if (!tile || !isAfter || !last) continue;
     registers += registersOf(tile, threads);
     bool isReady = llvm::all_of(op.getOperands(), [&](Value operand) { return canBeAfter(last, operand, maxDepth); });
-    if (registers <= maxRegisterLimit && isReady) moveAfter(last, &op);
+    if (registers <= maxHoistedRegisters && isReady) moveAfter(last, &op);
   }
 }
 

@@ -49,7 +49,7 @@ namespace {
 // Weights of the cost, in elements that one CTA computes. An exchange takes two cluster barriers and a transfer through shared memory.
 // Loading a dot's operand in every CTA costs less than exchanging it.
 constexpr int64_t exchangeStart = 500, exchangeEach = 16, accessEach = 16, sliceStart = 10;
-constexpr int64_t minRowsOfAll = 16; // of a dot, in each CTA: tensor cores need as many
+constexpr int64_t minRowsPerCta = 16; // of a dot, in each CTA: tensor cores need as many
 
 /// The splits that an operation requires of its operands and gives its results. Entries for scalars are unused.
 struct Forms {
@@ -214,10 +214,10 @@ private:
     size_t rows = shape.size() - 2, columns = rows + 1;
     if (unevenSplit) return shardedAlong(int64_t(columns));
     if (shape.size() == 3 && canSplit(shape, 0)) return shardedAlong(0);
-    bool enoughColumns = shape[columns] / blocks >= minRowsOfAll;
+    bool enoughColumns = shape[columns] / blocks >= minRowsPerCta;
     bool losesRows = shape[rows] >= warpgroupRows && shape[rows] / blocks < warpgroupRows;
     if (losesRows && enoughColumns && sumOf(dot)) return shardedAlong(int64_t(columns));
-    if (shape[rows] / blocks >= minRowsOfAll) return shardedAlong(int64_t(rows));
+    if (shape[rows] / blocks >= minRowsPerCta) return shardedAlong(int64_t(rows));
     return enoughColumns ? shardedAlong(int64_t(columns)) : replicated;
   }
 

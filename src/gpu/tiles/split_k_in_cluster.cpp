@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-constexpr int64_t minBytesOfAll = 64; // of a row of A in each CTA: TMA is slow for less
+constexpr int64_t minRowBytes = 64; // of a row of A in each CTA: TMA is slow for less
 
 std::optional<OpResult> sumOf(tt::DotOp dot) {
   auto sum = dyn_cast<BlockArgument>(dot.getC());
@@ -36,7 +36,7 @@ static bool isBestAlongK(tt::DotOp dot, int64_t blocks) {
   if (isExactWithinStride(dot)) return false;
   if (sum.getRank() != 2 || sum.getDimSize(0) / blocks >= warpgroupRows || sum.getDimSize(1) < blocks) return false;
   int64_t rowBytes = a.getDimSize(1) / blocks * a.getElementTypeBitWidth() / 8;
-  return rowBytes >= minBytesOfAll && sumOf(dot).has_value();
+  return rowBytes >= minRowBytes && sumOf(dot).has_value();
 }
 
 static SmallVector<tt::DotOp> dotsOf(tt::FuncOp function) {
