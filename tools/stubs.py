@@ -1,9 +1,18 @@
-"""Writes what type checkers and editors know of the language: python/tilewright/language/*.pyi, from the tables of builtins.
+"""Writes the stubs that type checkers and editors read: python/tilewright/**/*.pyi, and those of `import triton` that re-export them.
 
     PYTHONPATH=build/python build/venv/bin/python tools/stubs.py [--check]
 
-Editors complete `tl.lo` and show signatures and summaries from them; mypy checks names and arguments of calls. The rows are those of
-src/evaluate/builtins.def, libdevice.def, library.def and element_types.def. --check says whether the files are up to date.
+Editors complete `tl.lo`, and show the signature and the reference of a builtin. mypy and pyright check the names and the arguments of calls. The rows
+are those of src/evaluate/builtins.def, libdevice.def, library.def and element_types.def. Their parameters get the types of PARAMETERS, their results
+those of RESULTS and OVERLOADS. A parameter without a type, and a name of the package without a stub, are errors. --check says if the files are up to
+date.
+
+`Any` remains where a value can have any type:
+- `tl.constexpr` as an annotation: a compile-time value is a number, a string, a type or a function, and is used as such.
+- the arguments of a launch and of a call of a kernel's helper: the function's annotations do not have the types of the values that callers pass.
+- values by name of a kernel's parameters: the dictionaries of `Config`, of rules and of hooks.
+- the result of a comparison is a tensor, and derives from Any: Python's `min` and `max` need comparisons that return a bool.
+- objects of other packages (PyTorch's graphs, pandas' tables, cuBLAS), and the internals of `triton.language.core`, `runtime.jit` and `autotuner`.
 """
 
 import argparse
@@ -18,129 +27,604 @@ from tilewright import _core
 import tilewright
 import tilewright.language as tl
 
-FOLDER = pathlib.Path(__file__).resolve().parents[1] / "python" / "tilewright" / "language"
+PACKAGE_FOLDER = pathlib.Path(__file__).resolve().parents[1] / "python" / "tilewright"
+FOLDER = PACKAGE_FOLDER / "language"
 HEAD = "# Written by tools/stubs.py from the tables of builtins: edit those.\n"
-NO_RESULT = {"store", "static_print", "static_assert", "device_print", "device_assert", "debug_barrier", "assume", "scatter"}
-TILE_FIRST = {"input", "x"}  # functions with such a first parameter are methods of tiles as well
 
-CORE = '''from typing import Any
+# ---- types
 
-class dtype:
+# Types of parameters by name; PARAMETERS_OF has those that differ in one function, by path and name. `_T` is short for `_TensorLike`.
+PARAMETERS = {
+    "*args": "_T", "*dims": "int | Sequence[int]", "*fields": "object", "*shape": "int | Sequence[int]", "*values": "object",
+    "a": "_T", "acc": "tensor | None", "allow_tf32": "_T | None", "approx": "bool", "arg": "tensor", "arg0": "_T", "arg1": "_T", "arg2": "_T", "arg3": "_T",
+    "arg_type_symbol_dict": "Mapping[builtins.tuple[_DType, ...], builtins.tuple[str, _DType]]", "args": "Sequence[_T]", "asm": "str", "axis": "int",
+    "b": "_T", "base": "tensor", "bitcast": "bool", "block_shape": "Sequence[int]", "boundary_check": "int | Sequence[int]",
+    "c0": "_T", "c1": "_T", "c2": "_T", "c3": "_T", "can_reorder": "bool", "cmp": "_T", "combine_fn": "Callable[..., object]", "cond": "_T",
+    "condition": "_T", "constraints": "str", "desc": "tensor_descriptor", "descending": "bool", "dim": "int | None", "div": "_IntLike", "dst_ty": "_DType",
+    "dtype": "_DType", "end": "int", "eviction_policy": "Literal['', 'evict_first', 'evict_last', 'evict_normal'] | None", "expected_value": "_IntLike",
+    "fast_math": "bool", "file": "object", "flush": "bool", "fp_downcast_rounding": "Literal['rtne', 'rtz'] | None", "hex": "bool",
+    "i": "_IntLike", "ieee_rounding": "bool", "index": "tensor", "input": "_T",
+    "input_precision": "Literal['tf32', 'tf32x3', 'ieee', 'bf16x3', 'bf16x6'] | None", "instance": "_Aggregate", "is_pure": "bool",
+    "j": "_IntLike", "k": "int", "k0": "_IntLike", "k1": "_IntLike", "keep_dims": "bool", "lhs": "tensor", "lhs_format": "_ScaledFormat", "lhs_k_pack": "bool",
+    "lhs_scale": "tensor | None", "lib_name": "str", "lib_path": "str", "major": "int", "mask": "tensor | bool | None", "max": "_T",
+    "max_num_imprecise_acc": "int | None", "min": "_T", "minor": "int", "msg": "str", "n_rounds": "int", "num_bins": "int",
+    "offset": "_IntLike", "offsets": "Sequence[_IntLike]", "order": "Sequence[int]", "other": "_T", "out_dtype": "_DType | None", "pack": "int",
+    "padding_option": "Literal['', 'zero', 'nan']", "pointer": "tensor", "prefix": "str", "propagate_nan": "_PropagateNan",
+    "return_indices": "bool", "return_indices_tie_break_left": "bool", "reverse": "bool", "rhs": "tensor", "rhs_format": "_ScaledFormat", "rhs_k_pack": "bool",
+    "rhs_scale": "tensor | None", "sanitize_overflow": "bool", "scalar_fn": "Callable[..., _R]", "scope": "Literal['gpu', 'cta', 'sys'] | None",
+    "seed": "_IntLike", "sem": "Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None", "sep": "str", "shape": "Sequence[_IntLike]",
+    "size_g": "_IntLike", "size_i": "_IntLike", "size_j": "_IntLike", "src": "tensor", "start": "int", "strides": "Sequence[_IntLike]", "tie_break_left": "bool",
+    "timeout_ns": "int | None", "u1": "_T", "u2": "_T", "val": "_T", "value": "_T", "values": "int | Sequence[int]", "volatile": "bool", "x": "_T",
+    "x_offsets": "tensor", "y": "_T", "y_offset": "_IntLike", "z": "_T",
+}
+PARAMETERS_OF = {
+    ("program_id", "axis"): "Literal[0, 1, 2]", ("num_programs", "axis"): "Literal[0, 1, 2]", ("expand_dims", "axis"): "int | Sequence[int]",
+    ("full", "shape"): "int | Sequence[int]", ("zeros", "shape"): "int | Sequence[int]", ("cast", "dtype"): "_DType | str",
+    ("squeeze", "dim"): "int", ("unsqueeze", "dim"): "int", ("cat", "dim"): "int", ("dot", "input"): "tensor", ("dot", "other"): "tensor",
+    ("reduce", "axis"): "int | None", ("softmax", "keep_dims"): "bool | None", ("static_print", "end"): "str | None",
+    ("sort_impl", "k"): "int | None", ("load", "other"): "_T | None", ("histogram", "input"): "tensor", ("expect_zero", "mask"): "tensor | bool",
+    ("load", "cache_modifier"): "Literal['', '.ca', '.cg', '.cs', '.cv'] | None", ("store", "cache_modifier"): "Literal['', '.wb', '.cg', '.cs', '.wt'] | None",
+    ("inline_asm_elementwise", "dtype"): "_DType", ("cdiv", "x"): "_IntLike",
+    **{(name, "axis"): "int | None" for name in ("sum", "max", "min", "xor_sum", "reduce_or")},
+    **{(name, "dtype"): "_DType | None" for name in ("sum", "cumsum", "cumprod")},
+    **{(f"tensor_descriptor.atomic_{name}", "value"): "tensor" for name in ("add", "min", "max", "and", "or", "xor")},
+    ("store_tensor_descriptor", "value"): "tensor", ("tensor_descriptor.scatter", "value"): "tensor",
+}
+DEFAULTS = {"propagate_nan": "_PropagateNan.NONE"}  # a stub repeats the other defaults of a row
+
+# Types of results by path. Other functions return a tensor.
+RESULTS = {
+    **dict.fromkeys(("store", "static_print", "static_assert", "device_print", "device_assert", "debug_barrier", "assume", "atomic_store",
+                     "store_tensor_descriptor", "tensor_descriptor.scatter", "extra.cuda.gdc_wait", "extra.cuda.gdc_launch_dependents"), "None"),
+    **{f"tensor_descriptor.atomic_{name}": "None" for name in ("add", "min", "max", "and", "or", "xor")},
+    **dict.fromkeys(("broadcast", "split", "pair_uniform_to_normal", "swizzle2d"), "builtins.tuple[tensor, tensor]"),
+    **dict.fromkeys(("philox", "philox_impl", "randint4x", "rand4x", "randn4x"), "builtins.tuple[tensor, tensor, tensor, tensor]"),
+    "make_tensor_descriptor": "tensor_descriptor", "aggregate_replace": "_Aggregate", "map_elementwise": "_R",
+    "target_info.current_target": "str | GPUTarget | None", "extra.cuda.num_threads": "int", "extra.cuda.num_warps": "int",
+    **{f"target_info.{name}": "bool" for name in ("is_cuda", "cuda_capability_geq", "is_hip", "is_hip_cdna3", "is_hip_cdna4", "is_hip_gfx1250")},
+}
+# Functions whose result depends on an argument: for each form, types of parameters that replace those above ("name!": without a default), and the result.
+TWO, MANY = "builtins.tuple[tensor, tensor]", "builtins.tuple[tensor, ...]"
+OVERLOADS = {
+    **dict.fromkeys(("max", "min"), [({"return_indices": "Literal[False]"}, "tensor"), ({"return_indices!": "Literal[True]"}, TWO)]),
+    **dict.fromkeys(("reduce", "associative_scan"), [({"input": "_T"}, "tensor"), ({"input": "Sequence[_T]"}, MANY)]),
+    "inline_asm_elementwise": [({"dtype": "_DType"}, "tensor"), ({"dtype": "Sequence[_DType]"}, MANY)],
+    "cdiv": [({"x": "int", "div": "int"}, "int"), ({"x": "_IntLike", "div": "_IntLike"}, "tensor")],
+}
+
+# ---- the classes of the language
+
+CORE = '''import builtins
+import enum
+from typing import Any, Callable, Iterator, Literal, Mapping, Sequence, TypeAlias, TypeVar, overload
+
+_R = TypeVar("_R")
+_Aggregate = TypeVar("_Aggregate")
+_T: TypeAlias = "tensor | int | float"  # a tile, a scalar or a number
+_IntLike: TypeAlias = "tensor | int"
+_DType: TypeAlias = "dtype"
+_PropagateNan: TypeAlias = "PropagateNan"
+_ScaledFormat: TypeAlias = Literal["e2m1", "e4m3", "e5m2", "bf16", "fp16"]
+
+class base_type:
+    def mangle(self) -> str: ...
+
+class base_value:
+    type: Any
+
+class dtype(base_type):
     name: str
     primitive_bitwidth: int
     itemsize: int
-    def __init__(self, name: str) -> None: ...
-    def is_floating(self) -> bool: ...
-    def is_int(self) -> bool: ...
-    def is_int_signed(self) -> bool: ...
-    def is_int_unsigned(self) -> bool: ...
-    def is_bool(self) -> bool: ...
-    def is_ptr(self) -> bool: ...
-    def is_fp8(self) -> bool: ...
-    def __getattr__(self, name: str) -> Any: ...
-
-class pointer_type(dtype):
+    fp_mantissa_width: int
+    exponent_bias: int
+    int_bitwidth: int
+    int_signedness: dtype.SIGNEDNESS
+    scalar: dtype
     element_ty: dtype
-    def __init__(self, element_ty: dtype, address_space: int = ..., const: bool = ...) -> None: ...
+    class SIGNEDNESS(enum.Enum):
+        SIGNED = 0
+        UNSIGNED = 1
+    class KIND(enum.Enum):
+        BOOLEAN = 0
+        INTEGRAL = 1
+        FLOATING = 2
+    SINT_TYPES: list[str]
+    UINT_TYPES: list[str]
+    FP_TYPES: list[str]
+    STANDARD_FP_TYPES: list[str]
+    OTHER_TYPES: list[str]
+    def __init__(self, name: str) -> None: ...
+    @staticmethod
+    def is_dtype(name: str) -> bool: ...
+    @property
+    def cache_key_part(self) -> str: ...
+    def kind(self) -> dtype.KIND: ...
+    def get_int_min_value(self) -> int: ...
+    def get_int_max_value(self) -> int: ...
+    def with_element_ty(self, element_ty: dtype) -> dtype: ...
+    def codegen_name(self) -> str: ...
+QUESTIONS
+class pointer_type(dtype):
+    address_space: int
+    const: bool
+    def __init__(self, element_ty: dtype, address_space: int = 1, const: bool = False) -> None: ...
 
 class block_type(dtype):
-    def __init__(self, element_ty: dtype, shape: Any) -> None: ...
+    shape: builtins.tuple[int, ...]
+    numel: int
+    nbytes: int
+    def __init__(self, element_ty: dtype, shape: Sequence[int]) -> None: ...
+    def get_block_shapes(self) -> builtins.tuple[int, ...]: ...
 
-class constexpr(Any):
-    """A value known at compile time: as the annotation of a parameter, or around a constant."""
+class tuple_type(base_type):
+    types: Sequence[base_type]
+    fields: Sequence[str]
+    name: str
+    def __init__(self, types: Sequence[base_type], fields: Sequence[str] | None = None) -> None: ...
+
+class constexpr_type(base_type):
     value: Any
-    def __init__(self, value: Any) -> None: ...
+    name: str
+    def __init__(self, value: object) -> None: ...
+
+class tensor_descriptor_base_type(base_type):
+    block_type: dtype
+    def __init__(self, block_type: dtype) -> None: ...
+
+class tensor_descriptor_type(tensor_descriptor_base_type): ...
+
+class slice_type(dtype):
+    def __init__(self) -> None: ...
+
+# A parameter `BLOCK: tl.constexpr = 64` takes a plain value, and the kernel uses it as one. Therefore the annotation stands for any type. mypy reads
+# only the first branch; pyright reads both, and its last declaration of a name counts.
+MYPY: bool
+def _any_type(cls: object) -> Any: ...
+if MYPY:
+    from ._constexpr import constexpr as constexpr
+else:
+    @_any_type
+    class constexpr(base_value):
+        value: Any
+        def __init__(self, value: object) -> None: ...
 
 class const:
-    """The annotation of a pointer that a kernel does not write through."""
+    """Annotates a pointer through which a kernel must not store."""
 
-class tensor_descriptor(Any):
-    """A tensor in memory, of which blocks are loaded and stored."""
-    def load(self, offsets: Any) -> tensor: ...
-    def store(self, offsets: Any, value: Any) -> None: ...
+class tuple(base_value):
+    values: list[Any]
+    def __init__(self, args: Sequence[object]) -> None: ...
+    def __getitem__(self, index: int) -> Any: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Any]: ...
 
-class range:
-    """A loop with options; `for i in tl.range(...)`."""
-    def __init__(self, arg1: Any, arg2: Any = ..., step: Any = ..., num_stages: Any = ..., loop_unroll_factor: Any = ..., disallow_acc_multi_buffer: bool = ...,
-                 flatten: bool = ..., warp_specialize: bool = ..., disable_licm: bool = ..., early_exit: bool = ...) -> None: ...
-    def __iter__(self) -> Any: ...
-    def __next__(self) -> Any: ...
+class slice:
+    start: Any
+    stop: Any
+    step: Any
+    def __init__(self, start: object, stop: object, step: object) -> None: ...
 
-class static_range:
-    """A loop that is unrolled."""
-    def __init__(self, arg1: Any, arg2: Any = ..., step: Any = ...) -> None: ...
-    def __iter__(self) -> Any: ...
-    def __next__(self) -> Any: ...
+class tensor_descriptor_base(base_value): ...
 
-class condition(Any):
-    """The condition of a while loop with options."""
-    def __init__(self, arg1: Any, disable_licm: bool = ..., early_exit: bool = ...) -> None: ...
+class tensor_descriptor(tensor_descriptor_base):
+    dtype: _DType
+    type: base_type
+    block_type: _DType
+    shape: builtins.tuple[tensor, ...]
+    strides: builtins.tuple[tensor, ...]
+    block_shape: builtins.tuple[int, ...]
+DESCRIPTOR_METHODS
+class range(base_value):
+    def __init__(self, arg1: _IntLike, arg2: _IntLike | None = None, step: _IntLike | None = None, num_stages: int | None = None, \\
+loop_unroll_factor: int | None = None, disallow_acc_multi_buffer: bool = False, flatten: bool = False, warp_specialize: bool = False, \\
+disable_licm: bool = False, early_exit: bool = False) -> None: ...
+    def __iter__(self) -> Iterator[tensor]: ...
 
+class static_range(base_value):
+    def __init__(self, arg1: int, arg2: int | None = None, step: int | None = None) -> None: ...
+    def __iter__(self) -> Iterator[constexpr]: ...
+
+class condition(base_value):
+    def __init__(self, arg1: _T, disable_licm: bool = False, early_exit: bool = False) -> None: ...
+    def __bool__(self) -> bool: ...
+
+class PropagateNan(enum.Enum):
+    NONE = 0
+    ALL = 65535
+
+class tensor(base_value):
+    """A tile, or a scalar, of a running kernel."""
+    dtype: _DType
+    type: _DType
+    shape: builtins.tuple[int, ...]
+    numel: int
+    T: tensor
+    def to(self, dtype: _DType | str, fp_downcast_rounding: Literal['rtne', 'rtz'] | None = None, bitcast: bool = False) -> tensor:
+        """Converts values to another type."""
+    def __getitem__(self, index: builtins.slice | None | builtins.tuple[builtins.slice | None, ...]) -> tensor: ...
+    def __neg__(self) -> tensor: ...
+    def __pos__(self) -> tensor: ...
+    def __invert__(self) -> tensor: ...
+    def __abs__(self) -> tensor: ...
+    def __bool__(self) -> bool: ...
+    def __index__(self) -> int: ...
+TENSOR_METHODS
+class _Condition(tensor, Any):
+    """The result of a comparison."""
+
+def builtin(fn: Callable[..., _R]) -> Callable[..., _R]: ...
+def extern(fn: Callable[..., _R]) -> Callable[..., _R]: ...
+def is_builtin(fn: object) -> bool: ...
+def must_use_result(x: object, s: bool | str = True) -> Any: ...
+def get_int_dtype(bitwidth: int, signed: bool) -> dtype: ...
+def str_to_ty(name: str, constant: object = None) -> base_type: ...
+def type_named(text: str) -> dtype: ...
+TRITON_MAX_TENSOR_NUMEL: int
+TRITON_BUILTIN: str
+CONSTEXPR_0: constexpr
+pi32_t: pointer_type
 '''
-BINARY = "add sub mul truediv floordiv mod pow lshift rshift and xor or matmul".split()
+CONSTEXPR = '''"""`constexpr` as mypy reads it: a variable of any type is a valid annotation there."""
+from typing import Any
+
+constexpr: Any
+'''
+BINARY = "add sub mul truediv floordiv mod lshift rshift and xor or".split()
 COMPARISONS = "lt le gt ge eq ne".split()
 
+# ---- the package: what host code uses
 
-def parameters(signature, skip=0):
-    """The parameters of a row as a stub has them: whether one has a default counts, and not which."""
+PACKAGE = '''from types import ModuleType
+from typing import Any, Callable, Generic, Iterable, Literal, Mapping, NoReturn, Sequence, TypeAlias, TypeVar, overload
+import inspect
+from . import backends as backends, compiler as compiler, errors as errors, knobs as knobs, language as language, runtime as runtime, testing as testing, tools as tools
+from ._errors import CompilationError as CompilationError, InterpreterError as InterpreterError, OutOfResources as OutOfResources, TritonError as TritonError
+from .backends.compiler import GPUTarget
+from .compiler.compiled import CompiledKernel
+from .compiler.sources import ASTSource, IRSource
+from .language import base_type, dtype as _dtype
+from .runtime._async_compile import AsyncCompileMode as AsyncCompileMode, FutureKernel as FutureKernel
+
+_R = TypeVar("_R")
+_C = TypeVar("_C", bound=type)
+_Function = TypeVar("_Function", bound=Callable[..., object])
+_Grid: TypeAlias = Sequence[int] | Callable[[dict[str, Any]], Sequence[int]]  # one to three extents
+_Hook: TypeAlias = Callable[..., object]
+
+__version__: str
+tilewright_version: str
+triton_version: str
+
+class Config:
+    kwargs: dict[str, Any]
+    num_warps: int
+    num_stages: int
+    num_ctas: int
+    maxnreg: int | None
+    pre_hook: Callable[[dict[str, Any]], object] | None
+    ir_override: str | None
+    num_cpu_threads: int
+    def __init__(self, kwargs: dict[str, Any], num_warps: int = 4, num_stages: int = 3, num_ctas: int = 1, maxnreg: int | None = None, pre_hook: Callable[[dict[str, Any]], object] | None = None, ir_override: str | None = None, num_cpu_threads: int = 0) -> None: ...
+    def all_kwargs(self) -> dict[str, Any]: ...
+
+class KernelInterface(Generic[_R]):
+    def __getitem__(self, grid: _Grid) -> Callable[..., CompiledKernel]: ...
+    def run(self, *args: Any, grid: _Grid | None, warmup: bool | str, **kwargs: Any) -> CompiledKernel: ...
+    def warmup(self, *args: Any, grid: _Grid | None = None, **kwargs: Any) -> Any: ...
+
+class JITFunction(KernelInterface[_R]):
+    """A kernel, or a function that kernels call. `kernel[grid](...)` launches it."""
+    __name__: str
+    __qualname__: str
+    fn: Callable[..., _R]
+    signature: inspect.Signature
+    module: str
+    src: str
+    raw_src: list[str]
+    file_name: str
+    starting_line_number: int
+    params: list[Any]
+    arg_names: list[str]
+    constexprs: list[int]
+    version: str | None
+    debug: bool | None
+    noinline: bool
+    any_size: bool
+    do_not_specialize: list[int | str]
+    do_not_specialize_on_alignment: list[int | str]
+    launch_metadata: Callable[..., object] | None
+    pre_run_hooks: list[_Hook]
+    cache_key: str
+    hash: str | None
+    device_caches: Mapping[int, Any]
+    def __init__(self, fn: Callable[..., _R], version: str | None = None, do_not_specialize: Iterable[int | str] | None = None, do_not_specialize_on_alignment: Iterable[int | str] | None = None, debug: bool | None = None, noinline: bool | None = None, repr: Callable[..., str] | None = None, launch_metadata: Callable[..., object] | None = None, any_size: bool = False) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> _R: ...
+    def add_pre_run_hook(self, hook: _Hook) -> None: ...
+    def preload(self, specialization_data: str) -> Any: ...
+    def repr(self, _: object = None) -> str: ...
+
+class Autotuner(KernelInterface[_R]):
+    __name__: str
+    fn: KernelInterface[_R]
+    base_fn: Callable[..., _R]
+    arg_names: list[str]
+    configs: list[Config]
+    keys: list[str]
+    cache: dict[Any, Config]
+    best_config: Config
+    configs_timings: dict[Config, Any]
+    bench_time: float | None
+    cache_results: bool
+    def __call__(self, *args: Any, **kwargs: Any) -> _R: ...
+
+class Heuristics(KernelInterface[_R]):
+    __name__: str
+    fn: KernelInterface[_R]
+    arg_names: list[str]
+    values: Mapping[str, Callable[[dict[str, Any]], object]]
+    def __call__(self, *args: Any, **kwargs: Any) -> _R: ...
+
+class MockTensor:
+    dtype: Any
+    shape: Sequence[int]
+    def __init__(self, dtype: object, shape: Sequence[int] | None = None) -> None: ...
+    @classmethod
+    def wrap_dtype(cls, value: object) -> Any: ...
+    def stride(self) -> tuple[int, ...]: ...
+    @staticmethod
+    def data_ptr() -> int: ...
+    @staticmethod
+    def ptr_range() -> int: ...
+
+class TensorWrapper:
+    base: Any
+    dtype: _dtype
+    def __init__(self, base: object, dtype: _dtype) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...
+
+class ConstexprFunction(Generic[_Function]):
+    fn: _Function
+    __call__: _Function
+    __name__: str
+    src: str
+    cache_key: str
+    def __init__(self, fn: _Function) -> None: ...
+
+class engine:
+    def __init__(self, name: Literal["cpu", "interpret", "simulate"], check_bounds: bool = False, target: str | None = None) -> None: ...
+    def __enter__(self) -> engine: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+@overload
+def jit(fn: Callable[..., _R]) -> JITFunction[_R]: ...
+@overload
+def jit(fn: None = None, *, version: str | None = None, repr: Callable[..., str] | None = None, launch_metadata: Callable[..., object] | None = None, do_not_specialize: Iterable[int | str] | None = None, do_not_specialize_on_alignment: Iterable[int | str] | None = None, debug: bool | None = None, noinline: bool | None = None, any_size: bool = False) -> Callable[[Callable[..., _R]], JITFunction[_R]]: ...
+def autotune(configs: Sequence[Config] | Literal["auto"], key: Sequence[str], prune_configs_by: Mapping[str, Callable[..., object] | float | None] | None = None, reset_to_zero: Sequence[str] | None = None, restore_value: Sequence[str] | None = None, pre_hook: _Hook | None = None, post_hook: _Hook | None = None, warmup: float | None = None, rep: float | None = None, use_cuda_graph: bool = False, do_bench: Callable[..., object] | None = None, cache_results: bool | None = None) -> Callable[[KernelInterface[_R]], Autotuner[_R]]: ...
+def heuristics(values: Mapping[str, Callable[[dict[str, Any]], object]]) -> Callable[[KernelInterface[_R]], Heuristics[_R]]: ...
+def aggregate(cls: _C) -> _C: ...
+def must_use_result(x: object, s: bool | str = True) -> Any: ...
+def constexpr_function(fn: _Function) -> ConstexprFunction[_Function]: ...
+def cdiv(x: int, y: int) -> int: ...
+def next_power_of_2(n: int) -> int: ...
+def compile(src: str | ASTSource | IRSource, target: GPUTarget | None = None, options: Mapping[str, object] | None = None, _env_vars: Mapping[str, str] | None = None) -> CompiledKernel: ...
+def install() -> None: ...
+def reinterpret(tensor: object, dtype: _dtype) -> Any: ...
+def set_allocator(allocator: Callable[[int, int, int | None], Any] | None) -> None: ...
+'''
+
+TESTING = '''from contextlib import AbstractContextManager
+from typing import Any, Callable, Literal, Mapping, NoReturn, Sequence, TypeVar, overload
+
+_Test = TypeVar("_Test")
+
+@overload
+def do_bench(fn: Callable[[], object], warmup: float = 25, rep: float = 100, grad_to_none: Sequence[object] | None = None, quantiles: None = None, return_mode: Literal["min", "max", "mean", "median"] = "mean", flush_cache: bool = True, measure_time_with_hooks: bool = False) -> float: ...
+@overload
+def do_bench(fn: Callable[[], object], warmup: float = 25, rep: float = 100, grad_to_none: Sequence[object] | None = None, quantiles: None = None, *, return_mode: Literal["all"], flush_cache: bool = True, measure_time_with_hooks: bool = False) -> list[float]: ...
+@overload
+def do_bench(fn: Callable[[], object], warmup: float = 25, rep: float = 100, grad_to_none: Sequence[object] | None = None, *, quantiles: tuple[float], return_mode: str = "mean", flush_cache: bool = True, measure_time_with_hooks: bool = False) -> float: ...  # type: ignore[overload-overlap]
+@overload
+def do_bench(fn: Callable[[], object], warmup: float = 25, rep: float = 100, grad_to_none: Sequence[object] | None = None, *, quantiles: Sequence[float], return_mode: str = "mean", flush_cache: bool = True, measure_time_with_hooks: bool = False) -> list[float]: ...
+@overload
+def do_bench_cudagraph(fn: Callable[[], object], rep: float = 20, grad_to_none: Sequence[object] | None = None, quantiles: None = None, return_mode: Literal["min", "max", "mean", "median"] = "mean") -> float: ...
+@overload
+def do_bench_cudagraph(fn: Callable[[], object], rep: float = 20, grad_to_none: Sequence[object] | None = None, quantiles: Sequence[float] | None = None, return_mode: str = "mean") -> float | list[float]: ...
+@overload
+def do_bench_proton(fn: Callable[[], object], warmup: float = 25, rep: float = 100, grad_to_none: Sequence[object] | None = None, quantiles: None = None, return_mode: Literal["min", "max", "mean", "median"] = "mean") -> float: ...
+@overload
+def do_bench_proton(fn: Callable[[], object], warmup: float = 25, rep: float = 100, grad_to_none: Sequence[object] | None = None, quantiles: Sequence[float] | None = None, return_mode: str = "mean") -> float | list[float]: ...
+def cuda_graph_without_gc(*args: object, **kwargs: object) -> AbstractContextManager[Any]: ...
+def cublas() -> Any: ...
+def assert_close(x: object, y: object, atol: float | Mapping[str, float] | None = None, rtol: float | Mapping[str, float] | None = None, err_msg: str = "") -> None: ...
+
+class Benchmark:
+    x_names: Sequence[str]
+    x_vals: Sequence[object]
+    line_arg: str
+    line_vals: Sequence[object]
+    line_names: Sequence[str]
+    plot_name: str
+    args: Mapping[str, object]
+    xlabel: str
+    ylabel: str
+    x_log: bool
+    y_log: bool
+    styles: Sequence[tuple[str | None, str | None]] | None
+    def __init__(self, x_names: Sequence[str], x_vals: Sequence[object], line_arg: str, line_vals: Sequence[object], line_names: Sequence[str], plot_name: str, args: Mapping[str, object], xlabel: str = "", ylabel: str = "", x_log: bool = False, y_log: bool = False, styles: Sequence[tuple[str | None, str | None]] | None = None) -> None: ...
+
+class Mark:
+    fn: Callable[..., object]
+    benchmarks: Benchmark | Sequence[Benchmark]
+    def __init__(self, fn: Callable[..., object], benchmarks: Benchmark | Sequence[Benchmark]) -> None: ...
+    def run(self, show_plots: bool = False, print_data: bool = False, save_path: str = "", return_df: bool = False, diff_col: bool = False, save_precision: int = 6, **kwargs: object) -> Any: ...
+
+def perf_report(benchmarks: Benchmark | Sequence[Benchmark]) -> Callable[[Callable[..., object]], Mark]: ...
+def get_dram_gbps(device: int | None = None) -> float: ...
+def get_max_simd_tflops(dtype: object, clock_rate: float, device: int | None = None) -> float: ...
+def get_max_tensorcore_tflops(dtype: object, clock_rate: float, device: int | None = None) -> float: ...
+def nvsmi(attrs: Sequence[str]) -> NoReturn: ...
+def cuda_memcheck(**target_kwargs: object) -> Callable[[_Test], _Test]: ...
+def set_gpu_clock(ref_sm_clock: float = 1350, ref_mem_clock: float = 1215) -> AbstractContextManager[None]: ...
+'''
+# Modules whose public classes are those of the package; other names of theirs are internal.
+RUNTIME = {
+    "runtime/jit": "ConstexprFunction JITFunction KernelInterface MockTensor TensorWrapper constexpr_function jit reinterpret",
+    "runtime/autotuner": "Autotuner Config Heuristics autotune heuristics",
+}
+
+
+# ---- functions of the language
+
+
+def docstring(text, indent):
+    text = text.rstrip().replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    if text.endswith('"'):
+        text = text[:-1] + '\\"'
+    lines = text.split("\n")
+    body = "\n".join([lines[0], *((indent + line if line else "") for line in lines[1:])])
+    return f'{indent}"""{body}' + (f"\n{indent}" if len(lines) > 1 else "") + '"""\n'
+
+
+def documentation(path, summary):
+    """The text of a builtin: its reference, which begins with a sentence about it, or its summary if it has none."""
+    return _core.reference(path) or f"{summary[:1].upper() + summary[1:]}."
+
+
+def type_of(path, name, changed):
+    found = changed.get(name) or PARAMETERS_OF.get((path, name)) or PARAMETERS.get(name)
+    if found is None:
+        sys.exit(f"tools/stubs.py: PARAMETERS has no type for '{name}' of tl.{path}")
+    return found
+
+
+def parameters(path, signature, changed, skip=0):
+    """The parameters of a row with their types and defaults. Those of `changed` differ from the tables."""
     arguments = ast.parse(f"def {signature}: ...").body[0].args
-    plain = [parameter.arg for parameter in arguments.args]
-    first_default = len(plain) - len(arguments.defaults)
-    parts = [f"{name}: Any{' = ...' if index >= first_default else ''}" for index, name in enumerate(plain)][skip:]
+    required = {name[:-1] for name in changed if name.endswith("!")}
+    changed = {name.rstrip("!"): kind for name, kind in changed.items()}
+    parts, keyword_only = [], False
+
+    def add(name, default):
+        nonlocal keyword_only
+        kind = type_of(path, name, changed)
+        if default is None or name in required:
+            if name in required and not keyword_only:
+                parts.append("*")
+                keyword_only = True
+            parts.append(f"{name}: {kind}")
+            return
+        text = DEFAULTS.get(name) or ast.unparse(default)
+        if text == "None" and "None" not in kind:
+            kind += " | None"
+        parts.append(f"{name}: {kind} = {text}")
+
+    defaults = [None] * (len(arguments.args) - len(arguments.defaults)) + arguments.defaults
+    for parameter, default in list(zip(arguments.args, defaults))[skip:]:
+        add(parameter.arg, default)
     if arguments.vararg:
-        parts.append(f"*{arguments.vararg.arg}: Any")
+        parts.append(f"*{arguments.vararg.arg}: {type_of(path, '*' + arguments.vararg.arg, changed)}")
     elif arguments.kwonlyargs:
         parts.append("*")
     for parameter, default in zip(arguments.kwonlyargs, arguments.kw_defaults):
-        parts.append(f"{parameter.arg}: Any{' = ...' if default is not None else ''}")
-    return parts
+        add(parameter.arg, default)
+    return ["self", *parts] if skip else parts
 
 
-def function(name, signature, summary, indent="", skip=0, reference=""):
-    """`reference` is the full text behind the summary."""
-    own = ["self"] if skip else []
-    result = "None" if name in NO_RESULT else "Any" if name in ("reduce", "associative_scan", "split", "max", "min") else "tensor"
-    text = f"{summary[:1].upper() + summary[1:]}." + (f"\n\n{reference}\n" if reference else "")
-    text = text.replace("\\", "\\\\").replace("\n", f"\n{indent}    ").replace(f"\n{indent}    \n", "\n\n")
-    return f"{indent}def {name}({', '.join(own + parameters(signature, skip))}) -> {result}:\n{indent}    \"\"\"{text}\"\"\"\n"
-
-
-def rows():
-    return [row for row in [*_core.builtins(), *_core.library()] if row[1] and not keyword.iskeyword(row[0].rpartition(".")[2])]
-
-
-def tensor_class(functions):
-    lines = ["class tensor:", '    """A tile, or a scalar, of a running kernel."""', "    dtype: dtype", "    type: Any", "    shape: Any", "    numel: Any",
-             "    T: tensor", "    def to(self, dtype: Any, fp_downcast_rounding: Any = ..., bitcast: Any = ...) -> tensor: ...",
-             "    def __getitem__(self, index: Any) -> tensor: ...", "    def __neg__(self) -> tensor: ...", "    def __invert__(self) -> tensor: ...",
-             "    def __bool__(self) -> bool: ...", "    def __index__(self) -> int: ..."]
-    for name in BINARY:
-        lines += [f"    def __{name}__(self, other: Any) -> tensor: ...", f"    def __r{name}__(self, other: Any) -> tensor: ..."]
-    for name in COMPARISONS:
-        ignored = "  # type: ignore[override]" if name in ("eq", "ne") else ""
-        lines.append(f"    def __{name}__(self, other: Any) -> tensor: ...{ignored}")
-    methods = ""
-    for name, signature, summary in functions:
-        first = ast.parse(f"def {signature}: ...").body[0].args.args
-        if first and first[0].arg in TILE_FIRST and not name.startswith(("to_", "zeros")):
-            methods += function(name, signature, summary, "    ", skip=1)
-    return "\n".join(lines) + "\n" + methods
-
-
-def language():
-    classes = set(re.findall(r"^class (\w+)", CORE, re.M)) | {"tensor", "PropagateNan"}
-    functions = [(path, signature, summary) for path, signature, summary in rows() if "." not in path and path not in classes]
-    text = HEAD + CORE + tensor_class(functions) + "\n"
-    text += "\n".join(f"{name}: dtype" for name in sorted(dir(tl)) if type(getattr(tl, name)) is tl.dtype) + "\n\n"
-    text += "class PropagateNan:\n    NONE: Any\n    ALL: Any\n\n" + "".join(function(*row, reference=_core.reference(row[0])) for row in functions)
-    text += "\nTRITON_MAX_TENSOR_NUMEL: int\n\nfrom . import core as core, extra as extra, math as math, random as random, standard as standard, target_info as target_info\n"
+def function(path, signature, summary, method=""):
+    """A builtin, or a method of a class, which has no first parameter: `method` is its name there."""
+    name, indent, skip = (method, "    ", 1) if method else (path.rpartition(".")[2], "", 0)
+    forms = OVERLOADS.get(path, [({}, RESULTS.get(path, "tensor"))])
+    text = ""
+    if skip:
+        first = ast.parse(f"def {signature}: ...").body[0].args.args[0].arg
+        forms = [form for form in forms if not form[0].get(first, "").startswith("Sequence") and form[1] != "int"]
+    for changed, result in forms:
+        text += f"{indent}@overload\n" if len(forms) > 1 else ""
+        text += f"{indent}def {name}({', '.join(parameters(path, signature, changed, skip))}) -> {result}:\n"
+        text += docstring(documentation(path, summary), indent + "    ")
     return text
 
 
+def rows():
+    return [row for row in [*_core.builtins(), *_core.library()]
+            if row[1] and not keyword.iskeyword(row[0].rpartition(".")[2]) and not row[0].startswith("_")]
+
+
+def tensor_methods():
+    """The operators and the methods of tiles; src/frontend/emit_builtins.cpp lists the names of the methods."""
+    lines = ""
+    for name in BINARY:
+        lines += f"    def __{name}__(self, other: _T) -> tensor: ...\n    def __r{name}__(self, other: _T) -> tensor: ...\n"
+    for name in COMPARISONS:
+        kind, note = ("object", "  # type: ignore[override]") if name in ("eq", "ne") else ("_T", "")
+        lines += f"    def __{name}__(self, other: {kind}) -> _Condition: ...{note}\n"
+    source = (PACKAGE_FOLDER.parents[1] / "src" / "frontend" / "emit_builtins.cpp").read_text()
+    methods = set(re.findall(r'"(\w+)"', re.search(r"bool isMethod\(.*?\{(.*?)\};", source, re.S)[1]))
+    found = {row[0].removeprefix("tensor."): row for row in rows() if row[0] in methods or row[0].startswith("tensor.")}
+    if missing := methods - set(found):
+        sys.exit(f"tools/stubs.py: there is no row for the methods {sorted(missing)}")
+    return lines + "".join(function(*row, method=name) for name, row in found.items())
+
+
+def descriptor_methods():
+    table = {row[0]: row for row in rows()}
+    text = function(*table["load_tensor_descriptor"], method="load") + function(*table["store_tensor_descriptor"], method="store")
+    return text + "".join(function(*row, method=path.partition(".")[2]) for path, row in table.items() if path.startswith("tensor_descriptor."))
+
+
+def questions():
+    names = sorted(name for name in dir(tl.dtype) if name.startswith("is_") and name != "is_dtype")
+    return "".join(f"    def {name}(self) -> bool: ...\n" for name in names)
+
+
+def described(text, doc_of):
+    """Adds documentation to the classes and functions of a stub that have none: doc_of(name) returns it, or ''."""
+    lines = text.split("\n")
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.ClassDef, ast.FunctionDef))]
+    top = {id(node) for node in ast.parse(text).body}
+    for node in sorted(nodes, key=lambda node: -node.lineno):
+        is_inner = isinstance(node, ast.FunctionDef) and node.col_offset > 0
+        if is_inner or ast.get_docstring(node) or not (doc := doc_of(node.name)):
+            continue
+        indent = " " * (node.col_offset + 4)
+        body = docstring(doc, indent).rstrip("\n")
+        first, last = node.lineno - 1, node.body[0].lineno - 1
+        head = lines[last]
+        if re.search(r"\.\.\.(\s*#.*)?$", head) and isinstance(node.body[0], ast.Expr):
+            note = head.partition("...  #")[2] if "...  #" in head else ""
+            lines[last] = head[:head.rindex(": ...") + 1] + (f"  #{note}" if note else "") + "\n" + body
+        else:
+            while not lines[first].rstrip().endswith(":"):
+                first += 1
+            lines[first] += "\n" + body
+    return "\n".join(lines)
+
+
+def language():
+    core = CORE.replace("\\\n", "")
+    core = core.replace("QUESTIONS\n", questions() + "\n").replace("DESCRIPTOR_METHODS\n", descriptor_methods() + "\n")
+    core = core.replace("TENSOR_METHODS\n", tensor_methods() + "\n")
+    summaries = {row[0]: row[2] for row in rows()}
+    core = described(core, lambda name: documentation(name, summaries[name]) if name in summaries else "")
+    defined = {node.name for node in ast.walk(ast.parse(CORE)) if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    functions = [row for row in rows() if "." not in row[0] and row[0] not in defined]
+    types = "\n".join(f"{name}: dtype" for name in sorted(dir(tl)) if type(getattr(tl, name)) is tl.dtype)
+    modules = "from . import core as core, extra as extra, math as math, random as random, standard as standard, target_info as target_info\n"
+    return HEAD + core + "\n" + types + "\n\n" + "".join(function(*row) for row in functions) + "\n" + modules
+
+
 def module(path, is_package):
-    members = [(row[0].removeprefix(path + "."), *row[1:]) for row in rows() if row[0].rpartition(".")[0] == path]
+    members = [row for row in rows() if row[0].rpartition(".")[0] == path]
+    text = "".join(function(*row) for row in members)
     depth = "." * (path.count(".") + (2 if is_package else 1))
-    return HEAD + f"from typing import Any\nfrom {depth} import tensor as tensor\n\n" + "".join(function(*member, reference=_core.reference(f"{path}.{member[0]}")) for member in members)
+    head = ""
+    names = [name for name in ("_DType", "_T", "tensor") if re.search(rf"\b{name}\b", re.sub(r'"""(.|\n)*?"""', "", text))]
+    if "Literal" in text:
+        head += "from typing import Literal\n"
+    if "GPUTarget" in text:
+        head += f"from {depth}.backends.compiler import GPUTarget\n"
+    return HEAD + head + (f"from {depth} import {', '.join(f'{name} as {name}' for name in names)}\n" if names else "") + "\n" + text
 
 
 def library():
@@ -149,63 +633,84 @@ def library():
     return HEAD + "from . import " + ", ".join(f"{name} as {name}" for name in names) + "\n"
 
 
-PACKAGE = '''from typing import Any, Callable
-from . import language as language, testing as testing
-
-class Config:
-    """Values of constexpr parameters and launch options that @autotune may choose."""
-    kwargs: dict[str, Any]
-    def __init__(self, kwargs: dict[str, Any], num_warps: int = ..., num_stages: int = ..., num_ctas: int = ..., maxnreg: int | None = ...,
-                 pre_hook: Callable[..., Any] | None = ..., **others: Any) -> None: ...
-
-class KernelInterface(Any):
-    def __getitem__(self, grid: Any) -> Callable[..., Any]: ...
-
-class JITFunction(KernelInterface):
-    """A kernel, or a function that kernels call. `kernel[grid](...)` launches it."""
-
-class engine:
-    """`with engine("interpret"):` runs kernels on the reference interpreter, "simulate" as simulated GPU code."""
-    def __init__(self, name: str, check_bounds: bool = ..., target: str | None = ...) -> None: ...
-    def __enter__(self) -> engine: ...
-    def __exit__(self, *exception: Any) -> None: ...
-
-def jit(fn: Any = ..., **options: Any) -> Any: ...
-def constexpr_function(fn: Any) -> Any: ...
-'''
+# ---- the package
 
 
-def host_function(name, value):
-    """A function of the package as it is; its types are not said."""
-    signature = inspect.signature(value)
-    parts = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()]
-    text = ", ".join(re.sub(r"=.*", ": Any = ...", str(part)) if part.default is not part.empty else f"{part}: Any" for part in parts)
-    doc = (inspect.getdoc(value) or "").partition("\n")[0].replace("\\", "\\\\")
-    return f"def {name}({text}) -> Any:\n" + (f'    """{doc}"""\n' if doc else "    ...\n")
+def check_parameters(where, node, value):
+    """A function's stub has the parameters of the function itself. A form of an overloaded one may have fewer."""
+    own = list(inspect.signature(value).parameters)
+    arguments = node.args
+    stub = [argument.arg for argument in [*arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg] if argument]
+    if stub != (own[:len(stub)] if node.decorator_list else own):
+        sys.exit(f"tools/stubs.py: the parameters of {where} are {own}; its stub has {stub}")
 
 
-def host_module(module, names, head):
-    """What is not in `head`: functions as they are, everything else without a type."""
-    text = HEAD + head
-    for name in names:
-        value = getattr(module, name)
-        if not re.search(rf"^(class|def) {name}\b|\b{name} as {name}\b", head, re.M):
-            text += host_function(name, value) if inspect.isfunction(value) else f"class {name}(Any): ...\n" if inspect.isclass(value) else f"{name}: Any\n"
-    return text
+def host_module(module, names, text):
+    """A stub of a Python module: `text` declares all of `names`. The documentation is the module's own."""
+    tree = ast.parse(text)
+    declared = {alias.asname for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names if alias.asname}
+    declared |= {node.target.id for node in tree.body if isinstance(node, ast.AnnAssign)}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            value = getattr(module, node.name)
+            check_parameters(node.name, node, getattr(value, "fn", value))
+        elif isinstance(node, ast.ClassDef) and inspect.isclass(value := getattr(module, node.name, None)):
+            for method in node.body:
+                if isinstance(method, ast.FunctionDef) and inspect.isfunction(function := vars(value).get(method.name)):
+                    check_parameters(f"{node.name}.{method.name}", method, function)
+        else:
+            continue
+        declared.add(node.name)
+    if missing := sorted(set(names) - declared):
+        sys.exit(f"tools/stubs.py: {module.__name__} has no stub for {missing}")
+
+    def doc_of(name):
+        value = getattr(module, name, None)
+        doc = inspect.getdoc(getattr(value, "fn", value)) if value is not None else ""
+        return "" if not doc or doc.startswith(f"{name}(") else doc
+
+    return HEAD + described(text, doc_of)
+
+
+def internal(depth, names):
+    """A module of the package's own classes; other names are internal, and can be of any type."""
+    imports = "".join(f"from {depth} import {name} as {name}\n" for name in names)
+    return HEAD + "from typing import Any\n" + imports + "\ndef __getattr__(name: str) -> Any: ...\n"
+
+
+def public_modules(made):
+    """The paths below the package, without a suffix, of the modules that users import; "" is the package."""
+    found = {path.relative_to(PACKAGE_FOLDER).with_suffix("") for path in [*PACKAGE_FOLDER.rglob("*.py"), *made]}
+    for path in sorted(found):
+        parts = path.parts[:-1] if path.name == "__init__" else path.parts
+        if not any(part.startswith("_") for part in parts) and path.parent.parts[:1] != ("_as_triton",) and path.suffix == "":
+            yield parts, path.name == "__init__"
+
+
+def triton(made):
+    """The stubs of `import triton`: the same names."""
+    folder = PACKAGE_FOLDER / "_as_triton" / "triton"
+    for parts, is_package in public_modules(made):
+        path = folder.joinpath(*parts, "__init__.pyi") if is_package else folder.joinpath(*parts).with_suffix(".pyi")
+        yield path, HEAD + f"from {'.'.join(('tilewright', *parts))} import *\n" + ("\n__version__: str\n" if not parts else "")
+    yield folder / "py.typed", ""
 
 
 def files():
     testing = [name for name, value in vars(tilewright.testing).items() if not name.startswith("_") and getattr(value, "__module__", "").endswith("testing")]
-    made = {FOLDER.parent / "__init__.pyi": host_module(tilewright, [*tilewright.__all__, "tilewright_version", "triton_version"], PACKAGE),
-            FOLDER.parent / "testing.pyi": host_module(tilewright.testing, testing, "from typing import Any\n\n")}
-    made |= {FOLDER / "__init__.pyi": language(), FOLDER.parent / "py.typed": ""}
+    package = [*tilewright.__all__, "tilewright_version", "triton_version"]
+    made = {PACKAGE_FOLDER / "__init__.pyi": host_module(tilewright, package, PACKAGE),
+            PACKAGE_FOLDER / "testing.pyi": host_module(tilewright.testing, testing, TESTING)}
+    made |= {FOLDER / "__init__.pyi": language(), FOLDER / "_constexpr.pyi": HEAD + CONSTEXPR, PACKAGE_FOLDER / "py.typed": ""}
     for path in sorted({row[0].rpartition(".")[0] for row in rows()} - {"", "tensor", "tensor_descriptor"}):
         place = FOLDER / path.replace(".", "/")
         made[place / "__init__.pyi" if place.is_dir() else place.with_suffix(".pyi")] = module(path, place.is_dir())
     for name in ("random", "standard"):
         made[FOLDER / f"{name}.pyi"] = library()
     made[FOLDER / "core.pyi"] = HEAD + "from typing import Any\nfrom . import *\n\ndef __getattr__(name: str) -> Any: ...\n"
-    return made
+    for path, names in RUNTIME.items():
+        made[PACKAGE_FOLDER / f"{path}.pyi"] = internal("..", names.split())
+    return made | dict(triton(made))
 
 
 def main():
@@ -216,7 +721,7 @@ def main():
         if check and (not path.exists() or path.read_text() != text):
             sys.exit(f"{path} is out of date: run tools/stubs.py")
         if not check:
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
 
 

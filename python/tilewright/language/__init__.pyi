@@ -1,232 +1,1241 @@
 # Written by tools/stubs.py from the tables of builtins: edit those.
-from typing import Any
+import builtins
+import enum
+from typing import Any, Callable, Iterator, Literal, Mapping, Sequence, TypeAlias, TypeVar, overload
 
-class dtype:
+_R = TypeVar("_R")
+_Aggregate = TypeVar("_Aggregate")
+_T: TypeAlias = "tensor | int | float"  # a tile, a scalar or a number
+_IntLike: TypeAlias = "tensor | int"
+_DType: TypeAlias = "dtype"
+_PropagateNan: TypeAlias = "PropagateNan"
+_ScaledFormat: TypeAlias = Literal["e2m1", "e4m3", "e5m2", "bf16", "fp16"]
+
+class base_type:
+    def mangle(self) -> str: ...
+
+class base_value:
+    type: Any
+
+class dtype(base_type):
+    """The type of element types: `x.dtype` of a tile, `ptr.dtype.element_ty` of a pointer.
+
+    - name: "fp32", "int8", ...
+
+    >>> # x_ptr points at the float32 0, 1, ..., 63
+    >>> x = tl.arange(0, 4)
+    >>> x.dtype == tl.int32
+    True
+    >>> x_ptr.dtype.element_ty == tl.float32
+    True
+    """
     name: str
     primitive_bitwidth: int
     itemsize: int
+    fp_mantissa_width: int
+    exponent_bias: int
+    int_bitwidth: int
+    int_signedness: dtype.SIGNEDNESS
+    scalar: dtype
+    element_ty: dtype
+    class SIGNEDNESS(enum.Enum):
+        SIGNED = 0
+        UNSIGNED = 1
+    class KIND(enum.Enum):
+        BOOLEAN = 0
+        INTEGRAL = 1
+        FLOATING = 2
+    SINT_TYPES: list[str]
+    UINT_TYPES: list[str]
+    FP_TYPES: list[str]
+    STANDARD_FP_TYPES: list[str]
+    OTHER_TYPES: list[str]
     def __init__(self, name: str) -> None: ...
+    @staticmethod
+    def is_dtype(name: str) -> bool: ...
+    @property
+    def cache_key_part(self) -> str: ...
+    def kind(self) -> dtype.KIND: ...
+    def get_int_min_value(self) -> int: ...
+    def get_int_max_value(self) -> int: ...
+    def with_element_ty(self, element_ty: dtype) -> dtype: ...
+    def codegen_name(self) -> str: ...
+    def is_bf16(self) -> bool: ...
+    def is_block(self) -> bool: ...
+    def is_bool(self) -> bool: ...
+    def is_const(self) -> bool: ...
     def is_floating(self) -> bool: ...
+    def is_fp16(self) -> bool: ...
+    def is_fp32(self) -> bool: ...
+    def is_fp64(self) -> bool: ...
+    def is_fp8(self) -> bool: ...
+    def is_fp8e4b15(self) -> bool: ...
+    def is_fp8e4b8(self) -> bool: ...
+    def is_fp8e4nv(self) -> bool: ...
+    def is_fp8e5(self) -> bool: ...
+    def is_fp8e5b16(self) -> bool: ...
     def is_int(self) -> bool: ...
+    def is_int1(self) -> bool: ...
+    def is_int16(self) -> bool: ...
+    def is_int32(self) -> bool: ...
+    def is_int64(self) -> bool: ...
+    def is_int8(self) -> bool: ...
     def is_int_signed(self) -> bool: ...
     def is_int_unsigned(self) -> bool: ...
-    def is_bool(self) -> bool: ...
     def is_ptr(self) -> bool: ...
-    def is_fp8(self) -> bool: ...
-    def __getattr__(self, name: str) -> Any: ...
+    def is_standard_floating(self) -> bool: ...
+    def is_uint16(self) -> bool: ...
+    def is_uint32(self) -> bool: ...
+    def is_uint64(self) -> bool: ...
+    def is_uint8(self) -> bool: ...
+    def is_void(self) -> bool: ...
 
 class pointer_type(dtype):
-    element_ty: dtype
-    def __init__(self, element_ty: dtype, address_space: int = ..., const: bool = ...) -> None: ...
+    """The type of pointers. A kernel that loads addresses as int64 casts them to it.
+
+    - element_ty: the type of the elements.
+    - address_space: 1, the memory of the device.
+    - const: True means that the kernel does not store through it.
+
+    >>> # x_ptr points at the float32 0, 1, ..., 63
+    >>> (x_ptr.to(tl.int64) + 8).to(tl.pointer_type(tl.float32)) == x_ptr + 2
+    True
+    """
+    address_space: int
+    const: bool
+    def __init__(self, element_ty: dtype, address_space: int = 1, const: bool = False) -> None: ...
 
 class block_type(dtype):
-    def __init__(self, element_ty: dtype, shape: Any) -> None: ...
+    """The type of a tile.
 
-class constexpr(Any):
-    """A value known at compile time: as the annotation of a parameter, or around a constant."""
+    - element_ty: the type of its elements.
+    - shape: its sizes.
+
+    >>> tl.arange(0, 4).type == tl.block_type(tl.int32, [4])
+    True
+    """
+    shape: builtins.tuple[int, ...]
+    numel: int
+    nbytes: int
+    def __init__(self, element_ty: dtype, shape: Sequence[int]) -> None: ...
+    def get_block_shapes(self) -> builtins.tuple[int, ...]: ...
+
+class tuple_type(base_type):
+    """The type of a tuple.
+
+    - types: those of its items.
+    - fields: their names, for a namedtuple.
+    """
+    types: Sequence[base_type]
+    fields: Sequence[str]
+    name: str
+    def __init__(self, types: Sequence[base_type], fields: Sequence[str] | None = None) -> None: ...
+
+class constexpr_type(base_type):
+    """The type of one constant, in signatures of specialized functions.
+
+    - value: the constant.
+    """
     value: Any
-    def __init__(self, value: Any) -> None: ...
+    name: str
+    def __init__(self, value: object) -> None: ...
+
+class tensor_descriptor_base_type(base_type):
+    block_type: dtype
+    def __init__(self, block_type: dtype) -> None: ...
+
+class tensor_descriptor_type(tensor_descriptor_base_type): ...
+
+class slice_type(dtype):
+    def __init__(self) -> None: ...
+
+# A parameter `BLOCK: tl.constexpr = 64` takes a plain value, and the kernel uses it as one. Therefore the annotation stands for any type. mypy reads
+# only the first branch; pyright reads both, and its last declaration of a name counts.
+MYPY: bool
+def _any_type(cls: object) -> Any: ...
+if MYPY:
+    from ._constexpr import constexpr as constexpr
+else:
+    @_any_type
+    class constexpr(base_value):
+        """A compile-time value. A parameter with this annotation is a constant of the kernel: each value compiles a separate kernel. The value may be a size or a
+        type, and may decide which branch of an `if` is compiled. Outside of a kernel, `tl.constexpr(value)` makes a global name usable in kernels.
+
+        - value: a number, a string, a type, a tuple of these, or a function.
+
+        >>> BLOCK: tl.constexpr = 4
+        >>> tl.arange(0, BLOCK)
+        [0, 1, 2, 3]
+        """
+        value: Any
+        def __init__(self, value: object) -> None: ...
 
 class const:
-    """The annotation of a pointer that a kernel does not write through."""
+    """Annotates a pointer through which a kernel must not store."""
 
-class tensor_descriptor(Any):
-    """A tensor in memory, of which blocks are loaded and stored."""
-    def load(self, offsets: Any) -> tensor: ...
-    def store(self, offsets: Any, value: Any) -> None: ...
+class tuple(base_value):
+    """Several values in one tuple.
 
-class range:
-    """A loop with options; `for i in tl.range(...)`."""
-    def __init__(self, arg1: Any, arg2: Any = ..., step: Any = ..., num_stages: Any = ..., loop_unroll_factor: Any = ..., disallow_acc_multi_buffer: bool = ...,
-                 flatten: bool = ..., warp_specialize: bool = ..., disable_licm: bool = ..., early_exit: bool = ...) -> None: ...
-    def __iter__(self) -> Any: ...
-    def __next__(self) -> Any: ...
+    - args: values of any kind.
 
-class static_range:
-    """A loop that is unrolled."""
-    def __init__(self, arg1: Any, arg2: Any = ..., step: Any = ...) -> None: ...
-    def __iter__(self) -> Any: ...
-    def __next__(self) -> Any: ...
+    >>> pair = tl.tuple([tl.arange(0, 2), 5])
+    >>> pair[0] + pair[1]
+    [5, 6]
+    """
+    values: list[Any]
+    def __init__(self, args: Sequence[object]) -> None: ...
+    def __getitem__(self, index: int) -> Any: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Any]: ...
 
-class condition(Any):
-    """The condition of a while loop with options."""
-    def __init__(self, arg1: Any, disable_licm: bool = ..., early_exit: bool = ...) -> None: ...
+class slice:
+    start: Any
+    stop: Any
+    step: Any
+    def __init__(self, start: object, stop: object, step: object) -> None: ...
 
-class tensor:
+class tensor_descriptor_base(base_value): ...
+
+class tensor_descriptor(tensor_descriptor_base):
+    """The type of descriptors: those of `tl.make_tensor_descriptor`, and those of host code (`TensorDescriptor.from_tensor(x, block_shape)`). It has
+    `load`, `store`, `gather`, `scatter` and the atomics `atomic_add`, `atomic_min`, `atomic_max`, `atomic_and`, `atomic_or` and `atomic_xor`.
+
+    >>> # x_ptr points at the float32 0, 1, ..., 63
+    >>> desc = tl.make_tensor_descriptor(x_ptr, [8, 8], [8, 1], [1, 4])
+    >>> desc.load([0, 0])
+    [[0.0, 1.0, 2.0, 3.0]]
+    """
+    dtype: _DType
+    type: base_type
+    block_type: _DType
+    shape: builtins.tuple[tensor, ...]
+    strides: builtins.tuple[tensor, ...]
+    block_shape: builtins.tuple[int, ...]
+    def load(self, offsets: Sequence[_IntLike]) -> tensor:
+        """Loads the block of a descriptor at element offsets. `desc.load(offsets)` is the same.
+
+        - desc: a tensor descriptor.
+        - offsets: one int32 for each dimension. Elements outside of the tensor are zero, or NaN if the descriptor has padding_option="nan".
+
+        >>> # x_ptr points at the float32 0, 1, ..., 63
+        >>> desc = tl.make_tensor_descriptor(x_ptr, [8, 8], [8, 1], [1, 4])
+        >>> tl.load_tensor_descriptor(desc, [1, 0])
+        [[8.0, 9.0, 10.0, 11.0]]
+        """
+    def store(self, offsets: Sequence[_IntLike], value: tensor) -> None:
+        """Stores a block. `desc.store(offsets, value)` is the same. Elements outside of the tensor are skipped.
+
+        - desc: a tensor descriptor.
+        - offsets: one int32 for each dimension.
+        - value: a tile of the descriptor's block shape.
+
+        >>> # x_ptr points at the float32 0, 1, ..., 63
+        >>> desc = tl.make_tensor_descriptor(x_ptr, [1, 8], [8, 1], [1, 4])
+        >>> tl.store_tensor_descriptor(desc, [0, 0], tl.zeros((1, 4), tl.float32))
+        >>> tl.load(x_ptr + tl.arange(0, 8))
+        [0.0, 0.0, 0.0, 0.0, 4.0, 5.0, 6.0, 7.0]
+        """
+    def atomic_add(self, offsets: Sequence[_IntLike], value: tensor) -> None:
+        """Adds a block to memory, each element atomically. It returns nothing.
+
+        - desc: a tensor descriptor of int32, uint32, uint64, fp16, bf16 or fp32: the types that TMA adds.
+        - offsets: one int32 for each dimension.
+        - value: a tile of the descriptor's block shape.
+
+        >>> # x_ptr points at the float32 0, 1, ..., 63
+        >>> desc = tl.make_tensor_descriptor(x_ptr, [8, 8], [8, 1], [1, 4])
+        >>> desc.atomic_add([0, 0], tl.full((1, 4), 10, tl.float32))
+        >>> desc.load([0, 0])
+        [[10.0, 11.0, 12.0, 13.0]]
+        """
+    def atomic_min(self, offsets: Sequence[_IntLike], value: tensor) -> None:
+        """Stores the smaller, or the larger, of a block and memory, each element atomically. It returns nothing.
+
+        - desc: a tensor descriptor of integers of 32 or 64 bits.
+        - offsets: one int32 for each dimension.
+        - value: a tile of the descriptor's block shape.
+
+        >>> # i_ptr points at the int32 0, 1, ..., 63
+        >>> desc = tl.make_tensor_descriptor(i_ptr, [8, 8], [8, 1], [1, 4])
+        >>> desc.atomic_max([0, 0], tl.full((1, 4), 2, tl.int32))
+        >>> desc.load([0, 0])
+        [[2, 2, 2, 3]]
+        """
+    def atomic_max(self, offsets: Sequence[_IntLike], value: tensor) -> None:
+        """Stores the smaller, or the larger, of a block and memory, each element atomically. It returns nothing.
+
+        - desc: a tensor descriptor of integers of 32 or 64 bits.
+        - offsets: one int32 for each dimension.
+        - value: a tile of the descriptor's block shape.
+
+        >>> # i_ptr points at the int32 0, 1, ..., 63
+        >>> desc = tl.make_tensor_descriptor(i_ptr, [8, 8], [8, 1], [1, 4])
+        >>> desc.atomic_max([0, 0], tl.full((1, 4), 2, tl.int32))
+        >>> desc.load([0, 0])
+        [[2, 2, 2, 3]]
+        """
+    def atomic_and(self, offsets: Sequence[_IntLike], value: tensor) -> None:
+        """Combines the bits of a block with those in memory, each element atomically. It returns nothing.
+
+        - desc: a tensor descriptor of integers of 32 or 64 bits.
+        - offsets: one int32 for each dimension.
+        - value: a tile of the descriptor's block shape.
+
+        >>> # i_ptr points at the int32 0, 1, ..., 63
+        >>> desc = tl.make_tensor_descriptor(i_ptr, [8, 8], [8, 1], [1, 4])
+        >>> desc.atomic_or([0, 0], tl.full((1, 4), 4, tl.int32))
+        >>> desc.load([0, 0])
+        [[4, 5, 6, 7]]
+        """
+    def atomic_or(self, offsets: Sequence[_IntLike], value: tensor) -> None:
+        """Combines the bits of a block with those in memory, each element atomically. It returns nothing.
+
+        - desc: a tensor descriptor of integers of 32 or 64 bits.
+        - offsets: one int32 for each dimension.
+        - value: a tile of the descriptor's block shape.
+
+        >>> # i_ptr points at the int32 0, 1, ..., 63
+        >>> desc = tl.make_tensor_descriptor(i_ptr, [8, 8], [8, 1], [1, 4])
+        >>> desc.atomic_or([0, 0], tl.full((1, 4), 4, tl.int32))
+        >>> desc.load([0, 0])
+        [[4, 5, 6, 7]]
+        """
+    def atomic_xor(self, offsets: Sequence[_IntLike], value: tensor) -> None:
+        """Combines the bits of a block with those in memory, each element atomically. It returns nothing.
+
+        - desc: a tensor descriptor of integers of 32 or 64 bits.
+        - offsets: one int32 for each dimension.
+        - value: a tile of the descriptor's block shape.
+
+        >>> # i_ptr points at the int32 0, 1, ..., 63
+        >>> desc = tl.make_tensor_descriptor(i_ptr, [8, 8], [8, 1], [1, 4])
+        >>> desc.atomic_or([0, 0], tl.full((1, 4), 4, tl.int32))
+        >>> desc.load([0, 0])
+        [[4, 5, 6, 7]]
+        """
+    def gather(self, x_offsets: tensor, y_offset: _IntLike) -> tensor:
+        """Loads rows of a tensor of two dimensions, in any order, as one tile.
+
+        - desc: a descriptor whose block is one row: [1, N].
+        - x_offsets: a tile of int32: the indices of the rows, at least eight.
+        - y_offset: the first column, a scalar.
+
+        >>> # x_ptr points at the float32 0, 1, ..., 63
+        >>> desc = tl.make_tensor_descriptor(x_ptr, [8, 8], [8, 1], [1, 8])
+        >>> rows = desc.gather(7 - tl.arange(0, 8), 0)
+        >>> tl.sum(rows, 1)
+        [476.0, 412.0, 348.0, 284.0, 220.0, 156.0, 92.0, 28.0]
+        """
+    def scatter(self, value: tensor, x_offsets: tensor, y_offset: _IntLike) -> None:
+        """Stores the rows of a tile to rows of a tensor of two dimensions. If two rows have the same index, one of them is kept.
+
+        - desc: a descriptor whose block is one row: [1, N].
+        - value: a tile with one row per offset.
+        - x_offsets: a tile of int32: the indices of the rows, at least eight.
+        - y_offset: the first column, a scalar.
+
+        >>> # x_ptr points at the float32 0, 1, ..., 63
+        >>> desc = tl.make_tensor_descriptor(x_ptr, [8, 8], [8, 1], [1, 8])
+        >>> desc.scatter(tl.zeros((8, 8), tl.float32), tl.arange(0, 8), 0)
+        >>> tl.load(x_ptr + tl.arange(0, 4))
+        [0.0, 0.0, 0.0, 0.0]
+        """
+
+class range(base_value):
+    """A run-time loop with options for the compiler. Plain `range` is the same without options.
+
+    - arg1, arg2, step: as for Python's range: the end, or start and end, or start, end and step.
+    - num_stages: the depth of the software pipeline on a GPU: the number of iterations whose loads are in flight.
+    - loop_unroll_factor: unrolls this many iterations into one. A remainder loop without a pipeline follows.
+    - disable_licm: accepted for compatibility. Loop-invariant code is always hoisted.
+    - flatten, disallow_acc_multi_buffer: accepted for compatibility. Persistent loops prefetch the next tile without a hint; the other hint is for hardware that is not supported.
+    - warp_specialize: True requests a producer warp for copies on Hopper. Without it, the compiler decides.
+    - early_exit: True allows `break`, `continue` and `return` in the loop, an extension of Triton.
+
+    >>> total = 0
+    >>> for i in tl.range(0, 10, num_stages=3):
+    ...     total += i
+    >>> total
+    45
+    """
+    def __init__(self, arg1: _IntLike, arg2: _IntLike | None = None, step: _IntLike | None = None, num_stages: int | None = None, loop_unroll_factor: int | None = None, disallow_acc_multi_buffer: bool = False, flatten: bool = False, warp_specialize: bool = False, disable_licm: bool = False, early_exit: bool = False) -> None: ...
+    def __iter__(self) -> Iterator[tensor]: ...
+
+class static_range(base_value):
+    """A loop that the compiler unrolls. Its variable is a compile-time constant, so it may index a tuple or decide a constexpr `if`.
+
+    - arg1, arg2, step: as for Python's range, known at compile time.
+
+    >>> total = 0
+    >>> for i in tl.static_range(4):
+    ...     total += i
+    >>> total
+    6
+    """
+    def __init__(self, arg1: int, arg2: int | None = None, step: int | None = None) -> None: ...
+    def __iter__(self) -> Iterator[constexpr]: ...
+
+class condition(base_value):
+    """The condition of a `while` loop, with options for the compiler: `while tl.condition(i < n, early_exit=True):`.
+
+    - arg1: the condition, a scalar.
+    - disable_licm: accepted for compatibility, as in `tl.range`.
+    - early_exit: True allows `break`, `continue` and `return` in the loop, an extension of Triton.
+
+    >>> i = 0
+    >>> while tl.condition(i < 10, early_exit=True):
+    ...     i += 1
+    ...     if i == 7:
+    ...         break
+    >>> i
+    7
+    """
+    def __init__(self, arg1: _T, disable_licm: bool = False, early_exit: bool = False) -> None: ...
+    def __bool__(self) -> bool: ...
+
+class PropagateNan(enum.Enum):
+    """The NaN mode of `tl.minimum`, `tl.maximum` and `tl.clamp`. `tl.PropagateNan.NONE` returns the operand that is a number, and `tl.PropagateNan.ALL` returns NaN.
+
+    >>> tl.minimum(float("nan"), 2.0, propagate_nan=tl.PropagateNan.NONE)
+    2.0
+    """
+    NONE = 0
+    ALL = 65535
+
+class tensor(base_value):
     """A tile, or a scalar, of a running kernel."""
-    dtype: dtype
-    type: Any
-    shape: Any
-    numel: Any
+    dtype: _DType
+    type: _DType
+    shape: builtins.tuple[int, ...]
+    numel: int
     T: tensor
-    def to(self, dtype: Any, fp_downcast_rounding: Any = ..., bitcast: Any = ...) -> tensor: ...
-    def __getitem__(self, index: Any) -> tensor: ...
+    def to(self, dtype: _DType | str, fp_downcast_rounding: Literal['rtne', 'rtz'] | None = None, bitcast: bool = False) -> tensor:
+        """Converts values to another type."""
+    def __getitem__(self, index: builtins.slice | None | builtins.tuple[builtins.slice | None, ...]) -> tensor: ...
     def __neg__(self) -> tensor: ...
+    def __pos__(self) -> tensor: ...
     def __invert__(self) -> tensor: ...
+    def __abs__(self) -> tensor: ...
     def __bool__(self) -> bool: ...
     def __index__(self) -> int: ...
-    def __add__(self, other: Any) -> tensor: ...
-    def __radd__(self, other: Any) -> tensor: ...
-    def __sub__(self, other: Any) -> tensor: ...
-    def __rsub__(self, other: Any) -> tensor: ...
-    def __mul__(self, other: Any) -> tensor: ...
-    def __rmul__(self, other: Any) -> tensor: ...
-    def __truediv__(self, other: Any) -> tensor: ...
-    def __rtruediv__(self, other: Any) -> tensor: ...
-    def __floordiv__(self, other: Any) -> tensor: ...
-    def __rfloordiv__(self, other: Any) -> tensor: ...
-    def __mod__(self, other: Any) -> tensor: ...
-    def __rmod__(self, other: Any) -> tensor: ...
-    def __pow__(self, other: Any) -> tensor: ...
-    def __rpow__(self, other: Any) -> tensor: ...
-    def __lshift__(self, other: Any) -> tensor: ...
-    def __rlshift__(self, other: Any) -> tensor: ...
-    def __rshift__(self, other: Any) -> tensor: ...
-    def __rrshift__(self, other: Any) -> tensor: ...
-    def __and__(self, other: Any) -> tensor: ...
-    def __rand__(self, other: Any) -> tensor: ...
-    def __xor__(self, other: Any) -> tensor: ...
-    def __rxor__(self, other: Any) -> tensor: ...
-    def __or__(self, other: Any) -> tensor: ...
-    def __ror__(self, other: Any) -> tensor: ...
-    def __matmul__(self, other: Any) -> tensor: ...
-    def __rmatmul__(self, other: Any) -> tensor: ...
-    def __lt__(self, other: Any) -> tensor: ...
-    def __le__(self, other: Any) -> tensor: ...
-    def __gt__(self, other: Any) -> tensor: ...
-    def __ge__(self, other: Any) -> tensor: ...
-    def __eq__(self, other: Any) -> tensor: ...  # type: ignore[override]
-    def __ne__(self, other: Any) -> tensor: ...  # type: ignore[override]
-    def cast(self, dtype: Any, fp_downcast_rounding: Any = ..., bitcast: Any = ...) -> tensor:
-        """The same values as another type, or with bitcast the same bits."""
-    def broadcast(self, other: Any) -> tensor:
-        """Both tiles in their common shape."""
-    def broadcast_to(self, *shape: Any) -> tensor:
-        """Dimensions of size 1 repeated up to a shape."""
-    def expand_dims(self, axis: Any) -> tensor:
-        """New dimensions of size 1."""
-    def squeeze(self, dim: Any) -> tensor:
-        """A dimension of size 1 taken away."""
-    def unsqueeze(self, dim: Any) -> tensor:
-        """A new dimension of size 1."""
-    def reshape(self, *shape: Any, can_reorder: Any = ...) -> tensor:
-        """The same elements, row by row, in another shape."""
-    def view(self, *shape: Any) -> tensor:
-        """The same elements in another shape, in any order."""
-    def ravel(self, can_reorder: Any = ...) -> tensor:
-        """All elements in one dimension."""
-    def trans(self, *dims: Any) -> tensor:
-        """Dimensions in another order; without dims, the two of a matrix swapped."""
-    def permute(self, *dims: Any) -> tensor:
-        """Dimensions in another order."""
-    def cat(self, other: Any, can_reorder: Any = ..., dim: Any = ...) -> tensor:
-        """The concatenation of two tiles along a dimension."""
+    def __add__(self, other: _T) -> tensor: ...
+    def __radd__(self, other: _T) -> tensor: ...
+    def __sub__(self, other: _T) -> tensor: ...
+    def __rsub__(self, other: _T) -> tensor: ...
+    def __mul__(self, other: _T) -> tensor: ...
+    def __rmul__(self, other: _T) -> tensor: ...
+    def __truediv__(self, other: _T) -> tensor: ...
+    def __rtruediv__(self, other: _T) -> tensor: ...
+    def __floordiv__(self, other: _T) -> tensor: ...
+    def __rfloordiv__(self, other: _T) -> tensor: ...
+    def __mod__(self, other: _T) -> tensor: ...
+    def __rmod__(self, other: _T) -> tensor: ...
+    def __lshift__(self, other: _T) -> tensor: ...
+    def __rlshift__(self, other: _T) -> tensor: ...
+    def __rshift__(self, other: _T) -> tensor: ...
+    def __rrshift__(self, other: _T) -> tensor: ...
+    def __and__(self, other: _T) -> tensor: ...
+    def __rand__(self, other: _T) -> tensor: ...
+    def __xor__(self, other: _T) -> tensor: ...
+    def __rxor__(self, other: _T) -> tensor: ...
+    def __or__(self, other: _T) -> tensor: ...
+    def __ror__(self, other: _T) -> tensor: ...
+    def __lt__(self, other: _T) -> _Condition: ...
+    def __le__(self, other: _T) -> _Condition: ...
+    def __gt__(self, other: _T) -> _Condition: ...
+    def __ge__(self, other: _T) -> _Condition: ...
+    def __eq__(self, other: object) -> _Condition: ...  # type: ignore[override]
+    def __ne__(self, other: object) -> _Condition: ...  # type: ignore[override]
+    def cast(self, dtype: _DType | str, fp_downcast_rounding: Literal['rtne', 'rtz'] | None = None, bitcast: bool = False) -> tensor:
+        """Converts values to another type. `x.to(dtype)` is the same. A conversion of floats to integers truncates. A conversion to a narrower float rounds to
+        nearest, ties to even. A conversion to a narrower integer drops the upper bits.
+
+        - input: a tile or a scalar.
+        - dtype: the new type. Pointers convert to int64 and back.
+        - fp_downcast_rounding: the rounding for a narrower float: "rtne", to nearest even (the default), or "rtz", towards zero.
+        - bitcast: True keeps the bits instead of the values. Both types must have the same width.
+
+        >>> tl.cast(tl.arange(0, 4) * 0.6, tl.int32)
+        [0, 0, 1, 1]
+        >>> tl.full((1,), 1.0, tl.float32).to(tl.int32, bitcast=True)
+        [1065353216]
+        >>> tl.full((1,), 1.0, tl.float32).to(tl.int16, bitcast=True)
+        error: cannot be read as int16
+        """
+    def broadcast_to(self, *shape: int | Sequence[int]) -> tensor:
+        """Repeats dimensions of size 1 up to a shape. A scalar becomes a tile of that shape.
+
+        - input: a tile with as many dimensions as the shape, or a scalar.
+        - shape: the sizes, as one tuple or as separate arguments.
+
+        >>> tl.broadcast_to(tl.arange(0, 2)[:, None], (2, 4))
+        [[0, 0, 0, 0], [1, 1, 1, 1]]
+        """
+    def expand_dims(self, axis: int | Sequence[int]) -> tensor:
+        """Inserts dimensions of size 1. `x[:, None]` is the same and easier to read.
+
+        - input: a tile or a scalar.
+        - axis: the index of the new dimension in the result, or a tuple of indices. Negative indices count from the end.
+
+        >>> tl.expand_dims(tl.arange(0, 2), 0)
+        [[0, 1]]
+        >>> tl.arange(0, 2)[:, None]
+        [[0], [1]]
+        """
+    def squeeze(self, dim: int) -> tensor:
+        """Removes a dimension of size 1.
+
+        - x: a tile.
+        - dim: the index of the dimension.
+
+        >>> tl.squeeze(tl.arange(0, 2)[:, None], 1)
+        [0, 1]
+        """
+    def unsqueeze(self, dim: int) -> tensor:
+        """Inserts a dimension of size 1.
+
+        - x: a tile.
+        - dim: its index in the result.
+
+        >>> tl.unsqueeze(tl.arange(0, 2), 1)
+        [[0], [1]]
+        """
+    def reshape(self, *shape: int | Sequence[int], can_reorder: bool = False) -> tensor:
+        """Returns the same elements, in row-major order, in another shape.
+
+        - input: a tile.
+        - shape: the sizes, as one tuple or as separate arguments. Their product is the number of elements.
+        - can_reorder: True allows any order of the elements, which can be cheaper on a GPU.
+
+        >>> tl.reshape(tl.arange(0, 4), (2, 2))
+        [[0, 1], [2, 3]]
+        >>> tl.reshape(tl.arange(0, 4), (2, 4))
+        error: has 4 elements, but the new shape has 8
+        """
+    def view(self, *shape: int | Sequence[int]) -> tensor:
+        """Returns the same elements in another shape, in any order, as `reshape` with can_reorder=True. If the order matters, use `reshape`.
+
+        - input: a tile.
+        - shape: the sizes, as one tuple or as separate arguments. Their product is the number of elements.
+
+        >>> tl.sum(tl.view(tl.arange(0, 4), (2, 2)))
+        6
+        """
+    def ravel(self, can_reorder: bool = False) -> tensor:
+        """Returns all elements of a tile in one dimension, in row-major order.
+
+        - x: a tile.
+        - can_reorder: True allows any order of the elements.
+
+        >>> tl.ravel(tl.arange(0, 4)[:, None] + tl.zeros((4, 2), tl.int32))
+        [0, 0, 1, 1, 2, 2, 3, 3]
+        """
+    def trans(self, *dims: int | Sequence[int]) -> tensor:
+        """Permutes the dimensions. `x.T` swaps the last two. On a GPU, a transposed operand of `tl.dot` needs no copy.
+
+        - input: a tile of at least two dimensions.
+        - dims: the old indices of the new dimensions, as one tuple or as separate arguments. Without them, the last two are swapped.
+
+        >>> tl.trans(tl.reshape(tl.arange(0, 4), (2, 2)))
+        [[0, 2], [1, 3]]
+        >>> tl.trans(tl.arange(0, 4))
+        error: has fewer than two dimensions, so none can be swapped
+        """
+    def permute(self, *dims: int | Sequence[int]) -> tensor:
+        """Permutes the dimensions.
+
+        - input: a tile.
+        - dims: the old indices of the new dimensions, as one tuple or as separate arguments.
+
+        >>> tl.permute(tl.reshape(tl.arange(0, 4), (1, 2, 2)), (2, 1, 0))
+        [[[0], [2]], [[1], [3]]]
+        """
+    def split(self) -> builtins.tuple[tensor, tensor]:
+        """Splits a last dimension of size 2 into two tiles. After a `reshape`, it separates adjacent elements, such as real and imaginary parts.
+
+        - a: a tile whose last dimension has the size 2.
+
+        The result is a tuple of two tiles. For a tile of one dimension, it is a tuple of two scalars.
+
+        >>> even, odd = tl.split(tl.reshape(tl.arange(0, 4), (2, 2)))
+        >>> even
+        [0, 2]
+        >>> odd
+        [1, 3]
+        >>> tl.split(tl.arange(0, 4))
+        error: tl.split takes a tile whose last dimension has size 2
+        """
     def item(self) -> tensor:
-        """The one element of a tile as a scalar."""
-    def add(self, y: Any, sanitize_overflow: Any = ...) -> tensor:
-        """X + y."""
-    def sub(self, y: Any, sanitize_overflow: Any = ...) -> tensor:
-        """X - y."""
-    def mul(self, y: Any, sanitize_overflow: Any = ...) -> tensor:
-        """X * y."""
-    def minimum(self, y: Any, propagate_nan: Any = ...) -> tensor:
-        """The smaller of two, element by element."""
-    def maximum(self, y: Any, propagate_nan: Any = ...) -> tensor:
-        """The larger of two, element by element."""
-    def clamp(self, min: Any, max: Any, propagate_nan: Any = ...) -> tensor:
-        """X, but not below min nor above max."""
+        """Returns the only element of a tile as a scalar.
+
+        - input: a tile with a single element.
+
+        >>> tl.item(tl.full((1,), 5, tl.int32))
+        5
+        """
     def abs(self) -> tensor:
-        """Absolute value."""
-    def fdiv(self, y: Any, ieee_rounding: Any = ..., approx: Any = ...) -> tensor:
-        """Float division."""
-    def div_rn(self, y: Any) -> tensor:
-        """Fp32 division, rounded to nearest."""
-    def umulhi(self, y: Any) -> tensor:
-        """The upper half of an unsigned product."""
-    def fma(self, y: Any, z: Any) -> tensor:
-        """X * y + z."""
+        """Returns the absolute value.
+
+        - x: a tile or a scalar of integers or floats. The smallest value of a signed integer type stays negative.
+
+        >>> tl.abs(tl.arange(0, 4) - 2)
+        [2, 1, 0, 1]
+        """
     def exp(self) -> tensor:
-        """E to the power x."""
+        """Computes e, or 2, to the power x. `exp2` is cheaper on GPUs and CPUs. A loop with many exponentials can multiply an existing factor by log2(e) and
+        use `exp2`.
+
+        - x: a tile or a scalar of fp32 or fp64. Convert narrower floats first.
+
+        >>> tl.exp(tl.arange(0, 2) * 1.0)
+        [1.0, 2.71828]
+        >>> tl.exp2(3.0)
+        8.0
+        >>> tl.exp(tl.zeros((4,), tl.float16))
+        error: convert the argument first: .to(tl.float32)
+        """
     def exp2(self) -> tensor:
-        """2 to the power x."""
+        """Computes e, or 2, to the power x. `exp2` is cheaper on GPUs and CPUs. A loop with many exponentials can multiply an existing factor by log2(e) and
+        use `exp2`.
+
+        - x: a tile or a scalar of fp32 or fp64. Convert narrower floats first.
+
+        >>> tl.exp(tl.arange(0, 2) * 1.0)
+        [1.0, 2.71828]
+        >>> tl.exp2(3.0)
+        8.0
+        >>> tl.exp(tl.zeros((4,), tl.float16))
+        error: convert the argument first: .to(tl.float32)
+        """
     def log(self) -> tensor:
-        """Natural logarithm."""
+        """Computes the logarithm to base e, or to base 2. The logarithm of 0 is -inf, and that of a negative number is NaN.
+
+        - x: a tile or a scalar of fp32 or fp64.
+
+        >>> tl.log2(8.0)
+        3.0
+        >>> tl.log(1.0)
+        0.0
+        """
     def log2(self) -> tensor:
-        """Logarithm to base 2."""
+        """Computes the logarithm to base e, or to base 2. The logarithm of 0 is -inf, and that of a negative number is NaN.
+
+        - x: a tile or a scalar of fp32 or fp64.
+
+        >>> tl.log2(8.0)
+        3.0
+        >>> tl.log(1.0)
+        0.0
+        """
     def sin(self) -> tensor:
-        """Sine."""
+        """Computes the sine or the cosine of an angle in radians.
+
+        - x: a tile or a scalar of fp32 or fp64.
+
+        >>> tl.sin(tl.arange(0, 2) * 1.5707964)
+        [0.0, 1.0]
+        >>> tl.cos(0.0)
+        1.0
+        """
     def cos(self) -> tensor:
-        """Cosine."""
+        """Computes the sine or the cosine of an angle in radians.
+
+        - x: a tile or a scalar of fp32 or fp64.
+
+        >>> tl.sin(tl.arange(0, 2) * 1.5707964)
+        [0.0, 1.0]
+        >>> tl.cos(0.0)
+        1.0
+        """
     def sqrt(self) -> tensor:
-        """Square root."""
+        """Computes the square root, or 1 divided by it. On GPUs, `rsqrt` is one instruction, and `sqrt` is an approximation within about one unit in the last
+        place. `tl.sqrt_rn` rounds to nearest.
+
+        - x: a tile or a scalar of fp32 or fp64.
+
+        >>> tl.sqrt(16.0)
+        4.0
+        >>> tl.rsqrt(16.0)
+        0.25
+        """
     def rsqrt(self) -> tensor:
-        """1 / square root."""
+        """Computes the square root, or 1 divided by it. On GPUs, `rsqrt` is one instruction, and `sqrt` is an approximation within about one unit in the last
+        place. `tl.sqrt_rn` rounds to nearest.
+
+        - x: a tile or a scalar of fp32 or fp64.
+
+        >>> tl.sqrt(16.0)
+        4.0
+        >>> tl.rsqrt(16.0)
+        0.25
+        """
     def sqrt_rn(self) -> tensor:
-        """Fp32 square root, rounded to nearest."""
+        """Computes the square root of fp32 values, rounded to nearest on every machine.
+
+        - x: a tile or a scalar of fp32.
+
+        >>> tl.sqrt_rn(2.0)
+        1.41421
+        """
     def erf(self) -> tensor:
-        """Error function."""
+        """Computes the error function. The exact GELU uses it: `0.5 * x * (1 + tl.erf(x * 0.70710678))`.
+
+        - x: a tile or a scalar of fp32 or fp64.
+
+        >>> tl.erf(tl.arange(0, 2) * 1.0)
+        [0.0, 0.842701]
+        """
     def floor(self) -> tensor:
-        """The next integral value below."""
+        """Rounds down, or up, to an integral value, as a float.
+
+        - x: a tile or a scalar of fp32 or fp64.
+
+        >>> tl.floor(-1.5)
+        -2.0
+        >>> tl.ceil(-1.5)
+        -1.0
+        """
     def ceil(self) -> tensor:
-        """The next integral value above."""
-    def dot(self, other: Any, acc: Any = ..., input_precision: Any = ..., allow_tf32: Any = ..., max_num_imprecise_acc: Any = ..., out_dtype: Any = ...) -> tensor:
-        """Matrix multiplication (matmul), added to acc."""
-    def reduce(self, axis: Any, combine_fn: Any, keep_dims: Any = ...) -> Any:
-        """Tiles combined along an axis by a jit function."""
-    def associative_scan(self, axis: Any, combine_fn: Any, reverse: Any = ...) -> Any:
-        """Running combination along an axis by a jit function."""
-    def histogram(self, num_bins: Any, mask: Any = ...) -> tensor:
-        """How often each of 0 ... num_bins - 1 occurs."""
-    def multiple_of(self, values: Any) -> tensor:
-        """Promise: the first of each group of elements is a multiple."""
-    def max_contiguous(self, values: Any) -> tensor:
-        """Promise: so many elements in a row rise by one."""
-    def max_constancy(self, values: Any) -> tensor:
-        """Promise: so many elements in a row are equal."""
-    def expect_zero(self, mask: Any) -> tensor:
-        """X; with debug on, the program ends where the mask holds and x is not zero."""
-    def _reduce_with_indices(self, axis: Any, combine_fn: Any, keep_dims: Any = ...) -> tensor:
-        """Reduce of a tile together with each element's index."""
-    def _sort(self, k: Any, descending: Any, network: Any) -> tensor:
-        """The first k elements of each line along the last dimension, in order."""
-    def _check_topk(self, k: Any) -> tensor:
-        """An error unless so many elements can be taken of the last dimension."""
-    def cdiv(self, div: Any) -> tensor:
-        """X / div, rounded up; of integers."""
+        """Rounds down, or up, to an integral value, as a float.
+
+        - x: a tile or a scalar of fp32 or fp64.
+
+        >>> tl.floor(-1.5)
+        -2.0
+        >>> tl.ceil(-1.5)
+        -1.0
+        """
+    def store(self, value: _T, mask: tensor | bool | None = None, boundary_check: int | Sequence[int] = (), cache_modifier: Literal['', '.wb', '.cg', '.cs', '.wt'] | None = '', eviction_policy: Literal['', 'evict_first', 'evict_last', 'evict_normal'] | None = '') -> None:
+        """Stores elements at pointers.
+
+        - pointer: a scalar pointer, a tile of pointers, or a block pointer.
+        - value: the values. They are broadcast to the shape of the pointer and converted to its element type.
+        - mask: int1, broadcast to the pointer's shape. Where it is false, nothing is stored.
+        - boundary_check: for a block pointer: the dimensions in which the block may exceed the tensor. Nothing is stored there.
+        - cache_modifier: a hint for GPUs: ".wb", ".cg", ".cs" or ".wt".
+        - eviction_policy: a hint for GPUs: "evict_first" or "evict_last".
+
+        Within a program, later loads see the stored values. Between programs, only atomic operations define an order.
+
+        >>> # x_ptr points at the float32 0, 1, ..., 63
+        >>> offs = tl.arange(0, 4)
+        >>> tl.store(x_ptr + offs, offs * offs, mask=offs > 1)
+        >>> tl.load(x_ptr + offs)
+        [0.0, 1.0, 4.0, 9.0]
+        >>> tl.store(offs, 1.0)
+        error: tl.store needs a pointer
+        """
+    def advance(self, offsets: Sequence[_IntLike]) -> tensor:
+        """Returns a moved block pointer. The argument does not change, so use the result: `block = tl.advance(block, (0, BLOCK_K))`.
+
+        - base: a block pointer.
+        - offsets: the number of elements along each dimension.
+
+        >>> # x_ptr points at the float32 0, 1, ..., 63
+        >>> block = tl.make_block_ptr(x_ptr, (8, 8), (8, 1), (0, 0), (2, 2), (1, 0))
+        >>> tl.load(tl.advance(block, (1, 2)))
+        [[10.0, 11.0], [18.0, 19.0]]
+        """
+    def atomic_add(self, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+        """Adds to memory, each element atomically.
+
+        - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits, or to fp16, bf16, fp32 or fp64.
+        - val: the value to add. It is broadcast to the shape of the pointer and converted.
+        - mask: int1. Where it is false, nothing happens, and the result is undefined.
+        - sem: "acq_rel" (the default), "acquire", "release" or "relaxed": the memory order.
+        - scope: "gpu" (the default), "cta" for the threads of one program, "sys" for all devices. On CPUs, all are the same.
+
+        The result is the old value. The order of the programs is undefined, so sums of floats can differ by rounding from run to run.
+
+        >>> # x_ptr points at the float32 0, 1, ..., 63
+        >>> tl.atomic_add(x_ptr + tl.arange(0, 4), 10.0)
+        [0.0, 1.0, 2.0, 3.0]
+        >>> tl.load(x_ptr + tl.arange(0, 4))
+        [10.0, 11.0, 12.0, 13.0]
+        """
+    def atomic_max(self, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+        """Stores the larger, or the smaller, of a value and memory, each element atomically.
+
+        - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits, or to fp32 or fp64.
+        - val: the value to compare with, broadcast and converted.
+        - mask: int1. Where it is false, nothing happens.
+        - sem, scope: as for `tl.atomic_add`.
+
+        The result is the old value.
+
+        >>> # i_ptr points at the int32 0, 1, ..., 63
+        >>> tl.atomic_max(i_ptr + tl.arange(0, 4), 2)
+        [0, 1, 2, 3]
+        >>> tl.load(i_ptr + tl.arange(0, 4))
+        [2, 2, 2, 3]
+        """
+    def atomic_min(self, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+        """Stores the larger, or the smaller, of a value and memory, each element atomically.
+
+        - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits, or to fp32 or fp64.
+        - val: the value to compare with, broadcast and converted.
+        - mask: int1. Where it is false, nothing happens.
+        - sem, scope: as for `tl.atomic_add`.
+
+        The result is the old value.
+
+        >>> # i_ptr points at the int32 0, 1, ..., 63
+        >>> tl.atomic_max(i_ptr + tl.arange(0, 4), 2)
+        [0, 1, 2, 3]
+        >>> tl.load(i_ptr + tl.arange(0, 4))
+        [2, 2, 2, 3]
+        """
+    def atomic_and(self, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+        """Combines the bits of a value with those in memory, each element atomically.
+
+        - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits.
+        - val: the bits, broadcast and converted.
+        - mask: int1. Where it is false, nothing happens.
+        - sem, scope: as for `tl.atomic_add`.
+
+        The result is the old value.
+
+        >>> # x_ptr points at the float32 0, 1, ..., 63
+        >>> # i_ptr points at the int32 0, 1, ..., 63
+        >>> tl.atomic_xor(i_ptr + tl.arange(0, 2), 3)
+        [0, 1]
+        >>> tl.load(i_ptr + tl.arange(0, 2))
+        [3, 2]
+        >>> tl.atomic_or(x_ptr, 1.0)
+        error: tl.atomic_or does not support
+        """
+    def atomic_or(self, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+        """Combines the bits of a value with those in memory, each element atomically.
+
+        - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits.
+        - val: the bits, broadcast and converted.
+        - mask: int1. Where it is false, nothing happens.
+        - sem, scope: as for `tl.atomic_add`.
+
+        The result is the old value.
+
+        >>> # x_ptr points at the float32 0, 1, ..., 63
+        >>> # i_ptr points at the int32 0, 1, ..., 63
+        >>> tl.atomic_xor(i_ptr + tl.arange(0, 2), 3)
+        [0, 1]
+        >>> tl.load(i_ptr + tl.arange(0, 2))
+        [3, 2]
+        >>> tl.atomic_or(x_ptr, 1.0)
+        error: tl.atomic_or does not support
+        """
+    def atomic_xor(self, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+        """Combines the bits of a value with those in memory, each element atomically.
+
+        - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits.
+        - val: the bits, broadcast and converted.
+        - mask: int1. Where it is false, nothing happens.
+        - sem, scope: as for `tl.atomic_add`.
+
+        The result is the old value.
+
+        >>> # x_ptr points at the float32 0, 1, ..., 63
+        >>> # i_ptr points at the int32 0, 1, ..., 63
+        >>> tl.atomic_xor(i_ptr + tl.arange(0, 2), 3)
+        [0, 1]
+        >>> tl.load(i_ptr + tl.arange(0, 2))
+        [3, 2]
+        >>> tl.atomic_or(x_ptr, 1.0)
+        error: tl.atomic_or does not support
+        """
+    def atomic_xchg(self, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+        """Exchanges a value with memory, atomically, and returns the old value.
+
+        - pointer: a scalar pointer or a tile of pointers to types of 32 or 64 bits.
+        - val: the new value, broadcast and converted.
+        - mask: int1. Where it is false, nothing happens.
+        - sem, scope: as for `tl.atomic_add`.
+
+        To release a lock: `tl.atomic_xchg(lock, 0, sem="release")`.
+
+        >>> # i_ptr points at the int32 0, 1, ..., 63
+        >>> tl.atomic_xchg(i_ptr + 5, 9)
+        5
+        >>> tl.load(i_ptr + 5)
+        9
+        """
+    def atomic_cas(self, cmp: _T, val: _T, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+        """Stores a value where memory has an expected value, atomically (compare and swap). To take a lock: `while tl.atomic_cas(lock, 0, 1) == 1: pass`.
+
+        - pointer: a scalar pointer or a tile of pointers to types of 16, 32 or 64 bits.
+        - cmp: the expected value.
+        - val: the new value where memory equals it.
+        - sem, scope: as for `tl.atomic_add`.
+
+        The result is the old value: it equals cmp where val was stored.
+
+        >>> # i_ptr points at the int32 0, 1, ..., 63
+        >>> tl.atomic_cas(i_ptr + 5, 5, 1)
+        5
+        >>> tl.atomic_cas(i_ptr + 5, 5, 2)
+        1
+        """
+    def reduce(self, axis: int | None, combine_fn: Callable[..., object], keep_dims: bool = False) -> tensor:
+        """Reduces a tile along one axis with a combine function. `tl.sum`, `tl.max` and other reductions use it.
+
+        - input: a tile, or a tuple of tiles of one shape, which are combined together.
+        - axis: the axis to reduce. None reduces all elements.
+        - combine_fn: a `@triton.jit` function of two values that returns one. For n tiles, it has 2 n parameters and returns n values. It must be associative and
+          commutative, because the order is undefined.
+        - keep_dims: True keeps the axis with the size 1.
+
+        >>> @triton.jit
+        ... def product(a, b):
+        ...     return a * b
+        >>> tl.reduce(tl.arange(1, 5), 0, product)
+        24
+        """
+    def associative_scan(self, axis: int, combine_fn: Callable[..., object], reverse: bool = False) -> tensor:
+        """Computes a scan along an axis with a combine function: element i of the result combines elements 0 to i.
+
+        - input: a tile, or a tuple of tiles of one shape, which are combined together.
+        - axis: the axis of the scan.
+        - combine_fn: a `@triton.jit` function of two values that returns one. For n tiles, it has 2 n parameters and returns n values. It must be associative.
+        - reverse: True starts at the end.
+
+        >>> @triton.jit
+        ... def larger(a, b):
+        ...     return tl.maximum(a, b)
+        >>> tl.associative_scan((tl.arange(0, 8) * 3) % 8, 0, larger)
+        [0, 3, 6, 6, 6, 7, 7, 7]
+        """
+    def histogram(self, num_bins: int, mask: tensor | bool | None = None) -> tensor:
+        """Counts how often each of the numbers 0 to num_bins - 1 occurs in a tile.
+
+        - input: a tile of integers of one dimension.
+        - num_bins: the number of bins, known at compile time, a power of two.
+        - mask: int1 of the same shape. Elements with a false mask do not count.
+
+        The result is a tile of num_bins int32. Elements outside of the range must be masked off.
+
+        >>> tl.histogram(tl.arange(0, 8) // 3, 4)
+        [3, 3, 2, 0]
+        >>> tl.histogram(tl.arange(0, 8) // 3, 4, mask=tl.arange(0, 8) > 3)
+        [0, 2, 2, 0]
+        """
+    def gather(self, index: tensor, axis: int) -> tensor:
+        """Gathers elements of a tile along an axis by index. It reads a tile of the program; to gather from memory, use `tl.load` with a tile of pointers.
+
+        - src: a tile.
+        - index: a tile of integers. Its other dimensions are those of src. Each index must be within the axis.
+        - axis: the axis of the indices.
+
+        >>> tl.gather(tl.arange(0, 4) * 10, tl.flip(tl.arange(0, 4)), 0)
+        [30, 20, 10, 0]
+        """
+    def logical_and(self, y: _T) -> tensor:
+        """Returns whether both, or at least one, of two values are true, element by element. For scalars, `x and y` does the same. For tiles, use `&` and `|`
+        with parentheses: `(x > 0) & (x < n)`.
+
+        - x, y: tiles or scalars.
+
+        >>> x = tl.arange(0, 4)
+        >>> (x > 0).logical_and(x < 3)
+        [False, True, True, False]
+        """
+    def logical_or(self, y: _T) -> tensor:
+        """Returns whether both, or at least one, of two values are true, element by element. For scalars, `x and y` does the same. For tiles, use `&` and `|`
+        with parentheses: `(x > 0) & (x < n)`.
+
+        - x, y: tiles or scalars.
+
+        >>> x = tl.arange(0, 4)
+        >>> (x > 0).logical_and(x < 3)
+        [False, True, True, False]
+        """
+    def cdiv(self, div: _IntLike) -> tensor:
+        """Divides two integers and rounds up: the number of blocks that cover x elements.
+
+        - x: an integer, not negative.
+        - div: an integer, positive.
+
+        In host code it is `triton.cdiv`.
+
+        >>> tl.cdiv(tl.program_id(0) + 1000, 128)
+        8
+        """
     def sigmoid(self) -> tensor:
-        """1 / (1 + exp(-x))."""
-    def softmax(self, dim: Any = ..., keep_dims: Any = ..., ieee_rounding: Any = ...) -> tensor:
-        """Exp(x - max) / sum of these along a dimension; without one, the first. The shape stays, whatever keep_dims says."""
-    def sum(self, axis: Any = ..., keep_dims: Any = ..., dtype: Any = ...) -> tensor:
-        """The sum along an axis, or of all elements; integers below 32 bits are summed in 32."""
-    def max(self, axis: Any = ..., return_indices: Any = ..., return_indices_tie_break_left: Any = ..., keep_dims: Any = ...) -> Any:
-        """The largest element along an axis, or of all; with return_indices its index as well, of equals the first."""
-    def min(self, axis: Any = ..., return_indices: Any = ..., return_indices_tie_break_left: Any = ..., keep_dims: Any = ...) -> Any:
-        """The smallest element along an axis, or of all; with return_indices its index as well, of equals the first."""
-    def argmax(self, axis: Any, tie_break_left: Any = ..., keep_dims: Any = ...) -> tensor:
-        """The index of the largest element along an axis; of equals the first, unless tie_break_left is False."""
-    def argmin(self, axis: Any, tie_break_left: Any = ..., keep_dims: Any = ...) -> tensor:
-        """The index of the smallest element along an axis; of equals the first, unless tie_break_left is False."""
-    def xor_sum(self, axis: Any = ..., keep_dims: Any = ...) -> tensor:
-        """All elements along an axis combined by ^; of integers."""
-    def reduce_or(self, axis: Any = ..., keep_dims: Any = ...) -> tensor:
-        """All elements along an axis combined by |; of integers."""
-    def cumsum(self, axis: Any = ..., reverse: Any = ..., dtype: Any = ...) -> tensor:
-        """Sums of all elements up to each along an axis; reverse: from each to the end."""
-    def cumprod(self, axis: Any = ..., reverse: Any = ..., dtype: Any = ...) -> tensor:
-        """Products of all elements up to each along an axis; reverse: from each to the end."""
-    def sort(self, dim: Any = ..., descending: Any = ...) -> tensor:
-        """The elements in order along the last dimension."""
-    def sort_impl(self, k: Any = ..., dim: Any = ..., descending: Any = ...) -> tensor:
-        """What sort and topk are made of: with k, the first k of them."""
-    def topk(self, k: Any, dim: Any = ..., descending: Any = ...) -> tensor:
-        """The k largest elements along the last dimension, in order; descending=False: the smallest. k is a power of two."""
-    def bitonic_merge(self, dim: Any = ..., descending: Any = ...) -> tensor:
-        """Sorts along the last dimension what first rises and then falls."""
-    def flip(self, dim: Any = ...) -> tensor:
-        """The elements in reverse along a dimension; without one, the last."""
-    def uint_to_uniform_float(self) -> tensor:
-        """Random bits as floats in [0, 1)."""
+        """Computes 1 / (1 + exp(-x)).
+
+        - x: a tile or a scalar of fp32 or fp64.
+
+        >>> tl.sigmoid(tl.zeros((2,), tl.float32))
+        [0.5, 0.5]
+        """
+    def softmax(self, dim: int | None = None, keep_dims: bool | None = None, ieee_rounding: bool = False) -> tensor:
+        """Computes exp(x - max(x)) divided by its sum, along a dimension. The results are in [0, 1], and their sum is 1.
+
+        - x: a tile of fp32 or fp64. Set padding elements to -inf.
+        - dim: the dimension, or None for the first.
+        - keep_dims: accepted for compatibility. The shape always stays.
+        - ieee_rounding: True rounds the division as IEEE 754 requires, on GPUs too.
+
+        >>> tl.softmax(tl.zeros((4,), tl.float32))
+        [0.25, 0.25, 0.25, 0.25]
+        >>> tl.sum(tl.softmax(tl.reshape(tl.arange(0, 8) * 1.0, (2, 4)), dim=1), axis=1)
+        [1.0, 1.0]
+        """
+    def atomic_load(self, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+        """Loads elements atomically, ordered with the stores of other programs.
+
+        - pointer: a pointer, or a tile of pointers, to integers or floats of 32 or 64 bits. The memory must be writable, because the hardware uses a read-modify-write operation.
+        - mask: where it is false, nothing is loaded, and the result is undefined.
+        - sem: "acquire", the default, makes the earlier stores of the program that stored the value visible. "relaxed" only loads.
+        - scope: as for `tl.atomic_add`.
+
+        >>> # i_ptr points at the int32 0, 1, ..., 63
+        >>> tl.atomic_load(i_ptr + 3)
+        3
+        """
+    def atomic_store(self, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> None:
+        """Stores elements atomically, ordered with the earlier stores of the program.
+
+        - pointer: a pointer, or a tile of pointers, to integers or floats of 32 or 64 bits.
+        - val: the new value. It is converted to the type of the elements.
+        - mask: where it is false, nothing is stored.
+        - sem: "release", the default, makes the earlier stores of the program visible to an acquire that loads the value. "relaxed" only stores.
+        - scope: as for `tl.atomic_add`.
+
+        >>> # i_ptr points at the int32 0, 1, ..., 63
+        >>> tl.atomic_store(i_ptr + 3, 7)
+        >>> tl.load(i_ptr + 3)
+        7
+        """
+    def atomic_poll(self, expected_value: _IntLike, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None, timeout_ns: int | None = None) -> tensor:
+        """Waits until memory has an expected value. A program may wait for one with a lower number in the launch.
+
+        - pointer: a pointer, or a tile of pointers, to integers. A tile waits for all its elements.
+        - expected_value: the value to wait for.
+        - sem: "acquire", the default, makes the earlier stores of the other program visible. "relaxed" only loads.
+        - scope: as for `tl.atomic_add`.
+        - timeout_ns: None, or the longest wait in nanoseconds of a GPU's clock. Memory is read at least once. On CPUs, a limit is an error.
+
+        The result is true, or false after a timeout.
+
+        >>> # i_ptr points at the int32 0, 1, ..., 63
+        >>> tl.atomic_poll(i_ptr + 3, 3)
+        True
+        """
+    def sum(self, axis: int | None = None, keep_dims: bool = False, dtype: _DType | None = None) -> tensor:
+        """Sums the elements along an axis, or all elements.
+
+        - input: a tile of integers or floats.
+        - axis: the axis to reduce. None sums all elements.
+        - keep_dims: True keeps the axis with the size 1, so that the result broadcasts against the input.
+        - dtype: the type of the accumulation. The default is the input's type, or int32 or uint32 for integers below 32 bits.
+
+        The accumulation of fp16 and bf16 is in their own type: convert to fp32 before a long sum.
+
+        >>> x = tl.reshape(tl.arange(0, 8), (2, 4))
+        >>> tl.sum(x, axis=1)
+        [6, 22]
+        >>> tl.sum(x)
+        28
+        >>> tl.sum(x, axis=0, keep_dims=True)
+        [[4, 6, 8, 10]]
+        >>> tl.sum(x, axis=2)
+        error: invalid axis 2 for 2 dimensions
+        """
+    @overload
+    def max(self, axis: int | None = None, return_indices: Literal[False] = False, return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
+        """Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
+
+        - input: a tile of integers or floats.
+        - axis: the axis to reduce. None reduces all elements.
+        - return_indices: True returns a tuple: the elements, and their indices along the axis as int32.
+        - return_indices_tie_break_left: True returns the first index of equal elements. False allows any of them.
+        - keep_dims: True keeps the axis with the size 1.
+
+        NaN is ignored if there is a number. bf16 becomes fp32, and integers below 32 bits become int32.
+
+        >>> x = tl.reshape((tl.arange(0, 8) * 3) % 8, (2, 4))
+        >>> x
+        [[0, 3, 6, 1], [4, 7, 2, 5]]
+        >>> tl.max(x, axis=1)
+        [6, 7]
+        >>> value, index = tl.min(x, axis=1, return_indices=True)
+        >>> index
+        [0, 2]
+        """
+    @overload
+    def max(self, axis: int | None = None, *, return_indices: Literal[True], return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> builtins.tuple[tensor, tensor]:
+        """Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
+
+        - input: a tile of integers or floats.
+        - axis: the axis to reduce. None reduces all elements.
+        - return_indices: True returns a tuple: the elements, and their indices along the axis as int32.
+        - return_indices_tie_break_left: True returns the first index of equal elements. False allows any of them.
+        - keep_dims: True keeps the axis with the size 1.
+
+        NaN is ignored if there is a number. bf16 becomes fp32, and integers below 32 bits become int32.
+
+        >>> x = tl.reshape((tl.arange(0, 8) * 3) % 8, (2, 4))
+        >>> x
+        [[0, 3, 6, 1], [4, 7, 2, 5]]
+        >>> tl.max(x, axis=1)
+        [6, 7]
+        >>> value, index = tl.min(x, axis=1, return_indices=True)
+        >>> index
+        [0, 2]
+        """
+    @overload
+    def min(self, axis: int | None = None, return_indices: Literal[False] = False, return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
+        """Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
+
+        - input: a tile of integers or floats.
+        - axis: the axis to reduce. None reduces all elements.
+        - return_indices: True returns a tuple: the elements, and their indices along the axis as int32.
+        - return_indices_tie_break_left: True returns the first index of equal elements. False allows any of them.
+        - keep_dims: True keeps the axis with the size 1.
+
+        NaN is ignored if there is a number. bf16 becomes fp32, and integers below 32 bits become int32.
+
+        >>> x = tl.reshape((tl.arange(0, 8) * 3) % 8, (2, 4))
+        >>> x
+        [[0, 3, 6, 1], [4, 7, 2, 5]]
+        >>> tl.max(x, axis=1)
+        [6, 7]
+        >>> value, index = tl.min(x, axis=1, return_indices=True)
+        >>> index
+        [0, 2]
+        """
+    @overload
+    def min(self, axis: int | None = None, *, return_indices: Literal[True], return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> builtins.tuple[tensor, tensor]:
+        """Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
+
+        - input: a tile of integers or floats.
+        - axis: the axis to reduce. None reduces all elements.
+        - return_indices: True returns a tuple: the elements, and their indices along the axis as int32.
+        - return_indices_tie_break_left: True returns the first index of equal elements. False allows any of them.
+        - keep_dims: True keeps the axis with the size 1.
+
+        NaN is ignored if there is a number. bf16 becomes fp32, and integers below 32 bits become int32.
+
+        >>> x = tl.reshape((tl.arange(0, 8) * 3) % 8, (2, 4))
+        >>> x
+        [[0, 3, 6, 1], [4, 7, 2, 5]]
+        >>> tl.max(x, axis=1)
+        [6, 7]
+        >>> value, index = tl.min(x, axis=1, return_indices=True)
+        >>> index
+        [0, 2]
+        """
+    def argmax(self, axis: int, tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
+        """Returns the index of the largest, or the smallest, element along an axis.
+
+        - input: a tile of integers or floats.
+        - axis: the axis to reduce.
+        - tie_break_left: True returns the first index of equal elements. False allows any of them, which is cheaper.
+        - keep_dims: True keeps the axis with the size 1.
+
+        The result is int32. Any number wins over NaN.
+
+        >>> tl.argmax((tl.arange(0, 8) * 3) % 8, axis=0)
+        5
+        >>> tl.argmin(tl.zeros((4,), tl.float32), axis=0)
+        0
+        """
+    def argmin(self, axis: int, tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
+        """Returns the index of the largest, or the smallest, element along an axis.
+
+        - input: a tile of integers or floats.
+        - axis: the axis to reduce.
+        - tie_break_left: True returns the first index of equal elements. False allows any of them, which is cheaper.
+        - keep_dims: True keeps the axis with the size 1.
+
+        The result is int32. Any number wins over NaN.
+
+        >>> tl.argmax((tl.arange(0, 8) * 3) % 8, axis=0)
+        5
+        >>> tl.argmin(tl.zeros((4,), tl.float32), axis=0)
+        0
+        """
+    def xor_sum(self, axis: int | None = None, keep_dims: bool = False) -> tensor:
+        """Reduces the elements along an axis with exclusive or.
+
+        - input: a tile of integers.
+        - axis: the axis to reduce. None reduces all elements.
+        - keep_dims: True keeps the axis with the size 1.
+
+        >>> tl.xor_sum(tl.arange(0, 8) + 1, axis=0)
+        8
+        >>> tl.xor_sum(tl.zeros((4,), tl.float32))
+        error: xor_sum takes integers
+        """
+    def reduce_or(self, axis: int | None = None, keep_dims: bool = False) -> tensor:
+        """Reduces the elements along an axis with bitwise or. For conditions, it returns whether any is true.
+
+        - input: a tile of integers or int1.
+        - axis: the axis to reduce. None reduces all elements.
+        - keep_dims: True keeps the axis with the size 1.
+
+        >>> tl.reduce_or(tl.arange(0, 4) == 2, axis=0)
+        True
+        """
+    def cumsum(self, axis: int = 0, reverse: bool = False, dtype: _DType | None = None) -> tensor:
+        """Computes prefix sums along an axis: element i is the sum of elements 0 to i.
+
+        - input: a tile of integers or floats. bf16 becomes fp32.
+        - axis: the axis of the scan, 0 by default.
+        - reverse: True sums from each element to the end.
+        - dtype: the type of the accumulation. The default is the input's type, or int32 or uint32 for integers below 32 bits.
+
+        >>> tl.cumsum(tl.arange(0, 4))
+        [0, 1, 3, 6]
+        >>> tl.cumsum(tl.arange(0, 4), reverse=True)
+        [6, 6, 5, 3]
+        """
+    def cumprod(self, axis: int = 0, reverse: bool = False, dtype: _DType | None = None) -> tensor:
+        """Computes prefix products along an axis: element i is the product of elements 0 to i.
+
+        - input: a tile of integers or floats. bf16 becomes fp32.
+        - axis: the axis of the scan, 0 by default.
+        - reverse: True multiplies from each element to the end.
+        - dtype: the type to which the elements are converted first.
+
+        >>> tl.cumprod(tl.arange(1, 5))
+        [1, 2, 6, 24]
+        """
+    def sort(self, dim: int | None = None, descending: bool = False) -> tensor:
+        """Sorts the elements along the last dimension. No element is lost. NaN comes after all numbers, or first with descending=True.
+
+        - x: a tile of integers or floats.
+        - dim: the last dimension, or None for it. Other dimensions cannot be sorted.
+        - descending: True starts with the largest.
+
+        >>> tl.sort((tl.arange(0, 8) * 3) % 8)
+        [0, 1, 2, 3, 4, 5, 6, 7]
+        >>> tl.sort(tl.zeros((4, 4), tl.int32), dim=0)
+        error: only the last dimension can be sorted
+        """
+    def flip(self, dim: int | None = None) -> tensor:
+        """Reverses the elements along a dimension.
+
+        - x: a tile.
+        - dim: the dimension, or None for the last.
+
+        >>> tl.flip(tl.arange(0, 4))
+        [3, 2, 1, 0]
+        """
+
+class _Condition(tensor, Any):
+    """The result of a comparison."""
+
+def builtin(fn: Callable[..., _R]) -> Callable[..., _R]: ...
+def extern(fn: Callable[..., _R]) -> Callable[..., _R]: ...
+def is_builtin(fn: object) -> bool: ...
+def must_use_result(x: object, s: bool | str = True) -> Any: ...
+def get_int_dtype(bitwidth: int, signed: bool) -> dtype: ...
+def str_to_ty(name: str, constant: object = None) -> base_type: ...
+def type_named(text: str) -> dtype: ...
+TRITON_MAX_TENSOR_NUMEL: int
+TRITON_BUILTIN: str
+CONSTEXPR_0: constexpr
+pi32_t: pointer_type
 
 bfloat16: dtype
 float16: dtype
@@ -248,14 +1257,8 @@ uint64: dtype
 uint8: dtype
 void: dtype
 
-class PropagateNan:
-    NONE: Any
-    ALL: Any
-
-def program_id(axis: Any) -> tensor:
-    """Which program this is along axis 0, 1 or 2 of the grid.
-
-    Returns the number of this program along one axis of the grid. All programs of a launch get the same arguments, and their order is undefined. This number
+def program_id(axis: Literal[0, 1, 2]) -> tensor:
+    """Returns the number of this program along one axis of the grid. All programs of a launch get the same arguments, and their order is undefined. This number
     selects the data of a program.
 
     - axis: 0, 1 or 2, known at compile time. If the grid does not have the axis, the number is 0.
@@ -267,10 +1270,8 @@ def program_id(axis: Any) -> tensor:
     >>> tl.program_id(3)
     error: program_id axis must be 0, 1, or 2 but got 3
     """
-def num_programs(axis: Any) -> tensor:
-    """How many programs there are along axis 0, 1 or 2 of the grid.
-
-    Returns the number of programs along one axis of the grid. A persistent kernel uses it as the stride of its loop over tiles:
+def num_programs(axis: Literal[0, 1, 2]) -> tensor:
+    """Returns the number of programs along one axis of the grid. A persistent kernel uses it as the stride of its loop over tiles:
     `for tile in range(tl.program_id(0), tiles, tl.num_programs(0))`.
 
     - axis: 0, 1 or 2, known at compile time.
@@ -280,10 +1281,8 @@ def num_programs(axis: Any) -> tensor:
     >>> tl.num_programs(0)
     1
     """
-def arange(start: Any, end: Any) -> tensor:
-    """Start, start + 1, ..., end - 1 as int32; the length is a power of two.
-
-    Creates a tile of one dimension with the integers from start to end - 1. Kernels compute offsets, masks and coordinates from it.
+def arange(start: int, end: int) -> tensor:
+    """Creates a tile of one dimension with the integers from start to end - 1. Kernels compute offsets, masks and coordinates from it.
 
     - start, end: integers known at compile time. Their difference is a power of two, or any number in a kernel with `@triton.jit(any_size=True)`.
 
@@ -298,10 +1297,8 @@ def arange(start: Any, end: Any) -> tensor:
     >>> tl.arange(4, 4)
     error: the end must be greater than the start
     """
-def full(shape: Any, value: Any, dtype: Any) -> tensor:
-    """A tile with one value everywhere.
-
-    Creates a tile whose elements all have one value.
+def full(shape: int | Sequence[int], value: _T, dtype: _DType) -> tensor:
+    """Creates a tile whose elements all have one value.
 
     - shape: a tuple of sizes known at compile time, each a power of two, or one such number.
     - value: a number, or a scalar of the running kernel.
@@ -312,10 +1309,8 @@ def full(shape: Any, value: Any, dtype: Any) -> tensor:
     >>> tl.full((3,), 0, tl.int32)
     error: Shape element 0 must be a power of 2
     """
-def zeros(shape: Any, dtype: Any) -> tensor:
-    """A tile of zeros.
-
-    Creates a tile of zeros, for example an accumulator.
+def zeros(shape: int | Sequence[int], dtype: _DType) -> tensor:
+    """Creates a tile of zeros, for example an accumulator.
 
     - shape: a tuple of sizes known at compile time, each a power of two, or one such number.
     - dtype: the type of the elements.
@@ -323,20 +1318,16 @@ def zeros(shape: Any, dtype: Any) -> tensor:
     >>> tl.zeros((2, 2), tl.float32)
     [[0.0, 0.0], [0.0, 0.0]]
     """
-def zeros_like(input: Any) -> tensor:
-    """A tile of zeros with the shape and type of another.
-
-    Creates a tile of zeros with the shape and the type of another tile.
+def zeros_like(input: _T) -> tensor:
+    """Creates a tile of zeros with the shape and the type of another tile.
 
     - input: the other tile. Its values are not used.
 
     >>> tl.zeros_like(tl.arange(0, 4))
     [0, 0, 0, 0]
     """
-def cast(input: Any, dtype: Any, fp_downcast_rounding: Any = ..., bitcast: Any = ...) -> tensor:
-    """The same values as another type, or with bitcast the same bits.
-
-    Converts values to another type. `x.to(dtype)` is the same. A conversion of floats to integers truncates. A conversion to a narrower float rounds to
+def cast(input: _T, dtype: _DType | str, fp_downcast_rounding: Literal['rtne', 'rtz'] | None = None, bitcast: bool = False) -> tensor:
+    """Converts values to another type. `x.to(dtype)` is the same. A conversion of floats to integers truncates. A conversion to a narrower float rounds to
     nearest, ties to even. A conversion to a narrower integer drops the upper bits.
 
     - input: a tile or a scalar.
@@ -351,20 +1342,16 @@ def cast(input: Any, dtype: Any, fp_downcast_rounding: Any = ..., bitcast: Any =
     >>> tl.full((1,), 1.0, tl.float32).to(tl.int16, bitcast=True)
     error: cannot be read as int16
     """
-def to_tensor(x: Any) -> tensor:
-    """A number as a run-time value.
-
-    Converts a compile-time number to a run-time value, which has a type and methods. A run-time value stays as it is.
+def to_tensor(x: _T) -> tensor:
+    """Converts a compile-time number to a run-time value, which has a type and methods. A run-time value stays as it is.
 
     - x: a number, a constexpr, a scalar or a tile. An integer becomes an int32, or an int64 if it needs 64 bits. A float becomes an fp32.
 
     >>> tl.to_tensor(3).to(tl.float32) / 2
     1.5
     """
-def broadcast(input: Any, other: Any) -> tensor:
-    """Both tiles in their common shape.
-
-    Broadcasts two tiles to their common shape. Operators do this implicitly. Use it for functions that need two tiles of one shape.
+def broadcast(input: _T, other: _T) -> builtins.tuple[tensor, tensor]:
+    """Broadcasts two tiles to their common shape. Operators do this implicitly. Use it for functions that need two tiles of one shape.
 
     - input, other: tiles or scalars. Shapes are compared from their last dimensions. Two sizes must be equal, or one of them must be 1.
 
@@ -376,10 +1363,8 @@ def broadcast(input: Any, other: Any) -> tensor:
     >>> tl.broadcast(tl.arange(0, 2), tl.arange(0, 4))
     error: do not broadcast
     """
-def broadcast_to(input: Any, *shape: Any) -> tensor:
-    """Dimensions of size 1 repeated up to a shape.
-
-    Repeats dimensions of size 1 up to a shape. A scalar becomes a tile of that shape.
+def broadcast_to(input: _T, *shape: int | Sequence[int]) -> tensor:
+    """Repeats dimensions of size 1 up to a shape. A scalar becomes a tile of that shape.
 
     - input: a tile with as many dimensions as the shape, or a scalar.
     - shape: the sizes, as one tuple or as separate arguments.
@@ -387,10 +1372,8 @@ def broadcast_to(input: Any, *shape: Any) -> tensor:
     >>> tl.broadcast_to(tl.arange(0, 2)[:, None], (2, 4))
     [[0, 0, 0, 0], [1, 1, 1, 1]]
     """
-def expand_dims(input: Any, axis: Any) -> tensor:
-    """New dimensions of size 1.
-
-    Inserts dimensions of size 1. `x[:, None]` is the same and easier to read.
+def expand_dims(input: _T, axis: int | Sequence[int]) -> tensor:
+    """Inserts dimensions of size 1. `x[:, None]` is the same and easier to read.
 
     - input: a tile or a scalar.
     - axis: the index of the new dimension in the result, or a tuple of indices. Negative indices count from the end.
@@ -400,10 +1383,8 @@ def expand_dims(input: Any, axis: Any) -> tensor:
     >>> tl.arange(0, 2)[:, None]
     [[0], [1]]
     """
-def squeeze(x: Any, dim: Any) -> tensor:
-    """A dimension of size 1 taken away.
-
-    Removes a dimension of size 1.
+def squeeze(x: _T, dim: int) -> tensor:
+    """Removes a dimension of size 1.
 
     - x: a tile.
     - dim: the index of the dimension.
@@ -411,10 +1392,8 @@ def squeeze(x: Any, dim: Any) -> tensor:
     >>> tl.squeeze(tl.arange(0, 2)[:, None], 1)
     [0, 1]
     """
-def unsqueeze(x: Any, dim: Any) -> tensor:
-    """A new dimension of size 1.
-
-    Inserts a dimension of size 1.
+def unsqueeze(x: _T, dim: int) -> tensor:
+    """Inserts a dimension of size 1.
 
     - x: a tile.
     - dim: its index in the result.
@@ -422,10 +1401,8 @@ def unsqueeze(x: Any, dim: Any) -> tensor:
     >>> tl.unsqueeze(tl.arange(0, 2), 1)
     [[0], [1]]
     """
-def reshape(input: Any, *shape: Any, can_reorder: Any = ...) -> tensor:
-    """The same elements, row by row, in another shape.
-
-    Returns the same elements, in row-major order, in another shape.
+def reshape(input: _T, *shape: int | Sequence[int], can_reorder: bool = False) -> tensor:
+    """Returns the same elements, in row-major order, in another shape.
 
     - input: a tile.
     - shape: the sizes, as one tuple or as separate arguments. Their product is the number of elements.
@@ -436,10 +1413,8 @@ def reshape(input: Any, *shape: Any, can_reorder: Any = ...) -> tensor:
     >>> tl.reshape(tl.arange(0, 4), (2, 4))
     error: has 4 elements, but the new shape has 8
     """
-def view(input: Any, *shape: Any) -> tensor:
-    """The same elements in another shape, in any order.
-
-    Returns the same elements in another shape, in any order, as `reshape` with can_reorder=True. If the order matters, use `reshape`.
+def view(input: _T, *shape: int | Sequence[int]) -> tensor:
+    """Returns the same elements in another shape, in any order, as `reshape` with can_reorder=True. If the order matters, use `reshape`.
 
     - input: a tile.
     - shape: the sizes, as one tuple or as separate arguments. Their product is the number of elements.
@@ -447,10 +1422,8 @@ def view(input: Any, *shape: Any) -> tensor:
     >>> tl.sum(tl.view(tl.arange(0, 4), (2, 2)))
     6
     """
-def ravel(x: Any, can_reorder: Any = ...) -> tensor:
-    """All elements in one dimension.
-
-    Returns all elements of a tile in one dimension, in row-major order.
+def ravel(x: _T, can_reorder: bool = False) -> tensor:
+    """Returns all elements of a tile in one dimension, in row-major order.
 
     - x: a tile.
     - can_reorder: True allows any order of the elements.
@@ -458,10 +1431,8 @@ def ravel(x: Any, can_reorder: Any = ...) -> tensor:
     >>> tl.ravel(tl.arange(0, 4)[:, None] + tl.zeros((4, 2), tl.int32))
     [0, 0, 1, 1, 2, 2, 3, 3]
     """
-def trans(input: Any, *dims: Any) -> tensor:
-    """Dimensions in another order; without dims, the two of a matrix swapped.
-
-    Permutes the dimensions. `x.T` swaps the last two. On a GPU, a transposed operand of `tl.dot` needs no copy.
+def trans(input: _T, *dims: int | Sequence[int]) -> tensor:
+    """Permutes the dimensions. `x.T` swaps the last two. On a GPU, a transposed operand of `tl.dot` needs no copy.
 
     - input: a tile of at least two dimensions.
     - dims: the old indices of the new dimensions, as one tuple or as separate arguments. Without them, the last two are swapped.
@@ -471,10 +1442,8 @@ def trans(input: Any, *dims: Any) -> tensor:
     >>> tl.trans(tl.arange(0, 4))
     error: has fewer than two dimensions, so none can be swapped
     """
-def permute(input: Any, *dims: Any) -> tensor:
-    """Dimensions in another order.
-
-    Permutes the dimensions.
+def permute(input: _T, *dims: int | Sequence[int]) -> tensor:
+    """Permutes the dimensions.
 
     - input: a tile.
     - dims: the old indices of the new dimensions, as one tuple or as separate arguments.
@@ -482,10 +1451,8 @@ def permute(input: Any, *dims: Any) -> tensor:
     >>> tl.permute(tl.reshape(tl.arange(0, 4), (1, 2, 2)), (2, 1, 0))
     [[[0], [2]], [[1], [3]]]
     """
-def cat(input: Any, other: Any, can_reorder: Any = ..., dim: Any = ...) -> tensor:
-    """The concatenation of two tiles along a dimension.
-
-    Concatenates two tiles.
+def cat(input: _T, other: _T, can_reorder: bool = False, dim: int = 0) -> tensor:
+    """Concatenates two tiles.
 
     - input, other: tiles of one type and shape.
     - can_reorder: accepted for compatibility with Triton. The elements always stay in order.
@@ -494,20 +1461,16 @@ def cat(input: Any, other: Any, can_reorder: Any = ..., dim: Any = ...) -> tenso
     >>> tl.cat(tl.arange(0, 2), tl.arange(2, 4), can_reorder=True)
     [0, 1, 2, 3]
     """
-def join(a: Any, b: Any) -> tensor:
-    """Two tiles side by side in a new last dimension.
-
-    Joins two tiles in a new last dimension of size 2. `tl.split` is the inverse.
+def join(a: _T, b: _T) -> tensor:
+    """Joins two tiles in a new last dimension of size 2. `tl.split` is the inverse.
 
     - a, b: tiles of one type. They are broadcast to a common shape.
 
     >>> tl.join(tl.arange(0, 2), tl.arange(2, 4))
     [[0, 2], [1, 3]]
     """
-def split(a: Any) -> Any:
-    """The two halves of a last dimension of size 2.
-
-    Splits a last dimension of size 2 into two tiles. After a `reshape`, it separates adjacent elements, such as real and imaginary parts.
+def split(a: _T) -> builtins.tuple[tensor, tensor]:
+    """Splits a last dimension of size 2 into two tiles. After a `reshape`, it separates adjacent elements, such as real and imaginary parts.
 
     - a: a tile whose last dimension has the size 2.
 
@@ -521,20 +1484,16 @@ def split(a: Any) -> Any:
     >>> tl.split(tl.arange(0, 4))
     error: tl.split takes a tile whose last dimension has size 2
     """
-def item(input: Any) -> tensor:
-    """The one element of a tile as a scalar.
-
-    Returns the only element of a tile as a scalar.
+def item(input: _T) -> tensor:
+    """Returns the only element of a tile as a scalar.
 
     - input: a tile with a single element.
 
     >>> tl.item(tl.full((1,), 5, tl.int32))
     5
     """
-def where(condition: Any, x: Any, y: Any) -> tensor:
-    """X where the condition is true, y elsewhere; both are computed.
-
-    Selects elements from two tiles. Both are computed completely, so a load in one of them needs its own mask.
+def where(condition: _T, x: _T, y: _T) -> tensor:
+    """Selects elements from two tiles. Both are computed completely, so a load in one of them needs its own mask.
 
     - condition: a tile or a scalar of int1.
     - x, y: the values where it is true, and where it is false. All three are broadcast to a common shape; x and y are converted to a common type.
@@ -543,10 +1502,8 @@ def where(condition: Any, x: Any, y: Any) -> tensor:
     >>> tl.where(x < 2, x, -1)
     [0, 1, -1, -1]
     """
-def add(x: Any, y: Any, sanitize_overflow: Any = ...) -> tensor:
-    """X + y.
-
-    Adds, subtracts or multiplies two values. The operators `+`, `-` and `*` are the same.
+def add(x: _T, y: _T, sanitize_overflow: bool = True) -> tensor:
+    """Adds, subtracts or multiplies two values. The operators `+`, `-` and `*` are the same.
 
     - x, y: tiles, scalars or numbers. They are broadcast to a common shape and converted to a common type.
     - sanitize_overflow: False removes the overflow check of launches with debug=True.
@@ -558,10 +1515,8 @@ def add(x: Any, y: Any, sanitize_overflow: Any = ...) -> tensor:
     >>> tl.mul(tl.arange(0, 4), 0.5)
     [0.0, 0.5, 1.0, 1.5]
     """
-def sub(x: Any, y: Any, sanitize_overflow: Any = ...) -> tensor:
-    """X - y.
-
-    Adds, subtracts or multiplies two values. The operators `+`, `-` and `*` are the same.
+def sub(x: _T, y: _T, sanitize_overflow: bool = True) -> tensor:
+    """Adds, subtracts or multiplies two values. The operators `+`, `-` and `*` are the same.
 
     - x, y: tiles, scalars or numbers. They are broadcast to a common shape and converted to a common type.
     - sanitize_overflow: False removes the overflow check of launches with debug=True.
@@ -573,10 +1528,8 @@ def sub(x: Any, y: Any, sanitize_overflow: Any = ...) -> tensor:
     >>> tl.mul(tl.arange(0, 4), 0.5)
     [0.0, 0.5, 1.0, 1.5]
     """
-def mul(x: Any, y: Any, sanitize_overflow: Any = ...) -> tensor:
-    """X * y.
-
-    Adds, subtracts or multiplies two values. The operators `+`, `-` and `*` are the same.
+def mul(x: _T, y: _T, sanitize_overflow: bool = True) -> tensor:
+    """Adds, subtracts or multiplies two values. The operators `+`, `-` and `*` are the same.
 
     - x, y: tiles, scalars or numbers. They are broadcast to a common shape and converted to a common type.
     - sanitize_overflow: False removes the overflow check of launches with debug=True.
@@ -588,10 +1541,8 @@ def mul(x: Any, y: Any, sanitize_overflow: Any = ...) -> tensor:
     >>> tl.mul(tl.arange(0, 4), 0.5)
     [0.0, 0.5, 1.0, 1.5]
     """
-def minimum(x: Any, y: Any, propagate_nan: Any = ...) -> tensor:
-    """The smaller of two, element by element.
-
-    Returns the smaller or the larger of two values, element by element. `tl.min` and `tl.max` are different: they reduce one tile.
+def minimum(x: _T, y: _T, propagate_nan: _PropagateNan = _PropagateNan.NONE) -> tensor:
+    """Returns the smaller or the larger of two values, element by element. `tl.min` and `tl.max` are different: they reduce one tile.
 
     - x, y: tiles, scalars or numbers of a common type.
     - propagate_nan: if one value is NaN, `tl.PropagateNan.NONE`, the default, returns the other value, and `tl.PropagateNan.ALL` returns NaN.
@@ -603,10 +1554,8 @@ def minimum(x: Any, y: Any, propagate_nan: Any = ...) -> tensor:
     >>> tl.maximum(1.0, float("nan"), propagate_nan=tl.PropagateNan.ALL)
     nan
     """
-def maximum(x: Any, y: Any, propagate_nan: Any = ...) -> tensor:
-    """The larger of two, element by element.
-
-    Returns the smaller or the larger of two values, element by element. `tl.min` and `tl.max` are different: they reduce one tile.
+def maximum(x: _T, y: _T, propagate_nan: _PropagateNan = _PropagateNan.NONE) -> tensor:
+    """Returns the smaller or the larger of two values, element by element. `tl.min` and `tl.max` are different: they reduce one tile.
 
     - x, y: tiles, scalars or numbers of a common type.
     - propagate_nan: if one value is NaN, `tl.PropagateNan.NONE`, the default, returns the other value, and `tl.PropagateNan.ALL` returns NaN.
@@ -618,10 +1567,8 @@ def maximum(x: Any, y: Any, propagate_nan: Any = ...) -> tensor:
     >>> tl.maximum(1.0, float("nan"), propagate_nan=tl.PropagateNan.ALL)
     nan
     """
-def clamp(x: Any, min: Any, max: Any, propagate_nan: Any = ...) -> tensor:
-    """X, but not below min nor above max.
-
-    Limits a value to the range from min to max.
+def clamp(x: _T, min: _T, max: _T, propagate_nan: _PropagateNan = _PropagateNan.NONE) -> tensor:
+    """Limits a value to the range from min to max.
 
     - x: a tile or a scalar. Integers need Triton 3.9 or later.
     - min, max: the bounds. If min is above max, the result is undefined.
@@ -632,20 +1579,16 @@ def clamp(x: Any, min: Any, max: Any, propagate_nan: Any = ...) -> tensor:
     >>> tl.clamp(tl.arange(0, 4), 1, 2)
     [1, 1, 2, 2]
     """
-def abs(x: Any) -> tensor:
-    """Absolute value.
-
-    Returns the absolute value.
+def abs(x: _T) -> tensor:
+    """Returns the absolute value.
 
     - x: a tile or a scalar of integers or floats. The smallest value of a signed integer type stays negative.
 
     >>> tl.abs(tl.arange(0, 4) - 2)
     [2, 1, 0, 1]
     """
-def fdiv(x: Any, y: Any, ieee_rounding: Any = ..., approx: Any = ...) -> tensor:
-    """Float division.
-
-    Divides floats. A GPU may use its faster, approximate instruction.
+def fdiv(x: _T, y: _T, ieee_rounding: bool = False, approx: bool = False) -> tensor:
+    """Divides floats. A GPU may use its faster, approximate instruction.
 
     - x, y: floats.
     - ieee_rounding: True rounds as IEEE 754 requires. CPUs always do.
@@ -654,40 +1597,32 @@ def fdiv(x: Any, y: Any, ieee_rounding: Any = ..., approx: Any = ...) -> tensor:
     >>> tl.fdiv(1.0, 4.0)
     0.25
     """
-def div_rn(x: Any, y: Any) -> tensor:
-    """Fp32 division, rounded to nearest.
-
-    Divides fp32 values, rounded to nearest on every machine.
+def div_rn(x: _T, y: _T) -> tensor:
+    """Divides fp32 values, rounded to nearest on every machine.
 
     - x, y: fp32.
 
     >>> tl.div_rn(1.0, 4.0)
     0.25
     """
-def umulhi(x: Any, y: Any) -> tensor:
-    """The upper half of an unsigned product.
-
-    Returns the upper half of the product of two unsigned integers. Hashes and random number generators use it.
+def umulhi(x: _T, y: _T) -> tensor:
+    """Returns the upper half of the product of two unsigned integers. Hashes and random number generators use it.
 
     - x, y: integers of 32 or 64 bits, interpreted as unsigned.
 
     >>> tl.umulhi(tl.full((1,), 1 << 31, tl.uint32), tl.full((1,), 6, tl.uint32))
     [3]
     """
-def fma(x: Any, y: Any, z: Any) -> tensor:
-    """X * y + z.
-
-    Computes x * y + z with one rounding.
+def fma(x: _T, y: _T, z: _T) -> tensor:
+    """Computes x * y + z with one rounding.
 
     - x, y, z: floats, broadcast to a common shape.
 
     >>> tl.fma(2.0, 3.0, 1.0)
     7.0
     """
-def exp(x: Any) -> tensor:
-    """E to the power x.
-
-    Computes e, or 2, to the power x. `exp2` is cheaper on GPUs and CPUs. A loop with many exponentials can multiply an existing factor by log2(e) and
+def exp(x: _T) -> tensor:
+    """Computes e, or 2, to the power x. `exp2` is cheaper on GPUs and CPUs. A loop with many exponentials can multiply an existing factor by log2(e) and
     use `exp2`.
 
     - x: a tile or a scalar of fp32 or fp64. Convert narrower floats first.
@@ -699,10 +1634,8 @@ def exp(x: Any) -> tensor:
     >>> tl.exp(tl.zeros((4,), tl.float16))
     error: convert the argument first: .to(tl.float32)
     """
-def exp2(x: Any) -> tensor:
-    """2 to the power x.
-
-    Computes e, or 2, to the power x. `exp2` is cheaper on GPUs and CPUs. A loop with many exponentials can multiply an existing factor by log2(e) and
+def exp2(x: _T) -> tensor:
+    """Computes e, or 2, to the power x. `exp2` is cheaper on GPUs and CPUs. A loop with many exponentials can multiply an existing factor by log2(e) and
     use `exp2`.
 
     - x: a tile or a scalar of fp32 or fp64. Convert narrower floats first.
@@ -714,10 +1647,8 @@ def exp2(x: Any) -> tensor:
     >>> tl.exp(tl.zeros((4,), tl.float16))
     error: convert the argument first: .to(tl.float32)
     """
-def log(x: Any) -> tensor:
-    """Natural logarithm.
-
-    Computes the logarithm to base e, or to base 2. The logarithm of 0 is -inf, and that of a negative number is NaN.
+def log(x: _T) -> tensor:
+    """Computes the logarithm to base e, or to base 2. The logarithm of 0 is -inf, and that of a negative number is NaN.
 
     - x: a tile or a scalar of fp32 or fp64.
 
@@ -726,10 +1657,8 @@ def log(x: Any) -> tensor:
     >>> tl.log(1.0)
     0.0
     """
-def log2(x: Any) -> tensor:
-    """Logarithm to base 2.
-
-    Computes the logarithm to base e, or to base 2. The logarithm of 0 is -inf, and that of a negative number is NaN.
+def log2(x: _T) -> tensor:
+    """Computes the logarithm to base e, or to base 2. The logarithm of 0 is -inf, and that of a negative number is NaN.
 
     - x: a tile or a scalar of fp32 or fp64.
 
@@ -738,10 +1667,8 @@ def log2(x: Any) -> tensor:
     >>> tl.log(1.0)
     0.0
     """
-def sin(x: Any) -> tensor:
-    """Sine.
-
-    Computes the sine or the cosine of an angle in radians.
+def sin(x: _T) -> tensor:
+    """Computes the sine or the cosine of an angle in radians.
 
     - x: a tile or a scalar of fp32 or fp64.
 
@@ -750,10 +1677,8 @@ def sin(x: Any) -> tensor:
     >>> tl.cos(0.0)
     1.0
     """
-def cos(x: Any) -> tensor:
-    """Cosine.
-
-    Computes the sine or the cosine of an angle in radians.
+def cos(x: _T) -> tensor:
+    """Computes the sine or the cosine of an angle in radians.
 
     - x: a tile or a scalar of fp32 or fp64.
 
@@ -762,10 +1687,8 @@ def cos(x: Any) -> tensor:
     >>> tl.cos(0.0)
     1.0
     """
-def sqrt(x: Any) -> tensor:
-    """Square root.
-
-    Computes the square root, or 1 divided by it. On GPUs, `rsqrt` is one instruction, and `sqrt` is an approximation within about one unit in the last
+def sqrt(x: _T) -> tensor:
+    """Computes the square root, or 1 divided by it. On GPUs, `rsqrt` is one instruction, and `sqrt` is an approximation within about one unit in the last
     place. `tl.sqrt_rn` rounds to nearest.
 
     - x: a tile or a scalar of fp32 or fp64.
@@ -775,10 +1698,8 @@ def sqrt(x: Any) -> tensor:
     >>> tl.rsqrt(16.0)
     0.25
     """
-def rsqrt(x: Any) -> tensor:
-    """1 / square root.
-
-    Computes the square root, or 1 divided by it. On GPUs, `rsqrt` is one instruction, and `sqrt` is an approximation within about one unit in the last
+def rsqrt(x: _T) -> tensor:
+    """Computes the square root, or 1 divided by it. On GPUs, `rsqrt` is one instruction, and `sqrt` is an approximation within about one unit in the last
     place. `tl.sqrt_rn` rounds to nearest.
 
     - x: a tile or a scalar of fp32 or fp64.
@@ -788,30 +1709,24 @@ def rsqrt(x: Any) -> tensor:
     >>> tl.rsqrt(16.0)
     0.25
     """
-def sqrt_rn(x: Any) -> tensor:
-    """Fp32 square root, rounded to nearest.
-
-    Computes the square root of fp32 values, rounded to nearest on every machine.
+def sqrt_rn(x: _T) -> tensor:
+    """Computes the square root of fp32 values, rounded to nearest on every machine.
 
     - x: a tile or a scalar of fp32.
 
     >>> tl.sqrt_rn(2.0)
     1.41421
     """
-def erf(x: Any) -> tensor:
-    """Error function.
-
-    Computes the error function. The exact GELU uses it: `0.5 * x * (1 + tl.erf(x * 0.70710678))`.
+def erf(x: _T) -> tensor:
+    """Computes the error function. The exact GELU uses it: `0.5 * x * (1 + tl.erf(x * 0.70710678))`.
 
     - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.erf(tl.arange(0, 2) * 1.0)
     [0.0, 0.842701]
     """
-def floor(x: Any) -> tensor:
-    """The next integral value below.
-
-    Rounds down, or up, to an integral value, as a float.
+def floor(x: _T) -> tensor:
+    """Rounds down, or up, to an integral value, as a float.
 
     - x: a tile or a scalar of fp32 or fp64.
 
@@ -820,10 +1735,8 @@ def floor(x: Any) -> tensor:
     >>> tl.ceil(-1.5)
     -1.0
     """
-def ceil(x: Any) -> tensor:
-    """The next integral value above.
-
-    Rounds down, or up, to an integral value, as a float.
+def ceil(x: _T) -> tensor:
+    """Rounds down, or up, to an integral value, as a float.
 
     - x: a tile or a scalar of fp32 or fp64.
 
@@ -832,10 +1745,8 @@ def ceil(x: Any) -> tensor:
     >>> tl.ceil(-1.5)
     -1.0
     """
-def extern_elementwise(lib_name: Any, lib_path: Any, args: Any, arg_type_symbol_dict: Any, is_pure: Any) -> tensor:
-    """A function of a device library on each element.
-
-    Applies a function of a device library to each element. Kernels usually call `tl.extra.libdevice`, which uses it.
+def extern_elementwise(lib_name: str, lib_path: str, args: Sequence[_T], arg_type_symbol_dict: Mapping[builtins.tuple[_DType, ...], builtins.tuple[str, _DType]], is_pure: bool) -> tensor:
+    """Applies a function of a device library to each element. Kernels usually call `tl.extra.libdevice`, which uses it.
 
     - lib_name, lib_path: name and file of the library. The functions of libdevice are built in, so the file is ignored.
     - args: tiles or scalars.
@@ -845,10 +1756,9 @@ def extern_elementwise(lib_name: Any, lib_path: Any, args: Any, arg_type_symbol_
     >>> tl.extra.libdevice.tanh(tl.zeros((2,), tl.float32))
     [0.0, 0.0]
     """
-def inline_asm_elementwise(asm: Any, constraints: Any, args: Any, dtype: Any, is_pure: Any, pack: Any) -> tensor:
-    """Target assembly on each element.
-
-    Applies assembly of the target to each element: PTX on GPUs, x86 in AT&T syntax on CPUs. A kernel for both tests `tl.target_info.is_cuda()`. The
+@overload
+def inline_asm_elementwise(asm: str, constraints: str, args: Sequence[_T], dtype: _DType, is_pure: bool, pack: int) -> tensor:
+    """Applies assembly of the target to each element: PTX on GPUs, x86 in AT&T syntax on CPUs. A kernel for both tests `tl.target_info.is_cuda()`. The
     interpreter and the simulator cannot run assembly.
 
     - asm: the text. `$0` is the first result.
@@ -866,10 +1776,28 @@ def inline_asm_elementwise(asm: Any, constraints: Any, args: Any, dtype: Any, is
     >>> y
     [0, 2, 4, 6]
     """
-def load(pointer: Any, mask: Any = ..., other: Any = ..., boundary_check: Any = ..., padding_option: Any = ..., cache_modifier: Any = ..., eviction_policy: Any = ..., volatile: Any = ...) -> tensor:
-    """Elements at pointers; where the mask is false, other or any value.
+@overload
+def inline_asm_elementwise(asm: str, constraints: str, args: Sequence[_T], dtype: Sequence[_DType], is_pure: bool, pack: int) -> builtins.tuple[tensor, ...]:
+    """Applies assembly of the target to each element: PTX on GPUs, x86 in AT&T syntax on CPUs. A kernel for both tests `tl.target_info.is_cuda()`. The
+    interpreter and the simulator cannot run assembly.
 
-    Loads the elements at pointers. The compiler derives the width of the accesses from the arithmetic of the pointers.
+    - asm: the text. `$0` is the first result.
+    - constraints: LLVM's constraints, results first: "=r,r,r".
+    - args: tiles, broadcast to a common shape.
+    - dtype: the result's type, or a tuple of them.
+    - is_pure: True if it has no side effects.
+    - pack: the number of adjacent elements per piece of assembly.
+
+    >>> x = tl.arange(0, 4)
+    >>> if tl.target_info.is_cuda():
+    ...     y = tl.inline_asm_elementwise("add.s32 $0, $1, $1;", "=r,r", [x], tl.int32, True, 1)
+    ... else:
+    ...     y = x + x
+    >>> y
+    [0, 2, 4, 6]
+    """
+def load(pointer: tensor, mask: tensor | bool | None = None, other: _T | None = None, boundary_check: int | Sequence[int] = (), padding_option: Literal['', 'zero', 'nan'] = '', cache_modifier: Literal['', '.ca', '.cg', '.cs', '.cv'] | None = '', eviction_policy: Literal['', 'evict_first', 'evict_last', 'evict_normal'] | None = '', volatile: bool = False) -> tensor:
+    """Loads the elements at pointers. The compiler derives the width of the accesses from the arithmetic of the pointers.
 
     - pointer: a scalar pointer, a tile of pointers (a pointer plus offsets), or a block pointer of `tl.make_block_ptr`.
     - mask: int1, broadcast to the pointer's shape. Where it is false, nothing is loaded. Mask every element that may be outside of the tensor.
@@ -894,10 +1822,8 @@ def load(pointer: Any, mask: Any = ..., other: Any = ..., boundary_check: Any = 
     >>> tl.load(x_ptr + offs, mask=offs)
     error: a mask must be of type int1
     """
-def store(pointer: Any, value: Any, mask: Any = ..., boundary_check: Any = ..., cache_modifier: Any = ..., eviction_policy: Any = ...) -> None:
-    """Elements to pointers, where the mask is true.
-
-    Stores elements at pointers.
+def store(pointer: tensor, value: _T, mask: tensor | bool | None = None, boundary_check: int | Sequence[int] = (), cache_modifier: Literal['', '.wb', '.cg', '.cs', '.wt'] | None = '', eviction_policy: Literal['', 'evict_first', 'evict_last', 'evict_normal'] | None = '') -> None:
+    """Stores elements at pointers.
 
     - pointer: a scalar pointer, a tile of pointers, or a block pointer.
     - value: the values. They are broadcast to the shape of the pointer and converted to its element type.
@@ -916,10 +1842,8 @@ def store(pointer: Any, value: Any, mask: Any = ..., boundary_check: Any = ..., 
     >>> tl.store(offs, 1.0)
     error: tl.store needs a pointer
     """
-def make_block_ptr(base: Any, shape: Any, strides: Any, offsets: Any, block_shape: Any, order: Any) -> tensor:
-    """A pointer to a block of a strided tensor.
-
-    Creates a pointer to a block of a strided tensor. It keeps the extents and strides of the tensor, so `boundary_check` replaces masks. In new kernels, use
+def make_block_ptr(base: tensor, shape: Sequence[_IntLike], strides: Sequence[_IntLike], offsets: Sequence[_IntLike], block_shape: Sequence[int], order: Sequence[int]) -> tensor:
+    """Creates a pointer to a block of a strided tensor. It keeps the extents and strides of the tensor, so `boundary_check` replaces masks. In new kernels, use
     `tl.make_tensor_descriptor`, which does the same and maps to TMA. Triton removed block pointers in 3.9; Tilewright keeps them.
 
     - base: a pointer to the tensor's first element.
@@ -934,10 +1858,8 @@ def make_block_ptr(base: Any, shape: Any, strides: Any, offsets: Any, block_shap
     >>> tl.load(block, boundary_check=(0,), padding_option="zero")
     [[0.0, 1.0], [8.0, 9.0], [16.0, 17.0], [0.0, 0.0]]
     """
-def advance(base: Any, offsets: Any) -> tensor:
-    """A block pointer moved by offsets in elements.
-
-    Returns a moved block pointer. The argument does not change, so use the result: `block = tl.advance(block, (0, BLOCK_K))`.
+def advance(base: tensor, offsets: Sequence[_IntLike]) -> tensor:
+    """Returns a moved block pointer. The argument does not change, so use the result: `block = tl.advance(block, (0, BLOCK_K))`.
 
     - base: a block pointer.
     - offsets: the number of elements along each dimension.
@@ -947,10 +1869,8 @@ def advance(base: Any, offsets: Any) -> tensor:
     >>> tl.load(tl.advance(block, (1, 2)))
     [[10.0, 11.0], [18.0, 19.0]]
     """
-def make_tensor_descriptor(base: Any, shape: Any, strides: Any, block_shape: Any, padding_option: Any = ...) -> tensor:
-    """A strided tensor with the shape of the blocks taken from it.
-
-    Creates a descriptor: a tensor in memory together with the shape of the blocks to access. Its `load` and `store` check the bounds of the tensor. On
+def make_tensor_descriptor(base: tensor, shape: Sequence[_IntLike], strides: Sequence[_IntLike], block_shape: Sequence[int], padding_option: Literal['', 'zero', 'nan'] = 'zero') -> tensor_descriptor:
+    """Creates a descriptor: a tensor in memory together with the shape of the blocks to access. Its `load` and `store` check the bounds of the tensor. On
     Hopper and later GPUs, they are copies by the tensor memory accelerator (TMA).
 
     - base: a pointer to the tensor's first element.
@@ -968,10 +1888,8 @@ def make_tensor_descriptor(base: Any, shape: Any, strides: Any, block_shape: Any
     >>> tl.make_tensor_descriptor(x_ptr, [3, 8], [8, 1], [4, 2])
     error: must have at least 16 bytes in the last dimension
     """
-def load_tensor_descriptor(desc: Any, offsets: Any) -> tensor:
-    """The block of a descriptor at element offsets.
-
-    Loads the block of a descriptor at element offsets. `desc.load(offsets)` is the same.
+def load_tensor_descriptor(desc: tensor_descriptor, offsets: Sequence[_IntLike]) -> tensor:
+    """Loads the block of a descriptor at element offsets. `desc.load(offsets)` is the same.
 
     - desc: a tensor descriptor.
     - offsets: one int32 for each dimension. Elements outside of the tensor are zero, or NaN if the descriptor has padding_option="nan".
@@ -981,10 +1899,8 @@ def load_tensor_descriptor(desc: Any, offsets: Any) -> tensor:
     >>> tl.load_tensor_descriptor(desc, [1, 0])
     [[8.0, 9.0, 10.0, 11.0]]
     """
-def store_tensor_descriptor(desc: Any, offsets: Any, value: Any) -> tensor:
-    """A block to element offsets of a descriptor.
-
-    Stores a block. `desc.store(offsets, value)` is the same. Elements outside of the tensor are skipped.
+def store_tensor_descriptor(desc: tensor_descriptor, offsets: Sequence[_IntLike], value: tensor) -> None:
+    """Stores a block. `desc.store(offsets, value)` is the same. Elements outside of the tensor are skipped.
 
     - desc: a tensor descriptor.
     - offsets: one int32 for each dimension.
@@ -996,10 +1912,8 @@ def store_tensor_descriptor(desc: Any, offsets: Any, value: Any) -> tensor:
     >>> tl.load(x_ptr + tl.arange(0, 8))
     [0.0, 0.0, 0.0, 0.0, 4.0, 5.0, 6.0, 7.0]
     """
-def atomic_add(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
-    """Add to memory at once; the result is what was there.
-
-    Adds to memory, each element atomically.
+def atomic_add(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+    """Adds to memory, each element atomically.
 
     - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits, or to fp16, bf16, fp32 or fp64.
     - val: the value to add. It is broadcast to the shape of the pointer and converted.
@@ -1015,10 +1929,8 @@ def atomic_add(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: A
     >>> tl.load(x_ptr + tl.arange(0, 4))
     [10.0, 11.0, 12.0, 13.0]
     """
-def atomic_max(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
-    """Maximum with memory at once; the result is what was there.
-
-    Stores the larger, or the smaller, of a value and memory, each element atomically.
+def atomic_max(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+    """Stores the larger, or the smaller, of a value and memory, each element atomically.
 
     - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits, or to fp32 or fp64.
     - val: the value to compare with, broadcast and converted.
@@ -1033,10 +1945,8 @@ def atomic_max(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: A
     >>> tl.load(i_ptr + tl.arange(0, 4))
     [2, 2, 2, 3]
     """
-def atomic_min(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
-    """Minimum with memory at once; the result is what was there.
-
-    Stores the larger, or the smaller, of a value and memory, each element atomically.
+def atomic_min(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+    """Stores the larger, or the smaller, of a value and memory, each element atomically.
 
     - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits, or to fp32 or fp64.
     - val: the value to compare with, broadcast and converted.
@@ -1051,10 +1961,8 @@ def atomic_min(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: A
     >>> tl.load(i_ptr + tl.arange(0, 4))
     [2, 2, 2, 3]
     """
-def atomic_and(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
-    """Bitwise and with memory at once; the result is what was there.
-
-    Combines the bits of a value with those in memory, each element atomically.
+def atomic_and(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+    """Combines the bits of a value with those in memory, each element atomically.
 
     - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits.
     - val: the bits, broadcast and converted.
@@ -1072,10 +1980,8 @@ def atomic_and(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: A
     >>> tl.atomic_or(x_ptr, 1.0)
     error: tl.atomic_or does not support
     """
-def atomic_or(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
-    """Bitwise or with memory at once; the result is what was there.
-
-    Combines the bits of a value with those in memory, each element atomically.
+def atomic_or(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+    """Combines the bits of a value with those in memory, each element atomically.
 
     - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits.
     - val: the bits, broadcast and converted.
@@ -1093,10 +1999,8 @@ def atomic_or(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: An
     >>> tl.atomic_or(x_ptr, 1.0)
     error: tl.atomic_or does not support
     """
-def atomic_xor(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
-    """Exclusive or with memory at once; the result is what was there.
-
-    Combines the bits of a value with those in memory, each element atomically.
+def atomic_xor(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+    """Combines the bits of a value with those in memory, each element atomically.
 
     - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits.
     - val: the bits, broadcast and converted.
@@ -1114,10 +2018,8 @@ def atomic_xor(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: A
     >>> tl.atomic_or(x_ptr, 1.0)
     error: tl.atomic_or does not support
     """
-def atomic_xchg(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
-    """Write at once; the result is what was there.
-
-    Exchanges a value with memory, atomically, and returns the old value.
+def atomic_xchg(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+    """Exchanges a value with memory, atomically, and returns the old value.
 
     - pointer: a scalar pointer or a tile of pointers to types of 32 or 64 bits.
     - val: the new value, broadcast and converted.
@@ -1132,10 +2034,8 @@ def atomic_xchg(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: 
     >>> tl.load(i_ptr + 5)
     9
     """
-def atomic_cas(pointer: Any, cmp: Any, val: Any, sem: Any = ..., scope: Any = ...) -> tensor:
-    """Write where memory equals cmp; the result is what was there.
-
-    Stores a value where memory has an expected value, atomically (compare and swap). To take a lock: `while tl.atomic_cas(lock, 0, 1) == 1: pass`.
+def atomic_cas(pointer: tensor, cmp: _T, val: _T, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+    """Stores a value where memory has an expected value, atomically (compare and swap). To take a lock: `while tl.atomic_cas(lock, 0, 1) == 1: pass`.
 
     - pointer: a scalar pointer or a tile of pointers to types of 16, 32 or 64 bits.
     - cmp: the expected value.
@@ -1150,10 +2050,8 @@ def atomic_cas(pointer: Any, cmp: Any, val: Any, sem: Any = ..., scope: Any = ..
     >>> tl.atomic_cas(i_ptr + 5, 5, 2)
     1
     """
-def dot(input: Any, other: Any, acc: Any = ..., input_precision: Any = ..., allow_tf32: Any = ..., max_num_imprecise_acc: Any = ..., out_dtype: Any = ...) -> tensor:
-    """Matrix multiplication (matmul), added to acc.
-
-    Multiplies two matrices and adds an accumulator (matmul). On GPUs, it uses tensor cores (MMA instructions). On CPUs, it uses a register-blocked
+def dot(input: tensor, other: tensor, acc: tensor | None = None, input_precision: Literal['tf32', 'tf32x3', 'ieee', 'bf16x3', 'bf16x6'] | None = None, allow_tf32: _T | None = None, max_num_imprecise_acc: int | None = None, out_dtype: _DType | None = None) -> tensor:
+    """Multiplies two matrices and adds an accumulator (matmul). On GPUs, it uses tensor cores (MMA instructions). On CPUs, it uses a register-blocked
     micro-kernel, for all block sizes.
 
     - input: a tile of M x K, with optional batch dimensions before M.
@@ -1174,10 +2072,8 @@ def dot(input: Any, other: Any, acc: Any = ..., input_precision: Any = ..., allo
     >>> tl.dot(a, tl.zeros((16, 16), tl.float16))
     error: both operands must have the same type
     """
-def dot_scaled(lhs: Any, lhs_scale: Any, lhs_format: Any, rhs: Any, rhs_scale: Any, rhs_format: Any, acc: Any = ..., fast_math: Any = ..., lhs_k_pack: Any = ..., rhs_k_pack: Any = ..., out_dtype: Any = ...) -> tensor:
-    """Matrix multiplication of operands in microscaling formats, added to acc.
-
-    Multiplies two matrices in microscaling formats: 32 adjacent elements along K share one scale (16 for e4m3 scales, as in nvfp4).
+def dot_scaled(lhs: tensor, lhs_scale: tensor | None, lhs_format: _ScaledFormat, rhs: tensor, rhs_scale: tensor | None, rhs_format: _ScaledFormat, acc: tensor | None = None, fast_math: bool = False, lhs_k_pack: bool = True, rhs_k_pack: bool = True, out_dtype: _DType | None = None) -> tensor:
+    """Multiplies two matrices in microscaling formats: 32 adjacent elements along K share one scale (16 for e4m3 scales, as in nvfp4).
 
     - lhs: a tile of M x K. For e2m1, each byte has two numbers, so it is M x K/2 of uint8.
     - lhs_scale: a tile of M x K/32 of uint8, whose bytes are powers of two (e8m0), or of fp8e4nv. None means no scale.
@@ -1197,10 +2093,9 @@ def dot_scaled(lhs: Any, lhs_scale: Any, lhs_format: Any, rhs: Any, rhs_scale: A
     >>> tl.sum(tl.dot_scaled(ones, twos, "bf16", ones, None, "bf16"))
     65536.0
     """
-def reduce(input: Any, axis: Any, combine_fn: Any, keep_dims: Any = ...) -> Any:
-    """Tiles combined along an axis by a jit function.
-
-    Reduces a tile along one axis with a combine function. `tl.sum`, `tl.max` and other reductions use it.
+@overload
+def reduce(input: _T, axis: int | None, combine_fn: Callable[..., object], keep_dims: bool = False) -> tensor:
+    """Reduces a tile along one axis with a combine function. `tl.sum`, `tl.max` and other reductions use it.
 
     - input: a tile, or a tuple of tiles of one shape, which are combined together.
     - axis: the axis to reduce. None reduces all elements.
@@ -1214,10 +2109,25 @@ def reduce(input: Any, axis: Any, combine_fn: Any, keep_dims: Any = ...) -> Any:
     >>> tl.reduce(tl.arange(1, 5), 0, product)
     24
     """
-def associative_scan(input: Any, axis: Any, combine_fn: Any, reverse: Any = ...) -> Any:
-    """Running combination along an axis by a jit function.
+@overload
+def reduce(input: Sequence[_T], axis: int | None, combine_fn: Callable[..., object], keep_dims: bool = False) -> builtins.tuple[tensor, ...]:
+    """Reduces a tile along one axis with a combine function. `tl.sum`, `tl.max` and other reductions use it.
 
-    Computes a scan along an axis with a combine function: element i of the result combines elements 0 to i.
+    - input: a tile, or a tuple of tiles of one shape, which are combined together.
+    - axis: the axis to reduce. None reduces all elements.
+    - combine_fn: a `@triton.jit` function of two values that returns one. For n tiles, it has 2 n parameters and returns n values. It must be associative and
+      commutative, because the order is undefined.
+    - keep_dims: True keeps the axis with the size 1.
+
+    >>> @triton.jit
+    ... def product(a, b):
+    ...     return a * b
+    >>> tl.reduce(tl.arange(1, 5), 0, product)
+    24
+    """
+@overload
+def associative_scan(input: _T, axis: int, combine_fn: Callable[..., object], reverse: bool = False) -> tensor:
+    """Computes a scan along an axis with a combine function: element i of the result combines elements 0 to i.
 
     - input: a tile, or a tuple of tiles of one shape, which are combined together.
     - axis: the axis of the scan.
@@ -1230,10 +2140,23 @@ def associative_scan(input: Any, axis: Any, combine_fn: Any, reverse: Any = ...)
     >>> tl.associative_scan((tl.arange(0, 8) * 3) % 8, 0, larger)
     [0, 3, 6, 6, 6, 7, 7, 7]
     """
-def histogram(input: Any, num_bins: Any, mask: Any = ...) -> tensor:
-    """How often each of 0 ... num_bins - 1 occurs.
+@overload
+def associative_scan(input: Sequence[_T], axis: int, combine_fn: Callable[..., object], reverse: bool = False) -> builtins.tuple[tensor, ...]:
+    """Computes a scan along an axis with a combine function: element i of the result combines elements 0 to i.
 
-    Counts how often each of the numbers 0 to num_bins - 1 occurs in a tile.
+    - input: a tile, or a tuple of tiles of one shape, which are combined together.
+    - axis: the axis of the scan.
+    - combine_fn: a `@triton.jit` function of two values that returns one. For n tiles, it has 2 n parameters and returns n values. It must be associative.
+    - reverse: True starts at the end.
+
+    >>> @triton.jit
+    ... def larger(a, b):
+    ...     return tl.maximum(a, b)
+    >>> tl.associative_scan((tl.arange(0, 8) * 3) % 8, 0, larger)
+    [0, 3, 6, 6, 6, 7, 7, 7]
+    """
+def histogram(input: tensor, num_bins: int, mask: tensor | bool | None = None) -> tensor:
+    """Counts how often each of the numbers 0 to num_bins - 1 occurs in a tile.
 
     - input: a tile of integers of one dimension.
     - num_bins: the number of bins, known at compile time, a power of two.
@@ -1246,10 +2169,8 @@ def histogram(input: Any, num_bins: Any, mask: Any = ...) -> tensor:
     >>> tl.histogram(tl.arange(0, 8) // 3, 4, mask=tl.arange(0, 8) > 3)
     [0, 2, 2, 0]
     """
-def gather(src: Any, index: Any, axis: Any) -> tensor:
-    """Elements picked along an axis by index.
-
-    Gathers elements of a tile along an axis by index. It reads a tile of the program; to gather from memory, use `tl.load` with a tile of pointers.
+def gather(src: tensor, index: tensor, axis: int) -> tensor:
+    """Gathers elements of a tile along an axis by index. It reads a tile of the program; to gather from memory, use `tl.load` with a tile of pointers.
 
     - src: a tile.
     - index: a tile of integers. Its other dimensions are those of src. Each index must be within the axis.
@@ -1258,10 +2179,8 @@ def gather(src: Any, index: Any, axis: Any) -> tensor:
     >>> tl.gather(tl.arange(0, 4) * 10, tl.flip(tl.arange(0, 4)), 0)
     [30, 20, 10, 0]
     """
-def map_elementwise(scalar_fn: Any, *args: Any, pack: Any = ...) -> tensor:
-    """A jit function on each element, with control flow of its own.
-
-    Applies a scalar function to each element. The function may have branches and loops, and each element executes only its own branch.
+def map_elementwise(scalar_fn: Callable[..., _R], *args: _T, pack: int = 1) -> _R:
+    """Applies a scalar function to each element. The function may have branches and loops, and each element executes only its own branch.
 
     - scalar_fn: a `@triton.jit` function of scalars that returns scalars.
     - args: tiles, broadcast to a common shape.
@@ -1277,10 +2196,8 @@ def map_elementwise(scalar_fn: Any, *args: Any, pack: Any = ...) -> tensor:
     >>> tl.map_elementwise(collatz, tl.arange(1, 9))
     [0, 1, 7, 2, 5, 8, 16, 3]
     """
-def multiple_of(input: Any, values: Any) -> tensor:
-    """Promise: the first of each group of elements is a multiple.
-
-    Promises that the first of each group of elements is a multiple of a number. On CPUs, the compiler ignores it and uses only the arithmetic. On GPUs, a
+def multiple_of(input: _T, values: int | Sequence[int]) -> tensor:
+    """Promises that the first of each group of elements is a multiple of a number. On CPUs, the compiler ignores it and uses only the arithmetic. On GPUs, a
     false promise gives wrong results.
 
     - input: a tile or a scalar of integers or pointers.
@@ -1289,10 +2206,8 @@ def multiple_of(input: Any, values: Any) -> tensor:
     >>> tl.multiple_of(tl.arange(0, 4), 4)
     [0, 1, 2, 3]
     """
-def max_contiguous(input: Any, values: Any) -> tensor:
-    """Promise: so many elements in a row rise by one.
-
-    Promises that this many adjacent elements are consecutive numbers.
+def max_contiguous(input: _T, values: int | Sequence[int]) -> tensor:
+    """Promises that this many adjacent elements are consecutive numbers.
 
     - input: a tile of integers or pointers.
     - values: a number, or one per dimension, known at compile time.
@@ -1300,10 +2215,8 @@ def max_contiguous(input: Any, values: Any) -> tensor:
     >>> tl.max_contiguous(tl.arange(0, 4), 4)
     [0, 1, 2, 3]
     """
-def max_constancy(input: Any, values: Any) -> tensor:
-    """Promise: so many elements in a row are equal.
-
-    Promises that this many adjacent elements are equal.
+def max_constancy(input: _T, values: int | Sequence[int]) -> tensor:
+    """Promises that this many adjacent elements are equal.
 
     - input: a tile.
     - values: a number, or one per dimension, known at compile time.
@@ -1311,10 +2224,8 @@ def max_constancy(input: Any, values: Any) -> tensor:
     >>> tl.max_constancy(tl.zeros((4,), tl.int32), 4)
     [0, 0, 0, 0]
     """
-def assume(cond: Any) -> None:
-    """Promise: the condition holds.
-
-    Promises that a condition holds, so that the compiler may use it. If it does not hold, the result is undefined.
+def assume(cond: _T) -> None:
+    """Promises that a condition holds, so that the compiler may use it. If it does not hold, the result is undefined.
 
     - cond: a scalar of int1.
 
@@ -1322,10 +2233,8 @@ def assume(cond: Any) -> None:
     >>> tl.num_programs(0)
     1
     """
-def expect_zero(x: Any, mask: Any) -> tensor:
-    """X; with debug on, the program ends where the mask holds and x is not zero.
-
-    Returns its argument. In a launch with debug=True, the program ends with an error if the mask is true and the value is not zero.
+def expect_zero(x: _T, mask: tensor | bool) -> tensor:
+    """Returns its argument. In a launch with debug=True, the program ends with an error if the mask is true and the value is not zero.
 
     - x: a tile.
     - mask: int1: the elements that must be zero.
@@ -1334,18 +2243,14 @@ def expect_zero(x: Any, mask: Any) -> tensor:
     [0, 1, 2, 3]
     """
 def debug_barrier() -> None:
-    """All threads of the program meet.
-
-    A barrier for all threads of the program (CTA barrier). Operations on tiles do not need it. Kernels with inline assembly may need it.
+    """A barrier for all threads of the program (CTA barrier). Operations on tiles do not need it. Kernels with inline assembly may need it.
 
     >>> tl.debug_barrier()
     >>> tl.arange(0, 2)
     [0, 1]
     """
-def static_print(*values: Any, sep: Any = ..., end: Any = ..., file: Any = ..., flush: Any = ...) -> None:
-    """Print while compiling.
-
-    Prints at compile time, once per compiled version of the kernel: compile-time values, and the types and shapes of run-time values.
+def static_print(*values: object, sep: str = ' ', end: str | None = None, file: object | None = None, flush: bool = False) -> None:
+    """Prints at compile time, once per compiled version of the kernel: compile-time values, and the types and shapes of run-time values.
 
     - values: the values to print.
     - sep, end, file, flush: as for Python's print. file and flush have no effect.
@@ -1354,10 +2259,8 @@ def static_print(*values: Any, sep: Any = ..., end: Any = ..., file: Any = ..., 
     >>> tl.arange(0, 2)
     [0, 1]
     """
-def static_assert(cond: Any, msg: Any = ...) -> None:
-    """Stop compiling if the condition is false.
-
-    Stops the compilation if a condition is false, for example a condition on sizes and types.
+def static_assert(cond: _T, msg: str = '') -> None:
+    """Stops the compilation if a condition is false, for example a condition on sizes and types.
 
     - cond: a compile-time condition.
     - msg: the message.
@@ -1367,10 +2270,8 @@ def static_assert(cond: Any, msg: Any = ...) -> None:
     >>> tl.static_assert(x.shape[0] == 8, "needs eight elements")
     error: static assertion failed: needs eight elements
     """
-def device_print(prefix: Any, *args: Any, hex: Any = ...) -> None:
-    """Print each element while running.
-
-    Prints each element at run time, with the program's number and the element's index.
+def device_print(prefix: str, *args: _T, hex: bool = False) -> None:
+    """Prints each element at run time, with the program's number and the element's index.
 
     - prefix: a string, printed first.
     - args: tiles and scalars.
@@ -1382,10 +2283,8 @@ def device_print(prefix: Any, *args: Any, hex: Any = ...) -> None:
     >>> tl.arange(0, 2)
     [0, 1]
     """
-def device_assert(cond: Any, msg: Any = ..., mask: Any = ...) -> None:
-    """With debug on, end the program if an element is false.
-
-    Ends the program if a condition is false, and reports the element and the program. It is compiled only with debug=True at the launch, with
+def device_assert(cond: _T, msg: str = '', mask: tensor | bool | None = None) -> None:
+    """Ends the program if a condition is false, and reports the element and the program. It is compiled only with debug=True at the launch, with
     TRITON_DEBUG=1, or with `--debug` of the command.
 
     - cond: int1, a tile or a scalar.
@@ -1397,52 +2296,15 @@ def device_assert(cond: Any, msg: Any = ..., mask: Any = ...) -> None:
     >>> x
     [0, 1, 2, 3]
     """
-def _reduce_with_indices(input: Any, axis: Any, combine_fn: Any, keep_dims: Any = ...) -> tensor:
-    """Reduce of a tile together with each element's index."""
-def _sort(input: Any, k: Any, descending: Any, network: Any) -> tensor:
-    """The first k elements of each line along the last dimension, in order."""
-def _check_topk(input: Any, k: Any) -> tensor:
-    """An error unless so many elements can be taken of the last dimension."""
-def _promote_bfloat16_to_float32(t: Any) -> tensor:
-    """Bf16 as fp32, other types as they are."""
-def tuple(args: Any) -> tensor:
-    """Several values as one.
-
-    Several values in one tuple.
-
-    - args: values of any kind.
-
-    >>> pair = tl.tuple([tl.arange(0, 2), 5])
-    >>> pair[0] + pair[1]
-    [5, 6]
-    """
-def constexpr_type(value: Any) -> tensor:
-    """The type of one constant.
-
-    The type of one constant, in signatures of specialized functions.
-
-    - value: the constant.
-    """
-def tuple_type(types: Any, fields: Any = ...) -> tensor:
-    """The type of a tuple.
-
-    The type of a tuple.
-
-    - types: those of its items.
-    - fields: their names, for a namedtuple.
-    """
-def aggregate_replace(instance: Any, *fields: Any) -> tensor:
-    """An aggregate with other values for some of its fields.
-
-    Returns a copy of an aggregate (`@triton.aggregate`) with other values for some fields.
+def aggregate_replace(instance: _Aggregate, *fields: object) -> _Aggregate:
+    """Returns a copy of an aggregate (`@triton.aggregate`) with other values for some fields.
 
     - instance: the aggregate.
     - fields: the new values, by name.
     """
-def cdiv(x: Any, div: Any) -> tensor:
-    """X / div, rounded up; of integers.
-
-    Divides two integers and rounds up: the number of blocks that cover x elements.
+@overload
+def cdiv(x: int, div: int) -> int:
+    """Divides two integers and rounds up: the number of blocks that cover x elements.
 
     - x: an integer, not negative.
     - div: an integer, positive.
@@ -1452,20 +2314,28 @@ def cdiv(x: Any, div: Any) -> tensor:
     >>> tl.cdiv(tl.program_id(0) + 1000, 128)
     8
     """
-def sigmoid(x: Any) -> tensor:
-    """1 / (1 + exp(-x)).
+@overload
+def cdiv(x: _IntLike, div: _IntLike) -> tensor:
+    """Divides two integers and rounds up: the number of blocks that cover x elements.
 
-    Computes 1 / (1 + exp(-x)).
+    - x: an integer, not negative.
+    - div: an integer, positive.
+
+    In host code it is `triton.cdiv`.
+
+    >>> tl.cdiv(tl.program_id(0) + 1000, 128)
+    8
+    """
+def sigmoid(x: _T) -> tensor:
+    """Computes 1 / (1 + exp(-x)).
 
     - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.sigmoid(tl.zeros((2,), tl.float32))
     [0.5, 0.5]
     """
-def softmax(x: Any, dim: Any = ..., keep_dims: Any = ..., ieee_rounding: Any = ...) -> tensor:
-    """Exp(x - max) / sum of these along a dimension; without one, the first. The shape stays, whatever keep_dims says.
-
-    Computes exp(x - max(x)) divided by its sum, along a dimension. The results are in [0, 1], and their sum is 1.
+def softmax(x: _T, dim: int | None = None, keep_dims: bool | None = None, ieee_rounding: bool = False) -> tensor:
+    """Computes exp(x - max(x)) divided by its sum, along a dimension. The results are in [0, 1], and their sum is 1.
 
     - x: a tile of fp32 or fp64. Set padding elements to -inf.
     - dim: the dimension, or None for the first.
@@ -1477,10 +2347,8 @@ def softmax(x: Any, dim: Any = ..., keep_dims: Any = ..., ieee_rounding: Any = .
     >>> tl.sum(tl.softmax(tl.reshape(tl.arange(0, 8) * 1.0, (2, 4)), dim=1), axis=1)
     [1.0, 1.0]
     """
-def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> tensor:
-    """Index (i, j) in row-major order becomes an index in groups of size_g rows, which keeps operands of a matmul in a GPU's L2 cache.
-
-    Reorders the programs of a grid for the L2 cache: the index (i, j) in row-major order becomes the index in an order by groups of size_g rows. Then
+def swizzle2d(i: _IntLike, j: _IntLike, size_i: _IntLike, size_j: _IntLike, size_g: _IntLike) -> builtins.tuple[tensor, tensor]:
+    """Reorders the programs of a grid for the L2 cache: the index (i, j) in row-major order becomes the index in an order by groups of size_g rows. Then
     concurrent programs share operands of a matmul in the L2 cache.
 
     - i, j: the row and the column of this program's tile.
@@ -1495,10 +2363,8 @@ def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> tensor:
     >>> j
     0
     """
-def atomic_load(pointer: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
-    """Elements of 32 or 64 bits, each read at once; the order is 'acquire' unless sem says 'relaxed'.
-
-    Loads elements atomically, ordered with the stores of other programs.
+def atomic_load(pointer: tensor, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+    """Loads elements atomically, ordered with the stores of other programs.
 
     - pointer: a pointer, or a tile of pointers, to integers or floats of 32 or 64 bits. The memory must be writable, because the hardware uses a read-modify-write operation.
     - mask: where it is false, nothing is loaded, and the result is undefined.
@@ -1509,10 +2375,8 @@ def atomic_load(pointer: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...)
     >>> tl.atomic_load(i_ptr + 3)
     3
     """
-def atomic_store(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope: Any = ...) -> tensor:
-    """Elements of 32 or 64 bits, each written at once; the order is 'release' unless sem says 'relaxed'.
-
-    Stores elements atomically, ordered with the earlier stores of the program.
+def atomic_store(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> None:
+    """Stores elements atomically, ordered with the earlier stores of the program.
 
     - pointer: a pointer, or a tile of pointers, to integers or floats of 32 or 64 bits.
     - val: the new value. It is converted to the type of the elements.
@@ -1525,10 +2389,8 @@ def atomic_store(pointer: Any, val: Any, mask: Any = ..., sem: Any = ..., scope:
     >>> tl.load(i_ptr + 3)
     7
     """
-def atomic_poll(pointer: Any, expected_value: Any, sem: Any = ..., scope: Any = ..., timeout_ns: Any = ...) -> tensor:
-    """Waits until memory equals the expected value, at each address; the result is true there.
-
-    Waits until memory has an expected value. A program may wait for one with a lower number in the launch.
+def atomic_poll(pointer: tensor, expected_value: _IntLike, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None, timeout_ns: int | None = None) -> tensor:
+    """Waits until memory has an expected value. A program may wait for one with a lower number in the launch.
 
     - pointer: a pointer, or a tile of pointers, to integers. A tile waits for all its elements.
     - expected_value: the value to wait for.
@@ -1542,20 +2404,16 @@ def atomic_poll(pointer: Any, expected_value: Any, sem: Any = ..., scope: Any = 
     >>> tl.atomic_poll(i_ptr + 3, 3)
     True
     """
-def interleave(a: Any, b: Any) -> tensor:
-    """A[0], b[0], a[1], b[1], ... along the last dimension.
-
-    Interleaves the elements of two tiles along the last dimension.
+def interleave(a: _T, b: _T) -> tensor:
+    """Interleaves the elements of two tiles along the last dimension.
 
     - a, b: tiles of one type and shape.
 
     >>> tl.interleave(tl.arange(0, 2), tl.arange(2, 4))
     [0, 2, 1, 3]
     """
-def sum(input: Any, axis: Any = ..., keep_dims: Any = ..., dtype: Any = ...) -> tensor:
-    """The sum along an axis, or of all elements; integers below 32 bits are summed in 32.
-
-    Sums the elements along an axis, or all elements.
+def sum(input: _T, axis: int | None = None, keep_dims: bool = False, dtype: _DType | None = None) -> tensor:
+    """Sums the elements along an axis, or all elements.
 
     - input: a tile of integers or floats.
     - axis: the axis to reduce. None sums all elements.
@@ -1574,32 +2432,9 @@ def sum(input: Any, axis: Any = ..., keep_dims: Any = ..., dtype: Any = ...) -> 
     >>> tl.sum(x, axis=2)
     error: invalid axis 2 for 2 dimensions
     """
-def max(input: Any, axis: Any = ..., return_indices: Any = ..., return_indices_tie_break_left: Any = ..., keep_dims: Any = ...) -> Any:
-    """The largest element along an axis, or of all; with return_indices its index as well, of equals the first.
-
-    Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
-
-    - input: a tile of integers or floats.
-    - axis: the axis to reduce. None reduces all elements.
-    - return_indices: True returns a tuple: the elements, and their indices along the axis as int32.
-    - return_indices_tie_break_left: True returns the first index of equal elements. False allows any of them.
-    - keep_dims: True keeps the axis with the size 1.
-
-    NaN is ignored if there is a number. bf16 becomes fp32, and integers below 32 bits become int32.
-
-    >>> x = tl.reshape((tl.arange(0, 8) * 3) % 8, (2, 4))
-    >>> x
-    [[0, 3, 6, 1], [4, 7, 2, 5]]
-    >>> tl.max(x, axis=1)
-    [6, 7]
-    >>> value, index = tl.min(x, axis=1, return_indices=True)
-    >>> index
-    [0, 2]
-    """
-def min(input: Any, axis: Any = ..., return_indices: Any = ..., return_indices_tie_break_left: Any = ..., keep_dims: Any = ...) -> Any:
-    """The smallest element along an axis, or of all; with return_indices its index as well, of equals the first.
-
-    Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
+@overload
+def max(input: _T, axis: int | None = None, return_indices: Literal[False] = False, return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
+    """Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
 
     - input: a tile of integers or floats.
     - axis: the axis to reduce. None reduces all elements.
@@ -1618,10 +2453,71 @@ def min(input: Any, axis: Any = ..., return_indices: Any = ..., return_indices_t
     >>> index
     [0, 2]
     """
-def argmax(input: Any, axis: Any, tie_break_left: Any = ..., keep_dims: Any = ...) -> tensor:
-    """The index of the largest element along an axis; of equals the first, unless tie_break_left is False.
+@overload
+def max(input: _T, axis: int | None = None, *, return_indices: Literal[True], return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> builtins.tuple[tensor, tensor]:
+    """Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
 
-    Returns the index of the largest, or the smallest, element along an axis.
+    - input: a tile of integers or floats.
+    - axis: the axis to reduce. None reduces all elements.
+    - return_indices: True returns a tuple: the elements, and their indices along the axis as int32.
+    - return_indices_tie_break_left: True returns the first index of equal elements. False allows any of them.
+    - keep_dims: True keeps the axis with the size 1.
+
+    NaN is ignored if there is a number. bf16 becomes fp32, and integers below 32 bits become int32.
+
+    >>> x = tl.reshape((tl.arange(0, 8) * 3) % 8, (2, 4))
+    >>> x
+    [[0, 3, 6, 1], [4, 7, 2, 5]]
+    >>> tl.max(x, axis=1)
+    [6, 7]
+    >>> value, index = tl.min(x, axis=1, return_indices=True)
+    >>> index
+    [0, 2]
+    """
+@overload
+def min(input: _T, axis: int | None = None, return_indices: Literal[False] = False, return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
+    """Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
+
+    - input: a tile of integers or floats.
+    - axis: the axis to reduce. None reduces all elements.
+    - return_indices: True returns a tuple: the elements, and their indices along the axis as int32.
+    - return_indices_tie_break_left: True returns the first index of equal elements. False allows any of them.
+    - keep_dims: True keeps the axis with the size 1.
+
+    NaN is ignored if there is a number. bf16 becomes fp32, and integers below 32 bits become int32.
+
+    >>> x = tl.reshape((tl.arange(0, 8) * 3) % 8, (2, 4))
+    >>> x
+    [[0, 3, 6, 1], [4, 7, 2, 5]]
+    >>> tl.max(x, axis=1)
+    [6, 7]
+    >>> value, index = tl.min(x, axis=1, return_indices=True)
+    >>> index
+    [0, 2]
+    """
+@overload
+def min(input: _T, axis: int | None = None, *, return_indices: Literal[True], return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> builtins.tuple[tensor, tensor]:
+    """Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
+
+    - input: a tile of integers or floats.
+    - axis: the axis to reduce. None reduces all elements.
+    - return_indices: True returns a tuple: the elements, and their indices along the axis as int32.
+    - return_indices_tie_break_left: True returns the first index of equal elements. False allows any of them.
+    - keep_dims: True keeps the axis with the size 1.
+
+    NaN is ignored if there is a number. bf16 becomes fp32, and integers below 32 bits become int32.
+
+    >>> x = tl.reshape((tl.arange(0, 8) * 3) % 8, (2, 4))
+    >>> x
+    [[0, 3, 6, 1], [4, 7, 2, 5]]
+    >>> tl.max(x, axis=1)
+    [6, 7]
+    >>> value, index = tl.min(x, axis=1, return_indices=True)
+    >>> index
+    [0, 2]
+    """
+def argmax(input: _T, axis: int, tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
+    """Returns the index of the largest, or the smallest, element along an axis.
 
     - input: a tile of integers or floats.
     - axis: the axis to reduce.
@@ -1635,10 +2531,8 @@ def argmax(input: Any, axis: Any, tie_break_left: Any = ..., keep_dims: Any = ..
     >>> tl.argmin(tl.zeros((4,), tl.float32), axis=0)
     0
     """
-def argmin(input: Any, axis: Any, tie_break_left: Any = ..., keep_dims: Any = ...) -> tensor:
-    """The index of the smallest element along an axis; of equals the first, unless tie_break_left is False.
-
-    Returns the index of the largest, or the smallest, element along an axis.
+def argmin(input: _T, axis: int, tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
+    """Returns the index of the largest, or the smallest, element along an axis.
 
     - input: a tile of integers or floats.
     - axis: the axis to reduce.
@@ -1652,10 +2546,8 @@ def argmin(input: Any, axis: Any, tie_break_left: Any = ..., keep_dims: Any = ..
     >>> tl.argmin(tl.zeros((4,), tl.float32), axis=0)
     0
     """
-def xor_sum(input: Any, axis: Any = ..., keep_dims: Any = ...) -> tensor:
-    """All elements along an axis combined by ^; of integers.
-
-    Reduces the elements along an axis with exclusive or.
+def xor_sum(input: _T, axis: int | None = None, keep_dims: bool = False) -> tensor:
+    """Reduces the elements along an axis with exclusive or.
 
     - input: a tile of integers.
     - axis: the axis to reduce. None reduces all elements.
@@ -1666,10 +2558,8 @@ def xor_sum(input: Any, axis: Any = ..., keep_dims: Any = ...) -> tensor:
     >>> tl.xor_sum(tl.zeros((4,), tl.float32))
     error: xor_sum takes integers
     """
-def reduce_or(input: Any, axis: Any = ..., keep_dims: Any = ...) -> tensor:
-    """All elements along an axis combined by |; of integers.
-
-    Reduces the elements along an axis with bitwise or. For conditions, it returns whether any is true.
+def reduce_or(input: _T, axis: int | None = None, keep_dims: bool = False) -> tensor:
+    """Reduces the elements along an axis with bitwise or. For conditions, it returns whether any is true.
 
     - input: a tile of integers or int1.
     - axis: the axis to reduce. None reduces all elements.
@@ -1678,10 +2568,8 @@ def reduce_or(input: Any, axis: Any = ..., keep_dims: Any = ...) -> tensor:
     >>> tl.reduce_or(tl.arange(0, 4) == 2, axis=0)
     True
     """
-def cumsum(input: Any, axis: Any = ..., reverse: Any = ..., dtype: Any = ...) -> tensor:
-    """Sums of all elements up to each along an axis; reverse: from each to the end.
-
-    Computes prefix sums along an axis: element i is the sum of elements 0 to i.
+def cumsum(input: _T, axis: int = 0, reverse: bool = False, dtype: _DType | None = None) -> tensor:
+    """Computes prefix sums along an axis: element i is the sum of elements 0 to i.
 
     - input: a tile of integers or floats. bf16 becomes fp32.
     - axis: the axis of the scan, 0 by default.
@@ -1693,10 +2581,8 @@ def cumsum(input: Any, axis: Any = ..., reverse: Any = ..., dtype: Any = ...) ->
     >>> tl.cumsum(tl.arange(0, 4), reverse=True)
     [6, 6, 5, 3]
     """
-def cumprod(input: Any, axis: Any = ..., reverse: Any = ..., dtype: Any = ...) -> tensor:
-    """Products of all elements up to each along an axis; reverse: from each to the end.
-
-    Computes prefix products along an axis: element i is the product of elements 0 to i.
+def cumprod(input: _T, axis: int = 0, reverse: bool = False, dtype: _DType | None = None) -> tensor:
+    """Computes prefix products along an axis: element i is the product of elements 0 to i.
 
     - input: a tile of integers or floats. bf16 becomes fp32.
     - axis: the axis of the scan, 0 by default.
@@ -1706,10 +2592,8 @@ def cumprod(input: Any, axis: Any = ..., reverse: Any = ..., dtype: Any = ...) -
     >>> tl.cumprod(tl.arange(1, 5))
     [1, 2, 6, 24]
     """
-def sort(x: Any, dim: Any = ..., descending: Any = ...) -> tensor:
-    """The elements in order along the last dimension.
-
-    Sorts the elements along the last dimension. No element is lost. NaN comes after all numbers, or first with descending=True.
+def sort(x: _T, dim: int | None = None, descending: bool = False) -> tensor:
+    """Sorts the elements along the last dimension. No element is lost. NaN comes after all numbers, or first with descending=True.
 
     - x: a tile of integers or floats.
     - dim: the last dimension, or None for it. Other dimensions cannot be sorted.
@@ -1720,10 +2604,8 @@ def sort(x: Any, dim: Any = ..., descending: Any = ...) -> tensor:
     >>> tl.sort(tl.zeros((4, 4), tl.int32), dim=0)
     error: only the last dimension can be sorted
     """
-def sort_impl(x: Any, k: Any = ..., dim: Any = ..., descending: Any = ...) -> tensor:
-    """What sort and topk are made of: with k, the first k of them.
-
-    The implementation of `tl.sort` and `tl.topk`.
+def sort_impl(x: _T, k: int | None = None, dim: int | None = None, descending: bool = False) -> tensor:
+    """The implementation of `tl.sort` and `tl.topk`.
 
     - x: a tile of integers or floats.
     - k: the number of elements to return, or None for all.
@@ -1733,10 +2615,8 @@ def sort_impl(x: Any, k: Any = ..., dim: Any = ..., descending: Any = ...) -> te
     >>> tl.sort_impl((tl.arange(0, 8) * 3) % 8, k=2)
     [0, 1]
     """
-def topk(x: Any, k: Any, dim: Any = ..., descending: Any = ...) -> tensor:
-    """The k largest elements along the last dimension, in order; descending=False: the smallest. k is a power of two.
-
-    Returns the k largest elements along the last dimension, in order. It is cheaper than a full sort. If k is less than the size, elements of less than
+def topk(x: _T, k: int, dim: int | None = None, descending: bool = True) -> tensor:
+    """Returns the k largest elements along the last dimension, in order. It is cheaper than a full sort. If k is less than the size, elements of less than
     32 bits become fp32 or int32, as with `tl.max`.
 
     - x: a tile of integers or floats.
@@ -1747,10 +2627,8 @@ def topk(x: Any, k: Any, dim: Any = ..., descending: Any = ...) -> tensor:
     >>> tl.topk((tl.arange(0, 8) * 3) % 8, 2)
     [7, 6]
     """
-def bitonic_merge(x: Any, dim: Any = ..., descending: Any = ...) -> tensor:
-    """Sorts along the last dimension what first rises and then falls.
-
-    Sorts bitonic sequences along the last dimension: they first rise and then fall, or the reverse. It merges two sorted halves, one of them flipped.
+def bitonic_merge(x: _T, dim: int | None = None, descending: bool = False) -> tensor:
+    """Sorts bitonic sequences along the last dimension: they first rise and then fall, or the reverse. It merges two sorted halves, one of them flipped.
 
     - x: a tile of integers or floats.
     - dim: the last dimension, or None for it.
@@ -1760,10 +2638,8 @@ def bitonic_merge(x: Any, dim: Any = ..., descending: Any = ...) -> tensor:
     >>> tl.bitonic_merge(tl.where(x < 4, x, 11 - x))
     [0, 1, 2, 3, 4, 5, 6, 7]
     """
-def flip(x: Any, dim: Any = ...) -> tensor:
-    """The elements in reverse along a dimension; without one, the last.
-
-    Reverses the elements along a dimension.
+def flip(x: _T, dim: int | None = None) -> tensor:
+    """Reverses the elements along a dimension.
 
     - x: a tile.
     - dim: the dimension, or None for the last.
@@ -1771,10 +2647,8 @@ def flip(x: Any, dim: Any = ...) -> tensor:
     >>> tl.flip(tl.arange(0, 4))
     [3, 2, 1, 0]
     """
-def philox_impl(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any, n_rounds: Any = ...) -> tensor:
-    """Rounds of Philox on four counters with two keys: four tiles of random bits.
-
-    Runs only the rounds of Philox.
+def philox_impl(c0: _T, c1: _T, c2: _T, c3: _T, k0: _IntLike, k1: _IntLike, n_rounds: int = 10) -> builtins.tuple[tensor, tensor, tensor, tensor]:
+    """Runs only the rounds of Philox.
 
     - c0, c1, c2, c3: counters, unsigned, of 32 or 64 bits.
     - k0, k1: keys of the same type.
@@ -1785,10 +2659,8 @@ def philox_impl(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any, n_rounds: 
     >>> a
     [1713891541]
     """
-def philox(seed: Any, c0: Any, c1: Any, c2: Any, c3: Any, n_rounds: Any = ...) -> tensor:
-    """Four tiles of random bits for a seed and four counters.
-
-    Generates four tiles of random bits from a seed and four counters. The other random functions use it.
+def philox(seed: _IntLike, c0: _T, c1: _T, c2: _T, c3: _T, n_rounds: int = 10) -> builtins.tuple[tensor, tensor, tensor, tensor]:
+    """Generates four tiles of random bits from a seed and four counters. The other random functions use it.
 
     - seed: an integer scalar of up to 64 bits.
     - c0, c1, c2, c3: counters: tiles of integers of 32 or 64 bits.
@@ -1799,10 +2671,8 @@ def philox(seed: Any, c0: Any, c1: Any, c2: Any, c3: Any, n_rounds: Any = ...) -
     >>> a
     [1713891541]
     """
-def randint4x(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
-    """Four tiles of random 32-bit integers for a scalar seed and a tile of offsets, at the cost of one.
-
-    Generates four tiles of random 32-bit integers, at the cost of one.
+def randint4x(seed: _IntLike, offset: _IntLike, n_rounds: int = 10) -> builtins.tuple[tensor, tensor, tensor, tensor]:
+    """Generates four tiles of random 32-bit integers, at the cost of one.
 
     - seed: an integer scalar.
     - offset: a tile of integers.
@@ -1812,10 +2682,8 @@ def randint4x(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
     >>> a == tl.randint(7, tl.arange(0, 4))
     [True, True, True, True]
     """
-def randint(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
-    """Random 32-bit integers for a scalar seed and a tile of offsets; equal ones give equal numbers.
-
-    Generates random unsigned 32-bit integers.
+def randint(seed: _IntLike, offset: _IntLike, n_rounds: int = 10) -> tensor:
+    """Generates random unsigned 32-bit integers.
 
     - seed: an integer scalar.
     - offset: a tile of integers. Equal seeds and offsets give equal numbers.
@@ -1824,20 +2692,16 @@ def randint(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
     >>> tl.randint(7, tl.arange(0, 4)) % 1
     [0, 0, 0, 0]
     """
-def uint_to_uniform_float(x: Any) -> tensor:
-    """Random bits as floats in [0, 1).
-
-    Converts random bits to floats in [0, 1).
+def uint_to_uniform_float(x: _T) -> tensor:
+    """Converts random bits to floats in [0, 1).
 
     - x: a tile of integers of 32 or 64 bits.
 
     >>> tl.uint_to_uniform_float(tl.full((1,), 0, tl.uint32))
     [0.0]
     """
-def pair_uniform_to_normal(u1: Any, u2: Any) -> tensor:
-    """Two tiles of uniform floats as two of normal ones (Box-Muller).
-
-    Converts two tiles of uniform floats to two of normal floats (Box-Muller).
+def pair_uniform_to_normal(u1: _T, u2: _T) -> builtins.tuple[tensor, tensor]:
+    """Converts two tiles of uniform floats to two of normal floats (Box-Muller).
 
     - u1, u2: tiles of fp32 in [0, 1).
 
@@ -1845,10 +2709,8 @@ def pair_uniform_to_normal(u1: Any, u2: Any) -> tensor:
     >>> b
     [1.17741]
     """
-def rand(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
-    """Random float32 in [0, 1) for a scalar seed and a tile of offsets; equal ones give equal numbers.
-
-    Generates random fp32 numbers in [0, 1) with Philox, from a seed and an offset. It has no state, so a backward pass can regenerate any element.
+def rand(seed: _IntLike, offset: _IntLike, n_rounds: int = 10) -> tensor:
+    """Generates random fp32 numbers in [0, 1) with Philox, from a seed and an offset. It has no state, so a backward pass can regenerate any element.
 
     - seed: an integer scalar.
     - offset: a tile of integers. Equal seeds and offsets give equal numbers.
@@ -1859,10 +2721,8 @@ def rand(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
     >>> tl.rand(7, tl.arange(0, 4)) < 1.0
     [True, True, True, True]
     """
-def rand4x(seed: Any, offsets: Any, n_rounds: Any = ...) -> tensor:
-    """Four tiles of random float32 in [0, 1), at the cost of one.
-
-    Generates four tiles of random fp32 numbers in [0, 1), at the cost of one: Philox makes four numbers at a time.
+def rand4x(seed: _IntLike, offsets: Sequence[_IntLike], n_rounds: int = 10) -> builtins.tuple[tensor, tensor, tensor, tensor]:
+    """Generates four tiles of random fp32 numbers in [0, 1), at the cost of one: Philox makes four numbers at a time.
 
     - seed: an integer scalar.
     - offsets: a tile of integers.
@@ -1872,10 +2732,8 @@ def rand4x(seed: Any, offsets: Any, n_rounds: Any = ...) -> tensor:
     >>> a == tl.rand(7, tl.arange(0, 4))
     [True, True, True, True]
     """
-def randn(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
-    """Random float32 of mean 0 and variance 1 for a scalar seed and a tile of offsets.
-
-    Generates random fp32 numbers with mean 0 and variance 1.
+def randn(seed: _IntLike, offset: _IntLike, n_rounds: int = 10) -> tensor:
+    """Generates random fp32 numbers with mean 0 and variance 1.
 
     - seed: an integer scalar.
     - offset: a tile of integers. Equal seeds and offsets give equal numbers.
@@ -1884,10 +2742,8 @@ def randn(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
     >>> tl.randn(7, tl.arange(0, 4)) == tl.randn(7, tl.arange(0, 4))
     [True, True, True, True]
     """
-def randn4x(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
-    """Four tiles of random float32 of mean 0 and variance 1, at the cost of one.
-
-    Generates four tiles of random fp32 numbers with mean 0 and variance 1, at the cost of one.
+def randn4x(seed: _IntLike, offset: _IntLike, n_rounds: int = 10) -> builtins.tuple[tensor, tensor, tensor, tensor]:
+    """Generates four tiles of random fp32 numbers with mean 0 and variance 1, at the cost of one.
 
     - seed: an integer scalar.
     - offset: a tile of integers.
@@ -1897,7 +2753,5 @@ def randn4x(seed: Any, offset: Any, n_rounds: Any = ...) -> tensor:
     >>> a == tl.randn(7, tl.arange(0, 4))
     [True, True, True, True]
     """
-
-TRITON_MAX_TENSOR_NUMEL: int
 
 from . import core as core, extra as extra, math as math, random as random, standard as standard, target_info as target_info

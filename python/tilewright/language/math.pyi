@@ -1,11 +1,8 @@
 # Written by tools/stubs.py from the tables of builtins: edit those.
-from typing import Any
-from . import tensor as tensor
+from . import _T as _T, tensor as tensor
 
-def exp(x: Any) -> tensor:
-    """E to the power x.
-
-    Computes e, or 2, to the power x. `exp2` is cheaper on GPUs and CPUs. A loop with many exponentials can multiply an existing factor by log2(e) and
+def exp(x: _T) -> tensor:
+    """Computes e, or 2, to the power x. `exp2` is cheaper on GPUs and CPUs. A loop with many exponentials can multiply an existing factor by log2(e) and
     use `exp2`.
 
     - x: a tile or a scalar of fp32 or fp64. Convert narrower floats first.
@@ -17,10 +14,8 @@ def exp(x: Any) -> tensor:
     >>> tl.exp(tl.zeros((4,), tl.float16))
     error: convert the argument first: .to(tl.float32)
     """
-def exp2(x: Any) -> tensor:
-    """2 to the power x.
-
-    Computes e, or 2, to the power x. `exp2` is cheaper on GPUs and CPUs. A loop with many exponentials can multiply an existing factor by log2(e) and
+def exp2(x: _T) -> tensor:
+    """Computes e, or 2, to the power x. `exp2` is cheaper on GPUs and CPUs. A loop with many exponentials can multiply an existing factor by log2(e) and
     use `exp2`.
 
     - x: a tile or a scalar of fp32 or fp64. Convert narrower floats first.
@@ -32,10 +27,8 @@ def exp2(x: Any) -> tensor:
     >>> tl.exp(tl.zeros((4,), tl.float16))
     error: convert the argument first: .to(tl.float32)
     """
-def log(x: Any) -> tensor:
-    """Natural logarithm.
-
-    Computes the logarithm to base e, or to base 2. The logarithm of 0 is -inf, and that of a negative number is NaN.
+def log(x: _T) -> tensor:
+    """Computes the logarithm to base e, or to base 2. The logarithm of 0 is -inf, and that of a negative number is NaN.
 
     - x: a tile or a scalar of fp32 or fp64.
 
@@ -44,10 +37,8 @@ def log(x: Any) -> tensor:
     >>> tl.log(1.0)
     0.0
     """
-def log2(x: Any) -> tensor:
-    """Logarithm to base 2.
-
-    Computes the logarithm to base e, or to base 2. The logarithm of 0 is -inf, and that of a negative number is NaN.
+def log2(x: _T) -> tensor:
+    """Computes the logarithm to base e, or to base 2. The logarithm of 0 is -inf, and that of a negative number is NaN.
 
     - x: a tile or a scalar of fp32 or fp64.
 
@@ -56,10 +47,8 @@ def log2(x: Any) -> tensor:
     >>> tl.log(1.0)
     0.0
     """
-def sin(x: Any) -> tensor:
-    """Sine.
-
-    Computes the sine or the cosine of an angle in radians.
+def sin(x: _T) -> tensor:
+    """Computes the sine or the cosine of an angle in radians.
 
     - x: a tile or a scalar of fp32 or fp64.
 
@@ -68,10 +57,8 @@ def sin(x: Any) -> tensor:
     >>> tl.cos(0.0)
     1.0
     """
-def cos(x: Any) -> tensor:
-    """Cosine.
-
-    Computes the sine or the cosine of an angle in radians.
+def cos(x: _T) -> tensor:
+    """Computes the sine or the cosine of an angle in radians.
 
     - x: a tile or a scalar of fp32 or fp64.
 
@@ -80,10 +67,8 @@ def cos(x: Any) -> tensor:
     >>> tl.cos(0.0)
     1.0
     """
-def sqrt(x: Any) -> tensor:
-    """Square root.
-
-    Computes the square root, or 1 divided by it. On GPUs, `rsqrt` is one instruction, and `sqrt` is an approximation within about one unit in the last
+def sqrt(x: _T) -> tensor:
+    """Computes the square root, or 1 divided by it. On GPUs, `rsqrt` is one instruction, and `sqrt` is an approximation within about one unit in the last
     place. `tl.sqrt_rn` rounds to nearest.
 
     - x: a tile or a scalar of fp32 or fp64.
@@ -93,10 +78,8 @@ def sqrt(x: Any) -> tensor:
     >>> tl.rsqrt(16.0)
     0.25
     """
-def rsqrt(x: Any) -> tensor:
-    """1 / square root.
-
-    Computes the square root, or 1 divided by it. On GPUs, `rsqrt` is one instruction, and `sqrt` is an approximation within about one unit in the last
+def rsqrt(x: _T) -> tensor:
+    """Computes the square root, or 1 divided by it. On GPUs, `rsqrt` is one instruction, and `sqrt` is an approximation within about one unit in the last
     place. `tl.sqrt_rn` rounds to nearest.
 
     - x: a tile or a scalar of fp32 or fp64.
@@ -106,30 +89,24 @@ def rsqrt(x: Any) -> tensor:
     >>> tl.rsqrt(16.0)
     0.25
     """
-def sqrt_rn(x: Any) -> tensor:
-    """Fp32 square root, rounded to nearest.
-
-    Computes the square root of fp32 values, rounded to nearest on every machine.
+def sqrt_rn(x: _T) -> tensor:
+    """Computes the square root of fp32 values, rounded to nearest on every machine.
 
     - x: a tile or a scalar of fp32.
 
     >>> tl.sqrt_rn(2.0)
     1.41421
     """
-def erf(x: Any) -> tensor:
-    """Error function.
-
-    Computes the error function. The exact GELU uses it: `0.5 * x * (1 + tl.erf(x * 0.70710678))`.
+def erf(x: _T) -> tensor:
+    """Computes the error function. The exact GELU uses it: `0.5 * x * (1 + tl.erf(x * 0.70710678))`.
 
     - x: a tile or a scalar of fp32 or fp64.
 
     >>> tl.erf(tl.arange(0, 2) * 1.0)
     [0.0, 0.842701]
     """
-def floor(x: Any) -> tensor:
-    """The next integral value below.
-
-    Rounds down, or up, to an integral value, as a float.
+def floor(x: _T) -> tensor:
+    """Rounds down, or up, to an integral value, as a float.
 
     - x: a tile or a scalar of fp32 or fp64.
 
@@ -138,10 +115,8 @@ def floor(x: Any) -> tensor:
     >>> tl.ceil(-1.5)
     -1.0
     """
-def ceil(x: Any) -> tensor:
-    """The next integral value above.
-
-    Rounds down, or up, to an integral value, as a float.
+def ceil(x: _T) -> tensor:
+    """Rounds down, or up, to an integral value, as a float.
 
     - x: a tile or a scalar of fp32 or fp64.
 
@@ -150,20 +125,16 @@ def ceil(x: Any) -> tensor:
     >>> tl.ceil(-1.5)
     -1.0
     """
-def abs(x: Any) -> tensor:
-    """Absolute value.
-
-    Returns the absolute value.
+def abs(x: _T) -> tensor:
+    """Returns the absolute value.
 
     - x: a tile or a scalar of integers or floats. The smallest value of a signed integer type stays negative.
 
     >>> tl.abs(tl.arange(0, 4) - 2)
     [2, 1, 0, 1]
     """
-def fdiv(x: Any, y: Any, ieee_rounding: Any = ..., approx: Any = ...) -> tensor:
-    """Float division.
-
-    Divides floats. A GPU may use its faster, approximate instruction.
+def fdiv(x: _T, y: _T, ieee_rounding: bool = False, approx: bool = False) -> tensor:
+    """Divides floats. A GPU may use its faster, approximate instruction.
 
     - x, y: floats.
     - ieee_rounding: True rounds as IEEE 754 requires. CPUs always do.
@@ -172,30 +143,24 @@ def fdiv(x: Any, y: Any, ieee_rounding: Any = ..., approx: Any = ...) -> tensor:
     >>> tl.fdiv(1.0, 4.0)
     0.25
     """
-def div_rn(x: Any, y: Any) -> tensor:
-    """Fp32 division, rounded to nearest.
-
-    Divides fp32 values, rounded to nearest on every machine.
+def div_rn(x: _T, y: _T) -> tensor:
+    """Divides fp32 values, rounded to nearest on every machine.
 
     - x, y: fp32.
 
     >>> tl.div_rn(1.0, 4.0)
     0.25
     """
-def umulhi(x: Any, y: Any) -> tensor:
-    """The upper half of an unsigned product.
-
-    Returns the upper half of the product of two unsigned integers. Hashes and random number generators use it.
+def umulhi(x: _T, y: _T) -> tensor:
+    """Returns the upper half of the product of two unsigned integers. Hashes and random number generators use it.
 
     - x, y: integers of 32 or 64 bits, interpreted as unsigned.
 
     >>> tl.umulhi(tl.full((1,), 1 << 31, tl.uint32), tl.full((1,), 6, tl.uint32))
     [3]
     """
-def fma(x: Any, y: Any, z: Any) -> tensor:
-    """X * y + z.
-
-    Computes x * y + z with one rounding.
+def fma(x: _T, y: _T, z: _T) -> tensor:
+    """Computes x * y + z with one rounding.
 
     - x, y, z: floats, broadcast to a common shape.
 

@@ -1,0 +1,4 @@
+# Written by tools/stubs.py from the tables of builtins: edit those.
+from tilewright import *
+
+__version__: str
