@@ -10,6 +10,7 @@ import common
 def load(path):
     """Imports a file whose name starts with a digit."""
     spec = importlib.util.spec_from_file_location("example_" + path.stem, path)
+    assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)

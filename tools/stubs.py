@@ -12,7 +12,8 @@ date.
 - the arguments of a launch and of a call of a kernel's helper: the function's annotations do not have the types of the values that callers pass.
 - values by name of a kernel's parameters: the dictionaries of `Config`, of rules and of hooks.
 - the result of a comparison is a tensor, and derives from Any: Python's `min` and `max` need comparisons that return a bool.
-- objects of other packages (PyTorch's graphs, pandas' tables, cuBLAS), and the internals of `triton.language.core`, `runtime.jit` and `autotuner`.
+- objects of other packages (tensors, PyTorch's types and graphs, pandas' tables, cuBLAS), the items of a `tl.tuple` and of `tl.slice`, and the internals of
+  `language.core`, `runtime.jit`, `runtime.autotuner` and `backends.compiler`.
 """
 
 import argparse
@@ -33,7 +34,7 @@ HEAD = "# Written by tools/stubs.py from the tables of builtins: edit those.\n"
 
 # ---- types
 
-# Types of parameters by name; PARAMETERS_OF has those that differ in one function, by path and name. `_T` is short for `_TensorLike`.
+# Types of parameters by name; PARAMETERS_OF has those that differ in one function, by path and name. The stubs have `_TensorLike` for `_T`.
 PARAMETERS = {
     "*args": "_T", "*dims": "int | Sequence[int]", "*fields": "object", "*shape": "int | Sequence[int]", "*values": "object",
     "a": "_T", "acc": "tensor | None", "allow_tf32": "_T | None", "approx": "bool", "arg": "tensor", "arg0": "_T", "arg1": "_T", "arg2": "_T", "arg3": "_T",
@@ -86,10 +87,11 @@ RESULTS = {
 # Functions whose result depends on an argument: for each form, types of parameters that replace those above ("name!": without a default), and the result.
 TWO, MANY = "builtins.tuple[tensor, tensor]", "builtins.tuple[tensor, ...]"
 OVERLOADS = {
-    **dict.fromkeys(("max", "min"), [({"return_indices": "Literal[False]"}, "tensor"), ({"return_indices!": "Literal[True]"}, TWO)]),
+    **dict.fromkeys(("max", "min"), [({"return_indices": "Literal[False]"}, "tensor"), ({"return_indices!": "Literal[True]"}, TWO),
+                                     ({"axis!": "int | None", "return_indices!": "Literal[True]"}, TWO)]),
     **dict.fromkeys(("reduce", "associative_scan"), [({"input": "_T"}, "tensor"), ({"input": "Sequence[_T]"}, MANY)]),
     "inline_asm_elementwise": [({"dtype": "_DType"}, "tensor"), ({"dtype": "Sequence[_DType]"}, MANY)],
-    "cdiv": [({"x": "int", "div": "int"}, "int"), ({"x": "_IntLike", "div": "_IntLike"}, "tensor")],
+    "cdiv": [({"x": "int", "div": "int"}, "int"), ({"x": "tensor", "div": "_IntLike"}, "tensor"), ({"x": "int", "div": "tensor"}, "tensor")],
 }
 
 # ---- the classes of the language
@@ -99,8 +101,9 @@ import enum
 from typing import Any, Callable, Iterator, Literal, Mapping, Sequence, TypeAlias, TypeVar, overload
 
 _R = TypeVar("_R")
+_Function = TypeVar("_Function", bound=Callable[..., object])
 _Aggregate = TypeVar("_Aggregate")
-_T: TypeAlias = "tensor | int | float"  # a tile, a scalar or a number
+_TensorLike: TypeAlias = "tensor | int | float"  # a tile, a scalar or a number
 _IntLike: TypeAlias = "tensor | int"
 _DType: TypeAlias = "dtype"
 _PropagateNan: TypeAlias = "PropagateNan"
@@ -109,8 +112,7 @@ _ScaledFormat: TypeAlias = Literal["e2m1", "e4m3", "e5m2", "bf16", "fp16"]
 class base_type:
     def mangle(self) -> str: ...
 
-class base_value:
-    type: Any
+class base_value: ...
 
 class dtype(base_type):
     name: str
@@ -187,6 +189,7 @@ else:
     @_any_type
     class constexpr(base_value):
         value: Any
+        type: constexpr_type
         def __init__(self, value: object) -> None: ...
 
 class const:
@@ -226,7 +229,7 @@ class static_range(base_value):
     def __iter__(self) -> Iterator[constexpr]: ...
 
 class condition(base_value):
-    def __init__(self, arg1: _T, disable_licm: bool = False, early_exit: bool = False) -> None: ...
+    def __init__(self, arg1: _TensorLike, disable_licm: bool = False, early_exit: bool = False) -> None: ...
     def __bool__(self) -> bool: ...
 
 class PropagateNan(enum.Enum):
@@ -234,7 +237,6 @@ class PropagateNan(enum.Enum):
     ALL = 65535
 
 class tensor(base_value):
-    """A tile, or a scalar, of a running kernel."""
     dtype: _DType
     type: _DType
     shape: builtins.tuple[int, ...]
@@ -256,7 +258,10 @@ class _Condition(tensor, Any):
 def builtin(fn: Callable[..., _R]) -> Callable[..., _R]: ...
 def extern(fn: Callable[..., _R]) -> Callable[..., _R]: ...
 def is_builtin(fn: object) -> bool: ...
-def must_use_result(x: object, s: bool | str = True) -> Any: ...
+@overload
+def must_use_result(x: _Function, s: bool | str = True) -> _Function: ...
+@overload
+def must_use_result(x: str, s: bool | str = True) -> Callable[[_Function], _Function]: ...
 def get_int_dtype(bitwidth: int, signed: bool) -> dtype: ...
 def str_to_ty(name: str, constant: object = None) -> base_type: ...
 def type_named(text: str) -> dtype: ...
@@ -340,8 +345,9 @@ class JITFunction(KernelInterface[_R]):
     device_caches: Mapping[int, Any]
     def __init__(self, fn: Callable[..., _R], version: str | None = None, do_not_specialize: Iterable[int | str] | None = None, do_not_specialize_on_alignment: Iterable[int | str] | None = None, debug: bool | None = None, noinline: bool | None = None, repr: Callable[..., str] | None = None, launch_metadata: Callable[..., object] | None = None, any_size: bool = False) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> _R: ...
+    def warmup(self, *args: Any, grid: _Grid | None = None, **kwargs: Any) -> CompiledKernel: ...
     def add_pre_run_hook(self, hook: _Hook) -> None: ...
-    def preload(self, specialization_data: str) -> Any: ...
+    def preload(self, specialization_data: str) -> CompiledKernel | None: ...
     def repr(self, _: object = None) -> str: ...
 
 class Autotuner(KernelInterface[_R]):
@@ -403,14 +409,17 @@ def jit(fn: None = None, *, version: str | None = None, repr: Callable[..., str]
 def autotune(configs: Sequence[Config] | Literal["auto"], key: Sequence[str], prune_configs_by: Mapping[str, Callable[..., object] | float | None] | None = None, reset_to_zero: Sequence[str] | None = None, restore_value: Sequence[str] | None = None, pre_hook: _Hook | None = None, post_hook: _Hook | None = None, warmup: float | None = None, rep: float | None = None, use_cuda_graph: bool = False, do_bench: Callable[..., object] | None = None, cache_results: bool | None = None) -> Callable[[KernelInterface[_R]], Autotuner[_R]]: ...
 def heuristics(values: Mapping[str, Callable[[dict[str, Any]], object]]) -> Callable[[KernelInterface[_R]], Heuristics[_R]]: ...
 def aggregate(cls: _C) -> _C: ...
-def must_use_result(x: object, s: bool | str = True) -> Any: ...
+@overload
+def must_use_result(x: _Function, s: bool | str = True) -> _Function: ...
+@overload
+def must_use_result(x: str, s: bool | str = True) -> Callable[[_Function], _Function]: ...
 def constexpr_function(fn: _Function) -> ConstexprFunction[_Function]: ...
 def cdiv(x: int, y: int) -> int: ...
 def next_power_of_2(n: int) -> int: ...
 def compile(src: str | ASTSource | IRSource, target: GPUTarget | None = None, options: Mapping[str, object] | None = None, _env_vars: Mapping[str, str] | None = None) -> CompiledKernel: ...
 def install() -> None: ...
 def reinterpret(tensor: object, dtype: _dtype) -> Any: ...
-def set_allocator(allocator: Callable[[int, int, int | None], Any] | None) -> None: ...
+def set_allocator(allocator: Callable[[int, int, int | None], object] | None) -> None: ...
 '''
 
 TESTING = '''from contextlib import AbstractContextManager
@@ -467,6 +476,78 @@ def nvsmi(attrs: Sequence[str]) -> NoReturn: ...
 def cuda_memcheck(**target_kwargs: object) -> Callable[[_Test], _Test]: ...
 def set_gpu_clock(ref_sm_clock: float = 1350, ref_mem_clock: float = 1215) -> AbstractContextManager[None]: ...
 '''
+KNOBS = '''from contextlib import AbstractContextManager
+from typing import Any, Callable, Generic, NamedTuple, TypeVar
+
+_V = TypeVar("_V")
+_Set = TypeVar("_Set")
+_Group = TypeVar("_Group", bound="base_knobs")
+
+class Env: ...
+
+class env_base(Generic[_V, _Set]):
+    """A setting: values are read as the first type and set as the second. `Env` makes it read its environment variable again."""
+    key: str
+    def __get__(self, instance: object, owner: type | None = None) -> _V: ...
+    def __set__(self, instance: object, value: _Set | Env) -> None: ...
+    def __delete__(self, instance: object) -> None: ...
+
+class NvidiaTool:
+    path: str
+    version: str
+    def __init__(self, path: str, version: str) -> None: ...
+    @classmethod
+    def from_path(cls, path: str) -> NvidiaTool | None: ...
+
+class CompileTimes(NamedTuple):
+    ir_initialization: int
+    lowering_stages: list[tuple[str, int]]
+    store_results: int
+    @property
+    def total_lowering(self) -> int: ...
+    @property
+    def total(self) -> int: ...
+
+class HookChain(list[Callable[..., object]]):
+    calls: list[Callable[..., object]]
+    def __init__(self, reversed: bool = False) -> None: ...
+    def add(self, call: Callable[..., object]) -> None: ...
+    def remove(self, call: Callable[..., object]) -> None: ...
+    def __call__(self, *args: object, **kwargs: object) -> None: ...
+
+class base_knobs:
+    knob_descriptors: dict[str, env_base[Any, Any]]
+    knobs: dict[str, object]
+    def copy(self: _Group) -> _Group: ...
+    def reset(self: _Group) -> _Group: ...
+    def scope(self) -> AbstractContextManager[None]: ...
+
+env: Env
+propagate_env: bool
+def setenv(key: str, value: str | None) -> None: ...
+def toenv(value: object) -> tuple[str | None] | None: ...
+def refresh_knobs() -> None: ...
+'''
+KNOB_TYPES = {
+    "env_bool": "env_base[bool, bool]", "env_opt_bool": "env_base[bool | None, bool | None]", "env_opt_str": "env_base[str | None, str | None]",
+    "env_str": "env_base[str, str]", "env_str_callable_default": "env_base[str, str]", "env_int": "env_base[int, int]",
+    "env_class": "env_base[type | None, type | None]", "env_nvidia_tool": "env_base[NvidiaTool, str | None]", "HookChain": "HookChain",
+    "bool": "bool", "str": "str", "NoneType": "Callable[..., object] | None",
+}
+KNOB_METHODS = {
+    "backend_dirs": "    @property\n    def backend_dirs(self) -> set[str]: ...\n", "get_triton_dir": "    def get_triton_dir(self, name: str) -> str: ...\n",
+    "fp_fusion_enabled": "    def fp_fusion_enabled(self, requested: bool | None) -> bool: ...\n",
+}
+TARGETS = '''from typing import Any
+
+class GPUTarget:
+    backend: str
+    arch: int | str
+    warp_size: int
+    def __init__(self, backend: str, arch: int | str, warp_size: int) -> None: ...
+
+def __getattr__(name: str) -> Any: ...
+'''
 # Modules whose public classes are those of the package; other names of theirs are internal.
 RUNTIME = {
     "runtime/jit": "ConstexprFunction JITFunction KernelInterface MockTensor TensorWrapper constexpr_function jit reinterpret",
@@ -495,7 +576,7 @@ def type_of(path, name, changed):
     found = changed.get(name) or PARAMETERS_OF.get((path, name)) or PARAMETERS.get(name)
     if found is None:
         sys.exit(f"tools/stubs.py: PARAMETERS has no type for '{name}' of tl.{path}")
-    return found
+    return re.sub(r"\b_T\b", "_TensorLike", found)
 
 
 def parameters(path, signature, changed, skip=0):
@@ -503,15 +584,13 @@ def parameters(path, signature, changed, skip=0):
     arguments = ast.parse(f"def {signature}: ...").body[0].args
     required = {name[:-1] for name in changed if name.endswith("!")}
     changed = {name.rstrip("!"): kind for name, kind in changed.items()}
-    parts, keyword_only = [], False
+    parts = []
 
     def add(name, default):
-        nonlocal keyword_only
         kind = type_of(path, name, changed)
         if default is None or name in required:
-            if name in required and not keyword_only:
+            if name in required and any(" = " in part for part in parts):
                 parts.append("*")
-                keyword_only = True
             parts.append(f"{name}: {kind}")
             return
         text = DEFAULTS.get(name) or ast.unparse(default)
@@ -538,7 +617,7 @@ def function(path, signature, summary, method=""):
     text = ""
     if skip:
         first = ast.parse(f"def {signature}: ...").body[0].args.args[0].arg
-        forms = [form for form in forms if not form[0].get(first, "").startswith("Sequence") and form[1] != "int"]
+        forms = [form for form in forms if not form[0].get(first, "").startswith(("Sequence", "int"))]
     for changed, result in forms:
         text += f"{indent}@overload\n" if len(forms) > 1 else ""
         text += f"{indent}def {name}({', '.join(parameters(path, signature, changed, skip))}) -> {result}:\n"
@@ -555,9 +634,9 @@ def tensor_methods():
     """The operators and the methods of tiles; src/frontend/emit_builtins.cpp lists the names of the methods."""
     lines = ""
     for name in BINARY:
-        lines += f"    def __{name}__(self, other: _T) -> tensor: ...\n    def __r{name}__(self, other: _T) -> tensor: ...\n"
+        lines += f"    def __{name}__(self, other: _TensorLike) -> tensor: ...\n    def __r{name}__(self, other: _TensorLike) -> tensor: ...\n"
     for name in COMPARISONS:
-        kind, note = ("object", "  # type: ignore[override]") if name in ("eq", "ne") else ("_T", "")
+        kind, note = ("object", "  # type: ignore[override]") if name in ("eq", "ne") else ("_TensorLike", "")
         lines += f"    def __{name}__(self, other: {kind}) -> _Condition: ...{note}\n"
     source = (PACKAGE_FOLDER.parents[1] / "src" / "frontend" / "emit_builtins.cpp").read_text()
     methods = set(re.findall(r'"(\w+)"', re.search(r"bool isMethod\(.*?\{(.*?)\};", source, re.S)[1]))
@@ -619,7 +698,7 @@ def module(path, is_package):
     text = "".join(function(*row) for row in members)
     depth = "." * (path.count(".") + (2 if is_package else 1))
     head = ""
-    names = [name for name in ("_DType", "_T", "tensor") if re.search(rf"\b{name}\b", re.sub(r'"""(.|\n)*?"""', "", text))]
+    names = [name for name in ("_DType", "_TensorLike", "tensor") if re.search(rf"\b{name}\b", re.sub(r'"""(.|\n)*?"""', "", text))]
     if "Literal" in text:
         head += "from typing import Literal\n"
     if "GPUTarget" in text:
@@ -651,7 +730,7 @@ def host_module(module, names, text):
     declared = {alias.asname for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names if alias.asname}
     declared |= {node.target.id for node in tree.body if isinstance(node, ast.AnnAssign)}
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("__"):
             value = getattr(module, node.name)
             check_parameters(node.name, node, getattr(value, "fn", value))
         elif isinstance(node, ast.ClassDef) and inspect.isclass(value := getattr(module, node.name, None)):
@@ -678,21 +757,42 @@ def internal(depth, names):
     return HEAD + "from typing import Any\n" + imports + "\ndef __getattr__(name: str) -> Any: ...\n"
 
 
+def knobs():
+    """The groups of settings: an attribute for each."""
+    text = KNOBS
+    for name, group in vars(tilewright.knobs).items():
+        if not isinstance(group, tilewright.knobs.base_knobs):
+            continue
+        text += f"\nclass {name}_knobs(base_knobs):\n"
+        for member, value in {**vars(type(group)), **vars(group)}.items():
+            if member.startswith("__"):
+                continue
+            if callable(value) and not isinstance(value, list) or isinstance(value, property):
+                text += KNOB_METHODS[member]
+            else:
+                text += f"    {member}: {KNOB_TYPES[type(value).__name__]}\n"
+        text += f"{name}: {name}_knobs\n"
+    return text
+
+
 def public_modules(made):
-    """The paths below the package, without a suffix, of the modules that users import; "" is the package."""
-    found = {path.relative_to(PACKAGE_FOLDER).with_suffix("") for path in [*PACKAGE_FOLDER.rglob("*.py"), *made]}
+    """The paths of the modules that users import, as names below the package."""
+    found = {path.relative_to(PACKAGE_FOLDER).with_suffix("") for path in [*PACKAGE_FOLDER.rglob("*.py"), *made] if path.suffix in (".py", ".pyi")}
     for path in sorted(found):
         parts = path.parts[:-1] if path.name == "__init__" else path.parts
-        if not any(part.startswith("_") for part in parts) and path.parent.parts[:1] != ("_as_triton",) and path.suffix == "":
-            yield parts, path.name == "__init__"
+        if not any(part.startswith("_") for part in parts):
+            yield parts
 
 
 def triton(made):
-    """The stubs of `import triton`: the same names."""
+    """The stubs of `import triton`: the same names. Each is a folder: pyright warns of a module that is only a file of a stub."""
     folder = PACKAGE_FOLDER / "_as_triton" / "triton"
-    for parts, is_package in public_modules(made):
-        path = folder.joinpath(*parts, "__init__.pyi") if is_package else folder.joinpath(*parts).with_suffix(".pyi")
-        yield path, HEAD + f"from {'.'.join(('tilewright', *parts))} import *\n" + ("\n__version__: str\n" if not parts else "")
+    for parts in public_modules(made):
+        text = f"from {'.'.join(('tilewright', *parts))} import *\n" + ("\n__version__: str\n" if not parts else "")
+        own = made.get(PACKAGE_FOLDER.joinpath(*parts, "__init__.pyi"), "") or made.get(PACKAGE_FOLDER.joinpath(*parts).with_suffix(".pyi"), "")
+        if "\ndef __getattr__" in own:  # `import *` leaves it out
+            text = f"from typing import Any\n{text}\ndef __getattr__(name: str) -> Any: ...\n"
+        yield folder.joinpath(*parts, "__init__.pyi"), HEAD + text
     yield folder / "py.typed", ""
 
 
@@ -708,6 +808,8 @@ def files():
     for name in ("random", "standard"):
         made[FOLDER / f"{name}.pyi"] = library()
     made[FOLDER / "core.pyi"] = HEAD + "from typing import Any\nfrom . import *\n\ndef __getattr__(name: str) -> Any: ...\n"
+    made |= {PACKAGE_FOLDER / "knobs.pyi": HEAD + knobs(),
+             PACKAGE_FOLDER / "backends" / "compiler.pyi": host_module(tilewright.backends.compiler, ["GPUTarget"], TARGETS)}
     for path, names in RUNTIME.items():
         made[PACKAGE_FOLDER / f"{path}.pyi"] = internal("..", names.split())
     return made | dict(triton(made))

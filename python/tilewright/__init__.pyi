@@ -70,8 +70,9 @@ class JITFunction(KernelInterface[_R]):
     device_caches: Mapping[int, Any]
     def __init__(self, fn: Callable[..., _R], version: str | None = None, do_not_specialize: Iterable[int | str] | None = None, do_not_specialize_on_alignment: Iterable[int | str] | None = None, debug: bool | None = None, noinline: bool | None = None, repr: Callable[..., str] | None = None, launch_metadata: Callable[..., object] | None = None, any_size: bool = False) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> _R: ...
+    def warmup(self, *args: Any, grid: _Grid | None = None, **kwargs: Any) -> CompiledKernel: ...
     def add_pre_run_hook(self, hook: _Hook) -> None: ...
-    def preload(self, specialization_data: str) -> Any: ...
+    def preload(self, specialization_data: str) -> CompiledKernel | None: ...
     def repr(self, _: object = None) -> str: ...
 
 class Autotuner(KernelInterface[_R]):
@@ -168,7 +169,11 @@ def heuristics(values: Mapping[str, Callable[[dict[str, Any]], object]]) -> Call
     """`@heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})`: rules for constexpr parameters."""
 def aggregate(cls: _C) -> _C:
     """Makes a class of annotated fields a value of the language: kernels make instances of it, call its methods, return them."""
-def must_use_result(x: object, s: bool | str = True) -> Any:
+@overload
+def must_use_result(x: _Function, s: bool | str = True) -> _Function:
+    """Marks a function whose result must be used."""
+@overload
+def must_use_result(x: str, s: bool | str = True) -> Callable[[_Function], _Function]:
     """Marks a function whose result must be used."""
 def constexpr_function(fn: _Function) -> ConstexprFunction[_Function]:
     """Lets kernels call a Python function at compile time, with constants as arguments and as result."""
@@ -182,4 +187,4 @@ def install() -> None:
     """Makes `import triton` give Tilewright in this process and in those that it starts. A Triton that was imported before is replaced."""
 def reinterpret(tensor: object, dtype: _dtype) -> Any:
     """The same memory with elements of another type of the same size: `reinterpret(bytes, tl.float8e5)`."""
-def set_allocator(allocator: Callable[[int, int, int | None], Any] | None) -> None: ...
+def set_allocator(allocator: Callable[[int, int, int | None], object] | None) -> None: ...

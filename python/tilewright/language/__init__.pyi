@@ -4,8 +4,9 @@ import enum
 from typing import Any, Callable, Iterator, Literal, Mapping, Sequence, TypeAlias, TypeVar, overload
 
 _R = TypeVar("_R")
+_Function = TypeVar("_Function", bound=Callable[..., object])
 _Aggregate = TypeVar("_Aggregate")
-_T: TypeAlias = "tensor | int | float"  # a tile, a scalar or a number
+_TensorLike: TypeAlias = "tensor | int | float"  # a tile, a scalar or a number
 _IntLike: TypeAlias = "tensor | int"
 _DType: TypeAlias = "dtype"
 _PropagateNan: TypeAlias = "PropagateNan"
@@ -14,8 +15,7 @@ _ScaledFormat: TypeAlias = Literal["e2m1", "e4m3", "e5m2", "bf16", "fp16"]
 class base_type:
     def mangle(self) -> str: ...
 
-class base_value:
-    type: Any
+class base_value: ...
 
 class dtype(base_type):
     """The type of element types: `x.dtype` of a tile, `ptr.dtype.element_ty` of a pointer.
@@ -168,6 +168,7 @@ else:
         [0, 1, 2, 3]
         """
         value: Any
+        type: constexpr_type
         def __init__(self, value: object) -> None: ...
 
 class const:
@@ -390,7 +391,7 @@ class condition(base_value):
     >>> i
     7
     """
-    def __init__(self, arg1: _T, disable_licm: bool = False, early_exit: bool = False) -> None: ...
+    def __init__(self, arg1: _TensorLike, disable_licm: bool = False, early_exit: bool = False) -> None: ...
     def __bool__(self) -> bool: ...
 
 class PropagateNan(enum.Enum):
@@ -403,7 +404,15 @@ class PropagateNan(enum.Enum):
     ALL = 65535
 
 class tensor(base_value):
-    """A tile, or a scalar, of a running kernel."""
+    """The type of run-time values, tiles and scalars, for `isinstance(x, tl.tensor)` and annotations. Values have `dtype`, `shape`, `numel`, `type` and `T`.
+    Most functions of the language are also methods: `x.to(tl.float16)`, `x.sum(0)`.
+
+    >>> x = tl.arange(0, 4)
+    >>> x.sum(0)
+    6
+    >>> x.numel
+    4
+    """
     dtype: _DType
     type: _DType
     shape: builtins.tuple[int, ...]
@@ -418,32 +427,32 @@ class tensor(base_value):
     def __abs__(self) -> tensor: ...
     def __bool__(self) -> bool: ...
     def __index__(self) -> int: ...
-    def __add__(self, other: _T) -> tensor: ...
-    def __radd__(self, other: _T) -> tensor: ...
-    def __sub__(self, other: _T) -> tensor: ...
-    def __rsub__(self, other: _T) -> tensor: ...
-    def __mul__(self, other: _T) -> tensor: ...
-    def __rmul__(self, other: _T) -> tensor: ...
-    def __truediv__(self, other: _T) -> tensor: ...
-    def __rtruediv__(self, other: _T) -> tensor: ...
-    def __floordiv__(self, other: _T) -> tensor: ...
-    def __rfloordiv__(self, other: _T) -> tensor: ...
-    def __mod__(self, other: _T) -> tensor: ...
-    def __rmod__(self, other: _T) -> tensor: ...
-    def __lshift__(self, other: _T) -> tensor: ...
-    def __rlshift__(self, other: _T) -> tensor: ...
-    def __rshift__(self, other: _T) -> tensor: ...
-    def __rrshift__(self, other: _T) -> tensor: ...
-    def __and__(self, other: _T) -> tensor: ...
-    def __rand__(self, other: _T) -> tensor: ...
-    def __xor__(self, other: _T) -> tensor: ...
-    def __rxor__(self, other: _T) -> tensor: ...
-    def __or__(self, other: _T) -> tensor: ...
-    def __ror__(self, other: _T) -> tensor: ...
-    def __lt__(self, other: _T) -> _Condition: ...
-    def __le__(self, other: _T) -> _Condition: ...
-    def __gt__(self, other: _T) -> _Condition: ...
-    def __ge__(self, other: _T) -> _Condition: ...
+    def __add__(self, other: _TensorLike) -> tensor: ...
+    def __radd__(self, other: _TensorLike) -> tensor: ...
+    def __sub__(self, other: _TensorLike) -> tensor: ...
+    def __rsub__(self, other: _TensorLike) -> tensor: ...
+    def __mul__(self, other: _TensorLike) -> tensor: ...
+    def __rmul__(self, other: _TensorLike) -> tensor: ...
+    def __truediv__(self, other: _TensorLike) -> tensor: ...
+    def __rtruediv__(self, other: _TensorLike) -> tensor: ...
+    def __floordiv__(self, other: _TensorLike) -> tensor: ...
+    def __rfloordiv__(self, other: _TensorLike) -> tensor: ...
+    def __mod__(self, other: _TensorLike) -> tensor: ...
+    def __rmod__(self, other: _TensorLike) -> tensor: ...
+    def __lshift__(self, other: _TensorLike) -> tensor: ...
+    def __rlshift__(self, other: _TensorLike) -> tensor: ...
+    def __rshift__(self, other: _TensorLike) -> tensor: ...
+    def __rrshift__(self, other: _TensorLike) -> tensor: ...
+    def __and__(self, other: _TensorLike) -> tensor: ...
+    def __rand__(self, other: _TensorLike) -> tensor: ...
+    def __xor__(self, other: _TensorLike) -> tensor: ...
+    def __rxor__(self, other: _TensorLike) -> tensor: ...
+    def __or__(self, other: _TensorLike) -> tensor: ...
+    def __ror__(self, other: _TensorLike) -> tensor: ...
+    def __lt__(self, other: _TensorLike) -> _Condition: ...
+    def __le__(self, other: _TensorLike) -> _Condition: ...
+    def __gt__(self, other: _TensorLike) -> _Condition: ...
+    def __ge__(self, other: _TensorLike) -> _Condition: ...
     def __eq__(self, other: object) -> _Condition: ...  # type: ignore[override]
     def __ne__(self, other: object) -> _Condition: ...  # type: ignore[override]
     def cast(self, dtype: _DType | str, fp_downcast_rounding: Literal['rtne', 'rtz'] | None = None, bitcast: bool = False) -> tensor:
@@ -705,7 +714,7 @@ class tensor(base_value):
         >>> tl.ceil(-1.5)
         -1.0
         """
-    def store(self, value: _T, mask: tensor | bool | None = None, boundary_check: int | Sequence[int] = (), cache_modifier: Literal['', '.wb', '.cg', '.cs', '.wt'] | None = '', eviction_policy: Literal['', 'evict_first', 'evict_last', 'evict_normal'] | None = '') -> None:
+    def store(self, value: _TensorLike, mask: tensor | bool | None = None, boundary_check: int | Sequence[int] = (), cache_modifier: Literal['', '.wb', '.cg', '.cs', '.wt'] | None = '', eviction_policy: Literal['', 'evict_first', 'evict_last', 'evict_normal'] | None = '') -> None:
         """Stores elements at pointers.
 
         - pointer: a scalar pointer, a tile of pointers, or a block pointer.
@@ -736,7 +745,7 @@ class tensor(base_value):
         >>> tl.load(tl.advance(block, (1, 2)))
         [[10.0, 11.0], [18.0, 19.0]]
         """
-    def atomic_add(self, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+    def atomic_add(self, val: _TensorLike, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
         """Adds to memory, each element atomically.
 
         - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits, or to fp16, bf16, fp32 or fp64.
@@ -753,7 +762,7 @@ class tensor(base_value):
         >>> tl.load(x_ptr + tl.arange(0, 4))
         [10.0, 11.0, 12.0, 13.0]
         """
-    def atomic_max(self, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+    def atomic_max(self, val: _TensorLike, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
         """Stores the larger, or the smaller, of a value and memory, each element atomically.
 
         - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits, or to fp32 or fp64.
@@ -769,7 +778,7 @@ class tensor(base_value):
         >>> tl.load(i_ptr + tl.arange(0, 4))
         [2, 2, 2, 3]
         """
-    def atomic_min(self, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+    def atomic_min(self, val: _TensorLike, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
         """Stores the larger, or the smaller, of a value and memory, each element atomically.
 
         - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits, or to fp32 or fp64.
@@ -785,7 +794,7 @@ class tensor(base_value):
         >>> tl.load(i_ptr + tl.arange(0, 4))
         [2, 2, 2, 3]
         """
-    def atomic_and(self, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+    def atomic_and(self, val: _TensorLike, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
         """Combines the bits of a value with those in memory, each element atomically.
 
         - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits.
@@ -804,7 +813,7 @@ class tensor(base_value):
         >>> tl.atomic_or(x_ptr, 1.0)
         error: tl.atomic_or does not support
         """
-    def atomic_or(self, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+    def atomic_or(self, val: _TensorLike, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
         """Combines the bits of a value with those in memory, each element atomically.
 
         - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits.
@@ -823,7 +832,7 @@ class tensor(base_value):
         >>> tl.atomic_or(x_ptr, 1.0)
         error: tl.atomic_or does not support
         """
-    def atomic_xor(self, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+    def atomic_xor(self, val: _TensorLike, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
         """Combines the bits of a value with those in memory, each element atomically.
 
         - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits.
@@ -842,7 +851,7 @@ class tensor(base_value):
         >>> tl.atomic_or(x_ptr, 1.0)
         error: tl.atomic_or does not support
         """
-    def atomic_xchg(self, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+    def atomic_xchg(self, val: _TensorLike, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
         """Exchanges a value with memory, atomically, and returns the old value.
 
         - pointer: a scalar pointer or a tile of pointers to types of 32 or 64 bits.
@@ -858,7 +867,7 @@ class tensor(base_value):
         >>> tl.load(i_ptr + 5)
         9
         """
-    def atomic_cas(self, cmp: _T, val: _T, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+    def atomic_cas(self, cmp: _TensorLike, val: _TensorLike, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
         """Stores a value where memory has an expected value, atomically (compare and swap). To take a lock: `while tl.atomic_cas(lock, 0, 1) == 1: pass`.
 
         - pointer: a scalar pointer or a tile of pointers to types of 16, 32 or 64 bits.
@@ -927,7 +936,7 @@ class tensor(base_value):
         >>> tl.gather(tl.arange(0, 4) * 10, tl.flip(tl.arange(0, 4)), 0)
         [30, 20, 10, 0]
         """
-    def logical_and(self, y: _T) -> tensor:
+    def logical_and(self, y: _TensorLike) -> tensor:
         """Returns whether both, or at least one, of two values are true, element by element. For scalars, `x and y` does the same. For tiles, use `&` and `|`
         with parentheses: `(x > 0) & (x < n)`.
 
@@ -937,7 +946,7 @@ class tensor(base_value):
         >>> (x > 0).logical_and(x < 3)
         [False, True, True, False]
         """
-    def logical_or(self, y: _T) -> tensor:
+    def logical_or(self, y: _TensorLike) -> tensor:
         """Returns whether both, or at least one, of two values are true, element by element. For scalars, `x and y` does the same. For tiles, use `&` and `|`
         with parentheses: `(x > 0) & (x < n)`.
 
@@ -991,7 +1000,7 @@ class tensor(base_value):
         >>> tl.atomic_load(i_ptr + 3)
         3
         """
-    def atomic_store(self, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> None:
+    def atomic_store(self, val: _TensorLike, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> None:
         """Stores elements atomically, ordered with the earlier stores of the program.
 
         - pointer: a pointer, or a tile of pointers, to integers or floats of 32 or 64 bits.
@@ -1083,6 +1092,27 @@ class tensor(base_value):
         [0, 2]
         """
     @overload
+    def max(self, axis: int | None, return_indices: Literal[True], return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> builtins.tuple[tensor, tensor]:
+        """Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
+
+        - input: a tile of integers or floats.
+        - axis: the axis to reduce. None reduces all elements.
+        - return_indices: True returns a tuple: the elements, and their indices along the axis as int32.
+        - return_indices_tie_break_left: True returns the first index of equal elements. False allows any of them.
+        - keep_dims: True keeps the axis with the size 1.
+
+        NaN is ignored if there is a number. bf16 becomes fp32, and integers below 32 bits become int32.
+
+        >>> x = tl.reshape((tl.arange(0, 8) * 3) % 8, (2, 4))
+        >>> x
+        [[0, 3, 6, 1], [4, 7, 2, 5]]
+        >>> tl.max(x, axis=1)
+        [6, 7]
+        >>> value, index = tl.min(x, axis=1, return_indices=True)
+        >>> index
+        [0, 2]
+        """
+    @overload
     def min(self, axis: int | None = None, return_indices: Literal[False] = False, return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
         """Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
 
@@ -1105,6 +1135,27 @@ class tensor(base_value):
         """
     @overload
     def min(self, axis: int | None = None, *, return_indices: Literal[True], return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> builtins.tuple[tensor, tensor]:
+        """Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
+
+        - input: a tile of integers or floats.
+        - axis: the axis to reduce. None reduces all elements.
+        - return_indices: True returns a tuple: the elements, and their indices along the axis as int32.
+        - return_indices_tie_break_left: True returns the first index of equal elements. False allows any of them.
+        - keep_dims: True keeps the axis with the size 1.
+
+        NaN is ignored if there is a number. bf16 becomes fp32, and integers below 32 bits become int32.
+
+        >>> x = tl.reshape((tl.arange(0, 8) * 3) % 8, (2, 4))
+        >>> x
+        [[0, 3, 6, 1], [4, 7, 2, 5]]
+        >>> tl.max(x, axis=1)
+        [6, 7]
+        >>> value, index = tl.min(x, axis=1, return_indices=True)
+        >>> index
+        [0, 2]
+        """
+    @overload
+    def min(self, axis: int | None, return_indices: Literal[True], return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> builtins.tuple[tensor, tensor]:
         """Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
 
         - input: a tile of integers or floats.
@@ -1228,7 +1279,10 @@ class _Condition(tensor, Any):
 def builtin(fn: Callable[..., _R]) -> Callable[..., _R]: ...
 def extern(fn: Callable[..., _R]) -> Callable[..., _R]: ...
 def is_builtin(fn: object) -> bool: ...
-def must_use_result(x: object, s: bool | str = True) -> Any: ...
+@overload
+def must_use_result(x: _Function, s: bool | str = True) -> _Function: ...
+@overload
+def must_use_result(x: str, s: bool | str = True) -> Callable[[_Function], _Function]: ...
 def get_int_dtype(bitwidth: int, signed: bool) -> dtype: ...
 def str_to_ty(name: str, constant: object = None) -> base_type: ...
 def type_named(text: str) -> dtype: ...
@@ -1297,7 +1351,7 @@ def arange(start: int, end: int) -> tensor:
     >>> tl.arange(4, 4)
     error: the end must be greater than the start
     """
-def full(shape: int | Sequence[int], value: _T, dtype: _DType) -> tensor:
+def full(shape: int | Sequence[int], value: _TensorLike, dtype: _DType) -> tensor:
     """Creates a tile whose elements all have one value.
 
     - shape: a tuple of sizes known at compile time, each a power of two, or one such number.
@@ -1318,7 +1372,7 @@ def zeros(shape: int | Sequence[int], dtype: _DType) -> tensor:
     >>> tl.zeros((2, 2), tl.float32)
     [[0.0, 0.0], [0.0, 0.0]]
     """
-def zeros_like(input: _T) -> tensor:
+def zeros_like(input: _TensorLike) -> tensor:
     """Creates a tile of zeros with the shape and the type of another tile.
 
     - input: the other tile. Its values are not used.
@@ -1326,7 +1380,7 @@ def zeros_like(input: _T) -> tensor:
     >>> tl.zeros_like(tl.arange(0, 4))
     [0, 0, 0, 0]
     """
-def cast(input: _T, dtype: _DType | str, fp_downcast_rounding: Literal['rtne', 'rtz'] | None = None, bitcast: bool = False) -> tensor:
+def cast(input: _TensorLike, dtype: _DType | str, fp_downcast_rounding: Literal['rtne', 'rtz'] | None = None, bitcast: bool = False) -> tensor:
     """Converts values to another type. `x.to(dtype)` is the same. A conversion of floats to integers truncates. A conversion to a narrower float rounds to
     nearest, ties to even. A conversion to a narrower integer drops the upper bits.
 
@@ -1342,7 +1396,7 @@ def cast(input: _T, dtype: _DType | str, fp_downcast_rounding: Literal['rtne', '
     >>> tl.full((1,), 1.0, tl.float32).to(tl.int16, bitcast=True)
     error: cannot be read as int16
     """
-def to_tensor(x: _T) -> tensor:
+def to_tensor(x: _TensorLike) -> tensor:
     """Converts a compile-time number to a run-time value, which has a type and methods. A run-time value stays as it is.
 
     - x: a number, a constexpr, a scalar or a tile. An integer becomes an int32, or an int64 if it needs 64 bits. A float becomes an fp32.
@@ -1350,7 +1404,7 @@ def to_tensor(x: _T) -> tensor:
     >>> tl.to_tensor(3).to(tl.float32) / 2
     1.5
     """
-def broadcast(input: _T, other: _T) -> builtins.tuple[tensor, tensor]:
+def broadcast(input: _TensorLike, other: _TensorLike) -> builtins.tuple[tensor, tensor]:
     """Broadcasts two tiles to their common shape. Operators do this implicitly. Use it for functions that need two tiles of one shape.
 
     - input, other: tiles or scalars. Shapes are compared from their last dimensions. Two sizes must be equal, or one of them must be 1.
@@ -1363,7 +1417,7 @@ def broadcast(input: _T, other: _T) -> builtins.tuple[tensor, tensor]:
     >>> tl.broadcast(tl.arange(0, 2), tl.arange(0, 4))
     error: do not broadcast
     """
-def broadcast_to(input: _T, *shape: int | Sequence[int]) -> tensor:
+def broadcast_to(input: _TensorLike, *shape: int | Sequence[int]) -> tensor:
     """Repeats dimensions of size 1 up to a shape. A scalar becomes a tile of that shape.
 
     - input: a tile with as many dimensions as the shape, or a scalar.
@@ -1372,7 +1426,7 @@ def broadcast_to(input: _T, *shape: int | Sequence[int]) -> tensor:
     >>> tl.broadcast_to(tl.arange(0, 2)[:, None], (2, 4))
     [[0, 0, 0, 0], [1, 1, 1, 1]]
     """
-def expand_dims(input: _T, axis: int | Sequence[int]) -> tensor:
+def expand_dims(input: _TensorLike, axis: int | Sequence[int]) -> tensor:
     """Inserts dimensions of size 1. `x[:, None]` is the same and easier to read.
 
     - input: a tile or a scalar.
@@ -1383,7 +1437,7 @@ def expand_dims(input: _T, axis: int | Sequence[int]) -> tensor:
     >>> tl.arange(0, 2)[:, None]
     [[0], [1]]
     """
-def squeeze(x: _T, dim: int) -> tensor:
+def squeeze(x: _TensorLike, dim: int) -> tensor:
     """Removes a dimension of size 1.
 
     - x: a tile.
@@ -1392,7 +1446,7 @@ def squeeze(x: _T, dim: int) -> tensor:
     >>> tl.squeeze(tl.arange(0, 2)[:, None], 1)
     [0, 1]
     """
-def unsqueeze(x: _T, dim: int) -> tensor:
+def unsqueeze(x: _TensorLike, dim: int) -> tensor:
     """Inserts a dimension of size 1.
 
     - x: a tile.
@@ -1401,7 +1455,7 @@ def unsqueeze(x: _T, dim: int) -> tensor:
     >>> tl.unsqueeze(tl.arange(0, 2), 1)
     [[0], [1]]
     """
-def reshape(input: _T, *shape: int | Sequence[int], can_reorder: bool = False) -> tensor:
+def reshape(input: _TensorLike, *shape: int | Sequence[int], can_reorder: bool = False) -> tensor:
     """Returns the same elements, in row-major order, in another shape.
 
     - input: a tile.
@@ -1413,7 +1467,7 @@ def reshape(input: _T, *shape: int | Sequence[int], can_reorder: bool = False) -
     >>> tl.reshape(tl.arange(0, 4), (2, 4))
     error: has 4 elements, but the new shape has 8
     """
-def view(input: _T, *shape: int | Sequence[int]) -> tensor:
+def view(input: _TensorLike, *shape: int | Sequence[int]) -> tensor:
     """Returns the same elements in another shape, in any order, as `reshape` with can_reorder=True. If the order matters, use `reshape`.
 
     - input: a tile.
@@ -1422,7 +1476,7 @@ def view(input: _T, *shape: int | Sequence[int]) -> tensor:
     >>> tl.sum(tl.view(tl.arange(0, 4), (2, 2)))
     6
     """
-def ravel(x: _T, can_reorder: bool = False) -> tensor:
+def ravel(x: _TensorLike, can_reorder: bool = False) -> tensor:
     """Returns all elements of a tile in one dimension, in row-major order.
 
     - x: a tile.
@@ -1431,7 +1485,7 @@ def ravel(x: _T, can_reorder: bool = False) -> tensor:
     >>> tl.ravel(tl.arange(0, 4)[:, None] + tl.zeros((4, 2), tl.int32))
     [0, 0, 1, 1, 2, 2, 3, 3]
     """
-def trans(input: _T, *dims: int | Sequence[int]) -> tensor:
+def trans(input: _TensorLike, *dims: int | Sequence[int]) -> tensor:
     """Permutes the dimensions. `x.T` swaps the last two. On a GPU, a transposed operand of `tl.dot` needs no copy.
 
     - input: a tile of at least two dimensions.
@@ -1442,7 +1496,7 @@ def trans(input: _T, *dims: int | Sequence[int]) -> tensor:
     >>> tl.trans(tl.arange(0, 4))
     error: has fewer than two dimensions, so none can be swapped
     """
-def permute(input: _T, *dims: int | Sequence[int]) -> tensor:
+def permute(input: _TensorLike, *dims: int | Sequence[int]) -> tensor:
     """Permutes the dimensions.
 
     - input: a tile.
@@ -1451,7 +1505,7 @@ def permute(input: _T, *dims: int | Sequence[int]) -> tensor:
     >>> tl.permute(tl.reshape(tl.arange(0, 4), (1, 2, 2)), (2, 1, 0))
     [[[0], [2]], [[1], [3]]]
     """
-def cat(input: _T, other: _T, can_reorder: bool = False, dim: int = 0) -> tensor:
+def cat(input: _TensorLike, other: _TensorLike, can_reorder: bool = False, dim: int = 0) -> tensor:
     """Concatenates two tiles.
 
     - input, other: tiles of one type and shape.
@@ -1461,7 +1515,7 @@ def cat(input: _T, other: _T, can_reorder: bool = False, dim: int = 0) -> tensor
     >>> tl.cat(tl.arange(0, 2), tl.arange(2, 4), can_reorder=True)
     [0, 1, 2, 3]
     """
-def join(a: _T, b: _T) -> tensor:
+def join(a: _TensorLike, b: _TensorLike) -> tensor:
     """Joins two tiles in a new last dimension of size 2. `tl.split` is the inverse.
 
     - a, b: tiles of one type. They are broadcast to a common shape.
@@ -1469,7 +1523,7 @@ def join(a: _T, b: _T) -> tensor:
     >>> tl.join(tl.arange(0, 2), tl.arange(2, 4))
     [[0, 2], [1, 3]]
     """
-def split(a: _T) -> builtins.tuple[tensor, tensor]:
+def split(a: _TensorLike) -> builtins.tuple[tensor, tensor]:
     """Splits a last dimension of size 2 into two tiles. After a `reshape`, it separates adjacent elements, such as real and imaginary parts.
 
     - a: a tile whose last dimension has the size 2.
@@ -1484,7 +1538,7 @@ def split(a: _T) -> builtins.tuple[tensor, tensor]:
     >>> tl.split(tl.arange(0, 4))
     error: tl.split takes a tile whose last dimension has size 2
     """
-def item(input: _T) -> tensor:
+def item(input: _TensorLike) -> tensor:
     """Returns the only element of a tile as a scalar.
 
     - input: a tile with a single element.
@@ -1492,7 +1546,7 @@ def item(input: _T) -> tensor:
     >>> tl.item(tl.full((1,), 5, tl.int32))
     5
     """
-def where(condition: _T, x: _T, y: _T) -> tensor:
+def where(condition: _TensorLike, x: _TensorLike, y: _TensorLike) -> tensor:
     """Selects elements from two tiles. Both are computed completely, so a load in one of them needs its own mask.
 
     - condition: a tile or a scalar of int1.
@@ -1502,7 +1556,7 @@ def where(condition: _T, x: _T, y: _T) -> tensor:
     >>> tl.where(x < 2, x, -1)
     [0, 1, -1, -1]
     """
-def add(x: _T, y: _T, sanitize_overflow: bool = True) -> tensor:
+def add(x: _TensorLike, y: _TensorLike, sanitize_overflow: bool = True) -> tensor:
     """Adds, subtracts or multiplies two values. The operators `+`, `-` and `*` are the same.
 
     - x, y: tiles, scalars or numbers. They are broadcast to a common shape and converted to a common type.
@@ -1515,7 +1569,7 @@ def add(x: _T, y: _T, sanitize_overflow: bool = True) -> tensor:
     >>> tl.mul(tl.arange(0, 4), 0.5)
     [0.0, 0.5, 1.0, 1.5]
     """
-def sub(x: _T, y: _T, sanitize_overflow: bool = True) -> tensor:
+def sub(x: _TensorLike, y: _TensorLike, sanitize_overflow: bool = True) -> tensor:
     """Adds, subtracts or multiplies two values. The operators `+`, `-` and `*` are the same.
 
     - x, y: tiles, scalars or numbers. They are broadcast to a common shape and converted to a common type.
@@ -1528,7 +1582,7 @@ def sub(x: _T, y: _T, sanitize_overflow: bool = True) -> tensor:
     >>> tl.mul(tl.arange(0, 4), 0.5)
     [0.0, 0.5, 1.0, 1.5]
     """
-def mul(x: _T, y: _T, sanitize_overflow: bool = True) -> tensor:
+def mul(x: _TensorLike, y: _TensorLike, sanitize_overflow: bool = True) -> tensor:
     """Adds, subtracts or multiplies two values. The operators `+`, `-` and `*` are the same.
 
     - x, y: tiles, scalars or numbers. They are broadcast to a common shape and converted to a common type.
@@ -1541,7 +1595,7 @@ def mul(x: _T, y: _T, sanitize_overflow: bool = True) -> tensor:
     >>> tl.mul(tl.arange(0, 4), 0.5)
     [0.0, 0.5, 1.0, 1.5]
     """
-def minimum(x: _T, y: _T, propagate_nan: _PropagateNan = _PropagateNan.NONE) -> tensor:
+def minimum(x: _TensorLike, y: _TensorLike, propagate_nan: _PropagateNan = _PropagateNan.NONE) -> tensor:
     """Returns the smaller or the larger of two values, element by element. `tl.min` and `tl.max` are different: they reduce one tile.
 
     - x, y: tiles, scalars or numbers of a common type.
@@ -1554,7 +1608,7 @@ def minimum(x: _T, y: _T, propagate_nan: _PropagateNan = _PropagateNan.NONE) -> 
     >>> tl.maximum(1.0, float("nan"), propagate_nan=tl.PropagateNan.ALL)
     nan
     """
-def maximum(x: _T, y: _T, propagate_nan: _PropagateNan = _PropagateNan.NONE) -> tensor:
+def maximum(x: _TensorLike, y: _TensorLike, propagate_nan: _PropagateNan = _PropagateNan.NONE) -> tensor:
     """Returns the smaller or the larger of two values, element by element. `tl.min` and `tl.max` are different: they reduce one tile.
 
     - x, y: tiles, scalars or numbers of a common type.
@@ -1567,7 +1621,7 @@ def maximum(x: _T, y: _T, propagate_nan: _PropagateNan = _PropagateNan.NONE) -> 
     >>> tl.maximum(1.0, float("nan"), propagate_nan=tl.PropagateNan.ALL)
     nan
     """
-def clamp(x: _T, min: _T, max: _T, propagate_nan: _PropagateNan = _PropagateNan.NONE) -> tensor:
+def clamp(x: _TensorLike, min: _TensorLike, max: _TensorLike, propagate_nan: _PropagateNan = _PropagateNan.NONE) -> tensor:
     """Limits a value to the range from min to max.
 
     - x: a tile or a scalar. Integers need Triton 3.9 or later.
@@ -1579,7 +1633,7 @@ def clamp(x: _T, min: _T, max: _T, propagate_nan: _PropagateNan = _PropagateNan.
     >>> tl.clamp(tl.arange(0, 4), 1, 2)
     [1, 1, 2, 2]
     """
-def abs(x: _T) -> tensor:
+def abs(x: _TensorLike) -> tensor:
     """Returns the absolute value.
 
     - x: a tile or a scalar of integers or floats. The smallest value of a signed integer type stays negative.
@@ -1587,7 +1641,7 @@ def abs(x: _T) -> tensor:
     >>> tl.abs(tl.arange(0, 4) - 2)
     [2, 1, 0, 1]
     """
-def fdiv(x: _T, y: _T, ieee_rounding: bool = False, approx: bool = False) -> tensor:
+def fdiv(x: _TensorLike, y: _TensorLike, ieee_rounding: bool = False, approx: bool = False) -> tensor:
     """Divides floats. A GPU may use its faster, approximate instruction.
 
     - x, y: floats.
@@ -1597,7 +1651,7 @@ def fdiv(x: _T, y: _T, ieee_rounding: bool = False, approx: bool = False) -> ten
     >>> tl.fdiv(1.0, 4.0)
     0.25
     """
-def div_rn(x: _T, y: _T) -> tensor:
+def div_rn(x: _TensorLike, y: _TensorLike) -> tensor:
     """Divides fp32 values, rounded to nearest on every machine.
 
     - x, y: fp32.
@@ -1605,7 +1659,7 @@ def div_rn(x: _T, y: _T) -> tensor:
     >>> tl.div_rn(1.0, 4.0)
     0.25
     """
-def umulhi(x: _T, y: _T) -> tensor:
+def umulhi(x: _TensorLike, y: _TensorLike) -> tensor:
     """Returns the upper half of the product of two unsigned integers. Hashes and random number generators use it.
 
     - x, y: integers of 32 or 64 bits, interpreted as unsigned.
@@ -1613,7 +1667,7 @@ def umulhi(x: _T, y: _T) -> tensor:
     >>> tl.umulhi(tl.full((1,), 1 << 31, tl.uint32), tl.full((1,), 6, tl.uint32))
     [3]
     """
-def fma(x: _T, y: _T, z: _T) -> tensor:
+def fma(x: _TensorLike, y: _TensorLike, z: _TensorLike) -> tensor:
     """Computes x * y + z with one rounding.
 
     - x, y, z: floats, broadcast to a common shape.
@@ -1621,7 +1675,7 @@ def fma(x: _T, y: _T, z: _T) -> tensor:
     >>> tl.fma(2.0, 3.0, 1.0)
     7.0
     """
-def exp(x: _T) -> tensor:
+def exp(x: _TensorLike) -> tensor:
     """Computes e, or 2, to the power x. `exp2` is cheaper on GPUs and CPUs. A loop with many exponentials can multiply an existing factor by log2(e) and
     use `exp2`.
 
@@ -1634,7 +1688,7 @@ def exp(x: _T) -> tensor:
     >>> tl.exp(tl.zeros((4,), tl.float16))
     error: convert the argument first: .to(tl.float32)
     """
-def exp2(x: _T) -> tensor:
+def exp2(x: _TensorLike) -> tensor:
     """Computes e, or 2, to the power x. `exp2` is cheaper on GPUs and CPUs. A loop with many exponentials can multiply an existing factor by log2(e) and
     use `exp2`.
 
@@ -1647,7 +1701,7 @@ def exp2(x: _T) -> tensor:
     >>> tl.exp(tl.zeros((4,), tl.float16))
     error: convert the argument first: .to(tl.float32)
     """
-def log(x: _T) -> tensor:
+def log(x: _TensorLike) -> tensor:
     """Computes the logarithm to base e, or to base 2. The logarithm of 0 is -inf, and that of a negative number is NaN.
 
     - x: a tile or a scalar of fp32 or fp64.
@@ -1657,7 +1711,7 @@ def log(x: _T) -> tensor:
     >>> tl.log(1.0)
     0.0
     """
-def log2(x: _T) -> tensor:
+def log2(x: _TensorLike) -> tensor:
     """Computes the logarithm to base e, or to base 2. The logarithm of 0 is -inf, and that of a negative number is NaN.
 
     - x: a tile or a scalar of fp32 or fp64.
@@ -1667,7 +1721,7 @@ def log2(x: _T) -> tensor:
     >>> tl.log(1.0)
     0.0
     """
-def sin(x: _T) -> tensor:
+def sin(x: _TensorLike) -> tensor:
     """Computes the sine or the cosine of an angle in radians.
 
     - x: a tile or a scalar of fp32 or fp64.
@@ -1677,7 +1731,7 @@ def sin(x: _T) -> tensor:
     >>> tl.cos(0.0)
     1.0
     """
-def cos(x: _T) -> tensor:
+def cos(x: _TensorLike) -> tensor:
     """Computes the sine or the cosine of an angle in radians.
 
     - x: a tile or a scalar of fp32 or fp64.
@@ -1687,7 +1741,7 @@ def cos(x: _T) -> tensor:
     >>> tl.cos(0.0)
     1.0
     """
-def sqrt(x: _T) -> tensor:
+def sqrt(x: _TensorLike) -> tensor:
     """Computes the square root, or 1 divided by it. On GPUs, `rsqrt` is one instruction, and `sqrt` is an approximation within about one unit in the last
     place. `tl.sqrt_rn` rounds to nearest.
 
@@ -1698,7 +1752,7 @@ def sqrt(x: _T) -> tensor:
     >>> tl.rsqrt(16.0)
     0.25
     """
-def rsqrt(x: _T) -> tensor:
+def rsqrt(x: _TensorLike) -> tensor:
     """Computes the square root, or 1 divided by it. On GPUs, `rsqrt` is one instruction, and `sqrt` is an approximation within about one unit in the last
     place. `tl.sqrt_rn` rounds to nearest.
 
@@ -1709,7 +1763,7 @@ def rsqrt(x: _T) -> tensor:
     >>> tl.rsqrt(16.0)
     0.25
     """
-def sqrt_rn(x: _T) -> tensor:
+def sqrt_rn(x: _TensorLike) -> tensor:
     """Computes the square root of fp32 values, rounded to nearest on every machine.
 
     - x: a tile or a scalar of fp32.
@@ -1717,7 +1771,7 @@ def sqrt_rn(x: _T) -> tensor:
     >>> tl.sqrt_rn(2.0)
     1.41421
     """
-def erf(x: _T) -> tensor:
+def erf(x: _TensorLike) -> tensor:
     """Computes the error function. The exact GELU uses it: `0.5 * x * (1 + tl.erf(x * 0.70710678))`.
 
     - x: a tile or a scalar of fp32 or fp64.
@@ -1725,7 +1779,7 @@ def erf(x: _T) -> tensor:
     >>> tl.erf(tl.arange(0, 2) * 1.0)
     [0.0, 0.842701]
     """
-def floor(x: _T) -> tensor:
+def floor(x: _TensorLike) -> tensor:
     """Rounds down, or up, to an integral value, as a float.
 
     - x: a tile or a scalar of fp32 or fp64.
@@ -1735,7 +1789,7 @@ def floor(x: _T) -> tensor:
     >>> tl.ceil(-1.5)
     -1.0
     """
-def ceil(x: _T) -> tensor:
+def ceil(x: _TensorLike) -> tensor:
     """Rounds down, or up, to an integral value, as a float.
 
     - x: a tile or a scalar of fp32 or fp64.
@@ -1745,7 +1799,7 @@ def ceil(x: _T) -> tensor:
     >>> tl.ceil(-1.5)
     -1.0
     """
-def extern_elementwise(lib_name: str, lib_path: str, args: Sequence[_T], arg_type_symbol_dict: Mapping[builtins.tuple[_DType, ...], builtins.tuple[str, _DType]], is_pure: bool) -> tensor:
+def extern_elementwise(lib_name: str, lib_path: str, args: Sequence[_TensorLike], arg_type_symbol_dict: Mapping[builtins.tuple[_DType, ...], builtins.tuple[str, _DType]], is_pure: bool) -> tensor:
     """Applies a function of a device library to each element. Kernels usually call `tl.extra.libdevice`, which uses it.
 
     - lib_name, lib_path: name and file of the library. The functions of libdevice are built in, so the file is ignored.
@@ -1757,7 +1811,7 @@ def extern_elementwise(lib_name: str, lib_path: str, args: Sequence[_T], arg_typ
     [0.0, 0.0]
     """
 @overload
-def inline_asm_elementwise(asm: str, constraints: str, args: Sequence[_T], dtype: _DType, is_pure: bool, pack: int) -> tensor:
+def inline_asm_elementwise(asm: str, constraints: str, args: Sequence[_TensorLike], dtype: _DType, is_pure: bool, pack: int) -> tensor:
     """Applies assembly of the target to each element: PTX on GPUs, x86 in AT&T syntax on CPUs. A kernel for both tests `tl.target_info.is_cuda()`. The
     interpreter and the simulator cannot run assembly.
 
@@ -1777,7 +1831,7 @@ def inline_asm_elementwise(asm: str, constraints: str, args: Sequence[_T], dtype
     [0, 2, 4, 6]
     """
 @overload
-def inline_asm_elementwise(asm: str, constraints: str, args: Sequence[_T], dtype: Sequence[_DType], is_pure: bool, pack: int) -> builtins.tuple[tensor, ...]:
+def inline_asm_elementwise(asm: str, constraints: str, args: Sequence[_TensorLike], dtype: Sequence[_DType], is_pure: bool, pack: int) -> builtins.tuple[tensor, ...]:
     """Applies assembly of the target to each element: PTX on GPUs, x86 in AT&T syntax on CPUs. A kernel for both tests `tl.target_info.is_cuda()`. The
     interpreter and the simulator cannot run assembly.
 
@@ -1796,7 +1850,7 @@ def inline_asm_elementwise(asm: str, constraints: str, args: Sequence[_T], dtype
     >>> y
     [0, 2, 4, 6]
     """
-def load(pointer: tensor, mask: tensor | bool | None = None, other: _T | None = None, boundary_check: int | Sequence[int] = (), padding_option: Literal['', 'zero', 'nan'] = '', cache_modifier: Literal['', '.ca', '.cg', '.cs', '.cv'] | None = '', eviction_policy: Literal['', 'evict_first', 'evict_last', 'evict_normal'] | None = '', volatile: bool = False) -> tensor:
+def load(pointer: tensor, mask: tensor | bool | None = None, other: _TensorLike | None = None, boundary_check: int | Sequence[int] = (), padding_option: Literal['', 'zero', 'nan'] = '', cache_modifier: Literal['', '.ca', '.cg', '.cs', '.cv'] | None = '', eviction_policy: Literal['', 'evict_first', 'evict_last', 'evict_normal'] | None = '', volatile: bool = False) -> tensor:
     """Loads the elements at pointers. The compiler derives the width of the accesses from the arithmetic of the pointers.
 
     - pointer: a scalar pointer, a tile of pointers (a pointer plus offsets), or a block pointer of `tl.make_block_ptr`.
@@ -1822,7 +1876,7 @@ def load(pointer: tensor, mask: tensor | bool | None = None, other: _T | None = 
     >>> tl.load(x_ptr + offs, mask=offs)
     error: a mask must be of type int1
     """
-def store(pointer: tensor, value: _T, mask: tensor | bool | None = None, boundary_check: int | Sequence[int] = (), cache_modifier: Literal['', '.wb', '.cg', '.cs', '.wt'] | None = '', eviction_policy: Literal['', 'evict_first', 'evict_last', 'evict_normal'] | None = '') -> None:
+def store(pointer: tensor, value: _TensorLike, mask: tensor | bool | None = None, boundary_check: int | Sequence[int] = (), cache_modifier: Literal['', '.wb', '.cg', '.cs', '.wt'] | None = '', eviction_policy: Literal['', 'evict_first', 'evict_last', 'evict_normal'] | None = '') -> None:
     """Stores elements at pointers.
 
     - pointer: a scalar pointer, a tile of pointers, or a block pointer.
@@ -1912,7 +1966,7 @@ def store_tensor_descriptor(desc: tensor_descriptor, offsets: Sequence[_IntLike]
     >>> tl.load(x_ptr + tl.arange(0, 8))
     [0.0, 0.0, 0.0, 0.0, 4.0, 5.0, 6.0, 7.0]
     """
-def atomic_add(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+def atomic_add(pointer: tensor, val: _TensorLike, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
     """Adds to memory, each element atomically.
 
     - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits, or to fp16, bf16, fp32 or fp64.
@@ -1929,7 +1983,7 @@ def atomic_add(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem:
     >>> tl.load(x_ptr + tl.arange(0, 4))
     [10.0, 11.0, 12.0, 13.0]
     """
-def atomic_max(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+def atomic_max(pointer: tensor, val: _TensorLike, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
     """Stores the larger, or the smaller, of a value and memory, each element atomically.
 
     - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits, or to fp32 or fp64.
@@ -1945,7 +1999,7 @@ def atomic_max(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem:
     >>> tl.load(i_ptr + tl.arange(0, 4))
     [2, 2, 2, 3]
     """
-def atomic_min(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+def atomic_min(pointer: tensor, val: _TensorLike, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
     """Stores the larger, or the smaller, of a value and memory, each element atomically.
 
     - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits, or to fp32 or fp64.
@@ -1961,7 +2015,7 @@ def atomic_min(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem:
     >>> tl.load(i_ptr + tl.arange(0, 4))
     [2, 2, 2, 3]
     """
-def atomic_and(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+def atomic_and(pointer: tensor, val: _TensorLike, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
     """Combines the bits of a value with those in memory, each element atomically.
 
     - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits.
@@ -1980,7 +2034,7 @@ def atomic_and(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem:
     >>> tl.atomic_or(x_ptr, 1.0)
     error: tl.atomic_or does not support
     """
-def atomic_or(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+def atomic_or(pointer: tensor, val: _TensorLike, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
     """Combines the bits of a value with those in memory, each element atomically.
 
     - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits.
@@ -1999,7 +2053,7 @@ def atomic_or(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem: 
     >>> tl.atomic_or(x_ptr, 1.0)
     error: tl.atomic_or does not support
     """
-def atomic_xor(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+def atomic_xor(pointer: tensor, val: _TensorLike, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
     """Combines the bits of a value with those in memory, each element atomically.
 
     - pointer: a scalar pointer or a tile of pointers to integers of 32 or 64 bits.
@@ -2018,7 +2072,7 @@ def atomic_xor(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem:
     >>> tl.atomic_or(x_ptr, 1.0)
     error: tl.atomic_or does not support
     """
-def atomic_xchg(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+def atomic_xchg(pointer: tensor, val: _TensorLike, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
     """Exchanges a value with memory, atomically, and returns the old value.
 
     - pointer: a scalar pointer or a tile of pointers to types of 32 or 64 bits.
@@ -2034,7 +2088,7 @@ def atomic_xchg(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem
     >>> tl.load(i_ptr + 5)
     9
     """
-def atomic_cas(pointer: tensor, cmp: _T, val: _T, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
+def atomic_cas(pointer: tensor, cmp: _TensorLike, val: _TensorLike, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> tensor:
     """Stores a value where memory has an expected value, atomically (compare and swap). To take a lock: `while tl.atomic_cas(lock, 0, 1) == 1: pass`.
 
     - pointer: a scalar pointer or a tile of pointers to types of 16, 32 or 64 bits.
@@ -2050,7 +2104,7 @@ def atomic_cas(pointer: tensor, cmp: _T, val: _T, sem: Literal['acquire', 'relea
     >>> tl.atomic_cas(i_ptr + 5, 5, 2)
     1
     """
-def dot(input: tensor, other: tensor, acc: tensor | None = None, input_precision: Literal['tf32', 'tf32x3', 'ieee', 'bf16x3', 'bf16x6'] | None = None, allow_tf32: _T | None = None, max_num_imprecise_acc: int | None = None, out_dtype: _DType | None = None) -> tensor:
+def dot(input: tensor, other: tensor, acc: tensor | None = None, input_precision: Literal['tf32', 'tf32x3', 'ieee', 'bf16x3', 'bf16x6'] | None = None, allow_tf32: _TensorLike | None = None, max_num_imprecise_acc: int | None = None, out_dtype: _DType | None = None) -> tensor:
     """Multiplies two matrices and adds an accumulator (matmul). On GPUs, it uses tensor cores (MMA instructions). On CPUs, it uses a register-blocked
     micro-kernel, for all block sizes.
 
@@ -2094,7 +2148,7 @@ def dot_scaled(lhs: tensor, lhs_scale: tensor | None, lhs_format: _ScaledFormat,
     65536.0
     """
 @overload
-def reduce(input: _T, axis: int | None, combine_fn: Callable[..., object], keep_dims: bool = False) -> tensor:
+def reduce(input: _TensorLike, axis: int | None, combine_fn: Callable[..., object], keep_dims: bool = False) -> tensor:
     """Reduces a tile along one axis with a combine function. `tl.sum`, `tl.max` and other reductions use it.
 
     - input: a tile, or a tuple of tiles of one shape, which are combined together.
@@ -2110,7 +2164,7 @@ def reduce(input: _T, axis: int | None, combine_fn: Callable[..., object], keep_
     24
     """
 @overload
-def reduce(input: Sequence[_T], axis: int | None, combine_fn: Callable[..., object], keep_dims: bool = False) -> builtins.tuple[tensor, ...]:
+def reduce(input: Sequence[_TensorLike], axis: int | None, combine_fn: Callable[..., object], keep_dims: bool = False) -> builtins.tuple[tensor, ...]:
     """Reduces a tile along one axis with a combine function. `tl.sum`, `tl.max` and other reductions use it.
 
     - input: a tile, or a tuple of tiles of one shape, which are combined together.
@@ -2126,7 +2180,7 @@ def reduce(input: Sequence[_T], axis: int | None, combine_fn: Callable[..., obje
     24
     """
 @overload
-def associative_scan(input: _T, axis: int, combine_fn: Callable[..., object], reverse: bool = False) -> tensor:
+def associative_scan(input: _TensorLike, axis: int, combine_fn: Callable[..., object], reverse: bool = False) -> tensor:
     """Computes a scan along an axis with a combine function: element i of the result combines elements 0 to i.
 
     - input: a tile, or a tuple of tiles of one shape, which are combined together.
@@ -2141,7 +2195,7 @@ def associative_scan(input: _T, axis: int, combine_fn: Callable[..., object], re
     [0, 3, 6, 6, 6, 7, 7, 7]
     """
 @overload
-def associative_scan(input: Sequence[_T], axis: int, combine_fn: Callable[..., object], reverse: bool = False) -> builtins.tuple[tensor, ...]:
+def associative_scan(input: Sequence[_TensorLike], axis: int, combine_fn: Callable[..., object], reverse: bool = False) -> builtins.tuple[tensor, ...]:
     """Computes a scan along an axis with a combine function: element i of the result combines elements 0 to i.
 
     - input: a tile, or a tuple of tiles of one shape, which are combined together.
@@ -2179,7 +2233,7 @@ def gather(src: tensor, index: tensor, axis: int) -> tensor:
     >>> tl.gather(tl.arange(0, 4) * 10, tl.flip(tl.arange(0, 4)), 0)
     [30, 20, 10, 0]
     """
-def map_elementwise(scalar_fn: Callable[..., _R], *args: _T, pack: int = 1) -> _R:
+def map_elementwise(scalar_fn: Callable[..., _R], *args: _TensorLike, pack: int = 1) -> _R:
     """Applies a scalar function to each element. The function may have branches and loops, and each element executes only its own branch.
 
     - scalar_fn: a `@triton.jit` function of scalars that returns scalars.
@@ -2196,7 +2250,7 @@ def map_elementwise(scalar_fn: Callable[..., _R], *args: _T, pack: int = 1) -> _
     >>> tl.map_elementwise(collatz, tl.arange(1, 9))
     [0, 1, 7, 2, 5, 8, 16, 3]
     """
-def multiple_of(input: _T, values: int | Sequence[int]) -> tensor:
+def multiple_of(input: _TensorLike, values: int | Sequence[int]) -> tensor:
     """Promises that the first of each group of elements is a multiple of a number. On CPUs, the compiler ignores it and uses only the arithmetic. On GPUs, a
     false promise gives wrong results.
 
@@ -2206,7 +2260,7 @@ def multiple_of(input: _T, values: int | Sequence[int]) -> tensor:
     >>> tl.multiple_of(tl.arange(0, 4), 4)
     [0, 1, 2, 3]
     """
-def max_contiguous(input: _T, values: int | Sequence[int]) -> tensor:
+def max_contiguous(input: _TensorLike, values: int | Sequence[int]) -> tensor:
     """Promises that this many adjacent elements are consecutive numbers.
 
     - input: a tile of integers or pointers.
@@ -2215,7 +2269,7 @@ def max_contiguous(input: _T, values: int | Sequence[int]) -> tensor:
     >>> tl.max_contiguous(tl.arange(0, 4), 4)
     [0, 1, 2, 3]
     """
-def max_constancy(input: _T, values: int | Sequence[int]) -> tensor:
+def max_constancy(input: _TensorLike, values: int | Sequence[int]) -> tensor:
     """Promises that this many adjacent elements are equal.
 
     - input: a tile.
@@ -2224,7 +2278,7 @@ def max_constancy(input: _T, values: int | Sequence[int]) -> tensor:
     >>> tl.max_constancy(tl.zeros((4,), tl.int32), 4)
     [0, 0, 0, 0]
     """
-def assume(cond: _T) -> None:
+def assume(cond: _TensorLike) -> None:
     """Promises that a condition holds, so that the compiler may use it. If it does not hold, the result is undefined.
 
     - cond: a scalar of int1.
@@ -2233,7 +2287,7 @@ def assume(cond: _T) -> None:
     >>> tl.num_programs(0)
     1
     """
-def expect_zero(x: _T, mask: tensor | bool) -> tensor:
+def expect_zero(x: _TensorLike, mask: tensor | bool) -> tensor:
     """Returns its argument. In a launch with debug=True, the program ends with an error if the mask is true and the value is not zero.
 
     - x: a tile.
@@ -2259,7 +2313,7 @@ def static_print(*values: object, sep: str = ' ', end: str | None = None, file: 
     >>> tl.arange(0, 2)
     [0, 1]
     """
-def static_assert(cond: _T, msg: str = '') -> None:
+def static_assert(cond: _TensorLike, msg: str = '') -> None:
     """Stops the compilation if a condition is false, for example a condition on sizes and types.
 
     - cond: a compile-time condition.
@@ -2270,7 +2324,7 @@ def static_assert(cond: _T, msg: str = '') -> None:
     >>> tl.static_assert(x.shape[0] == 8, "needs eight elements")
     error: static assertion failed: needs eight elements
     """
-def device_print(prefix: str, *args: _T, hex: bool = False) -> None:
+def device_print(prefix: str, *args: _TensorLike, hex: bool = False) -> None:
     """Prints each element at run time, with the program's number and the element's index.
 
     - prefix: a string, printed first.
@@ -2283,7 +2337,7 @@ def device_print(prefix: str, *args: _T, hex: bool = False) -> None:
     >>> tl.arange(0, 2)
     [0, 1]
     """
-def device_assert(cond: _T, msg: str = '', mask: tensor | bool | None = None) -> None:
+def device_assert(cond: _TensorLike, msg: str = '', mask: tensor | bool | None = None) -> None:
     """Ends the program if a condition is false, and reports the element and the program. It is compiled only with debug=True at the launch, with
     TRITON_DEBUG=1, or with `--debug` of the command.
 
@@ -2315,7 +2369,7 @@ def cdiv(x: int, div: int) -> int:
     8
     """
 @overload
-def cdiv(x: _IntLike, div: _IntLike) -> tensor:
+def cdiv(x: tensor, div: _IntLike) -> tensor:
     """Divides two integers and rounds up: the number of blocks that cover x elements.
 
     - x: an integer, not negative.
@@ -2326,7 +2380,19 @@ def cdiv(x: _IntLike, div: _IntLike) -> tensor:
     >>> tl.cdiv(tl.program_id(0) + 1000, 128)
     8
     """
-def sigmoid(x: _T) -> tensor:
+@overload
+def cdiv(x: int, div: tensor) -> tensor:
+    """Divides two integers and rounds up: the number of blocks that cover x elements.
+
+    - x: an integer, not negative.
+    - div: an integer, positive.
+
+    In host code it is `triton.cdiv`.
+
+    >>> tl.cdiv(tl.program_id(0) + 1000, 128)
+    8
+    """
+def sigmoid(x: _TensorLike) -> tensor:
     """Computes 1 / (1 + exp(-x)).
 
     - x: a tile or a scalar of fp32 or fp64.
@@ -2334,7 +2400,7 @@ def sigmoid(x: _T) -> tensor:
     >>> tl.sigmoid(tl.zeros((2,), tl.float32))
     [0.5, 0.5]
     """
-def softmax(x: _T, dim: int | None = None, keep_dims: bool | None = None, ieee_rounding: bool = False) -> tensor:
+def softmax(x: _TensorLike, dim: int | None = None, keep_dims: bool | None = None, ieee_rounding: bool = False) -> tensor:
     """Computes exp(x - max(x)) divided by its sum, along a dimension. The results are in [0, 1], and their sum is 1.
 
     - x: a tile of fp32 or fp64. Set padding elements to -inf.
@@ -2375,7 +2441,7 @@ def atomic_load(pointer: tensor, mask: tensor | bool | None = None, sem: Literal
     >>> tl.atomic_load(i_ptr + 3)
     3
     """
-def atomic_store(pointer: tensor, val: _T, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> None:
+def atomic_store(pointer: tensor, val: _TensorLike, mask: tensor | bool | None = None, sem: Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None = None, scope: Literal['gpu', 'cta', 'sys'] | None = None) -> None:
     """Stores elements atomically, ordered with the earlier stores of the program.
 
     - pointer: a pointer, or a tile of pointers, to integers or floats of 32 or 64 bits.
@@ -2404,7 +2470,7 @@ def atomic_poll(pointer: tensor, expected_value: _IntLike, sem: Literal['acquire
     >>> tl.atomic_poll(i_ptr + 3, 3)
     True
     """
-def interleave(a: _T, b: _T) -> tensor:
+def interleave(a: _TensorLike, b: _TensorLike) -> tensor:
     """Interleaves the elements of two tiles along the last dimension.
 
     - a, b: tiles of one type and shape.
@@ -2412,7 +2478,7 @@ def interleave(a: _T, b: _T) -> tensor:
     >>> tl.interleave(tl.arange(0, 2), tl.arange(2, 4))
     [0, 2, 1, 3]
     """
-def sum(input: _T, axis: int | None = None, keep_dims: bool = False, dtype: _DType | None = None) -> tensor:
+def sum(input: _TensorLike, axis: int | None = None, keep_dims: bool = False, dtype: _DType | None = None) -> tensor:
     """Sums the elements along an axis, or all elements.
 
     - input: a tile of integers or floats.
@@ -2433,7 +2499,7 @@ def sum(input: _T, axis: int | None = None, keep_dims: bool = False, dtype: _DTy
     error: invalid axis 2 for 2 dimensions
     """
 @overload
-def max(input: _T, axis: int | None = None, return_indices: Literal[False] = False, return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
+def max(input: _TensorLike, axis: int | None = None, return_indices: Literal[False] = False, return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
     """Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
 
     - input: a tile of integers or floats.
@@ -2454,7 +2520,7 @@ def max(input: _T, axis: int | None = None, return_indices: Literal[False] = Fal
     [0, 2]
     """
 @overload
-def max(input: _T, axis: int | None = None, *, return_indices: Literal[True], return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> builtins.tuple[tensor, tensor]:
+def max(input: _TensorLike, axis: int | None = None, *, return_indices: Literal[True], return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> builtins.tuple[tensor, tensor]:
     """Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
 
     - input: a tile of integers or floats.
@@ -2475,7 +2541,7 @@ def max(input: _T, axis: int | None = None, *, return_indices: Literal[True], re
     [0, 2]
     """
 @overload
-def min(input: _T, axis: int | None = None, return_indices: Literal[False] = False, return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
+def max(input: _TensorLike, axis: int | None, return_indices: Literal[True], return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> builtins.tuple[tensor, tensor]:
     """Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
 
     - input: a tile of integers or floats.
@@ -2496,7 +2562,7 @@ def min(input: _T, axis: int | None = None, return_indices: Literal[False] = Fal
     [0, 2]
     """
 @overload
-def min(input: _T, axis: int | None = None, *, return_indices: Literal[True], return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> builtins.tuple[tensor, tensor]:
+def min(input: _TensorLike, axis: int | None = None, return_indices: Literal[False] = False, return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
     """Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
 
     - input: a tile of integers or floats.
@@ -2516,7 +2582,49 @@ def min(input: _T, axis: int | None = None, *, return_indices: Literal[True], re
     >>> index
     [0, 2]
     """
-def argmax(input: _T, axis: int, tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
+@overload
+def min(input: _TensorLike, axis: int | None = None, *, return_indices: Literal[True], return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> builtins.tuple[tensor, tensor]:
+    """Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
+
+    - input: a tile of integers or floats.
+    - axis: the axis to reduce. None reduces all elements.
+    - return_indices: True returns a tuple: the elements, and their indices along the axis as int32.
+    - return_indices_tie_break_left: True returns the first index of equal elements. False allows any of them.
+    - keep_dims: True keeps the axis with the size 1.
+
+    NaN is ignored if there is a number. bf16 becomes fp32, and integers below 32 bits become int32.
+
+    >>> x = tl.reshape((tl.arange(0, 8) * 3) % 8, (2, 4))
+    >>> x
+    [[0, 3, 6, 1], [4, 7, 2, 5]]
+    >>> tl.max(x, axis=1)
+    [6, 7]
+    >>> value, index = tl.min(x, axis=1, return_indices=True)
+    >>> index
+    [0, 2]
+    """
+@overload
+def min(input: _TensorLike, axis: int | None, return_indices: Literal[True], return_indices_tie_break_left: bool = True, keep_dims: bool = False) -> builtins.tuple[tensor, tensor]:
+    """Returns the largest, or the smallest, element along an axis, or of all elements. `tl.maximum` and `tl.minimum` are different: they compare two tiles.
+
+    - input: a tile of integers or floats.
+    - axis: the axis to reduce. None reduces all elements.
+    - return_indices: True returns a tuple: the elements, and their indices along the axis as int32.
+    - return_indices_tie_break_left: True returns the first index of equal elements. False allows any of them.
+    - keep_dims: True keeps the axis with the size 1.
+
+    NaN is ignored if there is a number. bf16 becomes fp32, and integers below 32 bits become int32.
+
+    >>> x = tl.reshape((tl.arange(0, 8) * 3) % 8, (2, 4))
+    >>> x
+    [[0, 3, 6, 1], [4, 7, 2, 5]]
+    >>> tl.max(x, axis=1)
+    [6, 7]
+    >>> value, index = tl.min(x, axis=1, return_indices=True)
+    >>> index
+    [0, 2]
+    """
+def argmax(input: _TensorLike, axis: int, tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
     """Returns the index of the largest, or the smallest, element along an axis.
 
     - input: a tile of integers or floats.
@@ -2531,7 +2639,7 @@ def argmax(input: _T, axis: int, tie_break_left: bool = True, keep_dims: bool = 
     >>> tl.argmin(tl.zeros((4,), tl.float32), axis=0)
     0
     """
-def argmin(input: _T, axis: int, tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
+def argmin(input: _TensorLike, axis: int, tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
     """Returns the index of the largest, or the smallest, element along an axis.
 
     - input: a tile of integers or floats.
@@ -2546,7 +2654,7 @@ def argmin(input: _T, axis: int, tie_break_left: bool = True, keep_dims: bool = 
     >>> tl.argmin(tl.zeros((4,), tl.float32), axis=0)
     0
     """
-def xor_sum(input: _T, axis: int | None = None, keep_dims: bool = False) -> tensor:
+def xor_sum(input: _TensorLike, axis: int | None = None, keep_dims: bool = False) -> tensor:
     """Reduces the elements along an axis with exclusive or.
 
     - input: a tile of integers.
@@ -2558,7 +2666,7 @@ def xor_sum(input: _T, axis: int | None = None, keep_dims: bool = False) -> tens
     >>> tl.xor_sum(tl.zeros((4,), tl.float32))
     error: xor_sum takes integers
     """
-def reduce_or(input: _T, axis: int | None = None, keep_dims: bool = False) -> tensor:
+def reduce_or(input: _TensorLike, axis: int | None = None, keep_dims: bool = False) -> tensor:
     """Reduces the elements along an axis with bitwise or. For conditions, it returns whether any is true.
 
     - input: a tile of integers or int1.
@@ -2568,7 +2676,7 @@ def reduce_or(input: _T, axis: int | None = None, keep_dims: bool = False) -> te
     >>> tl.reduce_or(tl.arange(0, 4) == 2, axis=0)
     True
     """
-def cumsum(input: _T, axis: int = 0, reverse: bool = False, dtype: _DType | None = None) -> tensor:
+def cumsum(input: _TensorLike, axis: int = 0, reverse: bool = False, dtype: _DType | None = None) -> tensor:
     """Computes prefix sums along an axis: element i is the sum of elements 0 to i.
 
     - input: a tile of integers or floats. bf16 becomes fp32.
@@ -2581,7 +2689,7 @@ def cumsum(input: _T, axis: int = 0, reverse: bool = False, dtype: _DType | None
     >>> tl.cumsum(tl.arange(0, 4), reverse=True)
     [6, 6, 5, 3]
     """
-def cumprod(input: _T, axis: int = 0, reverse: bool = False, dtype: _DType | None = None) -> tensor:
+def cumprod(input: _TensorLike, axis: int = 0, reverse: bool = False, dtype: _DType | None = None) -> tensor:
     """Computes prefix products along an axis: element i is the product of elements 0 to i.
 
     - input: a tile of integers or floats. bf16 becomes fp32.
@@ -2592,7 +2700,7 @@ def cumprod(input: _T, axis: int = 0, reverse: bool = False, dtype: _DType | Non
     >>> tl.cumprod(tl.arange(1, 5))
     [1, 2, 6, 24]
     """
-def sort(x: _T, dim: int | None = None, descending: bool = False) -> tensor:
+def sort(x: _TensorLike, dim: int | None = None, descending: bool = False) -> tensor:
     """Sorts the elements along the last dimension. No element is lost. NaN comes after all numbers, or first with descending=True.
 
     - x: a tile of integers or floats.
@@ -2604,7 +2712,7 @@ def sort(x: _T, dim: int | None = None, descending: bool = False) -> tensor:
     >>> tl.sort(tl.zeros((4, 4), tl.int32), dim=0)
     error: only the last dimension can be sorted
     """
-def sort_impl(x: _T, k: int | None = None, dim: int | None = None, descending: bool = False) -> tensor:
+def sort_impl(x: _TensorLike, k: int | None = None, dim: int | None = None, descending: bool = False) -> tensor:
     """The implementation of `tl.sort` and `tl.topk`.
 
     - x: a tile of integers or floats.
@@ -2615,7 +2723,7 @@ def sort_impl(x: _T, k: int | None = None, dim: int | None = None, descending: b
     >>> tl.sort_impl((tl.arange(0, 8) * 3) % 8, k=2)
     [0, 1]
     """
-def topk(x: _T, k: int, dim: int | None = None, descending: bool = True) -> tensor:
+def topk(x: _TensorLike, k: int, dim: int | None = None, descending: bool = True) -> tensor:
     """Returns the k largest elements along the last dimension, in order. It is cheaper than a full sort. If k is less than the size, elements of less than
     32 bits become fp32 or int32, as with `tl.max`.
 
@@ -2627,7 +2735,7 @@ def topk(x: _T, k: int, dim: int | None = None, descending: bool = True) -> tens
     >>> tl.topk((tl.arange(0, 8) * 3) % 8, 2)
     [7, 6]
     """
-def bitonic_merge(x: _T, dim: int | None = None, descending: bool = False) -> tensor:
+def bitonic_merge(x: _TensorLike, dim: int | None = None, descending: bool = False) -> tensor:
     """Sorts bitonic sequences along the last dimension: they first rise and then fall, or the reverse. It merges two sorted halves, one of them flipped.
 
     - x: a tile of integers or floats.
@@ -2638,7 +2746,7 @@ def bitonic_merge(x: _T, dim: int | None = None, descending: bool = False) -> te
     >>> tl.bitonic_merge(tl.where(x < 4, x, 11 - x))
     [0, 1, 2, 3, 4, 5, 6, 7]
     """
-def flip(x: _T, dim: int | None = None) -> tensor:
+def flip(x: _TensorLike, dim: int | None = None) -> tensor:
     """Reverses the elements along a dimension.
 
     - x: a tile.
@@ -2647,7 +2755,7 @@ def flip(x: _T, dim: int | None = None) -> tensor:
     >>> tl.flip(tl.arange(0, 4))
     [3, 2, 1, 0]
     """
-def philox_impl(c0: _T, c1: _T, c2: _T, c3: _T, k0: _IntLike, k1: _IntLike, n_rounds: int = 10) -> builtins.tuple[tensor, tensor, tensor, tensor]:
+def philox_impl(c0: _TensorLike, c1: _TensorLike, c2: _TensorLike, c3: _TensorLike, k0: _IntLike, k1: _IntLike, n_rounds: int = 10) -> builtins.tuple[tensor, tensor, tensor, tensor]:
     """Runs only the rounds of Philox.
 
     - c0, c1, c2, c3: counters, unsigned, of 32 or 64 bits.
@@ -2659,7 +2767,7 @@ def philox_impl(c0: _T, c1: _T, c2: _T, c3: _T, k0: _IntLike, k1: _IntLike, n_ro
     >>> a
     [1713891541]
     """
-def philox(seed: _IntLike, c0: _T, c1: _T, c2: _T, c3: _T, n_rounds: int = 10) -> builtins.tuple[tensor, tensor, tensor, tensor]:
+def philox(seed: _IntLike, c0: _TensorLike, c1: _TensorLike, c2: _TensorLike, c3: _TensorLike, n_rounds: int = 10) -> builtins.tuple[tensor, tensor, tensor, tensor]:
     """Generates four tiles of random bits from a seed and four counters. The other random functions use it.
 
     - seed: an integer scalar of up to 64 bits.
@@ -2692,7 +2800,7 @@ def randint(seed: _IntLike, offset: _IntLike, n_rounds: int = 10) -> tensor:
     >>> tl.randint(7, tl.arange(0, 4)) % 1
     [0, 0, 0, 0]
     """
-def uint_to_uniform_float(x: _T) -> tensor:
+def uint_to_uniform_float(x: _TensorLike) -> tensor:
     """Converts random bits to floats in [0, 1).
 
     - x: a tile of integers of 32 or 64 bits.
@@ -2700,7 +2808,7 @@ def uint_to_uniform_float(x: _T) -> tensor:
     >>> tl.uint_to_uniform_float(tl.full((1,), 0, tl.uint32))
     [0.0]
     """
-def pair_uniform_to_normal(u1: _T, u2: _T) -> builtins.tuple[tensor, tensor]:
+def pair_uniform_to_normal(u1: _TensorLike, u2: _TensorLike) -> builtins.tuple[tensor, tensor]:
     """Converts two tiles of uniform floats to two of normal floats (Box-Muller).
 
     - u1, u2: tiles of fp32 in [0, 1).

@@ -560,8 +560,9 @@ class builtin_function:
         self._tilewright_path = path
         self.__name__ = self.__qualname__ = path.rpartition(".")[2]
         self.__module__ = path.rpartition(".")[0]
-        text = _core.reference(path.removeprefix("triton.language."))
-        self.__doc__ = "\n\n".join(part for part in (signature, f"{summary}." if signature else summary, text) if part)
+        text = _core.reference(path.removeprefix("triton.language.")) or f"{summary[:1].upper()}{summary[1:]}."
+        first, _, rest = text.partition("\n\n")  # the first sentence of the reference is the one that editors show
+        self.__doc__ = "\n\n".join(part for part in (first, signature, rest) if part)
         self._tilewright_signature = signature
 
     @property
@@ -680,6 +681,10 @@ def member_named(path):
     module, _, name = path.rpartition(".")
     return getattr(importlib.import_module("tilewright.language" + ("." + module if module else "")), name)
 
+
+for _path, (_signature, _summary) in _ROWS.items():
+    if isinstance(_class := globals().get(_path), type) and (_text := _core.reference(_path)):
+        _class.__doc__ = _text
 
 _members = members("triton.language")
 globals().update({name: value for name, value in _members.items() if name not in globals()})

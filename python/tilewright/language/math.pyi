@@ -1,7 +1,7 @@
 # Written by tools/stubs.py from the tables of builtins: edit those.
-from . import _T as _T, tensor as tensor
+from . import _TensorLike as _TensorLike, tensor as tensor
 
-def exp(x: _T) -> tensor:
+def exp(x: _TensorLike) -> tensor:
     """Computes e, or 2, to the power x. `exp2` is cheaper on GPUs and CPUs. A loop with many exponentials can multiply an existing factor by log2(e) and
     use `exp2`.
 
@@ -14,7 +14,7 @@ def exp(x: _T) -> tensor:
     >>> tl.exp(tl.zeros((4,), tl.float16))
     error: convert the argument first: .to(tl.float32)
     """
-def exp2(x: _T) -> tensor:
+def exp2(x: _TensorLike) -> tensor:
     """Computes e, or 2, to the power x. `exp2` is cheaper on GPUs and CPUs. A loop with many exponentials can multiply an existing factor by log2(e) and
     use `exp2`.
 
@@ -27,7 +27,7 @@ def exp2(x: _T) -> tensor:
     >>> tl.exp(tl.zeros((4,), tl.float16))
     error: convert the argument first: .to(tl.float32)
     """
-def log(x: _T) -> tensor:
+def log(x: _TensorLike) -> tensor:
     """Computes the logarithm to base e, or to base 2. The logarithm of 0 is -inf, and that of a negative number is NaN.
 
     - x: a tile or a scalar of fp32 or fp64.
@@ -37,7 +37,7 @@ def log(x: _T) -> tensor:
     >>> tl.log(1.0)
     0.0
     """
-def log2(x: _T) -> tensor:
+def log2(x: _TensorLike) -> tensor:
     """Computes the logarithm to base e, or to base 2. The logarithm of 0 is -inf, and that of a negative number is NaN.
 
     - x: a tile or a scalar of fp32 or fp64.
@@ -47,7 +47,7 @@ def log2(x: _T) -> tensor:
     >>> tl.log(1.0)
     0.0
     """
-def sin(x: _T) -> tensor:
+def sin(x: _TensorLike) -> tensor:
     """Computes the sine or the cosine of an angle in radians.
 
     - x: a tile or a scalar of fp32 or fp64.
@@ -57,7 +57,7 @@ def sin(x: _T) -> tensor:
     >>> tl.cos(0.0)
     1.0
     """
-def cos(x: _T) -> tensor:
+def cos(x: _TensorLike) -> tensor:
     """Computes the sine or the cosine of an angle in radians.
 
     - x: a tile or a scalar of fp32 or fp64.
@@ -67,7 +67,7 @@ def cos(x: _T) -> tensor:
     >>> tl.cos(0.0)
     1.0
     """
-def sqrt(x: _T) -> tensor:
+def sqrt(x: _TensorLike) -> tensor:
     """Computes the square root, or 1 divided by it. On GPUs, `rsqrt` is one instruction, and `sqrt` is an approximation within about one unit in the last
     place. `tl.sqrt_rn` rounds to nearest.
 
@@ -78,7 +78,7 @@ def sqrt(x: _T) -> tensor:
     >>> tl.rsqrt(16.0)
     0.25
     """
-def rsqrt(x: _T) -> tensor:
+def rsqrt(x: _TensorLike) -> tensor:
     """Computes the square root, or 1 divided by it. On GPUs, `rsqrt` is one instruction, and `sqrt` is an approximation within about one unit in the last
     place. `tl.sqrt_rn` rounds to nearest.
 
@@ -89,7 +89,7 @@ def rsqrt(x: _T) -> tensor:
     >>> tl.rsqrt(16.0)
     0.25
     """
-def sqrt_rn(x: _T) -> tensor:
+def sqrt_rn(x: _TensorLike) -> tensor:
     """Computes the square root of fp32 values, rounded to nearest on every machine.
 
     - x: a tile or a scalar of fp32.
@@ -97,7 +97,7 @@ def sqrt_rn(x: _T) -> tensor:
     >>> tl.sqrt_rn(2.0)
     1.41421
     """
-def erf(x: _T) -> tensor:
+def erf(x: _TensorLike) -> tensor:
     """Computes the error function. The exact GELU uses it: `0.5 * x * (1 + tl.erf(x * 0.70710678))`.
 
     - x: a tile or a scalar of fp32 or fp64.
@@ -105,7 +105,7 @@ def erf(x: _T) -> tensor:
     >>> tl.erf(tl.arange(0, 2) * 1.0)
     [0.0, 0.842701]
     """
-def floor(x: _T) -> tensor:
+def floor(x: _TensorLike) -> tensor:
     """Rounds down, or up, to an integral value, as a float.
 
     - x: a tile or a scalar of fp32 or fp64.
@@ -115,7 +115,7 @@ def floor(x: _T) -> tensor:
     >>> tl.ceil(-1.5)
     -1.0
     """
-def ceil(x: _T) -> tensor:
+def ceil(x: _TensorLike) -> tensor:
     """Rounds down, or up, to an integral value, as a float.
 
     - x: a tile or a scalar of fp32 or fp64.
@@ -125,7 +125,7 @@ def ceil(x: _T) -> tensor:
     >>> tl.ceil(-1.5)
     -1.0
     """
-def abs(x: _T) -> tensor:
+def abs(x: _TensorLike) -> tensor:
     """Returns the absolute value.
 
     - x: a tile or a scalar of integers or floats. The smallest value of a signed integer type stays negative.
@@ -133,7 +133,7 @@ def abs(x: _T) -> tensor:
     >>> tl.abs(tl.arange(0, 4) - 2)
     [2, 1, 0, 1]
     """
-def fdiv(x: _T, y: _T, ieee_rounding: bool = False, approx: bool = False) -> tensor:
+def fdiv(x: _TensorLike, y: _TensorLike, ieee_rounding: bool = False, approx: bool = False) -> tensor:
     """Divides floats. A GPU may use its faster, approximate instruction.
 
     - x, y: floats.
@@ -143,7 +143,7 @@ def fdiv(x: _T, y: _T, ieee_rounding: bool = False, approx: bool = False) -> ten
     >>> tl.fdiv(1.0, 4.0)
     0.25
     """
-def div_rn(x: _T, y: _T) -> tensor:
+def div_rn(x: _TensorLike, y: _TensorLike) -> tensor:
     """Divides fp32 values, rounded to nearest on every machine.
 
     - x, y: fp32.
@@ -151,7 +151,7 @@ def div_rn(x: _T, y: _T) -> tensor:
     >>> tl.div_rn(1.0, 4.0)
     0.25
     """
-def umulhi(x: _T, y: _T) -> tensor:
+def umulhi(x: _TensorLike, y: _TensorLike) -> tensor:
     """Returns the upper half of the product of two unsigned integers. Hashes and random number generators use it.
 
     - x, y: integers of 32 or 64 bits, interpreted as unsigned.
@@ -159,7 +159,7 @@ def umulhi(x: _T, y: _T) -> tensor:
     >>> tl.umulhi(tl.full((1,), 1 << 31, tl.uint32), tl.full((1,), 6, tl.uint32))
     [3]
     """
-def fma(x: _T, y: _T, z: _T) -> tensor:
+def fma(x: _TensorLike, y: _TensorLike, z: _TensorLike) -> tensor:
     """Computes x * y + z with one rounding.
 
     - x, y, z: floats, broadcast to a common shape.

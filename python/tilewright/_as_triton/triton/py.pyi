@@ -1,2 +1,0 @@
-# Written by tools/stubs.py from the tables of builtins: edit those.
-from tilewright.py import *
