@@ -115,7 +115,7 @@ def instance_of(cls, values):
 
 
 def aggregate_replace(instance, **fields):
-    """A copy of an aggregate with other values for some of its fields."""
+    """Returns a copy of an aggregate (`@triton.aggregate`) with other values for some fields."""
     if not isinstance(instance, _Aggregate):
         raise TypeError(f"aggregate_replace expects an aggregate instance, not {type(instance).__name__}")
     known = type(instance)._aggregate_fields
