@@ -1,13 +1,13 @@
 # Written by tools/stubs.py from the tables of builtins: edit those.
 from types import ModuleType
-from typing import Any, Callable, Generic, Iterable, Literal, Mapping, NoReturn, Sequence, TypeAlias, TypeVar, overload
 import inspect
+from typing import Any, Callable, Generic, Iterable, Literal, Mapping, Sequence, TypeAlias, TypeVar, overload
 from . import backends as backends, compiler as compiler, errors as errors, knobs as knobs, language as language, runtime as runtime, testing as testing, tools as tools
 from ._errors import CompilationError as CompilationError, InterpreterError as InterpreterError, OutOfResources as OutOfResources, TritonError as TritonError
 from .backends.compiler import GPUTarget
 from .compiler.compiled import CompiledKernel
 from .compiler.sources import ASTSource, IRSource
-from .language import base_type, dtype as _dtype
+from .language import dtype as _dtype
 from .runtime._async_compile import AsyncCompileMode as AsyncCompileMode, FutureKernel as FutureKernel
 
 _R = TypeVar("_R")
