@@ -187,6 +187,7 @@ constexpr: Any
 PACKAGE = '''from types import ModuleType
 import inspect
 from typing import Any, Callable, Generic, Iterable, Literal, Mapping, Sequence, TypeAlias, TypeVar, overload
+from typing_extensions import dataclass_transform
 from . import backends as backends, compiler as compiler, errors as errors, knobs as knobs, language as language, runtime as runtime, testing as testing, tools as tools
 from ._errors import CompilationError as CompilationError, InterpreterError as InterpreterError, OutOfResources as OutOfResources, TritonError as TritonError
 from .backends.compiler import GPUTarget
@@ -296,6 +297,7 @@ class TensorWrapper:
 class ConstexprFunction(Generic[_Function]):
     fn: _Function
     __call__: _Function
+    def __get__(self, instance: object, owner: type | None = None) -> Any: ...
     __name__: str
     src: str
     cache_key: str
@@ -312,6 +314,7 @@ def jit(fn: Callable[..., _R]) -> JITFunction[_R]: ...
 def jit(fn: None = None, *, version: str | None = None, repr: Callable[..., str] | None = None, launch_metadata: Callable[..., object] | None = None, do_not_specialize: Iterable[int | str] | None = None, do_not_specialize_on_alignment: Iterable[int | str] | None = None, debug: bool | None = None, noinline: bool | None = None, any_size: bool = False) -> Callable[[Callable[..., _R]], JITFunction[_R]]: ...
 def autotune(configs: Sequence[Config] | Literal["auto"], key: Sequence[str], prune_configs_by: Mapping[str, Callable[..., object] | float | None] | None = None, reset_to_zero: Sequence[str] | None = None, restore_value: Sequence[str] | None = None, pre_hook: _Hook | None = None, post_hook: _Hook | None = None, warmup: float | None = None, rep: float | None = None, use_cuda_graph: bool = False, do_bench: Callable[..., object] | None = None, cache_results: bool | None = None) -> Callable[[KernelInterface[_R]], Autotuner[_R]]: ...
 def heuristics(values: Mapping[str, Callable[[dict[str, Any]], object]]) -> Callable[[KernelInterface[_R]], Heuristics[_R]]: ...
+@dataclass_transform()
 def aggregate(cls: _C) -> _C: ...
 @overload
 def must_use_result(x: _Function, s: bool | str = True) -> _Function: ...

@@ -73,6 +73,7 @@ PARAMETERS_OF = {
     **{(f"tensor_descriptor.atomic_{name}", "value"): "tensor" for name in ("add", "min", "max", "and", "or", "xor")},
     ("store_tensor_descriptor", "value"): "tensor", ("tensor_descriptor.scatter", "value"): "tensor",
 }
+BY_NAME = {"aggregate_replace"}  # the rows whose variadic parameter takes keywords
 DEFAULTS = {"propagate_nan": "_PropagateNan.NONE"}  # a stub repeats the other defaults of a row
 
 # Types of results by path. Other functions return a tensor.
@@ -164,7 +165,7 @@ def parameters(path, signature, changed, skip=0):
     for parameter, default in list(zip(arguments.args, defaults))[skip:]:
         add(parameter.arg, default)
     if arguments.vararg:
-        parts.append(f"*{arguments.vararg.arg}: {type_of(path, '*' + arguments.vararg.arg, changed)}")
+        parts.append(f"{'**' if path in BY_NAME else '*'}{arguments.vararg.arg}: {type_of(path, '*' + arguments.vararg.arg, changed)}")
     elif arguments.kwonlyargs:
         parts.append("*")
     for parameter, default in zip(arguments.kwonlyargs, arguments.kw_defaults):
@@ -268,6 +269,18 @@ def module(path, is_package):
     return HEAD + head + (f"from {depth} import {', '.join(f'{name} as {name}' for name in names)}\n" if names else "") + "\n" + text
 
 
+def cuda(text):
+    """The package `tl.extra.cuda` and its modules, which have its functions again."""
+    folder = FOLDER / "extra" / "cuda"
+    names = re.findall(r"^def (\w+)", text, re.M)
+    waits = [name for name in names if name.startswith("gdc_")]
+    modules = {"gdc": waits, "utils": [name for name in names if name not in waits]}
+    for module_name, members in modules.items():
+        yield folder / f"{module_name}.pyi", HEAD + "from . import " + ", ".join(f"{name} as {name}" for name in members) + "\n"
+    yield folder / "libdevice.pyi", HEAD + "from ..libdevice import *\n"
+    yield folder / "__init__.pyi", text + "\nfrom . import gdc as gdc, libdevice as libdevice, utils as utils\n"
+
+
 def library():
     """A module of the library: its names are those of the language."""
     names = sorted(path for path, _, _ in _core.library() if "." not in path)
@@ -367,6 +380,7 @@ def files():
     for path in sorted({row[0].rpartition(".")[0] for row in rows()} - {"", "tensor", "tensor_descriptor"}):
         place = FOLDER / path.replace(".", "/")
         made[place / "__init__.pyi" if place.is_dir() else place.with_suffix(".pyi")] = module(path, place.is_dir())
+    made |= cuda(made[FOLDER / "extra" / "cuda" / "__init__.pyi"])
     for name in ("random", "standard"):
         made[FOLDER / f"{name}.pyi"] = library()
     made[FOLDER / "core.pyi"] = HEAD + "from typing import Any\nfrom . import *\n\ndef __getattr__(name: str) -> Any: ...\n"

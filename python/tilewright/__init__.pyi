@@ -2,6 +2,7 @@
 from types import ModuleType
 import inspect
 from typing import Any, Callable, Generic, Iterable, Literal, Mapping, Sequence, TypeAlias, TypeVar, overload
+from typing_extensions import dataclass_transform
 from . import backends as backends, compiler as compiler, errors as errors, knobs as knobs, language as language, runtime as runtime, testing as testing, tools as tools
 from ._errors import CompilationError as CompilationError, InterpreterError as InterpreterError, OutOfResources as OutOfResources, TritonError as TritonError
 from .backends.compiler import GPUTarget
@@ -119,6 +120,7 @@ class TensorWrapper:
 class ConstexprFunction(Generic[_Function]):
     fn: _Function
     __call__: _Function
+    def __get__(self, instance: object, owner: type | None = None) -> Any: ...
     __name__: str
     src: str
     cache_key: str
@@ -167,6 +169,7 @@ def autotune(configs: Sequence[Config] | Literal["auto"], key: Sequence[str], pr
     """
 def heuristics(values: Mapping[str, Callable[[dict[str, Any]], object]]) -> Callable[[KernelInterface[_R]], Heuristics[_R]]:
     """`@heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})`: rules for constexpr parameters."""
+@dataclass_transform()
 def aggregate(cls: _C) -> _C:
     """Makes a class of annotated fields a value of the language: kernels make instances of it, call its methods, return them."""
 @overload

@@ -12,6 +12,25 @@ LOG2E = tl.constexpr(1.44269504)
 ROWS: tl.constexpr = 16
 
 
+@triton.constexpr_function
+def log2_of(n: int) -> int:
+    return n.bit_length() - 1
+
+
+@triton.aggregate
+class Pair:
+    first: tl.tensor
+    second: tl.tensor
+
+    @triton.jit
+    def total(self, factor):
+        return (self.first + self.second) * factor
+
+    @triton.constexpr_function
+    def size(self, n):
+        return n
+
+
 @triton.jit
 def scaled(x, FACTOR: tl.constexpr = 2):
     return tl.sum(x, axis=0) * FACTOR
@@ -51,6 +70,9 @@ def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr, DTYPE: constexpr = tl.float32
     assert_type(tl.store(out_ptr + offs, x, mask=mask), None)
     assert_type(tl.float32, tl.dtype)
     assert_type(libdevice.tanh(x), tl.tensor)
+    assert_type(tl.extra.cuda.libdevice.tanh(x), tl.tensor)
+    assert_type(tl.extra.cuda.gdc.gdc_wait(), None)
+    assert_type(log2_of(BLOCK), int)
     first, second = tl.associative_scan((x, x), 0, scaled)
     a, b, c, d = tl.randint4x(1, offs)
     low, high = tl.inline_asm_elementwise("", "=r,=r,r", [x], dtype=(tl.int32, tl.int32), is_pure=True, pack=1)
@@ -65,6 +87,8 @@ def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr, DTYPE: constexpr = tl.float32
     while tl.condition(best < 4, early_exit=True):
         best += 1
     tl.device_print("x", x, hex=True)
+    pair = Pair(x, x)
+    tl.store(out_ptr, tl.aggregate_replace(pair, first=acc).total(2), mask=offs < pair.size(4))
     tl.static_print(BLOCK, NAME, sep="")
 
     # ---- wrong calls

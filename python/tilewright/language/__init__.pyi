@@ -2350,7 +2350,7 @@ def device_assert(cond: _TensorLike, msg: str = '', mask: tensor | bool | None =
     >>> x
     [0, 1, 2, 3]
     """
-def aggregate_replace(instance: _Aggregate, *fields: object) -> _Aggregate:
+def aggregate_replace(instance: _Aggregate, **fields: object) -> _Aggregate:
     """Returns a copy of an aggregate (`@triton.aggregate`) with other values for some fields.
 
     - instance: the aggregate.

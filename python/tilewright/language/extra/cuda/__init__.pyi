@@ -49,3 +49,5 @@ def gdc_launch_dependents() -> None:
 
     >>> tl.extra.cuda.gdc_launch_dependents()
     """
+
+from . import gdc as gdc, libdevice as libdevice, utils as utils
