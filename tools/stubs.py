@@ -56,7 +56,8 @@ PARAMETERS = {
     "return_indices": "bool", "return_indices_tie_break_left": "bool", "reverse": "bool", "rhs": "tensor", "rhs_format": "_ScaledFormat", "rhs_k_pack": "bool",
     "rhs_scale": "tensor | None", "sanitize_overflow": "bool", "scalar_fn": "Callable[..., _R]", "scope": "Literal['gpu', 'cta', 'sys'] | None",
     "seed": "_IntLike", "sem": "Literal['acquire', 'release', 'acq_rel', 'relaxed'] | None", "sep": "str", "shape": "Sequence[_IntLike]",
-    "size_g": "_IntLike", "size_i": "_IntLike", "size_j": "_IntLike", "src": "tensor", "start": "int", "strides": "Sequence[_IntLike]", "tie_break_left": "bool",
+    "size_g": "_IntLike", "size_i": "_IntLike", "size_j": "_IntLike", "src": "tensor", "start": "int",
+    "strides": "Sequence[_IntLike]", "tie_break_left": "bool",
     "timeout_ns": "int | None", "u1": "_T", "u2": "_T", "val": "_T", "value": "_T", "values": "int | Sequence[int]", "volatile": "bool", "x": "_T",
     "x_offsets": "tensor", "y": "_T", "y_offset": "_IntLike", "z": "_T",
 }
