@@ -255,8 +255,8 @@ private:
 
   /// Whether the tile is made of small numbers that share bytes along K, times something: they are made faster by every second one.
   static bool isSmallOfBytes(Value tile) {
-    auto mma = tile.getDefiningOp<arith::MulFOp>();
-    return mma && llvm::any_of(mma->getOperands(), [](Value operand) {
+    auto scaled = tile.getDefiningOp<arith::MulFOp>();
+    return scaled && llvm::any_of(scaled->getOperands(), [](Value operand) {
              Operation *op = operand.getDefiningOp();
              while (isa_and_nonnull<ttg::ConvertLayoutOp>(op))
                op = op->getOperand(0).getDefiningOp();
@@ -344,7 +344,7 @@ private:
   }
 
   /// What is computed from the scales that are passed on stands before the first MMA, after their store.
-  void readBySecondStage(Operation *mma) {
+  void sinkReads(Operation *mma) {
     DenseSet<Operation *> moved;
     for (Operation &op : llvm::make_early_inc_range(*mma->getBlock())) {
       if (&op == mma || moved.contains(&op)) return;
@@ -414,10 +414,10 @@ private:
     auto pass = [&](Value sum) { return ttg::WgmmaWaitOp::create(b, loc, TypeRange{sum.getType()}, 1, ValueRange{sum}); };
     b.setInsertionPoint(c.mma);
     Value first = start(operandHalf(rows, tile, 0), carried[0]);
-    readBySecondStage(first.getDefiningOp());
-    auto lastReader = pass(carried[1]);
-    lastReader->setAttr(ttg::drainsName, b.getUnitAttr());
-    Value second = start(operandHalf(rows, tile, 1), lastReader.getResults()[0]);
+    sinkReads(first.getDefiningOp());
+    auto drain = pass(carried[1]);
+    drain->setAttr(ttg::drainsName, b.getUnitAttr());
+    Value second = start(operandHalf(rows, tile, 1), drain.getResults()[0]);
     first = pass(first).getResults()[0];
     Operation *yield = c.loop.getBody()->getTerminator();
     yield->setOperand(number, c.loop.getRegionIterArg(number));

@@ -662,7 +662,7 @@ private:
   /// The barrier that refills stand after. With cp.async one at the top, after each thread's wait for its own copies, shows them to the
   /// others: refills stand after that, or after a second one where an MMA of the iteration before may still read at the top.
   void addBarrier(Expansion &e) {
-    Operation *lastReader = e.schedule.inFlight.empty() ? nullptr : keepInFlight(e.schedule);
+    Operation *draining = e.schedule.inFlight.empty() ? nullptr : keepInFlight(e.schedule);
     if (e.schedule.publishBarrier) return b.setInsertionPointAfter(e.schedule.publishBarrier);
     bool mmas = false;
     if (e.copyAsync) {
@@ -673,12 +673,12 @@ private:
       }
       ttg::CopyWaitOp::create(b, e.loc, static_cast<int32_t>(pending));
     } else {
-      b.setInsertionPointAfter(lastReader ? lastReader : e.schedule.refillAfter);
+      b.setInsertionPointAfter(draining ? draining : e.schedule.refillAfter);
     }
     if (e.fence || mmas) ttg::FenceAsyncOp::create(b, e.loc);
     ttg::CtaBarrierOp::create(b, e.loc);
-    if (!e.copyAsync || !lastReader) return;
-    b.setInsertionPointAfter(lastReader);
+    if (!e.copyAsync || !draining) return;
+    b.setInsertionPointAfter(draining);
     ttg::CtaBarrierOp::create(b, e.loc);
   }
 

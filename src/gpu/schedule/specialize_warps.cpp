@@ -140,7 +140,8 @@ std::optional<std::string> warpSpecializationObstacle(ArrayRef<LoopSchedule> loo
   if (mayLearnOfWrites(function)) return "the kernel may wait for data that another program writes";
   Skeleton producer(function);
   for (const LoopSchedule &schedule : loops)
-    if (config.getWarps() != 2 * warpsOfGroup && accumulatorsOf(schedule.loop) > registersForTiles(config, target, /*roles=*/true))
+    if (config.getWarps() != 2 * warpsOfGroup &&
+        accumulatorsOf(schedule.loop) > registersForTiles(config, target, /*warpSpecialized=*/true))
       return "its accumulators do not fit in " + std::to_string(consumerRegisters(config, target)) + " registers per thread";
   for (const LoopSchedule &schedule : loops)
     if (!fitsAtFirst(schedule.loop, config, target))
