@@ -11,11 +11,11 @@ namespace tilewright {
 
 const char *const launchDetails =
     "A VALUE is a tensor or a Python expression over the file's globals and the arguments before it:\n"
-    "  --arg x_ptr=randn:f32[98432]           generators: randn rand randint(low,high) arange ones zeros full(value) empty\n"
-    "  --arg a_ptr=randn:f16[64x32]^T         the last two axes swapped in memory\n"
+    "  --arg x_ptr=randn:fp32[98432]           generators: randn rand randint(low,high) arange ones zeros full(value) empty\n"
+    "  --arg a_ptr=randn:fp16[64x32]^T         the last two axes swapped in memory\n"
     "  --arg y_ptr=data.npy                   a file; data.npy:bf16 reads its bits as another type of that size\n"
     "  --arg n=98432  --arg ACTIVATION=\"'relu'\"  --arg EVEN='n % 128 == 0'\n"
-    "Element types: f32 f16 bf16 f64 i1 i8 i16 i32 i64 u8 u16 u32 u64 fp8e5 fp8e4nv ...\n"
+    "Element types: fp32 fp16 bf16 fp64 i1 i8 i16 i32 i64 u8 u16 u32 u64 fp8e5 fp8e4nv ...\n"
     "The grid is one to three expressions over the arguments, those chosen by @triton.autotune and @triton.heuristics included:\n"
     "  --grid 'cdiv(n, BLOCK_SIZE)'           --grid 'cdiv(M, BM), cdiv(N, BN)'\n";
 
