@@ -37,7 +37,7 @@ int main(int argc, char **argv) {
   };
   // This kernel knows no strides: a tensor whose elements are apart is refused, which is no wrong number.
   auto kernel = [&](Tensors t) {
-    if (t[0].size() > 0 && t[0].strides()[0] != 1) return tilewright::Result<void>::failure("its elements have to lie side by side");
+    if (t[0].size() > 0 && t[0].strides()[0] != 1) return tilewright::Result<void>::failure("its elements must be contiguous");
     return add->launch(tilewright::cdiv(t[0].size(), block), {t[0], t[1], t[2], t[0].size(), {"BLOCK_SIZE", block}});
   };
   auto reference = [](Tensors t) {

@@ -8,7 +8,7 @@ import re
 import time
 
 COLUMNS = ["both right", "only Triton", "only Tilewright", "neither", "skipped", "not run"]
-HEAD = """# Programs of others
+HEAD = """# Third-party libraries
 
 `tests/clients/run` runs the tests of libraries that use Triton, unchanged, once with Tilewright and once with the installed Triton. Both runs take the
 same seeded sample. Each test has a time limit, and a crash ends only its own process. `tests/clients/run --list` prints the suites, their versions and

@@ -19,7 +19,7 @@ HEAD = """# Conformance
 
 `tests/conformance/run` runs the test files and tutorials of a checkout of triton-cpu, unchanged, with Tilewright in Triton's place. The rates leave out cases that need
 hardware or a tool that the machine does not have, cases that are skipped, and cases that are expected to fail. Cases that only compile count. If only a sample of a file ran,
-its result stands for the whole file. Tests of Triton's C++ classes and of Gluon do not run (`LEFT_OUT` in the script). [Programs of others](clients.md) has the tests of libraries, [PyTorch](howto/pytorch.md) the models under `torch.compile`.
+its result stands for the whole file. Tests of Triton's C++ classes and of Gluon do not run (`LEFT_OUT` in the script). [Third-party libraries](clients.md) has the tests of libraries, [PyTorch](howto/pytorch.md) the models under `torch.compile`.
 """
 
 
