@@ -23,7 +23,7 @@ how to get them.
 | not run | the time of the run was over |
 | time | seconds of the tests that pass under both, compilation included: Tilewright's over Triton's |
 
-Triton does not run on a CPU: there the second run takes PyTorch without a Triton, that is Inductor's C++ back end.
+Triton does not run on a CPU. There, the second run uses PyTorch without Triton, that is, Inductor's C++ back end.
 """
 
 
