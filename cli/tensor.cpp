@@ -326,7 +326,7 @@ std::string summary(const Tensor &tensor) {
   if (tensor.count() > found.nans) {
     char mean[64];
     std::snprintf(mean, sizeof(mean), "%.6g", found.mean);
-    text += "  least " + numberText(tensor, found.least) + ", greatest " + numberText(tensor, found.greatest) + ", mean " + mean + "\n";
+    text += "  min " + numberText(tensor, found.least) + ", max " + numberText(tensor, found.greatest) + ", mean " + mean + "\n";
   }
   if (found.nans) text += "  " + std::to_string(found.nans) + " elements are NaN\n";
   // One line a row, at most 8 rows of 8.
