@@ -26,6 +26,8 @@ public:
   /// True if the canary bytes between the tensor's end and the end of its last page are unchanged.
   bool isIntact() const;
   size_t guardedBytes() const;
+  /// Returns the elements in row-major order of the shape.
+  std::string contiguousBytes() const;
   double get(int64_t index) const;
   void set(int64_t index, double value);
   /// "fp32[64x32]"
@@ -46,15 +48,6 @@ bool isTensorSource(const std::string &text);
 Result<Tensor> makeTensor(const std::string &text, uint64_t seed);
 
 Result<void> writeTensor(const std::string &path, const Tensor &tensor);
-
-struct Comparison {
-  int64_t wrong = 0, firstMismatch = -1;
-  double worst = 0; // greatest absolute difference of finite elements
-};
-/// |a - b| <= atol + rtol * |b|; NaN equals NaN.
-Comparison compare(const Tensor &result, const Tensor &expected, double rtol, double atol);
-/// Tolerances for the rounding of this type.
-std::pair<double, double> defaultTolerances(Scalar scalar);
 
 /// Statistics of the elements that are numbers. Without any, the bounds are infinite and the mean is NaN.
 struct Extremes {

@@ -1,8 +1,8 @@
 """Vector addition: the smallest kernel that shows the whole idea.
 
 The kernel says what one *program* does to one *tile*: program number `pid` adds elements
-[pid * BLOCK_SIZE, (pid + 1) * BLOCK_SIZE). The launch has as many programs as cover the vectors, and the mask stops the
-last program from accessing memory after their end.
+[pid * BLOCK_SIZE, (pid + 1) * BLOCK_SIZE). The launch makes as many programs as it takes to cover the vectors, and the
+mask keeps the last one from touching what lies behind their ends.
 
     python -m tilewright examples/01_vector_add.py
 """

@@ -1,8 +1,8 @@
-"""Matmul, first form: one program for each tile of C.
+"""Matrix product, first form: one program for each tile of C.
 
-The kernel splits C into tiles of BLOCK_M x BLOCK_N. A program loops over K in steps of BLOCK_K. Each iteration multiplies a
-tile of A by a tile of B and adds the result to an fp32 accumulator. The loads and the store are masked, so any size works.
-The kernel has strides for both dimensions, so transposed and sliced matrices need no copy.
+C is cut into tiles of BLOCK_M x BLOCK_N. A program walks along K in steps of BLOCK_K, multiplies a tile of A by a tile of
+B and adds the product to an fp32 accumulator. Every load and the store carry a mask, so no size has to divide anything.
+Strides are passed for both dimensions: transposed and sliced matrices need no copy.
 """
 
 import numpy as np

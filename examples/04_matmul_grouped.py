@@ -1,16 +1,16 @@
-"""Matmul with grouped ordering: the same tiles in an order with more cache hits.
+"""Matrix product with grouped ordering: the same tiles in an order that caches like.
 
-In row-major order, all of B passes through the cache before a program needs a tile of B again. In grouped order, the
-programs take columns of GROUP_M tiles first. A group works on GROUP_M row blocks of A and one column block of B at a
-time, and soon needs both again.
+Going along whole rows of tiles, all of B has passed through the cache before any tile of it is wanted again. Here the
+programs go down columns of GROUP_M tiles first: a group needs GROUP_M tiles of A's rows and one tile of B's columns at a
+time, and meets both again soon.
 
     rows first, 3x3 tiles    grouped, GROUP_M = 2
           0 1 2                    0 2 4
           3 4 5                    1 3 5
           6 7 8                    6 7 8
 
-Row and column offsets wrap around (% M, % N), so loads need a mask along K only. The store masks off the results of
-wrapped lanes.
+Row and column offsets wrap around (% M, % N), so loads need a mask along K only: what a wrapped lane computes is
+masked off by the store.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ def grouped_matmul_kernel(
     tiles_n = tl.cdiv(N, BLOCK_N)
     tiles_in_group = GROUP_M * tiles_n
     first_m = pid // tiles_in_group * GROUP_M
-    group_m = min(tiles_m - first_m, GROUP_M)  # the last group may have fewer rows
+    group_m = min(tiles_m - first_m, GROUP_M)  # the last group may be lower
     pid_m = first_m + (pid % tiles_in_group) % group_m
     pid_n = (pid % tiles_in_group) // group_m
 

@@ -1,14 +1,14 @@
-"""Matmul for production use: autotuned, specialized, with a fused epilogue.
+"""Matrix product as one would ship it: autotuned, specialised, with a fused epilogue.
 
-The best tile depends on the sizes, the dtype and the machine. So the kernel has a list of configurations, and the first call for
-new sizes or row strides measures them. The list has tiles for GPUs and tiles for the caches of a CPU. Otherwise the kernel does
-not depend on the machine. `heuristics` derives a constant from the arguments: if BLOCK_K divides K, the loop needs no masks.
-The activation is applied to the fp32 accumulator, before rounding.
+The best tile depends on the sizes, the dtype and the machine, so the kernel brings a list of candidates and the first
+call for new sizes or distances of rows measures them. The list mixes tiles made for a GPU with ones that suit a CPU's caches; nothing
+else in the kernel knows on which machine it runs. `heuristics` derives a constant from the arguments: where BLOCK_K
+divides K, the loop needs no masks at all. The activation is applied to the fp32 accumulator, before rounding.
 
-With irregular sizes, SMs are idle in the last wave of tiles. The tuner chooses between two remedies. Tile widths other than powers
-of two use `any_size`, or two dots that share rows (`EXTRA_N` more columns). If few rows or columns remain next to whole tiles, small
-tiles compute them, and run last (`EDGE`). Rows of A are contiguous along K and may have any count, but columns of B come in pieces of 64.
-So a tile with an irregular number of rows is computed as B' A' (`TRANSPOSED`).
+Sizes that are no multiples of anything leave multiprocessors idle in the last round of tiles. Two things help, and the tuner decides: tiles
+need not be a power of two wide (`any_size`, or two products that share rows), and few rows or columns beside whole tiles get small tiles
+of their own, which run last. Rows of A, whose elements of K lie side by side, can be cut anywhere, columns of B only into pieces of 64: so a tile
+whose rows are uneven is multiplied as B' A' (`TURNED`).
 """
 
 import numpy as np
@@ -20,50 +20,50 @@ import common
 
 def get_autotune_configs():
     tiles = [
-        # (BLOCK_M, BLOCK_N, BLOCK_K, warps, stages): the best tiles for GPUs first
+        # (BLOCK_M, BLOCK_N, BLOCK_K, warps, stages): a GPU's favourites first
         (128, 256, 64, 8, 3),
         (128, 128, 32, 4, 4),
         (64, 256, 32, 4, 4),
-        (128, 128, 64, 8, 4),  # unaligned rows, which threads load
-        # a matmul of few tiles is limited by memory latency: small tiles, and many stages
+        (128, 128, 64, 8, 4),  # rows that start anywhere, which threads load
+        # products of a few tiles wait for memory: small tiles, and many of them on their way
         (64, 128, 64, 4, 6),
         (64, 128, 64, 4, 4),
         (64, 32, 128, 4, 6),
-        # large BLOCK_K for the caches of CPUs, which amortizes the loop overhead; the largest suits AMX
+        # few and deep: a CPU's caches are large and its loop overhead is what counts; the largest suits matrix registers (AMX)
         (128, 256, 256, 8, 3),
         (64, 256, 256, 8, 3),
         (128, 512, 256, 8, 3),
         (256, 512, 512, 8, 3),
         (64, 64, 64, 4, 3),
     ]
-    # (..., num_ctas): the CTAs of a cluster share their common operand by multicast, which helps rows at odd multiples of 16 bytes.
+    # The blocks of a program copy for one another what all of them read: (..., blocks). Rows at odd multiples of 16 bytes ask for it.
     shared = [(256, 256, 64, 8, 4, 2), (128, 128, 64, 4, 6, 2)]
     plain = [(*tile, 1, 0, 0) for tile in tiles] + [(*tile, 0, 0) for tile in shared]
-    # (..., EXTRA_N, EDGE): for sizes that whole tiles of the configurations above cover badly
+    # (..., columns beside BLOCK_N, edge): for sizes that whole tiles of the others cover badly
     uneven = [(256, 256, 64, 8, 4, 2, 64, 0), (256, 256, 64, 8, 4, 2, 128, 0), (256, 128, 64, 8, 5, 2, 64, 0),
               (128, 256, 64, 8, 3, 1, 0, 64),
               (256, 216, 64, 8, 3, 1, 0, 0), (256, 184, 64, 8, 4, 1, 0, 0), (256, 184, 64, 8, 4, 2, 0, 0), (256, 224, 64, 8, 5, 2, 0, 0),
               (128, 216, 64, 8, 5, 2, 0, 0), (128, 176, 64, 4, 6, 2, 0, 0)]
-    # Each of two CTAs has half of the rows, and they share the columns by multicast.
-    # TRANSPOSED is the number of CTAs.
-    transposed = [(320, 128, 64, 8, 4, 2), (288, 192, 64, 8, 5, 2), (352, 192, 64, 8, 4, 2), (304, 192, 64, 8, 4, 2),
-                  (144, 192, 64, 8, 5, 2), (176, 128, 64, 4, 6, 2), (224, 256, 64, 8, 5, 2)]
-    # A tile with a large BLOCK_K shares its columns of B with the tiles below it, so its groups have more rows.
-    all_tiles = [(*tile, 0) for tile in plain + uneven] + [(*tile, 0, 0, tile[-1]) for tile in transposed]
+    # Two blocks have half of the rows each, and copy the columns for one another.
+    # TURNED says how many blocks there are.
+    turned = [(320, 128, 64, 8, 4, 2), (288, 192, 64, 8, 5, 2), (352, 192, 64, 8, 4, 2), (304, 192, 64, 8, 4, 2), (144, 192, 64, 8, 5, 2),
+              (176, 128, 64, 4, 6, 2), (224, 256, 64, 8, 5, 2)]
+    # What a deep tile copies of B serves the next one below it, so many of those follow each other down a column.
+    all_tiles = [(*tile, 0) for tile in plain + uneven] + [(*tile, 0, 0, tile[-1]) for tile in turned]
     return [
-        triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 32 if k >= 256 else 8, "EXTRA_N": extra, "EDGE": edge,
-                       "TRANSPOSED": transposed_ctas}, num_warps=warps, num_stages=stages, num_ctas=ctas)
-        for m, n, k, warps, stages, ctas, extra, edge, transposed_ctas in all_tiles
+        triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 32 if k >= 256 else 8, "BESIDE": beside, "EDGE": edge,
+                       "TURNED": turned_by}, num_warps=warps, num_stages=stages, num_ctas=blocks)
+        for m, n, k, warps, stages, blocks, beside, edge, turned_by in all_tiles
     ]
 
 
 def worth_measuring(configs, args, **constants):
-    """Keeps irregular tiles if a GPU computes many tiles, and small edge tiles if few rows or columns remain."""
+    """Uneven tiles where a GPU multiplies many; small ones at the edge where few rows or columns are left there."""
     def suits(c):
-        sides = [(args["M"], c["BLOCK_M"]), (args["N"], c["BLOCK_N"] + c["EXTRA_N"])]
-        many = common.is_on_gpu(args["c_ptr"]) and all(size >= (3 if c["TRANSPOSED"] else 4) * block for size, block in sides)
+        sides = [(args["M"], c["BLOCK_M"]), (args["N"], c["BLOCK_N"] + c["BESIDE"])]
+        many = common.is_on_gpu(args["c_ptr"]) and all(size >= (3 if c["TURNED"] else 4) * block for size, block in sides)
         left = any(0 < size % block <= c["EDGE"] for size, block in sides)
-        uneven = c["EXTRA_N"] or c["TRANSPOSED"] or c["BLOCK_N"] & (c["BLOCK_N"] - 1)
+        uneven = c["BESIDE"] or c["TURNED"] or c["BLOCK_N"] & (c["BLOCK_N"] - 1)
         return (many or not uneven) and (many and left or not c["EDGE"])
     return [config for config in configs if suits(config.kwargs)]
 
@@ -87,9 +87,9 @@ def store_tile(c_ptr, acc, offs_m, offs_n, M, N, stride_cm, stride_cn, ACTIVATIO
 
 
 @triton.jit
-def tile_matmul(
+def product_of_tile(
     a_ptr, b_ptr, c_ptr, row, column, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, EXTRA_N: tl.constexpr, BLOCK_K: tl.constexpr, STAGES: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BESIDE: tl.constexpr, BLOCK_K: tl.constexpr, STAGES: tl.constexpr,
     EVEN_K: tl.constexpr, ACTIVATION: tl.constexpr,
 ):
     offs_m = row + tl.arange(0, BLOCK_M)
@@ -98,26 +98,26 @@ def tile_matmul(
     a_ptrs = a_ptr + ((offs_m % M)[:, None] * stride_am + offs_k[None, :] * stride_ak)
     b_ptrs = b_ptr + (offs_k[:, None] * stride_bk + (offs_n % N)[None, :] * stride_bn)
     acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-    if EXTRA_N:
-        more_n = column + BLOCK_N + tl.arange(0, EXTRA_N)
+    if BESIDE:
+        more_n = column + BLOCK_N + tl.arange(0, BESIDE)
         more_ptrs = b_ptr + (offs_k[:, None] * stride_bk + (more_n % N)[None, :] * stride_bn)
-        more = tl.zeros((BLOCK_M, EXTRA_N), dtype=tl.float32)
-    for k in tl.range(0, tl.cdiv(K, BLOCK_K), num_stages=STAGES, warp_specialize=EXTRA_N != 0):
+        more = tl.zeros((BLOCK_M, BESIDE), dtype=tl.float32)
+    for k in tl.range(0, tl.cdiv(K, BLOCK_K), num_stages=STAGES, warp_specialize=BESIDE != 0):
         left = K - k * BLOCK_K
         a = load_step(a_ptrs, offs_k[None, :], left, EVEN_K)
         acc = tl.dot(a, load_step(b_ptrs, offs_k[:, None], left, EVEN_K), acc)
-        if EXTRA_N:
+        if BESIDE:
             more = tl.dot(a, load_step(more_ptrs, offs_k[:, None], left, EVEN_K), more)
             more_ptrs += BLOCK_K * stride_bk
         a_ptrs += BLOCK_K * stride_ak
         b_ptrs += BLOCK_K * stride_bk
     store_tile(c_ptr, acc, offs_m, offs_n, M, N, stride_cm, stride_cn, ACTIVATION)
-    if EXTRA_N:
+    if BESIDE:
         store_tile(c_ptr, more, offs_m, more_n, M, N, stride_cm, stride_cn, ACTIVATION)
 
 
 @triton.jit
-def transposed_tile_matmul(
+def turned_product_of_tile(
     a_ptr, b_ptr, c_ptr, row, column, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, SHARED: tl.constexpr, ACTIVATION: tl.constexpr,
 ):
@@ -134,7 +134,7 @@ def transposed_tile_matmul(
     store_tile(c_ptr, acc, offs_n, offs_m, N, M, stride_cn, stride_cm, ACTIVATION)
 
 
-# The row strides determine how tiles are loaded, and so which tile is the best.
+# The distances of rows decide how tiles are loaded, and with it which tile is the best.
 @triton.autotune(
     configs=get_autotune_configs(), key=["M", "N", "K", "stride_am", "stride_bk"], prune_configs_by={"early_config_prune": worth_measuring}
 )
@@ -144,54 +144,54 @@ def tuned_matmul_kernel(
     a_ptr, b_ptr, c_ptr, M, N, K,
     stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr,
-    EVEN_K: tl.constexpr, ACTIVATION: tl.constexpr, EXTRA_N: tl.constexpr = 0, EDGE: tl.constexpr = 0, TRANSPOSED: tl.constexpr = 0,
+    EVEN_K: tl.constexpr, ACTIVATION: tl.constexpr, BESIDE: tl.constexpr = 0, EDGE: tl.constexpr = 0, TURNED: tl.constexpr = 0,
     LONG: tl.constexpr = 256,
 ):
     tile = tl.program_id(axis=0)
-    WIDTH: tl.constexpr = BLOCK_N + EXTRA_N
+    WIDTH: tl.constexpr = BLOCK_N + BESIDE
     tiles_m = tl.cdiv(M - EDGE, BLOCK_M)
     tiles_n = tl.cdiv(N - EDGE, WIDTH)
-    if TRANSPOSED:
+    if TURNED:
         tiles_in_group = GROUP_M * tiles_m
         first_n = tile // tiles_in_group * GROUP_M
         group_n = min(tiles_n - first_n, GROUP_M)
         row = (tile % tiles_in_group) // group_n * BLOCK_M
         column = (first_n + (tile % tiles_in_group) % group_n) * BLOCK_N
-        transposed_tile_matmul(
+        turned_product_of_tile(
             a_ptr, b_ptr, c_ptr, row, column, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
-            BLOCK_M, BLOCK_N, BLOCK_K, TRANSPOSED == 2, ACTIVATION)
+            BLOCK_M, BLOCK_N, BLOCK_K, TURNED == 2, ACTIVATION)
     elif EDGE == 0 or tile < tiles_m * tiles_n:
         tiles_in_group = GROUP_M * tiles_n
         first_m = tile // tiles_in_group * GROUP_M
         group_m = min(tiles_m - first_m, GROUP_M)
         row = (first_m + (tile % tiles_in_group) % group_m) * BLOCK_M
         column = (tile % tiles_in_group) // group_m * WIDTH
-        tile_matmul(
+        product_of_tile(
             a_ptr, b_ptr, c_ptr, row, column, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
-            BLOCK_M, BLOCK_N, EXTRA_N, BLOCK_K, None, EVEN_K, ACTIVATION)
-    else:  # the rows below whole tiles, then the columns to the right of them
+            BLOCK_M, BLOCK_N, BESIDE, BLOCK_K, None, EVEN_K, ACTIVATION)
+    else:  # the rows below whole tiles, then the columns beside them
         tile -= tiles_m * tiles_n
         across = tl.cdiv(N, LONG)
         below = tl.cdiv(max(M - tiles_m * BLOCK_M, 0), EDGE) * across
         if tile < below:
-            tile_matmul(
+            product_of_tile(
                 a_ptr, b_ptr, c_ptr, tiles_m * BLOCK_M + tile // across * EDGE, tile % across * LONG, M, N, K,
                 stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn, EDGE, LONG, 0, BLOCK_K, 8, EVEN_K, ACTIVATION)
         else:
             down = tl.cdiv(tiles_m * BLOCK_M, LONG)
-            tile_matmul(
+            product_of_tile(
                 a_ptr, b_ptr, c_ptr, (tile - below) % down * LONG, tiles_n * WIDTH + (tile - below) // down * EDGE, M, N, K,
                 stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn, LONG, EDGE, 0, BLOCK_K, 8, EVEN_K, ACTIVATION)
 
 
 def tiles_of(M, N, meta):
-    """The number of tiles: whole ones, then edge tiles, which run on SMs that are idle in the last wave."""
-    edge, long, width = meta["EDGE"], meta["LONG"], meta["BLOCK_N"] + meta["EXTRA_N"]
+    """Whole tiles, then those at the edges, which run where the last whole ones leave multiprocessors idle."""
+    edge, long, width = meta["EDGE"], meta["LONG"], meta["BLOCK_N"] + meta["BESIDE"]
     tiles_m, tiles_n = triton.cdiv(M - edge, meta["BLOCK_M"]), triton.cdiv(N - edge, width)
     rows, columns = tiles_m * meta["BLOCK_M"], tiles_n * width
     below = triton.cdiv(M - rows, edge) * triton.cdiv(N, long) if M > rows else 0
-    right = triton.cdiv(N - columns, edge) * triton.cdiv(rows, long) if N > columns else 0
-    return tiles_m * tiles_n + below + right
+    beside = triton.cdiv(N - columns, edge) * triton.cdiv(rows, long) if N > columns else 0
+    return tiles_m * tiles_n + below + beside
 
 
 def matmul(a, b, activation="", out=None):

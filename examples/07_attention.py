@@ -1,14 +1,16 @@
 """Attention forward, without ever storing the matrix of scores (FlashAttention).
 
-One program computes BLOCK_M queries and loops over the keys in blocks of BLOCK_N. For each query it keeps the largest score so
-far, the sum of the exponentials so far, and the weighted sum of the values so far. If a block has a larger score, the kernel
-multiplies both sums by exp(old maximum - new maximum). The result is that of a softmax over the whole row, which is never stored.
+One program owns BLOCK_M queries and walks over the keys in blocks of BLOCK_N. For every query it keeps the largest score
+so far, the sum of the exponentials so far and the weighted sum of the values so far. When a block brings a larger score,
+what was added up before is scaled down by exp(old maximum - new maximum): the result is that of a softmax over the whole
+row, though no whole row ever existed.
 
-Two things make it fast. One instruction multiplies a score by the scale and by log2(e), and subtracts the maximum. So the inner
-loop needs only exp2, and Q is used unchanged. Only blocks on the causal diagonal, or at the end of the sequence, are masked.
+Two things make it fast. Scores are multiplied by the scale and by log2(e) where the maximum is subtracted, in one instruction, so that the
+inner loop needs only exp2 and Q is used as it lies in memory. And only blocks of keys that not every query of the program sees in full are
+masked: those on the diagonal (causal), or behind the end of the sequence.
 
-A program computes one block of queries, or with PERSISTENT several. Then the next block's queries and first keys are prefetched
-while this block's result is stored, which helps short sequences.
+A program does one block of queries, or with PERSISTENT as many as there are for it: then the next block's queries and first keys are on
+their way while this one's result is stored. Short sequences gain by that.
 """
 
 import math
@@ -46,7 +48,7 @@ def attend(
     row_sum = tl.zeros((BLOCK_M,), dtype=tl.float32)
     row_max = tl.full((BLOCK_M,), -float("inf"), dtype=tl.float32)
     if CAUSAL:
-        full = block * BLOCK_M // BLOCK_N * BLOCK_N  # every query of this block attends to all keys before this one
+        full = block * BLOCK_M // BLOCK_N * BLOCK_N  # keys before this one are seen by every query of this block
         last = min((block + 1) * BLOCK_M, n_ctx)
     else:
         full = n_ctx // BLOCK_N * BLOCK_N
@@ -94,7 +96,7 @@ def attention_kernel(
         blocks = tl.cdiv(n_ctx, BLOCK_M)
         for tile in range(tl.program_id(0), blocks * n_batches * n_heads, tl.num_programs(0)):
             block, both = tile % blocks, tile // blocks
-            if CAUSAL:  # later blocks attend to more keys: each program gets long and short ones
+            if CAUSAL:  # later blocks see more keys: a program gets long and short ones
                 block = tl.where(both % 2 == 0, block, blocks - 1 - block)
             attend(
                 block, both // n_heads, both % n_heads, q_ptr, k_ptr, v_ptr, out_ptr, scale2, n_ctx,
@@ -118,7 +120,7 @@ def attention(q, k, v, causal=False, out=None):
         raise ValueError(f"attention needs a head dimension that is a power of two, not {head_dim}; pad the heads with zeros")
     out = common.empty(q.shape, q) if out is None else out
     blocks = lambda meta: triton.cdiv(n_ctx, meta["BLOCK_M"])
-    programs = lambda meta: min(common.sm_count(q), blocks(meta) * batches * heads)
+    programs = lambda meta: min(common.processors(q), blocks(meta) * batches * heads)
     grid = lambda meta: (programs(meta), 1) if meta["PERSISTENT"] else (blocks(meta), batches * heads)
     attention_kernel[grid](
         q, k, v, out, 1.0 / math.sqrt(head_dim), batches, heads, n_ctx, *common.strides(q), *common.strides(k), *common.strides(v),

@@ -1,8 +1,8 @@
 """GELU followed by dropout, fused: random numbers without any state.
 
-Each element's random number is a function of the seed and of the element's index (Philox, a counter-based generator). So a
-backward pass needs no stored mask, the order of the programs does not matter, and the reference below computes the same
-numbers in NumPy. Mathematical functions need fp32: convert, compute, convert back.
+Each element's random number is a function of the seed and of the element's own index (Philox, a counter-based
+generator). So nothing has to be stored for a backward pass, the order of the programs cannot matter, and the reference
+below draws the very same numbers in NumPy. Mathematical functions want fp32: convert, compute, convert back.
 """
 
 import math

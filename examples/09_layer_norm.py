@@ -1,8 +1,8 @@
-"""Layer normalization, forward: two reductions of one row that is loaded once.
+"""Layer normalisation, forward: two reductions of one row that is loaded once.
 
-Each program computes a row. It computes the mean, then the variance around that mean (to subtract first keeps the digits that
-E[x^2] - E[x]^2 would lose), scales, shifts and stores. It also stores the mean and the reciprocal standard deviation for a
-backward pass.
+Each program owns a row. It takes the mean, then the variance around that mean (subtracting first keeps the digits that
+E[x^2] - E[x]^2 would lose), scales, shifts and stores. Mean and reciprocal deviation go to memory too, where a backward
+pass wants them.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ def layer_norm_kernel(
     bias = tl.load(bias_ptr + columns, mask=mask, other=0.0).to(tl.float32)
     y = centred * rstd * weight + bias
     tl.store(y_ptr + row * y_row_stride + columns, y.to(y_ptr.dtype.element_ty), mask=mask)
-    # Last: before the first store, the compiler may load a row again, which is cheaper than to keep a long one.
+    # Last: up to the first store a row may be read again, which costs less than to keep a long one.
     tl.store(mean_ptr + row, mean)
     tl.store(rstd_ptr + row, rstd)
 
@@ -40,7 +40,7 @@ def layer_norm(x, weight, bias, eps=1e-5, out=None):
     if n_cols > MAX_BLOCK:
         raise ValueError(f"layer_norm holds a row in one block of at most {MAX_BLOCK} elements; this row has {n_cols}")
     if not common.has_plain_rows(x):
-        raise ValueError("layer_norm needs rows with contiguous elements; pass numpy.ascontiguousarray(x)")
+        raise ValueError("layer_norm needs rows whose elements lie side by side; pass numpy.ascontiguousarray(x)")
     if out is None:
         out = common.empty(x.shape, x), common.empty((n_rows,), x, "fp32"), common.empty((n_rows,), x, "fp32")
     y, mean, rstd = out
@@ -66,7 +66,7 @@ def get_inputs(rows=1151, columns=1024, dtype="fp32"):
 
 
 def cases(quick):
-    # A single element minus its mean is 0, so eps alone determines rstd.
+    # Of a single element nothing is left after its mean is taken off; eps alone decides rstd.
     yield common.Case("3x1", "fp32", get_inputs(3, 1), terms=1000)
     yield common.Case("10x781", "fp32", get_inputs(10, 781), terms=8)
     x, weight, bias = get_inputs(40, 1000)

@@ -1,8 +1,8 @@
-"""Matmul of int8 matrices, accumulated in int32, with one scale for each row and each column.
+"""Product of int8 matrices, accumulated in int32, with one scale for each row and each column.
 
-Sums of products of 8-bit integers are exact in 32 bits, so the first output has no rounding error, and the check is for
-equality. The second output is dequantized: the epilogue multiplies by the scales in fp32. If its pointer is None, only the exact
-result is stored.
+The products of 8-bit integers are exact in 32 bits, so that the integer part has no rounding at all: the first output is
+checked for equality. The dequantised result multiplies the scales in fp32 while the tile is still at hand; whoever wants the
+exact one alone passes None for it.
 """
 
 import numpy as np
@@ -48,7 +48,7 @@ def int8_matmul(a, b, row_scale, column_scale, out=None):
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"int8_matmul cannot multiply {a.shape} by {b.shape}: the inner sizes differ")
     if not (common.is_contiguous(row_scale) and common.is_contiguous(column_scale)):
-        raise ValueError("int8_matmul needs contiguous scales; pass numpy.ascontiguousarray(scale)")
+        raise ValueError("int8_matmul needs scales that lie side by side; pass numpy.ascontiguousarray(scale)")
     (M, K), N = a.shape, b.shape[1]
     out = (common.empty((M, N), a, "int32"), common.empty((M, N), a, "fp32")) if out is None else out
     grid = lambda meta: (triton.cdiv(M, meta["BLOCK_M"]), triton.cdiv(N, meta["BLOCK_N"]))
@@ -62,7 +62,7 @@ kernel_fn = int8_matmul
 
 
 def reference_fn(a, b, row_scale, column_scale):
-    exact = a.astype(np.float64) @ b.astype(np.float64)  # exact in float64, which has a fast matmul
+    exact = a.astype(np.float64) @ b.astype(np.float64)  # float64 holds these sums exactly, and has a fast product
     return exact.astype(np.int32), exact * row_scale[:, None].astype(np.float64) * column_scale[None, :].astype(np.float64)
 
 

@@ -1,8 +1,8 @@
-"""Row reductions under a causal mask: maximum, its index, and sum.
+"""Row reductions under a causal mask: maximum, where it is, and sum.
 
-Row i of a square matrix of scores attends to columns 0 to i. `tl.where` replaces the other columns by the neutral element of
-the reduction that follows: -inf for a maximum, 0 for a sum. `where` computes both sides, so it cannot guard a load; the load
-has its own mask. One program reduces BLOCK_ROWS rows at once.
+Row i of a square matrix of scores may look at columns 0 to i. `tl.where` replaces the others by the neutral element of
+the reduction that follows: -inf for a maximum, 0 for a sum. `where` computes both sides, so it selects values and never
+guards a load; the load has its own mask. One program reduces BLOCK_ROWS rows side by side.
 """
 
 import numpy as np

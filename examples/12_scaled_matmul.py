@@ -1,7 +1,7 @@
-"""Matmul of microscaling formats: 8-bit floats times 4-bit floats. Each group of 32 along K has a power of two as its scale.
+"""Product of matrices in microscaling formats: 8-bit floats times 4-bit floats, each group of 32 along K with a power of two.
 
-A weight takes 4.25 bits of memory, an activation 8.25. `tl.dot_scaled` takes the packed tiles and their scales. On a machine
-without an MMA for them, the compiler converts the operands to bf16, which represents each number exactly.
+A weight takes 4.25 bits of memory, an activation 8.25. `tl.dot_scaled` takes the packed tiles and their scales as they lie in
+memory; machines without such a product multiply the numbers that they stand for in bf16, which holds every one of them.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ def scaled_matmul_kernel(
     offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     offs_n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
     offs_k = tl.arange(0, BLOCK_K)
-    pairs = tl.arange(0, BLOCK_K // 2)  # two numbers per byte
+    pairs = tl.arange(0, BLOCK_K // 2)  # of numbers, in a byte
     groups = tl.arange(0, BLOCK_K // 32)
     rows, columns = offs_m[:, None] < M, offs_n < N
 
@@ -44,7 +44,7 @@ def scaled_matmul(a, a_scale, b, b_scale, out=None):
     if b.shape[1] * 2 != K or K % GROUP:
         raise ValueError(f"scaled_matmul cannot multiply {a.shape} by {b.shape}: K is a multiple of {GROUP}, b has K / 2 bytes a row")
     if not all(map(common.has_plain_rows, (a, a_scale, b, b_scale))):
-        raise ValueError("scaled_matmul needs rows with contiguous elements; pass numpy.ascontiguousarray(x)")
+        raise ValueError("scaled_matmul needs rows whose elements lie side by side; pass numpy.ascontiguousarray(x)")
     out = common.empty((M, N), a, "fp32") if out is None else out
     grid = lambda meta: (triton.cdiv(M, meta["BLOCK_M"]), triton.cdiv(N, meta["BLOCK_N"]))
     row = [common.strides(x)[0] for x in (a, b, a_scale, b_scale, out)]
@@ -81,7 +81,7 @@ def get_inputs(M=512, N=512, K=512):
     rng = np.random.default_rng(0)
     a = rng.integers(0, 256, (M, K), np.uint8)
     a[a & 127 == 127] = 0  # no NaN
-    a[a & 127 > 72] &= 0xBF  # at most 4, so that no number dominates the sum
+    a[a & 127 > 72] &= 0xBF  # nothing above 4, so that no number outweighs the rest
     b = rng.integers(0, 256, (N, K // 2), np.uint8)
     return [a, rng.integers(122, 128, (M, K // GROUP), np.uint8), b, rng.integers(122, 128, (N, K // GROUP), np.uint8)]
 

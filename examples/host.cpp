@@ -3,8 +3,8 @@
 //   clang++-22 -std=c++20 -Iinclude examples/host.cpp -Lbuild/lib -Wl,-rpath,$PWD/build/lib -ltilewright -o host
 //   ./host examples/01_vector_add.py
 //
-// The program reads the kernel from its file. The first launch compiles it for the types of its arguments and caches the code. Errors
-// are values: for a wrong kernel or a wrong call, they have the text, the line and the caret that the command prints.
+// The kernel is read from its file, compiled at the first launch for the types that it is called with, and cached. Errors
+// are values: a wrong kernel or a wrong call is answered with the same text, line and caret that the command prints.
 #include "tilewright/tilewright.h"
 
 #include <cmath>
@@ -41,12 +41,12 @@ int main(int argc, char **argv) {
     if (out[i] != x[i] + y[i]) return fail("element " + std::to_string(i) + " is wrong");
   std::printf("added %lld elements\n", static_cast<long long>(n));
 
-  // The same launch on the interpreter, which is slow and checks every access.
+  // The same launch on the interpreter, which checks every access: slow, and for tests.
   auto checked = add->launch(grid, {x, y, out, n, {"BLOCK_SIZE", 1024}}, {.sanitize = true});
   if (!checked) return fail(checked.error());
 
-  // An error has a message: the block size of this kernel cannot be 1000.
+  // What went wrong is said in words: this kernel has no block size of 1000.
   auto refused = add->launch(tilewright::Grid(1), {x, y, out, n, {"BLOCK_SIZE", 1000}});
-  if (refused) return fail("a block size that is not a power of two was accepted");
+  if (refused) return fail("a block size that is no power of two was accepted");
   std::printf("%s\n", refused.error().c_str());
 }

@@ -1,11 +1,11 @@
-// Verifies and measures the kernel of 01_vector_add.py from a C++ program, as `tilewright verify` and `tilewright bench` do for Python
-// files: is it right for all sizes, and how close is it to the peaks of this machine?
+// Is a kernel right for all sizes, and how near is it to what this machine can do? What `tilewright verify` and `tilewright bench` answer
+// for kernel files of Python, asked by a C++ program about the kernel of 01_vector_add.py.
 //
 //   clang++-22 -std=c++20 -Iinclude examples/verified.cpp -Lbuild/lib -Wl,-rpath,$PWD/build/lib -ltilewright -o verified
-//   ./verified examples/01_vector_add.py          # with a number after it, such as 0: on that GPU
+//   ./verified examples/01_vector_add.py          # with a number after it: on that GPU, "0" on the first one
 //
-// The host code below gets tensors whose extents and strides differ from call to call: as given, with gaps between the elements, empty,
-// with one element, and with odd lengths. The report names a missing mask, a wrong stride or a missing last block.
+// The host code below gets tensors whose extents and strides differ from call to call: as they are given, with gaps between the elements,
+// and empty, of one element, and odd in length. A missing mask, a wrong stride or a missing last block is reported.
 #include "tilewright/author.h"
 
 #include <cstdio>
@@ -30,14 +30,14 @@ int main(int argc, char **argv) {
   int32_t device = argc > 2 ? std::atoi(argv[2]) : -1; // -1: the CPU
 
   constexpr int64_t n = 98432, block = 1024;
-  // Each variant of the inputs has its own seed.
+  // Each variant of the inputs has fresh numbers, by its seed.
   auto inputs = [](uint64_t seed) {
     return std::vector{Input::normal<float>("x", {n}, 2 * seed), Input::normal<float>("y", {n}, 2 * seed + 1),
                        Input::output<float>("out", {n})};
   };
-  // This kernel has no strides, so it refuses a tensor with gaps. A refusal does not count as wrong.
+  // This kernel knows no strides: a tensor whose elements are apart is refused, which is no wrong number.
   auto kernel = [&](Tensors t) {
-    if (t[0].size() > 0 && t[0].strides()[0] != 1) return tilewright::Result<void>::failure("its elements must be contiguous");
+    if (t[0].size() > 0 && t[0].strides()[0] != 1) return tilewright::Result<void>::failure("its elements have to lie side by side");
     return add->launch(tilewright::cdiv(t[0].size(), block), {t[0], t[1], t[2], t[0].size(), {"BLOCK_SIZE", block}});
   };
   auto reference = [](Tensors t) {
@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
   std::printf("%s", report->text());
   if (!report->correct()) return 1;
 
-  // The same compared with the interpreter, which runs the kernel's operations one by one: this needs no reference.
+  // The same against the interpreter, which runs the kernel's own operations one by one: no formula has to be written twice.
   auto small = [](uint64_t seed) {
     return std::vector{Input::normal<float>("x", {3000}, 2 * seed), Input::normal<float>("y", {3000}, 2 * seed + 1),
                        Input::output<float>("out", {3000})};
@@ -58,18 +58,18 @@ int main(int argc, char **argv) {
   auto checked = tilewright::verify(kernel, tilewright::interpreter, small);
   if (!checked || !checked->correct()) return fail(checked ? checked->text() : checked.error());
 
-  // One program too few: lengths that are not a multiple of the block show it, and the report names the elements that no program wrote.
+  // One program too few: only lengths that are no multiple of the block show it, and the report names the elements that nobody wrote.
   auto tooFew = [&](Tensors t) { return add->launch(t[0].size() / block, {t[0], t[1], t[2], t[0].size(), {"BLOCK_SIZE", block}}); };
   auto wrong = tilewright::verify(tooFew, reference, inputs, {.variants = tilewright::asGiven});
-  if (!wrong || wrong->correct()) return fail("a missing program was not detected");
+  if (!wrong || wrong->correct()) return fail("a missing program was not seen");
   std::printf("%lld elements are never written\n", static_cast<long long>(wrong->output(0, 0).unwritten));
 
-  // Times of kernel and reference, with no tensor in the caches, and the fraction of this machine's measured peaks.
+  // Times beside the reference's, with nothing of the tensors in the caches, and the share of what this machine was measured to allow.
   auto measured = tilewright::bench(kernel, reference, inputs, {.repeat = 20}, {.device = device});
   if (!measured) return fail(measured.error());
   std::printf("%s", measured->text());
 
-  // One launch on the program's own tensors: a median, and two percentiles.
+  // One launch on tensors of the program's own: a median, and two percentiles.
   std::vector<float> x(n, 1), y(n, 2), out(n);
   auto launch = add->measure(tilewright::cdiv(n, block), {x, y, out, n, {"BLOCK_SIZE", block}}, {.warmCaches = true});
   if (!launch) return fail(launch.error());

@@ -205,7 +205,7 @@ def test_a_roof_that_a_kernel_goes_through_was_too_low(monkeypatch):
     assert peaks.beaten(raised, "cpu", work(1000, 1.0), 1e-9) is raised
 
 
-def test_roof_is_plausible():
+def test_peaks_are_plausible():
     own = _core.measure_cpu()
     assert own["bytes_per_second"] > 1e8 and own["float32"] > 1e8 and own["float64"] > 1e8
 
@@ -218,6 +218,16 @@ def test_noise():
     assert _core.compare_times(times, times * 1.5, drift=1.5) == "same"
     low, high = _core.interval_of_median(times)
     assert low < np.median(times) < high
+
+
+def test_quantiles():
+    values = np.random.default_rng(0).random(17)
+    assert _core.quantiles(values.tolist(), [0, 0.2, 0.5, 0.99, 1]) == pytest.approx(np.quantile(values, [0, 0.2, 0.5, 0.99, 1]), rel=1e-15)
+    assert _core.quantiles([3.0], [0.2, 0.8]) == [3.0, 3.0]
+    with pytest.raises(ValueError, match="no values"):
+        _core.quantiles([], [0.5])
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        _core.quantiles([1.0], [1.5])
 
 
 def results(path, kernel, reference, device="cpu"):
