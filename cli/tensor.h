@@ -30,7 +30,7 @@ public:
   std::string contiguousBytes() const;
   double get(int64_t index) const;
   void set(int64_t index, double value);
-  /// "f32[64x32]"
+  /// "fp32[64x32]"
   std::string describe() const;
 
 private:
@@ -42,7 +42,7 @@ private:
   std::shared_ptr<char> memory;
 };
 
-/// Whether `text` is a tensor source: "randn:f32[64x32]", "randint(0,9):i32[7]", "randn:f16[64x32]^T", "x.npy", "x.npy:bf16".
+/// Whether `text` is a tensor source: "randn:fp32[64x32]", "randint(0,9):i32[7]", "randn:fp16[64x32]^T", "x.npy", "x.npy:bf16".
 bool isTensorSource(const std::string &text);
 /// Makes the tensor. `seed` is for the random generators.
 Result<Tensor> makeTensor(const std::string &text, uint64_t seed);

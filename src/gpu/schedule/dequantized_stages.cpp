@@ -3,7 +3,7 @@
 //   producer   wait: empty    start copies
 //   dequant    wait: copied, read    read, dequantize, store    fence    arrive: empty, made
 //   others     wait: copied          read    fence    arrive: empty    dequantize    wait: made    multiply, wait    arrive: read
-// Or the others release all after the MMA, and `empty` says all: where they multiply by what was copied, and where that is faster.
+// Or the consumers release all after the MMA, and `empty` says all: where they multiply by what was copied, and where that is faster.
 #include "gpu/schedule/dequantize_partition.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"

@@ -59,7 +59,7 @@ struct LoopSchedule {
   mlir::Operation *refillAfter = nullptr; ///< one barrier, then all refills, stand after it; null: at the top of the iteration
   ttg::CtaBarrierOp publishBarrier; ///< `refillAfter` where it is itself that barrier: it shows MMAs what threads have made of all stages
   bool crossTilePrefetch = false;   ///< the first copies of the loop's next run are started after this one (persistent_loop.cpp)
-  bool warpSpecialized = false;     ///< a warp of its own refills; after `refillAfter` the others only say that they have read
+  bool warpSpecialized = false;     ///< a warp of its own refills; after `refillAfter` the consumers only say that they have read
   bool runsDecoupled = false; ///< with warp specialization no warpgroup waits for another one, from tile to tile (per_warp_group_store.cpp)
 };
 

@@ -378,7 +378,7 @@ private:
     return success();
   }
 
-  /// A CTA must not end before the others have told it what they have read: its producer waits until all stages are empty, in the order
+  /// A CTA must not end before the other CTAs have told it what they have read: its producer waits until all stages are empty, in the order
   /// in which it would fill them. At a barrier of the cluster all warps would wait until their stores have reached memory.
   void outlastArrivals(LoopSchedule &schedule, ArrayRef<Value> stateAfter) {
     Location loc = schedule.loop.getLoc();
@@ -477,7 +477,7 @@ private:
     return success();
   }
 
-  /// A circular buffer whose MMA starts ahead of the others has been read before theirs: it is released on its own.
+  /// A circular buffer whose MMA starts ahead of the other MMAs has been read before theirs: it is released on its own.
   void allotEmpty(Expansion &e) {
     int64_t readers = config.getWarps() * config.getCtas() + (isDequantizing(e.schedule.loop) ? warpsOfGroup : 0);
     Value shared;

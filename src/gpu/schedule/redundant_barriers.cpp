@@ -98,7 +98,7 @@ private:
   bool add(size_t at) {
     Operation *op = ops[at];
     if (op->hasAttr(ttg::producerName) || op->hasAttr(ttg::dequantizePartitionName))
-      return true; // mbarriers keep them apart from the others
+      return true; // mbarriers order them with the other accesses
     if (isa<ttg::WgmmaOp, ttg::TmaStoreOp>(op)) {
       std::optional<size_t> end = endOf(at);
       for (Value operand : op->getOperands())
