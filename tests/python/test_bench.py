@@ -259,7 +259,7 @@ def test_command(product, tmp_path):
     xml.etree.ElementTree.parse(picture)
     compared = subprocess.run([*call, "--compare", str(one), str(one), "--json"], capture_output=True, text=True)
     assert compared.returncode == 0 and json.loads(compared.stdout)["result"] == "same"
-    for wrong, message in ((["--compare", str(one)], "--compare wants two files"), ([str(product), str(product)], "bench wants one FILE"),
+    for wrong, message in ((["--compare", str(one)], "--compare expects two result files"), ([str(product), str(product)], "bench expects one FILE"),
                            ([str(product), "--repeat", "0"], "--repeat")):
         done = subprocess.run([*call, *wrong], capture_output=True, text=True)
         assert done.returncode == 1 and message in done.stderr
