@@ -62,27 +62,27 @@ def forward(bench):
     if bench.torch is None:
         return print("attention forward: PyTorch is not installed")
     torch, module = bench.torch, bench.example("07")
-    torch.set_num_threads(bench.most)
+    torch.set_num_threads(bench.max_threads)
     for dtype, shape, causal in shapes():
         q, k, v = (torch.randn(shape).to(getattr(torch, dtype)) for _ in range(3))
         out = torch.empty_like(q)
         strides = [step for tensor in (q, k, v, out) for step in tensor.stride()]
         grid = lambda meta: (triton.cdiv(shape[2], meta["BLOCK_M"]), shape[1])
         ours = lambda: module.attention_kernel[grid](
-            q, k, v, out, 1 / math.sqrt(shape[3]), *shape[:3], *strides, HEAD_DIM=shape[3], CAUSAL=causal, num_threads=bench.most)
+            q, k, v, out, 1 / math.sqrt(shape[3]), *shape[:3], *strides, HEAD_DIM=shape[3], CAUSAL=causal, num_threads=bench.max_threads)
         theirs = lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
         name, short = named("attention", dtype, causal)
         ours()
         require_close(out.float(), theirs().float(), name, 1e-4 if short == "fp32" else 2e-2)
-        compared(bench, name, "x".join(map(str, shape[1:])), short, bench.most, module.flops(*shape, causal), ours, theirs, 1.0, 2.0)
+        compared(bench, name, "x".join(map(str, shape[1:])), short, bench.max_threads, module.flops(*shape, causal), ours, theirs, 1.0, 2.0)
 
 
 def backward(bench):
     if bench.torch is None:
         return print("attention backward: PyTorch is not installed")
     torch, module = bench.torch, bench.example("13")
-    triton._core.set_default_threads(bench.most)
-    torch.set_num_threads(bench.most)
+    triton._core.set_default_threads(bench.max_threads)
+    torch.set_num_threads(bench.max_threads)
     for dtype, shape, causal in shapes():
         q, k, v = (torch.randn(shape).to(getattr(torch, dtype)).requires_grad_() for _ in range(3))
         grad = torch.randn(shape).to(q.dtype)
@@ -102,4 +102,4 @@ def backward(bench):
         ours()
         for mine, other in zip(out, expected):
             require_close(mine.float(), other.float(), name, 1e-4 if short == "fp32" else 3e-2)
-        compared(bench, name, "x".join(map(str, shape[1:])), short, bench.most, module.flops(*shape, causal), ours, theirs, 1.0, 2.0)
+        compared(bench, name, "x".join(map(str, shape[1:])), short, bench.max_threads, module.flops(*shape, causal), ours, theirs, 1.0, 2.0)

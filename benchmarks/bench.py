@@ -82,7 +82,7 @@ class Bench:
     def __init__(self, report, seconds, busy=False):
         self.report, self.seconds, self.busy = report, seconds, busy
         self.threads = (1,) if busy else (1, 2)
-        self.most = self.threads[-1]
+        self.max_threads = self.threads[-1]
         self.blas, self.torch = rivals.openblas_or_none(), rivals.torch_or_none()
 
     @functools.cached_property
@@ -189,13 +189,13 @@ class Bench:
         n = 1 << 26
         x, y, out, expected = randn((n,), seed=1), randn((n,), seed=2), aligned((n,)), aligned((n,))
         kernel = example("01").add_kernel
-        ours = lambda: kernel[(triton.cdiv(n, 65536),)](x, y, out, n, BLOCK_SIZE=65536, num_threads=self.most)
-        hand_c = lambda: self.hand_c.add(x, y, expected, self.most, True)
+        ours = lambda: kernel[(triton.cdiv(n, 65536),)](x, y, out, n, BLOCK_SIZE=65536, num_threads=self.max_threads)
+        hand_c = lambda: self.hand_c.add(x, y, expected, self.max_threads, True)
         ours(), hand_c()
         if not np.array_equal(out, expected):
             raise AssertionError("vector add: wrong result; nothing is timed")
         speed = {name: 12e-9 * n / value for name, value in self.times(ours=ours, hand_c=hand_c).items()}
-        self.report.row("vector add", "64 Mi", "fp32", self.most, "GB/s", speed["ours"], {"hand C": speed["hand_c"]}, "hand C", 0.95, 1.0)
+        self.report.row("vector add", "64 Mi", "fp32", self.max_threads, "GB/s", speed["ours"], {"hand C": speed["hand_c"]}, "hand C", 0.95, 1.0)
 
     def softmax(self):
         kernel = example("02").softmax_kernel
@@ -203,13 +203,13 @@ class Bench:
             columns = 1024
             x, out, expected = randn((rows, columns)), aligned((rows, columns)), aligned((rows, columns))
             programs = min(rows, 64)
-            ours = lambda: kernel[(programs,)](out, x, columns, columns, rows, columns, columns, 2, num_threads=self.most)
-            hand_c = lambda: self.hand_c.softmax(x, expected, self.most, streaming)
+            ours = lambda: kernel[(programs,)](out, x, columns, columns, rows, columns, columns, 2, num_threads=self.max_threads)
+            hand_c = lambda: self.hand_c.softmax(x, expected, self.max_threads, streaming)
             ours(), hand_c()
             require_close(out, expected, "softmax", 1e-5)
             speed = {name: 8e-9 * rows * columns / value for name, value in self.times(ours=ours, hand_c=hand_c).items()}
             self.report.row(
-                "softmax", f"{rows}x{columns}", "fp32", self.most, "GB/s", speed["ours"], {"hand C": speed["hand_c"]}, "hand C", 1.0, win)
+                "softmax", f"{rows}x{columns}", "fp32", self.max_threads, "GB/s", speed["ours"], {"hand C": speed["hand_c"]}, "hand C", 1.0, win)
 
     def layer_norm(self):
         kernel = example("09").layer_norm_kernel
@@ -218,14 +218,14 @@ class Bench:
             x, weight, bias = randn((rows, columns), seed=1), randn((columns,), seed=2), randn((columns,), seed=3)
             outs = [(aligned((rows, columns)), aligned((rows,)), aligned((rows,))) for _ in range(2)]
             ours = lambda: kernel[(rows,)](
-                x, weight, bias, *outs[0], columns, columns, columns, 1e-5, BLOCK_SIZE=columns, num_threads=self.most)
-            hand_c = lambda: self.hand_c.layer_norm(x, weight, bias, *outs[1], 1e-5, self.most, streaming)
+                x, weight, bias, *outs[0], columns, columns, columns, 1e-5, BLOCK_SIZE=columns, num_threads=self.max_threads)
+            hand_c = lambda: self.hand_c.layer_norm(x, weight, bias, *outs[1], 1e-5, self.max_threads, streaming)
             ours(), hand_c()
             for mine, theirs in zip(*outs):
                 require_close(mine, theirs, "layer norm", 1e-5)
             speed = {name: 8e-9 * rows * columns / value for name, value in self.times(ours=ours, hand_c=hand_c).items()}
             self.report.row(
-                "layer norm", f"{rows}x{columns}", "fp32", self.most, "GB/s", speed["ours"], {"hand C": speed["hand_c"]}, "hand C", 0.95, 1.15)
+                "layer norm", f"{rows}x{columns}", "fp32", self.max_threads, "GB/s", speed["ours"], {"hand C": speed["hand_c"]}, "hand C", 0.95, 1.15)
 
     # --- attention -------------------------------------------------------------------------------------------------
 
@@ -238,7 +238,7 @@ class Bench:
             scale = 1 / math.sqrt(shape[3])
             strided = [step for array in (q, k, v, out) for step in strides(array)]
             ours = lambda: module.attention_kernel[grid](
-                q, k, v, out, scale, *shape[:3], *strided, HEAD_DIM=64, CAUSAL=causal, num_threads=self.most)
+                q, k, v, out, scale, *shape[:3], *strided, HEAD_DIM=64, CAUSAL=causal, num_threads=self.max_threads)
             bias = np.where(np.tri(shape[2], dtype=bool), 0, -np.inf).astype(np.float32) if causal else np.float32(0)
 
             def numpy():
@@ -250,7 +250,7 @@ class Bench:
             require_close(out, module.reference_fn(q, k, v, causal), "attention", 1e-4)
             calls = {"ours": ours, "NumPy": numpy}
             if self.torch:
-                self.torch.set_num_threads(self.most)
+                self.torch.set_num_threads(self.max_threads)
                 tensors = [self.torch.from_numpy(array) for array in (q, k, v)]
                 calls["torch"] = lambda: self.torch.nn.functional.scaled_dot_product_attention(*tensors, is_causal=causal)
             operations = module.flops(*shape, causal)
@@ -258,7 +258,7 @@ class Bench:
             mine = speed.pop("ours")
             against = "torch" if self.torch else "NumPy"
             name = "attention causal" if causal else "attention"
-            self.report.row(name, "8x1024x64", "fp32", self.most, "GFLOP/s", mine, speed, against, 1.0, 2.0)
+            self.report.row(name, "8x1024x64", "fp32", self.max_threads, "GFLOP/s", mine, speed, against, 1.0, 2.0)
 
     # --- compiling and launching -----------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 //
 //   {"ours": 2.91, "raw": 2.55, "raw_attributes": 3.01}     median microseconds of one warm launch
 //
-// `raw` is cuLaunchKernel of an empty kernel, the least that a launch can cost; `raw_attributes` the same by cuLaunchKernelEx with an
+// `raw` is cuLaunchKernel of an empty kernel, the minimal cost of a launch; `raw_attributes` the same by cuLaunchKernelEx with an
 // attribute. All three take turns.
 #include "tilewright/tilewright.h"
 

@@ -83,8 +83,8 @@ json::Value tensorProperties(const Tensor &tensor) {
   auto number = [](double value) { return std::isfinite(value) ? json::Value(value) : json::Value(nullptr); };
   return json::Object{{"element", scalarName(tensor.element()).str()},
                       {"shape", std::move(shape)},
-                      {"least", number(found.least)},
-                      {"greatest", number(found.greatest)},
+                      {"min", number(found.min)},
+                      {"max", number(found.max)},
                       {"mean", number(found.mean)},
                       {"nans", found.nans}};
 }

@@ -83,7 +83,7 @@ class Run:
             "CLIENTS_ENGINE": self.arguments.engine, "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1"}
 
     def pytest(self, suite, files, order, deadline):
-        """Runs pytest, on a GPU that the fewest others use, until it ends or the time is past `deadline()`. (status, or None if it did not end; the end
+        """Runs pytest, on the least used GPU, until it ends or the time is past `deadline()`. (status, or None if it did not end; the end
         of what it printed)"""
         gpu = self.gpus.get()
         try:

@@ -3,7 +3,7 @@
     python tests/fuzz/against_python.py                          60 seconds from seed 0
     python tests/fuzz/against_python.py --first 5000 --count 100000 [--seconds 3600] [--cpu-every 50]
     python tests/fuzz/against_python.py --seed 1234 --show       one program, its text first
-    python tests/fuzz/against_python.py --seed 1234 --minimize   the fewest lines that still disagree
+    python tests/fuzz/against_python.py --seed 1234 --minimize   a minimal program that still disagrees
 
 Python decides what a name means, which statements run, and what is known at compile time. A program is the text of a kernel; CPython
 runs it with stand-ins for tl.load, tl.store and the loops of `tl`. Numbers stay where Python's and the language's arithmetic are the same:
@@ -491,7 +491,7 @@ def check(program, folder, engine):
     return verdict(program, getattr(module, program.kernel), engine)
 
 
-# ---- the fewest lines
+# ---- minimization
 
 
 def smaller(statements):

@@ -12,7 +12,7 @@
     python tests/fuzz/differential.py --levels avx2:unoptimized                      as LLVM first makes the code: in a third of the time
     python tests/fuzz/differential.py --levels cuda                                  on the card of this machine
     python tests/fuzz/differential.py --seed 1234 --show     one case, its source first
-    python tests/fuzz/differential.py --seed 1234 --minimize  the fewest lines that still disagree
+    python tests/fuzz/differential.py --seed 1234 --minimize  a minimal program that still disagrees
 """
 
 import argparse

@@ -60,8 +60,8 @@ def test_results(product):
     assert found["speedup"] == pytest.approx(found["reference_time_ms"] / found["kernel_time_ms"])
     assert found["arithmetic_intensity"] == pytest.approx(found["flops"] / found["bytes"])
     assert found["tflop_per_s"] == pytest.approx(found["flops"] / found["kernel_time_ms"] / 1e9)
-    least = max(found["bytes"] / found["roof"]["bytes_per_second"], found["flops"] / found["roof"]["float32"])
-    assert found["fraction_of_peak"] == pytest.approx(least / found["kernel_time_ms"] * 1e3)
+    minimum = max(found["bytes"] / found["roof"]["bytes_per_second"], found["flops"] / found["roof"]["float32"])
+    assert found["fraction_of_peak"] == pytest.approx(minimum / found["kernel_time_ms"] * 1e3)
 
 
 def test_operations_of_all_kinds(tmp_path):

@@ -65,6 +65,6 @@ def test_threads_share_programs(engine):
 @pytest.mark.parametrize("target", ["cpu", "cuda:90"])
 def test_memory_is_flat(target):
     script = pathlib.Path(__file__).parent.parent.parent / "benchmarks" / "many_kernels.py"
-    command = [sys.executable, script, "--kernels", "400", "--target", target, "--most-growth", "12"]
+    command = [sys.executable, script, "--kernels", "400", "--target", target, "--max-growth", "12"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

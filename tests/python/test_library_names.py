@@ -33,11 +33,11 @@ def add(x_ptr, n, pair, BLOCK: tl.constexpr, function: tl.constexpr):
 
 
 def test_least_dots():
-    least = nvidia.min_dot_size(GPUTarget("cuda", 90, 32))
-    assert [least(kind, kind) for kind in (tl.float8e5, tl.float16, tl.float32, tl.float64)] == [(1, 1, 32), (1, 1, 16), (1, 1, 8), (1, 1, 4)]
-    assert least(tl.block_type(tl.int8, [16, 16]), tl.int8) == (1, 1, 32)
+    smallest = nvidia.min_dot_size(GPUTarget("cuda", 90, 32))
+    assert [smallest(kind, kind) for kind in (tl.float8e5, tl.float16, tl.float32, tl.float64)] == [(1, 1, 32), (1, 1, 16), (1, 1, 8), (1, 1, 4)]
+    assert smallest(tl.block_type(tl.int8, [16, 16]), tl.int8) == (1, 1, 32)
     with pytest.raises(AssertionError, match="16 and 32 bits"):
-        least(tl.float16, tl.float32)
+        smallest(tl.float16, tl.float32)
 
 
 def test_options_and_versions():

@@ -39,17 +39,17 @@ def matmul(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
 def attention(q, k, v, o, n, BLOCK: tl.constexpr, D: tl.constexpr):
     rows, dims = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, D)
     query = tl.load(q + rows[:, None] * D + dims[None, :], mask=rows[:, None] < n, other=0.0)
-    most = tl.full((BLOCK,), -float("inf"), tl.float32)
+    maximum = tl.full((BLOCK,), -float("inf"), tl.float32)
     total, out = tl.zeros((BLOCK,), tl.float32), tl.zeros((BLOCK, D), tl.float32)
     for start in range(0, n, BLOCK):
         at = start + tl.arange(0, BLOCK)
         keys = tl.load(k + at[None, :] * D + dims[:, None], mask=at[None, :] < n, other=0.0)
         values = tl.load(v + at[:, None] * D + dims[None, :], mask=at[:, None] < n, other=0.0)
         scores = tl.where(at[None, :] < n, tl.dot(query, keys), -float("inf"))
-        higher = tl.maximum(most, tl.max(scores, 1))
-        p, fade = tl.exp(scores - higher[:, None]), tl.exp(most - higher)
+        higher = tl.maximum(maximum, tl.max(scores, 1))
+        p, fade = tl.exp(scores - higher[:, None]), tl.exp(maximum - higher)
         out = out * fade[:, None] + tl.dot(p, values)
-        total, most = total * fade + tl.sum(p, 1), higher
+        total, maximum = total * fade + tl.sum(p, 1), higher
     tl.store(o + rows[:, None] * D + dims[None, :], out / total[:, None], mask=rows[:, None] < n)
 
 @triton.jit

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { most = 64 };
+enum { maxRecords = 64 };
 
 static FakeCupti state;
-static uint64_t marks[most];
+static uint64_t marks[maxRecords];
 static int depth;
 
 typedef struct {
@@ -35,7 +35,7 @@ typedef struct {
 static struct {
   size_t bytes;
   char content[256];
-} records[2 * most];
+} records[2 * maxRecords];
 static int count;
 static uint32_t lastCorrelation;
 

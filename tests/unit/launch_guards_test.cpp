@@ -18,13 +18,13 @@ Interval interval(std::vector<BoundNode> nodes, std::vector<int64_t> slots, std:
   return evaluate(nodes, context);
 }
 
-BoundNode between(int64_t least, int64_t most) {
-  return {Kind::between, least, most};
+BoundNode between(int64_t min, int64_t max) {
+  return {Kind::between, min, max};
 }
 
-void expectInterval(Interval found, int64_t least, int64_t most) {
-  EXPECT_EQ(int64_t(found.least), least);
-  EXPECT_EQ(int64_t(found.most), most);
+void expectInterval(Interval found, int64_t min, int64_t max) {
+  EXPECT_EQ(int64_t(found.min), min);
+  EXPECT_EQ(int64_t(found.max), max);
 }
 
 // Every pair of small intervals: each number that the operation can give is in the result.
@@ -35,12 +35,12 @@ TEST(Intervals, HoldEveryResult) {
     case Kind::product: return x * y;
     case Kind::quotient: return y ? std::optional(x / y) : std::nullopt;
     case Kind::remainder: return y ? std::optional(x % y) : std::nullopt;
-    case Kind::least: return std::min(x, y);
-    case Kind::most: return std::max(x, y);
+    case Kind::min: return std::min(x, y);
+    case Kind::max: return std::max(x, y);
     default: return x;
     }
   };
-  for (Kind kind : {Kind::sum, Kind::product, Kind::quotient, Kind::remainder, Kind::least, Kind::most, Kind::either})
+  for (Kind kind : {Kind::sum, Kind::product, Kind::quotient, Kind::remainder, Kind::min, Kind::max, Kind::either})
     for (int64_t a = -4; a <= 4; ++a)
       for (int64_t b = a; b <= 4; ++b)
         for (int64_t c = -4; c <= 4; ++c)
@@ -49,7 +49,7 @@ TEST(Intervals, HoldEveryResult) {
             for (int64_t x = a; x <= b; ++x)
               for (int64_t y = c; y <= d; ++y)
                 if (std::optional<int64_t> value = apply(kind, x, y))
-                  ASSERT_TRUE(result.least <= *value && *value <= result.most) << int(kind) << ": " << x << " " << y;
+                  ASSERT_TRUE(result.min <= *value && *value <= result.max) << int(kind) << ": " << x << " " << y;
           }
 }
 
@@ -62,7 +62,7 @@ TEST(Intervals, OfALaunch) {
   // Products beyond 64 bits keep their sign.
   Interval far = interval({between(INT64_MAX, INT64_MAX), {Kind::product, 0, 0}, {Kind::product, 1, 1}}, {});
   EXPECT_FALSE(far.isWithin(INT64_MIN, INT64_MAX));
-  EXPECT_GT(far.least, 0);
+  EXPECT_GT(far.min, 0);
 }
 
 // program_id(0)*slot 1 fits in 32 bits.

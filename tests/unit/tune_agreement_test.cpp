@@ -110,9 +110,9 @@ TEST(ResultCheck, KernelsThatComputeFromTheirResultAreNoSuspects) {
   for (size_t i = 0; i < x.size(); ++i)
     x[i] = 0.25f * (float(i) - 32);
   ResultCheck check({written(x.data(), Scalar::fp32, 256)});
-  auto clip = [&](float least) { // in place; what is above is left as it is
+  auto clip = [&](float minimum) { // in place; what is above is left as it is
     for (float &value : x)
-      value = std::max(value, least);
+      value = std::max(value, minimum);
   };
   EXPECT_EQ(0u, compared(check, [&] { clip(1e-4f); }));
   EXPECT_EQ(0u, compared(check, [&] { clip(0); }));

@@ -130,14 +130,14 @@ def attention_rows(Row, ours, theirs, blocks):
                 yield Row("sizes: attention", size, "fp16", "TFLOP/s", flops, gallery(modules[ours]), rivals, 4e-3)
 
 
-def worst(rows, least):
-    """(ratio, title, the rival's name) of finished rows below `least` of the better rival's speed, the worst first."""
+def worst(rows, limit):
+    """(ratio, title, the rival's name) of finished rows below `limit` of the better rival's speed, the worst first."""
     found = []
     for row in rows:
         if not row.get("rivals"):
             continue
         name, best = max(row["rivals"].items(), key=lambda rival: rival[1])
         share = (row["ours"] or 0) / best
-        if share < least:
+        if share < limit:
             found.append((round(share, 3), f"{row['name']} {row['size']} {row['dtype']}", name))
     return sorted(found)

@@ -20,7 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../../benchmarks"))
 import svg  # noqa: E402
 
-CAPACITY = 1 << 14  # the most stamps of a warp
+CAPACITY = 1 << 14  # the maximum number of stamps of a warp
 WARPS = 32
 
 # The activities that begin at stamps: (name, color).

@@ -125,7 +125,7 @@ def memory_rows(ours, theirs):
     n = 1 << 28
     source = {}
 
-    for shape, dtype, nbytes in (((n,), "fp32", 4), ((16384, 1024), "fp32", 4), ((16384, 1024), "fp16", 2)):  # also of the least rows: their ceiling
+    for shape, dtype, nbytes in (((n,), "fp32", 4), ((16384, 1024), "fp32", 4), ((16384, 1024), "fp16", 2)):  # also bounds the smallest rows
         def copy(shape=shape, dtype=dtype):
             x, y = randn(*shape, dtype=dtype), unwritten(*shape, dtype=dtype)
             return lambda: y.copy_(x), lambda: y
@@ -451,12 +451,12 @@ def run_sweep(ours, theirs, wanted, write):
     """Measures awkward sizes. At the end, it prints those below 0.9 of the better rival."""
     from size_rows import size_rows, worst
 
-    least, lines = 0.9, []
+    limit, lines = 0.9, []
     write(machine(theirs))
     torch.manual_seed(0)
     rows = size_rows(Row, ours, theirs, TRITON_TILES, TRITON_ATTENTION)
     failed = write_rows(rows, wanted, lambda line: (lines.append(line), write(line)))
-    for share, title, rival in worst(lines, least):
+    for share, title, rival in worst(lines, limit):
         print(f"  {title}: {share} of {rival}", flush=True)
     return failed
 
