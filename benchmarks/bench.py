@@ -389,9 +389,9 @@ def machine():
     """What the machine is, and what it reaches at best in GFLOP/s and GB/s, by element type or unit and number of threads."""
     facts = {name: value for name, value in triton._core.target().items()}
     facts["processor"] = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "")
-    hand_c, roof = rivals.HandC(out_folder), triton._core.measure_cpu()
+    hand_c, rates = rivals.HandC(out_folder), triton._core.measure_cpu()
     peaks = {(dtype, threads): 1e-9 * rate for threads in (1, 2) for dtype, rate in hand_c.peaks(threads).items() if rate}
-    return facts, peaks | {("GB/s", 2): 1e-9 * roof["bytes_per_second"]}
+    return facts, peaks | {("GB/s", 2): 1e-9 * rates["bytes_per_second"]}
 
 
 def main():

@@ -156,7 +156,6 @@ IDENTIFIERS = [(rf"(?<![^ ])(?:{pattern})(?![^ ])", replacement, files) for patt
 ALLOWED = [
     ("python/*", "type_canonicalisation_dict", "Triton's name"),
     ("python/*", "multi_processor_count", "PyTorch's name"),
-    ("python/tilewright/bench.py", "roof", "the key of the results' JSON"),
     ("src/cpu/analysis.cpp", "productStep", "the stride of a product of indices"),
     ("src/gpu/tiles/axis_info.cpp", "ofProduct", "a product of indices"),
     ("src/evaluate/libdevice.py", "_of_product", "a product of numbers"),
@@ -166,7 +165,6 @@ ALLOWED = [
     ("src/gpu/*", "name_every_value", "the name of an attribute"),
     ("src/gpu/*", "ownColumnsName", "the name of an attribute"),
     ("src/gpu/*", "own_columns", "the name of an attribute"),
-    ("src/author/bench.cpp", "roof", "a key of JSON"),
     ("cli/info_command.cpp", "processor", "a key of JSON"),
     ("cli/info_command.cpp", "processors", "a key of JSON"),
     ("cli/info_command.cpp", "narrow_products_used", "a key of JSON"),

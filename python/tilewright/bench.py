@@ -135,7 +135,7 @@ def bench(path, options=verification.Options(), warmup=10, repeat=40, measure_pe
 
 def _of(found):
     """Makes a measurement from the results that `bench` returned."""
-    own = {name: rate for name, rate in found["roof"].items() if name != "peak"}
+    own = {name: rate for name, rate in found["roofline"].items() if name != "peak"}
     work = Work(found["bytes"], found["flops"], found["has_dot"], found["dtype"])
     return _core.Measurement(found["kernel"]["samples"], found["reference"]["samples"], found["warmup_iters"], work, own)
 

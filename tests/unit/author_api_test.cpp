@@ -344,7 +344,7 @@ TEST_F(Author, MeasuresOnGpus) {
   TwFigures found = measured->figures();
   EXPECT_FLOAT_EQ(static_cast<float>(found.seconds), 2.5e-3f);
   EXPECT_EQ(found.bytes, 2 << 20);
-  // Its roof was measured by kernels of ours.
+  // Tilewright's own kernels measure the GPU's peaks.
   EXPECT_FLOAT_EQ(static_cast<float>(found.peakBytesPerSecond), 2.0f * (1 << 30) / 2.5e-3f);
   EXPECT_GT(found.peakOperationsPerSecond, 0);
   EXPECT_FALSE(add.measure(tilewright::Grid(1), {tilewright::onDevice(x), there(x), there(out), 4, 1, {"BLOCK", 256}}, {}));

@@ -378,7 +378,7 @@ TEST(Measure, AHopelessOneIsTriedAFewTimes) {
   EXPECT_FALSE(measureRuns([] { return std::optional<TimedRun>(); }, std::nullopt, onCpus));
 }
 
-TEST_F(Tune, RoofsAreKeptUnlessDisturbed) {
+TEST_F(Tune, PeaksAreStoredUnlessDisturbed) {
   int64_t measured = 0;
   auto measure = [&]() -> std::optional<MachinePeaks> {
     ++measured;

@@ -147,7 +147,7 @@ def verify_examples(folder):
 
 @step
 def commands(folder):
-    """Runs verify and bench as commands: text, JSON, exit statuses, the roof."""
+    """Runs verify and bench as commands: text, JSON, exit statuses, the roofline."""
     add = write(folder, "add.py", ADD)
     yield {"verify": finish(start("-m", "tilewright.verify", add))}
     wrong = write(folder, "wrong.py", ADD.replace("triton.cdiv(x.numel(), 1024)", "x.numel() // 1024"))
