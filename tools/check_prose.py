@@ -160,7 +160,6 @@ ALLOWED = [
     ("src/gpu/tiles/axis_info.cpp", "ofProduct", "a product of indices"),
     ("src/evaluate/libdevice.py", "_of_product", "a product of numbers"),
     ("src/cpu/*", "product_of", "llvm::product_of, a product of extents"),
-    ("src/codegen/ptx/print_matrix.cpp", "behind", "a label of PTX"),
     ("src/gpu/*", "nameEveryValueName", "the name of an attribute"),
     ("src/gpu/*", "name_every_value", "the name of an attribute"),
     ("src/gpu/*", "ownColumnsName", "the name of an attribute"),

@@ -34,10 +34,10 @@ import triton.language as tl
 # The second warp group has 64 of the 192 rows. The first one's second MMA comes first, in a branch with its own fences.
 # ROWS: mbarrier.arrive.expect_tx.shared::cta.b64 {{.*}}, 49152;
 # ROWS: wgmma.fence
-# ROWS: setp.ge.u32 others, thread, 128; @others bra behind;
+# ROWS: setp.ge.u32 skip, thread, 128; @skip bra after;
 # ROWS-NEXT: wgmma.fence
 # ROWS-COUNT-4: m64n176k16
-# ROWS: behind: }
+# ROWS: after: }
 # ROWS-NEXT: wgmma.fence
 # ROWS-COUNT-4: m64n176k16
 # ROWS-NOT: wgmma.mma_async
