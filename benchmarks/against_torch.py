@@ -1,4 +1,4 @@
-"""Rows of bench.py whose rival is PyTorch: products of narrow types (its oneDNN), attention forward and backward.
+"""Rows of bench.py whose rival is PyTorch: matmuls of narrow types (its oneDNN), attention forward and backward.
 
 Each of ours and of PyTorch's results is compared before anything is timed. PyTorch's tensors go to the kernels as they are.
 """
@@ -19,9 +19,9 @@ def compared(bench, name, size, dtype, threads, operations, ours, theirs, reach,
     bench.report.row(name, size, dtype, threads, "GFLOP/s", speed["ours"], {"torch": speed["torch"]}, "torch", reach, win)
 
 
-def products(bench):
+def low_precision_gemm(bench):
     if bench.torch is None:
-        return print("narrow products against oneDNN: PyTorch is not installed")
+        return print("low-precision matmul against oneDNN: PyTorch is not installed")
     torch = bench.torch
     int8 = bench.example("10").int8_matmul_kernel
     configs = [triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k}) for m, n, k in INT8_BLOCKS]

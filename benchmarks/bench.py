@@ -1,11 +1,11 @@
-"""Measures Tilewright on this CPU against what people use instead, side by side (`make bench`).
+"""Compares the speed of Tilewright on this CPU with its rivals (`make bench`).
 
     benchmarks/bench.py [--only gemm softmax ...] [--seconds 1]
-    benchmarks/bench.py --sweep [products softmax layer_norm] [--threads 1] [--largest 4096]     sizes that suit nobody: sweep.py
+    benchmarks/bench.py --sweep [matmul softmax layer_norm] [--threads 1] [--largest 4096]     irregular sizes: sweep.py
 
 The kernels are those of examples/, unedited. Rows go to build/bench/cpu.jsonl, one JSON object a line, and to a table
-with the ratio to the named rival (at least 1 is as good), the ratio to reach and the one to win with. See measure.py for
-how, and rivals.py and rivals.c for against whom.
+with the ratio to the named rival (at least 1: as fast or faster), the ratio to reach and the ratio to win. measure.py says
+how it is measured. The rivals are in rivals.py and rivals.c.
 """
 
 import argparse
@@ -77,7 +77,7 @@ LONG_KERNELS = {
 
 
 class Bench:
-    """`busy`: others use the machine; one thread, by its own processor time, the fastest of many turns."""
+    """`busy`: other programs use the machine. Measures one thread by its CPU time, and takes the fastest of many samples."""
 
     def __init__(self, report, seconds, busy=False):
         self.report, self.seconds, self.busy = report, seconds, busy
@@ -94,7 +94,7 @@ class Bench:
     def times(self, **calls):
         return fastest(calls, self.seconds, 1) if self.busy else interleaved(calls, self.seconds)
 
-    # --- matrix products -------------------------------------------------------------------------------------------
+    # --- matmul ----------------------------------------------------------------------------------------------------
 
     def tuned(self, a, b, c, threads):
         (m, k), n = a.shape, b.shape[1]
@@ -305,7 +305,7 @@ class Bench:
             more_is_better=False)
 
     def compile_steps(self, name, count):
-        """Of a kernel that repeats one statement: milliseconds of the processor, and those of each step by the clock."""
+        """Compiles a kernel that repeats one statement: milliseconds of CPU time, and those of each step by the clock."""
         path = out_folder / f"long_{count}.py"
         loop = "" if name == "statements" else f"    for j in tl.static_range({count}):\n    "
         path.write_text(LONG_HEAD + loop + LONG_KERNELS[name](count) + "    tl.store(out_ptr + i, y)\n")
@@ -366,8 +366,8 @@ class Bench:
             self.report.row("installed size", "stripped", "", 1, "MB", total, {"goal": 60}, "goal", 1.0, None, more_is_better=False)
 
 
-    def narrow_products(self):
-        against_torch.products(self)
+    def low_precision_gemm(self):
+        against_torch.low_precision_gemm(self)
 
     def attention_forward(self):
         against_torch.forward(self)
@@ -380,28 +380,28 @@ class Bench:
 
 
 ORDER = [
-    "launching", "small_gemm", "gemm", "transposed", "narrow_gemm", "vector_add", "softmax", "layer_norm", "attention", "narrow_products",
+    "launching", "small_gemm", "gemm", "transposed", "narrow_gemm", "vector_add", "softmax", "layer_norm", "attention", "low_precision_gemm",
     "attention_forward", "attention_backward", "elements", "compiling", "compile_profile", "size",
 ]
 
 
 def machine():
-    """What the machine is, and what it reaches at best in GFLOP/s and GB/s, by element type or unit and number of threads."""
-    facts = {name: value for name, value in triton._core.target().items()}
-    facts["processor"] = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "")
+    """Returns the machine's properties, and its peaks in GFLOP/s and GB/s by element type or unit and number of threads."""
+    properties = {name: value for name, value in triton._core.target().items()}
+    properties["processor"] = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "")
     hand_c, rates = rivals.HandC(out_folder), triton._core.measure_cpu()
     peaks = {(dtype, threads): 1e-9 * rate for threads in (1, 2) for dtype, rate in hand_c.peaks(threads).items() if rate}
-    return facts, peaks | {("GB/s", 2): 1e-9 * rates["bytes_per_second"]}
+    return properties, peaks | {("GB/s", 2): 1e-9 * rates["bytes_per_second"]}
 
 
 def main():
     parser = argparse.ArgumentParser(description="Benchmarks on the CPU.")
     parser.add_argument("--only", nargs="+", choices=ORDER, default=ORDER)
     parser.add_argument("--seconds", type=float, default=1.0, help="how long each comparison runs")
-    parser.add_argument("--busy", action="store_true", help="others use the machine: one thread by its own time, the fastest of many turns")
-    parser.add_argument("--sweep", nargs="*", choices=["products", "softmax", "layer_norm"], help="sweeps over sizes instead")
-    parser.add_argument("--threads", type=int, default=2, help="of a sweep")
-    parser.add_argument("--largest", type=int, default=4096, help="product of a sweep")
+    parser.add_argument("--busy", action="store_true", help="other programs use the machine: measure one thread by its CPU time, the fastest of many samples")
+    parser.add_argument("--sweep", nargs="*", choices=["matmul", "softmax", "layer_norm"], help="sweeps over sizes instead")
+    parser.add_argument("--threads", type=int, default=2, help="threads of a sweep")
+    parser.add_argument("--largest", type=int, default=4096, help="largest matmul of a sweep")
     options = parser.parse_args()
     if options.sweep is not None:
         return sweep.run(Bench(None, options.seconds), out_folder, options.threads, options.largest, options.sweep)

@@ -1,4 +1,4 @@
-"""The gallery's kernels as their host code launches them: what tools that compile all of them share.
+"""The kernels of the examples with the signatures of their launches, for tools that compile all of them.
 
 KERNELS: (example, kernel, signature, warps, stages), in the form that `tilewright compile` takes.
 """
@@ -7,7 +7,7 @@ STRIDES = "stride_am=i32:16,stride_ak=1,stride_bk=i32:16,stride_bn=1,stride_cm=i
 
 
 def matmul(dtype, blocks, more=""):
-    """A product's signature: `blocks` are BLOCK_M, BLOCK_N and BLOCK_K."""
+    """A matmul's signature: `blocks` are BLOCK_M, BLOCK_N and BLOCK_K."""
     m, n, k = blocks
     return (f"a_ptr=*{dtype}:16,b_ptr=*{dtype}:16,c_ptr=*{dtype}:16,M=i32:16,N=i32:16,K=i32:16,{STRIDES},BLOCK_M={m},BLOCK_N={n},"
             f"BLOCK_K={k}{more}")

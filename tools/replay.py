@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Shows whether two builds generate the same code: the CPU assembly and the PTX of every kernel of the gallery, byte for byte.
+"""Shows whether two builds generate the same code: the CPU assembly and the PTX of every kernel of the examples, byte for byte.
 
     tools/replay.py BEFORE/bin/tilewright AFTER/bin/tilewright [--show]
 
 A change that only moves or renames must end with "0 differ". --show prints the first lines in which a kernel differs, --code leaves out the
-lines that name assumptions about launches.
+lines that name launch guards.
 """
 
 import argparse
