@@ -16,7 +16,7 @@ SPACING, LINE = 1 << 12, 256  # bytes between two arrays, which nothing may writ
 
 def tests_of_language():
     """tests/run/gpu_device.py, which has the attributes of tensors that launches read."""
-    path = pathlib.Path(__file__).resolve().parent.parent / "run" / "card.py"
+    path = pathlib.Path(__file__).resolve().parent.parent / "run" / "gpu_device.py"
     spec = importlib.util.spec_from_file_location("gpu_device", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
