@@ -156,6 +156,13 @@ IDENTIFIERS = [(rf"(?<![^ ])(?:{pattern})(?![^ ])", replacement, files) for patt
 ALLOWED = [
     ("python/*", "type_canonicalisation_dict", "Triton's name"),
     ("python/*", "multi_processor_count", "PyTorch's name"),
+    ("examples/common.py", "multi_processor_count", "PyTorch's name"),
+    ("benchmarks/*", "scaled_dot_product_attention", "PyTorch's name"),
+    ("tests/*", "scaled_dot_product_attention", "PyTorch's name"),
+    ("tests/python/test_library_names.py", "type_canonicalisation_dict", "Triton's name"),
+    ("benchmarks/bench.py", "processor", "a key of JSON"),
+    ("tools/results.py", "card", "a key of JSON"),
+    ("tests/python/test_performance_page.py", "card", "a key of JSON"),
     ("src/cpu/analysis.cpp", "productStep", "the stride of a product of indices"),
     ("src/gpu/tiles/axis_info.cpp", "ofProduct", "a product of indices"),
     ("src/evaluate/libdevice.py", "_of_product", "a product of numbers"),
