@@ -473,7 +473,7 @@ def load(text, folder, name):
 ARGUMENTS = [(5, 2, -3), (0, 1, 200)]
 
 
-def verdict(program, kernel, engine):
+def result_of(program, kernel, engine):
     """None if both agree; a word for a refusal; a text for a difference."""
     for arguments in ARGUMENTS:
         want, got = by_python(program, arguments), by_tilewright(kernel, program, arguments, engine)
@@ -488,7 +488,7 @@ def verdict(program, kernel, engine):
 
 def check(program, folder, engine):
     module = load(HEADER + program.text(), folder, f"one_{program.seed}_{time.monotonic_ns()}")
-    return verdict(program, getattr(module, program.kernel), engine)
+    return result_of(program, getattr(module, program.kernel), engine)
 
 
 # ---- minimization
@@ -579,9 +579,9 @@ def many(options, folder):
         module = load(HEADER + "".join(program.text() for program in programs), folder, f"batch_{first}")
         for program in programs:
             kernel = getattr(module, program.kernel)
-            found = verdict(program, kernel, options.engine)
+            found = result_of(program, kernel, options.engine)
             if not found and options.cpu_every and program.seed % options.cpu_every == 0:
-                found = verdict(program, kernel, "cpu")
+                found = result_of(program, kernel, "cpu")
             outcome[found if found and found.startswith("refused") else "different" if found else "equal"] += 1
             if found and found.startswith("DIFFERENT"):
                 print(f"seed {program.seed}: {found[:400]}", flush=True)

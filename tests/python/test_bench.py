@@ -18,7 +18,7 @@ import triton
 import triton.language as tl
 
 @triton.jit
-def product_kernel(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+def matmul_kernel(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     m, n = tl.program_id(0) * BM + tl.arange(0, BM)[:, None], tl.program_id(1) * BN + tl.arange(0, BN)[None, :]
     total = tl.zeros((BM, BN), tl.float32)
     for start in range(0, K, BK):
@@ -32,7 +32,7 @@ def kernel_fn(a, b):
     a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
     (M, K), N = a.shape, b.shape[1]
     c = np.empty((M, N), np.float32)
-    product_kernel[(triton.cdiv(M, 32), triton.cdiv(N, 32))](a, b, c, M, N, K, BM=32, BN=32, BK=16)
+    matmul_kernel[(triton.cdiv(M, 32), triton.cdiv(N, 32))](a, b, c, M, N, K, BM=32, BN=32, BK=16)
     return c
 
 def reference_fn(a, b):
@@ -65,7 +65,7 @@ def test_results(product):
 
 
 def test_operations_of_all_kinds(tmp_path):
-    """Each operation counts once for each element of a tile, a reduction once between neighbours; operations on other types than floats do not count."""
+    """Each operation counts once for each element of a tile, a reduction once between adjacent elements; operations on other types than floats do not count."""
     path = tmp_path / "rows.py"
     path.write_text("""
 import numpy as np

@@ -27,7 +27,7 @@ def test_name(request):
 def test_number():
     raise AssertionError("Tensor-likes are not close!")
 
-def test_card():
+def test_gpu():
     raise RuntimeError("Found no NVIDIA driver on your system")
 
 @pytest.mark.skip(reason="not here")

@@ -112,10 +112,10 @@ def test_compilation_without_a_launch():
     cache, key_cache, target, backend, binder = add.device_caches[0]
     x = np.zeros(16, np.int32)
     bound, specialization, given = binder(x, 5, (3, 4), 16, inner, num_warps=2)
-    options, signature, constants, facts = add._pack_args(backend, {"num_warps": 2}, bound, specialization, given)
+    options, signature, constants, attributes = add._pack_args(backend, {"num_warps": 2}, bound, specialization, given)
     assert options.num_warps == 2 and signature == {"x_ptr": "*i32", "n": "i32", "pair": ("i32", "i32"), "BLOCK": "constexpr", "function": "constexpr"}
     assert constants == {(3,): 16, (4,): inner}
-    kernel = add.compile(add.ASTSource(add, signature, constants, facts), target=target, options=vars(options))
+    kernel = add.compile(add.ASTSource(add, signature, constants, attributes), target=target, options=vars(options))
     assert isinstance(kernel, add.CompiledKernel)
     cache["mine"] = kernel
     assert cache["mine"] is kernel and "mine" in add.device_caches[0][0]
@@ -221,7 +221,7 @@ def test_linear_layouts(seed):
         LinearLayout.identity_1d(outputs[0][1], "x", "x") * LinearLayout.identity_1d(outputs[1][1], "y", "y")))
 
 
-def test_products_of_linear_layouts():
+def test_multiplied_linear_layouts():
     rows = LinearLayout.identity_1d(4, "lane", "row")
     assert table(rows * LinearLayout.identity_1d(2, "lane", "col")) == {(lane,): (lane % 4, lane // 4) for lane in range(8)}
     assert table(rows * LinearLayout.identity_1d(2, "reg", "row")) == {(lane, reg): (lane + 4 * reg,) for lane in range(4) for reg in range(2)}

@@ -70,7 +70,7 @@ def counts(x, o, n, B: tl.constexpr):
     tl.atomic_add(o + tl.load(x + at, mask=at < n, other=0), tl.full((B,), 1, tl.int32), mask=at < n)
 """
 
-# Scratch memory ends where a page begins that nothing may touch, and begins behind another one as nearly as its alignment allows.
+# Scratch memory ends at a protected page, and starts as close after another one as its alignment allows.
 CALLER = """
 #define _GNU_SOURCE
 #include <stdint.h>

@@ -81,7 +81,7 @@ def test_attention_backward_by_heads_and_by_blocks(threads, load, monkeypatch):
 
 
 @pytest.mark.parametrize("M, N", [(40, 32), (32, 35), (37, 40), (80, 5), (20, 40), (40, 20)])
-def test_few_rows_and_columns_beside_whole_tiles(M, N, load):
+def test_few_rows_and_columns_next_to_whole_tiles(M, N, load):
     module = load("06_matmul_autotuned")
     a, b = (np.random.default_rng(0).integers(-3, 4, shape).astype(np.float16) for shape in ((M, 72), (72, N)))
     out = np.full((M, N), np.nan, np.float16)

@@ -160,7 +160,7 @@ def product(a, b):
 
 
 @triton.jit
-def custom_kernel(x_ptr, mean_ptr, var_ptr, product_ptr, n, BLOCK: tl.constexpr):
+def custom_kernel(x_ptr, mean_ptr, var_ptr, multiplied_ptr, n, BLOCK: tl.constexpr):
     rows = tl.program_id(0)
     offsets = tl.arange(0, BLOCK)
     mask = offsets < n
@@ -168,7 +168,7 @@ def custom_kernel(x_ptr, mean_ptr, var_ptr, product_ptr, n, BLOCK: tl.constexpr)
     mean, m2, count = tl.reduce((x, tl.zeros_like(x), mask.to(tl.float32)), 0, merge_moments)
     tl.store(mean_ptr + rows, mean)
     tl.store(var_ptr + rows, m2 / count)
-    tl.store(product_ptr + rows, tl.reduce(tl.where(mask, x, 1.0), 0, product))
+    tl.store(multiplied_ptr + rows, tl.reduce(tl.where(mask, x, 1.0), 0, product))
 
 
 def test_combinations_written_by_the_user():

@@ -91,7 +91,7 @@ int cuptiActivityDisable(int kind) {
   return --state.enabled, 0;
 }
 int cuptiActivityGetNextRecord(uint8_t *buffer, size_t used, void **record) {
-  // In this buffer each record stands behind its size.
+  // In this buffer each record follows its size.
   uint8_t *at = *record ? (uint8_t *)*record + ((size_t *)*record)[-1] : buffer;
   if (at >= buffer + used) return 12; // no more of them
   return *record = at + sizeof(size_t), 0;

@@ -1,4 +1,4 @@
-// Facts about launches: interval arithmetic, what holds, and facts as numbers.
+// Launch guards: interval arithmetic, evaluation, and conversion to numbers.
 #include "support/launch_guards.h"
 
 #include <gtest/gtest.h>
@@ -79,19 +79,19 @@ TEST(LaunchGuard, Holds) {
 }
 
 TEST(LaunchGuard, OfTensorsThatMayOverlap) {
-  LaunchGuard apart{"apart", {}, 0, 0, 0, 2};
+  LaunchGuard disjoint{"disjoint", {}, 0, 0, 0, 2};
   uint64_t slots[] = {0x1000, 5, 0x2000};
   int64_t bytes[] = {0x1000, 0, 0x10};
-  EXPECT_TRUE(holds(apart, {slots, bytes, {}}));
+  EXPECT_TRUE(holds(disjoint, {slots, bytes, {}}));
   bytes[0] = 0x1001;
-  EXPECT_FALSE(holds(apart, {slots, bytes, {}}));
-  EXPECT_FALSE(holds(apart, {slots, {}, {}})); // nobody knows how large they are
+  EXPECT_FALSE(holds(disjoint, {slots, bytes, {}}));
+  EXPECT_FALSE(holds(disjoint, {slots, {}, {}})); // their sizes are unknown
   slots[2] = 0x0ff0;
-  EXPECT_TRUE(holds(apart, {slots, bytes, {}}));
+  EXPECT_TRUE(holds(disjoint, {slots, bytes, {}}));
   slots[2] = 0x1000;
-  EXPECT_FALSE(holds(apart, {slots, bytes, {}}));
+  EXPECT_FALSE(holds(disjoint, {slots, bytes, {}}));
   slots[2] = 0; // an empty tensor
-  EXPECT_TRUE(holds(apart, {slots, bytes, {}}));
+  EXPECT_TRUE(holds(disjoint, {slots, bytes, {}}));
 }
 
 // Slot 0 is not a multiple of 8: requested, because there is faster code for multiples.
@@ -104,20 +104,20 @@ TEST(LaunchGuard, ThatIsPreferred) {
     uint64_t slots[] = {uint64_t(number)};
     EXPECT_EQ(holds(noMultiple(), {slots, {}, {}}), number % 8 != 0) << number;
   }
-  std::vector<LaunchGuard> facts = {noMultiple(), offsetFits()};
-  EXPECT_TRUE(areVersioningRequests(facts, {"n is not a multiple of 8"}));
-  EXPECT_FALSE(areVersioningRequests(facts, {"n is not a multiple of 8", "offset"}));
-  EXPECT_FALSE(areVersioningRequests(facts, {"another kernel's"}));
+  std::vector<LaunchGuard> guards = {noMultiple(), offsetFits()};
+  EXPECT_TRUE(areVersioningRequests(guards, {"n is not a multiple of 8"}));
+  EXPECT_FALSE(areVersioningRequests(guards, {"n is not a multiple of 8", "offset"}));
+  EXPECT_FALSE(areVersioningRequests(guards, {"another kernel's"}));
 }
 
 TEST(LaunchGuard, AsNumbers) {
-  LaunchGuard apart{"a and b do not overlap", {}, 0, 0, 0, 1};
-  for (const LaunchGuard &fact : {offsetFits(), apart, noMultiple()}) {
-    std::vector<int64_t> numbers = numbersOf(fact);
-    EXPECT_EQ(guardOf(fact.name, numbers, 2), fact);
-    EXPECT_FALSE(guardOf(fact.name, numbers, 0)); // a slot that is not there
+  LaunchGuard disjoint{"a and b do not overlap", {}, 0, 0, 0, 1};
+  for (const LaunchGuard &guard : {offsetFits(), disjoint, noMultiple()}) {
+    std::vector<int64_t> numbers = numbersOf(guard);
+    EXPECT_EQ(guardOf(guard.name, numbers, 2), guard);
+    EXPECT_FALSE(guardOf(guard.name, numbers, 0)); // a slot that is not there
     numbers.pop_back();
-    EXPECT_FALSE(guardOf(fact.name, numbers, 2));
+    EXPECT_FALSE(guardOf(guard.name, numbers, 2));
   }
   EXPECT_FALSE(guardOf("later", std::vector<int64_t>{0, 0, -1, -1, 0, int64_t(Kind::sum), 0, 0}, 2)); // an operand of itself
   EXPECT_FALSE(guardOf("unknown", std::vector<int64_t>{0, 0, -1, -1, 0, 99, 0, 0}, 2));

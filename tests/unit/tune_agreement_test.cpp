@@ -222,7 +222,7 @@ TEST_F(TuneAgreement, TheMajorityIsRightWhicheverIsFirst) {
 TEST_F(TuneAgreement, WhatWasComparedWithAWrongTimeIsMeasuredAgain) {
   std::optional<TuneOutcome> outcome = tuned({{0, 1}, {1, 9}, {1, 8}});
   EXPECT_EQ(outcome->best, 2u);
-  // The second one was far behind a time that does not count.
+  // The second one was much slower than a time that does not count.
   ASSERT_GE(measured.size(), 4u);
   EXPECT_EQ(measured[1], std::pair(size_t(1), 1.0));
   EXPECT_EQ(measured[3].first, 1u);
@@ -270,7 +270,7 @@ TEST_F(TuneAgreement, WithoutAProofNothingIsKept) {
   EXPECT_FALSE(isKept());
 }
 
-TEST_F(TuneAgreement, GroupsThatTheInterpreterRefutesAreOut) {
+TEST_F(TuneAgreement, GroupsThatTheInterpreterRejectsAreOut) {
   groups.isConfirmed = [](size_t, size_t group) { return std::optional(group != 0); };
   groups.isIncomplete = [](size_t, size_t) { return false; };
   EXPECT_EQ(tuned({{0, 1}, {1, 5}, {2, 3}})->best, 1u) << "the first of those that are left";
