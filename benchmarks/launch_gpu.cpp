@@ -71,11 +71,6 @@ struct Driver {
 static const char emptyPtx[] = "//PTX\n.version 8.0\n.target sm_80\n.address_size 64\n"
                                ".visible .entry empty(.param .u64 x, .param .u32 n) { ret; }\n";
 
-static double median(std::vector<double> samples) {
-  std::sort(samples.begin(), samples.end());
-  return samples[samples.size() / 2];
-}
-
 int main() {
   Driver driver;
   if (const char *missing = driver.open()) return fail(std::string("there is no ") + missing);
@@ -125,6 +120,6 @@ int main() {
       if (driver.cuCtxSynchronize()) return fail("the device failed");
     }
   }
-  std::printf("{\"ours\": %.3f, \"raw\": %.3f, \"raw_attributes\": %.3f, \"raw_ex\": %.3f}\n", median(samples[0]), median(samples[1]),
-              median(samples[2]), median(samples[3]));
+  std::printf("{\"ours\": %.3f, \"raw\": %.3f, \"raw_attributes\": %.3f, \"raw_ex\": %.3f}\n", tilewright::medianOf(samples[0]),
+              tilewright::medianOf(samples[1]), tilewright::medianOf(samples[2]), tilewright::medianOf(samples[3]));
 }

@@ -265,12 +265,12 @@ std::optional<Value> evaluateText(const std::string &text, const std::string &wh
 }
 
 std::vector<OptionSpec> codeOptions() {
-  return {{"--num-warps", "N", "as in a launch; a hint on CPUs"},
-          {"--num-ctas", "N", "as in a launch: CTAs of a cluster; ignored on CPUs"},
-          {"--num-stages", "N", "as in a launch; a hint on CPUs"},
-          {"--debug", "", "keep device_assert and overflow checks"},
-          {"--no-fp-fusion", "", "do not fuse a*b+c into one rounding"},
-          {"--numerics", "3.9|3.10|strict", "how exactly floating-point arithmetic follows the source"}};
+  return {{"--num-warps", "N", "warps per program; no effect on CPUs"},
+          {"--num-ctas", "N", "CTAs of the cluster that runs a program; no effect on CPUs"},
+          {"--num-stages", "N", "stages of software pipelining; no effect on CPUs"},
+          {"--debug", "", "compile device_assert and overflow checks"},
+          {"--no-fp-fusion", "", "do not fuse a*b+c into one operation (FMA)"},
+          {"--numerics", "3.9|3.10|strict", "how strictly floating-point arithmetic follows the source"}};
 }
 
 } // namespace tilewright

@@ -35,7 +35,7 @@ const CommandSpec &infoSpec() {
       "info",
       "",
       "Shows the version, the CPU as the compiler sees it, the threads, NUMA nodes, the cache folder and all settings.",
-      "Settings are variables of the environment. 1, true, yes, on or y switches a setting on, and 0, false, no, off or n\n"
+      "Settings are environment variables. 1, true, yes, on or y switches a setting on, and 0, false, no, off or n\n"
       "switches it off; any other word leaves it at its default.\n",
       {{"--json", "", "the same as JSON"}}};
   return spec;
@@ -142,9 +142,9 @@ const CommandSpec &cacheSpec() {
   static const CommandSpec spec{
       "cache",
       "[path | size | list | clear]",
-      "The folder of compiled kernels and tuning results. Without a word: path and size.",
-      "'list' sums up the compiled kernels by name and machine; 'tilewright tune --list' has the results of tuning.\n",
-      {{"--json", "", "path and size, the list, or how many entries were removed, as JSON"}}};
+      "Shows, lists or clears the folder of compiled kernels and tuning results. Without an argument, it prints path and size.",
+      "'list' counts the compiled kernels by name and machine; 'tilewright tune --list' lists the results of tuning.\n",
+      {{"--json", "", "print path and size, the list, or the number of removed entries as JSON"}}};
   return spec;
 }
 

@@ -128,6 +128,8 @@ struct PlainFunction : Callable {
 /// while they choose configurations. The result is that of the GPU that kernels are tuned for
 /// (CUDA, capability 9.0), on any machine that compiles them.
 Value hostAttribute(const HostValue &object, llvm::StringRef name);
+/// The version of an installed package as a string (evaluate/packages.h). `description`: of the host value if it is not installed.
+Value packageVersion(llvm::StringRef package, std::string description);
 Value hostCall(const HostValue &callee);
 /// Files query packages and kinds of machines by names such as HAS_TRITON, has_triton, is_flash_attn_available,
 /// is_cuda. The result is false for other vendors' GPUs and true for everything else.

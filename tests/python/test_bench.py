@@ -220,6 +220,16 @@ def test_noise():
     assert low < np.median(times) < high
 
 
+def test_quantiles():
+    values = np.random.default_rng(0).random(17)
+    assert _core.quantiles(values.tolist(), [0, 0.2, 0.5, 0.99, 1]) == pytest.approx(np.quantile(values, [0, 0.2, 0.5, 0.99, 1]), rel=1e-15)
+    assert _core.quantiles([3.0], [0.2, 0.8]) == [3.0, 3.0]
+    with pytest.raises(ValueError, match="no values"):
+        _core.quantiles([], [0.5])
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        _core.quantiles([1.0], [1.5])
+
+
 def results(path, kernel, reference, device="cpu"):
     path.write_text(json.dumps({"device": device, "kernel": {"samples": list(kernel)}, "reference": {"samples": list(reference)}}))
     return str(path)

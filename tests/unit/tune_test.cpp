@@ -540,8 +540,8 @@ TEST(Measure, QuietRunsAreSoonEnough) {
   EXPECT_EQ(count({1e-5}, std::nullopt, 1e-3), 26); // the first run warms up
   EXPECT_GT(count({1e-5, 3e-5}, std::nullopt, 1e-3), 26);
   // Runs that scatter: a few show whether a configuration is much slower, more decide between the fast ones.
-  std::vector<double> scattered{1.0e-5, 1.1e-5, 1.2e-5, 1.3e-5, 1.4e-5};
-  EXPECT_EQ(count(scattered, 0.012, 2e-4), 26);
+  std::vector<double> scattered{1.0e-5, 1.15e-5, 1.3e-5, 1.45e-5, 1.6e-5};
+  EXPECT_EQ(count(scattered, 0.013, 2e-4), 26);
   EXPECT_EQ(count(scattered, std::nullopt, 2e-4), 51);
   EXPECT_EQ(count({1e-5, 3e-5}, std::nullopt, 1e-5), 201); // never certain
 }
